@@ -1,0 +1,87 @@
+package tasker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Client puts work in and looks at it. It is safe for concurrent use.
+// The methods of its Backend are promoted; Client adds convenience.
+type Client struct {
+	Backend
+}
+
+// NewClient returns a Client on a Backend. Dial and embedded.Open call it.
+func NewClient(b Backend) *Client { return &Client{Backend: b} }
+
+// Submit stores one task and returns its receipt. Concurrent calls are
+// gathered into one transaction, so many callers are cheap.
+func (c *Client) Submit(ctx context.Context, req TaskRequest) (TaskReceipt, error) {
+	receipts, err := c.SubmitTasks(ctx, SubmitRequest{Tasks: []TaskRequest{req}})
+	if err != nil {
+		return TaskReceipt{}, err
+	}
+	if receipts[0].Error != nil {
+		return receipts[0], receipts[0].Error
+	}
+	return receipts[0], nil
+}
+
+// Run submits a task of one step: handler with input marshalled as its context.
+func (c *Client) Run(ctx context.Context, handler string, input any) (TaskReceipt, error) {
+	body, err := json.Marshal(input)
+	if err != nil {
+		return TaskReceipt{}, Errorf(CodeInvalid, "marshal input of %s: %v", handler, err)
+	}
+	return c.Submit(ctx, TaskRequest{TaskType: handler, Context: body})
+}
+
+// waitRound bounds one long poll of Wait.
+const waitRound = 30 * time.Second
+
+// Wait blocks until the task is settled and returns it. A task in error is
+// returned without an error: look at its State.
+func (c *Client) Wait(ctx context.Context, id uuid.UUID) (*Task, error) {
+	for {
+		t, err := c.Task(ctx, id, waitRound)
+		if err != nil {
+			return nil, err
+		}
+		if t.State.Settled() {
+			return t, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("wait for task %s: %w", id, err)
+		}
+	}
+}
+
+// Result waits for a task and decodes the result of its step named step (of
+// its only step, when step is "") into out. A task that did not complete is an
+// error that carries the failure.
+func (c *Client) Result(ctx context.Context, id uuid.UUID, step string, out any) error {
+	t, err := c.Wait(ctx, id)
+	if err != nil {
+		return err
+	}
+	steps, err := c.Steps(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		if step != "" && s.Name != step || step == "" && len(steps) > 1 {
+			continue
+		}
+		if len(s.Results) > 0 {
+			return json.Unmarshal(s.Results, out)
+		}
+		if s.LastError != nil {
+			return Errorf(CodeWrongState, "step %s is %s: %s", s.Name, s.State, s.LastError.Message)
+		}
+	}
+	return Errorf(CodeNotFound, "task %s is %s and has no result of step %q", id, t.State, step)
+}

@@ -1,0 +1,182 @@
+package tasker
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// WorkerRegistration introduces a worker process.
+type WorkerRegistration struct {
+	Name         string   `json:"name,omitempty" doc:"Shown to operators. Defaults to host and process id." maxLength:"255"`
+	Namespaces   []string `json:"namespaces,omitempty" doc:"Namespaces it serves. None means all." maxItems:"100"`
+	Handlers     []string `json:"handlers,omitempty" doc:"Handlers it serves. None means all." maxItems:"1000"`
+	Capabilities []string `json:"capabilities,omitempty" doc:"What it can do." maxItems:"100"`
+	Capacity     int      `json:"capacity,omitempty" doc:"Steps it runs at once. Defaults to 5." minimum:"0" maximum:"10000"`
+	Host         string   `json:"host,omitempty" maxLength:"255"`
+	Version      string   `json:"version,omitempty" maxLength:"255"`
+}
+
+// RegisteredWorker is the server's answer: who the worker is from now on, and
+// the rhythm it has to keep.
+type RegisteredWorker struct {
+	WorkerID              uuid.UUID `json:"worker_id"`
+	PollIntervalMS        int       `json:"poll_interval_ms" doc:"How long to wait between polls that are not long."`
+	HeartbeatIntervalMS   int       `json:"heartbeat_interval_ms"`
+	LeaseSeconds          int       `json:"lease_seconds" doc:"A started step is lost when no heartbeat names it for this long."`
+	StartTimeoutSeconds   int       `json:"start_timeout_seconds" doc:"An assigned step is lost when it is not started within this."`
+	MaxLongPollSeconds    int       `json:"max_long_poll_seconds"`
+	MaxResultPayloadBytes int       `json:"max_payload_bytes"`
+}
+
+// WorkerInfo is what is known of a worker.
+type WorkerInfo struct {
+	WorkerID      uuid.UUID `json:"worker_id"`
+	Name          string    `json:"name"`
+	State         string    `json:"status" doc:"active, draining, dead."`
+	Namespaces    []string  `json:"namespaces,omitempty"`
+	Handlers      []string  `json:"handlers,omitempty"`
+	Capabilities  []string  `json:"capabilities,omitempty"`
+	Capacity      int       `json:"capacity"`
+	CurrentLoad   int       `json:"current_load"`
+	Host          string    `json:"host,omitempty"`
+	Version       string    `json:"version,omitempty"`
+	StartedAt     time.Time `json:"started_at"`
+	LastHeartbeat time.Time `json:"last_heartbeat"`
+}
+
+// PollRequest asks for work.
+type PollRequest struct {
+	WorkerID uuid.UUID `json:"-"`
+	Capacity int       `json:"capacity,omitempty" doc:"At most this many steps. Defaults to 1." minimum:"0" maximum:"10000"`
+	WaitMS   int       `json:"wait_ms,omitempty" doc:"Long poll: wait this long for work. Bounded by the server." minimum:"0"`
+	Start    bool      `json:"start,omitempty" doc:"Claim and start in one move: steps come back in_progress and need no start call."`
+}
+
+// PollResponse carries steps; lowest ordering key first.
+type PollResponse struct {
+	Steps       []Assignment `json:"steps"`
+	ShouldDrain bool         `json:"should_drain,omitempty" doc:"Finish what you have; nothing more will come."`
+}
+
+// Assignment is one step in the hands of a worker.
+type Assignment struct {
+	StepUUID       uuid.UUID                  `json:"step_uuid"`
+	TaskUUID       uuid.UUID                  `json:"task_uuid"`
+	Token          int64                      `json:"token" doc:"Fencing token: hand it back with start, progress and result."`
+	State          StepState                  `json:"state"`
+	Namespace      string                     `json:"namespace"`
+	TaskName       string                     `json:"task_name"`
+	Version        string                     `json:"version,omitempty"`
+	StepName       string                     `json:"step_name"`
+	Handler        string                     `json:"handler"`
+	Attempt        int                        `json:"attempt" doc:"Counted from 1; for an assigned step the attempt that start will begin."`
+	MaxAttempts    int                        `json:"max_attempts"`
+	Priority       int                        `json:"priority_level"`
+	Parameters     json.RawMessage            `json:"parameters,omitempty" doc:"The task's context."`
+	ParentResults  map[string]json.RawMessage `json:"parent_results,omitempty" doc:"Results of the direct dependencies, by step name."`
+	Initialization map[string]any             `json:"initialization,omitempty"`
+	CorrelationID  string                     `json:"correlation_id,omitempty"`
+	TimeoutSeconds int                        `json:"timeout_seconds"`
+	LeaseExpiresAt time.Time                  `json:"lease_expires_at"`
+	DeadlineAt     *time.Time                 `json:"deadline_at,omitempty" doc:"When the attempt times out, once started."`
+}
+
+// LeaseRef names a lease: a step and the token it was handed out with.
+type LeaseRef struct {
+	StepUUID uuid.UUID `json:"step_uuid"`
+	Token    int64     `json:"token"`
+}
+
+// LeaseAnswer is the state of one lease after start, progress or heartbeat.
+type LeaseAnswer struct {
+	StepUUID       uuid.UUID  `json:"step_uuid"`
+	Status         string     `json:"status" enum:"held,cancelled,lost" doc:"held: go on. cancelled: the task was cancelled, stop. lost: somebody else has it or it is settled, stop and do not report."`
+	LeaseExpiresAt *time.Time `json:"lease_expires_at,omitempty"`
+	DeadlineAt     *time.Time `json:"deadline_at,omitempty"`
+	Error          *Error     `json:"error,omitempty"`
+}
+
+// What a LeaseAnswer says.
+const (
+	LeaseHeld      = "held"
+	LeaseCancelled = "cancelled"
+	LeaseLost      = "lost"
+)
+
+// StartRequest begins the execution of assigned steps.
+type StartRequest struct {
+	WorkerID uuid.UUID  `json:"-"`
+	Steps    []LeaseRef `json:"steps" minItems:"1"`
+}
+
+// ProgressReport says how far a step is. It renews the lease too.
+type ProgressReport struct {
+	WorkerID        uuid.UUID `json:"-"`
+	StepUUID        uuid.UUID `json:"step_uuid"`
+	Token           int64     `json:"token"`
+	ProgressPercent int       `json:"progress_percent" minimum:"0" maximum:"100"`
+	StatusMessage   string    `json:"status_message,omitempty" maxLength:"1024"`
+}
+
+// StepResult settles one step.
+type StepResult struct {
+	StepUUID      uuid.UUID       `json:"step_uuid"`
+	Token         int64           `json:"token"`
+	Status        string          `json:"status" enum:"completed,failed,released,snoozed" doc:"released: given back unharmed, no attempt charged. snoozed: again after snooze_seconds, no attempt charged."`
+	Result        json.RawMessage `json:"result,omitempty"`
+	Error         *Failure        `json:"error,omitempty" doc:"Required by failed."`
+	SnoozeSeconds float64         `json:"snooze_seconds,omitempty" minimum:"0"`
+}
+
+// What a StepResult reports.
+const (
+	ResultCompleted = "completed"
+	ResultFailed    = "failed"
+	ResultReleased  = "released"
+	ResultSnoozed   = "snoozed"
+)
+
+// SettleRequest settles many steps in one transaction. Each is answered by itself.
+type SettleRequest struct {
+	WorkerID uuid.UUID    `json:"-"`
+	Results  []StepResult `json:"results" minItems:"1"`
+}
+
+// SettleAnswer answers one result. A result under an old token carries
+// CodeStaleToken and changed nothing.
+type SettleAnswer struct {
+	StepUUID    uuid.UUID  `json:"step_uuid"`
+	State       StepState  `json:"state,omitempty"`
+	NextRetryAt *time.Time `json:"next_retry_at,omitempty"`
+	Error       *Error     `json:"error,omitempty"`
+}
+
+// Heartbeat says that a worker lives and renews the leases it names.
+type Heartbeat struct {
+	WorkerID    uuid.UUID          `json:"-"`
+	CurrentLoad int                `json:"current_load,omitempty"`
+	Status      string             `json:"status,omitempty" doc:"active or draining."`
+	Health      map[string]float64 `json:"health,omitempty"`
+	Steps       []LeaseRef         `json:"steps,omitempty" doc:"Leases to renew. Absent renews all the worker holds."`
+}
+
+// HeartbeatResponse answers a heartbeat.
+type HeartbeatResponse struct {
+	Acknowledged bool          `json:"acknowledged"`
+	ShouldDrain  bool          `json:"should_drain"`
+	Leases       []LeaseAnswer `json:"leases,omitempty"`
+}
+
+// DrainRequest ends a worker's intake; with Final the worker says good-bye and
+// what it still holds is given back with no attempt charged.
+type DrainRequest struct {
+	WorkerID uuid.UUID `json:"-"`
+	Final    bool      `json:"final,omitempty"`
+}
+
+// DrainResponse counts what was given back.
+type DrainResponse struct {
+	Released int `json:"released"`
+}

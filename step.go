@@ -1,0 +1,119 @@
+package tasker
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// StepState is the state of a step.
+type StepState string
+
+// Step states. Complete and resolved_manually satisfy dependants.
+const (
+	StepPending                  StepState = "pending"
+	StepEnqueued                 StepState = "enqueued"
+	StepAssigned                 StepState = "assigned"
+	StepInProgress               StepState = "in_progress"
+	StepEnqueuedForOrchestration StepState = "enqueued_for_orchestration"
+	StepWaitingForRetry          StepState = "waiting_for_retry"
+	StepComplete                 StepState = "complete"
+	StepError                    StepState = "error"
+	StepCancelled                StepState = "cancelled"
+	StepResolvedManually         StepState = "resolved_manually"
+)
+
+// Step is the unit handed to a worker, with its readiness.
+type Step struct {
+	StepUUID uuid.UUID `json:"step_uuid"`
+	TaskUUID uuid.UUID `json:"task_uuid"`
+	Name     string    `json:"name"`
+	Handler  string    `json:"handler"`
+	State    StepState `json:"current_state"`
+
+	Dependencies          []string `json:"dependencies,omitempty"`
+	TotalParents          int      `json:"total_parents"`
+	CompletedParents      int      `json:"completed_parents"`
+	DependenciesSatisfied bool     `json:"dependencies_satisfied"`
+	RetryEligible         bool     `json:"retry_eligible" doc:"Failed, and will run again by itself: retryable, attempts left."`
+	ReadyForExecution     bool     `json:"ready_for_execution" doc:"A worker may take it now."`
+
+	Attempts    int `json:"attempts" doc:"Executions begun since the last reset."`
+	MaxAttempts int `json:"max_attempts" doc:"Includes the first."`
+
+	Priority             Priority   `json:"priority"`
+	RequiredCapabilities []string   `json:"required_capabilities,omitempty"`
+	TimeoutSeconds       int        `json:"timeout_seconds"`
+	CreatedAt            time.Time  `json:"created_at"`
+	ReadyAt              *time.Time `json:"ready_at,omitempty" doc:"When it was last enqueued."`
+	LastAttemptedAt      *time.Time `json:"last_attempted_at,omitempty"`
+	LastFailureAt        *time.Time `json:"last_failure_at,omitempty"`
+	NextRetryAt          *time.Time `json:"next_retry_at,omitempty"`
+	CompletedAt          *time.Time `json:"completed_at,omitempty"`
+
+	Worker          string          `json:"worker,omitempty" doc:"Who holds it, or ran it last."`
+	LeaseExpiresAt  *time.Time      `json:"lease_expires_at,omitempty"`
+	ProgressPercent *int            `json:"progress_percent,omitempty"`
+	StatusMessage   string          `json:"status_message,omitempty"`
+	Results         json.RawMessage `json:"results,omitempty"`
+	LastError       *Failure        `json:"last_error,omitempty"`
+
+	ResolvedBy       string `json:"resolved_by,omitempty" doc:"The operator of the last act on the step."`
+	ResolutionReason string `json:"resolution_reason,omitempty"`
+}
+
+// Failure is why an attempt failed, as the worker reports it.
+type Failure struct {
+	Type              string          `json:"error_type,omitempty" doc:"Class of the error." maxLength:"255"`
+	Message           string          `json:"message" doc:"Kept up to 8 KiB."`
+	Stack             string          `json:"stack_trace,omitempty" doc:"Kept up to 32 KiB."`
+	Code              string          `json:"code,omitempty" doc:"The application's own code." maxLength:"255"`
+	HTTPStatus        int             `json:"http_status,omitempty"`
+	ResponseBody      string          `json:"response_body,omitempty" doc:"Kept up to 8 KiB."`
+	Retryable         *bool           `json:"retryable,omitempty" doc:"False fails the step for good. Defaults to true."`
+	RetryAfterSeconds float64         `json:"retry_after_seconds,omitempty" doc:"Earliest next attempt, from a Retry-After header." minimum:"0"`
+	Details           json.RawMessage `json:"details,omitempty"`
+}
+
+// Attempt is one execution of a step that has ended, or runs now.
+type Attempt struct {
+	StepUUID   uuid.UUID  `json:"step_uuid"`
+	StepName   string     `json:"step_name"`
+	Attempt    int        `json:"attempt" doc:"Counted from 1 since the last reset."`
+	Token      int64      `json:"token" doc:"The lease's fencing token; never reused within a step."`
+	Worker     string     `json:"worker,omitempty"`
+	Outcome    string     `json:"outcome" doc:"running, completed, failed, timed_out, lease_expired, released, snoozed, cancelled."`
+	ReadyAt    *time.Time `json:"ready_at,omitempty"`
+	AssignedAt *time.Time `json:"assigned_at,omitempty"`
+	StartedAt  *time.Time `json:"started_at,omitempty"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"`
+	Error      *Failure   `json:"error,omitempty"`
+}
+
+// StepAction is an operator's act on a step. Actor and reason are stored.
+type StepAction struct {
+	ActionType     string          `json:"action_type" enum:"reset_for_retry,resolve_manually,complete_manually"`
+	ResetBy        string          `json:"reset_by,omitempty" maxLength:"255"`
+	ResolvedBy     string          `json:"resolved_by,omitempty" maxLength:"255"`
+	CompletedBy    string          `json:"completed_by,omitempty" maxLength:"255"`
+	Reason         string          `json:"reason" minLength:"1" maxLength:"4096"`
+	CompletionData *CompletionData `json:"completion_data,omitempty" doc:"Required by complete_manually."`
+}
+
+// The acts on a step.
+const (
+	// ResetForRetry puts a step in error back to pending with no attempts
+	// used; it runs again by itself. Allowed from error, cancelled is final.
+	ResetForRetry = "reset_for_retry"
+	// ResolveManually lets dependants go on as if the step had succeeded, without results.
+	ResolveManually = "resolve_manually"
+	// CompleteManually completes the step with results that dependants read.
+	CompleteManually = "complete_manually"
+)
+
+// CompletionData is what an operator supplies in place of a worker's result.
+type CompletionData struct {
+	Result   json.RawMessage `json:"result"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}

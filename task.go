@@ -1,0 +1,190 @@
+package tasker
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// TaskRequest asks for one run of a template, or of a single handler.
+//
+// Exactly one of Name and TaskType is set. With TaskType the task is one step,
+// named after the type, that any worker serving the handler of that name runs.
+type TaskRequest struct {
+	Name      string `json:"name,omitempty" doc:"Template to run. Either this or task_type." maxLength:"255"`
+	TaskType  string `json:"task_type,omitempty" doc:"Handler to run as a task of one step. Either this or name." maxLength:"255"`
+	Namespace string `json:"namespace,omitempty" doc:"Namespace of the template or handler. Defaults to \"default\"." maxLength:"255"`
+	Version   string `json:"version,omitempty" doc:"Template version. Defaults to the one registered last." maxLength:"64"`
+
+	Context json.RawMessage `json:"context,omitempty" doc:"The task's input, any JSON value; checked against the template's input_schema. Limited to 256 KiB by default."`
+
+	Priority             Priority   `json:"priority,omitempty" doc:"high, medium, low, or an integer level from 0 to 100, higher first. Defaults to the template's, else medium."`
+	RequiredCapabilities []string   `json:"required_capabilities,omitempty" doc:"What a worker must be able to do; only with task_type." maxItems:"32"`
+	TimeoutSeconds       int        `json:"timeout_seconds,omitempty" doc:"Longest run of one attempt; only with task_type. Defaults to the priority level's." minimum:"0" maximum:"604800"`
+	MaxRetries           *int       `json:"max_retries,omitempty" doc:"Retries after the first attempt; only with task_type. Defaults to the priority level's." minimum:"0" maximum:"1000"`
+	RunAt                *time.Time `json:"run_at,omitempty" doc:"Not before this time."`
+
+	IdempotencyKey string `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours: a second submission returns the first task." maxLength:"255"`
+
+	Tags                []string `json:"tags,omitempty" doc:"Labels to filter by." maxItems:"32"`
+	CorrelationID       string   `json:"correlation_id,omitempty" maxLength:"255"`
+	ParentCorrelationID string   `json:"parent_correlation_id,omitempty" maxLength:"255"`
+	Initiator           string   `json:"initiator,omitempty" doc:"Who asked for it." maxLength:"255"`
+	SourceSystem        string   `json:"source_system,omitempty" maxLength:"255"`
+	Reason              string   `json:"reason,omitempty" doc:"Why it was asked for." maxLength:"1024"`
+}
+
+// SubmitRequest submits many tasks in one transaction.
+//
+// A task that breaks a rule refuses the whole request, and nothing is stored;
+// with ItemErrors it is answered in its own receipt and the others are stored.
+type SubmitRequest struct {
+	Tasks      []TaskRequest `json:"tasks" doc:"At most 1,000 by default." minItems:"1"`
+	ItemErrors bool          `json:"item_errors,omitempty" doc:"Answer invalid tasks one by one instead of refusing the whole request."`
+}
+
+// TaskReceipt answers one submitted or cancelled task.
+type TaskReceipt struct {
+	TaskUUID uuid.UUID `json:"task_uuid"`
+	State    TaskState `json:"state,omitempty"`
+	Created  bool      `json:"created" doc:"False when the idempotency key named a task that exists."`
+	Error    *Error    `json:"error,omitempty"`
+}
+
+// TaskState is the state of a task.
+type TaskState string
+
+// Task states. Terminal: complete, cancelled, resolved_manually. A task in
+// error is re-opened by the repair of one of its steps.
+const (
+	TaskPending                TaskState = "pending"
+	TaskInitializing           TaskState = "initializing"
+	TaskEnqueuingSteps         TaskState = "enqueuing_steps"
+	TaskStepsInProcess         TaskState = "steps_in_process"
+	TaskEvaluatingResults      TaskState = "evaluating_results"
+	TaskWaitingForDependencies TaskState = "waiting_for_dependencies"
+	TaskWaitingForRetry        TaskState = "waiting_for_retry"
+	TaskBlockedByFailures      TaskState = "blocked_by_failures"
+	TaskComplete               TaskState = "complete"
+	TaskError                  TaskState = "error"
+	TaskCancelled              TaskState = "cancelled"
+	TaskResolvedManually       TaskState = "resolved_manually"
+)
+
+// Settled reports whether nothing more will happen to the task by itself:
+// it is terminal, or in error and waits for an operator.
+func (s TaskState) Settled() bool {
+	switch s {
+	case TaskComplete, TaskError, TaskCancelled, TaskResolvedManually:
+		return true
+	}
+	return false
+}
+
+// Task is what is known of one task.
+type Task struct {
+	TaskUUID  uuid.UUID `json:"task_uuid"`
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name" doc:"The template's name, or the task type."`
+	Version   string    `json:"version,omitempty" doc:"The template's version; empty for a task without a template."`
+	State     TaskState `json:"state"`
+
+	Priority      Priority        `json:"priority" doc:"The level's name, or its number when it has none."`
+	PriorityLevel int             `json:"priority_level"`
+	Context       json.RawMessage `json:"context,omitempty"`
+
+	CreatedAt  time.Time  `json:"created_at"`
+	RunAt      *time.Time `json:"run_at,omitempty"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"`
+	DeadlineAt *time.Time `json:"deadline_at,omitempty" doc:"When the task as a whole times out (lifecycle.max_duration_minutes)."`
+
+	TotalSteps           int     `json:"total_steps"`
+	PendingSteps         int     `json:"pending_steps"`
+	InProgressSteps      int     `json:"in_progress_steps" doc:"Enqueued, assigned or in progress."`
+	WaitingSteps         int     `json:"waiting_steps" doc:"Waiting for a retry or for run_at."`
+	CompletedSteps       int     `json:"completed_steps" doc:"Complete or resolved manually."`
+	FailedSteps          int     `json:"failed_steps"`
+	CancelledSteps       int     `json:"cancelled_steps"`
+	CompletionPercentage float64 `json:"completion_percentage"`
+
+	Tags                []string `json:"tags,omitempty"`
+	CorrelationID       string   `json:"correlation_id,omitempty"`
+	ParentCorrelationID string   `json:"parent_correlation_id,omitempty"`
+	IdempotencyKey      string   `json:"idempotency_key,omitempty"`
+	Initiator           string   `json:"initiator,omitempty"`
+	SourceSystem        string   `json:"source_system,omitempty"`
+	Reason              string   `json:"reason,omitempty"`
+	CancelReason        string   `json:"cancel_reason,omitempty"`
+	CancelledBy         string   `json:"cancelled_by,omitempty"`
+}
+
+// TaskFilter selects tasks. Zero fields do not restrict. Newest first.
+type TaskFilter struct {
+	States        []TaskState `json:"state,omitempty"`
+	Namespace     string      `json:"namespace,omitempty"`
+	Name          string      `json:"name,omitempty" doc:"Template name or task type."`
+	Version       string      `json:"version,omitempty"`
+	Tag           string      `json:"tag,omitempty"`
+	CorrelationID string      `json:"correlation_id,omitempty"`
+	Priority      Priority    `json:"priority,omitempty"`
+	CreatedAfter  *time.Time  `json:"created_after,omitempty" doc:"Inclusive."`
+	CreatedBefore *time.Time  `json:"created_before,omitempty" doc:"Exclusive."`
+	Limit         int         `json:"limit,omitempty" doc:"Page size, 1 to 1000. Defaults to 50."`
+	Cursor        string      `json:"cursor,omitempty" doc:"next_cursor of the page before."`
+}
+
+// TaskPage is one page of a list. A page may hold fewer tasks than the limit,
+// even none, and still have a next page: a filter that matches few of very many
+// tasks is searched a bounded stretch at a time. Only an empty NextCursor is
+// the end.
+type TaskPage struct {
+	Tasks      []Task `json:"tasks"`
+	NextCursor string `json:"next_cursor,omitempty"`
+}
+
+// Transition is one observed change of state of a task or of one of its steps.
+type Transition struct {
+	At       time.Time  `json:"at"`
+	StepUUID *uuid.UUID `json:"step_uuid,omitempty" doc:"Absent for a transition of the task itself."`
+	StepName string     `json:"step_name,omitempty"`
+	From     string     `json:"from_state,omitempty"`
+	To       string     `json:"to_state"`
+	Attempt  int        `json:"attempt,omitempty"`
+	Worker   string     `json:"worker,omitempty"`
+	Actor    string     `json:"actor,omitempty" doc:"The operator, for an operator's act."`
+	Reason   string     `json:"reason,omitempty"`
+}
+
+// TaskHistory is everything that happened to a task, oldest first.
+type TaskHistory struct {
+	TaskUUID    uuid.UUID    `json:"task_uuid"`
+	Transitions []Transition `json:"transitions"`
+	Attempts    []Attempt    `json:"attempts"`
+}
+
+// CancelRequest cancels tasks: steps that are not settled become cancelled, and
+// the workers that hold some are told with their next heartbeat. A task that is
+// already terminal is answered with CodeWrongState in its own receipt.
+type CancelRequest struct {
+	TaskUUIDs   []uuid.UUID `json:"task_uuids" minItems:"1"`
+	CancelledBy string      `json:"cancelled_by,omitempty" maxLength:"255"`
+	Reason      string      `json:"reason,omitempty" maxLength:"1024"`
+}
+
+// Explanation says in words why a task is where it is.
+type Explanation struct {
+	TaskUUID uuid.UUID         `json:"task_uuid"`
+	State    TaskState         `json:"state"`
+	Summary  string            `json:"summary" doc:"One sentence."`
+	Steps    []StepExplanation `json:"steps,omitempty" doc:"One entry per step that is not settled or has failed."`
+}
+
+// StepExplanation says in words why a step is where it is, and what would move it.
+type StepExplanation struct {
+	StepUUID uuid.UUID `json:"step_uuid"`
+	Name     string    `json:"name"`
+	State    StepState `json:"state"`
+	Why      string    `json:"why"`
+	Next     string    `json:"next,omitempty" doc:"What will move it, by itself or by an operator."`
+}

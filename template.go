@@ -1,0 +1,74 @@
+package tasker
+
+import "time"
+
+// TemplateSource is a template as its author wrote it.
+type TemplateSource struct {
+	YAML     string `json:"yaml" doc:"The template document; JSON is YAML."`
+	Filename string `json:"filename,omitempty" doc:"Named in the problems found, as file:line:column." maxLength:"255"`
+}
+
+// Template is one registered version of a workflow. A version never changes:
+// registering the same content again is a no-op, other content is CodeConflict.
+type Template struct {
+	Namespace   string         `json:"namespace_name"`
+	Name        string         `json:"name"`
+	Version     string         `json:"version"`
+	Description string         `json:"description,omitempty"`
+	Priority    Priority       `json:"priority,omitempty"`
+	InputSchema any            `json:"input_schema,omitempty" doc:"JSON Schema of a task's context."`
+	Lifecycle   Lifecycle      `json:"lifecycle"`
+	Steps       []TemplateStep `json:"steps,omitempty"`
+	Fingerprint string         `json:"fingerprint" doc:"SHA-256 of the canonical content."`
+	CreatedAt   time.Time      `json:"created_at"`
+	Created     bool           `json:"created" doc:"True in the answer to the registration that stored it."`
+	YAML        string         `json:"yaml,omitempty" doc:"The source as registered."`
+}
+
+// Lifecycle bounds how long a task of the template may stay in one state, in
+// minutes. 0 means the server's default; for MaxDuration it means no bound.
+type Lifecycle struct {
+	MaxWaitingForDependencies int `json:"max_waiting_for_dependencies_minutes,omitempty" yaml:"max_waiting_for_dependencies_minutes"`
+	MaxWaitingForRetry        int `json:"max_waiting_for_retry_minutes,omitempty" yaml:"max_waiting_for_retry_minutes"`
+	MaxStepsInProcess         int `json:"max_steps_in_process_minutes,omitempty" yaml:"max_steps_in_process_minutes"`
+	MaxDuration               int `json:"max_duration_minutes,omitempty" yaml:"max_duration_minutes"`
+}
+
+// TemplateStep is one step of a template.
+type TemplateStep struct {
+	Name                 string         `json:"name"`
+	Description          string         `json:"description,omitempty"`
+	Handler              string         `json:"handler"`
+	Initialization       map[string]any `json:"initialization,omitempty" doc:"Fixed configuration handed to the handler."`
+	Dependencies         []string       `json:"dependencies,omitempty"`
+	Retry                RetryPolicy    `json:"retry"`
+	TimeoutSeconds       int            `json:"timeout_seconds"`
+	RequiredCapabilities []string       `json:"required_capabilities,omitempty"`
+	Priority             Priority       `json:"priority,omitempty"`
+}
+
+// RetryPolicy says whether, how often and after what delay a failed attempt is
+// repeated. max_attempts includes the first.
+type RetryPolicy struct {
+	Retryable     bool    `json:"retryable"`
+	MaxAttempts   int     `json:"max_attempts"`
+	Backoff       string  `json:"backoff" enum:"none,fixed,linear,exponential"`
+	BackoffBaseMS int     `json:"backoff_base_ms"`
+	MaxBackoffMS  int     `json:"max_backoff_ms"`
+	Jitter        float64 `json:"jitter" doc:"Fraction of the delay by which it may vary, both ways."`
+}
+
+// TemplateFilter selects templates. Zero fields do not restrict.
+type TemplateFilter struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Limit     int    `json:"limit,omitempty" doc:"Page size, 1 to 1000. Defaults to 50."`
+	Cursor    string `json:"cursor,omitempty"`
+}
+
+// TemplatePage is one page of templates, by namespace, name and registration
+// time; steps and YAML are left out.
+type TemplatePage struct {
+	Templates  []Template `json:"templates"`
+	NextCursor string     `json:"next_cursor,omitempty"`
+}
