@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Config is what can be set about the engine. The zero value of each field
+// takes its default; see WithDefaults.
+type Config struct {
+	Limits     Limits
+	Leases     Leases
+	Retention  Retention
+	Priorities []PriorityLevel
+
+	// IdempotencyWindow is how long an idempotency key is remembered.
+	// Defaults to 24 h.
+	IdempotencyWindow time.Duration
+	// ResubmitAfterTerminal lets a key whose task is terminal name a new task
+	// instead of returning the old one. Defaults to false.
+	ResubmitAfterTerminal bool
+	// UpkeepInterval is the rhythm of the background loops that fire what is
+	// due. It bounds how late a retry starts, not how early. Defaults to 1 s.
+	UpkeepInterval time.Duration
+}
+
+// Limits bounds what one call may bring. A call over a limit is refused whole.
+type Limits struct {
+	// PayloadBytes bounds a task's context and a step's result. Defaults to 256 KiB.
+	PayloadBytes int
+	// BatchItems bounds the items of one call. Defaults to 1,000.
+	BatchItems int
+	// PageItems bounds a page of a list. Defaults to 1,000.
+	PageItems int
+	// TemplateBytes bounds a template's source. Defaults to 1 MiB.
+	TemplateBytes int
+}
+
+// ClaimMode says how a step passes from the queue into a worker's hands.
+type ClaimMode string
+
+// The claim modes.
+const (
+	// TwoPhase: poll assigns, start begins the attempt. A worker that asks to
+	// start at once (PollRequest.Start) is served in one phase all the same.
+	TwoPhase ClaimMode = "two_phase"
+	// SinglePhase: poll begins the attempt.
+	SinglePhase ClaimMode = "single_phase"
+)
+
+// Leases bounds how long a worker may hold a step without a sign of life.
+type Leases struct {
+	// ClaimMode defaults to TwoPhase.
+	ClaimMode ClaimMode
+	// StartTimeout is how long an assigned step waits for its start. Defaults to 30 s.
+	StartTimeout time.Duration
+	// HeartbeatInterval is the rhythm asked of workers. Defaults to 30 s.
+	HeartbeatInterval time.Duration
+	// MissedHeartbeats makes a worker dead and its leases lost. Defaults to 3.
+	MissedHeartbeats int
+	// FreeRequeueFraction of a step's timeout: a lease lost earlier than this,
+	// and without progress, costs no attempt. Defaults to 0.1; -1 means never free.
+	FreeRequeueFraction float64
+	// MaxLongPoll bounds how long a poll may wait. Defaults to 60 s.
+	MaxLongPoll time.Duration
+}
+
+// Lease is how long a started step is held without a heartbeat.
+func (l Leases) Lease() time.Duration {
+	return l.HeartbeatInterval * time.Duration(l.MissedHeartbeats)
+}
+
+// Retention says when settled tasks are deleted. A task in error waits for an
+// operator and is never deleted.
+type Retention struct {
+	// Finished is the age, since they finished, at which complete, cancelled and
+	// manually resolved tasks are deleted. Defaults to 7 days; -1 keeps them for ever.
+	Finished time.Duration
+	// Workers is the age at which dead workers are forgotten. Defaults to 30 days.
+	Workers time.Duration
+	// BatchItems bounds one deleting transaction. Defaults to 500.
+	BatchItems int
+}
+
+// PriorityLevel names a level and says what tasks at it get when their request
+// or template does not say. A level without a name of its own takes the
+// settings of the nearest named level below it, else of the lowest.
+type PriorityLevel struct {
+	// Name is the word used in requests.
+	Name string
+	// Level is 0 to 100; higher goes first.
+	Level int
+	// MaxRetries after the first attempt.
+	MaxRetries int
+	// Timeout of one attempt.
+	Timeout time.Duration
+	// MaxRetryDelay caps the back-off.
+	MaxRetryDelay time.Duration
+}
+
+// DefaultPriorities is the table in force when none is configured.
+func DefaultPriorities() []PriorityLevel {
+	return []PriorityLevel{
+		{Name: "high", Level: 75, MaxRetries: 5, Timeout: 300 * time.Second, MaxRetryDelay: 10 * time.Second},
+		{Name: "medium", Level: 50, MaxRetries: 3, Timeout: 600 * time.Second, MaxRetryDelay: 30 * time.Second},
+		{Name: "low", Level: 25, MaxRetries: 2, Timeout: 900 * time.Second, MaxRetryDelay: 60 * time.Second},
+	}
+}
+
+// MaxLevel is the highest priority level.
+const MaxLevel = 100
+
+func orDefault[T comparable](v *T, d T) {
+	var zero T
+	if *v == zero {
+		*v = d
+	}
+}
+
+// WithDefaults returns a copy in which every zero field has its default.
+// Priorities come back sorted, highest first.
+func (c Config) WithDefaults() Config {
+	orDefault(&c.Limits.PayloadBytes, 256<<10)
+	orDefault(&c.Limits.BatchItems, 1000)
+	orDefault(&c.Limits.PageItems, 1000)
+	orDefault(&c.Limits.TemplateBytes, 1<<20)
+	orDefault(&c.Leases.ClaimMode, TwoPhase)
+	orDefault(&c.Leases.StartTimeout, 30*time.Second)
+	orDefault(&c.Leases.HeartbeatInterval, 30*time.Second)
+	orDefault(&c.Leases.MissedHeartbeats, 3)
+	orDefault(&c.Leases.FreeRequeueFraction, 0.1)
+	orDefault(&c.Leases.MaxLongPoll, 60*time.Second)
+	orDefault(&c.Retention.Finished, 7*24*time.Hour)
+	orDefault(&c.Retention.Workers, 30*24*time.Hour)
+	orDefault(&c.Retention.BatchItems, 500)
+	orDefault(&c.IdempotencyWindow, 24*time.Hour)
+	orDefault(&c.UpkeepInterval, time.Second)
+	if len(c.Priorities) == 0 {
+		c.Priorities = DefaultPriorities()
+	}
+	c.Priorities = slices.Clone(c.Priorities)
+	slices.SortFunc(c.Priorities, func(a, b PriorityLevel) int { return b.Level - a.Level })
+	return c
+}
+
+// Validate returns every problem of a Config that has its defaults.
+func (c Config) Validate() error {
+	var errs []error
+	bad := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	bad(c.Limits.PayloadBytes > 0, "limits.payload_bytes must be positive")
+	bad(c.Limits.BatchItems > 0, "limits.batch_items must be positive")
+	bad(c.Limits.PageItems > 0, "limits.page_items must be positive")
+	bad(c.Limits.TemplateBytes > 0, "limits.template_bytes must be positive")
+	bad(c.Leases.ClaimMode == TwoPhase || c.Leases.ClaimMode == SinglePhase,
+		"leases.claim_mode must be %s or %s, not %q", TwoPhase, SinglePhase, c.Leases.ClaimMode)
+	bad(c.Leases.StartTimeout > 0, "leases.start_timeout must be positive")
+	bad(c.Leases.HeartbeatInterval > 0, "leases.heartbeat_interval must be positive")
+	bad(c.Leases.MissedHeartbeats > 0, "leases.missed_heartbeats must be positive")
+	bad(c.Leases.FreeRequeueFraction <= 1, "leases.free_requeue_fraction must be at most 1")
+	bad(c.Leases.MaxLongPoll > 0, "leases.max_long_poll must be positive")
+	bad(c.Retention.BatchItems > 0, "retention.batch_items must be positive")
+	bad(c.IdempotencyWindow > 0, "idempotency_window must be positive")
+	bad(c.UpkeepInterval > 0, "upkeep_interval must be positive")
+	seen := map[string]bool{}
+	levels := map[int]bool{}
+	for i, p := range c.Priorities {
+		_, numeric := strconv.Atoi(p.Name)
+		bad(p.Name != "" && numeric != nil, "priorities[%d]: the name must be a word, not %q", i, p.Name)
+		bad(!seen[p.Name], "priorities[%d]: the name %q is used twice", i, p.Name)
+		bad(!levels[p.Level], "priorities[%d]: the level %d is used twice", i, p.Level)
+		bad(p.Level >= 0 && p.Level <= MaxLevel, "priorities[%d]: the level must be 0 to %d, not %d", i, MaxLevel, p.Level)
+		bad(p.MaxRetries >= 0, "priorities[%d]: max_retries must not be negative", i)
+		bad(p.Timeout > 0, "priorities[%d]: timeout must be positive", i)
+		bad(p.MaxRetryDelay > 0, "priorities[%d]: max_retry_delay must be positive", i)
+		seen[p.Name], levels[p.Level] = true, true
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,54 @@
+package task
+
+// Outcome is how an attempt ended.
+type Outcome string
+
+// Outcomes of an attempt.
+const (
+	Running      Outcome = "running"
+	Completed    Outcome = "completed"
+	Failed       Outcome = "failed"
+	TimedOut     Outcome = "timed_out"     // longer than the step's time-out
+	LeaseExpired Outcome = "lease_expired" // the worker died or fell silent
+	NotStarted   Outcome = "not_started"   // assigned, but never begun
+	Released     Outcome = "released"      // given back unharmed
+	Snoozed      Outcome = "snoozed"       // asked to run later
+	Interrupted  Outcome = "cancelled"     // ended by a cancellation or an operator
+)
+
+// Attempt is the record of one lease that has ended in anything but success; a
+// success is told by the step itself.
+type Attempt struct {
+	StepID     ID
+	TaskID     ID
+	Token      int64
+	Number     int // attempts begun, this one included; 0 when it was never begun
+	WorkerNo   int64
+	Outcome    Outcome
+	ReadyAt    Instant
+	AssignedAt Instant
+	StartedAt  Instant
+	FinishedAt Instant
+	After      StepState // the state the step was left in
+	Failure    *Failure
+}
+
+// Failure is the context of a failed attempt, as the worker reported it.
+type Failure struct {
+	Type         string `json:"error_type,omitempty"`
+	Message      string `json:"message"`
+	Stack        string `json:"stack_trace,omitempty"`
+	Code         string `json:"code,omitempty"`
+	HTTPStatus   int    `json:"http_status,omitempty"`
+	ResponseBody string `json:"response_body,omitempty"`
+	Retryable    bool   `json:"retryable"`
+	RetryAfterMS int64  `json:"retry_after_ms,omitempty"`
+	Details      []byte `json:"details,omitempty"`
+}
+
+// EndAttempt returns the record of the lease in force, before the step is moved
+// on.
+func (s *Step) EndAttempt(now Instant, outcome Outcome, f *Failure) Attempt {
+	return Attempt{StepID: s.ID, TaskID: s.TaskID, Token: s.Token, Number: s.Attempts, WorkerNo: s.WorkerNo, Outcome: outcome,
+		ReadyAt: s.ReadyAt, AssignedAt: s.AssignedAt, StartedAt: s.StartedAt, FinishedAt: now, Failure: f}
+}

@@ -1,0 +1,118 @@
+package task
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// ID is a UUID of version 7 (RFC 9562) whose first 60 free bits, its sequence,
+// are 48 bits of milliseconds and a 12-bit counter. Sequences of one Source
+// strictly grow, so an ID orders by creation, and a store whose writes come from
+// one Source may use the sequence alone as its key.
+//
+// A task with n steps owns n+1 consecutive sequences: its own and one for each
+// step. The steps of a task are therefore a range of keys, found without an
+// index of their own.
+type ID [16]byte
+
+const (
+	seqBits = 60
+	lowMask = 1<<62 - 1
+	version = 0x7000
+	variant = 1 << 63
+)
+
+// MakeID builds an ID from a sequence and the low 62 bits.
+func MakeID(seq int64, low uint64) ID {
+	var id ID
+	hi := uint64(seq)
+	binary.BigEndian.PutUint64(id[:8], hi>>12<<16|version|hi&0xfff)
+	binary.BigEndian.PutUint64(id[8:], variant|low&lowMask)
+	return id
+}
+
+// Seq returns the 60-bit sequence.
+func (id ID) Seq() int64 {
+	hi := binary.BigEndian.Uint64(id[:8])
+	return int64(hi>>16<<12 | hi&0xfff)
+}
+
+// Low returns the low 62 bits.
+func (id ID) Low() uint64 { return binary.BigEndian.Uint64(id[8:]) & lowMask }
+
+// Step returns the ID of the task's n-th step, counted from 1.
+func (id ID) Step(n int) ID { return MakeID(id.Seq()+int64(n), id.Low()) }
+
+// IsZero reports whether the ID is unset.
+func (id ID) IsZero() bool { return id == ID{} }
+
+// String returns the canonical form of RFC 9562.
+func (id ID) String() string {
+	var b [36]byte
+	hex.Encode(b[:8], id[:4])
+	b[8] = '-'
+	hex.Encode(b[9:13], id[4:6])
+	b[13] = '-'
+	hex.Encode(b[14:18], id[6:8])
+	b[18] = '-'
+	hex.Encode(b[19:23], id[8:10])
+	b[23] = '-'
+	hex.Encode(b[24:], id[10:])
+	return string(b[:])
+}
+
+// ParseID reads the canonical form.
+func ParseID(s string) (ID, error) {
+	var id ID
+	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+		return id, fmt.Errorf("%q is not a UUID", s)
+	}
+	flat := s[:8] + s[9:13] + s[14:18] + s[19:23] + s[24:]
+	if _, err := hex.Decode(id[:], []byte(flat)); err != nil {
+		return ID{}, fmt.Errorf("%q is not a UUID", s)
+	}
+	return id, nil
+}
+
+// SeqFloor is the lowest sequence that a Source gives out at t. Comparing
+// sequences with it selects by time of creation.
+func SeqFloor(t time.Time) int64 { return t.UnixMilli() << 12 }
+
+// Source gives out IDs. It is safe for concurrent use.
+//
+// The low bits are a keyed mix of the sequence, so a store that knows the seed
+// can rebuild an ID from its sequence, while IDs of two sources differ although
+// their clocks agree.
+type Source struct {
+	seed uint64
+
+	mu   sync.Mutex
+	last int64
+}
+
+// NewSource returns a Source that continues after the sequence last.
+func NewSource(seed uint64, last int64) *Source { return &Source{seed: seed, last: last} }
+
+// Take reserves n consecutive sequences and returns the ID of the first. When
+// the clock stands still or goes back, sequences run ahead of it.
+func (s *Source) Take(now time.Time, n int) ID {
+	s.mu.Lock()
+	seq := max(s.last+1, SeqFloor(now))
+	s.last = seq + int64(n) - 1
+	s.mu.Unlock()
+	return s.ID(seq)
+}
+
+// ID rebuilds the ID that Take gave out for a sequence.
+func (s *Source) ID(seq int64) ID { return MakeID(seq, mix(s.seed^uint64(seq))) }
+
+// mix is the finaliser of SplitMix64: every input bit moves every output bit.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,136 @@
+package task
+
+import "slices"
+
+// State is the state of a task.
+type State string
+
+// Task states. A transaction may pass through several; those that could be
+// observed are the ones that a transaction leaves behind.
+const (
+	Pending                State = "pending"
+	Initializing           State = "initializing"
+	EnqueuingSteps         State = "enqueuing_steps"
+	StepsInProcess         State = "steps_in_process"
+	EvaluatingResults      State = "evaluating_results"
+	WaitingForDependencies State = "waiting_for_dependencies"
+	WaitingForRetry        State = "waiting_for_retry"
+	BlockedByFailures      State = "blocked_by_failures"
+	Complete               State = "complete"
+	Errored                State = "error"
+	Cancelled              State = "cancelled"
+	ResolvedManually       State = "resolved_manually"
+)
+
+// States lists the task states in the order of a life.
+var States = []State{Pending, Initializing, EnqueuingSteps, StepsInProcess, EvaluatingResults,
+	WaitingForDependencies, WaitingForRetry, BlockedByFailures, Complete, Errored, Cancelled, ResolvedManually}
+
+// transitions is the one table of a task's moves. A repair re-opens error.
+var transitions = map[State][]State{
+	Pending:                {Initializing, Cancelled, ResolvedManually, Errored},
+	Initializing:           {EnqueuingSteps, Complete, WaitingForDependencies, Cancelled, ResolvedManually},
+	EnqueuingSteps:         {StepsInProcess, Errored, Cancelled, ResolvedManually},
+	StepsInProcess:         {EvaluatingResults, WaitingForRetry, Errored, Cancelled, ResolvedManually},
+	EvaluatingResults:      {Complete, EnqueuingSteps, WaitingForDependencies, WaitingForRetry, BlockedByFailures, Errored, Cancelled, ResolvedManually},
+	WaitingForDependencies: {EvaluatingResults, EnqueuingSteps, Errored, Cancelled, ResolvedManually},
+	WaitingForRetry:        {EnqueuingSteps, EvaluatingResults, Errored, Cancelled, ResolvedManually},
+	BlockedByFailures:      {Errored, EnqueuingSteps, EvaluatingResults, Cancelled, ResolvedManually},
+	Errored:                {EnqueuingSteps, EvaluatingResults, WaitingForRetry, Cancelled, ResolvedManually},
+	Complete:               {},
+	Cancelled:              {},
+	ResolvedManually:       {},
+}
+
+// Next lists the states a task may move to from s in one step.
+func (s State) Next() []State { return transitions[s] }
+
+// Terminal reports whether the state can never be left.
+func (s State) Terminal() bool { return s == Complete || s == Cancelled || s == ResolvedManually }
+
+// Settled reports whether nothing more happens by itself: terminal, or error.
+func (s State) Settled() bool { return s.Terminal() || s == Errored }
+
+// Reaches reports whether a transaction may leave a task of state s in state
+// t: directly, or through states that it passes without being observed.
+func (s State) Reaches(t State) bool {
+	seen := map[State]bool{s: true}
+	todo := []State{s}
+	for len(todo) > 0 {
+		at := todo[0]
+		todo = todo[1:]
+		for _, n := range transitions[at] {
+			if n == t {
+				return true
+			}
+			// only transient states may be passed through
+			if !seen[n] && n.transient() {
+				seen[n] = true
+				todo = append(todo, n)
+			}
+		}
+	}
+	return false
+}
+
+// transient states exist inside a transaction only.
+func (s State) transient() bool {
+	return slices.Contains([]State{Initializing, EnqueuingSteps, EvaluatingResults, BlockedByFailures, StepsInProcess}, s)
+}
+
+// StepState is the state of a step.
+type StepState string
+
+// Step states.
+const (
+	StepPending                  StepState = "pending"
+	StepEnqueued                 StepState = "enqueued"
+	StepAssigned                 StepState = "assigned"
+	StepInProgress               StepState = "in_progress"
+	StepEnqueuedForOrchestration StepState = "enqueued_for_orchestration"
+	StepWaitingForRetry          StepState = "waiting_for_retry"
+	StepComplete                 StepState = "complete"
+	StepErrored                  StepState = "error"
+	StepCancelled                StepState = "cancelled"
+	StepResolvedManually         StepState = "resolved_manually"
+)
+
+// StepStates lists the step states in the order of a life.
+var StepStates = []StepState{StepPending, StepEnqueued, StepAssigned, StepInProgress, StepEnqueuedForOrchestration,
+	StepWaitingForRetry, StepComplete, StepErrored, StepCancelled, StepResolvedManually}
+
+// stepTransitions is the one table of a step's moves.
+//
+//   - a snoozed or released step goes back without having failed;
+//   - a step whose run_at has not come waits for it as if for a retry;
+//   - an operator may resolve or complete a step from any state that is not
+//     terminal, and reset it where a retry makes sense.
+var stepTransitions = map[StepState][]StepState{
+	StepPending:                  {StepEnqueued, StepWaitingForRetry, StepComplete, StepCancelled, StepResolvedManually},
+	StepEnqueued:                 {StepAssigned, StepInProgress, StepErrored, StepComplete, StepCancelled, StepResolvedManually},
+	StepAssigned:                 {StepInProgress, StepEnqueued, StepWaitingForRetry, StepErrored, StepComplete, StepCancelled, StepResolvedManually},
+	StepInProgress:               {StepEnqueuedForOrchestration, StepEnqueued, StepWaitingForRetry, StepComplete, StepErrored, StepCancelled, StepResolvedManually},
+	StepEnqueuedForOrchestration: {StepComplete, StepWaitingForRetry, StepErrored, StepCancelled, StepResolvedManually},
+	StepWaitingForRetry:          {StepPending, StepEnqueued, StepErrored, StepComplete, StepCancelled, StepResolvedManually},
+	StepErrored:                  {StepPending, StepEnqueued, StepComplete, StepCancelled, StepResolvedManually},
+	StepComplete:                 {},
+	StepCancelled:                {},
+	StepResolvedManually:         {},
+}
+
+// Next lists the states a step may move to from s.
+func (s StepState) Next() []StepState { return stepTransitions[s] }
+
+// Can reports whether a step may move from s to t.
+func (s StepState) Can(t StepState) bool { return slices.Contains(stepTransitions[s], t) }
+
+// Terminal reports whether the state can never be left.
+func (s StepState) Terminal() bool {
+	return s == StepComplete || s == StepCancelled || s == StepResolvedManually
+}
+
+// Satisfies reports whether dependants may run.
+func (s StepState) Satisfies() bool { return s == StepComplete || s == StepResolvedManually }
+
+// Leased reports whether a worker holds the step.
+func (s StepState) Leased() bool { return s == StepAssigned || s == StepInProgress }

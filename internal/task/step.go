@@ -1,0 +1,191 @@
+package task
+
+import "time"
+
+// Queues that are not routes. A step that somebody will have to look at is in
+// exactly one queue, sorted by Key: ready steps on their route by ordering key,
+// waiting ones by the time they are due, leased ones by the time to look after
+// them. One index serves all three.
+const (
+	NoQueue int64 = 0
+	Timers  int64 = -1 // Key is the Instant at which the step becomes ready
+	Leases  int64 = -2 // Key is the Instant at which the lease has to be looked at
+)
+
+// Step is the unit handed to a worker. Its methods are the only way its state
+// changes; each one checks the transition table.
+type Step struct {
+	ID          ID
+	TaskID      ID
+	Ordinal     int // place in the template, counted from 1
+	DefID       int64
+	RouteID     int64
+	Priority    int
+	State       StepState
+	OpenParents int // parents that are not satisfied yet
+
+	Queue int64
+	Key   int64
+
+	Attempts    int // executions begun since the last reset
+	MaxAttempts int
+	Timeout     time.Duration
+
+	// Token is the fencing token of the last lease. It grows with every
+	// hand-out and is never reused within a step.
+	Token    int64
+	WorkerNo int64
+
+	ReadyAt    Instant // last time it was enqueued
+	AssignedAt Instant
+	StartedAt  Instant
+	FinishedAt Instant // last attempt ended, or the step was settled
+	LeaseUntil Instant // 0 when nobody holds it
+
+	Progress int    // percent
+	Note     string // the worker's status message
+	Result   []byte // JSON
+}
+
+// move changes the state. A transition outside the table is a bug.
+func (s *Step) move(to StepState) error {
+	if !s.State.Can(to) {
+		return Errorf(WrongState, "a step that is %s cannot become %s", s.State, to)
+	}
+	s.State = to
+	return nil
+}
+
+// Enqueue makes the step ready on its route.
+func (s *Step) Enqueue(now Instant) error {
+	if err := s.move(StepEnqueued); err != nil {
+		return err
+	}
+	s.ReadyAt = now
+	s.Queue, s.Key = s.RouteID, StrictKey(s.Priority, now)
+	return nil
+}
+
+// Wait parks the step until a time, after which it is enqueued.
+func (s *Step) Wait(until Instant) error {
+	if err := s.move(StepWaitingForRetry); err != nil {
+		return err
+	}
+	s.Queue, s.Key = Timers, int64(until)
+	return nil
+}
+
+// Assign hands the step to a worker, which has to start it before startBy.
+func (s *Step) Assign(worker int64, now, startBy Instant) error {
+	if err := s.move(StepAssigned); err != nil {
+		return err
+	}
+	s.hold(worker, now)
+	s.LeaseUntil = startBy
+	s.Queue, s.Key = Leases, int64(startBy)
+	return nil
+}
+
+// Claim hands the step to a worker and begins the attempt in one move.
+func (s *Step) Claim(worker int64, now, leaseUntil Instant) error {
+	s.hold(worker, now)
+	return s.Begin(now, leaseUntil)
+}
+
+func (s *Step) hold(worker int64, now Instant) {
+	s.Token++
+	s.WorkerNo = worker
+	s.AssignedAt = now
+	s.StartedAt, s.FinishedAt = 0, 0
+	s.Progress, s.Note = 0, ""
+}
+
+// Begin starts the attempt of a step in hand.
+func (s *Step) Begin(now, leaseUntil Instant) error {
+	if err := s.move(StepInProgress); err != nil {
+		return err
+	}
+	s.Attempts++
+	s.StartedAt = now
+	s.Renew(leaseUntil)
+	return nil
+}
+
+// Renew extends the lease. It is looked after at the end of the lease or of the
+// attempt's time-out, whichever is first.
+func (s *Step) Renew(leaseUntil Instant) {
+	s.LeaseUntil = leaseUntil
+	key := leaseUntil
+	if d := s.Deadline(); d != 0 && d < key {
+		key = d
+	}
+	s.Queue, s.Key = Leases, int64(key)
+}
+
+// Deadline is when the attempt in progress times out, 0 when none runs.
+func (s *Step) Deadline() Instant {
+	if s.State != StepInProgress || s.Timeout <= 0 {
+		return 0
+	}
+	return s.StartedAt.Add(s.Timeout)
+}
+
+// HeldUnder reports whether the lease with the token is in force.
+func (s *Step) HeldUnder(token int64) bool { return s.State.Leased() && s.Token == token }
+
+// leave takes the step out of its queue and ends its lease.
+func (s *Step) leave() { s.Queue, s.Key, s.LeaseUntil = NoQueue, 0, 0 }
+
+// Succeed completes the step with a result.
+func (s *Step) Succeed(now Instant, result []byte) error {
+	return s.settle(StepComplete, now, result)
+}
+
+// Exhaust puts the step in error: it failed for good.
+func (s *Step) Exhaust(now Instant) error { return s.settle(StepErrored, now, nil) }
+
+// Cancel makes the step cancelled.
+func (s *Step) Cancel(now Instant) error { return s.settle(StepCancelled, now, nil) }
+
+// Resolve lets dependants go on without a result.
+func (s *Step) Resolve(now Instant) error { return s.settle(StepResolvedManually, now, nil) }
+
+func (s *Step) settle(to StepState, now Instant, result []byte) error {
+	if err := s.move(to); err != nil {
+		return err
+	}
+	s.leave()
+	s.FinishedAt = now
+	s.Result = result
+	return nil
+}
+
+// Postpone ends the attempt without settling the step: it waits until a time
+// (0: goes back to its route at once).
+func (s *Step) Postpone(now, until Instant) error {
+	s.leave()
+	s.FinishedAt = now
+	if until > now {
+		return s.Wait(until)
+	}
+	return s.Enqueue(now)
+}
+
+// Uncharge takes back the attempt that Begin counted: it ended through no fault
+// of the step.
+func (s *Step) Uncharge() {
+	if s.State == StepInProgress && s.Attempts > 0 {
+		s.Attempts--
+	}
+}
+
+// Reset zeroes the attempts of a failed or waiting step and makes it ready.
+func (s *Step) Reset(now Instant) error {
+	if s.State != StepErrored && s.State != StepWaitingForRetry {
+		return Errorf(WrongState, "a step that is %s cannot be reset for retry", s.State)
+	}
+	s.Attempts = 0
+	s.leave()
+	s.FinishedAt = 0
+	return s.Enqueue(now)
+}

@@ -1,0 +1,102 @@
+package task
+
+// Task is one run of a template.
+type Task struct {
+	ID       ID
+	DefID    int64 // of its Template
+	State    State
+	Priority int
+	Counts   Counts
+	Context  []byte // JSON, nil when there is none
+
+	CreatedAt  Instant
+	RunAt      Instant // 0: at once
+	FinishedAt Instant // terminal or in error
+	DeadlineAt Instant // when the task as a whole times out; 0: never
+
+	// IdempotencyKey and CorrelationID are looked up, hence not in Meta.
+	IdempotencyKey string
+	CorrelationID  string
+	Meta           Meta
+}
+
+// Meta is what a task carries for people to read.
+type Meta struct {
+	Tags                []string `json:"tags,omitempty"`
+	ParentCorrelationID string   `json:"parent_correlation_id,omitempty"`
+	Initiator           string   `json:"initiator,omitempty"`
+	SourceSystem        string   `json:"source_system,omitempty"`
+	Reason              string   `json:"reason,omitempty"`
+	CancelReason        string   `json:"cancel_reason,omitempty"`
+	CancelledBy         string   `json:"cancelled_by,omitempty"`
+}
+
+// Empty reports whether there is nothing to store.
+func (m Meta) Empty() bool {
+	return len(m.Tags) == 0 && m.ParentCorrelationID == "" && m.Initiator == "" && m.SourceSystem == "" &&
+		m.Reason == "" && m.CancelReason == "" && m.CancelledBy == ""
+}
+
+// Moved counts a step that changed from one state to another and returns the
+// state that the task was in when its own state follows, or "" when it stays.
+// FinishedAt is kept in step with the state.
+func (t *Task) Moved(from, to StepState, now Instant) State {
+	t.Counts.Move(from, to)
+	return t.Reevaluate(now)
+}
+
+// Reevaluate brings the state in line with the counts. It returns the state
+// left, or "" when nothing changed.
+func (t *Task) Reevaluate(now Instant) State {
+	next := t.Counts.Evaluate(t.State)
+	if next == t.State {
+		return ""
+	}
+	return t.set(next, now)
+}
+
+// Cancel makes the task cancelled; its steps are the caller's business.
+func (t *Task) Cancel(now Instant) State { return t.set(Cancelled, now) }
+
+// TimeOut puts the task in error because its deadline has passed.
+func (t *Task) TimeOut(now Instant) State {
+	t.DeadlineAt = 0
+	return t.set(Errored, now)
+}
+
+func (t *Task) set(next State, now Instant) State {
+	was := t.State
+	t.State = next
+	t.FinishedAt = 0
+	if next.Settled() {
+		t.FinishedAt = now
+	}
+	return was
+}
+
+// Event is one observed transition of a task. The first (pending to the state
+// that submission leaves) and the last of a straight run (steps_in_process to
+// complete) are not stored: they follow from the task's own times.
+type Event struct {
+	TaskID ID
+	At     Instant
+	From   State
+	To     State
+	Cause  string
+}
+
+// Derivable reports whether the event need not be stored.
+func (e Event) Derivable() bool { return e.From == StepsInProcess && e.To == Complete }
+
+// Act is one thing that an operator did to a task or step. Acts are only ever added.
+type Act struct {
+	At     Instant
+	TaskID ID
+	StepID ID // zero for an act on the task
+	Kind   string
+	Actor  string
+	Reason string
+	From   string
+	To     string
+	Data   []byte // JSON: what the operator supplied
+}

@@ -1,0 +1,172 @@
+package task
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Template is one immutable version of a workflow; or, with Adhoc, the single
+// step that stands in for a task submitted by handler alone.
+type Template struct {
+	// DefID is the store's short key of the version, 0 before it is stored.
+	DefID       int64
+	Namespace   string
+	Name        string
+	Version     string // empty when Adhoc
+	Adhoc       bool
+	Description string
+	// Priority of its tasks when the request names none; nil takes the default.
+	Priority    *int
+	InputSchema []byte // JSON, nil when there is none
+	Lifecycle   Lifecycle
+	Steps       []StepSpec
+	// Source is the document as registered, Fingerprint the SHA-256 (hex) of
+	// its canonical content.
+	Source      string
+	Fingerprint string
+	CreatedAt   time.Time
+}
+
+// Lifecycle bounds how long a task may stay in one state. 0 takes the server's
+// default; for MaxDuration it means no bound.
+type Lifecycle struct {
+	MaxWaitingForDependencies time.Duration
+	MaxWaitingForRetry        time.Duration
+	MaxStepsInProcess         time.Duration
+	MaxDuration               time.Duration
+}
+
+// StepSpec is one step of a template.
+type StepSpec struct {
+	Name           string
+	Description    string
+	Handler        string
+	Initialization []byte // JSON object, nil when there is none
+	Dependencies   []string
+	Retry          Retry
+	Timeout        time.Duration // 0 takes the priority level's
+	Capabilities   []string      // sorted, no duplicates
+	Priority       *int          // nil takes the task's
+
+	// Parents and Children are the dependencies as indexes into Steps, both
+	// ways; Link fills them in.
+	Parents  []int
+	Children []int
+}
+
+// Sink reports whether nothing depends on the step.
+func (s StepSpec) Sink() bool { return len(s.Children) == 0 }
+
+// MaxSteps bounds a template.
+const MaxSteps = 1000
+
+// GraphError is one fault of a template's graph. Step is the index of the step
+// at fault; Dependency the index into its dependencies, or -1.
+type GraphError struct {
+	Step       int
+	Dependency int
+	Message    string
+}
+
+// Link resolves the dependencies of every step and returns every fault found:
+// duplicate names, unknown and repeated dependencies, a step that depends on
+// itself, cycles with their path. With faults the template must not be used.
+func (t *Template) Link() []GraphError {
+	var faults []GraphError
+	index := make(map[string]int, len(t.Steps))
+	for i, s := range t.Steps {
+		if first, dup := index[s.Name]; dup {
+			faults = append(faults, GraphError{i, -1, fmt.Sprintf("the step name %q is used twice: steps %d and %d", s.Name, first+1, i+1)})
+			continue
+		}
+		index[s.Name] = i
+	}
+	for i := range t.Steps {
+		t.Steps[i].Parents, t.Steps[i].Children = nil, nil
+	}
+	for i := range t.Steps {
+		seen := map[string]bool{}
+		for d, name := range t.Steps[i].Dependencies {
+			p, known := index[name]
+			switch {
+			case !known:
+				faults = append(faults, GraphError{i, d, fmt.Sprintf("step %q depends on %q, which is not a step of this template", t.Steps[i].Name, name)})
+				continue
+			case seen[name]:
+				faults = append(faults, GraphError{i, d, fmt.Sprintf("step %q names the dependency %q twice", t.Steps[i].Name, name)})
+				continue
+			}
+			seen[name] = true
+			t.Steps[i].Parents = append(t.Steps[i].Parents, p)
+			t.Steps[p].Children = append(t.Steps[p].Children, i)
+		}
+	}
+	return append(faults, t.cycles()...)
+}
+
+// cycles reports every cycle once, with its path, by a depth-first walk along
+// the dependencies.
+func (t *Template) cycles() []GraphError {
+	const (
+		unseen = iota
+		onPath
+		done
+	)
+	var (
+		faults []GraphError
+		mark   = make([]int, len(t.Steps))
+		path   []int
+		visit  func(i int)
+	)
+	visit = func(i int) {
+		mark[i] = onPath
+		path = append(path, i)
+		for _, p := range t.Steps[i].Parents {
+			switch mark[p] {
+			case unseen:
+				visit(p)
+			case onPath:
+				faults = append(faults, t.cycleFault(path, p))
+			}
+		}
+		path = path[:len(path)-1]
+		mark[i] = done
+	}
+	for i := range t.Steps {
+		if mark[i] == unseen {
+			visit(i)
+		}
+	}
+	return faults
+}
+
+// cycleFault words the cycle that closes when the last step of path depends on
+// the step at index back, which is on the path too.
+func (t *Template) cycleFault(path []int, back int) GraphError {
+	start := 0
+	for path[start] != back {
+		start++
+	}
+	var names []string
+	for _, i := range path[start:] {
+		names = append(names, t.Steps[i].Name)
+	}
+	names = append(names, t.Steps[back].Name)
+	last := path[len(path)-1]
+	dep := -1
+	for d, name := range t.Steps[last].Dependencies {
+		if name == t.Steps[back].Name {
+			dep = d
+		}
+	}
+	return GraphError{last, dep, "the dependencies form a cycle: " + strings.Join(names, " -> ")}
+}
+
+// Adhoc returns the template that stands in for a handler submitted by name.
+func Adhoc(namespace, handler string) *Template {
+	t := &Template{Namespace: namespace, Name: handler, Adhoc: true,
+		Steps: []StepSpec{{Name: handler, Handler: handler, Retry: DefaultRetry()}}}
+	t.Link()
+	return t
+}
