@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Code classifies an error. The list is closed; the same words travel in JSON,
@@ -32,6 +33,13 @@ type Error struct {
 	Message string   `json:"message"`           // what was wrong, in one sentence
 	Hint    string   `json:"hint,omitempty"`    // what to do about it
 	Details []Detail `json:"details,omitempty"` // where: one entry per problem found
+
+	// RetryAfter is the server's advice not to come back before this long.
+	// It travels as the header Retry-After, not in the body. 0 means no advice.
+	RetryAfter time.Duration `json:"-"`
+	// Err is what caused the error, on the side where it happened. It never
+	// travels and is not printed: a network error of the SDK, for example.
+	Err error `json:"-"`
 }
 
 // Detail locates one problem: a JSON pointer into a body ("/tasks/3/context"),
@@ -62,6 +70,9 @@ func (e *Error) Error() string {
 	}
 	return b.String()
 }
+
+// Unwrap returns the cause, nil for an error that came over the wire.
+func (e *Error) Unwrap() error { return e.Err }
 
 // Is makes errors.Is(err, &Error{Code: CodeNotFound}) compare codes, so that a
 // caller can branch without unwrapping.

@@ -159,7 +159,7 @@ type Heartbeat struct {
 	CurrentLoad int                `json:"current_load,omitempty"`
 	Status      string             `json:"status,omitempty" doc:"active or draining."`
 	Health      map[string]float64 `json:"health,omitempty"`
-	Steps       []LeaseRef         `json:"steps,omitempty" doc:"Leases to renew. Absent renews all the worker holds."`
+	Steps       []LeaseRef         `json:"steps,omitzero" doc:"Leases to renew. Absent renews all the worker holds; an empty list renews none, so that a lease whose hand-out was lost on the way runs out."`
 }
 
 // HeartbeatResponse answers a heartbeat.

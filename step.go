@@ -76,6 +76,18 @@ type Failure struct {
 	Details           json.RawMessage `json:"details,omitempty"`
 }
 
+// Error makes a Failure an error, so that a handler can return one and set
+// code, HTTP status and response body.
+func (f *Failure) Error() string {
+	switch {
+	case f.Message != "":
+		return f.Message
+	case f.Code != "":
+		return f.Code
+	}
+	return f.Type
+}
+
 // Attempt is one execution of a step that has ended, or runs now.
 type Attempt struct {
 	StepUUID   uuid.UUID  `json:"step_uuid"`
