@@ -1,0 +1,82 @@
+package tasker
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// problem is RFC 9457 problem details, as the server sends them.
+type problem struct {
+	Title  string   `json:"title"`
+	Detail string   `json:"detail"`
+	Code   Code     `json:"code"`
+	Hint   string   `json:"hint"`
+	Errors []Detail `json:"errors"`
+}
+
+// problemError rebuilds the error that the server had. An answer without a code
+// does not come from Tasker but from something in front of it, or is older than
+// the code; its status has to do.
+func problemError(resp *http.Response, body []byte) *Error {
+	e := &Error{RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now())}
+	var p problem
+	if json.Unmarshal(body, &p) == nil {
+		e.Code, e.Hint, e.Details = p.Code, p.Hint, p.Errors
+		e.Message = p.Detail
+		if e.Message == "" {
+			e.Message = p.Title
+		}
+	}
+	if e.Code == "" {
+		e.Code = codeOfStatus(resp.StatusCode)
+	}
+	if e.Message == "" {
+		e.Message = "the server answers " + resp.Status
+	}
+	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		e.Message += " to " + resp.Header.Get("Location")
+		e.Hint = "redirects are not followed; use the address it names"
+	}
+	return e
+}
+
+// codeOfStatus is the code that an HTTP status alone stands for.
+func codeOfStatus(status int) Code {
+	switch status {
+	case http.StatusUnauthorized:
+		return CodeUnauthenticated
+	case http.StatusForbidden:
+		return CodeForbidden
+	case http.StatusNotFound, http.StatusGone:
+		return CodeNotFound
+	case http.StatusConflict:
+		return CodeConflict
+	case http.StatusRequestEntityTooLarge:
+		return CodeTooLarge
+	case http.StatusTooManyRequests:
+		return CodeExhausted
+	case http.StatusRequestTimeout, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return CodeUnavailable
+	}
+	if status >= 400 && status < 500 {
+		return CodeInvalid
+	}
+	return CodeInternal // a redirect too: no server of ours sends one
+}
+
+// retryAfter reads the header Retry-After: seconds, or a date. 0 means none.
+func retryAfter(value string, now time.Time) time.Duration {
+	if value == "" {
+		return 0
+	}
+	if seconds, err := strconv.Atoi(value); err == nil {
+		const day = 24 * 60 * 60
+		return time.Duration(min(max(seconds, 0), day)) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}

@@ -1,0 +1,29 @@
+package tasker
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/google/uuid"
+)
+
+func stepsPath(task uuid.UUID) string { return "/v1/tasks/" + task.String() + "/workflow_steps" }
+
+func (b *httpBackend) Steps(ctx context.Context, task uuid.UUID) ([]Step, error) {
+	var steps []Step
+	err := b.do(ctx, call{verb: "list steps", method: http.MethodGet, path: stepsPath(task)}, &steps)
+	if err != nil {
+		return nil, err
+	}
+	return steps, nil
+}
+
+func (b *httpBackend) Step(ctx context.Context, task, step uuid.UUID) (*Step, error) {
+	return fetch[Step](ctx, b, call{verb: "get step", method: http.MethodGet, path: stepsPath(task) + "/" + step.String()})
+}
+
+func (b *httpBackend) ActOnStep(ctx context.Context, task, step uuid.UUID, act StepAction) (*Step, error) {
+	return fetch[Step](ctx, b, call{
+		verb: "act on step", method: http.MethodPatch, path: stepsPath(task) + "/" + step.String(), body: act,
+	})
+}

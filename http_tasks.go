@@ -1,0 +1,167 @@
+package tasker
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Limits of what concurrent callers are gathered into.
+const (
+	gatherLanes = 2       // requests in flight
+	gatherItems = 500     // items of one request; half of the server's default limit
+	gatherBytes = 2 << 20 // payload of one request; well below the server's limit of a body
+)
+
+func taskWeight(t *TaskRequest) int { return len(t.Context) + 256 }
+
+// SubmitTasks sends one task together with those of other callers, and many as
+// the request they are.
+func (b *httpBackend) SubmitTasks(ctx context.Context, req SubmitRequest) ([]TaskReceipt, error) {
+	if len(req.Tasks) != 1 {
+		return b.submit(ctx, req)
+	}
+	receipt, err := b.submits.do(ctx, req.Tasks[0])
+	if err != nil {
+		return nil, err
+	}
+	if receipt.Error != nil && !req.ItemErrors {
+		// On the wire every gathered task is answered by itself; this caller
+		// asked for the refusal of the whole, and its task is the whole.
+		return nil, receipt.Error
+	}
+	return []TaskReceipt{receipt}, nil
+}
+
+func (b *httpBackend) submit(ctx context.Context, req SubmitRequest) ([]TaskReceipt, error) {
+	var out struct {
+		Results []TaskReceipt `json:"results"`
+	}
+	out.Results = make([]TaskReceipt, 0, len(req.Tasks))
+	c := call{verb: "submit tasks", method: http.MethodPost, path: "/v1/tasks/batch", body: req}
+	if err := b.do(ctx, c, &out); err != nil {
+		return nil, err
+	}
+	if err := sameLength(c.verb, len(req.Tasks), len(out.Results)); err != nil {
+		return nil, err
+	}
+	return out.Results, nil
+}
+
+// submitBatch sends tasks of several callers as one request.
+func (b *httpBackend) submitBatch(ctx context.Context, tasks []TaskRequest) ([]TaskReceipt, error) {
+	receipts, err := b.submit(ctx, SubmitRequest{Tasks: tasks, ItemErrors: true})
+	for i := range receipts {
+		relocate(receipts[i].Error, i)
+	}
+	return receipts, err
+}
+
+// relocate rewrites the places named in the error of the i-th gathered task to
+// what its caller knows: a request of one.
+func relocate(e *Error, i int) {
+	if e == nil || i == 0 {
+		return
+	}
+	prefix := "/tasks/" + strconv.Itoa(i)
+	for d := range e.Details {
+		rest, ok := strings.CutPrefix(e.Details[d].Location, prefix)
+		if ok && (rest == "" || rest[0] == '/') {
+			e.Details[d].Location = "/tasks/0" + rest
+		}
+	}
+}
+
+func sameLength(verb string, asked, answered int) error {
+	if asked == answered {
+		return nil
+	}
+	return Errorf(CodeInternal, "%s: the server answered %d of %d items", verb, answered, asked)
+}
+
+// Task implements TaskBackend. A wait longer than the server's limit is cut by
+// the server; the caller sees a task that is not settled and asks again.
+func (b *httpBackend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*Task, error) {
+	c := call{verb: "get task", method: http.MethodGet, path: "/v1/tasks/" + id.String()}
+	if wait > 0 {
+		c.wait = wait
+		c.query = url.Values{"wait_ms": {strconv.FormatInt(max(wait.Milliseconds(), 1), 10)}}
+	}
+	return fetch[Task](ctx, b, c)
+}
+
+func (b *httpBackend) Tasks(ctx context.Context, f TaskFilter) (*TaskPage, error) {
+	q := make(query)
+	for _, s := range f.States {
+		url.Values(q).Add("state", string(s))
+	}
+	q.set("namespace", f.Namespace)
+	q.set("name", f.Name)
+	q.set("version", f.Version)
+	q.set("tag", f.Tag)
+	q.set("correlation_id", f.CorrelationID)
+	q.set("priority", string(f.Priority))
+	q.setTime("created_after", f.CreatedAfter)
+	q.setTime("created_before", f.CreatedBefore)
+	q.setInt("limit", f.Limit)
+	q.set("cursor", f.Cursor)
+	return fetch[TaskPage](ctx, b, call{verb: "list tasks", method: http.MethodGet, path: "/v1/tasks", query: url.Values(q)})
+}
+
+func (b *httpBackend) TaskHistory(ctx context.Context, id uuid.UUID) (*TaskHistory, error) {
+	return fetch[TaskHistory](ctx, b, call{verb: "get task history", method: http.MethodGet, path: "/v1/tasks/" + id.String() + "/history"})
+}
+
+func (b *httpBackend) ExplainTask(ctx context.Context, id uuid.UUID) (*Explanation, error) {
+	return fetch[Explanation](ctx, b, call{verb: "explain task", method: http.MethodGet, path: "/v1/tasks/" + id.String() + "/explain"})
+}
+
+func (b *httpBackend) CancelTasks(ctx context.Context, req CancelRequest) ([]TaskReceipt, error) {
+	var out struct {
+		Results []TaskReceipt `json:"results"`
+	}
+	c := call{verb: "cancel tasks", method: http.MethodPost, path: "/v1/tasks/cancel", body: req}
+	if err := b.do(ctx, c, &out); err != nil {
+		return nil, err
+	}
+	if err := sameLength(c.verb, len(req.TaskUUIDs), len(out.Results)); err != nil {
+		return nil, err
+	}
+	return out.Results, nil
+}
+
+// fetch carries out c and returns the answer as a T.
+func fetch[T any](ctx context.Context, b *httpBackend, c call) (*T, error) {
+	out := new(T)
+	if err := b.do(ctx, c, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// query collects the parameters that are set.
+type query url.Values
+
+func (q query) set(key, value string) {
+	if value != "" {
+		url.Values(q).Set(key, value)
+	}
+}
+
+// setInt keeps a negative number, so that the server can refuse it.
+func (q query) setInt(key string, n int) {
+	if n != 0 {
+		q.set(key, strconv.Itoa(n))
+	}
+}
+
+func (q query) setTime(key string, t *time.Time) {
+	if t != nil {
+		q.set(key, t.UTC().Format(time.RFC3339Nano))
+	}
+}

@@ -1,0 +1,37 @@
+package tasker
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+)
+
+func (b *httpBackend) RegisterTemplate(ctx context.Context, src TemplateSource) (*Template, error) {
+	return fetch[Template](ctx, b, call{verb: "register template", method: http.MethodPost, path: "/v1/templates", body: src})
+}
+
+func (b *httpBackend) Templates(ctx context.Context, f TemplateFilter) (*TemplatePage, error) {
+	q := make(query)
+	q.set("namespace", f.Namespace)
+	q.set("name", f.Name)
+	q.setInt("limit", f.Limit)
+	q.set("cursor", f.Cursor)
+	return fetch[TemplatePage](ctx, b, call{
+		verb: "list templates", method: http.MethodGet, path: "/v1/templates", query: url.Values(q),
+	})
+}
+
+func (b *httpBackend) Template(ctx context.Context, namespace, name, version string) (*Template, error) {
+	if namespace == "" {
+		namespace = "default" // a path cannot leave a segment out
+	}
+	segments := []string{"v1", "templates", namespace, name}
+	if version != "" {
+		segments = append(segments, version)
+	}
+	path, err := pathOf(segments...)
+	if err != nil {
+		return nil, err
+	}
+	return fetch[Template](ctx, b, call{verb: "get template", method: http.MethodGet, path: path})
+}

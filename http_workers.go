@@ -1,0 +1,130 @@
+package tasker
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+func workerPath(id uuid.UUID, verb string) string {
+	return "/internal/workers/" + id.String() + "/" + verb
+}
+
+func (b *httpBackend) RegisterWorker(ctx context.Context, reg WorkerRegistration) (*RegisteredWorker, error) {
+	return fetch[RegisteredWorker](ctx, b, call{
+		verb: "register worker", method: http.MethodPost, path: "/internal/workers/register", body: reg,
+	})
+}
+
+func (b *httpBackend) Workers(ctx context.Context) ([]WorkerInfo, error) {
+	var out struct {
+		Workers []WorkerInfo `json:"workers"`
+	}
+	err := b.do(ctx, call{verb: "list workers", method: http.MethodGet, path: "/internal/workers"}, &out)
+	if err != nil {
+		return nil, err
+	}
+	return out.Workers, nil
+}
+
+func (b *httpBackend) Poll(ctx context.Context, req PollRequest) (*PollResponse, error) {
+	return fetch[PollResponse](ctx, b, call{
+		verb: "poll", method: http.MethodPost, path: workerPath(req.WorkerID, "poll"), body: req,
+		wait: time.Duration(req.WaitMS) * time.Millisecond,
+	})
+}
+
+func (b *httpBackend) Start(ctx context.Context, req StartRequest) ([]LeaseAnswer, error) {
+	var out struct {
+		Leases []LeaseAnswer `json:"leases"`
+	}
+	c := call{verb: "start steps", method: http.MethodPost, path: workerPath(req.WorkerID, "start"), body: req}
+	if err := b.do(ctx, c, &out); err != nil {
+		return nil, err
+	}
+	if err := sameLength(c.verb, len(req.Steps), len(out.Leases)); err != nil {
+		return nil, err
+	}
+	return out.Leases, nil
+}
+
+func (b *httpBackend) Progress(ctx context.Context, report ProgressReport) (*LeaseAnswer, error) {
+	return fetch[LeaseAnswer](ctx, b, call{
+		verb: "report progress", method: http.MethodPost, path: workerPath(report.WorkerID, "progress"), body: report,
+	})
+}
+
+func (b *httpBackend) Heartbeat(ctx context.Context, beat Heartbeat) (*HeartbeatResponse, error) {
+	return fetch[HeartbeatResponse](ctx, b, call{
+		verb: "heartbeat", method: http.MethodPost, path: workerPath(beat.WorkerID, "heartbeat"), body: beat,
+	})
+}
+
+func (b *httpBackend) Drain(ctx context.Context, req DrainRequest) (*DrainResponse, error) {
+	resp, err := fetch[DrainResponse](ctx, b, call{
+		verb: "drain worker", method: http.MethodPost, path: workerPath(req.WorkerID, "drain"), body: req,
+	})
+	if req.Final {
+		b.mu.Lock()
+		delete(b.settles, req.WorkerID) // a final drain is the last that is heard of a worker
+		b.mu.Unlock()
+	}
+	return resp, err
+}
+
+func resultWeight(r *StepResult) int {
+	w := len(r.Result) + 128
+	if r.Error != nil {
+		w += len(r.Error.Message) + len(r.Error.Stack) + len(r.Error.ResponseBody) + len(r.Error.Details)
+	}
+	return w
+}
+
+// Settle sends one result together with those of the worker's other callers,
+// and many as the request they are.
+func (b *httpBackend) Settle(ctx context.Context, req SettleRequest) ([]SettleAnswer, error) {
+	if len(req.Results) != 1 {
+		return b.settle(ctx, req)
+	}
+	answer, err := b.settlesOf(req.WorkerID).do(ctx, req.Results[0])
+	if err != nil {
+		return nil, err
+	}
+	return []SettleAnswer{answer}, nil
+}
+
+func (b *httpBackend) settle(ctx context.Context, req SettleRequest) ([]SettleAnswer, error) {
+	var out struct {
+		Results []SettleAnswer `json:"results"`
+	}
+	out.Results = make([]SettleAnswer, 0, len(req.Results))
+	c := call{verb: "settle steps", method: http.MethodPost, path: workerPath(req.WorkerID, "result"), body: req}
+	if err := b.do(ctx, c, &out); err != nil {
+		return nil, err
+	}
+	if err := sameLength(c.verb, len(req.Results), len(out.Results)); err != nil {
+		return nil, err
+	}
+	return out.Results, nil
+}
+
+// settlesOf returns the gatherer of one worker; the worker is part of the
+// request's path, so results of two workers cannot travel together.
+func (b *httpBackend) settlesOf(worker uuid.UUID) *gatherer[StepResult, SettleAnswer] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if g := b.settles[worker]; g != nil {
+		return g
+	}
+	g := newGatherer(b.ctx, "settle step", gatherLanes, gatherItems, gatherBytes, resultWeight,
+		func(ctx context.Context, results []StepResult) ([]SettleAnswer, error) {
+			return b.settle(ctx, SettleRequest{WorkerID: worker, Results: results})
+		})
+	if b.settles == nil {
+		b.settles = make(map[uuid.UUID]*gatherer[StepResult, SettleAnswer])
+	}
+	b.settles[worker] = g
+	return g
+}
