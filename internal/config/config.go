@@ -1,0 +1,91 @@
+package config
+
+import (
+	"time"
+
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+// Config is everything that can be set about a Tasker process. Load makes one
+// that has its defaults and is valid.
+type Config struct {
+	DB     DB
+	Server Server
+	Engine engine.Config
+	// Keys are the API keys: name, sha256 (the hash of the key), permissions
+	// (submit, read, operate, work, admin; at least one) and namespaces (defaults
+	// to all). `tasker key generate` makes a key and its entry. Defaults to none:
+	// the API is open to whoever reaches it.
+	Keys []access.Key
+	Log  Log
+
+	origins map[string]Origin
+}
+
+// DB says where the truth is kept. In a file, `db: DSN` is short for
+// `db: {dsn: DSN}`; in the environment, TASKER_DB for TASKER_DB_DSN.
+type DB struct {
+	// DSN is sqlite:PATH, a plain path, or memory: for a store that is gone with
+	// the process. Defaults to sqlite:tasker.db in the working directory.
+	DSN string
+}
+
+// Server bounds the HTTP side. Limits on payloads, batches and pages are the
+// engine's, because they hold without HTTP too.
+type Server struct {
+	// Listen is HOST:PORT; port 0 takes a free one. Defaults to 127.0.0.1:8080.
+	Listen string
+	// AllowOpen lets the server listen on an address that other machines reach
+	// though there are no API keys. Defaults to false.
+	AllowOpen bool
+	// BodyBytes bounds a request's body, in bytes. Defaults to 8 MiB.
+	BodyBytes int
+	// DrainTimeout bounds how long a stopping server waits for the requests that
+	// are under way. Defaults to 15 s.
+	DrainTimeout time.Duration
+}
+
+// Log says what is logged, to standard error.
+type Log struct {
+	// Level is debug, info, warn or error. Defaults to info.
+	Level string
+	// Format is text or json. Defaults to text.
+	Format string
+}
+
+// Default is the Config in force when nothing is set.
+func Default() Config {
+	return Config{
+		DB:     DB{DSN: "sqlite:tasker.db"},
+		Server: Server{Listen: "127.0.0.1:8080", BodyBytes: 8 << 20, DrainTimeout: 15 * time.Second},
+		Engine: engine.Config{}.WithDefaults(),
+		Log:    Log{Level: "info", Format: "text"},
+	}
+}
+
+// withDefaults gives zero fields their default, so that a key set to 0 in a
+// file means what a missing key means. The listen address has no zero.
+func (c Config) withDefaults() Config {
+	d := Default()
+	if c.DB.DSN == "" {
+		c.DB = d.DB
+	}
+	if c.Server.Listen == "" {
+		c.Server.Listen = d.Server.Listen
+	}
+	if c.Server.BodyBytes == 0 {
+		c.Server.BodyBytes = d.Server.BodyBytes
+	}
+	if c.Server.DrainTimeout == 0 {
+		c.Server.DrainTimeout = d.Server.DrainTimeout
+	}
+	if c.Log.Level == "" {
+		c.Log.Level = d.Log.Level
+	}
+	if c.Log.Format == "" {
+		c.Log.Format = d.Log.Format
+	}
+	c.Engine = c.Engine.WithDefaults()
+	return c
+}

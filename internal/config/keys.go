@@ -1,0 +1,97 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// leaf is one setting: its path, and the field that holds it.
+type leaf struct {
+	path  string
+	field reflect.Value
+}
+
+// leaves lists the settings of c in the order of its fields.
+func leaves(c *Config) []leaf {
+	return appendLeaves(nil, "", reflect.ValueOf(c).Elem())
+}
+
+func appendLeaves(out []leaf, prefix string, v reflect.Value) []leaf {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		path := prefix + snake(f.Name)
+		if f.Type.Kind() == reflect.Struct {
+			out = appendLeaves(out, path+".", v.Field(i))
+			continue
+		}
+		out = append(out, leaf{path, v.Field(i)})
+	}
+	return out
+}
+
+// snake turns a Go field name into a key: PayloadBytes into payload_bytes,
+// DSN into dsn. A run of capitals and digits is one word.
+func snake(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		if i > 0 && unicode.IsUpper(r) && unicode.IsLower(runes[i-1]) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// envName is the environment variable of a key.
+func envName(path string) string {
+	return "TASKER_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
+// isSection reports whether path names a section of some setting.
+func isSection(settings []leaf, path string) bool {
+	for _, s := range settings {
+		if strings.HasPrefix(s.path, path+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// nearest returns the known word closest to word, or "" when none is close.
+func nearest(word string, known []string) string {
+	best, bestDistance := "", 1+len(word)/3
+	for _, k := range known {
+		if d := distance(word, k); d <= bestDistance && (best == "" || d < bestDistance) {
+			best, bestDistance = k, d
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance of a and b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+var durationType = reflect.TypeFor[time.Duration]()

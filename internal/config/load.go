@@ -1,0 +1,143 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/v2"
+
+	"github.com/taskerhq/tasker"
+)
+
+// Sources are the layers over the defaults, in rising order of precedence.
+type Sources struct {
+	// File is the path of a YAML file; "" means none.
+	File string
+	// Environ holds NAME=VALUE pairs, as os.Environ returns them.
+	Environ []string
+	// Flags are the flags that were given.
+	Flags []Flag
+}
+
+// Flag is a command-line flag that sets a key.
+type Flag struct {
+	Name string // with its dashes, as shown to the user
+	Key  string
+	Text string
+}
+
+// Origin says where a setting comes from.
+type Origin struct {
+	Layer string // default, file, env, flag
+	Place string // file:line:column, variable, flag; "" for a default
+}
+
+func (o Origin) String() string {
+	return strings.TrimSpace(o.Layer + " " + o.Place)
+}
+
+// Load reads every layer and returns the Config in force. The error is a
+// *tasker.Error of CodeInvalid with one detail per problem, all of them.
+func Load(src Sources) (*Config, error) {
+	cfg := Default()
+	l := loader{cfg: &cfg, settings: leaves(&cfg), merged: koanf.New("."), origins: map[string]Origin{}, lines: map[string]string{}}
+	if src.File != "" {
+		l.loadFile(src.File)
+	}
+	l.loadEnv(src.Environ)
+	l.loadFlags(src.Flags)
+	l.decodeAll()
+	cfg = cfg.withDefaults()
+	cfg.origins = l.origins
+	if len(l.problems) == 0 {
+		// A value that could not be read would be judged by its default.
+		l.validate()
+	}
+	if len(l.problems) == 0 {
+		return &cfg, nil
+	}
+	return nil, &tasker.Error{
+		Code:    tasker.CodeInvalid,
+		Message: fmt.Sprintf("the configuration is not valid (%s)", count(len(l.problems), "problem")),
+		Details: l.problems,
+	}
+}
+
+// loader gathers layers and problems during one Load.
+type loader struct {
+	cfg      *Config
+	settings []leaf
+	merged   *koanf.Koanf
+	origins  map[string]Origin
+	lines    map[string]string // file:line:column by path, list items included
+	problems []tasker.Detail
+}
+
+func (l *loader) problem(place, format string, args ...any) {
+	l.problems = append(l.problems, tasker.Detail{Location: place, Message: fmt.Sprintf(format, args...)})
+}
+
+// known returns the setting at path.
+func (l *loader) known(path string) (leaf, bool) {
+	i := slices.IndexFunc(l.settings, func(s leaf) bool { return s.path == path })
+	if i < 0 {
+		return leaf{}, false
+	}
+	return l.settings[i], true
+}
+
+// set merges one layer's value over the layers before it.
+func (l *loader) set(path string, value any, from Origin) {
+	if err := l.merged.Load(confmap.Provider(map[string]any{path: value}, "."), nil); err != nil {
+		l.problem(from.Place, "%s: %v", path, err)
+		return
+	}
+	l.origins[path] = from
+}
+
+func (l *loader) loadFlags(flags []Flag) {
+	for _, f := range flags {
+		s, ok := l.known(f.Key)
+		if !ok {
+			l.problem(f.Name, "unknown key %s", f.Key)
+			continue
+		}
+		l.setText(s, f.Text, Origin{"flag", f.Name})
+	}
+}
+
+// place says where the value at path was given: for an item of a list in a
+// file that is the item's own line. A default has no place.
+func (l *loader) place(path string) string {
+	setting, _, _ := strings.Cut(path, "[")
+	from := l.origins[setting]
+	for from.Layer == "file" && path != setting {
+		if line, ok := l.lines[path]; ok {
+			return line
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), len(setting))]
+	}
+	return from.Place
+}
+
+// decodeAll moves the merged values into the fields of the Config.
+func (l *loader) decodeAll() {
+	for _, s := range l.settings {
+		if !l.merged.Exists(s.path) {
+			continue
+		}
+		d := decoder{report: func(path, format string, args ...any) {
+			l.problem(l.place(path), "%s "+format, append([]any{path}, args...)...)
+		}}
+		d.decode(s.path, l.merged.Get(s.path), s.field)
+	}
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,65 @@
+package config
+
+import (
+	"reflect"
+	"time"
+)
+
+// Setting is one setting in force, as it may be shown: without secrets.
+type Setting struct {
+	Key      string `json:"key"`
+	Value    any    `json:"value"`
+	Source   string `json:"source"`
+	Variable string `json:"variable"` // the environment variable that would set it
+}
+
+// Redacted stands in the place of a secret.
+const Redacted = "(redacted)"
+
+// Settings lists every setting in force and where it comes from.
+func (c *Config) Settings() []Setting {
+	var out []Setting
+	for _, s := range leaves(c) {
+		from, ok := c.origins[s.path]
+		if !ok {
+			from = Origin{Layer: "default"}
+		}
+		out = append(out, Setting{
+			Key: s.path, Value: plain(s.path, s.field),
+			Source: from.String(), Variable: envName(s.path),
+		})
+	}
+	return out
+}
+
+// plain turns a field into strings, numbers, lists and maps. Secrets are
+// recognised by the name of their key, at any depth.
+func plain(path string, v reflect.Value) any {
+	switch {
+	case path == "db.dsn":
+		return RedactDSN(v.String())
+	case path == "sha256":
+		return Redacted
+	case v.Type() == durationType:
+		return formatDuration(time.Duration(v.Int()))
+	}
+	switch v.Kind() {
+	case reflect.Slice:
+		items := make([]any, v.Len())
+		for i := range items {
+			items[i] = plain("", v.Index(i))
+		}
+		return items
+	case reflect.Struct:
+		item := map[string]any{}
+		for i := range v.NumField() {
+			name := snake(v.Type().Field(i).Name)
+			item[name] = plain(name, v.Field(i))
+		}
+		return item
+	case reflect.String:
+		return v.String()
+	default:
+		return v.Interface()
+	}
+}

@@ -1,0 +1,97 @@
+package config_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/config"
+)
+
+func TestSettingsHideSecrets(t *testing.T) {
+	t.Parallel()
+	cfg := load(t, config.Sources{Environ: []string{
+		`TASKER_KEYS=[{name: a, sha256: ` + hashA + `, permissions: [admin]}]`,
+	}})
+	cfg.DB.DSN = "postgres://bob:hunter2@db/tasker?sslpassword=hunter3"
+	out, err := json.Marshal(cfg.Settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"hunter2", "hunter3", hashA} {
+		if strings.Contains(string(out), secret) {
+			t.Errorf("%s is shown in %s", secret, out)
+		}
+	}
+	if !strings.Contains(string(out), config.Redacted) || !strings.Contains(string(out), "bob") {
+		t.Errorf("too much is hidden in %s", out)
+	}
+}
+
+func TestRedactDSN(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"sqlite:tasker.db":                   "sqlite:tasker.db",
+		"memory:":                            "memory:",
+		"postgres://u:p@h/d":                 "postgres://u:xxxxx@h/d",
+		"postgres://u:p%@h/d":                "postgres://xxxxx@h/d",
+		"host=h user=u password=p dbname=d":  "host=h user=u password=xxxxx dbname=d",
+		"sqlite:x.db?_key=abc&mode=ro":       "sqlite:x.db?_key=xxxxx&mode=ro",
+		"postgres://h/d?password=p&user=bob": "postgres://h/d?password=xxxxx&user=bob",
+	}
+	for in, want := range tests {
+		if got := config.RedactDSN(in); got != want {
+			t.Errorf("RedactDSN(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestParseDSN(t *testing.T) {
+	t.Parallel()
+	good := map[string]config.DSN{
+		"tasker.db":         {Engine: "sqlite", Path: "tasker.db"},
+		"sqlite:tasker.db":  {Engine: "sqlite", Path: "tasker.db"},
+		"sqlite:///tmp/a":   {Engine: "sqlite", Path: "/tmp/a"},
+		`C:\data\tasker.db`: {Engine: "sqlite", Path: `C:\data\tasker.db`},
+		"memory:":           {Engine: "memory"},
+	}
+	for in, want := range good {
+		if got, err := config.ParseDSN(in); err != nil || got != want {
+			t.Errorf("ParseDSN(%q) = %v, %v, want %v", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "sqlite:", "memory:x", "postgres://h/d", "postgresql://h/d", "mysql://h/d"} {
+		if got, err := config.ParseDSN(in); err == nil {
+			t.Errorf("ParseDSN(%q) = %v, want an error", in, got)
+		}
+	}
+}
+
+func TestCheckOpen(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		change func(*config.Config)
+		refuse bool
+	}{
+		{"Loopback", func(c *config.Config) {}, false},
+		{"LoopbackV6", func(c *config.Config) { c.Server.Listen = "[::1]:80" }, false},
+		{"Localhost", func(c *config.Config) { c.Server.Listen = "localhost:80" }, false},
+		{"Everywhere", func(c *config.Config) { c.Server.Listen = ":80" }, true},
+		{"EverywhereV4", func(c *config.Config) { c.Server.Listen = "0.0.0.0:80" }, true},
+		{"HostName", func(c *config.Config) { c.Server.Listen = "tasker.example.com:80" }, true},
+		{"WithKeys", func(c *config.Config) { c.Server.Listen, c.Keys = ":80", []access.Key{{Name: "a"}} }, false},
+		{"Allowed", func(c *config.Config) { c.Server.Listen, c.Server.AllowOpen = ":80", true }, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := config.Default()
+			tt.change(&cfg)
+			if err := cfg.CheckOpen(); (err != nil) != tt.refuse {
+				t.Errorf("CheckOpen of %s returned %v", cfg.Server.Listen, err)
+			}
+		})
+	}
+}

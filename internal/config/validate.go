@@ -1,0 +1,144 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// validate checks what types cannot say.
+func (l *loader) validate() {
+	c := l.cfg
+	check := func(path string, err error) {
+		if err != nil {
+			l.problem(l.place(path), "%s: %v", path, err)
+		}
+	}
+	_, err := ParseDSN(c.DB.DSN)
+	check("db.dsn", err)
+	check("server.listen", checkListen(c.Server.Listen))
+	check("server.body_bytes", positive(int64(c.Server.BodyBytes)))
+	check("server.drain_timeout", positive(int64(c.Server.DrainTimeout)))
+	check("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
+	check("log.format", oneOf(c.Log.Format, "text", "json"))
+	l.validateKeys()
+	for _, err := range unjoin(c.Engine.Validate()) {
+		// The engine begins each problem with the key, below its section.
+		key, _, _ := strings.Cut(err.Error(), " ")
+		l.problem(l.place("engine."+strings.TrimSuffix(key, ":")), "engine.%v", err)
+	}
+}
+
+// validateKeys checks what access.New will check again, to say in which line.
+func (l *loader) validateKeys() {
+	var words []string
+	for _, p := range access.Permissions() {
+		words = append(words, string(p))
+	}
+	names, hashes := map[string]int{}, map[string]int{}
+	for i, k := range l.cfg.Keys {
+		bad := func(field, format string, args ...any) {
+			path := fmt.Sprintf("keys[%d].%s", i, field)
+			l.problem(l.place(path), path+" "+format, args...)
+		}
+		if k.Name == "" {
+			bad("name", "is missing")
+		} else if first, twice := names[k.Name]; twice {
+			bad("name", "is the name of keys[%d] too", first)
+		}
+		names[k.Name] = i
+		sum := strings.ToLower(k.SHA256)
+		if raw, err := hex.DecodeString(sum); err != nil || len(raw) != sha256.Size {
+			bad("sha256", "must be 64 hexadecimal digits, as `tasker key generate` prints them")
+		} else if first, twice := hashes[sum]; twice {
+			bad("sha256", "is the hash of keys[%d] too", first)
+		}
+		hashes[sum] = i
+		if len(k.Permissions) == 0 {
+			bad("permissions", "is missing: say some of %s", strings.Join(words, ", "))
+		}
+		for j, p := range k.Permissions {
+			if err := oneOf(p, words...); err != nil {
+				bad(fmt.Sprintf("permissions[%d]", j), "%v", err)
+			}
+		}
+		for j, n := range k.Namespaces {
+			if n == "" {
+				bad(fmt.Sprintf("namespaces[%d]", j), "must not be empty")
+			}
+		}
+	}
+}
+
+func checkListen(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("must be HOST:PORT, not %q", addr)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("must end in a port from 0 to 65535, not %q", port)
+	}
+	if strings.ContainsAny(host, " /") {
+		return fmt.Errorf("must begin with a host, not %q", host)
+	}
+	return nil
+}
+
+// Open reports whether anybody on the network could use the API: it listens
+// beyond this machine and asks for no key.
+func (c *Config) Open() bool {
+	host, _, err := net.SplitHostPort(c.Server.Listen)
+	if err != nil || len(c.Keys) > 0 {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
+// CheckOpen refuses an open server that was not asked for.
+func (c *Config) CheckOpen() error {
+	if !c.Open() || c.Server.AllowOpen {
+		return nil
+	}
+	return &tasker.Error{
+		Code: tasker.CodeInvalid,
+		Message: fmt.Sprintf("refusing to listen on %s without API keys: everybody who reaches this address could read and change all tasks",
+			c.Server.Listen),
+		Hint: "add a key (tasker key generate), listen on 127.0.0.1, or say server.allow_open: true (--allow-open)",
+	}
+}
+
+func positive(n int64) error {
+	if n <= 0 {
+		return fmt.Errorf("must be positive")
+	}
+	return nil
+}
+
+func oneOf(got string, words ...string) error {
+	if slices.Contains(words, got) {
+		return nil
+	}
+	if near := nearest(got, words); near != "" {
+		return fmt.Errorf("must be one of %s, not %q; did you mean %s?", strings.Join(words, ", "), got, near)
+	}
+	return fmt.Errorf("must be one of %s, not %q", strings.Join(words, ", "), got)
+}
+
+// unjoin returns the errors that errors.Join put together.
+func unjoin(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
