@@ -1,5 +1,10 @@
 package task
 
+import (
+	"strings"
+	"unicode/utf8"
+)
+
 // Outcome is how an attempt ended.
 type Outcome string
 
@@ -51,4 +56,37 @@ type Failure struct {
 func (s *Step) EndAttempt(now Instant, outcome Outcome, f *Failure) Attempt {
 	return Attempt{StepID: s.ID, TaskID: s.TaskID, Token: s.Token, Number: s.Attempts, WorkerNo: s.WorkerNo, Outcome: outcome,
 		ReadyAt: s.ReadyAt, AssignedAt: s.AssignedAt, StartedAt: s.StartedAt, FinishedAt: now, Failure: f}
+}
+
+// Limits of what is kept of a failure, in bytes.
+const (
+	maxFailureName  = 255
+	maxFailureText  = 8 << 10
+	maxFailureStack = 32 << 10
+)
+
+// Trim cuts the texts of a failure to what is kept, marking each cut, and
+// replaces what is not valid UTF-8: a failure is evidence, so it is never
+// refused for its looks.
+func (f *Failure) Trim() {
+	f.Type = trim(f.Type, maxFailureName)
+	f.Code = trim(f.Code, maxFailureName)
+	f.Message = trim(f.Message, maxFailureText)
+	f.Stack = trim(f.Stack, maxFailureStack)
+	f.ResponseBody = trim(f.ResponseBody, maxFailureText)
+	f.RetryAfterMS = max(f.RetryAfterMS, 0)
+}
+
+const cutMark = "…[truncated]"
+
+func trim(s string, limit int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= limit {
+		return s
+	}
+	cut := limit - len(cutMark)
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + cutMark
 }

@@ -4,9 +4,9 @@ package task
 // with the task and moved with every step, so that the task's state follows
 // without looking at its other steps.
 type Counts struct {
-	Pending   int // waits for parents
+	Pending   int // waits for parents, or for run_at
 	Active    int // enqueued, assigned, in progress
-	Waiting   int // waits for a time: a retry, a snooze, run_at
+	Waiting   int // waits for a time: a retry, a snooze
 	Done      int // complete or resolved manually
 	Failed    int // error
 	Cancelled int
@@ -52,8 +52,8 @@ func (c *Counts) Move(from, to StepState) {
 //
 //   - something runs or may run: steps_in_process, also beside a failed branch,
 //     which is drained before the task gives up;
-//   - nothing runs but something waits for a time: waiting_for_retry, or pending
-//     as long as the task has not begun;
+//   - nothing has begun yet, because run_at has not come: pending;
+//   - nothing runs but something waits for a time: waiting_for_retry;
 //   - a step failed for good and nothing else can move: error;
 //   - every step satisfied: complete, or resolved_manually when an operator
 //     supplied the outcome;
@@ -64,7 +64,7 @@ func (c Counts) Evaluate(now State) State {
 		return now
 	case c.Active > 0:
 		return StepsInProcess
-	case c.Waiting > 0 && now == Pending:
+	case now == Pending && c.Pending == c.Total():
 		return Pending
 	case c.Waiting > 0:
 		return WaitingForRetry

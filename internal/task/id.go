@@ -43,9 +43,6 @@ func (id ID) Seq() int64 {
 // Low returns the low 62 bits.
 func (id ID) Low() uint64 { return binary.BigEndian.Uint64(id[8:]) & lowMask }
 
-// Step returns the ID of the task's n-th step, counted from 1.
-func (id ID) Step(n int) ID { return MakeID(id.Seq()+int64(n), id.Low()) }
-
 // IsZero reports whether the ID is unset.
 func (id ID) IsZero() bool { return id == ID{} }
 
@@ -106,7 +103,10 @@ func (s *Source) Take(now time.Time, n int) ID {
 	return s.ID(seq)
 }
 
-// ID rebuilds the ID that Take gave out for a sequence.
+// Step is the ID of the n-th step, counted from 1, of a task of this Source.
+func (s *Source) Step(task ID, n int) ID { return s.ID(task.Seq() + int64(n)) }
+
+// ID rebuilds the ID that belongs to a sequence of this Source.
 func (s *Source) ID(seq int64) ID { return MakeID(seq, mix(s.seed^uint64(seq))) }
 
 // mix is the finaliser of SplitMix64: every input bit moves every output bit.

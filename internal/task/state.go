@@ -102,7 +102,6 @@ var StepStates = []StepState{StepPending, StepEnqueued, StepAssigned, StepInProg
 // stepTransitions is the one table of a step's moves.
 //
 //   - a snoozed or released step goes back without having failed;
-//   - a step whose run_at has not come waits for it as if for a retry;
 //   - an operator may resolve or complete a step from any state that is not
 //     terminal, and reset it where a retry makes sense.
 var stepTransitions = map[StepState][]StepState{

@@ -4,8 +4,8 @@ import "time"
 
 // Queues that are not routes. A step that somebody will have to look at is in
 // exactly one queue, sorted by Key: ready steps on their route by ordering key,
-// waiting ones by the time they are due, leased ones by the time to look after
-// them. One index serves all three.
+// waiting and scheduled ones by the time they are due, leased ones by the time to
+// look after them. One index serves all three.
 const (
 	NoQueue int64 = 0
 	Timers  int64 = -1 // Key is the Instant at which the step becomes ready
@@ -65,6 +65,9 @@ func (s *Step) Enqueue(now Instant) error {
 	s.Queue, s.Key = s.RouteID, StrictKey(s.Priority, now)
 	return nil
 }
+
+// Schedule lets a pending step without open parents wait for its task's run_at.
+func (s *Step) Schedule(at Instant) { s.Queue, s.Key = Timers, int64(at) }
 
 // Wait parks the step until a time, after which it is enqueued.
 func (s *Step) Wait(until Instant) error {

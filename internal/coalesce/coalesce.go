@@ -1,0 +1,130 @@
+// Package coalesce gathers concurrent callers of one operation into batches, as
+// group commit does: the first caller runs alone and at once, and those that
+// arrive while it runs go together in the next batch. Nothing waits for company.
+package coalesce
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
+
+// Group coalesces calls. In and Out are one caller's request and answer.
+type Group[In, Out any] struct {
+	run   func([]In) ([]Out, error)
+	limit int // items of a batch
+	lanes int // batches at once
+
+	mu      sync.Mutex
+	waiting []*call[In, Out]
+	busy    int
+}
+
+type call[In, Out any] struct {
+	in   In
+	out  Out
+	err  error
+	done chan struct{}
+}
+
+// New returns a Group. run gets a batch of at most limit requests and returns
+// one answer each, in order; its error is every caller's. At most lanes batches
+// run at once.
+func New[In, Out any](limit, lanes int, run func([]In) ([]Out, error)) *Group[In, Out] {
+	return &Group[In, Out]{run: run, limit: limit, lanes: lanes}
+}
+
+// Do runs in as part of some batch and returns its answer. It blocks until the
+// batch has run. When ctx ends first Do returns its error, and whether the
+// request was carried out is unknown.
+func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
+	c := &call[In, Out]{in: in, done: make(chan struct{})}
+	g.mu.Lock()
+	g.waiting = append(g.waiting, c)
+	lead := g.busy < g.lanes
+	var batch []*call[In, Out]
+	if lead {
+		g.busy++
+		batch = g.take()
+	}
+	g.mu.Unlock()
+
+	if lead {
+		// in the caller's own goroutine: an idle group costs no switch
+		g.serve(batch)
+	}
+	select {
+	case <-c.done:
+		return c.out, c.err
+	default:
+	}
+	select {
+	case <-c.done:
+		return c.out, c.err
+	case <-ctx.Done():
+		var none Out
+		return none, ctx.Err()
+	}
+}
+
+// take removes the next batch; the caller holds mu.
+func (g *Group[In, Out]) take() []*call[In, Out] {
+	n := min(len(g.waiting), g.limit)
+	batch := g.waiting[:n:n]
+	g.waiting = g.waiting[n:]
+	if len(g.waiting) == 0 {
+		g.waiting = nil
+	}
+	return batch
+}
+
+// serve runs a batch and passes the lane on to those who came meanwhile.
+func (g *Group[In, Out]) serve(batch []*call[In, Out]) {
+	g.answer(batch)
+	g.mu.Lock()
+	if len(g.waiting) == 0 {
+		g.busy--
+		g.mu.Unlock()
+		return
+	}
+	next := g.take()
+	g.mu.Unlock()
+	go func() {
+		for next != nil {
+			g.answer(next)
+			g.mu.Lock()
+			if next = nil; len(g.waiting) > 0 {
+				next = g.take()
+			} else {
+				g.busy--
+			}
+			g.mu.Unlock()
+		}
+	}()
+}
+
+func (g *Group[In, Out]) answer(batch []*call[In, Out]) {
+	ins := make([]In, len(batch))
+	for i, c := range batch {
+		ins[i] = c.in
+	}
+	outs, err := g.guarded(ins)
+	for i, c := range batch {
+		if c.err = err; err == nil {
+			c.out = outs[i]
+		}
+		close(c.done)
+	}
+}
+
+// guarded turns a panic into every caller's error, so that a bug in one batch
+// does not leave its callers, and all who come after them, waiting for ever.
+func (g *Group[In, Out]) guarded(ins []In) (outs []Out, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in a batch: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return g.run(ins)
+}

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Cancel cancels tasks in one transaction and answers each in order: steps that
+// are not settled become cancelled, and the leases on them end. A task that is
+// terminal already is answered with WrongState.
+func (e *Engine) Cancel(ctx context.Context, ids []task.ID, actor, reason string) ([]Receipt, error) {
+	if err := e.checkBatch("/task_uuids", len(ids)); err != nil {
+		return nil, err
+	}
+	if problems := checkActor(actor, reason); len(problems) > 0 {
+		return nil, refusal("nothing was cancelled", problems)
+	}
+	out := make([]Receipt, len(ids))
+	err := e.write(ctx, func(u *unit) error {
+		for i, id := range ids {
+			r, err := u.cancel(id, actor, reason)
+			if err != nil {
+				return err
+			}
+			out[i] = r
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (u *unit) cancel(id task.ID, actor, reason string) (Receipt, error) {
+	t, err := u.task(id)
+	if err != nil {
+		return Receipt{}, err
+	}
+	r := Receipt{ID: id}
+	switch {
+	case t == nil:
+		r.Err = noTask(id)
+		return r, nil
+	case t.State.Terminal():
+		r.State = t.State
+		r.Err = task.Errorf(task.WrongState, "the task %s is %s and cannot be cancelled", id, t.State)
+		return r, nil
+	}
+	steps, err := u.siblings(id, nil)
+	if err != nil {
+		return r, err
+	}
+	for _, s := range steps {
+		if s.State.Terminal() {
+			continue
+		}
+		if err := u.interrupt(Work{s, t}); err != nil {
+			return r, err
+		}
+	}
+	t.Meta.CancelledBy, t.Meta.CancelReason = actor, reason
+	was := t.Cancel(u.now)
+	u.dirtyTasks[t] = struct{}{}
+	u.left(t, was, "cancelled")
+	u.acts = append(u.acts, task.Act{At: u.now, TaskID: id, Kind: "cancel", Actor: actor, Reason: reason, From: string(was), To: string(t.State)})
+	r.State = t.State
+	return r, nil
+}
+
+// interrupt cancels a step, and ends the lease on it if there is one.
+func (u *unit) interrupt(w Work) error {
+	from := w.Step.State
+	u.endLease(w.Step, task.StepCancelled)
+	if err := w.Step.Cancel(u.now); err != nil {
+		return err
+	}
+	u.moved(w, from)
+	return nil
+}
+
+// endLease books the attempt that is cut off by what is about to happen.
+func (u *unit) endLease(s *task.Step, after task.StepState) {
+	if !s.State.Leased() {
+		return
+	}
+	a := s.EndAttempt(u.now, task.Interrupted, nil)
+	a.After = after
+	u.attempts = append(u.attempts, a)
+}
+
+func noTask(id task.ID) error { return task.Errorf(task.NotFound, "there is no task %s", id) }
+
+const maxReason = 4096
+
+func checkActor(actor, reason string) []task.Problem {
+	var problems []task.Problem
+	if fault := textFault(actor, maxName); fault != "" {
+		problems = append(problems, task.Problem{Location: "/actor", Message: fault})
+	}
+	if fault := textFault(reason, maxReason); fault != "" {
+		problems = append(problems, task.Problem{Location: "/reason", Message: fault + " (at most " + strconv.Itoa(maxReason) + " bytes)"})
+	}
+	return problems
+}

@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// catalog caches what hardly ever changes: templates by key and by name, their
+// compiled schemas, and routes. A version of a template is immutable, so an
+// entry never goes stale; only "the newest version" is asked of the store.
+type catalog struct {
+	store Store
+
+	mu      sync.RWMutex
+	byDef   map[int64]*task.Template
+	byName  map[templateName]*task.Template
+	schemas map[int64]SchemaChecker
+	routes  map[routeName]*task.Route
+	byRoute map[int64]*task.Route
+	version int64 // grows with every new route
+}
+
+type templateName struct {
+	adhoc                    bool
+	namespace, name, version string
+}
+
+type routeName struct{ namespace, handler, capabilities string }
+
+func nameOfRoute(r task.Route) routeName {
+	return routeName{r.Namespace, r.Handler, r.CapabilityKey()}
+}
+
+func newCatalog(s Store) *catalog {
+	return &catalog{store: s, byDef: map[int64]*task.Template{}, byName: map[templateName]*task.Template{},
+		schemas: map[int64]SchemaChecker{}, routes: map[routeName]*task.Route{}, byRoute: map[int64]*task.Route{}}
+}
+
+// maxCached bounds the templates kept; past it the cache starts afresh.
+const maxCached = 10_000
+
+func (c *catalog) addTemplate(t *task.Template) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.byDef) >= maxCached {
+		clear(c.byDef)
+		clear(c.byName)
+		clear(c.schemas)
+	}
+	c.byDef[t.DefID] = t
+	c.byName[templateName{t.Adhoc, t.Namespace, t.Name, t.Version}] = t
+}
+
+// template returns the template of a task, read with find when it is not
+// cached, or the error that it is gone.
+func (c *catalog) template(def int64, find func(int64) (*task.Template, error)) (*task.Template, error) {
+	c.mu.RLock()
+	t := c.byDef[def]
+	c.mu.RUnlock()
+	if t != nil {
+		return t, nil
+	}
+	t, err := find(def)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		return nil, task.Errorf(task.Internal, "the template with key %d is gone", def)
+	}
+	c.addTemplate(t)
+	return t, nil
+}
+
+// named returns a version of a template, the newest when version is "", or nil.
+func (c *catalog) named(ctx context.Context, namespace, name, version string) (*task.Template, error) {
+	if version != "" {
+		if t := c.cached(templateName{false, namespace, name, version}); t != nil {
+			return t, nil
+		}
+	}
+	t, err := c.store.FindTemplate(ctx, namespace, name, version)
+	if err == nil && t != nil {
+		c.addTemplate(t)
+	}
+	return t, err
+}
+
+func (c *catalog) cached(n templateName) *task.Template {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.byName[n]
+}
+
+// adhoc returns the stand-in template of a handler, stored if it is new.
+func (c *catalog) adhoc(ctx context.Context, namespace, handler string) (*task.Template, error) {
+	if t := c.cached(templateName{true, namespace, handler, ""}); t != nil {
+		return t, nil
+	}
+	t, err := c.store.FindAdhoc(ctx, namespace, handler)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		if t, err = c.insert(ctx, task.Adhoc(namespace, handler)); err != nil {
+			return nil, err
+		}
+	}
+	c.addTemplate(t)
+	return t, nil
+}
+
+// insert stores a template and returns it, or the one that was there before.
+func (c *catalog) insert(ctx context.Context, t *task.Template) (*task.Template, error) {
+	var stored *task.Template
+	err := c.store.Write(ctx, func(tx Tx) error {
+		fresh := *t
+		existing, err := tx.InsertTemplate(&fresh)
+		if stored = existing; stored == nil {
+			stored = &fresh
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.addTemplate(stored)
+	return stored, nil
+}
+
+// loadRoutes reads the routes that the store knows.
+func (c *catalog) loadRoutes(ctx context.Context) error {
+	routes, err := c.store.Routes(ctx)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range routes {
+		c.addRoute(r)
+	}
+	return nil
+}
+
+func (c *catalog) addRoute(r *task.Route) {
+	if _, known := c.byRoute[r.ID]; !known {
+		c.version++
+	}
+	c.routes[nameOfRoute(*r)], c.byRoute[r.ID] = r, r
+}
+
+// route returns the stored route for a namespace, handler and capability set,
+// and whether it is new here.
+func (c *catalog) route(ctx context.Context, want task.Route) (*task.Route, bool, error) {
+	name := nameOfRoute(want)
+	c.mu.RLock()
+	r := c.routes[name]
+	c.mu.RUnlock()
+	if r != nil {
+		return r, false, nil
+	}
+	err := c.store.Write(ctx, func(tx Tx) error {
+		fresh := want
+		r = &fresh
+		return tx.InsertRoute(r)
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.addRoute(r)
+	return r, true, nil
+}
+
+// routeByID returns a route that the catalog has seen, or nil.
+func (c *catalog) routeByID(id int64) *task.Route {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.byRoute[id]
+}
+
+// served returns the routes that a worker can serve, and the version of the
+// catalog that this was true of.
+func (c *catalog) served(w *task.Worker) ([]int64, int64) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var ids []int64
+	for id, r := range c.byRoute {
+		if w.Serves(*r) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, c.version
+}
+
+func (c *catalog) routeVersion() int64 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.version
+}
+
+// schema returns the compiled input schema of a template, nil when it has none.
+func (c *catalog) schema(t *task.Template, compile SchemaCompiler) (SchemaChecker, error) {
+	if len(t.InputSchema) == 0 {
+		return nil, nil
+	}
+	c.mu.RLock()
+	s := c.schemas[t.DefID]
+	c.mu.RUnlock()
+	if s != nil {
+		return s, nil
+	}
+	if compile == nil {
+		return nil, task.Errorf(task.Internal, "no schema compiler is configured")
+	}
+	s, err := compile(t.InputSchema)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.schemas[t.DefID] = s
+	c.mu.Unlock()
+	return s, nil
+}

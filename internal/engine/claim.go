@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Lease is one step in the hands of a worker.
+type Lease struct {
+	Step     task.Step
+	Task     task.Task
+	Template *task.Template
+	// ParentResults are the results of the direct dependencies, by step name.
+	ParentResults map[string][]byte
+}
+
+// claimRequest asks for up to capacity steps of the routes.
+type claimRequest struct {
+	worker   int64
+	routes   []int64
+	capacity int
+	start    bool
+}
+
+// Poll hands up to capacity steps to a worker, lowest ordering key first. With
+// wait > 0 it blocks until there is at least one, wait is over or ctx ends. With
+// start, or in single-phase mode, the attempts begin at once.
+//
+// Steps claimed for a caller that has gone meanwhile are given back, and no
+// attempt is charged.
+func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait time.Duration, start bool) ([]Lease, error) {
+	w, err := e.worker(ctx, worker)
+	if err != nil {
+		return nil, err
+	}
+	if w, err = e.sighted(ctx, w); err != nil || w.State != task.WorkerActive {
+		return nil, err
+	}
+	wait = min(wait, e.cfg.Leases.MaxLongPoll)
+	timeout := sync.OnceValue(func() <-chan time.Time { return time.After(wait) })
+	p := &poller{capacity: max(capacity, 1)}
+	for {
+		version := e.hub.version.Load()
+		p.routes, _ = e.catalog.served(w)
+		leases, err := e.claim(ctx, w, p, start)
+		if err != nil || len(leases) > 0 || wait <= 0 {
+			return leases, err
+		}
+		if !e.hub.await(p, version) {
+			continue
+		}
+		select {
+		case <-p.wake:
+		case <-timeout():
+			e.hub.forget(p)
+			return nil, nil
+		case <-ctx.Done():
+			e.hub.forget(p)
+			return nil, nil
+		}
+	}
+}
+
+func (e *Engine) claim(ctx context.Context, w *task.Worker, p *poller, start bool) ([]Lease, error) {
+	if len(p.routes) == 0 {
+		return nil, nil
+	}
+	// the claim itself is not abandoned half-way: its outcome must be known
+	whole := context.WithoutCancel(ctx)
+	leases, err := e.claims.Do(whole, claimRequest{worker: w.No, routes: p.routes,
+		capacity: min(p.capacity, e.cfg.Limits.BatchItems), start: start || e.cfg.Leases.ClaimMode == SinglePhase})
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil && len(leases) > 0 {
+		return nil, e.giveBack(whole, leases)
+	}
+	return leases, nil
+}
+
+// giveBack releases leases that nobody will ever use.
+func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
+	results := make([]Result, len(leases))
+	for i, l := range leases {
+		results[i] = Result{Step: l.Step.ID, Token: l.Step.Token, Status: ResultReleased}
+	}
+	_, err := e.Settle(ctx, results)
+	return err
+}
+
+// runClaims serves many pollers in one transaction, in the order they came.
+func (e *Engine) runClaims(calls []claimRequest) ([][]Lease, error) {
+	out := make([][]Lease, len(calls))
+	err := e.write(context.Background(), func(u *unit) error {
+		for i, c := range calls {
+			leases, err := u.claim(c)
+			if err != nil {
+				return err
+			}
+			out[i] = leases
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (u *unit) claim(c claimRequest) ([]Lease, error) {
+	works, err := u.tx.Ready(c.routes, c.capacity)
+	if err != nil || len(works) == 0 {
+		return nil, err
+	}
+	u.adopt(works)
+	leases := make([]Lease, len(works))
+	steps := make([]*task.Step, len(works))
+	for i, w := range works {
+		if err := u.hand(w.Step, c); err != nil {
+			return nil, err
+		}
+		// counted as active before and after: the task is not touched
+		steps[i] = w.Step
+		t, err := u.template(w.Step.DefID)
+		if err != nil {
+			return nil, err
+		}
+		leases[i] = Lease{Step: *w.Step, Task: *w.Task, Template: t}
+		if err := u.parentResults(&leases[i]); err != nil {
+			return nil, err
+		}
+	}
+	// saved at once, so that the next poller of this batch does not see them
+	return leases, u.tx.SaveSteps(steps)
+}
+
+func (u *unit) hand(s *task.Step, c claimRequest) error {
+	cfg := u.e.cfg.Leases
+	if c.start {
+		return s.Claim(c.worker, u.now, u.now.Add(cfg.Lease()))
+	}
+	return s.Assign(c.worker, u.now, u.now.Add(cfg.StartTimeout))
+}
+
+// parentResults fetches the results of the direct dependencies.
+func (u *unit) parentResults(l *Lease) error {
+	spec := l.Template.Steps[l.Step.Ordinal-1]
+	if len(spec.Parents) == 0 {
+		return nil
+	}
+	ordinals := make([]int, len(spec.Parents))
+	for i, p := range spec.Parents {
+		ordinals[i] = p + 1
+	}
+	parents, err := u.tx.Steps(l.Task.ID, ordinals)
+	if err != nil {
+		return err
+	}
+	l.ParentResults = make(map[string][]byte, len(parents))
+	for _, p := range parents {
+		l.ParentResults[l.Template.Steps[p.Ordinal-1].Name] = p.Result
+	}
+	return nil
+}

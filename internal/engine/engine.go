@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/coalesce"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Engine carries out the verbs on a Store. It is safe for concurrent use.
+type Engine struct {
+	store   Store
+	cfg     Config
+	now     func() time.Time
+	roll    func() float64
+	schemas SchemaCompiler
+
+	catalog *catalog
+	workers workerCache
+	hub     *hub
+
+	submits    *coalesce.Group[[]*draft, []Receipt]
+	claims     *coalesce.Group[claimRequest, []Lease]
+	starts     *coalesce.Group[leaseCall, []LeaseAnswer]
+	settles    *coalesce.Group[[]Result, []Answer]
+	heartbeats *coalesce.Group[leaseCall, []LeaseAnswer]
+}
+
+// Options is what an Engine can be given besides its store.
+type Options struct {
+	Config Config
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+	// Roll returns a random number in [0,1) for the jitter of retries.
+	// Defaults to math/rand.
+	Roll func() float64
+	// Schemas compiles input schemas. Without it templates that have one are
+	// refused.
+	Schemas SchemaCompiler
+}
+
+// SchemaCompiler compiles a JSON Schema.
+type SchemaCompiler func(schema []byte) (SchemaChecker, error)
+
+// SchemaChecker checks a document and returns what is wrong, each with its JSON pointer.
+type SchemaChecker interface {
+	Check(document []byte) []task.Problem
+}
+
+// callers bounds how many callers share one transaction.
+const callers = 1024
+
+// New returns an Engine on a store. It reads the routes that the store knows.
+func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
+	cfg := opts.Config.WithDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(), Err: err}
+	}
+	e := &Engine{store: store, cfg: cfg, now: opts.Now, roll: opts.Roll, schemas: opts.Schemas}
+	if e.now == nil {
+		e.now = time.Now
+	}
+	if e.roll == nil {
+		e.roll = rand.Float64
+	}
+	e.hub = newHub()
+	e.catalog = newCatalog(store)
+	if err := e.catalog.loadRoutes(ctx); err != nil {
+		return nil, fmt.Errorf("read routes: %w", err)
+	}
+	e.submits = coalesce.New(callers, 1, e.runSubmits)
+	e.claims = coalesce.New(callers, 1, e.runClaims)
+	e.starts = coalesce.New(callers, 1, e.runStarts)
+	e.settles = coalesce.New(callers, 1, e.runSettles)
+	e.heartbeats = coalesce.New(callers, 1, e.runHeartbeats)
+	return e, nil
+}
+
+// Config returns the configuration in force.
+func (e *Engine) Config() Config { return e.cfg }
+
+// Read gives access to the committed state.
+func (e *Engine) Read() Reader { return e.store }
+
+// Ping reports whether the store answers.
+func (e *Engine) Ping(ctx context.Context) error { return e.store.Ping(ctx) }
+
+// instant is the clock, in the resolution of the stores.
+func (e *Engine) instant() task.Instant { return task.At(e.now()) }
+
+// write runs fn as one transaction on a fresh unit of work and, once it is
+// committed, wakes those who wait for what it did.
+func (e *Engine) write(ctx context.Context, fn func(u *unit) error) error {
+	var done *unit
+	err := e.store.Write(ctx, func(tx Tx) error {
+		u := newUnit(e, tx)
+		if err := fn(u); err != nil {
+			return err
+		}
+		done = u
+		return u.flush()
+	})
+	if err != nil {
+		return err
+	}
+	e.hub.publish(done.ready, done.settled, done.due)
+	return nil
+}

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// LeaseRef names a lease: a step and the token it was handed out with.
+type LeaseRef struct {
+	Step  task.ID
+	Token int64
+}
+
+// LeaseStatus is what has become of a lease.
+type LeaseStatus string
+
+// What may have become of a lease.
+const (
+	Held      LeaseStatus = "held"
+	Cancelled LeaseStatus = "cancelled" // the task was cancelled: stop
+	Lost      LeaseStatus = "lost"      // settled, or in other hands: stop, do not report
+)
+
+// LeaseAnswer is the state of one lease after a verb.
+type LeaseAnswer struct {
+	Step       task.ID
+	Status     LeaseStatus
+	LeaseUntil task.Instant
+	DeadlineAt task.Instant
+	Err        error // *task.Error when the lease is not held
+}
+
+// leaseCall is one caller's start, progress or heartbeat.
+type leaseCall struct {
+	refs     []LeaseRef
+	all      int64 // heartbeat of everything that the worker with this number holds
+	progress *Progress
+}
+
+// Progress is how far a step is.
+type Progress struct {
+	Percent int
+	Note    string
+}
+
+// Start begins the attempts of assigned steps, and answers each lease. Starting
+// a step twice under one token is harmless.
+func (e *Engine) Start(ctx context.Context, refs []LeaseRef) ([]LeaseAnswer, error) {
+	if err := e.checkBatch("/steps", len(refs)); err != nil {
+		return nil, err
+	}
+	return e.starts.Do(ctx, leaseCall{refs: refs})
+}
+
+// Report stores the progress of a step and renews its lease.
+func (e *Engine) Report(ctx context.Context, ref LeaseRef, p Progress) (LeaseAnswer, error) {
+	if p.Percent < 0 || p.Percent > 100 {
+		return LeaseAnswer{}, refusal("the progress was not stored", []task.Problem{{Location: "/progress_percent", Message: "must be 0 to 100, not " + strconv.Itoa(p.Percent)}})
+	}
+	if fault := textFault(p.Note, maxText); fault != "" {
+		return LeaseAnswer{}, refusal("the progress was not stored", []task.Problem{{Location: "/status_message", Message: fault}})
+	}
+	answers, err := e.heartbeats.Do(ctx, leaseCall{refs: []LeaseRef{ref}, progress: &p})
+	if err != nil {
+		return LeaseAnswer{}, err
+	}
+	return answers[0], nil
+}
+
+// renew extends the leases named; all that the worker holds when refs is nil.
+func (e *Engine) renew(ctx context.Context, worker int64, refs []LeaseRef) ([]LeaseAnswer, error) {
+	if refs == nil {
+		return e.heartbeats.Do(ctx, leaseCall{all: worker})
+	}
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	return e.heartbeats.Do(ctx, leaseCall{refs: refs})
+}
+
+func (e *Engine) runStarts(calls []leaseCall) ([][]LeaseAnswer, error) {
+	return e.runLeases(calls, func(u *unit, s *task.Step, _ leaseCall) error {
+		until := u.now.Add(e.cfg.Leases.Lease())
+		if s.State == task.StepInProgress { // said twice
+			s.Renew(until)
+			return nil
+		}
+		return s.Begin(u.now, until)
+	})
+}
+
+func (e *Engine) runHeartbeats(calls []leaseCall) ([][]LeaseAnswer, error) {
+	return e.runLeases(calls, func(u *unit, s *task.Step, c leaseCall) error {
+		if c.progress != nil {
+			s.Progress, s.Note = c.progress.Percent, c.progress.Note
+		}
+		if s.State == task.StepInProgress { // an assigned step still has to start in time
+			s.Renew(u.now.Add(e.cfg.Leases.Lease()))
+		}
+		return nil
+	})
+}
+
+// runLeases applies fn to every lease in force of many callers, in one transaction.
+func (e *Engine) runLeases(calls []leaseCall, fn func(*unit, *task.Step, leaseCall) error) ([][]LeaseAnswer, error) {
+	out := make([][]LeaseAnswer, len(calls))
+	err := e.write(context.Background(), func(u *unit) error {
+		for i, c := range calls {
+			works, refs, err := u.leases(c)
+			if err != nil {
+				return err
+			}
+			out[i] = make([]LeaseAnswer, len(refs))
+			for j, w := range works {
+				if w.Step != nil && w.Step.HeldUnder(refs[j].Token) {
+					from := w.Step.State
+					if err := fn(u, w.Step, c); err != nil {
+						return err
+					}
+					u.moved(w, from)
+				}
+				out[i][j] = leaseAnswer(w, refs[j])
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// maxHeld bounds the leases that one heartbeat without a list renews.
+const maxHeld = 10_000
+
+func (u *unit) leases(c leaseCall) ([]Work, []LeaseRef, error) {
+	if c.all == 0 {
+		ids := make([]task.ID, len(c.refs))
+		for i, r := range c.refs {
+			ids[i] = r.Step
+		}
+		works, err := u.load(ids)
+		return works, c.refs, err
+	}
+	works, err := u.tx.Held(c.all, maxHeld)
+	if err != nil {
+		return nil, nil, err
+	}
+	u.adopt(works)
+	refs := make([]LeaseRef, len(works))
+	for i, w := range works {
+		refs[i] = LeaseRef{w.Step.ID, w.Step.Token}
+	}
+	return works, refs, nil
+}
+
+func leaseAnswer(w Work, ref LeaseRef) LeaseAnswer {
+	a := LeaseAnswer{Step: ref.Step, Status: Lost}
+	switch {
+	case w.Step == nil:
+		a.Err = task.Errorf(task.NotFound, "there is no step %s", ref.Step)
+	case w.Step.HeldUnder(ref.Token):
+		a.Status, a.LeaseUntil, a.DeadlineAt = Held, w.Step.LeaseUntil, w.Step.Deadline()
+	case w.Step.State == task.StepCancelled && w.Step.Token == ref.Token:
+		a.Status = Cancelled
+		a.Err = staleToken(w.Step, ref.Token)
+	default:
+		a.Err = staleToken(w.Step, ref.Token)
+	}
+	return a
+}

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// ActKind is what an operator does to a step.
+type ActKind string
+
+// The acts on a step.
+const (
+	ResetForRetry    ActKind = "reset_for_retry"
+	ResolveManually  ActKind = "resolve_manually"
+	CompleteManually ActKind = "complete_manually"
+)
+
+// StepAct is one operator's act on a step.
+type StepAct struct {
+	Kind   ActKind
+	Actor  string
+	Reason string
+	// Result and Metadata are what complete_manually supplies, as JSON.
+	Result   []byte
+	Metadata []byte
+}
+
+// Operate performs an operator's act on a step; the task goes on by itself, out
+// of error too. Actor and reason are stored with the act. WrongState when the
+// step is settled, or its task is terminal.
+func (e *Engine) Operate(ctx context.Context, taskID, stepID task.ID, act StepAct) (*task.Step, error) {
+	if problems := e.checkAct(&act); len(problems) > 0 {
+		return nil, refusal("the step was not changed", problems)
+	}
+	var after task.Step
+	err := e.write(ctx, func(u *unit) error {
+		w, err := u.stepOf(taskID, stepID)
+		if err != nil {
+			return err
+		}
+		if w.Task.State.Terminal() {
+			return task.Errorf(task.WrongState, "the task %s is %s; its steps cannot be changed any more", taskID, w.Task.State)
+		}
+		if err := u.operate(w, act); err != nil {
+			return err
+		}
+		after = *w.Step
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &after, nil
+}
+
+func (e *Engine) checkAct(a *StepAct) []task.Problem {
+	problems := checkActor(a.Actor, a.Reason)
+	bad := func(at, fault string) {
+		if fault != "" {
+			problems = append(problems, task.Problem{Location: at, Message: fault})
+		}
+	}
+	if a.Reason == "" {
+		bad("/reason", "say why; the reason is kept with the act")
+	}
+	if a.Actor == "" {
+		bad("/"+actorField(a.Kind), "say who does it; the name is kept with the act")
+	}
+	switch a.Kind {
+	case ResetForRetry, ResolveManually:
+	case CompleteManually:
+		if a.Result == nil {
+			bad("/completion_data/result", "complete_manually needs the result that dependants will read")
+		}
+		bad("/completion_data/result", e.payloadFault(a.Result))
+		bad("/completion_data/metadata", e.payloadFault(a.Metadata))
+	default:
+		bad("/action_type", "must be reset_for_retry, resolve_manually or complete_manually")
+	}
+	return problems
+}
+
+func actorField(k ActKind) string {
+	switch k {
+	case ResetForRetry:
+		return "reset_by"
+	case CompleteManually:
+		return "completed_by"
+	default:
+		return "resolved_by"
+	}
+}
+
+// stepOf returns a step of a task with its task, locked.
+func (u *unit) stepOf(taskID, stepID task.ID) (Work, error) {
+	works, err := u.load([]task.ID{stepID})
+	if err != nil {
+		return Work{}, err
+	}
+	if w := works[0]; w.Step != nil && w.Step.TaskID == taskID {
+		return w, nil
+	}
+	return Work{}, task.Errorf(task.NotFound, "the task %s has no step %s", taskID, stepID)
+}
+
+func (u *unit) operate(w Work, a StepAct) error {
+	from, taskWas := w.Step.State, w.Task.State
+	if err := u.change(w, a); err != nil {
+		return err
+	}
+	u.moved(w, from)
+	if err := u.renewDeadline(w, taskWas); err != nil {
+		return err
+	}
+	data, err := actData(a)
+	if err != nil {
+		return err
+	}
+	u.acts = append(u.acts, task.Act{At: u.now, TaskID: w.Task.ID, StepID: w.Step.ID, Kind: string(a.Kind), Actor: a.Actor,
+		Reason: a.Reason, From: string(from), To: string(w.Step.State), Data: data})
+	if !w.Step.State.Satisfies() {
+		return nil
+	}
+	t, err := u.template(w.Step.DefID)
+	if err != nil {
+		return err
+	}
+	return u.satisfied(w, t)
+}
+
+func (u *unit) change(w Work, a StepAct) error {
+	s := w.Step
+	switch a.Kind {
+	case ResetForRetry:
+		if err := s.Reset(u.now); err != nil {
+			return hinted(err, "reset_for_retry is for a step in error or waiting for a retry")
+		}
+		return nil
+	case CompleteManually:
+		u.endLease(s, task.StepComplete)
+		return hinted(s.Succeed(u.now, a.Result), "the step is settled already")
+	default:
+		u.endLease(s, task.StepResolvedManually)
+		return hinted(s.Resolve(u.now), "the step is settled already")
+	}
+}
+
+// renewDeadline gives a task that is taken out of error its full duration again.
+func (u *unit) renewDeadline(w Work, was task.State) error {
+	if was != task.Errored || w.Task.DeadlineAt != 0 {
+		return nil
+	}
+	t, err := u.template(w.Task.DefID)
+	if err != nil {
+		return err
+	}
+	if limit := t.Lifecycle.MaxDuration; limit > 0 {
+		w.Task.DeadlineAt = u.now.Add(limit)
+		u.dirtyTasks[w.Task] = struct{}{}
+	}
+	return nil
+}
+
+func hinted(err error, hint string) error {
+	if e, ok := err.(*task.Error); ok {
+		e.Hint = hint
+	}
+	return err
+}
+
+// actData is what the operator supplied, for the record.
+func actData(a StepAct) ([]byte, error) {
+	if a.Kind != CompleteManually {
+		return nil, nil
+	}
+	data, err := json.Marshal(struct {
+		Result   json.RawMessage `json:"result"`
+		Metadata json.RawMessage `json:"metadata,omitempty"`
+	}{a.Result, a.Metadata})
+	if err != nil {
+		return nil, fmt.Errorf("encode act: %w", err)
+	}
+	return data, nil
+}

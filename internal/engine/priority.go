@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Level returns the level of a priority given by name or number; that of
+// "medium" (or of the middle of the table, when there is no such name) for "".
+func (e *Engine) Level(priority string) (int, bool) {
+	if priority == "" {
+		priority = "medium"
+		if _, ok := e.Level(priority); !ok {
+			return e.cfg.Priorities[len(e.cfg.Priorities)/2].Level, true
+		}
+	}
+	for _, p := range e.cfg.Priorities {
+		if p.Name == priority {
+			return p.Level, true
+		}
+	}
+	n, err := strconv.Atoi(priority)
+	return n, err == nil && n >= 0 && n <= task.MaxPriority
+}
+
+// PriorityName returns the name of a level, or its number when it has none.
+func (e *Engine) PriorityName(level int) string {
+	for _, p := range e.cfg.Priorities {
+		if p.Level == level {
+			return p.Name
+		}
+	}
+	return strconv.Itoa(level)
+}
+
+// level returns the settings of a level: its own, else those of the nearest
+// named level below it, else of the lowest.
+func (e *Engine) level(n int) PriorityLevel {
+	for _, p := range e.cfg.Priorities { // highest first
+		if p.Level <= n {
+			return p
+		}
+	}
+	return e.cfg.Priorities[len(e.cfg.Priorities)-1]
+}
+
+func (e *Engine) levelNames() string {
+	names := make([]string, len(e.cfg.Priorities))
+	for i, p := range e.cfg.Priorities {
+		names[i] = p.Name
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// TemplateOf returns the template that a task or step was made from.
+func (e *Engine) TemplateOf(ctx context.Context, def int64) (*task.Template, error) {
+	return e.catalog.template(def, func(def int64) (*task.Template, error) { return e.store.FindTemplateByDef(ctx, def) })
+}
+
+// RouteOf returns the route of a step.
+func (e *Engine) RouteOf(ctx context.Context, id int64) (*task.Route, error) {
+	if r := e.catalog.routeByID(id); r != nil {
+		return r, nil
+	}
+	if err := e.catalog.loadRoutes(ctx); err != nil {
+		return nil, err
+	}
+	if r := e.catalog.routeByID(id); r != nil {
+		return r, nil
+	}
+	return nil, task.Errorf(task.Internal, "the route with key %d is gone", id)
+}
+
+// Task returns a task, or NotFound. With wait > 0 it blocks until the task is
+// settled, wait is over or ctx ends, and returns it as it then is.
+func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*task.Task, error) {
+	if wait <= 0 {
+		return e.findTask(ctx, id)
+	}
+	timer := time.NewTimer(min(wait, e.cfg.Leases.MaxLongPoll))
+	defer timer.Stop()
+	for {
+		// registered before the look, so that nothing is missed in between
+		settled, stop := e.hub.awaitTask(id)
+		t, err := e.findTask(ctx, id)
+		if err != nil || t.State.Settled() {
+			stop()
+			return t, err
+		}
+		select {
+		case <-settled:
+		case <-timer.C:
+			stop()
+			return t, nil
+		case <-ctx.Done():
+			stop()
+			return t, nil
+		}
+	}
+}
+
+func (e *Engine) findTask(ctx context.Context, id task.ID) (*task.Task, error) {
+	t, err := e.store.FindTask(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		return nil, noTask(id)
+	}
+	return t, nil
+}
+
+// Tasks returns a page, newest first, and the ID to continue below: zero at
+// the end.
+func (e *Engine) Tasks(ctx context.Context, f TaskFilter) ([]*task.Task, task.ID, error) {
+	if f.Limit < 1 || f.Limit > e.cfg.Limits.PageItems {
+		return nil, task.ID{}, task.Errorf(task.Invalid, "the limit of a page must be 1 to %d, not %d", e.cfg.Limits.PageItems, f.Limit)
+	}
+	return e.store.ListTasks(ctx, f)
+}
+
+// Steps returns all steps of a task by ordinal, or NotFound.
+func (e *Engine) Steps(ctx context.Context, id task.ID) (*task.Task, []*task.Step, error) {
+	t, err := e.findTask(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	steps, err := e.store.FindSteps(ctx, id)
+	return t, steps, err
+}
+
+// Records is everything that is written down about a task.
+type Records struct {
+	Attempts []task.Attempt
+	Events   []task.Event
+	Acts     []task.Act
+}
+
+// Records returns attempts, events and acts of a task, each oldest first.
+func (e *Engine) Records(ctx context.Context, id task.ID) (Records, error) {
+	var r Records
+	var err error
+	if r.Attempts, err = e.store.FindAttempts(ctx, id); err != nil {
+		return r, err
+	}
+	if r.Events, err = e.store.FindEvents(ctx, id); err != nil {
+		return r, err
+	}
+	r.Acts, err = e.store.FindActs(ctx, id)
+	return r, err
+}

@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// ResultStatus is what a worker reports of a step.
+type ResultStatus string
+
+// What a worker may report.
+const (
+	ResultCompleted ResultStatus = "completed"
+	ResultFailed    ResultStatus = "failed"
+	ResultReleased  ResultStatus = "released" // given back unharmed; no attempt charged
+	ResultSnoozed   ResultStatus = "snoozed"  // again later; no attempt charged
+)
+
+// Result settles one step.
+type Result struct {
+	Step    task.ID
+	Token   int64
+	Status  ResultStatus
+	Result  []byte        // JSON; for completed
+	Failure *task.Failure // for failed
+	Snooze  time.Duration // for snoozed
+}
+
+// Answer tells what a result did.
+type Answer struct {
+	Step        task.ID
+	State       task.StepState
+	NextRetryAt task.Instant
+	Err         error // *task.Error: not_found, stale_token
+}
+
+// Settle settles steps in one transaction and answers each in order. A result
+// under a token that is not in force changes nothing. Malformed results refuse
+// the whole call. Blocks until the outcome is durable.
+func (e *Engine) Settle(ctx context.Context, results []Result) ([]Answer, error) {
+	if err := e.checkBatch("/results", len(results)); err != nil {
+		return nil, err
+	}
+	var problems []task.Problem
+	for i := range results {
+		problems = append(problems, e.checkResult(&results[i], "/results/"+strconv.Itoa(i))...)
+	}
+	if len(problems) > 0 {
+		return nil, refusal("nothing was settled: the results are not valid", problems)
+	}
+	return e.settles.Do(ctx, results)
+}
+
+func (e *Engine) checkResult(r *Result, at string) []task.Problem {
+	var problems []task.Problem
+	bad := func(field, fault string) {
+		if fault != "" {
+			problems = append(problems, task.Problem{Location: at + "/" + field, Message: fault})
+		}
+	}
+	switch r.Status {
+	case ResultCompleted:
+		bad("result", e.payloadFault(r.Result))
+	case ResultFailed:
+		if r.Failure == nil {
+			bad("error", "a failed step needs its error")
+			break
+		}
+		bad("error/details", e.payloadFault(r.Failure.Details))
+		r.Failure.Trim()
+	case ResultReleased:
+	case ResultSnoozed:
+		if r.Snooze < 0 || r.Snooze > task.MaxDelay {
+			bad("snooze_seconds", "must be 0 to "+strconv.Itoa(int(task.MaxDelay.Seconds())))
+		}
+	default:
+		bad("status", "must be completed, failed, released or snoozed")
+	}
+	return problems
+}
+
+// runSettles settles the steps of many callers in one transaction.
+func (e *Engine) runSettles(calls [][]Result) ([][]Answer, error) {
+	var ids []task.ID
+	for _, c := range calls {
+		for _, r := range c {
+			ids = append(ids, r.Step)
+		}
+	}
+	out := make([][]Answer, len(calls))
+	err := e.write(context.Background(), func(u *unit) error {
+		works, err := u.load(ids)
+		if err != nil {
+			return err
+		}
+		n := 0
+		for i, c := range calls {
+			out[i] = make([]Answer, len(c))
+			for j := range c {
+				if out[i][j], err = u.settle(works[n], &c[j]); err != nil {
+					return err
+				}
+				n++
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// settle applies one result; the error is the transaction's, the item's own is
+// in the Answer.
+func (u *unit) settle(w Work, r *Result) (Answer, error) {
+	a := Answer{Step: r.Step}
+	if w.Step == nil {
+		a.Err = task.Errorf(task.NotFound, "there is no step %s", r.Step)
+		return a, nil
+	}
+	if !w.Step.HeldUnder(r.Token) {
+		a.Err = staleToken(w.Step, r.Token)
+		a.State = w.Step.State
+		return a, nil
+	}
+	if err := u.beginIfAssigned(w.Step, r.Status); err != nil {
+		return a, err
+	}
+	err := u.apply(w, r)
+	a.State = w.Step.State
+	if w.Step.Queue == task.Timers {
+		a.NextRetryAt = task.Instant(w.Step.Key)
+	}
+	return a, err
+}
+
+func (u *unit) apply(w Work, r *Result) error {
+	switch r.Status {
+	case ResultCompleted:
+		return u.complete(w, r.Result)
+	case ResultFailed:
+		return u.fail(w, task.Failed, r.Failure)
+	case ResultSnoozed:
+		return u.uncharged(w, task.Snoozed, u.now.Add(r.Snooze))
+	default:
+		return u.uncharged(w, task.Released, 0)
+	}
+}
+
+// beginIfAssigned counts the attempt of a worker that reports an outcome
+// without having said that it started.
+func (u *unit) beginIfAssigned(s *task.Step, status ResultStatus) error {
+	if s.State != task.StepAssigned || status == ResultReleased || status == ResultSnoozed {
+		return nil
+	}
+	return s.Begin(u.now, u.now.Add(u.e.cfg.Leases.Lease()))
+}
+
+func staleToken(s *task.Step, token int64) error {
+	return &task.Error{Code: task.StaleToken,
+		Message: "the lease with token " + strconv.FormatInt(token, 10) + " on step " + s.ID.String() + " is not in force: the step is " + string(s.State),
+		Hint:    "stop working on it and do not report again: the step was settled, cancelled, or handed to another worker"}
+}
+
+// complete settles a step with a result and releases its dependants.
+func (u *unit) complete(w Work, result []byte) error {
+	from := w.Step.State
+	if err := w.Step.Succeed(u.now, result); err != nil {
+		return err
+	}
+	u.moved(w, from)
+	t, err := u.template(w.Step.DefID)
+	if err != nil {
+		return err
+	}
+	return u.satisfied(w, t)
+}
+
+// fail ends an attempt with a failure: the step is repeated after its back-off,
+// or is in error when it must not be or has no attempts left.
+func (u *unit) fail(w Work, outcome task.Outcome, f *task.Failure) error {
+	t, err := u.template(w.Step.DefID)
+	if err != nil {
+		return err
+	}
+	attempt := w.Step.EndAttempt(u.now, outcome, f)
+	from := w.Step.State
+	if f.Retryable && w.Step.Attempts < w.Step.MaxAttempts {
+		err = w.Step.Postpone(u.now, u.now.Add(u.delay(w.Step, t, f)))
+	} else {
+		err = w.Step.Exhaust(u.now)
+	}
+	if err != nil {
+		return err
+	}
+	attempt.After = w.Step.State
+	u.attempts = append(u.attempts, attempt)
+	u.moved(w, from)
+	return nil
+}
+
+func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Duration {
+	policy := t.Steps[s.Ordinal-1].Retry
+	if policy.Max == 0 {
+		policy.Max = u.e.level(s.Priority).MaxRetryDelay
+	}
+	return policy.Delay(s.Attempts, time.Duration(f.RetryAfterMS)*time.Millisecond, u.e.roll())
+}
+
+// uncharged ends a lease through no fault of the step: the attempt that it may
+// have begun is not counted. The step is ready at until, or at once.
+func (u *unit) uncharged(w Work, outcome task.Outcome, until task.Instant) error {
+	attempt := w.Step.EndAttempt(u.now, outcome, nil)
+	from := w.Step.State
+	w.Step.Uncharge()
+	if err := w.Step.Postpone(u.now, until); err != nil {
+		return err
+	}
+	attempt.After = w.Step.State
+	u.attempts = append(u.attempts, attempt)
+	u.moved(w, from)
+	return nil
+}

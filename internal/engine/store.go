@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Store is what the engine needs of a database. Every implementation passes
+// the suite in store/storetest.
+type Store interface {
+	Reader
+
+	// Write runs fn in one transaction and commits it; fn's changes are durable
+	// when Write returns nil, and gone when it returns an error. fn may run more
+	// than once (a serialization failure, or a neighbour in the same group commit
+	// that failed), so it starts from scratch each time and touches nothing but
+	// tx and its own variables.
+	Write(ctx context.Context, fn func(tx Tx) error) error
+
+	// IDs is the source of the IDs of new tasks, steps and workers.
+	IDs() *task.Source
+
+	// Ping reports whether the store answers.
+	Ping(ctx context.Context) error
+
+	// Close waits for the write in flight and releases the store.
+	Close() error
+}
+
+// Work is a step together with its task. Steps of one task share the Task. The
+// task's Context is only there when the step came from Ready.
+type Work struct {
+	Step *task.Step
+	Task *task.Task
+}
+
+// Tx is a transaction. What it hands out belongs to the transaction: the
+// caller changes it and saves what it changed. Rows are locked until the end.
+type Tx interface {
+	TxWork
+	TxTasks
+	TxRecords
+	TxRegistry
+}
+
+// TxWork is the hot path: steps in their queues.
+type TxWork interface {
+	// Ready returns up to limit steps of the routes, lowest key first, locked;
+	// rows that another transaction holds are passed over.
+	Ready(routes []int64, limit int) ([]Work, error)
+	// Due returns up to limit steps of Timers or Leases whose key is at most
+	// until, lowest first, locked; rows held elsewhere are passed over.
+	Due(queue int64, until task.Instant, limit int) ([]Work, error)
+	// Held returns up to limit steps that the worker holds.
+	Held(worker int64, limit int) ([]Work, error)
+	// Work returns the steps with their tasks, locked, in the order asked; the
+	// zero Work for an ID that does not exist.
+	Work(steps []task.ID) ([]Work, error)
+	// SaveSteps stores what can change of the steps.
+	SaveSteps(steps []*task.Step) error
+}
+
+// TxTasks is about whole tasks.
+type TxTasks interface {
+	// InsertTasks stores new tasks with their steps.
+	InsertTasks(tasks []*task.Task, steps []*task.Step) error
+	// Task returns a task, locked, or nil.
+	Task(id task.ID) (*task.Task, error)
+	// Steps returns the steps of a task by ordinal, locked; all when ordinals is nil.
+	Steps(id task.ID, ordinals []int) ([]*task.Step, error)
+	// SaveTasks stores what can change of the tasks.
+	SaveTasks(tasks []*task.Task) error
+	// Overdue returns up to limit tasks whose deadline is at most until, locked.
+	Overdue(until task.Instant, limit int) ([]*task.Task, error)
+	// DeleteFinished deletes up to limit terminal tasks that finished before a
+	// time, with all that belongs to them, and returns how many.
+	DeleteFinished(before task.Instant, limit int) (int, error)
+}
+
+// TxRecords is what is only ever added, or looked up by a key of its own.
+type TxRecords interface {
+	AddAttempts(attempts []task.Attempt) error
+	AddEvents(events []task.Event) error
+	AddActs(acts []task.Act) error
+	// TakeKey binds an idempotency key to the task until expires, unless it is
+	// bound already (and not expired at now): then it returns the bound task.
+	TakeKey(namespace, key string, id task.ID, now, expires task.Instant) (bound task.ID, taken bool, err error)
+	// DropKeys deletes up to limit keys that expired before a time.
+	DropKeys(before task.Instant, limit int) (int, error)
+}
+
+// TxRegistry is about templates, routes and workers.
+type TxRegistry interface {
+	// InsertTemplate stores a version and sets its DefID. It returns the stored
+	// one instead when namespace, name and version exist.
+	InsertTemplate(t *task.Template) (existing *task.Template, err error)
+	// Template returns a template by its key, or nil.
+	Template(def int64) (*task.Template, error)
+	// InsertRoute stores a route and sets its ID, or finds the one that exists.
+	InsertRoute(r *task.Route) error
+	// SaveWorker inserts a worker whose No is 0, and sets it; else updates it.
+	SaveWorker(w *task.Worker) error
+	// ForgetWorkers deletes up to limit dead workers last seen before a time.
+	ForgetWorkers(before task.Instant, limit int) (int, error)
+}
+
+// Reader answers questions from a committed state. An answer that does not
+// exist is nil, or empty; an error is always the store's.
+type Reader interface {
+	ReadTasks
+	ReadRegistry
+}
+
+// ReadTasks is the part of Reader about tasks.
+type ReadTasks interface {
+	FindTask(ctx context.Context, id task.ID) (*task.Task, error)
+	// ListTasks returns a page, newest first, and the ID to continue below: zero
+	// at the end. It examines a bounded number of rows, so a page may be short.
+	ListTasks(ctx context.Context, f TaskFilter) ([]*task.Task, task.ID, error)
+	// FindSteps returns all steps of a task by ordinal.
+	FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error)
+	// FindAttempts, FindEvents and FindActs are oldest first.
+	FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error)
+	FindEvents(ctx context.Context, id task.ID) ([]task.Event, error)
+	FindActs(ctx context.Context, id task.ID) ([]task.Act, error)
+	// Depth counts the steps in a queue whose key is below a bound, up to limit.
+	Depth(ctx context.Context, queue, below int64, limit int) (int, error)
+}
+
+// ReadRegistry is the part of Reader about templates, routes and workers.
+type ReadRegistry interface {
+	FindTemplateByDef(ctx context.Context, def int64) (*task.Template, error)
+	// FindTemplate returns a version; the one registered last when version is "".
+	FindTemplate(ctx context.Context, namespace, name, version string) (*task.Template, error)
+	// FindAdhoc returns the template that stands in for a handler.
+	FindAdhoc(ctx context.Context, namespace, handler string) (*task.Template, error)
+	// ListTemplates returns a page by DefID, newest first, ad-hoc ones left out.
+	ListTemplates(ctx context.Context, f TemplateFilter) ([]*task.Template, error)
+	Routes(ctx context.Context) ([]*task.Route, error)
+	// Workers returns those seen at or after a time, and all that are not dead.
+	Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error)
+	FindWorker(ctx context.Context, id task.ID) (*task.Worker, error)
+	FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error)
+}
+
+// TaskFilter selects tasks. Zero fields do not restrict.
+type TaskFilter struct {
+	States        []task.State
+	Namespace     string
+	Name          string
+	Version       string
+	Tag           string
+	CorrelationID string
+	Priority      *int
+	CreatedAfter  task.Instant // inclusive
+	CreatedBefore task.Instant // exclusive
+	Below         task.ID      // exclusive; zero starts at the newest
+	Limit         int
+}
+
+// TemplateFilter selects templates. Zero fields do not restrict.
+type TemplateFilter struct {
+	Namespace string
+	Name      string
+	Below     int64 // DefID, exclusive; 0 starts at the newest
+	Limit     int
+}

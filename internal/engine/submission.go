@@ -1,0 +1,277 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Submission asks for one task: a run of the template Name, or of the handler
+// TaskType alone.
+type Submission struct {
+	Name      string
+	TaskType  string
+	Namespace string // "" is DefaultNamespace
+	Version   string // "" is the newest
+
+	Context  []byte // JSON
+	Priority string // a level's name or number; "" takes the template's, else medium
+	// Capabilities, Timeout and MaxRetries are for TaskType only.
+	Capabilities []string
+	Timeout      time.Duration
+	MaxRetries   *int
+	RunAt        task.Instant
+
+	IdempotencyKey string
+	CorrelationID  string
+	Meta           task.Meta
+}
+
+// DefaultNamespace is used where none is named.
+const DefaultNamespace = "default"
+
+// draft is a checked submission: everything but the ID and the time.
+type draft struct {
+	in       *Submission
+	template *task.Template
+	priority int
+	steps    []draftStep
+	roots    int
+	created  bool
+	id       task.ID
+	state    task.State
+}
+
+// draftStep is what a step of the task will be.
+type draftStep struct {
+	route       int64
+	priority    int
+	maxAttempts int
+	timeout     time.Duration
+	parents     int
+}
+
+// draft checks a submission and resolves what it names. Problems are located
+// below the pointer at.
+func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, []task.Problem, error) {
+	problems := e.checkFields(in, at)
+	if len(problems) > 0 {
+		return nil, problems, nil
+	}
+	if in.Namespace == "" {
+		in.Namespace = DefaultNamespace
+	}
+	t, problem, err := e.findTemplate(ctx, in, at)
+	if err != nil || problem != nil {
+		return nil, one(problem), err
+	}
+	level, problem := e.levelOf(in, t, at)
+	if problem != nil {
+		return nil, one(problem), nil
+	}
+	if problems, err := e.checkSchema(t, in.Context, at); err != nil || len(problems) > 0 {
+		return nil, problems, err
+	}
+	d := &draft{in: in, template: t, priority: level, steps: make([]draftStep, len(t.Steps))}
+	for i := range t.Steps {
+		if err := e.draftStep(ctx, d, i); err != nil {
+			return nil, nil, err
+		}
+	}
+	return d, nil, nil
+}
+
+func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
+	spec := &d.template.Steps[i]
+	priority := d.priority
+	if spec.Priority != nil {
+		priority = *spec.Priority
+	}
+	capabilities := spec.Capabilities
+	if d.template.Adhoc {
+		capabilities = task.Capabilities(d.in.Capabilities)
+	}
+	route, fresh, err := e.catalog.route(ctx, task.Route{Namespace: d.template.Namespace, Handler: spec.Handler, Capabilities: capabilities})
+	if err != nil {
+		return fmt.Errorf("store route of %s: %w", spec.Handler, err)
+	}
+	if fresh {
+		e.hub.wakeAll()
+	}
+	level := e.level(priority)
+	s := draftStep{route: route.ID, priority: priority, maxAttempts: spec.Retry.MaxAttempts, timeout: spec.Timeout, parents: len(spec.Parents)}
+	if d.in.MaxRetries != nil {
+		s.maxAttempts = *d.in.MaxRetries + 1
+	}
+	if d.in.Timeout > 0 {
+		s.timeout = d.in.Timeout
+	}
+	if s.maxAttempts == 0 {
+		s.maxAttempts = level.MaxRetries + 1
+	}
+	if !spec.Retry.Retryable {
+		s.maxAttempts = 1
+	}
+	if s.timeout == 0 {
+		s.timeout = level.Timeout
+	}
+	if s.parents == 0 {
+		d.roots++
+	}
+	d.steps[i] = s
+	return nil
+}
+
+func (e *Engine) findTemplate(ctx context.Context, in *Submission, at string) (*task.Template, *task.Problem, error) {
+	if in.TaskType != "" {
+		t, err := e.catalog.adhoc(ctx, in.Namespace, in.TaskType)
+		return t, nil, err
+	}
+	t, err := e.catalog.named(ctx, in.Namespace, in.Name, in.Version)
+	if err != nil || t != nil {
+		return t, nil, err
+	}
+	if in.Version != "" {
+		return nil, &task.Problem{Location: at + "/version", Message: fmt.Sprintf("the template %q has no version %q in namespace %q", in.Name, in.Version, in.Namespace)}, nil
+	}
+	return nil, &task.Problem{Location: at + "/name", Message: fmt.Sprintf("there is no template %q in namespace %q; register it first, or submit a task_type", in.Name, in.Namespace)}, nil
+}
+
+func (e *Engine) levelOf(in *Submission, t *task.Template, at string) (int, *task.Problem) {
+	if in.Priority == "" && t.Priority != nil {
+		return *t.Priority, nil
+	}
+	level, ok := e.Level(in.Priority)
+	if !ok {
+		return 0, &task.Problem{Location: at + "/priority", Message: fmt.Sprintf("%q is not a priority: use %s, or a level from 0 to %d", in.Priority, e.levelNames(), MaxLevel)}
+	}
+	return level, nil
+}
+
+func (e *Engine) checkSchema(t *task.Template, document []byte, at string) ([]task.Problem, error) {
+	schema, err := e.catalog.schema(t, e.schemas)
+	if err != nil || schema == nil {
+		return nil, err
+	}
+	if document == nil {
+		document = []byte("null")
+	}
+	problems := schema.Check(document)
+	for i := range problems {
+		problems[i].Location = at + "/context" + problems[i].Location
+	}
+	return problems, nil
+}
+
+const (
+	maxName = 255
+	maxText = 1024
+	maxList = 32
+	// maxTimeout bounds the run of one attempt.
+	maxTimeout = 7 * 24 * time.Hour
+	maxRetries = 1000
+)
+
+// checkFields finds what is wrong with a submission by itself.
+func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
+	var problems []task.Problem
+	bad := func(field, format string, args ...any) {
+		problems = append(problems, task.Problem{Location: at + "/" + field, Message: fmt.Sprintf(format, args...)})
+	}
+	switch {
+	case in.Name == "" && in.TaskType == "":
+		bad("name", "name a template (name) or a handler (task_type)")
+	case in.Name != "" && in.TaskType != "":
+		bad("task_type", "give name or task_type, not both")
+	case in.Name != "" && (len(in.Capabilities) > 0 || in.Timeout != 0 || in.MaxRetries != nil):
+		bad("name", "required_capabilities, timeout_seconds and max_retries are the template's; they go with task_type only")
+	}
+	texts := []struct {
+		field, value string
+		limit        int
+	}{
+		{"name", in.Name, maxName}, {"task_type", in.TaskType, maxName}, {"namespace", in.Namespace, maxName},
+		{"version", in.Version, maxName}, {"idempotency_key", in.IdempotencyKey, maxName},
+		{"correlation_id", in.CorrelationID, maxName}, {"parent_correlation_id", in.Meta.ParentCorrelationID, maxName},
+		{"initiator", in.Meta.Initiator, maxName}, {"source_system", in.Meta.SourceSystem, maxName},
+		{"reason", in.Meta.Reason, maxText},
+	}
+	for _, t := range texts {
+		if fault := textFault(t.value, t.limit); fault != "" {
+			bad(t.field, "%s", fault)
+		}
+	}
+	problems = append(problems, checkList(at+"/tags", in.Meta.Tags)...)
+	problems = append(problems, checkList(at+"/required_capabilities", in.Capabilities)...)
+	if in.Timeout < 0 || in.Timeout > maxTimeout {
+		bad("timeout_seconds", "must be 0 to %d", int(maxTimeout.Seconds()))
+	}
+	if in.MaxRetries != nil && (*in.MaxRetries < 0 || *in.MaxRetries > maxRetries) {
+		bad("max_retries", "must be 0 to %d", maxRetries)
+	}
+	if fault := e.payloadFault(in.Context); fault != "" {
+		bad("context", "%s", fault)
+	}
+	return problems
+}
+
+func checkList(at string, list []string) []task.Problem {
+	if len(list) > maxList {
+		return []task.Problem{{Location: at, Message: fmt.Sprintf("has %d entries; the limit is %d", len(list), maxList)}}
+	}
+	var problems []task.Problem
+	for i, s := range list {
+		fault := textFault(s, maxName)
+		if s == "" {
+			fault = "must not be empty"
+		}
+		if fault != "" {
+			problems = append(problems, task.Problem{Location: at + "/" + strconv.Itoa(i), Message: fault})
+		}
+	}
+	return problems
+}
+
+// textFault says what is wrong with a text that people will read in logs,
+// terminals and pages, or "".
+func textFault(s string, limit int) string {
+	if len(s) > limit {
+		return fmt.Sprintf("is %d bytes long; the limit is %d", len(s), limit)
+	}
+	if !utf8.ValidString(s) {
+		return "is not valid UTF-8"
+	}
+	for _, r := range s {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return fmt.Sprintf("contains the control character %U", r)
+		}
+	}
+	return ""
+}
+
+// payloadFault says what is wrong with a JSON payload, or "".
+func (e *Engine) payloadFault(p []byte) string {
+	if len(p) > e.cfg.Limits.PayloadBytes {
+		return fmt.Sprintf("is %d bytes long; the limit is %d: store large data elsewhere and submit a reference", len(p), e.cfg.Limits.PayloadBytes)
+	}
+	if p != nil && !json.Valid(p) {
+		return "is not valid JSON"
+	}
+	if !utf8.Valid(p) {
+		return "is not valid UTF-8"
+	}
+	return ""
+}
+
+func one(p *task.Problem) []task.Problem {
+	if p == nil {
+		return nil
+	}
+	return []task.Problem{*p}
+}

@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Receipt answers one submission.
+type Receipt struct {
+	ID      task.ID
+	State   task.State
+	Created bool  // false: the idempotency key named a task that exists
+	Err     error // *task.Error
+}
+
+// Submit stores tasks in one transaction and answers each in order. Blocks
+// until they are durable.
+//
+// A submission that breaks a rule refuses the whole call with an Invalid error
+// that lists every problem, and nothing is stored. With itemErrors it is
+// answered by itself and the others are stored.
+func (e *Engine) Submit(ctx context.Context, subs []Submission, itemErrors bool) ([]Receipt, error) {
+	if err := e.checkBatch("/tasks", len(subs)); err != nil {
+		return nil, err
+	}
+	receipts := make([]Receipt, len(subs))
+	drafts := make([]*draft, 0, len(subs))
+	places := make([]int, 0, len(subs))
+	var problems []task.Problem
+	for i := range subs {
+		d, faults, err := e.draft(ctx, &subs[i], "/tasks/"+strconv.Itoa(i))
+		switch {
+		case err != nil:
+			return nil, err
+		case len(faults) > 0 && itemErrors:
+			receipts[i].Err = refusal("the task is not valid", faults)
+		case len(faults) > 0:
+			problems = append(problems, faults...)
+		default:
+			drafts, places = append(drafts, d), append(places, i)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, refusal("nothing was stored: the submission is not valid", problems)
+	}
+	if len(drafts) == 0 {
+		return receipts, nil
+	}
+	stored, err := e.submits.Do(ctx, drafts)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range stored {
+		receipts[places[i]] = r
+	}
+	return receipts, nil
+}
+
+// maxProblems bounds how many problems one answer lists.
+const maxProblems = 50
+
+func refusal(message string, problems []task.Problem) *task.Error {
+	if n := len(problems); n > maxProblems {
+		problems = append(problems[:maxProblems:maxProblems], task.Problem{Message: fmt.Sprintf("and %d more problems", n-maxProblems)})
+	}
+	return &task.Error{Code: task.Invalid, Message: message, Problems: problems}
+}
+
+func (e *Engine) checkBatch(at string, n int) error {
+	if n == 0 {
+		return refusal("the request is empty", []task.Problem{{Location: at, Message: "must have at least one item"}})
+	}
+	if n > e.cfg.Limits.BatchItems {
+		return &task.Error{Code: task.TooLarge, Message: fmt.Sprintf("%d items in one request; the limit is %d", n, e.cfg.Limits.BatchItems),
+			Hint: "send several requests; nothing of this one was stored"}
+	}
+	return nil
+}
+
+// runSubmits stores the drafts of many callers in one transaction.
+func (e *Engine) runSubmits(calls [][]*draft) ([][]Receipt, error) {
+	var total int
+	for _, c := range calls {
+		total += len(c)
+	}
+	out := make([][]Receipt, len(calls))
+	err := e.write(context.Background(), func(u *unit) error {
+		b := &builder{u: u, tasks: make([]*task.Task, 0, total), steps: make([]*task.Step, 0, total)}
+		for i, c := range calls {
+			out[i] = make([]Receipt, len(c))
+			for j, d := range c {
+				r, err := b.add(d)
+				if err != nil {
+					return err
+				}
+				out[i][j] = r
+			}
+		}
+		if len(b.tasks) == 0 {
+			return nil
+		}
+		return u.tx.InsertTasks(b.tasks, b.steps)
+	})
+	return out, err
+}
+
+// builder turns drafts into rows.
+type builder struct {
+	u     *unit
+	tasks []*task.Task
+	steps []*task.Step
+}
+
+func (b *builder) add(d *draft) (Receipt, error) {
+	u, ids := b.u, b.u.e.store.IDs()
+	id := ids.Take(u.now.Time(), len(d.steps)+1)
+	if d.in.IdempotencyKey != "" {
+		if r, found, err := b.existing(d, id); err != nil || found {
+			return r, err
+		}
+	}
+	t := &task.Task{ID: id, DefID: d.template.DefID, State: task.Pending, Priority: d.priority, Context: d.in.Context,
+		CreatedAt: u.now, RunAt: d.in.RunAt, IdempotencyKey: d.in.IdempotencyKey, CorrelationID: d.in.CorrelationID, Meta: d.in.Meta}
+	if limit := d.template.Lifecycle.MaxDuration; limit > 0 {
+		t.DeadlineAt = max(u.now, t.RunAt).Add(limit)
+	}
+	for i, ds := range d.steps {
+		s := &task.Step{ID: ids.Step(id, i+1), TaskID: id, Ordinal: i + 1, DefID: t.DefID, RouteID: ds.route, Priority: ds.priority,
+			State: task.StepPending, OpenParents: ds.parents, MaxAttempts: ds.maxAttempts, Timeout: ds.timeout}
+		if ds.parents == 0 {
+			if err := b.begin(t, s); err != nil {
+				return Receipt{}, err
+			}
+		}
+		t.Counts.Add(s.State)
+		b.steps = append(b.steps, s)
+	}
+	t.Reevaluate(u.now)
+	b.tasks = append(b.tasks, t)
+	return Receipt{ID: id, State: t.State, Created: true}, nil
+}
+
+// begin makes a step without parents ready, or lets it wait for run_at.
+func (b *builder) begin(t *task.Task, s *task.Step) error {
+	if t.RunAt > b.u.now {
+		s.Schedule(t.RunAt)
+		b.u.dueAt(t.RunAt)
+		return nil
+	}
+	b.u.ready[s.RouteID]++
+	return s.Enqueue(b.u.now)
+}
+
+// existing finds the task that an idempotency key is bound to.
+func (b *builder) existing(d *draft, id task.ID) (Receipt, bool, error) {
+	u := b.u
+	key, expires := d.in.IdempotencyKey, u.now.Add(u.e.cfg.IdempotencyWindow)
+	bound, taken, err := u.tx.TakeKey(d.template.Namespace, key, id, u.now, expires)
+	if err != nil || !taken {
+		return Receipt{}, false, err
+	}
+	for _, t := range b.tasks { // submitted a moment ago, in this transaction
+		if t.ID == bound {
+			return Receipt{ID: bound, State: t.State}, true, nil
+		}
+	}
+	t, err := u.task(bound)
+	if err != nil {
+		return Receipt{}, false, err
+	}
+	if t == nil || t.State.Terminal() && u.e.cfg.ResubmitAfterTerminal {
+		// the task is gone, or its key may be used again: bind the key anew
+		_, _, err := u.tx.TakeKey(d.template.Namespace, key, id, expires.Add(u.e.cfg.IdempotencyWindow), expires)
+		return Receipt{}, false, err
+	}
+	return Receipt{ID: bound, State: t.State}, true, nil
+}

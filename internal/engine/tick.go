@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// The verbs in this file are what the background loops of package upkeep call.
+// Each one handles a bounded batch and returns how many it handled; fewer than
+// the limit means that nothing more is due.
+
+// FireTimers makes steps ready whose time has come: retries, snoozes, run_at.
+func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
+	var n int
+	err := e.write(ctx, func(u *unit) error {
+		works, err := u.tx.Due(task.Timers, u.now, limit)
+		if err != nil {
+			return err
+		}
+		n = len(works)
+		for _, w := range u.adopt(works) {
+			from := w.Step.State
+			if err := w.Step.Enqueue(u.now); err != nil {
+				return err
+			}
+			u.moved(w, from)
+		}
+		return nil
+	})
+	return n, err
+}
+
+// NextDue receives the earliest due time that was set in this process since it
+// was received last, so that a loop need not wait for its tick.
+func (e *Engine) NextDue() <-chan task.Instant { return e.hub.nextDue }
+
+// ReapLeases ends leases that ran out:
+//
+//   - assigned, not started in time: back to its route, nothing charged;
+//   - in progress beyond its time-out: failed, and repeated if attempts are left;
+//   - no heartbeat for the length of the lease: back to its route with nothing
+//     charged when it was lost early and without progress, else failed.
+func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
+	var n int
+	err := e.write(ctx, func(u *unit) error {
+		works, err := u.tx.Due(task.Leases, u.now, limit)
+		if err != nil {
+			return err
+		}
+		n = len(works)
+		for _, w := range u.adopt(works) {
+			if err := u.reap(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+func (u *unit) reap(w Work) error {
+	s := w.Step
+	switch {
+	case s.State == task.StepAssigned:
+		return u.uncharged(w, task.NotStarted, 0)
+	case s.Deadline() != 0 && s.Deadline() <= u.now:
+		return u.fail(w, task.TimedOut, &task.Failure{Type: "timeout", Code: "TIMEOUT", Retryable: true,
+			Message: fmt.Sprintf("the attempt ran longer than its time-out of %s", s.Timeout)})
+	case u.lostEarly(s):
+		return u.uncharged(w, task.LeaseExpired, 0)
+	default:
+		return u.fail(w, task.LeaseExpired, &task.Failure{Type: "lease_expired", Code: "WORKER_LOST", Retryable: true,
+			Message: fmt.Sprintf("no heartbeat for %s: the worker died or lost its connection", u.e.cfg.Leases.Lease())})
+	}
+}
+
+// lostEarly reports whether the worker's last sign of life came so early in the
+// attempt that the step can hardly be to blame.
+func (u *unit) lostEarly(s *task.Step) bool {
+	lastSign := s.LeaseUntil.Add(-u.e.cfg.Leases.Lease())
+	early := float64(s.Timeout) * u.e.cfg.Leases.FreeRequeueFraction
+	return s.Progress == 0 && early > 0 && float64(lastSign.Sub(s.StartedAt)) < early
+}
+
+// ExpireTasks puts tasks in error whose deadline has passed: what runs is cut
+// off and in error, what waits stays where it is for an operator to repair.
+func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
+	var n int
+	err := e.write(ctx, func(u *unit) error {
+		tasks, err := u.tx.Overdue(u.now, limit)
+		if err != nil {
+			return err
+		}
+		n = len(tasks)
+		for _, t := range tasks {
+			if err := u.expire(u.adoptTask(t)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+func (u *unit) expire(t *task.Task) error {
+	u.dirtyTasks[t] = struct{}{}
+	if t.State.Settled() {
+		t.DeadlineAt = 0
+		return nil
+	}
+	steps, err := u.siblings(t.ID, nil)
+	if err != nil {
+		return err
+	}
+	f := &task.Failure{Type: "task_timeout", Code: "TASK_TIMEOUT", Message: "the task ran longer than its max_duration_minutes"}
+	for _, s := range steps {
+		if !s.State.Leased() && s.State != task.StepEnqueued && s.State != task.StepWaitingForRetry && s.Queue != task.Timers {
+			continue
+		}
+		if err := u.abandon(Work{s, t}, f); err != nil {
+			return err
+		}
+	}
+	was := t.TimeOut(u.now)
+	u.left(t, was, "max_duration_minutes exceeded")
+	return nil
+}
+
+// abandon puts an open step in error because its task has timed out.
+func (u *unit) abandon(w Work, f *task.Failure) error {
+	from := w.Step.State
+	if from == task.StepPending { // scheduled, never begun: make it repairable
+		if err := w.Step.Enqueue(u.now); err != nil {
+			return err
+		}
+	}
+	attempt := w.Step.EndAttempt(u.now, task.TimedOut, f)
+	if !from.Leased() { // nobody had it: the record is about the wait alone
+		attempt.Token, attempt.Number, attempt.WorkerNo, attempt.AssignedAt, attempt.StartedAt = 0, 0, 0, 0, 0
+	}
+	if err := w.Step.Exhaust(u.now); err != nil {
+		return err
+	}
+	attempt.After = w.Step.State
+	u.attempts = append(u.attempts, attempt)
+	u.moved(w, from)
+	return nil
+}
+
+// BuryWorkers marks workers dead that have missed their heartbeats. Their leases
+// run out by themselves.
+func (e *Engine) BuryWorkers(ctx context.Context) (int, error) {
+	now := e.instant()
+	workers, err := e.store.Workers(ctx, now)
+	if err != nil {
+		return 0, err
+	}
+	silent := now.Add(-e.cfg.Leases.Lease())
+	var n int
+	for _, w := range workers {
+		if w.State == task.WorkerDead || w.LastHeartbeat > silent {
+			continue
+		}
+		dead := *w
+		dead.State, dead.Load = task.WorkerDead, 0
+		if err := e.saveWorker(ctx, dead); err != nil {
+			return n, fmt.Errorf("bury worker %s: %w", w.ID, err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// Retain deletes what is older than the retention allows.
+func (e *Engine) Retain(ctx context.Context) (int, error) {
+	r := e.cfg.Retention
+	now := e.instant()
+	var n int
+	err := e.store.Write(ctx, func(tx Tx) error {
+		n = 0
+		if r.Finished > 0 {
+			deleted, err := tx.DeleteFinished(now.Add(-r.Finished), r.BatchItems)
+			if err != nil {
+				return fmt.Errorf("delete finished tasks: %w", err)
+			}
+			n += deleted
+		}
+		dropped, err := tx.DropKeys(now, r.BatchItems)
+		if err != nil {
+			return fmt.Errorf("drop idempotency keys: %w", err)
+		}
+		forgotten, err := tx.ForgetWorkers(now.Add(-r.Workers), r.BatchItems)
+		n = max(n, dropped, forgotten)
+		return err
+	})
+	return n, err
+}

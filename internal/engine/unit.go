@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// unit is the unit of work of one transaction: every step and task that the
+// verb has in hand, once each, and what has to be saved at the end. A verb may
+// bring several items that touch the same task; they see each other's changes.
+type unit struct {
+	e   *Engine
+	tx  Tx
+	now task.Instant
+
+	steps map[task.ID]*task.Step
+	tasks map[task.ID]*task.Task
+
+	dirtySteps map[*task.Step]struct{}
+	dirtyTasks map[*task.Task]struct{}
+	attempts   []task.Attempt
+	events     []task.Event
+	acts       []task.Act
+
+	// for the hub, once committed
+	ready   map[int64]int // steps that became ready, by route
+	settled []task.ID     // tasks that were settled
+	due     task.Instant  // the earliest time that was set in Timers; 0: none
+}
+
+func newUnit(e *Engine, tx Tx) *unit {
+	return &unit{e: e, tx: tx, now: e.instant(),
+		steps: map[task.ID]*task.Step{}, tasks: map[task.ID]*task.Task{},
+		dirtySteps: map[*task.Step]struct{}{}, dirtyTasks: map[*task.Task]struct{}{},
+		ready: map[int64]int{}}
+}
+
+// adopt replaces rows that are in hand already by the ones in hand.
+func (u *unit) adopt(works []Work) []Work {
+	for i, w := range works {
+		if w.Step == nil {
+			continue
+		}
+		works[i].Step = u.adoptStep(w.Step)
+		works[i].Task = u.adoptTask(w.Task)
+	}
+	return works
+}
+
+func (u *unit) adoptStep(s *task.Step) *task.Step {
+	if have, ok := u.steps[s.ID]; ok {
+		return have
+	}
+	u.steps[s.ID] = s
+	return s
+}
+
+func (u *unit) adoptTask(t *task.Task) *task.Task {
+	if have, ok := u.tasks[t.ID]; ok {
+		return have
+	}
+	u.tasks[t.ID] = t
+	return t
+}
+
+// load returns steps with their tasks, locked.
+func (u *unit) load(ids []task.ID) ([]Work, error) {
+	works, err := u.tx.Work(ids)
+	if err != nil {
+		return nil, err
+	}
+	return u.adopt(works), nil
+}
+
+// task returns a task, locked, or nil.
+func (u *unit) task(id task.ID) (*task.Task, error) {
+	t, err := u.tx.Task(id)
+	if err != nil || t == nil {
+		return nil, err
+	}
+	return u.adoptTask(t), nil
+}
+
+// siblings returns steps of a task by ordinal (all when ordinals is nil), locked.
+func (u *unit) siblings(id task.ID, ordinals []int) ([]*task.Step, error) {
+	steps, err := u.tx.Steps(id, ordinals)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range steps {
+		steps[i] = u.adoptStep(s)
+	}
+	return steps, nil
+}
+
+// template returns the template of a task.
+func (u *unit) template(def int64) (*task.Template, error) {
+	return u.e.catalog.template(def, u.tx.Template)
+}
+
+// moved books the change of a step's state from its former one.
+func (u *unit) moved(w Work, from task.StepState) {
+	u.dirtySteps[w.Step] = struct{}{}
+	if from == w.Step.State {
+		return
+	}
+	w.Task.Counts.Move(from, w.Step.State)
+	u.dirtyTasks[w.Task] = struct{}{}
+	switch {
+	case w.Step.State == task.StepEnqueued:
+		u.ready[w.Step.RouteID]++
+	case w.Step.Queue == task.Timers:
+		u.dueAt(task.Instant(w.Step.Key))
+	}
+}
+
+func (u *unit) dueAt(at task.Instant) {
+	if u.due == 0 || at < u.due {
+		u.due = at
+	}
+}
+
+// satisfied releases the dependants of a step that has just become complete or
+// resolved manually: each has one open parent less, and is ready at none.
+func (u *unit) satisfied(w Work, t *task.Template) error {
+	spec := t.Steps[w.Step.Ordinal-1]
+	if spec.Sink() {
+		if w.Step.State == task.StepResolvedManually {
+			w.Task.Counts.ManualEnds++
+		}
+		return nil
+	}
+	ordinals := make([]int, len(spec.Children))
+	for i, c := range spec.Children {
+		ordinals[i] = c + 1
+	}
+	children, err := u.siblings(w.Task.ID, ordinals)
+	if err != nil {
+		return err
+	}
+	for _, c := range children {
+		c.OpenParents--
+		u.dirtySteps[c] = struct{}{}
+		if c.OpenParents > 0 || c.State != task.StepPending {
+			continue
+		}
+		if err := c.Enqueue(u.now); err != nil {
+			return err
+		}
+		u.moved(Work{c, w.Task}, task.StepPending)
+	}
+	return nil
+}
+
+// flush brings the tasks' states in line with their steps and saves everything
+// in one order, so that two transactions never lock the same rows crosswise.
+func (u *unit) flush() error {
+	tasks := sorted(u.dirtyTasks, func(t *task.Task) task.ID { return t.ID })
+	for _, t := range tasks {
+		if was := t.Reevaluate(u.now); was != "" {
+			u.left(t, was, "")
+		}
+	}
+	steps := sorted(u.dirtySteps, func(s *task.Step) task.ID { return s.ID })
+	if len(tasks) > 0 {
+		if err := u.tx.SaveTasks(tasks); err != nil {
+			return err
+		}
+	}
+	if len(steps) > 0 {
+		if err := u.tx.SaveSteps(steps); err != nil {
+			return err
+		}
+	}
+	return u.flushRecords()
+}
+
+func (u *unit) flushRecords() error {
+	if len(u.attempts) > 0 {
+		if err := u.tx.AddAttempts(u.attempts); err != nil {
+			return err
+		}
+	}
+	if len(u.events) > 0 {
+		if err := u.tx.AddEvents(u.events); err != nil {
+			return err
+		}
+	}
+	if len(u.acts) > 0 {
+		return u.tx.AddActs(u.acts)
+	}
+	return nil
+}
+
+// left books that a task has left a state.
+func (u *unit) left(t *task.Task, was task.State, cause string) {
+	ev := task.Event{TaskID: t.ID, At: u.now, From: was, To: t.State, Cause: cause}
+	if !ev.Derivable() {
+		u.events = append(u.events, ev)
+	}
+	if t.State.Settled() {
+		u.settled = append(u.settled, t.ID)
+	}
+}
+
+func sorted[T any](set map[*T]struct{}, id func(*T) task.ID) []*T {
+	list := make([]*T, 0, len(set))
+	for v := range set {
+		list = append(list, v)
+	}
+	slices.SortFunc(list, func(a, b *T) int {
+		x, y := id(a), id(b)
+		return cmp.Compare(x.Seq(), y.Seq())
+	})
+	return list
+}

@@ -1,0 +1,202 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// defaultCapacity of a worker that does not say.
+const defaultCapacity = 5
+
+// Register introduces a worker and returns it with its ID.
+func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, error) {
+	var problems []task.Problem
+	for at, list := range map[string][]string{"/namespaces": w.Namespaces, "/handlers": w.Handlers, "/capabilities": w.Capabilities} {
+		for _, s := range list {
+			if fault := textFault(s, maxName); fault != "" || s == "" {
+				problems = append(problems, task.Problem{Location: at, Message: "an entry is empty or " + fault})
+			}
+		}
+	}
+	for at, s := range map[string]string{"/name": w.Name, "/host": w.Host, "/version": w.Version} {
+		if fault := textFault(s, maxName); fault != "" {
+			problems = append(problems, task.Problem{Location: at, Message: fault})
+		}
+	}
+	if len(problems) > 0 {
+		return nil, refusal("the worker was not registered", problems)
+	}
+	if w.Capacity <= 0 {
+		w.Capacity = defaultCapacity
+	}
+	w.Capabilities = task.Capabilities(w.Capabilities)
+	w.State = task.WorkerActive
+	var stored *task.Worker
+	err := e.store.Write(ctx, func(tx Tx) error {
+		fresh := w
+		now := e.instant()
+		fresh.No, fresh.ID = 0, e.store.IDs().Take(now.Time(), 1)
+		fresh.StartedAt, fresh.LastHeartbeat = now, now
+		stored = &fresh
+		return tx.SaveWorker(stored)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return stored, nil
+}
+
+// worker returns a worker, or the error that says to register. What it returns
+// is shared and must not be changed.
+func (e *Engine) worker(ctx context.Context, id task.ID) (*task.Worker, error) {
+	now := e.instant()
+	if w := e.workers.get(id, now); w != nil {
+		return w, nil
+	}
+	w, err := e.store.FindWorker(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if w == nil {
+		return nil, &task.Error{Code: task.NotFound, Message: "there is no worker " + id.String(), Hint: "register the worker again and go on under its new id"}
+	}
+	e.workers.put(w, now)
+	return w, nil
+}
+
+// sighted notes that a poll came from the worker, if its last sign of life is
+// old: a worker that only polls is alive too.
+func (e *Engine) sighted(ctx context.Context, w *task.Worker) (*task.Worker, error) {
+	if w.State != task.WorkerDead && e.instant().Sub(w.LastHeartbeat) < e.cfg.Leases.HeartbeatInterval {
+		return w, nil
+	}
+	fresh := *w
+	fresh.LastHeartbeat = e.instant()
+	if fresh.State == task.WorkerDead {
+		fresh.State = task.WorkerActive
+	}
+	return &fresh, e.saveWorker(ctx, fresh)
+}
+
+// Beat is a worker's sign of life.
+type Beat struct {
+	Worker   task.ID
+	Load     int
+	Draining bool
+	// Leases to renew; nil renews all that the worker holds.
+	Leases []LeaseRef
+}
+
+// Heartbeat notes that a worker lives, renews its leases and answers each. It
+// also says whether the worker has to drain. A worker that was taken for dead is
+// active again; what it lost stays lost.
+func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, error) {
+	if n := len(b.Leases); n > maxHeld {
+		return nil, false, task.Errorf(task.TooLarge, "%d leases in one heartbeat; the limit is %d", n, maxHeld)
+	}
+	w, err := e.worker(ctx, b.Worker)
+	if err != nil {
+		return nil, false, err
+	}
+	state := w.State
+	switch {
+	case b.Draining:
+		state = task.WorkerDraining
+	case state == task.WorkerDead:
+		state = task.WorkerActive
+	}
+	if err := e.touch(ctx, w, state, b.Load); err != nil {
+		return nil, false, err
+	}
+	answers, err := e.renew(ctx, w.No, b.Leases)
+	return answers, state == task.WorkerDraining, err
+}
+
+// touch stores a worker's state, load and sign of life.
+func (e *Engine) touch(ctx context.Context, w *task.Worker, state task.WorkerState, load int) error {
+	fresh := *w
+	fresh.State, fresh.Load, fresh.LastHeartbeat = state, load, e.instant()
+	return e.saveWorker(ctx, fresh)
+}
+
+func (e *Engine) saveWorker(ctx context.Context, w task.Worker) error {
+	err := e.store.Write(ctx, func(tx Tx) error {
+		fresh := w
+		return tx.SaveWorker(&fresh)
+	})
+	if err == nil {
+		e.workers.put(&w, e.instant())
+	}
+	return err
+}
+
+// workerCache keeps the workers seen lately, so that a poll need not ask the
+// store who is polling. An entry is trusted for a second: another node may have
+// changed the worker meanwhile.
+type workerCache struct {
+	mu   sync.Mutex
+	byID map[task.ID]cachedWorker
+}
+
+type cachedWorker struct {
+	worker *task.Worker
+	read   task.Instant
+}
+
+const workerTrust = time.Second
+
+// maxCachedWorkers bounds the cache; past it, it starts afresh.
+const maxCachedWorkers = 50_000
+
+func (c *workerCache) get(id task.ID, now task.Instant) *task.Worker {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.byID[id]
+	if !ok || now.Sub(e.read) > workerTrust {
+		return nil
+	}
+	return e.worker
+}
+
+func (c *workerCache) put(w *task.Worker, now task.Instant) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byID == nil || len(c.byID) >= maxCachedWorkers {
+		c.byID = map[task.ID]cachedWorker{}
+	}
+	c.byID[w.ID] = cachedWorker{w, now}
+}
+
+// Drain ends a worker's intake. With final the worker has gone: what it still
+// holds is given back, no attempt charged. Returns how many steps that were.
+func (e *Engine) Drain(ctx context.Context, id task.ID, final bool) (int, error) {
+	w, err := e.worker(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	state := task.WorkerDraining
+	if final {
+		state = task.WorkerDead
+	}
+	if err := e.touch(ctx, w, state, 0); err != nil || !final {
+		return 0, err
+	}
+	var released int
+	err = e.write(ctx, func(u *unit) error {
+		works, err := u.tx.Held(w.No, maxHeld)
+		if err != nil {
+			return err
+		}
+		released = len(works)
+		for _, held := range u.adopt(works) {
+			if err := u.uncharged(held, task.Released, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return released, err
+}
