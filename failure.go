@@ -1,0 +1,135 @@
+package tasker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Limits of what is kept of a failure; the server cuts at the same.
+const (
+	maxFailureWord    = 255
+	maxFailureMessage = 8 << 10
+	maxFailureStack   = 32 << 10
+	maxFailureBody    = 8 << 10
+)
+
+// NonRetryable marks err as final: the step fails for good, whatever attempts
+// are left. It returns nil for nil.
+func NonRetryable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &permanentError{err}
+}
+
+// RetryAfter fails the attempt with err and asks that the next one does not
+// begin before d has passed. Use it for a Retry-After header. It returns nil
+// for a nil err.
+func RetryAfter(d time.Duration, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &laterError{err, d}
+}
+
+// Snooze gives the step back, to run again after d. No attempt is charged, so a
+// handler can wait for the world this way as often as it likes.
+func Snooze(d time.Duration) error { return &snoozeError{d} }
+
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+func (e *permanentError) Unwrap() error { return e.err }
+
+type laterError struct {
+	err   error
+	after time.Duration
+}
+
+func (e *laterError) Error() string { return e.err.Error() }
+func (e *laterError) Unwrap() error { return e.err }
+
+type snoozeError struct{ after time.Duration }
+
+func (e *snoozeError) Error() string { return "snooze for " + e.after.String() }
+
+// panicError is a handler that did not return.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprint(e.value) }
+
+// failureOf describes err as the server stores it. A Failure in the chain of
+// err supplies what only the handler knows.
+func failureOf(err error) *Failure {
+	f := &Failure{}
+	var given *Failure
+	if errors.As(err, &given) && given != nil {
+		*f = *given
+	}
+	f.Message = err.Error()
+	var panicked *panicError
+	if errors.As(err, &panicked) {
+		f.Type, f.Stack = "panic", string(panicked.stack)
+	}
+	var own *Error
+	if errors.As(err, &own) && f.Code == "" {
+		f.Code = string(own.Code)
+	}
+	if f.Type == "" {
+		f.Type = typeName(err)
+	}
+	var permanent *permanentError
+	if errors.As(err, &permanent) {
+		final := false
+		f.Retryable = &final
+	}
+	var later *laterError
+	if errors.As(err, &later) {
+		f.RetryAfterSeconds = max(later.after.Seconds(), 0)
+	}
+	return f.bounded()
+}
+
+// bounded cuts what is over a limit and repairs what JSON cannot carry, so that
+// one odd error cannot get a whole batch of results refused.
+func (f *Failure) bounded() *Failure {
+	f.Type = cut(f.Type, maxFailureWord)
+	f.Code = cut(f.Code, maxFailureWord)
+	f.Message = cut(f.Message, maxFailureMessage)
+	f.Stack = cut(f.Stack, maxFailureStack)
+	f.ResponseBody = cut(f.ResponseBody, maxFailureBody)
+	if len(f.Details) > 0 && !json.Valid(f.Details) {
+		f.Details, _ = json.Marshal(string(f.Details)) // a string can always be marshalled
+	}
+	return f
+}
+
+func cut(s string, limit int) string {
+	if len(s) > limit {
+		s = s[:limit]
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// typeName is the Go type of the first error in the chain that says more than
+// that somebody made a text.
+func typeName(err error) string {
+	for ; err != nil; err = errors.Unwrap(err) {
+		switch err.(type) {
+		case *permanentError, *laterError, *Failure:
+			continue
+		}
+		switch name := fmt.Sprintf("%T", err); name {
+		case "*errors.errorString", "*fmt.wrapError", "*fmt.wrapErrors", "*errors.joinError":
+		default:
+			return name
+		}
+	}
+	return "error"
+}

@@ -1,0 +1,61 @@
+package tasker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// Handler carries out one step. What it returns is marshalled to JSON and
+// becomes the step's result, which the steps that depend on it read; nil is no
+// result and a json.RawMessage is taken as it is.
+//
+// An error fails the attempt, and the step's retry policy decides what follows.
+// See NonRetryable, RetryAfter and Snooze; return a *Failure (or wrap one) to
+// set an application's code, an HTTP status or a response body. A panic fails
+// the attempt too and takes its stack along.
+//
+// ctx ends when the step times out, its task is cancelled, its lease is lost or
+// the worker has to stop; context.Cause tells which. Its deadline is the step's.
+// Delivery is at least once: a Handler should be idempotent.
+type Handler func(ctx context.Context, job *Job) (any, error)
+
+// HandleFunc registers fn as w's handler of that name. The step's parameters
+// are decoded into an In; parameters that do not fit fail the step for good,
+// because no retry can mend them. JobFrom gives fn the rest of the step.
+func HandleFunc[In, Out any](w *Worker, name string, fn func(ctx context.Context, in In) (Out, error)) {
+	if fn == nil {
+		w.Handle(name, nil)
+		return
+	}
+	w.Handle(name, func(ctx context.Context, job *Job) (any, error) {
+		var in In
+		if err := job.Decode(&in); err != nil {
+			return nil, NonRetryable(&Failure{Type: "invalid_input", Message: err.Error()})
+		}
+		out, err := fn(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return out, nil
+	})
+}
+
+// encodeResult marshals what a handler returned. A RawMessage is checked here,
+// because an invalid one would get the results of other steps refused with it.
+func encodeResult(out any) (json.RawMessage, error) {
+	switch v := out.(type) {
+	case nil:
+		return nil, nil
+	case json.RawMessage:
+		if len(v) > 0 && !json.Valid(v) {
+			return nil, NonRetryable(&Failure{Type: "invalid_result", Message: "the handler's result is not JSON"})
+		}
+		return v, nil
+	}
+	raw, err := json.Marshal(out)
+	if err != nil {
+		return nil, NonRetryable(&Failure{Type: "invalid_result", Message: fmt.Sprintf("marshal result: %v", err)})
+	}
+	return raw, nil
+}

@@ -1,0 +1,52 @@
+package tasker
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// Bounds of the pause between tries against a server that does not answer.
+const (
+	firstPause = 100 * time.Millisecond
+	maxPause   = 15 * time.Second
+)
+
+// backoff counts failures in a row and pauses longer after each, with jitter so
+// that a thousand workers do not come back in the same instant.
+type backoff struct{ failures int }
+
+// wait pauses after err and reports whether ctx is still alive.
+func (b *backoff) wait(ctx context.Context, err error) bool {
+	d := min(firstPause<<min(b.failures, 10), maxPause)
+	b.failures++
+	d = d/2 + rand.N(d)
+	var e *Error
+	if errors.As(err, &e) && e.RetryAfter > d {
+		d = min(e.RetryAfter, time.Minute)
+	}
+	return sleep(ctx, d)
+}
+
+// sleep waits for d and reports whether ctx is still alive.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// comesBack reports whether a call that failed with err may succeed later
+// without anybody changing it.
+func comesBack(err error) bool {
+	switch ErrorCode(err) {
+	case CodeUnavailable, CodeExhausted, CodeInternal:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,196 @@
+package tasker
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// settleLoop reports results until ctx ends. What finishes while one report is
+// on its way goes together in the next.
+func (s *shift) settleLoop(ctx context.Context) {
+	for {
+		batch := s.takeResults()
+		if len(batch.list) > 0 {
+			s.settle(ctx, batch)
+			s.settled(batch)
+			continue
+		}
+		select {
+		case <-s.settleWake:
+			// The handler that finished first woke us, and others that came with
+			// it are runnable: let them finish first, so that they share the report.
+			runtime.Gosched()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// takeResults removes the next batch of what is to be reported.
+func (s *shift) takeResults() results {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var batch results
+	if len(s.done.list) == 0 {
+		return batch
+	}
+	weight, n := 0, 0
+	for n < len(s.done.list) && n < gatherItems && (n == 0 || weight < gatherBytes) {
+		weight += resultWeight(&s.done.list[n])
+		n++
+	}
+	if n == len(s.done.list) {
+		batch, s.done = s.done, results{}
+		// The next batch will be about as long.
+		s.done.jobs = make([]*Job, 0, n)
+		s.done.list = make([]StepResult, 0, n)
+	} else {
+		batch = results{jobs: s.done.jobs[:n:n], list: s.done.list[:n:n]}
+		s.done = results{jobs: s.done.jobs[n:], list: s.done.list[n:]}
+	}
+	s.settling = n
+	return batch
+}
+
+// settled lets go of the steps of a batch that is dealt with.
+func (s *shift) settled(batch results) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settling = 0
+	for _, job := range batch.jobs {
+		if s.held[job.StepUUID] == job {
+			delete(s.held, job.StepUUID)
+		}
+	}
+	s.wakeFetch()
+	if s.draining {
+		s.drainWake.send()
+	}
+}
+
+// settle reports batch and returns when every result is taken, refused for
+// good, or beyond its lease.
+func (s *shift) settle(ctx context.Context, batch results) {
+	var pause backoff
+	for {
+		batch = s.reportable(batch)
+		if len(batch.list) == 0 {
+			return
+		}
+		me := s.me().WorkerID
+		answers, err := s.backend.Settle(ctx, SettleRequest{WorkerID: me, Results: batch.list})
+		if err == nil {
+			err = sameLength("settle steps", len(batch.list), len(answers))
+		}
+		switch {
+		case err == nil:
+			batch, err = s.sift(batch, answers)
+			if err == nil {
+				continue // what is left was changed and can go at once
+			}
+		case refusedWhole(err):
+			if half := len(batch.list) / 2; half > 0 {
+				s.settle(ctx, results{batch.jobs[:half:half], batch.list[:half:half]})
+				s.settle(ctx, results{batch.jobs[half:], batch.list[half:]})
+				return
+			}
+			batch = s.refused(batch, 0, err, results{})
+			continue
+		case ErrorCode(err) == CodeNotFound:
+			s.registerAgain(ctx, me)
+		}
+		if ctx.Err() == nil {
+			s.log.Warn("report results", "results", len(batch.list), "error", err)
+		}
+		if !pause.wait(ctx, err) {
+			s.giveUp(batch, ctx.Err())
+			return
+		}
+	}
+}
+
+// reportable drops the results that are not worth another try. A result is
+// reported past the end of its lease, because the server may be slow to take
+// the step away and refuses it if it has; after twice the time it surely has.
+func (s *shift) reportable(batch results) results {
+	now := time.Now()
+	var kept, late results
+	s.mu.Lock()
+	lease := s.self.lease()
+	tooLate := func(job *Job) bool {
+		return !job.leaseEnd.IsZero() && now.After(job.leaseEnd.Add(lease))
+	}
+	if !slices.ContainsFunc(batch.jobs, func(job *Job) bool { return job.dropped || tooLate(job) }) {
+		s.mu.Unlock()
+		return batch // nearly always; spare the copy
+	}
+	for i, job := range batch.jobs {
+		switch {
+		case job.dropped:
+		case tooLate(job):
+			late.add(job, batch.list[i])
+		default:
+			kept.add(job, batch.list[i])
+		}
+	}
+	s.mu.Unlock()
+	s.giveUp(late, ErrLeaseLost)
+	return kept
+}
+
+// sift looks at the answers to batch. It returns what is to be sent again, with
+// the error to wait out first when there is one.
+func (s *shift) sift(batch results, answers []SettleAnswer) (again results, wait error) {
+	for i := range answers {
+		err := answers[i].Error
+		switch {
+		case err == nil:
+		case refusedWhole(err):
+			again = s.refused(batch, i, err, again)
+		case comesBack(err):
+			again.add(batch.jobs[i], batch.list[i])
+			wait = err
+		default:
+			// The lease was lost or the task cancelled meanwhile. The step is in
+			// other hands, which is no matter for us any more.
+			s.log.Info("result was not taken", "step", batch.jobs[i].StepName,
+				"step_uuid", batch.jobs[i].StepUUID, "error", err)
+		}
+	}
+	return again, wait
+}
+
+// refused replaces the i-th result of batch, which the server will never take,
+// by a failure that says so, and adds that to again. The step must not run
+// again and again to the same end.
+func (s *shift) refused(batch results, i int, err error, again results) results {
+	job := batch.jobs[i]
+	s.mu.Lock()
+	twice := job.refused
+	job.refused = true
+	s.mu.Unlock()
+	if twice {
+		s.giveUp(results{batch.jobs[i : i+1], batch.list[i : i+1]}, err)
+		return again
+	}
+	r := refusal("result_refused", err.Error())
+	r.StepUUID, r.Token = job.StepUUID, job.Token
+	again.add(job, r)
+	return again
+}
+
+// giveUp tells the operator of results that nobody will see. Their steps run
+// again when their leases end.
+func (s *shift) giveUp(batch results, err error) {
+	for i, job := range batch.jobs {
+		s.log.Error("result could not be reported", "step", job.StepName, "step_uuid", job.StepUUID,
+			"status", batch.list[i].Status, "error", err)
+	}
+	s.mu.Lock()
+	if s.draining {
+		s.unreported += len(batch.jobs)
+	}
+	s.mu.Unlock()
+}

@@ -1,0 +1,154 @@
+package tasker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// How long a stopping worker waits, after DrainTimeout.
+const (
+	stopGrace   = 5 * time.Second  // for handlers whose context has ended
+	settleGrace = 10 * time.Second // for the last results to be reported
+	drainGrace  = 5 * time.Second  // for the good-bye
+)
+
+// shift is one Run of a Worker. Four parts share it: fetching (the goroutine of
+// Run), the handlers, settling and heartbeats (a goroutine each). What they
+// share is behind mu, and they wake each other with signals.
+type shift struct {
+	backend      Backend
+	opts         WorkerOptions
+	log          *slog.Logger
+	handlers     map[string]Handler
+	registration WorkerRegistration
+	values       context.Context // Run's, without its end: parent of the handlers'
+
+	fetchWake  signal // there may be room for another poll
+	settleWake signal // there is a result to report
+	drainWake  signal // what drain waits for may have come
+	stopFetch  context.CancelFunc
+
+	enrol sync.Mutex // held while registering; before mu
+
+	mu         sync.Mutex
+	self       RegisteredWorker
+	held       map[uuid.UUID]*Job // assigned, and neither settled nor lost
+	running    int                // handlers that have not returned
+	done       results            // to be reported
+	settling   int                // being reported
+	waiting    bool               // fetching waits for fetchWake
+	draining   bool
+	unreported int         // results given up since draining
+	due        *time.Timer // fires expire
+	nextDue    time.Time   // when due fires; zero: it does not
+}
+
+// results pairs what is to be reported with the jobs it is about.
+type results struct {
+	jobs []*Job
+	list []StepResult
+}
+
+func (r *results) add(job *Job, result StepResult) {
+	r.jobs = append(r.jobs, job)
+	r.list = append(r.list, result)
+}
+
+// signal wakes one waiter; a signal that finds nobody waiting is kept.
+type signal chan struct{}
+
+func newSignal() signal { return make(signal, 1) }
+
+func (s signal) send() {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
+}
+
+func newShift(ctx context.Context, w *Worker, handlers map[string]Handler) *shift {
+	return &shift{
+		backend: w.backend, opts: w.opts, log: w.opts.Logger.With("worker", w.opts.Name),
+		handlers: handlers, registration: w.registration(handlers),
+		values:    context.WithoutCancel(ctx),
+		fetchWake: newSignal(), settleWake: newSignal(), drainWake: newSignal(),
+		held: make(map[uuid.UUID]*Job),
+	}
+}
+
+// work runs the parts of the shift until the end that Run documents.
+func (s *shift) work(ctx context.Context) error {
+	// The life of settling and heartbeats is longer than ctx: it ends with the drain.
+	life, end := context.WithCancel(s.values)
+	var parts sync.WaitGroup
+	fetching, stop := context.WithCancel(ctx)
+	s.stopFetch = stop
+	parts.Go(func() { s.settleLoop(life) })
+	parts.Go(func() { s.beatLoop(life) })
+	s.fetchLoop(fetching)
+	stop()
+
+	err := s.drain(life)
+	end()
+	parts.Wait()
+	s.mu.Lock()
+	if s.due != nil {
+		s.due.Stop()
+	}
+	s.mu.Unlock()
+	return err
+}
+
+// register introduces the worker and learns its id and rhythm. While the server
+// is away it tries again; it returns when the server refuses or ctx ends.
+func (s *shift) register(ctx context.Context) error {
+	var pause backoff
+	for {
+		self, err := s.backend.RegisterWorker(ctx, s.registration)
+		if err == nil {
+			s.mu.Lock()
+			s.self = *self
+			s.mu.Unlock()
+			return nil
+		}
+		if !comesBack(err) || ctx.Err() != nil {
+			return fmt.Errorf("register worker %s: %w", s.opts.Name, err)
+		}
+		s.log.Warn("server does not answer", "verb", "register", "error", err)
+		if !pause.wait(ctx, err) {
+			return fmt.Errorf("register worker %s: %w", s.opts.Name, ctx.Err())
+		}
+	}
+}
+
+// registerAgain follows a CodeNotFound for the worker known as old. Whichever
+// part of the shift notices first does it for all.
+func (s *shift) registerAgain(ctx context.Context, old uuid.UUID) {
+	s.enrol.Lock()
+	defer s.enrol.Unlock()
+	if s.me().WorkerID != old {
+		return
+	}
+	s.log.Warn("server does not know the worker any more, registering again", "worker_id", old)
+	if err := s.register(ctx); err != nil && ctx.Err() == nil {
+		// The caller's next try fails too and leads here again, after a pause.
+		s.log.Error("server refuses the worker", "error", err)
+	}
+}
+
+// me returns what the server said about this worker.
+func (s *shift) me() RegisteredWorker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.self
+}
+
+// lease is how long a lease lasts without renewal; 0 means for ever.
+func (r *RegisteredWorker) lease() time.Duration {
+	return time.Duration(r.LeaseSeconds) * time.Second
+}

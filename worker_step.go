@@ -1,0 +1,184 @@
+package tasker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// accept takes over assigned steps and starts their handlers, or gives them
+// back when fetching was ended while they were handed out.
+func (s *shift) accept(steps []Assignment, open bool) {
+	if len(steps) == 0 {
+		return
+	}
+	now := time.Now()
+	// Jobs are allocated one by one: as one block, the longest step of a batch
+	// would keep the parameters of all in memory.
+	jobs := make([]*Job, len(steps))
+	var lost []*Job
+	s.mu.Lock()
+	s.draining = s.draining || !open
+	for i := range steps {
+		job := s.newJob(&steps[i], now)
+		jobs[i] = job
+		if old := s.held[job.StepUUID]; old != nil {
+			// The step comes a second time: the first lease has run out unnoticed.
+			s.drop(old)
+			lost = append(lost, old)
+		}
+		s.held[job.StepUUID] = job
+		if s.draining {
+			s.end(job, &StepResult{Status: ResultReleased})
+			continue
+		}
+		s.running++
+		s.watch(job)
+	}
+	draining := s.draining
+	s.mu.Unlock()
+
+	for _, job := range lost {
+		job.cancel(ErrLeaseLost)
+	}
+	if draining {
+		return
+	}
+	for _, job := range jobs {
+		go s.run(job)
+	}
+}
+
+// newJob returns the Job of a. Its times are on our own clock, because the
+// server's may differ. The caller holds mu.
+func (s *shift) newJob(a *Assignment, now time.Time) *Job {
+	job := &Job{Assignment: *a, shift: s, maxResult: s.self.MaxResultPayloadBytes}
+	if a.TimeoutSeconds > 0 {
+		job.deadline = now.Add(time.Duration(a.TimeoutSeconds) * time.Second)
+	}
+	if lease := s.self.lease(); lease > 0 {
+		job.leaseEnd = now.Add(lease)
+	}
+	job.base = stepContext{Context: s.values, job: job, due: job.deadline}
+	job.ctx, job.cancel = context.WithCancelCause(&job.base)
+	return job
+}
+
+// run carries out one step. Whatever the handler does, finish is called once.
+func (s *shift) run(job *Job) {
+	var result json.RawMessage
+	var err error
+	returned := false
+	defer func() {
+		if !returned {
+			value := recover()
+			if value == nil {
+				value = "the handler ended its goroutine with runtime.Goexit"
+			}
+			err = &panicError{value: value, stack: debug.Stack()}
+		}
+		s.finish(job, result, err)
+	}()
+	handler := s.handlers[job.Handler]
+	if handler == nil {
+		err = &Failure{Type: "unknown_handler", Message: fmt.Sprintf("the worker has no handler %q", job.Handler)}
+	} else {
+		var out any
+		if out, err = handler(job.ctx, job); err == nil {
+			result, err = encodeResult(out) // in here, because a marshaller of the user's may panic
+		}
+	}
+	returned = true
+}
+
+// finish hands what the handler returned over to settling.
+func (s *shift) finish(job *Job, raw json.RawMessage, err error) {
+	var result StepResult
+	if err == nil {
+		result = completed(job, raw)
+	} else {
+		result = failed(job, err)
+	}
+	job.cancel(nil) // ends what the handler derived from its context
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+	s.end(job, &result)
+	s.wakeFetch()
+}
+
+// end notes that the work on job is over with result. The caller holds mu.
+func (s *shift) end(job *Job, result *StepResult) {
+	job.ended = true
+	if !job.dropped {
+		result.StepUUID, result.Token = job.StepUUID, job.Token
+		s.done.add(job, *result)
+		if s.settling == 0 && len(s.done.list) == 1 {
+			s.settleWake.send() // else settling is at work and looks again by itself
+		}
+	}
+	if s.draining {
+		s.drainWake.send()
+	}
+}
+
+func completed(job *Job, raw json.RawMessage) StepResult {
+	if job.maxResult > 0 && len(raw) > job.maxResult {
+		return refusal("result_too_large", fmt.Sprintf(
+			"the result of step %s has %d bytes, the server takes %d", job.StepName, len(raw), job.maxResult))
+	}
+	return StepResult{Status: ResultCompleted, Result: raw}
+}
+
+// refusal fails a step for good because of its result.
+func refusal(kind, message string) StepResult {
+	final := false
+	f := &Failure{Type: kind, Message: message, Retryable: &final}
+	return StepResult{Status: ResultFailed, Error: f.bounded()}
+}
+
+// failed decides what an error of a handler means for its step.
+func failed(job *Job, err error) StepResult {
+	var snooze *snoozeError
+	if errors.As(err, &snooze) {
+		return StepResult{Status: ResultSnoozed, SnoozeSeconds: max(snooze.after.Seconds(), 0)}
+	}
+	var panicked *panicError
+	isPanic := errors.As(err, &panicked)
+	cause := context.Cause(job.ctx)
+	if errors.Is(cause, ErrDraining) && !isPanic {
+		return StepResult{Status: ResultReleased}
+	}
+	f := failureOf(err)
+	if errors.Is(cause, ErrTimedOut) && !isPanic {
+		// The handler's error is just how it noticed, and says nothing on the
+		// worth of another attempt.
+		f.Type, f.Retryable = "timeout", nil
+		f.Message = cut(fmt.Sprintf("timed out after %d s: %s", job.TimeoutSeconds, f.Message), maxFailureMessage)
+	}
+	return StepResult{Status: ResultFailed, Error: f}
+}
+
+// progress reports for a handler.
+func (s *shift) progress(job *Job, percent int, message string) error {
+	if cause := context.Cause(job.ctx); cause != nil {
+		return cause
+	}
+	sent := time.Now()
+	answer, err := s.backend.Progress(job.ctx, ProgressReport{
+		WorkerID: s.me().WorkerID, StepUUID: job.StepUUID, Token: job.Token,
+		ProgressPercent: min(max(percent, 0), 100), StatusMessage: cut(message, 1024),
+	})
+	if err != nil {
+		if cause := context.Cause(job.ctx); cause != nil {
+			return cause
+		}
+		return fmt.Errorf("report progress of step %s: %w", job.StepName, err)
+	}
+	s.renew([]*Job{job}, []LeaseAnswer{*answer}, sent)
+	return context.Cause(job.ctx)
+}
