@@ -1,0 +1,120 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/taskerhq/tasker"
+)
+
+// The steps of the workflow; each is carried out by the handler of its name.
+const (
+	stepParse    = "parse_record"
+	stepFlight   = "check_flight"
+	stepNames    = "normalise_names"
+	stepPrice    = "price_damage"
+	stepSeverity = "assess_severity"
+	stepPublish  = "publish_report"
+)
+
+// newWorker returns a worker that serves all steps of the demo and nothing else.
+func newWorker(client *tasker.Client, opts Options) *tasker.Worker {
+	w := tasker.NewWorker(client, &tasker.WorkerOptions{
+		Name: "demo", Namespaces: []string{namespace}, Concurrency: opts.Concurrency, Logger: opts.Logger,
+	})
+	tasker.HandleFunc(w, stepParse, func(_ context.Context, row Row) (Strike, error) {
+		s, err := parseRecord(row)
+		return s, refusal(err)
+	})
+	tasker.HandleFunc(w, stepFlight, check(checkFlight))
+	tasker.HandleFunc(w, stepNames, check(normaliseNames))
+	tasker.HandleFunc(w, stepPrice, check(priceDamage))
+	tasker.HandleFunc(w, stepSeverity, handleSeverity)
+	tasker.HandleFunc(w, stepPublish, handlePublish)
+	return w
+}
+
+// check makes the handler of one of the three checks: they differ only in the
+// pure function that they ask.
+func check[Out any](ask func(Strike) (Out, error)) func(context.Context, Row) (Out, error) {
+	return func(ctx context.Context, row Row) (Out, error) {
+		var none Out
+		s, err := parent[Strike](ctx, stepParse)
+		if err != nil {
+			return none, err
+		}
+		if s == nil {
+			// parse_record was resolved by hand without a result: the row
+			// is all there is.
+			parsed, err := parseRecord(row)
+			if err != nil {
+				return none, refusal(err)
+			}
+			s = &parsed
+		}
+		out, err := ask(*s)
+		return out, refusal(err)
+	}
+}
+
+// handleSeverity joins what the checks have found, as far as they have.
+func handleSeverity(ctx context.Context, row Row) (Assessment, error) {
+	f, err := parent[Flight](ctx, stepFlight)
+	if err != nil {
+		return Assessment{}, err
+	}
+	n, err := parent[Names](ctx, stepNames)
+	if err != nil {
+		return Assessment{}, err
+	}
+	p, err := parent[Price](ctx, stepPrice)
+	if err != nil {
+		return Assessment{}, err
+	}
+	return assessSeverity(row.Size, f, n, p), nil
+}
+
+// handlePublish writes the report.
+func handlePublish(ctx context.Context, row Row) (Report, error) {
+	a, err := parent[Assessment](ctx, stepSeverity)
+	if err != nil {
+		return Report{}, err
+	}
+	if a == nil {
+		a = &Assessment{Severity: low}
+	}
+	return publishReport(row, *a), nil
+}
+
+// parent reads the result of a direct dependency. It is nil when there is none
+// because an operator resolved that step without a result.
+func parent[T any](ctx context.Context, step string) (*T, error) {
+	result := new(T)
+	err := tasker.JobFrom(ctx).ParentResult(step, result)
+	switch {
+	case tasker.ErrorCode(err) == tasker.CodeNotFound:
+		return nil, nil
+	case err != nil:
+		// An operator typed it, so no retry mends it.
+		return nil, tasker.NonRetryable(fmt.Errorf("read result of %s: %w", step, err))
+	}
+	return result, nil
+}
+
+// refusal makes dirt a failure for good, with everything that an operator needs
+// to look the field up. Other errors stay what they are.
+func refusal(err error) error {
+	var d *dirt
+	if !errors.As(err, &d) {
+		return err
+	}
+	details, err := json.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("encode details of record %d: %w", d.Record, err)
+	}
+	return tasker.NonRetryable(&tasker.Failure{
+		Type: string(d.Kind), Code: d.Code, Message: d.Message, Details: details,
+	})
+}

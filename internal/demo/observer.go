@@ -1,0 +1,117 @@
+package demo
+
+import (
+	"context"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// observer is a Backend that watches what its workers are told when they
+// settle steps. It changes nothing. It exists so that the demo does not have to
+// believe the engine about "never settled twice": it counts the
+// acknowledgements itself.
+type observer struct {
+	tasker.Backend
+
+	correlationID string // of the run: the queue may hold work of an earlier one
+	sink          string // the step whose completion ends a task
+
+	mu     sync.Mutex
+	held   map[uuid.UUID]held // steps that were handed out
+	final  map[uuid.UUID]int  // acknowledged final results, by step
+	ended  map[uuid.UUID]bool // tasks seen to have ended: true when a step failed
+	failed int                // how many of ended are true
+}
+
+// held is a step that a worker was given.
+type held struct {
+	task uuid.UUID
+	name string
+}
+
+// observe wraps b and watches the tasks of one run; the completion of the step
+// named sink ends a task.
+func observe(b tasker.Backend, correlationID, sink string) *observer {
+	return &observer{
+		Backend: b, correlationID: correlationID, sink: sink,
+		held: map[uuid.UUID]held{}, final: map[uuid.UUID]int{}, ended: map[uuid.UUID]bool{},
+	}
+}
+
+// Poll remembers what was handed out: a result names its step by UUID only.
+func (o *observer) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+	resp, err := o.Backend.Poll(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range resp.Steps {
+		if s.CorrelationID == o.correlationID {
+			o.held[s.StepUUID] = held{task: s.TaskUUID, name: s.StepName}
+		}
+	}
+	return resp, nil
+}
+
+// Settle counts the final results that were acknowledged. A result that was
+// refused, or that leads to a retry, has settled nothing.
+func (o *observer) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+	answers, err := o.Backend.Settle(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, a := range answers {
+		if i >= len(req.Results) || a.Error != nil {
+			continue
+		}
+		r := req.Results[i]
+		failed := r.Status == tasker.ResultFailed && a.State == tasker.StepError
+		if !failed && r.Status != tasker.ResultCompleted {
+			continue
+		}
+		o.settled(r.StepUUID, failed)
+	}
+	return answers, nil
+}
+
+// settled books one acknowledged final result. The caller holds mu.
+func (o *observer) settled(step uuid.UUID, failed bool) {
+	h, ok := o.held[step]
+	if !ok {
+		return
+	}
+	o.final[step]++
+	if !failed && h.name != o.sink {
+		return
+	}
+	if failed && !o.ended[h.task] {
+		o.failed++
+	}
+	o.ended[h.task] = o.ended[h.task] || failed
+}
+
+// counts says how many tasks were seen to end, and how many of them in failure.
+// A task that failed may still have steps running on its other branches.
+func (o *observer) counts() (ended, failed int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.ended), o.failed
+}
+
+// totals says how many steps were settled, and how many of them more than once.
+func (o *observer) totals() (steps, twice int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, n := range o.final {
+		if n > 1 {
+			twice++
+		}
+	}
+	return len(o.final), twice
+}

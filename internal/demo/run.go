@@ -1,0 +1,111 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// Run registers the workflow, works on it with a worker in this process, puts
+// the reports through and returns what became of them once all have settled.
+//
+// It blocks. It may be called again on the same Backend: every run has its own
+// correlation id and counts only its own tasks. Dirty reports are the point,
+// not an error; an error means that the run could not be carried out, and the
+// Summary then holds what was known.
+func Run(ctx context.Context, client *tasker.Client, opts Options) (Summary, error) {
+	opts = opts.withDefaults()
+	rows, err := Rows()
+	if err != nil {
+		return Summary{}, err
+	}
+	if opts.Records > 0 && opts.Records < len(rows) {
+		rows = rows[:opts.Records]
+	}
+	if _, err := client.RegisterTemplate(ctx, TemplateSource()); err != nil {
+		return Summary{}, fmt.Errorf("register template %s: %w", templateName, err)
+	}
+	r := run{
+		client: client, opts: opts, rows: rows,
+		correlationID: "demo-" + uuid.NewString(),
+	}
+	r.seen = observe(client.Backend, r.correlationID, stepPublish)
+	return r.work(ctx)
+}
+
+// Work carries out the demo's steps until ctx is done, and then drains. The
+// command keeps it running while it stays up, so that a report which somebody
+// repairs moves on.
+func Work(ctx context.Context, client *tasker.Client, opts Options) error {
+	return newWorker(client, opts.withDefaults()).Run(ctx)
+}
+
+// TemplateSource returns the workflow of the demo as its author wrote it.
+func TemplateSource() tasker.TemplateSource {
+	return tasker.TemplateSource{YAML: strikeReportYAML, Filename: "strike_report.yaml"}
+}
+
+// run is one run of the demo.
+type run struct {
+	client        *tasker.Client
+	opts          Options
+	rows          []Row
+	correlationID string
+	seen          *observer
+	started       time.Time
+	got           receipts
+}
+
+// work runs the worker beside the rest, and ends it when the rest is done.
+func (r *run) work(ctx context.Context) (Summary, error) {
+	workerCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	runCtx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	ended := make(chan error, 1)
+	go func() {
+		err := Work(workerCtx, tasker.NewClient(r.seen), r.opts)
+		if workerCtx.Err() == nil {
+			// Without a worker nothing would settle any more.
+			giveUp(fmt.Errorf("work on the demo: %w", errors.Join(errWorkerEnded, err)))
+		}
+		ended <- err
+	}()
+	sum, err := r.carryOut(runCtx)
+	if err != nil && context.Cause(runCtx) != nil {
+		err = context.Cause(runCtx)
+	}
+	stop()
+	if werr := <-ended; werr != nil && err == nil && !errors.Is(werr, context.Canceled) {
+		err = fmt.Errorf("stop the demo's worker: %w", werr)
+	}
+	return sum, err
+}
+
+// errWorkerEnded is the cause of a run that has lost its worker.
+var errWorkerEnded = errors.New("the worker has ended before the work")
+
+// carryOut submits, waits and sums up.
+func (r *run) carryOut(ctx context.Context) (Summary, error) {
+	r.started = time.Now()
+	var err error
+	if r.got, err = submit(ctx, r.client, r.correlationID, r.rows, r.opts.Batch); err != nil {
+		return Summary{}, err
+	}
+	bar := newProgress(r.opts, r.started)
+	settled, err := r.wait(ctx, bar)
+	seconds := time.Since(r.started).Seconds()
+	ended, failed := r.seen.counts()
+	bar.finish(time.Now(), ended, failed, len(r.got.accepted))
+	if err != nil {
+		return r.summary(settled, seconds), err
+	}
+	sum := r.summary(settled, seconds)
+	sum.Failures, err = failures(ctx, r.client, settled)
+	return sum, err
+}

@@ -1,0 +1,120 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/taskerhq/tasker"
+)
+
+// WriteText writes the summary for people: counts by state, failures by cause,
+// and what to type next.
+func (s Summary) WriteText(w io.Writer) error {
+	var b strings.Builder
+	s.writeCounts(&b)
+	s.writeFailures(&b)
+	s.writeNext(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeCounts writes what became of the reports.
+func (s Summary) writeCounts(b *strings.Builder) {
+	fmt.Fprintf(b, "%s bird-strike reports went through %s %s in %.1f s: %s tasks/s, %s steps/s\n\n",
+		grouped(s.Tasks), templateName, s.TemplateVersion, s.Seconds, grouped(int(s.TasksPerSecond)), grouped(int(s.StepsPerSecond)))
+	row := func(n int, name, note string) {
+		fmt.Fprintln(b, strings.TrimRight(fmt.Sprintf("  %7s  %-14s %s", grouped(n), name, note), " "))
+	}
+	row(s.Completed, string(tasker.TaskComplete), "")
+	note := ""
+	if s.Failed > 0 {
+		note = "until somebody repairs a step"
+	}
+	row(s.Failed, string(tasker.TaskError), note)
+	for _, state := range s.otherStates() {
+		row(s.States[state], string(state), "")
+	}
+	row(s.Lost, "lost", "accepted, but not settled in the end")
+	row(s.SettledTwice, "settled twice", "steps with two acknowledged results")
+	if s.Duplicates > 0 {
+		row(s.Duplicates, "duplicates", "rows filed twice, recognised by their idempotency key")
+	}
+}
+
+// otherStates lists the states that few runs see, in a fixed order.
+func (s Summary) otherStates() []tasker.TaskState {
+	var rest []tasker.TaskState
+	for state := range s.States {
+		if state != tasker.TaskComplete && state != tasker.TaskError {
+			rest = append(rest, state)
+		}
+	}
+	slices.Sort(rest)
+	return rest
+}
+
+// writeFailures writes one paragraph a cause, with an example.
+func (s Summary) writeFailures(b *strings.Builder) {
+	if len(s.Failures) == 0 {
+		return
+	}
+	steps := 0
+	for _, g := range s.Failures {
+		steps += g.Count
+	}
+	fmt.Fprintf(b, "\nFailed steps by cause, %s in all:\n", grouped(steps))
+	for _, g := range s.Failures {
+		fmt.Fprintf(b, "\n  %7s  %s in %s", grouped(g.Count), g.ErrorType, g.Step)
+		if g.Code != "" {
+			fmt.Fprintf(b, ": %s", g.Code)
+		}
+		b.WriteString("\n")
+		where := ""
+		if g.Example.Record > 0 {
+			where = fmt.Sprintf("record %d: ", g.Example.Record)
+		}
+		fmt.Fprintf(b, "           %s%s\n           task %s\n", where, g.Example.Message, g.Example.TaskUUID)
+	}
+}
+
+// writeNext writes the commands that look at one failure and repair it, with
+// the identifiers of the most frequent cause.
+func (s Summary) writeNext(b *strings.Builder) {
+	if len(s.Failures) == 0 {
+		return
+	}
+	g := s.Failures[0]
+	task, step := g.Example.TaskUUID.String(), g.Example.StepUUID.String()
+	b.WriteString("\nLook at one of them:\n\n")
+	for _, args := range []string{"get " + task, "steps " + task, "step " + task + " " + step, "explain " + task} {
+		fmt.Fprintf(b, "  %s\n", s.spell(args))
+	}
+	fix, ok := s.repair(g)
+	if !ok {
+		b.WriteString("\nWhen the cause is gone, run the step again:\n\n")
+		fmt.Fprintf(b, "  %s --reason 'cause removed' --reset-by \"$USER\"\n", s.spell("reset-step "+task+" "+step))
+		return
+	}
+	b.WriteString("\nRepair it with the result that the step could not find; the task goes on by itself:\n\n")
+	fmt.Fprintf(b, "  %s \\\n    --result %s \\\n    --reason %s --completed-by \"$USER\"\n",
+		s.spell("complete-step "+task+" "+step), quote(fix.Result), quote(fix.Reason))
+	fmt.Fprintf(b, "  %s\n", s.spell("steps "+task))
+}
+
+// repair proposes a result for the example of g.
+func (s Summary) repair(g FailureGroup) (repair, bool) {
+	if g.Example.Record < 1 || g.Example.Record > len(s.rows) {
+		return repair{}, false
+	}
+	return proposeRepair(g.Step, s.rows[g.Example.Record-1])
+}
+
+// spell writes one command of the noun task.
+func (s Summary) spell(args string) string {
+	if s.serverURL == "" {
+		return s.command + " task " + args
+	}
+	return s.command + " task " + args + " --server " + s.serverURL
+}

@@ -1,0 +1,82 @@
+package demo
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// How the wait for the last task goes on.
+const (
+	tickEvery    = 20 * time.Millisecond
+	recheckEvery = 250 * time.Millisecond // between two looks at the store when all seem done
+	lookEvery    = 5 * time.Second        // when not: another process may be working too
+	clockSkew    = time.Hour              // the server's clock may be behind ours
+)
+
+// wait blocks until every accepted task has settled, or nothing has for
+// Options.Patience. It returns the states that the store gave last.
+//
+// The observer says cheaply when it is worth to ask; the answer that counts is
+// the store's.
+func (r *run) wait(ctx context.Context, bar *progress) (map[uuid.UUID]tasker.TaskState, error) {
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	var (
+		settled map[uuid.UUID]tasker.TaskState
+		total   = len(r.got.accepted)
+		look    = looks{lastLook: time.Now(), lastMove: time.Now(), open: total}
+	)
+	for {
+		ended, failed := r.seen.counts()
+		bar.show(time.Now(), ended, failed, total)
+		if look.due(time.Now(), ended, total) {
+			var err error
+			if settled, err = finalStates(ctx, r.client, r.correlationID, r.started.Add(-clockSkew)); err != nil {
+				return settled, err
+			}
+			left := open(r.got.accepted, settled)
+			if look.found(time.Now(), left); left == 0 || time.Since(look.lastMove) > r.opts.Patience {
+				return settled, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return settled, ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// looks decides when to look at the store, and remembers when something last
+// moved.
+type looks struct {
+	lastLook, lastMove time.Time
+	ended, open        int
+	allEnded           bool
+}
+
+// due reports whether to look now: at once when the last task has ended as far
+// as the observer can tell, else after a pause.
+func (l *looks) due(now time.Time, ended, total int) bool {
+	if ended != l.ended {
+		l.ended, l.lastMove = ended, now
+	}
+	if ended < total {
+		return now.Sub(l.lastLook) >= lookEvery
+	}
+	first := !l.allEnded
+	l.allEnded = true
+	return first || now.Sub(l.lastLook) >= recheckEvery
+}
+
+// found books what a look has found.
+func (l *looks) found(now time.Time, open int) {
+	l.lastLook = now
+	if open < l.open {
+		l.open, l.lastMove = open, now
+	}
+}
