@@ -1,0 +1,61 @@
+package template
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// content is what a document means, and what its fingerprint covers: everything
+// but comments, formatting, the order of keys and of dependencies, and defaults
+// written out.
+//
+// Priorities are as written. Resolved, the fingerprint of an unchanged document
+// would change with the server's table.
+type content struct {
+	body
+	Priorities []string        `json:"priorities,omitempty"`
+	Metadata   json.RawMessage `json:"metadata,omitempty"`
+}
+
+// fingerprint returns the SHA-256 (hex) of the canonical content.
+func (r *reader) fingerprint(t *task.Template) (string, error) {
+	c := content{body: bodyOf(t), Priorities: r.priorities, Metadata: r.metadata}
+	c.Priority = nil
+	for i := range c.Steps {
+		c.Steps[i].Priority = nil
+		c.Steps[i].Dependencies = slices.Sorted(slices.Values(c.Steps[i].Dependencies))
+	}
+	b, err := encode(c)
+	if err != nil {
+		return "", fmt.Errorf("fingerprint template %s: %w", t.Name, err)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// encode is json.Marshal without escapes for HTML, which would rewrite the JSON
+// that is embedded.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// canonical is the JSON of a node: keys sorted, no spaces, numbers normalised.
+func canonical(n *node) []byte {
+	b, err := encode(n.value())
+	if err != nil {
+		return []byte("null") // not reached: a node holds JSON values only
+	}
+	return b
+}

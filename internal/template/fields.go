@@ -1,0 +1,195 @@
+package template
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// fields reads the entries of one mapping of the document. Every getter reports
+// a value of the wrong type or range at the value, and returns its zero: the
+// caller reads on. A null counts as absent.
+type fields struct {
+	*problems
+	n    *node
+	what string // "step", for the messages
+}
+
+// open starts to read a mapping with the known keys. It reports other keys, and
+// returns false when n is not a mapping at all.
+func (p *problems) open(n *node, what string, known ...string) (fields, bool) {
+	f := fields{p, n, what}
+	if n.kind != mapping {
+		if !n.broken {
+			p.report(n.at, "%s must be a mapping, not %s", what, n.kind)
+		}
+		return f, false
+	}
+next:
+	for _, e := range n.pairs {
+		for _, k := range known {
+			if k == e.key {
+				continue next
+			}
+		}
+		if near := suggest(e.key, known); near != "" {
+			p.report(e.at, "%s has no key %s; did you mean %q?", what, quoted(e.key), near)
+		} else {
+			p.report(e.at, "%s has no key %s; it may have %s", what, quoted(e.key), strings.Join(known, ", "))
+		}
+	}
+	return f, true
+}
+
+// get returns the value of a key, nil when it is absent or null.
+func (f fields) get(key string) *node {
+	if v := f.n.get(key); v != nil && v.kind != null {
+		return v
+	}
+	return nil
+}
+
+// need is get for a key that must be there.
+func (f fields) need(key string) *node {
+	v := f.get(key)
+	if was := f.n.get(key); v == nil && (was == nil || !was.broken) {
+		f.report(f.n.at, "%s needs a %s", f.what, key)
+	}
+	return v
+}
+
+// text reads a string, "" when v is nil.
+func (f fields) text(key string, v *node) string {
+	switch {
+	case v == nil:
+		return ""
+	case v.kind == text:
+		return v.text
+	case v.kind == integer || v.kind == float || v.kind == boolean:
+		f.report(v.at, "%s must be a string; quote it: %q", key, v.raw)
+	default:
+		f.report(v.at, "%s must be a string, not %s", key, v.kind)
+	}
+	return ""
+}
+
+// name reads a string that names something, of at most most characters.
+func (f fields) name(key string, v *node, most int) string {
+	s := f.text(key, v)
+	if v == nil || v.kind != text {
+		return ""
+	}
+	if fault := nameFault(s, most); fault != "" {
+		f.report(v.at, "%s %s", key, fault)
+		return ""
+	}
+	return s
+}
+
+// nameFault says what is wrong with a name. Names are put into keys, paths,
+// logs and terminals, so nothing invisible may hide in one.
+func nameFault(s string, most int) string {
+	switch {
+	case s == "":
+		return "must not be empty"
+	case utf8.RuneCountInString(s) > most:
+		return "must have at most " + strconv.Itoa(most) + " characters"
+	case strings.TrimSpace(s) != s:
+		return "must not begin or end with a space"
+	case strings.ContainsFunc(s, invisible):
+		return "must not contain control characters"
+	}
+	return ""
+}
+
+// invisible is a control character, a line separator, or one that turns the
+// direction of the text after it.
+func invisible(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+}
+
+// prose reads a description: lines of text.
+func (f fields) prose(key string) string {
+	v := f.get(key)
+	s := f.text(key, v)
+	if strings.ContainsFunc(s, func(r rune) bool { return invisible(r) && !strings.ContainsRune("\n\r\t", r) }) {
+		f.report(v.at, "%s must not contain control characters other than tabs and line ends", key)
+		return ""
+	}
+	return s
+}
+
+// whole reads a whole number of a range, 0 when the key is absent.
+func (f fields) whole(key string, low, high int) int {
+	v := f.get(key)
+	if v == nil {
+		return 0
+	}
+	if v.kind != integer {
+		f.report(v.at, "%s must be a whole number, not %s", key, shown(v))
+		return 0
+	}
+	n, err := strconv.Atoi(v.text)
+	if err != nil || n < low || n > high {
+		f.report(v.at, "%s must be %d to %d, not %s", key, low, high, shown(v))
+		return 0
+	}
+	return n
+}
+
+// fraction reads a number from 0 to 1.
+func (f fields) fraction(key string, absent float64) float64 {
+	v := f.get(key)
+	if v == nil {
+		return absent
+	}
+	if v.kind != integer && v.kind != float {
+		f.report(v.at, "%s must be a number, not %s", key, shown(v))
+		return absent
+	}
+	x, err := strconv.ParseFloat(v.text, 64)
+	if err != nil || x < 0 || x > 1 {
+		f.report(v.at, "%s must be 0 to 1, not %s", key, shown(v))
+		return absent
+	}
+	return x
+}
+
+// truth reads true or false.
+func (f fields) truth(key string, absent bool) bool {
+	v := f.get(key)
+	switch {
+	case v == nil:
+		return absent
+	case v.kind != boolean:
+		f.report(v.at, "%s must be true or false, not %s", key, shown(v))
+		return absent
+	}
+	return v.text == "true"
+}
+
+// list returns the items of a list, none when the key is absent.
+func (f fields) list(key string) []*node {
+	v := f.get(key)
+	if v == nil {
+		return nil
+	}
+	if v.kind != list {
+		f.report(v.at, "%s must be a list, not %s", key, shown(v))
+		return nil
+	}
+	return v.items
+}
+
+// shown is a value in a message: scalars as written, others by their kind.
+func shown(v *node) string {
+	switch v.kind {
+	case text:
+		return quoted(v.text)
+	case boolean, integer, float:
+		return strings.Trim(quoted(v.raw), `"`)
+	default:
+		return v.kind.String()
+	}
+}

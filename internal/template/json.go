@@ -1,0 +1,114 @@
+package template
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// jsonTree reads a document that is valid JSON. JSON is YAML, but indented with
+// tabs or with "key":"value" not of the dialect that the YAML parser takes; and
+// this way its positions are exact.
+func (p *problems) jsonTree(src []byte) *node {
+	r := jsonReader{problems: p, src: src, dec: json.NewDecoder(bytes.NewReader(src)), at: position{1, 1}}
+	r.dec.UseNumber()
+	return r.value(r.next(), 1)
+}
+
+// jsonReader walks the tokens of a JSON text and keeps their positions.
+type jsonReader struct {
+	*problems
+	src []byte
+	dec *json.Decoder
+
+	offset int      // up to here, at has been counted
+	at     position // of the token that next returned
+}
+
+// next returns the next token, nil at the end, and moves the position to its
+// first character.
+func (r *jsonReader) next() json.Token {
+	start := int(r.dec.InputOffset())
+	tk, err := r.dec.Token()
+	if err != nil {
+		return nil // the text is valid, so this is its end
+	}
+	for start < len(r.src) && bytes.IndexByte([]byte(" \t\r\n,:"), r.src[start]) >= 0 {
+		start++
+	}
+	for r.offset < start {
+		c, size := utf8.DecodeRune(r.src[r.offset:])
+		r.offset += size
+		r.at.column++
+		if c == '\n' {
+			r.at = position{r.at.line + 1, 1}
+		}
+	}
+	return tk
+}
+
+// value builds the node that begins with the token tk.
+func (r *jsonReader) value(tk json.Token, depth int) *node {
+	at := r.at
+	if depth > maxDepth {
+		r.report(at, "lists and mappings nest deeper than %d levels", maxDepth)
+		r.skip(tk)
+		return newBroken(at)
+	}
+	switch tk := tk.(type) {
+	case json.Delim:
+		if tk == '[' {
+			var items []*node
+			for r.dec.More() {
+				items = append(items, r.value(r.next(), depth+1))
+			}
+			r.next()
+			return newList(at, items)
+		}
+		return r.object(at, depth)
+	case json.Number:
+		return r.resolve(tk.String(), at)
+	case string:
+		return newScalar(text, at, tk, tk)
+	case bool:
+		return newScalar(boolean, at, map[bool]string{true: "true", false: "false"}[tk], "")
+	default:
+		return newScalar(null, at, "null", "")
+	}
+}
+
+// object builds a mapping, after its opening brace.
+func (r *jsonReader) object(at position, depth int) *node {
+	var pairs []pair
+	first := map[string]position{}
+	for r.dec.More() {
+		key, _ := r.next().(string)
+		keyAt := r.at
+		value := r.value(r.next(), depth+1)
+		if was, dup := first[key]; dup {
+			r.report(keyAt, "the key %s is used twice; first on line %d", quoted(key), was.line)
+			continue
+		}
+		first[key] = keyAt
+		pairs = append(pairs, pair{key, keyAt, value})
+	}
+	r.next()
+	return newMapping(at, pairs)
+}
+
+// skip passes over the rest of a value that began with tk.
+func (r *jsonReader) skip(tk json.Token) {
+	open := 0
+	for {
+		switch tk {
+		case json.Delim('{'), json.Delim('['):
+			open++
+		case json.Delim('}'), json.Delim(']'):
+			open--
+		}
+		if open == 0 {
+			return
+		}
+		tk = r.next()
+	}
+}

@@ -1,0 +1,87 @@
+package template
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// problem is one thing that is wrong, at a place.
+type problem struct {
+	at      position
+	message string
+}
+
+// problems collects what is wrong with one document.
+type problems struct {
+	filename string
+	found    []problem
+}
+
+// newProblems makes the filename safe to print: it comes from outside too.
+func newProblems(filename string) *problems {
+	if filename == "" {
+		filename = "template"
+	}
+	return &problems{filename: strings.Map(printable, filename)}
+}
+
+// printable replaces what a terminal or a log would act on.
+func printable(r rune) rune {
+	if !unicode.IsPrint(r) {
+		return unicode.ReplacementChar
+	}
+	return r
+}
+
+// report adds a problem. A shared (aliased) node is read many times, but each
+// of its problems is reported once.
+func (p *problems) report(at position, format string, args ...any) {
+	one := problem{at, fmt.Sprintf(format, args...)}
+	if len(p.found) < maxProblems*10 && !slices.Contains(p.found, one) {
+		p.found = append(p.found, one)
+	}
+}
+
+// err returns everything found as one error, in the order of the source, or nil.
+func (p *problems) err() error {
+	n := len(p.found)
+	if n == 0 {
+		return nil
+	}
+	slices.SortStableFunc(p.found, func(a, b problem) int {
+		switch {
+		case a.at.before(b.at):
+			return -1
+		case b.at.before(a.at):
+			return 1
+		default:
+			return 0
+		}
+	})
+	e := task.Errorf(task.Invalid, "the template has %d problems", n)
+	if n == 1 {
+		e.Message = "the template has a problem"
+	}
+	for i, one := range p.found {
+		if i == maxProblems {
+			e.Hint = fmt.Sprintf("Only the first %d problems are shown.", maxProblems)
+			break
+		}
+		location := fmt.Sprintf("%s:%d:%d", p.filename, one.at.line, one.at.column)
+		e.Problems = append(e.Problems, task.Problem{Location: location, Message: one.message})
+	}
+	return e
+}
+
+// quoted shows a text of the author's, safe to print and not too long.
+func quoted(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "..."
+	}
+	return fmt.Sprintf("%q", s)
+}

@@ -1,0 +1,73 @@
+package template
+
+import (
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// The core schema of YAML 1.2, section 10.3.2. The parser's own idea of
+// numbers is not used: it knows 1_000 and 0123 of YAML 1.1, and takes 1e3 and
+// whole numbers beyond 64 bits for strings.
+var (
+	wholeForm = regexp.MustCompile(`^[-+]?[0-9]+$`)
+	basedForm = regexp.MustCompile(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
+	floatForm = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+	infForm   = regexp.MustCompile(`^[-+]?\.(inf|Inf|INF)$`)
+)
+
+// resolve gives a plain (unquoted) scalar its kind and canonical text.
+func (p *problems) resolve(raw string, at position) *node {
+	switch raw {
+	case "", "~", "null", "Null", "NULL":
+		return newScalar(null, at, "null", raw)
+	case "true", "True", "TRUE":
+		return newScalar(boolean, at, "true", raw)
+	case "false", "False", "FALSE":
+		return newScalar(boolean, at, "false", raw)
+	case ".nan", ".NaN", ".NAN":
+		p.report(at, "%s is not a number that JSON knows", raw)
+		return newBroken(at)
+	}
+	if infForm.MatchString(raw) {
+		p.report(at, "%s is not a number that JSON knows", raw)
+		return newBroken(at)
+	}
+	if whole, based := wholeForm.MatchString(raw), basedForm.MatchString(raw); whole || based || floatForm.MatchString(raw) {
+		if len(raw) > maxDigits {
+			p.report(at, "the number %s is longer than %d characters", quoted(raw), maxDigits)
+			return newBroken(at)
+		}
+		if whole || based {
+			return newScalar(integer, at, wholeText(raw, based), raw)
+		}
+		return p.float(raw, at)
+	}
+	return newScalar(text, at, raw, raw)
+}
+
+// float normalises a number with a fraction or an exponent to the nearest
+// double, which is what JSON readers agree on.
+func (p *problems) float(raw string, at position) *node {
+	f, err := strconv.ParseFloat(raw, 64)
+	if err != nil {
+		p.report(at, "the number %s is out of range", quoted(raw))
+		return newBroken(at)
+	}
+	if f == 0 {
+		f = 0 // drops the sign of -0
+	}
+	return newScalar(float, at, strconv.FormatFloat(f, 'g', -1, 64), raw)
+}
+
+// wholeText normalises a whole number of any size to decimal digits.
+func wholeText(raw string, based bool) string {
+	base := 10
+	if based {
+		base = map[byte]int{'o': 8, 'x': 16}[raw[1]]
+		raw = raw[2:]
+	}
+	n, _ := new(big.Int).SetString(strings.TrimPrefix(raw, "+"), base) // the form was checked
+	return n.String()
+}

@@ -1,0 +1,194 @@
+package template
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Schema is a compiled JSON Schema. It is safe for concurrent use.
+type Schema struct{ compiled *jsonschema.Schema }
+
+// CompileSchema compiles a JSON Schema: draft 2020-12 unless $schema names
+// another that is built in. "format" is checked, and what it does not know is
+// ignored. A $ref must stay inside the schema: nothing is ever loaded. The
+// error is task.Invalid, its problems at JSON pointers into the schema.
+func CompileSchema(schema []byte) (*Schema, error) {
+	v, problems := decode(schema)
+	if len(problems) == 0 {
+		var compiled *jsonschema.Schema
+		if compiled, problems = compile(v); len(problems) == 0 {
+			return &Schema{compiled}, nil
+		}
+	}
+	return nil, &task.Error{Code: task.Invalid, Message: "the input schema is not valid", Problems: problems}
+}
+
+// Check returns what is wrong with a task's context, each problem at a JSON
+// pointer ("/amount"; "" is the context itself), in the order of the pointers.
+// Numbers of any size keep their digits.
+func (s *Schema) Check(context []byte) []task.Problem {
+	v, problems := decode(context)
+	if len(problems) > 0 {
+		return problems
+	}
+	err := s.compiled.Validate(v)
+	if err == nil {
+		return nil
+	}
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return []task.Problem{{Message: err.Error()}}
+	}
+	return explain(invalid)
+}
+
+// schemaURL is the address of a schema without $id, schemaBase what a relative
+// reference in it is relative to. They lead nowhere.
+const (
+	schemaBase = "tasker:///"
+	schemaURL  = schemaBase + "input_schema"
+)
+
+// compile compiles a decoded schema; problems are at pointers into it.
+func compile(v any) (*jsonschema.Schema, []task.Problem) {
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(nowhere{})
+	c.AssertFormat()
+	err := c.AddResource(schemaURL, v)
+	if err == nil {
+		var compiled *jsonschema.Schema
+		if compiled, err = c.Compile(schemaURL); err == nil {
+			return compiled, nil
+		}
+	}
+	return nil, compileProblems(v, err)
+}
+
+// nowhere refuses to load. The drafts' own meta-schemas are built into the
+// compiler and never get here.
+type nowhere struct{}
+
+var errRemote = errors.New("a reference must stay inside the schema; nothing is loaded from elsewhere")
+
+// Load implements jsonschema.URLLoader.
+func (nowhere) Load(string) (any, error) { return nil, errRemote }
+
+// compileProblems words an error of the compiler and finds the place it is about.
+func compileProblems(v any, err error) []task.Problem {
+	var (
+		meta    *jsonschema.SchemaValidationError
+		invalid *jsonschema.ValidationError
+		remote  *jsonschema.LoadURLError
+		pointer *jsonschema.JSONPointerNotFoundError
+		anchor  *jsonschema.AnchorNotFoundError
+		regex   *jsonschema.InvalidRegexError
+	)
+	if errors.As(err, &meta) {
+		err = meta.Err // it has no Unwrap
+	}
+	switch {
+	case errors.As(err, &invalid):
+		return explain(invalid)
+	case errors.As(err, &regex):
+		_, at, _ := strings.Cut(regex.URL, "#")
+		return []task.Problem{{Location: at, Message: fmt.Sprintf("%s is not a regular expression: %v", quoted(regex.Regex), regex.Err)}}
+	case errors.As(err, &remote):
+		return []task.Problem{{Location: findRef(v, remote.URL, ""), Message: fmt.Sprintf("cannot use %s: %v", quoted(strings.TrimPrefix(remote.URL, schemaBase)), errRemote)}}
+	case errors.As(err, &pointer):
+		ref := strings.TrimPrefix(pointer.URL, schemaURL)
+		return []task.Problem{{Location: findRef(v, ref, ""), Message: fmt.Sprintf("the reference %s leads nowhere", quoted(ref))}}
+	case errors.As(err, &anchor):
+		ref := strings.TrimPrefix(anchor.Reference, schemaURL)
+		return []task.Problem{{Location: findRef(v, ref, ""), Message: fmt.Sprintf("the reference %s leads nowhere", quoted(ref))}}
+	default:
+		return []task.Problem{{Message: strings.ReplaceAll(err.Error(), schemaURL, "")}}
+	}
+}
+
+// findRef returns the pointer of the first reference to url, "" when it is not
+// found as written.
+func findRef(v any, url, at string) string {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range []string{"$ref", "$dynamicRef", "$schema"} {
+			ref, _ := v[key].(string)
+			if ref != "" && (ref == url || strings.TrimSuffix(ref, "#") == url || strings.HasPrefix(ref, url+"#") || strings.HasSuffix(url, "/"+ref)) {
+				return at + "/" + key
+			}
+		}
+		for _, key := range sortedKeys(v) {
+			if found := findRef(v[key], url, at+"/"+escapePointer(key)); found != "" {
+				return found
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if found := findRef(item, url, at+"/"+strconv.Itoa(i)); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// decode reads JSON whose numbers keep their digits. It refuses exponents that
+// the exact arithmetic of the validator would take minutes over.
+func decode(src []byte) (any, []task.Problem) {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(src))
+	if err != nil {
+		return nil, []task.Problem{{Message: "it is not valid JSON: " + strings.TrimPrefix(err.Error(), "json: ")}}
+	}
+	if at, n := hugeNumber(v, ""); n != "" {
+		return nil, []task.Problem{{Location: at, Message: fmt.Sprintf("the number %s is out of range", quoted(n))}}
+	}
+	return v, nil
+}
+
+// hugeNumber finds the first number with an exponent beyond that of a double.
+func hugeNumber(v any, at string) (string, string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range sortedKeys(v) {
+			if where, n := hugeNumber(v[key], at+"/"+escapePointer(key)); n != "" {
+				return where, n
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if where, n := hugeNumber(item, at+"/"+strconv.Itoa(i)); n != "" {
+				return where, n
+			}
+		}
+	case json.Number:
+		if i := strings.IndexAny(v.String(), "eE"); i >= 0 {
+			if exp, err := strconv.Atoi(v.String()[i+1:]); err != nil || exp > 400 || exp < -400 {
+				return at, v.String()
+			}
+		}
+	}
+	return "", ""
+}
+
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// escapePointer escapes one part of a JSON pointer (RFC 6901).
+func escapePointer(part string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(part)
+}

@@ -1,0 +1,138 @@
+package template
+
+import (
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// steps reads the steps into t and links them. Faults of the graph are reported
+// at the step's name or at the dependency they are about.
+func (r *reader) steps(t *task.Template, at *node, items []*node) {
+	switch {
+	case at.kind != list: // reported
+		return
+	case len(items) == 0:
+		r.report(at.at, "a template needs at least one step")
+	case len(items) > task.MaxSteps:
+		r.report(at.at, "a template has at most %d steps, not %d", task.MaxSteps, len(items))
+		return
+	}
+	places := make([]places, 0, len(items))
+	named := true
+	for _, item := range items {
+		s, at := r.step(item)
+		t.Steps, places = append(t.Steps, s), append(places, at)
+		named = named && s.Name != ""
+	}
+	for _, fault := range t.Link() {
+		p := places[fault.Step]
+		switch {
+		case fault.Dependency >= 0:
+			r.report(p.dependencies[fault.Dependency], "%s", fault.Message)
+		case named || t.Steps[fault.Step].Name != "":
+			r.report(p.name, "%s", fault.Message)
+		}
+	}
+}
+
+// places are the positions that faults of the graph are reported at.
+type places struct {
+	name         position
+	dependencies []position
+}
+
+// step reads one step.
+func (r *reader) step(item *node) (task.StepSpec, places) {
+	at := places{name: item.at}
+	f, ok := r.open(item, "a step", "name", "description", "handler", "dependencies", "retry",
+		"timeout_seconds", "required_capabilities", "priority")
+	if !ok {
+		r.priorities = append(r.priorities, "")
+		return task.StepSpec{}, at
+	}
+	if v := f.get("name"); v != nil {
+		at.name = v.at
+	}
+	s := task.StepSpec{
+		Name:         f.name("name", f.need("name"), MaxName),
+		Description:  f.prose("description"),
+		Retry:        r.retry(f.get("retry")),
+		Timeout:      time.Duration(f.whole("timeout_seconds", 1, maxTimeoutSeconds)) * time.Second,
+		Capabilities: r.capabilities(f),
+		Priority:     r.priority(f),
+	}
+	s.Handler, s.Initialization = r.handler(f)
+	for _, v := range f.list("dependencies") {
+		if name := f.name("a dependency", v, MaxName); name != "" {
+			s.Dependencies = append(s.Dependencies, name)
+			at.dependencies = append(at.dependencies, v.at)
+		}
+	}
+	return s, at
+}
+
+// handler reads the short form, a name, or the long one with initialization.
+func (r *reader) handler(f fields) (string, []byte) {
+	v := f.need("handler")
+	if v == nil {
+		return "", nil
+	}
+	if v.kind != mapping {
+		return f.name("handler", v, MaxName), nil
+	}
+	h, _ := r.open(v, "handler", "callable", "initialization")
+	name := h.name("callable", h.need("callable"), MaxName)
+	init := h.get("initialization")
+	switch {
+	case init == nil:
+		return name, nil
+	case init.kind != mapping:
+		h.report(init.at, "initialization must be a mapping, not %s", shown(init))
+		return name, nil
+	}
+	return name, canonical(init)
+}
+
+// capabilities reads the capability set in its canonical form.
+func (r *reader) capabilities(f fields) []string {
+	var set []string
+	items := f.list("required_capabilities")
+	if len(items) > MaxCapabilities {
+		f.report(f.get("required_capabilities").at, "a step requires at most %d capabilities, not %d", MaxCapabilities, len(items))
+		return nil
+	}
+	for _, v := range items {
+		if name := f.name("a capability", v, MaxName); name != "" {
+			set = append(set, name)
+		}
+	}
+	return task.Capabilities(set)
+}
+
+// retry reads a retry block over the defaults.
+func (r *reader) retry(v *node) task.Retry {
+	policy := task.DefaultRetry()
+	if v == nil {
+		return policy
+	}
+	f, ok := r.open(v, "retry", "retryable", "max_attempts", "backoff", "backoff_base_ms", "max_backoff_ms", "jitter")
+	if !ok {
+		return policy
+	}
+	policy.Retryable = f.truth("retryable", policy.Retryable)
+	policy.MaxAttempts = f.whole("max_attempts", 1, MaxAttempts)
+	policy.Jitter = f.fraction("jitter", policy.Jitter)
+	if ms := f.whole("backoff_base_ms", 1, maxDelayMS); ms > 0 {
+		policy.Base = time.Duration(ms) * time.Millisecond
+	}
+	policy.Max = time.Duration(f.whole("max_backoff_ms", 1, maxDelayMS)) * time.Millisecond
+	if v := f.get("backoff"); v != nil {
+		policy.Backoff = task.Backoff(f.text("backoff", v))
+		if v.kind == text && !slices.Contains(task.Backoffs, policy.Backoff) {
+			f.report(v.at, "backoff must be none, fixed, linear or exponential, not %s", quoted(v.text))
+		}
+	}
+	return policy
+}

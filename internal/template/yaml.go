@@ -1,0 +1,259 @@
+package template
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// yamlTree parses a YAML document. It returns nil after it has reported why
+// there is no tree.
+func (p *problems) yamlTree(src string) *node {
+	body := p.yamlBody(src)
+	if body == nil {
+		return nil
+	}
+	c := converter{problems: p, anchors: map[string]*node{}}
+	return c.convert(body)
+}
+
+// yamlBody returns the syntax tree of the one document in src.
+func (p *problems) yamlBody(src string) (body ast.Node) {
+	// The parser meets hostile input here. Its bugs must not take down the
+	// server, so a panic becomes what it is to the author: a syntax error.
+	defer func() {
+		if r := recover(); r != nil {
+			p.report(position{1, 1}, "the document cannot be parsed as YAML")
+			body = nil
+		}
+	}()
+	tokens := lexer.Tokenize(src)
+	if bad := tokens.InvalidToken(); bad != nil {
+		p.report(tokenAt(bad), "%s", bad.Error)
+		return nil
+	}
+	if !p.harmless(tokens) {
+		return nil
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		var syntax interface {
+			GetToken() *token.Token
+			GetMessage() string
+		}
+		if !errors.As(err, &syntax) {
+			p.report(position{1, 1}, "the document cannot be parsed as YAML")
+			return nil
+		}
+		p.report(tokenAt(syntax.GetToken()), "%s", syntax.GetMessage())
+		return nil
+	}
+	for _, doc := range file.Docs {
+		switch {
+		case doc.Body == nil:
+		case body != nil:
+			p.report(tokenAt(doc.Body.GetToken()), "a template is one document; a second one begins here")
+			return nil
+		default:
+			body = doc.Body
+		}
+	}
+	if body == nil {
+		p.report(position{1, 1}, "the document is empty")
+	}
+	return body
+}
+
+// tokenAt is the position of a token; the parser has none for some errors.
+func tokenAt(tk *token.Token) position {
+	if tk == nil || tk.Position == nil {
+		return position{1, 1}
+	}
+	return position{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
+}
+
+// harmless looks at the tokens before they are parsed. The parser recurses with
+// every level of nesting and with every key of a mapping, and has no limits of
+// its own.
+func (p *problems) harmless(tokens token.Tokens) bool {
+	type level struct{ column, keys int }
+	var (
+		before = len(p.found)
+		blocks []level
+		flow   int
+	)
+	enter := func(at position, column int) {
+		for len(blocks) > 0 && blocks[len(blocks)-1].column > column {
+			blocks = blocks[:len(blocks)-1]
+		}
+		if len(blocks) == 0 || blocks[len(blocks)-1].column < column {
+			blocks = append(blocks, level{column: column})
+		}
+		top := &blocks[len(blocks)-1]
+		if top.keys++; top.keys == maxKeys+1 {
+			p.report(at, "one list or mapping has more than %d entries", maxKeys)
+		}
+	}
+	for i, tk := range tokens {
+		at := tokenAt(tk)
+		switch tk.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			flow++
+		case token.MappingEndType, token.SequenceEndType:
+			flow = max(flow-1, 0)
+		case token.SequenceEntryType:
+			enter(at, at.column)
+		case token.MappingValueType:
+			if flow == 0 && i > 0 {
+				enter(at, tokenAt(tokens[i-1]).column)
+			}
+		case token.MappingKeyType:
+			p.report(at, `keys written with "? " are not supported`)
+		case token.TagType:
+			p.report(at, "tags such as %s are not supported; quote a value to make it a string", quoted(tk.Value))
+		case token.DirectiveType:
+			p.report(at, "directives (%%) are not supported")
+		}
+		if flow+len(blocks) > maxDepth {
+			p.report(at, "lists and mappings nest deeper than %d levels", maxDepth)
+			return false
+		}
+	}
+	if len(tokens) > maxTokens {
+		p.report(position{1, 1}, "the document has more than %d words", maxTokens)
+	}
+	return len(p.found) == before
+}
+
+// converter turns the syntax tree into nodes.
+type converter struct {
+	*problems
+	anchors map[string]*node
+	merged  int // entries copied by merge keys
+}
+
+// convert never returns nil: what cannot be converted is reported and stands
+// as a null, so that the rest is still read.
+func (c *converter) convert(n ast.Node) *node {
+	at := tokenAt(n.GetToken())
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return c.mapping(n)
+	case *ast.MappingValueNode:
+		return c.mapping(&ast.MappingNode{Start: n.Start, Values: []*ast.MappingValueNode{n}})
+	case *ast.SequenceNode:
+		items := make([]*node, 0, len(n.Values))
+		for _, v := range n.Values {
+			items = append(items, c.convert(v))
+		}
+		return newList(at, items)
+	case *ast.LiteralNode:
+		return newScalar(text, at, n.Value.Value, n.Value.Value)
+	case *ast.StringNode:
+		if t := n.Token.Type; t == token.SingleQuoteType || t == token.DoubleQuoteType {
+			return newScalar(text, at, n.Value, n.Value)
+		}
+		return c.resolve(n.Value, at)
+	case *ast.NullNode:
+		return newScalar(null, at, "null", "")
+	case *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		return c.resolve(n.GetToken().Value, at)
+	case *ast.AnchorNode:
+		value := c.convert(n.Value)
+		// Named after its value is read, so that an anchor cannot contain itself.
+		c.anchors[n.Name.GetToken().Value] = value
+		return value
+	case *ast.AliasNode:
+		name := n.Value.GetToken().Value
+		if value, known := c.anchors[name]; known {
+			return value
+		}
+		c.report(at, "the alias *%s has no anchor before it", strings.Trim(quoted(name), `"`))
+		return newBroken(at)
+	default:
+		c.report(at, "this form of YAML (%s) is not supported", strings.ToLower(fmt.Sprint(n.Type())))
+		return newBroken(at)
+	}
+}
+
+// mapping converts a mapping, refuses keys that are not strings or come twice,
+// and resolves merge keys.
+func (c *converter) mapping(n *ast.MappingNode) *node {
+	var (
+		pairs   []pair
+		first   = map[string]position{}
+		sources []*node
+		start   = tokenAt(n.Start)
+	)
+	for i, v := range n.Values {
+		at := tokenAt(v.Key.GetToken())
+		if i == 0 && !n.IsFlowStyle {
+			start = at // the parser's own start is the first colon
+		}
+		value := c.convert(v.Value)
+		if v.Key.IsMergeKey() {
+			sources = append(sources, c.mergeSources(value)...)
+			continue
+		}
+		key, ok := c.key(v.Key, at)
+		if !ok {
+			continue
+		}
+		if was, dup := first[key]; dup {
+			c.report(at, "the key %s is used twice; first on line %d", quoted(key), was.line)
+			continue
+		}
+		first[key] = at
+		pairs = append(pairs, pair{key, at, value})
+	}
+	return newMapping(start, c.merge(pairs, first, sources))
+}
+
+// merge adds the entries of merge keys that the mapping does not have itself;
+// of several sources the first wins. Merging copies, unlike an alias, so the
+// copies are counted here.
+func (c *converter) merge(own []pair, has map[string]position, sources []*node) []pair {
+	for _, source := range sources {
+		if c.merged += len(source.pairs); c.merged > maxNodes {
+			c.report(source.at, "merge keys (<<) copy more than %d entries", maxNodes)
+			return own
+		}
+		for _, p := range source.pairs {
+			if _, known := has[p.key]; !known {
+				has[p.key] = p.at
+				own = append(own, p)
+			}
+		}
+	}
+	return own
+}
+
+// key returns the text of a mapping's key.
+func (c *converter) key(k ast.MapKeyNode, at position) (string, bool) {
+	name := c.convert(k)
+	if name.kind != text {
+		c.report(at, "a key must be a string; quote it: %q", k.GetToken().Value)
+		return "", false
+	}
+	return name.text, true
+}
+
+// mergeSources returns the mappings that a merge key names: one, or a list.
+func (c *converter) mergeSources(value *node) []*node {
+	sources := []*node{value}
+	if value.kind == list {
+		sources = value.items
+	}
+	for _, s := range sources {
+		if s.kind != mapping {
+			c.report(s.at, "<< takes a mapping or a list of mappings, not %s", s.kind)
+			return nil
+		}
+	}
+	return sources
+}
