@@ -1,0 +1,121 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/taskerhq/tasker"
+)
+
+// answer is what a handler returns: a body, and how it is sent.
+type answer[R any] struct {
+	status   int
+	location string
+	body     R
+}
+
+func ok[R any](body R) answer[R] { return answer[R]{status: http.StatusOK, body: body} }
+
+// stored answers 201 for something new, 200 for something that was there.
+func stored[R any](isNew bool, location string, body R) answer[R] {
+	if isNew {
+		return answer[R]{http.StatusCreated, location, body}
+	}
+	return answer[R]{http.StatusOK, "", body}
+}
+
+// list makes a list that is [] in JSON when it is empty, never null.
+func list[T any](items []T) []T {
+	if items == nil {
+		return []T{}
+	}
+	return items
+}
+
+// results is the body of answers that come one per item, in order.
+type results[T any] struct {
+	Results []T `json:"results"`
+}
+
+// keptBuffer bounds the buffers that are kept for the next answer, so that one
+// huge page does not stay in memory for ever.
+const keptBuffer = 1 << 20
+
+// send encodes v and sends it. The status goes out only once the body is
+// known to be good.
+func (s *server) send(hc huma.Context, status int, location string, v any) {
+	buf := s.buffers.Get().(*bytes.Buffer)
+	defer func() {
+		if buf.Cap() <= keptBuffer {
+			s.buffers.Put(buf)
+		}
+	}()
+	buf.Reset()
+	encoder := json.NewEncoder(buf)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		s.refuse(hc, fmt.Errorf("encode answer to %s: %w", hc.Operation().OperationID, err))
+		return
+	}
+	if location != "" {
+		hc.SetHeader("Location", location)
+	}
+	write(hc, status, jsonType, buf.Bytes())
+}
+
+// refuse answers with the problem that err is. What the caller must not see
+// goes to the log, under the request id that he does see.
+func (s *server) refuse(hc huma.Context, err error) {
+	_, w := humago.Unwrap(hc)
+	s.refuseHTTP(w, hc.Operation().OperationID, err)
+}
+
+// refuseHTTP is refuse for what never became an operation.
+func (s *server) refuseHTTP(w http.ResponseWriter, operation string, err error) {
+	p := problemOf(err)
+	if p.Code == tasker.CodeInternal {
+		s.log.Error("request failed", slog.String("operation", operation),
+			slog.String("request_id", w.Header().Get(requestIDHeader)), slog.Any("error", err))
+	}
+	header := w.Header()
+	if p.retryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
+	}
+	if p.Status == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", `Bearer realm="tasker"`)
+	}
+	body, _ := json.Marshal(p) // strings and numbers: cannot fail
+	header.Set("Content-Type", problemType)
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(body) // the client may be gone
+}
+
+func write(hc huma.Context, status int, contentType string, body []byte) {
+	hc.SetHeader("Content-Type", contentType)
+	hc.SetHeader("Content-Length", strconv.Itoa(len(body)))
+	hc.SetStatus(status)
+	_, _ = hc.BodyWriter().Write(body) // the client may be gone
+}
+
+// translate turns huma's own refusals, which are about parameters, into
+// problems of this API. The status that goes with it is set by request.SetStatus.
+func translate(_ huma.Context, _ string, v any) (any, error) {
+	model, ours := v.(*huma.ErrorModel)
+	if !ours {
+		return v, nil
+	}
+	e := tasker.Errorf(tasker.CodeInvalid, "the parameters break %s", count(len(model.Errors), "rule"))
+	for _, detail := range model.Errors {
+		e.Details = append(e.Details, tasker.Detail{Location: detail.Location, Message: detail.Message})
+	}
+	return problemOf(e), nil
+}

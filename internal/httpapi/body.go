@@ -1,0 +1,166 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/taskerhq/tasker"
+)
+
+// bodyTimeout bounds the time a client may take to send a body.
+const bodyTimeout = time.Minute
+
+// textBody is a body that may also arrive as the bare text of a document.
+type textBody interface {
+	setText(string)
+}
+
+// bodyReader reads and decodes the bodies of one operation.
+type bodyReader struct {
+	limit    int64
+	schema   *huma.Schema
+	shape    *shape
+	optional bool       // no body means {}
+	newBody  func() any // a pointer to a zero body
+	buffers  *sync.Pool
+}
+
+func newBodyReader[B any](s *server, e endpoint) *bodyReader {
+	schema := schemaOf[B](s.registry)
+	settle(s.registry) // before compiling, so that the shape is the document's
+	b := &bodyReader{
+		limit: s.limits.BodyBytes, schema: schema, shape: s.shapes.compile(schema),
+		newBody: func() any { return new(B) }, buffers: &s.buffers,
+	}
+	if e.is(batch) {
+		b.limit = s.limits.BatchBodyBytes
+	}
+	b.optional = b.shape.kind == object
+	for _, f := range b.shape.fields {
+		b.optional = b.optional && !f.required
+	}
+	return b
+}
+
+// document describes the body for OpenAPI.
+func (b *bodyReader) document() *huma.RequestBody {
+	content := map[string]*huma.MediaType{jsonType: {Schema: b.schema}}
+	if _, ok := b.newBody().(textBody); ok {
+		for _, name := range []string{"application/yaml", "text/yaml"} {
+			content[name] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "The bare document."}}
+		}
+	}
+	return &huma.RequestBody{Required: !b.optional, Content: content}
+}
+
+// read returns the decoded body of a request.
+func (b *bodyReader) read(w http.ResponseWriter, r *http.Request) (any, error) {
+	if r.ContentLength > b.limit {
+		// Nothing of it is read, so the connection cannot be used again.
+		w.Header().Set("Connection", "close")
+		return nil, b.tooLarge()
+	}
+	if r.ContentLength == 0 {
+		return b.decode(nil, false)
+	}
+	asText, err := b.contentType(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	buf := b.buffers.Get().(*bytes.Buffer)
+	defer func() {
+		if buf.Cap() <= keptBuffer {
+			b.buffers.Put(buf)
+		}
+	}()
+	buf.Reset()
+	if err := b.fill(buf, w, r); err != nil {
+		return nil, err
+	}
+	// Decoding copies all that it keeps, so that the buffer can go back.
+	return b.decode(buf.Bytes(), asText)
+}
+
+// fill reads the whole body, within limit and time. The deadline is taken off
+// again, because a deadline that passes during a long poll looks to net/http
+// like a client that went away.
+func (b *bodyReader) fill(buf *bytes.Buffer, w http.ResponseWriter, r *http.Request) error {
+	_ = huma.SetReadDeadline(w, time.Now().Add(bodyTimeout)) // not supported by test recorders
+	defer func() { _ = huma.SetReadDeadline(w, time.Time{}) }()
+
+	_, err := buf.ReadFrom(http.MaxBytesReader(bare(w), r.Body, b.limit))
+	var tooLarge *http.MaxBytesError
+	var netError net.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &tooLarge):
+		return b.tooLarge()
+	case errors.As(err, &netError) && netError.Timeout():
+		return &protocolError{http.StatusRequestTimeout,
+			tasker.Errorf(tasker.CodeInvalid, "the body did not arrive within %v", bodyTimeout)}
+	}
+	return tasker.Errorf(tasker.CodeInvalid, "the body ended early")
+}
+
+func (b *bodyReader) tooLarge() error {
+	return &tasker.Error{Code: tasker.CodeTooLarge,
+		Message: fmt.Sprintf("the body is larger than %d bytes", b.limit),
+		Hint:    "send fewer or smaller items at once"}
+}
+
+func (b *bodyReader) decode(data []byte, asText bool) (any, error) {
+	v := b.newBody()
+	switch {
+	case asText:
+		v.(textBody).setText(string(data)) // its own parser judges it
+		return v, nil
+	case len(bytes.TrimSpace(data)) > 0:
+		if err := decode(data, b.shape, v); err != nil {
+			return nil, err
+		}
+		return v, nil
+	case b.optional:
+		return v, nil
+	}
+	return nil, tasker.Errorf(tasker.CodeInvalid, "a body is required")
+}
+
+// contentType reports whether the body is bare text; otherwise it is JSON. The
+// header is required: without it a web page could post here without asking.
+func (b *bodyReader) contentType(h http.Header) (asText bool, err error) {
+	if encoding := h.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return false, unsupported("the body is encoded as %q; send it as it is", encoding)
+	}
+	header := h.Get("Content-Type")
+	if header == jsonType { // nearly always
+		return false, nil
+	}
+	name, parameters, err := mime.ParseMediaType(header)
+	if charset, given := parameters["charset"]; given && !strings.EqualFold(charset, "utf-8") {
+		return false, unsupported("the body's charset is %q, not utf-8", charset)
+	}
+	_, takesText := b.newBody().(textBody)
+	switch {
+	case err == nil && name == jsonType:
+		return false, nil
+	case err == nil && takesText && (name == "application/yaml" || name == "text/yaml" || name == "application/x-yaml"):
+		return true, nil
+	}
+	return false, unsupported("the body's type is %q, not %s", header, jsonType)
+}
+
+func unsupported(format string, args ...any) error {
+	err := tasker.Errorf(tasker.CodeInvalid, format, args...)
+	err.Hint = "set the header Content-Type: application/json"
+	return &protocolError{http.StatusUnsupportedMediaType, err}
+}

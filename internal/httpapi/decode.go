@@ -1,0 +1,66 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/taskerhq/tasker"
+)
+
+// decode reads a JSON document into v, which has the shape s. Everything that
+// departs from the shape is refused: unknown and repeated names, names in the
+// wrong case, values out of bounds. The error lists all problems.
+func decode(data []byte, s *shape, v any) error {
+	// encoding/json lets bad UTF-8 pass inside a json.RawMessage, and a task's
+	// context would carry it to workers that cannot read it.
+	if !utf8.Valid(data) {
+		return tasker.Errorf(tasker.CodeInvalid, "the body is not valid UTF-8, at byte %d", firstBadByte(data))
+	}
+	err := json.Unmarshal(data, v)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		line, column := position(data, syntax.Offset)
+		return tasker.Errorf(tasker.CodeInvalid, "the body is not valid JSON: %v, at line %d, column %d (byte %d)",
+			syntax, line, column, syntax.Offset)
+	}
+	if details := check(data, s); len(details) > 0 {
+		problem := tasker.Errorf(tasker.CodeInvalid, "the body breaks %s", count(len(details), "rule"))
+		if len(details) == maxDetails {
+			problem.Message = fmt.Sprintf("the body breaks %d rules or more", maxDetails)
+		}
+		problem.Details = details
+		return problem
+	}
+	if err != nil { // what the schema allows and the Go type does not
+		return tasker.Errorf(tasker.CodeInvalid, "the body cannot be read: %v", err)
+	}
+	return nil
+}
+
+// position converts an offset into a line and a column, both counted from 1.
+func position(data []byte, offset int64) (line, column int) {
+	before := data[:min(max(offset-1, 0), int64(len(data)))]
+	return bytes.Count(before, []byte{'\n'}) + 1, len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+func firstBadByte(data []byte) int {
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return len(data)
+}
+
+// count writes a number and a noun in the number that it needs.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,51 @@
+package httpapi
+
+import (
+	"embed"
+	"net/http"
+	"strconv"
+)
+
+// docsFiles is the page that shows the OpenAPI document. It loads nothing from
+// elsewhere, so it works on a machine without a network.
+//
+//go:embed docs
+var docsFiles embed.FS
+
+// docsPolicy allows the page its own files and the document, nothing else.
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// serveDocument serves the OpenAPI document and the page that shows it. Both
+// are open: they say nothing that the public source does not.
+func (s *server) serveDocument() {
+	asJSON, asYAML, err := s.document()
+	if err != nil {
+		panic("httpapi: " + err.Error()) // the types cannot be described
+	}
+	s.serveBytes("/openapi.json", "application/openapi+json", asJSON)
+	s.serveBytes("/openapi.yaml", "application/openapi+yaml", asYAML)
+	for path, file := range map[string][2]string{
+		"/docs":           {"docs/index.html", "text/html; charset=utf-8"},
+		"/docs/docs.js":   {"docs/docs.js", "text/javascript; charset=utf-8"},
+		"/docs/style.css": {"docs/style.css", "text/css; charset=utf-8"},
+	} {
+		content, err := docsFiles.ReadFile(file[0])
+		if err != nil {
+			panic("httpapi: " + err.Error()) // the name above is wrong
+		}
+		s.serveBytes(path, file[1], content)
+	}
+	s.mux.Handle("GET /{$}", http.RedirectHandler("/docs", http.StatusFound))
+}
+
+func (s *server) serveBytes(path, contentType string, content []byte) {
+	s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+		header := w.Header()
+		header.Set("Content-Type", contentType)
+		header.Set("Content-Length", strconv.Itoa(len(content)))
+		header.Set("Content-Security-Policy", docsPolicy)
+		header.Set("Cache-Control", "no-cache")
+		_, _ = w.Write(content) // the client may be gone
+	})
+}

@@ -1,0 +1,159 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// endpoint is one line of routes.go: everything about an operation that is not
+// its types.
+type endpoint struct {
+	method, path string
+	id, summary  string
+	needs        []access.Permission // one of them suffices; none: open to everybody
+	traits       trait
+}
+
+// trait is a set of properties of an endpoint.
+type trait uint8
+
+const (
+	hot     trait = 1 << iota // called for every task: logged at level debug
+	batch                     // the body may have the size of a batch
+	creates                   // answers 201 when it stored something new
+)
+
+func (e endpoint) is(t trait) bool { return e.traits&t != 0 }
+
+// pattern is how http.ServeMux names the endpoint.
+func (e endpoint) pattern() string { return e.method + " " + e.path }
+
+// none is the type of parameters or of a body that an operation does not take.
+type none struct{}
+
+// handler is the Go side of an operation: P holds the parameters of path and
+// query, B the body, R the answer. An error becomes a Problem.
+type handler[P, B, R any] func(ctx context.Context, params *P, body *B) (answer[R], error)
+
+// add registers an operation: in the router and, derived from the same types,
+// in the OpenAPI document.
+func add[P, B, R any](s *server, e endpoint, h handler[P, B, R]) {
+	op := huma.Operation{
+		Method: e.method, Path: e.path, OperationID: e.id, Summary: e.summary,
+		Tags: []string{tagOf(e.path)}, Description: describeNeeds(e.needs),
+		RejectUnknownQueryParameters: true,
+		Security:                     securityOf(e.needs),
+		Responses:                    responsesOf[R](s, e),
+	}
+	var reader *bodyReader
+	if reflect.TypeFor[B]() != reflect.TypeFor[none]() {
+		reader = newBodyReader[B](s, e)
+	}
+	op.Middlewares = huma.Middlewares{s.guard(e, reader)}
+
+	huma.Register(s.api, op, func(ctx context.Context, params *P) (*reply, error) {
+		body, _ := bodyFrom(ctx).(*B)
+		if body == nil {
+			body = new(B)
+		}
+		result, err := h(ctx, params, body)
+		return &reply{Body: func(hc huma.Context) {
+			if err != nil {
+				s.refuse(hc, err)
+				return
+			}
+			s.send(hc, result.status, result.location, result.body)
+		}}, nil
+	})
+
+	// The body is documented after the fact: had huma known of it, it would
+	// read and validate it, a second time and by its own rules.
+	if reader != nil {
+		documented := operationOf(s.api.OpenAPI().Paths[e.path], e.method)
+		documented.RequestBody = reader.document()
+		s.requests = append(s.requests, reader.schema)
+	}
+	s.hot[e.pattern()] = e.is(hot)
+}
+
+// reply hands the writing of the answer back to the server: huma would send the
+// status before it knows whether the body can be encoded.
+type reply struct {
+	Body func(huma.Context)
+}
+
+func operationOf(item *huma.PathItem, method string) *huma.Operation {
+	switch method {
+	case http.MethodGet:
+		return item.Get
+	case http.MethodPost:
+		return item.Post
+	case http.MethodPatch:
+		return item.Patch
+	case http.MethodDelete:
+		return item.Delete
+	}
+	panic("httpapi: no operation has method " + method)
+}
+
+// responsesOf documents the answers of an operation.
+func responsesOf[R any](s *server, e endpoint) map[string]*huma.Response {
+	schema := schemaOf[R](s.registry)
+	statuses := []int{http.StatusOK}
+	if e.is(creates) {
+		statuses = append(statuses, http.StatusCreated)
+	}
+	out := map[string]*huma.Response{"default": {
+		Description: "A problem; see the table of codes.",
+		Content:     map[string]*huma.MediaType{problemType: {Schema: schemaOf[Problem](s.registry)}},
+	}}
+	for _, status := range statuses {
+		response := &huma.Response{
+			Description: http.StatusText(status),
+			Content:     map[string]*huma.MediaType{jsonType: {Schema: schema}},
+		}
+		if status == http.StatusCreated {
+			response.Headers = map[string]*huma.Param{"Location": {
+				Description: "Where the new thing is.", Schema: &huma.Schema{Type: huma.TypeString},
+			}}
+		}
+		out[strconv.Itoa(status)] = response
+	}
+	return out
+}
+
+// tagOf groups the operations in the document by the noun of their path.
+func tagOf(path string) string {
+	for _, noun := range []string{"workflow_steps", "templates", "workers", "tasks", "health"} {
+		if strings.Contains(path, "/"+noun) {
+			return noun
+		}
+	}
+	return "server"
+}
+
+func describeNeeds(needs []access.Permission) string {
+	switch len(needs) {
+	case 0:
+		return "Needs no key."
+	case 1:
+		return fmt.Sprintf("Needs the permission %s.", needs[0])
+	}
+	return fmt.Sprintf("Needs one of the permissions %s.", joinWords(needs))
+}
+
+func joinWords[T ~string](list []T) string {
+	out := make([]string, len(list))
+	for i, word := range list {
+		out[i] = string(word)
+	}
+	return strings.Join(out, ", ")
+}

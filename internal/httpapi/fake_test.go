@@ -1,0 +1,256 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// Things that the fake knows.
+var (
+	taskID   = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
+	stepID   = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f71")
+	workerID = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f72")
+	otherID  = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f73") // a task of another namespace
+	noon     = time.Date(2026, 1, 31, 12, 0, 0, 123456000, time.UTC)
+)
+
+// fake is a Backend that answers everything with one canned thing, or with err,
+// and remembers what it was asked.
+type fake struct {
+	mu    sync.Mutex
+	asked any   // the last request, as the handler passed it on
+	calls int   // of methods that change something or claim work
+	err   error // answers everything, when set
+	item  *tasker.Error
+
+	// poll and wait replace the canned answers of Poll and of a waiting Task.
+	poll func(context.Context) (*tasker.PollResponse, error)
+	wait func(context.Context, time.Duration) (*tasker.Task, error)
+}
+
+var _ tasker.Backend = (*fake)(nil)
+
+func (f *fake) note(request any) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = request
+	f.calls++
+	return f.err
+}
+
+// last returns the request that the Backend was asked last, as a T.
+func last[T any](f *fake) T {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	request, _ := f.asked.(T)
+	return request
+}
+
+func (f *fake) called() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls
+}
+
+func cannedTask(id uuid.UUID, namespace string) *tasker.Task {
+	return &tasker.Task{
+		TaskUUID: id, Namespace: namespace, Name: "import", Version: "1.0.0", State: tasker.TaskError,
+		Priority: tasker.High, PriorityLevel: 75, Context: json.RawMessage(`{"n":12345678901234567890,"html":"<a&b>"}`),
+		CreatedAt: noon, RunAt: &noon, TotalSteps: 4, CompletedSteps: 3, FailedSteps: 1, CompletionPercentage: 75,
+		Tags: []string{"nightly"}, CorrelationID: "c-1",
+	}
+}
+
+func cannedFailure() *tasker.Failure {
+	retryable := true
+	return &tasker.Failure{Type: "Timeout", Message: "no answer", HTTPStatus: 504, Retryable: &retryable, Details: json.RawMessage(`[1]`)}
+}
+
+func cannedStep() *tasker.Step {
+	percent := 50
+	return &tasker.Step{
+		StepUUID: stepID, TaskUUID: taskID, Name: "load", Handler: "load", State: tasker.StepError, Dependencies: []string{"read"},
+		TotalParents: 1, CompletedParents: 1, DependenciesSatisfied: true, Attempts: 3, MaxAttempts: 3, Priority: tasker.High,
+		TimeoutSeconds: 60, CreatedAt: noon, LastFailureAt: &noon, Worker: "w", ProgressPercent: &percent,
+		Results: json.RawMessage(`null`), LastError: cannedFailure(),
+	}
+}
+
+func cannedTemplate() *tasker.Template {
+	return &tasker.Template{
+		Namespace: "default", Name: "import", Version: "1.0.0", InputSchema: map[string]any{"type": "object"},
+		Steps: []tasker.TemplateStep{{Name: "read", Handler: "read", Retry: tasker.RetryPolicy{
+			Retryable: true, MaxAttempts: 3, Backoff: "exponential", BackoffBaseMS: 1000, MaxBackoffMS: 60000, Jitter: 0.1}}},
+		Fingerprint: "ab", CreatedAt: noon, Created: true, YAML: "name: import",
+	}
+}
+
+func (f *fake) SubmitTasks(_ context.Context, req tasker.SubmitRequest) ([]tasker.TaskReceipt, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	out := make([]tasker.TaskReceipt, len(req.Tasks))
+	for i, task := range req.Tasks {
+		out[i] = tasker.TaskReceipt{TaskUUID: taskID, State: tasker.TaskPending, Created: task.IdempotencyKey != "seen", Error: f.item}
+	}
+	return out, nil
+}
+
+func (f *fake) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*tasker.Task, error) {
+	f.mu.Lock()
+	f.asked = wait
+	err, waiter := f.err, f.wait
+	f.mu.Unlock()
+	switch {
+	case err != nil:
+		return nil, err
+	case wait > 0 && waiter != nil:
+		return waiter(ctx, wait)
+	case id == taskID:
+		return cannedTask(id, "default"), nil
+	case id == otherID:
+		return cannedTask(id, "secret"), nil
+	}
+	return nil, tasker.Errorf(tasker.CodeNotFound, "task %s is unknown", id)
+}
+
+func (f *fake) Tasks(_ context.Context, filter tasker.TaskFilter) (*tasker.TaskPage, error) {
+	if err := f.note(filter); err != nil {
+		return nil, err
+	}
+	if filter.Cursor == "end" {
+		return &tasker.TaskPage{}, nil
+	}
+	return &tasker.TaskPage{Tasks: []tasker.Task{*cannedTask(taskID, "default")}, NextCursor: "end"}, nil
+}
+
+func (f *fake) TaskHistory(_ context.Context, id uuid.UUID) (*tasker.TaskHistory, error) {
+	if err := f.note(id); err != nil {
+		return nil, err
+	}
+	return &tasker.TaskHistory{TaskUUID: id,
+		Transitions: []tasker.Transition{{At: noon, From: "pending", To: "initializing"}, {At: noon, StepUUID: &stepID, To: "error", Attempt: 1}},
+		Attempts:    []tasker.Attempt{{StepUUID: stepID, StepName: "load", Attempt: 1, Token: 7, Outcome: "failed", StartedAt: &noon, Error: cannedFailure()}},
+	}, nil
+}
+
+func (f *fake) CancelTasks(_ context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	out := make([]tasker.TaskReceipt, len(req.TaskUUIDs))
+	for i, id := range req.TaskUUIDs {
+		out[i] = tasker.TaskReceipt{TaskUUID: id, State: tasker.TaskCancelled, Error: f.item}
+	}
+	return out, nil
+}
+
+func (f *fake) ExplainTask(_ context.Context, id uuid.UUID) (*tasker.Explanation, error) {
+	if err := f.note(id); err != nil {
+		return nil, err
+	}
+	return &tasker.Explanation{TaskUUID: id, State: tasker.TaskError, Summary: "One step failed.",
+		Steps: []tasker.StepExplanation{{StepUUID: stepID, Name: "load", State: tasker.StepError, Why: "3 of 3 attempts failed."}}}, nil
+}
+
+func (f *fake) Steps(_ context.Context, task uuid.UUID) ([]tasker.Step, error) {
+	if err := f.note(task); err != nil {
+		return nil, err
+	}
+	return []tasker.Step{*cannedStep()}, nil
+}
+
+func (f *fake) Step(_ context.Context, _, step uuid.UUID) (*tasker.Step, error) {
+	return cannedStep(), f.note(step)
+}
+
+func (f *fake) ActOnStep(_ context.Context, _, _ uuid.UUID, act tasker.StepAction) (*tasker.Step, error) {
+	return cannedStep(), f.note(act)
+}
+
+func (f *fake) RegisterTemplate(_ context.Context, src tasker.TemplateSource) (*tasker.Template, error) {
+	if err := f.note(src); err != nil {
+		return nil, err
+	}
+	t := cannedTemplate()
+	t.Created = src.YAML != "name: seen"
+	return t, nil
+}
+
+func (f *fake) Templates(_ context.Context, filter tasker.TemplateFilter) (*tasker.TemplatePage, error) {
+	return &tasker.TemplatePage{Templates: []tasker.Template{*cannedTemplate()}}, f.note(filter)
+}
+
+func (f *fake) Template(_ context.Context, namespace, name, version string) (*tasker.Template, error) {
+	return cannedTemplate(), f.note([3]string{namespace, name, version})
+}
+
+func (f *fake) RegisterWorker(_ context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
+	return &tasker.RegisteredWorker{WorkerID: workerID, PollIntervalMS: 1000, HeartbeatIntervalMS: 30000, LeaseSeconds: 90}, f.note(reg)
+}
+
+func (f *fake) Workers(context.Context) ([]tasker.WorkerInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return []tasker.WorkerInfo{
+		{WorkerID: workerID, Name: "w", State: "active", Namespaces: []string{"default"}, StartedAt: noon, LastHeartbeat: noon},
+		{WorkerID: otherID, Name: "x", State: "active", Namespaces: []string{"secret", "default"}, StartedAt: noon, LastHeartbeat: noon},
+		{WorkerID: stepID, Name: "y", State: "active", Namespaces: []string{"secret"}, StartedAt: noon, LastHeartbeat: noon},
+	}, f.err
+}
+
+func (f *fake) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	if f.poll != nil {
+		return f.poll(ctx)
+	}
+	return &tasker.PollResponse{Steps: []tasker.Assignment{{
+		StepUUID: stepID, TaskUUID: taskID, Token: 7, State: tasker.StepAssigned, Namespace: "default", TaskName: "import", StepName: "load",
+		Handler: "load", Attempt: 1, MaxAttempts: 3, Parameters: json.RawMessage(`{"n":12345678901234567890}`),
+		ParentResults: map[string]json.RawMessage{"read": json.RawMessage(`[1,2]`)}, LeaseExpiresAt: noon,
+	}}}, nil
+}
+
+func (f *fake) Start(_ context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	out := make([]tasker.LeaseAnswer, len(req.Steps))
+	for i, ref := range req.Steps {
+		out[i] = tasker.LeaseAnswer{StepUUID: ref.StepUUID, Status: tasker.LeaseHeld, LeaseExpiresAt: &noon, Error: f.item}
+	}
+	return out, nil
+}
+
+func (f *fake) Progress(_ context.Context, report tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
+	return &tasker.LeaseAnswer{StepUUID: report.StepUUID, Status: tasker.LeaseHeld}, f.note(report)
+}
+
+func (f *fake) Settle(_ context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	out := make([]tasker.SettleAnswer, len(req.Results))
+	for i, result := range req.Results {
+		out[i] = tasker.SettleAnswer{StepUUID: result.StepUUID, State: tasker.StepComplete, Error: f.item}
+	}
+	return out, nil
+}
+
+func (f *fake) Heartbeat(_ context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+	return &tasker.HeartbeatResponse{Acknowledged: true, Leases: []tasker.LeaseAnswer{{StepUUID: stepID, Status: tasker.LeaseCancelled}}}, f.note(beat)
+}
+
+func (f *fake) Drain(_ context.Context, req tasker.DrainRequest) (*tasker.DrainResponse, error) {
+	return &tasker.DrainResponse{Released: 2}, f.note(req)
+}
+
+func (f *fake) Close() error { return nil }

@@ -1,0 +1,132 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+type humaContext huma.Context
+
+// request is huma's view of one request, with the context that the guard made.
+type request struct {
+	humaContext
+	ctx context.Context
+}
+
+// Context returns the context that carries principal and body.
+func (r *request) Context() context.Context { return r.ctx }
+
+// Unwrap lets humago find the HTTP request.
+func (r *request) Unwrap() huma.Context { return r.humaContext }
+
+// SetStatus sends the status. huma answers 422 for parameters out of bounds; in
+// this API one code has one status, and that of invalid is 400.
+func (r *request) SetStatus(status int) {
+	if status == http.StatusUnprocessableEntity {
+		status = StatusOf(tasker.CodeInvalid)
+	}
+	r.humaContext.SetStatus(status)
+}
+
+// guard decides, before anything is read or parsed, whether a request may enter
+// an operation; then it reads the body.
+func (s *server) guard(e endpoint, body *bodyReader) func(huma.Context, func(huma.Context)) {
+	return func(hc huma.Context, next func(huma.Context)) {
+		r, w := humago.Unwrap(hc)
+		principal, err := s.admit(r, e.needs)
+		if err != nil {
+			s.refuse(hc, err)
+			return
+		}
+		ctx := r.Context()
+		if principal != nil {
+			ctx = access.With(ctx, principal)
+			noteKey(w, principal.Name)
+		}
+		if err := wellFormed(r.URL); err != nil {
+			s.refuse(hc, err)
+			return
+		}
+		if body != nil {
+			v, err := body.read(w, r)
+			if err != nil {
+				s.refuse(hc, err)
+				return
+			}
+			ctx = context.WithValue(ctx, bodyKey{}, v)
+		}
+		next(&request{hc, ctx})
+	}
+}
+
+type bodyKey struct{}
+
+// bodyFrom returns the body that the guard decoded.
+func bodyFrom(ctx context.Context) any { return ctx.Value(bodyKey{}) }
+
+// admit returns the principal of a request, nil when anybody may enter.
+func (s *server) admit(r *http.Request, needs []access.Permission) (*access.Principal, error) {
+	if len(needs) == 0 || s.keys.Open() {
+		return nil, nil
+	}
+	secret := secretOf(r.Header)
+	if secret == "" {
+		return nil, &tasker.Error{Code: tasker.CodeUnauthenticated, Message: "an API key is required",
+			Hint: "send it as X-API-Key: tsk_... or as Authorization: Bearer tsk_..."}
+	}
+	principal := s.keys.Authenticate(secret)
+	if principal == nil {
+		return nil, tasker.Errorf(tasker.CodeUnauthenticated, "the API key is unknown")
+	}
+	if !principal.Can(needs...) {
+		return nil, &tasker.Error{Code: tasker.CodeForbidden,
+			Message: "the key " + principal.Name + " lacks the permission",
+			Hint:    "the request needs " + strings.ReplaceAll(joinWords(needs), ", ", " or ")}
+	}
+	return principal, nil
+}
+
+// secretOf finds the key in the headers. X-API-Key wins over Authorization,
+// which a proxy may have used for itself.
+func secretOf(h http.Header) string {
+	if key := h.Get("X-API-Key"); key != "" {
+		return key
+	}
+	scheme, token, _ := strings.Cut(h.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// wellFormed refuses a URL that would put bytes into names that are no text, or
+// that says something else to us than to whoever wrote it.
+func wellFormed(u *url.URL) error {
+	if !utf8.ValidString(u.Path) {
+		return tasker.Errorf(tasker.CodeInvalid, "the path is not valid UTF-8")
+	}
+	if u.RawQuery == "" {
+		return nil
+	}
+	values, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return tasker.Errorf(tasker.CodeInvalid, "the query cannot be read: %v", err)
+	}
+	for name, list := range values {
+		for _, value := range list {
+			if !utf8.ValidString(name) || !utf8.ValidString(value) {
+				return tasker.Errorf(tasker.CodeInvalid, "the query is not valid UTF-8")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+)
+
+const requestIDHeader = "X-Request-Id"
+
+// recorder remembers what was answered, for the log line.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int
+	key    string // name of the API key
+}
+
+// WriteHeader remembers the status.
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts what is sent.
+func (w *recorder) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += n
+	return n, err
+}
+
+// Unwrap lets deadlines be set on the connection.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// noteKey puts the name of the request's key into its log line.
+func noteKey(w http.ResponseWriter, name string) {
+	if rec, ok := w.(*recorder); ok {
+		rec.key = name
+	}
+}
+
+// bare returns the server's own ResponseWriter, which net/http must see to
+// close a connection whose body was too large.
+func bare(w http.ResponseWriter) http.ResponseWriter {
+	if rec, ok := w.(*recorder); ok {
+		return rec.ResponseWriter
+	}
+	return w
+}
+
+// observe wraps everything: it gives the request an id, answers a panic, and
+// writes the log line.
+func (s *server) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		rec := &recorder{ResponseWriter: w}
+		header := w.Header()
+		id := s.requestID(r)
+		header.Set(requestIDHeader, id)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cache-Control", "no-store")
+		defer func() {
+			if v := recover(); v != nil {
+				s.answerPanic(rec, r, v)
+			}
+			s.logRequest(rec, r, id, time.Since(start))
+		}()
+		next.ServeHTTP(rec, r)
+	})
+}
+
+// answerPanic turns a panic into an answer, when it is not too late for one.
+func (s *server) answerPanic(w *recorder, r *http.Request, v any) {
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	err := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+	if w.status == 0 {
+		s.refuseHTTP(w, r.Pattern, err)
+		return
+	}
+	s.log.Error("request failed after its answer had begun", slog.String("operation", r.Pattern),
+		slog.String("request_id", w.Header().Get(requestIDHeader)), slog.Any("error", err))
+	panic(http.ErrAbortHandler) // cuts the connection, so that the client sees the answer is torn
+}
+
+// logRequest writes one line. The routes that are called for every task speak
+// at level debug, so that a busy server's log stays readable.
+func (s *server) logRequest(w *recorder, r *http.Request, id string, took time.Duration) {
+	level := slog.LevelInfo
+	switch {
+	case w.status >= 500:
+		level = slog.LevelWarn
+	case s.hot[r.Pattern]:
+		level = slog.LevelDebug
+	}
+	if !s.log.Enabled(context.Background(), level) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", w.status),
+		slog.Duration("took", took), slog.Int("bytes", w.bytes), slog.String("request_id", id),
+		slog.String("remote", r.RemoteAddr),
+	}
+	if w.key != "" {
+		attrs = append(attrs, slog.String("key", w.key))
+	}
+	s.log.LogAttrs(context.Background(), level, "request", attrs...)
+}
+
+// requestID keeps the id that a proxy gave the request, if it is a harmless
+// one, or makes one: the process's random prefix and a number.
+func (s *server) requestID(r *http.Request) string {
+	if given := r.Header.Get(requestIDHeader); harmless(given) {
+		return given
+	}
+	return s.idPrefix + strconv.FormatUint(s.lastID.Add(1), 36)
+}
+
+// harmless reports whether an id can stand in a log and a header.
+func harmless(id string) bool {
+	if id == "" || len(id) > 64 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,80 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+const (
+	jsonType    = "application/json"
+	problemType = "application/problem+json"
+)
+
+// Names of the security schemes in the OpenAPI document.
+const (
+	keyScheme    = "apiKey"
+	bearerScheme = "bearer"
+)
+
+// apiConfig is huma's configuration: the document's head, and nothing that huma
+// would serve by itself. Its page of documentation loads from elsewhere, and it
+// builds the document during requests without a lock.
+func apiConfig(s *server) huma.Config {
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title:   "Tasker",
+				Version: "v1",
+				Description: "Durable tasks and workflows. Bodies are JSON in UTF-8; unknown names are refused. " +
+					"Every error is a problem (RFC 9457) with a code from the list x-problems.",
+				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+			},
+			Components: &huma.Components{
+				Schemas: s.registry,
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					keyScheme:    {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key, tsk_..."},
+					bearerScheme: {Type: "http", Scheme: "bearer", Description: "The same key as a bearer token."},
+				},
+			},
+			Tags: []*huma.Tag{
+				{Name: "tasks", Description: "Put work in and look at it."},
+				{Name: "workflow_steps", Description: "The steps of a task, and their repair."},
+				{Name: "templates", Description: "Workflows. A registered version never changes."},
+				{Name: "workers", Description: "The worker protocol: register, poll, start, result, heartbeat."},
+				{Name: "health", Description: "Probes."},
+				{Name: "server", Description: "The server itself."},
+			},
+			Extensions: map[string]any{"x-problems": ProblemKinds()},
+		},
+		Formats:       map[string]huma.Format{jsonType: huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		DefaultFormat: jsonType,
+		Transformers:  []huma.Transformer{translate},
+	}
+}
+
+// securityOf documents how an operation is entered: with either header, or, for
+// an open one, with none.
+func securityOf(needs []access.Permission) []map[string][]string {
+	if len(needs) == 0 {
+		return []map[string][]string{}
+	}
+	return []map[string][]string{{keyScheme: {}}, {bearerScheme: {}}}
+}
+
+// document finishes the OpenAPI document and returns it in both notations.
+func (s *server) document() (asJSON, asYAML []byte, err error) {
+	settle(s.registry)
+	openUp(s.registry, s.requests)
+	if asJSON, err = json.MarshalIndent(s.api.OpenAPI(), "", "  "); err != nil {
+		return nil, nil, fmt.Errorf("encode OpenAPI document: %w", err)
+	}
+	if asYAML, err = s.api.OpenAPI().YAML(); err != nil {
+		return nil, nil, fmt.Errorf("encode OpenAPI document as YAML: %w", err)
+	}
+	return append(asJSON, '\n'), asYAML, nil
+}

@@ -1,0 +1,110 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+// ProblemKind is one row of the table of errors: a code of the API, and how it
+// looks over HTTP.
+type ProblemKind struct {
+	Code    tasker.Code `json:"code"`
+	Status  int         `json:"status"`
+	Title   string      `json:"title"`
+	Meaning string      `json:"meaning"`
+}
+
+// ProblemKinds returns the whole table, one row per code. It is the one place
+// where codes and statuses meet. Three answers of the HTTP layer itself share
+// the code invalid but keep the status that HTTP clients know: 405, 408, 415.
+func ProblemKinds() []ProblemKind {
+	return []ProblemKind{
+		{tasker.CodeInvalid, http.StatusBadRequest, "Invalid request", "The request breaks a rule; nothing was stored."},
+		{tasker.CodeTooLarge, http.StatusRequestEntityTooLarge, "Too large", "A body, payload, batch or page is over its limit."},
+		{tasker.CodeUnauthenticated, http.StatusUnauthorized, "Not authenticated", "There is no API key, or an unknown one."},
+		{tasker.CodeForbidden, http.StatusForbidden, "Forbidden", "The API key lacks the permission, or is limited to other namespaces."},
+		{tasker.CodeNotFound, http.StatusNotFound, "Not found", "There is no such task, step, template, worker or route."},
+		{tasker.CodeConflict, http.StatusConflict, "Conflict", "The thing exists with other content."},
+		{tasker.CodeWrongState, http.StatusConflict, "Wrong state", "The act is not allowed in the state the thing is in."},
+		{tasker.CodeStaleToken, http.StatusConflict, "Stale token", "The lease was lost: somebody else holds the step, or it is settled."},
+		{tasker.CodeExhausted, http.StatusTooManyRequests, "Exhausted", "A limit of the server is reached; try again after Retry-After seconds."},
+		{tasker.CodeUnavailable, http.StatusServiceUnavailable, "Unavailable", "The store does not answer, or the server is stopping; try again after Retry-After seconds."},
+		{tasker.CodeInternal, http.StatusInternalServerError, "Internal error", "A bug. The server's log has the detail under the request id."},
+	}
+}
+
+// kindFor returns the row of a code, that of internal for an unknown one.
+func kindFor(code tasker.Code) ProblemKind {
+	kinds := ProblemKinds()
+	for _, kind := range kinds {
+		if kind.Code == code {
+			return kind
+		}
+	}
+	return kinds[len(kinds)-1]
+}
+
+// StatusOf returns the HTTP status of a code.
+func StatusOf(code tasker.Code) int { return kindFor(code).Status }
+
+// Problem is the body of every error, application/problem+json of RFC 9457.
+type Problem struct {
+	Type   string          `json:"type" doc:"Where the code is explained, relative to the server."`
+	Title  string          `json:"title" doc:"The code in words; the same for every problem of the code."`
+	Status int             `json:"status" doc:"The HTTP status."`
+	Detail string          `json:"detail" doc:"What was wrong, in one sentence."`
+	Code   tasker.Code     `json:"code" doc:"What to branch on."`
+	Hint   string          `json:"hint,omitempty" doc:"What to do about it."`
+	Errors []tasker.Detail `json:"errors,omitempty" doc:"Where: one entry per problem found, at most 50 of a body's."`
+
+	retryAfter time.Duration
+}
+
+// retryAfter is the advice given when whoever refused gave none.
+const retryAfter = time.Second
+
+// newProblem describes an error to the caller. Only a *tasker.Error speaks for
+// itself; the text of any other stays here, for it may hold internal detail.
+func newProblem(err error) *Problem {
+	var e *tasker.Error
+	switch {
+	case errors.As(err, &e) && e.Code != tasker.CodeInternal:
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		e = tasker.Errorf(tasker.CodeUnavailable, "the request was given up before it was answered")
+	default:
+		e = &tasker.Error{Code: tasker.CodeInternal, Message: "something went wrong in the server",
+			Hint: "look for the request id in the server's log"}
+	}
+	kind := kindFor(e.Code)
+	p := &Problem{
+		Type: "/docs#" + string(kind.Code), Title: kind.Title, Status: kind.Status, Code: kind.Code,
+		Detail: e.Message, Hint: e.Hint, Errors: e.Details, retryAfter: e.RetryAfter,
+	}
+	if p.retryAfter <= 0 && (kind.Code == tasker.CodeExhausted || kind.Code == tasker.CodeUnavailable) {
+		p.retryAfter = retryAfter
+	}
+	return p
+}
+
+// protocolError is a refusal that HTTP has a status for and the API no code.
+type protocolError struct {
+	status int
+	err    *tasker.Error
+}
+
+func (e *protocolError) Error() string { return e.err.Error() }
+func (e *protocolError) Unwrap() error { return e.err }
+
+// problemOf is newProblem with the status of a protocolError kept.
+func problemOf(err error) *Problem {
+	p := newProblem(err)
+	var protocol *protocolError
+	if errors.As(err, &protocol) {
+		p.Status, p.Title = protocol.status, http.StatusText(protocol.status)
+	}
+	return p
+}

@@ -1,0 +1,47 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// routes is the whole API: method, path, operation, who may call it, and how it
+// is treated. A list of permissions means that one of them suffices.
+func (s *server) routes() {
+	const get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
+	may := func(p ...access.Permission) []access.Permission { return p }
+	submit, read, work := may(access.Submit), may(access.Read), may(access.Work)
+	operate, cancel := may(access.Operate), may(access.Submit, access.Operate)
+
+	add(s, endpoint{post, "/v1/tasks", "submit-task", "Submit a task", submit, hot | creates}, s.submitTask)
+	add(s, endpoint{post, "/v1/tasks/batch", "submit-tasks", "Submit many tasks in one transaction", submit, hot | batch}, s.submitTasks)
+	add(s, endpoint{get, "/v1/tasks", "list-tasks", "List tasks, newest first", read, 0}, s.listTasks)
+	add(s, endpoint{get, "/v1/tasks/{uuid}", "get-task", "Get a task, now or once it is settled", read, hot}, s.getTask)
+	add(s, endpoint{get, "/v1/tasks/{uuid}/history", "get-task-history", "Get what happened to a task", read, 0}, s.getHistory)
+	add(s, endpoint{get, "/v1/tasks/{uuid}/explain", "explain-task", "Explain why a task is where it is", read, 0}, s.explainTask)
+	add(s, endpoint{del, "/v1/tasks/{uuid}", "cancel-task", "Cancel a task", cancel, 0}, s.cancelTask)
+	add(s, endpoint{post, "/v1/tasks/cancel", "cancel-tasks", "Cancel many tasks in one transaction", cancel, batch}, s.cancelTasks)
+
+	add(s, endpoint{get, "/v1/tasks/{uuid}/workflow_steps", "list-steps", "List the steps of a task", read, 0}, s.listSteps)
+	add(s, endpoint{get, "/v1/tasks/{uuid}/workflow_steps/{step_uuid}", "get-step", "Get a step and its readiness", read, 0}, s.getStep)
+	add(s, endpoint{patch, "/v1/tasks/{uuid}/workflow_steps/{step_uuid}", "act-on-step", "Reset, resolve or complete a step", operate, 0}, s.actOnStep)
+
+	add(s, endpoint{post, "/v1/templates", "register-template", "Register a version of a template", operate, creates}, s.registerTemplate)
+	add(s, endpoint{get, "/v1/templates", "list-templates", "List templates", read, 0}, s.listTemplates)
+	add(s, endpoint{get, "/v1/templates/{namespace}/{name}", "get-template", "Get the version registered last", read, 0}, s.getTemplate)
+	add(s, endpoint{get, "/v1/templates/{namespace}/{name}/{version}", "get-template-version", "Get a version of a template", read, 0}, s.getTemplateVersion)
+
+	add(s, endpoint{post, "/internal/workers/register", "register-worker", "Introduce a worker", work, 0}, s.registerWorker)
+	add(s, endpoint{get, "/internal/workers", "list-workers", "List workers", read, 0}, s.listWorkers)
+	add(s, endpoint{post, "/internal/workers/{id}/poll", "poll", "Claim steps, waiting for some", work, hot}, s.poll)
+	add(s, endpoint{post, "/internal/workers/{id}/start", "start", "Begin the execution of claimed steps", work, hot | batch}, s.start)
+	add(s, endpoint{post, "/internal/workers/{id}/progress", "progress", "Say how far a step is", work, hot}, s.progress)
+	add(s, endpoint{post, "/internal/workers/{id}/result", "result", "Settle steps", work, hot | batch}, s.result)
+	add(s, endpoint{post, "/internal/workers/{id}/heartbeat", "heartbeat", "Live on, and renew leases", work, hot | batch}, s.heartbeat)
+	add(s, endpoint{post, "/internal/workers/{id}/drain", "drain", "Take no more work", work, 0}, s.drain)
+
+	add(s, endpoint{get, "/health/live", "live", "Is the process alive?", nil, hot}, s.getLive)
+	add(s, endpoint{get, "/health/ready", "ready", "Can the server do its work?", nil, hot}, s.getReady)
+	add(s, endpoint{get, "/version", "version", "Which version is this?", nil, 0}, s.getVersion)
+}

@@ -1,0 +1,162 @@
+package httpapi
+
+import (
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// The types of package tasker import no schema library, so the schemas that Go
+// types do not tell are given here, one stand-in type each.
+type (
+	uuidSchema      struct{}
+	prioritySchema  struct{}
+	taskStateSchema struct{}
+	stepStateSchema struct{}
+	codeSchema      struct{}
+)
+
+// Schema documents a UUID.
+func (uuidSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Format: "uuid"}
+}
+
+// Schema documents a priority: a level's name or its number.
+func (prioritySchema) Schema(huma.Registry) *huma.Schema {
+	low, high := 0.0, 100.0
+	return &huma.Schema{OneOf: []*huma.Schema{
+		{Type: huma.TypeString, MaxLength: ptr(64)},
+		{Type: huma.TypeInteger, Minimum: &low, Maximum: &high},
+	}}
+}
+
+// Schema lists the states of a task.
+func (taskStateSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: words(taskStates())}
+}
+
+// Schema lists the states of a step.
+func (stepStateSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: []any{
+		string(tasker.StepPending), string(tasker.StepEnqueued), string(tasker.StepAssigned), string(tasker.StepInProgress),
+		string(tasker.StepEnqueuedForOrchestration), string(tasker.StepWaitingForRetry), string(tasker.StepComplete),
+		string(tasker.StepError), string(tasker.StepCancelled), string(tasker.StepResolvedManually),
+	}}
+}
+
+// Schema lists the codes of errors.
+func (codeSchema) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, kind := range ProblemKinds() {
+		s.Enum = append(s.Enum, string(kind.Code))
+	}
+	return s
+}
+
+func taskStates() []tasker.TaskState {
+	return []tasker.TaskState{
+		tasker.TaskPending, tasker.TaskInitializing, tasker.TaskEnqueuingSteps, tasker.TaskStepsInProcess,
+		tasker.TaskEvaluatingResults, tasker.TaskWaitingForDependencies, tasker.TaskWaitingForRetry,
+		tasker.TaskBlockedByFailures, tasker.TaskComplete, tasker.TaskError, tasker.TaskCancelled, tasker.TaskResolvedManually,
+	}
+}
+
+func words[T ~string](list []T) []any {
+	out := make([]any, len(list))
+	for i, word := range list {
+		out[i] = string(word)
+	}
+	return out
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// newRegistry returns a registry of schemas that knows the stand-ins.
+func newRegistry() huma.Registry {
+	r := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	for real, standIn := range map[reflect.Type]reflect.Type{
+		reflect.TypeFor[uuid.UUID]():        reflect.TypeFor[uuidSchema](),
+		reflect.TypeFor[tasker.Priority]():  reflect.TypeFor[prioritySchema](),
+		reflect.TypeFor[tasker.TaskState](): reflect.TypeFor[taskStateSchema](),
+		reflect.TypeFor[tasker.StepState](): reflect.TypeFor[stepStateSchema](),
+		reflect.TypeFor[tasker.Code]():      reflect.TypeFor[codeSchema](),
+		reflect.TypeFor[templateBody]():     reflect.TypeFor[tasker.TemplateSource](),
+	} {
+		r.RegisterTypeAlias(real, standIn)
+	}
+	return r
+}
+
+// schemaOf returns the schema of a Go type.
+func schemaOf[T any](r huma.Registry) *huma.Schema {
+	s := r.Schema(reflect.TypeFor[T](), true, "")
+	notNull(s)
+	return s
+}
+
+// settle ends the registry: it takes out what huma adds for its own errors, and
+// the null that it allows in place of every array, which this API never sends.
+func settle(r huma.Registry) {
+	delete(r.Map(), "ErrorModel")
+	delete(r.Map(), "ErrorDetail")
+	for _, s := range r.Map() {
+		notNull(s)
+	}
+}
+
+func notNull(s *huma.Schema) {
+	if s.Type == huma.TypeArray {
+		s.Nullable = false
+		notNull(s.Items)
+	}
+	if each, ok := s.AdditionalProperties.(*huma.Schema); ok {
+		notNull(each)
+	}
+	for _, property := range s.Properties {
+		notNull(property)
+	}
+}
+
+// openUp lets clients meet new fields: a schema that no request uses may carry
+// more properties than a client's version of the document lists.
+func openUp(r huma.Registry, requests []*huma.Schema) {
+	used := map[string]bool{}
+	for _, s := range requests {
+		collect(r, s, used)
+	}
+	for name, s := range r.Map() {
+		if s.AdditionalProperties == false && !used[name] {
+			s.AdditionalProperties = true
+		}
+	}
+}
+
+// collect notes the components that a schema refers to.
+func collect(r huma.Registry, s *huma.Schema, used map[string]bool) {
+	if s == nil {
+		return
+	}
+	if s.Ref != "" {
+		name := s.Ref[len("#/components/schemas/"):]
+		if !used[name] {
+			used[name] = true
+			collect(r, r.SchemaFromRef(s.Ref), used)
+		}
+		return
+	}
+	collect(r, s.Items, used)
+	if each, ok := s.AdditionalProperties.(*huma.Schema); ok {
+		collect(r, each, used)
+	}
+	for _, list := range [][]*huma.Schema{s.OneOf, s.AnyOf, s.AllOf} {
+		for _, alternative := range list {
+			collect(r, alternative, used)
+		}
+	}
+	for _, property := range s.Properties {
+		collect(r, property, used)
+	}
+}

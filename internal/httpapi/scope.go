@@ -1,0 +1,189 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// A key may be limited to namespaces. A request that names another namespace is
+// forbidden; one that names a thing by id is told that there is no such thing,
+// so that ids cannot be probed. None of this costs anything without such keys.
+
+// defaultNamespace is where a task goes that names none.
+const defaultNamespace = "default"
+
+// reachNamespace refuses a namespace outside the key's limits.
+func reachNamespace(ctx context.Context, namespace, location string) error {
+	p := access.From(ctx)
+	if !p.Limited() {
+		return nil
+	}
+	if namespace == "" {
+		namespace = defaultNamespace
+	}
+	if p.Reaches(namespace) {
+		return nil
+	}
+	return outside(p, tasker.Detail{Location: location, Message: fmt.Sprintf("the key does not reach the namespace %q", namespace)})
+}
+
+func outside(p *access.Principal, details ...tasker.Detail) error {
+	return &tasker.Error{Code: tasker.CodeForbidden,
+		Message: "the key " + p.Name + " is limited to other namespaces",
+		Hint:    "it reaches " + strings.Join(p.Namespaces(), ", "), Details: details}
+}
+
+// reachAll refuses a batch of which one task is outside the limits.
+func reachAll(ctx context.Context, tasks []tasker.TaskRequest) error {
+	if !access.From(ctx).Limited() {
+		return nil
+	}
+	for i, task := range tasks {
+		if err := reachNamespace(ctx, task.Namespace, fmt.Sprintf("/tasks/%d/namespace", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// narrow makes the namespace of a filter one that the key reaches. A filter
+// takes one namespace, so a key with several has to say which.
+func narrow(ctx context.Context, namespace string) (string, error) {
+	p := access.From(ctx)
+	if !p.Limited() || namespace != "" && p.Reaches(namespace) {
+		return namespace, nil
+	}
+	reached := p.Namespaces()
+	if namespace == "" && len(reached) == 1 {
+		return reached[0], nil
+	}
+	message := fmt.Sprintf("the key does not reach the namespace %q", namespace)
+	if namespace == "" {
+		message = "the key reaches several namespaces: name one"
+	}
+	return "", outside(p, tasker.Detail{Location: "query.namespace", Message: message})
+}
+
+// reachDocument refuses a template of a namespace outside the limits. It reads
+// the document itself, and refuses one that it cannot read: what is not
+// understood here must not be let through to be understood later.
+func reachDocument(ctx context.Context, document string) error {
+	if !access.From(ctx).Limited() {
+		return nil
+	}
+	var head struct {
+		Namespace string `yaml:"namespace_name"`
+	}
+	if err := yaml.Unmarshal([]byte(document), &head); err != nil {
+		return tasker.Errorf(tasker.CodeInvalid, "the template's namespace cannot be read: %v", err)
+	}
+	return reachNamespace(ctx, head.Namespace, "namespace_name")
+}
+
+// reachTask refuses a task outside the limits as if it did not exist.
+func (s *server) reachTask(ctx context.Context, id uuid.UUID) error {
+	p := access.From(ctx)
+	if !p.Limited() {
+		return nil
+	}
+	task, err := s.backend.Task(ctx, id, 0)
+	if err == nil && p.Reaches(task.Namespace) {
+		return nil
+	}
+	if err == nil || tasker.ErrorCode(err) == tasker.CodeNotFound {
+		return unknownTask(id) // in the same words, whether it exists or not
+	}
+	return err
+}
+
+func unknownTask(id uuid.UUID) *tasker.Error {
+	return tasker.Errorf(tasker.CodeNotFound, "there is no task %s", id)
+}
+
+// narrowWorker makes the namespaces of a registration those that the key
+// reaches: none means all, which for a limited key is all of its own.
+func narrowWorker(ctx context.Context, reg *tasker.WorkerRegistration) error {
+	p := access.From(ctx)
+	if !p.Limited() {
+		return nil
+	}
+	if len(reg.Namespaces) == 0 {
+		reg.Namespaces = p.Namespaces()
+	}
+	for i, namespace := range reg.Namespaces {
+		if err := reachNamespace(ctx, namespace, fmt.Sprintf("/namespaces/%d", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reachedWorkers leaves out the workers that serve nothing the key reaches.
+func reachedWorkers(ctx context.Context, workers []tasker.WorkerInfo) []tasker.WorkerInfo {
+	p := access.From(ctx)
+	if !p.Limited() {
+		return workers
+	}
+	return slices.DeleteFunc(slices.Clone(workers), func(w tasker.WorkerInfo) bool {
+		return len(w.Namespaces) > 0 && !slices.ContainsFunc(w.Namespaces, p.Reaches)
+	})
+}
+
+// reachWorker refuses a worker that serves more than the key reaches: with its
+// id, a key limited to one namespace could take the work of all.
+func (s *server) reachWorker(ctx context.Context, id uuid.UUID) error {
+	p := access.From(ctx)
+	if !p.Limited() {
+		return nil
+	}
+	namespaces, known := s.workers.of(id)
+	if !known {
+		workers, err := s.backend.Workers(ctx)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(workers, func(w tasker.WorkerInfo) bool { return w.WorkerID == id }); i >= 0 {
+			namespaces = workers[i].Namespaces
+			s.workers.note(id, namespaces)
+		}
+	}
+	if len(namespaces) == 0 || slices.ContainsFunc(namespaces, func(n string) bool { return !p.Reaches(n) }) {
+		return tasker.Errorf(tasker.CodeNotFound, "there is no worker %s", id)
+	}
+	return nil
+}
+
+// workerScopes remembers which namespaces a worker serves. That never changes,
+// so a poll need not ask the store. It is safe for concurrent use.
+type workerScopes struct {
+	mu    sync.Mutex
+	known map[uuid.UUID][]string
+}
+
+// knownWorkers bounds the memory; beyond it, all is forgotten and asked again.
+const knownWorkers = 10_000
+
+func (w *workerScopes) note(id uuid.UUID, namespaces []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.known == nil || len(w.known) >= knownWorkers {
+		w.known = map[uuid.UUID][]string{}
+	}
+	w.known[id] = namespaces
+}
+
+func (w *workerScopes) of(id uuid.UUID) ([]string, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	namespaces, known := w.known[id]
+	return namespaces, known
+}

@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// What bounds a connection.
+const (
+	// headerTimeout bounds the time to send the head of a request.
+	headerTimeout = 10 * time.Second
+	// idleTimeout bounds the silence between two requests of a connection.
+	idleTimeout = 120 * time.Second
+	// headerBytes bounds the head of a request.
+	headerBytes = 64 << 10
+	// MaxWait bounds a long poll; longer wishes are cut to it.
+	MaxWait = time.Minute
+	// answerTimeout bounds a request from its head to the end of its answer. It
+	// must outlast the body and a long poll, and leave time for sending.
+	answerTimeout = bodyTimeout + MaxWait + time.Minute
+	// DrainTimeout is how long Serve waits for requests under way when its
+	// caller does not say.
+	DrainTimeout = 15 * time.Second
+)
+
+// Serve answers requests that arrive at the listener until ctx ends, and closes
+// the listener. Then it takes no more, long polls return at once with what they
+// have, and it waits for the requests under way for at most drain (0:
+// DrainTimeout). It returns nil after an orderly end; when drain runs out it
+// cuts what is left and says so.
+func Serve(ctx context.Context, ln net.Listener, h http.Handler, drain time.Duration) error {
+	if drain <= 0 {
+		drain = DrainTimeout
+	}
+	stopping, stop := context.WithCancel(context.Background())
+	defer stop()
+	srv := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: headerTimeout,
+		WriteTimeout:      answerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    headerBytes,
+		// Not ctx: its end must not cut the requests under way.
+		BaseContext: func(net.Listener) context.Context {
+			return context.WithValue(context.Background(), stoppingKey{}, stopping)
+		},
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(ln) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve HTTP: %w", err)
+	case <-ctx.Done():
+	}
+	stop()
+	limit, cancel := context.WithTimeout(context.Background(), drain)
+	defer cancel()
+	err := srv.Shutdown(limit)
+	if err != nil {
+		_ = srv.Close() // the time-out is the news
+	}
+	<-served
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("stop HTTP: requests were still under way after %v and were cut", drain)
+	}
+	if err != nil {
+		return fmt.Errorf("stop HTTP: %w", err)
+	}
+	return nil
+}
+
+type stoppingKey struct{}
+
+// stoppingOf returns a context that ends when the server begins to stop, nil
+// when the request does not come through Serve.
+func stoppingOf(ctx context.Context) context.Context {
+	stopping, _ := ctx.Value(stoppingKey{}).(context.Context)
+	return stopping
+}
+
+// patient returns a context for a long poll: it ends with the request, and when
+// the server begins to stop. cut reports whether that second thing ended it.
+func patient(ctx context.Context) (_ context.Context, cut func() bool, cancel func()) {
+	stopping := stoppingOf(ctx)
+	if stopping == nil {
+		return ctx, func() bool { return false }, func() {}
+	}
+	waiting, stop := context.WithCancel(ctx)
+	unhook := context.AfterFunc(stopping, stop)
+	return waiting, func() bool { return stopping.Err() != nil && ctx.Err() == nil }, func() { unhook(); stop() }
+}

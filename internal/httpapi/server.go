@@ -1,0 +1,137 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// Options are what New can do without. The zero value serves everybody.
+type Options struct {
+	// Logger gets a line per request, and what 500s hide from the client.
+	// Defaults to no log.
+	Logger *slog.Logger
+	// Keys are the API keys. With none everybody may do everything.
+	Keys *access.Keyring
+	// Ready reports why the server cannot do its work now, nil when it can.
+	// The text of a *tasker.Error is shown to whoever asks. Defaults to always ready.
+	Ready func(context.Context) error
+	// Limits bound requests.
+	Limits Limits
+	// Version is what GET /version answers. Defaults to "devel".
+	Version string
+}
+
+// Limits bound requests. What holds without HTTP too (payloads, items of a
+// batch) is bounded by the engine.
+type Limits struct {
+	// BodyBytes bounds the body of a request about one thing, in bytes.
+	// Defaults to 4 MiB.
+	BodyBytes int64
+	// BatchBodyBytes bounds the body of a request about many things, in bytes.
+	// Defaults to 16 MiB, and is never less than BodyBytes.
+	BatchBodyBytes int64
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.BodyBytes <= 0 {
+		l.BodyBytes = 4 << 20
+	}
+	if l.BatchBodyBytes <= 0 {
+		l.BatchBodyBytes = 16 << 20
+	}
+	l.BatchBodyBytes = max(l.BatchBodyBytes, l.BodyBytes)
+	return l
+}
+
+// server is the API over one Backend.
+type server struct {
+	backend tasker.Backend
+	log     *slog.Logger
+	keys    *access.Keyring
+	ready   func(context.Context) error
+	limits  Limits
+	version string
+
+	// Filled while routes are added, read-only afterwards.
+	mux      *http.ServeMux
+	api      huma.API
+	registry huma.Registry
+	shapes   shapes
+	requests []*huma.Schema  // of all bodies
+	hot      map[string]bool // by pattern
+
+	buffers  sync.Pool
+	idPrefix string
+	lastID   atomic.Uint64
+	workers  workerScopes
+}
+
+// New returns the API over a Backend as one handler. The Backend stays the
+// caller's to close. New panics when the API cannot be built from its types,
+// which no input can cause.
+func New(backend tasker.Backend, opts Options) http.Handler {
+	s := &server{
+		backend: backend, log: opts.Logger, keys: opts.Keys, ready: opts.Ready,
+		limits: opts.Limits.withDefaults(), version: opts.Version,
+		mux: http.NewServeMux(), registry: newRegistry(), hot: map[string]bool{},
+		buffers:  sync.Pool{New: func() any { return new(bytes.Buffer) }},
+		idPrefix: rand.Text()[:8] + "-",
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.ready == nil {
+		s.ready = func(context.Context) error { return nil }
+	}
+	if s.version == "" {
+		s.version = "devel"
+	}
+	s.shapes = shapes{registry: s.registry, known: map[string]*shape{}}
+	s.api = humago.New(s.mux, apiConfig(s))
+	s.routes()
+	s.serveDocument()
+	s.mux.HandleFunc("/", s.unknownRoute)
+	return s.observe(s.sameOrigin(s.mux))
+}
+
+// sameOrigin refuses what a web page of another origin makes a browser send: an
+// open server on a laptop is reachable by every page its user visits.
+func (s *server) sameOrigin(next http.Handler) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s.refuseHTTP(w, "cross-origin", tasker.Errorf(tasker.CodeForbidden, "requests from web pages of another origin are refused"))
+	}))
+	return protection.Handler(next)
+}
+
+// unknownRoute answers what no route takes: 405 when the path has routes for
+// other methods, else 404.
+func (s *server) unknownRoute(w http.ResponseWriter, r *http.Request) {
+	allowed := ""
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+		probe := r.Clone(r.Context())
+		probe.Method = method
+		if _, pattern := s.mux.Handler(probe); pattern != "/" {
+			allowed += ", " + method
+		}
+	}
+	if allowed == "" {
+		s.refuseHTTP(w, "unknown route", &tasker.Error{Code: tasker.CodeNotFound,
+			Message: "there is no such route", Hint: "GET /openapi.json lists all; GET /docs shows them"})
+		return
+	}
+	w.Header().Set("Allow", allowed[2:])
+	s.refuseHTTP(w, "unknown method", &protocolError{http.StatusMethodNotAllowed,
+		tasker.Errorf(tasker.CodeInvalid, "the method is not allowed here; %s is", allowed[2:])})
+}

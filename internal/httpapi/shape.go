@@ -1,0 +1,124 @@
+package httpapi
+
+import (
+	"fmt"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// kind is the JSON type that a shape asks for.
+type kind uint8
+
+const (
+	anyValue kind = iota
+	object
+	array
+	text
+	integer
+	number
+	boolean
+	oneOf
+)
+
+// shape is a JSON schema made ready for checking: references resolved, names
+// indexed. It covers the part of JSON Schema that the API's types produce.
+type shape struct {
+	kind kind
+
+	fields []field        // of an object, in order of the schema's list
+	index  map[string]int // name to place in fields
+	closed bool           // names outside fields are refused
+	each   *shape         // items of an array, values of a map; nil: anything
+
+	minimum, maximum   *float64
+	minLength, maxSize *int // characters of a text, items of an array
+	format             string
+	enum               []string
+	alternatives       []*shape
+}
+
+// field is one property of an object.
+type field struct {
+	name     string
+	required bool
+	shape    *shape
+}
+
+// maxFields bounds an object, because the checker keeps the names it has seen
+// in the bits of one word.
+const maxFields = 64
+
+// shapes compiles schemas, each component once.
+type shapes struct {
+	registry huma.Registry
+	known    map[string]*shape
+}
+
+// compile makes a shape. It panics on a schema that it does not understand:
+// the schemas come from Go types, so that can happen at start-up only.
+func (c *shapes) compile(s *huma.Schema) *shape {
+	if s.Ref != "" {
+		if known, ok := c.known[s.Ref]; ok {
+			return known
+		}
+		made := &shape{}
+		c.known[s.Ref] = made // before its fields, which may refer to it
+		c.fill(made, c.registry.SchemaFromRef(s.Ref))
+		return made
+	}
+	made := &shape{}
+	c.fill(made, s)
+	return made
+}
+
+func (c *shapes) fill(out *shape, s *huma.Schema) {
+	switch {
+	case len(s.OneOf) > 0:
+		out.kind = oneOf
+		for _, alternative := range s.OneOf {
+			out.alternatives = append(out.alternatives, c.compile(alternative))
+		}
+	case s.Type == huma.TypeObject:
+		c.fillObject(out, s)
+	case s.Type == huma.TypeArray:
+		out.kind, out.each = array, c.compile(s.Items)
+		out.minLength, out.maxSize = s.MinItems, s.MaxItems
+	case s.Type == huma.TypeString:
+		out.kind, out.format = text, s.Format
+		out.minLength, out.maxSize = s.MinLength, s.MaxLength
+		for _, allowed := range s.Enum {
+			out.enum = append(out.enum, fmt.Sprint(allowed))
+		}
+	case s.Type == huma.TypeInteger, s.Type == huma.TypeNumber:
+		out.kind, out.minimum, out.maximum = number, s.Minimum, s.Maximum
+		if s.Type == huma.TypeInteger {
+			out.kind = integer
+		}
+	case s.Type == huma.TypeBoolean:
+		out.kind = boolean
+	case s.Type == "":
+		out.kind = anyValue
+	default:
+		panic(fmt.Sprintf("httpapi: cannot check a schema of type %q", s.Type))
+	}
+}
+
+func (c *shapes) fillObject(out *shape, s *huma.Schema) {
+	out.kind, out.index = object, map[string]int{}
+	switch more := s.AdditionalProperties.(type) {
+	case bool:
+		out.closed = !more
+	case *huma.Schema:
+		out.each = c.compile(more)
+	}
+	for name, property := range s.Properties {
+		out.index[name] = len(out.fields)
+		out.fields = append(out.fields, field{name: name, shape: c.compile(property)})
+	}
+	if len(out.fields) > maxFields {
+		panic(fmt.Sprintf("httpapi: an object has %d properties, the checker takes %d", len(out.fields), maxFields))
+	}
+	for _, name := range s.Required {
+		out.fields[out.index[name]].required = true
+	}
+}

@@ -1,0 +1,342 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// maxDetails bounds the problems listed in one answer, so that a hostile body
+// is not answered with a bigger one.
+const maxDetails = 50
+
+// checker walks over the bytes of a JSON document and notes where it departs
+// from a shape. It builds no values: a document without problems costs one pass
+// and no allocation. The document must be valid JSON; decode sees to that.
+type checker struct {
+	data  []byte
+	path  []byte // JSON pointer to the value under examination
+	found []tasker.Detail
+}
+
+// check returns the problems of a document, in its order, at most maxDetails.
+func check(data []byte, s *shape) []tasker.Detail {
+	c := checker{data: data}
+	c.value(0, s)
+	return c.found
+}
+
+func (c *checker) report(format string, args ...any) {
+	if len(c.found) < maxDetails {
+		c.found = append(c.found, tasker.Detail{Location: string(c.path), Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+// reportAt notes a problem of the property name of the value under examination.
+func (c *checker) reportAt(name, message string) {
+	length := len(c.path)
+	c.push(name)
+	c.report("%s", message)
+	c.path = c.path[:length]
+}
+
+// push appends a name to the pointer, escaped as RFC 6901 wants.
+func (c *checker) push(name string) {
+	c.path = append(c.path, '/')
+	if strings.ContainsAny(name, "~/") {
+		name = strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	}
+	c.path = append(c.path, name...)
+}
+
+// value checks the value at i and returns the place after it.
+func (c *checker) value(i int, s *shape) int {
+	i = c.space(i)
+	if s.kind == oneOf {
+		s = c.choose(i, s)
+	}
+	if s.kind == anyValue {
+		return c.skip(i)
+	}
+	if !s.takes(c.data[i]) {
+		c.report("must be %s, not %s", s.kind, kindOf(c.data[i]))
+		return c.skip(i)
+	}
+	switch s.kind {
+	case object:
+		return c.object(i, s)
+	case array:
+		return c.array(i, s)
+	}
+	end := c.skip(i)
+	switch s.kind {
+	case text:
+		c.text(c.data[i+1:end-1], s)
+	case integer, number:
+		c.number(string(c.data[i:end]), s)
+	}
+	return end
+}
+
+// takes reports whether a value that begins with b has the shape's type.
+func (s *shape) takes(b byte) bool {
+	switch s.kind {
+	case object:
+		return b == '{'
+	case array:
+		return b == '['
+	case text:
+		return b == '"'
+	case integer, number:
+		return b == '-' || '0' <= b && b <= '9'
+	case boolean:
+		return b == 't' || b == 'f'
+	}
+	return true
+}
+
+// choose picks the alternative that the value was most likely meant to be: the
+// first of its type whose required names are all there, else the last, so that
+// the problems reported are those of one alternative and not of all.
+func (c *checker) choose(i int, s *shape) *shape {
+	for _, alternative := range s.alternatives {
+		if !alternative.takes(c.data[i]) {
+			continue
+		}
+		complete := true
+		for _, f := range alternative.fields {
+			complete = complete && (!f.required || c.has(i, f.name))
+		}
+		if complete {
+			return alternative
+		}
+	}
+	return s.alternatives[len(s.alternatives)-1]
+}
+
+// has reports whether the object at i has a property of that name.
+func (c *checker) has(i int, name string) bool {
+	for i = c.space(i + 1); c.data[i] != '}'; {
+		key, after := c.key(i)
+		if string(key) == name {
+			return true
+		}
+		i = c.next(c.skip(c.space(after)))
+	}
+	return false
+}
+
+func (c *checker) object(i int, s *shape) int {
+	var seen uint64
+	length := len(c.path)
+	for i = c.space(i + 1); c.data[i] != '}'; {
+		key, after := c.key(i)
+		i = c.space(after)
+		place, known := s.index[string(key)]
+		switch {
+		case known && seen&(1<<place) != 0:
+			c.reportAt(string(key), "appears twice")
+			i = c.skip(i)
+		case known && c.data[i] == 'n' && !s.fields[place].required:
+			// null for an optional property means the same as leaving it out.
+			i = c.skip(i)
+		case known:
+			seen |= 1 << place
+			c.push(s.fields[place].name)
+			i = c.value(i, s.fields[place].shape)
+			c.path = c.path[:length]
+		case s.closed:
+			c.reportAt(string(key), "is not a known property")
+			i = c.skip(i)
+		case s.each != nil:
+			c.push(string(key))
+			i = c.value(i, s.each)
+			c.path = c.path[:length]
+		default:
+			i = c.skip(i)
+		}
+		i = c.next(i)
+	}
+	for place, f := range s.fields {
+		if f.required && seen&(1<<place) == 0 {
+			c.reportAt(f.name, "is required")
+		}
+	}
+	return i + 1
+}
+
+func (c *checker) array(i int, s *shape) int {
+	length, n := len(c.path), 0
+	for i = c.space(i + 1); c.data[i] != ']'; n++ {
+		c.path = append(c.path, '/')
+		c.path = strconv.AppendInt(c.path, int64(n), 10)
+		i = c.next(c.value(i, s.each))
+		c.path = c.path[:length]
+	}
+	if s.minLength != nil && n < *s.minLength {
+		c.report("must have at least %d items, not %d", *s.minLength, n)
+	}
+	if s.maxSize != nil && n > *s.maxSize {
+		c.report("must have at most %d items, not %d", *s.maxSize, n)
+	}
+	return i + 1
+}
+
+// text checks what stands between the quotes of a string.
+func (c *checker) text(raw []byte, s *shape) {
+	if bytes.IndexByte(raw, '\\') >= 0 && (s.enum != nil || s.format != "" || s.maxSize != nil || s.minLength != nil) {
+		raw = unquote(raw)
+	}
+	if s.maxSize != nil && len(raw) > *s.maxSize { // bytes first: they are never fewer than characters
+		if n := utf8.RuneCount(raw); n > *s.maxSize {
+			c.report("must have at most %d characters, not %d", *s.maxSize, n)
+		}
+	}
+	if s.minLength != nil && utf8.RuneCount(raw) < *s.minLength {
+		c.report("must have at least %d characters", *s.minLength)
+	}
+	if s.enum != nil && !slices.Contains(s.enum, string(raw)) {
+		c.report("must be one of %s", strings.Join(s.enum, ", "))
+	}
+	switch s.format {
+	case "uuid":
+		if _, err := uuid.ParseBytes(raw); err != nil || len(raw) != 36 {
+			c.report("must be a UUID such as 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
+		}
+	case "date-time":
+		if _, err := time.Parse(time.RFC3339, string(raw)); err != nil {
+			c.report("must be a time such as 2026-01-31T15:04:05Z")
+		}
+	}
+}
+
+func (c *checker) number(raw string, s *shape) {
+	if s.kind == integer {
+		if _, err := strconv.ParseInt(raw, 10, 64); err != nil {
+			c.report("must be an integer of at most 64 bits")
+			return
+		}
+	}
+	n, err := strconv.ParseFloat(raw, 64)
+	switch {
+	case err != nil:
+		c.report("is too large a number")
+	case s.minimum != nil && n < *s.minimum:
+		c.report("must be at least %v", *s.minimum)
+	case s.maximum != nil && n > *s.maximum:
+		c.report("must be at most %v", *s.maximum)
+	}
+}
+
+// key returns the name that begins at i and the place after its colon.
+func (c *checker) key(i int) ([]byte, int) {
+	end := c.skip(i)
+	name := c.data[i+1 : end-1]
+	if bytes.IndexByte(name, '\\') >= 0 {
+		name = unquote(name)
+	}
+	return name, c.space(end) + 1
+}
+
+// next returns the place of the next member after a value: behind the comma, or
+// at the closing bracket.
+func (c *checker) next(i int) int {
+	if i = c.space(i); c.data[i] == ',' {
+		return c.space(i + 1)
+	}
+	return i
+}
+
+func (c *checker) space(i int) int {
+	for i < len(c.data) && (c.data[i] == ' ' || c.data[i] == '\n' || c.data[i] == '\r' || c.data[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// skip returns the place after the value at i. It does not recurse: the depth
+// of a value that nobody looks into must not cost stack.
+func (c *checker) skip(i int) int {
+	for depth := 0; i < len(c.data); {
+		switch c.data[i] {
+		case '"':
+			i = c.endOfString(i)
+		case '{', '[':
+			depth++
+			i++
+			continue
+		case '}', ']':
+			depth--
+			i++
+		case ' ', '\n', '\r', '\t', ',', ':':
+			i++
+			continue
+		default:
+			for i++; i < len(c.data) && !endsLiteral(c.data[i]); i++ {
+			}
+		}
+		if depth == 0 {
+			return i
+		}
+	}
+	return i
+}
+
+// endsLiteral reports whether a number, true, false or null is over at b.
+func endsLiteral(b byte) bool {
+	switch b {
+	case ',', '}', ']', ' ', '\n', '\r', '\t':
+		return true
+	}
+	return false
+}
+
+// endOfString returns the place after the string that begins at i.
+func (c *checker) endOfString(i int) int {
+	for i++; c.data[i] != '"'; i++ {
+		if c.data[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}
+
+// unquote resolves the escapes of what stood between quotes.
+func unquote(raw []byte) []byte {
+	var s string
+	if err := json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &s); err != nil {
+		return raw // cannot happen: the document is valid JSON
+	}
+	return []byte(s)
+}
+
+// String names the kind for a message.
+func (k kind) String() string {
+	return [...]string{"any value", "an object", "an array", "a string", "an integer", "a number", "a boolean", "one of several types"}[k]
+}
+
+// kindOf names the type of a value by its first byte.
+func kindOf(b byte) string {
+	switch b {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}

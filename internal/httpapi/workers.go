@@ -1,0 +1,160 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// workerPath names a worker.
+type workerPath struct {
+	ID uuid.UUID `path:"id" doc:"worker_id of the answer to the registration."`
+}
+
+// workerList is the body of the list of workers.
+type workerList struct {
+	Workers []tasker.WorkerInfo `json:"workers"`
+}
+
+// leaseList is the body of the answer to start.
+type leaseList struct {
+	Leases []tasker.LeaseAnswer `json:"leases"`
+}
+
+// startBody is a tasker.StartRequest, or one bare lease.
+type startBody struct {
+	tasker.LeaseRef
+	Steps []tasker.LeaseRef `json:"steps"`
+}
+
+// Schema documents both forms.
+func (startBody) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{schemaOf[tasker.StartRequest](r), schemaOf[tasker.LeaseRef](r)}}
+}
+
+// resultBody is a tasker.SettleRequest, or one bare result.
+type resultBody struct {
+	tasker.StepResult
+	Results []tasker.StepResult `json:"results"`
+}
+
+// Schema documents both forms.
+func (resultBody) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{schemaOf[tasker.SettleRequest](r), schemaOf[tasker.StepResult](r)}}
+}
+
+func (s *server) registerWorker(ctx context.Context, _ *none, reg *tasker.WorkerRegistration) (answer[*tasker.RegisteredWorker], error) {
+	var no answer[*tasker.RegisteredWorker]
+	if err := narrowWorker(ctx, reg); err != nil {
+		return no, err
+	}
+	registered, err := s.backend.RegisterWorker(ctx, *reg)
+	if err != nil {
+		return no, err
+	}
+	s.workers.note(registered.WorkerID, reg.Namespaces)
+	return ok(registered), nil
+}
+
+func (s *server) listWorkers(ctx context.Context, _, _ *none) (answer[workerList], error) {
+	workers, err := s.backend.Workers(ctx)
+	if err != nil {
+		return answer[workerList]{}, err
+	}
+	return ok(workerList{list(reachedWorkers(ctx, workers))}), nil
+}
+
+func (s *server) poll(ctx context.Context, params *workerPath, body *tasker.PollRequest) (answer[tasker.PollResponse], error) {
+	var no answer[tasker.PollResponse]
+	if err := s.reachWorker(ctx, params.ID); err != nil {
+		return no, err
+	}
+	body.WorkerID = params.ID
+	body.WaitMS = min(body.WaitMS, int(MaxWait.Milliseconds()))
+	waiting, cut, cancel := patient(ctx)
+	defer cancel()
+	polled, err := s.backend.Poll(waiting, *body)
+	if err != nil && cut() {
+		// The server stops. An empty answer sends the worker to its next poll,
+		// which another server takes.
+		return ok(tasker.PollResponse{Steps: []tasker.Assignment{}}), nil
+	}
+	if err != nil {
+		return no, err
+	}
+	return ok(tasker.PollResponse{Steps: list(polled.Steps), ShouldDrain: polled.ShouldDrain}), nil
+}
+
+func (s *server) start(ctx context.Context, params *workerPath, body *startBody) (answer[leaseList], error) {
+	var no answer[leaseList]
+	if err := s.reachWorker(ctx, params.ID); err != nil {
+		return no, err
+	}
+	steps, single := body.Steps, len(body.Steps) == 0
+	if single {
+		steps = []tasker.LeaseRef{body.LeaseRef}
+	}
+	leases, err := s.backend.Start(ctx, tasker.StartRequest{WorkerID: params.ID, Steps: steps})
+	if err != nil {
+		return no, err
+	}
+	if single && len(leases) == 1 && leases[0].Error != nil {
+		return no, aboutOne(leases[0].Error, "/steps/0")
+	}
+	return ok(leaseList{list(leases)}), nil
+}
+
+func (s *server) progress(ctx context.Context, params *workerPath, body *tasker.ProgressReport) (answer[*tasker.LeaseAnswer], error) {
+	if err := s.reachWorker(ctx, params.ID); err != nil {
+		return answer[*tasker.LeaseAnswer]{}, err
+	}
+	body.WorkerID = params.ID
+	lease, err := s.backend.Progress(ctx, *body)
+	return ok(lease), err
+}
+
+// result settles steps. A bare result that is refused is answered with the
+// status of its problem, so that a worker of one step at a time need not look
+// into the body.
+func (s *server) result(ctx context.Context, params *workerPath, body *resultBody) (answer[results[tasker.SettleAnswer]], error) {
+	var no answer[results[tasker.SettleAnswer]]
+	if err := s.reachWorker(ctx, params.ID); err != nil {
+		return no, err
+	}
+	items, single := body.Results, len(body.Results) == 0
+	if single {
+		items = []tasker.StepResult{body.StepResult}
+	}
+	settled, err := s.backend.Settle(ctx, tasker.SettleRequest{WorkerID: params.ID, Results: items})
+	if err != nil && single {
+		return no, aboutOne(err, "/results/0")
+	}
+	if err != nil {
+		return no, err
+	}
+	if single && len(settled) == 1 && settled[0].Error != nil {
+		return no, aboutOne(settled[0].Error, "/results/0")
+	}
+	return ok(results[tasker.SettleAnswer]{list(settled)}), nil
+}
+
+func (s *server) heartbeat(ctx context.Context, params *workerPath, body *tasker.Heartbeat) (answer[*tasker.HeartbeatResponse], error) {
+	if err := s.reachWorker(ctx, params.ID); err != nil {
+		return answer[*tasker.HeartbeatResponse]{}, err
+	}
+	body.WorkerID = params.ID
+	beat, err := s.backend.Heartbeat(ctx, *body)
+	return ok(beat), err
+}
+
+func (s *server) drain(ctx context.Context, params *workerPath, body *tasker.DrainRequest) (answer[*tasker.DrainResponse], error) {
+	if err := s.reachWorker(ctx, params.ID); err != nil {
+		return answer[*tasker.DrainResponse]{}, err
+	}
+	body.WorkerID = params.ID
+	drained, err := s.backend.Drain(ctx, *body)
+	return ok(drained), err
+}
