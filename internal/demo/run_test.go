@@ -84,7 +84,7 @@ func TestLooks(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := start.Add
-	l := looks{lastLook: start, lastMove: start, open: 10}
+	l := looks{every: lookEvery, lastLook: start, lastMove: start, open: 10}
 
 	if l.due(at(time.Second), 9, 10) {
 		t.Error("due after a second with a task on its way")

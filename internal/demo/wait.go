@@ -28,7 +28,7 @@ func (r *run) wait(ctx context.Context, bar *progress) (map[uuid.UUID]tasker.Tas
 	var (
 		settled map[uuid.UUID]tasker.TaskState
 		total   = len(r.got.accepted)
-		look    = looks{lastLook: time.Now(), lastMove: time.Now(), open: total}
+		look    = looks{every: min(lookEvery, r.opts.Patience), lastLook: time.Now(), lastMove: time.Now(), open: total}
 	)
 	for {
 		ended, failed := r.seen.counts()
@@ -54,6 +54,7 @@ func (r *run) wait(ctx context.Context, bar *progress) (map[uuid.UUID]tasker.Tas
 // looks decides when to look at the store, and remembers when something last
 // moved.
 type looks struct {
+	every              time.Duration // while tasks are on their way
 	lastLook, lastMove time.Time
 	ended, open        int
 	allEnded           bool
@@ -66,7 +67,7 @@ func (l *looks) due(now time.Time, ended, total int) bool {
 		l.ended, l.lastMove = ended, now
 	}
 	if ended < total {
-		return now.Sub(l.lastLook) >= lookEvery
+		return now.Sub(l.lastLook) >= l.every
 	}
 	first := !l.allEnded
 	l.allEnded = true
