@@ -1,0 +1,98 @@
+package memstore
+
+import (
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Rows are cloned on the way in and on the way out, so that no caller can
+// change what is stored without saving it.
+
+func cloneTask(t *task.Task) *task.Task {
+	if t == nil {
+		return nil
+	}
+	c := *t
+	c.Context = slices.Clone(t.Context)
+	c.Meta = cloneMeta(t.Meta)
+	return &c
+}
+
+func cloneMeta(m task.Meta) task.Meta {
+	m.Tags = slices.Clone(m.Tags)
+	return m
+}
+
+func cloneStep(s *task.Step) *task.Step {
+	c := *s
+	c.Result = slices.Clone(s.Result)
+	return &c
+}
+
+func cloneAttempt(a task.Attempt) task.Attempt {
+	if a.Failure != nil {
+		f := *a.Failure
+		f.Details = slices.Clone(f.Details)
+		a.Failure = &f
+	}
+	return a
+}
+
+func cloneAct(a task.Act) task.Act {
+	a.Data = slices.Clone(a.Data)
+	return a
+}
+
+func cloneTemplate(t *task.Template) *task.Template {
+	if t == nil {
+		return nil
+	}
+	c := *t
+	c.Priority = clonePointer(t.Priority)
+	c.InputSchema = slices.Clone(t.InputSchema)
+	c.Steps = slices.Clone(t.Steps)
+	for i, s := range c.Steps {
+		s.Initialization = slices.Clone(s.Initialization)
+		s.Dependencies = slices.Clone(s.Dependencies)
+		s.Capabilities = slices.Clone(s.Capabilities)
+		s.Priority = clonePointer(s.Priority)
+		s.Parents, s.Children = slices.Clone(s.Parents), slices.Clone(s.Children)
+		c.Steps[i] = s
+	}
+	return &c
+}
+
+func clonePointer[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
+func cloneRoute(r *task.Route) *task.Route {
+	c := *r
+	c.Capabilities = slices.Clone(r.Capabilities)
+	return &c
+}
+
+func cloneWorker(w *task.Worker) *task.Worker {
+	if w == nil {
+		return nil
+	}
+	c := *w
+	c.Namespaces = slices.Clone(w.Namespaces)
+	c.Handlers = slices.Clone(w.Handlers)
+	c.Capabilities = slices.Clone(w.Capabilities)
+	return &c
+}
+
+// clones applies one of the functions above to a list.
+func clones[T any](list []T, clone func(T) T) []T {
+	var out []T
+	for _, v := range list {
+		out = append(out, clone(v))
+	}
+	return out
+}

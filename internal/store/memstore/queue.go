@@ -1,0 +1,57 @@
+package memstore
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// entry is the place of a step in a queue.
+type entry struct {
+	key int64
+	id  task.ID
+}
+
+func compareEntries(a, b entry) int {
+	return cmp.Or(cmp.Compare(a.key, b.key), compareIDs(a.id, b.id))
+}
+
+func compareIDs(a, b task.ID) int { return bytes.Compare(a[:], b[:]) }
+
+// queue is a set of entries in order. Steps mostly arrive at the end and leave
+// at the front, where a sorted slice is quick.
+type queue struct{ entries []entry }
+
+func (q *queue) add(e entry) {
+	if at, found := slices.BinarySearchFunc(q.entries, e, compareEntries); !found {
+		q.entries = slices.Insert(q.entries, at, e)
+	}
+}
+
+func (q *queue) remove(e entry) {
+	at, found := slices.BinarySearchFunc(q.entries, e, compareEntries)
+	switch {
+	case !found:
+	case at == 0:
+		q.entries = q.entries[1:] // without moving the rest
+	default:
+		q.entries = slices.Delete(q.entries, at, at+1)
+	}
+}
+
+// first returns up to limit entries, lowest first. The caller must not change
+// or keep them.
+func (q *queue) first(limit int) []entry { return q.entries[:min(max(limit, 0), len(q.entries))] }
+
+// below counts the entries with a lower key.
+func (q *queue) below(key int64) int {
+	at, _ := slices.BinarySearchFunc(q.entries, key, func(e entry, key int64) int {
+		if e.key < key {
+			return -1
+		}
+		return 1
+	})
+	return at
+}

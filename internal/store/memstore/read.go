@@ -1,0 +1,116 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// FindTask implements engine.ReadTasks.
+func (s *Store) FindTask(ctx context.Context, id task.ID) (*task.Task, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return cloneTask(st.tasks[id]), nil
+}
+
+// examined bounds the rows that one page looks at, as in every store, so that
+// short pages are met in tests too.
+const examined = 10_000
+
+// ListTasks implements engine.ReadTasks.
+func (s *Store) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, task.ID, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, task.ID{}, err
+	}
+	defer done()
+	end := len(st.taskOrder)
+	if !f.Below.IsZero() {
+		end, _ = slices.BinarySearchFunc(st.taskOrder, f.Below, compareIDs)
+	}
+	var page []*task.Task
+	for i := end - 1; i >= 0; i-- {
+		if len(page) == f.Limit || end-i > examined {
+			return page, st.taskOrder[i+1], nil
+		}
+		if row := st.tasks[st.taskOrder[i]]; st.matches(row, f) {
+			page = append(page, cloneTask(row))
+		}
+	}
+	return page, task.ID{}, nil
+}
+
+func (s *state) matches(t *task.Task, f engine.TaskFilter) bool {
+	def := s.template(t.DefID)
+	return (len(f.States) == 0 || slices.Contains(f.States, t.State)) &&
+		(f.Namespace == "" || def.Namespace == f.Namespace) &&
+		(f.Name == "" || def.Name == f.Name) &&
+		(f.Version == "" || def.Version == f.Version) &&
+		(f.Tag == "" || slices.Contains(t.Meta.Tags, f.Tag)) &&
+		(f.CorrelationID == "" || t.CorrelationID == f.CorrelationID) &&
+		(f.Priority == nil || t.Priority == *f.Priority) &&
+		(f.CreatedAfter == 0 || t.CreatedAt >= f.CreatedAfter) &&
+		(f.CreatedBefore == 0 || t.CreatedAt < f.CreatedBefore)
+}
+
+// FindSteps implements engine.ReadTasks.
+func (s *Store) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []*task.Step
+	for _, step := range st.stepsOf[id] {
+		out = append(out, cloneStep(st.steps[step]))
+	}
+	return out, nil
+}
+
+// FindAttempts implements engine.ReadTasks.
+func (s *Store) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return clones(st.attempts[id], cloneAttempt), nil
+}
+
+// FindEvents implements engine.ReadTasks.
+func (s *Store) FindEvents(ctx context.Context, id task.ID) ([]task.Event, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return slices.Clone(st.events[id]), nil
+}
+
+// FindActs implements engine.ReadTasks.
+func (s *Store) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return clones(st.acts[id], cloneAct), nil
+}
+
+// Depth implements engine.ReadTasks.
+func (s *Store) Depth(ctx context.Context, queue, below int64, limit int) (int, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	if q := st.queues[queue]; q != nil {
+		return min(q.below(below), limit), nil
+	}
+	return 0, nil
+}

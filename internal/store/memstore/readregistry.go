@@ -1,0 +1,120 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// FindTemplateByDef implements engine.ReadRegistry.
+func (s *Store) FindTemplateByDef(ctx context.Context, def int64) (*task.Template, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return cloneTemplate(st.templates[def]), nil
+}
+
+// FindTemplate implements engine.ReadRegistry.
+func (s *Store) FindTemplate(ctx context.Context, namespace, name, version string) (*task.Template, error) {
+	return s.newestTemplate(ctx, func(t *task.Template) bool {
+		return !t.Adhoc && t.Namespace == namespace && t.Name == name && (version == "" || t.Version == version)
+	})
+}
+
+// FindAdhoc implements engine.ReadRegistry.
+func (s *Store) FindAdhoc(ctx context.Context, namespace, handler string) (*task.Template, error) {
+	return s.newestTemplate(ctx, func(t *task.Template) bool {
+		return t.Adhoc && t.Namespace == namespace && t.Name == handler
+	})
+}
+
+func (s *Store) newestTemplate(ctx context.Context, match func(*task.Template) bool) (*task.Template, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for _, def := range slices.Backward(sortedKeys(st.templates)) {
+		if t := st.templates[def]; match(t) {
+			return cloneTemplate(t), nil
+		}
+	}
+	return nil, nil
+}
+
+// ListTemplates implements engine.ReadRegistry.
+func (s *Store) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*task.Template, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var page []*task.Template
+	for _, def := range slices.Backward(sortedKeys(st.templates)) {
+		t := st.templates[def]
+		if len(page) < f.Limit && !t.Adhoc && (f.Below == 0 || def < f.Below) &&
+			(f.Namespace == "" || t.Namespace == f.Namespace) && (f.Name == "" || t.Name == f.Name) {
+			page = append(page, cloneTemplate(t))
+		}
+	}
+	return page, nil
+}
+
+// Routes implements engine.ReadRegistry.
+func (s *Store) Routes(ctx context.Context) ([]*task.Route, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []*task.Route
+	for _, id := range sortedKeys(st.routes) {
+		out = append(out, cloneRoute(st.routes[id]))
+	}
+	return out, nil
+}
+
+// Workers implements engine.ReadRegistry.
+func (s *Store) Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []*task.Worker
+	for _, no := range sortedKeys(st.workers) {
+		if w := st.workers[no]; w.State != task.WorkerDead || w.LastHeartbeat >= since {
+			out = append(out, cloneWorker(w))
+		}
+	}
+	return out, nil
+}
+
+// FindWorker implements engine.ReadRegistry.
+func (s *Store) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for _, w := range st.workers {
+		if w.ID == id {
+			return cloneWorker(w), nil
+		}
+	}
+	return nil, nil
+}
+
+// FindWorkerByNo implements engine.ReadRegistry.
+func (s *Store) FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return cloneWorker(st.workers[no]), nil
+}

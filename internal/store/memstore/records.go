@@ -1,0 +1,61 @@
+package memstore
+
+import (
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// AddAttempts implements engine.TxRecords. A lease ends once.
+func (t *tx) AddAttempts(attempts []task.Attempt) error {
+	for _, a := range attempts {
+		old := t.s.attempts[a.TaskID]
+		if slices.ContainsFunc(old, func(b task.Attempt) bool { return a.StepID == b.StepID && a.Token == b.Token }) {
+			return task.Errorf(task.Internal, "add attempt of step %s: its lease %d has ended before", a.StepID, a.Token)
+		}
+		put(t, attemptsTable, a.TaskID, append(slices.Clip(old), cloneAttempt(a)))
+		t.touched[a.TaskID] = true
+	}
+	return nil
+}
+
+// AddEvents implements engine.TxRecords.
+func (t *tx) AddEvents(events []task.Event) error {
+	for _, e := range events {
+		put(t, eventsTable, e.TaskID, append(slices.Clip(t.s.events[e.TaskID]), e))
+		t.touched[e.TaskID] = true
+	}
+	return nil
+}
+
+// AddActs implements engine.TxRecords.
+func (t *tx) AddActs(acts []task.Act) error {
+	for _, a := range acts {
+		put(t, actsTable, a.TaskID, append(slices.Clip(t.s.acts[a.TaskID]), cloneAct(a)))
+		t.touched[a.TaskID] = true
+	}
+	return nil
+}
+
+// TakeKey implements engine.TxRecords. A key is bound while now is before expires.
+func (t *tx) TakeKey(namespace, key string, id task.ID, now, expires task.Instant) (task.ID, bool, error) {
+	name := keyName{namespace, key}
+	if b, bound := t.s.keys[name]; bound && now < b.expires {
+		return b.task, true, nil
+	}
+	put(t, keysTable, name, binding{id, expires})
+	t.touched[id] = true
+	return id, false, nil
+}
+
+// DropKeys implements engine.TxRecords.
+func (t *tx) DropKeys(before task.Instant, limit int) (int, error) {
+	n := 0
+	for name, b := range t.s.keys {
+		if n < limit && b.expires < before {
+			drop(t, keysTable, name)
+			n++
+		}
+	}
+	return n, nil
+}

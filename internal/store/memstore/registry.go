@@ -1,0 +1,79 @@
+package memstore
+
+import (
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// InsertTemplate implements engine.TxRegistry.
+func (t *tx) InsertTemplate(row *task.Template) (*task.Template, error) {
+	for _, old := range t.s.templates {
+		if old.Namespace == row.Namespace && old.Name == row.Name && old.Version == row.Version && old.Adhoc == row.Adhoc {
+			return cloneTemplate(old), nil
+		}
+	}
+	row.DefID = lastKey(t.s.templates) + 1
+	put(t, templatesTable, row.DefID, cloneTemplate(row))
+	return nil, nil
+}
+
+// Template implements engine.TxRegistry.
+func (t *tx) Template(def int64) (*task.Template, error) {
+	return cloneTemplate(t.s.templates[def]), nil
+}
+
+// InsertRoute implements engine.TxRegistry.
+func (t *tx) InsertRoute(row *task.Route) error {
+	for _, old := range t.s.routes {
+		if old.Namespace == row.Namespace && old.Handler == row.Handler && slices.Equal(old.Capabilities, row.Capabilities) {
+			row.ID = old.ID
+			return nil
+		}
+	}
+	row.ID = lastKey(t.s.routes) + 1
+	put(t, routesTable, row.ID, cloneRoute(row))
+	return nil
+}
+
+// SaveWorker implements engine.TxRegistry.
+func (t *tx) SaveWorker(row *task.Worker) error {
+	if row.No == 0 {
+		// not the number of a forgotten worker: attempts still name that one
+		row.No = t.s.lastWorker["no"] + 1
+		put(t, lastWorkerTable, "no", row.No)
+	} else if t.s.workers[row.No] == nil {
+		return task.Errorf(task.Internal, "save worker %d: it does not exist", row.No)
+	}
+	put(t, workersTable, row.No, cloneWorker(row))
+	return nil
+}
+
+// ForgetWorkers implements engine.TxRegistry.
+func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {
+	n := 0
+	for _, no := range sortedKeys(t.s.workers) {
+		if w := t.s.workers[no]; n < limit && w.State == task.WorkerDead && w.LastHeartbeat < before {
+			drop(t, workersTable, no)
+			n++
+		}
+	}
+	return n, nil
+}
+
+func lastKey[V any](table map[int64]V) int64 {
+	var last int64
+	for k := range table {
+		last = max(last, k)
+	}
+	return last
+}
+
+func sortedKeys[V any](table map[int64]V) []int64 {
+	keys := make([]int64, 0, len(table))
+	for k := range table {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

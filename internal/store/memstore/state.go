@@ -1,0 +1,118 @@
+package memstore
+
+import (
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// state is all that is stored. Values are never changed in place.
+type state struct {
+	tasks     map[task.ID]*task.Task
+	steps     map[task.ID]*task.Step
+	attempts  map[task.ID][]task.Attempt // by task, oldest first
+	events    map[task.ID][]task.Event
+	acts      map[task.ID][]task.Act
+	keys      map[keyName]binding
+	templates map[int64]*task.Template
+	routes    map[int64]*task.Route
+	workers   map[int64]*task.Worker
+	// lastWorker holds one number, as a table so that it is undone like one.
+	lastWorker map[string]int64
+
+	// Derived from the rows by setTask and setStep.
+	taskOrder []task.ID
+	stepsOf   map[task.ID][]task.ID // by ordinal
+	queues    map[int64]*queue
+}
+
+// keyName names an idempotency key, binding says what it stands for.
+type keyName struct{ namespace, key string }
+
+type binding struct {
+	task    task.ID
+	expires task.Instant
+}
+
+func newState() *state {
+	return &state{
+		tasks:      map[task.ID]*task.Task{},
+		steps:      map[task.ID]*task.Step{},
+		attempts:   map[task.ID][]task.Attempt{},
+		events:     map[task.ID][]task.Event{},
+		acts:       map[task.ID][]task.Act{},
+		keys:       map[keyName]binding{},
+		templates:  map[int64]*task.Template{},
+		routes:     map[int64]*task.Route{},
+		workers:    map[int64]*task.Worker{},
+		lastWorker: map[string]int64{},
+		stepsOf:    map[task.ID][]task.ID{},
+		queues:     map[int64]*queue{},
+	}
+}
+
+// setTask stores a row, or deletes it when t is nil.
+func (s *state) setTask(id task.ID, t *task.Task) {
+	at, found := slices.BinarySearchFunc(s.taskOrder, id, compareIDs)
+	switch {
+	case t == nil && found:
+		s.taskOrder = slices.Delete(s.taskOrder, at, at+1)
+		delete(s.tasks, id)
+		return
+	case t == nil:
+		return
+	case !found:
+		s.taskOrder = slices.Insert(s.taskOrder, at, id)
+	}
+	s.tasks[id] = t
+}
+
+// setStep stores a row, or deletes it when st is nil, and keeps its queue and
+// its place among the steps of its task.
+func (s *state) setStep(id task.ID, st *task.Step) {
+	if old := s.steps[id]; old != nil {
+		s.queue(old.Queue).remove(entry{old.Key, id})
+		if st == nil {
+			s.stepsOf[old.TaskID] = without(s.stepsOf[old.TaskID], id)
+			delete(s.steps, id)
+		}
+	}
+	if st == nil {
+		return
+	}
+	if s.steps[id] == nil {
+		s.stepsOf[st.TaskID] = s.insertOrdinal(s.stepsOf[st.TaskID], id, st.Ordinal)
+	}
+	s.steps[id] = st
+	s.queue(st.Queue).add(entry{st.Key, id})
+}
+
+func (s *state) insertOrdinal(ids []task.ID, id task.ID, ordinal int) []task.ID {
+	at, _ := slices.BinarySearchFunc(ids, ordinal, func(id task.ID, n int) int { return s.steps[id].Ordinal - n })
+	return slices.Insert(ids, at, id)
+}
+
+func without(ids []task.ID, id task.ID) []task.ID {
+	return slices.DeleteFunc(ids, func(x task.ID) bool { return x == id })
+}
+
+// queue returns the queue of that number; NoQueue is one that keeps nothing.
+func (s *state) queue(n int64) *queue {
+	if n == task.NoQueue {
+		return &queue{}
+	}
+	q := s.queues[n]
+	if q == nil {
+		q = &queue{}
+		s.queues[n] = q
+	}
+	return q
+}
+
+// template returns the template of a task, or an empty one.
+func (s *state) template(def int64) *task.Template {
+	if t := s.templates[def]; t != nil {
+		return t
+	}
+	return &task.Template{}
+}

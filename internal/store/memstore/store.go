@@ -1,0 +1,148 @@
+package memstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Options are what can be chosen about a Store. Nil takes the zero value.
+type Options struct {
+	// Seed makes the IDs of one Store differ from another's.
+	Seed uint64
+	// Rehearse runs every function given to Write once in vain, and rolls it
+	// back, before the run that counts. It finds functions that cannot be run
+	// again.
+	Rehearse bool
+}
+
+// Store implements engine.Store in memory.
+type Store struct {
+	ids      *task.Source
+	rehearse bool
+
+	writer chan struct{} // holds a token while nobody writes
+	work   *state        // of the writer alone
+
+	mu        sync.RWMutex // guards what follows
+	committed *state
+	closed    bool
+}
+
+var _ engine.Store = (*Store)(nil)
+
+// New returns an empty Store.
+func New(opts *Options) *Store {
+	if opts == nil {
+		opts = &Options{}
+	}
+	s := &Store{
+		ids:       task.NewSource(opts.Seed, 0),
+		rehearse:  opts.Rehearse,
+		writer:    make(chan struct{}, 1),
+		work:      newState(),
+		committed: newState(),
+	}
+	s.writer <- struct{}{}
+	return s
+}
+
+// IDs implements engine.Store.
+func (s *Store) IDs() *task.Source { return s.ids }
+
+// Ping implements engine.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	_, done, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	done()
+	return nil
+}
+
+// Close implements engine.Store. What the Store holds is gone with it.
+func (s *Store) Close() error {
+	<-s.writer
+	defer func() { s.writer <- struct{}{} }()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+// Write implements engine.Store. One function runs at a time; a waiting caller
+// leaves when ctx is done. A panic of fn rolls back and goes on.
+func (s *Store) Write(ctx context.Context, fn func(tx engine.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("write: %w", ctx.Err())
+	case <-s.writer:
+	}
+	defer func() { s.writer <- struct{}{} }()
+	if s.isClosed() {
+		return errClosed()
+	}
+	if s.rehearse {
+		if _, err := s.run(fn, false); err != nil {
+			return err
+		}
+	}
+	journal, err := s.run(fn, true)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range journal {
+		c.redo(s.committed)
+	}
+	return nil
+}
+
+// run carries out fn on the writer's state and checks what it leaves there.
+// Unless the changes are sound and are to be kept, they are undone before run
+// returns or panics.
+func (s *Store) run(fn func(tx engine.Tx) error, keep bool) (journal []change, err error) {
+	t := &tx{s: s.work, touched: map[task.ID]bool{}}
+	kept := false
+	defer func() {
+		if !kept {
+			t.rollback()
+		}
+	}()
+	if err := fn(t); err != nil {
+		return nil, err
+	}
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	kept = keep
+	return t.journal, nil
+}
+
+func (s *Store) isClosed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.closed
+}
+
+// read gives access to the committed state until done is called.
+func (s *Store) read(ctx context.Context) (st *state, done func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, fmt.Errorf("read: %w", err)
+	}
+	s.mu.RLock()
+	if s.closed {
+		s.mu.RUnlock()
+		return nil, nil, errClosed()
+	}
+	return s.committed, s.mu.RUnlock, nil
+}
+
+func errClosed() error { return task.Errorf(task.Unavailable, "the store is closed") }

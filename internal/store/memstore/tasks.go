@@ -1,0 +1,120 @@
+package memstore
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// InsertTasks implements engine.TxTasks.
+func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
+	for _, row := range tasks {
+		switch {
+		case t.s.tasks[row.ID] != nil:
+			return task.Errorf(task.Internal, "insert task %s: it exists", row.ID)
+		case t.s.templates[row.DefID] == nil:
+			return task.Errorf(task.Internal, "insert task %s: its template %d does not exist", row.ID, row.DefID)
+		}
+		t.setTask(row.ID, cloneTask(row))
+	}
+	for _, row := range steps {
+		switch {
+		case t.s.steps[row.ID] != nil:
+			return task.Errorf(task.Internal, "insert step %s: it exists", row.ID)
+		case t.s.tasks[row.TaskID] == nil:
+			return task.Errorf(task.Internal, "insert step %s: its task %s does not exist", row.ID, row.TaskID)
+		case t.s.routes[row.RouteID] == nil:
+			return task.Errorf(task.Internal, "insert step %s: its route %d does not exist", row.ID, row.RouteID)
+		}
+		t.setStep(row.ID, cloneStep(row))
+	}
+	return nil
+}
+
+// Task implements engine.TxTasks.
+func (t *tx) Task(id task.ID) (*task.Task, error) { return cloneTask(t.s.tasks[id]), nil }
+
+// Steps implements engine.TxTasks.
+func (t *tx) Steps(id task.ID, ordinals []int) ([]*task.Step, error) {
+	var out []*task.Step
+	for _, step := range t.s.stepsOf[id] {
+		row := t.s.steps[step]
+		if ordinals == nil || slices.Contains(ordinals, row.Ordinal) {
+			out = append(out, cloneStep(row))
+		}
+	}
+	return out, nil
+}
+
+// SaveTasks implements engine.TxTasks. What is fixed at insertion stays as it is
+// whatever the caller made of it.
+func (t *tx) SaveTasks(tasks []*task.Task) error {
+	for _, from := range tasks {
+		old := t.s.tasks[from.ID]
+		if old == nil {
+			return task.Errorf(task.Internal, "save task %s: it does not exist", from.ID)
+		}
+		if err := checkTaskMove(old, from); err != nil {
+			return err
+		}
+		row := *old
+		row.State, row.Counts = from.State, from.Counts
+		row.FinishedAt, row.DeadlineAt = from.FinishedAt, from.DeadlineAt
+		row.Meta = cloneMeta(from.Meta)
+		t.setTask(row.ID, &row)
+	}
+	return nil
+}
+
+// Overdue implements engine.TxTasks.
+func (t *tx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {
+	rows := t.tasksWhere(func(row *task.Task) bool {
+		return row.DeadlineAt != 0 && row.DeadlineAt <= until && !row.State.Settled()
+	})
+	slices.SortStableFunc(rows, func(a, b *task.Task) int { return cmp.Compare(a.DeadlineAt, b.DeadlineAt) })
+	var out []*task.Task
+	for _, row := range rows[:min(max(limit, 0), len(rows))] {
+		out = append(out, cloneTask(row))
+	}
+	return out, nil
+}
+
+// DeleteFinished implements engine.TxTasks. A task in error is not terminal: it
+// waits for an operator.
+func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
+	rows := t.tasksWhere(func(row *task.Task) bool { return row.State.Terminal() && row.FinishedAt < before })
+	slices.SortStableFunc(rows, func(a, b *task.Task) int { return cmp.Compare(a.FinishedAt, b.FinishedAt) })
+	rows = rows[:min(max(limit, 0), len(rows))]
+	for _, row := range rows {
+		t.deleteTask(row.ID)
+	}
+	return len(rows), nil
+}
+
+func (t *tx) deleteTask(id task.ID) {
+	for _, step := range slices.Clone(t.s.stepsOf[id]) {
+		t.setStep(step, nil)
+	}
+	row := t.s.tasks[id]
+	name := keyName{t.s.template(row.DefID).Namespace, row.IdempotencyKey}
+	// the key may have passed to a younger task
+	if t.s.keys[name].task == id {
+		drop(t, keysTable, name)
+	}
+	drop(t, attemptsTable, id)
+	drop(t, eventsTable, id)
+	drop(t, actsTable, id)
+	t.setTask(id, nil)
+}
+
+// tasksWhere returns the rows that match, in the order of their IDs.
+func (t *tx) tasksWhere(match func(*task.Task) bool) []*task.Task {
+	var out []*task.Task
+	for _, id := range t.s.taskOrder {
+		if row := t.s.tasks[id]; match(row) {
+			out = append(out, row)
+		}
+	}
+	return out
+}

@@ -1,0 +1,92 @@
+package memstore
+
+import (
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// tx is one transaction: it changes the writer's state at once and remembers how.
+type tx struct {
+	s       *state
+	journal []change
+	touched map[task.ID]bool // tasks to check at the commit
+}
+
+var _ engine.Tx = (*tx)(nil)
+
+// change is one entry of the journal.
+type change struct{ redo, undo func(*state) }
+
+func (t *tx) do(c change) {
+	c.redo(t.s)
+	t.journal = append(t.journal, c)
+}
+
+func (t *tx) rollback() {
+	for _, c := range slices.Backward(t.journal) {
+		c.undo(t.s)
+	}
+	t.journal = nil
+}
+
+// setTask stores or, with nil, deletes a row that nobody else has a pointer to.
+func (t *tx) setTask(id task.ID, row *task.Task) {
+	old := t.s.tasks[id]
+	t.touched[id] = true
+	t.do(change{
+		redo: func(s *state) { s.setTask(id, row) },
+		undo: func(s *state) { s.setTask(id, old) },
+	})
+}
+
+// setStep does the same for a step.
+func (t *tx) setStep(id task.ID, row *task.Step) {
+	old := t.s.steps[id]
+	if row != nil {
+		t.touched[row.TaskID] = true
+	}
+	t.do(change{
+		redo: func(s *state) { s.setStep(id, row) },
+		undo: func(s *state) { s.setStep(id, old) },
+	})
+}
+
+// put stores a value in one of the other tables.
+func put[K comparable, V any](t *tx, table func(*state) map[K]V, k K, v V) {
+	t.do(change{
+		redo: func(s *state) { table(s)[k] = v },
+		undo: restore(t, table, k),
+	})
+}
+
+// drop deletes a value from one of the other tables.
+func drop[K comparable, V any](t *tx, table func(*state) map[K]V, k K) {
+	t.do(change{
+		redo: func(s *state) { delete(table(s), k) },
+		undo: restore(t, table, k),
+	})
+}
+
+// restore returns the undoing of a change to k that has not been made yet.
+func restore[K comparable, V any](t *tx, table func(*state) map[K]V, k K) func(*state) {
+	old, existed := table(t.s)[k]
+	return func(s *state) {
+		if existed {
+			table(s)[k] = old
+		} else {
+			delete(table(s), k)
+		}
+	}
+}
+
+// The tables that put and drop work on.
+func attemptsTable(s *state) map[task.ID][]task.Attempt { return s.attempts }
+func eventsTable(s *state) map[task.ID][]task.Event     { return s.events }
+func actsTable(s *state) map[task.ID][]task.Act         { return s.acts }
+func keysTable(s *state) map[keyName]binding            { return s.keys }
+func templatesTable(s *state) map[int64]*task.Template  { return s.templates }
+func routesTable(s *state) map[int64]*task.Route        { return s.routes }
+func workersTable(s *state) map[int64]*task.Worker      { return s.workers }
+func lastWorkerTable(s *state) map[string]int64         { return s.lastWorker }

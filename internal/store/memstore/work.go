@@ -1,0 +1,100 @@
+package memstore
+
+import (
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Ready implements engine.TxWork.
+func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
+	var ready []entry
+	for _, r := range slices.Compact(slices.Sorted(slices.Values(routes))) {
+		if r > 0 {
+			ready = append(ready, t.s.queue(r).first(limit)...)
+		}
+	}
+	slices.SortFunc(ready, compareEntries)
+	works := t.works(ids(ready[:min(max(limit, 0), len(ready))]))
+	for _, w := range works {
+		w.Task.Context = slices.Clone(t.s.tasks[w.Task.ID].Context)
+	}
+	return works, nil
+}
+
+// Due implements engine.TxWork.
+func (t *tx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, error) {
+	due := t.s.queue(queue).first(limit)
+	if n := slices.IndexFunc(due, func(e entry) bool { return e.key > int64(until) }); n >= 0 {
+		due = due[:n]
+	}
+	return t.works(ids(due)), nil
+}
+
+// Held implements engine.TxWork.
+func (t *tx) Held(worker int64, limit int) ([]engine.Work, error) {
+	var held []task.ID
+	for _, e := range t.s.queue(task.Leases).entries {
+		if len(held) < limit && t.s.steps[e.id].WorkerNo == worker {
+			held = append(held, e.id)
+		}
+	}
+	return t.works(held), nil
+}
+
+// Work implements engine.TxWork.
+func (t *tx) Work(steps []task.ID) ([]engine.Work, error) { return t.works(steps), nil }
+
+// works clones steps and their tasks, one clone of a task for all its steps and
+// without the context, which only Ready promises.
+func (t *tx) works(steps []task.ID) []engine.Work {
+	out := make([]engine.Work, len(steps))
+	tasks := map[task.ID]*task.Task{}
+	for i, id := range steps {
+		step := t.s.steps[id]
+		if step == nil {
+			continue
+		}
+		of := tasks[step.TaskID]
+		if of == nil {
+			of = cloneTask(t.s.tasks[step.TaskID])
+			of.Context = nil
+			tasks[step.TaskID] = of
+		}
+		out[i] = engine.Work{Step: cloneStep(step), Task: of}
+	}
+	return out
+}
+
+func ids(entries []entry) []task.ID {
+	out := make([]task.ID, len(entries))
+	for i, e := range entries {
+		out[i] = e.id
+	}
+	return out
+}
+
+// SaveSteps implements engine.TxWork. What is fixed at insertion stays as it is
+// whatever the caller made of it.
+func (t *tx) SaveSteps(steps []*task.Step) error {
+	for _, from := range steps {
+		old := t.s.steps[from.ID]
+		if old == nil {
+			return task.Errorf(task.Internal, "save step %s: it does not exist", from.ID)
+		}
+		if err := checkStepMove(old, from); err != nil {
+			return err
+		}
+		row := *old
+		row.State, row.OpenParents, row.Priority = from.State, from.OpenParents, from.Priority
+		row.Queue, row.Key = from.Queue, from.Key
+		row.Attempts, row.MaxAttempts, row.Timeout = from.Attempts, from.MaxAttempts, from.Timeout
+		row.Token, row.WorkerNo = from.Token, from.WorkerNo
+		row.ReadyAt, row.AssignedAt, row.StartedAt = from.ReadyAt, from.AssignedAt, from.StartedAt
+		row.FinishedAt, row.LeaseUntil = from.FinishedAt, from.LeaseUntil
+		row.Progress, row.Note, row.Result = from.Progress, from.Note, slices.Clone(from.Result)
+		t.setStep(row.ID, &row)
+	}
+	return nil
+}

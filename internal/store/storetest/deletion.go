@@ -1,0 +1,132 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func deletionCases() []testCase {
+	return []testCase{
+		{"Bounds", deleteBounds},
+		{"Limit", deleteLimit},
+		{"EverythingThatBelongsToIt", deleteEverything},
+		{"OnlyItsOwnKey", deleteOnlyItsOwnKey},
+		{"KeepsWhatIsNotTerminal", deleteKeepsWhatIsNotTerminal},
+	}
+}
+
+// deleteFinished runs DeleteFinished in a transaction of its own.
+func deleteFinished(f *fixture, before task.Instant, limit int) int {
+	f.Helper()
+	var n int
+	f.write(func(tx engine.Tx) (err error) {
+		n, err = tx.DeleteFinished(before, limit)
+		return err
+	})
+	return n
+}
+
+func deleteBounds(f *fixture) {
+	jobs := f.many(3)
+	for i, j := range jobs {
+		f.finish(j, f.now.Add(time.Duration(i)*time.Hour))
+	}
+	f.equal("deleted at the time of the first", deleteFinished(f, f.now, 10), 0)
+	f.equal("deleted after it", deleteFinished(f, f.now+1, 10), 1)
+	f.equal("the first", f.find(jobs[0].task.ID), (*task.Task)(nil))
+	f.wantJob(jobs[1])
+	f.wantJob(jobs[2])
+}
+
+func deleteLimit(f *fixture) {
+	for _, j := range f.many(5) {
+		f.finish(j, f.now)
+	}
+	var rounds []int
+	for range 4 {
+		rounds = append(rounds, deleteFinished(f, f.now+1, 2))
+	}
+	f.equal("deleted a round", rounds, []int{2, 2, 1, 0})
+}
+
+func deleteEverything(f *fixture) {
+	ctx := f.Context()
+	kept, gone := f.build(f.single, 0), f.build(f.single, 0)
+	kept.task.IdempotencyKey, gone.task.IdempotencyKey = keyOf(0), keyOf(1)
+	f.insert(kept, gone)
+	f.write(func(tx engine.Tx) error {
+		for i, j := range []job{kept, gone} {
+			step := j.steps[0]
+			if err := tx.AddAttempts([]task.Attempt{{StepID: step.ID, TaskID: j.task.ID, Token: 1, Outcome: task.Failed, FinishedAt: f.now}}); err != nil {
+				return err
+			}
+			if err := tx.AddEvents([]task.Event{{TaskID: j.task.ID, At: f.now, From: task.Pending, To: task.StepsInProcess}}); err != nil {
+				return err
+			}
+			if err := tx.AddActs([]task.Act{{TaskID: j.task.ID, StepID: step.ID, At: f.now, Kind: "x", Actor: "ada", Reason: "y"}}); err != nil {
+				return err
+			}
+			if _, _, err := tx.TakeKey("default", keyOf(i), j.task.ID, f.now, f.now.Add(time.Hour)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	f.finish(gone, f.now)
+	f.equal("deleted", deleteFinished(f, f.now+1, 10), 1)
+
+	for i, j := range []job{kept, gone} {
+		want := 1 - i
+		attempts, err := f.store.FindAttempts(ctx, j.task.ID)
+		f.must(err)
+		events, err := f.store.FindEvents(ctx, j.task.ID)
+		f.must(err)
+		acts, err := f.store.FindActs(ctx, j.task.ID)
+		f.must(err)
+		f.equal("rows left of task "+keyOf(i), []int{len(f.findSteps(j.task.ID)), len(attempts), len(events), len(acts)}, []int{want, want, want, want})
+	}
+	f.write(func(tx engine.Tx) error {
+		works, err := tx.Work([]task.ID{gone.steps[0].ID})
+		f.equal("work", works, []engine.Work{{}})
+		return err
+	})
+}
+
+func keyOf(i int) string { return string(rune('A' + i)) }
+
+// When a key may be used again after its task is terminal, it passes to a
+// younger task, and the deletion of the older one must leave it there.
+func deleteOnlyItsOwnKey(f *fixture) {
+	expires := f.now.Add(time.Hour)
+	old, young := f.build(f.single, 0), f.build(f.single, 0)
+	old.task.IdempotencyKey, young.task.IdempotencyKey = "k", "k"
+	take := func(j job, now task.Instant) func(tx engine.Tx) error {
+		return func(tx engine.Tx) error {
+			if _, _, err := tx.TakeKey("default", "k", j.task.ID, now, expires.Add(time.Hour)); err != nil {
+				return err
+			}
+			return insert(tx, j)
+		}
+	}
+	f.write(take(old, f.now))
+	f.finish(old, f.now)
+	f.write(take(young, expires.Add(2*time.Hour))) // as if expired
+	f.equal("deleted", deleteFinished(f, f.now+1, 10), 1)
+	f.write(func(tx engine.Tx) error {
+		bound, taken, err := tx.TakeKey("default", "k", f.store.IDs().Take(f.now.Time(), 1), f.now, expires)
+		f.equal("taken", taken, true)
+		f.equal("bound to", bound, young.task.ID)
+		return err
+	})
+}
+
+func deleteKeepsWhatIsNotTerminal(f *fixture) {
+	jobs := f.many(2) // the first fails, the second still waits
+	f.move(jobs[0], func(s *task.Step) error { return s.Exhaust(f.now) })
+	f.equal("state", jobs[0].task.State, task.Errored)
+	f.equal("deleted", deleteFinished(f, f.now.Add(1000*time.Hour), 10), 0)
+	f.wantJob(jobs[0])
+	f.wantJob(jobs[1])
+}

@@ -1,0 +1,127 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func keyCases() []testCase {
+	return []testCase{
+		{"FirstTakes", keyFirstTakes},
+		{"TakenUntilItExpires", keyTakenUntilItExpires},
+		{"TakenInTheSameTransaction", keyTakenInTheSameTransaction},
+		{"PerNamespace", keyPerNamespace},
+		{"ExactText", keyExactText},
+		{"FreeAfterRollback", keyFreeAfterRollback},
+		{"DropKeys", dropKeys},
+	}
+}
+
+// take stores a new task unless its key is taken, and returns the task that the
+// key names from then on.
+func take(f *fixture, tx engine.Tx, namespace, key string, now, expires task.Instant) (named task.ID, isNew bool, err error) {
+	j := f.build(f.single, 0)
+	j.task.IdempotencyKey = key
+	bound, taken, err := tx.TakeKey(namespace, key, j.task.ID, now, expires)
+	if err != nil || taken {
+		return bound, false, err
+	}
+	return j.task.ID, true, insert(tx, j)
+}
+
+func (f *fixture) take(namespace, key string, now, expires task.Instant) (named task.ID, isNew bool) {
+	f.Helper()
+	f.write(func(tx engine.Tx) (err error) {
+		named, isNew, err = take(f, tx, namespace, key, now, expires)
+		return err
+	})
+	return named, isNew
+}
+
+func keyFirstTakes(f *fixture) {
+	first, isNew := f.take("default", "k", f.now, f.now.Add(time.Hour))
+	f.equal("the first is new", isNew, true)
+	second, isNew := f.take("default", "k", f.now, f.now.Add(time.Hour))
+	f.equal("the second is new", isNew, false)
+	f.equal("the second is the first", second, first)
+}
+
+func keyTakenUntilItExpires(f *fixture) {
+	expires := f.now.Add(time.Hour)
+	first, _ := f.take("default", "k", f.now, expires)
+	// a later look does not prolong it
+	again, isNew := f.take("default", "k", expires-1, expires.Add(time.Hour))
+	f.equal("new just before it expires", isNew, false)
+	f.equal("bound to", again, first)
+	second, isNew := f.take("default", "k", expires+1, expires.Add(time.Hour))
+	f.equal("new after it has expired", isNew, true)
+	third, isNew := f.take("default", "k", expires+2, expires.Add(time.Hour))
+	f.equal("new again", isNew, false)
+	f.equal("bound to", third, second)
+}
+
+func keyTakenInTheSameTransaction(f *fixture) {
+	f.write(func(tx engine.Tx) error {
+		first, _, err := take(f, tx, "default", "k", f.now, f.now.Add(time.Hour))
+		if err != nil {
+			return err
+		}
+		second, isNew, err := take(f, tx, "default", "k", f.now, f.now.Add(time.Hour))
+		f.equal("new", isNew, false)
+		f.equal("bound to", second, first)
+		return err
+	})
+}
+
+func keyPerNamespace(f *fixture) {
+	expires := f.now.Add(time.Hour)
+	// joined without care, these pairs would be one
+	for _, pair := range [][2]string{{"a", "b"}, {"b", "a"}, {"ab", ""}, {"", "ab"}, {"a/", "b"}, {"a", "/b"}} {
+		_, isNew := f.take(pair[0], pair[1], f.now, expires)
+		f.equal(pair[0]+" "+pair[1]+" is new", isNew, true)
+	}
+}
+
+func keyExactText(f *fixture) {
+	expires := f.now.Add(time.Hour)
+	for _, key := range append(hostile(), "k", "K", "k ", " k", "é", "e\u0301", "1", "01", "1.0") {
+		_, isNew := f.take("default", key, f.now, expires)
+		f.equal("the key "+key+" is new", isNew, true)
+	}
+}
+
+func keyFreeAfterRollback(f *fixture) {
+	expires := f.now.Add(time.Hour)
+	err := f.store.Write(f.Context(), func(tx engine.Tx) error {
+		if _, _, err := take(f, tx, "default", "k", f.now, expires); err != nil {
+			return err
+		}
+		return errBoom
+	})
+	f.equal("error", err != nil, true)
+	_, isNew := f.take("default", "k", f.now, expires)
+	f.equal("new", isNew, true)
+}
+
+func dropKeys(f *fixture) {
+	for i := range 5 {
+		f.take("default", keyOf(i), f.now, f.now.Add(time.Duration(i)*time.Hour))
+	}
+	drop := func(before task.Instant, limit int) (n int) {
+		f.write(func(tx engine.Tx) (err error) {
+			n, err = tx.DropKeys(before, limit)
+			return err
+		})
+		return n
+	}
+	f.equal("dropped before any has expired", drop(f.now, 10), 0)
+	f.equal("dropped with a limit", drop(f.now.Add(2*time.Hour)+1, 2), 2)
+	f.equal("dropped the rest", drop(f.now.Add(2*time.Hour)+1, 2), 1)
+	f.equal("dropped nothing more", drop(f.now.Add(2*time.Hour)+1, 2), 0)
+	for i := range 5 {
+		_, isNew := f.take("default", keyOf(i), f.now.Add(-time.Hour), f.now)
+		f.equal("the key "+keyOf(i)+" is free", isNew, i < 3)
+	}
+}

@@ -1,0 +1,225 @@
+package storetest
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func queueCases() []testCase {
+	return []testCase{
+		{"LowestKeyFirst", lowestKeyFirst},
+		{"SameKeyByID", sameKeyByID},
+		{"AcrossRoutes", acrossRoutes},
+		{"Limit", readyLimit},
+		{"NoSuchRoute", readyNoSuchRoute},
+		{"OnlyReadySteps", onlyReadySteps},
+		{"WithTaskAndContext", readyWithTask},
+		{"SeesOwnInsert", readySeesOwnInsert},
+		{"SeesOwnSave", readySeesOwnSave},
+		{"SaveSteps", saveSteps},
+		{"SaveStepsKeepsWhatIsFixed", saveStepsKeepsWhatIsFixed},
+		{"Depth", depth},
+	}
+}
+
+// ready returns the IDs of the ready steps of routes, in a transaction of its own.
+func (f *fixture) ready(limit int, routes ...int64) []task.ID {
+	f.Helper()
+	var ids []task.ID
+	f.write(func(tx engine.Tx) error {
+		works, err := tx.Ready(routes, limit)
+		ids = workIDs(works)
+		return err
+	})
+	return ids
+}
+
+// keyed returns a job of one step with a handler and an ordering key of one's
+// choice.
+func (f *fixture) keyed(handler string, key int64) job {
+	j := f.build(f.single, 0)
+	j.steps[0].RouteID = f.routeOf(handler)
+	j.steps[0].Queue, j.steps[0].Key = j.steps[0].RouteID, key
+	return j
+}
+
+func lowestKeyFirst(f *fixture) {
+	keys := []int64{500, -3, math.MaxInt64, 0, 499, math.MinInt64, 1}
+	jobs := make([]job, len(keys))
+	for i, k := range keys {
+		jobs[i] = f.keyed("a", k)
+	}
+	f.insert(jobs...)
+	slices.SortFunc(jobs, func(a, b job) int {
+		if a.steps[0].Key < b.steps[0].Key {
+			return -1
+		}
+		return 1
+	})
+	f.equal("order", f.ready(100, f.routes[0].ID), stepIDs(jobs...))
+}
+
+func sameKeyByID(f *fixture) {
+	jobs := []job{f.keyed("a", 7), f.keyed("a", 7), f.keyed("a", 7)}
+	f.insert(jobs[2], jobs[0], jobs[1])
+	f.equal("order", f.ready(100, f.routes[0].ID), stepIDs(jobs...))
+}
+
+func acrossRoutes(f *fixture) {
+	a1, b2, a3, c4, b5 := f.keyed("a", 1), f.keyed("b", 2), f.keyed("a", 3), f.keyed("c", 4), f.keyed("b", 5)
+	tieB, tieA := f.keyed("b", 9), f.keyed("a", 9)
+	f.insert(b5, a3, tieA, c4, a1, tieB, b2)
+	a, b, c := f.routes[0].ID, f.routes[1].ID, f.routes[2].ID
+	f.equal("all routes", f.ready(100, c, a, b), stepIDs(a1, b2, a3, c4, b5, tieB, tieA))
+	f.equal("the first three", f.ready(3, a, b, c), stepIDs(a1, b2, a3))
+	f.equal("two routes", f.ready(100, b, a), stepIDs(a1, b2, a3, b5, tieB, tieA))
+	f.equal("one route", f.ready(100, c), stepIDs(c4))
+	f.equal("a route named twice", f.ready(100, c, c), stepIDs(c4))
+}
+
+func readyLimit(f *fixture) {
+	jobs := f.many(50)
+	a := f.routes[0].ID
+	for _, limit := range []int{1, 2, 49, 50, 51, 1000} {
+		f.equal("order", f.ready(limit, a), stepIDs(jobs[:min(limit, 50)]...))
+	}
+}
+
+func readyNoSuchRoute(f *fixture) {
+	j := f.one()
+	f.equal("no route", f.ready(10), []task.ID(nil))
+	f.equal("unknown route", f.ready(10, 987_654), []task.ID(nil))
+	f.equal("one known, one not", f.ready(10, 987_654, f.routes[0].ID), stepIDs(j))
+}
+
+func onlyReadySteps(f *fixture) {
+	jobs := f.many(7)
+	f.move(jobs[0], func(s *task.Step) error { return s.Assign(1, f.now, f.now.Add(time.Minute)) })
+	f.move(jobs[1], func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Minute)) })
+	f.move(jobs[2], func(s *task.Step) error { return s.Exhaust(f.now) })
+	f.move(jobs[3], func(s *task.Step) error { return s.Succeed(f.now, nil) })
+	f.move(jobs[4], func(s *task.Step) error { return s.Cancel(f.now) })
+	f.move(jobs[5], func(s *task.Step) error {
+		if err := s.Claim(1, f.now, f.now.Add(time.Minute)); err != nil {
+			return err
+		}
+		return s.Postpone(f.now, f.now.Add(time.Hour))
+	})
+	f.equal("ready", f.ready(100, f.routes[0].ID), stepIDs(jobs[6]))
+
+	back := jobs[2]
+	f.move(back, func(s *task.Step) error { return s.Reset(f.now.Add(-time.Hour)) })
+	f.equal("ready after a reset", f.ready(100, f.routes[0].ID), stepIDs(back, jobs[6]))
+}
+
+func readyWithTask(f *fixture) {
+	j := full(f)
+	wide := f.build(f.single, time.Second)
+	f.insert(j, wide)
+	f.write(func(tx engine.Tx) error {
+		works, err := tx.Ready([]int64{f.routes[0].ID}, 10)
+		f.equal("works", works, []engine.Work{{Step: j.steps[0], Task: j.task}, {Step: wide.steps[0], Task: wide.task}})
+		return err
+	})
+}
+
+func readySeesOwnInsert(f *fixture) {
+	early, late := f.keyed("a", 1), f.keyed("a", 3)
+	f.insert(early, late)
+	f.write(func(tx engine.Tx) error {
+		fresh := f.keyed("a", 2)
+		if err := insert(tx, fresh); err != nil {
+			return err
+		}
+		works, err := tx.Ready([]int64{f.routes[0].ID}, 10)
+		f.equal("order", workIDs(works), stepIDs(early, fresh, late))
+		return err
+	})
+}
+
+// A batch of claims is one transaction: what the first got the second must not see.
+func readySeesOwnSave(f *fixture) {
+	jobs := f.many(5)
+	routes := []int64{f.routes[0].ID}
+	f.write(func(tx engine.Tx) error {
+		var claimed []task.ID
+		for range 3 {
+			works, err := tx.Ready(routes, 2)
+			if err != nil {
+				return err
+			}
+			claimed = append(claimed, workIDs(works)...)
+			for _, w := range works {
+				if err := w.Step.Claim(1, f.now, f.now.Add(time.Minute)); err != nil {
+					return err
+				}
+				if err := tx.SaveSteps([]*task.Step{w.Step}); err != nil {
+					return err
+				}
+			}
+		}
+		f.equal("claimed", claimed, stepIDs(jobs...))
+		return nil
+	})
+	f.equal("left", f.ready(10, routes...), []task.ID(nil))
+}
+
+func saveSteps(f *fixture) {
+	j := f.build(f.diamond, 0)
+	f.insert(j)
+	s := j.steps[0]
+	f.must(s.Claim(7, f.now, f.now.Add(time.Minute)))
+	s.Priority, s.MaxAttempts, s.Timeout = 99, 9, 77*time.Second
+	s.Progress, s.Note, s.Result = 42, "on my way", []byte(`{"half":true}`)
+	s.FinishedAt = f.now.Add(time.Second)
+	f.write(func(tx engine.Tx) error { return tx.SaveSteps([]*task.Step{s}) })
+	f.wantJob(j)
+
+	f.must(s.Succeed(f.now.Add(2*time.Second), []byte(`{"done":true}`)))
+	j.task.Moved(task.StepInProgress, task.StepComplete, f.now)
+	for _, c := range j.steps[1:3] {
+		c.OpenParents--
+		f.must(c.Enqueue(f.now))
+		j.task.Moved(task.StepPending, task.StepEnqueued, f.now)
+	}
+	f.write(j.save)
+	f.wantJob(j)
+}
+
+func saveStepsKeepsWhatIsFixed(f *fixture) {
+	j, other := f.build(f.diamond, 0), f.build(f.single, 0)
+	f.insert(j, other)
+	f.write(func(tx engine.Tx) error {
+		changed := *j.steps[1]
+		changed.TaskID, changed.Ordinal, changed.DefID, changed.RouteID = other.task.ID, 9, f.single.DefID, f.routes[0].ID
+		return tx.SaveSteps([]*task.Step{&changed})
+	})
+	f.wantJob(j)
+	f.wantJob(other)
+}
+
+func depth(f *fixture) {
+	f.insert(f.keyed("a", 1), f.keyed("a", 2), f.keyed("a", 2), f.keyed("a", 5), f.keyed("b", 1))
+	for _, c := range []struct {
+		name         string
+		queue, below int64
+		limit        int
+		want         int
+	}{
+		{"all", f.routes[0].ID, math.MaxInt64, 100, 4},
+		{"exclusive", f.routes[0].ID, 2, 100, 1},
+		{"below", f.routes[0].ID, 3, 100, 3},
+		{"limit", f.routes[0].ID, 100, 2, 2},
+		{"another route", f.routes[1].ID, 100, 100, 1},
+		{"empty", f.routes[2].ID, 100, 100, 0},
+		{"unknown", 987_654, 100, 100, 0},
+	} {
+		got, err := f.store.Depth(f.Context(), c.queue, c.below, c.limit)
+		f.must(err)
+		f.equal(c.name, got, c.want)
+	}
+}

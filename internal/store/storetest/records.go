@@ -1,0 +1,122 @@
+package storetest
+
+import (
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func recordCases() []testCase {
+	return []testCase{
+		{"Attempts", attempts},
+		{"AttemptOfEveryOutcome", attemptOfEveryOutcome},
+		{"Failure", failures},
+		{"Events", events},
+		{"Acts", acts},
+	}
+}
+
+func (f *fixture) addAttempts(list ...task.Attempt) {
+	f.Helper()
+	f.write(func(tx engine.Tx) error { return tx.AddAttempts(list) })
+}
+
+func (f *fixture) findAttempts(j job) []task.Attempt {
+	f.Helper()
+	list, err := f.store.FindAttempts(f.Context(), j.task.ID)
+	f.must(err)
+	return list
+}
+
+func attempts(f *fixture) {
+	j, other := f.build(f.diamond, 0), f.build(f.single, 0)
+	f.insert(j, other)
+	attempt := func(j job, step int, token int64, minutes int) task.Attempt {
+		at := f.now.Add(time.Duration(minutes) * time.Minute)
+		return task.Attempt{StepID: j.steps[step].ID, TaskID: j.task.ID, Token: token, Number: int(token), WorkerNo: 9, Outcome: task.Failed,
+			ReadyAt: at - 3, AssignedAt: at - 2, StartedAt: at - 1, FinishedAt: at, After: task.StepWaitingForRetry,
+			Failure: &task.Failure{Message: "no"}}
+	}
+	first, second, third := attempt(j, 3, 1, 1), attempt(j, 0, 1, 2), attempt(j, 0, 2, 3)
+	elsewhere := attempt(other, 0, 1, 1)
+	f.addAttempts(first, elsewhere)
+	f.addAttempts(second)
+	f.addAttempts(third)
+	f.equal("attempts", f.findAttempts(j), []task.Attempt{first, second, third})
+	f.equal("attempts of the other task", f.findAttempts(other), []task.Attempt{elsewhere})
+}
+
+func attemptOfEveryOutcome(f *fixture) {
+	j := f.one()
+	var want []task.Attempt
+	for i, o := range []task.Outcome{task.Failed, task.TimedOut, task.LeaseExpired, task.NotStarted, task.Released, task.Snoozed, task.Interrupted} {
+		for _, after := range []task.StepState{task.StepEnqueued, task.StepWaitingForRetry, task.StepErrored, task.StepCancelled} {
+			want = append(want, task.Attempt{StepID: j.steps[0].ID, TaskID: j.task.ID, Token: int64(len(want) + 1), Number: i, Outcome: o,
+				FinishedAt: f.now.Add(time.Duration(len(want)) * time.Second), After: after})
+		}
+	}
+	f.addAttempts(want...)
+	f.equal("attempts", f.findAttempts(j), want)
+}
+
+func failures(f *fixture) {
+	j := f.one()
+	list := []*task.Failure{
+		{},
+		{Message: "boom"},
+		{Type: "net.OpError", Message: "refused", Stack: "main.main()\n\tmain.go:7", Code: "E42", HTTPStatus: 503,
+			ResponseBody: "<html>", Retryable: true, RetryAfterMS: 1500, Details: []byte(`{"a":[1,2]}`)},
+		// a worker's output may hold anything that is text
+		{Message: "nul \x00 escape \x1b[31m", Stack: strings.Repeat("frame\n", 5000), ResponseBody: "\x00"},
+	}
+	for _, s := range hostile() {
+		list = append(list, &task.Failure{Type: s, Message: s, Stack: s, Code: s, ResponseBody: s})
+	}
+	var want []task.Attempt
+	for i, failure := range list {
+		want = append(want, task.Attempt{StepID: j.steps[0].ID, TaskID: j.task.ID, Token: int64(i + 1), Outcome: task.Failed,
+			FinishedAt: f.now.Add(time.Duration(i) * time.Second), After: task.StepErrored, Failure: failure})
+	}
+	f.addAttempts(want...)
+	f.equal("attempts", f.findAttempts(j), want)
+}
+
+func events(f *fixture) {
+	j, other := f.one(), f.one()
+	var want []task.Event
+	for i, from := range task.States {
+		for _, to := range task.States {
+			want = append(want, task.Event{TaskID: j.task.ID, At: f.now.Add(time.Duration(i) * time.Second), From: from, To: to, Cause: hostile()[i]})
+		}
+	}
+	elsewhere := task.Event{TaskID: other.task.ID, At: f.now, From: task.Pending, To: task.Complete}
+	f.write(func(tx engine.Tx) error { return tx.AddEvents(append([]task.Event{elsewhere}, want[:20]...)) })
+	f.write(func(tx engine.Tx) error { return tx.AddEvents(want[20:]) })
+	got, err := f.store.FindEvents(f.Context(), j.task.ID)
+	f.must(err)
+	f.equal("events", got, want)
+	got, err = f.store.FindEvents(f.Context(), other.task.ID)
+	f.must(err)
+	f.equal("events of the other task", got, []task.Event{elsewhere})
+}
+
+func acts(f *fixture) {
+	j, other := f.one(), f.one()
+	want := []task.Act{
+		{At: f.now, TaskID: j.task.ID, Kind: "cancel", Actor: "ada", Reason: "no longer wanted", From: "error", To: "cancelled"},
+		{At: f.now + 1, TaskID: j.task.ID, StepID: j.steps[0].ID, Kind: "complete_manually", Actor: "bob", Reason: "done by hand",
+			From: "error", To: "complete", Data: []byte(`{"result":{"a":1}}`)},
+	}
+	for i, s := range hostile() {
+		want = append(want, task.Act{At: f.now.Add(time.Duration(i+1) * time.Second), TaskID: j.task.ID, Kind: s, Actor: s, Reason: s, From: s, To: s})
+	}
+	f.write(func(tx engine.Tx) error { return tx.AddActs(want) })
+	got, err := f.store.FindActs(f.Context(), j.task.ID)
+	f.must(err)
+	f.equal("acts", got, want)
+	got, err = f.store.FindActs(f.Context(), other.task.ID)
+	f.must(err)
+	f.equal("acts of the other task", got, []task.Act(nil))
+}

@@ -1,0 +1,182 @@
+package storetest
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func registryCases() []testCase {
+	return []testCase{
+		{"Routes", routes},
+		{"RouteAgain", routeAgain},
+		{"WorkerRoundTrip", workerRoundTrip},
+		{"WorkerUpdate", workerUpdate},
+		{"WorkersSince", workersSince},
+		{"ForgetWorkers", forgetWorkers},
+		{"WorkerNumbersAreNotReused", workerNumbers},
+	}
+}
+
+func (f *fixture) findRoutes() []*task.Route {
+	f.Helper()
+	list, err := f.store.Routes(f.Context())
+	f.must(err)
+	slices.SortFunc(list, func(a, b *task.Route) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+func routes(f *fixture) {
+	want := f.routes[:]
+	for _, r := range []*task.Route{
+		{Namespace: "default", Handler: "a", Capabilities: []string{"gpu"}},
+		{Namespace: "default", Handler: "a", Capabilities: []string{"gpu", "net"}},
+		{Namespace: "default", Handler: "a", Capabilities: []string{"gpu net"}},
+		{Namespace: "other", Handler: "a"},
+		{Namespace: hostile()[0], Handler: hostile()[1], Capabilities: []string{hostile()[2], hostile()[3]}},
+	} {
+		f.write(func(tx engine.Tx) error {
+			r.ID = 0
+			return tx.InsertRoute(r)
+		})
+		want = append(want, r)
+	}
+	for _, r := range want {
+		if r.ID <= 0 {
+			f.Errorf("the route %+v got an ID that is not positive", *r)
+		}
+	}
+	f.equal("routes", f.findRoutes(), want)
+}
+
+func routeAgain(f *fixture) {
+	before := f.findRoutes()
+	f.write(func(tx engine.Tx) error {
+		again := &task.Route{Namespace: "default", Handler: "b"}
+		err := tx.InsertRoute(again)
+		f.equal("ID", again.ID, f.routes[1].ID)
+		return err
+	})
+	f.equal("routes", f.findRoutes(), before)
+}
+
+// worker returns a worker that is not stored yet and has every field set.
+func (f *fixture) worker(name string) *task.Worker {
+	return &task.Worker{ID: f.store.IDs().Take(f.now.Time(), 1), Name: name, State: task.WorkerActive, Namespaces: []string{"default", "other"},
+		Handlers: []string{"a", "b"}, Capabilities: []string{"gpu", "net"}, Capacity: 5, Load: 2, Host: "host-1", Version: "1.2.3",
+		StartedAt: f.now.Add(-time.Hour), LastHeartbeat: f.now}
+}
+
+func (f *fixture) saveWorkers(list ...*task.Worker) {
+	f.Helper()
+	saved := make([]task.Worker, len(list))
+	f.write(func(tx engine.Tx) error {
+		for i, w := range list {
+			saved[i] = *w
+			if err := tx.SaveWorker(&saved[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for i, w := range list {
+		w.No = saved[i].No
+	}
+}
+
+// wantWorker compares a worker with what is committed, found both ways.
+func (f *fixture) wantWorker(w *task.Worker) {
+	f.Helper()
+	got, err := f.store.FindWorker(f.Context(), w.ID)
+	f.must(err)
+	f.equal("worker by ID", got, w)
+	got, err = f.store.FindWorkerByNo(f.Context(), w.No)
+	f.must(err)
+	f.equal("worker by number", got, w)
+}
+
+func workerRoundTrip(f *fixture) {
+	rich, bare, odd := f.worker("rich"), &task.Worker{ID: f.store.IDs().Take(f.now.Time(), 1), State: task.WorkerActive}, f.worker(hostile()[0])
+	odd.Handlers, odd.Host, odd.Version = hostile(), hostile()[1], hostile()[3]
+	f.saveWorkers(rich, bare, odd)
+	numbers := map[int64]bool{}
+	for _, w := range []*task.Worker{rich, bare, odd} {
+		if w.No <= 0 || numbers[w.No] {
+			f.Errorf("worker %s got the number %d", w.Name, w.No)
+		}
+		numbers[w.No] = true
+		f.wantWorker(w)
+	}
+	none := (*task.Worker)(nil)
+	got, err := f.store.FindWorker(f.Context(), f.store.IDs().Take(f.now.Time(), 1))
+	f.must(err)
+	f.equal("unknown ID", got, none)
+	got, err = f.store.FindWorkerByNo(f.Context(), 987_654)
+	f.must(err)
+	f.equal("unknown number", got, none)
+}
+
+func workerUpdate(f *fixture) {
+	w, other := f.worker("w"), f.worker("other")
+	f.saveWorkers(w, other)
+	w.State, w.Load, w.LastHeartbeat, w.Capacity = task.WorkerDraining, 4, f.now.Add(time.Minute), 9
+	f.saveWorkers(w)
+	f.wantWorker(w)
+	f.wantWorker(other)
+}
+
+func workersSince(f *fixture) {
+	active, draining, dead, long := f.worker("active"), f.worker("draining"), f.worker("dead"), f.worker("long dead")
+	draining.State, dead.State, long.State = task.WorkerDraining, task.WorkerDead, task.WorkerDead
+	active.LastHeartbeat, draining.LastHeartbeat, long.LastHeartbeat = f.now.Add(-48*time.Hour), f.now.Add(-48*time.Hour), f.now-1
+	f.saveWorkers(active, draining, dead, long)
+	got, err := f.store.Workers(f.Context(), f.now)
+	f.must(err)
+	slices.SortFunc(got, func(a, b *task.Worker) int { return cmp.Compare(a.No, b.No) })
+	f.equal("workers", got, []*task.Worker{active, draining, dead})
+}
+
+func (f *fixture) forget(before task.Instant, limit int) (n int) {
+	f.Helper()
+	f.write(func(tx engine.Tx) (err error) {
+		n, err = tx.ForgetWorkers(before, limit)
+		return err
+	})
+	return n
+}
+
+func forgetWorkers(f *fixture) {
+	alive := f.worker("alive")
+	alive.LastHeartbeat = f.now.Add(-100 * time.Hour)
+	f.saveWorkers(alive)
+	for i := range 4 {
+		w := f.worker("dead")
+		w.State, w.LastHeartbeat = task.WorkerDead, f.now.Add(time.Duration(i)*time.Hour)
+		f.saveWorkers(w)
+	}
+	f.equal("at the time of the first", f.forget(f.now, 10), 0)
+	f.equal("with a limit", f.forget(f.now.Add(2*time.Hour)+1, 2), 2)
+	f.equal("the rest", f.forget(f.now.Add(2*time.Hour)+1, 2), 1)
+	f.equal("nothing more", f.forget(f.now.Add(2*time.Hour)+1, 2), 0)
+	left, err := f.store.Workers(f.Context(), 1)
+	f.must(err)
+	f.equal("left", len(left), 2)
+	f.wantWorker(alive)
+}
+
+// Attempts name workers by number, so the number of a forgotten worker must not
+// pass to another.
+func workerNumbers(f *fixture) {
+	old := f.worker("old")
+	old.State = task.WorkerDead
+	f.saveWorkers(old)
+	f.equal("forgotten", f.forget(f.now+1, 10), 1)
+	young := f.worker("young")
+	f.saveWorkers(young)
+	if young.No == old.No {
+		f.Errorf("the number %d was given out again", old.No)
+	}
+}

@@ -1,0 +1,52 @@
+// Package storetest is the conformance suite of engine.Store: what every store
+// has to pass, so that the engine need not know which one it runs on.
+//
+// A store's own test file opens an empty store and calls Run; one that outlives
+// its process calls RunDurable too.
+package storetest
+
+import (
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+// Run runs the suite. open returns a new, empty store, and sees to it that the
+// store is closed when t ends.
+func Run(t *testing.T, open func(t *testing.T) engine.Store) {
+	t.Helper()
+	groups := []struct {
+		name  string
+		cases []testCase
+	}{
+		{"Tasks", taskCases()},
+		{"Deletion", deletionCases()},
+		{"Values", valueCases()},
+		{"Queue", queueCases()},
+		{"Leases", leaseCases()},
+		{"Records", recordCases()},
+		{"Keys", keyCases()},
+		{"Templates", templateCases()},
+		{"Registry", registryCases()},
+		{"Lists", listCases()},
+		{"Transactions", transactionCases()},
+		{"Concurrency", concurrencyCases()},
+	}
+	for _, g := range groups {
+		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
+			for _, c := range g.cases {
+				t.Run(c.name, func(t *testing.T) {
+					t.Parallel()
+					c.run(newFixture(t, open(t)))
+				})
+			}
+		})
+	}
+}
+
+// testCase is one test of the suite, on a store of its own.
+type testCase struct {
+	name string
+	run  func(f *fixture)
+}

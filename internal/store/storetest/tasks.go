@@ -1,0 +1,236 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func taskCases() []testCase {
+	return []testCase{
+		{"InsertThenFind", insertThenFind},
+		{"FindUnknown", findUnknown},
+		{"FindWrongLowBits", findWrongLowBits},
+		{"InsertMany", insertMany},
+		{"InsertTwice", insertTwice},
+		{"TaskInTx", taskInTx},
+		{"StepsInTx", stepsInTx},
+		{"WorkInTheOrderAsked", workInTheOrderAsked},
+		{"SaveTasks", saveTasks},
+		{"SaveTasksKeepsWhatIsFixed", saveTasksKeepsWhatIsFixed},
+		{"SaveUnknown", saveUnknown},
+		{"Overdue", overdue},
+	}
+}
+
+// full returns a job of the diamond with every field of the task set.
+func full(f *fixture) job {
+	j := f.build(f.diamond, 0)
+	j.task.Context = []byte(`{"order":17,"items":[1,2,3]}`)
+	j.task.Priority = 75
+	j.task.RunAt = f.now.Add(-time.Second)
+	j.task.DeadlineAt = f.now.Add(4 * time.Hour)
+	j.task.IdempotencyKey, j.task.CorrelationID = "order-17", "trace-4711"
+	j.task.Meta = task.Meta{Tags: []string{"blue", "a b"}, ParentCorrelationID: "parent", Initiator: "ada",
+		SourceSystem: "shop", Reason: "an order came in", CancelReason: "none yet", CancelledBy: "nobody"}
+	return j
+}
+
+func insertThenFind(f *fixture) {
+	plain, rich := f.build(f.single, 0), full(f)
+	f.insert(plain, rich)
+	f.wantJob(plain)
+	f.wantJob(rich)
+}
+
+func findUnknown(f *fixture) {
+	f.one()
+	ctx, unknown := f.Context(), f.store.IDs().Take(f.now.Time(), 1)
+	f.equal("task", f.find(unknown), (*task.Task)(nil))
+	f.equal("steps", f.findSteps(unknown), []*task.Step(nil))
+	attempts, err := f.store.FindAttempts(ctx, unknown)
+	f.must(err)
+	f.equal("attempts", attempts, []task.Attempt(nil))
+	events, err := f.store.FindEvents(ctx, unknown)
+	f.must(err)
+	f.equal("events", events, []task.Event(nil))
+	acts, err := f.store.FindActs(ctx, unknown)
+	f.must(err)
+	f.equal("acts", acts, []task.Act(nil))
+}
+
+// An ID is 122 bits, whatever a store uses as its key: a guess that shares the
+// sequence is another ID.
+func findWrongLowBits(f *fixture) {
+	j := f.one()
+	forged := task.MakeID(j.task.ID.Seq(), j.task.ID.Low()^1)
+	f.equal("task", f.find(forged), (*task.Task)(nil))
+	f.equal("steps", f.findSteps(forged), []*task.Step(nil))
+	f.write(func(tx engine.Tx) error {
+		got, err := tx.Task(forged)
+		f.equal("task in the transaction", got, (*task.Task)(nil))
+		if err != nil {
+			return err
+		}
+		step := j.steps[0].ID
+		works, err := tx.Work([]task.ID{task.MakeID(step.Seq(), step.Low()^1)})
+		f.equal("work", works, []engine.Work{{}})
+		return err
+	})
+}
+
+func insertMany(f *fixture) {
+	var jobs []job
+	for i := range 700 { // more than one statement's worth of parameters
+		j := f.build(f.diamond, time.Duration(i)*time.Millisecond)
+		j.task.Context = fmt.Appendf(nil, `{"n":%d}`, i)
+		jobs = append(jobs, j)
+	}
+	f.insert(jobs...)
+	for _, i := range []int{0, 1, 350, 698, 699} {
+		f.wantJob(jobs[i])
+	}
+}
+
+func insertTwice(f *fixture) {
+	j := f.one()
+	err := f.store.Write(f.Context(), func(tx engine.Tx) error { return insert(tx, j) })
+	if err == nil {
+		f.Error("inserting a task again: no error")
+	}
+	f.wantJob(j)
+}
+
+func taskInTx(f *fixture) {
+	j := full(f)
+	f.insert(j)
+	f.write(func(tx engine.Tx) error {
+		got, err := tx.Task(j.task.ID)
+		if err != nil {
+			return err
+		}
+		got.Context = j.task.Context // may be left out
+		f.equal("task", got, j.task)
+		none, err := tx.Task(j.steps[0].ID)
+		f.equal("task by the ID of a step", none, (*task.Task)(nil))
+		return err
+	})
+}
+
+func stepsInTx(f *fixture) {
+	before, j, after := f.build(f.diamond, 0), f.build(f.diamond, 0), f.build(f.diamond, 0)
+	f.insert(before, j, after)
+	for _, c := range []struct {
+		name     string
+		id       task.ID
+		ordinals []int
+		want     []*task.Step
+	}{
+		{"all", j.task.ID, nil, j.steps},
+		{"2 and 4", j.task.ID, []int{4, 2}, []*task.Step{j.steps[1], j.steps[3]}},
+		// ordinals past the end would be the steps of the next task
+		{"4 and beyond", j.task.ID, []int{4, 5, 6}, j.steps[3:]},
+		{"none", j.task.ID, []int{}, nil},
+		{"of an unknown task", f.store.IDs().Take(f.now.Time(), 2), nil, nil},
+	} {
+		f.write(func(tx engine.Tx) error {
+			got, err := tx.Steps(c.id, c.ordinals)
+			f.equal(c.name, got, c.want)
+			return err
+		})
+	}
+}
+
+func workInTheOrderAsked(f *fixture) {
+	a, b := f.build(f.diamond, 0), f.build(f.single, 0)
+	f.insert(a, b)
+	f.write(func(tx engine.Tx) error {
+		unknown := f.store.IDs().Take(f.now.Time(), 1)
+		works, err := tx.Work([]task.ID{a.steps[2].ID, unknown, b.steps[0].ID, a.task.ID, a.steps[0].ID})
+		if err != nil {
+			return err
+		}
+		if len(works) != 5 {
+			return fmt.Errorf("got %d works for 5 IDs", len(works))
+		}
+		f.equal("first step", works[0].Step, a.steps[2])
+		f.equal("unknown", works[1], engine.Work{})
+		f.equal("third step", works[2].Step, b.steps[0])
+		f.equal("the ID of a task", works[3], engine.Work{})
+		f.equal("fifth step", works[4].Step, a.steps[0])
+		f.equal("first task", works[0].Task, a.task)
+		f.equal("third task", works[2].Task, b.task)
+		if works[0].Task != works[4].Task {
+			f.Error("two steps of one task do not share it")
+		}
+		return nil
+	})
+}
+
+func saveTasks(f *fixture) {
+	j := full(f)
+	f.insert(j)
+	j.task.DeadlineAt = f.now.Add(5 * time.Hour)
+	j.task.Meta = task.Meta{Tags: []string{"red"}, CancelReason: "no longer wanted", CancelledBy: "ada"}
+	for _, s := range j.steps {
+		was := s.State
+		f.must(s.Cancel(f.now))
+		j.task.Counts.Move(was, s.State)
+	}
+	j.task.Counts.ManualEnds = 3
+	j.task.Cancel(f.now.Add(time.Second))
+	f.write(j.save)
+	f.wantJob(j)
+}
+
+func saveTasksKeepsWhatIsFixed(f *fixture) {
+	j := full(f)
+	f.insert(j)
+	f.write(func(tx engine.Tx) error {
+		changed := *j.task
+		changed.Context, changed.CreatedAt, changed.RunAt = nil, 1, 2
+		changed.IdempotencyKey, changed.CorrelationID = "other", "other"
+		return tx.SaveTasks([]*task.Task{&changed})
+	})
+	f.wantJob(j)
+}
+
+// Whether saving a row that does not exist is an error is the store's business;
+// that it creates none is not.
+func saveUnknown(f *fixture) {
+	j, ctx := f.build(f.single, 0), f.Context()
+	_ = f.store.Write(ctx, func(tx engine.Tx) error { return tx.SaveTasks([]*task.Task{j.task}) })
+	_ = f.store.Write(ctx, func(tx engine.Tx) error { return tx.SaveSteps(j.steps) })
+	f.equal("task", f.find(j.task.ID), (*task.Task)(nil))
+	f.equal("steps", f.findSteps(j.task.ID), []*task.Step(nil))
+}
+
+func overdue(f *fixture) {
+	jobs := make([]job, 5)
+	for i := range jobs {
+		jobs[i] = f.build(f.single, 0)
+		jobs[i].task.DeadlineAt = f.now.Add(time.Duration(i) * time.Minute)
+	}
+	jobs[0].task.DeadlineAt = 0 // never
+	f.insert(jobs...)
+	f.finish(jobs[1], f.now)
+	for _, c := range []struct {
+		name  string
+		until task.Instant
+		limit int
+		want  []*task.Task
+	}{
+		{"before the first", f.now.Add(2*time.Minute) - 1, 10, nil},
+		{"at the first", f.now.Add(2 * time.Minute), 10, []*task.Task{jobs[2].task}},
+		{"all", f.now.Add(time.Hour), 10, []*task.Task{jobs[2].task, jobs[3].task, jobs[4].task}},
+		{"a limit", f.now.Add(time.Hour), 2, []*task.Task{jobs[2].task, jobs[3].task}},
+	} {
+		f.write(func(tx engine.Tx) error {
+			got, err := tx.Overdue(c.until, c.limit)
+			f.equal(c.name, got, c.want)
+			return err
+		})
+	}
+}

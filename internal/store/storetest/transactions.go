@@ -1,0 +1,280 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func transactionCases() []testCase {
+	return []testCase{
+		{"RollbackLeavesNoTrace", rollbackLeavesNoTrace},
+		{"ErrorComesBack", errorComesBack},
+		{"WriteAfterRollback", writeAfterRollback},
+		{"InvisibleUntilCommitted", invisibleUntilCommitted},
+		{"EmptyTransaction", emptyTransaction},
+		{"EmptyArguments", emptyArguments},
+		{"RowsAreTheCallersOwn", rowsAreTheCallersOwn},
+		{"CancelledBefore", cancelledBefore},
+		{"CancelledWhileWaiting", cancelledWhileWaiting},
+		{"Ping", ping},
+		{"Closed", closed},
+	}
+}
+
+var errBoom = errors.New("boom")
+
+// fail runs fn in a transaction that ends with an error.
+func (f *fixture) fail(fn func(tx engine.Tx) error) {
+	f.Helper()
+	err := f.store.Write(f.Context(), func(tx engine.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return errBoom
+	})
+	if !errors.Is(err, errBoom) {
+		f.Fatalf("Write returned %v, not the function's error", err)
+	}
+}
+
+func rollbackLeavesNoTrace(f *fixture) {
+	ctx := f.Context()
+	stays, goes, fresh := f.many(1)[0], f.one(), f.build(f.single, 0)
+	w := f.worker("w")
+	f.saveWorkers(w)
+	f.finish(goes, f.now)
+	before := job{clone(stays.task), []*task.Step{clone(stays.steps[0])}}
+	f.must(stays.steps[0].Claim(1, f.now, f.now))
+	f.fail(func(tx engine.Tx) error {
+		if err := insert(tx, fresh); err != nil {
+			return err
+		}
+		if err := stays.save(tx); err != nil {
+			return err
+		}
+		if _, err := tx.DeleteFinished(f.now.Add(time.Hour), 10); err != nil {
+			return err
+		}
+		if err := addRecords(f, tx, stays); err != nil {
+			return err
+		}
+		dead := *w
+		dead.State = task.WorkerDead
+		if err := tx.SaveWorker(&dead); err != nil {
+			return err
+		}
+		return tx.SaveWorker(f.worker("x"))
+	})
+	f.wantJob(before)
+	f.wantJob(goes)
+	f.equal("new task", f.find(fresh.task.ID), (*task.Task)(nil))
+	f.equal("new steps", f.findSteps(fresh.task.ID), []*task.Step(nil))
+	f.equal("ready", f.ready(10, f.routes[0].ID), stepIDs(before))
+	f.equal("leases", f.due(task.Leases, f.now.Add(time.Hour), 10), []task.ID(nil))
+	f.wantWorker(w)
+	workers, err := f.store.Workers(ctx, 1)
+	f.must(err)
+	f.equal("workers", len(workers), 1)
+	f.equal("routes", f.findRoutes(), f.routes[:])
+	f.equal("template", f.findTemplate("default", "fresh", ""), (*task.Template)(nil))
+	attempts := f.findAttempts(before)
+	events, err := f.store.FindEvents(ctx, before.task.ID)
+	f.must(err)
+	acts, err := f.store.FindActs(ctx, before.task.ID)
+	f.must(err)
+	f.equal("records", []int{len(attempts), len(events), len(acts)}, []int{0, 0, 0})
+	_, isNew := f.take("default", "k", f.now, f.now.Add(time.Hour))
+	f.equal("the key is free", isNew, true)
+}
+
+// addRecords adds one of everything that hangs on a task or is looked up by name.
+func addRecords(f *fixture, tx engine.Tx, j job) error {
+	id, step := j.task.ID, j.steps[0].ID
+	if err := tx.AddAttempts([]task.Attempt{{StepID: step, TaskID: id, Token: 1, Outcome: task.Failed, FinishedAt: f.now}}); err != nil {
+		return err
+	}
+	if err := tx.AddEvents([]task.Event{{TaskID: id, At: f.now, From: task.Pending, To: task.Errored}}); err != nil {
+		return err
+	}
+	if err := tx.AddActs([]task.Act{{TaskID: id, At: f.now, Kind: "x", Actor: "y"}}); err != nil {
+		return err
+	}
+	if _, _, err := tx.TakeKey("default", "k", id, f.now, f.now.Add(time.Hour)); err != nil {
+		return err
+	}
+	if err := tx.InsertRoute(&task.Route{Namespace: "default", Handler: "fresh"}); err != nil {
+		return err
+	}
+	_, err := tx.InsertTemplate(diamond("default", "fresh", "1"))
+	return err
+}
+
+func clone[T any](v *T) *T {
+	c := *v
+	return &c
+}
+
+func errorComesBack(f *fixture) {
+	want := task.Errorf(task.Conflict, "no")
+	err := f.store.Write(f.Context(), func(engine.Tx) error { return want })
+	var got *task.Error
+	if !errors.As(err, &got) || got != want {
+		f.Errorf("Write returned %v, not the function's error", err)
+	}
+}
+
+func writeAfterRollback(f *fixture) {
+	j := f.build(f.single, 0)
+	f.fail(func(tx engine.Tx) error { return insert(tx, j) })
+	f.insert(j) // the same IDs are free
+	f.wantJob(j)
+}
+
+// patience bounds how long a test waits for what should happen at once.
+const patience = 20 * time.Second
+
+func invisibleUntilCommitted(f *fixture) {
+	j := f.build(f.single, 0)
+	f.write(func(tx engine.Tx) error {
+		if err := insert(tx, j); err != nil {
+			return err
+		}
+		type answer struct {
+			found *task.Task
+			err   error
+		}
+		seen := make(chan answer, 1)
+		go func() {
+			found, err := f.store.FindTask(context.Background(), j.task.ID)
+			seen <- answer{found, err}
+		}()
+		select {
+		case a := <-seen:
+			f.equal("found by a reader", a.found, (*task.Task)(nil))
+			return a.err
+		case <-time.After(patience):
+			return errors.New("a reader waits for a transaction that is open")
+		}
+	})
+	f.wantJob(j)
+}
+
+func emptyTransaction(f *fixture) {
+	f.write(func(engine.Tx) error { return nil })
+}
+
+func emptyArguments(f *fixture) {
+	f.write(func(tx engine.Tx) error {
+		works, err := tx.Work(nil)
+		f.equal("works", len(works), 0)
+		return errors.Join(err, tx.InsertTasks(nil, nil), tx.SaveSteps(nil), tx.SaveTasks(nil),
+			tx.AddAttempts(nil), tx.AddEvents(nil), tx.AddActs(nil))
+	})
+}
+
+// A change that is not saved does not reach the store, neither through what it
+// handed out nor through what it was given.
+func rowsAreTheCallersOwn(f *fixture) {
+	j := full(f)
+	want := job{clone(j.task), []*task.Step{clone(j.steps[0]), j.steps[1], j.steps[2], j.steps[3]}}
+	want.task.Context = append([]byte(nil), j.task.Context...)
+	want.task.Meta.Tags = append([]string(nil), j.task.Meta.Tags...)
+	f.insert(j)
+	spoil := func(t *task.Task, s *task.Step) {
+		if len(t.Context) > 0 {
+			t.Context[0] = 'X'
+		}
+		t.Meta.Tags[0], t.State, t.Counts = "spoilt", task.Cancelled, task.Counts{}
+		s.State, s.Note, s.Key = task.StepCancelled, "spoilt", -1
+	}
+	spoil(j.task, j.steps[0])
+	f.wantJob(want)
+	f.write(func(tx engine.Tx) error {
+		works, err := tx.Ready([]int64{f.routes[0].ID}, 10)
+		if err != nil {
+			return err
+		}
+		spoil(works[0].Task, works[0].Step)
+		return nil
+	})
+	f.wantJob(want)
+	spoil(f.find(j.task.ID), f.findSteps(j.task.ID)[0])
+	f.wantJob(want)
+}
+
+func cancelledBefore(f *fixture) {
+	ctx, cancel := context.WithCancel(f.Context())
+	cancel()
+	j := f.build(f.single, 0)
+	if err := f.store.Write(ctx, func(tx engine.Tx) error { return insert(tx, j) }); !errors.Is(err, context.Canceled) {
+		f.Errorf("Write returned %v", err)
+	}
+	f.equal("task", f.find(j.task.ID), (*task.Task)(nil))
+	if _, err := f.store.FindTask(ctx, j.task.ID); !errors.Is(err, context.Canceled) {
+		f.Errorf("FindTask returned %v", err)
+	}
+	if _, _, err := f.store.ListTasks(ctx, engine.TaskFilter{Limit: 1}); !errors.Is(err, context.Canceled) {
+		f.Errorf("ListTasks returned %v", err)
+	}
+}
+
+// A caller that gives up while another one writes is gone at once, and so are
+// its changes.
+func cancelledWhileWaiting(f *fixture) {
+	var (
+		inside, release = make(chan struct{}), make(chan struct{})
+		first, second   = make(chan error, 1), make(chan error, 1)
+		slow, late      = f.build(f.single, 0), f.build(f.single, 0)
+	)
+	go func() {
+		once := false
+		first <- f.store.Write(context.Background(), func(tx engine.Tx) error {
+			if !once {
+				once = true
+				close(inside)
+				<-release
+			}
+			return insert(tx, slow)
+		})
+	}()
+	<-inside
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		second <- f.store.Write(ctx, func(tx engine.Tx) error { return insert(tx, late) })
+	}()
+	cancel()
+	select {
+	case err := <-second:
+		if !errors.Is(err, context.Canceled) {
+			f.Errorf("Write returned %v", err)
+		}
+	case <-time.After(patience):
+		f.Error("a cancelled Write waits for another one")
+	}
+	close(release)
+	f.must(<-first)
+	f.write(func(engine.Tx) error { return nil }) // whatever was queued has run
+	f.wantJob(slow)
+	f.equal("task of the cancelled Write", f.find(late.task.ID), (*task.Task)(nil))
+}
+
+func ping(f *fixture) { f.must(f.store.Ping(f.Context())) }
+
+func closed(f *fixture) {
+	ctx := f.Context()
+	f.must(f.store.Close())
+	if err := f.store.Write(ctx, func(engine.Tx) error { return nil }); err == nil {
+		f.Error("Write after Close: no error")
+	}
+	if _, err := f.store.FindTask(ctx, task.ID{}); err == nil {
+		f.Error("FindTask after Close: no error")
+	}
+	if err := f.store.Ping(ctx); err == nil {
+		f.Error("Ping after Close: no error")
+	}
+	f.must(f.store.Close()) // twice is harmless
+}
