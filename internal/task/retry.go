@@ -59,12 +59,13 @@ func (r Retry) Delay(attempts int, retryAfter time.Duration, roll float64) time.
 	case BackoffLinear:
 		d = base * n
 	case BackoffExponential:
-		d = base * math.Pow(2, n-1)
+		// Beyond 2^62 it is at its cap anyway, and infinity times 0 is no number.
+		d = base * math.Pow(2, math.Min(n-1, 62))
 	}
 	if r.Max > 0 {
 		d = math.Min(d, float64(r.Max))
 	}
 	d *= 1 + r.Jitter*(2*roll-1)
-	d = math.Min(math.Max(d, float64(retryAfter)), float64(MaxDelay))
+	d = math.Min(max(d, float64(retryAfter), 0), float64(MaxDelay))
 	return time.Duration(d).Round(time.Microsecond)
 }

@@ -47,7 +47,8 @@ type Step struct {
 	Result   []byte // JSON
 }
 
-// move changes the state. A transition outside the table is a bug.
+// move changes the state. A transition outside the table is a bug; the methods
+// move first, so that a refused one leaves the step as it was.
 func (s *Step) move(to StepState) error {
 	if !s.State.Can(to) {
 		return Errorf(WrongState, "a step that is %s cannot become %s", s.State, to)
@@ -61,7 +62,7 @@ func (s *Step) Enqueue(now Instant) error {
 	if err := s.move(StepEnqueued); err != nil {
 		return err
 	}
-	s.ReadyAt = now
+	s.ReadyAt, s.LeaseUntil = now, 0
 	s.Queue, s.Key = s.RouteID, StrictKey(s.Priority, now)
 	return nil
 }
@@ -74,6 +75,7 @@ func (s *Step) Wait(until Instant) error {
 	if err := s.move(StepWaitingForRetry); err != nil {
 		return err
 	}
+	s.LeaseUntil = 0
 	s.Queue, s.Key = Timers, int64(until)
 	return nil
 }
@@ -89,10 +91,15 @@ func (s *Step) Assign(worker int64, now, startBy Instant) error {
 	return nil
 }
 
-// Claim hands the step to a worker and begins the attempt in one move.
+// Claim hands a ready step to a worker and begins the attempt in one move.
 func (s *Step) Claim(worker int64, now, leaseUntil Instant) error {
+	// Only a step that nobody holds: the table lets an assigned one begin, but
+	// that is the business of the worker it is assigned to.
+	if s.State != StepEnqueued {
+		return Errorf(WrongState, "a step that is %s cannot be claimed", s.State)
+	}
 	s.hold(worker, now)
-	return s.Begin(now, leaseUntil)
+	return s.begin(now, leaseUntil)
 }
 
 func (s *Step) hold(worker int64, now Instant) {
@@ -103,8 +110,15 @@ func (s *Step) hold(worker int64, now Instant) {
 	s.Progress, s.Note = 0, ""
 }
 
-// Begin starts the attempt of a step in hand.
+// Begin starts the attempt of a step that was assigned.
 func (s *Step) Begin(now, leaseUntil Instant) error {
+	if s.State != StepAssigned {
+		return Errorf(WrongState, "a step that is %s cannot be started", s.State)
+	}
+	return s.begin(now, leaseUntil)
+}
+
+func (s *Step) begin(now, leaseUntil Instant) error {
 	if err := s.move(StepInProgress); err != nil {
 		return err
 	}
@@ -166,12 +180,15 @@ func (s *Step) settle(to StepState, now Instant, result []byte) error {
 // Postpone ends the attempt without settling the step: it waits until a time
 // (0: goes back to its route at once).
 func (s *Step) Postpone(now, until Instant) error {
-	s.leave()
-	s.FinishedAt = now
+	back := func() error { return s.Enqueue(now) }
 	if until > now {
-		return s.Wait(until)
+		back = func() error { return s.Wait(until) }
 	}
-	return s.Enqueue(now)
+	if err := back(); err != nil {
+		return err
+	}
+	s.FinishedAt = now
+	return nil
 }
 
 // Uncharge takes back the attempt that Begin counted: it ended through no fault
@@ -187,8 +204,9 @@ func (s *Step) Reset(now Instant) error {
 	if s.State != StepErrored && s.State != StepWaitingForRetry {
 		return Errorf(WrongState, "a step that is %s cannot be reset for retry", s.State)
 	}
-	s.Attempts = 0
-	s.leave()
-	s.FinishedAt = 0
-	return s.Enqueue(now)
+	if err := s.Enqueue(now); err != nil {
+		return err
+	}
+	s.Attempts, s.FinishedAt = 0, 0
+	return nil
 }

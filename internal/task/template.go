@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -154,12 +155,7 @@ func (t *Template) cycleFault(path []int, back int) GraphError {
 	}
 	names = append(names, t.Steps[back].Name)
 	last := path[len(path)-1]
-	dep := -1
-	for d, name := range t.Steps[last].Dependencies {
-		if name == t.Steps[back].Name {
-			dep = d
-		}
-	}
+	dep := slices.Index(t.Steps[last].Dependencies, t.Steps[back].Name)
 	return GraphError{last, dep, "the dependencies form a cycle: " + strings.Join(names, " -> ")}
 }
 

@@ -1,0 +1,121 @@
+package task_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	ms   = time.Millisecond
+	s    = time.Second
+	half = 0.5 // the roll that adds no jitter
+)
+
+func TestDelay(t *testing.T) {
+	t.Parallel()
+	capped := task.Retry{Backoff: task.BackoffExponential, Base: 1000 * ms, Max: 30_000 * ms}
+	for _, c := range []struct {
+		name       string
+		policy     task.Retry
+		retryAfter time.Duration
+		roll       float64
+		want       []time.Duration // after attempt 1, 2, 3 ...
+	}{
+		{"Exponential", capped, 0, half, []time.Duration{1 * s, 2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s}},
+		{"Linear", task.Retry{Backoff: task.BackoffLinear, Base: 2 * s, Max: 7 * s}, 0, half, []time.Duration{2 * s, 4 * s, 6 * s, 7 * s, 7 * s}},
+		{"Fixed", task.Retry{Backoff: task.BackoffFixed, Base: 3 * s}, 0, half, []time.Duration{3 * s, 3 * s, 3 * s}},
+		{"FixedAboveMax", task.Retry{Backoff: task.BackoffFixed, Base: 3 * s, Max: s}, 0, half, []time.Duration{s, s}},
+		{"None", task.Retry{Backoff: task.BackoffNone, Base: 3 * s, Jitter: 1}, 0, half, []time.Duration{0, 0, 0}},
+		{"NoneWithRetryAfter", task.Retry{Backoff: task.BackoffNone}, 5 * s, half, []time.Duration{5 * s, 5 * s}},
+		{"RetryAfterIsTheLeast", capped, 3 * s, half, []time.Duration{3 * s, 3 * s, 4 * s, 8 * s}},
+		{"RetryAfterBeatsMax", capped, time.Minute, half, []time.Duration{time.Minute, time.Minute}},
+		{"RetryAfterIsCapped", capped, 90 * 24 * time.Hour, half, []time.Duration{task.MaxDelay}},
+		{"NegativeRetryAfter", capped, -time.Hour, half, []time.Duration{1 * s, 2 * s}},
+		{"JitterLow", withJitter(capped, 0.1), 0, 0, []time.Duration{900 * ms, 1800 * ms, 3600 * ms}},
+		{"JitterHigh", withJitter(capped, 0.1), 0, 0.75, []time.Duration{1050 * ms, 2100 * ms, 4200 * ms}},
+		{"JitterAroundMax", withJitter(capped, 0.1), 0, 0.75, []time.Duration{1050 * ms, 2100 * ms, 4200 * ms, 8400 * ms, 16800 * ms, 31500 * ms}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for i, want := range c.want {
+				if got := c.policy.Delay(i+1, c.retryAfter, c.roll); got != want {
+					t.Errorf("after attempt %d: %s, want %s", i+1, got, want)
+				}
+			}
+		})
+	}
+}
+
+func withJitter(r task.Retry, jitter float64) task.Retry {
+	r.Jitter = jitter
+	return r
+}
+
+func TestDelayExtremes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		policy   task.Retry
+		attempts int
+		want     time.Duration
+	}{
+		{"ManyAttempts", task.DefaultRetry(), 1 << 40, task.MaxDelay},
+		{"ManyAttemptsOfNothing", task.Retry{Backoff: task.BackoffExponential}, 5000, 0},
+		{"LinearManyAttempts", task.Retry{Backoff: task.BackoffLinear, Base: s}, 100, 100 * s},
+		{"NoAttempt", task.Retry{Backoff: task.BackoffExponential, Base: s}, 0, s},
+		{"UnknownStrategy", task.Retry{Backoff: "hyperbolic", Base: s}, 1, 0},
+	} {
+		if got := c.policy.Delay(c.attempts, 0, half); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestDefaultRetry(t *testing.T) {
+	t.Parallel()
+	want := task.Retry{Retryable: true, Backoff: task.BackoffExponential, Base: time.Second, Jitter: 0.1}
+	if got := task.DefaultRetry(); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// The delay stays inside base ± jitter, over Retry-After, under the caps, and
+// without jitter never shrinks from one attempt to the next.
+func TestDelayBounds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := task.Retry{
+			Backoff: rapid.SampledFrom(task.Backoffs).Draw(t, "backoff"),
+			Base:    time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "base")),
+			Max:     time.Duration(rapid.Int64Range(0, int64(24*time.Hour)).Draw(t, "max")),
+			Jitter:  rapid.Float64Range(0, 1).Draw(t, "jitter"),
+		}
+		attempts := rapid.IntRange(1, 200).Draw(t, "attempts")
+		after := time.Duration(rapid.Int64Range(0, int64(60*24*time.Hour)).Draw(t, "retryAfter"))
+		roll := rapid.Float64Range(0, 0.999999).Draw(t, "roll")
+
+		plain := withJitter(p, 0)
+		center := plain.Delay(attempts, 0, roll)
+		got := p.Delay(attempts, after, roll)
+		low := time.Duration(float64(center)*(1-p.Jitter)) - time.Microsecond
+		high := time.Duration(float64(center)*(1+p.Jitter)) + time.Microsecond
+		switch {
+		case got > task.MaxDelay:
+			t.Fatalf("%s is over the greatest delay", got)
+		case got < min(after, task.MaxDelay)-time.Microsecond:
+			t.Fatalf("%s is under the Retry-After of %s", got, after)
+		case got > max(high, after+time.Microsecond), got < low && got < task.MaxDelay:
+			t.Fatalf("%s is outside %s to %s and not the Retry-After %s", got, low, high, after)
+		}
+		if next := plain.Delay(attempts+1, 0, roll); next < center {
+			t.Fatalf("attempt %d waits %s, attempt %d only %s", attempts, center, attempts+1, next)
+		}
+		if p.Max > 0 && center > p.Max+time.Microsecond {
+			t.Fatalf("%s is over the cap %s", center, p.Max)
+		}
+	})
+}
