@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/access"
@@ -39,8 +40,12 @@ type Server struct {
 	// AllowOpen lets the server listen on an address that other machines reach
 	// though there are no API keys. Defaults to false.
 	AllowOpen bool
-	// BodyBytes bounds a request's body, in bytes. Defaults to 8 MiB.
+	// BodyBytes bounds the body of a request about one thing, in bytes.
+	// Defaults to 4 MiB.
 	BodyBytes int
+	// BatchBodyBytes bounds the body of a request about many things, in bytes;
+	// less than BodyBytes counts as that. Defaults to 16 MiB.
+	BatchBodyBytes int
 	// DrainTimeout bounds how long a stopping server waits for the requests that
 	// are under way. Defaults to 15 s.
 	DrainTimeout time.Duration
@@ -58,34 +63,23 @@ type Log struct {
 func Default() Config {
 	return Config{
 		DB:     DB{DSN: "sqlite:tasker.db"},
-		Server: Server{Listen: "127.0.0.1:8080", BodyBytes: 8 << 20, DrainTimeout: 15 * time.Second},
+		Server: Server{Listen: "127.0.0.1:8080", BodyBytes: 4 << 20, BatchBodyBytes: 16 << 20, DrainTimeout: 15 * time.Second},
 		Engine: engine.Config{}.WithDefaults(),
 		Log:    Log{Level: "info", Format: "text"},
 	}
 }
 
-// withDefaults gives zero fields their default, so that a key set to 0 in a
-// file means what a missing key means. The listen address has no zero.
+// withDefaults gives zero fields their default, so that a key set to 0 or to
+// empty text means what a missing key means.
 func (c Config) withDefaults() Config {
 	d := Default()
-	if c.DB.DSN == "" {
-		c.DB = d.DB
-	}
-	if c.Server.Listen == "" {
-		c.Server.Listen = d.Server.Listen
-	}
-	if c.Server.BodyBytes == 0 {
-		c.Server.BodyBytes = d.Server.BodyBytes
-	}
-	if c.Server.DrainTimeout == 0 {
-		c.Server.DrainTimeout = d.Server.DrainTimeout
-	}
-	if c.Log.Level == "" {
-		c.Log.Level = d.Log.Level
-	}
-	if c.Log.Format == "" {
-		c.Log.Format = d.Log.Format
-	}
+	c.DB.DSN = cmp.Or(c.DB.DSN, d.DB.DSN)
+	c.Server.Listen = cmp.Or(c.Server.Listen, d.Server.Listen)
+	c.Server.BodyBytes = cmp.Or(c.Server.BodyBytes, d.Server.BodyBytes)
+	c.Server.BatchBodyBytes = cmp.Or(c.Server.BatchBodyBytes, d.Server.BatchBodyBytes)
+	c.Server.DrainTimeout = cmp.Or(c.Server.DrainTimeout, d.Server.DrainTimeout)
+	c.Log.Level = cmp.Or(c.Log.Level, d.Log.Level)
+	c.Log.Format = cmp.Or(c.Log.Format, d.Log.Format)
 	c.Engine = c.Engine.WithDefaults()
 	return c
 }

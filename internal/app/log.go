@@ -1,0 +1,25 @@
+package app
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/taskerhq/tasker/internal/config"
+)
+
+// newLogger returns the log that the configuration asks for. The configuration
+// has been checked, so an unknown level cannot occur; it would mean info.
+func newLogger(cfg config.Log, w io.Writer) *slog.Logger {
+	if w == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Level)); err != nil {
+		level = slog.LevelInfo
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	if cfg.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}

@@ -1,0 +1,23 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/config"
+)
+
+// backend is the engine over its store, as Run needs it.
+type backend interface {
+	tasker.Backend
+	// Run runs the background loops until ctx ends. It blocks.
+	Run(ctx context.Context) error
+	// Ready reports why the store does not answer, nil when it does.
+	Ready(ctx context.Context) error
+}
+
+// open opens the store that the configuration names.
+func open(ctx context.Context, cfg *config.Config, log *slog.Logger) (backend, error) {
+	return nil, tasker.Errorf(tasker.CodeInternal, "seam: internal/local is not there yet")
+}

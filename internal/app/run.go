@@ -1,0 +1,149 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/httpapi"
+)
+
+// upkeepTimeout bounds how long the background loops may take to end their
+// round when the process stops.
+const upkeepTimeout = 10 * time.Second
+
+// Options are what Run can do without.
+type Options struct {
+	// Log receives the log. Defaults to none.
+	Log io.Writer
+	// Version is what the server answers when asked.
+	Version string
+	// Ready is called once, when the server answers requests. An error ends Run.
+	Ready func(Node) error
+}
+
+// Node is a running server.
+type Node struct {
+	URL string
+	DSN string // without secrets
+	// Client reaches the engine in this process, without HTTP.
+	Client *tasker.Client
+}
+
+// Run opens the store, starts the background loops and serves the API until ctx
+// ends. It blocks.
+//
+// It stops in an order that burns no attempt: no more connections are taken,
+// long polls return with what they have, requests under way are answered, the
+// loops end, and the store is closed last. Workers keep their leases meanwhile
+// and go on when a server is back.
+func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
+	if err := cfg.CheckOpen(); err != nil {
+		return err
+	}
+	log := newLogger(cfg.Log, opts.Log)
+	// Listen first: that a port is taken is found without touching the store.
+	ln, err := listen(ctx, cfg.Server.Listen)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := ln.Close(); cerr != nil && !errors.Is(cerr, net.ErrClosed) {
+			err = errors.Join(err, fmt.Errorf("close listener: %w", cerr))
+		}
+	}()
+	store, err := open(ctx, cfg, log)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", config.RedactDSN(cfg.DB.DSN), err)
+	}
+	defer func() {
+		if cerr := store.Close(); cerr != nil {
+			err = errors.Join(err, fmt.Errorf("close store: %w", cerr))
+		}
+	}()
+	handler, err := newHandler(cfg, store, log, opts.Version)
+	if err != nil {
+		return err
+	}
+	if cfg.Open() {
+		log.Warn("the API is open to the network: there are no API keys, so everybody who reaches this address can read and change all tasks",
+			"listen", ln.Addr().String())
+	}
+	return serve(ctx, cfg, store, ln, handler, func() error {
+		if opts.Ready == nil {
+			return nil
+		}
+		return opts.Ready(Node{
+			URL:    "http://" + reachable(ln.Addr()),
+			DSN:    config.RedactDSN(cfg.DB.DSN),
+			Client: tasker.NewClient(store),
+		})
+	})
+}
+
+// serve runs the API and the loops. Whichever ends first ends the other; the
+// loops outlive the API, since a request under way may need them.
+func serve(ctx context.Context, cfg *config.Config, store backend, ln net.Listener, h http.Handler, ready func() error) error {
+	serving, stopServing := context.WithCancel(ctx)
+	defer stopServing()
+	looping, stopLoops := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopLoops()
+
+	loops := make(chan error, 1)
+	go func() {
+		defer stopServing()
+		loops <- ignoreCanceled(store.Run(looping))
+	}()
+	api := make(chan error, 1)
+	go func() { api <- httpapi.Serve(serving, ln, h, cfg.Server.DrainTimeout) }()
+
+	// The listener queues connections from the start, so requests that come
+	// before Serve accepts are answered too.
+	readyErr := ready()
+	if readyErr != nil {
+		stopServing()
+	}
+	apiErr := <-api
+	stopLoops()
+	select {
+	case err := <-loops:
+		if err != nil {
+			err = fmt.Errorf("run background loops: %w", err)
+		}
+		return errors.Join(readyErr, apiErr, err)
+	case <-time.After(upkeepTimeout):
+		return errors.Join(readyErr, apiErr, fmt.Errorf("stop background loops: still running after %s", upkeepTimeout))
+	}
+}
+
+// ignoreCanceled drops the error of a loop that ended because it was told to.
+func ignoreCanceled(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+func newHandler(cfg *config.Config, store backend, log *slog.Logger, version string) (http.Handler, error) {
+	keys, err := keyring(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return httpapi.New(store, httpapi.Options{
+		Logger:  log,
+		Keys:    keys,
+		Ready:   store.Ready,
+		Version: version,
+		Limits: httpapi.Limits{
+			BodyBytes:      int64(cfg.Server.BodyBytes),
+			BatchBodyBytes: int64(cfg.Server.BatchBodyBytes),
+		},
+	}), nil
+}

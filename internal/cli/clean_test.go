@@ -1,0 +1,148 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/cli"
+)
+
+// hostile holds what a terminal would act on: an escape sequence, a C1
+// control, a carriage return that would hide what was before it, a
+// bidirectional override, invalid UTF-8.
+const hostile = "\x1b[2J\x1b]0;owned\x07 a\u009b31mb\rc\u202egnp.exe\xff\n\u200f\x7f"
+
+var fixedNow = time.Date(2025, 11, 2, 15, 0, 0, 0, time.UTC)
+
+// run carries out one command line against a server that gives every request
+// the same answer.
+func run(t *testing.T, answer any, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	body, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := http.StatusOK
+	if p, ok := answer.(map[string]any); ok && p["status"] != nil {
+		status = http.StatusConflict
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
+	}))
+	t.Cleanup(srv.Close)
+	var out, errOut bytes.Buffer
+	code = cli.Run(t.Context(), cli.Process{
+		Args: append([]string{"tasker"}, args...), Environ: []string{"TASKER_SERVER=" + srv.URL}, Version: "test",
+		In: strings.NewReader(""), Out: &out, Err: &errOut, Now: func() time.Time { return fixedNow },
+	})
+	return code, out.String(), errOut.String()
+}
+
+// control returns the first character of s that a terminal would act on.
+func control(s string) (rune, bool) {
+	for _, r := range s {
+		switch {
+		case r == '\n':
+		case r < 0x20, r >= 0x7f && r < 0xa0, r == 0x202e, r == 0x200f, r == '\ufffd':
+			return r, true
+		}
+	}
+	return 0, false
+}
+
+func hostileStep() tasker.Step {
+	at := fixedNow.Add(-time.Minute)
+	return tasker.Step{
+		StepUUID: uuid.New(), Name: hostile, Handler: hostile, State: tasker.StepState(hostile), Worker: hostile,
+		StatusMessage: hostile, ProgressPercent: new(int), Results: json.RawMessage(`{"a":"` + "\u009b\u202e" + `"}`),
+		Dependencies: []string{hostile}, RequiredCapabilities: []string{hostile}, ResolvedBy: hostile, LastFailureAt: &at,
+		LastError: &tasker.Failure{Type: hostile, Message: hostile, Stack: hostile, ResponseBody: hostile, Code: hostile},
+	}
+}
+
+func TestHostileStringsNeverReachTheTerminal(t *testing.T) {
+	t.Parallel()
+	id := uuid.NewString()
+	task := tasker.Task{
+		TaskUUID: uuid.New(), Name: hostile, Namespace: hostile, State: tasker.TaskState(hostile), Priority: tasker.Priority(hostile),
+		Tags: []string{hostile}, Reason: hostile, Context: json.RawMessage(`"` + "\u009b" + `"`), CreatedAt: fixedNow,
+	}
+	tests := []struct {
+		name   string
+		answer any
+		args   []string
+	}{
+		{"Get", task, []string{"task", "get", id}},
+		{"List", tasker.TaskPage{Tasks: []tasker.Task{task}, NextCursor: hostile}, []string{"task", "list"}},
+		{"Step", hostileStep(), []string{"task", "step", id, id}},
+		{"Explain", tasker.Explanation{Summary: hostile, Steps: []tasker.StepExplanation{{Name: hostile, Why: hostile, Next: hostile}}}, []string{"task", "explain", id}},
+		{"History", tasker.TaskHistory{
+			Transitions: []tasker.Transition{{StepName: hostile, From: hostile, To: hostile, Reason: hostile, Actor: hostile}},
+			Attempts:    []tasker.Attempt{{StepName: hostile, Outcome: hostile, Worker: hostile, Error: &tasker.Failure{Message: hostile}}},
+		}, []string{"task", "history", id}},
+		{"Template", tasker.Template{Name: hostile, Description: hostile, Steps: []tasker.TemplateStep{{Name: hostile, Handler: hostile}}}, []string{"template", "show", "x"}},
+		{"TemplateSource", tasker.Template{YAML: hostile}, []string{"template", "show", "x", "--yaml"}},
+		{"Problem", map[string]any{"status": 409, "code": "conflict", "detail": hostile, "hint": hostile, "errors": []any{map[string]string{"message": hostile}}}, []string{"task", "get", id}},
+	}
+	for _, tt := range tests {
+		for _, format := range []string{"Text", "JSON"} {
+			t.Run(tt.name+format, func(t *testing.T) {
+				t.Parallel()
+				args := tt.args
+				if format == "JSON" {
+					args = append(args, "--json")
+				}
+				_, stdout, stderr := run(t, tt.answer, args...)
+				if len(stdout)+len(stderr) < 20 {
+					t.Fatalf("nothing was printed: %q %q", stdout, stderr)
+				}
+				// JSON is read by programs, and must stay the text it was.
+				printed := stdout + stderr
+				if format == "JSON" {
+					printed = strings.ReplaceAll(printed, "\ufffd", "")
+					var v any
+					if err := json.Unmarshal([]byte(printed), &v); err != nil {
+						t.Errorf("not JSON: %v in %q", err, printed)
+					}
+				}
+				if r, bad := control(strings.ReplaceAll(printed, "\ufffd", "")); bad {
+					t.Errorf("%U is printed in %q", r, printed)
+				}
+			})
+		}
+	}
+}
+
+func TestStepAsInTheDocumentation(t *testing.T) {
+	t.Parallel()
+	failed := time.Date(2025, 11, 2, 14, 23, 45, 0, time.UTC)
+	step := tasker.Step{
+		StepUUID: uuid.MustParse("01933d7c-0000-7000-8000-000000000001"), Name: "process_order", State: tasker.StepError,
+		DependenciesSatisfied: true, Attempts: 3, MaxAttempts: 3, LastFailureAt: &failed,
+	}
+	_, got, _ := run(t, step, "task", "step", uuid.NewString(), step.StepUUID.String())
+	const want = `✓ Step Details:
+
+  UUID: 01933d7c-0000-7000-8000-000000000001
+  Name: process_order
+  State: error
+  Dependencies satisfied: true
+  Ready for execution: false
+  Retry eligible: false
+  Attempts: 3/3
+  Last failure: 2025-11-02T14:23:45Z
+`
+	if got != want {
+		t.Errorf("printed\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/taskerhq/tasker/internal/config"
+)
+
+func newConfigPrint(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "print",
+		Short: "Print the configuration in force, and where each setting comes from",
+		Long: `Print the configuration in force as YAML, with the source of each setting beside it:
+a default, a line of the file, a variable or a flag. Later sources win over
+earlier ones. Passwords and hashes of keys are not shown.`,
+		Args: cobra.NoArgs,
+	}
+	flags := s.configFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := flags.load(cmd)
+		if err != nil {
+			return err
+		}
+		if s.json {
+			return s.printJSON(cfg.Settings())
+		}
+		return s.printSettings(cfg.Settings())
+	}
+	return cmd
+}
+
+// printSettings writes YAML with the source of each setting as a comment. The
+// comments are aligned, as nobody would read them otherwise.
+func (s *session) printSettings(settings []config.Setting) error {
+	var (
+		lines, sources []string
+		open           []string // the sections that the line before is in
+		width          int
+	)
+	for _, set := range settings {
+		path := strings.Split(set.Key, ".")
+		sections := path[:len(path)-1]
+		for i, name := range sections {
+			if i < len(open) && open[i] == name {
+				continue
+			}
+			open = append(open[:i:i], name)
+			lines, sources = append(lines, strings.Repeat("  ", i)+name+":"), append(sources, "")
+		}
+		open = open[:len(sections)]
+		value, err := flow(set.Value)
+		if err != nil {
+			return fmt.Errorf("print %s: %w", set.Key, err)
+		}
+		line := strings.Repeat("  ", len(sections)) + path[len(path)-1] + ":"
+		if items, ok := set.Value.([]any); ok && len(items) > 0 {
+			lines, sources = append(lines, line), append(sources, set.Source)
+			for _, item := range items {
+				if value, err = flow(item); err != nil {
+					return fmt.Errorf("print %s: %w", set.Key, err)
+				}
+				lines, sources = append(lines, strings.Repeat("  ", len(sections)+1)+"- "+value), append(sources, "")
+			}
+			continue
+		}
+		lines, sources = append(lines, line+" "+value), append(sources, set.Source)
+	}
+	for i, line := range lines {
+		if sources[i] != "" {
+			width = max(width, len(line))
+		}
+	}
+	for i, line := range lines {
+		if sources[i] != "" {
+			line = fmt.Sprintf("%-*s  # %s", width, line, sources[i])
+		}
+		if err := s.printf("%s\n", line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flow is a value as YAML on one line.
+func flow(v any) (string, error) {
+	var node yaml.Node
+	if err := node.Encode(v); err != nil {
+		return "", err
+	}
+	node.Style |= yaml.FlowStyle
+	out, err := yaml.Marshal(&node)
+	return strings.TrimSpace(strings.ReplaceAll(string(out), "\n", " ")), err
+}

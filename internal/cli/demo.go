@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker/internal/app"
+	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/demo"
+)
+
+// demoCommand holds the flags of `demo`.
+type demoCommand struct {
+	s       *session
+	db      string
+	listen  string
+	records int
+	exit    bool
+}
+
+func newDemo(s *session) *cobra.Command {
+	c := &demoCommand{s: s}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch real, dirty data go through a workflow, and see what failed and why",
+		Long: `Start a server on an embedded database with workers in this process, and put
+bird-strike reports of the FAA through a workflow of six steps. What fails,
+fails because the report is dirty.
+
+On a terminal the demo then stays up, so that failed reports can be looked at
+and repaired, until Ctrl-C. The database is temporary unless --db names one.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.db, "db", "", "database to use and keep, such as sqlite:demo.db (default a temporary one)")
+	f.StringVar(&c.listen, "listen", "127.0.0.1:0", "HOST:PORT of the server; port 0 takes a free one")
+	f.IntVar(&c.records, "records", 0, "reports to process (default all)")
+	f.BoolVar(&c.exit, "exit", false, "leave after the summary, on a terminal too")
+	return cmd
+}
+
+// stays reports whether the demo stays up after the summary.
+func (c *demoCommand) stays() bool { return c.s.Terminal && !c.exit && !c.s.json }
+
+func (c *demoCommand) run(ctx context.Context) (err error) {
+	if c.records < 0 {
+		return usagef("--records must not be negative")
+	}
+	dsn := c.db
+	if dsn == "" {
+		dir, err := os.MkdirTemp("", "tasker-demo-")
+		if err != nil {
+			return fmt.Errorf("make directory of the demo: %w", err)
+		}
+		defer func() { _ = os.RemoveAll(dir) }() // the system empties its temporary directory too
+		dsn = "sqlite:" + filepath.Join(dir, "tasker.db")
+	}
+	cfg, err := config.Load(config.Sources{Flags: []config.Flag{
+		{Name: "--db", Key: "db.dsn", Text: dsn},
+		{Name: "--listen", Key: "server.listen", Text: c.listen},
+		{Name: "demo", Key: "log.level", Text: "warn"},
+	}})
+	if err != nil {
+		return usageError{err}
+	}
+	return c.withServer(ctx, cfg, c.play)
+}
+
+// withServer runs a server while body runs, and ends it afterwards. A server
+// that ends first ends body.
+func (c *demoCommand) withServer(ctx context.Context, cfg *config.Config, body func(context.Context, app.Node) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ready := make(chan app.Node, 1)
+	ended := make(chan error, 1)
+	go func() {
+		defer stop()
+		ended <- app.Run(ctx, cfg, app.Options{
+			Log: c.s.Err, Version: c.s.Version,
+			Ready: func(n app.Node) error { ready <- n; return nil },
+		})
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case node := <-ready:
+		err := body(ctx, node)
+		stop()
+		serr := <-ended
+		if serr != nil && errors.Is(err, context.Canceled) {
+			return serr // the server's end is what ended body
+		}
+		return errors.Join(err, serr)
+	}
+}
+
+// play runs the demo on a server, shows the summary and stays up if wanted.
+func (c *demoCommand) play(ctx context.Context, node app.Node) error {
+	opts := demo.Options{
+		Records: c.records, Progress: c.s.Err, IsTerminal: c.s.ErrTerminal, Command: spelling(c.s.Args),
+	}
+	if c.stays() {
+		opts.ServerURL = node.URL
+	}
+	sum, err := demo.Run(ctx, node.Client, opts)
+	if err != nil {
+		return err
+	}
+	if err := c.show(sum, opts.Command, node); err != nil {
+		return err
+	}
+	if !sum.Sound() {
+		return fmt.Errorf("the engine broke its promise: %d tasks lost, %d steps settled twice", sum.Lost, sum.SettledTwice)
+	}
+	if !c.stays() {
+		return nil
+	}
+	// Until Ctrl-C, which is how the demo is meant to end.
+	if err := demo.Work(ctx, node.Client, opts); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+func (c *demoCommand) show(sum demo.Summary, command string, node app.Node) error {
+	if c.s.json {
+		line, err := sum.JSON()
+		if err != nil {
+			return err
+		}
+		return c.s.write(append(line, '\n'))
+	}
+	if err := sum.WriteText(c.s.Out); err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	switch {
+	case c.stays():
+		return c.s.printf("\nThe server stays up at %s (API: %s/docs). Ctrl-C ends it.\n", node.URL, node.URL)
+	case c.db == "":
+		return c.s.printf("\nThe database was temporary and is gone now. To keep it: %s demo --db demo.db\n", command)
+	}
+	return c.s.printf("\nThe tasks are kept. First start the server on them: %s serve --db %s\n", command, node.DSN)
+}
+
+// spelling is how the user has to type the program again: by the path it was
+// called with, or as go run when that built it into a directory of its own.
+func spelling(args []string) string {
+	switch {
+	case len(args) == 0:
+		return "tasker"
+	case strings.Contains(filepath.ToSlash(args[0]), "/go-build"):
+		return "go run ./cmd/tasker"
+	}
+	return args[0]
+}

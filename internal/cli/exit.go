@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+// Exit codes; the package comment explains them.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitConflict    = 4
+	exitUnavailable = 5
+	exitForbidden   = 6
+	exitRefused     = 7
+	exitTimedOut    = 8
+	exitInterrupted = 130
+)
+
+// usageError is a command line or a configuration that is wrong.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// exitError ends a command with a code and nothing more to say: its output has
+// said it.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// errTimedOut is the end of a wait that was given a limit.
+var errTimedOut = errors.New("the time to wait is over")
+
+// finish shows what went wrong, if anything, and returns the exit code.
+func (s *session) finish(ctx context.Context, err error) int {
+	code := s.exitCode(ctx, err)
+	var quiet exitError
+	if err == nil || errors.As(err, &quiet) || code == exitInterrupted {
+		return code
+	}
+	if s.json || slices.Contains(s.Args, "--json") { // the flags may not have been read
+		s.printProblem(err, code)
+		return code
+	}
+	fmt.Fprintf(s.Err, "%s: %s\n", s.name, cleanLines(err.Error()))
+	if code == exitUsage && !s.begun {
+		fmt.Fprintf(s.Err, "Run '%s --help' for usage.\n", s.usedCommand())
+	}
+	return code
+}
+
+func (s *session) exitCode(ctx context.Context, err error) int {
+	var (
+		quiet exitError
+		usage usageError
+	)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &quiet):
+		return int(quiet)
+	case !s.begun, errors.As(err, &usage):
+		return exitUsage
+	case errors.Is(err, errTimedOut):
+		return exitTimedOut
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return exitInterrupted
+	}
+	switch tasker.ErrorCode(err) {
+	case tasker.CodeNotFound:
+		return exitNotFound
+	case tasker.CodeConflict, tasker.CodeWrongState, tasker.CodeStaleToken:
+		return exitConflict
+	case tasker.CodeUnavailable, tasker.CodeExhausted:
+		return exitUnavailable
+	case tasker.CodeUnauthenticated, tasker.CodeForbidden:
+		return exitForbidden
+	case tasker.CodeInvalid, tasker.CodeTooLarge:
+		return exitRefused
+	}
+	return exitFailure
+}
+
+// problem is an error as RFC 9457 problem details, in the members that the
+// HTTP API uses.
+type problem struct {
+	Type   string          `json:"type"`
+	Title  string          `json:"title"`
+	Detail string          `json:"detail"`
+	Code   tasker.Code     `json:"code"`
+	Hint   string          `json:"hint,omitempty"`
+	Errors []tasker.Detail `json:"errors,omitempty"`
+	Exit   int             `json:"exit_code"`
+}
+
+func (s *session) printProblem(err error, exit int) {
+	p := problem{Type: "about:blank", Detail: err.Error(), Code: tasker.ErrorCode(err), Exit: exit}
+	if p.Code == tasker.CodeInternal && exit == exitUsage {
+		p.Code = tasker.CodeInvalid
+	}
+	var e *tasker.Error
+	if errors.As(err, &e) {
+		p.Detail, p.Hint, p.Errors = e.Message, e.Hint, e.Details
+	}
+	p.Title = strings.ReplaceAll(string(p.Code), "_", " ")
+	line, err := json.Marshal(p)
+	if err != nil {
+		fmt.Fprintf(s.Err, "%s: print problem: %v\n", s.name, err)
+		return
+	}
+	fmt.Fprintf(s.Err, "%s\n", cleanJSON(line))
+}
+
+// usedCommand is the path of the command that the arguments name, as far as
+// they name one.
+func (s *session) usedCommand() string {
+	cmd, _, err := newRoot(s).Find(s.Args[min(1, len(s.Args)):])
+	if err != nil || cmd == nil {
+		return s.name
+	}
+	return cmd.CommandPath()
+}
+
+// knownCommand refuses the argument of a command that only groups others.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	msg := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	if cmd.SuggestionsMinimumDistance <= 0 {
+		cmd.SuggestionsMinimumDistance = 2
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		msg += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return errors.New(msg)
+}

@@ -1,0 +1,10 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// newKey groups the commands about API keys.
+func newKey(s *session) *cobra.Command {
+	cmd := &cobra.Command{Use: "key", Short: "Make API keys"}
+	cmd.AddCommand(newKeyGenerate(s))
+	return cmd
+}

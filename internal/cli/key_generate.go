@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// newKeyGenerate makes keys without touching a server: the configuration is
+// where they become valid.
+func newKeyGenerate(s *session) *cobra.Command {
+	var permissions, namespaces []string
+	cmd := &cobra.Command{
+		Use:   "generate NAME",
+		Short: "Make an API key and its entry for the configuration",
+		Long: `Make a random API key. The key is printed once and kept nowhere; the
+configuration of the server takes its hash.
+
+Permissions: submit (put tasks in), read (look), operate (register templates,
+repair steps, cancel), work (the worker protocol), admin (everything).`,
+		Example: `  tasker key generate ci --permission submit,read
+  tasker key generate video-worker --permission work --namespace video`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			for _, p := range permissions {
+				if !slices.Contains(access.Permissions(), access.Permission(p)) {
+					return usagef("there is no permission %q; there are %s", p, strings.Join(permissionWords(), ", "))
+				}
+			}
+			if args[0] == "" || slices.Contains(namespaces, "") {
+				return usagef("names must not be empty")
+			}
+			secret, hash := access.Generate()
+			return s.printKey(secret, access.Key{Name: args[0], SHA256: hash, Permissions: permissions, Namespaces: namespaces})
+		},
+	}
+	cmd.Flags().StringSliceVar(&permissions, "permission", []string{"submit", "read"}, "what the key allows: "+strings.Join(permissionWords(), ", "))
+	cmd.Flags().StringSliceVar(&namespaces, "namespace", nil, "limit the key to this namespace; repeatable (default all)")
+	return cmd
+}
+
+func permissionWords() []string {
+	var words []string
+	for _, p := range access.Permissions() {
+		words = append(words, string(p))
+	}
+	return words
+}
+
+// keyEntry is a key as the configuration takes it.
+type keyEntry struct {
+	Name        string   `json:"name" yaml:"name"`
+	SHA256      string   `json:"sha256" yaml:"sha256"`
+	Permissions []string `json:"permissions" yaml:"permissions"`
+	Namespaces  []string `json:"namespaces,omitempty" yaml:"namespaces,omitempty"`
+}
+
+func (s *session) printKey(secret string, k access.Key) error {
+	entry := keyEntry(k)
+	if s.json {
+		return s.printJSON(map[string]any{"key": secret, "entry": entry})
+	}
+	line, err := flow(entry)
+	if err != nil {
+		return err
+	}
+	return s.printf("Key (shown this once): %s\n\nAdd to the configuration of the server:\n\nkeys:\n  - %s\n", secret, line)
+}

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// Main runs the command line of this process and returns its exit code.
+//
+// The first SIGINT or SIGTERM ends the command in good order; a second one
+// ends the process at once.
+func Main(version string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	return Run(ctx, Process{
+		Args: os.Args, Environ: os.Environ(), Version: buildVersion(version),
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Terminal:    term.IsTerminal(int(os.Stdout.Fd())),
+		ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		Now:         time.Now,
+	})
+}
+
+// Process is what a command touches of the process it runs in.
+type Process struct {
+	Args     []string // with the program's name first
+	Environ  []string // NAME=VALUE
+	Version  string
+	In       io.Reader
+	Out, Err io.Writer
+	Now      func() time.Time
+
+	Terminal    bool // Out is a terminal, so that somebody watches
+	ErrTerminal bool // Err is one
+}
+
+// Run carries out one command line and returns its exit code. It blocks until
+// the command is done or ctx ends it.
+func Run(ctx context.Context, p Process) int {
+	s := &session{Process: p, name: programName(p.Args)}
+	root := newRoot(s)
+	root.SetArgs(p.Args[min(1, len(p.Args)):])
+	root.SetIn(p.In)
+	root.SetOut(p.Out)
+	root.SetErr(p.Err)
+	err := root.ExecuteContext(ctx)
+	return s.finish(ctx, err)
+}
+
+// session is one run of the command line.
+type session struct {
+	Process
+
+	name  string // what the program was called as
+	begun bool   // the command line was understood, and the command has begun
+
+	json   bool // --json
+	server string
+	apiKey string
+}
+
+// programName is tasker, or tasker-cli when it was called so.
+func programName(args []string) string {
+	if len(args) > 0 && strings.TrimSuffix(filepath.Base(args[0]), ".exe") == "tasker-cli" {
+		return "tasker-cli"
+	}
+	return "tasker"
+}
+
+// getenv returns the value of a variable, "" when it is not set.
+func (s *session) getenv(name string) string {
+	for _, pair := range s.Environ {
+		if k, v, _ := strings.Cut(pair, "="); k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+// buildVersion is the linker's word, else what the Go toolchain recorded.
+func buildVersion(linked string) string {
+	if linked != "" {
+		return linked
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
+
+// newRoot builds the tree of commands.
+func newRoot(s *session) *cobra.Command {
+	root := &cobra.Command{
+		Use:   s.name,
+		Short: "Run durable tasks and workflows, and put right what failed",
+		Long: `Tasker runs durable tasks and workflows, and is the place where failed work goes
+to be understood and put right.
+
+Try it:  ` + s.name + ` demo
+Run it:  ` + s.name + ` serve`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+	}
+	root.PersistentFlags().BoolVar(&s.json, "json", false, "write results and errors as JSON")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
+	root.AddCommand(
+		newServe(s), newDemo(s), newConfig(s), newKey(s),
+		newTask(s), newTemplate(s), newWorkers(s), newVersion(s),
+	)
+	s.guard(root)
+	return root
+}
+
+// guard notes when a command begins: an error before that is about the command
+// line. It gives a command that only groups others a body, since cobra would
+// print help, and succeed, on a misspelt one.
+func (s *session) guard(cmd *cobra.Command) {
+	run := cmd.RunE
+	if run == nil {
+		run = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		cmd.Args = knownCommand
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s.begun = true
+		return run(cmd, args)
+	}
+	for _, sub := range cmd.Commands() {
+		s.guard(sub)
+	}
+}

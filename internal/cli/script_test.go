@@ -1,0 +1,35 @@
+package cli_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/taskerhq/tasker/internal/cli"
+)
+
+func TestMain(m *testing.M) {
+	main := func() { os.Exit(cli.Main("v0.0.0-test")) }
+	testscript.Main(m, map[string]func(){"tasker": main, "tasker-cli": main})
+}
+
+// TestScripts runs the sessions in testdata. Beside the usual commands they
+// have:
+//
+//	exits CODE PROGRAM ARGS  run a program that must end with this code
+//	capture NAME REGEXP      set a variable to the group in the last output
+//	server FILE              wait for a server's address file, speak to it
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "capture": capture, "server": awaitServer,
+		},
+		Setup: func(env *testscript.Env) error {
+			// Where nothing listens: no session meets a server by chance.
+			env.Setenv("TASKER_SERVER", "http://127.0.0.1:1")
+			return nil
+		},
+	})
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker/internal/app"
+)
+
+func newServe(s *session) *cobra.Command {
+	var addressFile string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the server",
+		Long: `Run the server until SIGINT or SIGTERM, which end it in good order: requests under
+way are answered, long polls return, and workers keep their leases.
+
+Every key of the configuration is also a variable, TASKER_SERVER_LISTEN for
+server.listen; see ` + s.name + ` config print.`,
+		Example: `  tasker serve
+  tasker serve --db /var/lib/tasker/tasker.db --listen 127.0.0.1:9000
+  tasker serve --config tasker.yaml`,
+		Args: cobra.NoArgs,
+	}
+	flags := s.configFlags(cmd)
+	cmd.Flags().StringVar(&addressFile, "address-file", "", "write the server's URL into this file once it answers; useful with port 0")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := flags.load(cmd)
+		if err != nil {
+			return err
+		}
+		if err := cfg.CheckOpen(); err != nil {
+			return usageError{err}
+		}
+		return app.Run(cmd.Context(), cfg, app.Options{
+			Log: s.Err, Version: s.Version,
+			Ready: func(n app.Node) error {
+				if addressFile != "" {
+					if err := writeWhole(addressFile, n.URL+"\n"); err != nil {
+						return fmt.Errorf("write address file: %w", err)
+					}
+				}
+				if s.json {
+					return s.printJSONLine(map[string]string{"url": n.URL, "db": n.DSN})
+				}
+				return s.printf("tasker listening on %s (%s)\n", n.URL, n.DSN)
+			},
+		})
+	}
+	return cmd
+}
+
+// writeWhole writes a file so that a reader sees all of it or none.
+func writeWhole(path, text string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".tasker-*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.WriteString(text)
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name()) // the first error is the news
+	}
+	return err
+}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+// stepAct is what the three acts of an operator on a step have in common.
+type stepAct struct {
+	use, short, long string
+
+	done   string  // what is said of the act once it is done
+	by     string  // how the actor is called
+	byFlag string  // and the flag that names him
+	actor  *string // the field of action that takes him
+	action tasker.StepAction
+}
+
+func (s *session) newStepAct(a *stepAct, prepare func() error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   a.use,
+		Short: a.short,
+		Long:  a.long + "\nThe step is named by its UUID or by its name.",
+		Args:  cobra.ExactArgs(2),
+		PreRunE: func(*cobra.Command, []string) error {
+			if a.action.Reason == "" {
+				return usagef("--reason is required: it is stored with the step")
+			}
+			*a.actor = actor(*a.actor)
+			return prepare()
+		},
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			return s.act(ctx, c, args, a)
+		}),
+	}
+	cmd.Flags().StringVar(&a.action.Reason, "reason", "", "why (required)")
+	cmd.Flags().StringVar(a.actor, a.byFlag, "", "who acts (default the user of this process)")
+	return cmd
+}
+
+func (s *session) act(ctx context.Context, c *tasker.Client, args []string, a *stepAct) error {
+	task, id, err := stepArgs(ctx, c, args)
+	if err != nil {
+		return err
+	}
+	step, err := c.ActOnStep(ctx, task, id, a.action)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.printJSON(step)
+	}
+	return s.printf("✓ %s\n  New state: %s\n  Reason: %s\n  %s: %s\n", a.done, step.State, a.action.Reason, a.by, *a.actor)
+}

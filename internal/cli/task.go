@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+// newTask groups the commands about tasks and their steps.
+func newTask(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "task",
+		Short: "Submit, look at, repair and cancel tasks",
+	}
+	s.connectFlags(cmd)
+	cmd.AddCommand(
+		newTaskSubmit(s), newTaskList(s), newTaskGet(s), newTaskWait(s), newTaskCancel(s),
+		newTaskExplain(s), newTaskHistory(s),
+		newTaskSteps(s), newTaskStep(s), newTaskResetStep(s), newTaskResolveStep(s), newTaskCompleteStep(s),
+	)
+	return cmd
+}
+
+// stepArgs reads the arguments that name a task and one of its steps, which
+// may be named by its UUID or, more humanly, by its name.
+func stepArgs(ctx context.Context, c *tasker.Client, args []string) (task, step uuid.UUID, err error) {
+	if task, err = taskArg(args[0]); err != nil {
+		return task, step, err
+	}
+	if step, err = uuid.Parse(args[1]); err == nil {
+		return task, step, nil
+	}
+	steps, err := c.Steps(ctx, task)
+	if err != nil {
+		return task, step, err
+	}
+	names := make([]string, len(steps))
+	for i, st := range steps {
+		if st.Name == args[1] {
+			return task, st.StepUUID, nil
+		}
+		names[i] = st.Name
+	}
+	e := tasker.Errorf(tasker.CodeNotFound, "task %s has no step %q", task, args[1])
+	e.Hint = "its steps are " + strings.Join(names, ", ")
+	return task, step, e
+}
+
+// describeFailure says why an attempt failed in one line.
+func describeFailure(f *tasker.Failure) string {
+	if f == nil {
+		return ""
+	}
+	text := f.Error()
+	if f.Type != "" && f.Type != text {
+		text = f.Type + ": " + text
+	}
+	if f.HTTPStatus != 0 {
+		text += fmt.Sprintf(" (HTTP %d)", f.HTTPStatus)
+	}
+	return text
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"os/user"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newTaskCancel(s *session) *cobra.Command {
+	req := tasker.CancelRequest{}
+	cmd := &cobra.Command{
+		Use:   "cancel TASK_UUID...",
+		Short: "Cancel tasks",
+		Long: `Cancel tasks: steps that are not settled become cancelled, and workers that hold
+some are told to stop. All tasks are cancelled in one transaction; one that is
+over already is reported, and the others are cancelled all the same.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			for _, arg := range args {
+				id, err := taskArg(arg)
+				if err != nil {
+					return err
+				}
+				req.TaskUUIDs = append(req.TaskUUIDs, id)
+			}
+			return s.cancel(ctx, c, req)
+		}),
+	}
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "why")
+	cmd.Flags().StringVar(&req.CancelledBy, "cancelled-by", "", "who cancels (default the user of this process)")
+	return cmd
+}
+
+// cancel reports each task; the exit code is that of the first one refused.
+func (s *session) cancel(ctx context.Context, c *tasker.Client, req tasker.CancelRequest) error {
+	req.CancelledBy = actor(req.CancelledBy)
+	receipts, err := c.CancelTasks(ctx, req)
+	if err != nil {
+		return err
+	}
+	var first error
+	for i, r := range receipts {
+		if r.Error != nil {
+			if first == nil {
+				first = r.Error
+			}
+			continue
+		}
+		if !s.json {
+			if err := s.printf("✓ Task cancelled: %s\n", req.TaskUUIDs[i].String()); err != nil {
+				return err
+			}
+		}
+	}
+	if s.json {
+		if err := s.printJSON(receipts); err != nil {
+			return err
+		}
+	}
+	return first
+}
+
+// actor is who acts: the one named, else the user of this process.
+func actor(named string) string {
+	if named != "" {
+		return named
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return ""
+}

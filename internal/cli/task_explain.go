@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newTaskExplain(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain TASK_UUID",
+		Short: "Say in words why a task is where it is",
+		Args:  cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := taskArg(args[0])
+			if err != nil {
+				return err
+			}
+			why, err := c.ExplainTask(ctx, id)
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(why)
+			}
+			if err := s.printf("%s\n", why.Summary); err != nil {
+				return err
+			}
+			for _, step := range why.Steps {
+				f := fields{indent: "    "}
+				f.add("Why", step.Why)
+				f.add("Next", step.Next)
+				if err := s.printf("\n  Step: %s (%s)\n    State: %s\n", step.Name, step.StepUUID.String(), step.State); err != nil {
+					return err
+				}
+				if err := s.write([]byte(f.b.String())); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}
+}

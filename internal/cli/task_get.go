@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newTaskGet(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "get TASK_UUID",
+		Short: "Show one task",
+		Args:  cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := taskArg(args[0])
+			if err != nil {
+				return err
+			}
+			task, err := c.Task(ctx, id, 0)
+			if err != nil {
+				return err
+			}
+			return s.printTask(task)
+		}),
+	}
+}
+
+// printTask shows everything that is known of a task.
+func (s *session) printTask(t *tasker.Task) error {
+	if s.json {
+		return s.printJSON(t)
+	}
+	f := fields{indent: "  "}
+	f.add("UUID", t.TaskUUID.String())
+	f.add("Name", qualified(t.Namespace, t.Name))
+	f.add("Version", t.Version)
+	f.add("State", string(t.State))
+	f.add("Steps", stepCounts(t))
+	f.add("Priority", fmt.Sprintf("%s (level %d)", t.Priority, t.PriorityLevel))
+	f.add("Created", s.stampAgo(&t.CreatedAt))
+	f.add("Not before", s.stampAgo(t.RunAt))
+	f.add("Finished", s.stampAgo(t.FinishedAt))
+	f.add("Deadline", s.stampAgo(t.DeadlineAt))
+	f.add("Tags", strings.Join(t.Tags, ", "))
+	f.add("Correlation id", t.CorrelationID)
+	f.add("Parent correlation id", t.ParentCorrelationID)
+	f.add("Idempotency key", t.IdempotencyKey)
+	f.add("Initiator", t.Initiator)
+	f.add("Source system", t.SourceSystem)
+	f.add("Reason", t.Reason)
+	f.add("Cancelled by", t.CancelledBy)
+	f.add("Cancel reason", t.CancelReason)
+	f.add("Context", compact(t.Context))
+	return s.write([]byte("✓ Task Details:\n\n" + f.b.String()))
+}
+
+// stepCounts says how many steps are where, leaving out the noughts.
+func stepCounts(t *tasker.Task) string {
+	text := fmt.Sprintf("%d of %d done (%.0f%%)", t.CompletedSteps, t.TotalSteps, t.CompletionPercentage)
+	for _, part := range []struct {
+		n    int
+		what string
+	}{
+		{t.FailedSteps, "failed"}, {t.InProgressSteps, "in progress"}, {t.WaitingSteps, "waiting"},
+		{t.PendingSteps, "pending"}, {t.CancelledSteps, "cancelled"},
+	} {
+		if part.n > 0 {
+			text += fmt.Sprintf(", %d %s", part.n, part.what)
+		}
+	}
+	return text
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newTaskHistory(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "history TASK_UUID",
+		Short: "Show every change of state and every attempt of a task",
+		Args:  cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := taskArg(args[0])
+			if err != nil {
+				return err
+			}
+			h, err := c.TaskHistory(ctx, id)
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(h)
+			}
+			if err := s.printTransitions(h.Transitions); err != nil {
+				return err
+			}
+			return s.printAttempts(h.Attempts)
+		}),
+	}
+}
+
+func (s *session) printTransitions(transitions []tasker.Transition) error {
+	t := newTable(s.Out, "TIME", "WHAT", "FROM", "TO", "WHO", "REASON")
+	for _, tr := range transitions {
+		what := "task"
+		if tr.StepName != "" {
+			what = tr.StepName
+			if tr.Attempt > 0 {
+				what += fmt.Sprintf(" #%d", tr.Attempt)
+			}
+		}
+		who := tr.Actor
+		if who == "" {
+			who = tr.Worker
+		}
+		// To the millisecond: a whole workflow fits into one second.
+		t.row(tr.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"), what, tr.From, tr.To, who, tr.Reason)
+	}
+	return t.flush()
+}
+
+func (s *session) printAttempts(attempts []tasker.Attempt) error {
+	if len(attempts) == 0 {
+		return nil
+	}
+	if err := s.printf("\n"); err != nil {
+		return err
+	}
+	t := newTable(s.Out, "STEP", "ATTEMPT", "OUTCOME", "STARTED", "TOOK", "WORKER", "ERROR")
+	for _, a := range attempts {
+		t.row(a.StepName, fmt.Sprint(a.Attempt), a.Outcome, stamp(a.StartedAt), took(a.StartedAt, a.FinishedAt), a.Worker, describeFailure(a.Error))
+	}
+	return t.flush()
+}
+
+// took is how long an attempt ran.
+func took(from, to *time.Time) string {
+	if from == nil || to == nil {
+		return ""
+	}
+	return to.Sub(*from).Round(time.Millisecond).String()
+}

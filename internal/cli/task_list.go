@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+// taskList holds the flags of `task list`.
+type taskList struct {
+	s             *session
+	filter        tasker.TaskFilter
+	states        []string
+	priority      string
+	after, before string
+	all           bool
+}
+
+func newTaskList(s *session) *cobra.Command {
+	c := &taskList{s: s}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List tasks, newest first",
+		Example: `  tasker task list --state error
+  tasker task list --name order_fulfilment --created-after 24h --all --json`,
+		Args: cobra.NoArgs,
+		RunE: s.onServer(c.run),
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&c.states, "state", nil, "only tasks in this state; repeatable")
+	f.StringVar(&c.filter.Namespace, "namespace", "", "only of this namespace")
+	f.StringVar(&c.filter.Name, "name", "", "only of this template or task type")
+	f.StringVar(&c.filter.Version, "version", "", "only of this template version")
+	f.StringVar(&c.filter.Tag, "tag", "", "only with this tag")
+	f.StringVar(&c.filter.CorrelationID, "correlation-id", "", "only with this correlation id")
+	f.StringVar(&c.priority, "priority", "", "only of this priority")
+	f.StringVar(&c.after, "created-after", "", "only created at this time or later; a time, or how long ago, such as 24h")
+	f.StringVar(&c.before, "created-before", "", "only created before this time, or longer ago than this")
+	f.IntVar(&c.filter.Limit, "limit", 50, "tasks on a page, 1 to 1000")
+	f.StringVar(&c.filter.Cursor, "cursor", "", "where the page before ended")
+	f.BoolVar(&c.all, "all", false, "all pages")
+	states := cobra.FixedCompletions(taskStates(), cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc("state", states); err != nil {
+		cmd.Long = err.Error() // the flag is defined above, so this cannot happen
+	}
+	cmd.PreRunE = func(*cobra.Command, []string) error { return c.prepare() }
+	return cmd
+}
+
+func taskStates() []string {
+	return []string{
+		string(tasker.TaskPending), string(tasker.TaskInitializing), string(tasker.TaskEnqueuingSteps),
+		string(tasker.TaskStepsInProcess), string(tasker.TaskEvaluatingResults), string(tasker.TaskWaitingForDependencies),
+		string(tasker.TaskWaitingForRetry), string(tasker.TaskBlockedByFailures), string(tasker.TaskComplete),
+		string(tasker.TaskError), string(tasker.TaskCancelled), string(tasker.TaskResolvedManually),
+	}
+}
+
+func (c *taskList) prepare() error {
+	for _, state := range c.states {
+		c.filter.States = append(c.filter.States, tasker.TaskState(state))
+	}
+	c.filter.Priority = tasker.Priority(c.priority)
+	var err error
+	if c.filter.CreatedAfter, err = c.s.timeFlag("--created-after", c.after); err != nil {
+		return err
+	}
+	c.filter.CreatedBefore, err = c.s.timeFlag("--created-before", c.before)
+	return err
+}
+
+// timeFlag reads a time, or a duration before now.
+func (s *session) timeFlag(flag, value string) (*time.Time, error) {
+	if value == "" {
+		return nil, nil
+	}
+	if at, err := time.Parse(time.RFC3339, value); err == nil {
+		return &at, nil
+	}
+	if d, err := time.ParseDuration(value); err == nil && d >= 0 {
+		at := s.Now().Add(-d)
+		return &at, nil
+	}
+	return nil, usagef("%s must be a time such as 2026-03-01T08:00:00Z or how long ago, such as 24h, not %q", flag, value)
+}
+
+func (c *taskList) run(ctx context.Context, client *tasker.Client, _ []string) error {
+	page, err := client.Tasks(ctx, c.filter)
+	if err != nil {
+		return err
+	}
+	// A page may be empty and still have a next one: a human wants to see tasks.
+	for page.NextCursor != "" && (c.all || len(page.Tasks) == 0) {
+		c.filter.Cursor = page.NextCursor
+		next, err := client.Tasks(ctx, c.filter)
+		if err != nil {
+			return err
+		}
+		next.Tasks = append(page.Tasks, next.Tasks...)
+		page = next
+	}
+	if c.s.json {
+		return c.s.printJSON(page)
+	}
+	if len(page.Tasks) == 0 {
+		return c.s.printf("No tasks.\n")
+	}
+	t := newTable(c.s.Out, "TASK", "NAME", "STATE", "PRIORITY", "STEPS", "FAILED", "CREATED")
+	for i := range page.Tasks {
+		task := &page.Tasks[i]
+		t.row(task.TaskUUID.String(), qualified(task.Namespace, task.Name), string(task.State), string(task.Priority),
+			fmt.Sprintf("%d/%d", task.CompletedSteps, task.TotalSteps), fmt.Sprint(task.FailedSteps), c.s.ago(task.CreatedAt))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if page.NextCursor != "" {
+		return c.s.printf("\nMore: --cursor %s\n", page.NextCursor)
+	}
+	return nil
+}
+
+// qualified is a name with its namespace, unless that is the default one.
+func qualified(namespace, name string) string {
+	if namespace == "" || namespace == "default" {
+		return name
+	}
+	return strings.Join([]string{namespace, name}, "/")
+}

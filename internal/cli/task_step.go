@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newTaskStep(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "step TASK_UUID STEP",
+		Short: "Show one step and why it failed",
+		Long:  "Show one step, named by its UUID or by its name, and why it failed.",
+		Args:  cobra.ExactArgs(2),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			task, id, err := stepArgs(ctx, c, args)
+			if err != nil {
+				return err
+			}
+			step, err := c.Step(ctx, task, id)
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(step)
+			}
+			return s.printStep(step)
+		}),
+	}
+}
+
+func (s *session) printStep(st *tasker.Step) error {
+	f := fields{indent: "  "}
+	f.add("UUID", st.StepUUID.String())
+	f.add("Name", st.Name)
+	f.add("State", string(st.State))
+	f.add("Dependencies satisfied", fmt.Sprint(st.DependenciesSatisfied))
+	f.add("Ready for execution", fmt.Sprint(st.ReadyForExecution))
+	f.add("Retry eligible", fmt.Sprint(st.RetryEligible))
+	f.add("Attempts", fmt.Sprintf("%d/%d", st.Attempts, st.MaxAttempts))
+	f.add("Last failure", stamp(st.LastFailureAt))
+	f.add("Next retry", s.stampAgo(st.NextRetryAt))
+	if len(st.Dependencies) > 0 {
+		f.add("Depends on", fmt.Sprintf("%s (%d of %d done)", strings.Join(st.Dependencies, ", "), st.CompletedParents, st.TotalParents))
+	}
+	f.add("Handler", st.Handler)
+	f.add("Required capabilities", strings.Join(st.RequiredCapabilities, ", "))
+	f.add("Worker", st.Worker)
+	f.add("Lease until", s.stampAgo(st.LeaseExpiresAt))
+	if st.ProgressPercent != nil {
+		f.add("Progress", strings.TrimSpace(fmt.Sprintf("%d%% %s", *st.ProgressPercent, st.StatusMessage)))
+	}
+	f.add("Completed", s.stampAgo(st.CompletedAt))
+	f.add("Results", compact(st.Results))
+	f.add("Resolved by", st.ResolvedBy)
+	f.add("Resolution reason", st.ResolutionReason)
+	addFailure(&f, st.LastError)
+	return s.write([]byte("✓ Step Details:\n\n" + f.b.String()))
+}
+
+// addFailure shows the whole context of a failure.
+func addFailure(f *fields, e *tasker.Failure) {
+	if e == nil {
+		return
+	}
+	f.block("Error", e.Message)
+	f.add("Error type", e.Type)
+	f.add("Error code", e.Code)
+	if e.HTTPStatus != 0 {
+		f.add("HTTP status", fmt.Sprint(e.HTTPStatus))
+	}
+	f.block("Response body", e.ResponseBody)
+	if e.Retryable != nil {
+		f.add("Retryable", fmt.Sprint(*e.Retryable))
+	}
+	f.add("Details", compact(e.Details))
+	f.block("Stack trace", e.Stack)
+}

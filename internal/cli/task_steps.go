@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newTaskSteps(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "steps TASK_UUID",
+		Short: "List the steps of a task",
+		Args:  cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := taskArg(args[0])
+			if err != nil {
+				return err
+			}
+			steps, err := c.Steps(ctx, id)
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(steps)
+			}
+			noun := "steps"
+			if len(steps) == 1 {
+				noun = "step"
+			}
+			if err := s.printf("✓ Found %d workflow %s:\n", len(steps), noun); err != nil {
+				return err
+			}
+			for i := range steps {
+				if err := s.printStepInList(&steps[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}
+}
+
+// printStepInList shows a step as one of several. "Retry eligible" is said only
+// of a step that will run again by itself.
+func (s *session) printStepInList(st *tasker.Step) error {
+	err := s.printf("\n  Step: %s (%s)\n    State: %s\n    Dependencies satisfied: %t\n    Ready for execution: %t\n    Attempts: %d/%d\n",
+		st.Name, st.StepUUID.String(), st.State, st.DependenciesSatisfied, st.ReadyForExecution, st.Attempts, st.MaxAttempts)
+	if err != nil || !st.RetryEligible {
+		return err
+	}
+	return s.printf("    ⚠ Retry eligible\n")
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+// taskSubmit holds the flags of `task submit`.
+type taskSubmit struct {
+	s          *session
+	req        tasker.TaskRequest
+	context    string
+	priority   string
+	timeout    time.Duration
+	maxRetries int
+	runAt      string
+	delay      time.Duration
+	file       string
+	wait       bool
+	quiet      bool
+}
+
+func newTaskSubmit(s *session) *cobra.Command {
+	c := &taskSubmit{s: s}
+	cmd := &cobra.Command{
+		Use:   "submit [TEMPLATE]",
+		Short: "Submit a task, or many from a file",
+		Long: `Submit a run of a template, or with --type a task of one step. With --file every
+line of the file is one task as the HTTP API takes it, in JSON; all the tasks of
+a batch of 1,000 lines are stored, or none.`,
+		Example: `  tasker task submit order_fulfilment --context '{"order_id": 42}'
+  tasker task submit --type send_email --context @mail.json --priority high --delay 10m
+  tasker task submit --file tasks.jsonl`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: s.onServer(c.run),
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.req.TaskType, "type", "", "handler to run as a task of one step, instead of a template")
+	f.StringVar(&c.req.Namespace, "namespace", "", "namespace of the template or handler (default \"default\")")
+	f.StringVar(&c.req.Version, "version", "", "version of the template (default the one registered last)")
+	f.StringVar(&c.context, "context", "", "input of the task: JSON, @FILE, or - for standard input")
+	f.StringVar(&c.priority, "priority", "", "high, medium, low, or a level from 0 to 100 (default the template's, else medium)")
+	f.StringSliceVar(&c.req.RequiredCapabilities, "capability", nil, "what a worker must be able to do; with --type")
+	f.DurationVar(&c.timeout, "timeout", 0, "longest run of one attempt, in whole seconds; with --type (default the priority's)")
+	f.IntVar(&c.maxRetries, "max-retries", 0, "retries after the first attempt; with --type (default the priority's)")
+	f.StringVar(&c.runAt, "run-at", "", "not before this time, such as 2026-03-01T08:00:00Z")
+	f.DurationVar(&c.delay, "delay", 0, "not before this long from now")
+	f.StringVar(&c.req.IdempotencyKey, "idempotency-key", "", "a second submission with the same key returns the first task")
+	f.StringSliceVar(&c.req.Tags, "tag", nil, "label to filter by; repeatable")
+	f.StringVar(&c.req.CorrelationID, "correlation-id", "", "id of the business process it belongs to")
+	f.StringVar(&c.req.ParentCorrelationID, "parent-correlation-id", "", "id of the process above that")
+	f.StringVar(&c.req.Initiator, "initiator", "", "who asks for it")
+	f.StringVar(&c.req.SourceSystem, "source-system", "", "where it comes from")
+	f.StringVar(&c.req.Reason, "reason", "", "why it is asked for")
+	f.StringVar(&c.file, "file", "", "submit one task per line of this file, - for standard input")
+	f.BoolVar(&c.wait, "wait", false, "wait until the task is settled, as `task wait` does")
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "print the task's UUID only")
+	cmd.MarkFlagsMutuallyExclusive("run-at", "delay")
+	cmd.MarkFlagsMutuallyExclusive("file", "context")
+	cmd.MarkFlagsMutuallyExclusive("file", "type")
+	cmd.MarkFlagsMutuallyExclusive("file", "wait")
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error { return c.prepare(cmd, args) }
+	return cmd
+}
+
+// prepare turns flags into the request before anything is sent.
+func (c *taskSubmit) prepare(cmd *cobra.Command, args []string) error {
+	switch named := len(args) == 1; {
+	case c.file != "":
+		if named {
+			return usagef("--file and a template exclude each other: each line names its own")
+		}
+		return nil
+	case named == (c.req.TaskType != ""):
+		return usagef("name either a template or, with --type, a handler")
+	case named:
+		c.req.Name = args[0]
+	}
+	var err error
+	if c.req.Context, err = c.s.jsonFlag("--context", c.context); err != nil {
+		return err
+	}
+	c.req.Priority = tasker.Priority(c.priority)
+	if c.timeout%time.Second != 0 || c.timeout < 0 {
+		return usagef("--timeout must be whole seconds, not %s", c.timeout)
+	}
+	c.req.TimeoutSeconds = int(c.timeout / time.Second)
+	if cmd.Flags().Changed("max-retries") {
+		c.req.MaxRetries = &c.maxRetries
+	}
+	switch {
+	case c.runAt != "":
+		at, err := time.Parse(time.RFC3339, c.runAt)
+		if err != nil {
+			return usagef("--run-at must be a time such as 2026-03-01T08:00:00Z, not %q", c.runAt)
+		}
+		c.req.RunAt = &at
+	case c.delay < 0:
+		return usagef("--delay must not be negative")
+	case c.delay > 0:
+		at := c.s.Now().Add(c.delay)
+		c.req.RunAt = &at
+	}
+	return nil
+}
+
+func (c *taskSubmit) run(ctx context.Context, client *tasker.Client, _ []string) error {
+	if c.file != "" {
+		return c.submitFile(ctx, client)
+	}
+	receipt, err := client.Submit(ctx, c.req)
+	if err != nil {
+		return err
+	}
+	if c.wait {
+		return c.s.waitFor(ctx, client, receipt.TaskUUID, 0)
+	}
+	switch {
+	case c.quiet:
+		return c.s.printf("%s\n", receipt.TaskUUID.String())
+	case c.s.json:
+		return c.s.printJSON(receipt)
+	case !receipt.Created:
+		return c.s.printf("✓ Task exists already: %s\n  State: %s\n", receipt.TaskUUID.String(), receipt.State)
+	}
+	return c.s.printf("✓ Task submitted: %s\n  State: %s\n", receipt.TaskUUID.String(), receipt.State)
+}
+
+// submitted counts what became of the lines of a file.
+type submitted struct {
+	Submitted int                  `json:"submitted"`
+	Existing  int                  `json:"existing"`
+	Receipts  []tasker.TaskReceipt `json:"receipts"`
+}
+
+func (c *taskSubmit) submitFile(ctx context.Context, client *tasker.Client) error {
+	var sum submitted
+	err := c.s.batches(c.file, func(tasks []tasker.TaskRequest) error {
+		receipts, err := client.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: tasks})
+		for _, r := range receipts {
+			if r.Created {
+				sum.Submitted++
+			} else {
+				sum.Existing++
+			}
+		}
+		sum.Receipts = append(sum.Receipts, receipts...)
+		return err
+	})
+	if perr := c.report(sum); perr != nil && err == nil {
+		return perr
+	}
+	return err
+}
+
+// report says what was stored; also when a later batch was refused.
+func (c *taskSubmit) report(sum submitted) error {
+	if c.s.json && !c.quiet {
+		return c.s.printJSON(sum)
+	}
+	if !c.quiet {
+		return c.s.printf("✓ Submitted %d tasks (%d existed already)\n", sum.Submitted, sum.Existing)
+	}
+	for _, r := range sum.Receipts {
+		if err := c.s.printf("%s\n", r.TaskUUID.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+// newTemplate groups the commands about templates.
+func newTemplate(s *session) *cobra.Command {
+	cmd := &cobra.Command{Use: "template", Short: "Check, register and look at workflow templates"}
+	s.connectFlags(cmd)
+	cmd.AddCommand(newTemplateValidate(s), newTemplateRegister(s), newTemplateList(s), newTemplateShow(s))
+	return cmd
+}
+
+// templateSource reads the file of a template, - being standard input.
+func (s *session) templateSource(name string) (tasker.TemplateSource, error) {
+	src, err := s.readFile(name)
+	if err != nil {
+		return tasker.TemplateSource{}, err
+	}
+	if name == "-" {
+		name = "stdin"
+	}
+	return tasker.TemplateSource{YAML: string(src), Filename: name}, nil
+}
+
+// templateName splits [NAMESPACE/]NAME[@VERSION].
+func templateName(arg string) (namespace, name, version string) {
+	namespace = "default"
+	if ns, rest, ok := strings.Cut(arg, "/"); ok {
+		namespace, arg = ns, rest
+	}
+	name, version, _ = strings.Cut(arg, "@")
+	return namespace, name, version
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newTemplateList(s *session) *cobra.Command {
+	var filter tasker.TemplateFilter
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List templates",
+		Args:  cobra.NoArgs,
+	}
+	f := cmd.Flags()
+	f.StringVar(&filter.Namespace, "namespace", "", "only of this namespace")
+	f.StringVar(&filter.Name, "name", "", "only versions of this name")
+	f.IntVar(&filter.Limit, "limit", 50, "templates on a page, 1 to 1000")
+	f.StringVar(&filter.Cursor, "cursor", "", "where the page before ended")
+	f.BoolVar(&all, "all", false, "all pages")
+	cmd.RunE = s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+		page, err := c.Templates(ctx, filter)
+		if err != nil {
+			return err
+		}
+		for all && page.NextCursor != "" {
+			filter.Cursor = page.NextCursor
+			next, err := c.Templates(ctx, filter)
+			if err != nil {
+				return err
+			}
+			next.Templates = append(page.Templates, next.Templates...)
+			page = next
+		}
+		return s.printTemplates(page)
+	})
+	return cmd
+}
+
+func (s *session) printTemplates(page *tasker.TemplatePage) error {
+	if s.json {
+		return s.printJSON(page)
+	}
+	if len(page.Templates) == 0 {
+		return s.printf("No templates.\n")
+	}
+	t := newTable(s.Out, "NAME", "VERSION", "REGISTERED", "DESCRIPTION")
+	for i := range page.Templates {
+		tpl := &page.Templates[i]
+		about, _, _ := strings.Cut(strings.TrimSpace(tpl.Description), "\n")
+		t.row(qualified(tpl.Namespace, tpl.Name), tpl.Version, s.ago(tpl.CreatedAt), about)
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if page.NextCursor != "" {
+		return s.printf("\nMore: --cursor %s\n", page.NextCursor)
+	}
+	return nil
+}

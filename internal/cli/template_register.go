@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newTemplateRegister(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "register FILE...",
+		Short: "Register templates",
+		Long: `Register templates, - being standard input. A version never changes: the same
+content again is a no-op, other content under the same version is a conflict.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			registered := []*tasker.Template{}
+			for _, file := range args {
+				src, err := s.templateSource(file)
+				if err != nil {
+					return err
+				}
+				t, err := c.RegisterTemplate(ctx, src)
+				if err != nil {
+					return err
+				}
+				registered = append(registered, t)
+				if s.json {
+					continue
+				}
+				what := "Template registered"
+				if !t.Created {
+					what = "Template is registered already"
+				}
+				if err := s.printf("✓ %s: %s version %s\n", what, qualified(t.Namespace, t.Name), t.Version); err != nil {
+					return err
+				}
+			}
+			if s.json {
+				return s.printJSON(registered)
+			}
+			return nil
+		}),
+	}
+}

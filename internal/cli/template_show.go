@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newTemplateShow(s *session) *cobra.Command {
+	var version string
+	var source bool
+	cmd := &cobra.Command{
+		Use:   "show [NAMESPACE/]NAME[@VERSION]",
+		Short: "Show one version of a template, the last one unless named",
+		Args:  cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			namespace, name, v := templateName(args[0])
+			if v != "" && version != "" {
+				return usagef("name the version once")
+			}
+			t, err := c.Template(ctx, namespace, name, v+version)
+			if err != nil {
+				return err
+			}
+			switch {
+			case s.json:
+				return s.printJSON(t)
+			case source:
+				return s.write([]byte(cleanLines(t.YAML)))
+			}
+			return s.printTemplate(t)
+		}),
+	}
+	cmd.Flags().StringVar(&version, "version", "", "version to show")
+	cmd.Flags().BoolVar(&source, "yaml", false, "print the source as it was registered")
+	return cmd
+}
+
+func (s *session) printTemplate(t *tasker.Template) error {
+	f := fields{indent: "  "}
+	f.add("Name", qualified(t.Namespace, t.Name))
+	f.add("Version", t.Version)
+	f.block("Description", t.Description)
+	f.add("Priority", string(t.Priority))
+	f.add("Registered", s.stampAgo(&t.CreatedAt))
+	f.add("Fingerprint", t.Fingerprint)
+	if err := s.write([]byte("✓ Template Details:\n\n" + f.b.String() + "\n")); err != nil {
+		return err
+	}
+	tbl := newTable(s.Out, "STEP", "HANDLER", "DEPENDS ON", "ATTEMPTS", "BACKOFF", "TIMEOUT", "NEEDS")
+	for i := range t.Steps {
+		st := &t.Steps[i]
+		tbl.row(st.Name, st.Handler, strings.Join(st.Dependencies, ", "), attemptsOf(st.Retry), st.Retry.Backoff,
+			fmt.Sprintf("%ds", st.TimeoutSeconds), strings.Join(st.RequiredCapabilities, ", "))
+	}
+	return tbl.flush()
+}
+
+// attemptsOf is how often a step may run.
+func attemptsOf(r tasker.RetryPolicy) string {
+	if !r.Retryable {
+		return "1"
+	}
+	return fmt.Sprint(r.MaxAttempts)
+}

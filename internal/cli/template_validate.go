@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/template"
+)
+
+// newTemplateValidate needs no server. What it does need of one, the names of
+// the priorities, comes from the configuration.
+func newTemplateValidate(s *session) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "validate FILE...",
+		Short: "Check templates, without a server",
+		Long: `Check templates, - being standard input, without a server. Every problem is shown
+with file:line:column. The exit code is 7 when there is one.`,
+		Args: cobra.MinimumNArgs(1),
+	}
+	cmd.Flags().StringVar(&file, "config", "", "configuration of the server, if that names priorities of its own (default $TASKER_CONFIG, else none)")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if file == "" {
+			file = s.getenv("TASKER_CONFIG")
+		}
+		cfg, err := config.Load(config.Sources{File: file, Environ: s.Environ})
+		if err != nil {
+			return usageError{err}
+		}
+		return s.validate(args, cfg.Engine.Priorities)
+	}
+	return cmd
+}
+
+// validated is what is said of a template that is good.
+type validated struct {
+	File        string `json:"file"`
+	Namespace   string `json:"namespace_name"`
+	Name        string `json:"name"`
+	Version     string `json:"version"`
+	Steps       int    `json:"steps"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+func (s *session) validate(files []string, priorities []engine.PriorityLevel) error {
+	level := func(name string) (int, bool) {
+		i := slices.IndexFunc(priorities, func(p engine.PriorityLevel) bool { return p.Name == name })
+		if i < 0 {
+			return 0, false
+		}
+		return priorities[i].Level, true
+	}
+	good := []validated{}
+	var bad []*tasker.Error
+	for _, file := range files {
+		src, err := s.templateSource(file)
+		if err != nil {
+			return err
+		}
+		t, err := template.Parse(src.Filename, []byte(src.YAML), level)
+		var problem *task.Error
+		switch {
+		case errors.As(err, &problem):
+			bad = append(bad, publicError(src.Filename, problem))
+		case err != nil:
+			return fmt.Errorf("read template %s: %w", src.Filename, err)
+		default:
+			good = append(good, validated{src.Filename, t.Namespace, t.Name, t.Version, len(t.Steps), t.Fingerprint})
+		}
+	}
+	if err := s.printValidated(good); err != nil {
+		return err
+	}
+	return merge(bad)
+}
+
+func (s *session) printValidated(good []validated) error {
+	if s.json {
+		return s.printJSON(good)
+	}
+	for _, v := range good {
+		if err := s.printf("✓ %s: %s version %s is valid (%d steps)\n", v.File, qualified(v.Namespace, v.Name), v.Version, v.Steps); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publicError says what the parser says in the words of the API. A problem that
+// concerns the whole file is given its name.
+func publicError(file string, e *task.Error) *tasker.Error {
+	out := &tasker.Error{Code: tasker.Code(e.Code), Message: e.Message, Hint: e.Hint}
+	for _, p := range e.Problems {
+		out.Details = append(out.Details, tasker.Detail(p))
+	}
+	if len(out.Details) == 0 {
+		out.Details = []tasker.Detail{{Location: file, Message: e.Message}}
+	}
+	return out
+}
+
+// merge makes one error of those of several files.
+func merge(errs []*tasker.Error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	all := tasker.Errorf(tasker.CodeInvalid, "%d templates have problems", len(errs))
+	for _, e := range errs {
+		all.Details = append(all.Details, e.Details...)
+	}
+	return all
+}

@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+func newVersion(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if s.json {
+				return s.printJSON(map[string]string{
+					"version": s.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+				})
+			}
+			return s.printf("tasker %s (%s, %s/%s)\n", s.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		},
+	}
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+// newWorkers is `worker list` under a shorter name.
+func newWorkers(s *session) *cobra.Command {
+	cmd := newWorkerList(s)
+	cmd.Use = "workers"
+	s.connectFlags(cmd)
+	return cmd
+}
+
+func newWorkerList(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List workers, those of the last day that died included",
+		Args:  cobra.NoArgs,
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			workers, err := c.Workers(ctx)
+			if err != nil {
+				return err
+			}
+			return s.printWorkers(workers)
+		}),
+	}
+}
+
+func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
+	if s.json {
+		return s.printJSON(workers)
+	}
+	if len(workers) == 0 {
+		return s.printf("No workers.\n")
+	}
+	t := newTable(s.Out, "WORKER", "NAME", "STATUS", "LOAD", "HANDLERS", "CAPABILITIES", "NAMESPACES", "HEARTBEAT")
+	for i := range workers {
+		w := &workers[i]
+		t.row(w.WorkerID.String(), w.Name, w.State, fmt.Sprintf("%d/%d", w.CurrentLoad, w.Capacity),
+			orAll(w.Handlers), strings.Join(w.Capabilities, ", "), orAll(w.Namespaces), s.ago(w.LastHeartbeat))
+	}
+	return t.flush()
+}
+
+// orAll is a list in which nothing named means everything.
+func orAll(names []string) string {
+	if len(names) == 0 {
+		return "(all)"
+	}
+	return strings.Join(names, ", ")
+}
