@@ -6,11 +6,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// AddAttempts implements engine.TxRecords. A lease ends once.
+// AddAttempts implements engine.TxRecords. A lease ends once; a record without a
+// lease, of a step that was cut off while it waited, has the token 0.
 func (t *tx) AddAttempts(attempts []task.Attempt) error {
 	for _, a := range attempts {
 		old := t.s.attempts[a.TaskID]
-		if slices.ContainsFunc(old, func(b task.Attempt) bool { return a.StepID == b.StepID && a.Token == b.Token }) {
+		if a.Token != 0 && slices.ContainsFunc(old, func(b task.Attempt) bool { return a.StepID == b.StepID && a.Token == b.Token }) {
 			return task.Errorf(task.Internal, "add attempt of step %s: its lease %d has ended before", a.StepID, a.Token)
 		}
 		put(t, attemptsTable, a.TaskID, append(slices.Clip(old), cloneAttempt(a)))

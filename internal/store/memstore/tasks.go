@@ -70,7 +70,7 @@ func (t *tx) SaveTasks(tasks []*task.Task) error {
 // Overdue implements engine.TxTasks.
 func (t *tx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {
-		return row.DeadlineAt != 0 && row.DeadlineAt <= until && !row.State.Settled()
+		return row.DeadlineAt != 0 && row.DeadlineAt <= until
 	})
 	slices.SortStableFunc(rows, func(a, b *task.Task) int { return cmp.Compare(a.DeadlineAt, b.DeadlineAt) })
 	var out []*task.Task

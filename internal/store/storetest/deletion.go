@@ -31,10 +31,11 @@ func deleteFinished(f *fixture, before task.Instant, limit int) int {
 func deleteBounds(f *fixture) {
 	jobs := f.many(3)
 	for i, j := range jobs {
-		f.finish(j, f.now.Add(time.Duration(i)*time.Hour))
+		f.finish(j, f.now.Add(time.Duration(i+1)*time.Hour))
 	}
-	f.equal("deleted at the time of the first", deleteFinished(f, f.now, 10), 0)
-	f.equal("deleted after it", deleteFinished(f, f.now+1, 10), 1)
+	first := f.now.Add(time.Hour)
+	f.equal("deleted at the time of the first", deleteFinished(f, first, 10), 0)
+	f.equal("deleted after it", deleteFinished(f, first+1, 10), 1)
 	f.equal("the first", f.find(jobs[0].task.ID), (*task.Task)(nil))
 	f.wantJob(jobs[1])
 	f.wantJob(jobs[2])
@@ -42,11 +43,11 @@ func deleteBounds(f *fixture) {
 
 func deleteLimit(f *fixture) {
 	for _, j := range f.many(5) {
-		f.finish(j, f.now)
+		f.finish(j, f.now.Add(time.Minute))
 	}
 	var rounds []int
 	for range 4 {
-		rounds = append(rounds, deleteFinished(f, f.now+1, 2))
+		rounds = append(rounds, deleteFinished(f, f.now.Add(time.Hour), 2))
 	}
 	f.equal("deleted a round", rounds, []int{2, 2, 1, 0})
 }
@@ -74,8 +75,8 @@ func deleteEverything(f *fixture) {
 		}
 		return nil
 	})
-	f.finish(gone, f.now)
-	f.equal("deleted", deleteFinished(f, f.now+1, 10), 1)
+	f.finish(gone, f.now.Add(time.Minute))
+	f.equal("deleted", deleteFinished(f, f.now.Add(time.Hour), 10), 1)
 
 	for i, j := range []job{kept, gone} {
 		want := 1 - i
@@ -111,9 +112,9 @@ func deleteOnlyItsOwnKey(f *fixture) {
 		}
 	}
 	f.write(take(old, f.now))
-	f.finish(old, f.now)
+	f.finish(old, f.now.Add(time.Minute))
 	f.write(take(young, expires.Add(2*time.Hour))) // as if expired
-	f.equal("deleted", deleteFinished(f, f.now+1, 10), 1)
+	f.equal("deleted", deleteFinished(f, f.now.Add(time.Hour), 10), 1)
 	f.write(func(tx engine.Tx) error {
 		bound, taken, err := tx.TakeKey("default", "k", f.store.IDs().Take(f.now.Time(), 1), f.now, expires)
 		f.equal("taken", taken, true)

@@ -202,7 +202,10 @@ func (f *fixture) wantJob(j job) {
 // equal compares two values; an empty list is as good as none.
 func (f *fixture) equal(what string, got, want any) {
 	f.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+	// as text, bytes are quick to compare and good to read
+	text := cmp.FilterValues(func(a, b []byte) bool { return len(a) > 0 || len(b) > 0 },
+		cmp.Transformer("text", func(b []byte) string { return string(b) }))
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), text); diff != "" {
 		f.Errorf("%s differs (-want +got):\n%s", what, diff)
 	}
 }

@@ -34,7 +34,7 @@ func full(f *fixture) job {
 	j.task.DeadlineAt = f.now.Add(4 * time.Hour)
 	j.task.IdempotencyKey, j.task.CorrelationID = "order-17", "trace-4711"
 	j.task.Meta = task.Meta{Tags: []string{"blue", "a b"}, ParentCorrelationID: "parent", Initiator: "ada",
-		SourceSystem: "shop", Reason: "an order came in", CancelReason: "none yet", CancelledBy: "nobody"}
+		SourceSystem: "shop", Reason: "an order came in"}
 	return j
 }
 
@@ -129,7 +129,7 @@ func stepsInTx(f *fixture) {
 		want     []*task.Step
 	}{
 		{"all", j.task.ID, nil, j.steps},
-		{"2 and 4", j.task.ID, []int{4, 2}, []*task.Step{j.steps[1], j.steps[3]}},
+		{"2 and 4", j.task.ID, []int{2, 4}, []*task.Step{j.steps[1], j.steps[3]}},
 		// ordinals past the end would be the steps of the next task
 		{"4 and beyond", j.task.ID, []int{4, 5, 6}, j.steps[3:]},
 		{"none", j.task.ID, []int{}, nil},
@@ -173,7 +173,7 @@ func saveTasks(f *fixture) {
 	j := full(f)
 	f.insert(j)
 	j.task.DeadlineAt = f.now.Add(5 * time.Hour)
-	j.task.Meta = task.Meta{Tags: []string{"red"}, CancelReason: "no longer wanted", CancelledBy: "ada"}
+	j.task.Meta.CancelReason, j.task.Meta.CancelledBy = "no longer wanted", "ada"
 	for _, s := range j.steps {
 		was := s.State
 		f.must(s.Cancel(f.now))
@@ -216,6 +216,8 @@ func overdue(f *fixture) {
 	jobs[0].task.DeadlineAt = 0 // never
 	f.insert(jobs...)
 	f.finish(jobs[1], f.now)
+	jobs[1].task.DeadlineAt = 0 // as the engine leaves it
+	f.write(jobs[1].save)
 	for _, c := range []struct {
 		name  string
 		until task.Instant

@@ -176,8 +176,8 @@ func emptyArguments(f *fixture) {
 	})
 }
 
-// A change that is not saved does not reach the store, neither through what it
-// handed out nor through what it was given.
+// What a reader hands out, and what an insert was given, is the caller's own: to
+// change it does not change what is stored.
 func rowsAreTheCallersOwn(f *fixture) {
 	j := full(f)
 	want := job{clone(j.task), []*task.Step{clone(j.steps[0]), j.steps[1], j.steps[2], j.steps[3]}}
@@ -185,25 +185,17 @@ func rowsAreTheCallersOwn(f *fixture) {
 	want.task.Meta.Tags = append([]string(nil), j.task.Meta.Tags...)
 	f.insert(j)
 	spoil := func(t *task.Task, s *task.Step) {
-		if len(t.Context) > 0 {
-			t.Context[0] = 'X'
-		}
+		t.Context[0] = 'X'
 		t.Meta.Tags[0], t.State, t.Counts = "spoilt", task.Cancelled, task.Counts{}
 		s.State, s.Note, s.Key = task.StepCancelled, "spoilt", -1
 	}
 	spoil(j.task, j.steps[0])
 	f.wantJob(want)
-	f.write(func(tx engine.Tx) error {
-		works, err := tx.Ready([]int64{f.routes[0].ID}, 10)
-		if err != nil {
-			return err
-		}
-		spoil(works[0].Task, works[0].Step)
-		return nil
-	})
-	f.wantJob(want)
 	spoil(f.find(j.task.ID), f.findSteps(j.task.ID)[0])
 	f.wantJob(want)
+	template := f.findTemplate("default", "diamond", "1")
+	template.Name, template.Steps[0].Name, template.Steps[3].Dependencies[0] = "spoilt", "spoilt", "spoilt"
+	f.equal("template", f.findTemplate("default", "diamond", "1"), f.diamond)
 }
 
 func cancelledBefore(f *fixture) {

@@ -38,10 +38,13 @@ func hostileStrings(f *fixture) {
 		j := f.build(f.single, 0)
 		j.task.IdempotencyKey, j.task.CorrelationID = s, s
 		j.task.Meta = task.Meta{Tags: []string{s, "x"}, ParentCorrelationID: s, Initiator: s, SourceSystem: s, Reason: s, CancelReason: s, CancelledBy: s}
-		j.steps[0].Note = s
 		jobs = append(jobs, j)
 	}
 	f.insert(jobs...)
+	for i, s := range hostile() {
+		jobs[i].steps[0].Note = s
+		f.write(jobs[i].save)
+	}
 	for i, s := range hostile() {
 		f.wantJob(jobs[i])
 		for name, filter := range map[string]engine.TaskFilter{
@@ -58,12 +61,14 @@ func jsonValues(f *fixture) {
 	var jobs []job
 	for _, s := range texts {
 		j := f.build(f.single, 0)
-		j.task.Context, j.steps[0].Result = []byte(s), []byte(s)
+		j.task.Context = []byte(s)
 		jobs = append(jobs, j)
 	}
 	f.insert(jobs...)
-	for _, j := range jobs {
-		f.wantJob(j) // byte by byte as it came
+	for i, s := range texts {
+		jobs[i].steps[0].Result = []byte(s)
+		f.write(jobs[i].save)
+		f.wantJob(jobs[i]) // byte by byte as it came
 	}
 	none := f.one()
 	if c := f.find(none.task.ID).Context; c != nil {
@@ -77,8 +82,9 @@ func jsonValues(f *fixture) {
 func largeContext(f *fixture) {
 	j := f.build(f.single, 0)
 	j.task.Context = []byte(`"` + strings.Repeat("0123456789abcdef", 1<<16) + `"`)
-	j.steps[0].Result = slices.Clone(j.task.Context)
 	f.insert(j)
+	j.steps[0].Result = slices.Clone(j.task.Context)
+	f.write(j.save)
 	f.wantJob(j)
 }
 
