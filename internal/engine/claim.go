@@ -31,14 +31,21 @@ type claimRequest struct {
 //
 // Steps claimed for a caller that has gone meanwhile are given back, and no
 // attempt is charged.
-func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait time.Duration, start bool) ([]Lease, error) {
-	w, err := e.worker(ctx, worker)
+//
+// The second result tells the worker to drain: nothing more will come.
+func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait time.Duration, start bool) ([]Lease, bool, error) {
+	w, err := e.Worker(ctx, worker)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if w, err = e.sighted(ctx, w); err != nil || w.State != task.WorkerActive {
-		return nil, err
+		return nil, true, err
 	}
+	leases, err := e.poll(ctx, w, capacity, wait, start)
+	return leases, false, err
+}
+
+func (e *Engine) poll(ctx context.Context, w *task.Worker, capacity int, wait time.Duration, start bool) ([]Lease, error) {
 	wait = min(wait, e.cfg.Leases.MaxLongPoll)
 	timeout := sync.OnceValue(func() <-chan time.Time { return time.After(wait) })
 	p := &poller{capacity: max(capacity, 1)}

@@ -109,3 +109,6 @@ func (e *Engine) write(ctx context.Context, fn func(u *unit) error) error {
 	e.hub.publish(done.ready, done.settled, done.due)
 	return nil
 }
+
+// Now is the engine's clock.
+func (e *Engine) Now() task.Instant { return e.instant() }

@@ -49,9 +49,9 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 	return stored, nil
 }
 
-// worker returns a worker, or the error that says to register. What it returns
+// Worker returns a worker, or the error that says to register. What it returns
 // is shared and must not be changed.
-func (e *Engine) worker(ctx context.Context, id task.ID) (*task.Worker, error) {
+func (e *Engine) Worker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	now := e.instant()
 	if w := e.workers.get(id, now); w != nil {
 		return w, nil
@@ -81,6 +81,11 @@ func (e *Engine) sighted(ctx context.Context, w *task.Worker) (*task.Worker, err
 	return &fresh, e.saveWorker(ctx, fresh)
 }
 
+// Workers returns those that are not dead, and the dead seen within a time.
+func (e *Engine) Workers(ctx context.Context, within time.Duration) ([]*task.Worker, error) {
+	return e.store.Workers(ctx, e.instant().Add(-within))
+}
+
 // Beat is a worker's sign of life.
 type Beat struct {
 	Worker   task.ID
@@ -97,7 +102,7 @@ func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, er
 	if n := len(b.Leases); n > maxHeld {
 		return nil, false, task.Errorf(task.TooLarge, "%d leases in one heartbeat; the limit is %d", n, maxHeld)
 	}
-	w, err := e.worker(ctx, b.Worker)
+	w, err := e.Worker(ctx, b.Worker)
 	if err != nil {
 		return nil, false, err
 	}
@@ -173,7 +178,7 @@ func (c *workerCache) put(w *task.Worker, now task.Instant) {
 // Drain ends a worker's intake. With final the worker has gone: what it still
 // holds is given back, no attempt charged. Returns how many steps that were.
 func (e *Engine) Drain(ctx context.Context, id task.ID, final bool) (int, error) {
-	w, err := e.worker(ctx, id)
+	w, err := e.Worker(ctx, id)
 	if err != nil {
 		return 0, err
 	}

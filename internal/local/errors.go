@@ -1,0 +1,66 @@
+package local
+
+import (
+	"errors"
+
+	"github.com/google/uuid"
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// toError turns the engine's error into the API's. An unclassified error stays
+// as it is: it is internal, and whoever answers a caller has to log and hide it.
+func toError(err error) error {
+	var e *task.Error
+	if err == nil || !errors.As(err, &e) {
+		return err
+	}
+	return apiError(e)
+}
+
+func apiError(e *task.Error) *tasker.Error {
+	out := &tasker.Error{Code: tasker.Code(e.Code), Message: e.Message, Hint: e.Hint}
+	for _, p := range e.Problems {
+		out.Details = append(out.Details, tasker.Detail{Location: p.Location, Message: p.Message})
+	}
+	return out
+}
+
+// itemError is toError for the answer to one item.
+func itemError(err error) *tasker.Error {
+	var e *task.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &e):
+		return apiError(e)
+	default:
+		return tasker.Errorf(tasker.CodeInternal, "an internal error occurred")
+	}
+}
+
+// relocate renames the pointer of problems: the engine speaks of a batch, the
+// caller may have sent one item.
+func relocate(err error, from, to string) error {
+	var e *tasker.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	for i, d := range e.Details {
+		if len(d.Location) >= len(from) && d.Location[:len(from)] == from {
+			e.Details[i].Location = to + d.Location[len(from):]
+		}
+	}
+	return err
+}
+
+func toUUID(id task.ID) uuid.UUID { return uuid.UUID(id) }
+func toID(id uuid.UUID) task.ID   { return task.ID(id) }
+
+func toIDs(ids []uuid.UUID) []task.ID {
+	out := make([]task.ID, len(ids))
+	for i, id := range ids {
+		out[i] = task.ID(id)
+	}
+	return out
+}

@@ -1,0 +1,249 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// ExplainTask implements tasker.TaskBackend.
+func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explanation, error) {
+	v, err := b.view(ctx, toID(id))
+	if err != nil {
+		return nil, err
+	}
+	x := &explainer{view: v, now: b.engine.Now()}
+	out := &tasker.Explanation{TaskUUID: id, State: tasker.TaskState(v.task.State)}
+	for _, s := range v.steps {
+		if s.State.Terminal() {
+			continue
+		}
+		why, next, err := x.step(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		out.Steps = append(out.Steps, tasker.StepExplanation{StepUUID: toUUID(s.ID), Name: v.spec(s).Name, State: tasker.StepState(s.State), Why: why, Next: next})
+	}
+	out.Summary = x.summary()
+	return out, nil
+}
+
+// explainer words what is known of a task.
+type explainer struct {
+	*view
+	now task.Instant
+}
+
+func (x *explainer) summary() string {
+	t := x.task
+	switch t.State {
+	case task.Complete:
+		return fmt.Sprintf("The task is complete since %s.", clock(t.FinishedAt))
+	case task.ResolvedManually:
+		return fmt.Sprintf("The task ended at %s with an outcome that an operator supplied.", clock(t.FinishedAt))
+	case task.Cancelled:
+		return strings.TrimSpace(fmt.Sprintf("The task was cancelled at %s%s.", clock(t.FinishedAt), byWhom(t.Meta.CancelledBy, t.Meta.CancelReason)))
+	case task.Pending:
+		return fmt.Sprintf("The task is scheduled: it begins at %s, in %s.", clock(t.RunAt), x.until(t.RunAt))
+	case task.WaitingForRetry:
+		return "The task waits: every step that could move failed and waits for its retry, or was put off."
+	case task.Errored:
+		return x.erroredSummary()
+	case task.WaitingForDependencies:
+		return "The task waits for parents that nothing will finish by itself."
+	}
+	return fmt.Sprintf("The task is in process: %d of %d steps are done, %d are queued or running.", t.Counts.Done, t.Counts.Total(), t.Counts.Active)
+}
+
+func (x *explainer) erroredSummary() string {
+	for _, e := range x.records.Events {
+		if e.To == task.Errored && e.Cause != "" {
+			return fmt.Sprintf("The task is in error since %s: %s. It does not move until an operator repairs a step.", clock(x.task.FinishedAt), e.Cause)
+		}
+	}
+	return fmt.Sprintf("The task is in error since %s: %s failed for good, and nothing else can move. It goes on by itself once that is repaired.",
+		clock(x.task.FinishedAt), plural(x.task.Counts.Failed, "step"))
+}
+
+func byWhom(actor, reason string) string {
+	s := ""
+	if actor != "" {
+		s += " by " + actor
+	}
+	if reason != "" {
+		s += ": " + reason
+	}
+	return s
+}
+
+// step says why a step is where it is, and what will move it.
+func (x *explainer) step(ctx context.Context, s *task.Step) (why, next string, err error) {
+	switch s.State {
+	case task.StepPending:
+		why, next = x.pending(s)
+		return why, next, nil
+	case task.StepEnqueued:
+		return x.enqueued(ctx, s)
+	case task.StepAssigned, task.StepInProgress:
+		return x.leased(ctx, s)
+	case task.StepWaitingForRetry:
+		why, next = x.waiting(s)
+		return why, next, nil
+	default:
+		why, next = x.failed(s)
+		return why, next, nil
+	}
+}
+
+func (x *explainer) pending(s *task.Step) (why, next string) {
+	if s.Queue == task.Timers {
+		at := task.Instant(s.Key)
+		return fmt.Sprintf("It is scheduled for %s, in %s.", clock(at), x.until(at)), "It becomes ready by itself at that time."
+	}
+	var waits []string
+	next = "It becomes ready by itself when they are complete."
+	for _, p := range x.spec(s).Parents {
+		parent := x.steps[p]
+		if parent.State.Satisfies() {
+			continue
+		}
+		waits = append(waits, fmt.Sprintf("%s (%s)", x.tpl.Steps[p].Name, parent.State))
+		if parent.State == task.StepErrored {
+			next = fmt.Sprintf("Repair the step %s; then it goes on by itself.", x.tpl.Steps[p].Name)
+		}
+	}
+	return "It waits for " + strings.Join(waits, ", ") + ".", next
+}
+
+// manyAhead is where counting what is ahead stops.
+const manyAhead = 10_000
+
+func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next string, err error) {
+	route, err := x.b.engine.RouteOf(ctx, s.RouteID)
+	if err != nil {
+		return "", "", toError(err)
+	}
+	workers, err := x.b.engine.Workers(ctx, 0)
+	if err != nil {
+		return "", "", toError(err)
+	}
+	var serving, draining int
+	for _, w := range workers {
+		switch {
+		case !w.Serves(*route):
+		case w.State == task.WorkerActive:
+			serving++
+		case w.State == task.WorkerDraining:
+			draining++
+		}
+	}
+	where := routeText(route)
+	if serving == 0 {
+		why = fmt.Sprintf("It is ready since %s, but no live worker serves %s", clock(s.ReadyAt), where)
+		if draining > 0 {
+			why += fmt.Sprintf(" (%s is draining and takes nothing more)", plural(draining, "worker"))
+		}
+		return why + ".", "Start a worker for " + where + "; it will be handed out at once.", nil
+	}
+	ahead, err := x.b.store.Depth(ctx, s.Queue, s.Key, manyAhead)
+	if err != nil {
+		return "", "", toError(err)
+	}
+	why = fmt.Sprintf("It is ready since %s and waits for its turn on %s: %s ahead of it, %s serving.", clock(s.ReadyAt), where,
+		atLeast(ahead, "step"), plural(serving, "worker"))
+	return why, "The next free worker takes the lowest in order; add workers if the queue grows.", nil
+}
+
+func routeText(r *task.Route) string {
+	s := fmt.Sprintf("handler %q in namespace %q", r.Handler, r.Namespace)
+	if len(r.Capabilities) > 0 {
+		s += " with " + strings.Join(r.Capabilities, ", ")
+	}
+	return s
+}
+
+func (x *explainer) leased(ctx context.Context, s *task.Step) (why, next string, err error) {
+	worker, err := x.worker(ctx, s.WorkerNo)
+	if err != nil {
+		return "", "", err
+	}
+	if s.State == task.StepAssigned {
+		return fmt.Sprintf("It is assigned to worker %s since %s, which has to start it before %s.", worker, clock(s.AssignedAt), clock(s.LeaseUntil)),
+			"If it is not started by then, it goes back to its queue and no attempt is charged.", nil
+	}
+	why = fmt.Sprintf("It is leased by worker %s until %s; attempt %d of %d runs since %s.", worker, clock(s.LeaseUntil), s.Attempts, s.MaxAttempts, clock(s.StartedAt))
+	if s.Progress > 0 || s.Note != "" {
+		why += fmt.Sprintf(" It reported %d %% %s", s.Progress, s.Note)
+	}
+	next = "The worker's heartbeats renew the lease."
+	if d := s.Deadline(); d != 0 {
+		next += fmt.Sprintf(" The attempt times out at %s, in %s.", clock(d), x.until(d))
+	}
+	return why, next, nil
+}
+
+func (x *explainer) waiting(s *task.Step) (why, next string) {
+	at := task.Instant(s.Key)
+	next = fmt.Sprintf("It becomes ready by itself at %s, in %s; reset it to run it now.", clock(at), x.until(at))
+	if a := x.lastAttempt(s); a != nil && a.Failure == nil {
+		return fmt.Sprintf("Its handler put it off (%s) at %s.", a.Outcome, clock(a.FinishedAt)), next
+	}
+	return fmt.Sprintf("Attempt %d of %d failed%s; it waits for its retry.", s.Attempts, s.MaxAttempts, x.because(s)), next
+}
+
+func (x *explainer) failed(s *task.Step) (why, next string) {
+	why = fmt.Sprintf("It failed for good after attempt %d of %d%s.", s.Attempts, s.MaxAttempts, x.because(s))
+	if a := x.lastAttempt(s); a != nil && a.Failure != nil && !a.Failure.Retryable && s.Attempts < s.MaxAttempts {
+		why += " The failure was not retryable."
+	}
+	return why, "Fix the cause, then reset it for retry; or resolve it, or complete it with a result."
+}
+
+func (x *explainer) because(s *task.Step) string {
+	if a := x.lastAttempt(s); a != nil && a.Failure != nil {
+		return fmt.Sprintf(" at %s: %s", clock(a.FinishedAt), firstLine(a.Failure.Message))
+	}
+	return ""
+}
+
+func (x *explainer) lastAttempt(s *task.Step) *task.Attempt {
+	for i := len(x.records.Attempts) - 1; i >= 0; i-- {
+		if x.records.Attempts[i].StepID == s.ID {
+			return &x.records.Attempts[i]
+		}
+	}
+	return nil
+}
+
+func (x *explainer) until(at task.Instant) string {
+	if d := at.Sub(x.now).Round(time.Second); d > 0 {
+		return d.String()
+	}
+	return "a moment"
+}
+
+func clock(at task.Instant) string { return at.Time().Format("2006-01-02 15:04:05Z") }
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func atLeast(n int, noun string) string {
+	if n >= manyAhead {
+		return fmt.Sprintf("at least %d %ss", n, noun)
+	}
+	return plural(n, noun)
+}

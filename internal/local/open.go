@@ -1,0 +1,93 @@
+package local
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/template"
+	"github.com/taskerhq/tasker/internal/upkeep"
+)
+
+// Options is what a Backend can be given.
+type Options struct {
+	// Logger gets what the background loops did. Defaults to discarding.
+	Logger *slog.Logger
+	// Engine's zero fields take their defaults.
+	Engine engine.Config
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Backend is a tasker.Backend on an engine.
+type Backend struct {
+	engine *engine.Engine
+	store  engine.Store
+	upkeep *upkeep.Upkeep
+}
+
+var _ tasker.Backend = (*Backend)(nil)
+
+// Open opens the store that a DSN names: "sqlite:path" or a plain path, or
+// "memory:" for one that is gone with the process. Run has to be called for
+// anything that depends on time.
+func Open(ctx context.Context, dsn string, opts Options) (*Backend, error) {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	s, err := openStore(ctx, dsn)
+	if err != nil {
+		return nil, toError(err)
+	}
+	b, err := New(ctx, s, opts)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func openStore(ctx context.Context, dsn string) (engine.Store, error) {
+	scheme, rest, _ := strings.Cut(dsn, ":")
+	switch scheme {
+	case "memory":
+		return memstore.New(nil), nil
+	case "postgres", "postgresql":
+		return nil, &task.Error{Code: task.Invalid, Message: "PostgreSQL is not built into this version", Hint: "use sqlite:PATH"}
+	case "sqlite":
+		dsn = strings.TrimPrefix(rest, "//")
+	}
+	if dsn == "" {
+		return nil, &task.Error{Code: task.Invalid, Message: "the DSN names no file", Hint: "use sqlite:PATH, a plain path, or memory:"}
+	}
+	return sqlite.Open(ctx, dsn, nil)
+}
+
+// New returns a Backend on a store, which it owns from now on.
+func New(ctx context.Context, s engine.Store, opts Options) (*Backend, error) {
+	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: opts.Now, Schemas: compileSchema})
+	if err != nil {
+		return nil, toError(err)
+	}
+	return &Backend{engine: e, store: s, upkeep: upkeep.New(e, opts.Logger)}, nil
+}
+
+func compileSchema(schema []byte) (engine.SchemaChecker, error) {
+	return template.CompileSchema(schema)
+}
+
+// Run keeps up what depends on time (retries, leases, deadlines, retention)
+// until ctx ends. It blocks.
+func (b *Backend) Run(ctx context.Context) error { return b.upkeep.Run(ctx) }
+
+// Ready reports whether the store answers.
+func (b *Backend) Ready(ctx context.Context) error { return toError(b.engine.Ping(ctx)) }
+
+// Close closes the store. Run must have returned.
+func (b *Backend) Close() error { return b.store.Close() }

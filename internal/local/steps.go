@@ -1,0 +1,174 @@
+package local
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// view is a task with all that is needed to show its steps.
+type view struct {
+	b       *Backend
+	task    *task.Task
+	steps   []*task.Step
+	tpl     *task.Template
+	records engine.Records
+	workers map[int64]string
+}
+
+func (b *Backend) view(ctx context.Context, id task.ID) (*view, error) {
+	t, steps, err := b.engine.Steps(ctx, id)
+	if err != nil {
+		return nil, toError(err)
+	}
+	v := &view{b: b, task: t, steps: steps, workers: map[int64]string{}}
+	if v.tpl, err = b.engine.TemplateOf(ctx, t.DefID); err != nil {
+		return nil, toError(err)
+	}
+	if v.records, err = b.engine.Records(ctx, id); err != nil {
+		return nil, toError(err)
+	}
+	return v, nil
+}
+
+// worker names a worker by its key.
+func (v *view) worker(ctx context.Context, no int64) (string, error) {
+	if no == 0 {
+		return "", nil
+	}
+	if name, ok := v.workers[no]; ok {
+		return name, nil
+	}
+	w, err := v.b.store.FindWorkerByNo(ctx, no)
+	if err != nil {
+		return "", toError(err)
+	}
+	name := "forgotten"
+	if w != nil {
+		name = w.Name + " (" + w.ID.String() + ")"
+	}
+	v.workers[no] = name
+	return name, nil
+}
+
+func (v *view) spec(s *task.Step) task.StepSpec { return v.tpl.Steps[s.Ordinal-1] }
+
+// Steps implements tasker.StepBackend.
+func (b *Backend) Steps(ctx context.Context, id uuid.UUID) ([]tasker.Step, error) {
+	v, err := b.view(ctx, toID(id))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]tasker.Step, len(v.steps))
+	for i, s := range v.steps {
+		if out[i], err = v.step(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Step implements tasker.StepBackend.
+func (b *Backend) Step(ctx context.Context, taskID, stepID uuid.UUID) (*tasker.Step, error) {
+	v, err := b.view(ctx, toID(taskID))
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range v.steps {
+		if s.ID == toID(stepID) {
+			out, err := v.step(ctx, s)
+			return &out, err
+		}
+	}
+	return nil, tasker.Errorf(tasker.CodeNotFound, "the task %s has no step %s", taskID, stepID)
+}
+
+func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
+	spec := v.spec(s)
+	route, err := v.b.engine.RouteOf(ctx, s.RouteID)
+	if err != nil {
+		return tasker.Step{}, toError(err)
+	}
+	worker, err := v.worker(ctx, s.WorkerNo)
+	if err != nil {
+		return tasker.Step{}, err
+	}
+	out := tasker.Step{StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Name: spec.Name, Handler: spec.Handler, State: tasker.StepState(s.State),
+		Dependencies: spec.Dependencies, TotalParents: len(spec.Parents), CompletedParents: len(spec.Parents) - s.OpenParents,
+		DependenciesSatisfied: s.OpenParents == 0, RetryEligible: s.State == task.StepWaitingForRetry,
+		ReadyForExecution: s.State == task.StepEnqueued, Attempts: s.Attempts, MaxAttempts: s.MaxAttempts,
+		Priority: tasker.Priority(v.b.engine.PriorityName(s.Priority)), RequiredCapabilities: route.Capabilities,
+		TimeoutSeconds: int(s.Timeout / time.Second), CreatedAt: v.task.CreatedAt.Time(), ReadyAt: s.ReadyAt.Ptr(),
+		LastAttemptedAt: s.StartedAt.Ptr(), Worker: worker, LeaseExpiresAt: s.LeaseUntil.Ptr(), StatusMessage: s.Note, Results: s.Result}
+	if s.Queue == task.Timers {
+		out.NextRetryAt = task.Instant(s.Key).Ptr()
+	}
+	if s.State.Satisfies() {
+		out.CompletedAt = s.FinishedAt.Ptr()
+	}
+	if s.Progress > 0 || s.State == task.StepInProgress {
+		out.ProgressPercent = &s.Progress
+	}
+	v.failureOf(s, &out)
+	v.actOn(s, &out)
+	return out, nil
+}
+
+// failureOf adds the last failure of a step, if it has one.
+func (v *view) failureOf(s *task.Step, out *tasker.Step) {
+	for _, a := range v.records.Attempts {
+		if a.StepID == s.ID && a.Failure != nil {
+			out.LastError = fromFailure(a.Failure)
+			out.LastFailureAt = a.FinishedAt.Ptr()
+		}
+	}
+}
+
+// actOn adds who changed the step last, if an operator did.
+func (v *view) actOn(s *task.Step, out *tasker.Step) {
+	for _, a := range v.records.Acts {
+		if a.StepID == s.ID {
+			out.ResolvedBy, out.ResolutionReason = a.Actor, a.Reason
+		}
+	}
+}
+
+func fromFailure(f *task.Failure) *tasker.Failure {
+	retryable := f.Retryable
+	return &tasker.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus, ResponseBody: f.ResponseBody,
+		Retryable: &retryable, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000, Details: f.Details}
+}
+
+func toFailure(f *tasker.Failure) *task.Failure {
+	if f == nil {
+		return nil
+	}
+	after := min(max(f.RetryAfterSeconds, 0), task.MaxDelay.Seconds())
+	return &task.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus, ResponseBody: f.ResponseBody,
+		Retryable: f.Retryable == nil || *f.Retryable, RetryAfterMS: int64(after * 1000), Details: f.Details}
+}
+
+// ActOnStep implements tasker.StepBackend.
+func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID, act tasker.StepAction) (*tasker.Step, error) {
+	a := engine.StepAct{Kind: engine.ActKind(act.ActionType), Reason: act.Reason}
+	field := "/resolved_by"
+	switch act.ActionType {
+	case tasker.ResetForRetry:
+		a.Actor, field = act.ResetBy, "/reset_by"
+	case tasker.CompleteManually:
+		a.Actor, field = act.CompletedBy, "/completed_by"
+	default:
+		a.Actor = act.ResolvedBy
+	}
+	if act.CompletionData != nil {
+		a.Result, a.Metadata = act.CompletionData.Result, act.CompletionData.Metadata
+	}
+	if _, err := b.engine.Operate(ctx, toID(taskID), toID(stepID), a); err != nil {
+		return nil, relocate(toError(err), "/actor", field)
+	}
+	return b.Step(ctx, taskID, stepID)
+}

@@ -1,0 +1,159 @@
+package local
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// SubmitTasks implements tasker.TaskBackend.
+func (b *Backend) SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([]tasker.TaskReceipt, error) {
+	subs := make([]engine.Submission, len(req.Tasks))
+	for i := range req.Tasks {
+		toSubmission(&req.Tasks[i], &subs[i])
+	}
+	receipts, err := b.engine.Submit(ctx, subs, req.ItemErrors)
+	if err != nil {
+		return nil, toError(err)
+	}
+	return fromReceipts(receipts), nil
+}
+
+func toSubmission(r *tasker.TaskRequest, s *engine.Submission) {
+	*s = engine.Submission{Name: r.Name, TaskType: r.TaskType, Namespace: r.Namespace, Version: r.Version,
+		Context: r.Context, Priority: string(r.Priority), Capabilities: r.RequiredCapabilities,
+		Timeout: time.Duration(r.TimeoutSeconds) * time.Second, MaxRetries: r.MaxRetries,
+		IdempotencyKey: r.IdempotencyKey, CorrelationID: r.CorrelationID,
+		Meta: task.Meta{Tags: r.Tags, ParentCorrelationID: r.ParentCorrelationID, Initiator: r.Initiator, SourceSystem: r.SourceSystem, Reason: r.Reason}}
+	if r.RunAt != nil {
+		s.RunAt = task.At(*r.RunAt)
+	}
+}
+
+func fromReceipts(receipts []engine.Receipt) []tasker.TaskReceipt {
+	out := make([]tasker.TaskReceipt, len(receipts))
+	for i, r := range receipts {
+		out[i] = tasker.TaskReceipt{TaskUUID: toUUID(r.ID), State: tasker.TaskState(r.State), Created: r.Created, Error: itemError(r.Err)}
+	}
+	return out
+}
+
+// Task implements tasker.TaskBackend.
+func (b *Backend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*tasker.Task, error) {
+	t, err := b.engine.Task(ctx, toID(id), wait)
+	if err != nil {
+		return nil, toError(err)
+	}
+	return b.fromTask(ctx, t)
+}
+
+func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, error) {
+	tpl, err := b.engine.TemplateOf(ctx, t.DefID)
+	if err != nil {
+		return nil, toError(err)
+	}
+	c := t.Counts
+	return &tasker.Task{TaskUUID: toUUID(t.ID), Namespace: tpl.Namespace, Name: tpl.Name, Version: tpl.Version, State: tasker.TaskState(t.State),
+		Priority: tasker.Priority(b.engine.PriorityName(t.Priority)), PriorityLevel: t.Priority, Context: t.Context,
+		CreatedAt: t.CreatedAt.Time(), RunAt: t.RunAt.Ptr(), FinishedAt: t.FinishedAt.Ptr(), DeadlineAt: t.DeadlineAt.Ptr(),
+		TotalSteps: c.Total(), PendingSteps: c.Pending, InProgressSteps: c.Active, WaitingSteps: c.Waiting, CompletedSteps: c.Done,
+		FailedSteps: c.Failed, CancelledSteps: c.Cancelled, CompletionPercentage: percentage(c.Done, c.Total()),
+		Tags: t.Meta.Tags, CorrelationID: t.CorrelationID, ParentCorrelationID: t.Meta.ParentCorrelationID, IdempotencyKey: t.IdempotencyKey,
+		Initiator: t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
+		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy}, nil
+}
+
+func percentage(done, total int) float64 {
+	if total == 0 {
+		return 0
+	}
+	return math.Round(10_000*float64(done)/float64(total)) / 100
+}
+
+const defaultPage = 50
+
+// Tasks implements tasker.TaskBackend.
+func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskPage, error) {
+	filter, err := b.toFilter(f)
+	if err != nil {
+		return nil, err
+	}
+	tasks, next, err := b.engine.Tasks(ctx, filter)
+	if err != nil {
+		return nil, toError(err)
+	}
+	page := &tasker.TaskPage{Tasks: make([]tasker.Task, len(tasks))}
+	for i, t := range tasks {
+		out, err := b.fromTask(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		page.Tasks[i] = *out
+	}
+	if !next.IsZero() {
+		page.NextCursor = next.String()
+	}
+	return page, nil
+}
+
+func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
+	out := engine.TaskFilter{Namespace: f.Namespace, Name: f.Name, Version: f.Version, Tag: f.Tag, CorrelationID: f.CorrelationID, Limit: f.Limit}
+	var problems []tasker.Detail
+	bad := func(at, message string) { problems = append(problems, tasker.Detail{Location: at, Message: message}) }
+	for _, s := range f.States {
+		if !knownState(task.State(s)) {
+			bad("state", "there is no task state \""+string(s)+"\"")
+		}
+		out.States = append(out.States, task.State(s))
+	}
+	if f.Priority != "" {
+		level, ok := b.engine.Level(string(f.Priority))
+		if !ok {
+			bad("priority", "\""+string(f.Priority)+"\" is not a priority")
+		}
+		out.Priority = &level
+	}
+	if f.CreatedAfter != nil {
+		out.CreatedAfter = task.At(*f.CreatedAfter)
+	}
+	if f.CreatedBefore != nil {
+		out.CreatedBefore = task.At(*f.CreatedBefore)
+	}
+	if f.Cursor != "" {
+		id, err := task.ParseID(f.Cursor)
+		if err != nil {
+			bad("cursor", "is not a cursor of this list")
+		}
+		out.Below = id
+	}
+	if out.Limit == 0 {
+		out.Limit = defaultPage
+	}
+	if len(problems) > 0 {
+		return out, &tasker.Error{Code: tasker.CodeInvalid, Message: "the filter is not valid", Details: problems}
+	}
+	return out, nil
+}
+
+func knownState(s task.State) bool {
+	for _, known := range task.States {
+		if s == known {
+			return true
+		}
+	}
+	return false
+}
+
+// CancelTasks implements tasker.TaskBackend.
+func (b *Backend) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
+	receipts, err := b.engine.Cancel(ctx, toIDs(req.TaskUUIDs), req.CancelledBy, req.Reason)
+	if err != nil {
+		return nil, relocate(toError(err), "/actor", "/cancelled_by")
+	}
+	return fromReceipts(receipts), nil
+}

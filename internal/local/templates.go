@@ -1,0 +1,138 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/template"
+)
+
+// RegisterTemplate implements tasker.TemplateBackend.
+func (b *Backend) RegisterTemplate(ctx context.Context, src tasker.TemplateSource) (*tasker.Template, error) {
+	if limit := b.engine.Config().Limits.TemplateBytes; len(src.YAML) > limit {
+		return nil, tasker.Errorf(tasker.CodeTooLarge, "the template is %d bytes long; the limit is %d", len(src.YAML), limit)
+	}
+	name := src.Filename
+	if name == "" {
+		name = "template"
+	}
+	t, err := template.Parse(name, []byte(src.YAML), b.engine.Level)
+	if err != nil {
+		return nil, toError(err)
+	}
+	t.Source = src.YAML
+	stored, created, err := b.engine.RegisterTemplate(ctx, t)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out, err := b.fromTemplate(stored, true)
+	if err != nil {
+		return nil, err
+	}
+	out.Created = created
+	return out, nil
+}
+
+// Template implements tasker.TemplateBackend.
+func (b *Backend) Template(ctx context.Context, namespace, name, version string) (*tasker.Template, error) {
+	t, err := b.engine.Template(ctx, namespace, name, version)
+	if err != nil {
+		return nil, toError(err)
+	}
+	return b.fromTemplate(t, true)
+}
+
+// Templates implements tasker.TemplateBackend.
+func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*tasker.TemplatePage, error) {
+	filter := engine.TemplateFilter{Namespace: f.Namespace, Name: f.Name, Limit: f.Limit}
+	if filter.Limit == 0 {
+		filter.Limit = defaultPage
+	}
+	if limit := b.engine.Config().Limits.PageItems; filter.Limit < 1 || filter.Limit > limit {
+		return nil, tasker.Errorf(tasker.CodeInvalid, "the limit of a page must be 1 to %d, not %d", limit, f.Limit)
+	}
+	if f.Cursor != "" {
+		var err error
+		if filter.Below, err = strconv.ParseInt(f.Cursor, 36, 64); err != nil {
+			return nil, tasker.Errorf(tasker.CodeInvalid, "%q is not a cursor of this list", f.Cursor)
+		}
+	}
+	list, err := b.store.ListTemplates(ctx, filter)
+	if err != nil {
+		return nil, toError(err)
+	}
+	page := &tasker.TemplatePage{Templates: make([]tasker.Template, len(list))}
+	for i, t := range list {
+		out, err := b.fromTemplate(t, false)
+		if err != nil {
+			return nil, err
+		}
+		page.Templates[i] = *out
+	}
+	if len(list) == filter.Limit {
+		page.NextCursor = strconv.FormatInt(list[len(list)-1].DefID, 36)
+	}
+	return page, nil
+}
+
+// fromTemplate shows a template; in a list without steps and source.
+func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, error) {
+	out := &tasker.Template{Namespace: t.Namespace, Name: t.Name, Version: t.Version, Description: t.Description,
+		Lifecycle: fromLifecycle(t.Lifecycle), Fingerprint: t.Fingerprint, CreatedAt: t.CreatedAt}
+	if t.Priority != nil {
+		out.Priority = tasker.Priority(b.engine.PriorityName(*t.Priority))
+	}
+	if !whole {
+		return out, nil
+	}
+	out.YAML = t.Source
+	if len(t.InputSchema) > 0 {
+		if err := json.Unmarshal(t.InputSchema, &out.InputSchema); err != nil {
+			return nil, fmt.Errorf("decode input schema of %s: %w", t.Name, err)
+		}
+	}
+	for _, s := range t.Steps {
+		step, err := b.fromSpec(s)
+		if err != nil {
+			return nil, err
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	return out, nil
+}
+
+func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
+	out := tasker.TemplateStep{Name: s.Name, Description: s.Description, Handler: s.Handler, Dependencies: s.Dependencies,
+		Retry: tasker.RetryPolicy{Retryable: s.Retry.Retryable, MaxAttempts: s.Retry.MaxAttempts, Backoff: string(s.Retry.Backoff),
+			BackoffBaseMS: int(s.Retry.Base / time.Millisecond), MaxBackoffMS: int(s.Retry.Max / time.Millisecond), Jitter: s.Retry.Jitter},
+		TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities}
+	if s.Priority != nil {
+		out.Priority = tasker.Priority(b.engine.PriorityName(*s.Priority))
+	}
+	init, err := initialization(s)
+	out.Initialization = init
+	return out, err
+}
+
+func initialization(s task.StepSpec) (map[string]any, error) {
+	if len(s.Initialization) == 0 {
+		return nil, nil
+	}
+	var m map[string]any
+	if err := json.Unmarshal(s.Initialization, &m); err != nil {
+		return nil, fmt.Errorf("decode initialization of step %s: %w", s.Name, err)
+	}
+	return m, nil
+}
+
+func fromLifecycle(l task.Lifecycle) tasker.Lifecycle {
+	minutes := func(d time.Duration) int { return int(d / time.Minute) }
+	return tasker.Lifecycle{MaxWaitingForDependencies: minutes(l.MaxWaitingForDependencies), MaxWaitingForRetry: minutes(l.MaxWaitingForRetry),
+		MaxStepsInProcess: minutes(l.MaxStepsInProcess), MaxDuration: minutes(l.MaxDuration)}
+}

@@ -1,0 +1,172 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// pollInterval is advised to workers that poll without waiting.
+const pollInterval = time.Second
+
+// RegisterWorker implements tasker.WorkerBackend.
+func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
+	w, err := b.engine.Register(ctx, task.Worker{Name: reg.Name, Namespaces: reg.Namespaces, Handlers: reg.Handlers,
+		Capabilities: reg.Capabilities, Capacity: reg.Capacity, Host: reg.Host, Version: reg.Version})
+	if err != nil {
+		return nil, toError(err)
+	}
+	cfg := b.engine.Config()
+	return &tasker.RegisteredWorker{WorkerID: toUUID(w.ID), PollIntervalMS: int(pollInterval.Milliseconds()),
+		HeartbeatIntervalMS: int(cfg.Leases.HeartbeatInterval.Milliseconds()), LeaseSeconds: int(cfg.Leases.Lease().Seconds()),
+		StartTimeoutSeconds: int(cfg.Leases.StartTimeout.Seconds()), MaxLongPollSeconds: int(cfg.Leases.MaxLongPoll.Seconds()),
+		MaxResultPayloadBytes: cfg.Limits.PayloadBytes}, nil
+}
+
+// Workers implements tasker.WorkerBackend.
+func (b *Backend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
+	list, err := b.engine.Workers(ctx, 24*time.Hour)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out := make([]tasker.WorkerInfo, len(list))
+	for i, w := range list {
+		out[i] = tasker.WorkerInfo{WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State), Namespaces: w.Namespaces, Handlers: w.Handlers,
+			Capabilities: w.Capabilities, Capacity: w.Capacity, CurrentLoad: w.Load, Host: w.Host, Version: w.Version,
+			StartedAt: w.StartedAt.Time(), LastHeartbeat: w.LastHeartbeat.Time()}
+	}
+	return out, nil
+}
+
+// Poll implements tasker.WorkerBackend.
+func (b *Backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+	leases, drain, err := b.engine.Poll(ctx, toID(req.WorkerID), max(req.Capacity, 1), time.Duration(req.WaitMS)*time.Millisecond, req.Start)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out := &tasker.PollResponse{Steps: make([]tasker.Assignment, len(leases)), ShouldDrain: drain}
+	for i := range leases {
+		if out.Steps[i], err = fromLease(&leases[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func fromLease(l *engine.Lease) (tasker.Assignment, error) {
+	s, spec := &l.Step, l.Template.Steps[l.Step.Ordinal-1]
+	attempt := s.Attempts
+	if s.State == task.StepAssigned {
+		attempt++
+	}
+	a := tasker.Assignment{StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Token: s.Token, State: tasker.StepState(s.State),
+		Namespace: l.Template.Namespace, TaskName: l.Template.Name, Version: l.Template.Version, StepName: spec.Name, Handler: spec.Handler,
+		Attempt: attempt, MaxAttempts: s.MaxAttempts, Priority: s.Priority, Parameters: l.Task.Context, CorrelationID: l.Task.CorrelationID,
+		TimeoutSeconds: int(s.Timeout / time.Second), LeaseExpiresAt: s.LeaseUntil.Time(), DeadlineAt: s.Deadline().Ptr()}
+	if l.ParentResults != nil {
+		a.ParentResults = make(map[string]json.RawMessage, len(l.ParentResults))
+		for name, result := range l.ParentResults {
+			if result == nil {
+				result = []byte("null")
+			}
+			a.ParentResults[name] = result
+		}
+	}
+	var err error
+	a.Initialization, err = initialization(spec)
+	return a, err
+}
+
+func toRefs(refs []tasker.LeaseRef) []engine.LeaseRef {
+	if refs == nil {
+		return nil
+	}
+	out := make([]engine.LeaseRef, len(refs))
+	for i, r := range refs {
+		out[i] = engine.LeaseRef{Step: toID(r.StepUUID), Token: r.Token}
+	}
+	return out
+}
+
+func fromAnswers(answers []engine.LeaseAnswer) []tasker.LeaseAnswer {
+	out := make([]tasker.LeaseAnswer, len(answers))
+	for i, a := range answers {
+		out[i] = tasker.LeaseAnswer{StepUUID: toUUID(a.Step), Status: string(a.Status), LeaseExpiresAt: a.LeaseUntil.Ptr(),
+			DeadlineAt: a.DeadlineAt.Ptr(), Error: itemError(a.Err)}
+	}
+	return out
+}
+
+// Start implements tasker.WorkerBackend.
+func (b *Backend) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
+	if err := b.mustExist(ctx, req.WorkerID); err != nil {
+		return nil, err
+	}
+	answers, err := b.engine.Start(ctx, toRefs(req.Steps))
+	if err != nil {
+		return nil, toError(err)
+	}
+	return fromAnswers(answers), nil
+}
+
+// Progress implements tasker.WorkerBackend.
+func (b *Backend) Progress(ctx context.Context, r tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
+	if err := b.mustExist(ctx, r.WorkerID); err != nil {
+		return nil, err
+	}
+	answer, err := b.engine.Report(ctx, engine.LeaseRef{Step: toID(r.StepUUID), Token: r.Token}, engine.Progress{Percent: r.ProgressPercent, Note: r.StatusMessage})
+	if err != nil {
+		return nil, toError(err)
+	}
+	return &fromAnswers([]engine.LeaseAnswer{answer})[0], nil
+}
+
+// Settle implements tasker.WorkerBackend.
+func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+	if err := b.mustExist(ctx, req.WorkerID); err != nil {
+		return nil, err
+	}
+	results := make([]engine.Result, len(req.Results))
+	for i, r := range req.Results {
+		results[i] = engine.Result{Step: toID(r.StepUUID), Token: r.Token, Status: engine.ResultStatus(r.Status), Result: r.Result,
+			Failure: toFailure(r.Error), Snooze: time.Duration(min(r.SnoozeSeconds, 2*task.MaxDelay.Seconds()) * float64(time.Second))}
+	}
+	answers, err := b.engine.Settle(ctx, results)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out := make([]tasker.SettleAnswer, len(answers))
+	for i, a := range answers {
+		out[i] = tasker.SettleAnswer{StepUUID: toUUID(a.Step), State: tasker.StepState(a.State), NextRetryAt: a.NextRetryAt.Ptr(), Error: itemError(a.Err)}
+	}
+	return out, nil
+}
+
+// Heartbeat implements tasker.WorkerBackend.
+func (b *Backend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+	answers, drain, err := b.engine.Heartbeat(ctx, engine.Beat{Worker: toID(beat.WorkerID), Load: beat.CurrentLoad,
+		Draining: beat.Status == string(task.WorkerDraining), Leases: toRefs(beat.Steps)})
+	if err != nil {
+		return nil, toError(err)
+	}
+	return &tasker.HeartbeatResponse{Acknowledged: true, ShouldDrain: drain, Leases: fromAnswers(answers)}, nil
+}
+
+// Drain implements tasker.WorkerBackend.
+func (b *Backend) Drain(ctx context.Context, req tasker.DrainRequest) (*tasker.DrainResponse, error) {
+	n, err := b.engine.Drain(ctx, toID(req.WorkerID), req.Final)
+	if err != nil {
+		return nil, toError(err)
+	}
+	return &tasker.DrainResponse{Released: n}, nil
+}
+
+func (b *Backend) mustExist(ctx context.Context, id uuid.UUID) error {
+	_, err := b.engine.Worker(ctx, toID(id))
+	return toError(err)
+}

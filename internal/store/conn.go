@@ -1,0 +1,129 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Conn runs portable SQL: on a pool, or inside a transaction.
+type Conn interface {
+	// Exec runs a statement and returns how many rows it touched.
+	Exec(ctx context.Context, query string, args ...any) (int64, error)
+	// Query calls each with every row in turn. The Row is valid during the call.
+	Query(ctx context.Context, query string, args []any, each func(Row) error) error
+}
+
+// Row is one row of an answer.
+type Row interface {
+	Scan(dest ...any) error
+}
+
+// Dialect is what portable SQL has to know of an engine.
+type Dialect struct {
+	// ID converts an ID to the value that the engine keeps.
+	ID func(task.ID) any
+	// ScanID returns a destination for Scan that sets the ID.
+	ScanID func(*task.ID) sql.Scanner
+}
+
+// SQL is portable SQL on one connection. Its methods are safe for concurrent
+// use when the Conn is.
+type SQL struct {
+	Conn
+	Dialect
+}
+
+// id is the value of an ID.
+func (s SQL) id(id task.ID) any { return s.Dialect.ID(id) }
+
+// jsonText encodes a value for a JSON column; nil stays NULL.
+func jsonText(v any) (any, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode JSON column: %w", err)
+	}
+	return string(b), nil
+}
+
+// Text is a nullable text column that is "" when NULL.
+type Text string
+
+// Scan implements sql.Scanner.
+func (t *Text) Scan(v any) error {
+	switch v := v.(type) {
+	case nil:
+		*t = ""
+	case string:
+		*t = Text(v)
+	case []byte:
+		*t = Text(v)
+	default:
+		return fmt.Errorf("a text column holds %T", v)
+	}
+	return nil
+}
+
+// JSON is a nullable JSON column that is nil when NULL.
+type JSON []byte
+
+// Scan implements sql.Scanner. What it keeps is its own copy.
+func (j *JSON) Scan(v any) error {
+	switch v := v.(type) {
+	case nil:
+		*j = nil
+	case string:
+		*j = JSON(v)
+	case []byte:
+		*j = append(make(JSON, 0, len(v)), v...)
+	default:
+		return fmt.Errorf("a JSON column holds %T", v)
+	}
+	return nil
+}
+
+// into decodes a JSON column, unless it is NULL.
+func (j JSON) into(dst any) error {
+	if j == nil {
+		return nil
+	}
+	if err := json.Unmarshal(j, dst); err != nil {
+		return fmt.Errorf("decode JSON column: %w", err)
+	}
+	return nil
+}
+
+// Pool is a Conn on a database/sql pool.
+type Pool struct {
+	DB *sql.DB
+	// Classify turns the engine's error into one with a code.
+	Classify func(error) error
+}
+
+// Exec implements Conn.
+func (p Pool) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	r, err := p.DB.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, p.Classify(err)
+	}
+	n, err := r.RowsAffected()
+	return n, p.Classify(err)
+}
+
+// Query implements Conn.
+func (p Pool) Query(ctx context.Context, query string, args []any, each func(Row) error) error {
+	rows, err := p.DB.QueryContext(ctx, query, args...)
+	if err != nil {
+		return p.Classify(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return p.Classify(rows.Err())
+}

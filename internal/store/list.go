@@ -1,0 +1,247 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// A page of tasks is put together from one or more sources, each an index that
+// yields IDs newest first: the tags, the correlation IDs, (template, state), or
+// the tasks themselves. What an index does not decide is filtered over a bounded
+// window of it, so that a page costs the same however few tasks match: then the
+// page is short, and its cursor says where to look on.
+const (
+	window     = 20_000
+	maxSources = 256
+	// clockSlack is how far an ID may run ahead of the time its task was created.
+	clockSlack = time.Hour
+)
+
+// source yields task IDs from one index.
+type source struct {
+	from   string // table and alias i
+	id     string // the column of the task's ID
+	cond   where  // on i
+	filter where  // on t, beyond what the index decides
+}
+
+// ListTasks returns a page, newest first; see engine.ReadTasks.
+func (s SQL) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, task.ID, error) {
+	sources, err := s.sources(ctx, f)
+	if err != nil {
+		return nil, task.ID{}, err
+	}
+	var ids []task.ID
+	var horizon task.ID // below it, some source has not been looked at
+	for _, src := range sources {
+		got, stop, err := s.draw(ctx, src, f)
+		if err != nil {
+			return nil, task.ID{}, err
+		}
+		ids = append(ids, got...)
+		if stop.Seq() > horizon.Seq() || horizon.IsZero() && !stop.IsZero() {
+			horizon = stop
+		}
+	}
+	slices.SortFunc(ids, func(a, b task.ID) int { return compareIDs(b, a) })
+	ids = slices.Compact(ids)
+	if !horizon.IsZero() {
+		ids = slices.DeleteFunc(ids, func(id task.ID) bool { return compareIDs(id, horizon) < 0 })
+	}
+	next := horizon
+	if len(ids) > f.Limit {
+		ids = ids[:f.Limit]
+		next = ids[f.Limit-1]
+	}
+	tasks, err := s.fetch(ctx, ids)
+	return tasks, next, err
+}
+
+func compareIDs(a, b task.ID) int { return slices.Compare(a[:], b[:]) }
+
+func (s SQL) fetch(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
+	tasks := make([]*task.Task, 0, len(ids))
+	for _, id := range ids {
+		t, err := s.FindTask(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if t != nil { // deleted meanwhile
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, nil
+}
+
+// draw returns up to limit+1 matching IDs of a source, and the ID at which it
+// stopped looking: zero when it looked at all there is.
+func (s SQL) draw(ctx context.Context, src source, f engine.TaskFilter) ([]task.ID, task.ID, error) {
+	w := src.cond
+	w.addIf(!f.Below.IsZero(), "i."+src.id+" < ?", s.id(f.Below))
+	w.addIf(f.CreatedAfter != 0, "i."+src.id+" >= ?", s.id(task.MakeID(task.SeqFloor(f.CreatedAfter.Time()), 0)))
+	w.addIf(f.CreatedBefore != 0, "i."+src.id+" < ?", s.id(task.MakeID(task.SeqFloor(f.CreatedBefore.Time().Add(clockSlack)), 0)))
+	inner := "SELECT i." + src.id + " AS id FROM " + src.from + " i" + w.text() + " ORDER BY i." + src.id + " DESC"
+	if len(src.filter.terms) == 0 {
+		ids, err := collect(ctx, s, s.scanID, inner+" LIMIT "+w.arg(f.Limit+1), w.args...)
+		return ids, stopAt(ids, f.Limit), err
+	}
+	edge, err := first(ctx, s, s.scanID, inner+" LIMIT 1 OFFSET "+strconv.Itoa(window-1), w.args...)
+	if err != nil {
+		return nil, task.ID{}, err
+	}
+	// the filter's terms follow the index's, so their placeholders do too
+	outer := where{args: w.args}
+	for i, term := range src.filter.terms {
+		outer.add(term, src.filter.args[i].([]any)...)
+	}
+	query := "SELECT q.id FROM (" + inner + " LIMIT " + strconv.Itoa(window) + ") q JOIN tasker_tasks t ON t.id = q.id" +
+		outer.text() + " ORDER BY q.id DESC LIMIT " + outer.arg(f.Limit+1)
+	ids, err := collect(ctx, s, s.scanID, query, outer.args...)
+	if stop := stopAt(ids, f.Limit); !stop.IsZero() {
+		return ids, stop, err
+	}
+	return ids, edge, err
+}
+
+// stopAt is where a source stopped that had more than a page.
+func stopAt(ids []task.ID, limit int) task.ID {
+	if len(ids) <= limit {
+		return task.ID{}
+	}
+	return ids[limit]
+}
+
+// filterBy keeps a term with its values for later numbering.
+func (src *source) filterBy(cond bool, term string, values ...any) {
+	if cond {
+		src.filter.terms = append(src.filter.terms, term)
+		src.filter.args = append(src.filter.args, values)
+	}
+}
+
+// sources chooses the narrowest index for a filter.
+func (s SQL) sources(ctx context.Context, f engine.TaskFilter) ([]source, error) {
+	defs, restricted, err := s.definitions(ctx, f)
+	if err != nil || restricted && len(defs) == 0 {
+		return nil, err
+	}
+	var list []source
+	switch {
+	case f.Tag != "":
+		src := source{from: "tasker_task_tags", id: "task_id"}
+		src.cond.add("i.tag = ?", f.Tag)
+		src.filterBy(f.CorrelationID != "", "t.correlation_id = ?", f.CorrelationID)
+		list = append(list, src)
+	case f.CorrelationID != "":
+		src := source{from: "tasker_tasks", id: "id"}
+		src.cond.add("i.correlation_id = ? AND i.correlation_id <> ''", f.CorrelationID)
+		list = append(list, src)
+	case restricted || len(f.States) > 0:
+		if list, err = s.byState(ctx, f, defs, restricted); err != nil {
+			return nil, err
+		}
+		restricted, f.States = restricted && len(list) == 0, keepIf(len(list) == 0, f.States)
+	}
+	if len(list) == 0 {
+		list = append(list, source{from: "tasker_tasks", id: "id"})
+	}
+	for i := range list {
+		list[i].residual(f, defs, restricted)
+	}
+	return list, nil
+}
+
+func keepIf(cond bool, states []task.State) []task.State {
+	if cond {
+		return states
+	}
+	return nil
+}
+
+// residual adds what the index of the source does not decide.
+func (src *source) residual(f engine.TaskFilter, defs []int64, restricted bool) {
+	if restricted {
+		src.filterBy(true, "t.def_id IN ("+marks(len(defs))+")", anys(defs)...)
+	}
+	if len(f.States) > 0 {
+		src.filterBy(true, "t.state IN ("+marks(len(f.States))+")", anys(texts(f.States))...)
+	}
+	if f.Priority != nil {
+		src.filterBy(true, "t.priority = ?", *f.Priority)
+	}
+	src.filterBy(f.CreatedAfter != 0, "t.created_at >= ?", int64(f.CreatedAfter))
+	src.filterBy(f.CreatedBefore != 0, "t.created_at < ?", int64(f.CreatedBefore))
+}
+
+// byState returns one source per template and state, none when they are too many.
+func (s SQL) byState(ctx context.Context, f engine.TaskFilter, defs []int64, restricted bool) ([]source, error) {
+	if !restricted {
+		var err error
+		if defs, err = collect(ctx, s, scanInt, `SELECT def_id FROM tasker_templates LIMIT $1`, maxSources+1); err != nil {
+			return nil, err
+		}
+	}
+	states := f.States
+	if len(states) == 0 {
+		states = task.States
+	}
+	if len(defs)*len(states) > maxSources {
+		return nil, nil
+	}
+	var list []source
+	for _, d := range defs {
+		for _, st := range states {
+			src := source{from: "tasker_tasks", id: "id"}
+			src.cond.add("i.def_id = ?", d)
+			src.cond.add("i.state = ?", string(st))
+			list = append(list, src)
+		}
+	}
+	return list, nil
+}
+
+// definitions returns the keys of the templates that a filter names, and
+// whether it names any.
+func (s SQL) definitions(ctx context.Context, f engine.TaskFilter) ([]int64, bool, error) {
+	if f.Namespace == "" && f.Name == "" && f.Version == "" {
+		return nil, false, nil
+	}
+	w := where{}
+	w.addIf(f.Namespace != "", "namespace = ?", f.Namespace)
+	w.addIf(f.Name != "", "name = ?", f.Name)
+	w.addIf(f.Version != "", "version = ?", f.Version)
+	defs, err := collect(ctx, s, scanInt, `SELECT def_id FROM tasker_templates`+w.text(), w.args...)
+	return defs, true, err
+}
+
+func anys[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = v
+	}
+	return out
+}
+
+func texts(states []task.State) []string {
+	out := make([]string, len(states))
+	for i, s := range states {
+		out[i] = string(s)
+	}
+	return out
+}
+
+func marks(n int) string {
+	b := make([]byte, 0, 3*n)
+	for i := range n {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, '?')
+	}
+	return string(b)
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// AddAttempts stores attempts that have ended.
+func (s SQL) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
+	const query = `INSERT INTO tasker_attempts (task_id, step_id, token, number, worker_no, outcome, ready_at, assigned_at, started_at, finished_at, after_state, failure)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+	for i := range attempts {
+		a := &attempts[i]
+		var failure any
+		if a.Failure != nil {
+			var err error
+			if failure, err = jsonText(a.Failure); err != nil {
+				return err
+			}
+		}
+		if _, err := s.Exec(ctx, query, s.id(a.TaskID), s.id(a.StepID), a.Token, a.Number, a.WorkerNo, string(a.Outcome),
+			int64(a.ReadyAt), int64(a.AssignedAt), int64(a.StartedAt), int64(a.FinishedAt), string(a.After), failure); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddEvents stores transitions of tasks.
+func (s SQL) AddEvents(ctx context.Context, events []task.Event) error {
+	const query = `INSERT INTO tasker_task_events (task_id, at, from_state, to_state, cause) VALUES ($1, $2, $3, $4, $5)`
+	for _, e := range events {
+		if _, err := s.Exec(ctx, query, s.id(e.TaskID), int64(e.At), string(e.From), string(e.To), e.Cause); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddActs stores what operators did.
+func (s SQL) AddActs(ctx context.Context, acts []task.Act) error {
+	const query = `INSERT INTO tasker_acts (task_id, step_id, at, kind, actor, reason, from_state, to_state, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	for _, a := range acts {
+		var step, data any
+		if !a.StepID.IsZero() {
+			step = s.id(a.StepID)
+		}
+		if a.Data != nil {
+			data = string(a.Data)
+		}
+		if _, err := s.Exec(ctx, query, s.id(a.TaskID), step, int64(a.At), a.Kind, a.Actor, a.Reason, a.From, a.To, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TakeKey binds an idempotency key; see engine.TxRecords.
+func (s SQL) TakeKey(ctx context.Context, namespace, key string, id task.ID, now, expires task.Instant) (task.ID, bool, error) {
+	// one statement decides: the insert wins, or replaces an expired binding
+	const take = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, expires_at) VALUES ($1, $2, $3, $4)
+ ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, expires_at = excluded.expires_at
+ WHERE tasker_idempotency_keys.expires_at <= $5`
+	n, err := s.Exec(ctx, take, namespace, key, s.id(id), int64(expires), int64(now))
+	if err != nil || n > 0 {
+		return task.ID{}, false, err
+	}
+	const find = `SELECT task_id FROM tasker_idempotency_keys WHERE namespace = $1 AND key = $2`
+	bound, err := first(ctx, s, s.scanID, find, namespace, key)
+	return bound, true, err
+}
+
+func (s SQL) scanID(row Row) (id task.ID, err error) {
+	err = row.Scan(s.ScanID(&id))
+	return id, err
+}
+
+// DropKeys deletes up to limit keys that expired before a time.
+func (s SQL) DropKeys(ctx context.Context, before task.Instant, limit int) (int, error) {
+	const query = `DELETE FROM tasker_idempotency_keys WHERE (namespace, key) IN
+ (SELECT namespace, key FROM tasker_idempotency_keys WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`
+	n, err := s.Exec(ctx, query, int64(before), limit)
+	return int(n), err
+}

@@ -1,0 +1,208 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// templateBody is the part of a template that is kept as one JSON document.
+type templateBody struct {
+	Description string          `json:"description,omitempty"`
+	Priority    *int            `json:"priority,omitempty"`
+	InputSchema json.RawMessage `json:"input_schema,omitempty"`
+	Lifecycle   task.Lifecycle  `json:"lifecycle"`
+	Steps       []stepBody      `json:"steps"`
+}
+
+type stepBody struct {
+	Name           string          `json:"name"`
+	Description    string          `json:"description,omitempty"`
+	Handler        string          `json:"handler"`
+	Initialization json.RawMessage `json:"initialization,omitempty"`
+	Dependencies   []string        `json:"dependencies,omitempty"`
+	Retry          task.Retry      `json:"retry"`
+	Timeout        time.Duration   `json:"timeout,omitempty"`
+	Capabilities   []string        `json:"capabilities,omitempty"`
+	Priority       *int            `json:"priority,omitempty"`
+}
+
+func encodeTemplate(t *task.Template) (any, error) {
+	b := templateBody{Description: t.Description, Priority: t.Priority, InputSchema: t.InputSchema, Lifecycle: t.Lifecycle}
+	for _, s := range t.Steps {
+		b.Steps = append(b.Steps, stepBody{s.Name, s.Description, s.Handler, s.Initialization, s.Dependencies, s.Retry, s.Timeout, s.Capabilities, s.Priority})
+	}
+	return jsonText(b)
+}
+
+func decodeTemplate(t *task.Template, body JSON) error {
+	var b templateBody
+	if err := body.into(&b); err != nil {
+		return err
+	}
+	t.Description, t.Priority, t.InputSchema, t.Lifecycle = b.Description, b.Priority, b.InputSchema, b.Lifecycle
+	for _, s := range b.Steps {
+		t.Steps = append(t.Steps, task.StepSpec{Name: s.Name, Description: s.Description, Handler: s.Handler, Initialization: s.Initialization,
+			Dependencies: s.Dependencies, Retry: s.Retry, Timeout: s.Timeout, Capabilities: s.Capabilities, Priority: s.Priority})
+	}
+	if faults := t.Link(); len(faults) > 0 {
+		return fmt.Errorf("stored template %s/%s %s: %s", t.Namespace, t.Name, t.Version, faults[0].Message)
+	}
+	return nil
+}
+
+const templateColumns = `def_id, namespace, name, version, adhoc, fingerprint, created_at, source, body`
+
+func scanTemplate(row Row) (*task.Template, error) {
+	var t task.Template
+	var adhoc int
+	var created task.Instant
+	var body JSON
+	if err := row.Scan(&t.DefID, (*Text)(&t.Namespace), (*Text)(&t.Name), (*Text)(&t.Version), &adhoc, (*Text)(&t.Fingerprint), &created, (*Text)(&t.Source), &body); err != nil {
+		return nil, err
+	}
+	t.Adhoc, t.CreatedAt = adhoc == 1, created.Time()
+	return &t, decodeTemplate(&t, body)
+}
+
+// InsertTemplate stores a version and sets its DefID, or returns the one that exists.
+func (s SQL) InsertTemplate(ctx context.Context, t *task.Template) (*task.Template, error) {
+	body, err := encodeTemplate(t)
+	if err != nil {
+		return nil, err
+	}
+	adhoc := 0
+	if t.Adhoc {
+		adhoc = 1
+	}
+	const insert = `INSERT INTO tasker_templates (namespace, name, version, adhoc, fingerprint, created_at, source, body)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`
+	n, err := s.Exec(ctx, insert, t.Namespace, t.Name, t.Version, adhoc, t.Fingerprint, int64(task.At(t.CreatedAt)), t.Source, body)
+	if err != nil {
+		return nil, err
+	}
+	const find = `SELECT ` + templateColumns + ` FROM tasker_templates WHERE namespace = $1 AND name = $2 AND version = $3 AND adhoc = $4`
+	stored, err := first(ctx, s, scanTemplate, find, t.Namespace, t.Name, t.Version, adhoc)
+	if err != nil || stored == nil {
+		return nil, err
+	}
+	t.DefID = stored.DefID
+	if n > 0 {
+		return nil, nil
+	}
+	return stored, nil
+}
+
+// FindTemplateByDef returns a template by its key, or nil.
+func (s SQL) FindTemplateByDef(ctx context.Context, def int64) (*task.Template, error) {
+	return first(ctx, s, scanTemplate, `SELECT `+templateColumns+` FROM tasker_templates WHERE def_id = $1`, def)
+}
+
+// FindTemplate returns a version; the one registered last when version is "".
+func (s SQL) FindTemplate(ctx context.Context, namespace, name, version string) (*task.Template, error) {
+	const query = `SELECT ` + templateColumns + ` FROM tasker_templates
+ WHERE namespace = $1 AND name = $2 AND adhoc = 0 AND ($3 = '' OR version = $3) ORDER BY def_id DESC LIMIT 1`
+	return first(ctx, s, scanTemplate, query, namespace, name, version)
+}
+
+// FindAdhoc returns the template that stands in for a handler, or nil.
+func (s SQL) FindAdhoc(ctx context.Context, namespace, handler string) (*task.Template, error) {
+	const query = `SELECT ` + templateColumns + ` FROM tasker_templates WHERE namespace = $1 AND name = $2 AND adhoc = 1`
+	return first(ctx, s, scanTemplate, query, namespace, handler)
+}
+
+// ListTemplates returns a page, newest first.
+func (s SQL) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*task.Template, error) {
+	w := where{}
+	w.add("adhoc = 0")
+	w.addIf(f.Namespace != "", "namespace = ?", f.Namespace)
+	w.addIf(f.Name != "", "name = ?", f.Name)
+	w.addIf(f.Below != 0, "def_id < ?", f.Below)
+	return collect(ctx, s, scanTemplate, `SELECT `+templateColumns+` FROM tasker_templates`+w.text()+` ORDER BY def_id DESC LIMIT `+w.arg(f.Limit), w.args...)
+}
+
+// InsertRoute stores a route and sets its ID, or finds the one that exists.
+func (s SQL) InsertRoute(ctx context.Context, r *task.Route) error {
+	const insert = `INSERT INTO tasker_routes (namespace, handler, capabilities) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
+	if _, err := s.Exec(ctx, insert, r.Namespace, r.Handler, r.CapabilityKey()); err != nil {
+		return err
+	}
+	const find = `SELECT route_id FROM tasker_routes WHERE namespace = $1 AND handler = $2 AND capabilities = $3`
+	id, err := first(ctx, s, scanInt, find, r.Namespace, r.Handler, r.CapabilityKey())
+	r.ID = id
+	return err
+}
+
+// Routes returns all routes.
+func (s SQL) Routes(ctx context.Context) ([]*task.Route, error) {
+	return collect(ctx, s, func(row Row) (*task.Route, error) {
+		var r task.Route
+		var capabilities Text
+		err := row.Scan(&r.ID, (*Text)(&r.Namespace), (*Text)(&r.Handler), &capabilities)
+		r.Capabilities = task.SplitCapabilities(string(capabilities))
+		return &r, err
+	}, `SELECT route_id, namespace, handler, capabilities FROM tasker_routes ORDER BY route_id`)
+}
+
+const workerColumns = `worker_no, id, name, state, namespaces, handlers, capabilities, capacity, load, host, version, started_at, last_heartbeat`
+
+func (s SQL) scanWorker(row Row) (*task.Worker, error) {
+	var w task.Worker
+	var namespaces, handlers, capabilities Text
+	err := row.Scan(&w.No, s.ScanID(&w.ID), (*Text)(&w.Name), (*Text)(&w.State), &namespaces, &handlers, &capabilities,
+		&w.Capacity, &w.Load, (*Text)(&w.Host), (*Text)(&w.Version), &w.StartedAt, &w.LastHeartbeat)
+	w.Namespaces, w.Handlers, w.Capabilities = split(namespaces), split(handlers), split(capabilities)
+	return &w, err
+}
+
+func split(t Text) []string       { return task.SplitCapabilities(string(t)) }
+func joined(list []string) string { return strings.Join(list, "\n") }
+
+// SaveWorker inserts a worker whose No is 0, and sets it; else updates it.
+func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
+	if w.No != 0 {
+		const update = `UPDATE tasker_workers SET state = $2, load = $3, last_heartbeat = $4 WHERE worker_no = $1`
+		_, err := s.Exec(ctx, update, w.No, string(w.State), w.Load, int64(w.LastHeartbeat))
+		return err
+	}
+	const insert = `INSERT INTO tasker_workers (id, name, state, namespaces, handlers, capabilities, capacity, load, host, version, started_at, last_heartbeat)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING worker_no`
+	no, err := first(ctx, s, scanInt, insert,
+		s.id(w.ID), w.Name, string(w.State), joined(w.Namespaces), joined(w.Handlers), joined(w.Capabilities),
+		w.Capacity, w.Load, w.Host, w.Version, int64(w.StartedAt), int64(w.LastHeartbeat))
+	w.No = no
+	return err
+}
+
+// Workers returns those seen at or after a time, and all that are not dead.
+func (s SQL) Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error) {
+	const query = `SELECT ` + workerColumns + ` FROM tasker_workers WHERE state <> 'dead' OR last_heartbeat >= $1 ORDER BY worker_no`
+	return collect(ctx, s, s.scanWorker, query, int64(since))
+}
+
+// FindWorker returns a worker, or nil.
+func (s SQL) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
+	w, err := first(ctx, s, s.scanWorker, `SELECT `+workerColumns+` FROM tasker_workers WHERE id = $1`, s.id(id))
+	if err != nil || w == nil || w.ID != id {
+		return nil, err
+	}
+	return w, nil
+}
+
+// FindWorkerByNo returns a worker by its key, or nil.
+func (s SQL) FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error) {
+	return first(ctx, s, s.scanWorker, `SELECT `+workerColumns+` FROM tasker_workers WHERE worker_no = $1`, no)
+}
+
+// ForgetWorkers deletes up to limit dead workers last seen before a time.
+func (s SQL) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
+	const query = `DELETE FROM tasker_workers WHERE worker_no IN
+ (SELECT worker_no FROM tasker_workers WHERE state = 'dead' AND last_heartbeat < $1 ORDER BY worker_no LIMIT $2)`
+	n, err := s.Exec(ctx, query, int64(before), limit)
+	return int(n), err
+}

@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// TaskColumns are the columns that ScanTask reads, in its order.
+const TaskColumns = `t.id, t.def_id, t.state, t.priority, t.steps_pending, t.steps_active, t.steps_waiting, t.steps_done,
+ t.steps_failed, t.steps_cancelled, t.manual_ends, t.created_at, t.run_at, t.finished_at, t.deadline_at,
+ t.correlation_id, t.idempotency_key, t.meta, t.context`
+
+// StepColumns are the columns that ScanStep reads, in its order.
+const StepColumns = `s.id, s.task_id, s.ordinal, s.def_id, s.route_id, s.priority, s.state, s.open_parents, s.queue, s.key,
+ s.attempts, s.max_attempts, s.timeout_ms, s.token, s.worker_no, s.ready_at, s.assigned_at, s.started_at, s.finished_at,
+ s.lease_until, s.progress, s.note, s.result`
+
+// taskRow is where the columns of one task are scanned to.
+type taskRow struct {
+	t             *task.Task
+	state         Text
+	meta, context JSON
+}
+
+func (r *taskRow) dest(d Dialect) []any {
+	t := r.t
+	return []any{d.ScanID(&t.ID), &t.DefID, &r.state, &t.Priority, &t.Counts.Pending, &t.Counts.Active, &t.Counts.Waiting, &t.Counts.Done,
+		&t.Counts.Failed, &t.Counts.Cancelled, &t.Counts.ManualEnds, &t.CreatedAt, &t.RunAt, &t.FinishedAt, &t.DeadlineAt,
+		(*Text)(&t.CorrelationID), (*Text)(&t.IdempotencyKey), &r.meta, &r.context}
+}
+
+func (r *taskRow) finish() error {
+	r.t.State = task.State(r.state)
+	r.t.Context = r.context
+	return r.meta.into(&r.t.Meta)
+}
+
+// ScanTask reads TaskColumns.
+func (d Dialect) ScanTask(row Row) (*task.Task, error) {
+	r := taskRow{t: &task.Task{}}
+	if err := row.Scan(r.dest(d)...); err != nil {
+		return nil, err
+	}
+	return r.t, r.finish()
+}
+
+// stepRow is where the columns of one step are scanned to.
+type stepRow struct {
+	s          *task.Step
+	state      Text
+	queue, key *int64
+	timeoutMS  int64
+	result     JSON
+}
+
+func (r *stepRow) dest(d Dialect) []any {
+	s := r.s
+	return []any{d.ScanID(&s.ID), d.ScanID(&s.TaskID), &s.Ordinal, &s.DefID, &s.RouteID, &s.Priority, &r.state, &s.OpenParents, &r.queue, &r.key,
+		&s.Attempts, &s.MaxAttempts, &r.timeoutMS, &s.Token, &s.WorkerNo, &s.ReadyAt, &s.AssignedAt, &s.StartedAt, &s.FinishedAt,
+		&s.LeaseUntil, &s.Progress, (*Text)(&s.Note), &r.result}
+}
+
+func (r *stepRow) finish() {
+	s := r.s
+	s.State = task.StepState(r.state)
+	if r.queue != nil {
+		s.Queue, s.Key = *r.queue, *r.key
+	}
+	s.Timeout = time.Duration(r.timeoutMS) * time.Millisecond
+	s.Result = r.result
+}
+
+// ScanStep reads StepColumns.
+func (d Dialect) ScanStep(row Row) (*task.Step, error) {
+	r := stepRow{s: &task.Step{}}
+	if err := row.Scan(r.dest(d)...); err != nil {
+		return nil, err
+	}
+	r.finish()
+	return r.s, nil
+}
+
+// collect runs a query and scans every row.
+func collect[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query string, args ...any) ([]T, error) {
+	var list []T
+	err := c.Query(ctx, query, args, func(row Row) error {
+		v, err := scan(row)
+		if err == nil {
+			list = append(list, v)
+		}
+		return err
+	})
+	return list, err
+}
+
+// first runs a query and scans its first row; the zero value when there is none.
+func first[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query string, args ...any) (T, error) {
+	list, err := collect(ctx, c, scan, query, args...)
+	if err != nil || len(list) == 0 {
+		var none T
+		return none, err
+	}
+	return list[0], nil
+}
+
+func scanInt(row Row) (int64, error) {
+	var n int64
+	err := row.Scan(&n)
+	return n, err
+}
+
+// ScanWork reads StepColumns followed by TaskColumns.
+func (d Dialect) ScanWork(row Row) (*task.Step, *task.Task, error) {
+	sr, tr := stepRow{s: &task.Step{}}, taskRow{t: &task.Task{}}
+	if err := row.Scan(append(sr.dest(d), tr.dest(d)...)...); err != nil {
+		return nil, nil, err
+	}
+	sr.finish()
+	return sr.s, tr.t, tr.finish()
+}

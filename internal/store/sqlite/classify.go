@@ -1,0 +1,36 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/taskerhq/tasker/internal/task"
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// classify gives SQLite's errors a code, by result code and never by text.
+func classify(err error) error {
+	var e *sqlite.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, sql.ErrConnDone):
+		return err
+	case !errors.As(err, &e):
+		return err
+	}
+	switch e.Code() & 0xff {
+	case lib.SQLITE_FULL:
+		return &task.Error{Code: task.Unavailable, Message: "the disk is full", Hint: "free space; nothing was stored", Err: err}
+	case lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_NOMEM:
+		return &task.Error{Code: task.Unavailable, Message: "the database does not answer", Err: err}
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		return &task.Error{Code: task.Unavailable, Message: "the database file is damaged, or is not one", Err: err}
+	default:
+		return err
+	}
+}
+
+func joinErrors(errs []error) error { return classify(errors.Join(errs...)) }

@@ -1,0 +1,37 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// fileLock keeps a second process out. The kernel drops it when the process
+// dies, however it dies.
+type fileLock struct{ f *os.File }
+
+func lockFile(path string) (*fileLock, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o640)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, &task.Error{Code: task.Unavailable, Message: "the database is in use by another tasker process",
+				Hint: "stop the other process, or talk to it with --server", Err: err}
+		}
+		return nil, err
+	}
+	return &fileLock{f}, nil
+}
+
+func (l *fileLock) release() {
+	if l != nil {
+		l.f.Close()
+	}
+}

@@ -1,0 +1,233 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"embed"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/taskerhq/tasker/internal/coalesce"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/task"
+	_ "modernc.org/sqlite" // the driver
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Options is what can be set about a Store.
+type Options struct {
+	// Readers bounds the connections that answer queries. Defaults to 4.
+	Readers int
+	// Seed of a new file's IDs; 0 draws one at random.
+	Seed uint64
+}
+
+// Store is an engine.Store on a SQLite file.
+type Store struct {
+	store.SQL // reads, on the pool of readers
+
+	path  string
+	lock  *fileLock
+	pool  *sql.DB
+	conn  *conn
+	ids   *task.Source
+	tx    *tx
+	group *coalesce.Group[func(engine.Tx) error, error]
+
+	closing sync.Once
+	closed  atomic.Bool
+}
+
+var _ engine.Store = (*Store)(nil)
+
+// maxFused bounds how many writes share one transaction.
+const maxFused = 256
+
+// Open opens a file, creating and migrating it as needed. It fails when another
+// process has the file open.
+func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	lock, err := lockFile(path + ".lock")
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	s := &Store{path: path, lock: lock}
+	if err := s.open(ctx, opts); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, opts *Options) error {
+	var err error
+	if s.pool, err = sql.Open("sqlite", dsn(s.path, readerPragmas)); err != nil {
+		return err
+	}
+	readers := opts.Readers
+	if readers <= 0 {
+		readers = 4
+	}
+	s.pool.SetMaxOpenConns(readers)
+	s.pool.SetMaxIdleConns(readers)
+	if err := migrate(ctx, s.path); err != nil {
+		return err
+	}
+	if s.conn, err = dial(s.pool.Driver(), dsn(s.path, writerPragmas)); err != nil {
+		return err
+	}
+	if s.ids, err = s.openIDs(ctx, opts.Seed); err != nil {
+		return err
+	}
+	d := dialect(s.ids)
+	s.SQL = store.SQL{Conn: store.Pool{DB: s.pool, Classify: classify}, Dialect: d}
+	s.tx = newTx(s.conn, d, s.ids)
+	s.group = coalesce.New(maxFused, 1, s.commit)
+	return s.tx.loadQueues()
+}
+
+// The writer syncs every commit and moves the log into the file a few times a
+// second under load. Readers cannot write.
+var (
+	writerPragmas = []string{"journal_mode(wal)", "synchronous(full)", "busy_timeout(10000)", "foreign_keys(off)",
+		"cache_size(-65536)", "wal_autocheckpoint(" + strconv.Itoa(checkpointPages) + ")", "temp_store(memory)", "journal_size_limit(67108864)"}
+	readerPragmas = []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-8192)", "temp_store(memory)"}
+)
+
+// checkpointPages is the length of the log at which it is moved into the file.
+const checkpointPages = 4000
+
+func dsn(path string, pragmas []string) string {
+	q := url.Values{"_pragma": pragmas}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
+}
+
+// migrate brings the schema up to date.
+func migrate(ctx context.Context, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", dsn(path, writerPragmas))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	dir, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, dir, goose.WithDisableGlobalRegistry(true), goose.WithTableName("tasker_migrations"))
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
+
+// openIDs continues the file's IDs where they ended.
+func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) {
+	if seed == 0 {
+		var b [8]byte
+		if _, err := rand.Read(b[:]); err != nil {
+			return nil, err
+		}
+		seed = binary.BigEndian.Uint64(b[:])
+	}
+	const keep = `INSERT INTO tasker_meta (key, value) VALUES ('id_seed', $1) ON CONFLICT DO NOTHING`
+	if _, err := s.conn.Exec(ctx, keep, strconv.FormatUint(seed, 16)); err != nil {
+		return nil, err
+	}
+	var kept store.Text
+	var last int64
+	const find = `SELECT value, max(coalesce((SELECT max(id) FROM tasker_tasks), 0), coalesce((SELECT max(id) FROM tasker_workflow_steps), 0),
+ coalesce((SELECT max(id) FROM tasker_workers), 0)) FROM tasker_meta WHERE key = 'id_seed'`
+	err := s.conn.Query(ctx, find, nil, func(row store.Row) error { return row.Scan(&kept, &last) })
+	if err != nil {
+		return nil, err
+	}
+	if seed, err = strconv.ParseUint(string(kept), 16, 64); err != nil {
+		return nil, fmt.Errorf("read the seed of IDs: %w", err)
+	}
+	return task.NewSource(seed, last), nil
+}
+
+// dialect keeps an ID as its sequence.
+func dialect(ids *task.Source) store.Dialect {
+	return store.Dialect{
+		ID:     func(id task.ID) any { return id.Seq() },
+		ScanID: func(id *task.ID) sql.Scanner { return scanID{ids, id} },
+	}
+}
+
+type scanID struct {
+	ids *task.Source
+	dst *task.ID
+}
+
+// Scan implements sql.Scanner; NULL is the zero ID.
+func (s scanID) Scan(v any) error {
+	switch v := v.(type) {
+	case nil:
+		*s.dst = task.ID{}
+	case int64:
+		*s.dst = s.ids.ID(v)
+	default:
+		return fmt.Errorf("an ID column holds %T", v)
+	}
+	return nil
+}
+
+// IDs implements engine.Store.
+func (s *Store) IDs() *task.Source { return s.ids }
+
+// Ping implements engine.Store.
+func (s *Store) Ping(ctx context.Context) error { return classify(s.pool.PingContext(ctx)) }
+
+// Close implements engine.Store. Closing twice is harmless.
+func (s *Store) Close() error {
+	var err error
+	s.closing.Do(func() { err = s.close() })
+	return err
+}
+
+func (s *Store) close() error {
+	var errs []error
+	if s.group != nil {
+		// the last write that is let through: what was before it is through too
+		_, err := s.group.Do(context.Background(), func(engine.Tx) error {
+			s.closed.Store(true)
+			return nil
+		})
+		errs = append(errs, err)
+	}
+	if s.pool != nil {
+		errs = append(errs, s.pool.Close())
+	}
+	if s.conn != nil {
+		errs = append(errs, s.conn.close())
+	}
+	s.lock.release()
+	return joinErrors(errs)
+}

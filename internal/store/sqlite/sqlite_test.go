@@ -1,0 +1,29 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/store/storetest"
+)
+
+func open(t *testing.T, dir string) engine.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "tasker.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return s
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) engine.Store { return open(t, t.TempDir()) })
+}

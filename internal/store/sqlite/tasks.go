@@ -1,0 +1,214 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// InsertTasks implements engine.TxTasks.
+func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
+	for _, k := range tasks {
+		if err := t.insertTask(k); err != nil {
+			return err
+		}
+	}
+	for _, s := range steps {
+		if err := t.insertStep(s); err != nil {
+			return err
+		}
+		t.queued(s)
+	}
+	return nil
+}
+
+func (t *tx) insertTask(k *task.Task) error {
+	// what a new task has in common with every other is written in the statement:
+	// a parameter costs more than a constant
+	const query = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting, steps_done, steps_failed,
+ steps_cancelled, manual_ends, created_at, run_at, finished_at, deadline_at, correlation_id, idempotency_key, meta, context)
+ VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, 0, 0, $7, $8, 0, $9, $10, $11, $12, $13)`
+	meta, err := encodeMeta(k.Meta)
+	if err != nil {
+		return err
+	}
+	id := k.ID.Seq()
+	if _, err := t.conn.Exec(context.Background(), query, id, k.DefID, string(k.State), k.Priority, k.Counts.Pending, k.Counts.Active,
+		int64(k.CreatedAt), int64(k.RunAt), int64(k.DeadlineAt), text(k.CorrelationID), text(k.IdempotencyKey), meta, jsonText(k.Context)); err != nil {
+		return err
+	}
+	const tag = `INSERT INTO tasker_task_tags (tag, task_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`
+	for _, v := range k.Meta.Tags {
+		if _, err := t.conn.Exec(context.Background(), tag, v, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) insertStep(s *task.Step) error {
+	const query = `INSERT INTO tasker_workflow_steps (id, task_id, ordinal, def_id, route_id, priority, state, open_parents, queue, key, attempts,
+ max_attempts, timeout_ms, token, worker_no, ready_at, assigned_at, started_at, finished_at, lease_until, progress, note, result)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11, $12, 0, 0, $13, 0, 0, 0, 0, 0, NULL, NULL)`
+	queue, key := queueOf(s)
+	_, err := t.conn.Exec(context.Background(), query, s.ID.Seq(), s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, string(s.State),
+		s.OpenParents, queue, key, s.MaxAttempts, s.Timeout.Milliseconds(), int64(s.ReadyAt))
+	return err
+}
+
+func encodeMeta(m task.Meta) (any, error) {
+	if m.Empty() {
+		return nil, nil
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode meta: %w", err)
+	}
+	return string(b), nil
+}
+
+// Task implements engine.TxTasks.
+func (t *tx) Task(id task.ID) (*task.Task, error) {
+	for _, rows := range []map[int64]*task.Task{t.loaded, t.open} {
+		if k, ok := rows[id.Seq()]; ok && k.ID == id {
+			return k, nil
+		}
+	}
+	return t.sql.FindTask(context.Background(), id)
+}
+
+// Steps implements engine.TxTasks.
+func (t *tx) Steps(id task.ID, ordinals []int) ([]*task.Step, error) {
+	if ordinals == nil {
+		return t.sql.FindSteps(context.Background(), id)
+	}
+	const query = `SELECT ` + store.StepColumns + ` FROM tasker_workflow_steps s WHERE s.id = $1`
+	steps := make([]*task.Step, 0, len(ordinals))
+	for _, n := range ordinals {
+		err := t.conn.Query(context.Background(), query, []any{id.Seq() + int64(n)}, func(row store.Row) error {
+			s, err := t.sql.ScanStep(row)
+			if err == nil && s.TaskID == id { // past the end are another task's
+				steps = append(steps, s)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return steps, nil
+}
+
+// SaveTasks implements engine.TxTasks.
+func (t *tx) SaveTasks(tasks []*task.Task) error {
+	for _, k := range tasks {
+		if err := t.saveTask(k); err != nil {
+			return err
+		}
+		t.rememberTask(k)
+	}
+	return nil
+}
+
+func (t *tx) saveTask(k *task.Task) error {
+	const query = `UPDATE tasker_tasks SET state = $2, steps_pending = $3, steps_active = $4, steps_waiting = $5, steps_done = $6, steps_failed = $7,
+ steps_cancelled = $8, manual_ends = $9, finished_at = $10, deadline_at = $11 WHERE id = $1`
+	c := k.Counts
+	if _, err := t.conn.Exec(context.Background(), query, k.ID.Seq(), string(k.State), c.Pending, c.Active, c.Waiting, c.Done, c.Failed,
+		c.Cancelled, c.ManualEnds, int64(k.FinishedAt), int64(k.DeadlineAt)); err != nil {
+		return err
+	}
+	if k.Meta.CancelledBy == "" && k.Meta.CancelReason == "" { // the only part of meta that changes
+		return nil
+	}
+	meta, err := encodeMeta(k.Meta)
+	if err != nil {
+		return err
+	}
+	_, err = t.conn.Exec(context.Background(), `UPDATE tasker_tasks SET meta = $2 WHERE id = $1`, k.ID.Seq(), meta)
+	return err
+}
+
+// Overdue implements engine.TxTasks.
+func (t *tx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {
+	const query = `SELECT ` + store.TaskColumns + ` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2`
+	var tasks []*task.Task
+	err := t.conn.Query(context.Background(), query, []any{int64(until), limit}, func(row store.Row) error {
+		k, err := t.sql.ScanTask(row)
+		if err == nil {
+			tasks = append(tasks, t.sharedTask(k))
+		}
+		return err
+	})
+	return tasks, err
+}
+
+// DeleteFinished implements engine.TxTasks.
+func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
+	tasks, err := t.finished(before, limit)
+	if err != nil {
+		return 0, err
+	}
+	for _, k := range tasks {
+		if err := t.delete(k); err != nil {
+			return 0, err
+		}
+	}
+	return len(tasks), nil
+}
+
+// finished finds terminal tasks by template and state, in the order they were
+// created: a task cannot have finished before that.
+func (t *tx) finished(before task.Instant, limit int) ([]*task.Task, error) {
+	const query = `SELECT ` + store.TaskColumns + ` FROM tasker_templates d JOIN tasker_tasks t ON t.def_id = d.def_id AND t.state = $1
+ WHERE t.id < $2 AND t.finished_at < $3 LIMIT $4`
+	var tasks []*task.Task
+	for _, state := range task.States {
+		if !state.Terminal() || len(tasks) >= limit {
+			continue
+		}
+		args := []any{string(state), task.SeqFloor(before.Time()), int64(before), limit - len(tasks)}
+		err := t.conn.Query(context.Background(), query, args, func(row store.Row) error {
+			k, err := t.sql.ScanTask(row)
+			tasks = append(tasks, k)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return tasks, nil
+}
+
+// delete removes a task with all that belongs to it.
+func (t *tx) delete(k *task.Task) error {
+	id := k.ID.Seq()
+	for _, query := range []string{
+		`DELETE FROM tasker_attempts WHERE task_id = $1`,
+		`DELETE FROM tasker_task_events WHERE task_id = $1`,
+		`DELETE FROM tasker_acts WHERE task_id = $1`,
+		`DELETE FROM tasker_tasks WHERE id = $1`,
+	} {
+		if _, err := t.conn.Exec(context.Background(), query, id); err != nil {
+			return err
+		}
+	}
+	const steps = `DELETE FROM tasker_workflow_steps WHERE id > $1 AND id <= $2`
+	if _, err := t.conn.Exec(context.Background(), steps, id, id+int64(k.Counts.Total())); err != nil {
+		return err
+	}
+	for _, tag := range k.Meta.Tags {
+		if _, err := t.conn.Exec(context.Background(), `DELETE FROM tasker_task_tags WHERE tag = $1 AND task_id = $2`, tag, id); err != nil {
+			return err
+		}
+	}
+	if k.IdempotencyKey == "" {
+		return nil
+	}
+	const key = `DELETE FROM tasker_idempotency_keys WHERE key = $1 AND task_id = $2 AND namespace = (SELECT namespace FROM tasker_templates WHERE def_id = $3)`
+	_, err := t.conn.Exec(context.Background(), key, k.IdempotencyKey, id, k.DefID)
+	return err
+}

@@ -1,0 +1,141 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// tx is the transaction of the one writer. It outlives single transactions,
+// because it remembers between them what nobody else can have changed.
+type tx struct {
+	sql  store.SQL
+	conn *conn
+	ids  *task.Source
+
+	// nonEmpty holds the routes that may have ready steps. A route that is not
+	// in it has none, so that a worker that serves many routes looks at few.
+	nonEmpty map[int64]struct{}
+
+	// leased and open are the rows of steps in workers' hands and of their tasks
+	// as they were saved last: a result, which comes next, reads nothing.
+	leased map[int64]*task.Step
+	open   map[int64]*task.Task
+
+	// of the transaction in progress:
+	loaded  map[int64]*task.Task // tasks read
+	emptied []int64              // routes taken out of nonEmpty
+}
+
+var _ engine.Tx = (*tx)(nil)
+
+func newTx(c *conn, d store.Dialect, ids *task.Source) *tx {
+	return &tx{sql: store.SQL{Conn: c, Dialect: d}, conn: c, ids: ids,
+		nonEmpty: map[int64]struct{}{}, leased: map[int64]*task.Step{}, open: map[int64]*task.Task{}, loaded: map[int64]*task.Task{}}
+}
+
+// maxRemembered bounds the rows kept in memory; past it they are read again.
+const maxRemembered = 50_000
+
+// begin starts a transaction.
+func (t *tx) begin() {
+	clear(t.loaded)
+	t.emptied = t.emptied[:0]
+}
+
+// undo forgets what a transaction did that was rolled back.
+func (t *tx) undo() {
+	t.forget()
+	for _, r := range t.emptied {
+		t.nonEmpty[r] = struct{}{}
+	}
+}
+
+// empty notes that a route has no ready step left.
+func (t *tx) empty(route int64) {
+	delete(t.nonEmpty, route)
+	t.emptied = append(t.emptied, route)
+}
+
+// forget drops the rows that are remembered.
+func (t *tx) forget() {
+	clear(t.leased)
+	clear(t.open)
+}
+
+// remember keeps the rows of a step that was saved as leased.
+func (t *tx) remember(s *task.Step) {
+	if !s.State.Leased() {
+		delete(t.leased, s.ID.Seq())
+		return
+	}
+	if len(t.leased) >= maxRemembered {
+		t.forget()
+	}
+	t.leased[s.ID.Seq()] = s
+	if k, ok := t.loaded[s.TaskID.Seq()]; ok {
+		k.Context = nil // a payload is large, and is not needed again
+		t.open[k.ID.Seq()] = k
+	}
+}
+
+func (t *tx) rememberTask(k *task.Task) {
+	t.loaded[k.ID.Seq()] = k
+	if k.Counts.Active == 0 {
+		delete(t.open, k.ID.Seq())
+		return
+	}
+	if len(t.open) >= maxRemembered {
+		t.forget()
+	}
+	t.open[k.ID.Seq()] = k
+}
+
+// loadQueues notes which routes may have ready steps when a file is opened.
+func (t *tx) loadQueues() error {
+	const query = `SELECT route_id FROM tasker_routes r WHERE EXISTS (SELECT 1 FROM tasker_workflow_steps s WHERE s.queue = r.route_id)`
+	return t.conn.Query(context.Background(), query, nil, func(r store.Row) error {
+		var id int64
+		err := r.Scan(&id)
+		t.nonEmpty[id] = struct{}{}
+		return err
+	})
+}
+
+// queued notes that a step was saved as ready on a route.
+func (t *tx) queued(s *task.Step) {
+	if s.Queue > 0 {
+		t.nonEmpty[s.Queue] = struct{}{}
+	}
+}
+
+// What follows is portable SQL on the writer's connection.
+
+func (t *tx) AddAttempts(a []task.Attempt) error { return t.sql.AddAttempts(context.Background(), a) }
+func (t *tx) AddEvents(e []task.Event) error     { return t.sql.AddEvents(context.Background(), e) }
+func (t *tx) AddActs(a []task.Act) error         { return t.sql.AddActs(context.Background(), a) }
+
+func (t *tx) TakeKey(namespace, key string, id task.ID, now, expires task.Instant) (task.ID, bool, error) {
+	return t.sql.TakeKey(context.Background(), namespace, key, id, now, expires)
+}
+
+func (t *tx) DropKeys(before task.Instant, limit int) (int, error) {
+	return t.sql.DropKeys(context.Background(), before, limit)
+}
+
+func (t *tx) InsertTemplate(tpl *task.Template) (*task.Template, error) {
+	return t.sql.InsertTemplate(context.Background(), tpl)
+}
+
+func (t *tx) Template(def int64) (*task.Template, error) {
+	return t.sql.FindTemplateByDef(context.Background(), def)
+}
+
+func (t *tx) InsertRoute(r *task.Route) error { return t.sql.InsertRoute(context.Background(), r) }
+func (t *tx) SaveWorker(w *task.Worker) error { return t.sql.SaveWorker(context.Background(), w) }
+
+func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {
+	return t.sql.ForgetWorkers(context.Background(), before, limit)
+}

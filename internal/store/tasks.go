@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// FindTask returns a task, or nil.
+func (s SQL) FindTask(ctx context.Context, id task.ID) (*task.Task, error) {
+	const query = `SELECT ` + TaskColumns + ` FROM tasker_tasks t WHERE t.id = $1`
+	return firstWithID(ctx, s, id, query)
+}
+
+// firstWithID returns the task of a query by id. An ID that only looks like one
+// of ours (an engine may keep a part of it) does not exist.
+func firstWithID(ctx context.Context, s SQL, id task.ID, query string) (*task.Task, error) {
+	t, err := first(ctx, s, s.ScanTask, query, s.id(id))
+	if err != nil || t == nil || t.ID != id {
+		return nil, err
+	}
+	return t, nil
+}
+
+// FindSteps returns all steps of a task by ordinal.
+func (s SQL) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error) {
+	t, err := s.FindTask(ctx, id)
+	if err != nil || t == nil {
+		return nil, err
+	}
+	// the steps of a task are a range of keys behind its own
+	const query = `SELECT ` + StepColumns + ` FROM tasker_workflow_steps s
+ WHERE s.id > $1 AND s.id <= $2 AND s.task_id = $1 ORDER BY s.ordinal`
+	last := task.MakeID(id.Seq()+int64(t.Counts.Total()), 1<<62-1)
+	return collect(ctx, s, s.ScanStep, query, s.id(id), s.id(last))
+}
+
+// Depth counts the steps in a queue whose key is below a bound, up to limit.
+func (s SQL) Depth(ctx context.Context, queue, below int64, limit int) (int, error) {
+	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_workflow_steps WHERE queue = $1 AND key < $2 LIMIT $3) AS q`
+	n, err := first(ctx, s, scanInt, query, queue, below, limit)
+	return int(n), err
+}
+
+// FindAttempts returns the attempts of a task's steps that did not succeed, oldest first.
+func (s SQL) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error) {
+	const query = `SELECT task_id, step_id, token, number, worker_no, outcome, ready_at, assigned_at, started_at, finished_at, after_state, failure
+ FROM tasker_attempts WHERE task_id = $1 ORDER BY id`
+	return collect(ctx, s, s.scanAttempt, query, s.id(id))
+}
+
+func (s SQL) scanAttempt(row Row) (task.Attempt, error) {
+	var a task.Attempt
+	var failure JSON
+	err := row.Scan(s.ScanID(&a.TaskID), s.ScanID(&a.StepID), &a.Token, &a.Number, &a.WorkerNo, (*Text)(&a.Outcome),
+		&a.ReadyAt, &a.AssignedAt, &a.StartedAt, &a.FinishedAt, (*Text)(&a.After), &failure)
+	if err != nil || failure == nil {
+		return a, err
+	}
+	a.Failure = &task.Failure{}
+	return a, failure.into(a.Failure)
+}
+
+// FindEvents returns the stored transitions of a task, oldest first.
+func (s SQL) FindEvents(ctx context.Context, id task.ID) ([]task.Event, error) {
+	const query = `SELECT task_id, at, from_state, to_state, cause FROM tasker_task_events WHERE task_id = $1 ORDER BY id`
+	return collect(ctx, s, func(row Row) (e task.Event, err error) {
+		err = row.Scan(s.ScanID(&e.TaskID), &e.At, (*Text)(&e.From), (*Text)(&e.To), (*Text)(&e.Cause))
+		return e, err
+	}, query, s.id(id))
+}
+
+// FindActs returns what operators did to a task and its steps, oldest first.
+func (s SQL) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
+	const query = `SELECT task_id, step_id, at, kind, actor, reason, from_state, to_state, data FROM tasker_acts WHERE task_id = $1 ORDER BY id`
+	return collect(ctx, s, func(row Row) (a task.Act, err error) {
+		err = row.Scan(s.ScanID(&a.TaskID), s.ScanID(&a.StepID), &a.At, (*Text)(&a.Kind), (*Text)(&a.Actor), (*Text)(&a.Reason),
+			(*Text)(&a.From), (*Text)(&a.To), (*JSON)(&a.Data))
+		return a, err
+	}, query, s.id(id))
+}

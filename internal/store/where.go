@@ -1,0 +1,41 @@
+package store
+
+import (
+	"strconv"
+	"strings"
+)
+
+// where builds a condition and its arguments. It is the only place where SQL is
+// put together from parts; values only ever travel as arguments.
+type where struct {
+	terms []string
+	args  []any
+}
+
+// arg adds an argument and returns its placeholder.
+func (w *where) arg(v any) string {
+	w.args = append(w.args, v)
+	return "$" + strconv.Itoa(len(w.args))
+}
+
+// add adds a term; each ? in it stands for the next of the values.
+func (w *where) add(term string, values ...any) {
+	for _, v := range values {
+		term = strings.Replace(term, "?", w.arg(v), 1)
+	}
+	w.terms = append(w.terms, term)
+}
+
+func (w *where) addIf(cond bool, term string, values ...any) {
+	if cond {
+		w.add(term, values...)
+	}
+}
+
+// text is the whole clause, "" when there is no term.
+func (w *where) text() string {
+	if len(w.terms) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(w.terms, " AND ")
+}
