@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 )
 
@@ -36,9 +37,14 @@ func New[In, Out any](limit, lanes int, run func([]In) ([]Out, error)) *Group[In
 }
 
 // Do runs in as part of some batch and returns its answer. It blocks until the
-// batch has run. When ctx ends first Do returns its error, and whether the
-// request was carried out is unknown.
+// batch has run. When ctx ends before the batch has begun, the request is
+// withdrawn and Do returns the error of ctx; after that Do waits for the outcome,
+// so that it is never unknown.
 func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
+	var none Out
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
 	c := &call[In, Out]{in: in, done: make(chan struct{})}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, c)
@@ -61,11 +67,26 @@ func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	}
 	select {
 	case <-c.done:
-		return c.out, c.err
 	case <-ctx.Done():
-		var none Out
-		return none, ctx.Err()
+		if g.withdraw(c) {
+			return none, ctx.Err()
+		}
+		<-c.done
 	}
+	return c.out, c.err
+}
+
+// withdraw takes a call out of the queue, unless its batch has begun.
+func (g *Group[In, Out]) withdraw(c *call[In, Out]) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.Index(g.waiting, c)
+	if i < 0 {
+		return false
+	}
+	// the queue shares its array with batches that are running
+	g.waiting = slices.Concat(g.waiting[:i], g.waiting[i+1:])
+	return true
 }
 
 // take removes the next batch; the caller holds mu.

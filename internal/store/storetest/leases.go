@@ -164,7 +164,7 @@ func sharedTask(f *fixture) {
 		}
 		return err
 	}
-	f.write(func(tx engine.Tx) error {
+	f.fail(func(tx engine.Tx) error {
 		works, err := tx.Ready([]int64{f.routes[0].ID, f.routes[1].ID}, 10)
 		return shares("Ready", works, err)
 	})

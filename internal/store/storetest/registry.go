@@ -100,7 +100,7 @@ func (f *fixture) wantWorker(w *task.Worker) {
 
 func workerRoundTrip(f *fixture) {
 	rich, bare, odd := f.worker("rich"), &task.Worker{ID: f.store.IDs().Take(f.now.Time(), 1), State: task.WorkerActive}, f.worker(hostile()[0])
-	odd.Handlers, odd.Host, odd.Version = hostile(), hostile()[1], hostile()[3]
+	odd.Handlers, odd.Host, odd.Version = hostile()[:5], hostile()[1], hostile()[3]
 	f.saveWorkers(rich, bare, odd)
 	numbers := map[int64]bool{}
 	for _, w := range []*task.Worker{rich, bare, odd} {
@@ -122,7 +122,7 @@ func workerRoundTrip(f *fixture) {
 func workerUpdate(f *fixture) {
 	w, other := f.worker("w"), f.worker("other")
 	f.saveWorkers(w, other)
-	w.State, w.Load, w.LastHeartbeat, w.Capacity = task.WorkerDraining, 4, f.now.Add(time.Minute), 9
+	w.State, w.Load, w.LastHeartbeat = task.WorkerDraining, 4, f.now.Add(time.Minute)
 	f.saveWorkers(w)
 	f.wantWorker(w)
 	f.wantWorker(other)
