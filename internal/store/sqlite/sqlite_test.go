@@ -15,15 +15,39 @@ func open(t *testing.T, dir string) engine.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
 	return s
 }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) engine.Store { return open(t, t.TempDir()) })
+	storetest.Run(t, func(t *testing.T) engine.Store {
+		s := open(t, t.TempDir())
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		})
+		return s
+	})
+}
+
+func TestDurability(t *testing.T) {
+	t.Parallel()
+	storetest.RunDurable(t, open)
+}
+
+func TestOneProcessAtATime(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir)
+	if second, err := sqlite.Open(t.Context(), filepath.Join(dir, "tasker.db"), nil); err == nil {
+		second.Close()
+		t.Error("opened twice: no error")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
 }
