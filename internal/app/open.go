@@ -6,6 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/local"
 )
 
 // backend is the engine over its store, as Run needs it.
@@ -19,5 +20,9 @@ type backend interface {
 
 // open opens the store that the configuration names.
 func open(ctx context.Context, cfg *config.Config, log *slog.Logger) (backend, error) {
-	return nil, tasker.Errorf(tasker.CodeInternal, "seam: internal/local is not there yet")
+	b, err := local.Open(ctx, cfg.DB.DSN, local.Options{Logger: log, Engine: cfg.Engine})
+	if err != nil {
+		return nil, err // not b: a nil *Backend would be a backend that is not nil
+	}
+	return b, nil
 }
