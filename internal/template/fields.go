@@ -54,7 +54,7 @@ func (f fields) get(key string) *node {
 func (f fields) need(key string) *node {
 	v := f.get(key)
 	if was := f.n.get(key); v == nil && (was == nil || !was.broken) {
-		f.report(f.n.at, "%s needs a %s", f.what, key)
+		f.report(f.n.at, "%s needs the key %q", f.what, key)
 	}
 	return v
 }
@@ -62,7 +62,7 @@ func (f fields) need(key string) *node {
 // text reads a string, "" when v is nil.
 func (f fields) text(key string, v *node) string {
 	switch {
-	case v == nil:
+	case v == nil || v.broken:
 		return ""
 	case v.kind == text:
 		return v.text

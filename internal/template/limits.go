@@ -23,10 +23,16 @@ const (
 	maxKeys = 5000
 	// maxNodes bounds the document after its aliases are expanded.
 	maxNodes = 200_000
+	// maxMerged bounds the entries that merge keys copy.
+	maxMerged = 50_000
 	// maxTokens bounds the document before it is parsed.
 	maxTokens = 500_000
 	// maxDigits bounds a number as written.
 	maxDigits = 1000
+	// maxContextDepth bounds how deep a context with a schema nests.
+	maxContextDepth = 200
+	// maxExponent bounds the exponent of a number in a context, both ways.
+	maxExponent = 400
 	// maxProblems bounds a report; nobody reads further.
 	maxProblems = 100
 

@@ -64,7 +64,7 @@ func newScalar(k kind, at position, text, raw string) *node {
 
 // newBroken stands for a value that could not be read, so that the rest is.
 func newBroken(at position) *node {
-	return &node{kind: null, at: at, text: "null", broken: true, size: 1, depth: 1}
+	return &node{kind: null, at: at, text: "null", broken: true, size: 1}
 }
 
 func newList(at position, items []*node) *node {

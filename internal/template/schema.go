@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,8 +34,9 @@ func CompileSchema(schema []byte) (*Schema, error) {
 }
 
 // Check returns what is wrong with a task's context, each problem at a JSON
-// pointer ("/amount"; "" is the context itself), in the order of the pointers.
-// Numbers of any size keep their digits.
+// pointer ("/amount"; "" is the context itself), in the order of the pointers,
+// at most a hundred. Numbers of any size keep their digits. What it costs is up
+// to the schema: alternatives inside alternatives multiply.
 func (s *Schema) Check(context []byte) []task.Problem {
 	v, problems := decode(context)
 	if len(problems) > 0 {
@@ -115,25 +117,24 @@ func compileProblems(v any, err error) []task.Problem {
 	}
 }
 
-// findRef returns the pointer of the first reference to url, "" when it is not
-// found as written.
-func findRef(v any, url, at string) string {
+// findRef returns the pointer of the first reference that leads to target, ""
+// when there is none: an $id in between may have moved the base.
+func findRef(v any, target, at string) string {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range []string{"$ref", "$dynamicRef", "$schema"} {
-			ref, _ := v[key].(string)
-			if ref != "" && (ref == url || strings.TrimSuffix(ref, "#") == url || strings.HasPrefix(ref, url+"#") || strings.HasSuffix(url, "/"+ref)) {
+			if ref, _ := v[key].(string); ref != "" && leadsTo(ref, target) {
 				return at + "/" + key
 			}
 		}
 		for _, key := range sortedKeys(v) {
-			if found := findRef(v[key], url, at+"/"+escapePointer(key)); found != "" {
+			if found := findRef(v[key], target, at+"/"+escapePointer(key)); found != "" {
 				return found
 			}
 		}
 	case []any:
 		for i, item := range v {
-			if found := findRef(item, url, at+"/"+strconv.Itoa(i)); found != "" {
+			if found := findRef(item, target, at+"/"+strconv.Itoa(i)); found != "" {
 				return found
 			}
 		}
@@ -141,42 +142,68 @@ func findRef(v any, url, at string) string {
 	return ""
 }
 
-// decode reads JSON whose numbers keep their digits. It refuses exponents that
-// the exact arithmetic of the validator would take minutes over.
+// leadsTo compares a reference as written, or as resolved, with a target that
+// the compiler names without or with its fragment.
+func leadsTo(ref, target string) bool {
+	if ref == target {
+		return true
+	}
+	base, err := url.Parse(schemaURL)
+	if err != nil {
+		return false
+	}
+	resolved, err := base.Parse(ref)
+	if err != nil {
+		return false
+	}
+	if resolved.String() == target {
+		return true
+	}
+	resolved.Fragment, resolved.RawFragment = "", ""
+	return resolved.String() == target
+}
+
+// decode reads JSON whose numbers keep their digits, and refuses what the
+// validator would take minutes over.
 func decode(src []byte) (any, []task.Problem) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(src))
 	if err != nil {
 		return nil, []task.Problem{{Message: "it is not valid JSON: " + strings.TrimPrefix(err.Error(), "json: ")}}
 	}
-	if at, n := hugeNumber(v, ""); n != "" {
-		return nil, []task.Problem{{Location: at, Message: fmt.Sprintf("the number %s is out of range", quoted(n))}}
+	if unfit := findUnfit(v, "", 1); unfit != nil {
+		return nil, []task.Problem{*unfit}
 	}
 	return v, nil
 }
 
-// hugeNumber finds the first number with an exponent beyond that of a double.
-func hugeNumber(v any, at string) (string, string) {
+// findUnfit finds the first value that nests too deep, or a number with an
+// exponent beyond that of a double: the validator computes exactly, so 1e999999
+// costs it a million digits.
+func findUnfit(v any, at string, depth int) *task.Problem {
+	if depth > maxContextDepth {
+		return &task.Problem{Location: at, Message: fmt.Sprintf("it nests deeper than %d levels", maxContextDepth)}
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range sortedKeys(v) {
-			if where, n := hugeNumber(v[key], at+"/"+escapePointer(key)); n != "" {
-				return where, n
+			if unfit := findUnfit(v[key], at+"/"+escapePointer(key), depth+1); unfit != nil {
+				return unfit
 			}
 		}
 	case []any:
 		for i, item := range v {
-			if where, n := hugeNumber(item, at+"/"+strconv.Itoa(i)); n != "" {
-				return where, n
+			if unfit := findUnfit(item, at+"/"+strconv.Itoa(i), depth+1); unfit != nil {
+				return unfit
 			}
 		}
 	case json.Number:
 		if i := strings.IndexAny(v.String(), "eE"); i >= 0 {
-			if exp, err := strconv.Atoi(v.String()[i+1:]); err != nil || exp > 400 || exp < -400 {
-				return at, v.String()
+			if exp, err := strconv.Atoi(v.String()[i+1:]); err != nil || exp > maxExponent || exp < -maxExponent {
+				return &task.Problem{Location: at, Message: fmt.Sprintf("the number %s is out of range", quoted(v.String()))}
 			}
 		}
 	}
-	return "", ""
+	return nil
 }
 
 func sortedKeys(m map[string]any) []string {

@@ -47,8 +47,16 @@ func suggest(got string, known []string) string {
 	if best != "" {
 		return best
 	}
-	for _, k := range known {
-		if len(got) >= 4 && (strings.Contains(k, got) || strings.Contains(got, k)) {
+	if len(got) < 4 {
+		return ""
+	}
+	for _, k := range known { // "timeout" for timeout_seconds
+		if strings.Contains(k, got) {
+			return k
+		}
+	}
+	for _, k := range known { // "step_name" for name
+		if strings.Contains(got, k) {
 			return k
 		}
 	}

@@ -219,8 +219,8 @@ func (c *converter) mapping(n *ast.MappingNode) *node {
 // copies are counted here.
 func (c *converter) merge(own []pair, has map[string]position, sources []*node) []pair {
 	for _, source := range sources {
-		if c.merged += len(source.pairs); c.merged > maxNodes {
-			c.report(source.at, "merge keys (<<) copy more than %d entries", maxNodes)
+		if c.merged += len(source.pairs); c.merged > maxMerged {
+			c.report(source.at, "merge keys (<<) copy more than %d entries", maxMerged)
 			return own
 		}
 		for _, p := range source.pairs {
