@@ -29,8 +29,9 @@ type bodyReader struct {
 	limit    int64
 	schema   *huma.Schema
 	shape    *shape
-	optional bool       // no body means {}
-	newBody  func() any // a pointer to a zero body
+	optional bool                     // no body means {}
+	newBody  func() any               // a pointer to a zero body
+	salvage  func([]byte) (any, bool) // see salvager; nil for most bodies
 	buffers  *sync.Pool
 }
 
@@ -39,14 +40,13 @@ func newBodyReader[B any](s *server, e endpoint) *bodyReader {
 	settle(s.registry) // before compiling, so that the shape is the document's
 	b := &bodyReader{
 		limit: s.limits.BodyBytes, schema: schema, shape: s.shapes.compile(schema),
-		newBody: func() any { return new(B) }, buffers: &s.buffers,
+		optional: e.is(bare), newBody: func() any { return new(B) }, buffers: &s.buffers,
+	}
+	if v, can := b.newBody().(salvager); can {
+		b.salvage = v.salvager()
 	}
 	if e.is(batch) {
 		b.limit = s.limits.BatchBodyBytes
-	}
-	b.optional = b.shape.kind == object
-	for _, f := range b.shape.fields {
-		b.optional = b.optional && !f.required
 	}
 	return b
 }
@@ -97,7 +97,7 @@ func (b *bodyReader) fill(buf *bytes.Buffer, w http.ResponseWriter, r *http.Requ
 	_ = huma.SetReadDeadline(w, time.Now().Add(bodyTimeout)) // not supported by test recorders
 	defer func() { _ = huma.SetReadDeadline(w, time.Time{}) }()
 
-	_, err := buf.ReadFrom(http.MaxBytesReader(bare(w), r.Body, b.limit))
+	_, err := buf.ReadFrom(http.MaxBytesReader(underneath(w), r.Body, b.limit))
 	var tooLarge *http.MaxBytesError
 	var netError net.Error
 	switch {
@@ -107,7 +107,7 @@ func (b *bodyReader) fill(buf *bytes.Buffer, w http.ResponseWriter, r *http.Requ
 		return b.tooLarge()
 	case errors.As(err, &netError) && netError.Timeout():
 		return &protocolError{http.StatusRequestTimeout,
-			tasker.Errorf(tasker.CodeInvalid, "the body did not arrive within %v", bodyTimeout)}
+			tasker.Errorf(tasker.CodeUnavailable, "the body did not arrive within %v", bodyTimeout)}
 	}
 	return tasker.Errorf(tasker.CodeInvalid, "the body ended early")
 }
@@ -125,10 +125,16 @@ func (b *bodyReader) decode(data []byte, asText bool) (any, error) {
 		v.(textBody).setText(string(data)) // its own parser judges it
 		return v, nil
 	case len(bytes.TrimSpace(data)) > 0:
-		if err := decode(data, b.shape, v); err != nil {
-			return nil, err
+		err := decode(data, b.shape, v)
+		if err == nil {
+			return v, nil
 		}
-		return v, nil
+		if b.salvage != nil {
+			if salvaged, can := b.salvage(data); can {
+				return salvaged, nil
+			}
+		}
+		return nil, err
 	case b.optional:
 		return v, nil
 	}

@@ -29,6 +29,7 @@ const (
 	hot     trait = 1 << iota // called for every task: logged at level debug
 	batch                     // the body may have the size of a batch
 	creates                   // answers 201 when it stored something new
+	bare                      // the body may be left out
 )
 
 func (e endpoint) is(t trait) bool { return e.traits&t != 0 }
@@ -74,10 +75,13 @@ func add[P, B, R any](s *server, e endpoint, h handler[P, B, R]) {
 		}}, nil
 	})
 
+	documented := operationOf(s.api.OpenAPI().Paths[e.path], e.method)
+	for _, parameter := range documented.Parameters {
+		notNull(parameter.Schema)
+	}
 	// The body is documented after the fact: had huma known of it, it would
 	// read and validate it, a second time and by its own rules.
 	if reader != nil {
-		documented := operationOf(s.api.OpenAPI().Paths[e.path], e.method)
 		documented.RequestBody = reader.document()
 		s.requests = append(s.requests, reader.schema)
 	}

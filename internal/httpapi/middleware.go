@@ -48,9 +48,9 @@ func noteKey(w http.ResponseWriter, name string) {
 	}
 }
 
-// bare returns the server's own ResponseWriter, which net/http must see to
+// underneath returns the server's own ResponseWriter, which net/http must see to
 // close a connection whose body was too large.
-func bare(w http.ResponseWriter) http.ResponseWriter {
+func underneath(w http.ResponseWriter) http.ResponseWriter {
 	if rec, ok := w.(*recorder); ok {
 		return rec.ResponseWriter
 	}

@@ -19,8 +19,9 @@ type ProblemKind struct {
 }
 
 // ProblemKinds returns the whole table, one row per code. It is the one place
-// where codes and statuses meet. Three answers of the HTTP layer itself share
-// the code invalid but keep the status that HTTP clients know: 405, 408, 415.
+// where codes and statuses meet. Three answers of the HTTP layer itself keep
+// the status that HTTP clients know, though their code has another: 405 and 415
+// are invalid, 408 is unavailable.
 func ProblemKinds() []ProblemKind {
 	return []ProblemKind{
 		{tasker.CodeInvalid, http.StatusBadRequest, "Invalid request", "The request breaks a rule; nothing was stored."},

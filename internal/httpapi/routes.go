@@ -32,14 +32,14 @@ func (s *server) routes() {
 	add(s, endpoint{get, "/v1/templates/{namespace}/{name}", "get-template", "Get the version registered last", read, 0}, s.getTemplate)
 	add(s, endpoint{get, "/v1/templates/{namespace}/{name}/{version}", "get-template-version", "Get a version of a template", read, 0}, s.getTemplateVersion)
 
-	add(s, endpoint{post, "/internal/workers/register", "register-worker", "Introduce a worker", work, 0}, s.registerWorker)
+	add(s, endpoint{post, "/internal/workers/register", "register-worker", "Introduce a worker", work, bare}, s.registerWorker)
 	add(s, endpoint{get, "/internal/workers", "list-workers", "List workers", read, 0}, s.listWorkers)
-	add(s, endpoint{post, "/internal/workers/{id}/poll", "poll", "Claim steps, waiting for some", work, hot}, s.poll)
+	add(s, endpoint{post, "/internal/workers/{id}/poll", "poll", "Claim steps, waiting for some", work, hot | bare}, s.poll)
 	add(s, endpoint{post, "/internal/workers/{id}/start", "start", "Begin the execution of claimed steps", work, hot | batch}, s.start)
 	add(s, endpoint{post, "/internal/workers/{id}/progress", "progress", "Say how far a step is", work, hot}, s.progress)
 	add(s, endpoint{post, "/internal/workers/{id}/result", "result", "Settle steps", work, hot | batch}, s.result)
-	add(s, endpoint{post, "/internal/workers/{id}/heartbeat", "heartbeat", "Live on, and renew leases", work, hot | batch}, s.heartbeat)
-	add(s, endpoint{post, "/internal/workers/{id}/drain", "drain", "Take no more work", work, 0}, s.drain)
+	add(s, endpoint{post, "/internal/workers/{id}/heartbeat", "heartbeat", "Live on, and renew leases", work, hot | batch | bare}, s.heartbeat)
+	add(s, endpoint{post, "/internal/workers/{id}/drain", "drain", "Take no more work", work, bare}, s.drain)
 
 	add(s, endpoint{get, "/health/live", "live", "Is the process alive?", nil, hot}, s.getLive)
 	add(s, endpoint{get, "/health/ready", "ready", "Can the server do its work?", nil, hot}, s.getReady)

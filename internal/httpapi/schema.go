@@ -84,6 +84,7 @@ func newRegistry() huma.Registry {
 		reflect.TypeFor[tasker.StepState](): reflect.TypeFor[stepStateSchema](),
 		reflect.TypeFor[tasker.Code]():      reflect.TypeFor[codeSchema](),
 		reflect.TypeFor[templateBody]():     reflect.TypeFor[tasker.TemplateSource](),
+		reflect.TypeFor[submitBody]():       reflect.TypeFor[tasker.SubmitRequest](),
 	} {
 		r.RegisterTypeAlias(real, standIn)
 	}

@@ -42,19 +42,6 @@ func outside(p *access.Principal, details ...tasker.Detail) error {
 		Hint:    "it reaches " + strings.Join(p.Namespaces(), ", "), Details: details}
 }
 
-// reachAll refuses a batch of which one task is outside the limits.
-func reachAll(ctx context.Context, tasks []tasker.TaskRequest) error {
-	if !access.From(ctx).Limited() {
-		return nil
-	}
-	for i, task := range tasks {
-		if err := reachNamespace(ctx, task.Namespace, fmt.Sprintf("/tasks/%d/namespace", i)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // narrow makes the namespace of a filter one that the key reaches. A filter
 // takes one namespace, so a key with several has to say which.
 func narrow(ctx context.Context, namespace string) (string, error) {

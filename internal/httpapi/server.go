@@ -97,7 +97,7 @@ func New(backend tasker.Backend, opts Options) http.Handler {
 	if s.version == "" {
 		s.version = "devel"
 	}
-	s.shapes = shapes{registry: s.registry, known: map[string]*shape{}}
+	s.shapes = newShapes(s.registry)
 	s.api = humago.New(s.mux, apiConfig(s))
 	s.routes()
 	s.serveDocument()

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -25,7 +27,7 @@ const (
 type shape struct {
 	kind kind
 
-	fields []field        // of an object, in order of the schema's list
+	fields []field        // of an object, sorted by name
 	index  map[string]int // name to place in fields
 	closed bool           // names outside fields are refused
 	each   *shape         // items of an array, values of a map; nil: anything
@@ -52,6 +54,10 @@ const maxFields = 64
 type shapes struct {
 	registry huma.Registry
 	known    map[string]*shape
+}
+
+func newShapes(r huma.Registry) shapes {
+	return shapes{registry: r, known: map[string]*shape{}}
 }
 
 // compile makes a shape. It panics on a schema that it does not understand:
@@ -111,9 +117,10 @@ func (c *shapes) fillObject(out *shape, s *huma.Schema) {
 	case *huma.Schema:
 		out.each = c.compile(more)
 	}
-	for name, property := range s.Properties {
+	// Sorted, so that problems are reported in the same order every time.
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		out.index[name] = len(out.fields)
-		out.fields = append(out.fields, field{name: name, shape: c.compile(property)})
+		out.fields = append(out.fields, field{name: name, shape: c.compile(s.Properties[name])})
 	}
 	if len(out.fields) > maxFields {
 		panic(fmt.Sprintf("httpapi: an object has %d properties, the checker takes %d", len(out.fields), maxFields))

@@ -11,11 +11,11 @@ import (
 
 // stepPath names a step of a task.
 type stepPath struct {
-	taskPath
+	TaskPath
 	StepUUID uuid.UUID `path:"step_uuid" doc:"The step."`
 }
 
-func (s *server) listSteps(ctx context.Context, params *taskPath, _ *none) (answer[[]tasker.Step], error) {
+func (s *server) listSteps(ctx context.Context, params *TaskPath, _ *none) (answer[[]tasker.Step], error) {
 	if err := s.reachTask(ctx, params.UUID); err != nil {
 		return answer[[]tasker.Step]{}, err
 	}

@@ -14,15 +14,15 @@ type templateBody struct {
 
 func (b *templateBody) setText(document string) { b.YAML = document }
 
-// templatePath names a template.
-type templatePath struct {
+// TemplatePath names a template. It is exported for the reason that TaskPath is.
+type TemplatePath struct {
 	Namespace string `path:"namespace" maxLength:"255"`
 	Name      string `path:"name" maxLength:"255"`
 }
 
 // versionPath names a version of a template.
 type versionPath struct {
-	templatePath
+	TemplatePath
 	Version string `path:"version" maxLength:"64"`
 }
 
@@ -30,7 +30,7 @@ type versionPath struct {
 type templateFilter struct {
 	Namespace string `query:"namespace" maxLength:"255"`
 	Name      string `query:"name" maxLength:"255"`
-	page
+	PageQuery
 }
 
 func (s *server) registerTemplate(ctx context.Context, _ *none, body *templateBody) (answer[*tasker.Template], error) {
@@ -62,7 +62,7 @@ func (s *server) listTemplates(ctx context.Context, params *templateFilter, _ *n
 	return ok(tasker.TemplatePage{Templates: list(page.Templates), NextCursor: page.NextCursor}), nil
 }
 
-func (s *server) getTemplate(ctx context.Context, params *templatePath, _ *none) (answer[*tasker.Template], error) {
+func (s *server) getTemplate(ctx context.Context, params *TemplatePath, _ *none) (answer[*tasker.Template], error) {
 	return s.template(ctx, params.Namespace, params.Name, "")
 }
 

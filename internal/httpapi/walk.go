@@ -26,13 +26,30 @@ type checker struct {
 	data  []byte
 	path  []byte // JSON pointer to the value under examination
 	found []tasker.Detail
+	long  bool // an array is over maxItems
 }
 
-// check returns the problems of a document, in its order, at most maxDetails.
-func check(data []byte, s *shape) []tasker.Detail {
+// maxItems bounds an array for which the schema has no bound. The engine's own
+// bound on a batch is lower; this one is about memory: two bytes of JSON can
+// become a struct of 300.
+const maxItems = 10_000
+
+// check refuses a document that departs from a shape.
+func check(data []byte, s *shape) error {
 	c := checker{data: data}
 	c.value(0, s)
-	return c.found
+	if len(c.found) == 0 {
+		return nil
+	}
+	e := tasker.Errorf(tasker.CodeInvalid, "the body breaks %s", count(len(c.found), "rule"))
+	if len(c.found) == maxDetails {
+		e.Message = fmt.Sprintf("the body breaks %d rules or more", maxDetails)
+	}
+	if c.long {
+		e.Code, e.Hint = tasker.CodeTooLarge, "send fewer items at once"
+	}
+	e.Details = c.found
+	return e
 }
 
 func (c *checker) report(format string, args ...any) {
@@ -187,6 +204,10 @@ func (c *checker) array(i int, s *shape) int {
 	}
 	if s.maxSize != nil && n > *s.maxSize {
 		c.report("must have at most %d items, not %d", *s.maxSize, n)
+	}
+	if s.maxSize == nil && n > maxItems {
+		c.long = true
+		c.report("must have at most %d items, not %d", maxItems, n)
 	}
 	return i + 1
 }

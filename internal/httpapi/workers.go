@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -39,11 +40,29 @@ func (startBody) Schema(r huma.Registry) *huma.Schema {
 type resultBody struct {
 	tasker.StepResult
 	Results []tasker.StepResult `json:"results"`
+	refused refusals
 }
 
 // Schema documents both forms.
 func (resultBody) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{schemaOf[tasker.SettleRequest](r), schemaOf[tasker.StepResult](r)}}
+}
+
+// salvager lets the good results of a request through.
+func (*resultBody) salvager() func([]byte) (any, bool) {
+	type head struct {
+		Results []json.RawMessage `json:"results" minItems:"1"`
+	}
+	whole, item := shapeOf[head](), shapeOf[tasker.StepResult]()
+	return func(data []byte) (any, bool) {
+		var h head
+		if err := decode(data, whole, &h); err != nil || len(h.Results) > maxSalvaged {
+			return nil, false
+		}
+		b := &resultBody{}
+		b.Results, b.refused = salvageItems[tasker.StepResult](item, h.Results, "results")
+		return b, true
+	}
 }
 
 func (s *server) registerWorker(ctx context.Context, _ *none, reg *tasker.WorkerRegistration) (answer[*tasker.RegisteredWorker], error) {
@@ -102,7 +121,7 @@ func (s *server) start(ctx context.Context, params *workerPath, body *startBody)
 		return no, err
 	}
 	if single && len(leases) == 1 && leases[0].Error != nil {
-		return no, aboutOne(leases[0].Error, "/steps/0")
+		return no, moved(leases[0].Error, "/steps/0", "")
 	}
 	return ok(leaseList{list(leases)}), nil
 }
@@ -124,21 +143,38 @@ func (s *server) result(ctx context.Context, params *workerPath, body *resultBod
 	if err := s.reachWorker(ctx, params.ID); err != nil {
 		return no, err
 	}
-	items, single := body.Results, len(body.Results) == 0
-	if single {
-		items = []tasker.StepResult{body.StepResult}
+	if len(body.Results) > 0 {
+		settled, err := s.settle(ctx, params.ID, body)
+		return ok(results[tasker.SettleAnswer]{settled}), err
 	}
-	settled, err := s.backend.Settle(ctx, tasker.SettleRequest{WorkerID: params.ID, Results: items})
-	if err != nil && single {
-		return no, aboutOne(err, "/results/0")
-	}
+	settled, err := s.backend.Settle(ctx, tasker.SettleRequest{WorkerID: params.ID, Results: []tasker.StepResult{body.StepResult}})
 	if err != nil {
-		return no, err
+		return no, moved(err, "/results/0", "")
 	}
-	if single && len(settled) == 1 && settled[0].Error != nil {
-		return no, aboutOne(settled[0].Error, "/results/0")
+	if len(settled) == 1 && settled[0].Error != nil {
+		return no, moved(settled[0].Error, "/results/0", "")
 	}
 	return ok(results[tasker.SettleAnswer]{list(settled)}), nil
+}
+
+// settle settles those results that keep the rules and answers the others.
+func (s *server) settle(ctx context.Context, worker uuid.UUID, body *resultBody) ([]tasker.SettleAnswer, error) {
+	kept, places := sift(body.Results, body.refused)
+	var settled []tasker.SettleAnswer
+	if len(kept) > 0 {
+		var err error
+		if settled, err = s.backend.Settle(ctx, tasker.SettleRequest{WorkerID: worker, Results: kept}); err != nil {
+			return nil, err
+		}
+	}
+	for k, i := range places { // the Backend saw the results in other places
+		if k < len(settled) {
+			settled[k].Error = movedItem(settled[k].Error, place("results", k), place("results", i))
+		}
+	}
+	return merge(len(body.Results), places, settled, body.refused, func(i int, e *tasker.Error) tasker.SettleAnswer {
+		return tasker.SettleAnswer{StepUUID: body.Results[i].StepUUID, Error: e}
+	}), nil
 }
 
 func (s *server) heartbeat(ctx context.Context, params *workerPath, body *tasker.Heartbeat) (answer[*tasker.HeartbeatResponse], error) {

@@ -1,0 +1,275 @@
+package httpapi_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/httpapi"
+)
+
+// needs says which permissions open which operation. It repeats routes.go on
+// purpose: who may do what is not to change by accident.
+var needs = map[string]string{
+	"submit-task": "submit", "submit-tasks": "submit",
+	"list-tasks": "read", "get-task": "read", "get-task-history": "read", "explain-task": "read",
+	"cancel-task": "submit operate", "cancel-tasks": "submit operate",
+	"list-steps": "read", "get-step": "read", "act-on-step": "operate",
+	"register-template": "operate", "list-templates": "read", "get-template": "read", "get-template-version": "read",
+	"register-worker": "work", "list-workers": "read", "poll": "work", "start": "work", "progress": "work",
+	"result": "work", "heartbeat": "work", "drain": "work",
+	"live": "", "ready": "", "version": "",
+}
+
+// ringOf makes a ring of one key and returns the header that shows it.
+func ringOf(t *testing.T, name, permission string, namespaces ...string) (*access.Keyring, string) {
+	t.Helper()
+	secret, hash := access.Generate()
+	ring, err := access.New([]access.Key{{Name: name, SHA256: hash, Permissions: []string{permission}, Namespaces: namespaces}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring, "X-API-Key: " + secret
+}
+
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	for _, permission := range access.Permissions() {
+		t.Run(string(permission), func(t *testing.T) {
+			t.Parallel()
+			ring, key := ringOf(t, "k", string(permission))
+			f := &fake{}
+			a := newAPI(t, f, httpapi.Options{Keys: ring})
+			for _, e := range examples() {
+				need, listed := needs[e.id]
+				if !listed {
+					t.Errorf("operation %s is not in the table", e.id)
+				}
+				open := need == ""
+				may := open || permission == access.Admin || strings.Contains(need, string(permission))
+
+				got := a.do(t, e.method, e.path, e.body, key)
+				if may && got.status != e.status {
+					t.Errorf("%s: %s is answered %d %s", permission, e.id, got.status, got.body)
+				}
+				if !may {
+					if p := got.problem(t); got.status != 403 || p.Code != tasker.CodeForbidden {
+						t.Errorf("%s: %s is answered %d %s", permission, e.id, got.status, got.body)
+					}
+				}
+				before := f.called()
+				for _, header := range []string{"X-None: 1", "X-API-Key: tsk_wrong", "Authorization: Bearer tsk_wrong", "Authorization: Basic " + key[len("X-API-Key: "):]} {
+					got := a.do(t, e.method, e.path, e.body, header)
+					if open && got.status != e.status {
+						t.Errorf("%s needs no key and is answered %d", e.id, got.status)
+					}
+					if !open {
+						if p := got.problem(t); got.status != 401 || p.Code != tasker.CodeUnauthenticated || got.header.Get("WWW-Authenticate") == "" {
+							t.Errorf("%s with %s is answered %d %s", e.id, header, got.status, got.body)
+						}
+					}
+				}
+				if !open && f.called() != before {
+					t.Errorf("%s reached the backend without a key", e.id)
+				}
+			}
+		})
+	}
+}
+
+func TestKeyHeaders(t *testing.T) {
+	t.Parallel()
+	ring, key := ringOf(t, "k", "read")
+	secret := key[len("X-API-Key: "):]
+	a := newAPI(t, &fake{}, httpapi.Options{Keys: ring})
+	for _, header := range []string{key, "Authorization: Bearer " + secret, "Authorization: bearer " + secret} {
+		if got := a.do(t, "GET", "/v1/tasks", "", header); got.status != 200 {
+			t.Errorf("%.24s... is answered %d", header, got.status)
+		}
+	}
+	// The document and its page are open, keys or not.
+	for _, path := range []string{"/docs", "/openapi.json", "/openapi.yaml"} {
+		if got := a.do(t, "GET", path, ""); got.status != 200 {
+			t.Errorf("%s is answered %d", path, got.status)
+		}
+	}
+}
+
+func TestKeyIsCheckedBeforeTheBody(t *testing.T) {
+	t.Parallel()
+	ring, key := ringOf(t, "k", "read")
+	a := newAPI(t, &fake{}, httpapi.Options{Keys: ring})
+	if got := a.do(t, "POST", "/v1/tasks", `{broken`); got.status != 401 {
+		t.Errorf("without a key: %d", got.status)
+	}
+	if got := a.do(t, "POST", "/v1/tasks", `{broken`, key); got.status != 403 {
+		t.Errorf("without the permission: %d", got.status)
+	}
+}
+
+func TestActorDefaultsToTheKey(t *testing.T) {
+	t.Parallel()
+	ring, key := ringOf(t, "ann", "admin")
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{Keys: ring})
+	step := "/v1/tasks/" + taskID.String() + "/workflow_steps/" + stepID.String()
+	for act, actor := range map[string]func(tasker.StepAction) string{
+		"reset_for_retry":   func(a tasker.StepAction) string { return a.ResetBy },
+		"resolve_manually":  func(a tasker.StepAction) string { return a.ResolvedBy },
+		"complete_manually": func(a tasker.StepAction) string { return a.CompletedBy },
+	} {
+		a.do(t, "PATCH", step, `{"action_type":"`+act+`","reason":"x"}`, key)
+		if got := actor(last[tasker.StepAction](f)); got != "ann" {
+			t.Errorf("%s is done by %q, want ann", act, got)
+		}
+	}
+	a.do(t, "PATCH", step, `{"action_type":"reset_for_retry","reset_by":"bob","reason":"x"}`, key)
+	if got := last[tasker.StepAction](f).ResetBy; got != "bob" {
+		t.Errorf("a named actor became %q", got)
+	}
+	a.do(t, "DELETE", "/v1/tasks/"+taskID.String(), "", key)
+	if got := last[tasker.CancelRequest](f); got.CancelledBy != "ann" || got.TaskUUIDs[0] != taskID {
+		t.Errorf("cancelled by %q", got.CancelledBy)
+	}
+}
+
+// TestNamespaces drives a key that reaches the namespace default only; the
+// other things that the fake knows are in the namespace secret.
+func TestNamespaces(t *testing.T) {
+	t.Parallel()
+	ring, key := ringOf(t, "k", "admin", "default")
+	other, worker := "/v1/tasks/"+otherID.String(), "/internal/workers/"
+	step := "/workflow_steps/" + stepID.String()
+	act := `{"action_type":"reset_for_retry","reason":"x"}`
+	for name, c := range map[string]struct {
+		method, path, body string
+		status             int
+		at                 string
+	}{
+		"SubmitDefault":       {"POST", "/v1/tasks", `{"name":"x"}`, 201, ""},
+		"SubmitOutside":       {"POST", "/v1/tasks", `{"name":"x","namespace":"secret"}`, 403, "/namespace"},
+		"BatchOutside":        {"POST", "/v1/tasks/batch", `{"tasks":[{"name":"x"},{"name":"x","namespace":"secret"}]}`, 403, "/tasks/1/namespace"},
+		"ListOutside":         {"GET", "/v1/tasks?namespace=secret", "", 403, "query.namespace"},
+		"GetOwn":              {"GET", "/v1/tasks/" + taskID.String(), "", 200, ""},
+		"GetOther":            {"GET", other, "", 404, ""},
+		"WaitOther":           {"GET", other + "?wait_ms=60000", "", 404, ""},
+		"GetMissing":          {"GET", "/v1/tasks/" + stepID.String(), "", 404, ""},
+		"HistoryOther":        {"GET", other + "/history", "", 404, ""},
+		"ExplainOther":        {"GET", other + "/explain", "", 404, ""},
+		"CancelOther":         {"DELETE", other, "", 404, ""},
+		"StepsOther":          {"GET", other + "/workflow_steps", "", 404, ""},
+		"StepOther":           {"GET", other + step, "", 404, ""},
+		"ActOther":            {"PATCH", other + step, act, 404, ""},
+		"ActOwn":              {"PATCH", "/v1/tasks/" + taskID.String() + step, act, 200, ""},
+		"TemplateOwn":         {"POST", "/v1/templates", `{"yaml":"namespace_name: default\nname: x"}`, 201, ""},
+		"TemplateNoNamespace": {"POST", "/v1/templates", `{"yaml":"name: x"}`, 201, ""},
+		"TemplateOutside":     {"POST", "/v1/templates", `{"yaml":"namespace_name: secret\nname: x"}`, 403, "namespace_name"},
+		"TemplateUnreadable":  {"POST", "/v1/templates", `{"yaml":"namespace_name: [secret"}`, 400, ""},
+		"TemplateTwice":       {"POST", "/v1/templates", `{"yaml":"namespace_name: default\nnamespace_name: secret"}`, 400, ""},
+		"TemplatesOutside":    {"GET", "/v1/templates?namespace=secret", "", 403, "query.namespace"},
+		"GetTemplateOutside":  {"GET", "/v1/templates/secret/x", "", 403, "path.namespace"},
+		"GetVersionOutside":   {"GET", "/v1/templates/secret/x/1", "", 403, "path.namespace"},
+		"RegisterOutside":     {"POST", worker + "register", `{"namespaces":["default","secret"]}`, 403, "/namespaces/1"},
+		"PollOwn":             {"POST", worker + workerID.String() + "/poll", "", 200, ""},
+		"PollOther":           {"POST", worker + otherID.String() + "/poll", "", 404, ""},
+		"PollMissing":         {"POST", worker + taskID.String() + "/poll", "", 404, ""},
+		"StartOther":          {"POST", worker + otherID.String() + "/start", `{"step_uuid":"` + stepID.String() + `","token":1}`, 404, ""},
+		"ProgressOther":       {"POST", worker + otherID.String() + "/progress", `{"step_uuid":"` + stepID.String() + `","token":1,"progress_percent":1}`, 404, ""},
+		"ResultOther":         {"POST", worker + otherID.String() + "/result", `{"step_uuid":"` + stepID.String() + `","token":1,"status":"completed"}`, 404, ""},
+		"HeartbeatOther":      {"POST", worker + otherID.String() + "/heartbeat", "", 404, ""},
+		"DrainOther":          {"POST", worker + otherID.String() + "/drain", "", 404, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{}
+			got := newAPI(t, f, httpapi.Options{Keys: ring}).do(t, c.method, c.path, c.body, key)
+			if got.status != c.status {
+				t.Fatalf("answer is %d %s, want %d", got.status, got.body, c.status)
+			}
+			if c.status >= 400 {
+				if p := got.problem(t); at(p) != c.at || f.called() != 0 {
+					t.Errorf("answer is at %q, want %q; the backend was called %d times: %s", at(p), c.at, f.called(), got.body)
+				}
+			}
+		})
+	}
+}
+
+func TestNamespacesNarrow(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	ring, key := ringOf(t, "k", "admin", "default")
+	a := newAPI(t, f, httpapi.Options{Keys: ring})
+
+	a.do(t, "GET", "/v1/tasks", "", key)
+	if got := last[tasker.TaskFilter](f).Namespace; got != "default" {
+		t.Errorf("tasks are listed of %q", got)
+	}
+	a.do(t, "GET", "/v1/templates", "", key)
+	if got := last[tasker.TemplateFilter](f).Namespace; got != "default" {
+		t.Errorf("templates are listed of %q", got)
+	}
+	a.do(t, "POST", "/internal/workers/register", "", key)
+	if got := last[tasker.WorkerRegistration](f).Namespaces; cmp.Diff([]string{"default"}, got) != "" {
+		t.Errorf("a worker is registered for %v", got)
+	}
+	if got := a.do(t, "GET", "/internal/workers", "", key); strings.Count(got.body, `"worker_id"`) != 2 || strings.Contains(got.body, stepID.String()) {
+		t.Errorf("the workers shown are %s", got.body)
+	}
+
+	ring, key = ringOf(t, "k", "admin", "default", "video")
+	a = newAPI(t, f, httpapi.Options{Keys: ring})
+	if got := a.do(t, "GET", "/v1/tasks", "", key); got.status != 403 || !strings.Contains(got.body, "name one") {
+		t.Errorf("a key with two namespaces that names none is answered %d %s", got.status, got.body)
+	}
+	if got := a.do(t, "GET", "/v1/tasks?namespace=video", "", key); got.status != 200 || last[tasker.TaskFilter](f).Namespace != "video" {
+		t.Errorf("a key with two namespaces that names one is answered %d", got.status)
+	}
+}
+
+func TestNamespacesInBatches(t *testing.T) {
+	t.Parallel()
+	ring, key := ringOf(t, "k", "admin", "default")
+	t.Run("Submit", func(t *testing.T) {
+		t.Parallel()
+		f := &fake{}
+		got := newAPI(t, f, httpapi.Options{Keys: ring}).do(t, "POST", "/v1/tasks/batch",
+			`{"tasks":[{"name":"a","namespace":"secret"},{"name":"b"}],"item_errors":true}`, key)
+		if req := last[tasker.SubmitRequest](f); got.status != 200 || len(req.Tasks) != 1 || req.Tasks[0].Name != "b" {
+			t.Errorf("answer is %d %s, the backend got %+v", got.status, got.body, req)
+		}
+		if !strings.Contains(got.body, `"code":"forbidden"`) || !strings.Contains(got.body, `"/tasks/0/namespace"`) {
+			t.Errorf("answer is %s", got.body)
+		}
+	})
+	t.Run("Cancel", func(t *testing.T) {
+		t.Parallel()
+		f := &fake{}
+		got := newAPI(t, f, httpapi.Options{Keys: ring}).do(t, "POST", "/v1/tasks/cancel",
+			`{"task_uuids":["`+otherID.String()+`","`+taskID.String()+`"]}`, key)
+		if req := last[tasker.CancelRequest](f); got.status != 200 || cmp.Diff([]uuid.UUID{taskID}, req.TaskUUIDs) != "" {
+			t.Errorf("answer is %d, the backend got %v", got.status, req.TaskUUIDs)
+		}
+		first, second, _ := strings.Cut(got.body, "},{")
+		if !strings.Contains(first, otherID.String()) || !strings.Contains(first+second, `"code":"not_found"`) || !strings.Contains(got.body, `"state":"cancelled"`) {
+			t.Errorf("answer is %s", got.body)
+		}
+	})
+}
+
+// TestProbing asks for a task of another namespace and for one that does not
+// exist: nothing but the id may tell the answers apart.
+func TestProbing(t *testing.T) {
+	t.Parallel()
+	ring, key := ringOf(t, "k", "read", "default")
+	a := newAPI(t, &fake{}, httpapi.Options{Keys: ring})
+	other := a.do(t, "GET", "/v1/tasks/"+otherID.String(), "", key)
+	missing := a.do(t, "GET", "/v1/tasks/"+stepID.String(), "", key)
+	if strings.ReplaceAll(other.body, otherID.String(), "") != strings.ReplaceAll(missing.body, stepID.String(), "") {
+		t.Errorf("the answers differ: %s and %s", other.body, missing.body)
+	}
+}

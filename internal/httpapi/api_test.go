@@ -1,0 +1,176 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/httpapi"
+)
+
+// api is a handler under test. Every answer that it gives is checked against
+// the OpenAPI document that it serves.
+type api struct {
+	t       *testing.T
+	handler http.Handler
+	doc     document
+}
+
+func newAPI(t *testing.T, backend tasker.Backend, opts httpapi.Options) *api {
+	t.Helper()
+	h := httpapi.New(backend, opts)
+	return &api{t: t, handler: h, doc: loadDocument(t, h)}
+}
+
+// response is an answer, read.
+type response struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// problem decodes a problem.
+func (r response) problem(t *testing.T) httpapi.Problem {
+	t.Helper()
+	var p httpapi.Problem
+	if err := json.Unmarshal([]byte(r.body), &p); err != nil || r.header.Get("Content-Type") != "application/problem+json" {
+		t.Fatalf("not a problem: %d %s %s", r.status, r.header.Get("Content-Type"), r.body)
+	}
+	return p
+}
+
+// at returns the locations of a problem's details, separated by spaces.
+func at(p httpapi.Problem) string {
+	var out []string
+	for _, detail := range p.Errors {
+		out = append(out, detail.Location)
+	}
+	return strings.Join(out, " ")
+}
+
+// do sends a request; headers are "Name: value". A body is JSON unless a header
+// says otherwise.
+func (a *api) do(t *testing.T, method, target, body string, headers ...string) response {
+	t.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r := httptest.NewRequest(method, target, reader)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	a.handler.ServeHTTP(w, r)
+	out := response{w.Code, w.Header(), w.Body.String()}
+	a.doc.check(t, r, out)
+	return out
+}
+
+// document is an OpenAPI document, taken apart.
+type document struct {
+	raw      map[string]any
+	router   *http.ServeMux    // knows the patterns of the document
+	compiler *lockedCompiler   // of response schemas
+	ids      map[string]string // operation id by pattern
+}
+
+// lockedCompiler is shared by parallel subtests.
+type lockedCompiler struct {
+	mu sync.Mutex
+	*jsonschema.Compiler
+}
+
+const documentURL = "http://tasker/openapi.json"
+
+func loadDocument(t *testing.T, h http.Handler) document {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("GET /openapi.json: %d %s", w.Code, w.Body)
+	}
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(w.Body.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := document{raw: parsed.(map[string]any), router: http.NewServeMux(), ids: map[string]string{},
+		compiler: &lockedCompiler{Compiler: jsonschema.NewCompiler()}}
+	d.compiler.AssertFormat()
+	d.compiler.DefaultDraft(jsonschema.Draft2020)
+	if err := d.compiler.AddResource(documentURL, parsed); err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range d.raw["paths"].(map[string]any) {
+		for method, op := range item.(map[string]any) {
+			pattern := strings.ToUpper(method) + " " + path
+			d.router.HandleFunc(pattern, func(http.ResponseWriter, *http.Request) {})
+			d.ids[pattern] = op.(map[string]any)["operationId"].(string)
+		}
+	}
+	return d
+}
+
+// pointer escapes a name for a JSON pointer in a URL fragment.
+func pointer(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D", "+", "%2B").Replace(name)
+}
+
+// compile returns the schema at a pointer into the document.
+func (d document) compile(t *testing.T, fragment string) *jsonschema.Schema {
+	t.Helper()
+	d.compiler.mu.Lock()
+	defer d.compiler.mu.Unlock()
+	schema, err := d.compiler.Compile(documentURL + "#" + fragment)
+	if err != nil {
+		t.Fatalf("the document has no schema at %s: %v", fragment, err)
+	}
+	return schema
+}
+
+// check holds an answer against the document.
+func (d document) check(t *testing.T, r *http.Request, got response) {
+	t.Helper()
+	_, pattern := d.router.Handler(r)
+	method, path, found := strings.Cut(pattern, " ")
+	if !found {
+		return // no operation: the page of documentation, an unknown route
+	}
+	responses := d.raw["paths"].(map[string]any)[path].(map[string]any)[strings.ToLower(method)].(map[string]any)["responses"].(map[string]any)
+	status := fmt.Sprint(got.status)
+	if _, listed := responses[status]; !listed {
+		if got.status < 400 {
+			t.Errorf("%s answers %d, which the document does not list", pattern, got.status)
+		}
+		status = "default"
+	}
+	schema := d.compile(t, "/paths/"+pointer(path)+"/"+strings.ToLower(method)+"/responses/"+status+
+		"/content/"+pointer(got.header.Get("Content-Type"))+"/schema")
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(got.body))
+	if err != nil {
+		t.Errorf("%s answers %q: %v", pattern, got.body, err)
+		return
+	}
+	if err := schema.Validate(value); err != nil {
+		t.Errorf("%s answers %d with what the document does not allow: %v\n%s", pattern, got.status, err, got.body)
+	}
+}
+
+// jsonString quotes s.
+func jsonString(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}

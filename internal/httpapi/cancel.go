@@ -1,0 +1,73 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// cancelQuery is TaskPath with who cancels, and why.
+type cancelQuery struct {
+	TaskPath
+	CancelledBy string `query:"cancelled_by" maxLength:"255" doc:"Who cancels. Defaults to the key's name."`
+	Reason      string `query:"reason" maxLength:"1024" doc:"Why."`
+}
+
+func (s *server) cancelTask(ctx context.Context, params *cancelQuery, _ *none) (answer[tasker.TaskReceipt], error) {
+	var no answer[tasker.TaskReceipt]
+	receipts, err := s.cancel(ctx, tasker.CancelRequest{
+		TaskUUIDs: []uuid.UUID{params.UUID}, CancelledBy: params.CancelledBy, Reason: params.Reason,
+	})
+	if err != nil {
+		return no, moved(err, "/task_uuids/0", "")
+	}
+	receipt, err := first(receipts)
+	if err != nil {
+		return no, err
+	}
+	if receipt.Error != nil {
+		return no, moved(receipt.Error, "/task_uuids/0", "")
+	}
+	return ok(receipt), nil
+}
+
+func (s *server) cancelTasks(ctx context.Context, _ *none, body *tasker.CancelRequest) (answer[results[tasker.TaskReceipt]], error) {
+	receipts, err := s.cancel(ctx, *body)
+	return ok(results[tasker.TaskReceipt]{list(receipts)}), err
+}
+
+// cancel cancels those tasks that the request's key reaches. The others are
+// answered as if they did not exist, and do not hold back the rest.
+func (s *server) cancel(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
+	if p := access.From(ctx); p != nil && req.CancelledBy == "" {
+		req.CancelledBy = p.Name
+	}
+	if !access.From(ctx).Limited() {
+		return s.backend.CancelTasks(ctx, req)
+	}
+	var refused refusals
+	for i, id := range req.TaskUUIDs {
+		err := s.reachTask(ctx, id)
+		if err != nil && tasker.ErrorCode(err) != tasker.CodeNotFound {
+			return nil, err // the store does not answer: nothing is known about the task
+		}
+		if err != nil {
+			refused.add(i, "task_uuids", err)
+		}
+	}
+	all := req.TaskUUIDs
+	var places []int
+	var receipts []tasker.TaskReceipt
+	if req.TaskUUIDs, places = sift(all, refused); len(req.TaskUUIDs) > 0 {
+		var err error
+		if receipts, err = s.backend.CancelTasks(ctx, req); err != nil {
+			return nil, err
+		}
+	}
+	return merge(len(all), places, receipts, refused, func(i int, e *tasker.Error) tasker.TaskReceipt {
+		return tasker.TaskReceipt{TaskUUID: all[i], Error: e}
+	}), nil
+}

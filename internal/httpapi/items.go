@@ -1,0 +1,135 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/taskerhq/tasker"
+)
+
+// Some requests carry items that are answered one by one. An item that is
+// refused here, before the Backend sees it, must not hold back the others:
+// the SDK gathers the items of callers who know nothing of each other.
+
+// refusals are the items of a request that were refused here, by place.
+type refusals map[int]*tasker.Error
+
+// add notes the refusal of an item; the locations in err are relative to it.
+func (r *refusals) add(i int, name string, err error) {
+	if *r == nil {
+		*r = refusals{}
+	}
+	var e *tasker.Error
+	if !errors.As(moved(err, "", place(name, i)), &e) {
+		e = tasker.Errorf(tasker.CodeInternal, "the item could not be judged")
+	}
+	(*r)[i] = e
+}
+
+// place is the location of an item of a list.
+func place(name string, i int) string { return fmt.Sprintf("/%s/%d", name, i) }
+
+// sift returns the items that were not refused, and where they stood.
+func sift[T any](items []T, refused refusals) (kept []T, places []int) {
+	if len(refused) == 0 {
+		return items, nil
+	}
+	for i, item := range items {
+		if refused[i] == nil {
+			kept, places = append(kept, item), append(places, i)
+		}
+	}
+	return kept, places
+}
+
+// merge puts the answers to sifted items and to refused ones in one list.
+func merge[R any](n int, places []int, answers []R, refused refusals, refuse func(int, *tasker.Error) R) []R {
+	if len(refused) == 0 {
+		return list(answers)
+	}
+	out := make([]R, n)
+	for i, e := range refused {
+		out[i] = refuse(i, e)
+	}
+	for k, place := range places {
+		if k < len(answers) {
+			out[place] = answers[k]
+		}
+	}
+	return out
+}
+
+// moved returns err with the locations under one place put under another:
+// "/tasks/0/context" becomes "/context" for a caller who sent no list.
+func moved(err error, from, to string) error {
+	var e *tasker.Error
+	if from == to || !errors.As(err, &e) || len(e.Details) == 0 {
+		return err
+	}
+	shown := *e
+	shown.Details = make([]tasker.Detail, len(e.Details))
+	for i, detail := range e.Details {
+		if rest, found := strings.CutPrefix(detail.Location, from); found && (rest == "" || rest[0] == '/') {
+			detail.Location = to + rest
+		}
+		shown.Details[i] = detail
+	}
+	return &shown
+}
+
+// movedItem is moved for the error of one answer, which may be nil.
+func movedItem(e *tasker.Error, from, to string) *tasker.Error {
+	if e == nil {
+		return nil
+	}
+	var out *tasker.Error
+	if errors.As(moved(e, from, to), &out) {
+		return out
+	}
+	return e
+}
+
+// first returns the one item of a list. A Backend that answers with none is
+// broken, and that must not become a panic here.
+func first[T any](items []T) (T, error) {
+	if len(items) == 0 {
+		var zero T
+		return zero, errors.New("the backend answered one item with none")
+	}
+	return items[0], nil
+}
+
+// salvager is a body whose items are answered one by one. The function that
+// salvager returns is called with data that broke a rule. When only items did,
+// it returns a body that holds the good ones and the refusals of the bad.
+type salvager interface {
+	salvager() func(data []byte) (body any, can bool)
+}
+
+// shapeOf compiles a type that the OpenAPI document does not show.
+func shapeOf[T any]() *shape {
+	c := newShapes(newRegistry())
+	return c.compile(schemaOf[T](c.registry))
+}
+
+// What bounds the answer to a request that is salvaged: a hostile one has many
+// items with many problems. Beyond maxSalvaged the request is refused whole.
+const (
+	maxSalvaged    = 1000
+	detailsPerItem = 5
+)
+
+// salvageItems decodes items one by one and notes which cannot be.
+func salvageItems[T any](s *shape, raw []json.RawMessage, name string) (items []T, refused refusals) {
+	items = make([]T, len(raw))
+	for i := range raw {
+		if err := decode(raw[i], s, &items[i]); err != nil {
+			refused.add(i, name, err)
+			e := refused[i]
+			e.Details = e.Details[:min(len(e.Details), detailsPerItem)]
+		}
+	}
+	return items, refused
+}

@@ -1,0 +1,491 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/httpapi"
+)
+
+// example is a request that succeeds, one per operation.
+type example struct {
+	id, method, path, body string
+	status                 int
+	want                   string // part of the answer
+}
+
+func examples() []example {
+	task := "/v1/tasks/" + taskID.String()
+	step := task + "/workflow_steps/" + stepID.String()
+	worker := "/internal/workers/" + workerID.String()
+	lease := `{"step_uuid":"` + stepID.String() + `","token":7}`
+	return []example{
+		{"submit-task", "POST", "/v1/tasks", `{"name":"import","context":{"a":1}}`, 201, `"created":true`},
+		{"submit-tasks", "POST", "/v1/tasks/batch", `{"tasks":[{"name":"import"},{"task_type":"noop","priority":75}]}`, 200, `{"results":[{"task_uuid"`},
+		{"list-tasks", "GET", "/v1/tasks?state=error&limit=10", "", 200, `"next_cursor":"end"`},
+		{"get-task", "GET", task, "", 200, `"priority_level":75`},
+		{"get-task-history", "GET", task + "/history", "", 200, `"outcome":"failed"`},
+		{"explain-task", "GET", task + "/explain", "", 200, `"why":"3 of 3 attempts failed."`},
+		{"cancel-task", "DELETE", task + "?cancelled_by=ann&reason=late", "", 200, `"state":"cancelled"`},
+		{"cancel-tasks", "POST", "/v1/tasks/cancel", `{"task_uuids":["` + taskID.String() + `"]}`, 200, `{"results":[`},
+		{"list-steps", "GET", task + "/workflow_steps", "", 200, `[{"step_uuid"`},
+		{"get-step", "GET", step, "", 200, `"current_state":"error"`},
+		{"act-on-step", "PATCH", step, `{"action_type":"reset_for_retry","reset_by":"ann","reason":"fixed"}`, 200, `"step_uuid"`},
+		{"register-template", "POST", "/v1/templates", `{"yaml":"name: import"}`, 201, `"fingerprint"`},
+		{"list-templates", "GET", "/v1/templates?namespace=default", "", 200, `{"templates":[`},
+		{"get-template", "GET", "/v1/templates/default/import", "", 200, `"version":"1.0.0"`},
+		{"get-template-version", "GET", "/v1/templates/default/import/1.0.0", "", 200, `"version":"1.0.0"`},
+		{"register-worker", "POST", "/internal/workers/register", `{"capabilities":["gpu"],"capacity":5}`, 200, `"worker_id"`},
+		{"list-workers", "GET", "/internal/workers", "", 200, `{"workers":[`},
+		{"poll", "POST", worker + "/poll", `{"capacity":3}`, 200, `"token":7`},
+		{"start", "POST", worker + "/start", `{"steps":[` + lease + `]}`, 200, `{"leases":[`},
+		{"progress", "POST", worker + "/progress", `{"step_uuid":"` + stepID.String() + `","token":7,"progress_percent":10}`, 200, `"status":"held"`},
+		{"result", "POST", worker + "/result", `{"results":[{"step_uuid":"` + stepID.String() + `","token":7,"status":"completed"}]}`, 200, `{"results":[`},
+		{"heartbeat", "POST", worker + "/heartbeat", `{"current_load":1,"steps":[` + lease + `]}`, 200, `"acknowledged":true`},
+		{"drain", "POST", worker + "/drain", `{"final":true}`, 200, `"released":2`},
+		{"live", "GET", "/health/live", "", 200, `"live"`},
+		{"ready", "GET", "/health/ready", "", 200, `"ready"`},
+		{"version", "GET", "/version", "", 200, `"v9"`},
+	}
+}
+
+func TestEveryRouteOK(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, &fake{}, httpapi.Options{Version: "v9"})
+	untested := map[string]bool{}
+	for _, id := range a.doc.ids {
+		untested[id] = true
+	}
+	for _, e := range examples() {
+		delete(untested, e.id)
+		t.Run(e.id, func(t *testing.T) {
+			t.Parallel()
+			got := a.do(t, e.method, e.path, e.body)
+			if got.status != e.status || !strings.Contains(got.body, e.want) {
+				t.Errorf("answer is %d %s, want %d with %s", got.status, got.body, e.status, e.want)
+			}
+			if got.header.Get("X-Request-Id") == "" || got.header.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("headers are %v", got.header)
+			}
+		})
+	}
+	for id := range untested {
+		t.Errorf("operation %s has no example", id)
+	}
+}
+
+// TestEveryRouteError lets the Backend fail under every route that uses it.
+func TestEveryRouteError(t *testing.T) {
+	t.Parallel()
+	for _, kind := range httpapi.ProblemKinds() {
+		t.Run(string(kind.Code), func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			err := &tasker.Error{Code: kind.Code, Message: "words of the backend", Hint: "a hint"}
+			a := newAPI(t, &fake{err: err}, httpapi.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			internal := kind.Code == tasker.CodeInternal
+			for _, e := range examples() {
+				if e.id == "live" || e.id == "ready" || e.id == "version" {
+					continue // they do not ask the Backend
+				}
+				log.Reset()
+				got := a.do(t, e.method, e.path, e.body)
+				p := got.problem(t)
+				if got.status != kind.Status || p.Status != kind.Status || p.Code != kind.Code || p.Title != kind.Title {
+					t.Errorf("%s: answer is %d %s", e.id, got.status, got.body)
+				}
+				if said := strings.Contains(got.body, "words of the backend"); said == internal {
+					t.Errorf("%s: the answer is %s", e.id, got.body)
+				}
+				if logged := strings.Contains(log.String(), "words of the backend"); logged != internal {
+					t.Errorf("%s: the log is %s", e.id, log.String())
+				}
+				if retry := got.header.Get("Retry-After"); (retry == "1") != (kind.Status == 429 || kind.Status == 503) {
+					t.Errorf("%s: Retry-After is %q", e.id, retry)
+				}
+			}
+		})
+	}
+}
+
+func TestInternalDetailStaysInside(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	a := newAPI(t, &fake{err: errors.New("open /secret/tasker.db: disk on fire")}, httpapi.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	got := a.do(t, "GET", "/v1/tasks", "", "X-Request-Id: from-proxy.1")
+	if got.status != 500 || strings.Contains(got.body, "secret") {
+		t.Errorf("answer is %d %s", got.status, got.body)
+	}
+	if !strings.Contains(log.String(), "disk on fire") || !strings.Contains(log.String(), "request_id=from-proxy.1") {
+		t.Errorf("the log lacks the cause or the request id: %s", log.String())
+	}
+	if got.header.Get("X-Request-Id") != "from-proxy.1" {
+		t.Errorf("request id is %q", got.header.Get("X-Request-Id"))
+	}
+	hostile := a.do(t, "GET", "/version", "", "X-Request-Id: a b\"c")
+	if id := hostile.header.Get("X-Request-Id"); strings.ContainsAny(id, " \"") || id == "" {
+		t.Errorf("a hostile request id was kept: %q", id)
+	}
+}
+
+func TestRetryAfterOfTheBackend(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, &fake{err: &tasker.Error{Code: tasker.CodeExhausted, Message: "full", RetryAfter: 2500 * time.Millisecond}}, httpapi.Options{})
+	if got := a.do(t, "POST", "/v1/tasks", `{"name":"x"}`); got.status != 429 || got.header.Get("Retry-After") != "3" {
+		t.Errorf("answer is %d, Retry-After %q; want 429, 3", got.status, got.header.Get("Retry-After"))
+	}
+}
+
+func TestUnknownRoutes(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, &fake{}, httpapi.Options{})
+	for name, c := range map[string]struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		"Path":          {"GET", "/v2/tasks", 404, ""},
+		"TrailingSlash": {"GET", "/v1/tasks/", 404, ""},
+		"Method":        {"PUT", "/v1/tasks", 405, "GET, POST"},
+		"Delete":        {"PATCH", "/v1/tasks/" + taskID.String(), 405, "GET, DELETE"},
+		"Post":          {"POST", "/health/live", 405, "GET"},
+		"Weird":         {"BREW", "/version", 405, "GET"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := a.do(t, c.method, c.path, "")
+			p := got.problem(t)
+			if got.status != c.status || p.Status != c.status || got.header.Get("Allow") != c.allow {
+				t.Errorf("answer is %d, Allow %q: %s", got.status, got.header.Get("Allow"), got.body)
+			}
+		})
+	}
+}
+
+func TestSubmitOne(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	got := a.do(t, "POST", "/v1/tasks", `{"task_type":"noop","priority":7}`)
+	if want := "/v1/tasks/" + taskID.String(); got.header.Get("Location") != want {
+		t.Errorf("Location is %q, want %q", got.header.Get("Location"), want)
+	}
+	if p := last[tasker.SubmitRequest](f).Tasks[0].Priority; p != tasker.Level(7) {
+		t.Errorf("priority is %q", p)
+	}
+	if got := a.do(t, "POST", "/v1/tasks", `{"name":"x","idempotency_key":"seen"}`); got.status != 200 || got.header.Get("Location") != "" {
+		t.Errorf("a task that existed answers %d with Location %q", got.status, got.header.Get("Location"))
+	}
+}
+
+func TestErrorsAboutOneThingNameNoList(t *testing.T) {
+	t.Parallel()
+	refusal := &tasker.Error{Code: tasker.CodeInvalid, Message: "bad", Details: []tasker.Detail{
+		{Location: "/tasks/0/context/amount", Message: "must be a number"}, {Location: "/tasks/01", Message: "elsewhere"}}}
+	for name, f := range map[string]*fake{"Whole": {err: refusal}, "Receipt": {item: refusal}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := newAPI(t, f, httpapi.Options{}).do(t, "POST", "/v1/tasks", `{"name":"x"}`)
+			if p := got.problem(t); got.status != 400 || at(p) != "/context/amount /tasks/01" {
+				t.Errorf("answer is %d at %q", got.status, at(p))
+			}
+		})
+	}
+	if refusal.Details[0].Location != "/tasks/0/context/amount" {
+		t.Error("the backend's own error was changed")
+	}
+}
+
+func TestRefusedSingles(t *testing.T) {
+	t.Parallel()
+	lease := `"step_uuid":"` + stepID.String() + `","token":7`
+	worker := "/internal/workers/" + workerID.String()
+	for name, c := range map[string]struct {
+		method, path, body string
+		code               tasker.Code
+	}{
+		"Result": {"POST", worker + "/result", `{` + lease + `,"status":"completed","result":1}`, tasker.CodeStaleToken},
+		"Start":  {"POST", worker + "/start", `{` + lease + `}`, tasker.CodeStaleToken},
+		"Cancel": {"DELETE", "/v1/tasks/" + taskID.String(), "", tasker.CodeWrongState},
+		"Submit": {"POST", "/v1/tasks", `{"name":"x"}`, tasker.CodeConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAPI(t, &fake{item: tasker.Errorf(c.code, "no")}, httpapi.Options{})
+			got := a.do(t, c.method, c.path, c.body)
+			if p := got.problem(t); got.status != 409 || p.Code != c.code {
+				t.Errorf("answer is %d %s", got.status, got.body)
+			}
+		})
+	}
+	t.Run("InAListItIsAnItem", func(t *testing.T) {
+		t.Parallel()
+		a := newAPI(t, &fake{item: tasker.Errorf(tasker.CodeStaleToken, "no")}, httpapi.Options{})
+		got := a.do(t, "POST", worker+"/result", `{"results":[{`+lease+`,"status":"completed"}]}`)
+		if got.status != 200 || !strings.Contains(got.body, `"code":"stale_token"`) {
+			t.Errorf("answer is %d %s", got.status, got.body)
+		}
+	})
+}
+
+func TestSingleForms(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	worker := "/internal/workers/" + workerID.String()
+	lease := `"step_uuid":"` + stepID.String() + `","token":7`
+
+	a.do(t, "POST", worker+"/start", `{`+lease+`}`)
+	want := tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: 7}}}
+	if diff := cmp.Diff(want, last[tasker.StartRequest](f)); diff != "" {
+		t.Errorf("start (-want +got):\n%s", diff)
+	}
+	got := a.do(t, "POST", worker+"/result", `{`+lease+`,"status":"failed","error":{"message":"no"}}`)
+	wantSettle := tasker.SettleRequest{WorkerID: workerID, Results: []tasker.StepResult{{
+		StepUUID: stepID, Token: 7, Status: "failed", Error: &tasker.Failure{Message: "no"}}}}
+	if diff := cmp.Diff(wantSettle, last[tasker.SettleRequest](f)); diff != "" || got.status != 200 {
+		t.Errorf("%d %s (-want +got):\n%s", got.status, got.body, diff)
+	}
+	for _, verb := range []string{"poll", "heartbeat", "drain"} {
+		if got := a.do(t, "POST", worker+"/"+verb, ""); got.status != 200 {
+			t.Errorf("%s without a body answers %d %s", verb, got.status, got.body)
+		}
+	}
+	if got := last[tasker.DrainRequest](f); got.WorkerID != workerID || got.Final {
+		t.Errorf("drain is %+v", got)
+	}
+}
+
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	a.do(t, "GET", "/v1/tasks?state=error,pending&state=complete&namespace=n%2F1&name=a%20b&version=1&tag=%C3%BC&correlation_id=c&priority=7"+
+		"&created_after=2026-01-31T12:00:00.123456Z&created_before=2026-02-01T00:00:00%2B01:00&limit=1000&cursor=abc", "")
+	before := time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)
+	want := tasker.TaskFilter{
+		States:    []tasker.TaskState{tasker.TaskError, tasker.TaskPending, tasker.TaskComplete},
+		Namespace: "n/1", Name: "a b", Version: "1", Tag: "ü", CorrelationID: "c", Priority: "7",
+		CreatedAfter: &noon, CreatedBefore: &before, Limit: 1000, Cursor: "abc",
+	}
+	if diff := cmp.Diff(want, last[tasker.TaskFilter](f)); diff != "" {
+		t.Errorf("filter (-want +got):\n%s", diff)
+	}
+	if got := a.do(t, "GET", "/v1/tasks?cursor=end", ""); got.body != `{"tasks":[]}`+"\n" {
+		t.Errorf("an empty page is %q", got.body)
+	}
+	if got := last[tasker.TaskFilter](f); got.Limit != 50 || got.States != nil {
+		t.Errorf("defaults are %+v", got)
+	}
+}
+
+func TestBadParameters(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	for name, c := range map[string]struct{ method, target, at string }{
+		"LimitZero":     {"GET", "/v1/tasks?limit=0", "query.limit"},
+		"LimitTooLarge": {"GET", "/v1/tasks?limit=1001", "query.limit"},
+		"LimitText":     {"GET", "/v1/templates?limit=ten", "query.limit"},
+		"Time":          {"GET", "/v1/tasks?created_after=yesterday", "query.created_after"},
+		"State":         {"GET", "/v1/tasks?state=error,lost", "query.state"},
+		"Unknown":       {"GET", "/v1/tasks?nmae=x", "query.nmae"},
+		"TaskUUID":      {"GET", "/v1/tasks/abc", "path.uuid"},
+		"StepUUID":      {"GET", "/v1/tasks/" + taskID.String() + "/workflow_steps/1", "path.step_uuid"},
+		"WorkerUUID":    {"POST", "/internal/workers/x/poll", "path.id"},
+		"NegativeWait":  {"GET", "/v1/tasks/" + taskID.String() + "?wait_ms=-1", "query.wait_ms"},
+		"LongName":      {"GET", "/v1/tasks?name=" + strings.Repeat("x", 256), "query.name"},
+		"BadEscape":     {"GET", "/v1/tasks?name=%zz", ""},
+		"BadUTF8":       {"GET", "/v1/tasks?name=%ff", ""},
+		"BadUTF8InPath": {"GET", "/v1/templates/%ff/x", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := a.do(t, c.method, c.target, "")
+			p := got.problem(t)
+			if got.status != 400 || p.Status != 400 || p.Code != tasker.CodeInvalid || at(p) != c.at {
+				t.Errorf("answer is %d at %q: %s", got.status, at(p), got.body)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if f.called() != 0 {
+			t.Error("a refused request reached the backend")
+		}
+	})
+}
+
+func TestHostileStringsPassUntouched(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	for name, s := range map[string]string{
+		"SQL": `'; DROP TABLE tasker_tasks; --`, "HTML": `<script>alert(1)</script>`, "Path": `../../etc/passwd`, "NUL": "a\x00b",
+		"Newline": "a\r\nSet-Cookie: x", "Emoji": "👩‍👩‍👧‍👦", "RTL": "\u202eabc", "Quote": `"\`, "Format": "%s%n{{.}}${x}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := a.do(t, "POST", "/v1/tasks", `{"name":`+jsonString(s)+`,"reason":`+jsonString(s)+`}`); got.status != 201 {
+				t.Fatalf("answer is %d %s", got.status, got.body)
+			}
+			if got := last[tasker.SubmitRequest](f).Tasks[0]; got.Name != s || got.Reason != s {
+				t.Errorf("the backend got %q, want %q", got.Name, s)
+			}
+		})
+	}
+}
+
+func TestJSONPassesByteForByte(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	const context = `{ "big": 12345678901234567890.10, "dup":1,"dup":2, "html":"<&>\u0041", "nul":null }`
+	a.do(t, "POST", "/v1/tasks/batch", `{"tasks":[{"name":"x","context":`+context+`}]}`)
+	if got := string(last[tasker.SubmitRequest](f).Tasks[0].Context); got != context {
+		t.Errorf("in: %s, want %s", got, context)
+	}
+	if got := a.do(t, "GET", "/v1/tasks/"+taskID.String(), ""); !strings.Contains(got.body, `"context":{"n":12345678901234567890,"html":"<a&b>"}`) {
+		t.Errorf("out: %s", got.body)
+	}
+}
+
+func TestRawYAML(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	for _, contentType := range []string{"application/yaml", "text/yaml; charset=utf-8", "application/x-yaml"} {
+		got := a.do(t, "POST", "/v1/templates", "name: import\n# so\n", "Content-Type: "+contentType)
+		if got.status != 201 || got.header.Get("Location") != "/v1/templates/default/import/1.0.0" {
+			t.Errorf("%s answers %d %s", contentType, got.status, got.body)
+		}
+		if src := last[tasker.TemplateSource](f); src.YAML != "name: import\n# so\n" {
+			t.Errorf("%s passes %q", contentType, src.YAML)
+		}
+	}
+	if got := a.do(t, "POST", "/v1/templates", "name: seen", "Content-Type: text/yaml"); got.status != 200 {
+		t.Errorf("a version that existed answers %d", got.status)
+	}
+}
+
+func TestWaitIsBounded(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	a.do(t, "GET", "/v1/tasks/"+taskID.String()+"?wait_ms=9000000000000", "")
+	if got := last[time.Duration](f); got != httpapi.MaxWait {
+		t.Errorf("wait is %v, want %v", got, httpapi.MaxWait)
+	}
+	a.do(t, "POST", "/internal/workers/"+workerID.String()+"/poll", `{"wait_ms":86400000}`)
+	if got := last[tasker.PollRequest](f); got.WaitMS != int(httpapi.MaxWait.Milliseconds()) || got.WorkerID != workerID {
+		t.Errorf("poll is %+v", got)
+	}
+}
+
+func TestReady(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"Said":   {tasker.Errorf(tasker.CodeUnavailable, "the store does not answer"), "the store does not answer"},
+		"Hidden": {errors.New("dial tcp 10.0.0.1: refused"), "its log says why"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAPI(t, &fake{}, httpapi.Options{Ready: func(context.Context) error { return c.err }})
+			got := a.do(t, "GET", "/health/ready", "")
+			if got.status != 503 || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, c.want) || strings.Contains(got.body, "10.0.0.1") {
+				t.Errorf("answer is %d %s", got.status, got.body)
+			}
+			if got := a.do(t, "GET", "/health/live", ""); got.status != 200 {
+				t.Errorf("live answers %d", got.status)
+			}
+		})
+	}
+}
+
+// panicking is a Backend that has a bug.
+type panicking struct{ *fake }
+
+func (panicking) Steps(context.Context, uuid.UUID) ([]tasker.Step, error) { panic("bug in /secret") }
+
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	a := newAPI(t, panicking{&fake{}}, httpapi.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	got := a.do(t, "GET", "/v1/tasks/"+taskID.String()+"/workflow_steps", "")
+	if p := got.problem(t); got.status != 500 || p.Code != tasker.CodeInternal || strings.Contains(got.body, "secret") {
+		t.Errorf("answer is %d %s", got.status, got.body)
+	}
+	if !strings.Contains(log.String(), "bug in /secret") || !strings.Contains(log.String(), "routes_test.go") {
+		t.Errorf("the log lacks the panic or its stack: %s", log.String())
+	}
+}
+
+func TestWhatCannotBeEncodedIsAnError(t *testing.T) {
+	t.Parallel()
+	broken := &fake{wait: func(context.Context, time.Duration) (*tasker.Task, error) {
+		task := cannedTask(taskID, "default")
+		task.Context = []byte(`{"torn":`)
+		return task, nil
+	}}
+	got := newAPI(t, broken, httpapi.Options{}).do(t, "GET", "/v1/tasks/"+taskID.String()+"?wait_ms=1", "")
+	if got.status != 500 {
+		t.Errorf("answer is %d %s, want a whole 500", got.status, got.body)
+	}
+}
+
+func TestCrossOrigin(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	got := a.do(t, "POST", "/v1/tasks", `{"name":"x"}`, "Sec-Fetch-Site: cross-site", "Origin: http://evil.example")
+	if p := got.problem(t); got.status != 403 || p.Code != tasker.CodeForbidden || f.called() != 0 {
+		t.Errorf("answer is %d %s", got.status, got.body)
+	}
+	if got := a.do(t, "POST", "/v1/tasks", `{"name":"x"}`, "Sec-Fetch-Site: same-origin"); got.status != 201 {
+		t.Errorf("the same origin is answered %d", got.status)
+	}
+}
+
+func TestRequestLog(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	a := newAPI(t, &fake{}, httpapi.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	a.do(t, "POST", "/v1/tasks", `{"name":"x"}`)
+	if strings.Contains(log.String(), "/v1/tasks") {
+		t.Errorf("a hot route is logged above debug: %s", log.String())
+	}
+	a.do(t, "GET", "/v1/templates", "")
+	for _, want := range []string{"method=GET", "path=/v1/templates", "status=200", "request_id="} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %s: %s", want, log.String())
+		}
+	}
+}
+
+func TestProblemTable(t *testing.T) {
+	t.Parallel()
+	seen := map[tasker.Code]bool{}
+	for _, kind := range httpapi.ProblemKinds() {
+		if seen[kind.Code] || kind.Title == "" || kind.Meaning == "" || http.StatusText(kind.Status) == "" {
+			t.Errorf("row %+v", kind)
+		}
+		seen[kind.Code] = true
+		if httpapi.StatusOf(kind.Code) != kind.Status {
+			t.Errorf("StatusOf(%s) is not %d", kind.Code, kind.Status)
+		}
+	}
+	if len(seen) != 11 || httpapi.StatusOf("no such code") != 500 {
+		t.Errorf("%d codes, unknown is %d", len(seen), httpapi.StatusOf("no such code"))
+	}
+}
