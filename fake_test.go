@@ -1,0 +1,212 @@
+package tasker_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"github.com/taskerhq/tasker"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is a Backend with a queue and a memory. Each hook may replace what one
+// method answers; a method that is not faked panics.
+type fake struct {
+	tasker.Backend
+
+	self        tasker.RegisteredWorker
+	onRegister  func(tasker.WorkerRegistration) error
+	onPoll      func(context.Context, tasker.PollRequest) (*tasker.PollResponse, error)
+	onSettle    func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error)
+	onHeartbeat func(tasker.Heartbeat) (*tasker.HeartbeatResponse, error)
+	onProgress  func(tasker.ProgressReport) (*tasker.LeaseAnswer, error)
+
+	mu         sync.Mutex
+	ready      []tasker.Assignment
+	arrived    chan struct{} // closed and replaced when ready grows
+	registered []tasker.WorkerRegistration
+	polls      []tasker.PollRequest
+	settled    [][]tasker.StepResult
+	beats      []tasker.Heartbeat
+	drains     []tasker.DrainRequest
+}
+
+func newFake() *fake {
+	return &fake{
+		self:    tasker.RegisteredWorker{HeartbeatIntervalMS: 10_000, LeaseSeconds: 60, MaxLongPollSeconds: 60},
+		arrived: make(chan struct{}),
+	}
+}
+
+// put makes steps ready.
+func (f *fake) put(steps ...tasker.Assignment) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ready = append(f.ready, steps...)
+	close(f.arrived)
+	f.arrived = make(chan struct{})
+}
+
+// take removes up to n ready steps; without any, it returns the channel that
+// is closed when some arrive.
+func (f *fake) take(n int) ([]tasker.Assignment, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n = min(n, len(f.ready))
+	steps := f.ready[:n:n]
+	f.ready = f.ready[n:]
+	return steps, f.arrived
+}
+
+func (f *fake) RegisterWorker(_ context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
+	f.mu.Lock()
+	f.registered = append(f.registered, reg)
+	f.mu.Unlock()
+	if f.onRegister != nil {
+		if err := f.onRegister(reg); err != nil {
+			return nil, err
+		}
+	}
+	self := f.self
+	self.WorkerID = uuid.New()
+	return &self, nil
+}
+
+func (f *fake) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+	f.mu.Lock()
+	f.polls = append(f.polls, req)
+	f.mu.Unlock()
+	if f.onPoll != nil {
+		return f.onPoll(ctx, req)
+	}
+	timer := time.NewTimer(time.Duration(req.WaitMS) * time.Millisecond)
+	defer timer.Stop()
+	for {
+		steps, arrived := f.take(req.Capacity)
+		if len(steps) > 0 {
+			return &tasker.PollResponse{Steps: steps}, nil
+		}
+		select {
+		case <-arrived:
+		case <-timer.C:
+			return &tasker.PollResponse{}, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (f *fake) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+	if f.onSettle != nil {
+		if answers, err := f.onSettle(ctx, req); answers != nil || err != nil {
+			return answers, err
+		}
+	}
+	f.mu.Lock()
+	f.settled = append(f.settled, req.Results)
+	f.mu.Unlock()
+	answers := make([]tasker.SettleAnswer, len(req.Results))
+	for i, r := range req.Results {
+		answers[i].StepUUID = r.StepUUID
+	}
+	return answers, nil
+}
+
+func (f *fake) Heartbeat(_ context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+	f.mu.Lock()
+	f.beats = append(f.beats, beat)
+	f.mu.Unlock()
+	if f.onHeartbeat != nil {
+		return f.onHeartbeat(beat)
+	}
+	return &tasker.HeartbeatResponse{Acknowledged: true, Leases: answer(beat.Steps, tasker.LeaseHeld)}, nil
+}
+
+func (f *fake) Progress(_ context.Context, report tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
+	if f.onProgress != nil {
+		return f.onProgress(report)
+	}
+	return &tasker.LeaseAnswer{StepUUID: report.StepUUID, Status: tasker.LeaseHeld}, nil
+}
+
+func (f *fake) Drain(_ context.Context, req tasker.DrainRequest) (*tasker.DrainResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.drains = append(f.drains, req)
+	return &tasker.DrainResponse{}, nil
+}
+
+// answer gives every lease the same answer.
+func answer(refs []tasker.LeaseRef, status string) []tasker.LeaseAnswer {
+	answers := make([]tasker.LeaseAnswer, len(refs))
+	for i, ref := range refs {
+		answers[i] = tasker.LeaseAnswer{StepUUID: ref.StepUUID, Status: status}
+	}
+	return answers
+}
+
+// results returns all that was reported, in order.
+func (f *fake) results() []tasker.StepResult {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []tasker.StepResult
+	for _, batch := range f.settled {
+		all = append(all, batch...)
+	}
+	return all
+}
+
+func (f *fake) pollCount() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.polls)
+}
+
+func (f *fake) allBeats() []tasker.Heartbeat {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.beats)
+}
+
+// step makes an assignment for a handler.
+func step(handler string) tasker.Assignment {
+	return tasker.Assignment{
+		StepUUID: uuid.New(), TaskUUID: uuid.New(), Token: 1, State: tasker.StepInProgress,
+		Namespace: "default", TaskName: handler, StepName: handler, Handler: handler, Attempt: 1, MaxAttempts: 3,
+	}
+}
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// running is a worker at work; stop ends it and returns what Run returned.
+type running struct {
+	cancel context.CancelFunc
+	err    chan error
+}
+
+func run(t *testing.T, w *tasker.Worker) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &running{cancel: cancel, err: make(chan error, 1)}
+	go func() { r.err <- w.Run(ctx) }()
+	return r
+}
+
+func (r *running) stop() error {
+	r.cancel()
+	return <-r.err
+}
+
+// worker makes a worker on f with quiet options.
+func worker(f *fake, opts tasker.WorkerOptions) *tasker.Worker {
+	opts.Logger = quiet()
+	return tasker.NewWorker(tasker.NewClient(f), &opts)
+}
