@@ -234,10 +234,20 @@ func (c *checker) text(raw []byte, s *shape) {
 			c.report("must be a UUID such as 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
 		}
 	case "date-time":
-		if _, err := time.Parse(time.RFC3339, string(raw)); err != nil {
+		if !isTime(string(raw)) {
 			c.report("must be a time such as 2026-01-31T15:04:05Z")
 		}
 	}
+}
+
+// isTime reports whether s is a time of RFC 3339. time.Parse alone takes more:
+// hours of one digit, a comma before the fraction, an offset of 99 hours.
+func isTime(s string) bool {
+	if _, err := time.Parse(time.RFC3339, s); err != nil || s[13] != ':' || s[19] == ',' {
+		return false
+	}
+	offset, utc := s[max(len(s)-5, 0):], s[len(s)-1] == 'Z'
+	return utc || offset < "24:00" && offset[3:] < "60"
 }
 
 func (c *checker) number(raw string, s *shape) {
