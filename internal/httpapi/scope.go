@@ -1,17 +1,20 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/goccy/go-yaml"
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/template"
 )
 
 // A key may be limited to namespaces. A request that names another namespace is
@@ -19,7 +22,7 @@ import (
 // so that ids cannot be probed. None of this costs anything without such keys.
 
 // defaultNamespace is where a task goes that names none.
-const defaultNamespace = "default"
+const defaultNamespace = template.DefaultNamespace
 
 // reachNamespace refuses a namespace outside the key's limits.
 func reachNamespace(ctx context.Context, namespace, location string) error {
@@ -60,20 +63,33 @@ func narrow(ctx context.Context, namespace string) (string, error) {
 	return "", outside(p, tasker.Detail{Location: "query.namespace", Message: message})
 }
 
-// reachDocument refuses a template of a namespace outside the limits. It reads
-// the document itself, and refuses one that it cannot read: what is not
-// understood here must not be let through to be understood later.
-func reachDocument(ctx context.Context, document string) error {
+// reachDocument refuses a template of a namespace outside the limits. It asks
+// the parser that the engine asks: another one could see another namespace. The
+// names of priority levels are the engine's to judge.
+func reachDocument(ctx context.Context, src tasker.TemplateSource) error {
 	if !access.From(ctx).Limited() {
 		return nil
 	}
-	var head struct {
-		Namespace string `yaml:"namespace_name"`
+	anyLevel := func(string) (int, bool) { return 0, true }
+	parsed, err := template.Parse(cmp.Or(src.Filename, "template"), []byte(src.YAML), anyLevel)
+	if err != nil {
+		return unreadable(err)
 	}
-	if err := yaml.Unmarshal([]byte(document), &head); err != nil {
-		return tasker.Errorf(tasker.CodeInvalid, "the template's namespace cannot be read: %v", err)
+	return reachNamespace(ctx, parsed.Namespace, "namespace_name")
+}
+
+// unreadable turns the parser's report into what the engine would have made of
+// it.
+func unreadable(err error) error {
+	var e *task.Error
+	if !errors.As(err, &e) {
+		return fmt.Errorf("read template: %w", err)
 	}
-	return reachNamespace(ctx, head.Namespace, "namespace_name")
+	out := &tasker.Error{Code: tasker.Code(e.Code), Message: e.Message, Hint: e.Hint, Err: err}
+	for _, p := range e.Problems {
+		out.Details = append(out.Details, tasker.Detail{Location: p.Location, Message: p.Message})
+	}
+	return out
 }
 
 // reachTask refuses a task outside the limits as if it did not exist.
@@ -82,8 +98,8 @@ func (s *server) reachTask(ctx context.Context, id uuid.UUID) error {
 	if !p.Limited() {
 		return nil
 	}
-	task, err := s.backend.Task(ctx, id, 0)
-	if err == nil && p.Reaches(task.Namespace) {
+	found, err := s.backend.Task(ctx, id, 0)
+	if err == nil && p.Reaches(found.Namespace) {
 		return nil
 	}
 	if err == nil || tasker.ErrorCode(err) == tasker.CodeNotFound {

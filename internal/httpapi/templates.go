@@ -35,7 +35,7 @@ type templateFilter struct {
 
 func (s *server) registerTemplate(ctx context.Context, _ *none, body *templateBody) (answer[*tasker.Template], error) {
 	var no answer[*tasker.Template]
-	if err := reachDocument(ctx, body.YAML); err != nil {
+	if err := reachDocument(ctx, body.TemplateSource); err != nil {
 		return no, err
 	}
 	template, err := s.backend.RegisterTemplate(ctx, body.TemplateSource)
