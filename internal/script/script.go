@@ -1,0 +1,232 @@
+// Package script runs a program per step, so that a handler can be written in
+// any language.
+//
+// The program reads one JSON document on its standard input:
+//
+//	{"parameters": ..., "parent_results": {"NAME": ...},
+//	 "step": {"uuid": "...", "task_uuid": "...", "name": "...", "handler": "...", "namespace": "...",
+//	          "task_name": "...", "attempt": 1, "max_attempts": 3, "timeout_seconds": 30}}
+//
+// and writes the step's result, one JSON document, on its standard output.
+// Nothing on standard output is no result. How it ends decides about the step:
+//
+//	exit 0               the step is complete, if the output is JSON; other output fails it for good
+//	exit 75 (EX_TEMPFAIL) the attempt failed and may be repeated
+//	any other exit       the step failed for good
+//	killed by a signal   the attempt failed and may be repeated
+//
+// The end of its standard error goes into the failure. When the step times out,
+// is cancelled or its lease is lost, the program and all it started get SIGTERM
+// and, a little later, SIGKILL.
+package script
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// tempFail is EX_TEMPFAIL of sysexits.h: "try again later".
+const tempFail = 75
+
+// Options tune New. The zero value of each field, and nil for the whole, mean
+// the default.
+type Options struct {
+	// Dir is the working directory of the program. Defaults to our own.
+	Dir string
+	// MaxOutput bounds standard output in bytes; a program that writes more is
+	// killed, and its step fails for good. Defaults to 1 MiB.
+	MaxOutput int
+	// MaxStderr is how many bytes of the end of standard error are kept.
+	// Defaults to 8 KiB.
+	MaxStderr int
+	// KillDelay is the time between SIGTERM and SIGKILL. Defaults to 2 seconds.
+	KillDelay time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxOutput <= 0 {
+		o.MaxOutput = 1 << 20
+	}
+	if o.MaxStderr <= 0 {
+		o.MaxStderr = 8 << 10
+	}
+	if o.KillDelay <= 0 {
+		o.KillDelay = 2 * time.Second
+	}
+	return o
+}
+
+// New returns a Handler that runs the program argv[0] with the arguments
+// argv[1:] once per step. The program must exist. See Shell for a command line.
+func New(argv []string, opts *Options) (tasker.Handler, error) {
+	if len(argv) == 0 || argv[0] == "" {
+		return nil, errors.New("no program to run")
+	}
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, fmt.Errorf("find program: %w", err)
+	}
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	p := program{path: path, argv: argv, opts: o.withDefaults()}
+	return p.handle, nil
+}
+
+// program is one command, run once per step.
+type program struct {
+	path string
+	argv []string
+	opts Options
+}
+
+// input is what a program reads.
+type input struct {
+	Parameters    json.RawMessage            `json:"parameters"`
+	ParentResults map[string]json.RawMessage `json:"parent_results"`
+	Step          stepInput                  `json:"step"`
+}
+
+type stepInput struct {
+	UUID           uuid.UUID      `json:"uuid"`
+	TaskUUID       uuid.UUID      `json:"task_uuid"`
+	Name           string         `json:"name"`
+	Handler        string         `json:"handler"`
+	Namespace      string         `json:"namespace"`
+	TaskName       string         `json:"task_name"`
+	Attempt        int            `json:"attempt"`
+	MaxAttempts    int            `json:"max_attempts"`
+	TimeoutSeconds int            `json:"timeout_seconds"`
+	CorrelationID  string         `json:"correlation_id,omitempty"`
+	Initialization map[string]any `json:"initialization,omitempty"`
+}
+
+func inputOf(job *tasker.Job) input {
+	in := input{
+		Parameters: job.Parameters, ParentResults: job.ParentResults,
+		Step: stepInput{
+			UUID: job.StepUUID, TaskUUID: job.TaskUUID, Name: job.StepName, Handler: job.Handler,
+			Namespace: job.Namespace, TaskName: job.TaskName, Attempt: job.Attempt, MaxAttempts: job.MaxAttempts,
+			TimeoutSeconds: job.TimeoutSeconds, CorrelationID: job.CorrelationID, Initialization: job.Initialization,
+		},
+	}
+	if in.ParentResults == nil {
+		in.ParentResults = map[string]json.RawMessage{} // {} spares every program the case of null
+	}
+	return in
+}
+
+// handle is the Handler.
+func (p *program) handle(ctx context.Context, job *tasker.Job) (any, error) {
+	stdin, err := json.Marshal(inputOf(job))
+	if err != nil {
+		return nil, tasker.NonRetryable(fmt.Errorf("marshal input of step %s: %w", job.StepName, err))
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	stdout := &limited{limit: p.opts.MaxOutput, over: stop}
+	stderr := &tail{limit: p.opts.MaxStderr}
+
+	cmd := exec.CommandContext(ctx, p.path, p.argv[1:]...)
+	cmd.Args[0] = p.argv[0]
+	cmd.Dir = p.opts.Dir
+	cmd.Env = append(os.Environ(), "TASKER_STEP_UUID="+job.StepUUID.String())
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), stdout, stderr
+	cmd.WaitDelay = p.opts.KillDelay
+	inOwnGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, &tasker.Failure{Type: "start", Message: fmt.Sprintf("start program: %v", err)}
+	}
+	err = cmd.Wait()
+	// Whatever the program left running must not outlive its step.
+	killGroup(cmd)
+
+	if stdout.exceeded {
+		return nil, failure(cmd, stderr, "output_too_large",
+			fmt.Sprintf("the program wrote more than %d bytes to standard output", p.opts.MaxOutput), true)
+	}
+	return result(cmd, err, stdout.buf.Bytes(), stderr)
+}
+
+// result decides what the end of a program means.
+func result(cmd *exec.Cmd, err error, stdout []byte, stderr *tail) (any, error) {
+	state := cmd.ProcessState
+	switch code := state.ExitCode(); {
+	case code > 0:
+		return nil, failure(cmd, stderr, "exit", fmt.Sprintf("exit status %d", code), code != tempFail)
+	case code < 0:
+		return nil, failure(cmd, stderr, "signal", state.String(), false)
+	}
+	if errors.Is(err, exec.ErrWaitDelay) {
+		// It ended well but left a child that held the pipes open. The child is
+		// gone, and so may be the end of its output, which is then no whole document.
+		err = nil
+	}
+	if err != nil {
+		return nil, failure(cmd, stderr, "program", err.Error(), false)
+	}
+	document := bytes.TrimSpace(stdout)
+	if len(document) == 0 {
+		return nil, nil
+	}
+	if !json.Valid(document) {
+		return nil, failure(cmd, stderr, "invalid_result", "standard output is not one JSON document: "+excerpt(document), true)
+	}
+	return json.RawMessage(document), nil
+}
+
+// details is the application/JSON part of a failure.
+type details struct {
+	Command  []string `json:"command"`
+	ExitCode int      `json:"exit_code"` // -1: killed by a signal
+	Stderr   string   `json:"stderr,omitempty"`
+}
+
+// failure describes how a program failed. Its last line on standard error is
+// usually the reason in one sentence, so that goes into the message.
+func failure(cmd *exec.Cmd, stderr *tail, kind, message string, final bool) error {
+	text := strings.ToValidUTF8(stderr.String(), "\uFFFD")
+	if last := lastLine(text); last != "" {
+		message += ": " + last
+	}
+	f := &tasker.Failure{Type: kind, Message: message}
+	d := details{Command: cmd.Args, ExitCode: cmd.ProcessState.ExitCode(), Stderr: text}
+	if d.ExitCode > 0 {
+		f.Code = fmt.Sprintf("exit_%d", d.ExitCode)
+	}
+	raw, err := json.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("%s (marshal details: %w)", message, err)
+	}
+	f.Details = raw
+	if final {
+		return tasker.NonRetryable(f)
+	}
+	return f
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
+}
+
+// excerpt quotes the beginning of what should have been JSON.
+func excerpt(b []byte) string {
+	const most = 100
+	if len(b) > most {
+		return fmt.Sprintf("%q...", b[:most])
+	}
+	return fmt.Sprintf("%q", b)
+}
