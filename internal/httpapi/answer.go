@@ -92,11 +92,14 @@ func (s *server) refuseHTTP(w http.ResponseWriter, operation string, err error) 
 	if p.Status == http.StatusUnauthorized {
 		header.Set("WWW-Authenticate", `Bearer realm="tasker"`)
 	}
-	body, _ := json.Marshal(p) // strings and numbers: cannot fail
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // people read problems in terminals: a -> b
+	_ = encoder.Encode(p)        // strings and numbers: cannot fail
 	header.Set("Content-Type", problemType)
-	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header.Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body.Bytes()) // the client may be gone
 }
 
 func write(hc huma.Context, status int, contentType string, body []byte) {
