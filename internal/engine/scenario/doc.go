@@ -1,0 +1,38 @@
+// Package scenario holds what the engine does as a whole: scripts that can be
+// read aloud, and a model test that compares the stores under random verbs. It
+// has no code of its own outside its tests.
+//
+// A script is a file in testdata. Each line is a command; what it has to print
+// stands below it, after "> ". A command without such lines has only to
+// succeed. Indented lines are the body of the command above them, and # begins a
+// comment. Time stands still but for "advance", and is printed as the distance
+// from the beginning. Every script runs on the store in memory and on SQLite.
+//
+//	config       KEY=VALUE ...          settings of the engine; only as the first command
+//	template     (YAML as body)         registers a template
+//	submit       TASK template=NAME | type=HANDLER [count=N] [context=JSON] [key=K] [priority=P] [run_at=+D]
+//	             [caps=A,B] [timeout=D] [max_retries=N] [tags=A,B]
+//	worker       W [handlers=A,B] [caps=A,B] [namespaces=A,B]
+//	claim        W [n=N] [start]        start begins the attempts at once
+//	start        W TASK.STEP            all lease commands take token=N
+//	progress     W TASK.STEP percent=N [note=TEXT]
+//	complete     W TASK.STEP [result=JSON]
+//	fail         W TASK.STEP [type=T] [message=TEXT] [fatal] [retry_after=D]
+//	release      W TASK.STEP
+//	snooze       W TASK.STEP for=D
+//	heartbeat    W [only=TASK.STEP,...] [draining]
+//	drain        W [final]
+//	crash        W | server             W says nothing any more; the server starts again on the same store
+//	advance      D
+//	upkeep                              the background loops, until nothing is due
+//	cancel       TASK [by=WHO] [reason=TEXT]
+//	reset        TASK.STEP [by=WHO] [reason=TEXT]
+//	resolve      TASK.STEP [by=WHO] [reason=TEXT]
+//	complete-manually TASK.STEP result=JSON [by=WHO] [reason=TEXT]
+//	task, steps, history TASK           what is stored
+//	workers, list [state=S]
+//	expect       task TASK KEY=VALUE ...
+//	expect       step TASK.STEP KEY=VALUE ...
+//
+// "go test -update" writes what was printed into the scripts. Read the diff.
+package scenario

@@ -1,0 +1,235 @@
+package scenario_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+var update = flag.Bool("update", false, "write what the commands print into the scripts")
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scripts, error %v", len(files), err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range stores {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+s.name, func(t *testing.T) {
+				t.Parallel()
+				store, reopen := s.open(t)
+				got := run(t, string(src), store, reopen)
+				if *update && i == 0 {
+					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !*update {
+					compare(t, file, string(src), got)
+				}
+			})
+		}
+	}
+}
+
+// compare reports the first line at which what was printed differs.
+func compare(t *testing.T, file, want, got string) {
+	t.Helper()
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range w {
+		if i >= len(g) || w[i] != g[i] {
+			t.Errorf("%s:%d: want %q\nwhat it prints from there on:\n%s", file, i+1, w[i], strings.Join(g[min(i, len(g)):min(i+12, len(g))], "\n"))
+			return
+		}
+	}
+	if len(g) > len(w) {
+		t.Errorf("%s prints more than it should: %q", file, g[len(w):])
+	}
+}
+
+// statement is one command of a script: the lines that it is made of, and those
+// that it has to print.
+type statement struct {
+	line  int
+	text  []string // as they stand in the file, comments and empty lines included
+	words []string
+	body  string
+	want  []string
+}
+
+// printed is the statement with what it really prints.
+func (s statement) printed(out []string, failed bool) string {
+	var b bytes.Buffer
+	for _, l := range s.text {
+		b.WriteString(l + "\n")
+	}
+	if len(s.want) > 0 || failed { // an error nobody expects shows too
+		if len(out) == 0 {
+			out = []string{"nothing"}
+		}
+		for _, l := range out {
+			b.WriteString(strings.TrimRight("> "+l, " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// parse cuts a script into statements. What follows the last one is its tail.
+func parse(src string) (list []statement, tail string, err error) {
+	var pending []string
+	lines := strings.Split(strings.TrimSuffix(src, "\n"), "\n")
+	for i := 0; i < len(lines); i++ {
+		l := lines[i]
+		switch {
+		case strings.TrimSpace(l) == "" || strings.HasPrefix(l, "#"):
+			pending = append(pending, l)
+		case strings.HasPrefix(l, ">"), strings.HasPrefix(l, "\t"), strings.HasPrefix(l, " "):
+			return nil, "", fmt.Errorf("line %d: no command above it", i+1)
+		default:
+			s := statement{line: i + 1, text: append(pending, l)}
+			pending = nil
+			if s.words, err = split(l); err != nil {
+				return nil, "", fmt.Errorf("line %d: %w", i+1, err)
+			}
+			for ; i+1 < len(lines) && strings.HasPrefix(lines[i+1], "    "); i++ {
+				s.text = append(s.text, lines[i+1])
+				s.body += strings.TrimPrefix(lines[i+1], "    ") + "\n"
+			}
+			for ; i+1 < len(lines) && strings.HasPrefix(lines[i+1], ">"); i++ {
+				s.want = append(s.want, lines[i+1])
+			}
+			list = append(list, s)
+		}
+	}
+	for _, l := range pending {
+		tail += l + "\n"
+	}
+	return list, tail, nil
+}
+
+// split cuts a line into words; single quotes hold one together.
+func split(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	quoted, begun := false, false
+	for _, r := range line {
+		switch {
+		case r == '\'':
+			quoted, begun = !quoted, true
+		case r == ' ' && !quoted:
+			if begun {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			word.WriteRune(r)
+			begun = true
+		}
+	}
+	if quoted {
+		return nil, errors.New("a quote is not closed")
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// run carries out a script and returns it with what its commands really print.
+func run(t *testing.T, src string, store engine.Store, reopen func() engine.Store) string {
+	t.Helper()
+	list, tail, err := parse(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := newInterpreter(t, store, reopen)
+	var b strings.Builder
+	for _, s := range list {
+		out, err := in.do(s)
+		var broken scriptError
+		if errors.As(err, &broken) {
+			t.Fatalf("line %d: %s: %v", s.line, strings.Join(s.words, " "), err)
+		}
+		if err != nil {
+			out = append(out, describe(err))
+		}
+		b.WriteString(s.printed(out, err != nil))
+	}
+	return b.String() + tail
+}
+
+// args are the words of a command: those without = by place, the others by key.
+type args struct {
+	places []string
+	keys   map[string]string
+	used   map[string]bool
+}
+
+func newArgs(words []string) *args {
+	a := &args{keys: map[string]string{}, used: map[string]bool{}}
+	for _, w := range words {
+		if k, v, ok := strings.Cut(w, "="); ok && !strings.ContainsAny(k, `{"`) {
+			a.keys[k] = v
+		} else {
+			a.places = append(a.places, w)
+		}
+	}
+	return a
+}
+
+func (a *args) get(key string) (string, bool) {
+	a.used[key] = true
+	v, ok := a.keys[key]
+	return v, ok
+}
+
+func (a *args) text(key string) string {
+	v, _ := a.get(key)
+	return v
+}
+
+// list is a value with commas.
+func (a *args) list(key string) []string {
+	if v, ok := a.get(key); ok && v != "" {
+		return strings.Split(v, ",")
+	}
+	return nil
+}
+
+// flag takes a word out of the places.
+func (a *args) flag(word string) bool {
+	i := slices.Index(a.places, word)
+	if i >= 0 {
+		a.places = slices.Delete(a.places, i, i+1)
+	}
+	return i >= 0
+}
+
+// unknown is the error that a key was given which no part of the command asked for.
+func (a *args) unknown() error {
+	for k := range a.keys {
+		if !a.used[k] {
+			return scriptError{fmt.Errorf("unknown key %q", k)}
+		}
+	}
+	return nil
+}
+
+// scriptError is a fault of the script, not of what it tests.
+type scriptError struct{ error }
+
+func badScript(format string, args ...any) error { return scriptError{fmt.Errorf(format, args...)} }

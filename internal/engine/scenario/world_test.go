@@ -1,0 +1,143 @@
+package scenario_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/upkeep"
+)
+
+// stores are the stores that everything here runs on. reopen starts a server
+// again on the same data.
+var stores = []struct {
+	name string
+	open func(t *testing.T) (s engine.Store, reopen func() engine.Store)
+}{
+	{"memstore", func(*testing.T) (engine.Store, func() engine.Store) {
+		// rehearsed: whatever the engine does in a transaction, it must be able to do again
+		s := memstore.New(&memstore.Options{Seed: seedOfIDs, Rehearse: true})
+		return s, func() engine.Store { return s }
+	}},
+	{"sqlite", func(t *testing.T) (engine.Store, func() engine.Store) {
+		path := filepath.Join(t.TempDir(), "tasker.db")
+		s := openSQLite(t, path)
+		t.Cleanup(func() { closeStore(t, s) })
+		return s, func() engine.Store {
+			closeStore(t, s)
+			s = openSQLite(t, path)
+			return s
+		}
+	}},
+}
+
+const seedOfIDs = 1
+
+func openSQLite(t *testing.T, path string) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path, &sqlite.Options{Seed: seedOfIDs, Readers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func closeStore(t *testing.T, s engine.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Errorf("close the store: %v", err)
+	}
+}
+
+// start is when every world begins.
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// world is an engine on a store with a clock of its own.
+type world struct {
+	ctx    context.Context
+	store  engine.Store
+	reopen func() engine.Store
+	cfg    engine.Config
+	now    time.Time
+
+	engine *engine.Engine
+	upkeep *upkeep.Upkeep
+}
+
+func newWorld(t *testing.T, s engine.Store, reopen func() engine.Store, cfg engine.Config) (*world, error) {
+	w := &world{ctx: t.Context(), store: s, reopen: reopen, cfg: cfg, now: start}
+	return w, w.boot()
+}
+
+// boot starts an engine on the store, as a server does.
+func (w *world) boot() error {
+	e, err := engine.New(w.ctx, w.store, engine.Options{
+		Config: w.cfg,
+		Now:    func() time.Time { return w.now },
+		// the middle of the range: delays without jitter
+		Roll: func() float64 { return 0.5 },
+	})
+	if err != nil {
+		return err
+	}
+	w.engine, w.upkeep = e, upkeep.New(e, slog.New(slog.DiscardHandler))
+	return nil
+}
+
+// restart is a crash of the server: a new engine, which remembers nothing, on
+// what was committed.
+func (w *world) restart() error {
+	w.store = w.reopen()
+	return w.boot()
+}
+
+func (w *world) sinceStart(i task.Instant) string {
+	if i == 0 {
+		return "-"
+	}
+	return "+" + i.Time().Sub(start).String()
+}
+
+// row is a step as it is stored, with its name.
+type row struct {
+	*task.Step
+	name string
+}
+
+// steps returns a task with its steps.
+func (w *world) steps(id task.ID) (*task.Task, []row, error) {
+	t, steps, err := w.engine.Steps(w.ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	def, err := w.engine.TemplateOf(w.ctx, t.DefID)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows := make([]row, len(steps))
+	for i, s := range steps {
+		rows[i] = row{s, def.Steps[s.Ordinal-1].Name}
+	}
+	return t, rows, nil
+}
+
+// step returns a step by its name.
+func (w *world) step(id task.ID, name string) (row, error) {
+	_, rows, err := w.steps(id)
+	if err != nil {
+		return row{}, err
+	}
+	i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
+	if i < 0 {
+		return row{}, fmt.Errorf("there is no step %q", name)
+	}
+	return rows[i], nil
+}
