@@ -46,7 +46,9 @@ const waitRound = 30 * time.Second
 // Wait blocks until the task is settled and returns it. A task in error is
 // returned without an error: look at its State.
 func (c *Client) Wait(ctx context.Context, id uuid.UUID) (*Task, error) {
+	early := 0 // answers in a row that came at once
 	for {
+		begun := time.Now()
 		t, err := c.Task(ctx, id, waitRound)
 		if err != nil {
 			return nil, err
@@ -57,6 +59,13 @@ func (c *Client) Wait(ctx context.Context, id uuid.UUID) (*Task, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("wait for task %s: %w", id, err)
 		}
+		if time.Since(begun) >= time.Second {
+			early = 0
+			continue
+		}
+		// A Backend that is closing does not hold the call; do not spin on it.
+		early++
+		sleep(ctx, earlyPause(early, 1000))
 	}
 }
 

@@ -1,0 +1,146 @@
+package tasker_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// store is a Backend with one task, which reaches its last state at a time.
+type store struct {
+	tasker.Backend
+	submitted tasker.SubmitRequest
+	receipt   tasker.TaskReceipt
+	settledAt time.Time
+	last      tasker.TaskState
+	steps     []tasker.Step
+	hold      bool // a waiting call blocks until the task is settled
+	asked     int
+}
+
+func (s *store) SubmitTasks(_ context.Context, req tasker.SubmitRequest) ([]tasker.TaskReceipt, error) {
+	s.submitted = req
+	return []tasker.TaskReceipt{s.receipt}, nil
+}
+
+func (s *store) Task(_ context.Context, id uuid.UUID, wait time.Duration) (*tasker.Task, error) {
+	s.asked++
+	if s.hold {
+		time.Sleep(min(wait, time.Until(s.settledAt)))
+	}
+	t := &tasker.Task{TaskUUID: id, State: tasker.TaskStepsInProcess}
+	if !time.Now().Before(s.settledAt) {
+		t.State = s.last
+	}
+	return t, nil
+}
+
+func (s *store) Steps(context.Context, uuid.UUID) ([]tasker.Step, error) { return s.steps, nil }
+
+func TestClientRun(t *testing.T) {
+	t.Parallel()
+	s := &store{receipt: tasker.TaskReceipt{TaskUUID: uuid.New(), Created: true}}
+	c := tasker.NewClient(s)
+	receipt, err := c.Run(t.Context(), "greet", map[string]int{"n": 1})
+	if err != nil || receipt.TaskUUID != s.receipt.TaskUUID {
+		t.Errorf("Run = %+v, %v", receipt, err)
+	}
+	if got := s.submitted.Tasks[0]; got.TaskType != "greet" || string(got.Context) != `{"n":1}` {
+		t.Errorf("submitted %+v", got)
+	}
+	if _, err := c.Run(t.Context(), "greet", make(chan int)); tasker.ErrorCode(err) != tasker.CodeInvalid {
+		t.Errorf("input that is no JSON: %v, want CodeInvalid", err)
+	}
+	s.receipt.Error = tasker.Errorf(tasker.CodeConflict, "no")
+	if _, err := c.Run(t.Context(), "greet", 1); tasker.ErrorCode(err) != tasker.CodeConflict {
+		t.Errorf("an answer with an error: %v, want it", err)
+	}
+}
+
+func TestClientWait(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		hold bool
+		most int // calls in 100 s
+	}{
+		"LongPolls":          {true, 4},
+		"BackendDoesNotHold": {false, 250},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &store{settledAt: time.Now().Add(100 * time.Second), last: tasker.TaskError, hold: tc.hold}
+				task, err := tasker.NewClient(s).Wait(t.Context(), uuid.New())
+				if err != nil || task.State != tasker.TaskError || s.asked > tc.most {
+					t.Errorf("Wait = %+v, %v after %d calls; want at most %d", task, err, s.asked, tc.most)
+				}
+			})
+		})
+	}
+	t.Run("ContextEnds", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			s := &store{settledAt: time.Now().Add(time.Hour)}
+			if _, err := tasker.NewClient(s).Wait(ctx, uuid.New()); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Wait = %v, want the end of its context", err)
+			}
+		})
+	})
+}
+
+func TestClientResult(t *testing.T) {
+	t.Parallel()
+	one := []tasker.Step{{Name: "a", State: tasker.StepComplete, Results: json.RawMessage(`5`)}}
+	two := append(one, tasker.Step{Name: "b", State: tasker.StepError, LastError: &tasker.Failure{Message: "declined"}})
+	for name, tc := range map[string]struct {
+		steps []tasker.Step
+		step  string
+		code  tasker.Code
+		text  string
+	}{
+		"OnlyStep":  {one, "", "", ""},
+		"Named":     {two, "a", "", ""},
+		"Failed":    {two, "b", tasker.CodeWrongState, "declined"},
+		"Ambiguous": {two, "", tasker.CodeNotFound, "no result"},
+		"Unknown":   {two, "c", tasker.CodeNotFound, "no result"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := tasker.NewClient(&store{last: tasker.TaskComplete, steps: tc.steps})
+			var out int
+			err := c.Result(t.Context(), uuid.New(), tc.step, &out)
+			if tasker.ErrorCode(err) != tc.code || (err == nil && out != 5) {
+				t.Errorf("Result = %d, %v; want code %q", out, err, tc.code)
+			}
+			if err != nil && !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("error %q lacks %q", err, tc.text)
+			}
+		})
+	}
+}
+
+func TestPriorityJSON(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]tasker.Priority{`"high"`: tasker.High, `80`: tasker.Level(80), `"80"`: "80"} {
+		var p tasker.Priority
+		if err := json.Unmarshal([]byte(text), &p); err != nil || p != want {
+			t.Errorf("%s = %q, %v; want %q", text, p, err, want)
+		}
+	}
+	for _, text := range []string{`1.5`, `true`, `{}`} {
+		var p tasker.Priority
+		if err := json.Unmarshal([]byte(text), &p); err == nil {
+			t.Errorf("%s was taken for the priority %q", text, p)
+		}
+	}
+}
