@@ -89,10 +89,10 @@ func handlePublish(ctx context.Context, row Row) (Report, error) {
 }
 
 // parent reads the result of a direct dependency. It is nil when there is none
-// because an operator resolved that step without a result.
+// because an operator resolved that step without a result; null is none too.
 func parent[T any](ctx context.Context, step string) (*T, error) {
-	result := new(T)
-	err := tasker.JobFrom(ctx).ParentResult(step, result)
+	var result *T
+	err := tasker.JobFrom(ctx).ParentResult(step, &result)
 	switch {
 	case tasker.ErrorCode(err) == tasker.CodeNotFound:
 		return nil, nil

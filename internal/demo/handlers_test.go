@@ -114,6 +114,10 @@ func TestHandlers(t *testing.T) {
 			`{"severity":"moderate","energy_kj":47.6,"flight":` + flight + `,"names":` + names + `}`,
 		},
 		{
+			"PriceCompletedWithNull", stepSeverity, map[string]string{stepFlight: flight, stepNames: names, stepPrice: "null"},
+			`{"severity":"moderate","energy_kj":47.6,"flight":` + flight + `,"names":` + names + `}`,
+		},
+		{
 			"Publish", stepPublish, map[string]string{stepSeverity: `{"severity":"low","names":` + names + `}`},
 			`{"record":1,"severity":"low","headline":"1990-01-08, Here, LA: T-38A (Military), climb at unknown speed, turkey vulture: damage not settled"}`,
 		},
