@@ -1,0 +1,213 @@
+package scenario_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// picture is everything that is stored about tasks and workers.
+type picture struct {
+	Tasks   []taskPicture
+	Workers []*task.Worker
+}
+
+type taskPicture struct {
+	Task    *task.Task
+	Steps   []*task.Step
+	Records engine.Records
+}
+
+func (w *world) picture() (*picture, error) {
+	p := &picture{}
+	f := engine.TaskFilter{Limit: 100}
+	for {
+		tasks, next, err := w.engine.Tasks(w.ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tasks {
+			one := taskPicture{Task: t}
+			if _, one.Steps, err = w.engine.Steps(w.ctx, t.ID); err != nil {
+				return nil, err
+			}
+			if one.Records, err = w.engine.Records(w.ctx, t.ID); err != nil {
+				return nil, err
+			}
+			// the order within one transaction is nobody's promise
+			slices.SortStableFunc(one.Records.Attempts, func(a, b task.Attempt) int {
+				return cmp.Or(cmp.Compare(a.FinishedAt, b.FinishedAt), slices.Compare(a.StepID[:], b.StepID[:]), cmp.Compare(a.Token, b.Token))
+			})
+			p.Tasks = append(p.Tasks, one)
+		}
+		if next.IsZero() {
+			break
+		}
+		f.Below = next
+	}
+	var err error
+	p.Workers, err = w.engine.Workers(w.ctx, 365*24*time.Hour)
+	return p, err
+}
+
+// compare compares all that both stores hold, and checks what must be true of it.
+func (m *model) compare() error {
+	var pictures [2]*picture
+	for i, w := range m.worlds {
+		var err error
+		if pictures[i], err = w.picture(); err != nil {
+			return err
+		}
+	}
+	if diff := gocmp.Diff(pictures[0], pictures[1], cmpopts.EquateEmpty()); diff != "" {
+		return fmt.Errorf("the stores differ (-memstore +sqlite):\n%s", diff)
+	}
+	found := map[task.ID]bool{}
+	for _, p := range pictures[0].Tasks {
+		found[p.Task.ID] = true
+		if err := p.check(); err != nil {
+			return fmt.Errorf("task %s: %w", p.Task.ID, err)
+		}
+	}
+	// what was accepted is there until retention deletes it
+	kept := slices.DeleteFunc(slices.Clone(m.tasks), func(id task.ID) bool {
+		age := m.worlds[0].now.Sub(time.UnixMilli(id.Seq() >> 12))
+		return !found[id] && age > m.worlds[0].engine.Config().Retention.Finished
+	})
+	for _, id := range kept {
+		if !found[id] {
+			return fmt.Errorf("the task %s was accepted and is gone", id)
+		}
+	}
+	if len(found) > len(m.tasks) {
+		return fmt.Errorf("%d tasks are stored, %d were accepted", len(found), len(m.tasks))
+	}
+	return nil
+}
+
+// check looks at one task by itself.
+func (p taskPicture) check() error {
+	counts := task.Counts{ManualEnds: p.Task.Counts.ManualEnds}
+	for _, s := range p.Steps {
+		counts.Add(s.State)
+		if s.Attempts > s.MaxAttempts {
+			return fmt.Errorf("step %d has begun %d attempts of %d", s.Ordinal, s.Attempts, s.MaxAttempts)
+		}
+	}
+	if counts != p.Task.Counts {
+		return fmt.Errorf("it counts %+v, its steps are %+v", p.Task.Counts, counts)
+	}
+	// a state follows from the steps; only a time-out may say error over it
+	if want := counts.Evaluate(p.Task.State); want != p.Task.State {
+		return fmt.Errorf("it is %s, by its steps it has to be %s", p.Task.State, want)
+	}
+	return p.checkEvents()
+}
+
+// checkEvents follows the transitions: each begins where the one before it
+// ended. What may be left out is told by Event.Derivable.
+func (p taskPicture) checkEvents() error {
+	at := task.State("")
+	for _, e := range p.Records.Events {
+		switch {
+		case at != "" && e.From != at:
+			return fmt.Errorf("an event leaves %s, where the task was not; it was %s", e.From, at)
+		case !e.From.Reaches(e.To):
+			return fmt.Errorf("an event goes from %s to %s", e.From, e.To)
+		}
+		at = e.To
+	}
+	derived := task.Event{From: at, To: p.Task.State}
+	if at != "" && at != p.Task.State && !derived.Derivable() {
+		return fmt.Errorf("the events end in %s, the task is %s", at, p.Task.State)
+	}
+	return nil
+}
+
+// finish repairs and completes whatever is left. Every task has to come to an
+// end: none is stuck.
+func (m *model) finish() error {
+	if err := m.register(task.Worker{Name: "last", Capacity: 100, Capabilities: []string{"gpu"}}); err != nil {
+		return err
+	}
+	worker := m.workers[len(m.workers)-1]
+	for range 200 {
+		open, err := m.repair()
+		if err != nil || open == 0 {
+			return err
+		}
+		leases, err := m.claim(worker, 100, true)
+		if err != nil {
+			return err
+		}
+		if len(leases) == 0 { // whatever is left waits for a time, or is in lost hands
+			if err := m.do(op{kind: "advance", n: [6]uint32{7, 1}}); err != nil {
+				return err
+			}
+			if err := m.do(op{kind: "upkeep"}); err != nil {
+				return err
+			}
+			continue
+		}
+		results := make([]engine.Result, len(leases))
+		for i, l := range leases {
+			results[i] = engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted}
+		}
+		if err := m.settle(results); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("tasks are stuck:\n%s", m.stuck())
+}
+
+// repair resets every step in error and returns how many tasks are not terminal.
+func (m *model) repair() (int, error) {
+	open := 0
+	for _, id := range m.tasks {
+		t, rows, err := m.worlds[0].steps(id)
+		if task.CodeOf(err) == task.NotFound {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		if t.State.Terminal() {
+			continue
+		}
+		open++
+		for _, r := range rows {
+			if r.State != task.StepErrored {
+				continue
+			}
+			_, err := both(m, func(w *world) (*task.Step, error) {
+				return w.engine.Operate(w.ctx, id, r.ID, engine.StepAct{Kind: engine.ResetForRetry, Actor: "ada", Reason: "at the end"})
+			})
+			if err != nil {
+				return 0, err
+			}
+		}
+	}
+	return open, nil
+}
+
+func (m *model) stuck() string {
+	text := ""
+	for _, id := range m.tasks {
+		t, rows, err := m.worlds[0].steps(id)
+		if err != nil || t.State.Terminal() {
+			continue
+		}
+		text += fmt.Sprintf("%s %s\n", id, t.State)
+		for _, r := range rows {
+			text += fmt.Sprintf("  %s %s open_parents=%d\n", r.name, r.State, r.OpenParents)
+		}
+	}
+	return text
+}

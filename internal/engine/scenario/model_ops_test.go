@@ -1,0 +1,340 @@
+package scenario_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// model drives both worlds and remembers what it was told.
+type model struct {
+	worlds [2]*world
+
+	tasks   []task.ID // accepted
+	workers []task.ID
+	leases  []engine.LeaseRef // ever handed out
+	tokens  map[task.ID]int64 // the last of each step
+	done    map[task.ID]int   // how often a completion of a step was accepted
+}
+
+func newModel(t *testing.T) (*model, error) {
+	worlds, err := openBoth(t)
+	if err != nil {
+		return nil, err
+	}
+	m := &model{worlds: worlds, tokens: map[task.ID]int64{}, done: map[task.ID]int{}}
+	for _, w := range worlds {
+		for _, def := range modelTemplates() {
+			if _, _, err := w.engine.RegisterTemplate(w.ctx, def); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return m, nil
+}
+
+// modelTemplates are workflows of different shapes and policies.
+func modelTemplates() []*task.Template {
+	quick := task.Retry{Retryable: true, MaxAttempts: 2, Backoff: task.BackoffFixed, Base: time.Second}
+	none := task.Retry{Retryable: true, MaxAttempts: 3, Backoff: task.BackoffNone}
+	never := task.Retry{}
+	list := []*task.Template{
+		{Name: "chain", Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick}, {Name: "b", Handler: "h", Dependencies: []string{"a"}, Retry: never},
+			{Name: "c", Handler: "i", Dependencies: []string{"b"}, Retry: none}}},
+		{Name: "diamond", Lifecycle: task.Lifecycle{MaxDuration: 20 * time.Minute}, Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: none},
+			{Name: "b", Handler: "h", Dependencies: []string{"a"}, Retry: quick, Capabilities: []string{"gpu"}}, {Name: "c", Handler: "i", Dependencies: []string{"a"}, Retry: never},
+			{Name: "d", Handler: "h", Dependencies: []string{"b", "c"}, Retry: quick, Timeout: time.Minute}}},
+		{Name: "wide", Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick}, {Name: "b", Handler: "h", Retry: none}, {Name: "c", Handler: "i", Retry: never},
+			{Name: "end", Handler: "h", Dependencies: []string{"a", "b", "c"}, Retry: quick}, {Name: "aside", Handler: "i", Dependencies: []string{"a"}, Retry: none}}},
+	}
+	for _, t := range list {
+		t.Namespace, t.Version, t.Fingerprint = engine.DefaultNamespace, "1", t.Name
+		t.Link()
+	}
+	return list
+}
+
+// both carries out a verb in both worlds and compares the answers, errors by
+// their code. It returns the answer of the first.
+func both[T any](m *model, verb func(w *world) (T, error)) (T, error) {
+	first, err := verb(m.worlds[0])
+	second, err2 := verb(m.worlds[1])
+	if task.CodeOf(err) != task.CodeOf(err2) {
+		return first, fmt.Errorf("the stores answer with the errors %v and %v", err, err2)
+	}
+	if diff := cmp.Diff(first, second, byCode(), cmpopts.EquateEmpty()); diff != "" {
+		return first, fmt.Errorf("the answers differ (-memstore +sqlite):\n%s", diff)
+	}
+	if task.CodeOf(err) == task.Internal {
+		return first, fmt.Errorf("both stores: %w", err)
+	}
+	return first, nil
+}
+
+// byCode compares errors inside of answers by their code.
+func byCode() cmp.Option {
+	return cmp.Comparer(func(a, b error) bool { return task.CodeOf(a) == task.CodeOf(b) })
+}
+
+// do carries out one verb. A verb that finds nothing to work on is skipped.
+func (m *model) do(o op) error {
+	switch o.kind {
+	case "submit":
+		return m.submit(o)
+	case "worker":
+		return m.register(task.Worker{Name: "w", Capacity: 3, Handlers: [][]string{nil, {"h"}, {"i", "h"}}[o.n[0]%3],
+			Capabilities: [][]string{nil, {"gpu"}}[o.n[1]%2]})
+	case "advance":
+		d := []time.Duration{time.Millisecond, time.Second, 5 * time.Second, 31 * time.Second, 61 * time.Second, 91 * time.Second,
+			11 * time.Minute, time.Hour, 25 * time.Hour}[o.n[0]%9]
+		if o.n[1]%40 == 0 {
+			d = 8 * 24 * time.Hour
+		}
+		for _, w := range m.worlds {
+			w.now = w.now.Add(d)
+		}
+		return nil
+	case "upkeep":
+		_, err := both(m, func(w *world) (any, error) { return nil, w.upkeep.RunOnce(w.ctx) })
+		return err
+	case "restart":
+		_, err := both(m, func(w *world) (any, error) {
+			// SQLite forgets the IDs that were drawn in vain; from the next
+			// millisecond on they are the same again
+			w.now = w.now.Add(time.Millisecond)
+			return nil, w.restart()
+		})
+		return err
+	case "cancel":
+		return m.cancel(o)
+	case "act":
+		return m.act(o)
+	case "claim", "heartbeat", "drain":
+		if len(m.workers) == 0 {
+			return nil
+		}
+		return m.workerVerb(o, m.workers[int(o.n[0])%len(m.workers)])
+	default:
+		if len(m.leases) == 0 {
+			return nil
+		}
+		return m.leaseVerb(o)
+	}
+}
+
+func (m *model) submit(o op) error {
+	subs := make([]engine.Submission, 1+o.n[0]%3)
+	for i := range subs {
+		pick := o.n[1] >> (4 * i)
+		s := engine.Submission{Context: []byte(fmt.Sprint(pick))}
+		switch name := []string{"chain", "diamond", "wide", ""}[pick%4]; name {
+		case "":
+			s.TaskType, s.Timeout = "h", 90*time.Second
+		default:
+			s.Name = name
+		}
+		s.Priority = []string{"", "high", "low", "0", "100"}[o.n[2]>>(4*i)%5]
+		if key := o.n[3] >> (4 * i) % 12; key < 4 {
+			s.IdempotencyKey = fmt.Sprint("k", key)
+		}
+		if o.n[4]>>(4*i)%5 == 0 {
+			s.RunAt = task.At(m.worlds[0].now.Add(time.Duration(o.n[5]%600) * time.Second))
+		}
+		subs[i] = s
+	}
+	receipts, err := both(m, func(w *world) ([]engine.Receipt, error) { return w.engine.Submit(w.ctx, slices.Clone(subs), false) })
+	for _, r := range receipts {
+		if r.Created {
+			m.tasks = append(m.tasks, r.ID)
+		}
+	}
+	return err
+}
+
+func (m *model) register(worker task.Worker) error {
+	w, err := both(m, func(w *world) (*task.Worker, error) { return w.engine.Register(w.ctx, worker) })
+	if err == nil {
+		m.workers = append(m.workers, w.ID)
+	}
+	return err
+}
+
+func (m *model) workerVerb(o op, id task.ID) error {
+	switch o.kind {
+	case "claim":
+		_, err := m.claim(id, 1+int(o.n[1]%4), o.n[2]%3 > 0)
+		return err
+	case "drain":
+		_, err := both(m, func(w *world) (int, error) { return w.engine.Drain(w.ctx, id, o.n[1]%2 == 0) })
+		return err
+	}
+	beat := engine.Beat{Worker: id, Load: int(o.n[1] % 4), Draining: o.n[2]%16 == 0}
+	if o.n[3]%2 == 0 && len(m.leases) > 0 {
+		beat.Leases = m.some(o)
+	}
+	_, err := both(m, func(w *world) ([]engine.LeaseAnswer, error) {
+		answers, _, err := w.engine.Heartbeat(w.ctx, beat)
+		slices.SortStableFunc(answers, func(a, b engine.LeaseAnswer) int { return slices.Compare(a.Step[:], b.Step[:]) })
+		return answers, err
+	})
+	return err
+}
+
+// claim polls for a worker and checks what must be true of every hand-out.
+func (m *model) claim(id task.ID, n int, start bool) ([]engine.Lease, error) {
+	leases, err := both(m, func(w *world) ([]engine.Lease, error) {
+		leases, _, err := w.engine.Poll(w.ctx, id, n, 0, start)
+		return leases, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range leases {
+		if l.Step.Token <= m.tokens[l.Step.ID] {
+			return nil, fmt.Errorf("step %s was handed out under the token %d after %d", l.Step.ID, l.Step.Token, m.tokens[l.Step.ID])
+		}
+		m.tokens[l.Step.ID] = l.Step.Token
+		m.leases = append(m.leases, engine.LeaseRef{Step: l.Step.ID, Token: l.Step.Token})
+		if err := m.checkParents(l); err != nil {
+			return nil, err
+		}
+	}
+	return leases, nil
+}
+
+func (m *model) checkParents(l engine.Lease) error {
+	_, rows, err := m.worlds[0].steps(l.Task.ID)
+	if err != nil {
+		return err
+	}
+	spec := l.Template.Steps[l.Step.Ordinal-1]
+	if len(l.ParentResults) != len(spec.Parents) {
+		return fmt.Errorf("step %s got %d results of %d parents", spec.Name, len(l.ParentResults), len(spec.Parents))
+	}
+	for _, p := range spec.Parents {
+		if !rows[p].State.Satisfies() {
+			return fmt.Errorf("step %s was handed out while its parent %s is %s", spec.Name, rows[p].name, rows[p].State)
+		}
+	}
+	return nil
+}
+
+// some picks a few leases, mostly young ones; the same may come twice.
+func (m *model) some(o op) []engine.LeaseRef {
+	refs := make([]engine.LeaseRef, 1+o.n[4]%3)
+	for i := range refs {
+		pick := int(o.n[5] >> (5 * i) % 32)
+		refs[i] = m.leases[len(m.leases)-1-pick%len(m.leases)]
+	}
+	return refs
+}
+
+func (m *model) leaseVerb(o op) error {
+	refs := m.some(o)
+	switch o.kind {
+	case "start":
+		_, err := both(m, func(w *world) ([]engine.LeaseAnswer, error) { return w.engine.Start(w.ctx, refs) })
+		return err
+	case "progress":
+		_, err := both(m, func(w *world) (engine.LeaseAnswer, error) {
+			return w.engine.Report(w.ctx, refs[0], engine.Progress{Percent: int(o.n[0] % 101), Note: "n"})
+		})
+		return err
+	}
+	results := make([]engine.Result, len(refs))
+	for i, ref := range refs {
+		r := engine.Result{Step: ref.Step, Token: ref.Token}
+		switch o.n[0] >> (4 * i) % 10 {
+		case 0, 1:
+			r.Status = engine.ResultFailed
+			r.Failure = &task.Failure{Message: "x", Retryable: true, RetryAfterMS: int64(o.n[1] % 3000)}
+		case 2:
+			r.Status = engine.ResultFailed
+			r.Failure = &task.Failure{Type: "fatal", Message: "x"}
+		case 3:
+			r.Status = engine.ResultReleased
+		case 4:
+			r.Status, r.Snooze = engine.ResultSnoozed, time.Duration(o.n[1]%90)*time.Second
+		default:
+			r.Status, r.Result = engine.ResultCompleted, []byte(fmt.Sprintf(`{"n":%d}`, o.n[1]%10))
+		}
+		results[i] = r
+	}
+	return m.settle(results)
+}
+
+func (m *model) settle(results []engine.Result) error {
+	answers, err := both(m, func(w *world) ([]engine.Answer, error) { return w.engine.Settle(w.ctx, slices.Clone(results)) })
+	if err != nil {
+		return err
+	}
+	for i, a := range answers {
+		if a.Err != nil || results[i].Status != engine.ResultCompleted {
+			continue
+		}
+		if results[i].Token != m.tokens[a.Step] {
+			return fmt.Errorf("a result under the token %d was accepted; the last one handed out is %d", results[i].Token, m.tokens[a.Step])
+		}
+		if m.done[a.Step]++; m.done[a.Step] > 1 {
+			return fmt.Errorf("step %s was completed twice", a.Step)
+		}
+	}
+	return nil
+}
+
+func (m *model) cancel(o op) error {
+	if len(m.tasks) == 0 {
+		return nil
+	}
+	ids := make([]task.ID, 1+o.n[0]%2)
+	for i := range ids {
+		ids[i] = m.tasks[int(o.n[1+i])%len(m.tasks)]
+	}
+	_, err := both(m, func(w *world) ([]engine.Receipt, error) { return w.engine.Cancel(w.ctx, ids, "ada", "because") })
+	return err
+}
+
+// act is an operator's act on a step, half of them on one that is in error.
+func (m *model) act(o op) error {
+	if len(m.tasks) == 0 {
+		return nil
+	}
+	id := m.tasks[int(o.n[0])%len(m.tasks)]
+	_, rows, err := m.worlds[0].steps(id)
+	if task.CodeOf(err) == task.NotFound {
+		return nil // deleted
+	}
+	if err != nil {
+		return err
+	}
+	r := rows[int(o.n[1])%len(rows)]
+	if i := slices.IndexFunc(rows, func(r row) bool { return r.State == task.StepErrored }); i >= 0 && o.n[2]%2 == 0 {
+		r = rows[i]
+	}
+	act := engine.StepAct{Kind: []engine.ActKind{engine.ResetForRetry, engine.ResetForRetry, engine.ResolveManually, engine.CompleteManually}[o.n[3]%4],
+		Actor: "ada", Reason: "because"}
+	if act.Kind == engine.CompleteManually {
+		act.Result = []byte("1")
+	}
+	var accepted bool
+	_, err = both(m, func(w *world) (*task.Step, error) {
+		s, err := w.engine.Operate(w.ctx, id, r.ID, act)
+		accepted = err == nil
+		return s, err
+	})
+	if accepted && act.Kind != engine.ResetForRetry {
+		m.done[r.ID]++
+		if m.done[r.ID] > 1 {
+			return errors.Join(err, fmt.Errorf("step %s was settled twice", r.ID))
+		}
+	}
+	return err
+}

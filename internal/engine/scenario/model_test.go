@@ -1,0 +1,164 @@
+package scenario_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/memstore"
+)
+
+var (
+	seedFlag = flag.Uint64("seed", 0, "run the model test with this seed only")
+	opsFlag  = flag.Int("ops", 0, "run the model test with this many verbs")
+)
+
+// TestModel carries out the same random verbs on an engine on the store in
+// memory and on one on SQLite. Answers and states have to be the same, and what
+// must always be true has to be true of both. A failing run is shrunk to the
+// verbs that it takes.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	seeds, ops := []uint64{1, 2, 3, rand.Uint64()}, 150
+	if !testing.Short() {
+		seeds, ops = append(seeds, 4, 5, 6, rand.Uint64(), rand.Uint64()), 400
+	}
+	if *seedFlag != 0 {
+		seeds = []uint64{*seedFlag}
+	}
+	if *opsFlag != 0 {
+		ops = *opsFlag
+	}
+	for _, seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			script := generate(seed, ops)
+			if err := play(t, script); err != nil {
+				small, err := shrink(t, script, err)
+				t.Errorf("%v\nreplay: go test -run TestModel -seed %d -ops %d\nshrunk from %d verbs to these %d:\n%s",
+					err, seed, ops, len(script), len(small), transcript(small))
+			}
+		})
+	}
+}
+
+// op is one random verb. Its numbers choose among what there is when it is
+// carried out, so that any subset of a script is a script.
+type op struct {
+	kind string
+	n    [6]uint32
+}
+
+// weights say how often a verb comes.
+var weights = []struct {
+	kind   string
+	weight int
+}{
+	{"submit", 14}, {"worker", 3}, {"claim", 22}, {"start", 8}, {"settle", 22}, {"heartbeat", 6}, {"progress", 3}, {"drain", 2},
+	{"cancel", 2}, {"act", 6}, {"advance", 14}, {"upkeep", 12}, {"restart", 2},
+}
+
+func generate(seed uint64, n int) []op {
+	r := rand.New(rand.NewPCG(seed, 7))
+	total := 0
+	for _, w := range weights {
+		total += w.weight
+	}
+	script := make([]op, n)
+	for i := range script {
+		pick := r.IntN(total)
+		for _, w := range weights {
+			if pick -= w.weight; pick < 0 {
+				script[i].kind = w.kind
+				break
+			}
+		}
+		for j := range script[i].n {
+			script[i].n[j] = r.Uint32()
+		}
+	}
+	return script
+}
+
+func transcript(script []op) string {
+	var b strings.Builder
+	for _, o := range script {
+		fmt.Fprintf(&b, "  {%q, [6]uint32{%d, %d, %d, %d, %d, %d}},\n", o.kind, o.n[0], o.n[1], o.n[2], o.n[3], o.n[4], o.n[5])
+	}
+	return b.String()
+}
+
+// play carries out a script from scratch and returns what went wrong.
+func play(t *testing.T, script []op) error {
+	m, err := newModel(t)
+	if err != nil {
+		return err
+	}
+	defer closeStore(t, m.worlds[1].store)
+	for i, o := range script {
+		if err := m.do(o); err != nil {
+			return fmt.Errorf("verb %d, %s: %w", i, o.kind, err)
+		}
+		// the whole comparison is not cheap, and nothing repairs a difference
+		if i%10 == 9 || i == len(script)-1 {
+			if err := m.compare(); err != nil {
+				return fmt.Errorf("after verb %d, %s: %w", i, o.kind, err)
+			}
+		}
+	}
+	if err := m.finish(); err != nil {
+		return fmt.Errorf("at the end: %w", err)
+	}
+	return m.compare()
+}
+
+// shrink leaves out verbs as long as the script still fails, in ever smaller
+// pieces, and returns the last failure.
+func shrink(t *testing.T, script []op, failure error) ([]op, error) {
+	budget := 150
+	for piece := len(script) / 2; piece > 0 && budget > 0; {
+		removed := false
+		for at := 0; at+piece <= len(script) && budget > 0; {
+			budget--
+			shorter := append(append([]op{}, script[:at]...), script[at+piece:]...)
+			if err := play(t, shorter); err != nil {
+				script, failure, removed = shorter, err, true
+			} else {
+				at += piece
+			}
+		}
+		if !removed || piece > len(script)/2 {
+			piece /= 2
+		}
+	}
+	return script, failure
+}
+
+// openBoth opens a world on each store, with the same clock and the same IDs.
+func openBoth(t *testing.T) ([2]*world, error) {
+	var worlds [2]*world
+	mem := memstore.New(&memstore.Options{Seed: seedOfIDs})
+	path := filepath.Join(t.TempDir(), "tasker.db")
+	lite := openSQLite(t, path)
+	for i, open := range []struct {
+		store  engine.Store
+		reopen func() engine.Store
+	}{
+		{mem, func() engine.Store { return mem }},
+		{lite, func() engine.Store {
+			closeStore(t, lite)
+			lite = openSQLite(t, path)
+			return lite
+		}},
+	} {
+		var err error
+		if worlds[i], err = newWorld(t, open.store, open.reopen, engine.Config{}); err != nil {
+			return worlds, err
+		}
+	}
+	return worlds, nil
+}
