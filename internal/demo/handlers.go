@@ -17,6 +17,8 @@ const (
 	stepPrice    = "price_damage"
 	stepSeverity = "assess_severity"
 	stepPublish  = "publish_report"
+
+	stepsPerReport = 6
 )
 
 // newWorker returns a worker that serves all steps of the demo and nothing else.

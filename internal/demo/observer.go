@@ -96,12 +96,18 @@ func (o *observer) settled(step uuid.UUID, failed bool) {
 	o.ended[h.task] = o.ended[h.task] || failed
 }
 
-// counts says how many tasks were seen to end, and how many of them in failure.
-// A task that failed may still have steps running on its other branches.
-func (o *observer) counts() (ended, failed int) {
+// counts is how far a run is, as far as the observer can tell.
+type counts struct {
+	steps  int // settled
+	ended  int // tasks; one that failed may still have steps running on other branches
+	failed int // of ended
+}
+
+// counts says how far the run is. It is cheap.
+func (o *observer) counts() counts {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.ended), o.failed
+	return counts{steps: len(o.final), ended: len(o.ended), failed: o.failed}
 }
 
 // totals says how many steps were settled, and how many of them more than once.

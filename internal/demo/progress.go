@@ -32,7 +32,7 @@ func newProgress(opts Options, now time.Time) *progress {
 
 // show writes the state of the run unless it has just done so. That a progress
 // line cannot be written is no reason to stop, so errors are not looked at.
-func (p *progress) show(now time.Time, ended, failed, total int) {
+func (p *progress) show(now time.Time, c counts, total int) {
 	if p == nil {
 		return
 	}
@@ -44,31 +44,33 @@ func (p *progress) show(now time.Time, ended, failed, total int) {
 		return
 	}
 	p.lastShow = now
-	p.write(now, ended, failed, total)
+	p.write(now, c, total)
 }
 
 // finish writes the last state and leaves the line.
-func (p *progress) finish(now time.Time, ended, failed, total int) {
+func (p *progress) finish(now time.Time, c counts, total int) {
 	if p == nil {
 		return
 	}
-	p.write(now, ended, failed, total)
+	p.write(now, c, total)
 	if p.redraw {
 		fmt.Fprintln(p.to)
 	}
 }
 
-// write writes one line, in place on a terminal.
-func (p *progress) write(now time.Time, ended, failed, total int) {
-	rate := float64(ended) / max(now.Sub(p.started).Seconds(), 0.001)
-	text := fmt.Sprintf("%s of %s reports  %s/s  %s failed", grouped(ended), grouped(total), grouped(int(rate)), grouped(failed))
+// write writes one line, in place on a terminal. The bar follows the steps:
+// ready steps go first come, first served, so the reports end close together.
+func (p *progress) write(now time.Time, c counts, total int) {
+	rate := float64(c.steps) / max(now.Sub(p.started).Seconds(), 0.001)
+	text := fmt.Sprintf("%s steps, %s/s; %s of %s reports through, %s failed",
+		grouped(c.steps), grouped(int(rate)), grouped(c.ended), grouped(total), grouped(c.failed))
 	if !p.redraw {
 		fmt.Fprintln(p.to, text)
 		return
 	}
 	full := barWidth
-	if total > 0 {
-		full = min(barWidth, ended*barWidth/total)
+	if c.ended < total { // the steps behind a failed one never run, so the end is known by the reports
+		full = min(barWidth, c.steps*barWidth/(total*stepsPerReport))
 	}
 	// \x1b[K clears what a longer line has left behind.
 	fmt.Fprintf(p.to, "\r[%s%s] %s\x1b[K", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), text)

@@ -100,8 +100,7 @@ func (r *run) carryOut(ctx context.Context) (Summary, error) {
 	bar := newProgress(r.opts, r.started)
 	settled, err := r.wait(ctx, bar)
 	seconds := time.Since(r.started).Seconds()
-	ended, failed := r.seen.counts()
-	bar.finish(time.Now(), ended, failed, len(r.got.accepted))
+	bar.finish(time.Now(), r.seen.counts(), len(r.got.accepted))
 	if err != nil {
 		return r.summary(settled, seconds), err
 	}

@@ -58,10 +58,10 @@ func TestObserver(t *testing.T) {
 	}
 	expect := func(what string, ended, failed, steps, twice int) {
 		t.Helper()
-		e, f := o.counts()
+		c := o.counts()
 		s, w := o.totals()
-		if e != ended || f != failed || s != steps || w != twice {
-			t.Errorf("%s: ended %d, failed %d, steps %d, twice %d; want %d, %d, %d, %d", what, e, f, s, w, ended, failed, steps, twice)
+		if c != (counts{steps, ended, failed}) || s != steps || w != twice {
+			t.Errorf("%s: %+v, steps %d, twice %d; want ended %d, failed %d, steps %d, twice %d", what, c, s, w, ended, failed, steps, twice)
 		}
 	}
 
@@ -151,18 +151,18 @@ func TestProgress(t *testing.T) {
 		terminal bool
 		want     string
 	}{
-		{"Terminal", true, "\r[###############...............] 5,000 of 9,999 reports  5,000/s  280 failed\x1b[K" +
-			"\r[##############################] 9,999 of 9,999 reports  4,999/s  559 failed\x1b[K\n"},
-		{"Lines", false, "9,999 of 9,999 reports  4,999/s  559 failed\n"},
+		{"Terminal", true, "\r[###############...............] 30,000 steps, 30,000/s; 5 of 9,999 reports through, 2 failed\x1b[K" +
+			"\r[##############################] 58,700 steps, 29,350/s; 9,999 of 9,999 reports through, 559 failed\x1b[K\n"},
+		{"Lines", false, "58,700 steps, 29,350/s; 9,999 of 9,999 reports through, 559 failed\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var b bytes.Buffer
 			p := newProgress(Options{Progress: &b, IsTerminal: tt.terminal}, start)
-			p.show(start.Add(time.Millisecond), 1, 0, 9999)
-			p.show(start.Add(time.Second), 5000, 280, 9999)
-			p.finish(start.Add(2*time.Second), 9999, 559, 9999)
+			p.show(start.Add(time.Millisecond), counts{steps: 1}, 9999)
+			p.show(start.Add(time.Second), counts{30_000, 5, 2}, 9999)
+			p.finish(start.Add(2*time.Second), counts{58_700, 9999, 559}, 9999)
 			if b.String() != tt.want {
 				t.Errorf("got %q, want %q", b.String(), tt.want)
 			}
@@ -172,8 +172,8 @@ func TestProgress(t *testing.T) {
 	t.Run("None", func(t *testing.T) {
 		t.Parallel()
 		p := newProgress(Options{}, start)
-		p.show(start.Add(time.Hour), 1, 0, 2)
-		p.finish(start.Add(time.Hour), 2, 0, 2)
+		p.show(start.Add(time.Hour), counts{1, 1, 0}, 2)
+		p.finish(start.Add(time.Hour), counts{2, 2, 0}, 2)
 	})
 }
 

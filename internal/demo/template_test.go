@@ -44,6 +44,9 @@ func TestTemplate(t *testing.T) {
 			stepSeverity: {stepFlight, stepNames, stepPrice},
 			stepPublish:  {stepSeverity},
 		}
+		if len(parsed.Steps) != stepsPerReport {
+			t.Errorf("%d steps, the code says %d", len(parsed.Steps), stepsPerReport)
+		}
 		if !maps.EqualFunc(got, want, slices.Equal) {
 			t.Errorf("dependencies are %v, want %v", got, want)
 		}

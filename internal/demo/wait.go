@@ -31,9 +31,9 @@ func (r *run) wait(ctx context.Context, bar *progress) (map[uuid.UUID]tasker.Tas
 		look    = looks{every: min(lookEvery, r.opts.Patience), lastLook: time.Now(), lastMove: time.Now(), open: total}
 	)
 	for {
-		ended, failed := r.seen.counts()
-		bar.show(time.Now(), ended, failed, total)
-		if look.due(time.Now(), ended, total) {
+		so := r.seen.counts()
+		bar.show(time.Now(), so, total)
+		if look.due(time.Now(), so.ended, total) {
 			var err error
 			if settled, err = finalStates(ctx, r.client, r.correlationID, r.started.Add(-clockSkew)); err != nil {
 				return settled, err
