@@ -49,6 +49,19 @@ func expect(t *testing.T, rows []Row) expected {
 	return e
 }
 
+// TestWholeRun pins what a run of the whole file comes to; docs/demo.md quotes it.
+func TestWholeRun(t *testing.T) {
+	t.Parallel()
+	e := expect(t, rowsOf(t))
+	failedSteps := 0
+	for _, n := range e.causes {
+		failedSteps += n
+	}
+	if e.tasks != 9976 || e.duplicates != 24 || e.failed != 558 || failedSteps != 565 {
+		t.Errorf("tasks %d, duplicates %d, failed %d, failed steps %d; want 9976, 24, 558, 565", e.tasks, e.duplicates, e.failed, failedSteps)
+	}
+}
+
 // TestEndToEnd runs the demo over a real engine on a file, and repairs failures
 // as the summary tells a person to.
 func TestEndToEnd(t *testing.T) {
