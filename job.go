@@ -32,6 +32,7 @@ type Job struct {
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	maxResult int // bytes; 0 means unlimited
+	wave      int // the accept that brought it
 
 	// Below: guarded by shift.mu.
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"runtime"
 	"time"
 
 	"github.com/google/uuid"
@@ -96,6 +95,7 @@ func earlyPause(early, intervalMS int) time.Duration {
 // awaitRoom blocks until a poll is worth it and returns for how many steps.
 func (s *shift) awaitRoom(ctx context.Context) (int, bool) {
 	for ctx.Err() == nil {
+		s.awaitWave(ctx, s.fetchWake)
 		s.mu.Lock()
 		room := s.room()
 		s.waiting = room == 0
@@ -105,9 +105,6 @@ func (s *shift) awaitRoom(ctx context.Context) (int, bool) {
 		}
 		select {
 		case <-s.fetchWake:
-			// Handlers that are about to finish make room too: one larger poll
-			// is cheaper than two.
-			runtime.Gosched()
 		case <-ctx.Done():
 		}
 	}

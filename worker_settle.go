@@ -11,6 +11,7 @@ import (
 // on its way goes together in the next.
 func (s *shift) settleLoop(ctx context.Context) {
 	for {
+		s.awaitWave(ctx, s.settleWake)
 		batch := s.takeResults()
 		if len(batch.list) > 0 {
 			s.settle(ctx, batch)
@@ -19,9 +20,7 @@ func (s *shift) settleLoop(ctx context.Context) {
 		}
 		select {
 		case <-s.settleWake:
-			// The handler that finished first woke us, and others that came with
-			// it are runnable: let them finish first, so that they share the report.
-			runtime.Gosched()
+			runtime.Gosched() // handlers that are about to end share the report
 		case <-ctx.Done():
 			return
 		}

@@ -43,6 +43,7 @@ type shift struct {
 	settling   int                // being reported
 	waiting    bool               // fetching waits for fetchWake
 	draining   bool
+	wave       wave        // the steps accepted last
 	unreported int         // results given up since draining
 	due        *time.Timer // fires expire
 	nextDue    time.Time   // when due fires; zero: it does not

@@ -22,6 +22,7 @@ func (s *shift) accept(steps []Assignment, open bool) {
 	var lost []*Job
 	s.mu.Lock()
 	s.draining = s.draining || !open
+	s.beginWave(len(steps), now)
 	for i := range steps {
 		job := s.newJob(&steps[i], now)
 		jobs[i] = job
@@ -55,7 +56,7 @@ func (s *shift) accept(steps []Assignment, open bool) {
 // newJob returns the Job of a. Its times are on our own clock, because the
 // server's may differ. The caller holds mu.
 func (s *shift) newJob(a *Assignment, now time.Time) *Job {
-	job := &Job{Assignment: *a, shift: s, maxResult: s.self.MaxResultPayloadBytes}
+	job := &Job{Assignment: *a, shift: s, maxResult: s.self.MaxResultPayloadBytes, wave: s.wave.no}
 	if a.TimeoutSeconds > 0 {
 		job.deadline = now.Add(time.Duration(a.TimeoutSeconds) * time.Second)
 	}
@@ -108,6 +109,7 @@ func (s *shift) finish(job *Job, raw json.RawMessage, err error) {
 	defer s.mu.Unlock()
 	s.running--
 	s.end(job, &result)
+	s.leaveWave(job)
 	s.wakeFetch()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -248,6 +249,7 @@ func TestWorkerPolls(t *testing.T) {
 			t.Errorf("%d polls and %d running, want 1 and 3: all slots are taken", n, running.Load())
 		}
 		release <- struct{}{}
+		time.Sleep(2 * time.Millisecond) // for a moment the worker waits for the others of the wave
 		synctest.Wait()
 		if n := f.pollCount(); n != 2 || f.polls[1].Capacity != 1 || running.Load() != 3 {
 			t.Errorf("polls %+v and %d running, want a second poll for the free slot", f.polls, running.Load())
@@ -266,4 +268,71 @@ func TestWorkerPolls(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestWorkerWaves: short steps that came together are reported together, and
+// the next poll waits for their slots; but not for a long one among them.
+func TestWorkerWaves(t *testing.T) {
+	t.Parallel()
+	const slots = 8
+	for name, tc := range map[string]struct {
+		steps    []string
+		reported []int         // sizes of the reports
+		capacity int           // of the second poll
+		within   time.Duration // of the first report
+	}{
+		"AllShort":    {slices.Repeat([]string{"short"}, slots), []int{slots}, slots, 500 * time.Microsecond},
+		"OneLong":     {append(slices.Repeat([]string{"short"}, slots-1), "long"), []int{slots - 1, 1}, slots - 1, 2 * time.Millisecond},
+		"AFewAreNone": {[]string{"long"}, []int{1}, slots - 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				begun := time.Now()
+				var first time.Duration
+				var second int
+				f.onPoll = func(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+					if f.pollCount() == 1 {
+						var steps []tasker.Assignment
+						for _, handler := range tc.steps {
+							steps = append(steps, step(handler))
+						}
+						return &tasker.PollResponse{Steps: steps}, nil
+					}
+					if f.pollCount() == 2 {
+						second, first = req.Capacity, time.Since(begun)
+					}
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				w := worker(f, tasker.WorkerOptions{Concurrency: slots})
+				var turn atomic.Int64
+				w.Handle("short", func(context.Context, *tasker.Job) (any, error) {
+					time.Sleep(time.Duration(turn.Add(1)) * 50 * time.Microsecond)
+					return nil, nil
+				})
+				w.Handle("long", func(context.Context, *tasker.Job) (any, error) {
+					time.Sleep(time.Second)
+					return nil, nil
+				})
+				r := run(t, w)
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				var sizes []int
+				f.mu.Lock()
+				for _, batch := range f.settled {
+					sizes = append(sizes, len(batch))
+				}
+				f.mu.Unlock()
+				if !slices.Equal(sizes, tc.reported) || second != tc.capacity || first > tc.within {
+					t.Errorf("reports of %v, second poll for %d after %v; want %v, %d, at most %v",
+						sizes, second, first, tc.reported, tc.capacity, tc.within)
+				}
+				if err := r.stop(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
