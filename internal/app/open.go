@@ -5,7 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/local"
 )
 
@@ -18,9 +18,9 @@ type backend interface {
 	Ready(ctx context.Context) error
 }
 
-// open opens the store that the configuration names.
-func open(ctx context.Context, cfg *config.Config, log *slog.Logger) (backend, error) {
-	b, err := local.Open(ctx, cfg.DB.DSN, local.Options{Logger: log, Engine: cfg.Engine})
+// open opens the engine on the store that a DSN names.
+func open(ctx context.Context, dsn string, cfg engine.Config, log *slog.Logger) (backend, error) {
+	b, err := local.Open(ctx, dsn, local.Options{Logger: log, Engine: cfg})
 	if err != nil {
 		return nil, err // not b: a nil *Backend would be a backend that is not nil
 	}

@@ -32,7 +32,7 @@ type Options struct {
 // Node is a running server.
 type Node struct {
 	URL string
-	DSN string // without secrets
+	DSN string // with its scheme
 	// Client reaches the engine in this process, without HTTP.
 	Client *tasker.Client
 }
@@ -48,6 +48,10 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 	if err := cfg.CheckOpen(); err != nil {
 		return err
 	}
+	dsn, err := config.ParseDSN(cfg.DB.DSN)
+	if err != nil {
+		return tasker.Errorf(tasker.CodeInvalid, "db.dsn: %v", err)
+	}
 	log := newLogger(cfg.Log, opts.Log)
 	// Listen first: that a port is taken is found without touching the store.
 	ln, err := listen(ctx, cfg.Server.Listen)
@@ -59,9 +63,9 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 			err = errors.Join(err, fmt.Errorf("close listener: %w", cerr))
 		}
 	}()
-	store, err := open(ctx, cfg, log)
+	store, err := open(ctx, dsn.String(), cfg.Engine, log)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", config.RedactDSN(cfg.DB.DSN), err)
+		return fmt.Errorf("open %s: %w", dsn, err)
 	}
 	defer func() {
 		if cerr := store.Close(); cerr != nil {
@@ -82,7 +86,7 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 		}
 		return opts.Ready(Node{
 			URL:    "http://" + reachable(ln.Addr()),
-			DSN:    config.RedactDSN(cfg.DB.DSN),
+			DSN:    dsn.String(),
 			Client: tasker.NewClient(store),
 		})
 	})

@@ -17,14 +17,15 @@ func TestMain(m *testing.M) {
 // TestScripts runs the sessions in testdata. Beside the usual commands they
 // have:
 //
-//	exits CODE PROGRAM ARGS  run a program that must end with this code
-//	capture NAME REGEXP      set a variable to the group in the last output
-//	server FILE              wait for a server's address file, speak to it
+//	exits CODE PROGRAM ARGS    run a program that must end with this code
+//	capture NAME REGEXP        set a variable to the group in the last output
+//	until REGEXP PROGRAM ARGS  run a program until its output matches
+//	server FILE                wait for a server's address file, speak to it
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "capture": capture, "server": awaitServer,
+			"exits": exits, "capture": capture, "server": awaitServer, "until": until,
 		},
 		Setup: func(env *testscript.Env) error {
 			// Where nothing listens: no session meets a server by chance.

@@ -46,20 +46,46 @@ func capture(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], m[1])
 }
 
+// patience only bounds how long a broken program takes to fail its session.
+const patience = time.Minute
+
+// eventually calls done until it is true. It polls, since what it waits for
+// happens in other processes.
+func eventually(ts *testscript.TestScript, what string, done func() bool) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
+		if done() {
+			return
+		}
+	}
+	ts.Fatalf("%s did not happen", what)
+}
+
+// until runs a program again and again until its output matches.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until REGEXP PROGRAM [ARGS...]")
+	}
+	re, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	eventually(ts, "a match of "+args[0], func() bool {
+		return ts.Exec(args[1], args[2:]...) == nil && re.MatchString(ts.ReadFile("stdout"))
+	})
+}
+
 // awaitServer waits for the address file of a server in the background and
-// makes it the server of the session. It polls, since another process writes
-// the file; the deadline only bounds how long a broken server takes to fail.
+// makes it the server of the session.
 func awaitServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: server FILE")
 	}
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-tick.C {
-		if url, err := os.ReadFile(ts.MkAbs(args[0])); err == nil {
-			ts.Setenv("TASKER_SERVER", strings.TrimSpace(string(url)))
-			return
+	eventually(ts, "the address of a server in "+args[0], func() bool {
+		url, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err != nil {
+			return false
 		}
-	}
-	ts.Fatalf("no server wrote %s", args[0])
+		ts.Setenv("TASKER_SERVER", strings.TrimSpace(string(url)))
+		return true
+	})
 }
