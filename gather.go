@@ -8,14 +8,17 @@ import (
 )
 
 // gatherer sends the items of concurrent callers together. Nothing waits for
-// company: while a lane is free an item goes out at once, and those that arrive
-// while all lanes are busy go together as soon as one is free.
+// company: an item that comes alone goes out at once, and those that arrive
+// while it is on its way go together in the next request. A second lane opens
+// only for a good number of items: with few callers it would halve what a
+// request carries, and a request costs more than its items.
 type gatherer[T, R any] struct {
 	ctx       context.Context // of the requests; a caller's would end them for others
 	verb      string          // what an item's caller wants, for errors
 	send      func(context.Context, []T) ([]R, error)
 	weigh     func(*T) int
-	lanes     int // requests in flight
+	lanes     int // requests in flight, at most
+	widenAt   int // items waiting that open another lane
 	maxItems  int // of one request
 	maxWeight int // of one request, unless a single item weighs more
 
@@ -34,12 +37,12 @@ type waiter[T, R any] struct {
 }
 
 func newGatherer[T, R any](
-	ctx context.Context, verb string, lanes, maxItems, maxWeight int,
+	ctx context.Context, verb string, lanes, widenAt, maxItems, maxWeight int,
 	weigh func(*T) int, send func(context.Context, []T) ([]R, error),
 ) *gatherer[T, R] {
 	return &gatherer[T, R]{
 		ctx: ctx, verb: verb, send: send, weigh: weigh,
-		lanes: lanes, maxItems: maxItems, maxWeight: maxWeight,
+		lanes: lanes, widenAt: widenAt, maxItems: maxItems, maxWeight: maxWeight,
 	}
 }
 
@@ -54,7 +57,7 @@ func (g *gatherer[T, R]) do(ctx context.Context, item T) (R, error) {
 	w := &waiter[T, R]{item: item, done: make(chan struct{})}
 	g.mu.Lock()
 	g.queue = append(g.queue, w)
-	if g.busy < g.lanes {
+	if g.busy == 0 || (g.busy < g.lanes && len(g.queue) >= g.widenAt) {
 		g.busy++
 		// Not in this goroutine: the caller must be able to leave when its ctx ends.
 		go g.run()

@@ -20,7 +20,7 @@ type lab struct {
 
 func newLab(maxItems, maxWeight int) *lab {
 	l := &lab{proceed: make(chan struct{})}
-	l.g = newGatherer(context.Background(), "send", 2, maxItems, maxWeight,
+	l.g = newGatherer(context.Background(), "send", 2, 3, maxItems, maxWeight,
 		func(n *int) int { return *n }, l.send)
 	return l
 }
@@ -82,11 +82,14 @@ func TestGather(t *testing.T) {
 		weights             []int
 		want                []int
 	}{
-		// Two lanes: the first two go at once and alone, the rest together.
-		"Together":      {100, 1000, []int{1, 1, 1, 1, 1, 1, 1}, []int{1, 1, 5}},
-		"AtMostItems":   {3, 1000, []int{1, 1, 1, 1, 1, 1, 1}, []int{1, 1, 3, 2}},
-		"AtMostWeight":  {100, 10, []int{1, 1, 6, 4, 1, 2}, []int{1, 1, 2, 2}},
-		"OneMayBeHeavy": {100, 10, []int{1, 1, 99, 99}, []int{1, 1, 1, 1}},
+		// The first goes at once and alone; the next three wait, and open the
+		// second lane; the rest goes together.
+		"Alone":         {100, 1000, []int{1}, []int{1}},
+		"TooFewToWiden": {100, 1000, []int{1, 1, 1}, []int{1, 2}},
+		"Together":      {100, 1000, []int{1, 1, 1, 1, 1, 1, 1}, []int{1, 3, 3}},
+		"AtMostItems":   {3, 1000, []int{1, 1, 1, 1, 1, 1, 1, 1}, []int{1, 3, 3, 1}},
+		"AtMostWeight":  {100, 10, []int{1, 1, 1, 1, 6, 4, 1, 2}, []int{1, 3, 2, 2}},
+		"OneMayBeHeavy": {100, 10, []int{1, 99, 99}, []int{1, 1, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,8 +99,8 @@ func TestGather(t *testing.T) {
 				for _, w := range tc.weights {
 					calls = append(calls, l.call(t.Context(), w))
 				}
-				if got := l.sizes(); !slices.Equal(got, []int{1, 1}) {
-					t.Errorf("in flight: %v, want the first two", got)
+				if got, want := l.sizes(), tc.want[:min(len(tc.weights)/4+1, 2)]; !slices.Equal(got, want) {
+					t.Errorf("in flight: %v, want %v", got, want)
 				}
 				for range tc.want {
 					l.proceed <- struct{}{}
@@ -120,9 +123,8 @@ func TestGatherCallerLeaves(t *testing.T) {
 		l := newLab(100, 1000)
 		ctx, cancel := context.WithCancel(t.Context())
 		sent := l.call(ctx, 1)
-		second := l.call(t.Context(), 2)
-		queued := l.call(ctx, 3)
-		third := l.call(t.Context(), 4)
+		queued := l.call(ctx, 2)
+		other := l.call(t.Context(), 3)
 		cancel()
 		for _, c := range []<-chan error{sent, queued} {
 			if err := <-c; !errors.Is(err, context.Canceled) {
@@ -130,13 +132,13 @@ func TestGatherCallerLeaves(t *testing.T) {
 			}
 		}
 		close(l.proceed)
-		all(t, []<-chan error{second, third})
+		all(t, []<-chan error{other})
 		if err := <-l.call(ctx, 5); !errors.Is(err, context.Canceled) {
 			t.Errorf("a call after the end of its ctx: %v", err)
 		}
 		synctest.Wait()
-		if want := []int{1, 1, 1}; !slices.Equal(l.sizes(), want) || l.sent[2][0] != 4 {
-			t.Errorf("sent %v, want 1, 2 and 4", l.sent)
+		if want := []int{1, 1}; !slices.Equal(l.sizes(), want) || l.sent[1][0] != 3 {
+			t.Errorf("sent %v, want 1 and 3", l.sent)
 		}
 		if l.g.busy != 0 || len(l.g.queue) != 0 {
 			t.Errorf("%d lanes busy and %d queued at the end", l.g.busy, len(l.g.queue))
@@ -169,7 +171,7 @@ func TestGatherBadItem(t *testing.T) {
 					return nil
 				}
 				var calls []<-chan error
-				for n := 1; n <= 9; n++ { // 1 and 2 go alone, 3 to 9 together
+				for n := 1; n <= 11; n++ { // 1 goes alone, 2 to 4 together, then 5 to 11
 					calls = append(calls, l.call(t.Context(), n))
 				}
 				close(l.proceed)

@@ -14,6 +14,7 @@ import (
 // Limits of what concurrent callers are gathered into.
 const (
 	gatherLanes = 2       // requests in flight
+	gatherWiden = 64      // items waiting that are worth a second request in flight
 	gatherItems = 500     // items of one request; half of the server's default limit
 	gatherBytes = 2 << 20 // payload of one request; well below the server's limit of a body
 )

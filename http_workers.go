@@ -118,7 +118,7 @@ func (b *httpBackend) settlesOf(worker uuid.UUID) *gatherer[StepResult, SettleAn
 	if g := b.settles[worker]; g != nil {
 		return g
 	}
-	g := newGatherer(b.ctx, "settle step", gatherLanes, gatherItems, gatherBytes, resultWeight,
+	g := newGatherer(b.ctx, "settle step", gatherLanes, gatherWiden, gatherItems, gatherBytes, resultWeight,
 		func(ctx context.Context, results []StepResult) ([]SettleAnswer, error) {
 			return b.settle(ctx, SettleRequest{WorkerID: worker, Results: results})
 		})
