@@ -73,16 +73,18 @@ func (c *demoCommand) run(ctx context.Context) (err error) {
 	return c.withServer(ctx, cfg, c.play)
 }
 
-// withServer runs a server while body runs, and ends it afterwards. A server
-// that ends first ends body.
+// withServer runs a server while body runs, and ends it after body: a worker
+// that stops has to report to it. A server that ends first ends body.
 func (c *demoCommand) withServer(ctx context.Context, cfg *config.Config, body func(context.Context, app.Node) error) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopServing()
+	ctx, stopBody := context.WithCancel(ctx)
+	defer stopBody()
 	ready := make(chan app.Node, 1)
 	ended := make(chan error, 1)
 	go func() {
-		defer stop()
-		ended <- app.Run(ctx, cfg, app.Options{
+		defer stopBody()
+		ended <- app.Run(serving, cfg, app.Options{
 			Log: c.s.Err, Version: c.s.Version,
 			Ready: func(n app.Node) error { ready <- n; return nil },
 		})
@@ -90,9 +92,15 @@ func (c *demoCommand) withServer(ctx context.Context, cfg *config.Config, body f
 	select {
 	case err := <-ended:
 		return err
+	case <-ctx.Done():
+		stopServing()
+		if err := <-ended; err != nil {
+			return err
+		}
+		return ctx.Err()
 	case node := <-ready:
 		err := body(ctx, node)
-		stop()
+		stopServing()
 		serr := <-ended
 		if serr != nil && errors.Is(err, context.Canceled) {
 			return serr // the server's end is what ended body
