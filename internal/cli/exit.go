@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Exit codes; the package comment explains them.
+// Exit codes; newExitCodes explains them.
 const (
 	exitOK          = 0
 	exitFailure     = 1

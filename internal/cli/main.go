@@ -119,6 +119,7 @@ Run it:  ` + s.name + ` serve`,
 	root.AddCommand(
 		newServe(s), newDemo(s), newBench(s), newConfig(s), newKey(s),
 		newTask(s), newTemplate(s), newWorker(s), newWorkers(s), newVersion(s),
+		newExitCodes(),
 	)
 	s.guard(root)
 	return root
@@ -129,6 +130,9 @@ Run it:  ` + s.name + ` serve`,
 // print help, and succeed, on a misspelt one.
 func (s *session) guard(cmd *cobra.Command) {
 	run := cmd.RunE
+	if run == nil && !cmd.HasSubCommands() {
+		return // a topic of the help
+	}
 	if run == nil {
 		run = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		cmd.Args = knownCommand

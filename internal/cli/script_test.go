@@ -30,6 +30,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			// Where nothing listens: no session meets a server by chance.
 			env.Setenv("TASKER_SERVER", "http://127.0.0.1:1")
+			// A program built for the race detector sleeps for a second before it ends.
+			env.Setenv("GORACE", "atexit_sleep_ms=10")
 			return nil
 		},
 	})

@@ -57,7 +57,7 @@ a batch of 1,000 lines are stored, or none.`,
 	f.StringVar(&c.req.SourceSystem, "source-system", "", "where it comes from")
 	f.StringVar(&c.req.Reason, "reason", "", "why it is asked for")
 	f.StringVar(&c.file, "file", "", "submit one task per line of this file, - for standard input")
-	f.BoolVar(&c.wait, "wait", false, "wait until the task is settled, as `task wait` does")
+	f.BoolVar(&c.wait, "wait", false, "wait until the task is settled, as the command wait does")
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "print the task's UUID only")
 	cmd.MarkFlagsMutuallyExclusive("run-at", "delay")
 	cmd.MarkFlagsMutuallyExclusive("file", "context")

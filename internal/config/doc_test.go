@@ -1,0 +1,45 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/config"
+)
+
+// TestDocumentation holds docs/configuration.md to the truth: every key is
+// there with its default, no other key is, and the example is valid.
+func TestDocumentation(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(raw)
+	cfg := config.Default()
+	keys := map[string]bool{}
+	for _, s := range cfg.Settings() {
+		keys[s.Key] = true
+		row := fmt.Sprintf("| `%s` | ", s.Key)
+		if _, isList := s.Value.([]any); !isList {
+			row = fmt.Sprintf("| `%s` | `%v` |", s.Key, s.Value)
+		}
+		if !strings.Contains(text, row) {
+			t.Errorf("the row %q is missing", row)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if key, ok := strings.CutPrefix(line, "| `"); ok {
+			if key, _, _ = strings.Cut(key, "`"); !keys[key] {
+				t.Errorf("there is no key %s", key)
+			}
+		}
+	}
+	_, example, _ := strings.Cut(text, "```yaml\n")
+	example, _, _ = strings.Cut(example, "```")
+	if len(load(t, config.Sources{File: write(t, example)}).Keys) != 1 {
+		t.Error("the example was not read")
+	}
+}
