@@ -17,14 +17,6 @@ type Lease struct {
 	ParentResults map[string][]byte
 }
 
-// claimRequest asks for up to capacity steps of the routes.
-type claimRequest struct {
-	worker   int64
-	routes   []int64
-	capacity int
-	start    bool
-}
-
 // Poll hands up to capacity steps to a worker, lowest ordering key first. With
 // wait > 0 it blocks until there is at least one, wait is over or ctx ends. With
 // start, or in single-phase mode, the attempts begin at once.
@@ -48,37 +40,47 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 func (e *Engine) poll(ctx context.Context, w *task.Worker, capacity int, wait time.Duration, start bool) ([]Lease, error) {
 	wait = min(wait, e.cfg.Leases.MaxLongPoll)
 	timeout := sync.OnceValue(func() <-chan time.Time { return time.After(wait) })
-	p := &poller{capacity: max(capacity, 1)}
+	p := &poller{worker: w.No, capacity: min(max(capacity, 1), e.cfg.Limits.BatchItems), start: start || e.cfg.Leases.ClaimMode == SinglePhase}
 	for {
 		version := e.hub.version.Load()
 		p.routes, _ = e.catalog.served(w)
-		leases, err := e.claim(ctx, w, p, start)
+		leases, err := e.claim(ctx, p)
 		if err != nil || len(leases) > 0 || wait <= 0 {
 			return leases, err
 		}
 		if !e.hub.await(p, version) {
 			continue
 		}
+		over := false
 		select {
 		case <-p.wake:
 		case <-timeout():
-			e.hub.forget(p)
-			return nil, nil
+			over = true
 		case <-ctx.Done():
-			e.hub.forget(p)
-			return nil, nil
+			over = true
+		}
+		if over && !e.hub.forget(p) {
+			<-p.wake // a transaction has the poll in hand; it is over in a moment
+			if len(p.handed) == 0 {
+				e.hub.pass(p.routes)
+			}
+		}
+		switch {
+		case len(p.handed) > 0 && ctx.Err() != nil:
+			return nil, e.giveBack(context.WithoutCancel(ctx), p.handed)
+		case len(p.handed) > 0 || over:
+			return p.handed, nil
 		}
 	}
 }
 
-func (e *Engine) claim(ctx context.Context, w *task.Worker, p *poller, start bool) ([]Lease, error) {
+func (e *Engine) claim(ctx context.Context, p *poller) ([]Lease, error) {
 	if len(p.routes) == 0 {
 		return nil, nil
 	}
 	// the claim itself is not abandoned half-way: its outcome must be known
 	whole := context.WithoutCancel(ctx)
-	leases, err := e.claims.Do(whole, claimRequest{worker: w.No, routes: p.routes,
-		capacity: min(p.capacity, e.cfg.Limits.BatchItems), start: start || e.cfg.Leases.ClaimMode == SinglePhase})
+	leases, err := e.claims.Do(whole, p)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
 }
 
 // runClaims serves many pollers in one transaction, in the order they came.
-func (e *Engine) runClaims(calls []claimRequest) ([][]Lease, error) {
+func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
 	err := e.write(context.Background(), func(u *unit) error {
 		for i, c := range calls {
@@ -114,7 +116,7 @@ func (e *Engine) runClaims(calls []claimRequest) ([][]Lease, error) {
 	return out, err
 }
 
-func (u *unit) claim(c claimRequest) ([]Lease, error) {
+func (u *unit) claim(c *poller) ([]Lease, error) {
 	works, err := u.tx.Ready(c.routes, c.capacity)
 	if err != nil || len(works) == 0 {
 		return nil, err
@@ -128,12 +130,7 @@ func (u *unit) claim(c claimRequest) ([]Lease, error) {
 		}
 		// counted as active before and after: the task is not touched
 		steps[i] = w.Step
-		t, err := u.template(w.Step.DefID)
-		if err != nil {
-			return nil, err
-		}
-		leases[i] = Lease{Step: *w.Step, Task: *w.Task, Template: t}
-		if err := u.parentResults(&leases[i]); err != nil {
+		if leases[i], err = u.lease(w); err != nil {
 			return nil, err
 		}
 	}
@@ -141,7 +138,7 @@ func (u *unit) claim(c claimRequest) ([]Lease, error) {
 	return leases, u.tx.SaveSteps(steps)
 }
 
-func (u *unit) hand(s *task.Step, c claimRequest) error {
+func (u *unit) hand(s *task.Step, c *poller) error {
 	cfg := u.e.cfg.Leases
 	if c.start {
 		return s.Claim(c.worker, u.now, u.now.Add(cfg.Lease()))
@@ -149,23 +146,28 @@ func (u *unit) hand(s *task.Step, c claimRequest) error {
 	return s.Assign(c.worker, u.now, u.now.Add(cfg.StartTimeout))
 }
 
-// parentResults fetches the results of the direct dependencies.
-func (u *unit) parentResults(l *Lease) error {
-	spec := l.Template.Steps[l.Step.Ordinal-1]
+// lease is what a worker gets to know of a step in its hands.
+func (u *unit) lease(w Work) (Lease, error) {
+	t, err := u.template(w.Step.DefID)
+	if err != nil {
+		return Lease{}, err
+	}
+	l := Lease{Step: *w.Step, Task: *w.Task, Template: t}
+	spec := t.Steps[w.Step.Ordinal-1]
 	if len(spec.Parents) == 0 {
-		return nil
+		return l, nil
 	}
 	ordinals := make([]int, len(spec.Parents))
 	for i, p := range spec.Parents {
 		ordinals[i] = p + 1
 	}
-	parents, err := u.tx.Steps(l.Task.ID, ordinals)
+	parents, err := u.siblings(w.Task.ID, ordinals)
 	if err != nil {
-		return err
+		return l, err
 	}
 	l.ParentResults = make(map[string][]byte, len(parents))
 	for _, p := range parents {
-		l.ParentResults[l.Template.Steps[p.Ordinal-1].Name] = p.Result
+		l.ParentResults[t.Steps[p.Ordinal-1].Name] = p.Result
 	}
-	return nil
+	return l, nil
 }

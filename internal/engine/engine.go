@@ -23,7 +23,7 @@ type Engine struct {
 	hub     *hub
 
 	submits    *coalesce.Group[[]*draft, []Receipt]
-	claims     *coalesce.Group[claimRequest, []Lease]
+	claims     *coalesce.Group[*poller, []Lease]
 	starts     *coalesce.Group[leaseCall, []LeaseAnswer]
 	settles    *coalesce.Group[[]Result, []Answer]
 	heartbeats *coalesce.Group[leaseCall, []LeaseAnswer]
@@ -94,19 +94,24 @@ func (e *Engine) instant() task.Instant { return task.At(e.now()) }
 // write runs fn as one transaction on a fresh unit of work and, once it is
 // committed, wakes those who wait for what it did.
 func (e *Engine) write(ctx context.Context, fn func(u *unit) error) error {
-	var done *unit
+	var last *unit // of the run that counts: a transaction may be run again
 	err := e.store.Write(ctx, func(tx Tx) error {
-		u := newUnit(e, tx)
-		if err := fn(u); err != nil {
+		if last != nil {
+			last.release()
+		}
+		last = newUnit(e, tx)
+		if err := fn(last); err != nil {
 			return err
 		}
-		done = u
-		return u.flush()
+		return last.flush()
 	})
 	if err != nil {
+		if last != nil {
+			last.release()
+		}
 		return err
 	}
-	e.hub.publish(done.ready, done.settled, done.due)
+	e.hub.publish(last)
 	return nil
 }
 

@@ -21,11 +21,26 @@ type hub struct {
 	nextDue chan task.Instant // the earliest time set since it was read last
 }
 
-// poller is one waiting poll.
+// poller is one poll.
 type poller struct {
+	worker   int64
 	routes   []int64
 	capacity int
-	wake     chan struct{}
+	start    bool // begin the attempts at once
+
+	wake   chan struct{} // closed when there may be work, or handed is set
+	handed []Lease       // steps that a transaction put into the poller's hands
+}
+
+// noRoute is where a poller waits that can serve no route yet, so that wakeAll
+// finds it when the first one comes. Keys of routes begin at 1.
+const noRoute = 0
+
+func (p *poller) keys() []int64 {
+	if len(p.routes) == 0 {
+		return []int64{noRoute}
+	}
+	return p.routes
 }
 
 func newHub() *hub {
@@ -34,17 +49,22 @@ func newHub() *hub {
 }
 
 // publish tells what a committed transaction did.
-func (h *hub) publish(ready map[int64]int, settled []task.ID, due task.Instant) {
-	if due != 0 {
-		h.publishDue(due)
+func (h *hub) publish(u *unit) {
+	if u.due != 0 {
+		h.publishDue(u.due)
 	}
-	if len(ready) == 0 && len(settled) == 0 {
+	for _, p := range u.pollers {
+		close(p.wake)
+	}
+	if len(u.queued) == 0 && len(u.settled) == 0 {
 		return
 	}
-	h.version.Add(int64(len(ready)))
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for route, n := range ready {
+	if len(u.queued) > 0 {
+		h.version.Add(1)
+	}
+	for route, n := range u.queued {
 		for p := range h.pollers[route] {
 			if n <= 0 {
 				break
@@ -57,12 +77,31 @@ func (h *hub) publish(ready map[int64]int, settled []task.ID, due task.Instant) 
 	if len(h.tasks) == 0 {
 		return
 	}
-	for _, id := range settled {
+	for _, id := range u.settled {
 		for _, ch := range h.tasks[id] {
 			close(ch)
 		}
 		delete(h.tasks, id)
 	}
+}
+
+// awaited reports whether a poller waits on the route.
+func (h *hub) awaited(route int64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.pollers[route]) > 0
+}
+
+// reserve takes a poller that waits on the route, or nil. Whoever takes it has
+// to close its wake.
+func (h *hub) reserve(route int64) *poller {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for p := range h.pollers[route] {
+		h.remove(p)
+		return p
+	}
+	return nil
 }
 
 func (h *hub) publishDue(due task.Instant) {
@@ -96,8 +135,8 @@ func (h *hub) await(p *poller, version int64) bool {
 	if h.version.Load() != version {
 		return false
 	}
-	p.wake = make(chan struct{})
-	for _, r := range p.routes {
+	p.wake, p.handed = make(chan struct{}), nil
+	for _, r := range p.keys() {
 		set := h.pollers[r]
 		if set == nil {
 			set = map[*poller]struct{}{}
@@ -108,17 +147,32 @@ func (h *hub) await(p *poller, version int64) bool {
 	return true
 }
 
-// forget takes a poller out; it may have been woken already.
-func (h *hub) forget(p *poller) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.remove(p)
+// pass wakes another poller of the routes, for one that was woken and has gone.
+func (h *hub) pass(routes []int64) {
+	for _, r := range routes {
+		if p := h.reserve(r); p != nil {
+			close(p.wake)
+		}
+	}
 }
 
-func (h *hub) remove(p *poller) {
-	for _, r := range p.routes {
-		delete(h.pollers[r], p)
+// forget takes a poller out. It reports false when the poller was not waiting
+// any more: it has been woken, or a transaction has it in hand.
+func (h *hub) forget(p *poller) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.remove(p)
+}
+
+func (h *hub) remove(p *poller) bool {
+	waiting := false
+	for _, r := range p.keys() {
+		if _, ok := h.pollers[r][p]; ok {
+			waiting = true
+			delete(h.pollers[r], p)
+		}
 	}
+	return waiting
 }
 
 // awaitTask returns a channel that is closed when the task is settled, and a

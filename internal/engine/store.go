@@ -49,6 +49,9 @@ type TxWork interface {
 	// Ready returns up to limit steps of the routes, lowest key first, locked;
 	// rows that another transaction holds are passed over.
 	Ready(routes []int64, limit int) ([]Work, error)
+	// Vacant reports whether no step is ready on the route. False may mean "not
+	// sure": then nothing is handed off and the queue decides.
+	Vacant(route int64) (bool, error)
 	// Due returns up to limit steps of Timers or Leases whose key is at most
 	// until, lowest first, locked; rows held elsewhere are passed over.
 	Due(queue int64, until task.Instant, limit int) ([]Work, error)
@@ -65,6 +68,8 @@ type TxWork interface {
 type TxTasks interface {
 	// InsertTasks stores new tasks with their steps.
 	InsertTasks(tasks []*task.Task, steps []*task.Step) error
+	// Context returns the context of a task.
+	Context(id task.ID) ([]byte, error)
 	// Task returns a task, locked, or nil.
 	Task(id task.ID) (*task.Task, error)
 	// Steps returns the steps of a task by ordinal, locked; all when ordinals is nil.

@@ -102,6 +102,9 @@ func (e *Engine) runSubmits(calls [][]*draft) ([][]Receipt, error) {
 		if len(b.tasks) == 0 {
 			return nil
 		}
+		if err := u.handOff(); err != nil {
+			return err
+		}
 		return u.tx.InsertTasks(b.tasks, b.steps)
 	})
 	return out, err
@@ -150,7 +153,7 @@ func (b *builder) begin(t *task.Task, s *task.Step) error {
 		b.u.dueAt(t.RunAt)
 		return nil
 	}
-	b.u.ready[s.RouteID]++
+	b.u.readied = append(b.u.readied, Work{s, t})
 	return s.Enqueue(b.u.now)
 }
 

@@ -24,8 +24,12 @@ type unit struct {
 	events     []task.Event
 	acts       []task.Act
 
+	readied []Work         // steps that became ready
+	pollers []*poller      // waiting polls that this transaction serves
+	vacant  map[int64]bool // routes looked at: nothing was ready there before
+
 	// for the hub, once committed
-	ready   map[int64]int // steps that became ready, by route
+	queued  map[int64]int // steps that became ready and wait on their route
 	settled []task.ID     // tasks that were settled
 	due     task.Instant  // the earliest time that was set in Timers; 0: none
 }
@@ -34,7 +38,7 @@ func newUnit(e *Engine, tx Tx) *unit {
 	return &unit{e: e, tx: tx, now: e.instant(),
 		steps: map[task.ID]*task.Step{}, tasks: map[task.ID]*task.Task{},
 		dirtySteps: map[*task.Step]struct{}{}, dirtyTasks: map[*task.Task]struct{}{},
-		ready: map[int64]int{}}
+		vacant: map[int64]bool{}, queued: map[int64]int{}}
 }
 
 // adopt replaces rows that are in hand already by the ones in hand.
@@ -110,7 +114,7 @@ func (u *unit) moved(w Work, from task.StepState) {
 	u.dirtyTasks[w.Task] = struct{}{}
 	switch {
 	case w.Step.State == task.StepEnqueued:
-		u.ready[w.Step.RouteID]++
+		u.readied = append(u.readied, w)
 	case w.Step.Queue == task.Timers:
 		u.dueAt(task.Instant(w.Step.Key))
 	}
@@ -157,6 +161,9 @@ func (u *unit) satisfied(w Work, t *task.Template) error {
 // flush brings the tasks' states in line with their steps and saves everything
 // in one order, so that two transactions never lock the same rows crosswise.
 func (u *unit) flush() error {
+	if err := u.handOff(); err != nil {
+		return err
+	}
 	tasks := sorted(u.dirtyTasks, func(t *task.Task) task.ID { return t.ID })
 	for _, t := range tasks {
 		if was := t.Reevaluate(u.now); was != "" {

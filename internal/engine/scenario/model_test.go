@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/store/memstore"
@@ -119,10 +120,12 @@ func play(t *testing.T, script []op) error {
 // shrink leaves out verbs as long as the script still fails, in ever smaller
 // pieces, and returns the last failure.
 func shrink(t *testing.T, script []op, failure error) ([]op, error) {
+	t.Helper()
 	budget := 150
-	for piece := len(script) / 2; piece > 0 && budget > 0; {
+	deadline := time.Now().Add(20 * time.Second)
+	for piece := len(script) / 2; piece > 0 && budget > 0 && time.Now().Before(deadline); {
 		removed := false
-		for at := 0; at+piece <= len(script) && budget > 0; {
+		for at := 0; at+piece <= len(script) && budget > 0 && time.Now().Before(deadline); {
 			budget--
 			shorter := append(append([]op{}, script[:at]...), script[at+piece:]...)
 			if err := play(t, shorter); err != nil {

@@ -118,3 +118,12 @@ func (t *tx) tasksWhere(match func(*task.Task) bool) []*task.Task {
 	}
 	return out
 }
+
+// Context implements engine.TxTasks.
+func (t *tx) Context(id task.ID) ([]byte, error) {
+	row, ok := t.s.tasks[id]
+	if !ok {
+		return nil, nil
+	}
+	return slices.Clone(row.Context), nil
+}

@@ -98,3 +98,6 @@ func (t *tx) SaveSteps(steps []*task.Step) error {
 	}
 	return nil
 }
+
+// Vacant implements engine.TxWork.
+func (t *tx) Vacant(route int64) (bool, error) { return len(t.s.queue(route).first(1)) == 0, nil }

@@ -90,6 +90,9 @@ func (c *conn) Exec(_ context.Context, query string, args ...any) (int64, error)
 	return r.RowsAffected()
 }
 
+// errEnough ends a Query early and well.
+var errEnough = errors.New("enough rows")
+
 // Query implements store.Conn. each must not use the statement itself again.
 func (c *conn) Query(_ context.Context, query string, args []any, each func(store.Row) error) error {
 	s, err := c.prepare(query)
@@ -116,6 +119,9 @@ func (c *conn) Query(_ context.Context, query string, args []any, each func(stor
 			return classify(err)
 		}
 		if err := each(row(s.dest)); err != nil {
+			if errors.Is(err, errEnough) {
+				return nil
+			}
 			return err
 		}
 	}

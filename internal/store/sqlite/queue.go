@@ -21,6 +21,8 @@ func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 			live = append(live, r)
 		}
 	}
+	slices.Sort(live)
+	live = slices.Compact(live)
 	switch len(live) {
 	case 0:
 		return nil, nil
@@ -32,8 +34,20 @@ func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 }
 
 func (t *tx) readyOn(route int64, limit int) ([]engine.Work, error) {
-	const query = workQuery + `WHERE s.queue = $1 ORDER BY s.key, s.id LIMIT $2`
-	works, err := t.works(query, route, limit)
+	heads, err := t.heads(route, 1)
+	if err != nil {
+		return nil, err
+	}
+	var works []engine.Work
+	if len(heads) > 0 && t.inHand(heads[0].id) {
+		// submitted lately: most of what follows is remembered too
+		if heads, err = t.heads(route, limit); err == nil {
+			works, err = t.worksOf(heads)
+		}
+	} else {
+		const query = workQuery + `WHERE s.queue = ? ORDER BY s.key, s.id`
+		works, err = t.works(query, limit, route)
+	}
 	if err == nil && len(works) < limit {
 		t.empty(route) // all of it is in hand now
 	}
@@ -43,94 +57,113 @@ func (t *tx) readyOn(route int64, limit int) ([]engine.Work, error) {
 // head is one entry of the queue index.
 type head struct{ key, id int64 }
 
+// heads returns the first entries of a route. It stops reading rather than
+// saying LIMIT: SQLite prepares a statement anew when the value bound to its
+// LIMIT changes.
+func (t *tx) heads(route int64, limit int) ([]head, error) {
+	const query = `SELECT key, id FROM tasker_workflow_steps WHERE queue = ? ORDER BY key, id`
+	var heads []head
+	err := t.conn.Query(context.Background(), query, []any{route}, func(row store.Row) error {
+		var h head
+		if err := row.Scan(&h.key, &h.id); err != nil {
+			return err
+		}
+		if heads = append(heads, h); len(heads) == limit {
+			return errEnough
+		}
+		return nil
+	})
+	return heads, err
+}
+
 // readyAcross merges the heads of several routes, then reads the lowest.
 func (t *tx) readyAcross(routes []int64, limit int) ([]engine.Work, error) {
-	const query = `SELECT key, id FROM tasker_workflow_steps WHERE queue = $1 ORDER BY key, id LIMIT $2`
 	var heads []head
 	for _, r := range routes {
-		before := len(heads)
-		err := t.conn.Query(context.Background(), query, []any{r, limit}, func(row store.Row) error {
-			var h head
-			err := row.Scan(&h.key, &h.id)
-			heads = append(heads, h)
-			return err
-		})
+		of, err := t.heads(r, limit)
 		if err != nil {
 			return nil, err
 		}
-		if len(heads) == before {
+		if len(of) == 0 {
 			t.empty(r)
 		}
+		heads = append(heads, of...)
 	}
 	slices.SortFunc(heads, func(a, b head) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
 	})
-	heads = heads[:min(len(heads), limit)]
+	return t.worksOf(heads[:min(len(heads), limit)])
+}
+
+// inHand reports whether a step is remembered with all that a worker needs.
+func (t *tx) inHand(id int64) bool {
+	s, ok := t.rows.steps[id]
+	if ok {
+		_, ok = t.rows.contexts[s.TaskID.Seq()]
+	}
+	return ok
+}
+
+// worksOf returns the steps of queue entries with their tasks and contexts.
+func (t *tx) worksOf(heads []head) ([]engine.Work, error) {
 	works := make([]engine.Work, 0, len(heads))
 	for _, h := range heads {
-		w, err := t.works(workQuery+`WHERE s.id = $1`, h.id)
+		s, ok := t.rows.steps[h.id]
+		k, known := t.rows.tasks[s.TaskID.Seq()]
+		document, kept := t.rows.contexts[s.TaskID.Seq()]
+		if ok && known && kept {
+			k.Context = document
+			works = append(works, engine.Work{Step: &s, Task: &k})
+			continue
+		}
+		w, err := t.works(workQuery+`WHERE s.id = ?`, 1, h.id)
 		if err != nil {
 			return nil, err
 		}
 		works = append(works, w...)
 	}
-	return works, nil
+	return share(works), nil
 }
 
 // Due implements engine.TxWork.
 func (t *tx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, error) {
-	return t.works(workQuery+`WHERE s.queue = $1 AND s.key <= $2 ORDER BY s.key, s.id LIMIT $3`, queue, int64(until), limit)
+	return t.works(workQuery+`WHERE s.queue = ? AND s.key <= ? ORDER BY s.key, s.id`, limit, queue, int64(until))
 }
 
 // Held implements engine.TxWork.
 func (t *tx) Held(worker int64, limit int) ([]engine.Work, error) {
-	return t.works(workQuery+`WHERE s.queue = $1 AND s.worker_no = $2 ORDER BY s.key, s.id LIMIT $3`, task.Leases, worker, limit)
+	return t.works(workQuery+`WHERE s.queue = ? AND s.worker_no = ? ORDER BY s.key, s.id`, limit, task.Leases, worker)
 }
 
-// works reads steps with their tasks. Rows that are remembered are the ones
-// returned, so that two steps of one task share it.
-func (t *tx) works(query string, args ...any) ([]engine.Work, error) {
+// works reads up to limit steps with their tasks, and remembers both.
+func (t *tx) works(query string, limit int, args ...any) ([]engine.Work, error) {
 	var works []engine.Work
 	err := t.conn.Query(context.Background(), query, args, func(row store.Row) error {
 		s, k, err := t.sql.ScanWork(row)
 		if err != nil {
 			return err
 		}
-		if have, ok := t.leased[s.ID.Seq()]; ok {
-			s = have
+		t.rows.putStep(s)
+		t.rows.putTask(k)
+		if works = append(works, engine.Work{Step: s, Task: k}); len(works) == limit {
+			return errEnough
 		}
-		works = append(works, engine.Work{Step: s, Task: t.sharedTask(k)})
 		return nil
 	})
-	return works, err
-}
-
-// sharedTask returns the one Task that stands for a row in this transaction.
-func (t *tx) sharedTask(k *task.Task) *task.Task {
-	seq := k.ID.Seq()
-	have, ok := t.loaded[seq]
-	if !ok {
-		have, ok = t.open[seq]
-	}
-	if !ok {
-		have = k
-	}
-	have.Context = k.Context
-	t.loaded[seq] = have
-	return have
+	return share(works), err
 }
 
 // Work implements engine.TxWork.
 func (t *tx) Work(ids []task.ID) ([]engine.Work, error) {
 	works := make([]engine.Work, len(ids))
 	for i, id := range ids {
-		if s, ok := t.leased[id.Seq()]; ok && s.ID == id {
-			if k, ok := t.open[s.TaskID.Seq()]; ok {
-				works[i] = engine.Work{Step: s, Task: k}
+		if s, ok := t.rows.step(id); ok {
+			if k, ok := t.rows.task(s.TaskID); ok {
+				works[i] = engine.Work{Step: &s, Task: &k}
 				continue
 			}
 		}
-		got, err := t.works(workQuery+`WHERE s.id = $1`, id.Seq())
+		got, err := t.works(workQuery+`WHERE s.id = ?`, 1, id.Seq())
 		if err != nil {
 			return nil, err
 		}
@@ -138,30 +171,23 @@ func (t *tx) Work(ids []task.ID) ([]engine.Work, error) {
 			works[i] = got[0]
 		}
 	}
-	return works, nil
+	return share(works), nil
 }
 
-// SaveSteps implements engine.TxWork.
-func (t *tx) SaveSteps(steps []*task.Step) error {
-	for _, s := range steps {
-		if err := t.saveStep(s); err != nil {
-			return err
+// share makes steps of one task share it.
+func share(works []engine.Work) []engine.Work {
+	tasks := make(map[task.ID]*task.Task, len(works))
+	for i, w := range works {
+		if w.Step == nil {
+			continue
 		}
-		t.remember(s)
-		t.queued(s)
+		if k, ok := tasks[w.Step.TaskID]; ok {
+			works[i].Task = k
+		} else {
+			tasks[w.Step.TaskID] = w.Task
+		}
 	}
-	return nil
-}
-
-func (t *tx) saveStep(s *task.Step) error {
-	const query = `UPDATE tasker_workflow_steps SET state = $2, open_parents = $3, queue = $4, key = $5, attempts = $6, max_attempts = $7,
- timeout_ms = $8, token = $9, worker_no = $10, ready_at = $11, assigned_at = $12, started_at = $13, finished_at = $14, lease_until = $15,
- progress = $16, note = $17, result = $18, priority = $19 WHERE id = $1`
-	queue, key := queueOf(s)
-	_, err := t.conn.Exec(context.Background(), query, s.ID.Seq(), string(s.State), s.OpenParents, queue, key, s.Attempts, s.MaxAttempts,
-		s.Timeout.Milliseconds(), s.Token, s.WorkerNo, int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt), int64(s.FinishedAt), int64(s.LeaseUntil),
-		s.Progress, text(s.Note), jsonText(s.Result), s.Priority)
-	return err
+	return works
 }
 
 // queueOf is what the queue index holds of a step: nothing, when it is in none.
@@ -185,4 +211,10 @@ func jsonText(b []byte) any {
 		return nil
 	}
 	return string(b)
+}
+
+// Vacant implements engine.TxWork.
+func (t *tx) Vacant(route int64) (bool, error) {
+	_, may := t.nonEmpty[route]
+	return !may, nil
 }

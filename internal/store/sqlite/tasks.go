@@ -15,11 +15,14 @@ func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
 		if err := t.insertTask(k); err != nil {
 			return err
 		}
+		t.rows.putTask(k)
+		t.rows.putContext(k)
 	}
 	for _, s := range steps {
 		if err := t.insertStep(s); err != nil {
 			return err
 		}
+		t.rows.putStep(s)
 		t.queued(s)
 	}
 	return nil
@@ -30,7 +33,7 @@ func (t *tx) insertTask(k *task.Task) error {
 	// a parameter costs more than a constant
 	const query = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting, steps_done, steps_failed,
  steps_cancelled, manual_ends, created_at, run_at, finished_at, deadline_at, correlation_id, idempotency_key, meta, context)
- VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, 0, 0, $7, $8, 0, $9, $10, $11, $12, $13)`
+ VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?, ?, 0, ?, ?, ?, ?, ?)`
 	meta, err := encodeMeta(k.Meta)
 	if err != nil {
 		return err
@@ -50,12 +53,25 @@ func (t *tx) insertTask(k *task.Task) error {
 }
 
 func (t *tx) insertStep(s *task.Step) error {
+	if s.State.Leased() { // handed off at birth
+		return t.insertLeased(s)
+	}
 	const query = `INSERT INTO tasker_workflow_steps (id, task_id, ordinal, def_id, route_id, priority, state, open_parents, queue, key, attempts,
  max_attempts, timeout_ms, token, worker_no, ready_at, assigned_at, started_at, finished_at, lease_until, progress, note, result)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11, $12, 0, 0, $13, 0, 0, 0, 0, 0, NULL, NULL)`
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 0, 0, ?, 0, 0, 0, 0, 0, NULL, NULL)`
 	queue, key := queueOf(s)
 	_, err := t.conn.Exec(context.Background(), query, s.ID.Seq(), s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, string(s.State),
 		s.OpenParents, queue, key, s.MaxAttempts, s.Timeout.Milliseconds(), int64(s.ReadyAt))
+	return err
+}
+
+func (t *tx) insertLeased(s *task.Step) error {
+	const query = `INSERT INTO tasker_workflow_steps (id, task_id, ordinal, def_id, route_id, priority, state, open_parents, queue, key, attempts,
+ max_attempts, timeout_ms, token, worker_no, ready_at, assigned_at, started_at, finished_at, lease_until, progress, note, result)
+ VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, NULL, NULL)`
+	_, err := t.conn.Exec(context.Background(), query, s.ID.Seq(), s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, string(s.State),
+		s.Queue, s.Key, s.Attempts, s.MaxAttempts, s.Timeout.Milliseconds(), s.Token, s.WorkerNo,
+		int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt), int64(s.LeaseUntil))
 	return err
 }
 
@@ -72,10 +88,8 @@ func encodeMeta(m task.Meta) (any, error) {
 
 // Task implements engine.TxTasks.
 func (t *tx) Task(id task.ID) (*task.Task, error) {
-	for _, rows := range []map[int64]*task.Task{t.loaded, t.open} {
-		if k, ok := rows[id.Seq()]; ok && k.ID == id {
-			return k, nil
-		}
+	if k, ok := t.rows.task(id); ok {
+		return &k, nil
 	}
 	return t.sql.FindTask(context.Background(), id)
 }
@@ -85,7 +99,7 @@ func (t *tx) Steps(id task.ID, ordinals []int) ([]*task.Step, error) {
 	if ordinals == nil {
 		return t.sql.FindSteps(context.Background(), id)
 	}
-	const query = `SELECT ` + store.StepColumns + ` FROM tasker_workflow_steps s WHERE s.id = $1`
+	const query = `SELECT ` + store.StepColumns + ` FROM tasker_workflow_steps s WHERE s.id = ?`
 	steps := make([]*task.Step, 0, len(ordinals))
 	for _, n := range ordinals {
 		err := t.conn.Query(context.Background(), query, []any{id.Seq() + int64(n)}, func(row store.Row) error {
@@ -102,45 +116,13 @@ func (t *tx) Steps(id task.ID, ordinals []int) ([]*task.Step, error) {
 	return steps, nil
 }
 
-// SaveTasks implements engine.TxTasks.
-func (t *tx) SaveTasks(tasks []*task.Task) error {
-	for _, k := range tasks {
-		if err := t.saveTask(k); err != nil {
-			return err
-		}
-		t.rememberTask(k)
-	}
-	return nil
-}
-
-func (t *tx) saveTask(k *task.Task) error {
-	const query = `UPDATE tasker_tasks SET state = $2, steps_pending = $3, steps_active = $4, steps_waiting = $5, steps_done = $6, steps_failed = $7,
- steps_cancelled = $8, manual_ends = $9, finished_at = $10, deadline_at = $11 WHERE id = $1`
-	c := k.Counts
-	if _, err := t.conn.Exec(context.Background(), query, k.ID.Seq(), string(k.State), c.Pending, c.Active, c.Waiting, c.Done, c.Failed,
-		c.Cancelled, c.ManualEnds, int64(k.FinishedAt), int64(k.DeadlineAt)); err != nil {
-		return err
-	}
-	if k.Meta.CancelledBy == "" && k.Meta.CancelReason == "" { // the only part of meta that changes
-		return nil
-	}
-	meta, err := encodeMeta(k.Meta)
-	if err != nil {
-		return err
-	}
-	_, err = t.conn.Exec(context.Background(), `UPDATE tasker_tasks SET meta = $2 WHERE id = $1`, k.ID.Seq(), meta)
-	return err
-}
-
 // Overdue implements engine.TxTasks.
 func (t *tx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {
 	const query = `SELECT ` + store.TaskColumns + ` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2`
 	var tasks []*task.Task
 	err := t.conn.Query(context.Background(), query, []any{int64(until), limit}, func(row store.Row) error {
 		k, err := t.sql.ScanTask(row)
-		if err == nil {
-			tasks = append(tasks, t.sharedTask(k))
-		}
+		tasks = append(tasks, k)
 		return err
 	})
 	return tasks, err
@@ -186,6 +168,7 @@ func (t *tx) finished(before task.Instant, limit int) ([]*task.Task, error) {
 // delete removes a task with all that belongs to it.
 func (t *tx) delete(k *task.Task) error {
 	id := k.ID.Seq()
+	t.rows.dropTask(k.ID)
 	for _, query := range []string{
 		`DELETE FROM tasker_attempts WHERE task_id = $1`,
 		`DELETE FROM tasker_task_events WHERE task_id = $1`,
@@ -211,4 +194,16 @@ func (t *tx) delete(k *task.Task) error {
 	const key = `DELETE FROM tasker_idempotency_keys WHERE key = $1 AND task_id = $2 AND namespace = (SELECT namespace FROM tasker_templates WHERE def_id = $3)`
 	_, err := t.conn.Exec(context.Background(), key, k.IdempotencyKey, id, k.DefID)
 	return err
+}
+
+// Context implements engine.TxTasks.
+func (t *tx) Context(id task.ID) ([]byte, error) {
+	if document, ok := t.rows.contexts[id.Seq()]; ok {
+		return document, nil
+	}
+	var document store.JSON
+	err := t.conn.Query(context.Background(), `SELECT context FROM tasker_tasks WHERE id = $1`, []any{id.Seq()}, func(row store.Row) error {
+		return row.Scan(&document)
+	})
+	return document, err
 }

@@ -19,35 +19,25 @@ type tx struct {
 	// in it has none, so that a worker that serves many routes looks at few.
 	nonEmpty map[int64]struct{}
 
-	// leased and open are the rows of steps in workers' hands and of their tasks
-	// as they were saved last: a result, which comes next, reads nothing.
-	leased map[int64]*task.Step
-	open   map[int64]*task.Task
-
-	// of the transaction in progress:
-	loaded  map[int64]*task.Task // tasks read
-	emptied []int64              // routes taken out of nonEmpty
+	rows    *rows
+	emptied []int64 // routes taken out of nonEmpty by the transaction in progress
 }
 
 var _ engine.Tx = (*tx)(nil)
 
 func newTx(c *conn, d store.Dialect, ids *task.Source) *tx {
-	return &tx{sql: store.SQL{Conn: c, Dialect: d}, conn: c, ids: ids,
-		nonEmpty: map[int64]struct{}{}, leased: map[int64]*task.Step{}, open: map[int64]*task.Task{}, loaded: map[int64]*task.Task{}}
+	return &tx{sql: store.SQL{Conn: c, Dialect: d}, conn: c, ids: ids, nonEmpty: map[int64]struct{}{}, rows: newRows()}
 }
-
-// maxRemembered bounds the rows kept in memory; past it they are read again.
-const maxRemembered = 50_000
 
 // begin starts a transaction.
 func (t *tx) begin() {
-	clear(t.loaded)
+	t.rows.trim()
 	t.emptied = t.emptied[:0]
 }
 
 // undo forgets what a transaction did that was rolled back.
 func (t *tx) undo() {
-	t.forget()
+	t.rows.forget()
 	for _, r := range t.emptied {
 		t.nonEmpty[r] = struct{}{}
 	}
@@ -57,40 +47,6 @@ func (t *tx) undo() {
 func (t *tx) empty(route int64) {
 	delete(t.nonEmpty, route)
 	t.emptied = append(t.emptied, route)
-}
-
-// forget drops the rows that are remembered.
-func (t *tx) forget() {
-	clear(t.leased)
-	clear(t.open)
-}
-
-// remember keeps the rows of a step that was saved as leased.
-func (t *tx) remember(s *task.Step) {
-	if !s.State.Leased() {
-		delete(t.leased, s.ID.Seq())
-		return
-	}
-	if len(t.leased) >= maxRemembered {
-		t.forget()
-	}
-	t.leased[s.ID.Seq()] = s
-	if k, ok := t.loaded[s.TaskID.Seq()]; ok {
-		k.Context = nil // a payload is large, and is not needed again
-		t.open[k.ID.Seq()] = k
-	}
-}
-
-func (t *tx) rememberTask(k *task.Task) {
-	t.loaded[k.ID.Seq()] = k
-	if k.Counts.Active == 0 {
-		delete(t.open, k.ID.Seq())
-		return
-	}
-	if len(t.open) >= maxRemembered {
-		t.forget()
-	}
-	t.open[k.ID.Seq()] = k
 }
 
 // loadQueues notes which routes may have ready steps when a file is opened.

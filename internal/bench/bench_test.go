@@ -1,0 +1,45 @@
+package bench_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/bench"
+)
+
+// Every phase runs and counts; what it measures is not judged here.
+func TestThroughput(t *testing.T) {
+	t.Parallel()
+	r, err := bench.Run(t.Context(), bench.Options{DB: filepath.Join(t.TempDir(), "b.db"), Tasks: 300, Workers: 10, Producers: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range map[string]*bench.Phase{"insert": r.Insert, "bulk_insert": r.BulkInsert, "drain": r.Drain, "end_to_end": r.EndToEnd} {
+		if p == nil || p.PerSecond <= 0 || p.Seconds <= 0 {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+func TestLatency(t *testing.T) {
+	t.Parallel()
+	r, err := bench.Run(t.Context(), bench.Options{DB: filepath.Join(t.TempDir(), "b.db"), Mode: bench.Latency, Tasks: 5, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Submit == nil || r.SubmitToStart == nil || r.SubmitToStart.P50 < r.Submit.P50/2 || r.Workflow == nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestRefusesNonsense(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]bench.Options{
+		"NoDatabase": {}, "UnknownVia": {DB: "x", Via: "pigeon"}, "UnknownMode": {DB: "x", Mode: "mood"},
+		"NoExecutable": {DB: "x", Via: bench.ViaHTTP}, "NegativeTasks": {DB: "x", Tasks: -1},
+	} {
+		if _, err := bench.Run(t.Context(), o); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package sqlite
+
+import (
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// rows remembers rows as they are in the transaction in progress. It may do so
+// across transactions, because nobody else writes: a step that was submitted a
+// moment ago is claimed, and one that was claimed is settled, without reading.
+// What it hands out are copies, so a caller that changes one and does not save it
+// changes nothing here.
+type rows struct {
+	steps    map[int64]task.Step
+	tasks    map[int64]task.Task // without their contexts
+	contexts map[int64][]byte
+	bytes    int // of contexts
+}
+
+// What is remembered at the most; past it everything is forgotten and read again.
+const (
+	maxRows         = 50_000
+	maxContextBytes = 16 << 20
+)
+
+func newRows() *rows {
+	return &rows{steps: map[int64]task.Step{}, tasks: map[int64]task.Task{}, contexts: map[int64][]byte{}}
+}
+
+func (r *rows) forget() {
+	clear(r.steps)
+	clear(r.tasks)
+	clear(r.contexts)
+	r.bytes = 0
+}
+
+// trim bounds what is remembered, between two transactions.
+func (r *rows) trim() {
+	if len(r.steps) > maxRows || len(r.tasks) > maxRows || r.bytes > maxContextBytes {
+		r.forget()
+	}
+}
+
+func (r *rows) step(id task.ID) (task.Step, bool) {
+	s, ok := r.steps[id.Seq()]
+	return s, ok && s.ID == id
+}
+
+func (r *rows) task(id task.ID) (task.Task, bool) {
+	k, ok := r.tasks[id.Seq()]
+	return k, ok && k.ID == id
+}
+
+// putStep remembers a step that will be asked for again.
+func (r *rows) putStep(s *task.Step) {
+	if s.Queue == task.NoQueue {
+		delete(r.steps, s.ID.Seq())
+		return
+	}
+	r.steps[s.ID.Seq()] = *s
+	if k, ok := r.tasks[s.TaskID.Seq()]; ok && s.State.Leased() && k.Counts.Total() == 1 {
+		r.dropContext(s.TaskID) // nobody else will ask for it
+	}
+}
+
+// putTask remembers a task of which something will happen soon.
+func (r *rows) putTask(k *task.Task) {
+	if k.State.Settled() {
+		r.dropTask(k.ID)
+		return
+	}
+	row := *k
+	row.Context = nil // a payload is large; it is kept apart, or not at all
+	r.tasks[k.ID.Seq()] = row
+}
+
+func (r *rows) dropTask(id task.ID) {
+	delete(r.tasks, id.Seq())
+	r.dropContext(id)
+}
+
+func (r *rows) putContext(k *task.Task) {
+	r.dropContext(k.ID)
+	r.contexts[k.ID.Seq()] = k.Context
+	r.bytes += len(k.Context)
+}
+
+func (r *rows) dropContext(id task.ID) {
+	r.bytes -= len(r.contexts[id.Seq()])
+	delete(r.contexts, id.Seq())
+}

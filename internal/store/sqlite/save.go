@@ -1,0 +1,194 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Saving rows is half of what the writer does, and most of that is the way into
+// a statement, once per parameter and row. So rows that change alike (a batch
+// that one worker claimed, or settled without results) are saved by one
+// statement for up to fused rows, and only what has changed is written.
+
+// fused is how many rows one statement changes at the most.
+const fused = 64
+
+var fusedMarks = strings.TrimSuffix(strings.Repeat("?,", fused), ",")
+
+// handed is what claiming or starting a step changes.
+type handed struct {
+	state                             task.StepState
+	key                               int64
+	attempts                          int
+	token, workerNo                   int64
+	assignedAt, startedAt, leaseUntil task.Instant
+}
+
+// settled is what completing or giving up a step changes, besides its result.
+type settled struct {
+	state      task.StepState
+	finishedAt task.Instant
+}
+
+// SaveSteps implements engine.TxWork.
+func (t *tx) SaveSteps(steps []*task.Step) error {
+	hand, settle := group[handed]{}, group[settled]{}
+	for _, s := range steps {
+		was, known := t.rows.step(s.ID)
+		var err error
+		switch {
+		case known && s.State.Leased() && wasHanded(was, s):
+			hand.add(handed{s.State, s.Key, s.Attempts, s.Token, s.WorkerNo, s.AssignedAt, s.StartedAt, s.LeaseUntil}, s.ID.Seq())
+		case known && s.Queue == task.NoQueue && wasSettled(was, s):
+			if s.Result == nil {
+				settle.add(settled{s.State, s.FinishedAt}, s.ID.Seq())
+			} else {
+				err = t.saveResult(s)
+			}
+		default:
+			err = t.saveStep(s)
+		}
+		if err != nil {
+			return err
+		}
+		t.rows.putStep(s)
+		t.queued(s)
+	}
+	if err := hand.each(t.saveHanded); err != nil {
+		return err
+	}
+	return settle.each(t.saveSettled)
+}
+
+// wasHanded reports whether the step differs from its row in nothing but what
+// handed writes.
+func wasHanded(was task.Step, s *task.Step) bool {
+	was.State, was.Queue, was.Key = s.State, task.Leases, s.Key
+	was.Attempts, was.Token, was.WorkerNo = s.Attempts, s.Token, s.WorkerNo
+	was.AssignedAt, was.StartedAt, was.FinishedAt, was.LeaseUntil = s.AssignedAt, s.StartedAt, 0, s.LeaseUntil
+	was.Progress, was.Note = 0, ""
+	return same(was, s)
+}
+
+// wasSettled is the same for settled and the result.
+func wasSettled(was task.Step, s *task.Step) bool {
+	was.State, was.Queue, was.Key, was.LeaseUntil = s.State, task.NoQueue, 0, 0
+	was.FinishedAt, was.Result = s.FinishedAt, s.Result
+	return same(was, s)
+}
+
+func same(a task.Step, b *task.Step) bool {
+	return a.State == b.State && a.OpenParents == b.OpenParents && a.Queue == b.Queue && a.Key == b.Key && a.Attempts == b.Attempts &&
+		a.MaxAttempts == b.MaxAttempts && a.Timeout == b.Timeout && a.Token == b.Token && a.WorkerNo == b.WorkerNo &&
+		a.ReadyAt == b.ReadyAt && a.AssignedAt == b.AssignedAt && a.StartedAt == b.StartedAt && a.FinishedAt == b.FinishedAt &&
+		a.LeaseUntil == b.LeaseUntil && a.Progress == b.Progress && a.Note == b.Note && a.Priority == b.Priority && bytes.Equal(a.Result, b.Result)
+}
+
+func (t *tx) saveHanded(v handed, ids []int64) error {
+	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = -2, key = ?, attempts = ?, token = ?, worker_no = ?, assigned_at = ?,
+ started_at = ?, finished_at = 0, lease_until = ?, progress = 0, note = NULL WHERE id `
+	return t.saveAlike(one, ids, string(v.state), v.key, v.attempts, v.token, v.workerNo, int64(v.assignedAt), int64(v.startedAt), int64(v.leaseUntil))
+}
+
+func (t *tx) saveSettled(v settled, ids []int64) error {
+	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = NULL, key = NULL, finished_at = ?, lease_until = 0 WHERE id `
+	return t.saveAlike(one, ids, string(v.state), int64(v.finishedAt))
+}
+
+func (t *tx) saveResult(s *task.Step) error {
+	const query = `UPDATE tasker_workflow_steps SET state = ?, queue = NULL, key = NULL, finished_at = ?, lease_until = 0, result = ? WHERE id = ?`
+	_, err := t.conn.Exec(context.Background(), query, string(s.State), int64(s.FinishedAt), jsonText(s.Result), s.ID.Seq())
+	return err
+}
+
+// saveAlike runs a statement that ends in "WHERE id " for many rows.
+func (t *tx) saveAlike(statement string, ids []int64, values ...any) error {
+	for len(ids) > 0 {
+		n := min(len(ids), fused)
+		where, args := "= ?", append(values[:len(values):len(values)], ids[0])
+		if n > 1 {
+			where = "IN (" + fusedMarks + ")"
+			for i := 1; i < fused; i++ { // a short batch repeats its last row
+				args = append(args, ids[min(i, n-1)])
+			}
+		}
+		if _, err := t.conn.Exec(context.Background(), statement+where, args...); err != nil {
+			return err
+		}
+		ids = ids[n:]
+	}
+	return nil
+}
+
+// saveStep writes all of a step that can change.
+func (t *tx) saveStep(s *task.Step) error {
+	const query = `UPDATE tasker_workflow_steps SET state = ?, open_parents = ?, queue = ?, key = ?, attempts = ?, max_attempts = ?,
+ timeout_ms = ?, token = ?, worker_no = ?, ready_at = ?, assigned_at = ?, started_at = ?, finished_at = ?, lease_until = ?,
+ progress = ?, note = ?, result = ?, priority = ? WHERE id = ?`
+	queue, key := queueOf(s)
+	_, err := t.conn.Exec(context.Background(), query, string(s.State), s.OpenParents, queue, key, s.Attempts, s.MaxAttempts,
+		s.Timeout.Milliseconds(), s.Token, s.WorkerNo, int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt), int64(s.FinishedAt), int64(s.LeaseUntil),
+		s.Progress, text(s.Note), jsonText(s.Result), s.Priority, s.ID.Seq())
+	return err
+}
+
+// outcome is what can change of a task, besides its meta.
+type outcome struct {
+	state                  task.State
+	counts                 task.Counts
+	finishedAt, deadlineAt task.Instant
+}
+
+// SaveTasks implements engine.TxTasks.
+func (t *tx) SaveTasks(tasks []*task.Task) error {
+	alike := group[outcome]{}
+	for _, k := range tasks {
+		alike.add(outcome{k.State, k.Counts, k.FinishedAt, k.DeadlineAt}, k.ID.Seq())
+		t.rows.putTask(k)
+		if k.Meta.CancelledBy == "" && k.Meta.CancelReason == "" { // the only part of meta that changes
+			continue
+		}
+		meta, err := encodeMeta(k.Meta)
+		if err != nil {
+			return err
+		}
+		if _, err := t.conn.Exec(context.Background(), `UPDATE tasker_tasks SET meta = ? WHERE id = ?`, meta, k.ID.Seq()); err != nil {
+			return err
+		}
+	}
+	return alike.each(func(v outcome, ids []int64) error {
+		const one = `UPDATE tasker_tasks SET state = ?, steps_pending = ?, steps_active = ?, steps_waiting = ?, steps_done = ?, steps_failed = ?,
+ steps_cancelled = ?, manual_ends = ?, finished_at = ?, deadline_at = ? WHERE id `
+		c := v.counts
+		return t.saveAlike(one, ids, string(v.state), c.Pending, c.Active, c.Waiting, c.Done, c.Failed, c.Cancelled, c.ManualEnds,
+			int64(v.finishedAt), int64(v.deadlineAt))
+	})
+}
+
+// group gathers rows by what is to be written to them, in order of appearance.
+type group[V comparable] struct {
+	values []V
+	ids    map[V][]int64
+}
+
+func (g *group[V]) add(v V, id int64) {
+	if g.ids == nil {
+		g.ids = map[V][]int64{}
+	}
+	if _, ok := g.ids[v]; !ok {
+		g.values = append(g.values, v)
+	}
+	g.ids[v] = append(g.ids[v], id)
+}
+
+func (g *group[V]) each(save func(V, []int64) error) error {
+	for _, v := range g.values {
+		if err := save(v, g.ids[v]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
