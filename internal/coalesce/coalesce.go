@@ -6,6 +6,7 @@ package coalesce
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -100,29 +101,58 @@ func (g *Group[In, Out]) take() []*call[In, Out] {
 	return batch
 }
 
-// serve runs a batch and passes the lane on to those who came meanwhile.
+// serve runs a batch and passes the lane on to those who come after.
 func (g *Group[In, Out]) serve(batch []*call[In, Out]) {
 	g.answer(batch)
 	g.mu.Lock()
-	if len(g.waiting) == 0 {
+	alone := len(batch) == 1 && len(g.waiting) == 0
+	if alone {
 		g.busy--
-		g.mu.Unlock()
-		return
 	}
-	next := g.take()
 	g.mu.Unlock()
-	go func() {
-		for next != nil {
-			g.answer(next)
-			g.mu.Lock()
-			if next = nil; len(g.waiting) > 0 {
-				next = g.take()
-			} else {
-				g.busy--
-			}
+	if !alone {
+		go g.goOn(len(batch))
+	}
+}
+
+// goOn runs batches until nobody waits.
+func (g *Group[In, Out]) goOn(answered int) {
+	for {
+		g.regroup(answered)
+		g.mu.Lock()
+		if len(g.waiting) == 0 {
+			g.busy--
 			g.mu.Unlock()
+			return
 		}
-	}()
+		batch := g.take()
+		g.mu.Unlock()
+		g.answer(batch)
+		answered = len(batch)
+	}
+}
+
+// yields bounds how long a lane stays open for callers to come back: some
+// microseconds.
+const yields = 64
+
+// regroup gives the callers who were just answered the moment that they need to
+// come back with their next request. Without it callers in a loop fall into two
+// groups, one under way while the other waits, and each batch is half as large.
+// It yields instead of sleeping: the shortest sleep takes far longer.
+func (g *Group[In, Out]) regroup(answered int) {
+	g.mu.Lock()
+	want := min(len(g.waiting)+answered, g.limit)
+	g.mu.Unlock()
+	for range yields {
+		runtime.Gosched()
+		g.mu.Lock()
+		back := len(g.waiting) >= want
+		g.mu.Unlock()
+		if back {
+			return
+		}
+	}
 }
 
 func (g *Group[In, Out]) answer(batch []*call[In, Out]) {

@@ -28,6 +28,9 @@ func wantState(c task.Counts, now task.State) task.State {
 		return task.Errored
 	}
 	if c.Pending > 0 {
+		if from == task.Errored || from == task.EnqueuingSteps {
+			return task.EnqueuingSteps // a reset step is about to be enqueued
+		}
 		return task.WaitingForDependencies
 	}
 	if c.Cancelled > 0 {

@@ -199,14 +199,16 @@ func (s *Step) Uncharge() {
 	}
 }
 
-// Reset zeroes the attempts of a failed or waiting step and makes it ready.
+// Reset zeroes the attempts of a failed or waiting step and makes it pending
+// again; it is due at once, and enqueued by the timers like any other.
 func (s *Step) Reset(now Instant) error {
 	if s.State != StepErrored && s.State != StepWaitingForRetry {
 		return Errorf(WrongState, "a step that is %s cannot be reset for retry", s.State)
 	}
-	if err := s.Enqueue(now); err != nil {
+	if err := s.move(StepPending); err != nil {
 		return err
 	}
 	s.Attempts, s.FinishedAt = 0, 0
+	s.Schedule(now)
 	return nil
 }

@@ -143,6 +143,9 @@ func (m *model) finish() error {
 		if err != nil || open == 0 {
 			return err
 		}
+		if err := m.do(op{kind: "upkeep"}); err != nil { // what was reset is due at once
+			return err
+		}
 		leases, err := m.claim(worker, 100, true)
 		if err != nil {
 			return err

@@ -112,7 +112,9 @@ func onlyReadySteps(f *fixture) {
 	f.equal("ready", f.ready(100, f.routes[0].ID), stepIDs(jobs[6]))
 
 	back := jobs[2]
-	f.move(back, func(s *task.Step) error { return s.Reset(f.now.Add(-time.Hour)) })
+	f.move(back, func(s *task.Step) error { return s.Reset(f.now) })
+	f.equal("ready after a reset, before the timers", f.ready(100, f.routes[0].ID), stepIDs(jobs[6]))
+	f.move(back, func(s *task.Step) error { return s.Enqueue(f.now.Add(-time.Hour)) })
 	f.equal("ready after a reset", f.ready(100, f.routes[0].ID), stepIDs(back, jobs[6]))
 }
 

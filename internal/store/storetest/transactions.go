@@ -12,6 +12,8 @@ import (
 func transactionCases() []testCase {
 	return []testCase{
 		{"RollbackLeavesNoTrace", rollbackLeavesNoTrace},
+		{"RollbackOfRowsInHand", rollbackOfRowsInHand},
+		{"RollbackOfAClaim", rollbackOfAClaim},
 		{"ErrorComesBack", errorComesBack},
 		{"WriteAfterRollback", writeAfterRollback},
 		{"InvisibleUntilCommitted", invisibleUntilCommitted},
@@ -116,6 +118,72 @@ func addRecords(f *fixture, tx engine.Tx, j job) error {
 func clone[T any](v *T) *T {
 	c := *v
 	return &c
+}
+
+// Whatever a store remembers of rows that it handed out, a rollback forgets it:
+// saved changes and those that were only made.
+func rollbackOfRowsInHand(f *fixture) {
+	j := f.one()
+	f.move(j, func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Minute)) })
+	for _, save := range []bool{true, false} {
+		f.fail(func(tx engine.Tx) error {
+			works, err := tx.Work(stepIDs(j))
+			if err != nil {
+				return err
+			}
+			changed := job{works[0].Task, []*task.Step{works[0].Step}}
+			if err := changed.steps[0].Succeed(f.now, []byte("1")); err != nil {
+				return err
+			}
+			changed.task.Moved(task.StepInProgress, task.StepComplete, f.now)
+			if !save {
+				return nil
+			}
+			return changed.save(tx)
+		})
+		f.write(func(tx engine.Tx) error {
+			works, err := tx.Work(stepIDs(j))
+			f.equal("work", works, []engine.Work{{Step: j.steps[0], Task: j.task}})
+			if err != nil {
+				return err
+			}
+			t, err := tx.Task(j.task.ID)
+			f.equal("task", t, j.task)
+			return err
+		})
+		f.equal("held", f.heldBy(1, 10), map[task.ID]bool{j.steps[0].ID: true})
+		f.wantJob(j)
+	}
+}
+
+func rollbackOfAClaim(f *fixture) {
+	jobs := f.many(3)
+	f.fail(func(tx engine.Tx) error {
+		works, err := tx.Ready([]int64{f.routes[0].ID}, 10)
+		if err != nil {
+			return err
+		}
+		for _, w := range works {
+			if err := w.Step.Claim(1, f.now, f.now.Add(time.Minute)); err != nil {
+				return err
+			}
+			if err := tx.SaveSteps([]*task.Step{w.Step}); err != nil {
+				return err
+			}
+		}
+		left, err := tx.Ready([]int64{f.routes[0].ID}, 10)
+		f.equal("left", len(left), 0)
+		return err
+	})
+	f.equal("ready", f.ready(10, f.routes[0].ID), stepIDs(jobs...))
+	f.equal("held", f.heldBy(1, 10), map[task.ID]bool{})
+	f.write(func(tx engine.Tx) error {
+		works, err := tx.Work(stepIDs(jobs...))
+		for i, w := range works {
+			f.equal("step", w.Step, jobs[i].steps[0])
+		}
+		return err
+	})
 }
 
 func errorComesBack(f *fixture) {
