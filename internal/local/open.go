@@ -47,7 +47,7 @@ func Open(ctx context.Context, dsn string, opts Options) (*Backend, error) {
 	}
 	b, err := New(ctx, s, opts)
 	if err != nil {
-		s.Close()
+		_ = s.Close() // why it cannot be used is the news
 		return nil, err
 	}
 	return b, nil

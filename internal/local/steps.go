@@ -167,8 +167,15 @@ func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID, act t
 	if act.CompletionData != nil {
 		a.Result, a.Metadata = act.CompletionData.Result, act.CompletionData.Metadata
 	}
-	if _, err := b.engine.Operate(ctx, toID(taskID), toID(stepID), a); err != nil {
+	after, err := b.engine.Operate(ctx, toID(taskID), toID(stepID), a)
+	if err != nil {
 		return nil, relocate(toError(err), "/actor", field)
 	}
-	return b.Step(ctx, taskID, stepID)
+	v, err := b.view(ctx, toID(taskID))
+	if err != nil {
+		return nil, err
+	}
+	// the step as the act left it: it may have moved on by now
+	out, err := v.step(ctx, after)
+	return &out, err
 }

@@ -28,7 +28,7 @@ func wantState(c task.Counts, now task.State) task.State {
 		return task.Errored
 	}
 	if c.Pending > 0 {
-		if from == task.Errored || from == task.EnqueuingSteps {
+		if now == task.Errored || now == task.EnqueuingSteps {
 			return task.EnqueuingSteps // a reset step is about to be enqueued
 		}
 		return task.WaitingForDependencies
