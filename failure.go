@@ -121,7 +121,7 @@ func cut(s string, limit int) string {
 // that somebody made a text.
 func typeName(err error) string {
 	for ; err != nil; err = errors.Unwrap(err) {
-		switch err.(type) {
+		switch err.(type) { //nolint:errorlint // the loop unwraps
 		case *permanentError, *laterError, *Failure:
 			continue
 		}

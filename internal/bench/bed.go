@@ -72,7 +72,7 @@ func newBed(ctx context.Context, opts Options) (*bed, error) {
 func (b *bed) serve(ctx context.Context) (string, error) {
 	b.server = exec.CommandContext(ctx, b.opts.Executable, "serve", "--db", b.opts.DB, "--listen", "127.0.0.1:0")
 	b.server.Cancel = func() error { return b.server.Process.Signal(syscall.SIGTERM) }
-	b.server.Stderr = os.Stderr
+	b.server.Stderr = os.Stderr //nolint:forbidigo // what the server complains about belongs here
 	out, err := b.server.StdoutPipe()
 	if err != nil {
 		return "", err
@@ -92,7 +92,7 @@ func (b *bed) serve(ctx context.Context) (string, error) {
 
 func (b *bed) close() {
 	if b.client != nil {
-		b.client.Close()
+		_ = b.client.Close()
 	}
 	if b.server != nil && b.server.Process != nil {
 		_ = b.server.Process.Signal(syscall.SIGTERM)

@@ -41,7 +41,7 @@ func ParseDSN(dsn string) (DSN, error) {
 		}
 		return DSN{"memory", ""}, nil
 	case "postgres", "postgresql":
-		return DSN{}, fmt.Errorf("PostgreSQL is not built yet in this version; use sqlite:PATH or memory:")
+		return DSN{}, fmt.Errorf("PostgreSQL is not built yet in this version; use memory: or sqlite:PATH")
 	}
 	return DSN{}, fmt.Errorf("unknown database %q; use sqlite:PATH, memory: or a plain path", m[1])
 }

@@ -183,7 +183,7 @@ func TestLoadProblems(t *testing.T) {
 			"TASKER_SERVER_LISTN: no setting has this variable; did you mean TASKER_SERVER_LISTEN?",
 		}},
 		{"EveryProblemAtOnce", "log: {level: loud, format: xml}\nserver: {listen: nowhere}\nengine: {limits: {page_items: -5}}\n", []string{"TASKER_DB=postgres://u:p@h/d"}, []string{
-			"TASKER_DB: db.dsn: PostgreSQL is not built yet in this version; use sqlite:PATH or memory:",
+			"TASKER_DB: db.dsn: PostgreSQL is not built yet in this version; use memory: or sqlite:PATH",
 			`tasker.yaml:2:10: server.listen: must be HOST:PORT, not "nowhere"`,
 			`tasker.yaml:1:7: log.level: must be one of debug, info, warn, error, not "loud"`,
 			`tasker.yaml:1:20: log.format: must be one of text, json, not "xml"`,

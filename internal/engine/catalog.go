@@ -19,7 +19,6 @@ type catalog struct {
 	schemas map[int64]SchemaChecker
 	routes  map[routeName]*task.Route
 	byRoute map[int64]*task.Route
-	version int64 // grows with every new route
 }
 
 type templateName struct {
@@ -144,9 +143,6 @@ func (c *catalog) loadRoutes(ctx context.Context) error {
 }
 
 func (c *catalog) addRoute(r *task.Route) {
-	if _, known := c.byRoute[r.ID]; !known {
-		c.version++
-	}
 	c.routes[nameOfRoute(*r)], c.byRoute[r.ID] = r, r
 }
 
@@ -181,9 +177,8 @@ func (c *catalog) routeByID(id int64) *task.Route {
 	return c.byRoute[id]
 }
 
-// served returns the routes that a worker can serve, and the version of the
-// catalog that this was true of.
-func (c *catalog) served(w *task.Worker) ([]int64, int64) {
+// served returns the routes that a worker can serve.
+func (c *catalog) served(w *task.Worker) []int64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var ids []int64
@@ -192,13 +187,7 @@ func (c *catalog) served(w *task.Worker) ([]int64, int64) {
 			ids = append(ids, id)
 		}
 	}
-	return ids, c.version
-}
-
-func (c *catalog) routeVersion() int64 {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.version
+	return ids
 }
 
 // schema returns the compiled input schema of a template, nil when it has none.

@@ -43,7 +43,7 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, capacity int, wait ti
 	p := &poller{worker: w.No, capacity: min(max(capacity, 1), e.cfg.Limits.BatchItems), start: start || e.cfg.Leases.ClaimMode == SinglePhase}
 	for {
 		version := e.hub.version.Load()
-		p.routes, _ = e.catalog.served(w)
+		p.routes = e.catalog.served(w)
 		leases, err := e.claim(ctx, p)
 		if err != nil || len(leases) > 0 || wait <= 0 {
 			return leases, err

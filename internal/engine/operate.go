@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/taskerhq/tasker/internal/task"
@@ -165,7 +166,8 @@ func (u *unit) renewDeadline(w Work, was task.State) error {
 }
 
 func hinted(err error, hint string) error {
-	if e, ok := err.(*task.Error); ok {
+	var e *task.Error
+	if errors.As(err, &e) {
 		e.Hint = hint
 	}
 	return err

@@ -42,10 +42,6 @@ type draft struct {
 	template *task.Template
 	priority int
 	steps    []draftStep
-	roots    int
-	created  bool
-	id       task.ID
-	state    task.State
 }
 
 // draftStep is what a step of the task will be.
@@ -120,9 +116,6 @@ func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 	}
 	if s.timeout == 0 {
 		s.timeout = level.Timeout
-	}
-	if s.parents == 0 {
-		d.roots++
 	}
 	d.steps[i] = s
 	return nil

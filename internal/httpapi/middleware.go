@@ -82,7 +82,7 @@ func (s *server) observe(next http.Handler) http.Handler {
 
 // answerPanic turns a panic into an answer, when it is not too late for one.
 func (s *server) answerPanic(w *recorder, r *http.Request, v any) {
-	if v == http.ErrAbortHandler {
+	if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this too
 		panic(v)
 	}
 	err := fmt.Errorf("panic: %v\n%s", v, debug.Stack())

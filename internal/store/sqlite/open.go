@@ -72,7 +72,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 	}
 	s := &Store{path: path, lock: lock}
 	if err := s.open(ctx, opts); err != nil {
-		s.Close()
+		_ = s.Close() // why it did not open is the news
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	return s, nil

@@ -1,0 +1,53 @@
+# What people and CI run. "make" alone lists it.
+
+GO       ?= go
+FUZZTIME ?= 10s
+# More flags for go test, for example TESTFLAGS='-v -run TestModel'.
+TESTFLAGS ?=
+
+# The linter is built by Go from the version named here: nothing to install,
+# and the same findings everywhere. The first build takes some minutes.
+LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+.DEFAULT_GOAL := help
+.PHONY: help build test check race lint fuzz bench demo clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## Build bin/tasker
+	$(GO) build -trimpath -o bin/tasker ./cmd/tasker
+
+test: ## Run all tests, crash tests included; needs Go only
+	$(GO) test -timeout 20m $(TESTFLAGS) ./...
+
+check: ## Before a commit: formatting, vet, lint, test
+	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	@$(MAKE) --no-print-directory lint test
+
+race: ## Run the tests under the race detector, the long ones shortened; needs a C compiler
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m $(TESTFLAGS) ./...
+
+lint: ## Run golangci-lint, built from source at a fixed version
+	$(GO) run $(LINTER) run ./...
+
+fuzz: ## Fuzz every target for FUZZTIME (10s) each
+	@set -e; for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "== $$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+bench: build ## Measure this machine: in process, over HTTP, latency
+	bin/tasker bench
+	bin/tasker bench --producers 256 --workers 256 --tasks 100000
+	bin/tasker bench --via http
+	bin/tasker bench --mode latency
+
+demo: ## Run 10,000 real, dirty records through a workflow
+	$(GO) run ./cmd/tasker demo
+
+clean: ## Remove what the targets above made
+	rm -rf bin dist coverage.out
