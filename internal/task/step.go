@@ -208,6 +208,7 @@ func (s *Step) Reset(now Instant) error {
 	if err := s.move(StepPending); err != nil {
 		return err
 	}
+	s.leave()
 	s.Attempts, s.FinishedAt = 0, 0
 	s.Schedule(now)
 	return nil

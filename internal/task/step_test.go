@@ -48,7 +48,7 @@ func TestStepMethods(t *testing.T) {
 		{name: "Resolve", call: func(s *task.Step) error { return s.Resolve(now) }, to: task.StepResolvedManually},
 		{name: "PostponeUntil", call: func(s *task.Step) error { return s.Postpone(now, later) }, to: task.StepWaitingForRetry},
 		{name: "PostponeAtOnce", call: func(s *task.Step) error { return s.Postpone(now, 0) }, to: task.StepEnqueued},
-		{name: "Reset", call: func(s *task.Step) error { return s.Reset(now) }, to: task.StepEnqueued, only: []task.StepState{task.StepErrored, task.StepWaitingForRetry}},
+		{name: "Reset", call: func(s *task.Step) error { return s.Reset(now) }, to: task.StepPending, only: []task.StepState{task.StepErrored, task.StepWaitingForRetry}},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
@@ -103,7 +103,7 @@ func TestStepQueues(t *testing.T) {
 		{"Cancel", change(t, task.StepWaitingForRetry, func(s *task.Step) error { return s.Cancel(now) }), task.NoQueue, 0, 0},
 		{"Postpone", change(t, task.StepInProgress, func(s *task.Step) error { return s.Postpone(now, later) }), task.Timers, int64(later), 0},
 		{"PostponeIntoThePast", change(t, task.StepInProgress, func(s *task.Step) error { return s.Postpone(now, now) }), 5, task.StrictKey(50, now), 0},
-		{"Reset", change(t, task.StepErrored, func(s *task.Step) error { return s.Reset(now) }), 5, task.StrictKey(50, now), 0},
+		{"Reset", change(t, task.StepErrored, func(s *task.Step) error { return s.Reset(now) }), task.Timers, int64(now), 0},
 		{"Schedule", change(t, task.StepPending, func(s *task.Step) error { s.Schedule(later); return nil }), task.Timers, int64(later), now + 10},
 	} {
 		if c.got.Queue != c.queue || c.got.Key != c.key || c.got.LeaseUntil != c.lease {
@@ -154,6 +154,7 @@ func TestStepLife(t *testing.T) {
 	expect(1, 2, 0)
 	s.Uncharge() // nothing runs: nothing to take back
 	must(s.Reset(later + 2))
+	must(s.Enqueue(later + 2))
 	expect(0, 2, 0) // the token is never reused
 	must(s.Claim(8, later, later+50))
 	expect(1, 3, later.Add(time.Second))
