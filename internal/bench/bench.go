@@ -11,7 +11,8 @@ import (
 type Options struct {
 	// DB is the DSN of a database; the run leaves its tasks in it.
 	DB string
-	// Tasks per phase. Defaults to 20,000 (300 in latency mode).
+	// Tasks per phase. Defaults to 20,000 (300 in latency mode,
+	// 1,000,000 in depth mode).
 	Tasks int
 	// Workers is how many steps run at once. Defaults to 100.
 	Workers int
@@ -43,6 +44,7 @@ type Mode string
 const (
 	Throughput Mode = "throughput"
 	Latency    Mode = "latency"
+	Depth      Mode = "depth"
 )
 
 // Report is what was measured. Phases that did not run are absent.
@@ -63,6 +65,8 @@ type Report struct {
 	Submit        *Percentiles `json:"submit,omitempty"`
 	SubmitToStart *Percentiles `json:"submit_to_start,omitempty"`
 	Workflow      *Percentiles `json:"workflow_4_steps,omitempty"`
+
+	Depth *DepthReport `json:"depth,omitempty"`
 
 	MaxRSSBytes int64 `json:"max_rss_bytes"`
 }
@@ -94,8 +98,11 @@ func (o Options) withDefaults() Options {
 	if o.Via == "" {
 		o.Via = InProcess
 	}
-	if o.Mode == Latency {
+	switch o.Mode {
+	case Latency:
 		def(&o.Tasks, 300)
+	case Depth:
+		def(&o.Tasks, 1_000_000)
 	}
 	def(&o.Tasks, 20_000)
 	def(&o.Workers, 100)
@@ -110,8 +117,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("name a database to measure on")
 	case o.Via != InProcess && o.Via != ViaHTTP:
 		return fmt.Errorf("via must be %s or %s, not %q", InProcess, ViaHTTP, o.Via)
-	case o.Mode != Throughput && o.Mode != Latency:
-		return fmt.Errorf("mode must be %s or %s, not %q", Throughput, Latency, o.Mode)
+	case o.Mode != Throughput && o.Mode != Latency && o.Mode != Depth:
+		return fmt.Errorf("mode must be %s, %s or %s, not %q", Throughput, Latency, Depth, o.Mode)
 	case o.Via == ViaHTTP && o.Executable == "":
 		return fmt.Errorf("via http needs the executable that serves")
 	case o.Tasks < 1 || o.Workers < 1 || o.Producers < 1 || o.PayloadBytes < 2:
@@ -132,9 +139,12 @@ func Run(ctx context.Context, opts Options) (Report, error) {
 		return report, err
 	}
 	defer b.close()
-	if opts.Mode == Latency {
+	switch opts.Mode {
+	case Latency:
 		err = b.latency(ctx, &report)
-	} else {
+	case Depth:
+		err = b.depth(ctx, &report)
+	default:
 		err = b.throughput(ctx, &report)
 	}
 	if err != nil {

@@ -32,6 +32,17 @@ func TestLatency(t *testing.T) {
 	}
 }
 
+func TestDepth(t *testing.T) {
+	t.Parallel()
+	r, err := bench.Run(t.Context(), bench.Options{DB: filepath.Join(t.TempDir(), "b.db"), Mode: bench.Depth, Tasks: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Depth == nil || r.Depth.ClaimsPerSecond <= 0 || r.Depth.ClaimsShort <= 0 || r.Depth.StartUpMS <= 0 || len(r.Depth.PagesMS) == 0 {
+		t.Errorf("%+v", r.Depth)
+	}
+}
+
 func TestRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]bench.Options{

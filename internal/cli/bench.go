@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +21,8 @@ func newBench(s *session) *cobra.Command {
 		Use:   "bench",
 		Short: "Measure what Tasker does on this machine",
 		Long: `Measure what Tasker does on this machine with durable settings: tasks per second
-in, through and out, or how long an idle system takes from submission to start.`,
+in, through and out; how long an idle system takes from submission to start; or
+what a long queue costs (start-up, claims, lists).`,
 		Example: `  tasker bench
   tasker bench --db sqlite:bench.db --producers 256 --via http --json
   tasker bench --mode latency`,
@@ -27,12 +30,12 @@ in, through and out, or how long an idle system takes from submission to start.`
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.DB, "db", "", "database to measure on; its tasks stay in it (default a temporary one in this directory)")
-	f.IntVar(&opts.Tasks, "tasks", 0, "tasks of each phase (default 20000, with --mode latency 300)")
+	f.IntVar(&opts.Tasks, "tasks", 0, "tasks of each phase (default 20000; latency 300, depth 1000000)")
 	f.IntVar(&opts.Workers, "workers", 100, "steps that run at once")
 	f.IntVar(&opts.Producers, "producers", 16, "callers that submit one task a call")
 	f.IntVar(&opts.PayloadBytes, "payload", 100, "bytes of a task's context")
 	f.StringVar(&via, "via", string(bench.InProcess), "inproc: engine in this process; http: server in another process")
-	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput or latency")
+	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput, latency or depth")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		opts.Via, opts.Mode = bench.Via(via), bench.Mode(mode)
 		if err := checkBench(&opts); err != nil {
@@ -48,8 +51,8 @@ func checkBench(opts *bench.Options) error {
 	switch {
 	case opts.Via != bench.InProcess && opts.Via != bench.ViaHTTP:
 		return usagef("--via must be inproc or http, not %q", string(opts.Via))
-	case opts.Mode != bench.Throughput && opts.Mode != bench.Latency:
-		return usagef("--mode must be throughput or latency, not %q", string(opts.Mode))
+	case opts.Mode != bench.Throughput && opts.Mode != bench.Latency && opts.Mode != bench.Depth:
+		return usagef("--mode must be throughput, latency or depth, not %q", string(opts.Mode))
 	case opts.Tasks < 0:
 		return usagef("--tasks must not be negative")
 	case opts.Workers < 1 || opts.Producers < 1:
@@ -99,11 +102,14 @@ func (s *session) printReport(r *bench.Report) error {
 		string(r.Mode), string(r.Via), config.RedactDSN(r.DB), r.Tasks, r.PayloadBytes, r.Workers, r.Producers); err != nil {
 		return err
 	}
-	if r.Mode == bench.Latency {
-		if err := s.printLatencies(r); err != nil {
-			return err
-		}
-	} else if err := s.printPhases(r); err != nil {
+	show := s.printPhases
+	switch r.Mode {
+	case bench.Latency:
+		show = s.printLatencies
+	case bench.Depth:
+		show = s.printDepth
+	}
+	if err := show(r); err != nil {
 		return err
 	}
 	return s.printf("\nlargest resident memory: %.0f MiB\n", float64(r.MaxRSSBytes)/(1<<20))
@@ -118,6 +124,17 @@ func (s *session) printPhases(r *bench.Report) error {
 		if p.phase != nil {
 			t.row(p.name, fmt.Sprintf("%.0f", p.phase.PerSecond), fmt.Sprintf("%.2f", p.phase.Seconds), fmt.Sprintf("%.1f µs", p.phase.CPUPerTask))
 		}
+	}
+	return t.flush()
+}
+
+func (s *session) printDepth(r *bench.Report) error {
+	t := newTable(s.Out, "MEASURE", "VALUE")
+	t.row("start-up", fmt.Sprintf("%.1f ms", r.Depth.StartUpMS))
+	t.row("claims of the long queue", fmt.Sprintf("%.0f/s", r.Depth.ClaimsPerSecond))
+	t.row("claims of 1,000", fmt.Sprintf("%.0f/s", r.Depth.ClaimsShort))
+	for _, name := range slices.Sorted(maps.Keys(r.Depth.PagesMS)) {
+		t.row("slowest page: "+name, fmt.Sprintf("%.1f ms", r.Depth.PagesMS[name]))
 	}
 	return t.flush()
 }
