@@ -33,11 +33,10 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	if w, err = e.sighted(ctx, w); err != nil || w.State != task.WorkerActive {
 		return nil, true, err
 	}
-	leases, err := e.poll(ctx, w, capacity, wait, start)
-	return leases, false, err
+	return e.poll(ctx, w, capacity, wait, start)
 }
 
-func (e *Engine) poll(ctx context.Context, w *task.Worker, capacity int, wait time.Duration, start bool) ([]Lease, error) {
+func (e *Engine) poll(ctx context.Context, w *task.Worker, capacity int, wait time.Duration, start bool) ([]Lease, bool, error) {
 	wait = min(wait, e.cfg.Leases.MaxLongPoll)
 	timeout := sync.OnceValue(func() <-chan time.Time { return time.After(wait) })
 	p := &poller{worker: w.No, capacity: min(max(capacity, 1), e.cfg.Limits.BatchItems), start: start || e.cfg.Leases.ClaimMode == SinglePhase}
@@ -46,10 +45,13 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, capacity int, wait ti
 		p.routes = e.catalog.served(w)
 		leases, err := e.claim(ctx, p)
 		if err != nil || len(leases) > 0 || wait <= 0 {
-			return leases, err
+			return leases, false, err
 		}
 		if !e.hub.await(p, version) {
 			continue
+		}
+		if now, err := e.Worker(ctx, w.ID); err == nil && now.State != task.WorkerActive {
+			e.hub.dismiss(w.No) // it was told to drain just before this poll waited
 		}
 		over := false
 		select {
@@ -67,9 +69,9 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, capacity int, wait ti
 		}
 		switch {
 		case len(p.handed) > 0 && ctx.Err() != nil:
-			return nil, e.giveBack(context.WithoutCancel(ctx), p.handed)
-		case len(p.handed) > 0 || over:
-			return p.handed, nil
+			return nil, false, e.giveBack(context.WithoutCancel(ctx), p.handed)
+		case len(p.handed) > 0 || over || p.dismissed:
+			return p.handed, p.dismissed, nil
 		}
 	}
 }

@@ -28,8 +28,9 @@ type poller struct {
 	capacity int
 	start    bool // begin the attempts at once
 
-	wake   chan struct{} // closed when there may be work, or handed is set
-	handed []Lease       // steps that a transaction put into the poller's hands
+	wake      chan struct{} // closed when there may be work, or what follows is set
+	handed    []Lease       // steps that a transaction put into the poller's hands
+	dismissed bool          // its worker takes nothing more
 }
 
 // noRoute is where a poller waits that can serve no route yet, so that wakeAll
@@ -145,6 +146,21 @@ func (h *hub) await(p *poller, version int64) bool {
 		set[p] = struct{}{}
 	}
 	return true
+}
+
+// dismiss ends the polls of a worker that takes nothing more.
+func (h *hub) dismiss(worker int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, set := range h.pollers {
+		for p := range set {
+			if p.worker == worker {
+				h.remove(p)
+				p.dismissed = true
+				close(p.wake)
+			}
+		}
+	}
 }
 
 // pass wakes another poller of the routes, for one that was woken and has gone.

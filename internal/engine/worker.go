@@ -124,7 +124,13 @@ func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, er
 func (e *Engine) touch(ctx context.Context, w *task.Worker, state task.WorkerState, load int) error {
 	fresh := *w
 	fresh.State, fresh.Load, fresh.LastHeartbeat = state, load, e.instant()
-	return e.saveWorker(ctx, fresh)
+	if err := e.saveWorker(ctx, fresh); err != nil {
+		return err
+	}
+	if state != task.WorkerActive {
+		e.hub.dismiss(w.No)
+	}
+	return nil
 }
 
 func (e *Engine) saveWorker(ctx context.Context, w task.Worker) error {

@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -13,37 +14,69 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// TestStampede lets many producers, workers and an upkeep loop at one engine at
+// TestStampede lets many producers, workers and upkeep loops at one engine at
 // once. Every task has to complete, every step to be completed once, and every
-// second report of it to be refused.
+// second report of it to be refused. Then again on a store that fails now and
+// then: callers try again, and nothing else changes.
 func TestStampede(t *testing.T) {
 	t.Parallel()
 	for _, s := range stores {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			store, reopen := s.open(t)
-			if s.name == "memstore" { // two runs of everything would only be slower
-				store = memstore.New(nil)
-			}
-			w, err := newWorld(t, store, reopen, engine.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.stampede(t)
-		})
+		for name, every := range map[string]int{"Healthy": 0, "Faulty": 20} {
+			t.Run(s.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				store, reopen := s.open(t)
+				if s.name == "memstore" { // two runs of everything would only be slower
+					store = memstore.New(nil)
+				}
+				if every > 0 {
+					store = &faulty{Store: store, every: every}
+				}
+				w, err := newWorld(t, store, reopen, engine.Config{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.stampede(t)
+			})
+		}
 	}
+}
+
+// faulty is a store that rolls back every so many transactions, after all of
+// their work was done.
+type faulty struct {
+	engine.Store
+	every int
+	count atomic.Int64
+}
+
+func (f *faulty) Write(ctx context.Context, fn func(tx engine.Tx) error) error {
+	if f.count.Add(1)%int64(f.every) != 0 {
+		return f.Store.Write(ctx, fn)
+	}
+	return f.Store.Write(ctx, func(tx engine.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return task.Errorf(task.Unavailable, "the store is away")
+	})
 }
 
 func (w *world) stampede(t *testing.T) {
 	const producers, workers, batches, steps = 8, 8, 12, 4
-	diamond := modelTemplates()[1]
-	diamond.Lifecycle = task.Lifecycle{}
-	if _, _, err := w.engine.RegisterTemplate(w.ctx, diamond); err != nil {
-		t.Fatal(err)
-	}
 	const total = producers * batches * 2
 	h := &herd{world: w, t: t, settled: map[task.ID]int{}}
 	h.left.Store(total * steps)
+	diamond := modelTemplates()[1]
+	diamond.Lifecycle = task.Lifecycle{}
+	h.try("register template", func() error {
+		_, _, err := w.engine.RegisterTemplate(w.ctx, diamond)
+		return err
+	})
+	// the clock stands still, so a step that gets lost stays lost
+	stuck := time.AfterFunc(time.Minute, func() {
+		t.Errorf("%d steps do not come to an end", h.left.Load())
+	})
+	defer stuck.Stop()
 	var all sync.WaitGroup
 	for p := range producers {
 		all.Go(func() { h.produce(p, batches) })
@@ -79,63 +112,70 @@ type herd struct {
 	settled map[task.ID]int
 }
 
-// produce submits pairs of tasks; some other caller uses the same keys, and
-// only one of the two gets a new task.
-func (h *herd) produce(p, batches int) {
-	for b := range batches {
-		var fresh int
-		for attempt := range 2 {
-			subs := make([]engine.Submission, 2)
-			for i := range subs {
-				subs[i] = engine.Submission{Name: "diamond", IdempotencyKey: fmt.Sprintf("%d/%d/%d", p, b, i)}
-			}
-			receipts, err := h.engine.Submit(h.ctx, subs, false)
-			if err != nil {
-				h.t.Errorf("submit: %v", err)
-				return
-			}
-			for _, r := range receipts {
-				if r.Created {
-					fresh++
-				}
-				if r.Created != (attempt == 0) {
-					h.t.Errorf("attempt %d created=%t", attempt, r.Created)
-				}
-			}
-		}
-		if fresh != 2 {
-			h.t.Errorf("%d tasks were created under two keys", fresh)
+// try calls a verb until the store answers. Any other error fails the test.
+func (h *herd) try(what string, verb func() error) bool {
+	for {
+		switch err := verb(); {
+		case err == nil:
+			return true
+		case task.CodeOf(err) != task.Unavailable:
+			h.t.Errorf("%s: %v", what, err)
+			return false
 		}
 	}
 }
 
-// work claims, and completes, releases or snoozes what it got, until nothing is left.
-func (h *herd) work(r *rand.Rand) {
-	me, err := h.engine.Register(h.ctx, task.Worker{Capabilities: []string{"gpu"}})
-	if err != nil {
-		h.t.Errorf("register: %v", err)
-		return
-	}
-	for h.left.Load() > 0 && !h.t.Failed() {
-		leases, _, err := h.engine.Poll(h.ctx, me.ID, 1+r.IntN(5), time.Millisecond, r.IntN(2) == 0)
-		if err != nil {
-			h.t.Errorf("poll: %v", err)
-			return
+// produce submits pairs of tasks, each twice: the second time nothing is new.
+func (h *herd) produce(p, batches int) {
+	for b := range batches {
+		subs := make([]engine.Submission, 2)
+		for i := range subs {
+			subs[i] = engine.Submission{Name: "diamond", IdempotencyKey: fmt.Sprintf("%d/%d/%d", p, b, i)}
 		}
-		if len(leases) == 0 {
-			if err := h.upkeep.RunOnce(h.ctx); err != nil {
-				h.t.Errorf("upkeep: %v", err)
+		for round := range 2 {
+			var receipts []engine.Receipt
+			ok := h.try("submit", func() (err error) {
+				receipts, err = h.engine.Submit(h.ctx, subs, false)
+				return err
+			})
+			if !ok {
+				return
 			}
+			for _, r := range receipts {
+				if r.Created != (round == 0) {
+					h.t.Errorf("round %d: created=%t", round, r.Created)
+				}
+			}
+		}
+	}
+}
+
+// work claims and reports, until nothing is left.
+func (h *herd) work(r *rand.Rand) {
+	var me *task.Worker
+	h.try("register", func() (err error) {
+		me, err = h.engine.Register(h.ctx, task.Worker{Capabilities: []string{"gpu"}})
+		return err
+	})
+	for h.left.Load() > 0 && !h.t.Failed() {
+		var leases []engine.Lease
+		h.try("poll", func() (err error) {
+			leases, _, err = h.engine.Poll(h.ctx, me.ID, 1+r.IntN(5), time.Millisecond, r.IntN(2) == 0)
+			return err
+		})
+		if len(leases) == 0 {
+			h.try("upkeep", func() error { return h.upkeep.RunOnce(h.ctx) })
 			continue
 		}
-		if _, _, err := h.engine.Heartbeat(h.ctx, engine.Beat{Worker: me.ID}); err != nil {
-			h.t.Errorf("heartbeat: %v", err)
-		}
+		h.try("heartbeat", func() error {
+			_, _, err := h.engine.Heartbeat(h.ctx, engine.Beat{Worker: me.ID})
+			return err
+		})
 		h.report(r, leases)
 	}
 }
 
-// report settles every lease twice: the second time has to be refused.
+// report completes or releases every lease, twice: the second time has to be refused.
 func (h *herd) report(r *rand.Rand, leases []engine.Lease) {
 	results := make([]engine.Result, 0, 2*len(leases))
 	for range 2 {
@@ -147,9 +187,12 @@ func (h *herd) report(r *rand.Rand, leases []engine.Lease) {
 			results = append(results, x)
 		}
 	}
-	answers, err := h.engine.Settle(h.ctx, results)
-	if err != nil {
-		h.t.Errorf("settle: %v", err)
+	var answers []engine.Answer
+	ok := h.try("settle", func() (err error) {
+		answers, err = h.engine.Settle(h.ctx, results)
+		return err
+	})
+	if !ok {
 		return
 	}
 	h.mu.Lock()
