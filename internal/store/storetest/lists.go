@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -16,6 +17,7 @@ func listCases() []testCase {
 		{"Below", listBelow},
 		{"PagesWhileInserting", listPagesWhileInserting},
 		{"SparseFilter", listSparse},
+		{"ShortPages", listShortPages},
 	}
 }
 
@@ -162,4 +164,44 @@ func listSparse(f *fixture) {
 	f.equal("one a page", f.list(engine.TaskFilter{Tag: "rare", Limit: 1}), want)
 	f.equal("all at once", f.list(engine.TaskFilter{Tag: "rare", Limit: 1000}), want)
 	f.equal("combined", f.list(engine.TaskFilter{Tag: "rare", Limit: 10, CreatedBefore: jobs[1001].task.CreatedAt}), newest(jobs[1]))
+}
+
+// A page may be short, because a store looks at a bounded number of rows; the
+// pages together still hold everything that matches, once and in order. Here
+// what matches is spread over states, of which a store may keep an index each.
+func listShortPages(f *fixture) {
+	if testing.Short() {
+		f.Skip("stores 25,000 tasks")
+	}
+	const n = 25_000
+	rare := 7
+	jobs := make([]job, n)
+	var want, done []job
+	for i := range jobs {
+		jobs[i] = f.build(f.single, time.Duration(i)*time.Millisecond)
+		if i%5000 == 100 || i < 3 {
+			jobs[i].task.Priority = rare
+			want = append(want, jobs[i])
+			if len(want)%2 == 0 {
+				done = append(done, jobs[i])
+			}
+		}
+	}
+	for batch := range slices.Chunk(jobs, 1000) {
+		f.insert(batch...)
+	}
+	for _, j := range done {
+		f.finish(j, f.now.Add(time.Hour))
+	}
+	for _, filter := range []engine.TaskFilter{
+		{Priority: &rare},
+		{Priority: &rare, Name: "a"},
+		{Priority: &rare, States: []task.State{task.StepsInProcess, task.Complete}},
+	} {
+		for _, limit := range []int{1, 3, 1000} {
+			filter.Limit = limit
+			f.equal(fmt.Sprintf("%+v", filter), f.list(filter), newest(want...))
+		}
+	}
+	f.equal("of one state", f.list(engine.TaskFilter{Priority: &rare, States: []task.State{task.Complete}, Limit: 2}), newest(done...))
 }

@@ -20,6 +20,7 @@ func queueCases() []testCase {
 		{"WithTaskAndContext", readyWithTask},
 		{"SeesOwnInsert", readySeesOwnInsert},
 		{"SeesOwnSave", readySeesOwnSave},
+		{"VacantNeverLies", vacantNeverLies},
 		{"SaveSteps", saveSteps},
 		{"SaveStepsKeepsWhatIsFixed", saveStepsKeepsWhatIsFixed},
 		{"Depth", depth},
@@ -168,6 +169,66 @@ func readySeesOwnSave(f *fixture) {
 		return nil
 	})
 	f.equal("left", f.ready(10, routes...), []task.ID(nil))
+}
+
+// A store may say of a route without ready steps that it is not sure; of one that
+// has some it must not say that it is vacant.
+func vacantNeverLies(f *fixture) {
+	a := f.routes[0].ID
+	occupied := func(when string) {
+		f.Helper()
+		f.write(func(tx engine.Tx) error {
+			vacant, err := tx.Vacant(a)
+			f.equal("vacant "+when, vacant, false)
+			return err
+		})
+	}
+	take := func(fn func(tx engine.Tx, steps []*task.Step) error) error {
+		return f.store.Write(f.Context(), func(tx engine.Tx) error {
+			works, err := tx.Ready([]int64{a}, 2)
+			if err != nil {
+				return err
+			}
+			var steps []*task.Step
+			for _, w := range works {
+				if err := w.Step.Claim(1, f.now, f.now.Add(time.Minute)); err != nil {
+					return err
+				}
+				steps = append(steps, w.Step)
+			}
+			return fn(tx, steps)
+		})
+	}
+	f.write(func(tx engine.Tx) error {
+		if err := insert(tx, f.keyed("a", 1), f.keyed("a", 2), f.keyed("a", 3)); err != nil {
+			return err
+		}
+		vacant, err := tx.Vacant(a)
+		f.equal("vacant in the transaction that inserts", vacant, false)
+		return err
+	})
+	occupied("with three steps")
+	f.must(take(func(tx engine.Tx, steps []*task.Step) error { return tx.SaveSteps(steps) }))
+	occupied("with one left")
+	if err := take(func(engine.Tx, []*task.Step) error { return errBoom }); err == nil {
+		f.Error("no error")
+	}
+	occupied("when the last was not taken after all")
+	f.must(take(func(tx engine.Tx, steps []*task.Step) error {
+		if err := tx.SaveSteps(steps); err != nil {
+			return err
+		}
+		if err := steps[0].Postpone(f.now, 0); err != nil {
+			return err
+		}
+		if err := tx.SaveSteps(steps); err != nil {
+			return err
+		}
+		vacant, err := tx.Vacant(a)
+		f.equal("vacant in the transaction that gives back", vacant, false)
+		return err
+	}))
+	occupied("when it was given back")
 }
 
 func saveSteps(f *fixture) {

@@ -16,6 +16,7 @@ func taskCases() []testCase {
 		{"InsertMany", insertMany},
 		{"InsertTwice", insertTwice},
 		{"TaskInTx", taskInTx},
+		{"ContextInTx", contextInTx},
 		{"StepsInTx", stepsInTx},
 		{"WorkInTheOrderAsked", workInTheOrderAsked},
 		{"SaveTasks", saveTasks},
@@ -115,6 +116,31 @@ func taskInTx(f *fixture) {
 		f.equal("task", got, j.task)
 		none, err := tx.Task(j.steps[0].ID)
 		f.equal("task by the ID of a step", none, (*task.Task)(nil))
+		return err
+	})
+}
+
+func contextInTx(f *fixture) {
+	rich, none, fresh := full(f), f.build(f.single, 0), f.build(f.single, 0)
+	fresh.task.Context = []byte(`"fresh"`)
+	f.insert(rich, none)
+	f.move(none, func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Minute)) })
+	f.write(func(tx engine.Tx) error {
+		if err := insert(tx, fresh); err != nil {
+			return err
+		}
+		for _, j := range []job{rich, none, fresh} {
+			got, err := tx.Context(j.task.ID)
+			f.equal("context", string(got), string(j.task.Context))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	f.write(func(tx engine.Tx) error {
+		got, err := tx.Context(fresh.task.ID)
+		f.equal("context of a task in hand", string(got), string(fresh.task.Context))
 		return err
 	})
 }
