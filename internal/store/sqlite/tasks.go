@@ -2,89 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 )
-
-// InsertTasks implements engine.TxTasks.
-func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
-	for _, k := range tasks {
-		if err := t.insertTask(k); err != nil {
-			return err
-		}
-		t.rows.putTask(k)
-		t.rows.putContext(k)
-	}
-	for _, s := range steps {
-		if err := t.insertStep(s); err != nil {
-			return err
-		}
-		t.rows.putStep(s)
-		t.queued(s)
-	}
-	return nil
-}
-
-func (t *tx) insertTask(k *task.Task) error {
-	// what a new task has in common with every other is written in the statement:
-	// a parameter costs more than a constant
-	const query = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting, steps_done, steps_failed,
- steps_cancelled, manual_ends, created_at, run_at, finished_at, deadline_at, correlation_id, idempotency_key, meta, context)
- VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?, ?, 0, ?, ?, ?, ?, ?)`
-	meta, err := encodeMeta(k.Meta)
-	if err != nil {
-		return err
-	}
-	id := k.ID.Seq()
-	if _, err := t.conn.Exec(context.Background(), query, id, k.DefID, string(k.State), k.Priority, k.Counts.Pending, k.Counts.Active,
-		int64(k.CreatedAt), int64(k.RunAt), int64(k.DeadlineAt), text(k.CorrelationID), text(k.IdempotencyKey), meta, jsonText(k.Context)); err != nil {
-		return err
-	}
-	const tag = `INSERT INTO tasker_task_tags (tag, task_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`
-	for _, v := range k.Meta.Tags {
-		if _, err := t.conn.Exec(context.Background(), tag, v, id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *tx) insertStep(s *task.Step) error {
-	if s.State.Leased() { // handed off at birth
-		return t.insertLeased(s)
-	}
-	const query = `INSERT INTO tasker_workflow_steps (id, task_id, ordinal, def_id, route_id, priority, state, open_parents, queue, key, attempts,
- max_attempts, timeout_ms, token, worker_no, ready_at, assigned_at, started_at, finished_at, lease_until, progress, note, result)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 0, 0, ?, 0, 0, 0, 0, 0, NULL, NULL)`
-	queue, key := queueOf(s)
-	_, err := t.conn.Exec(context.Background(), query, s.ID.Seq(), s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, string(s.State),
-		s.OpenParents, queue, key, s.MaxAttempts, s.Timeout.Milliseconds(), int64(s.ReadyAt))
-	return err
-}
-
-func (t *tx) insertLeased(s *task.Step) error {
-	const query = `INSERT INTO tasker_workflow_steps (id, task_id, ordinal, def_id, route_id, priority, state, open_parents, queue, key, attempts,
- max_attempts, timeout_ms, token, worker_no, ready_at, assigned_at, started_at, finished_at, lease_until, progress, note, result)
- VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, NULL, NULL)`
-	_, err := t.conn.Exec(context.Background(), query, s.ID.Seq(), s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, string(s.State),
-		s.Queue, s.Key, s.Attempts, s.MaxAttempts, s.Timeout.Milliseconds(), s.Token, s.WorkerNo,
-		int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt), int64(s.LeaseUntil))
-	return err
-}
-
-func encodeMeta(m task.Meta) (any, error) {
-	if m.Empty() {
-		return nil, nil
-	}
-	b, err := json.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("encode meta: %w", err)
-	}
-	return string(b), nil
-}
 
 // Task implements engine.TxTasks.
 func (t *tx) Task(id task.ID) (*task.Task, error) {

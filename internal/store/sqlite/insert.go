@@ -1,0 +1,149 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// InsertTasks implements engine.TxTasks.
+func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
+	plain := rowsOf{shape: plainTasks}
+	for _, k := range tasks {
+		if err := t.insertTask(&plain, k); err != nil {
+			return err
+		}
+		t.rows.putTask(k)
+		t.rows.putContext(k)
+	}
+	if err := plain.flush(t.conn); err != nil {
+		return err
+	}
+	ready := rowsOf{shape: readySteps}
+	for _, s := range steps {
+		if err := t.insertStep(&ready, s); err != nil {
+			return err
+		}
+		t.rows.putStep(s)
+		t.queued(s)
+	}
+	return ready.flush(t.conn)
+}
+
+// What a row has in common with most others is written in the statement: a
+// parameter costs far more than a constant.
+const (
+	insertTask = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting, steps_done, steps_failed,
+ steps_cancelled, manual_ends, created_at, run_at, finished_at, deadline_at, correlation_id, idempotency_key, meta, context) VALUES `
+	plainTask = `(?, ?, 'steps_in_process', ?, 0, ?, 0, 0, 0, 0, 0, ?, 0, 0, 0, NULL, NULL, NULL, ?)`
+	anyTask   = `(?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?, ?, 0, ?, ?, ?, ?, ?)`
+
+	insertStep = `INSERT INTO tasker_workflow_steps (id, task_id, ordinal, def_id, route_id, priority, state, open_parents, queue, key, attempts,
+ max_attempts, timeout_ms, token, worker_no, ready_at, assigned_at, started_at, finished_at, lease_until, progress, note, result) VALUES `
+	readyStep  = `(?, ?, ?, ?, ?, ?, 'enqueued', 0, ?, ?, 0, ?, ?, 0, 0, ?, 0, 0, 0, 0, 0, NULL, NULL)`
+	leasedStep = `(?, ?, ?, ?, ?, ?, ?, 0, -2, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, NULL, NULL)` // handed off at birth
+	otherStep  = `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 0, 0, ?, 0, 0, 0, 0, 0, NULL, NULL)`
+)
+
+func (t *tx) insertTask(plain *rowsOf, k *task.Task) error {
+	id := k.ID.Seq()
+	if k.State == task.StepsInProcess && k.Counts.Pending == 0 && k.RunAt == 0 && k.DeadlineAt == 0 &&
+		k.CorrelationID == "" && k.IdempotencyKey == "" && k.Meta.Empty() {
+		return plain.add(t.conn, id, k.DefID, k.Priority, k.Counts.Active, int64(k.CreatedAt), jsonText(k.Context))
+	}
+	meta, err := encodeMeta(k.Meta)
+	if err != nil {
+		return err
+	}
+	if _, err := t.conn.Exec(context.Background(), insertTask+anyTask, id, k.DefID, string(k.State), k.Priority, k.Counts.Pending, k.Counts.Active,
+		int64(k.CreatedAt), int64(k.RunAt), int64(k.DeadlineAt), text(k.CorrelationID), text(k.IdempotencyKey), meta, jsonText(k.Context)); err != nil {
+		return err
+	}
+	const tag = `INSERT INTO tasker_task_tags (tag, task_id) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	for _, v := range k.Meta.Tags {
+		if _, err := t.conn.Exec(context.Background(), tag, v, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) insertStep(ready *rowsOf, s *task.Step) error {
+	id, timeout := s.ID.Seq(), s.Timeout.Milliseconds()
+	switch {
+	case s.State == task.StepEnqueued:
+		return ready.add(t.conn, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, s.Queue, s.Key, s.MaxAttempts, timeout, int64(s.ReadyAt))
+	case s.State.Leased():
+		_, err := t.conn.Exec(context.Background(), insertStep+leasedStep, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, string(s.State),
+			s.Key, s.Attempts, s.MaxAttempts, timeout, s.Token, s.WorkerNo, int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt), int64(s.LeaseUntil))
+		return err
+	}
+	queue, key := queueOf(s)
+	_, err := t.conn.Exec(context.Background(), insertStep+otherStep, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, string(s.State),
+		s.OpenParents, queue, key, s.MaxAttempts, timeout, int64(s.ReadyAt))
+	return err
+}
+
+func encodeMeta(m task.Meta) (any, error) {
+	if m.Empty() {
+		return nil, nil
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode meta: %w", err)
+	}
+	return string(b), nil
+}
+
+// together is how many rows one statement inserts.
+const together = 16
+
+// shape is the statements that insert rows of one shape.
+type shape struct{ one, few, many string }
+
+func shapeOf(into, row string) shape {
+	rows := func(n int) string { return into + row + strings.Repeat(", "+row, n-1) }
+	return shape{rows(1), rows(together / 4), rows(together)}
+}
+
+var (
+	plainTasks = shapeOf(insertTask, plainTask)
+	readySteps = shapeOf(insertStep, readyStep)
+)
+
+// rowsOf gathers rows of one shape, to insert several with one statement.
+type rowsOf struct {
+	shape
+	args []any
+	n    int
+}
+
+func (r *rowsOf) add(c *conn, args ...any) error {
+	r.args = append(r.args, args...)
+	if r.n++; r.n < together {
+		return nil
+	}
+	_, err := c.Exec(context.Background(), r.many, r.args...)
+	r.args, r.n = r.args[:0], 0
+	return err
+}
+
+// flush inserts what is left, a quarter at a time and then one by one: every
+// number of rows is a statement of its own, and each is kept prepared.
+func (r *rowsOf) flush(c *conn) error {
+	for r.n > 0 {
+		n, query := 1, r.one
+		if r.n >= together/4 {
+			n, query = together/4, r.few
+		}
+		width := len(r.args) / r.n
+		if _, err := c.Exec(context.Background(), query, r.args[:n*width]...); err != nil {
+			return err
+		}
+		r.args, r.n = r.args[n*width:], r.n-n
+	}
+	return nil
+}
