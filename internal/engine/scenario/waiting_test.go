@@ -2,6 +2,7 @@ package scenario_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +18,23 @@ import (
 // bubble is a world in which calls may block.
 type bubble struct {
 	*world
-	t *testing.T
+	t      *testing.T
+	broken *atomic.Bool // whether transactions fail
+}
+
+// breakable is a store whose transactions are rolled back while it is broken.
+type breakable struct {
+	engine.Store
+	broken atomic.Bool
+}
+
+func (s *breakable) Write(ctx context.Context, fn func(tx engine.Tx) error) error {
+	return s.Store.Write(ctx, func(tx engine.Tx) error {
+		if err := fn(tx); err != nil || !s.broken.Load() {
+			return err
+		}
+		return task.Errorf(task.Unavailable, "the store is away")
+	})
 }
 
 // inBubble runs fn in a bubble of its own.
@@ -25,12 +42,12 @@ func inBubble(t *testing.T, fn func(b *bubble)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := memstore.New(nil)
+		s := &breakable{Store: memstore.New(nil)}
 		w, err := newWorld(t, s, func() engine.Store { return s }, engine.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		fn(&bubble{w, t})
+		fn(&bubble{w, t, &s.broken})
 	})
 }
 
@@ -130,6 +147,29 @@ func TestPollGivenUp(t *testing.T) {
 		}
 		b.submit(job)
 		b.want(<-b.poll(b.ctx, w, 5, 0), 1, 0)
+	})
+}
+
+// A submission that could not be committed takes nothing from a waiting poll.
+func TestPollOutlivesAFailedSubmission(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.submit(job) // the route and the template are there from now on
+		b.want(<-b.poll(b.ctx, b.register(task.Worker{}), 1, 0), 1, 0)
+		poll := b.poll(b.ctx, b.register(task.Worker{}), 1, 30*time.Second)
+		time.Sleep(time.Second)
+		b.broken.Store(true)
+		if _, err := b.engine.Submit(b.ctx, []engine.Submission{job}, false); task.CodeOf(err) != task.Unavailable {
+			t.Errorf("got the error %v", err)
+		}
+		b.broken.Store(false)
+		synctest.Wait()
+		if len(poll) > 0 {
+			p := <-poll
+			t.Fatalf("the poll came back after %s with %d steps, error %v", p.after, len(p.leases), p.err)
+		}
+		time.Sleep(time.Second)
+		b.submit(job)
+		b.want(<-poll, 1, 2*time.Second)
 	})
 }
 

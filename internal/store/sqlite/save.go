@@ -43,7 +43,7 @@ func (t *tx) SaveSteps(steps []*task.Step) error {
 		case known && s.State.Leased() && wasHanded(was, s):
 			hand.add(handed{s.State, s.Key, s.Attempts, s.Token, s.WorkerNo, s.AssignedAt, s.StartedAt, s.LeaseUntil}, s.ID.Seq())
 		case known && s.Queue == task.NoQueue && wasSettled(was, s):
-			if s.Result == nil {
+			if s.Result == nil && was.Result == nil {
 				settle.add(settled{s.State, s.FinishedAt}, s.ID.Seq())
 			} else {
 				err = t.saveResult(s)

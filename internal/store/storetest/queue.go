@@ -22,6 +22,8 @@ func queueCases() []testCase {
 		{"SeesOwnSave", readySeesOwnSave},
 		{"VacantNeverLies", vacantNeverLies},
 		{"SaveSteps", saveSteps},
+		{"SaveManyAlike", saveManyAlike},
+		{"SaveAnyChange", saveAnyChange},
 		{"SaveStepsKeepsWhatIsFixed", saveStepsKeepsWhatIsFixed},
 		{"Depth", depth},
 	}
@@ -251,6 +253,96 @@ func saveSteps(f *fixture) {
 	}
 	f.write(j.save)
 	f.wantJob(j)
+}
+
+// A store may save rows together that change alike.
+func saveManyAlike(f *fixture) {
+	jobs := f.many(150)
+	save := func(change func(i int, j job)) {
+		f.Helper()
+		var tasks []*task.Task
+		var steps []*task.Step
+		for i, j := range jobs {
+			was := j.steps[0].State
+			change(i, j)
+			j.task.Moved(was, j.steps[0].State, f.now)
+			tasks, steps = append(tasks, j.task), append(steps, j.steps...)
+		}
+		f.write(func(tx engine.Tx) error {
+			if err := tx.SaveTasks(tasks); err != nil {
+				return err
+			}
+			return tx.SaveSteps(steps)
+		})
+		f.wantWork(jobs...)
+		for _, j := range jobs {
+			f.wantJob(j)
+		}
+	}
+	save(func(i int, j job) { f.must(j.steps[0].Claim(int64(1+i%2), f.now, f.now.Add(time.Minute))) })
+	save(func(i int, j job) { j.steps[0].Renew(f.now.Add(time.Duration(1+i%70) * time.Second)) })
+	save(func(i int, j job) {
+		switch i % 4 {
+		case 0:
+			f.must(j.steps[0].Succeed(f.now, []byte("1")))
+		case 1:
+			f.must(j.steps[0].Exhaust(f.now))
+		default:
+			f.must(j.steps[0].Succeed(f.now, nil))
+		}
+	})
+}
+
+// A store may write only what has changed. Here anything changes together with
+// any move of a step.
+func saveAnyChange(f *fixture) {
+	until := f.now.Add(time.Minute)
+	moves := []func(s *task.Step) error{
+		func(s *task.Step) error { return s.Claim(2, f.now, until) },
+		func(s *task.Step) error { return s.Assign(2, f.now, until) },
+		func(s *task.Step) error { s.Renew(until + 1); return nil },
+		func(s *task.Step) error { return s.Postpone(f.now, 0) },
+		func(s *task.Step) error { return s.Postpone(f.now, until) },
+		func(s *task.Step) error { return s.Succeed(f.now, []byte("1")) },
+		func(s *task.Step) error { return s.Exhaust(f.now) },
+	}
+	tweaks := []func(s *task.Step){
+		func(*task.Step) {},
+		func(s *task.Step) { s.OpenParents++ },
+		func(s *task.Step) { s.Priority++ },
+		func(s *task.Step) { s.Attempts += 2 },
+		func(s *task.Step) { s.MaxAttempts++ },
+		func(s *task.Step) { s.Timeout += time.Second },
+		func(s *task.Step) { s.Token += 5 },
+		func(s *task.Step) { s.WorkerNo = 9 },
+		func(s *task.Step) { s.ReadyAt++ },
+		func(s *task.Step) { s.AssignedAt++ },
+		func(s *task.Step) { s.StartedAt++ },
+		func(s *task.Step) { s.FinishedAt++ },
+		func(s *task.Step) { s.Progress, s.Note = 50, "note" },
+		func(s *task.Step) { s.Result = []byte("2") },
+		func(s *task.Step) { s.Result = nil },
+	}
+	for m := range moves {
+		for _, tweak := range tweaks {
+			j := f.one()
+			if m >= 2 { // what follows needs a step in somebody's hands
+				f.move(j, func(s *task.Step) error {
+					s.Result = []byte("0")
+					return s.Claim(1, f.now, until)
+				})
+			}
+			f.move(j, func(s *task.Step) error {
+				if err := moves[m](s); err != nil {
+					return err
+				}
+				tweak(s)
+				return nil
+			})
+			f.wantJob(j)
+			f.wantWork(j)
+		}
+	}
 }
 
 func saveStepsKeepsWhatIsFixed(f *fixture) {
