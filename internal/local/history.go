@@ -88,7 +88,7 @@ func (h *history) ofStep(ctx context.Context, s *task.Step) error {
 	if state == s.State {
 		return nil
 	}
-	live := s.EndAttempt(s.FinishedAt, task.Running, nil)
+	live := h.untold(s)
 	live.After = s.State
 	switch {
 	case s.State == task.StepComplete:
@@ -101,6 +101,24 @@ func (h *history) ofStep(ctx context.Context, s *task.Step) error {
 	}
 	_, err := h.attempt(ctx, s, state, &live, s.State == task.StepComplete || s.State.Leased())
 	return err
+}
+
+// untold returns what the step tells of its last lease, without the times that
+// belong to an attempt on record: a step that is cancelled while it waits for a
+// retry still has those of the attempt that failed.
+func (h *history) untold(s *task.Step) task.Attempt {
+	a := s.EndAttempt(s.FinishedAt, task.Running, nil)
+	for i := range h.records.Attempts {
+		told := &h.records.Attempts[i]
+		if told.StepID != s.ID || told.Token != s.Token {
+			continue
+		}
+		a.WorkerNo, a.Number, a.AssignedAt, a.StartedAt = 0, 0, 0, 0
+		if a.ReadyAt < told.FinishedAt {
+			a.ReadyAt = 0
+		}
+	}
+	return a
 }
 
 // attempt adds what happened during one lease; listed ones are attempts too.
@@ -151,9 +169,13 @@ func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker st
 	return out
 }
 
-// act adds an operator's act on a step.
+// act adds an operator's act on a step. When it ended a lease, the attempt that
+// it cut off has told of the transition already.
 func (h *history) act(s *task.Step, state task.StepState, a *task.Act) task.StepState {
-	tr := h.add(a.At, string(state), a.To, s)
+	tr := &h.out.Transitions[len(h.out.Transitions)-1]
+	if string(state) != a.To {
+		tr = h.add(a.At, string(state), a.To, s)
+	}
 	tr.Actor, tr.Reason = a.Actor, a.Reason
 	return task.StepState(a.To)
 }

@@ -1,0 +1,201 @@
+package crashtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// Rule names a guarantee.
+type Rule string
+
+// The guarantees that Check knows.
+const (
+	Lost         Rule = "lost"          // what was acknowledged is there in the end, unchanged
+	Unsettled    Rule = "unsettled"     // every task ends, in a state that its callers asked for
+	Phantom      Rule = "phantom"       // nothing is there that nobody asked for
+	SplitBatch   Rule = "split batch"   // a batch is stored whole or not at all
+	DuplicateKey Rule = "duplicate key" // an idempotency key names one task
+	SettledTwice Rule = "settled twice" // a step is settled once, by one report
+	WrongResult  Rule = "wrong result"  // a step holds the result that was acknowledged
+	StaleTaken   Rule = "stale taken"   // a report under an old token is refused
+	TokenReused  Rule = "token reused"  // tokens grow with every hand-out
+	Revived      Rule = "revived"       // a settled step is not handed out again
+	TooEarly     Rule = "too early"     // a step runs after its parents, with their results
+	BadHistory   Rule = "history"       // the history tells all that happened, and nothing impossible
+	BadCounts    Rule = "counts"        // a task's counts are those of its steps
+	ServerFault  Rule = "fault"         // the server never says that it has a bug
+)
+
+// Violation is one guarantee that was broken.
+type Violation struct {
+	Rule Rule
+	Text string
+}
+
+func (v Violation) String() string { return string(v.Rule) + ": " + v.Text }
+
+// Verdict is what Check found.
+type Verdict struct {
+	Violations []Violation
+
+	Tasks, Steps int // found
+	Handouts     int // of steps to workers with a journal
+	Unknown      int // calls that changed something, or not: the answer was lost
+	Duplicates   int // executions that ended well beside another one of the same step; allowed
+	StaleRefused int // reports under a token that was surely over, all refused
+	Orphans      int // tasks that are there though the answer to their submission was lost
+}
+
+// Count returns how many violations of the rules there are.
+func (v *Verdict) Count(rules ...Rule) int {
+	n := 0
+	for _, found := range v.Violations {
+		for _, r := range rules {
+			if found.Rule == r {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Check compares what callers were told with what is there in the end. All
+// callers must have ended, and nothing may move on the server any more.
+func Check(j *Journal, found []Found) *Verdict {
+	c := newChecker(j, found)
+	for _, f := range j.Faults {
+		c.report(ServerFault, "%s: %s", f.Verb, f.Message)
+	}
+	c.submissions()
+	for i := range found {
+		c.ends(&found[i])
+		c.counts(&found[i])
+		c.taskHistory(&found[i])
+	}
+	c.leases()
+	for _, s := range c.steps {
+		c.step(s)
+		c.parents(s)
+		c.stepHistory(s)
+	}
+	return c.verdict
+}
+
+// checker holds the journal and the end sorted by what they are about.
+type checker struct {
+	j       *Journal
+	found   []Found
+	verdict *Verdict
+
+	byRef map[string][]*Found
+	tasks map[uuid.UUID]*about
+	steps map[uuid.UUID]*stepAbout
+}
+
+// about is what the journal says about one task as a whole.
+type about struct {
+	found   *Found
+	cancels []*Cancel
+	acts    []*Act
+}
+
+// stepAbout is all that is known of one step.
+type stepAbout struct {
+	step     *tasker.Step
+	task     *about
+	attempts []*tasker.Attempt // as the history lists them
+	byToken  map[int64]*tasker.Attempt
+
+	handouts []*Handout
+	reports  []*Report
+	acts     []*Act
+}
+
+func newChecker(j *Journal, found []Found) *checker {
+	c := &checker{j: j, found: found, verdict: &Verdict{Tasks: len(found), Handouts: len(j.Handouts)},
+		byRef: map[string][]*Found{}, tasks: map[uuid.UUID]*about{}, steps: map[uuid.UUID]*stepAbout{}}
+	for i := range found {
+		f := &found[i]
+		c.byRef[f.Task.CorrelationID] = append(c.byRef[f.Task.CorrelationID], f)
+		t := &about{found: f}
+		c.tasks[f.Task.TaskUUID] = t
+		for k := range f.Steps {
+			c.steps[f.Steps[k].StepUUID] = &stepAbout{step: &f.Steps[k], task: t, byToken: map[int64]*tasker.Attempt{}}
+		}
+		for k := range f.History.Attempts {
+			a := &f.History.Attempts[k]
+			if s := c.steps[a.StepUUID]; s != nil {
+				s.attempts = append(s.attempts, a)
+				s.byToken[a.Token] = a
+			}
+		}
+	}
+	c.verdict.Steps = len(c.steps)
+	c.sortJournal()
+	return c
+}
+
+// sortJournal gives every step and task the entries that are about it. What is
+// about no task that was found is left out: if it should be there, it is
+// missed elsewhere.
+func (c *checker) sortJournal() {
+	for i := range c.j.Handouts {
+		h := &c.j.Handouts[i]
+		if s := c.steps[h.Step]; s != nil {
+			s.handouts = append(s.handouts, h)
+		} else {
+			c.report(Lost, "step %s was handed out under token %d and is gone", h.Step, h.Token)
+		}
+	}
+	for i := range c.j.Reports {
+		r := &c.j.Reports[i]
+		c.unknown(r.Answer)
+		if s := c.steps[r.Step]; s != nil {
+			s.reports = append(s.reports, r)
+		}
+	}
+	for i := range c.j.Cancels {
+		n := &c.j.Cancels[i]
+		c.unknown(n.Answer)
+		if t := c.tasks[n.Task]; t != nil {
+			t.cancels = append(t.cancels, n)
+		}
+	}
+	for i := range c.j.Acts {
+		a := &c.j.Acts[i]
+		c.unknown(a.Answer)
+		if t, s := c.tasks[a.Task], c.steps[a.Step]; t != nil && s != nil {
+			t.acts = append(t.acts, a)
+			s.acts = append(s.acts, a)
+		}
+	}
+}
+
+func (c *checker) unknown(a Answer) {
+	if !a.Known {
+		c.verdict.Unknown++
+	}
+}
+
+func (c *checker) report(rule Rule, format string, args ...any) {
+	c.verdict.Violations = append(c.verdict.Violations, Violation{rule, fmt.Sprintf(format, args...)})
+}
+
+// sameJSON compares two documents apart from white space; none is null.
+func sameJSON(a, b json.RawMessage) bool { return bytes.Equal(compact(a), compact(b)) }
+
+func compact(raw json.RawMessage) []byte {
+	if len(raw) == 0 {
+		return []byte("null")
+	}
+	var out bytes.Buffer
+	if err := json.Compact(&out, raw); err != nil {
+		return raw
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,188 @@
+package crashtest
+
+import (
+	"math"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// never is later than every call.
+const never = math.MaxInt64
+
+// leases checks the reports about steps that are not there: the server must not
+// take one.
+func (c *checker) leases() {
+	for i := range c.j.Reports {
+		r := &c.j.Reports[i]
+		if c.steps[r.Step] != nil {
+			continue
+		}
+		if r.Accepted() {
+			c.report(StaleTaken, "a %s for step %s was accepted; there is no such step", r.Verb, r.Step)
+		}
+		c.refused(r)
+	}
+}
+
+// refused counts a report that had to be refused, and was, for the right reason.
+func (c *checker) refused(r *Report) {
+	switch {
+	case !r.Known || r.Accepted():
+	case r.Code == tasker.CodeStaleToken || r.Code == tasker.CodeNotFound:
+		c.verdict.StaleRefused++
+	default:
+		c.report(StaleTaken, "a %s for step %s under the old token %d was refused as %s", r.Verb, r.Step, r.Token, r.Code)
+	}
+}
+
+// step checks the leases of one step, and what it holds in the end.
+func (c *checker) step(s *stepAbout) {
+	c.tokens(s)
+	c.fencing(s)
+	c.settledOnce(s)
+	c.outcome(s)
+	c.operated(s)
+}
+
+// tokens checks that every hand-out got a greater token than those before.
+func (c *checker) tokens(s *stepAbout) {
+	over := s.over()
+	for i, h := range s.handouts {
+		for _, other := range s.handouts[:i] {
+			switch {
+			case other.Token == h.Token:
+				c.report(TokenReused, "step %s was handed out twice under token %d", h.Step, h.Token)
+			case other.Before(h.Span) && other.Token > h.Token, h.Before(other.Span) && h.Token > other.Token:
+				c.report(TokenReused, "step %s was handed out under tokens %d and %d, and the greater came first", h.Step, h.Token, other.Token)
+			}
+		}
+		if over < h.Begin {
+			c.report(Revived, "step %s was handed out under token %d; it was settled before", h.Step, h.Token)
+		}
+	}
+}
+
+// over is when the first caller knew that the step is settled for good.
+func (s *stepAbout) over() int64 {
+	at := int64(never)
+	for _, r := range s.reports {
+		if r.completes() && r.Accepted() {
+			at = min(at, r.End)
+		}
+	}
+	for _, a := range s.acts {
+		if a.Kind != tasker.ResetForRetry && a.Accepted() {
+			at = min(at, a.End)
+		}
+	}
+	for _, n := range s.task.cancels {
+		if n.Accepted() {
+			at = min(at, n.End)
+		}
+	}
+	return at
+}
+
+// fencing checks that no report was taken under a token that was over by then,
+// or was never handed out.
+func (c *checker) fencing(s *stepAbout) {
+	over := s.over()
+	ended := map[int64]int64{} // when the first caller knew that a token's lease is over
+	for _, r := range s.reports {
+		if r.Verb == VerbResult && r.Accepted() {
+			if at, ok := ended[r.Token]; !ok || r.End < at {
+				ended[r.Token] = r.End
+			}
+		}
+	}
+	for _, r := range s.reports {
+		obsolete := over
+		if at, ok := ended[r.Token]; ok {
+			obsolete = min(obsolete, at)
+		}
+		for _, h := range s.handouts {
+			if h.Token > r.Token {
+				obsolete = min(obsolete, h.End)
+			}
+		}
+		stale := obsolete < r.Begin
+		if s.byToken[r.Token] == nil {
+			stale = true // there was no such lease
+		}
+		if !stale {
+			continue
+		}
+		if r.Accepted() {
+			c.report(StaleTaken, "a %s %s for step %s was accepted under the old token %d", r.Verb, r.Status, r.Step, r.Token)
+		}
+		c.refused(r)
+	}
+}
+
+// settledOnce checks that a lease took one result, and the step one success.
+func (c *checker) settledOnce(s *stepAbout) {
+	perToken := map[int64]int{}
+	good := map[int64]bool{}
+	completions := 0
+	for _, r := range s.reports {
+		if r.completes() {
+			good[r.Token] = true
+		}
+		if r.Verb != VerbResult || !r.Accepted() {
+			continue
+		}
+		if perToken[r.Token]++; perToken[r.Token] == 2 {
+			c.report(SettledTwice, "step %s took two results under token %d", r.Step, r.Token)
+		}
+		if r.completes() {
+			completions++
+		}
+	}
+	for _, a := range s.acts {
+		if a.Kind != tasker.ResetForRetry && a.Accepted() {
+			completions++
+		}
+	}
+	if completions > 1 {
+		c.report(SettledTwice, "step %s: %d callers were told that they settled it", s.step.StepUUID, completions)
+	}
+	recorded := 0
+	for _, a := range s.attempts {
+		if a.Outcome == "completed" {
+			recorded++
+		}
+	}
+	if recorded > 1 {
+		c.report(SettledTwice, "step %s: the history lists %d completed attempts", s.step.StepUUID, recorded)
+	}
+	c.verdict.Duplicates += max(len(good)-1, 0)
+}
+
+// operated checks that the acts of operators that were accepted are kept.
+func (c *checker) operated(s *stepAbout) {
+	for _, a := range s.acts {
+		if !a.Accepted() {
+			continue
+		}
+		kept := false
+		for _, t := range s.task.found.History.Transitions {
+			kept = kept || t.StepUUID != nil && *t.StepUUID == a.Step && t.Reason == a.Reason
+		}
+		if !kept {
+			c.report(Lost, "the %s of step %s was accepted and is not in the history", a.Kind, a.Step)
+		}
+	}
+}
+
+// ownUUID reports whether a result carries the UUID of its step, as those of
+// foreign workers do.
+func ownUUID(result []byte, step uuid.UUID) bool {
+	var echo struct {
+		Step struct {
+			UUID uuid.UUID `json:"uuid"`
+		} `json:"step"`
+	}
+	return unmarshal(result, &echo) && echo.Step.UUID == step
+}

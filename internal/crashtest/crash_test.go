@@ -1,0 +1,312 @@
+//go:build unix
+
+package crashtest_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	_ "modernc.org/sqlite" // to look at the file behind the server's back
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/crashtest"
+)
+
+// limits of one run
+const (
+	producers  = 12
+	zombies    = 2
+	runLimit   = 8 * time.Minute // a run that takes longer hangs
+	settleTime = 90 * time.Second
+)
+
+// TestKill runs the server under load, kills it again and again, and checks that
+// nothing that anybody was told turns out wrong. CRASH_KILLS sets how often
+// (50; 8 with -short), CRASH_SEED repeats the choices of a run.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	kills := 50
+	if testing.Short() {
+		kills = 8
+	}
+	kills = int(fromEnv(t, "CRASH_KILLS", int64(kills)))
+	seed := uint64(fromEnv(t, "CRASH_SEED", time.Now().UnixNano()))
+	t.Logf("CRASH_SEED=%d CRASH_KILLS=%d", seed, kills)
+
+	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
+	defer cancel()
+	r := newRun(t, seed)
+	if err := r.load(ctx, kills); err != nil {
+		r.fail(t, err)
+	}
+	found, err := r.end(ctx)
+	if err != nil {
+		r.fail(t, err)
+	}
+	r.judge(t, crashtest.Check(r.journal, found))
+}
+
+// fromEnv returns a number from the environment, or what it is without.
+func fromEnv(t *testing.T, name string, without int64) int64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return without
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// run is one server with all who work on it.
+type run struct {
+	seed     uint64
+	server   *server
+	killer   *killer
+	program  *program
+	journal  *crashtest.Journal
+	handlers *handlers
+	backend  *crashtest.Recorder
+	zombies  []*zombie
+	logs     []string
+}
+
+func newRun(t *testing.T, seed uint64) *run {
+	t.Helper()
+	dir := t.TempDir()
+	binary := build(t, dir)
+	r := &run{seed: seed, journal: crashtest.NewJournal(), handlers: &handlers{}}
+	open := func(name string) *os.File {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		r.logs = append(r.logs, f.Name())
+		return f
+	}
+	var err error
+	if r.server, err = newServer(binary, filepath.Join(dir, "tasker.db"), open("server.log")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.server.kill(); r.server.gone() })
+	r.killer = newKiller(r.server, r.rand(1))
+	r.program = &program{path: binary, url: r.server.url(), log: open("worker.log")}
+	t.Cleanup(func() { r.program.end(syscall.SIGKILL) })
+	client, err := tasker.Dial(r.server.url(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	r.backend = crashtest.Record(client.Backend, r.journal, r.killer.tell)
+	r.journal.Foreign["foreign"] = true
+	return r
+}
+
+// build makes the real binary.
+func build(t *testing.T, dir string) string {
+	t.Helper()
+	path := filepath.Join(dir, "tasker")
+	out, err := exec.Command("go", "build", "-o", path, "github.com/taskerhq/tasker/cmd/tasker").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build the binary: %v\n%s", err, out)
+	}
+	return path
+}
+
+// rand returns the random numbers of one part of the run.
+func (r *run) rand(part uint64) *rand.Rand { return rand.New(rand.NewPCG(r.seed, part)) }
+
+// load lets everybody work while the server is killed, until all tasks are
+// settled. After that it is killed once more, so that nothing is only in memory.
+func (r *run) load(ctx context.Context, kills int) error {
+	if _, err := r.server.start(ctx); err != nil {
+		return err
+	}
+	client := tasker.NewClient(r.backend)
+	if _, err := client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: diamond, Filename: "diamond.yaml"}); err != nil {
+		return err
+	}
+	quiet, done := make(chan struct{}), make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var callers, workers errgroup.Group
+	join := func(group *errgroup.Group, do func() error) {
+		group.Go(func() error {
+			err := do()
+			if err != nil {
+				cancel() // without one of them the rest may wait for ever
+			}
+			return err
+		})
+	}
+	for i := range producers {
+		p := &producer{name: fmt.Sprintf("p%d", i), rng: r.rand(100 + uint64(i)), client: client, server: r.server, journal: r.journal, handlers: r.handlers}
+		join(&callers, func() error { return p.run(ctx, quiet) })
+	}
+	for i := range zombies {
+		z := &zombie{name: fmt.Sprintf("zombie%d", i), rng: r.rand(200 + uint64(i)), backend: r.backend, server: r.server, journal: r.journal, handlers: r.handlers}
+		r.zombies = append(r.zombies, z)
+		join(&callers, func() error { return z.run(ctx, quiet) })
+	}
+	for i := range 2 {
+		name, rng := fmt.Sprintf("sdk%d", i), r.rand(300+uint64(i))
+		join(&workers, func() error { return work(ctx, done, client, r.handlers, name, rng) })
+	}
+	join(&workers, func() error { return r.program.run(ctx, done, r.rand(400)) })
+
+	killing := r.killer.run(ctx, kills)
+	close(quiet)
+	err := callers.Wait()
+	if killing == nil && err == nil {
+		err = r.settle(ctx, client)
+	}
+	close(done)
+	return firstOf(err, workers.Wait(), killing)
+}
+
+// firstOf returns the first error that is not the end of others.
+func firstOf(errs ...error) error {
+	var first error
+	for _, err := range errs {
+		if err != nil && (first == nil || errors.Is(first, context.Canceled)) {
+			first = err
+		}
+	}
+	return first
+}
+
+// settle waits until nothing moves any more. What does not settle in time is
+// left for the check to report.
+func (r *run) settle(ctx context.Context, client *tasker.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	moving := tasker.TaskFilter{Limit: 1, States: []tasker.TaskState{
+		tasker.TaskPending, tasker.TaskInitializing, tasker.TaskEnqueuingSteps, tasker.TaskStepsInProcess, tasker.TaskEvaluatingResults,
+		tasker.TaskWaitingForDependencies, tasker.TaskWaitingForRetry, tasker.TaskBlockedByFailures,
+	}}
+	for ctx.Err() == nil {
+		page, err := client.Tasks(ctx, moving)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			return fmt.Errorf("list what moves: %w", err)
+		case err != nil:
+			return nil
+		case len(page.Tasks) == 0 && page.NextCursor == "":
+			return nil
+		case len(page.Tasks) == 0:
+			moving.Cursor = page.NextCursor
+			continue
+		}
+		moving.Cursor = ""
+		if _, err := client.Task(ctx, page.Tasks[0].TaskUUID, 5*time.Second); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("wait for what moves: %w", err)
+		}
+	}
+	return nil
+}
+
+// end kills the server a last time, takes down what is there, stops the server
+// and looks at its file.
+func (r *run) end(ctx context.Context) ([]crashtest.Found, error) {
+	r.server.kill()
+	r.server.gone()
+	if _, err := r.server.start(ctx); err != nil {
+		return nil, fmt.Errorf("after the last kill: %w", err)
+	}
+	for _, z := range r.zombies {
+		if err := z.last(ctx); err != nil {
+			return nil, err
+		}
+	}
+	found, err := crashtest.Read(ctx, r.backend)
+	if err != nil {
+		return nil, err
+	}
+	if code := r.server.stop(); code != 0 {
+		return nil, fmt.Errorf("the server ended with exit code %d when it was told to stop", code)
+	}
+	return found, integrity(ctx, r.server.db)
+}
+
+// integrity lets SQLite check the whole file.
+func integrity(ctx context.Context, path string) error {
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var answer string
+	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&answer); err != nil {
+		return fmt.Errorf("check the file: %w", err)
+	}
+	if answer != "ok" {
+		return fmt.Errorf("the file is damaged: %s", answer)
+	}
+	return nil
+}
+
+// judge reports what was found, and that the run was worth its name.
+func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
+	t.Helper()
+	p50, longest := r.killer.recovery()
+	t.Logf("kills=%d worker_kills=%d tasks=%d steps=%d handouts=%d unknown_answers=%d orphans=%d duplicate_executions=%d stale_refused=%d "+
+		"lost=%d settled_twice=%d violations=%d recovery_p50=%s recovery_max=%s seed=%d", r.killer.kills, r.program.kills, v.Tasks, v.Steps, v.Handouts,
+		v.Unknown, v.Orphans, v.Duplicates, v.StaleRefused, v.Count(crashtest.Lost), v.Count(crashtest.SettledTwice), len(v.Violations),
+		p50.Round(time.Millisecond), longest.Round(time.Millisecond), r.seed)
+	t.Logf("restarts by occasion: %v", r.killer.byOccasion)
+	for i, found := range v.Violations {
+		if i == 50 {
+			t.Errorf("and %d more violations", len(v.Violations)-i)
+			break
+		}
+		t.Error(found)
+	}
+	for _, crash := range r.server.ownCrashes() {
+		t.Error(crash)
+	}
+	if v.Tasks < 10*r.killer.kills || v.StaleRefused < r.killer.kills || v.Unknown == 0 {
+		t.Error("the load was too small to prove anything")
+	}
+	if t.Failed() {
+		r.showLogs(t)
+	}
+}
+
+// fail ends a test that could not go on.
+func (r *run) fail(t *testing.T, err error) {
+	t.Helper()
+	for _, crash := range r.server.ownCrashes() {
+		t.Error(crash)
+	}
+	r.showLogs(t)
+	t.Fatal(err)
+}
+
+// showLogs shows the end of what the processes said.
+func (r *run) showLogs(t *testing.T) {
+	t.Helper()
+	for _, name := range r.logs {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+		t.Logf("the end of %s:\n%s", filepath.Base(name), strings.Join(lines[max(len(lines)-40, 0):], "\n"))
+	}
+}

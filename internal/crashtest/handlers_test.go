@@ -1,0 +1,121 @@
+//go:build unix
+
+package crashtest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+// order is the context of every task: what its handlers are to do.
+type order struct {
+	Ref  string `json:"ref"`
+	Step string `json:"step,omitempty"` // the step that Work is about; every step when empty
+	Work string `json:"work,omitempty"`
+	MS   int    `json:"ms,omitempty"` // how long it takes
+}
+
+// What an order may ask for.
+const (
+	workFlaky  = "flaky"  // fail once, then succeed
+	workDoomed = "doomed" // fail for good until an operator has put it right
+	workSnooze = "snooze" // ask to be called again, once
+	workPanic  = "panic"  // panic once, then succeed
+)
+
+// output is what a handler returns; no two leases return the same.
+type output struct {
+	Ref     string                     `json:"ref"`
+	Step    string                     `json:"step"`
+	Token   int64                      `json:"token"`
+	By      string                     `json:"by"`
+	Parents map[string]json.RawMessage `json:"parents,omitempty"`
+}
+
+// handlers carry out orders.
+type handlers struct {
+	mended  sync.Map // refs that an operator has put right
+	snoozed sync.Map // refs that have been asleep
+	broken  sync.Map // refs that have panicked
+}
+
+// names are the handlers that workers in this process serve.
+var names = []string{"ok", "split", "left", "right", "join"}
+
+// register lets a worker carry out orders, in the name of by.
+func (h *handlers) register(w *tasker.Worker, by string) {
+	for _, name := range names {
+		w.Handle(name, func(ctx context.Context, job *tasker.Job) (any, error) {
+			return h.run(ctx, job, by)
+		})
+	}
+}
+
+func (h *handlers) run(ctx context.Context, job *tasker.Job, by string) (any, error) {
+	var o order
+	if err := job.Decode(&o); err != nil {
+		return nil, err
+	}
+	if o.Step == "" || o.Step == job.StepName {
+		if err := take(ctx, job, o.MS); err != nil {
+			return nil, err
+		}
+		if err := h.misbehave(&o, job); err != nil {
+			return nil, err
+		}
+	}
+	return output{Ref: o.Ref, Step: job.StepName, Token: job.Token, By: by, Parents: job.ParentResults}, nil
+}
+
+// take lets the work take its time, and reports progress half-way when there is
+// time for it.
+func take(ctx context.Context, job *tasker.Job, ms int) error {
+	timer := time.NewTimer(time.Duration(ms) * time.Millisecond / 2)
+	defer timer.Stop()
+	for half := range 2 {
+		if ms == 0 {
+			return nil
+		}
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if half == 0 && ms > 100 {
+			// A report that did not come through is no reason to stop.
+			if err := job.Progress(50, "half-way"); errors.Is(err, tasker.ErrLeaseLost) || errors.Is(err, tasker.ErrCancelled) {
+				return err
+			}
+		}
+		timer.Reset(time.Duration(ms) * time.Millisecond / 2)
+	}
+	return nil
+}
+
+func (h *handlers) misbehave(o *order, job *tasker.Job) error {
+	switch o.Work {
+	case workFlaky:
+		if job.Attempt == 1 {
+			return fmt.Errorf("not yet: attempt %d", job.Attempt)
+		}
+	case workDoomed:
+		if _, ok := h.mended.Load(o.Ref); !ok {
+			return tasker.NonRetryable(&tasker.Failure{Type: "doomed", Message: "somebody has to put this right", Code: "E_DOOMED"})
+		}
+	case workSnooze:
+		if _, again := h.snoozed.LoadOrStore(o.Ref, true); !again {
+			return tasker.Snooze(50 * time.Millisecond)
+		}
+	case workPanic:
+		if _, again := h.broken.LoadOrStore(o.Ref, true); !again {
+			panic("this is what the order asks for")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+//go:build unix
+
+package crashtest_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/crashtest"
+)
+
+// moments are when a kill hurts most.
+var moments = []crashtest.Moment{
+	crashtest.SubmitSent, crashtest.BatchSent, crashtest.SubmitAcked, crashtest.HandedOut,
+	crashtest.ResultSent, crashtest.ResultAcked, crashtest.CancelSent, crashtest.ActSent,
+}
+
+// killer kills the server: after a random time, at a chosen moment, or while it
+// starts.
+type killer struct {
+	server *server
+	rng    *rand.Rand
+
+	mu     sync.Mutex
+	moment crashtest.Moment // what the trap waits for; "" when none is set
+	delay  time.Duration    // from the moment to the kill
+	sprung chan struct{}    // closed by the kill
+
+	kills      int
+	byOccasion map[string]int
+	recoveries []time.Duration
+}
+
+func newKiller(s *server, rng *rand.Rand) *killer {
+	return &killer{server: s, rng: rng, byOccasion: map[string]int{}}
+}
+
+// tell is called by the recorder at every moment. The kill comes from the
+// goroutine that lived the moment, so that nothing else happens in between.
+func (k *killer) tell(m crashtest.Moment) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.moment != m {
+		return
+	}
+	k.moment = ""
+	sprung := k.sprung
+	strike := func() {
+		k.server.kill()
+		close(sprung)
+	}
+	if k.delay == 0 {
+		strike()
+		return
+	}
+	time.AfterFunc(k.delay, strike)
+}
+
+// run kills n times and leaves the server running.
+func (k *killer) run(ctx context.Context, n int) error {
+	for k.kills < n {
+		occasion, err := k.strike(ctx, n-k.kills)
+		if err != nil {
+			return err
+		}
+		k.byOccasion[occasion]++
+		k.server.gone()
+		took, err := k.server.start(ctx)
+		if err != nil {
+			return fmt.Errorf("after kill %d (%s): %w", k.kills, occasion, err)
+		}
+		k.recoveries = append(k.recoveries, took)
+	}
+	return nil
+}
+
+// strike kills the server once, or, when left allows it, several times in a row.
+func (k *killer) strike(ctx context.Context, left int) (string, error) {
+	// Some load in between: the random time is the only thing waited for here.
+	if err := k.pause(ctx, 100*time.Millisecond, 900*time.Millisecond); err != nil {
+		return "", err
+	}
+	switch kind := k.rng.IntN(10); {
+	case kind < 3:
+		k.kill()
+		return "at any time", nil
+	case kind < 5 && left > 1:
+		return "while starting", k.whileStarting(ctx, min(left, 1+k.rng.IntN(2)+1))
+	}
+	return k.trap(ctx)
+}
+
+func (k *killer) kill() {
+	k.server.kill()
+	k.kills++
+}
+
+// whileStarting kills n times: the running server, then those that start.
+func (k *killer) whileStarting(ctx context.Context, n int) error {
+	k.kill()
+	for range n - 1 {
+		k.server.gone()
+		if _, err := k.server.launch(); err != nil {
+			return err
+		}
+		if err := k.pause(ctx, 0, 60*time.Millisecond); err != nil {
+			return err
+		}
+		k.kill()
+	}
+	return nil
+}
+
+// trap kills at the next moment of one kind, or a little later.
+func (k *killer) trap(ctx context.Context) (string, error) {
+	m := moments[k.rng.IntN(len(moments))]
+	sprung := make(chan struct{})
+	k.mu.Lock()
+	k.moment, k.sprung, k.delay = m, sprung, 0
+	if k.rng.IntN(2) == 0 {
+		k.delay = time.Duration(k.rng.Int64N(int64(4 * time.Millisecond)))
+	}
+	k.mu.Unlock()
+
+	patience := time.NewTimer(2 * time.Second)
+	defer patience.Stop()
+	select {
+	case <-sprung:
+		k.kills++
+		return string(m), nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case <-patience.C:
+	}
+	k.mu.Lock()
+	set := k.moment == m
+	k.moment = ""
+	k.mu.Unlock()
+	if !set { // it has just sprung
+		<-sprung
+		k.kills++
+		return string(m), nil
+	}
+	k.kill()
+	return "at any time", nil
+}
+
+// pause waits for a random time: the load goes on meanwhile.
+func (k *killer) pause(ctx context.Context, least, most time.Duration) error {
+	timer := time.NewTimer(least + time.Duration(k.rng.Int64N(int64(most-least))))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// recovery returns the median and the longest time from start to first answer.
+func (k *killer) recovery() (p50, longest time.Duration) {
+	if len(k.recoveries) == 0 {
+		return 0, 0
+	}
+	sorted := slices.Sorted(slices.Values(k.recoveries))
+	return sorted[len(sorted)/2], sorted[len(sorted)-1]
+}

@@ -1,0 +1,163 @@
+//go:build unix
+
+package crashtest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// cancel submits a task and cancels it, early or late.
+func (p *producer) cancel(ctx context.Context) error {
+	var req tasker.TaskRequest
+	switch p.rng.IntN(3) {
+	case 0:
+		req = p.request("ok", order{MS: 300})
+	case 1: // it waits for its second attempt when it is cancelled
+		req = p.request("ok", order{Work: workFlaky})
+	default:
+		req = p.request("diamond", order{MS: 10})
+	}
+	id, err := p.try(ctx, req)
+	if err != nil || id == uuid.Nil {
+		return err
+	}
+	wait := []time.Duration{0, 50 * time.Millisecond, 5 * time.Second}[p.rng.IntN(3)]
+	if wait > 0 {
+		// A lost answer is as good as any: when it is cancelled does not matter.
+		if _, err := p.client.Task(ctx, id, wait); err != nil && !lost(err) {
+			return err
+		}
+	}
+	for {
+		_, err := p.client.CancelTasks(ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id}, CancelledBy: p.name, Reason: "crash test"})
+		if !lost(err) {
+			return err
+		}
+		if err := p.server.await(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// lostCause submits a task that fails, and that nobody repairs.
+func (p *producer) lostCause(ctx context.Context) error {
+	req := p.request("diamond", order{Step: "right", Work: workDoomed})
+	p.journal.Expect(req.CorrelationID, tasker.TaskError)
+	id, err := p.try(ctx, req)
+	if err != nil {
+		return err
+	}
+	return p.follow(ctx, id)
+}
+
+// repair submits a task that fails, and puts it right as an operator does.
+func (p *producer) repair(ctx context.Context) error {
+	req := p.request("diamond", order{Step: "left", Work: workDoomed})
+	kind := []string{tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually}[p.rng.IntN(3)]
+	if p.rng.IntN(3) == 0 {
+		req = p.request("ok", order{Work: workDoomed})
+		if kind == tasker.ResolveManually { // it is the whole task
+			p.journal.Expect(req.CorrelationID, tasker.TaskResolvedManually)
+		}
+	}
+	// Without the key, a lost answer would leave a task that nobody repairs.
+	req.IdempotencyKey = "key-" + req.CorrelationID
+	id, err := p.insist(ctx, req)
+	if err != nil {
+		return err
+	}
+	t, err := p.settled(ctx, id)
+	if err != nil {
+		return err
+	}
+	for tries := 0; t.State == tasker.TaskError; tries++ {
+		step, err := p.find(ctx, id, func(s *tasker.Step) bool { return s.State == tasker.StepError })
+		if err != nil {
+			return err
+		}
+		if step != nil {
+			if err := p.act(ctx, req.CorrelationID, step, kind, tries); err != nil {
+				return err
+			}
+		}
+		if t, err = p.settled(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overtake settles a step by hand while a worker has it, or before, or after: one
+// of the two is refused.
+func (p *producer) overtake(ctx context.Context) error {
+	req := p.request("diamond", order{Step: "left", MS: 20 + p.rng.IntN(100)})
+	id, err := p.try(ctx, req)
+	if err != nil || id == uuid.Nil {
+		return err
+	}
+	kind := []string{tasker.ResolveManually, tasker.CompleteManually}[p.rng.IntN(2)]
+	step, err := p.find(ctx, id, func(s *tasker.Step) bool { return s.Name == "left" })
+	if err != nil {
+		return err
+	}
+	if err := p.act(ctx, req.CorrelationID, step, kind, 0); err != nil {
+		return err
+	}
+	return p.follow(ctx, id)
+}
+
+// act repairs a step.
+func (p *producer) act(ctx context.Context, ref string, step *tasker.Step, kind string, try int) error {
+	act := tasker.StepAction{ActionType: kind, Reason: fmt.Sprintf("%s put right, try %d", ref, try)}
+	switch kind {
+	case tasker.ResetForRetry:
+		p.handlers.mended.Store(ref, true)
+		act.ResetBy = p.name
+	case tasker.ResolveManually:
+		act.ResolvedBy = p.name
+	case tasker.CompleteManually:
+		result, err := json.Marshal(output{Ref: ref, Step: step.Name, By: p.name})
+		if err != nil {
+			return err
+		}
+		act.CompletedBy, act.CompletionData = p.name, &tasker.CompletionData{Result: result}
+	}
+	_, err := p.client.ActOnStep(ctx, step.TaskUUID, step.StepUUID, act)
+	switch {
+	case lost(err):
+		return p.server.await(ctx) // the state tells whether to do it again
+	case errors.Is(err, &tasker.Error{Code: tasker.CodeWrongState}):
+		return nil // done by a try whose answer was lost, or by a worker
+	}
+	return err
+}
+
+// find returns the first step of a task that is wanted, or nil.
+func (p *producer) find(ctx context.Context, id uuid.UUID, wanted func(*tasker.Step) bool) (*tasker.Step, error) {
+	for {
+		steps, err := p.client.Steps(ctx, id)
+		switch {
+		case lost(err):
+			if err := p.server.await(ctx); err != nil {
+				return nil, err
+			}
+			continue
+		case err != nil:
+			return nil, err
+		}
+		for i := range steps {
+			if wanted(&steps[i]) {
+				return &steps[i], nil
+			}
+		}
+		return nil, nil
+	}
+}

@@ -1,0 +1,281 @@
+//go:build unix
+
+package crashtest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/crashtest"
+)
+
+// diamond is the workflow that the producers run.
+const diamond = `
+name: diamond
+namespace_name: crash
+version: 1.0.0
+steps:
+  - {name: split, handler: split, timeout_seconds: 20, retry: &r {max_attempts: 50, backoff: fixed, backoff_base_ms: 20}}
+  - {name: left, handler: left, dependencies: [split], timeout_seconds: 20, retry: *r}
+  - {name: right, handler: right, dependencies: [split], timeout_seconds: 20, retry: *r}
+  - {name: join, handler: join, dependencies: [left, right], timeout_seconds: 20, retry: *r}
+`
+
+// producer is a caller that submits tasks of all kinds, and waits for them.
+type producer struct {
+	name     string
+	rng      *rand.Rand
+	client   *tasker.Client // with a recorder
+	server   *server
+	journal  *crashtest.Journal
+	handlers *handlers
+	n        int
+}
+
+// run produces until stop is closed, then ends what it is at.
+func (p *producer) run(ctx context.Context, stop <-chan struct{}) error {
+	kinds := []struct {
+		weight int
+		do     func(context.Context) error
+	}{
+		{8, p.burst}, {6, p.keyed}, {3, p.twins}, {4, p.batch}, {6, p.workflow}, {3, p.scheduled}, {4, p.cancel},
+		{3, p.repair}, {1, p.lostCause}, {2, p.foreign}, {3, p.odd}, {2, p.flood}, {3, p.overtake},
+	}
+	total := 0
+	for _, k := range kinds {
+		total += k.weight
+	}
+	for {
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		pick := p.rng.IntN(total)
+		for _, k := range kinds {
+			if pick -= k.weight; pick < 0 {
+				if err := k.do(ctx); err != nil {
+					return fmt.Errorf("producer %s: %w", p.name, err)
+				}
+				break
+			}
+		}
+	}
+}
+
+// ref names the next task.
+func (p *producer) ref() string {
+	p.n++
+	return fmt.Sprintf("%s-%d", p.name, p.n)
+}
+
+// request is a task of one step; with the name of the diamond, of four.
+func (p *producer) request(handler string, o order) tasker.TaskRequest {
+	o.Ref = p.ref()
+	body, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // an order can be marshalled
+	}
+	req := tasker.TaskRequest{Namespace: "crash", Context: body, CorrelationID: o.Ref, Initiator: p.name}
+	if handler == "diamond" {
+		req.Name = handler
+		return req
+	}
+	retries := 50
+	req.TaskType, req.MaxRetries, req.TimeoutSeconds = handler, &retries, 10
+	req.Priority = []tasker.Priority{"", "high", "medium", "low"}[p.rng.IntN(4)]
+	return req
+}
+
+// try submits once. The task is uuid.Nil when the answer was lost.
+func (p *producer) try(ctx context.Context, req tasker.TaskRequest) (uuid.UUID, error) {
+	receipt, err := p.client.Submit(ctx, req)
+	if lost(err) {
+		return uuid.Nil, p.server.await(ctx)
+	}
+	return receipt.TaskUUID, err
+}
+
+// insist submits under an idempotency key until there is an answer.
+func (p *producer) insist(ctx context.Context, req tasker.TaskRequest) (uuid.UUID, error) {
+	for {
+		id, err := p.try(ctx, req)
+		if err != nil || id != uuid.Nil {
+			return id, err
+		}
+	}
+}
+
+// settled waits until the task is settled. An error that a repair will end is
+// not waited for.
+func (p *producer) settled(ctx context.Context, id uuid.UUID) (*tasker.Task, error) {
+	for {
+		t, err := p.client.Task(ctx, id, 5*time.Second)
+		switch {
+		case lost(err):
+			if err := p.server.await(ctx); err != nil {
+				return nil, fmt.Errorf("wait for task %s: %w", id, err)
+			}
+		case err != nil:
+			return nil, err
+		case t.State.Settled():
+			return t, nil
+		}
+	}
+}
+
+// lost reports whether an error leaves open what happened.
+func lost(err error) bool {
+	var e *tasker.Error
+	if !errors.As(err, &e) {
+		return err != nil
+	}
+	return e.Code == tasker.CodeUnavailable || e.Code == tasker.CodeInternal
+}
+
+// burst submits a few tasks one by one and waits for the last.
+func (p *producer) burst(ctx context.Context) error {
+	var last uuid.UUID
+	for range 1 + p.rng.IntN(8) {
+		o := order{MS: p.rng.IntN(3) * 10}
+		if p.rng.IntN(40) == 0 {
+			o.MS = 2500 // longer than a lease
+		}
+		id, err := p.try(ctx, p.request("ok", o))
+		if err != nil {
+			return err
+		}
+		if id != uuid.Nil {
+			last = id
+		}
+	}
+	return p.follow(ctx, last)
+}
+
+// flood submits many tasks at the same time, one call each.
+func (p *producer) flood(ctx context.Context) error {
+	reqs := make([]tasker.TaskRequest, 10+p.rng.IntN(40))
+	for i := range reqs {
+		reqs[i] = p.request("ok", order{})
+	}
+	ids, errs := make([]uuid.UUID, len(reqs)), make([]error, len(reqs))
+	var all sync.WaitGroup
+	for i, req := range reqs {
+		all.Go(func() { ids[i], errs[i] = p.try(ctx, req) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return p.follow(ctx, ids[p.rng.IntN(len(ids))])
+}
+
+// follow waits for a task, if there is one.
+func (p *producer) follow(ctx context.Context, id uuid.UUID) error {
+	if id == uuid.Nil {
+		return nil
+	}
+	_, err := p.settled(ctx, id)
+	return err
+}
+
+// keyed submits under an idempotency key, and once more when it is done.
+func (p *producer) keyed(ctx context.Context) error {
+	req := p.request("ok", order{})
+	if p.rng.IntN(2) == 0 {
+		req = p.request("diamond", order{})
+	}
+	req.IdempotencyKey = "key-" + req.CorrelationID
+	id, err := p.insist(ctx, req)
+	if err != nil {
+		return err
+	}
+	if err := p.follow(ctx, id); err != nil {
+		return err
+	}
+	_, err = p.insist(ctx, req)
+	return err
+}
+
+// twins submit the same task at the same time.
+func (p *producer) twins(ctx context.Context) error {
+	req := p.request("ok", order{})
+	req.IdempotencyKey = "key-" + req.CorrelationID
+	var ids [2]uuid.UUID
+	var errs [2]error
+	var both sync.WaitGroup
+	for i := range ids {
+		both.Go(func() { ids[i], errs[i] = p.insist(ctx, req) })
+	}
+	both.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	return p.follow(ctx, ids[0])
+}
+
+// batch submits many tasks in one request.
+func (p *producer) batch(ctx context.Context) error {
+	var req tasker.SubmitRequest
+	for range 2 + p.rng.IntN(30) {
+		handler := "ok"
+		if p.rng.IntN(8) == 0 {
+			handler = "diamond"
+		}
+		req.Tasks = append(req.Tasks, p.request(handler, order{}))
+	}
+	receipts, err := p.client.SubmitTasks(ctx, req)
+	switch {
+	case lost(err):
+		return p.server.await(ctx)
+	case err != nil:
+		return err
+	}
+	return p.follow(ctx, receipts[p.rng.IntN(len(receipts))].TaskUUID)
+}
+
+// workflow runs a diamond, now and then with a step that fails at first.
+func (p *producer) workflow(ctx context.Context) error {
+	o := order{Step: "left", MS: p.rng.IntN(20)}
+	if p.rng.IntN(3) == 0 {
+		o.Work = workFlaky
+	}
+	id, err := p.try(ctx, p.request("diamond", o))
+	if err != nil {
+		return err
+	}
+	return p.follow(ctx, id)
+}
+
+// scheduled submits a task for a little later, and does not wait.
+func (p *producer) scheduled(ctx context.Context) error {
+	req := p.request("ok", order{})
+	at := time.Now().Add(time.Duration(p.rng.IntN(1500)) * time.Millisecond)
+	req.RunAt = &at
+	_, err := p.try(ctx, req)
+	return err
+}
+
+// foreign submits a task for the worker that runs programs, and does not wait.
+func (p *producer) foreign(ctx context.Context) error {
+	_, err := p.try(ctx, p.request("foreign", order{}))
+	return err
+}
+
+// odd runs a step that fails, sleeps or panics once.
+func (p *producer) odd(ctx context.Context) error {
+	work := []string{workFlaky, workSnooze, workPanic}[p.rng.IntN(3)]
+	id, err := p.try(ctx, p.request("ok", order{Work: work}))
+	if err != nil {
+		return err
+	}
+	return p.follow(ctx, id)
+}

@@ -1,0 +1,118 @@
+package crashtest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/taskerhq/tasker"
+)
+
+// Poll implements tasker.WorkerBackend.
+func (r *Recorder) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+	begin := r.journal.begin()
+	resp, err := r.Backend.Poll(ctx, req)
+	r.journal.write(begin, func(span Span) {
+		j := r.journal
+		if a := j.answer("poll", err); !a.Accepted() {
+			return
+		}
+		for _, s := range resp.Steps {
+			j.Handouts = append(j.Handouts, Handout{Span: span, Worker: req.WorkerID, Step: s.StepUUID, Task: s.TaskUUID,
+				Token: s.Token, Parents: s.ParentResults})
+			j.latest[s.StepUUID] = max(j.latest[s.StepUUID], s.Token)
+		}
+	})
+	if err == nil && len(resp.Steps) > 0 {
+		r.tell(HandedOut)
+	}
+	return resp, err
+}
+
+// Settle implements tasker.WorkerBackend.
+func (r *Recorder) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+	begin := r.journal.begin()
+	r.tell(ResultSent)
+	answers, err := r.Backend.Settle(ctx, req)
+	if err == nil {
+		r.tell(ResultAcked)
+	}
+	r.journal.write(begin, func(span Span) {
+		j := r.journal
+		for i, s := range req.Results {
+			var own *tasker.Error
+			if err == nil {
+				own = answers[i].Error
+			}
+			report := Report{Span: span, Answer: j.item("settle", err, own), Verb: VerbResult, Step: s.StepUUID, Token: s.Token,
+				Status: s.Status, Result: s.Result}
+			j.Reports = append(j.Reports, report)
+			if report.Accepted() {
+				j.ended[tasker.LeaseRef{StepUUID: s.StepUUID, Token: s.Token}] = true
+				j.taken = append(j.taken, report)
+			}
+		}
+	})
+	return answers, err
+}
+
+// Start implements tasker.WorkerBackend.
+func (r *Recorder) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
+	begin := r.journal.begin()
+	answers, err := r.Backend.Start(ctx, req)
+	r.leases(begin, VerbStart, req.Steps, answers, err)
+	return answers, err
+}
+
+// Progress implements tasker.WorkerBackend.
+func (r *Recorder) Progress(ctx context.Context, report tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
+	begin := r.journal.begin()
+	answer, err := r.Backend.Progress(ctx, report)
+	var answers []tasker.LeaseAnswer
+	if err == nil {
+		answers = []tasker.LeaseAnswer{*answer}
+	}
+	r.leases(begin, VerbProgress, []tasker.LeaseRef{{StepUUID: report.StepUUID, Token: report.Token}}, answers, err)
+	return answer, err
+}
+
+// Heartbeat implements tasker.WorkerBackend.
+func (r *Recorder) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+	begin := r.journal.begin()
+	resp, err := r.Backend.Heartbeat(ctx, beat)
+	var answers []tasker.LeaseAnswer
+	if err == nil {
+		answers = resp.Leases
+	}
+	r.leases(begin, VerbHeartbeat, beat.Steps, answers, err)
+	return resp, err
+}
+
+// leases notes what was said of some leases.
+func (r *Recorder) leases(begin int64, verb string, refs []tasker.LeaseRef, answers []tasker.LeaseAnswer, err error) {
+	r.journal.write(begin, func(span Span) {
+		j := r.journal
+		if err == nil && len(answers) != len(refs) {
+			j.Faults = append(j.Faults, Fault{verb, fmt.Sprintf("%d answers for %d leases", len(answers), len(refs))})
+			return
+		}
+		for i, ref := range refs {
+			report := Report{Span: span, Verb: verb, Step: ref.StepUUID, Token: ref.Token}
+			if err != nil {
+				report.Answer = j.answer(verb, err)
+			} else {
+				report.Answer = leaseAnswer(&answers[i])
+			}
+			j.Reports = append(j.Reports, report)
+		}
+	})
+}
+
+func leaseAnswer(a *tasker.LeaseAnswer) Answer {
+	switch {
+	case a.Status == tasker.LeaseHeld:
+		return Answer{Known: true}
+	case a.Error != nil:
+		return Answer{Known: true, Code: a.Error.Code}
+	}
+	return Answer{Known: true, Code: tasker.CodeStaleToken}
+}
