@@ -232,7 +232,8 @@ func checkList(at string, list []string) []task.Problem {
 }
 
 // textFault says what is wrong with a text that people will read in logs,
-// terminals and pages, or "".
+// terminals and pages, or "". What may be no longer than a name is a name, and
+// has no line breaks: stores keep lists of them one a line.
 func textFault(s string, limit int) string {
 	if len(s) > limit {
 		return fmt.Sprintf("is %d bytes long; the limit is %d", len(s), limit)
@@ -241,7 +242,7 @@ func textFault(s string, limit int) string {
 		return "is not valid UTF-8"
 	}
 	for _, r := range s {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		if unicode.IsControl(r) && (limit <= maxName || r != '\n' && r != '\t') {
 			return fmt.Sprintf("contains the control character %U", r)
 		}
 	}
