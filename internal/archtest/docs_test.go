@@ -1,0 +1,118 @@
+package archtest_test
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// TestHelloWorld keeps the first program that people see the one that is run.
+func TestHelloWorld(t *testing.T) {
+	t.Parallel()
+	source := read(t, "embedded/example_test.go")
+	at := strings.Index(source, "func Example() {")
+	if at < 0 {
+		t.Fatal("embedded/example_test.go has no Example")
+	}
+	program := strings.TrimSpace(source[at:])
+	if !strings.Contains(read(t, "README.md"), "```go\n"+program+"\n```") {
+		t.Errorf("README.md does not show the Example of embedded/example_test.go:\n%s", program)
+	}
+	body := strings.Split(program[:strings.Index(program, "// Output")], "\n")
+	if n := len(body) - 2; n > 15 { // the func line before, an empty piece after
+		t.Errorf("the hello world has %d lines of body; more than 15 is no hello world", n)
+	}
+}
+
+var markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	files(t, ".md", func(file string, content []byte) {
+		for _, m := range markdownLink.FindAllStringSubmatch(string(content), -1) {
+			target, _, _ := strings.Cut(m[1], "#")
+			if target == "" || strings.Contains(target, "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(top, path.Dir(file), target)); err != nil {
+				t.Errorf("%s links to %s, which is not there", file, m[1])
+			}
+		}
+	})
+}
+
+var quoted = regexp.MustCompile("`([A-Za-z_]+)`")
+
+// TestGuaranteesAreShown looks for every test and script that docs/guarantees.md
+// names.
+func TestGuaranteesAreShown(t *testing.T) {
+	t.Parallel()
+	var tests strings.Builder
+	files(t, ".go", func(file string, content []byte) {
+		if strings.HasSuffix(file, "_test.go") || strings.Contains(file, "/storetest/") {
+			tests.Write(content)
+		}
+	})
+	named := 0
+	for paragraph := range strings.SplitSeq(read(t, "docs/guarantees.md"), "\n\n") {
+		list, ok := strings.CutPrefix(strings.TrimSpace(paragraph), "Shown by:")
+		if !ok {
+			continue
+		}
+		for _, m := range quoted.FindAllStringSubmatch(list, -1) {
+			named++
+			name := m[1]
+			_, script := os.Stat(filepath.Join(top, "internal/engine/scenario/testdata", name+".txt"))
+			_, dir := os.Stat(filepath.Join(top, "internal", name))
+			switch {
+			case strings.HasPrefix(name, "Test") && strings.Contains(tests.String(), "func "+name+"("):
+			case strings.Contains(tests.String(), `{"`+name+`", `):
+			case script == nil, dir == nil:
+			default:
+				t.Errorf("docs/guarantees.md: there is no test, case or script %s", name)
+			}
+		}
+	}
+	if named < 50 {
+		t.Errorf("docs/guarantees.md names %d tests; the list is not read as it should be", named)
+	}
+}
+
+// TestGlossaryHasTheStates keeps the words of the states those of the code.
+func TestGlossaryHasTheStates(t *testing.T) {
+	t.Parallel()
+	_, states, ok := strings.Cut(read(t, "docs/glossary.md"), "## States\n")
+	if !ok {
+		t.Fatal("docs/glossary.md has no chapter States")
+	}
+	tasks, steps, _ := strings.Cut(states, "Steps:")
+	for _, s := range task.States {
+		if !strings.Contains(tasks, "`"+string(s)+"`") {
+			t.Errorf("docs/glossary.md does not have the task state %s", s)
+		}
+	}
+	for _, s := range task.StepStates {
+		if !strings.Contains(steps, "`"+string(s)+"`") {
+			t.Errorf("docs/glossary.md does not have the step state %s", s)
+		}
+	}
+}
+
+// TestMakefileHasTheTargets keeps what the documents tell people to type.
+func TestMakefileHasTheTargets(t *testing.T) {
+	t.Parallel()
+	makefile := read(t, "Makefile")
+	for _, target := range []string{"help", "build", "test", "check", "race", "lint", "fuzz", "bench", "demo", "clean"} {
+		if !strings.Contains(makefile, "\n"+target+":") || !regexp.MustCompile(`(?m)^`+target+`:.* ## \S`).MatchString(makefile) {
+			t.Errorf("the Makefile has no target %s with a word about it", target)
+		}
+	}
+	if !strings.Contains(read(t, ".ci/run"), "make test") {
+		t.Error(".ci/run does not run make test, which README.md promises")
+	}
+}

@@ -1,0 +1,64 @@
+package archtest_test
+
+import (
+	"bytes"
+	"go/ast"
+	"strings"
+	"testing"
+)
+
+// maxLines of a Go file, tests included. Past it a file has two subjects; split
+// it by noun, and a test by behaviour.
+const maxLines = 600
+
+func TestFilesStaySmall(t *testing.T) {
+	t.Parallel()
+	files(t, ".go", func(path string, content []byte) {
+		if n := bytes.Count(content, []byte("\n")); n > maxLines {
+			t.Errorf("%s has %d lines: past %d a file has two subjects", path, n, maxLines)
+		}
+	})
+}
+
+// TestPackageDocs wants one package comment a package, which begins as godoc
+// shows it: a reader should find what a package is for in one place.
+func TestPackageDocs(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		if len(p.GoFiles) == 0 {
+			t.Errorf("%s has no file that could say what it is for", p.short())
+			continue
+		}
+		var docs []string
+		eachFile(t, p.short(), func(file string, f *ast.File) {
+			if f.Doc == nil {
+				return
+			}
+			docs = append(docs, file)
+			want := "Package " + p.Name + " "
+			if p.Name == "main" {
+				want = "Command " + p.short()[strings.LastIndexByte(p.short(), '/')+1:] + " "
+			}
+			if !strings.HasPrefix(f.Doc.Text(), want) {
+				t.Errorf("%s: the package comment must begin with %q", file, want)
+			}
+		})
+		if len(docs) != 1 {
+			t.Errorf("%s has %d package comments %v, not one", p.short(), len(docs), docs)
+		}
+	}
+}
+
+// vague are names of packages that say nothing of what is in them.
+var vague = []string{"util", "utils", "helper", "helpers", "common", "base", "types", "models", "misc", "pkg", "shared"}
+
+func TestPackageNames(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		for _, v := range vague {
+			if p.Name == v || strings.HasSuffix(p.Name, v) && len(v) > 4 {
+				t.Errorf("%s: %q does not say what the package does; everything ends up in such a one", p.short(), p.Name)
+			}
+		}
+	}
+}

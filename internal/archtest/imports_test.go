@@ -1,0 +1,142 @@
+package archtest_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers says which packages of the module each package may import, and why
+// no more. Dependencies run one way:
+//
+//	cmd > cli > app > {httpapi, local} > {upkeep, store} > engine > task
+//
+// A package that is not listed may not be imported, so a new one is entered here.
+var layers = map[string]struct {
+	may []string
+	why string
+}{
+	".":                       {nil, "a worker binary imports it, and must not carry a server or a database along"},
+	"cmd/tasker":              {[]string{"internal/cli"}, "main only hands the process over"},
+	"embedded":                {[]string{".", "internal/local"}, "it is the public door of the engine in process, without a rule of its own"},
+	"internal/access":         {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},
+	"internal/app":            {[]string{".", "internal/access", "internal/config", "internal/engine", "internal/httpapi", "internal/local"}, "it wires; nobody below it knows the whole"},
+	"internal/archtest":       {nil, "it looks at the tree from outside"},
+	"internal/bench":          {[]string{".", "embedded"}, "what is measured is what a user of the public API gets"},
+	"internal/cli":            {[]string{".", "internal/access", "internal/app", "internal/bench", "internal/config", "internal/demo", "internal/engine", "internal/script", "internal/task", "internal/template"}, "commands speak to a Backend; only template validate works without one"},
+	"internal/coalesce":       {nil, "it knows nothing of what it gathers"},
+	"internal/config":         {[]string{".", "internal/access", "internal/engine"}, "it fills in the structs that others declare"},
+	"internal/demo":           {[]string{"."}, "the demo is a user of the public API like any other"},
+	"internal/doctest":        {nil, "it runs the documents; its tests start what they need"},
+	"internal/engine":         {[]string{"internal/coalesce", "internal/task"}, "the engine declares the store that it needs, and does not know how it is reached"},
+	"internal/httpapi":        {[]string{".", "internal/access", "internal/task", "internal/template"}, "it serves a Backend, whichever; it does not know the store"},
+	"internal/local":          {[]string{".", "internal/engine", "internal/store/memstore", "internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep"}, "it turns the public types into the engine's, and picks the store"},
+	"internal/script":         {[]string{"."}, "running a program is a handler like any other"},
+	"internal/store":          {[]string{"internal/engine", "internal/task"}, "portable SQL knows no database engine"},
+	"internal/store/memstore": {[]string{"internal/engine", "internal/task"}, "a store does not know its siblings"},
+	"internal/store/sqlite":   {[]string{"internal/coalesce", "internal/engine", "internal/store", "internal/task"}, "a store does not know its siblings"},
+	"internal/task":           {nil, "the domain is pure: the standard library only"},
+	"internal/template":       {[]string{"internal/task"}, "reading YAML needs the domain only"},
+	"internal/upkeep":         {[]string{"internal/engine", "internal/task"}, "a loop is a rhythm around a verb of the engine"},
+}
+
+// testOnly are packages that no shipped package may import: they are the tests
+// of others.
+var testOnly = map[string][]string{
+	"internal/crashtest":       {".", "internal/task"},
+	"internal/engine/scenario": {},
+	"internal/store/storetest": {"internal/engine", "internal/task"},
+}
+
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		name := p.short()
+		rule, ok := layers[name]
+		if !ok {
+			if rule.may, ok = testOnly[name]; !ok && len(p.GoFiles) > 0 {
+				t.Errorf("%s is not in the table of layers: decide what it may import, and why", name)
+				continue
+			}
+			rule.why = "it is for tests only"
+		}
+		for _, path := range p.Imports {
+			if inModule(path) && !slices.Contains(rule.may, short(path)) {
+				t.Errorf("%s imports %s: %s", name, short(path), rule.why)
+			}
+		}
+	}
+}
+
+// TestLayersAreNoWider keeps the table from allowing what nobody does any more.
+func TestLayersAreNoWider(t *testing.T) {
+	t.Parallel()
+	for name, rule := range layers {
+		if name == "internal/doctest" || name == "internal/archtest" {
+			continue // tests only
+		}
+		p := find(t, name)
+		for _, other := range rule.may {
+			path := module + "/" + other
+			if other == "." {
+				path = module
+			}
+			if !slices.Contains(p.Imports, path) {
+				t.Errorf("%s may import %s, but does not: take it out of the table", name, other)
+			}
+		}
+	}
+}
+
+// light is all that a worker binary gets with the root package.
+var light = []string{"github.com/google/uuid"}
+
+func TestRootPackageIsLight(t *testing.T) {
+	t.Parallel()
+	root := find(t, ".")
+	if !slices.Contains(root.Deps, light[0]) {
+		t.Errorf("the root package does not use %s any more: change the rule", light[0])
+	}
+	for _, path := range root.Deps {
+		if !standard(path) && !slices.Contains(light, path) {
+			t.Errorf("the root package brings %s along: every worker binary would carry it", path)
+		}
+	}
+}
+
+// homes says which packages may import a module that is not ours. A dependency
+// with one home can be replaced there.
+var homes = map[string][]string{
+	"github.com/danielgtaylor/huma/v2":       {"internal/httpapi"},
+	"github.com/goccy/go-yaml":               {"internal/template"},
+	"github.com/google/go-cmp":               {"internal/store/storetest"},
+	"github.com/google/uuid":                 {".", "internal/bench", "internal/cli", "internal/crashtest", "internal/demo", "internal/httpapi", "internal/local", "internal/script"},
+	"github.com/knadh/koanf/":                {"internal/config"},
+	"github.com/pressly/goose/v3":            {"internal/store/sqlite"},
+	"github.com/santhosh-tekuri/jsonschema/": {"internal/template"},
+	"github.com/spf13/cobra":                 {"internal/cli"},
+	"go.yaml.in/yaml/v3":                     {"internal/cli", "internal/config"},
+	"golang.org/x/sync":                      {"internal/bench", "internal/crashtest", "internal/demo", "internal/upkeep"},
+	"golang.org/x/term":                      {"internal/cli"},
+	"golang.org/x/text":                      {"internal/template"},
+	"modernc.org/sqlite":                     {"internal/store/sqlite"},
+}
+
+func TestDependenciesHaveHomes(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		for _, path := range p.Imports {
+			if standard(path) || inModule(path) {
+				continue
+			}
+			at := slices.Sorted(maps.Keys(homes))
+			i := slices.IndexFunc(at, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
+			if i < 0 {
+				t.Errorf("%s imports %s, which has no home: the default answer to a new dependency is no", p.short(), path)
+			} else if !slices.Contains(homes[at[i]], p.short()) {
+				t.Errorf("%s imports %s, whose home is %v: ask that package instead", p.short(), path, homes[at[i]])
+			}
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package doctest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/app"
+	"github.com/taskerhq/tasker/internal/cli"
+	"github.com/taskerhq/tasker/internal/config"
+)
+
+// TestMain puts the program under its own name on the path.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"tasker": func() { os.Exit(cli.Main("v0.0.0-test")) }})
+}
+
+// pageURL is where the pages say that the server is.
+const pageURL = "http://127.0.0.1:8080"
+
+// patience only bounds how long a broken page takes to fail.
+const patience = time.Minute
+
+// TestReadme runs the bash blocks of README.md from top to bottom, as one
+// session, and wants every text block below one to be what it printed.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	var script strings.Builder
+	var want []string
+	for _, b := range blocks(t, "README.md") {
+		switch b.language {
+		case "bash":
+			fmt.Fprintf(&script, "%s\n", b.text)
+		case "text":
+			want = append(want, b.text)
+		}
+	}
+	if len(want) < 2 {
+		t.Fatalf("README.md shows what is printed %d times", len(want))
+	}
+	server := serve(t)
+	out, err := start(t, server, "trap 'kill $(jobs -p)' EXIT\n"+script.String()).wait()
+	if err != nil {
+		t.Fatalf("the session of README.md: %v\n%s", err, out)
+	}
+	// The first block registers the template, which the page does not show.
+	got := steady(out)
+	for _, text := range want {
+		if !strings.Contains(got, steady(text)) {
+			t.Errorf("README.md shows\n%s\nbut this is what is printed:\n%s", steady(text), got)
+		}
+	}
+}
+
+// TestCurlWorker runs the worker of docs/worker-protocol.md and gives it work.
+func TestCurlWorker(t *testing.T) {
+	t.Parallel()
+	need(t, "curl")
+	var worker string
+	for _, b := range blocks(t, "docs/worker-protocol.md") {
+		if b.language == "bash" {
+			worker = b.text
+		}
+	}
+	if n := strings.Count(worker, "\n"); n < 5 || n > 11 {
+		t.Fatalf("the worker has %d lines; the page promises ten", n)
+	}
+	server := serve(t)
+	session := start(t, server, worker)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, name := range []string{"world", "curl"} {
+		task, err := server.client.Run(ctx, "greet", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var greeting string
+		if err := server.client.Result(ctx, task.TaskUUID, "", &greeting); err != nil {
+			t.Fatalf("%v\nthe worker says:\n%s", err, session.stop())
+		}
+		if greeting != "Hello, "+name+"!" {
+			t.Errorf("the worker answers %q", greeting)
+		}
+	}
+}
+
+// block is a fenced block of a page.
+type block struct{ language, text string }
+
+var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
+
+func blocks(t *testing.T, page string) []block {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("../..", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []block
+	for _, m := range fence.FindAllStringSubmatch(string(raw), -1) {
+		found = append(found, block{m[1], m[2]})
+	}
+	if len(found) == 0 {
+		t.Fatalf("%s has no blocks", page)
+	}
+	return found
+}
+
+var (
+	anUUID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	aTime  = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z`)
+	anAge  = regexp.MustCompile(`\((now|\d+s ago)\)`)
+)
+
+// steady replaces what differs from run to run.
+func steady(s string) string {
+	s = anUUID.ReplaceAllString(s, "UUID")
+	return anAge.ReplaceAllString(aTime.ReplaceAllString(s, "TIME"), "(AGE)")
+}
+
+// server is a whole server in this process, at an address of its own.
+type server struct {
+	url    string
+	client *tasker.Client
+}
+
+func serve(t *testing.T) server {
+	t.Helper()
+	cfg := config.Default()
+	cfg.DB.DSN, cfg.Server.Listen = "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), "127.0.0.1:0"
+	ctx, stop := context.WithCancel(context.Background())
+	ready, ended := make(chan server, 1), make(chan error, 1)
+	go func() {
+		ended <- app.Run(ctx, &cfg, app.Options{Ready: func(n app.Node) error {
+			ready <- server{n.URL, n.Client}
+			return nil
+		}})
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the server: %v", err)
+		}
+	})
+	select {
+	case s := <-ready:
+		return s
+	case err := <-ended:
+		ended <- err
+		t.Fatal("the server did not start")
+		return server{}
+	}
+}
+
+// need skips the test where a program is missing, and fails it in CI.
+func need(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err == nil {
+		return
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatalf("there is no %s; CI has to run this test", program)
+	}
+	t.Skipf("there is no %s, so THE PAGE IS NOT TESTED", program)
+}
+
+// session is a bash that runs what a page says.
+type session struct {
+	cmd *exec.Cmd
+	out bytes.Buffer
+}
+
+func start(t *testing.T, to server, script string) *session {
+	t.Helper()
+	need(t, "bash")
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	s := &session{cmd: exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(script, pageURL, to.url))}
+	s.cmd.Dir = t.TempDir()
+	// A program built for the race detector sleeps for a second before it ends.
+	s.cmd.Env = append(os.Environ(), "TASKER_SERVER="+to.url, "GORACE=atexit_sleep_ms=10")
+	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
+	s.cmd.WaitDelay = time.Second // curl may hold the pipe when bash has gone
+	if err := s.cmd.Start(); err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.stop()
+		cancel()
+	})
+	return s
+}
+
+func (s *session) wait() (string, error) {
+	err := s.cmd.Wait()
+	return s.out.String(), err
+}
+
+// stop ends the session, if it has not ended, and returns what it printed.
+func (s *session) stop() string {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+	return s.out.String()
+}
