@@ -95,7 +95,7 @@ type Attempt struct {
 	Attempt    int        `json:"attempt" doc:"Counted from 1 since the last reset."`
 	Token      int64      `json:"token" doc:"The lease's fencing token; never reused within a step."`
 	Worker     string     `json:"worker,omitempty"`
-	Outcome    string     `json:"outcome" doc:"running, completed, failed, timed_out, lease_expired, released, snoozed, cancelled."`
+	Outcome    string     `json:"outcome" doc:"running, completed, failed, timed_out, lease_expired, not_started, released, snoozed, cancelled."`
 	ReadyAt    *time.Time `json:"ready_at,omitempty"`
 	AssignedAt *time.Time `json:"assigned_at,omitempty"`
 	StartedAt  *time.Time `json:"started_at,omitempty"`
