@@ -140,6 +140,9 @@ func (u *unit) abandon(w Work, f *task.Failure) error {
 	if !from.Leased() { // nobody had it: the record is about the wait alone
 		attempt.Token, attempt.Number, attempt.WorkerNo, attempt.AssignedAt, attempt.StartedAt = 0, 0, 0, 0, 0
 	}
+	if from == task.StepWaitingForRetry { // it was ready before the attempt that failed, which has its own record
+		attempt.ReadyAt = 0
+	}
 	if err := w.Step.Exhaust(u.now); err != nil {
 		return err
 	}
