@@ -114,8 +114,7 @@ func (p *producer) insist(ctx context.Context, req tasker.TaskRequest) (uuid.UUI
 	}
 }
 
-// settled waits until the task is settled. An error that a repair will end is
-// not waited for.
+// settled waits until the task is settled.
 func (p *producer) settled(ctx context.Context, id uuid.UUID) (*tasker.Task, error) {
 	for {
 		t, err := p.client.Task(ctx, id, 5*time.Second)
@@ -125,7 +124,7 @@ func (p *producer) settled(ctx context.Context, id uuid.UUID) (*tasker.Task, err
 				return nil, fmt.Errorf("wait for task %s: %w", id, err)
 			}
 		case err != nil:
-			return nil, err
+			return nil, fmt.Errorf("wait for task %s, which was accepted: %w", id, err)
 		case t.State.Settled():
 			return t, nil
 		}
