@@ -18,6 +18,10 @@ type Engine struct {
 	roll    func() float64
 	schemas SchemaCompiler
 
+	// graceUntil is when heartbeats that could not be sent while there was no
+	// engine must have come in.
+	graceUntil task.Instant
+
 	catalog *catalog
 	workers workerCache
 	hub     *hub
@@ -66,6 +70,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	if e.roll == nil {
 		e.roll = rand.Float64
 	}
+	e.graceUntil = e.instant().Add(cfg.Leases.Lease())
 	e.hub = newHub()
 	e.catalog = newCatalog(store)
 	if err := e.catalog.loadRoutes(ctx); err != nil {

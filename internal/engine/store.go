@@ -47,7 +47,8 @@ type Tx interface {
 // TxWork is the hot path: steps in their queues.
 type TxWork interface {
 	// Ready returns up to limit steps of the routes, lowest key first, locked;
-	// rows that another transaction holds are passed over.
+	// rows that another transaction holds are passed over. The caller claims and
+	// saves every one of them, or fails.
 	Ready(routes []int64, limit int) ([]Work, error)
 	// Vacant reports whether no step is ready on the route. False may mean "not
 	// sure": then nothing is handed off and the queue decides.
@@ -89,7 +90,8 @@ type TxRecords interface {
 	AddEvents(events []task.Event) error
 	AddActs(acts []task.Act) error
 	// TakeKey binds an idempotency key to the task until expires, unless it is
-	// bound already (and not expired at now): then it returns the bound task.
+	// bound already (and not expired at now): then taken is true, and bound is
+	// the task it is bound to.
 	TakeKey(namespace, key string, id task.ID, now, expires task.Instant) (bound task.ID, taken bool, err error)
 	// DropKeys deletes up to limit keys that expired before a time.
 	DropKeys(before task.Instant, limit int) (int, error)

@@ -40,6 +40,8 @@ func (e *Engine) NextDue() <-chan task.Instant { return e.hub.nextDue }
 //
 //   - assigned, not started in time: back to its route, nothing charged;
 //   - in progress beyond its time-out: failed, and repeated if attempts are left;
+//   - run out while there was no engine to send heartbeats to: held for the
+//     length of a lease more, so that an outage of ours costs no attempt;
 //   - no heartbeat for the length of the lease: back to its route with nothing
 //     charged when it was lost early and without progress, else failed.
 func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
@@ -68,6 +70,10 @@ func (u *unit) reap(w Work) error {
 	case s.Deadline() != 0 && s.Deadline() <= u.now:
 		return u.fail(w, task.TimedOut, &task.Failure{Type: "timeout", Code: "TIMEOUT", Retryable: true,
 			Message: fmt.Sprintf("the attempt ran longer than its time-out of %s", s.Timeout)})
+	case u.now < u.e.graceUntil:
+		s.Renew(u.e.graceUntil)
+		u.moved(w, s.State)
+		return nil
 	case u.lostEarly(s):
 		return u.uncharged(w, task.LeaseExpired, 0)
 	default:
@@ -153,9 +159,13 @@ func (u *unit) abandon(w Work, f *task.Failure) error {
 }
 
 // BuryWorkers marks workers dead that have missed their heartbeats. Their leases
-// run out by themselves.
+// run out by themselves. None is buried until an engine that was just opened has
+// been there for long enough to hear from them.
 func (e *Engine) BuryWorkers(ctx context.Context) (int, error) {
 	now := e.instant()
+	if now < e.graceUntil {
+		return 0, nil
+	}
 	workers, err := e.store.Workers(ctx, now)
 	if err != nil {
 		return 0, err
