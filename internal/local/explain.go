@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +51,8 @@ func (x *explainer) summary() string {
 		return strings.TrimSpace(fmt.Sprintf("The task was cancelled at %s%s.", clock(t.FinishedAt), byWhom(t.Meta.CancelledBy, t.Meta.CancelReason)))
 	case task.Pending:
 		return fmt.Sprintf("The task is scheduled: it begins at %s, in %s.", clock(t.RunAt), x.until(t.RunAt))
+	case task.EnqueuingSteps:
+		return "The task goes on after an operator's act: its steps are about to be enqueued."
 	case task.WaitingForRetry:
 		return "The task waits: every step that could move failed and waits for its retry, or was put off."
 	case task.Errored:
@@ -57,14 +60,26 @@ func (x *explainer) summary() string {
 	case task.WaitingForDependencies:
 		return "The task waits for parents that nothing will finish by itself."
 	}
-	return fmt.Sprintf("The task is in process: %d of %d steps are done, %d are queued or running.", t.Counts.Done, t.Counts.Total(), t.Counts.Active)
+	c := t.Counts
+	s := fmt.Sprintf("The task is in process: %d of %s done, %d queued or running", c.Done, plural(c.Total(), "step"), c.Active)
+	if c.Waiting > 0 {
+		s += fmt.Sprintf(", %d waiting for a time", c.Waiting)
+	}
+	if c.Failed > 0 {
+		s += fmt.Sprintf(", %d failed for good", c.Failed)
+	}
+	return s + "."
 }
 
 func (x *explainer) erroredSummary() string {
-	for _, e := range x.records.Events {
-		if e.To == task.Errored && e.Cause != "" {
+	for _, e := range slices.Backward(x.records.Events) {
+		switch {
+		case e.To != task.Errored:
+			continue
+		case e.Cause != "":
 			return fmt.Sprintf("The task is in error since %s: %s. It does not move until an operator repairs a step.", clock(x.task.FinishedAt), e.Cause)
 		}
+		break // by its steps, whatever it was a former time
 	}
 	return fmt.Sprintf("The task is in error since %s: %s failed for good, and nothing else can move. It goes on by itself once that is repaired.",
 		clock(x.task.FinishedAt), plural(x.task.Counts.Failed, "step"))
@@ -113,11 +128,27 @@ func (x *explainer) pending(s *task.Step) (why, next string) {
 			continue
 		}
 		waits = append(waits, fmt.Sprintf("%s (%s)", x.tpl.Steps[p].Name, parent.State))
-		if parent.State == task.StepErrored {
-			next = fmt.Sprintf("Repair the step %s; then it goes on by itself.", x.tpl.Steps[p].Name)
-		}
+	}
+	if broken := x.broken(s, map[int]bool{}); len(broken) > 0 {
+		next = fmt.Sprintf("Repair %s; then it goes on by itself.", strings.Join(broken, ", "))
 	}
 	return "It waits for " + strings.Join(waits, ", ") + ".", next
+}
+
+// broken names the steps in error that s waits for, directly or through others.
+func (x *explainer) broken(s *task.Step, seen map[int]bool) []string {
+	var names []string
+	for _, p := range x.spec(s).Parents {
+		if seen[p] {
+			continue
+		}
+		seen[p] = true
+		if x.steps[p].State == task.StepErrored {
+			names = append(names, x.tpl.Steps[p].Name)
+		}
+		names = append(names, x.broken(x.steps[p], seen)...)
+	}
+	return names
 }
 
 // manyAhead is where counting what is ahead stops.
@@ -178,7 +209,10 @@ func (x *explainer) leased(ctx context.Context, s *task.Step) (why, next string,
 	}
 	why = fmt.Sprintf("It is leased by worker %s until %s; attempt %d of %d runs since %s.", worker, clock(s.LeaseUntil), s.Attempts, s.MaxAttempts, clock(s.StartedAt))
 	if s.Progress > 0 || s.Note != "" {
-		why += fmt.Sprintf(" It reported %d %% %s", s.Progress, s.Note)
+		why += fmt.Sprintf(" It reported %d %%", s.Progress)
+		if s.Note != "" {
+			why += ": " + s.Note
+		}
 	}
 	next = "The worker's heartbeats renew the lease."
 	if d := s.Deadline(); d != 0 {

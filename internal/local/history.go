@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/taskerhq/tasker"
@@ -20,19 +21,62 @@ func (b *Backend) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHi
 		return nil, err
 	}
 	h := &history{view: v, out: &tasker.TaskHistory{TaskUUID: id}}
-	h.ofTask()
-	for _, s := range v.steps {
+	// What one transaction did has one time. Causes are added before effects,
+	// and sorting keeps that order: a step before its dependants and its task.
+	h.created()
+	for _, s := range v.parentsFirst() {
 		if err := h.ofStep(ctx, s); err != nil {
 			return nil, err
 		}
 	}
+	h.ofTask()
 	slices.SortStableFunc(h.out.Transitions, func(a, b tasker.Transition) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(h.out.Attempts, func(a, b tasker.Attempt) int { return begun(a).Compare(begun(b)) })
 	return h.out, nil
+}
+
+// begun is when an attempt came into somebody's hands. One that never did has
+// only an end.
+func begun(a tasker.Attempt) time.Time {
+	for _, at := range []*time.Time{a.AssignedAt, a.StartedAt, a.FinishedAt} {
+		if at != nil {
+			return *at
+		}
+	}
+	return time.Time{}
+}
+
+// parentsFirst returns the steps in template order, but none before its parents.
+func (v *view) parentsFirst() []*task.Step {
+	order, seen := make([]*task.Step, 0, len(v.steps)), make([]bool, len(v.steps))
+	var visit func(i int)
+	visit = func(i int) {
+		if seen[i] {
+			return
+		}
+		seen[i] = true
+		for _, p := range v.tpl.Steps[i].Parents {
+			visit(p)
+		}
+		order = append(order, v.steps[i])
+	}
+	for i := range v.steps {
+		visit(i)
+	}
+	return order
 }
 
 type history struct {
 	*view
 	out *tasker.TaskHistory
+}
+
+// created adds what submission made.
+func (h *history) created() {
+	h.add(h.task.CreatedAt, "", string(task.Pending), nil)
+	for _, s := range h.steps {
+		h.add(h.task.CreatedAt, "", string(task.StepPending), s)
+	}
 }
 
 // ofTask adds the transitions of the task itself.
@@ -46,7 +90,6 @@ func (h *history) ofTask() {
 	case t.State == task.Complete:
 		first = task.StepsInProcess
 	}
-	h.add(task.Instant(t.CreatedAt), "", string(task.Pending), nil)
 	if first != task.Pending {
 		h.add(t.CreatedAt, string(task.Pending), string(first), nil)
 	}
@@ -54,6 +97,11 @@ func (h *history) ofTask() {
 	for _, e := range events {
 		tr := h.add(e.At, string(e.From), string(e.To), nil)
 		tr.Reason = e.Cause
+		for _, a := range h.records.Acts { // an operator's words say more than the cause
+			if a.StepID.IsZero() && a.At == e.At && a.To == string(e.To) {
+				tr.Actor, tr.Reason = a.Actor, a.Reason
+			}
+		}
 		last = e.To
 	}
 	if t.State == task.Complete && last == task.StepsInProcess {
@@ -76,7 +124,6 @@ func (h *history) add(at task.Instant, from, to string, s *task.Step) *tasker.Tr
 // the step itself tells of the present.
 func (h *history) ofStep(ctx context.Context, s *task.Step) error {
 	state := task.StepPending
-	h.add(h.task.CreatedAt, "", string(state), s)
 	for _, a := range merged(h.records, s) {
 		var err error
 		if a.act != nil {
@@ -85,7 +132,7 @@ func (h *history) ofStep(ctx context.Context, s *task.Step) error {
 			return err
 		}
 	}
-	if state == s.State {
+	if state == s.State || h.overtaken(s, state) {
 		return nil
 	}
 	live := h.untold(s)
@@ -101,6 +148,18 @@ func (h *history) ofStep(ctx context.Context, s *task.Step) error {
 	}
 	_, err := h.attempt(ctx, s, state, &live, s.State == task.StepComplete || s.State.Leased())
 	return err
+}
+
+// overtaken reports whether the records, which were read after the step, tell
+// more than the step: then it has nothing to add.
+func (h *history) overtaken(s *task.Step, told task.StepState) bool {
+	switch s.State {
+	case task.StepPending, task.StepWaitingForRetry, task.StepErrored, task.StepResolvedManually:
+		return true // only what is recorded leads there
+	}
+	return told.Terminal() || slices.ContainsFunc(h.records.Attempts, func(a task.Attempt) bool {
+		return a.StepID == s.ID && (a.Token > s.Token || a.Token == s.Token && s.State.Leased())
+	})
 }
 
 // untold returns what the step tells of its last lease, without the times that
@@ -128,8 +187,8 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 		return state, err
 	}
 	number := a.Number
-	if a.Outcome == task.Running && s.State == task.StepAssigned {
-		number++
+	if a.AssignedAt != 0 && a.StartedAt == 0 {
+		number++ // not begun, so not counted: the one that it would have been
 	}
 	move := func(at task.Instant, to task.StepState) {
 		if at == 0 || state == to {
@@ -149,8 +208,8 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 	if a.FinishedAt != 0 {
 		if tr := len(h.out.Transitions); a.After != "" {
 			move(a.FinishedAt, a.After)
-			if a.Failure != nil && len(h.out.Transitions) > tr {
-				h.out.Transitions[tr].Reason = a.Failure.Message
+			if len(h.out.Transitions) > tr {
+				h.out.Transitions[tr].Reason = why(a)
 			}
 		}
 	}
@@ -158,6 +217,17 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 		h.out.Attempts = append(h.out.Attempts, h.toAttempt(s, a, number, worker))
 	}
 	return state, nil
+}
+
+// why says why a lease ended; what follows from the states needs no reason.
+func why(a *task.Attempt) string {
+	switch {
+	case a.Failure != nil:
+		return a.Failure.Message
+	case a.Outcome == task.Released, a.Outcome == task.Snoozed, a.Outcome == task.NotStarted, a.Outcome == task.LeaseExpired:
+		return string(a.Outcome)
+	}
+	return ""
 }
 
 func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker string) tasker.Attempt {
@@ -170,8 +240,14 @@ func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker st
 }
 
 // act adds an operator's act on a step. When it ended a lease, the attempt that
-// it cut off has told of the transition already.
+// it cut off has told of the transition already. When it took the step out of
+// its queue, nothing has told yet that the step was there; the act was the last
+// thing that happened to it, so that its row still knows.
 func (h *history) act(s *task.Step, state task.StepState, a *task.Act) task.StepState {
+	if a.From == string(task.StepEnqueued) && state != task.StepEnqueued {
+		h.add(s.ReadyAt, string(state), a.From, s)
+		state = task.StepEnqueued
+	}
 	tr := &h.out.Transitions[len(h.out.Transitions)-1]
 	if string(state) != a.To {
 		tr = h.add(a.At, string(state), a.To, s)

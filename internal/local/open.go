@@ -38,9 +38,6 @@ var _ tasker.Backend = (*Backend)(nil)
 // "memory:" for one that is gone with the process. Run has to be called for
 // anything that depends on time.
 func Open(ctx context.Context, dsn string, opts Options) (*Backend, error) {
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
 	s, err := openStore(ctx, dsn)
 	if err != nil {
 		return nil, toError(err)
@@ -71,6 +68,9 @@ func openStore(ctx context.Context, dsn string) (engine.Store, error) {
 
 // New returns a Backend on a store, which it owns from now on.
 func New(ctx context.Context, s engine.Store, opts Options) (*Backend, error) {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
 	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: opts.Now, Schemas: compileSchema})
 	if err != nil {
 		return nil, toError(err)
@@ -85,6 +85,10 @@ func compileSchema(schema []byte) (engine.SchemaChecker, error) {
 // Run keeps up what depends on time (retries, leases, deadlines, retention)
 // until ctx ends. It blocks.
 func (b *Backend) Run(ctx context.Context) error { return b.upkeep.Run(ctx) }
+
+// RunOnce does what is due now, and returns: for tests and simulations with a
+// clock of their own, in place of Run.
+func (b *Backend) RunOnce(ctx context.Context) error { return toError(b.upkeep.RunOnce(ctx)) }
 
 // Ready reports whether the store answers.
 func (b *Backend) Ready(ctx context.Context) error { return toError(b.engine.Ping(ctx)) }

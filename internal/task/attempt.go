@@ -27,7 +27,7 @@ type Attempt struct {
 	StepID     ID
 	TaskID     ID
 	Token      int64
-	Number     int // attempts begun, this one included; 0 when it was never begun
+	Number     int // attempts begun, this one included if it was
 	WorkerNo   int64
 	Outcome    Outcome
 	ReadyAt    Instant
