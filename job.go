@@ -69,7 +69,7 @@ func (j *Job) Decode(out any) error {
 // nothing, or was resolved manually.
 func (j *Job) ParentResult(name string, out any) error {
 	raw, ok := j.ParentResults[name]
-	if !ok || len(raw) == 0 {
+	if !ok || len(raw) == 0 || string(raw) == "null" {
 		return Errorf(CodeNotFound, "step %s has no result of a parent %q", j.StepName, name)
 	}
 	if err := json.Unmarshal(raw, out); err != nil {

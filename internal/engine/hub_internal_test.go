@@ -1,0 +1,73 @@
+package engine
+
+import "testing"
+
+// woken reports whether a poller has been woken.
+func woken(p *poller) bool {
+	select {
+	case <-p.wake:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestHub(t *testing.T) {
+	t.Parallel()
+	waiting := func(t *testing.T, h *hub, routes ...int64) *poller {
+		p := &poller{routes: routes, capacity: 1}
+		if !h.await(p, h.version.Load()) {
+			t.Fatal("the poller was turned away")
+		}
+		return p
+	}
+
+	t.Run("PassWakesAnotherOfTheRoute", func(t *testing.T) {
+		t.Parallel()
+		h := newHub()
+		gone, next, other := waiting(t, h, 1), waiting(t, h, 1, 2), waiting(t, h, 3)
+		h.publish(&unit{queued: map[int64]int{1: 1}})
+		if woken(gone) == woken(next) || woken(other) {
+			t.Fatal("one step wakes one poller of its route")
+		}
+		h.pass([]int64{1})
+		if !woken(gone) || !woken(next) || woken(other) {
+			t.Error("the wake-up was not passed on to the other poller of the route")
+		}
+	})
+
+	t.Run("WakeAllFindsPollersWithoutRoutes", func(t *testing.T) {
+		t.Parallel()
+		h := newHub()
+		p := waiting(t, h)
+		h.wakeAll()
+		if !woken(p) {
+			t.Error("a poller that can serve no route yet sleeps through the first one")
+		}
+	})
+
+	t.Run("NobodyWaitsPastAPublication", func(t *testing.T) {
+		t.Parallel()
+		h := newHub()
+		version := h.version.Load()
+		h.publish(&unit{queued: map[int64]int{1: 1}})
+		if h.await(&poller{routes: []int64{1}}, version) {
+			t.Error("a poll that looked before the publication waits as if nothing had happened")
+		}
+	})
+
+	t.Run("ForgetTellsWhoIsInHand", func(t *testing.T) {
+		t.Parallel()
+		h := newHub()
+		p := waiting(t, h, 1)
+		if h.reserve(1) != p {
+			t.Fatal("the waiting poller was not reserved")
+		}
+		if h.forget(p) {
+			t.Error("a poller that a transaction has in hand was still waiting")
+		}
+		if h.reserve(1) != nil {
+			t.Error("a poller was reserved twice")
+		}
+	})
+}
