@@ -145,7 +145,7 @@ func TestDialKeepsErrors(t *testing.T) {
 					t.Errorf("%s: the error is %v", name, err)
 					continue
 				}
-				if got := err.(*tasker.Error); kind.Code != tasker.CodeInternal && cmp.Diff(sent, got) != "" { //nolint:errorlint // the SDK returns it bare
+				if got := err.(*tasker.Error); kind.Code != tasker.CodeInternal && cmp.Diff(sent, got) != "" {
 					t.Errorf("%s: the error is %+v, want %+v", name, got, sent)
 				}
 			}

@@ -63,7 +63,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, drain time.Dura
 	if err != nil {
 		_ = srv.Close() // the time-out is the news
 	}
-	_ = <-served // Shutdown has been asked for, so that is all it says
+	<-served //nolint:errcheck // Shutdown was asked for, so that is all it says
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("stop HTTP: requests were still under way after %v and were cut", drain)
 	}
