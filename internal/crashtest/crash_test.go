@@ -21,6 +21,7 @@ import (
 	_ "modernc.org/sqlite" // to look at the file behind the server's back
 
 	"github.com/taskerhq/tasker"
+	_ "github.com/taskerhq/tasker/internal/cli" // all that the binary is made of: a change must run the test again, not answer from the cache
 	"github.com/taskerhq/tasker/internal/crashtest"
 )
 
@@ -134,8 +135,11 @@ func (r *run) rand(part uint64) *rand.Rand { return rand.New(rand.NewPCG(r.seed,
 // load lets everybody work while the server is killed, until all tasks are
 // settled. After that it is killed once more, so that nothing is only in memory.
 func (r *run) load(ctx context.Context, kills int) error {
-	if _, err := r.server.start(ctx); err != nil {
+	if err := r.killer.birth(ctx, 3); err != nil {
 		return err
+	}
+	if _, err := r.server.start(ctx); err != nil {
+		return fmt.Errorf("after the kills at birth: %w", err)
 	}
 	client := tasker.NewClient(r.backend)
 	if _, err := client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: diamond, Filename: "diamond.yaml"}); err != nil {
@@ -264,8 +268,8 @@ func integrity(ctx context.Context, path string) error {
 func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
 	t.Helper()
 	p50, longest := r.killer.recovery()
-	t.Logf("kills=%d worker_kills=%d tasks=%d steps=%d handouts=%d unknown_answers=%d orphans=%d duplicate_executions=%d stale_refused=%d "+
-		"lost=%d settled_twice=%d violations=%d recovery_p50=%s recovery_max=%s seed=%d", r.killer.kills, r.program.kills, v.Tasks, v.Steps, v.Handouts,
+	t.Logf("kills=%d early_kills=%d worker_kills=%d tasks=%d steps=%d handouts=%d unknown_answers=%d orphans=%d duplicate_executions=%d stale_refused=%d "+
+		"lost=%d settled_twice=%d violations=%d recovery_p50=%s recovery_max=%s seed=%d", r.killer.kills, r.killer.early, r.program.kills, v.Tasks, v.Steps, v.Handouts,
 		v.Unknown, v.Orphans, v.Duplicates, v.StaleRefused, v.Count(crashtest.Lost), v.Count(crashtest.SettledTwice), len(v.Violations),
 		p50.Round(time.Millisecond), longest.Round(time.Millisecond), r.seed)
 	t.Logf("restarts by occasion: %v", r.killer.byOccasion)

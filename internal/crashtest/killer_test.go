@@ -30,7 +30,8 @@ type killer struct {
 	delay  time.Duration    // from the moment to the kill
 	sprung chan struct{}    // closed by the kill
 
-	kills      int
+	kills      int // of a server that was at work
+	early      int // of one that had not begun to work
 	byOccasion map[string]int
 	recoveries []time.Duration
 }
@@ -60,10 +61,28 @@ func (k *killer) tell(m crashtest.Moment) {
 	time.AfterFunc(k.delay, strike)
 }
 
-// run kills n times and leaves the server running.
+// birth kills n servers, one after the other, while they make the file and its
+// schema.
+func (k *killer) birth(ctx context.Context, n int) error {
+	for range n {
+		if _, err := k.server.launch(); err != nil {
+			return err
+		}
+		if err := k.pause(ctx, 0, 40*time.Millisecond); err != nil {
+			return err
+		}
+		k.server.kill()
+		k.early++
+		k.server.gone()
+		k.byOccasion["at birth"]++
+	}
+	return nil
+}
+
+// run kills until there were n and leaves the server running.
 func (k *killer) run(ctx context.Context, n int) error {
 	for k.kills < n {
-		occasion, err := k.strike(ctx, n-k.kills)
+		occasion, err := k.strike(ctx)
 		if err != nil {
 			return err
 		}
@@ -78,18 +97,19 @@ func (k *killer) run(ctx context.Context, n int) error {
 	return nil
 }
 
-// strike kills the server once, or, when left allows it, several times in a row.
-func (k *killer) strike(ctx context.Context, left int) (string, error) {
+// strike kills the server once. Now and then it kills what is started next, too.
+func (k *killer) strike(ctx context.Context) (string, error) {
 	// Some load in between: the random time is the only thing waited for here.
 	if err := k.pause(ctx, 100*time.Millisecond, 900*time.Millisecond); err != nil {
 		return "", err
 	}
 	switch kind := k.rng.IntN(10); {
-	case kind < 3:
+	case kind < 2:
 		k.kill()
 		return "at any time", nil
-	case kind < 5 && left > 1:
-		return "while starting", k.whileStarting(ctx, min(left, 1+k.rng.IntN(2)+1))
+	case kind < 4:
+		k.kill()
+		return "while starting", k.whileStarting(ctx, 1+k.rng.IntN(2))
 	}
 	return k.trap(ctx)
 }
@@ -99,10 +119,9 @@ func (k *killer) kill() {
 	k.kills++
 }
 
-// whileStarting kills n times: the running server, then those that start.
+// whileStarting kills n servers that have just begun to recover.
 func (k *killer) whileStarting(ctx context.Context, n int) error {
-	k.kill()
-	for range n - 1 {
+	for range n {
 		k.server.gone()
 		if _, err := k.server.launch(); err != nil {
 			return err
@@ -110,7 +129,8 @@ func (k *killer) whileStarting(ctx context.Context, n int) error {
 		if err := k.pause(ctx, 0, 60*time.Millisecond); err != nil {
 			return err
 		}
-		k.kill()
+		k.server.kill()
+		k.early++
 	}
 	return nil
 }
