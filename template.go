@@ -66,8 +66,8 @@ type TemplateFilter struct {
 	Cursor    string `json:"cursor,omitempty"`
 }
 
-// TemplatePage is one page of templates, by namespace, name and registration
-// time; steps and YAML are left out.
+// TemplatePage is one page of templates, the one registered last first; steps
+// and YAML are left out.
 type TemplatePage struct {
 	Templates  []Template `json:"templates"`
 	NextCursor string     `json:"next_cursor,omitempty"`

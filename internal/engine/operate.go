@@ -67,7 +67,7 @@ func (e *Engine) checkAct(a *StepAct) []task.Problem {
 	if a.Reason == "" {
 		bad("/reason", "say why; the reason is kept with the act")
 	}
-	if a.Actor == "" {
+	if known := a.Kind == ResetForRetry || a.Kind == ResolveManually || a.Kind == CompleteManually; known && a.Actor == "" {
 		bad("/"+actorField(a.Kind), "say who does it; the name is kept with the act")
 	}
 	switch a.Kind {

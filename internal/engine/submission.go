@@ -169,6 +169,8 @@ const (
 	// maxTimeout bounds the run of one attempt.
 	maxTimeout = 7 * 24 * time.Hour
 	maxRetries = 1000
+	// lastRunAt is in the year 9000: times past the year 9999 have no form in JSON.
+	lastRunAt task.Instant = 221_845_392_000_000_000
 )
 
 // checkFields finds what is wrong with a submission by itself.
@@ -193,7 +195,7 @@ func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 		{"version", in.Version, maxName}, {"idempotency_key", in.IdempotencyKey, maxName},
 		{"correlation_id", in.CorrelationID, maxName}, {"parent_correlation_id", in.Meta.ParentCorrelationID, maxName},
 		{"initiator", in.Meta.Initiator, maxName}, {"source_system", in.Meta.SourceSystem, maxName},
-		{"reason", in.Meta.Reason, maxText},
+		{"priority", in.Priority, maxName}, {"reason", in.Meta.Reason, maxText},
 	}
 	for _, t := range texts {
 		if fault := textFault(t.value, t.limit); fault != "" {
@@ -207,6 +209,9 @@ func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	}
 	if in.MaxRetries != nil && (*in.MaxRetries < 0 || *in.MaxRetries > maxRetries) {
 		bad("max_retries", "must be 0 to %d", maxRetries)
+	}
+	if in.RunAt > lastRunAt {
+		bad("run_at", "must be before the year 9000")
 	}
 	if fault := e.payloadFault(in.Context); fault != "" {
 		bad("context", "%s", fault)

@@ -12,6 +12,7 @@ import (
 // the limit means that nothing more is due.
 
 // FireTimers makes steps ready whose time has come: retries, snoozes, run_at.
+// NextDue then tells the time of the first that is due before the next tick.
 func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 	var n int
 	err := e.write(ctx, func(u *unit) error {
@@ -19,7 +20,15 @@ func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 		if err != nil {
 			return err
 		}
-		n = len(works)
+		if n = len(works); n < limit { // one more than fires now
+			soon, err := u.tx.Due(task.Timers, u.now.Add(e.cfg.UpkeepInterval), n+1)
+			if err != nil {
+				return err
+			}
+			if len(soon) > n {
+				u.dueAt(task.Instant(soon[n].Step.Key))
+			}
+		}
 		for _, w := range u.adopt(works) {
 			from := w.Step.State
 			if err := w.Step.Enqueue(u.now); err != nil {
@@ -32,8 +41,9 @@ func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 	return n, err
 }
 
-// NextDue receives the earliest due time that was set in this process since it
-// was received last, so that a loop need not wait for its tick.
+// NextDue receives the earliest due time that was set in this process, or found
+// by FireTimers, since it was received last, so that a loop need not wait for
+// its tick.
 func (e *Engine) NextDue() <-chan task.Instant { return e.hub.nextDue }
 
 // ReapLeases ends leases that ran out:

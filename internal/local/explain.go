@@ -58,7 +58,7 @@ func (x *explainer) summary() string {
 	case task.Errored:
 		return x.erroredSummary()
 	case task.WaitingForDependencies:
-		return "The task waits for parents that nothing will finish by itself."
+		return "Nothing of the task can run now: what is left waits for its time, or for its parents."
 	}
 	c := t.Counts
 	s := fmt.Sprintf("The task is in process: %d of %s done, %d queued or running", c.Done, plural(c.Total(), "step"), c.Active)

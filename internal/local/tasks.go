@@ -135,9 +135,13 @@ func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
 		out.Limit = defaultPage
 	}
 	if len(problems) > 0 {
-		return out, &tasker.Error{Code: tasker.CodeInvalid, Message: "the filter is not valid", Details: problems}
+		return out, badFilter(problems...)
 	}
 	return out, nil
+}
+
+func badFilter(problems ...tasker.Detail) *tasker.Error {
+	return &tasker.Error{Code: tasker.CodeInvalid, Message: "the filter is not valid", Details: problems}
 }
 
 func knownState(s task.State) bool {

@@ -59,8 +59,8 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 	}
 	if f.Cursor != "" {
 		var err error
-		if filter.Below, err = strconv.ParseInt(f.Cursor, 36, 64); err != nil {
-			return nil, tasker.Errorf(tasker.CodeInvalid, "%q is not a cursor of this list", f.Cursor)
+		if filter.Below, err = strconv.ParseInt(f.Cursor, 36, 64); err != nil || filter.Below <= 0 {
+			return nil, badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
 		}
 	}
 	list, err := b.store.ListTemplates(ctx, filter)

@@ -57,8 +57,8 @@ func (c *Counts) Move(from, to StepState) {
 //   - a step failed for good and nothing else can move: error;
 //   - every step satisfied: complete, or resolved_manually when an operator
 //     supplied the outcome;
-//   - an operator has just made a step of a task in error pending again, and it
-//     is about to be enqueued: enqueuing_steps;
+//   - an operator has just made a step of a task in error or waiting for a retry
+//     pending again, and it is about to be enqueued: enqueuing_steps;
 //   - what is left waits for parents that never finish: waiting_for_dependencies.
 func (c Counts) Evaluate(now State) State {
 	switch {
@@ -72,7 +72,7 @@ func (c Counts) Evaluate(now State) State {
 		return WaitingForRetry
 	case c.Failed > 0:
 		return Errored
-	case c.Pending > 0 && (now == Errored || now == EnqueuingSteps):
+	case c.Pending > 0 && (now == Errored || now == WaitingForRetry || now == EnqueuingSteps):
 		return EnqueuingSteps
 	case c.Pending > 0:
 		return WaitingForDependencies

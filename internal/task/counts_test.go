@@ -28,7 +28,7 @@ func wantState(c task.Counts, now task.State) task.State {
 		return task.Errored
 	}
 	if c.Pending > 0 {
-		if now == task.Errored || now == task.EnqueuingSteps {
+		if now == task.Errored || now == task.WaitingForRetry || now == task.EnqueuingSteps {
 			return task.EnqueuingSteps // a reset step is about to be enqueued
 		}
 		return task.WaitingForDependencies

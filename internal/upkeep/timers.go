@@ -13,8 +13,13 @@ func (u *Upkeep) fire(ctx context.Context) (int, bool, error) {
 	return n, n == batch, err
 }
 
+// soonest bounds how often steps are fired that are due one after the other:
+// those within the same moment go together.
+const soonest = time.Millisecond
+
 // timers fires what is due with every tick, and in between at the very moment
-// that a step of this process is due: a retry after 50 ms takes 50 ms.
+// that a step is due: a retry after 50 ms takes 50 ms. A due time later than the
+// one waited for need not be kept, because firing tells the next.
 func (u *Upkeep) timers(ctx context.Context) error {
 	l := loop{name: "timers", once: u.fire}
 	tick := time.NewTicker(u.engine.Config().UpkeepInterval)
@@ -36,7 +41,7 @@ func (u *Upkeep) timers(ctx context.Context) error {
 		case due := <-u.engine.NextDue():
 			if at == 0 || due < at {
 				at = due
-				next = time.NewTimer(time.Until(due.Time()))
+				next = time.NewTimer(max(due.Sub(u.engine.Now()), soonest))
 			}
 		case <-ctx.Done():
 			return ctx.Err()
