@@ -53,20 +53,7 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, capacity int, wait ti
 		if now, err := e.Worker(ctx, w.ID); err == nil && now.State != task.WorkerActive {
 			e.hub.dismiss(w.No) // it was told to drain just before this poll waited
 		}
-		over := false
-		select {
-		case <-p.wake:
-		case <-timeout():
-			over = true
-		case <-ctx.Done():
-			over = true
-		}
-		if over && !e.hub.forget(p) {
-			<-p.wake // a transaction has the poll in hand; it is over in a moment
-			if len(p.handed) == 0 {
-				e.hub.pass(p.routes)
-			}
-		}
+		over := e.await(ctx, p, timeout())
 		switch {
 		case len(p.handed) > 0 && ctx.Err() != nil:
 			return nil, false, e.giveBack(context.WithoutCancel(ctx), p.handed)
@@ -74,6 +61,25 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, capacity int, wait ti
 			return p.handed, p.dismissed, nil
 		}
 	}
+}
+
+// await blocks until the poller is woken, and reports whether its time is over
+// or its caller has gone instead.
+func (e *Engine) await(ctx context.Context, p *poller, timeout <-chan time.Time) (over bool) {
+	select {
+	case <-p.wake:
+		return false
+	case <-timeout:
+	case <-ctx.Done():
+	}
+	if e.hub.forget(p) {
+		return true
+	}
+	<-p.wake // a transaction has the poll in hand; it is over in a moment
+	if len(p.handed) == 0 {
+		e.hub.pass(p.routes)
+	}
+	return true
 }
 
 func (e *Engine) claim(ctx context.Context, p *poller) ([]Lease, error) {
