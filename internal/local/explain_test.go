@@ -1,0 +1,207 @@
+package local_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// explained words an explanation: the summary, then a line "name state: why | next" a step.
+func (r *rig) explained(t *testing.T, id uuid.UUID) string {
+	t.Helper()
+	x, err := r.ExplainTask(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{string(x.State) + ": " + x.Summary}
+	for _, s := range x.Steps {
+		lines = append(lines, s.Name+" "+string(s.State)+": "+s.Why+" | "+s.Next)
+	}
+	return strings.ReplaceAll(strings.Join(lines, "\n"), " ("+r.worker.String()+")", "")
+}
+
+// TestExplain: why a task is where it is, in every situation, word by word.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		live func(t *testing.T, r *rig) uuid.UUID
+		want string
+	}{
+		"NoWorker": {func(t *testing.T, r *rig) uuid.UUID {
+			return r.submit(t, tasker.TaskRequest{TaskType: "ocr", Namespace: "scans", RequiredCapabilities: []string{"gpu", "cuda"}})
+		}, `steps_in_process: The task is in process: 0 of 1 step done, 1 queued or running.
+ocr enqueued: It is ready since 2026-03-01 12:00:00Z, but no live worker serves handler "ocr" in namespace "scans" with cuda, gpu. | Start a worker for handler "ocr" in namespace "scans" with cuda, gpu; it will be handed out at once.`},
+		"DrainingWorkerOnly": {func(t *testing.T, r *rig) uuid.UUID {
+			if _, err := r.Drain(t.Context(), tasker.DrainRequest{WorkerID: r.worker}); err != nil {
+				t.Fatal(err)
+			}
+			return r.submit(t, tasker.TaskRequest{TaskType: "h"})
+		}, `steps_in_process: The task is in process: 0 of 1 step done, 1 queued or running.
+h enqueued: It is ready since 2026-03-01 12:00:00Z, but no live worker serves handler "h" in namespace "default" (1 worker is draining and takes nothing more). | Start a worker for handler "h" in namespace "default"; it will be handed out at once.`},
+		"DeadWorkerOnly": {func(t *testing.T, r *rig) uuid.UUID {
+			r.wait(t, 90*time.Second) // without a sign of life
+			return r.submit(t, tasker.TaskRequest{TaskType: "h"})
+		}, `steps_in_process: The task is in process: 0 of 1 step done, 1 queued or running.
+h enqueued: It is ready since 2026-03-01 12:01:30Z, but no live worker serves handler "h" in namespace "default". | Start a worker for handler "h" in namespace "default"; it will be handed out at once.`},
+		"Queued": {func(t *testing.T, r *rig) uuid.UUID {
+			r.submit(t, tasker.TaskRequest{TaskType: "h"})
+			r.submit(t, tasker.TaskRequest{TaskType: "h", Priority: tasker.Low}) // comes later
+			r.submit(t, tasker.TaskRequest{TaskType: "other"})                   // another route
+			r.join(t, tasker.WorkerRegistration{Name: "second"})
+			r.wait(t, time.Second)
+			return r.submit(t, tasker.TaskRequest{TaskType: "h"})
+		}, `steps_in_process: The task is in process: 0 of 1 step done, 1 queued or running.
+h enqueued: It is ready since 2026-03-01 12:00:01Z and waits for its turn on handler "h" in namespace "default": 1 step ahead of it, 2 workers serving. | The next free worker takes the lowest in order; add workers if the queue grows.`},
+		"AssignedAndWaitingForAParent": {func(t *testing.T, r *rig) uuid.UUID {
+			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
+			r.take(t, false)
+			return id
+		}, `steps_in_process: The task is in process: 0 of 2 steps done, 1 queued or running.
+a assigned: It is assigned to worker w since 2026-03-01 12:00:00Z, which has to start it before 2026-03-01 12:00:30Z. | If it is not started by then, it goes back to its queue and no attempt is charged.
+b pending: It waits for a (assigned). | It becomes ready by itself when they are complete.`},
+		"LeasedWithProgress": {func(t *testing.T, r *rig) uuid.UUID {
+			id := r.submit(t, tasker.TaskRequest{TaskType: "h", TimeoutSeconds: 300})
+			a := r.take(t, true)
+			r.silent(10 * time.Second)
+			report := tasker.ProgressReport{WorkerID: r.worker, StepUUID: a.StepUUID, Token: a.Token, ProgressPercent: 40, StatusMessage: "page 4 of 10"}
+			if _, err := r.Progress(t.Context(), report); err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}, `steps_in_process: The task is in process: 0 of 1 step done, 1 queued or running.
+h in_progress: It is leased by worker w until 2026-03-01 12:01:40Z; attempt 1 of 4 runs since 2026-03-01 12:00:00Z. It reported 40 %: page 4 of 10 | The worker's heartbeats renew the lease. The attempt times out at 2026-03-01 12:05:00Z, in 4m50s.`},
+		"WaitingForRetry": {func(t *testing.T, r *rig) uuid.UUID {
+			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
+			r.report(t, r.take(t, true), failed("connection refused\nat line 3", false))
+			return id
+		}, `waiting_for_retry: The task waits: every step that could move failed and waits for its retry, or was put off.
+a waiting_for_retry: Attempt 1 of 2 failed at 2026-03-01 12:00:00Z: connection refused; it waits for its retry. | It becomes ready by itself at 2026-03-01 12:00:10Z, in 10s; reset it to run it now.
+b pending: It waits for a (waiting_for_retry). | It becomes ready by itself when they are complete.`},
+		"Snoozed": {func(t *testing.T, r *rig) uuid.UUID {
+			id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
+			r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: 3600})
+			return id
+		}, `waiting_for_retry: The task waits: every step that could move failed and waits for its retry, or was put off.
+h waiting_for_retry: Its handler put it off (snoozed) at 2026-03-01 12:00:00Z. | It becomes ready by itself at 2026-03-01 13:00:00Z, in 1h0m0s; reset it to run it now.`},
+		"Scheduled": {func(t *testing.T, r *rig) uuid.UUID {
+			at := noon.Add(2 * time.Hour)
+			return r.submit(t, tasker.TaskRequest{TaskType: "h", RunAt: &at})
+		}, `pending: The task is scheduled: it begins at 2026-03-01 14:00:00Z, in 2h0m0s.
+h pending: It is scheduled for 2026-03-01 14:00:00Z, in 2h0m0s. | It becomes ready by itself at that time.`},
+		"ErrorAfterEveryAttempt": {func(t *testing.T, r *rig) uuid.UUID {
+			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
+			for range 2 {
+				r.report(t, r.take(t, true), failed("down", false))
+				r.wait(t, 10*time.Second)
+			}
+			return id
+		}, `error: The task is in error since 2026-03-01 12:00:10Z: 1 step failed for good, and nothing else can move. It goes on by itself once that is repaired.
+a error: It failed for good after attempt 2 of 2 at 2026-03-01 12:00:10Z: down. | Fix the cause, then reset it for retry; or resolve it, or complete it with a result.
+b pending: It waits for a (error). | Repair a; then it goes on by itself.`},
+		"ErrorFarUp": {func(t *testing.T, r *rig) uuid.UUID {
+			id := r.submit(t, tasker.TaskRequest{Name: "chain"})
+			r.report(t, r.take(t, true), failed("no such file", true))
+			return id
+		}, `error: The task is in error since 2026-03-01 12:00:00Z: 1 step failed for good, and nothing else can move. It goes on by itself once that is repaired.
+a error: It failed for good after attempt 1 of 4 at 2026-03-01 12:00:00Z: no such file. The failure was not retryable. | Fix the cause, then reset it for retry; or resolve it, or complete it with a result.
+b pending: It waits for a (error). | Repair a; then it goes on by itself.
+c pending: It waits for b (pending). | Repair a; then it goes on by itself.`},
+		"ErrorInOneBranch": {func(t *testing.T, r *rig) uuid.UUID {
+			id := r.submit(t, tasker.TaskRequest{Name: "diamond"})
+			r.report(t, r.take(t, true), completed(`1`))
+			r.report(t, r.take(t, true), failed("no", true))
+			r.take(t, true)
+			return id
+		}, `steps_in_process: The task is in process: 1 of 4 steps done, 1 queued or running, 1 failed for good.
+join pending: It waits for left (error), right (in_progress). | Repair left; then it goes on by itself.
+left error: It failed for good after attempt 1 of 4 at 2026-03-01 12:00:00Z: no. The failure was not retryable. | Fix the cause, then reset it for retry; or resolve it, or complete it with a result.
+right in_progress: It is leased by worker w until 2026-03-01 12:01:30Z; attempt 1 of 4 runs since 2026-03-01 12:00:00Z. | The worker's heartbeats renew the lease. The attempt times out at 2026-03-01 12:10:00Z, in 10m0s.`},
+		"ResetAndAboutToGoOn": {func(t *testing.T, r *rig) uuid.UUID {
+			id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
+			r.report(t, r.take(t, true), failed("no", true))
+			r.act(t, id, "h", tasker.ResetForRetry)
+			return id
+		}, `enqueuing_steps: The task goes on after an operator's act: its steps are about to be enqueued.
+h pending: It is scheduled for 2026-03-01 12:00:00Z, in a moment. | It becomes ready by itself at that time.`},
+		"Deadline": {func(t *testing.T, r *rig) uuid.UUID {
+			id := r.submit(t, tasker.TaskRequest{Name: "bounded"})
+			r.take(t, true)
+			r.wait(t, time.Minute)
+			return id
+		}, `error: The task is in error since 2026-03-01 12:01:00Z: max_duration_minutes exceeded. It does not move until an operator repairs a step.
+a error: It failed for good after attempt 1 of 4 at 2026-03-01 12:01:00Z: the task ran longer than its max_duration_minutes. The failure was not retryable. | Fix the cause, then reset it for retry; or resolve it, or complete it with a result.`},
+		"ErrorAfterADeadlineWasRepaired": {func(t *testing.T, r *rig) uuid.UUID {
+			id := r.submit(t, tasker.TaskRequest{Name: "bounded"})
+			r.take(t, true)
+			r.wait(t, time.Minute)
+			r.act(t, id, "a", tasker.ResetForRetry)
+			r.wait(t, time.Second)
+			r.report(t, r.take(t, true), failed("no", true))
+			return id
+		}, `error: The task is in error since 2026-03-01 12:01:01Z: 1 step failed for good, and nothing else can move. It goes on by itself once that is repaired.
+a error: It failed for good after attempt 1 of 4 at 2026-03-01 12:01:01Z: no. The failure was not retryable. | Fix the cause, then reset it for retry; or resolve it, or complete it with a result.`},
+		"Cancelled": {func(t *testing.T, r *rig) uuid.UUID {
+			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
+			r.cancel(t, id)
+			return id
+		}, `cancelled: The task was cancelled at 2026-03-01 12:00:00Z by ann: not needed.`},
+		"Complete": {func(t *testing.T, r *rig) uuid.UUID {
+			id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
+			r.report(t, r.take(t, true), completed(`1`))
+			return id
+		}, `complete: The task is complete since 2026-03-01 12:00:00Z.`},
+		"ResolvedManually": {func(t *testing.T, r *rig) uuid.UUID {
+			id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
+			r.act(t, id, "h", tasker.ResolveManually)
+			return id
+		}, `resolved_manually: The task ended at 2026-03-01 12:00:00Z with an outcome that an operator supplied.`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBothStores(t, func(t *testing.T, r *rig) {
+				for _, yaml := range []string{pair, diamond,
+					"name: chain\nversion: \"1\"\nsteps:\n  - {name: a, handler: h}\n  - {name: b, handler: h, dependencies: [a]}\n  - {name: c, handler: h, dependencies: [b]}\n",
+					"name: bounded\nversion: \"1\"\nlifecycle: {max_duration_minutes: 1}\nsteps:\n  - {name: a, handler: h}\n"} {
+					r.template(t, yaml)
+				}
+				if got := r.explained(t, test.live(t, r)); got != test.want {
+					t.Errorf("the explanation is\n%s\nwant\n%s", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// TestUnknownThings: what does not exist is not_found, whoever asks.
+func TestUnknownThings(t *testing.T) {
+	onBothStores(t, func(t *testing.T, r *rig) {
+		ctx, nobody := t.Context(), uuid.New()
+		id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
+		for name, call := range map[string]func() error{
+			"Task":        func() error { _, err := r.Task(ctx, nobody, 0); return err },
+			"TaskWaiting": func() error { _, err := r.Task(ctx, nobody, time.Minute); return err },
+			"Steps":       func() error { _, err := r.Steps(ctx, nobody); return err },
+			"Step":        func() error { _, err := r.Step(ctx, id, nobody); return err },
+			"StepOfAnotherTask": func() error {
+				other := r.submit(t, tasker.TaskRequest{TaskType: "h"})
+				_, err := r.Step(ctx, other, r.step(t, id, "h").StepUUID)
+				return err
+			},
+			"History": func() error { _, err := r.TaskHistory(ctx, nobody); return err },
+			"Explain": func() error { _, err := r.ExplainTask(ctx, nobody); return err },
+			"Act": func() error {
+				_, err := r.ActOnStep(ctx, id, nobody, tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann", Reason: "x"})
+				return err
+			},
+			"Template":        func() error { _, err := r.Template(ctx, "", "nothing", ""); return err },
+			"TemplateVersion": func() error { _, err := r.Template(ctx, "", "nothing", "9"); return err },
+		} {
+			if e := refusal(t, call(), tasker.CodeNotFound); e.Message == "" {
+				t.Errorf("%s is refused without a word", name)
+			}
+		}
+	})
+}
