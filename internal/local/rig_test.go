@@ -1,7 +1,6 @@
 package local_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -278,11 +277,4 @@ func places(e *tasker.Error) string {
 		out = append(out, d.Location)
 	}
 	return strings.Join(out, " ")
-}
-
-// stopped returns a context that has ended.
-func stopped(t *testing.T) context.Context {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	return ctx
 }

@@ -132,7 +132,7 @@ func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
 		out.Below = id
 	}
 	if out.Limit == 0 {
-		out.Limit = defaultPage
+		out.Limit = min(defaultPage, b.engine.Config().Limits.PageItems)
 	}
 	if len(problems) > 0 {
 		return out, badFilter(problems...)

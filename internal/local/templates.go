@@ -51,10 +51,11 @@ func (b *Backend) Template(ctx context.Context, namespace, name, version string)
 // Templates implements tasker.TemplateBackend.
 func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*tasker.TemplatePage, error) {
 	filter := engine.TemplateFilter{Namespace: f.Namespace, Name: f.Name, Limit: f.Limit}
+	limit := b.engine.Config().Limits.PageItems
 	if filter.Limit == 0 {
-		filter.Limit = defaultPage
+		filter.Limit = min(defaultPage, limit)
 	}
-	if limit := b.engine.Config().Limits.PageItems; filter.Limit < 1 || filter.Limit > limit {
+	if filter.Limit < 1 || filter.Limit > limit {
 		return nil, tasker.Errorf(tasker.CodeInvalid, "the limit of a page must be 1 to %d, not %d", limit, f.Limit)
 	}
 	if f.Cursor != "" {

@@ -33,4 +33,13 @@ func classify(err error) error {
 	}
 }
 
+// classify is the same for an answer to a question, which may come too late: a
+// pool that is closed has no code for that.
+func (s *Store) classify(err error) error {
+	if err != nil && s.closed.Load() {
+		return &task.Error{Code: task.Unavailable, Message: "the store is closed", Err: err}
+	}
+	return classify(err)
+}
+
 func joinErrors(errs []error) error { return classify(errors.Join(errs...)) }

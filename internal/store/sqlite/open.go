@@ -99,7 +99,7 @@ func (s *Store) open(ctx context.Context, opts *Options) error {
 		return err
 	}
 	d := dialect(s.ids)
-	s.SQL = store.SQL{Conn: store.Pool{DB: s.pool, Classify: classify}, Dialect: d}
+	s.SQL = store.SQL{Conn: store.Pool{DB: s.pool, Classify: s.classify}, Dialect: d}
 	s.tx = newTx(s.conn, d, s.ids)
 	s.group = coalesce.New(maxFused, 1, s.commit)
 	return s.tx.loadQueues()
@@ -203,7 +203,7 @@ func (s scanID) Scan(v any) error {
 func (s *Store) IDs() *task.Source { return s.ids }
 
 // Ping implements engine.Store.
-func (s *Store) Ping(ctx context.Context) error { return classify(s.pool.PingContext(ctx)) }
+func (s *Store) Ping(ctx context.Context) error { return s.classify(s.pool.PingContext(ctx)) }
 
 // Close implements engine.Store. Closing twice is harmless.
 func (s *Store) Close() error {
