@@ -24,27 +24,34 @@ func (u *Upkeep) timers(ctx context.Context) error {
 	l := loop{name: "timers", once: u.fire}
 	tick := time.NewTicker(u.engine.Config().UpkeepInterval)
 	defer tick.Stop()
-	var next *time.Timer
-	var at task.Instant // when next fires; 0: not set
-	wake := func() <-chan time.Time {
-		if next == nil {
-			return nil
-		}
-		return next.C
-	}
-	for {
+	for ctx.Err() == nil {
 		u.drain(ctx, l)
+		u.untilDue(ctx, tick.C)
+	}
+	return ctx.Err()
+}
+
+// untilDue blocks until the tick, the earliest due time that it is told of, or
+// the end of ctx. What is due is not looked at in between: firing tells of what
+// comes next, and would wake itself.
+func (u *Upkeep) untilDue(ctx context.Context, tick <-chan time.Time) {
+	var (
+		at   task.Instant     // the earliest time told; 0: none
+		wake <-chan time.Time // when it is
+	)
+	for {
 		select {
-		case <-tick.C:
-		case <-wake():
-			at, next = 0, nil
+		case <-tick:
+			return
+		case <-wake:
+			return
 		case due := <-u.engine.NextDue():
 			if at == 0 || due < at {
 				at = due
-				next = time.NewTimer(max(due.Sub(u.engine.Now()), soonest))
+				wake = time.After(max(due.Sub(u.engine.Now()), soonest))
 			}
 		case <-ctx.Done():
-			return ctx.Err()
+			return
 		}
 	}
 }
