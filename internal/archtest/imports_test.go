@@ -44,6 +44,7 @@ var layers = map[string]struct {
 // testOnly are packages that no shipped package may import: they are the tests
 // of others.
 var testOnly = map[string][]string{
+	"internal/apitest":         {},
 	"internal/crashtest":       {".", "internal/task"},
 	"internal/engine/scenario": {},
 	"internal/store/storetest": {"internal/engine", "internal/task"},
