@@ -29,7 +29,8 @@ check: ## Before a commit: formatting, vet, lint, test
 race: ## Run the tests under the race detector, the long ones shortened; needs a C compiler
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m $(TESTFLAGS) ./...
 
-lint: ## Run golangci-lint, built from source at a fixed version
+lint: ## Is go.mod tidy; golangci-lint, built from source at a fixed version
+	$(GO) mod tidy -diff
 	$(GO) run $(LINTER) run ./...
 
 fuzz: ## Fuzz every target for FUZZTIME (10s) each
