@@ -41,11 +41,13 @@ fuzz: ## Fuzz every target for FUZZTIME (10s) each
 		done; \
 	done
 
-bench: build ## Measure this machine: in process, over HTTP, latency
-	bin/tasker bench
-	bin/tasker bench --producers 256 --workers 256 --tasks 100000
-	bin/tasker bench --via http
+bench: build ## Measure this machine: the commands of docs/benchmarks.md
+	bin/tasker bench --tasks 40000 --workers 1000 --producers 16
+	bin/tasker bench --tasks 100000 --workers 1000 --producers 256
+	bin/tasker bench --via http --tasks 20000 --producers 16
+	bin/tasker bench --via http --tasks 40000 --producers 256 --workers 256
 	bin/tasker bench --mode latency
+	bin/tasker bench --mode depth
 
 demo: ## Run 10,000 real, dirty records through a workflow
 	$(GO) run ./cmd/tasker demo

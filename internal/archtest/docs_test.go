@@ -116,3 +116,21 @@ func TestMakefileHasTheTargets(t *testing.T) {
 		t.Error(".ci/run does not run make test, which README.md promises")
 	}
 }
+
+// TestBenchmarksCanBeRepeated wants "make bench" to run the commands that the
+// numbers come from.
+func TestBenchmarksCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	makefile, n := read(t, "Makefile"), 0
+	for line := range strings.Lines(read(t, "docs/benchmarks.md")) {
+		if !strings.HasPrefix(line, "tasker bench") {
+			continue
+		}
+		if n++; !strings.Contains(makefile, "\tbin/"+line) {
+			t.Errorf("make bench does not run %q", strings.TrimSpace(line))
+		}
+	}
+	if n == 0 {
+		t.Error("docs/benchmarks.md shows no command")
+	}
+}
