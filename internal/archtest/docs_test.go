@@ -134,3 +134,18 @@ func TestBenchmarksCanBeRepeated(t *testing.T) {
 		t.Error("docs/benchmarks.md shows no command")
 	}
 }
+
+// TestArchitectureHasThePackages keeps the tree in docs/architecture.md the tree.
+func TestArchitectureHasThePackages(t *testing.T) {
+	t.Parallel()
+	doc := read(t, "docs/architecture.md")
+	for _, p := range packages(t) {
+		name := p.short()
+		if name != "." && !strings.Contains(doc, "\n"+name+"/ ") {
+			t.Errorf("docs/architecture.md does not say what %s is for", name)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^((?:cmd|internal|embedded)[a-z/]*)/ `).FindAllStringSubmatch(doc, -1) {
+		find(t, m[1])
+	}
+}
