@@ -9,7 +9,7 @@ import (
 
 // WorkerRegistration introduces a worker process.
 type WorkerRegistration struct {
-	Name         string   `json:"name,omitempty" doc:"Shown to operators. Defaults to host and process id." maxLength:"255"`
+	Name         string   `json:"name,omitempty" doc:"Shown to operators. Defaults to the host; the SDK sends host and process id." maxLength:"255"`
 	Namespaces   []string `json:"namespaces,omitempty" doc:"Namespaces it serves. None means all." maxItems:"100"`
 	Handlers     []string `json:"handlers,omitempty" doc:"Handlers it serves. None means all." maxItems:"1000"`
 	Capabilities []string `json:"capabilities,omitempty" doc:"What it can do." maxItems:"100"`

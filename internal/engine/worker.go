@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -39,6 +40,7 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 		fresh := w
 		now := e.instant()
 		fresh.No, fresh.ID = 0, e.store.IDs().Take(now.Time(), 1)
+		fresh.Name = cmp.Or(w.Name, w.Host, "unnamed")
 		fresh.StartedAt, fresh.LastHeartbeat = now, now
 		stored = &fresh
 		return tx.SaveWorker(stored)
