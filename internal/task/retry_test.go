@@ -101,8 +101,11 @@ func TestDelayBounds(t *testing.T) {
 		plain := withJitter(p, 0)
 		center := plain.Delay(attempts, 0, roll)
 		got := p.Delay(attempts, after, roll)
-		low := time.Duration(float64(center)*(1-p.Jitter)) - time.Microsecond
-		high := time.Duration(float64(center)*(1+p.Jitter)) + time.Microsecond
+		// both delays are rounded to microseconds, and jitter up to doubles the
+		// half microsecond that center is off
+		const slack = 2 * time.Microsecond
+		low := time.Duration(float64(center)*(1-p.Jitter)) - slack
+		high := time.Duration(float64(center)*(1+p.Jitter)) + slack
 		switch {
 		case got > task.MaxDelay:
 			t.Fatalf("%s is over the greatest delay", got)
