@@ -141,10 +141,11 @@ func newHandler(cfg *config.Config, store backend, log *slog.Logger, version str
 		return nil, err
 	}
 	return httpapi.New(store, httpapi.Options{
-		Logger:  log,
-		Keys:    keys,
-		Ready:   store.Ready,
-		Version: version,
+		Logger:       log,
+		Keys:         keys,
+		LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
+		Ready:        store.Ready,
+		Version:      version,
 		Limits: httpapi.Limits{
 			BodyBytes:      int64(cfg.Server.BodyBytes),
 			BatchBodyBytes: int64(cfg.Server.BatchBodyBytes),

@@ -5,7 +5,10 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -23,6 +26,10 @@ type Options struct {
 	Logger *slog.Logger
 	// Keys are the API keys. With none everybody may do everything.
 	Keys *access.Keyring
+	// LoopbackOnly refuses requests that are not addressed to localhost or a
+	// loopback address: a page whose name resolves to this machine (DNS
+	// rebinding) is of no other origin to a browser. For servers without keys.
+	LoopbackOnly bool
 	// Ready reports why the server cannot do its work now, nil when it can.
 	// The text of a *tasker.Error is shown to whoever asks. Defaults to always ready.
 	Ready func(context.Context) error
@@ -102,7 +109,38 @@ func New(backend tasker.Backend, opts Options) http.Handler {
 	s.routes()
 	s.serveDocument()
 	s.mux.HandleFunc("/", s.unknownRoute)
-	return s.observe(s.sameOrigin(s.mux))
+	var h http.Handler = s.mux
+	if opts.LoopbackOnly {
+		h = s.addressedHere(h)
+	}
+	return s.observe(s.sameOrigin(h))
+}
+
+// addressedHere refuses requests that name another host than this machine.
+func (s *server) addressedHere(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isLoopback(r.Host) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		s.refuseHTTP(w, "foreign host", &tasker.Error{Code: tasker.CodeForbidden,
+			Message: "a server without API keys answers only to localhost and loopback addresses",
+			Hint:    "use http://127.0.0.1, add an API key, or set server.allow_open"})
+	})
+}
+
+// isLoopback reports whether the Host of a request, with or without a port, is
+// a name that only this machine has for itself.
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
 }
 
 // sameOrigin refuses what a web page of another origin makes a browser send: an
