@@ -4,11 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/template"
 )
 
@@ -145,72 +141,6 @@ func TestFingerprintIsFrozen(t *testing.T) {
 	} {
 		if got := parse(t, string(read(t, "testdata/good/"+name))).Fingerprint; got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
-		}
-	}
-}
-
-// roundTrip stores a template and gets it back.
-func roundTrip(t testing.TB, in *task.Template) *task.Template {
-	t.Helper()
-	b, err := template.MarshalBody(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := template.UnmarshalBody(b)
-	if err != nil {
-		t.Fatalf("%v\nin\n%s", err, b)
-	}
-	again, err := template.MarshalBody(out)
-	if err != nil || string(again) != string(b) {
-		t.Fatalf("encoded again: %v\n%s\nwant\n%s", err, again, b)
-	}
-	return out
-}
-
-func TestBodyRoundTrip(t *testing.T) {
-	t.Parallel()
-	registered := parse(t, plain)
-	registered.CreatedAt = time.Date(2026, 1, 2, 3, 4, 5, 678_901_234, time.UTC)
-	hostile := parse(t, strings.NewReplacer("author: ops", `author: "<&>\u2028\u0000\ud83d\ude00"`, `"z"`, `"</script>\u2029 & \\ \" é"`).Replace(plain))
-	zero := parse(t, doc("priority: 0", "retry: {jitter: 0, retryable: false}"))
-	for name, in := range map[string]*task.Template{
-		"Plain":      parse(t, plain),
-		"Full":       parse(t, string(read(t, "testdata/good/full.yaml"))),
-		"JSON":       parse(t, string(read(t, "testdata/good/tabs.json"))),
-		"Registered": registered,
-		"Hostile":    hostile,
-		"ZeroValues": zero,
-		"Adhoc":      task.Adhoc("default", "send-mail"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(in, roundTrip(t, in)); diff != "" {
-				t.Errorf("(-stored +loaded):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestBodyLeavesOutTheStoresKey(t *testing.T) {
-	t.Parallel()
-	in := parse(t, plain)
-	in.DefID = 42
-	if got := roundTrip(t, in).DefID; got != 0 {
-		t.Errorf("DefID %d came back; it is the store's", got)
-	}
-}
-
-func TestUnmarshalBodyRefuses(t *testing.T) {
-	t.Parallel()
-	for name, src := range map[string]string{
-		"Empty":        ``,
-		"NotJSON":      `{`,
-		"WrongType":    `{"name": 5}`,
-		"UnknownField": `{"namespace_name":"d","name":"n","steps":[],"colour":"red"}`,
-		"BrokenGraph":  `{"namespace_name":"d","name":"n","steps":[{"name":"a","handler":"h","dependencies":["a"],"retry":{"retryable":true}}]}`,
-	} {
-		if got, err := template.UnmarshalBody([]byte(src)); err == nil {
-			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

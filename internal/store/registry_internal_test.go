@@ -1,0 +1,51 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// What a template means survives its way through the column that keeps it, down
+// to digits that no float can hold.
+func TestTemplateBody(t *testing.T) {
+	t.Parallel()
+	level := 0
+	in := &task.Template{Description: "\"quoted\" \u2028 é </script>", Priority: &level,
+		InputSchema: []byte(`{"maximum":123456789012345678901234567890}`),
+		Lifecycle:   task.Lifecycle{MaxDuration: time.Hour, MaxWaitingForRetry: time.Minute},
+		Steps: []task.StepSpec{
+			{Name: "a", Handler: "h", Initialization: []byte(`{"n":1.50,"text":"é"}`), Retry: task.Retry{Backoff: task.BackoffNone}, Timeout: time.Second},
+			{Name: "b", Handler: "h", Dependencies: []string{"a"}, Capabilities: []string{"eu", "gpu"}, Priority: &level, Retry: task.DefaultRetry()},
+		}}
+	if faults := in.Link(); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	body, err := encodeTemplate(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &task.Template{}
+	if err := decodeTemplate(out, JSON(body.(string))); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(in, out); diff != "" {
+		t.Errorf("(-stored +loaded):\n%s", diff)
+	}
+}
+
+func TestTemplateBodyRefuses(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"NotJSON":     `{`,
+		"WrongType":   `{"steps": 5}`,
+		"BrokenGraph": `{"steps":[{"name":"a","handler":"h","dependencies":["a"]}]}`,
+	} {
+		if err := decodeTemplate(&task.Template{}, JSON(body)); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+}
