@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Config is what can be set about the engine. The zero value of each field
@@ -110,9 +112,6 @@ func DefaultPriorities() []PriorityLevel {
 	}
 }
 
-// MaxLevel is the highest priority level.
-const MaxLevel = 100
-
 func orDefault[T comparable](v *T, d T) {
 	var zero T
 	if *v == zero {
@@ -175,7 +174,7 @@ func (c Config) Validate() error {
 		bad(p.Name != "" && numeric != nil, "priorities[%d]: the name must be a word, not %q", i, p.Name)
 		bad(!seen[p.Name], "priorities[%d]: the name %q is used twice", i, p.Name)
 		bad(!levels[p.Level], "priorities[%d]: the level %d is used twice", i, p.Level)
-		bad(p.Level >= 0 && p.Level <= MaxLevel, "priorities[%d]: the level must be 0 to %d, not %d", i, MaxLevel, p.Level)
+		bad(p.Level >= 0 && p.Level <= task.MaxPriority, "priorities[%d]: the level must be 0 to %d, not %d", i, task.MaxPriority, p.Level)
 		bad(p.MaxRetries >= 0, "priorities[%d]: max_retries must not be negative", i)
 		bad(p.Timeout > 0, "priorities[%d]: timeout must be positive", i)
 		bad(p.MaxRetryDelay > 0, "priorities[%d]: max_retry_delay must be positive", i)

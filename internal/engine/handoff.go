@@ -68,7 +68,8 @@ func (u *unit) give(w Work, p *poller) error {
 	if err := u.hand(w.Step, p); err != nil {
 		return err
 	}
-	if w.Task.Context == nil {
+	// a task that is not in hand is being submitted now, context and all
+	if _, stored := u.tasks[w.Task.ID]; stored && w.Task.Context == nil {
 		context, err := u.tx.Context(w.Task.ID)
 		if err != nil {
 			return err

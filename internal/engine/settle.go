@@ -194,10 +194,16 @@ func (u *unit) fail(w Work, outcome task.Outcome, f *task.Failure) error {
 	if err != nil {
 		return err
 	}
-	attempt.After = w.Step.State
-	u.attempts = append(u.attempts, attempt)
-	u.moved(w, from)
+	u.ended(w, from, attempt)
 	return nil
+}
+
+// ended books an attempt that was anything but a success, and the move of its
+// step that ended it.
+func (u *unit) ended(w Work, from task.StepState, a task.Attempt) {
+	a.After = w.Step.State
+	u.attempts = append(u.attempts, a)
+	u.moved(w, from)
 }
 
 func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Duration {
@@ -217,8 +223,6 @@ func (u *unit) uncharged(w Work, outcome task.Outcome, until task.Instant) error
 	if err := w.Step.Postpone(u.now, until); err != nil {
 		return err
 	}
-	attempt.After = w.Step.State
-	u.attempts = append(u.attempts, attempt)
-	u.moved(w, from)
+	u.ended(w, from, attempt)
 	return nil
 }

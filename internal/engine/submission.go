@@ -142,7 +142,7 @@ func (e *Engine) levelOf(in *Submission, t *task.Template, at string) (int, *tas
 	}
 	level, ok := e.Level(in.Priority)
 	if !ok {
-		return 0, &task.Problem{Location: at + "/priority", Message: fmt.Sprintf("%q is not a priority: use %s, or a level from 0 to %d", in.Priority, e.levelNames(), MaxLevel)}
+		return 0, &task.Problem{Location: at + "/priority", Message: fmt.Sprintf("%q is not a priority: use %s, or a level from 0 to %d", in.Priority, e.levelNames(), task.MaxPriority)}
 	}
 	return level, nil
 }

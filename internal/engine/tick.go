@@ -162,9 +162,7 @@ func (u *unit) abandon(w Work, f *task.Failure) error {
 	if err := w.Step.Exhaust(u.now); err != nil {
 		return err
 	}
-	attempt.After = w.Step.State
-	u.attempts = append(u.attempts, attempt)
-	u.moved(w, from)
+	u.ended(w, from, attempt)
 	return nil
 }
 
