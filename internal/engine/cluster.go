@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Cluster is what a Store offers besides when several processes share its
+// database. A Store that does not implement it belongs to one process, and what
+// that process knows is all there is to know.
+type Cluster interface {
+	// Now is the database's clock, as well as this process knows it. It costs no
+	// round trip. All processes that share a database agree on it to within a few
+	// milliseconds, whatever their own clocks say.
+	Now() time.Time
+
+	// Turn reports whether it is this process's turn at a loop that must run in
+	// one process only. Who has the turn keeps it by asking again within hold;
+	// when it stops asking, another process gets it.
+	Turn(ctx context.Context, loop string, hold time.Duration) (bool, error)
+
+	// LastTurn is when any process had a turn last; zero when none ever had.
+	LastTurn(ctx context.Context) (task.Instant, error)
+
+	// Announce tells the other processes what they may want to look at. It
+	// returns at once: news are gathered and sent a few times a second, outside
+	// any transaction. They may be lost.
+	Announce(n News)
+
+	// Listen calls hear with the news of other processes until ctx ends or the
+	// connection is lost, and returns why. hear must not block.
+	Listen(ctx context.Context, hear func(News)) error
+
+	// Occupied counts the steps ready on each of the routes, up to limit each;
+	// routes without any are left out.
+	Occupied(ctx context.Context, routes []int64, limit int) (map[int64]int, error)
+
+	// Settled returns those of the tasks that are settled, or gone.
+	Settled(ctx context.Context, ids []task.ID) ([]task.ID, error)
+}
+
+// News is what one process tells the others.
+type News struct {
+	Routes   []int64 // steps became ready on them
+	Workers  []int64 // numbers of workers that were told to drain, or died
+	Registry bool    // a route is new
+}
