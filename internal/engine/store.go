@@ -56,6 +56,9 @@ type TxWork interface {
 	// Due returns up to limit steps of Timers or Leases whose key is at most
 	// until, lowest first, locked; rows held elsewhere are passed over.
 	Due(queue int64, until task.Instant, limit int) ([]Work, error)
+	// FirstDue returns the lowest key of Timers or Leases above after, without
+	// locking anything; 0 when there is none.
+	FirstDue(queue int64, after task.Instant) (task.Instant, error)
 	// Held returns up to limit steps that the worker holds.
 	Held(worker int64, limit int) ([]Work, error)
 	// Work returns the steps with their tasks, locked, in the order asked; the
@@ -63,6 +66,13 @@ type TxWork interface {
 	Work(steps []task.ID) ([]Work, error)
 	// SaveSteps stores what can change of the steps.
 	SaveSteps(steps []*task.Step) error
+}
+
+// Family names steps of one task: those with the ordinals, in any order and
+// known or not; all when Ordinals is nil.
+type Family struct {
+	Task     task.ID
+	Ordinals []int
 }
 
 // TxTasks is about whole tasks.
@@ -73,8 +83,9 @@ type TxTasks interface {
 	Context(id task.ID) ([]byte, error)
 	// Task returns a task, locked, or nil.
 	Task(id task.ID) (*task.Task, error)
-	// Steps returns the steps of a task by ordinal, locked; all when ordinals is nil.
-	Steps(id task.ID, ordinals []int) ([]*task.Step, error)
+	// Steps returns the steps of each family, locked, in the order asked; those of
+	// one family by ordinal. What does not exist is left out of its family.
+	Steps(of []Family) ([][]*task.Step, error)
 	// SaveTasks stores what can change of the tasks.
 	SaveTasks(tasks []*task.Task) error
 	// Overdue returns up to limit tasks whose deadline is at most until, locked.
@@ -93,6 +104,9 @@ type TxRecords interface {
 	// bound already (and not expired at now): then taken is true, and bound is
 	// the task it is bound to.
 	TakeKey(namespace, key string, id task.ID, now, expires task.Instant) (bound task.ID, taken bool, err error)
+	// BindKey binds an idempotency key to the task until expires, whatever it is
+	// bound to.
+	BindKey(namespace, key string, id task.ID, expires task.Instant) error
 	// DropKeys deletes up to limit keys that expired before a time.
 	DropKeys(before task.Instant, limit int) (int, error)
 }

@@ -176,8 +176,7 @@ func (b *builder) existing(d *draft, id task.ID) (Receipt, bool, error) {
 	}
 	if t == nil || t.State.Terminal() && u.e.cfg.ResubmitAfterTerminal {
 		// the task is gone, or its key may be used again: bind the key anew
-		_, _, err := u.tx.TakeKey(d.template.Namespace, key, id, expires.Add(u.e.cfg.IdempotencyWindow), expires)
-		return Receipt{}, false, err
+		return Receipt{}, false, u.tx.BindKey(d.template.Namespace, key, id, expires)
 	}
 	return Receipt{ID: bound, State: t.State}, true, nil
 }

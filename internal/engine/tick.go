@@ -20,13 +20,13 @@ func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 		if err != nil {
 			return err
 		}
-		if n = len(works); n < limit { // one more than fires now
-			soon, err := u.tx.Due(task.Timers, u.now.Add(e.cfg.UpkeepInterval), n+1)
+		if n = len(works); n < limit { // what comes next need not wait for the tick
+			next, err := u.tx.FirstDue(task.Timers, u.now)
 			if err != nil {
 				return err
 			}
-			if len(soon) > n {
-				u.dueAt(task.Instant(soon[n].Step.Key))
+			if next != 0 && next <= u.now.Add(e.cfg.UpkeepInterval) {
+				u.dueAt(next)
 			}
 		}
 		for _, w := range u.adopt(works) {

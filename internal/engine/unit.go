@@ -89,10 +89,11 @@ func (u *unit) task(id task.ID) (*task.Task, error) {
 
 // siblings returns steps of a task by ordinal (all when ordinals is nil), locked.
 func (u *unit) siblings(id task.ID, ordinals []int) ([]*task.Step, error) {
-	steps, err := u.tx.Steps(id, ordinals)
+	families, err := u.tx.Steps([]Family{{id, ordinals}})
 	if err != nil {
 		return nil, err
 	}
+	steps := families[0]
 	for i, s := range steps {
 		steps[i] = u.adoptStep(s)
 	}

@@ -71,6 +71,14 @@ func (s SQL) TakeKey(ctx context.Context, namespace, key string, id task.ID, now
 	return bound, true, err
 }
 
+// BindKey binds an idempotency key anew; see engine.TxRecords.
+func (s SQL) BindKey(ctx context.Context, namespace, key string, id task.ID, expires task.Instant) error {
+	const bind = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, expires_at) VALUES ($1, $2, $3, $4)
+ ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, expires_at = excluded.expires_at`
+	_, err := s.Exec(ctx, bind, namespace, key, s.id(id), int64(expires))
+	return err
+}
+
 func (s SQL) scanID(row Row) (id task.ID, err error) {
 	err = row.Scan(s.ScanID(&id))
 	return id, err

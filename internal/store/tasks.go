@@ -42,6 +42,13 @@ func (s SQL) Depth(ctx context.Context, queue, below int64, limit int) (int, err
 	return int(n), err
 }
 
+// FirstDue returns the lowest key of a queue above a time; 0 when there is none.
+func (s SQL) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
+	const query = `SELECT key FROM tasker_workflow_steps WHERE queue = $1 AND key > $2 ORDER BY key LIMIT 1`
+	key, err := first(ctx, s, scanInt, query, queue, int64(after))
+	return task.Instant(key), err
+}
+
 // FindAttempts returns the attempts of a task's steps that did not succeed, oldest first.
 func (s SQL) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error) {
 	const query = `SELECT task_id, step_id, token, number, worker_no, outcome, ready_at, assigned_at, started_at, finished_at, after_state, failure

@@ -49,6 +49,13 @@ func (t *tx) TakeKey(namespace, key string, id task.ID, now, expires task.Instan
 	return id, false, nil
 }
 
+// BindKey implements engine.TxRecords.
+func (t *tx) BindKey(namespace, key string, id task.ID, expires task.Instant) error {
+	put(t, keysTable, keyName{namespace, key}, binding{id, expires})
+	t.touched[id] = true
+	return nil
+}
+
 // DropKeys implements engine.TxRecords.
 func (t *tx) DropKeys(before task.Instant, limit int) (int, error) {
 	n := 0

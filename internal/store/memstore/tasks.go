@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -36,12 +37,14 @@ func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
 func (t *tx) Task(id task.ID) (*task.Task, error) { return cloneTask(t.s.tasks[id]), nil }
 
 // Steps implements engine.TxTasks.
-func (t *tx) Steps(id task.ID, ordinals []int) ([]*task.Step, error) {
-	var out []*task.Step
-	for _, step := range t.s.stepsOf[id] {
-		row := t.s.steps[step]
-		if ordinals == nil || slices.Contains(ordinals, row.Ordinal) {
-			out = append(out, cloneStep(row))
+func (t *tx) Steps(of []engine.Family) ([][]*task.Step, error) {
+	out := make([][]*task.Step, len(of))
+	for i, f := range of {
+		for _, step := range t.s.stepsOf[f.Task] {
+			row := t.s.steps[step]
+			if f.Ordinals == nil || slices.Contains(f.Ordinals, row.Ordinal) {
+				out[i] = append(out[i], cloneStep(row))
+			}
 		}
 	}
 	return out, nil

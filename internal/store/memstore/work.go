@@ -32,6 +32,16 @@ func (t *tx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, err
 	return t.works(ids(due)), nil
 }
 
+// FirstDue implements engine.TxWork.
+func (t *tx) FirstDue(queue int64, after task.Instant) (task.Instant, error) {
+	entries := t.s.queue(queue).entries
+	n := slices.IndexFunc(entries, func(e entry) bool { return e.key > int64(after) })
+	if n < 0 {
+		return 0, nil
+	}
+	return task.Instant(entries[n].key), nil
+}
+
 // Held implements engine.TxWork.
 func (t *tx) Held(worker int64, limit int) ([]engine.Work, error) {
 	var held []task.ID

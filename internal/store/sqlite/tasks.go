@@ -2,7 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -15,17 +17,35 @@ func (t *tx) Task(id task.ID) (*task.Task, error) {
 	return t.sql.FindTask(context.Background(), id)
 }
 
-// Steps implements engine.TxTasks.
-func (t *tx) Steps(id task.ID, ordinals []int) ([]*task.Step, error) {
-	if ordinals == nil {
-		return t.sql.FindSteps(context.Background(), id)
+// Steps implements engine.TxTasks. There is nobody to wait for between two
+// queries, so one for each step is quickest.
+func (t *tx) Steps(of []engine.Family) ([][]*task.Step, error) {
+	families := make([][]*task.Step, len(of))
+	for i, f := range of {
+		var err error
+		if f.Ordinals == nil {
+			families[i], err = t.sql.FindSteps(context.Background(), f.Task)
+		} else {
+			families[i], err = t.stepsAt(f)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
+	return families, nil
+}
+
+func (t *tx) stepsAt(f engine.Family) ([]*task.Step, error) {
 	const query = `SELECT ` + store.StepColumns + ` FROM tasker_workflow_steps s WHERE s.id = ?`
+	ordinals := f.Ordinals
+	if !slices.IsSorted(ordinals) {
+		ordinals = slices.Sorted(slices.Values(ordinals))
+	}
 	steps := make([]*task.Step, 0, len(ordinals))
 	for _, n := range ordinals {
-		err := t.conn.Query(context.Background(), query, []any{id.Seq() + int64(n)}, func(row store.Row) error {
+		err := t.conn.Query(context.Background(), query, []any{f.Task.Seq() + int64(n)}, func(row store.Row) error {
 			s, err := t.sql.ScanStep(row)
-			if err == nil && s.TaskID == id { // past the end are another task's
+			if err == nil && s.TaskID == f.Task { // past the end are another task's
 				steps = append(steps, s)
 			}
 			return err

@@ -77,6 +77,14 @@ func (t *tx) TakeKey(namespace, key string, id task.ID, now, expires task.Instan
 	return t.sql.TakeKey(context.Background(), namespace, key, id, now, expires)
 }
 
+func (t *tx) BindKey(namespace, key string, id task.ID, expires task.Instant) error {
+	return t.sql.BindKey(context.Background(), namespace, key, id, expires)
+}
+
+func (t *tx) FirstDue(queue int64, after task.Instant) (task.Instant, error) {
+	return t.sql.FirstDue(context.Background(), queue, after)
+}
+
 func (t *tx) DropKeys(before task.Instant, limit int) (int, error) {
 	return t.sql.DropKeys(context.Background(), before, limit)
 }

@@ -15,6 +15,8 @@ func keyCases() []testCase {
 		{"PerNamespace", keyPerNamespace},
 		{"ExactText", keyExactText},
 		{"FreeAfterRollback", keyFreeAfterRollback},
+		{"BoundAnew", keyBoundAnew},
+		{"BoundForTheFirstTime", keyBoundForTheFirstTime},
 		{"DropKeys", dropKeys},
 	}
 }
@@ -103,6 +105,40 @@ func keyFreeAfterRollback(f *fixture) {
 	f.equal("error", err != nil, true)
 	_, isNew := f.take("default", "k", f.now, expires)
 	f.equal("new", isNew, true)
+}
+
+func (f *fixture) bind(key string, expires task.Instant) task.ID {
+	f.Helper()
+	j := f.build(f.single, 0)
+	j.task.IdempotencyKey = key
+	f.write(func(tx engine.Tx) error {
+		if err := tx.BindKey("default", key, j.task.ID, expires); err != nil {
+			return err
+		}
+		return insert(tx, j)
+	})
+	return j.task.ID
+}
+
+func keyBoundAnew(f *fixture) {
+	expires := f.now.Add(time.Hour)
+	f.take("default", "k", f.now, expires)
+	other, _ := f.take("default", "other", f.now, expires)
+	bound := f.bind("k", expires.Add(time.Hour)) // long before it expires
+	named, isNew := f.take("default", "k", expires, expires)
+	f.equal("new at the old time of expiry", isNew, false)
+	f.equal("bound to", named, bound)
+	_, isNew = f.take("default", "k", expires.Add(time.Hour), expires.Add(2*time.Hour))
+	f.equal("new at the new one", isNew, true)
+	named, _ = f.take("default", "other", f.now, expires)
+	f.equal("another key is bound to", named, other)
+}
+
+func keyBoundForTheFirstTime(f *fixture) {
+	bound := f.bind("k", f.now.Add(time.Hour))
+	named, isNew := f.take("default", "k", f.now, f.now.Add(time.Hour))
+	f.equal("new", isNew, false)
+	f.equal("bound to", named, bound)
 }
 
 func dropKeys(f *fixture) {

@@ -148,25 +148,43 @@ func contextInTx(f *fixture) {
 func stepsInTx(f *fixture) {
 	before, j, after := f.build(f.diamond, 0), f.build(f.diamond, 0), f.build(f.diamond, 0)
 	f.insert(before, j, after)
-	for _, c := range []struct {
-		name     string
-		id       task.ID
-		ordinals []int
-		want     []*task.Step
+	unknown := f.store.IDs().Take(f.now.Time(), 2)
+	cases := []struct {
+		name string
+		of   engine.Family
+		want []*task.Step
 	}{
-		{"all", j.task.ID, nil, j.steps},
-		{"2 and 4", j.task.ID, []int{2, 4}, []*task.Step{j.steps[1], j.steps[3]}},
+		{"all", engine.Family{Task: j.task.ID}, j.steps},
+		{"2 and 4", engine.Family{Task: j.task.ID, Ordinals: []int{2, 4}}, []*task.Step{j.steps[1], j.steps[3]}},
+		{"in any order", engine.Family{Task: j.task.ID, Ordinals: []int{4, 1, 3}}, []*task.Step{j.steps[0], j.steps[2], j.steps[3]}},
 		// ordinals past the end would be the steps of the next task
-		{"4 and beyond", j.task.ID, []int{4, 5, 6}, j.steps[3:]},
-		{"none", j.task.ID, []int{}, nil},
-		{"of an unknown task", f.store.IDs().Take(f.now.Time(), 2), nil, nil},
-	} {
+		{"4 and beyond", engine.Family{Task: j.task.ID, Ordinals: []int{4, 5, 6}}, j.steps[3:]},
+		{"none", engine.Family{Task: j.task.ID, Ordinals: []int{}}, nil},
+		{"all of an unknown task", engine.Family{Task: unknown}, nil},
+		{"one of an unknown task", engine.Family{Task: unknown, Ordinals: []int{1}}, nil},
+		{"of another task", engine.Family{Task: after.task.ID, Ordinals: []int{1}}, after.steps[:1]},
+		{"of an older task", engine.Family{Task: before.task.ID}, before.steps},
+	}
+	var families []engine.Family
+	var want [][]*task.Step
+	for _, c := range cases {
+		families, want = append(families, c.of), append(want, c.want)
 		f.write(func(tx engine.Tx) error {
-			got, err := tx.Steps(c.id, c.ordinals)
-			f.equal(c.name, got, c.want)
+			got, err := tx.Steps([]engine.Family{c.of})
+			f.equal(c.name, got, [][]*task.Step{c.want})
 			return err
 		})
 	}
+	f.write(func(tx engine.Tx) error {
+		got, err := tx.Steps(families)
+		f.equal("all of these in one call", got, want)
+		return err
+	})
+	f.write(func(tx engine.Tx) error {
+		got, err := tx.Steps(nil)
+		f.equal("no families", len(got), 0)
+		return err
+	})
 }
 
 func workInTheOrderAsked(f *fixture) {

@@ -102,8 +102,8 @@ func manySteps(f *fixture) {
 	f.insert(j)
 	f.wantJob(j)
 	f.write(func(tx engine.Tx) error {
-		got, err := tx.Steps(j.task.ID, []int{1, task.MaxSteps})
-		f.equal("the first and the last", got, []*task.Step{j.steps[0], j.steps[task.MaxSteps-1]})
+		got, err := tx.Steps([]engine.Family{{Task: j.task.ID, Ordinals: []int{1, task.MaxSteps}}})
+		f.equal("the first and the last", got, [][]*task.Step{{j.steps[0], j.steps[task.MaxSteps-1]}})
 		return err
 	})
 }
