@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Observer is told what write transactions did, for metrics and traces. The
+// engine knows no library for either.
+//
+// Its methods are called in the goroutine that carried the transaction, while
+// callers wait for their answers: they must be quick, safe for concurrent use,
+// and must not call the engine.
+type Observer interface {
+	// Committed is called once per committed transaction. The Commit is the
+	// engine's and will be used again: nothing of it may be kept.
+	Committed(c *Commit)
+	// Failed is called for a transaction that came to nothing.
+	Failed(verb string, took time.Duration, err error)
+	// Detected is called after each cycle of the staleness detection, also one
+	// that found nothing or failed.
+	Detected(d Detection)
+	// AttemptTrace returns the trace context (W3C traceparent) to give a worker
+	// with a step, for a task that was submitted under parent.
+	AttemptTrace(parent string, step task.ID, token int64) string
+}
+
+// Commit is what one transaction did.
+type Commit struct {
+	Verb string // submit, claim, start, settle, ...
+	At   task.Instant
+	Took time.Duration
+
+	// Names resolves the keys below.
+	Names Names
+
+	Submitted []int64   // new tasks, by the key of their template
+	Handed    []Handed  // steps given to workers
+	Started   []int64   // attempts begun, by route
+	Ended     []Ended   // attempts that are over
+	Settled   []Settled // tasks that are terminal now, or in error
+	Reopened  []int64   // tasks taken out of error, by the key of their template
+	Refused   int       // results and leases under a token that was not in force
+	Acts      []string  // operators' acts, by kind
+	Opened    []CaseOpened
+	Resolved  []CaseResolved
+}
+
+// Names resolves keys of routes and templates, which hardly ever change. They
+// return nil for a key that is unknown, or cannot be looked up now.
+type Names interface {
+	NamesOfRoute(id int64) *task.Route
+	NamesOfTemplate(def int64) *task.Template
+}
+
+// Handed is a step that was given to a worker.
+type Handed struct {
+	RouteID int64
+	ReadyAt task.Instant
+}
+
+// Ended is an attempt that is over, or a lease that ended before one began.
+type Ended struct {
+	RouteID   int64
+	Outcome   task.Outcome
+	After     task.StepState // the state the step was left in
+	StartedAt task.Instant   // 0: it never began
+	Traced    *TracedAttempt // nil unless the task was submitted under a trace
+}
+
+// TracedAttempt is what a span of an attempt is made from.
+type TracedAttempt struct {
+	task.Attempt
+	Parent  string // the W3C traceparent that the task was submitted under
+	DefID   int64
+	Ordinal int
+}
+
+// Settled is a task that is terminal now, or in error.
+type Settled struct {
+	DefID     int64
+	State     task.State
+	CreatedAt task.Instant
+}
+
+// CaseOpened is an investigation that began.
+type CaseOpened struct {
+	CaseID, TaskID task.ID
+	Reason         string
+	OriginalState  task.State // of the task, before what opened the case
+	Parent         string     // the W3C traceparent that the task was submitted under; "" for none
+}
+
+// CaseResolved is an investigation that ended.
+type CaseResolved struct {
+	CaseID, TaskID task.ID
+	Reason         string // why it was opened
+	Status         string // how it ended: manually_resolved, permanently_failed, cancelled
+	OpenedAt       task.Instant
+	Parent         string
+}
+
+// Detection is one cycle of the staleness detection.
+type Detection struct {
+	At           task.Instant  // when it ended
+	Took         time.Duration // all of it
+	Interval     time.Duration // until the next one is due
+	DryRun       bool
+	Detected     int // stale tasks found
+	Transitioned int // of these, put in error
+	Err          error
+}
+
+// reset empties a Commit and keeps its memory.
+func (c *Commit) reset() {
+	clear(c.Ended) // drops what it points to
+	*c = Commit{Submitted: c.Submitted[:0], Handed: c.Handed[:0], Started: c.Started[:0], Ended: c.Ended[:0], Settled: c.Settled[:0],
+		Reopened: c.Reopened[:0]}
+}
