@@ -47,6 +47,7 @@ var testOnly = map[string][]string{
 	"internal/apitest":         {},
 	"internal/crashtest":       {".", "internal/task"},
 	"internal/engine/scenario": {},
+	"internal/pgtest":          {},
 	"internal/store/storetest": {"internal/engine", "internal/task"},
 }
 
@@ -113,6 +114,7 @@ var homes = map[string][]string{
 	"github.com/goccy/go-yaml":               {"internal/template"},
 	"github.com/google/go-cmp":               {"internal/store/storetest"},
 	"github.com/google/uuid":                 {".", "internal/bench", "internal/cli", "internal/crashtest", "internal/demo", "internal/httpapi", "internal/local", "internal/script"},
+	"github.com/jackc/pgx/v5":                {"internal/pgtest", "internal/store/postgres"},
 	"github.com/knadh/koanf/":                {"internal/config"},
 	"github.com/pressly/goose/v3":            {"internal/store/sqlite"},
 	"github.com/santhosh-tekuri/jsonschema/": {"internal/template"},

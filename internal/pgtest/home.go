@@ -1,0 +1,78 @@
+package pgtest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// home is the directory of a server, and the account that it runs as. It is
+// removed when it is closed, and also when this process is gone: a shell sits
+// beside it and waits for the end of a pipe that nobody else holds.
+type home struct {
+	dir     string
+	account account
+	guard   *exec.Cmd
+	alive   io.Closer // our end of the guard's pipe
+}
+
+// newHome makes a directory for the server of this name. lastAct is what a
+// shell does there to end the server, in case that we cannot any more.
+func newHome(name, lastAct string) (*home, error) {
+	acc, err := serverAccount()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "tasker-"+name+"-")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for %s: %w", name, err)
+	}
+	h := &home{dir: dir, account: acc}
+	if err := acc.own(dir); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	// The guard is not impressed by an interrupt, which goes to all that a
+	// terminal has started: we stop the server first.
+	h.guard = exec.Command("/bin/sh", "-c", "trap '' HUP INT TERM; cat > /dev/null; "+lastAct+"; rm -rf \"$0\"", dir)
+	h.guard.Dir = dir
+	apart(h.guard)
+	if h.alive, err = h.guard.StdinPipe(); err == nil {
+		err = h.guard.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("guard %s: %w", dir, err), os.RemoveAll(dir))
+	}
+	return h, nil
+}
+
+// command is a program that runs in the directory, as the account, and in a
+// process group of its own. None of our PG... variables reach it.
+func (h *home) command(program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = h.dir
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PG") }), "LC_ALL=C")
+	apart(cmd)
+	h.account.apply(cmd)
+	return cmd
+}
+
+// write makes a file that the account alone can read.
+func (h *home) write(path, content string) error {
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return h.account.own(path)
+}
+
+// close removes the directory. The server has ended.
+func (h *home) close() error {
+	h.alive.Close()
+	if err := h.guard.Wait(); err != nil {
+		return fmt.Errorf("remove %s: %w", h.dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+//go:build !unix
+
+package pgtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+// account is who a server runs as. Without Unix there is none: tests use the
+// server that Variable names.
+type account struct{}
+
+func serverAccount() (account, error) {
+	return account{}, fmt.Errorf("Unix, on which tests can start servers of their own, is %w; set %s", errMissing, Variable)
+}
+
+func (account) own(string) error { return nil }
+
+func (account) apply(*exec.Cmd) {}
+
+func apart(*exec.Cmd) {}
+
+func exited(*os.Process) bool { return false }

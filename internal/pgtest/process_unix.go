@@ -1,0 +1,66 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// account is who a server runs as: we, or somebody else when we are root, as
+// whom neither PostgreSQL nor PgBouncer agrees to run.
+type account struct {
+	credential *syscall.Credential // nil: we
+}
+
+func serverAccount() (account, error) {
+	if os.Geteuid() != 0 {
+		return account{}, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.ParseUint(u.Uid, 10, 32)
+		if err != nil {
+			continue
+		}
+		gid, err := strconv.ParseUint(u.Gid, 10, 32)
+		if err != nil {
+			continue
+		}
+		return account{&syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
+	}
+	return account{}, fmt.Errorf("a user postgres, to run servers as because root may not, is %w", errMissing)
+}
+
+// own hands a file or directory to the account.
+func (a account) own(path string) error {
+	if a.credential == nil {
+		return nil
+	}
+	if err := os.Chown(path, int(a.credential.Uid), int(a.credential.Gid)); err != nil {
+		return fmt.Errorf("hand over: %w", err)
+	}
+	return nil
+}
+
+// apply makes the program run as the account. It comes after apart.
+func (a account) apply(cmd *exec.Cmd) { cmd.SysProcAttr.Credential = a.credential }
+
+// apart makes the program run in a process group of its own, so that it does not
+// get the signals that a terminal sends us.
+func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// exited reports whether a process that nobody waits for has ended, and if so
+// lets go of it.
+func exited(p *os.Process) bool {
+	var status syscall.WaitStatus
+	pid, err := syscall.Wait4(p.Pid, &status, syscall.WNOHANG, nil)
+	return err != nil && err != syscall.EINTR || pid == p.Pid
+}
