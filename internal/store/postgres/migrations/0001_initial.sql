@@ -171,6 +171,7 @@ CREATE INDEX tasker_acts_by_task ON tasker_acts (task_id);
 CREATE TABLE tasker_turns (
     loop       text   PRIMARY KEY,
     node       uuid   NOT NULL,
+    taken_at   bigint NOT NULL,
     held_until bigint NOT NULL
 );
 

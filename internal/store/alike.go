@@ -1,0 +1,40 @@
+package store
+
+import (
+	"bytes"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// WasHanded reports whether a step differs from what it was in nothing but what
+// claiming or starting it changes, and is in a worker's hands now: state, key,
+// attempts, token, worker, times and the lease.
+func WasHanded(was task.Step, s *task.Step) bool {
+	if !s.State.Leased() {
+		return false
+	}
+	was.State, was.Queue, was.Key = s.State, task.Leases, s.Key
+	was.Attempts, was.Token, was.WorkerNo = s.Attempts, s.Token, s.WorkerNo
+	was.AssignedAt, was.StartedAt, was.FinishedAt, was.LeaseUntil = s.AssignedAt, s.StartedAt, 0, s.LeaseUntil
+	was.Progress, was.Note = 0, ""
+	return same(was, s)
+}
+
+// WasSettled reports whether a step differs from what it was in nothing but what
+// completing it, or giving it up, changes: state, time and result. It is in no
+// queue now.
+func WasSettled(was task.Step, s *task.Step) bool {
+	if s.Queue != task.NoQueue {
+		return false
+	}
+	was.State, was.Queue, was.Key, was.LeaseUntil = s.State, task.NoQueue, 0, 0
+	was.FinishedAt, was.Result = s.FinishedAt, s.Result
+	return same(was, s)
+}
+
+func same(a task.Step, b *task.Step) bool {
+	return a.State == b.State && a.OpenParents == b.OpenParents && a.Queue == b.Queue && a.Key == b.Key && a.Attempts == b.Attempts &&
+		a.MaxAttempts == b.MaxAttempts && a.Timeout == b.Timeout && a.Token == b.Token && a.WorkerNo == b.WorkerNo &&
+		a.ReadyAt == b.ReadyAt && a.AssignedAt == b.AssignedAt && a.StartedAt == b.StartedAt && a.FinishedAt == b.FinishedAt &&
+		a.LeaseUntil == b.LeaseUntil && a.Progress == b.Progress && a.Note == b.Note && a.Priority == b.Priority && bytes.Equal(a.Result, b.Result)
+}

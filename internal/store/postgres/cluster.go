@@ -1,0 +1,90 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// now is the database's time in a statement.
+const now = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
+
+// Turn implements engine.Cluster.
+func (s *Store) Turn(ctx context.Context, loop string, hold time.Duration) (bool, error) {
+	const take = `INSERT INTO tasker_turns AS t (loop, node, taken_at, held_until) SELECT $1, $2, n, n + $3 FROM (SELECT ` + now + ` AS n) AS c
+ ON CONFLICT (loop) DO UPDATE SET node = excluded.node, taken_at = excluded.taken_at, held_until = excluded.held_until
+ WHERE t.node = excluded.node OR t.held_until <= excluded.taken_at`
+	n, err := s.Exec(ctx, take, loop, s.node, hold.Microseconds())
+	return n > 0, err
+}
+
+// LastTurn implements engine.Cluster.
+func (s *Store) LastTurn(ctx context.Context) (task.Instant, error) {
+	var at task.Instant
+	err := s.Query(ctx, `SELECT coalesce(max(taken_at), 0) FROM tasker_turns`, nil, func(r store.Row) error { return r.Scan(&at) })
+	return at, err
+}
+
+// Occupied implements engine.Cluster.
+func (s *Store) Occupied(ctx context.Context, routes []int64, limit int) (map[int64]int, error) {
+	if len(routes) == 0 {
+		return nil, nil
+	}
+	const query = `SELECT r.queue, sum(c.n)::bigint FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS r(queue, low, high), LATERAL (
+ SELECT count(*) AS n FROM (SELECT 1 FROM tasker_workflow_steps s WHERE s.queue = r.queue AND s.key >= r.low AND s.key < r.high LIMIT $4) AS some) AS c
+ GROUP BY r.queue`
+	asked := s.Now()
+	spans, whole := s.routes.spans(routes, asked)
+	ids, lows, highs := columns(spans)
+	found := map[int64]int{}
+	var empty []int64
+	ready := map[int64]struct{}{}
+	err := s.Query(ctx, query, []any{ids, lows, highs, limit}, func(r store.Row) error {
+		var id int64
+		var n int
+		if err := r.Scan(&id, &n); err != nil {
+			return err
+		}
+		if n == 0 {
+			empty = append(empty, id)
+			return nil
+		}
+		found[id] = min(n, limit)
+		ready[id] = struct{}{}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if whole {
+		s.routes.took(routes, s.Now().Sub(asked))
+	}
+	s.routes.emptied(empty, asked)
+	s.routes.occupied(ready)
+	return found, nil
+}
+
+// Settled implements engine.Cluster.
+func (s *Store) Settled(ctx context.Context, ids []task.ID) ([]task.ID, error) {
+	const query = `SELECT q.id FROM unnest($1::uuid[]) AS q(id) LEFT JOIN tasker_tasks t ON t.id = q.id WHERE t.id IS NULL OR t.state = ANY ($2::text[])`
+	var settled []string
+	for _, st := range task.States {
+		if st.Settled() {
+			settled = append(settled, string(st))
+		}
+	}
+	var found []task.ID
+	err := s.Query(ctx, query, []any{ids, settled}, func(r store.Row) error {
+		var id task.ID
+		err := r.Scan(&scanID{&id})
+		found = append(found, id)
+		return err
+	})
+	return found, err
+}
+
+// Announce implements engine.Cluster.
+func (s *Store) Announce(n engine.News) { s.news.add(n) }

@@ -1,0 +1,239 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/taskerhq/tasker/internal/store"
+)
+
+// request is one statement of a pipeline.
+type request struct {
+	sql  string
+	args []any
+	each func(store.Row) error // nil: the answer does not matter
+	rows *int64                // how many rows it touched; may be nil
+}
+
+// statements is what this process knows of its statements. Their number is that
+// of the constants in the code, so nothing is ever forgotten.
+type statements struct {
+	// unnamed: prepared statements cannot be kept (a pooler hands the connection
+	// to somebody else between transactions), so each is parsed anew, with the
+	// parameter types learned the first time.
+	unnamed bool
+
+	mu    sync.Mutex
+	known map[string]*statement
+}
+
+type statement struct {
+	name  string
+	sql   string
+	mu    sync.Mutex
+	oids  []uint32 // of the parameters; nil until learned
+	ready bool
+}
+
+func newStatements(unnamed bool) *statements {
+	return &statements{unnamed: unnamed, known: map[string]*statement{}}
+}
+
+func (s *statements) of(sql string) *statement {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st, ok := s.known[sql]
+	if !ok {
+		st = &statement{name: "tasker_" + strconv.Itoa(len(s.known)), sql: sql}
+		s.known[sql] = st
+	}
+	return st
+}
+
+// conn speaks the extended protocol on one connection. It is used by one
+// goroutine at a time.
+type conn struct {
+	pg    *pgconn.PgConn
+	known *statements
+	// prepared are the statements that this connection has; nil when it keeps none.
+	prepared map[string]*pgconn.StatementDescription
+	encoder  encoder
+}
+
+const dataKey = "tasker"
+
+// connOf returns the conn of a connection, the same one each time.
+func connOf(pg *pgconn.PgConn, known *statements) *conn {
+	if c, ok := pg.CustomData()[dataKey].(*conn); ok && c.known == known {
+		return c
+	}
+	c := &conn{pg: pg, known: known}
+	if !known.unnamed {
+		c.prepared = map[string]*pgconn.StatementDescription{}
+	}
+	pg.CustomData()[dataKey] = c
+	return c
+}
+
+// binaryFormat is the format of all values.
+var binaryFormat = []int16{1}
+
+// run sends the requests as one pipeline and hands out their answers: one round
+// trip, and one transaction unless one is open already. The first error ends it
+// on the server; what each returns is reported once all has been read.
+func (c *conn) run(ctx context.Context, reqs []request) error {
+	descriptions, err := c.prepare(ctx, reqs)
+	if err != nil {
+		return err
+	}
+	c.encoder.reset()
+	values := make([][][]byte, len(reqs))
+	for i, r := range reqs {
+		if values[i], err = c.encoder.values(descriptions[i].ParamOIDs, r.args); err != nil {
+			return fmt.Errorf("%s: %w", r.sql, err)
+		}
+	}
+	p := c.pg.StartPipeline(ctx)
+	for i, r := range reqs {
+		if c.prepared == nil {
+			p.SendQueryParams(r.sql, values[i], descriptions[i].ParamOIDs, binaryFormat, binaryFormat)
+		} else {
+			p.SendQueryStatement(descriptions[i], values[i], binaryFormat, binaryFormat)
+		}
+	}
+	err = p.Sync()
+	for i := 0; i < len(reqs) && err == nil; i++ {
+		var failed error
+		if failed, err = receive(p, &reqs[i]); err == nil {
+			err = failed
+		}
+	}
+	return first(err, p.Close())
+}
+
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// receive reads the answer to a request.
+func receive(p *pgconn.Pipeline, r *request) (failed, err error) {
+	results, err := p.GetResults()
+	if err != nil {
+		return nil, err
+	}
+	rr, ok := results.(*pgconn.ResultReader)
+	if !ok {
+		return nil, fmt.Errorf("the server answered a statement with %T", results)
+	}
+	for rr.NextRow() {
+		if r.each != nil && failed == nil {
+			failed = r.each(row{rr.FieldDescriptions(), rr.Values()})
+		}
+	}
+	tag, err := rr.Close()
+	if r.rows != nil {
+		*r.rows = tag.RowsAffected()
+	}
+	return failed, err
+}
+
+// prepare makes sure that the connection knows the statements.
+func (c *conn) prepare(ctx context.Context, reqs []request) ([]*pgconn.StatementDescription, error) {
+	out := make([]*pgconn.StatementDescription, len(reqs))
+	var missing []string
+	for i, r := range reqs {
+		if out[i] = c.description(r.sql); out[i] == nil {
+			missing = append(missing, r.sql)
+		}
+	}
+	if len(missing) == 0 {
+		return out, nil
+	}
+	if err := c.describe(ctx, missing); err != nil {
+		return nil, err
+	}
+	for i, r := range reqs {
+		if out[i] == nil {
+			out[i] = c.description(r.sql)
+		}
+	}
+	return out, nil
+}
+
+// description is what is known of a statement, nil when it has to be prepared.
+func (c *conn) description(sql string) *pgconn.StatementDescription {
+	if c.prepared != nil {
+		return c.prepared[sql]
+	}
+	st := c.known.of(sql)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if !st.ready {
+		return nil
+	}
+	return &pgconn.StatementDescription{SQL: sql, ParamOIDs: st.oids}
+}
+
+// describe prepares statements, in one round trip.
+func (c *conn) describe(ctx context.Context, sqls []string) error {
+	p := c.pg.StartPipeline(ctx)
+	var sent []*statement
+	for _, sql := range sqls {
+		st := c.known.of(sql)
+		name := st.name
+		if c.prepared == nil {
+			name = ""
+		}
+		if c.prepared != nil && c.prepared[sql] != nil {
+			continue // asked for twice in one pipeline
+		}
+		if c.prepared != nil {
+			c.prepared[sql] = &pgconn.StatementDescription{}
+		}
+		p.SendPrepare(name, sql, nil)
+		sent = append(sent, st)
+	}
+	err := p.Sync()
+	for _, st := range sent {
+		if err != nil {
+			break
+		}
+		err = c.learn(p, st)
+	}
+	if err = first(err, p.Close()); err != nil {
+		for _, st := range sent {
+			delete(c.prepared, st.sql)
+		}
+	}
+	return err
+}
+
+func (c *conn) learn(p *pgconn.Pipeline, st *statement) error {
+	results, err := p.GetResults()
+	if err != nil {
+		return fmt.Errorf("prepare %q: %w", st.sql, err)
+	}
+	d, ok := results.(*pgconn.StatementDescription)
+	if !ok {
+		return fmt.Errorf("the server answered a preparation with %T", results)
+	}
+	if c.prepared != nil {
+		kept := *d
+		kept.Name, kept.SQL = st.name, st.sql
+		c.prepared[st.sql] = &kept
+		return nil
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.oids, st.ready = d.ParamOIDs, true
+	return nil
+}

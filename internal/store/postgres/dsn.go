@@ -1,0 +1,149 @@
+package postgres
+
+import (
+	"errors"
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// DSN says how to reach a database. It prints without its password, however it
+// is printed.
+type DSN struct {
+	// Schema holds all that is ours; "" is the first of the role's search_path.
+	Schema string
+	// PgBouncer says that a pooler hands connections to others between
+	// transactions: no LISTEN, no prepared statements, no session settings.
+	PgBouncer bool
+	// Pool is what pgx needs to connect. It is not shared.
+	Pool *pgxpool.Config
+}
+
+// connectTimeout bounds how long a server may take to accept a connection, unless
+// the DSN says connect_timeout. pgx alone would wait as long as the network does.
+const connectTimeout = 5 * time.Second
+
+// schemaName is what a schema may be called: less than PostgreSQL allows, so
+// that a name means the same wherever somebody has to write it.
+var schemaName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
+
+// ParseDSN reads postgres://USER:PASSWORD@HOST:PORT/DATABASE?..., or the
+// keyword/value form, as pgx understands it with its environment variables, and
+// two parameters of our own: schema=NAME and pgbouncer=true. An error is a
+// *task.Error of code Invalid; it does not repeat what it was given, which may be
+// a password with a typing error around it.
+func ParseDSN(dsn string) (DSN, error) {
+	pool, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return DSN{}, unreadable(err)
+	}
+	d := DSN{Pool: pool}
+	cc := pool.ConnConfig
+	if d.Schema, err = takeSchema(cc.RuntimeParams); err != nil {
+		return DSN{}, err
+	}
+	if d.PgBouncer, err = takeBool(cc.RuntimeParams, "pgbouncer"); err != nil {
+		return DSN{}, err
+	}
+	switch {
+	case d.PgBouncer && cc.RuntimeParams["search_path"] != "":
+		return DSN{}, &task.Error{Code: task.Invalid, Message: "with pgbouncer=true the DSN cannot set search_path: PgBouncer does not keep it for its clients",
+			Hint: "name the schema with schema=NAME: then every transaction sets it for itself"}
+	case d.Schema != "" && cc.RuntimeParams["search_path"] != "":
+		return DSN{}, task.Errorf(task.Invalid, "the DSN names both schema and search_path; schema says it all")
+	case d.Schema != "" && !d.PgBouncer:
+		cc.RuntimeParams["search_path"] = pgx.Identifier{d.Schema}.Sanitize()
+	}
+	if d.PgBouncer {
+		// Descriptions are kept on this side: no statement is left behind on a
+		// connection that somebody else gets next.
+		cc.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+	if cc.RuntimeParams["application_name"] == "" {
+		cc.RuntimeParams["application_name"] = "tasker" // what pg_stat_activity shows
+	}
+	if cc.ConnectTimeout == 0 {
+		cc.ConnectTimeout = connectTimeout
+	}
+	return d, nil
+}
+
+// unreadable says why pgx could not read a DSN. pgx repeats the DSN with what it
+// takes for the password left out; where it did not even find the parts, that is
+// a guess, and nothing of it is shown.
+func unreadable(err error) error {
+	e := &task.Error{Code: task.Invalid, Message: "the DSN cannot be read",
+		Hint: "write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters of the password percent-encoded"}
+	var bad *pgconn.ParseConfigError
+	if !errors.As(err, &bad) {
+		return e
+	}
+	text := bad.Error()
+	if i := strings.LastIndex(text, "`: "); i >= 0 && !strings.Contains(text[i:], "failed to parse as") {
+		e.Message += ": " + text[i+len("`: "):]
+	}
+	return e
+}
+
+func takeSchema(params map[string]string) (string, error) {
+	name, given := params["schema"]
+	delete(params, "schema")
+	switch {
+	case !given:
+		return "", nil
+	case !schemaName.MatchString(name) || strings.HasPrefix(strings.ToLower(name), "pg_"):
+		return "", task.Errorf(task.Invalid, "schema=%q: a schema is named by letters, digits and _, at most 63, and not pg_", name)
+	}
+	return name, nil
+}
+
+func takeBool(params map[string]string, key string) (bool, error) {
+	text, given := params[key]
+	delete(params, key)
+	if !given {
+		return false, nil
+	}
+	b, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, task.Errorf(task.Invalid, "%s=%q: must be true or false", key, text)
+	}
+	return b, nil
+}
+
+// String is the DSN without its password, for people.
+func (d DSN) String() string {
+	if d.Pool == nil {
+		return "postgres:"
+	}
+	cc := d.Pool.ConnConfig
+	u := url.URL{Scheme: "postgres", Path: "/" + cc.Database}
+	if cc.User != "" {
+		u.User = url.User(cc.User)
+	}
+	q := url.Values{}
+	if strings.HasPrefix(cc.Host, "/") { // the directory of a Unix socket
+		q.Set("host", cc.Host)
+	} else {
+		u.Host = net.JoinHostPort(cc.Host, strconv.Itoa(int(cc.Port)))
+	}
+	if d.Schema != "" {
+		q.Set("schema", d.Schema)
+	}
+	if d.PgBouncer {
+		q.Set("pgbouncer", "true")
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// GoString keeps %#v from walking to the password.
+func (d DSN) GoString() string { return d.String() }

@@ -1,0 +1,163 @@
+package postgres
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Values travel in PostgreSQL's binary format. What is sent is encoded here, by
+// the type that the statement wants, into one buffer: a batch has thousands of
+// values, and a detour through interfaces would cost more than the statement.
+
+// encoder encodes the arguments of statements. What it returns is valid until
+// the next reset.
+type encoder struct{ buf []byte }
+
+func (e *encoder) reset() { e.buf = e.buf[:0] }
+
+// values encodes the arguments of one statement.
+func (e *encoder) values(oids []uint32, args []any) ([][]byte, error) {
+	if len(oids) != len(args) {
+		return nil, fmt.Errorf("%d arguments for %d parameters", len(args), len(oids))
+	}
+	out := make([][]byte, len(args))
+	for i, a := range args {
+		from := len(e.buf)
+		null, err := e.value(oids[i], a)
+		if err != nil {
+			return nil, fmt.Errorf("argument %d: %w", i+1, err)
+		}
+		if !null {
+			out[i] = e.buf[from:len(e.buf):len(e.buf)]
+		}
+	}
+	return out, nil
+}
+
+func (e *encoder) value(oid uint32, arg any) (null bool, err error) {
+	switch v := arg.(type) {
+	case nil:
+		return true, nil
+	case int:
+		return false, e.integer(oid, int64(v))
+	case int64:
+		return false, e.integer(oid, v)
+	case string:
+		e.buf = append(e.buf, v...)
+	case []byte:
+		if v == nil {
+			return true, nil
+		}
+		e.buf = append(e.buf, v...)
+	case task.ID:
+		e.buf = append(e.buf, v[:]...)
+	case bool:
+		e.buf = append(e.buf, boolByte(v))
+	default:
+		return false, e.list(oid, arg)
+	}
+	return false, nil
+}
+
+func boolByte(v bool) byte {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+func (e *encoder) integer(oid uint32, v int64) error {
+	switch oid {
+	case pgtype.Int8OID:
+		e.buf = binary.BigEndian.AppendUint64(e.buf, uint64(v))
+	case pgtype.Int4OID:
+		e.buf = binary.BigEndian.AppendUint32(e.buf, uint32(v))
+	case pgtype.Int2OID:
+		e.buf = binary.BigEndian.AppendUint16(e.buf, uint16(v))
+	default:
+		return fmt.Errorf("an integer for a parameter of type %d", oid)
+	}
+	return nil
+}
+
+// elements are the types of lists and of what is in them.
+var elements = map[uint32]uint32{
+	pgtype.Int8ArrayOID: pgtype.Int8OID, pgtype.Int4ArrayOID: pgtype.Int4OID, pgtype.Int2ArrayOID: pgtype.Int2OID,
+	pgtype.UUIDArrayOID: pgtype.UUIDOID, pgtype.TextArrayOID: pgtype.TextOID, pgtype.XIDArrayOID: pgtype.XIDOID,
+}
+
+func (e *encoder) list(oid uint32, arg any) error {
+	of, ok := elements[oid]
+	if !ok {
+		return fmt.Errorf("a %T for a parameter of type %d", arg, oid)
+	}
+	switch v := arg.(type) {
+	case []int64:
+		return each(e, of, v, func(n int64) error { return e.sized(of, n) })
+	case []uint32: // transaction IDs
+		return each(e, of, v, func(n uint32) error {
+			e.buf = binary.BigEndian.AppendUint32(append(e.buf, 0, 0, 0, 4), n)
+			return nil
+		})
+	case []task.ID:
+		return each(e, of, v, func(id task.ID) error {
+			e.buf = append(append(e.buf, 0, 0, 0, 16), id[:]...)
+			return nil
+		})
+	case []string:
+		return each(e, of, v, func(s string) error {
+			e.buf = append(binary.BigEndian.AppendUint32(e.buf, uint32(len(s))), s...)
+			return nil
+		})
+	case [][]byte: // texts, nil is NULL
+		return each(e, of, v, func(b []byte) error {
+			if b == nil {
+				e.buf = append(e.buf, 0xff, 0xff, 0xff, 0xff)
+				return nil
+			}
+			e.buf = append(binary.BigEndian.AppendUint32(e.buf, uint32(len(b))), b...)
+			return nil
+		})
+	default:
+		return fmt.Errorf("no way to send a %T", arg)
+	}
+}
+
+// each writes a list of one dimension.
+func each[T any](e *encoder, of uint32, list []T, one func(T) error) error {
+	dimensions := uint32(1)
+	if len(list) == 0 {
+		dimensions = 0
+	}
+	e.buf = binary.BigEndian.AppendUint32(e.buf, dimensions)
+	e.buf = binary.BigEndian.AppendUint32(e.buf, 1) // there may be NULLs
+	e.buf = binary.BigEndian.AppendUint32(e.buf, of)
+	if len(list) == 0 {
+		return nil
+	}
+	e.buf = binary.BigEndian.AppendUint32(e.buf, uint32(len(list)))
+	e.buf = binary.BigEndian.AppendUint32(e.buf, 1) // counted from 1
+	for _, v := range list {
+		if err := one(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sized writes an integer as an element: its length, then itself.
+func (e *encoder) sized(of uint32, n int64) error {
+	width := byte(8)
+	switch of {
+	case pgtype.Int4OID:
+		width = 4
+	case pgtype.Int2OID:
+		width = 2
+	}
+	e.buf = append(e.buf, 0, 0, 0, width)
+	return e.integer(of, n)
+}

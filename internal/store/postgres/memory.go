@@ -1,0 +1,227 @@
+package postgres
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// memory is what this process remembers of rows that something will happen to
+// soon: a step that it handed out is settled without reading it again. Another
+// process may have changed them since, so each is kept with its version, which is
+// checked when it is saved, or at the end of a transaction that only looked.
+type memory struct {
+	mu    sync.Mutex
+	tasks map[task.ID]*family
+	place map[task.ID]place // of a step
+	steps int
+	bytes int // of contexts and results
+}
+
+// family is a task with those of its steps that are known.
+type family struct {
+	task    taskRow
+	context []byte
+	known   bool // the context
+	steps   []stepRow
+}
+
+// place is where a step is kept.
+type place struct {
+	*family
+	at int
+}
+
+// taskRow and stepRow are rows with their versions: the transaction that wrote
+// them. Version 0 is unknown.
+type taskRow struct {
+	task.Task // without its context
+	version   uint32
+}
+
+type stepRow struct {
+	task.Step
+	version uint32
+}
+
+// What is remembered at the most; past it everything is forgotten and read again.
+const (
+	maxSteps = 50_000
+	maxBytes = 64 << 20
+	// maxKept is the largest context or result that is kept.
+	maxKept = 16 << 10
+)
+
+func newMemory() *memory {
+	return &memory{tasks: map[task.ID]*family{}, place: map[task.ID]place{}}
+}
+
+// work returns a step with its task, as they are remembered.
+func (m *memory) work(id task.ID) (stepRow, taskRow, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, ok := m.place[id]
+	if !ok {
+		return stepRow{}, taskRow{}, false
+	}
+	return p.steps[p.at], p.task, true
+}
+
+// task returns a task as it is remembered.
+func (m *memory) task(id task.ID) (taskRow, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f := m.tasks[id]; f != nil {
+		return f.task, true
+	}
+	return taskRow{}, false
+}
+
+// siblings returns steps of a task by ordinal (all when ordinals is nil), or
+// false when not all of them are remembered.
+func (m *memory) siblings(id task.ID, ordinals []int) ([]stepRow, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.tasks[id]
+	if f == nil || ordinals == nil && len(f.steps) != f.task.Counts.Total() {
+		return nil, false
+	}
+	if ordinals == nil {
+		all := slices.Clone(f.steps)
+		for _, s := range all {
+			if s.version == 0 {
+				return nil, false
+			}
+		}
+		return all, true
+	}
+	some := make([]stepRow, len(ordinals))
+	for i, n := range ordinals {
+		if n > len(f.steps) || f.steps[n-1].version == 0 {
+			return nil, false
+		}
+		some[i] = f.steps[n-1]
+	}
+	return some, true
+}
+
+// context returns the context of a task, or false when it is not remembered.
+func (m *memory) context(id task.ID) ([]byte, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f := m.tasks[id]; f != nil {
+		return f.context, f.known
+	}
+	return nil, false
+}
+
+// remembers reports whether a task is remembered.
+func (m *memory) remembers(id task.ID) bool {
+	_, ok := m.task(id)
+	return ok
+}
+
+// forget drops tasks with their steps: what is remembered of them was out of date.
+func (m *memory) forget(ids []task.ID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range ids {
+		if f := m.tasks[id]; f != nil {
+			m.drop(f)
+		}
+	}
+}
+
+func (m *memory) forgetAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clear()
+}
+
+func (m *memory) clear() {
+	clear(m.tasks)
+	clear(m.place)
+	m.steps, m.bytes = 0, 0
+}
+
+// keep remembers what a transaction wrote and read, once it is committed. Rows
+// of tasks that are settled are dropped: nothing will happen to them by itself.
+func (m *memory) keep(tasks []taskRow, contexts map[task.ID][]byte, steps []stepRow) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.steps > maxSteps || m.bytes > maxBytes {
+		m.clear()
+	}
+	for i := range tasks {
+		m.keepTask(&tasks[i], contexts)
+	}
+	for i := range steps {
+		m.keepStep(&steps[i])
+	}
+}
+
+func (m *memory) keepTask(t *taskRow, contexts map[task.ID][]byte) {
+	f := m.tasks[t.ID]
+	if t.State.Settled() {
+		if f != nil {
+			m.drop(f)
+		}
+		return
+	}
+	if f == nil {
+		f = &family{}
+		m.tasks[t.ID] = f
+	}
+	f.task = *t
+	f.task.Context = nil
+	document, known := contexts[t.ID]
+	if known && !f.known && len(document) <= maxKept {
+		f.context, f.known = document, true
+		m.bytes += len(document)
+	}
+}
+
+func (m *memory) keepStep(s *stepRow) {
+	f := m.tasks[s.TaskID]
+	if f == nil {
+		return // settled, or never in hand
+	}
+	if total := f.task.Counts.Total(); f.steps == nil {
+		f.steps = make([]stepRow, total)
+	}
+	at := s.Ordinal - 1
+	if at < 0 || at >= len(f.steps) {
+		return
+	}
+	was := &f.steps[at]
+	if was.version == 0 {
+		m.steps++
+		m.place[s.ID] = place{f, at}
+	}
+	m.bytes += len(s.Result) - len(was.Result)
+	*was = *s
+	if len(s.Result) > maxKept {
+		m.bytes -= len(s.Result)
+		*was = stepRow{}
+		m.steps--
+		delete(m.place, s.ID)
+		return
+	}
+	if s.State.Leased() && f.known && len(f.steps) == 1 {
+		m.bytes -= len(f.context) // nobody else will ask for it
+		f.context, f.known = nil, false
+	}
+}
+
+func (m *memory) drop(f *family) {
+	for i := range f.steps {
+		if s := &f.steps[i]; s.version != 0 {
+			delete(m.place, s.ID)
+			m.steps--
+			m.bytes -= len(s.Result)
+		}
+	}
+	m.bytes -= len(f.context)
+	delete(m.tasks, f.task.ID)
+}

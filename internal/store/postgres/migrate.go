@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Migrations is the directory of the schema's migrations.
+func Migrations() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
+
+// oldestServer is what the statements of this package need, as PostgreSQL counts.
+const oldestServer = 150000
+
+// Migrator returns what migrates the database that a DSN names. It connects, on
+// two connections of its own that the caller closes with the result.
+func Migrator(ctx context.Context, d DSN) (*migration.Migrator, *sql.DB, error) {
+	dir, err := Migrations()
+	if err != nil {
+		return nil, nil, err
+	}
+	db := stdlib.OpenDB(*d.Pool.ConnConfig.Copy())
+	db.SetMaxOpenConns(2) // one holds the lock, one migrates
+	m, err := migration.New(db, dir, migration.Postgres(d.Schema))
+	if err == nil {
+		err = checkServer(ctx, db)
+	}
+	if err != nil {
+		db.Close()
+		return nil, nil, err
+	}
+	return m, db, nil
+}
+
+// checkServer connects, and refuses a server that is too old.
+func checkServer(ctx context.Context, db *sql.DB) error {
+	var number int
+	if err := db.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int`).Scan(&number); err != nil {
+		return connectError(ctx, err)
+	}
+	if number < oldestServer {
+		return task.Errorf(task.Invalid, "the server is PostgreSQL %d.%d; Tasker needs %d or newer", number/10000, number%10000, oldestServer/10000)
+	}
+	return nil
+}
+
+// connectError says what a failure to connect means to somebody who starts a
+// process. pgx's text holds user, database and host, and no password.
+func connectError(ctx context.Context, err error) error {
+	var refused *pgconn.PgError
+	var failed *pgconn.ConnectError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &refused) && (refused.Code[:2] == "28" || refused.Code == "3D000"):
+		return &task.Error{Code: task.Invalid, Message: "PostgreSQL refuses the connection: " + refused.Message,
+			Hint: "check user, password and database of the DSN", Err: err}
+	case errors.As(err, &failed):
+		return &task.Error{Code: task.Unavailable, Message: "PostgreSQL does not answer: " + failed.Error(),
+			Hint: "is it running, and does the DSN name the right host and port?", Err: err}
+	}
+	return err
+}
+
+// migrate makes sure that the schema is this binary's.
+func migrate(ctx context.Context, d DSN, mode migration.Mode) error {
+	m, db, err := Migrator(ctx, d)
+	if err != nil {
+		return err
+	}
+	err = m.Ensure(ctx, mode)
+	if cerr := db.Close(); err == nil && cerr != nil {
+		err = fmt.Errorf("close connections of the migration: %w", cerr)
+	}
+	return err
+}

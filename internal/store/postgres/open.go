@@ -1,0 +1,232 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Options is what can be set about a Store.
+type Options struct {
+	// Timeout bounds one transaction or question, the wait for a connection
+	// included. Defaults to 15 s.
+	Timeout time.Duration
+}
+
+// Store is an engine.Store on PostgreSQL, and an engine.Cluster. It is safe for
+// concurrent use.
+type Store struct {
+	store.SQL // reads
+
+	pool     *pgxpool.Pool
+	listens  *pgx.ConnConfig // for the connection that news come in on; nil behind a pooler
+	known    *statements
+	settings *request // what a transaction sets for itself; nil when the session has it
+	memory   *memory
+	routes   *queues
+	ids      *task.Source
+	node     task.ID
+	channel  string
+	timeout  time.Duration
+	clock    clock
+	news     *newsroom
+	sweep    sweep
+
+	closing sync.Once
+	closed  atomic.Bool
+	stop    context.CancelFunc
+	ended   sync.WaitGroup
+}
+
+var (
+	_ engine.Store   = (*Store)(nil)
+	_ engine.Cluster = (*Store)(nil)
+)
+
+// Open connects to the database that a DSN names (see ParseDSN). The schema must
+// be there.
+func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	d, err := ParseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	s, err := open(ctx, d, opts)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", d, classify(err))
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
+	var seed [8]byte
+	if _, err := rand.Read(seed[:]); err != nil {
+		return nil, err
+	}
+	cfg := d.Pool
+	s := &Store{timeout: opts.Timeout, known: newStatements(d.PgBouncer), memory: newMemory(), routes: newQueues(),
+		ids: task.NewSource(binary.BigEndian.Uint64(seed[:]), 0)}
+	if s.timeout <= 0 {
+		s.timeout = 15 * time.Second
+	}
+	if d.PgBouncer {
+		s.settings = transactionSettings(d.Schema)
+	} else {
+		for name, value := range plans {
+			cfg.ConnConfig.RuntimeParams[name] = value
+		}
+		s.listens = cfg.ConnConfig.Copy()
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.pool = pool
+	s.SQL = store.SQL{Conn: readers{s}, Dialect: dialect()}
+	if err := s.start(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// start learns the database's time and the name of the schema's channel, and
+// starts to follow both.
+func (s *Store) start(ctx context.Context) error {
+	bounded, cancel := s.bounded(ctx)
+	defer cancel()
+	if err := s.synchronise(bounded); err != nil {
+		return err
+	}
+	var schema store.Text
+	err := s.Query(bounded, `SELECT current_schema()::text`, nil, func(r store.Row) error { return r.Scan(&schema) })
+	if err != nil {
+		return err
+	}
+	s.channel = "tasker:" + string(schema)
+	s.node = s.ids.Take(s.Now(), 1)
+	s.news = newNewsroom()
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	s.ended.Go(func() { s.followClock(running) })
+	s.ended.Go(func() { s.sendNews(running) })
+	return nil
+}
+
+// plans pins what the planner may do: every statement of ours has one good plan,
+// along an index. Statistics that are out of date (a table that was empty a minute
+// ago) must not make it choose another.
+var plans = map[string]string{
+	"plan_cache_mode":   "force_generic_plan",
+	"enable_seqscan":    "off",
+	"enable_bitmapscan": "off",
+	"enable_hashjoin":   "off",
+	"enable_mergejoin":  "off",
+	"jit":               "off",
+	"application_name":  "tasker",
+}
+
+// transactionSettings is the same for a transaction, where a session is not ours.
+func transactionSettings(schema string) *request {
+	var calls []string
+	var args []any
+	set := func(name, value string) {
+		calls = append(calls, fmt.Sprintf("set_config($%d, $%d, true)", len(args)+1, len(args)+2))
+		args = append(args, name, value)
+	}
+	for name, value := range plans {
+		if name != "application_name" && name != "plan_cache_mode" {
+			set(name, value)
+		}
+	}
+	if schema != "" {
+		set("search_path", quote(schema))
+	}
+	return &request{sql: "SELECT " + strings.Join(calls, ", "), args: args}
+}
+
+// readers runs questions, each as a transaction of its own.
+type readers struct{ s *Store }
+
+// Exec implements store.Conn.
+func (r readers) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	var n int64
+	err := r.s.do(ctx, request{sql: query, args: args, rows: &n})
+	return n, err
+}
+
+// Query implements store.Conn.
+func (r readers) Query(ctx context.Context, query string, args []any, each func(store.Row) error) error {
+	return r.s.do(ctx, request{sql: query, args: args, each: each})
+}
+
+// do runs one statement on a connection of the pool. A connection that turns out
+// to be dead is replaced.
+func (s *Store) do(ctx context.Context, r request) error {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	for run := 1; ; run++ {
+		err := s.once(ctx, r)
+		if err == nil || run == maxRuns || !isStale(err) {
+			return classify(err)
+		}
+	}
+}
+
+func (s *Store) once(ctx context.Context, r request) error {
+	if s.closed.Load() {
+		return task.Errorf(task.Unavailable, "the store is closed")
+	}
+	c, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("get a connection: %w", err)
+	}
+	defer c.Release()
+	reqs := []request{r}
+	if s.settings != nil {
+		reqs = []request{*s.settings, r}
+	}
+	return connOf(c.Conn().PgConn(), s.known).run(ctx, reqs)
+}
+
+// IDs implements engine.Store.
+func (s *Store) IDs() *task.Source { return s.ids }
+
+// Ping implements engine.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.Query(ctx, `SELECT 1`, nil, func(store.Row) error { return nil })
+}
+
+// Close implements engine.Store. Closing twice is harmless.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		s.closed.Store(true)
+		s.stop()
+		s.ended.Wait()
+		s.pool.Close()
+	})
+	return nil
+}
+
+// isCut reports whether a connection was cut.
+func isCut(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed)
+}

@@ -1,0 +1,152 @@
+package postgres
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Ready implements engine.TxWork.
+func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
+	if len(routes) == 0 || limit <= 0 {
+		return nil, nil
+	}
+	asked := t.store.Now()
+	spans, whole := t.store.routes.spans(routes, asked)
+	works, err := t.ready(routes, spans, limit)
+	if err != nil {
+		return nil, err
+	}
+	if whole {
+		t.store.routes.took(routes, t.store.Now().Sub(asked))
+	}
+	t.store.noteReady(routes, works, limit, asked)
+	return works, nil
+}
+
+func (t *tx) ready(routes []int64, spans []span, limit int) ([]engine.Work, error) {
+	ids, lows, highs := columns(spans)
+	const (
+		head  = `s.queue = r.queue AND s.key >= r.low AND s.key < r.high ORDER BY s.key, s.id LIMIT `
+		of    = `unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS r(queue, low, high, n)`
+		steps = `SELECT ` + store.StepColumns + `, s.xmin AS version FROM tasker_workflow_steps s WHERE ` + head
+		// along the index, and no further than needed: the spans of one route follow one another
+		one = ` FROM (SELECT s.* FROM ` + of + `, LATERAL (` + steps + `$4 FOR UPDATE SKIP LOCKED) s LIMIT $4) s
+ JOIN tasker_tasks t ON t.id = s.task_id`
+		// which spans have how many of the lowest keys; then as many are taken from each, further on where some are locked
+		many = ` FROM (SELECT h.n, count(*) AS take FROM (SELECT r.n FROM ` + of + `, LATERAL (SELECT s.key, s.id FROM tasker_workflow_steps s WHERE ` + head + `$4) s
+ ORDER BY s.key, s.id LIMIT $4) h GROUP BY h.n) share JOIN ` + of + ` ON r.n = share.n, LATERAL (` + steps + `share.take FOR UPDATE SKIP LOCKED) s
+ JOIN tasker_tasks t ON t.id = s.task_id`
+		columns = `SELECT ` + store.StepColumns + `, s.version, ` + store.TaskColumns + `, t.xmin`
+	)
+	query := columns + one
+	if len(routes) > 1 {
+		query = columns + many
+	}
+	works := make([]engine.Work, 0, min(limit, 256))
+	err := t.ask(query, []any{ids, lows, highs, limit}, func(r store.Row) error {
+		w, err := t.scanWork(r)
+		works = append(works, w)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return share(works), nil
+}
+
+// noteReady learns from what was found. Fewer than asked for is all there is.
+func (s *Store) noteReady(routes []int64, works []engine.Work, limit int, asked time.Time) {
+	for _, w := range works {
+		s.routes.passed(w.Step.RouteID, w.Step.Key, asked)
+	}
+	if len(works) < limit {
+		s.routes.emptied(routes, asked)
+	}
+}
+
+// Vacant implements engine.TxWork. Another process may have queued something
+// meanwhile that this one has not heard of yet.
+func (t *tx) Vacant(route int64) (bool, error) {
+	if _, ok := t.queued[route]; ok {
+		return false, nil
+	}
+	return t.store.routes.isVacant(route, t.begin), nil
+}
+
+// Due implements engine.TxWork.
+func (t *tx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, error) {
+	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key >= $2 AND s.key <= $3
+ ORDER BY s.key, s.id LIMIT $4 FOR UPDATE SKIP LOCKED) s JOIN tasker_tasks t ON t.id = s.task_id`
+	asked := t.store.Now()
+	low, whole := t.store.routes.floor(queue, asked)
+	works, err := t.works(query, []any{queue, low, int64(until), limit}, true)
+	if err != nil {
+		return nil, err
+	}
+	if whole {
+		t.store.routes.took([]int64{queue}, t.store.Now().Sub(asked))
+	}
+	if len(works) < limit {
+		t.store.routes.passed(queue, int64(until.Add(-lateness)), asked)
+	}
+	return works, nil
+}
+
+// lateness is how long before now a time may lie that somebody sets.
+const lateness = 5 * time.Second
+
+// FirstDue implements engine.TxWork.
+func (t *tx) FirstDue(queue int64, after task.Instant) (task.Instant, error) {
+	var at task.Instant
+	err := t.ask(`SELECT s.key FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key > $2 ORDER BY s.key LIMIT 1`, []any{queue, int64(after)},
+		func(r store.Row) error { return r.Scan(&at) })
+	return at, err
+}
+
+// Held implements engine.TxWork.
+func (t *tx) Held(worker int64, limit int) ([]engine.Work, error) {
+	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = -2 AND s.worker_no = $1
+ ORDER BY s.key, s.id LIMIT $2) s JOIN tasker_tasks t ON t.id = s.task_id`
+	return t.works(query, []any{worker, limit}, false)
+}
+
+// works reads steps with their tasks, lowest key first.
+func (t *tx) works(from string, args []any, careful bool) ([]engine.Work, error) {
+	const columns = `SELECT ` + store.StepColumns + `, s.version, `
+	var works []engine.Work
+	err := t.ask(columns+taskColumns+from+t.lock(lockTask(careful)), args, func(r store.Row) error {
+		w, err := t.scanWork(r)
+		works = append(works, w)
+		return err
+	})
+	return share(works), err
+}
+
+// lockTask locks the tasks of steps that are locked already.
+func lockTask(stepsLocked bool) string {
+	if stepsLocked {
+		return ` FOR UPDATE OF t`
+	}
+	return ``
+}
+
+// share makes steps of one task share it, and sorts them by key.
+func share(works []engine.Work) []engine.Work {
+	tasks := make(map[task.ID]*task.Task, len(works))
+	for i, w := range works {
+		if k, ok := tasks[w.Step.TaskID]; ok {
+			works[i].Task = k
+		} else {
+			tasks[w.Step.TaskID] = w.Task
+		}
+	}
+	slices.SortFunc(works, func(a, b engine.Work) int {
+		return cmp.Or(cmp.Compare(a.Step.Key, b.Step.Key), slices.Compare(a.Step.ID[:], b.Step.ID[:]))
+	})
+	return works
+}

@@ -1,0 +1,180 @@
+package postgres
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+)
+
+// queues is what this process knows of where in the queue index there is
+// nothing. A claim starts to read behind the entries that were taken before:
+// those stay in the index until a vacuum, which an old snapshot anywhere in the
+// database can hold up for hours.
+//
+// What is known may be wrong: a step that was committed late, or given back by a
+// claim that failed elsewhere, has a key that was passed already. So a queue is
+// read from its very start once in a while; what was missed is late, not lost.
+type queues struct {
+	mu sync.Mutex
+	of map[int64]*queue
+}
+
+// queue is one route, or one of the queues that are not routes.
+type queue struct {
+	// floors are the keys below which nothing is ready, one for each band of
+	// keys; next and after become floors when what they know is old enough.
+	floors, next, after map[int64]int64
+	turned              time.Time
+	swept               time.Time     // last read from its very start
+	pause               time.Duration // until it is again
+	vacant              time.Time     // when it was seen to be empty; zero: it is not
+}
+
+const (
+	// settling is how long a key that was passed may still turn up: two
+	// transactions at once commit in any order.
+	settling = 250 * time.Millisecond
+	// sweepPause is how often a queue is read from its very start, at the most;
+	// and it may take no more than a part in sweepShare of the time.
+	sweepPause = time.Second
+	sweepShare = 20
+	// vacantFor is how long a queue that was seen to be empty is taken for empty,
+	// unless this process hears otherwise.
+	vacantFor = 1500 * time.Millisecond
+	// bandBits are the bits of a key below its band; see task.StrictKey.
+	bandBits = 52
+)
+
+func newQueues() *queues { return &queues{of: map[int64]*queue{}} }
+
+func (q *queues) get(id int64) *queue {
+	k := q.of[id]
+	if k == nil {
+		k = &queue{floors: map[int64]int64{}, next: map[int64]int64{}, after: map[int64]int64{}, pause: sweepPause}
+		q.of[id] = k
+	}
+	return k
+}
+
+// span is a part of a queue: keys from low, below high.
+type span struct{ queue, low, high int64 }
+
+// spans returns the parts of queues that have to be read, in the order of keys
+// within each queue, and whether some of them are read whole.
+func (q *queues) spans(ids []int64, now time.Time) (spans []span, whole bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, id := range ids {
+		k := q.get(id)
+		if now.Sub(k.swept) >= k.pause {
+			k.swept = now
+			whole = true
+			spans = append(spans, span{id, math.MinInt64, math.MaxInt64})
+			continue
+		}
+		low := int64(math.MinInt64)
+		for _, band := range slices.Sorted(maps.Keys(k.floors)) {
+			if start := band << bandBits; start > low {
+				spans = append(spans, span{id, low, start})
+			}
+			low = k.floors[band]
+		}
+		spans = append(spans, span{id, low, math.MaxInt64})
+	}
+	return spans, whole
+}
+
+// took notes how long it took to read queues whole.
+func (q *queues) took(ids []int64, d time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, id := range ids {
+		q.get(id).pause = max(sweepPause, sweepShare*d)
+	}
+}
+
+// passed notes that everything in the queue up to a key has been taken.
+func (q *queues) passed(id, key int64, now time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	k := q.get(id)
+	if now.Sub(k.turned) >= settling {
+		maps.Copy(k.floors, k.next)
+		k.next, k.after, k.turned = k.after, map[int64]int64{}, now
+	}
+	if band := key >> bandBits; key > k.after[band] {
+		k.after[band] = key
+	}
+}
+
+// emptied notes that nothing was found in the queues.
+func (q *queues) emptied(ids []int64, now time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, id := range ids {
+		q.get(id).vacant = now
+	}
+}
+
+// isVacant reports whether the queue is empty, as far as this process knows.
+func (q *queues) isVacant(id int64, now time.Time) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	k := q.of[id]
+	return k != nil && now.Sub(k.vacant) < vacantFor
+}
+
+// occupied notes that steps became ready.
+func (q *queues) occupied(ids map[int64]struct{}) {
+	if len(ids) == 0 {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for id := range ids {
+		q.get(id).vacant = time.Time{}
+	}
+}
+
+// lowered notes that a step was queued with a key below what was passed.
+func (q *queues) lowered(id, key int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	k, ok := q.of[id]
+	if !ok {
+		return
+	}
+	band := key >> bandBits
+	for _, floors := range []map[int64]int64{k.floors, k.next, k.after} {
+		if floor, ok := floors[band]; ok && key < floor {
+			floors[band] = key
+		}
+	}
+}
+
+// columns turns spans into the arguments of a statement.
+func columns(spans []span) (ids, lows, highs []int64) {
+	for _, s := range spans {
+		ids, lows, highs = append(ids, s.queue), append(lows, s.low), append(highs, s.high)
+	}
+	return ids, lows, highs
+}
+
+// floor is the key from which a queue that has one band has to be read, and
+// whether that is its very start.
+func (q *queues) floor(id int64, now time.Time) (low int64, whole bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	k := q.get(id)
+	if now.Sub(k.swept) >= k.pause {
+		k.swept = now
+		return math.MinInt64, true
+	}
+	low = math.MinInt64
+	for _, floor := range k.floors {
+		low = max(low, floor)
+	}
+	return low, false
+}

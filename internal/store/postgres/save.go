@@ -1,0 +1,189 @@
+package postgres
+
+import (
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Rows are saved many at a time, and only if they are still as they were seen:
+// with another version an update finds nothing, and tasker_expect ends the
+// transaction. What many rows have in common is a value, not a list.
+const (
+	guardTasks = ` WHERE t.id = u.id AND (t.xmin = u.seen OR u.seen = '0') RETURNING 1) SELECT tasker_expect(count(*), $1) FROM saved`
+	guardSteps = ` WHERE s.id = u.id AND (s.xmin = u.seen OR u.seen = '0') RETURNING 1) SELECT tasker_expect(count(*), $1) FROM saved`
+	saveTasks  = `WITH saved AS (UPDATE tasker_tasks t SET `
+	saveSteps  = `WITH saved AS (UPDATE tasker_workflow_steps s SET `
+)
+
+// handed is what the steps of one claim have in common.
+type handed struct {
+	state                             task.StepState
+	assignedAt, startedAt, leaseUntil task.Instant
+}
+
+// settled is what steps have in common that are completed or given up together.
+type settled struct {
+	state      task.StepState
+	finishedAt task.Instant
+}
+
+// SaveSteps implements engine.TxWork.
+func (t *tx) SaveSteps(steps []*task.Step) error {
+	hand, settle := group[handed, *task.Step]{}, group[settled, *task.Step]{}
+	var other []*task.Step
+	for _, s := range steps {
+		seen, ok := t.steps[s.ID]
+		switch {
+		case !ok:
+			return fmt.Errorf("save step %s: it was not read in this transaction", s.ID)
+		case store.WasHanded(seen.row.Step, s):
+			hand.add(handed{s.State, s.AssignedAt, s.StartedAt, s.LeaseUntil}, s)
+		case store.WasSettled(seen.row.Step, s):
+			settle.add(settled{s.State, s.FinishedAt}, s)
+		default:
+			other = append(other, s)
+		}
+	}
+	hand.each(t.saveHanded)
+	settle.each(t.saveSettled)
+	if len(other) > 0 {
+		t.saveOthers(other)
+	}
+	return nil
+}
+
+// savedStep notes what a step is from now on, and returns the version that it
+// must have for that.
+func (t *tx) savedStep(s *task.Step) (task.ID, uint32) {
+	seen := t.steps[s.ID]
+	version := seen.row.version
+	if seen.saved {
+		version = 0
+	}
+	seen.row.Step, seen.saved = *s, true
+	t.enqueued(s)
+	return s.ID, version
+}
+
+func (t *tx) saveHanded(v handed, steps []*task.Step) {
+	var seen seenRows
+	var keys, attempts, tokens, workers []int64
+	for _, s := range steps {
+		seen.add(t.savedStep(s))
+		keys, attempts = append(keys, s.Key), append(attempts, int64(s.Attempts))
+		tokens, workers = append(tokens, s.Token), append(workers, s.WorkerNo)
+	}
+	t.exec(saveSteps+`state = $8, queue = -2, key = u.key, attempts = u.attempts, token = u.token, worker_no = u.worker, assigned_at = $9, started_at = $10,
+ finished_at = 0, lease_until = $11, progress = 0, note = NULL
+ FROM unnest($2::uuid[], $3::xid[], $4::bigint[], $5::int[], $6::bigint[], $7::bigint[]) AS u(id, seen, key, attempts, token, worker)`+guardSteps,
+		len(steps), seen.ids, seen.versions, keys, attempts, tokens, workers, string(v.state), int64(v.assignedAt), int64(v.startedAt), int64(v.leaseUntil))
+}
+
+func (t *tx) saveSettled(v settled, steps []*task.Step) {
+	var seen seenRows
+	var results [][]byte
+	for _, s := range steps {
+		seen.add(t.savedStep(s))
+		results = append(results, s.Result)
+	}
+	t.exec(saveSteps+`state = $5, queue = NULL, key = NULL, lease_until = 0, finished_at = $6, result = u.result::json
+ FROM unnest($2::uuid[], $3::xid[], $4::text[]) AS u(id, seen, result)`+guardSteps,
+		len(steps), seen.ids, seen.versions, results, string(v.state), int64(v.finishedAt))
+}
+
+// saveOthers writes all of a step that can change.
+func (t *tx) saveOthers(steps []*task.Step) {
+	var seen seenRows
+	var l stepLists
+	var finished, progress []int64
+	var notes, results [][]byte
+	for _, s := range steps {
+		seen.add(t.savedStep(s))
+		l.add(s)
+		l.addLease(s)
+		finished, progress = append(finished, int64(s.FinishedAt)), append(progress, int64(s.Progress))
+		notes, results = append(notes, text(s.Note)), append(results, s.Result)
+	}
+	t.exec(saveSteps+`state = u.state, open_parents = u.open, queue = NULLIF(u.queue, 0), key = CASE WHEN u.queue <> 0 THEN u.key END,
+ attempts = u.attempts, max_attempts = u.max_attempts, timeout_ms = u.timeout, token = u.token, worker_no = u.worker, ready_at = u.ready,
+ assigned_at = u.assigned, started_at = u.started, finished_at = u.finished, lease_until = u.lease, progress = u.progress, note = u.note,
+ result = u.result::json, priority = u.priority
+ FROM unnest($2::uuid[], $3::xid[], $4::text[], $5::int[], $6::bigint[], $7::bigint[], $8::int[], $9::int[], $10::bigint[], $11::bigint[], $12::bigint[],
+ $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::smallint[], $19::text[], $20::text[], $21::smallint[])
+ AS u(id, seen, state, open, queue, key, attempts, max_attempts, timeout, token, worker, ready, assigned, started, finished, lease, progress, note,
+ result, priority)`+guardSteps, len(steps), seen.ids, seen.versions, l.states, l.open, l.queues, l.keys, l.attempts, l.maxAttempts, l.timeouts,
+		l.tokens, l.workers, l.ready, l.assigned, l.started, finished, l.leases, progress, notes, results, l.priorities)
+}
+
+// outcome is what can change of a task, besides its meta.
+type outcome struct {
+	state                  task.State
+	counts                 task.Counts
+	finishedAt, deadlineAt task.Instant
+}
+
+// SaveTasks implements engine.TxTasks.
+func (t *tx) SaveTasks(tasks []*task.Task) error {
+	alike := group[outcome, *task.Task]{}
+	for _, k := range tasks {
+		if t.tasks[k.ID] == nil {
+			return fmt.Errorf("save task %s: it was not read in this transaction", k.ID)
+		}
+		alike.add(outcome{k.State, k.Counts, k.FinishedAt, k.DeadlineAt}, k)
+	}
+	alike.each(t.saveOutcome)
+	for _, k := range tasks {
+		if k.Meta.CancelledBy == "" && k.Meta.CancelReason == "" { // the only part of meta that changes
+			continue
+		}
+		meta, err := encodeMeta(k.Meta)
+		if err != nil {
+			return err
+		}
+		t.exec(`UPDATE tasker_tasks SET meta = $2 WHERE id = $1`, k.ID, meta)
+	}
+	return nil
+}
+
+func (t *tx) saveOutcome(v outcome, tasks []*task.Task) {
+	var seen seenRows
+	for _, k := range tasks {
+		row := t.tasks[k.ID]
+		version := row.row.version
+		if row.saved {
+			version = 0
+		}
+		seen.add(k.ID, version)
+		row.row.Task, row.saved = *k, true
+		row.row.Context = nil
+	}
+	c := v.counts
+	t.exec(saveTasks+`state = $4, steps_pending = $5, steps_active = $6, steps_waiting = $7, steps_done = $8, steps_failed = $9, steps_cancelled = $10,
+ manual_ends = $11, finished_at = $12, deadline_at = $13 FROM unnest($2::uuid[], $3::xid[]) AS u(id, seen)`+guardTasks,
+		len(tasks), seen.ids, seen.versions, string(v.state), c.Pending, c.Active, c.Waiting, c.Done, c.Failed, c.Cancelled, c.ManualEnds,
+		int64(v.finishedAt), int64(v.deadlineAt))
+}
+
+// group gathers rows by what they have in common, in order of appearance.
+type group[V comparable, R any] struct {
+	values []V
+	rows   map[V][]R
+}
+
+func (g *group[V, R]) add(v V, r R) {
+	if g.rows == nil {
+		g.rows = map[V][]R{}
+	}
+	if _, ok := g.rows[v]; !ok {
+		g.values = append(g.values, v)
+	}
+	g.rows[v] = append(g.rows[v], r)
+}
+
+func (g *group[V, R]) each(save func(V, []R)) {
+	for _, v := range g.values {
+		save(v, g.rows[v])
+	}
+}

@@ -1,0 +1,242 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// tx is one run of a unit of work. What it writes waits until there is a question
+// to ask, or the commit: then all of it goes in one pipeline. A unit that asks
+// nothing is one pipeline in all, which PostgreSQL runs as one transaction.
+type tx struct {
+	store *Store
+	ctx   context.Context
+	conn  *conn
+	// careful: an earlier run lost a race. Rows are read afresh, and locked.
+	careful bool
+	// guest: the transaction is somebody else's, who commits it.
+	guest bool
+
+	sql     store.SQL // portable statements on this transaction
+	begun   bool
+	pending []request
+
+	steps map[task.ID]*seenStep
+	tasks map[task.ID]*seenTask
+	// contexts that came with a step, or were inserted
+	contexts map[task.ID][]byte
+	wrote    bool
+	// queued are the routes on which steps became ready, before ahead of when
+	queued map[int64]struct{}
+	begin  time.Time
+	after  []func() // to be done once it is committed
+}
+
+var _ engine.Tx = (*tx)(nil)
+
+// seenStep is a step as the transaction saw it last, or wrote it.
+type seenStep struct {
+	row        stepRow
+	remembered bool // not read in this transaction: to be checked at its end
+	saved      bool
+}
+
+type seenTask struct {
+	row        taskRow
+	remembered bool
+	saved      bool
+}
+
+func (s *Store) newTx(ctx context.Context, c *conn, careful bool) *tx {
+	t := &tx{store: s, ctx: ctx, conn: c, careful: careful, begin: s.Now(),
+		steps: map[task.ID]*seenStep{}, tasks: map[task.ID]*seenTask{}, contexts: map[task.ID][]byte{}, queued: map[int64]struct{}{}}
+	t.sql = store.SQL{Conn: portable{t}, Dialect: dialect()}
+	if s.settings != nil {
+		t.later(*s.settings)
+	}
+	return t
+}
+
+// later sends a statement with the next question, or with the commit.
+func (t *tx) later(r request) { t.pending = append(t.pending, r) }
+
+// exec is later for a statement that writes.
+func (t *tx) exec(sql string, args ...any) {
+	t.wrote = true
+	t.later(request{sql: sql, args: args})
+}
+
+// ask sends what waits and then a question, and returns when it is answered.
+func (t *tx) ask(sql string, args []any, each func(store.Row) error) error {
+	return t.send(request{sql: sql, args: args, each: each})
+}
+
+func (t *tx) send(r request) error {
+	if !t.begun && !t.guest {
+		t.pending = append([]request{{sql: "BEGIN"}}, t.pending...)
+	}
+	t.begun = true
+	reqs := append(t.pending, r)
+	t.pending = nil
+	return t.conn.run(t.ctx, reqs)
+}
+
+// commit makes sure that every row is still as it was seen, and ends the
+// transaction. It returns the version of the rows that it wrote.
+func (t *tx) commit() (version uint32, err error) {
+	t.check()
+	if t.wrote && !t.guest {
+		// the rows written have the transaction's number as their version
+		t.later(request{sql: `SELECT pg_current_xact_id()::xid`, each: func(r store.Row) error { return r.Scan(&version) }})
+	}
+	if t.begun && !t.guest {
+		t.later(request{sql: "COMMIT"})
+	}
+	if len(t.pending) == 0 {
+		return 0, nil
+	}
+	reqs := t.pending
+	t.pending = nil
+	return version, t.conn.run(t.ctx, reqs)
+}
+
+// check lets the transaction fail if a row was only remembered, has been decided
+// upon without being saved, and is not up to date. A step whose state is final
+// never changes again.
+func (t *tx) check() {
+	var tasks, steps seenRows
+	for id, k := range t.tasks {
+		if k.remembered && !k.saved {
+			tasks.add(id, k.row.version)
+		}
+	}
+	for id, s := range t.steps {
+		if s.remembered && !s.saved && !s.row.State.Terminal() {
+			steps.add(id, s.row.version)
+		}
+	}
+	const unchanged = `SELECT tasker_expect(count(*), $3) FROM unnest($1::uuid[], $2::xid[]) AS u(id, seen) JOIN `
+	if n := len(tasks.ids); n > 0 {
+		t.later(request{sql: unchanged + `tasker_tasks t ON t.id = u.id AND t.xmin = u.seen`, args: []any{tasks.ids, tasks.versions, n}})
+	}
+	if n := len(steps.ids); n > 0 {
+		t.later(request{sql: unchanged + `tasker_workflow_steps t ON t.id = u.id AND t.xmin = u.seen`, args: []any{steps.ids, steps.versions, n}})
+	}
+}
+
+// seenRows are the IDs of rows with the versions that they must still have; 0
+// for a row that this transaction has written itself.
+type seenRows struct {
+	ids      []task.ID
+	versions []uint32
+}
+
+func (s *seenRows) add(id task.ID, version uint32) {
+	s.ids, s.versions = append(s.ids, id), append(s.versions, version)
+}
+
+// committed remembers what the transaction did.
+func (t *tx) committed(version uint32) {
+	kept := map[task.ID]struct{}{}
+	for _, s := range t.steps {
+		if s.row.State.Leased() && s.saved {
+			kept[s.row.TaskID] = struct{}{}
+		}
+	}
+	var tasks []taskRow
+	for id, k := range t.tasks {
+		if k.saved {
+			k.row.version = version
+		}
+		_, keep := kept[id]
+		if keep || k.remembered || k.saved && t.store.memory.remembers(id) {
+			tasks = append(tasks, k.row)
+		}
+	}
+	var steps []stepRow
+	for _, s := range t.steps {
+		if s.saved {
+			s.row.version = version
+		}
+		steps = append(steps, s.row)
+	}
+	t.store.memory.keep(tasks, t.contexts, steps)
+	t.store.routes.occupied(t.queued)
+	for _, fn := range t.after {
+		fn()
+	}
+}
+
+// failed forgets the rows that the transaction took for granted.
+func (t *tx) failed() {
+	ids := make([]task.ID, 0, len(t.tasks))
+	for id := range t.tasks {
+		ids = append(ids, id)
+	}
+	for _, s := range t.steps {
+		ids = append(ids, s.row.TaskID)
+	}
+	t.store.memory.forget(ids)
+}
+
+// portable runs portable SQL in the transaction.
+type portable struct{ t *tx }
+
+// Exec implements store.Conn. The count of rows is a question, so it is asked.
+func (p portable) Exec(_ context.Context, query string, args ...any) (int64, error) {
+	var n int64
+	p.t.wrote = true
+	err := p.t.send(request{sql: query, args: args, rows: &n})
+	return n, err
+}
+
+// Query implements store.Conn.
+func (p portable) Query(_ context.Context, query string, args []any, each func(store.Row) error) error {
+	return p.t.ask(query, args, each)
+}
+
+// deferred is portable for statements whose count of rows does not matter.
+type deferred struct{ t *tx }
+
+// Exec implements store.Conn; it returns before the statement has run, and 0.
+func (d deferred) Exec(_ context.Context, query string, args ...any) (int64, error) {
+	d.t.exec(query, args...)
+	return 0, nil
+}
+
+// Query implements store.Conn.
+func (d deferred) Query(ctx context.Context, query string, args []any, each func(store.Row) error) error {
+	return portable{d.t}.Query(ctx, query, args, each)
+}
+
+// What follows is portable SQL in this transaction.
+
+func (t *tx) added() store.SQL { return store.SQL{Conn: deferred{t}, Dialect: t.sql.Dialect} }
+
+func (t *tx) AddAttempts(a []task.Attempt) error { return t.added().AddAttempts(t.ctx, a) }
+func (t *tx) AddEvents(e []task.Event) error     { return t.added().AddEvents(t.ctx, e) }
+func (t *tx) AddActs(a []task.Act) error         { return t.added().AddActs(t.ctx, a) }
+
+func (t *tx) TakeKey(namespace, key string, id task.ID, now, expires task.Instant) (task.ID, bool, error) {
+	return t.sql.TakeKey(t.ctx, namespace, key, id, now, expires)
+}
+
+func (t *tx) DropKeys(before task.Instant, limit int) (int, error) {
+	return t.sql.DropKeys(t.ctx, before, limit)
+}
+
+func (t *tx) InsertTemplate(tpl *task.Template) (*task.Template, error) {
+	return t.sql.InsertTemplate(t.ctx, tpl)
+}
+
+func (t *tx) Template(def int64) (*task.Template, error) { return t.sql.FindTemplateByDef(t.ctx, def) }
+func (t *tx) InsertRoute(r *task.Route) error            { return t.sql.InsertRoute(t.ctx, r) }
+func (t *tx) SaveWorker(w *task.Worker) error            { return t.sql.SaveWorker(t.ctx, w) }
+
+func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {
+	return t.sql.ForgetWorkers(t.ctx, before, limit)
+}

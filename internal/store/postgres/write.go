@@ -1,0 +1,182 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// maxRuns is how often a unit of work is run before its caller is told that the
+// database is too busy.
+const maxRuns = 10
+
+// Write implements engine.Store. It is the one place where a transaction that
+// lost a race (a row changed, a deadlock, a serialization failure), or whose
+// connection turned out to be dead before anything was sent, is run again.
+func (s *Store) Write(ctx context.Context, fn func(engine.Tx) error) error {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	lost := false
+	for run := 1; ; run++ {
+		err := s.attempt(ctx, lost, fn)
+		switch {
+		case err == nil:
+			return nil
+		case run == maxRuns:
+			return classify(err)
+		case isRace(err):
+			lost = true
+		case !isStale(err):
+			return classify(err)
+		}
+		if err := pause(ctx, run); err != nil {
+			return classify(err)
+		}
+	}
+}
+
+// pause lets the others go on; the first time there is no need to.
+func pause(ctx context.Context, run int) error {
+	if run == 1 {
+		return nil
+	}
+	most := time.Millisecond << min(run, 6)
+	t := time.NewTimer(rand.N(most))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// attempt runs fn once.
+func (s *Store) attempt(ctx context.Context, careful bool, fn func(engine.Tx) error) error {
+	c, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("get a connection: %w", err)
+	}
+	defer c.Release()
+	t := s.newTx(ctx, connOf(c.Conn().PgConn(), s.known), careful)
+	err = guarded(t, fn)
+	var version uint32
+	if err == nil {
+		version, err = t.commit()
+	}
+	if err != nil {
+		t.failed()
+		s.rollback(t)
+		return err
+	}
+	t.committed(version)
+	return nil
+}
+
+// guarded turns a panic into an error: the transaction must be rolled back.
+func guarded(t *tx, fn func(engine.Tx) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in a transaction: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return fn(t)
+}
+
+// rollback ends a transaction that came to nothing. A connection that does not
+// take it is closed, which ends it too.
+func (s *Store) rollback(t *tx) {
+	if !t.begun || t.conn.pg.IsClosed() || t.conn.pg.TxStatus() == 'I' {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), rollbackTimeout)
+	defer cancel()
+	if err := t.conn.run(ctx, []request{{sql: "ROLLBACK"}}); err != nil {
+		_ = t.conn.pg.Close(ctx)
+	}
+}
+
+const rollbackTimeout = 5 * time.Second
+
+// bounded gives the work on the database a time by which it is over.
+func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.timeout)
+}
+
+// The errors that somebody else's transaction causes, by SQLSTATE: serialization
+// failure, deadlock, and our own for a row that was changed meanwhile.
+func isRace(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01" || e.Code == codeChanged)
+}
+
+// codeChanged is what tasker_expect raises.
+const codeChanged = "TK001"
+
+// isStale reports whether a connection was of no use, and nothing can have been
+// done on it: it was dead before anything was sent, or what was prepared on it
+// does not fit the schema any more.
+func isStale(err error) bool {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code == "26000" || e.Code == "0A000"
+	}
+	return pgconn.SafeToRetry(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
+}
+
+// classify gives PostgreSQL's errors a code, by SQLSTATE and never by text.
+func classify(err error) error {
+	var e *task.Error
+	var pg *pgconn.PgError
+	switch {
+	case err == nil || errors.As(err, &e) || errors.Is(err, context.Canceled):
+		return err
+	case isRace(err):
+		return &task.Error{Code: task.Unavailable, Message: "the database is too busy: others kept changing the same rows", Err: err}
+	case errors.As(err, &pg):
+		return classifyState(pg, err)
+	case errors.Is(err, context.DeadlineExceeded), isConnection(err):
+		return &task.Error{Code: task.Unavailable, Message: "the database does not answer", Err: err}
+	default:
+		return err
+	}
+}
+
+func classifyState(pg *pgconn.PgError, err error) error {
+	unavailable := func(message, hint string) error {
+		return &task.Error{Code: task.Unavailable, Message: message, Hint: hint, Err: err}
+	}
+	switch {
+	case pg.Code == "53100":
+		return unavailable("the disk of the database is full", "free space; nothing was stored")
+	case pg.Code == "53300":
+		return unavailable("the database takes no more connections", "raise max_connections, or lower the pools of the nodes")
+	case pg.Code == "25006":
+		return unavailable("the database takes no writes: it is a standby, or read-only", "connect to the primary")
+	case pg.Code == "42P01" || pg.Code == "3F000":
+		return unavailable("the database has no Tasker schema", "run tasker migrate up")
+	}
+	switch pg.Code[:2] {
+	case "08", "53", "57", "58", "XX", "55":
+		return unavailable("the database does not answer", "")
+	case "28", "3D":
+		return unavailable("the database refuses the connection: "+pg.Message, "check the DSN")
+	default:
+		return err
+	}
+}
+
+// isConnection reports whether the network, or a pool that is used up, is to blame.
+func isConnection(err error) bool {
+	var connect *pgconn.ConnectError
+	var net interface{ Timeout() bool }
+	return errors.As(err, &connect) || errors.As(err, &net) || pgconn.SafeToRetry(err) || isCut(err)
+}
