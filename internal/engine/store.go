@@ -147,6 +147,8 @@ type ReadTasks interface {
 	FindActs(ctx context.Context, id task.ID) ([]task.Act, error)
 	// Depth counts the steps in a queue whose key is below a bound, up to limit.
 	Depth(ctx context.Context, queue, below int64, limit int) (int, error)
+	// First returns the step in a queue with the lowest key at or above from, or nil.
+	First(ctx context.Context, queue, from int64) (*task.Step, error)
 }
 
 // ReadRegistry is the part of Reader about templates, routes and workers.

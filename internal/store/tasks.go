@@ -49,6 +49,12 @@ func (s SQL) FirstDue(ctx context.Context, queue int64, after task.Instant) (tas
 	return task.Instant(key), err
 }
 
+// First returns the step in a queue with the lowest key at or above from, or nil.
+func (s SQL) First(ctx context.Context, queue, from int64) (*task.Step, error) {
+	const query = `SELECT ` + StepColumns + ` FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key >= $2 ORDER BY s.key LIMIT 1`
+	return first(ctx, s, s.ScanStep, query, queue, from)
+}
+
 // FindAttempts returns the attempts of a task's steps that did not succeed, oldest first.
 func (s SQL) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error) {
 	const query = `SELECT task_id, step_id, token, number, worker_no, outcome, ready_at, assigned_at, started_at, finished_at, after_state, failure

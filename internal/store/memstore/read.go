@@ -114,3 +114,18 @@ func (s *Store) Depth(ctx context.Context, queue, below int64, limit int) (int, 
 	}
 	return 0, nil
 }
+
+// First implements engine.ReadTasks.
+func (s *Store) First(ctx context.Context, queue, from int64) (*task.Step, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if q := st.queues[queue]; q != nil {
+		if at := q.below(from); at < len(q.entries) {
+			return cloneStep(st.steps[q.entries[at].id]), nil
+		}
+	}
+	return nil, nil
+}

@@ -26,6 +26,7 @@ func queueCases() []testCase {
 		{"SaveAnyChange", saveAnyChange},
 		{"SaveStepsKeepsWhatIsFixed", saveStepsKeepsWhatIsFixed},
 		{"Depth", depth},
+		{"First", firstOfQueue},
 	}
 }
 
@@ -374,6 +375,28 @@ func depth(f *fixture) {
 		{"unknown", 987_654, 100, 100, 0},
 	} {
 		got, err := f.store.Depth(f.Context(), c.queue, c.below, c.limit)
+		f.must(err)
+		f.equal(c.name, got, c.want)
+	}
+}
+
+func firstOfQueue(f *fixture) {
+	one, two, five, other := f.keyed("a", 1), f.keyed("a", 2), f.keyed("a", 5), f.keyed("b", 1)
+	f.insert(five, two, one, other)
+	for _, c := range []struct {
+		name        string
+		queue, from int64
+		want        *task.Step
+	}{
+		{"all", f.routes[0].ID, 0, one.steps[0]},
+		{"inclusive", f.routes[0].ID, 2, two.steps[0]},
+		{"between", f.routes[0].ID, 3, five.steps[0]},
+		{"behind the last", f.routes[0].ID, 6, nil},
+		{"another route", f.routes[1].ID, 0, other.steps[0]},
+		{"empty", f.routes[2].ID, 0, nil},
+		{"unknown", 987_654, 0, nil},
+	} {
+		got, err := f.store.First(f.Context(), c.queue, c.from)
 		f.must(err)
 		f.equal(c.name, got, c.want)
 	}
