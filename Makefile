@@ -9,6 +9,9 @@ TESTFLAGS ?=
 # and the same findings everywhere. The first build takes some minutes.
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
+# Runs a command with the servers that tests need, and stops them after it.
+WITH_SERVERS := $(GO) run ./internal/testenv
+
 .DEFAULT_GOAL := help
 .PHONY: help build test check race lint fuzz bench demo clean
 
@@ -18,8 +21,8 @@ help: ## List the targets
 build: ## Build bin/tasker
 	$(GO) build -trimpath -o bin/tasker ./cmd/tasker
 
-test: ## Run all tests, crash tests included; needs Go only
-	$(GO) test -timeout 20m $(TESTFLAGS) ./...
+test: ## Run all tests, crash tests included, on a PostgreSQL that is brought up for them
+	$(WITH_SERVERS) $(GO) test -timeout 20m $(TESTFLAGS) ./...
 
 check: ## Before a commit: formatting, vet, lint, test
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; }
@@ -27,7 +30,7 @@ check: ## Before a commit: formatting, vet, lint, test
 	@$(MAKE) --no-print-directory lint test
 
 race: ## Run the tests under the race detector, the long ones shortened; needs a C compiler
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m $(TESTFLAGS) ./...
+	$(WITH_SERVERS) env CGO_ENABLED=1 $(GO) test -race -short -timeout 30m $(TESTFLAGS) ./...
 
 lint: ## Is go.mod tidy; golangci-lint, built from source at a fixed version
 	$(GO) mod tidy -diff

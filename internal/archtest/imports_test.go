@@ -23,7 +23,7 @@ var layers = map[string]struct {
 	"internal/access":         {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},
 	"internal/app":            {[]string{".", "internal/access", "internal/config", "internal/engine", "internal/httpapi", "internal/local"}, "it wires; nobody below it knows the whole"},
 	"internal/archtest":       {nil, "it looks at the tree from outside"},
-	"internal/bench":          {[]string{".", "embedded"}, "what is measured is what a user of the public API gets"},
+	"internal/bench":          {[]string{".", "embedded", "internal/store/postgres"}, "what is measured is what a user of the public API gets; past it goes only what holds a snapshot, or makes a history"},
 	"internal/cli":            {[]string{".", "internal/access", "internal/app", "internal/bench", "internal/config", "internal/demo", "internal/engine", "internal/script", "internal/task", "internal/template"}, "commands speak to a Backend; only template validate works without one"},
 	"internal/coalesce":       {nil, "it knows nothing of what it gathers"},
 	"internal/config":         {[]string{".", "internal/access", "internal/engine"}, "it fills in the structs that others declare"},
@@ -38,6 +38,7 @@ var layers = map[string]struct {
 	"internal/store/sqlite":   {[]string{"internal/coalesce", "internal/engine", "internal/store", "internal/task"}, "a store does not know its siblings"},
 	"internal/task":           {nil, "the domain is pure: the standard library only"},
 	"internal/template":       {[]string{"internal/task"}, "reading YAML needs the domain only"},
+	"internal/testenv":        {[]string{"internal/pgtest"}, "it starts servers as the tests would, and knows nothing of Tasker"},
 	"internal/upkeep":         {[]string{"internal/engine", "internal/task"}, "a loop is a rhythm around a verb of the engine"},
 }
 
@@ -114,7 +115,7 @@ var homes = map[string][]string{
 	"github.com/goccy/go-yaml":               {"internal/template"},
 	"github.com/google/go-cmp":               {"internal/store/storetest"},
 	"github.com/google/uuid":                 {".", "internal/bench", "internal/cli", "internal/crashtest", "internal/demo", "internal/httpapi", "internal/local", "internal/script"},
-	"github.com/jackc/pgx/v5":                {"internal/pgtest", "internal/store/postgres"},
+	"github.com/jackc/pgx/v5":                {"internal/bench", "internal/pgtest", "internal/store/postgres"},
 	"github.com/knadh/koanf/":                {"internal/config"},
 	"github.com/pressly/goose/v3":            {"internal/store/sqlite"},
 	"github.com/santhosh-tekuri/jsonschema/": {"internal/template"},

@@ -54,10 +54,7 @@ func Schema(t testing.TB, dsn string) string {
 
 // shared is the server of this process, started when the first test asks for
 // it. It is stopped when the process is gone, so it is nobody's to close.
-var shared = sync.OnceValues(func() (*Server, error) {
-	// What is lost when the machine fails is of no interest here.
-	return Launch("fsync=off", "full_page_writes=off")
-})
+var shared = sync.OnceValues(LaunchShared)
 
 // orSkip ends the test when there is no server: a machine need not have
 // PostgreSQL, but CI must.

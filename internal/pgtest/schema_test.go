@@ -13,24 +13,37 @@ import (
 // open connects as a program does that knows nothing of our parameters.
 func open(t *testing.T, dsn string) *pgx.Conn {
 	t.Helper()
+	conn, err := pgx.Connect(t.Context(), withoutOurs(t, dsn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	if schema := schemaOf(t, dsn); schema != "" {
+		run(t, conn, "SET search_path = "+schema)
+	}
+	return conn
+}
+
+func withoutOurs(t *testing.T, dsn string) string {
+	t.Helper()
 	u, err := url.Parse(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	q := u.Query()
-	schema := q.Get("schema")
 	q.Del("schema")
 	q.Del("pgbouncer")
 	u.RawQuery = q.Encode()
-	conn, err := pgx.Connect(t.Context(), u.String())
+	return u.String()
+}
+
+func schemaOf(t *testing.T, dsn string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close(context.Background()) })
-	if schema != "" {
-		run(t, conn, "SET search_path = "+schema)
-	}
-	return conn
+	return u.Query().Get("schema")
 }
 
 func run(t *testing.T, conn *pgx.Conn, statement string) {

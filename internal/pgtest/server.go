@@ -1,7 +1,6 @@
 package pgtest
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -47,6 +46,10 @@ func Start(t testing.TB, settings ...string) *Server {
 	})
 	return s
 }
+
+// LaunchShared launches a server as many tests share it: what would be lost when
+// the machine fails is of no interest there, and is not written to the disk.
+func LaunchShared() (*Server, error) { return Launch("fsync=off", "full_page_writes=off") }
 
 // lastAct stops a server for good (Immediate), when its owner is gone. The file
 // disappears with the postmaster; it is not waited for forever.
@@ -172,9 +175,6 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.log.Close(), s.home.close())
 }
 
-// errEnded is the error when a server ended instead of answering.
-var errEnded = errors.New("PostgreSQL ended")
-
 // up starts the process and returns when it answers.
 func (s *Server) up() error {
 	cmd := s.home.command(filepath.Join(s.programs, "postgres"), append(s.args, "-D", "data", "-p", fmt.Sprint(s.port))...)
@@ -182,23 +182,16 @@ func (s *Server) up() error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	for {
-		conn, err := connect(ctx, s.DSN())
-		if err == nil {
-			s.process = cmd
-			return conn.Close(ctx)
-		}
-		if exited(cmd.Process) {
-			return fmt.Errorf("%w; its log says:\n%s", errEnded, tail(s.log.Name(), 10))
-		}
-		if ctx.Err() != nil {
-			s.process = cmd
-			return errors.Join(err, s.down(crash))
-		}
-		time.Sleep(10 * time.Millisecond)
+	s.process = cmd
+	err := answers(s.DSN(), cmd.Process)
+	if errors.Is(err, errEnded) {
+		s.process = nil
+		return fmt.Errorf("PostgreSQL: %w; its log says:\n%s", err, tail(s.log.Name(), 10))
 	}
+	if err != nil {
+		return errors.Join(err, s.down(crash))
+	}
+	return nil
 }
 
 // down ends the process, if there is one, and waits for it.

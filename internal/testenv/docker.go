@@ -1,0 +1,57 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+const composeFile = "deploy/compose.test.yml"
+
+// composeUp starts a service in a container, on a port that Docker chooses, and
+// waits until it is healthy. stop removes the container; it may be there to be
+// called even when there is an error.
+func composeUp(s service, log io.Writer) (dsn string, stop func() error, err error) {
+	if out, err := exec.Command("docker", "info").CombinedOutput(); err != nil {
+		return "", nil, fmt.Errorf("no Docker daemon answers (docker info: %w%s)", err, lastLine(out))
+	}
+	// A project of its own: two runs on one machine do not meet.
+	project, password := "tasker-test-"+strings.ToLower(rand.Text()[:8]), rand.Text()
+	compose := func(args ...string) *exec.Cmd {
+		cmd := exec.Command("docker", append([]string{"compose", "--file", composeFile, "--project-name", project}, args...)...)
+		cmd.Env = append(os.Environ(), "TASKER_TEST_PASSWORD="+password)
+		cmd.Stderr = log
+		return cmd
+	}
+	stop = func() error {
+		if err := compose("down", "--volumes", "--timeout", "1").Run(); err != nil {
+			return fmt.Errorf("docker compose down: %w", err)
+		}
+		return nil
+	}
+	if err := compose("up", "--detach", "--wait", s.name).Run(); err != nil {
+		return "", stop, fmt.Errorf("docker compose up: %w", err)
+	}
+	out, err := compose("port", s.name, fmt.Sprint(s.port)).Output()
+	if err != nil {
+		return "", stop, fmt.Errorf("docker compose port: %w", err)
+	}
+	address := strings.TrimSpace(string(out))
+	if address == "" {
+		return "", stop, errors.New("docker compose port: no port is published")
+	}
+	return s.dsn(address, password), stop, nil
+}
+
+// lastLine returns the last line of an output in the form ": line".
+func lastLine(out []byte) string {
+	text := strings.TrimSpace(string(out))
+	if text == "" {
+		return ""
+	}
+	return ": " + text[strings.LastIndexByte(text, '\n')+1:]
+}

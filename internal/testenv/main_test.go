@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// call runs testenv and returns its exit code, what the command printed and
+// what testenv said.
+func call(all []service, command ...string) (int, string, string) {
+	var out, log bytes.Buffer
+	code := run(command, all, &out, &log)
+	return code, out.String(), log.String()
+}
+
+// fake is a service whose programs are installed.
+func fake(stopped *int) service {
+	return service{
+		name: "fake", variable: "TESTENV_FAKE", installed: func() error { return nil },
+		start: func() (string, func() error, error) {
+			return "fake://here", func() error { *stopped++; return nil }, nil
+		},
+	}
+}
+
+const show = `echo "$TESTENV_FAKE"`
+
+func TestInstalled(t *testing.T) {
+	t.Parallel()
+	stopped := 0
+	code, out, log := call([]service{fake(&stopped)}, "sh", "-c", show+`; exit 7`)
+	if code != 7 || out != "fake://here\n" || stopped != 1 {
+		t.Errorf("exit %d, output %q, stopped %d times; want 7, its DSN, once\n%s", code, out, stopped, log)
+	}
+}
+
+func TestNamedByTheVariable(t *testing.T) {
+	t.Setenv("TESTENV_FAKE", "fake://yours")
+	stopped := 0
+	code, out, log := call([]service{fake(&stopped)}, "sh", "-c", show)
+	if code != 0 || out != "fake://yours\n" || stopped != 0 {
+		t.Errorf("exit %d, output %q, stopped %d times; want the one that is there left alone\n%s", code, out, stopped, log)
+	}
+}
+
+func TestStoppedWhenTheNextOneFails(t *testing.T) {
+	t.Parallel()
+	stopped := 0
+	broken := fake(&stopped)
+	broken.start = func() (string, func() error, error) { return "", nil, errors.New("no room") }
+	code, out, log := call([]service{fake(&stopped), broken}, "sh", "-c", show)
+	if code != 1 || out != "" || stopped != 1 || !strings.Contains(log, "no room") {
+		t.Errorf("exit %d, output %q, stopped %d times, log %q; want the first stopped, no command", code, out, stopped, log)
+	}
+}
+
+func TestNoSuchCommand(t *testing.T) {
+	t.Parallel()
+	stopped := 0
+	if code, _, log := call([]service{fake(&stopped)}, "/no/such/command"); code != 1 || stopped != 1 {
+		t.Errorf("exit %d, stopped %d times; want 1, once\n%s", code, stopped, log)
+	}
+	if code, _, _ := call(nil); code != 2 {
+		t.Errorf("exit %d without a command; want 2", code)
+	}
+}
+
+// absent is a service that is not installed, nor can be.
+func absent() service {
+	s := fake(new(int))
+	s.installed, s.port = func() error { return errors.New("it is not here") }, 1234
+	s.dsn = func(address, _ string) string { return "fake://" + address }
+	return s
+}
+
+// docker puts a program in the place of docker, which notes how it is called.
+func docker(t *testing.T, script string) (calls func() string) {
+	t.Helper()
+	dir := t.TempDir()
+	log := filepath.Join(dir, "calls")
+	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte("#!/bin/sh\necho \"$*\" >> "+log+"\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	return func() string {
+		raw, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+}
+
+func TestDocker(t *testing.T) {
+	calls := docker(t, `case "$*" in *" port fake 1234") [ -n "$TASKER_TEST_PASSWORD" ] && echo 127.0.0.1:49999 ;; esac`)
+	code, out, log := call([]service{absent()}, "sh", "-c", show)
+	if code != 0 || out != "fake://127.0.0.1:49999\n" {
+		t.Errorf("exit %d, output %q\n%s", code, out, log)
+	}
+	at := 0
+	for _, want := range []string{"info", "up --detach --wait fake", "port fake 1234", "down --volumes"} {
+		next := strings.Index(calls()[at:], want)
+		if next < 0 {
+			t.Fatalf("docker was not called for %q in its turn:\n%s", want, calls())
+		}
+		at += next
+	}
+}
+
+func TestDockerDoesNotComeUp(t *testing.T) {
+	calls := docker(t, `case "$*" in *" up "*) exit 1 ;; esac`)
+	code, out, log := call([]service{absent()}, "sh", "-c", show)
+	if code != 1 || out != "" || !strings.Contains(log, "apt-get install") {
+		t.Errorf("exit %d, output %q; want the command not run, and advice\n%s", code, out, log)
+	}
+	if !strings.Contains(calls(), "down") {
+		t.Errorf("what came up half was not taken down:\n%s", calls())
+	}
+}
+
+func TestNothingHelps(t *testing.T) {
+	docker(t, `echo "cannot connect"; exit 1`)
+	code, out, log := call([]service{absent()}, "sh", "-c", show)
+	if code != 1 || out != "" {
+		t.Errorf("exit %d, output %q; want the command not run", code, out)
+	}
+	for _, want := range []string{"it is not here", "cannot connect", "brew install", "TASKER_TEST_POSTGRES="} {
+		if !strings.Contains(log, want) {
+			t.Errorf("it does not say %q:\n%s", want, log)
+		}
+	}
+}
+
+// A program that tests start themselves is missed in CI only.
+func TestProgramIsMissing(t *testing.T) {
+	tool := service{name: "tool", installed: func() error { return errors.New("it is not here") }}
+	t.Setenv("CI", "")
+	if code, _, log := call([]service{tool}, "true"); code != 0 || !strings.Contains(log, "SKIPPED") {
+		t.Errorf("exit %d; want the tests run, and a warning\n%s", code, log)
+	}
+	t.Setenv("CI", "true")
+	if code, _, log := call([]service{tool}, "true"); code != 1 || !strings.Contains(log, "it is not here") {
+		t.Errorf("exit %d in CI; want 1\n%s", code, log)
+	}
+}
+
+// TestComposeFile holds the table of services and the file together.
+func TestComposeFile(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(composeFile)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range services {
+		if s.variable != "" && !strings.Contains(string(raw), "\n  "+s.name+":\n") {
+			t.Errorf("%s has no service %s", composeFile, s.name)
+		}
+	}
+}

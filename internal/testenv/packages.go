@@ -1,0 +1,42 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+)
+
+// policy is what Debian's packages ask whether they may start the servers that
+// they bring. We start our own, and only while tests run.
+const policy = "/usr/sbin/policy-rc.d"
+
+// install installs packages of the distribution, by sudo when we are not root
+// (it must not ask for a password).
+func install(root bool, apt string, packages []string, log io.Writer) (err error) {
+	if root {
+		if _, err := os.Stat(policy); errors.Is(err, fs.ErrNotExist) {
+			if err := os.WriteFile(policy, []byte("#!/bin/sh\nexit 101\n"), 0o755); err != nil {
+				return fmt.Errorf("keep packages from starting servers: %w", err)
+			}
+			defer func() { err = errors.Join(err, os.Remove(policy)) }()
+		}
+	}
+	for _, args := range [][]string{
+		{apt, "update", "-q"},
+		append([]string{apt, "install", "-y", "-q", "--no-install-recommends"}, packages...),
+	} {
+		if !root {
+			args = append([]string{"sudo", "-n", "DEBIAN_FRONTEND=noninteractive"}, args...)
+		}
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		cmd.Stdout, cmd.Stderr = log, log
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("install %v: %w", packages, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/pgtest"
+)
+
+// service is something that tests need. A service without a variable is a
+// program that they start themselves, when it is there.
+type service struct {
+	name      string
+	variable  string       // tells tests the DSN
+	packages  []string     // of Debian and Ubuntu
+	installed func() error // why its programs cannot be used; nil when they can
+	start     func() (dsn string, stop func() error, err error)
+
+	// In deploy/compose.test.yml it has its name and listens on port; dsn makes
+	// the DSN of its address and the password that it was given.
+	port int
+	dsn  func(address, password string) string
+}
+
+// services are all of them. A new one is an entry here and a service in
+// deploy/compose.test.yml.
+var services = []service{
+	{
+		name:     "postgres",
+		variable: pgtest.Variable,
+		packages: []string{"postgresql"},
+		installed: func() error {
+			_, err := pgtest.Programs()
+			return err
+		},
+		start: func() (string, func() error, error) {
+			s, err := pgtest.LaunchShared()
+			if err != nil {
+				return "", nil, err
+			}
+			return s.DSN(), s.Close, nil
+		},
+		port: 5432,
+		dsn: func(address, password string) string {
+			return fmt.Sprintf("postgres://postgres:%s@%s/postgres?sslmode=disable", password, address)
+		},
+	},
+	{
+		name:     "pgbouncer",
+		packages: []string{"pgbouncer"},
+		installed: func() error {
+			_, err := pgtest.Bouncer()
+			return err
+		},
+	},
+}
+
+// bringUp brings all services up. It returns the variables that tell where they
+// are, and what stops them, which is never nil.
+func bringUp(all []service, log io.Writer) (variables []string, stop func() error, err error) {
+	var stops []func() error
+	stop = func() error {
+		var errs []error
+		for _, s := range slices.Backward(stops) {
+			errs = append(errs, s())
+		}
+		return errors.Join(errs...)
+	}
+	if err := installMissing(all, log); err != nil {
+		fmt.Fprintf(log, "testenv: %v\n", err) // perhaps Docker helps
+	}
+	for _, s := range all {
+		missing := s.installed()
+		var dsn string
+		var end func() error
+		switch {
+		case s.variable == "" && missing == nil:
+			continue
+		case s.variable == "" && os.Getenv("CI") == "true":
+			return nil, stop, missing
+		case s.variable == "":
+			fmt.Fprintf(log, "testenv: %s: %v; tests that need it will be SKIPPED\n", s.name, missing)
+			continue
+		case os.Getenv(s.variable) != "":
+			fmt.Fprintf(log, "testenv: %s: the one that %s names\n", s.name, s.variable)
+			continue
+		case missing == nil:
+			fmt.Fprintf(log, "testenv: %s: starting the one that is installed\n", s.name)
+			dsn, end, err = s.start()
+		default:
+			fmt.Fprintf(log, "testenv: %s: %v; asking Docker\n", s.name, missing)
+			if dsn, end, err = composeUp(s, log); err != nil {
+				err = fmt.Errorf("%w, and %w\n\n%s", missing, err, advice(all))
+			}
+		}
+		if end != nil {
+			stops = append(stops, end)
+		}
+		if err != nil {
+			return nil, stop, err
+		}
+		variables = append(variables, s.variable+"="+dsn)
+	}
+	return variables, stop, nil
+}
+
+// installMissing installs what is missing with the package manager, where that
+// is to be expected: in CI, and when root runs the tests, as in a container.
+func installMissing(all []service, log io.Writer) error {
+	var packages []string
+	for _, s := range all {
+		if s.installed() != nil && (s.variable == "" || os.Getenv(s.variable) == "") {
+			packages = append(packages, s.packages...)
+		}
+	}
+	root := os.Geteuid() == 0
+	apt, err := exec.LookPath("apt-get")
+	if len(packages) == 0 || err != nil || !root && os.Getenv("CI") != "true" {
+		return nil
+	}
+	fmt.Fprintf(log, "testenv: installing %v\n", packages)
+	return install(root, apt, packages, log)
+}
+
+// advice says how to get what is missing.
+func advice(all []service) string {
+	var packages []string
+	for _, s := range all {
+		packages = append(packages, s.packages...)
+	}
+	return fmt.Sprintf(`The tests want PostgreSQL %d or newer. One of these helps:
+  Debian, Ubuntu   sudo apt-get install %s
+  macOS            brew install %s
+  Docker           start it; "docker info" and "docker compose" have to work
+  a server         export %s=postgres://user:password@host/database
+Or run "go test ./...", which skips the tests that need a server, and says so.`,
+		pgtest.Oldest, strings.Join(packages, " "), strings.Join(packages, " "), pgtest.Variable)
+}
