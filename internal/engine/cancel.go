@@ -19,6 +19,9 @@ func (e *Engine) Cancel(ctx context.Context, ids []task.ID, actor, reason string
 	}
 	out := make([]Receipt, len(ids))
 	err := e.write(ctx, func(u *unit) error {
+		if err := u.gatherTasks(ids); err != nil {
+			return err
+		}
 		for i, id := range ids {
 			r, err := u.cancel(id, actor, reason)
 			if err != nil {
@@ -49,7 +52,7 @@ func (u *unit) cancel(id task.ID, actor, reason string) (Receipt, error) {
 		r.Err = task.Errorf(task.WrongState, "the task %s is %s and cannot be cancelled", id, t.State)
 		return r, nil
 	}
-	steps, err := u.siblings(id, nil)
+	steps, err := u.siblings(Family{Task: id})
 	if err != nil {
 		return r, err
 	}

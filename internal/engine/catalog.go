@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/taskerhq/tasker/internal/task"
@@ -19,6 +21,9 @@ type catalog struct {
 	schemas map[int64]SchemaChecker
 	routes  map[routeName]*task.Route
 	byRoute map[int64]*task.Route
+	// lists of routes by what a worker says that it serves, and by worker
+	lists    map[workerKind][]int64
+	byWorker map[int64][]int64
 }
 
 type templateName struct {
@@ -34,7 +39,8 @@ func nameOfRoute(r task.Route) routeName {
 
 func newCatalog(s Store) *catalog {
 	return &catalog{store: s, byDef: map[int64]*task.Template{}, byName: map[templateName]*task.Template{},
-		schemas: map[int64]SchemaChecker{}, routes: map[routeName]*task.Route{}, byRoute: map[int64]*task.Route{}}
+		schemas: map[int64]SchemaChecker{}, routes: map[routeName]*task.Route{}, byRoute: map[int64]*task.Route{},
+		lists: map[workerKind][]int64{}, byWorker: map[int64][]int64{}}
 }
 
 // maxCached bounds the templates kept; past it the cache starts afresh.
@@ -128,22 +134,31 @@ func (c *catalog) insert(ctx context.Context, t *task.Template) (*task.Template,
 	return stored, nil
 }
 
-// loadRoutes reads the routes that the store knows.
-func (c *catalog) loadRoutes(ctx context.Context) error {
+// loadRoutes reads the routes that the store knows, and reports whether one of
+// them is new here.
+func (c *catalog) loadRoutes(ctx context.Context) (bool, error) {
 	routes, err := c.store.Routes(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	fresh := false
 	for _, r := range routes {
-		c.addRoute(r)
+		fresh = c.addRoute(r) || fresh
 	}
-	return nil
+	return fresh, nil
 }
 
-func (c *catalog) addRoute(r *task.Route) {
+// addRoute reports whether the route is new here. The caller holds mu.
+func (c *catalog) addRoute(r *task.Route) bool {
+	if c.byRoute[r.ID] != nil {
+		return false
+	}
 	c.routes[nameOfRoute(*r)], c.byRoute[r.ID] = r, r
+	clear(c.lists)
+	clear(c.byWorker)
+	return true
 }
 
 // route returns the stored route for a namespace, handler and capability set,
@@ -166,8 +181,7 @@ func (c *catalog) route(ctx context.Context, want task.Route) (*task.Route, bool
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.addRoute(r)
-	return r, true, nil
+	return r, c.addRoute(r), nil
 }
 
 // routeByID returns a route that the catalog has seen, or nil.
@@ -177,17 +191,48 @@ func (c *catalog) routeByID(id int64) *task.Route {
 	return c.byRoute[id]
 }
 
-// served returns the routes that a worker can serve.
+// workerKind is what decides which routes a worker can serve. It never changes
+// for a worker.
+type workerKind struct{ namespaces, handlers, capabilities string }
+
+func kindOf(w *task.Worker) workerKind {
+	join := func(list []string) string { return strings.Join(list, "\n") }
+	return workerKind{join(w.Namespaces), join(w.Handlers), join(w.Capabilities)}
+}
+
+// served returns the routes that a worker can serve, sorted. Workers that are
+// alike get the same list, not only an equal one, until a route is new. It is
+// not to be changed.
 func (c *catalog) served(w *task.Worker) []int64 {
 	c.mu.RLock()
-	defer c.mu.RUnlock()
-	var ids []int64
-	for id, r := range c.byRoute {
-		if w.Serves(*r) {
-			ids = append(ids, id)
-		}
+	ids, ok := c.byWorker[w.No]
+	c.mu.RUnlock()
+	if ok {
+		return ids
 	}
+	kind := kindOf(w)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ids, ok = c.lists[kind]; !ok {
+		for id, r := range c.byRoute {
+			if w.Serves(*r) {
+				ids = append(ids, id)
+			}
+		}
+		slices.Sort(ids)
+		makeRoom(c.lists, maxCached)
+		c.lists[kind] = ids
+	}
+	makeRoom(c.byWorker, maxCachedWorkers)
+	c.byWorker[w.No] = ids
 	return ids
+}
+
+// makeRoom empties a cache that is full.
+func makeRoom[K comparable, V any](cache map[K]V, limit int) {
+	if len(cache) >= limit {
+		clear(cache)
+	}
 }
 
 // schema returns the compiled input schema of a template, nil when it has none.

@@ -108,42 +108,101 @@ func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
 	return err
 }
 
-// runClaims serves many pollers in one transaction, in the order they came.
+// runClaims serves many pollers in one transaction. Those that serve the same
+// routes share one look at the queue, in the order they came.
 func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
+	groups := alike(calls)
 	err := e.write(context.Background(), func(u *unit) error {
-		for i, c := range calls {
-			leases, err := u.claim(c)
-			if err != nil {
+		clear(out)
+		for _, g := range groups {
+			if err := u.claim(g, out); err != nil {
 				return err
 			}
-			out[i] = leases
 		}
 		return nil
 	})
 	return out, err
 }
 
-func (u *unit) claim(c *poller) ([]Lease, error) {
-	works, err := u.tx.Ready(c.routes, c.capacity)
-	if err != nil || len(works) == 0 {
-		return nil, err
+// seat is a poller and its place in the batch.
+type seat struct {
+	*poller
+	at int
+}
+
+// alike groups pollers that serve the same routes, in the order of the first of
+// each group.
+func alike(calls []*poller) [][]seat {
+	var groups [][]seat
+	of := map[*int64]int{}
+	for i, p := range calls {
+		key := &p.routes[0] // pollers that serve the same routes share the list
+		g, ok := of[key]
+		if !ok {
+			g = len(groups)
+			of[key] = g
+			groups = append(groups, nil)
+		}
+		groups[g] = append(groups[g], seat{p, i})
 	}
-	u.adopt(works)
-	leases := make([]Lease, len(works))
+	return groups
+}
+
+// maxReady bounds how many steps one look at the queue asks for.
+const maxReady = 2000
+
+// claim deals ready steps out to pollers of the same routes: to the first up to
+// its capacity, then to the next.
+func (u *unit) claim(seats []seat, out [][]Lease) error {
+	for len(seats) > 0 {
+		want := 0
+		for _, s := range seats {
+			want = min(want+s.capacity-len(out[s.at]), maxReady)
+		}
+		works, err := u.tx.Ready(seats[0].routes, want)
+		if err != nil || len(works) == 0 {
+			return err
+		}
+		if seats, err = u.deal(u.adopt(works), seats, out); err != nil {
+			return err
+		}
+		if len(works) < want {
+			return nil
+		}
+	}
+	return nil
+}
+
+// deal hands out steps, and returns the pollers that have room left.
+func (u *unit) deal(works []Work, seats []seat, out [][]Lease) ([]seat, error) {
 	steps := make([]*task.Step, len(works))
 	for i, w := range works {
-		if err := u.hand(w.Step, c); err != nil {
-			return nil, err
-		}
-		// counted as active before and after: the task is not touched
 		steps[i] = w.Step
-		if leases[i], err = u.lease(w); err != nil {
+	}
+	if err := u.gatherAll(steps, u.parents); err != nil {
+		return nil, err
+	}
+	for _, w := range works {
+		for len(out[seats[0].at]) == seats[0].capacity {
+			seats = seats[1:]
+		}
+		to := seats[0]
+		// counted as active before and after: the task is not touched
+		if err := u.hand(w.Step, to.poller); err != nil {
 			return nil, err
 		}
+		l, err := u.lease(w)
+		if err != nil {
+			return nil, err
+		}
+		out[to.at] = append(out[to.at], l)
 	}
-	// saved at once, so that the next poller of this batch does not see them
-	return leases, u.tx.SaveSteps(steps)
+	if len(out[seats[0].at]) == seats[0].capacity {
+		seats = seats[1:]
+	}
+	// saved at once, so that the next look at the queue does not see them
+	return seats, u.tx.SaveSteps(steps)
 }
 
 func (u *unit) hand(s *task.Step, c *poller) error {
@@ -165,11 +224,7 @@ func (u *unit) lease(w Work) (Lease, error) {
 	if len(spec.Parents) == 0 {
 		return l, nil
 	}
-	ordinals := make([]int, len(spec.Parents))
-	for i, p := range spec.Parents {
-		ordinals[i] = p + 1
-	}
-	parents, err := u.siblings(w.Task.ID, ordinals)
+	parents, err := u.siblings(family(w.Step, spec.Parents))
 	if err != nil {
 		return l, err
 	}

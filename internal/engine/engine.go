@@ -73,7 +73,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	e.graceUntil = e.instant().Add(cfg.Leases.Lease())
 	e.hub = newHub()
 	e.catalog = newCatalog(store)
-	if err := e.catalog.loadRoutes(ctx); err != nil {
+	if _, err := e.catalog.loadRoutes(ctx); err != nil {
 		return nil, fmt.Errorf("read routes: %w", err)
 	}
 	e.submits = coalesce.New(callers, 1, e.runSubmits)

@@ -16,6 +16,7 @@ func (u *unit) handOff() error {
 	if len(u.readied) > 1 {
 		slices.SortStableFunc(u.readied, func(a, b Work) int { return cmp.Compare(a.Step.Key, b.Step.Key) })
 	}
+	var gifts []gift
 	for _, w := range u.readied {
 		if w.Step.State != task.StepEnqueued {
 			continue // moved on in the same transaction
@@ -29,18 +30,26 @@ func (u *unit) handOff() error {
 			u.vacant[w.Step.RouteID] = false
 			continue
 		}
-		if err := u.give(w, p); err != nil {
+		if err := u.hand(w.Step, p); err != nil {
 			return err
 		}
+		p.promised++
+		gifts = append(gifts, gift{w, p})
 	}
 	u.readied = nil
-	return nil
+	return u.give(gifts)
+}
+
+// gift is a step and the poller whose it is now.
+type gift struct {
+	Work
+	to *poller
 }
 
 // waiting returns a poller with room that may take a step of the route, or nil.
 func (u *unit) waiting(route int64) (*poller, error) {
 	for _, p := range u.pollers {
-		if len(p.handed) < p.capacity && slices.Contains(p.routes, route) && u.vacant[route] {
+		if p.promised < p.capacity && u.vacant[route] && p.serves(route) {
 			return p, nil
 		}
 	}
@@ -64,23 +73,30 @@ func (u *unit) waiting(route int64) (*poller, error) {
 	return p, nil
 }
 
-func (u *unit) give(w Work, p *poller) error {
-	if err := u.hand(w.Step, p); err != nil {
+// give tells the pollers of their steps.
+func (u *unit) give(gifts []gift) error {
+	steps := make([]*task.Step, len(gifts))
+	for i, g := range gifts {
+		steps[i] = g.Step
+	}
+	if err := u.gatherAll(steps, u.parents); err != nil {
 		return err
 	}
-	// a task that is not in hand is being submitted now, context and all
-	if _, stored := u.tasks[w.Task.ID]; stored && w.Task.Context == nil {
-		context, err := u.tx.Context(w.Task.ID)
+	for _, g := range gifts {
+		// a task that is not in hand is being submitted now, context and all
+		if _, stored := u.tasks[g.Task.ID]; stored && g.Task.Context == nil {
+			context, err := u.tx.Context(g.Task.ID)
+			if err != nil {
+				return err
+			}
+			g.Task.Context = context
+		}
+		l, err := u.lease(g.Work)
 		if err != nil {
 			return err
 		}
-		w.Task.Context = context
+		g.to.handed = append(g.to.handed, l)
 	}
-	l, err := u.lease(w)
-	if err != nil {
-		return err
-	}
-	p.handed = append(p.handed, l)
 	return nil
 }
 

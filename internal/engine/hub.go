@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -24,12 +25,13 @@ type hub struct {
 // poller is one poll.
 type poller struct {
 	worker   int64
-	routes   []int64
+	routes   []int64 // sorted; shared with every poller that serves the same
 	capacity int
 	start    bool // begin the attempts at once
 
 	wake      chan struct{} // closed when there may be work, or what follows is set
 	handed    []Lease       // steps that a transaction put into the poller's hands
+	promised  int           // how many those are, or will be when it is done
 	dismissed bool          // its worker takes nothing more
 }
 
@@ -42,6 +44,11 @@ func (p *poller) keys() []int64 {
 		return []int64{noRoute}
 	}
 	return p.routes
+}
+
+func (p *poller) serves(route int64) bool {
+	_, found := slices.BinarySearch(p.routes, route)
+	return found
 }
 
 func newHub() *hub {
@@ -136,7 +143,7 @@ func (h *hub) await(p *poller, version int64) bool {
 	if h.version.Load() != version {
 		return false
 	}
-	p.wake, p.handed = make(chan struct{}), nil
+	p.wake, p.handed, p.promised = make(chan struct{}), nil, 0
 	for _, r := range p.keys() {
 		set := h.pollers[r]
 		if set == nil {

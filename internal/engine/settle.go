@@ -96,6 +96,9 @@ func (e *Engine) runSettles(calls [][]Result) ([][]Answer, error) {
 		if err != nil {
 			return err
 		}
+		if err := u.gatherDependants(works, calls); err != nil {
+			return err
+		}
 		n := 0
 		for i, c := range calls {
 			out[i] = make([]Answer, len(c))
@@ -109,6 +112,22 @@ func (e *Engine) runSettles(calls [][]Result) ([][]Answer, error) {
 		return nil
 	})
 	return out, err
+}
+
+// gatherDependants takes the dependants in hand of all steps that are about to
+// complete.
+func (u *unit) gatherDependants(works []Work, calls [][]Result) error {
+	var done []*task.Step
+	n := 0
+	for _, c := range calls {
+		for _, r := range c {
+			if s := works[n].Step; s != nil && r.Status == ResultCompleted && s.HeldUnder(r.Token) {
+				done = append(done, s)
+			}
+			n++
+		}
+	}
+	return u.gatherAll(done, u.children)
 }
 
 // settle applies one result; the error is the transaction's, the item's own is

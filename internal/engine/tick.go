@@ -110,6 +110,15 @@ func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 			return err
 		}
 		n = len(tasks)
+		var running []Family
+		for _, t := range tasks {
+			if !t.State.Settled() {
+				running = append(running, Family{Task: t.ID})
+			}
+		}
+		if err := u.gather(running); err != nil {
+			return err
+		}
 		for _, t := range tasks {
 			if err := u.expire(u.adoptTask(t)); err != nil {
 				return err
@@ -126,7 +135,7 @@ func (u *unit) expire(t *task.Task) error {
 		t.DeadlineAt = 0
 		return nil
 	}
-	steps, err := u.siblings(t.ID, nil)
+	steps, err := u.siblings(Family{Task: t.ID})
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"cmp"
+	"bytes"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/task"
@@ -17,6 +17,10 @@ type unit struct {
 
 	steps map[task.ID]*task.Step
 	tasks map[task.ID]*task.Task
+	kin   map[place]*task.Step     // steps of families in hand; see family.go
+	whole map[task.ID][]*task.Step // families of which all steps are in hand
+
+	def *task.Template // asked for last
 
 	dirtySteps map[*task.Step]struct{}
 	dirtyTasks map[*task.Task]struct{}
@@ -37,6 +41,7 @@ type unit struct {
 func newUnit(e *Engine, tx Tx) *unit {
 	return &unit{e: e, tx: tx, now: e.instant(),
 		steps: map[task.ID]*task.Step{}, tasks: map[task.ID]*task.Task{},
+		kin: map[place]*task.Step{}, whole: map[task.ID][]*task.Step{},
 		dirtySteps: map[*task.Step]struct{}{}, dirtyTasks: map[*task.Task]struct{}{},
 		vacant: map[int64]bool{}, queued: map[int64]int{}}
 }
@@ -80,6 +85,9 @@ func (u *unit) load(ids []task.ID) ([]Work, error) {
 
 // task returns a task, locked, or nil.
 func (u *unit) task(id task.ID) (*task.Task, error) {
+	if t := u.tasks[id]; t != nil {
+		return t, nil
+	}
 	t, err := u.tx.Task(id)
 	if err != nil || t == nil {
 		return nil, err
@@ -87,22 +95,16 @@ func (u *unit) task(id task.ID) (*task.Task, error) {
 	return u.adoptTask(t), nil
 }
 
-// siblings returns steps of a task by ordinal (all when ordinals is nil), locked.
-func (u *unit) siblings(id task.ID, ordinals []int) ([]*task.Step, error) {
-	families, err := u.tx.Steps([]Family{{id, ordinals}})
-	if err != nil {
-		return nil, err
-	}
-	steps := families[0]
-	for i, s := range steps {
-		steps[i] = u.adoptStep(s)
-	}
-	return steps, nil
-}
-
 // template returns the template of a task.
 func (u *unit) template(def int64) (*task.Template, error) {
-	return u.e.catalog.template(def, u.tx.Template)
+	if u.def != nil && u.def.DefID == def {
+		return u.def, nil
+	}
+	t, err := u.e.catalog.template(def, u.tx.Template)
+	if err == nil {
+		u.def = t
+	}
+	return t, err
 }
 
 // moved books the change of a step's state from its former one.
@@ -137,11 +139,7 @@ func (u *unit) satisfied(w Work, t *task.Template) error {
 		}
 		return nil
 	}
-	ordinals := make([]int, len(spec.Children))
-	for i, c := range spec.Children {
-		ordinals[i] = c + 1
-	}
-	children, err := u.siblings(w.Task.ID, ordinals)
+	children, err := u.siblings(family(w.Step, spec.Children))
 	if err != nil {
 		return err
 	}
@@ -219,8 +217,8 @@ func sorted[T any](set map[*T]struct{}, id func(*T) task.ID) []*T {
 		list = append(list, v)
 	}
 	slices.SortFunc(list, func(a, b *T) int {
-		x, y := id(a), id(b)
-		return cmp.Compare(x.Seq(), y.Seq())
+		x, y := id(a), id(b) // whole: those of two nodes may share a sequence
+		return bytes.Compare(x[:], y[:])
 	})
 	return list
 }

@@ -44,7 +44,7 @@ func (s SQL) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, 
 			return nil, task.ID{}, err
 		}
 		ids = append(ids, got...)
-		if stop.Seq() > horizon.Seq() || horizon.IsZero() && !stop.IsZero() {
+		if compareIDs(stop, horizon) > 0 {
 			horizon = stop
 		}
 	}
