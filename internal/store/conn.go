@@ -28,6 +28,9 @@ type Dialect struct {
 	ID func(task.ID) any
 	// ScanID returns a destination for Scan that sets the ID.
 	ScanID func(*task.ID) sql.Scanner
+	// StateColumn names the column of tasks that, behind def_id, finds those in a
+	// state; "" when no index does. Defaults to state.
+	StateColumn func(task.State) string
 }
 
 // SQL is portable SQL on one connection. Its methods are safe for concurrent

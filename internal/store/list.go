@@ -178,7 +178,8 @@ func (src *source) residual(f engine.TaskFilter, defs []int64, restricted bool) 
 	src.filterBy(f.CreatedBefore != 0, "t.created_at < ?", int64(f.CreatedBefore))
 }
 
-// byState returns one source per template and state, none when they are too many.
+// byState returns one source per template and state, none when they are too many
+// or no index finds some of the states.
 func (s SQL) byState(ctx context.Context, f engine.TaskFilter, defs []int64, restricted bool) ([]source, error) {
 	if !restricted {
 		var err error
@@ -190,19 +191,32 @@ func (s SQL) byState(ctx context.Context, f engine.TaskFilter, defs []int64, res
 	if len(states) == 0 {
 		states = task.States
 	}
+	columns := make([]string, len(states))
+	for i, st := range states {
+		if columns[i] = s.stateColumn(st); columns[i] == "" {
+			return nil, nil
+		}
+	}
 	if len(defs)*len(states) > maxSources {
 		return nil, nil
 	}
 	var list []source
 	for _, d := range defs {
-		for _, st := range states {
+		for i, st := range states {
 			src := source{from: "tasker_tasks", id: "id"}
 			src.cond.add("i.def_id = ?", d)
-			src.cond.add("i.state = ?", string(st))
+			src.cond.add("i."+columns[i]+" = ?", string(st))
 			list = append(list, src)
 		}
 	}
 	return list, nil
+}
+
+func (s SQL) stateColumn(st task.State) string {
+	if s.Dialect.StateColumn == nil {
+		return "state"
+	}
+	return s.Dialect.StateColumn(st)
 }
 
 // definitions returns the keys of the templates that a filter names, and

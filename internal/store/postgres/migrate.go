@@ -18,30 +18,34 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Migrations is the directory of the schema's migrations.
+// Migrations is the list of this store's migrations.
 func Migrations() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
 
 // oldestServer is what the statements of this package need, as PostgreSQL counts.
 const oldestServer = 150000
 
-// Migrator returns what migrates the database that a DSN names. It connects, on
-// two connections of its own that the caller closes with the result.
-func Migrator(ctx context.Context, d DSN) (*migration.Migrator, *sql.DB, error) {
+// Migrator connects to the database that a DSN names and returns what migrates
+// it, and what closes its connections.
+func Migrator(ctx context.Context, d DSN) (*migration.Migrator, func() error, error) {
 	dir, err := Migrations()
 	if err != nil {
 		return nil, nil, err
 	}
-	db := stdlib.OpenDB(*d.Pool.ConnConfig.Copy())
+	cc := d.Pool.ConnConfig.Copy()
+	for name := range plans {
+		delete(cc.RuntimeParams, name) // a migration may well want to read a whole table
+	}
+	db := stdlib.OpenDB(*cc)
 	db.SetMaxOpenConns(2) // one holds the lock, one migrates
 	m, err := migration.New(db, dir, migration.Postgres(d.Schema))
 	if err == nil {
 		err = checkServer(ctx, db)
 	}
 	if err != nil {
-		db.Close()
+		_ = db.Close() // nothing was done on it
 		return nil, nil, err
 	}
-	return m, db, nil
+	return m, db.Close, nil
 }
 
 // checkServer connects, and refuses a server that is too old.
@@ -74,14 +78,14 @@ func connectError(ctx context.Context, err error) error {
 	return err
 }
 
-// migrate makes sure that the schema is this binary's.
-func migrate(ctx context.Context, d DSN, mode migration.Mode) error {
-	m, db, err := Migrator(ctx, d)
+// ensure makes sure that the schema is this binary's.
+func (s *Store) ensure(ctx context.Context, d DSN, mode migration.Mode) error {
+	m, done, err := Migrator(ctx, d)
 	if err != nil {
 		return err
 	}
 	err = m.Ensure(ctx, mode)
-	if cerr := db.Close(); err == nil && cerr != nil {
+	if cerr := done(); err == nil && cerr != nil {
 		err = fmt.Errorf("close connections of the migration: %w", cerr)
 	}
 	return err

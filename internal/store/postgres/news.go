@@ -90,7 +90,7 @@ func (s *Store) sendNews(ctx context.Context) {
 		}
 		for more := true; more; {
 			var b bulletin
-			b, more = s.news.take(s.node.String())
+			b, more = s.news.take(s.node)
 			// news that get lost make the others look a second later
 			_ = s.notify(ctx, b)
 		}
@@ -127,7 +127,7 @@ func (s *Store) Listen(ctx context.Context, hear func(engine.News)) error {
 			return fmt.Errorf("listen: %w", classify(err))
 		}
 		var b bulletin
-		if err := json.Unmarshal([]byte(n.Payload), &b); err != nil || b.Node == s.node.String() {
+		if err := json.Unmarshal([]byte(n.Payload), &b); err != nil || b.Node == s.node {
 			continue // not ours to read, or our own
 		}
 		s.forgetVacancies(b.Routes)
@@ -164,5 +164,5 @@ func (s *Store) forgetVacancies(routes []int64) {
 	for _, id := range routes {
 		ready[id] = struct{}{}
 	}
-	s.routes.occupied(ready)
+	s.routes.occupied(ready, s.Now())
 }

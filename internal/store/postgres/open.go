@@ -13,10 +13,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -26,6 +28,8 @@ type Options struct {
 	// Timeout bounds one transaction or question, the wait for a connection
 	// included. Defaults to 15 s.
 	Timeout time.Duration
+	// Migrate says what is done about a schema that is behind. Defaults to Auto.
+	Migrate migration.Mode
 }
 
 // Store is an engine.Store on PostgreSQL, and an engine.Cluster. It is safe for
@@ -40,7 +44,7 @@ type Store struct {
 	memory   *memory
 	routes   *queues
 	ids      *task.Source
-	node     task.ID
+	node     string // names this process among the others
 	channel  string
 	timeout  time.Duration
 	clock    clock
@@ -58,8 +62,8 @@ var (
 	_ engine.Cluster = (*Store)(nil)
 )
 
-// Open connects to the database that a DSN names (see ParseDSN). The schema must
-// be there.
+// Open connects to the database that a DSN names (see ParseDSN), and migrates it
+// as needed.
 func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -76,13 +80,13 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 }
 
 func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
-	var seed [8]byte
+	var seed [16]byte
 	if _, err := rand.Read(seed[:]); err != nil {
 		return nil, err
 	}
 	cfg := d.Pool
 	s := &Store{timeout: opts.Timeout, known: newStatements(d.PgBouncer), memory: newMemory(), routes: newQueues(),
-		ids: task.NewSource(binary.BigEndian.Uint64(seed[:]), 0)}
+		ids: task.NewSource(binary.BigEndian.Uint64(seed[:]), 0), node: uuid.UUID(seed).String()}
 	if s.timeout <= 0 {
 		s.timeout = 15 * time.Second
 	}
@@ -100,6 +104,10 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 	}
 	s.pool = pool
 	s.SQL = store.SQL{Conn: readers{s}, Dialect: dialect()}
+	if err := s.ensure(ctx, d, opts.Migrate); err != nil {
+		pool.Close()
+		return nil, err
+	}
 	if err := s.start(ctx); err != nil {
 		pool.Close()
 		return nil, err
@@ -121,7 +129,6 @@ func (s *Store) start(ctx context.Context) error {
 		return err
 	}
 	s.channel = "tasker:" + string(schema)
-	s.node = s.ids.Take(s.Now(), 1)
 	s.news = newNewsroom()
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop

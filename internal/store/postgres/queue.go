@@ -24,14 +24,14 @@ func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 	if whole {
 		t.store.routes.took(routes, t.store.Now().Sub(asked))
 	}
-	t.store.noteReady(routes, works, limit, asked)
+	t.after = append(t.after, func() { t.store.noteReady(routes, heads(works), limit, asked) })
 	return works, nil
 }
 
 func (t *tx) ready(routes []int64, spans []span, limit int) ([]engine.Work, error) {
 	ids, lows, highs := columns(spans)
 	const (
-		head  = `s.queue = r.queue AND s.key >= r.low AND s.key < r.high ORDER BY s.key, s.id LIMIT `
+		head  = `s.queue = r.queue AND s.key >= r.low AND s.key <= r.high ORDER BY s.key, s.id LIMIT `
 		of    = `unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS r(queue, low, high, n)`
 		steps = `SELECT ` + store.StepColumns + `, s.xmin AS version FROM tasker_workflow_steps s WHERE ` + head
 		// along the index, and no further than needed: the spans of one route follow one another
@@ -59,12 +59,23 @@ func (t *tx) ready(routes []int64, spans []span, limit int) ([]engine.Work, erro
 	return share(works), nil
 }
 
-// noteReady learns from what was found. Fewer than asked for is all there is.
-func (s *Store) noteReady(routes []int64, works []engine.Work, limit int, asked time.Time) {
-	for _, w := range works {
-		s.routes.passed(w.Step.RouteID, w.Step.Key, asked)
+// head is an entry of the queue index.
+type head struct{ queue, key int64 }
+
+func heads(works []engine.Work) []head {
+	list := make([]head, len(works))
+	for i, w := range works {
+		list[i] = head{w.Step.Queue, w.Step.Key}
 	}
-	if len(works) < limit {
+	return list
+}
+
+// noteReady learns from what was taken. Fewer than asked for is all there is.
+func (s *Store) noteReady(routes []int64, taken []head, limit int, asked time.Time) {
+	for _, h := range taken {
+		s.routes.passed(h.queue, h.key, asked)
+	}
+	if len(taken) < limit {
 		s.routes.emptied(routes, asked)
 	}
 }
@@ -92,7 +103,7 @@ func (t *tx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, err
 		t.store.routes.took([]int64{queue}, t.store.Now().Sub(asked))
 	}
 	if len(works) < limit {
-		t.store.routes.passed(queue, int64(until.Add(-lateness)), asked)
+		t.after = append(t.after, func() { t.store.routes.passed(queue, int64(until.Add(-lateness)), asked) })
 	}
 	return works, nil
 }
@@ -137,16 +148,25 @@ func lockTask(stepsLocked bool) string {
 
 // share makes steps of one task share it, and sorts them by key.
 func share(works []engine.Work) []engine.Work {
+	shareTasks(works)
+	slices.SortFunc(works, func(a, b engine.Work) int {
+		return cmp.Or(cmp.Compare(a.Step.Key, b.Step.Key), slices.Compare(a.Step.ID[:], b.Step.ID[:]))
+	})
+	return works
+}
+
+// shareTasks makes steps of one task share it.
+func shareTasks(works []engine.Work) []engine.Work {
 	tasks := make(map[task.ID]*task.Task, len(works))
 	for i, w := range works {
+		if w.Step == nil {
+			continue
+		}
 		if k, ok := tasks[w.Step.TaskID]; ok {
 			works[i].Task = k
 		} else {
 			tasks[w.Step.TaskID] = w.Task
 		}
 	}
-	slices.SortFunc(works, func(a, b engine.Work) int {
-		return cmp.Or(cmp.Compare(a.Step.Key, b.Step.Key), slices.Compare(a.Step.ID[:], b.Step.ID[:]))
-	})
 	return works
 }

@@ -29,7 +29,8 @@ type queue struct {
 	turned              time.Time
 	swept               time.Time     // last read from its very start
 	pause               time.Duration // until it is again
-	vacant              time.Time     // when it was seen to be empty; zero: it is not
+	vacant              time.Time     // when it was seen to be empty last
+	filled              time.Time     // when this process heard last that it is not
 }
 
 const (
@@ -58,7 +59,7 @@ func (q *queues) get(id int64) *queue {
 	return k
 }
 
-// span is a part of a queue: keys from low, below high.
+// span is a part of a queue: keys from low to high.
 type span struct{ queue, low, high int64 }
 
 // spans returns the parts of queues that have to be read, in the order of keys
@@ -77,7 +78,7 @@ func (q *queues) spans(ids []int64, now time.Time) (spans []span, whole bool) {
 		low := int64(math.MinInt64)
 		for _, band := range slices.Sorted(maps.Keys(k.floors)) {
 			if start := band << bandBits; start > low {
-				spans = append(spans, span{id, low, start})
+				spans = append(spans, span{id, low, start - 1})
 			}
 			low = k.floors[band]
 		}
@@ -114,7 +115,10 @@ func (q *queues) emptied(ids []int64, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, id := range ids {
-		q.get(id).vacant = now
+		k := q.get(id)
+		if now.After(k.filled) {
+			k.vacant = now
+		}
 	}
 }
 
@@ -123,18 +127,18 @@ func (q *queues) isVacant(id int64, now time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	k := q.of[id]
-	return k != nil && now.Sub(k.vacant) < vacantFor
+	return k != nil && k.vacant.After(k.filled) && now.Sub(k.vacant) < vacantFor
 }
 
-// occupied notes that steps became ready.
-func (q *queues) occupied(ids map[int64]struct{}) {
+// occupied notes that steps became ready: whoever looked before has not seen them.
+func (q *queues) occupied(ids map[int64]struct{}, now time.Time) {
 	if len(ids) == 0 {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for id := range ids {
-		q.get(id).vacant = time.Time{}
+		q.get(id).filled = now
 	}
 }
 

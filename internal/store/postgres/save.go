@@ -1,8 +1,6 @@
 package postgres
 
 import (
-	"fmt"
-
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -36,8 +34,9 @@ func (t *tx) SaveSteps(steps []*task.Step) error {
 	for _, s := range steps {
 		seen, ok := t.steps[s.ID]
 		switch {
-		case !ok:
-			return fmt.Errorf("save step %s: it was not read in this transaction", s.ID)
+		case !ok: // saved whatever it was
+			t.steps[s.ID] = &seenStep{}
+			other = append(other, s)
 		case store.WasHanded(seen.row.Step, s):
 			hand.add(handed{s.State, s.AssignedAt, s.StartedAt, s.LeaseUntil}, s)
 		case store.WasSettled(seen.row.Step, s):
@@ -128,8 +127,8 @@ type outcome struct {
 func (t *tx) SaveTasks(tasks []*task.Task) error {
 	alike := group[outcome, *task.Task]{}
 	for _, k := range tasks {
-		if t.tasks[k.ID] == nil {
-			return fmt.Errorf("save task %s: it was not read in this transaction", k.ID)
+		if t.tasks[k.ID] == nil { // saved whatever it was
+			t.tasks[k.ID] = &seenTask{}
 		}
 		alike.add(outcome{k.State, k.Counts, k.FinishedAt, k.DeadlineAt}, k)
 	}

@@ -165,7 +165,7 @@ func (t *tx) committed(version uint32) {
 		steps = append(steps, s.row)
 	}
 	t.store.memory.keep(tasks, t.contexts, steps)
-	t.store.routes.occupied(t.queued)
+	t.store.routes.occupied(t.queued, t.store.Now())
 	for _, fn := range t.after {
 		fn()
 	}

@@ -170,17 +170,17 @@ CREATE INDEX tasker_acts_by_task ON tasker_acts (task_id);
 -- Whose turn it is at a loop that runs once for all nodes.
 CREATE TABLE tasker_turns (
     loop       text   PRIMARY KEY,
-    node       uuid   NOT NULL,
+    node       text   NOT NULL,
     taken_at   bigint NOT NULL,
     held_until bigint NOT NULL
 );
 
 -- Ends a transaction whose guarded updates did not find every row as it was read.
 -- +goose StatementBegin
-CREATE FUNCTION tasker_expect(found bigint, wanted bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION tasker_expect(as_read bigint, wanted bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF found <> wanted THEN
-        RAISE EXCEPTION 'rows were changed meanwhile: % of % as read', found, wanted USING ERRCODE = 'TK001';
+    IF as_read <> wanted THEN
+        RAISE EXCEPTION 'rows were changed meanwhile: % of % as read', as_read, wanted USING ERRCODE = 'TK001';
     END IF;
 END $$;
 -- +goose StatementEnd
