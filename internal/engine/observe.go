@@ -84,6 +84,9 @@ type Settled struct {
 	CreatedAt task.Instant
 }
 
+// CaseReasons are the reasons for which a case is opened.
+var CaseReasons = []string{"staleness_timeout", "max_retries_exceeded", "dependency_cycle_detected", "worker_unavailable", "manual_dlq"}
+
 // CaseOpened is an investigation that began.
 type CaseOpened struct {
 	CaseID, TaskID task.ID

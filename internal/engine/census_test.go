@@ -1,0 +1,111 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// newEngine returns an engine on a fresh store, with a clock that only tick moves.
+func newEngine(t *testing.T, opts engine.Options) (e *engine.Engine, tick func(time.Duration)) {
+	t.Helper()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	opts.Now = func() time.Time { return now }
+	s := memstore.New(&memstore.Options{Seed: 1, Rehearse: true})
+	e, err := engine.New(t.Context(), s, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return e, func(d time.Duration) { now = now.Add(d) }
+}
+
+func submit(t *testing.T, e *engine.Engine, subs ...engine.Submission) []engine.Receipt {
+	t.Helper()
+	receipts, err := e.Submit(t.Context(), subs, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receipts
+}
+
+func census(t *testing.T, e *engine.Engine) *engine.Census {
+	t.Helper()
+	c, err := e.Census(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func register(t *testing.T, e *engine.Engine, capacity int) *task.Worker {
+	t.Helper()
+	w, err := e.Register(t.Context(), task.Worker{Name: "w", Capacity: capacity})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestCensus(t *testing.T) {
+	t.Parallel()
+	t.Run("Empty", func(t *testing.T) {
+		t.Parallel()
+		e, _ := newEngine(t, engine.Options{})
+		if c := census(t, e); len(c.Ready) != 0 || c.Leased != 0 || c.Waiting != 0 || c.NextDue != 0 || c.Investigations != nil {
+			t.Errorf("a fresh store has %+v", c)
+		}
+	})
+	t.Run("OldestInEveryBand", func(t *testing.T) {
+		t.Parallel()
+		e, tick := newEngine(t, engine.Options{})
+		submit(t, e, engine.Submission{TaskType: "mail", Priority: "low"})
+		oldest := e.Now()
+		tick(time.Minute)
+		submit(t, e, engine.Submission{TaskType: "mail", Priority: "0"}, engine.Submission{TaskType: "mail", Priority: "high"})
+		c := census(t, e)
+		if len(c.Ready) != 1 || c.Ready[0].Steps != 3 || c.Ready[0].Oldest != oldest || c.Ready[0].Route.Handler != "mail" {
+			t.Errorf("ready is %+v, want 3 for mail, the oldest since %d", c.Ready, oldest)
+		}
+	})
+	t.Run("LeasesTimersWorkers", func(t *testing.T) {
+		t.Parallel()
+		e, tick := newEngine(t, engine.Options{})
+		w := register(t, e, 7)
+		runAt := e.Now().Add(time.Hour)
+		submit(t, e, engine.Submission{TaskType: "mail"}, engine.Submission{TaskType: "later", RunAt: runAt})
+		if _, _, err := e.Poll(t.Context(), w.ID, 1, 0, true); err != nil {
+			t.Fatal(err)
+		}
+		tick(time.Minute)
+		c := census(t, e)
+		if c.Leased != 1 || c.Waiting != 1 || c.NextDue != runAt {
+			t.Errorf("%d leased, %d waiting, next at %d; want 1, 1, %d", c.Leased, c.Waiting, c.NextDue, runAt)
+		}
+		if c.Workers[task.WorkerActive] != 1 || c.Capacity != 7 {
+			t.Errorf("workers are %v with capacity %d", c.Workers, c.Capacity)
+		}
+		for _, r := range c.Ready {
+			if r.Steps != 0 || r.Oldest != 0 {
+				t.Errorf("nothing is ready, but the census says %+v", r)
+			}
+		}
+	})
+	t.Run("AnOutageIsAnError", func(t *testing.T) {
+		t.Parallel()
+		s := memstore.New(nil)
+		e, err := engine.New(t.Context(), s, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := e.Census(t.Context()); err == nil {
+			t.Errorf("a closed store has %+v", c)
+		}
+	})
+}
