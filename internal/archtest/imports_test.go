@@ -45,11 +45,13 @@ var layers = map[string]struct {
 // testOnly are packages that no shipped package may import: they are the tests
 // of others.
 var testOnly = map[string][]string{
-	"internal/apitest":         {},
-	"internal/crashtest":       {".", "internal/task"},
-	"internal/engine/scenario": {},
-	"internal/pgtest":          {},
-	"internal/store/storetest": {"internal/engine", "internal/task"},
+	"internal/apitest":           {},
+	"internal/crashtest":         {".", "internal/task"},
+	"internal/crashtest/load":    {".", "internal/crashtest"},
+	"internal/crashtest/process": {},
+	"internal/engine/scenario":   {},
+	"internal/pgtest":            {},
+	"internal/store/storetest":   {"internal/engine", "internal/task"},
 }
 
 func TestLayers(t *testing.T) {
@@ -114,7 +116,7 @@ var homes = map[string][]string{
 	"github.com/danielgtaylor/huma/v2":       {"internal/httpapi"},
 	"github.com/goccy/go-yaml":               {"internal/template"},
 	"github.com/google/go-cmp":               {"internal/store/storetest"},
-	"github.com/google/uuid":                 {".", "internal/bench", "internal/cli", "internal/crashtest", "internal/demo", "internal/httpapi", "internal/local", "internal/script"},
+	"github.com/google/uuid":                 {".", "internal/bench", "internal/cli", "internal/crashtest", "internal/crashtest/load", "internal/demo", "internal/httpapi", "internal/local", "internal/script"},
 	"github.com/jackc/pgx/v5":                {"internal/bench", "internal/pgtest", "internal/store/postgres"},
 	"github.com/knadh/koanf/":                {"internal/config"},
 	"github.com/pressly/goose/v3":            {"internal/store/sqlite"},

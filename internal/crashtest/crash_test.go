@@ -9,11 +9,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +21,8 @@ import (
 	"github.com/taskerhq/tasker"
 	_ "github.com/taskerhq/tasker/internal/cli" // all that the binary is made of: a change must run the test again, not answer from the cache
 	"github.com/taskerhq/tasker/internal/crashtest"
+	"github.com/taskerhq/tasker/internal/crashtest/load"
+	"github.com/taskerhq/tasker/internal/crashtest/process"
 )
 
 // limits of one run
@@ -76,21 +76,34 @@ func fromEnv(t *testing.T, name string, without int64) int64 {
 // run is one server with all who work on it.
 type run struct {
 	seed     uint64
-	server   *server
+	db       string // path
+	server   *process.Server
 	killer   *killer
-	program  *program
+	program  *process.Worker
 	journal  *crashtest.Journal
-	handlers *handlers
+	handlers *load.Handlers
 	backend  *crashtest.Recorder
-	zombies  []*zombie
+	zombies  []*load.Zombie
 	logs     []string
 }
 
 func newRun(t *testing.T, seed uint64) *run {
 	t.Helper()
 	dir := t.TempDir()
-	binary := build(t, dir)
-	r := &run{seed: seed, journal: crashtest.NewJournal(), handlers: &handlers{}}
+	binary, err := process.Build(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses, err := process.Addresses(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := process.NewGroup()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(group.Close)
+	r := &run{seed: seed, db: filepath.Join(dir, "tasker.db"), journal: crashtest.NewJournal(), handlers: &load.Handlers{}}
 	open := func(name string) *os.File {
 		f, err := os.Create(filepath.Join(dir, name))
 		if err != nil {
@@ -100,37 +113,25 @@ func newRun(t *testing.T, seed uint64) *run {
 		r.logs = append(r.logs, f.Name())
 		return f
 	}
-	var err error
-	if r.server, err = newServer(binary, filepath.Join(dir, "tasker.db"), open("server.log")); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.server.kill(); r.server.gone() })
-	r.killer = newKiller(r.server, r.rand(1))
-	r.program = &program{path: binary, url: r.server.url(), log: open("worker.log")}
-	t.Cleanup(func() { r.program.end(syscall.SIGKILL) })
-	client, err := tasker.Dial(r.server.url(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
+	r.server = &process.Server{Program: binary, DSN: "sqlite:" + r.db, Address: addresses[0], Env: process.ShortLeases(),
+		Log: open("server.log"), Group: group}
+	r.program = &process.Worker{Program: binary, URL: r.server.URL(), Name: "program", Log: open("worker.log"), Group: group}
+	client, err := tasker.Dial(r.server.URL(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
+	r.killer = newKiller(r.server, client, r.rand(1))
 	r.backend = crashtest.Record(client.Backend, r.journal, r.killer.tell)
 	r.journal.Foreign["foreign"] = true
 	return r
 }
 
-// build makes the real binary.
-func build(t *testing.T, dir string) string {
-	t.Helper()
-	path := filepath.Join(dir, "tasker")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/taskerhq/tasker/cmd/tasker").CombinedOutput()
-	if err != nil {
-		t.Fatalf("build the binary: %v\n%s", err, out)
-	}
-	return path
-}
-
 // rand returns the random numbers of one part of the run.
 func (r *run) rand(part uint64) *rand.Rand { return rand.New(rand.NewPCG(r.seed, part)) }
+
+// retry waits for the server to be back.
+func (r *run) retry(ctx context.Context, _ error) error { return r.server.Await(ctx) }
 
 // load lets everybody work while the server is killed, until all tasks are
 // settled. After that it is killed once more, so that nothing is only in memory.
@@ -138,11 +139,11 @@ func (r *run) load(ctx context.Context, kills int) error {
 	if err := r.killer.birth(ctx, 3); err != nil {
 		return err
 	}
-	if _, err := r.server.start(ctx); err != nil {
+	if _, err := r.killer.start(ctx); err != nil {
 		return fmt.Errorf("after the kills at birth: %w", err)
 	}
 	client := tasker.NewClient(r.backend)
-	if _, err := client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: diamond, Filename: "diamond.yaml"}); err != nil {
+	if _, err := client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: load.Diamond, Filename: "diamond.yaml"}); err != nil {
 		return err
 	}
 	quiet, done := make(chan struct{}), make(chan struct{})
@@ -159,25 +160,25 @@ func (r *run) load(ctx context.Context, kills int) error {
 		})
 	}
 	for i := range producers {
-		p := &producer{name: fmt.Sprintf("p%d", i), rng: r.rand(100 + uint64(i)), client: client, server: r.server, journal: r.journal, handlers: r.handlers}
-		join(&callers, func() error { return p.run(ctx, quiet) })
+		p := &load.Producer{Name: fmt.Sprintf("p%d", i), Rand: r.rand(100 + uint64(i)), Client: client, Retry: r.retry, Journal: r.journal, Handlers: r.handlers}
+		join(&callers, func() error { return p.Run(ctx, quiet) })
 	}
 	for i := range zombies {
-		z := &zombie{name: fmt.Sprintf("zombie%d", i), rng: r.rand(200 + uint64(i)), backend: r.backend, server: r.server, journal: r.journal, handlers: r.handlers}
+		z := &load.Zombie{Name: fmt.Sprintf("zombie%d", i), Rand: r.rand(200 + uint64(i)), Backend: r.backend, Retry: r.retry, Journal: r.journal}
 		r.zombies = append(r.zombies, z)
-		join(&callers, func() error { return z.run(ctx, quiet) })
+		join(&callers, func() error { return z.Run(ctx, quiet) })
 	}
 	for i := range 2 {
 		name, rng := fmt.Sprintf("sdk%d", i), r.rand(300+uint64(i))
-		join(&workers, func() error { return work(ctx, done, client, r.handlers, name, rng) })
+		join(&workers, func() error { return load.Work(ctx, done, client, r.handlers, name, rng) })
 	}
-	join(&workers, func() error { return r.program.run(ctx, done, r.rand(400)) })
+	join(&workers, func() error { return r.program.Run(ctx, done, r.rand(400)) })
 
 	killing := r.killer.run(ctx, kills)
 	close(quiet)
 	err := callers.Wait()
 	if killing == nil && err == nil {
-		err = r.settle(ctx, client)
+		err = load.Settle(ctx, client, r.retry, settleTime)
 	}
 	close(done)
 	return firstOf(err, workers.Wait(), killing)
@@ -194,46 +195,16 @@ func firstOf(errs ...error) error {
 	return first
 }
 
-// settle waits until nothing moves any more. What does not settle in time is
-// left for the check to report.
-func (r *run) settle(ctx context.Context, client *tasker.Client) error {
-	ctx, cancel := context.WithTimeout(ctx, settleTime)
-	defer cancel()
-	moving := tasker.TaskFilter{Limit: 1, States: []tasker.TaskState{
-		tasker.TaskPending, tasker.TaskInitializing, tasker.TaskEnqueuingSteps, tasker.TaskStepsInProcess, tasker.TaskEvaluatingResults,
-		tasker.TaskWaitingForDependencies, tasker.TaskWaitingForRetry, tasker.TaskBlockedByFailures,
-	}}
-	for ctx.Err() == nil {
-		page, err := client.Tasks(ctx, moving)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			return fmt.Errorf("list what moves: %w", err)
-		case err != nil:
-			return nil
-		case len(page.Tasks) == 0 && page.NextCursor == "":
-			return nil
-		case len(page.Tasks) == 0:
-			moving.Cursor = page.NextCursor
-			continue
-		}
-		moving.Cursor = ""
-		if _, err := client.Task(ctx, page.Tasks[0].TaskUUID, 5*time.Second); err != nil && ctx.Err() == nil {
-			return fmt.Errorf("wait for what moves: %w", err)
-		}
-	}
-	return nil
-}
-
 // end kills the server a last time, takes down what is there, stops the server
 // and looks at its file.
 func (r *run) end(ctx context.Context) ([]crashtest.Found, error) {
-	r.server.kill()
-	r.server.gone()
-	if _, err := r.server.start(ctx); err != nil {
+	r.server.Kill()
+	r.server.Gone()
+	if _, err := r.killer.start(ctx); err != nil {
 		return nil, fmt.Errorf("after the last kill: %w", err)
 	}
 	for _, z := range r.zombies {
-		if err := z.last(ctx); err != nil {
+		if err := z.Last(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -241,10 +212,10 @@ func (r *run) end(ctx context.Context) ([]crashtest.Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	if code := r.server.stop(); code != 0 {
+	if code := r.server.Stop(); code != 0 {
 		return nil, fmt.Errorf("the server ended with exit code %d when it was told to stop", code)
 	}
-	return found, integrity(ctx, r.server.db)
+	return found, integrity(ctx, r.db)
 }
 
 // integrity lets SQLite check the whole file.
@@ -269,7 +240,7 @@ func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
 	t.Helper()
 	p50, longest := r.killer.recovery()
 	t.Logf("kills=%d early_kills=%d worker_kills=%d tasks=%d steps=%d handouts=%d unknown_answers=%d orphans=%d duplicate_executions=%d stale_refused=%d "+
-		"lost=%d settled_twice=%d violations=%d recovery_p50=%s recovery_max=%s seed=%d", r.killer.kills, r.killer.early, r.program.kills, v.Tasks, v.Steps, v.Handouts,
+		"lost=%d settled_twice=%d violations=%d recovery_p50=%s recovery_max=%s seed=%d", r.killer.kills, r.killer.early, r.program.Kills(), v.Tasks, v.Steps, v.Handouts,
 		v.Unknown, v.Orphans, v.Duplicates, v.StaleRefused, v.Count(crashtest.Lost), v.Count(crashtest.SettledTwice), len(v.Violations),
 		p50.Round(time.Millisecond), longest.Round(time.Millisecond), r.seed)
 	t.Logf("restarts by occasion: %v", r.killer.byOccasion)
@@ -282,7 +253,7 @@ func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
 	if t.Failed() {
 		t.Errorf("violations by rule, of which five each are shown: %v", shown)
 	}
-	for _, crash := range r.server.ownCrashes() {
+	for _, crash := range r.server.Crashes() {
 		t.Error(crash)
 	}
 	if v.Tasks < 10*r.killer.kills || v.StaleRefused < r.killer.kills || v.Unknown == 0 {
@@ -296,7 +267,7 @@ func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
 // fail ends a test that could not go on.
 func (r *run) fail(t *testing.T, err error) {
 	t.Helper()
-	for _, crash := range r.server.ownCrashes() {
+	for _, crash := range r.server.Crashes() {
 		t.Error(crash)
 	}
 	r.showLogs(t)

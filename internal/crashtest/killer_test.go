@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/crashtest"
+	"github.com/taskerhq/tasker/internal/crashtest/process"
 )
 
 // moments are when a kill hurts most.
@@ -22,7 +24,8 @@ var moments = []crashtest.Moment{
 // killer kills the server: after a random time, at a chosen moment, or while it
 // starts.
 type killer struct {
-	server *server
+	server *process.Server
+	probe  *tasker.Client
 	rng    *rand.Rand
 
 	mu     sync.Mutex
@@ -36,8 +39,20 @@ type killer struct {
 	recoveries []time.Duration
 }
 
-func newKiller(s *server, rng *rand.Rand) *killer {
-	return &killer{server: s, rng: rng, byOccasion: map[string]int{}}
+func newKiller(s *process.Server, probe *tasker.Client, rng *rand.Rand) *killer {
+	return &killer{server: s, probe: probe, rng: rng, byOccasion: map[string]int{}}
+}
+
+// start starts the server and returns how long it took to its first answer.
+func (k *killer) start(ctx context.Context) (time.Duration, error) {
+	begun := time.Now()
+	if err := k.server.Start(ctx); err != nil {
+		return 0, err
+	}
+	if _, err := k.probe.Tasks(ctx, tasker.TaskFilter{Limit: 1}); err != nil {
+		return 0, fmt.Errorf("first request to the server: %w", err)
+	}
+	return time.Since(begun), nil
 }
 
 // tell is called by the recorder at every moment. The kill comes from the
@@ -51,7 +66,7 @@ func (k *killer) tell(m crashtest.Moment) {
 	k.moment = ""
 	sprung := k.sprung
 	strike := func() {
-		k.server.kill()
+		k.server.Kill()
 		close(sprung)
 	}
 	if k.delay == 0 {
@@ -65,15 +80,15 @@ func (k *killer) tell(m crashtest.Moment) {
 // schema.
 func (k *killer) birth(ctx context.Context, n int) error {
 	for range n {
-		if _, err := k.server.launch(); err != nil {
+		if err := k.server.Launch(); err != nil {
 			return err
 		}
 		if err := k.pause(ctx, 0, 40*time.Millisecond); err != nil {
 			return err
 		}
-		k.server.kill()
+		k.server.Kill()
 		k.early++
-		k.server.gone()
+		k.server.Gone()
 		k.byOccasion["at birth"]++
 	}
 	return nil
@@ -87,8 +102,8 @@ func (k *killer) run(ctx context.Context, n int) error {
 			return err
 		}
 		k.byOccasion[occasion]++
-		k.server.gone()
-		took, err := k.server.start(ctx)
+		k.server.Gone()
+		took, err := k.start(ctx)
 		if err != nil {
 			return fmt.Errorf("after kill %d (%s): %w", k.kills, occasion, err)
 		}
@@ -115,21 +130,21 @@ func (k *killer) strike(ctx context.Context) (string, error) {
 }
 
 func (k *killer) kill() {
-	k.server.kill()
+	k.server.Kill()
 	k.kills++
 }
 
 // whileStarting kills n servers that have just begun to recover.
 func (k *killer) whileStarting(ctx context.Context, n int) error {
 	for range n {
-		k.server.gone()
-		if _, err := k.server.launch(); err != nil {
+		k.server.Gone()
+		if err := k.server.Launch(); err != nil {
 			return err
 		}
 		if err := k.pause(ctx, 0, 60*time.Millisecond); err != nil {
 			return err
 		}
-		k.server.kill()
+		k.server.Kill()
 		k.early++
 	}
 	return nil

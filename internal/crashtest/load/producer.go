@@ -1,6 +1,4 @@
-//go:build unix
-
-package crashtest_test
+package load
 
 import (
 	"context"
@@ -17,8 +15,8 @@ import (
 	"github.com/taskerhq/tasker/internal/crashtest"
 )
 
-// diamond is the workflow that the producers run.
-const diamond = `
+// Diamond is the workflow that producers submit. It has to be registered first.
+const Diamond = `
 name: diamond
 namespace_name: crash
 version: 1.0.0
@@ -29,19 +27,21 @@ steps:
   - {name: join, handler: join, dependencies: [left, right], timeout_seconds: 20, retry: *r}
 `
 
-// producer is a caller that submits tasks of all kinds, and waits for them.
-type producer struct {
-	name     string
-	rng      *rand.Rand
-	client   *tasker.Client // with a recorder
-	server   *server
-	journal  *crashtest.Journal
-	handlers *handlers
-	n        int
+// Producer is a caller that submits tasks of all kinds, waits for them, cancels
+// some, and puts right what failed.
+type Producer struct {
+	Name     string // no two may share one
+	Rand     *rand.Rand
+	Client   *tasker.Client // with a recorder
+	Retry    Retry
+	Journal  *crashtest.Journal
+	Handlers *Handlers // those of all workers
+
+	n int
 }
 
-// run produces until stop is closed, then ends what it is at.
-func (p *producer) run(ctx context.Context, stop <-chan struct{}) error {
+// Run produces until stop is closed, then ends what it is at.
+func (p *Producer) Run(ctx context.Context, stop <-chan struct{}) error {
 	kinds := []struct {
 		weight int
 		do     func(context.Context) error
@@ -59,11 +59,11 @@ func (p *producer) run(ctx context.Context, stop <-chan struct{}) error {
 			return nil
 		default:
 		}
-		pick := p.rng.IntN(total)
+		pick := p.Rand.IntN(total)
 		for _, k := range kinds {
 			if pick -= k.weight; pick < 0 {
 				if err := k.do(ctx); err != nil {
-					return fmt.Errorf("producer %s: %w", p.name, err)
+					return fmt.Errorf("producer %s: %w", p.Name, err)
 				}
 				break
 			}
@@ -72,40 +72,40 @@ func (p *producer) run(ctx context.Context, stop <-chan struct{}) error {
 }
 
 // ref names the next task.
-func (p *producer) ref() string {
+func (p *Producer) ref() string {
 	p.n++
-	return fmt.Sprintf("%s-%d", p.name, p.n)
+	return fmt.Sprintf("%s-%d", p.Name, p.n)
 }
 
 // request is a task of one step; with the name of the diamond, of four.
-func (p *producer) request(handler string, o order) tasker.TaskRequest {
+func (p *Producer) request(handler string, o order) tasker.TaskRequest {
 	o.Ref = p.ref()
 	body, err := json.Marshal(o)
 	if err != nil {
 		panic(err) // an order can be marshalled
 	}
-	req := tasker.TaskRequest{Namespace: "crash", Context: body, CorrelationID: o.Ref, Initiator: p.name}
+	req := tasker.TaskRequest{Namespace: "crash", Context: body, CorrelationID: o.Ref, Initiator: p.Name}
 	if handler == "diamond" {
 		req.Name = handler
 		return req
 	}
 	retries := 50
 	req.TaskType, req.MaxRetries, req.TimeoutSeconds = handler, &retries, 10
-	req.Priority = []tasker.Priority{"", "high", "medium", "low"}[p.rng.IntN(4)]
+	req.Priority = []tasker.Priority{"", "high", "medium", "low"}[p.Rand.IntN(4)]
 	return req
 }
 
 // try submits once. The task is uuid.Nil when the answer was lost.
-func (p *producer) try(ctx context.Context, req tasker.TaskRequest) (uuid.UUID, error) {
-	receipt, err := p.client.Submit(ctx, req)
-	if lost(err) {
-		return uuid.Nil, p.server.await(ctx)
+func (p *Producer) try(ctx context.Context, req tasker.TaskRequest) (uuid.UUID, error) {
+	receipt, err := p.Client.Submit(ctx, req)
+	if Lost(err) {
+		return uuid.Nil, p.Retry(ctx, err)
 	}
 	return receipt.TaskUUID, err
 }
 
 // insist submits under an idempotency key until there is an answer.
-func (p *producer) insist(ctx context.Context, req tasker.TaskRequest) (uuid.UUID, error) {
+func (p *Producer) insist(ctx context.Context, req tasker.TaskRequest) (uuid.UUID, error) {
 	for {
 		id, err := p.try(ctx, req)
 		if err != nil || id != uuid.Nil {
@@ -115,12 +115,12 @@ func (p *producer) insist(ctx context.Context, req tasker.TaskRequest) (uuid.UUI
 }
 
 // settled waits until the task is settled.
-func (p *producer) settled(ctx context.Context, id uuid.UUID) (*tasker.Task, error) {
+func (p *Producer) settled(ctx context.Context, id uuid.UUID) (*tasker.Task, error) {
 	for {
-		t, err := p.client.Task(ctx, id, 5*time.Second)
+		t, err := p.Client.Task(ctx, id, 5*time.Second)
 		switch {
-		case lost(err):
-			if err := p.server.await(ctx); err != nil {
+		case Lost(err):
+			if err := p.Retry(ctx, err); err != nil {
 				return nil, fmt.Errorf("wait for task %s: %w", id, err)
 			}
 		case err != nil:
@@ -131,21 +131,12 @@ func (p *producer) settled(ctx context.Context, id uuid.UUID) (*tasker.Task, err
 	}
 }
 
-// lost reports whether an error leaves open what happened.
-func lost(err error) bool {
-	var e *tasker.Error
-	if !errors.As(err, &e) {
-		return err != nil
-	}
-	return e.Code == tasker.CodeUnavailable || e.Code == tasker.CodeInternal
-}
-
 // burst submits a few tasks one by one and waits for the last.
-func (p *producer) burst(ctx context.Context) error {
+func (p *Producer) burst(ctx context.Context) error {
 	var last uuid.UUID
-	for range 1 + p.rng.IntN(8) {
-		o := order{MS: p.rng.IntN(3) * 10}
-		if p.rng.IntN(40) == 0 {
+	for range 1 + p.Rand.IntN(8) {
+		o := order{MS: p.Rand.IntN(3) * 10}
+		if p.Rand.IntN(40) == 0 {
 			o.MS = 2500 // longer than a lease
 		}
 		id, err := p.try(ctx, p.request("ok", o))
@@ -160,8 +151,8 @@ func (p *producer) burst(ctx context.Context) error {
 }
 
 // flood submits many tasks at the same time, one call each.
-func (p *producer) flood(ctx context.Context) error {
-	reqs := make([]tasker.TaskRequest, 10+p.rng.IntN(40))
+func (p *Producer) flood(ctx context.Context) error {
+	reqs := make([]tasker.TaskRequest, 10+p.Rand.IntN(40))
 	for i := range reqs {
 		reqs[i] = p.request("ok", order{})
 	}
@@ -174,11 +165,11 @@ func (p *producer) flood(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return p.follow(ctx, ids[p.rng.IntN(len(ids))])
+	return p.follow(ctx, ids[p.Rand.IntN(len(ids))])
 }
 
 // follow waits for a task, if there is one.
-func (p *producer) follow(ctx context.Context, id uuid.UUID) error {
+func (p *Producer) follow(ctx context.Context, id uuid.UUID) error {
 	if id == uuid.Nil {
 		return nil
 	}
@@ -187,9 +178,9 @@ func (p *producer) follow(ctx context.Context, id uuid.UUID) error {
 }
 
 // keyed submits under an idempotency key, and once more when it is done.
-func (p *producer) keyed(ctx context.Context) error {
+func (p *Producer) keyed(ctx context.Context) error {
 	req := p.request("ok", order{})
-	if p.rng.IntN(2) == 0 {
+	if p.Rand.IntN(2) == 0 {
 		req = p.request("diamond", order{})
 	}
 	req.IdempotencyKey = "key-" + req.CorrelationID
@@ -205,7 +196,7 @@ func (p *producer) keyed(ctx context.Context) error {
 }
 
 // twins submit the same task at the same time.
-func (p *producer) twins(ctx context.Context) error {
+func (p *Producer) twins(ctx context.Context) error {
 	req := p.request("ok", order{})
 	req.IdempotencyKey = "key-" + req.CorrelationID
 	var ids [2]uuid.UUID
@@ -222,29 +213,29 @@ func (p *producer) twins(ctx context.Context) error {
 }
 
 // batch submits many tasks in one request.
-func (p *producer) batch(ctx context.Context) error {
+func (p *Producer) batch(ctx context.Context) error {
 	var req tasker.SubmitRequest
-	for range 2 + p.rng.IntN(30) {
+	for range 2 + p.Rand.IntN(30) {
 		handler := "ok"
-		if p.rng.IntN(8) == 0 {
+		if p.Rand.IntN(8) == 0 {
 			handler = "diamond"
 		}
 		req.Tasks = append(req.Tasks, p.request(handler, order{}))
 	}
-	receipts, err := p.client.SubmitTasks(ctx, req)
+	receipts, err := p.Client.SubmitTasks(ctx, req)
 	switch {
-	case lost(err):
-		return p.server.await(ctx)
+	case Lost(err):
+		return p.Retry(ctx, err)
 	case err != nil:
 		return err
 	}
-	return p.follow(ctx, receipts[p.rng.IntN(len(receipts))].TaskUUID)
+	return p.follow(ctx, receipts[p.Rand.IntN(len(receipts))].TaskUUID)
 }
 
 // workflow runs a diamond, now and then with a step that fails at first.
-func (p *producer) workflow(ctx context.Context) error {
-	o := order{Step: "left", MS: p.rng.IntN(20)}
-	if p.rng.IntN(3) == 0 {
+func (p *Producer) workflow(ctx context.Context) error {
+	o := order{Step: "left", MS: p.Rand.IntN(20)}
+	if p.Rand.IntN(3) == 0 {
 		o.Work = workFlaky
 	}
 	id, err := p.try(ctx, p.request("diamond", o))
@@ -255,23 +246,23 @@ func (p *producer) workflow(ctx context.Context) error {
 }
 
 // scheduled submits a task for a little later, and does not wait.
-func (p *producer) scheduled(ctx context.Context) error {
+func (p *Producer) scheduled(ctx context.Context) error {
 	req := p.request("ok", order{})
-	at := time.Now().Add(time.Duration(p.rng.IntN(1500)) * time.Millisecond)
+	at := time.Now().Add(time.Duration(p.Rand.IntN(1500)) * time.Millisecond)
 	req.RunAt = &at
 	_, err := p.try(ctx, req)
 	return err
 }
 
 // foreign submits a task for the worker that runs programs, and does not wait.
-func (p *producer) foreign(ctx context.Context) error {
+func (p *Producer) foreign(ctx context.Context) error {
 	_, err := p.try(ctx, p.request("foreign", order{}))
 	return err
 }
 
 // odd runs a step that fails, sleeps or panics once.
-func (p *producer) odd(ctx context.Context) error {
-	work := []string{workFlaky, workSnooze, workPanic}[p.rng.IntN(3)]
+func (p *Producer) odd(ctx context.Context) error {
+	work := []string{workFlaky, workSnooze, workPanic}[p.Rand.IntN(3)]
 	id, err := p.try(ctx, p.request("ok", order{Work: work}))
 	if err != nil {
 		return err

@@ -1,6 +1,4 @@
-//go:build unix
-
-package crashtest_test
+package load
 
 import (
 	"context"
@@ -15,9 +13,9 @@ import (
 )
 
 // cancel submits a task and cancels it, early or late.
-func (p *producer) cancel(ctx context.Context) error {
+func (p *Producer) cancel(ctx context.Context) error {
 	var req tasker.TaskRequest
-	switch p.rng.IntN(3) {
+	switch p.Rand.IntN(3) {
 	case 0:
 		req = p.request("ok", order{MS: 300})
 	case 1: // it waits for its second attempt when it is cancelled
@@ -29,28 +27,28 @@ func (p *producer) cancel(ctx context.Context) error {
 	if err != nil || id == uuid.Nil {
 		return err
 	}
-	wait := []time.Duration{0, 50 * time.Millisecond, 5 * time.Second}[p.rng.IntN(3)]
+	wait := []time.Duration{0, 50 * time.Millisecond, 5 * time.Second}[p.Rand.IntN(3)]
 	if wait > 0 {
 		// A lost answer is as good as any: when it is cancelled does not matter.
-		if _, err := p.client.Task(ctx, id, wait); err != nil && !lost(err) {
+		if _, err := p.Client.Task(ctx, id, wait); err != nil && !Lost(err) {
 			return err
 		}
 	}
 	for {
-		_, err := p.client.CancelTasks(ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id}, CancelledBy: p.name, Reason: "crash test"})
-		if !lost(err) {
+		_, err := p.Client.CancelTasks(ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id}, CancelledBy: p.Name, Reason: "crash test"})
+		if !Lost(err) {
 			return err
 		}
-		if err := p.server.await(ctx); err != nil {
+		if err := p.Retry(ctx, err); err != nil {
 			return err
 		}
 	}
 }
 
 // lostCause submits a task that fails, and that nobody repairs.
-func (p *producer) lostCause(ctx context.Context) error {
+func (p *Producer) lostCause(ctx context.Context) error {
 	req := p.request("diamond", order{Step: "right", Work: workDoomed})
-	p.journal.Expect(req.CorrelationID, tasker.TaskError)
+	p.Journal.Expect(req.CorrelationID, tasker.TaskError)
 	id, err := p.try(ctx, req)
 	if err != nil {
 		return err
@@ -59,13 +57,13 @@ func (p *producer) lostCause(ctx context.Context) error {
 }
 
 // repair submits a task that fails, and puts it right as an operator does.
-func (p *producer) repair(ctx context.Context) error {
+func (p *Producer) repair(ctx context.Context) error {
 	req := p.request("diamond", order{Step: "left", Work: workDoomed})
-	kind := []string{tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually}[p.rng.IntN(3)]
-	if p.rng.IntN(3) == 0 {
+	kind := []string{tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually}[p.Rand.IntN(3)]
+	if p.Rand.IntN(3) == 0 {
 		req = p.request("ok", order{Work: workDoomed})
 		if kind == tasker.ResolveManually { // it is the whole task
-			p.journal.Expect(req.CorrelationID, tasker.TaskResolvedManually)
+			p.Journal.Expect(req.CorrelationID, tasker.TaskResolvedManually)
 		}
 	}
 	// Without the key, a lost answer would leave a task that nobody repairs.
@@ -97,13 +95,13 @@ func (p *producer) repair(ctx context.Context) error {
 
 // overtake settles a step by hand while a worker has it, or before, or after: one
 // of the two is refused.
-func (p *producer) overtake(ctx context.Context) error {
-	req := p.request("diamond", order{Step: "left", MS: 20 + p.rng.IntN(100)})
+func (p *Producer) overtake(ctx context.Context) error {
+	req := p.request("diamond", order{Step: "left", MS: 20 + p.Rand.IntN(100)})
 	id, err := p.try(ctx, req)
 	if err != nil || id == uuid.Nil {
 		return err
 	}
-	kind := []string{tasker.ResolveManually, tasker.CompleteManually}[p.rng.IntN(2)]
+	kind := []string{tasker.ResolveManually, tasker.CompleteManually}[p.Rand.IntN(2)]
 	step, err := p.find(ctx, id, func(s *tasker.Step) bool { return s.Name == "left" })
 	if err != nil {
 		return err
@@ -115,25 +113,25 @@ func (p *producer) overtake(ctx context.Context) error {
 }
 
 // act repairs a step.
-func (p *producer) act(ctx context.Context, ref string, step *tasker.Step, kind string, try int) error {
+func (p *Producer) act(ctx context.Context, ref string, step *tasker.Step, kind string, try int) error {
 	act := tasker.StepAction{ActionType: kind, Reason: fmt.Sprintf("%s put right, try %d", ref, try)}
 	switch kind {
 	case tasker.ResetForRetry:
-		p.handlers.mended.Store(ref, true)
-		act.ResetBy = p.name
+		p.Handlers.mended.Store(ref, true)
+		act.ResetBy = p.Name
 	case tasker.ResolveManually:
-		act.ResolvedBy = p.name
+		act.ResolvedBy = p.Name
 	case tasker.CompleteManually:
-		result, err := json.Marshal(output{Ref: ref, Step: step.Name, By: p.name})
+		result, err := json.Marshal(output{Ref: ref, Step: step.Name, By: p.Name})
 		if err != nil {
 			return err
 		}
-		act.CompletedBy, act.CompletionData = p.name, &tasker.CompletionData{Result: result}
+		act.CompletedBy, act.CompletionData = p.Name, &tasker.CompletionData{Result: result}
 	}
-	_, err := p.client.ActOnStep(ctx, step.TaskUUID, step.StepUUID, act)
+	_, err := p.Client.ActOnStep(ctx, step.TaskUUID, step.StepUUID, act)
 	switch {
-	case lost(err):
-		return p.server.await(ctx) // the state tells whether to do it again
+	case Lost(err):
+		return p.Retry(ctx, err) // the state tells whether to do it again
 	case errors.Is(err, &tasker.Error{Code: tasker.CodeWrongState}):
 		return nil // done by a try whose answer was lost, or by a worker
 	}
@@ -141,12 +139,12 @@ func (p *producer) act(ctx context.Context, ref string, step *tasker.Step, kind 
 }
 
 // find returns the first step of a task that is wanted, or nil.
-func (p *producer) find(ctx context.Context, id uuid.UUID, wanted func(*tasker.Step) bool) (*tasker.Step, error) {
+func (p *Producer) find(ctx context.Context, id uuid.UUID, wanted func(*tasker.Step) bool) (*tasker.Step, error) {
 	for {
-		steps, err := p.client.Steps(ctx, id)
+		steps, err := p.Client.Steps(ctx, id)
 		switch {
-		case lost(err):
-			if err := p.server.await(ctx); err != nil {
+		case Lost(err):
+			if err := p.Retry(ctx, err); err != nil {
 				return nil, err
 			}
 			continue

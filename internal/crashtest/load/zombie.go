@@ -1,6 +1,4 @@
-//go:build unix
-
-package crashtest_test
+package load
 
 import (
 	"context"
@@ -14,27 +12,27 @@ import (
 	"github.com/taskerhq/tasker/internal/crashtest"
 )
 
-// zombie is a worker that goes by the letter of the protocol and against its
+// Zombie is a worker that goes by the letter of the protocol and against its
 // spirit: it hoards steps without a heartbeat until others have them, and then
 // reports under its old tokens. Now and then it does some work, so that the
 // server keeps it.
-type zombie struct {
-	name     string
-	rng      *rand.Rand
-	backend  tasker.Backend // a recorder
-	server   *server
-	journal  *crashtest.Journal
-	me       uuid.UUID
-	hoarded  []tasker.Assignment
-	handlers *handlers
+type Zombie struct {
+	Name    string
+	Rand    *rand.Rand
+	Backend tasker.Backend // a recorder
+	Retry   Retry
+	Journal *crashtest.Journal
+
+	me      uuid.UUID
+	hoarded []tasker.Assignment
 }
 
 // maxHoarded bounds the steps that wait for the zombie's leases to run out.
 const maxHoarded = 6
 
-// run goes on until stop is closed. It fails when the server refuses what it
+// Run goes on until stop is closed. It fails when the server refuses what it
 // must not refuse; what it must refuse is the business of Check.
-func (z *zombie) run(ctx context.Context, stop <-chan struct{}) error {
+func (z *Zombie) Run(ctx context.Context, stop <-chan struct{}) error {
 	for {
 		select {
 		case <-stop:
@@ -42,31 +40,31 @@ func (z *zombie) run(ctx context.Context, stop <-chan struct{}) error {
 		default:
 		}
 		if err := z.turn(ctx); err != nil {
-			if !lost(err) {
-				return fmt.Errorf("zombie %s: %w", z.name, err)
+			if !Lost(err) {
+				return fmt.Errorf("zombie %s: %w", z.Name, err)
 			}
-			if err := z.server.await(ctx); err != nil {
+			if err := z.Retry(ctx, err); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-func (z *zombie) turn(ctx context.Context) error {
+func (z *Zombie) turn(ctx context.Context) error {
 	if z.me == uuid.Nil {
-		w, err := z.backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: z.name, Handlers: names, Capacity: 4})
+		w, err := z.Backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: z.Name, Handlers: names, Capacity: 4})
 		if err != nil {
 			return err
 		}
 		z.me = w.WorkerID
 	}
 	// Half of the polls leave the steps assigned, to be started by a call of its own.
-	resp, err := z.backend.Poll(ctx, tasker.PollRequest{WorkerID: z.me, Capacity: 1 + z.rng.IntN(3), WaitMS: 300, Start: z.rng.IntN(2) == 0})
+	resp, err := z.Backend.Poll(ctx, tasker.PollRequest{WorkerID: z.me, Capacity: 1 + z.Rand.IntN(3), WaitMS: 300, Start: z.Rand.IntN(2) == 0})
 	if err != nil {
 		return err
 	}
 	for _, a := range resp.Steps {
-		if z.waiting() < maxHoarded && z.rng.IntN(2) == 0 {
+		if z.waiting() < maxHoarded && z.Rand.IntN(2) == 0 {
 			z.hoarded = append(z.hoarded, a)
 			continue
 		}
@@ -78,10 +76,10 @@ func (z *zombie) turn(ctx context.Context) error {
 }
 
 // waiting counts the hoarded steps that nobody else has got yet.
-func (z *zombie) waiting() int {
+func (z *Zombie) waiting() int {
 	n := 0
 	for _, a := range z.hoarded {
-		if !z.journal.Obsolete(a.StepUUID, a.Token) {
+		if !z.Journal.Obsolete(a.StepUUID, a.Token) {
 			n++
 		}
 	}
@@ -89,9 +87,9 @@ func (z *zombie) waiting() int {
 }
 
 // work carries out a step by hand, in the smallest steps of the protocol.
-func (z *zombie) work(ctx context.Context, a tasker.Assignment) error {
+func (z *Zombie) work(ctx context.Context, a tasker.Assignment) error {
 	if a.State == tasker.StepAssigned {
-		_, err := z.backend.Start(ctx, tasker.StartRequest{WorkerID: z.me, Steps: []tasker.LeaseRef{{StepUUID: a.StepUUID, Token: a.Token}}})
+		_, err := z.Backend.Start(ctx, tasker.StartRequest{WorkerID: z.me, Steps: []tasker.LeaseRef{{StepUUID: a.StepUUID, Token: a.Token}}})
 		if err != nil {
 			return err
 		}
@@ -102,19 +100,19 @@ func (z *zombie) work(ctx context.Context, a tasker.Assignment) error {
 	}
 	result := tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultReleased}
 	if o.Work != workDoomed { // its failure is for the others to report
-		body, err := json.Marshal(output{Ref: o.Ref, Step: a.StepName, Token: a.Token, By: z.name, Parents: a.ParentResults})
+		body, err := json.Marshal(output{Ref: o.Ref, Step: a.StepName, Token: a.Token, By: z.Name, Parents: a.ParentResults})
 		if err != nil {
 			return err
 		}
 		result.Status, result.Result = tasker.ResultCompleted, body
 	}
-	_, err := z.backend.Settle(ctx, tasker.SettleRequest{WorkerID: z.me, Results: []tasker.StepResult{result}})
+	_, err := z.Backend.Settle(ctx, tasker.SettleRequest{WorkerID: z.me, Results: []tasker.StepResult{result}})
 	return err
 }
 
 // haunt reports what is over: hoarded steps that others have, results that were
 // taken long ago, and leases that never were.
-func (z *zombie) haunt(ctx context.Context) error {
+func (z *Zombie) haunt(ctx context.Context) error {
 	for range 3 {
 		step, token := z.prey()
 		if step == uuid.Nil {
@@ -128,19 +126,19 @@ func (z *zombie) haunt(ctx context.Context) error {
 }
 
 // prey picks a lease that is not in force; none is uuid.Nil.
-func (z *zombie) prey() (uuid.UUID, int64) {
-	switch kind := z.rng.IntN(8); {
+func (z *Zombie) prey() (uuid.UUID, int64) {
+	switch kind := z.Rand.IntN(8); {
 	case kind < 4 && len(z.hoarded) > 0:
-		i := z.rng.IntN(len(z.hoarded))
-		if a := z.hoarded[i]; z.journal.Obsolete(a.StepUUID, a.Token) {
+		i := z.Rand.IntN(len(z.hoarded))
+		if a := z.hoarded[i]; z.Journal.Obsolete(a.StepUUID, a.Token) {
 			return a.StepUUID, a.Token
 		}
 	case kind < 6:
-		if r, ok := z.journal.Taken(z.rng.IntN); ok {
+		if r, ok := z.Journal.Taken(z.Rand.IntN); ok {
 			return r.Step, r.Token
 		}
 	case kind < 7 && len(z.hoarded) > 0: // a token out of the future
-		return z.hoarded[z.rng.IntN(len(z.hoarded))].StepUUID, 1000 + z.rng.Int64N(1000)
+		return z.hoarded[z.Rand.IntN(len(z.hoarded))].StepUUID, 1000 + z.Rand.Int64N(1000)
 	default: // a step that nobody has heard of
 		return uuid.Must(uuid.NewV7()), 1
 	}
@@ -148,35 +146,35 @@ func (z *zombie) prey() (uuid.UUID, int64) {
 }
 
 // intrude reports under a token that is not in force.
-func (z *zombie) intrude(ctx context.Context, step uuid.UUID, token int64) error {
+func (z *Zombie) intrude(ctx context.Context, step uuid.UUID, token int64) error {
 	ref := tasker.LeaseRef{StepUUID: step, Token: token}
 	var err error
-	switch z.rng.IntN(6) {
+	switch z.Rand.IntN(6) {
 	case 0:
-		_, err = z.backend.Start(ctx, tasker.StartRequest{WorkerID: z.me, Steps: []tasker.LeaseRef{ref}})
+		_, err = z.Backend.Start(ctx, tasker.StartRequest{WorkerID: z.me, Steps: []tasker.LeaseRef{ref}})
 	case 1:
-		_, err = z.backend.Progress(ctx, tasker.ProgressReport{WorkerID: z.me, StepUUID: step, Token: token, ProgressPercent: 99})
+		_, err = z.Backend.Progress(ctx, tasker.ProgressReport{WorkerID: z.me, StepUUID: step, Token: token, ProgressPercent: 99})
 	case 2:
-		_, err = z.backend.Heartbeat(ctx, tasker.Heartbeat{WorkerID: z.me, Steps: []tasker.LeaseRef{ref}})
+		_, err = z.Backend.Heartbeat(ctx, tasker.Heartbeat{WorkerID: z.me, Steps: []tasker.LeaseRef{ref}})
 	default:
-		status := []string{tasker.ResultCompleted, tasker.ResultCompleted, tasker.ResultFailed, tasker.ResultReleased, tasker.ResultSnoozed}[z.rng.IntN(5)]
+		status := []string{tasker.ResultCompleted, tasker.ResultCompleted, tasker.ResultFailed, tasker.ResultReleased, tasker.ResultSnoozed}[z.Rand.IntN(5)]
 		result := tasker.StepResult{StepUUID: step, Token: token, Status: status}
 		switch status {
 		case tasker.ResultCompleted:
-			result.Result = json.RawMessage(fmt.Sprintf(`{"by":%q,"stale":%d}`, z.name, z.rng.Int64()))
+			result.Result = json.RawMessage(fmt.Sprintf(`{"by":%q,"stale":%d}`, z.Name, z.Rand.Int64()))
 		case tasker.ResultFailed:
 			result.Error = &tasker.Failure{Message: "the dead do not forget"}
 		}
-		_, err = z.backend.Settle(ctx, tasker.SettleRequest{WorkerID: z.me, Results: []tasker.StepResult{result}})
+		_, err = z.Backend.Settle(ctx, tasker.SettleRequest{WorkerID: z.me, Results: []tasker.StepResult{result}})
 	}
 	return err
 }
 
-// last reports every hoarded lease once more, when all is over.
-func (z *zombie) last(ctx context.Context) error {
+// Last reports every hoarded lease once more, when all is over.
+func (z *Zombie) Last(ctx context.Context) error {
 	for _, a := range z.hoarded {
 		if err := z.intrude(ctx, a.StepUUID, a.Token); err != nil {
-			return fmt.Errorf("zombie %s: %w", z.name, err)
+			return fmt.Errorf("zombie %s: %w", z.Name, err)
 		}
 	}
 	return nil

@@ -1,6 +1,4 @@
-//go:build unix
-
-package crashtest_test
+package load
 
 import (
 	"context"
@@ -38,8 +36,9 @@ type output struct {
 	Parents map[string]json.RawMessage `json:"parents,omitempty"`
 }
 
-// handlers carry out orders.
-type handlers struct {
+// Handlers carry out what producers order, for all workers of a run. The zero
+// value is ready to use.
+type Handlers struct {
 	mended  sync.Map // refs that an operator has put right
 	snoozed sync.Map // refs that have been asleep
 	broken  sync.Map // refs that have panicked
@@ -49,7 +48,7 @@ type handlers struct {
 var names = []string{"ok", "split", "left", "right", "join"}
 
 // register lets a worker carry out orders, in the name of by.
-func (h *handlers) register(w *tasker.Worker, by string) {
+func (h *Handlers) register(w *tasker.Worker, by string) {
 	for _, name := range names {
 		w.Handle(name, func(ctx context.Context, job *tasker.Job) (any, error) {
 			return h.run(ctx, job, by)
@@ -57,7 +56,7 @@ func (h *handlers) register(w *tasker.Worker, by string) {
 	}
 }
 
-func (h *handlers) run(ctx context.Context, job *tasker.Job, by string) (any, error) {
+func (h *Handlers) run(ctx context.Context, job *tasker.Job, by string) (any, error) {
 	var o order
 	if err := job.Decode(&o); err != nil {
 		return nil, err
@@ -98,7 +97,7 @@ func take(ctx context.Context, job *tasker.Job, ms int) error {
 	return nil
 }
 
-func (h *handlers) misbehave(o *order, job *tasker.Job) error {
+func (h *Handlers) misbehave(o *order, job *tasker.Job) error {
 	switch o.Work {
 	case workFlaky:
 		if job.Attempt == 1 {

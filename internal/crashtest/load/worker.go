@@ -1,0 +1,45 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+// Work runs workers of the SDK one after the other until stop is closed. Each
+// ends in good order after a while and gives back what it holds.
+func Work(ctx context.Context, stop <-chan struct{}, client *tasker.Client, h *Handlers, name string, rng *rand.Rand) error {
+	for round := 0; ; round++ {
+		life, end := context.WithTimeout(ctx, 5*time.Second+time.Duration(rng.Int64N(int64(10*time.Second))))
+		w := tasker.NewWorker(client, &tasker.WorkerOptions{
+			Name: fmt.Sprintf("%s-%d", name, round), Concurrency: 4 + rng.IntN(20), PollWait: 2 * time.Second,
+			DrainTimeout: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+		})
+		h.register(w, name)
+		ended := make(chan struct{})
+		go func() {
+			// That a result could not be reported is no fault here: the server may
+			// be down while the worker says good-bye.
+			_ = w.Run(life)
+			close(ended)
+		}()
+		select {
+		case <-ended:
+		case <-stop:
+		}
+		end()
+		<-ended
+		select {
+		case <-stop:
+			return nil
+		default:
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+	}
+}

@@ -1,0 +1,44 @@
+//go:build unix
+
+package process
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Build makes the binary from the sources in the current module and returns its
+// path in dir.
+func Build(ctx context.Context, dir string) (string, error) {
+	path := filepath.Join(dir, "tasker")
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/taskerhq/tasker/cmd/tasker").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build the binary: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// Addresses finds n free addresses below those that the kernel gives to clients:
+// while a server is down, a client's own connection could take one of these.
+func Addresses(n int) ([]string, error) {
+	base := 20000 + os.Getpid()%9000
+	var free []string
+	for i := range 1000 {
+		addr := fmt.Sprintf("127.0.0.1:%d", base+i)
+		ln, err := net.Listen("tcp", addr)
+		if err != nil {
+			continue // taken
+		}
+		if err := ln.Close(); err != nil {
+			return nil, fmt.Errorf("let go of %s: %w", addr, err)
+		}
+		if free = append(free, addr); len(free) == n {
+			return free, nil
+		}
+	}
+	return nil, fmt.Errorf("no %d free ports from %d on", n, base)
+}

@@ -1,0 +1,82 @@
+//go:build unix
+
+package process
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestGroup: whoever is in a group ends when the process that made it does.
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	t.Run("Closed", func(t *testing.T) {
+		t.Parallel()
+		g, err := NewGroup()
+		if err != nil {
+			t.Fatal(err)
+		}
+		member := g.command("sleep", "600")
+		if err := member.Start(); err != nil {
+			t.Fatal(err)
+		}
+		g.Close()
+		if err := member.Wait(); err == nil || err.Error() != "signal: killed" {
+			t.Errorf("the member ended with %v", err)
+		}
+	})
+	t.Run("OwnerKilled", func(t *testing.T) {
+		t.Parallel()
+		owner := exec.Command(os.Args[0], "-test.run", "^TestOwner$")
+		owner.Env = append(os.Environ(), "TASKER_TEST_OWNER=1")
+		owner.Stderr = os.Stderr
+		said, err := owner.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := owner.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// The member writes into the same pipe, so this ends when both are gone.
+		var out bytes.Buffer
+		killed := false
+		buffer := make([]byte, 1<<10)
+		for {
+			n, err := said.Read(buffer)
+			out.Write(buffer[:n])
+			if !killed && strings.Contains(out.String(), "here I am") {
+				killed = true
+				if err := owner.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err != nil {
+				break
+			}
+		}
+		if !killed {
+			t.Errorf("the member did not come up: %s", out.String())
+		}
+		_ = owner.Wait() // it was killed
+	})
+}
+
+// TestOwner is the process that TestGroup kills.
+func TestOwner(t *testing.T) {
+	if os.Getenv("TASKER_TEST_OWNER") == "" {
+		return // run as a test like any other, there is nothing to do
+	}
+	g, err := NewGroup()
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := g.command("sh", "-c", "echo here I am; exec sleep 600")
+	member.Stdout = os.Stdout
+	if err := member.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = member.Wait()
+}
