@@ -20,6 +20,8 @@ type Dialect struct {
 	prefix string
 	// before is a statement that each migration begins with; "" is none.
 	before string
+	// check fails when the server cannot be used; nil is none.
+	check func(ctx context.Context, db *sql.DB) error
 	// hasTable looks for a table where ours are.
 	hasTable func(ctx context.Context, db querier, name string) (bool, error)
 	// locked calls do while no other process migrates this database.
@@ -56,6 +58,13 @@ func Postgres(schema string) Dialect {
 		d.prefix = `"` + schema + `".`
 		d.before = `SET LOCAL search_path = "` + schema + `";`
 	}
+	return d
+}
+
+// WithCheck returns the dialect with a function that is called before anything is
+// asked of the database. Its error is that of the call.
+func (d Dialect) WithCheck(check func(ctx context.Context, db *sql.DB) error) Dialect {
+	d.check = check
 	return d
 }
 

@@ -104,6 +104,11 @@ func PendingFiles(list []Status) []File {
 // Status compares the database with this binary. It changes nothing, not even
 // where no table exists yet.
 func (m *Migrator) Status(ctx context.Context) ([]Status, error) {
+	if m.dialect.check != nil {
+		if err := m.dialect.check(ctx, m.db); err != nil {
+			return nil, err
+		}
+	}
 	have, err := m.applied(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read schema version: %w", err)

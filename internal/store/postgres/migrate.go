@@ -24,9 +24,9 @@ func Migrations() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
 // oldestServer is what the statements of this package need, as PostgreSQL counts.
 const oldestServer = 150000
 
-// Migrator connects to the database that a DSN names and returns what migrates
-// it, and what closes its connections.
-func Migrator(ctx context.Context, d DSN) (*migration.Migrator, func() error, error) {
+// Migrator returns what migrates the database that a DSN names, and what closes
+// its connections. It does not connect yet.
+func Migrator(d DSN) (*migration.Migrator, func() error, error) {
 	dir, err := Migrations()
 	if err != nil {
 		return nil, nil, err
@@ -37,10 +37,7 @@ func Migrator(ctx context.Context, d DSN) (*migration.Migrator, func() error, er
 	}
 	db := stdlib.OpenDB(*cc)
 	db.SetMaxOpenConns(2) // one holds the lock, one migrates
-	m, err := migration.New(db, dir, migration.Postgres(d.Schema))
-	if err == nil {
-		err = checkServer(ctx, db)
-	}
+	m, err := migration.New(db, dir, migration.Postgres(d.Schema).WithCheck(checkServer))
 	if err != nil {
 		_ = db.Close() // nothing was done on it
 		return nil, nil, err
@@ -80,7 +77,7 @@ func connectError(ctx context.Context, err error) error {
 
 // ensure makes sure that the schema is this binary's.
 func (s *Store) ensure(ctx context.Context, d DSN, mode migration.Mode) error {
-	m, done, err := Migrator(ctx, d)
+	m, done, err := Migrator(d)
 	if err != nil {
 		return err
 	}
