@@ -36,7 +36,7 @@ var layers = map[string]struct {
 	"internal/script":         {[]string{"."}, "running a program is a handler like any other"},
 	"internal/store":          {[]string{"internal/engine", "internal/task"}, "portable SQL knows no database engine"},
 	"internal/store/memstore": {[]string{"internal/engine", "internal/task"}, "a store does not know its siblings"},
-	"internal/store/sqlite":   {[]string{"internal/coalesce", "internal/engine", "internal/store", "internal/task"}, "a store does not know its siblings"},
+	"internal/store/sqlite":   {[]string{"internal/coalesce", "internal/engine", "internal/migration", "internal/store", "internal/task"}, "a store does not know its siblings"},
 	"internal/task":           {nil, "the domain is pure: the standard library only"},
 	"internal/template":       {[]string{"internal/task"}, "reading YAML needs the domain only"},
 	"internal/testenv":        {[]string{"internal/pgtest"}, "it starts servers as the tests would, and knows nothing of Tasker"},

@@ -4,28 +4,21 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"embed"
 	"encoding/binary"
 	"fmt"
-	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
 
-	"github.com/pressly/goose/v3"
-
 	"github.com/taskerhq/tasker/internal/coalesce"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 	_ "modernc.org/sqlite" // the driver
 )
-
-//go:embed migrations/*.sql
-var migrations embed.FS
 
 // Options is what can be set about a Store.
 type Options struct {
@@ -33,6 +26,9 @@ type Options struct {
 	Readers int
 	// Seed of a new file's IDs; 0 draws one at random.
 	Seed uint64
+	// Migrate says what is done about a schema that is behind, or a file that is
+	// not there. Defaults to Auto.
+	Migrate migration.Mode
 }
 
 // Store is an engine.Store on a SQLite file.
@@ -56,7 +52,7 @@ var _ engine.Store = (*Store)(nil)
 // maxFused bounds how many writes share one transaction.
 const maxFused = 256
 
-// Open opens a file, creating and migrating it as needed. It fails when another
+// Open opens a file, creating and migrating it as needed and allowed. It fails when another
 // process has the file open.
 func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 	if opts == nil {
@@ -89,7 +85,7 @@ func (s *Store) open(ctx context.Context, opts *Options) error {
 	}
 	s.pool.SetMaxOpenConns(readers)
 	s.pool.SetMaxIdleConns(readers)
-	if err := migrate(ctx, s.path); err != nil {
+	if err := migrate(ctx, s.path, opts.Migrate); err != nil {
 		return err
 	}
 	if s.conn, err = dial(s.pool.Driver(), dsn(s.path, writerPragmas)); err != nil {
@@ -119,31 +115,6 @@ const checkpointPages = 4000
 func dsn(path string, pragmas []string) string {
 	q := url.Values{"_pragma": pragmas}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
-}
-
-// migrate brings the schema up to date.
-func migrate(ctx context.Context, path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		return err
-	}
-	db, err := sql.Open("sqlite", dsn(path, writerPragmas))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	dir, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, dir, goose.WithDisableGlobalRegistry(true), goose.WithTableName("tasker_migrations"))
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
-	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return nil
 }
 
 // openIDs continues the file's IDs where they ended.

@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/taskerhq/tasker/internal/migration"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Migrations is the list of this store's migrations.
+func Migrations() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
+
+// Migrator returns what migrates a file, and what closes it. To look is allowed
+// beside a process that has the file open, and does not make a file; to write
+// takes the file for itself until it is closed.
+func Migrator(path string, write bool) (*migration.Migrator, func() error, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	if !write {
+		return migrator(path, false)
+	}
+	lock, err := lockFile(path + ".lock")
+	if err != nil {
+		return nil, nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	m, done, err := migrator(path, true)
+	if err != nil {
+		lock.release()
+		return nil, nil, err
+	}
+	return m, func() error {
+		defer lock.release()
+		return done()
+	}, nil
+}
+
+func migrator(path string, write bool) (*migration.Migrator, func() error, error) {
+	dir, err := Migrations()
+	if err != nil {
+		return nil, nil, err
+	}
+	name := dsn(path, writerPragmas)
+	switch _, err := os.Stat(path); {
+	case write:
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			return nil, nil, err
+		}
+	case errors.Is(err, fs.ErrNotExist):
+		name = ":memory:" // to open the file would make it; an empty database says the same
+	default:
+		name = dsn(path, readerPragmas)
+	}
+	db, err := sql.Open("sqlite", name)
+	if err != nil {
+		return nil, nil, err
+	}
+	db.SetMaxOpenConns(1)
+	m, err := migration.New(db, dir, migration.SQLite())
+	if err != nil {
+		_ = db.Close() // nothing was done on it
+		return nil, nil, err
+	}
+	return m, db.Close, nil
+}
+
+// migrate makes sure that the schema is this binary's. The caller has the file
+// for itself.
+func migrate(ctx context.Context, path string, mode migration.Mode) error {
+	m, done, err := migrator(path, mode != migration.Never)
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.Ensure(ctx, mode), done())
+}
