@@ -9,6 +9,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/template"
@@ -56,7 +57,7 @@ func openStore(ctx context.Context, dsn string) (engine.Store, error) {
 	case "memory":
 		return memstore.New(nil), nil
 	case "postgres", "postgresql":
-		return nil, &task.Error{Code: task.Invalid, Message: "PostgreSQL is not built into this version", Hint: "use sqlite:PATH"}
+		return postgres.Open(ctx, dsn, nil)
 	case "sqlite":
 		dsn = strings.TrimPrefix(rest, "//")
 	}
