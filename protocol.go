@@ -78,6 +78,7 @@ type Assignment struct {
 	ParentResults  map[string]json.RawMessage `json:"parent_results,omitempty" doc:"Results of the direct dependencies, by step name."`
 	Initialization map[string]any             `json:"initialization,omitempty"`
 	CorrelationID  string                     `json:"correlation_id,omitempty"`
+	TraceParent    string                     `json:"traceparent,omitempty" doc:"W3C trace context to work in, if the task was submitted in one."`
 	TimeoutSeconds int                        `json:"timeout_seconds"`
 	LeaseExpiresAt time.Time                  `json:"lease_expires_at"`
 	DeadlineAt     *time.Time                 `json:"deadline_at,omitempty" doc:"When the attempt times out, once started."`

@@ -33,6 +33,7 @@ type TaskRequest struct {
 	Initiator           string   `json:"initiator,omitempty" doc:"Who asked for it." maxLength:"255"`
 	SourceSystem        string   `json:"source_system,omitempty" maxLength:"255"`
 	Reason              string   `json:"reason,omitempty" doc:"Why it was asked for." maxLength:"1024"`
+	TraceParent         string   `json:"traceparent,omitempty" doc:"W3C trace context that the task belongs to; its attempts are spans of that trace, and workers get it on. Defaults to the request's traceparent header." maxLength:"255"`
 }
 
 // SubmitRequest submits many tasks in one transaction.
@@ -117,6 +118,7 @@ type Task struct {
 	Reason              string   `json:"reason,omitempty"`
 	CancelReason        string   `json:"cancel_reason,omitempty"`
 	CancelledBy         string   `json:"cancelled_by,omitempty"`
+	TraceParent         string   `json:"traceparent,omitempty" doc:"W3C trace context that the task was submitted in."`
 }
 
 // TaskFilter selects tasks. Zero fields do not restrict. Newest first.

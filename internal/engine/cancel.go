@@ -18,7 +18,7 @@ func (e *Engine) Cancel(ctx context.Context, ids []task.ID, actor, reason string
 		return nil, refusal("nothing was cancelled", problems)
 	}
 	out := make([]Receipt, len(ids))
-	err := e.write(ctx, func(u *unit) error {
+	err := e.write(ctx, "cancel", func(u *unit) error {
 		if err := u.gatherTasks(ids); err != nil {
 			return err
 		}
@@ -92,6 +92,7 @@ func (u *unit) endLease(s *task.Step, after task.StepState) {
 	a := s.EndAttempt(u.now, task.Interrupted, nil)
 	a.After = after
 	u.attempts = append(u.attempts, a)
+	u.sawEnded(Work{s, u.tasks[s.TaskID]}, a)
 }
 
 func noTask(id task.ID) error { return task.Errorf(task.NotFound, "there is no task %s", id) }

@@ -15,6 +15,8 @@ type Lease struct {
 	Template *task.Template
 	// ParentResults are the results of the direct dependencies, by step name.
 	ParentResults map[string][]byte
+	// TraceParent is the W3C trace context for the worker, "" for none.
+	TraceParent string
 }
 
 // Poll hands up to capacity steps to a worker, lowest ordering key first. With
@@ -113,7 +115,7 @@ func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
 func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
 	groups := alike(calls)
-	err := e.write(context.Background(), func(u *unit) error {
+	err := e.write(context.Background(), "claim", func(u *unit) error {
 		clear(out)
 		for _, g := range groups {
 			if err := u.claim(g, out); err != nil {
@@ -206,6 +208,7 @@ func (u *unit) deal(works []Work, seats []seat, out [][]Lease) ([]seat, error) {
 }
 
 func (u *unit) hand(s *task.Step, c *poller) error {
+	u.sawHanded(s, c.start)
 	cfg := u.e.cfg.Leases
 	if c.start {
 		return s.Claim(c.worker, u.now, u.now.Add(cfg.Lease()))
@@ -219,7 +222,7 @@ func (u *unit) lease(w Work) (Lease, error) {
 	if err != nil {
 		return Lease{}, err
 	}
-	l := Lease{Step: *w.Step, Task: *w.Task, Template: t}
+	l := Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.attemptTrace(w)}
 	spec := t.Steps[w.Step.Ordinal-1]
 	if len(spec.Parents) == 0 {
 		return l, nil

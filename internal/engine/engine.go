@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/coalesce"
@@ -17,6 +18,9 @@ type Engine struct {
 	now     func() time.Time
 	roll    func() float64
 	schemas SchemaCompiler
+
+	observer Observer  // nil: none
+	commits  sync.Pool // of *Commit
 
 	// graceUntil is when heartbeats that could not be sent while there was no
 	// engine must have come in.
@@ -44,6 +48,8 @@ type Options struct {
 	// Schemas compiles input schemas. Without it templates that have one are
 	// refused.
 	Schemas SchemaCompiler
+	// Observer is told what transactions did. Defaults to none.
+	Observer Observer
 }
 
 // SchemaCompiler compiles a JSON Schema.
@@ -63,7 +69,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(), Err: err}
 	}
-	e := &Engine{store: store, cfg: cfg, now: opts.Now, roll: opts.Roll, schemas: opts.Schemas}
+	e := &Engine{store: store, cfg: cfg, now: opts.Now, roll: opts.Roll, schemas: opts.Schemas, observer: opts.Observer}
 	if e.now == nil {
 		e.now = time.Now //nolint:forbidigo // the one place where the clock comes in
 	}
@@ -97,8 +103,9 @@ func (e *Engine) Ping(ctx context.Context) error { return e.store.Ping(ctx) }
 func (e *Engine) instant() task.Instant { return task.At(e.now()) }
 
 // write runs fn as one transaction on a fresh unit of work and, once it is
-// committed, wakes those who wait for what it did.
-func (e *Engine) write(ctx context.Context, fn func(u *unit) error) error {
+// committed, wakes those who wait for what it did. The verb is for the observer.
+func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error) error {
+	began := e.beginWatch()
 	var last *unit // of the run that counts: a transaction may be run again
 	err := e.store.Write(ctx, func(tx Tx) error {
 		if last != nil {
@@ -114,9 +121,11 @@ func (e *Engine) write(ctx context.Context, fn func(u *unit) error) error {
 		if last != nil {
 			last.release()
 		}
+		e.sawFailure(verb, began, err)
 		return err
 	}
 	e.hub.publish(last)
+	e.sawCommit(verb, began, last)
 	return nil
 }
 

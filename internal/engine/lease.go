@@ -81,18 +81,19 @@ func (e *Engine) renew(ctx context.Context, worker int64, refs []LeaseRef) ([]Le
 }
 
 func (e *Engine) runStarts(calls []leaseCall) ([][]LeaseAnswer, error) {
-	return e.runLeases(calls, func(u *unit, s *task.Step, _ leaseCall) error {
+	return e.runLeases("start", calls, func(u *unit, s *task.Step, _ leaseCall) error {
 		until := u.now.Add(e.cfg.Leases.Lease())
 		if s.State == task.StepInProgress { // said twice
 			s.Renew(until)
 			return nil
 		}
+		u.sawStarted(s)
 		return s.Begin(u.now, until)
 	})
 }
 
 func (e *Engine) runHeartbeats(calls []leaseCall) ([][]LeaseAnswer, error) {
-	return e.runLeases(calls, func(u *unit, s *task.Step, c leaseCall) error {
+	return e.runLeases("heartbeat", calls, func(u *unit, s *task.Step, c leaseCall) error {
 		if c.progress != nil {
 			s.Progress, s.Note = c.progress.Percent, c.progress.Note
 		}
@@ -104,9 +105,9 @@ func (e *Engine) runHeartbeats(calls []leaseCall) ([][]LeaseAnswer, error) {
 }
 
 // runLeases applies fn to every lease in force of many callers, in one transaction.
-func (e *Engine) runLeases(calls []leaseCall, fn func(*unit, *task.Step, leaseCall) error) ([][]LeaseAnswer, error) {
+func (e *Engine) runLeases(verb string, calls []leaseCall, fn func(*unit, *task.Step, leaseCall) error) ([][]LeaseAnswer, error) {
 	out := make([][]LeaseAnswer, len(calls))
-	err := e.write(context.Background(), func(u *unit) error {
+	err := e.write(context.Background(), verb, func(u *unit) error {
 		for i, c := range calls {
 			works, refs, err := u.leases(c)
 			if err != nil {
@@ -120,6 +121,8 @@ func (e *Engine) runLeases(calls []leaseCall, fn func(*unit, *task.Step, leaseCa
 						return err
 					}
 					u.moved(w, from)
+				} else {
+					u.sawRefused()
 				}
 				out[i][j] = leaseAnswer(w, refs[j])
 			}

@@ -114,10 +114,3 @@ type Detection struct {
 	Transitioned int // of these, put in error
 	Err          error
 }
-
-// reset empties a Commit and keeps its memory.
-func (c *Commit) reset() {
-	clear(c.Ended) // drops what it points to
-	*c = Commit{Submitted: c.Submitted[:0], Handed: c.Handed[:0], Started: c.Started[:0], Ended: c.Ended[:0], Settled: c.Settled[:0],
-		Reopened: c.Reopened[:0]}
-}

@@ -37,7 +37,7 @@ func (e *Engine) Operate(ctx context.Context, taskID, stepID task.ID, act StepAc
 		return nil, refusal("the step was not changed", problems)
 	}
 	var after task.Step
-	err := e.write(ctx, func(u *unit) error {
+	err := e.write(ctx, "operate", func(u *unit) error {
 		w, err := u.stepOf(taskID, stepID)
 		if err != nil {
 			return err

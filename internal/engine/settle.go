@@ -91,7 +91,7 @@ func (e *Engine) runSettles(calls [][]Result) ([][]Answer, error) {
 		}
 	}
 	out := make([][]Answer, len(calls))
-	err := e.write(context.Background(), func(u *unit) error {
+	err := e.write(context.Background(), "settle", func(u *unit) error {
 		works, err := u.load(ids)
 		if err != nil {
 			return err
@@ -141,6 +141,7 @@ func (u *unit) settle(w Work, r *Result) (Answer, error) {
 	if !w.Step.HeldUnder(r.Token) {
 		a.Err = staleToken(w.Step, r.Token)
 		a.State = w.Step.State
+		u.sawRefused()
 		return a, nil
 	}
 	if err := u.beginIfAssigned(w.Step, r.Status); err != nil {
@@ -173,6 +174,7 @@ func (u *unit) beginIfAssigned(s *task.Step, status ResultStatus) error {
 	if s.State != task.StepAssigned || status == ResultReleased || status == ResultSnoozed {
 		return nil
 	}
+	u.sawStarted(s)
 	return s.Begin(u.now, u.now.Add(u.e.cfg.Leases.Lease()))
 }
 
@@ -188,6 +190,7 @@ func (u *unit) complete(w Work, result []byte) error {
 	if err := w.Step.Succeed(u.now, result); err != nil {
 		return err
 	}
+	u.sawCompleted(w)
 	u.moved(w, from)
 	t, err := u.template(w.Step.DefID)
 	if err != nil {
@@ -222,6 +225,7 @@ func (u *unit) fail(w Work, outcome task.Outcome, f *task.Failure) error {
 func (u *unit) ended(w Work, from task.StepState, a task.Attempt) {
 	a.After = w.Step.State
 	u.attempts = append(u.attempts, a)
+	u.sawEnded(w, a)
 	u.moved(w, from)
 }
 

@@ -202,6 +202,9 @@ func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 			bad(t.field, "%s", fault)
 		}
 	}
+	if in.Meta.TraceParent != "" && !task.ValidTraceParent(in.Meta.TraceParent) {
+		bad("traceparent", "is not a W3C trace context, such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	}
 	problems = append(problems, checkList(at+"/tags", in.Meta.Tags)...)
 	problems = append(problems, checkList(at+"/required_capabilities", in.Capabilities)...)
 	if in.Timeout < 0 || in.Timeout > maxTimeout {

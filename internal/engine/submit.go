@@ -87,7 +87,7 @@ func (e *Engine) runSubmits(calls [][]*draft) ([][]Receipt, error) {
 		total += len(c)
 	}
 	out := make([][]Receipt, len(calls))
-	err := e.write(context.Background(), func(u *unit) error {
+	err := e.write(context.Background(), "submit", func(u *unit) error {
 		b := &builder{u: u, tasks: make([]*task.Task, 0, total), steps: make([]*task.Step, 0, total)}
 		for i, c := range calls {
 			out[i] = make([]Receipt, len(c))
@@ -143,6 +143,7 @@ func (b *builder) add(d *draft) (Receipt, error) {
 	}
 	t.Reevaluate(u.now)
 	b.tasks = append(b.tasks, t)
+	u.sawSubmitted(t)
 	return Receipt{ID: id, State: t.State, Created: true}, nil
 }
 

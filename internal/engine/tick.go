@@ -15,7 +15,7 @@ import (
 // NextDue then tells the time of the first that is due before the next tick.
 func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 	var n int
-	err := e.write(ctx, func(u *unit) error {
+	err := e.write(ctx, "timers", func(u *unit) error {
 		works, err := u.tx.Due(task.Timers, u.now, limit)
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func (e *Engine) NextDue() <-chan task.Instant { return e.hub.nextDue }
 //     charged when it was lost early and without progress, else failed.
 func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
 	var n int
-	err := e.write(ctx, func(u *unit) error {
+	err := e.write(ctx, "reap", func(u *unit) error {
 		works, err := u.tx.Due(task.Leases, u.now, limit)
 		if err != nil {
 			return err
@@ -104,7 +104,7 @@ func (u *unit) lostEarly(s *task.Step) bool {
 // off and in error, what waits stays where it is for an operator to repair.
 func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 	var n int
-	err := e.write(ctx, func(u *unit) error {
+	err := e.write(ctx, "expire", func(u *unit) error {
 		tasks, err := u.tx.Overdue(u.now, limit)
 		if err != nil {
 			return err

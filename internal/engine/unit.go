@@ -36,6 +36,8 @@ type unit struct {
 	queued  map[int64]int // steps that became ready and wait on their route
 	settled []task.ID     // tasks that were settled
 	due     task.Instant  // the earliest time that was set in Timers; 0: none
+
+	seen *Commit // for the observer; nil: there is none
 }
 
 func newUnit(e *Engine, tx Tx) *unit {
@@ -43,7 +45,7 @@ func newUnit(e *Engine, tx Tx) *unit {
 		steps: map[task.ID]*task.Step{}, tasks: map[task.ID]*task.Task{},
 		kin: map[place]*task.Step{}, whole: map[task.ID][]*task.Step{},
 		dirtySteps: map[*task.Step]struct{}{}, dirtyTasks: map[*task.Task]struct{}{},
-		vacant: map[int64]bool{}, queued: map[int64]int{}}
+		vacant: map[int64]bool{}, queued: map[int64]int{}, seen: e.newCommit()}
 }
 
 // adopt replaces rows that are in hand already by the ones in hand.
@@ -209,6 +211,7 @@ func (u *unit) left(t *task.Task, was task.State, cause string) {
 	if t.State.Settled() {
 		u.settled = append(u.settled, t.ID)
 	}
+	u.sawLeft(t, was)
 }
 
 func sorted[T any](set map[*T]struct{}, id func(*T) task.ID) []*T {

@@ -198,7 +198,7 @@ func (e *Engine) Drain(ctx context.Context, id task.ID, final bool) (int, error)
 		return 0, err
 	}
 	var released int
-	err = e.write(ctx, func(u *unit) error {
+	err = e.write(ctx, "drain", func(u *unit) error {
 		works, err := u.tx.Held(w.No, maxHeld)
 		if err != nil {
 			return err

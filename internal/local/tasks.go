@@ -29,7 +29,7 @@ func toSubmission(r *tasker.TaskRequest, s *engine.Submission) {
 		Context: r.Context, Priority: string(r.Priority), Capabilities: r.RequiredCapabilities,
 		Timeout: time.Duration(r.TimeoutSeconds) * time.Second, MaxRetries: r.MaxRetries,
 		IdempotencyKey: r.IdempotencyKey, CorrelationID: r.CorrelationID,
-		Meta: task.Meta{Tags: r.Tags, ParentCorrelationID: r.ParentCorrelationID, Initiator: r.Initiator, SourceSystem: r.SourceSystem, Reason: r.Reason}}
+		Meta: task.Meta{Tags: r.Tags, ParentCorrelationID: r.ParentCorrelationID, Initiator: r.Initiator, SourceSystem: r.SourceSystem, Reason: r.Reason, TraceParent: r.TraceParent}}
 	if r.RunAt != nil {
 		s.RunAt = task.At(*r.RunAt)
 	}
@@ -65,7 +65,7 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 		FailedSteps: c.Failed, CancelledSteps: c.Cancelled, CompletionPercentage: percentage(c.Done, c.Total()),
 		Tags: t.Meta.Tags, CorrelationID: t.CorrelationID, ParentCorrelationID: t.Meta.ParentCorrelationID, IdempotencyKey: t.IdempotencyKey,
 		Initiator: t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
-		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy}, nil
+		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, TraceParent: t.Meta.TraceParent}, nil
 }
 
 func percentage(done, total int) float64 {

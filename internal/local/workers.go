@@ -66,7 +66,7 @@ func fromLease(l *engine.Lease) (tasker.Assignment, error) {
 	}
 	a := tasker.Assignment{StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Token: s.Token, State: tasker.StepState(s.State),
 		Namespace: l.Template.Namespace, TaskName: l.Template.Name, Version: l.Template.Version, StepName: spec.Name, Handler: spec.Handler,
-		Attempt: attempt, MaxAttempts: s.MaxAttempts, Priority: s.Priority, Parameters: l.Task.Context, CorrelationID: l.Task.CorrelationID,
+		Attempt: attempt, MaxAttempts: s.MaxAttempts, Priority: s.Priority, Parameters: l.Task.Context, CorrelationID: l.Task.CorrelationID, TraceParent: l.TraceParent,
 		TimeoutSeconds: int(s.Timeout / time.Second), LeaseExpiresAt: s.LeaseUntil.Time(), DeadlineAt: s.Deadline().Ptr()}
 	if l.ParentResults != nil {
 		a.ParentResults = make(map[string]json.RawMessage, len(l.ParentResults))

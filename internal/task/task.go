@@ -29,12 +29,14 @@ type Meta struct {
 	Reason              string   `json:"reason,omitempty"`
 	CancelReason        string   `json:"cancel_reason,omitempty"`
 	CancelledBy         string   `json:"cancelled_by,omitempty"`
+	// TraceParent is the W3C trace context that the task was submitted in.
+	TraceParent string `json:"traceparent,omitempty"`
 }
 
 // Empty reports whether there is nothing to store.
 func (m Meta) Empty() bool {
 	return len(m.Tags) == 0 && m.ParentCorrelationID == "" && m.Initiator == "" && m.SourceSystem == "" &&
-		m.Reason == "" && m.CancelReason == "" && m.CancelledBy == ""
+		m.Reason == "" && m.CancelReason == "" && m.CancelledBy == "" && m.TraceParent == ""
 }
 
 // Moved counts a step that changed from one state to another and returns the

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// This file is how a unit of work tells the observer what it did. Without an
+// observer each of these is one comparison.
+
+// newCommit returns an empty Commit, nil when nobody watches.
+func (e *Engine) newCommit() *Commit {
+	if e.observer == nil {
+		return nil
+	}
+	if c, ok := e.commits.Get().(*Commit); ok {
+		return c
+	}
+	return &Commit{}
+}
+
+// reset empties a Commit and keeps its memory.
+func (c *Commit) reset() {
+	clear(c.Ended) // drops what it points to
+	*c = Commit{Submitted: c.Submitted[:0], Handed: c.Handed[:0], Started: c.Started[:0], Ended: c.Ended[:0], Settled: c.Settled[:0]}
+}
+
+// beginWatch returns the time, or the zero time when nobody watches.
+func (e *Engine) beginWatch() time.Time {
+	if e.observer == nil {
+		return time.Time{}
+	}
+	return e.now()
+}
+
+func (e *Engine) sawFailure(verb string, began time.Time, err error) {
+	if e.observer != nil {
+		e.observer.Failed(verb, e.now().Sub(began), err)
+	}
+}
+
+func (e *Engine) sawCommit(verb string, began time.Time, u *unit) {
+	c := u.seen
+	if c == nil {
+		return
+	}
+	c.Verb, c.At, c.Took, c.Names = verb, u.now, e.now().Sub(began), e.catalog
+	for _, a := range u.acts {
+		c.Acts = append(c.Acts, a.Kind)
+	}
+	e.observer.Committed(c)
+	c.reset()
+	e.commits.Put(c)
+	u.seen = nil
+}
+
+func (u *unit) sawSubmitted(t *task.Task) {
+	if u.seen != nil {
+		u.seen.Submitted = append(u.seen.Submitted, t.DefID)
+	}
+}
+
+// sawHanded is for a step that is about to be handed out.
+func (u *unit) sawHanded(s *task.Step, start bool) {
+	if u.seen == nil {
+		return
+	}
+	u.seen.Handed = append(u.seen.Handed, Handed{RouteID: s.RouteID, ReadyAt: s.ReadyAt})
+	if start {
+		u.sawStarted(s)
+	}
+}
+
+func (u *unit) sawStarted(s *task.Step) {
+	if u.seen != nil {
+		u.seen.Started = append(u.seen.Started, s.RouteID)
+	}
+}
+
+func (u *unit) sawRefused() {
+	if u.seen != nil {
+		u.seen.Refused++
+	}
+}
+
+// sawCompleted is for an attempt that ended in success, which has no record.
+func (u *unit) sawCompleted(w Work) {
+	if u.seen == nil {
+		return
+	}
+	a := w.Step.EndAttempt(u.now, task.Completed, nil)
+	a.After = w.Step.State
+	u.sawEnded(w, a)
+}
+
+func (u *unit) sawEnded(w Work, a task.Attempt) {
+	if u.seen == nil || a.Token == 0 { // a wait that was cut off is no attempt
+		return
+	}
+	e := Ended{RouteID: w.Step.RouteID, Outcome: a.Outcome, After: a.After, StartedAt: a.StartedAt}
+	if w.Task != nil && w.Task.Meta.TraceParent != "" {
+		e.Traced = &TracedAttempt{Attempt: a, Parent: w.Task.Meta.TraceParent, DefID: w.Step.DefID, Ordinal: w.Step.Ordinal}
+	}
+	u.seen.Ended = append(u.seen.Ended, e)
+}
+
+// sawLeft is for a task that has left a state.
+func (u *unit) sawLeft(t *task.Task, was task.State) {
+	switch {
+	case u.seen == nil:
+	case t.State.Settled():
+		u.seen.Settled = append(u.seen.Settled, Settled{DefID: t.DefID, State: t.State, CreatedAt: t.CreatedAt})
+	case was == task.Errored:
+		u.seen.Reopened = append(u.seen.Reopened, t.DefID)
+	}
+}
+
+// attemptTrace returns the trace context for the worker of a step that has just
+// been handed out, "" when its task has none.
+func (u *unit) attemptTrace(w Work) string {
+	parent := w.Task.Meta.TraceParent
+	if parent == "" || u.e.observer == nil {
+		return parent
+	}
+	return u.e.observer.AttemptTrace(parent, w.Step.ID, w.Step.Token)
+}
+
+// NamesOfRoute implements Names.
+func (c *catalog) NamesOfRoute(id int64) *task.Route {
+	if r := c.routeByID(id); r != nil {
+		return r
+	}
+	if _, err := c.loadRoutes(context.Background()); err != nil {
+		return nil
+	}
+	return c.routeByID(id)
+}
+
+// NamesOfTemplate implements Names.
+func (c *catalog) NamesOfTemplate(def int64) *task.Template {
+	t, err := c.template(def, func(def int64) (*task.Template, error) { return c.store.FindTemplateByDef(context.Background(), def) })
+	if err != nil {
+		return nil
+	}
+	return t
+}

@@ -1,0 +1,29 @@
+package task
+
+// ValidTraceParent reports whether a text is a trace context as the W3C defines
+// it: version, trace, span and flags in lower-case hexadecimal, none of them all
+// zero but the flags.
+func ValidTraceParent(s string) bool {
+	if len(s) != 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' || s[:2] == "ff" {
+		return false
+	}
+	return isHex(s[:2]) && isHex(s[53:]) && isHex(s[3:35]) && !isZero(s[3:35]) && isHex(s[36:52]) && !isZero(s[36:52])
+}
+
+func isHex(s string) bool {
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func isZero(s string) bool {
+	for _, c := range []byte(s) {
+		if c != '0' {
+			return false
+		}
+	}
+	return true
+}
