@@ -31,7 +31,7 @@ var layers = map[string]struct {
 	"internal/doctest":        {nil, "it runs the documents; its tests start what they need"},
 	"internal/engine":         {[]string{"internal/coalesce", "internal/task"}, "the engine declares the store that it needs, and does not know how it is reached"},
 	"internal/httpapi":        {[]string{".", "internal/access", "internal/task", "internal/template"}, "it serves a Backend, whichever; it does not know the store"},
-	"internal/local":          {[]string{".", "internal/engine", "internal/store/memstore", "internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep"}, "it turns the public types into the engine's, and picks the store"},
+	"internal/local":          {[]string{".", "internal/engine", "internal/migration", "internal/store/memstore", "internal/store/postgres", "internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep"}, "it turns the public types into the engine's, and picks the store"},
 	"internal/migration":      {[]string{"internal/task"}, "it migrates whatever list it is given, and knows no store"},
 	"internal/script":         {[]string{"."}, "running a program is a handler like any other"},
 	"internal/store":          {[]string{"internal/engine", "internal/task"}, "portable SQL knows no database engine"},

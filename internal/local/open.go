@@ -3,15 +3,11 @@ package local
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/store/memstore"
-	"github.com/taskerhq/tasker/internal/store/postgres"
-	"github.com/taskerhq/tasker/internal/store/sqlite"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/template"
 	"github.com/taskerhq/tasker/internal/upkeep"
 )
@@ -24,6 +20,12 @@ type Options struct {
 	Engine engine.Config
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
+	// Migrate says what is done about a schema that is behind. Defaults to
+	// migrating it.
+	Migrate migration.Mode
+	// PoolSize bounds the connections to PostgreSQL; pool_max_conns in the DSN goes
+	// before it. 0 leaves it to the store.
+	PoolSize int
 }
 
 // Backend is a tasker.Backend on an engine.
@@ -35,11 +37,11 @@ type Backend struct {
 
 var _ tasker.Backend = (*Backend)(nil)
 
-// Open opens the store that a DSN names: "sqlite:path" or a plain path, or
-// "memory:" for one that is gone with the process. Run has to be called for
-// anything that depends on time.
+// Open opens the store that a DSN names: "sqlite:path" or a plain path,
+// "postgres://..." (see postgres.ParseDSN), or "memory:" for one that is gone with
+// the process. Run has to be called for anything that depends on time.
 func Open(ctx context.Context, dsn string, opts Options) (*Backend, error) {
-	s, err := openStore(ctx, dsn)
+	s, err := openStore(ctx, dsn, opts)
 	if err != nil {
 		return nil, toError(err)
 	}
@@ -49,22 +51,6 @@ func Open(ctx context.Context, dsn string, opts Options) (*Backend, error) {
 		return nil, err
 	}
 	return b, nil
-}
-
-func openStore(ctx context.Context, dsn string) (engine.Store, error) {
-	scheme, rest, _ := strings.Cut(dsn, ":")
-	switch scheme {
-	case "memory":
-		return memstore.New(nil), nil
-	case "postgres", "postgresql":
-		return postgres.Open(ctx, dsn, nil)
-	case "sqlite":
-		dsn = strings.TrimPrefix(rest, "//")
-	}
-	if dsn == "" {
-		return nil, &task.Error{Code: task.Invalid, Message: "the DSN names no file", Hint: "use sqlite:PATH, a plain path, or memory:"}
-	}
-	return sqlite.Open(ctx, dsn, nil)
 }
 
 // New returns a Backend on a store, which it owns from now on.

@@ -77,6 +77,21 @@ func ParseDSN(dsn string) (DSN, error) {
 	return d, nil
 }
 
+// WithPoolSize returns the DSN with a bound for the connections of the pool, unless
+// it has one or n is 0.
+func WithPoolSize(dsn string, n int) string {
+	const key = "pool_max_conns="
+	switch {
+	case n <= 0 || strings.Contains(dsn, key):
+		return dsn
+	case !strings.Contains(dsn, "://"):
+		return dsn + " " + key + strconv.Itoa(n)
+	case strings.Contains(dsn, "?"):
+		return dsn + "&" + key + strconv.Itoa(n)
+	}
+	return dsn + "?" + key + strconv.Itoa(n)
+}
+
 // unreadable says why pgx could not read a DSN. pgx repeats the DSN with what it
 // takes for the password left out; where it did not even find the parts, that is
 // a guess, and nothing of it is shown.

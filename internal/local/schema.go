@@ -1,0 +1,64 @@
+package local
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Schema is the schema of a database that is not opened as a store.
+type Schema struct {
+	m    *migration.Migrator
+	done func() error
+}
+
+// OpenSchema returns the schema of the database that a DSN names. Only with write
+// may it be migrated: then a SQLite file is taken from other processes until Close.
+func OpenSchema(dsn string, write bool) (*Schema, error) {
+	m, done, err := openMigrator(dsn, write)
+	if err != nil {
+		return nil, toError(err)
+	}
+	return &Schema{m, done}, nil
+}
+
+func openMigrator(dsn string, write bool) (*migration.Migrator, func() error, error) {
+	kind, what, err := locate(dsn)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch kind {
+	case inMemory:
+		return nil, nil, task.Errorf(task.Invalid, "a store in memory has no schema that would need migrating")
+	case onServer:
+		d, err := postgres.ParseDSN(what)
+		if err != nil {
+			return nil, nil, err
+		}
+		return postgres.Migrator(d)
+	default:
+		return sqlite.Migrator(what, write)
+	}
+}
+
+// Status compares the database with this binary; it changes nothing.
+func (s *Schema) Status(ctx context.Context) ([]migration.Status, error) {
+	list, err := s.m.Status(ctx)
+	return list, toError(err)
+}
+
+// Check refuses a database whose schema this binary must not touch.
+func (s *Schema) Check(list []migration.Status) error { return toError(migration.Check(list)) }
+
+// Up applies what is pending and returns it. It blocks while another process
+// does.
+func (s *Schema) Up(ctx context.Context) ([]migration.File, error) {
+	files, err := s.m.Up(ctx)
+	return files, toError(err)
+}
+
+// Close closes the connections.
+func (s *Schema) Close() error { return s.done() }
