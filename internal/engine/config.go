@@ -27,6 +27,10 @@ type Config struct {
 	// UpkeepInterval is the rhythm of the background loops that fire what is
 	// due. It bounds how late a retry starts, not how early. Defaults to 1 s.
 	UpkeepInterval time.Duration
+	// PollInterval is the rhythm in which a process that shares its store looks
+	// for what others did, in case their news were lost. It bounds how late a
+	// waiting poll or caller here learns of it. Defaults to 1 s.
+	PollInterval time.Duration
 }
 
 // Limits bounds what one call may bring. A call over a limit is refused whole.
@@ -137,6 +141,7 @@ func (c Config) WithDefaults() Config {
 	orDefault(&c.Retention.BatchItems, 500)
 	orDefault(&c.IdempotencyWindow, 24*time.Hour)
 	orDefault(&c.UpkeepInterval, time.Second)
+	orDefault(&c.PollInterval, time.Second)
 	if len(c.Priorities) == 0 {
 		c.Priorities = DefaultPriorities()
 	}
@@ -167,6 +172,7 @@ func (c Config) Validate() error {
 	bad(c.Retention.BatchItems > 0, "retention.batch_items must be positive")
 	bad(c.IdempotencyWindow > 0, "idempotency_window must be positive")
 	bad(c.UpkeepInterval > 0, "upkeep_interval must be positive")
+	bad(c.PollInterval > 0, "poll_interval must be positive")
 	seen := map[string]bool{}
 	levels := map[int]bool{}
 	for i, p := range c.Priorities {

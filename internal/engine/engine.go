@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/coalesce"
@@ -22,9 +23,12 @@ type Engine struct {
 	observer Observer  // nil: none
 	commits  sync.Pool // of *Commit
 
-	// graceUntil is when heartbeats that could not be sent while there was no
-	// engine must have come in.
-	graceUntil task.Instant
+	// graceUntil is the instant at which heartbeats must have come in that could
+	// not be sent or stored for a while.
+	graceUntil atomic.Int64
+
+	cluster Cluster // nil: the store belongs to this process
+	news    *mailbox
 
 	catalog *catalog
 	workers workerCache
@@ -40,7 +44,7 @@ type Engine struct {
 // Options is what an Engine can be given besides its store.
 type Options struct {
 	Config Config
-	// Now is the clock. Defaults to time.Now.
+	// Now is the clock. Defaults to that of a store that is a Cluster, else to time.Now.
 	Now func() time.Time
 	// Roll returns a random number in [0,1) for the jitter of retries.
 	// Defaults to math/rand.
@@ -70,13 +74,20 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(), Err: err}
 	}
 	e := &Engine{store: store, cfg: cfg, now: opts.Now, roll: opts.Roll, schemas: opts.Schemas, observer: opts.Observer}
+	e.cluster, _ = store.(Cluster)
+	e.news = newMailbox()
+	if e.now == nil && e.cluster != nil {
+		e.now = e.cluster.Now
+	}
 	if e.now == nil {
 		e.now = time.Now //nolint:forbidigo // the one place where the clock comes in
 	}
 	if e.roll == nil {
 		e.roll = rand.Float64
 	}
-	e.graceUntil = e.instant().Add(cfg.Leases.Lease())
+	if err := e.arrive(ctx); err != nil {
+		return nil, err
+	}
 	e.hub = newHub()
 	e.catalog = newCatalog(store)
 	if _, err := e.catalog.loadRoutes(ctx); err != nil {
@@ -125,6 +136,7 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 		return err
 	}
 	e.hub.publish(last)
+	e.announceReady(last)
 	e.sawCommit(verb, began, last)
 	return nil
 }

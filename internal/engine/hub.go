@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -70,9 +71,23 @@ func (h *hub) publish(u *unit) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(u.queued) > 0 {
-		h.version.Add(1)
+		h.wake(u.queued)
 	}
-	for route, n := range u.queued {
+	h.wakeCallers(u.settled)
+}
+
+// ready wakes pollers for steps that are ready on routes.
+func (h *hub) ready(steps map[int64]int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wake(steps)
+}
+
+// wake wakes as many pollers of each route as there are steps for. The caller
+// holds mu.
+func (h *hub) wake(steps map[int64]int) {
+	h.version.Add(1)
+	for route, n := range steps {
 		for p := range h.pollers[route] {
 			if n <= 0 {
 				break
@@ -82,15 +97,61 @@ func (h *hub) publish(u *unit) {
 			close(p.wake)
 		}
 	}
+}
+
+// settled wakes those who wait for the tasks.
+func (h *hub) settled(ids []task.ID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wakeCallers(ids)
+}
+
+func (h *hub) wakeCallers(ids []task.ID) {
 	if len(h.tasks) == 0 {
 		return
 	}
-	for _, id := range u.settled {
+	for _, id := range ids {
 		for _, ch := range h.tasks[id] {
 			close(ch)
 		}
 		delete(h.tasks, id)
 	}
+}
+
+// awaitedRoutes are those that pollers wait on, sorted.
+func (h *hub) awaitedRoutes() []int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var routes []int64
+	for r, set := range h.pollers {
+		if r != noRoute && len(set) > 0 {
+			routes = append(routes, r)
+		}
+	}
+	slices.Sort(routes)
+	return routes
+}
+
+// awaitedTasks are those that callers wait for.
+func (h *hub) awaitedTasks() []task.ID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.tasks))
+}
+
+// polling returns those of the workers that have a poll waiting.
+func (h *hub) polling(workers map[int64]struct{}) []int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	found := map[int64]struct{}{}
+	for _, set := range h.pollers {
+		for p := range set {
+			if _, named := workers[p.worker]; named {
+				found[p.worker] = struct{}{}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
 }
 
 // awaited reports whether a poller waits on the route.

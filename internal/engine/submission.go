@@ -99,6 +99,7 @@ func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 	}
 	if fresh {
 		e.hub.wakeAll()
+		e.announce(News{Registry: true})
 	}
 	level := e.level(priority)
 	s := draftStep{route: route.ID, priority: priority, maxAttempts: spec.Retry.MaxAttempts, timeout: spec.Timeout, parents: len(spec.Parents)}

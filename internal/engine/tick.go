@@ -50,7 +50,7 @@ func (e *Engine) NextDue() <-chan task.Instant { return e.hub.nextDue }
 //
 //   - assigned, not started in time: back to its route, nothing charged;
 //   - in progress beyond its time-out: failed, and repeated if attempts are left;
-//   - run out while there was no engine to send heartbeats to: held for the
+//   - run out while there was nobody to send heartbeats to: held for the
 //     length of a lease more, so that an outage of ours costs no attempt;
 //   - no heartbeat for the length of the lease: back to its route with nothing
 //     charged when it was lost early and without progress, else failed.
@@ -80,8 +80,8 @@ func (u *unit) reap(w Work) error {
 	case s.Deadline() != 0 && s.Deadline() <= u.now:
 		return u.fail(w, task.TimedOut, &task.Failure{Type: "timeout", Code: "TIMEOUT", Retryable: true,
 			Message: fmt.Sprintf("the attempt ran longer than its time-out of %s", s.Timeout)})
-	case u.now < u.e.graceUntil:
-		s.Renew(u.e.graceUntil)
+	case u.now < u.e.grace():
+		s.Renew(u.e.grace())
 		u.moved(w, s.State)
 		return nil
 	case u.lostEarly(s):
@@ -180,7 +180,7 @@ func (u *unit) abandon(w Work, f *task.Failure) error {
 // been there for long enough to hear from them.
 func (e *Engine) BuryWorkers(ctx context.Context) (int, error) {
 	now := e.instant()
-	if now < e.graceUntil {
+	if now < e.grace() {
 		return 0, nil
 	}
 	workers, err := e.store.Workers(ctx, now)
@@ -188,19 +188,23 @@ func (e *Engine) BuryWorkers(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	silent := now.Add(-e.cfg.Leases.Lease())
-	var n int
+	var buried News
 	for _, w := range workers {
 		if w.State == task.WorkerDead || w.LastHeartbeat > silent {
 			continue
 		}
 		dead := *w
 		dead.State, dead.Load = task.WorkerDead, 0
-		if err := e.saveWorker(ctx, dead); err != nil {
-			return n, fmt.Errorf("bury worker %s: %w", w.ID, err)
+		if err = e.saveWorker(ctx, dead); err != nil {
+			err = fmt.Errorf("bury worker %s: %w", w.ID, err)
+			break
 		}
-		n++
+		buried.Workers = append(buried.Workers, w.No)
 	}
-	return n, nil
+	if len(buried.Workers) > 0 {
+		e.announce(buried)
+	}
+	return len(buried.Workers), err
 }
 
 // Retain deletes what is older than the retention allows.

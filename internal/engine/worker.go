@@ -54,10 +54,23 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 // Worker returns a worker, or the error that says to register. What it returns
 // is shared and must not be changed.
 func (e *Engine) Worker(ctx context.Context, id task.ID) (*task.Worker, error) {
-	now := e.instant()
-	if w := e.workers.get(id, now); w != nil {
+	if w := e.workers.get(id, e.instant()); w != nil {
 		return w, nil
 	}
+	return e.findWorker(ctx, id)
+}
+
+// known is like Worker, for those who are about to save the worker: what another
+// process has made of it meanwhile must not be undone.
+func (e *Engine) known(ctx context.Context, id task.ID) (*task.Worker, error) {
+	if e.cluster == nil {
+		return e.Worker(ctx, id)
+	}
+	return e.findWorker(ctx, id)
+}
+
+func (e *Engine) findWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
+	now := e.instant()
 	w, err := e.store.FindWorker(ctx, id)
 	if err != nil {
 		return nil, err
@@ -74,6 +87,10 @@ func (e *Engine) Worker(ctx context.Context, id task.ID) (*task.Worker, error) {
 func (e *Engine) sighted(ctx context.Context, w *task.Worker) (*task.Worker, error) {
 	if w.State != task.WorkerDead && e.instant().Sub(w.LastHeartbeat) < e.cfg.Leases.HeartbeatInterval {
 		return w, nil
+	}
+	w, err := e.known(ctx, w.ID)
+	if err != nil {
+		return nil, err
 	}
 	fresh := *w
 	fresh.LastHeartbeat = e.instant()
@@ -104,7 +121,7 @@ func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, er
 	if n := len(b.Leases); n > maxHeld {
 		return nil, false, task.Errorf(task.TooLarge, "%d leases in one heartbeat; the limit is %d", n, maxHeld)
 	}
-	w, err := e.Worker(ctx, b.Worker)
+	w, err := e.known(ctx, b.Worker)
 	if err != nil {
 		return nil, false, err
 	}
@@ -129,8 +146,12 @@ func (e *Engine) touch(ctx context.Context, w *task.Worker, state task.WorkerSta
 	if err := e.saveWorker(ctx, fresh); err != nil {
 		return err
 	}
-	if state != task.WorkerActive {
-		e.hub.dismiss(w.No)
+	if state == task.WorkerActive {
+		return nil
+	}
+	e.hub.dismiss(w.No)
+	if state != w.State {
+		e.announce(News{Workers: []int64{w.No}})
 	}
 	return nil
 }
@@ -147,8 +168,8 @@ func (e *Engine) saveWorker(ctx context.Context, w task.Worker) error {
 }
 
 // workerCache keeps the workers seen lately, so that a poll need not ask the
-// store who is polling. An entry is trusted for a second: another node may have
-// changed the worker meanwhile.
+// store who is polling. An entry is trusted for some seconds: another process may
+// have changed the worker meanwhile, and the news of it may be lost.
 type workerCache struct {
 	mu   sync.Mutex
 	byID map[task.ID]cachedWorker
@@ -159,7 +180,7 @@ type cachedWorker struct {
 	read   task.Instant
 }
 
-const workerTrust = time.Second
+const workerTrust = 5 * time.Second
 
 // maxCachedWorkers bounds the cache; past it, it starts afresh.
 const maxCachedWorkers = 50_000
@@ -183,10 +204,21 @@ func (c *workerCache) put(w *task.Worker, now task.Instant) {
 	c.byID[w.ID] = cachedWorker{w, now}
 }
 
+// drop forgets workers that another process has changed.
+func (c *workerCache) drop(workers map[int64]struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, e := range c.byID {
+		if _, named := workers[e.worker.No]; named {
+			delete(c.byID, id)
+		}
+	}
+}
+
 // Drain ends a worker's intake. With final the worker has gone: what it still
 // holds is given back, no attempt charged. Returns how many steps that were.
 func (e *Engine) Drain(ctx context.Context, id task.ID, final bool) (int, error) {
-	w, err := e.Worker(ctx, id)
+	w, err := e.known(ctx, id)
 	if err != nil {
 		return 0, err
 	}

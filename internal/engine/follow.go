@@ -1,0 +1,230 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// What other processes do on the same store reaches this one in two ways: as
+// news, which are quick and may be lost, and by looking, which package upkeep
+// does in a rhythm. News only ever say where to look.
+
+// Shared reports whether other processes may work on the store too. If not, the
+// verbs in this file do nothing.
+func (e *Engine) Shared() bool { return e.cluster != nil }
+
+// Turn reports whether it is this process's turn at a loop, for as long as hold
+// unless it asks again; with hold 0 it gives its turn up. It always is where the
+// store belongs to one process.
+func (e *Engine) Turn(ctx context.Context, loop string, hold time.Duration) (bool, error) {
+	if e.cluster == nil {
+		return true, nil
+	}
+	return e.cluster.Turn(ctx, loop, hold)
+}
+
+// Resume is called when the store was out of reach for so long that heartbeats
+// may have been lost: for the length of a lease nobody loses one.
+func (e *Engine) Resume() { e.graceUntil.Store(int64(e.instant().Add(e.cfg.Leases.Lease()))) }
+
+// grace is when those must have given a sign of life who could not for a while.
+func (e *Engine) grace() task.Instant { return task.Instant(e.graceUntil.Load()) }
+
+// absence is how long no process may have had a turn until it counts as nobody
+// having been there to take heartbeats.
+func (e *Engine) absence() time.Duration { return max(10*time.Second, 3*e.cfg.UpkeepInterval) }
+
+// arrive decides whether an engine that was just opened begins with a grace.
+// It does, unless other processes have taken heartbeats all the time.
+func (e *Engine) arrive(ctx context.Context) error {
+	if e.cluster != nil {
+		last, err := e.cluster.LastTurn(ctx)
+		if err != nil {
+			return fmt.Errorf("look for other processes: %w", err)
+		}
+		if last != 0 && e.instant().Sub(last) < e.absence() {
+			return nil
+		}
+	}
+	e.Resume()
+	return nil
+}
+
+// announce tells other processes where to look.
+func (e *Engine) announce(n News) {
+	if e.cluster != nil {
+		e.cluster.Announce(n)
+	}
+}
+
+// announceReady tells them on which routes a transaction left ready steps.
+func (e *Engine) announceReady(u *unit) {
+	if e.cluster != nil && len(u.queued) > 0 {
+		e.cluster.Announce(News{Routes: slices.Sorted(maps.Keys(u.queued))})
+	}
+}
+
+// Listen gathers the news of other processes until ctx ends or the connection is
+// lost, and returns why. It blocks. What is gathered waits for Hear.
+func (e *Engine) Listen(ctx context.Context) error {
+	if e.cluster == nil {
+		return nil
+	}
+	return e.cluster.Listen(ctx, e.news.put)
+}
+
+// News receives when there is something for Hear.
+func (e *Engine) News() <-chan struct{} { return e.news.some }
+
+// Hear looks at what the news gathered so far are about. What an error keeps it
+// from, Look finds.
+func (e *Engine) Hear(ctx context.Context) error {
+	routes, workers, registry := e.news.take()
+	if e.cluster == nil {
+		return nil
+	}
+	if err := e.hearOfWorkers(ctx, workers); err != nil {
+		return err
+	}
+	for r := range routes {
+		registry = registry || e.catalog.routeByID(r) == nil
+	}
+	if registry {
+		if err := e.reloadRoutes(ctx); err != nil {
+			return err
+		}
+	}
+	if len(routes) == 0 {
+		return nil
+	}
+	// a poll that has just looked and does not wait yet looks again
+	e.hub.version.Add(1)
+	waiting := slices.DeleteFunc(e.hub.awaitedRoutes(), func(r int64) bool {
+		_, named := routes[r]
+		return !named
+	})
+	return e.lookForReady(ctx, waiting)
+}
+
+func (e *Engine) hearOfWorkers(ctx context.Context, workers map[int64]struct{}) error {
+	if len(workers) == 0 {
+		return nil
+	}
+	e.workers.drop(workers)
+	for _, no := range e.hub.polling(workers) {
+		w, err := e.store.FindWorkerByNo(ctx, no)
+		if err != nil {
+			return fmt.Errorf("look at a worker: %w", err)
+		}
+		if w == nil || w.State != task.WorkerActive {
+			e.hub.dismiss(no)
+		}
+	}
+	return nil
+}
+
+// Look finds what other processes did that somebody waits for here, as if no
+// news of it had come: new routes, ready steps, settled tasks.
+func (e *Engine) Look(ctx context.Context) error {
+	if e.cluster == nil {
+		return nil
+	}
+	if err := e.reloadRoutes(ctx); err != nil {
+		return err
+	}
+	if err := e.lookForReady(ctx, e.hub.awaitedRoutes()); err != nil {
+		return err
+	}
+	return e.lookForSettled(ctx, e.hub.awaitedTasks())
+}
+
+func (e *Engine) reloadRoutes(ctx context.Context) error {
+	fresh, err := e.catalog.loadRoutes(ctx)
+	if err != nil {
+		return fmt.Errorf("look for new routes: %w", err)
+	}
+	if fresh {
+		e.hub.wakeAll()
+	}
+	return nil
+}
+
+const (
+	// maxOccupied bounds how many ready steps are counted on a route.
+	maxOccupied = 1000
+	// maxAsked bounds how many tasks are asked about at once.
+	maxAsked = 5000
+)
+
+// lookForReady wakes as many polls as there are steps for on the routes.
+func (e *Engine) lookForReady(ctx context.Context, routes []int64) error {
+	if len(routes) == 0 {
+		return nil
+	}
+	ready, err := e.cluster.Occupied(ctx, routes, maxOccupied)
+	if err != nil {
+		return fmt.Errorf("look for ready steps: %w", err)
+	}
+	if len(ready) > 0 {
+		e.hub.ready(ready)
+	}
+	return nil
+}
+
+// lookForSettled wakes those who wait for tasks that are settled.
+func (e *Engine) lookForSettled(ctx context.Context, ids []task.ID) error {
+	for some := range slices.Chunk(ids, maxAsked) {
+		settled, err := e.cluster.Settled(ctx, some)
+		if err != nil {
+			return fmt.Errorf("look for settled tasks: %w", err)
+		}
+		e.hub.settled(settled)
+	}
+	return nil
+}
+
+// mailbox gathers news until somebody takes them.
+type mailbox struct {
+	some chan struct{} // holds one token while there are any
+
+	mu              sync.Mutex
+	routes, workers map[int64]struct{}
+	registry        bool
+}
+
+func newMailbox() *mailbox { return &mailbox{some: make(chan struct{}, 1)} }
+
+func (m *mailbox) put(n News) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.routes, m.workers = added(m.routes, n.Routes), added(m.workers, n.Workers)
+	m.registry = m.registry || n.Registry
+	select {
+	case m.some <- struct{}{}:
+	default:
+	}
+}
+
+func added(set map[int64]struct{}, list []int64) map[int64]struct{} {
+	if set == nil {
+		set = make(map[int64]struct{}, len(list))
+	}
+	for _, v := range list {
+		set[v] = struct{}{}
+	}
+	return set
+}
+
+func (m *mailbox) take() (routes, workers map[int64]struct{}, registry bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	routes, workers, registry = m.routes, m.workers, m.registry
+	m.routes, m.workers, m.registry = nil, nil, false
+	return routes, workers, registry
+}
