@@ -38,7 +38,7 @@ func TestDepth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Depth == nil || r.Depth.ClaimsPerSecond <= 0 || r.Depth.ClaimsShort <= 0 || r.Depth.StartUpMS <= 0 || len(r.Depth.PagesMS) == 0 {
+	if r.Depth == nil || r.Depth.ClaimOne == nil || r.Depth.ClaimMany == nil || r.Depth.ClaimsPerSecond <= 0 || r.Depth.ClaimsShort <= 0 || r.Depth.StartUpMS <= 0 || len(r.Depth.PagesMS) == 0 {
 		t.Errorf("%+v", r.Depth)
 	}
 }
@@ -47,7 +47,16 @@ func TestRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]bench.Options{
 		"NoDatabase": {}, "UnknownVia": {DB: "x", Via: "pigeon"}, "UnknownMode": {DB: "x", Mode: "mood"},
-		"NoExecutable": {DB: "x", Via: bench.ViaHTTP}, "NegativeTasks": {DB: "x", Tasks: -1},
+		"NoExecutable": {DB: "x", Via: bench.ViaHTTP}, "NegativeTasks": {DB: "x", Tasks: -1}, "NegativeWorkers": {DB: "x", Workers: -1},
+		"NegativeProducers": {DB: "x", Producers: -1}, "ShortPayload": {DB: "x", PayloadBytes: 1},
+		"NodesInProcess": {DB: "postgres://h/d", Nodes: 2}, "NodesOnSQLite": {DB: "x", Via: bench.ViaHTTP, Nodes: 2},
+		"TooManyNodes":         {DB: "postgres://h/d", Via: bench.ViaHTTP, Nodes: 1000, Workers: 1000},
+		"FewerWorkersThan":     {DB: "postgres://h/d", Via: bench.ViaHTTP, Nodes: 3, Workers: 2},
+		"PinnedOnSQLite":       {DB: "x", Mode: bench.Pinned},
+		"FinishedOnSQLite":     {DB: "x", Mode: bench.Depth, Finished: 1},
+		"FinishedInThroughput": {DB: "postgres://h/d", Finished: 1},
+		"NegativeFinished":     {DB: "postgres://h/d", Mode: bench.Depth, Finished: -1},
+		"DepthOverHTTP":        {DB: "x", Mode: bench.Depth, Via: bench.ViaHTTP},
 	} {
 		if _, err := bench.Run(t.Context(), o); err == nil {
 			t.Errorf("%s was accepted", name)

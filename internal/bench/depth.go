@@ -6,60 +6,63 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/embedded"
 )
 
-// DepthReport is the result of depth mode: what a long queue costs.
+// DepthReport is the result of depth mode: what a long queue costs, and a long
+// history.
 type DepthReport struct {
+	Finished        int                `json:"finished"`
 	Queued          int                `json:"queued"`
-	StartUpMS       float64            `json:"start_up_ms"`          // opening the database with the queue in it
+	FillS           float64            `json:"fill_s"`               // making both
+	StartUpMS       float64            `json:"start_up_ms"`          // opening the database with all that in it
 	ClaimsPerSecond float64            `json:"claims_per_s"`         // with the whole queue
 	ClaimsShort     float64            `json:"claims_per_s_of_1000"` // with 1,000 queued, in the same run
+	ClaimOne        *Percentiles       `json:"claim_1"`              // one call that claims one step, from the whole queue
+	ClaimMany       *Percentiles       `json:"claim_100"`            // one call that claims up to 100
 	PagesMS         map[string]float64 `json:"slowest_page_ms"`      // slowest of several pages, by filter
 }
 
 const (
 	claimBatch = 100
-	claimed    = 1000 // per measurement: the short queue holds no more
+	claimed    = 1000 // per measurement of claims per second: the short queue holds no more
+	claimCalls = 1000 // that are timed, at most
 	pageRounds = 5
 )
 
 // depth fills a queue, opens it anew, and claims and lists from it.
-func (b *bed) depth(ctx context.Context, r *Report) error {
-	if b.opts.Via != InProcess {
-		return fmt.Errorf("depth is measured in process")
-	}
-	d := &DepthReport{Queued: b.opts.Tasks}
-	r.Depth = d
-	// a few tasks of another kind, with a tag, so that filters have to search
-	if _, err := b.client.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: rareTasks()}); err != nil {
-		return err
-	}
-	if err := b.bulk(ctx, b.opts.Tasks); err != nil {
+func (r *run) depth(ctx context.Context) error {
+	d := &DepthReport{Finished: r.opts.Finished, Queued: r.opts.Tasks}
+	r.report.Depth = d
+	begin := time.Now()
+	if err := r.fill(ctx); err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}
-	if err := b.reopen(ctx, d); err != nil {
-		return fmt.Errorf("reopen: %w", err)
-	}
+	d.FillS = round3(time.Since(begin).Seconds())
 	var err error
-	if d.PagesMS, err = b.pages(ctx); err != nil {
+	if d.StartUpMS, err = r.reopen(ctx); err != nil {
+		return fmt.Errorf("open again: %w", err)
+	}
+	if d.PagesMS, err = r.pages(ctx); err != nil {
 		return fmt.Errorf("list: %w", err)
 	}
-	if d.ClaimsPerSecond, err = b.claims(ctx, handler); err != nil {
+	if err := r.claims(ctx, d); err != nil {
 		return fmt.Errorf("claim: %w", err)
 	}
-	short := make([]tasker.TaskRequest, claimed)
-	for i := range short {
-		short[i] = tasker.TaskRequest{TaskType: "bench_short", Context: payload(b.opts.PayloadBytes)}
+	return nil
+}
+
+// fill makes the history and the queue.
+func (r *run) fill(ctx context.Context) error {
+	if r.opts.Finished > 0 {
+		if err := r.history(ctx, r.opts.Finished); err != nil {
+			return fmt.Errorf("finished tasks: %w", err)
+		}
 	}
-	if _, err := b.client.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: short}); err != nil {
+	// a few tasks of another kind, with a tag, so that filters have to search
+	if _, err := r.client().SubmitTasks(ctx, tasker.SubmitRequest{Tasks: rareTasks()}); err != nil {
 		return err
 	}
-	if err := b.reopen(ctx, nil); err != nil { // both queues are claimed cold
-		return err
-	}
-	d.ClaimsShort, err = b.claims(ctx, "bench_short")
-	return err
+	return r.load.bulk(ctx, r.opts.Tasks)
 }
 
 func rareTasks() []tasker.TaskRequest {
@@ -70,52 +73,112 @@ func rareTasks() []tasker.TaskRequest {
 	return tasks
 }
 
-func (b *bed) reopen(ctx context.Context, d *DepthReport) error {
-	if err := b.client.Close(); err != nil {
-		return err
+func (r *run) client() *tasker.Client { return r.tasker.nodes[0].client }
+
+// reopen closes the engine, and measures how long it takes to open.
+func (r *run) reopen(ctx context.Context) (tookMS float64, err error) {
+	if err := r.tasker.Close(); err != nil {
+		return 0, err
 	}
 	begin := time.Now()
-	client, err := embedded.Open(ctx, b.opts.DB, nil)
+	n, err := r.tasker.open(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if d != nil {
-		d.StartUpMS = ms(time.Since(begin))
-	}
-	b.done = &counter{Backend: client.Backend}
-	b.client = tasker.NewClient(b.done)
-	return nil
+	r.tasker.nodes = []*node{n}
+	return ms(time.Since(begin)), nil
 }
 
-func ms(d time.Duration) float64 { return round3(float64(d.Microseconds()) / 1000) }
+// claims measures claims from the whole queue and from a short one, both cold, and
+// then single calls on the whole queue.
+func (r *run) claims(ctx context.Context, d *DepthReport) error {
+	var err error
+	if d.ClaimsPerSecond, err = r.claimRate(ctx, handler); err != nil {
+		return err
+	}
+	short := make([]tasker.TaskRequest, claimed)
+	for i := range short {
+		short[i] = tasker.TaskRequest{TaskType: "bench_short", Context: payload(r.opts.PayloadBytes)}
+	}
+	if _, err := r.client().SubmitTasks(ctx, tasker.SubmitRequest{Tasks: short}); err != nil {
+		return err
+	}
+	if _, err := r.reopen(ctx); err != nil {
+		return err
+	}
+	if d.ClaimsShort, err = r.claimRate(ctx, "bench_short"); err != nil {
+		return err
+	}
+	left := max(r.opts.Tasks-claimed, 0)
+	if d.ClaimOne, err = r.claimLatency(ctx, 1, min(claimCalls, left/4)); err != nil {
+		return err
+	}
+	d.ClaimMany, err = r.claimLatency(ctx, claimBatch, min(claimCalls, left/2/claimBatch))
+	return err
+}
 
-// claims measures polls of a worker that serves one handler.
-func (b *bed) claims(ctx context.Context, handler string) (float64, error) {
-	w, err := b.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench", Handlers: []string{handler}, Capacity: claimBatch})
+// claimRate measures polls of a worker that serves one handler.
+func (r *run) claimRate(ctx context.Context, handler string) (perSecond float64, err error) {
+	poll, err := r.poller(ctx, handler, claimBatch)
 	if err != nil {
 		return 0, err
 	}
 	begin := time.Now()
 	for got := 0; got < claimed; {
-		resp, err := b.client.Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: claimBatch, Start: true})
+		n, err := poll()
 		if err != nil {
 			return 0, err
 		}
-		if len(resp.Steps) == 0 {
-			return 0, fmt.Errorf("the queue of %s ran dry after %d", handler, got)
-		}
-		got += len(resp.Steps)
+		got += n
 	}
 	return round(claimed / time.Since(begin).Seconds()), nil
 }
 
+// claimLatency measures calls that claim a number of steps each. The first are not
+// counted.
+func (r *run) claimLatency(ctx context.Context, capacity, calls int) (*Percentiles, error) {
+	poll, err := r.poller(ctx, handler, capacity)
+	if err != nil {
+		return nil, err
+	}
+	took := make([]time.Duration, 0, calls)
+	for range calls {
+		begin := time.Now()
+		if _, err := poll(); err != nil {
+			return nil, err
+		}
+		took = append(took, time.Since(begin))
+	}
+	return percentiles(took[min(throwAway, calls/10):]), nil
+}
+
+// poller registers a worker for one handler. What it returns claims and starts up
+// to capacity steps, and fails when there are none.
+func (r *run) poller(ctx context.Context, handler string, capacity int) (poll func() (int, error), err error) {
+	w, err := r.client().RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench", Handlers: []string{handler}, Capacity: capacity})
+	if err != nil {
+		return nil, err
+	}
+	return func() (int, error) {
+		resp, err := r.client().Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: capacity, Start: true})
+		if err == nil && len(resp.Steps) == 0 {
+			err = fmt.Errorf("the queue of %s ran dry", handler)
+		}
+		if err != nil {
+			return 0, err
+		}
+		return len(resp.Steps), nil
+	}, nil
+}
+
 // pages measures the first pages of lists with and without filters, and one in
 // the middle of the list.
-func (b *bed) pages(ctx context.Context) (map[string]float64, error) {
+func (r *run) pages(ctx context.Context) (map[string]float64, error) {
 	middle := time.Now().Add(-time.Second)
 	filters := map[string]tasker.TaskFilter{
 		"all":             {},
 		"in_process":      {States: []tasker.TaskState{tasker.TaskStepsInProcess}},
+		"complete":        {States: []tasker.TaskState{tasker.TaskComplete}},
 		"error_none":      {States: []tasker.TaskState{tasker.TaskError}},
 		"rare_name":       {Name: "bench_rare"},
 		"tag":             {Tag: "rare"},
@@ -128,7 +191,7 @@ func (b *bed) pages(ctx context.Context) (map[string]float64, error) {
 	for name, f := range filters {
 		for range pageRounds {
 			begin := time.Now()
-			page, err := b.client.Tasks(ctx, f)
+			page, err := r.client().Tasks(ctx, f)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}

@@ -1,0 +1,187 @@
+// Command bench runs River and Tasker side by side on one PostgreSQL and prints
+// what each does, and the ratios: see "make bench-peers".
+//
+// It is a module of its own, so that what it compares with stays out of Tasker's.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/taskerhq/tasker/bench/compare"
+	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Getenv("DB"), os.Stdout, os.Stderr)
+	stop()
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// options is what can be said on the command line.
+type options struct {
+	compare.Options
+	db        string
+	json      bool
+	riverPool int
+	peers     []string
+}
+
+// known are the queues that can be measured, the one that others are held against
+// first.
+var known = []string{"river", "tasker"}
+
+func parse(args []string, db string, stderr io.Writer) (options, error) {
+	o := options{Options: compare.Options{Producers: []int{16, 256}}}
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&o.db, "db", "", "DSN of a PostgreSQL, postgres://...; schemas are made in it and dropped (default $DB, else a server of its own)")
+	f.IntVar(&o.Rounds, "rounds", 3, "how often everything is measured")
+	f.IntVar(&o.Tasks, "tasks", 40_000, "tasks of each phase")
+	f.IntVar(&o.Workers, "workers", 1000, "tasks that are carried out at once")
+	f.IntVar(&o.IdleWorkers, "idle-workers", 100, "the same while latency is measured")
+	f.IntVar(&o.IdleTasks, "idle-tasks", 300, "tasks that latency is measured with, one each 20 ms")
+	f.IntVar(&o.PayloadBytes, "payload", 100, "bytes of a task's payload")
+	f.IntVar(&o.riverPool, "river-pool", 40, "connections of River's pool; Tasker has as many as it wants by itself")
+	peers := f.String("peers", strings.Join(known, ","), "which queues, by name; ratios are those of the last to the first")
+	f.BoolVar(&o.json, "json", false, "print one JSON document")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if o.db == "" {
+		o.db = db
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	for name := range strings.SplitSeq(*peers, ",") {
+		if !slices.Contains(known, name) || slices.Contains(o.peers, name) {
+			return o, fmt.Errorf("peers are %v, each once: not %q", known, *peers)
+		}
+		o.peers = append(o.peers, name)
+	}
+	if o.riverPool < 1 || o.riverPool > 1000 {
+		return o, errors.New("river-pool must be 1 to 1000")
+	}
+	if o.db != "" {
+		if _, err := postgres.ParseDSN(o.db); err != nil {
+			return o, err
+		}
+	}
+	return o, o.Validate()
+}
+
+// result is the JSON document.
+type result struct {
+	Versions     map[string]string `json:"versions"`
+	CPUs         int               `json:"cpus"`
+	Server       map[string]string `json:"server"`
+	Rounds       int               `json:"rounds"`
+	Tasks        int               `json:"tasks"`
+	Workers      int               `json:"workers"`
+	PayloadBytes int               `json:"payload_bytes"`
+	*compare.Report
+}
+
+func run(ctx context.Context, args []string, db string, stdout, stderr io.Writer) (err error) {
+	o, err := parse(args, db, stderr)
+	if err != nil {
+		return err
+	}
+	if o.db == "" {
+		server, err := launch()
+		if err != nil {
+			return fmt.Errorf("start a server, as none was named with --db: %w", err)
+		}
+		defer func() { _ = server.Close() }() // it and its data go with us
+		o.db = server.DSN()
+	}
+	r := result{Versions: versions(), CPUs: runtime.NumCPU(), Rounds: o.Rounds, Tasks: o.Tasks, Workers: o.Workers, PayloadBytes: o.PayloadBytes}
+	if r.Server, err = look(ctx, o.db); err != nil {
+		return err
+	}
+	if o.Meter, err = bench.Watch(ctx, o.db, []int{os.Getpid()}); err != nil {
+		return err
+	}
+	o.Progress = func(round int, phase, peer string) {
+		fmt.Fprintf(stderr, "round %d of %d: %s, %s\n", round, o.Rounds, phase, peer)
+	}
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	open := map[string]func(context.Context) (compare.Queue, error){
+		"river": openRiver(o.db, o.riverPool, log), "tasker": openTasker(o.db),
+	}
+	var peers []compare.Peer
+	for _, name := range o.peers {
+		peers = append(peers, compare.Peer{Name: name, Open: open[name]})
+	}
+	r.Report, err = compare.Run(ctx, peers, o.Options)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return json.NewEncoder(stdout).Encode(r)
+	}
+	return r.write(stdout)
+}
+
+// look reads what the numbers depend on, and refuses a server that is not durable.
+func look(ctx context.Context, dsn string) (map[string]string, error) {
+	conn, err := connect(ctx, dsn)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	found, err := serverSettings(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	return found, durable(found)
+}
+
+// versions of what is compared, and of what both stand on.
+func versions() map[string]string {
+	v := map[string]string{"go": runtime.Version()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	for _, d := range info.Deps {
+		switch d.Path {
+		case "github.com/riverqueue/river", "github.com/jackc/pgx/v5":
+			v[d.Path[strings.Index(d.Path, "/")+1:]] = d.Version
+		}
+	}
+	return v
+}
+
+func (r result) write(out io.Writer) error {
+	_, err := fmt.Fprintf(out, "%d rounds, %d tasks a phase of %d bytes, %d workers, %d CPUs; median (lowest to highest)\n"+
+		"river %s, pgx %s, %s; PostgreSQL %s, shared_buffers %s, fsync %s, synchronous_commit %s, data in %s\n",
+		r.Rounds, r.Tasks, r.PayloadBytes, r.Workers, r.CPUs,
+		r.Versions["riverqueue/river"], r.Versions["jackc/pgx/v5"], r.Versions["go"],
+		r.Server["server_version"], r.Server["shared_buffers"], r.Server["fsync"], r.Server["synchronous_commit"], r.Server["data_directory"])
+	if err != nil {
+		return err
+	}
+	return r.Report.Write(out)
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+)
+
+// launch starts a PostgreSQL for this run alone: memory that a server of this size
+// would be given, and durability as it is by default.
+func launch() (*pgtest.Server, error) {
+	return pgtest.Launch("shared_buffers=1GB", "max_wal_size=8GB", "synchronous_commit=on", "fsync=on", "full_page_writes=on")
+}
+
+// settings are those that the numbers depend on.
+var settings = []string{"server_version", "data_directory", "shared_buffers", "max_wal_size", "fsync", "synchronous_commit", "full_page_writes"}
+
+// serverSettings reads them. What the role may not see is left out.
+func serverSettings(ctx context.Context, conn *pgx.Conn) (map[string]string, error) {
+	rows, err := conn.Query(ctx, `SELECT name, current_setting(name, true) FROM pg_settings WHERE name = ANY($1)`, settings)
+	if err != nil {
+		return nil, fmt.Errorf("read the server's settings: %w", err)
+	}
+	found := map[string]string{}
+	var name, value string
+	_, err = pgx.ForEachRow(rows, []any{&name, &value}, func() error {
+		found[name] = value
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the server's settings: %w", err)
+	}
+	return found, nil
+}
+
+// durable reports the first setting under which an acknowledged task can be lost.
+func durable(found map[string]string) error {
+	for _, name := range []string{"fsync", "synchronous_commit", "full_page_writes"} {
+		if found[name] == "off" {
+			return fmt.Errorf("%s is off: what is not durable is not measured", name)
+		}
+	}
+	return nil
+}
+
+// execute runs one statement on a connection of its own.
+func execute(ctx context.Context, dsn, statement string) error {
+	conn, err := connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}
+
+func connect(ctx context.Context, dsn string) (*pgx.Conn, error) {
+	d, err := postgres.ParseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, d.Pool.ConnConfig)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", d, err)
+	}
+	return conn, nil
+}

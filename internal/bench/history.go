@@ -1,0 +1,150 @@
+package bench
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/taskerhq/tasker"
+)
+
+const (
+	// historySpan is the time before now over which finished tasks are spread. It
+	// is well within what retention keeps.
+	historySpan = 24 * time.Hour
+	// historyBatch bounds the rows of one statement.
+	historyBatch = 250_000
+	// perMS is how many sequences a millisecond has: what orders IDs of version 7.
+	perMS = 4096
+)
+
+// history makes n finished tasks. One is submitted and carried out; the server
+// copies its rows, each copy with IDs of its own and a little earlier.
+func (r *run) history(ctx context.Context, n int) error {
+	model, err := r.finishOne(ctx)
+	if err != nil {
+		return fmt.Errorf("make the first: %w", err)
+	}
+	conn, err := connectSession(ctx, r.opts.DB)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(ctx, `SET statement_timeout = 0`); err != nil {
+		return err
+	}
+	copies, err := newCopier(ctx, conn, model, n)
+	if err != nil {
+		return err
+	}
+	for from := 1; from < n; from += historyBatch {
+		if err := copies.run(ctx, from, min(from+historyBatch, n)-1); err != nil {
+			return err
+		}
+	}
+	// As they would be found if they had come one by one, with autovacuum behind.
+	if _, err := conn.Exec(ctx, `VACUUM (ANALYZE) tasker_tasks, tasker_workflow_steps`); err != nil {
+		return fmt.Errorf("vacuum: %w", err)
+	}
+	return nil
+}
+
+// finishOne carries out one task.
+func (r *run) finishOne(ctx context.Context) (uuid.UUID, error) {
+	receipt, err := r.client().Submit(ctx, tasker.TaskRequest{TaskType: handler, Context: payload(r.opts.PayloadBytes)})
+	if err != nil {
+		return uuid.Nil, err
+	}
+	stop := r.tasker.workOn(ctx, handler, 1, func() {})
+	err = complete(ctx, r.client(), receipt.TaskUUID)
+	return receipt.TaskUUID, first(err, stop())
+}
+
+// copier copies the rows of a task.
+type copier struct {
+	conn  *pgx.Conn
+	model uuid.UUID
+	// statements that copy the task and its step, with the model's ID and the
+	// first and the last number as arguments.
+	tasks, steps string
+}
+
+func newCopier(ctx context.Context, conn *pgx.Conn, model uuid.UUID, n int) (*copier, error) {
+	taskColumns, err := columns(ctx, conn, "tasker_tasks")
+	if err != nil {
+		return nil, err
+	}
+	stepColumns, err := columns(ctx, conn, "tasker_workflow_steps")
+	if err != nil {
+		return nil, err
+	}
+	gap := historySpan / time.Duration(n)
+	id := copyOf(model, gap, 0)
+	return &copier{conn: conn, model: model,
+		tasks: copyStatement("tasker_tasks", "id", taskColumns, gap, map[string]string{"id": id}),
+		steps: copyStatement("tasker_workflow_steps", "task_id", stepColumns, gap,
+			map[string]string{"task_id": id, "id": copyOf(model, gap, 1)})}, nil
+}
+
+func (c *copier) run(ctx context.Context, from, to int) error {
+	for _, sql := range []string{c.tasks, c.steps} {
+		tag, err := c.conn.Exec(ctx, sql, c.model, from, to)
+		if err != nil {
+			return fmt.Errorf("copy rows: %w", err)
+		}
+		if tag.RowsAffected() != int64(to-from+1) {
+			return fmt.Errorf("copy rows: %d instead of %d", tag.RowsAffected(), to-from+1)
+		}
+	}
+	return nil
+}
+
+// columns of a table that can be written, in order.
+func columns(ctx context.Context, conn *pgx.Conn, table string) ([]string, error) {
+	rows, err := conn.Query(ctx, `SELECT attname::text FROM pg_attribute
+		WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`, table)
+	if err != nil {
+		return nil, fmt.Errorf("read columns of %s: %w", table, err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("read columns of %s: %w", table, err)
+	}
+	return names, nil
+}
+
+// copyStatement copies the row whose key is $1 once for each number from $2 to $3.
+// Columns have the value given for them; times that are set lie a gap earlier from
+// number to number.
+func copyStatement(table, key string, columns []string, gap time.Duration, values map[string]string) string {
+	out := make([]string, len(columns))
+	for i, c := range columns {
+		switch value, ok := values[c]; {
+		case ok:
+			out[i] = value
+		case strings.HasSuffix(c, "_at"):
+			out[i] = fmt.Sprintf("CASE WHEN m.%[1]s > 0 THEN m.%[1]s - n * %[2]d ELSE 0 END", c, gap.Microseconds())
+		default:
+			out[i] = "m." + c
+		}
+	}
+	// From the last to the first: in the order of their IDs, as they would have come.
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s m, generate_series($3::bigint, $2::bigint, -1) n WHERE m.%s = $1",
+		table, strings.Join(columns, ", "), strings.Join(out, ", "), table, key)
+}
+
+// copyOf is SQL for the ID of copy n of a task whose IDs are of version 7, or, with
+// step counted from 1, of a step of it: n gaps earlier than the model's.
+func copyOf(model uuid.UUID, gap time.Duration, step int) string {
+	high := binary.BigEndian.Uint64(model[:8])
+	base := high>>16*perMS | high&(perMS-1)
+	sequence := fmt.Sprintf("(%d - n * %d)", base+uint64(step), gap.Microseconds()*perMS/1000)
+	high7 := fmt.Sprintf("((%s >> 12 << 16) | %d | (%s & %d))", sequence, 7<<12, sequence, perMS-1)
+	// Nobody has to guess the low half; it only has to differ.
+	return fmt.Sprintf("(lpad(to_hex(%s), 16, '0') || '8' || substr(md5(n::text), 2, 15))::uuid", high7)
+}

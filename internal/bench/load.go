@@ -1,0 +1,155 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	bulkSize = 1000
+	warmUp   = 500
+	// stall is how long nothing may be settled before a phase is given up.
+	stall = time.Minute
+)
+
+// Load is what a System is put under. Its phases are run one at a time.
+type Load struct {
+	System       System
+	Workers      int    // tasks that are carried out at once
+	Producers    int    // callers that submit one task a call
+	PayloadBytes int    // of a task
+	Meter        *Meter // of the CPU that is used; nil measures none
+}
+
+// WarmUp brings caches, statements and connections up.
+func (l *Load) WarmUp(ctx context.Context) error {
+	_, err := l.EndToEnd(ctx, warmUp)
+	return err
+}
+
+// Insert submits n tasks by the producers, one task a call.
+func (l *Load) Insert(ctx context.Context, n int) (*Phase, error) {
+	return l.measure(n, func() error { return l.insert(ctx, n) })
+}
+
+// BulkInsert submits n tasks by one caller, 1,000 a call.
+func (l *Load) BulkInsert(ctx context.Context, n int) (*Phase, error) {
+	return l.measure(n, func() error { return l.bulk(ctx, n) })
+}
+
+// Drain carries out n tasks that are queued.
+func (l *Load) Drain(ctx context.Context, n int) (*Phase, error) {
+	goal := l.System.Settled() + int64(n)
+	stop := func() error { return nil }
+	phase, err := l.measure(n, func() (err error) {
+		if stop, err = l.work(ctx); err != nil {
+			return err
+		}
+		return l.until(ctx, goal)
+	})
+	return phase, first(err, stop())
+}
+
+// EndToEnd submits n tasks, one a call, while workers carry them out.
+func (l *Load) EndToEnd(ctx context.Context, n int) (*Phase, error) {
+	goal := l.System.Settled() + int64(n)
+	stop, err := l.work(ctx)
+	if err != nil {
+		return nil, err
+	}
+	phase, err := l.measure(n, func() error {
+		if err := l.insert(ctx, n); err != nil {
+			return err
+		}
+		return l.until(ctx, goal)
+	})
+	return phase, first(err, stop())
+}
+
+func (l *Load) work(ctx context.Context) (func() error, error) {
+	stop, err := l.System.Work(ctx, l.Workers, func() {})
+	if err != nil {
+		return func() error { return nil }, fmt.Errorf("start workers: %w", err)
+	}
+	return stop, nil
+}
+
+func (l *Load) insert(ctx context.Context, n int) error {
+	g, ctx := errgroup.WithContext(ctx)
+	var next atomic.Int64
+	body := payload(l.PayloadBytes)
+	for caller := range l.Producers {
+		g.Go(func() error {
+			for next.Add(1) <= int64(n) {
+				if err := l.System.Submit(ctx, caller, body); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+func (l *Load) bulk(ctx context.Context, n int) error {
+	body := payload(l.PayloadBytes)
+	for n > 0 {
+		size := min(n, bulkSize)
+		if err := l.System.SubmitMany(ctx, size, body); err != nil {
+			return err
+		}
+		n -= size
+	}
+	return nil
+}
+
+// until waits until as many tasks have been settled.
+func (l *Load) until(ctx context.Context, goal int64) error {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	last, since := l.System.Settled(), time.Now()
+	for last < goal {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%d tasks left to settle: %w", goal-last, ctx.Err())
+		}
+		if now := l.System.Settled(); now != last {
+			last, since = now, time.Now()
+		} else if time.Since(since) > stall {
+			return fmt.Errorf("%d tasks left to settle, and nothing was settled for %s", goal-last, stall)
+		}
+	}
+	return nil
+}
+
+func (l *Load) measure(n int, fn func() error) (*Phase, error) {
+	before, err := l.Meter.CPU()
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	if err := fn(); err != nil {
+		return nil, err
+	}
+	took := time.Since(begin)
+	after, err := l.Meter.CPU()
+	if err != nil {
+		return nil, err
+	}
+	return &Phase{PerSecond: round(float64(n) / took.Seconds()), Seconds: round3(took.Seconds()),
+		CPUPerTask: round3(float64((after - before).Microseconds()) / float64(n))}, nil
+}
+
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package bench
+
+import (
+	"slices"
+	"time"
+)
+
+// Report is what was measured. Phases that did not run are absent.
+type Report struct {
+	Mode         Mode   `json:"mode"`
+	Via          Via    `json:"via"`
+	Nodes        int    `json:"nodes"`
+	DB           string `json:"db"` // as given: hide its password before showing it
+	Tasks        int    `json:"tasks"`
+	Workers      int    `json:"workers"`
+	Producers    int    `json:"producers"`
+	PayloadBytes int    `json:"payload_bytes"`
+
+	Insert     *Phase `json:"insert,omitempty"`
+	BulkInsert *Phase `json:"bulk_insert,omitempty"`
+	Drain      *Phase `json:"drain,omitempty"`
+	EndToEnd   *Phase `json:"end_to_end,omitempty"`
+
+	Submit        *Percentiles `json:"submit,omitempty"`
+	SubmitToStart *Percentiles `json:"submit_to_start,omitempty"`
+	Workflow      *Percentiles `json:"workflow_4_steps,omitempty"`
+
+	Depth  *DepthReport  `json:"depth,omitempty"`
+	Pinned *PinnedReport `json:"pinned,omitempty"`
+	Ledger *LedgerReport `json:"ledger,omitempty"`
+
+	MaxRSSBytes int64 `json:"max_rss_bytes"` // of callers, workers and servers of Tasker
+}
+
+// Phase is the result of one throughput phase.
+type Phase struct {
+	PerSecond float64 `json:"per_s"`
+	Seconds   float64 `json:"s"`
+	// CPUPerTask is that of all processes taking part: callers, workers, servers,
+	// and the processes of a PostgreSQL if it runs on this machine.
+	CPUPerTask float64 `json:"cpu_us_per_task"`
+}
+
+// Percentiles of a latency, in microseconds.
+type Percentiles struct {
+	P50 int64 `json:"p50"`
+	P95 int64 `json:"p95"`
+	P99 int64 `json:"p99"`
+	Max int64 `json:"max"`
+}
+
+func percentiles(d []time.Duration) *Percentiles {
+	if len(d) == 0 {
+		return nil
+	}
+	slices.Sort(d)
+	at := func(q float64) int64 { return d[min(int(q*float64(len(d))), len(d)-1)].Microseconds() }
+	return &Percentiles{P50: at(0.50), P95: at(0.95), P99: at(0.99), Max: d[len(d)-1].Microseconds()}
+}
+
+func ms(d time.Duration) float64 { return round3(float64(d.Microseconds()) / 1000) }
+
+func round(v float64) float64  { return float64(int64(v + 0.5)) }
+func round3(v float64) float64 { return float64(int64(v*1000+0.5)) / 1000 }

@@ -1,0 +1,53 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// server is a tasker that serves in a process of its own.
+type server struct {
+	cmd *exec.Cmd
+	url string
+}
+
+// serve starts a server and waits until it answers. It ends with ctx too.
+func serve(ctx context.Context, executable, dsn string) (*server, error) {
+	cmd := exec.CommandContext(ctx, executable, "serve", "--listen", "127.0.0.1:0")
+	cmd.Env = append(os.Environ(), "TASKER_DB="+dsn) // on the command line everybody could read a password
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.Stderr = os.Stderr //nolint:forbidigo // what the server complains about belongs here
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the server: %w", err)
+	}
+	s := &server{cmd: cmd}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if _, rest, ok := strings.Cut(lines.Text(), "http://"); ok {
+			url, _, _ := strings.Cut(rest, " ")
+			s.url = "http://" + url
+			return s, nil
+		}
+	}
+	return nil, errors.Join(fmt.Errorf("the server ended without saying where it listens"), s.stop())
+}
+
+func (s *server) stop() error {
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop the server: %w", err)
+	}
+	if err := s.cmd.Wait(); err != nil {
+		return fmt.Errorf("the server ended badly: %w", err)
+	}
+	return nil
+}

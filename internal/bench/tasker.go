@@ -1,0 +1,215 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/embedded"
+)
+
+// handler is what tasks are submitted for.
+const handler = "bench"
+
+// Tasker is Tasker as a System: the engine in this process, or servers in others.
+type Tasker struct {
+	opts    Options
+	nodes   []*node
+	ledger  *ledger // nil: not kept
+	settled atomic.Int64
+	refused atomic.Int64
+}
+
+var _ System = (*Tasker)(nil)
+
+// node is one server, or the engine in this process.
+type node struct {
+	*server // nil in process
+	client  *tasker.Client
+}
+
+// Open brings up what callers and workers speak to. Close what it returns.
+func Open(ctx context.Context, opts Options) (*Tasker, error) {
+	opts = opts.withDefaults()
+	switch {
+	case opts.DB == "":
+		return nil, fmt.Errorf("name a database to measure on")
+	case opts.Via == ViaHTTP && opts.Executable == "":
+		return nil, fmt.Errorf("via http needs the executable that serves")
+	}
+	t := &Tasker{opts: opts}
+	if opts.Nodes > 1 {
+		t.ledger = newLedger()
+	}
+	for range opts.Nodes {
+		n, err := t.open(ctx)
+		if err != nil {
+			return nil, errors.Join(err, t.Close())
+		}
+		t.nodes = append(t.nodes, n)
+	}
+	return t, nil
+}
+
+func (t *Tasker) open(ctx context.Context) (*node, error) {
+	if t.opts.Via == InProcess {
+		client, err := embedded.Open(ctx, t.opts.DB, nil)
+		if err != nil {
+			return nil, err
+		}
+		return &node{client: t.watch(client)}, nil
+	}
+	s, err := serve(ctx, t.opts.Executable, t.opts.DB)
+	if err != nil {
+		return nil, err
+	}
+	client, err := tasker.Dial(s.url, nil)
+	if err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	return &node{s, t.watch(client)}, nil
+}
+
+// Close stops the servers, or the engine. Workers must have been stopped before.
+func (t *Tasker) Close() error {
+	var errs []error
+	for _, n := range t.nodes {
+		errs = append(errs, n.client.Close())
+		if n.server != nil {
+			errs = append(errs, n.stop())
+		}
+	}
+	t.nodes = nil
+	return errors.Join(errs...)
+}
+
+// Submit implements System.
+func (t *Tasker) Submit(ctx context.Context, caller int, body json.RawMessage) error {
+	receipt, err := t.nodes[caller%len(t.nodes)].client.Submit(ctx, tasker.TaskRequest{TaskType: handler, Context: body})
+	if err == nil && t.ledger != nil {
+		t.ledger.submitted(receipt.TaskUUID)
+	}
+	return err
+}
+
+// SubmitMany implements System.
+func (t *Tasker) SubmitMany(ctx context.Context, n int, body json.RawMessage) error {
+	req := tasker.SubmitRequest{Tasks: make([]tasker.TaskRequest, n)}
+	for i := range req.Tasks {
+		req.Tasks[i] = tasker.TaskRequest{TaskType: handler, Context: body}
+	}
+	receipts, err := t.nodes[0].client.SubmitTasks(ctx, req)
+	if err != nil {
+		return err
+	}
+	for _, r := range receipts {
+		if r.Error != nil {
+			return r.Error
+		}
+		if t.ledger != nil {
+			t.ledger.submitted(r.TaskUUID)
+		}
+	}
+	return nil
+}
+
+// Work implements System.
+func (t *Tasker) Work(ctx context.Context, n int, handle func()) (func() error, error) {
+	return t.workOn(ctx, handler, n, handle), nil
+}
+
+// workOn runs a worker for one handler on every node. They share n.
+func (t *Tasker) workOn(ctx context.Context, handler string, n int, handle func()) (stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, len(t.nodes))
+	for i, node := range t.nodes {
+		share := n / len(t.nodes)
+		if i < n%len(t.nodes) {
+			share++
+		}
+		w := tasker.NewWorker(node.client, &tasker.WorkerOptions{Name: fmt.Sprintf("bench-%d", i), Concurrency: share})
+		w.Handle(handler, func(context.Context, *tasker.Job) (any, error) {
+			handle()
+			return nil, nil
+		})
+		go func() { ended <- w.Run(ctx) }()
+	}
+	return sync.OnceValue(func() error {
+		cancel()
+		var errs []error
+		for range t.nodes {
+			errs = append(errs, <-ended)
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// Settled implements System.
+func (t *Tasker) Settled() int64 { return t.settled.Load() }
+
+// check reports what must never be: a result that was refused although its worker
+// was alive, a claim that was handed out twice, a task that was lost.
+func (t *Tasker) check() (*LedgerReport, error) {
+	if refused := t.refused.Load(); refused > 0 {
+		return nil, fmt.Errorf("%d results were refused", refused)
+	}
+	if t.ledger == nil {
+		return nil, nil
+	}
+	return t.ledger.check()
+}
+
+// pids are the processes that take part.
+func (t *Tasker) pids() []int {
+	pids := []int{os.Getpid()}
+	for _, n := range t.nodes {
+		if n.server != nil {
+			pids = append(pids, n.cmd.Process.Pid)
+		}
+	}
+	return pids
+}
+
+// watched is a Backend that is looked at as the work passes.
+type watched struct {
+	tasker.Backend
+	t *Tasker
+}
+
+func (t *Tasker) watch(c *tasker.Client) *tasker.Client {
+	return tasker.NewClient(&watched{c.Backend, t})
+}
+
+// Poll implements tasker.WorkerBackend.
+func (w *watched) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+	resp, err := w.Backend.Poll(ctx, req)
+	if err == nil && w.t.ledger != nil {
+		w.t.ledger.claimed(resp.Steps)
+	}
+	return resp, err
+}
+
+// Settle implements tasker.WorkerBackend.
+func (w *watched) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+	answers, err := w.Backend.Settle(ctx, req)
+	var done, refused int64
+	for _, a := range answers {
+		switch {
+		case a.Error != nil:
+			refused++
+		case a.State == tasker.StepComplete:
+			done++
+		}
+	}
+	if w.t.ledger != nil {
+		w.t.ledger.settled(answers)
+	}
+	w.t.settled.Add(done)
+	w.t.refused.Add(refused)
+	return answers, err
+}

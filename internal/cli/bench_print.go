@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/bench"
+)
+
+// printBench shows a report to people.
+func (s *session) printBench(r *bench.Report) error {
+	nodes := ""
+	if r.Nodes > 1 {
+		nodes = fmt.Sprintf(" (%d nodes)", r.Nodes)
+	}
+	if err := s.printf("%s via %s%s on %s: %d tasks of %d bytes, %d workers, %d producers\n\n",
+		string(r.Mode), string(r.Via), nodes, r.DB, r.Tasks, r.PayloadBytes, r.Workers, r.Producers); err != nil {
+		return err
+	}
+	show := map[bench.Mode]func(*bench.Report) error{
+		bench.Throughput: s.printPhases, bench.Latency: s.printLatencies, bench.Depth: s.printDepth, bench.Pinned: s.printPinned,
+	}[r.Mode]
+	if err := show(r); err != nil {
+		return err
+	}
+	if l := r.Ledger; l != nil {
+		if err := s.printf("\n%d tasks submitted, %d leases handed out, none twice; %d tasks settled, each once\n", l.Submitted, l.Leases, l.Settled); err != nil {
+			return err
+		}
+	}
+	return s.printf("\nlargest resident memory: %.0f MiB\n", float64(r.MaxRSSBytes)/(1<<20))
+}
+
+func (s *session) printPhases(r *bench.Report) error {
+	t := newTable(s.Out, "PHASE", "TASKS/S", "SECONDS", "CPU PER TASK")
+	phaseRow(t, "insert", r.Insert)
+	phaseRow(t, "bulk insert", r.BulkInsert)
+	phaseRow(t, "drain", r.Drain)
+	phaseRow(t, "end to end", r.EndToEnd)
+	return t.flush()
+}
+
+func phaseRow(t *table, name string, p *bench.Phase) {
+	if p != nil {
+		t.row(name, perSecond(p.PerSecond), fmt.Sprintf("%.2f", p.Seconds), fmt.Sprintf("%.1f µs", p.CPUPerTask))
+	}
+}
+
+func perSecond(v float64) string { return fmt.Sprintf("%.0f", v) }
+
+func (s *session) printPinned(r *bench.Report) error {
+	t := newTable(s.Out, "PHASE", "TASKS/S", "SECONDS", "CPU PER TASK")
+	phaseRow(t, "end to end", r.Pinned.EndToEnd)
+	if err := t.flush(); err != nil {
+		return err
+	}
+	tenths := make([]string, len(r.Pinned.PerSecond))
+	for i, v := range r.Pinned.PerSecond {
+		tenths[i] = perSecond(v)
+	}
+	return s.printf("\ntasks/s of each tenth: %s\nfirst %.1f s: %.0f/s, last: %.0f/s, last to first: %.2f\ntransactions since the snapshot that was held: %d\n",
+		strings.Join(tenths, " "), r.Pinned.SpanS, r.Pinned.First, r.Pinned.Last, r.Pinned.Ratio, r.Pinned.HeldBack)
+}
+
+func (s *session) printDepth(r *bench.Report) error {
+	d := r.Depth
+	t := newTable(s.Out, "MEASURE", "VALUE")
+	t.row("finished, queued", fmt.Sprintf("%d, %d", d.Finished, d.Queued))
+	t.row("start-up", fmt.Sprintf("%.1f ms", d.StartUpMS))
+	t.row("claims of the long queue", fmt.Sprintf("%.0f/s", d.ClaimsPerSecond))
+	t.row("claims of 1,000", fmt.Sprintf("%.0f/s", d.ClaimsShort))
+	for _, name := range slices.Sorted(maps.Keys(d.PagesMS)) {
+		t.row("slowest page: "+name, fmt.Sprintf("%.1f ms", d.PagesMS[name]))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if err := s.printf("\n"); err != nil {
+		return err
+	}
+	t = newLatencyTable(s)
+	latencyRow(t, "claim of one", d.ClaimOne)
+	latencyRow(t, "claim of a hundred", d.ClaimMany)
+	return t.flush()
+}
+
+func (s *session) printLatencies(r *bench.Report) error {
+	t := newLatencyTable(s)
+	latencyRow(t, "submit", r.Submit)
+	latencyRow(t, "submit to start", r.SubmitToStart)
+	latencyRow(t, "workflow of 4 steps", r.Workflow)
+	return t.flush()
+}
+
+func newLatencyTable(s *session) *table {
+	return newTable(s.Out, "LATENCY", "P50", "P95", "P99", "MAX")
+}
+
+func latencyRow(t *table, name string, v *bench.Percentiles) {
+	if v != nil {
+		t.row(name, micros(v.P50), micros(v.P95), micros(v.P99), micros(v.Max))
+	}
+}
+
+func micros(us int64) string { return fmt.Sprintf("%.2f ms", float64(us)/1000) }
