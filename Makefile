@@ -13,10 +13,10 @@ LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 WITH_SERVERS := $(GO) run ./internal/testenv
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check race lint fuzz bench demo clean
+.PHONY: help build test check race lint fuzz bench bench-peers demo clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build bin/tasker
 	$(GO) build -trimpath -o bin/tasker ./cmd/tasker
@@ -51,6 +51,11 @@ bench: build ## Measure this machine: the commands of docs/benchmarks.md
 	bin/tasker bench --via http --tasks 40000 --producers 256 --workers 256
 	bin/tasker bench --mode latency
 	bin/tasker bench --mode depth
+
+# DB=postgres://... names the server, in which schemas are made and dropped; without
+# it one is started. PEERSFLAGS='--rounds 5 --json'; -h lists them.
+bench-peers: ## River and Tasker side by side on one PostgreSQL, and the ratios
+	@cd bench && DB='$(DB)' $(GO) run . $(PEERSFLAGS)
 
 demo: ## Run 10,000 real, dirty records through a workflow
 	$(GO) run ./cmd/tasker demo
