@@ -26,6 +26,9 @@ type statements struct {
 	// to somebody else between transactions), so each is parsed anew, with the
 	// parameter types learned the first time.
 	unnamed bool
+	// settings make a transaction see our schema where the session does not; nil
+	// when it does.
+	settings *request
 
 	mu    sync.Mutex
 	known map[string]*statement
@@ -183,9 +186,16 @@ func (c *conn) description(sql string) *pgconn.StatementDescription {
 	return &pgconn.StatementDescription{SQL: sql, ParamOIDs: st.oids}
 }
 
-// describe prepares statements, in one round trip.
+// describe prepares statements, in one round trip and one transaction.
 func (c *conn) describe(ctx context.Context, sqls []string) error {
 	p := c.pg.StartPipeline(ctx)
+	if s := c.known.settings; s != nil {
+		values := make([][]byte, len(s.args))
+		for i, arg := range s.args {
+			values[i] = fmt.Append(nil, arg)
+		}
+		p.SendQueryParams(s.sql, values, nil, nil, nil)
+	}
 	var sent []*statement
 	for _, sql := range sqls {
 		st := c.known.of(sql)
@@ -203,6 +213,9 @@ func (c *conn) describe(ctx context.Context, sqls []string) error {
 		sent = append(sent, st)
 	}
 	err := p.Sync()
+	if err == nil && c.known.settings != nil {
+		_, err = receive(p, &request{})
+	}
 	for _, st := range sent {
 		if err != nil {
 			break

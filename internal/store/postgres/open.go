@@ -92,6 +92,7 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 	}
 	if d.PgBouncer {
 		s.settings = transactionSettings(d.Schema)
+		s.known.settings = s.settings
 	} else {
 		for name, value := range plans {
 			cfg.ConnConfig.RuntimeParams[name] = value

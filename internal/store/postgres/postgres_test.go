@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -26,4 +27,24 @@ func open(t *testing.T, dsn string) *postgres.Store {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) engine.Store { return open(t, pgtest.DSN(t)) })
+}
+
+func TestConformancePgBouncer(t *testing.T) {
+	t.Parallel()
+	pooled := pgtest.PgBouncer(t, pgtest.DSN(t))
+	storetest.Run(t, func(t *testing.T) engine.Store { return open(t, pgtest.Schema(t, pooled)) })
+}
+
+func TestDurability(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	dsns := map[string]string{} // a schema for each directory
+	storetest.RunDurable(t, func(t *testing.T, dir string) engine.Store {
+		mu.Lock()
+		defer mu.Unlock()
+		if dsns[dir] == "" {
+			dsns[dir] = pgtest.DSN(t)
+		}
+		return open(t, dsns[dir])
+	})
 }
