@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -63,6 +62,7 @@ func (s *server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		rec := &recorder{ResponseWriter: w}
+		r, watched := s.watch(r)
 		header := w.Header()
 		id := s.requestID(r)
 		header.Set(requestIDHeader, id)
@@ -70,6 +70,7 @@ func (s *server) observe(next http.Handler) http.Handler {
 		header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		header.Set("Referrer-Policy", "no-referrer")
 		header.Set("Cache-Control", "no-store")
+		defer func() { watched(r.Pattern, rec.status) }() // a torn answer panics on
 		defer func() {
 			if v := recover(); v != nil {
 				s.answerPanic(rec, r, v)
@@ -105,7 +106,8 @@ func (s *server) logRequest(w *recorder, r *http.Request, id string, took time.D
 	case s.hot[r.Pattern]:
 		level = slog.LevelDebug
 	}
-	if !s.log.Enabled(context.Background(), level) {
+	ctx := r.Context() // may belong to a trace
+	if !s.log.Enabled(ctx, level) {
 		return
 	}
 	attrs := []slog.Attr{
@@ -116,7 +118,7 @@ func (s *server) logRequest(w *recorder, r *http.Request, id string, took time.D
 	if w.key != "" {
 		attrs = append(attrs, slog.String("key", w.key))
 	}
-	s.log.LogAttrs(context.Background(), level, "request", attrs...)
+	s.log.LogAttrs(ctx, level, "request", attrs...)
 }
 
 // requestID keeps the id that a proxy gave the request, if it is a harmless

@@ -37,6 +37,10 @@ type Options struct {
 	Limits Limits
 	// Version is what GET /version answers. Defaults to "devel".
 	Version string
+	// Metrics answers GET /metrics. Defaults to no such route.
+	Metrics http.Handler
+	// Watcher is told of requests. Defaults to none.
+	Watcher Watcher
 }
 
 // Limits bound requests. What holds without HTTP too (payloads, items of a
@@ -69,6 +73,7 @@ type server struct {
 	ready   func(context.Context) error
 	limits  Limits
 	version string
+	watcher Watcher
 
 	// Filled while routes are added, read-only afterwards.
 	mux      *http.ServeMux
@@ -90,7 +95,7 @@ type server struct {
 func New(backend tasker.Backend, opts Options) http.Handler {
 	s := &server{
 		backend: backend, log: opts.Logger, keys: opts.Keys, ready: opts.Ready,
-		limits: opts.Limits.withDefaults(), version: opts.Version,
+		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Watcher,
 		mux: http.NewServeMux(), registry: newRegistry(), hot: map[string]bool{},
 		buffers:  sync.Pool{New: func() any { return new(bytes.Buffer) }},
 		idPrefix: rand.Text()[:8] + "-",
@@ -107,6 +112,7 @@ func New(backend tasker.Backend, opts Options) http.Handler {
 	s.shapes = newShapes(s.registry)
 	s.api = humago.New(s.mux, apiConfig(s))
 	s.routes()
+	s.serveMetrics(opts.Metrics)
 	s.serveDocument()
 	s.mux.HandleFunc("/", s.unknownRoute)
 	var h http.Handler = s.mux

@@ -36,7 +36,9 @@ func (s *server) submitTask(ctx context.Context, _ *none, body *tasker.TaskReque
 	if err := reachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
 		return no, err
 	}
-	receipts, err := s.backend.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: []tasker.TaskRequest{*body}})
+	tasks := []tasker.TaskRequest{*body}
+	inTrace(ctx, tasks)
+	receipts, err := s.backend.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: tasks})
 	if err != nil {
 		return no, moved(err, "/tasks/0", "")
 	}
@@ -67,6 +69,7 @@ func (s *server) submitTasks(ctx context.Context, _ *none, body *submitBody) (an
 	tasks, places := sift(body.Tasks, body.refused)
 	var receipts []tasker.TaskReceipt
 	if len(tasks) > 0 {
+		inTrace(ctx, tasks)
 		var err error
 		receipts, err = s.backend.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: tasks, ItemErrors: body.ItemErrors})
 		if err != nil {
