@@ -18,6 +18,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Engine's zero fields take their defaults.
 	Engine engine.Config
+	// Observer is told what transactions did. Defaults to none.
+	Observer engine.Observer
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 	// Migrate says what is done about a schema that is behind. Defaults to
@@ -58,7 +60,7 @@ func New(ctx context.Context, s engine.Store, opts Options) (*Backend, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: opts.Now, Schemas: compileSchema})
+	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: opts.Now, Schemas: compileSchema, Observer: opts.Observer})
 	if err != nil {
 		return nil, toError(err)
 	}
@@ -79,6 +81,12 @@ func (b *Backend) RunOnce(ctx context.Context) error { return toError(b.upkeep.R
 
 // Ready reports whether the store answers.
 func (b *Backend) Ready(ctx context.Context) error { return toError(b.engine.Ping(ctx)) }
+
+// Census counts what there is, for metrics.
+func (b *Backend) Census(ctx context.Context) (*engine.Census, error) {
+	c, err := b.engine.Census(ctx)
+	return c, toError(err)
+}
 
 // Close closes the store. Run must have returned.
 func (b *Backend) Close() error { return b.store.Close() }
