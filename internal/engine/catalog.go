@@ -24,6 +24,8 @@ type catalog struct {
 	// lists of routes by what a worker says that it serves, and by worker
 	lists    map[workerKind][]int64
 	byWorker map[int64][]int64
+
+	widened func() // is called when a route is new here
 }
 
 type templateName struct {
@@ -37,8 +39,8 @@ func nameOfRoute(r task.Route) routeName {
 	return routeName{r.Namespace, r.Handler, r.CapabilityKey()}
 }
 
-func newCatalog(s Store) *catalog {
-	return &catalog{store: s, byDef: map[int64]*task.Template{}, byName: map[templateName]*task.Template{},
+func newCatalog(s Store, widened func()) *catalog {
+	return &catalog{store: s, widened: widened, byDef: map[int64]*task.Template{}, byName: map[templateName]*task.Template{},
 		schemas: map[int64]SchemaChecker{}, routes: map[routeName]*task.Route{}, byRoute: map[int64]*task.Route{},
 		lists: map[workerKind][]int64{}, byWorker: map[int64][]int64{}}
 }
@@ -134,31 +136,34 @@ func (c *catalog) insert(ctx context.Context, t *task.Template) (*task.Template,
 	return stored, nil
 }
 
-// loadRoutes reads the routes that the store knows, and reports whether one of
-// them is new here.
-func (c *catalog) loadRoutes(ctx context.Context) (bool, error) {
+// loadRoutes reads the routes that the store knows.
+func (c *catalog) loadRoutes(ctx context.Context) error {
 	routes, err := c.store.Routes(ctx)
-	if err != nil {
-		return false, err
+	if err == nil {
+		c.addRoutes(routes...)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	fresh := false
-	for _, r := range routes {
-		fresh = c.addRoute(r) || fresh
-	}
-	return fresh, nil
+	return err
 }
 
-// addRoute reports whether the route is new here. The caller holds mu.
-func (c *catalog) addRoute(r *task.Route) bool {
-	if c.byRoute[r.ID] != nil {
-		return false
+// addRoutes reports whether one of the routes is new here.
+func (c *catalog) addRoutes(routes ...*task.Route) bool {
+	c.mu.Lock()
+	fresh := false
+	for _, r := range routes {
+		if c.byRoute[r.ID] == nil {
+			fresh = true
+			c.routes[nameOfRoute(*r)], c.byRoute[r.ID] = r, r
+		}
 	}
-	c.routes[nameOfRoute(*r)], c.byRoute[r.ID] = r, r
-	clear(c.lists)
-	clear(c.byWorker)
-	return true
+	if fresh {
+		clear(c.lists)
+		clear(c.byWorker)
+	}
+	c.mu.Unlock()
+	if fresh {
+		c.widened()
+	}
+	return fresh
 }
 
 // route returns the stored route for a namespace, handler and capability set,
@@ -179,9 +184,7 @@ func (c *catalog) route(ctx context.Context, want task.Route) (*task.Route, bool
 	if err != nil {
 		return nil, false, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return r, c.addRoute(r), nil
+	return r, c.addRoutes(r), nil
 }
 
 // routeByID returns a route that the catalog has seen, or nil.

@@ -18,7 +18,7 @@ type Cluster interface {
 
 	// Turn reports whether it is this process's turn at a loop that must run in
 	// one process only. Who has the turn keeps it by asking again within hold;
-	// when it stops asking, another process gets it.
+	// when it stops asking, or asks with hold 0, another process gets it.
 	Turn(ctx context.Context, loop string, hold time.Duration) (bool, error)
 
 	// LastTurn is when any process had a turn last; zero when none ever had.
@@ -30,7 +30,8 @@ type Cluster interface {
 	Announce(n News)
 
 	// Listen calls hear with the news of other processes until ctx ends or the
-	// connection is lost, and returns why. hear must not block.
+	// connection is lost, and returns why. hear must not block. A store that cannot
+	// listen hears nothing, and blocks all the same.
 	Listen(ctx context.Context, hear func(News)) error
 
 	// Occupied counts the steps ready on each of the routes, up to limit each;

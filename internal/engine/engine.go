@@ -89,8 +89,8 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	e.hub = newHub()
-	e.catalog = newCatalog(store)
-	if _, err := e.catalog.loadRoutes(ctx); err != nil {
+	e.catalog = newCatalog(store, e.hub.wakeAll)
+	if err := e.catalog.loadRoutes(ctx); err != nil {
 		return nil, fmt.Errorf("read routes: %w", err)
 	}
 	e.submits = coalesce.New(callers, 1, e.runSubmits)

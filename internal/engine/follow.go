@@ -145,12 +145,8 @@ func (e *Engine) Look(ctx context.Context) error {
 }
 
 func (e *Engine) reloadRoutes(ctx context.Context) error {
-	fresh, err := e.catalog.loadRoutes(ctx)
-	if err != nil {
+	if err := e.catalog.loadRoutes(ctx); err != nil {
 		return fmt.Errorf("look for new routes: %w", err)
-	}
-	if fresh {
-		e.hub.wakeAll()
 	}
 	return nil
 }

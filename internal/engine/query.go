@@ -17,7 +17,7 @@ func (e *Engine) RouteOf(ctx context.Context, id int64) (*task.Route, error) {
 	if r := e.catalog.routeByID(id); r != nil {
 		return r, nil
 	}
-	if _, err := e.catalog.loadRoutes(ctx); err != nil {
+	if err := e.catalog.loadRoutes(ctx); err != nil {
 		return nil, err
 	}
 	if r := e.catalog.routeByID(id); r != nil {

@@ -98,7 +98,6 @@ func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 		return fmt.Errorf("store route of %s: %w", spec.Handler, err)
 	}
 	if fresh {
-		e.hub.wakeAll()
 		e.announce(News{Registry: true})
 	}
 	level := e.level(priority)

@@ -132,7 +132,7 @@ func (c *catalog) NamesOfRoute(id int64) *task.Route {
 	if r := c.routeByID(id); r != nil {
 		return r
 	}
-	if _, err := c.loadRoutes(context.Background()); err != nil {
+	if err := c.loadRoutes(context.Background()); err != nil {
 		return nil
 	}
 	return c.routeByID(id)
