@@ -10,8 +10,11 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Ready implements engine.TxWork.
+// Ready implements engine.TxWork. Routes that are known to be empty are not asked
+// about: what another process queues there comes as news, or is found by the look
+// at all routes that are waited for, as it is for those who wait already.
 func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
+	routes = t.store.routes.occupiedOf(routes, t.begin, t.queued)
 	if len(routes) == 0 || limit <= 0 {
 		return nil, nil
 	}

@@ -126,6 +126,23 @@ func (q *queues) emptied(ids []int64, now time.Time) {
 func (q *queues) isVacant(id int64, now time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	return q.vacant(id, now)
+}
+
+// occupiedOf returns those of the queues that may not be empty, or are in filled.
+func (q *queues) occupiedOf(ids []int64, now time.Time, filled map[int64]struct{}) []int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	some := make([]int64, 0, len(ids))
+	for _, id := range ids {
+		if _, ok := filled[id]; ok || !q.vacant(id, now) {
+			some = append(some, id)
+		}
+	}
+	return some
+}
+
+func (q *queues) vacant(id int64, now time.Time) bool {
 	k := q.of[id]
 	return k != nil && k.vacant.After(k.filled) && now.Sub(k.vacant) < vacantFor
 }
