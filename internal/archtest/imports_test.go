@@ -38,6 +38,7 @@ var layers = map[string]struct {
 	"internal/store/memstore": {[]string{"internal/engine", "internal/task"}, "a store does not know its siblings"},
 	"internal/store/sqlite":   {[]string{"internal/coalesce", "internal/engine", "internal/migration", "internal/store", "internal/task"}, "a store does not know its siblings"},
 	"internal/task":           {nil, "the domain is pure: the standard library only"},
+	"internal/telemetry":      {[]string{"internal/engine", "internal/task"}, "it observes the engine, which knows no library for that"},
 	"internal/template":       {[]string{"internal/task"}, "reading YAML needs the domain only"},
 	"internal/testenv":        {[]string{"internal/pgtest"}, "it starts servers as the tests would, and knows nothing of Tasker"},
 	"internal/upkeep":         {[]string{"internal/engine", "internal/task"}, "a loop is a rhythm around a verb of the engine"},
@@ -121,12 +122,15 @@ var homes = map[string][]string{
 	"github.com/jackc/pgx/v5":                {"internal/bench", "internal/pgtest", "internal/store/postgres"},
 	"github.com/knadh/koanf/":                {"internal/config"},
 	"github.com/pressly/goose/v3":            {"internal/migration"},
+	"github.com/prometheus/":                 {"internal/telemetry"},
 	"github.com/santhosh-tekuri/jsonschema/": {"internal/template"},
 	"github.com/spf13/cobra":                 {"internal/cli"},
+	"go.opentelemetry.io/":                   {"internal/telemetry"},
 	"go.yaml.in/yaml/v3":                     {"internal/cli", "internal/config"},
 	"golang.org/x/sync":                      {"internal/bench", "internal/crashtest", "internal/demo", "internal/upkeep"},
 	"golang.org/x/term":                      {"internal/cli"},
 	"golang.org/x/text":                      {"internal/template"},
+	"google.golang.org/protobuf":             {"internal/telemetry"},
 	"modernc.org/sqlite":                     {"internal/store/sqlite"},
 }
 

@@ -1,0 +1,115 @@
+package telemetry
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+// caseMetrics are those of investigations and of the staleness detection. The
+// counters on which the alert rules stand carry no labels: a rule compares each
+// series by itself, and parts of a rate would never reach its threshold.
+type caseMetrics struct {
+	opened       metric.Int64Counter
+	inQueue      metric.Float64Histogram
+	found        metric.Int64Counter
+	transitioned metric.Int64Counter
+	runs         metric.Int64Counter
+	failed       metric.Int64Counter
+	took         metric.Float64Histogram
+	last         *lastCycle
+}
+
+func newCaseMetrics(m metric.Meter, registry *prometheus.Registry) (*caseMetrics, error) {
+	b := &builder{meter: m}
+	c := &caseMetrics{
+		opened:       b.counter("tasker.dlq.entries_created.total", "{entry}", "Cases opened."),
+		inQueue:      b.histogram("tasker.dlq.time_in_queue", "h", "From the opening of a case until it was resolved.", caseBounds),
+		found:        b.counter("tasker.staleness.tasks_detected.total", "{task}", "Stale tasks found."),
+		transitioned: b.counter("tasker.staleness.tasks_transitioned_to_error.total", "{task}", "Stale tasks put in error."),
+		runs:         b.counter("tasker.staleness.detection_runs.total", "{run}", "Detection cycles."),
+		failed:       b.counter("tasker.staleness.detection_failures.total", "{run}", "Detection cycles that failed."),
+		took:         b.histogram("tasker.staleness.detection.duration", "ms", "Detection cycles.", detectionBounds),
+		last:         &lastCycle{},
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	// A rate needs to see a counter rise from 0.
+	ctx := context.Background()
+	for _, counter := range []metric.Int64Counter{c.found, c.transitioned, c.runs, c.failed} {
+		counter.Add(ctx, 0)
+	}
+	for _, reason := range engine.CaseReasons {
+		c.opened.Add(ctx, 0, metric.WithAttributes(reasonKey.String(reason)))
+	}
+	return c, registry.Register(c.last)
+}
+
+const (
+	reasonKey     = attribute.Key("dlq_reason")
+	resolutionKey = attribute.Key("resolution_status")
+)
+
+// add records the cases of a transaction.
+func (c *caseMetrics) add(commit *engine.Commit) {
+	ctx := context.Background()
+	for _, o := range commit.Opened {
+		c.opened.Add(ctx, 1, metric.WithAttributes(reasonKey.String(o.Reason)))
+	}
+	for _, r := range commit.Resolved {
+		c.inQueue.Record(ctx, max(commit.At.Sub(r.OpenedAt), 0).Hours(),
+			metric.WithAttributes(reasonKey.String(r.Reason), resolutionKey.String(r.Status)))
+	}
+}
+
+// detected records a detection cycle.
+func (c *caseMetrics) detected(d engine.Detection) {
+	ctx := context.Background()
+	c.runs.Add(ctx, 1)
+	if d.Err != nil {
+		c.failed.Add(ctx, 1)
+	}
+	c.found.Add(ctx, int64(d.Detected))
+	c.transitioned.Add(ctx, int64(d.Transitioned))
+	ms := float64(d.Took) / float64(time.Millisecond)
+	c.took.Record(ctx, ms)
+	c.last.set(ms, time.Now().Add(2*d.Interval+time.Minute))
+}
+
+// lastCycle is the duration of the last detection cycle, in milliseconds, under
+// the bare name that the alert rule compares: of a histogram Prometheus has
+// buckets, sum and count only, which no threshold is compared with. It belongs
+// to whichever process ran the last cycle, so it goes when another one takes over.
+type lastCycle struct {
+	mu      sync.Mutex
+	ms      float64
+	expires time.Time
+}
+
+var lastCycleDesc = prometheus.NewDesc("tasker_staleness_detection_duration",
+	"How long the last detection cycle of this process took, in milliseconds; not there when it runs none.", nil, nil)
+
+func (l *lastCycle) set(ms float64, expires time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ms, l.expires = ms, expires
+}
+
+// Describe implements prometheus.Collector.
+func (l *lastCycle) Describe(ch chan<- *prometheus.Desc) { ch <- lastCycleDesc }
+
+// Collect implements prometheus.Collector.
+func (l *lastCycle) Collect(ch chan<- prometheus.Metric) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Now().Before(l.expires) {
+		ch <- prometheus.MustNewConstMetric(lastCycleDesc, prometheus.GaugeValue, l.ms)
+	}
+}

@@ -1,0 +1,170 @@
+package telemetry
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// censusTimeout bounds a count: a scrape must not hang on the store.
+	censusTimeout = 5 * time.Second
+	// censusRest is how long a count is shown again, and censusShare how many times
+	// its own duration: counting takes no more than a part of the time, however
+	// often somebody asks.
+	censusRest  = 5 * time.Second
+	censusShare = 20
+)
+
+// Counter counts what there is.
+type Counter func(ctx context.Context) (*engine.Census, error)
+
+// Watch begins to show what count counts: queues, leases, workers, open cases.
+func (t *Telemetry) Watch(count Counter) {
+	t.census.mu.Lock()
+	defer t.census.mu.Unlock()
+	t.census.count, t.census.until = count, time.Time{}
+}
+
+// censusCache asks for a census when metrics are read, and keeps it for a while.
+type censusCache struct {
+	gauges gauges
+
+	mu    sync.Mutex
+	count Counter        // nil: nothing is watched yet
+	last  *engine.Census // nil: the store did not answer
+	until time.Time      // when it has to be counted again
+}
+
+// gauges show a census. All but up are absent when the store does not answer: an
+// outage must not look like an empty queue.
+type gauges struct {
+	up, ready, oldest, leased, waiting, overdue, workers, capacity, load metric.Float64ObservableGauge
+	pending, health                                                      metric.Float64ObservableGauge
+}
+
+// watch creates the gauges.
+func (c *censusCache) watch(m metric.Meter) error {
+	b := &builder{meter: m}
+	g := gauges{
+		up:       b.gauge("tasker.store.up", "", "1 when the store answers, else 0."),
+		ready:    b.gauge("tasker.queue.ready", "{step}", "Steps that are ready and wait for a worker, counted up to 100,000 per route."),
+		oldest:   b.gauge("tasker.queue.oldest.age", "s", "How long the ready step has waited that has waited longest."),
+		leased:   b.gauge("tasker.leases.held", "{lease}", "Steps in the hands of workers."),
+		waiting:  b.gauge("tasker.timers.waiting", "{step}", "Steps that wait for a time: a retry, a snooze, run_at."),
+		overdue:  b.gauge("tasker.timers.lag", "s", "How long the step that waits for a time is overdue that is overdue longest."),
+		workers:  b.gauge("tasker.workers", "{worker}", "Workers by state; the dead of the last hour."),
+		capacity: b.gauge("tasker.workers.capacity", "{step}", "Steps that the live workers can run at once."),
+		load:     b.gauge("tasker.workers.load", "{step}", "Steps that the live workers said they run."),
+		pending:  b.gauge("tasker.dlq.pending_investigations", "{entry}", "Open cases."),
+		health:   b.gauge("tasker.staleness.tasks", "{task}", "Tasks in a state with a staleness threshold, by health: warning from 80 % of it, stale from 100 %."),
+	}
+	if b.err != nil {
+		return b.err
+	}
+	c.gauges = g
+	_, err := m.RegisterCallback(c.observe, g.up, g.ready, g.oldest, g.leased, g.waiting, g.overdue, g.workers, g.capacity, g.load, g.pending, g.health)
+	return err
+}
+
+func (c *censusCache) observe(ctx context.Context, o metric.Observer) error {
+	census, watched := c.get(ctx)
+	switch {
+	case !watched:
+	case census == nil:
+		o.ObserveFloat64(c.gauges.up, 0)
+	default:
+		o.ObserveFloat64(c.gauges.up, 1)
+		c.gauges.show(o, census)
+	}
+	return nil
+}
+
+// get returns the census, nil when the store does not answer, and whether there
+// is anything to count.
+func (c *censusCache) get(ctx context.Context) (census *engine.Census, watched bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.count == nil {
+		return nil, false
+	}
+	began := time.Now()
+	if began.Before(c.until) {
+		return c.last, true
+	}
+	ctx, cancel := context.WithTimeout(ctx, censusTimeout)
+	defer cancel()
+	var err error
+	if c.last, err = c.count(ctx); err != nil {
+		c.last = nil
+	}
+	now := time.Now()
+	c.until = now.Add(max(censusRest, censusShare*now.Sub(began)))
+	return c.last, true
+}
+
+// show observes a census.
+func (g *gauges) show(o metric.Observer, c *engine.Census) {
+	for n, r := range readyByName(c.Ready) {
+		labels := metric.WithAttributes(namespaceKey.String(n.namespace), handlerKey.String(n.name))
+		o.ObserveFloat64(g.ready, float64(r.steps), labels)
+		age := time.Duration(0)
+		if r.oldest != 0 {
+			age = max(c.At.Sub(r.oldest), 0)
+		}
+		o.ObserveFloat64(g.oldest, age.Seconds(), labels)
+	}
+	o.ObserveFloat64(g.leased, float64(c.Leased))
+	o.ObserveFloat64(g.waiting, float64(c.Waiting))
+	lag := time.Duration(0)
+	if c.NextDue != 0 {
+		lag = max(c.At.Sub(c.NextDue), 0)
+	}
+	o.ObserveFloat64(g.overdue, lag.Seconds())
+	for _, state := range []task.WorkerState{task.WorkerActive, task.WorkerDraining, task.WorkerDead} {
+		o.ObserveFloat64(g.workers, float64(c.Workers[state]), metric.WithAttributes(stateKey.String(string(state))))
+	}
+	o.ObserveFloat64(g.capacity, float64(c.Capacity))
+	o.ObserveFloat64(g.load, float64(c.Load))
+	if c.Investigations == nil {
+		return
+	}
+	o.ObserveFloat64(g.pending, float64(c.Investigations.Pending))
+	for _, health := range slices.Sorted(maps.Keys(c.Investigations.Health)) {
+		o.ObserveFloat64(g.health, float64(c.Investigations.Health[health]), metric.WithAttributes(healthKey.String(health)))
+	}
+}
+
+// ready is what is ready under one name.
+type ready struct {
+	steps  int
+	oldest task.Instant
+}
+
+// readyByName adds up the routes of a handler, which differ in capabilities. Of
+// more than maxNames names those with the fewest steps are one.
+func readyByName(list []engine.ReadyCount) map[name]ready {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b engine.ReadyCount) int { return b.Steps - a.Steps })
+	out := map[name]ready{}
+	for _, c := range list {
+		n := name{c.Route.Namespace, c.Route.Handler}
+		if _, known := out[n]; !known && len(out) >= maxNames {
+			n = name{others, others}
+		}
+		r := out[n]
+		r.steps += c.Steps
+		if r.oldest == 0 || c.Oldest != 0 && c.Oldest < r.oldest {
+			r.oldest = c.Oldest
+		}
+		out[n] = r
+	}
+	return out
+}

@@ -1,0 +1,13 @@
+// Package telemetry turns what the engine and the server do into OpenTelemetry
+// metrics and traces: metrics are read at /metrics in Prometheus' format, spans
+// are sent to an OTLP endpoint if there is one, and log lines carry the ids of
+// the trace they belong to.
+//
+// It implements engine.Observer. What happens for every task is added up in
+// plain numbers once per transaction (tally.go) and shown to the OpenTelemetry
+// reader as a producer: an instrument's Record per step would cost more than
+// one percent of a busy server. What happens rarely goes through instruments.
+//
+// Every label has a bounded number of values: names come from templates and
+// handlers, which callers make up, so past a limit they are all "other".
+package telemetry

@@ -1,0 +1,144 @@
+package telemetry
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// sender sends spans by OTLP over HTTP. OpenTelemetry's own client would link
+// gRPC, some 8 MB, though it uses nothing of it.
+type sender struct {
+	url    string
+	client *http.Client
+	pause  time.Duration // before the first repetition; then it doubles
+}
+
+var _ otlptrace.Client = (*sender)(nil)
+
+const (
+	firstPause = time.Second
+	// sendTimeout bounds one request; the batcher bounds all of them to 30 s.
+	sendTimeout = 10 * time.Second
+	// answerBytes bounds what is read of an answer, so that the connection can be
+	// used again.
+	answerBytes = 64 << 10
+)
+
+// newSender checks the endpoint; it does not connect.
+func newSender(endpoint string) (*sender, error) {
+	u, err := ParseEndpoint(endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("OTLP endpoint: %w", err)
+	}
+	transport, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		transport = &http.Transport{Proxy: http.ProxyFromEnvironment}
+	}
+	return &sender{url: u.String(), pause: firstPause, client: &http.Client{Transport: transport.Clone(), Timeout: sendTimeout}}, nil
+}
+
+// ParseEndpoint reads the URL of an OTLP endpoint. The path defaults to
+// /v1/traces. The error does not repeat the text, which may hold a password.
+func ParseEndpoint(endpoint string) (*url.URL, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("must be a URL such as http://localhost:4318")
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/v1/traces"
+	}
+	return u, nil
+}
+
+// Start implements otlptrace.Client.
+func (*sender) Start(context.Context) error { return nil }
+
+// Stop implements otlptrace.Client.
+func (s *sender) Stop(context.Context) error {
+	s.client.CloseIdleConnections()
+	return nil
+}
+
+// UploadTraces implements otlptrace.Client. It repeats what may succeed the next
+// time, until ctx ends.
+func (s *sender) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
+	body, err := encode(spans)
+	if err != nil {
+		return err
+	}
+	for pause := s.pause; ; pause *= 2 {
+		again, after, err := s.send(ctx, body)
+		if err == nil || !again {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(max(pause, after)):
+		}
+	}
+}
+
+// encode writes the request. ExportTraceServiceRequest has the form of TracesData
+// and is in a package that imports gRPC.
+func encode(spans []*tracepb.ResourceSpans) ([]byte, error) {
+	raw, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
+	if err != nil {
+		return nil, fmt.Errorf("encode spans: %w", err)
+	}
+	var body bytes.Buffer
+	zip := gzip.NewWriter(&body)
+	_, err = zip.Write(raw)
+	if err = errors.Join(err, zip.Close()); err != nil {
+		return nil, fmt.Errorf("compress spans: %w", err)
+	}
+	return body.Bytes(), nil
+}
+
+// send makes one request. It reports whether and after what time it may be
+// repeated.
+func (s *sender) send(ctx context.Context, body []byte) (again bool, after time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
+	if err != nil {
+		return false, 0, fmt.Errorf("send spans: %w", redacted(err))
+	}
+	req.Header.Set("Content-Type", "application/x-protobuf")
+	req.Header.Set("Content-Encoding", "gzip")
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return ctx.Err() == nil, 0, fmt.Errorf("send spans: %w", redacted(err))
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, answerBytes)) // the status has the news
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
+		return false, 0, nil
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		again = true
+		if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
+			after = time.Duration(min(seconds, 60)) * time.Second
+		}
+	}
+	return again, after, fmt.Errorf("send spans: the OTLP endpoint answered %s", resp.Status)
+}
+
+// redacted drops the URL from an error of the HTTP client: it may hold a password.
+func redacted(err error) error {
+	var e *url.Error
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+package telemetry
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// Keys of the labels.
+const (
+	namespaceKey = attribute.Key("namespace")
+	taskKey      = attribute.Key("task")
+	handlerKey   = attribute.Key("handler")
+	outcomeKey   = attribute.Key("outcome")
+	stateKey     = attribute.Key("state")
+	verbKey      = attribute.Key("verb")
+	actKey       = attribute.Key("act")
+	healthKey    = attribute.Key("health_status")
+)
+
+// Produce implements metric.Producer: it shows the tally to the reader.
+func (t *tally) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := &producer{since: t.since, now: time.Now()}
+	t.produceTasks(p)
+	t.produceSteps(p)
+	t.produceStore(p)
+	return []metricdata.ScopeMetrics{{Scope: instrumentation.Scope{Name: scope}, Metrics: p.metrics}}, nil
+}
+
+func (t *tally) produceTasks(p *producer) {
+	submitted := p.counter("tasker.tasks.submitted", "{task}", "Tasks stored.")
+	settled := p.counter("tasker.tasks.settled", "{task}", "Tasks that became terminal, or went into error. One that is repaired settles again.")
+	reopened := p.counter("tasker.tasks.reopened", "{task}", "Tasks taken out of error by a repair.")
+	duration := p.histogram("tasker.task.duration", "From the submission of a task until it settled.")
+	for _, n := range t.tasks.list {
+		submitted.add(n.submitted, n.labels)
+		reopened.add(n.reopened, n.labels)
+		for i, count := range n.settled {
+			settled.add(count, n.labels, stateKey.String(string(ends[i])))
+		}
+		duration.show(n.duration, n.labels)
+	}
+	p.done(submitted, settled, reopened, duration)
+}
+
+func (t *tally) produceSteps(p *producer) {
+	started := p.counter("tasker.attempts.started", "{attempt}", "Attempts of steps begun.")
+	ended := p.counter("tasker.attempts.ended", "{attempt}", "Attempts of steps that are over, by outcome.")
+	retried := p.counter("tasker.steps.retried", "{step}", "Failed attempts after which the step is repeated.")
+	exhausted := p.counter("tasker.steps.exhausted", "{step}", "Failed attempts that left the step in error.")
+	wait := p.histogram("tasker.step.wait", "From ready until given to a worker.")
+	run := p.histogram("tasker.attempt.duration", "From the start of an attempt until it was over.")
+	for _, n := range t.routes.list {
+		started.add(n.started, n.labels)
+		for i, count := range n.ended {
+			ended.add(count, n.labels, outcomeKey.String(string(outcomes[i])))
+		}
+		retried.add(n.retried, n.labels)
+		exhausted.add(n.exhausted, n.labels)
+		wait.show(n.wait, n.labels)
+		run.show(n.run, n.labels)
+	}
+	refused := p.counter("tasker.results.refused", "{result}", "Results and leases refused because their token was not in force.")
+	refused.add(t.refused, nil)
+	p.done(started, ended, retried, exhausted, wait, run, refused)
+}
+
+func (t *tally) produceStore(p *producer) {
+	took := p.histogram("tasker.store.write.duration", "Write transactions that committed, the wait for the store included.")
+	failed := p.counter("tasker.store.writes.failed", "{transaction}", "Write transactions that came to nothing.")
+	for _, verb := range slices.Sorted(maps.Keys(t.verbs)) {
+		n := t.verbs[verb]
+		took.show(n.took, n.labels)
+		failed.add(n.failed, n.labels)
+	}
+	acts := p.counter("tasker.operator.acts", "{act}", "What operators did to steps and tasks.")
+	for _, kind := range slices.Sorted(maps.Keys(t.acts)) {
+		acts.add(t.acts[kind], []attribute.KeyValue{actKey.String(kind)})
+	}
+	p.done(took, failed, acts)
+}
+
+// producer gathers families of metrics.
+type producer struct {
+	since, now time.Time
+	metrics    []metricdata.Metrics
+}
+
+// family is one metric with all its labels.
+type family struct {
+	p                       *producer
+	name, unit, description string
+	counts                  []metricdata.DataPoint[int64]
+	histograms              []metricdata.HistogramDataPoint[float64]
+}
+
+func (p *producer) counter(name, unit, description string) *family {
+	return &family{p: p, name: name, unit: unit, description: description}
+}
+
+func (p *producer) histogram(name, description string) *family {
+	return p.counter(name, "s", description)
+}
+
+// add adds the point of a counter. One that is still 0 is shown too: a rate
+// needs to see it rise from there.
+func (f *family) add(v int64, labels []attribute.KeyValue, more ...attribute.KeyValue) {
+	set := attribute.NewSet(slices.Concat(labels, more)...)
+	f.counts = append(f.counts, metricdata.DataPoint[int64]{Attributes: set, StartTime: f.p.since, Time: f.p.now, Value: v})
+}
+
+// show adds the point of a histogram.
+func (f *family) show(h *histogram, labels []attribute.KeyValue) {
+	f.histograms = append(f.histograms, h.point(attribute.NewSet(labels...), f.p.since, f.p.now))
+}
+
+// done hands the families over. One without points is not there yet.
+func (p *producer) done(families ...*family) {
+	for _, f := range families {
+		m := metricdata.Metrics{Name: f.name, Unit: f.unit, Description: f.description}
+		switch {
+		case len(f.counts) > 0:
+			m.Data = metricdata.Sum[int64]{DataPoints: f.counts, Temporality: metricdata.CumulativeTemporality, IsMonotonic: true}
+		case len(f.histograms) > 0:
+			m.Data = metricdata.Histogram[float64]{DataPoints: f.histograms, Temporality: metricdata.CumulativeTemporality}
+		default:
+			continue
+		}
+		p.metrics = append(p.metrics, m)
+	}
+}

@@ -1,0 +1,118 @@
+package telemetry
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// requestMetrics are those of the HTTP server, under OpenTelemetry's names.
+type requestMetrics struct {
+	duration metric.Float64Histogram
+	active   metric.Int64UpDownCounter
+	labels   sync.Map // answered to []metric.RecordOption
+}
+
+// answered is what requests are told apart by. Routes, methods and statuses are
+// few: a path that no route takes has the route "unknown".
+type answered struct {
+	method, route string
+	status        int
+}
+
+func newRequestMetrics(m metric.Meter) (*requestMetrics, error) {
+	b := &builder{meter: m}
+	r := &requestMetrics{duration: b.histogram("http.server.request.duration", "s", "Requests, long polls included.", requestBounds)}
+	active, err := m.Int64UpDownCounter("http.server.active_requests", metric.WithUnit("{request}"), metric.WithDescription("Requests under way."))
+	b.note(err)
+	r.active = active
+	r.active.Add(context.Background(), 0)
+	return r, b.err
+}
+
+func (r *requestMetrics) record(a answered, took time.Duration) {
+	options, ok := r.labels.Load(a)
+	if !ok {
+		options, _ = r.labels.LoadOrStore(a, []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(
+			attribute.String("http.request.method", a.method), attribute.String("http.route", a.route),
+			attribute.Int("http.response.status_code", a.status)))})
+	}
+	if options, ok := options.([]metric.RecordOption); ok {
+		r.duration.Record(context.Background(), took.Seconds(), options...)
+	}
+}
+
+// known are the methods that are told apart; the others are one, or a caller
+// could make up labels.
+var known = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+
+// WatchRequest implements httpapi.Watcher. The request is served with the context returned, which
+// carries its place in a trace; traceparent is that place, to be stored with what
+// the request submits, "" outside of a trace. done is called at its end with the
+// pattern of its route, "" for none.
+func (t *Telemetry) WatchRequest(r *http.Request) (ctx context.Context, traceparent string, done func(pattern string, status int)) {
+	began := time.Now()
+	t.requests.active.Add(context.Background(), 1)
+	ctx = propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	ctx, span := t.startServer(ctx, r)
+	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
+		traceparent = format(sc)
+	}
+	return ctx, traceparent, func(pattern string, status int) {
+		t.requests.active.Add(context.Background(), -1)
+		a := answered{method: r.Method, route: routeOf(pattern), status: status}
+		if !slices.Contains(known, a.method) {
+			a.method = "_OTHER"
+		}
+		t.requests.record(a, time.Since(began))
+		if span != nil {
+			endServer(span, a)
+		}
+	}
+}
+
+// routeOf returns the path of a pattern of http.ServeMux.
+func routeOf(pattern string) string {
+	_, route, ok := strings.Cut(pattern, " ")
+	if !ok {
+		return unknown
+	}
+	return route
+}
+
+// startServer begins the span of a request, nil for one that has none. Only what
+// changes something begins a trace of its own; polls and probes would begin
+// thousands.
+func (t *Telemetry) startServer(ctx context.Context, r *http.Request) (context.Context, trace.Span) {
+	if t.traces == nil {
+		return ctx, nil
+	}
+	changes := r.Method != http.MethodGet && r.Method != http.MethodHead && strings.HasPrefix(r.URL.Path, "/v1/")
+	if !trace.SpanContextFromContext(ctx).IsValid() && !changes {
+		return ctx, nil
+	}
+	within, span := t.traces.tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
+	if !span.IsRecording() && !trace.SpanContextFromContext(ctx).IsValid() {
+		return ctx, nil // not sampled: the trace that it would begin is nobody's
+	}
+	return within, span
+}
+
+func endServer(span trace.Span, a answered) {
+	span.SetName(a.method + " " + a.route)
+	span.SetAttributes(attribute.String("http.request.method", a.method), attribute.String("http.route", a.route),
+		attribute.Int("http.response.status_code", a.status))
+	if a.status >= http.StatusInternalServerError {
+		span.SetStatus(codes.Error, http.StatusText(a.status))
+	}
+	span.End()
+}

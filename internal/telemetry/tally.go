@@ -1,0 +1,175 @@
+package telemetry
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// outcomes of an attempt, and states in which a task settles: each has a
+// counter, by its place here.
+var (
+	outcomes = [...]task.Outcome{task.Completed, task.Failed, task.TimedOut, task.LeaseExpired, task.NotStarted, task.Released, task.Snoozed, task.Interrupted}
+	ends     = [...]task.State{task.Complete, task.Errored, task.Cancelled, task.ResolvedManually}
+)
+
+// tally adds up what transactions did. It is safe for concurrent use; the lock
+// is held for some nanoseconds per step.
+type tally struct {
+	since time.Time
+
+	mu      sync.Mutex
+	tasks   *roster[taskNumbers]
+	routes  *roster[routeNumbers]
+	verbs   map[string]*verbNumbers
+	acts    map[string]int64
+	refused int64
+}
+
+// taskNumbers are those of the tasks of one name.
+type taskNumbers struct {
+	labels              []attribute.KeyValue
+	submitted, reopened int64
+	settled             [len(ends)]int64
+	duration            *histogram
+}
+
+// routeNumbers are those of the steps of one handler.
+type routeNumbers struct {
+	labels             []attribute.KeyValue
+	started            int64
+	ended              [len(outcomes)]int64
+	retried, exhausted int64
+	wait, run          *histogram
+}
+
+// verbNumbers are those of one kind of transaction.
+type verbNumbers struct {
+	labels []attribute.KeyValue
+	took   *histogram
+	failed int64
+}
+
+func newTally(since time.Time) *tally {
+	return &tally{
+		since: since,
+		tasks: newRoster(func(n name) *taskNumbers {
+			return &taskNumbers{labels: []attribute.KeyValue{namespaceKey.String(n.namespace), taskKey.String(n.name)}, duration: newHistogram(taskBounds)}
+		}),
+		routes: newRoster(func(n name) *routeNumbers {
+			return &routeNumbers{labels: []attribute.KeyValue{namespaceKey.String(n.namespace), handlerKey.String(n.name)},
+				wait: newHistogram(secondsBounds), run: newHistogram(secondsBounds)}
+		}),
+		verbs: map[string]*verbNumbers{},
+		acts:  map[string]int64{},
+	}
+}
+
+// add counts what a transaction did.
+func (t *tally) add(c *engine.Commit) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.verb(c.Verb).took.observe(c.Took)
+	t.refused += int64(c.Refused)
+	for _, kind := range c.Acts {
+		t.acts[kind]++
+	}
+	task, route := t.finders(c.Names)
+	for _, def := range c.Submitted {
+		task(def).submitted++
+	}
+	for _, h := range c.Handed {
+		route(h.RouteID).wait.observe(c.At.Sub(h.ReadyAt))
+	}
+	for _, id := range c.Started {
+		route(id).started++
+	}
+	for i := range c.Ended {
+		route(c.Ended[i].RouteID).end(&c.Ended[i], c.At)
+	}
+	for _, s := range c.Settled {
+		n := task(s.DefID)
+		if i := slices.Index(ends[:], s.State); i >= 0 {
+			n.settled[i]++
+		}
+		n.duration.observe(c.At.Sub(s.CreatedAt))
+	}
+	for _, def := range c.Reopened {
+		task(def).reopened++
+	}
+}
+
+// finders return the numbers that a key belongs to. Neighbours in a transaction
+// mostly share a key, so the last one is remembered.
+func (t *tally) finders(names engine.Names) (task func(int64) *taskNumbers, route func(int64) *routeNumbers) {
+	return remember(func(def int64) *taskNumbers {
+			return t.tasks.of(def, func(def int64) (name, bool) { return taskName(names, def) })
+		}),
+		remember(func(id int64) *routeNumbers {
+			return t.routes.of(id, func(id int64) (name, bool) { return routeName(names, id) })
+		})
+}
+
+func remember[T any](find func(int64) *T) func(int64) *T {
+	var last *T
+	var lastKey int64
+	return func(key int64) *T {
+		if last == nil || key != lastKey {
+			last, lastKey = find(key), key
+		}
+		return last
+	}
+}
+
+func taskName(names engine.Names, def int64) (name, bool) {
+	if t := names.NamesOfTemplate(def); t != nil {
+		return name{t.Namespace, t.Name}, true
+	}
+	return name{}, false
+}
+
+func routeName(names engine.Names, id int64) (name, bool) {
+	if r := names.NamesOfRoute(id); r != nil {
+		return name{r.Namespace, r.Handler}, true
+	}
+	return name{}, false
+}
+
+// end counts an attempt that is over.
+func (n *routeNumbers) end(e *engine.Ended, at task.Instant) {
+	if i := slices.Index(outcomes[:], e.Outcome); i >= 0 {
+		n.ended[i]++
+	}
+	if e.StartedAt != 0 {
+		n.run.observe(at.Sub(e.StartedAt))
+	}
+	switch e.Outcome {
+	case task.Failed, task.TimedOut, task.LeaseExpired:
+		if e.After == task.StepErrored {
+			n.exhausted++
+		} else {
+			n.retried++
+		}
+	}
+}
+
+// fail counts a transaction that came to nothing.
+func (t *tally) fail(verb string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.verb(verb).failed++
+}
+
+func (t *tally) verb(verb string) *verbNumbers {
+	n := t.verbs[verb]
+	if n == nil {
+		n = &verbNumbers{labels: []attribute.KeyValue{verbKey.String(verb)}, took: newHistogram(storeBounds)}
+		t.verbs[verb] = n
+	}
+	return n
+}

@@ -1,0 +1,175 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/otlptranslator"
+	"go.opentelemetry.io/otel/attribute"
+	exporter "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+// scope is the name of the instrumentation.
+const scope = "github.com/taskerhq/tasker"
+
+// Options are what New can do without.
+type Options struct {
+	// Version is that of the binary. Defaults to "devel".
+	Version string
+	// Logger is told when spans cannot be sent. Defaults to no log.
+	Logger *slog.Logger
+	// OTLPEndpoint is where spans are sent, over HTTP: a URL, whose path defaults
+	// to /v1/traces. With none there are no spans, but trace contexts are passed
+	// on to workers all the same.
+	OTLPEndpoint string
+	// SampleRatio is the share, 0 to 1, of requests that begin a trace, of those
+	// that change something and come without one. A request that belongs to a trace
+	// follows its flag. Defaults to 0.
+	SampleRatio float64
+	// Exporter takes the spans in place of OTLPEndpoint. For tests.
+	Exporter sdktrace.SpanExporter
+}
+
+// Telemetry is the metrics and traces of one process. It is safe for concurrent use.
+type Telemetry struct {
+	log      *slog.Logger
+	tally    *tally
+	registry *prometheus.Registry
+	metrics  *sdkmetric.MeterProvider
+
+	cases    *caseMetrics
+	requests *requestMetrics
+	traces   *traces // nil: no spans
+	census   censusCache
+}
+
+var _ engine.Observer = (*Telemetry)(nil)
+
+// New returns the telemetry of a process. Close has to be called.
+func New(ctx context.Context, opts Options) (*Telemetry, error) {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Version == "" {
+		opts.Version = "devel"
+	}
+	t := &Telemetry{log: opts.Logger, tally: newTally(time.Now()), registry: prometheus.NewRegistry()}
+	res, err := describe(ctx, opts.Version)
+	if err != nil {
+		return nil, err
+	}
+	if t.traces, err = newTraces(ctx, opts, res); err != nil {
+		return nil, err
+	}
+	if err := t.startMetrics(opts, res); err != nil {
+		return nil, errors.Join(err, t.Close(ctx))
+	}
+	return t, nil
+}
+
+// describe says which process the numbers and spans are of. OTEL_SERVICE_NAME
+// and OTEL_RESOURCE_ATTRIBUTES may say more.
+func describe(ctx context.Context, version string) (*resource.Resource, error) {
+	res, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", "tasker"), attribute.String("service.version", version)),
+		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("describe process for telemetry: %w", err)
+	}
+	return res, nil
+}
+
+func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
+	reader, err := exporter.New(exporter.WithRegisterer(t.registry), exporter.WithProducer(t.tally),
+		// Dots become underscores, counters end in _total, times in their unit.
+		exporter.WithTranslationStrategy(otlptranslator.UnderscoreEscapingWithSuffixes),
+		exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
+	if err != nil {
+		return fmt.Errorf("start Prometheus exporter: %w", err)
+	}
+	t.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(res), sdkmetric.WithCardinalityLimit(maxSeries))
+	meter := t.metrics.Meter(scope, metric.WithInstrumentationVersion(opts.Version))
+	t.cases, err = newCaseMetrics(meter, t.registry)
+	if err == nil {
+		t.requests, err = newRequestMetrics(meter)
+	}
+	if err == nil {
+		err = t.census.watch(meter)
+	}
+	if err == nil {
+		err = recordBuild(meter, opts.Version)
+	}
+	if err == nil {
+		err = t.registry.Register(collectors.NewGoCollector())
+	}
+	if err == nil {
+		err = t.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	}
+	if err != nil {
+		return fmt.Errorf("create metrics: %w", err)
+	}
+	return nil
+}
+
+// maxSeries bounds the series of one instrument.
+const maxSeries = 2000
+
+// Handler answers with all metrics in Prometheus' text format.
+func (t *Telemetry) Handler() http.Handler {
+	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{
+		ErrorLog:            promLog{t.log},
+		ErrorHandling:       promhttp.ContinueOnError,
+		MaxRequestsInFlight: 4,
+		Timeout:             10 * time.Second,
+	})
+}
+
+// promLog is how promhttp reports what it could not gather.
+type promLog struct{ log *slog.Logger }
+
+func (l promLog) Println(v ...any) {
+	l.log.Error("metrics could not be gathered", slog.String("error", fmt.Sprint(v...)))
+}
+
+// Close sends the spans that are left, until ctx ends.
+func (t *Telemetry) Close(ctx context.Context) error {
+	var errs []error
+	if t.traces != nil {
+		errs = append(errs, t.traces.close(ctx))
+	}
+	if t.metrics != nil {
+		errs = append(errs, t.metrics.Shutdown(ctx))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("stop telemetry: %w", err)
+	}
+	return nil
+}
+
+// Committed implements engine.Observer.
+func (t *Telemetry) Committed(c *engine.Commit) {
+	t.tally.add(c)
+	t.cases.add(c)
+	if t.traces != nil {
+		t.traces.add(c)
+	}
+}
+
+// Failed implements engine.Observer.
+func (t *Telemetry) Failed(verb string, _ time.Duration, _ error) { t.tally.fail(verb) }
+
+// Detected implements engine.Observer.
+func (t *Telemetry) Detected(d engine.Detection) { t.cases.detected(d) }
