@@ -27,9 +27,17 @@ type Config struct {
 // DB says where the truth is kept. In a file, `db: DSN` is short for
 // `db: {dsn: DSN}`; in the environment, TASKER_DB for TASKER_DB_DSN.
 type DB struct {
-	// DSN is sqlite:PATH, a plain path, or memory: for a store that is gone with
-	// the process. Defaults to sqlite:tasker.db in the working directory.
+	// DSN is sqlite:PATH, a plain path, postgres://USER:PASSWORD@HOST:PORT/DATABASE,
+	// or memory: for a store that is gone with the process. Defaults to
+	// sqlite:tasker.db in the working directory.
 	DSN string
+	// Migrate says what is done when the schema of the database is older than this
+	// binary: auto migrates it, never refuses to start. Defaults to auto.
+	Migrate string
+	// PoolSize bounds the connections that this process opens to PostgreSQL.
+	// pool_max_conns in the DSN goes before it. Defaults to 0: 4, or the number of
+	// processors when that is more.
+	PoolSize int
 }
 
 // Server bounds the HTTP side. Limits on payloads, batches and pages are the
@@ -62,7 +70,7 @@ type Log struct {
 // Default is the Config in force when nothing is set.
 func Default() Config {
 	return Config{
-		DB:     DB{DSN: "sqlite:tasker.db"},
+		DB:     DB{DSN: "sqlite:tasker.db", Migrate: "auto"},
 		Server: Server{Listen: "127.0.0.1:8080", BodyBytes: 4 << 20, BatchBodyBytes: 16 << 20, DrainTimeout: 15 * time.Second},
 		Engine: engine.Config{}.WithDefaults(),
 		Log:    Log{Level: "info", Format: "text"},
@@ -74,6 +82,7 @@ func Default() Config {
 func (c Config) withDefaults() Config {
 	d := Default()
 	c.DB.DSN = cmp.Or(c.DB.DSN, d.DB.DSN)
+	c.DB.Migrate = cmp.Or(c.DB.Migrate, d.DB.Migrate)
 	c.Server.Listen = cmp.Or(c.Server.Listen, d.Server.Listen)
 	c.Server.BodyBytes = cmp.Or(c.Server.BodyBytes, d.Server.BodyBytes)
 	c.Server.BatchBodyBytes = cmp.Or(c.Server.BatchBodyBytes, d.Server.BatchBodyBytes)

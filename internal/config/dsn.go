@@ -9,22 +9,39 @@ import (
 
 // DSN is a data source name taken apart.
 type DSN struct {
-	Engine string // sqlite or memory
-	Path   string // of the SQLite file
+	Engine string // sqlite, postgres or memory
+	Path   string // of the SQLite file; for PostgreSQL the DSN as it was given
 }
 
-func (d DSN) String() string { return d.Engine + ":" + d.Path }
+// Source is the DSN to open. It may hold a password.
+func (d DSN) Source() string {
+	if d.Engine == "postgres" {
+		return d.Path
+	}
+	return d.Engine + ":" + d.Path
+}
 
-var scheme = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9+.-]+):`)
+// String is the DSN to show.
+func (d DSN) String() string { return RedactDSN(d.Source()) }
 
-// ParseDSN reads sqlite:PATH, memory: or a plain path. A single letter before
-// a colon is a drive, not a scheme.
+var (
+	scheme = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9+.-]+):`)
+	// keywordValue is the other way to write a DSN of PostgreSQL, which would be
+	// taken for a path.
+	keywordValue = regexp.MustCompile(`(?i)(^|\s)(host|hostaddr|dbname|user|password|service|sslmode)\s*=`)
+)
+
+// ParseDSN reads sqlite:PATH, postgres://..., memory: or a plain path. A single
+// letter before a colon is a drive, not a scheme. What follows postgres: is read
+// by the store.
 func ParseDSN(dsn string) (DSN, error) {
 	m := scheme.FindStringSubmatch(dsn)
-	if m == nil {
-		if dsn == "" {
-			return DSN{}, fmt.Errorf("must not be empty")
-		}
+	switch {
+	case m == nil && dsn == "":
+		return DSN{}, fmt.Errorf("must not be empty")
+	case m == nil && keywordValue.MatchString(dsn):
+		return DSN{}, fmt.Errorf("write PostgreSQL as postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+	case m == nil:
 		return DSN{"sqlite", dsn}, nil
 	}
 	rest := dsn[len(m[0]):]
@@ -41,22 +58,44 @@ func ParseDSN(dsn string) (DSN, error) {
 		}
 		return DSN{"memory", ""}, nil
 	case "postgres", "postgresql":
-		return DSN{}, fmt.Errorf("PostgreSQL is not built yet in this version; use memory: or sqlite:PATH")
+		if !strings.HasPrefix(rest, "//") {
+			return DSN{}, fmt.Errorf("write PostgreSQL as postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+		}
+		return DSN{"postgres", strings.ToLower(m[0]) + rest}, nil
 	}
-	return DSN{}, fmt.Errorf("unknown database %q; use sqlite:PATH, memory: or a plain path", m[1])
+	return DSN{}, fmt.Errorf("unknown database %q; use sqlite:PATH, postgres://..., memory: or a plain path", m[1])
 }
 
+const mask = "xxxxx"
+
 var (
-	userinfo     = regexp.MustCompile(`//[^/@]*@`)
-	secretParams = regexp.MustCompile(`(?i)((?:pass|pwd|secret|token|key)[a-z_]*=)[^&\s]*`)
+	// secretName is what a parameter with a secret is called.
+	secretName = regexp.MustCompile(`(?i)pass|pwd|secret|token|key`)
+	// secretParam is one of them, bare or in the quotes of the keyword/value form,
+	// where a backslash keeps the next character.
+	secretParam = regexp.MustCompile(`(?i)((?:pass|pwd|secret|token|key)[a-z0-9_]*\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:[^&#\s\\]|\\.)*)`)
+	// userPart is what stands before the host, wherever the host begins.
+	userPart = regexp.MustCompile(`(?is)^(postgres(?:ql)?:(?://)?|[a-z][a-z0-9+.-]*://).*@`)
 )
 
-// RedactDSN hides passwords. It works on text that is no valid URL too, because
-// a DSN with a typing error is shown in an error.
+// RedactDSN hides passwords: before the host, in the query, and in the
+// keyword/value form. It works on text that is no valid URL too, because a DSN
+// with a typing error is shown; there it rather hides too much.
 func RedactDSN(dsn string) string {
-	dsn = secretParams.ReplaceAllString(dsn, "${1}xxxxx")
-	if u, err := url.Parse(dsn); err == nil && u.Host != "" {
-		return u.Redacted()
+	if parsed, err := ParseDSN(dsn); err == nil && parsed.Engine != "postgres" {
+		return secretParam.ReplaceAllString(dsn, "${1}"+mask) // a path may hold an @
 	}
-	return userinfo.ReplaceAllString(dsn, "//xxxxx@")
+	u, err := url.Parse(dsn)
+	if err != nil || u.Host == "" || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
+		return userPart.ReplaceAllString(secretParam.ReplaceAllString(dsn, "${1}"+mask), "${1}"+mask+"@")
+	}
+	pairs := strings.Split(u.RawQuery, "&")
+	for i, pair := range pairs {
+		name, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(name); err != nil || secretName.MatchString(plain) {
+			pairs[i] = name + "=" + mask
+		}
+	}
+	u.RawQuery = strings.Join(pairs, "&")
+	return u.Redacted()
 }

@@ -182,8 +182,10 @@ func TestLoadProblems(t *testing.T) {
 			"TASKER_QQQQQQQQQQQQQQ: no setting has this variable",
 			"TASKER_SERVER_LISTN: no setting has this variable; did you mean TASKER_SERVER_LISTEN?",
 		}},
-		{"EveryProblemAtOnce", "log: {level: loud, format: xml}\nserver: {listen: nowhere}\nengine: {limits: {page_items: -5}}\n", []string{"TASKER_DB=postgres://u:p@h/d"}, []string{
-			"TASKER_DB: db.dsn: PostgreSQL is not built yet in this version; use memory: or sqlite:PATH",
+		{"EveryProblemAtOnce", "log: {level: loud, format: xml}\nserver: {listen: nowhere}\nengine: {limits: {page_items: -5}}\n", []string{"TASKER_DB=mysql://u:p@h/d", "TASKER_DB_MIGRATE=nevr", "TASKER_DB_POOL_SIZE=-1"}, []string{
+			`TASKER_DB: db.dsn: unknown database "mysql"; use sqlite:PATH, postgres://..., memory: or a plain path`,
+			`TASKER_DB_MIGRATE: db.migrate: must be one of auto, never, not "nevr"; did you mean never?`,
+			"TASKER_DB_POOL_SIZE: db.pool_size: must be from 0 to 10000",
 			`tasker.yaml:2:10: server.listen: must be HOST:PORT, not "nowhere"`,
 			`tasker.yaml:1:7: log.level: must be one of debug, info, warn, error, not "loud"`,
 			`tasker.yaml:1:20: log.format: must be one of text, json, not "xml"`,

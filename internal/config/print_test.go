@@ -39,6 +39,28 @@ func TestRedactDSN(t *testing.T) {
 		"host=h user=u password=p dbname=d":  "host=h user=u password=xxxxx dbname=d",
 		"sqlite:x.db?_key=abc&mode=ro":       "sqlite:x.db?_key=xxxxx&mode=ro",
 		"postgres://h/d?password=p&user=bob": "postgres://h/d?password=xxxxx&user=bob",
+		"postgresql://u:p@h:5432/d?a=b":      "postgresql://u:xxxxx@h:5432/d?a=b",
+		"postgres://h/d?pass%77ord=p&a=b":    "postgres://h/d?pass%77ord=xxxxx&a=b",
+		"postgres://h1:1,h2:2/d?password=p":  "postgres://h1:1,h2:2/d?password=xxxxx",
+		"postgres://u:p@h1:1,h2:2/d":         "postgres://u:xxxxx@h1:1,h2:2/d",
+		"sqlite:/data/a@b.db":                "sqlite:/data/a@b.db",
+
+		// Passwords that should have been percent-encoded.
+		"postgres://u:p@ss@h/d": "postgres://u:xxxxx@h/d",
+		"postgres://u:p/ss@h/d": "postgres://xxxxx@h/d",
+		"postgres://u:p#ss@h/d": "postgres://xxxxx@h/d",
+		"postgres://u:1/ss@h/d": "postgres://xxxxx@h/d",
+		"postgres://u:1#ss@h/d": "postgres://xxxxx@h/d",
+		"postgres://u:1?ss@h/d": "postgres://xxxxx@h/d",
+		"postgres://u:p ss@h/d": "postgres://xxxxx@h/d",
+		"postgres:u:p@h/d":      "postgres:xxxxx@h/d",
+		"POSTGRES://u:p%@h/d":   "POSTGRES://xxxxx@h/d",
+
+		// Keywords and values.
+		"host=h password='a b' user=u":     "host=h password=xxxxx user=u",
+		`host=h password='a\' b' user=u`:   "host=h password=xxxxx user=u",
+		`host=h password = a\ b user=u`:    "host=h password = xxxxx user=u",
+		"host=h sslpassword=p password='a": "host=h sslpassword=xxxxx password=xxxxx",
 	}
 	for in, want := range tests {
 		if got := config.RedactDSN(in); got != want {
@@ -55,16 +77,33 @@ func TestParseDSN(t *testing.T) {
 		"sqlite:///tmp/a":   {Engine: "sqlite", Path: "/tmp/a"},
 		`C:\data\tasker.db`: {Engine: "sqlite", Path: `C:\data\tasker.db`},
 		"memory:":           {Engine: "memory"},
+		"postgres://h/d":    {Engine: "postgres", Path: "postgres://h/d"},
+		"PostgreSQL://h/d":  {Engine: "postgres", Path: "postgresql://h/d"},
 	}
 	for in, want := range good {
 		if got, err := config.ParseDSN(in); err != nil || got != want {
 			t.Errorf("ParseDSN(%q) = %v, %v, want %v", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"", "sqlite:", "memory:x", "postgres://h/d", "postgresql://h/d", "mysql://h/d"} {
+	for _, in := range []string{"", "sqlite:", "memory:x", "postgres:h/d", "host=h dbname=d", "mysql://h/d"} {
 		if got, err := config.ParseDSN(in); err == nil {
 			t.Errorf("ParseDSN(%q) = %v, want an error", in, got)
 		}
+	}
+}
+
+func TestDSNIsShownWithoutItsPassword(t *testing.T) {
+	t.Parallel()
+	const given = "postgres://bob:hunter2@db/tasker?schema=a"
+	d, err := config.ParseDSN(given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Source() != given {
+		t.Errorf("Source is %q, want what was given", d.Source())
+	}
+	if got, want := d.String(), "postgres://bob:xxxxx@db/tasker?schema=a"; got != want {
+		t.Errorf("String is %q, want %q", got, want)
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 	"github.com/taskerhq/tasker/internal/access"
 )
 
+// maxPool is more connections than any PostgreSQL serves well.
+const maxPool = 10000
+
 // validate checks what types cannot say.
 func (l *loader) validate() {
 	c := l.cfg
@@ -23,6 +26,10 @@ func (l *loader) validate() {
 	}
 	_, err := ParseDSN(c.DB.DSN)
 	check("db.dsn", err)
+	check("db.migrate", oneOf(c.DB.Migrate, "auto", "never"))
+	if c.DB.PoolSize < 0 || c.DB.PoolSize > maxPool {
+		check("db.pool_size", fmt.Errorf("must be from 0 to %d", maxPool))
+	}
 	check("server.listen", checkListen(c.Server.Listen))
 	check("server.body_bytes", positive(int64(c.Server.BodyBytes)))
 	check("server.batch_body_bytes", positive(int64(c.Server.BatchBodyBytes)))
