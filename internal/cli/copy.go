@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/transfer"
+)
+
+// copying holds the flags of `copy`.
+type copying struct {
+	s        *session
+	from, to string
+}
+
+func newCopy(s *session) *cobra.Command {
+	c := &copying{s: s}
+	cmd := &cobra.Command{
+		Use:   "copy --from DSN --to DSN",
+		Short: "Copy everything into another database, and compare both",
+		Long: `Copy everything into another database: from SQLite to PostgreSQL, back, or between
+two of a kind. Tasks keep their IDs, workers may stay as they are.
+
+Stop the servers of both first. The target is created or migrated as needed, and
+may hold nothing but what an earlier copy of the same source has left there: a
+copy that was interrupted is completed by running it again. At the end every row
+of both is read, and the number of rows and a checksum of each table compared.
+
+A SQLite file rebuilds the IDs of tasks from one seed, and each server process
+has a seed of its own. So only what one process has written, or what came from a
+file, can be copied to SQLite; it is refused otherwise, before anything is written.`,
+		Example: `  tasker copy --from sqlite:tasker.db --to 'postgres://tasker@db.example.com/tasker'`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.from, "from", "", "the database to read: sqlite:PATH, a plain path, or postgres://...")
+	f.StringVar(&c.to, "to", "", "the database to write")
+	return cmd
+}
+
+func (c *copying) run(ctx context.Context) error {
+	from, err := databaseFlag("--from", c.from)
+	if err != nil {
+		return err
+	}
+	to, err := databaseFlag("--to", c.to)
+	if err != nil {
+		return err
+	}
+	report, err := transfer.Copy(ctx, from, to, transfer.Options{Progress: c.progress})
+	c.clearProgress()
+	if err != nil {
+		return databaseError(err)
+	}
+	if err := c.print(report); err != nil {
+		return err
+	}
+	if !report.Same {
+		return exitError(exitFailure)
+	}
+	return nil
+}
+
+// databaseFlag reads a DSN that must be given.
+func databaseFlag(flag, dsn string) (config.DSN, error) {
+	if dsn == "" {
+		return config.DSN{}, usagef("%s must name a database, such as sqlite:tasker.db", flag)
+	}
+	at, err := config.ParseDSN(dsn)
+	if err != nil {
+		return config.DSN{}, usagef("%s: %w", flag, err)
+	}
+	return at, nil
+}
+
+// databaseError gives an error of those who open databases themselves the codes
+// of the API, which say how the process ends.
+func databaseError(err error) error {
+	var e *task.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	out := &tasker.Error{Code: tasker.Code(e.Code), Message: err.Error(), Hint: e.Hint}
+	for _, p := range e.Problems {
+		out.Details = append(out.Details, tasker.Detail{Location: p.Location, Message: p.Message})
+	}
+	return out
+}
+
+// progress shows how far a copy is, to somebody who watches.
+func (c *copying) progress(table string, rows int64) {
+	if c.s.ErrTerminal && !c.s.json {
+		fmt.Fprintf(c.s.Err, "\r\x1b[K%s: %d rows", clean(table), rows)
+	}
+}
+
+func (c *copying) clearProgress() {
+	if c.s.ErrTerminal && !c.s.json {
+		fmt.Fprint(c.s.Err, "\r\x1b[K")
+	}
+}
+
+func (c *copying) print(r *transfer.Report) error {
+	if c.s.json {
+		return c.s.printJSON(r)
+	}
+	t := newTable(c.s.Out, "TABLE", "COPIED", "SOURCE", "TARGET", "CHECKSUM", "")
+	for _, table := range r.Tables {
+		sum, verdict := table.SourceDigest, "same"
+		if !table.Same {
+			sum, verdict = table.SourceDigest+" / "+table.TargetDigest, "DIFFERS"
+		}
+		t.row(table.Name, strconv.FormatInt(table.Copied, 10), strconv.FormatInt(table.SourceRows, 10), strconv.FormatInt(table.TargetRows, 10), sum, verdict)
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if !r.Same {
+		return c.s.printf("\nThe databases differ. Was something at work on one of them? Run the copy again.\n")
+	}
+	return c.s.printf("\n%s now holds what %s does.\n", r.To, r.From)
+}

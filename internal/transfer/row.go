@@ -1,0 +1,82 @@
+package transfer
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+)
+
+// value is a value in its canonical form: integers in decimal, IDs as UUIDs,
+// everything else as it is.
+type value struct {
+	text string
+	null bool
+}
+
+func (v value) String() string {
+	if v.null {
+		return "NULL"
+	}
+	return v.text
+}
+
+// row holds the values of a table's columns.
+type row []value
+
+func (r row) size() int {
+	n := 0
+	for _, v := range r {
+		n += len(v.text) + 8
+	}
+	return n
+}
+
+// name is a key as it is shown, and found again.
+func (r row) name() string {
+	parts := make([]string, len(r))
+	for i, v := range r {
+		parts[i] = v.String()
+	}
+	return strings.Join(parts, ", ")
+}
+
+// digest is the checksum of a set of rows. It does not depend on their order,
+// because two engines sort text differently.
+type digest struct {
+	rows int64
+	sums [4]uint64
+	buf  []byte
+}
+
+// add takes a row in. Lengths are part of what is hashed, so that a value
+// cannot move from one column to the next unseen.
+func (d *digest) add(r row) {
+	d.buf = d.buf[:0]
+	for _, v := range r {
+		if v.null {
+			d.buf = append(d.buf, 0)
+			continue
+		}
+		d.buf = append(d.buf, 1)
+		d.buf = binary.BigEndian.AppendUint64(d.buf, uint64(len(v.text)))
+		d.buf = append(d.buf, v.text...)
+	}
+	sum := sha256.Sum256(d.buf)
+	for i := range d.sums {
+		d.sums[i] += binary.BigEndian.Uint64(sum[8*i:])
+	}
+	d.rows++
+}
+
+// String returns half of the checksum, in hexadecimal: enough to tell tables
+// apart, and it fits a line.
+func (d *digest) String() string {
+	var b []byte
+	for _, s := range d.sums[:2] {
+		b = binary.BigEndian.AppendUint64(b, s)
+	}
+	return hex.EncodeToString(b)
+}
+
+func (d *digest) same(o *digest) bool { return d.rows == o.rows && d.sums == o.sums }

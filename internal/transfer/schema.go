@@ -1,0 +1,160 @@
+package transfer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// kind is what a column holds.
+type kind string
+
+const (
+	integers  kind = "integer"
+	texts     kind = "text"
+	documents kind = "json" // text, byte for byte
+	ids       kind = "id"   // a task.ID; SQLite keeps its sequence
+)
+
+// column is one column of a table.
+type column struct {
+	name string
+	kind kind
+}
+
+// table is what is copied of a table, and in which order.
+type table struct {
+	name    string
+	columns []column // sorted by name
+	key     []int    // the primary key: places in columns
+	filter  string   // SQL that rows have to satisfy, if any
+}
+
+func (t *table) keyNames() []string {
+	names := make([]string, len(t.key))
+	for i, k := range t.key {
+		names[i] = t.columns[k].name
+	}
+	return names
+}
+
+// keyOf returns the values of the primary key.
+func (t *table) keyOf(r row) row {
+	key := make(row, len(t.key))
+	for i, k := range t.key {
+		key[i] = r[k]
+	}
+	return key
+}
+
+// prefix is what all tables of Tasker begin with.
+const prefix = "tasker_"
+
+// own are the tables that belong to a database and not to what is kept in it:
+// its version, and which process has which turn at what.
+var own = []string{prefix + "migrations", prefix + "migration_checksums", prefix + "turns"}
+
+// filters leave out rows that belong to the database: the seed from which a
+// SQLite file rebuilds its IDs.
+var filters = map[string]string{prefix + "meta": "key <> '" + seedKey + "'"}
+
+// late are copied last, in this order. Should a server be started on a target
+// that is not complete, it finds no task without its steps.
+var late = []string{prefix + "workflow_steps", prefix + "tasks"}
+
+// match returns the tables to copy. It fails when two databases differ in more
+// than how they keep a value.
+func match(from, to []table) ([]table, error) {
+	var problems []string
+	others := byName(to)
+	var out []table
+	for _, a := range from {
+		b, ok := others[a.name]
+		if !ok {
+			problems = append(problems, a.name+" is missing in the target")
+			continue
+		}
+		delete(others, a.name)
+		t, faults := join(a, b)
+		problems = append(problems, faults...)
+		out = append(out, t)
+	}
+	for name := range others {
+		problems = append(problems, name+" is missing in the source")
+	}
+	if len(problems) > 0 {
+		slices.Sort(problems)
+		return nil, task.Errorf(task.Conflict, "the two databases do not have the same tables: %s", strings.Join(problems, "; "))
+	}
+	slices.SortFunc(out, func(a, b table) int {
+		if d := slices.Index(late, a.name) - slices.Index(late, b.name); d != 0 {
+			return d
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return out, nil
+}
+
+func byName(tables []table) map[string]table {
+	m := make(map[string]table, len(tables))
+	for _, t := range tables {
+		m[t.name] = t
+	}
+	return m
+}
+
+// join makes one description of two.
+func join(a, b table) (table, []string) {
+	var faults []string
+	out := table{name: a.name, filter: filters[a.name]}
+	if slices.Equal(a.keyNames(), b.keyNames()) {
+		out.key = a.key
+	} else {
+		faults = append(faults, fmt.Sprintf("%s has the key %v here, %v there", a.name, a.keyNames(), b.keyNames()))
+	}
+	if len(a.columns) != len(b.columns) {
+		return out, append(faults, fmt.Sprintf("%s has %d columns here, %d there", a.name, len(a.columns), len(b.columns)))
+	}
+	for i, c := range a.columns {
+		d := b.columns[i]
+		k, ok := common(c.kind, d.kind)
+		if c.name != d.name || !ok {
+			faults = append(faults, fmt.Sprintf("%s.%s is %s here, %s %s there", a.name, c.name, c.kind, d.name, d.kind))
+		}
+		out.columns = append(out.columns, column{c.name, k})
+	}
+	return out, faults
+}
+
+// common is the narrower of two kinds, when one can hold the other.
+func common(a, b kind) (kind, bool) {
+	if a == b {
+		return a, true
+	}
+	for _, k := range [][2]kind{{a, b}, {b, a}} {
+		if k == [2]kind{integers, ids} || k == [2]kind{texts, documents} {
+			return k[1], true
+		}
+	}
+	return a, false
+}
+
+// arrange sorts the columns of a table that was read from a catalog; positions
+// says where each stands in the primary key, from 0, and -1 if nowhere.
+func arrange(t *table, positions []int) {
+	place := make(map[string]int, len(positions))
+	for i, c := range t.columns {
+		if positions[i] >= 0 {
+			place[c.name] = positions[i]
+		}
+	}
+	slices.SortFunc(t.columns, func(a, b column) int { return strings.Compare(a.name, b.name) })
+	t.key = make([]int, len(place))
+	for i, c := range t.columns {
+		if p, ok := place[c.name]; ok {
+			t.key[p] = i
+		}
+	}
+}
