@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,7 +45,10 @@ type Handlers struct {
 	broken  sync.Map // refs that have panicked
 }
 
-// names are the handlers that workers in this process serve.
+// Names returns the handlers that workers in this process serve.
+func Names() []string { return slices.Clone(names) }
+
+// names are those handlers.
 var names = []string{"ok", "split", "left", "right", "join"}
 
 // register lets a worker carry out orders, in the name of by.

@@ -94,20 +94,32 @@ func (z *Zombie) work(ctx context.Context, a tasker.Assignment) error {
 			return err
 		}
 	}
-	var o order
-	if err := json.Unmarshal(a.Parameters, &o); err != nil {
+	result, err := Result(a, z.Name)
+	if err != nil {
 		return err
 	}
-	result := tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultReleased}
-	if o.Work != workDoomed { // its failure is for the others to report
-		body, err := json.Marshal(output{Ref: o.Ref, Step: a.StepName, Token: a.Token, By: z.Name, Parents: a.ParentResults})
-		if err != nil {
-			return err
-		}
-		result.Status, result.Result = tasker.ResultCompleted, body
-	}
-	_, err := z.Backend.Settle(ctx, tasker.SettleRequest{WorkerID: z.me, Results: []tasker.StepResult{result}})
+	_, err = z.Backend.Settle(ctx, tasker.SettleRequest{WorkerID: z.me, Results: []tasker.StepResult{result}})
 	return err
+}
+
+// Result is what a worker reports who carries out a step by hand, in the name of
+// by. A step that is to fail is given back: its failure is for workers of the
+// SDK to report.
+func Result(a tasker.Assignment, by string) (tasker.StepResult, error) {
+	result := tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultReleased}
+	var o order
+	if err := json.Unmarshal(a.Parameters, &o); err != nil {
+		return result, fmt.Errorf("read the order of step %s: %w", a.StepUUID, err)
+	}
+	if o.Work == workDoomed {
+		return result, nil
+	}
+	body, err := json.Marshal(output{Ref: o.Ref, Step: a.StepName, Token: a.Token, By: by, Parents: a.ParentResults})
+	if err != nil {
+		return result, fmt.Errorf("make the result of step %s: %w", a.StepUUID, err)
+	}
+	result.Status, result.Result = tasker.ResultCompleted, body
+	return result, nil
 }
 
 // haunt reports what is over: hoarded steps that others have, results that were

@@ -41,6 +41,7 @@ type Server struct {
 	ended   chan struct{} // closed when process is gone
 	expect  bool          // that process ends is no news
 	up      chan struct{} // closed while it listens
+	lives   int           // how often it came up
 	crashes []string      // processes that ended by themselves
 }
 
@@ -119,6 +120,7 @@ func (s *Server) Start(ctx context.Context) error {
 	default:
 	}
 	s.expect = false
+	s.lives++
 	close(s.up)
 	return ctx.Err()
 }
@@ -167,14 +169,18 @@ func (s *Server) Stop() int {
 }
 
 // Up reports whether it listens.
-func (s *Server) Up() bool {
+func (s *Server) Up() bool { return s.Life() != 0 }
+
+// Life is a number that each process which listens has for its own; 0 while none
+// does.
+func (s *Server) Life() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
 	case <-s.up:
-		return true
+		return s.lives
 	default:
-		return false
+		return 0
 	}
 }
 

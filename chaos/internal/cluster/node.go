@@ -1,0 +1,55 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/crashtest/process"
+)
+
+// Node is one server, with its way to the database.
+type Node struct {
+	*process.Server
+	Index int
+	Link  *Link // to PostgreSQL
+	Pool  int   // connections that it may have; 0: what it takes by itself
+
+	refusals atomic.Int64
+}
+
+// patience bounds how long a node may take to come up.
+const patience = time.Minute
+
+// Revive starts the node, again and again as a supervisor does, until it
+// listens. It cannot while the database is away.
+func (n *Node) Revive(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := n.Start(ctx)
+		if err == nil {
+			return nil
+		}
+		n.refusals.Add(1)
+		if Pause(ctx, 100*time.Millisecond) != nil {
+			return fmt.Errorf("start node %d: %w", n.Index, err)
+		}
+	}
+}
+
+// Refusals is how often the node ended instead of coming up.
+func (n *Node) Refusals() int64 { return n.refusals.Load() }
+
+// Pause waits, and returns the error of ctx if that ends before.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,178 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/chaos/internal/cluster"
+	"github.com/taskerhq/tasker/internal/crashtest"
+	"github.com/taskerhq/tasker/internal/crashtest/load"
+)
+
+// ghost is a worker whose requests stall on their way, and arrive when its leases
+// were given away long ago.
+type ghost struct {
+	name    string
+	rng     *rand.Rand
+	backend tasker.Backend // with a recorder, over the link
+	link    *cluster.Link  // to a node
+	retry   load.Retry
+	journal *crashtest.Journal
+	notes   *notes
+
+	me      uuid.UUID
+	refused atomic.Int64 // reports that came too late, and were refused
+}
+
+// stallLimit bounds how long a report stalls: nobody may have taken its steps,
+// when they are settled by hand, for example.
+const stallLimit = 10 * time.Second
+
+// run haunts until stop is closed.
+func (g *ghost) run(ctx context.Context, stop <-chan struct{}) error {
+	for {
+		select {
+		case <-stop:
+			return g.link.Mend(ctx)
+		default:
+		}
+		err := g.turn(ctx, stop)
+		if err = errors.Join(err, g.link.Mend(ctx)); err != nil && !load.Lost(err) {
+			return fmt.Errorf("%s: %w", g.name, err)
+		}
+		if err != nil {
+			if err := g.retry(ctx, err); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (g *ghost) turn(ctx context.Context, stop <-chan struct{}) error {
+	if g.me == uuid.Nil {
+		w, err := g.backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: g.name, Handlers: load.Names(), Capacity: 4})
+		if err != nil {
+			return err
+		}
+		g.me = w.WorkerID
+	}
+	if g.rng.IntN(3) == 0 {
+		return g.lateHandout(ctx, stop)
+	}
+	resp, err := g.poll(ctx)
+	if err != nil || len(resp.Steps) == 0 {
+		return err
+	}
+	return g.lateReport(ctx, stop, resp.Steps)
+}
+
+func (g *ghost) poll(ctx context.Context) (*tasker.PollResponse, error) {
+	return g.backend.Poll(ctx, tasker.PollRequest{WorkerID: g.me, Capacity: 1 + g.rng.IntN(3), WaitMS: 1000, Start: true})
+}
+
+// lateHandout gets steps when their leases may be over, and reports them at once.
+// Whether that is in time is for the checker to say.
+func (g *ghost) lateHandout(ctx context.Context, stop <-chan struct{}) error {
+	if err := g.link.Hold(cluster.Down); err != nil {
+		return err
+	}
+	// An answer stalls for less than a lease, or for more.
+	stalled, cancel := until(ctx, stop, time.Duration(g.rng.Int64N(int64(4*time.Second))))
+	defer cancel()
+	mended := context.AfterFunc(stalled, func() { _ = g.link.Mend(ctx) }) // run mends it again, and says why it cannot
+	defer mended()
+	resp, err := g.poll(ctx)
+	if err != nil || len(resp.Steps) == 0 {
+		return err
+	}
+	_, err = g.settle(ctx, resp.Steps)
+	return err
+}
+
+// lateReport reports steps, and lets that arrive when others have them: the
+// report has to be refused.
+func (g *ghost) lateReport(ctx context.Context, stop <-chan struct{}, steps []tasker.Assignment) error {
+	if err := g.link.Hold(cluster.Up); err != nil {
+		return err
+	}
+	type answer struct {
+		each []tasker.SettleAnswer
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		each, err := g.settle(ctx, steps)
+		answered <- answer{each, err}
+	}()
+	over := g.await(ctx, stop, steps)
+	if err := g.link.Mend(ctx); err != nil {
+		return err
+	}
+	a := <-answered
+	if a.err != nil {
+		return a.err
+	}
+	for i, own := range a.each {
+		if !over[i] {
+			continue
+		}
+		if own.Error == nil || own.Error.Code != tasker.CodeStaleToken {
+			g.notes.add("stale taken", "%s: a result for step %s under token %d came when that was over; the answer is %v",
+				g.name, steps[i].StepUUID, steps[i].Token, own.Error)
+			continue
+		}
+		g.refused.Add(1)
+	}
+	return nil
+}
+
+// await waits until others have the steps, and says of which that is known.
+func (g *ghost) await(ctx context.Context, stop <-chan struct{}, steps []tasker.Assignment) []bool {
+	ctx, cancel := until(ctx, stop, stallLimit)
+	defer cancel()
+	over := make([]bool, len(steps))
+	for {
+		n := 0
+		for i, s := range steps {
+			over[i] = g.journal.Obsolete(s.StepUUID, s.Token)
+			if over[i] {
+				n++
+			}
+		}
+		if n == len(steps) || cluster.Pause(ctx, 20*time.Millisecond) != nil {
+			return over
+		}
+	}
+}
+
+func (g *ghost) settle(ctx context.Context, steps []tasker.Assignment) ([]tasker.SettleAnswer, error) {
+	req := tasker.SettleRequest{WorkerID: g.me}
+	for _, s := range steps {
+		result, err := load.Result(s, g.name)
+		if err != nil {
+			return nil, err
+		}
+		req.Results = append(req.Results, result)
+	}
+	return g.backend.Settle(ctx, req)
+}
+
+// until is a context that also ends when stop is closed.
+func until(ctx context.Context, stop <-chan struct{}, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	go func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,130 @@
+package proof
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker/chaos/internal/cluster"
+)
+
+// inquiry asks a node that cannot reach the database about everything. It may not
+// make anything up.
+type inquiry struct {
+	http  *http.Client
+	notes *notes
+	task  uuid.UUID // one that exists
+
+	mu     sync.Mutex
+	asked  int
+	took   []time.Duration
+	runs   int
+	worker map[*cluster.Node]uuid.UUID // one that is registered with the node
+}
+
+func newInquiry(client *http.Client, notes *notes) *inquiry {
+	return &inquiry{http: client, notes: notes, worker: map[*cluster.Node]uuid.UUID{}}
+}
+
+// answerLimit is how long an answer may take, whatever is wrong with the
+// database.
+const answerLimit = 20 * time.Second
+
+// blind asks the nodes that are up, all questions at once.
+func (q *inquiry) blind(ctx context.Context, nodes []*cluster.Node, what string) {
+	var all sync.WaitGroup
+	for _, n := range nodes {
+		if !n.Up() {
+			continue
+		}
+		q.mu.Lock()
+		worker := q.worker[n]
+		q.runs++
+		q.mu.Unlock()
+		tasks, workers := "/v1/tasks", "/internal/workers"
+		task, own := tasks+"/"+q.task.String(), workers+"/"+worker.String()
+		for _, r := range []struct{ method, path, body string }{
+			{"GET", tasks, ""},
+			{"GET", tasks + "?state=error&limit=1", ""},
+			{"GET", task, ""},
+			{"GET", task + "?wait_ms=200", ""},
+			{"GET", task + "/history", ""},
+			{"GET", task + "/explain", ""},
+			{"GET", task + "/workflow_steps", ""},
+			{"GET", "/v1/templates", ""},
+			{"GET", workers, ""},
+			{"GET", "/health/ready", ""},
+			{"POST", tasks, `{"task_type":"never","correlation_id":"nobody may accept this"}`},
+			{"POST", own + "/poll", `{"capacity":5}`},
+			{"POST", own + "/poll", `{"capacity":5,"wait_ms":300}`},
+			{"POST", own + "/heartbeat", `{}`},
+			{"POST", own + "/result", fmt.Sprintf(`{"results":[{"step_uuid":%q,"token":1,"status":"completed","result":1}]}`, q.task)},
+		} {
+			all.Go(func() { q.ask(ctx, n, what, r.method, r.path, r.body) })
+		}
+		all.Go(func() { q.live(ctx, n, what) })
+	}
+	all.Wait()
+}
+
+// ask sends one request, which has to be refused.
+func (q *inquiry) ask(ctx context.Context, n *cluster.Node, what, method, path, body string) {
+	begun := time.Now()
+	resp, raw, err := q.do(ctx, method, n.URL()+path, body)
+	took := time.Since(begun)
+	q.mu.Lock()
+	q.asked++
+	q.took = append(q.took, took)
+	q.mu.Unlock()
+	var problem struct {
+		Code string `json:"code"`
+	}
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		q.notes.add("no answer", "%s: %s %s of node %d, after %s: %v", what, method, path, n.Index, took, err)
+	case resp.StatusCode != http.StatusServiceUnavailable || !hasRetryAfter(resp):
+		q.notes.add("outage denied", "%s: %s %s of node %d: %s, Retry-After %q: %s", what, method, path, n.Index, resp.Status, resp.Header.Get("Retry-After"), raw)
+	case json.Unmarshal(raw, &problem) != nil || problem.Code != "unavailable":
+		q.notes.add("outage denied", "%s: %s %s of node %d: %s: %s", what, method, path, n.Index, resp.Status, raw)
+	}
+}
+
+// live asks whether the process lives: it does, and is not to be restarted for
+// the sake of a database that is away.
+func (q *inquiry) live(ctx context.Context, n *cluster.Node, what string) {
+	resp, _, err := q.do(ctx, http.MethodGet, n.URL()+"/health/live", "")
+	if ctx.Err() == nil && (err != nil || resp.StatusCode != http.StatusOK) {
+		q.notes.add("not alive", "%s: node %d: %v, %v", what, n.Index, resp, err)
+	}
+}
+
+func (q *inquiry) do(ctx context.Context, method, url, body string) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	var content io.Reader
+	if body != "" {
+		content = bytes.NewReader([]byte(body))
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, content)
+	if err != nil {
+		return nil, nil, err
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := q.http.Do(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	return resp, raw, err
+}

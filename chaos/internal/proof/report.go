@@ -1,0 +1,141 @@
+package proof
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/crashtest"
+)
+
+// Report is what came of a run.
+type Report struct {
+	Violations []string // of which five of each kind are listed
+	ByKind     map[string]int
+	// Weak says why the run proves nothing; empty when it does.
+	Weak []string
+	// Text is for people.
+	Text string
+	// Logs are the ends of what the processes said.
+	Logs string
+}
+
+// OK reports whether all guarantees were kept, and the run was worth its name.
+func (r *Report) OK() bool { return len(r.Violations) == 0 && len(r.Weak) == 0 }
+
+// report judges the run. Without an end, found is nil and err says why.
+func (r *run) report(found []crashtest.Found, err error) *Report {
+	rep := &Report{ByKind: map[string]int{}, Logs: r.tails()}
+	rep.Violations = append(rep.Violations, r.Crashes()...)
+	seen, kinds := r.notes.result()
+	rep.Violations = append(rep.Violations, seen...)
+	maps.Copy(rep.ByKind, kinds)
+	if err != nil {
+		return rep
+	}
+	v := crashtest.Check(r.journal, found)
+	for _, broken := range v.Violations {
+		if rep.ByKind[string(broken.Rule)]++; rep.ByKind[string(broken.Rule)] <= shown {
+			rep.Violations = append(rep.Violations, broken.String())
+		}
+	}
+	rep.Weak = r.weaknesses(v)
+	rep.Text = r.text(v)
+	return rep
+}
+
+// weaknesses says why a run without violations would prove nothing.
+func (r *run) weaknesses(v *crashtest.Verdict) []string {
+	var weak []string
+	expect := func(holds bool, what string) {
+		if !holds {
+			weak = append(weak, what)
+		}
+	}
+	faults := 0
+	for _, t := range r.log.times {
+		faults += len(t.accepted)
+	}
+	expect(v.Tasks >= 10*faults, "fewer than ten tasks for each fault")
+	expect(v.StaleRefused >= faults, "hardly a report under an old token")
+	expect(v.Unknown > 0, "no answer was ever lost")
+	expect(r.inquiry.asked > 0 && r.witness.refusals.Load() > 0, "nobody asked during an outage")
+	for _, g := range r.crew.ghosts {
+		expect(g.refused.Load() > 0, g.name+" was never late")
+	}
+	for _, w := range r.crew.watchers {
+		expect(w.looks.Load() > int64(faults), w.name+" hardly looked")
+	}
+	return weak
+}
+
+func (r *run) text(v *crashtest.Verdict) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	var accepted, complete []time.Duration
+	line("%-40s %5s  %17s  %17s", "recovery", "times", "accepted p50/max", "complete p50/max")
+	row := func(kind string, a, c []time.Duration) {
+		line("%-40s %5d  %8s %8s  %8s %8s", kind, len(a), half(a), round(slices.Max(a)), half(c), round(slices.Max(c)))
+	}
+	for _, kind := range slices.Sorted(slices.Values(r.log.kinds)) {
+		t := r.log.times[kind]
+		row(kind, t.accepted, t.complete)
+		accepted, complete = append(accepted, t.accepted...), append(complete, t.complete...)
+	}
+	row("all", accepted, complete)
+	late, looks, workerKills := int64(0), int64(0), 0
+	for _, g := range r.crew.ghosts {
+		late += g.refused.Load()
+	}
+	for _, w := range r.crew.watchers {
+		looks += w.looks.Load()
+	}
+	for _, p := range r.crew.programs {
+		workerKills += p.Kills()
+	}
+	refusals := int64(0)
+	for _, n := range r.Nodes {
+		refusals += n.Refusals()
+	}
+	line("faults=%d node_kills=%d worker_kills=%d starts_refused=%d under_load=%s", len(accepted), r.log.kills, workerKills, refusals, r.log.took.Round(time.Second))
+	line("tasks=%d steps=%d handouts=%d unknown_answers=%d orphans=%d duplicate_executions=%d", v.Tasks, v.Steps, v.Handouts, v.Unknown, v.Orphans, v.Duplicates)
+	line("requests=%d refused_503=%d asked_in_outages=%d answered_p50=%s answered_max=%s looks=%d", r.witness.requests.Load(), r.witness.refusals.Load(),
+		r.inquiry.asked, half(r.inquiry.took), longest(r.inquiry.took), looks)
+	line("stale_refused=%d late_reports_refused=%d", v.StaleRefused, late)
+	line("lost=%d settled_twice=%d claimed_twice=%d violations=%d seed=%d", v.Count(crashtest.Lost), v.Count(crashtest.SettledTwice),
+		v.Count(crashtest.TokenReused), len(v.Violations), r.options.Seed)
+	return b.String()
+}
+
+func half(d []time.Duration) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(d))
+	return round(sorted[len(sorted)/2])
+}
+
+func longest(d []time.Duration) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	return round(slices.Max(d))
+}
+
+// tails returns the end of each log.
+func (r *run) tails() string {
+	var b strings.Builder
+	for _, name := range r.Logs() {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			raw = []byte(err.Error())
+		}
+		lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+		fmt.Fprintf(&b, "----- the end of %s\n%s\n", filepath.Base(name), strings.Join(lines[max(len(lines)-25, 0):], "\n"))
+	}
+	return b.String()
+}

@@ -1,0 +1,198 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/chaos/internal/cluster"
+	"github.com/taskerhq/tasker/chaos/internal/fault"
+	"github.com/taskerhq/tasker/internal/crashtest"
+	"github.com/taskerhq/tasker/internal/crashtest/load"
+)
+
+// run is one cluster with all who work on it.
+type run struct {
+	*cluster.Cluster
+	options  Options
+	scene    *fault.Scene
+	journal  *crashtest.Journal
+	handlers *load.Handlers
+	notes    notes
+	witness  *witness
+	balancer *cluster.Balancer
+	inquiry  *inquiry
+	crew     *crew
+	crowds   int
+
+	balanced *tasker.Client   // every request goes to another node
+	direct   []*tasker.Client // by node
+	probers  []*load.Producer // by node
+	closers  []func()
+
+	log log
+}
+
+// Run carries out a run, and returns what came of it. An error is a run that
+// could not go on; what broke is in the Report then, as far as it is known.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	c, err := cluster.Open(ctx, o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Cluster: c, options: o, journal: crashtest.NewJournal(), handlers: &load.Handlers{}}
+	r.journal.Foreign["foreign"] = true
+	err = r.connect()
+	if err == nil {
+		err = r.birth(ctx)
+	}
+	if err == nil {
+		err = r.load(ctx)
+	}
+	var found []crashtest.Found
+	if err == nil {
+		found, err = r.end(ctx)
+	}
+	for _, done := range r.closers {
+		done()
+	}
+	err = errors.Join(err, c.Close())
+	return r.report(found, err), err
+}
+
+// rand returns the random numbers of one part of the run.
+func (r *run) rand(part uint64) *rand.Rand { return rand.New(rand.NewPCG(r.options.Seed, part)) }
+
+// connect makes the clients. All requests pass the balancer and the witness.
+func (r *run) connect() error {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, 256
+	r.closers = append(r.closers, transport.CloseIdleConnections)
+	r.witness = &witness{next: transport, notes: &r.notes}
+	r.balancer = cluster.NewBalancer(r.Nodes, r.witness, r.rand(1))
+	r.inquiry = newInquiry(&http.Client{Transport: r.witness}, &r.notes)
+	var err error
+	if r.balanced, err = r.dial(cluster.URL); err != nil {
+		return err
+	}
+	for i, n := range r.Nodes {
+		client, err := r.dial(n.URL())
+		if err != nil {
+			return err
+		}
+		r.direct = append(r.direct, client)
+		r.probers = append(r.probers, r.producer(fmt.Sprintf("probe%d", i), uint64(10+i), client))
+	}
+	r.scene = &fault.Scene{Cluster: r.Cluster, Balancer: r.balancer, Rand: r.rand(2), Crowd: r.crowd}
+	return nil
+}
+
+// dial returns a client that writes the journal.
+func (r *run) dial(url string) (*tasker.Client, error) {
+	client, err := tasker.Dial(url, &tasker.DialOptions{HTTPClient: &http.Client{Transport: r.balancer}})
+	if err != nil {
+		return nil, err
+	}
+	r.closers = append(r.closers, func() { client.Close() })
+	return tasker.NewClient(crashtest.Record(client.Backend, r.journal, nil)), nil
+}
+
+// retry is how long callers wait when an answer was lost. It is shorter than what
+// a server advises, so that they are there as soon as it is.
+func (r *run) retry(ctx context.Context, _ error) error {
+	return cluster.Pause(ctx, 20*time.Millisecond+rand.N(100*time.Millisecond))
+}
+
+// birth kills nodes while they make the schema, all at the same time, and then
+// lets them come up.
+func (r *run) birth(ctx context.Context) error {
+	rng := r.rand(3)
+	for range 3 {
+		for _, n := range r.Nodes {
+			if err := n.Launch(); err != nil {
+				return err
+			}
+		}
+		for _, i := range rng.Perm(len(r.Nodes)) {
+			if err := cluster.Pause(ctx, rand.N(60*time.Millisecond)); err != nil {
+				return err
+			}
+			r.Nodes[i].Kill()
+		}
+		for _, n := range r.Nodes {
+			n.Gone()
+		}
+	}
+	if err := r.Up(ctx); err != nil {
+		return fmt.Errorf("after the kills at birth: %w", err)
+	}
+	return nil
+}
+
+// load lets everybody work while faults strike, until all tasks are settled.
+func (r *run) load(ctx context.Context) error {
+	if _, err := r.balanced.RegisterTemplate(ctx, tasker.TemplateSource{YAML: load.Diamond, Filename: "diamond.yaml"}); err != nil {
+		return err
+	}
+	working, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	err := r.hire(working, stop)
+	if err == nil {
+		err = r.strike(working)
+	}
+	if err != nil {
+		stop(err)
+	}
+	close(r.crew.quiet)
+	callers := r.crew.callers.Wait()
+	if err == nil && callers == nil {
+		err = load.Settle(working, r.balanced, r.retry, settleLimit)
+	}
+	close(r.crew.done)
+	workers := r.crew.workers.Wait()
+	if cause := context.Cause(working); cause != nil {
+		return cause // what the others say follows from it
+	}
+	return errors.Join(err, callers, workers)
+}
+
+// end kills everything at the same time, so that nothing is only in memory, and
+// takes down what is there.
+func (r *run) end(ctx context.Context) ([]crashtest.Found, error) {
+	ctx, cancel := context.WithTimeout(ctx, endLimit)
+	defer cancel()
+	for _, n := range r.Nodes {
+		n.Kill()
+	}
+	if err := errors.Join(r.Postgres.Kill(), r.Postgres.Restart()); err != nil {
+		return nil, err
+	}
+	for _, n := range r.Nodes {
+		n.Gone()
+	}
+	if err := r.Up(ctx); err != nil {
+		return nil, fmt.Errorf("after the last crash: %w", err)
+	}
+	for _, z := range r.crew.zombies {
+		if err := z.Last(ctx); err != nil {
+			return nil, err
+		}
+	}
+	found, err := crashtest.Read(ctx, r.balanced)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range r.Nodes {
+		if code := n.Stop(); code != 0 {
+			r.notes.add("bad end", "node %d ended with exit code %d when it was told to stop", n.Index, code)
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,199 @@
+package proof
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/chaos/internal/cluster"
+	"github.com/taskerhq/tasker/internal/crashtest/load"
+)
+
+// watcher looks at one node again and again. It keeps a stock of ready steps that
+// nobody else takes, so it knows that a poll has something to give, and a list
+// something to show.
+type watcher struct {
+	node    *cluster.Node
+	client  *tasker.Client // of the node, with a recorder
+	retry   load.Retry
+	notes   *notes
+	name    string
+	handler string
+
+	me    uuid.UUID
+	n     int       // tasks submitted
+	stock int       // tasks known to be there and not settled
+	task  uuid.UUID // one that exists
+
+	looks atomic.Int64 // answers that were not empty
+}
+
+// Bounds of the stock. Some of it may be held by polls whose answer was lost.
+const (
+	lowStock  = 60
+	fullStock = 120
+)
+
+func newWatcher(n *cluster.Node, client *tasker.Client, retry load.Retry, notes *notes) *watcher {
+	name := fmt.Sprintf("watcher%d", n.Index)
+	return &watcher{node: n, client: client, retry: retry, notes: notes, name: name, handler: "stock-of-" + name}
+}
+
+// prepare registers the watcher and fills its stock.
+func (w *watcher) prepare(ctx context.Context) error {
+	me, err := w.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: w.name, Handlers: []string{w.handler}, Capacity: 10})
+	if err != nil {
+		return fmt.Errorf("register %s: %w", w.name, err)
+	}
+	w.me = me.WorkerID
+	return w.fill(ctx)
+}
+
+// fill submits what is missing from the stock.
+func (w *watcher) fill(ctx context.Context) error {
+	var req tasker.SubmitRequest
+	for w.stock+len(req.Tasks) < fullStock {
+		w.n++
+		ref := fmt.Sprintf("%s-%d", w.name, w.n)
+		req.Tasks = append(req.Tasks, tasker.TaskRequest{TaskType: w.handler, CorrelationID: ref, IdempotencyKey: ref,
+			Context: json.RawMessage(fmt.Sprintf(`{"ref":%q}`, ref))})
+	}
+	for {
+		receipts, err := w.client.SubmitTasks(ctx, req)
+		switch {
+		case load.Lost(err):
+			if err := w.retry(ctx, err); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			return fmt.Errorf("fill the stock of %s: %w", w.name, err)
+		}
+		w.stock += len(receipts)
+		w.task = receipts[0].TaskUUID
+		return nil
+	}
+}
+
+// run looks until stop is closed; what is left of the stock is work like any
+// other, until done is closed.
+func (w *watcher) run(ctx context.Context, stop, done <-chan struct{}) error {
+	for {
+		select {
+		case <-done:
+			return nil
+		default:
+		}
+		quiet := false
+		select {
+		case <-stop:
+			quiet = true
+		default:
+			if w.stock < lowStock {
+				if err := w.fill(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		if err := w.look(ctx, quiet); err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+		if err := cluster.Pause(ctx, 25*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// look asks for a list, and for work.
+func (w *watcher) look(ctx context.Context, quiet bool) error {
+	var page *tasker.TaskPage
+	err := w.call(func() (err error) {
+		page, err = w.client.Tasks(ctx, tasker.TaskFilter{Limit: 1})
+		return err
+	})
+	switch {
+	case err == nil && len(page.Tasks) == 0:
+		w.notes.add("empty answer", "node %d: a list of no tasks; there are some", w.node.Index)
+	case err == nil:
+		w.looks.Add(1)
+	case !load.Lost(err):
+		return err
+	}
+	req := tasker.PollRequest{WorkerID: w.me, Capacity: 1, Start: w.n%2 == 0}
+	if quiet {
+		req.Capacity, req.WaitMS = 50, 200
+	}
+	var resp *tasker.PollResponse
+	err = w.call(func() (err error) {
+		resp, err = w.client.Poll(ctx, req)
+		return err
+	})
+	switch {
+	case load.Lost(err):
+		return nil
+	case err != nil:
+		return err
+	case len(resp.Steps) == 0 && !quiet:
+		w.notes.add("empty answer", "node %d: a poll got nothing; %d steps are ready", w.node.Index, w.stock)
+	case len(resp.Steps) > 0:
+		w.looks.Add(1)
+	}
+	return w.settle(ctx, resp.Steps)
+}
+
+func (w *watcher) settle(ctx context.Context, steps []tasker.Assignment) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	req := tasker.SettleRequest{WorkerID: w.me}
+	for _, s := range steps {
+		req.Results = append(req.Results, tasker.StepResult{StepUUID: s.StepUUID, Token: s.Token, Status: tasker.ResultCompleted,
+			Result: json.RawMessage(fmt.Sprintf(`{"by":%q,"step":%q,"token":%d}`, w.name, s.StepUUID, s.Token))})
+	}
+	var answers []tasker.SettleAnswer
+	err := w.call(func() (err error) {
+		answers, err = w.client.Settle(ctx, req)
+		return err
+	})
+	if load.Lost(err) {
+		// Some may be settled. Counting all of them as gone errs on the safe side.
+		w.stock -= len(steps)
+		return nil
+	}
+	for _, a := range answers {
+		if a.Error == nil {
+			w.stock--
+		}
+	}
+	return err
+}
+
+// call makes one request, which has to be answered in time as long as the node
+// lives.
+func (w *watcher) call(do func() error) error {
+	life := w.node.Life()
+	begun := time.Now()
+	err := do()
+	took := time.Since(begun)
+	if life == 0 || w.node.Life() != life {
+		return err // the node was down at some time
+	}
+	if took > answerLimit {
+		w.notes.add("no answer", "node %d: a request took %s: %v", w.node.Index, took, err)
+	} else if silent(err) {
+		w.notes.add("no answer", "node %d: it did not speak, after %s: %v", w.node.Index, took, err)
+	}
+	return err
+}
+
+// silent reports whether the server said nothing at all.
+func silent(err error) bool {
+	var e *tasker.Error
+	return errors.As(err, &e) && e.Code == tasker.CodeUnavailable && e.Err != nil
+}
