@@ -23,31 +23,9 @@ type Receipt struct {
 // that lists every problem, and nothing is stored. With itemErrors it is
 // answered by itself and the others are stored.
 func (e *Engine) Submit(ctx context.Context, subs []Submission, itemErrors bool) ([]Receipt, error) {
-	if err := e.checkBatch("/tasks", len(subs)); err != nil {
-		return nil, err
-	}
-	receipts := make([]Receipt, len(subs))
-	drafts := make([]*draft, 0, len(subs))
-	places := make([]int, 0, len(subs))
-	var problems []task.Problem
-	for i := range subs {
-		d, faults, err := e.draft(ctx, &subs[i], "/tasks/"+strconv.Itoa(i))
-		switch {
-		case err != nil:
-			return nil, err
-		case len(faults) > 0 && itemErrors:
-			receipts[i].Err = refusal("the task is not valid", faults)
-		case len(faults) > 0:
-			problems = append(problems, faults...)
-		default:
-			drafts, places = append(drafts, d), append(places, i)
-		}
-	}
-	if len(problems) > 0 {
-		return nil, refusal("nothing was stored: the submission is not valid", problems)
-	}
-	if len(drafts) == 0 {
-		return receipts, nil
+	receipts, drafts, places, err := e.drafts(ctx, subs, itemErrors)
+	if err != nil || len(drafts) == 0 {
+		return receipts, err
 	}
 	stored, err := e.submits.Do(ctx, drafts)
 	if err != nil {
@@ -57,6 +35,61 @@ func (e *Engine) Submit(ctx context.Context, subs []Submission, itemErrors bool)
 		receipts[places[i]] = r
 	}
 	return receipts, nil
+}
+
+// SubmitIn is Submit in a transaction that somebody else will commit: in runs a
+// function there. The tasks exist if that transaction is committed. Templates and
+// routes that they need are stored whether it is or not.
+func (e *Engine) SubmitIn(ctx context.Context, subs []Submission, in func(func(Tx) error) error) ([]Receipt, error) {
+	_, drafts, _, err := e.drafts(ctx, subs, false)
+	if err != nil {
+		return nil, err
+	}
+	receipts := make([]Receipt, len(drafts))
+	err = in(func(tx Tx) error {
+		// no worker is waiting for it: nobody sees it before the commit
+		b := &builder{u: newUnit(e, tx)}
+		for i, d := range drafts {
+			if receipts[i], err = b.add(d); err != nil {
+				return err
+			}
+		}
+		if len(b.tasks) == 0 {
+			return nil
+		}
+		return tx.InsertTasks(b.tasks, b.steps)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return receipts, nil
+}
+
+// drafts checks submissions and prepares their rows. With itemErrors those that
+// break a rule are answered in the receipts; places says where the others belong.
+func (e *Engine) drafts(ctx context.Context, subs []Submission, itemErrors bool) (receipts []Receipt, drafts []*draft, places []int, err error) {
+	if err := e.checkBatch("/tasks", len(subs)); err != nil {
+		return nil, nil, nil, err
+	}
+	receipts = make([]Receipt, len(subs))
+	var problems []task.Problem
+	for i := range subs {
+		d, faults, err := e.draft(ctx, &subs[i], "/tasks/"+strconv.Itoa(i))
+		switch {
+		case err != nil:
+			return nil, nil, nil, err
+		case len(faults) > 0 && itemErrors:
+			receipts[i].Err = refusal("the task is not valid", faults)
+		case len(faults) > 0:
+			problems = append(problems, faults...)
+		default:
+			drafts, places = append(drafts, d), append(places, i)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, nil, nil, refusal("nothing was stored: the submission is not valid", problems)
+	}
+	return receipts, drafts, places, nil
 }
 
 // maxProblems bounds how many problems one answer lists.

@@ -51,6 +51,9 @@ func (t *tx) Work(ids []task.ID) ([]engine.Work, error) {
 	return shareTasks(works), err
 }
 
+// forgetful: rows are read, and not remembered.
+func (t *tx) forgetful() bool { return t.careful || t.guest }
+
 // lock is the end of a query that is careful.
 func (t *tx) lock(clause string) string {
 	if t.careful {
@@ -67,7 +70,7 @@ func (t *tx) recall(id task.ID) (engine.Work, bool) {
 		}
 		return engine.Work{}, false
 	}
-	if t.careful {
+	if t.forgetful() {
 		return engine.Work{}, false
 	}
 	s, k, ok := t.store.memory.work(id)
@@ -166,7 +169,7 @@ func (t *tx) Task(id task.ID) (*task.Task, error) {
 	if seen, ok := t.tasks[id]; ok {
 		return seen.task(), nil
 	}
-	if !t.careful {
+	if !t.forgetful() {
 		if k, ok := t.store.memory.task(id); ok {
 			return t.rememberTask(k).task(), nil
 		}
@@ -276,7 +279,7 @@ func (r *ranges) add(t *tx, place int, f engine.Family) error {
 
 // recallSteps returns the steps of a family, if all of them have been seen.
 func (t *tx) recallSteps(f engine.Family) ([]*task.Step, bool) {
-	if t.careful {
+	if t.forgetful() {
 		return nil, false
 	}
 	rows, ok := t.store.memory.siblings(f.Task, f.Ordinals)

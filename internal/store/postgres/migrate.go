@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -69,10 +71,22 @@ func connectError(ctx context.Context, err error) error {
 		return &task.Error{Code: task.Invalid, Message: "PostgreSQL refuses the connection: " + refused.Message,
 			Hint: "check user, password and database of the DSN", Err: err}
 	case errors.As(err, &failed):
-		return &task.Error{Code: task.Unavailable, Message: "PostgreSQL does not answer: " + failed.Error(),
+		return &task.Error{Code: task.Unavailable, Message: "PostgreSQL does not answer: " + reasons(failed),
 			Hint: "is it running, and does the DSN name the right host and port?", Err: err}
 	}
 	return err
+}
+
+// reasons puts why each address failed on one line. pgx tries an address once with
+// TLS and once without, mostly with one outcome.
+func reasons(failed *pgconn.ConnectError) string {
+	var lines []string
+	for line := range strings.Lines(failed.Unwrap().Error()) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
 }
 
 // ensure makes sure that the schema is this binary's.

@@ -32,6 +32,14 @@ type bulletin struct {
 	Registry bool    `json:"registry,omitempty"`
 }
 
+func (b bulletin) encode() (string, error) {
+	text, err := json.Marshal(b)
+	if err != nil {
+		return "", fmt.Errorf("encode news: %w", err)
+	}
+	return string(text), nil
+}
+
 // newsroom gathers what is to be told.
 type newsroom struct {
 	mu       sync.Mutex
@@ -103,11 +111,11 @@ func (s *Store) sendNews(ctx context.Context) {
 }
 
 func (s *Store) notify(ctx context.Context, b bulletin) error {
-	payload, err := json.Marshal(b)
+	payload, err := b.encode()
 	if err != nil {
 		return err
 	}
-	return s.Query(ctx, `SELECT pg_notify($1, $2)`, []any{s.channel, string(payload)}, func(store.Row) error { return nil })
+	return s.Query(ctx, `SELECT pg_notify($1, $2)`, []any{s.channel, payload}, func(store.Row) error { return nil })
 }
 
 // Listen implements engine.Cluster. Behind a pooler it hears nothing, and blocks.

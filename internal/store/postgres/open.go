@@ -45,11 +45,16 @@ type Store struct {
 	routes   *queues
 	ids      *task.Source
 	node     string // names this process among the others
-	channel  string
-	timeout  time.Duration
-	clock    clock
-	news     *newsroom
-	sweep    sweep
+	schema   string
+	channel  string // of notifications
+	// installation tells one database of ours from another; guests are the
+	// statements on connections that are not ours.
+	installation string
+	guests       *statements
+	timeout      time.Duration
+	clock        clock
+	news         *newsroom
+	sweep        sweep
 
 	closing sync.Once
 	closed  atomic.Bool
@@ -124,12 +129,14 @@ func (s *Store) start(ctx context.Context) error {
 	if err := s.synchronise(bounded); err != nil {
 		return err
 	}
-	var schema store.Text
-	err := s.Query(bounded, `SELECT current_schema()::text`, nil, func(r store.Row) error { return r.Scan(&schema) })
+	err := s.Query(bounded, `SELECT current_schema()::text, value FROM tasker_meta WHERE key = 'installation'`, nil, func(r store.Row) error {
+		return r.Scan((*store.Text)(&s.schema), (*store.Text)(&s.installation))
+	})
 	if err != nil {
 		return err
 	}
-	s.channel = "tasker:" + string(schema)
+	s.channel = "tasker:" + s.schema
+	s.guests = newStatements(true)
 	s.news = newNewsroom()
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop

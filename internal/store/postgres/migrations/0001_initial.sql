@@ -7,6 +7,7 @@ CREATE TABLE tasker_meta (
     key   text PRIMARY KEY,
     value text NOT NULL
 );
+INSERT INTO tasker_meta (key, value) VALUES ('installation', gen_random_uuid()::text);
 
 CREATE TABLE tasker_templates (
     def_id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
