@@ -5,8 +5,9 @@ import (
 	"log/slog"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/migration"
 )
 
 // backend is the engine over its store, as Run needs it.
@@ -18,9 +19,10 @@ type backend interface {
 	Ready(ctx context.Context) error
 }
 
-// open opens the engine on the store that a DSN names.
-func open(ctx context.Context, dsn string, cfg engine.Config, log *slog.Logger) (backend, error) {
-	b, err := local.Open(ctx, dsn, local.Options{Logger: log, Engine: cfg})
+// open opens the engine on the store that the configuration names.
+func open(ctx context.Context, dsn config.DSN, cfg *config.Config, log *slog.Logger) (backend, error) {
+	b, err := local.Open(ctx, dsn.Source(), local.Options{Logger: log, Engine: cfg.Engine,
+		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize})
 	if err != nil {
 		return nil, err // not b: a nil *Backend would be a backend that is not nil
 	}

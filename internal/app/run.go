@@ -32,7 +32,7 @@ type Options struct {
 // Node is a running server.
 type Node struct {
 	URL string
-	DSN string // with its scheme
+	DSN string // with its scheme, and without a password
 	// Client reaches the engine in this process, without HTTP.
 	Client *tasker.Client
 }
@@ -63,7 +63,7 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 			err = errors.Join(err, fmt.Errorf("close listener: %w", cerr))
 		}
 	}()
-	store, err := open(ctx, dsn.String(), cfg.Engine, log)
+	store, err := open(ctx, dsn, cfg, log)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", dsn, err)
 	}

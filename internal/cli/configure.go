@@ -17,15 +17,29 @@ type configFlags struct {
 func (s *session) configFlags(cmd *cobra.Command) *configFlags {
 	c := &configFlags{s: s, keys: map[string]string{
 		"db": "db.dsn", "listen": "server.listen", "allow-open": "server.allow_open",
-		"log-level": "log.level", "log-format": "log.format",
+		"migrate": "db.migrate", "log-level": "log.level", "log-format": "log.format",
 	}}
+	c.databaseFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.file, "config", "", "configuration file, in YAML (default $TASKER_CONFIG, else none)")
-	f.String("db", "", "where the work is kept: sqlite:PATH, a plain path, or memory: (default sqlite:tasker.db)")
+	f.String("migrate", "", "a schema older than this binary: auto migrates it, never refuses to start (default auto)")
 	f.String("listen", "", "HOST:PORT to listen on; port 0 takes a free one (default 127.0.0.1:8080)")
 	f.Bool("allow-open", false, "listen beyond this machine though there are no API keys")
 	f.String("log-level", "", "debug, info, warn or error (default info)")
 	f.String("log-format", "", "text or json (default text)")
+	return c
+}
+
+// databaseFlags adds --config and --db, for commands that only want a database.
+func (c *configFlags) databaseFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&c.file, "config", "", "configuration file, in YAML (default $TASKER_CONFIG, else none)")
+	f.String("db", "", "where the work is kept: sqlite:PATH, a plain path, postgres://..., or memory: (default sqlite:tasker.db)")
+}
+
+// databaseFlags adds the flags of a command that only wants a database.
+func (s *session) databaseFlags(cmd *cobra.Command) *configFlags {
+	c := &configFlags{s: s, keys: map[string]string{"db": "db.dsn"}}
+	c.databaseFlags(cmd)
 	return c
 }
 
@@ -35,7 +49,7 @@ func (c *configFlags) load(cmd *cobra.Command) (*config.Config, error) {
 	if src.File == "" {
 		src.File = c.s.getenv("TASKER_CONFIG")
 	}
-	for _, name := range []string{"db", "listen", "allow-open", "log-level", "log-format"} {
+	for _, name := range []string{"db", "migrate", "listen", "allow-open", "log-level", "log-format"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
 			src.Flags = append(src.Flags, config.Flag{Name: "--" + name, Key: c.keys[name], Text: f.Value.String()})
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/app"
 )
 
@@ -22,6 +23,7 @@ Every key of the configuration is also a variable, TASKER_SERVER_LISTEN for
 server.listen; see ` + s.name + ` config print.`,
 		Example: `  tasker serve
   tasker serve --db /var/lib/tasker/tasker.db --listen 127.0.0.1:9000
+  tasker serve --db postgres://tasker@db/tasker --migrate=never
   tasker serve --config tasker.yaml`,
 		Args: cobra.NoArgs,
 	}
@@ -35,7 +37,7 @@ server.listen; see ` + s.name + ` config print.`,
 		if err := cfg.CheckOpen(); err != nil {
 			return usageError{err}
 		}
-		return app.Run(cmd.Context(), cfg, app.Options{
+		return startError(app.Run(cmd.Context(), cfg, app.Options{
 			Log: s.Err, Version: s.Version,
 			Ready: func(n app.Node) error {
 				if addressFile != "" {
@@ -48,9 +50,19 @@ server.listen; see ` + s.name + ` config print.`,
 				}
 				return s.printf("tasker listening on %s (%s)\n", n.URL, n.DSN)
 			},
-		})
+		}))
 	}
 	return cmd
+}
+
+// startError makes what a server refuses to start with, a DSN that makes no sense
+// or a schema that is not this binary's, a matter of the configuration.
+func startError(err error) error {
+	switch tasker.ErrorCode(err) {
+	case tasker.CodeInvalid, tasker.CodeConflict:
+		return usageError{err}
+	}
+	return err
 }
 
 // writeWhole writes a file so that a reader sees all of it or none.

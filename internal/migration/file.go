@@ -81,6 +81,9 @@ func (f File) check() error {
 
 // SQL is what would run when these files are applied, for people to read.
 func SQL(files []File) string {
+	if len(files) == 0 {
+		return "-- nothing is pending\n"
+	}
 	var b strings.Builder
 	for i, f := range files {
 		if i > 0 {

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker/internal/app"
+	"github.com/taskerhq/tasker/internal/migration"
+)
+
+// newMigrate groups the commands about the schema of a database. By itself it
+// shows what would run.
+func newMigrate(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Look at the schema of a database, and migrate it",
+		Long: `Look at the schema of a database, and migrate it to the one of this binary.
+
+A server migrates by itself when it starts, unless it runs with --migrate=never.
+A schema goes forward only: back is a backup.`,
+		Example: `  tasker migrate status --db postgres://tasker@db/tasker
+  tasker migrate --show-sql --db postgres://tasker@db/tasker
+  tasker migrate up --db postgres://owner@db/tasker`,
+		Args: knownCommand,
+	}
+	flags := s.databaseFlags(cmd)
+	showSQL := cmd.Flags().Bool("show-sql", false, "print the SQL that would run, and run nothing")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if !*showSQL {
+			return cmd.Help()
+		}
+		return s.withSchema(cmd, flags, false, func(schema *app.Schema) error {
+			files, err := schema.Pending(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(migrateResult{Database: schema.DSN, Migrations: migrationsOf(files, true)})
+			}
+			return s.write([]byte(migration.SQL(files)))
+		})
+	}
+	cmd.AddCommand(newMigrateStatus(s), newMigrateUp(s))
+	return cmd
+}
+
+// withSchema calls do with the schema that the flags name.
+func (s *session) withSchema(cmd *cobra.Command, flags *configFlags, write bool, do func(*app.Schema) error) error {
+	cfg, err := flags.load(cmd)
+	if err != nil {
+		return err
+	}
+	schema, err := app.OpenSchema(cfg, write)
+	if err != nil {
+		return startError(err)
+	}
+	return errors.Join(do(schema), schema.Close())
+}
+
+// migrateResult is what the commands answer in JSON.
+type migrateResult struct {
+	Database   string          `json:"database"`
+	Migrations []migrationLine `json:"migrations"`
+}
+
+// migrationLine is one migration in JSON; each command fills in what it knows.
+type migrationLine struct {
+	Version   int64           `json:"version"`
+	File      string          `json:"file"`
+	SHA256    string          `json:"sha256,omitempty"`
+	State     migration.State `json:"state"`
+	AppliedAt *time.Time      `json:"applied_at,omitempty"`
+	SQL       string          `json:"sql,omitempty"`
+}
+
+// migrationsOf lists files that are pending, with their SQL, or were applied.
+func migrationsOf(files []migration.File, pending bool) []migrationLine {
+	out := make([]migrationLine, len(files))
+	for i, f := range files {
+		out[i] = migrationLine{Version: f.Version, File: f.Name, SHA256: f.SHA256, State: migration.Applied}
+		if pending {
+			out[i].State, out[i].SQL = migration.Pending, f.SQL
+		}
+	}
+	return out
+}

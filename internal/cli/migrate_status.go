@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker/internal/app"
+	"github.com/taskerhq/tasker/internal/migration"
+)
+
+func newMigrateStatus(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Compare the schema of a database with this binary",
+		Long: `Compare the schema of a database with this binary, and change nothing.
+
+A migration is applied or pending. One that the database has and this binary does
+not (unknown), that was another file when it was applied (changed), or that was
+left out (skipped) is a conflict: exit code 4. Servers refuse such a database.`,
+		Args: cobra.NoArgs,
+	}
+	flags := s.databaseFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return s.withSchema(cmd, flags, false, func(schema *app.Schema) error {
+			list, err := schema.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := s.printMigrations(schema.DSN, list); err != nil {
+				return err
+			}
+			return schema.Check(list)
+		})
+	}
+	return cmd
+}
+
+func (s *session) printMigrations(dsn string, list []migration.Status) error {
+	if s.json {
+		result := migrateResult{Database: dsn, Migrations: make([]migrationLine, len(list))}
+		for i, m := range list {
+			result.Migrations[i] = migrationLine{Version: m.Version, File: m.Name, SHA256: m.SHA256, State: m.State}
+			if !m.AppliedAt.IsZero() {
+				result.Migrations[i].AppliedAt = &m.AppliedAt
+			}
+		}
+		return s.printJSON(result)
+	}
+	t := newTable(s.Out, "VERSION", "FILE", "STATE", "APPLIED")
+	for _, m := range list {
+		t.row(strconv.FormatInt(m.Version, 10), m.Name, string(m.State), s.stampAgo(&m.AppliedAt))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	switch n := len(migration.PendingFiles(list)); {
+	case migration.Check(list) != nil:
+		return nil // the error says it
+	case n > 0:
+		return s.printf("\n%s is not up to date: tasker migrate up would apply %d\n", dsn, n)
+	}
+	return s.printf("\n%s is up to date\n", dsn)
+}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker/internal/app"
+)
+
+func newMigrateUp(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Migrate a database to the schema of this binary",
+		Long: `Migrate a database to the schema of this binary. Each migration is one
+transaction. While another process migrates, this one waits. A SQLite file must not
+be in use.`,
+		Args: cobra.NoArgs,
+	}
+	flags := s.databaseFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return s.withSchema(cmd, flags, true, func(schema *app.Schema) error {
+			files, err := schema.Up(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(migrateResult{Database: schema.DSN, Migrations: migrationsOf(files, false)})
+			}
+			for _, f := range files {
+				if err := s.printf("applied %s\n", f.Name); err != nil {
+					return err
+				}
+			}
+			return s.printf("%s is up to date\n", schema.DSN)
+		})
+	}
+	return cmd
+}
