@@ -28,7 +28,6 @@ type sender struct {
 var _ otlptrace.Client = (*sender)(nil)
 
 const (
-	firstPause = time.Second
 	// sendTimeout bounds one request; the batcher bounds all of them to 30 s.
 	sendTimeout = 10 * time.Second
 	// answerBytes bounds what is read of an answer, so that the connection can be
@@ -37,7 +36,7 @@ const (
 )
 
 // newSender checks the endpoint; it does not connect.
-func newSender(endpoint string) (*sender, error) {
+func newSender(endpoint string, pause time.Duration) (*sender, error) {
 	u, err := ParseEndpoint(endpoint)
 	if err != nil {
 		return nil, fmt.Errorf("OTLP endpoint: %w", err)
@@ -46,7 +45,7 @@ func newSender(endpoint string) (*sender, error) {
 	if !ok {
 		transport = &http.Transport{Proxy: http.ProxyFromEnvironment}
 	}
-	return &sender{url: u.String(), pause: firstPause, client: &http.Client{Transport: transport.Clone(), Timeout: sendTimeout}}, nil
+	return &sender{url: u.String(), pause: pause, client: &http.Client{Transport: transport.Clone(), Timeout: sendTimeout}}, nil
 }
 
 // ParseEndpoint reads the URL of an OTLP endpoint. The path defaults to

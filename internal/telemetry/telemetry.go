@@ -39,6 +39,8 @@ type Options struct {
 	// that change something and come without one. A request that belongs to a trace
 	// follows its flag. Defaults to 0.
 	SampleRatio float64
+	// RetryPause is the first pause before spans are sent again. Defaults to 1 s.
+	RetryPause time.Duration
 	// Exporter takes the spans in place of OTLPEndpoint. For tests.
 	Exporter sdktrace.SpanExporter
 }
@@ -142,6 +144,14 @@ type promLog struct{ log *slog.Logger }
 
 func (l promLog) Println(v ...any) {
 	l.log.Error("metrics could not be gathered", slog.String("error", fmt.Sprint(v...)))
+}
+
+// Flush sends the spans that wait for company, and returns when they are sent.
+func (t *Telemetry) Flush(ctx context.Context) error {
+	if t.traces == nil {
+		return nil
+	}
+	return t.traces.provider.ForceFlush(ctx)
 }
 
 // Close sends the spans that are left, until ctx ends.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -37,7 +38,7 @@ func newTraces(ctx context.Context, opts Options, res *resource.Resource) (*trac
 		if opts.OTLPEndpoint == "" {
 			return nil, nil
 		}
-		client, err := newSender(opts.OTLPEndpoint)
+		client, err := newSender(opts.OTLPEndpoint, cmp.Or(opts.RetryPause, time.Second))
 		if err != nil {
 			return nil, err
 		}

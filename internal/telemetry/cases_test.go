@@ -1,0 +1,70 @@
+package telemetry_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/telemetry"
+)
+
+var noon = task.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+
+// TestNamesOfCases: the names are what the alert rules in deploy/prometheus, and
+// those that people brought with them, are written against.
+func TestNamesOfCases(t *testing.T) {
+	t.Parallel()
+	tel := open(t, telemetry.Options{})
+	tel.Watch(func(context.Context) (*engine.Census, error) {
+		return &engine.Census{Investigations: &engine.Investigations{Pending: 51, Health: map[string]int{"healthy": 900, "warning": 12, "stale": 3}}}, nil
+	})
+	tel.Committed(&engine.Commit{Verb: "detect", At: noon,
+		Opened:   []engine.CaseOpened{{Reason: "staleness_timeout"}, {Reason: "staleness_timeout"}, {Reason: "manual_dlq"}},
+		Resolved: []engine.CaseResolved{{Reason: "manual_dlq", Status: "cancelled", OpenedAt: noon.Add(-90 * time.Minute)}}})
+	tel.Detected(engine.Detection{Took: 5250 * time.Millisecond, Interval: 5 * time.Minute, Detected: 7, Transitioned: 6})
+	tel.Detected(engine.Detection{Took: 40 * time.Millisecond, Interval: 5 * time.Minute, Err: errors.New("the store is away")})
+
+	scrape(t, tel).want(t, map[string]string{
+		`tasker_dlq_entries_created_total{dlq_reason="staleness_timeout"}`:                                    "2",
+		`tasker_dlq_entries_created_total{dlq_reason="manual_dlq"}`:                                           "1",
+		"tasker_staleness_tasks_detected_total":                                                               "7",
+		"tasker_staleness_tasks_transitioned_to_error_total":                                                  "6",
+		"tasker_staleness_detection_runs_total":                                                               "2",
+		"tasker_staleness_detection_failures_total":                                                           "1",
+		"tasker_staleness_detection_duration":                                                                 "40", // the last
+		"tasker_staleness_detection_duration_milliseconds_count":                                              "2",
+		"tasker_staleness_detection_duration_milliseconds_sum":                                                "5290",
+		`tasker_dlq_time_in_queue_hours_sum{dlq_reason="manual_dlq",resolution_status="cancelled"}`:           "1.5",
+		`tasker_dlq_time_in_queue_hours_bucket{dlq_reason="manual_dlq",resolution_status="cancelled",le="2"}`: "1",
+		`tasker_dlq_time_in_queue_hours_bucket{dlq_reason="manual_dlq",resolution_status="cancelled",le="1"}`: "0",
+		"tasker_dlq_pending_investigations":                                                                   "51",
+		`tasker_staleness_tasks{health_status="healthy"}`:                                                     "900",
+		`tasker_staleness_tasks{health_status="warning"}`:                                                     "12",
+		`tasker_staleness_tasks{health_status="stale"}`:                                                       "3",
+	})
+}
+
+func TestCasesBeforeTheFirst(t *testing.T) {
+	t.Parallel()
+	// a rate needs to see a counter rise from 0; a duration is not there yet
+	scrape(t, open(t, telemetry.Options{})).want(t, map[string]string{
+		`tasker_dlq_entries_created_total{dlq_reason="worker_unavailable"}`: "0",
+		"tasker_staleness_tasks_detected_total":                             "0",
+		"tasker_staleness_tasks_transitioned_to_error_total":                "0",
+		"tasker_staleness_detection_runs_total":                             "0",
+		"tasker_staleness_detection_duration":                               "",
+		"tasker_dlq_pending_investigations":                                 "",
+	})
+}
+
+// TestLastCycleExpires: a process that runs no cycles any more, because another
+// one does, must not go on raising an alarm about its last.
+func TestLastCycleExpires(t *testing.T) {
+	t.Parallel()
+	tel := open(t, telemetry.Options{})
+	tel.Detected(engine.Detection{Took: time.Minute, Interval: -time.Hour})
+	scrape(t, tel).want(t, map[string]string{"tasker_staleness_detection_duration": "", "tasker_staleness_detection_runs_total": "1"})
+}
