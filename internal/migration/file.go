@@ -52,7 +52,7 @@ func Files(dir fs.FS) ([]File, error) {
 }
 
 // annotation is a line that tells goose something.
-var annotation = regexp.MustCompile(`(?m)^--[ \t]*\+goose[ \t]+(.*?)[ \t]*$`)
+var annotation = regexp.MustCompile(`(?mi)^--[ \t]*\+goose[ \t]+(.*?)[ \t]*$`)
 
 func (f File) check() error {
 	m := fileName.FindStringSubmatch(f.Name)
