@@ -13,45 +13,59 @@ func (u *Upkeep) fire(ctx context.Context) (int, bool, error) {
 	return n, n == batch, err
 }
 
+func (u *Upkeep) regular() *loop {
+	return &loop{name: "timers", every: u.engine.Config().UpkeepInterval, once: u.fire}
+}
+
 // soonest bounds how often steps are fired that are due one after the other:
 // those within the same moment go together.
 const soonest = time.Millisecond
 
-// timers fires what is due with every tick, and in between at the very moment
-// that a step is due: a retry after 50 ms takes 50 ms. A due time later than the
-// one waited for need not be kept, because firing tells the next.
+// alarm is the earliest due time that this process was told of; 0: none.
+type alarm struct {
+	at   task.Instant
+	wake <-chan time.Time // when it is
+}
+
+// timers fires what is due with every tick, when it is our turn, and in between
+// at the very moment that a step is due: a retry after 50 ms takes 50 ms. That
+// needs no turn: two processes that fire at once pass over each other's steps.
+// A due time later than the one waited for need not be kept, because firing
+// tells the next.
 func (u *Upkeep) timers(ctx context.Context) error {
-	l := loop{name: "timers", once: u.fire}
-	tick := time.NewTicker(u.engine.Config().UpkeepInterval)
+	regular, exact := u.regular(), &loop{name: "timers", once: u.fire, free: true}
+	defer u.giveUp(ctx, regular)
+	tick := time.NewTicker(regular.every)
 	defer tick.Stop()
-	for ctx.Err() == nil {
+	var next alarm
+	for l := regular; ctx.Err() == nil; {
 		u.drain(ctx, l)
-		u.untilDue(ctx, tick.C)
+		if l.free || l.ours {
+			next = alarm{}
+		}
+		if l = regular; u.untilDue(ctx, tick.C, &next) {
+			l = exact
+		}
 	}
 	return ctx.Err()
 }
 
 // untilDue blocks until the tick, the earliest due time that it is told of, or
-// the end of ctx. What is due is not looked at in between: firing tells of what
-// comes next, and would wake itself.
-func (u *Upkeep) untilDue(ctx context.Context, tick <-chan time.Time) {
-	var (
-		at   task.Instant     // the earliest time told; 0: none
-		wake <-chan time.Time // when it is
-	)
+// the end of ctx, and reports whether it is that time. What is due is not looked
+// at in between: firing tells of what comes next, and would wake itself.
+func (u *Upkeep) untilDue(ctx context.Context, tick <-chan time.Time, next *alarm) bool {
 	for {
 		select {
 		case <-tick:
-			return
-		case <-wake:
-			return
+			return false
+		case <-next.wake:
+			return true
 		case due := <-u.engine.NextDue():
-			if at == 0 || due < at {
-				at = due
-				wake = time.After(max(due.Sub(u.engine.Now()), soonest))
+			if next.at == 0 || due < next.at {
+				*next = alarm{due, time.After(max(due.Sub(u.engine.Now()), soonest))}
 			}
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,38 +17,38 @@ const batch = 500
 type Upkeep struct {
 	engine *engine.Engine
 	log    *slog.Logger
+
+	contact contact
 }
 
 // New returns the loops of an engine.
-func New(e *engine.Engine, log *slog.Logger) *Upkeep { return &Upkeep{e, log} }
-
-// loop is a rhythm around a verb. A failure is logged, and tried again with the
-// next tick: a store that is away for a while must not end the upkeep.
-type loop struct {
-	name  string
-	every time.Duration
-	// once handles one batch and reports whether more may be due.
-	once func(context.Context) (n int, more bool, err error)
+func New(e *engine.Engine, log *slog.Logger) *Upkeep {
+	return &Upkeep{engine: e, log: log, contact: contact{limit: patience(e.Config().UpkeepInterval)}}
 }
 
-// Run runs every loop until ctx ends. It blocks.
+// Run runs every loop until ctx ends. It blocks. Of several processes that share
+// a store, one runs each loop at a time; all follow what the others do.
 func (u *Upkeep) Run(ctx context.Context) error {
+	u.contact.begin(u.engine.Now())
 	g, ctx := errgroup.WithContext(ctx)
-	for _, l := range []loop{u.leases(), u.workers(), u.deadlines(), u.retention()} {
+	for _, l := range []*loop{u.leases(), u.workers(), u.deadlines(), u.retention()} {
 		g.Go(func() error { return u.run(ctx, l) })
 	}
 	g.Go(func() error { return u.timers(ctx) })
+	if u.engine.Shared() {
+		g.Go(func() error { return u.listen(ctx) })
+		g.Go(func() error { return u.follow(ctx) })
+	}
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil
 }
 
-// RunOnce runs every loop's work until nothing is due, in a fixed order: for
-// tests and simulations with a clock of their own.
+// RunOnce runs every loop's work until nothing is due, in a fixed order and
+// whoever's turn it is: for tests and simulations with a clock of their own.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
-	fire := loop{name: "timers", once: u.fire}
-	for _, l := range []loop{fire, u.leases(), u.workers(), u.deadlines(), u.retention()} {
+	for _, l := range []*loop{u.regular(), u.leases(), u.workers(), u.deadlines(), u.retention()} {
 		for more := true; more; {
 			var err error
 			if _, more, err = l.once(ctx); err != nil {
@@ -58,36 +57,4 @@ func (u *Upkeep) RunOnce(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func (u *Upkeep) run(ctx context.Context, l loop) error {
-	tick := time.NewTicker(l.every)
-	defer tick.Stop()
-	for {
-		u.drain(ctx, l)
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// drain runs batches until nothing is due, and says so when something was.
-func (u *Upkeep) drain(ctx context.Context, l loop) {
-	total := 0
-	for more := true; more && ctx.Err() == nil; {
-		n, again, err := l.once(ctx)
-		if err != nil {
-			if ctx.Err() == nil {
-				u.log.Error("upkeep failed; it is tried again", "loop", l.name, "error", err)
-			}
-			return
-		}
-		total += n
-		more = again
-	}
-	if total > 0 {
-		u.log.Debug("upkeep", "loop", l.name, "handled", total)
-	}
 }

@@ -1,0 +1,45 @@
+package upkeep
+
+import (
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// contact is when any loop reached the store last. A store that was out of reach
+// for long could not store heartbeats either, so nobody is to be blamed for them.
+type contact struct {
+	limit time.Duration // longer than that is an outage
+
+	mu   sync.Mutex
+	last task.Instant
+}
+
+// begin counts the process's start as a contact.
+func (c *contact) begin(now task.Instant) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = now
+}
+
+// lost reports whether the last contact is so long ago that this is an outage,
+// or the end of one.
+func (c *contact) lost(now task.Instant) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return now.Sub(c.last) > c.limit
+}
+
+// made notes a contact, and returns how long the outage was that it ended; 0:
+// there was none.
+func (c *contact) made(now task.Instant) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	away := now.Sub(c.last)
+	c.last = now
+	if away <= c.limit {
+		return 0
+	}
+	return away
+}

@@ -1,0 +1,68 @@
+package upkeep
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	// A connection for news that was lost is opened again after a pause, which
+	// doubles from the first to the last while that fails.
+	firstPause = 100 * time.Millisecond
+	lastPause  = 5 * time.Second
+	// maxLook bounds one look at what others did, so that a store that hangs does
+	// not stop the looking for ever.
+	maxLook = 10 * time.Second
+)
+
+// listen gathers the news of other processes. While the connection is lost,
+// following is a matter of looking.
+func (u *Upkeep) listen(ctx context.Context) error {
+	next := firstPause
+	for {
+		began := u.engine.Now()
+		err := u.engine.Listen(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if u.engine.Now().Sub(began) > lastPause {
+			next = firstPause // it worked for a while
+		}
+		wait := next/2 + rand.N(next/2+1) // so that nodes do not come back all at once
+		u.log.Warn("no news of other nodes: the connection is lost; looking for what they did meanwhile", "error", err, "again_in", wait)
+		pause(ctx, wait)
+		next = min(2*next, lastPause)
+	}
+}
+
+// follow acts on news, and looks in a rhythm for what no news have told.
+func (u *Upkeep) follow(ctx context.Context) error {
+	tick := time.NewTicker(u.engine.Config().PollInterval)
+	defer tick.Stop()
+	failing := false
+	for {
+		look := u.engine.Look
+		select {
+		case <-tick.C:
+		case <-u.engine.News():
+			look = u.engine.Hear
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		err := bounded(ctx, look)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && !failing {
+			u.log.Error("cannot look for what other nodes did; it is tried again", "error", err)
+		}
+		failing = err != nil
+	}
+}
+
+func bounded(ctx context.Context, look func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, maxLook)
+	defer cancel()
+	return look(ctx)
+}

@@ -1,0 +1,270 @@
+package upkeep_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+var job = engine.Submission{TaskType: "job"}
+
+// ways are how a node learns of what others did, and how late that may be.
+var ways = map[string]struct {
+	lossy       bool
+	least, most time.Duration
+}{
+	"News":     {lossy: false},
+	"Fallback": {lossy: true, least: time.Millisecond, most: time.Second},
+}
+
+// A step that is submitted on one node reaches a poll on another, also when its
+// route is new there.
+func TestPollLearnsOfSteps(t *testing.T) {
+	t.Parallel()
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			within(t, func(t *testing.T) {
+				d, a, b := pair(t, engine.Config{})
+				d.setLossy(way.lossy)
+				w := a.register(task.Worker{})
+				for _, what := range []string{"the first of its route", "the second"} {
+					poll := a.poll(w, 1, 30*time.Second)
+					const wait = 3250 * time.Millisecond // to between two looks
+					time.Sleep(wait)
+					b.submit(job)
+					p := <-poll
+					if len(p.leases) != 1 {
+						t.Fatalf("%s: the poll came back with %d steps", what, len(p.leases))
+					}
+					between(t, what, p.after-wait, way.least, way.most)
+					a.settle(p.leases[0], engine.Result{Status: engine.ResultCompleted})
+				}
+			})
+		})
+	}
+}
+
+// As many polls are woken as there are steps for; the others go on waiting.
+func TestNewsWakeNoMoreThanNeeded(t *testing.T) {
+	within(t, func(t *testing.T) {
+		_, a, b := pair(t, engine.Config{})
+		b.submit(job)
+		w := a.register(task.Worker{})
+		a.settle(a.take(w, 2*time.Second), engine.Result{Status: engine.ResultCompleted})
+		var polls []<-chan polled
+		for range 5 {
+			polls = append(polls, a.poll(a.register(task.Worker{}), 2, 30*time.Second))
+		}
+		subs := []engine.Submission{job, job, job, job}
+		a.store.wrote()
+		if _, err := b.Submit(t.Context(), subs, false); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := a.store.wrote(); n > 2 {
+			t.Errorf("4 steps made the polls of the other node claim in %d transactions, want 2 at the most", n)
+		}
+		steps := 0
+		for _, poll := range polls {
+			select {
+			case p := <-poll:
+				steps += len(p.leases)
+			default:
+			}
+		}
+		if steps != 4 {
+			t.Errorf("the polls got %d steps of 4", steps)
+		}
+	})
+}
+
+// A caller on one node who waits for a task sees that another settled it.
+func TestCallerLearnsOfSettlement(t *testing.T) {
+	within(t, func(t *testing.T) {
+		_, a, b := pair(t, engine.Config{})
+		id := a.submit(job)
+		l := b.take(b.register(task.Worker{}), 2*time.Second)
+		done := make(chan *task.Task, 1)
+		began := time.Now()
+		go func() {
+			got, err := a.Task(t.Context(), id, 30*time.Second)
+			if err != nil {
+				t.Error(err)
+			}
+			done <- got
+		}()
+		time.Sleep(4 * time.Second)
+		b.settle(l, engine.Result{Status: engine.ResultCompleted})
+		if got := <-done; got.State != task.Complete {
+			t.Errorf("the task is %s", got.State)
+		}
+		between(t, "hearing of it", time.Since(began)-4*time.Second, 0, time.Second)
+	})
+}
+
+// A poll without waiting finds the steps of a route that another node made.
+func TestRouteOfAnotherNode(t *testing.T) {
+	t.Parallel()
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			within(t, func(t *testing.T) {
+				d, a, b := pair(t, engine.Config{})
+				d.setLossy(way.lossy)
+				b.submit(job)
+				time.Sleep(way.most)
+				synctest.Wait()
+				a.take(a.register(task.Worker{}), 0)
+			})
+		})
+	}
+}
+
+// A worker that is drained through one node gets nothing more from another.
+func TestDrainThroughAnotherNode(t *testing.T) {
+	t.Parallel()
+	for name, final := range map[string]bool{"Draining": false, "Final": true} {
+		t.Run(name, func(t *testing.T) {
+			within(t, func(t *testing.T) {
+				_, a, b := pair(t, engine.Config{})
+				a.submit(job) // so that there is a route
+				w := a.register(task.Worker{})
+				a.take(w, 0)
+				poll := a.poll(w, 1, 30*time.Second)
+				time.Sleep(time.Second)
+				if _, err := b.Drain(t.Context(), w, final); err != nil {
+					t.Fatal(err)
+				}
+				p := <-poll
+				if !p.drain || len(p.leases) > 0 {
+					t.Errorf("the poll came back with %+v", p)
+				}
+				between(t, "hearing of it", p.after-time.Second, 0, 0)
+			})
+		})
+	}
+	t.Run("NewsLost", func(t *testing.T) {
+		within(t, func(t *testing.T) {
+			d, a, b := pair(t, engine.Config{})
+			d.setLossy(true)
+			w := a.register(task.Worker{})
+			<-a.poll(w, 1, 0) // who this is, is known now
+			if _, err := b.Drain(t.Context(), w, false); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(6 * time.Second)
+			a.submit(job)
+			if p := <-a.poll(w, 1, 0); !p.drain || len(p.leases) > 0 {
+				t.Errorf("seconds later a poll came back with %+v", p)
+			}
+		})
+	})
+}
+
+// A heartbeat at one node does not undo what another was told a moment ago.
+func TestHeartbeatKeepsTheDrain(t *testing.T) {
+	within(t, func(t *testing.T) {
+		d, a, b := pair(t, engine.Config{})
+		d.setLossy(true)
+		w := a.register(task.Worker{})
+		<-a.poll(w, 1, 0)
+		if _, err := b.Drain(t.Context(), w, false); err != nil {
+			t.Fatal(err)
+		}
+		if _, drain, err := a.Heartbeat(t.Context(), engine.Beat{Worker: w}); err != nil || !drain {
+			t.Errorf("the heartbeat was answered %v, %v", drain, err)
+		}
+		if got, err := b.Worker(t.Context(), w); err != nil || got.State != task.WorkerDraining {
+			t.Errorf("the worker is %+v, %v", got, err)
+		}
+	})
+}
+
+// A dead worker's polls end on whichever node they wait.
+func TestBurialEndsPollsElsewhere(t *testing.T) {
+	within(t, func(t *testing.T) {
+		_, a, b := pair(t, engine.Config{Leases: engine.Leases{HeartbeatInterval: 2 * time.Second}})
+		w := b.register(task.Worker{}) // a has the turn to bury it
+		p := <-b.poll(w, 1, 60*time.Second)
+		if !p.drain {
+			t.Errorf("the poll came back with %+v", p)
+		}
+		between(t, "the burial", p.after, 6*time.Second, 10*time.Second)
+		if got, err := a.Worker(t.Context(), w); err != nil || got.State != task.WorkerDead {
+			t.Errorf("the worker is %+v, %v", got, err)
+		}
+	})
+}
+
+// While the connection for news is lost, what others do is found by looking; it
+// comes back by itself.
+func TestNewsComeBack(t *testing.T) {
+	within(t, func(t *testing.T) {
+		d, a, b := pair(t, engine.Config{})
+		b.submit(job)
+		w := a.register(task.Worker{})
+		a.take(w, 2*time.Second)
+		d.hangUp()
+		poll := a.poll(w, 1, 30*time.Second)
+		b.submit(job)
+		p := <-poll
+		between(t, "the step without news", p.after, time.Millisecond, time.Second)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		poll = a.poll(w, 1, 30*time.Second)
+		b.submit(job)
+		between(t, "the step with news again", (<-poll).after, 0, 0)
+		a.stop()
+		if log := a.log.String(); strings.Count(log, "no news of other nodes") != 1 || !strings.Contains(log, errAway.Error()) {
+			t.Errorf("the loss was logged as\n%s", log)
+		}
+	})
+}
+
+// The pauses between attempts to listen grow to some seconds, and no more.
+func TestListenBacksOff(t *testing.T) {
+	within(t, func(t *testing.T) {
+		d := newDatabase()
+		a := boot(t, d, engine.Config{})
+		a.store.setAway(true)
+		d.hangUp()
+		time.Sleep(time.Minute)
+		a.store.setAway(false)
+		a.stop()
+		tries := a.store.listens[1:]
+		if len(tries) < 60/5 || len(tries) > 60/2+8 {
+			t.Errorf("it tried %d times in a minute", len(tries))
+		}
+		for i := range tries[1:] {
+			between(t, "a pause", tries[i+1].Sub(tries[i]), 50*time.Millisecond, 5*time.Second)
+		}
+	})
+}
+
+// The fallback looks again when the store is back, and its failure is logged once.
+func TestFollowOutlivesAnOutage(t *testing.T) {
+	within(t, func(t *testing.T) {
+		d, a, b := pair(t, engine.Config{UpkeepInterval: time.Hour})
+		d.setLossy(true)
+		a.submit(job)
+		w := a.register(task.Worker{})
+		a.take(w, 0)
+		poll := a.poll(w, 1, 30*time.Second)
+		a.store.setAway(true)
+		b.submit(job)
+		time.Sleep(10 * time.Second)
+		a.store.setAway(false)
+		p := <-poll
+		if len(p.leases) != 1 {
+			t.Fatalf("the poll came back with %d steps", len(p.leases))
+		}
+		between(t, "the step", p.after, 10*time.Second, 11*time.Second)
+		a.stop()
+		if n := strings.Count(a.log.String(), "cannot look for what other nodes did"); n != 1 {
+			t.Errorf("the outage was logged %d times:\n%s", n, a.log)
+		}
+	})
+}

@@ -1,0 +1,114 @@
+package upkeep
+
+import (
+	"context"
+	"time"
+)
+
+// loop is a rhythm around a verb. A failure is logged, and tried again with the
+// next tick: a store that is away for a while must not end the upkeep.
+type loop struct {
+	name  string
+	every time.Duration
+	// once handles one batch and reports whether more may be due.
+	once func(context.Context) (n int, more bool, err error)
+	// free: it may run in several processes at once, and needs no turn.
+	free bool
+	// polite lets other work pass between two batches of one tick.
+	polite bool
+	ours   bool // it was our turn when we asked last
+}
+
+// hold is how long a turn is kept that is not renewed. It bounds how long a loop
+// stands still when its process has died.
+func (l *loop) hold() time.Duration { return patience(l.every) }
+
+// patience is how long something that happens in a rhythm may fail to.
+func patience(every time.Duration) time.Duration { return max(3*every, 5*time.Second) }
+
+// run ticks until ctx ends.
+func (u *Upkeep) run(ctx context.Context, l *loop) error {
+	defer u.giveUp(ctx, l)
+	tick := time.NewTicker(l.every)
+	defer tick.Stop()
+	for {
+		u.drain(ctx, l)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// drain runs batches until nothing is due, or it is another process's turn, and
+// says so when something was.
+func (u *Upkeep) drain(ctx context.Context, l *loop) {
+	total := 0
+	for more := true; more && ctx.Err() == nil; {
+		began := u.engine.Now()
+		n, again, err := u.batch(ctx, l)
+		if err != nil {
+			if ctx.Err() == nil {
+				u.log.Error("upkeep failed; it is tried again", "loop", l.name, "error", err)
+			}
+			return
+		}
+		total += n
+		if more = again; more && l.polite {
+			// as long as the batch took: half of the time is for others
+			pause(ctx, min(max(u.engine.Now().Sub(began), soonest), time.Second))
+		}
+	}
+	if total > 0 {
+		u.log.Debug("upkeep", "loop", l.name, "handled", total)
+	}
+}
+
+// batch handles one batch, if it is our turn. The turn is asked for again with
+// each, so that a long drain does not lose it.
+func (u *Upkeep) batch(ctx context.Context, l *loop) (n int, more bool, err error) {
+	if !l.free {
+		if l.ours, err = u.engine.Turn(ctx, l.name, l.hold()); err != nil {
+			return 0, false, err
+		}
+	}
+	if u.contact.lost(u.engine.Now()) {
+		u.engine.Resume() // before anything is decided
+	}
+	if l.ours || l.free {
+		if n, more, err = l.once(ctx); err != nil {
+			return 0, false, err
+		}
+	}
+	if away := u.contact.made(u.engine.Now()); away > 0 {
+		u.log.Warn("the store was out of reach; leases that ran out meanwhile are held for one more", "for", away)
+	}
+	return n, more, nil
+}
+
+// goodbye bounds how long a process that stops takes to give up a turn.
+const goodbye = time.Second
+
+// giveUp lets another process have the turn at once. If that fails, it gets it
+// a little later.
+func (u *Upkeep) giveUp(ctx context.Context, l *loop) {
+	if !l.ours {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	defer cancel()
+	if _, err := u.engine.Turn(ctx, l.name, 0); err != nil {
+		u.log.Debug("a turn was not given up; it runs out by itself", "loop", l.name, "error", err)
+	}
+}
+
+// pause blocks for a while, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
