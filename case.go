@@ -1,0 +1,270 @@
+package tasker
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// CaseBackend is the part of a Backend about cases. A case is the investigation
+// of a task that is stuck: why, since when, who looked and what came of it. It
+// changes neither the task nor its steps: those are repaired by ActOnStep, and
+// then go on by themselves.
+type CaseBackend interface {
+	// Cases returns one page, newest first.
+	Cases(ctx context.Context, filter CaseFilter) ([]Case, error)
+	// CaseOfTask returns the case of a task that was opened last. CodeNotFound when it never had one.
+	CaseOfTask(ctx context.Context, task uuid.UUID) (*Case, error)
+	// OpenCase opens a case by hand. CodeConflict when the task has one that is pending.
+	OpenCase(ctx context.Context, task uuid.UUID, req OpenCaseRequest) (*Case, error)
+	// UpdateCase stores what an investigation found. A resolved case is final:
+	// CodeWrongState unless the update re-opens it.
+	UpdateCase(ctx context.Context, id uuid.UUID, update CaseUpdate) (*CaseUpdated, error)
+	// CaseStats counts cases by reason, the most urgent reason first.
+	CaseStats(ctx context.Context, filter CaseFilter) ([]CaseStats, error)
+	// InvestigationQueue returns pending cases, the most urgent first.
+	InvestigationQueue(ctx context.Context, filter CaseFilter) ([]QueuedCase, error)
+	// Staleness returns live tasks by how long they have been in their state:
+	// stale ones first, then those that soon will be, then the others.
+	Staleness(ctx context.Context, filter StalenessFilter) ([]StaleTask, error)
+	// DetectStaleness runs one cycle of the staleness detector now.
+	DetectStaleness(ctx context.Context, req DetectRequest) ([]Detection, error)
+	// Audit returns what operators did, newest first.
+	Audit(ctx context.Context, filter AuditFilter) ([]AuditRecord, error)
+}
+
+// CaseReason says why a case was opened.
+type CaseReason string
+
+// The reasons.
+const (
+	ReasonStaleness         CaseReason = "staleness_timeout"         // too long in one state
+	ReasonMaxRetries        CaseReason = "max_retries_exceeded"      // in error: steps have no attempts left
+	ReasonCycle             CaseReason = "dependency_cycle_detected" // steps wait for each other
+	ReasonWorkerUnavailable CaseReason = "worker_unavailable"        // ready, and no live worker serves the route
+	ReasonManual            CaseReason = "manual_dlq"                // opened by hand
+)
+
+// CaseResolution is what has become of a case.
+type CaseResolution string
+
+// The resolutions. All but pending are final.
+const (
+	CasePending           CaseResolution = "pending"
+	CaseManuallyResolved  CaseResolution = "manually_resolved"
+	CasePermanentlyFailed CaseResolution = "permanently_failed"
+	CaseCancelled         CaseResolution = "cancelled" // a duplicate, or nothing was wrong
+)
+
+// Case is one investigation.
+type Case struct {
+	CaseUUID         uuid.UUID       `json:"dlq_entry_uuid"`
+	TaskUUID         uuid.UUID       `json:"task_uuid"`
+	Namespace        string          `json:"namespace"`
+	TaskName         string          `json:"task_name"`
+	OriginalState    TaskState       `json:"original_state"`
+	Reason           CaseReason      `json:"dlq_reason"`
+	OpenedAt         time.Time       `json:"dlq_timestamp"`
+	Snapshot         json.RawMessage `json:"task_snapshot,omitempty"` // see CaseSnapshot; left out of lists
+	ResolutionStatus CaseResolution  `json:"resolution_status"`
+	ResolutionNotes  string          `json:"resolution_notes,omitempty"`
+	ResolvedAt       *time.Time      `json:"resolved_at,omitempty"`
+	ResolvedBy       string          `json:"resolved_by,omitempty"`
+	Metadata         json.RawMessage `json:"metadata,omitempty"`
+	CreatedAt        time.Time       `json:"created_at"`
+	UpdatedAt        time.Time       `json:"updated_at"`
+}
+
+// CaseSnapshot is the task as it was when the case was opened: all that somebody
+// needs at 3 a.m. without another query.
+type CaseSnapshot struct {
+	TaskUUID           uuid.UUID       `json:"task_uuid"`
+	Namespace          string          `json:"namespace"`
+	TaskName           string          `json:"task_name"`
+	Version            string          `json:"version"`
+	CurrentState       TaskState       `json:"current_state"`
+	TimeInStateMinutes float64         `json:"time_in_state_minutes"`
+	ThresholdMinutes   float64         `json:"threshold_minutes,omitempty"` // for staleness_timeout
+	TaskAgeMinutes     float64         `json:"task_age_minutes"`
+	Priority           Priority        `json:"priority"`
+	CorrelationID      string          `json:"correlation_id,omitempty"`
+	Context            json.RawMessage `json:"context,omitempty"` // cut at 16 KiB: then a text
+	CreatedAt          time.Time       `json:"created_at"`
+	DetectedAt         time.Time       `json:"detection_time"`
+	Reason             CaseReason      `json:"dlq_reason"`
+	Detail             string          `json:"detail,omitempty"` // one sentence: what was seen
+	Template           json.RawMessage `json:"template,omitempty"`
+	Steps              []SnapshotStep  `json:"steps"`
+}
+
+// SnapshotStep is a step in a CaseSnapshot.
+type SnapshotStep struct {
+	StepUUID      uuid.UUID  `json:"step_uuid"`
+	Name          string     `json:"name"`
+	CurrentState  StepState  `json:"current_state"`
+	Attempts      int        `json:"attempts"`
+	MaxAttempts   int        `json:"max_attempts"`
+	Dependencies  []string   `json:"dependencies,omitempty"`
+	Worker        string     `json:"worker,omitempty"`
+	ReadyAt       *time.Time `json:"ready_at,omitempty"`
+	StartedAt     *time.Time `json:"started_at,omitempty"`
+	NextRetryAt   *time.Time `json:"next_retry_at,omitempty"`
+	LastFailureAt *time.Time `json:"last_failure_at,omitempty"`
+	LastError     *Failure `json:"last_error,omitempty"`
+}
+
+// CaseFilter selects cases. Zero fields do not restrict.
+type CaseFilter struct {
+	ResolutionStatus CaseResolution
+	Reason           CaseReason
+	Namespace        string
+	TaskName         string
+	After            time.Time // opened at or after
+	Before           time.Time // opened before
+	Limit            int       // defaults to 50, the queue's to 100; at most the server's page limit
+	Offset           int
+}
+
+// OpenCaseRequest opens a case by hand.
+type OpenCaseRequest struct {
+	Reason   string          `json:"reason"`    // why, in words; required
+	OpenedBy string          `json:"opened_by"` // who; required
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
+
+// CaseUpdate is what an investigation found. Absent fields stay as they are;
+// members of Metadata are merged into what is there, null removes one.
+type CaseUpdate struct {
+	ResolutionStatus CaseResolution  `json:"resolution_status,omitempty"`
+	ResolutionNotes  *string         `json:"resolution_notes,omitempty"`
+	ResolvedBy       string          `json:"resolved_by,omitempty"` // who does it; required with a resolution, or to re-open
+	Metadata         json.RawMessage `json:"metadata,omitempty"`
+	// Reopen makes a resolved case pending again; ResolutionNotes say why.
+	Reopen bool `json:"reopen,omitempty"`
+}
+
+// CaseUpdated answers an update.
+type CaseUpdated struct {
+	Success  bool      `json:"success"`
+	Message  string    `json:"message"`
+	CaseUUID uuid.UUID `json:"dlq_entry_uuid"`
+}
+
+// CaseStats counts the cases of one reason.
+type CaseStats struct {
+	Reason                   CaseReason `json:"dlq_reason"`
+	TotalEntries             int        `json:"total_entries"`
+	Pending                  int        `json:"pending"`
+	ManuallyResolved         int        `json:"manually_resolved"`
+	PermanentFailures        int        `json:"permanent_failures"`
+	Cancelled                int        `json:"cancelled"`
+	OldestEntry              *time.Time `json:"oldest_entry,omitempty"`
+	NewestEntry              *time.Time `json:"newest_entry,omitempty"`
+	AvgResolutionTimeMinutes *float64   `json:"avg_resolution_time_minutes"` // of resolved ones; null when there are none
+}
+
+// QueuedCase is a pending case in the order of urgency.
+type QueuedCase struct {
+	CaseUUID      uuid.UUID  `json:"dlq_entry_uuid"`
+	TaskUUID      uuid.UUID  `json:"task_uuid"`
+	Namespace     string     `json:"namespace"`
+	TaskName      string     `json:"task_name"`
+	OriginalState TaskState  `json:"original_state"`
+	CurrentState  TaskState  `json:"current_state"`
+	Reason        CaseReason `json:"dlq_reason"`
+	OpenedAt      time.Time  `json:"dlq_timestamp"`
+	MinutesInDLQ  float64    `json:"minutes_in_dlq"`
+	PriorityScore float64    `json:"priority_score"` // base of the reason + minutes
+	Priority      Priority   `json:"priority"`
+	Recovered     bool       `json:"recovered"` // its task goes on: what is left is to resolve the case
+}
+
+// Health says how near a task is to being stale.
+type Health string
+
+// The healths, by the time in state: under 80 % of the threshold, under 100 %, beyond.
+const (
+	Healthy Health = "healthy"
+	Warning Health = "warning"
+	Stale   Health = "stale"
+)
+
+// StalenessFilter selects live tasks. Zero fields do not restrict.
+type StalenessFilter struct {
+	Health    Health
+	Namespace string
+	TaskName  string
+	Limit     int // defaults to 100
+}
+
+// StaleTask is a live task in a state that has a threshold.
+type StaleTask struct {
+	TaskUUID                  uuid.UUID `json:"task_uuid"`
+	Namespace                 string    `json:"namespace_name"`
+	TaskName                  string    `json:"task_name"`
+	CurrentState              TaskState `json:"current_state"`
+	TimeInStateMinutes        float64   `json:"time_in_state_minutes"`
+	StalenessThresholdMinutes float64   `json:"staleness_threshold_minutes"`
+	Health                    Health    `json:"health_status"`
+	Priority                  Priority  `json:"priority"`
+}
+
+// DetectRequest runs the staleness detector.
+type DetectRequest struct {
+	DryRun    bool `json:"dry_run,omitempty"`    // tell what would be done, and do nothing
+	BatchSize int  `json:"batch_size,omitempty"` // defaults to the configuration's
+}
+
+// DetectionAction is what the detector did about a stale task.
+type DetectionAction string
+
+// What the detector may have done.
+const (
+	WouldTransition    DetectionAction = "would_transition_to_dlq_and_error" // dry run
+	MovedAndErrored    DetectionAction = "transitioned_to_dlq_and_error"
+	MovedToDLQOnly     DetectionAction = "moved_to_dlq_only"
+	ErroredOnly        DetectionAction = "transitioned_to_error_only" // it had a pending case already
+	DetectionTransFail DetectionAction = "transition_failed"
+)
+
+// Detection is one result row of the staleness detector.
+type Detection struct {
+	TaskUUID           uuid.UUID       `json:"task_uuid"`
+	Namespace          string          `json:"namespace_name"`
+	TaskName           string          `json:"task_name"`
+	CurrentState       TaskState       `json:"current_state"` // before
+	TimeInStateMinutes float64         `json:"time_in_state_minutes"`
+	ThresholdMinutes   float64         `json:"staleness_threshold_minutes"`
+	ActionTaken        DetectionAction `json:"action_taken"`
+	MovedToDLQ         bool            `json:"moved_to_dlq"`
+	TransitionSuccess  bool            `json:"transition_success"`
+}
+
+// AuditFilter selects acts. Zero fields do not restrict.
+type AuditFilter struct {
+	TaskUUID uuid.UUID
+	CaseUUID uuid.UUID
+	Actor    string
+	Kind     string
+	After    time.Time
+	Before   time.Time
+	Limit    int   // defaults to 50
+	Below    int64 // continue below this AuditRecord.No
+}
+
+// AuditRecord is one act of an operator. Records are only ever added.
+type AuditRecord struct {
+	No       int64           `json:"no"` // grows with every act
+	At       time.Time       `json:"at"`
+	Kind     string          `json:"kind"` // cancel, reset_for_retry, open_case, update_case, reopen_case ...
+	Actor    string          `json:"actor"`
+	Reason   string          `json:"reason,omitempty"`
+	TaskUUID uuid.UUID       `json:"task_uuid"`
+	StepUUID *uuid.UUID      `json:"step_uuid,omitempty"`
+	CaseUUID *uuid.UUID      `json:"dlq_entry_uuid,omitempty"`
+	Before   string          `json:"before"` // state
+	After    string          `json:"after"`
+	Data     json.RawMessage `json:"data,omitempty"` // what the operator supplied
+}
