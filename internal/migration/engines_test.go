@@ -12,13 +12,17 @@ import (
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
-	_ "modernc.org/sqlite" // the driver
+	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
 // place is an empty database that can be connected to several times.
 type place struct {
-	open    func(t *testing.T) *sql.DB
+	dsn     string
 	dialect migration.Dialect
+	catalog catalog
+	open    func(t *testing.T) *sql.DB
+	fresh   func(t *testing.T) place // another one like it
+	shipped func() (fs.FS, error)    // the list of the store
 }
 
 // migrator returns a Migrator on connections of its own, as another process has.
@@ -40,35 +44,47 @@ func engines(t *testing.T, test func(t *testing.T, p place)) {
 	})
 	t.Run("Postgres", func(t *testing.T) {
 		t.Parallel()
-		test(t, onPostgres(t, pgtest.DSN(t)))
+		test(t, onPostgres(t))
 	})
 }
 
 func onSQLite(t *testing.T) place {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.db")
-	return place{dialect: migration.SQLite(), open: func(t *testing.T) *sql.DB {
-		db, err := sql.Open("sqlite", "file:"+path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		db.SetMaxOpenConns(1)
-		t.Cleanup(func() { _ = db.Close() })
-		return db
-	}}
+	return place{
+		dsn: "sqlite:" + path, dialect: migration.SQLite(), catalog: sqliteCatalog, fresh: onSQLite, shipped: sqlite.Migrations,
+		open: func(t *testing.T) *sql.DB {
+			db, err := sql.Open("sqlite", "file:"+path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			db.SetMaxOpenConns(1)
+			t.Cleanup(func() { _ = db.Close() })
+			return db
+		},
+	}
 }
 
-func onPostgres(t *testing.T, dsn string) place {
+func onPostgres(t *testing.T) place {
+	t.Helper()
+	return postgresAt(t, pgtest.DSN(t))
+}
+
+func postgresAt(t *testing.T, dsn string) place {
 	t.Helper()
 	d, err := postgres.ParseDSN(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return place{dialect: migration.Postgres(d.Schema), open: func(t *testing.T) *sql.DB {
-		db := stdlib.OpenDB(*d.Pool.ConnConfig)
-		db.SetMaxOpenConns(2)
-		t.Cleanup(func() { _ = db.Close() })
-		return db
-	}}
+	return place{
+		dsn: dsn, dialect: migration.Postgres(d.Schema), catalog: postgresCatalog, fresh: onPostgres, shipped: postgres.Migrations,
+		open: func(t *testing.T) *sql.DB {
+			db := stdlib.OpenDB(*d.Pool.ConnConfig)
+			db.SetMaxOpenConns(2)
+			t.Cleanup(func() { _ = db.Close() })
+			return db
+		},
+	}
 }
 
 const (

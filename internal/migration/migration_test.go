@@ -177,12 +177,12 @@ func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("Postgres", func(t *testing.T) {
 		t.Parallel()
-		manyAtOnce(t, onPostgres(t, pgtest.DSN(t)))
+		manyAtOnce(t, onPostgres(t))
 	})
 	t.Run("PgBouncer", func(t *testing.T) {
 		t.Parallel()
 		server := pgtest.Start(t)
-		manyAtOnce(t, onPostgres(t, pgtest.Schema(t, pgtest.PgBouncer(t, server.DSN()))))
+		manyAtOnce(t, postgresAt(t, pgtest.Schema(t, pgtest.PgBouncer(t, server.DSN()))))
 	})
 }
 
