@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -64,18 +65,44 @@ func (s SQL) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, 
 
 func compareIDs(a, b task.ID) int { return slices.Compare(a[:], b[:]) }
 
+// fetched bounds how many tasks one statement reads.
+const fetched = 256
+
+// fetch returns the tasks in the order of the IDs. Some statements for a whole
+// page, because each may be a round trip.
 func (s SQL) fetch(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	tasks := make([]*task.Task, 0, len(ids))
-	for _, id := range ids {
-		t, err := s.FindTask(ctx, id)
+	for part := range slices.Chunk(ids, fetched) {
+		query, args := s.byIDs(part)
+		rows, err := collect(ctx, s, s.ScanTask, query, args...)
 		if err != nil {
 			return nil, err
 		}
-		if t != nil { // deleted meanwhile
-			tasks = append(tasks, t)
+		found := make(map[task.ID]*task.Task, len(rows))
+		for _, t := range rows {
+			found[t.ID] = t
+		}
+		for _, id := range part {
+			if t := found[id]; t != nil { // else deleted meanwhile
+				tasks = append(tasks, t)
+			}
 		}
 	}
 	return tasks, nil
+}
+
+// byIDs builds the query for some tasks. It names the last one several times
+// over, so that there are few different statements, which may be prepared.
+func (s SQL) byIDs(ids []task.ID) (string, []any) {
+	w := where{}
+	var list strings.Builder
+	for n := 0; n < len(ids) || n&(n-1) != 0; n++ { // up to a power of two
+		if n > 0 {
+			list.WriteString(", ")
+		}
+		list.WriteString(w.arg(s.id(ids[min(n, len(ids)-1)])))
+	}
+	return `SELECT ` + TaskColumns + ` FROM tasker_tasks t WHERE t.id IN (` + list.String() + `)`, w.args
 }
 
 // draw returns up to limit+1 matching IDs of a source, and the ID at which it

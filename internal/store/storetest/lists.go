@@ -163,6 +163,7 @@ func listSparse(f *fixture) {
 	want := newest(jobs[1], jobs[1001], jobs[2001])
 	f.equal("one a page", f.list(engine.TaskFilter{Tag: "rare", Limit: 1}), want)
 	f.equal("all at once", f.list(engine.TaskFilter{Tag: "rare", Limit: 1000}), want)
+	f.equal("large pages", f.list(engine.TaskFilter{Limit: 700}), newest(jobs...))
 	f.equal("combined", f.list(engine.TaskFilter{Tag: "rare", Limit: 10, CreatedBefore: jobs[1001].task.CreatedAt}), newest(jobs[1]))
 }
 
