@@ -112,7 +112,7 @@ type SnapshotStep struct {
 	StartedAt     *time.Time `json:"started_at,omitempty"`
 	NextRetryAt   *time.Time `json:"next_retry_at,omitempty"`
 	LastFailureAt *time.Time `json:"last_failure_at,omitempty"`
-	LastError     *Failure `json:"last_error,omitempty"`
+	LastError     *Failure   `json:"last_error,omitempty"`
 }
 
 // CaseFilter selects cases. Zero fields do not restrict.
