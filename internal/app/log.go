@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/telemetry"
 )
 
 // newLogger returns the log that the configuration asks for. The configuration
@@ -19,7 +20,7 @@ func newLogger(cfg config.Log, w io.Writer) *slog.Logger {
 	}
 	opts := &slog.HandlerOptions{Level: level}
 	if cfg.Format == "json" {
-		return slog.New(slog.NewJSONHandler(w, opts))
+		return slog.New(telemetry.LogHandler(slog.NewJSONHandler(w, opts)))
 	}
-	return slog.New(slog.NewTextHandler(w, opts))
+	return slog.New(telemetry.LogHandler(slog.NewTextHandler(w, opts)))
 }

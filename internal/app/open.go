@@ -8,6 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/local"
 	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/telemetry"
 )
 
 // backend is the engine over its store, as Run needs it.
@@ -20,11 +21,12 @@ type backend interface {
 }
 
 // open opens the engine on the store that the configuration names.
-func open(ctx context.Context, dsn config.DSN, cfg *config.Config, log *slog.Logger) (backend, error) {
+func open(ctx context.Context, dsn config.DSN, cfg *config.Config, log *slog.Logger, tel *telemetry.Telemetry) (backend, error) {
 	b, err := local.Open(ctx, dsn.Source(), local.Options{Logger: log, Engine: cfg.Engine,
-		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize})
+		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Observer: tel})
 	if err != nil {
 		return nil, err // not b: a nil *Backend would be a backend that is not nil
 	}
+	tel.Watch(b.Census)
 	return b, nil
 }

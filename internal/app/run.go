@@ -13,11 +13,15 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/telemetry"
 )
 
 // upkeepTimeout bounds how long the background loops may take to end their
 // round when the process stops.
 const upkeepTimeout = 10 * time.Second
+
+// telemetryTimeout bounds how long the last spans may take to be sent.
+const telemetryTimeout = 5 * time.Second
 
 // Options are what Run can do without.
 type Options struct {
@@ -63,7 +67,20 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 			err = errors.Join(err, fmt.Errorf("close listener: %w", cerr))
 		}
 	}()
-	store, err := open(ctx, dsn, cfg, log)
+	tel, err := telemetry.New(ctx, telemetry.Options{Version: opts.Version, Logger: log,
+		OTLPEndpoint: cfg.Telemetry.OTLPEndpoint, SampleRatio: cfg.Telemetry.SampleRatio})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		// spans that nobody takes are not worth an error at the end
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetryTimeout)
+		defer cancel()
+		if cerr := tel.Close(ending); cerr != nil {
+			log.Warn("telemetry did not end in order", slog.Any("error", cerr))
+		}
+	}()
+	store, err := open(ctx, dsn, cfg, log, tel)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", dsn, err)
 	}
@@ -72,7 +89,7 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 			err = errors.Join(err, fmt.Errorf("close store: %w", cerr))
 		}
 	}()
-	handler, err := newHandler(cfg, store, log, opts.Version)
+	handler, err := newHandler(cfg, store, log, tel, opts.Version)
 	if err != nil {
 		return err
 	}
@@ -135,7 +152,7 @@ func ignoreCanceled(err error) error {
 	return err
 }
 
-func newHandler(cfg *config.Config, store backend, log *slog.Logger, version string) (http.Handler, error) {
+func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *telemetry.Telemetry, version string) (http.Handler, error) {
 	keys, err := keyring(cfg)
 	if err != nil {
 		return nil, err
@@ -146,6 +163,8 @@ func newHandler(cfg *config.Config, store backend, log *slog.Logger, version str
 		LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
 		Ready:        store.Ready,
 		Version:      version,
+		Metrics:      tel.Handler(),
+		Watcher:      tel,
 		Limits: httpapi.Limits{
 			BodyBytes:      int64(cfg.Server.BodyBytes),
 			BatchBodyBytes: int64(cfg.Server.BatchBodyBytes),

@@ -21,7 +21,7 @@ var layers = map[string]struct {
 	"cmd/tasker":              {[]string{"internal/cli"}, "main only hands the process over"},
 	"embedded":                {[]string{".", "internal/local"}, "it is the public door of the engine in process, without a rule of its own"},
 	"internal/access":         {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},
-	"internal/app":            {[]string{".", "internal/access", "internal/config", "internal/httpapi", "internal/local", "internal/migration"}, "it wires; nobody below it knows the whole"},
+	"internal/app":            {[]string{".", "internal/access", "internal/config", "internal/httpapi", "internal/local", "internal/migration", "internal/telemetry"}, "it wires; nobody below it knows the whole"},
 	"internal/archtest":       {nil, "it looks at the tree from outside"},
 	"internal/bench":          {[]string{".", "embedded", "internal/store/postgres"}, "what is measured is what a user of the public API gets; past it goes only what holds a snapshot, or makes a history"},
 	"internal/cli":            {[]string{".", "internal/access", "internal/app", "internal/bench", "internal/config", "internal/demo", "internal/engine", "internal/migration", "internal/script", "internal/task", "internal/template", "internal/transfer"}, "commands speak to a Backend; only template validate, and what looks after a database, work without one"},

@@ -18,8 +18,9 @@ type Config struct {
 	// (submit, read, operate, work, admin; at least one) and namespaces (defaults
 	// to all). `tasker key generate` makes a key and its entry. Defaults to none:
 	// the API is open to whoever reaches it.
-	Keys []access.Key
-	Log  Log
+	Keys      []access.Key
+	Log       Log
+	Telemetry Telemetry
 
 	origins map[string]Origin
 }
@@ -65,6 +66,17 @@ type Log struct {
 	Level string
 	// Format is text or json. Defaults to text.
 	Format string
+}
+
+// Telemetry says where traces go. Metrics are always at /metrics.
+type Telemetry struct {
+	// OTLPEndpoint is the URL to which spans are sent by OTLP over HTTP, such as
+	// http://localhost:4318. Defaults to none: there are no spans.
+	OTLPEndpoint string
+	// SampleRatio is the share, from 0 to 1, of requests that begin a trace, of
+	// those that change something and come without one. Defaults to 0: only what
+	// belongs to a caller's trace is traced.
+	SampleRatio float64
 }
 
 // Default is the Config in force when nothing is set.

@@ -40,7 +40,9 @@ func snake(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
 	for i, r := range runes {
-		if i > 0 && unicode.IsUpper(r) && unicode.IsLower(runes[i-1]) {
+		begins := i > 0 && unicode.IsUpper(r) &&
+			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) // of a word, after an acronym too
+		if begins {
 			b.WriteByte('_')
 		}
 		b.WriteRune(unicode.ToLower(r))

@@ -182,6 +182,10 @@ func TestLoadProblems(t *testing.T) {
 			"TASKER_QQQQQQQQQQQQQQ: no setting has this variable",
 			"TASKER_SERVER_LISTN: no setting has this variable; did you mean TASKER_SERVER_LISTEN?",
 		}},
+		{"Telemetry", "telemetry: {otlp_endpoint: \"http://ann:hunter2@:collector\", sample_ratio: 2}\n", nil, []string{
+			"tasker.yaml:1:13: telemetry.otlp_endpoint: must be a URL such as http://localhost:4318",
+			"tasker.yaml:1:61: telemetry.sample_ratio: must be from 0 to 1, not 2",
+		}},
 		{"EveryProblemAtOnce", "log: {level: loud, format: xml}\nserver: {listen: nowhere}\nengine: {limits: {page_items: -5}}\n", []string{"TASKER_DB=mysql://u:p@h/d", "TASKER_DB_MIGRATE=nevr", "TASKER_DB_POOL_SIZE=-1"}, []string{
 			`TASKER_DB: db.dsn: unknown database "mysql"; use sqlite:PATH, postgres://..., memory: or a plain path`,
 			`TASKER_DB_MIGRATE: db.migrate: must be one of auto, never, not "nevr"; did you mean never?`,

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,10 @@ func (l *loader) validate() {
 	check("server.drain_timeout", positive(int64(c.Server.DrainTimeout)))
 	check("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
 	check("log.format", oneOf(c.Log.Format, "text", "json"))
+	check("telemetry.otlp_endpoint", checkEndpoint(c.Telemetry.OTLPEndpoint))
+	if r := c.Telemetry.SampleRatio; r < 0 || r > 1 {
+		check("telemetry.sample_ratio", fmt.Errorf("must be from 0 to 1, not %v", r))
+	}
 	l.validateKeys()
 	for _, err := range unjoin(c.Engine.Validate()) {
 		// The engine begins each problem with the key, below its section.
@@ -95,6 +100,17 @@ func checkListen(addr string) error {
 	}
 	if strings.ContainsAny(host, " /") {
 		return fmt.Errorf("must begin with a host, not %q", host)
+	}
+	return nil
+}
+
+// checkEndpoint does not repeat the text: it may hold a password.
+func checkEndpoint(endpoint string) error {
+	if endpoint == "" {
+		return nil
+	}
+	if u, err := url.Parse(endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("must be a URL such as http://localhost:4318")
 	}
 	return nil
 }
