@@ -47,19 +47,6 @@ func durable(found map[string]string) error {
 	return nil
 }
 
-// execute runs one statement on a connection of its own.
-func execute(ctx context.Context, dsn, statement string) error {
-	conn, err := connect(ctx, dsn)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	if _, err := conn.Exec(ctx, statement); err != nil {
-		return fmt.Errorf("%s: %w", statement, err)
-	}
-	return nil
-}
-
 func connect(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	d, err := postgres.ParseDSN(dsn)
 	if err != nil {

@@ -19,6 +19,9 @@ const (
 	historySpan = 24 * time.Hour
 	// historyBatch bounds the rows of one statement.
 	historyBatch = 250_000
+	// historyStep is a time that is a whole number of sequences, so that IDs and
+	// times of creation do not drift apart.
+	historyStep = 125 * time.Microsecond
 	// perMS is how many sequences a millisecond has: what orders IDs of version 7.
 	perMS = 4096
 )
@@ -83,7 +86,7 @@ func newCopier(ctx context.Context, conn *pgx.Conn, model uuid.UUID, n int) (*co
 	if err != nil {
 		return nil, err
 	}
-	gap := historySpan / time.Duration(n)
+	gap := (historySpan / time.Duration(n)).Truncate(historyStep)
 	id := copyOf(model, gap, 0)
 	return &copier{conn: conn, model: model,
 		tasks: copyStatement("tasker_tasks", "id", taskColumns, gap, map[string]string{"id": id}),

@@ -8,7 +8,8 @@ import (
 
 // Options says what to measure.
 type Options struct {
-	// DB is the DSN of a database; the run leaves its tasks in it.
+	// DB is the DSN of a database; the run leaves its tasks in it. On PostgreSQL a
+	// DSN without schema=NAME gets a schema for the run, which is dropped after it.
 	DB string
 	// Tasks per phase. Defaults to 20,000 (300 in latency mode, 1,000,000 in depth
 	// mode, 500,000 in pinned mode).
@@ -53,10 +54,12 @@ const (
 	Pinned     Mode = "pinned"     // what a snapshot costs that stays open, on PostgreSQL
 )
 
-// Modes are all of them.
 var modes = []Mode{Throughput, Latency, Depth, Pinned}
 
-const maxNodes = 64
+const (
+	maxNodes    = 64
+	maxFinished = 500_000_000
+)
 
 func (o Options) withDefaults() Options {
 	def := func(v *int, d int) {
@@ -117,8 +120,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("mode pinned is about PostgreSQL: give it one with --db")
 	case o.Mode == Depth && o.Via != InProcess:
 		return fmt.Errorf("mode depth measures in process only")
-	case o.Finished < 0:
-		return fmt.Errorf("finished must not be negative")
+	case o.Finished < 0 || o.Finished > maxFinished:
+		return fmt.Errorf("finished must be 0 to %d", maxFinished)
 	case o.Finished > 0 && o.Mode != Depth:
 		return fmt.Errorf("finished tasks are part of --mode depth only")
 	case o.Finished > 0 && !postgres:
@@ -129,6 +132,6 @@ func (o Options) Validate() error {
 
 // isPostgres reports whether a DSN names a PostgreSQL.
 func isPostgres(dsn string) bool {
-	scheme, _, _ := strings.Cut(dsn, "://")
+	scheme, _, _ := strings.Cut(dsn, ":")
 	return strings.EqualFold(scheme, "postgres") || strings.EqualFold(scheme, "postgresql")
 }

@@ -14,6 +14,12 @@ func Run(ctx context.Context, opts Options) (report Report, err error) {
 	if err := opts.Validate(); err != nil {
 		return report, err
 	}
+	own, drop, err := ownSchema(ctx, opts.DB)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, drop()) }()
+	opts.DB = own
 	t, err := Open(ctx, opts)
 	if err != nil {
 		return report, err

@@ -30,7 +30,10 @@ func newBench(s *session) *cobra.Command {
 With --via http callers and workers are in this process and the engine is in
 another; --nodes runs several of those on one PostgreSQL, spreads callers and
 workers over them, and fails if a lease was handed out twice or a task was not
-settled exactly once.`,
+settled exactly once.
+
+On PostgreSQL a schema is made for the run and dropped after it, unless the DSN
+names one (schema=NAME).`,
 		Example: `  tasker bench
   tasker bench --db sqlite:bench.db --producers 256 --via http --json
   tasker bench --db postgres://tasker@localhost/bench --via http --nodes 3
@@ -38,7 +41,7 @@ settled exactly once.`,
 		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.DB, "db", "", "database to measure on; its tasks stay in it (default a temporary one in this directory)")
+	f.StringVar(&opts.DB, "db", "", "database to measure on; tasks stay in a SQLite file or a schema that is named (default a temporary file in this directory)")
 	f.IntVar(&opts.Tasks, "tasks", 0, "tasks of each phase (default 20000; latency 300, depth 1000000, pinned 500000)")
 	f.IntVar(&opts.Finished, "finished", 0, "finished tasks that depth begins with; PostgreSQL only")
 	f.IntVar(&opts.Workers, "workers", 100, "steps that run at once")
