@@ -90,6 +90,10 @@ func (u *unit) sawCompleted(w Work) {
 	if u.seen == nil {
 		return
 	}
+	if w.Task.Meta.TraceParent == "" { // the rule; and an attempt is large
+		u.seen.Ended = append(u.seen.Ended, Ended{RouteID: w.Step.RouteID, Outcome: task.Completed, After: w.Step.State, StartedAt: w.Step.StartedAt})
+		return
+	}
 	a := w.Step.EndAttempt(u.now, task.Completed, nil)
 	a.After = w.Step.State
 	u.sawEnded(w, a)
