@@ -7,6 +7,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/taskerhq/tasker/internal/cli"
+	"github.com/taskerhq/tasker/internal/pgtest"
 )
 
 func TestMain(m *testing.M) {
@@ -22,17 +23,33 @@ func TestMain(m *testing.M) {
 //	until REGEXP PROGRAM ARGS  run a program until its output matches
 //	server FILE                wait for a server's address file, speak to it
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+	testscript.Run(t, params("testdata", noServer))
+}
+
+// TestPostgresScripts runs the sessions on PostgreSQL. Each has a schema of its
+// own, still empty, in $DB.
+func TestPostgresScripts(t *testing.T) {
+	pgtest.DSN(t) // says now, and for all, when there is no server
+	testscript.Run(t, params("testdata/postgres", func(env *testscript.Env) error {
+		env.Setenv("DB", pgtest.DSN(t))
+		return noServer(env)
+	}))
+}
+
+func params(dir string, setup func(*testscript.Env) error) testscript.Params {
+	return testscript.Params{
+		Dir: dir,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "capture": capture, "server": awaitServer, "until": until,
 		},
-		Setup: func(env *testscript.Env) error {
-			// Where nothing listens: no session meets a server by chance.
-			env.Setenv("TASKER_SERVER", "http://127.0.0.1:1")
-			// A program built for the race detector sleeps for a second before it ends.
-			env.Setenv("GORACE", "atexit_sleep_ms=10")
-			return nil
-		},
-	})
+		Setup: setup,
+	}
+}
+
+func noServer(env *testscript.Env) error {
+	// Where nothing listens: no session meets a server by chance.
+	env.Setenv("TASKER_SERVER", "http://127.0.0.1:1")
+	// A program built for the race detector sleeps for a second before it ends.
+	env.Setenv("GORACE", "atexit_sleep_ms=10")
+	return nil
 }

@@ -1,6 +1,8 @@
 package migration_test
 
 import (
+	"context"
+	"crypto/rand"
 	"strings"
 	"sync"
 	"testing"
@@ -169,6 +171,35 @@ func TestChecksumsAreAdopted(t *testing.T) {
 			t.Errorf("a changed file: %v", err)
 		}
 	})
+}
+
+// TestSchemaIsCreated migrates a schema that is not there, through connections
+// whose search_path names another.
+func TestSchemaIsCreated(t *testing.T) {
+	t.Parallel()
+	p := onPostgres(t)
+	db := p.open(t)
+	name := "new_" + strings.ToLower(rand.Text()[:12])
+	t.Cleanup(func() {
+		if _, err := p.open(t).ExecContext(context.Background(), `DROP SCHEMA `+name+` CASCADE`); err != nil {
+			t.Error(err)
+		}
+	})
+	m, err := migration.New(db, list(first, second), migration.Postgres(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "what was applied", up(t, m), []string{"0001_first.sql", "0002_second.sql"})
+	if err := m.Ensure(t.Context(), migration.Never); err != nil {
+		t.Error(err)
+	}
+	if _, err := db.ExecContext(t.Context(), `INSERT INTO `+name+`.fruit VALUES ('apple', 'red')`); err != nil {
+		t.Errorf("the table is not in the schema: %v", err)
+	}
+	var n int
+	if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()`).Scan(&n); err != nil || n != 0 {
+		t.Errorf("%d tables are in the schema of the search_path: %v", n, err)
+	}
 }
 
 // TestManyAtOnce starts many processes on an empty database: one migrates, and all
