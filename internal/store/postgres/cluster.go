@@ -34,7 +34,7 @@ func (s *Store) Occupied(ctx context.Context, routes []int64, limit int) (map[in
 		return nil, nil
 	}
 	const query = `SELECT r.queue, sum(c.n)::bigint FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS r(queue, low, high), LATERAL (
- SELECT count(*) AS n FROM (SELECT 1 FROM tasker_workflow_steps s WHERE s.queue = r.queue AND s.key >= r.low AND s.key <= r.high LIMIT $4) AS some) AS c
+ SELECT count(*) AS n FROM (SELECT 1 FROM tasker_workflow_steps s WHERE s.queue = r.queue AND s.key >= r.low AND s.key <= r.high LIMIT $4) AS f) AS c
  GROUP BY r.queue`
 	asked := s.Now()
 	spans, whole := s.routes.spans(routes, asked)
