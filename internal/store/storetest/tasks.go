@@ -35,7 +35,7 @@ func full(f *fixture) job {
 	j.task.DeadlineAt = f.now.Add(4 * time.Hour)
 	j.task.IdempotencyKey, j.task.CorrelationID = "order-17", "trace-4711"
 	j.task.Meta = task.Meta{Tags: []string{"blue", "a b"}, ParentCorrelationID: "parent", Initiator: "ada",
-		SourceSystem: "shop", Reason: "an order came in"}
+		SourceSystem: "shop", Reason: "an order came in", TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
 	return j
 }
 

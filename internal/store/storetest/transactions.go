@@ -191,6 +191,7 @@ func (f *fixture) wantWork(jobs ...job) {
 		for _, j := range jobs {
 			for _, s := range j.steps {
 				f.equal("step in the transaction", works[n].Step, s)
+				f.equal("what its task carries", works[n].Task.Meta, j.task.Meta)
 				n++
 			}
 		}

@@ -37,7 +37,7 @@ func hostileStrings(f *fixture) {
 	for _, s := range hostile() {
 		j := f.build(f.single, 0)
 		j.task.IdempotencyKey, j.task.CorrelationID = s, s
-		j.task.Meta = task.Meta{Tags: []string{s, "x"}, ParentCorrelationID: s, Initiator: s, SourceSystem: s, Reason: s, CancelReason: s, CancelledBy: s}
+		j.task.Meta = task.Meta{Tags: []string{s, "x"}, ParentCorrelationID: s, Initiator: s, SourceSystem: s, Reason: s, CancelReason: s, CancelledBy: s, TraceParent: s}
 		jobs = append(jobs, j)
 	}
 	f.insert(jobs...)
