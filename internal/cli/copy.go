@@ -92,6 +92,9 @@ func databaseError(err error) error {
 	for _, p := range e.Problems {
 		out.Details = append(out.Details, tasker.Detail{Location: p.Location, Message: p.Message})
 	}
+	if e.Code == task.Invalid { // what the command line names
+		return usageError{out}
+	}
 	return out
 }
 

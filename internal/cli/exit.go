@@ -24,6 +24,7 @@ const (
 	exitForbidden   = 6
 	exitRefused     = 7
 	exitTimedOut    = 8
+	exitWarned      = 9
 	exitInterrupted = 130
 )
 

@@ -117,7 +117,7 @@ Run it:  ` + s.name + ` serve`,
 	root.PersistentFlags().BoolVar(&s.json, "json", false, "write results and errors as JSON")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
 	root.AddCommand(
-		newServe(s), newDemo(s), newBench(s), newConfig(s), newKey(s), newMigrate(s), newCopy(s),
+		newServe(s), newDemo(s), newBench(s), newConfig(s), newKey(s), newMigrate(s), newCopy(s), newDoctor(s),
 		newTask(s), newTemplate(s), newWorker(s), newWorkers(s), newVersion(s),
 		newExitCodes(),
 	)

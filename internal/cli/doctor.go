@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/doctor"
+)
+
+func newDoctor(s *session) *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is wrong with a database, and say what to do",
+		Long: `Look for what is wrong with the database that the work is kept in, and say what
+to do about it: its schema and indexes, settings that lose data, what keeps dead
+rows from being removed, and work that nobody looks after.
+
+It changes nothing, and may run beside servers and through PgBouncer. The role
+that it connects as needs no more than to read; with pg_read_all_stats it sees
+the sessions of other roles too.
+
+Exit code 0: all is well. 9: there are warnings. 1: something fails.`,
+		Example: `  tasker doctor --db postgres://tasker@db.example.com/tasker
+  tasker doctor --db tasker.db --json`,
+		Args: cobra.NoArgs,
+	}
+	flags := s.databaseFlags(cmd)
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "how long one check may take")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := flags.load(cmd)
+		if err != nil {
+			return err
+		}
+		if timeout <= 0 {
+			return usagef("--timeout must be positive")
+		}
+		at, err := config.ParseDSN(cfg.DB.DSN)
+		if err != nil {
+			return usagef("db.dsn: %w", err)
+		}
+		report, err := doctor.Examine(cmd.Context(), at, doctor.Options{Now: s.Now, Timeout: timeout})
+		if err != nil {
+			return databaseError(err)
+		}
+		if err := s.printReport(report); err != nil {
+			return err
+		}
+		return verdict(report.Status)
+	}
+	return cmd
+}
+
+// verdict turns the worst status into an exit code.
+func verdict(worst doctor.Status) error {
+	switch worst {
+	case doctor.Fail:
+		return exitError(exitFailure)
+	case doctor.Warn:
+		return exitError(exitWarned)
+	}
+	return nil
+}
+
+// printReport writes a line for each check, worst first, with what to do below
+// those that need it.
+func (s *session) printReport(r *doctor.Report) error {
+	if s.json {
+		return s.printJSON(r)
+	}
+	t := newTable(s.Out, "STATUS", "CHECK", "SEEN")
+	for _, c := range r.Checks {
+		t.row(string(c.Status), strings.ReplaceAll(c.Name, "_", " "), c.Seen)
+		if c.Do != "" {
+			t.row("", "", "→ "+c.Do)
+		}
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	count := map[doctor.Status]int{}
+	for _, c := range r.Checks {
+		count[c.Status]++
+	}
+	return s.printf("\n%s: %d ok, %d to look at, %d failed\n", r.Database, count[doctor.OK], count[doctor.Warn], count[doctor.Fail])
+}

@@ -1,0 +1,194 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Status is how something stands.
+type Status string
+
+// The statuses, best first.
+const (
+	OK   Status = "ok"
+	Warn Status = "warn" // it works, and should be looked at
+	Fail Status = "fail" // it does not work, or loses what it promised to keep
+)
+
+// severity orders statuses, worst first.
+func (s Status) severity() int { return slices.Index([]Status{Fail, Warn, OK}, s) }
+
+// Check is what was seen of one thing.
+type Check struct {
+	Name   string `json:"name"`
+	Status Status `json:"status"`
+	Seen   string `json:"seen"`
+	Do     string `json:"do,omitempty"` // what to do, unless all is well
+}
+
+// Report is what an examination found.
+type Report struct {
+	Database string  `json:"database"` // without its password
+	Status   Status  `json:"status"`   // the worst
+	Checks   []Check `json:"checks"`   // worst first
+}
+
+// Options is what an examination can be given.
+type Options struct {
+	// Now is this machine's clock. Defaults to time.Now.
+	Now func() time.Time
+	// Timeout bounds one check. Defaults to 30 s.
+	Timeout time.Duration
+	// Limits are where warnings begin. Zero fields take their defaults.
+	Limits Limits
+}
+
+// Limits are where a number becomes a warning.
+type Limits struct {
+	// Overdue is how long after its time a lease, a timer or a deadline may still
+	// be there. Defaults to a minute.
+	Overdue time.Duration
+	// Silent is how long ago a worker that lives may have been heard of. Defaults
+	// to 5 minutes.
+	Silent time.Duration
+	// Transaction is how old a transaction may be; ten times that is a failure.
+	// Defaults to a minute.
+	Transaction time.Duration
+	// Skew is how far this machine's clock may be from the database's. Defaults
+	// to a second.
+	Skew time.Duration
+	// DeadRows of a table that vacuum has not removed. Defaults to 50,000; fewer
+	// than a fifth of the live ones are never too many.
+	DeadRows int64
+	// WasteBytes of a table or index that hold nothing, or of a log that is not
+	// moved into its file. Defaults to 64 MiB; less than half of it is never too much.
+	WasteBytes int64
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Overdue = cmp.Or(l.Overdue, time.Minute)
+	l.Silent = cmp.Or(l.Silent, 5*time.Minute)
+	l.Transaction = cmp.Or(l.Transaction, time.Minute)
+	l.Skew = cmp.Or(l.Skew, time.Second)
+	l.DeadRows = cmp.Or(l.DeadRows, 50_000)
+	l.WasteBytes = cmp.Or(l.WasteBytes, 64<<20)
+	return l
+}
+
+// Examine looks at a database. It blocks for as long as the checks take. An error
+// means that there is nothing to look at: *task.Error with NotFound (no such
+// file), Invalid (the DSN) or Unavailable (no connection).
+func Examine(ctx context.Context, at config.DSN, opts Options) (*Report, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	opts.Timeout = cmp.Or(opts.Timeout, 30*time.Second)
+	opts.Limits = opts.Limits.withDefaults()
+	switch at.Engine {
+	case "postgres":
+		return examinePostgres(ctx, at.Source(), opts)
+	case "sqlite":
+		path, err := filepath.Abs(at.Path)
+		if err != nil {
+			return nil, err
+		}
+		return examineSQLite(ctx, path, opts)
+	}
+	return nil, task.Errorf(task.Invalid, "%s lives in one process and cannot be looked at from outside", at)
+}
+
+// exam is one check, or several that are answered together. tx is read-only.
+type exam struct {
+	name string
+	look func(ctx context.Context, tx *sql.Tx) ([]Check, error)
+}
+
+// patient is a database under examination.
+type patient struct {
+	Options
+
+	db *sql.DB
+	// begin starts a read-only transaction that ends by itself after a time.
+	begin func(ctx context.Context) (*sql.Tx, error)
+	// clock is the time that decides when something is due.
+	clock func(ctx context.Context, tx *sql.Tx) (task.Instant, error)
+}
+
+// examine carries out the exams in turn.
+func (p *patient) examine(ctx context.Context, exams []exam) ([]Check, error) {
+	var checks []Check
+	for _, e := range exams {
+		found, err := p.one(ctx, e)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil:
+			found = []Check{{e.name, Warn, "could not be looked at: " + reason(err), "Find out why, and run doctor again; --timeout gives a check more time."}}
+		}
+		for _, c := range found {
+			c.Name = cmp.Or(c.Name, e.name)
+			checks = append(checks, c)
+		}
+	}
+	return checks, nil
+}
+
+func (p *patient) one(ctx context.Context, e exam) ([]Check, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
+	defer cancel()
+	tx, err := p.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }() // it has only read
+	return e.look(ctx, tx)
+}
+
+func reason(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "it took too long"
+	}
+	return err.Error()
+}
+
+// report puts checks together, worst first.
+func report(database string, checks []Check) *Report {
+	slices.SortStableFunc(checks, func(a, b Check) int { return a.Status.severity() - b.Status.severity() })
+	r := &Report{Database: database, Status: OK, Checks: checks}
+	if len(checks) > 0 {
+		r.Status = checks[0].Status
+	}
+	return r
+}
+
+// ok is a check that found nothing wrong.
+func ok(format string, args ...any) []Check {
+	return []Check{{Status: OK, Seen: fmt.Sprintf(format, args...)}}
+}
+
+// list reads the rows of a query.
+func list[T any](ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}

@@ -1,0 +1,175 @@
+package doctor
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// server is a schema on PostgreSQL under examination.
+type server struct {
+	patient
+	at   postgres.DSN
+	skew time.Duration // the database's clock is this far ahead of ours
+	trip time.Duration // there and back
+}
+
+func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, error) {
+	at, err := postgres.ParseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	db := stdlib.OpenDB(*at.Pool.ConnConfig)
+	defer db.Close()
+	db.SetMaxOpenConns(1) // it must find a place even where there are hardly any
+	s := &server{at: at}
+	s.patient = patient{Options: opts, db: db, begin: s.begin, clock: databaseTime}
+	if err := s.reach(ctx); err != nil {
+		return nil, err
+	}
+	checks, there, err := s.schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	exams := []exam{{"server", s.version}, {"settings", s.settings}, {"connections", s.connections},
+		{"clock", s.clockSkew}, {"transactions", s.transactions}, {"prepared_transactions", s.prepared},
+		{"replication_slots", s.slots}, {"transaction_ids", s.wraparound}}
+	if there {
+		exams = append(exams, exam{"indexes", s.indexes}, exam{"table_bloat", s.tableBloat}, exam{"index_bloat", s.indexBloat},
+			exam{"dead_rows", s.deadRows}, exam{"autovacuum", s.autovacuum}, exam{"turns", s.turns})
+		exams = append(exams, s.workExams("a server runs on this database")...)
+	}
+	more, err := s.examine(ctx, exams)
+	return report(at.String(), append(checks, more...)), err
+}
+
+// begin starts a transaction. What it needs of the session it sets for itself,
+// since through PgBouncer the session is somebody else's afterwards.
+func (s *server) begin(ctx context.Context) (*sql.Tx, error) {
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	schema := ""
+	if s.at.PgBouncer {
+		schema = s.at.Schema
+	}
+	const settings = `SELECT set_config('statement_timeout', $1::text, true), set_config('lock_timeout', $1::text, true),
+ set_config('search_path', coalesce(nullif($2::text, ''), current_setting('search_path')), true)`
+	if _, err := tx.ExecContext(ctx, settings, strconv.FormatInt(s.Timeout.Milliseconds(), 10), schema); err != nil {
+		_ = tx.Rollback() // why it failed is the news
+		return nil, err
+	}
+	return tx, nil
+}
+
+// databaseTime is the time that decides on PostgreSQL.
+func databaseTime(ctx context.Context, tx *sql.Tx) (task.Instant, error) {
+	var now int64
+	err := tx.QueryRowContext(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`).Scan(&now)
+	return task.Instant(now), err
+}
+
+// reach connects, and compares the clocks: the quickest of some answers knows best.
+func (s *server) reach(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	tx, err := s.begin(ctx)
+	if err != nil {
+		return unreachable(err)
+	}
+	defer func() { _ = tx.Rollback() }() // it has only read
+	for i := range 3 {
+		asked := s.Now()
+		theirs, err := databaseTime(ctx, tx)
+		if err != nil {
+			return unreachable(err)
+		}
+		if trip := s.Now().Sub(asked); i == 0 || trip < s.trip {
+			s.trip, s.skew = trip, theirs.Sub(task.At(asked.Add(trip/2)))
+		}
+	}
+	return nil
+}
+
+// unreachable says why there is nothing to look at. pgx's text holds user,
+// database and host, and no password.
+func unreachable(err error) error {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		code := task.Unavailable
+		if len(refused.Code) == 5 && (refused.Code[:2] == "28" || refused.Code == "3D000") { // who, or which database
+			code = task.Invalid
+		}
+		return &task.Error{Code: code, Message: "PostgreSQL refuses: " + refused.Message, Hint: "check user, password and database of the DSN", Err: err}
+	}
+	return &task.Error{Code: task.Unavailable, Message: fmt.Sprintf("PostgreSQL does not answer: %v", err),
+		Hint: "is it running, and does the DSN name the right host and port?", Err: err}
+}
+
+func (s *server) schema(ctx context.Context) ([]Check, bool, error) {
+	m, done, err := postgres.Migrator(s.at)
+	if err != nil {
+		return nil, false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	checks, there, err := schema(ctx, m)
+	return checks, there, errors.Join(err, done())
+}
+
+func (s *server) clockSkew(context.Context, *sql.Tx) ([]Check, error) {
+	ahead, word := s.skew, "ahead of"
+	if ahead < 0 {
+		ahead, word = -ahead, "behind"
+	}
+	if ahead <= s.Limits.Skew+s.trip/2 {
+		return ok("the database's clock is %s %s this machine's; an answer takes %s", long(ahead), word, long(s.trip)), nil
+	}
+	return []Check{{Status: Warn, Seen: fmt.Sprintf("the database's clock is %s %s this machine's", long(ahead), word),
+		Do: "The database's time decides, so work is done in time; but logs of different machines do not agree, and run_at means the database's time. Let NTP set both clocks."}}, nil
+}
+
+// turns shows which process looks after what.
+func (s *server) turns(ctx context.Context, tx *sql.Tx) ([]Check, error) {
+	now, err := databaseTime(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	type turn struct {
+		node, loops string
+		until       int64
+	}
+	all, err := list(ctx, tx, func(rows *sql.Rows) (t turn, err error) { return t, rows.Scan(&t.node, &t.loops, &t.until) },
+		`SELECT node::text, string_agg(loop, ', ' ORDER BY loop), max(held_until) FROM tasker_turns GROUP BY node ORDER BY node`)
+	if err != nil {
+		return nil, err
+	}
+	var alive []string
+	var last task.Instant
+	for _, t := range all {
+		last = max(last, task.Instant(t.until))
+		if task.Instant(t.until) > now {
+			alive = append(alive, fmt.Sprintf("node %.8s has %s", t.node, t.loops))
+		}
+	}
+	if len(alive) > 0 {
+		return ok("%s", joined(alive)), nil
+	}
+	seen := "no server is at work on this database"
+	if last != 0 {
+		seen += fmt.Sprintf("; the last one was %s ago", long(now.Sub(last)))
+	} else {
+		seen += ", and none ever was"
+	}
+	return []Check{{Status: Warn, Seen: seen, Do: "Start one: until then nothing is handed out, retried or reaped."}}, nil
+}
