@@ -27,7 +27,8 @@ func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 	if whole {
 		t.store.routes.took(routes, t.store.Now().Sub(asked))
 	}
-	t.after = append(t.after, func() { t.store.noteReady(routes, heads(works), limit, asked) })
+	taken := heads(works) // before the caller changes them
+	t.after = append(t.after, func() { t.store.noteReady(routes, taken, limit, asked) })
 	return works, nil
 }
 
