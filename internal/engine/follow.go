@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -135,13 +136,7 @@ func (e *Engine) Look(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
 	}
-	if err := e.reloadRoutes(ctx); err != nil {
-		return err
-	}
-	if err := e.lookForReady(ctx, e.hub.awaitedRoutes()); err != nil {
-		return err
-	}
-	return e.lookForSettled(ctx, e.hub.awaitedTasks())
+	return errors.Join(e.reloadRoutes(ctx), e.lookForReady(ctx, e.hub.awaitedRoutes()), e.lookForSettled(ctx, e.hub.awaitedTasks()))
 }
 
 func (e *Engine) reloadRoutes(ctx context.Context) error {

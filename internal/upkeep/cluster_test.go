@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/store/storetest"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/upkeep"
 )
@@ -321,4 +322,13 @@ func between(t *testing.T, what string, took, least, most time.Duration) {
 	if took < least || took > most {
 		t.Errorf("%s took %v, want %v to %v", what, took, least, most)
 	}
+}
+
+// The stand-in for a shared store is held to the same contract as a real one.
+func TestStandIn(t *testing.T) {
+	t.Parallel()
+	storetest.RunCluster(t, false, func(*testing.T) (a, b storetest.Node) {
+		d := newDatabase()
+		return &process{database: d}, &process{database: d}
+	})
 }
