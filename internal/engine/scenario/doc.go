@@ -6,7 +6,7 @@
 // stands below it, after "> ". A command without such lines has only to
 // succeed. Indented lines are the body of the command above them, and # begins a
 // comment. Time stands still but for "advance", and is printed as the distance
-// from the beginning. Every script runs on the store in memory and on SQLite.
+// from the beginning. Every script runs on every store.
 //
 //	config       KEY=VALUE ...          settings of the engine; only as the first command
 //	template     (YAML as body)         registers a template

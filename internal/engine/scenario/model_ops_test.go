@@ -25,8 +25,8 @@ type model struct {
 	done    map[task.ID]int   // how often a completion of a step was accepted
 }
 
-func newModel(t *testing.T) (*model, error) {
-	worlds, err := openBoth(t)
+func newModel(t *testing.T, other kind) (*model, error) {
+	worlds, err := openBoth(t, other)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func both[T any](m *model, verb func(w *world) (T, error), allowed ...task.Code)
 		return first, fmt.Errorf("the stores answer with the errors %v and %v", err, err2)
 	}
 	if diff := cmp.Diff(first, second, byCode(), cmpopts.EquateEmpty()); diff != "" {
-		return first, fmt.Errorf("the answers differ (-memstore +sqlite):\n%s", diff)
+		return first, fmt.Errorf("the answers differ (-memstore +other):\n%s", diff)
 	}
 	if err != nil && !slices.Contains(allowed, task.CodeOf(err)) {
 		return first, fmt.Errorf("both stores: %w", err)

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +18,8 @@ var (
 )
 
 // TestModel carries out the same random verbs on an engine on the store in
-// memory and on one on SQLite. Answers and states have to be the same, and what
-// must always be true has to be true of both. A failing run is shrunk to the
+// memory and on one on another store. Answers and states have to be the same, and
+// what must always be true has to be true of both. A failing run is shrunk to the
 // verbs that it takes.
 func TestModel(t *testing.T) {
 	t.Parallel()
@@ -34,16 +33,18 @@ func TestModel(t *testing.T) {
 	if *opsFlag != 0 {
 		ops = *opsFlag
 	}
-	for _, seed := range seeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			script := generate(seed, ops)
-			if err := play(t, script); err != nil {
-				small, err := shrink(t, script, err)
-				t.Errorf("%v\nreplay: go test -run TestModel -seed %d -ops %d\nshrunk from %d verbs to these %d:\n%s",
-					err, seed, ops, len(script), len(small), transcript(small))
-			}
-		})
+	for _, other := range stores[1:] {
+		for _, seed := range seeds {
+			t.Run(fmt.Sprint(other.name, "/", seed), func(t *testing.T) {
+				t.Parallel()
+				script := generate(seed, ops)
+				if err := play(t, other, script); err != nil {
+					small, err := shrink(t, other, script, err)
+					t.Errorf("%v\nreplay: go test -run TestModel/%s -seed %d -ops %d\nshrunk from %d verbs to these %d:\n%s",
+						err, other.name, seed, ops, len(script), len(small), transcript(small))
+				}
+			})
+		}
 	}
 }
 
@@ -94,12 +95,12 @@ func transcript(script []op) string {
 }
 
 // play carries out a script from scratch and returns what went wrong.
-func play(t *testing.T, script []op) error {
-	m, err := newModel(t)
+func play(t *testing.T, other kind, script []op) error {
+	m, err := newModel(t, other)
 	if err != nil {
 		return err
 	}
-	defer closeStore(t, m.worlds[1].store)
+	defer func() { closeStore(t, m.worlds[1].store) }() // there may be many plays in one test
 	for i, o := range script {
 		if err := m.do(o); err != nil {
 			return fmt.Errorf("verb %d, %s: %w", i, o.kind, err)
@@ -119,7 +120,7 @@ func play(t *testing.T, script []op) error {
 
 // shrink leaves out verbs as long as the script still fails, in ever smaller
 // pieces, and returns the last failure.
-func shrink(t *testing.T, script []op, failure error) ([]op, error) {
+func shrink(t *testing.T, other kind, script []op, failure error) ([]op, error) {
 	t.Helper()
 	budget := 150
 	deadline := time.Now().Add(20 * time.Second)
@@ -128,7 +129,7 @@ func shrink(t *testing.T, script []op, failure error) ([]op, error) {
 		for at := 0; at+piece <= len(script) && budget > 0 && time.Now().Before(deadline); {
 			budget--
 			shorter := append(append([]op{}, script[:at]...), script[at+piece:]...)
-			if err := play(t, shorter); err != nil {
+			if err := play(t, other, shorter); err != nil {
 				script, failure, removed = shorter, err, true
 			} else {
 				at += piece
@@ -141,22 +142,18 @@ func shrink(t *testing.T, script []op, failure error) ([]op, error) {
 	return script, failure
 }
 
-// openBoth opens a world on each store, with the same clock and the same IDs.
-func openBoth(t *testing.T) ([2]*world, error) {
+// openBoth opens a world on the reference model and one on another store, with
+// the same clock and the same IDs.
+func openBoth(t *testing.T, other kind) ([2]*world, error) {
 	var worlds [2]*world
 	mem := memstore.New(&memstore.Options{Seed: seedOfIDs})
-	path := filepath.Join(t.TempDir(), "tasker.db")
-	lite := openSQLite(t, path)
+	store, reopen := other.open(t)
 	for i, open := range []struct {
 		store  engine.Store
 		reopen func() engine.Store
 	}{
 		{mem, func() engine.Store { return mem }},
-		{lite, func() engine.Store {
-			closeStore(t, lite)
-			lite = openSQLite(t, path)
-			return lite
-		}},
+		{store, reopen},
 	} {
 		var err error
 		if worlds[i], err = newWorld(t, open.store, open.reopen, engine.Config{}); err != nil {

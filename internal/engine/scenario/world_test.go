@@ -4,58 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/store/memstore"
-	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/upkeep"
 )
-
-// stores are the stores that everything here runs on. reopen starts a server
-// again on the same data.
-var stores = []struct {
-	name string
-	open func(t *testing.T) (s engine.Store, reopen func() engine.Store)
-}{
-	{"memstore", func(*testing.T) (engine.Store, func() engine.Store) {
-		// rehearsed: whatever the engine does in a transaction, it must be able to do again
-		s := memstore.New(&memstore.Options{Seed: seedOfIDs, Rehearse: true})
-		return s, func() engine.Store { return s }
-	}},
-	{"sqlite", func(t *testing.T) (engine.Store, func() engine.Store) {
-		path := filepath.Join(t.TempDir(), "tasker.db")
-		s := openSQLite(t, path)
-		t.Cleanup(func() { closeStore(t, s) })
-		return s, func() engine.Store {
-			closeStore(t, s)
-			s = openSQLite(t, path)
-			return s
-		}
-	}},
-}
-
-const seedOfIDs = 1
-
-func openSQLite(t *testing.T, path string) *sqlite.Store {
-	t.Helper()
-	s, err := sqlite.Open(t.Context(), path, &sqlite.Options{Seed: seedOfIDs, Readers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func closeStore(t *testing.T, s engine.Store) {
-	t.Helper()
-	if err := s.Close(); err != nil {
-		t.Errorf("close the store: %v", err)
-	}
-}
 
 // start is when every world begins.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
