@@ -1,0 +1,244 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/app"
+	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/pgtest"
+)
+
+// node is a whole server on a PostgreSQL that the test can stop.
+type node struct {
+	*tasker.Client
+	url  string
+	http *http.Client
+}
+
+func runNode(t *testing.T, dsn string) *node {
+	t.Helper()
+	cfg := config.Default()
+	cfg.DB.DSN, cfg.Server.Listen = dsn, "127.0.0.1:0"
+	ctx, stop := context.WithCancel(t.Context())
+	up, ended := make(chan app.Node, 1), make(chan error, 1)
+	go func() {
+		ended <- app.Run(ctx, &cfg, app.Options{Ready: func(n app.Node) error {
+			up <- n
+			return nil
+		}})
+	}()
+	var n node
+	select {
+	case at := <-up:
+		n.url = at.URL
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	client, err := tasker.Dial(n.url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Client, n.http = client, &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+		n.http.CloseIdleConnections()
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
+	return &n
+}
+
+// send sends a request and returns the answer and its body.
+func (n *node) send(t *testing.T, method, path, body string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, n.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := n.http.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(answer)
+}
+
+// operations returns every operation of the API that asks the database, as
+// "METHOD path", and how it is called with things that exist.
+func (n *node) operations(t *testing.T) map[string][2]string {
+	t.Helper()
+	ctx := t.Context()
+	if _, err := n.RegisterTemplate(ctx, tasker.TemplateSource{YAML: "name: import\nversion: 1.0.0\nsteps:\n- {name: load, handler: load}\n"}); err != nil {
+		t.Fatal(err)
+	}
+	receipt, err := n.Submit(ctx, tasker.TaskRequest{Name: "import"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := n.Steps(ctx, receipt.TaskUUID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, err := n.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w", Handlers: []string{"load"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, step := "/v1/tasks/"+receipt.TaskUUID.String(), steps[0].StepUUID.String()
+	at, lease := "/internal/workers/"+worker.WorkerID.String(), `{"step_uuid":"`+step+`","token":1}`
+	return map[string][2]string{
+		"POST /v1/tasks":                                    {"/v1/tasks", `{"name":"import"}`},
+		"POST /v1/tasks/batch":                              {"/v1/tasks/batch", `{"tasks":[{"name":"import"},{"task_type":"other"}]}`},
+		"GET /v1/tasks":                                     {"/v1/tasks", ""},
+		"GET /v1/tasks/{uuid}":                              {task + "?wait_ms=1000", ""},
+		"GET /v1/tasks/{uuid}/history":                      {task + "/history", ""},
+		"GET /v1/tasks/{uuid}/explain":                      {task + "/explain", ""},
+		"DELETE /v1/tasks/{uuid}":                           {task, ""},
+		"POST /v1/tasks/cancel":                             {"/v1/tasks/cancel", `{"task_uuids":["` + receipt.TaskUUID.String() + `"]}`},
+		"GET /v1/tasks/{uuid}/workflow_steps":               {task + "/workflow_steps", ""},
+		"GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}":   {task + "/workflow_steps/" + step, ""},
+		"PATCH /v1/tasks/{uuid}/workflow_steps/{step_uuid}": {task + "/workflow_steps/" + step, `{"action_type":"reset_for_retry","reset_by":"a","reason":"b"}`},
+		"POST /v1/templates":                                {"/v1/templates", `{"yaml":"name: export\nversion: 1.0.0\nsteps:\n- {name: save, handler: save}\n"}`},
+		"GET /v1/templates":                                 {"/v1/templates", ""},
+		"GET /v1/templates/{namespace}/{name}":              {"/v1/templates/default/import", ""},
+		"GET /v1/templates/{namespace}/{name}/{version}":    {"/v1/templates/default/import/1.0.0", ""},
+		"POST /internal/workers/register":                   {"/internal/workers/register", `{"handlers":["save"]}`},
+		"GET /internal/workers":                             {"/internal/workers", ""},
+		"POST /internal/workers/{id}/poll":                  {at + "/poll", `{"wait_ms":1000}`},
+		"POST /internal/workers/{id}/start":                 {at + "/start", `{"steps":[` + lease + `]}`},
+		"POST /internal/workers/{id}/progress":              {at + "/progress", `{"step_uuid":"` + step + `","token":1,"progress_percent":5}`},
+		"POST /internal/workers/{id}/result":                {at + "/result", `{"results":[{"step_uuid":"` + step + `","token":1,"status":"completed"}]}`},
+		"POST /internal/workers/{id}/heartbeat":             {at + "/heartbeat", `{"steps":[` + lease + `]}`},
+		"POST /internal/workers/{id}/drain":                 {at + "/drain", `{"final":true}`},
+		"GET /health/ready":                                 {"/health/ready", ""},
+	}
+}
+
+// documented returns every operation that the server says it has.
+func (n *node) documented(t *testing.T) []string {
+	t.Helper()
+	_, body := n.send(t, http.MethodGet, "/openapi.json", "")
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	if err := json.Unmarshal([]byte(body), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for path, item := range doc.Paths {
+		for method := range item {
+			out = append(out, strings.ToUpper(method)+" "+path)
+		}
+	}
+	return out
+}
+
+// withoutDatabase are the operations that do without the database.
+var withoutDatabase = []string{"GET /health/live", "GET /version", "GET /metrics"}
+
+// TestDatabaseDown stops PostgreSQL under a server: every operation says that it
+// is unavailable, and when to come back; none answers that there is nothing. When
+// the database is back, so is the server.
+func TestDatabaseDown(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	n := runNode(t, server.DSN())
+	operations := n.operations(t)
+	for _, op := range n.documented(t) {
+		if _, ok := operations[op]; !ok && !slices.Contains(withoutDatabase, op) {
+			t.Errorf("%s is not tested", op)
+		}
+	}
+	for op, call := range operations {
+		method, _, _ := strings.Cut(op, " ")
+		if resp, body := n.send(t, method, call[0], call[1]); resp.StatusCode >= 500 || resp.StatusCode == http.StatusBadRequest {
+			t.Errorf("%s with the database up: %d %s", op, resp.StatusCode, body)
+		}
+	}
+	if err := server.Stop(pgtest.Immediate); err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range slices.Sorted(maps.Keys(operations)) {
+		method, _, _ := strings.Cut(op, " ")
+		// Another template: one that is known is known without the database.
+		resp, body := n.send(t, method, operations[op][0], strings.Replace(operations[op][1], "export", "backup", 1))
+		if op == "GET /v1/templates/{namespace}/{name}/{version}" && resp.StatusCode == http.StatusOK && strings.Contains(body, `"fingerprint"`) {
+			continue // a version never changes, so what a server remembers of it is right
+		}
+		if err := checkUnavailable(resp, body); err != nil {
+			t.Errorf("%s: %v", op, err)
+		}
+	}
+	if resp, body := n.send(t, http.MethodGet, "/health/live", ""); resp.StatusCode != http.StatusOK {
+		t.Errorf("the process does not live: %d %s", resp.StatusCode, body)
+	}
+	var e *tasker.Error
+	if _, err := n.Tasks(t.Context(), tasker.TaskFilter{}); !errors.As(err, &e) || e.Code != tasker.CodeUnavailable || e.RetryAfter <= 0 {
+		t.Errorf("the client says %v", err)
+	}
+
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	awaitReady(t, n)
+	if page, err := n.Tasks(t.Context(), tasker.TaskFilter{}); err != nil || len(page.Tasks) == 0 {
+		t.Errorf("after the outage the tasks are %+v, %v", page, err)
+	}
+}
+
+func checkUnavailable(resp *http.Response, body string) error {
+	var p struct {
+		Status int         `json:"status"`
+		Code   tasker.Code `json:"code"`
+	}
+	if err := json.Unmarshal([]byte(body), &p); err != nil {
+		return fmt.Errorf("answer %d is no JSON: %s", resp.StatusCode, body)
+	}
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	switch {
+	case resp.StatusCode != http.StatusServiceUnavailable, p.Status != resp.StatusCode, p.Code != tasker.CodeUnavailable:
+		return fmt.Errorf("answer is %d %s", resp.StatusCode, body)
+	case err != nil || seconds < 1:
+		return fmt.Errorf("Retry-After is %q", resp.Header.Get("Retry-After"))
+	case resp.Header.Get("Content-Type") != "application/problem+json":
+		return fmt.Errorf("the answer is %s", resp.Header.Get("Content-Type"))
+	case strings.Contains(body, "127.0.0.1"), strings.Contains(body, "postgres"):
+		return fmt.Errorf("the answer tells where the database is: %s", body)
+	}
+	return nil
+}
+
+// awaitReady polls until the server answers again; nothing tells of it.
+func awaitReady(t *testing.T, n *node) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-tick.C {
+		if resp, _ := n.send(t, http.MethodGet, "/health/ready", ""); resp.StatusCode == http.StatusOK {
+			return
+		}
+	}
+	t.Fatal("the server is not ready, though the database is back")
+}
