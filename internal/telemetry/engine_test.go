@@ -71,7 +71,7 @@ func TestEngineMetrics(t *testing.T) {
 		`tasker_operator_acts_total{act="reset_for_retry"}`:                                   "1",
 		`tasker_store_write_duration_seconds_count{verb="submit"}`:                            "1",
 		`tasker_store_write_duration_seconds_count{verb="settle"}`:                            "6",
-		`tasker_store_writes_failed_total{verb="settle"}`:                                     "0",
+		`tasker_store_writes_failed_total{code="unavailable",verb="settle"}`:                  "0",
 		`tasker_store_up`: "1",
 	})
 	if scrape(t, r.tel).count("tasker_build_info") != 1 {
@@ -114,7 +114,7 @@ func TestCensusMetrics(t *testing.T) {
 		if _, err := r.Submit(t.Context(), []engine.Submission{{TaskType: "mail"}}, false); err == nil {
 			t.Fatal("a closed store took a task")
 		}
-		scrape(t, r.tel).want(t, map[string]string{`tasker_store_writes_failed_total{verb="submit"}`: "1"})
+		scrape(t, r.tel).want(t, map[string]string{`tasker_store_writes_failed_total{code="unavailable",verb="submit"}`: "1"})
 	})
 	t.Run("CountedOnceForManyScrapes", func(t *testing.T) {
 		t.Parallel()

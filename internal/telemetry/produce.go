@@ -19,6 +19,7 @@ const (
 	outcomeKey   = attribute.Key("outcome")
 	stateKey     = attribute.Key("state")
 	verbKey      = attribute.Key("verb")
+	codeKey      = attribute.Key("code")
 	actKey       = attribute.Key("act")
 	healthKey    = attribute.Key("health_status")
 )
@@ -74,11 +75,13 @@ func (t *tally) produceSteps(p *producer) {
 
 func (t *tally) produceStore(p *producer) {
 	took := p.histogram("tasker.store.write.duration", "Write transactions that committed, the wait for the store included.")
-	failed := p.counter("tasker.store.writes.failed", "{transaction}", "Write transactions that came to nothing.")
+	failed := p.counter("tasker.store.writes.failed", "{transaction}", "Write transactions that came to nothing: the store failed (unavailable, internal), or what a caller wanted was refused.")
 	for _, verb := range slices.Sorted(maps.Keys(t.verbs)) {
 		n := t.verbs[verb]
 		took.show(n.took, n.labels)
-		failed.add(n.failed, n.labels)
+		for _, code := range slices.Sorted(maps.Keys(n.failed)) {
+			failed.add(n.failed[code], n.labels, codeKey.String(string(code)))
+		}
 	}
 	acts := p.counter("tasker.operator.acts", "{act}", "What operators did to steps and tasks.")
 	for _, kind := range slices.Sorted(maps.Keys(t.acts)) {

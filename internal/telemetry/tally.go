@@ -52,7 +52,7 @@ type routeNumbers struct {
 type verbNumbers struct {
 	labels []attribute.KeyValue
 	took   *histogram
-	failed int64
+	failed map[task.Code]int64
 }
 
 func newTally(since time.Time) *tally {
@@ -158,17 +158,19 @@ func (n *routeNumbers) end(e *engine.Ended, at task.Instant) {
 	}
 }
 
-// fail counts a transaction that came to nothing.
-func (t *tally) fail(verb string) {
+// fail counts a transaction that came to nothing: because the store failed, or
+// because it refused what a caller wanted. The codes are a closed list.
+func (t *tally) fail(verb string, code task.Code) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.verb(verb).failed++
+	t.verb(verb).failed[code]++
 }
 
 func (t *tally) verb(verb string) *verbNumbers {
 	n := t.verbs[verb]
 	if n == nil {
-		n = &verbNumbers{labels: []attribute.KeyValue{verbKey.String(verb)}, took: newHistogram(storeBounds)}
+		n = &verbNumbers{labels: []attribute.KeyValue{verbKey.String(verb)}, took: newHistogram(storeBounds),
+			failed: map[task.Code]int64{task.Unavailable: 0, task.Internal: 0}}
 		t.verbs[verb] = n
 	}
 	return n

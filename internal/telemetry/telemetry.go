@@ -20,6 +20,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // scope is the name of the instrumentation.
@@ -179,7 +180,9 @@ func (t *Telemetry) Committed(c *engine.Commit) {
 }
 
 // Failed implements engine.Observer.
-func (t *Telemetry) Failed(verb string, _ time.Duration, _ error) { t.tally.fail(verb) }
+func (t *Telemetry) Failed(verb string, _ time.Duration, err error) {
+	t.tally.fail(verb, task.CodeOf(err))
+}
 
 // Detected implements engine.Observer.
 func (t *Telemetry) Detected(d engine.Detection) { t.cases.detected(d) }
