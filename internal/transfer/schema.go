@@ -57,8 +57,9 @@ const prefix = "tasker_"
 var own = []string{prefix + "migrations", prefix + "migration_checksums", prefix + "turns"}
 
 // filters leave out rows that belong to the database: the seed from which a
-// SQLite file rebuilds its IDs.
-var filters = map[string]string{prefix + "meta": "key <> '" + seedKey + "'"}
+// SQLite file rebuilds its IDs, and the name by which a PostgreSQL schema is told
+// from others.
+var filters = map[string]string{prefix + "meta": "key NOT IN ('" + seedKey + "', 'installation')"}
 
 // late are copied last, in this order. Should a server be started on a target
 // that is not complete, it finds no task without its steps.
