@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -115,6 +116,24 @@ func TestEveryRouteError(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTimeIsUp: a store that did not answer in time is unavailable, and its answer
+// is not an empty list.
+func TestTimeIsUp(t *testing.T) {
+	t.Parallel()
+	for _, cause := range []error{context.DeadlineExceeded, fmt.Errorf("query tasks: %w", context.DeadlineExceeded)} {
+		a := newAPI(t, &fake{err: cause}, httpapi.Options{})
+		for _, e := range examples() {
+			if e.id == "live" || e.id == "ready" || e.id == "version" {
+				continue // they do not ask the Backend
+			}
+			got := a.do(t, e.method, e.path, e.body)
+			if got.status != 503 || got.problem(t).Code != tasker.CodeUnavailable || got.header.Get("Retry-After") != "1" {
+				t.Errorf("%s: answer is %d %s, Retry-After %q", e.id, got.status, got.body, got.header.Get("Retry-After"))
+			}
+		}
 	}
 }
 
