@@ -37,6 +37,7 @@ var layers = map[string]struct {
 	"internal/script":         {[]string{"."}, "running a program is a handler like any other"},
 	"internal/store":          {[]string{"internal/engine", "internal/task"}, "portable SQL knows no database engine"},
 	"internal/store/memstore": {[]string{"internal/engine", "internal/task"}, "a store does not know its siblings"},
+	"internal/store/postgres": {[]string{"internal/engine", "internal/migration", "internal/store", "internal/task"}, "a store does not know its siblings"},
 	"internal/store/sqlite":   {[]string{"internal/coalesce", "internal/engine", "internal/migration", "internal/store", "internal/task"}, "a store does not know its siblings"},
 	"internal/task":           {nil, "the domain is pure: the standard library only"},
 	"internal/telemetry":      {[]string{"internal/engine", "internal/task"}, "it observes the engine, which knows no library for that"},

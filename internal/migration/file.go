@@ -3,6 +3,7 @@ package migration
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -108,8 +109,7 @@ func (b beginWith) Open(name string) (fs.File, error) {
 	}
 	raw, err := io.ReadAll(f)
 	if err != nil {
-		f.Close()
-		return nil, err
+		return nil, errors.Join(err, f.Close())
 	}
 	text := annotation.ReplaceAllStringFunc(string(raw), func(line string) string {
 		if up.MatchString(line) {
