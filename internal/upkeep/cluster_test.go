@@ -28,6 +28,7 @@ type database struct {
 	turns map[string]turn
 	ears  map[*process]func(engine.News)
 	lossy bool // news get lost
+	said  []engine.News
 }
 
 type turn struct {
@@ -43,6 +44,15 @@ func (d *database) setLossy(lossy bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.lossy = lossy
+}
+
+// news returns what was announced since it was asked last.
+func (d *database) news() []engine.News {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	said := d.said
+	d.said = nil
+	return said
 }
 
 // hangUp cuts the connections that news come in on.
@@ -137,7 +147,7 @@ func (p *process) LastTurn(context.Context) (task.Instant, error) {
 func (p *process) Announce(n engine.News) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.lossy {
+	if p.said = append(p.said, n); p.lossy {
 		return
 	}
 	for other, hear := range p.ears {

@@ -82,6 +82,42 @@ func TestNewsWakeNoMoreThanNeeded(t *testing.T) {
 	})
 }
 
+// Only what others may have to look at is announced, not a step that went into
+// the hands of a poll here, nor what is idle.
+func TestNewsAreFew(t *testing.T) {
+	within(t, func(t *testing.T) {
+		d, a, b := pair(t, engine.Config{})
+		w := b.register(task.Worker{})
+		id := b.submit(job)
+		said := d.news()
+		if len(said) != 2 || !said[0].Registry || len(said[1].Routes) != 1 {
+			t.Errorf("a step on a new route was announced as %+v", said)
+		}
+		l := b.take(w, 0)
+		poll := b.poll(w, 1, 30*time.Second)
+		b.settle(l, engine.Result{Status: engine.ResultCompleted})
+		b.submit(job)
+		if p := <-poll; len(p.leases) != 1 || l.Task.ID != id {
+			t.Fatalf("the poll came back with %+v", p)
+		}
+		if _, _, err := b.Heartbeat(t.Context(), engine.Beat{Worker: w}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if said := d.news(); len(said) != 0 {
+			t.Errorf("announced %+v", said)
+		}
+		for range 2 {
+			if _, _, err := a.Heartbeat(t.Context(), engine.Beat{Worker: w, Draining: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if said := d.news(); len(said) != 1 || len(said[0].Workers) != 1 {
+			t.Errorf("a worker that drains was announced as %+v", said)
+		}
+	})
+}
+
 // A caller on one node who waits for a task sees that another settled it.
 func TestCallerLearnsOfSettlement(t *testing.T) {
 	within(t, func(t *testing.T) {
