@@ -157,7 +157,7 @@ func TestLoadPassesOverKubernetesServiceLinks(t *testing.T) {
 	load(t, config.Sources{Environ: []string{
 		"TASKER_SERVICE_HOST=10.0.0.1", "TASKER_SERVICE_PORT=80", "TASKER_SERVICE_PORT_HTTP=80", "TASKER_PORT=tcp://10.0.0.1:80",
 		"TASKER_PORT_80_TCP=tcp://10.0.0.1:80", "TASKER_PORT_80_TCP_ADDR=10.0.0.1", "TASKER_WEB_SERVICE_HOST=10.0.0.1",
-		"TASKER_SERVER=http://x", "TASKER_API_KEY=k", "TASKER_CONFIG=f",
+		"TASKER_SERVER=http://x", "TASKER_API_KEY=k", "TASKER_CONFIG=f", "TASKER_TEST_POSTGRES=postgres://h/d",
 	}})
 	for _, s := range load(t, config.Sources{}).Settings() {
 		if _, err := config.Load(config.Sources{Environ: []string{s.Variable + "=\x01"}}); err == nil && s.Key != "db.dsn" {
