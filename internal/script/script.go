@@ -143,6 +143,9 @@ func (p *program) handle(ctx context.Context, job *tasker.Job) (any, error) {
 	cmd.Args[0] = p.argv[0]
 	cmd.Dir = p.opts.Dir
 	cmd.Env = append(os.Environ(), "TASKER_STEP_UUID="+job.StepUUID.String())
+	if job.TraceParent != "" {
+		cmd.Env = append(cmd.Env, "TRACEPARENT="+job.TraceParent)
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), stdout, stderr
 	cmd.WaitDelay = p.opts.KillDelay
 	inOwnGroup(cmd)

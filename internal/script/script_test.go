@@ -66,6 +66,16 @@ func TestInput(t *testing.T) {
 	}
 }
 
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	traced := job()
+	traced.TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	out, err := handler(t, `printf '"%s %s"' "$TASKER_STEP_UUID" "$TRACEPARENT"`, nil)(t.Context(), traced)
+	if want := `"00000000-0000-0000-0000-000000000001 ` + traced.TraceParent + `"`; err != nil || string(out.(json.RawMessage)) != want {
+		t.Errorf("the program has %s, %v; want %s", out, err, want)
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	opts := &script.Options{MaxOutput: 1000, MaxStderr: 50, KillDelay: 100 * time.Millisecond}
