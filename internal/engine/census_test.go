@@ -9,12 +9,17 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// newEngine returns an engine on a fresh store, with a clock that only tick moves.
+// newEngine returns an engine on a fresh store that runs every transaction twice,
+// the first time in vain, with a clock that only tick moves.
 func newEngine(t *testing.T, opts engine.Options) (e *engine.Engine, tick func(time.Duration)) {
+	t.Helper()
+	return newEngineOn(t, memstore.New(&memstore.Options{Seed: 1, Rehearse: true}), opts)
+}
+
+func newEngineOn(t *testing.T, s engine.Store, opts engine.Options) (e *engine.Engine, tick func(time.Duration)) {
 	t.Helper()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	opts.Now = func() time.Time { return now }
-	s := memstore.New(&memstore.Options{Seed: 1, Rehearse: true})
 	e, err := engine.New(t.Context(), s, opts)
 	if err != nil {
 		t.Fatal(err)
