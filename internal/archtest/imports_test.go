@@ -122,7 +122,7 @@ var homes = map[string][]string{
 	"github.com/goccy/go-yaml":               {"internal/template"},
 	"github.com/google/go-cmp":               {"internal/store/storetest"},
 	"github.com/google/uuid":                 {".", "internal/bench", "internal/cli", "internal/crashtest", "internal/crashtest/load", "internal/demo", "internal/httpapi", "internal/local", "internal/script"},
-	"github.com/jackc/pgx/v5":                {"internal/bench", "internal/doctor", "internal/pgtest", "internal/store/postgres", "internal/transfer"},
+	"github.com/jackc/pgx/v5":                {"embedded", "internal/bench", "internal/doctor", "internal/local", "internal/pgtest", "internal/store/postgres", "internal/transfer"}, // embedded and local: SubmitTx is given a transaction of pgx
 	"github.com/knadh/koanf/":                {"internal/config"},
 	"github.com/pressly/goose/v3":            {"internal/migration"},
 	"github.com/prometheus/":                 {"internal/telemetry"},

@@ -36,8 +36,7 @@ type DB struct {
 	// binary: auto migrates it, never refuses to start. Defaults to auto.
 	Migrate string
 	// PoolSize bounds the connections that this process opens to PostgreSQL.
-	// pool_max_conns in the DSN goes before it. Defaults to 0: 4, or the number of
-	// processors when that is more.
+	// pool_max_conns in the DSN goes before it. Defaults to 0, which means 10.
 	PoolSize int
 }
 

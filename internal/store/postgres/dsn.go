@@ -32,6 +32,14 @@ type DSN struct {
 // the DSN says connect_timeout. pgx alone would wait as long as the network does.
 const connectTimeout = 5 * time.Second
 
+// poolSize is the parameter of pgxpool that bounds its connections, defaultPool
+// its value when the DSN does not say: enough for every verb to have a transaction
+// under way, and for readers.
+const (
+	poolSize    = "pool_max_conns="
+	defaultPool = 10
+)
+
 // schemaName is what a schema may be called: less than PostgreSQL allows, so
 // that a name means the same wherever somebody has to write it.
 var schemaName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
@@ -47,6 +55,9 @@ func ParseDSN(dsn string) (DSN, error) {
 		return DSN{}, unreadable(err)
 	}
 	d := DSN{Pool: pool}
+	if !strings.Contains(dsn, poolSize) {
+		pool.MaxConns = defaultPool
+	}
 	cc := pool.ConnConfig
 	if d.Schema, err = takeSchema(cc.RuntimeParams); err != nil {
 		return DSN{}, err
@@ -80,16 +91,15 @@ func ParseDSN(dsn string) (DSN, error) {
 // WithPoolSize returns the DSN with a bound for the connections of the pool, unless
 // it has one or n is 0.
 func WithPoolSize(dsn string, n int) string {
-	const key = "pool_max_conns="
 	switch {
-	case n <= 0 || strings.Contains(dsn, key):
+	case n <= 0 || strings.Contains(dsn, poolSize):
 		return dsn
 	case !strings.Contains(dsn, "://"):
-		return dsn + " " + key + strconv.Itoa(n)
+		return dsn + " " + poolSize + strconv.Itoa(n)
 	case strings.Contains(dsn, "?"):
-		return dsn + "&" + key + strconv.Itoa(n)
+		return dsn + "&" + poolSize + strconv.Itoa(n)
 	}
-	return dsn + "?" + key + strconv.Itoa(n)
+	return dsn + "?" + poolSize + strconv.Itoa(n)
 }
 
 // unreadable says why pgx could not read a DSN. pgx repeats the DSN with what it

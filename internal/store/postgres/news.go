@@ -20,9 +20,9 @@ import (
 // so there are few of them, and none in a transaction that does work.
 const newsInterval = 200 * time.Millisecond
 
-// maxIDs is how many numbers fit into one notification, whose length is limited
-// to 8,000 bytes.
-const maxIDs = 300
+// maxIDs is how many numbers of a kind fit into one notification, whose length is
+// limited to 8,000 bytes.
+const maxIDs = 150
 
 // bulletin is the payload of a notification.
 type bulletin struct {

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -85,13 +84,13 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 }
 
 func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
-	var seed [16]byte
+	var seed [8]byte
 	if _, err := rand.Read(seed[:]); err != nil {
 		return nil, err
 	}
 	cfg := d.Pool
 	s := &Store{timeout: opts.Timeout, known: newStatements(d.PgBouncer), memory: newMemory(), routes: newQueues(),
-		ids: task.NewSource(binary.BigEndian.Uint64(seed[:]), 0), node: uuid.UUID(seed).String()}
+		ids: task.NewSource(binary.BigEndian.Uint64(seed[:]), 0), node: rand.Text()}
 	if s.timeout <= 0 {
 		s.timeout = 15 * time.Second
 	}
