@@ -42,7 +42,7 @@ Exit code 0: all is well. 9: there are warnings. 1: something fails.`,
 		if err != nil {
 			return usagef("db.dsn: %w", err)
 		}
-		report, err := doctor.Examine(cmd.Context(), at, doctor.Options{Now: s.Now, Timeout: timeout})
+		report, err := doctor.Examine(cmd.Context(), at, doctor.Options{Now: s.Now, Timeout: timeout, PoolSize: cfg.DB.PoolSize})
 		if err != nil {
 			return databaseError(err)
 		}

@@ -48,6 +48,9 @@ type Options struct {
 	Now func() time.Time
 	// Timeout bounds one check. Defaults to 30 s.
 	Timeout time.Duration
+	// PoolSize is what servers are configured to open to PostgreSQL, where the DSN
+	// does not say. 0 leaves it to the store.
+	PoolSize int
 	// Limits are where warnings begin. Zero fields take their defaults.
 	Limits Limits
 }

@@ -24,7 +24,7 @@ type server struct {
 }
 
 func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, error) {
-	at, err := postgres.ParseDSN(dsn)
+	at, err := postgres.ParseDSN(postgres.WithPoolSize(dsn, opts.PoolSize))
 	if err != nil {
 		return nil, err
 	}
