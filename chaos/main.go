@@ -22,10 +22,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/taskerhq/tasker/chaos/internal/proof"
 )
 
 func main() {
+	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy logs to standard error, whatever it is told
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx)
 	stop()

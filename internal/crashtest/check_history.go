@@ -62,9 +62,18 @@ func (c *checker) attempts(s *stepAbout) {
 			c.report(TokenReused, "step %s: token %d comes after token %d in the history", s.step.StepUUID, a.Token, last.Token)
 		}
 		if !inOrder(last.FinishedAt, a.AssignedAt) {
-			c.report(SettledTwice, "step %s: the leases under tokens %d and %d overlap", s.step.StepUUID, last.Token, a.Token)
+			c.report(SettledTwice, "step %s: the leases under tokens %d and %d overlap: one ended (%s) at %s, the next began at %s",
+				s.step.StepUUID, last.Token, a.Token, last.Outcome, clock(last.FinishedAt), clock(a.AssignedAt))
 		}
 	}
+}
+
+// clock shows when something happened.
+func clock(t *time.Time) string {
+	if t == nil {
+		return "(never)"
+	}
+	return t.Format("05.000000")
 }
 
 // inOrder reports whether the times that are known do not decrease.
@@ -100,7 +109,7 @@ func (c *checker) chain(what string, step *uuid.UUID, f *Found, state string, al
 		if (t.StepUUID == nil) != (step == nil) || step != nil && *t.StepUUID != *step {
 			continue
 		}
-		path = append(path, t.From+">"+t.To)
+		path = append(path, clock(&t.At)+" "+t.From+">"+t.To)
 		switch {
 		case t.From != at:
 			fault = "a transition does not begin where the one before ended"
@@ -117,7 +126,7 @@ func (c *checker) chain(what string, step *uuid.UUID, f *Found, state string, al
 		fault = "it ends as " + at + "; the state is " + state
 	}
 	if fault != "" {
-		c.report(BadHistory, "%s: %s: %s", what, fault, strings.Join(path, " "))
+		c.report(BadHistory, "%s: %s: %s", what, fault, strings.Join(path, ", "))
 	}
 }
 

@@ -105,7 +105,8 @@ func (c *checker) parents(s *stepAbout) {
 		}
 		for _, a := range s.attempts {
 			if a.AssignedAt != nil && (p.step.CompletedAt == nil || a.AssignedAt.Before(*p.step.CompletedAt)) {
-				c.report(TooEarly, "step %s was handed out under token %d before its parent %s was settled", s.step.StepUUID, a.Token, name)
+				c.report(TooEarly, "step %s was handed out under token %d at %s; its parent %s was settled at %s", s.step.StepUUID, a.Token,
+					clock(a.AssignedAt), name, clock(p.step.CompletedAt))
 			}
 		}
 		for _, h := range s.handouts {

@@ -16,7 +16,7 @@ type Moment struct {
 
 // moments are when the end of a node hurts most.
 var moments = []Moment{
-	{"/v1/tasks", false}, {"/v1/tasks", true}, {"/v1/tasks/batch", false}, {"/v1/tasks/batch", true}, {"/poll", true}, {"/poll", false},
+	{"/v1/tasks/batch", false}, {"/v1/tasks/batch", true}, {"/poll", true}, {"/poll", false},
 	{"/result", false}, {"/result", true}, {"/start", false}, {"/heartbeat", false}, {"/cancel", false}, {"/workflow_steps/", false},
 }
 

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -14,8 +15,8 @@ import (
 	"github.com/taskerhq/tasker/internal/pgtest"
 )
 
-// MaxConnections is how many connections PostgreSQL accepts.
-const MaxConnections = 40
+// maxConnections is how many connections PostgreSQL accepts.
+const maxConnections = 40
 
 // pools are the connections that the nodes may have: the last one is always
 // short of them.
@@ -34,46 +35,55 @@ type Cluster struct {
 
 // Open builds the binary and starts PostgreSQL. No node runs yet. Logs are
 // written to dir, which the caller removes.
-func Open(ctx context.Context, dir string) (c *Cluster, err error) {
-	c = &Cluster{}
-	defer func() {
-		if err != nil {
-			_ = c.Close() // why it cannot be used is the news
-		}
-	}()
+func Open(ctx context.Context, dir string) (*Cluster, error) {
+	c := &Cluster{}
+	if err := c.open(ctx, dir); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (c *Cluster) open(ctx context.Context, dir string) (err error) {
 	if c.Group, err = process.NewGroup(); err != nil {
-		return nil, err
+		return err
 	}
 	if c.Binary, err = process.Build(ctx, dir); err != nil {
-		return nil, err
+		return err
 	}
 	// A crash must cost nothing that was committed, so fsync stays on.
-	if c.Postgres, err = pgtest.Launch("max_connections="+strconv.Itoa(MaxConnections), "fsync=on", "log_min_messages=fatal"); err != nil {
-		return nil, err
+	if c.Postgres, err = pgtest.Launch("max_connections="+strconv.Itoa(maxConnections), "fsync=on", "log_min_messages=fatal"); err != nil {
+		return err
 	}
 	const spare = 2
 	addresses, err := process.Addresses(2*len(pools) + spare)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.Spare = addresses[:spare]
 	addresses = addresses[spare:]
 	for i, pool := range pools {
-		link, err := NewLink(addresses[2*i], fmt.Sprintf("127.0.0.1:%d", c.Postgres.Port()))
-		if err != nil {
-			return nil, err
-		}
-		n := &Node{Index: i, Link: link, Pool: pool, Server: &process.Server{
-			Program: c.Binary, Address: addresses[2*i+1], Env: process.ShortLeases(), Group: c.Group}}
-		c.Nodes = append(c.Nodes, n)
-		if n.DSN, err = through(c.Postgres.DSN(), link.Address(), pool); err != nil {
-			return nil, err
-		}
-		if n.Log, err = c.Log(dir, fmt.Sprintf("node%d.log", i)); err != nil {
-			return nil, err
+		if err := c.add(dir, pool, addresses[2*i], addresses[2*i+1]); err != nil {
+			return err
 		}
 	}
-	return c, nil
+	return nil
+}
+
+// add makes the next node, with a link of its own to PostgreSQL.
+func (c *Cluster) add(dir string, pool int, link, own string) (err error) {
+	n := &Node{Index: len(c.Nodes), Pool: pool, Server: &process.Server{
+		Program: c.Binary, Address: own, Env: process.ShortLeases(), Group: c.Group}}
+	if n.DSN, err = through(c.Postgres.DSN(), link, pool); err != nil {
+		return err
+	}
+	if n.Log, err = c.Log(dir, fmt.Sprintf("node%d.log", n.Index)); err != nil {
+		return err
+	}
+	if n.Link, err = NewLink(link, fmt.Sprintf("127.0.0.1:%d", c.Postgres.Port())); err != nil {
+		return err
+	}
+	c.Nodes = append(c.Nodes, n)
+	return nil
 }
 
 // through is a DSN with another way to the same database.

@@ -3,8 +3,6 @@ package proof
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +27,7 @@ func (r *Report) OK() bool { return len(r.Violations) == 0 && len(r.Weak) == 0 }
 
 // report judges the run. Without an end, found is nil and err says why.
 func (r *run) report(found []crashtest.Found, err error) *Report {
+	r.searchLogs()
 	rep := &Report{ByKind: map[string]int{}, Logs: r.tails()}
 	rep.Violations = append(rep.Violations, r.Crashes()...)
 	seen, kinds := r.notes.result()
@@ -58,7 +57,7 @@ func (r *run) weaknesses(v *crashtest.Verdict) []string {
 	}
 	faults := 0
 	for _, t := range r.log.times {
-		faults += len(t.accepted)
+		faults += len(t)
 	}
 	expect(v.Tasks >= 10*faults, "fewer than ten tasks for each fault")
 	expect(v.StaleRefused >= faults, "hardly a report under an old token")
@@ -76,17 +75,20 @@ func (r *run) weaknesses(v *crashtest.Verdict) []string {
 func (r *run) text(v *crashtest.Verdict) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	var accepted, complete []time.Duration
-	line("%-40s %5s  %17s  %17s", "recovery", "times", "accepted p50/max", "complete p50/max")
-	row := func(kind string, a, c []time.Duration) {
-		line("%-40s %5d  %8s %8s  %8s %8s", kind, len(a), half(a), round(slices.Max(a)), half(c), round(slices.Max(c)))
+	line("%-38s %5s  %17s  %17s  %17s", "recovery", "times", "accepted p50/max", "complete p50/max", "told p50/max")
+	var all []recovery
+	row := func(kind string, of []recovery) {
+		var accepted, complete, told []time.Duration
+		for _, one := range of {
+			accepted, complete, told = append(accepted, one.accepted), append(complete, one.complete), append(told, one.told)
+		}
+		line("%-38s %5d  %8s %8s  %8s %8s  %8s %8s", kind, len(of), half(accepted), longest(accepted), half(complete), longest(complete), half(told), longest(told))
 	}
-	for _, kind := range slices.Sorted(slices.Values(r.log.kinds)) {
-		t := r.log.times[kind]
-		row(kind, t.accepted, t.complete)
-		accepted, complete = append(accepted, t.accepted...), append(complete, t.complete...)
+	for _, kind := range slices.Sorted(maps.Keys(r.log.times)) {
+		row(kind, r.log.times[kind])
+		all = append(all, r.log.times[kind]...)
 	}
-	row("all", accepted, complete)
+	row("all", all)
 	late, looks, workerKills := int64(0), int64(0), 0
 	for _, g := range r.crew.ghosts {
 		late += g.refused.Load()
@@ -101,7 +103,7 @@ func (r *run) text(v *crashtest.Verdict) string {
 	for _, n := range r.Nodes {
 		refusals += n.Refusals()
 	}
-	line("faults=%d node_kills=%d worker_kills=%d starts_refused=%d under_load=%s", len(accepted), r.log.kills, workerKills, refusals, r.log.took.Round(time.Second))
+	line("faults=%d node_kills=%d worker_kills=%d starts_refused=%d under_load=%s settling=%s", len(all), r.log.kills, workerKills, refusals, r.log.took.Round(time.Second), round(r.log.settling))
 	line("tasks=%d steps=%d handouts=%d unknown_answers=%d orphans=%d duplicate_executions=%d", v.Tasks, v.Steps, v.Handouts, v.Unknown, v.Orphans, v.Duplicates)
 	line("requests=%d refused_503=%d asked_in_outages=%d answered_p50=%s answered_max=%s looks=%d", r.witness.requests.Load(), r.witness.refusals.Load(),
 		r.inquiry.asked, half(r.inquiry.took), longest(r.inquiry.took), looks)
@@ -124,18 +126,4 @@ func longest(d []time.Duration) time.Duration {
 		return 0
 	}
 	return round(slices.Max(d))
-}
-
-// tails returns the end of each log.
-func (r *run) tails() string {
-	var b strings.Builder
-	for _, name := range r.Logs() {
-		raw, err := os.ReadFile(name)
-		if err != nil {
-			raw = []byte(err.Error())
-		}
-		lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
-		fmt.Fprintf(&b, "----- the end of %s\n%s\n", filepath.Base(name), strings.Join(lines[max(len(lines)-25, 0):], "\n"))
-	}
-	return b.String()
 }

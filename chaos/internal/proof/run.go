@@ -153,7 +153,9 @@ func (r *run) load(ctx context.Context) error {
 	close(r.crew.quiet)
 	callers := r.crew.callers.Wait()
 	if err == nil && callers == nil {
+		begun := time.Now()
 		err = load.Settle(working, r.balanced, r.retry, settleLimit)
+		r.log.settling = time.Since(begun)
 	}
 	close(r.crew.done)
 	workers := r.crew.workers.Wait()

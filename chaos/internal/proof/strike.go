@@ -3,11 +3,8 @@ package proof
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
 	"github.com/taskerhq/tasker/chaos/internal/fault"
@@ -15,21 +12,18 @@ import (
 
 // log is what happened, by kind of fault.
 type log struct {
-	kinds []string
-	times map[string]*times
+	times map[string][]recovery
 	kills int
 	begun time.Time
 	took  time.Duration
+	// settling is how long it took after the last fault until nothing moved.
+	settling time.Duration
 }
-
-// times are the recoveries from one kind of fault: from its end to the first task
-// that every node accepted which had suffered, and to its completion.
-type times struct{ accepted, complete []time.Duration }
 
 // strike lets faults strike one after the other.
 func (r *run) strike(ctx context.Context) error {
 	rng := r.rand(4)
-	r.log.times, r.log.begun = map[string]*times{}, time.Now()
+	r.log.times, r.log.begun = map[string][]recovery{}, time.Now()
 	defer func() { r.log.took = time.Since(r.log.begun) }()
 	enough := func() bool { return time.Since(r.log.begun) >= r.options.Load && r.log.kills >= r.options.Kills }
 	for n, first := 1, true; first || !enough(); first = false {
@@ -71,42 +65,16 @@ func (r *run) once(ctx context.Context, n int, f *fault.Fault) error {
 		return err
 	}
 	r.log.kills += w.Kills
-	accepted, complete, err := r.recover(ctx, w.Nodes, healed)
+	back, err := r.recover(ctx, w.Nodes, healed)
 	if err != nil {
 		return err
 	}
-	t := r.log.times[f.Name]
-	if t == nil {
-		t = &times{}
-		r.log.times[f.Name] = t
-		r.log.kinds = append(r.log.kinds, f.Name)
+	r.log.times[f.Name] = append(r.log.times[f.Name], back)
+	what := f.Name
+	if w.What != "" {
+		what += " (" + w.What + ")"
 	}
-	t.accepted, t.complete = append(t.accepted, accepted), append(t.complete, complete)
-	_, err = fmt.Fprintf(r.options.Out, "%3d. %s (%s): lasted %s; then a task accepted after %s, complete after %s\n",
-		n, f.Name, w.What, round(healed.Sub(began)), round(accepted), round(complete))
+	_, err = fmt.Fprintf(r.options.Out, "%3d. %s: lasted %s; then a task was accepted after %s, complete after %s, known to be after %s\n",
+		n, what, round(healed.Sub(began)), round(back.accepted), round(back.complete), round(back.told))
 	return err
 }
-
-// recover waits until each of the nodes has accepted a task, and it is complete.
-// It returns how long the slowest node took for either.
-func (r *run) recover(ctx context.Context, nodes []*cluster.Node, healed time.Time) (accepted, complete time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, recoveryLimit)
-	defer cancel()
-	first, last := make([]time.Duration, len(nodes)), make([]time.Duration, len(nodes))
-	var all errgroup.Group
-	for i, n := range nodes {
-		p := r.probers[n.Index]
-		all.Go(func() error {
-			err := p.Probe(ctx, func() { first[i] = time.Since(healed) })
-			last[i] = time.Since(healed)
-			if err != nil {
-				return fmt.Errorf("node %d did not recover within %s: %w", n.Index, round(last[i]), err)
-			}
-			return nil
-		})
-	}
-	err = all.Wait()
-	return max(slices.Max(first), 0), slices.Max(last), err
-}
-
-func round(d time.Duration) time.Duration { return d.Round(time.Millisecond) }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -45,15 +44,15 @@ type Handlers struct {
 	broken  sync.Map // refs that have panicked
 }
 
-// Names returns the handlers that workers in this process serve.
-func Names() []string { return slices.Clone(names) }
+// Names returns the handlers that carry out what producers order.
+func Names() []string { return []string{"ok", "split", "left", "right", "join"} }
 
-// names are those handlers.
-var names = []string{"ok", "split", "left", "right", "join"}
+// calm is a handler that only workers of the SDK serve, who hold nothing back.
+const calm = "calm"
 
 // register lets a worker carry out orders, in the name of by.
 func (h *Handlers) register(w *tasker.Worker, by string) {
-	for _, name := range names {
+	for _, name := range append(Names(), calm) {
 		w.Handle(name, func(ctx context.Context, job *tasker.Job) (any, error) {
 			return h.run(ctx, job, by)
 		})

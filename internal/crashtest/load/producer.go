@@ -114,20 +114,16 @@ func (p *Producer) insist(ctx context.Context, req tasker.TaskRequest) (uuid.UUI
 	}
 }
 
-// Probe submits one small task of high priority, calls accepted when it is, and
-// returns when the task is complete. It is for a Producer that does nothing else.
-func (p *Producer) Probe(ctx context.Context, accepted func()) error {
-	req := p.request("ok", order{})
+// One submits one small task of high priority until it is accepted. Zombies get no
+// hold of it. It is for a Producer that does nothing else.
+func (p *Producer) One(ctx context.Context) (uuid.UUID, error) {
+	req := p.request(calm, order{})
 	req.IdempotencyKey, req.Priority = "key-"+req.CorrelationID, "high"
 	id, err := p.insist(ctx, req)
 	if err != nil {
-		return fmt.Errorf("probe %s: %w", p.Name, err)
+		return id, fmt.Errorf("%s: %w", p.Name, err)
 	}
-	accepted()
-	if err := p.follow(ctx, id); err != nil {
-		return fmt.Errorf("probe %s: %w", p.Name, err)
-	}
-	return nil
+	return id, nil
 }
 
 // settled waits until the task is settled.

@@ -9,14 +9,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
-// Build makes the binary from the sources in the current module and returns its
-// path in dir.
+// product is the module that the binary is made of.
+const product = "github.com/taskerhq/tasker"
+
+// Build makes the binary in dir and returns its path. It is built as users build
+// it: in its own module, whichever module asks for it.
 func Build(ctx context.Context, dir string) (string, error) {
-	path := filepath.Join(dir, "tasker")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/taskerhq/tasker/cmd/tasker").CombinedOutput()
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", product).Output()
 	if err != nil {
+		return "", fmt.Errorf("find the module %s: %w", product, err)
+	}
+	path := filepath.Join(dir, "tasker")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, product+"/cmd/tasker")
+	cmd.Dir = strings.TrimSpace(string(root))
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the binary: %w\n%s", err, out)
 	}
 	return path, nil

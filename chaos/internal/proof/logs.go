@@ -1,0 +1,52 @@
+package proof
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// excused are errors that a node may log in a chaos run: the database is away, or
+// full.
+var excused = regexp.MustCompile(`the database (does not answer|takes no more connections)`)
+
+// searchLogs notes errors in the nodes' logs that no fault explains.
+func (r *run) searchLogs() {
+	for _, n := range r.Nodes {
+		f, err := os.Open(n.Log.Name())
+		if err != nil {
+			r.notes.add("log", "%v", err)
+			continue
+		}
+		lines := bufio.NewScanner(f)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			line := lines.Text()
+			panicked := strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
+			if panicked || strings.Contains(line, " level=ERROR ") && !excused.MatchString(line) {
+				r.notes.add("log", "node %d: %s", n.Index, line)
+			}
+		}
+		if err := lines.Err(); err != nil {
+			r.notes.add("log", "node %d: %v", n.Index, err)
+		}
+		f.Close()
+	}
+}
+
+// tails returns the end of each log.
+func (r *run) tails() string {
+	var b strings.Builder
+	for _, name := range r.Logs() {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			raw = []byte(err.Error())
+		}
+		lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+		fmt.Fprintf(&b, "----- the end of %s\n%s\n", filepath.Base(name), strings.Join(lines[max(len(lines)-25, 0):], "\n"))
+	}
+	return b.String()
+}
