@@ -59,9 +59,9 @@ func arithmetic() map[string]tasker.Handler {
 }
 
 // TestDiamond: from a template to a result, with the story of it.
-func TestDiamond(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
+func TestDiamond(t *testing.T) { onEveryStore(t, testDiamond) }
+
+func testDiamond(t *testing.T, s *server) {
 	s.register(t, diamond)
 	s.work(t, arithmetic())
 	receipt := s.submit(t, tasker.TaskRequest{Name: "diamond", Namespace: "math", Context: json.RawMessage(`{"n": 5}`), Tags: []string{"sums"}})
@@ -110,9 +110,9 @@ func TestDiamond(t *testing.T) {
 
 // TestManyCallers: single submissions at the same time are stored each once and
 // run each once.
-func TestManyCallers(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
+func TestManyCallers(t *testing.T) { onEveryStore(t, testManyCallers) }
+
+func testManyCallers(t *testing.T, s *server) {
 	var mu sync.Mutex
 	ran := map[string]int{}
 	s.work(t, map[string]tasker.Handler{"note": func(_ context.Context, job *tasker.Job) (any, error) {
@@ -150,9 +150,9 @@ func TestManyCallers(t *testing.T) {
 }
 
 // TestRepairs: each act brings a task in error to its end.
-func TestRepairs(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
+func TestRepairs(t *testing.T) { onEveryStore(t, testRepairs) }
+
+func testRepairs(t *testing.T, s *server) {
 	s.register(t, strings.Replace(diamond, "input_schema:\n  type: object\n  required: [n]\n  properties: {n: {type: integer}}\n", "", 1))
 	var mended atomic.Bool
 	handlers := arithmetic()
@@ -221,9 +221,9 @@ func TestRepairs(t *testing.T) {
 }
 
 // TestCancelWhileRunning: the handler's context ends, and nothing it says counts.
-func TestCancelWhileRunning(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
+func TestCancelWhileRunning(t *testing.T) { onEveryStore(t, testCancelWhileRunning) }
+
+func testCancelWhileRunning(t *testing.T, s *server) {
 	running, cause := make(chan struct{}), make(chan error, 1)
 	s.work(t, map[string]tasker.Handler{"slow": func(ctx context.Context, job *tasker.Job) (any, error) {
 		close(running)
@@ -254,9 +254,9 @@ func TestCancelWhileRunning(t *testing.T) {
 }
 
 // TestRetry: a handler that recovers, and one that asks for time.
-func TestRetry(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
+func TestRetry(t *testing.T) { onEveryStore(t, testRetry) }
+
+func testRetry(t *testing.T, s *server) {
 	s.work(t, map[string]tasker.Handler{"flaky": func(_ context.Context, job *tasker.Job) (any, error) {
 		if job.Attempt == 1 {
 			return nil, tasker.RetryAfter(20*time.Millisecond, errors.New("busy"))
@@ -275,9 +275,9 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-func TestIdempotency(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
+func TestIdempotency(t *testing.T) { onEveryStore(t, testIdempotency) }
+
+func testIdempotency(t *testing.T, s *server) {
 	var wg sync.WaitGroup
 	receipts := make([]tasker.TaskReceipt, 20)
 	for i := range receipts {
@@ -303,9 +303,9 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-func TestPages(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
+func TestPages(t *testing.T) { onEveryStore(t, testPages) }
+
+func testPages(t *testing.T, s *server) {
 	tasks := make([]tasker.TaskRequest, 1000)
 	for i := range tasks {
 		tasks[i] = tasker.TaskRequest{TaskType: "h", CorrelationID: fmt.Sprint(i), Tags: []string{fmt.Sprint("mod", i%10)}}
@@ -344,9 +344,9 @@ func TestPages(t *testing.T) {
 	}
 }
 
-func TestTemplates(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
+func TestTemplates(t *testing.T) { onEveryStore(t, testTemplates) }
+
+func testTemplates(t *testing.T, s *server) {
 	first, err := s.RegisterTemplate(s.ctx, tasker.TemplateSource{YAML: diamond})
 	if err != nil || !first.Created {
 		t.Fatalf("registered as %+v, %v", first, err)

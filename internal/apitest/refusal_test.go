@@ -16,9 +16,9 @@ import (
 // TestBadSubmissions: each is refused whole with the same code, words and places
 // whether it comes through the SDK or goes straight to the engine, and nothing
 // is stored.
-func TestBadSubmissions(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
+func TestBadSubmissions(t *testing.T) { onEveryStore(t, testBadSubmissions) }
+
+func testBadSubmissions(t *testing.T, s *server) {
 	s.register(t, diamond)
 	late := time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -14*3600))
 	good := tasker.TaskRequest{TaskType: "h"}
@@ -61,9 +61,9 @@ func TestBadSubmissions(t *testing.T) {
 }
 
 // TestBadBodies: what is no request at all. The SDK would not send it.
-func TestBadBodies(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
+func TestBadBodies(t *testing.T) { onEveryStore(t, testBadBodies) }
+
+func testBadBodies(t *testing.T, s *server) {
 	item := `{"task_type":"h","context":"` + strings.Repeat("a", 100<<10) + `"}`
 	for name, test := range map[string]struct {
 		method, path, body string
@@ -112,9 +112,9 @@ func TestBadBodies(t *testing.T) {
 }
 
 // TestBadTemplates: refused with file, line and column, and nothing is stored.
-func TestBadTemplates(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
+func TestBadTemplates(t *testing.T) { onEveryStore(t, testBadTemplates) }
+
+func testBadTemplates(t *testing.T, s *server) {
 	for name, test := range map[string]struct {
 		yaml  string
 		place string
@@ -142,9 +142,9 @@ func TestBadTemplates(t *testing.T) {
 
 // TestProtocolErrors: the worker protocol against a worker that is not known, a
 // lease that is not in force and a step in the wrong state.
-func TestProtocolErrors(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
+func TestProtocolErrors(t *testing.T) { onEveryStore(t, testProtocolErrors) }
+
+func testProtocolErrors(t *testing.T, s *server) {
 	receipt := s.submit(t, tasker.TaskRequest{TaskType: "h"})
 	nobody := uuid.New()
 	if _, err := s.Poll(s.ctx, tasker.PollRequest{WorkerID: nobody}); tasker.ErrorCode(err) != tasker.CodeNotFound || !strings.Contains(err.Error(), "register the worker again") {
@@ -189,9 +189,9 @@ func TestProtocolErrors(t *testing.T) {
 }
 
 // TestHostileStrings: what is allowed comes back byte for byte.
-func TestHostileStrings(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
+func TestHostileStrings(t *testing.T) { onEveryStore(t, testHostileStrings) }
+
+func testHostileStrings(t *testing.T, s *server) {
 	for name, text := range map[string]string{
 		"SQL": `'); DROP TABLE tasker_tasks; --`, "Markup": `<script>alert(1)</script>`, "Percent": `%s%n%`, "Path": `../../etc/passwd`,
 		"Unicode": "Привет, 世界 👩‍👩‍👧 \u202eevil", "Quotes": `"\'` + "`", "Separators": "a\u2028b",

@@ -17,6 +17,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/pgtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,11 +34,26 @@ type server struct {
 	http   *http.Client
 }
 
-// serve starts a server on a new SQLite file, with its background loops.
-func serve(t *testing.T) *server {
+// onEveryStore runs a test with a server on each of the stores that outlive a
+// process, empty at the beginning.
+func onEveryStore(t *testing.T, test func(t *testing.T, s *server)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		test(t, serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db")))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		test(t, serve(t, pgtest.DSN(t)))
+	})
+}
+
+// serve starts a server on a database, with its background loops.
+func serve(t *testing.T, dsn string) *server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	b, err := local.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), local.Options{})
+	b, err := local.Open(ctx, dsn, local.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
