@@ -161,7 +161,7 @@ a error: It failed for good after attempt 1 of 4 at 2026-03-01 12:01:01Z: no. Th
 		}, `resolved_manually: The task ended at 2026-03-01 12:00:00Z with an outcome that an operator supplied.`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onBothStores(t, func(t *testing.T, r *rig) {
+			onEveryStore(t, func(t *testing.T, r *rig) {
 				for _, yaml := range []string{pair, diamond,
 					"name: chain\nversion: \"1\"\nsteps:\n  - {name: a, handler: h}\n  - {name: b, handler: h, dependencies: [a]}\n  - {name: c, handler: h, dependencies: [b]}\n",
 					"name: bounded\nversion: \"1\"\nlifecycle: {max_duration_minutes: 1}\nsteps:\n  - {name: a, handler: h}\n"} {
@@ -177,7 +177,7 @@ a error: It failed for good after attempt 1 of 4 at 2026-03-01 12:01:01Z: no. Th
 
 // TestUnknownThings: what does not exist is not_found, whoever asks.
 func TestUnknownThings(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx, nobody := t.Context(), uuid.New()
 		id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		for name, call := range map[string]func() error{

@@ -21,7 +21,7 @@ func names(page *tasker.TaskPage) string {
 }
 
 func TestTaskFilters(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, pair)
 		r.submit(t, tasker.TaskRequest{Name: "pair", CorrelationID: "template"})
 		r.wait(t, time.Second)
@@ -88,7 +88,7 @@ func TestTaskFilters(t *testing.T) {
 }
 
 func TestTaskPages(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		var want []string
 		for i := range 7 {
 			name := fmt.Sprint("t", i)
@@ -119,7 +119,7 @@ func TestTaskPages(t *testing.T) {
 }
 
 func TestTemplates(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		register := func(yaml string) (*tasker.Template, error) {
 			return r.RegisterTemplate(ctx, tasker.TemplateSource{YAML: yaml, Filename: "flow.yaml"})
@@ -200,7 +200,7 @@ func TestTemplates(t *testing.T) {
 
 // TestBadTemplates: each is refused with its place, and nothing is stored.
 func TestBadTemplates(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		for name, test := range map[string]struct {
 			yaml  string
 			code  tasker.Code

@@ -15,7 +15,7 @@ import (
 
 // TestUnknownWorker: a worker that the server does not know is told to register.
 func TestUnknownWorker(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx, nobody := t.Context(), uuid.New()
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		a := r.take(t, true)
@@ -84,7 +84,7 @@ func TestRegisterWorker(t *testing.T) {
 
 // TestAssignment: what a worker gets to know of a step.
 func TestAssignment(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, `
 name: report
 namespace_name: ops
@@ -121,7 +121,7 @@ steps:
 }
 
 func TestStartTwice(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		a := r.take(t, false)
 		r.start(t, a)
@@ -135,7 +135,7 @@ func TestStartTwice(t *testing.T) {
 }
 
 func TestSettleWithoutStart(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		a := r.take(t, false)
 		r.silent(time.Second)
@@ -152,7 +152,7 @@ func TestSettleWithoutStart(t *testing.T) {
 // TestStaleToken: a report under a token that is not in force changes nothing,
 // and does not hold back the others of its batch.
 func TestStaleToken(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		old := r.take(t, true)
 		r.report(t, old, tasker.StepResult{Status: tasker.ResultReleased})
@@ -191,7 +191,7 @@ func TestStaleToken(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		a := r.take(t, true)
 		for place, report := range map[string]tasker.ProgressReport{
@@ -218,7 +218,7 @@ func TestProgress(t *testing.T) {
 // TestHeartbeat: without a list it renews all that the worker holds, with an
 // empty one nothing, and it tells of a task that was cancelled.
 func TestHeartbeat(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		for range 3 {
 			r.submit(t, tasker.TaskRequest{TaskType: "h"})
@@ -282,7 +282,7 @@ func TestHeartbeat(t *testing.T) {
 // TestDrain: the first drain ends the intake, the final one gives back what the
 // worker held, and no attempt is charged.
 func TestDrain(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		for range 3 {
 			r.submit(t, tasker.TaskRequest{TaskType: "h"})
@@ -311,7 +311,7 @@ func TestDrain(t *testing.T) {
 
 // TestActs: an act that is not allowed, or lacks who or why, changes nothing.
 func TestActs(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		r.report(t, r.take(t, true), failed("no", true))
@@ -383,7 +383,7 @@ func TestActs(t *testing.T) {
 // TestFailureComesBack: the whole context of a failure is kept, and shown with
 // the step and its attempt.
 func TestFailureComesBack(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		retryable := true
 		sent := tasker.Failure{Type: "http", Message: "503 from the bank\x00\xff", Stack: "main.go:1", Code: "BANK", HTTPStatus: 503,
@@ -411,7 +411,7 @@ func TestFailureComesBack(t *testing.T) {
 
 // TestTaskCounts: the numbers with a task follow its steps.
 func TestTaskCounts(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, diamond)
 		id := r.submit(t, tasker.TaskRequest{Name: "diamond"})
 		r.report(t, r.take(t, true), completed(`1`))
@@ -429,7 +429,7 @@ func TestTaskCounts(t *testing.T) {
 
 // TestStoreGone: a store that does not answer is an error, never an empty list.
 func TestStoreGone(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		if err := r.Close(); err != nil {
 			t.Fatal(err)

@@ -14,12 +14,15 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
-// onBothStores runs a test on the reference model and on SQLite.
-func onBothStores(t *testing.T, test func(t *testing.T, r *rig)) {
+// onEveryStore runs a test on the reference model, on SQLite and on PostgreSQL.
+func onEveryStore(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Parallel()
 	t.Run("Memory", func(t *testing.T) {
 		t.Parallel()
@@ -29,7 +32,24 @@ func onBothStores(t *testing.T, test func(t *testing.T, r *rig)) {
 		t.Parallel()
 		test(t, newRig(t, openSQLite(t), engine.Config{}))
 	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		s, err := postgres.Open(t.Context(), pgtest.DSN(t), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, newRig(t, sameIDs{s, task.NewSource(1, 0)}, engine.Config{}))
+	})
 }
+
+// sameIDs is PostgreSQL with IDs of the clock of the test, like those of the other
+// stores.
+type sameIDs struct {
+	*postgres.Store
+	ids *task.Source
+}
+
+func (s sameIDs) IDs() *task.Source { return s.ids }
 
 func openSQLite(t *testing.T) engine.Store {
 	t.Helper()

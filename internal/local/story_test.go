@@ -403,7 +403,7 @@ attempt a #1 token 1 lease_expired: 0s 0s 0s 2m50s no_heartbeat_for_1m30s:_the_w
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onBothStores(t, func(t *testing.T, r *rig) {
+			onEveryStore(t, func(t *testing.T, r *rig) {
 				r.template(t, pair)
 				if got := r.story(t, test.live(t, r)); got != test.want[1:] {
 					t.Errorf("the history is\n%s\nwant\n%s", got, test.want[1:])
@@ -416,7 +416,7 @@ attempt a #1 token 1 lease_expired: 0s 0s 0s 2m50s no_heartbeat_for_1m30s:_the_w
 // TestHistoryOfAHandOff: a step that goes straight into the hands of a waiting
 // poll was ready, and taken, at one time.
 func TestHistoryOfAHandOff(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, pair)
 		r.submit(t, tasker.TaskRequest{TaskType: "h"}) // so that the route is known
 		r.report(t, r.take(t, true), completed(`1`))
@@ -461,7 +461,7 @@ steps:
 // TestHistoryOfADiamond: at one time, what caused comes before what followed,
 // whatever the order of the template; attempts are in the order they began.
 func TestHistoryOfADiamond(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, diamond)
 		id := r.submit(t, tasker.TaskRequest{Name: "diamond"})
 		for range 4 {
@@ -502,7 +502,7 @@ attempt join #1 token 1 completed: 3s 4s 4s 4s
 // TestHistoryOfADeadline: what waited for a retry when the task ran out of time
 // did not become ready again first.
 func TestHistoryOfADeadline(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, "name: quick\nversion: \"1\"\nlifecycle: {max_duration_minutes: 1}\nsteps:\n"+
 			"  - {name: a, handler: h, retry: {max_attempts: 3, backoff: fixed, backoff_base_ms: 300000, max_backoff_ms: 300000, jitter: 0}}\n"+
 			"  - {name: b, handler: h}\n")

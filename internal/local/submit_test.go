@@ -73,7 +73,7 @@ func TestRefusedSubmissions(t *testing.T) {
 		"RunAtWithoutForm":  {tasker.TaskRequest{TaskType: "h", RunAt: &late}, "/run_at", "before the year 9000"},
 		"Reason":            {tasker.TaskRequest{TaskType: "h", Reason: strings.Repeat("r", 1025)}, "/reason", "the limit is 1024"},
 	}
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, strict)
 		good := tasker.TaskRequest{TaskType: "h"}
 		for name, test := range bad {
@@ -95,7 +95,7 @@ func TestRefusedSubmissions(t *testing.T) {
 }
 
 func TestItemErrors(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		receipts, err := r.SubmitTasks(t.Context(), tasker.SubmitRequest{ItemErrors: true, Tasks: []tasker.TaskRequest{
 			{TaskType: "h", CorrelationID: "first"}, {Name: "nope"}, {TaskType: "h", CorrelationID: "third"},
 		}})
@@ -115,7 +115,7 @@ func TestItemErrors(t *testing.T) {
 }
 
 func TestIdempotency(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		first, err := r.Submit(ctx, tasker.TaskRequest{TaskType: "h", IdempotencyKey: "k"})
 		if err != nil || !first.Created {

@@ -11,7 +11,7 @@ import (
 const inTrace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 func TestTraceContextTravels(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, `
 name: chain
 namespace_name: default
@@ -52,7 +52,7 @@ steps:
 }
 
 func TestTraceContextIsChecked(t *testing.T) {
-	onBothStores(t, func(t *testing.T, r *rig) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
 		_, err := r.Submit(t.Context(), tasker.TaskRequest{TaskType: "alone", TraceParent: "abc"})
 		if tasker.ErrorCode(err) != tasker.CodeInvalid || !strings.Contains(err.Error(), "traceparent") {
 			t.Errorf("the submission is answered %v", err)

@@ -205,12 +205,9 @@ func (s *Store) do(ctx context.Context, r request) error {
 }
 
 func (s *Store) once(ctx context.Context, r request) error {
-	if s.closed.Load() {
-		return task.Errorf(task.Unavailable, "the store is closed")
-	}
-	c, err := s.pool.Acquire(ctx)
+	c, err := s.acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("get a connection: %w", err)
+		return err
 	}
 	defer c.Release()
 	reqs := []request{r}
@@ -218,6 +215,18 @@ func (s *Store) once(ctx context.Context, r request) error {
 		reqs = []request{*s.settings, r}
 	}
 	return connOf(c.Conn().PgConn(), s.known).run(ctx, reqs)
+}
+
+// acquire takes a connection out of the pool.
+func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	c, err := s.pool.Acquire(ctx)
+	switch {
+	case err != nil && s.closed.Load():
+		return nil, task.Errorf(task.Unavailable, "the store is closed")
+	case err != nil:
+		return nil, fmt.Errorf("get a connection: %w", err)
+	}
+	return c, nil
 }
 
 // IDs implements engine.Store.

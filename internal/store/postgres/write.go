@@ -61,9 +61,9 @@ func pause(ctx context.Context, run int) error {
 
 // attempt runs fn once.
 func (s *Store) attempt(ctx context.Context, careful bool, fn func(engine.Tx) error) error {
-	c, err := s.pool.Acquire(ctx)
+	c, err := s.acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("get a connection: %w", err)
+		return err
 	}
 	defer c.Release()
 	t := s.newTx(ctx, connOf(c.Conn().PgConn(), s.known), careful)
