@@ -177,7 +177,7 @@ func TestInvalidIndex(t *testing.T) {
 func TestClocksApart(t *testing.T) {
 	t.Parallel()
 	r := examine(t, pgtest.DSN(t), doctor.Options{Now: func() time.Time { return time.Now().Add(-time.Hour) }})
-	wantCheck(t, r, "clock", doctor.Warn, "the database's clock is 1h0m ahead of this machine's")
+	wantCheck(t, r, "clock", doctor.Warn, "ahead of this machine's")
 	r = examine(t, pgtest.DSN(t), doctor.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	wantCheck(t, r, "clock", doctor.Warn, "behind this machine's")
 }
