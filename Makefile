@@ -13,7 +13,7 @@ LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 WITH_SERVERS := $(GO) run ./internal/testenv
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check race lint fuzz bench bench-peers demo clean
+.PHONY: help build test check race lint fuzz chaos bench bench-peers demo clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,10 @@ fuzz: ## Fuzz every target for FUZZTIME (10s) each
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
 		done; \
 	done
+
+# CHAOSFLAGS='-minutes 30 -kills 500', '-seed N' repeats the choices of a run.
+chaos: ## Kill nodes, crash PostgreSQL and break the network between them under load
+	@cd chaos && $(GO) vet ./... && $(GO) test ./... && $(GO) build -o ../bin/chaos . && exec ../bin/chaos $(CHAOSFLAGS)
 
 bench: build ## Measure this machine: the commands of docs/benchmarks.md
 	bin/tasker bench --tasks 40000 --workers 1000 --producers 16

@@ -120,6 +120,15 @@ func (c *Cluster) Logs() []string {
 	return names
 }
 
+// Addresses are those of the nodes.
+func (c *Cluster) Addresses() []string {
+	all := make([]string, len(c.Nodes))
+	for i, n := range c.Nodes {
+		all[i] = n.Address
+	}
+	return all
+}
+
 // Up starts all nodes at the same time, and returns when they listen.
 func (c *Cluster) Up(ctx context.Context) error {
 	var all errgroup.Group
@@ -140,6 +149,9 @@ func (c *Cluster) Crashes() []string {
 
 // Close ends everything.
 func (c *Cluster) Close() error {
+	for _, n := range c.Nodes {
+		n.Kill() // the end of the group is not a crash
+	}
 	if c.Group != nil {
 		c.Group.Close()
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/taskerhq/tasker"
@@ -47,6 +48,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	fmt.Fprintf(o.Out, "PostgreSQL on 127.0.0.1:%d, nodes on %s\n", c.Postgres.Port(), strings.Join(c.Addresses(), ", "))
 	r := &run{Cluster: c, options: o, journal: crashtest.NewJournal(), handlers: &load.Handlers{}}
 	r.journal.Foreign["foreign"] = true
 	err = r.connect()

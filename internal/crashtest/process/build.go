@@ -5,10 +5,11 @@ package process
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -32,12 +33,12 @@ func Build(ctx context.Context, dir string) (string, error) {
 }
 
 // Addresses finds n free addresses below those that the kernel gives to clients:
-// while a server is down, a client's own connection could take one of these.
+// while a server is down, a client's own connection could take one of these. They
+// are scattered, so that other processes that look for some find others.
 func Addresses(n int) ([]string, error) {
-	base := 20000 + os.Getpid()%9000
 	var free []string
-	for i := range 1000 {
-		addr := fmt.Sprintf("127.0.0.1:%d", base+i)
+	for range 1000 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000))
 		ln, err := net.Listen("tcp", addr)
 		if err != nil {
 			continue // taken
@@ -45,9 +46,12 @@ func Addresses(n int) ([]string, error) {
 		if err := ln.Close(); err != nil {
 			return nil, fmt.Errorf("let go of %s: %w", addr, err)
 		}
+		if slices.Contains(free, addr) {
+			continue
+		}
 		if free = append(free, addr); len(free) == n {
 			return free, nil
 		}
 	}
-	return nil, fmt.Errorf("no %d free ports from %d on", n, base)
+	return nil, fmt.Errorf("find %d free ports: 1000 were tried", n)
 }
