@@ -57,7 +57,7 @@ func Programs() (string, error) {
 	}
 	switch {
 	case found == 0:
-		return "", fmt.Errorf("PostgreSQL's server (postgres, initdb, pg_ctl) is %w, and %s names none", errMissing, Variable)
+		return "", fmt.Errorf("PostgreSQL's server (postgres, initdb, pg_ctl) is %w", errMissing)
 	case found < Oldest:
 		return "", fmt.Errorf("PostgreSQL %d or newer is %w; %s has version %d", Oldest, errMissing, best, found)
 	}
