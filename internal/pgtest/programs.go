@@ -32,6 +32,9 @@ var version = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 func Programs() (string, error) {
 	best, found := "", 0
 	consider := func(dir string) {
+		if _, err := exec.LookPath(filepath.Join(dir, "initdb")); err != nil {
+			return
+		}
 		out, err := exec.Command(filepath.Join(dir, "postgres"), "--version").Output()
 		if err != nil {
 			return
@@ -45,6 +48,9 @@ func Programs() (string, error) {
 		}
 	}
 	if path, err := exec.LookPath("postgres"); err == nil {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real // initdb is beside it there
+		}
 		consider(filepath.Dir(path))
 	}
 	if found < Oldest {
