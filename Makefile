@@ -13,10 +13,10 @@ LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 WITH_SERVERS := $(GO) run ./internal/testenv
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check race lint fuzz chaos bench bench-peers demo clean
+.PHONY: help build test check race lint fuzz chaos bench bench-postgres bench-peers demo clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build bin/tasker
 	$(GO) build -trimpath -o bin/tasker ./cmd/tasker
@@ -55,6 +55,16 @@ bench: build ## Measure this machine: the commands of docs/benchmarks.md
 	bin/tasker bench --via http --tasks 40000 --producers 256 --workers 256
 	bin/tasker bench --mode latency
 	bin/tasker bench --mode depth
+
+bench-postgres: build ## The same on PostgreSQL, DB=postgres://...; each run in a schema of its own
+	@test -n '$(DB)' || { echo "name a PostgreSQL: make bench-postgres DB=postgres://..."; exit 2; }
+	bin/tasker bench --db "$(DB)" --tasks 40000 --workers 1000 --producers 16
+	bin/tasker bench --db "$(DB)" --tasks 100000 --workers 1000 --producers 256
+	bin/tasker bench --db "$(DB)" --mode latency
+	bin/tasker bench --db "$(DB)" --via http --nodes 1 --tasks 100000 --workers 300 --producers 256
+	bin/tasker bench --db "$(DB)" --via http --nodes 3 --tasks 100000 --workers 300 --producers 256
+	bin/tasker bench --db "$(DB)" --mode pinned
+	bin/tasker bench --db "$(DB)" --mode depth --finished 10000000
 
 # DB=postgres://... names the server, in which schemas are made and dropped; without
 # it one is started. PEERSFLAGS='--rounds 5 --json'; -h lists them.

@@ -68,6 +68,7 @@ func (s *session) printDepth(r *bench.Report) error {
 	d := r.Depth
 	t := newTable(s.Out, "MEASURE", "VALUE")
 	t.row("finished, queued", fmt.Sprintf("%d, %d", d.Finished, d.Queued))
+	t.row("to fill it", fmt.Sprintf("%.1f s", d.FillS))
 	t.row("start-up", fmt.Sprintf("%.1f ms", d.StartUpMS))
 	t.row("claims of the long queue", fmt.Sprintf("%.0f/s", d.ClaimsPerSecond))
 	t.row("claims of 1,000", fmt.Sprintf("%.0f/s", d.ClaimsShort))
