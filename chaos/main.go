@@ -2,12 +2,15 @@
 // guarantees while nodes are killed, PostgreSQL is restarted and crashes, and the
 // network between them is cut and stalled.
 //
-//	go run . [-seed N] [-minutes M] [-kills N] [-keep]
+//	go run . [-seed N] [-minutes M] [-kills N] [-keep] [-unsafe]
 //
 // It needs the programs of PostgreSQL 15 or newer. It ends with 0 when all
 // guarantees were kept, with 1 when one was broken, and with 2 when the run could
 // not be carried out. SIGINT and SIGTERM end it; nothing that it started stays
 // behind, however it ends.
+//
+// With -unsafe PostgreSQL loses commits when it crashes. That run has to end with
+// 1: it shows that the proof would find a loss.
 package main
 
 import (
@@ -15,6 +18,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/signal"
@@ -27,67 +31,82 @@ import (
 	"github.com/taskerhq/tasker/chaos/internal/proof"
 )
 
+// Exit codes.
+const (
+	kept = iota
+	broken
+	impossible
+)
+
 func main() {
 	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy logs to standard error, whatever it is told
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-func run(ctx context.Context) int {
-	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "repeat the choices of the run with this seed")
-	minutes := flag.Float64("minutes", 0, "load and faults go on for at least this long; one round of all faults when 0")
-	kills := flag.Int("kills", 0, "kill nodes at least this often")
-	keep := flag.Bool("keep", false, "keep the logs of a run that went wrong")
-	flag.Parse()
-	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "chaos: there is no use for %q\n", flag.Args())
-		return 2
+func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	flags := flag.NewFlagSet("chaos", flag.ContinueOnError)
+	flags.SetOutput(errs)
+	o := proof.Options{Out: out}
+	flags.Uint64Var(&o.Seed, "seed", uint64(time.Now().UnixNano()), "repeat the choices of the run with this seed")
+	minutes := flags.Float64("minutes", 0, "load and faults go on for at least this long; one round of all faults when 0")
+	flags.IntVar(&o.Kills, "kills", 0, "kill nodes at least this often")
+	flags.BoolVar(&o.Unsafe, "unsafe", false, "let PostgreSQL lose commits when it crashes: the run has to find that")
+	keep := flags.Bool("keep", false, "keep the binary and the logs of a run that went wrong")
+	if err := flags.Parse(args); err != nil {
+		return impossible
 	}
+	if flags.NArg() > 0 {
+		fmt.Fprintf(errs, "chaos: there is no use for %q\n", flags.Args())
+		return impossible
+	}
+	o.Load = time.Duration(*minutes * float64(time.Minute))
 	dir, err := os.MkdirTemp("", "tasker-chaos-")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "chaos:", err)
-		return 2
+		fmt.Fprintln(errs, "chaos:", err)
+		return impossible
 	}
-	fmt.Printf("chaos: seed %d, in %s\n", *seed, dir)
-	rep, err := proof.Run(ctx, proof.Options{
-		Seed: *seed, Load: time.Duration(*minutes * float64(time.Minute)), Kills: *kills, Dir: dir, Out: os.Stdout,
-	})
+	o.Dir = dir
+	fmt.Fprintf(out, "chaos: seed %d, in %s\n", o.Seed, dir)
+	rep, err := proof.Run(ctx, o)
 	if ok := err == nil && rep.OK(); ok || !*keep {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
-	return tell(*seed, rep, err)
-}
-
-// tell prints what came of the run and returns the exit code.
-func tell(seed uint64, rep *proof.Report, err error) int {
 	if rep != nil {
-		fmt.Print("\n", rep.Text)
-		for _, v := range rep.Violations {
-			fmt.Println("VIOLATION:", v)
-		}
-		for _, kind := range slices.Sorted(maps.Keys(rep.ByKind)) {
-			fmt.Printf("VIOLATIONS of %s: %d\n", kind, rep.ByKind[kind])
-		}
-		for _, w := range rep.Weak {
-			fmt.Println("THE RUN PROVES NOTHING:", w)
-		}
-		if err != nil || !rep.OK() {
-			fmt.Print(rep.Logs)
-		}
+		show(out, rep, err == nil && rep.OK())
 	}
 	switch {
-	case errors.Is(err, context.Canceled):
-		fmt.Printf("chaos: interrupted, seed %d\n", seed)
-		return 2
+	case err == nil && rep.OK():
+		fmt.Fprintf(out, "chaos: all guarantees were kept, seed %d\n", o.Seed)
+		return kept
+	case ctx.Err() != nil:
+		fmt.Fprintf(errs, "chaos: interrupted, seed %d\n", o.Seed)
+		return impossible
 	case err != nil:
-		fmt.Fprintf(os.Stderr, "chaos: seed %d: %v\n", seed, err)
-		return 2
-	case !rep.OK():
-		fmt.Fprintf(os.Stderr, "chaos: FAILED, seed %d\n", seed)
-		return 1
+		fmt.Fprintf(errs, "chaos: seed %d: %v\n", o.Seed, err)
 	}
-	fmt.Printf("chaos: all guarantees were kept, seed %d\n", seed)
-	return 0
+	if rep == nil || len(rep.Violations) == 0 && err != nil {
+		return impossible
+	}
+	fmt.Fprintf(errs, "chaos: FAILED, seed %d\n", o.Seed)
+	return broken
+}
+
+// show prints what came of a run.
+func show(out io.Writer, rep *proof.Report, ok bool) {
+	fmt.Fprintf(out, "\n%s", rep.Text)
+	for _, v := range rep.Violations {
+		fmt.Fprintln(out, "VIOLATION:", v)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(rep.ByKind)) {
+		fmt.Fprintf(out, "VIOLATIONS of %s: %d\n", kind, rep.ByKind[kind])
+	}
+	for _, w := range rep.Weak {
+		fmt.Fprintln(out, "THE RUN PROVES NOTHING:", w)
+	}
+	if !ok {
+		fmt.Fprint(out, rep.Logs)
+	}
 }

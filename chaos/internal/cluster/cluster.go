@@ -33,25 +33,29 @@ type Cluster struct {
 	logs []*os.File
 }
 
-// Open builds the binary and starts PostgreSQL. No node runs yet. Logs are
+// Open builds the binary and starts PostgreSQL; one that is unsafe loses what it
+// committed within a second or two before it crashes. No node runs yet. Logs are
 // written to dir, which the caller removes.
-func Open(ctx context.Context, dir string) (*Cluster, error) {
+func Open(ctx context.Context, dir string, unsafe bool) (*Cluster, error) {
 	c := &Cluster{}
-	if err := c.open(ctx, dir); err != nil {
+	if err := c.open(ctx, dir, unsafe); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-func (c *Cluster) open(ctx context.Context, dir string) (err error) {
+func (c *Cluster) open(ctx context.Context, dir string, unsafe bool) (err error) {
 	if c.Group, err = process.NewGroup(); err != nil {
 		return err
 	}
 	if c.Binary, err = process.Build(ctx, dir); err != nil {
 		return err
 	}
-	// A crash must cost nothing that was committed, so fsync stays on.
-	if c.Postgres, err = pgtest.Launch("max_connections="+strconv.Itoa(maxConnections), "fsync=on", "log_min_messages=fatal"); err != nil {
+	settings := []string{"max_connections=" + strconv.Itoa(maxConnections), "fsync=on", "log_min_messages=fatal"}
+	if unsafe {
+		settings = append(settings, "synchronous_commit=off", "wal_writer_delay=1s")
+	}
+	if c.Postgres, err = pgtest.Launch(settings...); err != nil {
 		return err
 	}
 	const spare = 2

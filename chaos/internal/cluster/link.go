@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -83,7 +84,7 @@ func (l *Link) poison(kind string, attributes map[string]any, ways ...Direction)
 // Mend ends whatever was done to the Link.
 func (l *Link) Mend(ctx context.Context) error {
 	l.proxy.Toxics.ResetToxics(ctx)
-	if err := l.proxy.Start(); err != nil && err != toxiproxy.ErrProxyAlreadyStarted {
+	if err := l.proxy.Start(); err != nil && !errors.Is(err, toxiproxy.ErrProxyAlreadyStarted) {
 		return fmt.Errorf("mend the link %s: %w", l.Address(), err)
 	}
 	return nil

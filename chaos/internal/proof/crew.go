@@ -27,12 +27,13 @@ type crew struct {
 	ghosts   []*ghost
 }
 
-// join lets somebody work. Without one of them the rest may wait for ever, so the
-// first error ends the run.
-func join(group *errgroup.Group, stop context.CancelCauseFunc, do func() error) {
+// join lets somebody work. Their errors are violations: what must not be refused
+// was. Without one of them the rest may wait for ever, so the first ends the run.
+func (r *run) join(ctx context.Context, group *errgroup.Group, stop context.CancelCauseFunc, do func() error) {
 	group.Go(func() error {
 		err := do()
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
+			r.notes.add("refused", "%v", err)
 			stop(err)
 		}
 		return err
@@ -51,7 +52,7 @@ func (r *run) hire(ctx context.Context, stop context.CancelCauseFunc) error {
 		}
 		r.inquiry.worker[n], r.inquiry.task = w.me, w.task
 		c.watchers = append(c.watchers, w)
-		join(&c.workers, stop, func() error { return w.run(ctx, c.quiet, c.done) })
+		r.join(ctx, &c.workers, stop, func() error { return w.run(ctx, c.quiet, c.done) })
 	}
 	for i := range producers {
 		client := r.balanced
@@ -59,16 +60,16 @@ func (r *run) hire(ctx context.Context, stop context.CancelCauseFunc) error {
 			client = r.direct[i/2%len(r.direct)]
 		}
 		p := r.producer(fmt.Sprintf("p%d", i), uint64(100+i), client)
-		join(&c.callers, stop, func() error { return p.Run(ctx, c.quiet) })
+		r.join(ctx, &c.callers, stop, func() error { return p.Run(ctx, c.quiet) })
 	}
 	for i := range hoarders {
 		z := &load.Zombie{Name: fmt.Sprintf("zombie%d", i), Rand: r.rand(uint64(200 + i)), Backend: r.balanced, Retry: r.retry, Journal: r.journal}
 		c.zombies = append(c.zombies, z)
-		join(&c.callers, stop, func() error { return z.Run(ctx, c.quiet) })
+		r.join(ctx, &c.callers, stop, func() error { return z.Run(ctx, c.quiet) })
 	}
 	for i, client := range append([]*tasker.Client{r.balanced}, r.direct...) {
 		name, rng := fmt.Sprintf("sdk%d", i), r.rand(uint64(300+i))
-		join(&c.workers, stop, func() error { return load.Work(ctx, c.done, client, r.handlers, name, rng) })
+		r.join(ctx, &c.workers, stop, func() error { return load.Work(ctx, c.done, client, r.handlers, name, rng) })
 	}
 	return errors.Join(r.hirePrograms(ctx, stop), r.hireGhosts(ctx, stop))
 }
@@ -83,7 +84,7 @@ func (r *run) hirePrograms(ctx context.Context, stop context.CancelCauseFunc) er
 		}
 		w := &process.Worker{Program: r.Binary, URL: n.URL(), Name: name, Log: log, Group: r.Group}
 		r.crew.programs = append(r.crew.programs, w)
-		join(&r.crew.workers, stop, func() error { return w.Run(ctx, r.crew.done, rng) })
+		r.join(ctx, &r.crew.workers, stop, func() error { return w.Run(ctx, r.crew.done, rng) })
 	}
 	return nil
 }
@@ -102,7 +103,7 @@ func (r *run) hireGhosts(ctx context.Context, stop context.CancelCauseFunc) erro
 		}
 		g := &ghost{name: fmt.Sprintf("ghost%d", i), rng: r.rand(uint64(500 + i)), backend: client, link: link, retry: r.retry, journal: r.journal, notes: &r.notes}
 		r.crew.ghosts = append(r.crew.ghosts, g)
-		join(&r.crew.workers, stop, func() error { return g.run(ctx, r.crew.quiet) })
+		r.join(ctx, &r.crew.workers, stop, func() error { return g.run(ctx, r.crew.quiet) })
 	}
 	return nil
 }
@@ -119,7 +120,13 @@ func (r *run) crowd(ctx context.Context, n int, node *cluster.Node) func() error
 	r.crowds++
 	for i := range n {
 		p := r.producer(fmt.Sprintf("crowd%d-%d", r.crowds, i), rand.Uint64(), r.direct[node.Index])
-		all.Go(func() error { return p.Run(ctx, stop) })
+		all.Go(func() error {
+			err := p.Run(ctx, stop)
+			if err != nil && ctx.Err() == nil {
+				r.notes.add("refused", "%v", err)
+			}
+			return err
+		})
 	}
 	return sync.OnceValue(func() error {
 		close(stop)

@@ -77,7 +77,7 @@ func (q *inquiry) blind(ctx context.Context, nodes []*cluster.Node, what string)
 // ask sends one request, which has to be refused.
 func (q *inquiry) ask(ctx context.Context, n *cluster.Node, what, method, path, body string) {
 	begun := time.Now()
-	resp, raw, err := q.do(ctx, method, n.URL()+path, body)
+	got, err := q.do(ctx, method, n.URL()+path, body)
 	took := time.Since(begun)
 	q.mu.Lock()
 	q.asked++
@@ -90,23 +90,28 @@ func (q *inquiry) ask(ctx context.Context, n *cluster.Node, what, method, path, 
 	case ctx.Err() != nil:
 	case err != nil:
 		q.notes.add("no answer", "%s: %s %s of node %d, after %s: %v", what, method, path, n.Index, took, err)
-	case resp.StatusCode != http.StatusServiceUnavailable || !hasRetryAfter(resp):
-		q.notes.add("outage denied", "%s: %s %s of node %d: %s, Retry-After %q: %s", what, method, path, n.Index, resp.Status, resp.Header.Get("Retry-After"), raw)
-	case json.Unmarshal(raw, &problem) != nil || problem.Code != "unavailable":
-		q.notes.add("outage denied", "%s: %s %s of node %d: %s: %s", what, method, path, n.Index, resp.Status, raw)
+	case got.status != http.StatusServiceUnavailable || !got.advice || json.Unmarshal(got.body, &problem) != nil || problem.Code != "unavailable":
+		q.notes.add("outage denied", "%s: %s %s of node %d: %d, with a Retry-After %t: %s", what, method, path, n.Index, got.status, got.advice, got.body)
 	}
 }
 
 // live asks whether the process lives: it does, and is not to be restarted for
 // the sake of a database that is away.
 func (q *inquiry) live(ctx context.Context, n *cluster.Node, what string) {
-	resp, _, err := q.do(ctx, http.MethodGet, n.URL()+"/health/live", "")
-	if ctx.Err() == nil && (err != nil || resp.StatusCode != http.StatusOK) {
-		q.notes.add("not alive", "%s: node %d: %v, %v", what, n.Index, resp, err)
+	got, err := q.do(ctx, http.MethodGet, n.URL()+"/health/live", "")
+	if ctx.Err() == nil && (err != nil || got.status != http.StatusOK) {
+		q.notes.add("not alive", "%s: node %d: %d, %v", what, n.Index, got.status, err)
 	}
 }
 
-func (q *inquiry) do(ctx context.Context, method, url, body string) (*http.Response, []byte, error) {
+// got is an answer.
+type got struct {
+	status int
+	advice bool // when to try again
+	body   []byte
+}
+
+func (q *inquiry) do(ctx context.Context, method, url, body string) (got, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	var content io.Reader
@@ -115,16 +120,16 @@ func (q *inquiry) do(ctx context.Context, method, url, body string) (*http.Respo
 	}
 	req, err := http.NewRequestWithContext(ctx, method, url, content)
 	if err != nil {
-		return nil, nil, err
+		return got{}, err
 	}
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := q.http.Do(req)
 	if err != nil {
-		return nil, nil, err
+		return got{}, err
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-	return resp, raw, err
+	return got{resp.StatusCode, hasRetryAfter(resp), raw}, err
 }

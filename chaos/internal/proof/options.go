@@ -13,6 +13,8 @@ type Options struct {
 	// be killed in it, at least. Every kind of fault strikes at least once.
 	Load  time.Duration
 	Kills int
+	// Unsafe lets PostgreSQL lose commits when it crashes.
+	Unsafe bool
 	// Dir is for the binary and the logs. The caller removes it.
 	Dir string
 	// Out gets a line for each fault.

@@ -44,7 +44,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	c, err := cluster.Open(ctx, o.Dir)
+	c, err := cluster.Open(ctx, o.Dir, o.Unsafe)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (r *run) dial(url string) (*tasker.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.closers = append(r.closers, func() { client.Close() })
+	r.closers = append(r.closers, func() { _ = client.Close() }) // there is nothing that could fail
 	return tasker.NewClient(crashtest.Record(client.Backend, r.journal, nil)), nil
 }
 

@@ -61,12 +61,15 @@ func (r *run) once(ctx context.Context, n int, f *fault.Fault) error {
 	if paused != nil {
 		return context.Cause(ctx)
 	}
-	if err != nil {
-		return err
+	var back recovery
+	if err == nil {
+		r.log.kills += w.Kills
+		back, err = r.recover(ctx, w.Nodes, healed)
 	}
-	r.log.kills += w.Kills
-	back, err := r.recover(ctx, w.Nodes, healed)
 	if err != nil {
+		if ctx.Err() == nil {
+			r.notes.add("no recovery", "%s: %v", f.Name, err)
+		}
 		return err
 	}
 	r.log.times[f.Name] = append(r.log.times[f.Name], back)
