@@ -42,6 +42,8 @@ type Tx interface {
 	TxTasks
 	TxRecords
 	TxRegistry
+	TxCases
+	TxWatches
 }
 
 // TxWork is the hot path: steps in their queues.
@@ -83,6 +85,8 @@ type TxTasks interface {
 	Context(id task.ID) ([]byte, error)
 	// Task returns a task, locked, or nil.
 	Task(id task.ID) (*task.Task, error)
+	// Tasks returns tasks, locked, in the order asked; nil for one that does not exist.
+	Tasks(ids []task.ID) ([]*task.Task, error)
 	// Steps returns the steps of each family, locked, in the order asked; those of
 	// one family by ordinal. What does not exist is left out of its family.
 	Steps(of []Family) ([][]*task.Step, error)
@@ -91,7 +95,8 @@ type TxTasks interface {
 	// Overdue returns up to limit tasks whose deadline is at most until, locked.
 	Overdue(until task.Instant, limit int) ([]*task.Task, error)
 	// DeleteFinished deletes up to limit terminal tasks that finished before a
-	// time, with all that belongs to them, and returns how many.
+	// time, with all that belongs to them, and returns how many. A task that has a
+	// pending case stays.
 	DeleteFinished(before task.Instant, limit int) (int, error)
 }
 
@@ -131,6 +136,8 @@ type TxRegistry interface {
 type Reader interface {
 	ReadTasks
 	ReadRegistry
+	ReadCases
+	ReadWatches
 }
 
 // ReadTasks is the part of Reader about tasks.

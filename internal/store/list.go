@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,44 +66,47 @@ func (s SQL) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, 
 
 func compareIDs(a, b task.ID) int { return slices.Compare(a[:], b[:]) }
 
-// fetched bounds how many tasks one statement reads.
+// fetched bounds how many rows one statement finds by their IDs.
 const fetched = 256
+
+// chunks cuts a list of IDs into those of one statement each.
+func chunks(ids []task.ID) iter.Seq[[]task.ID] { return slices.Chunk(ids, fetched) }
 
 // fetch returns the tasks in the order of the IDs. Some statements for a whole
 // page, because each may be a round trip.
 func (s SQL) fetch(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
-	tasks := make([]*task.Task, 0, len(ids))
-	for part := range slices.Chunk(ids, fetched) {
-		query, args := s.byIDs(part)
-		rows, err := collect(ctx, s, s.ScanTask, query, args...)
-		if err != nil {
-			return nil, err
-		}
-		found := make(map[task.ID]*task.Task, len(rows))
-		for _, t := range rows {
-			found[t.ID] = t
-		}
-		for _, id := range part {
-			if t := found[id]; t != nil { // else deleted meanwhile
-				tasks = append(tasks, t)
-			}
-		}
-	}
-	return tasks, nil
+	rows, err := collectByIDs(ctx, s, ids, s.ScanTask, `SELECT `+TaskColumns+` FROM tasker_tasks t WHERE t.id IN `, ``)
+	return inOrder(ids, rows), err
 }
 
-// byIDs builds the query for some tasks. It names the last one several times
-// over, so that there are few different statements, which may be prepared.
-func (s SQL) byIDs(ids []task.ID) (string, []any) {
-	w := where{}
+// inOrder sorts tasks as their IDs are; one that was deleted meanwhile is left out.
+func inOrder(ids []task.ID, rows []*task.Task) []*task.Task {
+	found := make(map[task.ID]*task.Task, len(rows))
+	for _, t := range rows {
+		found[t.ID] = t
+	}
+	tasks := make([]*task.Task, 0, len(ids))
+	for _, id := range ids {
+		if t := found[id]; t != nil {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks
+}
+
+// idList is a list of IDs for IN. It names the last one several times over, so
+// that there are few different statements, which may be prepared.
+func (s SQL) idList(w *where, ids []task.ID) string {
 	var list strings.Builder
+	list.WriteString("(")
 	for n := 0; n < len(ids) || n&(n-1) != 0; n++ { // up to a power of two
 		if n > 0 {
 			list.WriteString(", ")
 		}
 		list.WriteString(w.arg(s.id(ids[min(n, len(ids)-1)])))
 	}
-	return `SELECT ` + TaskColumns + ` FROM tasker_tasks t WHERE t.id IN (` + list.String() + `)`, w.args
+	list.WriteString(")")
+	return list.String()
 }
 
 // draw returns up to limit+1 matching IDs of a source, and the ID at which it

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
@@ -9,8 +10,11 @@ import (
 
 // TaskColumns are the columns that ScanTask reads, in its order.
 const TaskColumns = `t.id, t.def_id, t.state, t.priority, t.steps_pending, t.steps_active, t.steps_waiting, t.steps_done,
- t.steps_failed, t.steps_cancelled, t.manual_ends, t.created_at, t.run_at, t.finished_at, t.deadline_at,
+ t.steps_failed, t.steps_cancelled, t.manual_ends, t.created_at, t.state_at, t.run_at, t.finished_at, t.deadline_at,
  t.correlation_id, t.idempotency_key, t.meta, t.context`
+
+// bareTask are the columns that ScanTask reads, but for the context.
+var bareTask = strings.Replace(TaskColumns, "t.context", "NULL", 1)
 
 // StepColumns are the columns that ScanStep reads, in its order.
 const StepColumns = `s.id, s.task_id, s.ordinal, s.def_id, s.route_id, s.priority, s.state, s.open_parents, s.queue, s.key,
@@ -27,7 +31,7 @@ type taskRow struct {
 func (r *taskRow) dest(d Dialect) []any {
 	t := r.t
 	return []any{d.ScanID(&t.ID), &t.DefID, &r.state, &t.Priority, &t.Counts.Pending, &t.Counts.Active, &t.Counts.Waiting, &t.Counts.Done,
-		&t.Counts.Failed, &t.Counts.Cancelled, &t.Counts.ManualEnds, &t.CreatedAt, &t.RunAt, &t.FinishedAt, &t.DeadlineAt,
+		&t.Counts.Failed, &t.Counts.Cancelled, &t.Counts.ManualEnds, &t.CreatedAt, &t.StateAt, &t.RunAt, &t.FinishedAt, &t.DeadlineAt,
 		(*Text)(&t.CorrelationID), (*Text)(&t.IdempotencyKey), &r.meta, &r.context}
 }
 

@@ -57,10 +57,11 @@ func (s SQL) First(ctx context.Context, queue, from int64) (*task.Step, error) {
 
 // FindAttempts returns the attempts of a task's steps that did not succeed, oldest first.
 func (s SQL) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error) {
-	const query = `SELECT task_id, step_id, token, number, worker_no, outcome, ready_at, assigned_at, started_at, finished_at, after_state, failure
- FROM tasker_attempts WHERE task_id = $1 ORDER BY id`
+	const query = `SELECT ` + attemptColumns + ` FROM tasker_attempts WHERE task_id = $1 ORDER BY id`
 	return collect(ctx, s, s.scanAttempt, query, s.id(id))
 }
+
+const attemptColumns = `task_id, step_id, token, number, worker_no, outcome, ready_at, assigned_at, started_at, finished_at, after_state, failure`
 
 func (s SQL) scanAttempt(row Row) (task.Attempt, error) {
 	var a task.Attempt
@@ -85,10 +86,13 @@ func (s SQL) FindEvents(ctx context.Context, id task.ID) ([]task.Event, error) {
 
 // FindActs returns what operators did to a task and its steps, oldest first.
 func (s SQL) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
-	const query = `SELECT task_id, step_id, at, kind, actor, reason, from_state, to_state, data FROM tasker_acts WHERE task_id = $1 ORDER BY id`
-	return collect(ctx, s, func(row Row) (a task.Act, err error) {
-		err = row.Scan(s.ScanID(&a.TaskID), s.ScanID(&a.StepID), &a.At, (*Text)(&a.Kind), (*Text)(&a.Actor), (*Text)(&a.Reason),
-			(*Text)(&a.From), (*Text)(&a.To), (*JSON)(&a.Data))
-		return a, err
-	}, query, s.id(id))
+	return collect(ctx, s, s.scanAct, `SELECT `+actColumns+` FROM tasker_acts WHERE task_id = $1 ORDER BY id`, s.id(id))
+}
+
+const actColumns = `id, task_id, step_id, case_id, at, kind, actor, reason, from_state, to_state, data`
+
+func (s SQL) scanAct(row Row) (a task.Act, err error) {
+	err = row.Scan(&a.No, s.ScanID(&a.TaskID), s.ScanID(&a.StepID), s.ScanID(&a.CaseID), &a.At, (*Text)(&a.Kind), (*Text)(&a.Actor), (*Text)(&a.Reason),
+		(*Text)(&a.From), (*Text)(&a.To), (*JSON)(&a.Data))
+	return a, err
 }

@@ -10,6 +10,7 @@ type Task struct {
 	Context  []byte // JSON, nil when there is none
 
 	CreatedAt  Instant
+	StateAt    Instant // since when it is in its state, or made progress in it
 	RunAt      Instant // 0: at once
 	FinishedAt Instant // terminal or in error
 	DeadlineAt Instant // when the task as a whole times out; 0: never
@@ -31,12 +32,26 @@ type Meta struct {
 	CancelledBy         string   `json:"cancelled_by,omitempty"`
 	// TraceParent is the W3C trace context that the task was submitted in.
 	TraceParent string `json:"traceparent,omitempty"`
+	// Case tells whether there is a case of the task, so that nobody has to ask.
+	Case CaseMark `json:"case,omitempty"`
 }
+
+// CaseMark is what a task knows of its cases.
+type CaseMark string
+
+// The marks; none when there never was a case.
+const (
+	HasPending CaseMark = "pending"
+	HasClosed  CaseMark = "closed" // cases, all of them resolved
+)
+
+// Changed reports whether Meta may differ from what it was at submission.
+func (m Meta) Changed() bool { return m.CancelReason != "" || m.CancelledBy != "" || m.Case != "" }
 
 // Empty reports whether there is nothing to store.
 func (m Meta) Empty() bool {
 	return len(m.Tags) == 0 && m.ParentCorrelationID == "" && m.Initiator == "" && m.SourceSystem == "" &&
-		m.Reason == "" && m.CancelReason == "" && m.CancelledBy == "" && m.TraceParent == ""
+		m.Reason == "" && m.TraceParent == "" && !m.Changed()
 }
 
 // Moved counts a step that changed from one state to another and returns the
@@ -60,15 +75,19 @@ func (t *Task) Reevaluate(now Instant) State {
 // Cancel makes the task cancelled; its steps are the caller's business.
 func (t *Task) Cancel(now Instant) State { return t.set(Cancelled, now) }
 
-// TimeOut puts the task in error because its deadline has passed.
+// TimeOut puts the task in error because one of its times has passed.
 func (t *Task) TimeOut(now Instant) State {
 	t.DeadlineAt = 0
 	return t.set(Errored, now)
 }
 
+// Progress notes that a step has come to a good end: the time in which the task
+// must make some begins anew, as if it had left its state and come back.
+func (t *Task) Progress(now Instant) { t.StateAt = now }
+
 func (t *Task) set(next State, now Instant) State {
 	was := t.State
-	t.State = next
+	t.State, t.StateAt = next, now
 	t.FinishedAt = 0
 	if next.Settled() {
 		t.FinishedAt = now
@@ -92,9 +111,11 @@ func (e Event) Derivable() bool { return e.From == StepsInProcess && e.To == Com
 
 // Act is one thing that an operator did to a task or step. Acts are only ever added.
 type Act struct {
+	No     int64 // grows with every act; set by the store
 	At     Instant
 	TaskID ID
-	StepID ID // zero for an act on the task
+	StepID ID // zero for an act on the task, or on a case
+	CaseID ID // zero for an act on the task, or on a step
 	Kind   string
 	Actor  string
 	Reason string

@@ -46,6 +46,9 @@ func (w *world) picture() (*picture, error) {
 			slices.SortStableFunc(one.Records.Attempts, func(a, b task.Attempt) int {
 				return cmp.Or(cmp.Compare(a.FinishedAt, b.FinishedAt), slices.Compare(a.StepID[:], b.StepID[:]), cmp.Compare(a.Token, b.Token))
 			})
+			for i := range one.Records.Acts {
+				one.Records.Acts[i].No = 0 // a transaction that is run again may use up numbers
+			}
 			p.Tasks = append(p.Tasks, one)
 		}
 		if next.IsZero() {

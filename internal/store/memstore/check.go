@@ -49,7 +49,7 @@ func (t *tx) check() error {
 
 // checkGone makes sure that nothing refers to a task that is not there.
 func (t *tx) checkGone(id task.ID) error {
-	left := len(t.s.stepsOf[id]) + len(t.s.attempts[id]) + len(t.s.events[id]) + len(t.s.acts[id])
+	left := len(t.s.stepsOf[id]) + len(t.s.attempts[id]) + len(t.s.events[id]) + len(t.s.acts[id]) + len(t.s.casesOf(id))
 	if left > 0 {
 		return task.Errorf(task.Internal, "commit: %d rows belong to task %s, which does not exist", left, id)
 	}
@@ -83,7 +83,26 @@ func (t *tx) checkTask(row *task.Task) error {
 	case row.State.Terminal() && counts.Pending+counts.Active+counts.Waiting > 0:
 		return task.Errorf(task.Internal, "commit: task %s is %s while steps of it can run: %+v", row.ID, row.State, counts)
 	}
+	if err := t.checkCases(row); err != nil {
+		return err
+	}
 	return t.checkParents(row, steps)
+}
+
+// checkCases makes sure that a task knows of its cases.
+func (t *tx) checkCases(row *task.Task) error {
+	var want task.CaseMark
+	for _, c := range t.s.casesOf(row.ID) {
+		if c.Status == task.CasePending {
+			want = task.HasPending
+		} else if want == "" {
+			want = task.HasClosed
+		}
+	}
+	if row.Meta.Case != want {
+		return task.Errorf(task.Internal, "commit: task %s says %q of its cases, and it is %q", row.ID, row.Meta.Case, want)
+	}
+	return nil
 }
 
 // checkStep makes sure that a step is in the queue that its state belongs in,

@@ -44,6 +44,25 @@ func cloneAct(a task.Act) task.Act {
 	return a
 }
 
+func cloneCase(c *task.Case) *task.Case {
+	if c == nil {
+		return nil
+	}
+	k := *c
+	k.Snapshot, k.Metadata = slices.Clone(c.Snapshot), slices.Clone(c.Metadata)
+	return &k
+}
+
+// bareCase is a clone without the snapshot.
+func bareCase(c *task.Case) *task.Case {
+	if c == nil {
+		return nil
+	}
+	k := *c
+	k.Snapshot, k.Metadata = nil, slices.Clone(c.Metadata)
+	return &k
+}
+
 func cloneTemplate(t *task.Template) *task.Template {
 	if t == nil {
 		return nil

@@ -32,6 +32,8 @@ func (t *tx) AddEvents(events []task.Event) error {
 // AddActs implements engine.TxRecords.
 func (t *tx) AddActs(acts []task.Act) error {
 	for _, a := range acts {
+		a.No = t.s.lastAct[""] + 1
+		put(t, lastActTable, "", a.No)
 		put(t, actsTable, a.TaskID, append(slices.Clip(t.s.acts[a.TaskID]), cloneAct(a)))
 		t.touched[a.TaskID] = true
 	}

@@ -17,8 +17,12 @@ type state struct {
 	templates map[int64]*task.Template
 	routes    map[int64]*task.Route
 	workers   map[int64]*task.Worker
-	// lastWorker holds one number, as a table so that it is undone like one.
-	lastWorker map[string]int64
+	cases     map[task.ID]*task.Case
+	watches   map[task.ID]task.Instant
+	notes     map[string]string
+	// lastWorker and lastAct hold one number each, as tables so that they are
+	// undone like one.
+	lastWorker, lastAct map[string]int64
 
 	// Derived from the rows by setTask and setStep.
 	taskOrder []task.ID
@@ -45,7 +49,11 @@ func newState() *state {
 		templates:  map[int64]*task.Template{},
 		routes:     map[int64]*task.Route{},
 		workers:    map[int64]*task.Worker{},
+		cases:      map[task.ID]*task.Case{},
+		watches:    map[task.ID]task.Instant{},
+		notes:      map[string]string{},
 		lastWorker: map[string]int64{},
+		lastAct:    map[string]int64{},
 		stepsOf:    map[task.ID][]task.ID{},
 		queues:     map[int64]*queue{},
 	}

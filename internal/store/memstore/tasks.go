@@ -36,6 +36,15 @@ func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
 // Task implements engine.TxTasks.
 func (t *tx) Task(id task.ID) (*task.Task, error) { return cloneTask(t.s.tasks[id]), nil }
 
+// Tasks implements engine.TxTasks.
+func (t *tx) Tasks(ids []task.ID) ([]*task.Task, error) {
+	out := make([]*task.Task, len(ids))
+	for i, id := range ids {
+		out[i] = cloneTask(t.s.tasks[id])
+	}
+	return out, nil
+}
+
 // Steps implements engine.TxTasks.
 func (t *tx) Steps(of []engine.Family) ([][]*task.Step, error) {
 	out := make([][]*task.Step, len(of))
@@ -62,7 +71,7 @@ func (t *tx) SaveTasks(tasks []*task.Task) error {
 			return err
 		}
 		row := *old
-		row.State, row.Counts = from.State, from.Counts
+		row.State, row.StateAt, row.Counts = from.State, from.StateAt, from.Counts
 		row.FinishedAt, row.DeadlineAt = from.FinishedAt, from.DeadlineAt
 		row.Meta = cloneMeta(from.Meta)
 		t.setTask(row.ID, &row)
@@ -86,7 +95,9 @@ func (t *tx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {
 // DeleteFinished implements engine.TxTasks. A task in error is not terminal: it
 // waits for an operator.
 func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
-	rows := t.tasksWhere(func(row *task.Task) bool { return row.State.Terminal() && row.FinishedAt < before })
+	rows := t.tasksWhere(func(row *task.Task) bool {
+		return row.State.Terminal() && row.FinishedAt < before && t.s.pendingCase(row.ID) == nil
+	})
 	slices.SortStableFunc(rows, func(a, b *task.Task) int { return cmp.Compare(a.FinishedAt, b.FinishedAt) })
 	rows = rows[:min(max(limit, 0), len(rows))]
 	for _, row := range rows {
@@ -108,6 +119,10 @@ func (t *tx) deleteTask(id task.ID) {
 	drop(t, attemptsTable, id)
 	drop(t, eventsTable, id)
 	drop(t, actsTable, id)
+	for _, c := range t.s.casesOf(id) {
+		drop(t, casesTable, c.ID)
+	}
+	drop(t, watchesTable, id)
 	t.setTask(id, nil)
 }
 

@@ -89,4 +89,8 @@ func keysTable(s *state) map[keyName]binding            { return s.keys }
 func templatesTable(s *state) map[int64]*task.Template  { return s.templates }
 func routesTable(s *state) map[int64]*task.Route        { return s.routes }
 func workersTable(s *state) map[int64]*task.Worker      { return s.workers }
+func casesTable(s *state) map[task.ID]*task.Case        { return s.cases }
+func watchesTable(s *state) map[task.ID]task.Instant    { return s.watches }
+func notesTable(s *state) map[string]string             { return s.notes }
+func lastActTable(s *state) map[string]int64            { return s.lastAct }
 func lastWorkerTable(s *state) map[string]int64         { return s.lastWorker }

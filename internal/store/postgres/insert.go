@@ -16,7 +16,7 @@ func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
 		t.tasks[k.ID] = &seenTask{row: row, saved: true}
 		t.contexts[k.ID] = k.Context
 		list := &other
-		if k.State == task.StepsInProcess && k.Counts.Pending == 0 && k.RunAt == 0 && k.DeadlineAt == 0 &&
+		if k.State == task.StepsInProcess && k.StateAt == k.CreatedAt && k.Counts.Pending == 0 && k.RunAt == 0 && k.DeadlineAt == 0 &&
 			k.CorrelationID == "" && k.IdempotencyKey == "" && k.Meta.Empty() {
 			list = &plain
 		}
@@ -33,8 +33,8 @@ func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
 // pending and active steps.
 type taskLists struct {
 	ids, tagged                   []task.ID
-	defs, created, runAt          []int64
-	deadline, priority            []int64
+	defs, created, stateAt, runAt []int64
+	finished, deadline, priority  []int64
 	pending, active               []int64
 	states, tags                  []string
 	correlation, key, meta, ctext [][]byte
@@ -45,6 +45,7 @@ func (l *taskLists) add(k *task.Task) error {
 	l.defs, l.created, l.priority = append(l.defs, k.DefID), append(l.created, int64(k.CreatedAt)), append(l.priority, int64(k.Priority))
 	l.active, l.pending = append(l.active, int64(k.Counts.Active)), append(l.pending, int64(k.Counts.Pending))
 	l.runAt, l.deadline = append(l.runAt, int64(k.RunAt)), append(l.deadline, int64(k.DeadlineAt))
+	l.stateAt, l.finished = append(l.stateAt, int64(k.StateAt)), append(l.finished, int64(k.FinishedAt))
 	l.states = append(l.states, string(k.State))
 	l.correlation, l.key = append(l.correlation, text(k.CorrelationID)), append(l.key, text(k.IdempotencyKey))
 	l.ctext = append(l.ctext, k.Context)
@@ -58,13 +59,13 @@ func (l *taskLists) add(k *task.Task) error {
 
 const (
 	intoTasks = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting, steps_done, steps_failed,
- steps_cancelled, manual_ends, created_at, run_at, finished_at, deadline_at, correlation_id, idempotency_key, meta, context) SELECT `
-	insertPlain = intoTasks + `u.id, u.def, 'steps_in_process', u.priority, 0, u.active, 0, 0, 0, 0, 0, $6, 0, 0, 0, NULL, NULL, NULL, u.context::json
+ steps_cancelled, manual_ends, created_at, state_at, run_at, finished_at, deadline_at, correlation_id, idempotency_key, meta, context) SELECT `
+	insertPlain = intoTasks + `u.id, u.def, 'steps_in_process', u.priority, 0, u.active, 0, 0, 0, 0, 0, $6, $6, 0, 0, 0, NULL, NULL, NULL, u.context::json
  FROM unnest($1::uuid[], $2::bigint[], $3::smallint[], $4::int[], $5::text[]) AS u(id, def, priority, active, context)`
-	insertAny = intoTasks + `u.id, u.def, u.state, u.priority, u.pending, u.active, 0, 0, 0, 0, 0, u.created, u.run_at, 0, u.deadline, u.correlation,
+	insertAny = intoTasks + `u.id, u.def, u.state, u.priority, u.pending, u.active, 0, 0, 0, 0, 0, u.created, u.state_at, u.run_at, u.finished, u.deadline, u.correlation,
  u.key, u.meta::json, u.context::json FROM unnest($1::uuid[], $2::bigint[], $3::smallint[], $4::int[], $5::text[], $6::text[], $7::int[], $8::bigint[],
- $9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::text[])
- AS u(id, def, priority, active, context, state, pending, created, run_at, deadline, correlation, key, meta)`
+ $9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[])
+ AS u(id, def, priority, active, context, state, pending, created, run_at, deadline, correlation, key, meta, state_at, finished)`
 	insertTags = `INSERT INTO tasker_task_tags (tag, task_id) SELECT * FROM unnest($1::text[], $2::uuid[]) ON CONFLICT DO NOTHING`
 )
 
@@ -84,7 +85,8 @@ func (l *taskLists) insert(t *tx) {
 	if len(l.ids) == 0 {
 		return
 	}
-	t.exec(insertAny, l.ids, l.defs, l.priority, l.active, l.ctext, l.states, l.pending, l.created, l.runAt, l.deadline, l.correlation, l.key, l.meta)
+	t.exec(insertAny, l.ids, l.defs, l.priority, l.active, l.ctext, l.states, l.pending, l.created, l.runAt, l.deadline, l.correlation, l.key, l.meta,
+		l.stateAt, l.finished)
 	if len(l.tags) > 0 {
 		t.exec(insertTags, l.tags, l.tagged)
 	}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -182,6 +183,38 @@ func (t *tx) Task(id task.ID) (*task.Task, error) {
 		return err
 	})
 	return found, err
+}
+
+// Tasks implements engine.TxTasks.
+func (t *tx) Tasks(ids []task.ID) ([]*task.Task, error) {
+	var missing []task.ID
+	for _, id := range ids {
+		if _, ok := t.tasks[id]; !ok && (t.forgetful() || !t.store.memory.remembers(id)) {
+			missing = append(missing, id)
+		}
+	}
+	if len(missing) > 0 {
+		query := `SELECT ` + taskColumns + ` FROM unnest($1::uuid[]) AS q(id) JOIN tasker_tasks t ON t.id = q.id` + t.lock(` ORDER BY t.id FOR UPDATE OF t`)
+		err := t.ask(query, []any{missing}, func(r store.Row) error {
+			_, err := t.scanTask(r)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	tasks := make([]*task.Task, len(ids))
+	for i, id := range ids {
+		if seen, ok := t.tasks[id]; ok {
+			tasks[i] = seen.task()
+		} else if !slices.Contains(missing, id) {
+			var err error
+			if tasks[i], err = t.Task(id); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return tasks, nil
 }
 
 func (t *tx) scanTask(r store.Row) (*task.Task, error) {

@@ -121,33 +121,41 @@ type outcome struct {
 	state                  task.State
 	counts                 task.Counts
 	finishedAt, deadlineAt task.Instant
+	// stateAt is only told where it has moved, so that tasks of different age are
+	// saved alike.
+	moved   bool
+	stateAt task.Instant
+	meta    bool // may have changed too
+}
+
+func outcomeOf(was *seenTask, k *task.Task) outcome {
+	o := outcome{state: k.State, counts: k.Counts, finishedAt: k.FinishedAt, deadlineAt: k.DeadlineAt, meta: k.Meta.Changed()}
+	if was == nil || was.row.StateAt != k.StateAt {
+		o.moved, o.stateAt = true, k.StateAt
+	}
+	return o
 }
 
 // SaveTasks implements engine.TxTasks.
 func (t *tx) SaveTasks(tasks []*task.Task) error {
 	alike := group[outcome, *task.Task]{}
 	for _, k := range tasks {
+		alike.add(outcomeOf(t.tasks[k.ID], k), k)
 		if t.tasks[k.ID] == nil { // saved whatever it was
 			t.tasks[k.ID] = &seenTask{}
 		}
-		alike.add(outcome{k.State, k.Counts, k.FinishedAt, k.DeadlineAt}, k)
 	}
-	alike.each(t.saveOutcome)
-	for _, k := range tasks {
-		if k.Meta.CancelledBy == "" && k.Meta.CancelReason == "" { // the only part of meta that changes
-			continue
-		}
-		meta, err := encodeMeta(k.Meta)
-		if err != nil {
+	for _, v := range alike.values {
+		if err := t.saveOutcome(v, alike.rows[v]); err != nil {
 			return err
 		}
-		t.exec(`UPDATE tasker_tasks SET meta = $2 WHERE id = $1`, k.ID, meta)
 	}
 	return nil
 }
 
-func (t *tx) saveOutcome(v outcome, tasks []*task.Task) {
+func (t *tx) saveOutcome(v outcome, tasks []*task.Task) error {
 	var seen seenRows
+	var metas [][]byte
 	for _, k := range tasks {
 		row := t.tasks[k.ID]
 		version := row.row.version
@@ -157,12 +165,29 @@ func (t *tx) saveOutcome(v outcome, tasks []*task.Task) {
 		seen.add(k.ID, version)
 		row.row.Task, row.saved = *k, true
 		row.row.Context = nil
+		if v.meta {
+			meta, err := encodeMeta(k.Meta)
+			if err != nil {
+				return err
+			}
+			metas = append(metas, meta)
+		}
+	}
+	const set = saveTasks + `state = $4, steps_pending = $5, steps_active = $6, steps_waiting = $7, steps_done = $8, steps_failed = $9, steps_cancelled = $10,
+ manual_ends = $11, finished_at = $12, deadline_at = $13, state_at = coalesce($14, t.state_at)`
+	var stateAt any
+	if v.moved {
+		stateAt = int64(v.stateAt)
 	}
 	c := v.counts
-	t.exec(saveTasks+`state = $4, steps_pending = $5, steps_active = $6, steps_waiting = $7, steps_done = $8, steps_failed = $9, steps_cancelled = $10,
- manual_ends = $11, finished_at = $12, deadline_at = $13 FROM unnest($2::uuid[], $3::xid[]) AS u(id, seen)`+guardTasks,
-		len(tasks), seen.ids, seen.versions, string(v.state), c.Pending, c.Active, c.Waiting, c.Done, c.Failed, c.Cancelled, c.ManualEnds,
-		int64(v.finishedAt), int64(v.deadlineAt))
+	args := []any{len(tasks), seen.ids, seen.versions, string(v.state), c.Pending, c.Active, c.Waiting, c.Done, c.Failed, c.Cancelled, c.ManualEnds,
+		int64(v.finishedAt), int64(v.deadlineAt), stateAt}
+	if v.meta {
+		t.exec(set+`, meta = u.meta::json FROM unnest($2::uuid[], $3::xid[], $15::text[]) AS u(id, seen, meta)`+guardTasks, append(args, metas)...)
+		return nil
+	}
+	t.exec(set+` FROM unnest($2::uuid[], $3::xid[]) AS u(id, seen)`+guardTasks, args...)
+	return nil
 }
 
 // group gathers rows by what they have in common, in order of appearance.

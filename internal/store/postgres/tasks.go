@@ -39,7 +39,7 @@ func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
 	var old []*task.Task
 	for range glances {
 		last, n, err := t.glance(from, edge, func(k *task.Task) {
-			if k.State.Terminal() && k.FinishedAt < before && len(old) < limit {
+			if k.State.Terminal() && k.FinishedAt < before && k.Meta.Case != task.HasPending && len(old) < limit {
 				old = append(old, k)
 			}
 		})
@@ -98,6 +98,8 @@ func (t *tx) delete(tasks []*task.Task) {
 	for _, table := range []string{"tasker_attempts", "tasker_task_events", "tasker_acts"} {
 		t.exec(`DELETE FROM `+table+` r USING unnest($1::uuid[]) AS u(id) WHERE r.task_id = u.id`, ids)
 	}
+	t.exec(`DELETE FROM tasker_tasks_dlq c USING unnest($1::uuid[]) AS u(id) WHERE c.task_uuid = u.id`, ids)
+	t.exec(`DELETE FROM tasker_task_watches w USING unnest($1::uuid[]) AS u(id) WHERE w.task_id = u.id`, ids)
 	t.exec(`DELETE FROM tasker_workflow_steps s USING unnest($1::uuid[], $2::uuid[]) AS u(task, last)
  WHERE s.id > u.task AND s.id <= u.last AND s.task_id = u.task`, ids, ends)
 	t.exec(`DELETE FROM tasker_tasks t USING unnest($1::uuid[]) AS u(id) WHERE t.id = u.id`, ids)

@@ -37,9 +37,9 @@ func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
 // parameter costs far more than a constant.
 const (
 	insertTask = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting, steps_done, steps_failed,
- steps_cancelled, manual_ends, created_at, run_at, finished_at, deadline_at, correlation_id, idempotency_key, meta, context) VALUES `
-	plainTask = `(?, ?, 'steps_in_process', ?, 0, ?, 0, 0, 0, 0, 0, ?, 0, 0, 0, NULL, NULL, NULL, ?)`
-	anyTask   = `(?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?, ?, 0, ?, ?, ?, ?, ?)`
+ steps_cancelled, manual_ends, created_at, state_at, run_at, finished_at, deadline_at, correlation_id, idempotency_key, meta, context) VALUES `
+	plainTask = `(?, ?, 'steps_in_process', ?, 0, ?, 0, 0, 0, 0, 0, ?, ?, 0, 0, 0, NULL, NULL, NULL, ?)`
+	anyTask   = `(?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	insertStep = `INSERT INTO tasker_workflow_steps (id, task_id, ordinal, def_id, route_id, priority, state, open_parents, queue, key, attempts,
  max_attempts, timeout_ms, token, worker_no, ready_at, assigned_at, started_at, finished_at, lease_until, progress, note, result) VALUES `
@@ -52,14 +52,14 @@ func (t *tx) insertTask(plain *rowsOf, k *task.Task) error {
 	id := k.ID.Seq()
 	if k.State == task.StepsInProcess && k.Counts.Pending == 0 && k.RunAt == 0 && k.DeadlineAt == 0 &&
 		k.CorrelationID == "" && k.IdempotencyKey == "" && k.Meta.Empty() {
-		return plain.add(t.conn, id, k.DefID, k.Priority, k.Counts.Active, int64(k.CreatedAt), jsonText(k.Context))
+		return plain.add(t.conn, id, k.DefID, k.Priority, k.Counts.Active, int64(k.CreatedAt), int64(k.StateAt), jsonText(k.Context))
 	}
 	meta, err := encodeMeta(k.Meta)
 	if err != nil {
 		return err
 	}
 	if _, err := t.conn.Exec(context.Background(), insertTask+anyTask, id, k.DefID, string(k.State), k.Priority, k.Counts.Pending, k.Counts.Active,
-		int64(k.CreatedAt), int64(k.RunAt), int64(k.DeadlineAt), text(k.CorrelationID), text(k.IdempotencyKey), meta, jsonText(k.Context)); err != nil {
+		int64(k.CreatedAt), int64(k.StateAt), int64(k.RunAt), int64(k.FinishedAt), int64(k.DeadlineAt), text(k.CorrelationID), text(k.IdempotencyKey), meta, jsonText(k.Context)); err != nil {
 		return err
 	}
 	const tag = `INSERT INTO tasker_task_tags (tag, task_id) VALUES (?, ?) ON CONFLICT DO NOTHING`

@@ -140,15 +140,28 @@ type outcome struct {
 	state                  task.State
 	counts                 task.Counts
 	finishedAt, deadlineAt task.Instant
+	// stateAt is only told where it has moved, so that tasks of different age are
+	// saved alike.
+	moved   bool
+	stateAt task.Instant
+}
+
+func outcomeOf(was task.Task, known bool, k *task.Task) outcome {
+	o := outcome{state: k.State, counts: k.Counts, finishedAt: k.FinishedAt, deadlineAt: k.DeadlineAt}
+	if !known || was.StateAt != k.StateAt {
+		o.moved, o.stateAt = true, k.StateAt
+	}
+	return o
 }
 
 // SaveTasks implements engine.TxTasks.
 func (t *tx) SaveTasks(tasks []*task.Task) error {
 	alike := group[outcome]{}
 	for _, k := range tasks {
-		alike.add(outcome{k.State, k.Counts, k.FinishedAt, k.DeadlineAt}, k.ID.Seq())
+		was, known := t.rows.task(k.ID)
+		alike.add(outcomeOf(was, known, k), k.ID.Seq())
 		t.rows.putTask(k)
-		if k.Meta.CancelledBy == "" && k.Meta.CancelReason == "" { // the only part of meta that changes
+		if !k.Meta.Changed() {
 			continue
 		}
 		meta, err := encodeMeta(k.Meta)
@@ -161,10 +174,14 @@ func (t *tx) SaveTasks(tasks []*task.Task) error {
 	}
 	return alike.each(func(v outcome, ids []int64) error {
 		const one = `UPDATE tasker_tasks SET state = ?, steps_pending = ?, steps_active = ?, steps_waiting = ?, steps_done = ?, steps_failed = ?,
- steps_cancelled = ?, manual_ends = ?, finished_at = ?, deadline_at = ? WHERE id `
+ steps_cancelled = ?, manual_ends = ?, finished_at = ?, deadline_at = ?, state_at = coalesce(?, state_at) WHERE id `
 		c := v.counts
+		var stateAt any
+		if v.moved {
+			stateAt = int64(v.stateAt)
+		}
 		return t.saveAlike(one, ids, string(v.state), c.Pending, c.Active, c.Waiting, c.Done, c.Failed, c.Cancelled, c.ManualEnds,
-			int64(v.finishedAt), int64(v.deadlineAt))
+			int64(v.finishedAt), int64(v.deadlineAt), stateAt)
 	})
 }
 

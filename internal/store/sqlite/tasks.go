@@ -17,6 +17,18 @@ func (t *tx) Task(id task.ID) (*task.Task, error) {
 	return t.sql.FindTask(context.Background(), id)
 }
 
+// Tasks implements engine.TxTasks.
+func (t *tx) Tasks(ids []task.ID) ([]*task.Task, error) {
+	tasks := make([]*task.Task, len(ids))
+	for i, id := range ids {
+		var err error
+		if tasks[i], err = t.Task(id); err != nil {
+			return nil, err
+		}
+	}
+	return tasks, nil
+}
+
 // Steps implements engine.TxTasks. There is nobody to wait for between two
 // queries, so one for each step is quickest.
 func (t *tx) Steps(of []engine.Family) ([][]*task.Step, error) {
@@ -87,7 +99,8 @@ func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
 // created: a task cannot have finished before that.
 func (t *tx) finished(before task.Instant, limit int) ([]*task.Task, error) {
 	const query = `SELECT ` + store.TaskColumns + ` FROM tasker_templates d JOIN tasker_tasks t ON t.def_id = d.def_id AND t.state = $1
- WHERE t.id < $2 AND t.finished_at < $3 LIMIT $4`
+ WHERE t.id < $2 AND t.finished_at < $3
+ AND NOT EXISTS (SELECT 1 FROM tasker_tasks_dlq c WHERE c.task_uuid = t.id AND c.resolution_status = 'pending') LIMIT $4`
 	var tasks []*task.Task
 	for _, state := range task.States {
 		if !state.Terminal() || len(tasks) >= limit {
@@ -114,6 +127,8 @@ func (t *tx) delete(k *task.Task) error {
 		`DELETE FROM tasker_attempts WHERE task_id = $1`,
 		`DELETE FROM tasker_task_events WHERE task_id = $1`,
 		`DELETE FROM tasker_acts WHERE task_id = $1`,
+		`DELETE FROM tasker_tasks_dlq WHERE task_uuid = $1`,
+		`DELETE FROM tasker_task_watches WHERE task_id = $1`,
 		`DELETE FROM tasker_tasks WHERE id = $1`,
 	} {
 		if _, err := t.conn.Exec(context.Background(), query, id); err != nil {

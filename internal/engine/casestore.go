@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// TxCases is about cases. Whoever changes a case has its task in hand before he
+// reads the case, and saves the task too: so cases need no locks of their own.
+type TxCases interface {
+	// AddCases stores new cases. One whose task has a pending case is left out.
+	AddCases(cases []*task.Case) error
+	// Case returns a case without its snapshot, or nil.
+	Case(id task.ID) (*task.Case, error)
+	// PendingCases returns the pending cases of tasks without their snapshots, in
+	// any order.
+	PendingCases(tasks []task.ID) ([]*task.Case, error)
+	// SaveCases stores what can change of cases.
+	SaveCases(cases []*task.Case) error
+	// Evidence returns what a snapshot needs of tasks besides their rows.
+	Evidence(tasks []task.ID) (map[task.ID]Evidence, error)
+}
+
+// Evidence is what is stored about a task apart from its row and its steps.
+type Evidence struct {
+	Context []byte // JSON, nil when there is none
+	// Failures are the last failed attempts of its steps, one each at the most.
+	Failures []task.Attempt
+}
+
+// TxWatches is what the staleness detector remembers.
+type TxWatches interface {
+	// Watch stores when tasks have to be looked at, whatever was stored before.
+	Watch(watches []Watch) error
+	// Rewatch moves watches to their Next, or deletes them when that is 0; those
+	// that are not as they were seen are left alone.
+	Rewatch(moves []WatchMove) error
+	// Note keeps a small text under a key.
+	Note(key, text string) error
+}
+
+// Watch says when a task has to be looked at.
+type Watch struct {
+	Task task.ID
+	At   task.Instant
+}
+
+// WatchMove is what becomes of a watch.
+type WatchMove struct {
+	Watch
+	Next task.Instant
+}
+
+// ReadCases is the part of Reader about cases, and what finds them.
+type ReadCases interface {
+	// FindCase returns a case with its snapshot, or nil.
+	FindCase(ctx context.Context, id task.ID) (*task.Case, error)
+	// LastCase returns the case of a task that was opened last, with its snapshot; or nil.
+	LastCase(ctx context.Context, of task.ID) (*task.Case, error)
+	// ListCases returns a page without snapshots, newest first.
+	ListCases(ctx context.Context, f CaseFilter) ([]*task.Case, error)
+	// UrgentCases returns pending cases without snapshots, the oldest first: up to
+	// f.Limit of each reason.
+	UrgentCases(ctx context.Context, f CaseFilter) ([]*task.Case, error)
+	// CountCases counts cases by reason and resolution.
+	CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, error)
+	// ListActs returns a page of what operators did, newest first.
+	ListActs(ctx context.Context, f ActFilter) ([]task.Act, error)
+}
+
+// ReadWatches is the part of Reader about what may be stale.
+type ReadWatches interface {
+	// FindTasks returns tasks without their contexts, in the order asked; those that
+	// do not exist are left out.
+	FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, error)
+	// Watches returns up to limit watches behind one, in the order of their time and
+	// up to a time.
+	Watches(ctx context.Context, behind Watch, until task.Instant, limit int) ([]Watch, error)
+	// Survey looks at up to limit tasks between two IDs, both exclusive, in their
+	// order. It returns those that are not settled, without their contexts, and the
+	// ID at which it stopped: zero when it looked at all there are.
+	Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error)
+	// FindNote returns the text kept under a key, "" when there is none.
+	FindNote(ctx context.Context, key string) (string, error)
+	// Queued returns up to limit steps in a queue with keys from low to high, lowest first.
+	Queued(ctx context.Context, queue, low, high int64, limit int) ([]*task.Step, error)
+}
+
+// CaseFilter selects cases. Zero fields do not restrict.
+type CaseFilter struct {
+	Status    task.Resolution
+	Reason    task.CaseReason
+	Namespace string
+	TaskName  string
+	After     task.Instant // opened at or after
+	Before    task.Instant // opened before
+	Limit     int
+	Offset    int
+}
+
+// CaseCount counts the cases of one reason and one resolution.
+type CaseCount struct {
+	Reason         task.CaseReason
+	Status         task.Resolution
+	Cases          int
+	Oldest, Newest task.Instant // when they were opened
+	// OpenFor is how long resolved ones were open, together, in microseconds.
+	OpenFor int64
+}
+
+// ActFilter selects acts. Zero fields do not restrict.
+type ActFilter struct {
+	Task   task.ID
+	Case   task.ID
+	Actor  string
+	Kind   string
+	After  task.Instant // inclusive
+	Before task.Instant // exclusive
+	Below  int64        // No, exclusive
+	Limit  int
+}

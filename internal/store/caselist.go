@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Which rows are on a page of cases is decided by indexes that hold all that a
+// filter may ask about; only the rows of the page itself are read.
+
+// caseTerms adds what a filter asks for, on the alias c. It reports false when
+// nothing can match.
+func (s SQL) caseTerms(ctx context.Context, w *where, f engine.CaseFilter) (bool, error) {
+	defs, restricted, err := s.definitions(ctx, engine.TaskFilter{Namespace: f.Namespace, Name: f.TaskName})
+	if err != nil || restricted && len(defs) == 0 {
+		return false, err
+	}
+	w.addIf(f.Status != "", "c.resolution_status = ?", string(f.Status))
+	w.addIf(f.Reason != "", "c.dlq_reason = ?", string(f.Reason))
+	if restricted {
+		w.add("c.def_id IN ("+marks(len(defs))+")", anys(defs)...)
+	}
+	w.addIf(f.After != 0, "c.dlq_timestamp >= ?", int64(f.After))
+	w.addIf(f.Before != 0, "c.dlq_timestamp < ?", int64(f.Before))
+	return true, nil
+}
+
+// ListCases returns a page, newest first; see engine.ReadCases.
+func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, error) {
+	w := where{}
+	if ok, err := s.caseTerms(ctx, &w, f); err != nil || !ok {
+		return nil, err
+	}
+	// an ID does not tell the time of its case, but is not far from it
+	w.addIf(f.After != 0, "c.dlq_entry_uuid >= ?", s.id(task.MakeID(task.SeqFloor(f.After.Time().Add(-clockSlack)), 0)))
+	w.addIf(f.Before != 0, "c.dlq_entry_uuid < ?", s.id(task.MakeID(task.SeqFloor(f.Before.Time().Add(clockSlack)), 0)))
+	query := `SELECT c.dlq_entry_uuid FROM tasker_tasks_dlq c` + w.text() + ` ORDER BY c.dlq_entry_uuid DESC LIMIT ` + w.arg(f.Limit) + ` OFFSET ` + w.arg(f.Offset)
+	ids, err := collect(ctx, s, s.scanID, query, w.args...)
+	if err != nil {
+		return nil, err
+	}
+	cases, err := s.fetchCases(ctx, ids)
+	slices.SortFunc(cases, func(a, b *task.Case) int { return compareIDs(b.ID, a.ID) })
+	return cases, err
+}
+
+func (s SQL) fetchCases(ctx context.Context, ids []task.ID) ([]*task.Case, error) {
+	return collectByIDs(ctx, s, ids, s.scanCase, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid IN `, ``)
+}
+
+// UrgentCases returns the oldest pending cases of each reason; see engine.ReadCases.
+func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, error) {
+	f.Status = ""
+	base := where{}
+	if ok, err := s.caseTerms(ctx, &base, f); err != nil || !ok {
+		return nil, err
+	}
+	w := where{args: base.args}
+	limit := w.arg(f.Limit)
+	terms := append([]string{"c.resolution_status = 'pending'"}, base.terms...)
+	var parts []string
+	for _, r := range task.CaseReasons {
+		if f.Reason != "" && f.Reason != r {
+			continue
+		}
+		// each reason is one walk along the index of what is urgent
+		of := strings.Join(append(terms, "c.dlq_reason = '"+string(r)+"'"), " AND ")
+		parts = append(parts, `SELECT * FROM (SELECT c.dlq_entry_uuid FROM tasker_tasks_dlq c WHERE `+of+` ORDER BY c.dlq_timestamp, c.dlq_entry_uuid LIMIT `+limit+`) q`)
+	}
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	ids, err := collect(ctx, s, s.scanID, strings.Join(parts, ` UNION ALL `), w.args...)
+	if err != nil {
+		return nil, err
+	}
+	return s.fetchCases(ctx, ids)
+}
+
+// CountCases counts cases by reason and resolution.
+func (s SQL) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.CaseCount, error) {
+	w := where{}
+	if ok, err := s.caseTerms(ctx, &w, f); err != nil || !ok {
+		return nil, err
+	}
+	query := `SELECT c.dlq_reason, c.resolution_status, count(*), min(c.dlq_timestamp), max(c.dlq_timestamp),
+ CAST(sum(CASE WHEN c.resolved_at <> 0 THEN c.resolved_at - c.dlq_timestamp ELSE 0 END) AS bigint)
+ FROM tasker_tasks_dlq c` + w.text() + ` GROUP BY c.dlq_reason, c.resolution_status ORDER BY c.dlq_reason, c.resolution_status`
+	return collect(ctx, s, func(row Row) (n engine.CaseCount, err error) {
+		err = row.Scan((*Text)(&n.Reason), (*Text)(&n.Status), &n.Cases, &n.Oldest, &n.Newest, &n.OpenFor)
+		return n, err
+	}, query, w.args...)
+}
+
+// ListActs returns a page of what operators did, newest first.
+func (s SQL) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, error) {
+	w := where{}
+	w.addIf(!f.Task.IsZero(), "task_id = ?", s.id(f.Task))
+	w.addIf(!f.Case.IsZero(), "case_id = ?", s.id(f.Case))
+	w.addIf(f.Actor != "", "actor = ?", f.Actor)
+	w.addIf(f.Kind != "", "kind = ?", f.Kind)
+	w.addIf(f.After != 0, "at >= ?", int64(f.After))
+	w.addIf(f.Before != 0, "at < ?", int64(f.Before))
+	w.addIf(f.Below != 0, "id < ?", f.Below)
+	acts, err := collect(ctx, s, s.scanAct, `SELECT `+actColumns+` FROM tasker_acts`+w.text()+` ORDER BY id DESC LIMIT `+w.arg(f.Limit), w.args...)
+	// an ID may only look like one of ours: an engine may keep a part of it
+	return slices.DeleteFunc(acts, func(a task.Act) bool {
+		return !f.Task.IsZero() && a.TaskID != f.Task || !f.Case.IsZero() && a.CaseID != f.Case
+	}), err
+}

@@ -1,0 +1,215 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	caseColumns = `c.dlq_entry_uuid, c.task_uuid, c.def_id, c.original_state, c.dlq_reason, c.dlq_timestamp, c.resolution_status, c.resolution_notes,
+ c.resolved_at, c.resolved_by, c.metadata, c.created_at, c.updated_at`
+	wholeCase = caseColumns + `, c.task_snapshot`
+	bareCase  = caseColumns + `, NULL`
+)
+
+// scanCase reads wholeCase or bareCase.
+func (s SQL) scanCase(row Row) (*task.Case, error) {
+	var c task.Case
+	err := row.Scan(s.ScanID(&c.ID), s.ScanID(&c.TaskID), &c.DefID, (*Text)(&c.OriginalState), (*Text)(&c.Reason), &c.OpenedAt, (*Text)(&c.Status),
+		(*Text)(&c.Notes), &c.ResolvedAt, (*Text)(&c.ResolvedBy), (*JSON)(&c.Metadata), &c.CreatedAt, &c.UpdatedAt, (*JSON)(&c.Snapshot))
+	if err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
+// AddCases stores new cases; see engine.TxCases.
+func (s SQL) AddCases(ctx context.Context, cases []*task.Case) error {
+	const query = `INSERT INTO tasker_tasks_dlq (dlq_entry_uuid, task_uuid, def_id, original_state, dlq_reason, dlq_timestamp, task_snapshot,
+ resolution_status, resolution_notes, resolved_at, resolved_by, metadata, created_at, updated_at)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING`
+	for _, c := range cases {
+		_, err := s.Exec(ctx, query, s.id(c.ID), s.id(c.TaskID), c.DefID, string(c.OriginalState), string(c.Reason), int64(c.OpenedAt), document(c.Snapshot),
+			string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy), document(c.Metadata), int64(c.CreatedAt), int64(c.UpdatedAt))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nullable is a text column in which "" is NULL.
+func nullable(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// document is a JSON column in which nil is NULL.
+func document(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return string(b)
+}
+
+// Case returns a case without its snapshot, or nil.
+func (s SQL) Case(ctx context.Context, id task.ID) (*task.Case, error) {
+	return s.caseByID(ctx, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, id)
+}
+
+// FindCase returns a case, or nil.
+func (s SQL) FindCase(ctx context.Context, id task.ID) (*task.Case, error) {
+	return s.caseByID(ctx, `SELECT `+wholeCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, id)
+}
+
+func (s SQL) caseByID(ctx context.Context, query string, id task.ID) (*task.Case, error) {
+	c, err := first(ctx, s, s.scanCase, query, s.id(id))
+	if err != nil || c == nil || c.ID != id { // an engine may keep a part of the ID
+		return nil, err
+	}
+	return c, nil
+}
+
+// LastCase returns the case of a task that was opened last, or nil.
+func (s SQL) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
+	const query = `SELECT ` + wholeCase + ` FROM tasker_tasks_dlq c WHERE c.task_uuid = $1 ORDER BY c.dlq_entry_uuid DESC LIMIT 1`
+	c, err := first(ctx, s, s.scanCase, query, s.id(of))
+	if err != nil || c == nil || c.TaskID != of {
+		return nil, err
+	}
+	return c, nil
+}
+
+// PendingCases returns the pending cases of tasks, without their snapshots.
+func (s SQL) PendingCases(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
+	return collectByIDs(ctx, s, tasks, s.scanCase, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.resolution_status = 'pending' AND c.task_uuid IN `, ``)
+}
+
+// SaveCases stores what can change of cases.
+func (s SQL) SaveCases(ctx context.Context, cases []*task.Case) error {
+	const query = `UPDATE tasker_tasks_dlq SET resolution_status = $2, resolution_notes = $3, resolved_at = $4, resolved_by = $5, metadata = $6,
+ updated_at = $7 WHERE dlq_entry_uuid = $1`
+	for _, c := range cases {
+		if _, err := s.Exec(ctx, query, s.id(c.ID), string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy),
+			document(c.Metadata), int64(c.UpdatedAt)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Evidence returns what a snapshot needs of tasks; see engine.TxCases.
+func (s SQL) Evidence(ctx context.Context, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
+	found := make(map[task.ID]engine.Evidence, len(tasks))
+	type input struct {
+		id       task.ID
+		document JSON
+	}
+	inputs, err := collectByIDs(ctx, s, tasks, func(row Row) (in input, err error) {
+		err = row.Scan(s.ScanID(&in.id), &in.document)
+		return in, err
+	}, `SELECT id, context FROM tasker_tasks WHERE id IN `, ``)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range inputs {
+		found[in.id] = engine.Evidence{Context: in.document}
+	}
+	// the last of each step; the list of tasks stands for the inner query
+	const last = `SELECT ` + attemptColumns + ` FROM tasker_attempts WHERE id IN (SELECT max(id) FROM tasker_attempts WHERE failure IS NOT NULL AND task_id IN `
+	failures, err := collectByIDs(ctx, s, tasks, s.scanAttempt, last, ` GROUP BY task_id, step_id)`)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range failures {
+		e := found[a.TaskID]
+		e.Failures = append(e.Failures, a)
+		found[a.TaskID] = e
+	}
+	return found, nil
+}
+
+// collectByIDs runs a query with a list of IDs in the middle, as often as it takes.
+func collectByIDs[T any](ctx context.Context, s SQL, ids []task.ID, scan func(Row) (T, error), before, behind string) ([]T, error) {
+	var all []T
+	for part := range chunks(ids) {
+		w := where{}
+		rows, err := collect(ctx, s, scan, before+s.idList(&w, part)+behind, w.args...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	return all, nil
+}
+
+// FindNote returns the text kept under a key, "" when there is none.
+func (s SQL) FindNote(ctx context.Context, key string) (string, error) {
+	text, err := first(ctx, s, func(row Row) (t Text, err error) {
+		err = row.Scan(&t)
+		return t, err
+	}, `SELECT value FROM tasker_meta WHERE key = $1`, key)
+	return string(text), err
+}
+
+// Note keeps a small text under a key.
+func (s SQL) Note(ctx context.Context, key, text string) error {
+	const query = `INSERT INTO tasker_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+	_, err := s.Exec(ctx, query, key, text)
+	return err
+}
+
+// Watches returns watches in the order of their time; see engine.ReadWatches.
+func (s SQL) Watches(ctx context.Context, behind engine.Watch, until task.Instant, limit int) ([]engine.Watch, error) {
+	const query = `SELECT task_id, stale_at FROM tasker_task_watches WHERE (stale_at, task_id) > ($1, $2) AND stale_at <= $3
+ ORDER BY stale_at, task_id LIMIT $4`
+	return collect(ctx, s, func(row Row) (w engine.Watch, err error) {
+		err = row.Scan(s.ScanID(&w.Task), &w.At)
+		return w, err
+	}, query, int64(behind.At), s.id(behind.Task), int64(until), limit)
+}
+
+// FindTasks returns tasks without their contexts; see engine.ReadWatches.
+func (s SQL) FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
+	rows, err := collectByIDs(ctx, s, ids, s.ScanTask, `SELECT `+bareTask+` FROM tasker_tasks t WHERE t.id IN `, ``)
+	return inOrder(ids, rows), err
+}
+
+// Survey looks at tasks in the order of their IDs; see engine.ReadWatches.
+func (s SQL) Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error) {
+	// an offset says how far it goes without carrying anything over
+	const edge = `SELECT t.id FROM tasker_tasks t WHERE t.id > $1 AND t.id < $2 ORDER BY t.id LIMIT 1 OFFSET $3`
+	stop, err := first(ctx, s, s.scanID, edge, s.id(after), s.id(before), limit-1)
+	if err != nil {
+		return nil, task.ID{}, err
+	}
+	upTo := stop
+	if stop.IsZero() {
+		upTo = before
+	}
+	query := `SELECT ` + bareTask + ` FROM tasker_tasks t WHERE t.id > $1 AND t.id < $2 AND t.id <= $3 AND t.state NOT IN (` + settledStates + `) ORDER BY t.id`
+	live, err := collect(ctx, s, s.ScanTask, query, s.id(after), s.id(before), s.id(upTo))
+	return live, stop, err
+}
+
+// settledStates lists the states in which nothing more happens by itself.
+var settledStates = func() string {
+	var list []string
+	for _, st := range task.States {
+		if st.Settled() {
+			list = append(list, "'"+string(st)+"'")
+		}
+	}
+	return strings.Join(list, ", ")
+}()
+
+// Queued returns steps in a queue; see engine.ReadWatches.
+func (s SQL) Queued(ctx context.Context, queue, low, high int64, limit int) ([]*task.Step, error) {
+	const query = `SELECT ` + StepColumns + ` FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key >= $2 AND s.key <= $3 ORDER BY s.key LIMIT $4`
+	return collect(ctx, s, s.ScanStep, query, queue, low, high, limit)
+}

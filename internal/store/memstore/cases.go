@@ -1,0 +1,133 @@
+package memstore
+
+import (
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// casesOf returns the cases of a task, the one opened first first.
+func (s *state) casesOf(id task.ID) []*task.Case {
+	var list []*task.Case
+	for _, c := range s.cases {
+		if c.TaskID == id {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, compareCases)
+	return list
+}
+
+func compareCases(a, b *task.Case) int { return compareIDs(a.ID, b.ID) }
+
+func (s *state) pendingCase(of task.ID) *task.Case {
+	for _, c := range s.cases {
+		if c.TaskID == of && c.Status == task.CasePending {
+			return c
+		}
+	}
+	return nil
+}
+
+// setCase stores a row that nobody else has a pointer to.
+func (t *tx) setCase(c *task.Case) {
+	put(t, casesTable, c.ID, c)
+	t.touched[c.TaskID] = true
+}
+
+// AddCases implements engine.TxCases.
+func (t *tx) AddCases(cases []*task.Case) error {
+	for _, c := range cases {
+		switch {
+		case t.s.cases[c.ID] != nil:
+			return task.Errorf(task.Internal, "add case %s: it exists", c.ID)
+		case c.Status == task.CasePending && t.s.pendingCase(c.TaskID) != nil:
+			continue
+		}
+		t.setCase(cloneCase(c))
+	}
+	return nil
+}
+
+// Case implements engine.TxCases.
+func (t *tx) Case(id task.ID) (*task.Case, error) { return bareCase(t.s.cases[id]), nil }
+
+// PendingCases implements engine.TxCases.
+func (t *tx) PendingCases(tasks []task.ID) ([]*task.Case, error) {
+	var out []*task.Case
+	for _, id := range slices.CompactFunc(slices.SortedFunc(slices.Values(tasks), compareIDs), func(a, b task.ID) bool { return a == b }) {
+		if c := t.s.pendingCase(id); c != nil {
+			out = append(out, bareCase(c))
+		}
+	}
+	return out, nil
+}
+
+// SaveCases implements engine.TxCases. What is fixed when a case is opened stays.
+func (t *tx) SaveCases(cases []*task.Case) error {
+	for _, from := range cases {
+		old := t.s.cases[from.ID]
+		if old == nil {
+			return task.Errorf(task.Internal, "save case %s: it does not exist", from.ID)
+		}
+		if other := t.s.pendingCase(old.TaskID); from.Status == task.CasePending && other != nil && other.ID != from.ID {
+			return task.Errorf(task.Internal, "save case %s: its task has another one that is pending", from.ID)
+		}
+		row := *old
+		row.Status, row.Notes, row.Metadata = from.Status, from.Notes, slices.Clone(from.Metadata)
+		row.ResolvedAt, row.ResolvedBy, row.UpdatedAt = from.ResolvedAt, from.ResolvedBy, from.UpdatedAt
+		t.setCase(&row)
+	}
+	return nil
+}
+
+// Evidence implements engine.TxCases.
+func (t *tx) Evidence(tasks []task.ID) (map[task.ID]engine.Evidence, error) {
+	out := map[task.ID]engine.Evidence{}
+	for _, id := range tasks {
+		row := t.s.tasks[id]
+		if row == nil {
+			continue
+		}
+		e := engine.Evidence{Context: slices.Clone(row.Context)}
+		seen := map[task.ID]bool{}
+		for _, a := range slices.Backward(t.s.attempts[id]) {
+			if a.Failure != nil && !seen[a.StepID] {
+				seen[a.StepID] = true
+				e.Failures = append(e.Failures, cloneAttempt(a))
+			}
+		}
+		out[id] = e
+	}
+	return out, nil
+}
+
+// Watch implements engine.TxWatches.
+func (t *tx) Watch(watches []engine.Watch) error {
+	for _, w := range watches {
+		put(t, watchesTable, w.Task, w.At)
+	}
+	return nil
+}
+
+// Rewatch implements engine.TxWatches.
+func (t *tx) Rewatch(moves []engine.WatchMove) error {
+	for _, m := range moves {
+		if at, ok := t.s.watches[m.Task]; !ok || at != m.At {
+			continue
+		}
+		if m.Next == 0 {
+			drop(t, watchesTable, m.Task)
+		} else {
+			put(t, watchesTable, m.Task, m.Next)
+		}
+	}
+	return nil
+}
+
+// Note implements engine.TxWatches.
+func (t *tx) Note(key, text string) error {
+	put(t, notesTable, key, text)
+	return nil
+}

@@ -1,0 +1,221 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// FindCase implements engine.ReadCases.
+func (s *Store) FindCase(ctx context.Context, id task.ID) (*task.Case, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return cloneCase(st.cases[id]), nil
+}
+
+// LastCase implements engine.ReadCases.
+func (s *Store) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if list := st.casesOf(of); len(list) > 0 {
+		return cloneCase(list[len(list)-1]), nil
+	}
+	return nil, nil
+}
+
+// casesWhere returns the cases that match, the one opened first first.
+func (s *state) casesWhere(f engine.CaseFilter) []*task.Case {
+	var list []*task.Case
+	for _, c := range s.cases {
+		def := s.template(c.DefID)
+		if (f.Status == "" || c.Status == f.Status) && (f.Reason == "" || c.Reason == f.Reason) &&
+			(f.Namespace == "" || def.Namespace == f.Namespace) && (f.TaskName == "" || def.Name == f.TaskName) &&
+			(f.After == 0 || c.OpenedAt >= f.After) && (f.Before == 0 || c.OpenedAt < f.Before) {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, compareCases)
+	return list
+}
+
+// ListCases implements engine.ReadCases.
+func (s *Store) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	list := st.casesWhere(f)
+	slices.Reverse(list)
+	list = list[min(f.Offset, len(list)):]
+	return clones(list[:min(f.Limit, len(list))], bareCase), nil
+}
+
+// UrgentCases implements engine.ReadCases.
+func (s *Store) UrgentCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	f.Status = task.CasePending
+	list := st.casesWhere(f)
+	slices.SortStableFunc(list, func(a, b *task.Case) int { return cmp.Compare(a.OpenedAt, b.OpenedAt) })
+	n := map[task.CaseReason]int{}
+	list = slices.DeleteFunc(list, func(c *task.Case) bool {
+		n[c.Reason]++
+		return n[c.Reason] > f.Limit
+	})
+	return clones(list, bareCase), nil
+}
+
+// CountCases implements engine.ReadCases.
+func (s *Store) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.CaseCount, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []engine.CaseCount
+	for _, c := range st.casesWhere(f) {
+		i := slices.IndexFunc(out, func(n engine.CaseCount) bool { return n.Reason == c.Reason && n.Status == c.Status })
+		if i < 0 {
+			i = len(out)
+			out = append(out, engine.CaseCount{Reason: c.Reason, Status: c.Status, Oldest: c.OpenedAt, Newest: c.OpenedAt})
+		}
+		n := &out[i]
+		n.Cases++
+		n.Oldest, n.Newest = min(n.Oldest, c.OpenedAt), max(n.Newest, c.OpenedAt)
+		if c.ResolvedAt != 0 {
+			n.OpenFor += int64(c.ResolvedAt - c.OpenedAt)
+		}
+	}
+	slices.SortFunc(out, func(a, b engine.CaseCount) int {
+		return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Status, b.Status))
+	})
+	return out, nil
+}
+
+// ListActs implements engine.ReadCases.
+func (s *Store) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var list []task.Act
+	for _, acts := range st.acts {
+		for _, a := range acts {
+			if (f.Task.IsZero() || a.TaskID == f.Task) && (f.Case.IsZero() || a.CaseID == f.Case) && (f.Actor == "" || a.Actor == f.Actor) &&
+				(f.Kind == "" || a.Kind == f.Kind) && (f.After == 0 || a.At >= f.After) && (f.Before == 0 || a.At < f.Before) &&
+				(f.Below == 0 || a.No < f.Below) {
+				list = append(list, a)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b task.Act) int { return cmp.Compare(b.No, a.No) })
+	return clones(list[:min(f.Limit, len(list))], cloneAct), nil
+}
+
+// FindTasks implements engine.ReadWatches.
+func (s *Store) FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []*task.Task
+	for _, id := range ids {
+		if row := st.tasks[id]; row != nil {
+			out = append(out, bareTask(row))
+		}
+	}
+	return out, nil
+}
+
+func bareTask(t *task.Task) *task.Task {
+	c := *t
+	c.Context, c.Meta = nil, cloneMeta(t.Meta)
+	return &c
+}
+
+// Watches implements engine.ReadWatches.
+func (s *Store) Watches(ctx context.Context, behind engine.Watch, until task.Instant, limit int) ([]engine.Watch, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	order := func(a, b engine.Watch) int { return cmp.Or(cmp.Compare(a.At, b.At), compareIDs(a.Task, b.Task)) }
+	var list []engine.Watch
+	for id, at := range st.watches {
+		if w := (engine.Watch{Task: id, At: at}); at <= until && order(w, behind) > 0 {
+			list = append(list, w)
+		}
+	}
+	slices.SortFunc(list, order)
+	return list[:min(limit, len(list))], nil
+}
+
+// Survey implements engine.ReadWatches.
+func (s *Store) Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, task.ID{}, err
+	}
+	defer done()
+	at, found := slices.BinarySearchFunc(st.taskOrder, after, compareIDs)
+	if found {
+		at++
+	}
+	var live []*task.Task
+	for n := 1; at < len(st.taskOrder) && compareIDs(st.taskOrder[at], before) < 0; n++ {
+		row := st.tasks[st.taskOrder[at]]
+		if !row.State.Settled() {
+			live = append(live, bareTask(row))
+		}
+		if n == limit {
+			return live, row.ID, nil
+		}
+		at++
+	}
+	return live, task.ID{}, nil
+}
+
+// FindNote implements engine.ReadWatches.
+func (s *Store) FindNote(ctx context.Context, key string) (string, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	return st.notes[key], nil
+}
+
+// Queued implements engine.ReadWatches.
+func (s *Store) Queued(ctx context.Context, queue, low, high int64, limit int) ([]*task.Step, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []*task.Step
+	if q := st.queues[queue]; q != nil {
+		for _, e := range q.entries[q.below(low):] {
+			if e.key > high || len(out) == limit {
+				break
+			}
+			out = append(out, cloneStep(st.steps[e.id]))
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,185 @@
+package storetest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func caseListCases() []testCase {
+	return []testCase{
+		{"Filters", caseFilters},
+		{"Pages", casePages},
+		{"Urgent", urgentCases},
+		{"Counts", countCases},
+		{"NoCases", noCases},
+		{"Audit", audit},
+	}
+}
+
+func caseIDs(cases []*task.Case) []task.ID {
+	var ids []task.ID
+	for _, c := range cases {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+func (f *fixture) listCases(filter engine.CaseFilter) []task.ID {
+	f.Helper()
+	cases, err := f.store.ListCases(f.Context(), filter)
+	f.must(err)
+	for _, c := range cases {
+		if c.Snapshot != nil {
+			f.Errorf("the list carries a snapshot: %s", c.Snapshot)
+		}
+	}
+	return caseIDs(cases)
+}
+
+func caseFilters(f *fixture) {
+	minute := func(n int) task.Instant { return f.now.Add(time.Duration(n) * time.Minute) }
+	flow := f.build(f.diamond, 0)
+	f.insert(flow)
+	a, b, c := f.one(), f.one(), flow
+	first := f.openCase(a, task.ReasonManual, minute(0))
+	f.change(a, first, task.CaseChange{Status: task.CaseResolved, Actor: "ada"}, minute(5))
+	second := f.openCase(b, task.ReasonStaleness, minute(1))
+	third := f.openCase(c, task.ReasonManual, minute(2))
+	fourth := f.openCase(a, task.ReasonMaxRetries, minute(120))
+	all := []task.ID{fourth.ID, third.ID, second.ID, first.ID}
+	for name, test := range map[string]struct {
+		filter engine.CaseFilter
+		want   []task.ID
+	}{
+		"All":       {engine.CaseFilter{}, all},
+		"Status":    {engine.CaseFilter{Status: task.CasePending}, all[:3]},
+		"Resolved":  {engine.CaseFilter{Status: task.CaseResolved}, all[3:]},
+		"Reason":    {engine.CaseFilter{Reason: task.ReasonManual}, []task.ID{third.ID, first.ID}},
+		"Both":      {engine.CaseFilter{Reason: task.ReasonManual, Status: task.CasePending}, []task.ID{third.ID}},
+		"Namespace": {engine.CaseFilter{Namespace: "default"}, all},
+		"Elsewhere": {engine.CaseFilter{Namespace: "other"}, nil},
+		"Task":      {engine.CaseFilter{TaskName: "diamond"}, []task.ID{third.ID}},
+		"Handler":   {engine.CaseFilter{Namespace: "default", TaskName: "a"}, []task.ID{fourth.ID, second.ID, first.ID}},
+		"After":     {engine.CaseFilter{After: minute(1)}, all[:3]},
+		"Before":    {engine.CaseFilter{Before: minute(1)}, all[3:]},
+		"Between":   {engine.CaseFilter{After: minute(1), Before: minute(120)}, []task.ID{third.ID, second.ID}},
+		"Everything": {engine.CaseFilter{Status: task.CasePending, Reason: task.ReasonManual, Namespace: "default", TaskName: "diamond",
+			After: minute(2), Before: minute(3)}, []task.ID{third.ID}},
+		"Hostile": {engine.CaseFilter{TaskName: "'; --", Reason: "x' OR 1=1"}, nil},
+	} {
+		test.filter.Limit = 10
+		f.equal(name, f.listCases(test.filter), test.want)
+	}
+}
+
+// manyCases opens cases of as many tasks, a minute apart, oldest first.
+func (f *fixture) manyCases(n int, reason func(i int) task.CaseReason) []*task.Case {
+	f.Helper()
+	var cases []*task.Case
+	for i, j := range f.many(n) {
+		cases = append(cases, f.openCase(j, reason(i), f.now.Add(time.Duration(i)*time.Minute)))
+	}
+	return cases
+}
+
+func casePages(f *fixture) {
+	cases := f.manyCases(9, func(int) task.CaseReason { return task.ReasonManual })
+	slices.Reverse(cases)
+	want := caseIDs(cases)
+	for _, page := range []struct{ offset, limit, from, to int }{{0, 4, 0, 4}, {4, 4, 4, 8}, {8, 4, 8, 9}, {9, 4, 9, 9}, {50, 4, 9, 9}} {
+		f.equal("page", f.listCases(engine.CaseFilter{Limit: page.limit, Offset: page.offset}), want[page.from:page.to])
+	}
+}
+
+func urgentCases(f *fixture) {
+	cases := f.manyCases(12, func(i int) task.CaseReason { return task.CaseReasons[i%3] })
+	for _, c := range cases[:3] {
+		f.change(job{task: f.find(c.TaskID)}, c, task.CaseChange{Status: task.CaseResolved, Actor: "ada"}, f.now)
+	}
+	list := func(filter engine.CaseFilter) []task.ID {
+		got, err := f.store.UrgentCases(f.Context(), filter)
+		f.must(err)
+		slices.SortFunc(got, func(a, b *task.Case) int { return slices.Compare(a.ID[:], b.ID[:]) })
+		return caseIDs(got)
+	}
+	f.equal("the two oldest of each", list(engine.CaseFilter{Limit: 2}), caseIDs(cases[3:9]))
+	f.equal("all", list(engine.CaseFilter{Limit: 100}), caseIDs(cases[3:]))
+	f.equal("of a reason", list(engine.CaseFilter{Limit: 2, Reason: task.CaseReasons[1]}), []task.ID{cases[4].ID, cases[7].ID})
+	f.equal("of a task", list(engine.CaseFilter{Limit: 100, TaskName: "a", Namespace: "default"}), caseIDs(cases[3:]))
+	f.equal("of another", list(engine.CaseFilter{Limit: 100, TaskName: "b"}), []task.ID(nil))
+	f.equal("opened after", list(engine.CaseFilter{Limit: 100, After: cases[9].OpenedAt}), caseIDs(cases[9:]))
+}
+
+func countCases(f *fixture) {
+	cases := f.manyCases(8, func(i int) task.CaseReason { return task.CaseReasons[i%2] })
+	for i, c := range cases[:4] {
+		f.change(job{task: f.find(c.TaskID)}, c, task.CaseChange{Status: task.CaseResolved, Actor: "ada"}, c.OpenedAt.Add(time.Duration(i+1)*time.Minute))
+	}
+	minute := int64(time.Minute / time.Microsecond)
+	of := func(reason int, status task.Resolution, n int, oldest, newest *task.Case, minutes int64) engine.CaseCount {
+		return engine.CaseCount{Reason: task.CaseReasons[reason], Status: status, Cases: n, Oldest: oldest.OpenedAt, Newest: newest.OpenedAt, OpenFor: minutes * minute}
+	}
+	got, err := f.store.CountCases(f.Context(), engine.CaseFilter{})
+	f.must(err)
+	f.equal("counts", got, []engine.CaseCount{
+		of(0, task.CaseResolved, 2, cases[0], cases[2], 4), of(0, task.CasePending, 2, cases[4], cases[6], 0),
+		of(1, task.CaseResolved, 2, cases[1], cases[3], 6), of(1, task.CasePending, 2, cases[5], cases[7], 0)})
+	got, err = f.store.CountCases(f.Context(), engine.CaseFilter{Reason: task.CaseReasons[0], After: cases[6].OpenedAt})
+	f.must(err)
+	f.equal("some", got, []engine.CaseCount{of(0, task.CasePending, 1, cases[6], cases[6], 0)})
+}
+
+func noCases(f *fixture) {
+	f.equal("list", f.listCases(engine.CaseFilter{Limit: 10}), []task.ID(nil))
+	urgent, err := f.store.UrgentCases(f.Context(), engine.CaseFilter{Limit: 10})
+	f.must(err)
+	counts, err := f.store.CountCases(f.Context(), engine.CaseFilter{})
+	f.must(err)
+	if len(urgent)+len(counts) > 0 {
+		f.Errorf("found %v and %v", urgent, counts)
+	}
+}
+
+func audit(f *fixture) {
+	a, b := f.one(), f.one()
+	c := f.openCase(b, task.ReasonManual, f.now)
+	second := func(n int) task.Instant { return f.now.Add(time.Duration(n) * time.Second) }
+	all := []task.Act{
+		{At: second(0), TaskID: a.task.ID, StepID: a.steps[0].ID, Kind: "reset_for_retry", Actor: "ada", Reason: "up again", From: "error", To: "pending"},
+		{At: second(1), TaskID: b.task.ID, CaseID: c.ID, Kind: task.ActOpenCase, Actor: "ada", To: "pending", Data: []byte(`{"a":1}`)},
+		{At: second(2), TaskID: b.task.ID, CaseID: c.ID, Kind: task.ActUpdateCase, Actor: "bob", From: "pending", To: "cancelled"},
+		{At: second(3), TaskID: a.task.ID, Kind: "cancel", Actor: "bob", From: "error", To: "cancelled"},
+	}
+	f.write(func(tx engine.Tx) error { return tx.AddActs(all[:2]) })
+	f.write(func(tx engine.Tx) error { return tx.AddActs(all[2:]) })
+	list := func(filter engine.ActFilter) []task.Act {
+		got, err := f.store.ListActs(f.Context(), filter)
+		f.must(err)
+		slices.Reverse(got)
+		return got
+	}
+	numbered := list(engine.ActFilter{Limit: 10})
+	for name, test := range map[string]struct {
+		filter engine.ActFilter
+		want   []task.Act
+	}{
+		"All":     {engine.ActFilter{}, all},
+		"Task":    {engine.ActFilter{Task: a.task.ID}, []task.Act{all[0], all[3]}},
+		"Nobody":  {engine.ActFilter{Task: task.MakeID(a.task.ID.Seq(), a.task.ID.Low()+1)}, nil},
+		"Case":    {engine.ActFilter{Case: c.ID}, all[1:3]},
+		"Actor":   {engine.ActFilter{Actor: "ada"}, all[:2]},
+		"Kind":    {engine.ActFilter{Kind: "cancel"}, all[3:]},
+		"After":   {engine.ActFilter{After: second(2)}, all[2:]},
+		"Before":  {engine.ActFilter{Before: second(1)}, all[:1]},
+		"Below":   {engine.ActFilter{Below: numbered[2].No}, all[:2]},
+		"Several": {engine.ActFilter{Task: b.task.ID, Actor: "bob", After: second(1)}, all[2:3]},
+		"Hostile": {engine.ActFilter{Actor: "' OR 1=1 --"}, nil},
+	} {
+		test.filter.Limit = 10
+		f.equal(name, unnumbered(f, list(test.filter)), test.want)
+	}
+	f.equal("a page", unnumbered(f, list(engine.ActFilter{Limit: 2})), all[2:])
+}

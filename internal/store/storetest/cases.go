@@ -1,0 +1,305 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func caseCases() []testCase {
+	return []testCase{
+		{"StoredAsGiven", caseAsGiven},
+		{"HostileStrings", caseHostile},
+		{"OnePendingPerTask", onePending},
+		{"LastOfTask", lastCase},
+		{"OfNobody", caseOfNobody},
+		{"PendingOfMany", pendingOfMany},
+		{"Evidence", evidence},
+		{"DeletedWithTask", casesDeleted},
+		{"PendingKeepsTask", pendingKeepsTask},
+		{"MetaOfMany", metaOfMany},
+		{"StateAt", stateAt},
+	}
+}
+
+// open stores a case of a job, which knows of it.
+func (f *fixture) openCase(j job, reason task.CaseReason, at task.Instant) *task.Case {
+	f.Helper()
+	c := task.NewCase(f.store.IDs().Take(at.Time(), 1), j.task, j.task.State, reason, at)
+	c.Snapshot = []byte(`{"task_uuid": "` + j.task.ID.String() + `"}`)
+	f.addCase(j, c)
+	return c
+}
+
+func (f *fixture) addCase(j job, c *task.Case) {
+	f.Helper()
+	if c.Status == task.CasePending {
+		j.task.Meta.Case = task.HasPending
+	} else if j.task.Meta.Case == "" {
+		j.task.Meta.Case = task.HasClosed
+	}
+	f.write(func(tx engine.Tx) error {
+		if err := tx.SaveTasks([]*task.Task{j.task}); err != nil {
+			return err
+		}
+		return tx.AddCases([]*task.Case{c})
+	})
+}
+
+// change changes a case, and saves it with its job.
+func (f *fixture) change(j job, c *task.Case, ch task.CaseChange, at task.Instant) {
+	f.Helper()
+	_, err := c.Change(ch, at)
+	f.must(err)
+	j.task.Meta.Case = task.HasClosed
+	if c.Status == task.CasePending {
+		j.task.Meta.Case = task.HasPending
+	}
+	f.write(func(tx engine.Tx) error {
+		if err := tx.SaveTasks([]*task.Task{j.task}); err != nil {
+			return err
+		}
+		return tx.SaveCases([]*task.Case{c})
+	})
+}
+
+func (f *fixture) findCase(id task.ID) *task.Case {
+	f.Helper()
+	c, err := f.store.FindCase(f.Context(), id)
+	f.must(err)
+	return c
+}
+
+// bare is a case as it is without its snapshot.
+func bare(c *task.Case) *task.Case {
+	b := *c
+	b.Snapshot = nil
+	return &b
+}
+
+func caseAsGiven(f *fixture) {
+	for i, reason := range task.CaseReasons {
+		j := f.one()
+		c := f.openCase(j, reason, f.now.Add(time.Duration(i)*time.Second))
+		f.equal("case", f.findCase(c.ID), c)
+		f.write(func(tx engine.Tx) error {
+			got, err := tx.Case(c.ID)
+			f.equal("in a transaction", got, bare(c))
+			return err
+		})
+		notes := "found it"
+		status := task.Resolutions[1+i%3]
+		f.change(j, c, task.CaseChange{Status: status, Notes: &notes, Actor: "ada", Metadata: []byte(`{"root_cause":"pool"}`)}, f.now.Add(time.Hour))
+		f.equal("resolved", f.findCase(c.ID), c)
+		f.change(j, c, task.CaseChange{Reopen: true, Actor: "bob"}, f.now.Add(2*time.Hour))
+		f.equal("open again", f.findCase(c.ID), c)
+		f.wantJob(j)
+	}
+}
+
+func caseHostile(f *fixture) {
+	for _, s := range hostile() {
+		j := f.one()
+		c := f.openCase(j, task.ReasonManual, f.now)
+		f.change(j, c, task.CaseChange{Status: task.CaseResolved, Notes: &s, Actor: s, Metadata: []byte(`{"n":9007199254740993}`)}, f.now+1)
+		f.equal("case", f.findCase(c.ID), c)
+	}
+}
+
+func onePending(f *fixture) {
+	j := f.one()
+	first := f.openCase(j, task.ReasonManual, f.now)
+	second := f.openCase(j, task.ReasonStaleness, f.now+1)
+	if got := f.findCase(second.ID); got != nil {
+		f.Errorf("beside a pending case another one was stored: %+v", got)
+	}
+	f.change(j, first, task.CaseChange{Status: task.CaseCancelled, Actor: "ada"}, f.now+2)
+	third := f.openCase(j, task.ReasonStaleness, f.now+3)
+	f.equal("the next one", f.findCase(third.ID), third)
+	f.equal("the one before", f.findCase(first.ID), first)
+}
+
+func lastCase(f *fixture) {
+	j, other := f.one(), f.one()
+	first := f.openCase(j, task.ReasonManual, f.now)
+	f.change(j, first, task.CaseChange{Status: task.CaseCancelled, Actor: "ada"}, f.now+1)
+	f.openCase(other, task.ReasonManual, f.now.Add(time.Minute))
+	got, err := f.store.LastCase(f.Context(), j.task.ID)
+	f.must(err)
+	f.equal("the only one", got, first)
+	second := f.openCase(j, task.ReasonStaleness, f.now.Add(time.Second))
+	got, err = f.store.LastCase(f.Context(), j.task.ID)
+	f.must(err)
+	f.equal("the last one", got, second)
+}
+
+func caseOfNobody(f *fixture) {
+	j := f.one()
+	c := f.openCase(j, task.ReasonManual, f.now)
+	// looks like ours to a store that keeps a part of an ID
+	alike := task.MakeID(c.ID.Seq(), c.ID.Low()+1)
+	if got := f.findCase(alike); got != nil {
+		f.Errorf("found %+v", got)
+	}
+	got, err := f.store.LastCase(f.Context(), task.MakeID(j.task.ID.Seq(), j.task.ID.Low()+1))
+	if got != nil || err != nil {
+		f.Errorf("found %+v, %v", got, err)
+	}
+	f.write(func(tx engine.Tx) error {
+		if got, err := tx.Case(alike); got != nil || err != nil {
+			f.Errorf("in a transaction: %+v, %v", got, err)
+		}
+		none, err := tx.PendingCases([]task.ID{alike})
+		if len(none) > 0 {
+			f.Errorf("pending: %+v", none)
+		}
+		return err
+	})
+}
+
+func pendingOfMany(f *fixture) {
+	jobs := f.many(600)
+	var ids []task.ID
+	want := map[task.ID]*task.Case{}
+	for i, j := range jobs {
+		ids = append(ids, j.task.ID)
+		if i%3 > 0 {
+			continue
+		}
+		c := f.openCase(j, task.ReasonMaxRetries, f.now)
+		want[j.task.ID] = bare(c)
+		if i%2 > 0 {
+			f.change(j, c, task.CaseChange{Status: task.CaseFailed, Actor: "ada"}, f.now)
+			delete(want, j.task.ID)
+		}
+	}
+	f.write(func(tx engine.Tx) error {
+		cases, err := tx.PendingCases(ids)
+		got := map[task.ID]*task.Case{}
+		for _, c := range cases {
+			got[c.TaskID] = c
+		}
+		f.equal("pending cases", got, want)
+		return err
+	})
+}
+
+func evidence(f *fixture) {
+	j, plain, silent := f.build(f.diamond, 0), f.build(f.single, 0), f.build(f.single, 0)
+	j.task.Context, plain.task.Context = []byte(`{"order":1}`), []byte(`[]`)
+	f.insert(j, plain, silent)
+	attempt := func(step int, token int64, message string) task.Attempt {
+		a := task.Attempt{StepID: j.steps[step].ID, TaskID: j.task.ID, Token: token, Outcome: task.Failed, FinishedAt: f.now, After: task.StepEnqueued}
+		if message != "" {
+			a.Failure = &task.Failure{Message: message}
+		}
+		return a
+	}
+	last, other := attempt(0, 2, "the second"), attempt(1, 1, "beside it")
+	f.addAttempts(attempt(0, 1, "the first"), last, other, attempt(1, 2, "")) // the last one did not fail
+	f.write(func(tx engine.Tx) error {
+		got, err := tx.Evidence([]task.ID{j.task.ID, plain.task.ID, silent.task.ID, f.store.IDs().Take(f.now.Time(), 1)})
+		byStep := func(a, b task.Attempt) int { return slices.Compare(a.StepID[:], b.StepID[:]) }
+		slices.SortFunc(got[j.task.ID].Failures, byStep)
+		f.equal("evidence", got, map[task.ID]engine.Evidence{j.task.ID: {Context: j.task.Context, Failures: []task.Attempt{last, other}},
+			plain.task.ID: {Context: plain.task.Context}, silent.task.ID: {}})
+		return err
+	})
+}
+
+func casesDeleted(f *fixture) {
+	j := f.one()
+	c := f.openCase(j, task.ReasonManual, f.now)
+	f.change(j, c, task.CaseChange{Status: task.CaseResolved, Actor: "ada"}, f.now)
+	f.write(func(tx engine.Tx) error {
+		if err := tx.Watch([]engine.Watch{{Task: j.task.ID, At: f.now}}); err != nil {
+			return err
+		}
+		return tx.AddActs([]task.Act{{At: f.now, TaskID: j.task.ID, CaseID: c.ID, Kind: task.ActUpdateCase}})
+	})
+	f.finish(j, f.now)
+	f.delete(f.now.Add(time.Hour), 10, 1)
+	if got := f.findCase(c.ID); got != nil {
+		f.Errorf("the case is still there: %+v", got)
+	}
+	f.equal("watches", f.watches(f.now, 10), []engine.Watch(nil))
+}
+
+// delete deletes what finished before a time.
+func (f *fixture) delete(before task.Instant, limit, want int) {
+	f.Helper()
+	f.write(func(tx engine.Tx) error {
+		n, err := tx.DeleteFinished(before, limit)
+		if n != want {
+			f.Errorf("%d tasks were deleted, want %d", n, want)
+		}
+		return err
+	})
+}
+
+func pendingKeepsTask(f *fixture) {
+	jobs := f.many(3)
+	c := f.openCase(jobs[0], task.ReasonManual, f.now)
+	for _, j := range jobs {
+		f.finish(j, f.now.Add(time.Minute))
+	}
+	f.delete(f.now.Add(time.Hour), 2, 2) // it does not stand in the way of others
+	f.wantJob(jobs[0])
+	f.change(jobs[0], c, task.CaseChange{Status: task.CaseResolved, Actor: "ada"}, f.now)
+	f.delete(f.now.Add(time.Hour), 2, 1)
+}
+
+// metaOfMany saves tasks that have the same outcome, and differ in their meta.
+func metaOfMany(f *fixture) {
+	jobs := f.many(5)
+	for i, j := range jobs {
+		f.must(j.steps[0].Cancel(f.now))
+		j.task.Counts.Move(task.StepEnqueued, task.StepCancelled)
+		j.task.Cancel(f.now)
+		if i%2 == 0 {
+			j.task.Meta.CancelReason = fmt.Sprint("reason ", i)
+		}
+	}
+	f.write(func(tx engine.Tx) error {
+		for _, j := range jobs {
+			if err := tx.SaveSteps(j.steps); err != nil {
+				return err
+			}
+		}
+		var tasks []*task.Task
+		for _, j := range jobs {
+			tasks = append(tasks, j.task)
+		}
+		return tx.SaveTasks(tasks)
+	})
+	for _, j := range jobs {
+		f.wantJob(j)
+	}
+}
+
+// stateAt is kept however a task is saved, and for tasks of different age.
+func stateAt(f *fixture) {
+	jobs := f.many(4)
+	save := func() {
+		f.write(func(tx engine.Tx) error {
+			var tasks []*task.Task
+			for _, j := range jobs {
+				tasks = append(tasks, j.task)
+			}
+			return tx.SaveTasks(tasks)
+		})
+		for _, j := range jobs {
+			f.wantJob(j)
+		}
+	}
+	save()
+	for i, j := range jobs[:3] {
+		j.task.Progress(f.now.Add(time.Duration(i/2) * time.Hour))
+	}
+	save()
+	jobs[0].task.Progress(1)
+	save()
+}

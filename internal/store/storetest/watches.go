@@ -1,0 +1,169 @@
+package storetest
+
+import (
+	"math"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func watchCases() []testCase {
+	return []testCase{
+		{"InOrder", watchesInOrder},
+		{"Moved", watchesMoved},
+		{"Survey", survey},
+		{"SurveyInParts", surveyInParts},
+		{"Notes", notes},
+		{"TasksByID", tasksByID},
+		{"Queued", queued},
+	}
+}
+
+func (f *fixture) watches(until task.Instant, limit int) []engine.Watch {
+	f.Helper()
+	list, err := f.store.Watches(f.Context(), engine.Watch{At: math.MinInt64}, until, limit)
+	f.must(err)
+	return list
+}
+
+func watchesInOrder(f *fixture) {
+	var all []engine.Watch
+	for i, j := range f.many(6) {
+		all = append(all, engine.Watch{Task: j.task.ID, At: f.now.Add(time.Duration(i/2) * time.Minute)})
+	}
+	f.write(func(tx engine.Tx) error { return tx.Watch([]engine.Watch{all[3], all[0], all[5], all[1], all[4], all[2]}) })
+	f.equal("all", f.watches(f.now.Add(time.Hour), 10), all)
+	f.equal("the first", f.watches(f.now.Add(time.Hour), 3), all[:3])
+	f.equal("those due", f.watches(f.now.Add(time.Minute), 10), all[:4])
+	f.equal("none yet", f.watches(f.now-1, 10), []engine.Watch(nil))
+	got, err := f.store.Watches(f.Context(), all[2], f.now.Add(time.Hour), 2)
+	f.must(err)
+	f.equal("behind one", got, all[3:5])
+	// stored anew: earlier, and later
+	all[0].At, all[5].At = f.now.Add(time.Hour), f.now.Add(-time.Hour)
+	f.write(func(tx engine.Tx) error { return tx.Watch([]engine.Watch{all[0], all[5]}) })
+	f.equal("moved", f.watches(f.now.Add(time.Hour), 10), []engine.Watch{all[5], all[1], all[2], all[3], all[4], all[0]})
+}
+
+func watchesMoved(f *fixture) {
+	var all []engine.Watch
+	for i, j := range f.many(4) {
+		all = append(all, engine.Watch{Task: j.task.ID, At: f.now + task.Instant(i)})
+	}
+	f.write(func(tx engine.Tx) error { return tx.Watch(all) })
+	elsewhere := func(w engine.Watch) engine.Watch { return engine.Watch{Task: w.Task, At: w.At + 1} }
+	f.write(func(tx engine.Tx) error {
+		return tx.Rewatch([]engine.WatchMove{{Watch: all[0], Next: f.now.Add(time.Hour)}, {Watch: all[1]},
+			{Watch: elsewhere(all[2]), Next: f.now.Add(time.Hour)}, {Watch: elsewhere(all[3])}})
+	})
+	f.equal("moved, deleted, and as they were", f.watches(f.now.Add(time.Hour), 10),
+		[]engine.Watch{all[2], all[3], {Task: all[0].Task, At: f.now.Add(time.Hour)}})
+}
+
+func (f *fixture) survey(after, before task.ID, limit int) ([]task.ID, task.ID) {
+	f.Helper()
+	live, stop, err := f.store.Survey(f.Context(), after, before, limit)
+	f.must(err)
+	var ids []task.ID
+	for _, t := range live {
+		ids = append(ids, t.ID)
+	}
+	return ids, stop
+}
+
+func survey(f *fixture) {
+	jobs := f.many(6)
+	jobs[2].task.Context = nil
+	f.finish(jobs[1], f.now)
+	f.move(jobs[3], func(s *task.Step) error { return s.Exhaust(f.now) })
+	id := func(i int) task.ID { return jobs[i].task.ID }
+	last := task.MakeID(math.MaxInt64>>4, 0)
+	got, stop := f.survey(task.ID{}, last, 100)
+	f.equal("all", got, []task.ID{id(0), id(2), id(4), id(5)})
+	if !stop.IsZero() {
+		f.Errorf("it stopped at %s", stop)
+	}
+	got, _ = f.survey(id(0), id(5), 100)
+	f.equal("between", got, []task.ID{id(2), id(4)})
+	got, _ = f.survey(id(5), last, 100)
+	f.equal("behind the last", got, []task.ID(nil))
+	live, _, err := f.store.Survey(f.Context(), task.ID{}, last, 1)
+	f.must(err)
+	f.equal("a row", live, []*task.Task{jobs[0].task})
+}
+
+// surveyInParts goes on where it stopped, also where nothing is live.
+func surveyInParts(f *fixture) {
+	jobs := f.many(7)
+	for _, j := range jobs[1:6] {
+		f.finish(j, f.now)
+	}
+	var got []task.ID
+	var at task.ID
+	for parts := 1; ; parts++ {
+		ids, stop := f.survey(at, task.MakeID(math.MaxInt64>>4, 0), 2)
+		got = append(got, ids...)
+		if at = stop; stop.IsZero() {
+			break
+		}
+		if parts > 4 {
+			f.Fatal("it does not end")
+		}
+	}
+	f.equal("live", got, []task.ID{jobs[0].task.ID, jobs[6].task.ID})
+}
+
+func notes(f *fixture) {
+	read := func(key string) string {
+		text, err := f.store.FindNote(f.Context(), key)
+		f.must(err)
+		return text
+	}
+	f.equal("none", read("a"), "")
+	f.write(func(tx engine.Tx) error { return tx.Note("a", "1") })
+	f.write(func(tx engine.Tx) error { return tx.Note("b", hostile()[0]) })
+	f.write(func(tx engine.Tx) error { return tx.Note("a", "2") })
+	f.equal("a", read("a"), "2")
+	f.equal("b", read("b"), hostile()[0])
+}
+
+func tasksByID(f *fixture) {
+	jobs := f.many(300)
+	jobs[0].task.Meta.Tags = nil
+	var ids []task.ID
+	var want, withGaps []*task.Task
+	for i := len(jobs) - 1; i >= 0; i-- {
+		none := task.MakeID(jobs[i].task.ID.Seq(), jobs[i].task.ID.Low()+1)
+		ids = append(ids, jobs[i].task.ID, none)
+		want, withGaps = append(want, jobs[i].task), append(withGaps, jobs[i].task, nil)
+	}
+	got, err := f.store.FindTasks(f.Context(), ids)
+	f.must(err)
+	f.equal("found", got, want)
+	f.write(func(tx engine.Tx) error {
+		got, err := tx.Tasks(ids)
+		f.equal("in a transaction", got, withGaps)
+		return err
+	})
+}
+
+func queued(f *fixture) {
+	jobs := f.many(5)
+	f.move(jobs[1], func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Minute)) })
+	queue, key := f.routes[0].ID, func(i int) int64 { return jobs[i].steps[0].Key }
+	ids := func(low, high int64, limit int) []task.ID {
+		steps, err := f.store.Queued(f.Context(), queue, low, high, limit)
+		f.must(err)
+		var out []task.ID
+		for _, s := range steps {
+			out = append(out, s.TaskID)
+		}
+		return out
+	}
+	all := []task.ID{jobs[0].task.ID, jobs[2].task.ID, jobs[3].task.ID, jobs[4].task.ID}
+	f.equal("all", ids(math.MinInt64, math.MaxInt64, 10), all)
+	f.equal("some", ids(math.MinInt64, math.MaxInt64, 2), all[:2])
+	f.equal("between", ids(key(2), key(3), 10), all[1:3])
+	f.equal("none", ids(key(4)+1, math.MaxInt64, 10), []task.ID(nil))
+}

@@ -1,0 +1,93 @@
+package task
+
+import "time"
+
+// Thresholds say how long a task may stay in one state until it is stale, where
+// its template does not.
+type Thresholds struct {
+	WaitingForDependencies time.Duration
+	WaitingForRetry        time.Duration
+	StepsInProcess         time.Duration
+}
+
+// thresholds is the one table of the states in which a task can be stale: what
+// its template says, and what is said for all.
+var thresholds = map[State]func(Thresholds, Lifecycle) (own, global time.Duration){
+	WaitingForDependencies: func(t Thresholds, l Lifecycle) (time.Duration, time.Duration) {
+		return l.MaxWaitingForDependencies, t.WaitingForDependencies
+	},
+	WaitingForRetry: func(t Thresholds, l Lifecycle) (time.Duration, time.Duration) {
+		return l.MaxWaitingForRetry, t.WaitingForRetry
+	},
+	StepsInProcess: func(t Thresholds, l Lifecycle) (time.Duration, time.Duration) {
+		return l.MaxStepsInProcess, t.StepsInProcess
+	},
+}
+
+// Of returns the threshold of a state for tasks of a template: the template's
+// own, else that for all. 0: a task may stay in the state as long as it likes.
+func (t Thresholds) Of(s State, l Lifecycle) time.Duration {
+	of, ok := thresholds[s]
+	if !ok {
+		return 0
+	}
+	own, global := of(t, l)
+	if own > 0 {
+		return own
+	}
+	return max(global, 0)
+}
+
+// Smallest returns the smallest threshold of any state for tasks of a template;
+// 0 when there is none.
+func (t Thresholds) Smallest(l Lifecycle) time.Duration {
+	var least time.Duration
+	for s := range thresholds {
+		if d := t.Of(s, l); d > 0 && (least == 0 || d < least) {
+			least = d
+		}
+	}
+	return least
+}
+
+// LookAt returns when somebody has to look whether a live task is stale: not
+// later than it can be, if it stays in its state or passes into one of a
+// threshold that is no smaller. 0: never.
+func (t Thresholds) LookAt(k *Task, l Lifecycle) Instant {
+	if k.State.Settled() {
+		return 0
+	}
+	wait := t.Of(k.State, l)
+	if _, bounded := thresholds[k.State]; !bounded || wait == 0 {
+		wait = t.Smallest(l)
+	}
+	if wait == 0 {
+		return 0
+	}
+	return max(k.StateAt, k.RunAt).Add(wait)
+}
+
+// Health says how near a task is to being stale.
+type Health string
+
+// The healths.
+const (
+	Healthy Health = "healthy"
+	Warning Health = "warning" // from WarningPercent of the threshold
+	Stale   Health = "stale"   // from the whole of it
+)
+
+// WarningPercent of a threshold is where the warning begins.
+const WarningPercent = 80
+
+// HealthOf returns the health of a task that has been in its state for a time.
+func HealthOf(inState, threshold time.Duration) Health {
+	switch {
+	case threshold <= 0 || inState < threshold/100*WarningPercent:
+		return Healthy
+	case inState < threshold:
+		return Warning
+	default:
+		return Stale
+	}
+}
