@@ -16,8 +16,6 @@ var (
 	stepColumns = store.StepColumns + `, s.xmin`
 	taskColumns = strings.Replace(store.TaskColumns, "t.context", "NULL::json AS context", 1) + `, t.xmin`
 	workColumns = stepColumns + `, ` + taskColumns
-	// what is handed to a worker comes with the context
-	handColumns = stepColumns + `, ` + store.TaskColumns + `, t.xmin`
 )
 
 // Work implements engine.TxWork.

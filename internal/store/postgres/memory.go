@@ -133,12 +133,6 @@ func (m *memory) forget(ids []task.ID) {
 	}
 }
 
-func (m *memory) forgetAll() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.clear()
-}
-
 func (m *memory) clear() {
 	clear(m.tasks)
 	clear(m.place)

@@ -101,7 +101,8 @@ func (t *tx) commit() (version uint32, err error) {
 	}
 	reqs := t.pending
 	t.pending = nil
-	return version, t.conn.run(t.ctx, reqs)
+	err = t.conn.run(t.ctx, reqs) // sets version
+	return version, err
 }
 
 // check lets the transaction fail if a row was only remembered, has been decided
@@ -210,7 +211,7 @@ func (d deferred) Exec(_ context.Context, query string, args ...any) (int64, err
 
 // Query implements store.Conn.
 func (d deferred) Query(ctx context.Context, query string, args []any, each func(store.Row) error) error {
-	return portable{d.t}.Query(ctx, query, args, each)
+	return portable(d).Query(ctx, query, args, each)
 }
 
 // What follows is portable SQL in this transaction.
