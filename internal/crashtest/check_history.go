@@ -38,6 +38,7 @@ func (c *checker) stepHistory(s *stepAbout) {
 		}
 	}
 	c.attempts(s)
+	c.accounted(s)
 	c.chain("step "+s.step.StepUUID.String(), &s.step.StepUUID, s.task.found, string(s.step.State), func(from, to string) bool {
 		return task.StepState(from).Can(task.StepState(to))
 	})
@@ -66,6 +67,41 @@ func (c *checker) attempts(s *stepAbout) {
 				s.step.StepUUID, last.Token, a.Token, last.Outcome, clock(last.FinishedAt), clock(a.AssignedAt))
 		}
 	}
+}
+
+// accounted checks that attempts are counted as the guarantees say: one more with
+// every execution that was begun and ended through a fault of the step or in its
+// success, none for what was given back, or lost early.
+func (c *checker) accounted(s *stepAbout) {
+	n := 0
+	for _, a := range s.attempts {
+		if a.Attempt != n+1 && a.Attempt == 1 && s.mayBeActed(tasker.ResetForRetry, nil) {
+			n = 0 // an operator has reset it
+		}
+		if a.Attempt != n+1 {
+			c.report(BadCounts, "step %s: under token %d (%s) the history counts attempt %d; it is the %dth", s.step.StepUUID, a.Token, a.Outcome, a.Attempt, n+1)
+			return
+		}
+		if charged(a) {
+			n++
+		}
+	}
+	if s.step.Attempts != n && (s.step.Attempts != 0 || !s.mayBeActed(tasker.ResetForRetry, nil)) {
+		c.report(BadCounts, "step %s counts %d attempts; by its history there were %d", s.step.StepUUID, s.step.Attempts, n)
+	}
+}
+
+// charged reports whether an attempt counts.
+func charged(a *tasker.Attempt) bool {
+	switch a.Outcome {
+	case "completed", "failed", "timed_out":
+		return true
+	case "lease_expired":
+		return a.Error != nil // it is no failure when the lease was lost early
+	case "cancelled":
+		return a.StartedAt != nil
+	}
+	return false
 }
 
 // clock shows when something happened.

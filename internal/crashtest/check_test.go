@@ -233,10 +233,12 @@ var violations = map[string]struct {
 		s.end("one").History.Attempts[0].FinishedAt = &long
 	}},
 
-	"CountsWrong":     {crashtest.BadCounts, func(s *story) { s.end("one").Task.CompletedSteps = 0 }},
-	"StepMissing":     {crashtest.BadCounts, func(s *story) { s.end("flow").Steps = s.end("flow").Steps[:1] }},
-	"StepTwice":       {crashtest.BadCounts, func(s *story) { s.end("flow").Steps[1].Name = "first" }},
-	"TooManyAttempts": {crashtest.BadCounts, func(s *story) { s.end("one").Steps[0].Attempts = 99 }},
+	"CountsWrong":      {crashtest.BadCounts, func(s *story) { s.end("one").Task.CompletedSteps = 0 }},
+	"StepMissing":      {crashtest.BadCounts, func(s *story) { s.end("flow").Steps = s.end("flow").Steps[:1] }},
+	"StepTwice":        {crashtest.BadCounts, func(s *story) { s.end("flow").Steps[1].Name = "first" }},
+	"TooManyAttempts":  {crashtest.BadCounts, func(s *story) { s.end("one").Steps[0].Attempts = 99 }},
+	"AttemptForgotten": {crashtest.BadCounts, func(s *story) { s.end("one").Steps[0].Attempts = 0 }},
+	"AttemptCharged":   {crashtest.BadCounts, func(s *story) { s.end("retried").History.Attempts[1].Attempt = 2 }},
 
 	"ServerHasABug": {crashtest.ServerFault, func(s *story) { s.Faults = append(s.Faults, crashtest.Fault{Verb: "poll", Message: "bug"}) }},
 }

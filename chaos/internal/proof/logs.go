@@ -25,8 +25,8 @@ func (r *run) searchLogs() {
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
 			line := lines.Text()
-			panicked := strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
-			if panicked || strings.Contains(line, " level=ERROR ") && !excused.MatchString(line) {
+			broken := strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || line == "WARNING: DATA RACE"
+			if broken || strings.Contains(line, " level=ERROR ") && !excused.MatchString(line) {
 				r.notes.add("log", "node %d: %s", n.Index, line)
 			}
 		}
