@@ -67,7 +67,7 @@ type Case struct {
 	OriginalState    TaskState       `json:"original_state"`
 	Reason           CaseReason      `json:"dlq_reason"`
 	OpenedAt         time.Time       `json:"dlq_timestamp"`
-	Snapshot         json.RawMessage `json:"task_snapshot,omitempty"` // see CaseSnapshot; left out of lists
+	Snapshot         json.RawMessage `json:"task_snapshot,omitempty" doc:"A CaseSnapshot: the task as it was when the case was opened. Left out of lists."` // a CaseSnapshot
 	ResolutionStatus CaseResolution  `json:"resolution_status"`
 	ResolutionNotes  string          `json:"resolution_notes,omitempty"`
 	ResolvedAt       *time.Time      `json:"resolved_at,omitempty"`
@@ -129,20 +129,20 @@ type CaseFilter struct {
 
 // OpenCaseRequest opens a case by hand.
 type OpenCaseRequest struct {
-	Reason   string          `json:"reason"`    // why, in words; required
-	OpenedBy string          `json:"opened_by"` // who; required
-	Metadata json.RawMessage `json:"metadata,omitempty"`
+	Reason   string          `json:"reason" doc:"Why, in words." minLength:"1" maxLength:"4096"`
+	OpenedBy string          `json:"opened_by,omitempty" doc:"Who; required, but defaults to the API key's name." maxLength:"255"`
+	Metadata json.RawMessage `json:"metadata,omitempty" doc:"An object."`
 }
 
 // CaseUpdate is what an investigation found. Absent fields stay as they are;
 // members of Metadata are merged into what is there, null removes one.
 type CaseUpdate struct {
 	ResolutionStatus CaseResolution  `json:"resolution_status,omitempty"`
-	ResolutionNotes  *string         `json:"resolution_notes,omitempty"`
-	ResolvedBy       string          `json:"resolved_by,omitempty"` // who does it; required with a resolution, or to re-open
-	Metadata         json.RawMessage `json:"metadata,omitempty"`
+	ResolutionNotes  *string         `json:"resolution_notes,omitempty" maxLength:"16384"`
+	ResolvedBy       string          `json:"resolved_by,omitempty" doc:"Who does it; required with a resolution, or to re-open. Defaults to the API key's name." maxLength:"255"`
+	Metadata         json.RawMessage `json:"metadata,omitempty" doc:"An object; its members are merged, null removes one."`
 	// Reopen makes a resolved case pending again; ResolutionNotes say why.
-	Reopen bool `json:"reopen,omitempty"`
+	Reopen bool `json:"reopen,omitempty" doc:"Make a resolved case pending again."`
 }
 
 // CaseUpdated answers an update.
@@ -213,8 +213,8 @@ type StaleTask struct {
 
 // DetectRequest runs the staleness detector.
 type DetectRequest struct {
-	DryRun    bool `json:"dry_run,omitempty"`    // tell what would be done, and do nothing
-	BatchSize int  `json:"batch_size,omitempty"` // defaults to the configuration's
+	DryRun    bool `json:"dry_run,omitempty"`                                // tell what would be done, and do nothing
+	BatchSize int  `json:"batch_size,omitempty" minimum:"1" maximum:"10000"` // defaults to the configuration's
 }
 
 // DetectionAction is what the detector did about a stale task.
