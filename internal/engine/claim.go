@@ -45,8 +45,10 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, capacity int, wait ti
 	for {
 		version := e.hub.version.Load()
 		p.routes = e.catalog.served(w)
-		leases, err := e.claim(ctx, p)
-		if err != nil || len(leases) > 0 || wait <= 0 {
+		leases, err := e.claim(ctx, p, wait > 0)
+		if err != nil || len(leases) > 0 || wait <= 0 || ctx.Err() != nil {
+			p.repay(leases)
+			e.hub.pass(p)
 			return leases, false, err
 		}
 		if !e.hub.await(p, version) {
@@ -78,19 +80,21 @@ func (e *Engine) await(ctx context.Context, p *poller, timeout <-chan time.Time)
 		return true
 	}
 	<-p.wake // a transaction has the poll in hand; it is over in a moment
-	if len(p.handed) == 0 {
-		e.hub.pass(p.routes)
-	}
+	e.hub.pass(p)
 	return true
 }
 
-func (e *Engine) claim(ctx context.Context, p *poller) ([]Lease, error) {
+func (e *Engine) claim(ctx context.Context, p *poller, beside bool) ([]Lease, error) {
 	if len(p.routes) == 0 {
 		return nil, nil
 	}
 	// the claim itself is not abandoned half-way: its outcome must be known
 	whole := context.WithoutCancel(ctx)
-	leases, err := e.claims.Do(whole, p)
+	take := e.claims.Do
+	if beside {
+		take = e.claimBeside
+	}
+	leases, err := take(whole, p)
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +128,9 @@ func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
 		}
 		return nil
 	})
+	if err == nil {
+		e.hub.noteDepths(groups, out)
+	}
 	return out, err
 }
 

@@ -10,8 +10,8 @@ import (
 // handOff puts steps that have just become ready straight into the hands of
 // waiting pollers, in the transaction that made them ready: one commit less
 // until the handler starts, and no way through the queue. Only where nothing
-// was ready before, so that nobody is overtaken; the steps at hand go lowest
-// key first.
+// was ready before, or a claim under way is about to take all that was, so that
+// nobody is overtaken by more than a moment; the steps at hand go lowest key first.
 func (u *unit) handOff() error {
 	if len(u.readied) > 1 {
 		slices.SortStableFunc(u.readied, func(a, b Work) int { return cmp.Compare(a.Step.Key, b.Step.Key) })
@@ -61,6 +61,9 @@ func (u *unit) waiting(route int64) (*poller, error) {
 		var err error
 		if vacant, err = u.tx.Vacant(route); err != nil {
 			return nil, err
+		}
+		if !vacant {
+			vacant = u.e.hub.isEmptying(route)
 		}
 		if u.vacant[route] = vacant; !vacant {
 			return nil, nil

@@ -16,9 +16,11 @@ import (
 type hub struct {
 	version atomic.Int64 // grows with every publication of ready steps
 
-	mu      sync.Mutex
-	pollers map[int64]map[*poller]struct{} // by route
-	tasks   map[task.ID][]chan struct{}
+	mu       sync.Mutex
+	pollers  map[int64]map[*poller]struct{} // by route
+	tasks    map[task.ID][]chan struct{}
+	emptying map[int64]int      // claims under way that expect to take all of a route; see beside.go
+	deep     map[int64]struct{} // routes where the last claim found as much as it could take
 
 	nextDue chan task.Instant // the earliest time set since it was read last
 }
@@ -34,6 +36,20 @@ type poller struct {
 	handed    []Lease       // steps that a transaction put into the poller's hands
 	promised  int           // how many those are, or will be when it is done
 	dismissed bool          // its worker takes nothing more
+
+	// how many steps of which route it was woken for; if it does not take them, it
+	// has to wake others for them
+	owed      int
+	owedRoute int64
+}
+
+// repay counts the steps that the poller has taken of those it was woken for.
+func (p *poller) repay(leases []Lease) {
+	for i := range leases {
+		if p.owed > 0 && leases[i].Step.RouteID == p.owedRoute {
+			p.owed--
+		}
+	}
 }
 
 // noRoute is where a poller waits that can serve no route yet, so that wakeAll
@@ -54,6 +70,7 @@ func (p *poller) serves(route int64) bool {
 
 func newHub() *hub {
 	return &hub{pollers: map[int64]map[*poller]struct{}{}, tasks: map[task.ID][]chan struct{}{},
+		emptying: map[int64]int{}, deep: map[int64]struct{}{},
 		nextDue: make(chan task.Instant, 1)}
 }
 
@@ -92,7 +109,8 @@ func (h *hub) wake(steps map[int64]int) {
 			if n <= 0 {
 				break
 			}
-			n -= p.capacity
+			p.owedRoute, p.owed = route, min(n, p.capacity)
+			n -= p.owed
 			h.remove(p)
 			close(p.wake)
 		}
@@ -204,7 +222,13 @@ func (h *hub) await(p *poller, version int64) bool {
 	if h.version.Load() != version {
 		return false
 	}
-	p.wake, p.handed, p.promised = make(chan struct{}), nil, 0
+	h.add(p)
+	return true
+}
+
+// add lets a poller wait; the caller holds mu.
+func (h *hub) add(p *poller) {
+	p.wake, p.handed, p.promised, p.owed = make(chan struct{}), nil, 0, 0
 	for _, r := range p.keys() {
 		set := h.pollers[r]
 		if set == nil {
@@ -213,7 +237,6 @@ func (h *hub) await(p *poller, version int64) bool {
 		}
 		set[p] = struct{}{}
 	}
-	return true
 }
 
 // dismiss ends the polls of a worker that takes nothing more.
@@ -231,12 +254,11 @@ func (h *hub) dismiss(worker int64) {
 	}
 }
 
-// pass wakes another poller of the routes, for one that was woken and has gone.
-func (h *hub) pass(routes []int64) {
-	for _, r := range routes {
-		if p := h.reserve(r); p != nil {
-			close(p.wake)
-		}
+// pass wakes others for the steps that a poller was woken for and does not take:
+// its caller has gone, or it has got other ones.
+func (h *hub) pass(p *poller) {
+	if p.owed > 0 {
+		h.ready(map[int64]int{p.owedRoute: p.owed})
 	}
 }
 

@@ -1,6 +1,10 @@
 package engine
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
 
 // woken reports whether a poller has been woken.
 func woken(p *poller) bool {
@@ -30,9 +34,41 @@ func TestHub(t *testing.T) {
 		if woken(gone) == woken(next) || woken(other) {
 			t.Fatal("one step wakes one poller of its route")
 		}
-		h.pass([]int64{1})
-		if !woken(gone) || !woken(next) || woken(other) {
+		if woken(next) {
+			gone, next = next, gone
+		}
+		h.pass(gone)
+		if !woken(next) || woken(other) {
 			t.Error("the wake-up was not passed on to the other poller of the route")
+		}
+	})
+
+	t.Run("PassWakesForEachStep", func(t *testing.T) {
+		t.Parallel()
+		h := newHub()
+		large := &poller{routes: []int64{1}, capacity: 5}
+		if !h.await(large, h.version.Load()) {
+			t.Fatal("the poller was turned away")
+		}
+		h.publish(&unit{queued: map[int64]int{1: 3}})
+		small := make([]*poller, 4)
+		for i := range small {
+			small[i] = waiting(t, h, 1)
+		}
+		large.repay([]Lease{{Step: task.Step{RouteID: 2}}, {Step: task.Step{RouteID: 1}}})
+		h.pass(large)
+		n := 0
+		for _, p := range small {
+			if woken(p) {
+				n++
+			}
+		}
+		if n != 2 {
+			t.Errorf("%d pollers of one step each were woken for the 2 that were not taken of 3", n)
+		}
+		h.pass(&poller{routes: []int64{1}})
+		if m := len(h.pollers[1]); m != 2 {
+			t.Errorf("%d pollers wait, want 2: who was woken for nothing passes nothing on", m)
 		}
 	})
 

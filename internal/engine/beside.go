@@ -1,0 +1,94 @@
+package engine
+
+import "context"
+
+// claimBeside claims for half of a poll's capacity while the other half, aside,
+// waits: what becomes ready meanwhile is handed to it. Without that a poll that is
+// always busy claiming what the last moment brought never waits, everything goes
+// through the queue, and each step costs a claim.
+//
+// Nothing waits beside a claim for a single step, for a poll that was woken for
+// more than half, and on routes that are too deep for a claim to empty them: there
+// what is new must not overtake what has waited.
+func (e *Engine) claimBeside(ctx context.Context, p *poller) ([]Lease, error) {
+	half, aside := *p, *p
+	aside.capacity = min(p.capacity/2, p.capacity-p.owed)
+	half.capacity -= aside.capacity
+	if aside.capacity == 0 || !e.hub.waitBeside(&aside) {
+		return e.claims.Do(ctx, p)
+	}
+	leases, err := e.claims.Do(ctx, &half)
+	if e.hub.leaveBeside(&aside) {
+		return leases, err
+	}
+	<-aside.wake // a transaction has it in hand; it is over in a moment
+	switch {
+	case len(aside.handed) > 0:
+		return append(leases, aside.handed...), nil // the next poll meets the error too
+	case err != nil || len(leases) > 0:
+		e.hub.pass(&aside)
+	default: // the poll looks again
+		p.owedRoute, p.owed = aside.owedRoute, aside.owed
+	}
+	return leases, err
+}
+
+// waitBeside lets a poller wait while a claim for the same poll is under way, and
+// notes that the claim is about to empty its routes. It reports false when that is
+// not to be expected of one of them.
+func (h *hub) waitBeside(p *poller) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.deep) > 0 {
+		for _, r := range p.routes {
+			if _, deep := h.deep[r]; deep {
+				return false
+			}
+		}
+	}
+	for _, r := range p.routes {
+		h.emptying[r]++
+	}
+	h.add(p)
+	return true
+}
+
+// leaveBeside ends that. It reports false when the poller was not waiting any
+// more: it has been woken, or a transaction has it in hand.
+func (h *hub) leaveBeside(p *poller) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range p.routes {
+		if h.emptying[r]--; h.emptying[r] == 0 {
+			delete(h.emptying, r)
+		}
+	}
+	return h.remove(p)
+}
+
+// isEmptying reports whether a claim is about to take all that is ready on a route.
+func (h *hub) isEmptying(route int64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.emptying[route] > 0
+}
+
+// noteDepths notes on which routes a claim may have left something behind, because
+// it was filled to the brim, and which it has emptied.
+func (h *hub) noteDepths(groups [][]seat, out [][]Lease) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, g := range groups {
+		room := 0
+		for _, s := range g {
+			room += s.capacity - len(out[s.at])
+		}
+		for _, r := range g[0].routes {
+			if room > 0 {
+				delete(h.deep, r)
+			} else {
+				h.deep[r] = struct{}{}
+			}
+		}
+	}
+}

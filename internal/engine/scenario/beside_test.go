@@ -1,0 +1,193 @@
+package scenario_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// What becomes ready while a poll's claim is under way.
+
+// slow is a store that can hold transactions up before they begin.
+type slow struct {
+	engine.Store
+	next chan struct{} // the next transaction waits for it to be closed; nil: it does not
+}
+
+func (s *slow) Write(ctx context.Context, fn func(tx engine.Tx) error) error {
+	if gate := s.next; gate != nil {
+		s.next = nil
+		<-gate
+	}
+	return s.Store.Write(ctx, fn)
+}
+
+// slowBubble is a bubble whose claims can be held up.
+type slowBubble struct {
+	*bubble
+	store *slow
+}
+
+func inSlowBubble(t *testing.T, fn func(b *slowBubble)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{Store: memstore.New(nil)}
+		w, err := newWorld(t, s, func() engine.Store { return s }, engine.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &slowBubble{&bubble{world: w, t: t}, s}
+		b.submit(job)                                                  // the route and the template are there from now on
+		b.want(<-b.poll(b.ctx, b.register(task.Worker{}), 2, 0), 1, 0) // with room left: it is empty
+		fn(b)
+	})
+}
+
+// claiming begins a poll whose claim is held up until release is called.
+func (b *slowBubble) claiming(ctx context.Context, worker task.ID, n int) (poll <-chan polled, release func()) {
+	gate := make(chan struct{})
+	b.store.next = gate
+	return b.poll(ctx, worker, n, 30*time.Second), func() { close(gate); synctest.Wait() }
+}
+
+func (b *slowBubble) state(id task.ID) task.StepState {
+	b.t.Helper()
+	_, rows, err := b.steps(id)
+	b.must(err)
+	return rows[0].State
+}
+
+// wantStates checks the steps of tasks of one step.
+func (b *slowBubble) wantStates(ids []task.ID, want ...task.StepState) {
+	b.t.Helper()
+	for i, id := range ids {
+		if got := b.state(id); got != want[i] {
+			b.t.Errorf("step %d is %s, want %s", i, got, want[i])
+		}
+	}
+}
+
+// submitMany submits tasks in one transaction.
+func (b *slowBubble) submitMany(n int) []task.ID {
+	b.t.Helper()
+	subs := make([]engine.Submission, n)
+	for i := range subs {
+		subs[i] = job
+	}
+	receipts, err := b.engine.Submit(b.ctx, subs, false)
+	b.must(err)
+	ids := make([]task.ID, n)
+	for i, r := range receipts {
+		ids[i] = r.ID
+	}
+	return ids
+}
+
+// A step that is submitted while a claim is under way is handed over before the
+// claim has begun its transaction, though another step is ready there: the claim
+// is about to take that.
+func TestHandOffBesideAClaim(t *testing.T) {
+	for name, ready := range map[string]int{"VacantRoute": 0, "RouteAboutToBeEmptied": 1} {
+		t.Run(name, func(t *testing.T) {
+			inSlowBubble(t, func(b *slowBubble) {
+				var before []task.ID
+				for range ready {
+					before = append(before, b.submit(job))
+				}
+				poll, release := b.claiming(b.ctx, b.register(task.Worker{}), 4)
+				during := b.submit(job)
+				if s := b.state(during); s != task.StepInProgress {
+					t.Errorf("submitted during a claim the step is %s, want it handed over", s)
+				}
+				for _, id := range before {
+					if s := b.state(id); s != task.StepEnqueued {
+						t.Errorf("the step that was ready before is %s already", s)
+					}
+				}
+				release()
+				b.want(<-poll, ready+1, 0)
+				for _, id := range before {
+					if s := b.state(id); s != task.StepInProgress {
+						t.Errorf("the step that was ready before is %s, want it claimed", s)
+					}
+				}
+			})
+		})
+	}
+}
+
+// However much there is, a poll gets no more than it asked for; and after a claim
+// that left something behind nothing is handed over past that.
+func TestCapacityBesideAClaim(t *testing.T) {
+	inSlowBubble(t, func(b *slowBubble) {
+		const inQueue, inHand = task.StepEnqueued, task.StepInProgress
+		w := b.register(task.Worker{})
+		before := b.submitMany(5)
+		poll, release := b.claiming(b.ctx, w, 5)
+		during := b.submitMany(3)
+		b.wantStates(during, inHand, inHand, inQueue) // the aside is full
+		release()
+		b.want(<-poll, 5, 0)
+		b.wantStates(before, inHand, inHand, inHand, inQueue, inQueue)
+
+		poll, release = b.claiming(b.ctx, w, 2)
+		b.wantStates([]task.ID{b.submit(job)}, inQueue)
+		release()
+		b.want(<-poll, 2, 0) // all of the capacity: nothing waits beside
+		b.wantStates(before, inHand, inHand, inHand, inHand, inHand)
+		b.wantStates(during, inHand, inHand, inQueue)
+
+		b.want(<-b.poll(b.ctx, w, 5, 30*time.Second), 2, 0) // empties the route
+		poll, release = b.claiming(b.ctx, w, 2)
+		b.wantStates([]task.ID{b.submit(job)}, inHand)
+		release()
+		b.want(<-poll, 1, 0)
+	})
+}
+
+// A poll whose caller goes away while it claims gives back what was claimed and
+// what was handed over, and does not go on claiming it for nobody.
+func TestPollGivenUpBesideAClaim(t *testing.T) {
+	inSlowBubble(t, func(b *slowBubble) {
+		ids := b.submitMany(1)
+		ctx, cancel := context.WithCancel(b.ctx)
+		poll, release := b.claiming(ctx, b.register(task.Worker{}), 4)
+		ids = append(ids, b.submit(job))
+		b.wantStates(ids, task.StepEnqueued, task.StepInProgress)
+		cancel()
+		release()
+		b.want(<-poll, 0, 0)
+		b.wantStates(ids, task.StepEnqueued, task.StepEnqueued)
+		p := <-b.poll(b.ctx, b.register(task.Worker{}), 5, 0)
+		b.want(p, 2, 0)
+		for _, l := range p.leases {
+			if l.Step.Token != 2 || l.Step.Attempts != 1 {
+				t.Errorf("token %d and %d attempts; want the second hand-out, and only this one charged", l.Step.Token, l.Step.Attempts)
+			}
+		}
+	})
+}
+
+// A submission that is rolled back takes nothing from a poll that claims.
+func TestRollbackBesideAClaim(t *testing.T) {
+	inSlowBubble(t, func(b *slowBubble) {
+		ids := b.submitMany(1)
+		poll, release := b.claiming(b.ctx, b.register(task.Worker{}), 4)
+		broken := &breakable{Store: b.store.Store}
+		broken.broken.Store(true)
+		b.store.Store, broken.Store = broken, b.store.Store
+		if _, err := b.engine.Submit(b.ctx, []engine.Submission{job}, false); task.CodeOf(err) != task.Unavailable {
+			t.Errorf("got the error %v", err)
+		}
+		broken.broken.Store(false)
+		release()
+		b.want(<-poll, 1, 0)
+		b.wantStates(ids, task.StepInProgress)
+	})
+}
