@@ -65,14 +65,21 @@ func (u *unit) adoptStep(s *task.Step) *task.Step {
 		return have
 	}
 	u.steps[s.ID] = s
+	u.notBefore(max(s.ReadyAt, s.AssignedAt, s.StartedAt, s.FinishedAt))
 	return s
 }
+
+// notBefore puts the unit's time after what it finds in rows. Another process, whose
+// clock is a little ahead, may have written them: what follows must not look as if
+// it had come first.
+func (u *unit) notBefore(at task.Instant) { u.now = max(u.now, at) }
 
 func (u *unit) adoptTask(t *task.Task) *task.Task {
 	if have, ok := u.tasks[t.ID]; ok {
 		return have
 	}
 	u.tasks[t.ID] = t
+	u.notBefore(max(t.CreatedAt, t.StateAt, t.FinishedAt))
 	return t
 }
 

@@ -3,30 +3,95 @@ package postgres
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // InsertTasks implements engine.TxTasks.
 func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
-	var plain, other taskLists
+	t.remember(tasks, steps)
+	if err := t.insertTasks(tasks); err != nil {
+		return err
+	}
+	t.insertSteps(steps)
+	return nil
+}
+
+// remember keeps the tasks of which a step is in a worker's hands already: its
+// result is the next that will be heard of them. The others are read when they
+// are claimed.
+func (t *tx) remember(tasks []*task.Task, steps []*task.Step) {
+	handed := map[task.ID]struct{}{}
+	for _, s := range steps {
+		t.enqueued(s)
+		if s.State.Leased() {
+			handed[s.TaskID] = struct{}{}
+		}
+	}
+	if len(handed) == 0 {
+		return
+	}
 	for _, k := range tasks {
-		row := taskRow{*k, 0}
-		row.Context = nil
-		t.tasks[k.ID] = &seenTask{row: row, saved: true}
-		t.contexts[k.ID] = k.Context
-		list := &other
+		if _, ok := handed[k.ID]; ok {
+			row := taskRow{*k, 0}
+			row.Context = nil
+			t.tasks[k.ID] = &seenTask{row: row, saved: true}
+			t.contexts[k.ID] = k.Context
+		}
+	}
+	for _, s := range steps {
+		if _, ok := handed[s.TaskID]; ok {
+			t.steps[s.ID] = &seenStep{row: stepRow{*s, 0}, saved: true}
+		}
+	}
+}
+
+// maxAlike is how many groups of rows that are alike are inserted group by group;
+// more go as lists of all their columns.
+const maxAlike = 4
+
+// ordinary is what many new tasks have in common: nothing special, and these.
+type ordinary struct {
+	def       int64
+	priority  int
+	active    int
+	createdAt task.Instant
+}
+
+func (t *tx) insertTasks(tasks []*task.Task) error {
+	alike := group[ordinary, *task.Task]{}
+	var other taskLists
+	for _, k := range tasks {
 		if k.State == task.StepsInProcess && k.StateAt == k.CreatedAt && k.Counts.Pending == 0 && k.RunAt == 0 && k.DeadlineAt == 0 &&
 			k.CorrelationID == "" && k.IdempotencyKey == "" && k.Meta.Empty() {
-			list = &plain
-		}
-		if err := list.add(k); err != nil {
+			alike.add(ordinary{k.DefID, k.Priority, k.Counts.Active, k.CreatedAt}, k)
+		} else if err := other.add(k); err != nil {
 			return err
 		}
 	}
-	plain.insertPlain(t)
+	for _, v := range alike.values {
+		rows := alike.rows[v]
+		if len(alike.values) <= maxAlike {
+			t.insertOrdinary(v, rows)
+			continue
+		}
+		for _, k := range rows {
+			if err := other.add(k); err != nil {
+				return err
+			}
+		}
+	}
 	other.insert(t)
-	return t.insertSteps(steps)
+	return nil
+}
+
+func (t *tx) insertOrdinary(v ordinary, tasks []*task.Task) {
+	ids, contexts := make([]task.ID, len(tasks)), make([][]byte, len(tasks))
+	for i, k := range tasks {
+		ids[i], contexts[i] = k.ID, k.Context
+	}
+	t.exec(insertOrdinary, ids, contexts, v.def, v.priority, v.active, int64(v.createdAt))
 }
 
 // taskLists are the columns of new tasks. Their counts are all zero but those of
@@ -60,26 +125,14 @@ func (l *taskLists) add(k *task.Task) error {
 const (
 	intoTasks = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting, steps_done, steps_failed,
  steps_cancelled, manual_ends, created_at, state_at, run_at, finished_at, deadline_at, correlation_id, idempotency_key, meta, context) SELECT `
-	insertPlain = intoTasks + `u.id, u.def, 'steps_in_process', u.priority, 0, u.active, 0, 0, 0, 0, 0, $6, $6, 0, 0, 0, NULL, NULL, NULL, u.context::json
- FROM unnest($1::uuid[], $2::bigint[], $3::smallint[], $4::int[], $5::text[]) AS u(id, def, priority, active, context)`
+	insertOrdinary = intoTasks + `u.id, $3, 'steps_in_process', $4, 0, $5, 0, 0, 0, 0, 0, $6, $6, 0, 0, 0, NULL, NULL, NULL, u.context::json
+ FROM unnest($1::uuid[], $2::text[]) AS u(id, context)`
 	insertAny = intoTasks + `u.id, u.def, u.state, u.priority, u.pending, u.active, 0, 0, 0, 0, 0, u.created, u.state_at, u.run_at, u.finished, u.deadline, u.correlation,
  u.key, u.meta::json, u.context::json FROM unnest($1::uuid[], $2::bigint[], $3::smallint[], $4::int[], $5::text[], $6::text[], $7::int[], $8::bigint[],
  $9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[])
  AS u(id, def, priority, active, context, state, pending, created, run_at, deadline, correlation, key, meta, state_at, finished)`
 	insertTags = `INSERT INTO tasker_task_tags (tag, task_id) SELECT * FROM unnest($1::text[], $2::uuid[]) ON CONFLICT DO NOTHING`
 )
-
-// insertPlain inserts tasks that have nothing special; all of them are created now.
-func (l *taskLists) insertPlain(t *tx) {
-	for from := 0; from < len(l.ids); {
-		to := from + 1
-		for to < len(l.ids) && l.created[to] == l.created[from] {
-			to++
-		}
-		t.exec(insertPlain, l.ids[from:to], l.defs[from:to], l.priority[from:to], l.active[from:to], l.ctext[from:to], l.created[from])
-		from = to
-	}
-}
 
 func (l *taskLists) insert(t *tx) {
 	if len(l.ids) == 0 {
@@ -118,38 +171,56 @@ func (l *stepLists) addLease(s *task.Step) {
 
 const (
 	intoSteps = `INSERT INTO tasker_workflow_steps (id, task_id, ordinal, def_id, route_id, priority, open_parents, queue, key, max_attempts, timeout_ms,
- ready_at, state, attempts, token, worker_no, assigned_at, started_at, lease_until, finished_at, progress, note, result) SELECT u.id, u.task, u.ordinal,
- u.def, u.route, u.priority, u.open, NULLIF(u.queue, 0), CASE WHEN u.queue <> 0 THEN u.key END, u.max_attempts, u.timeout, u.ready, u.state`
-	stepArrays = `$1::uuid[], $2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::smallint[], $7::int[], $8::bigint[], $9::bigint[], $10::int[],
- $11::bigint[], $12::bigint[], $13::text[]`
-	stepNames = `id, task, ordinal, def, route, priority, open, queue, key, max_attempts, timeout, ready, state`
-
-	insertStep = intoSteps + `, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL FROM unnest(` + stepArrays + `) AS u(` + stepNames + `)`
-	// handed off at birth
-	insertLeased = intoSteps + `, u.attempts, u.token, u.worker, u.assigned, u.started, u.lease, 0, 0, NULL, NULL FROM unnest(` + stepArrays + `,
- $14::int[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[]) AS u(` + stepNames + `, attempts, token, worker, assigned, started, lease)`
+ ready_at, state, attempts, token, worker_no, assigned_at, started_at, lease_until, finished_at, progress, note, result) SELECT `
+	insertAlike = intoSteps + `u.id, u.task, $3, $4, $5, $6, $7, NULLIF($8::bigint, 0), CASE WHEN $8 <> 0 THEN $9::bigint END, $10, $11, $12, $13, $14, $15, $16,
+ $17, $18, $19, 0, 0, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) AS u(id, task)`
+	insertStep = intoSteps + `u.id, u.task, u.ordinal, u.def, u.route, u.priority, u.open, NULLIF(u.queue, 0), CASE WHEN u.queue <> 0 THEN u.key END,
+ u.max_attempts, u.timeout, u.ready, u.state, u.attempts, u.token, u.worker, u.assigned, u.started, u.lease, 0, 0, NULL, NULL
+ FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::smallint[], $7::int[], $8::bigint[], $9::bigint[], $10::int[],
+ $11::bigint[], $12::bigint[], $13::text[], $14::int[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[])
+ AS u(id, task, ordinal, def, route, priority, open, queue, key, max_attempts, timeout, ready, state, attempts, token, worker, assigned, started, lease)`
 )
 
-func (t *tx) insertSteps(steps []*task.Step) error {
-	var plain, leased stepLists
+// likeness is all of a new step but whose it is. One that was handed off at birth
+// has a lease.
+type likeness struct {
+	ordinal, priority, open, attempts, maxAttempts int
+	def, route, queue, key, token, worker          int64
+	timeout                                        time.Duration
+	state                                          task.StepState
+	ready, assigned, started, lease                task.Instant
+}
+
+func likenessOf(s *task.Step) likeness {
+	return likeness{s.Ordinal, s.Priority, s.OpenParents, s.Attempts, s.MaxAttempts, s.DefID, s.RouteID, s.Queue, s.Key, s.Token, s.WorkerNo,
+		s.Timeout, s.State, s.ReadyAt, s.AssignedAt, s.StartedAt, s.LeaseUntil}
+}
+
+func (t *tx) insertSteps(steps []*task.Step) {
+	alike := group[likeness, *task.Step]{}
 	for _, s := range steps {
-		t.steps[s.ID] = &seenStep{row: stepRow{*s, 0}, saved: true}
-		t.enqueued(s)
-		if s.State.Leased() {
-			leased.add(s)
-			leased.addLease(s)
-			continue
-		}
-		plain.add(s)
+		alike.add(likenessOf(s), s)
 	}
-	if l := &plain; len(l.ids) > 0 {
-		t.exec(insertStep, l.ids, l.tasks, l.ordinals, l.defs, l.routes, l.priorities, l.open, l.queues, l.keys, l.maxAttempts, l.timeouts, l.ready, l.states)
+	if len(alike.values) <= maxAlike {
+		alike.each(t.insertAlike)
+		return
 	}
-	if l := &leased; len(l.ids) > 0 {
-		t.exec(insertLeased, l.ids, l.tasks, l.ordinals, l.defs, l.routes, l.priorities, l.open, l.queues, l.keys, l.maxAttempts, l.timeouts, l.ready, l.states,
-			l.attempts, l.tokens, l.workers, l.assigned, l.started, l.leases)
+	var l stepLists
+	for _, s := range steps {
+		l.add(s)
+		l.addLease(s)
 	}
-	return nil
+	t.exec(insertStep, l.ids, l.tasks, l.ordinals, l.defs, l.routes, l.priorities, l.open, l.queues, l.keys, l.maxAttempts, l.timeouts, l.ready, l.states,
+		l.attempts, l.tokens, l.workers, l.assigned, l.started, l.leases)
+}
+
+func (t *tx) insertAlike(v likeness, steps []*task.Step) {
+	ids, tasks := make([]task.ID, len(steps)), make([]task.ID, len(steps))
+	for i, s := range steps {
+		ids[i], tasks[i] = s.ID, s.TaskID
+	}
+	t.exec(insertAlike, ids, tasks, v.ordinal, v.def, v.route, v.priority, v.open, v.queue, v.key, v.maxAttempts, v.timeout.Milliseconds(), int64(v.ready),
+		string(v.state), v.attempts, v.token, v.worker, int64(v.assigned), int64(v.started), int64(v.lease))
 }
 
 // enqueued notes that a step was put into a queue.

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"slices"
+
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -25,6 +27,7 @@ type handed struct {
 type settled struct {
 	state      task.StepState
 	finishedAt task.Instant
+	result     bool // there is one
 }
 
 // SaveSteps implements engine.TxWork.
@@ -40,7 +43,7 @@ func (t *tx) SaveSteps(steps []*task.Step) error {
 		case store.WasHanded(seen.row.Step, s):
 			hand.add(handed{s.State, s.AssignedAt, s.StartedAt, s.LeaseUntil}, s)
 		case store.WasSettled(seen.row.Step, s):
-			settle.add(settled{s.State, s.FinishedAt}, s)
+			settle.add(settled{s.State, s.FinishedAt, s.Result != nil}, s)
 		default:
 			other = append(other, s)
 		}
@@ -67,6 +70,10 @@ func (t *tx) savedStep(s *task.Step) (task.ID, uint32) {
 }
 
 func (t *tx) saveHanded(v handed, steps []*task.Step) {
+	if one := steps[0]; !slices.ContainsFunc(steps, func(s *task.Step) bool { return !handedAlike(one, s) }) {
+		t.saveHandedAlike(v, steps)
+		return
+	}
 	var seen seenRows
 	var keys, attempts, tokens, workers []int64
 	for _, s := range steps {
@@ -80,16 +87,41 @@ func (t *tx) saveHanded(v handed, steps []*task.Step) {
 		len(steps), seen.ids, seen.versions, keys, attempts, tokens, workers, string(v.state), int64(v.assignedAt), int64(v.startedAt), int64(v.leaseUntil))
 }
 
+// handedAlike reports whether two steps of one claim differ in nothing that it writes.
+func handedAlike(a, b *task.Step) bool {
+	return a.Key == b.Key && a.Attempts == b.Attempts && a.Token == b.Token && a.WorkerNo == b.WorkerNo
+}
+
+// saveHandedAlike is for what one worker got that has not been tried before.
+func (t *tx) saveHandedAlike(v handed, steps []*task.Step) {
+	seen, s := t.savedSteps(steps), steps[0]
+	t.exec(saveSteps+`state = $4, queue = -2, key = $5, attempts = $6, token = $7, worker_no = $8, assigned_at = $9, started_at = $10,
+ finished_at = 0, lease_until = $11, progress = 0, note = NULL FROM unnest($2::uuid[], $3::xid[]) AS u(id, seen)`+guardSteps,
+		len(steps), seen.ids, seen.versions, string(v.state), s.Key, s.Attempts, s.Token, s.WorkerNo, int64(v.assignedAt), int64(v.startedAt), int64(v.leaseUntil))
+}
+
 func (t *tx) saveSettled(v settled, steps []*task.Step) {
-	var seen seenRows
-	var results [][]byte
+	seen := t.savedSteps(steps)
+	const set = saveSteps + `state = $4, queue = NULL, key = NULL, lease_until = 0, finished_at = $5, result = `
+	if !v.result {
+		t.exec(set+`NULL FROM unnest($2::uuid[], $3::xid[]) AS u(id, seen)`+guardSteps,
+			len(steps), seen.ids, seen.versions, string(v.state), int64(v.finishedAt))
+		return
+	}
+	results := make([][]byte, len(steps))
+	for i, s := range steps {
+		results[i] = s.Result
+	}
+	t.exec(set+`u.result::json FROM unnest($2::uuid[], $3::xid[], $6::text[]) AS u(id, seen, result)`+guardSteps,
+		len(steps), seen.ids, seen.versions, string(v.state), int64(v.finishedAt), results)
+}
+
+func (t *tx) savedSteps(steps []*task.Step) seenRows {
+	seen := seenRows{make([]task.ID, 0, len(steps)), make([]uint32, 0, len(steps))}
 	for _, s := range steps {
 		seen.add(t.savedStep(s))
-		results = append(results, s.Result)
 	}
-	t.exec(saveSteps+`state = $5, queue = NULL, key = NULL, lease_until = 0, finished_at = $6, result = u.result::json
- FROM unnest($2::uuid[], $3::xid[], $4::text[]) AS u(id, seen, result)`+guardSteps,
-		len(steps), seen.ids, seen.versions, results, string(v.state), int64(v.finishedAt))
+	return seen
 }
 
 // saveOthers writes all of a step that can change.
