@@ -4,8 +4,10 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +18,18 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// together returns a function that blocks until it has been called twice.
+func together() func() {
+	var calls atomic.Int64
+	both := make(chan struct{})
+	return func() {
+		if calls.Add(1) == 2 {
+			close(both)
+		}
+		<-both
+	}
+}
 
 // fake is a Backend with a queue and a memory. Each hook may replace what one
 // method answers; a method that is not faked panics.
@@ -34,6 +48,7 @@ type fake struct {
 	arrived    chan struct{} // closed and replaced when ready grows
 	registered []tasker.WorkerRegistration
 	polls      []tasker.PollRequest
+	asked      map[int]int // capacities of the polls that wait, by their place in polls
 	settled    [][]tasker.StepResult
 	beats      []tasker.Heartbeat
 	drains     []tasker.DrainRequest
@@ -42,7 +57,7 @@ type fake struct {
 func newFake() *fake {
 	return &fake{
 		self:    tasker.RegisteredWorker{HeartbeatIntervalMS: 10_000, LeaseSeconds: 60, MaxLongPollSeconds: 60},
-		arrived: make(chan struct{}),
+		arrived: make(chan struct{}), asked: map[int]int{},
 	}
 }
 
@@ -82,8 +97,15 @@ func (f *fake) RegisterWorker(_ context.Context, reg tasker.WorkerRegistration) 
 
 func (f *fake) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
 	f.mu.Lock()
+	n := len(f.polls)
 	f.polls = append(f.polls, req)
+	f.asked[n] = req.Capacity
 	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		delete(f.asked, n)
+		f.mu.Unlock()
+	}()
 	if f.onPoll != nil {
 		return f.onPoll(ctx, req)
 	}
@@ -168,6 +190,13 @@ func (f *fake) pollCount() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.polls)
+}
+
+// waiting returns the capacities of the polls that wait, sorted.
+func (f *fake) waiting() []int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(maps.Values(f.asked))
 }
 
 func (f *fake) allBeats() []tasker.Heartbeat {

@@ -42,7 +42,8 @@ type WorkerOptions struct {
 
 // Worker claims steps and carries them out. It keeps the leases of what it runs
 // alive by itself, registers again when the server forgot it, and waits with
-// growing pauses while the server is away.
+// growing pauses while the server is away. Two polls of it wait at the server, each
+// for half of the slots at the most; one when Concurrency is 1.
 type Worker struct {
 	backend Backend
 	opts    WorkerOptions

@@ -3,6 +3,7 @@ package tasker_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,8 +155,13 @@ func TestDrainReleasesStrays(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 		res := f.results()
-		if len(res) != 2 || res[0].Status != tasker.ResultReleased || res[1].Status != tasker.ResultReleased {
-			t.Errorf("reported %+v, want two released", res)
+		if len(res) != 4 { // two polls were outstanding
+			t.Errorf("%d results, want two for each of two polls", len(res))
+		}
+		for _, r := range res {
+			if r.Status != tasker.ResultReleased {
+				t.Errorf("reported %+v, want it released", r)
+			}
 		}
 	})
 }
@@ -166,12 +172,22 @@ func TestServerAsksToDrain(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake()
-			s := step("noop")
-			f.onPoll = func(context.Context, tasker.PollRequest) (*tasker.PollResponse, error) {
-				return &tasker.PollResponse{Steps: []tasker.Assignment{s}, ShouldDrain: true}, nil
+			both := together()
+			var first atomic.Bool
+			f.onPoll = func(ctx context.Context, _ tasker.PollRequest) (*tasker.PollResponse, error) {
+				both()
+				if first.CompareAndSwap(false, true) {
+					return &tasker.PollResponse{Steps: []tasker.Assignment{step("noop")}, ShouldDrain: true}, nil
+				}
+				<-ctx.Done() // the worker ends this one itself
+				return nil, ctx.Err()
 			}
+			begun := time.Now()
 			if err := noop(f).Run(t.Context()); err != nil {
 				t.Errorf("Run: %v", err)
+			}
+			if took := time.Since(begun); took != 0 || f.pollCount() != 2 {
+				t.Errorf("Run ended after %v and %d polls, want it at once: the other poll must not be waited for", took, f.pollCount())
 			}
 			if res := f.results(); len(res) != 1 || res[0].Status != tasker.ResultCompleted {
 				t.Errorf("reported %+v, want what it had completed", res)

@@ -2,20 +2,35 @@ package tasker
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
+	"sync"
 	"time"
-
-	"github.com/google/uuid"
 )
+
+// polls is how many polls a worker keeps outstanding: while the steps of one are
+// on their way, another waits at the server, so that a step that becomes ready
+// finds a poll there and need not be fetched from the queue.
+const polls = 2
+
+// loops is how many loops poll: no more than there are slots.
+func (s *shift) loops() int { return min(polls, s.opts.Concurrency) }
+
+// fetch runs the loops that poll until they end: when ctx does, or the server
+// asks the worker to drain.
+func (s *shift) fetch(ctx context.Context) {
+	var loops sync.WaitGroup
+	for range s.loops() {
+		loops.Go(func() { s.fetchLoop(ctx) })
+	}
+	loops.Wait()
+}
 
 // fetchLoop keeps one poll outstanding while there is room for steps.
 func (s *shift) fetchLoop(ctx context.Context) {
-	var pause backoff
-	early := 0        // polls in a row that came back empty before their time
-	limit := maxFetch // of one poll
+	var mine *outage // the one that this loop has in hand
+	early := 0       // polls in a row that came back empty before their time
 	for {
-		room, ok := s.awaitRoom(ctx)
+		room, ok := s.awaitRoom(ctx, mine)
 		if !ok {
 			return
 		}
@@ -23,25 +38,28 @@ func (s *shift) fetchLoop(ctx context.Context) {
 		wait := s.pollWait(&me)
 		begun := time.Now()
 		resp, err := s.backend.Poll(ctx, PollRequest{
-			WorkerID: me.WorkerID, Capacity: min(room, limit), WaitMS: int(wait / time.Millisecond), Start: true,
+			WorkerID: me.WorkerID, Capacity: room, WaitMS: int(wait / time.Millisecond), Start: true,
 		})
-		switch {
-		case err == nil:
-			pause = backoff{}
-		case ctx.Err() != nil:
-			return
-		default:
-			if errors.Is(err, errAnswerTooLong) {
-				limit = max(min(room, limit)/4, 1)
+		if err == nil {
+			s.accept(resp.Steps, ctx.Err() == nil)
+		}
+		s.answered(room)
+		if err != nil {
+			if ctx.Err() != nil {
+				return
 			}
-			if !s.pollFailed(ctx, err, me.WorkerID, &pause) {
+			if mine, ok = s.pollFailed(ctx, err, room, me.WorkerID, mine); !ok {
 				return
 			}
 			continue
 		}
-		s.accept(resp.Steps, ctx.Err() == nil)
+		if mine != nil {
+			s.recovered(mine)
+			mine = nil
+		}
 		if resp.ShouldDrain {
 			s.log.Info("server asks the worker to drain")
+			s.stopFetch() // the other poll too
 			return
 		}
 		if len(resp.Steps) > 0 || time.Since(begun) >= max(wait/2, time.Millisecond) {
@@ -49,9 +67,10 @@ func (s *shift) fetchLoop(ctx context.Context) {
 			continue
 		}
 		// Waking for nothing happens, another worker was quicker. A server that
-		// does not hold polls at all must not be asked in a tight loop.
+		// does not hold polls at all must not be asked in a tight loop, nor more
+		// often by two loops than by one.
 		early++
-		if !sleep(ctx, earlyPause(early, me.PollIntervalMS)) {
+		if !sleep(ctx, earlyPause(early, me.PollIntervalMS)*time.Duration(s.loops())) {
 			return
 		}
 	}
@@ -59,21 +78,6 @@ func (s *shift) fetchLoop(ctx context.Context) {
 
 // maxFetch bounds the steps of one poll, and with it the size of the answer.
 const maxFetch = 1000
-
-// pollFailed pauses after a failed poll and reports whether to go on. A worker
-// that is running outlives even a refusal: a key may be put right on the server.
-func (s *shift) pollFailed(ctx context.Context, err error, me uuid.UUID, pause *backoff) bool {
-	if ErrorCode(err) == CodeNotFound {
-		s.registerAgain(ctx, me)
-		if pause.failures == 0 {
-			pause.failures++
-			return ctx.Err() == nil // the new id deserves a try at once
-		}
-	} else {
-		s.log.Warn("poll for steps", "error", err)
-	}
-	return pause.wait(ctx, err)
-}
 
 func (s *shift) pollWait(me *RegisteredWorker) time.Duration {
 	if bound := time.Duration(me.MaxLongPollSeconds) * time.Second; bound > 0 {
@@ -92,13 +96,27 @@ func earlyPause(early, intervalMS int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// awaitRoom blocks until a poll is worth it and returns for how many steps.
-func (s *shift) awaitRoom(ctx context.Context) (int, bool) {
+// awaitRoom blocks until a poll is worth it and returns for how many steps; they
+// count as asked for until answered. During an outage only the loop polls that has
+// it in hand.
+func (s *shift) awaitRoom(ctx context.Context, mine *outage) (int, bool) {
+	loops := s.loops()
+	share := (s.opts.Concurrency + loops - 1) / loops // the other loops want some too
 	for ctx.Err() == nil {
 		s.awaitWave(ctx, s.fetchWake)
 		s.mu.Lock()
-		room := s.room()
-		s.waiting = room == 0
+		if o := s.outage; o != nil && o != mine {
+			s.fetchWake.send() // whoever has it in hand may need what was used up here
+			s.mu.Unlock()
+			select {
+			case <-o.over:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		room := min(s.room(), share, s.limit)
+		s.asked += room
+		s.wakeFetch() // there may be room for the other one
 		s.mu.Unlock()
 		if room > 0 {
 			return room, true
@@ -111,13 +129,21 @@ func (s *shift) awaitRoom(ctx context.Context) (int, bool) {
 	return 0, false
 }
 
+// answered ends a poll for n steps.
+func (s *shift) answered(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked -= n
+	s.wakeFetch()
+}
+
 // room returns how many steps to poll for; 0 means not now. While results are
 // on their way more slots are about to come free, and polling for one slot at a
 // time would cost a transaction a step; so it waits for a quarter of the slots. Steps whose
 // results pile up because the server does not take them stop the intake.
 // The caller holds mu.
 func (s *shift) room() int {
-	free := s.opts.Concurrency - s.running
+	free := s.opts.Concurrency - s.running - s.asked
 	unreported := len(s.done.list) + s.settling
 	switch {
 	case free <= 0 || unreported >= 2*s.opts.Concurrency:
@@ -128,10 +154,9 @@ func (s *shift) room() int {
 	return free
 }
 
-// wakeFetch wakes fetching when it waits and there is room. The caller holds mu.
+// wakeFetch wakes a loop that waits for room, if there is some. The caller holds mu.
 func (s *shift) wakeFetch() {
-	if s.waiting && s.room() > 0 {
-		s.waiting = false
+	if s.room() > 0 {
 		s.fetchWake.send()
 	}
 }

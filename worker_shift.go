@@ -17,8 +17,8 @@ const (
 	drainGrace  = 5 * time.Second  // for the good-bye
 )
 
-// shift is one Run of a Worker. Four parts share it: fetching (the goroutine of
-// Run), the handlers, settling and heartbeats (a goroutine each). What they
+// shift is one Run of a Worker. Four parts share it: fetching (a goroutine for
+// each poll), the handlers, settling and heartbeats (a goroutine each). What they
 // share is behind mu, and they wake each other with signals.
 type shift struct {
 	backend      Backend
@@ -41,7 +41,9 @@ type shift struct {
 	running    int                // handlers that have not returned
 	done       results            // to be reported
 	settling   int                // being reported
-	waiting    bool               // fetching waits for fetchWake
+	asked      int                // polled for, and not answered yet
+	limit      int                // of one poll
+	outage     *outage            // polls fail; nil: they do not
 	draining   bool
 	wave       wave        // the steps accepted last
 	unreported int         // results given up since draining
@@ -78,7 +80,7 @@ func newShift(ctx context.Context, w *Worker, handlers map[string]Handler) *shif
 		handlers: handlers, registration: w.registration(handlers),
 		values:    context.WithoutCancel(ctx),
 		fetchWake: newSignal(), settleWake: newSignal(), drainWake: newSignal(),
-		held: make(map[uuid.UUID]*Job),
+		held: make(map[uuid.UUID]*Job), limit: maxFetch,
 	}
 }
 
@@ -91,7 +93,7 @@ func (s *shift) work(ctx context.Context) error {
 	s.stopFetch = stop
 	parts.Go(func() { s.settleLoop(life) })
 	parts.Go(func() { s.beatLoop(life) })
-	s.fetchLoop(fetching)
+	s.fetch(fetching)
 	stop()
 
 	err := s.drain(life)

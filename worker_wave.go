@@ -9,10 +9,10 @@ import (
 // poll to end together.
 const waveTime = time.Millisecond
 
-// wave is the steps that one poll brought, when they take a good part of the
-// slots. Short ones among them end within moments of each other, and a report
-// or a poll costs the server a transaction; so the first to end wait a little
-// for the others. Without that, the steps in flight fall into two halves, one
+// wave is the steps that one poll brought, or two that came back together, when
+// they take a good part of the slots. Short ones among them end within moments of
+// each other, and a report or a poll costs the server a transaction; so the first
+// to end wait a little for the others. Without that, the steps in flight fall into two halves, one
 // being fetched while the other is reported, and each transaction carries half.
 // A few steps on a worker with room make no wave: they wait for nobody.
 type wave struct {
@@ -21,8 +21,13 @@ type wave struct {
 	until   time.Time // from then on nothing waits for the wave
 }
 
-// beginWave notes that n steps were accepted. The caller holds mu.
+// beginWave notes that n steps were accepted. Those of two polls that come
+// together are one wave. The caller holds mu.
 func (s *shift) beginWave(n int, now time.Time) {
+	if s.wave.running > 0 && now.Before(s.wave.until) && !s.draining {
+		s.wave.running += n
+		return
+	}
 	s.wave = wave{no: s.wave.no + 1}
 	if 4*n >= s.opts.Concurrency && !s.draining {
 		s.wave.running, s.wave.until = n, now.Add(waveTime)
