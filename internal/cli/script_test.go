@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -21,6 +23,7 @@ func TestMain(m *testing.M) {
 //	exits CODE PROGRAM ARGS    run a program that must end with this code
 //	capture NAME REGEXP        set a variable to the group in the last output
 //	until REGEXP PROGRAM ARGS  run a program until its output matches
+//	begins FILE                the last output begins with a file, variables replaced
 //	server FILE                wait for a server's address file, speak to it
 func TestScripts(t *testing.T) {
 	testscript.Run(t, params("testdata", noServer))
@@ -36,11 +39,29 @@ func TestPostgresScripts(t *testing.T) {
 	}))
 }
 
+// TestStoreScripts runs sessions that are the same on each of the stores that
+// outlive a process; $DB is an empty one.
+func TestStoreScripts(t *testing.T) {
+	t.Run("SQLite", func(t *testing.T) {
+		testscript.Run(t, params("testdata/stores", func(env *testscript.Env) error {
+			env.Setenv("DB", "sqlite:"+filepath.Join(env.WorkDir, "tasker.db"))
+			return noServer(env)
+		}))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		pgtest.DSN(t) // says now, and for all, when there is no server
+		testscript.Run(t, params("testdata/stores", func(env *testscript.Env) error {
+			env.Setenv("DB", pgtest.DSN(t))
+			return noServer(env)
+		}))
+	})
+}
+
 func params(dir string, setup func(*testscript.Env) error) testscript.Params {
 	return testscript.Params{
 		Dir: dir,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "capture": capture, "server": awaitServer, "until": until,
+			"exits": exits, "capture": capture, "server": awaitServer, "until": until, "begins": begins,
 		},
 		Setup: setup,
 	}
@@ -51,5 +72,8 @@ func noServer(env *testscript.Env) error {
 	env.Setenv("TASKER_SERVER", "http://127.0.0.1:1")
 	// A program built for the race detector sleeps for a second before it ends.
 	env.Setenv("GORACE", "atexit_sleep_ms=10")
-	return nil
+	// Where the binary is, for a session that gives it another name.
+	program, err := exec.LookPath("tasker")
+	env.Setenv("TASKER", program)
+	return err
 }

@@ -74,6 +74,17 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
+// begins compares the beginning of the last output with a file.
+func begins(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: begins FILE")
+	}
+	want := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
+	if got := ts.ReadFile("stdout"); !strings.HasPrefix(got, want) {
+		ts.Fatalf("the output does not begin with %s:\n%s\nbut is:\n%s", args[0], want, got)
+	}
+}
+
 // awaitServer waits for the address file of a server in the background and
 // makes it the server of the session.
 func awaitServer(ts *testscript.TestScript, neg bool, args []string) {
