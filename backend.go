@@ -16,6 +16,7 @@ type Backend interface {
 	StepBackend
 	TemplateBackend
 	WorkerBackend
+	CaseBackend
 	// Close releases what the Backend holds. It does not wait for workers.
 	Close() error
 }

@@ -30,6 +30,10 @@ func (d decoder) decode(path string, raw any, dst reflect.Value) {
 			dst.SetString(s)
 			return
 		}
+		if b, ok := raw.(bool); ok && dst.Type() == switchType {
+			dst.SetString(strconv.FormatBool(b))
+			return
+		}
 		d.report(path, "wants text, not %s", show(raw))
 	case reflect.Bool:
 		if b, ok := raw.(bool); ok {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/taskerhq/tasker/internal/engine"
 )
 
 // leaf is one setting: its path, and the field that holds it.
@@ -96,4 +98,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-var durationType = reflect.TypeFor[time.Duration]()
+var (
+	durationType = reflect.TypeFor[time.Duration]()
+	switchType   = reflect.TypeFor[engine.Switch]()
+)

@@ -229,6 +229,9 @@ func (u *unit) lease(w Work) (Lease, error) {
 	if err != nil {
 		return Lease{}, err
 	}
+	if w.Task.Meta.Case == task.HasPending {
+		u.recovered(w.Task, "worker "+u.e.workers.nameOf(w.Step.WorkerNo)+" took step "+t.Steps[w.Step.Ordinal-1].Name)
+	}
 	l := Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.attemptTrace(w)}
 	spec := t.Steps[w.Step.Ordinal-1]
 	if len(spec.Parents) == 0 {

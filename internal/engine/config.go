@@ -17,6 +17,12 @@ type Config struct {
 	Leases     Leases
 	Retention  Retention
 	Priorities []PriorityLevel
+	Cases      Cases
+	// StalenessDetection is about the search for tasks that stay too long in one
+	// state, StalenessThresholds says what that is where their template does not:
+	// -1 is no bound. Defaults to 60, 30 and 30 minutes.
+	StalenessDetection  StalenessDetection
+	StalenessThresholds task.Thresholds
 
 	// IdempotencyWindow is how long an idempotency key is remembered.
 	// Defaults to 24 h.
@@ -139,6 +145,11 @@ func (c Config) WithDefaults() Config {
 	orDefault(&c.Retention.Finished, 7*24*time.Hour)
 	orDefault(&c.Retention.Workers, 30*24*time.Hour)
 	orDefault(&c.Retention.BatchItems, 500)
+	c.Cases.setDefaults()
+	c.StalenessDetection.setDefaults()
+	orDefault(&c.StalenessThresholds.WaitingForDependencies, time.Hour)
+	orDefault(&c.StalenessThresholds.WaitingForRetry, 30*time.Minute)
+	orDefault(&c.StalenessThresholds.StepsInProcess, 30*time.Minute)
 	orDefault(&c.IdempotencyWindow, 24*time.Hour)
 	orDefault(&c.UpkeepInterval, time.Second)
 	orDefault(&c.PollInterval, time.Second)
@@ -170,6 +181,7 @@ func (c Config) Validate() error {
 	bad(c.Leases.FreeRequeueFraction <= 1, "leases.free_requeue_fraction must be at most 1")
 	bad(c.Leases.MaxLongPoll > 0, "leases.max_long_poll must be positive")
 	bad(c.Retention.BatchItems > 0, "retention.batch_items must be positive")
+	c.validateCases(bad)
 	bad(c.IdempotencyWindow > 0, "idempotency_window must be positive")
 	bad(c.UpkeepInterval > 0, "upkeep_interval must be positive")
 	bad(c.PollInterval > 0, "poll_interval must be positive")

@@ -34,6 +34,8 @@ type Engine struct {
 	workers workerCache
 	hub     *hub
 
+	lifecycles lifecycles
+
 	submits    *coalesce.Group[[]*draft, []Receipt]
 	claims     *coalesce.Group[*poller, []Lease]
 	starts     *coalesce.Group[leaseCall, []LeaseAnswer]

@@ -119,8 +119,14 @@ func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 		if err := u.gather(running); err != nil {
 			return err
 		}
+		for i, t := range tasks {
+			tasks[i] = u.adoptTask(t)
+		}
+		if err := u.openExpired(tasks); err != nil {
+			return err
+		}
 		for _, t := range tasks {
-			if err := u.expire(u.adoptTask(t)); err != nil {
+			if err := u.expire(t); err != nil {
 				return err
 			}
 		}
@@ -129,17 +135,43 @@ func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 	return n, err
 }
 
+// openExpired opens cases of tasks whose deadline has passed, as they are now.
+func (u *unit) openExpired(tasks []*task.Task) error {
+	if u.e.cfg.Cases.Enabled != On {
+		return nil
+	}
+	var list []*opening
+	for _, t := range tasks {
+		if t.State.Settled() {
+			continue
+		}
+		def, err := u.template(t.DefID)
+		if err != nil {
+			return err
+		}
+		list = append(list, &opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonStaleness, threshold: def.Lifecycle.MaxDuration,
+			detail: "the task ran longer than its max_duration_minutes"})
+	}
+	return u.openCases(list)
+}
+
 func (u *unit) expire(t *task.Task) error {
 	u.dirtyTasks[t] = struct{}{}
 	if t.State.Settled() {
 		t.DeadlineAt = 0
 		return nil
 	}
+	f := &task.Failure{Type: "task_timeout", Code: "TASK_TIMEOUT", Message: "the task ran longer than its max_duration_minutes"}
+	return u.giveUp(t, f, "max_duration_minutes exceeded")
+}
+
+// giveUp puts a task in error: what runs is cut off with a failure, and so is
+// what waits to run or for a time; an operator repairs it step by step.
+func (u *unit) giveUp(t *task.Task, f *task.Failure, cause string) error {
 	steps, err := u.siblings(Family{Task: t.ID})
 	if err != nil {
 		return err
 	}
-	f := &task.Failure{Type: "task_timeout", Code: "TASK_TIMEOUT", Message: "the task ran longer than its max_duration_minutes"}
 	for _, s := range steps {
 		if !s.State.Leased() && s.State != task.StepEnqueued && s.State != task.StepWaitingForRetry && s.Queue != task.Timers {
 			continue
@@ -149,7 +181,9 @@ func (u *unit) expire(t *task.Task) error {
 		}
 	}
 	was := t.TimeOut(u.now)
-	u.left(t, was, "max_duration_minutes exceeded")
+	u.given[t] = struct{}{}
+	u.dirtyTasks[t] = struct{}{}
+	u.left(t, was, cause)
 	return nil
 }
 

@@ -28,6 +28,11 @@ type unit struct {
 	events     []task.Event
 	acts       []task.Act
 
+	given                  map[*task.Task]struct{} // put in error whatever their steps say
+	openings               []*opening              // cases to open before the transaction ends
+	recoveries             map[*task.Task]string
+	newCases, changedCases []*task.Case
+
 	readied []Work         // steps that became ready
 	pollers []*poller      // waiting polls that this transaction serves
 	vacant  map[int64]bool // routes looked at: nothing was ready there before
@@ -45,7 +50,7 @@ func newUnit(e *Engine, tx Tx) *unit {
 		steps: map[task.ID]*task.Step{}, tasks: map[task.ID]*task.Task{},
 		kin: map[place]*task.Step{}, whole: map[task.ID][]*task.Step{},
 		dirtySteps: map[*task.Step]struct{}{}, dirtyTasks: map[*task.Task]struct{}{},
-		vacant: map[int64]bool{}, queued: map[int64]int{}, seen: e.newCommit()}
+		given: map[*task.Task]struct{}{}, vacant: map[int64]bool{}, queued: map[int64]int{}, seen: e.newCommit()}
 }
 
 // adopt replaces rows that are in hand already by the ones in hand.
@@ -141,6 +146,7 @@ func (u *unit) dueAt(at task.Instant) {
 // satisfied releases the dependants of a step that has just become complete or
 // resolved manually: each has one open parent less, and is ready at none.
 func (u *unit) satisfied(w Work, t *task.Template) error {
+	w.Task.Progress(u.now)
 	spec := t.Steps[w.Step.Ordinal-1]
 	if spec.Sink() {
 		if w.Step.State == task.StepResolvedManually {
@@ -174,9 +180,15 @@ func (u *unit) flush() error {
 	}
 	tasks := sorted(u.dirtyTasks, func(t *task.Task) task.ID { return t.ID })
 	for _, t := range tasks {
-		if was := t.Reevaluate(u.now); was != "" {
-			u.left(t, was, "")
+		if _, given := u.given[t]; !given {
+			u.reevaluate(t)
 		}
+	}
+	if err := u.flushCases(); err != nil {
+		return err
+	}
+	if len(u.dirtyTasks) > len(tasks) {
+		tasks = sorted(u.dirtyTasks, func(t *task.Task) task.ID { return t.ID })
 	}
 	steps := sorted(u.dirtySteps, func(s *task.Step) task.ID { return s.ID })
 	if len(tasks) > 0 {
@@ -189,7 +201,23 @@ func (u *unit) flush() error {
 			return err
 		}
 	}
+	if err := u.saveCases(); err != nil {
+		return err
+	}
 	return u.flushRecords()
+}
+
+// reevaluate brings the state of a task in line with its steps.
+func (u *unit) reevaluate(t *task.Task) {
+	since := t.StateAt
+	was := t.Reevaluate(u.now)
+	if was == "" {
+		return
+	}
+	if t.State == task.Errored {
+		u.exhausted(t, was, since)
+	}
+	u.left(t, was, "")
 }
 
 func (u *unit) flushRecords() error {
@@ -217,6 +245,9 @@ func (u *unit) left(t *task.Task, was task.State, cause string) {
 	}
 	if t.State.Settled() {
 		u.settled = append(u.settled, t.ID)
+	}
+	if recovers(t, was) {
+		u.recovered(t, "")
 	}
 	u.sawLeft(t, was)
 }

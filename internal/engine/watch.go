@@ -121,6 +121,20 @@ func (u *unit) sawLeft(t *task.Task, was task.State) {
 	}
 }
 
+func (u *unit) sawOpened(t *task.Task, c *task.Case) {
+	if u.seen != nil {
+		u.seen.Opened = append(u.seen.Opened, CaseOpened{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), OriginalState: c.OriginalState,
+			Parent: t.Meta.TraceParent})
+	}
+}
+
+func (u *unit) sawResolved(t *task.Task, c *task.Case) {
+	if u.seen != nil {
+		u.seen.Resolved = append(u.seen.Resolved, CaseResolved{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), Status: string(c.Status),
+			OpenedAt: c.OpenedAt, Parent: t.Meta.TraceParent})
+	}
+}
+
 // attemptTrace returns the trace context for the worker of a step that has just
 // been handed out, "" when its task has none.
 func (u *unit) attemptTrace(w Work) string {

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
@@ -171,8 +172,9 @@ func (e *Engine) saveWorker(ctx context.Context, w task.Worker) error {
 // store who is polling. An entry is trusted for some seconds: another process may
 // have changed the worker meanwhile, and the news of it may be lost.
 type workerCache struct {
-	mu   sync.Mutex
-	byID map[task.ID]cachedWorker
+	mu    sync.Mutex
+	byID  map[task.ID]cachedWorker
+	names map[int64]string // by number; they never change
 }
 
 type cachedWorker struct {
@@ -202,6 +204,23 @@ func (c *workerCache) put(w *task.Worker, now task.Instant) {
 		c.byID = map[task.ID]cachedWorker{}
 	}
 	c.byID[w.ID] = cachedWorker{w, now}
+	if c.names == nil || len(c.names) >= maxCachedWorkers {
+		c.names = map[int64]string{}
+	}
+	c.names[w.No] = w.Name
+}
+
+// nameOf returns the name of a worker, as far as it is known here; "" for none.
+func (c *workerCache) nameOf(no int64) string {
+	if no == 0 {
+		return ""
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if name, ok := c.names[no]; ok {
+		return name
+	}
+	return "number " + strconv.FormatInt(no, 10)
 }
 
 // drop forgets workers that another process has changed.

@@ -69,17 +69,19 @@ const (
 // replaces what is not valid UTF-8: a failure is evidence, so it is never
 // refused for its looks.
 func (f *Failure) Trim() {
-	f.Type = trim(f.Type, maxFailureName)
-	f.Code = trim(f.Code, maxFailureName)
-	f.Message = trim(f.Message, maxFailureText)
-	f.Stack = trim(f.Stack, maxFailureStack)
-	f.ResponseBody = trim(f.ResponseBody, maxFailureText)
+	f.Type = Cut(f.Type, maxFailureName)
+	f.Code = Cut(f.Code, maxFailureName)
+	f.Message = Cut(f.Message, maxFailureText)
+	f.Stack = Cut(f.Stack, maxFailureStack)
+	f.ResponseBody = Cut(f.ResponseBody, maxFailureText)
 	f.RetryAfterMS = max(f.RetryAfterMS, 0)
 }
 
 const cutMark = "…[truncated]"
 
-func trim(s string, limit int) string {
+// Cut returns a text of at most limit bytes: what is too long is cut and marked,
+// what is not valid UTF-8 replaced.
+func Cut(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= limit {
 		return s

@@ -57,14 +57,14 @@ func (t Thresholds) LookAt(k *Task, l Lifecycle) Instant {
 	if k.State.Settled() {
 		return 0
 	}
-	wait := t.Of(k.State, l)
-	if _, bounded := thresholds[k.State]; !bounded || wait == 0 {
-		wait = t.Smallest(l)
+	if wait := t.Of(k.State, l); wait > 0 {
+		return k.StateAt.Add(wait)
 	}
-	if wait == 0 {
-		return 0
+	// in no hurry where it is, but it may go on at any time
+	if wait := t.Smallest(l); wait > 0 {
+		return max(k.StateAt, k.RunAt).Add(wait)
 	}
-	return max(k.StateAt, k.RunAt).Add(wait)
+	return 0
 }
 
 // Health says how near a task is to being stale.

@@ -27,6 +27,11 @@ type Template struct {
 	Source      string
 	Fingerprint string
 	CreatedAt   time.Time
+
+	// Cycle says which steps wait for each other, "" when none do; Link fills it in.
+	// A template that has one is refused when it is registered, but may have come
+	// into the store by another way.
+	Cycle string
 }
 
 // Lifecycle bounds how long a task may stay in one state. 0 takes the server's
@@ -103,7 +108,12 @@ func (t *Template) Link() []GraphError {
 			t.Steps[p].Children = append(t.Steps[p].Children, i)
 		}
 	}
-	return append(faults, t.cycles()...)
+	circles := t.cycles()
+	t.Cycle = ""
+	if len(circles) > 0 {
+		t.Cycle = circles[0].Message
+	}
+	return append(faults, circles...)
 }
 
 // cycles reports every cycle once, with its path, by a depth-first walk along

@@ -1,0 +1,254 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// CaseRequest opens a case by hand.
+type CaseRequest struct {
+	Actor    string
+	Reason   string // in words
+	Metadata []byte // JSON object; may be nil
+}
+
+// OpenCase opens a case of a task by hand. Conflict when it has one that is
+// pending. The task itself goes on, or stays, as it is.
+func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*task.Case, error) {
+	if problems := e.checkOpening(&req); len(problems) > 0 {
+		return nil, refusal("the case was not opened", problems)
+	}
+	var opened *task.Case
+	err := e.write(ctx, "open_case", func(u *unit) error {
+		t, err := u.task(id)
+		switch {
+		case err != nil:
+			return err
+		case t == nil:
+			return noTask(id)
+		case t.Meta.Case == task.HasPending:
+			return &task.Error{Code: task.Conflict, Message: fmt.Sprintf("the task %s has a case that is pending", id),
+				Hint: "add to that one, or resolve it first"}
+		}
+		metadata, err := openedBy(req)
+		if err != nil {
+			return err
+		}
+		o := opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonManual, detail: req.Reason, metadata: metadata}
+		if err := u.openCases([]*opening{&o}); err != nil {
+			return err
+		}
+		opened = o.opened
+		u.acts = append(u.acts, task.Act{At: u.now, TaskID: id, CaseID: opened.ID, Kind: task.ActOpenCase, Actor: req.Actor, Reason: req.Reason,
+			To: string(opened.Status), Data: req.Metadata})
+		return nil
+	})
+	return opened, err
+}
+
+func (e *Engine) checkOpening(r *CaseRequest) []task.Problem {
+	problems := checkActor(r.Actor, r.Reason)
+	problems = renamed(problems, "/actor", "/opened_by")
+	if r.Actor == "" {
+		problems = append(problems, task.Problem{Location: "/opened_by", Message: "say who does it; the name is kept with the case"})
+	}
+	if r.Reason == "" {
+		problems = append(problems, task.Problem{Location: "/reason", Message: "say why; the reason is kept with the case"})
+	}
+	return append(problems, e.checkMetadata(r.Metadata)...)
+}
+
+func renamed(problems []task.Problem, from, to string) []task.Problem {
+	for i := range problems {
+		if problems[i].Location == from {
+			problems[i].Location = to
+		}
+	}
+	return problems
+}
+
+func (e *Engine) checkMetadata(m []byte) []task.Problem {
+	fault := e.payloadFault(m)
+	var object map[string]json.RawMessage
+	if fault == "" && m != nil && (json.Unmarshal(m, &object) != nil || object == nil) {
+		fault = "must be a JSON object"
+	}
+	if fault == "" {
+		return nil
+	}
+	return []task.Problem{{Location: "/metadata", Message: fault}}
+}
+
+// openedBy is the metadata of a case that was opened by hand. What was supplied
+// goes before what we add.
+func openedBy(r CaseRequest) ([]byte, error) {
+	own, err := json.Marshal(map[string]string{"opened_by": r.Actor, "opened_because": r.Reason})
+	if err != nil {
+		return nil, fmt.Errorf("encode metadata: %w", err)
+	}
+	return task.MergeObject(own, r.Metadata)
+}
+
+// UpdateCase stores what an investigation found. A resolved case is final:
+// WrongState, unless the change opens it again.
+func (e *Engine) UpdateCase(ctx context.Context, id task.ID, ch task.CaseChange) (*task.Case, error) {
+	if problems := e.checkChange(&ch); len(problems) > 0 {
+		return nil, refusal("the case was not changed", problems)
+	}
+	var after *task.Case
+	err := e.write(ctx, "update_case", func(u *unit) error {
+		t, c, err := u.caseInHand(id)
+		if err != nil {
+			return err
+		}
+		if ch.Reopen && t.Meta.Case == task.HasPending && c.Status != task.CasePending {
+			return task.Errorf(task.Conflict, "the task %s has another case that is pending", t.ID)
+		}
+		act, err := u.changeCase(t, c, ch)
+		if err != nil {
+			return err
+		}
+		u.acts = append(u.acts, act)
+		after = c
+		return nil
+	})
+	return after, err
+}
+
+const maxNotes = 16 << 10
+
+func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
+	var problems []task.Problem
+	bad := func(at, fault string) {
+		if fault != "" {
+			problems = append(problems, task.Problem{Location: at, Message: fault})
+		}
+	}
+	bad("/resolved_by", textFault(ch.Actor, maxName))
+	if ch.Notes != nil {
+		bad("/resolution_notes", textFault(*ch.Notes, maxNotes))
+	}
+	switch {
+	case ch.Status != "" && !slices.Contains(task.Resolutions, ch.Status):
+		bad("/resolution_status", "must be pending, manually_resolved, permanently_failed or cancelled")
+	case ch.Reopen && ch.Status != "" && ch.Status != task.CasePending:
+		bad("/resolution_status", "a case that is opened again is pending")
+	}
+	decides := ch.Reopen || ch.Status != "" && ch.Status != task.CasePending
+	if decides && ch.Actor == "" {
+		bad("/resolved_by", "say who does it; the name is kept with the case")
+	}
+	if ch.Reopen && (ch.Notes == nil || *ch.Notes == "") {
+		bad("/resolution_notes", "say why the case is opened again")
+	}
+	if ch.Status == "" && ch.Notes == nil && ch.Metadata == nil && !ch.Reopen {
+		bad("", "there is nothing to change: give resolution_status, resolution_notes, metadata or reopen")
+	}
+	return append(problems, e.checkMetadata(ch.Metadata)...)
+}
+
+// caseInHand returns a case with its task. The case is read behind the task, so
+// that nobody can have changed it in between without changing the task.
+func (u *unit) caseInHand(id task.ID) (*task.Task, *task.Case, error) {
+	c, err := u.tx.Case(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c == nil {
+		return nil, nil, noCase(id)
+	}
+	t, err := u.task(c.TaskID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t == nil {
+		return nil, nil, noCase(id)
+	}
+	if c, err = u.tx.Case(id); err == nil && c == nil {
+		err = noCase(id)
+	}
+	return t, c, err
+}
+
+func noCase(id task.ID) error { return task.Errorf(task.NotFound, "there is no case %s", id) }
+
+// changeCase changes a case and lets its task know.
+func (u *unit) changeCase(t *task.Task, c *task.Case, ch task.CaseChange) (task.Act, error) {
+	was := c.Status
+	act, err := c.Change(ch, u.now)
+	if err != nil {
+		return act, err
+	}
+	if limit := u.e.cfg.Limits.PayloadBytes; len(c.Metadata) > limit {
+		return act, task.Errorf(task.TooLarge, "the metadata of the case would be %d bytes long; the limit is %d", len(c.Metadata), limit)
+	}
+	t.Meta.Case = task.HasClosed
+	if c.Status == task.CasePending {
+		t.Meta.Case = task.HasPending
+	}
+	u.dirtyTasks[t] = struct{}{}
+	u.changedCases = append(u.changedCases, c)
+	if was == task.CasePending && c.Status != was {
+		u.sawResolved(t, c)
+	}
+	return act, nil
+}
+
+// Case returns a case with its snapshot, or NotFound.
+func (e *Engine) Case(ctx context.Context, id task.ID) (*task.Case, error) {
+	c, err := e.store.FindCase(ctx, id)
+	if err == nil && c == nil {
+		err = noCase(id)
+	}
+	return c, err
+}
+
+// CaseOfTask returns the case of a task that was opened last, or NotFound.
+func (e *Engine) CaseOfTask(ctx context.Context, id task.ID) (*task.Case, error) {
+	c, err := e.store.LastCase(ctx, id)
+	if err != nil || c != nil {
+		return c, err
+	}
+	if _, err := e.findTask(ctx, id); err != nil {
+		return nil, err
+	}
+	return nil, task.Errorf(task.NotFound, "the task %s has no case", id)
+}
+
+// Cases returns a page, newest first.
+func (e *Engine) Cases(ctx context.Context, f CaseFilter) ([]*task.Case, error) {
+	if err := e.checkPage(f.Limit, f.Offset); err != nil {
+		return nil, err
+	}
+	return e.store.ListCases(ctx, f)
+}
+
+// maxOffset bounds how far a page may be from the first.
+const maxOffset = 1_000_000
+
+func (e *Engine) checkPage(limit, offset int) error {
+	switch most := e.cfg.Limits.PageItems; {
+	case limit < 1 || limit > most:
+		return task.Errorf(task.Invalid, "the limit of a page must be 1 to %d, not %d", most, limit)
+	case offset < 0 || offset > maxOffset:
+		return task.Errorf(task.Invalid, "the offset of a page must be 0 to %d, not %d", maxOffset, offset)
+	}
+	return nil
+}
+
+// CountCases counts cases by reason and resolution.
+func (e *Engine) CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, error) {
+	return e.store.CountCases(ctx, f)
+}
+
+// Audit returns what operators did, newest first.
+func (e *Engine) Audit(ctx context.Context, f ActFilter) ([]task.Act, error) {
+	if err := e.checkPage(f.Limit, 0); err != nil {
+		return nil, err
+	}
+	return e.store.ListActs(ctx, f)
+}

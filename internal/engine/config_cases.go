@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Switch is a setting that is on unless it is turned off.
+type Switch string
+
+// The positions of a Switch.
+const (
+	On  Switch = "true"
+	Off Switch = "false"
+)
+
+// Cases says when cases are opened and resolved by themselves.
+type Cases struct {
+	// Enabled opens cases without being asked. Those opened by hand are always
+	// possible. Defaults to true.
+	Enabled Switch
+	// AutoResolve resolves the case of a task that recovers, in the name of
+	// "system". Defaults to false: it is only noted in the case.
+	AutoResolve bool
+	// WorkerUnavailableAfter is how long a step may be ready while no live worker
+	// serves its route. Defaults to 5 min; -1 means for ever.
+	WorkerUnavailableAfter time.Duration
+	// PriorityBases order the investigation queue, by reason: the base counts as
+	// that many minutes more. Defaults to 1000, 500, 100, 50 and 10.
+	PriorityBases PriorityBases
+}
+
+// PriorityBases are the bases of the priority score by reason.
+type PriorityBases struct {
+	DependencyCycleDetected int
+	MaxRetriesExceeded      int
+	StalenessTimeout        int
+	WorkerUnavailable       int
+	ManualDLQ               int
+}
+
+// Of returns the base of a reason.
+func (b PriorityBases) Of(r task.CaseReason) int {
+	switch r {
+	case task.ReasonCycle:
+		return b.DependencyCycleDetected
+	case task.ReasonMaxRetries:
+		return b.MaxRetriesExceeded
+	case task.ReasonStaleness:
+		return b.StalenessTimeout
+	case task.ReasonWorkerUnavailable:
+		return b.WorkerUnavailable
+	default:
+		return b.ManualDLQ
+	}
+}
+
+// StalenessDetection is about the staleness detector.
+type StalenessDetection struct {
+	// Enabled runs it. Defaults to true.
+	Enabled Switch
+	// BatchSize bounds how many tasks one transaction handles. Defaults to 100.
+	BatchSize int
+	// DetectionInterval is its rhythm. Defaults to 5 min.
+	DetectionInterval time.Duration
+	// DryRun only reports what it would do. Defaults to false.
+	DryRun bool
+}
+
+func (c *Cases) setDefaults() {
+	orDefault(&c.Enabled, On)
+	orDefault(&c.WorkerUnavailableAfter, 5*time.Minute)
+	b := &c.PriorityBases
+	orDefault(&b.DependencyCycleDetected, 1000)
+	orDefault(&b.MaxRetriesExceeded, 500)
+	orDefault(&b.StalenessTimeout, 100)
+	orDefault(&b.WorkerUnavailable, 50)
+	orDefault(&b.ManualDLQ, 10)
+}
+
+func (d *StalenessDetection) setDefaults() {
+	orDefault(&d.Enabled, On)
+	orDefault(&d.BatchSize, 100)
+	orDefault(&d.DetectionInterval, 5*time.Minute)
+}
+
+// maxDetections bounds a batch of the staleness detector.
+const maxDetections = 10_000
+
+func (c Config) validateCases(bad func(ok bool, format string, args ...any)) {
+	isSwitch := func(s Switch) bool { return s == On || s == Off }
+	orNever := func(d time.Duration) bool { return d > 0 || d == -1 }
+	bad(isSwitch(c.Cases.Enabled), "cases.enabled must be true or false, not %q", c.Cases.Enabled)
+	bad(orNever(c.Cases.WorkerUnavailableAfter), "cases.worker_unavailable_after must be positive, or -1")
+	bad(isSwitch(c.StalenessDetection.Enabled), "staleness_detection.enabled must be true or false, not %q", c.StalenessDetection.Enabled)
+	bad(c.StalenessDetection.BatchSize > 0 && c.StalenessDetection.BatchSize <= maxDetections, "staleness_detection.batch_size must be 1 to %d", maxDetections)
+	bad(c.StalenessDetection.DetectionInterval > 0, "staleness_detection.detection_interval must be positive")
+	t := c.StalenessThresholds
+	bad(orNever(t.WaitingForDependencies), "staleness_thresholds.waiting_for_dependencies must be positive, or -1")
+	bad(orNever(t.WaitingForRetry), "staleness_thresholds.waiting_for_retry must be positive, or -1")
+	bad(orNever(t.StepsInProcess), "staleness_thresholds.steps_in_process must be positive, or -1")
+}

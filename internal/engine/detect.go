@@ -1,0 +1,291 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// DetectionAction is what the staleness detector did about a stale task.
+type DetectionAction string
+
+// What it may have done.
+const (
+	WouldTransition  DetectionAction = "would_transition_to_dlq_and_error" // dry run
+	MovedAndErrored  DetectionAction = "transitioned_to_dlq_and_error"
+	MovedOnly        DetectionAction = "moved_to_dlq_only"
+	ErroredOnly      DetectionAction = "transitioned_to_error_only" // it has a pending case already, or cases are switched off
+	TransitionFailed DetectionAction = "transition_failed"
+)
+
+// Detected is a stale task, and what was done about it.
+type Detected struct {
+	Task      task.ID
+	Template  *task.Template
+	State     task.State // before
+	InState   time.Duration
+	Threshold time.Duration
+	Action    DetectionAction
+	Case      bool  // it got a case
+	Errored   bool  // it was put in error
+	Err       error // why it was not; for the log
+}
+
+// DetectStaleness looks for tasks that stay longer in their state than they may,
+// up to batch of them (0: as configured), the one that is stale for longest
+// first. Each gets a case and is put in error, with a snapshot from before that.
+// A task that this fails for does not keep it from the others.
+//
+// What it costs follows the number of tasks that are overdue, or have lived for
+// long since it looked last; see survey.
+func (e *Engine) DetectStaleness(ctx context.Context, batch int, dryRun bool) ([]Detected, error) {
+	if batch == 0 {
+		batch = e.cfg.StalenessDetection.BatchSize
+	}
+	if batch < 1 || batch > maxDetections {
+		return nil, task.Errorf(task.Invalid, "the batch must be 1 to %d tasks, not %d", maxDetections, batch)
+	}
+	began := e.now()
+	found, err := e.detect(ctx, batch, dryRun)
+	if e.observer != nil {
+		e.observer.Detected(detection(began, e.now(), e.cfg.StalenessDetection.DetectionInterval, dryRun, found, err))
+	}
+	return found, err
+}
+
+func detection(began, ended time.Time, interval time.Duration, dryRun bool, found []Detected, err error) Detection {
+	d := Detection{At: task.At(ended), Took: ended.Sub(began), Interval: interval, DryRun: dryRun, Detected: len(found), Err: err}
+	for _, f := range found {
+		if f.Errored {
+			d.Transitioned++
+		}
+	}
+	return d
+}
+
+func (e *Engine) detect(ctx context.Context, batch int, dryRun bool) ([]Detected, error) {
+	if _, err := e.Survey(ctx); err != nil {
+		return nil, err
+	}
+	found, err := e.findStale(ctx, batch)
+	if err != nil || dryRun || len(found) == 0 {
+		return found, err
+	}
+	return e.transition(ctx, found)
+}
+
+// watchPage is how many watches are looked at together.
+const watchPage = 1000
+
+// findStale returns up to batch stale tasks, and moves the watches of those that
+// are not.
+func (e *Engine) findStale(ctx context.Context, batch int) ([]Detected, error) {
+	now := e.instant()
+	var found []Detected
+	var behind Watch
+	for len(found) < batch {
+		watches, err := e.store.Watches(ctx, behind, now, watchPage)
+		if err != nil {
+			return nil, fmt.Errorf("look for stale tasks: %w", err)
+		}
+		if len(watches) == 0 {
+			break
+		}
+		behind = watches[len(watches)-1]
+		stale, err := e.lookAt(ctx, watches, now)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, stale...)
+		if len(watches) < watchPage {
+			break
+		}
+	}
+	return found[:min(batch, len(found))], nil
+}
+
+// lookAt returns the stale ones of tasks that are due to be looked at, and says
+// when to look at the others again.
+func (e *Engine) lookAt(ctx context.Context, watches []Watch, now task.Instant) ([]Detected, error) {
+	tasks, err := e.watched(ctx, watches)
+	if err != nil {
+		return nil, err
+	}
+	var stale []Detected
+	var moves []WatchMove
+	for _, w := range watches {
+		t := tasks[w.Task]
+		if t == nil || t.State.Settled() {
+			moves = append(moves, WatchMove{Watch: w})
+			continue
+		}
+		def, err := e.TemplateOf(ctx, t.DefID)
+		if err != nil {
+			return nil, err
+		}
+		s := e.staleness(t, def, now)
+		if s.Health == task.Stale {
+			stale = append(stale, Detected{Task: t.ID, Template: def, State: t.State, InState: s.InState, Threshold: s.Threshold, Action: WouldTransition})
+			continue
+		}
+		moves = append(moves, WatchMove{w, e.lookAgain(t, def, now)})
+	}
+	if len(moves) == 0 {
+		return stale, nil
+	}
+	err = e.store.Write(ctx, func(tx Tx) error { return tx.Rewatch(moves) })
+	if err != nil {
+		err = fmt.Errorf("move watches: %w", err)
+	}
+	return stale, err
+}
+
+func (e *Engine) watched(ctx context.Context, watches []Watch) (map[task.ID]*task.Task, error) {
+	ids := make([]task.ID, len(watches))
+	for i, w := range watches {
+		ids[i] = w.Task
+	}
+	tasks, err := e.store.FindTasks(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("look at watched tasks: %w", err)
+	}
+	of := make(map[task.ID]*task.Task, len(tasks))
+	for _, t := range tasks {
+		of[t.ID] = t
+	}
+	return of, nil
+}
+
+// lookAgain is when to look next at a task that is not stale; 0: never.
+func (e *Engine) lookAgain(t *task.Task, def *task.Template, now task.Instant) task.Instant {
+	at := e.cfg.StalenessThresholds.LookAt(t, def.Lifecycle)
+	if at != 0 && at <= now {
+		at = now.Add(e.cfg.StalenessThresholds.Smallest(def.Lifecycle))
+	}
+	return at
+}
+
+// transition gives stale tasks their cases and puts them in error: all in one
+// transaction, or one by one when that fails.
+func (e *Engine) transition(ctx context.Context, found []Detected) ([]Detected, error) {
+	done, err := e.transitionAll(ctx, found, true)
+	if err == nil {
+		return done, nil
+	}
+	if ctx.Err() != nil || task.CodeOf(err) == task.Unavailable {
+		return nil, fmt.Errorf("put stale tasks in error: %w", err)
+	}
+	done = nil
+	for _, d := range found {
+		one, err := e.transitionOne(ctx, d)
+		if err != nil {
+			return done, err
+		}
+		done = append(done, one...)
+	}
+	return done, nil
+}
+
+// transitionOne does it for one task. If it cannot be put in error it gets its
+// case all the same. The error is the store's.
+func (e *Engine) transitionOne(ctx context.Context, d Detected) ([]Detected, error) {
+	done, err := e.transitionAll(ctx, []Detected{d}, true)
+	if err == nil {
+		return done, nil
+	}
+	if ctx.Err() != nil || task.CodeOf(err) == task.Unavailable {
+		return nil, fmt.Errorf("put stale task %s in error: %w", d.Task, err)
+	}
+	if done, caseErr := e.transitionAll(ctx, []Detected{d}, false); caseErr == nil && len(done) == 1 && done[0].Case {
+		done[0].Err = err
+		return done, nil
+	}
+	d.Action, d.Err = TransitionFailed, err
+	return []Detected{d}, nil
+}
+
+// transitionAll handles stale tasks in one transaction; those that are not stale
+// any more are left out. Without intoError they only get their cases.
+func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError bool) ([]Detected, error) {
+	var done []Detected
+	err := e.write(ctx, "staleness", func(u *unit) error {
+		done = nil
+		ids := make([]task.ID, len(found))
+		for i, d := range found {
+			ids[i] = d.Task
+		}
+		if err := u.takeTasks(ids); err != nil {
+			return err
+		}
+		var stale []Detected
+		var openings []*opening
+		for _, d := range found {
+			t := u.tasks[d.Task]
+			if t == nil || t.State != d.State || e.staleness(t, d.Template, u.now).Health != task.Stale {
+				continue
+			}
+			stale = append(stale, d)
+			if e.cfg.Cases.Enabled == On {
+				openings = append(openings, u.stalenessOf(t, d))
+			}
+		}
+		if err := u.openCases(openings); err != nil {
+			return err
+		}
+		for i := range stale {
+			if err := u.transition(&stale[i], openings, i, intoError); err != nil {
+				return err
+			}
+		}
+		done = stale
+		return nil
+	})
+	return done, err
+}
+
+// takeTasks takes tasks in hand.
+func (u *unit) takeTasks(ids []task.ID) error {
+	tasks, err := u.tx.Tasks(ids)
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		if t != nil {
+			u.adoptTask(t)
+		}
+	}
+	return nil
+}
+
+// stalenessOf is the case of a stale task, before anything is done about it.
+func (u *unit) stalenessOf(t *task.Task, d Detected) *opening {
+	o := &opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonStaleness, threshold: d.Threshold, detail: d.sentence()}
+	if cycle := d.Template.Cycle; cycle != "" && t.Counts.Active+t.Counts.Waiting == 0 {
+		o.reason, o.detail = task.ReasonCycle, cycle
+	}
+	return o
+}
+
+func (d Detected) sentence() string {
+	return fmt.Sprintf("%s for %s; the threshold is %s", d.State, d.InState.Round(time.Second), d.Threshold)
+}
+
+// transition puts a stale task in error, and says what was done.
+func (u *unit) transition(d *Detected, openings []*opening, i int, intoError bool) error {
+	d.Case = len(openings) > i && openings[i].opened != nil
+	d.Action = MovedOnly
+	if !intoError {
+		return nil
+	}
+	f := &task.Failure{Type: "staleness_timeout", Code: "TASK_STALE", Message: "the task was stale: " + d.sentence()}
+	if err := u.giveUp(u.tasks[d.Task], f, "stale: "+d.sentence()); err != nil {
+		return err
+	}
+	d.Errored = true
+	if d.Action = MovedAndErrored; !d.Case {
+		d.Action = ErroredOnly
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// QueuedCase is a pending case in the order of urgency.
+type QueuedCase struct {
+	Case  *task.Case // without its snapshot
+	Task  *task.Task // as it is now
+	Open  time.Duration
+	Score float64 // the base of the reason, and the minutes it is open
+	// Recovered: its task goes on; what is left is to resolve the case.
+	Recovered bool
+}
+
+// InvestigationQueue returns pending cases, the most urgent first.
+func (e *Engine) InvestigationQueue(ctx context.Context, f CaseFilter) ([]QueuedCase, error) {
+	if err := e.checkPage(f.Limit, f.Offset); err != nil {
+		return nil, err
+	}
+	if f.Status != "" && f.Status != task.CasePending {
+		return nil, nil // what is resolved is in no queue
+	}
+	limit := f.Limit
+	f.Limit += f.Offset
+	cases, err := e.store.UrgentCases(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	now := e.instant()
+	queue := make([]QueuedCase, len(cases))
+	for i, c := range cases {
+		open := now.Sub(c.OpenedAt)
+		queue[i] = QueuedCase{Case: c, Open: open, Score: float64(e.cfg.Cases.PriorityBases.Of(c.Reason)) + open.Minutes()}
+	}
+	slices.SortFunc(queue, func(a, b QueuedCase) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), slices.Compare(a.Case.ID[:], b.Case.ID[:]))
+	})
+	queue = queue[min(f.Offset, len(queue)):]
+	return e.withTasks(ctx, queue[:min(limit, len(queue))])
+}
+
+// withTasks adds the tasks; a case whose task was deleted meanwhile is left out.
+func (e *Engine) withTasks(ctx context.Context, queue []QueuedCase) ([]QueuedCase, error) {
+	ids := make([]task.ID, len(queue))
+	for i, q := range queue {
+		ids[i] = q.Case.TaskID
+	}
+	tasks, err := e.store.FindTasks(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	of := make(map[task.ID]*task.Task, len(tasks))
+	for _, t := range tasks {
+		of[t.ID] = t
+	}
+	out := queue[:0]
+	for _, q := range queue {
+		if q.Task = of[q.Case.TaskID]; q.Task == nil {
+			continue
+		}
+		r, err := recoveryOf(q.Case)
+		if err != nil {
+			return nil, err
+		}
+		q.Recovered = r != nil && q.Task.State != task.Errored
+		out = append(out, q)
+	}
+	return out, nil
+}
+
+// ReasonsByUrgency returns the reasons, that of the highest base first.
+func (e *Engine) ReasonsByUrgency() []task.CaseReason {
+	bases := e.cfg.Cases.PriorityBases
+	reasons := slices.Clone(task.CaseReasons)
+	slices.SortStableFunc(reasons, func(a, b task.CaseReason) int { return cmp.Compare(bases.Of(b), bases.Of(a)) })
+	return reasons
+}

@@ -1,0 +1,236 @@
+package scenario_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func (in *interpreter) configureCases(a *args) error {
+	c := &in.config
+	durations := map[string]*time.Duration{"stale_in_process": &c.StalenessThresholds.StepsInProcess, "stale_in_retry": &c.StalenessThresholds.WaitingForRetry,
+		"stale_in_dependencies": &c.StalenessThresholds.WaitingForDependencies, "unavailable_after": &c.Cases.WorkerUnavailableAfter}
+	for key, d := range durations {
+		if err := a.duration(key, d); err != nil {
+			return err
+		}
+	}
+	c.Cases.AutoResolve = a.text("auto_resolve") == "true"
+	c.Cases.Enabled = engine.Switch(a.text("cases"))
+	c.StalenessDetection.Enabled = engine.Switch(a.text("detection"))
+	c.StalenessDetection.DryRun = a.text("dry_run") == "true"
+	return a.number("batch", &c.StalenessDetection.BatchSize)
+}
+
+// caseOf returns the case of a task that was opened last.
+func (in *interpreter) caseOf(a *args) (*task.Case, error) {
+	name, err := a.place(0, "the task")
+	if err != nil {
+		return nil, err
+	}
+	id, err := in.taskID(name)
+	if err != nil {
+		return nil, err
+	}
+	return in.engine.CaseOfTask(in.ctx, id)
+}
+
+func (in *interpreter) openCase(a *args) ([]string, error) {
+	name, err := a.place(0, "the task")
+	if err != nil {
+		return nil, err
+	}
+	id, err := in.taskID(name)
+	if err != nil {
+		return nil, err
+	}
+	req := engine.CaseRequest{Actor: a.text("by"), Reason: a.text("reason"), Metadata: []byte(a.text("metadata"))}
+	if len(req.Metadata) == 0 {
+		req.Metadata = nil
+	}
+	c, err := in.engine.OpenCase(in.ctx, id, req)
+	if err != nil {
+		return nil, err
+	}
+	return []string{line(in.caseFields(c))}, nil
+}
+
+func (in *interpreter) caseFields(c *task.Case) []field {
+	return []field{{"reason", string(c.Reason)}, {"from", string(c.OriginalState)}, {"opened", in.sinceStart(c.OpenedAt)}, {"status", string(c.Status)},
+		{"notes", c.Notes}, {"resolved", in.sinceStart(c.ResolvedAt)}, {"by", c.ResolvedBy}}
+}
+
+func (in *interpreter) updateCase(a *args) ([]string, error) {
+	c, err := in.caseOf(a)
+	if err != nil {
+		return nil, err
+	}
+	ch := task.CaseChange{Status: task.Resolution(a.text("status")), Actor: a.text("by"), Reopen: a.flag("reopen")}
+	if notes, ok := a.get("notes"); ok {
+		ch.Notes = &notes
+	}
+	if m, ok := a.get("metadata"); ok {
+		ch.Metadata = []byte(m)
+	}
+	c, err = in.engine.UpdateCase(in.ctx, c.ID, ch)
+	if err != nil {
+		return nil, err
+	}
+	return []string{string(c.Status)}, nil
+}
+
+// showCases prints the cases of all tasks, or of one, newest first.
+func (in *interpreter) showCases(a *args) ([]string, error) {
+	f := engine.CaseFilter{Limit: 100, Status: task.Resolution(a.text("status")), Reason: task.CaseReason(a.text("reason"))}
+	cases, err := in.engine.Cases(in.ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, c := range cases {
+		if len(a.places) == 0 || a.places[0] == in.nameOf(c.TaskID) {
+			out = append(out, in.nameOf(c.TaskID)+" "+line(in.caseFields(c)))
+		}
+	}
+	return out, nil
+}
+
+// showCaseNotes prints the metadata of the last case of a task.
+func (in *interpreter) showCaseNotes(a *args) ([]string, error) {
+	c, err := in.caseOf(a)
+	if err != nil || c.Metadata == nil {
+		return nil, err
+	}
+	var sorted map[string]json.RawMessage
+	if err := json.Unmarshal(c.Metadata, &sorted); err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(sorted)
+	return []string{string(b)}, err
+}
+
+// showSnapshot prints what the last case of a task knows of it.
+func (in *interpreter) showSnapshot(a *args) ([]string, error) {
+	c, err := in.caseOf(a)
+	if err != nil {
+		return nil, err
+	}
+	var s struct {
+		TaskName  string          `json:"task_name"`
+		State     string          `json:"current_state"`
+		InState   float64         `json:"time_in_state_minutes"`
+		Threshold float64         `json:"threshold_minutes"`
+		Age       float64         `json:"task_age_minutes"`
+		Priority  string          `json:"priority"`
+		Context   json.RawMessage `json:"context"`
+		Detail    string          `json:"detail"`
+		Template  struct{ Steps []struct{ Name string } }
+		Steps     []struct {
+			Name        string
+			State       string `json:"current_state"`
+			Attempts    int
+			MaxAttempts int `json:"max_attempts"`
+			Worker      string
+			LastError   *struct{ Message string } `json:"last_error"`
+		}
+	}
+	if err := json.Unmarshal(c.Snapshot, &s); err != nil {
+		return nil, err
+	}
+	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+	out := []string{s.TaskName + " " + line([]field{{"state", s.State}, {"minutes", number(s.InState)}, {"threshold", number(s.Threshold)}, {"age", number(s.Age)},
+		{"priority", s.Priority}, {"context", string(s.Context)}, {"template_steps", strconv.Itoa(len(s.Template.Steps))}, {"detail", s.Detail}})}
+	for _, step := range s.Steps {
+		fields := []field{{"state", step.State}, {"attempts", fmt.Sprintf("%d/%d", step.Attempts, step.MaxAttempts)}, {"worker", step.Worker}}
+		if step.LastError != nil {
+			fields = append(fields, field{"error", step.LastError.Message})
+		}
+		out = append(out, step.Name+" "+line(fields))
+	}
+	return out, nil
+}
+
+func (in *interpreter) showQueue(a *args) ([]string, error) {
+	f := engine.CaseFilter{Limit: 100, Reason: task.CaseReason(a.text("reason"))}
+	if err := a.number("limit", &f.Limit); err != nil {
+		return nil, err
+	}
+	queue, err := in.engine.InvestigationQueue(in.ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, q := range queue {
+		recovered := ""
+		if q.Recovered {
+			recovered = "recovered"
+		}
+		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s score=%.0f now=%s %s", in.nameOf(q.Case.TaskID), q.Case.Reason, math.Floor(q.Score), q.Task.State, recovered)))
+	}
+	return out, nil
+}
+
+func (in *interpreter) showStats(*args) ([]string, error) {
+	counts, err := in.engine.CountCases(in.ctx, engine.CaseFilter{})
+	var out []string
+	for _, c := range counts {
+		out = append(out, fmt.Sprintf("%s %s %d", c.Reason, c.Status, c.Cases))
+	}
+	return out, err
+}
+
+func (in *interpreter) showAudit(a *args) ([]string, error) {
+	f := engine.ActFilter{Limit: 100, Actor: a.text("by"), Kind: a.text("kind")}
+	if len(a.places) > 0 {
+		id, err := in.taskID(a.places[0])
+		if err != nil {
+			return nil, err
+		}
+		f.Task = id
+	}
+	acts, err := in.engine.Audit(in.ctx, f)
+	var out []string
+	for _, x := range acts {
+		about := "task"
+		switch {
+		case !x.CaseID.IsZero():
+			about = "case"
+		case !x.StepID.IsZero():
+			about = "step"
+		}
+		out = append(out, fmt.Sprintf("%s %s %s %s by %s: %s (%s -> %s)", in.sinceStart(x.At), in.nameOf(x.TaskID), about, x.Kind, x.Actor, x.Reason, x.From, x.To))
+	}
+	return out, err
+}
+
+func (in *interpreter) detect(a *args) ([]string, error) {
+	batch := 0
+	if err := a.number("batch", &batch); err != nil {
+		return nil, err
+	}
+	found, err := in.engine.DetectStaleness(in.ctx, batch, a.flag("dry"))
+	var out []string
+	for _, d := range found {
+		if d.Err != nil {
+			err = errors.Join(err, d.Err)
+		}
+		out = append(out, fmt.Sprintf("%s %s %s of %s: %s case=%t error=%t", in.nameOf(d.Task), d.State, d.InState, d.Threshold, d.Action, d.Case, d.Errored))
+	}
+	return out, err
+}
+
+func (in *interpreter) showStaleness(a *args) ([]string, error) {
+	list, err := in.engine.Staleness(in.ctx, engine.StalenessFilter{Limit: 100, Health: task.Health(a.text("health"))})
+	var out []string
+	for _, s := range list {
+		out = append(out, fmt.Sprintf("%s %s %s %s of %s", in.nameOf(s.Task.ID), s.Health, s.Task.State, s.InState, s.Threshold))
+	}
+	return out, err
+}

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// A snapshot is the task as it was when a case was opened, as JSON: all that
+// somebody needs at 3 a.m. without another query. It is evidence, so it is
+// written once and never changed; what is large in it is cut.
+
+// Limits of what a snapshot keeps, in bytes.
+const (
+	snapshotContext = 16 << 10
+	snapshotText    = 4 << 10
+	// snapshotErrors bounds all failures together; past it only the beginning of
+	// each message is kept.
+	snapshotErrors = 256 << 10
+)
+
+type snapshot struct {
+	TaskUUID           string          `json:"task_uuid"`
+	Namespace          string          `json:"namespace"`
+	TaskName           string          `json:"task_name"`
+	Version            string          `json:"version"`
+	CurrentState       task.State      `json:"current_state"`
+	TimeInStateMinutes float64         `json:"time_in_state_minutes"`
+	ThresholdMinutes   float64         `json:"threshold_minutes,omitempty"`
+	TaskAgeMinutes     float64         `json:"task_age_minutes"`
+	Priority           string          `json:"priority"`
+	CorrelationID      string          `json:"correlation_id,omitempty"`
+	Context            json.RawMessage `json:"context,omitempty"`
+	CreatedAt          time.Time       `json:"created_at"`
+	DetectedAt         time.Time       `json:"detection_time"`
+	Reason             task.CaseReason `json:"dlq_reason"`
+	Detail             string          `json:"detail,omitempty"`
+	Template           json.RawMessage `json:"template,omitempty"`
+	Steps              []snapshotStep  `json:"steps"`
+}
+
+type snapshotStep struct {
+	StepUUID      string           `json:"step_uuid"`
+	Name          string           `json:"name"`
+	CurrentState  task.StepState   `json:"current_state"`
+	Attempts      int              `json:"attempts"`
+	MaxAttempts   int              `json:"max_attempts"`
+	Dependencies  []string         `json:"dependencies,omitempty"`
+	Worker        string           `json:"worker,omitempty"`
+	ReadyAt       *time.Time       `json:"ready_at,omitempty"`
+	StartedAt     *time.Time       `json:"started_at,omitempty"`
+	NextRetryAt   *time.Time       `json:"next_retry_at,omitempty"`
+	LastFailureAt *time.Time       `json:"last_failure_at,omitempty"`
+	LastError     *snapshotFailure `json:"last_error,omitempty"`
+}
+
+type snapshotFailure struct {
+	Type              string          `json:"error_type,omitempty"`
+	Message           string          `json:"message"`
+	Stack             string          `json:"stack_trace,omitempty"`
+	Code              string          `json:"code,omitempty"`
+	HTTPStatus        int             `json:"http_status,omitempty"`
+	ResponseBody      string          `json:"response_body,omitempty"`
+	Retryable         bool            `json:"retryable"`
+	RetryAfterSeconds float64         `json:"retry_after_seconds,omitempty"`
+	Details           json.RawMessage `json:"details,omitempty"`
+}
+
+// camera takes snapshots of tasks of one transaction.
+type camera struct {
+	u         *unit
+	evidence  map[task.ID]Evidence
+	ending    map[task.ID]*task.Attempt // last failures of steps that are not stored yet
+	templates map[int64]json.RawMessage
+}
+
+// newCamera asks for all that the snapshots need.
+func (u *unit) newCamera(list []*opening) (*camera, error) {
+	families := make([]Family, len(list))
+	ids := make([]task.ID, len(list))
+	for i, o := range list {
+		ids[i] = o.task.ID
+		families[i] = Family{Task: o.task.ID}
+	}
+	if err := u.gather(families); err != nil {
+		return nil, err
+	}
+	c := &camera{u: u, ending: map[task.ID]*task.Attempt{}, templates: map[int64]json.RawMessage{}}
+	for i := range u.attempts {
+		if a := &u.attempts[i]; a.Failure != nil {
+			c.ending[a.StepID] = a
+		}
+	}
+	var err error
+	c.evidence, err = u.tx.Evidence(ids)
+	return c, err
+}
+
+func (c *camera) snapshot(o *opening) ([]byte, error) {
+	u, t := c.u, o.task
+	def, err := u.template(t.DefID)
+	if err != nil {
+		return nil, err
+	}
+	template, err := c.template(def)
+	if err != nil {
+		return nil, err
+	}
+	e := c.evidence[t.ID]
+	s := snapshot{TaskUUID: t.ID.String(), Namespace: def.Namespace, TaskName: def.Name, Version: def.Version,
+		CurrentState: o.state, TimeInStateMinutes: minutes(u.now.Sub(o.since)), ThresholdMinutes: minutes(o.threshold),
+		TaskAgeMinutes: minutes(u.now.Sub(t.CreatedAt)), Priority: u.e.PriorityName(t.Priority), CorrelationID: t.CorrelationID,
+		Context: cutJSON(e.Context, snapshotContext), CreatedAt: t.CreatedAt.Time(), DetectedAt: u.now.Time(),
+		Reason: o.reason, Detail: o.detail, Template: template}
+	failures := c.failures(e)
+	budget := snapshotErrors
+	for _, step := range u.whole[t.ID] {
+		s.Steps = append(s.Steps, c.step(step, def.Steps[step.Ordinal-1], failures[step.ID], &budget))
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("encode snapshot of task %s: %w", t.ID, err)
+	}
+	return b, nil
+}
+
+// failures are the last failures by step.
+func (c *camera) failures(e Evidence) map[task.ID]*task.Attempt {
+	last := make(map[task.ID]*task.Attempt, len(e.Failures))
+	for i := range e.Failures {
+		last[e.Failures[i].StepID] = &e.Failures[i]
+	}
+	return last
+}
+
+func (c *camera) step(s *task.Step, spec task.StepSpec, failed *task.Attempt, budget *int) snapshotStep {
+	out := snapshotStep{StepUUID: s.ID.String(), Name: spec.Name, CurrentState: s.State, Attempts: s.Attempts, MaxAttempts: s.MaxAttempts,
+		Dependencies: spec.Dependencies, Worker: c.u.e.workers.nameOf(s.WorkerNo), ReadyAt: s.ReadyAt.Ptr(), StartedAt: s.StartedAt.Ptr()}
+	if s.Queue == task.Timers {
+		out.NextRetryAt = task.Instant(s.Key).Ptr()
+	}
+	if a := c.ending[s.ID]; a != nil {
+		failed = a
+	}
+	if failed != nil {
+		out.LastFailureAt = failed.FinishedAt.Ptr()
+		out.LastError = shownFailure(failed.Failure, budget)
+	}
+	return out
+}
+
+// shownFailure is a failure as snapshots show it, within what is left of the budget.
+func shownFailure(f *task.Failure, budget *int) *snapshotFailure {
+	out := &snapshotFailure{Type: f.Type, Code: f.Code, HTTPStatus: f.HTTPStatus, Retryable: f.Retryable, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000}
+	if *budget <= 0 {
+		out.Message = task.Cut(f.Message, 255)
+		return out
+	}
+	out.Message, out.Stack, out.ResponseBody = task.Cut(f.Message, snapshotText), task.Cut(f.Stack, snapshotText), task.Cut(f.ResponseBody, snapshotText)
+	out.Details = cutJSON(f.Details, snapshotText)
+	*budget -= len(out.Message) + len(out.Stack) + len(out.ResponseBody) + len(out.Details)
+	return out
+}
+
+// cutJSON returns a document, or the beginning of one that is too long as a text.
+func cutJSON(document []byte, limit int) json.RawMessage {
+	if len(document) <= limit {
+		return document
+	}
+	b, err := json.Marshal(task.Cut(string(document), limit))
+	if err != nil { // a text can always be marshalled
+		return nil
+	}
+	return b
+}
+
+// minutes is a time as people read it: rounded to the second.
+func minutes(d time.Duration) float64 {
+	m, err := strconv.ParseFloat(strconv.FormatFloat(d.Round(time.Second).Minutes(), 'f', 2, 64), 64)
+	if err != nil {
+		return d.Minutes()
+	}
+	return m
+}

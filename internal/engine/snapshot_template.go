@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// shownTemplate is a template as snapshots show it, in the words of the API.
+type shownTemplate struct {
+	Namespace   string          `json:"namespace_name"`
+	Name        string          `json:"name"`
+	Version     string          `json:"version"`
+	Description string          `json:"description,omitempty"`
+	Lifecycle   shownLifecycle  `json:"lifecycle"`
+	Steps       []shownSpec     `json:"steps"`
+	InputSchema json.RawMessage `json:"input_schema,omitempty"`
+}
+
+type shownLifecycle struct {
+	MaxWaitingForDependencies int `json:"max_waiting_for_dependencies_minutes,omitempty"`
+	MaxWaitingForRetry        int `json:"max_waiting_for_retry_minutes,omitempty"`
+	MaxStepsInProcess         int `json:"max_steps_in_process_minutes,omitempty"`
+	MaxDuration               int `json:"max_duration_minutes,omitempty"`
+}
+
+type shownSpec struct {
+	Name                 string          `json:"name"`
+	Handler              string          `json:"handler"`
+	Initialization       json.RawMessage `json:"initialization,omitempty"`
+	Dependencies         []string        `json:"dependencies,omitempty"`
+	Retry                shownRetry      `json:"retry"`
+	TimeoutSeconds       int             `json:"timeout_seconds"`
+	RequiredCapabilities []string        `json:"required_capabilities,omitempty"`
+}
+
+type shownRetry struct {
+	Retryable     bool    `json:"retryable"`
+	MaxAttempts   int     `json:"max_attempts"`
+	Backoff       string  `json:"backoff"`
+	BackoffBaseMS int     `json:"backoff_base_ms"`
+	MaxBackoffMS  int     `json:"max_backoff_ms"`
+	Jitter        float64 `json:"jitter"`
+}
+
+// template is the configuration of a template, nothing for the stand-in of a
+// handler. It is encoded once per transaction.
+func (c *camera) template(t *task.Template) (json.RawMessage, error) {
+	if t.Adhoc {
+		return nil, nil
+	}
+	if doc, ok := c.templates[t.DefID]; ok {
+		return doc, nil
+	}
+	whole := func(d time.Duration) int { return int(d / time.Minute) }
+	l := t.Lifecycle
+	out := shownTemplate{Namespace: t.Namespace, Name: t.Name, Version: t.Version, Description: t.Description, InputSchema: cutJSON(t.InputSchema, snapshotContext),
+		Lifecycle: shownLifecycle{whole(l.MaxWaitingForDependencies), whole(l.MaxWaitingForRetry), whole(l.MaxStepsInProcess), whole(l.MaxDuration)}}
+	for _, s := range t.Steps {
+		r := s.Retry
+		out.Steps = append(out.Steps, shownSpec{Name: s.Name, Handler: s.Handler, Initialization: cutJSON(s.Initialization, snapshotText),
+			Dependencies: s.Dependencies, TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities,
+			Retry: shownRetry{r.Retryable, r.MaxAttempts, string(r.Backoff), int(r.Base / time.Millisecond), int(r.Max / time.Millisecond), r.Jitter}})
+	}
+	doc, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("encode template %s: %w", t.Name, err)
+	}
+	c.templates[t.DefID] = doc
+	return doc, nil
+}

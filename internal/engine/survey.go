@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// How the staleness detector comes to know of tasks without looking at all of
+// them, and without a row for one that is over in time: it looks at each task
+// once, in the order of IDs and hence of creation, when the task is as old as the
+// smallest threshold lets a warning begin. Those that live on get a watch, which
+// says when to look at them again. So most tasks are looked at when they are over.
+
+// surveyNote is the key of the note that says how far the survey has come.
+const surveyNote = "staleness_survey"
+
+const (
+	// surveyWindow is how many tasks one look goes through.
+	surveyWindow = 2000
+	// surveyWindows bounds the looks of one call.
+	surveyWindows = 10
+)
+
+// Survey looks at tasks that have lived for long and were not looked at before,
+// up to a bound. It reports whether it has come to the end of them.
+func (e *Engine) Survey(ctx context.Context) (bool, error) {
+	smallest, err := e.smallestThreshold(ctx)
+	if err != nil || smallest == 0 {
+		return true, err
+	}
+	from, err := e.surveyed(ctx)
+	if err != nil {
+		return false, err
+	}
+	edge := e.surveyEdge(smallest)
+	for range surveyWindows {
+		live, stop, err := e.store.Survey(ctx, from, edge, surveyWindow)
+		if err != nil {
+			return false, fmt.Errorf("survey tasks: %w", err)
+		}
+		done := stop.IsZero()
+		if done {
+			stop = edge
+		}
+		if err := e.watch(ctx, live, stop); err != nil || done {
+			return done, err
+		}
+		from = stop
+	}
+	return false, nil
+}
+
+// surveyEdge is the ID at which tasks begin that are too young to be looked at.
+func (e *Engine) surveyEdge(smallest time.Duration) task.ID {
+	young := e.instant().Add(-smallest / 100 * task.WarningPercent)
+	return task.MakeID(task.SeqFloor(young.Time()), 0)
+}
+
+// surveyed returns the ID up to which tasks were looked at under the thresholds
+// in force.
+func (e *Engine) surveyed(ctx context.Context) (task.ID, error) {
+	text, err := e.store.FindNote(ctx, surveyNote)
+	if err != nil {
+		return task.ID{}, fmt.Errorf("find out how far the survey has come: %w", err)
+	}
+	under, at, _ := strings.Cut(text, " ")
+	if under != e.thresholdsKey() {
+		return task.ID{}, nil
+	}
+	id, err := task.ParseID(at)
+	if err != nil {
+		return task.ID{}, nil //nolint:nilerror // then it begins anew
+	}
+	return id, nil
+}
+
+// thresholdsKey names the thresholds: watches are only right under those they
+// were set under.
+func (e *Engine) thresholdsKey() string {
+	t := e.cfg.StalenessThresholds
+	return fmt.Sprintf("%s/%s/%s", t.WaitingForDependencies, t.WaitingForRetry, t.StepsInProcess)
+}
+
+// watch stores when to look at tasks again, and how far the survey has come.
+func (e *Engine) watch(ctx context.Context, live []*task.Task, upTo task.ID) error {
+	var watches []Watch
+	for _, t := range live {
+		def, err := e.TemplateOf(ctx, t.DefID)
+		if err != nil {
+			return err
+		}
+		if at := e.cfg.StalenessThresholds.LookAt(t, def.Lifecycle); at != 0 {
+			watches = append(watches, Watch{t.ID, at})
+		}
+	}
+	err := e.store.Write(ctx, func(tx Tx) error {
+		if len(watches) > 0 {
+			if err := tx.Watch(watches); err != nil {
+				return err
+			}
+		}
+		return tx.Note(surveyNote, e.thresholdsKey()+" "+upTo.String())
+	})
+	if err != nil {
+		return fmt.Errorf("watch tasks: %w", err)
+	}
+	return nil
+}
+
+// smallestThreshold returns the smallest threshold of any state and template; 0
+// when there is none.
+func (e *Engine) smallestThreshold(ctx context.Context) (time.Duration, error) {
+	least, err := e.lifecycles.smallest(ctx, e.store, e.cfg.StalenessThresholds)
+	if err != nil {
+		return 0, fmt.Errorf("look for thresholds of templates: %w", err)
+	}
+	return least, nil
+}
+
+// lifecycles remembers the smallest threshold of the templates seen. A version of
+// a template never changes, so each is read once.
+type lifecycles struct {
+	mu          sync.Mutex
+	seen        int64
+	least, most time.Duration
+}
+
+// longest returns the longest threshold of a template seen.
+func (l *lifecycles) longest() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.most
+}
+
+const templatePage = 200
+
+func (l *lifecycles) smallest(ctx context.Context, s Store, global task.Thresholds) (time.Duration, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	least, most, newest := l.least, l.most, l.seen
+	note := func(d time.Duration) {
+		if d > 0 && (least == 0 || d < least) {
+			least = d
+		}
+	}
+	note(global.Smallest(task.Lifecycle{}))
+	for below := int64(math.MaxInt64); below > l.seen; {
+		page, err := s.ListTemplates(ctx, TemplateFilter{Below: below, Limit: templatePage})
+		if err != nil {
+			return 0, err
+		}
+		for _, t := range page {
+			if t.DefID > l.seen {
+				note(global.Smallest(t.Lifecycle))
+				newest = max(newest, t.DefID)
+				most = max(most, t.Lifecycle.MaxWaitingForDependencies, t.Lifecycle.MaxWaitingForRetry, t.Lifecycle.MaxStepsInProcess)
+			}
+			below = t.DefID
+		}
+		if len(page) < templatePage {
+			break
+		}
+	}
+	l.least, l.most, l.seen = least, most, newest
+	return least, nil
+}
+
+// StalenessFilter selects live tasks. Zero fields do not restrict.
+type StalenessFilter struct {
+	Health    task.Health
+	Namespace string
+	TaskName  string
+	Limit     int
+}
+
+// Staleness is how near a task is to being stale.
+type Staleness struct {
+	Task      *task.Task
+	Template  *task.Template
+	InState   time.Duration
+	Threshold time.Duration // 0: none
+	Health    task.Health
+}
+
+// staleness is the one place where thresholds are applied.
+func (e *Engine) staleness(t *task.Task, def *task.Template, now task.Instant) Staleness {
+	s := Staleness{Task: t, Template: def, InState: now.Sub(t.StateAt), Threshold: e.cfg.StalenessThresholds.Of(t.State, def.Lifecycle)}
+	s.Health = task.HealthOf(s.InState, s.Threshold)
+	return s
+}

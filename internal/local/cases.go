@@ -1,0 +1,263 @@
+package local
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Pages of cases where none is asked for.
+const (
+	defaultQueue     = 100
+	defaultStaleness = 100
+)
+
+// Cases implements tasker.CaseBackend.
+func (b *Backend) Cases(ctx context.Context, f tasker.CaseFilter) ([]tasker.Case, error) {
+	filter, err := b.toCaseFilter(f, defaultPage)
+	if err != nil {
+		return nil, err
+	}
+	list, err := b.engine.Cases(ctx, filter)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out := make([]tasker.Case, len(list))
+	for i, c := range list {
+		shown, err := b.fromCase(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = *shown
+	}
+	return out, nil
+}
+
+// toCaseFilter checks the words of a filter.
+func (b *Backend) toCaseFilter(f tasker.CaseFilter, page int) (engine.CaseFilter, error) {
+	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason), Namespace: f.Namespace, TaskName: f.TaskName,
+		After: task.At(f.After), Before: task.At(f.Before), Limit: f.Limit, Offset: f.Offset}
+	var problems []tasker.Detail
+	if out.Status != "" && !slices.Contains(task.Resolutions, out.Status) {
+		problems = append(problems, tasker.Detail{Location: "resolution_status", Message: "must be pending, manually_resolved, permanently_failed or cancelled"})
+	}
+	if out.Reason != "" && !slices.Contains(task.CaseReasons, out.Reason) {
+		problems = append(problems, tasker.Detail{Location: "reason",
+			Message: "must be staleness_timeout, max_retries_exceeded, dependency_cycle_detected, worker_unavailable or manual_dlq"})
+	}
+	if out.Limit == 0 {
+		out.Limit = min(page, b.engine.Config().Limits.PageItems)
+	}
+	if len(problems) > 0 {
+		return out, badFilter(problems...)
+	}
+	return out, nil
+}
+
+func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*tasker.Case, error) {
+	tpl, err := b.engine.TemplateOf(ctx, c.DefID)
+	if err != nil {
+		return nil, toError(err)
+	}
+	return &tasker.Case{CaseUUID: toUUID(c.ID), TaskUUID: toUUID(c.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
+		OriginalState: tasker.TaskState(c.OriginalState), Reason: tasker.CaseReason(c.Reason), OpenedAt: c.OpenedAt.Time(), Snapshot: c.Snapshot,
+		ResolutionStatus: tasker.CaseResolution(c.Status), ResolutionNotes: c.Notes, ResolvedAt: c.ResolvedAt.Ptr(), ResolvedBy: c.ResolvedBy,
+		Metadata: c.Metadata, CreatedAt: c.CreatedAt.Time(), UpdatedAt: c.UpdatedAt.Time()}, nil
+}
+
+// CaseOfTask implements tasker.CaseBackend.
+func (b *Backend) CaseOfTask(ctx context.Context, id uuid.UUID) (*tasker.Case, error) {
+	c, err := b.engine.CaseOfTask(ctx, toID(id))
+	if err != nil {
+		return nil, toError(err)
+	}
+	return b.fromCase(ctx, c)
+}
+
+// OpenCase implements tasker.CaseBackend.
+func (b *Backend) OpenCase(ctx context.Context, id uuid.UUID, req tasker.OpenCaseRequest) (*tasker.Case, error) {
+	c, err := b.engine.OpenCase(ctx, toID(id), engine.CaseRequest{Actor: req.OpenedBy, Reason: req.Reason, Metadata: req.Metadata})
+	if err != nil {
+		return nil, toError(err)
+	}
+	return b.fromCase(ctx, c)
+}
+
+// UpdateCase implements tasker.CaseBackend.
+func (b *Backend) UpdateCase(ctx context.Context, id uuid.UUID, u tasker.CaseUpdate) (*tasker.CaseUpdated, error) {
+	c, err := b.engine.UpdateCase(ctx, toID(id), task.CaseChange{Status: task.Resolution(u.ResolutionStatus), Notes: u.ResolutionNotes,
+		Actor: u.ResolvedBy, Metadata: u.Metadata, Reopen: u.Reopen})
+	if err != nil {
+		return nil, toError(err)
+	}
+	return &tasker.CaseUpdated{Success: true, CaseUUID: id, Message: updated(c, u)}, nil
+}
+
+func updated(c *task.Case, u tasker.CaseUpdate) string {
+	switch {
+	case u.Reopen:
+		return "DLQ entry opened again"
+	case c.Status != task.CasePending:
+		return "DLQ entry resolved: " + string(c.Status)
+	default:
+		return "DLQ entry updated"
+	}
+}
+
+// CaseStats implements tasker.CaseBackend.
+func (b *Backend) CaseStats(ctx context.Context, f tasker.CaseFilter) ([]tasker.CaseStats, error) {
+	filter, err := b.toCaseFilter(f, 0)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := b.engine.CountCases(ctx, filter)
+	if err != nil {
+		return nil, toError(err)
+	}
+	var out []tasker.CaseStats
+	for _, reason := range b.engine.ReasonsByUrgency() {
+		if s := statsOf(reason, counts); s != nil {
+			out = append(out, *s)
+		}
+	}
+	return out, nil
+}
+
+// statsOf gathers the counts of a reason; nil when there are none.
+func statsOf(reason task.CaseReason, counts []engine.CaseCount) *tasker.CaseStats {
+	s := tasker.CaseStats{Reason: tasker.CaseReason(reason)}
+	var oldest, newest task.Instant
+	var openFor int64
+	resolved := 0
+	for _, c := range counts {
+		if c.Reason != reason {
+			continue
+		}
+		s.TotalEntries += c.Cases
+		if oldest == 0 || c.Oldest < oldest {
+			oldest = c.Oldest
+		}
+		newest = max(newest, c.Newest)
+		switch c.Status {
+		case task.CasePending:
+			s.Pending += c.Cases
+			continue
+		case task.CaseResolved:
+			s.ManuallyResolved += c.Cases
+		case task.CaseFailed:
+			s.PermanentFailures += c.Cases
+		case task.CaseCancelled:
+			s.Cancelled += c.Cases
+		}
+		resolved += c.Cases
+		openFor += c.OpenFor
+	}
+	if s.TotalEntries == 0 {
+		return nil
+	}
+	s.OldestEntry, s.NewestEntry = oldest.Ptr(), newest.Ptr()
+	if resolved > 0 {
+		average := float64(openFor) / float64(resolved) / float64(time.Minute/time.Microsecond)
+		s.AvgResolutionTimeMinutes = &average
+	}
+	return &s
+}
+
+// InvestigationQueue implements tasker.CaseBackend.
+func (b *Backend) InvestigationQueue(ctx context.Context, f tasker.CaseFilter) ([]tasker.QueuedCase, error) {
+	filter, err := b.toCaseFilter(f, defaultQueue)
+	if err != nil {
+		return nil, err
+	}
+	list, err := b.engine.InvestigationQueue(ctx, filter)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out := make([]tasker.QueuedCase, len(list))
+	for i, q := range list {
+		tpl, err := b.engine.TemplateOf(ctx, q.Case.DefID)
+		if err != nil {
+			return nil, toError(err)
+		}
+		out[i] = tasker.QueuedCase{CaseUUID: toUUID(q.Case.ID), TaskUUID: toUUID(q.Case.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
+			OriginalState: tasker.TaskState(q.Case.OriginalState), CurrentState: tasker.TaskState(q.Task.State), Reason: tasker.CaseReason(q.Case.Reason),
+			OpenedAt: q.Case.OpenedAt.Time(), MinutesInDLQ: q.Open.Minutes(), PriorityScore: q.Score,
+			Priority: tasker.Priority(b.engine.PriorityName(q.Task.Priority)), Recovered: q.Recovered}
+	}
+	return out, nil
+}
+
+// Staleness implements tasker.CaseBackend.
+func (b *Backend) Staleness(ctx context.Context, f tasker.StalenessFilter) ([]tasker.StaleTask, error) {
+	filter := engine.StalenessFilter{Health: task.Health(f.Health), Namespace: f.Namespace, TaskName: f.TaskName, Limit: f.Limit}
+	if f.Health != "" && f.Health != tasker.Healthy && f.Health != tasker.Warning && f.Health != tasker.Stale {
+		return nil, badFilter(tasker.Detail{Location: "health_status", Message: "must be healthy, warning or stale"})
+	}
+	if filter.Limit == 0 {
+		filter.Limit = min(defaultStaleness, b.engine.Config().Limits.PageItems)
+	}
+	list, err := b.engine.Staleness(ctx, filter)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out := make([]tasker.StaleTask, len(list))
+	for i, s := range list {
+		out[i] = tasker.StaleTask{TaskUUID: toUUID(s.Task.ID), Namespace: s.Template.Namespace, TaskName: s.Template.Name,
+			CurrentState: tasker.TaskState(s.Task.State), TimeInStateMinutes: s.InState.Minutes(), StalenessThresholdMinutes: s.Threshold.Minutes(),
+			Health: tasker.Health(s.Health), Priority: tasker.Priority(b.engine.PriorityName(s.Task.Priority))}
+	}
+	return out, nil
+}
+
+// DetectStaleness implements tasker.CaseBackend.
+func (b *Backend) DetectStaleness(ctx context.Context, req tasker.DetectRequest) ([]tasker.Detection, error) {
+	list, err := b.engine.DetectStaleness(ctx, req.BatchSize, req.DryRun)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out := make([]tasker.Detection, len(list))
+	for i, d := range list {
+		out[i] = tasker.Detection{TaskUUID: toUUID(d.Task), Namespace: d.Template.Namespace, TaskName: d.Template.Name, CurrentState: tasker.TaskState(d.State),
+			TimeInStateMinutes: d.InState.Minutes(), ThresholdMinutes: d.Threshold.Minutes(), ActionTaken: tasker.DetectionAction(d.Action),
+			MovedToDLQ: d.Case, TransitionSuccess: d.Errored}
+	}
+	return out, nil
+}
+
+// Audit implements tasker.CaseBackend.
+func (b *Backend) Audit(ctx context.Context, f tasker.AuditFilter) ([]tasker.AuditRecord, error) {
+	filter := engine.ActFilter{Task: toID(f.TaskUUID), Case: toID(f.CaseUUID), Actor: f.Actor, Kind: f.Kind, After: task.At(f.After), Before: task.At(f.Before),
+		Below: f.Below, Limit: f.Limit}
+	if f.Below < 0 {
+		return nil, badFilter(tasker.Detail{Location: "below", Message: "must be the number of a record, not " + strconv.FormatInt(f.Below, 10)})
+	}
+	if filter.Limit == 0 {
+		filter.Limit = min(defaultPage, b.engine.Config().Limits.PageItems)
+	}
+	acts, err := b.engine.Audit(ctx, filter)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out := make([]tasker.AuditRecord, len(acts))
+	for i, a := range acts {
+		out[i] = tasker.AuditRecord{No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor, Reason: a.Reason, TaskUUID: toUUID(a.TaskID),
+			StepUUID: pointer(a.StepID), CaseUUID: pointer(a.CaseID), Before: a.From, After: a.To, Data: a.Data}
+	}
+	return out, nil
+}
+
+// pointer is nil for the zero ID.
+func pointer(id task.ID) *uuid.UUID {
+	if id.IsZero() {
+		return nil
+	}
+	u := toUUID(id)
+	return &u
+}
