@@ -27,6 +27,7 @@ func (b *httpBackend) UpdateCase(ctx context.Context, id uuid.UUID, update CaseU
 }
 
 func (b *httpBackend) CaseStats(ctx context.Context, f CaseFilter) ([]CaseStats, error) {
+	f.Limit, f.Offset = 0, 0 // there are no pages of counts
 	return fetchList[CaseStats](ctx, b, "count cases", "/v1/dlq/stats", f.query())
 }
 
@@ -67,8 +68,7 @@ func (b *httpBackend) Audit(ctx context.Context, f AuditFilter) ([]AuditRecord, 
 	return fetchList[AuditRecord](ctx, b, "get audit trail", "/v1/audit", q)
 }
 
-// query is the filter as parameters. A server refuses those that the list in
-// question does not know, so that no filter is ignored in silence.
+// query is the filter as parameters.
 func (f CaseFilter) query() query {
 	q := make(query)
 	q.set("resolution_status", string(f.ResolutionStatus))

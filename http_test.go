@@ -135,6 +135,62 @@ func TestRoutes(t *testing.T) {
 			},
 			seen{"PATCH", task + "/workflow_steps/" + b.String(), `{"action_type":"reset_for_retry","reset_by":"me","reason":"r"}`},
 			`{"current_state":"pending"}`, `"current_state":"pending"`},
+		"Cases": {
+			func(c *tasker.Client) (any, error) {
+				return c.Cases(ctx, tasker.CaseFilter{
+					ResolutionStatus: tasker.CasePending, Reason: tasker.ReasonManual, Namespace: "n", TaskName: "a&b", After: at, Before: at, Limit: 7, Offset: 14,
+				})
+			},
+			seen{"GET", "/v1/dlq?after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z" +
+				"&limit=7&namespace=n&offset=14&reason=manual_dlq&resolution_status=pending&task_name=a%26b", ""},
+			`[{"dlq_reason":"manual_dlq"}]`, `"manual_dlq"`},
+		"CasesAll": {
+			func(c *tasker.Client) (any, error) { return c.Cases(ctx, tasker.CaseFilter{}) },
+			seen{"GET", "/v1/dlq", ""}, `[]`, `[]`},
+		"CaseOfTask": {
+			func(c *tasker.Client) (any, error) { return c.CaseOfTask(ctx, a) },
+			seen{"GET", "/v1/dlq/task/" + a.String(), ""}, `{"task_snapshot":{"a":1}}`, `"task_snapshot":{"a":1}`},
+		"OpenCase": {
+			func(c *tasker.Client) (any, error) {
+				return c.OpenCase(ctx, a, tasker.OpenCaseRequest{Reason: "r", OpenedBy: "me", Metadata: json.RawMessage(`{"t":1}`)})
+			},
+			seen{"POST", "/v1/dlq/task/" + a.String(), `{"reason":"r","opened_by":"me","metadata":{"t":1}}`}, `{"dlq_reason":"manual_dlq"}`, `"manual_dlq"`},
+		"UpdateCase": {
+			func(c *tasker.Client) (any, error) {
+				notes := "found"
+				return c.UpdateCase(ctx, b, tasker.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved, ResolutionNotes: &notes, ResolvedBy: "me"})
+			},
+			seen{"PATCH", "/v1/dlq/entry/" + b.String(), `{"resolution_status":"manually_resolved","resolution_notes":"found","resolved_by":"me"}`},
+			`{"success":true,"message":"m"}`, `"success":true`},
+		"ReopenCase": {
+			func(c *tasker.Client) (any, error) {
+				return c.UpdateCase(ctx, b, tasker.CaseUpdate{ResolvedBy: "me", Reopen: true})
+			},
+			seen{"PATCH", "/v1/dlq/entry/" + b.String(), `{"resolved_by":"me","reopen":true}`}, `{"success":true,"message":"m"}`, `"success":true`},
+		"CaseStats": {
+			func(c *tasker.Client) (any, error) { return c.CaseStats(ctx, tasker.CaseFilter{Namespace: "n", Limit: 5, Offset: 5}) },
+			seen{"GET", "/v1/dlq/stats?namespace=n", ""}, `[{"dlq_reason":"staleness_timeout","pending":45}]`, `"pending":45`},
+		"InvestigationQueue": {
+			func(c *tasker.Client) (any, error) {
+				return c.InvestigationQueue(ctx, tasker.CaseFilter{Limit: 100})
+			},
+			seen{"GET", "/v1/dlq/investigation-queue?limit=100", ""}, `[{"priority_score":510.5}]`, `510.5`},
+		"Staleness": {
+			func(c *tasker.Client) (any, error) {
+				return c.Staleness(ctx, tasker.StalenessFilter{Health: tasker.Warning, Namespace: "n", TaskName: "x", Limit: 3})
+			},
+			seen{"GET", "/v1/dlq/staleness?health=warning&limit=3&namespace=n&task_name=x", ""}, `[{"health_status":"warning"}]`, `"warning"`},
+		"DetectStaleness": {
+			func(c *tasker.Client) (any, error) {
+				return c.DetectStaleness(ctx, tasker.DetectRequest{DryRun: true, BatchSize: 5})
+			},
+			seen{"POST", "/v1/dlq/staleness/detect", `{"dry_run":true,"batch_size":5}`}, `[{"moved_to_dlq":true}]`, `"moved_to_dlq":true`},
+		"Audit": {
+			func(c *tasker.Client) (any, error) {
+				return c.Audit(ctx, tasker.AuditFilter{TaskUUID: a, CaseUUID: b, Actor: "me", Kind: "cancel", After: at, Before: at, Limit: 5, Below: 99})
+			},
+			seen{"GET", "/v1/audit?actor=me&after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z&below=99" +
+				"&case=" + b.String() + "&kind=cancel&limit=5&task_uuid=" + a.String(), ""}, `[{"no":98}]`, `"no":98`},
 		"RegisterTemplate": {
 			func(c *tasker.Client) (any, error) {
 				return c.RegisterTemplate(ctx, tasker.TemplateSource{YAML: "name: x", Filename: "x.yaml"})

@@ -3,56 +3,110 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
 )
 
-// caseID is a case that the fake knows, of taskID.
-var caseID = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f80")
+// More things that the fake knows.
+var (
+	caseID      = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f74") // of taskID
+	otherCaseID = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f75") // of otherID
+)
 
-func cannedCase() *tasker.Case {
-	return &tasker.Case{CaseUUID: caseID, TaskUUID: taskID, Namespace: "default", TaskName: "import", OriginalState: tasker.TaskStepsInProcess,
-		Reason: tasker.ReasonMaxRetries, OpenedAt: noon, Snapshot: json.RawMessage(`{"task_name":"import"}`), ResolutionStatus: tasker.CasePending,
-		Metadata: json.RawMessage(`{"n":1}`), CreatedAt: noon, UpdatedAt: noon}
+func cannedCase(id, task uuid.UUID, namespace string) *tasker.Case {
+	return &tasker.Case{
+		CaseUUID: id, TaskUUID: task, Namespace: namespace, TaskName: "import", OriginalState: tasker.TaskWaitingForDependencies,
+		Reason: tasker.ReasonStaleness, OpenedAt: noon, ResolutionStatus: tasker.CaseManuallyResolved, ResolutionNotes: "fixed <it>",
+		ResolvedAt: &noon, ResolvedBy: "ann", Metadata: json.RawMessage(`{"root_cause":"disk","n":12345678901234567890}`), CreatedAt: noon, UpdatedAt: noon,
+	}
+}
+
+func cannedSnapshot() tasker.CaseSnapshot {
+	return tasker.CaseSnapshot{
+		TaskUUID: taskID, Namespace: "default", TaskName: "import", Version: "1.0.0", CurrentState: tasker.TaskWaitingForDependencies,
+		TimeInStateMinutes: 65.5, ThresholdMinutes: 60, TaskAgeMinutes: 70, Priority: tasker.High, Context: json.RawMessage(`{"a":1}`),
+		CreatedAt: noon, DetectedAt: noon, Reason: tasker.ReasonStaleness, Detail: "65 minutes in a state", Template: json.RawMessage(`{"name":"import"}`),
+		Steps: []tasker.SnapshotStep{{StepUUID: stepID, Name: "load", CurrentState: tasker.StepError, Attempts: 3, MaxAttempts: 3,
+			Dependencies: []string{"read"}, Worker: "w", ReadyAt: &noon, StartedAt: &noon, LastFailureAt: &noon, LastError: cannedFailure()}},
+	}
+}
+
+func withSnapshot(c *tasker.Case) *tasker.Case {
+	c.Snapshot, _ = json.Marshal(cannedSnapshot())
+	return c
+}
+
+// Case makes the fake a Backend that finds cases by their own IDs.
+func (f *fake) Case(_ context.Context, id uuid.UUID) (*tasker.Case, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.err != nil:
+		return nil, f.err
+	case id == caseID:
+		return withSnapshot(cannedCase(caseID, taskID, "default")), nil
+	case id == otherCaseID:
+		return withSnapshot(cannedCase(otherCaseID, otherID, "secret")), nil
+	}
+	return nil, tasker.Errorf(tasker.CodeNotFound, "case %s is unknown", id)
 }
 
 func (f *fake) Cases(_ context.Context, filter tasker.CaseFilter) ([]tasker.Case, error) {
-	return []tasker.Case{*cannedCase()}, f.note(filter)
+	if err := f.note(filter); err != nil || filter.Offset > 0 {
+		return nil, err
+	}
+	return []tasker.Case{*cannedCase(caseID, taskID, "default")}, nil
 }
 
 func (f *fake) CaseOfTask(_ context.Context, task uuid.UUID) (*tasker.Case, error) {
-	return cannedCase(), f.note(task)
+	return withSnapshot(cannedCase(caseID, task, "default")), f.note(task)
 }
 
-func (f *fake) OpenCase(_ context.Context, _ uuid.UUID, req tasker.OpenCaseRequest) (*tasker.Case, error) {
-	return cannedCase(), f.note(req)
+func (f *fake) OpenCase(_ context.Context, task uuid.UUID, req tasker.OpenCaseRequest) (*tasker.Case, error) {
+	opened := cannedCase(caseID, task, "default")
+	opened.Reason, opened.ResolutionStatus = tasker.ReasonManual, tasker.CasePending
+	return opened, f.note(req)
 }
 
 func (f *fake) UpdateCase(_ context.Context, id uuid.UUID, update tasker.CaseUpdate) (*tasker.CaseUpdated, error) {
-	return &tasker.CaseUpdated{Success: true, Message: "updated", CaseUUID: id}, f.note(update)
+	return &tasker.CaseUpdated{Success: true, Message: "The case is resolved.", CaseUUID: id}, f.note(update)
 }
 
 func (f *fake) CaseStats(_ context.Context, filter tasker.CaseFilter) ([]tasker.CaseStats, error) {
-	return []tasker.CaseStats{{Reason: tasker.ReasonMaxRetries, TotalEntries: 1, Pending: 1, OldestEntry: &noon, NewestEntry: &noon}}, f.note(filter)
+	mean := 12.5
+	return []tasker.CaseStats{
+		{Reason: tasker.ReasonMaxRetries, TotalEntries: 2, Pending: 2, OldestEntry: &noon, NewestEntry: &noon},
+		{Reason: tasker.ReasonStaleness, TotalEntries: 1, ManuallyResolved: 1, AvgResolutionTimeMinutes: &mean},
+	}, f.note(filter)
 }
 
 func (f *fake) InvestigationQueue(_ context.Context, filter tasker.CaseFilter) ([]tasker.QueuedCase, error) {
-	return []tasker.QueuedCase{{CaseUUID: caseID, TaskUUID: taskID, Namespace: "default", TaskName: "import", OriginalState: tasker.TaskStepsInProcess,
-		CurrentState: tasker.TaskError, Reason: tasker.ReasonMaxRetries, OpenedAt: noon, MinutesInDLQ: 5, PriorityScore: 505, Priority: tasker.High}}, f.note(filter)
+	return []tasker.QueuedCase{{CaseUUID: caseID, TaskUUID: taskID, Namespace: "default", TaskName: "import", Priority: tasker.High,
+		OriginalState: tasker.TaskStepsInProcess, CurrentState: tasker.TaskError, Reason: tasker.ReasonStaleness,
+		OpenedAt: noon, MinutesInDLQ: 65.5, PriorityScore: 165.5}}, f.note(filter)
 }
 
 func (f *fake) Staleness(_ context.Context, filter tasker.StalenessFilter) ([]tasker.StaleTask, error) {
-	return []tasker.StaleTask{{TaskUUID: taskID, Namespace: "default", TaskName: "import", CurrentState: tasker.TaskStepsInProcess, TimeInStateMinutes: 25,
-		StalenessThresholdMinutes: 30, Health: tasker.Warning, Priority: tasker.High}}, f.note(filter)
+	return []tasker.StaleTask{{TaskUUID: taskID, Namespace: "default", TaskName: "import", CurrentState: tasker.TaskWaitingForRetry,
+		TimeInStateMinutes: 25, StalenessThresholdMinutes: 30, Health: tasker.Warning, Priority: tasker.Low}}, f.note(filter)
 }
 
 func (f *fake) DetectStaleness(_ context.Context, req tasker.DetectRequest) ([]tasker.Detection, error) {
-	return []tasker.Detection{{TaskUUID: taskID, Namespace: "default", TaskName: "import", CurrentState: tasker.TaskStepsInProcess, TimeInStateMinutes: 35,
-		ThresholdMinutes: 30, ActionTaken: tasker.MovedAndErrored, MovedToDLQ: true, TransitionSuccess: true}}, f.note(req)
+	return []tasker.Detection{{TaskUUID: taskID, Namespace: "default", TaskName: "import", CurrentState: tasker.TaskStepsInProcess,
+		TimeInStateMinutes: 65, ThresholdMinutes: 60, ActionTaken: tasker.WouldTransition}}, f.note(req)
 }
 
+// Audit answers with nothing for steps, and below the one act there is.
 func (f *fake) Audit(_ context.Context, filter tasker.AuditFilter) ([]tasker.AuditRecord, error) {
-	return []tasker.AuditRecord{{No: 7, At: noon, Kind: "open_case", Actor: "ada", Reason: "odd", TaskUUID: taskID, CaseUUID: &caseID, After: "pending"}}, f.note(filter)
+	err := f.note(filter)
+	known := filter.TaskUUID == uuid.Nil || filter.TaskUUID == taskID
+	knownCase := filter.CaseUUID == uuid.Nil || filter.CaseUUID == caseID
+	if err != nil || !known || !knownCase || filter.Below > 0 {
+		return nil, err
+	}
+	return []tasker.AuditRecord{{No: 9, At: noon.Add(time.Second), Kind: "update_case", Actor: "ann", Reason: "fixed", TaskUUID: taskID,
+		StepUUID: &stepID, CaseUUID: &caseID, Before: "pending", After: "manually_resolved", Data: json.RawMessage(`{"root_cause":"disk"}`)}}, nil
 }

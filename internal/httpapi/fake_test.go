@@ -104,7 +104,9 @@ func (f *fake) SubmitTasks(_ context.Context, req tasker.SubmitRequest) ([]taske
 
 func (f *fake) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*tasker.Task, error) {
 	f.mu.Lock()
-	f.asked = wait
+	if wait > 0 {
+		f.asked = wait
+	}
 	err, waiter := f.err, f.wait
 	f.mu.Unlock()
 	switch {

@@ -44,6 +44,8 @@ func apiConfig(s *server) huma.Config {
 			Tags: []*huma.Tag{
 				{Name: "tasks", Description: "Put work in and look at it."},
 				{Name: "workflow_steps", Description: "The steps of a task, and their repair."},
+				{Name: "dlq", Description: "Cases: the investigation of tasks that are stuck."},
+				{Name: "audit", Description: "What operators did. Records are only ever added."},
 				{Name: "templates", Description: "Workflows. A registered version never changes."},
 				{Name: "workers", Description: "The worker protocol: register, poll, start, result, heartbeat."},
 				{Name: "health", Description: "Probes."},

@@ -28,7 +28,7 @@ func ProblemKinds() []ProblemKind {
 		{tasker.CodeTooLarge, http.StatusRequestEntityTooLarge, "Too large", "A body, payload, batch or page is over its limit."},
 		{tasker.CodeUnauthenticated, http.StatusUnauthorized, "Not authenticated", "There is no API key, or an unknown one."},
 		{tasker.CodeForbidden, http.StatusForbidden, "Forbidden", "The API key lacks the permission, or is limited to other namespaces."},
-		{tasker.CodeNotFound, http.StatusNotFound, "Not found", "There is no such task, step, template, worker or route."},
+		{tasker.CodeNotFound, http.StatusNotFound, "Not found", "There is no such task, step, case, template, worker or route."},
 		{tasker.CodeConflict, http.StatusConflict, "Conflict", "The thing exists with other content."},
 		{tasker.CodeWrongState, http.StatusConflict, "Wrong state", "The act is not allowed in the state the thing is in."},
 		{tasker.CodeStaleToken, http.StatusConflict, "Stale token", "The lease was lost: somebody else holds the step, or it is settled."},

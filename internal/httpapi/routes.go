@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 )
 
@@ -26,6 +27,21 @@ func (s *server) routes() {
 	add(s, endpoint{get, "/v1/tasks/{uuid}/workflow_steps", "list-steps", "List the steps of a task", read, 0}, s.listSteps)
 	add(s, endpoint{get, "/v1/tasks/{uuid}/workflow_steps/{step_uuid}", "get-step", "Get a step and its readiness", read, 0}, s.getStep)
 	add(s, endpoint{patch, "/v1/tasks/{uuid}/workflow_steps/{step_uuid}", "act-on-step", "Reset, resolve or complete a step", operate, 0}, s.actOnStep)
+
+	// A snapshot travels as it was stored; the document shows its form all the same.
+	schemaOf[tasker.CaseSnapshot](s.registry)
+	add(s, endpoint{get, "/v1/dlq", "list-cases", "List cases, newest first", read, 0}, s.listCases)
+	add(s, endpoint{get, "/v1/dlq/task/{task_uuid}", "get-case", "Get the case of a task that was opened last, with its snapshot", read, 0}, s.getCase)
+	add(s, endpoint{post, "/v1/dlq/task/{task_uuid}", "open-case", "Open a case by hand", operate, creates}, s.openCase)
+	add(s, endpoint{patch, "/v1/dlq/entry/{dlq_entry_uuid}", "update-case", "Store what an investigation found, resolve or re-open the case", operate, 0}, s.updateCase)
+	add(s, endpoint{get, "/v1/dlq/stats", "get-case-stats", "Count cases by reason", read, 0}, s.caseStats)
+	add(s, endpoint{get, "/v1/dlq/investigation-queue", "get-investigation-queue", "List pending cases, the most urgent first", read, 0}, s.investigationQueue)
+	add(s, endpoint{get, "/v1/dlq/staleness", "get-staleness", "List live tasks, stale ones first, then those that soon will be", read, 0}, s.staleness)
+	add(s, endpoint{post, "/v1/dlq/staleness/detect", "detect-staleness", "Run the staleness detector now", operate, bare}, s.detectStaleness)
+
+	add(s, endpoint{get, "/v1/audit", "list-audit", "List what operators did, newest first", read, 0}, s.listAudit)
+	add(s, endpoint{get, "/v1/tasks/{uuid}/audit", "list-task-audit", "List what operators did to a task, its steps and its cases", read, 0}, s.listTaskAudit)
+	add(s, endpoint{get, "/v1/dlq/entry/{dlq_entry_uuid}/audit", "list-case-audit", "List what operators did to a case", read, 0}, s.listCaseAudit)
 
 	add(s, endpoint{post, "/v1/templates", "register-template", "Register a version of a template", operate, creates}, s.registerTemplate)
 	add(s, endpoint{get, "/v1/templates", "list-templates", "List templates", read, 0}, s.listTemplates)

@@ -17,6 +17,11 @@ type (
 	taskStateSchema struct{}
 	stepStateSchema struct{}
 	codeSchema      struct{}
+
+	caseReasonSchema     struct{}
+	caseResolutionSchema struct{}
+	healthSchema         struct{}
+	detectionSchema      struct{}
 )
 
 // Schema documents a UUID.
@@ -56,6 +61,32 @@ func (codeSchema) Schema(huma.Registry) *huma.Schema {
 	return s
 }
 
+// Schema lists the reasons of cases.
+func (caseReasonSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.CaseReason{
+		tasker.ReasonStaleness, tasker.ReasonMaxRetries, tasker.ReasonCycle, tasker.ReasonWorkerUnavailable, tasker.ReasonManual,
+	})}
+}
+
+// Schema lists what becomes of cases.
+func (caseResolutionSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.CaseResolution{
+		tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled,
+	})}
+}
+
+// Schema lists the healths of tasks.
+func (healthSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.Health{tasker.Healthy, tasker.Warning, tasker.Stale})}
+}
+
+// Schema lists what the detector may have done.
+func (detectionSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.DetectionAction{
+		tasker.WouldTransition, tasker.MovedAndErrored, tasker.MovedToDLQOnly, tasker.ErroredOnly, tasker.DetectionTransFail,
+	})}
+}
+
 func taskStates() []tasker.TaskState {
 	return []tasker.TaskState{
 		tasker.TaskPending, tasker.TaskInitializing, tasker.TaskEnqueuingSteps, tasker.TaskStepsInProcess,
@@ -83,8 +114,14 @@ func newRegistry() huma.Registry {
 		reflect.TypeFor[tasker.TaskState](): reflect.TypeFor[taskStateSchema](),
 		reflect.TypeFor[tasker.StepState](): reflect.TypeFor[stepStateSchema](),
 		reflect.TypeFor[tasker.Code]():      reflect.TypeFor[codeSchema](),
-		reflect.TypeFor[templateBody]():     reflect.TypeFor[tasker.TemplateSource](),
-		reflect.TypeFor[submitBody]():       reflect.TypeFor[tasker.SubmitRequest](),
+
+		reflect.TypeFor[tasker.CaseReason]():      reflect.TypeFor[caseReasonSchema](),
+		reflect.TypeFor[tasker.CaseResolution]():  reflect.TypeFor[caseResolutionSchema](),
+		reflect.TypeFor[tasker.Health]():          reflect.TypeFor[healthSchema](),
+		reflect.TypeFor[tasker.DetectionAction](): reflect.TypeFor[detectionSchema](),
+
+		reflect.TypeFor[templateBody](): reflect.TypeFor[tasker.TemplateSource](),
+		reflect.TypeFor[submitBody]():   reflect.TypeFor[tasker.SubmitRequest](),
 	} {
 		r.RegisterTypeAlias(real, standIn)
 	}

@@ -1,0 +1,52 @@
+package httpapi_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/httpapi"
+)
+
+func TestAuditFilters(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	const about = "actor=ann%40x&kind=reset_for_retry&after=2026-01-31T12:00:00.123456Z&before=2026-01-31T12:00:00.123456Z&limit=1000&below=9"
+	want := tasker.AuditFilter{Actor: "ann@x", Kind: "reset_for_retry", After: noon, Before: noon, Limit: 1000, Below: 9}
+	for name, c := range map[string]struct {
+		path   string
+		adjust func(*tasker.AuditFilter)
+	}{
+		"All":  {"/v1/audit?", func(*tasker.AuditFilter) {}},
+		"Both": {"/v1/audit?task_uuid=" + taskID.String() + "&case=" + caseID.String() + "&", func(f *tasker.AuditFilter) { f.TaskUUID, f.CaseUUID = taskID, caseID }},
+		"Task": {"/v1/tasks/" + taskID.String() + "/audit?", func(f *tasker.AuditFilter) { f.TaskUUID = taskID }},
+		"Case": {"/v1/dlq/entry/" + caseID.String() + "/audit?", func(f *tasker.AuditFilter) { f.CaseUUID = caseID }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := want
+			c.adjust(&want)
+			got := a.do(t, "GET", c.path+about, "")
+			if diff := cmp.Diff(want, last[tasker.AuditFilter](f)); diff != "" || got.body != "[]\n" {
+				t.Errorf("answer is %s, filter (-want +got):\n%s", got.body, diff)
+			}
+		})
+	}
+}
+
+// TestAuditOfNothing: no such task is no task without acts.
+func TestAuditOfNothing(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, &fake{}, httpapi.Options{})
+	for path, status := range map[string]int{
+		"/v1/tasks/" + otherID.String() + "/audit":         200,
+		"/v1/tasks/" + stepID.String() + "/audit":          404,
+		"/v1/dlq/entry/" + otherCaseID.String() + "/audit": 200,
+		"/v1/dlq/entry/" + stepID.String() + "/audit":      404,
+	} {
+		if got := a.do(t, "GET", path, ""); got.status != status {
+			t.Errorf("%s is answered %d %s, want %d", path, got.status, got.body, status)
+		}
+	}
+}

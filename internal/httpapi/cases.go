@@ -1,0 +1,161 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// caseTaskPath names a task whose case is meant.
+type caseTaskPath struct {
+	UUID uuid.UUID `path:"task_uuid" doc:"The task."`
+}
+
+// CasePath names a case. It is exported for the reason that TaskPath is.
+type CasePath struct {
+	UUID uuid.UUID `path:"dlq_entry_uuid" doc:"The case."`
+}
+
+// CaseQuery is what every list of cases may be narrowed by. It is exported for
+// the reason that TaskPath is.
+type CaseQuery struct {
+	Status    string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled"`
+	Reason    string    `query:"reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
+	Namespace string    `query:"namespace" maxLength:"255"`
+	TaskName  string    `query:"task_name" maxLength:"255" doc:"Template name or task type."`
+	After     time.Time `query:"after" doc:"Opened at this time or later."`
+	Before    time.Time `query:"before" doc:"Opened before."`
+}
+
+// caseFilter is a tasker.CaseFilter as a query.
+type caseFilter struct {
+	CaseQuery
+	Limit  int `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"How many to leave out at the beginning."`
+}
+
+// queueFilter is a tasker.CaseFilter as a query of the investigation queue.
+type queueFilter struct {
+	CaseQuery
+	Limit  int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
+	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"How many to leave out at the beginning."`
+}
+
+// filter makes the filter of a request, inside the namespaces of its key.
+func (q *CaseQuery) filter(ctx context.Context) (tasker.CaseFilter, error) {
+	namespace, err := narrow(ctx, q.Namespace)
+	return tasker.CaseFilter{
+		ResolutionStatus: tasker.CaseResolution(q.Status), Reason: tasker.CaseReason(q.Reason), Namespace: namespace, TaskName: q.TaskName,
+		After: q.After, Before: q.Before,
+	}, err
+}
+
+func (s *server) listCases(ctx context.Context, params *caseFilter, _ *none) (answer[[]tasker.Case], error) {
+	var no answer[[]tasker.Case]
+	filter, err := params.filter(ctx)
+	if err != nil {
+		return no, err
+	}
+	filter.Limit, filter.Offset = params.Limit, params.Offset
+	cases, err := s.backend.Cases(ctx, filter)
+	return ok(list(cases)), err
+}
+
+func (s *server) caseStats(ctx context.Context, params *CaseQuery, _ *none) (answer[[]tasker.CaseStats], error) {
+	filter, err := params.filter(ctx)
+	if err != nil {
+		return answer[[]tasker.CaseStats]{}, err
+	}
+	stats, err := s.backend.CaseStats(ctx, filter)
+	return ok(list(stats)), err
+}
+
+func (s *server) investigationQueue(ctx context.Context, params *queueFilter, _ *none) (answer[[]tasker.QueuedCase], error) {
+	filter, err := params.filter(ctx)
+	if err != nil {
+		return answer[[]tasker.QueuedCase]{}, err
+	}
+	filter.Limit, filter.Offset = params.Limit, params.Offset
+	queue, err := s.backend.InvestigationQueue(ctx, filter)
+	return ok(list(queue)), err
+}
+
+func (s *server) getCase(ctx context.Context, params *caseTaskPath, _ *none) (answer[*tasker.Case], error) {
+	if err := s.reachTask(ctx, params.UUID); err != nil {
+		return answer[*tasker.Case]{}, err
+	}
+	found, err := s.backend.CaseOfTask(ctx, params.UUID)
+	return ok(found), err
+}
+
+func (s *server) openCase(ctx context.Context, params *caseTaskPath, body *tasker.OpenCaseRequest) (answer[*tasker.Case], error) {
+	var no answer[*tasker.Case]
+	if err := s.reachTask(ctx, params.UUID); err != nil {
+		return no, err
+	}
+	body.OpenedBy, body.Metadata = cmp.Or(body.OpenedBy, keyName(ctx)), absent(body.Metadata)
+	opened, err := s.backend.OpenCase(ctx, params.UUID, *body)
+	return stored(true, "/v1/dlq/task/"+params.UUID.String(), opened), err
+}
+
+func (s *server) updateCase(ctx context.Context, params *CasePath, body *tasker.CaseUpdate) (answer[*tasker.CaseUpdated], error) {
+	var no answer[*tasker.CaseUpdated]
+	if err := s.reachCase(ctx, params.UUID); err != nil {
+		return no, err
+	}
+	body.ResolvedBy, body.Metadata = cmp.Or(body.ResolvedBy, keyName(ctx)), absent(body.Metadata)
+	updated, err := s.backend.UpdateCase(ctx, params.UUID, *body)
+	return ok(updated), err
+}
+
+// absent makes null what it means in a body: left out.
+func absent(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}
+
+// keyName is who acts when the request does not say: its API key.
+func keyName(ctx context.Context) string {
+	if p := access.From(ctx); p != nil {
+		return p.Name
+	}
+	return ""
+}
+
+// caseFinder is a Backend that finds a case by its own ID. Without it a key
+// that is limited to namespaces reaches cases by their tasks only.
+type caseFinder interface {
+	Case(ctx context.Context, id uuid.UUID) (*tasker.Case, error)
+}
+
+// reachCase refuses a case outside the key's limits as if it did not exist.
+func (s *server) reachCase(ctx context.Context, id uuid.UUID) error {
+	p := access.From(ctx)
+	if !p.Limited() {
+		return nil
+	}
+	finder, can := s.backend.(caseFinder)
+	if !can {
+		return unknownCase(id)
+	}
+	found, err := finder.Case(ctx, id)
+	if err == nil && p.Reaches(found.Namespace) {
+		return nil
+	}
+	if err == nil || tasker.ErrorCode(err) == tasker.CodeNotFound {
+		return unknownCase(id) // in the same words, whether it exists or not
+	}
+	return err
+}
+
+func unknownCase(id uuid.UUID) *tasker.Error {
+	return tasker.Errorf(tasker.CodeNotFound, "there is no case %s", id)
+}
