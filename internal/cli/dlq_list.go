@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newDLQList(s *session) *cobra.Command {
+	var (
+		flags  caseFlags
+		status string
+	)
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List cases, newest first",
+		Example: `  tasker dlq list --status pending --reason max_retries_exceeded
+  tasker dlq list --after 24h --json`,
+		Args: cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error {
+			flags.filter.ResolutionStatus = tasker.CaseResolution(status)
+			return flags.prepare(s)
+		},
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			cases, err := c.Cases(ctx, flags.filter)
+			if err != nil {
+				return err
+			}
+			return s.printCases(cases, flags.filter)
+		}),
+	}
+	flags.add(cmd)
+	cmd.Flags().StringVar(&status, "status", "", "only with this resolution status")
+	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 50, "cases on a page, 1 to 1000")
+	cmd.Flags().IntVar(&flags.filter.Offset, "offset", 0, "how many to leave out at the beginning")
+	offer(cmd, "status", tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
+	return cmd
+}
+
+func (s *session) printCases(cases []tasker.Case, f tasker.CaseFilter) error {
+	if s.json {
+		return s.printJSON(cases)
+	}
+	if len(cases) == 0 {
+		return s.printf("No cases.\n")
+	}
+	t := newTable(s.Out, "CASE", "TASK", "NAME", "REASON", "STATE THEN", "STATUS", "OPENED")
+	for i := range cases {
+		c := &cases[i]
+		t.row(c.CaseUUID.String(), c.TaskUUID.String(), qualified(c.Namespace, c.TaskName), string(c.Reason),
+			string(c.OriginalState), string(c.ResolutionStatus), s.ago(c.OpenedAt))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return s.more(len(cases), f.Limit, "--offset", int64(f.Offset+len(cases)))
+}

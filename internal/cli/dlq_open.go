@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newDLQOpen(s *session) *cobra.Command {
+	var (
+		req      tasker.OpenCaseRequest
+		metadata string
+	)
+	cmd := &cobra.Command{
+		Use:   "open TASK_UUID",
+		Short: "Open a case of a task by hand",
+		Long: `Open a case of a task by hand. The task itself goes on, or stays, as it is; what is
+known of it now is kept with the case.`,
+		Args: cobra.ExactArgs(1),
+		PreRunE: func(*cobra.Command, []string) error {
+			if req.Reason == "" {
+				return usagef("--reason is required: it is stored with the case")
+			}
+			req.OpenedBy = actor(req.OpenedBy)
+			var err error
+			req.Metadata, err = s.jsonFlag("--metadata", metadata)
+			return err
+		},
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := taskArg(args[0])
+			if err != nil {
+				return err
+			}
+			opened, err := c.OpenCase(ctx, id, req)
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(opened)
+			}
+			return s.printf("✓ Case opened!\n  Case: %s\n  Task: %s\n  Status: %s\n  Reason: %s\n  Opened by: %s\n",
+				opened.CaseUUID.String(), opened.TaskUUID.String(), opened.ResolutionStatus, req.Reason, req.OpenedBy)
+		}),
+	}
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "why (required)")
+	cmd.Flags().StringVar(&req.OpenedBy, "opened-by", "", "who opens it (default the user of this process)")
+	cmd.Flags().StringVar(&metadata, "metadata", "", "what is known, a JSON object, @FILE, or - for standard input")
+	return cmd
+}

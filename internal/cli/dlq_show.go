@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newDLQShow(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show TASK_UUID",
+		Short: "Show the last case of a task, and the task as it was then",
+		Args:  cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := taskArg(args[0])
+			if err != nil {
+				return err
+			}
+			found, err := c.CaseOfTask(ctx, id)
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(found)
+			}
+			return s.printCase(found)
+		}),
+	}
+}
+
+// printCase shows a case, the task as it was, and what can be done.
+func (s *session) printCase(c *tasker.Case) error {
+	f := fields{indent: "  "}
+	f.add("Case", c.CaseUUID.String())
+	f.add("Task", c.TaskUUID.String())
+	f.add("Name", qualified(c.Namespace, c.TaskName))
+	f.add("Reason", string(c.Reason))
+	f.add("Opened", s.stampAgo(&c.OpenedAt))
+	f.add("Status", string(c.ResolutionStatus))
+	f.add("Resolved", s.stampAgo(c.ResolvedAt))
+	f.add("Resolved by", c.ResolvedBy)
+	f.block("Notes", c.ResolutionNotes)
+	f.add("Metadata", compact(c.Metadata))
+	if err := s.write([]byte("✓ Case Details:\n\n" + f.b.String())); err != nil {
+		return err
+	}
+	if len(c.Snapshot) > 0 {
+		if err := s.printSnapshot(c.Snapshot); err != nil {
+			return err
+		}
+	}
+	if c.ResolutionStatus != tasker.CasePending {
+		return nil
+	}
+	return s.printf("\nNext: %s task explain %s\nThen: %s dlq update %s --status manually_resolved --notes '...'\n",
+		s.name, c.TaskUUID.String(), s.name, c.CaseUUID.String())
+}
+
+// printSnapshot shows a task as it was when its case was opened.
+func (s *session) printSnapshot(raw json.RawMessage) error {
+	var snap tasker.CaseSnapshot
+	if err := json.Unmarshal(raw, &snap); err != nil {
+		return fmt.Errorf("read snapshot: %w", err)
+	}
+	f := fields{indent: "  "}
+	f.add("What was seen", snap.Detail)
+	f.add("Version", snap.Version)
+	f.add("State", string(snap.CurrentState))
+	inState := minutes(snap.TimeInStateMinutes)
+	if snap.ThresholdMinutes > 0 {
+		inState += " of " + minutes(snap.ThresholdMinutes)
+	}
+	f.add("In this state for", inState)
+	f.add("Age", minutes(snap.TaskAgeMinutes))
+	f.add("Priority", string(snap.Priority))
+	f.add("Correlation id", snap.CorrelationID)
+	f.add("Context", compact(snap.Context))
+	if err := s.write([]byte("\nThe task at that time:\n\n" + f.b.String() + "\n")); err != nil {
+		return err
+	}
+	t := newTable(s.Out, "STEP", "STATE", "ATTEMPTS", "DEPENDS ON", "WORKER", "LAST FAILURE", "ERROR")
+	for i := range snap.Steps {
+		st := &snap.Steps[i]
+		t.row(st.Name, string(st.CurrentState), fmt.Sprintf("%d/%d", st.Attempts, st.MaxAttempts), strings.Join(st.Dependencies, ", "),
+			st.Worker, stamp(st.LastFailureAt), describeFailure(st.LastError))
+	}
+	return t.flush()
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newDLQStats(s *session) *cobra.Command {
+	var flags caseFlags
+	cmd := &cobra.Command{
+		Use:     "stats",
+		Short:   "Count cases by reason",
+		Args:    cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error { return flags.prepare(s) },
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			stats, err := c.CaseStats(ctx, flags.filter)
+			if err != nil {
+				return err
+			}
+			return s.printCaseStats(stats)
+		}),
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+func (s *session) printCaseStats(stats []tasker.CaseStats) error {
+	if s.json {
+		return s.printJSON(stats)
+	}
+	if len(stats) == 0 {
+		return s.printf("No cases.\n")
+	}
+	t := newTable(s.Out, "REASON", "TOTAL", "PENDING", "RESOLVED", "FAILED", "CANCELLED", "OLDEST", "NEWEST", "RESOLVED AFTER")
+	for i := range stats {
+		st := &stats[i]
+		mean := ""
+		if st.AvgResolutionTimeMinutes != nil {
+			mean = minutes(*st.AvgResolutionTimeMinutes)
+		}
+		t.row(string(st.Reason), strconv.Itoa(st.TotalEntries), strconv.Itoa(st.Pending), strconv.Itoa(st.ManuallyResolved),
+			strconv.Itoa(st.PermanentFailures), strconv.Itoa(st.Cancelled), s.agoOf(st.OldestEntry), s.agoOf(st.NewestEntry), mean)
+	}
+	return t.flush()
+}
+
+// agoOf is ago of a time that there may not be.
+func (s *session) agoOf(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return s.ago(*t)
+}

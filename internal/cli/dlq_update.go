@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newDLQUpdate(s *session) *cobra.Command {
+	var (
+		update                  tasker.CaseUpdate
+		status, notes, metadata string
+	)
+	cmd := &cobra.Command{
+		Use:   "update CASE_UUID",
+		Short: "Store what an investigation found, and resolve the case",
+		Long: `Store what an investigation found. What is not given stays as it is; members of
+--metadata are merged into what is there, and null removes one. A case that is
+resolved (--status) is final, unless it is opened again (dlq reopen).`,
+		Example: `  tasker dlq update CASE_UUID --status manually_resolved --resolved-by ops@example.com \
+    --notes 'Connection pool enlarged, step reset' --metadata '{"root_cause": "pool"}'`,
+		Args: cobra.ExactArgs(1),
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			update.ResolutionStatus = tasker.CaseResolution(status)
+			if cmd.Flags().Changed("notes") {
+				update.ResolutionNotes = &notes
+			}
+			if status == "" && metadata == "" && update.ResolutionNotes == nil {
+				return usagef("there is nothing to change: give --status, --notes or --metadata")
+			}
+			update.ResolvedBy = actor(update.ResolvedBy)
+			var err error
+			update.Metadata, err = s.jsonFlag("--metadata", metadata)
+			return err
+		},
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			return s.updateCase(ctx, c, args[0], update, "Case updated!")
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&status, "status", "", "manually_resolved, permanently_failed or cancelled")
+	f.StringVar(&notes, "notes", "", "what was found and done")
+	f.StringVar(&update.ResolvedBy, "resolved-by", "", "who does it (default the user of this process)")
+	f.StringVar(&metadata, "metadata", "", "members to merge, a JSON object, @FILE, or - for standard input")
+	offer(cmd, "status", tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
+	return cmd
+}
+
+func newDLQReopen(s *session) *cobra.Command {
+	var (
+		update tasker.CaseUpdate
+		reason string
+	)
+	cmd := &cobra.Command{
+		Use:   "reopen CASE_UUID",
+		Short: "Make a resolved case pending again",
+		Args:  cobra.ExactArgs(1),
+		PreRunE: func(*cobra.Command, []string) error {
+			if reason == "" {
+				return usagef("--reason is required: it is stored with the case")
+			}
+			update.Reopen, update.ResolutionNotes, update.ResolvedBy = true, &reason, actor(update.ResolvedBy)
+			return nil
+		},
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			return s.updateCase(ctx, c, args[0], update, "Case opened again!")
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why; these become the notes of the case (required)")
+	cmd.Flags().StringVar(&update.ResolvedBy, "reopened-by", "", "who does it (default the user of this process)")
+	return cmd
+}
+
+// updateCase changes a case and says what was changed.
+func (s *session) updateCase(ctx context.Context, c *tasker.Client, arg string, update tasker.CaseUpdate, done string) error {
+	id, err := caseArg(arg)
+	if err != nil {
+		return err
+	}
+	updated, err := c.UpdateCase(ctx, id, update)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.printJSON(updated)
+	}
+	f := fields{indent: "  "}
+	f.add("Case", updated.CaseUUID.String())
+	if update.Reopen {
+		update.ResolutionStatus = tasker.CasePending
+	}
+	f.add("Status", string(update.ResolutionStatus))
+	if update.ResolutionNotes != nil {
+		f.block("Notes", *update.ResolutionNotes)
+	}
+	f.add("Metadata", compact(update.Metadata))
+	f.add("By", update.ResolvedBy)
+	return s.write([]byte("✓ " + done + "\n" + f.b.String()))
+}
