@@ -38,22 +38,28 @@ type server struct {
 // process, empty at the beginning.
 func onEveryStore(t *testing.T, test func(t *testing.T, s *server)) {
 	t.Helper()
+	onEveryDatabase(t, func(t *testing.T, dsn string) { test(t, serve(t, dsn, local.Options{})) })
+}
+
+// onEveryDatabase runs a test with an empty database of each of these stores.
+func onEveryDatabase(t *testing.T, test func(t *testing.T, dsn string)) {
+	t.Helper()
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		test(t, serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db")))
+		test(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"))
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		test(t, serve(t, pgtest.DSN(t)))
+		test(t, pgtest.DSN(t))
 	})
 }
 
 // serve starts a server on a database, with its background loops.
-func serve(t *testing.T, dsn string) *server {
+func serve(t *testing.T, dsn string, opts local.Options) *server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	b, err := local.Open(ctx, dsn, local.Options{})
+	b, err := local.Open(ctx, dsn, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
