@@ -72,7 +72,7 @@ CREATE TABLE tasker_tasks (
         state = 'steps_in_process' OR state = 'complete' OR state = 'pending' OR state = 'waiting_for_retry'
         OR state = 'error' OR state = 'cancelled' OR state = 'resolved_manually' OR state = 'waiting_for_dependencies'
         OR state = 'initializing' OR state = 'enqueuing_steps' OR state = 'evaluating_results' OR state = 'blocked_by_failures')
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 1, autovacuum_vacuum_cost_limit = 2000, autovacuum_analyze_scale_factor = 0.05);
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 1, autovacuum_vacuum_cost_limit = 2000, autovacuum_analyze_scale_factor = 0.05);
 CREATE INDEX tasker_tasks_by_state ON tasker_tasks (def_id, notable_state, id) WHERE notable_state IS NOT NULL;
 CREATE INDEX tasker_tasks_by_correlation ON tasker_tasks (correlation_id, id) WHERE correlation_id <> '';
 CREATE INDEX tasker_tasks_by_deadline ON tasker_tasks (deadline_at) WHERE deadline_at > 0;
