@@ -77,6 +77,8 @@ type ReadWatches interface {
 	// Watches returns up to limit watches behind one, in the order of their time and
 	// up to a time.
 	Watches(ctx context.Context, behind Watch, until task.Instant, limit int) ([]Watch, error)
+	// CountWatches counts watches up to a limit.
+	CountWatches(ctx context.Context, limit int) (int, error)
 	// Survey looks at up to limit tasks between two IDs, both exclusive, in their
 	// order. It returns those that are not settled, without their contexts, and the
 	// ID at which it stopped: zero when it looked at all there are.

@@ -35,8 +35,8 @@ type ReadyCount struct {
 	Oldest task.Instant // when the one that has waited longest became ready; 0: none is
 }
 
-// Investigations counts open cases, and tasks by the health of their staleness:
-// healthy, warning, stale.
+// Investigations counts open cases, and tasks that have lived for long by the
+// health of their staleness: healthy, warning, stale.
 type Investigations struct {
 	Pending int
 	Health  map[string]int
@@ -73,7 +73,11 @@ func (e *Engine) Census(ctx context.Context) (*Census, error) {
 	if next != nil {
 		c.NextDue = task.Instant(next.Key)
 	}
-	return c, e.countWorkers(ctx, c)
+	if err := e.countWorkers(ctx, c); err != nil {
+		return nil, err
+	}
+	c.Investigations, err = e.countInvestigations(ctx)
+	return c, err
 }
 
 // countReady counts the routes that have ready steps. The routes are read

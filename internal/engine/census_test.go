@@ -60,7 +60,7 @@ func TestCensus(t *testing.T) {
 	t.Run("Empty", func(t *testing.T) {
 		t.Parallel()
 		e, _ := newEngine(t, engine.Options{})
-		if c := census(t, e); len(c.Ready) != 0 || c.Leased != 0 || c.Waiting != 0 || c.NextDue != 0 || c.Investigations != nil {
+		if c := census(t, e); len(c.Ready) != 0 || c.Leased != 0 || c.Waiting != 0 || c.NextDue != 0 || c.Investigations.Pending != 0 {
 			t.Errorf("a fresh store has %+v", c)
 		}
 	})

@@ -31,6 +31,8 @@ type Detected struct {
 	Case      bool  // it got a case
 	Errored   bool  // it was put in error
 	Err       error // why it was not; for the log
+
+	watch Watch // that said to look at it
 }
 
 // DetectStaleness looks for tasks that stay longer in their state than they may,
@@ -127,7 +129,7 @@ func (e *Engine) lookAt(ctx context.Context, watches []Watch, now task.Instant) 
 		}
 		s := e.staleness(t, def, now)
 		if s.Health == task.Stale {
-			stale = append(stale, Detected{Task: t.ID, Template: def, State: t.State, InState: s.InState, Threshold: s.Threshold, Action: WouldTransition})
+			stale = append(stale, Detected{Task: t.ID, Template: def, State: t.State, InState: s.InState, Threshold: s.Threshold, Action: WouldTransition, watch: w})
 			continue
 		}
 		moves = append(moves, WatchMove{w, e.lookAgain(t, def, now)})
@@ -185,7 +187,27 @@ func (e *Engine) transition(ctx context.Context, found []Detected) ([]Detected, 
 		}
 		done = append(done, one...)
 	}
-	return done, nil
+	return done, e.putOff(ctx, done)
+}
+
+// putOff lets tasks wait that could not be put in error, so that they do not keep
+// the next batch from others.
+func (e *Engine) putOff(ctx context.Context, done []Detected) error {
+	next := e.instant().Add(e.cfg.StalenessDetection.DetectionInterval)
+	var moves []WatchMove
+	for _, d := range done {
+		if !d.Errored {
+			moves = append(moves, WatchMove{d.watch, next})
+		}
+	}
+	if len(moves) == 0 {
+		return nil
+	}
+	err := e.store.Write(ctx, func(tx Tx) error { return tx.Rewatch(moves) })
+	if err != nil {
+		err = fmt.Errorf("put off stale tasks: %w", err)
+	}
+	return err
 }
 
 // transitionOne does it for one task. If it cannot be put in error it gets its
@@ -234,13 +256,18 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 		if err := u.openCases(openings); err != nil {
 			return err
 		}
+		moves := make([]WatchMove, len(stale))
 		for i := range stale {
+			moves[i].Watch = stale[i].watch
 			if err := u.transition(&stale[i], openings, i, intoError); err != nil {
 				return err
 			}
 		}
 		done = stale
-		return nil
+		if len(moves) == 0 || !intoError {
+			return nil
+		}
+		return u.tx.Rewatch(moves)
 	})
 	return done, err
 }

@@ -22,7 +22,7 @@ func (e *Engine) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness,
 	if err := e.checkPage(f.Limit, 0); err != nil {
 		return nil, err
 	}
-	l := &stalenessList{e: e, f: f, now: e.instant(), seen: map[task.ID]struct{}{}}
+	l := &stalenessList{e: e, f: f, now: e.instant(), near: f.Health == task.Warning || f.Health == task.Stale, seen: map[task.ID]struct{}{}}
 	if err := l.fromWatches(ctx); err != nil {
 		return nil, err
 	}
@@ -44,6 +44,7 @@ type stalenessList struct {
 	e      *Engine
 	f      StalenessFilter
 	now    task.Instant
+	near   bool // healthy ones are not wanted
 	seen   map[task.ID]struct{}
 	looked int
 	found  []Staleness
@@ -72,7 +73,7 @@ func (l *stalenessList) fromWatches(ctx context.Context) error {
 			return nil
 		}
 		behind = watches[len(watches)-1]
-		if behind.At > healthyFrom && (l.enough() || l.f.Health == task.Warning || l.f.Health == task.Stale) {
+		if behind.At > healthyFrom && (l.near || l.enough()) {
 			return nil
 		}
 	}
@@ -86,7 +87,7 @@ func (l *stalenessList) fromSurvey(ctx context.Context) error {
 		return err
 	}
 	end := task.MakeID(math.MaxInt64>>(63-60), 0)
-	if l.f.Health == task.Warning || l.f.Health == task.Stale {
+	if l.near {
 		smallest, err := l.e.smallestThreshold(ctx)
 		if err != nil {
 			return err
@@ -138,4 +139,33 @@ func (l *stalenessList) add(ctx context.Context, t *task.Task) error {
 func (e *Engine) longestThreshold() time.Duration {
 	t := e.cfg.StalenessThresholds
 	return max(t.WaitingForDependencies, t.WaitingForRetry, t.StepsInProcess, e.lifecycles.longest())
+}
+
+// countInvestigations counts for metrics. Of tasks near to being stale it looks at
+// a bounded number; the others that are watched are healthy.
+func (e *Engine) countInvestigations(ctx context.Context) (*Investigations, error) {
+	counts, err := e.store.CountCases(ctx, CaseFilter{Status: task.CasePending})
+	if err != nil {
+		return nil, err
+	}
+	out := &Investigations{Health: map[string]int{string(task.Healthy): 0, string(task.Warning): 0, string(task.Stale): 0}}
+	for _, c := range counts {
+		out.Pending += c.Cases
+	}
+	watched, err := e.store.CountWatches(ctx, CensusLimit)
+	if err != nil {
+		return nil, err
+	}
+	l := &stalenessList{e: e, f: StalenessFilter{Limit: CensusLimit}, now: e.instant(), near: true, seen: map[task.ID]struct{}{}}
+	if err := l.fromWatches(ctx); err != nil {
+		return nil, err
+	}
+	for _, s := range l.found {
+		if s.Health != task.Healthy {
+			out.Health[string(s.Health)]++
+			watched--
+		}
+	}
+	out.Health[string(task.Healthy)] = max(watched, 0)
+	return out, nil
 }

@@ -57,7 +57,14 @@ func (e *Engine) SubmitIn(ctx context.Context, subs []Submission, in func(func(T
 		if len(b.tasks) == 0 {
 			return nil
 		}
-		return tx.InsertTasks(b.tasks, b.steps)
+		if err := tx.InsertTasks(b.tasks, b.steps); err != nil {
+			return err
+		}
+		// nobody knows when it will be committed: the survey may have passed by then
+		for _, t := range b.tasks {
+			b.u.mustWatch(t, task.Errored)
+		}
+		return b.u.save()
 	})
 	if err != nil {
 		return nil, err
@@ -159,7 +166,7 @@ func (b *builder) add(d *draft) (Receipt, error) {
 		}
 	}
 	t := &task.Task{ID: id, DefID: d.template.DefID, State: task.Pending, Priority: d.priority, Context: d.in.Context,
-		CreatedAt: u.now, RunAt: d.in.RunAt, IdempotencyKey: d.in.IdempotencyKey, CorrelationID: d.in.CorrelationID, Meta: d.in.Meta}
+		CreatedAt: u.now, StateAt: u.now, RunAt: d.in.RunAt, IdempotencyKey: d.in.IdempotencyKey, CorrelationID: d.in.CorrelationID, Meta: d.in.Meta}
 	if limit := d.template.Lifecycle.MaxDuration; limit > 0 {
 		t.DeadlineAt = max(u.now, t.RunAt).Add(limit)
 	}
@@ -174,7 +181,11 @@ func (b *builder) add(d *draft) (Receipt, error) {
 		t.Counts.Add(s.State)
 		b.steps = append(b.steps, s)
 	}
+	before := *t
 	t.Reevaluate(u.now)
+	if d.template.Cycle != "" {
+		b.endCycle(t, before, len(d.steps))
+	}
 	b.tasks = append(b.tasks, t)
 	u.sawSubmitted(t)
 	return Receipt{ID: id, State: t.State, Created: true}, nil

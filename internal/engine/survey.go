@@ -113,6 +113,43 @@ func (e *Engine) watch(ctx context.Context, live []*task.Task, upTo task.ID) err
 	return nil
 }
 
+// mustWatch notes that a live task has changed its state.
+func (u *unit) mustWatch(t *task.Task, was task.State) {
+	if t.State.Settled() {
+		return
+	}
+	if u.unwatched == nil {
+		u.unwatched = map[*task.Task]task.State{}
+	}
+	u.unwatched[t] = was
+}
+
+// flushWatches sees to it that tasks get a watch that the survey has passed
+// without one, because they were in error, or whose watch is too late for the
+// state that they have come to.
+func (u *unit) flushWatches() error {
+	var watches []Watch
+	for t, was := range u.unwatched {
+		if t.State.Settled() {
+			continue
+		}
+		def, err := u.template(t.DefID)
+		if err != nil {
+			return err
+		}
+		thresholds := u.e.cfg.StalenessThresholds
+		before, now := thresholds.Of(was, def.Lifecycle), thresholds.Of(t.State, def.Lifecycle)
+		old := u.now.Sub(t.CreatedAt) >= u.e.lifecycles.youngest() // else the survey will meet it
+		if at := thresholds.LookAt(t, def.Lifecycle); at != 0 && (was == task.Errored || old && now > 0 && now < before) {
+			watches = append(watches, Watch{t.ID, at})
+		}
+	}
+	if len(watches) == 0 {
+		return nil
+	}
+	return u.tx.Watch(watches)
+}
+
 // smallestThreshold returns the smallest threshold of any state and template; 0
 // when there is none.
 func (e *Engine) smallestThreshold(ctx context.Context) (time.Duration, error) {
@@ -129,6 +166,14 @@ type lifecycles struct {
 	mu          sync.Mutex
 	seen        int64
 	least, most time.Duration
+}
+
+// youngest is the least age at which the survey may have met a task; 0 when it
+// was never asked.
+func (l *lifecycles) youngest() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.least / 100 * task.WarningPercent
 }
 
 // longest returns the longest threshold of a template seen.

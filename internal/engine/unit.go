@@ -32,6 +32,7 @@ type unit struct {
 	openings               []*opening              // cases to open before the transaction ends
 	recoveries             map[*task.Task]string
 	newCases, changedCases []*task.Case
+	unwatched              map[*task.Task]task.State // live tasks, and the state that they left
 
 	readied []Work         // steps that became ready
 	pollers []*poller      // waiting polls that this transaction serves
@@ -178,13 +179,21 @@ func (u *unit) flush() error {
 	if err := u.handOff(); err != nil {
 		return err
 	}
+	return u.save()
+}
+
+// save is flush for steps that nobody waits for.
+func (u *unit) save() error {
 	tasks := sorted(u.dirtyTasks, func(t *task.Task) task.ID { return t.ID })
 	for _, t := range tasks {
-		if _, given := u.given[t]; !given {
-			u.reevaluate(t)
+		if err := u.reevaluate(t); err != nil {
+			return err
 		}
 	}
 	if err := u.flushCases(); err != nil {
+		return err
+	}
+	if err := u.flushWatches(); err != nil {
 		return err
 	}
 	if len(u.dirtyTasks) > len(tasks) {
@@ -208,16 +217,26 @@ func (u *unit) flush() error {
 }
 
 // reevaluate brings the state of a task in line with its steps.
-func (u *unit) reevaluate(t *task.Task) {
-	since := t.StateAt
-	was := t.Reevaluate(u.now)
-	if was == "" {
-		return
+func (u *unit) reevaluate(t *task.Task) error {
+	if _, given := u.given[t]; given {
+		return nil
+	}
+	before := *t
+	t.Reevaluate(u.now)
+	if stuck, err := u.inCycle(t); err != nil || stuck {
+		if err == nil {
+			err = u.endCycle(t, before)
+		}
+		return err
+	}
+	if t.State == before.State {
+		return nil
 	}
 	if t.State == task.Errored {
-		u.exhausted(t, was, since)
+		u.exhausted(t, before.State, before.StateAt)
 	}
-	u.left(t, was, "")
+	u.left(t, before.State, "")
+	return nil
 }
 
 func (u *unit) flushRecords() error {
@@ -249,6 +268,7 @@ func (u *unit) left(t *task.Task, was task.State, cause string) {
 	if recovers(t, was) {
 		u.recovered(t, "")
 	}
+	u.mustWatch(t, was)
 	u.sawLeft(t, was)
 }
 

@@ -174,6 +174,12 @@ func (s SQL) Watches(ctx context.Context, behind engine.Watch, until task.Instan
 	}, query, int64(behind.At), s.id(behind.Task), int64(until), limit)
 }
 
+// CountWatches counts watches up to a limit.
+func (s SQL) CountWatches(ctx context.Context, limit int) (int, error) {
+	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT 1 FROM tasker_task_watches LIMIT $1) AS q`, limit)
+	return int(n), err
+}
+
 // FindTasks returns tasks without their contexts; see engine.ReadWatches.
 func (s SQL) FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	rows, err := collectByIDs(ctx, s, ids, s.ScanTask, `SELECT `+bareTask+` FROM tasker_tasks t WHERE t.id IN `, ``)

@@ -14,6 +14,8 @@ type loop struct {
 	once func(context.Context) (n int, more bool, err error)
 	// free: it may run in several processes at once, and needs no turn.
 	free bool
+	// keep is how long a turn is kept that is not renewed; 0 leaves it to the rhythm.
+	keep time.Duration
 	// polite lets other work pass between two batches of one tick.
 	polite bool
 	ours   bool // it was our turn when we asked last
@@ -21,7 +23,12 @@ type loop struct {
 
 // hold is how long a turn is kept that is not renewed. It bounds how long a loop
 // stands still when its process has died.
-func (l *loop) hold() time.Duration { return patience(l.every) }
+func (l *loop) hold() time.Duration {
+	if l.keep > 0 {
+		return l.keep
+	}
+	return patience(l.every)
+}
 
 // patience is how long something that happens in a rhythm may fail to.
 func patience(every time.Duration) time.Duration { return max(3*every, 5*time.Second) }

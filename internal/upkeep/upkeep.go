@@ -31,7 +31,7 @@ func New(e *engine.Engine, log *slog.Logger) *Upkeep {
 func (u *Upkeep) Run(ctx context.Context) error {
 	u.contact.begin(u.engine.Now())
 	g, ctx := errgroup.WithContext(ctx)
-	for _, l := range []*loop{u.leases(), u.workers(), u.deadlines(), u.retention()} {
+	for _, l := range []*loop{u.leases(), u.workers(), u.deadlines(), u.retention(), u.staleness(), u.unserved()} {
 		g.Go(func() error { return u.run(ctx, l) })
 	}
 	g.Go(func() error { return u.timers(ctx) })
@@ -48,7 +48,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 // RunOnce runs every loop's work until nothing is due, in a fixed order and
 // whoever's turn it is: for tests and simulations with a clock of their own.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
-	for _, l := range []*loop{u.regular(), u.leases(), u.workers(), u.deadlines(), u.retention()} {
+	for _, l := range []*loop{u.regular(), u.leases(), u.workers(), u.deadlines(), u.retention(), u.staleness(), u.unserved()} {
 		for more := true; more; {
 			var err error
 			if _, more, err = l.once(ctx); err != nil {

@@ -166,6 +166,16 @@ func (s *Store) Watches(ctx context.Context, behind engine.Watch, until task.Ins
 	return list[:min(limit, len(list))], nil
 }
 
+// CountWatches implements engine.ReadWatches.
+func (s *Store) CountWatches(ctx context.Context, limit int) (int, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	return min(len(st.watches), limit), nil
+}
+
 // Survey implements engine.ReadWatches.
 func (s *Store) Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error) {
 	st, done, err := s.read(ctx)

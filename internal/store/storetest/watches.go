@@ -32,7 +32,9 @@ func watchesInOrder(f *fixture) {
 	for i, j := range f.many(6) {
 		all = append(all, engine.Watch{Task: j.task.ID, At: f.now.Add(time.Duration(i/2) * time.Minute)})
 	}
-	f.write(func(tx engine.Tx) error { return tx.Watch([]engine.Watch{all[3], all[0], all[5], all[1], all[4], all[2]}) })
+	f.write(func(tx engine.Tx) error {
+		return tx.Watch([]engine.Watch{all[3], all[0], all[5], all[1], all[4], all[2]})
+	})
 	f.equal("all", f.watches(f.now.Add(time.Hour), 10), all)
 	f.equal("the first", f.watches(f.now.Add(time.Hour), 3), all[:3])
 	f.equal("those due", f.watches(f.now.Add(time.Minute), 10), all[:4])

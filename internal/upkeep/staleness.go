@@ -1,0 +1,57 @@
+package upkeep
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+// staleness puts tasks in error that stay too long in one state. Where the
+// detection is switched off it only keeps up which tasks may be stale, so that
+// lists of them stay quick.
+func (u *Upkeep) staleness() *loop {
+	cfg := u.engine.Config().StalenessDetection
+	return &loop{name: "staleness", every: cfg.DetectionInterval, keep: cfg.DetectionInterval + time.Minute, polite: true,
+		once: func(ctx context.Context) (int, bool, error) {
+			if done, err := u.engine.Survey(ctx); err != nil || !done || cfg.Enabled != engine.On {
+				return 0, err == nil && !done, err
+			}
+			found, err := u.engine.DetectStaleness(ctx, cfg.BatchSize, cfg.DryRun)
+			moved := u.report(found)
+			// what failed is not tried again at once, or it would keep all others waiting
+			return moved, moved > 0 && len(found) == cfg.BatchSize, err
+		}}
+}
+
+// report logs what the detector did and did not do, and returns how many tasks it
+// has put in error.
+func (u *Upkeep) report(found []engine.Detected) int {
+	moved := 0
+	for _, d := range found {
+		args := []any{"task", d.Task, "namespace", d.Template.Namespace, "name", d.Template.Name, "state", d.State,
+			"in_state", d.InState.Round(time.Second), "threshold", d.Threshold, "action", d.Action}
+		switch {
+		case d.Errored:
+			moved++
+			u.log.Warn("a task was stale", args...)
+		case d.Err != nil:
+			u.log.Error("a stale task could not be put in error; it is tried again", append(args, "error", d.Err)...)
+		default:
+			u.log.Info("a task is stale", args...)
+		}
+	}
+	return moved
+}
+
+// unservedInterval is the rhythm of the search for steps that no worker serves.
+const unservedInterval = 30 * time.Second
+
+// unserved opens cases of tasks that wait for a worker in vain.
+func (u *Upkeep) unserved() *loop {
+	return &loop{name: "unserved", every: unservedInterval, polite: true, once: func(ctx context.Context) (int, bool, error) {
+		limit := u.engine.Config().StalenessDetection.BatchSize
+		n, err := u.engine.FindUnserved(ctx, limit)
+		return n, n == limit, err
+	}}
+}
