@@ -74,6 +74,8 @@ func (s *shift) drop(job *Job) {
 
 // renew applies the server's answers to what was sent about jobs. A lease that
 // no answer calls lost or cancelled is held from when the question was sent.
+// Of a job that has ended meanwhile no lease is held because its result has
+// arrived, or is about to be refused; either is for settling to find out.
 func (s *shift) renew(jobs []*Job, answers []LeaseAnswer, sent time.Time) {
 	var gone map[uuid.UUID]string
 	for i := range answers {
@@ -90,6 +92,7 @@ func (s *shift) renew(jobs []*Job, answers []LeaseAnswer, sent time.Time) {
 	for _, job := range jobs {
 		switch {
 		case job.dropped:
+		case gone[job.StepUUID] != "" && job.ended:
 		case gone[job.StepUUID] != "":
 			s.drop(job)
 			stopped = append(stopped, job)

@@ -1,8 +1,10 @@
 package tasker_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -173,6 +175,55 @@ func TestHeartbeatAnswers(t *testing.T) {
 				}
 				if err := r.stop(); err != nil {
 					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestHeartbeatOvertakesSettlement: the server has taken the result, so that the
+// lease is over for it, and the answer is still on its way. That is no loss, and
+// a report whose answer does not arrive is repeated.
+func TestHeartbeatOvertakesSettlement(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{tasker.LeaseLost, tasker.LeaseCancelled} {
+		t.Run(status, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				taken := make(chan struct{})
+				calls := 0
+				f.onSettle = func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+					if calls++; calls == 1 {
+						<-taken
+						return nil, tasker.Errorf(tasker.CodeUnavailable, "the answer was lost")
+					}
+					return nil, nil
+				}
+				f.onHeartbeat = func(b tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+					return &tasker.HeartbeatResponse{Acknowledged: true, Leases: answer(b.Steps, status)}, nil
+				}
+				var log bytes.Buffer
+				w := tasker.NewWorker(tasker.NewClient(f), &tasker.WorkerOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				w.Handle("noop", func(context.Context, *tasker.Job) (any, error) { return nil, nil })
+				r := run(t, w)
+				f.put(step("noop"))
+				time.Sleep(11 * time.Second)
+				synctest.Wait()
+				if beats := f.allBeats(); len(beats) != 1 || len(beats[0].Steps) != 1 {
+					t.Fatalf("beats %+v, want one that names the step", beats)
+				}
+				close(taken)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if n := len(f.results()); n != 1 {
+					t.Errorf("%d results in the end, want 1", n)
+				}
+				if err := r.stop(); err != nil {
+					t.Error(err)
+				}
+				if strings.Contains(log.String(), "lease was lost") {
+					t.Errorf("logged as a loss:\n%s", log.String())
 				}
 			})
 		})
