@@ -168,7 +168,9 @@ func TestRoutes(t *testing.T) {
 			},
 			seen{"PATCH", "/v1/dlq/entry/" + b.String(), `{"resolved_by":"me","reopen":true}`}, `{"success":true,"message":"m"}`, `"success":true`},
 		"CaseStats": {
-			func(c *tasker.Client) (any, error) { return c.CaseStats(ctx, tasker.CaseFilter{Namespace: "n", Limit: 5, Offset: 5}) },
+			func(c *tasker.Client) (any, error) {
+				return c.CaseStats(ctx, tasker.CaseFilter{Namespace: "n", Limit: 5, Offset: 5})
+			},
 			seen{"GET", "/v1/dlq/stats?namespace=n", ""}, `[{"dlq_reason":"staleness_timeout","pending":45}]`, `"pending":45`},
 		"InvestigationQueue": {
 			func(c *tasker.Client) (any, error) {
