@@ -74,15 +74,15 @@ func (s *server) send(hc huma.Context, status int, location string, v any) {
 // refuse answers with the problem that err is. What the caller must not see
 // goes to the log, under the request id that he does see.
 func (s *server) refuse(hc huma.Context, err error) {
-	_, w := humago.Unwrap(hc)
-	s.refuseHTTP(w, hc.Operation().OperationID, err)
+	r, w := humago.Unwrap(hc)
+	s.refuseHTTP(w, r, hc.Operation().OperationID, err)
 }
 
 // refuseHTTP is refuse for what never became an operation.
-func (s *server) refuseHTTP(w http.ResponseWriter, operation string, err error) {
+func (s *server) refuseHTTP(w http.ResponseWriter, r *http.Request, operation string, err error) {
 	p := problemOf(err)
 	if p.Code == tasker.CodeInternal {
-		s.log.Error("request failed", slog.String("operation", operation),
+		s.log.ErrorContext(r.Context(), "request failed", slog.String("operation", operation),
 			slog.String("request_id", w.Header().Get(requestIDHeader)), slog.Any("error", err))
 	}
 	header := w.Header()

@@ -36,7 +36,7 @@ func (s *server) getReady(ctx context.Context, _, _ *none) (answer[healthBody], 
 	if errors.As(err, &known) && known.Code == tasker.CodeUnavailable {
 		return answer[healthBody]{}, err
 	}
-	s.log.Warn("server is not ready", slog.Any("error", err))
+	s.log.WarnContext(ctx, "server is not ready", slog.Any("error", err))
 	return answer[healthBody]{}, tasker.Errorf(tasker.CodeUnavailable, "the server is not ready; its log says why")
 }
 

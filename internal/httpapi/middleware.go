@@ -88,10 +88,10 @@ func (s *server) answerPanic(w *recorder, r *http.Request, v any) {
 	}
 	err := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 	if w.status == 0 {
-		s.refuseHTTP(w, r.Pattern, err)
+		s.refuseHTTP(w, r, r.Pattern, err)
 		return
 	}
-	s.log.Error("request failed after its answer had begun", slog.String("operation", r.Pattern),
+	s.log.ErrorContext(r.Context(), "request failed after its answer had begun", slog.String("operation", r.Pattern),
 		slog.String("request_id", w.Header().Get(requestIDHeader)), slog.Any("error", err))
 	panic(http.ErrAbortHandler) // cuts the connection, so that the client sees the answer is torn
 }

@@ -129,7 +129,7 @@ func (s *server) addressedHere(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		s.refuseHTTP(w, "foreign host", &tasker.Error{Code: tasker.CodeForbidden,
+		s.refuseHTTP(w, r, "foreign host", &tasker.Error{Code: tasker.CodeForbidden,
 			Message: "a server without API keys answers only to localhost and loopback addresses",
 			Hint:    "use http://127.0.0.1, add an API key, or set server.allow_open"})
 	})
@@ -153,8 +153,8 @@ func isLoopback(host string) bool {
 // open server on a laptop is reachable by every page its user visits.
 func (s *server) sameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
-	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		s.refuseHTTP(w, "cross-origin", tasker.Errorf(tasker.CodeForbidden, "requests from web pages of another origin are refused"))
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.refuseHTTP(w, r, "cross-origin", tasker.Errorf(tasker.CodeForbidden, "requests from web pages of another origin are refused"))
 	}))
 	return protection.Handler(next)
 }
@@ -171,11 +171,11 @@ func (s *server) unknownRoute(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if allowed == "" {
-		s.refuseHTTP(w, "unknown route", &tasker.Error{Code: tasker.CodeNotFound,
+		s.refuseHTTP(w, r, "unknown route", &tasker.Error{Code: tasker.CodeNotFound,
 			Message: "there is no such route", Hint: "GET /openapi.json lists all; GET /docs shows them"})
 		return
 	}
 	w.Header().Set("Allow", allowed[2:])
-	s.refuseHTTP(w, "unknown method", &protocolError{http.StatusMethodNotAllowed,
+	s.refuseHTTP(w, r, "unknown method", &protocolError{http.StatusMethodNotAllowed,
 		tasker.Errorf(tasker.CodeInvalid, "the method is not allowed here; %s is", allowed[2:])})
 }

@@ -57,7 +57,7 @@ func (s *server) serveMetrics(metrics http.Handler) {
 				Hint: "metrics are about all of them; use a key that is not limited"}
 		}
 		if err != nil {
-			s.refuseHTTP(w, "metrics", err)
+			s.refuseHTTP(w, r, "metrics", err)
 			return
 		}
 		if principal != nil {

@@ -1,8 +1,11 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,9 +23,21 @@ type watcher struct {
 }
 
 func (w *watcher) WatchRequest(r *http.Request) (context.Context, string, func(string, int)) {
-	return r.Context(), w.traceparent, func(pattern string, status int) {
+	return context.WithValue(r.Context(), watchedKey{}, true), w.traceparent, func(pattern string, status int) {
 		w.ended, w.statuses = append(w.ended, pattern), append(w.statuses, status)
 	}
+}
+
+type watchedKey struct{}
+
+// watchedOnly is a log of what is said in the context of a watched request.
+type watchedOnly struct{ slog.Handler }
+
+func (h watchedOnly) Handle(ctx context.Context, r slog.Record) error {
+	if ctx.Value(watchedKey{}) == nil {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
 }
 
 const (
@@ -60,6 +75,18 @@ func TestWatcher(t *testing.T) {
 		tasks := last[tasker.SubmitRequest](f).Tasks
 		if tasks[0].TraceParent != traceA || tasks[1].TraceParent != traceB {
 			t.Errorf("tasks are submitted in %q and %q, want %q and the second's own %q", tasks[0].TraceParent, tasks[1].TraceParent, traceA, traceB)
+		}
+	})
+	t.Run("LoggedInTheRequestsTrace", func(t *testing.T) {
+		t.Parallel()
+		var log bytes.Buffer
+		a := newAPI(t, panicking{&fake{err: errors.New("disk on fire")}}, httpapi.Options{Watcher: &watcher{}, Logger: slog.New(watchedOnly{slog.NewTextHandler(&log, nil)})})
+		a.do(t, "GET", "/v1/tasks", "")
+		a.do(t, "GET", "/v1/tasks/"+taskID.String()+"/workflow_steps", "")
+		for _, want := range []string{"disk on fire", "bug in /secret", "path=/v1/tasks status=500"} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("the log of watched requests has no %q: %s", want, log.String())
+			}
 		}
 	})
 	t.Run("ToldOfATornAnswer", func(t *testing.T) {
