@@ -24,8 +24,7 @@ type Census struct {
 	// Load are of those that are not dead.
 	Workers        map[task.WorkerState]int
 	Capacity, Load int
-	// Investigations is nil where there are no cases to count.
-	Investigations *Investigations
+	Investigations Investigations
 }
 
 // ReadyCount is how many steps are ready on a route, up to CensusLimit.
@@ -35,8 +34,9 @@ type ReadyCount struct {
 	Oldest task.Instant // when the one that has waited longest became ready; 0: none is
 }
 
-// Investigations counts open cases, and tasks that have lived for long by the
-// health of their staleness: healthy, warning, stale.
+// Investigations counts open cases, and tasks by the health of their staleness:
+// healthy, warning, stale. A task that is too young to be anything but healthy is
+// not counted.
 type Investigations struct {
 	Pending int
 	Health  map[string]int

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -98,6 +99,36 @@ func TestCensus(t *testing.T) {
 				t.Errorf("nothing is ready, but the census says %+v", r)
 			}
 		}
+	})
+	t.Run("CasesAndHealth", func(t *testing.T) {
+		t.Parallel()
+		e, tick := newEngine(t, engine.Options{}) // 30 minutes in steps_in_process
+		health := func(want string) {
+			t.Helper()
+			if got := fmt.Sprint(census(t, e).Investigations); got != want {
+				t.Errorf("cases and health are %s, want %s", got, want)
+			}
+		}
+		first := submit(t, e, engine.Submission{TaskType: "mail"}, engine.Submission{TaskType: "mail"})
+		tick(10 * time.Minute)
+		submit(t, e, engine.Submission{TaskType: "mail"})
+		tick(15 * time.Minute)
+		health("{0 map[healthy:0 stale:0 warning:2]}") // the detector has not looked at them yet
+		if _, err := e.Survey(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		health("{0 map[healthy:0 stale:0 warning:2]}")
+		tick(11 * time.Minute)
+		health("{0 map[healthy:0 stale:2 warning:1]}")
+		if found, err := e.DetectStaleness(t.Context(), 1, false); err != nil || len(found) != 1 {
+			t.Fatalf("detected are %+v, %v", found, err)
+		}
+		health("{1 map[healthy:0 stale:1 warning:1]}")
+		if _, err := e.OpenCase(t.Context(), first[1].ID, engine.CaseRequest{Actor: "ann", Reason: "odd"}); err != nil {
+			t.Fatal(err)
+		}
+		submit(t, e, engine.Submission{TaskType: "mail"})
+		health("{2 map[healthy:0 stale:1 warning:1]}")
 	})
 	t.Run("AnOutageIsAnError", func(t *testing.T) {
 		t.Parallel()

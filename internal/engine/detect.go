@@ -31,6 +31,9 @@ type Detected struct {
 	Case      bool  // it got a case
 	Errored   bool  // it was put in error
 	Err       error // why it was not; for the log
+	// TraceParent is the W3C trace context that the task was submitted under; "" for
+	// none. For the log.
+	TraceParent string
 
 	watch Watch // that said to look at it
 }
@@ -129,7 +132,8 @@ func (e *Engine) lookAt(ctx context.Context, watches []Watch, now task.Instant) 
 		}
 		s := e.staleness(t, def, now)
 		if s.Health == task.Stale {
-			stale = append(stale, Detected{Task: t.ID, Template: def, State: t.State, InState: s.InState, Threshold: s.Threshold, Action: WouldTransition, watch: w})
+			stale = append(stale, Detected{Task: t.ID, Template: def, State: t.State, InState: s.InState, Threshold: s.Threshold, Action: WouldTransition,
+				TraceParent: t.Meta.TraceParent, watch: w})
 			continue
 		}
 		moves = append(moves, WatchMove{w, e.lookAgain(t, def, now)})

@@ -92,6 +92,9 @@ func (l *stalenessList) fromSurvey(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if smallest == 0 {
+			return nil // nothing is ever stale
+		}
 		end = l.e.surveyEdge(smallest) // behind it all are healthy
 	}
 	for windows := 0; windows < surveyWindows && l.looked < stalenessWindow && (windows == 0 || !l.enough()); windows++ {
@@ -142,30 +145,43 @@ func (e *Engine) longestThreshold() time.Duration {
 }
 
 // countInvestigations counts for metrics. Of tasks near to being stale it looks at
-// a bounded number; the others that are watched are healthy.
-func (e *Engine) countInvestigations(ctx context.Context) (*Investigations, error) {
+// a bounded number, as Staleness does; the others that are watched are healthy.
+func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error) {
+	out := Investigations{Health: map[string]int{string(task.Healthy): 0, string(task.Warning): 0, string(task.Stale): 0}}
 	counts, err := e.store.CountCases(ctx, CaseFilter{Status: task.CasePending})
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	out := &Investigations{Health: map[string]int{string(task.Healthy): 0, string(task.Warning): 0, string(task.Stale): 0}}
 	for _, c := range counts {
 		out.Pending += c.Cases
 	}
 	watched, err := e.store.CountWatches(ctx, CensusLimit)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	l := &stalenessList{e: e, f: StalenessFilter{Limit: CensusLimit}, now: e.instant(), near: true, seen: map[task.ID]struct{}{}}
 	if err := l.fromWatches(ctx); err != nil {
-		return nil, err
+		return out, err
 	}
-	for _, s := range l.found {
-		if s.Health != task.Healthy {
-			out.Health[string(s.Health)]++
-			watched--
-		}
+	watched -= l.count(out.Health)
+	l.found = nil
+	// those that the detector has not met yet: its next cycle may be minutes away
+	if err := l.fromSurvey(ctx); err != nil {
+		return out, err
 	}
+	l.count(out.Health)
 	out.Health[string(task.Healthy)] = max(watched, 0)
 	return out, nil
+}
+
+// count adds up what was found that is not healthy, and returns how many these are.
+func (l *stalenessList) count(health map[string]int) int {
+	n := 0
+	for _, s := range l.found {
+		if s.Health != task.Healthy {
+			health[string(s.Health)]++
+			n++
+		}
+	}
+	return n
 }

@@ -3,8 +3,12 @@ package telemetry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
+
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -19,7 +23,7 @@ func TestNamesOfCases(t *testing.T) {
 	t.Parallel()
 	tel := open(t, telemetry.Options{})
 	tel.Watch(func(context.Context) (*engine.Census, error) {
-		return &engine.Census{Investigations: &engine.Investigations{Pending: 51, Health: map[string]int{"healthy": 900, "warning": 12, "stale": 3}}}, nil
+		return &engine.Census{Investigations: engine.Investigations{Pending: 51, Health: map[string]int{"healthy": 900, "warning": 12, "stale": 3}}}, nil
 	})
 	tel.Committed(&engine.Commit{Verb: "detect", At: noon,
 		Opened:   []engine.CaseOpened{{Reason: "staleness_timeout"}, {Reason: "staleness_timeout"}, {Reason: "manual_dlq"}},
@@ -45,6 +49,44 @@ func TestNamesOfCases(t *testing.T) {
 		`tasker_staleness_tasks{health_status="warning"}`:                                                     "12",
 		`tasker_staleness_tasks{health_status="stale"}`:                                                       "3",
 	})
+}
+
+// TestNamesInOpenTelemetry: dashboards that read by OpenTelemetry's names want
+// these, of these kinds and units.
+func TestNamesInOpenTelemetry(t *testing.T) {
+	t.Parallel()
+	reader := sdkmetric.NewManualReader()
+	r := newRig(t, telemetry.Options{Reader: reader})
+	id := r.submit(engine.Submission{TaskType: "mail"})[0].ID
+	opened, err := r.OpenCase(t.Context(), id, engine.CaseRequest{Actor: "ann", Reason: "odd"})
+	r.must(err)
+	_, err = r.UpdateCase(t.Context(), opened.ID, task.CaseChange{Status: task.CaseCancelled, Actor: "ann"})
+	r.must(err)
+	_, err = r.DetectStaleness(t.Context(), 0, false)
+	r.must(err)
+
+	var read metricdata.ResourceMetrics
+	r.must(reader.Collect(t.Context(), &read))
+	got := map[string]string{}
+	for _, scope := range read.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			got[m.Name] = fmt.Sprintf("%T %s", m.Data, m.Unit)
+		}
+	}
+	const data = "metricdata."
+	for name, want := range map[string]string{
+		"tasker.dlq.entries_created.total":                   data + "Sum[int64] {entry}",
+		"tasker.staleness.tasks_detected.total":              data + "Sum[int64] {task}",
+		"tasker.staleness.tasks_transitioned_to_error.total": data + "Sum[int64] {task}",
+		"tasker.staleness.detection_runs.total":              data + "Sum[int64] {run}",
+		"tasker.staleness.detection.duration":                data + "Histogram[float64] ms",
+		"tasker.dlq.time_in_queue":                           data + "Histogram[float64] h",
+		"tasker.dlq.pending_investigations":                  data + "Gauge[float64] {entry}",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
 }
 
 func TestCasesBeforeTheFirst(t *testing.T) {

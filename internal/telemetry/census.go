@@ -133,9 +133,6 @@ func (g *gauges) show(o metric.Observer, c *engine.Census) {
 	}
 	o.ObserveFloat64(g.capacity, float64(c.Capacity))
 	o.ObserveFloat64(g.load, float64(c.Load))
-	if c.Investigations == nil {
-		return
-	}
 	o.ObserveFloat64(g.pending, float64(c.Investigations.Pending))
 	for _, health := range slices.Sorted(maps.Keys(c.Investigations.Health)) {
 		o.ObserveFloat64(g.health, float64(c.Investigations.Health[health]), metric.WithAttributes(healthKey.String(health)))

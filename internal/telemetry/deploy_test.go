@@ -235,7 +235,7 @@ func everything(t *testing.T) series {
 	r.tel.Watch(func(ctx context.Context) (*engine.Census, error) {
 		c, err := r.Census(ctx)
 		if err == nil {
-			c.Investigations = &engine.Investigations{Pending: 1, Health: map[string]int{"healthy": 1, "warning": 1, "stale": 1}}
+			c.Investigations = engine.Investigations{Pending: 1, Health: map[string]int{"healthy": 1, "warning": 1, "stale": 1}}
 		}
 		return c, err
 	})

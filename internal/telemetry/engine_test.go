@@ -92,13 +92,14 @@ func TestCensusMetrics(t *testing.T) {
 			`tasker_queue_oldest_age_seconds{handler="mail",namespace="default"}`:  "90",
 			`tasker_queue_ready{handler="later",namespace="default"}`:              "0",
 			`tasker_queue_oldest_age_seconds{handler="later",namespace="default"}`: "0",
-			"tasker_leases_held":                "1",
-			"tasker_timers_waiting":             "1",
-			"tasker_timers_lag_seconds":         "30",
-			`tasker_workers{state="active"}`:    "1",
-			`tasker_workers{state="draining"}`:  "0",
-			"tasker_workers_capacity":           "5",
-			"tasker_dlq_pending_investigations": "",
+			"tasker_leases_held":                            "1",
+			"tasker_timers_waiting":                         "1",
+			"tasker_timers_lag_seconds":                     "30",
+			`tasker_workers{state="active"}`:                "1",
+			`tasker_workers{state="draining"}`:              "0",
+			"tasker_workers_capacity":                       "5",
+			"tasker_dlq_pending_investigations":             "0",
+			`tasker_staleness_tasks{health_status="stale"}`: "0",
 		})
 	})
 	t.Run("AnOutageIsNotAnEmptyQueue", func(t *testing.T) {

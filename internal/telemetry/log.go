@@ -5,21 +5,68 @@ import (
 	"log/slog"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/taskerhq/tasker/internal/engine"
 )
 
 // LogHandler returns a handler that adds trace_id and span_id to records whose
-// context is within a trace.
+// context is within a trace, or that have a W3C trace context as the attribute
+// traceparent, which goes before that and is left out.
 func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
 type logHandler struct{ slog.Handler }
 
 // Handle implements slog.Handler.
 func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
-	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
+	sc := trace.SpanContextFromContext(ctx)
+	r, given := cut(r, "traceparent")
+	if _, its, _ := parent(given); its.IsValid() {
+		sc = its
+	}
+	if sc.IsValid() {
 		r = r.Clone()
 		r.AddAttrs(slog.String("trace_id", sc.TraceID().String()), slog.String("span_id", sc.SpanID().String()))
 	}
 	return h.Handler.Handle(ctx, r)
+}
+
+// cut returns a record without an attribute, and the attribute's value; "" for none.
+func cut(r slog.Record, key string) (slog.Record, string) {
+	value := ""
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == key {
+			value = a.Value.String()
+		}
+		return value == ""
+	})
+	if value == "" {
+		return r, ""
+	}
+	rest := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key != key {
+			rest.AddAttrs(a)
+		}
+		return true
+	})
+	return rest, value
+}
+
+// logCases says which investigations began and ended, in the traces of their
+// tasks.
+func (t *Telemetry) logCases(c *engine.Commit) {
+	for i := range c.Opened {
+		o := &c.Opened[i]
+		ctx, _, _ := parent(o.Parent)
+		t.log.LogAttrs(ctx, slog.LevelInfo, "case opened", slog.String("case", o.CaseID.String()), slog.String("task", o.TaskID.String()),
+			slog.String("reason", o.Reason), slog.String("state", string(o.OriginalState)))
+	}
+	for i := range c.Resolved {
+		r := &c.Resolved[i]
+		ctx, _, _ := parent(r.Parent)
+		t.log.LogAttrs(ctx, slog.LevelInfo, "case resolved", slog.String("case", r.CaseID.String()), slog.String("task", r.TaskID.String()),
+			slog.String("reason", r.Reason), slog.String("as", r.Status), slog.Duration("open", max(c.At.Sub(r.OpenedAt), 0)))
+	}
 }
 
 // WithAttrs implements slog.Handler.

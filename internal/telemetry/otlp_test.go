@@ -76,7 +76,7 @@ func TestOTLP(t *testing.T) {
 		defer server.Close()
 		var log bytes.Buffer
 		tel, err := telemetry.New(t.Context(), telemetry.Options{OTLPEndpoint: strings.Replace(server.URL, "http://", "http://ann:hunter2@", 1) + path,
-			Logger: slog.New(slog.NewTextHandler(&log, nil)), RetryPause: time.Millisecond})
+			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})), RetryPause: time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}

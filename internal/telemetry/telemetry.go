@@ -30,7 +30,7 @@ const scope = "github.com/taskerhq/tasker"
 type Options struct {
 	// Version is that of the binary. Defaults to "devel".
 	Version string
-	// Logger is told when spans cannot be sent. Defaults to no log.
+	// Logger is told of cases, and when spans cannot be sent. Defaults to no log.
 	Logger *slog.Logger
 	// OTLPEndpoint is where spans are sent, over HTTP: a URL, whose path defaults
 	// to /v1/traces. With none there are no spans, but trace contexts are passed
@@ -44,6 +44,8 @@ type Options struct {
 	RetryPause time.Duration
 	// Exporter takes the spans in place of OTLPEndpoint. For tests.
 	Exporter sdktrace.SpanExporter
+	// Reader reads the metrics under OpenTelemetry's names, beside /metrics. For tests.
+	Reader sdkmetric.Reader
 }
 
 // Telemetry is the metrics and traces of one process. It is safe for concurrent use.
@@ -103,7 +105,11 @@ func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
 	if err != nil {
 		return fmt.Errorf("start Prometheus exporter: %w", err)
 	}
-	t.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(res), sdkmetric.WithCardinalityLimit(maxSeries))
+	options := []sdkmetric.Option{sdkmetric.WithReader(reader), sdkmetric.WithResource(res), sdkmetric.WithCardinalityLimit(maxSeries)}
+	if opts.Reader != nil {
+		options = append(options, sdkmetric.WithReader(opts.Reader))
+	}
+	t.metrics = sdkmetric.NewMeterProvider(options...)
 	meter := t.metrics.Meter(scope, metric.WithInstrumentationVersion(opts.Version))
 	t.cases, err = newCaseMetrics(meter, t.registry)
 	if err == nil {
@@ -174,6 +180,7 @@ func (t *Telemetry) Close(ctx context.Context) error {
 func (t *Telemetry) Committed(c *engine.Commit) {
 	t.tally.add(c)
 	t.cases.add(c)
+	t.logCases(c)
 	if t.traces != nil {
 		t.traces.add(c)
 	}

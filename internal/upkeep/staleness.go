@@ -31,6 +31,9 @@ func (u *Upkeep) report(found []engine.Detected) int {
 	for _, d := range found {
 		args := []any{"task", d.Task, "namespace", d.Template.Namespace, "name", d.Template.Name, "state", d.State,
 			"in_state", d.InState.Round(time.Second), "threshold", d.Threshold, "action", d.Action}
+		if d.TraceParent != "" {
+			args = append(args, "traceparent", d.TraceParent)
+		}
 		switch {
 		case d.Errored:
 			moved++
