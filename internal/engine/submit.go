@@ -182,7 +182,7 @@ func (b *builder) add(d *draft) (Receipt, error) {
 		b.steps = append(b.steps, s)
 	}
 	before := *t
-	t.Reevaluate(u.now)
+	t.Reevaluate(u.now, false)
 	if d.template.Cycle != "" {
 		b.endCycle(t, before, len(d.steps))
 	}

@@ -46,7 +46,7 @@ func (e *Engine) Survey(ctx context.Context) (bool, error) {
 		}
 		done := stop.IsZero()
 		if done {
-			stop = edge
+			stop = justBelow(edge)
 		}
 		if err := e.watch(ctx, live, stop); err != nil || done {
 			return done, err
@@ -56,11 +56,16 @@ func (e *Engine) Survey(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// surveyEdge is the ID at which tasks begin that are too young to be looked at.
+// surveyEdge is the ID at which tasks begin that are too young to be looked at: no
+// warning of them is due in the millisecond that has begun.
 func (e *Engine) surveyEdge(smallest time.Duration) task.ID {
-	young := e.instant().Add(-smallest / 100 * task.WarningPercent)
-	return task.MakeID(task.SeqFloor(young.Time()), 0)
+	warned := e.instant().Add(-smallest / 100 * task.WarningPercent)
+	return task.MakeID(task.SeqFloor(warned.Add(time.Millisecond).Time()), 0)
 }
+
+// justBelow is the last ID before an edge, for a store too that keeps nothing of an
+// ID but its sequence: to it the edge itself is a task.
+func justBelow(edge task.ID) task.ID { return task.MakeID(edge.Seq()-1, math.MaxUint64) }
 
 // surveyed returns the ID up to which tasks were looked at under the thresholds
 // in force.

@@ -185,6 +185,9 @@ func (u *unit) flush() error {
 // save is flush for steps that nobody waits for.
 func (u *unit) save() error {
 	tasks := sorted(u.dirtyTasks, func(t *task.Task) task.ID { return t.ID })
+	if err := u.gatherUndecided(tasks); err != nil {
+		return err
+	}
 	for _, t := range tasks {
 		if err := u.reevaluate(t); err != nil {
 			return err
@@ -216,13 +219,39 @@ func (u *unit) save() error {
 	return u.flushRecords()
 }
 
+// gatherUndecided takes in hand the steps of tasks that may be in error, together.
+func (u *unit) gatherUndecided(tasks []*task.Task) error {
+	var families []Family
+	for _, t := range tasks {
+		if t.Counts.Undecided() {
+			families = append(families, Family{Task: t.ID})
+		}
+	}
+	return u.gather(families)
+}
+
+// hasDue reports whether a task that would be in error has a step that is about to
+// be enqueued. Without this a task of two failed branches, one of which is being
+// repaired, would be in error until the timers have fired.
+func (u *unit) hasDue(t *task.Task) (bool, error) {
+	if !t.Counts.Undecided() {
+		return false, nil
+	}
+	steps, err := u.siblings(Family{Task: t.ID})
+	return slices.ContainsFunc(steps, (*task.Step).Scheduled), err
+}
+
 // reevaluate brings the state of a task in line with its steps.
 func (u *unit) reevaluate(t *task.Task) error {
 	if _, given := u.given[t]; given {
 		return nil
 	}
 	before := *t
-	t.Reevaluate(u.now)
+	due, err := u.hasDue(t)
+	if err != nil {
+		return err
+	}
+	t.Reevaluate(u.now, due)
 	if stuck, err := u.inCycle(t); err != nil || stuck {
 		if err == nil {
 			err = u.endCycle(t, before)

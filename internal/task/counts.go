@@ -47,20 +47,28 @@ func (c *Counts) Move(from, to StepState) {
 	*c.slot(to)++
 }
 
+// Undecided reports whether the state of a task depends on something that is not
+// counted: whether one of its pending steps is due; see Evaluate.
+func (c Counts) Undecided() bool {
+	return c.Active+c.Waiting == 0 && c.Failed > 0 && c.Pending > 0
+}
+
 // Evaluate returns the state that a task in state now has to be in, given the
-// counts of its steps. Terminal states stay.
+// counts of its steps. Terminal states stay. Where the counts leave it Undecided,
+// due says whether a pending step is due, which means that nothing but the timers
+// is between it and its route; else it has no effect.
 //
 //   - something runs or may run: steps_in_process, also beside a failed branch,
 //     which is drained before the task gives up;
 //   - nothing has begun yet, because run_at has not come: pending;
 //   - nothing runs but something waits for a time: waiting_for_retry;
+//   - an operator has just made a step pending again, and it is about to be
+//     enqueued: enqueuing_steps, also beside a failed branch;
 //   - a step failed for good and nothing else can move: error;
 //   - every step satisfied: complete, or resolved_manually when an operator
 //     supplied the outcome;
-//   - an operator has just made a step of a task in error or waiting for a retry
-//     pending again, and it is about to be enqueued: enqueuing_steps;
 //   - what is left waits for parents that never finish: waiting_for_dependencies.
-func (c Counts) Evaluate(now State) State {
+func (c Counts) Evaluate(now State, due bool) State {
 	switch {
 	case now.Terminal():
 		return now
@@ -70,6 +78,8 @@ func (c Counts) Evaluate(now State) State {
 		return Pending
 	case c.Waiting > 0:
 		return WaitingForRetry
+	case c.Undecided() && due:
+		return EnqueuingSteps
 	case c.Failed > 0:
 		return Errored
 	case c.Pending > 0 && (now == Errored || now == WaitingForRetry || now == EnqueuingSteps):

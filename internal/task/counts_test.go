@@ -10,7 +10,7 @@ import (
 
 // wantState is the rule of the documentation, written as questions about the
 // steps instead of a switch.
-func wantState(c task.Counts, now task.State) task.State {
+func wantState(c task.Counts, now task.State, due bool) task.State {
 	total := c.Pending + c.Active + c.Waiting + c.Done + c.Failed + c.Cancelled
 	if now == task.Complete || now == task.Cancelled || now == task.ResolvedManually {
 		return now
@@ -25,6 +25,9 @@ func wantState(c task.Counts, now task.State) task.State {
 		return task.WaitingForRetry
 	}
 	if c.Failed > 0 {
+		if c.Pending > 0 && due {
+			return task.EnqueuingSteps // one is under way, whatever has become of the others
+		}
 		return task.Errored
 	}
 	if c.Pending > 0 {
@@ -61,21 +64,26 @@ func TestEvaluate(t *testing.T) {
 			return // no such task
 		}
 		for _, from := range task.States {
-			n++
-			got := c.Evaluate(from)
-			if want := wantState(c, from); got != want {
-				t.Errorf("%+v in %s becomes %s, want %s", c, from, got, want)
-			}
-			if got != from && !from.Reaches(got) {
-				t.Errorf("%+v: %s becomes %s, which the table does not reach", c, from, got)
-			}
-			if again := c.Evaluate(got); again != got && from != task.Pending {
-				t.Errorf("%+v: %s becomes %s, which at once becomes %s", c, from, got, again)
+			for _, due := range []bool{false, true} {
+				n++
+				got := c.Evaluate(from, due)
+				if want := wantState(c, from, due); got != want {
+					t.Errorf("%+v in %s becomes %s, want %s", c, from, got, want)
+				}
+				if got != from && !from.Reaches(got) {
+					t.Errorf("%+v: %s becomes %s, which the table does not reach", c, from, got)
+				}
+				if again := c.Evaluate(got, due); again != got && from != task.Pending {
+					t.Errorf("%+v: %s becomes %s, which at once becomes %s", c, from, got, again)
+				}
+				if !due && !c.Undecided() && c.Evaluate(from, true) != got {
+					t.Errorf("%+v: it is not undecided, but becomes %s or %s", c, got, c.Evaluate(from, true))
+				}
 			}
 		}
 	}
 	each(&c.Pending, each(&c.Active, each(&c.Waiting, each(&c.Done, each(&c.Failed, each(&c.Cancelled, each(&c.ManualEnds, check)))))))()
-	if want := (27*27 - 1) * len(task.States); n < want {
+	if want := 2 * (27*27 - 1) * len(task.States); n < want {
 		t.Fatalf("checked %d combinations, want at least %d", n, want)
 	}
 }
@@ -100,9 +108,14 @@ func TestEvaluateExamples(t *testing.T) {
 		{"AllCancelled", task.Counts{Cancelled: 2}, task.StepsInProcess, task.Cancelled},
 		{"CancelledStays", task.Counts{Active: 1}, task.Cancelled, task.Cancelled},
 	} {
-		if got := c.counts.Evaluate(c.from); got != c.want {
+		if got := c.counts.Evaluate(c.from, false); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
+	}
+	// two branches have failed, and one of them is being repaired
+	repaired := task.Counts{Failed: 1, Pending: 3, Done: 1}
+	if got := repaired.Evaluate(task.Errored, true); got != task.EnqueuingSteps {
+		t.Errorf("with a step that was reset the task is %s", got)
 	}
 }
 
@@ -147,7 +160,7 @@ func TestTaskState(t *testing.T) {
 	t.Parallel()
 	tk := task.Task{State: task.Pending}
 	tk.Counts.Add(task.StepPending)
-	if was := tk.Reevaluate(now); was != "" || tk.State != task.Pending {
+	if was := tk.Reevaluate(now, false); was != "" || tk.State != task.Pending {
 		t.Fatalf("left %q for %s, want no change", was, tk.State)
 	}
 	for _, m := range []struct {

@@ -70,6 +70,10 @@ func (s *Step) Enqueue(now Instant) error {
 // Schedule lets a pending step without open parents wait for its task's run_at.
 func (s *Step) Schedule(at Instant) { s.Queue, s.Key = Timers, int64(at) }
 
+// Scheduled reports whether the step has not begun and needs nothing but a time to
+// come: it was reset, or its task's run_at is still to come.
+func (s *Step) Scheduled() bool { return s.State == StepPending && s.Queue == Timers }
+
 // Wait parks the step until a time, after which it is enqueued.
 func (s *Step) Wait(until Instant) error {
 	if err := s.move(StepWaitingForRetry); err != nil {

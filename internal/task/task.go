@@ -54,18 +54,20 @@ func (m Meta) Empty() bool {
 		m.Reason == "" && m.TraceParent == "" && !m.Changed()
 }
 
-// Moved counts a step that changed from one state to another and returns the
-// state that the task was in when its own state follows, or "" when it stays.
+// Moved counts a step that changed from one state to another, while none is due,
+// and returns the state that the task was in when its own state follows, or ""
+// when it stays.
 // FinishedAt is kept in step with the state.
 func (t *Task) Moved(from, to StepState, now Instant) State {
 	t.Counts.Move(from, to)
-	return t.Reevaluate(now)
+	return t.Reevaluate(now, false)
 }
 
-// Reevaluate brings the state in line with the counts. It returns the state
-// left, or "" when nothing changed.
-func (t *Task) Reevaluate(now Instant) State {
-	next := t.Counts.Evaluate(t.State)
+// Reevaluate brings the state in line with the counts, and with whether a step is
+// due where they leave that open. It returns the state left, or "" when nothing
+// changed.
+func (t *Task) Reevaluate(now Instant, due bool) State {
+	next := t.Counts.Evaluate(t.State, due)
 	if next == t.State {
 		return ""
 	}

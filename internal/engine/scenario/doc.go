@@ -29,6 +29,14 @@
 //	reset        TASK.STEP [by=WHO] [reason=TEXT]
 //	resolve      TASK.STEP [by=WHO] [reason=TEXT]
 //	complete-manually TASK.STEP result=JSON [by=WHO] [reason=TEXT]
+//	smuggle      TEMPLATE STEP[:PARENT,...] ...  stores a template past the checks
+//	open         TASK [by=WHO] [reason=TEXT] [metadata=JSON]   a case
+//	update       TASK [status=S] [notes=TEXT] [by=WHO] [metadata=JSON] [reopen]   its last case
+//	cases        [TASK] [status=S] [reason=R]
+//	snapshot, note TASK                 what its last case knows of it; the metadata
+//	queue, stats, audit [TASK]          of cases
+//	staleness    [health=H]
+//	detect       [batch=N] [dry]        one cycle of the staleness detector
 //	task, steps, history TASK           what is stored
 //	workers, list [state=S]
 //	expect       task TASK KEY=VALUE ...

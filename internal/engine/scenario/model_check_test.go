@@ -101,9 +101,10 @@ func (m *model) compare() error {
 
 // check looks at one task by itself.
 func (p taskPicture) check() error {
-	counts := task.Counts{ManualEnds: p.Task.Counts.ManualEnds}
+	counts, due := task.Counts{ManualEnds: p.Task.Counts.ManualEnds}, false
 	for _, s := range p.Steps {
 		counts.Add(s.State)
+		due = due || s.Scheduled()
 		if s.Attempts > s.MaxAttempts {
 			return fmt.Errorf("step %d has begun %d attempts of %d", s.Ordinal, s.Attempts, s.MaxAttempts)
 		}
@@ -112,7 +113,7 @@ func (p taskPicture) check() error {
 		return fmt.Errorf("it counts %+v, its steps are %+v", p.Task.Counts, counts)
 	}
 	// a state follows from the steps; only a time-out may say error over it
-	if want := counts.Evaluate(p.Task.State); want != p.Task.State {
+	if want := counts.Evaluate(p.Task.State, due); want != p.Task.State {
 		return fmt.Errorf("it is %s, by its steps it has to be %s", p.Task.State, want)
 	}
 	return p.checkEvents()

@@ -94,7 +94,7 @@ func (f *fixture) build(def *task.Template, age time.Duration) job {
 		j.task.Counts.Add(s.State)
 		j.steps = append(j.steps, s)
 	}
-	j.task.Reevaluate(ready)
+	j.task.Reevaluate(ready, false)
 	return j
 }
 
