@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -25,6 +26,9 @@ type Lease struct {
 //
 // Steps claimed for a caller that has gone meanwhile are given back, and no
 // attempt is charged.
+//
+// A poll that waits when the store is lost ends with Unavailable as soon as that
+// is noticed, within a few poll intervals.
 //
 // The second result tells the worker to drain: nothing more will come.
 func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait time.Duration, start bool) ([]Lease, bool, error) {
@@ -61,6 +65,8 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, capacity int, wait ti
 		switch {
 		case len(p.handed) > 0 && ctx.Err() != nil:
 			return nil, false, e.giveBack(context.WithoutCancel(ctx), p.handed)
+		case p.failed != nil:
+			return nil, false, fmt.Errorf("wait for steps: %w", p.failed)
 		case len(p.handed) > 0 || over || p.dismissed:
 			return p.handed, p.dismissed, nil
 		}

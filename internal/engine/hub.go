@@ -18,7 +18,7 @@ type hub struct {
 
 	mu       sync.Mutex
 	pollers  map[int64]map[*poller]struct{} // by route
-	tasks    map[task.ID][]chan struct{}
+	tasks    map[task.ID][]chan error
 	emptying map[int64]int      // claims under way that expect to take all of a route; see beside.go
 	deep     map[int64]struct{} // routes where the last claim found as much as it could take
 
@@ -36,6 +36,7 @@ type poller struct {
 	handed    []Lease       // steps that a transaction put into the poller's hands
 	promised  int           // how many those are, or will be when it is done
 	dismissed bool          // its worker takes nothing more
+	failed    error         // why waiting on makes no sense
 
 	// how many steps of which route it was woken for; if it does not take them, it
 	// has to wake others for them
@@ -69,7 +70,7 @@ func (p *poller) serves(route int64) bool {
 }
 
 func newHub() *hub {
-	return &hub{pollers: map[int64]map[*poller]struct{}{}, tasks: map[task.ID][]chan struct{}{},
+	return &hub{pollers: map[int64]map[*poller]struct{}{}, tasks: map[task.ID][]chan error{},
 		emptying: map[int64]int{}, deep: map[int64]struct{}{},
 		nextDue: make(chan task.Instant, 1)}
 }
@@ -262,6 +263,25 @@ func (h *hub) pass(p *poller) {
 	}
 }
 
+// fail ends all waiting with err: what would end it well, nobody here would hear of.
+func (h *hub) fail(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, set := range h.pollers {
+		for p := range set {
+			h.remove(p)
+			p.failed = err
+			close(p.wake)
+		}
+	}
+	for _, list := range h.tasks {
+		for _, ch := range list {
+			ch <- err
+		}
+	}
+	clear(h.tasks)
+}
+
 // forget takes a poller out. It reports false when the poller was not waiting
 // any more: it has been woken, or a transaction has it in hand.
 func (h *hub) forget(p *poller) bool {
@@ -281,10 +301,10 @@ func (h *hub) remove(p *poller) bool {
 	return waiting
 }
 
-// awaitTask returns a channel that is closed when the task is settled, and a
-// function to stop waiting.
-func (h *hub) awaitTask(id task.ID) (<-chan struct{}, func()) {
-	ch := make(chan struct{})
+// awaitTask returns a channel that is closed when the task is settled, or says
+// why it makes no sense to wait on, and a function to stop waiting.
+func (h *hub) awaitTask(id task.ID) (<-chan error, func()) {
+	ch := make(chan error, 1) // whoever has stopped waiting keeps nobody up
 	h.mu.Lock()
 	h.tasks[id] = append(h.tasks[id], ch)
 	h.mu.Unlock()

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
@@ -27,7 +28,8 @@ func (e *Engine) RouteOf(ctx context.Context, id int64) (*task.Route, error) {
 }
 
 // Task returns a task, or NotFound. With wait > 0 it blocks until the task is
-// settled, wait is over or ctx ends, and returns it as it then is.
+// settled, wait is over or ctx ends, and returns it as it then is. When the store
+// is lost meanwhile it ends with Unavailable as soon as that is noticed.
 func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*task.Task, error) {
 	if wait <= 0 {
 		return e.findTask(ctx, id)
@@ -43,7 +45,10 @@ func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*tas
 			return t, err
 		}
 		select {
-		case <-settled:
+		case err := <-settled:
+			if err != nil {
+				return nil, fmt.Errorf("wait for task %s: %w", id, err)
+			}
 		case <-timer.C:
 			stop()
 			return t, nil

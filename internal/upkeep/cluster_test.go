@@ -283,18 +283,32 @@ type polled struct {
 	leases []engine.Lease
 	drain  bool
 	after  time.Duration
+	err    error
 }
 
-// poll polls in the background.
+// poll polls in the background; it must not fail.
 func (n *node) poll(w task.ID, capacity int, wait time.Duration) <-chan polled {
+	n.t.Helper()
+	out := make(chan polled, 1)
+	in := n.tryPoll(w, capacity, wait)
+	go func() {
+		p := <-in
+		if p.err != nil {
+			n.t.Error(p.err)
+		}
+		out <- p
+	}()
+	synctest.Wait()
+	return out
+}
+
+// tryPoll polls in the background.
+func (n *node) tryPoll(w task.ID, capacity int, wait time.Duration) <-chan polled {
 	out := make(chan polled, 1)
 	go func() {
 		began := time.Now()
 		leases, drain, err := n.Poll(n.t.Context(), w, capacity, wait, true)
-		if err != nil {
-			n.t.Error(err)
-		}
-		out <- polled{leases, drain, time.Since(began)}
+		out <- polled{leases, drain, time.Since(began), err}
 	}()
 	synctest.Wait() // until it waits
 	return out

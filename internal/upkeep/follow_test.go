@@ -280,24 +280,44 @@ func TestListenBacksOff(t *testing.T) {
 	})
 }
 
-// The fallback looks again when the store is back, and its failure is logged once.
+// An outage ends what waits, with the news that there is one; it is logged once,
+// and when the store is back so is the fallback.
 func TestFollowOutlivesAnOutage(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, engine.Config{UpkeepInterval: time.Hour})
 		d.setLossy(true)
-		a.submit(job)
+		id := a.submit(job)
 		w := a.register(task.Worker{})
 		a.take(w, 0)
-		poll := a.poll(w, 1, 30*time.Second)
+		poll, caller := a.tryPoll(w, 1, 30*time.Second), make(chan error, 1)
+		began := time.Now()
+		go func() {
+			_, err := a.Task(t.Context(), id, 30*time.Second)
+			caller <- err
+		}()
+		synctest.Wait()
 		a.store.setAway(true)
+		p := <-poll
+		if task.CodeOf(p.err) != task.Unavailable || len(p.leases) > 0 {
+			t.Errorf("the poll that waited ended with %d steps, %v", len(p.leases), p.err)
+		}
+		between(t, "ending the poll", p.after, 0, time.Second)
+		if err := <-caller; task.CodeOf(err) != task.Unavailable {
+			t.Errorf("the caller who waited was told %v", err)
+		}
+		between(t, "telling the caller", time.Since(began), 0, time.Second)
 		b.submit(job)
 		time.Sleep(10 * time.Second)
 		a.store.setAway(false)
-		p := <-poll
-		if len(p.leases) != 1 {
-			t.Fatalf("the poll came back with %d steps", len(p.leases))
+		if p = <-a.poll(w, 1, 30*time.Second); len(p.leases) != 1 {
+			t.Fatalf("after the outage a poll came back with %d steps", len(p.leases))
 		}
-		between(t, "the step", p.after, 10*time.Second, 11*time.Second)
+		poll = a.poll(w, 1, 30*time.Second)
+		b.submit(job)
+		if p = <-poll; len(p.leases) != 1 {
+			t.Fatalf("after the outage a poll that waited came back with %d steps", len(p.leases))
+		}
+		between(t, "looking again", p.after, time.Millisecond, time.Second)
 		a.stop()
 		if n := strings.Count(a.log.String(), "cannot look for what other nodes did"); n != 1 {
 			t.Errorf("the outage was logged %d times:\n%s", n, a.log)

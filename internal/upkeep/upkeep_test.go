@@ -27,7 +27,7 @@ type flaky struct {
 	away atomic.Bool
 }
 
-var errAway = errors.New("the store is away")
+var errAway = task.Errorf(task.Unavailable, "the store is away")
 
 func (f *flaky) Write(ctx context.Context, fn func(engine.Tx) error) error {
 	if f.away.Load() {
