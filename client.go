@@ -43,14 +43,32 @@ func (c *Client) Run(ctx context.Context, handler string, input any) (TaskReceip
 // waitRound bounds one long poll of Wait.
 const waitRound = 30 * time.Second
 
+// waitPatience is how long Wait goes on while nobody answers.
+const waitPatience = time.Minute
+
 // Wait blocks until the task is settled and returns it. A task in error is
-// returned without an error: look at its State.
+// returned without an error: look at its State. A server that becomes unavailable
+// while Wait waits has a minute to come back; one that is at the start is an
+// error at once.
 func (c *Client) Wait(ctx context.Context, id uuid.UUID) (*Task, error) {
-	early := 0 // answers in a row that came at once
+	early := 0          // answers in a row that came at once
+	var there time.Time // when the server was there last
+	var pause backoff
 	for {
 		begun := time.Now()
 		t, err := c.Task(ctx, id, waitRound)
-		if err != nil {
+		if there.IsZero() && time.Since(begun) >= time.Second {
+			there = time.Now() // whatever it says: it has held the call
+		}
+		switch {
+		case err == nil:
+			there, pause = time.Now(), backoff{}
+		case ErrorCode(err) == CodeUnavailable && !there.IsZero() && time.Since(there) < waitPatience:
+			if !pause.wait(ctx, err) {
+				return nil, fmt.Errorf("wait for task %s: %w", id, ctx.Err())
+			}
+			continue
+		default:
 			return nil, err
 		}
 		if t.State.Settled() {

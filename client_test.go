@@ -24,6 +24,8 @@ type store struct {
 	steps     []tasker.Step
 	hold      bool // a waiting call blocks until the task is settled
 	asked     int
+	// between these, calls fail, and the one that waits when it begins
+	awayFrom, awayTo time.Time
 }
 
 func (s *store) SubmitTasks(_ context.Context, req tasker.SubmitRequest) ([]tasker.TaskReceipt, error) {
@@ -34,7 +36,16 @@ func (s *store) SubmitTasks(_ context.Context, req tasker.SubmitRequest) ([]task
 func (s *store) Task(_ context.Context, id uuid.UUID, wait time.Duration) (*tasker.Task, error) {
 	s.asked++
 	if s.hold {
-		time.Sleep(min(wait, time.Until(s.settledAt)))
+		wait = min(wait, time.Until(s.settledAt))
+		if ahead := time.Until(s.awayFrom); ahead > 0 {
+			wait = min(wait, ahead)
+		}
+		if time.Now().Before(s.awayFrom) || !time.Now().Before(s.awayTo) {
+			time.Sleep(wait)
+		}
+	}
+	if now := time.Now(); !now.Before(s.awayFrom) && now.Before(s.awayTo) {
+		return nil, tasker.Errorf(tasker.CodeUnavailable, "away")
 	}
 	t := &tasker.Task{TaskUUID: id, State: tasker.TaskStepsInProcess}
 	if !time.Now().Before(s.settledAt) {
@@ -81,6 +92,38 @@ func TestClientWait(t *testing.T) {
 				task, err := tasker.NewClient(s).Wait(t.Context(), uuid.New())
 				if err != nil || task.State != tasker.TaskError || s.asked > tc.most {
 					t.Errorf("Wait = %+v, %v after %d calls; want at most %d", task, err, s.asked, tc.most)
+				}
+			})
+		})
+	}
+	for name, tc := range map[string]struct {
+		from, to, within time.Duration // the outage; how long Wait bears it
+		survives         bool
+	}{
+		"ShortOutage":        {20 * time.Second, 60 * time.Second, 101 * time.Second, true},
+		"ShortOutageLater":   {50 * time.Second, 90 * time.Second, 106 * time.Second, true},
+		"LongOutage":         {20 * time.Second, time.Hour, 110 * time.Second, false},
+		"AwayFromTheStart":   {0, 5 * time.Second, 0, false},
+		"OutageAtTheVeryEnd": {99 * time.Second, 110 * time.Second, 130 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				s := &store{settledAt: begun.Add(100 * time.Second), last: tasker.TaskComplete, hold: true,
+					awayFrom: begun.Add(tc.from), awayTo: begun.Add(tc.to)}
+				got, err := tasker.NewClient(s).Wait(t.Context(), uuid.New())
+				if took := time.Since(begun); took > tc.within {
+					t.Errorf("Wait took %v, want at most %v", took, tc.within)
+				}
+				switch {
+				case tc.survives && (err != nil || got.State != tasker.TaskComplete):
+					t.Errorf("Wait = %+v, %v; want the task", got, err)
+				case !tc.survives && tasker.ErrorCode(err) != tasker.CodeUnavailable:
+					t.Errorf("Wait = %v, want CodeUnavailable", err)
+				}
+				if s.asked > 30 {
+					t.Errorf("%d calls", s.asked)
 				}
 			})
 		})
