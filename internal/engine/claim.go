@@ -96,8 +96,14 @@ func (e *Engine) claim(ctx context.Context, p *poller, beside bool) ([]Lease, er
 	}
 	// the claim itself is not abandoned half-way: its outcome must be known
 	whole := context.WithoutCancel(ctx)
+	if e.dispatch.stowing() {
+		return nil, nil // it will be woken
+	}
+	if e.dispatch.on() && !beside {
+		e.dispatch.outbox.flush() // it does not wait, so it is to see what was done before
+	}
 	take := e.claims.Do
-	if beside {
+	if beside && !e.dispatch.on() {
 		take = e.claimBeside
 	}
 	leases, err := take(whole, p)
@@ -123,6 +129,9 @@ func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
 // runClaims serves many pollers in one transaction. Those that serve the same
 // routes share one look at the queue, in the order they came.
 func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
+	if e.dispatch.on() {
+		return e.claimDispatched(calls)
+	}
 	out := make([][]Lease, len(calls))
 	groups := alike(calls)
 	err := e.write(context.Background(), "claim", func(u *unit) error {
@@ -222,6 +231,9 @@ func (u *unit) deal(works []Work, seats []seat, out [][]Lease) ([]seat, error) {
 
 func (u *unit) hand(s *task.Step, c *poller) error {
 	u.sawHanded(s, c.start)
+	if u.e.dispatch != nil { // tokens are times, as those that the dispatcher gives out
+		s.Token = max(s.Token, u.e.dispatch.nextToken(u.now)-1)
+	}
 	cfg := u.e.cfg.Leases
 	if c.start {
 		return s.Claim(c.worker, u.now, u.now.Add(cfg.Lease()))

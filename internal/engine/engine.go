@@ -30,6 +30,8 @@ type Engine struct {
 	cluster Cluster // nil: the store belongs to this process
 	news    *mailbox
 
+	dispatch *dispatching // nil: the store is the queue
+
 	catalog *catalog
 	workers workerCache
 	hub     *hub
@@ -56,6 +58,9 @@ type Options struct {
 	Schemas SchemaCompiler
 	// Observer is told what transactions did. Defaults to none.
 	Observer Observer
+	// Dispatcher keeps the order of ready steps and the leases on them. Without it
+	// the store does.
+	Dispatcher Dispatcher
 }
 
 // SchemaCompiler compiles a JSON Schema.
@@ -75,7 +80,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(), Err: err}
 	}
-	e := &Engine{store: store, cfg: cfg, now: opts.Now, roll: opts.Roll, schemas: opts.Schemas, observer: opts.Observer}
+	e := &Engine{store: store, cfg: cfg, now: opts.Now, roll: opts.Roll, schemas: opts.Schemas, observer: opts.Observer, dispatch: newDispatching(opts.Dispatcher)}
 	e.cluster, _ = store.(Cluster)
 	e.news = newMailbox()
 	if e.now == nil && e.cluster != nil {
@@ -137,8 +142,7 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 		e.sawFailure(verb, began, err)
 		return err
 	}
-	e.hub.publish(last)
-	e.announceReady(last)
+	e.conclude(last)
 	e.sawCommit(verb, began, last)
 	return nil
 }

@@ -27,6 +27,7 @@ func (u *unit) gather(of []Family) error {
 	if err != nil {
 		return err
 	}
+	u.askHolds(worksOf(found))
 	for i, steps := range found {
 		for j, s := range steps {
 			steps[j] = u.adoptStep(s)
@@ -37,6 +38,17 @@ func (u *unit) gather(of []Family) error {
 		}
 	}
 	return nil
+}
+
+// worksOf are the steps of families, without their tasks.
+func worksOf(families [][]*task.Step) []Work {
+	var works []Work
+	for _, steps := range families {
+		for _, s := range steps {
+			works = append(works, Work{Step: s})
+		}
+	}
+	return works
 }
 
 func (u *unit) gathered(f Family) bool {

@@ -21,6 +21,13 @@ func (u *unit) handOff() error {
 		if w.Step.State != task.StepEnqueued {
 			continue // moved on in the same transaction
 		}
+		if u.e.dispatch != nil {
+			u.fresh = append(u.fresh, w.Step)
+		}
+		if u.e.dispatch.on() || u.e.dispatch.stowing() {
+			u.queued[w.Step.RouteID]++
+			continue
+		}
 		p, err := u.waiting(w.Step.RouteID)
 		if err != nil {
 			return err
@@ -85,20 +92,41 @@ func (u *unit) give(gifts []gift) error {
 	if err := u.gatherAll(steps, u.parents); err != nil {
 		return err
 	}
+	var bare []*task.Task
 	for _, g := range gifts {
 		// a task that is not in hand is being submitted now, context and all
 		if _, stored := u.tasks[g.Task.ID]; stored && g.Task.Context == nil {
-			context, err := u.tx.Context(g.Task.ID)
-			if err != nil {
-				return err
-			}
-			g.Task.Context = context
+			bare = append(bare, g.Task)
 		}
+	}
+	if err := u.readContexts(bare); err != nil {
+		return err
+	}
+	for _, g := range gifts {
 		l, err := u.lease(g.Work)
 		if err != nil {
 			return err
 		}
 		g.to.handed = append(g.to.handed, l)
+	}
+	return nil
+}
+
+// readContexts completes tasks with their contexts.
+func (u *unit) readContexts(tasks []*task.Task) error {
+	if len(tasks) == 0 {
+		return nil
+	}
+	ids := make([]task.ID, len(tasks))
+	for i, t := range tasks {
+		ids[i] = t.ID
+	}
+	contexts, err := u.tx.Contexts(ids)
+	if err != nil {
+		return err
+	}
+	for i, t := range tasks {
+		t.Context = contexts[i]
 	}
 	return nil
 }

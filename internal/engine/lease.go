@@ -81,6 +81,13 @@ func (e *Engine) renew(ctx context.Context, worker int64, refs []LeaseRef) ([]Le
 }
 
 func (e *Engine) runStarts(calls []leaseCall) ([][]LeaseAnswer, error) {
+	if e.dispatch.on() {
+		return e.leasesDispatched("start", calls, e.startStored)
+	}
+	return e.startStored(calls)
+}
+
+func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 	return e.runLeases("start", calls, func(u *unit, s *task.Step, _ leaseCall) error {
 		until := u.now.Add(e.cfg.Leases.Lease())
 		if s.State == task.StepInProgress { // said twice
@@ -93,6 +100,13 @@ func (e *Engine) runStarts(calls []leaseCall) ([][]LeaseAnswer, error) {
 }
 
 func (e *Engine) runHeartbeats(calls []leaseCall) ([][]LeaseAnswer, error) {
+	if e.dispatch.on() {
+		return e.leasesDispatched("heartbeat", calls, e.renewStored)
+	}
+	return e.renewStored(calls)
+}
+
+func (e *Engine) renewStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 	return e.runLeases("heartbeat", calls, func(u *unit, s *task.Step, c leaseCall) error {
 		if c.progress != nil {
 			s.Progress, s.Note = c.progress.Percent, c.progress.Note
@@ -115,7 +129,7 @@ func (e *Engine) runLeases(verb string, calls []leaseCall, fn func(*unit, *task.
 			}
 			out[i] = make([]LeaseAnswer, len(refs))
 			for j, w := range works {
-				if w.Step != nil && w.Step.HeldUnder(refs[j].Token) {
+				if w.Step != nil && u.inForce(w.Step, refs[j].Token) {
 					from := w.Step.State
 					if err := fn(u, w.Step, c); err != nil {
 						return err

@@ -86,7 +86,37 @@ func (e *Engine) Steps(ctx context.Context, id task.ID) (*task.Task, []*task.Ste
 		return nil, nil, err
 	}
 	steps, err := e.store.FindSteps(ctx, id)
+	if err == nil {
+		e.showHolds(ctx, steps)
+	}
 	return t, steps, err
+}
+
+// showHolds makes steps that are held in the dispatcher what they are there. It
+// does without when that cannot be asked.
+func (e *Engine) showHolds(ctx context.Context, steps []*task.Step) {
+	if !e.dispatch.on() {
+		return
+	}
+	var ready []*task.Step
+	var ids []task.ID
+	for _, s := range steps {
+		if s.State == task.StepEnqueued {
+			ready, ids = append(ready, s), append(ids, s.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	holds, err := e.find(ctx, ids)
+	if err != nil {
+		return
+	}
+	for i, s := range ready {
+		if holds[i].Token > s.Token {
+			_ = s.Adopt(holds[i].holding()) // else it stays what it is in the store
+		}
+	}
 }
 
 // Records is everything that is written down about a task.

@@ -121,7 +121,7 @@ func (u *unit) gatherDependants(works []Work, calls [][]Result) error {
 	n := 0
 	for _, c := range calls {
 		for _, r := range c {
-			if s := works[n].Step; s != nil && r.Status == ResultCompleted && s.HeldUnder(r.Token) {
+			if s := works[n].Step; s != nil && r.Status == ResultCompleted && u.inForce(s, r.Token) {
 				done = append(done, s)
 			}
 			n++
@@ -138,7 +138,7 @@ func (u *unit) settle(w Work, r *Result) (Answer, error) {
 		a.Err = task.Errorf(task.NotFound, "there is no step %s", r.Step)
 		return a, nil
 	}
-	if !w.Step.HeldUnder(r.Token) {
+	if !u.inForce(w.Step, r.Token) {
 		a.Err = staleToken(w.Step, r.Token)
 		a.State = w.Step.State
 		u.sawRefused()

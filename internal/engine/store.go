@@ -81,8 +81,8 @@ type Family struct {
 type TxTasks interface {
 	// InsertTasks stores new tasks with their steps.
 	InsertTasks(tasks []*task.Task, steps []*task.Step) error
-	// Context returns the context of a task.
-	Context(id task.ID) ([]byte, error)
+	// Contexts returns the contexts of tasks, in the order asked.
+	Contexts(ids []task.ID) ([][]byte, error)
 	// Task returns a task, locked, or nil.
 	Task(id task.ID) (*task.Task, error)
 	// Tasks returns tasks, locked, in the order asked; nil for one that does not exist.
@@ -154,6 +154,9 @@ type ReadTasks interface {
 	FindActs(ctx context.Context, id task.ID) ([]task.Act, error)
 	// Depth counts the steps in a queue whose key is below a bound, up to limit.
 	Depth(ctx context.Context, queue, below int64, limit int) (int, error)
+	// ReadyAfter returns up to limit steps of a route in the order of (key, ID), from
+	// behind the place given.
+	ReadyAfter(ctx context.Context, route, key int64, id task.ID, limit int) ([]*task.Step, error)
 	// First returns the step in a queue with the lowest key at or above from, or nil.
 	First(ctx context.Context, queue, from int64) (*task.Step, error)
 }

@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -55,6 +58,15 @@ func (e *Engine) NextDue() <-chan task.Instant { return e.hub.nextDue }
 //   - no heartbeat for the length of the lease: back to its route with nothing
 //     charged when it was lost early and without progress, else failed.
 func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
+	there, err := e.reapDispatched(ctx, limit)
+	if err != nil {
+		return there, err
+	}
+	n, err := e.reapStored(ctx, limit)
+	return max(n, there), err
+}
+
+func (e *Engine) reapStored(ctx context.Context, limit int) (int, error) {
 	var n int
 	err := e.write(ctx, "reap", func(u *unit) error {
 		works, err := u.tx.Due(task.Leases, u.now, limit)
@@ -122,6 +134,9 @@ func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 		for i, t := range tasks {
 			tasks[i] = u.adoptTask(t)
 		}
+		slices.SortFunc(tasks, func(a, b *task.Task) int { // those of one deadline come in any order
+			return cmp.Or(cmp.Compare(a.DeadlineAt, b.DeadlineAt), bytes.Compare(a.ID[:], b.ID[:]))
+		})
 		if err := u.openExpired(tasks); err != nil {
 			return err
 		}

@@ -38,6 +38,13 @@ type unit struct {
 	pollers []*poller      // waiting polls that this transaction serves
 	vacant  map[int64]bool // routes looked at: nothing was ready there before
 
+	// about leases that the dispatcher granted; nil without one
+	holds   map[task.ID]Hold        // as far as they are known
+	offered map[*task.Step]Offered  // steps that were ready when they came in hand
+	adopted map[*task.Step]struct{} // those of them that somebody holds
+	fresh   []*task.Step            // that the dispatcher has to offer
+	dropped []Offered               // that it has to take out besides
+
 	// for the hub, once committed
 	queued  map[int64]int // steps that became ready and wait on their route
 	settled []task.ID     // tasks that were settled
@@ -71,6 +78,7 @@ func (u *unit) adoptStep(s *task.Step) *task.Step {
 		return have
 	}
 	u.steps[s.ID] = s
+	u.sawReady(s)
 	u.notBefore(max(s.ReadyAt, s.AssignedAt, s.StartedAt, s.FinishedAt))
 	return s
 }
@@ -95,6 +103,7 @@ func (u *unit) load(ids []task.ID) ([]Work, error) {
 	if err != nil {
 		return nil, err
 	}
+	u.askHolds(works)
 	return u.adopt(works), nil
 }
 

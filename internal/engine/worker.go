@@ -248,14 +248,33 @@ func (e *Engine) Drain(ctx context.Context, id task.ID, final bool) (int, error)
 	if err := e.touch(ctx, w, state, 0); err != nil || !final {
 		return 0, err
 	}
+	return e.release(ctx, w.No)
+}
+
+// release gives back all that a worker holds, and returns how much that was.
+func (e *Engine) release(ctx context.Context, worker int64) (int, error) {
+	there, err := e.heldBy(ctx, worker)
+	if err != nil {
+		return 0, err
+	}
 	var released int
 	err = e.write(ctx, "drain", func(u *unit) error {
-		works, err := u.tx.Held(w.No, maxHeld)
+		works, err := u.tx.Held(worker, maxHeld)
 		if err != nil {
 			return err
 		}
+		works = u.adopt(works)
+		dispatched, err := u.load(there)
+		if err != nil {
+			return err
+		}
+		for _, w := range dispatched {
+			if w.Step != nil && w.Step.State.Leased() && w.Step.WorkerNo == worker {
+				works = append(works, w)
+			}
+		}
 		released = len(works)
-		for _, held := range u.adopt(works) {
+		for _, held := range works {
 			if err := u.uncharged(held, task.Released, 0); err != nil {
 				return err
 			}

@@ -36,6 +36,19 @@ func (u *Upkeep) listen(ctx context.Context) error {
 	}
 }
 
+// followDispatch wakes polls for what other nodes offer to the dispatcher. While
+// the connection is lost, following is a matter of looking.
+func (u *Upkeep) followDispatch(ctx context.Context) error {
+	for {
+		err := u.engine.FollowDispatch(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		u.log.Debug("no news of the dispatcher: the connection is lost", "error", err)
+		pause(ctx, time.Second/2+rand.N(time.Second))
+	}
+}
+
 // follow acts on news, and looks in a rhythm for what no news have told.
 func (u *Upkeep) follow(ctx context.Context) error {
 	tick := time.NewTicker(u.engine.Config().PollInterval)

@@ -35,6 +35,11 @@ func (u *Upkeep) Run(ctx context.Context) error {
 		g.Go(func() error { return u.run(ctx, l) })
 	}
 	g.Go(func() error { return u.timers(ctx) })
+	if u.engine.Dispatched() {
+		g.Go(func() error { return u.run(ctx, u.dispatch()) })
+		g.Go(func() error { return u.run(ctx, u.sweep()) })
+		g.Go(func() error { return u.followDispatch(ctx) })
+	}
 	if u.engine.Shared() {
 		g.Go(func() error { return u.listen(ctx) })
 		g.Go(func() error { return u.follow(ctx) })
@@ -48,7 +53,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 // RunOnce runs every loop's work until nothing is due, in a fixed order and
 // whoever's turn it is: for tests and simulations with a clock of their own.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
-	for _, l := range []*loop{u.regular(), u.leases(), u.workers(), u.deadlines(), u.retention(), u.staleness(), u.unserved()} {
+	for _, l := range []*loop{u.regular(), u.dispatch(), u.sweep(), u.leases(), u.workers(), u.deadlines(), u.retention(), u.staleness(), u.unserved()} {
 		for more := true; more; {
 			var err error
 			if _, more, err = l.once(ctx); err != nil {

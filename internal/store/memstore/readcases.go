@@ -211,6 +211,28 @@ func (s *Store) FindNote(ctx context.Context, key string) (string, error) {
 	return st.notes[key], nil
 }
 
+// ReadyAfter implements engine.ReadTasks.
+func (s *Store) ReadyAfter(ctx context.Context, route, key int64, id task.ID, limit int) ([]*task.Step, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []*task.Step
+	if q := st.queues[route]; q != nil {
+		for _, e := range q.entries[q.below(key):] {
+			if e.key == key && compareIDs(e.id, id) <= 0 {
+				continue
+			}
+			if len(out) == limit {
+				break
+			}
+			out = append(out, cloneStep(st.steps[e.id]))
+		}
+	}
+	return out, nil
+}
+
 // Queued implements engine.ReadWatches.
 func (s *Store) Queued(ctx context.Context, queue, low, high int64, limit int) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)

@@ -137,11 +137,13 @@ func (t *tx) tasksWhere(match func(*task.Task) bool) []*task.Task {
 	return out
 }
 
-// Context implements engine.TxTasks.
-func (t *tx) Context(id task.ID) ([]byte, error) {
-	row, ok := t.s.tasks[id]
-	if !ok {
-		return nil, nil
+// Contexts implements engine.TxTasks.
+func (t *tx) Contexts(ids []task.ID) ([][]byte, error) {
+	contexts := make([][]byte, len(ids))
+	for i, id := range ids {
+		if row, ok := t.s.tasks[id]; ok {
+			contexts[i] = slices.Clone(row.Context)
+		}
 	}
-	return slices.Clone(row.Context), nil
+	return contexts, nil
 }

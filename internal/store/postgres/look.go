@@ -224,17 +224,32 @@ func (t *tx) scanTask(r store.Row) (*task.Task, error) {
 	return t.sawTask(k, versions[0]), nil
 }
 
-// Context implements engine.TxTasks.
-func (t *tx) Context(id task.ID) ([]byte, error) {
-	if document, ok := t.contexts[id]; ok {
-		return document, nil
+// Contexts implements engine.TxTasks.
+func (t *tx) Contexts(ids []task.ID) ([][]byte, error) {
+	contexts := make([][]byte, len(ids))
+	var missing []task.ID
+	var places []int64
+	for i, id := range ids {
+		document, known := t.contexts[id]
+		if !known {
+			document, known = t.store.memory.context(id) // it never changes
+		}
+		if contexts[i] = document; !known {
+			missing, places = append(missing, id), append(places, int64(i))
+		}
 	}
-	if document, ok := t.store.memory.context(id); ok { // it never changes
-		return document, nil
+	if len(missing) == 0 {
+		return contexts, nil
 	}
-	var document store.JSON
-	err := t.ask(`SELECT context FROM tasker_tasks WHERE id = $1`, []any{id}, func(r store.Row) error { return r.Scan(&document) })
-	return document, err
+	const query = `SELECT t.context, q.n FROM unnest($1::uuid[], $2::bigint[]) AS q(id, n) JOIN tasker_tasks t ON t.id = q.id`
+	err := t.ask(query, []any{missing, places}, func(r store.Row) error {
+		var document store.JSON
+		var at int64
+		err := r.Scan(&document, &at)
+		contexts[at] = document
+		return err
+	})
+	return contexts, err
 }
 
 // Steps implements engine.TxTasks.

@@ -152,8 +152,19 @@ func (t *tx) delete(k *task.Task) error {
 	return err
 }
 
-// Context implements engine.TxTasks.
-func (t *tx) Context(id task.ID) ([]byte, error) {
+// Contexts implements engine.TxTasks.
+func (t *tx) Contexts(ids []task.ID) ([][]byte, error) {
+	contexts := make([][]byte, len(ids))
+	for i, id := range ids {
+		var err error
+		if contexts[i], err = t.context(id); err != nil {
+			return nil, err
+		}
+	}
+	return contexts, nil
+}
+
+func (t *tx) context(id task.ID) ([]byte, error) {
 	if document, ok := t.rows.contexts[id.Seq()]; ok {
 		return document, nil
 	}

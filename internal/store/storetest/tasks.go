@@ -129,18 +129,19 @@ func contextInTx(f *fixture) {
 		if err := insert(tx, fresh); err != nil {
 			return err
 		}
-		for _, j := range []job{rich, none, fresh} {
-			got, err := tx.Context(j.task.ID)
-			f.equal("context", string(got), string(j.task.Context))
-			if err != nil {
-				return err
-			}
+		jobs := []job{rich, none, fresh}
+		got, err := tx.Contexts([]task.ID{rich.task.ID, none.task.ID, fresh.task.ID})
+		if err != nil {
+			return err
+		}
+		for i, j := range jobs {
+			f.equal("context", string(got[i]), string(j.task.Context))
 		}
 		return nil
 	})
 	f.write(func(tx engine.Tx) error {
-		got, err := tx.Context(fresh.task.ID)
-		f.equal("context of a task in hand", string(got), string(fresh.task.Context))
+		got, err := tx.Contexts([]task.ID{fresh.task.ID})
+		f.equal("context of a task in hand", string(got[0]), string(fresh.task.Context))
 		return err
 	})
 }

@@ -16,7 +16,7 @@ func watchCases() []testCase {
 		{"SurveyInParts", surveyInParts},
 		{"Notes", notes},
 		{"TasksByID", tasksByID},
-		{"Queued", queued},
+		{"Queued", queued}, {"ReadyAfter", readyAfter},
 	}
 }
 
@@ -168,4 +168,29 @@ func queued(f *fixture) {
 	f.equal("some", ids(math.MinInt64, math.MaxInt64, 2), all[:2])
 	f.equal("between", ids(key(2), key(3), 10), all[1:3])
 	f.equal("none", ids(key(4)+1, math.MaxInt64, 10), []task.ID(nil))
+}
+
+func readyAfter(f *fixture) {
+	jobs := make([]job, 5)
+	for i := range jobs {
+		jobs[i] = f.build(f.single, 0) // ready at one time: all keys are the same
+	}
+	f.insert(jobs...)
+	f.move(jobs[1], func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Minute)) })
+	var got []task.ID
+	for key, id := int64(math.MinInt64), (task.ID{}); ; {
+		steps, err := f.store.ReadyAfter(f.Context(), f.routes[0].ID, key, id, 3)
+		f.must(err)
+		for _, s := range steps {
+			got = append(got, s.TaskID)
+			key, id = s.Key, s.ID
+		}
+		if len(steps) < 3 {
+			break
+		}
+	}
+	f.equal("page by page", got, []task.ID{jobs[0].task.ID, jobs[2].task.ID, jobs[3].task.ID, jobs[4].task.ID})
+	none, err := f.store.ReadyAfter(f.Context(), f.routes[1].ID, math.MinInt64, task.ID{}, 3)
+	f.must(err)
+	f.equal("of another route", len(none), 0)
 }

@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// How a unit of work sees leases that the dispatcher granted: a step that comes
+// in hand as ready, and is held there, is made what it really is. If the verb
+// changes it, its row tells so; if not, nothing is written.
+
+// offeredAs is how a ready step is offered.
+func offeredAs(s *task.Step) Offered {
+	return Offered{Step: s.ID, Route: s.RouteID, Key: s.Key, Timeout: s.Timeout, Token: s.Token, Priority: s.Priority}
+}
+
+func (h Hold) holding() task.Holding {
+	return task.Holding{Worker: h.Worker, Token: h.Token, AssignedAt: h.AssignedAt, StartedAt: h.StartedAt, Until: h.Until, Progress: h.Progress, Note: h.Note}
+}
+
+// askHolds finds out who holds those of the steps that are ready in the store.
+func (u *unit) askHolds(works []Work) {
+	g := u.e.dispatch
+	if g == nil {
+		return
+	}
+	var ask []task.ID
+	for _, w := range works {
+		if w.Step == nil || w.Step.State != task.StepEnqueued || u.steps[w.Step.ID] != nil {
+			continue
+		}
+		if _, known := u.holds[w.Step.ID]; known {
+			continue
+		}
+		if h, ok := g.recall(w.Step.ID); ok && h.Until > u.now {
+			u.putHold(w.Step.ID, h)
+			continue
+		}
+		ask = append(ask, w.Step.ID)
+	}
+	if len(ask) == 0 || !g.on() {
+		return
+	}
+	holds, err := u.e.find(context.Background(), ask)
+	if err != nil {
+		return // the engine goes on without the dispatcher
+	}
+	for i, id := range ask {
+		u.putHold(id, holds[i])
+	}
+}
+
+func (u *unit) putHold(id task.ID, h Hold) {
+	if u.holds == nil {
+		u.holds = map[task.ID]Hold{}
+	}
+	u.holds[id] = h
+}
+
+// sawReady notes how a step that comes in hand was offered, and adopts the lease
+// on it if there is one.
+func (u *unit) sawReady(s *task.Step) {
+	if u.e.dispatch == nil || s.State != task.StepEnqueued {
+		return
+	}
+	if u.offered == nil {
+		u.offered = map[*task.Step]Offered{}
+	}
+	u.offered[s] = offeredAs(s)
+	if h := u.holds[s.ID]; h.Token > s.Token {
+		u.adoptLease(s, h.holding())
+	}
+}
+
+// adoptLease makes a ready step what it is under a lease.
+func (u *unit) adoptLease(s *task.Step, h task.Holding) {
+	if s.Adopt(h) != nil {
+		return // it stays what it is
+	}
+	u.notBefore(max(h.AssignedAt, h.StartedAt))
+	as := u.offered[s]
+	as.Token = h.Token
+	u.offered[s] = as
+	if u.adopted == nil {
+		u.adopted = map[*task.Step]struct{}{}
+	}
+	u.adopted[s] = struct{}{}
+}
+
+// inForce reports whether the lease with the token is in force, and adopts one
+// that only its holder remembers: the dispatcher has lost it, and nobody has got
+// the step since.
+func (u *unit) inForce(s *task.Step, token int64) bool {
+	if s.HeldUnder(token) {
+		return true
+	}
+	if u.e.dispatch == nil || s.State != task.StepEnqueued || token <= s.Token || !task.TimeToken(token, u.now) {
+		return false
+	}
+	if _, ready := u.offered[s]; !ready {
+		return false // it has become ready in this transaction
+	}
+	at := task.Instant(token)
+	u.adoptLease(s, task.Holding{Token: token, AssignedAt: at, StartedAt: at, Until: u.now.Add(u.e.cfg.Leases.Lease())})
+	return s.HeldUnder(token)
+}
+
+// follow is what the dispatcher has to hear of the transaction.
+func (u *unit) follow() followUp {
+	f := followUp{queued: u.queued}
+	for s, as := range u.offered {
+		_, adopted := u.adopted[s]
+		_, dirty := u.dirtySteps[s]
+		if adopted && !dirty {
+			continue // it was only looked at
+		}
+		if s.State != task.StepEnqueued || s.Key != as.Key || s.Token != as.Token {
+			f.gone = append(f.gone, as)
+		}
+	}
+	for _, s := range u.fresh {
+		if s.State == task.StepEnqueued {
+			f.fresh = append(f.fresh, offeredAs(s))
+		}
+	}
+	return f
+}
+
+// conclude tells those who wait, and the dispatcher if there is one, what a
+// committed transaction did.
+func (e *Engine) conclude(u *unit) {
+	g := e.dispatch
+	if g == nil || !g.reachable.Load() {
+		e.hub.publish(u)
+		e.announceReady(u)
+		return
+	}
+	f := u.follow()
+	if g.on() {
+		u.queued = nil // they are woken once the steps can be claimed
+		e.hub.publish(u)
+	} else {
+		f.queued = nil
+		e.hub.publish(u)
+		e.announceReady(u)
+	}
+	f.gone = append(f.gone, u.dropped...)
+	if len(f.gone)+len(f.fresh)+len(f.queued) > 0 {
+		e.post(f)
+	}
+}

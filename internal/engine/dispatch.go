@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Dispatcher keeps the order of ready steps and who holds them, beside the store
+// and quicker than it. All that it knows can be rebuilt from the store: steps that
+// it has are enqueued there, whether they wait or are held, and only what settles
+// them is written there. It is shared by all processes that share the store.
+//
+// Every verb takes many items and is one round trip, or a few. Every verb may
+// answer ErrDispatchLost, and then has changed nothing; any other error means that
+// the dispatcher is out of reach, and what was asked may have been done or not.
+// Times are the engine's; the dispatcher has no clock of its own. All methods may
+// be called concurrently.
+type Dispatcher interface {
+	// Offer lets steps be claimed. One that is there already, waiting or held, stays
+	// as it is.
+	Offer(ctx context.Context, steps []Offered) error
+
+	// Claim hands steps to each claim in turn, lowest key first across its routes,
+	// up to its capacity and not further apart in priority than its window.
+	// The holds are those of each claim, in the order of the keys.
+	Claim(ctx context.Context, claims []Claim, now task.Instant) ([][]Hold, error)
+
+	// Start begins the attempts of what is assigned, and renews what has begun.
+	// The answers are in the order asked: the zero Hold where the lease is not in force.
+	Start(ctx context.Context, refs []LeaseRef, now, until task.Instant) ([]Hold, error)
+
+	// Renew extends leases of attempts that have begun, and stores their progress;
+	// what is only assigned keeps its time to start. The answers are like Start's.
+	Renew(ctx context.Context, renewals []Renewal, until task.Instant) ([]Hold, error)
+
+	// Find returns the holds of steps, under whichever token; the zero Hold for
+	// one that nobody holds.
+	Find(ctx context.Context, steps []task.ID) ([]Hold, error)
+
+	// HeldBy returns up to limit holds of a worker.
+	HeldBy(ctx context.Context, worker int64, limit int) ([]Hold, error)
+
+	// Expired returns up to limit holds whose time to be looked after has come,
+	// the earliest first, and changes nothing.
+	Expired(ctx context.Context, now task.Instant, limit int) ([]Hold, error)
+
+	// Remove takes steps out, waiting or held. A held one goes only if its token is
+	// not newer than the one given.
+	Remove(ctx context.Context, steps []Offered) error
+
+	// Missing returns those of the steps that are neither waiting nor held.
+	Missing(ctx context.Context, steps []Offered) ([]Offered, error)
+
+	// Depth counts the waiting steps of routes whose key is below a bound, each up
+	// to all; Waiting counts them per route.
+	Depth(ctx context.Context, route, below int64) (int, error)
+	Waiting(ctx context.Context, routes []int64) (map[int64]int, error)
+
+	// Adopt puts holds back that a process remembers, after content was lost. One
+	// whose step is held under a newer token is dropped.
+	Adopt(ctx context.Context, holds []Hold) error
+
+	// Reload begins to fill the dispatcher anew under a new epoch: what it had is
+	// gone, and verbs other than Offer, Adopt and Remove answer ErrDispatchLost
+	// until Loaded. Of several processes that call it at once one is told true, for
+	// as long as hold; the others wait for it.
+	Reload(ctx context.Context, hold time.Duration) (mine bool, err error)
+	// Loaded ends it.
+	Loaded(ctx context.Context) error
+
+	// Check reports whether the dispatcher answers and is complete: nil,
+	// ErrDispatchLost (also when its server was restarted meanwhile, and may have lost
+	// the last moments), or why it is out of reach.
+	Check(ctx context.Context) error
+
+	// Listen calls hear with the routes on which other processes offered steps, and
+	// how many, until ctx ends or the connection is lost, and returns why. hear must
+	// not block.
+	Listen(ctx context.Context, hear func(routes map[int64]int)) error
+
+	Close()
+}
+
+// ErrDispatchLost says that a Dispatcher has lost what it knew, or does not have
+// all of it yet.
+var ErrDispatchLost = errors.New("the dispatcher has to be filled from the store")
+
+// Offered is a step that is ready on its route.
+type Offered struct {
+	Step     task.ID
+	Route    int64
+	Key      int64         // lowest first; see task.Step
+	Timeout  time.Duration // of an attempt; 0 is none
+	Token    int64         // of the last lease; the next one's is higher
+	Priority int
+}
+
+// Claim asks for steps for one worker.
+type Claim struct {
+	Worker   int64
+	Routes   []int64
+	Capacity int
+	// Start begins the attempts at once: Until is then the end of the lease, else
+	// the time by which they have to be started.
+	Start bool
+	Until task.Instant
+	// Window is how far apart in priority the steps may be; 0 is no bound.
+	Window int
+	// Token is the lowest that may be given out. See Offered.
+	Token int64
+}
+
+// Hold is a step in the hands of a worker. LookAt is when somebody has to look
+// after it: the end of its lease, or of the attempt's time-out if that is earlier.
+type Hold struct {
+	Offered    // as it was offered; the Token is that of the lease
+	Worker     int64
+	AssignedAt task.Instant
+	StartedAt  task.Instant // 0: not yet
+	Until      task.Instant
+	LookAt     task.Instant
+	Progress   int
+	Note       string
+}
+
+// Renewal is a sign of life.
+type Renewal struct {
+	LeaseRef
+	Progress *Progress // nil leaves it
+}

@@ -1,0 +1,319 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// The verbs of workers, as far as the dispatcher carries them out.
+
+// maxClaimRounds bounds how often a claim asks again because what it was given
+// turned out to be out of date.
+const maxClaimRounds = 5
+
+// claimDispatched serves many pollers from the dispatcher.
+func (e *Engine) claimDispatched(calls []*poller) ([][]Lease, error) {
+	out := make([][]Lease, len(calls))
+	for range maxClaimRounds {
+		holds, err := e.claimHolds(calls, out)
+		if err != nil {
+			e.dispatchFailed(err)
+			return out, nil // the pollers wait, and are woken to look in the store
+		}
+		if holds == nil {
+			return out, nil
+		}
+		dropped, err := e.takeHolds(calls, holds, out)
+		if err != nil {
+			e.putBack(holds)
+			return nil, err
+		}
+		if dropped == 0 {
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+// claimHolds asks for as many steps as the pollers still have room for; nil when
+// there are none.
+func (e *Engine) claimHolds(calls []*poller, out [][]Lease) ([][]Hold, error) {
+	now := e.instant()
+	token := e.dispatch.nextToken(now)
+	claims := make([]Claim, len(calls))
+	for i, p := range calls {
+		claims[i] = Claim{Worker: p.worker, Routes: p.routes, Capacity: p.capacity - len(out[i]), Start: p.start, Token: token,
+			Until: now.Add(e.cfg.Leases.StartTimeout)}
+		if p.start {
+			claims[i].Until = now.Add(e.cfg.Leases.Lease())
+		}
+	}
+	holds, err := e.dispatch.d.Claim(context.Background(), claims, now)
+	if err != nil {
+		return nil, err
+	}
+	some := false
+	for _, list := range holds {
+		some = some || len(list) > 0
+		e.dispatch.remember(list)
+	}
+	if !some {
+		return nil, nil
+	}
+	return holds, nil
+}
+
+// takeHolds turns holds into leases, and returns how many were of steps that are
+// not ready in the store any more.
+func (e *Engine) takeHolds(calls []*poller, holds [][]Hold, out [][]Lease) (int, error) {
+	var ids []task.ID
+	of := map[task.ID]Hold{}
+	for _, list := range holds {
+		for _, h := range list {
+			ids = append(ids, h.Step)
+			of[h.Step] = h
+		}
+	}
+	var fresh [][]Lease
+	var dropped int
+	err := e.write(context.Background(), "claim", func(u *unit) error {
+		fresh, dropped = make([][]Lease, len(calls)), 0
+		u.holds = of
+		works, err := u.load(ids)
+		if err != nil {
+			return err
+		}
+		if err := u.prepareLeases(works); err != nil {
+			return err
+		}
+		n := 0
+		for i, list := range holds {
+			for _, h := range list {
+				w := works[n]
+				n++
+				if w.Step == nil || !w.Step.HeldUnder(h.Token) {
+					u.dropped = append(u.dropped, h.Offered)
+					dropped++
+					continue
+				}
+				u.sawHanded(w.Step, calls[i].start)
+				l, err := u.lease(w)
+				if err != nil {
+					return err
+				}
+				fresh[i] = append(fresh[i], l)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	for i := range out {
+		out[i] = append(out[i], fresh[i]...)
+	}
+	return dropped, nil
+}
+
+// prepareLeases reads what workers get to know besides the rows of their steps:
+// the contexts of the tasks, and the results of the parents.
+func (u *unit) prepareLeases(works []Work) error {
+	var steps []*task.Step
+	var bare []*task.Task
+	for _, w := range works {
+		if w.Step == nil || !w.Step.State.Leased() {
+			continue
+		}
+		steps = append(steps, w.Step)
+		if w.Task.Context == nil {
+			bare = append(bare, w.Task)
+		}
+	}
+	if err := u.readContexts(bare); err != nil {
+		return err
+	}
+	return u.gatherAll(steps, u.parents)
+}
+
+// putBack gives steps back that nobody got to know of. If that fails too, their
+// leases run out.
+func (e *Engine) putBack(holds [][]Hold) {
+	f := followUp{queued: map[int64]int{}}
+	for _, list := range holds {
+		for _, h := range list {
+			f.gone, f.fresh = append(f.gone, h.Offered), append(f.fresh, h.Offered)
+			f.queued[h.Route]++
+		}
+	}
+	e.post(f)
+}
+
+// leasesDispatched starts or renews the leases that the dispatcher knows, and
+// leaves the others, which are in the store, to stored.
+func (e *Engine) leasesDispatched(verb string, calls []leaseCall, stored func([]leaseCall) ([][]LeaseAnswer, error)) ([][]LeaseAnswer, error) {
+	refs, holds, err := e.renewHolds(verb == "start", calls)
+	if err != nil {
+		e.dispatchFailed(err)
+		return stored(calls)
+	}
+	out := make([][]LeaseAnswer, len(calls))
+	var rest []leaseCall
+	var places [][]int // of the refs of rest among the answers of their call
+	var whose []int
+	for i, c := range calls {
+		out[i] = make([]LeaseAnswer, len(refs[i]))
+		left, at := leaseCall{all: c.all, progress: c.progress}, []int(nil)
+		for j, ref := range refs[i] {
+			if h := holds[i][j]; h.Token == ref.Token && h.Token != 0 {
+				out[i][j] = heldAnswer(h)
+				continue
+			}
+			left.refs, at = append(left.refs, ref), append(at, j)
+		}
+		if len(left.refs) > 0 || c.all != 0 {
+			rest, places, whose = append(rest, left), append(places, at), append(whose, i)
+		}
+	}
+	if len(rest) == 0 {
+		return out, nil
+	}
+	answers, err := stored(rest)
+	if err != nil {
+		return nil, err
+	}
+	for n, list := range answers {
+		i := whose[n]
+		if calls[i].all != 0 {
+			out[i] = append(out[i], list...)
+			continue
+		}
+		for k, a := range list {
+			out[i][places[n][k]] = a
+		}
+	}
+	return out, nil
+}
+
+// renewHolds asks the dispatcher, and returns what each call asked about with the
+// answers.
+func (e *Engine) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, holds [][]Hold, err error) {
+	ctx, now := context.Background(), e.instant()
+	until := now.Add(e.cfg.Leases.Lease())
+	refs, holds = make([][]LeaseRef, len(calls)), make([][]Hold, len(calls))
+	var all []LeaseRef
+	var renewals []Renewal
+	for i, c := range calls {
+		refs[i] = c.refs
+		if c.all != 0 {
+			mine, err := e.dispatch.d.HeldBy(ctx, c.all, maxHeld)
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, h := range mine {
+				refs[i] = append(refs[i], LeaseRef{h.Step, h.Token})
+			}
+		}
+		all = append(all, refs[i]...)
+		for _, r := range refs[i] {
+			renewals = append(renewals, Renewal{r, c.progress})
+		}
+	}
+	if len(all) == 0 {
+		return refs, holds, nil
+	}
+	var found []Hold
+	if start {
+		found, err = e.dispatch.d.Start(ctx, all, now, until)
+	} else {
+		found, err = e.dispatch.d.Renew(ctx, renewals, until)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	e.dispatch.remember(found)
+	if start {
+		e.sawStartedThere(found, now)
+	}
+	for i := range calls {
+		holds[i], found = found[:len(refs[i])], found[len(refs[i]):]
+	}
+	return refs, holds, nil
+}
+
+func heldAnswer(h Hold) LeaseAnswer {
+	a := LeaseAnswer{Step: h.Step, Status: Held, LeaseUntil: h.Until}
+	if h.StartedAt != 0 && h.Timeout > 0 {
+		a.DeadlineAt = h.StartedAt.Add(h.Timeout)
+	}
+	return a
+}
+
+// sawStartedThere tells the observer of attempts that begin in the dispatcher.
+func (e *Engine) sawStartedThere(holds []Hold, now task.Instant) {
+	if e.observer == nil {
+		return
+	}
+	began, u := e.beginWatch(), newUnit(e, nil)
+	for _, h := range holds {
+		if h.Token != 0 && h.StartedAt == now {
+			u.sawStarted(&task.Step{ID: h.Step, RouteID: h.Route, Token: h.Token, StartedAt: h.StartedAt})
+		}
+	}
+	e.sawCommit("start", began, u)
+}
+
+// heldBy returns the steps that a worker holds in the dispatcher.
+func (e *Engine) heldBy(ctx context.Context, worker int64) ([]task.ID, error) {
+	if !e.dispatch.on() {
+		return nil, nil
+	}
+	holds, err := e.dispatch.d.HeldBy(ctx, worker, maxHeld)
+	if err != nil {
+		e.dispatchFailed(err)
+		return nil, nil // they are stored in a moment, or their leases run out
+	}
+	ids := make([]task.ID, len(holds))
+	for i, h := range holds {
+		ids[i] = h.Step
+	}
+	return ids, nil
+}
+
+// reapDispatched ends leases that ran out in the dispatcher.
+func (e *Engine) reapDispatched(ctx context.Context, limit int) (int, error) {
+	if !e.dispatch.on() || e.instant() < e.grace() {
+		return 0, nil
+	}
+	e.dispatch.outbox.flush() // what the last batch did away with
+	holds, err := e.dispatch.d.Expired(ctx, e.instant(), limit)
+	if err != nil {
+		e.dispatchFailed(err)
+		return 0, nil
+	}
+	if len(holds) == 0 {
+		return 0, nil
+	}
+	ids, of := make([]task.ID, len(holds)), make(map[task.ID]Hold, len(holds))
+	for i, h := range holds {
+		ids[i], of[h.Step] = h.Step, h
+	}
+	err = e.write(ctx, "reap", func(u *unit) error {
+		u.holds = of
+		works, err := u.load(ids)
+		if err != nil {
+			return err
+		}
+		for i, w := range works {
+			if _, adopted := u.adopted[w.Step]; w.Step == nil || !adopted {
+				u.dropped = append(u.dropped, holds[i].Offered) // it has ended, or is in the store by now
+				continue
+			}
+			if err := u.reap(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return len(holds), err
+}

@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// dispatching is what the engine knows of its Dispatcher. With it, ready steps
+// are claimed, started and kept alive there, and the store hears of an attempt
+// only when it ends: the unit of work then adopts the lease. Whatever goes wrong
+// with the dispatcher, the engine goes on with the store alone, and comes back
+// once the dispatcher is complete again.
+type dispatching struct {
+	d Dispatcher
+
+	state     atomic.Int32
+	reachable atomic.Bool  // it answered when it was asked last
+	tokens    atomic.Int64 // the last one asked for
+
+	mu   sync.Mutex
+	held map[task.ID]Hold // leases that this process granted or renewed
+	why  error            // why the engine goes on without it
+
+	outbox outbox
+}
+
+// States of a dispatching.
+const (
+	dispatchAway   = iota // the store is the queue
+	dispatchStowed        // leases that this process remembers have to be stored first
+	dispatchOn
+)
+
+// errDispatchNew is why a process that was just started is its own queue.
+var errDispatchNew = errors.New("it has not been filled yet")
+
+func newDispatching(d Dispatcher) *dispatching {
+	if d == nil {
+		return nil
+	}
+	g := &dispatching{d: d, held: map[task.ID]Hold{}, why: errDispatchNew}
+	g.reachable.Store(true)
+	return g
+}
+
+// on reports whether steps are claimed from the dispatcher.
+func (g *dispatching) on() bool { return g != nil && g.state.Load() == dispatchOn }
+
+// stowing reports whether steps are claimed from nowhere for a moment.
+func (g *dispatching) stowing() bool { return g != nil && g.state.Load() == dispatchStowed }
+
+// nextToken is higher than any that this process asked for before.
+func (g *dispatching) nextToken(now task.Instant) int64 {
+	for {
+		last := g.tokens.Load()
+		next := max(last+1, int64(now))
+		if g.tokens.CompareAndSwap(last, next) {
+			return next
+		}
+	}
+}
+
+// remember keeps leases in mind until they end.
+func (g *dispatching) remember(holds []Hold) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, h := range holds {
+		if h.Token > 0 {
+			g.held[h.Step] = h
+		}
+	}
+}
+
+// forget drops leases that have ended.
+func (g *dispatching) forget(steps []Offered) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range steps {
+		if h, ok := g.held[s.Step]; ok && h.Token <= s.Token {
+			delete(g.held, s.Step)
+		}
+	}
+}
+
+// recall returns a lease that this process remembers.
+func (g *dispatching) recall(id task.ID) (Hold, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h, ok := g.held[id]
+	return h, ok
+}
+
+// remembered are all leases that are not long over.
+func (g *dispatching) remembered(now task.Instant) []Hold {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	holds := make([]Hold, 0, len(g.held))
+	for id, h := range g.held {
+		if h.Until.Add(time.Hour) < now {
+			delete(g.held, id) // somebody else has looked after it
+			continue
+		}
+		holds = append(holds, h)
+	}
+	return holds
+}
+
+// failed notes that the dispatcher did not do what it was asked for: the engine
+// goes on without it.
+func (g *dispatching) failed(err error) {
+	g.reachable.Store(errors.Is(err, ErrDispatchLost))
+	g.mu.Lock()
+	g.why = err
+	g.mu.Unlock()
+	g.state.CompareAndSwap(dispatchOn, dispatchStowed)
+}
+
+// DispatchState says how steps reach workers.
+type DispatchState struct {
+	// Configured is false where the store is the queue, and nothing else was asked for.
+	Configured bool
+	// Active is true while steps are claimed from the dispatcher.
+	Active bool
+	// Why it is not; nil when it is.
+	Why error
+}
+
+// Dispatch says how steps reach workers just now.
+func (e *Engine) Dispatch() DispatchState {
+	g := e.dispatch
+	if g == nil {
+		return DispatchState{}
+	}
+	s := DispatchState{Configured: true, Active: g.on()}
+	if !s.Active {
+		g.mu.Lock()
+		s.Why = g.why
+		g.mu.Unlock()
+	}
+	return s
+}
+
+// find returns who holds steps, as far as the dispatcher knows.
+func (e *Engine) find(ctx context.Context, ids []task.ID) ([]Hold, error) {
+	holds, err := e.dispatch.d.Find(ctx, ids)
+	if err != nil {
+		e.dispatchFailed(err)
+		return nil, err
+	}
+	return holds, nil
+}
+
+// dispatchFailed goes on without the dispatcher.
+func (e *Engine) dispatchFailed(err error) {
+	e.dispatch.failed(err)
+	if e.dispatch.stowing() {
+		go func() {
+			// an error leaves it to TendDispatch
+			_ = e.stow(context.Background())
+		}()
+	}
+}
+
+// stow stores the leases that this process remembers, so that the store can be
+// the queue without handing out a second time what somebody works on.
+func (e *Engine) stow(ctx context.Context) error {
+	g := e.dispatch
+	if !g.stowing() {
+		return nil
+	}
+	holds := g.remembered(e.instant())
+	for len(holds) > 0 {
+		some := holds[:min(len(holds), e.cfg.Limits.BatchItems)]
+		holds = holds[len(some):]
+		if err := e.storeHolds(ctx, some); err != nil {
+			return fmt.Errorf("store the leases that were granted by the dispatcher: %w", err)
+		}
+	}
+	if g.state.CompareAndSwap(dispatchStowed, dispatchAway) {
+		e.hub.wakeAll()
+	}
+	return nil
+}
+
+// storeHolds writes leases into the rows of their steps.
+func (e *Engine) storeHolds(ctx context.Context, holds []Hold) error {
+	ids := make([]task.ID, len(holds))
+	of := make(map[task.ID]Hold, len(holds))
+	for i, h := range holds {
+		ids[i], of[h.Step] = h.Step, h
+	}
+	return e.write(ctx, "stow", func(u *unit) error {
+		u.holds = of
+		works, err := u.load(ids)
+		if err != nil {
+			return err
+		}
+		for _, w := range works {
+			if w.Step != nil && w.Step.HeldUnder(of[w.Step.ID].Token) {
+				u.dirtySteps[w.Step] = struct{}{}
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// outbox passes what transactions did on to the dispatcher, in their order and
+// many at once, while those who waited for the transactions go on. What it has not
+// passed on when the process dies is found by the sweep.
+type outbox struct {
+	mu    sync.Mutex
+	moved *sync.Cond
+	queue []followUp
+	put   int64 // how many were put in, and passed on
+	done  int64
+	busy  bool
+}
+
+// followUp is what the dispatcher has to hear of one transaction.
+type followUp struct {
+	gone   []Offered     // are not ready any more, or not in that place
+	fresh  []Offered     // have become ready
+	queued map[int64]int // how many, for those who wait for them
+}
+
+// post puts a follow-up in.
+func (e *Engine) post(f followUp) {
+	o := &e.dispatch.outbox
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queue = append(o.queue, f)
+	o.put++
+	if !o.busy {
+		o.busy = true
+		go e.emptyOutbox()
+	}
+}
+
+// flush waits until what is in the outbox now has been passed on.
+func (o *outbox) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for mark := o.put; o.done < mark; {
+		o.cond().Wait()
+	}
+}
+
+// cond is made when it is asked for first; the caller holds mu.
+func (o *outbox) cond() *sync.Cond {
+	if o.moved == nil {
+		o.moved = sync.NewCond(&o.mu)
+	}
+	return o.moved
+}
+
+func (e *Engine) emptyOutbox() {
+	o := &e.dispatch.outbox
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.queue) > 0 {
+		batch := o.queue
+		o.queue = nil
+		o.mu.Unlock()
+		e.passOn(batch)
+		o.mu.Lock()
+		o.done += int64(len(batch))
+		o.cond().Broadcast()
+	}
+	o.busy = false
+}
+
+// passOn tells the dispatcher of transactions, and then wakes those who wait for
+// what has become ready: also when the dispatcher was not told, because then they
+// find it in the store.
+func (e *Engine) passOn(batch []followUp) {
+	gone, fresh, queued := merged(batch)
+	ctx := context.Background() // the dispatcher has time-outs of its own
+	if len(gone) > 0 {
+		e.dispatch.forget(gone)
+		if err := e.dispatch.d.Remove(ctx, gone); err != nil {
+			e.dispatchFailed(err)
+		}
+	}
+	if len(fresh) > 0 {
+		if err := e.dispatch.d.Offer(ctx, fresh); err != nil {
+			e.dispatchFailed(err)
+		}
+	}
+	if len(queued) > 0 {
+		e.hub.ready(queued)
+	}
+}
+
+// merged is what is left to tell of a sequence of follow-ups when the dispatcher
+// first takes out and then lets in.
+func merged(batch []followUp) (gone, fresh []Offered, queued map[int64]int) {
+	if len(batch) == 1 {
+		return batch[0].gone, batch[0].fresh, batch[0].queued
+	}
+	queued = map[int64]int{}
+	at := map[task.ID]int{} // place in fresh, from 1
+	for _, f := range batch {
+		for _, s := range f.gone {
+			gone = append(gone, s)
+			if n := at[s.Step]; n > 0 {
+				fresh[n-1].Step = task.ID{}
+				delete(at, s.Step)
+			}
+		}
+		for _, s := range f.fresh {
+			fresh = append(fresh, s)
+			at[s.Step] = len(fresh)
+		}
+		for route, n := range f.queued {
+			queued[route] += n
+		}
+	}
+	kept := fresh[:0]
+	for _, s := range fresh {
+		if s.Step != (task.ID{}) {
+			kept = append(kept, s)
+		}
+	}
+	return gone, kept, queued
+}

@@ -1,0 +1,197 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// What package upkeep does about the dispatcher, in every process: look whether
+// it is there and complete, fill it when it is not, and find what it missed.
+
+const (
+	// fillBatch is how many steps are offered at once while it is filled.
+	fillBatch = 5000
+	// fillHold is how long filling may stand still until another process takes over.
+	fillHold = 15 * time.Second
+	// headOfQueue is how many steps of each route one sweep looks at.
+	headOfQueue = 1000
+)
+
+// TendDispatch goes back to the dispatcher when it is there, and away from it when
+// it is not. It blocks for as long as filling it takes. Without a dispatcher it
+// does nothing.
+func (e *Engine) TendDispatch(ctx context.Context) error {
+	g := e.dispatch
+	if g == nil {
+		return nil
+	}
+	err := g.d.Check(ctx)
+	g.reachable.Store(err == nil || errors.Is(err, ErrDispatchLost))
+	switch {
+	case g.on() && err == nil:
+		return nil
+	case g.on():
+		g.failed(err)
+		return e.stow(ctx)
+	case g.stowing():
+		return e.stow(ctx)
+	case err == nil:
+		g.state.Store(dispatchOn)
+		return e.sweep(ctx, true) // what became ready while it was out of reach
+	case errors.Is(err, ErrDispatchLost):
+		return e.fill(ctx)
+	default:
+		g.failed(err)
+		return nil
+	}
+}
+
+// fill fills the dispatcher from the store, unless another process does.
+func (e *Engine) fill(ctx context.Context) error {
+	d := e.dispatch.d
+	mine, err := d.Reload(ctx, fillHold)
+	if err != nil || !mine {
+		return err
+	}
+	if e.Shared() {
+		// the others notice, and store the leases that they remember
+		if err := sleep(ctx, e.cfg.UpkeepInterval); err != nil {
+			return err
+		}
+	}
+	routes, err := e.store.Routes(ctx)
+	if err != nil {
+		return fmt.Errorf("fill the dispatcher: %w", err)
+	}
+	for _, r := range routes {
+		err := e.readySteps(ctx, r.ID, fillBatch, func(steps []Offered) (bool, error) {
+			if err := d.Offer(ctx, steps); err != nil {
+				return false, err
+			}
+			still, err := d.Reload(ctx, fillHold) // the work goes on
+			if err == nil && !still {
+				err = errors.New("another process has taken over")
+			}
+			return true, err
+		})
+		if err != nil {
+			return fmt.Errorf("fill the dispatcher: %w", err)
+		}
+	}
+	if err := d.Loaded(ctx); err != nil {
+		return fmt.Errorf("fill the dispatcher: %w", err)
+	}
+	e.dispatch.state.Store(dispatchOn)
+	e.hub.wakeAll()
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// readySteps calls each with the ready steps of a route, lowest key first, until
+// it says that this is enough.
+func (e *Engine) readySteps(ctx context.Context, route int64, batch int, each func([]Offered) (more bool, err error)) error {
+	key, id := int64(math.MinInt64), task.ID{}
+	for {
+		steps, err := e.store.ReadyAfter(ctx, route, key, id, batch)
+		if err != nil || len(steps) == 0 {
+			return err
+		}
+		offers := make([]Offered, len(steps))
+		for i, s := range steps {
+			offers[i] = offeredAs(s)
+		}
+		more, err := each(offers)
+		if err != nil || !more || len(steps) < batch {
+			return err
+		}
+		last := steps[len(steps)-1]
+		key, id = last.Key, last.ID
+	}
+}
+
+// SweepDispatch offers again what is ready in the store and unknown to the
+// dispatcher: a process died, or was cut off, before it could tell. It looks at the
+// head of each queue, which is where such steps end up.
+func (e *Engine) SweepDispatch(ctx context.Context) error {
+	if !e.dispatch.on() {
+		return nil
+	}
+	return e.sweep(ctx, false)
+}
+
+func (e *Engine) sweep(ctx context.Context, all bool) error {
+	e.dispatch.outbox.flush()
+	routes, err := e.store.Routes(ctx)
+	if err != nil {
+		return fmt.Errorf("look for steps that the dispatcher does not know: %w", err)
+	}
+	for _, r := range routes {
+		err := e.readySteps(ctx, r.ID, headOfQueue, func(steps []Offered) (bool, error) {
+			missing, err := e.dispatch.d.Missing(ctx, steps)
+			if err != nil {
+				e.dispatchFailed(err)
+				return false, err
+			}
+			if missing, err = e.stillReady(ctx, missing); err != nil || len(missing) == 0 {
+				return all, err
+			}
+			e.post(followUp{fresh: missing, queued: map[int64]int{r.ID: len(missing)}})
+			return true, nil
+		})
+		if err != nil {
+			return fmt.Errorf("look for steps that the dispatcher does not know: %w", err)
+		}
+	}
+	return nil
+}
+
+// stillReady returns those of the steps that have not been settled since they
+// were read.
+func (e *Engine) stillReady(ctx context.Context, steps []Offered) ([]Offered, error) {
+	if len(steps) == 0 {
+		return nil, nil
+	}
+	ids := make([]task.ID, len(steps))
+	for i, s := range steps {
+		ids[i] = s.Step
+	}
+	var ready []Offered
+	err := e.store.Write(ctx, func(tx Tx) error {
+		ready = nil
+		works, err := tx.Work(ids)
+		if err != nil {
+			return err
+		}
+		for i, w := range works {
+			if w.Step != nil && w.Step.State == task.StepEnqueued && w.Step.Token == steps[i].Token && w.Step.Key == steps[i].Key {
+				ready = append(ready, steps[i])
+			}
+		}
+		return nil
+	})
+	return ready, err
+}
+
+// FollowDispatch wakes polls for steps that other processes offered, until ctx
+// ends or the connection is lost, and returns why. It blocks.
+func (e *Engine) FollowDispatch(ctx context.Context) error {
+	return e.dispatch.d.Listen(ctx, func(routes map[int64]int) { e.hub.ready(routes) })
+}
+
+// Dispatched reports whether there is a dispatcher to be tended.
+func (e *Engine) Dispatched() bool { return e.dispatch != nil }
