@@ -9,6 +9,9 @@ TESTFLAGS ?=
 # and the same findings everywhere. The first build takes some minutes.
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
+# Every directory with a go.mod.
+MODULES := $(dir $(wildcard go.mod */go.mod))
+
 # Runs a command with the servers that tests need, and stops them after it.
 WITH_SERVERS := $(GO) run ./internal/testenv
 
@@ -32,9 +35,11 @@ check: ## Before a commit: formatting, vet, lint, test
 race: ## Run the tests under the race detector, the long ones shortened; needs a C compiler
 	$(WITH_SERVERS) env CGO_ENABLED=1 $(GO) test -race -short -timeout 30m $(TESTFLAGS) ./...
 
-lint: ## Is go.mod tidy; golangci-lint, built from source at a fixed version
-	$(GO) mod tidy -diff
-	$(GO) run $(LINTER) run ./...
+lint: ## Every module: is go.mod tidy; golangci-lint, built from source at a fixed version
+	@set -e; for module in $(MODULES); do \
+		echo "== $$module"; \
+		(cd $$module && $(GO) mod tidy -diff && $(GO) run $(LINTER) run ./...); \
+	done
 
 fuzz: ## Fuzz every target for FUZZTIME (10s) each
 	@set -e; for package in $$($(GO) list ./...); do \

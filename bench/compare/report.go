@@ -110,10 +110,7 @@ func spread(v []float64) Spread {
 func (r *Report) Write(out io.Writer) error {
 	for _, unit := range []string{"tasks/s", "ms"} {
 		t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-		header := []string{"\n" + unit}
-		for _, p := range r.Peers {
-			header = append(header, p)
-		}
+		header := append([]string{"\n" + unit}, r.Peers...)
 		if len(r.Peers) > 1 {
 			header = append(header, r.Peers[len(r.Peers)-1]+" / "+r.Peers[0])
 		}

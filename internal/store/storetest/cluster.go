@@ -72,8 +72,14 @@ func oneClock(p *pair) {
 // eventually waits for what takes a moment.
 func (p *pair) eventually(what string, done func() bool) {
 	p.Helper()
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for !done() {
+		select {
+		case <-again.C:
+		case <-over.C:
 			p.Fatalf("%s: not within %v", what, patience)
 		}
 	}
