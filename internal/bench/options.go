@@ -12,7 +12,7 @@ type Options struct {
 	// DSN without schema=NAME gets a schema for the run, which is dropped after it.
 	DB string
 	// Tasks per phase. Defaults to 20,000 (300 in latency mode, 1,000,000 in depth
-	// mode, 500,000 in pinned mode).
+	// and cases mode, 500,000 in pinned mode).
 	Tasks int
 	// Finished is how many finished tasks depth mode begins with. Defaults to 0.
 	// PostgreSQL only: its rows are generated there.
@@ -52,9 +52,10 @@ const (
 	Latency    Mode = "latency"    // of an idle system
 	Depth      Mode = "depth"      // what a long queue and a long history cost
 	Pinned     Mode = "pinned"     // what a snapshot costs that stays open, on PostgreSQL
+	Cases      Mode = "cases"      // what finding stale tasks, opening cases and asking for them costs
 )
 
-var modes = []Mode{Throughput, Latency, Depth, Pinned}
+var modes = []Mode{Throughput, Latency, Depth, Pinned, Cases}
 
 const (
 	maxNodes    = 64
@@ -76,7 +77,7 @@ func (o Options) withDefaults() Options {
 	switch o.Mode {
 	case Latency:
 		def(&o.Tasks, 300)
-	case Depth:
+	case Depth, Cases:
 		def(&o.Tasks, 1_000_000)
 	case Pinned:
 		def(&o.Tasks, 500_000)
@@ -118,8 +119,12 @@ func (o Options) Validate() error {
 		return fmt.Errorf("workers must be at least as many as nodes: each has its own")
 	case o.Mode == Pinned && !postgres:
 		return fmt.Errorf("mode pinned is about PostgreSQL: give it one with --db")
-	case o.Mode == Depth && o.Via != InProcess:
-		return fmt.Errorf("mode depth measures in process only")
+	case (o.Mode == Depth || o.Mode == Cases) && o.Via != InProcess:
+		return fmt.Errorf("mode %s measures in process only", o.Mode)
+	case o.Mode == Cases && strings.HasPrefix(o.DB, "memory:"):
+		return fmt.Errorf("mode cases opens its database several times: it must outlive that")
+	case o.Mode == Cases && o.Tasks < staleShare:
+		return fmt.Errorf("tasks must be at least %d in mode cases, so that one is stale", staleShare)
 	case o.Finished < 0 || o.Finished > maxFinished:
 		return fmt.Errorf("finished must be 0 to %d", maxFinished)
 	case o.Finished > 0 && o.Mode != Depth:

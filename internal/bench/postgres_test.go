@@ -62,6 +62,15 @@ func TestPinned(t *testing.T) {
 	}
 }
 
+func TestCasesOnPostgres(t *testing.T) {
+	t.Parallel()
+	r, err := bench.Run(t.Context(), bench.Options{DB: pgtest.DSN(t), Mode: bench.Cases, Tasks: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkCases(t, r.Cases)
+}
+
 // What is generated has to be what finished tasks look like, or the lists that are
 // measured are not those of a long history.
 func TestHistory(t *testing.T) {

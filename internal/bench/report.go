@@ -27,6 +27,7 @@ type Report struct {
 
 	Depth  *DepthReport  `json:"depth,omitempty"`
 	Pinned *PinnedReport `json:"pinned,omitempty"`
+	Cases  *CasesReport  `json:"cases,omitempty"`
 	Ledger *LedgerReport `json:"ledger,omitempty"`
 
 	MaxRSSBytes int64 `json:"max_rss_bytes"` // of callers, workers and servers of Tasker

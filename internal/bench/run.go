@@ -32,7 +32,7 @@ func Run(ctx context.Context, opts Options) (report Report, err error) {
 	r := &run{opts: opts, tasker: t, report: &report, load: &Load{
 		System: t, Workers: opts.Workers, Producers: opts.Producers, PayloadBytes: opts.PayloadBytes, Meter: meter}}
 	measure := map[Mode]func(context.Context) error{
-		Throughput: r.throughput, Latency: r.latency, Depth: r.depth, Pinned: r.pinned,
+		Throughput: r.throughput, Latency: r.latency, Depth: r.depth, Pinned: r.pinned, Cases: r.cases,
 	}[opts.Mode]
 	if err := measure(ctx); err != nil {
 		return report, err

@@ -24,6 +24,9 @@ func newBench(s *session) *cobra.Command {
   latency     how long an idle system takes from submission to start
   depth       what a long queue costs (start-up, claims, lists), and on PostgreSQL
               a long history: --finished
+  cases       what it costs to find stale tasks among many live ones, to open
+              cases, and to ask for them; --tasks are the live tasks, of which
+              one in 1,000 is stale, and one in ten has a case
   pinned      how throughput holds up on PostgreSQL while a snapshot from before
               the first task stays open, so that nothing can be vacuumed
 
@@ -42,14 +45,14 @@ names one (schema=NAME).`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.DB, "db", "", "database to measure on; tasks stay in a SQLite file or a schema that is named (default a temporary file in this directory)")
-	f.IntVar(&opts.Tasks, "tasks", 0, "tasks of each phase (default 20000; latency 300, depth 1000000, pinned 500000)")
+	f.IntVar(&opts.Tasks, "tasks", 0, "tasks of each phase (default 20000; latency 300, depth and cases 1000000, pinned 500000)")
 	f.IntVar(&opts.Finished, "finished", 0, "finished tasks that depth begins with; PostgreSQL only")
 	f.IntVar(&opts.Workers, "workers", 100, "steps that run at once")
 	f.IntVar(&opts.Producers, "producers", 16, "callers that submit one task a call")
 	f.IntVar(&opts.PayloadBytes, "payload", 100, "bytes of a task's context")
 	f.StringVar(&via, "via", string(bench.InProcess), "inproc: engine in this process; http: server in another process")
 	f.IntVar(&opts.Nodes, "nodes", 1, "servers that share the database; more than one need --via http and PostgreSQL")
-	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput, latency, depth or pinned")
+	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput, latency, depth, cases or pinned")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		opts.Via, opts.Mode = bench.Via(via), bench.Mode(mode)
 		if err := checkBench(cmd, &opts); err != nil {

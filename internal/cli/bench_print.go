@@ -20,7 +20,7 @@ func (s *session) printBench(r *bench.Report) error {
 		return err
 	}
 	show := map[bench.Mode]func(*bench.Report) error{
-		bench.Throughput: s.printPhases, bench.Latency: s.printLatencies, bench.Depth: s.printDepth, bench.Pinned: s.printPinned,
+		bench.Throughput: s.printPhases, bench.Latency: s.printLatencies, bench.Depth: s.printDepth, bench.Pinned: s.printPinned, bench.Cases: s.printCaseCosts,
 	}[r.Mode]
 	if err := show(r); err != nil {
 		return err

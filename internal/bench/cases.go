@@ -1,0 +1,135 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// CasesReport is the result of cases mode: what the search for stale tasks costs
+// among many live ones, what a case costs the transaction that opens it, and what
+// lists of many cases cost.
+type CasesReport struct {
+	Live     int     `json:"live_tasks"`
+	PerRound int     `json:"stale_tasks"` // that one cycle has to find
+	Cases    int     `json:"cases"`       // that the lists are asked about
+	FillS    float64 `json:"fill_s"`      // submitting the live tasks
+
+	// Survey is what a live task costs the detector once in its life, when it has
+	// become old enough to be looked at.
+	Survey     *Phase  `json:"survey"`
+	Detect     *Timing `json:"detection"`      // one cycle that finds all stale tasks
+	DetectNone *Timing `json:"detection_none"` // one cycle when there are none
+
+	Producers []CaseCost `json:"producers"`
+	Resolve   *Phase     `json:"resolve"` // one case a call
+	Pages     []CasePage `json:"pages"`   // the slowest first
+}
+
+// Timing is what a call took, of several.
+type Timing struct {
+	MedianMS  float64 `json:"median_ms"`
+	SlowestMS float64 `json:"slowest_ms"`
+}
+
+func timing(took []time.Duration) *Timing {
+	slices.Sort(took)
+	return &Timing{MedianMS: ms(took[len(took)/2]), SlowestMS: ms(took[len(took)-1])}
+}
+
+// CaseCost is what one way to open cases costs for many tasks at once.
+type CaseCost struct {
+	Reason string `json:"dlq_reason"`
+	Tasks  int    `json:"tasks"`
+	With   *Phase `json:"with_cases"`
+	// Without is the same with cases switched off; nil where nothing is left then.
+	Without *Phase `json:"without_cases,omitempty"`
+}
+
+// CasePage is what a question about many cases takes.
+type CasePage struct {
+	Name string `json:"name"`
+	Timing
+}
+
+const (
+	// What one million live tasks are to the other numbers of cases mode.
+	casesShare    = 10   // of it as many cases
+	producerShare = 100  // ... tasks for each way to open cases
+	staleShare    = 1000 // ... tasks that are stale at a time
+	// maxTogether is what the detector takes in one cycle at most.
+	maxTogether = 10_000
+
+	detectRounds = 5
+	noneRounds   = 4 // for each of detectRounds
+)
+
+// cases measures on an engine without background loops, whose time passes when it
+// is told to: they would find first what is to be measured.
+func (r *run) cases(ctx context.Context) error {
+	if err := r.tasker.Close(); err != nil {
+		return err
+	}
+	n := r.opts.Tasks
+	c := &CasesReport{Live: n, PerRound: n / staleShare}
+	r.report.Cases = c
+	s := newStage(r)
+	if err := s.prepare(ctx); err != nil {
+		return fmt.Errorf("store templates: %w", err)
+	}
+	if err := s.detection(ctx, c); err != nil {
+		return fmt.Errorf("detection: %w", err)
+	}
+	if err := s.producers(ctx, c, min(n/producerShare, maxTogether)); err != nil {
+		return fmt.Errorf("open cases: %w", err)
+	}
+	if err := s.archive(ctx, c, n/casesShare); err != nil {
+		return fmt.Errorf("fill up cases: %w", err)
+	}
+	if err := s.pages(ctx, c); err != nil {
+		return fmt.Errorf("list: %w", err)
+	}
+	return s.close()
+}
+
+// detection fills in the live tasks, and measures cycles of the detector on them.
+func (s *stage) detection(ctx context.Context, c *CasesReport) error {
+	if err := s.open(ctx, withCases); err != nil {
+		return err
+	}
+	begin := time.Now()
+	// They come in the course of some minutes, and may live for a day.
+	if _, err := s.submit(ctx, living, c.Live-detectRounds*c.PerRound, arrivals); err != nil {
+		return err
+	}
+	var came []time.Time
+	for range detectRounds {
+		if _, err := s.submit(ctx, dying, c.PerRound, 0); err != nil {
+			return err
+		}
+		came = append(came, s.clock())
+		s.pass(20 * time.Second)
+	}
+	c.FillS = round3(time.Since(begin).Seconds())
+	s.pass(lookedAt)
+	var err error
+	if c.Survey, err = s.survey(ctx, c.Live); err != nil {
+		return err
+	}
+	var some, none []time.Duration
+	for _, at := range came {
+		s.passUntil(at.Add(threshold - time.Second))
+		for range noneRounds {
+			if none, err = s.detect(ctx, 0, none); err != nil {
+				return err
+			}
+		}
+		s.passUntil(at.Add(threshold + time.Second))
+		if some, err = s.detect(ctx, c.PerRound, some); err != nil {
+			return err
+		}
+	}
+	c.Detect, c.DetectNone = timing(some), timing(none)
+	return nil
+}

@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// archivePortions is in how many portions, an hour apart, cases are filled up.
+const archivePortions = 9
+
+// archive fills up the cases to a number, in the course of some hours, and
+// resolves most of them.
+func (s *stage) archive(ctx context.Context, c *CasesReport, total int) error {
+	stats, err := s.client.CaseStats(ctx, tasker.CaseFilter{})
+	if err != nil {
+		return err
+	}
+	missing := max(total-totalOf(stats), 0)
+	for i := range archivePortions {
+		if n := missing*(i+1)/archivePortions - missing*i/archivePortions; n > 0 {
+			if _, err := s.exhaust(ctx, n); err != nil {
+				return err
+			}
+		}
+		s.pass(time.Hour)
+	}
+	ids, err := s.allCases(ctx)
+	if err != nil {
+		return err
+	}
+	c.Cases = len(ids)
+	if c.Resolve, err = s.resolve(ctx, ids); err != nil {
+		return err
+	}
+	// what the detector would have done in the course of those hours
+	_, err = s.survey(ctx, total+c.Live/producerShare*len(c.Producers))
+	return err
+}
+
+func totalOf(stats []tasker.CaseStats) int {
+	n := 0
+	for _, st := range stats {
+		n += st.TotalEntries
+	}
+	return n
+}
+
+func (s *stage) allCases(ctx context.Context) ([]uuid.UUID, error) {
+	var ids []uuid.UUID
+	for {
+		page, err := s.client.Cases(ctx, tasker.CaseFilter{Limit: bulkSize, Offset: len(ids)})
+		if err != nil {
+			return nil, err
+		}
+		if len(page) == 0 {
+			return ids, nil
+		}
+		for _, c := range page {
+			ids = append(ids, c.CaseUUID)
+		}
+	}
+}
+
+// resolutions is what becomes of ten cases in turn.
+var resolutions = [10]tasker.CaseResolution{tasker.CasePending, tasker.CaseManuallyResolved, tasker.CaseManuallyResolved, tasker.CasePending,
+	tasker.CasePermanentlyFailed, tasker.CaseManuallyResolved, tasker.CasePending, tasker.CasePermanentlyFailed, tasker.CaseCancelled, tasker.CaseManuallyResolved}
+
+// resolve resolves most of the cases, one a call. The phase counts those.
+func (s *stage) resolve(ctx context.Context, all []uuid.UUID) (*Phase, error) {
+	var ids []uuid.UUID
+	var to []tasker.CaseResolution
+	for i, id := range all {
+		// not the same for all cases of a template
+		if r := resolutions[(i+i/caseTemplates)%len(resolutions)]; r != tasker.CasePending {
+			ids, to = append(ids, id), append(to, r)
+		}
+	}
+	notes := "the card was replaced; the order went through"
+	return s.run.load.measure(len(ids), func() error {
+		return s.each(ctx, ids, func(ctx context.Context, i int, id uuid.UUID) error {
+			_, err := s.client.UpdateCase(ctx, id, tasker.CaseUpdate{ResolutionStatus: to[i], ResolutionNotes: &notes, ResolvedBy: "bench",
+				Metadata: json.RawMessage(fmt.Sprintf(`{"ticket":%d}`, i))})
+			return err
+		})
+	})
+}

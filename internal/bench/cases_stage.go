@@ -1,0 +1,237 @@
+package bench
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/local"
+)
+
+const (
+	arrivals  = 3 * time.Minute
+	threshold = 30 * time.Minute // the default for tasks whose steps are in process
+	lookedAt  = threshold / 100 * 85
+	// surveyed is how many tasks a cycle looks at that it has not seen before, at least.
+	surveyed = 10_000
+)
+
+// kind is what becomes of tasks. It is the version of the template that they are
+// of, and the handler of their step.
+type kind string
+
+const (
+	living  kind = "living"  // goes on for long
+	dying   kind = "dying"   // becomes stale
+	failing kind = "failing" // is claimed, and fails for good
+	waiting kind = "waiting" // for a worker that never comes
+	ringed  kind = "ringed"  // its steps wait for each other
+)
+
+// Templates: as many names as a filter may have to tell from each other.
+const (
+	caseTemplates  = 20
+	caseNamespaces = 4
+)
+
+func templateName(i int) (namespace, name string) {
+	return fmt.Sprintf("shop_%d", i%caseNamespaces), fmt.Sprintf("order_%02d", i%caseTemplates)
+}
+
+// patientTemplate is of tasks that may take a day.
+const patientTemplate = `name: %[2]s
+namespace_name: %[1]s
+version: %[3]s
+lifecycle: {max_steps_in_process_minutes: 1440}
+steps:
+  - {name: only, handler: %[3]s}
+`
+
+const hastyTemplate = `name: %[2]s
+namespace_name: %[1]s
+version: %[3]s
+steps:
+  - {name: only, handler: %[3]s}
+`
+
+// ring is the body of a template that cannot be registered.
+const ring = `{"lifecycle":{"MaxWaitingForDependencies":0,"MaxWaitingForRetry":0,"MaxStepsInProcess":0,"MaxDuration":0},"steps":[
+ {"name":"hen","handler":"ringed","dependencies":["egg"],"retry":{"Retryable":true,"MaxAttempts":0,"Backoff":"fixed","Base":1000000000,"Max":0,"Jitter":0}},
+ {"name":"egg","handler":"ringed","dependencies":["hen"],"retry":{"Retryable":true,"MaxAttempts":0,"Backoff":"fixed","Base":1000000000,"Max":0,"Jitter":0}}]}`
+
+// stage is an engine in this process without background loops, and its time.
+type stage struct {
+	run     *run
+	now     time.Time // stands still but for pass
+	backend *local.Backend
+	client  *tasker.Client
+
+	unserved int // tasks that wait for a worker
+}
+
+func newStage(r *run) *stage { return &stage{run: r, now: time.Now().Truncate(time.Millisecond)} }
+
+func (s *stage) clock() time.Time { return s.now }
+
+// pass lets time pass. Nothing runs meanwhile.
+func (s *stage) pass(d time.Duration) { s.now = s.now.Add(d) }
+
+func (s *stage) passUntil(t time.Time) {
+	if t.After(s.now) {
+		s.now = t
+	}
+}
+
+const (
+	withCases    = engine.On
+	withoutCases = engine.Off
+)
+
+// open opens the engine, anew if it is open.
+func (s *stage) open(ctx context.Context, cases engine.Switch) error {
+	if err := s.close(); err != nil {
+		return err
+	}
+	cfg := engine.Config{Cases: engine.Cases{Enabled: cases}, StalenessDetection: engine.StalenessDetection{BatchSize: bulkSize, Enabled: engine.Off}}
+	b, err := local.Open(ctx, s.run.opts.DB, local.Options{Engine: cfg, Now: s.clock})
+	if err != nil {
+		return err
+	}
+	s.backend, s.client = b, tasker.NewClient(b)
+	return nil
+}
+
+func (s *stage) close() error {
+	if s.backend == nil {
+		return nil
+	}
+	b := s.backend
+	s.backend = nil
+	return b.Close()
+}
+
+// prepare stores the templates.
+func (s *stage) prepare(ctx context.Context) error {
+	if err := s.storeRings(ctx); err != nil {
+		return err
+	}
+	if err := s.open(ctx, withCases); err != nil {
+		return err
+	}
+	for i := range caseTemplates {
+		namespace, name := templateName(i)
+		for k, text := range map[kind]string{living: patientTemplate, dying: hastyTemplate, failing: patientTemplate, waiting: patientTemplate} {
+			yaml := fmt.Sprintf(text, namespace, name, k)
+			if _, err := s.client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: yaml}); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := s.client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: fmt.Sprintf(patientTemplate, "shop_0", unused, living)})
+	return err
+}
+
+// unused is a template that has no tasks.
+const unused = "order_unused"
+
+// storeRings stores what cannot be registered, past Tasker.
+func (s *stage) storeRings(ctx context.Context) error {
+	const query = `INSERT INTO tasker_templates (namespace, name, version, adhoc, fingerprint, created_at, source, body)
+ VALUES ($1, $2, $3, 0, '', 1, '', $4)`
+	var rows [][]any
+	for i := range caseTemplates {
+		namespace, name := templateName(i)
+		rows = append(rows, []any{namespace, name, string(ringed), ring})
+	}
+	if isPostgres(s.run.opts.DB) {
+		conn, err := connect(ctx, s.run.opts.DB)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+		for _, row := range rows {
+			if _, err := conn.Exec(ctx, query, row...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	path := strings.TrimPrefix(strings.TrimPrefix(s.run.opts.DB, "sqlite:"), "//")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if _, err := db.ExecContext(ctx, query, row...); err != nil {
+			_ = db.Close() // that it failed is the news
+			return err
+		}
+	}
+	return db.Close()
+}
+
+// submit submits n tasks of a kind, of all templates in turn, while so much time
+// passes.
+func (s *stage) submit(ctx context.Context, k kind, n int, while time.Duration) ([]uuid.UUID, error) {
+	body := payload(s.run.opts.PayloadBytes)
+	ids := make([]uuid.UUID, 0, n)
+	for len(ids) < n {
+		req := tasker.SubmitRequest{Tasks: make([]tasker.TaskRequest, min(bulkSize, n-len(ids)))}
+		for i := range req.Tasks {
+			namespace, name := templateName(len(ids) + i)
+			req.Tasks[i] = tasker.TaskRequest{Namespace: namespace, Name: name, Version: string(k), Context: body}
+		}
+		receipts, err := s.client.SubmitTasks(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range receipts {
+			ids = append(ids, r.TaskUUID)
+		}
+		s.pass(while * time.Duration(len(receipts)) / time.Duration(n))
+	}
+	return ids, nil
+}
+
+// survey lets the detector look at tasks that have become old enough, n of them
+// or a few more. Nothing is stale yet.
+func (s *stage) survey(ctx context.Context, n int) (*Phase, error) {
+	return s.run.load.measure(n, func() error {
+		// each call looks at a bounded number
+		for range n/surveyed + 2 {
+			found, err := s.client.DetectStaleness(ctx, tasker.DetectRequest{DryRun: true})
+			if err != nil {
+				return err
+			}
+			if len(found) > 0 {
+				return fmt.Errorf("%d tasks are stale already", len(found))
+			}
+		}
+		return nil
+	})
+}
+
+// detect runs one cycle that has to find so many stale tasks, and adds what it took.
+func (s *stage) detect(ctx context.Context, stale int, took []time.Duration) ([]time.Duration, error) {
+	begin := time.Now()
+	found, err := s.client.DetectStaleness(ctx, tasker.DetectRequest{BatchSize: max(stale, bulkSize)})
+	if err != nil {
+		return nil, err
+	}
+	took = append(took, time.Since(begin))
+	if len(found) != stale {
+		return nil, fmt.Errorf("%d tasks were found to be stale, not %d", len(found), stale)
+	}
+	for _, d := range found {
+		if !d.TransitionSuccess {
+			return nil, fmt.Errorf("stale task %s was not put in error: %s", d.TaskUUID, d.ActionTaken)
+		}
+	}
+	return took, nil
+}
