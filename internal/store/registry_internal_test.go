@@ -37,12 +37,31 @@ func TestTemplateBody(t *testing.T) {
 	}
 }
 
+// Steps that wait for each other are loaded with their template: its tasks are
+// told by a case. No template like this can be registered.
+func TestTemplateBodyWithCycle(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"steps":[{"name":"a","handler":"h","dependencies":["a"]}]}`: "the dependencies form a cycle: a -> a",
+		`{"steps":[{"name":"a","handler":"h","dependencies":["b"]},{"name":"b","handler":"h","dependencies":["a"]},
+ {"name":"c","handler":"h","dependencies":["d"]},{"name":"d","handler":"h","dependencies":["c"]}]}`: "the dependencies form a cycle: a -> b -> a",
+	} {
+		var got task.Template
+		if err := decodeTemplate(&got, JSON(body)); err != nil || got.Cycle != want {
+			t.Errorf("%s was loaded with the cycle %q, %v; want %q", body, got.Cycle, err, want)
+		}
+	}
+}
+
 func TestTemplateBodyRefuses(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
-		"NotJSON":     `{`,
-		"WrongType":   `{"steps": 5}`,
-		"BrokenGraph": `{"steps":[{"name":"a","handler":"h","dependencies":["a"]}]}`,
+		"NotJSON":       `{`,
+		"WrongType":     `{"steps": 5}`,
+		"UnknownParent": `{"steps":[{"name":"a","handler":"h","dependencies":["b"]}]}`,
+		"ParentTwice":   `{"steps":[{"name":"a","handler":"h"},{"name":"b","handler":"h","dependencies":["a","a"]}]}`,
+		"NameTwice":     `{"steps":[{"name":"a","handler":"h"},{"name":"a","handler":"h"}]}`,
+		"CycleAndMore":  `{"steps":[{"name":"a","handler":"h","dependencies":["a","b"]}]}`,
 	} {
 		if err := decodeTemplate(&task.Template{}, JSON(body)); err == nil {
 			t.Errorf("%s was accepted", name)
