@@ -20,19 +20,21 @@ const maxRuns = 10
 
 // Write implements engine.Store. It is the one place where a transaction that
 // lost a race (a row changed, a deadlock, a serialization failure), or whose
-// connection turned out to be dead before anything was sent, is run again.
+// connection turned out to be dead before anything was sent, is run again. So is
+// one that was refused on rows that were only remembered: somebody else may have
+// changed them meanwhile.
 func (s *Store) Write(ctx context.Context, fn func(engine.Tx) error) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	lost := false
 	for run := 1; ; run++ {
-		err := s.attempt(ctx, lost, fn)
+		relied, err := s.attempt(ctx, lost, fn)
 		switch {
 		case err == nil:
 			return nil
 		case run == maxRuns:
 			return classify(err)
-		case isRace(err):
+		case isRace(err), relied && isRefusal(err):
 			lost = true
 		case !isStale(err):
 			return classify(err)
@@ -59,11 +61,12 @@ func pause(ctx context.Context, run int) error {
 	}
 }
 
-// attempt runs fn once.
-func (s *Store) attempt(ctx context.Context, careful bool, fn func(engine.Tx) error) error {
+// attempt runs fn once. It reports whether fn was told of rows that were only
+// remembered.
+func (s *Store) attempt(ctx context.Context, careful bool, fn func(engine.Tx) error) (relied bool, err error) {
 	c, err := s.acquire(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer c.Release()
 	t := s.newTx(ctx, connOf(c.Conn().PgConn(), s.known), careful)
@@ -75,10 +78,32 @@ func (s *Store) attempt(ctx context.Context, careful bool, fn func(engine.Tx) er
 	if err != nil {
 		t.failed()
 		s.rollback(t)
-		return err
+		return t.relied(), err
 	}
 	t.committed(version)
-	return nil
+	return false, nil
+}
+
+// relied reports whether the transaction was told of rows that were only remembered.
+func (t *tx) relied() bool {
+	for _, k := range t.tasks {
+		if k.remembered {
+			return true
+		}
+	}
+	for _, s := range t.steps {
+		if s.remembered {
+			return true
+		}
+	}
+	return false
+}
+
+// isRefusal reports whether an error is the engine's decision, and not the
+// database's.
+func isRefusal(err error) bool {
+	var e *task.Error
+	return errors.As(err, &e) && e.Code != task.Unavailable
 }
 
 // guarded turns a panic into an error: the transaction must be rolled back.
