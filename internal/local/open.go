@@ -64,6 +64,9 @@ func New(ctx context.Context, s engine.Store, opts Options) (*Backend, error) {
 	if err != nil {
 		return nil, toError(err)
 	}
+	if err := e.KeepSettings(ctx); err != nil {
+		return nil, toError(err)
+	}
 	return &Backend{engine: e, store: s, upkeep: upkeep.New(e, opts.Logger)}, nil
 }
 

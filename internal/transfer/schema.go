@@ -53,17 +53,31 @@ func (t *table) keyOf(r row) row {
 const prefix = "tasker_"
 
 // own are the tables that belong to a database and not to what is kept in it:
-// its version, and which process has which turn at what.
-var own = []string{prefix + "migrations", prefix + "migration_checksums", prefix + "turns"}
+// its version, which process has which turn at what, and what its servers are
+// configured to.
+var own = []string{prefix + "migrations", prefix + "migration_checksums", prefix + "turns", prefix + "settings"}
+
+// notes is the table in which a server keeps how far it has come at what.
+const notes = prefix + "meta"
 
 // filters leave out rows that belong to the database: the seed from which a
 // SQLite file rebuilds its IDs, and the name by which a PostgreSQL schema is told
 // from others.
-var filters = map[string]string{prefix + "meta": "key NOT IN ('" + seedKey + "', 'installation')"}
+var filters = map[string]string{notes: "key NOT IN ('" + seedKey + "', 'installation')"}
 
 // late are copied last, in this order. Should a server be started on a target
 // that is not complete, it finds no task without its steps.
 var late = []string{prefix + "workflow_steps", prefix + "tasks"}
+
+// notesLast returns tables in the order in which they are compared: where notes
+// differ something else may, and that is what people want to be told.
+func notesLast(tables []table) []table {
+	at := slices.IndexFunc(tables, func(t table) bool { return t.name == notes })
+	if at < 0 {
+		return tables
+	}
+	return append(slices.Delete(slices.Clone(tables), at, at+1), tables[at])
+}
 
 // match returns the tables to copy. It fails when two databases differ in more
 // than how they keep a value.

@@ -83,7 +83,7 @@ func copyAll(ctx context.Context, source, target *database, opts Options) (*Repo
 		if tables, err = agree(ctx, source, target); err != nil {
 			return err
 		}
-		return eachTable(tables, func(t *table) error { return onlySame(ctx, source, target, t) })
+		return eachTable(notesLast(tables), func(t *table) error { return onlySame(ctx, source, target, t) })
 	})
 	if err != nil {
 		return nil, err

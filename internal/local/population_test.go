@@ -1,0 +1,217 @@
+package local_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// The templates of a population: what they say of staleness differs, and so do
+// the ways in which their tasks get stuck.
+var populated = []string{
+	`
+name: plain
+version: "1"
+steps:
+  - name: a
+    handler: h
+    retry: {max_attempts: 3, backoff: fixed, backoff_base_ms: 3000000, jitter: 0}
+    timeout_seconds: 86400
+  - {name: b, handler: h, dependencies: [a], timeout_seconds: 86400}
+`, `
+name: patient
+version: "2"
+description: waits for long
+lifecycle: {max_waiting_for_dependencies_minutes: 90, max_waiting_for_retry_minutes: 45, max_steps_in_process_minutes: 120, max_duration_minutes: 6000}
+input_schema: {type: object}
+steps:
+  - name: only
+    handler: {callable: h, initialization: {size: 3}}
+    retry: {max_attempts: 4, backoff: fixed, backoff_base_ms: 3600000, jitter: 0}
+    timeout_seconds: 86400
+`, `
+name: hasty
+version: "1"
+namespace_name: busy
+lifecycle: {max_waiting_for_retry_minutes: 1, max_steps_in_process_minutes: 2}
+steps:
+  - name: a
+    handler: h
+    retry: {max_attempts: 2, backoff: fixed, backoff_base_ms: 1800000, jitter: 0}
+    timeout_seconds: 86400
+  - {name: b, handler: h, dependencies: [a], timeout_seconds: 86400}
+  - {name: c, handler: h, dependencies: [a], timeout_seconds: 86400}
+  - {name: d, handler: h, dependencies: [b, c], timeout_seconds: 86400}
+`}
+
+// cyclic is the body of a template that cannot be registered: behind "go", two
+// steps wait for each other.
+const cyclic = `{"lifecycle":{"MaxWaitingForDependencies":0,"MaxWaitingForRetry":0,"MaxStepsInProcess":0,"MaxDuration":0},"steps":[
+ {"name":"go","handler":"h","retry":{"Retryable":true,"MaxAttempts":0,"Backoff":"fixed","Base":1000000000,"Max":0,"Jitter":0}},
+ {"name":"hen","handler":"h","dependencies":["egg"],"retry":{"Retryable":true,"MaxAttempts":0,"Backoff":"fixed","Base":1000000000,"Max":0,"Jitter":0}},
+ {"name":"egg","handler":"h","dependencies":["go","hen"],"retry":{"Retryable":true,"MaxAttempts":0,"Backoff":"fixed","Base":1000000000,"Max":0,"Jitter":0}}]}`
+
+// insertCyclic brings it into a database by another way.
+const insertCyclic = `INSERT INTO @.tasker_templates (namespace, name, version, adhoc, fingerprint, created_at, source, body)
+ VALUES ('default', 'ring', '1', 0, '', 1, '', $1)`
+
+// strand leaves tasks of the cyclic template as a process would that does not know
+// of cycles, or somebody with a shell: what could run has run, and what is left
+// waits for parents that never finish. The engine ends such a task at once.
+var strand = []string{
+	`UPDATE @.tasker_tasks SET state = 'waiting_for_dependencies', state_at = created_at, steps_active = 0, steps_done = 1
+ WHERE state = 'steps_in_process' AND def_id = (SELECT def_id FROM @.tasker_templates WHERE name = 'ring')
+ AND id IN (SELECT task_id FROM @.tasker_workflow_steps WHERE ordinal = 1 AND state = 'enqueued')`,
+	`UPDATE @.tasker_workflow_steps SET open_parents = 1
+ WHERE ordinal = 3 AND task_id IN (SELECT id FROM @.tasker_tasks WHERE state = 'waiting_for_dependencies')`,
+	`UPDATE @.tasker_workflow_steps SET state = 'complete', queue = NULL, key = NULL, finished_at = ready_at
+ WHERE ordinal = 1 AND task_id IN (SELECT id FROM @.tasker_tasks WHERE state = 'waiting_for_dependencies')`,
+}
+
+// population is tasks in all states that chance leads them to.
+type population struct {
+	*rig
+	t      *testing.T
+	random *rand.Rand
+	tasks  []uuid.UUID
+	held   []tasker.Assignment
+}
+
+// populate lets six hours of a life go by, the same for the same seed. Its worker
+// lives all the while, and keeps what it holds until it reports on it.
+func populate(t *testing.T, r *rig, seed uint64, moves int) *population {
+	t.Helper()
+	p := &population{rig: r, t: t, random: rand.New(rand.NewPCG(seed, 7))}
+	for _, yaml := range populated {
+		r.template(t, yaml)
+	}
+	for range moves {
+		p.silent(time.Duration(p.random.IntN(int(12*time.Hour) / moves)))
+		p.beat()
+		p.move()
+	}
+	return p
+}
+
+// beat renews the leases of all that is held.
+func (p *population) beat() {
+	p.t.Helper()
+	if _, err := p.Heartbeat(p.t.Context(), tasker.Heartbeat{WorkerID: p.worker}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *population) move() {
+	p.t.Helper()
+	switch n := p.random.IntN(20); {
+	case n < 7:
+		p.submitOne()
+	case n < 12:
+		p.claim()
+	case n < 16:
+		p.settle()
+	case n < 17:
+		p.cancelOne()
+	case n < 18:
+		p.investigate()
+	default:
+		if err := p.b.RunOnce(p.t.Context()); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+func (p *population) submitOne() {
+	p.t.Helper()
+	req := tasker.TaskRequest{Context: []byte(fmt.Sprintf(`{"n": %d, "text": "grüß \u0000 dich"}`, len(p.tasks)))}
+	switch p.random.IntN(6) {
+	case 0:
+		req.TaskType = "h"
+	case 1:
+		req.Name, req.Priority = "plain", tasker.Level(p.random.IntN(101))
+	case 2:
+		req.Name, req.CorrelationID = "patient", "order 7"
+	case 3:
+		req.Name, req.Namespace, req.Priority = "hasty", "busy", tasker.High
+	case 4:
+		at := p.clock().Add(time.Duration(p.random.IntN(int(time.Hour))))
+		req.Name, req.RunAt, req.Tags = "plain", &at, []string{"later"}
+	case 5:
+		req.Name = "ring"
+	}
+	p.tasks = append(p.tasks, p.submit(p.t, req))
+}
+
+// claim hands one step out, started or not.
+func (p *population) claim() {
+	p.t.Helper()
+	resp, err := p.Poll(p.t.Context(), tasker.PollRequest{WorkerID: p.worker, Start: p.random.IntN(3) > 0})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.held = append(p.held, resp.Steps...)
+}
+
+// settle reports on a step that is held; the lease may be gone.
+func (p *population) settle() {
+	p.t.Helper()
+	if len(p.held) == 0 {
+		return
+	}
+	i := p.random.IntN(len(p.held))
+	a := p.held[i]
+	p.held = append(p.held[:i], p.held[i+1:]...)
+	res := completed(`{"ok": true}`)
+	switch p.random.IntN(5) {
+	case 0:
+		res = failed("it broke\x00 for good", true)
+	case 1:
+		res = failed("it broke", false)
+		res.Error.Code, res.Error.HTTPStatus, res.Error.Details, res.Error.Stack = "E7", 503, []byte(`{"row": 9}`), "at line 1"
+		res.Error.RetryAfterSeconds = 2000
+	case 2:
+		res = tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: 4000}
+	}
+	res.StepUUID, res.Token = a.StepUUID, a.Token
+	if _, err := p.Settle(p.t.Context(), tasker.SettleRequest{WorkerID: p.worker, Results: []tasker.StepResult{res}}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *population) cancelOne() {
+	p.t.Helper()
+	if len(p.tasks) == 0 {
+		return
+	}
+	id := p.tasks[p.random.IntN(len(p.tasks))]
+	if _, err := p.CancelTasks(p.t.Context(), tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id}, CancelledBy: "ann"}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// investigate opens a case of a task by hand, or resolves one.
+func (p *population) investigate() {
+	p.t.Helper()
+	if len(p.tasks) == 0 {
+		return
+	}
+	id := p.tasks[p.random.IntN(len(p.tasks))]
+	c, err := p.b.CaseOfTask(p.t.Context(), id)
+	switch {
+	case err != nil && p.random.IntN(2) == 0:
+		_, err = p.b.OpenCase(p.t.Context(), id, tasker.OpenCaseRequest{OpenedBy: "ann", Reason: "it looks odd"})
+	case err == nil && c.ResolutionStatus == tasker.CasePending:
+		to := []tasker.CaseResolution{tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled}[p.random.IntN(3)]
+		_, err = p.b.UpdateCase(p.t.Context(), c.CaseUUID, tasker.CaseUpdate{ResolutionStatus: to, ResolvedBy: "ann"})
+	default:
+		return
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
