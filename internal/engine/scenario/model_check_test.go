@@ -2,6 +2,7 @@ package scenario_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -17,6 +18,7 @@ import (
 // picture is everything that is stored about tasks and workers.
 type picture struct {
 	Tasks   []taskPicture
+	Cases   []*task.Case
 	Workers []*task.Worker
 }
 
@@ -35,19 +37,9 @@ func (w *world) picture() (*picture, error) {
 			return nil, err
 		}
 		for _, t := range tasks {
-			one := taskPicture{Task: t}
-			if _, one.Steps, err = w.engine.Steps(w.ctx, t.ID); err != nil {
+			one, err := w.pictureOf(t)
+			if err != nil {
 				return nil, err
-			}
-			if one.Records, err = w.engine.Records(w.ctx, t.ID); err != nil {
-				return nil, err
-			}
-			// the order within one transaction is nobody's promise
-			slices.SortStableFunc(one.Records.Attempts, func(a, b task.Attempt) int {
-				return cmp.Or(cmp.Compare(a.FinishedAt, b.FinishedAt), slices.Compare(a.StepID[:], b.StepID[:]), cmp.Compare(a.Token, b.Token))
-			})
-			for i := range one.Records.Acts {
-				one.Records.Acts[i].No = 0 // a transaction that is run again may use up numbers
 			}
 			p.Tasks = append(p.Tasks, one)
 		}
@@ -57,8 +49,30 @@ func (w *world) picture() (*picture, error) {
 		f.Below = next
 	}
 	var err error
+	if p.Cases, err = w.cases(); err != nil {
+		return nil, err
+	}
 	p.Workers, err = w.engine.Workers(w.ctx, 365*24*time.Hour)
 	return p, err
+}
+
+// pictureOf is everything that is stored about one task.
+func (w *world) pictureOf(t *task.Task) (one taskPicture, err error) {
+	one.Task = t
+	if _, one.Steps, err = w.engine.Steps(w.ctx, t.ID); err != nil {
+		return one, err
+	}
+	if one.Records, err = w.engine.Records(w.ctx, t.ID); err != nil {
+		return one, err
+	}
+	// the order within one transaction is nobody's promise
+	slices.SortStableFunc(one.Records.Attempts, func(a, b task.Attempt) int {
+		return cmp.Or(cmp.Compare(a.FinishedAt, b.FinishedAt), slices.Compare(a.StepID[:], b.StepID[:]), cmp.Compare(a.Token, b.Token))
+	})
+	for i := range one.Records.Acts {
+		one.Records.Acts[i].No = 0 // a transaction that is run again may use up numbers
+	}
+	return one, nil
 }
 
 // compare compares all that both stores hold, and checks what must be true of it.
@@ -79,7 +93,7 @@ func (m *model) compare() error {
 	found := map[task.ID]bool{}
 	for _, p := range pictures[0].Tasks {
 		found[p.Task.ID] = true
-		if err := p.check(); err != nil {
+		if err := errors.Join(p.check(), p.checkCases(pictures[0].Cases)); err != nil {
 			return fmt.Errorf("task %s: %w", p.Task.ID, err)
 		}
 	}

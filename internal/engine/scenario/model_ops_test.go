@@ -118,6 +118,8 @@ func (m *model) do(o op) error {
 		return m.cancel(o)
 	case "act":
 		return m.act(o)
+	case "case":
+		return m.caseVerb(o)
 	case "claim", "heartbeat", "drain":
 		if len(m.workers) == 0 {
 			return nil
