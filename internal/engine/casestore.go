@@ -60,9 +60,10 @@ type ReadCases interface {
 	LastCase(ctx context.Context, of task.ID) (*task.Case, error)
 	// ListCases returns a page without snapshots, newest first.
 	ListCases(ctx context.Context, f CaseFilter) ([]*task.Case, error)
-	// UrgentCases returns pending cases without snapshots, the oldest first: up to
-	// f.Limit of each reason.
-	UrgentCases(ctx context.Context, f CaseFilter) ([]*task.Case, error)
+	// UrgentCases returns a page of pending cases without snapshots, the most urgent
+	// first: the one opened first, where the base of its reason counts as so many
+	// minutes; then by ID. f.Status is ignored.
+	UrgentCases(ctx context.Context, f CaseFilter, bases PriorityBases) ([]*task.Case, error)
 	// CountCases counts cases by reason and resolution.
 	CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, error)
 	// ListActs returns a page of what operators did, newest first.

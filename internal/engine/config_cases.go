@@ -56,6 +56,16 @@ func (b PriorityBases) Of(r task.CaseReason) int {
 	}
 }
 
+// Headstart is how much earlier a case of a reason counts as opened.
+func (b PriorityBases) Headstart(r task.CaseReason) time.Duration {
+	return time.Duration(b.Of(r)) * time.Minute
+}
+
+// Urgency is when a case counts as opened: the earliest is the most urgent.
+func (b PriorityBases) Urgency(c *task.Case) task.Instant {
+	return c.OpenedAt.Add(-b.Headstart(c.Reason))
+}
+
 // StalenessDetection is about the staleness detector.
 type StalenessDetection struct {
 	// Enabled runs it. Defaults to true.
@@ -88,11 +98,18 @@ func (d *StalenessDetection) setDefaults() {
 // maxDetections bounds a batch of the staleness detector.
 const maxDetections = 10_000
 
+// maxPriorityBase is some two years, in minutes.
+const maxPriorityBase = 1_000_000
+
 func (c Config) validateCases(bad func(ok bool, format string, args ...any)) {
 	isSwitch := func(s Switch) bool { return s == On || s == Off }
 	orNever := func(d time.Duration) bool { return d > 0 || d == -1 }
 	bad(isSwitch(c.Cases.Enabled), "cases.enabled must be true or false, not %q", c.Cases.Enabled)
 	bad(orNever(c.Cases.WorkerUnavailableAfter), "cases.worker_unavailable_after must be positive, or -1")
+	for _, r := range task.CaseReasons {
+		base := c.Cases.PriorityBases.Of(r)
+		bad(base >= 0 && base <= maxPriorityBase, "cases.priority_bases.%s must be 0 to %d", r, maxPriorityBase)
+	}
 	bad(isSwitch(c.StalenessDetection.Enabled), "staleness_detection.enabled must be true or false, not %q", c.StalenessDetection.Enabled)
 	bad(c.StalenessDetection.BatchSize > 0 && c.StalenessDetection.BatchSize <= maxDetections, "staleness_detection.batch_size must be 1 to %d", maxDetections)
 	bad(c.StalenessDetection.DetectionInterval > 0, "staleness_detection.detection_interval must be positive")

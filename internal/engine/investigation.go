@@ -27,9 +27,8 @@ func (e *Engine) InvestigationQueue(ctx context.Context, f CaseFilter) ([]Queued
 	if f.Status != "" && f.Status != task.CasePending {
 		return nil, nil // what is resolved is in no queue
 	}
-	limit := f.Limit
-	f.Limit += f.Offset
-	cases, err := e.store.UrgentCases(ctx, f)
+	bases := e.cfg.Cases.PriorityBases
+	cases, err := e.store.UrgentCases(ctx, f, bases)
 	if err != nil {
 		return nil, err
 	}
@@ -37,13 +36,9 @@ func (e *Engine) InvestigationQueue(ctx context.Context, f CaseFilter) ([]Queued
 	queue := make([]QueuedCase, len(cases))
 	for i, c := range cases {
 		open := now.Sub(c.OpenedAt)
-		queue[i] = QueuedCase{Case: c, Open: open, Score: float64(e.cfg.Cases.PriorityBases.Of(c.Reason)) + open.Minutes()}
+		queue[i] = QueuedCase{Case: c, Open: open, Score: float64(bases.Of(c.Reason)) + open.Minutes()}
 	}
-	slices.SortFunc(queue, func(a, b QueuedCase) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), slices.Compare(a.Case.ID[:], b.Case.ID[:]))
-	})
-	queue = queue[min(f.Offset, len(queue)):]
-	return e.withTasks(ctx, queue[:min(limit, len(queue))])
+	return e.withTasks(ctx, queue)
 }
 
 // withTasks adds the tasks; a case whose task was deleted meanwhile is left out.

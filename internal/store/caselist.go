@@ -43,38 +43,47 @@ func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, 
 	if err != nil {
 		return nil, err
 	}
-	cases, err := s.fetchCases(ctx, ids)
-	slices.SortFunc(cases, func(a, b *task.Case) int { return compareIDs(b.ID, a.ID) })
+	return s.fetchCases(ctx, ids)
+}
+
+// fetchCases returns cases in the order of their IDs in the list.
+func (s SQL) fetchCases(ctx context.Context, ids []task.ID) ([]*task.Case, error) {
+	place := make(map[task.ID]int, len(ids))
+	for i, id := range ids {
+		place[id] = i
+	}
+	cases, err := collectByIDs(ctx, s, ids, s.scanCase, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid IN `, ``)
+	slices.SortFunc(cases, func(a, b *task.Case) int { return place[a.ID] - place[b.ID] })
 	return cases, err
 }
 
-func (s SQL) fetchCases(ctx context.Context, ids []task.ID) ([]*task.Case, error) {
-	return collectByIDs(ctx, s, ids, s.scanCase, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid IN `, ``)
-}
-
-// UrgentCases returns the oldest pending cases of each reason; see engine.ReadCases.
-func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, error) {
+// UrgentCases returns a page of pending cases, the most urgent first; see
+// engine.ReadCases.
+func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engine.PriorityBases) ([]*task.Case, error) {
 	f.Status = ""
 	base := where{}
 	if ok, err := s.caseTerms(ctx, &base, f); err != nil || !ok {
 		return nil, err
 	}
 	w := where{args: base.args}
-	limit := w.arg(f.Limit)
+	most := w.arg(f.Offset + f.Limit)
 	terms := append([]string{"c.resolution_status = 'pending'"}, base.terms...)
 	var parts []string
 	for _, r := range task.CaseReasons {
 		if f.Reason != "" && f.Reason != r {
 			continue
 		}
-		// each reason is one walk along the index of what is urgent
+		// each reason is one walk along the index of what is urgent, where its cases
+		// are in order: as many of each as if all of the page were of one reason
 		of := strings.Join(append(terms, "c.dlq_reason = '"+string(r)+"'"), " AND ")
-		parts = append(parts, `SELECT * FROM (SELECT c.dlq_entry_uuid FROM tasker_tasks_dlq c WHERE `+of+` ORDER BY c.dlq_timestamp, c.dlq_entry_uuid LIMIT `+limit+`) q`)
+		parts = append(parts, `SELECT * FROM (SELECT c.dlq_entry_uuid, c.dlq_timestamp - `+w.arg(bases.Headstart(r).Microseconds())+` AS urgency
+ FROM tasker_tasks_dlq c WHERE `+of+` ORDER BY c.dlq_timestamp, c.dlq_entry_uuid LIMIT `+most+`) q`)
 	}
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	ids, err := collect(ctx, s, s.scanID, strings.Join(parts, ` UNION ALL `), w.args...)
+	query := `SELECT dlq_entry_uuid FROM (` + strings.Join(parts, ` UNION ALL `) + `) AS u ORDER BY urgency, dlq_entry_uuid LIMIT ` + w.arg(f.Limit) + ` OFFSET ` + w.arg(f.Offset)
+	ids, err := collect(ctx, s, s.scanID, query, w.args...)
 	if err != nil {
 		return nil, err
 	}

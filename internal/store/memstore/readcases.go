@@ -61,7 +61,7 @@ func (s *Store) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Cas
 }
 
 // UrgentCases implements engine.ReadCases.
-func (s *Store) UrgentCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, error) {
+func (s *Store) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engine.PriorityBases) ([]*task.Case, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
 		return nil, err
@@ -69,13 +69,11 @@ func (s *Store) UrgentCases(ctx context.Context, f engine.CaseFilter) ([]*task.C
 	defer done()
 	f.Status = task.CasePending
 	list := st.casesWhere(f)
-	slices.SortStableFunc(list, func(a, b *task.Case) int { return cmp.Compare(a.OpenedAt, b.OpenedAt) })
-	n := map[task.CaseReason]int{}
-	list = slices.DeleteFunc(list, func(c *task.Case) bool {
-		n[c.Reason]++
-		return n[c.Reason] > f.Limit
+	slices.SortFunc(list, func(a, b *task.Case) int {
+		return cmp.Or(cmp.Compare(bases.Urgency(a), bases.Urgency(b)), slices.Compare(a.ID[:], b.ID[:]))
 	})
-	return clones(list, bareCase), nil
+	list = list[min(f.Offset, len(list)):]
+	return clones(list[:min(f.Limit, len(list))], bareCase), nil
 }
 
 // CountCases implements engine.ReadCases.

@@ -99,18 +99,26 @@ func urgentCases(f *fixture) {
 	for _, c := range cases[:3] {
 		f.change(job{task: f.find(c.TaskID)}, c, task.CaseChange{Status: task.CaseResolved, Actor: "ada"}, f.now)
 	}
+	bases := engine.PriorityBases{}
 	list := func(filter engine.CaseFilter) []task.ID {
-		got, err := f.store.UrgentCases(f.Context(), filter)
+		got, err := f.store.UrgentCases(f.Context(), filter, bases)
 		f.must(err)
-		slices.SortFunc(got, func(a, b *task.Case) int { return slices.Compare(a.ID[:], b.ID[:]) })
 		return caseIDs(got)
 	}
-	f.equal("the two oldest of each", list(engine.CaseFilter{Limit: 2}), caseIDs(cases[3:9]))
 	f.equal("all", list(engine.CaseFilter{Limit: 100}), caseIDs(cases[3:]))
+	f.equal("those resolved", list(engine.CaseFilter{Limit: 100, Status: task.CaseResolved}), caseIDs(cases[3:]))
+	f.equal("the first", list(engine.CaseFilter{Limit: 2}), caseIDs(cases[3:5]))
+	f.equal("a page", list(engine.CaseFilter{Limit: 3, Offset: 4}), caseIDs(cases[7:10]))
+	f.equal("the last", list(engine.CaseFilter{Limit: 3, Offset: 7}), caseIDs(cases[10:]))
+	f.equal("beyond", list(engine.CaseFilter{Limit: 3, Offset: 20}), []task.ID(nil))
 	f.equal("of a reason", list(engine.CaseFilter{Limit: 2, Reason: task.CaseReasons[1]}), []task.ID{cases[4].ID, cases[7].ID})
 	f.equal("of a task", list(engine.CaseFilter{Limit: 100, TaskName: "a", Namespace: "default"}), caseIDs(cases[3:]))
 	f.equal("of another", list(engine.CaseFilter{Limit: 100, TaskName: "b"}), []task.ID(nil))
 	f.equal("opened after", list(engine.CaseFilter{Limit: 100, After: cases[9].OpenedAt}), caseIDs(cases[9:]))
+	// cases of the reasons are opened in turn, a minute apart: reasons 0, 1, 2, 0 ...
+	bases = engine.PriorityBases{StalenessTimeout: 4, MaxRetriesExceeded: 1}
+	f.equal("by the bases of reasons", list(engine.CaseFilter{Limit: 5}), caseIDs([]*task.Case{cases[5], cases[3], cases[4], cases[8], cases[6]}))
+	f.equal("a page of that", list(engine.CaseFilter{Limit: 2, Offset: 2}), caseIDs([]*task.Case{cases[4], cases[8]}))
 }
 
 func countCases(f *fixture) {
@@ -134,7 +142,7 @@ func countCases(f *fixture) {
 
 func noCases(f *fixture) {
 	f.equal("list", f.listCases(engine.CaseFilter{Limit: 10}), []task.ID(nil))
-	urgent, err := f.store.UrgentCases(f.Context(), engine.CaseFilter{Limit: 10})
+	urgent, err := f.store.UrgentCases(f.Context(), engine.CaseFilter{Limit: 10}, engine.PriorityBases{})
 	f.must(err)
 	counts, err := f.store.CountCases(f.Context(), engine.CaseFilter{})
 	f.must(err)
