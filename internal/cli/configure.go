@@ -16,11 +16,12 @@ type configFlags struct {
 // configFlags adds --config and the flags of common keys.
 func (s *session) configFlags(cmd *cobra.Command) *configFlags {
 	c := &configFlags{s: s, keys: map[string]string{
-		"db": "db.dsn", "listen": "server.listen", "allow-open": "server.allow_open",
+		"db": "db.dsn", "dispatch": "dispatch", "listen": "server.listen", "allow-open": "server.allow_open",
 		"migrate": "db.migrate", "log-level": "log.level", "log-format": "log.format",
 	}}
 	c.databaseFlags(cmd)
 	f := cmd.Flags()
+	f.String("dispatch", "", "how ready steps reach workers: native, or redis://HOST:PORT (default native)")
 	f.String("migrate", "", "a schema older than this binary: auto migrates it, never refuses to start (default auto)")
 	f.String("listen", "", "HOST:PORT to listen on; port 0 takes a free one (default 127.0.0.1:8080)")
 	f.Bool("allow-open", false, "listen beyond this machine though there are no API keys")
@@ -49,7 +50,7 @@ func (c *configFlags) load(cmd *cobra.Command) (*config.Config, error) {
 	if src.File == "" {
 		src.File = c.s.getenv("TASKER_CONFIG")
 	}
-	for _, name := range []string{"db", "migrate", "listen", "allow-open", "log-level", "log-format"} {
+	for _, name := range []string{"db", "dispatch", "migrate", "listen", "allow-open", "log-level", "log-format"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
 			src.Flags = append(src.Flags, config.Flag{Name: "--" + name, Key: c.keys[name], Text: f.Value.String()})
 		}

@@ -11,9 +11,13 @@ import (
 // Config is everything that can be set about a Tasker process. Load makes one
 // that has its defaults and is valid.
 type Config struct {
-	DB     DB
-	Server Server
-	Engine engine.Config
+	DB DB
+	// Dispatch says how ready steps reach workers: native, through the database, or
+	// redis://[USER:PASSWORD@]HOST:PORT[/NUMBER], through a Redis that is filled from
+	// it. Defaults to native.
+	Dispatch string
+	Server   Server
+	Engine   engine.Config
 	// Keys are the API keys: name, sha256 (the hash of the key), permissions
 	// (submit, read, operate, work, admin; at least one) and namespaces (defaults
 	// to all). `tasker key generate` makes a key and its entry. Defaults to none:
@@ -81,7 +85,7 @@ type Telemetry struct {
 // Default is the Config in force when nothing is set.
 func Default() Config {
 	return Config{
-		DB:     DB{DSN: "sqlite:tasker.db", Migrate: "auto"},
+		DB: DB{DSN: "sqlite:tasker.db", Migrate: "auto"}, Dispatch: DispatchNative,
 		Server: Server{Listen: "127.0.0.1:8080", BodyBytes: 4 << 20, BatchBodyBytes: 16 << 20, DrainTimeout: 15 * time.Second},
 		Engine: engine.Config{}.WithDefaults(),
 		Log:    Log{Level: "info", Format: "text"},
@@ -94,6 +98,7 @@ func (c Config) withDefaults() Config {
 	d := Default()
 	c.DB.DSN = cmp.Or(c.DB.DSN, d.DB.DSN)
 	c.DB.Migrate = cmp.Or(c.DB.Migrate, d.DB.Migrate)
+	c.Dispatch = cmp.Or(c.Dispatch, d.Dispatch)
 	c.Server.Listen = cmp.Or(c.Server.Listen, d.Server.Listen)
 	c.Server.BodyBytes = cmp.Or(c.Server.BodyBytes, d.Server.BodyBytes)
 	c.Server.BatchBodyBytes = cmp.Or(c.Server.BatchBodyBytes, d.Server.BatchBodyBytes)

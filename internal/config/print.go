@@ -36,7 +36,7 @@ func (c *Config) Settings() []Setting {
 // recognised by the name of their key, at any depth.
 func plain(path string, v reflect.Value) any {
 	switch {
-	case path == "db.dsn", path == "telemetry.otlp_endpoint":
+	case path == "db.dsn", path == "dispatch", path == "telemetry.otlp_endpoint":
 		return RedactDSN(v.String())
 	case path == "sha256":
 		return Redacted

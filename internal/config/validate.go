@@ -31,6 +31,7 @@ func (l *loader) validate() {
 	if c.DB.PoolSize < 0 || c.DB.PoolSize > maxPool {
 		check("db.pool_size", fmt.Errorf("must be from 0 to %d", maxPool))
 	}
+	check("dispatch", CheckDispatch(c.Dispatch))
 	check("server.listen", checkListen(c.Server.Listen))
 	check("server.body_bytes", positive(int64(c.Server.BodyBytes)))
 	check("server.batch_body_bytes", positive(int64(c.Server.BatchBodyBytes)))
