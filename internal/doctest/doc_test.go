@@ -101,18 +101,24 @@ var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 
 func blocks(t *testing.T, page string) []block {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("../..", page))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var found []block
-	for _, m := range fence.FindAllStringSubmatch(string(raw), -1) {
+	for _, m := range fence.FindAllStringSubmatch(read(t, page), -1) {
 		found = append(found, block{m[1], m[2]})
 	}
 	if len(found) == 0 {
 		t.Fatalf("%s has no blocks", page)
 	}
 	return found
+}
+
+// read returns a file of the repository.
+func read(t *testing.T, file string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("../..", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }
 
 var (
@@ -135,8 +141,18 @@ type server struct {
 
 func serve(t *testing.T) server {
 	t.Helper()
+	return serveOn(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), nil)
+}
+
+// serveOn starts a server on a database, with the defaults and what configure
+// makes of them.
+func serveOn(t *testing.T, dsn string, configure func(*config.Config)) server {
+	t.Helper()
 	cfg := config.Default()
-	cfg.DB.DSN, cfg.Server.Listen = "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), "127.0.0.1:0"
+	cfg.DB.DSN, cfg.Server.Listen = dsn, "127.0.0.1:0"
+	if configure != nil {
+		configure(&cfg)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	ready, ended := make(chan server, 1), make(chan error, 1)
 	go func() {
