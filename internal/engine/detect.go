@@ -292,7 +292,7 @@ func (u *unit) takeTasks(ids []task.ID) error {
 
 // stalenessOf is the case of a stale task, before anything is done about it.
 func (u *unit) stalenessOf(t *task.Task, d Detected) *opening {
-	o := &opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonStaleness, threshold: d.Threshold, detail: d.sentence()}
+	o := &opening{task: t, state: t.State, since: t.Since(u.now), reason: task.ReasonStaleness, threshold: d.Threshold, detail: d.sentence()}
 	if cycle := d.Template.Cycle; cycle != "" && t.Counts.Active+t.Counts.Waiting == 0 {
 		o.reason, o.detail = task.ReasonCycle, cycle
 	}

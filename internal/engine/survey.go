@@ -240,7 +240,7 @@ type Staleness struct {
 
 // staleness is the one place where thresholds are applied.
 func (e *Engine) staleness(t *task.Task, def *task.Template, now task.Instant) Staleness {
-	s := Staleness{Task: t, Template: def, InState: now.Sub(t.StateAt), Threshold: e.cfg.StalenessThresholds.Of(t.State, def.Lifecycle)}
+	s := Staleness{Task: t, Template: def, InState: now.Sub(t.Since(now)), Threshold: e.cfg.StalenessThresholds.Of(t.State, def.Lifecycle)}
 	s.Health = task.HealthOf(s.InState, s.Threshold)
 	return s
 }

@@ -38,6 +38,11 @@ func (t Thresholds) Of(s State, l Lifecycle) time.Duration {
 	return max(global, 0)
 }
 
+// Since returns when the time in its state begins that is held against a task: not
+// before its run_at. An operator may have made a beginning with a task that is
+// scheduled; the rest of it waits as it was told to.
+func (t *Task) Since(now Instant) Instant { return max(t.StateAt, min(t.RunAt, now)) }
+
 // Smallest returns the smallest threshold of any state for tasks of a template;
 // 0 when there is none.
 func (t Thresholds) Smallest(l Lifecycle) time.Duration {
@@ -58,7 +63,7 @@ func (t Thresholds) LookAt(k *Task, l Lifecycle) Instant {
 		return 0
 	}
 	if wait := t.Of(k.State, l); wait > 0 {
-		return k.StateAt.Add(wait)
+		return max(k.StateAt, k.RunAt).Add(wait)
 	}
 	// in no hurry where it is, but it may go on at any time
 	if wait := t.Smallest(l); wait > 0 {

@@ -64,9 +64,10 @@ SELECT def_id, namespace, name, version,
 FROM tasker_templates OFFSET 0;
 
 -- Every task that is not settled, with what its template and what the
--- configuration allow it in its state, in microseconds.
+-- configuration allow it in its state, in microseconds. What counts of its time in
+-- the state begins with since: not before its run_at.
 CREATE VIEW tasker_live_tasks AS
-SELECT t.id, t.state, t.priority, t.correlation_id, t.created_at, t.state_at, d.namespace, d.name, d.version,
+SELECT t.id, t.state, t.priority, t.correlation_id, t.created_at, t.state_at, greatest(t.state_at, least(t.run_at, tasker_now())) AS since, d.namespace, d.name, d.version,
     d.waiting_for_dependencies, d.waiting_for_retry, d.steps_in_process, d.duration,
     CASE t.state WHEN 'waiting_for_dependencies' THEN d.waiting_for_dependencies
         WHEN 'waiting_for_retry' THEN d.waiting_for_retry
@@ -81,9 +82,9 @@ WHERE t.state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually');
 CREATE VIEW v_task_state_analysis AS
 SELECT k.id AS task_uuid, k.namespace AS namespace_name, k.name AS task_name, k.version AS task_version, k.correlation_id, k.priority,
     k.state AS current_state, tasker_time(k.created_at) AS task_created_at, tasker_time(k.state_at) AS state_entered_at,
-    tasker_minutes(k.now - k.created_at) AS task_age_minutes, tasker_minutes(k.now - k.state_at) AS time_in_state_minutes,
+    tasker_minutes(k.now - k.created_at) AS task_age_minutes, tasker_minutes(k.now - k.since) AS time_in_state_minutes,
     CASE WHEN k.threshold > 0 THEN tasker_minutes(k.threshold) END AS threshold_minutes,
-    tasker_health(k.now - k.state_at, k.threshold, (SELECT tasker_setting('staleness.warning_percent'))) AS health_status,
+    tasker_health(k.now - k.since, k.threshold, (SELECT tasker_setting('staleness.warning_percent'))) AS health_status,
     jsonb_strip_nulls(jsonb_build_object('max_waiting_for_dependencies_minutes', nullif(k.waiting_for_dependencies, 0) / 60000000,
         'max_waiting_for_retry_minutes', nullif(k.waiting_for_retry, 0) / 60000000,
         'max_steps_in_process_minutes', nullif(k.steps_in_process, 0) / 60000000,
@@ -201,7 +202,7 @@ BEGIN ATOMIC
     FROM (
         SELECT k.*, CASE WHEN k.threshold > 0 AND k.in_state >= k.threshold THEN k.threshold WHEN k.age >= k.lifetime THEN k.lifetime END AS bound
         FROM (
-            SELECT l.*, tasker_now() - l.state_at AS in_state, tasker_now() - l.created_at AS age, lifetime_hours * 3600000000 AS lifetime,
+            SELECT l.*, tasker_now() - l.since AS in_state, tasker_now() - l.created_at AS age, lifetime_hours * 3600000000 AS lifetime,
                 tasker_threshold(l.own, coalesce(60000000 * CASE l.state WHEN 'waiting_for_dependencies' THEN waiting_deps
                     WHEN 'waiting_for_retry' THEN waiting_retry WHEN 'steps_in_process' THEN steps_process END::bigint, l.global)) AS threshold
             FROM tasker_live_tasks l

@@ -83,7 +83,7 @@ WITH lifecycles AS MATERIALIZED ( -- a template is taken apart once, and not for
         json_extract(body, '$.lifecycle.MaxDuration') / 1000 AS duration
     FROM tasker_templates
 )
-SELECT t.id, t.state, t.priority, t.correlation_id, t.created_at, t.state_at, n.now, d.namespace, d.name, d.version,
+SELECT t.id, t.state, t.priority, t.correlation_id, t.created_at, t.state_at, max(t.state_at, min(t.run_at, n.now)) AS since, n.now, d.namespace, d.name, d.version,
     d.waiting_for_dependencies, d.waiting_for_retry, d.steps_in_process, d.duration,
     coalesce(CASE t.state WHEN 'waiting_for_dependencies' THEN nullif(max(d.waiting_for_dependencies, 0), 0)
         WHEN 'waiting_for_retry' THEN nullif(max(d.waiting_for_retry, 0), 0)
@@ -99,11 +99,11 @@ SELECT (SELECT u.uuid FROM tasker_uuids u WHERE u.id = k.id) AS task_uuid, k.nam
     strftime('%Y-%m-%dT%H:%M:%S', k.created_at / 1000000, 'unixepoch') || printf('.%06dZ', k.created_at % 1000000) AS task_created_at,
     strftime('%Y-%m-%dT%H:%M:%S', k.state_at / 1000000, 'unixepoch') || printf('.%06dZ', k.state_at % 1000000) AS state_entered_at,
     round(round((k.now - k.created_at) / 1000000.0) / 60, 2) AS task_age_minutes,
-    round(round((k.now - k.state_at) / 1000000.0) / 60, 2) AS time_in_state_minutes,
+    round(round((k.now - k.since) / 1000000.0) / 60, 2) AS time_in_state_minutes,
     CASE WHEN k.threshold > 0 THEN round(round(k.threshold / 1000000.0) / 60, 2) END AS threshold_minutes,
     CASE WHEN k.threshold <= 0 THEN 'healthy'
-        WHEN (k.now - k.state_at) * 100 < k.threshold * (SELECT value FROM tasker_settings WHERE key = 'staleness.warning_percent') THEN 'healthy'
-        WHEN k.now - k.state_at < k.threshold THEN 'warning' ELSE 'stale' END AS health_status,
+        WHEN (k.now - k.since) * 100 < k.threshold * (SELECT value FROM tasker_settings WHERE key = 'staleness.warning_percent') THEN 'healthy'
+        WHEN k.now - k.since < k.threshold THEN 'warning' ELSE 'stale' END AS health_status,
     json_patch('{}', json_object('max_waiting_for_dependencies_minutes', nullif(k.waiting_for_dependencies, 0) / 60000000,
         'max_waiting_for_retry_minutes', nullif(k.waiting_for_retry, 0) / 60000000,
         'max_steps_in_process_minutes', nullif(k.steps_in_process, 0) / 60000000,
