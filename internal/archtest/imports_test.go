@@ -54,6 +54,7 @@ var testOnly = map[string][]string{
 	"internal/crashtest":         {".", "internal/task"},
 	"internal/crashtest/load":    {".", "internal/crashtest"},
 	"internal/crashtest/process": {},
+	"internal/deploytest":        {},
 	"internal/engine/scenario":   {},
 	"internal/pgtest":            {},
 	"internal/store/storetest":   {"internal/engine", "internal/task"},

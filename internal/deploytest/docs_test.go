@@ -1,4 +1,4 @@
-package telemetry_test
+package deploytest_test
 
 import (
 	"os"
