@@ -21,7 +21,7 @@ func Migrations() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
 
 // Migrator returns what migrates a file, and what closes it. To look is allowed
 // beside a process that has the file open, and does not make a file; to write
-// takes the file for itself until it is closed.
+// makes it, with its directory, and takes it for itself until it is closed.
 func Migrator(path string, write bool) (*migration.Migrator, func() error, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -30,7 +30,7 @@ func Migrator(path string, write bool) (*migration.Migrator, func() error, error
 	if !write {
 		return migrator(path, false)
 	}
-	lock, err := lockFile(path + ".lock")
+	lock, err := takeFile(path, true)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -53,9 +53,6 @@ func migrator(path string, write bool) (*migration.Migrator, func() error, error
 	name := dsn(path, writerPragmas)
 	switch _, err := os.Stat(path); {
 	case write:
-		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-			return nil, nil, err
-		}
 	case errors.Is(err, fs.ErrNotExist):
 		name = ":memory:" // to open the file would make it; an empty database says the same
 	default:

@@ -52,8 +52,8 @@ var _ engine.Store = (*Store)(nil)
 // maxFused bounds how many writes share one transaction.
 const maxFused = 256
 
-// Open opens a file, creating and migrating it as needed and allowed. It fails when another
-// process has the file open.
+// Open opens a file, creating it (with its directory) and migrating it as needed
+// and allowed. It fails when another process has the file open.
 func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -62,7 +62,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	lock, err := lockFile(path + ".lock")
+	lock, err := takeFile(path, opts.Migrate != migration.Never)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}

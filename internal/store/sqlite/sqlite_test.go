@@ -1,12 +1,18 @@
 package sqlite_test
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/store/storetest"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 func open(t *testing.T, dir string) engine.Store {
@@ -49,5 +55,51 @@ func TestOneProcessAtATime(t *testing.T) {
 	}
 	if err := open(t, dir).Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestDirectory: a file is made with the directories that it is in, unless the
+// schema may not be made either.
+func TestDirectory(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "var", "lib", "tasker.db")
+	_, err := sqlite.Open(t.Context(), path, &sqlite.Options{Migrate: migration.Never})
+	if task.CodeOf(err) != task.Invalid || !strings.Contains(err.Error(), "there is no directory "+filepath.Dir(path)) {
+		t.Errorf("without its directory the file opens with %v", err)
+	}
+	if _, err := os.Stat(filepath.Dir(filepath.Dir(path))); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("something was made though nothing may be: %v", err)
+	}
+	for range 2 {
+		s, err := sqlite.Open(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestDirectoryOfMigrator(t *testing.T) {
+	t.Parallel()
+	m, done, err := sqlite.Migrator(filepath.Join(t.TempDir(), "var", "tasker.db"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Up(t.Context())
+	if closed := done(); err != nil || closed != nil {
+		t.Errorf("up: %v; close: %v", err, closed)
+	}
+}
+
+func TestDirectoryThatCannotBe(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(t.Context(), filepath.Join(file, "tasker.db"), nil); err == nil || !strings.Contains(err.Error(), "mkdir "+file) {
+		t.Errorf("below a file a file opens with %v", err)
 	}
 }
