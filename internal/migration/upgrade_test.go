@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/migration"
 )
 
-// given up are the columns ("table.column") and tables that a migration takes
+// givenUp are the columns ("table.column") and tables that a migration takes
 // away, and those whose values it changes, on purpose, by the migration's version.
 var givenUp = map[int64][]string{}
 
@@ -24,7 +24,7 @@ var givenUp = map[int64][]string{}
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, p place) {
-		files := shipped(t, p)
+		files := shipped(t, p.shipped)
 		for from := 1; from <= len(files); from++ { // the last one proves that it can be filled
 			t.Run(files[from-1].Name, func(t *testing.T) {
 				p := p.fresh(t)
@@ -37,9 +37,9 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
-func shipped(t *testing.T, p place) []migration.File {
+func shipped(t *testing.T, list func() (fs.FS, error)) []migration.File {
 	t.Helper()
-	dir, err := p.shipped()
+	dir, err := list()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,6 +148,34 @@ func TestUpgradeNotices(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTasksKnowSinceWhen: a task that is older than the column is in its state since
+// it finished, or else since it was created.
+func TestTasksKnowSinceWhen(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, p place) {
+		files := shipped(t, p.shipped)
+		up(t, p.migrator(t, dirOf(files[:1])))
+		db := p.open(t)
+		tables, err := p.catalog(t.Context(), db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(t, db, tables)
+		if _, err := db.ExecContext(t.Context(), `UPDATE tasker_tasks SET created_at = created_at + 10, finished_at = CASE WHEN created_at = 1 THEN 0 ELSE 20 END`); err != nil {
+			t.Fatal(err)
+		}
+		up(t, p.migrator(t, dirOf(files)))
+		columns := []column{{name: "created_at"}, {name: "finished_at"}, {name: "state_at"}}
+		var got []string
+		for _, r := range rowsOf(t, db, "tasker_tasks", columns) {
+			got = append(got, r.only(columns))
+		}
+		slices.Sort(got)
+		same(t, "tasks", got, []string{"created_at=11 finished_at=0 state_at=11", "created_at=12 finished_at=20 state_at=20",
+			"created_at=13 finished_at=20 state_at=20"})
+	})
 }
 
 // works takes a task through the store.

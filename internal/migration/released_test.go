@@ -1,0 +1,47 @@
+package migration_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
+)
+
+// released are the checksums of migrations that databases have been made by. They
+// only ever grow in number: a line is added here with each release.
+var released = map[string][]string{
+	"postgres": {
+		"2392094cccda9065d0f3b0e349a85a24d39020e46f9cf40cc6ba1fcf076e964f",
+		"c657a78a920014e76a11986b6b57873fb9d533547ef0e7b151ff9d45b4828b9b",
+	},
+	"sqlite": {
+		"b459a38f37a2ca450cca8b43b9b6e2357dcef86781e9928861a3ca7c05a32a0d",
+		"917cf620f3a4d378829488a6c33055b7a13c88fb2a694545f3e1910d7f61bbcb",
+	},
+}
+
+// TestReleasedMigrations: what databases have been made by never changes, down to
+// a comment. A binary in which it has refuses all of them.
+func TestReleasedMigrations(t *testing.T) {
+	t.Parallel()
+	for name, files := range map[string][]migration.File{"postgres": shipped(t, postgres.Migrations), "sqlite": shipped(t, sqlite.Migrations)} {
+		sums := released[name]
+		if len(files) < len(sums) {
+			t.Fatalf("%s: %d migrations were released, and there are %d", name, len(sums), len(files))
+		}
+		for i, sum := range sums {
+			if f := files[i]; f.SHA256 != sum {
+				t.Errorf("%s: %s was released and has changed (its checksum is %s): undo that, and write a migration that follows it", name, f.Name, f.SHA256)
+			}
+		}
+		// only the newest may still be in the making
+		for _, f := range files[len(sums):max(len(files)-1, len(sums))] {
+			t.Errorf("%s: %s has a follower, but its checksum %s is not in the list of what was released", name, f.Name, f.SHA256)
+		}
+		if sorted := slices.Compact(slices.Sorted(slices.Values(sums))); len(sorted) != len(sums) {
+			t.Errorf("%s: a checksum is listed twice", name)
+		}
+	}
+}
