@@ -2,12 +2,16 @@ package app_test
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,10 +25,24 @@ import (
 	"github.com/taskerhq/tasker/internal/config"
 )
 
-// collector is an OTLP endpoint that keeps spans by name.
+// collector is an OTLP endpoint that keeps spans.
 type collector struct {
 	mu    sync.Mutex
-	spans map[string]*tracepb.Span
+	spans []*tracepb.Span
+}
+
+// named returns the spans of a name in the order in which they began.
+func (c *collector) named(name string) []*tracepb.Span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []*tracepb.Span
+	for _, s := range c.spans {
+		if s.Name == name {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b *tracepb.Span) int { return cmp.Compare(a.StartTimeUnixNano, b.StartTimeUnixNano) })
+	return out
 }
 
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -44,9 +62,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.mu.Unlock()
 	for _, resource := range data.ResourceSpans {
 		for _, scope := range resource.ScopeSpans {
-			for _, s := range scope.Spans {
-				c.spans[s.Name] = s
-			}
+			c.spans = append(c.spans, scope.Spans...)
 		}
 	}
 }
@@ -69,12 +85,17 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
+const (
+	traceID    = "0af7651916cd43dd8448eb211c80319c"
+	callerSpan = "b7ad6b7169203331"
+)
+
 // TestTelemetry drives a whole server: a task submitted within a trace is one
-// trace from the caller over the request and the attempt to what the worker does.
+// trace, from the caller over the request and each attempt to what the worker does,
+// and on to the case of the one that failed for good.
 func TestTelemetry(t *testing.T) {
 	t.Parallel()
-	const traceID, callerSpan = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
-	spans := &collector{spans: map[string]*tracepb.Span{}}
+	spans, log := &collector{}, &lockedBuffer{}
 	endpoint := httptest.NewServer(spans)
 	t.Cleanup(endpoint.Close)
 	cfg := config.Default()
@@ -82,7 +103,6 @@ func TestTelemetry(t *testing.T) {
 	cfg.Telemetry.OTLPEndpoint = endpoint.URL
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	log := &lockedBuffer{}
 	nodes, ended := make(chan app.Node, 1), make(chan error, 1)
 	go func() {
 		ended <- app.Run(ctx, &cfg, app.Options{Log: log, Version: "1.2.3", Ready: func(n app.Node) error { nodes <- n; return nil }})
@@ -93,20 +113,54 @@ func TestTelemetry(t *testing.T) {
 	case err := <-ended:
 		t.Fatal(err)
 	}
-	call(t, ctx, "POST", node.URL+"/v1/tasks", `{"task_type":"mail"}`, "00-"+traceID+"-"+callerSpan+"-01")
+	traced := "00-" + traceID + "-" + callerSpan + "-01"
+	call(t, ctx, "POST", node.URL+"/v1/tasks", `{"task_type":"mail"}`, traced)
+	call(t, ctx, "POST", node.URL+"/v1/tasks", `{"task_type":"pay"}`, traced)
+	workedIn := workOnce(t, ctx, node)
+	var found []tasker.Case
+	for len(found) == 0 {
+		if err := json.Unmarshal([]byte(call(t, ctx, "GET", node.URL+"/v1/dlq", "", "")), &found); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entry := found[0].CaseUUID.String()
+	call(t, ctx, "PATCH", node.URL+"/v1/dlq/entry/"+entry, `{"resolution_status":"permanently_failed","resolved_by":"ann"}`, "")
+	checkMetrics(t, ctx, node)
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	checkTrace(t, spans, workedIn)
+	for _, want := range []string{"path=/v1/tasks status=201", "msg=\"case opened\" case=" + entry, "msg=\"case resolved\" case=" + entry} {
+		if !inOneLine(log.String(), want, "trace_id="+traceID+" span_id=") {
+			t.Errorf("no line of the log has %s and the ids of the trace: %s", want, log)
+		}
+	}
+}
 
+// workOnce lets a worker do one mail, and fail one payment for good. It returns
+// the trace context of the mail.
+func workOnce(t *testing.T, ctx context.Context, node app.Node) string { //nolint:revive // t comes first in a test
+	t.Helper()
 	var workedIn string
 	worker := tasker.NewWorker(node.Client, nil)
-	worked := make(chan struct{})
+	mailed, refused := make(chan struct{}), make(chan struct{})
 	worker.Handle("mail", func(_ context.Context, job *tasker.Job) (any, error) {
-		defer close(worked)
+		defer close(mailed)
 		workedIn = job.TraceParent
 		return nil, nil
+	})
+	worker.Handle("pay", func(context.Context, *tasker.Job) (any, error) {
+		defer close(refused)
+		no := false
+		return nil, &tasker.Failure{Type: "Declined", Message: "secret", Retryable: &no}
 	})
 	working, rest := context.WithCancel(ctx)
 	rested := make(chan error, 1)
 	go func() { rested <- worker.Run(working) }()
-	within(t, "the work", worked)
+	within(t, "the mail", mailed)
+	within(t, "the payment", refused)
 	const settled = `tasker_tasks_settled_total{namespace="default",state="complete",task="mail"} 1`
 	for !strings.Contains(call(t, ctx, "GET", node.URL+"/metrics", "", ""), settled) {
 		if ctx.Err() != nil {
@@ -117,37 +171,68 @@ func TestTelemetry(t *testing.T) {
 	if err := <-rested; err != nil {
 		t.Errorf("the worker ended with %v", err)
 	}
+	return workedIn
+}
+
+func checkMetrics(t *testing.T, ctx context.Context, node app.Node) { //nolint:revive // t comes first in a test
+	t.Helper()
 	metrics := call(t, ctx, "GET", node.URL+"/metrics", "", "")
 	for _, want := range []string{`tasker_build_info{go_version="go1.`, "tasker_store_up 1", "go_goroutines ", "process_resident_memory_bytes ",
-		`http_server_request_duration_seconds_count{http_request_method="POST",http_response_status_code="201",http_route="/v1/tasks"} 1`} {
+		`http_server_request_duration_seconds_count{http_request_method="POST",http_response_status_code="201",http_route="/v1/tasks"} 2`,
+		`tasker_dlq_entries_created_total{dlq_reason="max_retries_exceeded"} 1`,
+		`tasker_dlq_time_in_queue_hours_count{dlq_reason="max_retries_exceeded",resolution_status="permanently_failed"} 1`,
+		"tasker_dlq_pending_investigations "} {
 		if !strings.Contains(metrics, "\n"+want) {
 			t.Errorf("/metrics has no %s", want)
 		}
 	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("the server ended with %v", err)
-	}
-	http.DefaultClient.CloseIdleConnections()
+}
 
-	request, attempt := spans.spans["POST /v1/tasks"], spans.spans["attempt mail"]
-	if request == nil || attempt == nil {
+func checkTrace(t *testing.T, spans *collector, workedIn string) {
+	t.Helper()
+	requests, mails, pays := spans.named("POST /v1/tasks"), spans.named("attempt mail"), spans.named("attempt pay")
+	opened, cases := spans.named("case opened"), spans.named("case")
+	if len(requests) != 2 || len(mails) != 1 || len(pays) != 1 || len(opened) != 1 || len(cases) != 1 {
 		t.Fatalf("spans are %v", spans.spans)
 	}
-	for name, s := range spans.spans {
+	for _, s := range spans.spans {
 		if hex.EncodeToString(s.TraceId) != traceID {
-			t.Errorf("%s is in trace %x", name, s.TraceId)
+			t.Errorf("%s is in trace %x", s.Name, s.TraceId)
 		}
 	}
-	if hex.EncodeToString(request.ParentSpanId) != callerSpan || !bytes.Equal(attempt.ParentSpanId, request.SpanId) {
-		t.Errorf("the request is below %x, the attempt below %x", request.ParentSpanId, attempt.ParentSpanId)
+	for _, r := range requests {
+		if hex.EncodeToString(r.ParentSpanId) != callerSpan {
+			t.Errorf("a request is below %x", r.ParentSpanId)
+		}
 	}
-	if want := "00-" + traceID + "-" + hex.EncodeToString(attempt.SpanId) + "-01"; workedIn != want {
+	for _, below := range []struct {
+		span    *tracepb.Span
+		request *tracepb.Span
+	}{{mails[0], requests[0]}, {pays[0], requests[1]}, {opened[0], requests[1]}, {cases[0], requests[1]}} {
+		if !bytes.Equal(below.span.ParentSpanId, below.request.SpanId) {
+			t.Errorf("%s is below %x, want the request of its task, %x", below.span.Name, below.span.ParentSpanId, below.request.SpanId)
+		}
+	}
+	if want := "00-" + traceID + "-" + hex.EncodeToString(mails[0].SpanId) + "-01"; workedIn != want {
 		t.Errorf("the worker worked in %s, want %s", workedIn, want)
 	}
-	if line := "path=/v1/tasks status=201"; !strings.Contains(log.String(), line) || !strings.Contains(log.String(), "trace_id="+traceID+" span_id="+hex.EncodeToString(request.SpanId)) {
-		t.Errorf("the log does not show the trace of the request: %s", log)
+	if pays[0].EndTimeUnixNano > opened[0].StartTimeUnixNano || cases[0].StartTimeUnixNano != opened[0].StartTimeUnixNano ||
+		cases[0].EndTimeUnixNano <= cases[0].StartTimeUnixNano {
+		t.Errorf("the case began at %d and ended at %d, the attempt ended at %d", cases[0].StartTimeUnixNano, cases[0].EndTimeUnixNano, pays[0].EndTimeUnixNano)
 	}
+	if strings.Contains(fmt.Sprint(spans.spans), "secret") {
+		t.Error("a span holds the message of the failure, which may be confidential")
+	}
+}
+
+// inOneLine reports whether one line has all of these.
+func inOneLine(log string, all ...string) bool {
+	for line := range strings.Lines(log) {
+		if !slices.ContainsFunc(all, func(part string) bool { return !strings.Contains(line, part) }) {
+			return true
+		}
+	}
+	return false
 }
 
 func call(t *testing.T, ctx context.Context, method, url, body, traceparent string) string { //nolint:revive // t comes first in a test
