@@ -50,14 +50,16 @@ var layers = map[string]struct {
 // testOnly are packages that no shipped package may import: they are the tests
 // of others.
 var testOnly = map[string][]string{
-	"internal/apitest":           {},
-	"internal/crashtest":         {".", "internal/task"},
-	"internal/crashtest/load":    {".", "internal/crashtest"},
-	"internal/crashtest/process": {},
-	"internal/deploytest":        {},
-	"internal/engine/scenario":   {},
-	"internal/pgtest":            {},
-	"internal/store/storetest":   {"internal/engine", "internal/task"},
+	"internal/apitest":               {},
+	"internal/crashtest":             {".", "internal/task"},
+	"internal/crashtest/load":        {".", "internal/crashtest"},
+	"internal/crashtest/process":     {},
+	"internal/deploytest":            {},
+	"internal/dispatch/dispatchtest": {"internal/dispatch/memory", "internal/engine", "internal/task"},
+	"internal/dispatch/memory":       {"internal/engine", "internal/task"},
+	"internal/engine/scenario":       {},
+	"internal/pgtest":                {},
+	"internal/store/storetest":       {"internal/engine", "internal/task"},
 }
 
 func TestLayers(t *testing.T) {
@@ -121,7 +123,7 @@ func TestRootPackageIsLight(t *testing.T) {
 var homes = map[string][]string{
 	"github.com/danielgtaylor/huma/v2":       {"internal/httpapi"},
 	"github.com/goccy/go-yaml":               {"internal/template"},
-	"github.com/google/go-cmp":               {"internal/store/storetest"},
+	"github.com/google/go-cmp":               {"internal/dispatch/dispatchtest", "internal/store/storetest"},
 	"github.com/google/uuid":                 {".", "internal/bench", "internal/cli", "internal/crashtest", "internal/crashtest/load", "internal/demo", "internal/httpapi", "internal/local", "internal/script"},
 	"github.com/jackc/pgx/v5":                {"embedded", "internal/bench", "internal/doctor", "internal/local", "internal/pgtest", "internal/store/postgres", "internal/transfer"}, // embedded and local: SubmitTx is given a transaction of pgx
 	"github.com/knadh/koanf/":                {"internal/config"},
@@ -136,6 +138,7 @@ var homes = map[string][]string{
 	"golang.org/x/text":                      {"internal/template"},
 	"google.golang.org/protobuf":             {"internal/telemetry"},
 	"modernc.org/sqlite":                     {"internal/store/sqlite"},
+	"pgregory.net/rapid":                     {"internal/dispatch/dispatchtest"},
 }
 
 func TestDependenciesHaveHomes(t *testing.T) {

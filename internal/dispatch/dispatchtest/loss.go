@@ -1,0 +1,105 @@
+package dispatchtest
+
+import (
+	"errors"
+
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+type lossCase struct {
+	name string
+	run  func(f *fixture, s Server)
+}
+
+func lossCases() []lossCase {
+	return []lossCase{
+		{"Flush", flush},
+		{"FlushWhileFilled", flushWhileFilled},
+		{"Restart", restart},
+		{"RestartBeforeCheck", restartBeforeCheck},
+	}
+}
+
+func flush(f *fixture, s Server) {
+	h := f.started(1)
+	other := s.Open(f)
+	f.ok(other.Check(f.Context()))
+	s.Flush(f)
+	allLost(f, f.d)
+	f.lost("Check", f.d.Check(f.Context()))
+	refill(f, other, h)
+}
+
+// refill lets this process fill the content anew and another one put back what
+// it remembers.
+func refill(f *fixture, other engine.Dispatcher, h engine.Hold) {
+	f.Helper()
+	f.reload(f.d)
+	f.offer(steps(2, 3)...)
+	f.ok(other.Offer(f.Context(), steps(4, 4))) // what becomes ready meanwhile
+	f.ok(f.d.Loaded(f.Context()))
+	f.lost("Check of another", other.Check(f.Context()))
+	f.ok(other.Check(f.Context()))
+	f.ok(other.Adopt(f.Context(), []engine.Hold{h}))
+	for _, d := range []engine.Dispatcher{f.d, other} {
+		f.ok(d.Check(f.Context()))
+		f.same("adopted", h, findIn(f, d, 1))
+	}
+	f.same("claimed", numbered(2, 3, 4), ids(f.claims(claim(5))[0]))
+}
+
+// What was filled in is lost again before it is complete.
+func flushWhileFilled(f *fixture, s Server) {
+	f.reload(f.d)
+	f.offer(step(1))
+	s.Flush(f)
+	for verb, err := range fillers(f, f.d) {
+		f.lost(verb, err)
+	}
+	f.lost("Loaded", f.d.Loaded(f.Context()))
+	f.reload(f.d)
+	f.ok(f.d.Loaded(f.Context()))
+	allWell(f, f.d)
+}
+
+// A server that was restarted may have lost its last moments, also when it has
+// kept the rest.
+func restart(f *fixture, s Server) {
+	h := f.started(1)
+	other, late := s.Open(f), s.Open(f)
+	f.ok(other.Check(f.Context()))
+	f.ok(late.Check(f.Context()))
+	s.Restart(f)
+	reached(f, f.d)
+	f.lost("Check", f.d.Check(f.Context()))
+	refill(f, other, h)
+	f.eventually("the late one reaches the server", func() bool {
+		mine, err := late.Reload(f.Context(), turn)
+		f.same("the turn of one who comes late", false, mine)
+		return err == nil
+	})
+}
+
+// reached asks until the server answers, which it does under the new run.
+func reached(f *fixture, d engine.Dispatcher) {
+	f.Helper()
+	f.eventually("the server answers", func() bool {
+		_, err := d.Waiting(f.Context(), []int64{route})
+		if err == nil {
+			f.Fatal("Waiting trusts a server that was restarted")
+		}
+		return errors.Is(err, engine.ErrDispatchLost)
+	})
+}
+
+// The first verb that reaches the server says that it was restarted; nobody has
+// to ask.
+func restartBeforeCheck(f *fixture, s Server) {
+	f.started(1)
+	s.Restart(f)
+	reached(f, f.d)
+	allLost(f, f.d)
+	f.reload(f.d)
+	f.ok(f.d.Loaded(f.Context()))
+	allWell(f, f.d)
+}

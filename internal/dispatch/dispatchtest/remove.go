@@ -1,0 +1,71 @@
+package dispatchtest
+
+import "github.com/taskerhq/tasker/internal/engine"
+
+func removeCases() []testCase {
+	return []testCase{
+		{"Waiting", removeWaiting},
+		{"WaitingElsewhere", removeWaitingElsewhere},
+		{"Held", removeHeld},
+		{"NewerToken", removeNewerToken},
+		{"OfferAgain", removeAndOfferAgain},
+	}
+}
+
+func removeWaiting(f *fixture) {
+	f.offer(steps(1, 3)...)
+	f.ok(f.d.Remove(f.Context(), []engine.Offered{step(2), step(9), step(2)}))
+	f.same("claimed", numbered(1, 3), ids(f.claims(claim(5))[0]))
+}
+
+// What waits is found by its ID, whatever else the caller believes of it.
+func removeWaitingElsewhere(f *fixture) {
+	s := step(1)
+	s.Token = 9
+	f.offer(s)
+	f.ok(f.d.Remove(f.Context(), []engine.Offered{{Step: id(1), Route: route + 1, Key: -4}}))
+	f.same("claimed", 0, len(f.claims(claim(5))[0]))
+	depth, err := f.d.Depth(f.Context(), route, 1000)
+	f.ok(err)
+	f.same("depth", 0, depth)
+}
+
+func removeHeld(f *fixture) {
+	h := f.started(1)
+	newer := h.Offered
+	newer.Token++
+	for _, o := range []engine.Offered{h.Offered, newer} {
+		f.ok(f.d.Remove(f.Context(), []engine.Offered{o}))
+		f.same("hold", engine.Hold{}, f.find(1))
+		due, err := f.d.Expired(f.Context(), start+100*minute, 5)
+		f.ok(err)
+		f.same("expired", 0, len(due))
+		gone, err := f.d.Missing(f.Context(), steps(1, 1))
+		f.ok(err)
+		f.same("missing", 1, len(gone))
+		h = f.started(1)
+	}
+}
+
+func removeNewerToken(f *fixture) {
+	h := f.started(1)
+	older := h.Offered
+	older.Token--
+	f.ok(f.d.Remove(f.Context(), []engine.Offered{older}))
+	f.same("hold", h, f.find(1))
+}
+
+// As when a lease ran out, or a step fails and is tried again.
+func removeAndOfferAgain(f *fixture) {
+	h := f.started(1)
+	f.ok(f.d.Remove(f.Context(), []engine.Offered{h.Offered}))
+	again := h.Offered
+	again.Key = 99
+	f.offer(again)
+	got := f.one(claim(1))
+	f.same("key", int64(99), got.Key)
+	f.same("token", h.Token+1, got.Token)
+	started, err := f.d.Start(f.Context(), []engine.LeaseRef{ref(h)}, start, start+minute)
+	f.ok(err)
+	f.same("the lease before", []engine.Hold{{}}, started)
+}

@@ -1,0 +1,137 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+// Dispatcher is the view that one process has of a Server.
+type Dispatcher struct {
+	s *Server
+	// epoch is the one that this process believes in; 0 is none. condemned is one
+	// that it found incomplete, and may replace. Both are guarded by the server.
+	epoch, condemned int
+}
+
+var _ engine.Dispatcher = (*Dispatcher)(nil)
+
+// begin locks the server for a verb, which unlocks it unless an error is returned.
+func (d *Dispatcher) begin(ctx context.Context, whileFilled bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.s.mu.Lock()
+	err := d.ready(whileFilled)
+	if err != nil {
+		d.s.mu.Unlock()
+	}
+	return err
+}
+
+func (d *Dispatcher) ready(whileFilled bool) error {
+	s := d.s
+	switch {
+	case s.down != nil:
+		return s.down
+	case s.full && s.filled == s.run && s.epoch == d.epoch:
+		return nil
+	case whileFilled && !s.full && s.beingFilled():
+		return nil
+	}
+	d.disbelieve()
+	return engine.ErrDispatchLost
+}
+
+// disbelieve forgets the epoch, so that the next Check learns the one in force.
+func (d *Dispatcher) disbelieve() {
+	if d.s.full && d.s.filled != d.s.run {
+		d.condemned = d.s.epoch
+	}
+	d.epoch = 0
+}
+
+// Reload begins to fill the server anew. One who is told false asks Check until
+// the other is done.
+func (d *Dispatcher) Reload(ctx context.Context, hold time.Duration) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	s := d.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.down != nil:
+		return false, s.down
+	case s.beingFilled():
+		return false, nil
+	case s.full && s.epoch != d.epoch && s.epoch != d.condemned:
+		return false, nil // somebody has been quicker
+	}
+	s.empty()
+	s.epoch++
+	s.full, s.filling = false, &filling{by: d, until: s.now().Add(hold)}
+	d.epoch = 0
+	return true, nil
+}
+
+// Loaded says that the server is complete.
+func (d *Dispatcher) Loaded(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s := d.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.down != nil:
+		return s.down
+	case !s.beingFilled() || s.filling.by != d:
+		return engine.ErrDispatchLost
+	}
+	s.full, s.filled, s.filling = true, s.run, nil
+	d.epoch = s.epoch
+	return nil
+}
+
+// Check reports whether the server answers and is complete. A process that
+// believed in another epoch is told ErrDispatchLost once, so that it puts back
+// what it remembers.
+func (d *Dispatcher) Check(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s := d.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.down != nil:
+		return s.down
+	case !s.full || s.filled != s.run || d.epoch != 0 && d.epoch != s.epoch:
+		d.disbelieve()
+		return engine.ErrDispatchLost
+	}
+	d.epoch = s.epoch
+	return nil
+}
+
+// Listen calls hear with what other dispatchers of the server offered.
+func (d *Dispatcher) Listen(ctx context.Context, hear func(routes map[int64]int)) error {
+	s := d.s
+	s.mu.Lock()
+	if s.down != nil {
+		s.mu.Unlock()
+		return s.down
+	}
+	s.hear[d] = hear
+	s.mu.Unlock()
+	<-ctx.Done()
+	s.mu.Lock()
+	delete(s.hear, d)
+	s.mu.Unlock()
+	return ctx.Err()
+}
+
+// Close does nothing: the content is the server's.
+func (d *Dispatcher) Close() {}
