@@ -48,3 +48,48 @@ func TestDocumentation(t *testing.T) {
 		}
 	}
 }
+
+// TestDocumentedNames: what docs/metrics.md says of OpenTelemetry's names, and of
+// what Prometheus makes of them.
+func TestDocumentedNames(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := everything(t)
+	rows := regexp.MustCompile("(?m)^\\| `(tasker[.][\\w.]+)` \\| (counter|gauge|histogram)[^|]*\\| `(\\w+)` \\|$").FindAllStringSubmatch(string(raw), -1)
+	if len(rows) != 7 {
+		t.Errorf("docs/metrics.md has %d names of OpenTelemetry, want 7", len(rows))
+	}
+	for _, m := range rows {
+		name, kind, exported := m[1], m[2], m[3]
+		if !strings.HasPrefix(exported, strings.ReplaceAll(name, ".", "_")) {
+			t.Errorf("%s does not become %s", name, exported)
+		}
+		if kind == "histogram" {
+			exported += "_bucket"
+		}
+		if there[exported] == nil {
+			t.Errorf("/metrics has no %s", exported)
+		}
+	}
+}
+
+// TestAlertsHaveRunbooks: whoever is woken up finds what to do.
+func TestAlertsHaveRunbooks(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|[^|]+\\|[^|]+\\|$").FindAllStringSubmatch(string(raw), -1) {
+		named[m[1]] = true
+	}
+	for _, r := range rules(t) {
+		if !named[r.Alert] {
+			t.Errorf("docs/operations.md does not say what to do about %s", r.Alert)
+		}
+	}
+}
