@@ -47,6 +47,7 @@ func TestViewsAgree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := open(t, cfg)
+			a.showsTemplates()
 			seen := map[string]int{}
 			a.compare(seen)
 			for range 12 {
@@ -66,6 +67,18 @@ func TestViewsAgree(t *testing.T) {
 			}
 		})
 	}
+}
+
+// showsTemplates compares what the view says of templates with what was registered.
+func (a *asked) showsTemplates() {
+	a.t.Helper()
+	type shown struct{ Name, Config string }
+	got := rowsOf(a, `SELECT DISTINCT task_name, CAST(template_config AS text) FROM @.v_task_state_analysis WHERE task_name IN ('plain', 'hasty') ORDER BY 1`,
+		func(r *shown) []any { return []any{&r.Name, &r.Config} })
+	for i := range got {
+		got[i].Config = string(canonical(a.t, []byte(got[i].Config)))
+	}
+	same(a.t, "template_config", got, []shown{{"hasty", `{"max_steps_in_process_minutes":2,"max_waiting_for_retry_minutes":1}`}, {"plain", "{}"}})
 }
 
 // compare holds all views against the engine, and counts what it has seen.

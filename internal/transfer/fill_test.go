@@ -112,10 +112,29 @@ func (in *installation) steps(t *testing.T, i int) {
 	if _, err := in.CancelTasks(t.Context(), tasker.CancelRequest{TaskUUIDs: []uuid.UUID{cancelled}, Reason: "not wanted", CancelledBy: "me"}); err != nil {
 		t.Fatal(err)
 	}
+	in.investigate(t, broken, cancelled)
 	for id, want := range map[uuid.UUID]tasker.TaskState{done: tasker.TaskComplete, retrying: tasker.TaskWaitingForRetry, broken: tasker.TaskError, cancelled: tasker.TaskCancelled} {
 		if got, err := in.Task(t.Context(), id, 0); err != nil || got.State != want {
 			t.Fatalf("a task is %+v, %v; want it %s", got, err, want)
 		}
+	}
+}
+
+// investigate leaves cases that are pending, resolved, and opened by hand.
+func (in *installation) investigate(t *testing.T, broken, cancelled uuid.UUID) {
+	t.Helper()
+	if _, err := in.OpenCase(t.Context(), cancelled, tasker.OpenCaseRequest{OpenedBy: "me", Reason: "größer als gedacht"}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := in.CaseOfTask(t.Context(), broken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := "seen \"it\""
+	_, err = in.UpdateCase(t.Context(), c.CaseUUID, tasker.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolutionNotes: &notes,
+		ResolvedBy: "me", Metadata: json.RawMessage(`{"ticket": 7}`)})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -201,11 +220,22 @@ func (in *installation) show(t *testing.T) string {
 		}
 		out = append(out, full, steps, history)
 	}
+	cases, err := in.Cases(t.Context(), tasker.CaseFilter{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	audit, err := in.Audit(t.Context(), tasker.AuditFilter{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) == 0 || len(audit) == 0 {
+		t.Fatalf("there are %d cases and %d acts to be shown", len(cases), len(audit))
+	}
 	templates, err := in.Templates(t.Context(), tasker.TemplateFilter{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.MarshalIndent(append(out, templates), "", " ")
+	text, err := json.MarshalIndent(append(out, cases, audit, templates), "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
