@@ -42,7 +42,7 @@ var layers = map[string]struct {
 	"internal/task":           {nil, "the domain is pure: the standard library only"},
 	"internal/telemetry":      {[]string{"internal/engine", "internal/task"}, "it observes the engine, which knows no library for that"},
 	"internal/template":       {[]string{"internal/task"}, "reading YAML needs the domain only"},
-	"internal/testenv":        {[]string{"internal/pgtest"}, "it starts servers as the tests would, and knows nothing of Tasker"},
+	"internal/testenv":        {[]string{"internal/pgtest", "internal/redistest"}, "it starts servers as the tests would, and knows nothing of Tasker"},
 	"internal/transfer":       {[]string{"internal/config", "internal/migration", "internal/store/postgres", "internal/store/sqlite", "internal/task"}, "it opens the databases that a DSN names, and copies rows that it knows no more of than their catalogs say"},
 	"internal/upkeep":         {[]string{"internal/engine", "internal/task"}, "a loop is a rhythm around a verb of the engine"},
 }
@@ -58,8 +58,10 @@ var testOnly = map[string][]string{
 	"internal/dispatch/dispatchtest": {"internal/dispatch/memory", "internal/engine", "internal/task"},
 	"internal/dispatch/memory":       {"internal/engine", "internal/task"},
 	"internal/engine/scenario":       {},
-	"internal/pgtest":                {},
+	"internal/pgtest":                {"internal/testserver"},
+	"internal/redistest":             {"internal/testserver"},
 	"internal/store/storetest":       {"internal/engine", "internal/task"},
+	"internal/testserver":            {},
 }
 
 func TestLayers(t *testing.T) {

@@ -1,14 +1,15 @@
 package pgtest
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
+
+	"github.com/taskerhq/tasker/internal/testserver"
 )
 
 // bouncerConfig makes PgBouncer share few connections among many clients, so
@@ -19,7 +20,6 @@ const bouncerConfig = `[databases]
 listen_addr = 127.0.0.1
 listen_port = %d
 unix_socket_dir =
-pidfile = %s/pid
 auth_type = scram-sha-256
 auth_file = %s
 pool_mode = transaction
@@ -35,7 +35,7 @@ func Bouncer() (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("PgBouncer is %w", errMissing)
+	return "", fmt.Errorf("PgBouncer is %w", testserver.ErrMissing)
 }
 
 // PgBouncer starts a PgBouncer in transaction mode before the server of a DSN,
@@ -44,55 +44,39 @@ func Bouncer() (string, error) {
 func PgBouncer(t testing.TB, serverDSN string) string {
 	t.Helper()
 	program, err := Bouncer()
-	orSkip(t, err)
-	h, err := newHome("pgbouncer", `kill -KILL "$(cat pid)"`)
-	orSkip(t, err)
-	t.Cleanup(func() {
-		if err := h.close(); err != nil {
-			t.Error(err)
-		}
-	})
-	dsn, err := startBouncer(t, h, program, serverDSN)
-	if err != nil {
-		log, _ := os.ReadFile(filepath.Join(h.dir, "log")) // what there is of it
-		t.Fatalf("%v\n%s", err, log)
+	testserver.OrSkip(t, err)
+	behind, err := url.Parse(serverDSN)
+	if err != nil || behind.User == nil || behind.Port() == "" {
+		t.Fatal("the DSN of the test server has to be a URL with user, host and port")
 	}
-	return dsn
+	home, err := testserver.NewHome("pgbouncer", `kill -KILL "$(cat pid)"`)
+	testserver.OrSkip(t, err)
+	through := func(port int) string {
+		u := *behind
+		u.Host = net.JoinHostPort("127.0.0.1", fmt.Sprint(port))
+		return with(u.String(), "pgbouncer", "true")
+	}
+	s := &testserver.Server{
+		Name: "PgBouncer", Home: home, Kill: os.Kill,
+		Program: func(port int) (*exec.Cmd, error) { return bouncerCommand(home, program, behind, port) },
+		Greet:   func(ctx context.Context, port int) error { return greet(ctx, through(port)) },
+	}
+	if err := s.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	s.CloseWith(t)
+	return through(s.Port())
 }
 
-func startBouncer(t testing.TB, h *home, program, serverDSN string) (string, error) {
-	u, err := url.Parse(serverDSN)
-	if err != nil || u.User == nil || u.Port() == "" {
-		return "", errors.New("the DSN of the test server has to be a URL with user, host and port")
-	}
-	port, err := freePort()
+func bouncerCommand(home *testserver.Home, program string, behind *url.URL, port int) (*exec.Cmd, error) {
+	password, _ := behind.User.Password()
+	users, err := home.Write("users.txt", fmt.Sprintf("%q %q\n", behind.User.Username(), password))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	config, users := filepath.Join(h.dir, "pgbouncer.ini"), filepath.Join(h.dir, "users.txt")
-	password, _ := u.User.Password()
-	err = errors.Join(
-		h.write(users, fmt.Sprintf("%q %q\n", u.User.Username(), password)),
-		h.write(config, fmt.Sprintf(bouncerConfig, u.Hostname(), u.Port(), port, h.dir, users)))
+	config, err := home.Write("pgbouncer.ini", fmt.Sprintf(bouncerConfig, behind.Hostname(), behind.Port(), port, users))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	log, err := os.Create(filepath.Join(h.dir, "log"))
-	if err != nil {
-		return "", fmt.Errorf("create PgBouncer's log: %w", err)
-	}
-	defer log.Close()
-	cmd := h.command(program, config)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		return "", fmt.Errorf("start PgBouncer: %w", err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()                             // killed
-		_ = os.Remove(filepath.Join(h.dir, "pid")) // nobody is to take another process for it
-	})
-	u.Host = net.JoinHostPort("127.0.0.1", fmt.Sprint(port))
-	dsn := with(u.String(), "pgbouncer", "true")
-	return dsn, answers(dsn, cmd.Process)
+	return home.Command(program, config), nil
 }

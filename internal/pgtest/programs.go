@@ -1,19 +1,17 @@
 package pgtest
 
 import (
-	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
+
+	"github.com/taskerhq/tasker/internal/testserver"
 )
 
 // Oldest is the oldest major version of PostgreSQL that Tasker works with.
 const Oldest = 15
-
-// errMissing is the error when programs are not installed.
-var errMissing = errors.New("not installed")
 
 // places are where distributions put PostgreSQL's programs when they are not in
 // the search path.
@@ -63,9 +61,9 @@ func Programs() (string, error) {
 	}
 	switch {
 	case found == 0:
-		return "", fmt.Errorf("PostgreSQL's server (postgres, initdb, pg_ctl) is %w", errMissing)
+		return "", fmt.Errorf("PostgreSQL's server (postgres, initdb, pg_ctl) is %w", testserver.ErrMissing)
 	case found < Oldest:
-		return "", fmt.Errorf("PostgreSQL %d or newer is %w; %s has version %d", Oldest, errMissing, best, found)
+		return "", fmt.Errorf("PostgreSQL %d or newer is %w; %s has version %d", Oldest, testserver.ErrMissing, best, found)
 	}
 	return best, nil
 }

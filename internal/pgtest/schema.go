@@ -10,17 +10,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/taskerhq/tasker/internal/testserver"
 )
 
 // Variable names the server that tests share. Its value is a DSN of a role that
 // may create schemas.
 const Variable = "TASKER_TEST_POSTGRES"
-
-// patience bounds what a server is waited for.
-const patience = time.Minute
 
 // DSN returns a DSN of a fresh, empty schema on the server that tests share. The
 // schema is dropped when t ends; nobody may hold a transaction in it any more.
@@ -29,7 +27,7 @@ func DSN(t testing.TB) string {
 	dsn := os.Getenv(Variable)
 	if dsn == "" {
 		s, err := shared()
-		orSkip(t, err)
+		testserver.OrSkip(t, err)
 		dsn = s.DSN()
 	}
 	return Schema(t, dsn)
@@ -56,22 +54,9 @@ func Schema(t testing.TB, dsn string) string {
 // it. It is stopped when the process is gone, so it is nobody's to close.
 var shared = sync.OnceValues(LaunchShared)
 
-// orSkip ends the test when there is no server: a machine need not have
-// PostgreSQL, but CI must.
-func orSkip(t testing.TB, err error) {
-	t.Helper()
-	switch {
-	case err == nil:
-	case errors.Is(err, errMissing) && os.Getenv("CI") != "true":
-		t.Skipf("SKIPPED, NOT TESTED: %v", err)
-	default:
-		t.Fatal(err)
-	}
-}
-
 // execute runs statements on a connection of their own, as one transaction.
 func execute(dsn, statements string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testserver.Patience)
 	defer cancel()
 	conn, err := connect(ctx, dsn)
 	if err != nil {

@@ -128,7 +128,7 @@ func TestNothingHelps(t *testing.T) {
 	if code != 1 || out != "" {
 		t.Errorf("exit %d, output %q; want the command not run", code, out)
 	}
-	for _, want := range []string{"it is not here", "cannot connect", "brew install", "TASKER_TEST_POSTGRES="} {
+	for _, want := range []string{"it is not here", "cannot connect", "brew install", "TASKER_TEST_POSTGRES=", "TASKER_TEST_REDIS="} {
 		if !strings.Contains(log, want) {
 			t.Errorf("it does not say %q:\n%s", want, log)
 		}

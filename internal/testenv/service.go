@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/redistest"
 )
 
 // service is something that tests need. A service without a variable is a
@@ -48,6 +49,26 @@ var services = []service{
 		port: 5432,
 		dsn: func(address, password string) string {
 			return fmt.Sprintf("postgres://postgres:%s@%s/postgres?sslmode=disable", password, address)
+		},
+	},
+	{
+		name:     "redis",
+		variable: redistest.Variable,
+		packages: []string{"redis"},
+		installed: func() error {
+			_, err := redistest.Program()
+			return err
+		},
+		start: func() (string, func() error, error) {
+			s, err := redistest.Launch()
+			if err != nil {
+				return "", nil, err
+			}
+			return s.URL(), s.Close, nil
+		},
+		port: 6379,
+		dsn: func(address, password string) string {
+			return fmt.Sprintf("redis://:%s@%s", password, address)
 		},
 	},
 	{
@@ -133,11 +154,12 @@ func advice(all []service) string {
 	for _, s := range all {
 		packages = append(packages, s.packages...)
 	}
-	return fmt.Sprintf(`The tests want PostgreSQL %d or newer. One of these helps:
+	return fmt.Sprintf(`The tests want PostgreSQL %d and Redis %d, or newer. One of these helps:
   Debian, Ubuntu   sudo apt-get install %s
   macOS            brew install %s
   Docker           start it; "docker info" and "docker compose" have to work
   a server         export %s=postgres://user:password@host/database
+                   export %s=redis://:password@host:port
 Or run "go test ./...", which skips the tests that need a server, and says so.`,
-		pgtest.Oldest, strings.Join(packages, " "), strings.Join(packages, " "), pgtest.Variable)
+		pgtest.Oldest, redistest.Oldest, strings.Join(packages, " "), strings.Join(packages, " "), pgtest.Variable, redistest.Variable)
 }

@@ -1,4 +1,4 @@
-package pgtest
+package testserver
 
 import (
 	"errors"
@@ -6,23 +6,28 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// home is the directory of a server, and the account that it runs as. It is
+// Home is the directory of a server, and the account that it runs as. It is
 // removed when it is closed, and also when this process is gone: a shell sits
 // beside it and waits for the end of a pipe that nobody else holds.
-type home struct {
-	dir     string
+type Home struct {
+	Dir     string
 	account account
 	guard   *exec.Cmd
 	alive   io.Closer // our end of the guard's pipe
 }
 
-// newHome makes a directory for the server of this name. lastAct is what a
-// shell does there to end the server, in case that we cannot any more.
-func newHome(name, lastAct string) (*home, error) {
+// pidFile is in the home of a server while it runs.
+const pidFile = "pid"
+
+// NewHome makes a directory for a server; name is part of its name. lastAct is
+// what a shell does there to end the server, in case that we cannot any more; the
+// file pid has its process ID.
+func NewHome(name, lastAct string) (*Home, error) {
 	acc, err := serverAccount()
 	if err != nil {
 		return nil, err
@@ -31,13 +36,13 @@ func newHome(name, lastAct string) (*home, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for %s: %w", name, err)
 	}
-	h := &home{dir: dir, account: acc}
+	h := &Home{Dir: dir, account: acc}
 	if err := acc.own(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	// The guard is not impressed by an interrupt, which goes to all that a
 	// terminal has started: we stop the server first.
-	h.guard = exec.Command("/bin/sh", "-c", "trap '' HUP INT TERM; cat > /dev/null; "+lastAct+"; rm -rf \"$0\"", dir)
+	h.guard = exec.Command("/bin/sh", "-c", "trap '' HUP INT TERM; cat > /dev/null; if [ -s "+pidFile+" ]; then "+lastAct+"; fi; rm -rf \"$0\"", dir)
 	h.guard.Dir = dir
 	apart(h.guard)
 	if h.alive, err = h.guard.StdinPipe(); err == nil {
@@ -49,30 +54,32 @@ func newHome(name, lastAct string) (*home, error) {
 	return h, nil
 }
 
-// command is a program that runs in the directory, as the account, and in a
+// Command is a program that runs in the directory, as the account, and in a
 // process group of its own. None of our PG... variables reach it.
-func (h *home) command(program string, args ...string) *exec.Cmd {
+func (h *Home) Command(program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
-	cmd.Dir = h.dir
+	cmd.Dir = h.Dir
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PG") }), "LC_ALL=C")
 	apart(cmd)
 	h.account.apply(cmd)
 	return cmd
 }
 
-// write makes a file that the account alone can read.
-func (h *home) write(path, content string) error {
+// Write makes a file in the directory that the account alone can read, and returns
+// its path.
+func (h *Home) Write(name, content string) (string, error) {
+	path := filepath.Join(h.Dir, name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return "", fmt.Errorf("write %s: %w", path, err)
 	}
-	return h.account.own(path)
+	return path, h.account.own(path)
 }
 
-// close removes the directory. The server has ended.
-func (h *home) close() error {
+// Close removes the directory. The server has ended.
+func (h *Home) Close() error {
 	h.alive.Close()
 	if err := h.guard.Wait(); err != nil {
-		return fmt.Errorf("remove %s: %w", h.dir, err)
+		return fmt.Errorf("remove %s: %w", h.Dir, err)
 	}
 	return nil
 }

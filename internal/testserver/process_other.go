@@ -1,6 +1,6 @@
 //go:build !unix
 
-package pgtest
+package testserver
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 )
 
 // account is who a server runs as. Without Unix there is none: tests use the
-// server that Variable names.
+// servers that TASKER_TEST_... variables name.
 type account struct{}
 
 func serverAccount() (account, error) {
-	return account{}, fmt.Errorf("Unix, on which tests can start servers of their own, is %w; set %s", errMissing, Variable)
+	return account{}, fmt.Errorf("Unix, on which tests can start servers of their own, is %w", ErrMissing)
 }
 
 func (account) own(string) error { return nil }

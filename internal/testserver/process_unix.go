@@ -1,6 +1,6 @@
 //go:build unix
 
-package pgtest
+package testserver
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 )
 
 // account is who a server runs as: we, or somebody else when we are root, as
-// whom neither PostgreSQL nor PgBouncer agrees to run.
+// whom some servers do not agree to run, and none has to.
 type account struct {
 	credential *syscall.Credential // nil: we
 }
@@ -36,7 +36,7 @@ func serverAccount() (account, error) {
 		}
 		return account{&syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 	}
-	return account{}, fmt.Errorf("a user postgres, to run servers as because root may not, is %w", errMissing)
+	return account{}, fmt.Errorf("a user postgres, to run servers as because root may not, is %w", ErrMissing)
 }
 
 // own hands a file or directory to the account.

@@ -1,0 +1,23 @@
+package testserver
+
+import (
+	"errors"
+	"os"
+	"testing"
+)
+
+// ErrMissing is the error when programs are not installed.
+var ErrMissing = errors.New("not installed")
+
+// OrSkip ends the test when there is an error. ErrMissing skips it, because a
+// machine need not have every server; but CI must.
+func OrSkip(t testing.TB, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrMissing) && os.Getenv("CI") != "true":
+		t.Skipf("SKIPPED, NOT TESTED: %v", err)
+	default:
+		t.Fatal(err)
+	}
+}
