@@ -1,0 +1,54 @@
+package local_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+const nightly = `
+name: nightly
+version: "1"
+lifecycle: {max_waiting_for_dependencies_minutes: 90}
+steps:
+  - {name: extract, handler: h}
+  - {name: transform, handler: h}
+  - {name: load, handler: h, dependencies: [extract, transform]}
+`
+
+// TestScheduledTaskAgrees: what counts against a scheduled task begins with its
+// run_at, for the database as for the engine.
+func TestScheduledTaskAgrees(t *testing.T) {
+	t.Parallel()
+	p := newPSQL(t, handDetected())
+	p.rig.template(t, nightly)
+	at := p.rig.clock().Add(24 * time.Hour)
+	id := p.rig.submit(t, tasker.TaskRequest{Name: "nightly", RunAt: &at})
+	p.rig.act(t, id, "extract", tasker.ResolveManually)
+	for _, c := range []struct {
+		after  time.Duration
+		health tasker.Health
+	}{{23 * time.Hour, tasker.Healthy}, {2*time.Hour + 15*time.Minute, tasker.Warning}, {15 * time.Minute, tasker.Stale}} {
+		p.rig.silent(c.after)
+		want := seen{id, string(c.health)}
+		same(t, "the view says", query[seen](p, `SELECT task_uuid, health_status FROM @.v_task_staleness_monitoring`), []seen{want})
+		list, err := p.rig.b.Staleness(t.Context(), tasker.StalenessFilter{})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("the engine lists %+v, %v", list, err)
+		}
+		same(t, "the engine says", seen{list[0].TaskUUID, string(list[0].Health)}, want)
+		stale := query[struct{ ID uuid.UUID }](p, `SELECT task_uuid FROM @.get_stale_tasks_for_dlq()`)
+		if (len(stale) == 1) != (c.health == tasker.Stale) {
+			t.Errorf("when it is %s the function finds %d stale tasks", c.health, len(stale))
+		}
+	}
+}
+
+// seen is a task and its health.
+type seen struct {
+	Task   uuid.UUID
+	Health string
+}
