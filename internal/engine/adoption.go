@@ -115,7 +115,7 @@ func (u *unit) follow() followUp {
 		if adopted && !dirty {
 			continue // it was only looked at
 		}
-		if s.State != task.StepEnqueued || s.Key != as.Key || s.Token != as.Token {
+		if adopted || s.State != task.StepEnqueued || s.Key != as.Key || s.Token != as.Token {
 			f.gone = append(f.gone, as)
 		}
 	}

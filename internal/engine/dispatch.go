@@ -51,7 +51,8 @@ type Dispatcher interface {
 	// not newer than the one given.
 	Remove(ctx context.Context, steps []Offered) error
 
-	// Missing returns those of the steps that are neither waiting nor held.
+	// Missing returns those of the steps that are neither waiting nor held under a
+	// token that is newer than theirs.
 	Missing(ctx context.Context, steps []Offered) ([]Offered, error)
 
 	// Depth counts the waiting steps of routes whose key is below a bound, each up

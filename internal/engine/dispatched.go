@@ -198,6 +198,7 @@ func (e *Engine) leasesDispatched(verb string, calls []leaseCall, stored func([]
 // renewHolds asks the dispatcher, and returns what each call asked about with the
 // answers.
 func (e *Engine) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, holds [][]Hold, err error) {
+	e.dispatch.outbox.flush() // a lease that was ended before is not to be renewed
 	ctx, now := context.Background(), e.instant()
 	until := now.Add(e.cfg.Leases.Lease())
 	refs, holds = make([][]LeaseRef, len(calls)), make([][]Hold, len(calls))
@@ -280,9 +281,10 @@ func (e *Engine) heldBy(ctx context.Context, worker int64) ([]task.ID, error) {
 	return ids, nil
 }
 
-// reapDispatched ends leases that ran out in the dispatcher.
+// reapDispatched ends leases that ran out in the dispatcher, as ReapLeases does in
+// the store.
 func (e *Engine) reapDispatched(ctx context.Context, limit int) (int, error) {
-	if !e.dispatch.on() || e.instant() < e.grace() {
+	if !e.dispatch.on() {
 		return 0, nil
 	}
 	e.dispatch.outbox.flush() // what the last batch did away with
@@ -291,8 +293,8 @@ func (e *Engine) reapDispatched(ctx context.Context, limit int) (int, error) {
 		e.dispatchFailed(err)
 		return 0, nil
 	}
-	if len(holds) == 0 {
-		return 0, nil
+	if holds, err = e.prolong(ctx, holds); err != nil || len(holds) == 0 {
+		return 0, err
 	}
 	ids, of := make([]task.ID, len(holds)), make(map[task.ID]Hold, len(holds))
 	for i, h := range holds {
@@ -316,4 +318,32 @@ func (e *Engine) reapDispatched(ctx context.Context, limit int) (int, error) {
 		return nil
 	})
 	return len(holds), err
+}
+
+// prolong renews leases that ran out while there was nobody to send heartbeats to,
+// and returns the others.
+func (e *Engine) prolong(ctx context.Context, holds []Hold) ([]Hold, error) {
+	now, grace := e.instant(), e.grace()
+	if now >= grace {
+		return holds, nil
+	}
+	var over []Hold
+	var renewals []Renewal
+	for _, h := range holds {
+		if late := h.Timeout > 0 && h.StartedAt.Add(h.Timeout) <= now; h.StartedAt == 0 || late {
+			over = append(over, h)
+			continue
+		}
+		renewals = append(renewals, Renewal{LeaseRef: LeaseRef{h.Step, h.Token}})
+	}
+	if len(renewals) == 0 {
+		return over, nil
+	}
+	renewed, err := e.dispatch.d.Renew(ctx, renewals, grace)
+	if err != nil {
+		e.dispatchFailed(err)
+		return nil, nil
+	}
+	e.dispatch.remember(renewed)
+	return over, nil
 }

@@ -150,7 +150,8 @@ func (e *Engine) sweep(ctx context.Context, all bool) error {
 			if missing, err = e.stillReady(ctx, missing); err != nil || len(missing) == 0 {
 				return all, err
 			}
-			e.post(followUp{fresh: missing, queued: map[int64]int{r.ID: len(missing)}})
+			// gone first: an end of a lease may be what it has not heard of
+			e.post(followUp{gone: missing, fresh: missing, queued: map[int64]int{r.ID: len(missing)}})
 			return true, nil
 		})
 		if err != nil {
@@ -191,6 +192,14 @@ func (e *Engine) stillReady(ctx context.Context, steps []Offered) ([]Offered, er
 // ends or the connection is lost, and returns why. It blocks.
 func (e *Engine) FollowDispatch(ctx context.Context) error {
 	return e.dispatch.d.Listen(ctx, func(routes map[int64]int) { e.hub.ready(routes) })
+}
+
+// FlushDispatch waits until the dispatcher has been told of all that was committed
+// before, or cannot be reached.
+func (e *Engine) FlushDispatch() {
+	if e.dispatch != nil {
+		e.dispatch.outbox.flush()
+	}
 }
 
 // Dispatched reports whether there is a dispatcher to be tended.

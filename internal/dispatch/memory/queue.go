@@ -107,7 +107,8 @@ func (s *Server) first(routes []int64) *step {
 	return best
 }
 
-// Missing returns those of the steps that it does not know.
+// Missing returns those of the steps that it does not know, or knows to be held
+// under a lease that is over.
 func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]engine.Offered, error) {
 	if err := d.begin(ctx, false); err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]eng
 	defer d.s.mu.Unlock()
 	var missing []engine.Offered
 	for _, o := range steps {
-		if d.s.steps[o.Step] == nil {
+		if st := d.s.steps[o.Step]; st == nil || st.hold != nil && st.hold.Token <= o.Token {
 			missing = append(missing, o)
 		}
 	}

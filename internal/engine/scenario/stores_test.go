@@ -1,9 +1,12 @@
 package scenario_test
 
 import (
+	"context"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/store/memstore"
@@ -19,9 +22,18 @@ type kind struct {
 	open func(t *testing.T) (s engine.Store, reopen func() engine.Store)
 }
 
-// stores are the stores that everything here runs on. The first is the reference
-// model.
-var stores = []kind{
+// stores is what everything here runs on: the stores alone, the first of which is
+// the reference model, and some with a dispatcher beside them.
+var stores = append(bare, throughDispatcher(once), throughDispatcher(bare[1]))
+
+// once is the reference model, where every transaction runs once and so takes the
+// same IDs as elsewhere.
+var once = kind{"memstore", func(*testing.T) (engine.Store, func() engine.Store) {
+	s := memstore.New(&memstore.Options{Seed: seedOfIDs})
+	return s, func() engine.Store { return s }
+}}
+
+var bare = []kind{
 	{"memstore", func(*testing.T) (engine.Store, func() engine.Store) {
 		// rehearsed: whatever the engine does in a transaction, it must be able to do again
 		s := memstore.New(&memstore.Options{Seed: seedOfIDs, Rehearse: true})
@@ -40,6 +52,33 @@ var stores = []kind{
 			return sameIDs{s, ids}, err
 		})
 	}},
+}
+
+// throughDispatcher is a kind of store with a dispatcher beside it, which outlives
+// a crash of the process as the store does. Everything has to be as it is without.
+func throughDispatcher(k kind) kind {
+	return kind{k.name + "+dispatcher", func(t *testing.T) (engine.Store, func() engine.Store) {
+		s, reopen := k.open(t)
+		server := memory.NewServer()
+		return dispatched{s, server}, func() engine.Store { return dispatched{reopen(), server} }
+	}}
+}
+
+// dispatched is a store whose engine dispatches through a server.
+type dispatched struct {
+	engine.Store
+	server *memory.Server
+}
+
+// counting is a dispatcher whose tokens are counted from 1, as those of a store.
+type counting struct{ engine.Dispatcher }
+
+func (c counting) Claim(ctx context.Context, claims []engine.Claim, now task.Instant) ([][]engine.Hold, error) {
+	claims = slices.Clone(claims)
+	for i := range claims {
+		claims[i].Token = 0
+	}
+	return c.Dispatcher.Claim(ctx, claims, now)
 }
 
 const seedOfIDs = 1

@@ -35,13 +35,20 @@ func newWorld(t *testing.T, s engine.Store, reopen func() engine.Store, cfg engi
 
 // boot starts an engine on the store, as a server does.
 func (w *world) boot() error {
-	e, err := engine.New(w.ctx, w.store, engine.Options{
+	opts := engine.Options{
 		Config: w.cfg,
 		Now:    func() time.Time { return w.now },
 		// the middle of the range: delays without jitter
 		Roll: func() float64 { return 0.5 },
-	})
+	}
+	if d, ok := w.store.(dispatched); ok {
+		opts.Dispatcher = counting{d.server.Open()}
+	}
+	e, err := engine.New(w.ctx, w.store, opts)
 	if err != nil {
+		return err
+	}
+	if err := e.TendDispatch(w.ctx); err != nil {
 		return err
 	}
 	w.engine, w.upkeep = e, upkeep.New(e, slog.New(slog.DiscardHandler))
@@ -51,6 +58,7 @@ func (w *world) boot() error {
 // restart is a crash of the server: a new engine, which remembers nothing, on
 // what was committed.
 func (w *world) restart() error {
+	w.engine.FlushDispatch() // what is lost otherwise is a test of its own
 	w.store = w.reopen()
 	return w.boot()
 }
