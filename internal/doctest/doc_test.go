@@ -3,7 +3,6 @@ package doctest_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,9 +19,10 @@ import (
 	"github.com/taskerhq/tasker/internal/config"
 )
 
-// TestMain puts the program under its own name on the path.
+// TestMain puts the program under its names on the path.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"tasker": func() { os.Exit(cli.Main("v0.0.0-test")) }})
+	program := func() { os.Exit(cli.Main("v0.0.0-test")) }
+	testscript.Main(m, map[string]func(){"tasker": program, "tasker-cli": program})
 }
 
 // pageURL is where the pages say that the server is.
@@ -31,34 +31,11 @@ const pageURL = "http://127.0.0.1:8080"
 // patience only bounds how long a broken page takes to fail.
 const patience = time.Minute
 
-// TestReadme runs the bash blocks of README.md from top to bottom, as one
-// session, and wants every text block below one to be what it printed.
+// TestReadme runs README.md.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	var script strings.Builder
-	var want []string
-	for _, b := range blocks(t, "README.md") {
-		switch b.language {
-		case "bash":
-			fmt.Fprintf(&script, "%s\n", b.text)
-		case "text":
-			want = append(want, b.text)
-		}
-	}
-	if len(want) < 2 {
-		t.Fatalf("README.md shows what is printed %d times", len(want))
-	}
-	server := serve(t)
-	out, err := start(t, server, "trap 'kill $(jobs -p)' EXIT\n"+script.String()).wait()
-	if err != nil {
-		t.Fatalf("the session of README.md: %v\n%s", err, out)
-	}
-	// The first block registers the template, which the page does not show.
-	got := steady(out)
-	for _, text := range want {
-		if !strings.Contains(got, steady(text)) {
-			t.Errorf("README.md shows\n%s\nbut this is what is printed:\n%s", steady(text), got)
-		}
+	if ran, shown := (script{page: "README.md"}).run(t, serve(t)); ran < 6 || shown < 5 {
+		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
 	}
 }
 
@@ -119,18 +96,6 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(raw)
-}
-
-var (
-	anUUID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
-	aTime  = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z`)
-	anAge  = regexp.MustCompile(`\((now|\d+s ago)\)`)
-)
-
-// steady replaces what differs from run to run.
-func steady(s string) string {
-	s = anUUID.ReplaceAllString(s, "UUID")
-	return anAge.ReplaceAllString(aTime.ReplaceAllString(s, "TIME"), "(AGE)")
 }
 
 // server is a whole server in this process, at an address of its own.

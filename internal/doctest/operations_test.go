@@ -38,27 +38,16 @@ func TestOperationsPage(t *testing.T) {
 	})
 	morning(t, server.client)
 
-	shown := shownBlocks(t, "docs/operations.md")
-	plain, path := asPSQL(t, dsn)
-	var script strings.Builder
-	fmt.Fprintf(&script, "trap 'kill $(jobs -p) 2> /dev/null' EXIT\nexport PGOPTIONS=%s\ncd %s\n", path, laptop(t))
-	for _, b := range shown {
-		fmt.Fprintf(&script, "%s\necho '%s'\n", strings.ReplaceAll(b.commands, pageDSN, "'"+plain+"'"), endOfBlock)
-	}
-	out, err := start(t, server, script.String()).wait()
-	printed := strings.Split(out, endOfBlock+"\n")
-	if err != nil {
-		t.Errorf("the session of docs/operations.md: %v, in\n%s", err, shown[min(len(printed), len(shown))-1].commands)
-	}
-	texts := 0
-	for i, b := range shown[:min(len(printed), len(shown))] {
-		if b.text != "" {
-			texts++
-			b.check(t, printed[i])
+	for _, b := range blocks(t, "docs/operations.md") {
+		if b.language != "bash" && b.language != "text" {
+			t.Errorf("nobody runs a block in %q:\n%s", b.language, b.text)
 		}
 	}
-	if len(shown) < 20 || texts < 15 {
-		t.Errorf("the page has %d blocks to run, and shows what %d print", len(shown), texts)
+	plain, path := asPSQL(t, dsn)
+	page := script{page: "docs/operations.md", replace: strings.NewReplacer(pageDSN, "'"+plain+"'"),
+		before: fmt.Sprintf("export PGOPTIONS=%s\ncd %s\n", path, laptop(t))}
+	if ran, shown := page.run(t, server); ran < 20 || shown < 15 {
+		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
 	}
 }
 
@@ -163,55 +152,4 @@ func morning(t *testing.T, client *tasker.Client) {
 			t.Error(err)
 		}
 	})
-}
-
-// shownBlock is a block of commands, and what the page says that they print.
-type shownBlock struct{ commands, text string }
-
-// endOfBlock is a line between what two blocks print.
-const endOfBlock = "<<<<< end of block"
-
-func shownBlocks(t *testing.T, page string) []shownBlock {
-	t.Helper()
-	var shown []shownBlock
-	for _, b := range blocks(t, page) {
-		switch b.language {
-		case "bash":
-			shown = append(shown, shownBlock{commands: b.text})
-		case "text":
-			shown[len(shown)-1].text = b.text
-		default:
-			t.Errorf("nobody runs a block in %q:\n%s", b.language, b.text)
-		}
-	}
-	return shown
-}
-
-// check wants the lines of the text one below the other in what was printed,
-// without a line between two of them but where the page has a line of dots.
-func (b shownBlock) check(t *testing.T, printed string) {
-	t.Helper()
-	rest := "\n" + even(printed)
-	for part := range strings.SplitSeq("\n"+even(b.text), "\n...\n") {
-		part = "\n" + strings.Trim(part, "\n") + "\n"
-		_, after, ok := strings.Cut(rest, part)
-		if !ok {
-			t.Errorf("docs/operations.md shows of\n%s\n%s\nbut this is what is printed:\n%s", b.commands, b.text, printed)
-			return
-		}
-		rest = "\n" + after
-	}
-}
-
-var unsteady = regexp.MustCompile(`\b\d+\.\d+\b|\b(\d+h)?(\d+m)?\d+(h|m|ms|s)( ago)?\b|\bnow\b|-{2,}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC|\+00)`)
-
-// even replaces what differs from run to run, and makes the width of columns not
-// matter.
-func even(s string) string {
-	s = unsteady.ReplaceAllString(anUUID.ReplaceAllString(s, "UUID"), "X")
-	var lines []string
-	for line := range strings.Lines(s) {
-		lines = append(lines, squeeze(line))
-	}
-	return strings.Join(lines, "\n") + "\n"
 }
