@@ -1,0 +1,164 @@
+package scenario_test
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/upkeep"
+)
+
+// Several nodes that detect on one PostgreSQL.
+
+// meeting is where detectors wait for each other.
+type meeting struct{ all sync.WaitGroup }
+
+// attending is the store of a detector that has found what is stale, and waits for
+// the others to have found the same, before it does anything about it.
+type attending struct {
+	engine.Store
+	at   *meeting
+	once sync.Once
+}
+
+func (a *attending) Watches(ctx context.Context, behind engine.Watch, until task.Instant, limit int) ([]engine.Watch, error) {
+	found, err := a.Store.Watches(ctx, behind, until, limit)
+	a.once.Do(func() {
+		a.at.all.Done()
+		a.at.all.Wait()
+	})
+	return found, err
+}
+
+// Nodes that have found the same stale tasks act on each of them once: whoever
+// comes second finds that it is not stale any more.
+func TestNodesDetectAtOnce(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	open := func(seed uint64) engine.Store {
+		t.Helper()
+		store, err := postgres.Open(t.Context(), dsn, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { closeStore(t, store) })
+		return sameIDs{store, task.NewSource(seed, 0)}
+	}
+	first := open(1)
+	s := newStalled(t, kind{"postgres", func(*testing.T) (engine.Store, func() engine.Store) {
+		return first, func() engine.Store { return first }
+	}})
+	const nodes, tasks = 3, 90
+	ids := s.stall(tasks)
+	at := &meeting{}
+	at.all.Add(nodes)
+	done := make([][]engine.Detected, nodes)
+	var all sync.WaitGroup
+	for i := range nodes {
+		e := s.another(&attending{Store: open(uint64(2 + i)), at: at})
+		all.Go(func() {
+			var err error
+			if done[i], err = e.DetectStaleness(t.Context(), 10*tasks, false); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	by := map[task.ID]int{}
+	for node, found := range done {
+		for _, d := range found {
+			if by[d.Task]++; by[d.Task] > 1 || d.Action != engine.MovedAndErrored || !d.Case || d.Err != nil {
+				t.Errorf("node %d says of task %s: %s, case %t, error %v; that is the %d. act on it", node, d.Task, d.Action, d.Case, d.Err, by[d.Task])
+			}
+		}
+	}
+	if len(by) != tasks {
+		t.Errorf("%d of %d tasks were acted on", len(by), tasks)
+	}
+	// what is stored is seen by one that remembers nothing
+	s.engine = s.another(open(100))
+	for _, id := range ids {
+		if v := s.verdict(id); v != "moved" {
+			t.Error(v)
+		}
+	}
+}
+
+// cycles is an observer that tells of cycles of the detector.
+type cycles struct {
+	engine.Observer
+	node string
+	seen chan<- string
+}
+
+func (*cycles) Committed(*engine.Commit)                         {}
+func (*cycles) Failed(string, time.Duration, error)              {}
+func (*cycles) AttemptTrace(p string, _ task.ID, _ int64) string { return p }
+
+func (c *cycles) Detected(d engine.Detection) {
+	if d.Err == nil { // a node that stops may be in the middle of one
+		c.seen <- c.node
+	}
+}
+
+// One node runs all cycles, until it goes.
+func TestOneNodeDetects(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	seen := make(chan string, 1000)
+	stops := map[string]func(){}
+	for _, node := range []string{"a", "b"} {
+		s, err := postgres.Open(t.Context(), dsn, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := engine.New(t.Context(), s, engine.Options{Observer: &cycles{node: node, seen: seen},
+			Config: engine.Config{StalenessDetection: engine.StalenessDetection{DetectionInterval: 20 * time.Millisecond}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- upkeep.New(e, slog.New(slog.NewTextHandler(t.Output(), nil))).Run(ctx) }()
+		stops[node] = sync.OnceFunc(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Errorf("the upkeep of %s ended with %v", node, err)
+			}
+			closeStore(t, s)
+		})
+		t.Cleanup(stops[node])
+	}
+	next := func() string {
+		t.Helper()
+		select {
+		case node := <-seen:
+			return node
+		case <-time.After(patient):
+			t.Fatal("nobody detects")
+			return ""
+		}
+	}
+	one := next()
+	for range 15 {
+		if node := next(); node != one {
+			t.Fatalf("%s runs a cycle while %s has the turn", node, one)
+		}
+	}
+	stops[one]()
+	other := one
+	for other == one { // what it still had to tell
+		other = next()
+	}
+	for range 5 {
+		if node := next(); node != other {
+			t.Fatalf("%s runs a cycle, and is gone", node)
+		}
+	}
+}
