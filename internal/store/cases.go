@@ -194,12 +194,13 @@ func (s SQL) Survey(ctx context.Context, after, before task.ID, limit int) ([]*t
 	if err != nil {
 		return nil, task.ID{}, err
 	}
-	upTo := stop
+	// one upper bound: of two, SQLite would stop at the first only, which may be far
+	end, upTo := `t.id <= $2`, stop
 	if stop.IsZero() {
-		upTo = before
+		end, upTo = `t.id < $2`, before
 	}
-	query := `SELECT ` + bareTask + ` FROM tasker_tasks t WHERE t.id > $1 AND t.id < $2 AND t.id <= $3 AND t.state NOT IN (` + settledStates + `) ORDER BY t.id`
-	live, err := collect(ctx, s, s.ScanTask, query, s.id(after), s.id(before), s.id(upTo))
+	query := `SELECT ` + bareTask + ` FROM tasker_tasks t WHERE t.id > $1 AND ` + end + ` AND t.state NOT IN (` + settledStates + `) ORDER BY t.id`
+	live, err := collect(ctx, s, s.ScanTask, query, s.id(after), s.id(upTo))
 	return live, stop, err
 }
 
