@@ -96,6 +96,14 @@ func (s SQL) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.Case
 	if ok, err := s.caseTerms(ctx, &w, f); err != nil || !ok {
 		return nil, err
 	}
+	// A case has some reason and some resolution: to name them all lets the index of
+	// counts answer, which begins with both.
+	if w.terms != nil && f.Reason == "" {
+		w.add("c.dlq_reason IN ("+marks(len(task.CaseReasons))+")", anys(texts(task.CaseReasons))...)
+	}
+	if w.terms != nil && f.Status == "" {
+		w.add("c.resolution_status IN ("+marks(len(task.Resolutions))+")", anys(texts(task.Resolutions))...)
+	}
 	query := `SELECT c.dlq_reason, c.resolution_status, count(*), min(c.dlq_timestamp), max(c.dlq_timestamp),
  CAST(sum(CASE WHEN c.resolved_at <> 0 THEN c.resolved_at - c.dlq_timestamp ELSE 0 END) AS bigint)
  FROM tasker_tasks_dlq c` + w.text() + ` GROUP BY c.dlq_reason, c.resolution_status ORDER BY c.dlq_reason, c.resolution_status`

@@ -272,7 +272,7 @@ func anys[T any](list []T) []any {
 	return out
 }
 
-func texts(states []task.State) []string {
+func texts[T ~string](states []T) []string {
 	out := make([]string, len(states))
 	for i, s := range states {
 		out[i] = string(s)

@@ -154,7 +154,9 @@ var plans = map[string]string{
 	"enable_hashjoin":   "off",
 	"enable_mergejoin":  "off",
 	"jit":               "off",
-	"application_name":  "tasker",
+	// workers take longer to start than most of our questions take
+	"max_parallel_workers_per_gather": "0",
+	"application_name":                "tasker",
 }
 
 // transactionSettings is the same for a transaction, where a session is not ours.
