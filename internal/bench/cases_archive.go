@@ -39,8 +39,10 @@ func (s *stage) archive(ctx context.Context, c *CasesReport, total int) error {
 		return err
 	}
 	// what the detector would have done in the course of those hours
-	_, err = s.survey(ctx, total+c.Live/producerShare*len(c.Producers))
-	return err
+	if _, err = s.survey(ctx, total+c.Live/producerShare*len(c.Producers)); err != nil {
+		return err
+	}
+	return s.tidy(ctx)
 }
 
 func totalOf(stats []tasker.CaseStats) int {

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -144,36 +145,53 @@ const unused = "order_unused"
 func (s *stage) storeRings(ctx context.Context) error {
 	const query = `INSERT INTO tasker_templates (namespace, name, version, adhoc, fingerprint, created_at, source, body)
  VALUES ($1, $2, $3, 0, '', 1, '', $4)`
-	var rows [][]any
-	for i := range caseTemplates {
-		namespace, name := templateName(i)
-		rows = append(rows, []any{namespace, name, string(ringed), ring})
-	}
-	if isPostgres(s.run.opts.DB) {
-		conn, err := connect(ctx, s.run.opts.DB)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-		for _, row := range rows {
-			if _, err := conn.Exec(ctx, query, row...); err != nil {
+	return s.past(ctx, func(exec execute) error {
+		for i := range caseTemplates {
+			namespace, name := templateName(i)
+			if err := exec(query, namespace, name, string(ringed), ring); err != nil {
 				return err
 			}
 		}
 		return nil
+	})
+}
+
+// tidy leaves tables as they would be found if all had come in the course of those
+// hours, with autovacuum behind. SQLite has nothing of the kind.
+func (s *stage) tidy(ctx context.Context) error {
+	if !isPostgres(s.run.opts.DB) {
+		return nil
 	}
-	path := strings.TrimPrefix(strings.TrimPrefix(s.run.opts.DB, "sqlite:"), "//")
-	db, err := sql.Open("sqlite", path)
+	return s.past(ctx, func(exec execute) error {
+		return exec(`VACUUM (ANALYZE) tasker_tasks, tasker_workflow_steps, tasker_tasks_dlq, tasker_task_watches, tasker_acts`)
+	})
+}
+
+// execute runs a statement.
+type execute func(query string, args ...any) error
+
+// past calls fn with a connection past Tasker.
+func (s *stage) past(ctx context.Context, fn func(execute) error) error {
+	if isPostgres(s.run.opts.DB) {
+		conn, err := connectSession(ctx, s.run.opts.DB)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+		return fn(func(query string, args ...any) error {
+			_, err := conn.Exec(ctx, query, args...)
+			return err
+		})
+	}
+	db, err := sql.Open("sqlite", strings.TrimPrefix(strings.TrimPrefix(s.run.opts.DB, "sqlite:"), "//"))
 	if err != nil {
 		return err
 	}
-	for _, row := range rows {
-		if _, err := db.ExecContext(ctx, query, row...); err != nil {
-			_ = db.Close() // that it failed is the news
-			return err
-		}
-	}
-	return db.Close()
+	err = fn(func(query string, args ...any) error {
+		_, err := db.ExecContext(ctx, query, args...)
+		return err
+	})
+	return errors.Join(err, db.Close())
 }
 
 // submit submits n tasks of a kind, of all templates in turn, while so much time
