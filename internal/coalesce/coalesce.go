@@ -77,6 +77,21 @@ func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	return c.out, c.err
 }
 
+// Post runs in as part of some batch, after what was posted before, and does not
+// wait for it: nobody gets its answer. It does not block.
+func (g *Group[In, Out]) Post(in In) {
+	g.mu.Lock()
+	g.waiting = append(g.waiting, &call[In, Out]{in: in, done: make(chan struct{})})
+	lead := g.busy < g.lanes
+	if lead {
+		g.busy++
+	}
+	g.mu.Unlock()
+	if lead {
+		go g.goOn(0)
+	}
+}
+
 // withdraw takes a call out of the queue, unless its batch has begun.
 func (g *Group[In, Out]) withdraw(c *call[In, Out]) bool {
 	g.mu.Lock()

@@ -3,6 +3,7 @@ package coalesce_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -125,4 +126,30 @@ func TestPanicIsAnErrorAndTheGroupGoesOn(t *testing.T) {
 	if v, err := g.Do(context.Background(), 3); v != 3 || err != nil {
 		t.Errorf("got %d, %v", v, err)
 	}
+}
+
+// What is posted runs in order, and before a call that comes after it.
+func TestPost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var seen [][]int
+		g := coalesce.New(3, 1, func(in []int) ([]int, error) {
+			if seen = append(seen, append([]int(nil), in...)); len(seen) == 1 {
+				<-release
+			}
+			return in, nil
+		})
+		g.Post(1)
+		synctest.Wait()
+		for i := range 4 {
+			g.Post(i + 2)
+		}
+		close(release)
+		if got, err := g.Do(context.Background(), 6); got != 6 || err != nil {
+			t.Errorf("Do answered %d, %v", got, err)
+		}
+		if want := [][]int{{1}, {2, 3, 4}, {5, 6}}; !reflect.DeepEqual(seen, want) {
+			t.Errorf("batches %v, want %v", seen, want)
+		}
+	})
 }

@@ -147,6 +147,6 @@ func (e *Engine) conclude(u *unit) {
 	}
 	f.gone = append(f.gone, u.dropped...)
 	if len(f.gone)+len(f.fresh)+len(f.queued) > 0 {
-		e.post(f)
+		e.dispatch.outbox.Post(f)
 	}
 }

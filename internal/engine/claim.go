@@ -100,7 +100,7 @@ func (e *Engine) claim(ctx context.Context, p *poller, beside bool) ([]Lease, er
 		return nil, nil // it will be woken
 	}
 	if e.dispatch.on() && !beside {
-		e.dispatch.outbox.flush() // it does not wait, so it is to see what was done before
+		e.dispatch.flush() // it does not wait, so it is to see what was done before
 	}
 	take := e.claims.Do
 	if beside && !e.dispatch.on() {

@@ -146,7 +146,7 @@ func (e *Engine) putBack(holds [][]Hold) {
 			f.queued[h.Route]++
 		}
 	}
-	e.post(f)
+	e.dispatch.outbox.Post(f)
 }
 
 // leasesDispatched starts or renews the leases that the dispatcher knows, and
@@ -198,7 +198,7 @@ func (e *Engine) leasesDispatched(verb string, calls []leaseCall, stored func([]
 // renewHolds asks the dispatcher, and returns what each call asked about with the
 // answers.
 func (e *Engine) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, holds [][]Hold, err error) {
-	e.dispatch.outbox.flush() // a lease that was ended before is not to be renewed
+	e.dispatch.flush() // a lease that was ended before is not to be renewed
 	ctx, now := context.Background(), e.instant()
 	until := now.Add(e.cfg.Leases.Lease())
 	refs, holds = make([][]LeaseRef, len(calls)), make([][]Hold, len(calls))
@@ -287,7 +287,7 @@ func (e *Engine) reapDispatched(ctx context.Context, limit int) (int, error) {
 	if !e.dispatch.on() {
 		return 0, nil
 	}
-	e.dispatch.outbox.flush() // what the last batch did away with
+	e.dispatch.flush() // what the last batch did away with
 	holds, err := e.dispatch.d.Expired(ctx, e.instant(), limit)
 	if err != nil {
 		e.dispatchFailed(err)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/coalesce"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -27,7 +28,8 @@ type dispatching struct {
 	held map[task.ID]Hold // leases that this process granted or renewed
 	why  error            // why the engine goes on without it
 
-	outbox outbox
+	outbox *outbox
+	stows  *coalesce.Group[struct{}, struct{}]
 }
 
 // States of a dispatching.
@@ -40,11 +42,14 @@ const (
 // errDispatchNew is why a process that was just started is its own queue.
 var errDispatchNew = errors.New("it has not been filled yet")
 
-func newDispatching(d Dispatcher) *dispatching {
+func (e *Engine) newDispatching(d Dispatcher) *dispatching {
 	if d == nil {
 		return nil
 	}
-	g := &dispatching{d: d, held: map[task.ID]Hold{}, why: errDispatchNew}
+	g := &dispatching{d: d, held: map[task.ID]Hold{}, why: errDispatchNew, outbox: e.newOutbox()}
+	g.stows = coalesce.New(callers, 1, func(calls []struct{}) ([]struct{}, error) {
+		return calls, e.stow(context.Background()) // an error leaves it to TendDispatch
+	})
 	g.reachable.Store(true)
 	return g
 }
@@ -160,10 +165,7 @@ func (e *Engine) find(ctx context.Context, ids []task.ID) ([]Hold, error) {
 func (e *Engine) dispatchFailed(err error) {
 	e.dispatch.failed(err)
 	if e.dispatch.stowing() {
-		go func() {
-			// an error leaves it to TendDispatch
-			_ = e.stow(context.Background())
-		}()
+		e.dispatch.stows.Post(struct{}{})
 	}
 }
 

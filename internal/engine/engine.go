@@ -80,7 +80,8 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(), Err: err}
 	}
-	e := &Engine{store: store, cfg: cfg, now: opts.Now, roll: opts.Roll, schemas: opts.Schemas, observer: opts.Observer, dispatch: newDispatching(opts.Dispatcher)}
+	e := &Engine{store: store, cfg: cfg, now: opts.Now, roll: opts.Roll, schemas: opts.Schemas, observer: opts.Observer}
+	e.dispatch = e.newDispatching(opts.Dispatcher)
 	e.cluster, _ = store.(Cluster)
 	e.news = newMailbox()
 	if e.now == nil && e.cluster != nil {

@@ -165,7 +165,9 @@ func (e *Engine) lookForReady(ctx context.Context, routes []int64) error {
 	if len(routes) == 0 {
 		return nil
 	}
-	count := func(ctx context.Context, routes []int64) (map[int64]int, error) { return e.cluster.Occupied(ctx, routes, maxOccupied) }
+	count := func(ctx context.Context, routes []int64) (map[int64]int, error) {
+		return e.cluster.Occupied(ctx, routes, maxOccupied)
+	}
 	if e.dispatch.on() {
 		count = e.dispatch.d.Waiting
 	}

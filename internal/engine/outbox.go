@@ -2,22 +2,14 @@ package engine
 
 import (
 	"context"
-	"sync"
 
+	"github.com/taskerhq/tasker/internal/coalesce"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// outbox passes what transactions did on to the dispatcher, in their order and
+// The outbox passes what transactions did on to the dispatcher, in their order and
 // many at once, while those who waited for the transactions go on. What it has not
 // passed on when the process dies is found by the sweep.
-type outbox struct {
-	mu    sync.Mutex
-	moved *sync.Cond
-	queue []followUp
-	put   int64 // how many were put in, and passed on
-	done  int64
-	busy  bool
-}
 
 // followUp is what the dispatcher has to hear of one transaction.
 type followUp struct {
@@ -26,50 +18,18 @@ type followUp struct {
 	queued map[int64]int // how many, for those who wait for them
 }
 
-// post puts a follow-up in.
-func (e *Engine) post(f followUp) {
-	o := &e.dispatch.outbox
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.queue = append(o.queue, f)
-	o.put++
-	if !o.busy {
-		o.busy = true
-		go e.emptyOutbox()
-	}
+type outbox = coalesce.Group[followUp, struct{}]
+
+func (e *Engine) newOutbox() *outbox {
+	return coalesce.New(callers, 1, func(batch []followUp) ([]struct{}, error) {
+		e.passOn(batch)
+		return make([]struct{}, len(batch)), nil
+	})
 }
 
 // flush waits until what is in the outbox now has been passed on.
-func (o *outbox) flush() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for mark := o.put; o.done < mark; {
-		o.cond().Wait()
-	}
-}
-
-// cond is made when it is asked for first; the caller holds mu.
-func (o *outbox) cond() *sync.Cond {
-	if o.moved == nil {
-		o.moved = sync.NewCond(&o.mu)
-	}
-	return o.moved
-}
-
-func (e *Engine) emptyOutbox() {
-	o := &e.dispatch.outbox
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for len(o.queue) > 0 {
-		batch := o.queue
-		o.queue = nil
-		o.mu.Unlock()
-		e.passOn(batch)
-		o.mu.Lock()
-		o.done += int64(len(batch))
-		o.cond().Broadcast()
-	}
-	o.busy = false
+func (g *dispatching) flush() {
+	_, _ = g.outbox.Do(context.Background(), followUp{}) // it has no error
 }
 
 // passOn tells the dispatcher of transactions, and then wakes those who wait for

@@ -135,7 +135,7 @@ func (e *Engine) SweepDispatch(ctx context.Context) error {
 }
 
 func (e *Engine) sweep(ctx context.Context, all bool) error {
-	e.dispatch.outbox.flush()
+	e.dispatch.flush()
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
 		return fmt.Errorf("look for steps that the dispatcher does not know: %w", err)
@@ -151,7 +151,7 @@ func (e *Engine) sweep(ctx context.Context, all bool) error {
 				return all, err
 			}
 			// gone first: an end of a lease may be what it has not heard of
-			e.post(followUp{gone: missing, fresh: missing, queued: map[int64]int{r.ID: len(missing)}})
+			e.dispatch.outbox.Post(followUp{gone: missing, fresh: missing, queued: map[int64]int{r.ID: len(missing)}})
 			return true, nil
 		})
 		if err != nil {
@@ -198,7 +198,7 @@ func (e *Engine) FollowDispatch(ctx context.Context) error {
 // before, or cannot be reached.
 func (e *Engine) FlushDispatch() {
 	if e.dispatch != nil {
-		e.dispatch.outbox.flush()
+		e.dispatch.flush()
 	}
 }
 

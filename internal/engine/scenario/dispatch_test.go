@@ -1,0 +1,270 @@
+package scenario_test
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/dispatch/memory"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/upkeep"
+)
+
+// What the engine does when its dispatcher fails. Tokens are the real ones here.
+
+// carried is a bubble whose engine dispatches through a server.
+type carried struct {
+	*bubble
+	server *memory.Server
+	mem    *memstore.Store
+}
+
+// withDispatcher runs fn in a bubble of its own.
+func withDispatcher(t *testing.T, fn func(c *carried)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &carried{server: memory.NewServer(), mem: memstore.New(nil)}
+		w := &world{ctx: t.Context(), store: c.mem, now: start}
+		c.bubble = &bubble{world: w, t: t}
+		c.boot()
+		fn(c)
+	})
+}
+
+// boot starts an engine, as a server does, on whatever there is.
+func (c *carried) boot() {
+	c.t.Helper()
+	c.engine = c.node(c.server)
+	c.upkeep = upkeep.New(c.engine, slog.New(slog.DiscardHandler))
+	c.must(c.engine.TendDispatch(c.ctx))
+	c.active(true)
+}
+
+// node is one more engine on the store; without a server it is its own queue.
+func (c *carried) node(server *memory.Server) *engine.Engine {
+	c.t.Helper()
+	opts := engine.Options{Now: func() time.Time { return c.now }, Roll: func() float64 { return 0.5 }}
+	if server != nil {
+		opts.Dispatcher = server.Open()
+	}
+	e, err := engine.New(c.ctx, c.mem, opts)
+	c.must(err)
+	return e
+}
+
+func (c *carried) active(want bool) {
+	c.t.Helper()
+	if s := c.engine.Dispatch(); s.Active != want || !s.Configured || (s.Why == nil) != want {
+		c.t.Fatalf("the dispatch is %+v; want active %v", s, want)
+	}
+}
+
+// claim polls without waiting.
+func (c *carried) claim(worker task.ID, n, want int) []engine.Lease {
+	c.t.Helper()
+	c.now = c.now.Add(time.Millisecond)
+	leases, _, err := c.engine.Poll(c.ctx, worker, n, 0, true)
+	c.must(err)
+	if len(leases) != want {
+		c.t.Fatalf("a claim of %d got %d steps, want %d", n, len(leases), want)
+	}
+	return leases
+}
+
+// settle reports a result, and wants it to be accepted or refused as stale.
+func (c *carried) settle(l engine.Lease, status engine.ResultStatus, accepted bool) {
+	c.t.Helper()
+	c.now = c.now.Add(time.Millisecond)
+	r := engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: status}
+	if status == engine.ResultFailed {
+		r.Failure = &task.Failure{Message: "no", Retryable: true}
+	}
+	answers, err := c.engine.Settle(c.ctx, []engine.Result{r})
+	c.must(err)
+	if (answers[0].Err == nil) != accepted || !accepted && task.CodeOf(answers[0].Err) != task.StaleToken {
+		c.t.Fatalf("the result was answered %+v; want accepted %v", answers[0], accepted)
+	}
+}
+
+// keepUp does what the background loops do.
+func (c *carried) keepUp() {
+	c.t.Helper()
+	c.must(c.upkeep.RunOnce(c.ctx))
+	c.engine.FlushDispatch()
+}
+
+func (c *carried) state(id task.ID, want task.State) {
+	c.t.Helper()
+	t, err := c.engine.Task(c.ctx, id, 0)
+	c.must(err)
+	if t.State != want {
+		c.t.Fatalf("task is %s, want %s", t.State, want)
+	}
+}
+
+var errAway = errors.New("connection refused")
+
+func TestDispatcherLosesAll(t *testing.T) {
+	withDispatcher(t, func(c *carried) {
+		a, b := c.register(task.Worker{}), c.register(task.Worker{})
+		tasks := []task.ID{c.submit(job), c.submit(job), c.submit(job)}
+		held := c.claim(a, 1, 1)[0]
+		c.server.Flush()
+
+		// whoever notices goes on with the store; what runs is not handed out again
+		c.claim(b, 5, 0)
+		synctest.Wait()
+		c.active(false)
+		others := c.claim(b, 5, 2)
+		c.keepUp() // fills it
+		c.active(true)
+		c.claim(b, 5, 0)
+
+		c.settle(held, engine.ResultCompleted, true)
+		c.settle(held, engine.ResultCompleted, false)
+		for _, l := range others {
+			c.settle(l, engine.ResultCompleted, true)
+		}
+		for _, id := range tasks {
+			c.state(id, task.Complete)
+		}
+	})
+}
+
+func TestDispatcherAway(t *testing.T) {
+	withDispatcher(t, func(c *carried) {
+		a := c.register(task.Worker{})
+		c.submit(job)
+		before := c.claim(a, 1, 1)[0]
+		c.server.Fail(errAway)
+		during := c.submit(job) // is stored; nobody needs to know more
+		synctest.Wait()
+		c.active(false)
+		if why := c.engine.Dispatch().Why; !errors.Is(why, errAway) {
+			t.Errorf("why: %v", why)
+		}
+		c.keepUp()
+		c.active(false)
+		natively := c.claim(a, 5, 1)[0]
+		if natively.Task.ID != during || natively.Step.Token < before.Step.Token {
+			t.Errorf("claimed %+v", natively.Step)
+		}
+		left := c.submit(job)
+
+		c.server.Fail(nil)
+		c.keepUp()
+		c.active(true)
+		after := c.claim(a, 5, 1)[0]
+		if after.Task.ID != left {
+			t.Errorf("claimed %+v", after.Step)
+		}
+		for _, l := range []engine.Lease{before, natively, after} {
+			c.settle(l, engine.ResultCompleted, true)
+		}
+		c.keepUp()
+		c.claim(a, 5, 0)
+	})
+}
+
+// A server that was started again may have lost its last moments: what it says is
+// not believed.
+func TestDispatcherRestarts(t *testing.T) {
+	withDispatcher(t, func(c *carried) {
+		a := c.register(task.Worker{})
+		c.submit(job)
+		held := c.claim(a, 1, 1)[0]
+		c.submit(job)
+		c.server.Restart()
+		c.keepUp() // notices, and fills it
+		c.keepUp()
+		c.active(true)
+		c.claim(a, 5, 1)
+		c.settle(held, engine.ResultCompleted, true)
+	})
+}
+
+// The process dies, and so does what the dispatcher knew. The only one who knows
+// of the lease is the worker.
+func TestOnlyTheWorkerKnows(t *testing.T) {
+	withDispatcher(t, func(c *carried) {
+		a, b := c.register(task.Worker{}), c.register(task.Worker{})
+		c.submit(job)
+		held := c.claim(a, 1, 1)[0]
+		c.server.Flush()
+		c.boot()
+
+		answers, _, err := c.engine.Heartbeat(c.ctx, engine.Beat{Worker: a, Leases: []engine.LeaseRef{{Step: held.Step.ID, Token: held.Step.Token}}})
+		c.must(err)
+		if answers[0].Status != engine.Held {
+			t.Fatalf("the heartbeat was answered %+v", answers[0])
+		}
+		c.engine.FlushDispatch()
+		c.claim(b, 5, 0)
+		c.settle(held, engine.ResultCompleted, true)
+
+		// one that comes too late finds the step in other hands
+		c.submit(job)
+		late := c.claim(a, 1, 1)[0]
+		c.server.Flush()
+		c.boot()
+		second := c.claim(b, 1, 1)[0]
+		c.settle(late, engine.ResultCompleted, false)
+		c.settle(second, engine.ResultFailed, true)
+		c.settle(late, engine.ResultCompleted, false)
+		c.settle(second, engine.ResultCompleted, false)
+	})
+}
+
+// What a process could not tell the dispatcher before it died is found.
+func TestSweep(t *testing.T) {
+	withDispatcher(t, func(c *carried) {
+		a := c.register(task.Worker{})
+		c.submit(job) // the route is known from now on
+		c.settle(c.claim(a, 1, 1)[0], engine.ResultCompleted, true)
+		stranger := c.node(nil) // tells nobody
+		r, err := stranger.Submit(c.ctx, []engine.Submission{job}, false)
+		c.must(err)
+		c.claim(a, 5, 0)
+		c.keepUp()
+		l := c.claim(a, 5, 1)[0]
+		if l.Task.ID != r[0].ID {
+			t.Errorf("claimed %+v", l.Step)
+		}
+
+		// the end of a lease
+		c.server.Fail(errAway)
+		c.settle(l, engine.ResultReleased, true)
+		synctest.Wait()
+		c.server.Fail(nil)
+		c.keepUp()
+		c.active(true)
+		again := c.claim(a, 5, 1)[0]
+		if again.Step.Token <= l.Step.Token || again.Step.Attempts != 1 {
+			t.Errorf("claimed %+v", again.Step)
+		}
+		c.settle(l, engine.ResultCompleted, false)
+		c.settle(again, engine.ResultCompleted, true)
+	})
+}
+
+// What the dispatcher offers and is not there any more goes by the board.
+func TestStaleOffer(t *testing.T) {
+	withDispatcher(t, func(c *carried) {
+		a := c.register(task.Worker{})
+		gone, stays := c.submit(job), c.submit(job)
+		c.engine.FlushDispatch()
+		_, err := c.node(nil).Cancel(c.ctx, []task.ID{gone}, "ops", "")
+		c.must(err)
+		l := c.claim(a, 1, 1)[0]
+		if l.Task.ID != stays {
+			t.Errorf("claimed a step of %s", l.Task.ID)
+		}
+		c.engine.FlushDispatch()
+		c.claim(a, 5, 0)
+	})
+}
