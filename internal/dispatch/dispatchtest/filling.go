@@ -1,6 +1,7 @@
 package dispatchtest
 
 import (
+	"errors"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -15,6 +16,8 @@ func fillingCases() []testCase {
 		{"BeginsEmpty", beginsEmpty},
 		{"TwoAtOnce", twoAtOnce},
 		{"TurnRunsOut", turnRunsOut},
+		{"GoesOn", fillingGoesOn},
+		{"RanOutMeanwhile", ranOutMeanwhile},
 		{"TurnOfAnother", turnOfAnother},
 		{"OthersLearnOnce", othersLearnOnce},
 		{"OtherVerbLearnsOnce", otherVerbLearnsOnce},
@@ -183,6 +186,37 @@ func turnRunsOut(f *fixture) {
 	f.lost("Loaded", slow.Loaded(f.Context()))
 	f.ok(f.d.Loaded(f.Context()))
 	f.same("claimed", 1, len(f.claims(claim(5))[0]))
+}
+
+// Who fills it calls Reload again for more time, and loses nothing by it.
+func fillingGoesOn(f *fixture) {
+	f.reload(f.d)
+	f.offer(steps(1, 3)...)
+	f.lost("Check", f.d.Check(f.Context())) // as its other goroutines hear meanwhile
+	f.reload(f.d)
+	f.offer(steps(4, 5)...)
+	f.ok(f.d.Loaded(f.Context()))
+	f.same("claimed", numbered(1, 2, 3, 4, 5), ids(f.claims(claim(9))[0]))
+}
+
+// Who was too slow must not go on: what it has offered may be gone.
+func ranOutMeanwhile(f *fixture) {
+	mine, err := f.d.Reload(f.Context(), time.Millisecond)
+	f.ok(err)
+	f.same("the turn", true, mine)
+	f.eventually("the turn runs out", func() bool {
+		return errors.Is(f.d.Remove(f.Context(), nil), engine.ErrDispatchLost) || !f.extended(time.Millisecond)
+	})
+	f.lost("Loaded", f.d.Loaded(f.Context()))
+	f.reload(f.d)
+	f.ok(f.d.Loaded(f.Context()))
+}
+
+// extended reports whether filling may go on for a while.
+func (f *fixture) extended(hold time.Duration) bool {
+	mine, err := f.d.Reload(f.Context(), hold)
+	f.ok(err)
+	return mine
 }
 
 func turnOfAnother(f *fixture) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -55,7 +56,7 @@ func (f *fixture) lost(verb string, err error) {
 
 func (f *fixture) same(what string, want, got any) {
 	f.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		f.Fatalf("%s (-want +got):\n%s", what, diff)
 	}
 }

@@ -27,18 +27,23 @@ func flush(f *fixture, s Server) {
 	s.Flush(f)
 	allLost(f, f.d)
 	f.lost("Check", f.d.Check(f.Context()))
-	refill(f, other, h)
+	refill(f, other)
+	f.lost("Check of another", other.Check(f.Context()))
+	putBack(f, other, h)
 }
 
-// refill lets this process fill the content anew and another one put back what
-// it remembers.
-func refill(f *fixture, other engine.Dispatcher, h engine.Hold) {
+// refill lets this process fill the content anew, while things happen in another.
+func refill(f *fixture, other engine.Dispatcher) {
 	f.Helper()
 	f.reload(f.d)
 	f.offer(steps(2, 3)...)
 	f.ok(other.Offer(f.Context(), steps(4, 4))) // what becomes ready meanwhile
 	f.ok(f.d.Loaded(f.Context()))
-	f.lost("Check of another", other.Check(f.Context()))
+}
+
+// putBack lets the other process put back what it remembers.
+func putBack(f *fixture, other engine.Dispatcher, h engine.Hold) {
+	f.Helper()
 	f.ok(other.Check(f.Context()))
 	f.ok(other.Adopt(f.Context(), []engine.Hold{h}))
 	for _, d := range []engine.Dispatcher{f.d, other} {
@@ -72,7 +77,9 @@ func restart(f *fixture, s Server) {
 	s.Restart(f)
 	reached(f, f.d)
 	f.lost("Check", f.d.Check(f.Context()))
-	refill(f, other, h)
+	reached(f, other)
+	refill(f, other)
+	putBack(f, other, h)
 	f.eventually("the late one reaches the server", func() bool {
 		mine, err := late.Reload(f.Context(), turn)
 		f.same("the turn of one who comes late", false, mine)

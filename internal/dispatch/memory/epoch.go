@@ -13,6 +13,7 @@ type Dispatcher struct {
 	// epoch is the one that this process believes in; 0 is none. condemned is one
 	// that it found incomplete, and may replace. Both are guarded by the server.
 	epoch, condemned int
+	turn             bool // it believes that it has the turn to fill the server
 }
 
 var _ engine.Dispatcher = (*Dispatcher)(nil)
@@ -52,8 +53,9 @@ func (d *Dispatcher) disbelieve() {
 	d.epoch = 0
 }
 
-// Reload begins to fill the server anew. One who is told false asks Check until
-// the other is done.
+// Reload begins to fill the server anew, or goes on with it for as long again. One
+// who is told false asks Check until the other is done; one whose turn ran out is
+// told false once.
 func (d *Dispatcher) Reload(ctx context.Context, hold time.Duration) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -64,6 +66,11 @@ func (d *Dispatcher) Reload(ctx context.Context, hold time.Duration) (bool, erro
 	switch {
 	case s.down != nil:
 		return false, s.down
+	case d.turn:
+		if d.turn = s.beingFilled() && s.filling.by == d; d.turn {
+			s.filling.until = s.now().Add(hold)
+		}
+		return d.turn, nil
 	case s.beingFilled():
 		return false, nil
 	case s.full && s.epoch != d.epoch && s.epoch != d.condemned:
@@ -72,7 +79,7 @@ func (d *Dispatcher) Reload(ctx context.Context, hold time.Duration) (bool, erro
 	s.empty()
 	s.epoch++
 	s.full, s.filling = false, &filling{by: d, until: s.now().Add(hold)}
-	d.epoch = 0
+	d.epoch, d.turn = 0, true
 	return true, nil
 }
 
@@ -87,9 +94,11 @@ func (d *Dispatcher) Loaded(ctx context.Context) error {
 	switch {
 	case s.down != nil:
 		return s.down
-	case !s.beingFilled() || s.filling.by != d:
+	case !d.turn || !s.beingFilled() || s.filling.by != d:
+		d.turn = false
 		return engine.ErrDispatchLost
 	}
+	d.turn = false
 	s.full, s.filled, s.filling = true, s.run, nil
 	d.epoch = s.epoch
 	return nil

@@ -1,0 +1,106 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+const (
+	// batch is how many steps one run of a script is about. Redis does nothing else
+	// meanwhile, which is a few milliseconds.
+	batch = 1000
+	// window is how many runs are on their way at once; each window has the time
+	// of a call.
+	window = 16
+)
+
+// call runs a script once. The epoch goes before the arguments.
+func (d *Dispatcher) call(ctx context.Context, verb string, script *rueidis.Lua, args ...string) (rueidis.RedisMessage, error) {
+	answers, err := d.calls(ctx, verb, script, [][]string{args})
+	if err != nil {
+		return rueidis.RedisMessage{}, err
+	}
+	return answers[0], nil
+}
+
+// calls runs a script many times, in their order, and returns its answers.
+func (d *Dispatcher) calls(ctx context.Context, verb string, script *rueidis.Lua, runs [][]string) ([]rueidis.RedisMessage, error) {
+	epoch := d.believed()
+	answers := make([]rueidis.RedisMessage, 0, len(runs))
+	for len(runs) > 0 {
+		some := runs[:min(len(runs), window)]
+		runs = runs[len(some):]
+		list, err := d.ask(ctx, script, epoch, some)
+		if err == nil {
+			err = d.verify(ctx)
+		}
+		if errors.Is(err, engine.ErrDispatchLost) {
+			d.disbelieve(epoch)
+			return nil, err
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s in Redis: %w", verb, err)
+		}
+		answers = append(answers, list...)
+	}
+	return answers, nil
+}
+
+// ask runs a script a few times within the time of a call.
+func (d *Dispatcher) ask(ctx context.Context, script *rueidis.Lua, epoch string, runs [][]string) ([]rueidis.RedisMessage, error) {
+	client, err := d.connected()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	var results []rueidis.RedisResult
+	if len(runs) == 1 {
+		results = []rueidis.RedisResult{script.Exec(ctx, client, d.keys, append([]string{epoch}, runs[0]...))}
+	} else {
+		multi := make([]rueidis.LuaExec, len(runs))
+		for i, args := range runs {
+			multi[i] = rueidis.LuaExec{Keys: d.keys, Args: append([]string{epoch}, args...)}
+		}
+		results = script.ExecMulti(ctx, client, multi...)
+	}
+	answers := make([]rueidis.RedisMessage, len(results))
+	for i, r := range results {
+		if answers[i], err = r.ToMessage(); err != nil && !rueidis.IsRedisNil(err) {
+			return nil, lostOr(err)
+		}
+	}
+	return answers, nil
+}
+
+// lostOr recognises what scripts answer when the content is not complete.
+func lostOr(err error) error {
+	if answer, ok := rueidis.IsRedisErr(err); ok && strings.Contains(answer.Error(), "TASKERLOST") {
+		return engine.ErrDispatchLost
+	}
+	return err
+}
+
+// refused reports whether the server is there and does not let us in, or is not
+// fit for this: trying again would not help.
+func refused(err error) bool {
+	if errors.Is(err, errEvicts) {
+		return true
+	}
+	answer, ok := rueidis.IsRedisErr(err)
+	if !ok {
+		return false
+	}
+	for _, code := range []string{"WRONGPASS", "NOAUTH", "NOPERM", "ERR"} {
+		if strings.HasPrefix(answer.Error(), code) {
+			return true
+		}
+	}
+	return false
+}

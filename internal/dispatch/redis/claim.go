@@ -1,0 +1,163 @@
+package redis
+
+import (
+	"context"
+
+	"github.com/redis/rueidis"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// claimSize is that of a claim in the arguments of its script.
+const claimSize = 35
+
+// Claim hands out the lowest keys.
+func (d *Dispatcher) Claim(ctx context.Context, claims []engine.Claim, now task.Instant) ([][]engine.Hold, error) {
+	at := string(put64(nil, int64(now)))
+	var runs [][]string
+	for rest := claims; len(rest) > 0; {
+		n := together(rest)
+		runs = append(runs, claimRun(rest[:n], at))
+		rest = rest[n:]
+	}
+	answers, err := d.calls(ctx, "claim steps", d.scripts.claim, runs)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]engine.Hold, 0, len(claims))
+	for _, a := range answers {
+		lists, err := a.ToArray()
+		if err != nil {
+			return nil, err
+		}
+		for i := range lists {
+			holds, err := granted(&lists[i])
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, holds)
+		}
+	}
+	if len(out) != len(claims) {
+		return nil, errAnswer
+	}
+	return out, nil
+}
+
+// together is how many of the claims one run of the script serves: as many as
+// do not want more steps than a batch, and at least one.
+func together(claims []engine.Claim) int {
+	wanted := 0
+	for i, c := range claims[:min(len(claims), batch)] {
+		if wanted += max(c.Capacity, 0); wanted > batch && i > 0 {
+			return i
+		}
+	}
+	return min(len(claims), batch)
+}
+
+// routeSets numbers the sets of routes that claims ask for. Many workers serve
+// the same ones.
+type routeSets struct {
+	same map[sliceOf]int
+	sets map[string]int
+
+	order []int64          // routes in the order in which they came up
+	in    map[int64][]byte // the sets of each, 2 bytes a set
+}
+
+// sliceOf tells that two slices are one.
+type sliceOf struct {
+	first *int64
+	n     int
+}
+
+// number returns the number of a set.
+func (s *routeSets) number(routes []int64) int {
+	if len(routes) == 0 {
+		routes = nil
+	}
+	var one sliceOf
+	if len(routes) > 0 {
+		one = sliceOf{&routes[0], len(routes)}
+	}
+	if n, ok := s.same[one]; ok {
+		return n
+	}
+	b := make([]byte, 0, 8*len(routes))
+	for _, r := range routes {
+		b = put64(b, r)
+	}
+	n, ok := s.sets[string(b)]
+	if !ok {
+		n = len(s.sets)
+		s.sets[string(b)] = n
+		s.enter(routes, uint16(n))
+	}
+	s.same[one] = n
+	return n
+}
+
+func (s *routeSets) enter(routes []int64, set uint16) {
+	for _, r := range routes {
+		sets, known := s.in[r]
+		if !known {
+			s.order = append(s.order, r)
+		}
+		if n := len(sets); n >= 2 && big.Uint16(sets[n-2:]) == set {
+			continue // named twice
+		}
+		s.in[r] = big.AppendUint16(sets, set)
+	}
+}
+
+// claimRun is what the script is told of claims.
+func claimRun(claims []engine.Claim, now string) []string {
+	s := routeSets{same: map[sliceOf]int{}, sets: map[string]int{}, in: map[int64][]byte{}}
+	b := make([]byte, 0, len(claims)*claimSize)
+	for i := range claims {
+		c := &claims[i]
+		b = big.AppendUint16(b, uint16(s.number(c.Routes)))
+		b = put64(b, c.Worker)
+		b = big.AppendUint32(b, uint32(max(c.Capacity, 0)))
+		if c.Start {
+			b = append(b, 1)
+		} else {
+			b = append(b, 0)
+		}
+		b = put64(b, int64(c.Until))
+		b = big.AppendUint32(b, uint32(max(c.Window, 0)))
+		b = put64(b, c.Token)
+	}
+	routes := make([]byte, 0, 8*len(s.order))
+	args := make([]string, 3, 3+len(s.order))
+	for _, r := range s.order {
+		routes = put64(routes, r)
+		args = append(args, rueidis.BinaryString(s.in[r]))
+	}
+	args[0], args[1], args[2] = now, rueidis.BinaryString(routes), rueidis.BinaryString(b)
+	return args
+}
+
+// granted reads holds that have no note yet, one behind the other.
+func granted(m *rueidis.RedisMessage) ([]engine.Hold, error) {
+	b, err := m.AsBytes()
+	if err != nil {
+		return nil, err
+	}
+	const size = idSize + heldSize
+	if len(b)%size != 0 {
+		return nil, errAnswer
+	}
+	if len(b) == 0 {
+		return nil, nil
+	}
+	holds := make([]engine.Hold, len(b)/size)
+	for i := range holds {
+		if holds[i], err = hold(b[i*size : (i+1)*size]); err != nil {
+			return nil, err
+		}
+	}
+	return holds, nil
+}

@@ -1,0 +1,100 @@
+package redis
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/redis/rueidis"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Start begins attempts.
+func (d *Dispatcher) Start(ctx context.Context, refs []engine.LeaseRef, now, until task.Instant) ([]engine.Hold, error) {
+	packed := batches(refs, idSize+8, func(b []byte, r *engine.LeaseRef) []byte { return put64(append(b, r.Step[:]...), r.Token) })
+	runs := each(packed, string(put64(nil, int64(now))), string(put64(nil, int64(until))))
+	return d.holds(ctx, "start attempts", d.scripts.start, runs, len(refs))
+}
+
+// Renew extends leases.
+func (d *Dispatcher) Renew(ctx context.Context, renewals []engine.Renewal, until task.Instant) ([]engine.Hold, error) {
+	packed := batches(renewals, idSize+12, func(b []byte, r *engine.Renewal) []byte {
+		b = put64(append(b, r.Step[:]...), r.Token)
+		if r.Progress == nil {
+			return big.AppendUint32(b, 0)
+		}
+		b = big.AppendUint32(b, uint32(4+len(r.Progress.Note)))
+		return putProgress(b, r.Progress.Percent, r.Progress.Note)
+	})
+	return d.holds(ctx, "renew leases", d.scripts.renew, each(packed, string(put64(nil, int64(until)))), len(renewals))
+}
+
+// Find returns who holds steps.
+func (d *Dispatcher) Find(ctx context.Context, steps []task.ID) ([]engine.Hold, error) {
+	packed := batches(steps, idSize, func(b []byte, id *task.ID) []byte { return append(b, id[:]...) })
+	return d.holds(ctx, "find leases", d.scripts.find, each(packed), len(steps))
+}
+
+// HeldBy returns what a worker holds.
+func (d *Dispatcher) HeldBy(ctx context.Context, worker int64, limit int) ([]engine.Hold, error) {
+	run := []string{string(put64(nil, worker)), strconv.Itoa(max(limit, 0))}
+	list, err := d.holds(ctx, "list leases", d.scripts.heldBy, [][]string{run}, -1)
+	slices.SortFunc(list, func(a, b engine.Hold) int {
+		return cmp.Or(cmp.Compare(a.LookAt, b.LookAt), bytes.Compare(a.Step[:], b.Step[:]))
+	})
+	return list, err
+}
+
+// Expired returns what somebody has to look after.
+func (d *Dispatcher) Expired(ctx context.Context, now task.Instant, limit int) ([]engine.Hold, error) {
+	run := []string{strconv.FormatInt(int64(now), 10), strconv.Itoa(max(limit, 0))}
+	return d.holds(ctx, "list leases", d.scripts.expired, [][]string{run}, -1)
+}
+
+// holds asks for holds: one for each of what was asked about, or as many as there are.
+func (d *Dispatcher) holds(ctx context.Context, verb string, script *rueidis.Lua, runs [][]string, asked int) ([]engine.Hold, error) {
+	answers, err := d.calls(ctx, verb, script, runs)
+	if err != nil {
+		return nil, err
+	}
+	var out []engine.Hold
+	for _, a := range answers {
+		list, err := a.ToArray()
+		if err != nil {
+			return nil, err
+		}
+		out = slices.Grow(out, len(list))
+		for i := range list {
+			b, err := list[i].AsBytes()
+			if err != nil {
+				return nil, err
+			}
+			var h engine.Hold
+			if len(b) > 0 {
+				if h, err = hold(b); err != nil {
+					return nil, err
+				}
+			}
+			out = append(out, h)
+		}
+	}
+	if asked >= 0 && len(out) != asked {
+		return nil, errAnswer
+	}
+	return out, nil
+}
+
+// Adopt puts holds back.
+func (d *Dispatcher) Adopt(ctx context.Context, holds []engine.Hold) error {
+	packed := batches(holds, idSize+4+heldSize, func(b []byte, h *engine.Hold) []byte {
+		b = append(b, h.Step[:]...)
+		b = big.AppendUint32(b, uint32(heldSize+len(h.Note)))
+		return putHold(b, h)
+	})
+	_, err := d.calls(ctx, "put leases back", d.scripts.adopt, each(packed))
+	return err
+}

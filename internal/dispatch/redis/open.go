@@ -1,0 +1,159 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+// Options are what a URL does not say.
+type Options struct {
+	// Prefix names the installation, unless the URL does. Defaults to "tasker".
+	Prefix string
+	// Logger hears when the server is found or not. Defaults to silence.
+	Logger *slog.Logger
+}
+
+// Dispatcher keeps ready steps and leases in Redis. See engine.Dispatcher.
+type Dispatcher struct {
+	option  rueidis.ClientOption
+	timeout time.Duration
+	keys    []string // KEYS of every script
+	channel string
+	node    string // how messages name this process
+	log     *slog.Logger
+	scripts *scripts
+
+	dials    atomic.Int64 // connections made
+	verified atomic.Int64 // and how many of them are known to have reached the run that the epoch names
+
+	mu     sync.Mutex
+	client rueidis.Client // nil: not connected yet
+	failed error          // why not, until retry
+	retry  time.Time
+	closed bool
+	belief belief
+}
+
+var _ engine.Dispatcher = (*Dispatcher)(nil)
+
+var errClosed = errors.New("the connection to Redis has been closed")
+
+// connectPause is how long a failure to connect stands before it is tried again.
+const connectPause = 200 * time.Millisecond
+
+// Open returns a dispatcher on the server that a URL names:
+//
+//	redis://[USER:PASSWORD@]HOST:PORT[/DATABASE][?PARAMETERS]   rediss:// with TLS
+//
+//	prefix=NAME      what the keys of this installation begin with; before Options.Prefix
+//	timeout=1s       how long a call may take, connecting included; 1ms to 1m
+//	addr=HOST:PORT   more nodes of a cluster, or more sentinels
+//	master_set=NAME  the addresses are Sentinels that know the server of this name
+//	client_name=NAME, skip_verify=true   as rueidis understands them
+//
+// A server that cannot be reached is no error, because the engine can do without
+// it: every verb tries to connect. One that refuses the password, or evicts keys,
+// is. Verbs answer ErrDispatchLost until Check or Loaded has learned the epoch.
+func Open(ctx context.Context, url string, o *Options) (*Dispatcher, error) {
+	t, err := parseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		o = &Options{}
+	}
+	prefix := t.prefix
+	if prefix == "" {
+		prefix = o.Prefix
+	}
+	if prefix == "" {
+		prefix = defaultPrefix
+	}
+	if !names.MatchString(prefix) {
+		return nil, fmt.Errorf("the prefix of keys in Redis must be 1 to 64 of the characters A-Z a-z 0-9 _ . : -, not %q", prefix)
+	}
+	d := &Dispatcher{option: t.option, timeout: t.timeout, log: o.Logger, keys: []string{"{" + prefix + "}:"}, node: rand.Text()[:nodeSize]}
+	// Channels know no databases.
+	d.channel = d.keys[0] + "offered:" + strconv.Itoa(t.option.SelectDB)
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
+	}
+	if d.scripts, err = loadScripts(); err != nil {
+		return nil, err
+	}
+	d.configure()
+	switch _, err := d.look(ctx); {
+	case refused(err):
+		d.Close()
+		return nil, fmt.Errorf("open Redis: %w", err)
+	case err != nil:
+		d.log.WarnContext(ctx, "Redis cannot be reached", "error", err)
+	}
+	return d, nil
+}
+
+// configure makes calls end when their time is over: who waits for Redis can
+// better ask the database.
+func (d *Dispatcher) configure() {
+	o := &d.option
+	o.Dialer.Timeout = d.timeout
+	o.ConnWriteTimeout = 2 * d.timeout
+	o.DisableCache = true
+	// One connection: the server has one thread for scripts, and each connection
+	// that breaks costs a call.
+	o.PipelineMultiplex = -1
+	// What failed may have been done: the engine decides what to do about it.
+	o.DisableRetry = true
+	o.DialCtxFn = func(ctx context.Context, address string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
+		d.dials.Add(1)
+		if config != nil {
+			return (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, "tcp", address)
+		}
+		return dialer.DialContext(ctx, "tcp", address)
+	}
+}
+
+// connected returns the client, which it makes if there is none.
+func (d *Dispatcher) connected() (rueidis.Client, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.closed:
+		return nil, errClosed
+	case d.client != nil:
+		return d.client, nil
+	case d.failed != nil && time.Now().Before(d.retry):
+		return nil, d.failed
+	}
+	client, err := rueidis.NewClient(d.option)
+	if err != nil {
+		d.failed, d.retry = err, time.Now().Add(connectPause)
+		return nil, err
+	}
+	d.client, d.failed = client, nil
+	return client, nil
+}
+
+// Close ends the connections. Verbs then answer an error.
+func (d *Dispatcher) Close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	if d.client != nil {
+		d.client.Close()
+		d.client = nil
+	}
+}

@@ -1,0 +1,114 @@
+package redis
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+// batches packs items into arguments of scripts, at most so many in each.
+func batches[T any](items []T, size int, pack func([]byte, *T) []byte) []string {
+	var list []string
+	for part := range slices.Chunk(items, batch) {
+		b := make([]byte, 0, len(part)*size)
+		for i := range part {
+			b = pack(b, &part[i])
+		}
+		list = append(list, rueidis.BinaryString(b))
+	}
+	return list
+}
+
+// Offer lets steps be claimed.
+func (d *Dispatcher) Offer(ctx context.Context, steps []engine.Offered) error {
+	packed := batches(steps, idSize+offeredSize, func(b []byte, o *engine.Offered) []byte {
+		return putOffered(append(b, o.Step[:]...), o)
+	})
+	runs := make([][]string, len(packed))
+	for i, p := range packed {
+		runs[i] = []string{p, d.node, d.channel}
+	}
+	_, err := d.calls(ctx, "offer steps", d.scripts.offer, runs)
+	return err
+}
+
+// Remove takes steps out.
+func (d *Dispatcher) Remove(ctx context.Context, steps []engine.Offered) error {
+	packed := batches(steps, idSize+8, func(b []byte, o *engine.Offered) []byte { return put64(append(b, o.Step[:]...), o.Token) })
+	_, err := d.calls(ctx, "remove steps", d.scripts.remove, each(packed))
+	return err
+}
+
+// each makes a run of every argument.
+func each(packed []string, before ...string) [][]string {
+	runs := make([][]string, len(packed))
+	for i, p := range packed {
+		runs[i] = append(slices.Clone(before), p)
+	}
+	return runs
+}
+
+// Missing returns those of the steps that it does not know.
+func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]engine.Offered, error) {
+	packed := batches(steps, idSize, func(b []byte, o *engine.Offered) []byte { return append(b, o.Step[:]...) })
+	answers, err := d.calls(ctx, "look for steps", d.scripts.missing, each(packed))
+	if err != nil {
+		return nil, err
+	}
+	var flags strings.Builder
+	for _, a := range answers {
+		s, err := a.ToString()
+		if err != nil {
+			return nil, err
+		}
+		flags.WriteString(s)
+	}
+	if flags.Len() != len(steps) {
+		return nil, errAnswer
+	}
+	var missing []engine.Offered
+	for i, c := range []byte(flags.String()) {
+		if c == '1' {
+			missing = append(missing, steps[i])
+		}
+	}
+	return missing, nil
+}
+
+// Depth counts the waiting steps of a route whose key is below a bound.
+func (d *Dispatcher) Depth(ctx context.Context, route, below int64) (int, error) {
+	answer, err := d.call(ctx, "count steps", d.scripts.depth, string(put64(nil, route)), string(putKey(nil, below)))
+	if err != nil {
+		return 0, err
+	}
+	n, err := answer.AsInt64()
+	return int(n), err
+}
+
+// Waiting counts the waiting steps of routes. A route without any is not in the
+// answer.
+func (d *Dispatcher) Waiting(ctx context.Context, routes []int64) (map[int64]int, error) {
+	packed := batches(routes, 8, func(b []byte, r *int64) []byte { return put64(b, *r) })
+	answers, err := d.calls(ctx, "count steps", d.scripts.waiting, each(packed))
+	if err != nil {
+		return nil, err
+	}
+	counts := map[int64]int{}
+	for _, a := range answers {
+		list, err := a.AsIntSlice()
+		if err != nil || len(list) > len(routes) {
+			return nil, errAnswer
+		}
+		for i, n := range list {
+			if n > 0 {
+				counts[routes[i]] = int(n)
+			}
+		}
+		routes = routes[len(list):]
+	}
+	return counts, nil
+}

@@ -1,0 +1,148 @@
+-- Claim: hands the lowest keys to each claim in turn.
+-- ARGV[2] now; ARGV[3] all routes that are asked for; ARGV[4] the claims: set of
+-- routes (2), worker (8), capacity (4), start at once (1), until (8), window (4),
+-- lowest token (8); ARGV[5...] for each route the sets that it is in (2 each).
+-- Answers with the holds of each claim as one string.
+if not complete() then return lost() end
+
+local claims, wanted = {}, 0
+for at = 1, #ARGV[4], 35 do
+  local c = {worker = sub(ARGV[4], at + 2, at + 9), until_bytes = sub(ARGV[4], at + 15, at + 22)}
+  c.set = unpacked('>I2', ARGV[4], at)
+  c.capacity, c.start = unpacked('>I4B', ARGV[4], at + 10)
+  c.lease_end, c.window, c.token = unpacked('>I8I4I8', ARGV[4], at + 15)
+  wanted = wanted + c.capacity
+  claims[#claims + 1] = c
+end
+local ahead = math.min(wanted, 100) -- how much of a queue is read at once
+
+-- advance makes the next member of a queue its head; none when it is empty. What
+-- was taken stays in the queue until the end: nothing is changed before all is known.
+local function advance(queue)
+  queue.at = queue.at + 1
+  if queue.at > #queue.members then
+    queue.at, queue.members = 1, redis.call('ZRANGE', queue.name, queue.taken, queue.taken + ahead - 1)
+    local ids = {}
+    for n, member in ipairs(queue.members) do ids[n] = sub(member, 9) end
+    queue.blobs = fetch(ids)
+  end
+  queue.head = queue.members[queue.at]
+  if queue.head then queue.high, queue.low = unpacked('>I4I4', queue.head) end
+end
+
+-- before compares heads by key and then step. Strings cannot be compared: Lua
+-- does that by the locale of the server.
+local function before(a, b)
+  if a.high ~= b.high then return a.high < b.high end
+  if a.low ~= b.low then return a.low < b.low end
+  local a1, a2, a3, a4 = unpacked('>I4I4I4I4', a.head, 9)
+  local b1, b2, b3, b4 = unpacked('>I4I4I4I4', b.head, 9)
+  if a1 ~= b1 then return a1 < b1 end
+  if a2 ~= b2 then return a2 < b2 end
+  if a3 ~= b3 then return a3 < b3 end
+  return a4 < b4
+end
+
+-- A set of routes is a heap of heads. Sets share queues: a head may be out of date,
+-- and then is too low; it is brought up to date when it comes to the top.
+local function head_of(queue)
+  return {queue = queue, taken = queue.taken, head = queue.head, high = queue.high, low = queue.low}
+end
+
+local function up(heap, n)
+  while n > 1 do
+    local parent = math.floor(n / 2)
+    if not before(heap[n], heap[parent]) then return end
+    heap[n], heap[parent] = heap[parent], heap[n]
+    n = parent
+  end
+end
+
+local function down(heap, n)
+  while true do
+    local least = n
+    for child = 2 * n, 2 * n + 1 do
+      if heap[child] and before(heap[child], heap[least]) then least = child end
+    end
+    if least == n then return end
+    heap[n], heap[least] = heap[least], heap[n]
+    n = least
+  end
+end
+
+local function first(heap)
+  while heap[1] do
+    local queue = heap[1].queue
+    if heap[1].taken == queue.taken then return queue end
+    if queue.head then
+      heap[1] = head_of(queue)
+    else
+      heap[1] = heap[#heap]
+      heap[#heap] = nil
+    end
+    if heap[1] then down(heap, 1) end
+  end
+end
+
+-- Only routes where something waits cost more than a look.
+local heaps, queues, routes = {}, {}, {}
+for at = 1, #ARGV[3], 8 do routes[#routes + 1] = sub(ARGV[3], at, at + 7) end
+for from = 1, #routes, 2000 do
+  local some = redis.call('SMISMEMBER', ROUTES, unpack(routes, from, math.min(from + 1999, #routes)))
+  for n = 1, wanted > 0 and #some or 0 do
+    if some[n] == 1 then
+      local route = routes[from + n - 1]
+      local queue = {route = route, name = queue_of(route), taken = 0, at = 0, members = {}}
+      advance(queue)
+      queues[#queues + 1] = queue
+      local sets = ARGV[4 + from + n - 1]
+      for at = 1, queue.head and #sets or 0, 2 do
+        local set = unpacked('>I2', sets, at)
+        append(heaps, set, head_of(queue))
+        up(heaps[set], #heaps[set])
+      end
+    end
+  end
+end
+
+local now, never = ARGV[2], pack('>I8', 0)
+local values, leases, hands, answers = {}, {}, {}, {}
+for n, c in ipairs(claims) do
+  local heap, got = heaps[c.set] or {}, {}
+  local lowest, highest
+  while #got < c.capacity do
+    local queue = first(heap)
+    if not queue then break end
+    local blob = queue.blobs[queue.at]
+    if not blob or #blob ~= OFFERED then
+      redis.call('DEL', EPOCH) -- something was deleted by somebody else
+      return lost()
+    end
+    local priority = unpacked('>I4', blob, 33)
+    lowest, highest = math.min(lowest or priority, priority), math.max(highest or priority, priority)
+    if c.window > 0 and highest - lowest > c.window then break end
+
+    local id = sub(queue.head, 9)
+    local token = math.max(number(blob, 25) + 1, c.token)
+    local look_at = c.lease_end
+    blob = sub(blob, 1, 24) .. pack('>I8', token) .. sub(blob, 33) .. c.worker .. now .. never .. c.until_bytes .. c.until_bytes .. '\0\0\0\0'
+    if c.start == 1 then blob, look_at = renewed(blob, number(now, 1), c.lease_end) end
+
+    got[#got + 1] = id .. blob
+    values[#values + 1], values[#values + 2] = id, blob
+    leases[#leases + 1], leases[#leases + 2] = look_at, id
+    append(hands, c.worker, id)
+    queue.taken = queue.taken + 1
+    advance(queue)
+  end
+  answers[n] = concat(got)
+end
+
+for _, queue in ipairs(queues) do
+  if queue.taken > 0 then redis.call('ZREMRANGEBYRANK', queue.name, 0, queue.taken - 1) end
+  if not queue.head then redis.call('SREM', ROUTES, queue.route) end
+end
+send('HSET', STEPS, values)
+send('ZADD', LEASES, leases)
+hand(hands)
+return answers
