@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
 )
@@ -31,7 +32,9 @@ func TestScripts(t *testing.T) {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
 				store, reopen := s.open(t)
+				began := time.Now()
 				got := run(t, string(src), store, reopen)
+				t.Logf("took %s after set-up", time.Since(began))
 				if *update && i == 0 {
 					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 						t.Fatal(err)
