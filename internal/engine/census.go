@@ -106,24 +106,35 @@ func (e *Engine) countReady(ctx context.Context, c *Census) error {
 }
 
 // oldest returns when the step became ready that has waited longest on a route,
-// 0 when none is there. Steps are in order of time within a band of priority, so
-// it is the first of one of the bands.
+// 0 when none is there. Steps are in order of time within a band of the queue, so
+// it is the first of one of the bands. Where they age all are in one band, not
+// quite in order of time: then it is the one that waits longest of the first few.
 func (e *Engine) oldest(ctx context.Context, route int64) (task.Instant, error) {
 	var oldest task.Instant
 	for from := int64(0); ; {
-		s, err := e.store.First(ctx, route, from)
-		if err != nil || s == nil {
+		steps, err := e.store.Queued(ctx, route, from, math.MaxInt64, e.looksAt())
+		if err != nil || len(steps) == 0 {
 			return oldest, err
 		}
-		if oldest == 0 || s.ReadyAt < oldest {
-			oldest = s.ReadyAt
+		for _, s := range steps {
+			if oldest == 0 || s.ReadyAt < oldest {
+				oldest = s.ReadyAt
+			}
 		}
-		next := task.StrictKey(s.Priority-1, 0)
-		if s.Priority <= 0 || next <= from { // the last band, or keys of another order
+		next := task.StrictKey(task.KeyLevel(steps[0].Key)-1, 0)
+		if task.KeyLevel(steps[0].Key) <= 0 || next <= from {
 			return oldest, nil
 		}
 		from = next
 	}
+}
+
+// looksAt is how many of the first steps in a band are worth a look for the oldest.
+func (e *Engine) looksAt() int {
+	if e.Order().Mode == task.Aging {
+		return 100
+	}
+	return 1
 }
 
 func (e *Engine) countWorkers(ctx context.Context, c *Census) error {

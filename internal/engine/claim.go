@@ -103,7 +103,7 @@ func (e *Engine) claim(ctx context.Context, p *poller, beside bool) ([]Lease, er
 		e.dispatch.flush() // it does not wait, so it is to see what was done before
 	}
 	take := e.claims.Do
-	if beside && !e.dispatch.on() {
+	if beside && !e.dispatch.on() && e.cfg.Scheduling.FairnessWindow == 0 { // the halves know nothing of each other
 		take = e.claimBeside
 	}
 	leases, err := take(whole, p)
@@ -198,7 +198,8 @@ func (u *unit) claim(seats []seat, out [][]Lease) error {
 	return nil
 }
 
-// deal hands out steps, and returns the pollers that have room left.
+// deal hands out steps, and returns the pollers that have room left. What none of
+// them may have is not taken; then none is left.
 func (u *unit) deal(works []Work, seats []seat, out [][]Lease) ([]seat, error) {
 	steps := make([]*task.Step, len(works))
 	for i, w := range works {
@@ -207,9 +208,13 @@ func (u *unit) deal(works []Work, seats []seat, out [][]Lease) ([]seat, error) {
 	if err := u.gatherAll(steps, u.parents); err != nil {
 		return nil, err
 	}
-	for _, w := range works {
-		for len(out[seats[0].at]) == seats[0].capacity {
+	for n, w := range works {
+		for len(seats) > 0 && !(len(out[seats[0].at]) < seats[0].capacity && u.e.fits(out[seats[0].at], w.Step.Priority)) {
 			seats = seats[1:]
+		}
+		if len(seats) == 0 {
+			steps = steps[:n] // the others stay where they are
+			break
 		}
 		to := seats[0]
 		// counted as active before and after: the task is not touched
@@ -222,8 +227,11 @@ func (u *unit) deal(works []Work, seats []seat, out [][]Lease) ([]seat, error) {
 		}
 		out[to.at] = append(out[to.at], l)
 	}
-	if len(out[seats[0].at]) == seats[0].capacity {
+	if len(seats) > 0 && len(out[seats[0].at]) == seats[0].capacity {
 		seats = seats[1:]
+	}
+	if len(steps) == 0 {
+		return seats, nil
 	}
 	// saved at once, so that the next look at the queue does not see them
 	return seats, u.tx.SaveSteps(steps)

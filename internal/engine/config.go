@@ -17,6 +17,7 @@ type Config struct {
 	Leases     Leases
 	Retention  Retention
 	Priorities []PriorityLevel
+	Scheduling Scheduling
 	Cases      Cases
 	// StalenessDetection is about the search for tasks that stay too long in one
 	// state, StalenessThresholds says what that is where their template does not:
@@ -145,6 +146,7 @@ func (c Config) WithDefaults() Config {
 	orDefault(&c.Retention.Finished, 7*24*time.Hour)
 	orDefault(&c.Retention.Workers, 30*24*time.Hour)
 	orDefault(&c.Retention.BatchItems, 500)
+	c.Scheduling.setDefaults()
 	c.Cases.setDefaults()
 	c.StalenessDetection.setDefaults()
 	orDefault(&c.StalenessThresholds.WaitingForDependencies, time.Hour)
@@ -181,6 +183,7 @@ func (c Config) Validate() error {
 	bad(c.Leases.FreeRequeueFraction <= 1, "leases.free_requeue_fraction must be at most 1")
 	bad(c.Leases.MaxLongPoll > 0, "leases.max_long_poll must be positive")
 	bad(c.Retention.BatchItems > 0, "retention.batch_items must be positive")
+	c.Scheduling.validate(bad)
 	c.validateCases(bad)
 	bad(c.IdempotencyWindow > 0, "idempotency_window must be positive")
 	bad(c.UpkeepInterval > 0, "upkeep_interval must be positive")

@@ -44,7 +44,8 @@ func (e *Engine) claimHolds(calls []*poller, out [][]Lease) ([][]Hold, error) {
 	claims := make([]Claim, len(calls))
 	for i, p := range calls {
 		claims[i] = Claim{Worker: p.worker, Routes: p.routes, Capacity: p.capacity - len(out[i]), Start: p.start, Token: token,
-			Until: now.Add(e.cfg.Leases.StartTimeout)}
+			Window: e.cfg.Scheduling.FairnessWindow,
+			Until:  now.Add(e.cfg.Leases.StartTimeout)}
 		if p.start {
 			claims[i].Until = now.Add(e.cfg.Leases.Lease())
 		}

@@ -27,6 +27,9 @@ type Engine struct {
 	// not be sent or stored for a while.
 	graceUntil atomic.Int64
 
+	ordering atomic.Pointer[ordering] // in force
+	rekeying atomic.Bool              // there may be steps with keys of another
+
 	cluster Cluster // nil: the store belongs to this process
 	news    *mailbox
 
@@ -94,6 +97,9 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 		e.roll = rand.Float64
 	}
 	if err := e.arrive(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.declareOrdering(ctx); err != nil {
 		return nil, err
 	}
 	e.hub = newHub()

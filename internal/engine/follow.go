@@ -131,14 +131,14 @@ func (e *Engine) hearOfWorkers(ctx context.Context, workers map[int64]struct{}) 
 }
 
 // Look finds what other processes did that somebody waits for here, as if no
-// news of it had come: new routes, ready steps, settled tasks. When the store
+// news of it had come: another order in force, new routes, ready steps, settled tasks. When the store
 // turns out to be out of reach, all who wait here are told so: an answer that
 // nothing has come would be a guess, and another process may do better.
 func (e *Engine) Look(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
 	}
-	err := errors.Join(e.reloadRoutes(ctx), e.lookForReady(ctx, e.hub.awaitedRoutes()), e.lookForSettled(ctx, e.hub.awaitedTasks()))
+	err := errors.Join(e.followOrdering(ctx), e.reloadRoutes(ctx), e.lookForReady(ctx, e.hub.awaitedRoutes()), e.lookForSettled(ctx, e.hub.awaitedTasks()))
 	var why *task.Error
 	if errors.As(err, &why) && why.Code == task.Unavailable {
 		e.hub.fail(why)

@@ -28,7 +28,7 @@ func (u *unit) handOff() error {
 			u.queued[w.Step.RouteID]++
 			continue
 		}
-		p, err := u.waiting(w.Step.RouteID)
+		p, err := u.waiting(w.Step.RouteID, w.Step.Priority)
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (u *unit) handOff() error {
 		if err := u.hand(w.Step, p); err != nil {
 			return err
 		}
-		p.promised++
+		p.promise(w.Step.Priority)
 		gifts = append(gifts, gift{w, p})
 	}
 	u.readied = nil
@@ -53,10 +53,10 @@ type gift struct {
 	to *poller
 }
 
-// waiting returns a poller with room that may take a step of the route, or nil.
-func (u *unit) waiting(route int64) (*poller, error) {
+// waiting returns a poller with room that may take a step of the route and level, or nil.
+func (u *unit) waiting(route int64, level int) (*poller, error) {
 	for _, p := range u.pollers {
-		if p.promised < p.capacity && u.vacant[route] && p.serves(route) {
+		if p.promises(level, u.e.cfg.Scheduling.FairnessWindow) && u.vacant[route] && p.serves(route) {
 			return p, nil
 		}
 	}

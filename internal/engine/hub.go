@@ -35,8 +35,10 @@ type poller struct {
 	wake      chan struct{} // closed when there may be work, or what follows is set
 	handed    []Lease       // steps that a transaction put into the poller's hands
 	promised  int           // how many those are, or will be when it is done
-	dismissed bool          // its worker takes nothing more
-	failed    error         // why waiting on makes no sense
+	lowest    int           // of their levels
+	highest   int
+	dismissed bool  // its worker takes nothing more
+	failed    error // why waiting on makes no sense
 
 	// how many steps of which route it was woken for; if it does not take them, it
 	// has to wake others for them

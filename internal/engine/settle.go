@@ -209,7 +209,7 @@ func (u *unit) fail(w Work, outcome task.Outcome, f *task.Failure) error {
 	attempt := w.Step.EndAttempt(u.now, outcome, f)
 	from := w.Step.State
 	if f.Retryable && w.Step.Attempts < w.Step.MaxAttempts {
-		err = w.Step.Postpone(u.now, u.now.Add(u.delay(w.Step, t, f)))
+		err = w.Step.Postpone(u.now, u.now.Add(u.delay(w.Step, t, f)), u.order)
 	} else {
 		err = w.Step.Exhaust(u.now)
 	}
@@ -243,7 +243,7 @@ func (u *unit) uncharged(w Work, outcome task.Outcome, until task.Instant) error
 	attempt := w.Step.EndAttempt(u.now, outcome, nil)
 	from := w.Step.State
 	w.Step.Uncharge()
-	if err := w.Step.Postpone(u.now, until); err != nil {
+	if err := w.Step.Postpone(u.now, until, u.order); err != nil {
 		return err
 	}
 	u.ended(w, from, attempt)

@@ -50,8 +50,12 @@ type Tx interface {
 type TxWork interface {
 	// Ready returns up to limit steps of the routes, lowest key first, locked;
 	// rows that another transaction holds are passed over. The caller claims and
-	// saves every one of them, or fails.
+	// saves those that it takes before it asks again, and leaves the others as they
+	// are: they stay in their place.
 	Ready(routes []int64, limit int) ([]Work, error)
+	// Between returns up to limit steps of a route behind a place in its queue and up
+	// to a key, in the order of their places, locked; rows held elsewhere are passed over.
+	Between(route int64, after Place, upTo int64, limit int) ([]*task.Step, error)
 	// Vacant reports whether no step is ready on the route. False may mean "not
 	// sure": then nothing is handed off and the queue decides.
 	Vacant(route int64) (bool, error)
@@ -68,6 +72,13 @@ type TxWork interface {
 	Work(steps []task.ID) ([]Work, error)
 	// SaveSteps stores what can change of the steps.
 	SaveSteps(steps []*task.Step) error
+}
+
+// Place is the place of a step in a queue: behind all of a lower key, and behind those of
+// its key with a lower ID.
+type Place struct {
+	Key int64
+	ID  task.ID
 }
 
 // Family names steps of one task: those with the ordinals, in any order and

@@ -199,7 +199,7 @@ func (b *builder) begin(t *task.Task, s *task.Step) error {
 		return nil
 	}
 	b.u.readied = append(b.u.readied, Work{s, t})
-	return s.Enqueue(b.u.now)
+	return s.Enqueue(b.u.now, b.u.order)
 }
 
 // existing finds the task that an idempotency key is bound to.

@@ -34,7 +34,7 @@ func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 		}
 		for _, w := range u.adopt(works) {
 			from := w.Step.State
-			if err := w.Step.Enqueue(u.now); err != nil {
+			if err := w.Step.Enqueue(u.now, u.order); err != nil {
 				return err
 			}
 			u.moved(w, from)
@@ -206,7 +206,7 @@ func (u *unit) giveUp(t *task.Task, f *task.Failure, cause string) error {
 func (u *unit) abandon(w Work, f *task.Failure) error {
 	from := w.Step.State
 	if from == task.StepPending { // scheduled, never begun: make it repairable
-		if err := w.Step.Enqueue(u.now); err != nil {
+		if err := w.Step.Enqueue(u.now, u.order); err != nil {
 			return err
 		}
 	}

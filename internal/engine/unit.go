@@ -14,6 +14,8 @@ type unit struct {
 	e   *Engine
 	tx  Tx
 	now task.Instant
+	// order is the one that was in force when the transaction began.
+	order task.Scheduling
 
 	steps map[task.ID]*task.Step
 	tasks map[task.ID]*task.Task
@@ -54,7 +56,7 @@ type unit struct {
 }
 
 func newUnit(e *Engine, tx Tx) *unit {
-	return &unit{e: e, tx: tx, now: e.instant(),
+	return &unit{e: e, tx: tx, now: e.instant(), order: e.Order(),
 		steps: map[task.ID]*task.Step{}, tasks: map[task.ID]*task.Task{},
 		kin: map[place]*task.Step{}, whole: map[task.ID][]*task.Step{},
 		dirtySteps: map[*task.Step]struct{}{}, dirtyTasks: map[*task.Task]struct{}{},
@@ -174,7 +176,7 @@ func (u *unit) satisfied(w Work, t *task.Template) error {
 		if c.OpenParents > 0 || c.State != task.StepPending {
 			continue
 		}
-		if err := c.Enqueue(u.now); err != nil {
+		if err := c.Enqueue(u.now, u.order); err != nil {
 			return err
 		}
 		u.moved(Work{c, w.Task}, task.StepPending)

@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // unservedNote is the key of the note that says up to which keys steps have been
-// looked at that no worker serves: by route and priority.
+// looked at that no worker serves: by route and band of the queue.
 const unservedNote = "unserved"
 
 type unservedMarks map[int64]map[int]int64
@@ -93,8 +94,9 @@ func (e *Engine) unservedMarks(ctx context.Context) (unservedMarks, error) {
 }
 
 // unservedSteps returns steps on a route that became ready before a time and were
-// not looked at before, and up to where it has looked now, by priority. Keys are
-// in the order of time within a priority only.
+// not looked at before, and up to where it has looked now, by band of the queue. Keys are
+// in the order of time within a band only, and not even there where steps age: then
+// it comes no further than to the first that is younger.
 func (e *Engine) unservedSteps(ctx context.Context, route int64, was map[int]int64, before task.Instant, limit int) ([]*task.Step, map[int]int64, error) {
 	var found []*task.Step
 	at := map[int]int64{}
@@ -106,12 +108,15 @@ func (e *Engine) unservedSteps(ctx context.Context, route int64, was map[int]int
 		if head == nil {
 			return found, at, nil
 		}
-		p := head.Priority
+		p := task.KeyLevel(head.Key)
 		at[p] = was[p]
 		if n := limit - len(found); n > 0 {
-			steps, err := e.store.Queued(ctx, route, max(head.Key, was[p]+1), task.StrictKey(p, before), n)
+			steps, err := e.store.Queued(ctx, route, max(head.Key, was[p]+1), e.Order().LastKey(p, before), n)
 			if err != nil {
 				return nil, nil, fmt.Errorf("look at ready steps: %w", err)
+			}
+			if young := slices.IndexFunc(steps, func(s *task.Step) bool { return s.ReadyAt > before }); young >= 0 {
+				steps = steps[:young]
 			}
 			if len(steps) > 0 {
 				at[p] = steps[len(steps)-1].Key

@@ -1,12 +1,9 @@
 package task
 
 // The ordering key of ready steps is one number; the lowest goes first. It is
-// computed once, when a step becomes ready, and is what the claim's index is
-// sorted by.
-//
-// In strict order it is the band of the priority, then the time: higher levels
-// always go first, and within a level the first to become ready is the first
-// out.
+// what the claim's index is sorted by. A key of strict order is the band of a
+// level, then the time at which the step became ready: higher levels always go
+// first, and within a level the first to become ready is the first out.
 const (
 	// MaxPriority is the highest priority level.
 	MaxPriority = 100
@@ -16,6 +13,11 @@ const (
 
 // StrictKey returns the ordering key of a step of the given priority level that
 // became ready at t.
-func StrictKey(priority int, t Instant) int64 {
-	return int64(MaxPriority-priority)<<timeBits | int64(t)
+func StrictKey(level int, t Instant) int64 {
+	return int64(MaxPriority-level)<<timeBits | int64(t)
+}
+
+// KeyLevel returns the level in whose band a key is.
+func KeyLevel(key int64) int {
+	return MaxPriority - int(min(max(key>>timeBits, 0), MaxPriority))
 }

@@ -57,14 +57,26 @@ func (s *Step) move(to StepState) error {
 	return nil
 }
 
-// Enqueue makes the step ready on its route.
-func (s *Step) Enqueue(now Instant) error {
+// Enqueue makes the step ready on its route, at the end of those that the order
+// puts before it.
+func (s *Step) Enqueue(now Instant, by Scheduling) error {
 	if err := s.move(StepEnqueued); err != nil {
 		return err
 	}
 	s.ReadyAt, s.LeaseUntil = now, 0
-	s.Queue, s.Key = s.RouteID, StrictKey(s.Priority, now)
+	s.Queue, s.Key = s.RouteID, by.Key(s.Priority, now)
 	return nil
+}
+
+// Rekey gives a ready step the place that the order gives it at a time. It
+// reports whether that is another one.
+func (s *Step) Rekey(now Instant, by Scheduling) bool {
+	key := by.KeyAt(s.Priority, s.ReadyAt, now)
+	if s.State != StepEnqueued || key == s.Key {
+		return false
+	}
+	s.Key = key
+	return true
 }
 
 // Schedule lets a pending step without open parents wait for its task's run_at.
@@ -183,8 +195,8 @@ func (s *Step) settle(to StepState, now Instant, result []byte) error {
 
 // Postpone ends the attempt without settling the step: it waits until a time
 // (0: goes back to its route at once).
-func (s *Step) Postpone(now, until Instant) error {
-	back := func() error { return s.Enqueue(now) }
+func (s *Step) Postpone(now, until Instant, by Scheduling) error {
+	back := func() error { return s.Enqueue(now, by) }
 	if until > now {
 		back = func() error { return s.Wait(until) }
 	}

@@ -37,7 +37,7 @@ func TestStepMethods(t *testing.T) {
 		// only restricts the method further than the table does
 		only []task.StepState
 	}{
-		{name: "Enqueue", call: func(s *task.Step) error { return s.Enqueue(now) }, to: task.StepEnqueued},
+		{name: "Enqueue", call: func(s *task.Step) error { return s.Enqueue(now, task.Scheduling{}) }, to: task.StepEnqueued},
 		{name: "Wait", call: func(s *task.Step) error { return s.Wait(later) }, to: task.StepWaitingForRetry},
 		{name: "Assign", call: func(s *task.Step) error { return s.Assign(3, now, later) }, to: task.StepAssigned},
 		{name: "Claim", call: func(s *task.Step) error { return s.Claim(3, now, later) }, to: task.StepInProgress, only: []task.StepState{task.StepEnqueued}},
@@ -46,8 +46,8 @@ func TestStepMethods(t *testing.T) {
 		{name: "Exhaust", call: func(s *task.Step) error { return s.Exhaust(now) }, to: task.StepErrored},
 		{name: "Cancel", call: func(s *task.Step) error { return s.Cancel(now) }, to: task.StepCancelled},
 		{name: "Resolve", call: func(s *task.Step) error { return s.Resolve(now) }, to: task.StepResolvedManually},
-		{name: "PostponeUntil", call: func(s *task.Step) error { return s.Postpone(now, later) }, to: task.StepWaitingForRetry},
-		{name: "PostponeAtOnce", call: func(s *task.Step) error { return s.Postpone(now, 0) }, to: task.StepEnqueued},
+		{name: "PostponeUntil", call: func(s *task.Step) error { return s.Postpone(now, later, task.Scheduling{}) }, to: task.StepWaitingForRetry},
+		{name: "PostponeAtOnce", call: func(s *task.Step) error { return s.Postpone(now, 0, task.Scheduling{}) }, to: task.StepEnqueued},
 		{name: "Reset", call: func(s *task.Step) error { return s.Reset(now) }, to: task.StepPending, only: []task.StepState{task.StepErrored, task.StepWaitingForRetry}},
 	} {
 		t.Run(m.name, func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestStepQueues(t *testing.T) {
 		queue, key int64
 		lease      task.Instant
 	}{
-		{"Enqueue", change(t, task.StepPending, func(s *task.Step) error { return s.Enqueue(now) }), 5, task.StrictKey(50, now), 0},
-		{"EnqueueFromLease", change(t, task.StepAssigned, func(s *task.Step) error { return s.Enqueue(now) }), 5, task.StrictKey(50, now), 0},
+		{"Enqueue", change(t, task.StepPending, func(s *task.Step) error { return s.Enqueue(now, task.Scheduling{}) }), 5, task.StrictKey(50, now), 0},
+		{"EnqueueFromLease", change(t, task.StepAssigned, func(s *task.Step) error { return s.Enqueue(now, task.Scheduling{}) }), 5, task.StrictKey(50, now), 0},
 		{"Wait", change(t, task.StepInProgress, func(s *task.Step) error { return s.Wait(later) }), task.Timers, int64(later), 0},
 		{"Assign", change(t, task.StepEnqueued, func(s *task.Step) error { return s.Assign(1, now, later) }), task.Leases, int64(later), later},
 		{"Claim", change(t, task.StepEnqueued, func(s *task.Step) error { return s.Claim(1, now, later) }), task.Leases, int64(later), later},
@@ -101,8 +101,8 @@ func TestStepQueues(t *testing.T) {
 		{"Succeed", change(t, task.StepInProgress, func(s *task.Step) error { return s.Succeed(now, nil) }), task.NoQueue, 0, 0},
 		{"Exhaust", change(t, task.StepInProgress, func(s *task.Step) error { return s.Exhaust(now) }), task.NoQueue, 0, 0},
 		{"Cancel", change(t, task.StepWaitingForRetry, func(s *task.Step) error { return s.Cancel(now) }), task.NoQueue, 0, 0},
-		{"Postpone", change(t, task.StepInProgress, func(s *task.Step) error { return s.Postpone(now, later) }), task.Timers, int64(later), 0},
-		{"PostponeIntoThePast", change(t, task.StepInProgress, func(s *task.Step) error { return s.Postpone(now, now) }), 5, task.StrictKey(50, now), 0},
+		{"Postpone", change(t, task.StepInProgress, func(s *task.Step) error { return s.Postpone(now, later, task.Scheduling{}) }), task.Timers, int64(later), 0},
+		{"PostponeIntoThePast", change(t, task.StepInProgress, func(s *task.Step) error { return s.Postpone(now, now, task.Scheduling{}) }), 5, task.StrictKey(50, now), 0},
 		{"Reset", change(t, task.StepErrored, func(s *task.Step) error { return s.Reset(now) }), task.Timers, int64(now), 0},
 		{"Schedule", change(t, task.StepPending, func(s *task.Step) error { s.Schedule(later); return nil }), task.Timers, int64(later), now + 10},
 	} {
@@ -128,7 +128,7 @@ func TestStepLife(t *testing.T) {
 			t.Fatalf("attempts %d, token %d, deadline %d; want %d, %d, %d", s.Attempts, s.Token, s.Deadline(), attempts, token, deadline)
 		}
 	}
-	must(s.Enqueue(now))
+	must(s.Enqueue(now, task.Scheduling{}))
 	expect(0, 0, 0)
 	must(s.Assign(9, now, later))
 	expect(0, 1, 0)
@@ -141,8 +141,8 @@ func TestStepLife(t *testing.T) {
 	if a.Number != 1 || a.Token != 1 || a.WorkerNo != 9 || a.StartedAt != now+1 || a.FinishedAt != now+2 || a.Failure.Message != "no" {
 		t.Fatalf("attempt %+v", a)
 	}
-	must(s.Postpone(now+2, later))
-	must(s.Enqueue(later))
+	must(s.Postpone(now+2, later, task.Scheduling{}))
+	must(s.Enqueue(later, task.Scheduling{}))
 	must(s.Claim(8, later, later+50))
 	expect(2, 2, later.Add(time.Second))
 	if s.Progress != 0 || s.Note != "" || s.FinishedAt != 0 || s.WorkerNo != 8 || s.StartedAt != later {
@@ -154,7 +154,7 @@ func TestStepLife(t *testing.T) {
 	expect(1, 2, 0)
 	s.Uncharge() // nothing runs: nothing to take back
 	must(s.Reset(later + 2))
-	must(s.Enqueue(later + 2))
+	must(s.Enqueue(later+2, task.Scheduling{}))
 	expect(0, 2, 0) // the token is never reused
 	must(s.Claim(8, later, later+50))
 	expect(1, 3, later.Add(time.Second))

@@ -71,6 +71,7 @@ func (u *Upkeep) follow(ctx context.Context) error {
 			u.log.Error("cannot look for what other nodes did; it is tried again", "error", err)
 		}
 		failing = err != nil
+		u.noticeOrder()
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // batch bounds one transaction of a loop.
@@ -19,6 +21,7 @@ type Upkeep struct {
 	log    *slog.Logger
 
 	contact contact
+	noticed atomic.Pointer[task.Scheduling] // the order in force that was told of last
 }
 
 // New returns the loops of an engine.
@@ -30,11 +33,13 @@ func New(e *engine.Engine, log *slog.Logger) *Upkeep {
 // a store, one runs each loop at a time; all follow what the others do.
 func (u *Upkeep) Run(ctx context.Context) error {
 	u.contact.begin(u.engine.Now())
+	u.noticeOrder()
 	g, ctx := errgroup.WithContext(ctx)
-	for _, l := range []*loop{u.leases(), u.workers(), u.deadlines(), u.retention(), u.staleness(), u.unserved()} {
+	for _, l := range []*loop{u.leases(), u.workers(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.promotion()} {
 		g.Go(func() error { return u.run(ctx, l) })
 	}
 	g.Go(func() error { return u.timers(ctx) })
+	g.Go(func() error { return u.rekey(ctx) })
 	if u.engine.Dispatched() {
 		g.Go(func() error { return u.run(ctx, u.dispatch()) })
 		g.Go(func() error { return u.run(ctx, u.sweep()) })
@@ -53,7 +58,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 // RunOnce runs every loop's work until nothing is due, in a fixed order and
 // whoever's turn it is: for tests and simulations with a clock of their own.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
-	for _, l := range []*loop{u.regular(), u.dispatch(), u.sweep(), u.leases(), u.workers(), u.deadlines(), u.retention(), u.staleness(), u.unserved()} {
+	for _, l := range []*loop{u.regular(), u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.leases(), u.workers(), u.deadlines(), u.retention(), u.staleness(), u.unserved()} {
 		for more := true; more; {
 			var err error
 			if _, more, err = l.once(ctx); err != nil {

@@ -39,7 +39,7 @@ func pair(t *testing.T) (*memstore.Store, *task.Task, []*task.Step) {
 		for _, st := range steps {
 			st.DefID, st.RouteID = def.DefID, route.ID
 		}
-		if err := steps[0].Enqueue(now); err != nil {
+		if err := steps[0].Enqueue(now, task.Scheduling{}); err != nil {
 			return err
 		}
 		return tx.InsertTasks([]*task.Task{row}, steps)

@@ -23,6 +23,23 @@ func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 	return works, nil
 }
 
+// Between implements engine.TxWork.
+func (t *tx) Between(route int64, after engine.Place, upTo int64, limit int) ([]*task.Step, error) {
+	entries := t.s.queue(route).entries
+	at, found := slices.BinarySearchFunc(entries, entry{after.Key, after.ID}, compareEntries)
+	if found {
+		at++
+	}
+	var steps []*task.Step
+	for _, e := range entries[at:] {
+		if e.key > upTo || len(steps) >= limit {
+			break
+		}
+		steps = append(steps, cloneStep(t.s.steps[e.id]))
+	}
+	return steps, nil
+}
+
 // Due implements engine.TxWork.
 func (t *tx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	due := t.s.queue(queue).first(limit)

@@ -229,7 +229,7 @@ func (t *tx) enqueued(s *task.Step) {
 		t.queued[s.Queue] = struct{}{}
 	}
 	if s.Queue != task.NoQueue {
-		t.store.routes.lowered(s.Queue, s.Key)
+		t.store.routes.lowered(s.Queue, streamOf(s), s.Key)
 	}
 }
 

@@ -27,8 +27,8 @@ func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 	if whole {
 		t.store.routes.took(routes, t.store.Now().Sub(asked))
 	}
-	taken := heads(works) // before the caller changes them
-	t.after = append(t.after, func() { t.store.noteReady(routes, taken, limit, asked) })
+	found := heads(works) // before the caller changes them
+	t.after = append(t.after, func() { t.noteReady(routes, found, limit, asked) })
 	return works, nil
 }
 
@@ -63,24 +63,41 @@ func (t *tx) ready(routes []int64, spans []span, limit int) ([]engine.Work, erro
 	return share(works), nil
 }
 
-// head is an entry of the queue index.
-type head struct{ queue, key int64 }
+// head is a ready step at its place in the queue.
+type head struct {
+	id     task.ID
+	queue  int64
+	key    int64
+	stream int64
+}
 
 func heads(works []engine.Work) []head {
 	list := make([]head, len(works))
 	for i, w := range works {
-		list[i] = head{w.Step.Queue, w.Step.Key}
+		list[i] = head{w.Step.ID, w.Step.Queue, w.Step.Key, streamOf(w.Step)}
 	}
 	return list
 }
 
-// noteReady learns from what was taken. Fewer than asked for is all there is.
-func (s *Store) noteReady(routes []int64, taken []head, limit int, asked time.Time) {
-	for _, h := range taken {
-		s.routes.passed(h.queue, h.key, asked)
+// noteReady learns from what was taken of what was found. Fewer than asked for is
+// all there is; what was left where it was ends what can be passed on its route.
+func (t *tx) noteReady(routes []int64, found []head, limit int, asked time.Time) {
+	left := map[int64]bool{}
+	type stream struct{ queue, stream int64 }
+	passed := map[stream]int64{}
+	for _, h := range found { // lowest key first
+		if s := t.steps[h.id]; s == nil || !s.saved || s.row.Queue == h.queue {
+			left[h.queue] = true
+		}
+		if !left[h.queue] {
+			passed[stream{h.queue, h.stream}] = h.key
+		}
 	}
-	if len(taken) < limit {
-		s.routes.emptied(routes, asked)
+	for of, key := range passed {
+		t.store.routes.passed(of.queue, of.stream, key, asked)
+	}
+	if len(found) < limit {
+		t.store.routes.emptied(slices.DeleteFunc(slices.Clone(routes), func(r int64) bool { return left[r] }), asked)
 	}
 }
 
@@ -107,9 +124,25 @@ func (t *tx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, err
 		t.store.routes.took([]int64{queue}, t.store.Now().Sub(asked))
 	}
 	if len(works) < limit {
-		t.after = append(t.after, func() { t.store.routes.passed(queue, int64(until.Add(-lateness)), asked) })
+		t.after = append(t.after, func() { t.store.routes.passed(queue, 0, int64(until.Add(-lateness)), asked) })
 	}
 	return works, nil
+}
+
+// Between implements engine.TxWork.
+func (t *tx) Between(route int64, after engine.Place, upTo int64, limit int) ([]*task.Step, error) {
+	query := `SELECT ` + stepColumns + ` FROM tasker_workflow_steps s
+ WHERE s.queue = $1 AND (s.key, s.id) > ($2, $3::uuid) AND s.key <= $4 ORDER BY s.key, s.id LIMIT $5 FOR UPDATE SKIP LOCKED`
+	var steps []*task.Step
+	err := t.ask(query, []any{route, after.Key, after.ID, upTo, limit}, func(r store.Row) error {
+		var versions [2]uint32
+		s, err := t.sql.ScanStep(versioned{r, &versions, false})
+		if err == nil {
+			steps = append(steps, t.sawStep(s, versions[0]))
+		}
+		return err
+	})
+	return steps, err
 }
 
 // lateness is how long before now a time may lie that somebody sets.

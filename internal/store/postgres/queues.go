@@ -1,11 +1,14 @@
 package postgres
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // queues is what this process knows of where in the queue index there is
@@ -23,8 +26,8 @@ type queues struct {
 
 // queue is one route, or one of the queues that are not routes.
 type queue struct {
-	// floors are the keys below which nothing is ready, one for each band of
-	// keys; next and after become floors when what they know is old enough.
+	// floors are the keys below which nothing is ready, one for each stream; next
+	// and after become floors when what they know is old enough.
 	floors, next, after map[int64]int64
 	turned              time.Time
 	swept               time.Time     // last read from its very start
@@ -46,7 +49,25 @@ const (
 	vacantFor = 1500 * time.Millisecond
 	// bandBits are the bits of a key below its band; see task.StrictKey.
 	bandBits = 52
+	// maxStreams bounds what is known of one queue. There are as many streams as
+	// levels in use, and a few more after the order has changed.
+	maxStreams = 512
+	// ahead is how far ahead of this process's time another one's may be.
+	ahead = 5 * time.Second
 )
+
+// A stream is what the keys of a queue have in common that are a time plus the
+// same number: of ready steps of one level. The key of a new one is its number and
+// the present, or later. In strict order each stream has a band of its own; in other orders
+// several go through one another in the same band.
+func streamOf(s *task.Step) int64 {
+	if s.Queue <= 0 {
+		return 0
+	}
+	return s.Key - int64(s.ReadyAt)
+}
+
+func bandOf(key int64) int64 { return key >> bandBits }
 
 func newQueues() *queues { return &queues{of: map[int64]*queue{}} }
 
@@ -75,16 +96,50 @@ func (q *queues) spans(ids []int64, now time.Time) (spans []span, whole bool) {
 			spans = append(spans, span{id, math.MinInt64, math.MaxInt64})
 			continue
 		}
-		low := int64(math.MinInt64)
-		for _, band := range slices.Sorted(maps.Keys(k.floors)) {
-			if start := band << bandBits; start > low {
-				spans = append(spans, span{id, low, start - 1})
-			}
-			low = k.floors[band]
-		}
-		spans = append(spans, span{id, low, math.MaxInt64})
+		spans = k.spans(spans, id, task.At(now.Add(ahead)))
 	}
 	return spans, whole
+}
+
+// spans adds the parts of one queue. Below the floors of a band's streams there is
+// nothing, nor is there anything between the present of one stream and the floor of the
+// next: that is where steps of others were taken from.
+func (k *queue) spans(spans []span, id int64, now task.Instant) []span {
+	streams := slices.SortedFunc(maps.Keys(k.floors), func(a, b int64) int { return cmp.Compare(k.floors[a], k.floors[b]) })
+	low, present, band := int64(math.MinInt64), int64(math.MinInt64), int64(math.MinInt64)
+	for _, stream := range streams {
+		floor := k.floors[stream]
+		switch of := bandOf(floor); {
+		case of != band:
+			if start := of << bandBits; start > low {
+				spans = append(spans, span{id, low, start - 1})
+			}
+			low, present, band = floor, stream+int64(now), of
+		case floor > present:
+			spans = append(spans, span{id, low, present})
+			low, present = floor, stream+int64(now)
+		default:
+			present = max(present, stream+int64(now))
+		}
+	}
+	return append(spans, span{id, low, math.MaxInt64})
+}
+
+// meet makes a stream known. Where others are known in its band, all of the band
+// is read until it is known how far this one has been taken.
+func (k *queue) meet(stream, key int64) {
+	if _, ok := k.floors[stream]; ok {
+		return
+	}
+	if len(k.floors)+len(k.next)+len(k.after) > maxStreams {
+		k.floors, k.next, k.after, k.swept = map[int64]int64{}, map[int64]int64{}, map[int64]int64{}, time.Time{}
+	}
+	for _, floor := range k.floors {
+		if bandOf(floor) == bandOf(key) {
+			k.floors[stream] = bandOf(key) << bandBits
+			return
+		}
+	}
 }
 
 // took notes how long it took to read queues whole.
@@ -96,8 +151,8 @@ func (q *queues) took(ids []int64, d time.Duration) {
 	}
 }
 
-// passed notes that everything in the queue up to a key has been taken.
-func (q *queues) passed(id, key int64, now time.Time) {
+// passed notes that everything in the queue up to a key of a stream has been taken.
+func (q *queues) passed(id, stream, key int64, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	k := q.get(id)
@@ -105,8 +160,15 @@ func (q *queues) passed(id, key int64, now time.Time) {
 		maps.Copy(k.floors, k.next)
 		k.next, k.after, k.turned = k.after, map[int64]int64{}, now
 	}
-	if band := key >> bandBits; key > k.after[band] {
-		k.after[band] = key
+	k.meet(stream, key)
+	if was, ok := k.after[stream]; !ok || key > was {
+		k.after[stream] = key
+	}
+	for other, floor := range k.floors {
+		// what is new there has a key of now at the least
+		if up := min(key, other+int64(task.At(now))); other != stream && bandOf(floor) == bandOf(key) && up > max(floor, k.after[other]) {
+			k.after[other] = up
+		}
 	}
 }
 
@@ -159,18 +221,19 @@ func (q *queues) occupied(ids map[int64]struct{}, now time.Time) {
 	}
 }
 
-// lowered notes that a step was queued with a key below what was passed.
-func (q *queues) lowered(id, key int64) {
+// lowered notes that a step of a stream was queued, with a key that may be below
+// what was passed.
+func (q *queues) lowered(id, stream, key int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	k, ok := q.of[id]
 	if !ok {
 		return
 	}
-	band := key >> bandBits
+	k.meet(stream, key)
 	for _, floors := range []map[int64]int64{k.floors, k.next, k.after} {
-		if floor, ok := floors[band]; ok && key < floor {
-			floors[band] = key
+		if floor, ok := floors[stream]; ok && key < floor {
+			floors[stream] = key
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
@@ -37,10 +39,64 @@ func TestClaimPassesItsRoute(t *testing.T) {
 	queued := task.StrictKey(step.Priority, step.ReadyAt)
 	s.routes.mu.Lock()
 	defer s.routes.mu.Unlock()
-	if got := s.routes.get(step.RouteID).after[queued>>bandBits]; got != queued {
+	if got := s.routes.get(step.RouteID).after[queued-int64(step.ReadyAt)]; got != queued {
 		t.Errorf("the claim passed %d on the route; want %d", got, queued)
 	}
 	if got := s.routes.get(task.Leases).after; len(got) > 0 {
 		t.Errorf("the claim passed %v among the leases, which it has not looked at", got)
+	}
+}
+
+// What is taken in an order where steps age tells how far each level has been
+// taken: steps of any level that become ready later are looked at, and what was taken
+// long ago is not.
+func TestStreamsOfOneBand(t *testing.T) {
+	t.Parallel()
+	const route = 7
+	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	high, low := 10*time.Minute, 30*time.Minute // behind the present
+	key := func(at time.Time, behind time.Duration) int64 { return int64(task.At(at.Add(behind))) }
+	q := newQueues()
+	read := func(now time.Time, key int64) bool {
+		spans, whole := q.spans([]int64{route}, now)
+		return !whole && slices.ContainsFunc(spans, func(s span) bool { return s.low <= key && key <= s.high })
+	}
+	var now time.Time
+	for i := range 100 { // ten seconds of work
+		now = begin.Add(time.Duration(i) * 100 * time.Millisecond)
+		q.lowered(route, high.Microseconds(), key(now, high))
+		q.passed(route, high.Microseconds(), key(now, high), now)
+		q.lowered(route, low.Microseconds(), key(now, low))
+		q.passed(route, low.Microseconds(), key(now, low), now)
+		q.spans([]int64{route}, now) // a claim; some read all
+	}
+	soon := now.Add(10 * time.Millisecond)
+	for name, c := range map[string]struct {
+		key  int64
+		want bool
+	}{
+		"NewHigh":         {key(soon, high), true},
+		"NewLow":          {key(soon, low), true},
+		"CommittedLate":   {key(now.Add(-200*time.Millisecond), high), true},
+		"AheadOfUs":       {key(now.Add(time.Second), high), true},
+		"OldHigh":         {key(begin.Add(5*time.Second), high), false},
+		"OldLow":          {key(begin.Add(5*time.Second), low), false},
+		"BetweenTheTwo":   {key(begin, 20*time.Minute), false},
+		"BeforeAll":       {key(begin, 0), false},
+		"BehindAll":       {key(now, time.Hour), true},
+		"AnotherBand":     {task.StrictKey(50, task.At(now)), true},
+		"TheLowestOfBand": {task.StrictKey(99, 0), true},
+	} {
+		if got := read(soon, c.key); got != c.want {
+			t.Errorf("%s: looked at: %v, want %v", name, got, c.want)
+		}
+	}
+	// a level that was not seen before: of our own, at once
+	q.lowered(route, 0, key(soon, 0))
+	if !read(soon, key(soon, 0)) {
+		t.Error("a step of a level that is new here is not looked at")
+	}
+	if spans, _ := q.spans([]int64{route}, soon); len(spans) > 4 {
+		t.Errorf("a claim reads %d parts of the queue: %v", len(spans), spans)
 	}
 }

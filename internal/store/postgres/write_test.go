@@ -69,7 +69,7 @@ func TestRefusedOnWhatWasRemembered(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := works[0].Step.Enqueue(task.At(time.Now())); err != nil {
+			if err := works[0].Step.Enqueue(task.At(time.Now()), task.Scheduling{}); err != nil {
 				return err
 			}
 			return tx.SaveSteps([]*task.Step{works[0].Step})

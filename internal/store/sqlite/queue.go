@@ -48,8 +48,12 @@ func (t *tx) readyOn(route int64, limit int) ([]engine.Work, error) {
 		const query = workQuery + `WHERE s.queue = ? ORDER BY s.key, s.id`
 		works, err = t.works(query, limit, route)
 	}
-	if err == nil && len(works) < limit {
-		t.empty(route) // all of it is in hand now
+	switch {
+	case err != nil || len(works) >= limit:
+	case len(works) == 0:
+		t.empty(route)
+	default:
+		t.leaving[route] = len(works) // it is empty if the caller takes them
 	}
 	return works, err
 }
@@ -128,6 +132,25 @@ func (t *tx) worksOf(heads []head) ([]engine.Work, error) {
 // Due implements engine.TxWork.
 func (t *tx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	return t.works(workQuery+`WHERE s.queue = ? AND s.key <= ? ORDER BY s.key, s.id`, limit, queue, int64(until))
+}
+
+// Between implements engine.TxWork.
+func (t *tx) Between(route int64, after engine.Place, upTo int64, limit int) ([]*task.Step, error) {
+	const query = `SELECT ` + store.StepColumns + ` FROM tasker_workflow_steps s
+ WHERE s.queue = ? AND (s.key, s.id) > (?, ?) AND s.key <= ? ORDER BY s.key, s.id`
+	var steps []*task.Step
+	err := t.conn.Query(context.Background(), query, []any{route, after.Key, after.ID.Seq(), upTo}, func(row store.Row) error {
+		s, err := t.sql.ScanStep(row)
+		if err != nil {
+			return err
+		}
+		t.rows.putStep(s)
+		if steps = append(steps, s); len(steps) == limit {
+			return errEnough
+		}
+		return nil
+	})
+	return steps, err
 }
 
 // Held implements engine.TxWork.

@@ -56,6 +56,9 @@ func (t *tx) SaveSteps(steps []*task.Step) error {
 		}
 		t.rows.putStep(s)
 		t.queued(s)
+		if known {
+			t.taken(was, s)
+		}
 	}
 	if err := hand.each(t.saveHanded); err != nil {
 		return err

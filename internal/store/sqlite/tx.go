@@ -21,18 +21,22 @@ type tx struct {
 
 	rows    *rows
 	emptied []int64 // routes taken out of nonEmpty by the transaction in progress
+	// leaving counts the ready steps of routes where all were handed to the caller,
+	// who has not taken them yet.
+	leaving map[int64]int
 }
 
 var _ engine.Tx = (*tx)(nil)
 
 func newTx(c *conn, d store.Dialect, ids *task.Source) *tx {
-	return &tx{sql: store.SQL{Conn: c, Dialect: d}, conn: c, ids: ids, nonEmpty: map[int64]struct{}{}, rows: newRows()}
+	return &tx{sql: store.SQL{Conn: c, Dialect: d}, conn: c, ids: ids, nonEmpty: map[int64]struct{}{}, leaving: map[int64]int{}, rows: newRows()}
 }
 
 // begin starts a transaction.
 func (t *tx) begin() {
 	t.rows.trim()
 	t.emptied = t.emptied[:0]
+	clear(t.leaving)
 }
 
 // undo forgets what a transaction did that was rolled back.
@@ -64,6 +68,19 @@ func (t *tx) loadQueues() error {
 func (t *tx) queued(s *task.Step) {
 	if s.Queue > 0 {
 		t.nonEmpty[s.Queue] = struct{}{}
+		delete(t.leaving, s.Queue)
+	}
+}
+
+// taken notes that a step was saved that may have been the last of its route.
+func (t *tx) taken(was task.Step, s *task.Step) {
+	left, ok := t.leaving[was.Queue]
+	if !ok || s.Queue == was.Queue {
+		return
+	}
+	if t.leaving[was.Queue] = left - 1; left == 1 {
+		delete(t.leaving, was.Queue)
+		t.empty(was.Queue)
 	}
 }
 

@@ -174,7 +174,7 @@ func occupied(p *pair) {
 		if err := s.Claim(1, p.now, p.now.Add(time.Hour)); err != nil {
 			return err
 		}
-		return s.Postpone(p.now, p.now.Add(time.Hour))
+		return s.Postpone(p.now, p.now.Add(time.Hour), task.Scheduling{})
 	})
 	for name, of := range map[string]Node{"here": p.a, "elsewhere": p.b} {
 		p.eventually("the steps are seen "+name, func() bool { return p.occupied(of, 10, x)[x] == 4 })

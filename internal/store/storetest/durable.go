@@ -74,7 +74,7 @@ func queuesGoOn(f *fixture, reopen func()) {
 	f.insert(first, second, other)
 	waiting := f.one()
 	f.move(waiting, func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Minute)) })
-	f.move(waiting, func(s *task.Step) error { return s.Postpone(f.now, f.now.Add(time.Hour)) })
+	f.move(waiting, func(s *task.Step) error { return s.Postpone(f.now, f.now.Add(time.Hour), task.Scheduling{}) })
 	reopen()
 	f.equal("ready", f.ready(10, f.routes[0].ID, f.routes[1].ID, f.routes[2].ID), stepIDs(second, first, other))
 	f.equal("waiting", f.due(task.Timers, f.now.Add(time.Hour), 10), stepIDs(waiting))

@@ -89,7 +89,7 @@ func (f *fixture) build(def *task.Template, age time.Duration) job {
 		s := &task.Step{ID: ids.Step(id, i+1), TaskID: id, Ordinal: i + 1, DefID: def.DefID, RouteID: f.routeOf(spec.Handler),
 			Priority: 50, State: task.StepPending, OpenParents: len(spec.Parents), MaxAttempts: 4, Timeout: 600 * time.Second}
 		if len(spec.Parents) == 0 {
-			f.must(s.Enqueue(ready))
+			f.must(s.Enqueue(ready, task.Scheduling{}))
 		}
 		j.task.Counts.Add(s.State)
 		j.steps = append(j.steps, s)

@@ -50,7 +50,7 @@ func dueTimers(f *fixture) {
 			if err := s.Claim(1, f.now, f.now.Add(time.Hour)); err != nil {
 				return err
 			}
-			return s.Postpone(f.now, at)
+			return s.Postpone(f.now, at, task.Scheduling{})
 		})
 	}
 	f.checkDue(task.Timers, []job{jobs[1], jobs[0], jobs[2]})
@@ -93,7 +93,7 @@ func firstDue(f *fixture) {
 			if err := s.Claim(1, f.now, f.now.Add(time.Hour)); err != nil {
 				return err
 			}
-			return s.Postpone(f.now, f.now.Add(at))
+			return s.Postpone(f.now, f.now.Add(at), task.Scheduling{})
 		})
 	}
 	f.move(jobs[3], func(s *task.Step) error { return s.Assign(1, f.now, f.now.Add(90*time.Second)) })
@@ -121,7 +121,7 @@ func firstDue(f *fixture) {
 		if err != nil {
 			return err
 		}
-		if err := works[0].Step.Enqueue(f.now); err != nil {
+		if err := works[0].Step.Enqueue(f.now, task.Scheduling{}); err != nil {
 			return err
 		}
 		if err := tx.SaveSteps([]*task.Step{works[0].Step}); err != nil {
@@ -145,7 +145,7 @@ func scheduled(f *fixture) {
 	f.wantJob(j)
 	f.equal("before", f.due(task.Timers, at-1, 10), []task.ID(nil))
 	f.equal("at its time", f.due(task.Timers, at, 10), stepIDs(j))
-	f.move(j, func(s *task.Step) error { return s.Enqueue(at) })
+	f.move(j, func(s *task.Step) error { return s.Enqueue(at, task.Scheduling{}) })
 	f.equal("after", f.due(task.Timers, at, 10), []task.ID(nil))
 	f.equal("ready", f.ready(10, f.routes[0].ID), stepIDs(j))
 }

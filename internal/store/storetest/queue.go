@@ -111,14 +111,14 @@ func onlyReadySteps(f *fixture) {
 		if err := s.Claim(1, f.now, f.now.Add(time.Minute)); err != nil {
 			return err
 		}
-		return s.Postpone(f.now, f.now.Add(time.Hour))
+		return s.Postpone(f.now, f.now.Add(time.Hour), task.Scheduling{})
 	})
 	f.equal("ready", f.ready(100, f.routes[0].ID), stepIDs(jobs[6]))
 
 	back := jobs[2]
 	f.move(back, func(s *task.Step) error { return s.Reset(f.now) })
 	f.equal("ready after a reset, before the timers", f.ready(100, f.routes[0].ID), stepIDs(jobs[6]))
-	f.move(back, func(s *task.Step) error { return s.Enqueue(f.now.Add(-time.Hour)) })
+	f.move(back, func(s *task.Step) error { return s.Enqueue(f.now.Add(-time.Hour), task.Scheduling{}) })
 	f.equal("ready after a reset", f.ready(100, f.routes[0].ID), stepIDs(back, jobs[6]))
 }
 
@@ -221,7 +221,7 @@ func vacantNeverLies(f *fixture) {
 		if err := tx.SaveSteps(steps); err != nil {
 			return err
 		}
-		if err := steps[0].Postpone(f.now, 0); err != nil {
+		if err := steps[0].Postpone(f.now, 0, task.Scheduling{}); err != nil {
 			return err
 		}
 		if err := tx.SaveSteps(steps); err != nil {
@@ -249,7 +249,7 @@ func saveSteps(f *fixture) {
 	j.task.Moved(task.StepInProgress, task.StepComplete, f.now)
 	for _, c := range j.steps[1:3] {
 		c.OpenParents--
-		f.must(c.Enqueue(f.now))
+		f.must(c.Enqueue(f.now, task.Scheduling{}))
 		j.task.Moved(task.StepPending, task.StepEnqueued, f.now)
 	}
 	f.write(j.save)
@@ -302,8 +302,8 @@ func saveAnyChange(f *fixture) {
 		func(s *task.Step) error { return s.Claim(2, f.now, until) },
 		func(s *task.Step) error { return s.Assign(2, f.now, until) },
 		func(s *task.Step) error { s.Renew(until + 1); return nil },
-		func(s *task.Step) error { return s.Postpone(f.now, 0) },
-		func(s *task.Step) error { return s.Postpone(f.now, until) },
+		func(s *task.Step) error { return s.Postpone(f.now, 0, task.Scheduling{}) },
+		func(s *task.Step) error { return s.Postpone(f.now, until, task.Scheduling{}) },
 		func(s *task.Step) error { return s.Succeed(f.now, []byte("1")) },
 		func(s *task.Step) error { return s.Exhaust(f.now) },
 	}

@@ -23,6 +23,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Store) {
 		{"Deletion", deletionCases()},
 		{"Values", valueCases()},
 		{"Queue", queueCases()},
+		{"Places", placeCases()},
 		{"Leases", leaseCases()},
 		{"Records", recordCases()},
 		{"Cases", caseCases()},

@@ -1,0 +1,37 @@
+package engine
+
+// With a fairness window a poll gets nothing but steps whose levels are close to
+// each other: a worker that has capacity for ten does not take nine of low
+// priority along with one of high, to be busy with them when more of high comes. A batch
+// ends where the next step in order does not fit, so that nothing is overtaken.
+
+// fits reports whether a step of a level may go into a batch.
+func (e *Engine) fits(batch []Lease, level int) bool {
+	window := e.cfg.Scheduling.FairnessWindow
+	if window == 0 {
+		return true
+	}
+	for i := range batch {
+		if d := batch[i].Step.Priority - level; d > window || -d > window {
+			return false
+		}
+	}
+	return true
+}
+
+// promises reports whether a waiting poll has room for one step more, of a level.
+func (p *poller) promises(level, window int) bool {
+	if p.promised == 0 || window == 0 {
+		return p.promised < p.capacity
+	}
+	return p.promised < p.capacity && max(p.highest, level)-min(p.lowest, level) <= window
+}
+
+// promise notes that a poll will get a step of a level.
+func (p *poller) promise(level int) {
+	if p.promised == 0 {
+		p.lowest, p.highest = level, level
+	}
+	p.lowest, p.highest = min(p.lowest, level), max(p.highest, level)
+	p.promised++
+}

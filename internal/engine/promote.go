@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Stretch is a part of a route's queue in which every step has waited so long that it
+// has to have another key.
+type Stretch struct {
+	route int64
+	after Place
+	upTo  int64
+	batch int
+}
+
+// Overdue returns the stretches in which steps have to be promoted now. Within a
+// band of the queue steps stand in the order of their waits, so it takes one look
+// at the first of each band of each route: what that costs does not depend on how
+// many wait.
+func (e *Engine) Overdue(ctx context.Context) ([]Stretch, error) {
+	routes, err := e.occupiedRoutes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	order, now := e.Order(), e.instant()
+	var found []Stretch
+	for _, r := range routes {
+		list, err := e.overdueOn(ctx, r, order, now)
+		if err != nil {
+			return nil, fmt.Errorf("look for steps that have waited too long: %w", err)
+		}
+		found = append(found, list...)
+	}
+	return found, nil
+}
+
+// occupiedRoutes returns routes on which steps may be ready.
+func (e *Engine) occupiedRoutes(ctx context.Context) ([]int64, error) {
+	routes, err := e.store.Routes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read routes: %w", err)
+	}
+	var occupied []int64
+	ids := make([]int64, len(routes))
+	for i, r := range routes {
+		ids[i] = r.ID
+	}
+	if e.cluster == nil || len(ids) == 0 {
+		return ids, nil
+	}
+	some, err := e.cluster.Occupied(ctx, ids, 1)
+	if err != nil {
+		return nil, fmt.Errorf("look for ready steps: %w", err)
+	}
+	for _, id := range ids {
+		if some[id] > 0 {
+			occupied = append(occupied, id)
+		}
+	}
+	return occupied, nil
+}
+
+func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduling, now task.Instant) ([]Stretch, error) {
+	if order.Mode == task.Aging {
+		// The cap is in the keys. What has a key of another order (a process that had
+		// not heard of this one put it there) would stay behind for ever.
+		foreign := task.StrictKey(task.MaxPriority-1, 0)
+		head, err := e.store.First(ctx, route, foreign)
+		if err != nil || head == nil {
+			return nil, err
+		}
+		return []Stretch{{route, Place{Key: foreign}, math.MaxInt64, e.cfg.Scheduling.PromotionBatch}}, nil
+	}
+	var found []Stretch
+	for level := task.MaxPriority - 1; level >= 0; level-- {
+		band := task.StrictKey(level, 0)
+		head, err := e.store.First(ctx, route, band)
+		if err != nil || head == nil {
+			return found, err
+		}
+		level = min(level, task.KeyLevel(head.Key))
+		after := order.Threshold(level)
+		upTo := task.StrictKey(level, now.Add(-after))
+		if after > 0 && head.Key <= upTo {
+			found = append(found, Stretch{route, Place{Key: task.StrictKey(level, 0)}, upTo, e.promotionBatch(order, head, now)})
+		}
+	}
+	return found, nil
+}
+
+// promotionBatch bounds a transaction that gives a step and those behind it
+// another place.
+func (e *Engine) promotionBatch(order task.Scheduling, head *task.Step, now task.Instant) int {
+	to := task.KeyLevel(order.KeyAt(head.Priority, head.ReadyAt, now))
+	if to >= e.cfg.Priorities[0].Level {
+		return e.cfg.Scheduling.HighPromotionBatch
+	}
+	return e.cfg.Scheduling.PromotionBatch
+}
+
+// Promote gives steps of a stretch the places that they have to have now, as many as
+// the configuration allows for at once, and reports how many those were and whether there
+// may be more. One process at a time should call it.
+func (e *Engine) Promote(ctx context.Context, s Stretch) (n int, more bool, err error) {
+	err = e.write(ctx, "promote", func(u *unit) error {
+		steps, err := u.tx.Between(s.route, s.after, s.upTo, s.batch)
+		if err != nil {
+			return err
+		}
+		all := len(steps)
+		n, err = u.rekey(steps)
+		more = n == s.batch && n == all
+		return err
+	})
+	return n, more, err
+}

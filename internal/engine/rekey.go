@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// When another order comes into force, the steps that wait have keys of the old
+// one. They are rekeyed while claims go on, route by route along the queue, and
+// how far that has come is stored with each batch: after a crash another process
+// goes on from there.
+//
+// A process that has not heard of the new order yet may put steps behind that
+// place with old keys. So there is a second round, which begins when all have
+// heard of it.
+
+// rekeyNote is the key of the note that says how far the steps have been rekeyed;
+// it is empty when all have been.
+const rekeyNote = "rekeying"
+
+// rekeyPlace is how far the steps have been rekeyed: all on routes before Route, and
+// those there up to Place.
+type rekeyPlace struct {
+	Of    orderingID `json:"of"`
+	Again bool       `json:"again,omitempty"` // the second round
+	Route int64      `json:"route"`
+	Key   int64      `json:"key,string,omitempty"`
+	ID    string     `json:"id,omitempty"`
+}
+
+func (p rekeyPlace) place() (Place, error) {
+	if p.ID == "" {
+		return Place{Key: math.MinInt64}, nil
+	}
+	id, err := task.ParseID(p.ID)
+	return Place{p.Key, id}, err
+}
+
+func noteRekeyPlace(tx Tx, p *rekeyPlace) error {
+	if p == nil {
+		return tx.Note(rekeyNote, "")
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("encode how far steps have been rekeyed: %w", err)
+	}
+	return tx.Note(rekeyNote, string(text))
+}
+
+// Rekeying reports whether steps may wait that have keys of an order that is not
+// in force any more. It asks the store only while that may be so.
+func (e *Engine) Rekeying(ctx context.Context) (bool, error) {
+	if !e.rekeying.Load() {
+		return false, nil
+	}
+	at, err := e.rekeyPlace(ctx)
+	if err == nil && at == nil {
+		e.rekeying.Store(false)
+	}
+	return at != nil, err
+}
+
+// rekeyPlace returns how far the steps have been rekeyed; nil when all have been.
+func (e *Engine) rekeyPlace(ctx context.Context) (*rekeyPlace, error) {
+	text, err := e.store.FindNote(ctx, rekeyNote)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	at := &rekeyPlace{}
+	if err := json.Unmarshal([]byte(text), at); err != nil {
+		return nil, fmt.Errorf("read how far steps have been rekeyed: %w", err)
+	}
+	return at, nil
+}
+
+// Rekey gives waiting steps the keys of the order in force, up to limit at a time, and
+// returns how many it looked at and whether there are more to look at now. One
+// process at a time may call it.
+func (e *Engine) Rekey(ctx context.Context, limit int) (n int, more bool, err error) {
+	if err := e.followOrdering(ctx); err != nil {
+		return 0, false, err
+	}
+	stored, err := e.rekeyPlace(ctx)
+	if err != nil || stored == nil {
+		return 0, false, err
+	}
+	at, force := *stored, e.ordering.Load()
+	if at.Of != force.id() { // that was for an order before
+		at = rekeyPlace{Of: force.id()}
+	}
+	heard := force.since.Add(e.hearsay())
+	if at.Again && at.Route == 0 && e.instant() < heard {
+		return 0, false, nil
+	}
+	route, err := e.routeFrom(ctx, at.Route)
+	if err != nil {
+		return 0, false, err
+	}
+	if route == 0 {
+		return 0, true, e.endRound(ctx, at)
+	}
+	n, err = e.rekeyBatch(ctx, at, route, limit)
+	return n, err == nil, err
+}
+
+// hearsay is how long it takes at the most until all processes have heard of
+// another order, and what they had begun before is committed.
+func (e *Engine) hearsay() time.Duration {
+	if !e.Shared() {
+		return 0
+	}
+	return max(5*time.Second, 5*e.cfg.PollInterval)
+}
+
+// routeFrom returns the lowest route that is not below a number, 0 for none.
+func (e *Engine) routeFrom(ctx context.Context, from int64) (int64, error) {
+	routes, err := e.store.Routes(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read routes: %w", err)
+	}
+	next := int64(0)
+	for _, r := range routes {
+		if r.ID >= from && (next == 0 || r.ID < next) {
+			next = r.ID
+		}
+	}
+	return next, nil
+}
+
+// endRound notes that all routes have been gone through.
+func (e *Engine) endRound(ctx context.Context, at rekeyPlace) error {
+	next := &rekeyPlace{Of: at.Of, Again: true}
+	if at.Again {
+		next = nil
+	}
+	return e.store.Write(ctx, func(tx Tx) error { return noteRekeyPlace(tx, next) })
+}
+
+func (e *Engine) rekeyBatch(ctx context.Context, at rekeyPlace, route int64, limit int) (n int, err error) {
+	if route != at.Route {
+		at = rekeyPlace{Of: at.Of, Again: at.Again, Route: route}
+	}
+	after, err := at.place()
+	if err != nil {
+		return 0, fmt.Errorf("read how far steps have been rekeyed: %w", err)
+	}
+	err = e.write(ctx, "rekey", func(u *unit) error {
+		steps, err := u.tx.Between(route, after, math.MaxInt64, limit)
+		if err != nil {
+			return err
+		}
+		n = len(steps)
+		next := rekeyPlace{Of: at.Of, Again: at.Again, Route: route + 1}
+		if n == limit {
+			last := steps[n-1]
+			next = rekeyPlace{Of: at.Of, Again: at.Again, Route: route, Key: last.Key, ID: last.ID.String()}
+		}
+		if _, err := u.rekey(steps); err != nil {
+			return err
+		}
+		return noteRekeyPlace(u.tx, &next)
+	})
+	return n, err
+}
+
+// rekey gives ready steps the keys that they have to have now, and returns how
+// many got another one.
+func (u *unit) rekey(steps []*task.Step) (int, error) {
+	moved := slices.DeleteFunc(steps, func(s *task.Step) bool {
+		was := s.Key
+		if !s.Rekey(u.now, u.order) {
+			return true
+		}
+		u.rekeyed(s, was)
+		return false
+	})
+	if len(moved) == 0 {
+		return 0, nil
+	}
+	return len(moved), u.tx.SaveSteps(moved)
+}
+
+// rekeyed is told of each ready step that gets another key. The store needs
+// nothing more than that it is saved.
+func (u *unit) rekeyed(*task.Step, int64) {}

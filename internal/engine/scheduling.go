@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// The order of ready steps is in force for all processes that share a store, and
+// kept there. A process that starts with another configuration puts its own in
+// force; the others follow, and tell whoever asks. Steps that become ready get
+// their keys from the order in force at once; those that wait are rekeyed (see
+// rekey.go).
+
+// schedulingNote is the key of the note that holds the order in force.
+const schedulingNote = "scheduling"
+
+// ordering is an order in force.
+type ordering struct {
+	order   task.Scheduling
+	version int
+	since   task.Instant
+}
+
+// orderingText is an ordering as it is stored. Times are microseconds.
+type orderingText struct {
+	Version     int                 `json:"version"`
+	Since       task.Instant        `json:"since"`
+	Mode        task.SchedulingMode `json:"mode"`
+	AgingWeight int64               `json:"aging_weight,omitempty"`
+	MaxWait     int64               `json:"max_wait,omitempty"`
+	Promotions  []promotionText     `json:"promotions,omitempty"`
+}
+
+type promotionText struct {
+	Level int   `json:"level"`
+	After int64 `json:"after"`
+}
+
+func (o *ordering) text() (string, error) {
+	t := orderingText{Version: o.version, Since: o.since, Mode: o.order.Mode,
+		AgingWeight: o.order.AgingWeight.Microseconds(), MaxWait: o.order.MaxWait.Microseconds()}
+	for _, p := range o.order.Promotions {
+		t.Promotions = append(t.Promotions, promotionText{p.Level, p.After.Microseconds()})
+	}
+	b, err := json.Marshal(t)
+	if err != nil {
+		return "", fmt.Errorf("encode the order in force: %w", err)
+	}
+	return string(b), nil
+}
+
+func parseOrdering(text string) (*ordering, error) {
+	var t orderingText
+	if err := json.Unmarshal([]byte(text), &t); err != nil {
+		return nil, fmt.Errorf("read the order in force: %w", err)
+	}
+	span := func(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
+	o := &ordering{version: t.Version, since: t.Since,
+		order: task.Scheduling{Mode: t.Mode, AgingWeight: span(t.AgingWeight), MaxWait: span(t.MaxWait)}}
+	for _, p := range t.Promotions {
+		o.order.Promotions = append(o.order.Promotions, task.Promotion{Level: p.Level, After: span(p.After)})
+	}
+	return o, nil
+}
+
+// Order is the order of ready steps that is in force.
+func (e *Engine) Order() task.Scheduling { return e.ordering.Load().order }
+
+// OwnOrder reports whether the order in force is the configured one. It is not
+// when another process put its own in force later.
+func (e *Engine) OwnOrder() bool { return e.Order().Equal(e.cfg.Order()) }
+
+// storedOrdering returns the order in force as it is stored; nil before the first.
+func (e *Engine) storedOrdering(ctx context.Context) (*ordering, error) {
+	text, err := e.store.FindNote(ctx, schedulingNote)
+	if err != nil {
+		return nil, fmt.Errorf("look up the order in force: %w", err)
+	}
+	if text == "" {
+		return nil, nil
+	}
+	return parseOrdering(text)
+}
+
+// followOrdering takes over the order in force.
+func (e *Engine) followOrdering(ctx context.Context) error {
+	o, err := e.storedOrdering(ctx)
+	if err == nil && o != nil && o.id() != e.ordering.Load().id() {
+		e.ordering.Store(o)
+		e.rekeying.Store(true)
+	}
+	return err
+}
+
+// id tells orders in force apart, also two that were put in force at once.
+func (o *ordering) id() orderingID { return orderingID{o.version, o.since} }
+
+type orderingID struct {
+	Version int          `json:"version"`
+	Since   task.Instant `json:"since"`
+}
+
+// declareOrdering puts the configured order in force, if it is not.
+func (e *Engine) declareOrdering(ctx context.Context) error {
+	was, err := e.storedOrdering(ctx)
+	if err != nil {
+		return err
+	}
+	e.rekeying.Store(true) // until it turns out that all is done
+	now := &ordering{order: e.cfg.Order(), version: 1, since: e.instant()}
+	if was != nil {
+		if was.order.Equal(now.order) {
+			e.ordering.Store(was)
+			return nil
+		}
+		now.version = was.version + 1
+	}
+	text, err := now.text()
+	if err != nil {
+		return err
+	}
+	begin := &rekeyPlace{Of: now.id()}
+	if was == nil && now.order.Mode != task.Aging {
+		begin = nil // what is there was put there in strict order, and nobody was promoted
+	}
+	err = e.store.Write(ctx, func(tx Tx) error {
+		if err := tx.Note(schedulingNote, text); err != nil {
+			return err
+		}
+		return noteRekeyPlace(tx, begin)
+	})
+	if err != nil {
+		return fmt.Errorf("put the configured order in force: %w", err)
+	}
+	e.ordering.Store(now)
+	return nil
+}

@@ -1,0 +1,79 @@
+package upkeep
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+// promotion moves steps up that have waited for too long.
+func (u *Upkeep) promotion() *loop {
+	every := u.engine.Config().Scheduling.PromotionInterval
+	var found []engine.Stretch // what is left to do of the last look
+	return &loop{name: "promotion", every: every, keep: every + 5*time.Second, polite: true,
+		once: func(ctx context.Context) (n int, more bool, err error) {
+			if len(found) == 0 {
+				if found, err = u.engine.Overdue(ctx); err != nil || len(found) == 0 {
+					return 0, false, err
+				}
+			}
+			if n, more, err = u.engine.Promote(ctx, found[0]); err != nil {
+				return 0, false, err
+			}
+			if !more {
+				found = found[1:]
+			}
+			return n, len(found) > 0, nil
+		}}
+}
+
+// rekeying gives steps that wait the keys of the order in force, when that is another
+// one than it was.
+func (u *Upkeep) rekeying() *loop {
+	total := 0
+	return &loop{name: "rekeying", every: u.engine.Config().UpkeepInterval, polite: true,
+		once: func(ctx context.Context) (int, bool, error) {
+			n, more, err := u.engine.Rekey(ctx, batch)
+			if total += n; err == nil && total%(100*batch) < n {
+				u.log.Info("waiting steps get their places in the new order", "looked_at", total)
+			}
+			return n, more, err
+		}}
+}
+
+// rekey runs that loop while there is something to do; most of the time there is
+// not, and neither the store nor anybody's turn is asked for.
+func (u *Upkeep) rekey(ctx context.Context) error {
+	l := u.rekeying()
+	defer u.giveUp(ctx, l)
+	tick := time.NewTicker(l.every)
+	defer tick.Stop()
+	for {
+		if pending, err := u.engine.Rekeying(ctx); err == nil && pending {
+			u.drain(ctx, l)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// noticeOrder tells of another order in force, and warns where it is not the
+// configured one.
+func (u *Upkeep) noticeOrder() {
+	order := u.engine.Order()
+	was := u.noticed.Swap(&order)
+	if was != nil && was.Equal(order) {
+		return
+	}
+	args := []any{"mode", order.Mode, "max_wait", order.MaxWait, "aging_weight", order.AgingWeight}
+	switch {
+	case !u.engine.OwnOrder():
+		u.log.Warn("another node has put another scheduling in force than this one is configured for; this node follows", args...)
+	case was != nil:
+		u.log.Info("another scheduling is in force", args...)
+	}
+}
