@@ -1,0 +1,69 @@
+package apitest_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/local"
+)
+
+// TestAutoResolve: where it is configured, the case of a task that goes on after a
+// repair is resolved in the name of the system. The task goes on by itself.
+func TestAutoResolve(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, dsn string) {
+		testAutoResolve(t, serve(t, dsn, local.Options{Engine: engine.Config{Cases: engine.Cases{AutoResolve: true}}}))
+	})
+}
+
+func testAutoResolve(t *testing.T, s *server) {
+	var mended atomic.Bool
+	s.work(t, map[string]tasker.Handler{"job": func(context.Context, *tasker.Job) (any, error) {
+		if mended.Load() {
+			return "done", nil
+		}
+		return nil, &tasker.Failure{Message: "no connection", Retryable: new(bool)}
+	}})
+	receipt := s.submit(t, tasker.TaskRequest{TaskType: "job"})
+	s.settled(t, receipt, tasker.TaskError)
+	pending := get[tasker.Case](t, s, "/v1/dlq/task/"+receipt.TaskUUID.String())
+	if pending.ResolutionStatus != tasker.CasePending || pending.ResolvedBy != "" || pending.ResolvedAt != nil {
+		t.Errorf("of the task in error the case is %+v", pending)
+	}
+	mended.Store(true)
+	step := s.step(t, receipt, "job")
+	act := tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "mended"}
+	if _, err := s.ActOnStep(s.ctx, receipt.TaskUUID, step.StepUUID, act); err != nil {
+		t.Fatal(err)
+	}
+	s.settled(t, receipt, tasker.TaskComplete)
+	resolved := get[tasker.Case](t, s, "/v1/dlq/task/"+receipt.TaskUUID.String())
+	if resolved.CaseUUID != pending.CaseUUID || resolved.ResolutionStatus != tasker.CaseManuallyResolved || resolved.ResolvedBy != "system" ||
+		resolved.ResolvedAt == nil || resolved.ResolutionNotes == "" {
+		t.Errorf("after the repair the case is %+v", resolved)
+	}
+	var metadata struct {
+		Recovered struct{ By, How string }
+	}
+	if err := json.Unmarshal(resolved.Metadata, &metadata); err != nil || metadata.Recovered.By != "ann" || metadata.Recovered.How != tasker.ResetForRetry {
+		t.Errorf("it says %s of who made it recover, %v", resolved.Metadata, err)
+	}
+	if queue := get[[]tasker.QueuedCase](t, s, "/v1/dlq/investigation-queue"); len(queue) != 0 {
+		t.Errorf("the queue is %+v", queue)
+	}
+	s.resolvedBySystem(t, pending.CaseUUID)
+}
+
+// resolvedBySystem checks the trail of a case.
+func (s *server) resolvedBySystem(t *testing.T, id uuid.UUID) {
+	t.Helper()
+	acts := get[[]tasker.AuditRecord](t, s, "/v1/dlq/entry/"+id.String()+"/audit")
+	if len(acts) != 1 || acts[0].Actor != "system" || acts[0].Before != "pending" || acts[0].After != "manually_resolved" {
+		t.Errorf("the trail of the case is %+v", acts)
+	}
+}
