@@ -79,6 +79,21 @@ var services = []service{
 			return err
 		},
 	},
+	// what the commands in the documentation call
+	tool("curl", "curl"),
+	tool("jq", "jq"),
+	tool("psql", "postgresql-client"),
+	tool("sqlite3", "sqlite3"),
+}
+
+// tool is a program that has to be in the search path.
+func tool(name, pkg string) service {
+	return service{name: name, packages: []string{pkg}, installed: func() error {
+		if _, err := exec.LookPath(name); err != nil {
+			return fmt.Errorf("%s is not installed", name)
+		}
+		return nil
+	}}
 }
 
 // bringUp brings all services up. It returns the variables that tell where they
