@@ -32,9 +32,14 @@ func (s SQL) caseTerms(ctx context.Context, w *where, f engine.CaseFilter) (bool
 // ListCases returns a page, newest first; see engine.ReadCases.
 func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, error) {
 	w := where{}
+	reason := f.Reason
+	f.Reason = ""
 	if ok, err := s.caseTerms(ctx, &w, f); err != nil || !ok {
 		return nil, err
 	}
+	// Written so that no index on the reason is tempting: one would have to be
+	// sorted, while those of pages are in order and hold the reason too.
+	w.addIf(reason != "", "coalesce(c.dlq_reason, '') = ?", string(reason))
 	// an ID does not tell the time of its case, but is not far from it
 	w.addIf(f.After != 0, "c.dlq_entry_uuid >= ?", s.id(task.MakeID(task.SeqFloor(f.After.Time().Add(-clockSlack)), 0)))
 	w.addIf(f.Before != 0, "c.dlq_entry_uuid < ?", s.id(task.MakeID(task.SeqFloor(f.Before.Time().Add(clockSlack)), 0)))
