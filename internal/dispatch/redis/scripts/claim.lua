@@ -5,12 +5,15 @@
 -- Answers with the holds of each claim as one string.
 if not complete() then return lost() end
 
+local now, never = ARGV[2], pack('>I8', 0)
 local claims, wanted = {}, 0
 for at = 1, #ARGV[4], 35 do
   local c = {worker = sub(ARGV[4], at + 2, at + 9), until_bytes = sub(ARGV[4], at + 15, at + 22)}
   c.set = unpacked('>I2', ARGV[4], at)
   c.capacity, c.start = unpacked('>I4B', ARGV[4], at + 10)
   c.lease_end, c.window, c.token = unpacked('>I8I4I8', ARGV[4], at + 15)
+  -- What all blobs of the claim have between priority and look at.
+  c.middle = c.worker .. now .. (c.start == 1 and now or never) .. c.until_bytes
   wanted = wanted + c.capacity
   claims[#claims + 1] = c
 end
@@ -45,8 +48,10 @@ end
 
 -- A set of routes is a heap of heads. Sets share queues: a head may be out of date,
 -- and then is too low; it is brought up to date when it comes to the top.
-local function head_of(queue)
-  return {queue = queue, taken = queue.taken, head = queue.head, high = queue.high, low = queue.low}
+local function refresh(entry)
+  local queue = entry.queue
+  entry.taken, entry.head, entry.high, entry.low = queue.taken, queue.head, queue.high, queue.low
+  return entry
 end
 
 local function up(heap, n)
@@ -72,15 +77,15 @@ end
 
 local function first(heap)
   while heap[1] do
-    local queue = heap[1].queue
-    if heap[1].taken == queue.taken then return queue end
-    if queue.head then
-      heap[1] = head_of(queue)
+    local top = heap[1]
+    if top.taken == top.queue.taken then return top.queue end
+    if top.queue.head then
+      refresh(top)
     else
       heap[1] = heap[#heap]
       heap[#heap] = nil
     end
-    if heap[1] then down(heap, 1) end
+    if heap[2] then down(heap, 1) end
   end
 end
 
@@ -98,19 +103,19 @@ for from = 1, #routes, 2000 do
       local sets = ARGV[4 + from + n - 1]
       for at = 1, queue.head and #sets or 0, 2 do
         local set = unpacked('>I2', sets, at)
-        append(heaps, set, head_of(queue))
+        append(heaps, set, refresh({queue = queue}))
         up(heaps[set], #heaps[set])
       end
     end
   end
 end
 
-local now, never = ARGV[2], pack('>I8', 0)
 local values, leases, hands, answers = {}, {}, {}, {}
+local total = 0
 for n, c in ipairs(claims) do
-  local heap, got = heaps[c.set] or {}, {}
-  local lowest, highest
-  while #got < c.capacity do
+  local heap, got, mine = heaps[c.set] or {}, {}, {}
+  local count, lowest, highest = 0, nil, nil
+  while count < c.capacity do
     local queue = first(heap)
     if not queue then break end
     local blob = queue.blobs[queue.at]
@@ -118,24 +123,30 @@ for n, c in ipairs(claims) do
       redis.call('DEL', EPOCH) -- something was deleted by somebody else
       return lost()
     end
-    local priority = unpacked('>I4', blob, 33)
-    lowest, highest = math.min(lowest or priority, priority), math.max(highest or priority, priority)
-    if c.window > 0 and highest - lowest > c.window then break end
+    local timeout, last, priority = unpacked('>I8I8I4', blob, 17)
+    if c.window > 0 then
+      lowest, highest = math.min(lowest or priority, priority), math.max(highest or priority, priority)
+      if highest - lowest > c.window then break end
+    end
 
     local id = sub(queue.head, 9)
-    local token = math.max(number(blob, 25) + 1, c.token)
-    local look_at = c.lease_end
-    blob = sub(blob, 1, 24) .. pack('>I8', token) .. sub(blob, 33) .. c.worker .. now .. never .. c.until_bytes .. c.until_bytes .. '\0\0\0\0'
-    if c.start == 1 then blob, look_at = renewed(blob, number(now, 1), c.lease_end) end
+    local token = math.max(last + 1, c.token)
+    local look_at, look_at_bytes = c.lease_end, c.until_bytes
+    if c.start == 1 and timeout > 0 and number(now, 1) + timeout < look_at then
+      look_at = number(now, 1) + timeout
+      look_at_bytes = pack('>I8', look_at)
+    end
+    blob = sub(blob, 1, 24) .. pack('>I8', token) .. sub(blob, 33) .. c.middle .. look_at_bytes .. '\0\0\0\0'
 
-    got[#got + 1] = id .. blob
-    values[#values + 1], values[#values + 2] = id, blob
-    leases[#leases + 1], leases[#leases + 2] = look_at, id
-    append(hands, c.worker, id)
+    count, total = count + 1, total + 2
+    got[2 * count - 1], got[2 * count], mine[count] = id, blob, id
+    values[total - 1], values[total] = id, blob
+    leases[total - 1], leases[total] = look_at, id
     queue.taken = queue.taken + 1
     advance(queue)
   end
   answers[n] = concat(got)
+  for i = 1, count do append(hands, c.worker, mine[i]) end
 end
 
 for _, queue in ipairs(queues) do
