@@ -17,6 +17,10 @@ import (
 type Options struct {
 	// Logger gets what the background loops did. Defaults to discarding it.
 	Logger *slog.Logger
+	// Dispatch is the URL of a Redis, redis://HOST:PORT, through which ready steps
+	// reach workers. The truth stays in the database; without Redis, and while it is
+	// away, the database does it. Defaults to "", which means not to use one.
+	Dispatch string
 }
 
 // Open opens the engine on a DSN ("sqlite:path", a plain path, or "memory:" for
@@ -27,7 +31,7 @@ func Open(ctx context.Context, dsn string, opts *Options) (*tasker.Client, error
 	if opts == nil {
 		opts = &Options{}
 	}
-	b, err := local.Open(ctx, dsn, local.Options{Logger: opts.Logger})
+	b, err := local.Open(ctx, dsn, local.Options{Logger: opts.Logger, Dispatch: opts.Dispatch})
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,8 @@ type Options struct {
 	Nodes int
 	// Mode is what is measured.
 	Mode Mode
+	// Dispatch is the URL of a Redis through which steps are dispatched; "" for none.
+	Dispatch string
 	// Executable is the tasker binary that serves, for ViaHTTP.
 	Executable string
 }

@@ -10,7 +10,8 @@ type Report struct {
 	Mode         Mode   `json:"mode"`
 	Via          Via    `json:"via"`
 	Nodes        int    `json:"nodes"`
-	DB           string `json:"db"` // as given: hide its password before showing it
+	DB           string `json:"db"`                 // as given: hide its password before showing it
+	Dispatch     string `json:"dispatch,omitempty"` // likewise; empty: through the database
 	Tasks        int    `json:"tasks"`
 	Workers      int    `json:"workers"`
 	Producers    int    `json:"producers"`

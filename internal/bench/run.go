@@ -9,7 +9,7 @@ import (
 // Run measures. It blocks for as long as that takes.
 func Run(ctx context.Context, opts Options) (report Report, err error) {
 	opts = opts.withDefaults()
-	report = Report{Mode: opts.Mode, Via: opts.Via, Nodes: opts.Nodes, DB: opts.DB, Tasks: opts.Tasks,
+	report = Report{Mode: opts.Mode, Via: opts.Via, Nodes: opts.Nodes, DB: opts.DB, Dispatch: opts.Dispatch, Tasks: opts.Tasks,
 		Workers: opts.Workers, Producers: opts.Producers, PayloadBytes: opts.PayloadBytes}
 	if err := opts.Validate(); err != nil {
 		return report, err
@@ -19,13 +19,17 @@ func Run(ctx context.Context, opts Options) (report Report, err error) {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
-	opts.DB = own
+	opts.DB, opts.Dispatch = own, ownPrefix(opts.Dispatch)
 	t, err := Open(ctx, opts)
 	if err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	meter, err := Watch(ctx, opts.DB, t.pids())
+	pids := t.pids()
+	if pid, ok := redisHere(ctx, opts.Dispatch); ok {
+		pids = append(pids, pid)
+	}
+	meter, err := Watch(ctx, opts.DB, pids)
 	if err != nil {
 		return report, err
 	}

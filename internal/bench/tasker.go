@@ -58,13 +58,13 @@ func Open(ctx context.Context, opts Options) (*Tasker, error) {
 
 func (t *Tasker) open(ctx context.Context) (*node, error) {
 	if t.opts.Via == InProcess {
-		client, err := embedded.Open(ctx, t.opts.DB, nil)
+		client, err := embedded.Open(ctx, t.opts.DB, &embedded.Options{Dispatch: t.opts.Dispatch})
 		if err != nil {
 			return nil, err
 		}
 		return &node{client: t.watch(client)}, nil
 	}
-	s, err := serve(ctx, t.opts.Executable, t.opts.DB)
+	s, err := serve(ctx, t.opts.Executable, t.opts.DB, t.opts.Dispatch)
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,7 @@ names one (schema=NAME).`,
 		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
+	f.StringVar(&opts.Dispatch, "dispatch", "", "dispatch through a Redis, redis://HOST:PORT, instead of the database")
 	f.StringVar(&opts.DB, "db", "", "database to measure on; tasks stay in a SQLite file or a schema that is named (default a temporary file in this directory)")
 	f.IntVar(&opts.Tasks, "tasks", 0, "tasks of each phase (default 20000; latency 300, depth and cases 1000000, pinned 500000)")
 	f.IntVar(&opts.Finished, "finished", 0, "finished tasks that depth begins with; PostgreSQL only")
@@ -76,6 +77,11 @@ func checkBench(cmd *cobra.Command, opts *bench.Options) error {
 			return usagef("--db: %w", err)
 		}
 	}
+	if opts.Dispatch != "" {
+		if err := config.CheckDispatch(opts.Dispatch); err != nil || opts.Dispatch == config.DispatchNative {
+			return usagef("--dispatch must name a Redis, such as redis://127.0.0.1:6379")
+		}
+	}
 	if err := opts.Validate(); err != nil {
 		return usagef("--%w", err) // it begins with the name of the flag
 	}
@@ -104,7 +110,7 @@ func (s *session) bench(ctx context.Context, opts bench.Options) error {
 	if err != nil {
 		return err
 	}
-	report.DB = config.RedactDSN(report.DB)
+	report.DB, report.Dispatch = config.RedactDSN(report.DB), config.RedactDSN(report.Dispatch)
 	if s.json {
 		return s.printJSONLine(report)
 	}

@@ -15,8 +15,12 @@ func (s *session) printBench(r *bench.Report) error {
 	if r.Nodes > 1 {
 		nodes = fmt.Sprintf(" (%d nodes)", r.Nodes)
 	}
-	if err := s.printf("%s via %s%s on %s: %d tasks of %d bytes, %d workers, %d producers\n\n",
-		string(r.Mode), string(r.Via), nodes, r.DB, r.Tasks, r.PayloadBytes, r.Workers, r.Producers); err != nil {
+	through := ""
+	if r.Dispatch != "" {
+		through = ", dispatched through " + r.Dispatch
+	}
+	if err := s.printf("%s via %s%s on %s%s: %d tasks of %d bytes, %d workers, %d producers\n\n",
+		string(r.Mode), string(r.Via), nodes, r.DB, through, r.Tasks, r.PayloadBytes, r.Workers, r.Producers); err != nil {
 		return err
 	}
 	show := map[bench.Mode]func(*bench.Report) error{

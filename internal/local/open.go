@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/dispatch/redis"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/template"
@@ -28,13 +29,17 @@ type Options struct {
 	// PoolSize bounds the connections to PostgreSQL; pool_max_conns in the DSN goes
 	// before it. 0 leaves it to the store.
 	PoolSize int
+	// Dispatch is the URL of a Redis through which ready steps reach workers; "" or
+	// "native" is the way through the store.
+	Dispatch string
 }
 
 // Backend is a tasker.Backend on an engine.
 type Backend struct {
-	engine *engine.Engine
-	store  engine.Store
-	upkeep *upkeep.Upkeep
+	engine     *engine.Engine
+	store      engine.Store
+	dispatcher engine.Dispatcher // nil: the store is the queue
+	upkeep     *upkeep.Upkeep
 }
 
 var _ tasker.Backend = (*Backend)(nil)
@@ -55,19 +60,48 @@ func Open(ctx context.Context, dsn string, opts Options) (*Backend, error) {
 	return b, nil
 }
 
-// New returns a Backend on a store, which it owns from now on.
+// New returns a Backend on a store, which it owns from now on if there is no error.
 func New(ctx context.Context, s engine.Store, opts Options) (*Backend, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: opts.Now, Schemas: compileSchema, Observer: opts.Observer})
+	d, err := openDispatcher(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	b, err := assemble(ctx, s, d, opts)
+	if err != nil && d != nil {
+		d.Close()
+	}
+	return b, err
+}
+
+func assemble(ctx context.Context, s engine.Store, d engine.Dispatcher, opts Options) (*Backend, error) {
+	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: opts.Now, Schemas: compileSchema, Observer: opts.Observer, Dispatcher: d})
 	if err != nil {
 		return nil, toError(err)
 	}
 	if err := e.KeepSettings(ctx); err != nil {
 		return nil, toError(err)
 	}
-	return &Backend{engine: e, store: s, upkeep: upkeep.New(e, opts.Logger)}, nil
+	// so that the first polls find it filled; if it cannot be, Run sees to it
+	if err := e.TendDispatch(ctx); err != nil {
+		opts.Logger.WarnContext(ctx, "steps are dispatched through the database for now", "error", err)
+	}
+	return &Backend{engine: e, store: s, dispatcher: d, upkeep: upkeep.New(e, opts.Logger)}, nil
+}
+
+// openDispatcher opens what the options name; nil for none. A server that cannot be
+// reached now is no error.
+func openDispatcher(ctx context.Context, opts Options) (engine.Dispatcher, error) {
+	if opts.Dispatch == "" || opts.Dispatch == "native" {
+		return nil, nil
+	}
+	d, err := redis.Open(ctx, opts.Dispatch, &redis.Options{Logger: opts.Logger})
+	if err != nil {
+		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error(), Hint: "see docs/configuration.md, dispatch"}
+	}
+	return d, nil
 }
 
 func compileSchema(schema []byte) (engine.SchemaChecker, error) {
@@ -91,5 +125,14 @@ func (b *Backend) Census(ctx context.Context) (*engine.Census, error) {
 	return c, toError(err)
 }
 
-// Close closes the store. Run must have returned.
-func (b *Backend) Close() error { return b.store.Close() }
+// Dispatch says how steps reach workers just now.
+func (b *Backend) Dispatch() engine.DispatchState { return b.engine.Dispatch() }
+
+// Close closes the store, and the dispatcher if there is one. Run must have returned.
+func (b *Backend) Close() error {
+	if b.dispatcher != nil {
+		b.engine.FlushDispatch()
+		b.dispatcher.Close()
+	}
+	return b.store.Close()
+}
