@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"net/url"
-	"strconv"
-	"strings"
 
-	"github.com/redis/rueidis"
+	"github.com/taskerhq/tasker/internal/dispatch/redis"
 )
 
 // ownPrefix gives a run keys of its own, unless the URL names some. They are few
@@ -28,29 +26,9 @@ func redisHere(ctx context.Context, dispatch string) (pid int, ok bool) {
 	if dispatch == "" {
 		return 0, false
 	}
-	u, err := url.Parse(dispatch)
+	pid, err := redis.Process(ctx, dispatch)
 	if err != nil {
 		return 0, false
-	}
-	u.RawQuery = "" // parameters of ours
-	option, err := rueidis.ParseURL(u.String())
-	if err != nil {
-		return 0, false
-	}
-	option.DisableCache = true
-	client, err := rueidis.NewClient(option)
-	if err != nil {
-		return 0, false
-	}
-	defer client.Close()
-	info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
-	if err != nil {
-		return 0, false
-	}
-	for line := range strings.Lines(info) {
-		if text, found := strings.CutPrefix(strings.TrimSpace(line), "process_id:"); found {
-			pid, _ = strconv.Atoi(text) // 0 is nobody
-		}
 	}
 	s, ok, err := statOf(pid)
 	return pid, err == nil && ok && s.name == "redis-server"
