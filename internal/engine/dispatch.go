@@ -67,14 +67,18 @@ type Dispatcher interface {
 	// Reload begins to fill the dispatcher anew under a new epoch: what it had is
 	// gone, and verbs other than Offer, Adopt and Remove answer ErrDispatchLost
 	// until Loaded. Of several processes that call it at once one is told true, for
-	// as long as hold; the others wait for it.
+	// as long as hold; the others are told false, and ask Check until it is done. Who
+	// was told true calls it again to go on for as long, and is told false when the
+	// turn ran out meanwhile.
 	Reload(ctx context.Context, hold time.Duration) (mine bool, err error)
 	// Loaded ends it.
 	Loaded(ctx context.Context) error
 
 	// Check reports whether the dispatcher answers and is complete: nil,
 	// ErrDispatchLost (also when its server was restarted meanwhile, and may have lost
-	// the last moments), or why it is out of reach.
+	// the last moments), or why it is out of reach. When another process has filled it
+	// anew, Check or another verb says ErrDispatchLost once, and the Check after that
+	// nil. A process asks it before anything else, unless it fills the dispatcher.
 	Check(ctx context.Context) error
 
 	// Listen calls hear with the routes on which other processes offered steps, and

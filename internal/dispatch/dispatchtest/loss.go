@@ -17,6 +17,7 @@ func lossCases() []lossCase {
 		{"FlushWhileFilled", flushWhileFilled},
 		{"Restart", restart},
 		{"RestartBeforeCheck", restartBeforeCheck},
+		{"RestartWhileFilled", restartWhileFilled},
 	}
 }
 
@@ -107,6 +108,25 @@ func restartBeforeCheck(f *fixture, s Server) {
 	reached(f, f.d)
 	allLost(f, f.d)
 	f.reload(f.d)
+	f.ok(f.d.Loaded(f.Context()))
+	allWell(f, f.d)
+}
+
+// What was filled in before the server was restarted may be missing, even if it
+// kept the rest.
+func restartWhileFilled(f *fixture, s Server) {
+	f.reload(f.d)
+	f.offer(steps(1, 3)...)
+	s.Restart(f)
+	f.eventually("the server answers", func() bool {
+		err := f.d.Loaded(f.Context())
+		if err == nil {
+			f.Fatal("Loaded trusts a server that was restarted")
+		}
+		return errors.Is(err, engine.ErrDispatchLost)
+	})
+	f.lost("Check", f.d.Check(f.Context()))
+	f.eventually("the turn before runs out", func() bool { return f.extended(turn) })
 	f.ok(f.d.Loaded(f.Context()))
 	allWell(f, f.d)
 }

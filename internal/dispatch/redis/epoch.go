@@ -148,7 +148,6 @@ func (d *Dispatcher) Reload(ctx context.Context, hold time.Duration) (bool, erro
 func (d *Dispatcher) Loaded(ctx context.Context) error {
 	d.mu.Lock()
 	turn := d.belief.turn
-	d.belief.turn = ""
 	d.mu.Unlock()
 	if turn == "" {
 		return engine.ErrDispatchLost
@@ -156,18 +155,24 @@ func (d *Dispatcher) Loaded(ctx context.Context) error {
 	dials := d.dials.Load()
 	answers, err := d.ask(ctx, d.scripts.loaded, "", [][]string{{turn, rand.Text()}})
 	if errors.Is(err, engine.ErrDispatchLost) {
+		d.endTurn("")
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("end filling Redis: %w", err)
+		return fmt.Errorf("end filling Redis: %w", err) // it can be called again
 	}
 	epoch, err := answers[0].ToString()
 	if err != nil {
 		return fmt.Errorf("end filling Redis: %w", err)
 	}
 	d.verified.Store(dials)
+	d.endTurn(epoch)
+	return nil
+}
+
+// endTurn goes on with an epoch, or with none.
+func (d *Dispatcher) endTurn(epoch string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.belief.epoch = epoch
-	return nil
+	d.belief.epoch, d.belief.turn = epoch, ""
 }

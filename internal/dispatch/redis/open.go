@@ -22,7 +22,8 @@ import (
 type Options struct {
 	// Prefix names the installation, unless the URL does. Defaults to "tasker".
 	Prefix string
-	// Logger hears when the server is found or not. Defaults to silence.
+	// Logger hears of a server that cannot be reached when it is opened. Defaults to
+	// silence.
 	Logger *slog.Logger
 }
 

@@ -43,6 +43,9 @@ local function fillable()
   return epoch == ARGV[1] or (not epoch and redis.call('EXISTS', LOADING) == 1)
 end
 
+-- run names the time since the server was started.
+local function run() return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') end
+
 -- send calls a command with many arguments. Lua's stack bounds how many a call
 -- can have; an even number keeps pairs together.
 local function send(command, key, args)
