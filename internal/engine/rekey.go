@@ -186,6 +186,15 @@ func (u *unit) rekey(steps []*task.Step) (int, error) {
 	return len(moved), u.tx.SaveSteps(moved)
 }
 
-// rekeyed is told of each ready step that gets another key. The store needs
-// nothing more than that it is saved.
-func (u *unit) rekeyed(*task.Step, int64) {}
+// rekeyed is told of each ready step that gets another key. Where the store is the
+// queue it is enough that it is saved; a dispatcher has it in its old place, unless
+// somebody holds it.
+func (u *unit) rekeyed(s *task.Step, was int64) {
+	if u.e.dispatch == nil {
+		return
+	}
+	as := offeredAs(s)
+	as.Key = was
+	u.dropped = append(u.dropped, as)
+	u.fresh = append(u.fresh, s)
+}

@@ -74,6 +74,10 @@ func (e *Engine) Order() task.Scheduling { return e.ordering.Load().order }
 // when another process put its own in force later.
 func (e *Engine) OwnOrder() bool { return e.Order().Equal(e.cfg.Order()) }
 
+// EffectivePriority is the level as which a step goes out if it waits for a worker,
+// else its own.
+func (e *Engine) EffectivePriority(s *task.Step) int { return e.Order().Effective(s, e.instant()) }
+
 // storedOrdering returns the order in force as it is stored; nil before the first.
 func (e *Engine) storedOrdering(ctx context.Context) (*ordering, error) {
 	text, err := e.store.FindNote(ctx, schedulingNote)

@@ -101,6 +101,27 @@ func (s Scheduling) Threshold(level int) time.Duration {
 	return first
 }
 
+// Overtaken returns for how long after a step of a level became ready one of another
+// level may become ready and still go first; false when that has no end. In bands
+// a threshold takes effect when somebody looks for those who have crossed it.
+func (s Scheduling) Overtaken(level, by int) (time.Duration, bool) {
+	if by <= level {
+		return 0, true
+	}
+	if s.Mode == Aging {
+		return s.handicap(level) - s.handicap(by), true
+	}
+	first := s.MaxWait
+	if s.Mode == Promote {
+		for _, p := range s.Promotions {
+			if p.Level >= by && (first == 0 || p.After < first) {
+				first = p.After
+			}
+		}
+	}
+	return first, first > 0
+}
+
 // Effective returns the level as which a step goes out that is ready now: of what
 // level one would have to be that became ready this moment and goes at the same
 // time. It is never lower than the step's own.

@@ -59,6 +59,7 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		"worker": in.worker, "claim": in.claim, "heartbeat": in.heartbeat, "drain": in.drain,
 		"start": in.begin, "progress": in.progress, "complete": in.complete, "fail": in.fail, "release": in.release, "snooze": in.snooze,
 		"reset": in.act(engine.ResetForRetry), "resolve": in.act(engine.ResolveManually), "complete-manually": in.act(engine.CompleteManually),
+		"reconfigure": in.reconfigure, "rekey": in.rekey, "ready": in.showReady,
 		"smuggle": in.smuggle, "open": in.openCase, "update": in.updateCase, "cases": in.showCases, "snapshot": in.showSnapshot, "queue": in.showQueue, "stats": in.showStats,
 		"audit": in.showAudit, "detect": in.detect, "staleness": in.showStaleness, "note": in.showCaseNotes,
 		"task": in.showTask, "steps": in.showSteps, "history": in.showHistory, "workers": in.showWorkers, "list": in.list, "expect": in.expect,
@@ -96,7 +97,7 @@ func (in *interpreter) configure(a *args) error {
 			return err
 		}
 	}
-	if err := in.configureCases(a); err != nil {
+	if err := firstError(in.configureCases(a), in.configureScheduling(a)); err != nil {
 		return err
 	}
 	c.Leases.ClaimMode = engine.ClaimMode(a.text("claim_mode"))

@@ -37,6 +37,9 @@
 //	queue, stats, audit [TASK]          of cases
 //	staleness    [health=H]
 //	detect       [batch=N] [dry]        one cycle of the staleness detector
+//	reconfigure  KEY=VALUE ...          the server starts again with these settings changed
+//	rekey        [n=N]                  one batch of giving waiting steps the keys of the new order
+//	ready                               what waits for workers, in order
 //	task, steps, history TASK           what is stored
 //	workers, list [state=S]
 //	expect       task TASK KEY=VALUE ...
