@@ -3,32 +3,42 @@
 -- which the others hear of it.
 if not fillable() then return lost() end
 
-local ids, blobs = {}, {}
-for at = 1, #ARGV[2], 16 + OFFERED do
-  ids[#ids + 1] = sub(ARGV[2], at, at + 15)
-  blobs[#blobs + 1] = sub(ARGV[2], at + 16, at + 15 + OFFERED)
+local packed, size = ARGV[2], 16 + OFFERED
+local ids = {}
+for n = 1, #packed / size do
+  local at = (n - 1) * size
+  ids[n] = sub(packed, at + 1, at + 16)
 end
 
-local there, values, members = fetch(ids), {}, {}
-local seen = {}
-for n = 1, #ids do
-  local id, blob = ids[n], blobs[n]
-  if not there[n] and not seen[id] then
+-- This is written out, without the functions of the prelude: to fill Redis means
+-- to come here for every step that there is.
+local values, members, total, seen = {}, {}, 0, {}
+for n, blob in ipairs(fetch(ids)) do
+  local id = ids[n]
+  if not blob and not seen[id] then
     seen[id] = true
-    values[#values + 1] = id
-    values[#values + 1] = blob
-    append(members, sub(blob, 1, 8), '0', queued_as(id, blob))
+    blob = sub(packed, (n - 1) * size + 17, n * size)
+    values[total + 1], values[total + 2] = id, blob
+    total = total + 2
+    local route = sub(blob, 1, 8)
+    local list = members[route]
+    if not list then
+      list = {n = 0}
+      members[route] = list
+    end
+    list[list.n + 1], list[list.n + 2] = '0', queued_as(id, blob)
+    list.n = list.n + 2
   end
 end
-if #values == 0 then return 0 end
+if total == 0 then return 0 end
 
 send('HSET', STEPS, values)
 local news = {ARGV[3]}
 for route, list in pairs(members) do
   send('ZADD', queue_of(route), list)
   redis.call('SADD', ROUTES, route)
-  news[#news + 1] = route .. pack('>I4', #list / 2)
+  news[#news + 1] = route .. pack('>I4', list.n / 2)
 end
 -- While it is filled nobody can claim.
 if ARGV[1] ~= '' and complete() then redis.call('PUBLISH', ARGV[4], concat(news)) end
-return #values / 2
+return total / 2
