@@ -182,13 +182,19 @@ func TestDetectorKilled(t *testing.T) {
 					if !killed && moved != tasks {
 						t.Fatalf("nobody was killed, and %d of %d tasks were moved", moved, tasks)
 					}
-					s.must(s.restart())
+					s.engine = s.another(s.store)
 					s.finish(ids, tasks-moved, batch)
 					if !killed {
 						if n < 4 {
 							t.Errorf("a detection of %d tasks by %d is only %d transactions", tasks, batch, n-1)
 						}
-						return
+						break
+					}
+				}
+				s.must(s.restart())
+				for id := range s.before {
+					if v := s.verdict(id); v != "moved" {
+						t.Errorf("read anew: %s", v)
 					}
 				}
 			})

@@ -54,7 +54,7 @@ func TestNodesDetectAtOnce(t *testing.T) {
 	s := newStalled(t, kind{"postgres", func(*testing.T) (engine.Store, func() engine.Store) {
 		return first, func() engine.Store { return first }
 	}})
-	const nodes, tasks = 3, 90
+	const nodes, tasks = 3, 24
 	ids := s.stall(tasks)
 	at := &meeting{}
 	at.all.Add(nodes)
