@@ -119,9 +119,9 @@ func (u *unit) follow() followUp {
 			f.gone = append(f.gone, as)
 		}
 	}
-	for _, s := range u.fresh {
-		if s.State == task.StepEnqueued {
-			f.fresh = append(f.fresh, offeredAs(s))
+	for _, w := range u.fresh {
+		if w.Step.State == task.StepEnqueued {
+			f.fresh = append(f.fresh, offeredAs(w.Step))
 		}
 	}
 	return f
@@ -138,6 +138,7 @@ func (e *Engine) conclude(u *unit) {
 	}
 	f := u.follow()
 	if g.on() {
+		u.shelve()
 		u.queued = nil // they are woken once the steps can be claimed
 		e.hub.publish(u)
 	} else {

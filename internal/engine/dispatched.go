@@ -68,13 +68,9 @@ func (e *Engine) claimHolds(calls []*poller, out [][]Lease) ([][]Hold, error) {
 // takeHolds turns holds into leases, and returns how many were of steps that are
 // not ready in the store any more.
 func (e *Engine) takeHolds(calls []*poller, holds [][]Hold, out [][]Lease) (int, error) {
-	var ids []task.ID
-	of := map[task.ID]Hold{}
-	for _, list := range holds {
-		for _, h := range list {
-			ids = append(ids, h.Step)
-			of[h.Step] = h
-		}
+	ids, of := e.takeFromShelf(calls, holds, out)
+	if len(ids) == 0 {
+		return 0, nil
 	}
 	var fresh [][]Lease
 	var dropped int
@@ -91,6 +87,9 @@ func (e *Engine) takeHolds(calls []*poller, holds [][]Hold, out [][]Lease) (int,
 		n := 0
 		for i, list := range holds {
 			for _, h := range list {
+				if _, asked := of[h.Step]; !asked {
+					continue
+				}
 				w := works[n]
 				n++
 				if w.Step == nil || !w.Step.HeldUnder(h.Token) {
@@ -115,6 +114,25 @@ func (e *Engine) takeHolds(calls []*poller, holds [][]Hold, out [][]Lease) (int,
 		out[i] = append(out[i], fresh[i]...)
 	}
 	return dropped, nil
+}
+
+// takeFromShelf turns those holds into leases that take nothing from the store, and
+// returns the others.
+func (e *Engine) takeFromShelf(calls []*poller, holds [][]Hold, out [][]Lease) (ids []task.ID, of map[task.ID]Hold) {
+	began, u := e.beginWatch(), newUnit(e, nil)
+	of = map[task.ID]Hold{}
+	for i, list := range holds {
+		for _, h := range list {
+			if l, ok := u.fromShelf(h, calls[i].start); ok {
+				out[i] = append(out[i], l)
+				continue
+			}
+			ids = append(ids, h.Step)
+			of[h.Step] = h
+		}
+	}
+	e.sawCommit("claim", began, u)
+	return ids, of
 }
 
 // prepareLeases reads what workers get to know besides the rows of their steps:

@@ -28,6 +28,7 @@ type dispatching struct {
 	held map[task.ID]Hold // leases that this process granted or renewed
 	why  error            // why the engine goes on without it
 
+	shelf  *shelf
 	outbox *outbox
 	stows  *coalesce.Group[struct{}, struct{}]
 }
@@ -46,11 +47,14 @@ func (e *Engine) newDispatching(d Dispatcher) *dispatching {
 	if d == nil {
 		return nil
 	}
-	g := &dispatching{d: d, held: map[task.ID]Hold{}, why: errDispatchNew, outbox: e.newOutbox()}
+	g := &dispatching{d: d, held: map[task.ID]Hold{}, why: errDispatchNew, shelf: newShelf(), outbox: e.newOutbox()}
 	g.stows = coalesce.New(callers, 1, func(calls []struct{}) ([]struct{}, error) {
 		return calls, e.stow(context.Background()) // an error leaves it to TendDispatch
 	})
 	g.reachable.Store(true)
+	if r, ok := e.store.(Rememberer); ok {
+		r.RememberNew()
+	}
 	return g
 }
 

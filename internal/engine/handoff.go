@@ -22,7 +22,7 @@ func (u *unit) handOff() error {
 			continue // moved on in the same transaction
 		}
 		if u.e.dispatch != nil {
-			u.fresh = append(u.fresh, w.Step)
+			u.fresh = append(u.fresh, w)
 		}
 		if u.e.dispatch.on() || u.e.dispatch.stowing() {
 			u.queued[w.Step.RouteID]++

@@ -196,5 +196,5 @@ func (u *unit) rekeyed(s *task.Step, was int64) {
 	as := offeredAs(s)
 	as.Key = was
 	u.dropped = append(u.dropped, as)
-	u.fresh = append(u.fresh, s)
+	u.fresh = append(u.fresh, Work{Step: s})
 }

@@ -44,7 +44,7 @@ type unit struct {
 	holds   map[task.ID]Hold        // as far as they are known
 	offered map[*task.Step]Offered  // steps that were ready when they came in hand
 	adopted map[*task.Step]struct{} // those of them that somebody holds
-	fresh   []*task.Step            // that the dispatcher has to offer
+	fresh   []Work                  // that the dispatcher has to offer
 	dropped []Offered               // that it has to take out besides
 
 	// for the hub, once committed

@@ -36,7 +36,7 @@ func (t *tx) remember(tasks []*task.Task, steps []*task.Step) {
 		if _, ok := handed[k.ID]; ok {
 			row := taskRow{*k, 0}
 			row.Context = nil
-			t.tasks[k.ID] = &seenTask{row: row, saved: true}
+			t.tasks[k.ID] = &seenTask{row: row, saved: true, inserted: true}
 			t.contexts[k.ID] = k.Context
 		}
 	}

@@ -133,6 +133,13 @@ func (m *memory) forget(ids []task.ID) {
 	}
 }
 
+// hasRoom reports whether it may remember what nothing has happened to yet.
+func (m *memory) hasRoom() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.steps < maxSteps/2 && m.bytes < maxBytes/2
+}
+
 func (m *memory) clear() {
 	clear(m.tasks)
 	clear(m.place)

@@ -41,11 +41,13 @@ type Store struct {
 	known    *statements
 	settings *request // what a transaction sets for itself; nil when the session has it
 	memory   *memory
-	routes   *queues
-	ids      *task.Source
-	node     string // names this process among the others
-	schema   string
-	channel  string // of notifications
+	// rememberNew: the rows of new tasks are remembered until they are settled.
+	rememberNew atomic.Bool
+	routes      *queues
+	ids         *task.Source
+	node        string // names this process among the others
+	schema      string
+	channel     string // of notifications
 	// installation tells one database of ours from another; guests are the
 	// statements on connections that are not ours.
 	installation string
@@ -65,6 +67,9 @@ var (
 	_ engine.Store   = (*Store)(nil)
 	_ engine.Cluster = (*Store)(nil)
 )
+
+// RememberNew implements engine.Rememberer.
+func (s *Store) RememberNew() { s.rememberNew.Store(true) }
 
 // Open connects to the database that a DSN names (see ParseDSN), and migrates it
 // as needed.

@@ -49,6 +49,7 @@ type seenTask struct {
 	row        taskRow
 	remembered bool
 	saved      bool
+	inserted   bool
 }
 
 func (s *Store) newTx(ctx context.Context, c *conn, careful bool) *tx {
@@ -149,11 +150,13 @@ func (t *tx) committed(version uint32) {
 		}
 	}
 	var tasks []taskRow
+	keepNew := t.store.rememberNew.Load() && t.store.memory.hasRoom()
 	for id, k := range t.tasks {
 		if k.saved {
 			k.row.version = version
 		}
 		_, keep := kept[id]
+		keep = keep || keepNew && k.inserted
 		if keep || k.remembered || k.saved && t.store.memory.remembers(id) {
 			tasks = append(tasks, k.row)
 		}
