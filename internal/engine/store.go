@@ -149,6 +149,7 @@ type Reader interface {
 	ReadRegistry
 	ReadCases
 	ReadWatches
+	ReadQueues
 }
 
 // ReadTasks is the part of Reader about tasks.

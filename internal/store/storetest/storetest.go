@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Store) {
 		{"Values", valueCases()},
 		{"Queue", queueCases()},
 		{"Places", placeCases()},
+		{"Looks", lookCases()},
 		{"Leases", leaseCases()},
 		{"Records", recordCases()},
 		{"Cases", caseCases()},

@@ -1,0 +1,82 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// ready calls each with the ready steps of all routes in the order of (route, key,
+// ID), up to limit, and their places from 0.
+func (st *state) ready(limit int, each func(place int, s *task.Step)) {
+	place := 0
+	for _, route := range slices.Sorted(maps.Keys(st.queues)) {
+		if route <= 0 {
+			continue
+		}
+		for _, e := range st.queues[route].entries {
+			if place == limit {
+				return
+			}
+			each(place, st.steps[e.id])
+			place++
+		}
+	}
+}
+
+// ReadyCounts implements engine.ReadQueues.
+func (s *Store) ReadyCounts(ctx context.Context, limit int) (map[int64]int, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out := map[int64]int{}
+	st.ready(limit, func(_ int, s *task.Step) { out[s.RouteID]++ })
+	return out, nil
+}
+
+// ReadySample implements engine.ReadQueues.
+func (s *Store) ReadySample(ctx context.Context, stride, limit int) ([]engine.ReadyStep, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []engine.ReadyStep
+	st.ready(limit, func(place int, s *task.Step) {
+		if place%stride == stride/2 {
+			out = append(out, engine.ReadyStep{ID: s.ID, Route: s.RouteID, Priority: s.Priority, Key: s.Key, ReadyAt: s.ReadyAt})
+		}
+	})
+	return out, nil
+}
+
+// LeasedCounts implements engine.ReadQueues.
+func (s *Store) LeasedCounts(ctx context.Context, limit int) ([]engine.LeasedCount, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	counts := map[engine.LeasedCount]int{}
+	if q := st.queues[task.Leases]; q != nil {
+		for _, e := range q.entries[:min(limit, len(q.entries))] {
+			s := st.steps[e.id]
+			counts[engine.LeasedCount{Route: s.RouteID, Priority: s.Priority, State: s.State}]++
+		}
+	}
+	var out []engine.LeasedCount
+	for c, n := range counts {
+		c.Steps = n
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b engine.LeasedCount) int {
+		return cmp.Or(cmp.Compare(a.Route, b.Route), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.State, b.State))
+	})
+	return out, nil
+}
