@@ -23,7 +23,7 @@ var layers = map[string]struct {
 	"internal/access":         {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},
 	"internal/app":            {[]string{".", "internal/access", "internal/config", "internal/httpapi", "internal/local", "internal/migration", "internal/telemetry"}, "it wires; nobody below it knows the whole"},
 	"internal/archtest":       {nil, "it looks at the tree from outside"},
-	"internal/bench":          {[]string{".", "embedded", "internal/dispatch/redis", "internal/engine", "internal/local", "internal/store/postgres"}, "what is measured is what a user of the public API gets; past it goes only what holds a snapshot, makes a history, or has to let time pass"},
+	"internal/bench":          {[]string{".", "embedded", "internal/dispatch/redis", "internal/engine", "internal/local", "internal/store/postgres", "internal/store/sqlite"}, "what is measured is what a user of the public API gets; past it goes only what holds a snapshot, makes a history, or has to let time pass"},
 	"internal/cli":            {[]string{".", "internal/access", "internal/app", "internal/bench", "internal/config", "internal/demo", "internal/doctor", "internal/engine", "internal/migration", "internal/script", "internal/task", "internal/template", "internal/transfer"}, "commands speak to a Backend; only template validate, and what looks after a database, work without one"},
 	"internal/coalesce":       {nil, "it knows nothing of what it gathers"},
 	"internal/config":         {[]string{".", "internal/access", "internal/engine"}, "it fills in the structs that others declare"},

@@ -66,7 +66,7 @@ func checkCases(t *testing.T, c *bench.CasesReport) {
 		t.Errorf("%d ways to open a case, not 5", len(c.Producers))
 	}
 	for _, p := range c.Producers {
-		if p.Tasks != 20 || p.With == nil || p.With.PerSecond <= 0 || (p.Without == nil) != (p.Reason == "manual_dlq") {
+		if p.Tasks != 20 || p.With == nil || p.With.PerSecond <= 0 || (p.Without == nil) != (p.Reason == "manual_dlq" || p.Reason == "worker_unavailable") {
 			t.Errorf("%s: %+v", p.Reason, p)
 		}
 	}

@@ -24,7 +24,7 @@ func (s *stage) producers(ctx context.Context, c *CasesReport, n int) error {
 		{tasker.ReasonMaxRetries, s.exhaust, false},
 		{tasker.ReasonStaleness, s.growStale, false},
 		{tasker.ReasonCycle, s.submitRings, false},
-		{tasker.ReasonWorkerUnavailable, s.leaveUnserved, false},
+		{tasker.ReasonWorkerUnavailable, s.leaveUnserved, true},
 		{tasker.ReasonManual, s.openByHand, true},
 	}
 	costs := make([]CaseCost, len(ways))
@@ -126,21 +126,28 @@ func (s *stage) submitRings(ctx context.Context, n int) (*Phase, error) {
 	})
 }
 
-// leaveUnserved lets tasks wait for a worker until they are found, together with
-// what else the background loops do when they are run once.
+// leaveUnserved lets tasks wait for a worker until they are found, 1,000 at a time.
 func (s *stage) leaveUnserved(ctx context.Context, n int) (*Phase, error) {
-	// without cases nothing has found those that wait already
-	if _, err := s.submit(ctx, waiting, n-s.unserved, time.Minute); err != nil {
+	if _, err := s.submit(ctx, waiting, n, time.Minute); err != nil {
 		return nil, err
 	}
-	s.unserved = n
+	e, err := s.engine(ctx)
+	if err != nil {
+		return nil, err
+	}
 	s.pass(10 * time.Minute)
 	// the others are served
 	others := []string{string(living), string(dying), string(failing), string(ringed)}
 	if _, err := s.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench", Handlers: others, Capacity: 1}); err != nil {
 		return nil, err
 	}
-	return s.run.load.measure(n, func() error { return s.backend.RunOnce(ctx) })
+	return s.run.load.measure(n, func() error {
+		for {
+			if found, err := e.FindUnserved(ctx, bulkSize); err != nil || found < bulkSize {
+				return err
+			}
+		}
+	})
 }
 
 // openByHand opens cases of tasks that live, one a call.

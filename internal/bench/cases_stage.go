@@ -13,6 +13,8 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
 const (
@@ -70,10 +72,10 @@ const ring = `{"lifecycle":{"MaxWaitingForDependencies":0,"MaxWaitingForRetry":0
 type stage struct {
 	run     *run
 	now     time.Time // stands still but for pass
-	backend *local.Backend
+	store   engine.Store
+	config  engine.Config
+	backend *local.Backend // owns the store
 	client  *tasker.Client
-
-	unserved int // tasks that wait for a worker
 }
 
 func newStage(r *run) *stage { return &stage{run: r, now: time.Now().Truncate(time.Millisecond)} }
@@ -99,13 +101,32 @@ func (s *stage) open(ctx context.Context, cases engine.Switch) error {
 	if err := s.close(); err != nil {
 		return err
 	}
-	cfg := engine.Config{Cases: engine.Cases{Enabled: cases}, StalenessDetection: engine.StalenessDetection{BatchSize: bulkSize, Enabled: engine.Off}}
-	b, err := local.Open(ctx, s.run.opts.DB, local.Options{Engine: cfg, Now: s.clock})
+	var err error
+	if isPostgres(s.run.opts.DB) {
+		s.store, err = postgres.Open(ctx, s.run.opts.DB, nil)
+	} else {
+		s.store, err = sqlite.Open(ctx, s.path(), nil)
+	}
 	if err != nil {
 		return err
 	}
+	s.config = engine.Config{Cases: engine.Cases{Enabled: cases}}
+	b, err := local.New(ctx, s.store, local.Options{Engine: s.config, Now: s.clock})
+	if err != nil {
+		return errors.Join(err, s.store.Close())
+	}
 	s.backend, s.client = b, tasker.NewClient(b)
 	return nil
+}
+
+// path is that of the SQLite file.
+func (s *stage) path() string {
+	return strings.TrimPrefix(strings.TrimPrefix(s.run.opts.DB, "sqlite:"), "//")
+}
+
+// engine is what a background loop has in hand: the verbs beside those of clients.
+func (s *stage) engine(ctx context.Context) (*engine.Engine, error) {
+	return engine.New(ctx, s.store, engine.Options{Config: s.config, Now: s.clock})
 }
 
 func (s *stage) close() error {
@@ -183,7 +204,7 @@ func (s *stage) past(ctx context.Context, fn func(execute) error) error {
 			return err
 		})
 	}
-	db, err := sql.Open("sqlite", strings.TrimPrefix(strings.TrimPrefix(s.run.opts.DB, "sqlite:"), "//"))
+	db, err := sql.Open("sqlite", s.path())
 	if err != nil {
 		return err
 	}
