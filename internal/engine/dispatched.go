@@ -65,17 +65,70 @@ func (e *Engine) claimHolds(calls []*poller, out [][]Lease) ([][]Hold, error) {
 	return holds, nil
 }
 
+// taken is a hold, and the lease that it becomes; nil: the step is not ready in the
+// store any more.
+type taken struct {
+	Hold
+	lease *Lease
+}
+
 // takeHolds turns holds into leases, and returns how many were of steps that are
 // not ready in the store any more.
-func (e *Engine) takeHolds(calls []*poller, holds [][]Hold, out [][]Lease) (int, error) {
-	ids, of := e.takeFromShelf(calls, holds, out)
-	if len(ids) == 0 {
-		return 0, nil
+func (e *Engine) takeHolds(calls []*poller, holds [][]Hold, out [][]Lease) (dropped int, err error) {
+	lists := make([][]taken, len(holds))
+	for i, list := range holds {
+		lists[i] = make([]taken, len(list))
+		for j, h := range list {
+			lists[i][j].Hold = h
+		}
 	}
-	var fresh [][]Lease
-	var dropped int
-	err := e.write(context.Background(), "claim", func(u *unit) error {
-		fresh, dropped = make([][]Lease, len(calls)), 0
+	if rest := e.takeFromShelf(calls, lists); rest > 0 {
+		if err := e.takeFromStore(calls, lists, rest); err != nil {
+			return 0, err
+		}
+	}
+	for i, list := range lists {
+		for _, t := range list {
+			if t.lease == nil {
+				dropped++
+				continue
+			}
+			out[i] = append(out[i], *t.lease)
+		}
+	}
+	return dropped, nil
+}
+
+// takeFromShelf makes leases of those holds that take nothing from the store, and
+// returns how many are left.
+func (e *Engine) takeFromShelf(calls []*poller, lists [][]taken) (rest int) {
+	began, u := e.beginWatch(), newUnit(e, nil)
+	for i, list := range lists {
+		for j := range list {
+			if l, ok := u.fromShelf(list[j].Hold, calls[i].start); ok {
+				list[j].lease = &l
+			} else {
+				rest++
+			}
+		}
+	}
+	e.sawCommit("claim", began, u)
+	return rest
+}
+
+// takeFromStore makes leases of the other holds.
+func (e *Engine) takeFromStore(calls []*poller, lists [][]taken, n int) error {
+	ids, of := make([]task.ID, 0, n), make(map[task.ID]Hold, n)
+	at, whose := make([]*taken, 0, n), make([]*poller, 0, n)
+	for i, list := range lists {
+		for j := range list {
+			if t := &list[j]; t.lease == nil {
+				ids, at, whose = append(ids, t.Step), append(at, t), append(whose, calls[i])
+				of[t.Step] = t.Hold
+			}
+		}
+	}
+	return e.write(context.Background(), "claim", func(u *unit) error {
 		u.holds = of
 		works, err := u.load(ids)
 		if err != nil {
@@ -84,55 +137,21 @@ func (e *Engine) takeHolds(calls []*poller, holds [][]Hold, out [][]Lease) (int,
 		if err := u.prepareLeases(works); err != nil {
 			return err
 		}
-		n := 0
-		for i, list := range holds {
-			for _, h := range list {
-				if _, asked := of[h.Step]; !asked {
-					continue
-				}
-				w := works[n]
-				n++
-				if w.Step == nil || !w.Step.HeldUnder(h.Token) {
-					u.dropped = append(u.dropped, h.Offered)
-					dropped++
-					continue
-				}
-				u.sawHanded(w.Step, calls[i].start)
-				l, err := u.lease(w)
-				if err != nil {
-					return err
-				}
-				fresh[i] = append(fresh[i], l)
+		for n, w := range works {
+			at[n].lease = nil
+			if w.Step == nil || !w.Step.HeldUnder(at[n].Token) {
+				u.dropped = append(u.dropped, at[n].Offered)
+				continue
 			}
+			u.sawHanded(w.Step, whose[n].start)
+			l, err := u.lease(w)
+			if err != nil {
+				return err
+			}
+			at[n].lease = &l
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, err
-	}
-	for i := range out {
-		out[i] = append(out[i], fresh[i]...)
-	}
-	return dropped, nil
-}
-
-// takeFromShelf turns those holds into leases that take nothing from the store, and
-// returns the others.
-func (e *Engine) takeFromShelf(calls []*poller, holds [][]Hold, out [][]Lease) (ids []task.ID, of map[task.ID]Hold) {
-	began, u := e.beginWatch(), newUnit(e, nil)
-	of = map[task.ID]Hold{}
-	for i, list := range holds {
-		for _, h := range list {
-			if l, ok := u.fromShelf(h, calls[i].start); ok {
-				out[i] = append(out[i], l)
-				continue
-			}
-			ids = append(ids, h.Step)
-			of[h.Step] = h
-		}
-	}
-	e.sawCommit("claim", began, u)
-	return ids, of
 }
 
 // prepareLeases reads what workers get to know besides the rows of their steps:
