@@ -60,12 +60,8 @@ type Dispatcher interface {
 	Depth(ctx context.Context, route, below int64) (int, error)
 	Waiting(ctx context.Context, routes []int64) (map[int64]int, error)
 
-	// Adopt puts holds back that a process remembers, after content was lost. One
-	// whose step is held under a newer token is dropped.
-	Adopt(ctx context.Context, holds []Hold) error
-
 	// Reload begins to fill the dispatcher anew under a new epoch: what it had is
-	// gone, and verbs other than Offer, Adopt and Remove answer ErrDispatchLost
+	// gone, and verbs other than Offer and Remove answer ErrDispatchLost
 	// until Loaded. Of several processes that call it at once one is told true, for
 	// as long as hold; the others are told false, and ask Check until it is done. Who
 	// was told true calls it again to go on for as long, and is told false when the

@@ -10,7 +10,6 @@ import (
 func concurrencyCases() []testCase {
 	return []testCase{
 		{"NoStepTwice", noStepTwice},
-		{"OneAdoption", oneOfManyAdoptions},
 	}
 }
 
@@ -79,28 +78,5 @@ func noStepTwice(f *fixture) {
 		if k != 1 {
 			f.Errorf("step %s was handed out %d times", step, k)
 		}
-	}
-}
-
-// Processes that put back what they remember leave the newest lease in force,
-// whatever their order.
-func oneOfManyAdoptions(f *fixture) {
-	f.offer(step(1))
-	var errs [callers]error
-	together(func(i int) {
-		h := remembered(1)
-		h.Token, h.Worker = int64(1000+i), int64(i)
-		errs[i] = f.d.Adopt(f.Context(), []engine.Hold{h})
-	})
-	for _, err := range errs {
-		f.ok(err)
-	}
-	got := f.find(1)
-	f.same("token", int64(1000+callers-1), got.Token)
-	f.same("worker", int64(callers-1), got.Worker)
-	for w := range int64(callers - 1) {
-		held, err := f.d.HeldBy(f.Context(), w, 5)
-		f.ok(err)
-		f.same("held by another", 0, len(held))
 	}
 }

@@ -57,4 +57,14 @@ func missing(f *fixture) {
 	got, err := f.d.Missing(f.Context(), steps(0, 4))
 	f.ok(err)
 	f.same("missing", []engine.Offered{step(0), step(2), step(4)}, got)
+
+	// a lease that is over in the store, by the token of the step there
+	held := f.find(1)
+	over := step(1)
+	for token, want := range map[int64]int{held.Token - 1: 0, held.Token: 1, held.Token + 1: 1} {
+		over.Token = token
+		got, err := f.d.Missing(f.Context(), []engine.Offered{over})
+		f.ok(err)
+		f.same("missing", want, len(got))
+	}
 }

@@ -44,7 +44,6 @@ func Run(t *testing.T, open func(t testing.TB) System) {
 		{"Leases", leaseCases()},
 		{"Looking", lookingCases()},
 		{"Remove", removeCases()},
-		{"Adopt", adoptCases()},
 		{"Filling", fillingCases()},
 		{"Listening", listeningCases()},
 		{"Concurrency", concurrencyCases()},

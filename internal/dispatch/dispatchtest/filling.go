@@ -45,7 +45,6 @@ func fillers(f *fixture, d engine.Dispatcher) map[string]error {
 	ctx := f.Context()
 	return map[string]error{
 		"Offer":  d.Offer(ctx, steps(1, 2)),
-		"Adopt":  d.Adopt(ctx, []engine.Hold{remembered(3)}),
 		"Remove": d.Remove(ctx, steps(2, 2)),
 	}
 }
@@ -106,7 +105,6 @@ func allowedWhileFilled(f *fixture) {
 	f.ok(f.d.Loaded(f.Context()))
 	f.ok(f.d.Check(f.Context()))
 	f.same("claimed", numbered(1), ids(f.claims(claim(5))[0]))
-	f.same("adopted", remembered(3), f.find(3))
 }
 
 func beginsEmpty(f *fixture) {
@@ -232,8 +230,7 @@ func turnOfAnother(f *fixture) {
 	f.ok(f.d.Check(f.Context()))
 }
 
-// A process that believed in what was there before is told once: then it puts
-// back what it remembers, and goes on.
+// A process that believed in what was there before is told once, and goes on.
 func othersLearnOnce(f *fixture) {
 	other := f.sys.Open(f)
 	f.ok(other.Check(f.Context()))
@@ -244,8 +241,6 @@ func othersLearnOnce(f *fixture) {
 	f.ok(err)
 	f.same("the turn", false, mine)
 	f.ok(other.Check(f.Context()))
-	f.ok(other.Adopt(f.Context(), []engine.Hold{remembered(1)}))
-	f.same("adopted", remembered(1), f.find(1))
 }
 
 func otherVerbLearnsOnce(f *fixture) {

@@ -22,7 +22,7 @@ func lossCases() []lossCase {
 }
 
 func flush(f *fixture, s Server) {
-	h := f.started(1)
+	f.started(1)
 	other := s.Open(f)
 	f.ok(other.Check(f.Context()))
 	s.Flush(f)
@@ -30,7 +30,7 @@ func flush(f *fixture, s Server) {
 	f.lost("Check", f.d.Check(f.Context()))
 	refill(f, other)
 	f.lost("Check of another", other.Check(f.Context()))
-	putBack(f, other, h)
+	goesOn(f, other)
 }
 
 // refill lets this process fill the content anew, while things happen in another.
@@ -42,14 +42,13 @@ func refill(f *fixture, other engine.Dispatcher) {
 	f.ok(f.d.Loaded(f.Context()))
 }
 
-// putBack lets the other process put back what it remembers.
-func putBack(f *fixture, other engine.Dispatcher, h engine.Hold) {
+// goesOn lets the other process learn of it.
+func goesOn(f *fixture, other engine.Dispatcher) {
 	f.Helper()
 	f.ok(other.Check(f.Context()))
-	f.ok(other.Adopt(f.Context(), []engine.Hold{h}))
 	for _, d := range []engine.Dispatcher{f.d, other} {
 		f.ok(d.Check(f.Context()))
-		f.same("adopted", h, findIn(f, d, 1))
+		f.same("held", engine.Hold{}, findIn(f, d, 1))
 	}
 	f.same("claimed", numbered(2, 3, 4), ids(f.claims(claim(5))[0]))
 }
@@ -71,7 +70,7 @@ func flushWhileFilled(f *fixture, s Server) {
 // A server that was restarted may have lost its last moments, also when it has
 // kept the rest.
 func restart(f *fixture, s Server) {
-	h := f.started(1)
+	f.started(1)
 	other, late := s.Open(f), s.Open(f)
 	f.ok(other.Check(f.Context()))
 	f.ok(late.Check(f.Context()))
@@ -80,7 +79,7 @@ func restart(f *fixture, s Server) {
 	f.lost("Check", f.d.Check(f.Context()))
 	reached(f, other)
 	refill(f, other)
-	putBack(f, other, h)
+	goesOn(f, other)
 	f.eventually("the late one reaches the server", func() bool {
 		mine, err := late.Reload(f.Context(), turn)
 		f.same("the turn of one who comes late", false, mine)

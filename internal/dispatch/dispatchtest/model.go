@@ -27,7 +27,6 @@ func likeTheModel(t *testing.T, sys System) {
 			"Start":  m.start,
 			"Renew":  m.renew,
 			"Remove": m.remove,
-			"Adopt":  m.adopt,
 			"Wait":   func(rt *rapid.T) { m.now += task.Instant(rapid.Int64Range(1, int64(minute)).Draw(rt, "wait")) },
 			"":       m.compare,
 		})
@@ -150,17 +149,6 @@ func (m *machine) remove(rt *rapid.T) {
 		list = append(list, h.Offered)
 	}
 	both(m, "Remove", func(d engine.Dispatcher) (bool, error) { return true, d.Remove(m.real.Context(), list) })
-}
-
-// adopt puts back what is remembered, under its token or one near it.
-func (m *machine) adopt(rt *rapid.T) {
-	var list []engine.Hold
-	for _, h := range m.drawHolds(rt) {
-		if h.Token += rapid.Int64Range(-1, 1).Draw(rt, "newer"); h.Token > 0 {
-			list = append(list, h)
-		}
-	}
-	both(m, "Adopt", func(d engine.Dispatcher) (bool, error) { return true, d.Adopt(m.real.Context(), list) })
 }
 
 // compare looks at everything that can be seen.

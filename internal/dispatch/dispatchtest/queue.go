@@ -158,7 +158,6 @@ func nothingToDo(f *fixture) {
 	ctx := f.Context()
 	f.ok(f.d.Offer(ctx, nil))
 	f.ok(f.d.Remove(ctx, nil))
-	f.ok(f.d.Adopt(ctx, nil))
 	f.claims()
 	_, err := f.d.Start(ctx, nil, start, start)
 	f.ok(err)

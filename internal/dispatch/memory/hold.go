@@ -139,38 +139,3 @@ func (d *Dispatcher) Remove(ctx context.Context, steps []engine.Offered) error {
 	}
 	return nil
 }
-
-// Adopt puts holds back. Of two under one token the one that is further stays:
-// several processes may remember a lease, at different times of its life.
-func (d *Dispatcher) Adopt(ctx context.Context, holds []engine.Hold) error {
-	if err := d.begin(ctx, true); err != nil {
-		return err
-	}
-	defer d.s.mu.Unlock()
-	for _, h := range holds {
-		st := d.s.steps[h.Step]
-		switch {
-		case st == nil:
-		case st.hold == nil:
-			if st.Token >= h.Token {
-				continue // it has been given back since
-			}
-			d.s.leave(st)
-		case st.hold.Token > h.Token, st.hold.Token == h.Token && !further(h, *st.hold):
-			continue
-		}
-		as := h.Offered
-		as.Token = 0
-		d.s.steps[h.Step] = &step{Offered: as, hold: &h}
-	}
-	return nil
-}
-
-// further reports whether a is a later view of a lease than b: it has begun, or
-// was renewed.
-func further(a, b engine.Hold) bool {
-	if began := a.StartedAt != 0; began != (b.StartedAt != 0) {
-		return began
-	}
-	return a.Until > b.Until
-}

@@ -87,14 +87,3 @@ func (d *Dispatcher) holds(ctx context.Context, verb string, script *rueidis.Lua
 	}
 	return out, nil
 }
-
-// Adopt puts holds back.
-func (d *Dispatcher) Adopt(ctx context.Context, holds []engine.Hold) error {
-	packed := batches(holds, idSize+4+heldSize, func(b []byte, h *engine.Hold) []byte {
-		b = append(b, h.Step[:]...)
-		b = big.AppendUint32(b, uint32(heldSize+len(h.Note)))
-		return putHold(b, h)
-	})
-	_, err := d.calls(ctx, "put leases back", d.scripts.adopt, each(packed))
-	return err
-}

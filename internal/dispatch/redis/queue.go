@@ -54,7 +54,7 @@ func each(packed []string, before ...string) [][]string {
 
 // Missing returns those of the steps that it does not know.
 func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]engine.Offered, error) {
-	packed := batches(steps, idSize, func(b []byte, o *engine.Offered) []byte { return append(b, o.Step[:]...) })
+	packed := batches(steps, idSize+8, func(b []byte, o *engine.Offered) []byte { return put64(append(b, o.Step[:]...), o.Token) })
 	answers, err := d.calls(ctx, "look for steps", d.scripts.missing, each(packed))
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ var sources embed.FS
 // scripts are the verbs. Each is sent by its checksum, and as a whole only when
 // the server does not know it.
 type scripts struct {
-	offer, claim, start, renew, find, heldBy, expired, remove, missing, depth, waiting, adopt, reload, loaded, check *rueidis.Lua
+	offer, claim, start, renew, find, heldBy, expired, remove, missing, depth, waiting, reload, loaded, check *rueidis.Lua
 }
 
 func loadScripts() (*scripts, error) {
@@ -21,7 +21,7 @@ func loadScripts() (*scripts, error) {
 	for name, into := range map[string]**rueidis.Lua{
 		"offer": &s.offer, "claim": &s.claim, "start": &s.start, "renew": &s.renew, "find": &s.find, "heldby": &s.heldBy,
 		"expired": &s.expired, "remove": &s.remove, "missing": &s.missing, "depth": &s.depth, "waiting": &s.waiting,
-		"adopt": &s.adopt, "reload": &s.reload, "loaded": &s.loaded, "check": &s.check,
+		"reload": &s.reload, "loaded": &s.loaded, "check": &s.check,
 	} {
 		body, err := sources.ReadFile("scripts/" + name + ".lua")
 		if err != nil {

@@ -1,9 +1,14 @@
--- Missing: which steps are unknown. ARGV[2] the steps. Answers with a 0 or 1 for
--- each, 1 where it is unknown.
+-- Missing: which steps are unknown, or held under a token that is not newer than
+-- theirs. ARGV[2] the steps: id (16), last token (8). Answers with a 0 or 1 for each.
 if not complete() then return lost() end
 
+local ids, tokens = {}, {}
+for at = 1, #ARGV[2], 24 do
+  ids[#ids + 1], tokens[#tokens + 1] = sub(ARGV[2], at, at + 15), number(ARGV[2], at + 16)
+end
 local flags = {}
-for at = 1, #ARGV[2], 16 do
-  flags[#flags + 1] = 1 - redis.call('HEXISTS', STEPS, sub(ARGV[2], at, at + 15))
+for n, blob in ipairs(fetch(ids)) do
+  local known = blob and not (is_held(blob) and number(blob, 25) <= tokens[n])
+  flags[n] = known and 0 or 1
 end
 return concat(flags)
