@@ -43,6 +43,7 @@ type Step struct {
 	MaxAttempts int `json:"max_attempts" doc:"Includes the first."`
 
 	Priority             Priority   `json:"priority"`
+	EffectivePriority    Priority   `json:"effective_priority" doc:"The level as which it goes out if it waits for a worker; else its own."`
 	RequiredCapabilities []string   `json:"required_capabilities,omitempty"`
 	TimeoutSeconds       int        `json:"timeout_seconds"`
 	CreatedAt            time.Time  `json:"created_at"`

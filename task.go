@@ -91,9 +91,11 @@ type Task struct {
 	Version   string    `json:"version,omitempty" doc:"The template's version; empty for a task without a template."`
 	State     TaskState `json:"state"`
 
-	Priority      Priority        `json:"priority" doc:"The level's name, or its number when it has none."`
-	PriorityLevel int             `json:"priority_level"`
-	Context       json.RawMessage `json:"context,omitempty"`
+	Priority      Priority `json:"priority" doc:"The level's name, or its number when it has none."`
+	PriorityLevel int      `json:"priority_level"`
+	// EffectivePriority is only told where one task is asked for.
+	EffectivePriority Priority        `json:"effective_priority,omitempty" doc:"The highest level as which one of its waiting steps goes out; else its own. Not in lists."`
+	Context           json.RawMessage `json:"context,omitempty"`
 
 	CreatedAt  time.Time  `json:"created_at"`
 	RunAt      *time.Time `json:"run_at,omitempty"`

@@ -14,7 +14,7 @@ import (
 
 func newBench(s *session) *cobra.Command {
 	var opts bench.Options
-	var via, mode string
+	var via, mode, svg string
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure what Tasker does on this machine",
@@ -27,6 +27,9 @@ func newBench(s *session) *cobra.Command {
   cases       what it costs to find stale tasks among many live ones, to open
               cases, and to ask for them; --tasks are the live tasks, of which
               one in 1,000 is stale, and one in ten has a case
+  starvation  how long low priorities wait in each mode of scheduling while high
+              ones saturate the workers; simulated, in memory and in no time.
+              --svg draws it
   pinned      how throughput holds up on PostgreSQL while a snapshot from before
               the first task stays open, so that nothing can be vacuumed
 
@@ -53,8 +56,15 @@ names one (schema=NAME).`,
 	f.IntVar(&opts.PayloadBytes, "payload", 100, "bytes of a task's context")
 	f.StringVar(&via, "via", string(bench.InProcess), "inproc: engine in this process; http: server in another process")
 	f.IntVar(&opts.Nodes, "nodes", 1, "servers that share the database; more than one need --via http and PostgreSQL")
-	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput, latency, depth, cases or pinned")
+	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput, latency, depth, cases, starvation or pinned")
+	f.StringVar(&svg, "svg", "", "file to draw the result of --mode starvation into")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if mode == starvationMode {
+			return s.starvation(cmd.Context(), svg)
+		}
+		if svg != "" {
+			return usagef("--svg is for --mode %s", starvationMode)
+		}
 		opts.Via, opts.Mode = bench.Via(via), bench.Mode(mode)
 		if err := checkBench(cmd, &opts); err != nil {
 			return err

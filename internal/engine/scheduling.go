@@ -78,6 +78,28 @@ func (e *Engine) OwnOrder() bool { return e.Order().Equal(e.cfg.Order()) }
 // else its own.
 func (e *Engine) EffectivePriority(s *task.Step) int { return e.Order().Effective(s, e.instant()) }
 
+// EffectivePriorityOf is the highest level as which one of a task's waiting steps goes
+// out; the task's own where none waits.
+func (e *Engine) EffectivePriorityOf(ctx context.Context, t *task.Task) (int, error) {
+	if t.Counts.Active == 0 {
+		return t.Priority, nil
+	}
+	steps, err := e.store.FindSteps(ctx, t.ID)
+	if err != nil {
+		return 0, fmt.Errorf("look at the steps of task %s: %w", t.ID, err)
+	}
+	level, waits := 0, false
+	for _, s := range steps {
+		if s.State == task.StepEnqueued {
+			level, waits = max(level, e.EffectivePriority(s)), true
+		}
+	}
+	if !waits {
+		return t.Priority, nil
+	}
+	return level, nil
+}
+
 // storedOrdering returns the order in force as it is stored; nil before the first.
 func (e *Engine) storedOrdering(ctx context.Context) (*ordering, error) {
 	text, err := e.store.FindNote(ctx, schedulingNote)

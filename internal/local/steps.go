@@ -101,7 +101,8 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 		Dependencies: spec.Dependencies, TotalParents: len(spec.Parents), CompletedParents: len(spec.Parents) - s.OpenParents,
 		DependenciesSatisfied: s.OpenParents == 0, RetryEligible: s.State == task.StepWaitingForRetry,
 		ReadyForExecution: s.State == task.StepEnqueued, Attempts: s.Attempts, MaxAttempts: s.MaxAttempts,
-		Priority: tasker.Priority(v.b.engine.PriorityName(s.Priority)), RequiredCapabilities: route.Capabilities,
+		Priority:          tasker.Priority(v.b.engine.PriorityName(s.Priority)),
+		EffectivePriority: tasker.Priority(v.b.engine.PriorityName(v.b.engine.EffectivePriority(s))), RequiredCapabilities: route.Capabilities,
 		TimeoutSeconds: int(s.Timeout / time.Second), CreatedAt: v.task.CreatedAt.Time(), ReadyAt: s.ReadyAt.Ptr(),
 		LastAttemptedAt: s.StartedAt.Ptr(), Worker: worker, LeaseExpiresAt: s.LeaseUntil.Ptr(), StatusMessage: s.Note, Results: s.Result}
 	if s.Queue == task.Timers {

@@ -49,7 +49,16 @@ func (b *Backend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*
 	if err != nil {
 		return nil, toError(err)
 	}
-	return b.fromTask(ctx, t)
+	level, err := b.engine.EffectivePriorityOf(ctx, t)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out, err := b.fromTask(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	out.EffectivePriority = tasker.Priority(b.engine.PriorityName(level))
+	return out, nil
 }
 
 func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, error) {
