@@ -61,6 +61,13 @@ func (e *Engine) newDispatching(d Dispatcher) *dispatching {
 // on reports whether steps are claimed from the dispatcher.
 func (g *dispatching) on() bool { return g != nil && g.state.Load() == dispatchOn }
 
+// wasOn reports whether this process has used it before.
+func (g *dispatching) wasOn() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !errors.Is(g.why, errDispatchNew)
+}
+
 // stowing reports whether steps are claimed from nowhere for a moment.
 func (g *dispatching) stowing() bool { return g != nil && g.state.Load() == dispatchStowed }
 

@@ -41,8 +41,9 @@ func (e *Engine) TendDispatch(ctx context.Context) error {
 	case g.stowing():
 		return e.stow(ctx)
 	case err == nil:
+		wasThere := g.wasOn()
 		g.state.Store(dispatchOn)
-		return e.sweep(ctx, true) // what became ready while it was out of reach
+		return e.sweep(ctx, wasThere) // what became ready while it was out of reach
 	case errors.Is(err, ErrDispatchLost):
 		return e.fill(ctx)
 	default:

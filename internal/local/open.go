@@ -84,10 +84,6 @@ func assemble(ctx context.Context, s engine.Store, d engine.Dispatcher, opts Opt
 	if err := e.KeepSettings(ctx); err != nil {
 		return nil, toError(err)
 	}
-	// so that the first polls find it filled; if it cannot be, Run sees to it
-	if err := e.TendDispatch(ctx); err != nil {
-		opts.Logger.WarnContext(ctx, "steps are dispatched through the database for now", "error", err)
-	}
 	return &Backend{engine: e, store: s, dispatcher: d, upkeep: upkeep.New(e, opts.Logger)}, nil
 }
 
