@@ -95,7 +95,7 @@ func (e *Engine) countReady(ctx context.Context, c *Census) error {
 		}
 		n := 0
 		if oldest != 0 {
-			if n, err = e.store.Depth(ctx, r.ID, math.MaxInt64, min(CensusLimit, max(budget, 1))); err != nil {
+			if n, err = e.Depth(ctx, r.ID, math.MaxInt64, min(CensusLimit, max(budget, 1))); err != nil {
 				return err
 			}
 		}

@@ -18,7 +18,9 @@ type Config struct {
 	Retention  Retention
 	Priorities []PriorityLevel
 	Scheduling Scheduling
-	Cases      Cases
+	// Backpressure says when submissions are refused because there is too much to do.
+	Backpressure Backpressure
+	Cases        Cases
 	// StalenessDetection is about the search for tasks that stay too long in one
 	// state, StalenessThresholds says what that is where their template does not:
 	// -1 is no bound. Defaults to 60, 30 and 30 minutes.
@@ -147,6 +149,7 @@ func (c Config) WithDefaults() Config {
 	orDefault(&c.Retention.Workers, 30*24*time.Hour)
 	orDefault(&c.Retention.BatchItems, 500)
 	c.Scheduling.setDefaults()
+	c.Backpressure.setDefaults()
 	c.Cases.setDefaults()
 	c.StalenessDetection.setDefaults()
 	orDefault(&c.StalenessThresholds.WaitingForDependencies, time.Hour)
@@ -184,6 +187,7 @@ func (c Config) Validate() error {
 	bad(c.Leases.MaxLongPoll > 0, "leases.max_long_poll must be positive")
 	bad(c.Retention.BatchItems > 0, "retention.batch_items must be positive")
 	c.Scheduling.validate(bad)
+	c.Backpressure.validate(bad)
 	c.validateCases(bad)
 	bad(c.IdempotencyWindow > 0, "idempotency_window must be positive")
 	bad(c.UpkeepInterval > 0, "upkeep_interval must be positive")

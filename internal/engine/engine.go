@@ -20,7 +20,10 @@ type Engine struct {
 	roll    func() float64
 	schemas SchemaCompiler
 
-	observer Observer  // nil: none
+	observer Observer // the meter, and behind it the one that Options names
+	meter    *meter
+	pressure *backpressure
+	glances  glances
 	commits  sync.Pool // of *Commit
 
 	// graceUntil is the instant at which heartbeats must have come in that could
@@ -83,8 +86,11 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(), Err: err}
 	}
-	e := &Engine{store: store, cfg: cfg, now: opts.Now, roll: opts.Roll, schemas: opts.Schemas, observer: opts.Observer}
+	e := &Engine{store: store, cfg: cfg, now: opts.Now, roll: opts.Roll, schemas: opts.Schemas}
 	e.dispatch = e.newDispatching(opts.Dispatcher)
+	e.pressure = newBackpressure(e)
+	e.meter = newMeter(opts.Observer, e.pressure.moved)
+	e.observer = e.meter
 	e.cluster, _ = store.(Cluster)
 	e.news = newMailbox()
 	if e.now == nil && e.cluster != nil {
@@ -102,6 +108,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	if err := e.declareOrdering(ctx); err != nil {
 		return nil, err
 	}
+	e.meter.since = e.instant()
 	e.hub = newHub()
 	e.catalog = newCatalog(store, e.hub.wakeAll)
 	if err := e.catalog.loadRoutes(ctx); err != nil {

@@ -31,6 +31,13 @@ type Submission struct {
 	IdempotencyKey string
 	CorrelationID  string
 	Meta           task.Meta
+
+	// Queued says that it came through the queue API: back-pressure is about it
+	// whatever its scope, and its receipt says where its first step stands.
+	Queued bool
+	// Caller is the name of the API key that it came under, "" for none. Together with
+	// Meta.Initiator it is the user whom back-pressure counts it for.
+	Caller string
 }
 
 // DefaultNamespace is used where none is named.
@@ -42,6 +49,7 @@ type draft struct {
 	template *task.Template
 	priority int
 	steps    []draftStep
+	place    int // among the submissions of its call
 }
 
 // draftStep is what a step of the task will be.

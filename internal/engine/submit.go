@@ -14,6 +14,9 @@ type Receipt struct {
 	State   task.State
 	Created bool  // false: the idempotency key named a task that exists
 	Err     error // *task.Error
+	// Step is a copy of the first step as the transaction left it, of a task that was
+	// created by a submission that is Queued; else nil.
+	Step *task.Step
 }
 
 // Submit stores tasks in one transaction and answers each in order. Blocks
@@ -27,6 +30,17 @@ func (e *Engine) Submit(ctx context.Context, subs []Submission, itemErrors bool)
 	if err != nil || len(drafts) == 0 {
 		return receipts, err
 	}
+	done, err := e.pressure.enter(ctx, drafts)
+	if err != nil && itemErrors && refusedByPressure(err) {
+		for _, i := range places {
+			receipts[i].Err = err
+		}
+		return receipts, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	stored, err := e.submits.Do(ctx, drafts)
 	if err != nil {
 		return nil, err
@@ -45,6 +59,11 @@ func (e *Engine) SubmitIn(ctx context.Context, subs []Submission, in func(func(T
 	if err != nil {
 		return nil, err
 	}
+	done, err := e.pressure.enter(ctx, drafts)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	receipts := make([]Receipt, len(drafts))
 	err = in(func(tx Tx) error {
 		// no worker is waiting for it: nobody sees it before the commit
@@ -90,6 +109,7 @@ func (e *Engine) drafts(ctx context.Context, subs []Submission, itemErrors bool)
 		case len(faults) > 0:
 			problems = append(problems, faults...)
 		default:
+			d.place = i
 			drafts, places = append(drafts, d), append(places, i)
 		}
 	}
@@ -145,6 +165,7 @@ func (e *Engine) runSubmits(calls [][]*draft) ([][]Receipt, error) {
 		if err := u.handOff(); err != nil {
 			return err
 		}
+		b.show(calls, out)
 		return u.tx.InsertTasks(b.tasks, b.steps)
 	})
 	return out, err
@@ -189,6 +210,25 @@ func (b *builder) add(d *draft) (Receipt, error) {
 	b.tasks = append(b.tasks, t)
 	u.sawSubmitted(t)
 	return Receipt{ID: id, State: t.State, Created: true}, nil
+}
+
+// show puts the first steps into the receipts of those who want to see them. They
+// are copied, because the store may go on with the originals.
+func (b *builder) show(calls [][]*draft, out [][]Receipt) {
+	next := 0 // of b.steps: those of a task follow each other, in the order of the receipts
+	for i, c := range calls {
+		for j, d := range c {
+			r := &out[i][j]
+			if !r.Created {
+				continue
+			}
+			if d.in.Queued {
+				first := *b.steps[next]
+				r.Step = &first
+			}
+			next += len(d.steps)
+		}
+	}
 }
 
 // begin makes a step without parents ready, or lets it wait for run_at.

@@ -19,7 +19,7 @@ func toError(err error) error {
 }
 
 func apiError(e *task.Error) *tasker.Error {
-	out := &tasker.Error{Code: tasker.Code(e.Code), Message: e.Message, Hint: e.Hint}
+	out := &tasker.Error{Code: tasker.Code(e.Code), Message: e.Message, Hint: e.Hint, RetryAfter: e.RetryAfter}
 	for _, p := range e.Problems {
 		out.Details = append(out.Details, tasker.Detail{Location: p.Location, Message: p.Message})
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Code classifies an error; the words are those of the public API.
@@ -34,7 +35,9 @@ type Error struct {
 	Message  string
 	Hint     string
 	Problems []Problem
-	Err      error // the cause, for the log only
+	// RetryAfter is the advice not to come back before this long; 0 is none.
+	RetryAfter time.Duration
+	Err        error // the cause, for the log only
 }
 
 // Errorf makes an Error.

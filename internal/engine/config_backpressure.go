@@ -1,0 +1,68 @@
+package engine
+
+import "slices"
+
+// BackpressureScope says which submissions back-pressure is about.
+type BackpressureScope string
+
+// The scopes.
+const (
+	// QueueScope: those through the queue API, /api/v1.
+	QueueScope BackpressureScope = "queue"
+	// AllScope: every submission.
+	AllScope BackpressureScope = "all"
+)
+
+// Backpressure says when submissions are refused because there is too much to do
+// already. What comes back by itself (a retry, a dependant) is never refused. Each
+// process goes by what it counts itself.
+type Backpressure struct {
+	// Scope defaults to queue.
+	Scope BackpressureScope
+	// Soft is the number of ready steps from which only priorities above the one that
+	// is assumed where none is given (medium) are accepted, HighOnly that from which
+	// only high and above are, AllowListOnly that from which only AllowList is.
+	// Default to 10,000, 50,000 and 100,000; -1 is never.
+	Soft, HighOnly, AllowListOnly int
+	// AllowList names task types and templates that no number of ready steps keeps
+	// out, as NAME or NAMESPACE/NAME. Defaults to none.
+	AllowList []string
+	// UserBurst and UserSustained bound the tasks that a user submits within any
+	// minute and any hour. The user is who the task says (user_id), else the API key.
+	// Default to 0, which is no bound.
+	UserBurst, UserSustained int
+	// NormalLoad is how many tasks this process may have in hand that are not stored
+	// yet; at twice that it is overloaded. Defaults to 0: as many as it stores in a
+	// second, as measured, and at least 5,000. -1 is never overloaded.
+	NormalLoad int
+}
+
+func (b *Backpressure) setDefaults() {
+	orDefault(&b.Scope, QueueScope)
+	orDefault(&b.Soft, 10_000)
+	orDefault(&b.HighOnly, 50_000)
+	orDefault(&b.AllowListOnly, 100_000)
+}
+
+// maxDepth bounds a tier: how far the queue is counted.
+const maxDepth = 10_000_000
+
+func (b Backpressure) validate(bad func(ok bool, format string, args ...any)) {
+	bad(b.Scope == QueueScope || b.Scope == AllScope, "backpressure.scope must be %s or %s, not %q", QueueScope, AllScope, b.Scope)
+	last, lastName := 0, ""
+	for _, t := range []struct {
+		name  string
+		depth int
+	}{{"soft", b.Soft}, {"high_only", b.HighOnly}, {"allow_list_only", b.AllowListOnly}} {
+		bad(t.depth == -1 || t.depth > 0 && t.depth <= maxDepth, "backpressure.%s must be 1 to %d, or -1", t.name, maxDepth)
+		if t.depth == -1 {
+			continue
+		}
+		bad(t.depth >= last, "backpressure.%s must not be less than backpressure.%s", t.name, lastName)
+		last, lastName = t.depth, t.name
+	}
+	bad(!slices.Contains(b.AllowList, ""), "backpressure.allow_list: a name must not be empty")
+	bad(b.UserBurst >= 0, "backpressure.user_burst must not be negative")
+	bad(b.UserSustained >= 0, "backpressure.user_sustained must not be negative")
+	bad(b.NormalLoad >= -1, "backpressure.normal_load must be a number of tasks, 0 or -1")
+}

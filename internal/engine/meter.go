@@ -1,0 +1,284 @@
+package engine
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// meter measures what passes through this process: how quickly routes are served,
+// what ended in the last minute and hour. It stands before the observer. What
+// other processes do on the same store it does not see.
+type meter struct {
+	next  Observer // nil: none
+	since task.Instant
+	// moved is told how many tasks were stored and, as a negative number, how many
+	// steps left their queue.
+	moved func(n int)
+
+	mu     sync.Mutex
+	routes map[int64]*service
+	spaces map[string]*activity
+	stored service // tasks written, by the time that writing took
+}
+
+var _ Observer = (*meter)(nil)
+
+// Bounds of what is remembered. Beyond them what is new is not measured, or as
+// one namespace.
+const (
+	meteredRoutes = 10_000
+	meteredSpaces = 200
+	otherSpaces   = "\x00others" // no namespace has this name
+)
+
+func newMeter(next Observer, moved func(n int)) *meter {
+	return &meter{next: next, moved: moved, routes: map[int64]*service{}, spaces: map[string]*activity{}}
+}
+
+// service is how quickly something is served while somebody waits for it: an
+// average in which what was long ago weighs less.
+type service struct {
+	last    task.Instant // when something was served last
+	n       float64
+	seconds float64 // of those in which n were served
+}
+
+const (
+	// memory is the time of serving after which an observation weighs 1/e.
+	memory = 60 * time.Second
+	// forgetful is after how long without any service a rate is not known any more.
+	forgetful = 2 * time.Minute
+)
+
+// observe notes that n were served in a time in which somebody waited all along.
+func (s *service) observe(n int, took time.Duration) {
+	fade := math.Exp(-took.Seconds() / memory.Seconds())
+	s.n, s.seconds = s.n*fade+float64(n), s.seconds*fade+took.Seconds()
+}
+
+// left notes that n steps left a queue at a time, of which the oldest had been
+// there since another. The time since the last ones left counts only if that one was
+// waiting all along: how long an empty queue stays empty says nothing about how
+// quickly a full one is served.
+func (s *service) left(n int, oldest, now task.Instant) {
+	gap := max(now.Sub(s.last), 0) // two transactions may end in another order than they began
+	switch {
+	case s.last == 0 || gap > forgetful:
+		*s = service{}
+	case oldest <= s.last:
+		s.observe(n, gap)
+	}
+	s.last = max(s.last, now)
+}
+
+// rate is how many are served in a second; 0 when that is not known.
+func (s *service) rate(now task.Instant) float64 {
+	if s == nil || s.seconds <= 0 || s.n < 1 || now.Sub(s.last) > forgetful {
+		return 0
+	}
+	return s.n / s.seconds
+}
+
+// activity is what ended in a namespace.
+type activity struct {
+	completed, failed  window // tasks, by second
+	runs, runMillis    window // attempts and how long they took, by second
+	handed             window // steps given to workers, by second
+	notStarted, lapsed window // assignments and leases that ran out, by minute
+}
+
+func newActivity() *activity {
+	second := func() window { return newWindow(time.Second, 60) }
+	minute := func() window { return newWindow(time.Minute, 60) }
+	return &activity{completed: second(), failed: second(), runs: second(), runMillis: second(), handed: second(), notStarted: minute(), lapsed: minute()}
+}
+
+// space returns the activity of a namespace. The caller holds mu.
+func (m *meter) space(namespace string) *activity {
+	a := m.spaces[namespace]
+	if a == nil && len(m.spaces) >= meteredSpaces {
+		namespace = otherSpaces
+		a = m.spaces[namespace]
+	}
+	if a == nil {
+		a = newActivity()
+		m.spaces[namespace] = a
+	}
+	return a
+}
+
+// Committed implements Observer.
+func (m *meter) Committed(c *Commit) {
+	m.measure(c)
+	if n := len(c.Submitted) - len(c.Handed); n != 0 {
+		m.moved(n)
+	}
+	if m.next != nil {
+		m.next.Committed(c)
+	}
+}
+
+func (m *meter) measure(c *Commit) {
+	if len(c.Submitted)+len(c.Handed)+len(c.Ended)+len(c.Settled) == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := int64(c.At)
+	if c.Verb == "submit" && len(c.Submitted) > 0 {
+		m.stored.observe(len(c.Submitted), c.Took)
+		m.stored.last = c.At
+	}
+	m.measureHanded(c)
+	route := m.ofRoute(c.Names)
+	for _, h := range c.Handed {
+		route(h.RouteID).handed.add(now, 1)
+	}
+	for i := range c.Ended {
+		e := &c.Ended[i]
+		a := route(e.RouteID)
+		switch e.Outcome {
+		case task.NotStarted:
+			a.notStarted.add(now, 1)
+		case task.LeaseExpired:
+			a.lapsed.add(now, 1)
+		}
+		if e.StartedAt != 0 {
+			a.runs.add(now, 1)
+			a.runMillis.add(now, int(min(c.At.Sub(e.StartedAt).Milliseconds(), math.MaxInt32/60)))
+		}
+	}
+	for _, s := range c.Settled {
+		t := c.Names.NamesOfTemplate(s.DefID)
+		if t == nil {
+			continue
+		}
+		switch s.State {
+		case task.Complete, task.ResolvedManually:
+			m.space(t.Namespace).completed.add(now, 1)
+		case task.Errored:
+			m.space(t.Namespace).failed.add(now, 1)
+		}
+	}
+}
+
+// ofRoute returns the activity of the namespace of a route. Neighbours in a
+// transaction mostly share one, so the last is remembered. The caller holds mu.
+func (m *meter) ofRoute(names Names) func(int64) *activity {
+	var last int64
+	var found *activity
+	return func(id int64) *activity {
+		if found == nil || id != last {
+			namespace := otherSpaces
+			if r := names.NamesOfRoute(id); r != nil {
+				namespace = r.Namespace
+			}
+			last, found = id, m.space(namespace)
+		}
+		return found
+	}
+}
+
+// measureHanded notes how quickly routes are served.
+func (m *meter) measureHanded(c *Commit) {
+	for i := 0; i < len(c.Handed); {
+		route, oldest, n := c.Handed[i].RouteID, c.Handed[i].ReadyAt, 0
+		for ; i < len(c.Handed) && c.Handed[i].RouteID == route; i++ {
+			oldest = min(oldest, c.Handed[i].ReadyAt)
+			n++
+		}
+		s := m.routes[route]
+		if s == nil {
+			if len(m.routes) >= meteredRoutes {
+				continue
+			}
+			s = &service{}
+			m.routes[route] = s
+		}
+		s.left(n, oldest, c.At)
+	}
+}
+
+// rateOf is how many steps a second leave the queue of a route while some wait
+// there; 0 when that is not known.
+func (m *meter) rateOf(route int64, now task.Instant) float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.routes[route].rate(now)
+}
+
+// storeRate is how many tasks a second are stored while some wait for it; 0 when
+// that is not known.
+func (m *meter) storeRate(now task.Instant) float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stored.rate(now)
+}
+
+// drainRate is how many steps a second were given to workers in the last minute.
+func (m *meter) drainRate(now task.Instant) float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	total := 0
+	for _, a := range m.spaces {
+		total += a.handed.sum(int64(now))
+	}
+	return float64(total) / 60
+}
+
+// Measured is what this process saw happen.
+type Measured struct {
+	Since                                 task.Instant  // when it began to look
+	CompletedLastMinute, FailedLastMinute int           // tasks
+	RunsLastMinute                        int           // attempts that ended
+	MeanRun                               time.Duration // of these; 0 when there are none
+	NotStartedLastHour, LapsedLastHour    int           // assignments and leases that ran out
+}
+
+// measured adds up the namespaces that a filter lets pass.
+func (m *meter) measured(now task.Instant, pass func(namespace string) bool) Measured {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := int64(now)
+	out, millis := Measured{Since: m.since}, 0
+	for namespace, a := range m.spaces {
+		if !pass(namespace) {
+			continue
+		}
+		out.CompletedLastMinute += a.completed.sum(at)
+		out.FailedLastMinute += a.failed.sum(at)
+		out.RunsLastMinute += a.runs.sum(at)
+		millis += a.runMillis.sum(at)
+		out.NotStartedLastHour += a.notStarted.sum(at)
+		out.LapsedLastHour += a.lapsed.sum(at)
+	}
+	if out.RunsLastMinute > 0 {
+		out.MeanRun = time.Duration(millis) * time.Millisecond / time.Duration(out.RunsLastMinute)
+	}
+	return out
+}
+
+// Failed implements Observer.
+func (m *meter) Failed(verb string, took time.Duration, err error) {
+	if m.next != nil {
+		m.next.Failed(verb, took, err)
+	}
+}
+
+// Detected implements Observer.
+func (m *meter) Detected(d Detection) {
+	if m.next != nil {
+		m.next.Detected(d)
+	}
+}
+
+// AttemptTrace implements Observer.
+func (m *meter) AttemptTrace(parent string, step task.ID, token int64) string {
+	if m.next == nil {
+		return parent
+	}
+	return m.next.AttemptTrace(parent, step, token)
+}

@@ -1,0 +1,315 @@
+package engine
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// QueueStats is what is known of the queue at one time.
+type QueueStats struct {
+	At     task.Instant
+	Levels []LevelStats // of steps that are there, and of all named levels; highest first
+	Depth  int          // ready steps
+	// Ages of the ready steps: the longest, and percentiles. 0 without any.
+	Oldest, P50, P95 time.Duration
+	// Sampled says that all but depth and workers is extrapolated from a sample,
+	// Capped that there is more than was counted.
+	Sampled, Capped bool
+	// Overdue counts the ready steps that wait for longer than Patience, after which
+	// they are promoted or go first; Patience is 0 where nothing of that kind happens.
+	Overdue  int
+	Patience time.Duration
+
+	Workers  []*task.Worker // those that are not dead, and the dead of the last hour
+	Measured Measured
+	Pressure Pressure
+	Dispatch DispatchState
+}
+
+// LevelStats is what there is of one priority level.
+type LevelStats struct {
+	Level               int
+	Ready               int
+	Assigned, Executing int
+	Oldest              time.Duration // age of the ready step that waits longest; 0 without any
+}
+
+// Bounds of a look at the queue. What it costs grows with the number of steps up to
+// statsLimit; what it reads is a sample.
+const (
+	statsLimit  = 1_000_000
+	statsSample = 10_000
+	statsLeases = 10_000
+)
+
+// glance is a look at the queue as a whole, kept for a while.
+type glance struct {
+	at     task.Instant
+	counts map[int64]int
+	capped bool
+	sample []ReadyStep
+	stride int
+	leased []LeasedCount
+}
+
+// glances keeps the last glance, so that however many ask, the store is asked by a
+// small part of the time.
+type glances struct {
+	mu    sync.Mutex
+	last  *glance
+	until task.Instant
+}
+
+// glance returns a look at the queue that is not older than a second, or twenty
+// times what it costs.
+func (e *Engine) glance(ctx context.Context) (*glance, error) {
+	k := &e.glances
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	began := e.instant()
+	if k.last != nil && began < k.until && began >= k.last.at {
+		return k.last, nil
+	}
+	g, err := e.look(ctx, began)
+	if err != nil {
+		return nil, err
+	}
+	now := e.instant()
+	k.last, k.until = g, now.Add(max(recount, recountShare*now.Sub(began)))
+	return g, nil
+}
+
+func (e *Engine) look(ctx context.Context, now task.Instant) (*glance, error) {
+	g := &glance{at: now}
+	var err error
+	if g.counts, err = e.readyCounts(ctx, statsLimit); err != nil {
+		return nil, err
+	}
+	total := 0
+	for _, n := range g.counts {
+		total += n
+	}
+	g.capped = total >= statsLimit
+	g.stride = (total + statsSample - 1) / statsSample
+	if g.stride = max(g.stride, 1); total > 0 {
+		if g.sample, err = e.store.ReadySample(ctx, g.stride, statsLimit); err != nil {
+			return nil, err
+		}
+	}
+	if g.leased, err = e.store.LeasedCounts(ctx, statsLeases); err != nil {
+		return nil, err
+	}
+	return g, e.lookThere(ctx, g)
+}
+
+// lookThere corrects a glance by what the dispatcher knows: what it has handed out
+// is still ready in the store.
+func (e *Engine) lookThere(ctx context.Context, g *glance) error {
+	holds, err := e.holdsThere(ctx, statsLeases)
+	if err != nil || len(holds) == 0 {
+		return err
+	}
+	held := make(map[task.ID]struct{}, len(holds))
+	for _, h := range holds {
+		held[h.Step] = struct{}{}
+		state := task.StepAssigned
+		if h.StartedAt != 0 {
+			state = task.StepInProgress
+		}
+		g.leased = append(g.leased, LeasedCount{Route: h.Route, Priority: h.Priority, State: state, Steps: 1})
+	}
+	g.sample = slices.DeleteFunc(g.sample, func(s ReadyStep) bool {
+		_, is := held[s.ID]
+		return is
+	})
+	return nil
+}
+
+// QueueStats returns what is known of the queue, of some namespaces or, with none
+// named, of all. The numbers of steps may be some seconds old.
+func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueStats, error) {
+	g, err := e.glance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pass := func(namespace string) bool { return len(namespaces) == 0 || slices.Contains(namespaces, namespace) }
+	routes, err := e.routesOf(ctx, pass)
+	if err != nil {
+		return nil, err
+	}
+	out := &QueueStats{At: g.at, Sampled: g.stride > 1, Capped: g.capped, Patience: e.patience(), Pressure: e.Pressure(), Dispatch: e.Dispatch()}
+	e.describe(out, g, routes)
+	out.Measured = e.meter.measured(e.instant(), pass)
+	workers, err := e.Workers(ctx, deadWorkers)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range workers {
+		if len(w.Namespaces) == 0 || slices.ContainsFunc(w.Namespaces, pass) {
+			out.Workers = append(out.Workers, w)
+		}
+	}
+	return out, nil
+}
+
+// routesOf returns the routes whose namespace passes.
+func (e *Engine) routesOf(ctx context.Context, pass func(namespace string) bool) (map[int64]bool, error) {
+	routes, err := e.store.Routes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[int64]bool, len(routes))
+	for _, r := range routes {
+		out[r.ID] = pass(r.Namespace)
+	}
+	return out, nil
+}
+
+// patience is the wait after which a step of the lowest named level is promoted or
+// goes before whatever becomes ready later; 0: there is no such.
+func (e *Engine) patience() time.Duration {
+	order := e.Order()
+	lowest := e.cfg.Priorities[len(e.cfg.Priorities)-1].Level
+	if d := order.Threshold(lowest); d > 0 {
+		return d
+	}
+	return order.MaxWait
+}
+
+// describe fills in what a glance shows of some routes.
+func (e *Engine) describe(out *QueueStats, g *glance, routes map[int64]bool) {
+	levels := map[int]*LevelStats{}
+	of := func(level int) *LevelStats {
+		s := levels[level]
+		if s == nil {
+			s = &LevelStats{Level: level}
+			levels[level] = s
+		}
+		return s
+	}
+	for _, p := range e.cfg.Priorities {
+		of(p.Level)
+	}
+	for route, n := range g.counts {
+		if routes[route] {
+			out.Depth += n
+		}
+	}
+	var ages []time.Duration
+	for _, s := range g.sample {
+		if !routes[s.Route] {
+			continue
+		}
+		age := max(g.at.Sub(s.ReadyAt), 0)
+		ages = append(ages, age)
+		l := of(s.Priority)
+		l.Ready++
+		l.Oldest = max(l.Oldest, age)
+		if out.Patience > 0 && age >= out.Patience {
+			out.Overdue++
+		}
+	}
+	for _, c := range g.leased {
+		switch {
+		case !routes[c.Route]:
+		case c.State == task.StepAssigned:
+			of(c.Priority).Assigned += c.Steps
+		default:
+			of(c.Priority).Executing += c.Steps
+		}
+	}
+	scale(out, levels, len(ages))
+	slices.Sort(ages)
+	out.Oldest, out.P50, out.P95 = quantile(ages, 1), quantile(ages, 0.5), quantile(ages, 0.95)
+	for _, s := range levels {
+		out.Levels = append(out.Levels, *s)
+	}
+	slices.SortFunc(out.Levels, func(a, b LevelStats) int { return b.Level - a.Level })
+}
+
+// scale turns the numbers of a sample into those of the whole, which is known.
+func scale(out *QueueStats, levels map[int]*LevelStats, sampled int) {
+	if sampled == 0 || sampled == out.Depth {
+		return
+	}
+	whole := func(n int) int { return int(math.Round(float64(n) * float64(out.Depth) / float64(sampled))) }
+	out.Overdue = whole(out.Overdue)
+	for _, l := range levels {
+		l.Ready = whole(l.Ready)
+	}
+}
+
+// quantile returns the smallest of sorted ages that so large a part does not exceed.
+func quantile(sorted []time.Duration, part float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[max(int(math.Ceil(part*float64(len(sorted))))-1, 0)]
+}
+
+// PlaceOf is where a ready step stands.
+type PlaceOf struct {
+	Ahead int  // steps that go out before it
+	Least bool // there are at least as many
+	// Wait is how long it is likely to wait from now on; negative when that is not known.
+	Wait time.Duration
+}
+
+// manyAhead is where counting what is ahead of a step stops.
+const manyAhead = 10_000
+
+// Place returns where a ready step stands on its route, and how long it is likely to
+// wait: as long as those ahead take at the rate at which steps leave the route while
+// some wait there, as measured by this process.
+func (e *Engine) Place(ctx context.Context, s *task.Step) (PlaceOf, error) {
+	ahead, err := e.Depth(ctx, s.RouteID, s.Key, manyAhead)
+	if err != nil {
+		return PlaceOf{}, err
+	}
+	return e.place(s.RouteID, ahead), nil
+}
+
+func (e *Engine) place(route int64, ahead int) PlaceOf {
+	p := PlaceOf{Ahead: ahead, Least: ahead >= manyAhead, Wait: -1}
+	if rate := e.meter.rateOf(route, e.instant()); rate > 0 && !p.Least {
+		p.Wait = time.Duration(float64(ahead+1) / rate * float64(time.Second))
+	}
+	return p
+}
+
+// placedRoutes bounds how many queues are counted for the receipts of one call.
+const placedRoutes = 32
+
+// Places is Place for the first steps of the tasks of one call, which stand behind
+// each other where they have the same key. The answers are in the order asked: nil for
+// what is not ready, and for steps of more queues than are counted for one call.
+func (e *Engine) Places(ctx context.Context, steps []*task.Step) ([]*PlaceOf, error) {
+	type spot struct{ route, key int64 }
+	ahead := map[spot]int{}
+	out := make([]*PlaceOf, len(steps))
+	for i, s := range steps {
+		if s == nil || s.State != task.StepEnqueued {
+			continue
+		}
+		at := spot{s.RouteID, s.Key}
+		n, known := ahead[at]
+		if !known && len(ahead) >= placedRoutes {
+			continue
+		}
+		if !known {
+			var err error
+			if n, err = e.Depth(ctx, s.RouteID, s.Key, manyAhead); err != nil {
+				return nil, err
+			}
+		}
+		p := e.place(s.RouteID, n)
+		out[i] = &p
+		ahead[at] = min(n+1, manyAhead)
+	}
+	return out, nil
+}
