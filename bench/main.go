@@ -1,5 +1,5 @@
-// Command bench runs River and Tasker side by side on one PostgreSQL and prints
-// what each does, and the ratios: see "make bench-peers".
+// Command bench runs other queues and Tasker side by side on one PostgreSQL, or one
+// Redis, and prints what each does, and the ratios: see "make bench-peers".
 //
 // It is a module of its own, so that what it compares with stays out of Tasker's.
 package main
@@ -22,6 +22,7 @@ import (
 
 	"github.com/taskerhq/tasker/bench/compare"
 	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/redistest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
 
@@ -42,6 +43,7 @@ func main() {
 type options struct {
 	compare.Options
 	db        string
+	redis     string
 	json      bool
 	riverPool int
 	peers     []string
@@ -49,13 +51,21 @@ type options struct {
 
 // known are the queues that can be measured, the one that others are held against
 // first.
-var known = []string{"river", "tasker"}
+var known = []string{"river", "asynq", "tasker", "tasker-redis"}
+
+// onRedis are those that need one.
+var onRedis = []string{"asynq", "tasker-redis"}
+
+func (o options) needsRedis() bool {
+	return slices.ContainsFunc(o.peers, func(p string) bool { return slices.Contains(onRedis, p) })
+}
 
 func parse(args []string, db string, stderr io.Writer) (options, error) {
 	o := options{Options: compare.Options{Producers: []int{16, 256}}}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&o.db, "db", "", "DSN of a PostgreSQL, postgres://...; schemas are made in it and dropped (default $DB, else a server of its own)")
+	f.StringVar(&o.redis, "redis", "", "URL of a Redis that holds nothing else, redis://... (default a server of its own, appendfsync everysec)")
 	f.IntVar(&o.Rounds, "rounds", 3, "how often everything is measured")
 	f.IntVar(&o.Tasks, "tasks", 40_000, "tasks of each phase")
 	f.IntVar(&o.Workers, "workers", 1000, "tasks that are carried out at once")
@@ -63,7 +73,7 @@ func parse(args []string, db string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.IdleTasks, "idle-tasks", 300, "tasks that latency is measured with, one each 20 ms")
 	f.IntVar(&o.PayloadBytes, "payload", 100, "bytes of a task's payload")
 	f.IntVar(&o.riverPool, "river-pool", 40, "connections of River's pool; Tasker has as many as it wants by itself")
-	peers := f.String("peers", strings.Join(known, ","), "which queues, by name; ratios are those of the last to the first")
+	peers := f.String("peers", "river,tasker", "which queues, by name; ratios are those of the last to the first")
 	f.BoolVar(&o.json, "json", false, "print one JSON document")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -116,11 +126,23 @@ func run(ctx context.Context, args []string, db string, stdout, stderr io.Writer
 		defer func() { _ = server.Close() }() // it and its data go with us
 		o.db = server.DSN()
 	}
+	if o.redis == "" && o.needsRedis() {
+		server, err := redistest.Launch("appendonly=yes", "appendfsync=everysec")
+		if err != nil {
+			return fmt.Errorf("start a Redis, as none was named with --redis: %w", err)
+		}
+		defer func() { _ = server.Close() }()
+		o.redis = server.URL()
+	}
 	r := result{Versions: versions(), CPUs: runtime.NumCPU(), Rounds: o.Rounds, Tasks: o.Tasks, Workers: o.Workers, PayloadBytes: o.PayloadBytes}
 	if r.Server, err = look(ctx, o.db); err != nil {
 		return err
 	}
-	if o.Meter, err = bench.Watch(ctx, o.db, []int{os.Getpid()}); err != nil {
+	pids := []int{os.Getpid()}
+	if pid, ok := bench.RedisHere(ctx, o.redis); ok {
+		pids = append(pids, pid)
+	}
+	if o.Meter, err = bench.Watch(ctx, o.db, pids); err != nil {
 		return err
 	}
 	o.Progress = func(round int, phase, peer string) {
@@ -128,7 +150,8 @@ func run(ctx context.Context, args []string, db string, stdout, stderr io.Writer
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	open := map[string]func(context.Context) (compare.Queue, error){
-		"river": openRiver(o.db, o.riverPool, log), "tasker": openTasker(o.db),
+		"river": openRiver(o.db, o.riverPool, log), "asynq": openAsynq(o.redis),
+		"tasker": openTasker(o.db, ""), "tasker-redis": openTasker(o.db, o.redis),
 	}
 	var peers []compare.Peer
 	for _, name := range o.peers {
@@ -167,7 +190,7 @@ func versions() map[string]string {
 	}
 	for _, d := range info.Deps {
 		switch d.Path {
-		case "github.com/riverqueue/river", "github.com/jackc/pgx/v5":
+		case "github.com/riverqueue/river", "github.com/hibiken/asynq", "github.com/jackc/pgx/v5":
 			v[d.Path[strings.Index(d.Path, "/")+1:]] = d.Version
 		}
 	}
@@ -176,9 +199,9 @@ func versions() map[string]string {
 
 func (r result) write(out io.Writer) error {
 	_, err := fmt.Fprintf(out, "%d rounds, %d tasks a phase of %d bytes, %d workers, %d CPUs; median (lowest to highest)\n"+
-		"river %s, pgx %s, %s; PostgreSQL %s, shared_buffers %s, fsync %s, synchronous_commit %s, data in %s\n",
+		"river %s, asynq %s, pgx %s, %s; PostgreSQL %s, shared_buffers %s, fsync %s, synchronous_commit %s, data in %s\n",
 		r.Rounds, r.Tasks, r.PayloadBytes, r.Workers, r.CPUs,
-		r.Versions["riverqueue/river"], r.Versions["jackc/pgx/v5"], r.Versions["go"],
+		r.Versions["riverqueue/river"], r.Versions["hibiken/asynq"], r.Versions["jackc/pgx/v5"], r.Versions["go"],
 		r.Server["server_version"], r.Server["shared_buffers"], r.Server["fsync"], r.Server["synchronous_commit"], r.Server["data_directory"])
 	if err != nil {
 		return err

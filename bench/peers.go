@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/taskerhq/tasker/bench/asynq"
 	"github.com/taskerhq/tasker/bench/compare"
 	"github.com/taskerhq/tasker/bench/river"
 	"github.com/taskerhq/tasker/internal/bench"
@@ -75,15 +76,20 @@ func (q taskerQueue) Check(ctx context.Context) error {
 	return nil
 }
 
+// openAsynq returns a way to open Asynq.
+func openAsynq(url string) func(context.Context) (compare.Queue, error) {
+	return func(context.Context) (compare.Queue, error) { return asynq.Open(url) }
+}
+
 // openTasker returns a way to open Tasker in this process, with a pool of the size
-// that it has by itself.
-func openTasker(dsn string) func(context.Context) (compare.Queue, error) {
+// that it has by itself; with a Redis it dispatches through that.
+func openTasker(dsn, redis string) func(context.Context) (compare.Queue, error) {
 	return func(ctx context.Context) (compare.Queue, error) {
 		s, err := bench.NewSchema(ctx, dsn, "bench_tasker")
 		if err != nil {
 			return nil, err
 		}
-		t, err := bench.Open(ctx, bench.Options{DB: s.DSN})
+		t, err := bench.Open(ctx, bench.Options{DB: s.DSN, Dispatch: bench.OwnPrefix(redis)})
 		if err != nil {
 			return nil, errors.Join(err, s.Drop(ctx))
 		}

@@ -1,5 +1,5 @@
-// Package compare measures several queues side by side on one PostgreSQL: the same
-// phases, phase by phase in turn, each queue in a schema of its own.
+// Package compare measures several queues side by side on one machine: the same
+// phases, phase by phase in turn, each queue with tables of its own.
 package compare
 
 import (

@@ -8,9 +8,9 @@ import (
 	"github.com/taskerhq/tasker/internal/dispatch/redis"
 )
 
-// ownPrefix gives a run keys of its own, unless the URL names some. They are few
+// OwnPrefix gives a run keys of its own, unless the URL names some. They are few
 // when all tasks are done, and the next run does not find them.
-func ownPrefix(dispatch string) string {
+func OwnPrefix(dispatch string) string {
 	u, err := url.Parse(dispatch)
 	if err != nil || dispatch == "" || u.Query().Has("prefix") {
 		return dispatch
@@ -21,8 +21,8 @@ func ownPrefix(dispatch string) string {
 	return u.String()
 }
 
-// redisHere returns the process of a Redis server, if it runs on this machine.
-func redisHere(ctx context.Context, dispatch string) (pid int, ok bool) {
+// RedisHere returns the process of a Redis server, if it runs on this machine.
+func RedisHere(ctx context.Context, dispatch string) (pid int, ok bool) {
 	if dispatch == "" {
 		return 0, false
 	}

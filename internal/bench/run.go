@@ -19,14 +19,14 @@ func Run(ctx context.Context, opts Options) (report Report, err error) {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
-	opts.DB, opts.Dispatch = own, ownPrefix(opts.Dispatch)
+	opts.DB, opts.Dispatch = own, OwnPrefix(opts.Dispatch)
 	t, err := Open(ctx, opts)
 	if err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
 	pids := t.pids()
-	if pid, ok := redisHere(ctx, opts.Dispatch); ok {
+	if pid, ok := RedisHere(ctx, opts.Dispatch); ok {
 		pids = append(pids, pid)
 	}
 	meter, err := Watch(ctx, opts.DB, pids)
