@@ -32,6 +32,7 @@ type Engine struct {
 
 	ordering atomic.Pointer[ordering] // in force
 	rekeying atomic.Bool              // there may be steps with keys of another
+	follows  bool                     // whatever is in force
 
 	cluster Cluster // nil: the store belongs to this process
 	news    *mailbox
@@ -53,6 +54,8 @@ type Engine struct {
 
 // Options is what an Engine can be given besides its store.
 type Options struct {
+	// Config's zero fields take their defaults. One without anything about Scheduling
+	// follows the order in force, if there is one.
 	Config Config
 	// Now is the clock. Defaults to that of a store that is a Cluster, else to time.Now.
 	Now func() time.Time
@@ -105,6 +108,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	if err := e.arrive(ctx); err != nil {
 		return nil, err
 	}
+	e.follows = opts.Config.Scheduling == Scheduling{}
 	if err := e.declareOrdering(ctx); err != nil {
 		return nil, err
 	}

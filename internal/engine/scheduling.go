@@ -11,9 +11,10 @@ import (
 
 // The order of ready steps is in force for all processes that share a store, and
 // kept there. A process that starts with another configuration puts its own in
-// force; the others follow, and tell whoever asks. Steps that become ready get
-// their keys from the order in force at once; those that wait are rekeyed (see
-// rekey.go).
+// force; the others follow, and tell whoever asks. One that is not configured at
+// all (an engine that a program embeds beside the servers) follows whatever there
+// is. Steps that become ready get their keys from the order in force at once;
+// those that wait are rekeyed (see rekey.go).
 
 // schedulingNote is the key of the note that holds the order in force.
 const schedulingNote = "scheduling"
@@ -70,9 +71,9 @@ func parseOrdering(text string) (*ordering, error) {
 // Order is the order of ready steps that is in force.
 func (e *Engine) Order() task.Scheduling { return e.ordering.Load().order }
 
-// OwnOrder reports whether the order in force is the configured one. It is not
-// when another process put its own in force later.
-func (e *Engine) OwnOrder() bool { return e.Order().Equal(e.cfg.Order()) }
+// OwnOrder reports whether the order in force is the configured one, or none is
+// configured. It is not when another process put its own in force later.
+func (e *Engine) OwnOrder() bool { return e.follows || e.Order().Equal(e.cfg.Order()) }
 
 // EffectivePriority is the level as which a step goes out if it waits for a worker,
 // else its own.
@@ -139,7 +140,7 @@ func (e *Engine) declareOrdering(ctx context.Context) error {
 	e.rekeying.Store(true) // until it turns out that all is done
 	now := &ordering{order: e.cfg.Order(), version: 1, since: e.instant()}
 	if was != nil {
-		if was.order.Equal(now.order) {
+		if e.follows || was.order.Equal(now.order) {
 			e.ordering.Store(was)
 			return nil
 		}

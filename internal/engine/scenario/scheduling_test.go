@@ -80,7 +80,9 @@ func (in *interpreter) showReady(*args) ([]string, error) {
 		}
 		steps = append(steps, some...)
 	}
-	slices.SortFunc(steps, func(a, b *task.Step) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.ID.Seq(), b.ID.Seq())) })
+	slices.SortFunc(steps, func(a, b *task.Step) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.ID.Seq(), b.ID.Seq()))
+	})
 	var out []string
 	for _, s := range steps {
 		t, err := in.world.store.FindTask(in.ctx, s.TaskID)
