@@ -31,7 +31,7 @@ func askPostgres(t *testing.T, cfg engine.Config) *asked {
 		ask: func(query string) answer {
 			t.Helper()
 			p.tick()
-			rows, err := p.conn.Query(t.Context(), strings.ReplaceAll(query, "@", p.schema))
+			rows, err := p.conn.Query(t.Context(), strings.ReplaceAll(query, "@", p.schema)) //nolint:sqlclosecheck // who asked reads it to its end
 			if err != nil {
 				t.Fatalf("%s: %v", query, err)
 			}
@@ -65,7 +65,7 @@ func askSQLite(t *testing.T, cfg engine.Config) *asked {
 			t.Helper()
 			reader.exec(`DROP VIEW @.tasker_now`)
 			reader.exec(fmt.Sprintf(`CREATE VIEW tasker_now AS SELECT %d AS now`, r.clock().UnixMicro()))
-			rows, err := reader.db.QueryContext(t.Context(), strings.ReplaceAll(query, "@.", ""))
+			rows, err := reader.db.QueryContext(t.Context(), strings.ReplaceAll(query, "@.", "")) //nolint:rowserrcheck // who asked reads it to its end
 			if err != nil {
 				t.Fatalf("%s: %v", query, err)
 			}

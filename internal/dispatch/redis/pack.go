@@ -36,16 +36,6 @@ func putOffered(b []byte, o *engine.Offered) []byte {
 	return big.AppendUint32(b, uint32(o.Priority)^1<<31)
 }
 
-func putHold(b []byte, h *engine.Hold) []byte {
-	b = putOffered(b, &h.Offered)
-	b = put64(b, h.Worker)
-	b = put64(b, int64(h.AssignedAt))
-	b = put64(b, int64(h.StartedAt))
-	b = put64(b, int64(h.Until))
-	b = put64(b, int64(h.LookAt))
-	return putProgress(b, h.Progress, h.Note)
-}
-
 func putProgress(b []byte, percent int, note string) []byte {
 	b = big.AppendUint32(b, uint32(percent))
 	return append(b, note...)

@@ -12,17 +12,17 @@ import (
 
 // ready calls each with the ready steps of all routes in the order of (route, key,
 // ID), up to limit, and their places from 0.
-func (st *state) ready(limit int, each func(place int, s *task.Step)) {
+func (s *state) ready(limit int, each func(place int, step *task.Step)) {
 	place := 0
-	for _, route := range slices.Sorted(maps.Keys(st.queues)) {
+	for _, route := range slices.Sorted(maps.Keys(s.queues)) {
 		if route <= 0 {
 			continue
 		}
-		for _, e := range st.queues[route].entries {
+		for _, e := range s.queues[route].entries {
 			if place == limit {
 				return
 			}
-			each(place, st.steps[e.id])
+			each(place, s.steps[e.id])
 			place++
 		}
 	}
