@@ -252,7 +252,9 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-// What the dispatcher offers and is not there any more goes by the board.
+// What the dispatcher offers and is not there any more goes by the board. (The
+// process that has just submitted it may hand it out all the same; the result is
+// refused.)
 func TestStaleOffer(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
 		a := c.register(task.Worker{})
@@ -260,11 +262,18 @@ func TestStaleOffer(t *testing.T) {
 		c.engine.FlushDispatch()
 		_, err := c.node(nil).Cancel(c.ctx, []task.ID{gone}, "ops", "")
 		c.must(err)
+		c.boot() // one that remembers nothing
 		l := c.claim(a, 1, 1)[0]
 		if l.Task.ID != stays {
 			t.Errorf("claimed a step of %s", l.Task.ID)
 		}
 		c.engine.FlushDispatch()
 		c.claim(a, 5, 0)
+
+		known := c.submit(job)
+		c.engine.FlushDispatch()
+		_, err = c.node(nil).Cancel(c.ctx, []task.ID{known}, "ops", "")
+		c.must(err)
+		c.settle(c.claim(a, 1, 1)[0], engine.ResultCompleted, false)
 	})
 }
