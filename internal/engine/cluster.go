@@ -30,13 +30,23 @@ type Cluster interface {
 	Announce(n News)
 
 	// Listen calls hear with the news of other processes until ctx ends or the
-	// connection is lost, and returns why. hear must not block. A store that cannot
-	// listen hears nothing, and blocks all the same.
+	// connection is lost, and returns why. hear must not block. It is called with
+	// no news once the connection is there. A store that cannot listen hears nothing,
+	// and blocks all the same.
 	Listen(ctx context.Context, hear func(News)) error
 
 	// Occupied counts the steps ready on each of the routes, up to limit each;
 	// routes without any are left out.
 	Occupied(ctx context.Context, routes []int64, limit int) (map[int64]int, error)
+
+	// Tell tells the other processes what was committed here. It returns once that
+	// is on its way.
+	Tell(ctx context.Context, t Tidings) error
+
+	// Attend says that this process wants to be told, for as long as hold. Attended
+	// reports whether any other does.
+	Attend(ctx context.Context, hold time.Duration) error
+	Attended(ctx context.Context) (bool, error)
 
 	// Settled returns those of the tasks that are settled, or gone.
 	Settled(ctx context.Context, ids []task.ID) ([]task.ID, error)
@@ -47,4 +57,5 @@ type News struct {
 	Routes   []int64 // steps became ready on them
 	Workers  []int64 // numbers of workers that were told to drain, or died
 	Registry bool    // a route is new
+	Tidings  *Tidings
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,6 +39,9 @@ type Engine struct {
 	news    *mailbox
 
 	dispatch *dispatching // nil: the store is the queue
+
+	feed *feed
+	tell telling
 
 	catalog *catalog
 	workers workerCache
@@ -105,6 +109,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	if e.roll == nil {
 		e.roll = rand.Float64
 	}
+	e.feed = newFeed(strconv.FormatUint(rand.Uint64(), 36), e.instant)
 	if err := e.arrive(ctx); err != nil {
 		return nil, err
 	}
@@ -141,18 +146,26 @@ func (e *Engine) instant() task.Instant { return task.At(e.now()) }
 // write runs fn as one transaction on a fresh unit of work and, once it is
 // committed, wakes those who wait for what it did. The verb is for the observer.
 func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error) error {
-	began := e.beginWatch()
+	began, pass := e.beginWatch(), e.feed.begin()
+	defer pass.end(verb, errPanicked)
 	var last *unit // of the run that counts: a transaction may be run again
 	err := e.store.Write(ctx, func(tx Tx) error {
 		if last != nil {
 			last.release()
+			pass.restart()
 		}
 		last = newUnit(e, tx)
+		last.feeds = pass.recorded
 		if err := fn(last); err != nil {
 			return err
 		}
-		return last.flush()
+		if err := last.flush(); err != nil {
+			return err
+		}
+		pass.enter(last.changes)
+		return nil
 	})
+	pass.end(verb, err)
 	if err != nil {
 		if last != nil {
 			last.release()

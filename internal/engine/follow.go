@@ -77,7 +77,14 @@ func (e *Engine) Listen(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
 	}
-	return e.cluster.Listen(ctx, e.news.put)
+	defer e.feed.listens(false)
+	return e.cluster.Listen(ctx, func(n News) {
+		e.feed.listens(true)
+		if n.Tidings != nil {
+			e.feed.hear(n.Tidings)
+		}
+		e.news.put(n)
+	})
 }
 
 // News receives when there is something for Hear.
@@ -138,10 +145,12 @@ func (e *Engine) Look(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
 	}
-	err := errors.Join(e.followOrdering(ctx), e.reloadRoutes(ctx), e.lookForReady(ctx, e.hub.awaitedRoutes()), e.lookForSettled(ctx, e.hub.awaitedTasks()))
+	err := errors.Join(e.followOrdering(ctx), e.reloadRoutes(ctx), e.lookForReady(ctx, e.hub.awaitedRoutes()), e.lookForSettled(ctx, e.hub.awaitedTasks()),
+		e.followFeed(ctx))
 	var why *task.Error
 	if errors.As(err, &why) && why.Code == task.Unavailable {
 		e.hub.fail(why)
+		e.feed.fail(why)
 	}
 	return err
 }

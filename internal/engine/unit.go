@@ -53,6 +53,9 @@ type unit struct {
 	due     task.Instant  // the earliest time that was set in Timers; 0: none
 
 	seen *Commit // for the observer; nil: there is none
+
+	feeds   bool // somebody listens
+	changes []Change
 }
 
 func newUnit(e *Engine, tx Tx) *unit {
@@ -310,6 +313,7 @@ func (u *unit) left(t *task.Task, was task.State, cause string) {
 	}
 	u.mustWatch(t, was)
 	u.sawLeft(t, was)
+	u.record(TaskMoved, t, was, cause)
 }
 
 func sorted[T any](set map[*T]struct{}, id func(*T) task.ID) []*T {

@@ -57,6 +57,7 @@ func (e *Engine) sawCommit(verb string, began time.Time, u *unit) {
 }
 
 func (u *unit) sawSubmitted(t *task.Task) {
+	u.record(TaskSubmitted, t, "", "")
 	if u.seen != nil {
 		u.seen.Submitted = append(u.seen.Submitted, t.DefID)
 	}
@@ -122,6 +123,7 @@ func (u *unit) sawLeft(t *task.Task, was task.State) {
 }
 
 func (u *unit) sawOpened(t *task.Task, c *task.Case) {
+	u.recordCase(CaseBegun, t, c)
 	if u.seen != nil {
 		u.seen.Opened = append(u.seen.Opened, CaseOpened{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), OriginalState: c.OriginalState,
 			Parent: t.Meta.TraceParent})
@@ -129,6 +131,7 @@ func (u *unit) sawOpened(t *task.Task, c *task.Case) {
 }
 
 func (u *unit) sawResolved(t *task.Task, c *task.Case) {
+	u.recordCase(CaseEnded, t, c)
 	if u.seen != nil {
 		u.seen.Resolved = append(u.seen.Resolved, CaseResolved{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), Status: string(c.Status),
 			OpenedAt: c.OpenedAt, Parent: t.Meta.TraceParent})

@@ -3,8 +3,11 @@ package upkeep_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -29,6 +32,7 @@ type database struct {
 	ears  map[*process]func(engine.News)
 	lossy bool // news get lost
 	said  []engine.News
+	told  int
 }
 
 type turn struct {
@@ -168,6 +172,7 @@ func (p *process) Listen(ctx context.Context, hear func(engine.News)) error {
 	cut := make(chan struct{})
 	p.cut, p.ears[p] = cut, hear
 	p.mu.Unlock()
+	hear(engine.News{})
 	select {
 	case <-cut:
 		return errAway
@@ -177,6 +182,44 @@ func (p *process) Listen(ctx context.Context, hear func(engine.News)) error {
 		p.mu.Unlock()
 		return ctx.Err()
 	}
+}
+
+func (p *process) Attend(ctx context.Context, hold time.Duration) error {
+	_, err := p.Turn(ctx, fmt.Sprintf("listen %p", p), hold)
+	return err
+}
+
+func (p *process) Attended(context.Context) (bool, error) {
+	if err := p.reach(); err != nil {
+		return false, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for loop, t := range p.turns {
+		if strings.HasPrefix(loop, "listen ") && t.of != p && p.Now().Before(t.until) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (p *process) Tell(_ context.Context, t engine.Tidings) error {
+	if err := p.reach(); err != nil {
+		return err
+	}
+	t.From = fmt.Sprintf("%p", p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.told++; p.lossy {
+		return nil
+	}
+	for other, hear := range p.ears {
+		if other != p {
+			t.Changes = slices.Clone(t.Changes)
+			hear(engine.News{Tidings: &t})
+		}
+	}
+	return nil
 }
 
 func (p *process) Occupied(ctx context.Context, routes []int64, limit int) (map[int64]int, error) {

@@ -48,6 +48,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	if u.engine.Shared() {
 		g.Go(func() error { return u.listen(ctx) })
 		g.Go(func() error { return u.follow(ctx) })
+		g.Go(func() error { return u.tell(ctx) })
 	}
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return err

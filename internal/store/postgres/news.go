@@ -30,6 +30,8 @@ type bulletin struct {
 	Routes   []int64 `json:"routes,omitempty"`
 	Workers  []int64 `json:"workers,omitempty"`
 	Registry bool    `json:"registry,omitempty"`
+
+	Tidings *tidings `json:"tidings,omitempty"`
 }
 
 func (b bulletin) encode() (string, error) {
@@ -129,6 +131,7 @@ func (s *Store) Listen(ctx context.Context, hear func(engine.News)) error {
 		return fmt.Errorf("listen: %w", classify(err))
 	}
 	defer hangUp(c)
+	hear(engine.News{})
 	for {
 		n, err := c.WaitForNotification(ctx)
 		if err != nil {
@@ -139,7 +142,7 @@ func (s *Store) Listen(ctx context.Context, hear func(engine.News)) error {
 			continue // not ours to read, or our own
 		}
 		s.forgetVacancies(b.Routes)
-		hear(engine.News{Routes: b.Routes, Workers: b.Workers, Registry: b.Registry})
+		hear(engine.News{Routes: b.Routes, Workers: b.Workers, Registry: b.Registry, Tidings: b.tidings()})
 	}
 }
 

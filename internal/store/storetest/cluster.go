@@ -37,9 +37,11 @@ func RunCluster(t *testing.T, deaf bool, open func(t *testing.T) (a, b Node)) {
 		{"Settled", settled},
 		{"ListenEnds", listenEnds},
 		{"AnnounceToNobody", announceToNobody},
+		{"Attended", attended},
 	}
 	if !deaf {
-		cases = append(cases, clusterCase{"News", news}, clusterCase{"ManyNews", manyNews})
+		cases = append(cases, clusterCase{"News", news}, clusterCase{"ManyNews", manyNews}, clusterCase{"Tidings", tidings},
+			clusterCase{"TidingsTooLong", tidingsTooLong})
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Store) {
 		{"Templates", templateCases()},
 		{"Registry", registryCases()},
 		{"Lists", listCases()},
+		{"Statuses", statusCases()},
 		{"Transactions", transactionCases()},
 		{"Concurrency", concurrencyCases()},
 	}

@@ -1,0 +1,372 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// studio is an engine whose listeners are tested.
+type studio struct {
+	*engine.Engine
+	t     *testing.T
+	store *heldStore
+	w     task.ID
+}
+
+// heldStore is a store whose commits can be held up, or be lost sight of.
+type heldStore struct {
+	engine.Store
+	hold  chan struct{} // not nil: writes wait here before they are done
+	doubt error         // not nil: what writes are answered, though they are done
+}
+
+func (s *heldStore) Write(ctx context.Context, fn func(engine.Tx) error) error {
+	hold := s.hold
+	err := s.Store.Write(ctx, fn)
+	if hold != nil {
+		<-hold
+	}
+	if err == nil {
+		err = s.doubt
+	}
+	return err
+}
+
+func newStudio(t *testing.T) *studio {
+	t.Helper()
+	s := &studio{t: t, store: &heldStore{Store: memstore.New(&memstore.Options{Seed: 1})}}
+	var err error
+	if s.Engine, err = engine.New(t.Context(), s.store, engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Register(t.Context(), task.Worker{Name: "w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.w = r.ID
+	return s
+}
+
+func (s *studio) submit(subs ...engine.Submission) []task.ID {
+	s.t.Helper()
+	receipts, err := s.Submit(s.t.Context(), subs, false)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ids := make([]task.ID, len(receipts))
+	for i, r := range receipts {
+		ids[i] = r.ID
+	}
+	return ids
+}
+
+// run carries out a step and reports it.
+func (s *studio) run(status engine.ResultStatus) {
+	s.t.Helper()
+	leases, _, err := s.Poll(s.t.Context(), s.w, 1, 0, true)
+	if err != nil || len(leases) != 1 {
+		s.t.Fatalf("the poll came back with %d steps, %v", len(leases), err)
+	}
+	r := engine.Result{Step: leases[0].Step.ID, Token: leases[0].Step.Token, Status: status}
+	if status == engine.ResultFailed {
+		r.Failure = &task.Failure{Message: "no"}
+	}
+	if _, err := s.Settle(s.t.Context(), []engine.Result{r}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *studio) listen(l engine.Listening) *engine.Listener {
+	s.t.Helper()
+	listener, err := s.ListenTo(s.t.Context(), l)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(listener.Close)
+	return listener
+}
+
+// hears reads until nothing comes any more and compares what came. It returns the
+// position behind the last.
+func hears(t *testing.T, what string, l *engine.Listener, want string) string {
+	t.Helper()
+	var words []string
+	var last string
+	for {
+		batch, err := l.Next(t.Context())
+		if err != nil {
+			words = append(words, err.Error())
+			break
+		}
+		if last = batch[len(batch)-1].Position; batch[0].Kind == engine.StreamAlive {
+			break
+		}
+		for _, n := range batch {
+			switch n.Kind {
+			case engine.TaskMoved:
+				words = append(words, string(n.From)+">"+string(n.To))
+			case engine.TaskSubmitted:
+				words = append(words, "+"+string(n.To))
+			case engine.QueueCounted:
+				words = append(words, fmt.Sprint(n.Queue.Ready, n.Queue.ByLevel))
+			case engine.CaseBegun, engine.CaseEnded:
+				words = append(words, string(n.Kind)+":"+n.Reason+n.Status)
+			default:
+				words = append(words, string(n.Kind))
+			}
+		}
+	}
+	if got := strings.Join(words, " "); got != want {
+		t.Errorf("%s: heard %q, want %q", what, got, want)
+	}
+	return last
+}
+
+func inStudio(t *testing.T, test func(t *testing.T, s *studio)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(t, newStudio(t)) })
+}
+
+var sub = engine.Submission{TaskType: "job"}
+
+func TestListen(t *testing.T) {
+	inStudio(t, func(t *testing.T, s *studio) {
+		s.submit(sub)
+		all := s.listen(engine.Listening{})
+		s.run(engine.ResultCompleted)
+		s.submit(engine.Submission{TaskType: "job", Priority: "high", Namespace: "n", CorrelationID: "c", Meta: task.Meta{Tags: []string{"t"}}})
+		s.run(engine.ResultFailed)
+		hears(t, "all", all, "stream.open steps_in_process>complete +steps_in_process steps_in_process>error case.opened:max_retries_exceededpending")
+	})
+}
+
+func TestListenFilters(t *testing.T) {
+	inStudio(t, func(t *testing.T, s *studio) {
+		const both = "stream.open +steps_in_process steps_in_process>complete"
+		for name, l := range map[string]engine.Listening{
+			"Namespace":     {Namespaces: []string{"other", "n"}},
+			"Name":          {Name: "mine"},
+			"Tag":           {Tag: "t"},
+			"CorrelationID": {CorrelationID: "c"},
+		} {
+			l := s.listen(l)
+			s.submit(sub)
+			s.run(engine.ResultCompleted)
+			s.submit(engine.Submission{TaskType: "mine", Namespace: "n", CorrelationID: "c", Meta: task.Meta{Tags: []string{"s", "t"}}})
+			s.run(engine.ResultCompleted)
+			hears(t, name, l, both)
+			l.Close()
+		}
+		l, k := s.listen(engine.Listening{States: []task.State{task.Complete}}), s.listen(engine.Listening{Kinds: []engine.ChangeKind{engine.TaskSubmitted}})
+		s.submit(sub)
+		s.run(engine.ResultCompleted)
+		hears(t, "States", l, "stream.open steps_in_process>complete")
+		hears(t, "Kinds", k, "stream.open +steps_in_process")
+	})
+}
+
+// A stream about tasks begins with their state, and ends when they are settled.
+func TestListenToTasks(t *testing.T) {
+	inStudio(t, func(t *testing.T, s *studio) {
+		ids := s.submit(sub, sub, sub)
+		s.run(engine.ResultCompleted)
+		l := s.listen(engine.Listening{Tasks: ids[:2], UntilSettled: true})
+		hears(t, "at first", l, "stream.open >complete >steps_in_process")
+		s.run(engine.ResultCompleted)
+		s.run(engine.ResultCompleted)
+		hears(t, "until settled", l, "steps_in_process>complete EOF")
+		hears(t, "settled already", s.listen(engine.Listening{Tasks: ids[:2], UntilSettled: true}), "stream.open >complete >complete EOF")
+
+		var why *task.Error
+		if _, err := s.ListenTo(t.Context(), engine.Listening{Tasks: []task.ID{ids[0], {1}}}); !errors.As(err, &why) || why.Code != task.NotFound {
+			t.Errorf("an unknown task is answered %v", err)
+		}
+		if _, err := s.ListenTo(t.Context(), engine.Listening{Tasks: make([]task.ID, engine.MaxListened+1)}); !errors.As(err, &why) || why.Code != task.TooLarge {
+			t.Errorf("too many tasks are answered %v", err)
+		}
+		if _, err := s.ListenTo(t.Context(), engine.Listening{UntilSettled: true}); !errors.As(err, &why) || why.Code != task.Invalid {
+			t.Errorf("a stream without end is answered %v", err)
+		}
+	})
+}
+
+// What is under way when somebody begins to listen is heard, or seen.
+func TestListenMissesNothingUnderWay(t *testing.T) {
+	inStudio(t, func(t *testing.T, s *studio) {
+		s.submit(sub) // its route is stored
+		hold := make(chan struct{})
+		s.store.hold = hold
+		go s.submit(sub)
+		synctest.Wait()
+		s.store.hold = nil
+		listening := make(chan *engine.Listener, 1)
+		go func() {
+			l, err := s.ListenTo(t.Context(), engine.Listening{})
+			if err != nil {
+				t.Error(err)
+			}
+			listening <- l
+		}()
+		synctest.Wait()
+		if len(listening) > 0 {
+			t.Error("it listens before a transaction is over that nobody records")
+		}
+		close(hold)
+		l := <-listening
+		defer l.Close()
+		hears(t, "then", l, "stream.open")
+	})
+}
+
+// What a task went through is heard in order, however late one transaction is told of.
+func TestListenInOrder(t *testing.T) {
+	inStudio(t, func(t *testing.T, s *studio) {
+		s.submit(sub)
+		s.run(engine.ResultCompleted)
+		l := s.listen(engine.Listening{})
+		hold := make(chan struct{})
+		s.store.hold = hold
+		go s.submit(sub) // is committed, and does not know it yet
+		synctest.Wait()
+		s.store.hold = nil
+		one := make(chan string)
+		go s.run(engine.ResultCompleted)
+		synctest.Wait()
+		go func() { one <- hears(t, "in order", l, "stream.open +steps_in_process steps_in_process>complete") }()
+		close(hold)
+		<-one
+	})
+}
+
+func TestListenResumes(t *testing.T) {
+	inStudio(t, func(t *testing.T, s *studio) {
+		ids := s.submit(sub)
+		l, one := s.listen(engine.Listening{}), s.listen(engine.Listening{Tasks: ids})
+		at := hears(t, "at first", l, "stream.open")
+		atOne := hears(t, "about a task, at first", one, "stream.open >steps_in_process")
+		l.Close()
+		one.Close()
+		s.run(engine.ResultFailed)
+		s.submit(sub)
+		const missed = "steps_in_process>error case.opened:max_retries_exceededpending"
+		time.Sleep(50 * time.Second)
+		at2 := hears(t, "resumed", s.listen(engine.Listening{After: at}), missed+" +steps_in_process")
+		hears(t, "at the end", s.listen(engine.Listening{After: at2}), "")
+		hears(t, "about a task, resumed", s.listen(engine.Listening{Tasks: ids, After: atOne}), missed)
+		hears(t, "about a task, at the end", s.listen(engine.Listening{Tasks: ids, After: at2}), ">error")
+		for _, position := range []string{"x", "-", at + "9999", "zz-1", at[:len(at)-1] + "18446744073709551615", strings.Repeat("9", 4000), at + "\n", "-1-2"} {
+			hears(t, "resumed at "+position, s.listen(engine.Listening{After: position}), "stream.gap")
+			hears(t, "about a task, resumed at "+position, s.listen(engine.Listening{Tasks: ids, After: position}), "stream.gap >error")
+		}
+	})
+}
+
+// Nothing is recorded a minute after the last listener has gone, and who comes back
+// then is told so.
+func TestListenComesBackTooLate(t *testing.T) {
+	inStudio(t, func(t *testing.T, s *studio) {
+		l := s.listen(engine.Listening{})
+		at := hears(t, "at first", l, "stream.open")
+		l.Close()
+		time.Sleep(2 * time.Minute)
+		s.submit(sub)
+		hears(t, "after two minutes", s.listen(engine.Listening{After: at}), "stream.gap")
+	})
+}
+
+// Whoever reads too slowly is told so; memory does not grow.
+func TestListenOverrun(t *testing.T) {
+	inStudio(t, func(t *testing.T, s *studio) {
+		l := s.listen(engine.Listening{})
+		subs := make([]engine.Submission, 1000)
+		for i := range subs {
+			subs[i] = sub
+		}
+		s.submit(subs...)
+		if batch, err := l.Next(t.Context()); err != nil || len(batch) < 1000 {
+			t.Fatalf("%d notices, %v", len(batch), err)
+		}
+		for range 11 {
+			s.submit(subs...)
+		}
+		hears(t, "overrun", l, "stream.gap")
+		s.submit(sub)
+		hears(t, "then", l, "+steps_in_process")
+	})
+}
+
+func TestListenToTasksOverrun(t *testing.T) {
+	inStudio(t, func(t *testing.T, s *studio) {
+		ids := s.submit(sub)
+		l := s.listen(engine.Listening{Tasks: ids})
+		hears(t, "at first", l, "stream.open >steps_in_process")
+		for range 600 { // a case is opened and closed
+			c, err := s.OpenCase(t.Context(), ids[0], engine.CaseRequest{Actor: "a", Reason: "r"})
+			if err == nil {
+				_, err = s.UpdateCase(t.Context(), c.ID, task.CaseChange{Actor: "a", Status: task.CaseCancelled})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		hears(t, "overrun", l, "stream.gap >steps_in_process")
+		s.run(engine.ResultCompleted)
+		hears(t, "then", l, "steps_in_process>complete")
+	})
+}
+
+// Of a transaction of which it is not known whether it was committed, listeners hear
+// that something may be missing.
+func TestListenInDoubt(t *testing.T) {
+	inStudio(t, func(t *testing.T, s *studio) {
+		ids := s.submit(sub)
+		l, one := s.listen(engine.Listening{}), s.listen(engine.Listening{Tasks: ids})
+		hears(t, "about a task, at first", one, "stream.open >steps_in_process")
+		s.store.doubt = task.Errorf(task.Unavailable, "the connection was lost")
+		_, err := s.Cancel(t.Context(), ids, "a", "r")
+		if err == nil {
+			t.Fatal("no error")
+		}
+		s.store.doubt = nil
+		hears(t, "all", l, "stream.open stream.gap")
+		hears(t, "about a task", one, "stream.gap >cancelled")
+	})
+}
+
+func TestListenToTheQueue(t *testing.T) {
+	inStudio(t, func(t *testing.T, s *studio) {
+		s.submit(sub)
+		l := s.listen(engine.Listening{Queue: true, Kinds: []engine.ChangeKind{engine.QueueCounted}})
+		n := s.listen(engine.Listening{Queue: true, Kinds: []engine.ChangeKind{engine.QueueCounted}, Namespaces: []string{"n"}})
+		hears(t, "at first", l, "stream.open 1 map[25:0 50:1 75:0]")
+		hears(t, "of a namespace", n, "stream.open 0 map[25:0 50:0 75:0]")
+		s.submit(engine.Submission{TaskType: "job", Namespace: "n", Priority: "high"}, sub)
+		hears(t, "more", l, "3 map[25:0 50:2 75:1]")
+		hears(t, "more of a namespace", n, "1 map[25:0 50:0 75:1]")
+	})
+}
+
+func TestListenEndsWithContext(t *testing.T) {
+	inStudio(t, func(t *testing.T, s *studio) {
+		l := s.listen(engine.Listening{})
+		hears(t, "at first", l, "stream.open")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := l.Next(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
+			t.Errorf("it ended with %v", err)
+		}
+		l.Close()
+		l.Close()
+	})
+}

@@ -1,0 +1,25 @@
+package memstore
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// TaskStatuses implements engine.ReadTasks.
+func (s *Store) TaskStatuses(ctx context.Context, ids []task.ID) ([]engine.TaskStatus, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []engine.TaskStatus
+	for _, id := range ids {
+		if t := cloneTask(st.tasks[id]); t != nil {
+			out = append(out, engine.TaskStatus{ID: id, DefID: t.DefID, State: t.State, StateAt: t.StateAt, Priority: t.Priority,
+				CorrelationID: t.CorrelationID, Tags: t.Meta.Tags})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,29 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// TaskStatuses returns how tasks are, in any order; what does not exist is left out.
+func (s SQL) TaskStatuses(ctx context.Context, ids []task.ID) ([]engine.TaskStatus, error) {
+	const query = `SELECT id, def_id, state, state_at, priority, correlation_id, meta FROM tasker_tasks WHERE id IN `
+	asked := make(map[task.ID]struct{}, len(ids))
+	for _, id := range ids {
+		asked[id] = struct{}{}
+	}
+	found, err := collectByIDs(ctx, s, ids, func(row Row) (t engine.TaskStatus, err error) {
+		var meta JSON
+		var m task.Meta
+		if err = row.Scan(s.ScanID(&t.ID), &t.DefID, (*Text)(&t.State), &t.StateAt, &t.Priority, (*Text)(&t.CorrelationID), &meta); err == nil {
+			err = meta.into(&m)
+		}
+		t.Tags = m.Tags
+		return t, err
+	}, query, ``)
+	// an engine may keep a part of an ID only
+	return slices.DeleteFunc(found, func(t engine.TaskStatus) bool { _, ok := asked[t.ID]; return !ok }), err
+}
