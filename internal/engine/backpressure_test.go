@@ -197,7 +197,7 @@ func TestUserLimits(t *testing.T) {
 
 func TestOverload(t *testing.T) {
 	t.Parallel()
-	s := &slowStore{Store: memstore.New(&memstore.Options{Seed: 1}), arrived: make(chan struct{}, 10), release: make(chan struct{})}
+	s := &busyStore{Store: memstore.New(&memstore.Options{Seed: 1}), arrived: make(chan struct{}, 10), release: make(chan struct{})}
 	e, err := engine.New(t.Context(), s, engine.Options{Config: engine.Config{Backpressure: engine.Backpressure{NormalLoad: 2}}})
 	if err != nil {
 		t.Fatal(err)
@@ -250,14 +250,14 @@ func TestBackpressureConfig(t *testing.T) {
 	}
 }
 
-// slowStore holds writes back while it is slow.
-type slowStore struct {
+// busyStore holds writes back while it is slow.
+type busyStore struct {
 	engine.Store
 	slow             atomic.Bool
 	arrived, release chan struct{}
 }
 
-func (s *slowStore) Write(ctx context.Context, fn func(engine.Tx) error) error {
+func (s *busyStore) Write(ctx context.Context, fn func(engine.Tx) error) error {
 	if s.slow.Load() {
 		s.arrived <- struct{}{}
 		<-s.release
