@@ -2,6 +2,7 @@ package tasker
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,6 +18,7 @@ type Backend interface {
 	TemplateBackend
 	WorkerBackend
 	CaseBackend
+	EventBackend
 	// Close releases what the Backend holds. It does not wait for workers.
 	Close() error
 }
@@ -36,6 +38,15 @@ type TaskBackend interface {
 	CancelTasks(ctx context.Context, req CancelRequest) ([]TaskReceipt, error)
 	// ExplainTask says in words why a task is where it is.
 	ExplainTask(ctx context.Context, id uuid.UUID) (*Explanation, error)
+}
+
+// EventBackend is the part of a Backend about events.
+type EventBackend interface {
+	// StreamEvents returns what happens, as it happens, in batches of one event or
+	// more. The first comes at once. When nothing happens an EventStreamAlive comes every
+	// 15 seconds. An error ends it; it ends without one when nothing more is to come.
+	// Client.Events is easier to use, and survives a lost connection.
+	StreamEvents(ctx context.Context, filter EventFilter) iter.Seq2[[]Event, error]
 }
 
 // StepBackend is the part of a Backend about steps.

@@ -47,23 +47,21 @@ const waitRound = 30 * time.Second
 const waitPatience = time.Minute
 
 // Wait blocks until the task is settled and returns it. A task in error is
-// returned without an error: look at its State. A server that becomes unavailable
+// returned without an error: look at its State. It waits on a stream of events, and
+// polls only where the server has none to give. A server that becomes unavailable
 // while Wait waits has a minute to come back; one that is at the start is an
 // error at once.
 func (c *Client) Wait(ctx context.Context, id uuid.UUID) (*Task, error) {
-	early := 0          // answers in a row that came at once
-	var there time.Time // when the server was there last
+	early := 0 // answers in a row that came at once
 	var pause backoff
+	w := c.newWatcher(id)
 	for {
 		begun := time.Now()
-		t, err := c.Task(ctx, id, waitRound)
-		if there.IsZero() && time.Since(begun) >= time.Second {
-			there = time.Now() // whatever it says: it has held the call
-		}
+		t, err := w.look(ctx)
 		switch {
 		case err == nil:
-			there, pause = time.Now(), backoff{}
-		case ErrorCode(err) == CodeUnavailable && !there.IsZero() && time.Since(there) < waitPatience:
+			pause = backoff{}
+		case ErrorCode(err) == CodeUnavailable && !w.there.IsZero() && time.Since(w.there) < waitPatience:
 			if !pause.wait(ctx, err) {
 				return nil, fmt.Errorf("wait for task %s: %w", id, ctx.Err())
 			}

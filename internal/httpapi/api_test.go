@@ -159,6 +159,10 @@ func (d document) check(t *testing.T, r *http.Request, got response) {
 	}
 	schema := d.compile(t, "/paths/"+pointer(path)+"/"+strings.ToLower(method)+"/responses/"+status+
 		"/content/"+pointer(got.header.Get("Content-Type"))+"/schema")
+	if strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") {
+		d.checkStream(t, got.body)
+		got.body = jsonString(got.body)
+	}
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(got.body))
 	if err != nil {
 		t.Errorf("%s answers %q: %v", pattern, got.body, err)
@@ -166,6 +170,25 @@ func (d document) check(t *testing.T, r *http.Request, got response) {
 	}
 	if err := schema.Validate(value); err != nil {
 		t.Errorf("%s answers %d with what the document does not allow: %v\n%s", pattern, got.status, err, got.body)
+	}
+}
+
+// checkStream holds every event of a stream against the document.
+func (d document) checkStream(t *testing.T, body string) {
+	t.Helper()
+	schema := d.compile(t, "/components/schemas/Event")
+	for line := range strings.Lines(body) {
+		data, is := strings.CutPrefix(line, "data: ")
+		if !is {
+			continue
+		}
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(data))
+		if err == nil {
+			err = schema.Validate(value)
+		}
+		if err != nil {
+			t.Errorf("the stream has an event that the document does not allow: %v\n%s", err, data)
+		}
 	}
 }
 

@@ -136,7 +136,7 @@ func responsesOf[R any](s *server, e endpoint) map[string]*huma.Response {
 
 // tagOf groups the operations in the document by the noun of their path.
 func tagOf(path string) string {
-	for _, noun := range []string{"audit", "dlq", "workflow_steps", "templates", "workers", "tasks", "health"} {
+	for _, noun := range []string{"audit", "dlq", "workflow_steps", "templates", "workers", "tasks", "events", "health"} {
 		if strings.Contains(path, "/"+noun) {
 			return noun
 		}

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"sync"
 	"time"
 
@@ -32,6 +33,8 @@ type fake struct {
 	// poll and wait replace the canned answers of Poll and of a waiting Task.
 	poll func(context.Context) (*tasker.PollResponse, error)
 	wait func(context.Context, time.Duration) (*tasker.Task, error)
+	// stream replaces the canned events.
+	stream func(context.Context, func([]tasker.Event, error) bool)
 }
 
 var _ tasker.Backend = (*fake)(nil)
@@ -100,6 +103,35 @@ func (f *fake) SubmitTasks(_ context.Context, req tasker.SubmitRequest) ([]taske
 		out[i] = tasker.TaskReceipt{TaskUUID: taskID, State: tasker.TaskPending, Created: task.IdempotencyKey != "seen", Error: f.item}
 	}
 	return out, nil
+}
+
+func cannedEvents() [][]tasker.Event {
+	return [][]tasker.Event{
+		{{ID: "run-1", Type: tasker.EventStreamOpen, At: noon}},
+		{{ID: "run-2", Type: tasker.EventTaskState, At: noon, TaskUUID: &taskID, Namespace: "default", Name: "import", Priority: tasker.High, Tags: []string{"a\nb"},
+			FromState: tasker.TaskStepsInProcess, ToState: tasker.TaskComplete, Cause: "settle"},
+			{ID: "run-3", Type: tasker.EventCaseOpened, At: noon, TaskUUID: &taskID, CaseUUID: &caseID, CaseReason: tasker.ReasonManual, ResolutionStatus: tasker.CasePending}},
+		{{ID: "run-4", Type: tasker.EventStreamAlive, At: noon}},
+		{{ID: "run-4", Type: tasker.EventQueueStats, At: noon, Queue: &tasker.QueueDepth{Ready: 2, ByPriority: map[string]int{"high": 2}}}},
+	}
+}
+
+func (f *fake) StreamEvents(ctx context.Context, filter tasker.EventFilter) iter.Seq2[[]tasker.Event, error] {
+	return func(yield func([]tasker.Event, error) bool) {
+		if err := f.note(filter); err != nil {
+			yield(nil, err)
+			return
+		}
+		if f.stream != nil {
+			f.stream(ctx, yield)
+			return
+		}
+		for _, batch := range cannedEvents() {
+			if !yield(batch, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (f *fake) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*tasker.Task, error) {

@@ -44,6 +44,7 @@ func apiConfig(s *server) huma.Config {
 			Tags: []*huma.Tag{
 				{Name: "tasks", Description: "Put work in and look at it."},
 				{Name: "workflow_steps", Description: "The steps of a task, and their repair."},
+				{Name: "events", Description: "What happens, as it happens, so that nobody has to ask again and again."},
 				{Name: "dlq", Description: "Cases: the investigation of tasks that are stuck."},
 				{Name: "audit", Description: "What operators did. Records are only ever added."},
 				{Name: "templates", Description: "Workflows. A registered version never changes."},

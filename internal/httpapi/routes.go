@@ -28,6 +28,8 @@ func (s *server) routes() {
 	add(s, endpoint{get, "/v1/tasks/{uuid}/workflow_steps/{step_uuid}", "get-step", "Get a step and its readiness", read, 0}, s.getStep)
 	add(s, endpoint{patch, "/v1/tasks/{uuid}/workflow_steps/{step_uuid}", "act-on-step", "Reset, resolve or complete a step", operate, 0}, s.actOnStep)
 
+	addStream(s, endpoint{get, "/v1/events", "stream-events", "Follow tasks, cases and the queue as they change", read, hot}, s.streamEvents)
+
 	// A snapshot travels as it was stored; the document shows its form all the same.
 	schemaOf[tasker.CaseSnapshot](s.registry)
 	add(s, endpoint{get, "/v1/dlq", "list-cases", "List cases, newest first", read, 0}, s.listCases)

@@ -50,6 +50,7 @@ func examples() []example {
 		{"get-investigation-queue", "GET", "/v1/dlq/investigation-queue?limit=100", "", 200, `"priority_score":165.5`},
 		{"get-staleness", "GET", "/v1/dlq/staleness?limit=100", "", 200, `"health_status":"warning"`},
 		{"detect-staleness", "POST", "/v1/dlq/staleness/detect", `{"dry_run":true}`, 200, `"action_taken":"would_transition_to_dlq_and_error"`},
+		{"stream-events", "GET", "/v1/events?task=" + taskID.String() + "&until=settled", "", 200, `"to_state":"complete"`},
 		{"list-audit", "GET", "/v1/audit?actor=ann", "", 200, `[{"no":9`},
 		{"list-task-audit", "GET", task + "/audit", "", 200, `"kind":"update_case"`},
 		{"list-case-audit", "GET", "/v1/dlq/entry/" + caseID.String() + "/audit", "", 200, `"kind":"update_case"`},

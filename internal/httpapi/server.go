@@ -52,6 +52,8 @@ type Limits struct {
 	// BatchBodyBytes bounds the body of a request about many things, in bytes.
 	// Defaults to 16 MiB, and is never less than BodyBytes.
 	BatchBodyBytes int64
+	// Streams bounds the streams of events that are open at once. Defaults to 1,000.
+	Streams int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -60,6 +62,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.BatchBodyBytes <= 0 {
 		l.BatchBodyBytes = 16 << 20
+	}
+	if l.Streams <= 0 {
+		l.Streams = 1000
 	}
 	l.BatchBodyBytes = max(l.BatchBodyBytes, l.BodyBytes)
 	return l
@@ -86,6 +91,7 @@ type server struct {
 	buffers  sync.Pool
 	idPrefix string
 	lastID   atomic.Uint64
+	streams  atomic.Int64 // of events, open
 	workers  workerScopes
 }
 

@@ -1,0 +1,207 @@
+package tasker
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"mime"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// eventSilence is how long a stream may be silent until it counts as lost. The server
+// says every 15 seconds that it lives.
+const eventSilence = 45 * time.Second
+
+// maxEventBytes bounds one line of a stream.
+const maxEventBytes = 1 << 20
+
+// errSilent is the cause of the end of a stream that has fallen silent.
+var errSilent = errors.New("the stream of events has been silent for " + eventSilence.String())
+
+// StreamEvents implements EventBackend.
+func (b *httpBackend) StreamEvents(ctx context.Context, f EventFilter) iter.Seq2[[]Event, error] {
+	return func(yield func([]Event, error) bool) {
+		limited, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		stop := context.AfterFunc(b.ctx, func() { cancel(errClosed) })
+		defer stop()
+		// until its head is there, a stream is a request like any other
+		patience := time.AfterFunc(b.opts.RequestTimeout, func() { cancel(errSilent) })
+		defer patience.Stop()
+
+		c := call{verb: "receive events", method: http.MethodGet, path: "/v1/events", query: f.query()}
+		resp, err := b.openEvents(limited, c, f.LastEventID)
+		if err != nil {
+			yield(nil, b.explain(ctx, c, silent(limited, err)))
+			return
+		}
+		defer resp.Body.Close()
+		s := eventReader{lines: bufio.NewReaderSize(resp.Body, 16<<10), alive: func() { patience.Reset(eventSilence) }}
+		for {
+			batch, err := s.next()
+			if err != nil {
+				yield(nil, b.explain(ctx, c, silent(limited, err)))
+				return
+			}
+			last := batch[len(batch)-1]
+			if last.Type == EventStreamEnd {
+				_, _ = s.lines.ReadByte() // to the end, so that the connection can be used again
+				batch = batch[:len(batch)-1]
+			}
+			if len(batch) > 0 && !yield(batch, nil) || last.Type == EventStreamEnd {
+				return
+			}
+		}
+	}
+}
+
+// silent returns why the stream was given up, if it was.
+func silent(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errSilent) {
+		return errSilent
+	}
+	return err
+}
+
+// openEvents returns the answer that is a stream; its body is the caller's to close.
+func (b *httpBackend) openEvents(ctx context.Context, c call, after string) (*http.Response, error) {
+	req, err := b.newRequest(ctx, c, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	if after != "" {
+		req.Header.Set("Last-Event-ID", after)
+	}
+	resp, err := b.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		answer, rerr := readLimited(resp, b.opts.MaxResponseBytes)
+		err = problemError(resp, answer)
+		if rerr != nil {
+			err = rerr
+		}
+	case kind != "text/event-stream":
+		e := Errorf(CodeInternal, "%s answers with %q instead of a stream of events", b.base, kind)
+		e.Hint = "check the address: it does not look like a Tasker server"
+		err = e
+	default:
+		return resp, nil
+	}
+	resp.Body.Close()
+	return nil, err
+}
+
+// query is the filter as parameters.
+func (f EventFilter) query() url.Values {
+	q := url.Values{}
+	for _, id := range f.Tasks {
+		q.Add("task", id.String())
+	}
+	for _, t := range f.Types {
+		q.Add("type", string(t))
+	}
+	for _, n := range f.Namespaces {
+		q.Add("namespace", n)
+	}
+	for _, s := range f.States {
+		q.Add("state", string(s))
+	}
+	query(q).set("name", f.Name)
+	query(q).set("tag", f.Tag)
+	query(q).set("correlation_id", f.CorrelationID)
+	if f.UntilSettled {
+		q.Set("until", "settled")
+	}
+	if f.Queue {
+		q.Set("queue", "true")
+	}
+	return q
+}
+
+// eventReader takes a stream of server-sent events apart.
+type eventReader struct {
+	lines *bufio.Reader
+	alive func() // is called when anything comes
+	id    string
+}
+
+// next returns the events that are there; it blocks until there is one.
+func (r *eventReader) next() ([]Event, error) {
+	var batch []Event
+	for len(batch) == 0 || r.lines.Buffered() > 0 && len(batch) < 1000 {
+		e, err := r.event()
+		if err != nil {
+			if len(batch) > 0 {
+				return batch, nil // the error comes again
+			}
+			return nil, err
+		}
+		batch = append(batch, e)
+	}
+	return batch, nil
+}
+
+// event reads up to a blank line.
+func (r *eventReader) event() (Event, error) {
+	var data []byte
+	for {
+		line, err := r.line()
+		if err != nil {
+			return Event{}, fmt.Errorf("the stream of events has ended: %w", err)
+		}
+		r.alive()
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch {
+		case len(line) == 0 && data == nil:
+			return Event{ID: r.id, Type: EventStreamAlive}, nil
+		case len(line) == 0:
+			e := Event{}
+			if err := json.Unmarshal(data, &e); err != nil {
+				return e, &Error{Code: CodeInternal, Message: "an event of the stream cannot be read", Err: err}
+			}
+			e.ID = r.id
+			return e, nil
+		case string(name) == "id" && !bytes.ContainsRune(value, 0):
+			r.id = string(value)
+		case string(name) == "data":
+			if data != nil {
+				data = append(data, '\n')
+			}
+			data = append(data, value...)
+			if len(data) > maxEventBytes {
+				return Event{}, tooLong(maxEventBytes)
+			}
+		}
+	}
+}
+
+// line reads a line, without its end.
+func (r *eventReader) line() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.lines.ReadSlice('\n')
+		if len(line)+len(part) > maxEventBytes {
+			return nil, tooLong(maxEventBytes)
+		}
+		line = append(line, part...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return bytes.TrimRight(line, "\r\n"), nil
+	}
+}

@@ -1,0 +1,217 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+const eventType = "text/event-stream"
+
+// eventTimeout bounds how long a client may take to receive a batch of events. Then
+// it is cut off; if it comes back it finds a gap, or what it missed.
+const eventTimeout = 30 * time.Second
+
+// eventRetry is after how many milliseconds a browser opens a stream again that has ended.
+const eventRetry = 1000
+
+// eventQuery is a tasker.EventFilter as a query.
+type eventQuery struct {
+	Task          []string `query:"task,explode" doc:"UUIDs; the parameter may repeat, up to 100 times. The stream is about these tasks only, and begins with their present state."`
+	Until         string   `query:"until" enum:"settled" doc:"settled: the stream ends once all tasks named are settled."`
+	Type          []string `query:"type,explode" doc:"Event types; the parameter may repeat."`
+	Namespace     []string `query:"namespace,explode" doc:"The parameter may repeat."`
+	Name          string   `query:"name" maxLength:"255" doc:"Template name or task type."`
+	State         []string `query:"state,explode" doc:"States that tasks come to; the parameter may repeat."`
+	Tag           string   `query:"tag" maxLength:"255"`
+	CorrelationID string   `query:"correlation_id" maxLength:"255"`
+	Queue         bool     `query:"queue" doc:"Tell of the queue too: at first, and when it has changed, once a second at the most."`
+	LastEventID   string   `header:"Last-Event-ID" doc:"The id of the event behind which to go on. Where that is not possible any more, the stream begins with stream.gap."`
+}
+
+// maxListed bounds how often a parameter may repeat.
+const maxListed = 100
+
+func (q *eventQuery) filter() (tasker.EventFilter, error) {
+	f := tasker.EventFilter{UntilSettled: q.Until == "settled", Namespaces: splitAll(q.Namespace), Name: q.Name, Tag: q.Tag,
+		CorrelationID: q.CorrelationID, Queue: q.Queue, LastEventID: q.LastEventID}
+	if len(f.Namespaces) > maxListed || len(q.Type) > maxListed || len(q.State) > maxListed {
+		return f, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat %d times at the most", maxListed)
+	}
+	for _, word := range splitAll(q.Type) {
+		f.Types = append(f.Types, tasker.EventType(word))
+	}
+	for _, word := range splitAll(q.State) {
+		state, err := parseState(word)
+		if err != nil {
+			return f, err
+		}
+		f.States = append(f.States, state)
+	}
+	for _, word := range splitAll(q.Task) {
+		id, err := uuid.Parse(word)
+		if err != nil || len(word) != 36 {
+			err := tasker.Errorf(tasker.CodeInvalid, "the parameters break 1 rule")
+			err.Details = []tasker.Detail{{Location: "query.task", Message: "must be a UUID such as 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70"}}
+			return f, err
+		}
+		f.Tasks = append(f.Tasks, id)
+	}
+	return f, nil
+}
+
+// splitAll takes lists apart that hold several words with commas between them.
+func splitAll(list []string) []string {
+	var out []string
+	for word := range strings.SplitSeq(strings.Join(list, ","), ",") {
+		if word != "" {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// events is what a stream is made of: see tasker.EventBackend.
+type events = iter.Seq2[[]tasker.Event, error]
+
+// streamEvents serves what the key reaches.
+func (s *server) streamEvents(ctx context.Context, params *eventQuery) (events, error) {
+	filter, err := params.filter()
+	if err != nil {
+		return nil, err
+	}
+	if p := access.From(ctx); p.Limited() {
+		for _, namespace := range filter.Namespaces {
+			if err := reachNamespace(ctx, namespace, "query.namespace"); err != nil {
+				return nil, err
+			}
+		}
+		if len(filter.Namespaces) == 0 {
+			filter.Namespaces = p.Namespaces()
+		}
+		for _, id := range filter.Tasks {
+			if err := s.reachTask(ctx, id); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s.backend.StreamEvents(ctx, filter), nil
+}
+
+// addStream registers an operation that answers with a stream of events.
+func addStream[P any](s *server, e endpoint, h func(ctx context.Context, params *P) (events, error)) {
+	op := huma.Operation{
+		Method: e.method, Path: e.path, OperationID: e.id, Summary: e.summary,
+		Tags: []string{tagOf(e.path)}, Description: describeNeeds(e.needs),
+		RejectUnknownQueryParameters: true,
+		Security:                     securityOf(e.needs),
+		Responses:                    responsesOf[tasker.Event](s, e),
+		Middlewares:                  huma.Middlewares{s.guard(e, nil)},
+	}
+	ok := op.Responses["200"]
+	ok.Description = "Server-sent events. The data of each is an Event; its id and event repeat the Event's id and type. Comments keep the connection alive."
+	ok.Content = map[string]*huma.MediaType{eventType: {Schema: &huma.Schema{Type: huma.TypeString}}}
+	huma.Register(s.api, op, func(ctx context.Context, params *P) (*reply, error) {
+		return &reply{Body: func(hc huma.Context) { serveStream(ctx, s, hc, params, h) }}, nil
+	})
+	for _, parameter := range operationOf(s.api.OpenAPI().Paths[e.path], e.method).Parameters {
+		notNull(parameter.Schema)
+	}
+	s.hot[e.pattern()] = e.is(hot)
+}
+
+func serveStream[P any](ctx context.Context, s *server, hc huma.Context, params *P, h func(context.Context, *P) (events, error)) {
+	if s.streams.Add(1) > int64(s.limits.Streams) {
+		s.streams.Add(-1)
+		s.refuse(hc, &tasker.Error{Code: tasker.CodeExhausted, Message: fmt.Sprintf("%d streams of events are open; there may be no more", s.limits.Streams),
+			Hint: "try again later, or raise server.max_streams", RetryAfter: 5 * time.Second})
+		return
+	}
+	defer s.streams.Add(-1)
+	waiting, cut, cancel := patient(ctx)
+	defer cancel()
+	stream, err := h(waiting, params)
+	if err != nil {
+		s.refuse(hc, err)
+		return
+	}
+	w := eventWriter{hc: hc, s: s}
+	for batch, err := range stream {
+		switch {
+		case err != nil && !w.begun && cut():
+			s.refuse(hc, tasker.Errorf(tasker.CodeUnavailable, "the server is stopping"))
+			return
+		case err != nil && !w.begun:
+			s.refuse(hc, err)
+			return
+		case err != nil:
+			return // the client comes back, and hears then what there is to hear
+		}
+		if !w.send(batch) {
+			return
+		}
+	}
+	if !cut() && ctx.Err() == nil {
+		w.send([]tasker.Event{{ID: w.last, Type: tasker.EventStreamEnd, At: time.Now().UTC()}})
+	}
+}
+
+// eventWriter writes events to one client.
+type eventWriter struct {
+	hc    huma.Context
+	s     *server
+	begun bool
+	last  string // id
+	buf   bytes.Buffer
+}
+
+// send writes a batch, and reports whether the client has taken it.
+func (w *eventWriter) send(batch []tasker.Event) bool {
+	w.buf.Reset()
+	r, rw := humago.Unwrap(w.hc)
+	if !w.begun {
+		w.begun = true
+		w.hc.SetHeader("Content-Type", eventType)
+		w.hc.SetHeader("X-Accel-Buffering", "no") // a proxy must not hold it back
+		w.hc.SetStatus(http.StatusOK)
+		fmt.Fprintf(&w.buf, "retry: %d\n", eventRetry)
+	}
+	for i := range batch {
+		if err := w.write(&batch[i]); err != nil {
+			w.s.log.ErrorContext(r.Context(), "event cannot be encoded", "error", err)
+			return false
+		}
+	}
+	control := http.NewResponseController(rw)
+	_ = control.SetWriteDeadline(time.Now().Add(eventTimeout)) // in a test there may be none to set
+	if _, err := w.hc.BodyWriter().Write(w.buf.Bytes()); err != nil {
+		return false
+	}
+	return control.Flush() == nil
+}
+
+func (w *eventWriter) write(e *tasker.Event) error {
+	w.last = e.ID
+	if e.Type == tasker.EventStreamAlive {
+		fmt.Fprintf(&w.buf, ": alive\nid: %s\n\n", e.ID)
+		return nil
+	}
+	data, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encode event: %w", err)
+	}
+	fmt.Fprintf(&w.buf, "id: %s\nevent: %s\ndata: %s\n\n", e.ID, e.Type, data)
+	return nil
+}

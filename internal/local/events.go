@@ -1,0 +1,105 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// StreamEvents implements tasker.EventBackend.
+func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.Seq2[[]tasker.Event, error] {
+	return func(yield func([]tasker.Event, error) bool) {
+		l, err := b.listen(ctx, f)
+		if err != nil {
+			yield(nil, toError(err))
+			return
+		}
+		defer l.Close()
+		for {
+			notices, err := l.Next(ctx)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			var batch []tasker.Event
+			if err == nil {
+				batch, err = b.fromNotices(ctx, notices)
+			}
+			if !yield(batch, toError(err)) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*engine.Listener, error) {
+	l := engine.Listening{Tasks: toIDs(f.Tasks), UntilSettled: f.UntilSettled, Namespaces: f.Namespaces, Name: f.Name, Tag: f.Tag,
+		CorrelationID: f.CorrelationID, Queue: f.Queue, After: f.LastEventID}
+	var problems []tasker.Detail
+	for _, t := range f.Types {
+		if !knownEvent(t) {
+			problems = append(problems, tasker.Detail{Location: "type", Message: "there is no event type \"" + string(t) + "\""})
+		}
+		l.Kinds = append(l.Kinds, engine.ChangeKind(t))
+	}
+	for _, s := range f.States {
+		if !knownState(task.State(s)) {
+			problems = append(problems, tasker.Detail{Location: "state", Message: "there is no task state \"" + string(s) + "\""})
+		}
+		l.States = append(l.States, task.State(s))
+	}
+	if len(problems) > 0 {
+		return nil, badFilter(problems...)
+	}
+	return b.engine.ListenTo(ctx, l)
+}
+
+// knownEvent reports whether a filter may name the type.
+func knownEvent(t tasker.EventType) bool {
+	switch t {
+	case tasker.EventTaskSubmitted, tasker.EventTaskState, tasker.EventCaseOpened, tasker.EventCaseResolved, tasker.EventQueueStats:
+		return true
+	}
+	return false
+}
+
+func (b *Backend) fromNotices(ctx context.Context, notices []engine.Notice) ([]tasker.Event, error) {
+	batch := make([]tasker.Event, len(notices))
+	for i := range notices {
+		n, e := &notices[i], &batch[i]
+		*e = tasker.Event{ID: n.Position, Type: tasker.EventType(n.Kind), At: n.At.Time(), Cause: n.Cause, CorrelationID: n.CorrelationID, Tags: n.Tags,
+			FromState: tasker.TaskState(n.From), ToState: tasker.TaskState(n.To), CaseUUID: optional(n.Case),
+			CaseReason: tasker.CaseReason(n.Reason), ResolutionStatus: tasker.CaseResolution(n.Status)}
+		if n.Queue != nil {
+			e.Queue = &tasker.QueueDepth{Ready: n.Queue.Ready, Capped: n.Queue.Capped, ByPriority: map[string]int{}}
+			for level, steps := range n.Queue.ByLevel {
+				e.Queue.ByPriority[b.engine.PriorityName(level)] = steps
+			}
+		}
+		if n.Task.IsZero() {
+			continue
+		}
+		t, err := b.engine.TemplateOf(ctx, n.DefID)
+		if err != nil {
+			return nil, err
+		}
+		e.TaskUUID, e.Namespace, e.Name = optional(n.Task), t.Namespace, t.Name
+		e.Priority = tasker.Priority(b.engine.PriorityName(n.Priority))
+	}
+	return batch, nil
+}
+
+// optional is nil for the zero ID.
+func optional(id task.ID) *uuid.UUID {
+	if id.IsZero() {
+		return nil
+	}
+	u := toUUID(id)
+	return &u
+}
