@@ -138,6 +138,8 @@ type TxRegistry interface {
 	InsertRoute(r *task.Route) error
 	// SaveWorker inserts a worker whose No is 0, and sets it; else updates it.
 	SaveWorker(w *task.Worker) error
+	// Worker returns a worker by its number, locked, or nil.
+	Worker(no int64) (*task.Worker, error)
 	// ForgetWorkers deletes up to limit dead workers last seen before a time.
 	ForgetWorkers(before task.Instant, limit int) (int, error)
 }

@@ -150,13 +150,15 @@ func (s SQL) Routes(ctx context.Context) ([]*task.Route, error) {
 	}, `SELECT route_id, namespace, handler, capabilities FROM tasker_routes ORDER BY route_id`)
 }
 
-const workerColumns = `worker_no, id, name, state, namespaces, handlers, capabilities, capacity, load, host, version, started_at, last_heartbeat`
+const workerColumns = `worker_no, id, name, state, namespaces, handlers, capabilities, capacity, load, host, version, started_at, last_heartbeat,
+ health_url, probe_failures, probe_error, broken_at`
 
 func (s SQL) scanWorker(row Row) (*task.Worker, error) {
 	var w task.Worker
 	var namespaces, handlers, capabilities Text
 	err := row.Scan(&w.No, s.ScanID(&w.ID), (*Text)(&w.Name), (*Text)(&w.State), &namespaces, &handlers, &capabilities,
-		&w.Capacity, &w.Load, (*Text)(&w.Host), (*Text)(&w.Version), &w.StartedAt, &w.LastHeartbeat)
+		&w.Capacity, &w.Load, (*Text)(&w.Host), (*Text)(&w.Version), &w.StartedAt, &w.LastHeartbeat,
+		(*Text)(&w.HealthURL), &w.ProbeFailures, (*Text)(&w.ProbeError), &w.BrokenAt)
 	w.Namespaces, w.Handlers, w.Capabilities = split(namespaces), split(handlers), split(capabilities)
 	return &w, err
 }
@@ -167,15 +169,16 @@ func joined(list []string) string { return strings.Join(list, "\n") }
 // SaveWorker inserts a worker whose No is 0, and sets it; else updates it.
 func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
 	if w.No != 0 {
-		const update = `UPDATE tasker_workers SET state = $2, load = $3, last_heartbeat = $4 WHERE worker_no = $1`
-		_, err := s.Exec(ctx, update, w.No, string(w.State), w.Load, int64(w.LastHeartbeat))
+		const update = `UPDATE tasker_workers SET state = $2, load = $3, last_heartbeat = $4, probe_failures = $5, probe_error = $6, broken_at = $7 WHERE worker_no = $1`
+		_, err := s.Exec(ctx, update, w.No, string(w.State), w.Load, int64(w.LastHeartbeat), w.ProbeFailures, w.ProbeError, int64(w.BrokenAt))
 		return err
 	}
-	const insert = `INSERT INTO tasker_workers (id, name, state, namespaces, handlers, capabilities, capacity, load, host, version, started_at, last_heartbeat)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING worker_no`
+	const insert = `INSERT INTO tasker_workers (id, name, state, namespaces, handlers, capabilities, capacity, load, host, version, started_at, last_heartbeat,
+ health_url, probe_failures, probe_error, broken_at)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING worker_no`
 	no, err := first(ctx, s, scanInt, insert,
 		s.id(w.ID), w.Name, string(w.State), joined(w.Namespaces), joined(w.Handlers), joined(w.Capabilities),
-		w.Capacity, w.Load, w.Host, w.Version, int64(w.StartedAt), int64(w.LastHeartbeat))
+		w.Capacity, w.Load, w.Host, w.Version, int64(w.StartedAt), int64(w.LastHeartbeat), w.HealthURL, w.ProbeFailures, w.ProbeError, int64(w.BrokenAt))
 	w.No = no
 	return err
 }
@@ -198,6 +201,11 @@ func (s SQL) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
 // FindWorkerByNo returns a worker by its key, or nil.
 func (s SQL) FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error) {
 	return first(ctx, s, s.scanWorker, `SELECT `+workerColumns+` FROM tasker_workers WHERE worker_no = $1`, no)
+}
+
+// LockWorker returns a worker by its key, locked where the database locks rows, or nil.
+func (s SQL) LockWorker(ctx context.Context, no int64) (*task.Worker, error) {
+	return first(ctx, s, s.scanWorker, `SELECT `+workerColumns+` FROM tasker_workers WHERE worker_no = $1`+s.Locking, no)
 }
 
 // ForgetWorkers deletes up to limit dead workers last seen before a time.

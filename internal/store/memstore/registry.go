@@ -49,6 +49,9 @@ func (t *tx) SaveWorker(row *task.Worker) error {
 	return nil
 }
 
+// Worker implements engine.TxRegistry.
+func (t *tx) Worker(no int64) (*task.Worker, error) { return cloneWorker(t.s.workers[no]), nil }
+
 // ForgetWorkers implements engine.TxRegistry.
 func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {
 	n := 0

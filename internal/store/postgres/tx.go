@@ -240,6 +240,7 @@ func (t *tx) InsertTemplate(tpl *task.Template) (*task.Template, error) {
 func (t *tx) Template(def int64) (*task.Template, error) { return t.sql.FindTemplateByDef(t.ctx, def) }
 func (t *tx) InsertRoute(r *task.Route) error            { return t.sql.InsertRoute(t.ctx, r) }
 func (t *tx) SaveWorker(w *task.Worker) error            { return t.sql.SaveWorker(t.ctx, w) }
+func (t *tx) Worker(no int64) (*task.Worker, error)      { return t.sql.LockWorker(t.ctx, no) }
 
 func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {
 	return t.sql.ForgetWorkers(t.ctx, before, limit)

@@ -116,6 +116,9 @@ func (t *tx) Template(def int64) (*task.Template, error) {
 
 func (t *tx) InsertRoute(r *task.Route) error { return t.sql.InsertRoute(context.Background(), r) }
 func (t *tx) SaveWorker(w *task.Worker) error { return t.sql.SaveWorker(context.Background(), w) }
+func (t *tx) Worker(no int64) (*task.Worker, error) {
+	return t.sql.LockWorker(context.Background(), no)
+}
 
 func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {
 	return t.sql.ForgetWorkers(context.Background(), before, limit)

@@ -15,6 +15,7 @@ func registryCases() []testCase {
 		{"RouteAgain", routeAgain},
 		{"WorkerRoundTrip", workerRoundTrip},
 		{"WorkerUpdate", workerUpdate},
+		{"WorkerInTransaction", workerInTransaction},
 		{"WorkersSince", workersSince},
 		{"ForgetWorkers", forgetWorkers},
 		{"WorkerNumbersAreNotReused", workerNumbers},
@@ -67,7 +68,8 @@ func routeAgain(f *fixture) {
 func (f *fixture) worker(name string) *task.Worker {
 	return &task.Worker{ID: f.store.IDs().Take(f.now.Time(), 1), Name: name, State: task.WorkerActive, Namespaces: []string{"default", "other"},
 		Handlers: []string{"a", "b"}, Capabilities: []string{"gpu", "net"}, Capacity: 5, Load: 2, Host: "host-1", Version: "1.2.3",
-		StartedAt: f.now.Add(-time.Hour), LastHeartbeat: f.now}
+		StartedAt: f.now.Add(-time.Hour), LastHeartbeat: f.now,
+		HealthURL: "http://10.0.0.7:8090", ProbeFailures: 1, ProbeError: "no answer within 5s", BrokenAt: f.now - 1}
 }
 
 func (f *fixture) saveWorkers(list ...*task.Worker) {
@@ -125,7 +127,40 @@ func workerUpdate(f *fixture) {
 	w.State, w.Load, w.LastHeartbeat = task.WorkerDraining, 4, f.now.Add(time.Minute)
 	f.saveWorkers(w)
 	f.wantWorker(w)
+	w.State, w.ProbeFailures, w.ProbeError, w.BrokenAt = task.WorkerUnhealthy, 2, "status 503", f.now
+	f.saveWorkers(w)
+	f.wantWorker(w)
+	w.State, w.ProbeFailures, w.ProbeError, w.BrokenAt = task.WorkerActive, 0, "", 0
+	f.saveWorkers(w)
+	f.wantWorker(w)
 	f.wantWorker(other)
+}
+
+// A transaction sees what it has saved of a worker, and what was before it.
+func workerInTransaction(f *fixture) {
+	w := f.worker("w")
+	f.saveWorkers(w)
+	f.write(func(tx engine.Tx) error {
+		got, err := tx.Worker(w.No)
+		if err != nil {
+			return err
+		}
+		f.equal("stored", got, w)
+		got.Load = 3
+		if err := tx.SaveWorker(got); err != nil {
+			return err
+		}
+		again, err := tx.Worker(w.No)
+		f.equal("saved", again, got)
+		if err != nil {
+			return err
+		}
+		none, err := tx.Worker(987_654)
+		f.equal("unknown number", none, (*task.Worker)(nil))
+		return err
+	})
+	w.Load = 3
+	f.wantWorker(w)
 }
 
 func workersSince(f *fixture) {
