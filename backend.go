@@ -75,11 +75,17 @@ type WorkerBackend interface {
 	RegisterWorker(ctx context.Context, reg WorkerRegistration) (*RegisteredWorker, error)
 	// Workers lists workers, the dead ones of the last day included.
 	Workers(ctx context.Context) ([]WorkerInfo, error)
+	// Worker returns one worker.
+	Worker(ctx context.Context, id uuid.UUID) (*WorkerInfo, error)
 	// Poll claims steps that the worker can run. It blocks up to WaitMS.
 	Poll(ctx context.Context, req PollRequest) (*PollResponse, error)
 	Start(ctx context.Context, req StartRequest) ([]LeaseAnswer, error)
 	Progress(ctx context.Context, report ProgressReport) (*LeaseAnswer, error)
 	Settle(ctx context.Context, req SettleRequest) ([]SettleAnswer, error)
 	Heartbeat(ctx context.Context, beat Heartbeat) (*HeartbeatResponse, error)
+	// Drain ends a worker's intake: its own wish, or an operator's.
 	Drain(ctx context.Context, req DrainRequest) (*DrainResponse, error)
+	// ResumeWorker takes an operator's drain back and returns the worker.
+	// CodeWrongState when the worker is dead.
+	ResumeWorker(ctx context.Context, id uuid.UUID) (*WorkerInfo, error)
 }

@@ -29,6 +29,14 @@ func (b *httpBackend) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	return out.Workers, nil
 }
 
+func (b *httpBackend) Worker(ctx context.Context, id uuid.UUID) (*WorkerInfo, error) {
+	return fetch[WorkerInfo](ctx, b, call{verb: "get worker", method: http.MethodGet, path: "/internal/workers/" + id.String()})
+}
+
+func (b *httpBackend) ResumeWorker(ctx context.Context, id uuid.UUID) (*WorkerInfo, error) {
+	return fetch[WorkerInfo](ctx, b, call{verb: "resume worker", method: http.MethodPost, path: workerPath(id, "resume")})
+}
+
 func (b *httpBackend) Poll(ctx context.Context, req PollRequest) (*PollResponse, error) {
 	return fetch[PollResponse](ctx, b, call{
 		verb: "poll", method: http.MethodPost, path: workerPath(req.WorkerID, "poll"), body: req,

@@ -16,6 +16,7 @@ type WorkerRegistration struct {
 	Capacity     int      `json:"capacity,omitempty" doc:"Steps it runs at once. Defaults to 5." minimum:"0" maximum:"10000"`
 	Host         string   `json:"host,omitempty" maxLength:"255"`
 	Version      string   `json:"version,omitempty" maxLength:"255"`
+	HealthURL    string   `json:"health_url,omitempty" doc:"Where the server may ask how the worker is: GET <health_url>/health, 200 is well. http or https, without user, query and fragment." maxLength:"1024"`
 }
 
 // RegisteredWorker is the server's answer: who the worker is from now on, and
@@ -34,7 +35,7 @@ type RegisteredWorker struct {
 type WorkerInfo struct {
 	WorkerID      uuid.UUID `json:"worker_id"`
 	Name          string    `json:"name"`
-	State         string    `json:"status" doc:"active, draining, dead."`
+	State         string    `json:"status" doc:"active, draining, unhealthy, dead."`
 	Namespaces    []string  `json:"namespaces,omitempty"`
 	Handlers      []string  `json:"handlers,omitempty"`
 	Capabilities  []string  `json:"capabilities,omitempty"`
@@ -44,7 +45,28 @@ type WorkerInfo struct {
 	Version       string    `json:"version,omitempty"`
 	StartedAt     time.Time `json:"started_at"`
 	LastHeartbeat time.Time `json:"last_heartbeat"`
+	// HealthURL is where the worker says how it is, HealthFailures counts the
+	// probes that have failed since the last good one, and HealthError says why.
+	HealthURL      string `json:"health_url,omitempty"`
+	HealthFailures int    `json:"health_failures,omitempty" doc:"Probes that have failed since the last good one."`
+	HealthError    string `json:"health_error,omitempty" doc:"Why the last of them did."`
+	// Breaker is the state of the worker's circuit breaker: BreakerClosed, unless
+	// its last attempts all failed.
+	Breaker         string     `json:"circuit_breaker" doc:"closed; open: its last attempts all failed and it gets nothing; half_open: it gets a few, to see whether they succeed."`
+	BreakerOpenedAt *time.Time `json:"circuit_breaker_opened_at,omitempty"`
 }
+
+// What a WorkerInfo says.
+const (
+	WorkerActive    = "active"
+	WorkerDraining  = "draining"
+	WorkerUnhealthy = "unhealthy"
+	WorkerDead      = "dead"
+
+	BreakerClosed   = "closed"
+	BreakerOpen     = "open"
+	BreakerHalfOpen = "half_open"
+)
 
 // PollRequest asks for work.
 type PollRequest struct {

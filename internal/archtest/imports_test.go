@@ -35,6 +35,7 @@ var layers = map[string]struct {
 	"internal/httpapi":        {[]string{".", "internal/access", "internal/task", "internal/template"}, "it serves a Backend, whichever; it does not know the store"},
 	"internal/local":          {[]string{".", "internal/dispatch/redis", "internal/engine", "internal/migration", "internal/store/memstore", "internal/store/postgres", "internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep"}, "it turns the public types into the engine's, and picks the store and the dispatcher"},
 	"internal/migration":      {[]string{"internal/task"}, "it migrates whatever list it is given, and knows no store"},
+	"internal/probe":          {nil, "it asks an address how it is, and knows no engine"},
 	"internal/script":         {[]string{"."}, "running a program is a handler like any other"},
 	"internal/starvation":     {[]string{"internal/engine", "internal/store/memstore", "internal/task"}, "it simulates the engine on a clock that only the engine takes"},
 	"internal/store":          {[]string{"internal/engine", "internal/task"}, "portable SQL knows no database engine"},
@@ -46,7 +47,7 @@ var layers = map[string]struct {
 	"internal/template":       {[]string{"internal/task"}, "reading YAML needs the domain only"},
 	"internal/testenv":        {[]string{"internal/pgtest", "internal/redistest"}, "it starts servers as the tests would, and knows nothing of Tasker"},
 	"internal/transfer":       {[]string{"internal/config", "internal/migration", "internal/store/postgres", "internal/store/sqlite", "internal/task"}, "it opens the databases that a DSN names, and copies rows that it knows no more of than their catalogs say"},
-	"internal/upkeep":         {[]string{"internal/engine", "internal/task"}, "a loop is a rhythm around a verb of the engine"},
+	"internal/upkeep":         {[]string{"internal/engine", "internal/probe", "internal/task"}, "a loop is a rhythm around a verb of the engine"},
 }
 
 // testOnly are packages that no shipped package may import: they are the tests

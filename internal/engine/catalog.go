@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -21,11 +23,11 @@ type catalog struct {
 	schemas map[int64]SchemaChecker
 	routes  map[routeName]*task.Route
 	byRoute map[int64]*task.Route
-	// lists of routes by what a worker says that it serves, and by worker
-	lists    map[workerKind][]int64
-	byWorker map[int64][]int64
+	// what workers serve, by what they say of themselves, and by number
+	kinds    map[workerKind]*served
+	byWorker map[int64]*served
 
-	widened func() // is called when a route is new here
+	widened func([]*task.Route) // is called with routes that are new here
 }
 
 type templateName struct {
@@ -39,10 +41,10 @@ func nameOfRoute(r task.Route) routeName {
 	return routeName{r.Namespace, r.Handler, r.CapabilityKey()}
 }
 
-func newCatalog(s Store, widened func()) *catalog {
+func newCatalog(s Store, widened func([]*task.Route)) *catalog {
 	return &catalog{store: s, widened: widened, byDef: map[int64]*task.Template{}, byName: map[templateName]*task.Template{},
 		schemas: map[int64]SchemaChecker{}, routes: map[routeName]*task.Route{}, byRoute: map[int64]*task.Route{},
-		lists: map[workerKind][]int64{}, byWorker: map[int64][]int64{}}
+		kinds: map[workerKind]*served{}, byWorker: map[int64]*served{}}
 }
 
 // maxCached bounds the templates kept; past it the cache starts afresh.
@@ -147,23 +149,24 @@ func (c *catalog) loadRoutes(ctx context.Context) error {
 
 // addRoutes reports whether one of the routes is new here.
 func (c *catalog) addRoutes(routes ...*task.Route) bool {
+	var fresh []*task.Route
 	c.mu.Lock()
-	fresh := false
 	for _, r := range routes {
 		if c.byRoute[r.ID] == nil {
-			fresh = true
+			fresh = append(fresh, r)
 			c.routes[nameOfRoute(*r)], c.byRoute[r.ID] = r, r
 		}
 	}
-	if fresh {
-		clear(c.lists)
-		clear(c.byWorker)
+	if len(fresh) > 0 {
+		for _, k := range c.kinds { // those that serve none of them keep their list
+			k.widen(fresh)
+		}
 	}
 	c.mu.Unlock()
-	if fresh {
-		c.widened()
+	if len(fresh) > 0 {
+		c.widened(fresh)
 	}
-	return fresh
+	return len(fresh) > 0
 }
 
 // route returns the stored route for a namespace, handler and capability set,
@@ -203,32 +206,61 @@ func kindOf(w *task.Worker) workerKind {
 	return workerKind{join(w.Namespaces), join(w.Handlers), join(w.Capabilities)}
 }
 
-// served returns the routes that a worker can serve, sorted. Workers that are
-// alike get the same list, not only an equal one, until a route is new. It is
-// not to be changed.
-func (c *catalog) served(w *task.Worker) []int64 {
+// served is which routes workers of one kind can serve. It follows the catalog by
+// itself, so a poll reads a list and computes nothing.
+type served struct {
+	like *task.Worker // one of them
+	list atomic.Pointer[[]int64]
+}
+
+// routes returns the list, sorted. It is shared by all who ask until a route is
+// new that is on it, and not to be changed.
+func (s *served) routes() []int64 { return *s.list.Load() }
+
+// any reports whether one of the routes is served.
+func (s *served) any(routes []*task.Route) bool {
+	return slices.ContainsFunc(routes, func(r *task.Route) bool { return s.like.Serves(*r) })
+}
+
+// widen adds those of the routes that are served.
+func (s *served) widen(routes []*task.Route) {
+	if !s.any(routes) {
+		return
+	}
+	list := slices.Clone(s.routes())
+	for _, r := range routes {
+		if s.like.Serves(*r) {
+			list = append(list, r.ID)
+		}
+	}
+	slices.Sort(list)
+	s.list.Store(&list)
+}
+
+// served returns what a worker can serve, the same for workers that are alike.
+func (c *catalog) served(w *task.Worker) *served {
 	c.mu.RLock()
-	ids, ok := c.byWorker[w.No]
+	s := c.byWorker[w.No]
 	c.mu.RUnlock()
-	if ok {
-		return ids
+	if s != nil {
+		return s
 	}
 	kind := kindOf(w)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if ids, ok = c.lists[kind]; !ok {
-		for id, r := range c.byRoute {
-			if w.Serves(*r) {
-				ids = append(ids, id)
-			}
+	if s = c.kinds[kind]; s == nil {
+		s = &served{like: w}
+		s.list.Store(&[]int64{})
+		s.widen(slices.Collect(maps.Values(c.byRoute)))
+		if len(c.kinds) >= maxCached { // only those that are listed follow the catalog
+			clear(c.kinds)
+			clear(c.byWorker)
 		}
-		slices.Sort(ids)
-		makeRoom(c.lists, maxCached)
-		c.lists[kind] = ids
+		c.kinds[kind] = s
 	}
 	makeRoom(c.byWorker, maxCachedWorkers)
-	c.byWorker[w.No] = ids
-	return ids
+	c.byWorker[w.No] = s
+	return s
 }
 
 // makeRoom empties a cache that is full.

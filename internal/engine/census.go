@@ -24,6 +24,8 @@ type Census struct {
 	// Load are of those that are not dead.
 	Workers        map[task.WorkerState]int
 	Capacity, Load int
+	// Breakers counts the circuit breakers of workers that are not dead, by state.
+	Breakers       map[task.BreakerState]int
 	Investigations Investigations
 }
 
@@ -55,7 +57,7 @@ const (
 // Census counts what there is. It reads; what it costs grows with the number of
 // routes and, up to the bounds, of ready steps.
 func (e *Engine) Census(ctx context.Context) (*Census, error) {
-	c := &Census{At: e.instant(), Workers: map[task.WorkerState]int{}}
+	c := &Census{At: e.instant(), Workers: map[task.WorkerState]int{}, Breakers: map[task.BreakerState]int{}}
 	if err := e.countReady(ctx, c); err != nil {
 		return nil, err
 	}
@@ -147,6 +149,7 @@ func (e *Engine) countWorkers(ctx context.Context, c *Census) error {
 		if w.State != task.WorkerDead {
 			c.Capacity += w.Capacity
 			c.Load += w.Load
+			c.Breakers[e.BreakerOf(w)]++
 		}
 	}
 	return nil

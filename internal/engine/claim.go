@@ -32,62 +32,81 @@ type Lease struct {
 //
 // The second result tells the worker to drain: nothing more will come.
 func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait time.Duration, start bool) ([]Lease, bool, error) {
+	version := e.hub.version.Load() // before the worker is looked at: a change of it counts too
 	w, err := e.Worker(ctx, worker)
 	if err != nil {
 		return nil, false, err
 	}
-	if w, err = e.sighted(ctx, w); err != nil || w.State != task.WorkerActive {
-		return nil, true, err
+	if w, err = e.sighted(ctx, w); err != nil {
+		return nil, false, err
 	}
-	return e.poll(ctx, w, capacity, wait, start)
-}
-
-func (e *Engine) poll(ctx context.Context, w *task.Worker, capacity int, wait time.Duration, start bool) ([]Lease, bool, error) {
 	wait = min(wait, e.cfg.Leases.MaxLongPoll)
 	timeout := sync.OnceValue(func() <-chan time.Time { return time.After(wait) })
-	p := &poller{worker: w.No, capacity: min(max(capacity, 1), e.cfg.Limits.BatchItems), start: start || e.cfg.Leases.ClaimMode == SinglePhase}
+	p := &poller{worker: w.No, served: e.catalog.served(w), start: start || e.cfg.Leases.ClaimMode == SinglePhase}
+	capacity = min(max(capacity, 1), e.cfg.Limits.BatchItems)
 	for {
-		version := e.hub.version.Load()
-		p.routes = e.catalog.served(w)
-		leases, err := e.claim(ctx, p, wait > 0)
-		if err != nil || len(leases) > 0 || wait <= 0 || ctx.Err() != nil {
-			p.repay(leases)
-			e.hub.pass(p)
-			return leases, false, err
+		adm := e.admit(w, capacity)
+		if adm.leaving {
+			return nil, true, nil
 		}
-		if !e.hub.await(p, version) {
-			continue
+		p.routes, p.capacity = p.served.routes(), adm.room
+		if adm.room == 0 {
+			p.routes, p.capacity = nil, capacity // waits, and claims nothing
 		}
-		if now, err := e.Worker(ctx, w.ID); err == nil && now.State != task.WorkerActive {
-			e.hub.dismiss(w.No) // it was told to drain just before this poll waited
+		leases, over, err := e.round(ctx, p, version, adm, wait > 0, timeout)
+		e.dismissed(adm, len(leases))
+		if err != nil || over || len(leases) > 0 {
+			return leases, p.dismissed, err
 		}
-		over := e.await(ctx, p, timeout())
-		switch {
-		case len(p.handed) > 0 && ctx.Err() != nil:
-			return nil, false, e.giveBack(context.WithoutCancel(ctx), p.handed)
-		case p.failed != nil:
-			return nil, false, fmt.Errorf("wait for steps: %w", p.failed)
-		case len(p.handed) > 0 || over || p.dismissed:
-			return p.handed, p.dismissed, nil
+		version = e.hub.version.Load()
+		if w, err = e.Worker(ctx, worker); err != nil {
+			return nil, false, err
 		}
 	}
 }
 
-// await blocks until the poller is woken, and reports whether its time is over
-// or its caller has gone instead.
-func (e *Engine) await(ctx context.Context, p *poller, timeout <-chan time.Time) (over bool) {
+// round looks for steps once and, with wait, waits for some. It reports whether
+// the poll is over; if not, there is reason to look again.
+func (e *Engine) round(ctx context.Context, p *poller, version int64, adm admission, wait bool, timeout func() <-chan time.Time) ([]Lease, bool, error) {
+	leases, err := e.claim(ctx, p, wait)
+	if err != nil || len(leases) > 0 || !wait || ctx.Err() != nil {
+		p.repay(leases)
+		e.hub.pass(p)
+		return leases, true, err
+	}
+	if !e.hub.await(p, version) {
+		return nil, false, nil
+	}
+	over := e.await(ctx, p, timeout(), e.until(adm))
+	switch {
+	case len(p.handed) > 0 && ctx.Err() != nil:
+		return nil, true, e.giveBack(context.WithoutCancel(ctx), p.handed)
+	case p.failed != nil:
+		return nil, true, fmt.Errorf("wait for steps: %w", p.failed)
+	}
+	return p.handed, over || p.dismissed, nil
+}
+
+// await blocks until the poller is woken, or to look again at what it may take,
+// and reports whether its time is over or its caller has gone instead.
+func (e *Engine) await(ctx context.Context, p *poller, timeout, again <-chan time.Time) (over bool) {
 	select {
 	case <-p.wake:
 		return false
+	case <-again:
 	case <-timeout:
+		over = true
 	case <-ctx.Done():
+		over = true
 	}
 	if e.hub.forget(p) {
-		return true
+		return over
 	}
 	<-p.wake // a transaction has the poll in hand; it is over in a moment
-	e.hub.pass(p)
-	return true
+	if over {
+		e.hub.pass(p)
+	}
+	return over
 }
 
 func (e *Engine) claim(ctx context.Context, p *poller, beside bool) ([]Lease, error) {

@@ -26,6 +26,8 @@ type Config struct {
 	// -1 is no bound. Defaults to 60, 30 and 30 minutes.
 	StalenessDetection  StalenessDetection
 	StalenessThresholds task.Thresholds
+	WorkerProbes        WorkerProbes
+	WorkerBreaker       WorkerBreaker
 
 	// IdempotencyWindow is how long an idempotency key is remembered.
 	// Defaults to 24 h.
@@ -150,6 +152,8 @@ func (c Config) WithDefaults() Config {
 	orDefault(&c.Retention.BatchItems, 500)
 	c.Scheduling.setDefaults()
 	c.Backpressure.setDefaults()
+	c.WorkerProbes.setDefaults()
+	c.WorkerBreaker.setDefaults()
 	c.Cases.setDefaults()
 	c.StalenessDetection.setDefaults()
 	orDefault(&c.StalenessThresholds.WaitingForDependencies, time.Hour)
@@ -188,6 +192,8 @@ func (c Config) Validate() error {
 	bad(c.Retention.BatchItems > 0, "retention.batch_items must be positive")
 	c.Scheduling.validate(bad)
 	c.Backpressure.validate(bad)
+	c.WorkerProbes.validate(bad)
+	c.WorkerBreaker.validate(bad)
 	c.validateCases(bad)
 	bad(c.IdempotencyWindow > 0, "idempotency_window must be positive")
 	bad(c.UpkeepInterval > 0, "upkeep_interval must be positive")

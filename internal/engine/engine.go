@@ -49,6 +49,9 @@ type Engine struct {
 
 	lifecycles lifecycles
 
+	breakers      *breakers
+	workerChanges *coalesce.Group[workerChange, changedWorker]
+
 	submits    *coalesce.Group[[]*draft, []Receipt]
 	claims     *coalesce.Group[*poller, []Lease]
 	starts     *coalesce.Group[leaseCall, []LeaseAnswer]
@@ -119,10 +122,12 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	}
 	e.meter.since = e.instant()
 	e.hub = newHub()
-	e.catalog = newCatalog(store, e.hub.wakeAll)
+	e.catalog = newCatalog(store, e.hub.widen)
 	if err := e.catalog.loadRoutes(ctx); err != nil {
 		return nil, fmt.Errorf("read routes: %w", err)
 	}
+	e.breakers = newBreakers(cfg.WorkerBreaker)
+	e.workerChanges = coalesce.New(callers, 1, e.runChanges)
 	e.submits = coalesce.New(callers, 1, e.runSubmits)
 	e.claims = coalesce.New(callers, 1, e.runClaims)
 	e.starts = coalesce.New(callers, 1, e.runStarts)
@@ -174,6 +179,7 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 		return err
 	}
 	e.conclude(last)
+	e.judged(last)
 	e.sawCommit(verb, began, last)
 	return nil
 }

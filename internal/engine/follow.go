@@ -125,13 +125,16 @@ func (e *Engine) hearOfWorkers(ctx context.Context, workers map[int64]struct{}) 
 		return nil
 	}
 	e.workers.drop(workers)
+	e.hub.version.Add(1) // a poll that has just looked looks again
 	for _, no := range e.hub.polling(workers) {
 		w, err := e.store.FindWorkerByNo(ctx, no)
 		if err != nil {
 			return fmt.Errorf("look at a worker: %w", err)
 		}
-		if w == nil || w.State != task.WorkerActive {
+		if w == nil || w.State.Leaving() {
 			e.hub.dismiss(no)
+		} else {
+			e.hub.stir(no)
 		}
 	}
 	return nil

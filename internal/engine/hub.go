@@ -18,6 +18,7 @@ type hub struct {
 
 	mu       sync.Mutex
 	pollers  map[int64]map[*poller]struct{} // by route
+	ofWorker map[int64][]*poller            // those that wait, by worker
 	tasks    map[task.ID][]chan error
 	emptying map[int64]int      // claims under way that expect to take all of a route; see beside.go
 	deep     map[int64]struct{} // routes where the last claim found as much as it could take
@@ -28,7 +29,8 @@ type hub struct {
 // poller is one poll.
 type poller struct {
 	worker   int64
-	routes   []int64 // sorted; shared with every poller that serves the same
+	served   *served // what its worker serves
+	routes   []int64 // those it waits on, sorted; shared with every poller that serves the same
 	capacity int
 	start    bool // begin the attempts at once
 
@@ -72,7 +74,7 @@ func (p *poller) serves(route int64) bool {
 }
 
 func newHub() *hub {
-	return &hub{pollers: map[int64]map[*poller]struct{}{}, tasks: map[task.ID][]chan error{},
+	return &hub{pollers: map[int64]map[*poller]struct{}{}, ofWorker: map[int64][]*poller{}, tasks: map[task.ID][]chan error{},
 		emptying: map[int64]int{}, deep: map[int64]struct{}{},
 		nextDue: make(chan task.Instant, 1)}
 }
@@ -164,15 +166,14 @@ func (h *hub) awaitedTasks() []task.ID {
 func (h *hub) polling(workers map[int64]struct{}) []int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	found := map[int64]struct{}{}
-	for _, set := range h.pollers {
-		for p := range set {
-			if _, named := workers[p.worker]; named {
-				found[p.worker] = struct{}{}
-			}
+	var found []int64
+	for no := range workers {
+		if len(h.ofWorker[no]) > 0 {
+			found = append(found, no)
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	slices.Sort(found)
+	return found
 }
 
 // awaited reports whether a poller waits on the route.
@@ -205,15 +206,24 @@ func (h *hub) publishDue(due task.Instant) {
 	}
 }
 
-// wakeAll wakes every poller: the set of routes has changed.
-func (h *hub) wakeAll() {
+// wakeAll wakes every poller: the queue is another one.
+func (h *hub) wakeAll() { h.wakeThose(func(*poller) bool { return true }) }
+
+// widen wakes the pollers that can serve one of the routes, which are new.
+func (h *hub) widen(routes []*task.Route) {
+	h.wakeThose(func(p *poller) bool { return p.served == nil || p.served.any(routes) })
+}
+
+func (h *hub) wakeThose(those func(*poller) bool) {
 	h.version.Add(1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, set := range h.pollers {
-		for p := range set {
-			h.remove(p)
-			close(p.wake)
+	for _, list := range h.ofWorker {
+		for _, p := range slices.Clone(list) {
+			if those(p) {
+				h.remove(p)
+				close(p.wake)
+			}
 		}
 	}
 }
@@ -232,6 +242,7 @@ func (h *hub) await(p *poller, version int64) bool {
 // add lets a poller wait; the caller holds mu.
 func (h *hub) add(p *poller) {
 	p.wake, p.handed, p.promised, p.owed = make(chan struct{}), nil, 0, 0
+	h.ofWorker[p.worker] = append(h.ofWorker[p.worker], p)
 	for _, r := range p.keys() {
 		set := h.pollers[r]
 		if set == nil {
@@ -243,17 +254,19 @@ func (h *hub) add(p *poller) {
 }
 
 // dismiss ends the polls of a worker that takes nothing more.
-func (h *hub) dismiss(worker int64) {
+func (h *hub) dismiss(worker int64) { h.wakeOf(worker, true) }
+
+// stir lets the polls of a worker look at what it may take now.
+func (h *hub) stir(worker int64) { h.wakeOf(worker, false) }
+
+func (h *hub) wakeOf(worker int64, dismissed bool) {
+	h.version.Add(1) // for one that has just looked
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, set := range h.pollers {
-		for p := range set {
-			if p.worker == worker {
-				h.remove(p)
-				p.dismissed = true
-				close(p.wake)
-			}
-		}
+	for _, p := range slices.Clone(h.ofWorker[worker]) {
+		h.remove(p)
+		p.dismissed = dismissed
+		close(p.wake)
 	}
 }
 
@@ -269,8 +282,8 @@ func (h *hub) pass(p *poller) {
 func (h *hub) fail(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, set := range h.pollers {
-		for p := range set {
+	for _, list := range h.ofWorker {
+		for _, p := range slices.Clone(list) {
 			h.remove(p)
 			p.failed = err
 			close(p.wake)
@@ -293,14 +306,20 @@ func (h *hub) forget(p *poller) bool {
 }
 
 func (h *hub) remove(p *poller) bool {
-	waiting := false
-	for _, r := range p.keys() {
-		if _, ok := h.pollers[r][p]; ok {
-			waiting = true
-			delete(h.pollers[r], p)
-		}
+	mine := h.ofWorker[p.worker]
+	at := slices.Index(mine, p)
+	if at < 0 {
+		return false
 	}
-	return waiting
+	if len(mine) == 1 {
+		delete(h.ofWorker, p.worker)
+	} else {
+		h.ofWorker[p.worker] = slices.Delete(mine, at, at+1)
+	}
+	for _, r := range p.keys() {
+		delete(h.pollers[r], p)
+	}
+	return true
 }
 
 // awaitTask returns a channel that is closed when the task is settled, or says

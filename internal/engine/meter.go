@@ -268,6 +268,13 @@ func (m *meter) Failed(verb string, took time.Duration, err error) {
 	}
 }
 
+// Probed implements Observer.
+func (m *meter) Probed(good, failed int) {
+	if m.next != nil {
+		m.next.Probed(good, failed)
+	}
+}
+
 // Detected implements Observer.
 func (m *meter) Detected(d Detection) {
 	if m.next != nil {

@@ -21,6 +21,9 @@ type Observer interface {
 	// Detected is called after each cycle of the staleness detection, also one
 	// that found nothing or failed.
 	Detected(d Detection)
+	// Probed is called after a round of health probes, with how many workers
+	// answered well and how many did not.
+	Probed(good, failed int)
 	// AttemptTrace returns the trace context (W3C traceparent) to give a worker
 	// with a step, for a task that was submitted under parent.
 	AttemptTrace(parent string, step task.ID, token int64) string
@@ -43,6 +46,7 @@ type Commit struct {
 	Reopened  []int64   // tasks taken out of error, by the key of their template
 	Refused   int       // results and leases under a token that was not in force
 	Acts      []string  // operators' acts, by kind
+	Turned    []BreakerTurned
 	Opened    []CaseOpened
 	Resolved  []CaseResolved
 }
@@ -82,6 +86,13 @@ type Settled struct {
 	DefID     int64
 	State     task.State
 	CreatedAt task.Instant
+}
+
+// BreakerTurned is a worker's circuit breaker that opened, or closed.
+type BreakerTurned struct {
+	Worker task.ID
+	Name   string
+	Open   bool
 }
 
 // CaseReasons are the reasons for which a case is opened.

@@ -187,6 +187,7 @@ func staleToken(s *task.Step, token int64) error {
 // complete settles a step with a result and releases its dependants.
 func (u *unit) complete(w Work, result []byte) error {
 	from := w.Step.State
+	u.praise(w.Step)
 	if err := w.Step.Succeed(u.now, result); err != nil {
 		return err
 	}
@@ -207,6 +208,7 @@ func (u *unit) fail(w Work, outcome task.Outcome, f *task.Failure) error {
 		return err
 	}
 	attempt := w.Step.EndAttempt(u.now, outcome, f)
+	u.blame(w.Step.RouteID, attempt)
 	from := w.Step.State
 	if f.Retryable && w.Step.Attempts < w.Step.MaxAttempts {
 		err = w.Step.Postpone(u.now, u.now.Add(u.delay(w.Step, t, f)), u.order)
@@ -241,6 +243,7 @@ func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Durat
 // have begun is not counted. The step is ready at until, or at once.
 func (u *unit) uncharged(w Work, outcome task.Outcome, until task.Instant) error {
 	attempt := w.Step.EndAttempt(u.now, outcome, nil)
+	u.blame(w.Step.RouteID, attempt)
 	from := w.Step.State
 	w.Step.Uncharge()
 	if err := w.Step.Postpone(u.now, until, u.order); err != nil {

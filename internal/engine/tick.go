@@ -237,23 +237,25 @@ func (e *Engine) BuryWorkers(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	silent := now.Add(-e.cfg.Leases.Lease())
-	var buried News
-	for _, w := range workers {
-		if w.State == task.WorkerDead || w.LastHeartbeat > silent {
-			continue
+	workers = slices.DeleteFunc(workers, func(w *task.Worker) bool { return w.State == task.WorkerDead || w.LastHeartbeat > silent })
+	bury := func(w *task.Worker, _ task.Instant) error {
+		if w.LastHeartbeat <= silent { // still
+			w.State, w.Load = task.WorkerDead, 0
 		}
-		dead := *w
-		dead.State, dead.Load = task.WorkerDead, 0
-		if err = e.saveWorker(ctx, dead); err != nil {
-			err = fmt.Errorf("bury worker %s: %w", w.ID, err)
-			break
+		return nil
+	}
+	n := 0
+	for some := range slices.Chunk(workers, callers) {
+		changes := make([]workerChange, len(some))
+		for i, w := range some {
+			changes[i] = workerChange{w, bury}
 		}
-		buried.Workers = append(buried.Workers, w.No)
+		if _, err := e.runChanges(changes); err != nil {
+			return n, fmt.Errorf("bury workers: %w", err)
+		}
+		n += len(some)
 	}
-	if len(buried.Workers) > 0 {
-		e.announce(buried)
-	}
-	return len(buried.Workers), err
+	return n, nil
 }
 
 // Retain deletes what is older than the retention allows.

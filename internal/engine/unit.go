@@ -47,6 +47,9 @@ type unit struct {
 	fresh   []Work                  // that the dispatcher has to offer
 	dropped []Offered               // that it has to take out besides
 
+	verdicts []verdict      // ends of attempts that speak for or against their worker
+	turned   []*task.Worker // whose breakers they opened or closed
+
 	// for the hub, once committed
 	queued  map[int64]int // steps that became ready and wait on their route
 	settled []task.ID     // tasks that were settled
@@ -193,7 +196,10 @@ func (u *unit) flush() error {
 	if err := u.handOff(); err != nil {
 		return err
 	}
-	return u.save()
+	if err := u.save(); err != nil {
+		return err
+	}
+	return u.judge()
 }
 
 // save is flush for steps that nobody waits for.

@@ -122,6 +122,12 @@ func (u *unit) sawLeft(t *task.Task, was task.State) {
 	}
 }
 
+func (u *unit) sawTurned(w *task.Worker) {
+	if u.seen != nil {
+		u.seen.Turned = append(u.seen.Turned, BreakerTurned{Worker: w.ID, Name: w.Name, Open: w.BrokenAt != 0})
+	}
+}
+
 func (u *unit) sawOpened(t *task.Task, c *task.Case) {
 	u.recordCase(CaseBegun, t, c)
 	if u.seen != nil {

@@ -62,6 +62,7 @@ func (n *notes) Failed(verb string, _ time.Duration, err error) {
 }
 
 func (*notes) Detected(engine.Detection) {}
+func (*notes) Probed(int, int)           {}
 
 func (*notes) AttemptTrace(parent string, _ task.ID, token int64) string {
 	return fmt.Sprintf("%s#%d", parent, token)

@@ -3,6 +3,8 @@ package engine
 import (
 	"cmp"
 	"context"
+	"math"
+	"net/url"
 	"strconv"
 	"sync"
 	"time"
@@ -28,6 +30,9 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 			problems = append(problems, task.Problem{Location: at, Message: fault})
 		}
 	}
+	if fault := healthURLFault(w.HealthURL); fault != "" {
+		problems = append(problems, task.Problem{Location: "/health_url", Message: fault})
+	}
 	if len(problems) > 0 {
 		return nil, refusal("the worker was not registered", problems)
 	}
@@ -43,6 +48,7 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 		fresh.No, fresh.ID = 0, e.store.IDs().Take(now.Time(), 1)
 		fresh.Name = cmp.Or(w.Name, w.Host, "unnamed")
 		fresh.StartedAt, fresh.LastHeartbeat = now, now
+		fresh.ProbeFailures, fresh.ProbeError, fresh.BrokenAt = 0, "", 0
 		stored = &fresh
 		return tx.SaveWorker(stored)
 	})
@@ -52,35 +58,53 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 	return stored, nil
 }
 
+// healthURLFault says what is wrong with the address of a worker's health check.
+// Whether its host may be asked is decided when it is, by its address.
+func healthURLFault(text string) string {
+	if text == "" {
+		return ""
+	}
+	u, err := url.Parse(text)
+	switch {
+	case len(text) > maxHealthURL:
+		return "must not be longer than " + strconv.Itoa(maxHealthURL) + " bytes"
+	case err != nil || u.Host == "" || u.Hostname() == "":
+		return "must be a URL with a host, such as http://10.0.0.7:8090"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "must be http or https"
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return "must be without user, query and fragment"
+	}
+	return ""
+}
+
+const maxHealthURL = 1024
+
 // Worker returns a worker, or the error that says to register. What it returns
 // is shared and must not be changed.
 func (e *Engine) Worker(ctx context.Context, id task.ID) (*task.Worker, error) {
-	if w := e.workers.get(id, e.instant()); w != nil {
+	trust := workerTrust
+	if e.cluster == nil {
+		trust = forEver // nobody else changes it
+	}
+	if w := e.workers.get(id, e.instant(), trust); w != nil {
 		return w, nil
 	}
-	return e.findWorker(ctx, id)
-}
-
-// known is like Worker, for those who are about to save the worker: what another
-// process has made of it meanwhile must not be undone.
-func (e *Engine) known(ctx context.Context, id task.ID) (*task.Worker, error) {
-	if e.cluster == nil {
-		return e.Worker(ctx, id)
-	}
-	return e.findWorker(ctx, id)
-}
-
-func (e *Engine) findWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	now := e.instant()
 	w, err := e.store.FindWorker(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if w == nil {
-		return nil, &task.Error{Code: task.NotFound, Message: "there is no worker " + id.String(), Hint: "register the worker again and go on under its new id"}
+		return nil, noWorker(id)
 	}
 	e.workers.put(w, now)
+	e.breakers.note(w, now)
 	return w, nil
+}
+
+func noWorker(id task.ID) error {
+	return &task.Error{Code: task.NotFound, Message: "there is no worker " + id.String(), Hint: "register the worker again and go on under its new id"}
 }
 
 // sighted notes that a poll came from the worker, if its last sign of life is
@@ -89,16 +113,10 @@ func (e *Engine) sighted(ctx context.Context, w *task.Worker) (*task.Worker, err
 	if w.State != task.WorkerDead && e.instant().Sub(w.LastHeartbeat) < e.cfg.Leases.HeartbeatInterval {
 		return w, nil
 	}
-	w, err := e.known(ctx, w.ID)
-	if err != nil {
-		return nil, err
-	}
-	fresh := *w
-	fresh.LastHeartbeat = e.instant()
-	if fresh.State == task.WorkerDead {
-		fresh.State = task.WorkerActive
-	}
-	return &fresh, e.saveWorker(ctx, fresh)
+	return e.change(ctx, w, func(w *task.Worker, now task.Instant) error {
+		w.Heard(now, false)
+		return nil
+	})
 }
 
 // Workers returns those that are not dead, and the dead seen within a time.
@@ -122,50 +140,20 @@ func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, er
 	if n := len(b.Leases); n > maxHeld {
 		return nil, false, task.Errorf(task.TooLarge, "%d leases in one heartbeat; the limit is %d", n, maxHeld)
 	}
-	w, err := e.known(ctx, b.Worker)
+	w, err := e.Worker(ctx, b.Worker)
 	if err != nil {
 		return nil, false, err
 	}
-	state := w.State
-	switch {
-	case b.Draining:
-		state = task.WorkerDraining
-	case state == task.WorkerDead:
-		state = task.WorkerActive
-	}
-	if err := e.touch(ctx, w, state, b.Load); err != nil {
+	w, err = e.change(ctx, w, func(w *task.Worker, now task.Instant) error {
+		w.Heard(now, b.Draining)
+		w.Load = b.Load
+		return nil
+	})
+	if err != nil {
 		return nil, false, err
 	}
 	answers, err := e.renew(ctx, w.No, b.Leases)
-	return answers, state == task.WorkerDraining, err
-}
-
-// touch stores a worker's state, load and sign of life.
-func (e *Engine) touch(ctx context.Context, w *task.Worker, state task.WorkerState, load int) error {
-	fresh := *w
-	fresh.State, fresh.Load, fresh.LastHeartbeat = state, load, e.instant()
-	if err := e.saveWorker(ctx, fresh); err != nil {
-		return err
-	}
-	if state == task.WorkerActive {
-		return nil
-	}
-	e.hub.dismiss(w.No)
-	if state != w.State {
-		e.announce(News{Workers: []int64{w.No}})
-	}
-	return nil
-}
-
-func (e *Engine) saveWorker(ctx context.Context, w task.Worker) error {
-	err := e.store.Write(ctx, func(tx Tx) error {
-		fresh := w
-		return tx.SaveWorker(&fresh)
-	})
-	if err == nil {
-		e.workers.put(&w, e.instant())
-	}
-	return err
+	return answers, w.State == task.WorkerDraining, err
 }
 
 // workerCache keeps the workers seen lately, so that a poll need not ask the
@@ -182,24 +170,29 @@ type cachedWorker struct {
 	read   task.Instant
 }
 
-const workerTrust = 5 * time.Second
+const (
+	workerTrust = 5 * time.Second
+	forEver     = time.Duration(math.MaxInt64)
+)
 
 // maxCachedWorkers bounds the cache; past it, it starts afresh.
 const maxCachedWorkers = 50_000
 
-func (c *workerCache) get(id task.ID, now task.Instant) *task.Worker {
+func (c *workerCache) get(id task.ID, now task.Instant, trust time.Duration) *task.Worker {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.byID[id]
-	if !ok || now.Sub(e.read) > workerTrust {
+	if !ok || now.Sub(e.read) > trust {
 		return nil
 	}
 	return e.worker
 }
 
-func (c *workerCache) put(w *task.Worker, now task.Instant) {
+// put keeps a worker in mind, and returns what was known of it before, nil for nothing.
+func (c *workerCache) put(w *task.Worker, now task.Instant) *task.Worker {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	before := c.byID[w.ID].worker
 	if c.byID == nil || len(c.byID) >= maxCachedWorkers {
 		c.byID = map[task.ID]cachedWorker{}
 	}
@@ -208,6 +201,7 @@ func (c *workerCache) put(w *task.Worker, now task.Instant) {
 		c.names = map[int64]string{}
 	}
 	c.names[w.No] = w.Name
+	return before
 }
 
 // nameOf returns the name of a worker, as far as it is known here; "" for none.
@@ -237,18 +231,43 @@ func (c *workerCache) drop(workers map[int64]struct{}) {
 // Drain ends a worker's intake. With final the worker has gone: what it still
 // holds is given back, no attempt charged. Returns how many steps that were.
 func (e *Engine) Drain(ctx context.Context, id task.ID, final bool) (int, error) {
-	w, err := e.known(ctx, id)
+	w, err := e.Worker(ctx, id)
 	if err != nil {
 		return 0, err
 	}
-	state := task.WorkerDraining
-	if final {
-		state = task.WorkerDead
-	}
-	if err := e.touch(ctx, w, state, 0); err != nil || !final {
+	_, err = e.change(ctx, w, func(w *task.Worker, now task.Instant) error {
+		switch {
+		case final:
+			w.State, w.Load = task.WorkerDead, 0
+		case w.State != task.WorkerDead: // what has gone takes nothing anyway
+			w.State = task.WorkerDraining
+		}
+		return nil
+	})
+	if err != nil || !final {
 		return 0, err
 	}
 	return e.release(ctx, w.No)
+}
+
+// ResumeWorker takes a drain back, for a worker that has not said good-bye yet, and
+// returns the worker. One that drains by its own will says so again with its next
+// heartbeat. WrongState for a dead worker: it is active again with its next sign of
+// life, or never.
+func (e *Engine) ResumeWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
+	w, err := e.Worker(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return e.change(ctx, w, func(w *task.Worker, _ task.Instant) error {
+		switch w.State {
+		case task.WorkerDraining:
+			w.State = task.WorkerActive
+		case task.WorkerDead:
+			return task.Errorf(task.WrongState, "the worker %s is dead; there is nothing to resume", id)
+		}
+		return nil
+	})
 }
 
 // release gives back all that a worker holds, and returns how much that was.

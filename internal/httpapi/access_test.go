@@ -25,7 +25,7 @@ var needs = map[string]string{
 	"list-audit":    "read", "list-task-audit": "read", "list-case-audit": "read",
 	"register-template": "operate", "list-templates": "read", "get-template": "read", "get-template-version": "read",
 	"register-worker": "work", "list-workers": "read", "poll": "work", "start": "work", "progress": "work",
-	"result": "work", "heartbeat": "work", "drain": "work",
+	"result": "work", "heartbeat": "work", "drain": "work operate", "get-worker": "read", "resume-worker": "operate",
 	"live": "", "ready": "", "version": "",
 }
 
@@ -194,6 +194,8 @@ func TestNamespaces(t *testing.T) {
 		"ResultOther":         {"POST", worker + otherID.String() + "/result", `{"step_uuid":"` + stepID.String() + `","token":1,"status":"completed"}`, 404, ""},
 		"HeartbeatOther":      {"POST", worker + otherID.String() + "/heartbeat", "", 404, ""},
 		"DrainOther":          {"POST", worker + otherID.String() + "/drain", "", 404, ""},
+		"ResumeOther":         {"POST", worker + otherID.String() + "/resume", "", 404, ""},
+		"GetSecretWorker":     {"GET", worker + stepID.String(), "", 404, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

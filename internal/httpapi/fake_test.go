@@ -239,6 +239,26 @@ func (f *fake) Workers(context.Context) ([]tasker.WorkerInfo, error) {
 	}, f.err
 }
 
+func (f *fake) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
+	workers, err := f.Workers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range workers {
+		if workers[i].WorkerID == id {
+			return &workers[i], nil
+		}
+	}
+	return nil, tasker.Errorf(tasker.CodeNotFound, "there is no worker %s", id)
+}
+
+func (f *fake) ResumeWorker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
+	if err := f.note(id); err != nil {
+		return nil, err
+	}
+	return f.Worker(ctx, id)
+}
+
 func (f *fake) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
 	if err := f.note(req); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ func (s *server) routes() {
 	const get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
 	may := func(p ...access.Permission) []access.Permission { return p }
 	submit, read, work := may(access.Submit), may(access.Read), may(access.Work)
-	operate, cancel := may(access.Operate), may(access.Submit, access.Operate)
+	operate, cancel, leave := may(access.Operate), may(access.Submit, access.Operate), may(access.Work, access.Operate)
 
 	add(s, endpoint{post, "/v1/tasks", "submit-task", "Submit a task", submit, hot | creates}, s.submitTask)
 	add(s, endpoint{post, "/v1/tasks/batch", "submit-tasks", "Submit many tasks in one transaction", submit, hot | batch}, s.submitTasks)
@@ -52,12 +52,14 @@ func (s *server) routes() {
 
 	add(s, endpoint{post, "/internal/workers/register", "register-worker", "Introduce a worker", work, bare}, s.registerWorker)
 	add(s, endpoint{get, "/internal/workers", "list-workers", "List workers", read, 0}, s.listWorkers)
+	add(s, endpoint{get, "/internal/workers/{id}", "get-worker", "Get a worker", read, 0}, s.getWorker)
 	add(s, endpoint{post, "/internal/workers/{id}/poll", "poll", "Claim steps, waiting for some", work, hot | bare}, s.poll)
 	add(s, endpoint{post, "/internal/workers/{id}/start", "start", "Begin the execution of claimed steps", work, hot | batch}, s.start)
 	add(s, endpoint{post, "/internal/workers/{id}/progress", "progress", "Say how far a step is", work, hot}, s.progress)
 	add(s, endpoint{post, "/internal/workers/{id}/result", "result", "Settle steps", work, hot | batch}, s.result)
 	add(s, endpoint{post, "/internal/workers/{id}/heartbeat", "heartbeat", "Live on, and renew leases", work, hot | batch | bare}, s.heartbeat)
-	add(s, endpoint{post, "/internal/workers/{id}/drain", "drain", "Take no more work", work, bare}, s.drain)
+	add(s, endpoint{post, "/internal/workers/{id}/drain", "drain", "Take no more work", leave, bare}, s.drain)
+	add(s, endpoint{post, "/internal/workers/{id}/resume", "resume-worker", "Take a drain back", operate, 0}, s.resumeWorker)
 
 	add(s, endpoint{get, "/health/live", "live", "Is the process alive?", nil, hot}, s.getLive)
 	add(s, endpoint{get, "/health/ready", "ready", "Can the server do its work?", nil, hot}, s.getReady)

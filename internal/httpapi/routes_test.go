@@ -65,6 +65,8 @@ func examples() []example {
 		{"progress", "POST", worker + "/progress", `{"step_uuid":"` + stepID.String() + `","token":7,"progress_percent":10}`, 200, `"status":"held"`},
 		{"result", "POST", worker + "/result", `{"results":[{"step_uuid":"` + stepID.String() + `","token":7,"status":"completed"}]}`, 200, `{"results":[`},
 		{"heartbeat", "POST", worker + "/heartbeat", `{"current_load":1,"steps":[` + lease + `]}`, 200, `"acknowledged":true`},
+		{"get-worker", "GET", worker, "", 200, `"circuit_breaker"`},
+		{"resume-worker", "POST", worker + "/resume", "", 200, `"status":"active"`},
 		{"drain", "POST", worker + "/drain", `{"final":true}`, 200, `"released":2`},
 		{"live", "GET", "/health/live", "", 200, `"live"`},
 		{"ready", "GET", "/health/ready", "", 200, `"ready"`},

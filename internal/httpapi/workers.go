@@ -86,6 +86,22 @@ func (s *server) listWorkers(ctx context.Context, _, _ *none) (answer[workerList
 	return ok(workerList{list(reachedWorkers(ctx, workers))}), nil
 }
 
+func (s *server) getWorker(ctx context.Context, params *workerPath, _ *none) (answer[*tasker.WorkerInfo], error) {
+	found, err := s.backend.Worker(ctx, params.ID)
+	if err == nil && len(reachedWorkers(ctx, []tasker.WorkerInfo{*found})) == 0 {
+		err = tasker.Errorf(tasker.CodeNotFound, "there is no worker %s", params.ID)
+	}
+	return ok(found), err
+}
+
+func (s *server) resumeWorker(ctx context.Context, params *workerPath, _ *none) (answer[*tasker.WorkerInfo], error) {
+	if err := s.reachWorker(ctx, params.ID); err != nil {
+		return answer[*tasker.WorkerInfo]{}, err
+	}
+	resumed, err := s.backend.ResumeWorker(ctx, params.ID)
+	return ok(resumed), err
+}
+
 func (s *server) poll(ctx context.Context, params *workerPath, body *tasker.PollRequest) (answer[tasker.PollResponse], error) {
 	var no answer[tasker.PollResponse]
 	if err := s.reachWorker(ctx, params.ID); err != nil {

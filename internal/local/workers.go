@@ -17,7 +17,7 @@ const pollInterval = time.Second
 // RegisterWorker implements tasker.WorkerBackend.
 func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
 	w, err := b.engine.Register(ctx, task.Worker{Name: reg.Name, Namespaces: reg.Namespaces, Handlers: reg.Handlers,
-		Capabilities: reg.Capabilities, Capacity: reg.Capacity, Host: reg.Host, Version: reg.Version})
+		Capabilities: reg.Capabilities, Capacity: reg.Capacity, Host: reg.Host, Version: reg.Version, HealthURL: reg.HealthURL})
 	if err != nil {
 		return nil, toError(err)
 	}
@@ -36,11 +36,37 @@ func (b *Backend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
 	}
 	out := make([]tasker.WorkerInfo, len(list))
 	for i, w := range list {
-		out[i] = tasker.WorkerInfo{WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State), Namespaces: w.Namespaces, Handlers: w.Handlers,
-			Capabilities: w.Capabilities, Capacity: w.Capacity, CurrentLoad: w.Load, Host: w.Host, Version: w.Version,
-			StartedAt: w.StartedAt.Time(), LastHeartbeat: w.LastHeartbeat.Time()}
+		out[i] = b.fromWorker(w)
 	}
 	return out, nil
+}
+
+// Worker implements tasker.WorkerBackend.
+func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
+	w, err := b.engine.Worker(ctx, toID(id))
+	if err != nil {
+		return nil, toError(err)
+	}
+	info := b.fromWorker(w)
+	return &info, nil
+}
+
+// ResumeWorker implements tasker.WorkerBackend.
+func (b *Backend) ResumeWorker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
+	w, err := b.engine.ResumeWorker(ctx, toID(id))
+	if err != nil {
+		return nil, toError(err)
+	}
+	info := b.fromWorker(w)
+	return &info, nil
+}
+
+func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
+	return tasker.WorkerInfo{WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State), Namespaces: w.Namespaces, Handlers: w.Handlers,
+		Capabilities: w.Capabilities, Capacity: w.Capacity, CurrentLoad: w.Load, Host: w.Host, Version: w.Version,
+		StartedAt: w.StartedAt.Time(), LastHeartbeat: w.LastHeartbeat.Time(),
+		HealthURL: w.HealthURL, HealthFailures: w.ProbeFailures, HealthError: w.ProbeError,
+		Breaker: string(b.engine.BreakerOf(w)), BreakerOpenedAt: w.BrokenAt.Ptr()}
 }
 
 // Poll implements tasker.WorkerBackend.

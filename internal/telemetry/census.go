@@ -46,8 +46,8 @@ type censusCache struct {
 // gauges show a census. All but up are absent when the store does not answer: an
 // outage must not look like an empty queue.
 type gauges struct {
-	up, ready, oldest, leased, waiting, overdue, workers, capacity, load metric.Float64ObservableGauge
-	pending, health                                                      metric.Float64ObservableGauge
+	up, ready, oldest, leased, waiting, overdue, workers, breakers, capacity, load metric.Float64ObservableGauge
+	pending, health                                                                metric.Float64ObservableGauge
 }
 
 // watch creates the gauges.
@@ -61,6 +61,7 @@ func (c *censusCache) watch(m metric.Meter) error {
 		waiting:  b.gauge("tasker.timers.waiting", "{step}", "Steps that wait for a time: a retry, a snooze, run_at."),
 		overdue:  b.gauge("tasker.timers.lag", "s", "How long the step that waits for a time is overdue that is overdue longest."),
 		workers:  b.gauge("tasker.workers", "{worker}", "Workers by state; the dead of the last hour."),
+		breakers: b.gauge("tasker.worker.breakers", "{breaker}", "Circuit breakers of the live workers by state."),
 		capacity: b.gauge("tasker.workers.capacity", "{step}", "Steps that the live workers can run at once."),
 		load:     b.gauge("tasker.workers.load", "{step}", "Steps that the live workers said they run."),
 		pending:  b.gauge("tasker.dlq.pending_investigations", "{entry}", "Open cases."),
@@ -70,7 +71,7 @@ func (c *censusCache) watch(m metric.Meter) error {
 		return b.err
 	}
 	c.gauges = g
-	_, err := m.RegisterCallback(c.observe, g.up, g.ready, g.oldest, g.leased, g.waiting, g.overdue, g.workers, g.capacity, g.load, g.pending, g.health)
+	_, err := m.RegisterCallback(c.observe, g.up, g.ready, g.oldest, g.leased, g.waiting, g.overdue, g.workers, g.breakers, g.capacity, g.load, g.pending, g.health)
 	return err
 }
 
@@ -128,8 +129,11 @@ func (g *gauges) show(o metric.Observer, c *engine.Census) {
 		lag = max(c.At.Sub(c.NextDue), 0)
 	}
 	o.ObserveFloat64(g.overdue, lag.Seconds())
-	for _, state := range []task.WorkerState{task.WorkerActive, task.WorkerDraining, task.WorkerDead} {
+	for _, state := range task.WorkerStates {
 		o.ObserveFloat64(g.workers, float64(c.Workers[state]), metric.WithAttributes(stateKey.String(string(state))))
+	}
+	for _, state := range []task.BreakerState{task.BreakerClosed, task.BreakerOpen, task.BreakerHalfOpen} {
+		o.ObserveFloat64(g.breakers, float64(c.Breakers[state]), metric.WithAttributes(stateKey.String(string(state))))
 	}
 	o.ObserveFloat64(g.capacity, float64(c.Capacity))
 	o.ObserveFloat64(g.load, float64(c.Load))

@@ -56,6 +56,7 @@ type Telemetry struct {
 	metrics  *sdkmetric.MeterProvider
 
 	cases    *caseMetrics
+	workers  *workerMetrics
 	requests *requestMetrics
 	traces   *traces // nil: no spans
 	census   censusCache
@@ -112,6 +113,9 @@ func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
 	t.metrics = sdkmetric.NewMeterProvider(options...)
 	meter := t.metrics.Meter(scope, metric.WithInstrumentationVersion(opts.Version))
 	t.cases, err = newCaseMetrics(meter, t.registry)
+	if err == nil {
+		t.workers, err = newWorkerMetrics(meter)
+	}
 	if err == nil {
 		t.requests, err = newRequestMetrics(meter)
 	}
@@ -181,6 +185,7 @@ func (t *Telemetry) Committed(c *engine.Commit) {
 	t.tally.add(c)
 	t.cases.add(c)
 	t.logCases(c)
+	t.addBreakers(c)
 	if t.traces != nil {
 		t.traces.add(c)
 	}

@@ -57,6 +57,7 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		"template": func(*args) ([]string, error) { return in.template(s.body) },
 		"submit":   in.submit, "cancel": in.cancel, "advance": in.advance, "upkeep": in.keepUp, "crash": in.crash,
 		"worker": in.worker, "claim": in.claim, "heartbeat": in.heartbeat, "drain": in.drain,
+		"resume": in.resume, "probe": in.probe,
 		"start": in.begin, "progress": in.progress, "complete": in.complete, "fail": in.fail, "release": in.release, "snooze": in.snooze,
 		"reset": in.act(engine.ResetForRetry), "resolve": in.act(engine.ResolveManually), "complete-manually": in.act(engine.CompleteManually),
 		"reconfigure": in.reconfigure, "rekey": in.rekey, "ready": in.showReady,
@@ -97,7 +98,7 @@ func (in *interpreter) configure(a *args) error {
 			return err
 		}
 	}
-	if err := firstError(in.configureCases(a), in.configureScheduling(a)); err != nil {
+	if err := firstError(in.configureCases(a), in.configureScheduling(a), in.configureWorkers(a)); err != nil {
 		return err
 	}
 	c.Leases.ClaimMode = engine.ClaimMode(a.text("claim_mode"))

@@ -98,6 +98,7 @@ type cycles struct {
 }
 
 func (*cycles) Committed(*engine.Commit)                         {}
+func (*cycles) Probed(int, int)                                  {}
 func (*cycles) Failed(string, time.Duration, error)              {}
 func (*cycles) AttemptTrace(p string, _ task.ID, _ int64) string { return p }
 

@@ -3,7 +3,6 @@ package scenario_test
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -35,7 +34,7 @@ func (in *interpreter) worker(a *args) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := in.engine.Register(in.ctx, task.Worker{Name: name, Handlers: a.list("handlers"), Capabilities: a.list("caps"), Namespaces: a.list("namespaces")})
+	w, err := in.engine.Register(in.ctx, task.Worker{Name: name, Handlers: a.list("handlers"), Capabilities: a.list("caps"), Namespaces: a.list("namespaces"), HealthURL: a.text("health")})
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +260,14 @@ func (in *interpreter) showWorkers(*args) ([]string, error) {
 	}
 	var out []string
 	for _, w := range list {
-		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s seen=%s", w.Name, w.State, in.sinceStart(w.LastHeartbeat))))
+		line := fmt.Sprintf("%s %s seen=%s", w.Name, w.State, in.sinceStart(w.LastHeartbeat))
+		if b := in.engine.BreakerOf(w); b != task.BreakerClosed {
+			line += " breaker=" + string(b)
+		}
+		if w.ProbeFailures > 0 {
+			line += fmt.Sprintf(" failures=%d %q", w.ProbeFailures, w.ProbeError)
+		}
+		out = append(out, line)
 	}
 	return out, nil
 }

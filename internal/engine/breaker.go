@@ -1,0 +1,282 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// A worker whose last attempts all failed gets nothing for a while, and then a few
+// attempts, to see whether they succeed. Since when its breaker is open is in the
+// worker's row, so that all processes and a later start go by it; it is written in
+// the transaction that ends the attempt. How many failures in a row led there is
+// counted in each process, of the attempts whose end it heard of, and so are the
+// attempts of a half-open period.
+
+// breakers is what a process has counted. A worker that does not fail is not in it.
+type breakers struct {
+	cfg WorkerBreaker
+
+	// troubled is how many entries there are. While there are none, a success is
+	// not even looked at.
+	troubled atomic.Int64
+
+	mu      sync.Mutex
+	workers map[int64]*breaker      // by number
+	routes  map[int64]*routeTrouble // with CountAny only
+}
+
+// breaker is what is known of one worker.
+type breaker struct {
+	failures int          // in a row; since it opened, those of a half-open period
+	brokenAt task.Instant // as in the worker's row
+	period   int64        // the half-open period to which taken belongs
+	taken    int          // attempts handed out in it, or reserved
+}
+
+// routeTrouble is a route on which an attempt failed for good, and none has
+// succeeded since.
+type routeTrouble struct {
+	worker int64 // who failed first
+	shared bool  // others did too
+}
+
+// maxTroubled bounds the entries; past it, counting starts afresh.
+const maxTroubled = 50_000
+
+func newBreakers(cfg WorkerBreaker) *breakers {
+	return &breakers{cfg: cfg, workers: map[int64]*breaker{}, routes: map[int64]*routeTrouble{}}
+}
+
+func (b *breakers) on() bool { return b.cfg.Failures > 0 }
+
+// counted updates troubled; the caller holds mu.
+func (b *breakers) counted() { b.troubled.Store(int64(len(b.workers) + len(b.routes))) }
+
+// note brings what is counted in line with a worker's row that was read at a time.
+func (b *breakers) note(w *task.Worker, read task.Instant) {
+	if !b.on() || w.BrokenAt == 0 && b.troubled.Load() == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	have := b.workers[w.No]
+	switch {
+	case w.BrokenAt == 0 && have == nil:
+	case w.BrokenAt == 0 && have.brokenAt != 0 && have.brokenAt < read: // another process has closed it
+		delete(b.workers, w.No)
+	case w.BrokenAt != 0 && (have == nil || have.brokenAt < w.BrokenAt):
+		b.put(w.No, breaker{brokenAt: w.BrokenAt})
+	}
+	b.counted()
+}
+
+// put stores an entry; the caller holds mu.
+func (b *breakers) put(worker int64, entry breaker) {
+	makeRoom(b.workers, maxTroubled)
+	b.workers[worker] = &entry
+}
+
+// reserve returns how many of the attempts wanted a worker may have in a half-open
+// period, and counts them as handed out.
+func (b *breakers) reserve(worker, period int64, want int) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	have := b.workers[worker]
+	if have == nil {
+		return want // it was closed this moment
+	}
+	if have.period != period {
+		have.period, have.taken = period, 0
+	}
+	n := max(min(want, b.cfg.HalfOpen-have.taken), 0)
+	have.taken += n
+	return n
+}
+
+// giveBack takes attempts back that were reserved and not handed out.
+func (b *breakers) giveBack(worker, period int64, n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if have := b.workers[worker]; have != nil && have.period == period {
+		have.taken = max(have.taken-n, 0)
+	}
+}
+
+// verdict is the end of an attempt, as far as it speaks for or against a worker.
+type verdict struct {
+	worker, route int64
+	good          bool
+	final         bool // a failure that says as much about the step; see routeTrouble
+	lost          bool // nobody heard of the lease in time
+}
+
+// turn is a breaker that has to be opened or closed.
+type turn struct {
+	worker   int64
+	brokenAt task.Instant // 0: close it
+}
+
+// judge returns which breakers the ends of attempts turn, by number of the worker,
+// and changes nothing. heed makes it count them.
+func (b *breakers) judge(ends []verdict, now task.Instant, heed bool) []turn {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	workers, routes := map[int64]breaker{}, map[int64]*routeTrouble{}
+	turns := map[int64]task.Instant{}
+	for _, v := range ends {
+		if b.excused(v, routes) {
+			continue
+		}
+		of, ok := workers[v.worker]
+		if have := b.workers[v.worker]; !ok && have != nil {
+			of = *have
+		}
+		next := of.after(v.good, b.cfg, now)
+		if next.brokenAt != of.brokenAt {
+			turns[v.worker] = next.brokenAt
+		}
+		workers[v.worker] = next
+	}
+	if heed {
+		b.heed(workers, routes)
+	}
+	list := make([]turn, 0, len(turns))
+	for no, at := range turns {
+		list = append(list, turn{no, at})
+	}
+	slices.SortFunc(list, func(x, y turn) int { return cmp.Compare(x.worker, y.worker) })
+	return list
+}
+
+// after returns the entry as the end of an attempt leaves it.
+func (of breaker) after(good bool, cfg WorkerBreaker, now task.Instant) breaker {
+	w := task.Worker{BrokenAt: of.brokenAt}
+	state, _, _ := w.Breaker(now, cfg.OpenFor)
+	switch {
+	case good:
+		return breaker{}
+	case state == task.BreakerOpen: // the end of what was handed out before
+		return of
+	}
+	of.failures++
+	if state == task.BreakerClosed && of.failures >= cfg.Failures || state == task.BreakerHalfOpen && of.failures >= cfg.HalfOpen {
+		return breaker{brokenAt: now}
+	}
+	return of
+}
+
+// excused reports whether a failure is the route's rather than the worker's, and
+// notes in routes what the end of the attempt says about that.
+func (b *breakers) excused(v verdict, routes map[int64]*routeTrouble) bool {
+	if b.cfg.Count != CountAny || !v.good && !v.final {
+		return false
+	}
+	have, ok := routes[v.route]
+	if !ok {
+		have = b.routes[v.route]
+	}
+	switch {
+	case v.good:
+		routes[v.route] = nil
+		return false
+	case have == nil:
+		have = &routeTrouble{worker: v.worker}
+	case have.worker != v.worker && !have.shared:
+		have = &routeTrouble{worker: have.worker, shared: true}
+	}
+	routes[v.route] = have
+	return have.shared
+}
+
+// heed stores what judge found; the caller holds mu.
+func (b *breakers) heed(workers map[int64]breaker, routes map[int64]*routeTrouble) {
+	for no, of := range workers {
+		if of == (breaker{}) {
+			delete(b.workers, no)
+		} else {
+			b.put(no, of)
+		}
+	}
+	makeRoom(b.routes, maxTroubled)
+	maps.Copy(b.routes, routes)
+	maps.DeleteFunc(b.routes, func(_ int64, t *routeTrouble) bool { return t == nil })
+	b.counted()
+}
+
+// praise notes the success of an attempt, if anybody is in trouble at all.
+func (u *unit) praise(s *task.Step) {
+	if b := u.e.breakers; b.on() && b.troubled.Load() > 0 && s.WorkerNo != 0 {
+		u.verdicts = append(u.verdicts, verdict{worker: s.WorkerNo, route: s.RouteID, good: true})
+	}
+}
+
+// blame notes the failure of an attempt if it counts against its worker.
+func (u *unit) blame(route int64, a task.Attempt) {
+	b := u.e.breakers
+	if !b.on() || a.WorkerNo == 0 {
+		return
+	}
+	lost := a.Outcome == task.LeaseExpired || a.Outcome == task.NotStarted
+	if lost && slices.ContainsFunc(u.verdicts, func(v verdict) bool { return v.lost && v.worker == a.WorkerNo }) {
+		return // what is lost together has one cause
+	}
+	fault := task.WorkersFault(a.Outcome, a.Failure)
+	if fault || b.cfg.Count == CountAny && a.Outcome == task.Failed {
+		u.verdicts = append(u.verdicts, verdict{worker: a.WorkerNo, route: route, lost: lost,
+			final: !fault && a.Failure != nil && !a.Failure.Retryable})
+	}
+}
+
+// judge stores which breakers the attempts that have ended turn.
+func (u *unit) judge() error {
+	if len(u.verdicts) == 0 {
+		return nil
+	}
+	for _, t := range u.e.breakers.judge(u.verdicts, u.now, false) {
+		w, err := u.tx.Worker(t.worker)
+		if err != nil {
+			return err
+		}
+		if w == nil || w.BrokenAt == 0 && t.brokenAt == 0 {
+			continue // it is forgotten, or another process was first
+		}
+		w.BrokenAt = t.brokenAt
+		if err := u.tx.SaveWorker(w); err != nil {
+			return err
+		}
+		u.turned = append(u.turned, w)
+		u.sawTurned(w)
+	}
+	return nil
+}
+
+// BreakerOf returns the state of a worker's circuit breaker.
+func (e *Engine) BreakerOf(w *task.Worker) task.BreakerState {
+	if !e.breakers.on() {
+		return task.BreakerClosed
+	}
+	state, _, _ := w.Breaker(e.instant(), e.cfg.WorkerBreaker.OpenFor)
+	return state
+}
+
+// judged counts what has been stored, and lets those know who wait.
+func (e *Engine) judged(u *unit) {
+	if len(u.verdicts) == 0 {
+		return
+	}
+	e.breakers.judge(u.verdicts, u.now, true)
+	if len(u.turned) == 0 {
+		return
+	}
+	var news News
+	for _, w := range u.turned {
+		e.changed(w, u.now)
+		news.Workers = append(news.Workers, w.No)
+	}
+	e.announce(news)
+}

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"net/netip"
+	"time"
+)
+
+// WorkerProbes says how workers that registered a health URL are asked how they are.
+type WorkerProbes struct {
+	// Enabled defaults to false.
+	Enabled bool
+	// Interval is how often each is asked. Defaults to 60 s.
+	Interval time.Duration
+	// Timeout bounds one answer. Defaults to 5 s.
+	Timeout time.Duration
+	// UnhealthyAfter failures in a row a worker gets nothing until a probe succeeds.
+	// Defaults to 2.
+	UnhealthyAfter int
+	// Concurrency bounds the probes under way. Defaults to 32.
+	Concurrency int
+	// Allow lists the networks (CIDR) in which workers are asked. Defaults to
+	// loopback and private networks; link-local addresses are not among them.
+	Allow []string
+}
+
+// BreakerCount says which failed attempts count against a worker.
+type BreakerCount string
+
+// What may count against a worker.
+const (
+	// CountWorker: those that say more about the worker than about the step. See
+	// task.WorkersFault.
+	CountWorker BreakerCount = "worker"
+	// CountAny: all, but one that is not to be retried only while no other worker
+	// fails on the same route.
+	CountAny BreakerCount = "any"
+)
+
+// WorkerBreaker says when a worker gets no more work because it fails all the time.
+type WorkerBreaker struct {
+	// Failures in a row open the breaker. Defaults to 5; -1 means never.
+	Failures int
+	// OpenFor is how long the worker then gets nothing. Defaults to 60 s.
+	OpenFor time.Duration
+	// HalfOpen attempts are then tried, in each further OpenFor. The first success
+	// closes the breaker; when so many have failed it opens again. Defaults to 3.
+	HalfOpen int
+	// Count defaults to CountWorker.
+	Count BreakerCount
+}
+
+// localNetworks are loopback and private networks.
+var localNetworks = [...]string{"127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"}
+
+const (
+	maxProbeTimeout     = 30 * time.Second
+	maxProbeConcurrency = 1000
+)
+
+func (p *WorkerProbes) setDefaults() {
+	orDefault(&p.Interval, time.Minute)
+	orDefault(&p.Timeout, 5*time.Second)
+	orDefault(&p.UnhealthyAfter, 2)
+	orDefault(&p.Concurrency, 32)
+	if len(p.Allow) == 0 {
+		p.Allow = localNetworks[:]
+	}
+}
+
+func (p WorkerProbes) validate(bad func(ok bool, format string, args ...any)) {
+	bad(p.Interval > 0, "worker_probes.interval must be positive")
+	bad(p.Timeout > 0 && p.Timeout <= maxProbeTimeout, "worker_probes.timeout must be positive, and at most %s", maxProbeTimeout)
+	bad(p.UnhealthyAfter > 0, "worker_probes.unhealthy_after must be positive")
+	bad(p.Concurrency > 0 && p.Concurrency <= maxProbeConcurrency, "worker_probes.concurrency must be 1 to %d", maxProbeConcurrency)
+	for i, a := range p.Allow {
+		_, err := netip.ParsePrefix(a)
+		bad(err == nil, "worker_probes.allow[%d] must be a network such as 10.0.0.0/8, not %q", i, a)
+	}
+}
+
+func (b *WorkerBreaker) setDefaults() {
+	orDefault(&b.Failures, 5)
+	orDefault(&b.OpenFor, time.Minute)
+	orDefault(&b.HalfOpen, 3)
+	orDefault(&b.Count, CountWorker)
+}
+
+func (b WorkerBreaker) validate(bad func(ok bool, format string, args ...any)) {
+	bad(b.Failures == -1 || b.Failures > 0, "worker_breaker.failures must be positive, or -1")
+	bad(b.OpenFor > 0, "worker_breaker.open_for must be positive")
+	bad(b.HalfOpen > 0, "worker_breaker.half_open must be positive")
+	bad(b.Count == CountWorker || b.Count == CountAny, "worker_breaker.count must be worker or any, not %q", b.Count)
+}
