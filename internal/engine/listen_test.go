@@ -73,17 +73,37 @@ func (s *studio) submit(subs ...engine.Submission) []task.ID {
 // run carries out a step and reports it.
 func (s *studio) run(status engine.ResultStatus) {
 	s.t.Helper()
+	if err := s.tryRun(status); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *studio) tryRun(status engine.ResultStatus) error {
 	leases, _, err := s.Poll(s.t.Context(), s.w, 1, 0, true)
 	if err != nil || len(leases) != 1 {
-		s.t.Fatalf("the poll came back with %d steps, %v", len(leases), err)
+		return fmt.Errorf("the poll came back with %d steps, %w", len(leases), err)
 	}
 	r := engine.Result{Step: leases[0].Step.ID, Token: leases[0].Step.Token, Status: status}
 	if status == engine.ResultFailed {
 		r.Failure = &task.Failure{Message: "no"}
 	}
-	if _, err := s.Settle(s.t.Context(), []engine.Result{r}); err != nil {
-		s.t.Fatal(err)
-	}
+	_, err = s.Settle(s.t.Context(), []engine.Result{r})
+	return err
+}
+
+// aside does something in another goroutine, until that waits or is done.
+func (s *studio) aside(do func() error) {
+	go func() {
+		if err := do(); err != nil {
+			s.t.Error(err)
+		}
+	}()
+	synctest.Wait()
+}
+
+func (s *studio) trySubmit() error {
+	_, err := s.Submit(s.t.Context(), []engine.Submission{sub}, false)
+	return err
 }
 
 func (s *studio) listen(l engine.Listening) *engine.Listener {
@@ -207,8 +227,7 @@ func TestListenMissesNothingUnderWay(t *testing.T) {
 		s.submit(sub) // its route is stored
 		hold := make(chan struct{})
 		s.store.hold = hold
-		go s.submit(sub)
-		synctest.Wait()
+		s.aside(s.trySubmit)
 		s.store.hold = nil
 		listening := make(chan *engine.Listener, 1)
 		go func() {
@@ -237,12 +256,10 @@ func TestListenInOrder(t *testing.T) {
 		l := s.listen(engine.Listening{})
 		hold := make(chan struct{})
 		s.store.hold = hold
-		go s.submit(sub) // is committed, and does not know it yet
-		synctest.Wait()
+		s.aside(s.trySubmit) // is committed, and does not know it yet
 		s.store.hold = nil
 		one := make(chan string)
-		go s.run(engine.ResultCompleted)
-		synctest.Wait()
+		s.aside(func() error { return s.tryRun(engine.ResultCompleted) })
 		go func() { one <- hears(t, "in order", l, "stream.open +steps_in_process steps_in_process>complete") }()
 		close(hold)
 		<-one
