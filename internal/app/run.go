@@ -168,6 +168,7 @@ func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *teleme
 		Limits: httpapi.Limits{
 			BodyBytes:      int64(cfg.Server.BodyBytes),
 			BatchBodyBytes: int64(cfg.Server.BatchBodyBytes),
+			Streams:        cfg.Server.MaxStreams,
 		},
 	}), nil
 }

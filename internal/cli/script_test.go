@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 //	exits CODE PROGRAM ARGS    run a program that must end with this code
 //	capture NAME REGEXP        set a variable to the group in the last output
 //	until REGEXP PROGRAM ARGS  run a program until its output matches
+//	streams NUMBER             wait until the server has so many streams of events open
 //	begins FILE                the last output begins with a file, variables replaced
 //	server FILE                wait for a server's address file, speak to it
 func TestScripts(t *testing.T) {
@@ -61,7 +62,7 @@ func params(dir string, setup func(*testscript.Env) error) testscript.Params {
 	return testscript.Params{
 		Dir: dir,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "capture": capture, "server": awaitServer, "until": until, "begins": begins,
+			"exits": exits, "capture": capture, "server": awaitServer, "until": until, "streams": awaitStreams, "begins": begins,
 		},
 		Setup: setup,
 	}

@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"errors"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
@@ -86,7 +88,7 @@ func begins(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // awaitServer waits for the address file of a server in the background and
-// makes it the server of the session.
+// makes it the server of the session; $LISTEN is its host and port.
 func awaitServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: server FILE")
@@ -97,6 +99,23 @@ func awaitServer(ts *testscript.TestScript, neg bool, args []string) {
 			return false
 		}
 		ts.Setenv("TASKER_SERVER", strings.TrimSpace(string(url)))
+		ts.Setenv("LISTEN", strings.TrimPrefix(ts.Getenv("TASKER_SERVER"), "http://"))
 		return true
+	})
+}
+
+// awaitStreams waits until a server has so many streams of events open.
+func awaitStreams(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: streams NUMBER")
+	}
+	eventually(ts, args[0]+" open streams of events", func() bool {
+		resp, err := http.Get(ts.Getenv("TASKER_SERVER") + "/metrics")
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		page, err := io.ReadAll(resp.Body)
+		return err == nil && strings.Contains(string(page), "\ntasker_event_streams "+args[0]+"\n")
 	})
 }

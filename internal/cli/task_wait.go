@@ -19,7 +19,10 @@ func newTaskWait(s *session) *cobra.Command {
 		Short: "Wait until a task is settled",
 		Long: `Wait until a task is complete, resolved manually, cancelled, or in error, and show
 it. Exits with 0 when it is complete or resolved manually, with 1 when it is in
-error or was cancelled, with 8 when --timeout was over first.`,
+error or was cancelled, with 8 when --timeout was over first.
+
+It does not poll: the server says when something has happened. If the server goes
+away meanwhile, it has a minute to come back.`,
 		Args: cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])

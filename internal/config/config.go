@@ -58,6 +58,8 @@ type Server struct {
 	// BatchBodyBytes bounds the body of a request about many things, in bytes;
 	// less than BodyBytes counts as that. Defaults to 16 MiB.
 	BatchBodyBytes int
+	// MaxStreams bounds the streams of events that are open at once. Defaults to 1,000.
+	MaxStreams int
 	// DrainTimeout bounds how long a stopping server waits for the requests that
 	// are under way. Defaults to 15 s.
 	DrainTimeout time.Duration
@@ -86,7 +88,7 @@ type Telemetry struct {
 func Default() Config {
 	return Config{
 		DB: DB{DSN: "sqlite:tasker.db", Migrate: "auto"}, Dispatch: DispatchNative,
-		Server: Server{Listen: "127.0.0.1:8080", BodyBytes: 4 << 20, BatchBodyBytes: 16 << 20, DrainTimeout: 15 * time.Second},
+		Server: Server{Listen: "127.0.0.1:8080", BodyBytes: 4 << 20, BatchBodyBytes: 16 << 20, MaxStreams: 1000, DrainTimeout: 15 * time.Second},
 		Engine: engine.Config{}.WithDefaults(),
 		Log:    Log{Level: "info", Format: "text"},
 	}
@@ -102,6 +104,7 @@ func (c Config) withDefaults() Config {
 	c.Server.Listen = cmp.Or(c.Server.Listen, d.Server.Listen)
 	c.Server.BodyBytes = cmp.Or(c.Server.BodyBytes, d.Server.BodyBytes)
 	c.Server.BatchBodyBytes = cmp.Or(c.Server.BatchBodyBytes, d.Server.BatchBodyBytes)
+	c.Server.MaxStreams = cmp.Or(c.Server.MaxStreams, d.Server.MaxStreams)
 	c.Server.DrainTimeout = cmp.Or(c.Server.DrainTimeout, d.Server.DrainTimeout)
 	c.Log.Level = cmp.Or(c.Log.Level, d.Log.Level)
 	c.Log.Format = cmp.Or(c.Log.Format, d.Log.Format)

@@ -35,6 +35,7 @@ func (l *loader) validate() {
 	check("server.listen", checkListen(c.Server.Listen))
 	check("server.body_bytes", positive(int64(c.Server.BodyBytes)))
 	check("server.batch_body_bytes", positive(int64(c.Server.BatchBodyBytes)))
+	check("server.max_streams", positive(int64(c.Server.MaxStreams)))
 	check("server.drain_timeout", positive(int64(c.Server.DrainTimeout)))
 	check("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
 	check("log.format", oneOf(c.Log.Format, "text", "json"))

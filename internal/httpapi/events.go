@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -147,42 +149,67 @@ func serveStream[P any](ctx context.Context, s *server, hc huma.Context, params 
 		s.refuse(hc, err)
 		return
 	}
-	w := eventWriter{hc: hc, s: s}
-	for batch, err := range stream {
-		switch {
-		case err != nil && !w.begun && cut():
-			s.refuse(hc, tasker.Errorf(tasker.CodeUnavailable, "the server is stopping"))
-			return
-		case err != nil && !w.begun:
-			s.refuse(hc, err)
-			return
-		case err != nil:
-			return // the client comes back, and hears then what there is to hear
-		}
-		if !w.send(batch) {
-			return
-		}
+	w := eventWriter{hc: hc, s: s, ended: func(string) {}}
+	err = w.sendAll(stream)
+	if err == nil && !cut() && ctx.Err() == nil {
+		err = w.send([]tasker.Event{{ID: w.last, Type: tasker.EventStreamEnd, At: time.Now().UTC()}})
 	}
-	if !cut() && ctx.Err() == nil {
-		w.send([]tasker.Event{{ID: w.last, Type: tasker.EventStreamEnd, At: time.Now().UTC()}})
+	why := "done"
+	switch {
+	case cut():
+		why = "stopped"
+		err = tasker.Errorf(tasker.CodeUnavailable, "the server is stopping")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		why = "slow"
+	case ctx.Err() != nil, errors.Is(err, errGone):
+		why = "gone"
+	case err != nil:
+		why = "failed"
 	}
+	switch {
+	case err != nil && !w.begun:
+		s.refuse(hc, err)
+	case why == "failed": // it just ends: the client comes back, and hears then what there is to hear
+		s.log.WarnContext(ctx, "a stream of events broke off", "error", err)
+	}
+	w.ended(why)
 }
+
+// errGone says that a client takes no more.
+var errGone = errors.New("the client takes no more events")
 
 // eventWriter writes events to one client.
 type eventWriter struct {
 	hc    huma.Context
 	s     *server
 	begun bool
+	ended func(why string)
 	last  string // id
 	buf   bytes.Buffer
 }
 
-// send writes a batch, and reports whether the client has taken it.
-func (w *eventWriter) send(batch []tasker.Event) bool {
+// sendAll sends what a stream is made of.
+func (w *eventWriter) sendAll(stream events) error {
+	for batch, err := range stream {
+		if err == nil {
+			err = w.send(batch)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send writes a batch; it returns nil when the client's machine has taken it.
+func (w *eventWriter) send(batch []tasker.Event) error {
 	w.buf.Reset()
-	r, rw := humago.Unwrap(w.hc)
+	_, rw := humago.Unwrap(w.hc)
 	if !w.begun {
 		w.begun = true
+		if w.s.watcher != nil {
+			w.ended = w.s.watcher.WatchStream()
+		}
 		w.hc.SetHeader("Content-Type", eventType)
 		w.hc.SetHeader("X-Accel-Buffering", "no") // a proxy must not hold it back
 		w.hc.SetStatus(http.StatusOK)
@@ -190,16 +217,19 @@ func (w *eventWriter) send(batch []tasker.Event) bool {
 	}
 	for i := range batch {
 		if err := w.write(&batch[i]); err != nil {
-			w.s.log.ErrorContext(r.Context(), "event cannot be encoded", "error", err)
-			return false
+			return err
 		}
 	}
 	control := http.NewResponseController(rw)
 	_ = control.SetWriteDeadline(time.Now().Add(eventTimeout)) // in a test there may be none to set
-	if _, err := w.hc.BodyWriter().Write(w.buf.Bytes()); err != nil {
-		return false
+	_, err := w.hc.BodyWriter().Write(w.buf.Bytes())
+	if err == nil {
+		err = control.Flush()
 	}
-	return control.Flush() == nil
+	if err != nil {
+		return fmt.Errorf("%w: %w", errGone, err)
+	}
+	return nil
 }
 
 func (w *eventWriter) write(e *tasker.Event) error {

@@ -248,6 +248,28 @@ func (l *oneConn) Close() error { close(l.closed); return nil }
 
 func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
+// TestEventsWatched: the watcher is told of each stream that has begun, and why it is over.
+func TestEventsWatched(t *testing.T) {
+	t.Parallel()
+	w := &watcher{}
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{Watcher: w})
+	a.do(t, "GET", "/v1/events", "")
+	f.stream = func(_ context.Context, yield func([]tasker.Event, error) bool) {
+		_ = yield([]tasker.Event{{ID: "run-1", Type: tasker.EventStreamAlive}}, nil) && yield(nil, errors.New("broken"))
+	}
+	a.do(t, "GET", "/v1/events", "")
+	f.stream = func(_ context.Context, yield func([]tasker.Event, error) bool) {
+		yield(nil, tasker.Errorf(tasker.CodeNotFound, "there is no such task"))
+	}
+	if got := a.do(t, "GET", "/v1/events", ""); got.status != 404 {
+		t.Errorf("an unknown task is answered %d %s", got.status, got.body)
+	}
+	if diff := cmp.Diff([]string{"done", "failed"}, w.closed); diff != "" || w.opened != 2 {
+		t.Errorf("%d streams were opened, and closed as (-want +got):\n%s", w.opened, diff)
+	}
+}
+
 // TestEventsOverDial: what the Backend yields is what the SDK yields.
 func TestEventsOverDial(t *testing.T) {
 	t.Parallel()

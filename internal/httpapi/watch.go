@@ -15,6 +15,10 @@ type Watcher interface {
 	// trace context of their own, "" for nothing. done is called once, at the end,
 	// with the pattern of the route that took the request, and the status.
 	WatchRequest(r *http.Request) (ctx context.Context, traceparent string, done func(pattern string, status int))
+	// WatchStream is called when a stream of events opens. ended is called once, when it
+	// is over, with why: done (nothing more was to come), gone (the client went), slow
+	// (it did not read), stopped (the server does), failed.
+	WatchStream() (ended func(why string))
 }
 
 // watch tells the watcher of a request, and returns the request to serve.

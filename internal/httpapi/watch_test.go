@@ -20,12 +20,19 @@ type watcher struct {
 	traceparent string
 	ended       []string
 	statuses    []int
+	opened      int      // streams
+	closed      []string // why
 }
 
 func (w *watcher) WatchRequest(r *http.Request) (context.Context, string, func(string, int)) {
 	return context.WithValue(r.Context(), watchedKey{}, true), w.traceparent, func(pattern string, status int) {
 		w.ended, w.statuses = append(w.ended, pattern), append(w.statuses, status)
 	}
+}
+
+func (w *watcher) WatchStream() func(string) {
+	w.opened++
+	return func(why string) { w.closed = append(w.closed, why) }
 }
 
 type watchedKey struct{}

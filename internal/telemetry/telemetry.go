@@ -58,6 +58,7 @@ type Telemetry struct {
 	cases    *caseMetrics
 	workers  *workerMetrics
 	requests *requestMetrics
+	streams  *streamMetrics
 	traces   *traces // nil: no spans
 	census   censusCache
 }
@@ -118,6 +119,9 @@ func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
 	}
 	if err == nil {
 		t.requests, err = newRequestMetrics(meter)
+	}
+	if err == nil {
+		t.streams, err = newStreamMetrics(meter)
 	}
 	if err == nil {
 		err = t.census.watch(meter)

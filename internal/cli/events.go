@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+// eventsCommand holds the flags of `events`.
+type eventsCommand struct {
+	s             *session
+	filter        tasker.EventFilter
+	tasks         []string
+	types, states []string
+}
+
+func newEvents(s *session) *cobra.Command {
+	c := &eventsCommand{s: s}
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "Show what happens to tasks, cases and the queue as it happens",
+		Long: `Show what happens to tasks, cases and the queue, one line each, until it is
+interrupted. A lost connection is opened again, and the stream goes on where it
+ended. A line that says "stream.gap" stands where something may be missing.
+
+With --json each line is one event; its id goes into --last-event-id to go on
+behind it.`,
+		Example: `  tasker events --state error
+  tasker events --queue --type queue.stats --json
+  tasker events --task 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 --until-settled`,
+		Args:    cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error { return c.prepare() },
+		RunE:    s.onServer(c.run),
+	}
+	s.connectFlags(cmd)
+	f := cmd.Flags()
+	f.StringSliceVar(&c.tasks, "task", nil, "only about this task, beginning with its state; repeatable")
+	f.BoolVar(&c.filter.UntilSettled, "until-settled", false, "end once all tasks named with --task are settled")
+	f.StringSliceVar(&c.types, "type", nil, "only of this type, such as task.state or case.opened; repeatable")
+	f.StringSliceVar(&c.filter.Namespaces, "namespace", nil, "only of this namespace; repeatable")
+	f.StringVar(&c.filter.Name, "name", "", "only of this template or task type")
+	f.StringSliceVar(&c.states, "state", nil, "only of tasks that come to this state; repeatable")
+	f.StringVar(&c.filter.Tag, "tag", "", "only with this tag")
+	f.StringVar(&c.filter.CorrelationID, "correlation-id", "", "only with this correlation id")
+	f.BoolVar(&c.filter.Queue, "queue", false, "the depth of the queue too, when it has changed")
+	f.StringVar(&c.filter.LastEventID, "last-event-id", "", "go on behind the event with this id")
+	states := cobra.FixedCompletions(taskStates(), cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc("state", states); err != nil {
+		cmd.Long = err.Error() // the flag is defined above, so this cannot happen
+	}
+	return cmd
+}
+
+func (c *eventsCommand) prepare() error {
+	for _, arg := range c.tasks {
+		id, err := taskArg(arg)
+		if err != nil {
+			return err
+		}
+		c.filter.Tasks = append(c.filter.Tasks, id)
+	}
+	if c.filter.UntilSettled && len(c.filter.Tasks) == 0 {
+		return usagef("--until-settled needs --task")
+	}
+	for _, t := range c.types {
+		c.filter.Types = append(c.filter.Types, tasker.EventType(t))
+	}
+	for _, s := range c.states {
+		c.filter.States = append(c.filter.States, tasker.TaskState(s))
+	}
+	return nil
+}
+
+func (c *eventsCommand) run(ctx context.Context, client *tasker.Client, _ []string) error {
+	for event, err := range client.Events(ctx, c.filter) {
+		if err == nil {
+			err = c.print(&event)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *eventsCommand) print(e *tasker.Event) error {
+	if c.s.json {
+		return c.s.printJSONLine(e)
+	}
+	line := fmt.Sprintf("%s  %-14s  %s", e.At.UTC().Format("2006-01-02T15:04:05.000Z"), string(e.Type), describeEvent(e))
+	return c.s.printf("%s\n", strings.TrimRight(line, " "))
+}
+
+// describeEvent says what happened in a line.
+func describeEvent(e *tasker.Event) string {
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if e.TaskUUID != nil {
+		add("%s %s", e.TaskUUID, qualified(e.Namespace, e.Name))
+	}
+	switch {
+	case e.FromState != "":
+		add("%s -> %s", e.FromState, e.ToState)
+	case e.ToState != "":
+		add("%s", e.ToState)
+	}
+	if e.CaseUUID != nil && *e.CaseUUID != uuid.Nil {
+		add("case %s: %s, %s", e.CaseUUID, e.CaseReason, e.ResolutionStatus)
+	}
+	if q := e.Queue; q != nil {
+		more := ""
+		if q.Capped {
+			more = " or more"
+		}
+		add("%d%s ready%s", q.Ready, more, byPriority(q.ByPriority))
+	}
+	if e.Cause != "" {
+		add("(%s)", e.Cause)
+	}
+	return strings.Join(parts, "  ")
+}
+
+// byPriority lists the levels that have any.
+func byPriority(counts map[string]int) string {
+	var levels []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if counts[name] > 0 {
+			levels = append(levels, fmt.Sprintf("%s %d", name, counts[name]))
+		}
+	}
+	if len(levels) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(levels, ", ")
+}
