@@ -60,6 +60,7 @@ bench: build ## Measure this machine: the commands of docs/benchmarks.md
 	bin/tasker bench --via http --tasks 40000 --producers 256 --workers 256
 	bin/tasker bench --mode latency
 	bin/tasker bench --mode depth
+	bin/tasker bench --mode cases
 
 bench-postgres: build ## The same on PostgreSQL, DB=postgres://...; each run in a schema of its own
 	@test -n '$(DB)' || { echo "name a PostgreSQL: make bench-postgres DB=postgres://..."; exit 2; }
@@ -70,6 +71,7 @@ bench-postgres: build ## The same on PostgreSQL, DB=postgres://...; each run in 
 	bin/tasker bench --db "$(DB)" --via http --nodes 3 --tasks 100000 --workers 300 --producers 256
 	bin/tasker bench --db "$(DB)" --mode pinned
 	bin/tasker bench --db "$(DB)" --mode depth --finished 10000000
+	bin/tasker bench --db "$(DB)" --mode cases
 
 # DB=postgres://... names the server, in which schemas are made and dropped; without
 # it one is started. PEERSFLAGS='--rounds 5 --json'; -h lists them.
