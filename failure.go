@@ -25,6 +25,15 @@ func NonRetryable(err error) error {
 	return &permanentError{err}
 }
 
+// WithClass says what kind of trouble err is, and so how often the step is tried
+// again. It returns nil for a nil err.
+func WithClass(c FailureClass, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &classError{err, c}
+}
+
 // RetryAfter fails the attempt with err and asks that the next one does not
 // begin before d has passed. Use it for a Retry-After header. It returns nil
 // for a nil err.
@@ -51,6 +60,14 @@ type laterError struct {
 
 func (e *laterError) Error() string { return e.err.Error() }
 func (e *laterError) Unwrap() error { return e.err }
+
+type classError struct {
+	err   error
+	class FailureClass
+}
+
+func (e *classError) Error() string { return e.err.Error() }
+func (e *classError) Unwrap() error { return e.err }
 
 type snoozeError struct{ after time.Duration }
 
@@ -89,6 +106,10 @@ func failureOf(err error) *Failure {
 		final := false
 		f.Retryable = &final
 	}
+	var classed *classError
+	if errors.As(err, &classed) {
+		f.Class = classed.class
+	}
 	var later *laterError
 	if errors.As(err, &later) {
 		f.RetryAfterSeconds = max(later.after.Seconds(), 0)
@@ -104,6 +125,11 @@ func (f *Failure) bounded() *Failure {
 	f.Message = cut(f.Message, maxFailureMessage)
 	f.Stack = cut(f.Stack, maxFailureStack)
 	f.ResponseBody = cut(f.ResponseBody, maxFailureBody)
+	switch f.Class {
+	case ClassTransient, ClassResource, ClassLogic, ClassWorker:
+	default:
+		f.Class = ""
+	}
 	if len(f.Details) > 0 && !json.Valid(f.Details) {
 		f.Details, _ = json.Marshal(string(f.Details)) // a string can always be marshalled
 	}
@@ -122,7 +148,7 @@ func cut(s string, limit int) string {
 func typeName(err error) string {
 	for ; err != nil; err = errors.Unwrap(err) {
 		switch err.(type) { //nolint:errorlint // the loop unwraps
-		case *permanentError, *laterError, *Failure:
+		case *permanentError, *laterError, *classError, *Failure:
 			continue
 		}
 		switch name := fmt.Sprintf("%T", err); name {

@@ -73,9 +73,22 @@ type Failure struct {
 	HTTPStatus        int             `json:"http_status,omitempty"`
 	ResponseBody      string          `json:"response_body,omitempty" doc:"Kept up to 8 KiB."`
 	Retryable         *bool           `json:"retryable,omitempty" doc:"False fails the step for good. Defaults to true."`
+	Class             FailureClass    `json:"class,omitempty" enum:"transient,resource,logic,worker" doc:"What a repetition may be good for, and so how often there is one. Left out: logic where retryable is false, else what the code or the error_type is known for, else transient."`
 	RetryAfterSeconds float64         `json:"retry_after_seconds,omitempty" doc:"Earliest next attempt, from a Retry-After header." minimum:"0"`
 	Details           json.RawMessage `json:"details,omitempty"`
 }
+
+// FailureClass says what kind of trouble a failure is.
+type FailureClass string
+
+// The classes of failures. How many retries each allows is the server's
+// configuration, or the template's.
+const (
+	ClassTransient FailureClass = "transient" // the world was not as it should be for a moment
+	ClassResource  FailureClass = "resource"  // the attempt needed more time or memory than it had
+	ClassLogic     FailureClass = "logic"     // the same input will fail the same way
+	ClassWorker    FailureClass = "worker"    // this worker is to blame, not the step
+)
 
 // Error makes a Failure an error, so that a handler can return one and set
 // code, HTTP status and response body.

@@ -56,6 +56,8 @@ type RetryPolicy struct {
 	BackoffBaseMS int     `json:"backoff_base_ms"`
 	MaxBackoffMS  int     `json:"max_backoff_ms"`
 	Jitter        float64 `json:"jitter" doc:"Fraction of the delay by which it may vary, both ways."`
+	// Limits are retries per class of failure, for those that the template names.
+	Limits map[FailureClass]int `json:"limits,omitempty" doc:"How many retries failures of a class allow, where the template says."`
 }
 
 // TemplateFilter selects templates. Zero fields do not restrict.

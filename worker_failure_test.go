@@ -66,6 +66,10 @@ func TestFailures(t *testing.T) {
 			ResponseBody: "try another card", Details: json.RawMessage(`{"card":"x"}`)}, false},
 		"NonRetryable":   {fails(tasker.NonRetryable(errors.New("bad"))), tasker.Failure{Type: "error", Message: "bad"}, true},
 		"RetryAfter":     {fails(tasker.RetryAfter(90*time.Second, errors.New("busy"))), tasker.Failure{Type: "error", Message: "busy", RetryAfterSeconds: 90}, false},
+		"Class":          {fails(tasker.WithClass(tasker.ClassResource, errors.New("full"))), tasker.Failure{Type: "error", Message: "full", Class: tasker.ClassResource}, false},
+		"ClassOfFailure": {fails(&tasker.Failure{Type: "t", Message: "m", Class: tasker.ClassLogic}), tasker.Failure{Type: "t", Message: "m", Class: tasker.ClassLogic}, false},
+		"ClassOverClass": {fails(tasker.WithClass(tasker.ClassWorker, &tasker.Failure{Type: "t", Message: "m", Class: tasker.ClassLogic})), tasker.Failure{Type: "t", Message: "m", Class: tasker.ClassWorker}, false},
+		"UnknownClass":   {fails(tasker.WithClass("postage", errors.New("x"))), tasker.Failure{Type: "error", Message: "x"}, false},
 		"Both":           {fails(tasker.RetryAfter(time.Second, tasker.NonRetryable(errors.New("x")))), tasker.Failure{Type: "error", Message: "x", RetryAfterSeconds: 1}, true},
 		"BrokenDetails":  {fails(&tasker.Failure{Type: "t", Message: "m", Details: json.RawMessage(`{`)}), tasker.Failure{Type: "t", Message: "m", Details: json.RawMessage(`"{"`)}, false},
 		"BrokenText":     {fails(errors.New("a\xffb")), tasker.Failure{Type: "error", Message: "a\uFFFDb"}, false},
@@ -104,7 +108,7 @@ func TestFailureTooLong(t *testing.T) {
 
 func TestNilErrorsStayNil(t *testing.T) {
 	t.Parallel()
-	if tasker.NonRetryable(nil) != nil || tasker.RetryAfter(time.Second, nil) != nil {
+	if tasker.NonRetryable(nil) != nil || tasker.RetryAfter(time.Second, nil) != nil || tasker.WithClass(tasker.ClassLogic, nil) != nil {
 		t.Error("a wrapper made an error of nil")
 	}
 }

@@ -159,7 +159,7 @@ func failed(job *Job, err error) StepResult {
 	if errors.Is(cause, ErrTimedOut) && !isPanic {
 		// The handler's error is just how it noticed, and says nothing on the
 		// worth of another attempt.
-		f.Type, f.Retryable = "timeout", nil
+		f.Type, f.Class, f.Retryable = "timeout", ClassResource, nil
 		f.Message = cut(fmt.Sprintf("timed out after %d s: %s", job.TimeoutSeconds, f.Message), maxFailureMessage)
 	}
 	return StepResult{Status: ResultFailed, Error: f}

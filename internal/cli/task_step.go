@@ -73,6 +73,7 @@ func addFailure(f *fields, e *tasker.Failure) {
 	if e.HTTPStatus != 0 {
 		f.add("HTTP status", fmt.Sprint(e.HTTPStatus))
 	}
+	f.add("Class", string(e.Class))
 	f.block("Response body", e.ResponseBody)
 	if e.Retryable != nil {
 		f.add("Retryable", fmt.Sprint(*e.Retryable))

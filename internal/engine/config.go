@@ -21,6 +21,7 @@ type Config struct {
 	// Backpressure says when submissions are refused because there is too much to do.
 	Backpressure Backpressure
 	Cases        Cases
+	Recovery     Recovery
 	// StalenessDetection is about the search for tasks that stay too long in one
 	// state, StalenessThresholds says what that is where their template does not:
 	// -1 is no bound. Defaults to 60, 30 and 30 minutes.
@@ -154,6 +155,7 @@ func (c Config) WithDefaults() Config {
 	c.Backpressure.setDefaults()
 	c.WorkerProbes.setDefaults()
 	c.WorkerBreaker.setDefaults()
+	c.Recovery.setDefaults()
 	c.Cases.setDefaults()
 	c.StalenessDetection.setDefaults()
 	orDefault(&c.StalenessThresholds.WaitingForDependencies, time.Hour)
@@ -194,6 +196,7 @@ func (c Config) Validate() error {
 	c.Backpressure.validate(bad)
 	c.WorkerProbes.validate(bad)
 	c.WorkerBreaker.validate(bad)
+	c.Recovery.validate(bad)
 	c.validateCases(bad)
 	bad(c.IdempotencyWindow > 0, "idempotency_window must be positive")
 	bad(c.UpkeepInterval > 0, "upkeep_interval must be positive")

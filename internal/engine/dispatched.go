@@ -344,16 +344,15 @@ func (e *Engine) reapDispatched(ctx context.Context, limit int) (int, error) {
 		if err != nil {
 			return err
 		}
+		var over []Work
 		for i, w := range works {
 			if _, adopted := u.adopted[w.Step]; w.Step == nil || !adopted {
 				u.dropped = append(u.dropped, holds[i].Offered) // it has ended, or is in the store by now
 				continue
 			}
-			if err := u.reap(w); err != nil {
-				return err
-			}
+			over = append(over, w)
 		}
-		return nil
+		return u.reapAll(over)
 	})
 	return len(holds), err
 }

@@ -70,6 +70,7 @@ func (e *Engine) checkResult(r *Result, at string) []task.Problem {
 			break
 		}
 		bad("error/details", e.payloadFault(r.Failure.Details))
+		bad("error/class", classFault(r.Failure.Class))
 		r.Failure.Trim()
 	case ResultReleased:
 	case ResultSnoozed:
@@ -203,15 +204,23 @@ func (u *unit) complete(w Work, result []byte) error {
 // fail ends an attempt with a failure: the step is repeated after its back-off,
 // or is in error when it must not be or has no attempts left.
 func (u *unit) fail(w Work, outcome task.Outcome, f *task.Failure) error {
+	return u.failAfter(w, outcome, f, 0)
+}
+
+// failAfter is fail for a step that is to wait for a while besides its back-off.
+func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait time.Duration) error {
 	t, err := u.template(w.Step.DefID)
 	if err != nil {
 		return err
 	}
+	f.Class = task.ClassOf(f)
 	attempt := w.Step.EndAttempt(u.now, outcome, f)
 	u.blame(w.Step.RouteID, attempt)
 	from := w.Step.State
-	if f.Retryable && w.Step.Attempts < w.Step.MaxAttempts {
-		err = w.Step.Postpone(u.now, u.now.Add(u.delay(w.Step, t, f)), u.order)
+	u.e.reenter(w, t, f.Class)
+	if f.Retryable && w.Step.Attempts < u.e.allowed(w, t, f.Class) {
+		err = w.Step.Postpone(u.now, u.now.Add(u.delay(w.Step, t, f)+wait), u.order)
+		w.Step.Timeout = u.e.cfg.Recovery.growth().Next(w.Step.Timeout, f.Class)
 	} else {
 		err = w.Step.Exhaust(u.now)
 	}
@@ -236,7 +245,7 @@ func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Durat
 	if policy.Max == 0 {
 		policy.Max = u.e.level(s.Priority).MaxRetryDelay
 	}
-	return policy.Delay(s.Attempts, time.Duration(f.RetryAfterMS)*time.Millisecond, u.e.roll())
+	return policy.DelayAfter(f, s.Attempts, u.e.roll())
 }
 
 // uncharged ends a lease through no fault of the step: the attempt that it may

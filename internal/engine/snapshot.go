@@ -65,6 +65,7 @@ type snapshotFailure struct {
 	HTTPStatus        int             `json:"http_status,omitempty"`
 	ResponseBody      string          `json:"response_body,omitempty"`
 	Retryable         bool            `json:"retryable"`
+	Class             task.Class      `json:"class,omitempty"`
 	RetryAfterSeconds float64         `json:"retry_after_seconds,omitempty"`
 	Details           json.RawMessage `json:"details,omitempty"`
 }
@@ -154,7 +155,7 @@ func (c *camera) step(s *task.Step, spec task.StepSpec, failed *task.Attempt, bu
 
 // shownFailure is a failure as snapshots show it, within what is left of the budget.
 func shownFailure(f *task.Failure, budget *int) *snapshotFailure {
-	out := &snapshotFailure{Type: f.Type, Code: f.Code, HTTPStatus: f.HTTPStatus, Retryable: f.Retryable, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000}
+	out := &snapshotFailure{Type: f.Type, Code: f.Code, HTTPStatus: f.HTTPStatus, Retryable: f.Retryable, Class: f.Class, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000}
 	if *budget <= 0 {
 		out.Message = task.Cut(f.Message, 255)
 		return out

@@ -43,6 +43,8 @@ type shownRetry struct {
 	BackoffBaseMS int     `json:"backoff_base_ms"`
 	MaxBackoffMS  int     `json:"max_backoff_ms"`
 	Jitter        float64 `json:"jitter"`
+
+	Limits task.ClassLimits `json:"limits,omitzero"`
 }
 
 // template is the configuration of a template, nothing for the stand-in of a
@@ -62,7 +64,7 @@ func (c *camera) template(t *task.Template) (json.RawMessage, error) {
 		r := s.Retry
 		out.Steps = append(out.Steps, shownSpec{Name: s.Name, Handler: s.Handler, Initialization: cutJSON(s.Initialization, snapshotText),
 			Dependencies: s.Dependencies, TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities,
-			Retry: shownRetry{r.Retryable, r.MaxAttempts, string(r.Backoff), int(r.Base / time.Millisecond), int(r.Max / time.Millisecond), r.Jitter}})
+			Retry: shownRetry{r.Retryable, r.MaxAttempts, string(r.Backoff), int(r.Base / time.Millisecond), int(r.Max / time.Millisecond), r.Jitter, r.Limits}})
 	}
 	doc, err := json.Marshal(out)
 	if err != nil {

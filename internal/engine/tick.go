@@ -57,6 +57,8 @@ func (e *Engine) NextDue() <-chan task.Instant { return e.hub.nextDue }
 //     length of a lease more, so that an outage of ours costs no attempt;
 //   - no heartbeat for the length of the lease: back to its route with nothing
 //     charged when it was lost early and without progress, else failed.
+//
+// Steps that one worker has lost come back one after another; see Recovery.
 func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
 	there, err := e.reapDispatched(ctx, limit)
 	if err != nil {
@@ -74,42 +76,9 @@ func (e *Engine) reapStored(ctx context.Context, limit int) (int, error) {
 			return err
 		}
 		n = len(works)
-		for _, w := range u.adopt(works) {
-			if err := u.reap(w); err != nil {
-				return err
-			}
-		}
-		return nil
+		return u.reapAll(u.adopt(works))
 	})
 	return n, err
-}
-
-func (u *unit) reap(w Work) error {
-	s := w.Step
-	switch {
-	case s.State == task.StepAssigned:
-		return u.uncharged(w, task.NotStarted, 0)
-	case s.Deadline() != 0 && s.Deadline() <= u.now:
-		return u.fail(w, task.TimedOut, &task.Failure{Type: "timeout", Code: "TIMEOUT", Retryable: true,
-			Message: fmt.Sprintf("the attempt ran longer than its time-out of %s", s.Timeout)})
-	case u.now < u.e.grace():
-		s.Renew(u.e.grace())
-		u.moved(w, s.State)
-		return nil
-	case u.lostEarly(s):
-		return u.uncharged(w, task.LeaseExpired, 0)
-	default:
-		return u.fail(w, task.LeaseExpired, &task.Failure{Type: "lease_expired", Code: "WORKER_LOST", Retryable: true,
-			Message: fmt.Sprintf("no heartbeat for %s: the worker died or lost its connection", u.e.cfg.Leases.Lease())})
-	}
-}
-
-// lostEarly reports whether the worker's last sign of life came so early in the
-// attempt that the step can hardly be to blame.
-func (u *unit) lostEarly(s *task.Step) bool {
-	lastSign := s.LeaseUntil.Add(-u.e.cfg.Leases.Lease())
-	early := float64(s.Timeout) * u.e.cfg.Leases.FreeRequeueFraction
-	return s.Progress == 0 && early > 0 && float64(lastSign.Sub(s.StartedAt)) < early
 }
 
 // ExpireTasks puts tasks in error whose deadline has passed: what runs is cut

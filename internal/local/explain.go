@@ -224,7 +224,9 @@ func (x *explainer) leased(ctx context.Context, s *task.Step) (why, next string,
 func (x *explainer) waiting(s *task.Step) (why, next string) {
 	at := task.Instant(s.Key)
 	next = fmt.Sprintf("It becomes ready by itself at %s, in %s; reset it to run it now.", clock(at), x.until(at))
-	if a := x.lastAttempt(s); a != nil && a.Failure == nil {
+	if a := x.lastAttempt(s); a != nil && (a.Outcome == task.NotStarted || a.Failure == nil && a.Outcome == task.LeaseExpired) {
+		return fmt.Sprintf("Its worker was lost (%s) at %s, and the steps of a lost worker come back one after another.", a.Outcome, clock(a.FinishedAt)), next
+	} else if a != nil && a.Failure == nil {
 		return fmt.Sprintf("Its handler put it off (%s) at %s.", a.Outcome, clock(a.FinishedAt)), next
 	}
 	return fmt.Sprintf("Attempt %d of %d failed%s; it waits for its retry.", s.Attempts, s.MaxAttempts, x.because(s)), next
@@ -232,8 +234,13 @@ func (x *explainer) waiting(s *task.Step) (why, next string) {
 
 func (x *explainer) failed(s *task.Step) (why, next string) {
 	why = fmt.Sprintf("It failed for good after attempt %d of %d%s.", s.Attempts, s.MaxAttempts, x.because(s))
-	if a := x.lastAttempt(s); a != nil && a.Failure != nil && !a.Failure.Retryable && s.Attempts < s.MaxAttempts {
-		why += " The failure was not retryable."
+	if a := x.lastAttempt(s); a != nil && a.Failure != nil && s.Attempts < s.MaxAttempts {
+		switch {
+		case !a.Failure.Retryable:
+			why += " The failure was not retryable."
+		case a.Failure.Class != "":
+			why += fmt.Sprintf(" Failures of the class %s are not repeated more often.", a.Failure.Class)
+		}
 	}
 	return why, "Fix the cause, then reset it for retry; or resolve it, or complete it with a result."
 }

@@ -32,7 +32,7 @@ input_schema: {type: object}
 steps:
   - name: only
     handler: {callable: h, initialization: {size: 3}}
-    retry: {max_attempts: 4, backoff: fixed, backoff_base_ms: 3600000, jitter: 0}
+    retry: {max_attempts: 4, backoff: fixed, backoff_base_ms: 3600000, jitter: 0, limits: {resource: 2, logic: 0}}
     timeout_seconds: 86400
 `, `
 name: hasty

@@ -141,7 +141,7 @@ func (v *view) actOn(s *task.Step, out *tasker.Step) {
 func fromFailure(f *task.Failure) *tasker.Failure {
 	retryable := f.Retryable
 	return &tasker.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus, ResponseBody: f.ResponseBody,
-		Retryable: &retryable, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000, Details: f.Details}
+		Retryable: &retryable, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000, Class: tasker.FailureClass(f.Class), Details: f.Details}
 }
 
 func toFailure(f *tasker.Failure) *task.Failure {
@@ -150,7 +150,7 @@ func toFailure(f *tasker.Failure) *task.Failure {
 	}
 	after := min(max(f.RetryAfterSeconds, 0), task.MaxDelay.Seconds())
 	return &task.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus, ResponseBody: f.ResponseBody,
-		Retryable: f.Retryable == nil || *f.Retryable, RetryAfterMS: int64(after * 1000), Details: f.Details}
+		Retryable: f.Retryable == nil || *f.Retryable, RetryAfterMS: int64(after * 1000), Class: task.Class(f.Class), Details: f.Details}
 }
 
 // ActOnStep implements tasker.StepBackend.

@@ -113,6 +113,14 @@ func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
 		Retry: tasker.RetryPolicy{Retryable: s.Retry.Retryable, MaxAttempts: s.Retry.MaxAttempts, Backoff: string(s.Retry.Backoff),
 			BackoffBaseMS: int(s.Retry.Base / time.Millisecond), MaxBackoffMS: int(s.Retry.Max / time.Millisecond), Jitter: s.Retry.Jitter},
 		TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities}
+	for _, c := range task.Classes {
+		if n := s.Retry.Limits.Of(c); n != nil {
+			if out.Retry.Limits == nil {
+				out.Retry.Limits = map[tasker.FailureClass]int{}
+			}
+			out.Retry.Limits[tasker.FailureClass(c)] = *n
+		}
+	}
 	if s.Priority != nil {
 		out.Priority = tasker.Priority(b.engine.PriorityName(*s.Priority))
 	}

@@ -47,6 +47,8 @@ type Failure struct {
 	HTTPStatus   int    `json:"http_status,omitempty"`
 	ResponseBody string `json:"response_body,omitempty"`
 	Retryable    bool   `json:"retryable"`
+	// Class is "" as a worker may leave it; see ClassOf.
+	Class        Class  `json:"class,omitempty"`
 	RetryAfterMS int64  `json:"retry_after_ms,omitempty"`
 	Details      []byte `json:"details,omitempty"`
 }

@@ -31,6 +31,8 @@ type Retry struct {
 	Max time.Duration
 	// Jitter is the fraction of the delay by which it varies, both ways: 0.1 is ±10 %.
 	Jitter float64
+	// Limits bound the retries after failures of a class.
+	Limits ClassLimits `json:",omitzero"`
 }
 
 // Defaults of a retry block; a step without one has them all.
@@ -46,6 +48,22 @@ const (
 // DefaultRetry is the policy of a step that has none of its own.
 func DefaultRetry() Retry {
 	return Retry{Retryable: true, Backoff: DefaultBackoff, Base: DefaultBase, Jitter: DefaultJitter}
+}
+
+// slowCodes are what servers and workers answer that want to be left alone for a
+// while.
+var slowCodes = map[string]bool{"RATE_LIMIT": true, "RATE_LIMITED": true, "TEMPORARY_UNAVAILABLE": true, "TEMPORARILY_UNAVAILABLE": true}
+
+// DelayAfter returns how long to wait after the given number of attempts begun, the
+// last of which failed: twice the Delay where the failure's code says that there
+// were too many already, and at least as long as it asks for.
+func (r Retry) DelayAfter(f *Failure, attempts int, roll float64) time.Duration {
+	d := r.Delay(attempts, 0, roll)
+	if slowCodes[canonicalCode(f.Code)] {
+		d *= 2
+	}
+	least := time.Duration(min(f.RetryAfterMS, MaxDelay.Milliseconds())) * time.Millisecond
+	return min(max(d, least), MaxDelay)
 }
 
 // Delay returns how long to wait after the given number of attempts begun, at

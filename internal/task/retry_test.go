@@ -55,6 +55,37 @@ func withJitter(r task.Retry, jitter float64) task.Retry {
 	return r
 }
 
+func TestDelayAfter(t *testing.T) {
+	t.Parallel()
+	policy := task.Retry{Backoff: task.BackoffExponential, Base: 4 * s, Max: 5 * s}
+	for _, c := range []struct {
+		name string
+		f    task.Failure
+		want []time.Duration // after attempt 1, 2, 3
+	}{
+		{"Plain", task.Failure{Code: "BUSY"}, []time.Duration{4 * s, 5 * s, 5 * s}},
+		{"RateLimit", task.Failure{Code: "RATE_LIMIT"}, []time.Duration{8 * s, 10 * s, 10 * s}},
+		{"TemporaryUnavailable", task.Failure{Code: "Temporary-Unavailable"}, []time.Duration{8 * s, 10 * s, 10 * s}},
+		{"OnlyTheCodeCounts", task.Failure{Type: "RATE_LIMIT"}, []time.Duration{4 * s, 5 * s, 5 * s}},
+		{"RetryAfterIsNotDoubled", task.Failure{Code: "RATE_LIMIT", RetryAfterMS: 9000}, []time.Duration{9 * s, 10 * s, 10 * s}},
+		{"RetryAfterIsCapped", task.Failure{RetryAfterMS: 1 << 62}, []time.Duration{task.MaxDelay}},
+		{"NegativeRetryAfter", task.Failure{RetryAfterMS: -1}, []time.Duration{4 * s}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for i, want := range c.want {
+				if got := policy.DelayAfter(&c.f, i+1, half); got != want {
+					t.Errorf("after attempt %d: %s, want %s", i+1, got, want)
+				}
+			}
+		})
+	}
+	longest := task.Retry{Backoff: task.BackoffFixed, Base: task.MaxDelay}
+	if got := longest.DelayAfter(&task.Failure{Code: "RATE_LIMIT"}, 1, half); got != task.MaxDelay {
+		t.Errorf("twice the longest is %s", got)
+	}
+}
+
 func TestDelayExtremes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -52,6 +52,8 @@ type retry struct {
 	Base        time.Duration `json:"base,omitempty"`
 	Max         time.Duration `json:"max,omitempty"`
 	Jitter      float64       `json:"jitter,omitempty"`
+
+	Limits task.ClassLimits `json:"limits,omitzero"`
 }
 
 // bodyOf converts what a template means.

@@ -117,7 +117,7 @@ func (r *reader) retry(v *node) task.Retry {
 	if v == nil {
 		return policy
 	}
-	f, ok := r.open(v, "retry", "retryable", "max_attempts", "backoff", "backoff_base_ms", "max_backoff_ms", "jitter")
+	f, ok := r.open(v, "retry", "retryable", "max_attempts", "backoff", "backoff_base_ms", "max_backoff_ms", "jitter", "limits")
 	if !ok {
 		return policy
 	}
@@ -134,5 +134,25 @@ func (r *reader) retry(v *node) task.Retry {
 			f.report(v.at, "backoff must be none, fixed, linear or exponential, not %s", quoted(v.text))
 		}
 	}
+	policy.Limits = r.limits(f.get("limits"))
 	return policy
+}
+
+// limits reads how many retries failures of each class allow.
+func (r *reader) limits(v *node) (l task.ClassLimits) {
+	if v == nil {
+		return l
+	}
+	f, ok := r.open(v, "limits", "transient", "resource", "logic", "worker")
+	if !ok {
+		return l
+	}
+	of := func(key string) *int {
+		if f.get(key) == nil {
+			return nil
+		}
+		n := f.whole(key, 0, MaxAttempts-1)
+		return &n
+	}
+	return task.ClassLimits{Transient: of("transient"), Resource: of("resource"), Logic: of("logic"), Worker: of("worker")}
 }

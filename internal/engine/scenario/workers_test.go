@@ -165,7 +165,7 @@ func (in *interpreter) complete(a *args) ([]string, error) {
 }
 
 func (in *interpreter) fail(a *args) ([]string, error) {
-	f := &task.Failure{Type: a.text("type"), Message: a.text("message"), Retryable: !a.flag("fatal")}
+	f := &task.Failure{Type: a.text("type"), Code: a.text("code"), Class: task.Class(a.text("class")), Message: a.text("message"), Retryable: !a.flag("fatal")}
 	var after time.Duration
 	if err := a.duration("retry_after", &after); err != nil {
 		return nil, err

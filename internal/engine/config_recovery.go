@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// RetryPriority says with what priority a failed step comes back.
+type RetryPriority string
+
+// The priorities of retries.
+const (
+	RetryOriginal RetryPriority = "original" // its own
+	RetryBoosted  RetryPriority = "boosted"  // the one that it was raised to, if it was
+)
+
+// Recovery says what becomes of steps whose attempts fail, and of those whose
+// workers are lost.
+type Recovery struct {
+	// Limits bound the retries of each class of failure, below what the step may
+	// have in all. See task.Budget.
+	Limits RecoveryLimits
+	// TimeoutGrowth says after which failures the next attempt gets more time, by
+	// TimeoutFactor and not beyond TimeoutCap. Default to resource, 1.5 and 1 h.
+	TimeoutGrowth task.GrowthRule
+	TimeoutFactor float64
+	TimeoutCap    time.Duration
+	// BoostLevels is how many named levels above its own a step may be raised: one
+	// with each worker that it loses. Defaults to 0.
+	BoostLevels int
+	// RetryPriority says whether a step that was raised stays so when an attempt
+	// fails. Defaults to original.
+	RetryPriority RetryPriority
+	// Stagger is the distance in time at which the steps of a lost worker come back,
+	// and MaxStagger bounds how long all of them take. Default to 100 ms and 5 s;
+	// a Stagger of -1 lets them come at once.
+	Stagger, MaxStagger time.Duration
+	// RequeueDelay is how long steps of a lost worker wait besides. Defaults to 0.
+	RequeueDelay time.Duration
+}
+
+// RecoveryLimits are retries per class of failure; -1 is none at all. Default to 5,
+// 3, 0 and 3.
+type RecoveryLimits struct {
+	Transient, Resource, Logic, Worker int
+}
+
+const (
+	maxTimeoutFactor = 10
+	maxStagger       = time.Minute
+	maxRequeueDelay  = time.Hour
+)
+
+func (r *Recovery) setDefaults() {
+	orDefault(&r.Limits.Transient, 5)
+	orDefault(&r.Limits.Resource, 3)
+	orDefault(&r.Limits.Worker, 3)
+	orDefault(&r.TimeoutGrowth, task.GrowResource)
+	orDefault(&r.TimeoutFactor, 1.5)
+	orDefault(&r.TimeoutCap, time.Hour)
+	orDefault(&r.RetryPriority, RetryOriginal)
+	orDefault(&r.Stagger, 100*time.Millisecond)
+	orDefault(&r.MaxStagger, 5*time.Second)
+}
+
+func (r Recovery) validate(bad func(ok bool, format string, args ...any)) {
+	limits := r.common()
+	for _, c := range task.Classes {
+		n := *limits.Of(c)
+		bad(n >= -1 && n <= maxRetries, "recovery.limits.%s must be 0 to %d, or -1", c, maxRetries)
+	}
+	bad(slices.Contains(task.GrowthRules, r.TimeoutGrowth), "recovery.timeout_growth must be never, resource or always, not %q", r.TimeoutGrowth)
+	bad(r.TimeoutFactor >= 1 && r.TimeoutFactor <= maxTimeoutFactor, "recovery.timeout_factor must be 1 to %d", maxTimeoutFactor)
+	bad(r.TimeoutCap > 0 && r.TimeoutCap <= maxTimeout, "recovery.timeout_cap must be positive, and at most 7d")
+	bad(r.BoostLevels >= 0 && r.BoostLevels <= task.MaxPriority, "recovery.boost_levels must be 0 to %d", task.MaxPriority)
+	bad(r.RetryPriority == RetryOriginal || r.RetryPriority == RetryBoosted, "recovery.retry_priority must be original or boosted, not %q", r.RetryPriority)
+	bad(r.Stagger == -1 || r.Stagger > 0 && r.Stagger <= maxStagger, "recovery.stagger must be positive and at most 1m, or -1")
+	bad(r.MaxStagger > 0 && r.MaxStagger <= maxRequeueDelay, "recovery.max_stagger must be positive, and at most 1h")
+	bad(r.RequeueDelay >= 0 && r.RequeueDelay <= maxRequeueDelay, "recovery.requeue_delay must be 0 to 1h")
+}
+
+// common are the limits as rules take them: -1 stays -1 here, and is no attempt more
+// than the one that failed.
+func (r Recovery) common() task.ClassLimits {
+	l := r.Limits
+	return task.ClassLimits{Transient: &l.Transient, Resource: &l.Resource, Logic: &l.Logic, Worker: &l.Worker}
+}
+
+// growth is how time-outs grow.
+func (r Recovery) growth() task.Growth {
+	return task.Growth{Rule: r.TimeoutGrowth, Factor: r.TimeoutFactor, Cap: r.TimeoutCap}
+}

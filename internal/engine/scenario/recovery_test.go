@@ -1,0 +1,70 @@
+package scenario_test
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// configureRecovery reads what scripts say about steps that fail or lose their worker.
+func (in *interpreter) configureRecovery(a *args) error {
+	r := &in.config.Recovery
+	for key, d := range map[string]*time.Duration{"timeout_cap": &r.TimeoutCap, "stagger": &r.Stagger, "max_stagger": &r.MaxStagger, "requeue_delay": &r.RequeueDelay} {
+		if err := a.duration(key, d); err != nil {
+			return err
+		}
+	}
+	if r.Stagger < 0 {
+		r.Stagger = -1
+	}
+	for key, n := range map[string]*int{"boost": &r.BoostLevels, "transient": &r.Limits.Transient, "resource": &r.Limits.Resource,
+		"logic": &r.Limits.Logic, "lost": &r.Limits.Worker} {
+		if err := a.number(key, n); err != nil {
+			return err
+		}
+	}
+	if v, ok := a.get("growth"); ok {
+		r.TimeoutGrowth = task.GrowthRule(v)
+	}
+	if v, ok := a.get("retry_priority"); ok {
+		r.RetryPriority = engine.RetryPriority(v)
+	}
+	if v, ok := a.get("free_fraction"); ok {
+		var err error
+		if in.config.Leases.FreeRequeueFraction, err = strconv.ParseFloat(v, 64); err != nil {
+			return scriptError{err}
+		}
+	}
+	return nil
+}
+
+// showRecovery prints what the recovery of steps may change, and of what class their
+// last failures were.
+func (in *interpreter) showRecovery(a *args) ([]string, error) {
+	t, rows, err := in.shown(a)
+	if err != nil {
+		return nil, err
+	}
+	records, err := in.engine.Records(in.ctx, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, r := range rows {
+		class, due := "", task.Instant(0)
+		for _, x := range records.Attempts {
+			if x.StepID == r.ID && x.Failure != nil {
+				class = string(x.Failure.Class)
+			}
+		}
+		if r.Queue == task.Timers {
+			due = task.Instant(r.Key)
+		}
+		out = append(out, r.name+" "+line([]field{{"state", string(r.State)}, {"attempts", fmt.Sprintf("%d/%d", r.Attempts, r.MaxAttempts)}, {"due", in.sinceStart(due)},
+			{"timeout", r.Timeout.String()}, {"priority", in.engine.PriorityName(r.Priority)}, {"class", class}}))
+	}
+	return out, nil
+}
