@@ -37,7 +37,7 @@ func (c *Client) Events(ctx context.Context, filter EventFilter) iter.Seq2[Event
 				return
 			case ctx.Err() != nil:
 				err = fmt.Errorf("receive events: %w", ctx.Err())
-			case opened && comesBack(err):
+			case opened && comesBack(err) && !errors.Is(err, errClosed):
 				if pause.wait(ctx, err) {
 					continue
 				}

@@ -134,18 +134,23 @@ type eventReader struct {
 	lines *bufio.Reader
 	alive func() // is called when anything comes
 	id    string
+	err   error // to be returned next
 }
 
 // next returns the events that are there; it blocks until there is one.
 func (r *eventReader) next() ([]Event, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
 	var batch []Event
 	for len(batch) == 0 || r.lines.Buffered() > 0 && len(batch) < 1000 {
 		e, err := r.event()
-		if err != nil {
-			if len(batch) > 0 {
-				return batch, nil // the error comes again
-			}
+		if err != nil && len(batch) == 0 {
 			return nil, err
+		}
+		if err != nil {
+			r.err = err
+			break
 		}
 		batch = append(batch, e)
 	}
