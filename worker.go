@@ -10,7 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/vitals"
 )
 
 // WorkerOptions tune NewWorker. The zero value of each field, and nil for the
@@ -35,6 +38,9 @@ type WorkerOptions struct {
 	// HeartbeatInterval overrides the rhythm that the server asks for. It is
 	// shortened to a third of the lease in either case.
 	HeartbeatInterval time.Duration
+	// Health is where the worker says how it is, to a server that asks. Defaults to
+	// nowhere.
+	Health *WorkerHealth
 	// Logger gets what an operator should know: a server that does not answer,
 	// a lease that was lost, a result that was refused. Defaults to slog.Default().
 	Logger *slog.Logger
@@ -47,6 +53,8 @@ type WorkerOptions struct {
 type Worker struct {
 	backend Backend
 	opts    WorkerOptions
+	vitals  *vitals.Monitor
+	current atomic.Pointer[shift] // of the Run that began last; nil: none runs
 
 	mu       sync.Mutex
 	handlers map[string]Handler
@@ -61,6 +69,11 @@ func NewWorker(client *Client, opts *WorkerOptions) *Worker {
 		w.opts = *opts
 	}
 	w.opts = w.opts.withDefaults()
+	var health WorkerHealth
+	if w.opts.Health != nil {
+		health = *w.opts.Health
+	}
+	w.vitals = vitals.New(health.limits())
 	return w
 }
 
@@ -107,7 +120,7 @@ func (w *Worker) Handle(name string, h Handler) {
 // what is left to report and says good-bye to the server.
 //
 // It returns nil after such an end. It returns an error at once when the worker
-// is not fit to run or the server refuses it, and at the end when a handler did
+// is not fit to run, cannot listen where WorkerHealth says, or the server refuses it, and at the end when a handler did
 // not return even then, or a result could not be reported.
 func (w *Worker) Run(ctx context.Context) error {
 	w.mu.Lock()
@@ -119,7 +132,15 @@ func (w *Worker) Run(ctx context.Context) error {
 	if len(handlers) == 0 {
 		return Errorf(CodeInvalid, "worker %s has no handlers", w.opts.Name)
 	}
+	url, stop, err := w.serveHealth(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	s := newShift(ctx, w, handlers)
+	s.registration.HealthURL = url
+	w.current.Store(s)
+	defer w.current.CompareAndSwap(s, nil)
 	if err := s.register(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil

@@ -65,6 +65,7 @@ func (s *shift) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.hear()
 	s.renew(jobs, resp.Leases, sent)
 	if resp.ShouldDrain {
 		s.stopFetch()

@@ -49,6 +49,7 @@ type shift struct {
 	unreported int         // results given up since draining
 	due        *time.Timer // fires expire
 	nextDue    time.Time   // when due fires; zero: it does not
+	heard      time.Time   // when the server last answered a heartbeat
 }
 
 // results pairs what is to be reported with the jobs it is about.
@@ -115,7 +116,7 @@ func (s *shift) register(ctx context.Context) error {
 		self, err := s.backend.RegisterWorker(ctx, s.registration)
 		if err == nil {
 			s.mu.Lock()
-			s.self = *self
+			s.self, s.heard = *self, time.Now()
 			s.mu.Unlock()
 			return nil
 		}

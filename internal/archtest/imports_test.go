@@ -17,7 +17,7 @@ var layers = map[string]struct {
 	may []string
 	why string
 }{
-	".":                       {nil, "a worker binary imports it, and must not carry a server or a database along"},
+	".":                       {[]string{"internal/vitals"}, "a worker binary imports it, and must not carry a server or a database along"},
 	"cmd/tasker":              {[]string{"internal/cli"}, "main only hands the process over"},
 	"embedded":                {[]string{".", "internal/local"}, "it is the public door of the engine in process, without a rule of its own"},
 	"internal/access":         {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},
@@ -48,6 +48,7 @@ var layers = map[string]struct {
 	"internal/testenv":        {[]string{"internal/pgtest", "internal/redistest"}, "it starts servers as the tests would, and knows nothing of Tasker"},
 	"internal/transfer":       {[]string{"internal/config", "internal/migration", "internal/store/postgres", "internal/store/sqlite", "internal/task"}, "it opens the databases that a DSN names, and copies rows that it knows no more of than their catalogs say"},
 	"internal/upkeep":         {[]string{"internal/engine", "internal/probe", "internal/task"}, "a loop is a rhythm around a verb of the engine"},
+	"internal/vitals":         {nil, "it measures the process, whatever that does; a worker binary carries it"},
 }
 
 // testOnly are packages that no shipped package may import: they are the tests
@@ -108,7 +109,7 @@ func TestLayersAreNoWider(t *testing.T) {
 }
 
 // light is all that a worker binary gets with the root package.
-var light = []string{"github.com/google/uuid"}
+var light = []string{"github.com/google/uuid", module + "/internal/vitals"}
 
 func TestRootPackageIsLight(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,199 @@
+package tasker
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/vitals"
+)
+
+// WorkerHealth says where a worker tells how it is, and what is still well. A
+// server that probes workers (engine.worker_probes) asks there, and gives nothing
+// more to a worker that is not well or does not answer. Who else can reach the
+// address learns how much memory, CPU and goroutines the process uses.
+type WorkerHealth struct {
+	// Addr is the address at which Run listens, such as ":8090"; with port 0 the
+	// system picks one. "" listens nowhere: serve HealthHandler yourself.
+	Addr string
+	// URL is where servers reach it, without the path /health, such as
+	// http://10.0.0.7:8090. Defaults to Addr; where that names no host, to the
+	// address of this machine from which the default route leaves. Needed without Addr.
+	URL string
+	// MaxMemoryPercent of the memory that the process may use: of GOMEMLIMIT, of
+	// its control group, or of the machine. Defaults to 90; negative means any.
+	MaxMemoryPercent float64
+	// MaxCPUPercent of the cores that the process may use, over 30 s. Defaults to
+	// 95; negative means any.
+	MaxCPUPercent float64
+	// MaxGoroutines defaults to 100,000; negative means any.
+	MaxGoroutines int
+}
+
+func (h WorkerHealth) limits() vitals.Limits {
+	return vitals.Limits{MemoryPercent: cmp.Or(h.MaxMemoryPercent, 90), CPUPercent: cmp.Or(h.MaxCPUPercent, 95),
+		Goroutines: cmp.Or(h.MaxGoroutines, 100_000)}
+}
+
+// healthReport is what GET /health answers.
+type healthReport struct {
+	Status   string                 `json:"status"` // ok or unhealthy
+	Worker   string                 `json:"worker"`
+	WorkerID string                 `json:"worker_id,omitempty"`
+	Load     int                    `json:"current_load"`
+	Capacity int                    `json:"capacity"`
+	Checks   map[string]healthCheck `json:"checks"`
+}
+
+// healthCheck is one of them. Value and Limit are null where it cannot be
+// measured, and where there is no limit.
+type healthCheck struct {
+	OK    bool     `json:"ok"`
+	Value *float64 `json:"value"`
+	Limit *float64 `json:"limit"`
+	Unit  string   `json:"unit"`
+}
+
+const heartbeatCheck = "heartbeat"
+
+var healthUnits = map[string]string{vitals.Memory: "percent", vitals.CPU: "percent", vitals.Goroutines: "goroutines", heartbeatCheck: "seconds"}
+
+// HealthHandler answers GET, at whichever path it is mounted, with how the worker
+// is: 200 when it is well and 503 when it is not, and as JSON the checks memory, cpu,
+// goroutines and heartbeat: how long ago the server last answered one, at most a lease.
+// A worker that is not running is not well. It is for programs that serve HTTP
+// anyway; see WorkerHealth.
+func (w *Worker) HealthHandler() http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			rw.Header().Set("Allow", "GET, HEAD")
+			http.Error(rw, "method not allowed", http.StatusMethodNotAllowed)
+			return
+		}
+		report := w.health(time.Now())
+		rw.Header().Set("Content-Type", "application/json")
+		rw.Header().Set("Cache-Control", "no-store")
+		if report.Status != "ok" {
+			rw.WriteHeader(http.StatusServiceUnavailable)
+		}
+		if err := json.NewEncoder(rw).Encode(report); err != nil {
+			w.opts.Logger.Debug("answer a health check", "error", err)
+		}
+	})
+}
+
+func (w *Worker) health(now time.Time) healthReport {
+	report := healthReport{Status: "ok", Worker: w.opts.Name, Capacity: w.opts.Concurrency, Checks: map[string]healthCheck{}}
+	checks := append(w.vitals.Look(), w.current.Load().vitals(now, &report))
+	for _, c := range checks {
+		shown := healthCheck{OK: c.OK, Unit: healthUnits[c.Name]}
+		if c.Known {
+			shown.Value = &c.Value
+		}
+		if c.Limit > 0 {
+			shown.Limit = &c.Limit
+		}
+		report.Checks[c.Name] = shown
+		if !c.OK {
+			report.Status = "unhealthy"
+		}
+	}
+	return report
+}
+
+// vitals completes a report, and returns the check that is about the server. s may
+// be nil, for a worker that does not run.
+func (s *shift) vitals(now time.Time, report *healthReport) vitals.Check {
+	check := vitals.Check{Name: heartbeatCheck}
+	if s == nil {
+		return check
+	}
+	s.mu.Lock()
+	self, running, heard := s.self, s.running, s.heard
+	s.mu.Unlock()
+	if heard.IsZero() {
+		return check
+	}
+	report.WorkerID, report.Load = self.WorkerID.String(), running
+	limit := self.lease()
+	if limit <= 0 {
+		limit = 3 * s.beatInterval()
+	}
+	check.Known, check.Value, check.Limit = true, now.Sub(heard).Seconds(), limit.Seconds()
+	check.OK = check.Value < check.Limit
+	return check
+}
+
+// hear notes that the server has answered; the caller does not hold mu.
+func (s *shift) hear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard = time.Now()
+}
+
+// Bounds of the listener: it answers probes, nothing else.
+const (
+	healthTimeout = 5 * time.Second
+	healthHeader  = 8 << 10
+)
+
+// serveHealth listens as the options say until stop is called, and returns where
+// servers reach it.
+func (w *Worker) serveHealth(ctx context.Context) (url string, stop func(), err error) {
+	h := w.opts.Health
+	stop = func() {}
+	switch {
+	case h == nil:
+		return "", stop, nil
+	case h.Addr == "" && h.URL == "":
+		return "", stop, Errorf(CodeInvalid, "worker %s: Health needs Addr or URL", w.opts.Name)
+	case h.Addr == "":
+		return h.URL, stop, nil
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", h.Addr)
+	if err != nil {
+		return "", stop, fmt.Errorf("listen for health checks: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/health", w.HealthHandler())
+	server := &http.Server{Handler: mux, ReadTimeout: healthTimeout, WriteTimeout: healthTimeout, IdleTimeout: healthTimeout,
+		MaxHeaderBytes: healthHeader, ErrorLog: slog.NewLogLogger(w.opts.Logger.Handler(), slog.LevelDebug)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(listener) // ends when it is closed
+	}()
+	stop = func() {
+		_ = server.Close() // whoever asks at this moment asks again
+		<-ended
+	}
+	return cmp.Or(h.URL, "http://"+reachable(ctx, listener.Addr())), stop, nil
+}
+
+// reachable is the address under which others reach a listener, as far as this
+// machine can tell.
+func reachable(ctx context.Context, at net.Addr) string {
+	bound, err := netip.ParseAddrPort(at.String())
+	if err != nil || !bound.Addr().IsUnspecified() {
+		return at.String()
+	}
+	host := "127.0.0.1"
+	// Nothing is sent: connecting a datagram socket only picks the way out. The
+	// address is one that documents use.
+	var dialer net.Dialer
+	if conn, err := dialer.DialContext(ctx, "udp", "192.0.2.1:9"); err == nil {
+		if own, err := netip.ParseAddrPort(conn.LocalAddr().String()); err == nil {
+			host = own.Addr().Unmap().String()
+		}
+		_ = conn.Close()
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(bound.Port())))
+}
