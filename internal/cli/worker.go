@@ -21,6 +21,7 @@ type workerCommand struct {
 	handlers    []string
 	concurrency int
 	drain       time.Duration
+	health      tasker.WorkerHealth
 	opts        tasker.WorkerOptions
 }
 
@@ -37,6 +38,10 @@ Exit code 0 completes the step and 75 fails the attempt, to be retried. Any othe
 code fails the step for good, as does output that is not JSON. Standard error
 goes into the failure.
 
+A server that probes workers asks at --health-addr how the worker is: whether the
+machine, or the control group, has memory left, and whether the worker reaches
+its server. It gives nothing more to one that is not well.
+
 SIGINT or SIGTERM stops the intake; programs that run may end in --drain-timeout,
 and what is left then is given back with no attempt charged.`,
 		Example: `  tasker worker --handler send_email=./send_email.py
@@ -51,8 +56,10 @@ and what is left then is given back with no attempt charged.`,
 	f.StringSliceVar(&c.opts.Namespaces, "namespace", nil, "serve this namespace only; repeatable (default all)")
 	f.StringSliceVar(&c.opts.Capabilities, "capability", nil, "what the worker can do; repeatable")
 	f.DurationVar(&c.drain, "drain-timeout", 30*time.Second, "how long programs may go on once the worker is told to stop")
+	f.StringVar(&c.health.Addr, "health-addr", "", "tell at this address, such as :8090, how the worker is: GET /health")
+	f.StringVar(&c.health.URL, "health-url", "", "where servers reach --health-addr, such as http://10.0.0.7:8090 (default what this machine can tell)")
 	cmd.RunE = s.onServer(func(ctx context.Context, client *tasker.Client, _ []string) error { return c.run(ctx, client) })
-	cmd.AddCommand(newWorkerList(s))
+	cmd.AddCommand(newWorkerList(s), newWorkerShow(s), newWorkerDrain(s), newWorkerResume(s))
 	return cmd
 }
 
@@ -66,6 +73,12 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 	c.opts.Concurrency, c.opts.DrainTimeout = c.concurrency, c.drain
 	if c.drain == 0 {
 		c.opts.DrainTimeout = -1 // at once; 0 would be the default
+	}
+	switch {
+	case c.health.Addr != "":
+		c.opts.Health = &c.health
+	case c.health.URL != "":
+		return usagef("--health-url says where --health-addr is reached: give that too")
 	}
 	c.opts.Logger = slog.New(slog.NewTextHandler(c.s.Err, nil))
 	worker := tasker.NewWorker(client, &c.opts)

@@ -43,16 +43,26 @@ func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
 	t := newTable(s.Out, "WORKER", "NAME", "STATUS", "LOAD", "HANDLERS", "CAPABILITIES", "NAMESPACES", "HEARTBEAT")
 	for i := range workers {
 		w := &workers[i]
-		t.row(w.WorkerID.String(), w.Name, w.State, fmt.Sprintf("%d/%d", w.CurrentLoad, w.Capacity),
-			orAll(w.Handlers), strings.Join(w.Capabilities, ", "), orAll(w.Namespaces), s.ago(w.LastHeartbeat))
+		t.row(w.WorkerID.String(), w.Name, workerStatus(w), fmt.Sprintf("%d/%d", w.CurrentLoad, w.Capacity),
+			orAll(w.Handlers), joined(w.Capabilities), orAll(w.Namespaces), s.ago(w.LastHeartbeat))
 	}
 	return t.flush()
 }
+
+// workerStatus is a worker's state and what else keeps it from getting steps.
+func workerStatus(w *tasker.WorkerInfo) string {
+	if w.Breaker == tasker.BreakerClosed || w.State == tasker.WorkerDead {
+		return w.State
+	}
+	return w.State + ", breaker " + w.Breaker
+}
+
+func joined(names []string) string { return strings.Join(names, ", ") }
 
 // orAll is a list in which nothing named means everything.
 func orAll(names []string) string {
 	if len(names) == 0 {
 		return "(all)"
 	}
-	return strings.Join(names, ", ")
+	return joined(names)
 }

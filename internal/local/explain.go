@@ -163,21 +163,12 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 	if err != nil {
 		return "", "", toError(err)
 	}
-	var serving, draining int
-	for _, w := range workers {
-		switch {
-		case !w.Serves(*route):
-		case w.State == task.WorkerActive:
-			serving++
-		case w.State == task.WorkerDraining:
-			draining++
-		}
-	}
+	serving, idle := x.serving(workers, route)
 	where := routeText(route)
 	if serving == 0 {
 		why = fmt.Sprintf("It is ready since %s, but no live worker serves %s", clock(s.ReadyAt), where)
-		if draining > 0 {
-			why += fmt.Sprintf(" (%s is draining and takes nothing more)", plural(draining, "worker"))
+		if idle != "" {
+			why += " (" + idle + ")"
 		}
 		return why + ".", "Start a worker for " + where + "; it will be handed out at once.", nil
 	}
@@ -188,6 +179,38 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 	why = fmt.Sprintf("It is ready since %s and waits for its turn on %s: %s ahead of it, %s serving.", clock(s.ReadyAt), where,
 		atLeast(ahead, "step"), plural(serving, "worker"))
 	return why, "The next free worker takes the lowest in order; add workers if the queue grows.", nil
+}
+
+// serving counts the workers that take steps of a route, and says which would, but
+// do not.
+func (x *explainer) serving(workers []*task.Worker, route *task.Route) (serving int, idle string) {
+	var draining, unhealthy, broken int
+	for _, w := range workers {
+		switch {
+		case !w.Serves(*route):
+		case w.State == task.WorkerDraining:
+			draining++
+		case w.State == task.WorkerUnhealthy:
+			unhealthy++
+		case w.State == task.WorkerActive && x.b.engine.BreakerOf(w) == task.BreakerOpen:
+			broken++
+		case w.State == task.WorkerActive:
+			serving++
+		}
+	}
+	var why []string
+	add := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			why = append(why, "1 worker "+one)
+		case n > 1:
+			why = append(why, plural(n, "worker")+" "+many)
+		}
+	}
+	add(draining, "is draining and takes nothing more", "are draining and take nothing more")
+	add(unhealthy, "is unhealthy and gets nothing until a probe succeeds", "are unhealthy and get nothing until a probe succeeds")
+	add(broken, "gets nothing for a while because its attempts all failed", "get nothing for a while because their attempts all failed")
+	return serving, strings.Join(why, "; ")
 }
 
 func routeText(r *task.Route) string {
