@@ -107,7 +107,7 @@ func TestTiers(t *testing.T) {
 		if p := e.Pressure(); p.Refused[engine.OverSoft] != 3 || p.Tier != engine.OverSoft || p.Depth != 10 {
 			t.Errorf("the pressure is %+v", p)
 		}
-		if n, err := e.Depth(t.Context(), 1, 1<<62, 100); err != nil || n != 10 {
+		if n, err := e.Depth(t.Context(), 1, 1<<62, task.ID{}, 100); err != nil || n != 10 {
 			t.Errorf("%d steps are there, %v", n, err)
 		}
 	})

@@ -62,10 +62,10 @@ func (e *Engine) Census(ctx context.Context) (*Census, error) {
 		return nil, err
 	}
 	var err error
-	if c.Leased, err = e.store.Depth(ctx, task.Leases, math.MaxInt64, CensusLimit); err != nil {
+	if c.Leased, err = e.store.Depth(ctx, task.Leases, math.MaxInt64, task.ID{}, CensusLimit); err != nil {
 		return nil, err
 	}
-	if c.Waiting, err = e.store.Depth(ctx, task.Timers, math.MaxInt64, CensusLimit); err != nil {
+	if c.Waiting, err = e.store.Depth(ctx, task.Timers, math.MaxInt64, task.ID{}, CensusLimit); err != nil {
 		return nil, err
 	}
 	next, err := e.store.First(ctx, task.Timers, 0)
@@ -97,7 +97,7 @@ func (e *Engine) countReady(ctx context.Context, c *Census) error {
 		}
 		n := 0
 		if oldest != 0 {
-			if n, err = e.Depth(ctx, r.ID, math.MaxInt64, min(CensusLimit, max(budget, 1))); err != nil {
+			if n, err = e.Depth(ctx, r.ID, math.MaxInt64, task.ID{}, min(CensusLimit, max(budget, 1))); err != nil {
 				return err
 			}
 		}

@@ -7,12 +7,13 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Depth counts the steps that wait on a route with a key below a bound, up to
-// limit: those that will go out first. What somebody holds is not among them. It
-// asks the dispatcher while that is the queue, else the store.
-func (e *Engine) Depth(ctx context.Context, route, below int64, limit int) (int, error) {
+// Depth counts the steps that wait on a route before a place in the order of (key,
+// ID), up to limit: those that will go out first. With the zero ID these are the ones
+// whose key is below. What somebody holds is not among them. It asks the dispatcher
+// while that is the queue, else the store.
+func (e *Engine) Depth(ctx context.Context, route, key int64, id task.ID, limit int) (int, error) {
 	if e.dispatch.on() {
-		n, err := e.dispatch.d.Depth(ctx, route, below)
+		n, err := e.dispatch.d.Depth(ctx, route, key, id)
 		if err == nil {
 			return min(n, limit), nil
 		}
@@ -21,7 +22,7 @@ func (e *Engine) Depth(ctx context.Context, route, below int64, limit int) (int,
 		}
 		e.dispatchFailed(err)
 	}
-	return e.store.Depth(ctx, route, below, limit)
+	return e.store.Depth(ctx, route, key, id, limit)
 }
 
 // readyCounts counts the steps that wait on each route; of the store's, the first

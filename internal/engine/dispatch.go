@@ -55,9 +55,9 @@ type Dispatcher interface {
 	// token that is newer than theirs.
 	Missing(ctx context.Context, steps []Offered) ([]Offered, error)
 
-	// Depth counts the waiting steps of routes whose key is below a bound, each up
-	// to all; Waiting counts them per route.
-	Depth(ctx context.Context, route, below int64) (int, error)
+	// Depth counts the waiting steps of a route that stand before a place in the order
+	// of (key, ID); Waiting counts all of them per route.
+	Depth(ctx context.Context, route, key int64, id task.ID) (int, error)
 	Waiting(ctx context.Context, routes []int64) (map[int64]int, error)
 
 	// Reload begins to fill the dispatcher anew under a new epoch: what it had is

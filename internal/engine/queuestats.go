@@ -143,6 +143,11 @@ func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueSta
 		return nil, err
 	}
 	out := &QueueStats{At: g.at, Sampled: g.stride > 1, Capped: g.capped, Patience: e.patience(), Pressure: e.Pressure(), Dispatch: e.Dispatch()}
+	total := 0
+	for _, n := range g.counts {
+		total += n
+	}
+	out.Pressure.Tier, _, _ = e.pressure.tier(total) // the last submission may be long ago
 	e.describe(out, g, routes)
 	out.Measured = e.meter.measured(e.instant(), pass)
 	workers, err := e.Workers(ctx, deadWorkers)
@@ -267,7 +272,7 @@ const manyAhead = 10_000
 // wait: as long as those ahead take at the rate at which steps leave the route while
 // some wait there, as measured by this process.
 func (e *Engine) Place(ctx context.Context, s *task.Step) (PlaceOf, error) {
-	ahead, err := e.Depth(ctx, s.RouteID, s.Key, manyAhead)
+	ahead, err := e.Depth(ctx, s.RouteID, s.Key, s.ID, manyAhead)
 	if err != nil {
 		return PlaceOf{}, err
 	}
@@ -303,7 +308,7 @@ func (e *Engine) Places(ctx context.Context, steps []*task.Step) ([]*PlaceOf, er
 		}
 		if !known {
 			var err error
-			if n, err = e.Depth(ctx, s.RouteID, s.Key, manyAhead); err != nil {
+			if n, err = e.Depth(ctx, s.RouteID, s.Key, s.ID, manyAhead); err != nil {
 				return nil, err
 			}
 		}

@@ -168,8 +168,9 @@ type ReadTasks interface {
 	FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error)
 	FindEvents(ctx context.Context, id task.ID) ([]task.Event, error)
 	FindActs(ctx context.Context, id task.ID) ([]task.Act, error)
-	// Depth counts the steps in a queue whose key is below a bound, up to limit.
-	Depth(ctx context.Context, queue, below int64, limit int) (int, error)
+	// Depth counts the steps in a queue that stand before a place in the order of (key,
+	// ID), up to limit. With the zero ID these are the ones whose key is below.
+	Depth(ctx context.Context, queue, key int64, id task.ID, limit int) (int, error)
 	// ReadyAfter returns up to limit steps of a route in the order of (key, ID), from
 	// behind the place given.
 	ReadyAfter(ctx context.Context, route, key int64, id task.ID, limit int) ([]*task.Step, error)

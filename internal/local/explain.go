@@ -172,7 +172,7 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 		}
 		return why + ".", "Start a worker for " + where + "; it will be handed out at once.", nil
 	}
-	ahead, err := x.b.engine.Depth(ctx, s.RouteID, s.Key, manyAhead)
+	ahead, err := x.b.engine.Depth(ctx, s.RouteID, s.Key, s.ID, manyAhead)
 	if err != nil {
 		return "", "", toError(err)
 	}

@@ -35,10 +35,11 @@ func (s SQL) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error) {
 	return collect(ctx, s, s.ScanStep, query, s.id(id), s.id(last))
 }
 
-// Depth counts the steps in a queue whose key is below a bound, up to limit.
-func (s SQL) Depth(ctx context.Context, queue, below int64, limit int) (int, error) {
-	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_workflow_steps WHERE queue = $1 AND key < $2 LIMIT $3) AS q`
-	n, err := first(ctx, s, scanInt, query, queue, below, limit)
+// Depth counts the steps in a queue that stand before a place in the order of (key,
+// ID), up to limit.
+func (s SQL) Depth(ctx context.Context, queue, key int64, id task.ID, limit int) (int, error) {
+	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_workflow_steps WHERE queue = $1 AND (key, id) < ($2, $3) LIMIT $4) AS q`
+	n, err := first(ctx, s, scanInt, query, queue, key, s.id(id), limit)
 	return int(n), err
 }
 

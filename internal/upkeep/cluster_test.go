@@ -228,7 +228,7 @@ func (p *process) Occupied(ctx context.Context, routes []int64, limit int) (map[
 	}
 	found := map[int64]int{}
 	for _, r := range routes {
-		n, err := p.Depth(ctx, r, math.MaxInt64, limit)
+		n, err := p.Depth(ctx, r, math.MaxInt64, task.ID{}, limit)
 		if err != nil {
 			return nil, err
 		}

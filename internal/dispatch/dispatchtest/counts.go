@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 func countCases() []testCase {
@@ -24,15 +25,25 @@ func depth(f *fixture) {
 		below int64
 		want  int
 	}{{math.MinInt64, 0}, {-5, 1}, {-4, 2}, {0, 2}, {1, 3}, {1<<53 + 1, 3}, {1<<53 + 2, 4}, {1<<53 + 3, 5}, {math.MaxInt64, 5}} {
-		got, err := f.d.Depth(f.Context(), route, tc.below)
+		got, err := f.d.Depth(f.Context(), route, tc.below, task.ID{})
 		f.ok(err)
 		if got != tc.want {
 			f.Errorf("below %d: %d, want %d", tc.below, got, tc.want)
 		}
 	}
-	got, err := f.d.Depth(f.Context(), route+1, math.MaxInt64)
+	got, err := f.d.Depth(f.Context(), route+1, math.MaxInt64, task.ID{})
 	f.ok(err)
 	f.same("of another route", 0, got)
+	same := steps(10, 3) // that have one key
+	for i := range same {
+		same[i].Route, same[i].Key = route+1, 7
+	}
+	f.offer(same...)
+	for i := range same {
+		got, err := f.d.Depth(f.Context(), route+1, 7, same[i].Step)
+		f.ok(err)
+		f.same("before equals", i, got)
+	}
 }
 
 // What is held does not wait, and a route without steps is not in the answer.

@@ -35,7 +35,7 @@ func verbs(f *fixture, d engine.Dispatcher) map[string]error {
 	_, out["HeldBy"] = d.HeldBy(ctx, worker, 5)
 	_, out["Expired"] = d.Expired(ctx, start, 5)
 	_, out["Missing"] = d.Missing(ctx, steps(1, 1))
-	_, out["Depth"] = d.Depth(ctx, route, 5)
+	_, out["Depth"] = d.Depth(ctx, route, 5, task.ID{})
 	_, out["Waiting"] = d.Waiting(ctx, []int64{route})
 	return out
 }

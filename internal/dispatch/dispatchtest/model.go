@@ -157,7 +157,7 @@ func (m *machine) compare(*rapid.T) {
 	all := steps(1, 12)
 	both(m, "Missing", func(d engine.Dispatcher) ([]engine.Offered, error) { return d.Missing(ctx, all) })
 	both(m, "Waiting", func(d engine.Dispatcher) (map[int64]int, error) { return d.Waiting(ctx, []int64{1, 2, 3}) })
-	both(m, "Depth", func(d engine.Dispatcher) (int, error) { return d.Depth(ctx, 1, 1) })
+	both(m, "Depth", func(d engine.Dispatcher) (int, error) { return d.Depth(ctx, 1, 1, task.ID{}) })
 	both(m, "Expired", func(d engine.Dispatcher) ([]engine.Hold, error) { return d.Expired(ctx, m.now, 100) })
 	for w := range int64(3) {
 		both(m, "HeldBy", func(d engine.Dispatcher) ([]engine.Hold, error) { return d.HeldBy(ctx, w+1, 100) })

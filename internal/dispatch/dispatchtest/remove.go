@@ -1,5 +1,7 @@
 package dispatchtest
 
+import "github.com/taskerhq/tasker/internal/task"
+
 import "github.com/taskerhq/tasker/internal/engine"
 
 func removeCases() []testCase {
@@ -25,7 +27,7 @@ func removeWaitingElsewhere(f *fixture) {
 	f.offer(s)
 	f.ok(f.d.Remove(f.Context(), []engine.Offered{{Step: id(1), Route: route + 1, Key: -4}}))
 	f.same("claimed", 0, len(f.claims(claim(5))[0]))
-	depth, err := f.d.Depth(f.Context(), route, 1000)
+	depth, err := f.d.Depth(f.Context(), route, 1000, task.ID{})
 	f.ok(err)
 	f.same("depth", 0, depth)
 }

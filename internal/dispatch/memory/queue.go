@@ -123,18 +123,13 @@ func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]eng
 	return missing, nil
 }
 
-// Depth counts the waiting steps of a route whose key is below a bound.
-func (d *Dispatcher) Depth(ctx context.Context, route, below int64) (int, error) {
+// Depth counts the waiting steps of a route before a place.
+func (d *Dispatcher) Depth(ctx context.Context, route, key int64, id task.ID) (int, error) {
 	if err := d.begin(ctx, false); err != nil {
 		return 0, err
 	}
 	defer d.s.mu.Unlock()
-	n := 0
-	for _, st := range d.s.queues[route] {
-		if st.Key < below {
-			n++
-		}
-	}
+	n, _ := slices.BinarySearchFunc(d.s.queues[route], &step{Offered: engine.Offered{Key: key, Step: id}}, compare)
 	return n, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // batches packs items into arguments of scripts, at most so many in each.
@@ -79,9 +80,9 @@ func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]eng
 	return missing, nil
 }
 
-// Depth counts the waiting steps of a route whose key is below a bound.
-func (d *Dispatcher) Depth(ctx context.Context, route, below int64) (int, error) {
-	answer, err := d.call(ctx, "count steps", d.scripts.depth, string(put64(nil, route)), string(putKey(nil, below)))
+// Depth counts the waiting steps of a route before a place.
+func (d *Dispatcher) Depth(ctx context.Context, route, key int64, id task.ID) (int, error) {
+	answer, err := d.call(ctx, "count steps", d.scripts.depth, string(put64(nil, route)), string(append(putKey(nil, key), id[:]...)))
 	if err != nil {
 		return 0, err
 	}

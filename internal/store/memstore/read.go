@@ -103,14 +103,18 @@ func (s *Store) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
 }
 
 // Depth implements engine.ReadTasks.
-func (s *Store) Depth(ctx context.Context, queue, below int64, limit int) (int, error) {
+func (s *Store) Depth(ctx context.Context, queue, key int64, id task.ID, limit int) (int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer done()
 	if q := st.queues[queue]; q != nil {
-		return min(q.below(below), limit), nil
+		n := q.below(key)
+		for n < len(q.entries) && n < limit && q.entries[n].key == key && compareIDs(q.entries[n].id, id) < 0 {
+			n++
+		}
+		return min(n, limit), nil
 	}
 	return 0, nil
 }

@@ -359,7 +359,8 @@ func saveStepsKeepsWhatIsFixed(f *fixture) {
 }
 
 func depth(f *fixture) {
-	f.insert(f.keyed("a", 1), f.keyed("a", 2), f.keyed("a", 2), f.keyed("a", 5), f.keyed("b", 1))
+	one, two := f.keyed("a", 2), f.keyed("a", 2) // the ID of one is lower
+	f.insert(f.keyed("a", 1), one, two, f.keyed("a", 5), f.keyed("b", 1))
 	for _, c := range []struct {
 		name         string
 		queue, below int64
@@ -374,9 +375,14 @@ func depth(f *fixture) {
 		{"empty", f.routes[2].ID, 100, 100, 0},
 		{"unknown", 987_654, 100, 100, 0},
 	} {
-		got, err := f.store.Depth(f.Context(), c.queue, c.below, c.limit)
+		got, err := f.store.Depth(f.Context(), c.queue, c.below, task.ID{}, c.limit)
 		f.must(err)
 		f.equal(c.name, got, c.want)
+	}
+	for want, j := range []job{one, two} {
+		got, err := f.store.Depth(f.Context(), f.routes[0].ID, 2, j.steps[0].ID, 100)
+		f.must(err)
+		f.equal("before equals", got, want+1)
 	}
 }
 
