@@ -14,6 +14,7 @@ import (
 // Implement it to fake Tasker in a test.
 type Backend interface {
 	TaskBackend
+	QueueBackend
 	StepBackend
 	TemplateBackend
 	WorkerBackend

@@ -109,6 +109,7 @@ type Attempt struct {
 	Attempt    int        `json:"attempt" doc:"Counted from 1 since the last reset."`
 	Token      int64      `json:"token" doc:"The lease's fencing token; never reused within a step."`
 	Worker     string     `json:"worker,omitempty"`
+	WorkerID   *uuid.UUID `json:"worker_id,omitempty" doc:"Absent when the worker is forgotten."`
 	Outcome    string     `json:"outcome" doc:"running, completed, failed, timed_out, lease_expired, not_started, released, snoozed, cancelled."`
 	ReadyAt    *time.Time `json:"ready_at,omitempty"`
 	AssignedAt *time.Time `json:"assigned_at,omitempty"`

@@ -43,6 +43,8 @@ type TaskRequest struct {
 type SubmitRequest struct {
 	Tasks      []TaskRequest `json:"tasks" doc:"At most 1,000 by default." minItems:"1"`
 	ItemErrors bool          `json:"item_errors,omitempty" doc:"Answer invalid tasks one by one instead of refusing the whole request."`
+	// Caller is the name of the API key that the request came under. The server sets it.
+	Caller string `json:"-"`
 }
 
 // TaskReceipt answers one submitted or cancelled task.

@@ -120,7 +120,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	if err := e.declareOrdering(ctx); err != nil {
 		return nil, err
 	}
-	e.meter.since = e.instant()
+	e.meter.clock, e.meter.since = e.instant, e.instant()
 	e.hub = newHub()
 	e.catalog = newCatalog(store, e.hub.widen)
 	if err := e.catalog.loadRoutes(ctx); err != nil {

@@ -14,6 +14,7 @@ import (
 type meter struct {
 	next  Observer // nil: none
 	since task.Instant
+	clock func() task.Instant
 	// moved is told how many tasks were stored and, as a negative number, how many
 	// steps left their queue.
 	moved func(n int)
@@ -22,6 +23,7 @@ type meter struct {
 	routes map[int64]*service
 	spaces map[string]*activity
 	stored service // tasks written, by the time that writing took
+	probes window  // of workers that failed, by minute
 }
 
 var _ Observer = (*meter)(nil)
@@ -35,7 +37,7 @@ const (
 )
 
 func newMeter(next Observer, moved func(n int)) *meter {
-	return &meter{next: next, moved: moved, routes: map[int64]*service{}, spaces: map[string]*activity{}}
+	return &meter{next: next, moved: moved, routes: map[int64]*service{}, spaces: map[string]*activity{}, probes: newWindow(time.Minute, 60)}
 }
 
 // service is how quickly something is served while somebody waits for it: an
@@ -233,9 +235,11 @@ func (m *meter) drainRate(now task.Instant) float64 {
 type Measured struct {
 	Since                                 task.Instant  // when it began to look
 	CompletedLastMinute, FailedLastMinute int           // tasks
+	HandedLastMinute                      int           // steps given to workers
 	RunsLastMinute                        int           // attempts that ended
 	MeanRun                               time.Duration // of these; 0 when there are none
 	NotStartedLastHour, LapsedLastHour    int           // assignments and leases that ran out
+	ProbesFailedLastHour                  int           // of workers of all namespaces
 }
 
 // measured adds up the namespaces that a filter lets pass.
@@ -243,13 +247,14 @@ func (m *meter) measured(now task.Instant, pass func(namespace string) bool) Mea
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := int64(now)
-	out, millis := Measured{Since: m.since}, 0
+	out, millis := Measured{Since: m.since, ProbesFailedLastHour: m.probes.sum(at)}, 0
 	for namespace, a := range m.spaces {
 		if !pass(namespace) {
 			continue
 		}
 		out.CompletedLastMinute += a.completed.sum(at)
 		out.FailedLastMinute += a.failed.sum(at)
+		out.HandedLastMinute += a.handed.sum(at)
 		out.RunsLastMinute += a.runs.sum(at)
 		millis += a.runMillis.sum(at)
 		out.NotStartedLastHour += a.notStarted.sum(at)
@@ -270,6 +275,9 @@ func (m *meter) Failed(verb string, took time.Duration, err error) {
 
 // Probed implements Observer.
 func (m *meter) Probed(good, failed int) {
+	m.mu.Lock()
+	m.probes.add(int64(m.clock()), failed)
+	m.mu.Unlock()
 	if m.next != nil {
 		m.next.Probed(good, failed)
 	}

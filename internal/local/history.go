@@ -21,18 +21,26 @@ func (b *Backend) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHi
 		return nil, err
 	}
 	h := &history{view: v, out: &tasker.TaskHistory{TaskUUID: id}}
+	if err := h.tell(ctx); err != nil {
+		return nil, err
+	}
+	return h.out, nil
+}
+
+// tell fills in the history.
+func (h *history) tell(ctx context.Context) error {
 	// What one transaction did has one time. Causes are added before effects,
 	// and sorting keeps that order: a step before its dependants and its task.
 	h.created()
-	for _, s := range v.parentsFirst() {
+	for _, s := range h.parentsFirst() {
 		if err := h.ofStep(ctx, s); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	h.ofTask()
 	slices.SortStableFunc(h.out.Transitions, func(a, b tasker.Transition) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(h.out.Attempts, func(a, b tasker.Attempt) int { return begun(a).Compare(begun(b)) })
-	return h.out, nil
+	return nil
 }
 
 // begun is when an attempt came into somebody's hands. One that never did has
@@ -233,6 +241,9 @@ func why(a *task.Attempt) string {
 func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker string) tasker.Attempt {
 	out := tasker.Attempt{StepUUID: toUUID(s.ID), StepName: h.spec(s).Name, Attempt: number, Token: a.Token, Worker: worker, Outcome: string(a.Outcome),
 		ReadyAt: a.ReadyAt.Ptr(), AssignedAt: a.AssignedAt.Ptr(), StartedAt: a.StartedAt.Ptr(), FinishedAt: a.FinishedAt.Ptr()}
+	if id, known := h.workerIDs[worker]; known {
+		out.WorkerID = &id
+	}
 	if a.Failure != nil {
 		out.Error = fromFailure(a.Failure)
 	}

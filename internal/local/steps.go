@@ -18,6 +18,8 @@ type view struct {
 	tpl     *task.Template
 	records engine.Records
 	workers map[int64]string
+	// workerIDs are the IDs of the workers that were named.
+	workerIDs map[string]uuid.UUID
 }
 
 func (b *Backend) view(ctx context.Context, id task.ID) (*view, error) {
@@ -25,7 +27,7 @@ func (b *Backend) view(ctx context.Context, id task.ID) (*view, error) {
 	if err != nil {
 		return nil, toError(err)
 	}
-	v := &view{b: b, task: t, steps: steps, workers: map[int64]string{}}
+	v := &view{b: b, task: t, steps: steps, workers: map[int64]string{}, workerIDs: map[string]uuid.UUID{}}
 	if v.tpl, err = b.engine.TemplateOf(ctx, t.DefID); err != nil {
 		return nil, toError(err)
 	}
@@ -50,6 +52,7 @@ func (v *view) worker(ctx context.Context, no int64) (string, error) {
 	name := "forgotten"
 	if w != nil {
 		name = w.Name + " (" + w.ID.String() + ")"
+		v.workerIDs[name] = toUUID(w.ID)
 	}
 	v.workers[no] = name
 	return name, nil

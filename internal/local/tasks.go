@@ -16,6 +16,7 @@ func (b *Backend) SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([]
 	subs := make([]engine.Submission, len(req.Tasks))
 	for i := range req.Tasks {
 		toSubmission(&req.Tasks[i], &subs[i])
+		subs[i].Caller = req.Caller
 	}
 	receipts, err := b.engine.Submit(ctx, subs, req.ItemErrors)
 	if err != nil {

@@ -32,6 +32,8 @@ type Meta struct {
 	CancelledBy         string   `json:"cancelled_by,omitempty"`
 	// TraceParent is the W3C trace context that the task was submitted in.
 	TraceParent string `json:"traceparent,omitempty"`
+	// Estimate is how many seconds the submitter thinks that it will run; 0: he does not say.
+	Estimate int `json:"estimated_duration_seconds,omitempty"`
 	// Case tells whether there is a case of the task, so that nobody has to ask.
 	Case CaseMark `json:"case,omitempty"`
 }
@@ -51,7 +53,7 @@ func (m Meta) Changed() bool { return m.CancelReason != "" || m.CancelledBy != "
 // Empty reports whether there is nothing to store.
 func (m Meta) Empty() bool {
 	return len(m.Tags) == 0 && m.ParentCorrelationID == "" && m.Initiator == "" && m.SourceSystem == "" &&
-		m.Reason == "" && m.TraceParent == "" && !m.Changed()
+		m.Reason == "" && m.TraceParent == "" && m.Estimate == 0 && !m.Changed()
 }
 
 // Moved counts a step that changed from one state to another, while none is due,

@@ -1,0 +1,60 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+func cannedPlace() tasker.QueuePlace {
+	place, score, wait := 3, 1767268800.5, 1.25
+	return tasker.QueuePlace{PositionInQueue: &place, QueuePosition: &place, QueueScore: &score, EstimatedWaitSeconds: &wait, EstimatedStartTime: &noon}
+}
+
+// EnqueueTasks makes the fake a Backend of the queue.
+func (f *fake) EnqueueTasks(_ context.Context, req tasker.EnqueueRequest) ([]tasker.QueueReceipt, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	out := make([]tasker.QueueReceipt, len(req.Tasks))
+	for i, task := range req.Tasks {
+		out[i] = tasker.QueueReceipt{TaskID: taskID, Status: tasker.QueueQueued, Created: task.IdempotencyKey != "seen", QueuePlace: cannedPlace()}
+	}
+	return out, nil
+}
+
+func (f *fake) QueueTask(_ context.Context, id uuid.UUID, history bool) (*tasker.QueueTask, error) {
+	if err := f.note(history); err != nil {
+		return nil, err
+	}
+	namespace := "default"
+	if id == otherID {
+		namespace = "secret"
+	}
+	out := &tasker.QueueTask{TaskID: id, Namespace: namespace, TaskType: "import", Status: tasker.QueueExecuting, State: tasker.TaskStepsInProcess,
+		Priority: tasker.Low, EffectivePriority: tasker.High, Progress: 40, CreatedAt: noon, QueuedAt: &noon, StartedAt: &noon,
+		CurrentStateDurationSeconds: 1.5, AssignedWorker: "w", AssignedWorkerID: &workerID, RetryCount: 1, MaxRetries: 3,
+		Parameters: json.RawMessage(`{"html":"<a&b>"}`), Result: json.RawMessage(`null`), TimeoutSeconds: 300, RequiredCapabilities: []string{"gpu"},
+		Error: &tasker.QueueError{Message: "no answer", Retryable: true, FailureReason: "timed_out", Details: json.RawMessage(`[1]`)}}
+	if history {
+		out.StateHistory = []tasker.QueueStateAt{{State: tasker.QueueQueued, Timestamp: noon}, {State: tasker.QueueExecuting, Timestamp: noon, WorkerID: &workerID}}
+	}
+	return out, nil
+}
+
+func (f *fake) CancelQueueTask(_ context.Context, id uuid.UUID, req tasker.QueueCancel) (*tasker.QueueCancelled, error) {
+	return &tasker.QueueCancelled{TaskID: id, Status: tasker.QueueStopped, CancellationTime: noon, WasExecuting: true, WorkerNotified: true, NotifiedBy: &noon}, f.note(req)
+}
+
+func (f *fake) QueueStats(_ context.Context, filter tasker.QueueFilter) (*tasker.QueueStats, error) {
+	age, load := 12.5, 5000
+	return &tasker.QueueStats{At: noon,
+		Queue:        tasker.QueueTotals{TotalDepth: 7, ByPriority: map[string]int{"high": 7}, OldestAgeSeconds: &age},
+		Queues:       map[string]tasker.QueueOfPriority{"high": {Depth: 7, Pending: 7, Executing: 1, OldestAgeSeconds: &age}},
+		Backpressure: tasker.QueueBackpressure{Scope: "queue", State: "soft", NormalLoad: &load, Refused: map[string]int64{"soft": 3}},
+		Dispatch:     tasker.QueueDispatch{Configured: true, Why: "away"},
+	}, f.note(filter)
+}

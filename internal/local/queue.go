@@ -1,0 +1,169 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// EnqueueTasks implements tasker.QueueBackend.
+func (b *Backend) EnqueueTasks(ctx context.Context, req tasker.EnqueueRequest) ([]tasker.QueueReceipt, error) {
+	subs := make([]engine.Submission, len(req.Tasks))
+	for i := range req.Tasks {
+		if err := toQueued(&req.Tasks[i], req.Caller, &subs[i]); err != nil {
+			return nil, relocate(err, "", fmt.Sprintf("/tasks/%d", i))
+		}
+	}
+	receipts, err := b.engine.Submit(ctx, subs, false)
+	if err != nil {
+		return nil, toQueueError(err)
+	}
+	steps := make([]*task.Step, len(receipts))
+	for i, r := range receipts {
+		steps[i] = r.Step
+	}
+	places, err := b.engine.Places(ctx, steps)
+	if err != nil {
+		places = make([]*engine.PlaceOf, len(steps)) // the tasks are stored; where they stand is not known
+	}
+	out := make([]tasker.QueueReceipt, len(receipts))
+	for i, r := range receipts {
+		out[i] = b.toQueueReceipt(ctx, r, places[i])
+	}
+	return out, nil
+}
+
+// toQueueError is toError with places in the words of the queue.
+func toQueueError(err error) error {
+	err = toError(err)
+	e, ok := err.(*tasker.Error) //nolint:errorlint // toError returns it as it is
+	if !ok {
+		return err
+	}
+	for i, d := range e.Details {
+		d.Location = strings.Replace(d.Location, "/context", "/parameters", 1)
+		e.Details[i].Location = strings.Replace(d.Location, "/initiator", "/user_id", 1)
+	}
+	return e
+}
+
+var traceIDForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+func toQueued(r *tasker.EnqueueTask, caller string, s *engine.Submission) error {
+	bad := func(at, message string) error {
+		return &tasker.Error{Code: tasker.CodeInvalid, Message: "nothing was stored: the submission is not valid",
+			Details: []tasker.Detail{{Location: at, Message: message}}}
+	}
+	if r.TaskType == "" {
+		return bad("/task_type", "name the handler to run")
+	}
+	if r.EstimatedDurationSeconds < 0 || r.EstimatedDurationSeconds > 604800 {
+		return bad("/estimated_duration_seconds", "must be 0 to 604800")
+	}
+	trace := r.TraceParent
+	if r.TraceID != "" {
+		id := strings.ToLower(r.TraceID)
+		switch {
+		case trace != "" && !strings.Contains(trace, id):
+			return bad("/trace_id", "is not that of traceparent: give one of them")
+		case !traceIDForm.MatchString(id) || strings.Trim(id, "0") == "":
+			return bad("/trace_id", "is not a W3C trace id: 32 hexadecimal digits, not all 0")
+		case trace == "":
+			trace = "00-" + id + "-" + spanOf(id) + "-01"
+		}
+	}
+	*s = engine.Submission{TaskType: r.TaskType, Namespace: r.Namespace, Context: r.Parameters, Priority: string(r.Priority),
+		Capabilities: r.RequiredCapabilities, Timeout: time.Duration(r.TimeoutSeconds) * time.Second, MaxRetries: r.MaxRetries,
+		IdempotencyKey: r.IdempotencyKey, CorrelationID: r.CorrelationID, Queued: true, Caller: caller,
+		Meta: task.Meta{Tags: r.Tags, Initiator: r.UserID, TraceParent: trace, Estimate: r.EstimatedDurationSeconds}}
+	if r.RunAt != nil {
+		s.RunAt = task.At(*r.RunAt)
+	}
+	return nil
+}
+
+// spanOf makes up the parent span of a trace of which only the id is known.
+func spanOf(traceID string) string {
+	if span := traceID[16:]; strings.Trim(span, "0") != "" {
+		return span
+	}
+	return traceID[:16]
+}
+
+func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engine.PlaceOf) tasker.QueueReceipt {
+	out := tasker.QueueReceipt{TaskID: toUUID(r.ID), Created: r.Created, Status: tasker.QueueQueued}
+	if r.Step != nil {
+		out.Status = statusOfSteps(r.Step)
+		out.QueuePlace = b.toPlace(r.Step, p)
+		return out
+	}
+	// the key named a task that exists; what is stored stays stored when it cannot be looked at
+	t, steps, err := b.engine.Steps(ctx, r.ID)
+	if err != nil {
+		t = &task.Task{State: r.State}
+	}
+	out.Status = statusOf(t, steps)
+	if len(steps) == 1 && steps[0].State == task.StepEnqueued {
+		if p, err := b.engine.Place(ctx, steps[0]); err == nil {
+			out.QueuePlace = b.toPlace(steps[0], &p)
+		}
+	}
+	return out
+}
+
+func (b *Backend) toPlace(s *task.Step, p *engine.PlaceOf) tasker.QueuePlace {
+	if s.State != task.StepEnqueued {
+		return tasker.QueuePlace{}
+	}
+	score := float64(s.Key) / 1e6
+	out := tasker.QueuePlace{QueueScore: &score}
+	if p == nil {
+		return out
+	}
+	position := p.Ahead + 1
+	out.PositionInQueue, out.QueuePosition, out.PositionIsMinimum = &position, &position, p.Least
+	if p.Wait >= 0 {
+		wait, at := milli(p.Wait), b.engine.Now().Add(p.Wait).Time()
+		out.EstimatedWaitSeconds, out.EstimatedStartTime = &wait, &at
+	}
+	return out
+}
+
+// milli is a duration in seconds, to the millisecond.
+func milli(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
+
+// CancelQueueTask implements tasker.QueueBackend.
+func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID, req tasker.QueueCancel) (*tasker.QueueCancelled, error) {
+	receipts, err := b.engine.Cancel(ctx, []task.ID{toID(id)}, req.CancelledBy, req.Reason)
+	if err != nil {
+		return nil, relocate(toError(err), "/actor", "/cancelled_by")
+	}
+	if receipts[0].Err != nil {
+		return nil, toError(receipts[0].Err)
+	}
+	// what the cancellation cut off, it has written down
+	v, err := b.view(ctx, toID(id))
+	if err != nil {
+		return nil, err
+	}
+	out := &tasker.QueueCancelled{TaskID: id, Status: tasker.QueueStopped, CancellationTime: v.task.FinishedAt.Time()}
+	for _, a := range v.records.Attempts {
+		if a.Outcome == task.Interrupted && a.FinishedAt == v.task.FinishedAt {
+			out.WorkerNotified = true
+			out.WasExecuting = out.WasExecuting || a.StartedAt != 0
+		}
+	}
+	if out.WorkerNotified {
+		by := v.task.FinishedAt.Add(b.engine.Config().Leases.HeartbeatInterval).Time()
+		out.NotifiedBy = &by
+	}
+	return out, nil
+}

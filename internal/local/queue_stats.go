@@ -1,0 +1,116 @@
+package local
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// QueueStats implements tasker.QueueBackend.
+func (b *Backend) QueueStats(ctx context.Context, f tasker.QueueFilter) (*tasker.QueueStats, error) {
+	s, err := b.engine.QueueStats(ctx, f.Namespaces)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out := &tasker.QueueStats{At: s.At.Time(), Queues: map[string]tasker.QueueOfPriority{},
+		Queue: tasker.QueueTotals{TotalDepth: s.Depth, ByPriority: map[string]int{}, Sampled: s.Sampled, Capped: s.Capped,
+			OldestAgeSeconds: ageOf(s.Oldest, s.Depth), P50AgeSeconds: ageOf(s.P50, s.Depth), P95AgeSeconds: ageOf(s.P95, s.Depth)},
+		Aging:        tasker.QueueAging{OldestQueuedTaskAgeSeconds: ageOf(s.Oldest, s.Depth), TasksWaitingOverThreshold: s.Overdue, ThresholdSeconds: someSeconds(s.Patience)},
+		Workers:      b.countWorkers(s.Workers),
+		Throughput:   throughput(s.Measured),
+		Recovery:     tasker.QueueRecovery{AssignmentTimeouts: s.Measured.NotStartedLastHour, VisibilityTimeouts: s.Measured.LapsedLastHour, MeasuredSince: s.Measured.Since.Time()},
+		Backpressure: pressureOf(s.Pressure),
+		Dispatch:     tasker.QueueDispatch{Mode: "native", Configured: s.Dispatch.Configured, Active: s.Dispatch.Active},
+	}
+	if b.engine.Config().WorkerProbes.Enabled {
+		out.Recovery.HealthProbeFailures = &s.Measured.ProbesFailedLastHour
+	}
+	if s.Dispatch.Active {
+		out.Dispatch.Mode = "redis"
+	}
+	if s.Dispatch.Configured && !s.Dispatch.Active {
+		out.Dispatch.Why = "it is out of reach, or is being filled" // the error may name hosts
+	}
+	for _, l := range s.Levels {
+		name := b.engine.PriorityName(l.Level)
+		out.Queues[name] = tasker.QueueOfPriority{Depth: l.Ready, Pending: l.Ready, Assigned: l.Assigned, Executing: l.Executing, OldestAgeSeconds: ageOf(l.Oldest, l.Ready)}
+		out.Queue.ByPriority[name] = l.Ready
+		out.Queue.Executing += l.Assigned + l.Executing
+	}
+	return out, nil
+}
+
+// ageOf is an age in seconds, nil where there is nothing that has one.
+func ageOf(d time.Duration, n int) *float64 {
+	if n == 0 {
+		return nil
+	}
+	seconds := milli(d)
+	return &seconds
+}
+
+// someSeconds is a duration in seconds, nil for none.
+func someSeconds(d time.Duration) *float64 {
+	if d <= 0 {
+		return nil
+	}
+	seconds := milli(d)
+	return &seconds
+}
+
+func (b *Backend) countWorkers(workers []*task.Worker) tasker.QueueWorkers {
+	var out tasker.QueueWorkers
+	for _, w := range workers {
+		switch w.State {
+		case task.WorkerDead:
+			out.Dead++
+			continue
+		case task.WorkerActive:
+			out.Active++
+			if w.Load > 0 {
+				out.Busy++
+			} else {
+				out.Idle++
+			}
+		case task.WorkerDraining:
+			out.Draining++
+		default: // lives, and is given nothing
+			out.Unhealthy++
+		}
+		if string(b.engine.BreakerOf(w)) == tasker.BreakerOpen {
+			out.CircuitOpen++
+		}
+		out.Total++
+		out.TotalCapacity += w.Capacity
+		out.UsedCapacity += w.Load
+	}
+	return out
+}
+
+func throughput(m engine.Measured) tasker.QueueThroughput {
+	return tasker.QueueThroughput{CompletedLastMinute: m.CompletedLastMinute, FailedLastMinute: m.FailedLastMinute, HandedOutLastMinute: m.HandedLastMinute,
+		AvgTaskDurationSeconds: ageOf(m.MeanRun, m.RunsLastMinute)}
+}
+
+func pressureOf(p engine.Pressure) tasker.QueueBackpressure {
+	out := tasker.QueueBackpressure{Scope: string(p.Scope), State: "open", InHand: p.InHand, Refused: map[string]int64{}}
+	for reason, n := range p.Refused {
+		out.Refused[string(reason)] = n
+	}
+	if p.NormalLoad > 0 {
+		out.NormalLoad = &p.NormalLoad
+	}
+	switch {
+	case p.Overloaded:
+		out.State = string(engine.Overloaded)
+	case p.Tier != "":
+		out.State = string(p.Tier)
+	}
+	return out
+}
+
+// Pressure says what back-pressure does, for metrics.
+func (b *Backend) Pressure() engine.Pressure { return b.engine.Pressure() }

@@ -1,0 +1,239 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// statusOf is the state of a task in the words of the queue.
+func statusOf(t *task.Task, steps []*task.Step) tasker.QueueStatus {
+	switch t.State {
+	case task.Complete, task.ResolvedManually:
+		return tasker.QueueCompleted
+	case task.Cancelled:
+		return tasker.QueueStopped
+	case task.Errored:
+		if t.Meta.Case == task.HasPending {
+			return tasker.QueueDeadLetter
+		}
+		return tasker.QueueFailed
+	}
+	return statusOfSteps(steps...)
+}
+
+// statusOfSteps is the status of a task that is not over, by its steps: by the one
+// that has come furthest.
+func statusOfSteps(steps ...*task.Step) tasker.QueueStatus {
+	status := tasker.QueueQueued
+	for _, s := range steps {
+		switch s.State {
+		case task.StepInProgress, task.StepEnqueuedForOrchestration:
+			return tasker.QueueExecuting
+		case task.StepAssigned:
+			status = tasker.QueueAssigned
+		}
+	}
+	return status
+}
+
+// QueueTask implements tasker.QueueBackend.
+func (b *Backend) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*tasker.QueueTask, error) {
+	v, err := b.view(ctx, toID(id))
+	if err != nil {
+		return nil, err
+	}
+	t, tpl := v.task, v.tpl
+	out := &tasker.QueueTask{TaskID: id, Namespace: tpl.Namespace, TaskType: tpl.Name, Status: statusOf(t, v.steps), State: tasker.TaskState(t.State),
+		Priority: tasker.Priority(b.engine.PriorityName(t.Priority)), CreatedAt: t.CreatedAt.Time(), CompletedAt: t.FinishedAt.Ptr(),
+		Parameters: t.Context, IdempotencyKey: t.IdempotencyKey, UserID: t.Meta.Initiator, CorrelationID: t.CorrelationID,
+		EstimatedDurationSeconds: t.Meta.Estimate, TraceID: traceIDOf(t.Meta.TraceParent), Progress: int(percentage(t.Counts.Done, t.Counts.Total()))}
+	states, err := v.statuses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := b.engine.Now()
+	if len(states) > 0 {
+		since := states[len(states)-1].Timestamp
+		out.CurrentStateDurationSeconds = max(milli(now.Time().Sub(since)), 0)
+	}
+	if history {
+		out.StateHistory = states
+	}
+	if err := v.ofSteps(ctx, out, now); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// traceIDOf is the second part of a W3C traceparent.
+func traceIDOf(parent string) string {
+	if parts := strings.Split(parent, "-"); len(parts) >= 4 {
+		return parts[1]
+	}
+	return ""
+}
+
+// ofSteps adds what the steps tell: of the one that has come furthest, and the
+// results of all.
+func (v *view) ofSteps(ctx context.Context, out *tasker.QueueTask, now task.Instant) error {
+	s := v.foremost()
+	if s == nil {
+		return nil
+	}
+	out.QueuedAt, out.AssignedAt, out.StartedAt = s.ReadyAt.Ptr(), s.AssignedAt.Ptr(), s.StartedAt.Ptr()
+	out.RetryCount, out.MaxRetries = max(s.Attempts-1, 0), max(s.MaxAttempts-1, 0)
+	out.TimeoutSeconds = int(s.Timeout / time.Second)
+	out.EffectivePriority = tasker.Priority(v.b.engine.PriorityName(v.b.engine.Order().Effective(s, now)))
+	if len(v.steps) == 1 && !v.task.State.Terminal() {
+		out.Progress = s.Progress
+	}
+	if s.Queue == task.Timers {
+		out.NextRetryAt = task.Instant(s.Key).Ptr()
+	}
+	route, err := v.b.engine.RouteOf(ctx, s.RouteID)
+	if err != nil {
+		return toError(err)
+	}
+	out.RequiredCapabilities = route.Capabilities
+	if s.State.Leased() {
+		if out.AssignedWorker, err = v.worker(ctx, s.WorkerNo); err != nil {
+			return err
+		}
+		if id, known := v.workerIDs[out.AssignedWorker]; known {
+			out.AssignedWorkerID = &id
+		}
+	}
+	if s.State == task.StepEnqueued {
+		p, err := v.b.engine.Place(ctx, s)
+		if err != nil {
+			return toError(err)
+		}
+		out.QueuePlace = v.b.toPlace(s, &p)
+	}
+	if out.Result, err = v.results(); err != nil {
+		return err
+	}
+	out.Error = v.lastError()
+	return nil
+}
+
+// foremost is the step by which a task is shown: one that is held, else one that is
+// ready, else one that waits for a time, else one that is not over, else the last.
+func (v *view) foremost() *task.Step {
+	rank := func(s *task.Step) int {
+		switch {
+		case s.State == task.StepInProgress:
+			return 5
+		case s.State == task.StepAssigned:
+			return 4
+		case s.State == task.StepEnqueued:
+			return 3
+		case s.Queue == task.Timers:
+			return 2
+		case s.State == task.StepErrored:
+			return 1
+		}
+		return 0
+	}
+	var best *task.Step
+	for _, s := range v.steps {
+		if best == nil || rank(s) > rank(best) || rank(s) == rank(best) && s.FinishedAt > best.FinishedAt {
+			best = s
+		}
+	}
+	return best
+}
+
+// results is the result of the only step, or an object of those that have one.
+func (v *view) results() (json.RawMessage, error) {
+	if len(v.steps) == 1 {
+		return v.steps[0].Result, nil
+	}
+	all := map[string]json.RawMessage{}
+	for _, s := range v.steps {
+		if s.Result != nil {
+			all[v.spec(s).Name] = s.Result
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return nil, fmt.Errorf("gather results of task %s: %w", v.task.ID, err)
+	}
+	return raw, nil
+}
+
+// lastError is why a step of the task failed last, nil when none ever did.
+func (v *view) lastError() *tasker.QueueError {
+	for _, a := range slices.Backward(v.records.Attempts) {
+		switch {
+		case a.Failure != nil:
+			return &tasker.QueueError{Message: a.Failure.Message, Code: a.Failure.Code, Type: a.Failure.Type, Retryable: a.Failure.Retryable,
+				FailureReason: string(a.Outcome), Details: a.Failure.Details}
+		case a.Outcome == task.TimedOut, a.Outcome == task.LeaseExpired:
+			return &tasker.QueueError{Message: "the attempt ended without a result: " + string(a.Outcome), Retryable: true, FailureReason: string(a.Outcome)}
+		}
+	}
+	return nil
+}
+
+// statuses is the history of a task in the words of the queue: when it got which.
+func (v *view) statuses(ctx context.Context) ([]tasker.QueueStateAt, error) {
+	h := &history{view: v, out: &tasker.TaskHistory{}}
+	if err := h.tell(ctx); err != nil {
+		return nil, err
+	}
+	of := map[uuid.UUID]*task.Step{} // what is needed of each at a time: its state
+	steps := make([]*task.Step, 0, len(v.steps))
+	t := &task.Task{Meta: v.task.Meta}
+	var out []tasker.QueueStateAt
+	var worker string // whom the skipped transitions of the same transaction name
+	list := h.out.Transitions
+	for i, tr := range list {
+		if tr.StepUUID == nil {
+			t.State = task.State(tr.To)
+		} else {
+			s := of[*tr.StepUUID]
+			if s == nil {
+				s = &task.Step{}
+				of[*tr.StepUUID] = s
+				steps = append(steps, s)
+			}
+			s.State = task.StepState(tr.To)
+		}
+		status := statusOf(t, steps)
+		if i > 0 && !list[i-1].At.Equal(tr.At) {
+			worker = ""
+		}
+		worker = cmp.Or(tr.Worker, worker)
+		if n := len(out); n > 0 && out[n-1].State == status {
+			continue
+		}
+		// the steps of a task move before it does, in the same transaction: that the last
+		// one is done, and the task not yet, is seen by nobody
+		if status == tasker.QueueQueued && i+1 < len(list) && list[i+1].At.Equal(tr.At) && i > 0 {
+			continue
+		}
+		at := tasker.QueueStateAt{State: status, Timestamp: tr.At}
+		if id, known := v.workerIDs[worker]; known {
+			at.WorkerID = &id
+		}
+		out = append(out, at)
+	}
+	if now := statusOf(v.task, v.steps); len(out) > 0 && out[len(out)-1].State != now {
+		// the records and the rows were read one after the other; the rows are what is shown
+		out = append(out, tasker.QueueStateAt{State: now, Timestamp: v.task.StateAt.Time()})
+	}
+	return out, nil
+}

@@ -1,0 +1,286 @@
+package tasker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// QueueBackend is the part of a Backend that looks at it as one priority queue:
+// tasks of one step, each with its place and an estimate of its wait. It is a view of
+// the same tasks, with fewer states; see QueueStatus.
+type QueueBackend interface {
+	// EnqueueTasks stores tasks in one transaction and answers each in order. A task
+	// that breaks a rule, or a queue that is full, refuses all: CodeExhausted and
+	// CodeUnavailable come with the time after which to try again.
+	EnqueueTasks(ctx context.Context, req EnqueueRequest) ([]QueueReceipt, error)
+	// QueueTask returns any task as the queue shows it, with history its state history too.
+	QueueTask(ctx context.Context, id uuid.UUID, history bool) (*QueueTask, error)
+	// CancelQueueTask cancels a task. CodeWrongState when it is over already.
+	CancelQueueTask(ctx context.Context, id uuid.UUID, req QueueCancel) (*QueueCancelled, error)
+	// QueueStats counts what is in the queue. The numbers may be some seconds old.
+	QueueStats(ctx context.Context, filter QueueFilter) (*QueueStats, error)
+}
+
+// QueueStatus is the state of a task in the words of the queue.
+type QueueStatus string
+
+// The statuses. A task of several steps is executing while one of them is.
+const (
+	QueueQueued     QueueStatus = "queued"      // waits: for a worker, a retry, run_at, or for what it depends on
+	QueueAssigned   QueueStatus = "assigned"    // given to a worker that has not begun
+	QueueExecuting  QueueStatus = "executing"   // a worker is at it
+	QueueCompleted  QueueStatus = "completed"   // done, by a worker or by an operator
+	QueueFailed     QueueStatus = "failed"      // failed for good, and nobody investigates
+	QueueStopped    QueueStatus = "cancelled"   // somebody cancelled it
+	QueueDeadLetter QueueStatus = "dead_letter" // failed for good, with a pending case
+)
+
+// EnqueueTask asks for a task of one step.
+type EnqueueTask struct {
+	TaskType   string          `json:"task_type" doc:"Handler to run." minLength:"1" maxLength:"255"`
+	Namespace  string          `json:"namespace,omitempty" doc:"Namespace of the handler. Defaults to \"default\"." maxLength:"255"`
+	Priority   Priority        `json:"priority,omitempty" doc:"high, medium, low, or an integer level from 0 to 100, higher first. Defaults to medium."`
+	Parameters json.RawMessage `json:"parameters,omitempty" doc:"The task's input, any JSON value. Limited to 256 KiB by default: store large data elsewhere and submit a reference."`
+
+	RequiredCapabilities     []string   `json:"required_capabilities,omitempty" doc:"What a worker must be able to do." maxItems:"32"`
+	TimeoutSeconds           int        `json:"timeout_seconds,omitempty" doc:"Longest run of one attempt. Defaults to the priority level's." minimum:"0" maximum:"604800"`
+	EstimatedDurationSeconds int        `json:"estimated_duration_seconds,omitempty" doc:"How long it is likely to run. Kept and shown; waits are estimated from what is measured." minimum:"0" maximum:"604800"`
+	MaxRetries               *int       `json:"max_retries,omitempty" doc:"Retries after the first attempt. Defaults to the priority level's." minimum:"0" maximum:"1000"`
+	RunAt                    *time.Time `json:"run_at,omitempty" doc:"Not before this time."`
+
+	IdempotencyKey string   `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours: a second submission returns the first task." maxLength:"255"`
+	UserID         string   `json:"user_id,omitempty" doc:"On whose behalf. Limits per user go by it, within the API key." maxLength:"255"`
+	CorrelationID  string   `json:"correlation_id,omitempty" maxLength:"255"`
+	Tags           []string `json:"tags,omitempty" doc:"Labels to filter by." maxItems:"32"`
+	TraceID        string   `json:"trace_id,omitempty" doc:"W3C trace id, 32 hexadecimal digits. Either this or traceparent." maxLength:"32"`
+	TraceParent    string   `json:"traceparent,omitempty" doc:"W3C trace context. Defaults to the request's traceparent header." maxLength:"255"`
+}
+
+// EnqueueRequest submits many tasks in one transaction. A task that breaks a rule
+// refuses the whole request, and nothing is stored.
+type EnqueueRequest struct {
+	Tasks []EnqueueTask `json:"tasks" doc:"At most 1,000 by default." minItems:"1"`
+	// Caller is the name of the API key that the request came under. The server sets it.
+	Caller string `json:"-"`
+}
+
+// QueueReceipt answers one task. What is null is not known.
+type QueueReceipt struct {
+	TaskID  uuid.UUID   `json:"task_id"`
+	Status  QueueStatus `json:"status"`
+	Created bool        `json:"created" doc:"False when the idempotency key named a task that exists."`
+	QueuePlace
+}
+
+// QueuePlace is where a task stands. All of it is null for one that does not wait for
+// a worker.
+type QueuePlace struct {
+	PositionInQueue      *int       `json:"position_in_queue" doc:"1 is the next to be given to a worker, of those that need the same handler and capabilities. Null when it does not wait for a worker, or was not counted: a batch counts 32 queues."`
+	QueuePosition        *int       `json:"queue_position" doc:"The same as position_in_queue."`
+	PositionIsMinimum    bool       `json:"position_is_minimum,omitempty" doc:"The position is that or higher: counting ends at 10,000."`
+	QueueScore           *float64   `json:"queue_score" doc:"By what the queue is sorted, in seconds, lowest first."`
+	EstimatedWaitSeconds *float64   `json:"estimated_wait_seconds" doc:"How long until a worker gets it, if nothing more urgent comes: the position divided by the measured rate at which the queue is served. Null when nothing was measured in the last two minutes."`
+	EstimatedStartTime   *time.Time `json:"estimated_start_time" doc:"The same as a time."`
+}
+
+// QueueTask is a task as the queue shows it.
+type QueueTask struct {
+	TaskID    uuid.UUID   `json:"task_id"`
+	Namespace string      `json:"namespace"`
+	TaskType  string      `json:"task_type" doc:"The handler, or the name of the template."`
+	Status    QueueStatus `json:"status"`
+	State     TaskState   `json:"state" doc:"The task's own state, of which status is a simpler view."`
+
+	Priority          Priority `json:"priority"`
+	EffectivePriority Priority `json:"effective_priority" doc:"As what it is treated while it waits: its wait may count for it."`
+	Progress          int      `json:"progress" doc:"Percent."`
+
+	CreatedAt   time.Time  `json:"created_at"`
+	QueuedAt    *time.Time `json:"queued_at,omitempty" doc:"When it last became ready for a worker."`
+	AssignedAt  *time.Time `json:"assigned_at,omitempty"`
+	StartedAt   *time.Time `json:"started_at,omitempty" doc:"Of the last attempt."`
+	CompletedAt *time.Time `json:"completed_at,omitempty" doc:"When it ended, however it did."`
+	NextRetryAt *time.Time `json:"next_retry_at,omitempty" doc:"When it becomes ready, for one that waits for that: a retry, run_at."`
+
+	CurrentStateDurationSeconds float64        `json:"current_state_duration_seconds" doc:"How long it has had its status."`
+	StateHistory                []QueueStateAt `json:"state_history,omitempty" doc:"Its statuses, oldest first; only with include_history."`
+
+	AssignedWorker   string     `json:"assigned_worker,omitempty" doc:"The name of the worker that has it."`
+	AssignedWorkerID *uuid.UUID `json:"assigned_worker_id,omitempty"`
+	RetryCount       int        `json:"retry_count"`
+	MaxRetries       int        `json:"max_retries"`
+	QueuePlace
+
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+	Result     json.RawMessage `json:"result" doc:"What the handler returned; of a task of several steps an object by the name of the step. Null while there is none."`
+	Error      *QueueError     `json:"error" doc:"Why it failed last; null when it never did."`
+
+	TimeoutSeconds           int      `json:"timeout_seconds"`
+	EstimatedDurationSeconds int      `json:"estimated_duration_seconds,omitempty"`
+	RequiredCapabilities     []string `json:"required_capabilities,omitempty"`
+	IdempotencyKey           string   `json:"idempotency_key,omitempty"`
+	UserID                   string   `json:"user_id,omitempty"`
+	CorrelationID            string   `json:"correlation_id,omitempty"`
+	TraceID                  string   `json:"trace_id,omitempty"`
+}
+
+// QueueStateAt is when a task got a status.
+type QueueStateAt struct {
+	State     QueueStatus `json:"state"`
+	Timestamp time.Time   `json:"timestamp"`
+	WorkerID  *uuid.UUID  `json:"worker_id,omitempty" doc:"Who got it, or had it."`
+}
+
+// QueueError is why a task failed.
+type QueueError struct {
+	Message       string          `json:"message"`
+	Code          string          `json:"code,omitempty"`
+	Type          string          `json:"error_type,omitempty"`
+	Retryable     bool            `json:"retryable"`
+	FailureReason string          `json:"failure_reason" doc:"How the attempt ended: failed, timed_out, lease_expired, not_started."`
+	Details       json.RawMessage `json:"details,omitempty"`
+}
+
+// QueueCancel says who cancels, and why.
+type QueueCancel struct {
+	CancelledBy string
+	Reason      string
+}
+
+// QueueCancelled answers a cancellation.
+type QueueCancelled struct {
+	TaskID           uuid.UUID   `json:"task_id"`
+	Status           QueueStatus `json:"status"`
+	CancellationTime time.Time   `json:"cancellation_time"`
+	WasExecuting     bool        `json:"was_executing" doc:"A worker was at it."`
+	WorkerNotified   bool        `json:"worker_notified" doc:"A worker had it, and is told by the answer to its next heartbeat. It may not have heard yet; whatever it reports is refused from now on. False when nobody had it."`
+	NotifiedBy       *time.Time  `json:"worker_notified_by" doc:"Until when its next heartbeat is due; null when nobody had it."`
+}
+
+// QueueFilter narrows QueueStats.
+type QueueFilter struct {
+	Namespaces []string // none: all
+}
+
+// QueueStats is what is in the queue.
+type QueueStats struct {
+	At     time.Time                  `json:"at" doc:"When the queue was counted."`
+	Queue  QueueTotals                `json:"queue"`
+	Queues map[string]QueueOfPriority `json:"queues" doc:"By priority: levels with a name under that, others under their number."`
+
+	Aging        QueueAging        `json:"aging_stats"`
+	Workers      QueueWorkers      `json:"workers"`
+	Throughput   QueueThroughput   `json:"throughput"`
+	Recovery     QueueRecovery     `json:"recovery_stats"`
+	Backpressure QueueBackpressure `json:"backpressure"`
+	Dispatch     QueueDispatch     `json:"dispatch"`
+}
+
+// QueueTotals is about all priorities.
+type QueueTotals struct {
+	TotalDepth int            `json:"total_depth" doc:"Steps that are ready and wait for a worker; those in somebody's hands are not among them."`
+	ByPriority map[string]int `json:"by_priority" doc:"The same by priority."`
+	Executing  int            `json:"executing" doc:"Steps in the hands of workers."`
+
+	OldestAgeSeconds *float64 `json:"oldest_age_seconds" doc:"How long the one has waited that has waited longest; null when none waits."`
+	P50AgeSeconds    *float64 `json:"p50_age_seconds"`
+	P95AgeSeconds    *float64 `json:"p95_age_seconds"`
+	Sampled          bool     `json:"sampled" doc:"Ages and numbers by priority come from a sample of 10,000 steps."`
+	Capped           bool     `json:"capped" doc:"There is more than was counted, which is a million."`
+}
+
+// QueueOfPriority is about one priority.
+type QueueOfPriority struct {
+	Depth            int      `json:"depth" doc:"Steps that are ready and wait for a worker."`
+	Pending          int      `json:"pending" doc:"The same as depth."`
+	Assigned         int      `json:"assigned" doc:"Steps that were given to a worker that has not begun."`
+	Executing        int      `json:"executing" doc:"Steps that workers are at."`
+	OldestAgeSeconds *float64 `json:"oldest_age_seconds" doc:"How long the one has waited that has waited longest; null when none waits."`
+}
+
+// QueueAging is about steps that wait for long.
+type QueueAging struct {
+	OldestQueuedTaskAgeSeconds *float64 `json:"oldest_queued_task_age_seconds"`
+	TasksWaitingOverThreshold  int      `json:"tasks_waiting_over_threshold"`
+	ThresholdSeconds           *float64 `json:"threshold_seconds" doc:"The wait from which the lowest priority is promoted, or goes first; null when that never happens."`
+}
+
+// QueueWorkers is about workers.
+type QueueWorkers struct {
+	Total         int `json:"total" doc:"Those that are not dead."`
+	Active        int `json:"active"`
+	Idle          int `json:"idle" doc:"Active ones that said that they have nothing to do."`
+	Busy          int `json:"busy" doc:"Active ones that said that they do something."`
+	Draining      int `json:"draining"`
+	Unhealthy     int `json:"unhealthy"`
+	Dead          int `json:"dead" doc:"Those that died within the last hour."`
+	CircuitOpen   int `json:"circuit_open" doc:"Those that get nothing for a while, because their last attempts all failed."`
+	TotalCapacity int `json:"total_capacity" doc:"Steps that the live ones can run at once."`
+	UsedCapacity  int `json:"used_capacity" doc:"Steps that they said they run."`
+}
+
+// QueueThroughput is what the node that answers has seen in the last minute.
+type QueueThroughput struct {
+	CompletedLastMinute    int      `json:"completed_last_minute" doc:"Tasks that completed."`
+	FailedLastMinute       int      `json:"failed_last_minute" doc:"Tasks that failed for good."`
+	HandedOutLastMinute    int      `json:"handed_out_last_minute" doc:"Steps that were given to workers."`
+	AvgTaskDurationSeconds *float64 `json:"avg_task_duration_seconds" doc:"Mean run of the attempts that ended; null when none did."`
+}
+
+// QueueRecovery is what the node that answers has seen in the last hour.
+type QueueRecovery struct {
+	AssignmentTimeouts  int       `json:"assignment_timeouts_last_hour" doc:"Steps that were assigned and not begun in time."`
+	VisibilityTimeouts  int       `json:"visibility_timeouts_last_hour" doc:"Leases of running steps that ran out."`
+	HealthProbeFailures *int      `json:"health_probe_failures_last_hour" doc:"Null when workers are not probed."`
+	MeasuredSince       time.Time `json:"measured_since" doc:"Since when the node counts: it may be less than an hour."`
+}
+
+// QueueBackpressure is what is refused at present, by the node that answers.
+type QueueBackpressure struct {
+	Scope      string           `json:"scope" doc:"What may be refused: queue, submissions through /api/v1; all, every one."`
+	State      string           `json:"state" enum:"open,soft,high_only,allow_list_only,overloaded" doc:"open: everything is accepted. Else the tier that is reached, or overloaded."`
+	InHand     int              `json:"in_hand" doc:"Tasks that were submitted and are not stored yet."`
+	NormalLoad *int             `json:"normal_load" doc:"So many of those are normal; at twice that the node is overloaded. Null: any number."`
+	Refused    map[string]int64 `json:"refused" doc:"Tasks refused since the node began, by reason."`
+}
+
+// QueueDispatch says how steps reach workers.
+type QueueDispatch struct {
+	Mode       string `json:"mode" enum:"native,redis" doc:"How they do at present: native is by the database."`
+	Configured bool   `json:"configured" doc:"Something besides the database is to hand out steps."`
+	Active     bool   `json:"active" doc:"It does."`
+	Why        string `json:"why,omitempty" doc:"Why it does not."`
+}
+
+// Enqueue stores one task and says where it stands.
+func (c *Client) Enqueue(ctx context.Context, t EnqueueTask) (QueueReceipt, error) {
+	receipts, err := c.EnqueueTasks(ctx, EnqueueRequest{Tasks: []EnqueueTask{t}})
+	if err != nil {
+		return QueueReceipt{}, err
+	}
+	return receipts[0], nil
+}
+
+// EnqueueWait is Enqueue that waits while the queue is full: as long as the server
+// says, again and again, until ctx ends. It comes back with any other error, and with
+// one that does not say when to try again.
+func (c *Client) EnqueueWait(ctx context.Context, t EnqueueTask) (QueueReceipt, error) {
+	for {
+		receipt, err := c.Enqueue(ctx, t)
+		var refusal *Error
+		if !errors.As(err, &refusal) || refusal.Code != CodeExhausted || refusal.RetryAfter <= 0 {
+			return receipt, err
+		}
+		pause := time.NewTimer(refusal.RetryAfter)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return QueueReceipt{}, errors.Join(ctx.Err(), err)
+		}
+	}
+}
