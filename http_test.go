@@ -123,6 +123,30 @@ func TestRoutes(t *testing.T) {
 			},
 			seen{"POST", "/v1/tasks/cancel", `{"task_uuids":["` + a.String() + `"],"cancelled_by":"me","reason":"r"}`},
 			`{"results":[{"error":{"code":"wrong_state","message":"m"}}]}`, `"wrong_state"`},
+		"Enqueue": {
+			func(c *tasker.Client) (any, error) {
+				return c.Enqueue(ctx, tasker.EnqueueTask{TaskType: "h", Priority: tasker.High, RequiredCapabilities: []string{"gpu"}})
+			},
+			seen{"POST", "/api/v1/tasks", `{"task_type":"h","priority":"high","required_capabilities":["gpu"]}`},
+			`{"task_id":"` + a.String() + `","status":"queued","position_in_queue":7,"queue_score":1.5,"estimated_wait_seconds":null}`, `"position_in_queue":7`},
+		"EnqueueMany": {
+			func(c *tasker.Client) (any, error) {
+				return c.EnqueueTasks(ctx, tasker.EnqueueRequest{Tasks: []tasker.EnqueueTask{{TaskType: "h"}, {TaskType: "i"}}, Caller: "somebody"})
+			},
+			seen{"POST", "/api/v1/tasks/batch", `{"tasks":[{"task_type":"h"},{"task_type":"i"}]}`}, `{"results":[{"status":"queued"},{"status":"queued"}]}`, `"status":"queued"`},
+		"QueueTask": {
+			func(c *tasker.Client) (any, error) { return c.QueueTask(ctx, a, true) },
+			seen{"GET", "/api/v1/tasks/" + a.String() + "?include_history=true", ""}, `{"status":"executing","queue_score":null}`, `"executing"`},
+		"QueueCancel": {
+			func(c *tasker.Client) (any, error) {
+				return c.CancelQueueTask(ctx, a, tasker.QueueCancel{CancelledBy: "me", Reason: "r&r"})
+			},
+			seen{"DELETE", "/api/v1/tasks/" + a.String() + "?cancelled_by=me&reason=r%26r", ""}, `{"status":"cancelled","worker_notified":true}`, `"worker_notified":true`},
+		"QueueStats": {
+			func(c *tasker.Client) (any, error) {
+				return c.QueueStats(ctx, tasker.QueueFilter{Namespaces: []string{"a", "b"}})
+			},
+			seen{"GET", "/api/v1/queue/stats?namespace=a&namespace=b", ""}, `{"queue":{"total_depth":3}}`, `"total_depth":3`},
 		"Steps": {
 			func(c *tasker.Client) (any, error) { return c.Steps(ctx, a) },
 			seen{"GET", task + "/workflow_steps", ""}, `[{"name":"one"},{"name":"two"}]`, `"name":"two"`},

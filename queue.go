@@ -117,7 +117,7 @@ type QueueTask struct {
 
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 	Result     json.RawMessage `json:"result" doc:"What the handler returned; of a task of several steps an object by the name of the step. Null while there is none."`
-	Error      *QueueError     `json:"error" doc:"Why it failed last; null when it never did."`
+	Error      *QueueError     `json:"error,omitempty" doc:"Why it failed last; left out when it never did."`
 
 	TimeoutSeconds           int      `json:"timeout_seconds"`
 	EstimatedDurationSeconds int      `json:"estimated_duration_seconds,omitempty"`
@@ -265,14 +265,15 @@ func (c *Client) Enqueue(ctx context.Context, t EnqueueTask) (QueueReceipt, erro
 	return receipts[0], nil
 }
 
-// EnqueueWait is Enqueue that waits while the queue is full: as long as the server
-// says, again and again, until ctx ends. It comes back with any other error, and with
-// one that does not say when to try again.
+// EnqueueWait is Enqueue that waits while the queue is full or the server overloaded:
+// as long as the server says, again and again, until ctx ends. It comes back with any
+// other error, and with one that does not say when to try again. With an idempotency
+// key an answer that got lost on the way does no harm.
 func (c *Client) EnqueueWait(ctx context.Context, t EnqueueTask) (QueueReceipt, error) {
 	for {
 		receipt, err := c.Enqueue(ctx, t)
 		var refusal *Error
-		if !errors.As(err, &refusal) || refusal.Code != CodeExhausted || refusal.RetryAfter <= 0 {
+		if !errors.As(err, &refusal) || refusal.RetryAfter <= 0 || refusal.Code != CodeExhausted && refusal.Code != CodeUnavailable {
 			return receipt, err
 		}
 		pause := time.NewTimer(refusal.RetryAfter)

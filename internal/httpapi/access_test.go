@@ -26,6 +26,9 @@ var needs = map[string]string{
 	"register-template": "operate", "list-templates": "read", "get-template": "read", "get-template-version": "read",
 	"register-worker": "work", "list-workers": "read", "poll": "work", "start": "work", "progress": "work",
 	"result": "work", "heartbeat": "work", "drain": "work operate", "get-worker": "read", "resume-worker": "operate",
+	"enqueue-task": "submit", "enqueue-tasks": "submit", "get-queue-task": "read", "cancel-queue-task": "submit operate", "get-queue-stats": "read",
+	"register-queue-worker": "work", "poll-queue": "work", "start-queue-task": "work", "progress-of-queue-task": "work",
+	"result-of-queue-task": "work", "heartbeat-of-queue-worker": "work",
 	"live": "", "ready": "", "version": "",
 }
 
@@ -153,6 +156,7 @@ func TestNamespaces(t *testing.T) {
 	ring, key := ringOf(t, "k", "admin", "default")
 	other, worker := "/v1/tasks/"+otherID.String(), "/internal/workers/"
 	step := "/workflow_steps/" + stepID.String()
+	queue, ofTask, ofOther := "/api/v1/workers/", `{"task_id":"`+taskID.String()+`"`, `{"task_id":"`+otherID.String()+`"`
 	act := `{"action_type":"reset_for_retry","reason":"x"}`
 	for name, c := range map[string]struct {
 		method, path, body string
@@ -193,6 +197,21 @@ func TestNamespaces(t *testing.T) {
 		"ProgressOther":       {"POST", worker + otherID.String() + "/progress", `{"step_uuid":"` + stepID.String() + `","token":1,"progress_percent":1}`, 404, ""},
 		"ResultOther":         {"POST", worker + otherID.String() + "/result", `{"step_uuid":"` + stepID.String() + `","token":1,"status":"completed"}`, 404, ""},
 		"HeartbeatOther":      {"POST", worker + otherID.String() + "/heartbeat", "", 404, ""},
+		"EnqueueDefault":      {"POST", "/api/v1/tasks", `{"task_type":"x"}`, 201, ""},
+		"EnqueueOutside":      {"POST", "/api/v1/tasks", `{"task_type":"x","namespace":"secret"}`, 403, "/namespace"},
+		"EnqueueManyOutside":  {"POST", "/api/v1/tasks/batch", `{"tasks":[{"task_type":"x"},{"task_type":"x","namespace":"secret"}]}`, 403, "/tasks/1/namespace"},
+		"QueueTaskOwn":        {"GET", "/api/v1/tasks/" + taskID.String(), "", 200, ""},
+		"QueueTaskOther":      {"GET", "/api" + other, "", 404, ""},
+		"QueueCancelOther":    {"DELETE", "/api" + other, "", 404, ""},
+		"QueueStatsOutside":   {"GET", "/api/v1/queue/stats?namespace=default&namespace=secret", "", 403, "query.namespace"},
+		"QueueWorkerOutside":  {"POST", queue + "register", `{"namespaces":["default","secret"]}`, 403, "/namespaces/1"},
+		"QueuePollOther":      {"POST", queue + otherID.String() + "/poll", `{"capabilities":["gpu"]}`, 404, ""},
+		"QueueStartOther":     {"POST", queue + otherID.String() + "/start", ofTask + `}`, 404, ""},
+		"QueueStartOutside":   {"POST", queue + workerID.String() + "/start", ofOther + `}`, 404, ""},
+		"QueueProgressOther":  {"POST", queue + otherID.String() + "/progress", ofTask + `,"progress_percent":1}`, 404, ""},
+		"QueueResultOther":    {"POST", queue + otherID.String() + "/result", ofTask + `,"status":"completed"}`, 404, ""},
+		"QueueResultOutside":  {"POST", queue + workerID.String() + "/result", ofOther + `,"status":"completed"}`, 404, ""},
+		"QueueHeartbeatOther": {"POST", queue + otherID.String() + "/heartbeat", "", 404, ""},
 		"DrainOther":          {"POST", worker + otherID.String() + "/drain", "", 404, ""},
 		"ResumeOther":         {"POST", worker + otherID.String() + "/resume", "", 404, ""},
 		"GetSecretWorker":     {"GET", worker + stepID.String(), "", 404, ""},
@@ -233,6 +252,15 @@ func TestNamespacesNarrow(t *testing.T) {
 	}
 	if got := a.do(t, "GET", "/internal/workers", "", key); strings.Count(got.body, `"worker_id"`) != 2 || strings.Contains(got.body, stepID.String()) {
 		t.Errorf("the workers shown are %s", got.body)
+	}
+
+	a.do(t, "POST", "/api/v1/workers/register", "", key)
+	if got := last[tasker.WorkerRegistration](f).Namespaces; cmp.Diff([]string{"default"}, got) != "" {
+		t.Errorf("a worker of the queue is registered for %v", got)
+	}
+	a.do(t, "GET", "/api/v1/queue/stats", "", key)
+	if got := last[tasker.QueueFilter](f).Namespaces; cmp.Diff([]string{"default"}, got) != "" {
+		t.Errorf("numbers are asked of %v", got)
 	}
 
 	ring, key = ringOf(t, "k", "admin", "default", "video")

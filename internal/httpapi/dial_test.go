@@ -87,6 +87,21 @@ func verbs() map[string]func(context.Context, tasker.Backend) (any, error) {
 		"HeartbeatNone": func(c ctx, b backend) (any, error) {
 			return b.Heartbeat(c, tasker.Heartbeat{WorkerID: workerID, Steps: []tasker.LeaseRef{}})
 		},
+		"EnqueueOne": func(c ctx, b backend) (any, error) {
+			return b.EnqueueTasks(c, tasker.EnqueueRequest{Tasks: []tasker.EnqueueTask{{TaskType: "x", Parameters: json.RawMessage(`{"a":1}`), RequiredCapabilities: []string{"gpu"}}}})
+		},
+		"EnqueueMany": func(c ctx, b backend) (any, error) {
+			return b.EnqueueTasks(c, tasker.EnqueueRequest{Tasks: []tasker.EnqueueTask{{TaskType: "x", Priority: tasker.High, UserID: "ann"}, {TaskType: "y", RunAt: &noon}}})
+		},
+		"QueueTask":        func(c ctx, b backend) (any, error) { return b.QueueTask(c, taskID, false) },
+		"QueueTaskHistory": func(c ctx, b backend) (any, error) { return b.QueueTask(c, taskID, true) },
+		"CancelQueueTask": func(c ctx, b backend) (any, error) {
+			return b.CancelQueueTask(c, taskID, tasker.QueueCancel{CancelledBy: "ann", Reason: "late"})
+		},
+		"QueueStats": func(c ctx, b backend) (any, error) { return b.QueueStats(c, tasker.QueueFilter{}) },
+		"QueueStatsOf": func(c ctx, b backend) (any, error) {
+			return b.QueueStats(c, tasker.QueueFilter{Namespaces: []string{"a", "b c"}})
+		},
 		"Drain": func(c ctx, b backend) (any, error) {
 			return b.Drain(c, tasker.DrainRequest{WorkerID: workerID, Final: true})
 		},

@@ -136,6 +136,9 @@ func responsesOf[R any](s *server, e endpoint) map[string]*huma.Response {
 
 // tagOf groups the operations in the document by the noun of their path.
 func tagOf(path string) string {
+	if strings.HasPrefix(path, "/api/v1/") && !strings.Contains(path, "/dlq") {
+		return "queue"
+	}
 	for _, noun := range []string{"audit", "dlq", "workflow_steps", "templates", "workers", "tasks", "events", "health"} {
 		if strings.Contains(path, "/"+noun) {
 			return noun

@@ -55,6 +55,6 @@ func (f *fake) QueueStats(_ context.Context, filter tasker.QueueFilter) (*tasker
 		Queue:        tasker.QueueTotals{TotalDepth: 7, ByPriority: map[string]int{"high": 7}, OldestAgeSeconds: &age},
 		Queues:       map[string]tasker.QueueOfPriority{"high": {Depth: 7, Pending: 7, Executing: 1, OldestAgeSeconds: &age}},
 		Backpressure: tasker.QueueBackpressure{Scope: "queue", State: "soft", NormalLoad: &load, Refused: map[string]int64{"soft": 3}},
-		Dispatch:     tasker.QueueDispatch{Configured: true, Why: "away"},
+		Dispatch:     tasker.QueueDispatch{Mode: "native", Configured: true, Why: "away"},
 	}, f.note(filter)
 }

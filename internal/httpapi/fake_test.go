@@ -170,7 +170,8 @@ func (f *fake) TaskHistory(_ context.Context, id uuid.UUID) (*tasker.TaskHistory
 	}
 	return &tasker.TaskHistory{TaskUUID: id,
 		Transitions: []tasker.Transition{{At: noon, From: "pending", To: "initializing"}, {At: noon, StepUUID: &stepID, To: "error", Attempt: 1}},
-		Attempts:    []tasker.Attempt{{StepUUID: stepID, StepName: "load", Attempt: 1, Token: 7, Outcome: "failed", StartedAt: &noon, Error: cannedFailure()}},
+		Attempts: []tasker.Attempt{{StepUUID: stepID, StepName: "load", Attempt: 1, Token: 7, Outcome: "failed", StartedAt: &noon, Error: cannedFailure()},
+			{StepUUID: stepID, StepName: "load", Attempt: 2, Token: 8, WorkerID: &workerID, Outcome: "running"}},
 	}, nil
 }
 

@@ -61,7 +61,30 @@ func (s *server) routes() {
 	add(s, endpoint{post, "/internal/workers/{id}/drain", "drain", "Take no more work", leave, bare}, s.drain)
 	add(s, endpoint{post, "/internal/workers/{id}/resume", "resume-worker", "Take a drain back", operate, 0}, s.resumeWorker)
 
+	s.queueRoutes()
+
 	add(s, endpoint{get, "/health/live", "live", "Is the process alive?", nil, hot}, s.getLive)
 	add(s, endpoint{get, "/health/ready", "ready", "Can the server do its work?", nil, hot}, s.getReady)
 	add(s, endpoint{get, "/version", "version", "Which version is this?", nil, 0}, s.getVersion)
+}
+
+// queueRoutes are the other family: the same tasks as one priority queue, in the
+// words of systems that have nothing else.
+func (s *server) queueRoutes() {
+	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
+	may := func(p ...access.Permission) []access.Permission { return p }
+	submit, read, work, cancel := may(access.Submit), may(access.Read), may(access.Work), may(access.Submit, access.Operate)
+
+	add(s, endpoint{post, "/api/v1/tasks", "enqueue-task", "Put a task into the queue", submit, hot | creates}, s.enqueueTask)
+	add(s, endpoint{post, "/api/v1/tasks/batch", "enqueue-tasks", "Put many tasks into the queue in one transaction", submit, hot | batch}, s.enqueueTasks)
+	add(s, endpoint{get, "/api/v1/tasks/{id}", "get-queue-task", "Get a task with its place in the queue", read, hot}, s.queueTask)
+	add(s, endpoint{del, "/api/v1/tasks/{id}", "cancel-queue-task", "Cancel a task, and say whom that reaches", cancel, 0}, s.cancelQueueTask)
+	add(s, endpoint{get, "/api/v1/queue/stats", "get-queue-stats", "Get numbers of the queue", read, 0}, s.queueStats)
+
+	add(s, endpoint{post, "/api/v1/workers/register", "register-queue-worker", "Introduce a worker of the queue", work, bare}, s.registerQueueWorker)
+	add(s, endpoint{post, "/api/v1/workers/{id}/poll", "poll-queue", "Claim tasks, waiting for some", work, hot | bare}, s.pollQueue)
+	add(s, endpoint{post, "/api/v1/workers/{id}/start", "start-queue-task", "Begin a claimed task", work, hot}, s.startQueueTask)
+	add(s, endpoint{post, "/api/v1/workers/{id}/progress", "progress-of-queue-task", "Say how far a task is", work, hot}, s.progressOfQueueTask)
+	add(s, endpoint{post, "/api/v1/workers/{id}/result", "result-of-queue-task", "End a task, or an attempt of it", work, hot}, s.resultOfQueueTask)
+	add(s, endpoint{post, "/api/v1/workers/{id}/heartbeat", "heartbeat-of-queue-worker", "Live on, and keep tasks", work, hot | bare}, s.heartbeatOfQueueWorker)
 }

@@ -29,6 +29,7 @@ func examples() []example {
 	task := "/v1/tasks/" + taskID.String()
 	step := task + "/workflow_steps/" + stepID.String()
 	worker := "/internal/workers/" + workerID.String()
+	queueWorker, held := "/api/v1/workers/"+workerID.String(), `{"task_id":"`+taskID.String()+`"}`
 	lease := `{"step_uuid":"` + stepID.String() + `","token":7}`
 	return []example{
 		{"submit-task", "POST", "/v1/tasks", `{"name":"import","context":{"a":1}}`, 201, `"created":true`},
@@ -68,6 +69,17 @@ func examples() []example {
 		{"get-worker", "GET", worker, "", 200, `"circuit_breaker"`},
 		{"resume-worker", "POST", worker + "/resume", "", 200, `"status":"active"`},
 		{"drain", "POST", worker + "/drain", `{"final":true}`, 200, `"released":2`},
+		{"enqueue-task", "POST", "/api/v1/tasks", `{"task_type":"video","priority":"low"}`, 201, `"position_in_queue":3`},
+		{"enqueue-tasks", "POST", "/api/v1/tasks/batch", `{"tasks":[{"task_type":"video"},{"task_type":"mail","priority":75}]}`, 200, `{"results":[{"task_id"`},
+		{"get-queue-task", "GET", "/api/v1/tasks/" + taskID.String() + "?include_history=true", "", 200, `"state_history":[{"state":"queued"`},
+		{"cancel-queue-task", "DELETE", "/api/v1/tasks/" + taskID.String() + "?cancelled_by=ann&reason=late", "", 200, `"worker_notified":true`},
+		{"get-queue-stats", "GET", "/api/v1/queue/stats?namespace=default", "", 200, `"total_depth":7`},
+		{"register-queue-worker", "POST", "/api/v1/workers/register", `{"capabilities":["gpu"],"capacity":5,"host":"h"}`, 200, `"poll_interval_seconds":1`},
+		{"poll-queue", "POST", queueWorker + "/poll", `{"available_capacity":3}`, 200, `"visibility_timeout_until"`},
+		{"start-queue-task", "POST", queueWorker + "/start", held, 200, `"acknowledged":true`},
+		{"progress-of-queue-task", "POST", queueWorker + "/progress", `{"task_id":"` + taskID.String() + `","progress_percent":10}`, 200, `"status":"held"`},
+		{"result-of-queue-task", "POST", queueWorker + "/result", `{"task_id":"` + taskID.String() + `","status":"completed","result":{"n":1}}`, 200, `"step_state":"complete"`},
+		{"heartbeat-of-queue-worker", "POST", queueWorker + "/heartbeat", `{"current_load":3,"status":"busy","health":{"cpu_usage_percent":80}}`, 200, `"should_drain":false`},
 		{"live", "GET", "/health/live", "", 200, `"live"`},
 		{"ready", "GET", "/health/ready", "", 200, `"ready"`},
 		{"version", "GET", "/version", "", 200, `"v9"`},

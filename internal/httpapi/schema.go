@@ -22,6 +22,7 @@ type (
 	caseResolutionSchema struct{}
 	healthSchema         struct{}
 	detectionSchema      struct{}
+	queueStatusSchema    struct{}
 )
 
 // Schema documents a UUID.
@@ -87,6 +88,12 @@ func (detectionSchema) Schema(huma.Registry) *huma.Schema {
 	})}
 }
 
+// Schema lists the statuses of tasks in the queue.
+func (queueStatusSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.QueueStatus{tasker.QueueQueued, tasker.QueueAssigned, tasker.QueueExecuting,
+		tasker.QueueCompleted, tasker.QueueFailed, tasker.QueueStopped, tasker.QueueDeadLetter})}
+}
+
 func taskStates() []tasker.TaskState {
 	return []tasker.TaskState{
 		tasker.TaskPending, tasker.TaskInitializing, tasker.TaskEnqueuingSteps, tasker.TaskStepsInProcess,
@@ -119,6 +126,7 @@ func newRegistry() huma.Registry {
 		reflect.TypeFor[tasker.CaseResolution]():  reflect.TypeFor[caseResolutionSchema](),
 		reflect.TypeFor[tasker.Health]():          reflect.TypeFor[healthSchema](),
 		reflect.TypeFor[tasker.DetectionAction](): reflect.TypeFor[detectionSchema](),
+		reflect.TypeFor[tasker.QueueStatus]():     reflect.TypeFor[queueStatusSchema](),
 
 		reflect.TypeFor[templateBody](): reflect.TypeFor[tasker.TemplateSource](),
 		reflect.TypeFor[submitBody]():   reflect.TypeFor[tasker.SubmitRequest](),

@@ -38,7 +38,7 @@ func (s *server) submitTask(ctx context.Context, _ *none, body *tasker.TaskReque
 	}
 	tasks := []tasker.TaskRequest{*body}
 	inTrace(ctx, tasks)
-	receipts, err := s.backend.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: tasks})
+	receipts, err := s.backend.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: tasks, Caller: callerOf(ctx)})
 	if err != nil {
 		return no, moved(err, "/tasks/0", "")
 	}
@@ -71,7 +71,7 @@ func (s *server) submitTasks(ctx context.Context, _ *none, body *submitBody) (an
 	if len(tasks) > 0 {
 		inTrace(ctx, tasks)
 		var err error
-		receipts, err = s.backend.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: tasks, ItemErrors: body.ItemErrors})
+		receipts, err = s.backend.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: tasks, ItemErrors: body.ItemErrors, Caller: callerOf(ctx)})
 		if err != nil {
 			return no, err
 		}

@@ -1,0 +1,487 @@
+package apitest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/redistest"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
+)
+
+// onEveryQueue is onEveryStore, and with Redis before the store.
+func onEveryQueue(t *testing.T, test func(t *testing.T, s *server)) {
+	t.Helper()
+	onEveryStore(t, test)
+	t.Run("Redis", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), local.Options{Dispatch: redistest.Start(t).URL()})
+		eventually(t, "Redis hands out the steps", func() bool {
+			stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
+			return err == nil && stats.Dispatch.Mode == "redis"
+		})
+		test(t, s)
+	})
+}
+
+// eventually waits until something is so.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience / 2); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it never came about that %s", what)
+		}
+	}
+}
+
+// member is a worker that knows nothing but tasks.
+type member struct {
+	*server
+	path string
+}
+
+func (s *server) join(t *testing.T, registration string) *member {
+	t.Helper()
+	var answer struct {
+		WorkerID            uuid.UUID `json:"worker_id"`
+		PollIntervalMS      int       `json:"poll_interval_ms"`
+		HeartbeatIntervalMS int       `json:"heartbeat_interval_ms"`
+	}
+	s.must(t, "POST", "/api/v1/workers/register", registration, &answer)
+	if answer.PollIntervalMS == 0 || answer.HeartbeatIntervalMS == 0 {
+		t.Errorf("the worker is told no rhythm: %+v", answer)
+	}
+	return &member{s, "/api/v1/workers/" + answer.WorkerID.String()}
+}
+
+// must sends a request that has to succeed.
+func (s *server) must(t *testing.T, method, path, body string, out any) {
+	t.Helper()
+	if status, text := s.send(t, method, path, body, out); status != 200 && status != 201 {
+		t.Fatalf("%s %s is answered %d %s", method, path, status, text)
+	}
+}
+
+type lease struct {
+	Acknowledged bool
+	Status       string
+}
+
+// assigned is a task as a poll brings it.
+type assigned struct {
+	TaskID     uuid.UUID       `json:"task_id"`
+	TaskType   string          `json:"task_type"`
+	Parameters json.RawMessage `json:"parameters"`
+	TraceID    string          `json:"trace_id"`
+	Visible    time.Time       `json:"visibility_timeout_until"`
+}
+
+func (m *member) poll(t *testing.T, body string) []assigned {
+	t.Helper()
+	var answer struct{ Tasks []assigned }
+	m.must(t, "POST", m.path+"/poll", body, &answer)
+	return answer.Tasks
+}
+
+// TestQueueByHand: a task from the queue to its result, in the words of the queue, by
+// bare HTTP; the SDK on both sides of the server tells the same of it.
+func TestQueueByHand(t *testing.T) { onEveryQueue(t, testQueueByHand) }
+
+func testQueueByHand(t *testing.T, s *server) {
+	const body = `{"task_type":"process_video","priority":"high","parameters":{"url":"s3://b/k"},"required_capabilities":["gpu"],"timeout_seconds":600,
+		"estimated_duration_seconds":60,"idempotency_key":"video-7","user_id":"ann","trace_id":"0af7651916cd43dd8448eb211c80319c"}`
+	var receipt tasker.QueueReceipt
+	if status, text := s.send(t, "POST", "/api/v1/tasks", body, &receipt); status != 201 || receipt.Status != tasker.QueueQueued || *receipt.PositionInQueue != 1 ||
+		receipt.QueueScore == nil || receipt.EstimatedWaitSeconds != nil || !strings.Contains(text, `"estimated_wait_seconds":null`) {
+		t.Fatalf("the submission is answered %d %s", status, text)
+	}
+	var again tasker.QueueReceipt
+	if status, text := s.send(t, "POST", "/api/v1/tasks", body, &again); status != 200 || again.TaskID != receipt.TaskID || again.Created || *again.PositionInQueue != 1 {
+		t.Errorf("the same again is answered %d %s", status, text)
+	}
+	id := receipt.TaskID
+	blind := s.join(t, `{"capabilities":["cpu"],"capacity":5}`)
+	if got := blind.poll(t, `{"capabilities":["cpu"],"available_capacity":5}`); len(got) != 0 {
+		t.Errorf("a worker without the capability is given %+v", got)
+	}
+	m := s.join(t, `{"capabilities":["gpu","cpu"],"capacity":5,"host":"pod-7"}`)
+	got := m.poll(t, `{"worker_capabilities":["cpu","gpu"],"capacity":3}`)
+	if len(got) != 1 || got[0].TaskID != id || got[0].TaskType != "process_video" || string(got[0].Parameters) != `{"url":"s3://b/k"}` ||
+		got[0].TraceID != "0af7651916cd43dd8448eb211c80319c" || time.Until(got[0].Visible) < time.Second {
+		t.Fatalf("the poll brings %+v", got)
+	}
+	s.same(t, id, tasker.QueueAssigned)
+	ofTask := `{"task_id":"` + id.String() + `"`
+	for _, step := range []struct{ verb, body string }{{"start", ofTask + `}`}, {"progress", ofTask + `,"progress_percent":45,"status_message":"frame 450 of 1000"}`}} {
+		var l lease
+		if m.must(t, "POST", m.path+"/"+step.verb, step.body, &l); !l.Acknowledged || l.Status != "held" {
+			t.Errorf("%s is answered %+v", step.verb, l)
+		}
+	}
+	if task := s.same(t, id, tasker.QueueExecuting); task.Progress != 45 || task.EstimatedDurationSeconds != 60 || task.TimeoutSeconds != 600 || task.AssignedWorkerID == nil {
+		t.Errorf("while it runs it is %+v", task)
+	}
+	var l lease // nobody else can speak for it
+	if blind.must(t, "POST", blind.path+"/progress", ofTask+`,"progress_percent":1}`, &l); l.Acknowledged || l.Status != "lost" {
+		t.Errorf("another worker's progress is answered %+v", l)
+	}
+	if status, text := blind.send(t, "POST", blind.path+"/result", ofTask+`,"status":"completed"}`, nil); status != 409 || !strings.Contains(text, `"stale_token"`) {
+		t.Errorf("another worker's result is answered %d %s", status, text)
+	}
+	var beat struct {
+		Acknowledged bool
+		ShouldDrain  bool `json:"should_drain"`
+		Tasks        []lease
+	}
+	m.must(t, "POST", m.path+"/heartbeat", `{"current_load":1,"status":"busy","health":{"memory_usage_percent":65},"current_tasks":["`+id.String()+`"]}`, &beat)
+	if !beat.Acknowledged || beat.ShouldDrain || len(beat.Tasks) != 1 || beat.Tasks[0].Status != "held" {
+		t.Errorf("the heartbeat is answered %+v", beat)
+	}
+	m.must(t, "POST", m.path+"/result", ofTask+`,"status":"completed","result":{"frames":1000},"execution_duration_seconds":45.2}`, nil)
+	if status, _ := m.send(t, "POST", m.path+"/result", ofTask+`,"status":"completed"}`, nil); status != 409 {
+		t.Errorf("the same result again is answered %d", status)
+	}
+	if task := s.same(t, id, tasker.QueueCompleted); string(task.Result) != `{"frames":1000}` || task.Progress != 100 || len(task.StateHistory) != 4 {
+		t.Errorf("in the end it is %+v", task)
+	}
+	stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
+	if err != nil || stats.Queue.TotalDepth != 0 || stats.Workers.Total != 2 || stats.Workers.Busy != 1 || stats.Throughput.CompletedLastMinute != 1 {
+		t.Errorf("the numbers are %+v, %v", stats, err)
+	}
+}
+
+// same returns a task that is the same through the SDK as from the engine.
+func (s *server) same(t *testing.T, id uuid.UUID, want tasker.QueueStatus) *tasker.QueueTask {
+	t.Helper()
+	far, err := s.QueueTask(s.ctx, id, true)
+	if err != nil || far.Status != want {
+		t.Fatalf("the task is %+v, %v; want %s", far, err, want)
+	}
+	near, err := s.engine.QueueTask(s.ctx, id, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near.CurrentStateDurationSeconds = far.CurrentStateDurationSeconds // time passes
+	near.EstimatedWaitSeconds, near.EstimatedStartTime = far.EstimatedWaitSeconds, far.EstimatedStartTime
+	a, err := json.Marshal(near)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(far)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(a, b) {
+		t.Errorf("near it is %s, far it is %s", a, b)
+	}
+	return far
+}
+
+// TestQueueFailsByHand: an attempt that fails is repeated, one that must not be
+// repeated is the end, and a worker hears of a cancellation.
+func TestQueueFailsByHand(t *testing.T) { onEveryQueue(t, testQueueFailsByHand) }
+
+func testQueueFailsByHand(t *testing.T, s *server) {
+	m := s.join(t, `{}`)
+	enqueue := func() (uuid.UUID, string) {
+		t.Helper()
+		receipt, err := s.Enqueue(s.ctx, tasker.EnqueueTask{TaskType: "job"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.poll(t, `{"start":true,"wait_ms":5000}`); len(got) != 1 || got[0].TaskID != receipt.TaskID {
+			t.Fatalf("the poll brings %+v", got)
+		}
+		return receipt.TaskID, `{"task_id":"` + receipt.TaskID.String() + `"`
+	}
+	id, ofTask := enqueue()
+	m.must(t, "POST", m.path+"/result", ofTask+`,"status":"failed","error":"no answer"}`, nil)
+	if got := s.same(t, id, tasker.QueueQueued); got.NextRetryAt == nil || got.Error == nil || got.Error.Message != "no answer" || !got.Error.Retryable {
+		t.Errorf("after a failure it is %+v", got)
+	}
+	id, ofTask = enqueue()
+	m.must(t, "POST", m.path+"/result", ofTask+`,"status":"failed","error":{"message":"bad input","code":"E_INPUT","retryable":false}}`, nil)
+	if got := s.same(t, id, tasker.QueueDeadLetter); got.Error == nil || got.Error.Code != "E_INPUT" || got.Error.Retryable || got.RetryCount != 0 {
+		t.Errorf("after the last failure it is %+v", got)
+	}
+
+	id, ofTask = enqueue()
+	cancelled, err := s.CancelQueueTask(s.ctx, id, tasker.QueueCancel{Reason: "late"})
+	if err != nil || !cancelled.WasExecuting || !cancelled.WorkerNotified || cancelled.NotifiedBy == nil || cancelled.Status != tasker.QueueStopped {
+		t.Errorf("the cancellation is answered %+v, %v", cancelled, err)
+	}
+	var beat struct{ Tasks []lease }
+	if m.must(t, "POST", m.path+"/heartbeat", `{"current_tasks":["`+id.String()+`"]}`, &beat); len(beat.Tasks) != 1 || beat.Tasks[0].Status != "cancelled" {
+		t.Errorf("the heartbeat is answered %+v", beat)
+	}
+	if status, text := m.send(t, "POST", m.path+"/result", ofTask+`,"status":"completed"}`, nil); status != 409 || !strings.Contains(text, "cancelled") {
+		t.Errorf("a result after that is answered %d %s", status, text)
+	}
+	_, far := s.CancelQueueTask(s.ctx, id, tasker.QueueCancel{})
+	_, near := s.engine.CancelQueueTask(s.ctx, id, tasker.QueueCancel{})
+	if tasker.ErrorCode(far) != tasker.CodeWrongState || !reflect.DeepEqual(far, near) {
+		t.Errorf("a second cancellation is answered %v through the SDK, %v by the engine", far, near)
+	}
+	s.same(t, id, tasker.QueueStopped)
+}
+
+// TestQueueBadTasks: refused with the same words and places through the SDK and by
+// the engine, and nothing is stored.
+func TestQueueBadTasks(t *testing.T) { onEveryStore(t, testQueueBadTasks) }
+
+func testQueueBadTasks(t *testing.T, s *server) {
+	for name, test := range map[string]struct {
+		task         tasker.EnqueueTask
+		place, words string
+	}{
+		"ControlCharacter": {tasker.EnqueueTask{TaskType: "\x1b[31mred"}, "/task_type", "control character U+001B"},
+		"Oversized":        {tasker.EnqueueTask{TaskType: "h", Parameters: json.RawMessage(`"` + strings.Repeat("x", 256<<10) + `"`)}, "/parameters", "the limit is 262144"},
+		"Priority":         {tasker.EnqueueTask{TaskType: "h", Priority: "soon"}, "/priority", "soon"},
+		"User":             {tasker.EnqueueTask{TaskType: "h", UserID: "a\nb"}, "/user_id", "control character"},
+		"Tag":              {tasker.EnqueueTask{TaskType: "h", Tags: []string{"\x1b]0;owned\a"}}, "/tags/0", "control character"},
+		"Capability":       {tasker.EnqueueTask{TaskType: "h", RequiredCapabilities: []string{"\x00"}}, "/required_capabilities/0", "control character"},
+		"Trace":            {tasker.EnqueueTask{TaskType: "h", TraceID: "xyz"}, "/trace_id", "32 hexadecimal digits"},
+	} {
+		for _, tasks := range [][]tasker.EnqueueTask{{test.task}, {{TaskType: "good"}, test.task}} {
+			_, near := s.engine.EnqueueTasks(s.ctx, tasker.EnqueueRequest{Tasks: tasks})
+			_, far := s.EnqueueTasks(s.ctx, tasker.EnqueueRequest{Tasks: tasks})
+			for where, err := range map[string]error{"the engine": near, "the SDK": far} {
+				at := "/tasks/" + strconv.Itoa(len(tasks)-1) + test.place
+				if where == "the SDK" && len(tasks) == 1 {
+					at = test.place // it sent the one task
+				}
+				if e, ok := err.(*tasker.Error); !ok || e.Code != tasker.CodeInvalid || places(e) != at || !strings.Contains(e.Error(), test.words) {
+					t.Errorf("%s: %d tasks through %s are answered %.500v", name, len(tasks), where, err)
+				}
+			}
+		}
+	}
+	s.empty(t)
+}
+
+// TestQueueKeyIsAtomic: of many who submit under one key at once, one creates.
+func TestQueueKeyIsAtomic(t *testing.T) { onEveryStore(t, testQueueKeyIsAtomic) }
+
+func testQueueKeyIsAtomic(t *testing.T, s *server) {
+	var created atomic.Int64
+	ids := make([]uuid.UUID, 16)
+	var all sync.WaitGroup
+	for i := range ids {
+		all.Go(func() {
+			receipt, err := s.Enqueue(s.ctx, tasker.EnqueueTask{TaskType: "h", IdempotencyKey: "order-7"})
+			if err != nil {
+				t.Error(err)
+			}
+			if receipt.Created {
+				created.Add(1)
+			}
+			ids[i] = receipt.TaskID
+		})
+	}
+	all.Wait()
+	for _, id := range ids {
+		if id != ids[0] {
+			t.Errorf("the answers name %s and %s", ids[0], id)
+		}
+	}
+	if created.Load() != 1 {
+		t.Errorf("%d tasks were created", created.Load())
+	}
+}
+
+// refusedBy sends a request that must be refused, and returns for how long.
+func (s *server) refusedBy(t *testing.T, body string, status int, code tasker.Code) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(s.ctx, http.MethodPost, s.url+"/api/v1/tasks", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := s.http.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var p httpapi.Problem
+	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || resp.StatusCode != status || p.Code != code {
+		t.Fatalf("%s is answered %d %+v, %v; want %d %s", body, resp.StatusCode, p, err, status, code)
+	}
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	if err != nil || seconds < 1 {
+		t.Errorf("Retry-After is %q", resp.Header.Get("Retry-After"))
+	}
+	return seconds
+}
+
+// TestBackpressureOverHTTP: a full queue is 429 with a time to come back, until it is
+// not full any more.
+func TestBackpressureOverHTTP(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, dsn string) {
+		s := serve(t, dsn, local.Options{Engine: engine.Config{Backpressure: engine.Backpressure{Soft: 2, HighOnly: 3, AllowListOnly: 4, AllowList: []string{"vip"}}}})
+		put := func(body string) { t.Helper(); s.must(t, "POST", "/api/v1/tasks", body, nil) }
+		put(`{"task_type":"job"}`)
+		put(`{"task_type":"job"}`)
+		s.refusedBy(t, `{"task_type":"job","priority":"low"}`, 429, tasker.CodeExhausted)
+		put(`{"task_type":"job","priority":60}`)
+		s.refusedBy(t, `{"task_type":"job","priority":60}`, 429, tasker.CodeExhausted)
+		put(`{"task_type":"job","priority":"high"}`)
+		s.refusedBy(t, `{"task_type":"job","priority":"high"}`, 429, tasker.CodeExhausted)
+		put(`{"task_type":"vip","priority":"low"}`)
+		s.must(t, "POST", "/v1/tasks", `{"task_type":"job"}`, nil) // has no tiers by default
+		stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
+		if b := stats.Backpressure; err != nil || b.State != "allow_list_only" || b.Scope != "queue" || b.Refused["soft"] != 1 || b.Refused["high_only"] != 1 || b.Refused["allow_list_only"] != 1 {
+			t.Errorf("the numbers are %+v, %v", b, err)
+		}
+		_, far := s.Enqueue(s.ctx, tasker.EnqueueTask{TaskType: "job"})
+		if e, ok := far.(*tasker.Error); !ok || e.Code != tasker.CodeExhausted || e.RetryAfter < time.Second {
+			t.Errorf("the SDK says %#v", far)
+		}
+		s.work(t, map[string]tasker.Handler{"job": nothing, "vip": nothing})
+		eventually(t, "there is room again", func() bool {
+			_, err := s.Enqueue(s.ctx, tasker.EnqueueTask{TaskType: "job", Priority: tasker.Low})
+			return err == nil
+		})
+	})
+}
+
+func nothing(context.Context, *tasker.Job) (any, error) { return nil, nil }
+
+// TestUserLimitsOverHTTP: who submits too much is told until when, and nobody else.
+func TestUserLimitsOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), local.Options{Engine: engine.Config{Backpressure: engine.Backpressure{UserBurst: 2, UserSustained: 3}}})
+	for range 2 {
+		s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job","user_id":"ann"}`, nil)
+	}
+	if seconds := s.refusedBy(t, `{"task_type":"job","user_id":"ann"}`, 429, tasker.CodeExhausted); seconds > 61 {
+		t.Errorf("ann is to come back in %d s", seconds)
+	}
+	s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job","user_id":"bob"}`, nil)
+	_, err := s.EnqueueTasks(s.ctx, tasker.EnqueueRequest{Tasks: []tasker.EnqueueTask{{TaskType: "job", UserID: "eve"}, {TaskType: "job", UserID: "eve"}, {TaskType: "job", UserID: "eve"}}})
+	if tasker.ErrorCode(err) != tasker.CodeTooLarge {
+		t.Errorf("a batch over the limit is answered %v", err)
+	}
+}
+
+// TestPayloadLimitOverHTTP: the limit is a setting.
+func TestPayloadLimitOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), local.Options{Engine: engine.Config{Limits: engine.Limits{PayloadBytes: 1 << 20}}})
+	body := func(n int) string { return `{"task_type":"job","parameters":"` + strings.Repeat("x", n-2) + `"}` }
+	s.must(t, "POST", "/api/v1/tasks", body(1<<20), nil)
+	if status, text := s.send(t, "POST", "/api/v1/tasks", body(1<<20+1), nil); status != 400 || !strings.Contains(text, `"/parameters"`) {
+		t.Errorf("a byte more is answered %d %.300s", status, text)
+	}
+}
+
+// TestOverloadOverHTTP: a node with too much in hand is 503, before it stores anything.
+func TestOverloadOverHTTP(t *testing.T) {
+	t.Parallel()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "tasker.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := &slowStore{Store: store, arrived: make(chan struct{}, 10), release: make(chan struct{})}
+	b, err := local.New(t.Context(), slow, local.Options{Engine: engine.Config{Backpressure: engine.Backpressure{NormalLoad: 2}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(httpapi.New(b, httpapi.Options{}))
+	t.Cleanup(func() { h.Close(); _ = b.Close() })
+	client, err := tasker.Dial(h.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	s := &server{Client: client, engine: b, url: h.URL, ctx: t.Context(), http: h.Client()}
+	s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job"}`, nil)
+	slow.on.Store(true)
+	stored := make(chan error, 1)
+	go func() {
+		_, err := s.EnqueueTasks(s.ctx, tasker.EnqueueRequest{Tasks: []tasker.EnqueueTask{{TaskType: "job"}, {TaskType: "job"}, {TaskType: "job"}, {TaskType: "job"}}})
+		stored <- err
+	}()
+	<-slow.arrived
+	if seconds := s.refusedBy(t, `{"task_type":"job","priority":"high"}`, 503, tasker.CodeUnavailable); seconds != 1 {
+		t.Errorf("it is to come back in %d s", seconds)
+	}
+	stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
+	if err != nil || stats.Backpressure.State != "overloaded" || stats.Backpressure.InHand != 4 || *stats.Backpressure.NormalLoad != 2 || stats.Backpressure.Refused["overloaded"] != 1 {
+		t.Errorf("the numbers are %+v, %v", stats.Backpressure, err)
+	}
+	close(slow.release)
+	if err := <-stored; err != nil {
+		t.Error(err)
+	}
+	s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job"}`, nil)
+}
+
+// slowStore holds writes back while it is on.
+type slowStore struct {
+	engine.Store
+	on               atomic.Bool
+	arrived, release chan struct{}
+}
+
+func (s *slowStore) Write(ctx context.Context, fn func(engine.Tx) error) error {
+	if s.on.Load() {
+		s.arrived <- struct{}{}
+		<-s.release
+	}
+	return s.Store.Write(ctx, fn)
+}
+
+// TestQueuePlacesOverHTTP: a batch stands in a row, and its places go down as workers
+// take from the head; waits are told once something was measured.
+func TestQueuePlacesOverHTTP(t *testing.T) { onEveryQueue(t, testQueuePlacesOverHTTP) }
+
+func testQueuePlacesOverHTTP(t *testing.T, s *server) {
+	tasks := make([]tasker.EnqueueTask, 20)
+	for i := range tasks {
+		tasks[i] = tasker.EnqueueTask{TaskType: "job", Parameters: json.RawMessage(strconv.Itoa(i))}
+	}
+	receipts, err := s.EnqueueTasks(s.ctx, tasker.EnqueueRequest{Tasks: tasks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range receipts {
+		got := s.same(t, r.TaskID, tasker.QueueQueued)
+		if *r.PositionInQueue != i+1 || *got.PositionInQueue != i+1 || r.EstimatedWaitSeconds != nil || *got.QueueScore != *r.QueueScore {
+			t.Errorf("task %d stands at %d, then at %d", i, *r.PositionInQueue, *got.PositionInQueue)
+		}
+	}
+	urgent, err := s.Enqueue(s.ctx, tasker.EnqueueTask{TaskType: "job", Priority: tasker.High})
+	if err != nil || *urgent.PositionInQueue != 1 || *urgent.QueueScore >= *receipts[0].QueueScore {
+		t.Errorf("an urgent one stands at %+v, %v", urgent, err)
+	}
+	m := s.join(t, `{"capacity":10}`)
+	for range 3 {
+		if got := m.poll(t, `{"start":true}`); len(got) != 1 {
+			t.Fatalf("the poll brings %+v", got)
+		}
+	}
+	last := s.same(t, receipts[19].TaskID, tasker.QueueQueued) // two of the batch are gone, and the urgent one
+	if *last.PositionInQueue != 18 || last.EstimatedWaitSeconds == nil || *last.EstimatedWaitSeconds < 0 || last.EstimatedStartTime == nil {
+		t.Errorf("the last stands at %s", fmt.Sprint(last.QueuePlace))
+	}
+	stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{Namespaces: []string{"default"}})
+	if err != nil || stats.Throughput.HandedOutLastMinute != 3 {
+		t.Errorf("the numbers are %+v, %v", stats, err)
+	}
+}

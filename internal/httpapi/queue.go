@@ -1,0 +1,114 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// QueuePath names a task of the queue. It is exported for the reason that TaskPath is.
+type QueuePath struct {
+	ID uuid.UUID `path:"id" doc:"The task."`
+}
+
+// queueTaskQuery is QueuePath with a wish for more.
+type queueTaskQuery struct {
+	QueuePath
+	IncludeHistory bool `query:"include_history" doc:"Tell its statuses too, oldest first."`
+}
+
+// queueCancelQuery is QueuePath with who cancels, and why.
+type queueCancelQuery struct {
+	QueuePath
+	CancelledBy string `query:"cancelled_by" maxLength:"255" doc:"Who cancels. Defaults to the key's name."`
+	Reason      string `query:"reason" maxLength:"1024" doc:"Why."`
+}
+
+// queueStatsQuery is a tasker.QueueFilter as a query.
+type queueStatsQuery struct {
+	Namespace []string `query:"namespace,explode" doc:"Only these; the parameter may repeat, up to 100 times. Defaults to all that the key reaches."`
+}
+
+func (s *server) enqueueTask(ctx context.Context, _ *none, body *tasker.EnqueueTask) (answer[tasker.QueueReceipt], error) {
+	var no answer[tasker.QueueReceipt]
+	receipts, err := s.enqueue(ctx, []tasker.EnqueueTask{*body})
+	if err != nil {
+		return no, moved(err, "/tasks/0", "")
+	}
+	receipt, err := first(receipts)
+	if err != nil {
+		return no, err
+	}
+	return stored(receipt.Created, "/api/v1/tasks/"+receipt.TaskID.String(), receipt), nil
+}
+
+func (s *server) enqueueTasks(ctx context.Context, _ *none, body *tasker.EnqueueRequest) (answer[results[tasker.QueueReceipt]], error) {
+	receipts, err := s.enqueue(ctx, body.Tasks)
+	return ok(results[tasker.QueueReceipt]{list(receipts)}), err
+}
+
+// enqueue stores tasks in the name of the request's key.
+func (s *server) enqueue(ctx context.Context, tasks []tasker.EnqueueTask) ([]tasker.QueueReceipt, error) {
+	trace, _ := ctx.Value(traceparentKey{}).(string)
+	for i := range tasks {
+		if err := reachNamespace(ctx, tasks[i].Namespace, "/namespace"); err != nil {
+			return nil, moved(err, "", place("tasks", i))
+		}
+		if tasks[i].TraceParent == "" && tasks[i].TraceID == "" {
+			tasks[i].TraceParent = trace
+		}
+	}
+	return s.backend.EnqueueTasks(ctx, tasker.EnqueueRequest{Tasks: tasks, Caller: callerOf(ctx)})
+}
+
+// callerOf is the name of the request's key, "" without one.
+func callerOf(ctx context.Context) string {
+	if p := access.From(ctx); p != nil {
+		return p.Name
+	}
+	return ""
+}
+
+func (s *server) queueTask(ctx context.Context, params *queueTaskQuery, _ *none) (answer[*tasker.QueueTask], error) {
+	if err := s.reachTask(ctx, params.ID); err != nil {
+		return answer[*tasker.QueueTask]{}, err
+	}
+	task, err := s.backend.QueueTask(ctx, params.ID, params.IncludeHistory)
+	return ok(task), err
+}
+
+func (s *server) cancelQueueTask(ctx context.Context, params *queueCancelQuery, _ *none) (answer[*tasker.QueueCancelled], error) {
+	if err := s.reachTask(ctx, params.ID); err != nil {
+		return answer[*tasker.QueueCancelled]{}, err
+	}
+	req := tasker.QueueCancel{CancelledBy: params.CancelledBy, Reason: params.Reason}
+	if req.CancelledBy == "" {
+		req.CancelledBy = callerOf(ctx)
+	}
+	cancelled, err := s.backend.CancelQueueTask(ctx, params.ID, req)
+	return ok(cancelled), err
+}
+
+func (s *server) queueStats(ctx context.Context, params *queueStatsQuery, _ *none) (answer[*tasker.QueueStats], error) {
+	var no answer[*tasker.QueueStats]
+	namespaces := splitAll(params.Namespace)
+	if len(namespaces) > maxListed {
+		return no, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat %d times at the most", maxListed)
+	}
+	p := access.From(ctx)
+	for _, namespace := range namespaces {
+		if !p.Limited() || p.Reaches(namespace) {
+			continue
+		}
+		return no, outside(p, tasker.Detail{Location: "query.namespace", Message: fmt.Sprintf("the key does not reach the namespace %q", namespace)})
+	}
+	if len(namespaces) == 0 && p.Limited() {
+		namespaces = p.Namespaces()
+	}
+	stats, err := s.backend.QueueStats(ctx, tasker.QueueFilter{Namespaces: namespaces})
+	return ok(stats), err
+}

@@ -1,0 +1,63 @@
+package tasker_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+// fullQueue is a Backend that answers Enqueue with errors, then with a receipt.
+type fullQueue struct {
+	tasker.Backend
+	errs  []error
+	asked []time.Time
+}
+
+func (q *fullQueue) EnqueueTasks(context.Context, tasker.EnqueueRequest) ([]tasker.QueueReceipt, error) {
+	q.asked = append(q.asked, time.Now())
+	if n := len(q.asked); n <= len(q.errs) {
+		return nil, q.errs[n-1]
+	}
+	return []tasker.QueueReceipt{{Status: tasker.QueueQueued}}, nil
+}
+
+func TestEnqueueWait(t *testing.T) {
+	t.Parallel()
+	full := func(d time.Duration) error { return &tasker.Error{Code: tasker.CodeExhausted, RetryAfter: d} }
+	for name, c := range map[string]struct {
+		errs   []error
+		limit  time.Duration
+		took   time.Duration
+		asked  int
+		code   tasker.Code
+		gaveUp bool
+	}{
+		"Room":       {nil, time.Hour, 0, 1, "", false},
+		"WaitsTwice": {[]error{full(7 * time.Second), full(time.Minute)}, time.Hour, 67 * time.Second, 3, "", false},
+		"GivesUp":    {[]error{full(time.Minute), full(time.Minute)}, 90 * time.Second, 90 * time.Second, 2, tasker.CodeExhausted, true},
+		"NoTime":     {[]error{full(0)}, time.Hour, 0, 1, tasker.CodeExhausted, false},
+		"Invalid":    {[]error{tasker.Errorf(tasker.CodeInvalid, "no")}, time.Hour, 0, 1, tasker.CodeInvalid, false},
+		"Overloaded": {[]error{&tasker.Error{Code: tasker.CodeUnavailable, RetryAfter: time.Second}}, time.Hour, time.Second, 2, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				q := &fullQueue{errs: c.errs}
+				ctx, cancel := context.WithTimeout(t.Context(), c.limit)
+				defer cancel()
+				begun := time.Now()
+				receipt, err := tasker.NewClient(q).EnqueueWait(ctx, tasker.EnqueueTask{TaskType: "h"})
+				if took := time.Since(begun); took != c.took || len(q.asked) != c.asked {
+					t.Errorf("it took %s and %d questions, want %s and %d", took, len(q.asked), c.took, c.asked)
+				}
+				if c.code == "" && (err != nil || receipt.Status != tasker.QueueQueued) || c.code != "" && tasker.ErrorCode(err) != c.code || c.gaveUp != errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("the answer is %+v, %v", receipt, err)
+				}
+			})
+		})
+	}
+}
