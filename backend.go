@@ -19,6 +19,7 @@ type Backend interface {
 	TemplateBackend
 	WorkerBackend
 	CaseBackend
+	DeadLetterBackend
 	EventBackend
 	// Close releases what the Backend holds. It does not wait for workers.
 	Close() error

@@ -73,6 +73,9 @@ type Case struct {
 	ResolvedAt       *time.Time      `json:"resolved_at,omitempty"`
 	ResolvedBy       string          `json:"resolved_by,omitempty"`
 	Metadata         json.RawMessage `json:"metadata,omitempty"`
+	ReplayCount      int             `json:"replay_count,omitempty" doc:"How often the task was replayed while the case was pending."`
+	LastReplayedAt   *time.Time      `json:"last_replayed_at,omitempty"`
+	LastReplayedBy   string          `json:"last_replayed_by,omitempty"`
 	CreatedAt        time.Time       `json:"created_at"`
 	UpdatedAt        time.Time       `json:"updated_at"`
 }

@@ -171,6 +171,21 @@ func TestRoutes(t *testing.T) {
 		"CasesAll": {
 			func(c *tasker.Client) (any, error) { return c.Cases(ctx, tasker.CaseFilter{}) },
 			seen{"GET", "/v1/dlq", ""}, `[]`, `[]`},
+		"DeadLetters": {
+			func(c *tasker.Client) (any, error) {
+				no := false
+				return c.DeadLetters(ctx, tasker.DeadLetterFilter{ResolutionStatus: tasker.CasePending, Reason: tasker.ReasonMaxRetries, ErrorPattern: "a b",
+					Retryable: &no, Namespace: "n", TaskType: "x", After: at, Before: at, Limit: 7, Cursor: b.String()})
+			},
+			seen{"GET", "/api/v1/dlq?after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z&cursor=" + b.String() +
+				"&error=a+b&limit=7&namespace=n&reason=max_retries_exceeded&resolution_status=pending&retryable=false&task_type=x", ""},
+			`{"tasks":[{"error_pattern":"a b"}],"total_count":1}`, `"total_count":1`},
+		"ReplayTask": {
+			func(c *tasker.Client) (any, error) {
+				return c.ReplayTask(ctx, a, tasker.ReplayRequest{ResetRetryCount: true, NewPriority: tasker.High, Reason: "r", ReplayedBy: "me"})
+			},
+			seen{"POST", "/api/v1/dlq/" + a.String() + "/replay", `{"reset_retry_count":true,"new_priority":"high","reason":"r","replayed_by":"me"}`},
+			`{"replay_count":2}`, `"replay_count":2`},
 		"CaseOfTask": {
 			func(c *tasker.Client) (any, error) { return c.CaseOfTask(ctx, a) },
 			seen{"GET", "/v1/dlq/task/" + a.String(), ""}, `{"task_snapshot":{"a":1}}`, `"task_snapshot":{"a":1}`},

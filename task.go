@@ -123,6 +123,10 @@ type Task struct {
 	CancelReason        string   `json:"cancel_reason,omitempty"`
 	CancelledBy         string   `json:"cancelled_by,omitempty"`
 	TraceParent         string   `json:"traceparent,omitempty" doc:"W3C trace context that the task was submitted in."`
+
+	ReplayCount    int        `json:"replay_count,omitempty" doc:"How often it was replayed from the dead-letter queue."`
+	LastReplayedAt *time.Time `json:"last_replayed_at,omitempty"`
+	LastReplayedBy string     `json:"last_replayed_by,omitempty"`
 }
 
 // TaskFilter selects tasks. Zero fields do not restrict. Newest first.

@@ -44,6 +44,7 @@ func (s *session) printCase(c *tasker.Case) error {
 	f.add("Status", string(c.ResolutionStatus))
 	f.add("Resolved", s.stampAgo(c.ResolvedAt))
 	f.add("Resolved by", c.ResolvedBy)
+	f.add("Replays", s.replays(c.ReplayCount, c.LastReplayedAt, c.LastReplayedBy))
 	f.block("Notes", c.ResolutionNotes)
 	f.add("Metadata", compact(c.Metadata))
 	if err := s.write([]byte("✓ Case Details:\n\n" + f.b.String())); err != nil {

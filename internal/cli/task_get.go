@@ -54,6 +54,7 @@ func (s *session) printTask(t *tasker.Task) error {
 	f.add("Reason", t.Reason)
 	f.add("Cancelled by", t.CancelledBy)
 	f.add("Cancel reason", t.CancelReason)
+	f.add("Replays", s.replays(t.ReplayCount, t.LastReplayedAt, t.LastReplayedBy))
 	f.add("Context", compact(t.Context))
 	return s.write([]byte("✓ Task Details:\n\n" + f.b.String()))
 }

@@ -11,11 +11,16 @@ import (
 type TxCases interface {
 	// AddCases stores new cases. One whose task has a pending case is left out.
 	AddCases(cases []*task.Case) error
-	// Case returns a case without its snapshot, or nil.
+	// Case returns a case without its snapshot and Error, or nil.
 	Case(id task.ID) (*task.Case, error)
-	// PendingCases returns the pending cases of tasks without their snapshots, in
-	// any order.
+	// PendingCases returns the pending cases of tasks without their snapshots and
+	// Errors, in any order.
 	PendingCases(tasks []task.ID) ([]*task.Case, error)
+	// CasesOf returns all cases of tasks without their snapshots and Errors, in any
+	// order.
+	CasesOf(tasks []task.ID) ([]*task.Case, error)
+	// DeleteCases deletes cases. Their tasks have to be told.
+	DeleteCases(ids []task.ID) error
 	// SaveCases stores what can change of cases.
 	SaveCases(cases []*task.Case) error
 	// Evidence returns what a snapshot needs of tasks besides their rows.
@@ -66,6 +71,14 @@ type ReadCases interface {
 	UrgentCases(ctx context.Context, f CaseFilter, bases PriorityBases) ([]*task.Case, error)
 	// CountCases counts cases by reason and resolution.
 	CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, error)
+	// ResolvedCases returns up to limit cases that were resolved before a time, the one
+	// resolved first first, without their snapshots and Errors.
+	ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error)
+	// SizeOf counts the cases that a filter lets pass, up to a limit.
+	SizeOf(ctx context.Context, f CaseFilter, limit int) (int, error)
+	// LastFailures returns the last failed attempts of the steps of tasks, one of each
+	// step at the most, in any order.
+	LastFailures(ctx context.Context, tasks []task.ID) ([]task.Attempt, error)
 	// ListActs returns a page of what operators did, newest first.
 	ListActs(ctx context.Context, f ActFilter) ([]task.Act, error)
 }
@@ -98,6 +111,12 @@ type CaseFilter struct {
 	TaskName  string
 	After     task.Instant // opened at or after
 	Before    task.Instant // opened before
+	// InError leaves only cases whose tasks are in error now.
+	InError bool
+	// Error is the pattern of the failure, Retryable whether trying again may help.
+	Error     string
+	Retryable *bool
+	Below     task.ID // of the case, exclusive; zero starts at the newest
 	Limit     int
 	Offset    int
 }

@@ -97,6 +97,10 @@ type Retention struct {
 	// Finished is the age, since they finished, at which complete, cancelled and
 	// manually resolved tasks are deleted. Defaults to 7 days; -1 keeps them for ever.
 	Finished time.Duration
+	// Cases is the age, since they were resolved, at which cases are deleted. A task
+	// stays for as long as it has one, and a pending one is never deleted. Defaults to
+	// 30 days; -1 keeps them for ever.
+	Cases time.Duration
 	// Workers is the age at which dead workers are forgotten. Defaults to 30 days.
 	Workers time.Duration
 	// BatchItems bounds one deleting transaction. Defaults to 500.
@@ -149,6 +153,7 @@ func (c Config) WithDefaults() Config {
 	orDefault(&c.Leases.FreeRequeueFraction, 0.1)
 	orDefault(&c.Leases.MaxLongPoll, 60*time.Second)
 	orDefault(&c.Retention.Finished, 7*24*time.Hour)
+	orDefault(&c.Retention.Cases, 30*24*time.Hour)
 	orDefault(&c.Retention.Workers, 30*24*time.Hour)
 	orDefault(&c.Retention.BatchItems, 500)
 	c.Scheduling.setDefaults()

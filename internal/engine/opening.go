@@ -41,6 +41,7 @@ func (u *unit) openCases(list []*opening) error {
 	for _, o := range fresh {
 		c := task.NewCase(u.e.store.IDs().Take(u.now.Time(), 1), o.task, o.state, o.reason, u.now)
 		c.Metadata = o.metadata
+		c.Error, c.Retryable = camera.diagnosis(o)
 		if c.Snapshot, err = camera.snapshot(o); err != nil {
 			return err
 		}

@@ -90,7 +90,11 @@ func (u *unit) noteRecovery(t *task.Task, c *task.Case) error {
 		}
 		now.FinishedAt = &finished
 	}
-	note, err := json.Marshal(map[string]recovery{"recovered": now})
+	notes := map[string]any{"recovered": now}
+	if _, replayed := u.replayed[t]; replayed {
+		notes["replayed"] = ReplayNote{Count: ReplaysOf(c).Count + 1, At: t.Meta.ReplayedAt.Ptr(), By: t.Meta.ReplayedBy}
+	}
+	note, err := json.Marshal(notes)
 	if err != nil {
 		return fmt.Errorf("encode recovery: %w", err)
 	}

@@ -101,13 +101,14 @@ type TxTasks interface {
 	// Steps returns the steps of each family, locked, in the order asked; those of
 	// one family by ordinal. What does not exist is left out of its family.
 	Steps(of []Family) ([][]*task.Step, error)
-	// SaveTasks stores what can change of the tasks.
+	// SaveTasks stores what can change of the tasks. Their priority is only stored
+	// with a Meta that may have changed.
 	SaveTasks(tasks []*task.Task) error
 	// Overdue returns up to limit tasks whose deadline is at most until, locked.
 	Overdue(until task.Instant, limit int) ([]*task.Task, error)
 	// DeleteFinished deletes up to limit terminal tasks that finished before a
 	// time, with all that belongs to them, and returns how many. A task that has a
-	// pending case stays.
+	// case stays.
 	DeleteFinished(before task.Instant, limit int) (int, error)
 }
 

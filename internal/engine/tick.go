@@ -232,7 +232,11 @@ func (e *Engine) Retain(ctx context.Context) (int, error) {
 	r := e.cfg.Retention
 	now := e.instant()
 	var n int
-	err := e.store.Write(ctx, func(tx Tx) error {
+	cases, err := e.retainCases(ctx) // first: a task stays for as long as it has one
+	if err != nil {
+		return 0, err
+	}
+	err = e.store.Write(ctx, func(tx Tx) error {
 		n = 0
 		if r.Finished > 0 {
 			deleted, err := tx.DeleteFinished(now.Add(-r.Finished), r.BatchItems)
@@ -249,5 +253,5 @@ func (e *Engine) Retain(ctx context.Context) (int, error) {
 		n = max(n, dropped, forgotten)
 		return err
 	})
-	return n, err
+	return max(n, cases), err
 }

@@ -33,6 +33,7 @@ type unit struct {
 	given                  map[*task.Task]struct{} // put in error whatever their steps say
 	openings               []*opening              // cases to open before the transaction ends
 	recoveries             map[*task.Task]string
+	replayed               map[*task.Task]struct{}
 	newCases, changedCases []*task.Case
 	unwatched              map[*task.Task]task.State // live tasks, and the state that they left
 

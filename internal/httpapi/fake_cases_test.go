@@ -61,6 +61,21 @@ func (f *fake) Cases(_ context.Context, filter tasker.CaseFilter) ([]tasker.Case
 	return []tasker.Case{*cannedCase(caseID, taskID, "default")}, nil
 }
 
+func (f *fake) DeadLetters(_ context.Context, filter tasker.DeadLetterFilter) (*tasker.DeadLetterPage, error) {
+	return &tasker.DeadLetterPage{TotalCount: 1, NextCursor: caseID.String(), Tasks: []tasker.DeadLetter{{TaskID: taskID, CaseID: caseID, Namespace: "default",
+		TaskType: "import", State: tasker.TaskError, Priority: tasker.High, CreatedAt: noon, MovedToDLQAt: noon, FailureReason: tasker.ReasonMaxRetries,
+		ErrorPattern: "Timeout", Retryable: true, LastError: cannedFailure(), LastFailureAt: &noon, RetryCount: 3, ResolutionStatus: tasker.CasePending,
+		ReplayCount: 1, LastReplayedAt: &noon, LastReplayedBy: "ann"}}}, f.note(filter)
+}
+
+func (f *fake) ReplayTask(_ context.Context, id uuid.UUID, req tasker.ReplayRequest) (*tasker.Replay, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	return &tasker.Replay{TaskID: id, CaseID: &caseID, State: tasker.TaskEnqueuingSteps, Priority: tasker.High, ReplayedSteps: 1, ReplayCount: 2,
+		ReplayedAt: noon, ReplayedBy: req.ReplayedBy}, nil
+}
+
 func (f *fake) CaseOfTask(_ context.Context, task uuid.UUID) (*tasker.Case, error) {
 	return withSnapshot(cannedCase(caseID, task, "default")), f.note(task)
 }

@@ -41,6 +41,9 @@ func (s *server) routes() {
 	add(s, endpoint{get, "/v1/dlq/staleness", "get-staleness", "List live tasks, stale ones first, then those that soon will be", read, 0}, s.staleness)
 	add(s, endpoint{post, "/v1/dlq/staleness/detect", "detect-staleness", "Run the staleness detector now", operate, bare}, s.detectStaleness)
 
+	add(s, endpoint{get, "/api/v1/dlq", "list-dead-letters", "List tasks that have failed for good, newest first", read, 0}, s.listDeadLetters)
+	add(s, endpoint{post, "/api/v1/dlq/{task_id}/replay", "replay-task", "Run the failed steps of a task again", operate, bare}, s.replayTask)
+
 	add(s, endpoint{get, "/v1/audit", "list-audit", "List what operators did, newest first", read, 0}, s.listAudit)
 	add(s, endpoint{get, "/v1/tasks/{uuid}/audit", "list-task-audit", "List what operators did to a task, its steps and its cases", read, 0}, s.listTaskAudit)
 	add(s, endpoint{get, "/v1/dlq/entry/{dlq_entry_uuid}/audit", "list-case-audit", "List what operators did to a case", read, 0}, s.listCaseAudit)

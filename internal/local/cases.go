@@ -66,10 +66,12 @@ func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*tasker.Case, err
 	if err != nil {
 		return nil, toError(err)
 	}
+	replays := engine.ReplaysOf(c)
 	return &tasker.Case{CaseUUID: toUUID(c.ID), TaskUUID: toUUID(c.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
 		OriginalState: tasker.TaskState(c.OriginalState), Reason: tasker.CaseReason(c.Reason), OpenedAt: c.OpenedAt.Time(), Snapshot: c.Snapshot,
 		ResolutionStatus: tasker.CaseResolution(c.Status), ResolutionNotes: c.Notes, ResolvedAt: c.ResolvedAt.Ptr(), ResolvedBy: c.ResolvedBy,
-		Metadata: c.Metadata, CreatedAt: c.CreatedAt.Time(), UpdatedAt: c.UpdatedAt.Time()}, nil
+		Metadata: c.Metadata, ReplayCount: replays.Count, LastReplayedAt: replays.At, LastReplayedBy: replays.By,
+		CreatedAt: c.CreatedAt.Time(), UpdatedAt: c.UpdatedAt.Time()}, nil
 }
 
 // CaseOfTask implements tasker.CaseBackend.

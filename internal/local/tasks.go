@@ -75,7 +75,8 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 		FailedSteps: c.Failed, CancelledSteps: c.Cancelled, CompletionPercentage: percentage(c.Done, c.Total()),
 		Tags: t.Meta.Tags, CorrelationID: t.CorrelationID, ParentCorrelationID: t.Meta.ParentCorrelationID, IdempotencyKey: t.IdempotencyKey,
 		Initiator: t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
-		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, TraceParent: t.Meta.TraceParent}, nil
+		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, TraceParent: t.Meta.TraceParent,
+		ReplayCount: t.Meta.Replays, LastReplayedAt: t.Meta.ReplayedAt.Ptr(), LastReplayedBy: t.Meta.ReplayedBy}, nil
 }
 
 func percentage(done, total int) float64 {

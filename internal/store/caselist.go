@@ -36,6 +36,14 @@ func (s SQL) caseTerms(ctx context.Context, w *where, f engine.CaseFilter, ofDef
 	}
 	w.addIf(f.After != 0, "c.dlq_timestamp >= ?", int64(f.After))
 	w.addIf(f.Before != 0, "c.dlq_timestamp < ?", int64(f.Before))
+	w.addIf(f.Error != "", "c.error_pattern = ?", f.Error)
+	if f.Retryable != nil {
+		w.add("c.retryable = ?", flag(*f.Retryable))
+	}
+	w.addIf(!f.Below.IsZero(), "c.dlq_entry_uuid < ?", s.id(f.Below))
+	if f.InError { // a question about each case that passed so far, whatever else it could be
+		w.add("(SELECT t.state FROM tasker_tasks t WHERE t.id = c.task_uuid) = ?", string(task.Errored))
+	}
 	return true, nil
 }
 
@@ -67,7 +75,7 @@ func (s SQL) fetchCases(ctx context.Context, ids []task.ID) ([]*task.Case, error
 	for i, id := range ids {
 		place[id] = i
 	}
-	cases, err := collectByIDs(ctx, s, ids, s.scanCase, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid IN `, ``)
+	cases, err := collectByIDs(ctx, s, ids, s.scanCase, `SELECT `+listedCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid IN `, ``)
 	slices.SortFunc(cases, func(a, b *task.Case) int { return place[a.ID] - place[b.ID] })
 	return cases, err
 }
@@ -103,6 +111,16 @@ func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engine.
 		return nil, err
 	}
 	return s.fetchCases(ctx, ids)
+}
+
+// SizeOf counts cases up to a limit; see engine.ReadCases.
+func (s SQL) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int, error) {
+	w := where{}
+	if ok, err := s.caseTerms(ctx, &w, f, soughtDefs); err != nil || !ok {
+		return 0, err
+	}
+	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT 1 FROM tasker_tasks_dlq c`+w.text()+` LIMIT `+w.arg(limit)+`) AS q`, w.args...)
+	return int(n), err
 }
 
 // CountCases counts cases by reason and resolution.

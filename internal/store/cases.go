@@ -11,34 +11,47 @@ import (
 const (
 	caseColumns = `c.dlq_entry_uuid, c.task_uuid, c.def_id, c.original_state, c.dlq_reason, c.dlq_timestamp, c.resolution_status, c.resolution_notes,
  c.resolved_at, c.resolved_by, c.metadata, c.created_at, c.updated_at`
-	wholeCase = caseColumns + `, c.task_snapshot`
-	bareCase  = caseColumns + `, NULL`
+	wholeCase  = caseColumns + `, c.error_pattern, c.retryable, c.task_snapshot`
+	listedCase = caseColumns + `, c.error_pattern, c.retryable, NULL`
+	bareCase   = caseColumns + `, NULL, 0, NULL`
 )
 
-// scanCase reads wholeCase or bareCase.
+// scanCase reads wholeCase, listedCase or bareCase.
 func (s SQL) scanCase(row Row) (*task.Case, error) {
 	var c task.Case
+	var retryable int
 	err := row.Scan(s.ScanID(&c.ID), s.ScanID(&c.TaskID), &c.DefID, (*Text)(&c.OriginalState), (*Text)(&c.Reason), &c.OpenedAt, (*Text)(&c.Status),
-		(*Text)(&c.Notes), &c.ResolvedAt, (*Text)(&c.ResolvedBy), (*JSON)(&c.Metadata), &c.CreatedAt, &c.UpdatedAt, (*JSON)(&c.Snapshot))
+		(*Text)(&c.Notes), &c.ResolvedAt, (*Text)(&c.ResolvedBy), (*JSON)(&c.Metadata), &c.CreatedAt, &c.UpdatedAt,
+		(*Text)(&c.Error), &retryable, (*JSON)(&c.Snapshot))
 	if err != nil {
 		return nil, err
 	}
+	c.Retryable = retryable != 0
 	return &c, nil
 }
 
 // AddCases stores new cases; see engine.TxCases.
 func (s SQL) AddCases(ctx context.Context, cases []*task.Case) error {
 	const query = `INSERT INTO tasker_tasks_dlq (dlq_entry_uuid, task_uuid, def_id, original_state, dlq_reason, dlq_timestamp, task_snapshot,
- resolution_status, resolution_notes, resolved_at, resolved_by, metadata, created_at, updated_at)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING`
+ resolution_status, resolution_notes, resolved_at, resolved_by, metadata, created_at, updated_at, error_pattern, retryable)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT DO NOTHING`
 	for _, c := range cases {
 		_, err := s.Exec(ctx, query, s.id(c.ID), s.id(c.TaskID), c.DefID, string(c.OriginalState), string(c.Reason), int64(c.OpenedAt), document(c.Snapshot),
-			string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy), document(c.Metadata), int64(c.CreatedAt), int64(c.UpdatedAt))
+			string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy), document(c.Metadata), int64(c.CreatedAt), int64(c.UpdatedAt),
+			nullable(c.Error), flag(c.Retryable))
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// flag is a column that is 0 or 1.
+func flag(set bool) int {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 // nullable is a text column in which "" is NULL.
@@ -90,6 +103,30 @@ func (s SQL) PendingCases(ctx context.Context, tasks []task.ID) ([]*task.Case, e
 	return collectByIDs(ctx, s, tasks, s.scanCase, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.resolution_status = 'pending' AND c.task_uuid IN `, ``)
 }
 
+// CasesOf returns all cases of tasks, without their snapshots.
+func (s SQL) CasesOf(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
+	return collectByIDs(ctx, s, tasks, s.scanCase, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.task_uuid IN `, ``)
+}
+
+// DeleteCases deletes cases.
+func (s SQL) DeleteCases(ctx context.Context, ids []task.ID) error {
+	for part := range chunks(ids) {
+		w := where{}
+		query := `DELETE FROM tasker_tasks_dlq WHERE dlq_entry_uuid IN ` + s.idList(&w, part)
+		if _, err := s.Exec(ctx, query, w.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ResolvedCases returns cases that were resolved before a time; see engine.ReadCases.
+func (s SQL) ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error) {
+	const query = `SELECT ` + bareCase + ` FROM tasker_tasks_dlq c WHERE c.resolution_status <> 'pending' AND c.resolved_at < $1
+ ORDER BY c.resolved_at, c.dlq_entry_uuid LIMIT $2`
+	return collect(ctx, s, s.scanCase, query, int64(before), limit)
+}
+
 // SaveCases stores what can change of cases.
 func (s SQL) SaveCases(ctx context.Context, cases []*task.Case) error {
 	const query = `UPDATE tasker_tasks_dlq SET resolution_status = $2, resolution_notes = $3, resolved_at = $4, resolved_by = $5, metadata = $6,
@@ -120,9 +157,7 @@ func (s SQL) Evidence(ctx context.Context, tasks []task.ID) (map[task.ID]engine.
 	for _, in := range inputs {
 		found[in.id] = engine.Evidence{Context: in.document}
 	}
-	// the last of each step; the list of tasks stands for the inner query
-	const last = `SELECT ` + attemptColumns + ` FROM tasker_attempts WHERE id IN (SELECT max(id) FROM tasker_attempts WHERE failure IS NOT NULL AND task_id IN `
-	failures, err := collectByIDs(ctx, s, tasks, s.scanAttempt, last, ` GROUP BY task_id, step_id)`)
+	failures, err := s.LastFailures(ctx, tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +167,13 @@ func (s SQL) Evidence(ctx context.Context, tasks []task.ID) (map[task.ID]engine.
 		found[a.TaskID] = e
 	}
 	return found, nil
+}
+
+// LastFailures returns the last failed attempts of the steps of tasks.
+func (s SQL) LastFailures(ctx context.Context, tasks []task.ID) ([]task.Attempt, error) {
+	// the list of tasks stands for the inner query
+	const last = `SELECT ` + attemptColumns + ` FROM tasker_attempts WHERE id IN (SELECT max(id) FROM tasker_attempts WHERE failure IS NOT NULL AND task_id IN `
+	return collectByIDs(ctx, s, tasks, s.scanAttempt, last, ` GROUP BY task_id, step_id)`)
 }
 
 // collectByIDs runs a query with a list of IDs in the middle, as often as it takes.

@@ -57,14 +57,19 @@ type Case struct {
 	OriginalState State // of the task, before what opened the case
 	Reason        CaseReason
 	OpenedAt      Instant
-	Snapshot      []byte // JSON; nil where it was not asked for
-	Status        Resolution
-	Notes         string
-	ResolvedAt    Instant
-	ResolvedBy    string
-	Metadata      []byte // JSON object, nil when there is none
-	CreatedAt     Instant
-	UpdatedAt     Instant
+	// Error is the pattern of the failure that the case was opened upon (see
+	// Failure.Pattern), "" when there was none; Retryable: trying again may help. Both
+	// are only there where a list or a whole case was asked for.
+	Error      string
+	Retryable  bool
+	Snapshot   []byte // JSON; nil where it was not asked for
+	Status     Resolution
+	Notes      string
+	ResolvedAt Instant
+	ResolvedBy string
+	Metadata   []byte // JSON object, nil when there is none
+	CreatedAt  Instant
+	UpdatedAt  Instant
 }
 
 // NewCase opens a case of a task that is, or was until now, in a state.
@@ -72,6 +77,12 @@ func NewCase(id ID, t *Task, state State, reason CaseReason, now Instant) *Case 
 	return &Case{ID: id, TaskID: t.ID, DefID: t.DefID, OriginalState: state, Reason: reason, OpenedAt: now,
 		Status: CasePending, CreatedAt: now, UpdatedAt: now}
 }
+
+// The kinds of acts of a replay: on the task, and on each step that it runs again.
+const (
+	ActReplay     = "replay"
+	ActReplayStep = "replay_step"
+)
 
 // The kinds of acts on a case.
 const (

@@ -218,6 +218,16 @@ func (s *Step) Uncharge() {
 // Reset zeroes the attempts of a failed or waiting step and makes it pending
 // again; it is due at once, and enqueued by the timers like any other.
 func (s *Step) Reset(now Instant) error {
+	if err := s.Repeat(now); err != nil {
+		return err
+	}
+	s.Attempts = 0
+	return nil
+}
+
+// Repeat is Reset with the attempts left as they are: the step runs those that it
+// has left, and one if it has none.
+func (s *Step) Repeat(now Instant) error {
 	if s.State != StepErrored && s.State != StepWaitingForRetry {
 		return Errorf(WrongState, "a step that is %s cannot be reset for retry", s.State)
 	}
@@ -225,7 +235,7 @@ func (s *Step) Reset(now Instant) error {
 		return err
 	}
 	s.leave()
-	s.Attempts, s.FinishedAt = 0, 0
+	s.FinishedAt = 0
 	s.Schedule(now)
 	return nil
 }

@@ -48,6 +48,7 @@ func TestStepMethods(t *testing.T) {
 		{name: "Resolve", call: func(s *task.Step) error { return s.Resolve(now) }, to: task.StepResolvedManually},
 		{name: "PostponeUntil", call: func(s *task.Step) error { return s.Postpone(now, later, task.Scheduling{}) }, to: task.StepWaitingForRetry},
 		{name: "PostponeAtOnce", call: func(s *task.Step) error { return s.Postpone(now, 0, task.Scheduling{}) }, to: task.StepEnqueued},
+		{name: "Repeat", call: func(s *task.Step) error { return s.Repeat(now) }, to: task.StepPending, only: []task.StepState{task.StepErrored, task.StepWaitingForRetry}},
 		{name: "Reset", call: func(s *task.Step) error { return s.Reset(now) }, to: task.StepPending, only: []task.StepState{task.StepErrored, task.StepWaitingForRetry}},
 	} {
 		t.Run(m.name, func(t *testing.T) {

@@ -36,6 +36,11 @@ type Meta struct {
 	Estimate int `json:"estimated_duration_seconds,omitempty"`
 	// Case tells whether there is a case of the task, so that nobody has to ask.
 	Case CaseMark `json:"case,omitempty"`
+	// Replays counts how often the task was taken out of error by a replay; the
+	// other two are about the last one.
+	Replays    int     `json:"replays,omitempty"`
+	ReplayedAt Instant `json:"replayed_at,omitempty"`
+	ReplayedBy string  `json:"replayed_by,omitempty"`
 }
 
 // CaseMark is what a task knows of its cases.
@@ -45,10 +50,16 @@ type CaseMark string
 const (
 	HasPending CaseMark = "pending"
 	HasClosed  CaseMark = "closed" // cases, all of them resolved
+	HadClosed  CaseMark = "over"   // cases, all of them resolved and deleted since
 )
 
+// Kept reports whether there are cases.
+func (c CaseMark) Kept() bool { return c == HasPending || c == HasClosed }
+
 // Changed reports whether Meta may differ from what it was at submission.
-func (m Meta) Changed() bool { return m.CancelReason != "" || m.CancelledBy != "" || m.Case != "" }
+func (m Meta) Changed() bool {
+	return m.CancelReason != "" || m.CancelledBy != "" || m.Case != "" || m.Replays > 0
+}
 
 // Empty reports whether there is nothing to store.
 func (m Meta) Empty() bool {

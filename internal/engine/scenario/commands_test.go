@@ -61,6 +61,7 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		"start": in.begin, "progress": in.progress, "complete": in.complete, "fail": in.fail, "release": in.release, "snooze": in.snooze,
 		"reset": in.act(engine.ResetForRetry), "resolve": in.act(engine.ResolveManually), "complete-manually": in.act(engine.CompleteManually),
 		"reconfigure": in.reconfigure, "rekey": in.rekey, "ready": in.showReady, "recovery": in.showRecovery,
+		"replay": in.replay, "letters": in.showLetters,
 		"smuggle": in.smuggle, "open": in.openCase, "update": in.updateCase, "cases": in.showCases, "snapshot": in.showSnapshot, "queue": in.showQueue, "stats": in.showStats,
 		"audit": in.showAudit, "detect": in.detect, "staleness": in.showStaleness, "note": in.showCaseNotes,
 		"task": in.showTask, "steps": in.showSteps, "history": in.showHistory, "workers": in.showWorkers, "list": in.list, "expect": in.expect,
@@ -92,7 +93,7 @@ func describe(err error) string {
 func (in *interpreter) configure(a *args) error {
 	c := &in.config
 	durations := map[string]*time.Duration{"start_timeout": &c.Leases.StartTimeout, "heartbeat": &c.Leases.HeartbeatInterval,
-		"retention": &c.Retention.Finished, "worker_retention": &c.Retention.Workers, "idempotency_window": &c.IdempotencyWindow}
+		"retention": &c.Retention.Finished, "worker_retention": &c.Retention.Workers, "case_retention": &c.Retention.Cases, "idempotency_window": &c.IdempotencyWindow}
 	for key, d := range durations {
 		if err := a.duration(key, d); err != nil {
 			return err

@@ -64,6 +64,26 @@ func (t *tx) PendingCases(tasks []task.ID) ([]*task.Case, error) {
 	return out, nil
 }
 
+// CasesOf implements engine.TxCases.
+func (t *tx) CasesOf(tasks []task.ID) ([]*task.Case, error) {
+	var out []*task.Case
+	for _, id := range slices.CompactFunc(slices.SortedFunc(slices.Values(tasks), compareIDs), func(a, b task.ID) bool { return a == b }) {
+		out = append(out, clones(t.s.casesOf(id), bareCase)...)
+	}
+	return out, nil
+}
+
+// DeleteCases implements engine.TxCases.
+func (t *tx) DeleteCases(ids []task.ID) error {
+	for _, id := range ids {
+		if c := t.s.cases[id]; c != nil {
+			drop(t, casesTable, id)
+			t.touched[c.TaskID] = true
+		}
+	}
+	return nil
+}
+
 // SaveCases implements engine.TxCases. What is fixed when a case is opened stays.
 func (t *tx) SaveCases(cases []*task.Case) error {
 	for _, from := range cases {
@@ -90,17 +110,22 @@ func (t *tx) Evidence(tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 		if row == nil {
 			continue
 		}
-		e := engine.Evidence{Context: slices.Clone(row.Context)}
-		seen := map[task.ID]bool{}
-		for _, a := range slices.Backward(t.s.attempts[id]) {
-			if a.Failure != nil && !seen[a.StepID] {
-				seen[a.StepID] = true
-				e.Failures = append(e.Failures, cloneAttempt(a))
-			}
-		}
-		out[id] = e
+		out[id] = engine.Evidence{Context: slices.Clone(row.Context), Failures: t.s.lastFailures(id)}
 	}
 	return out, nil
+}
+
+// lastFailures returns the last failed attempts of the steps of a task.
+func (s *state) lastFailures(id task.ID) []task.Attempt {
+	var last []task.Attempt
+	seen := map[task.ID]bool{}
+	for _, a := range slices.Backward(s.attempts[id]) {
+		if a.Failure != nil && !seen[a.StepID] {
+			seen[a.StepID] = true
+			last = append(last, cloneAttempt(a))
+		}
+	}
+	return last
 }
 
 // Watch implements engine.TxWatches.

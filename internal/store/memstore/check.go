@@ -99,7 +99,7 @@ func (t *tx) checkCases(row *task.Task) error {
 			want = task.HasClosed
 		}
 	}
-	if row.Meta.Case != want {
+	if row.Meta.Case != want && (want != "" || row.Meta.Case != task.HadClosed) {
 		return task.Errorf(task.Internal, "commit: task %s says %q of its cases, and it is %q", row.ID, row.Meta.Case, want)
 	}
 	return nil

@@ -53,14 +53,21 @@ func cloneCase(c *task.Case) *task.Case {
 	return &k
 }
 
-// bareCase is a clone without the snapshot.
+// listedCase is a clone without the snapshot.
+func listedCase(c *task.Case) *task.Case {
+	k := *c
+	k.Snapshot, k.Metadata = nil, slices.Clone(c.Metadata)
+	return &k
+}
+
+// bareCase is a clone without the snapshot and what kind of failure it was.
 func bareCase(c *task.Case) *task.Case {
 	if c == nil {
 		return nil
 	}
-	k := *c
-	k.Snapshot, k.Metadata = nil, slices.Clone(c.Metadata)
-	return &k
+	k := listedCase(c)
+	k.Error, k.Retryable = "", false
+	return k
 }
 
 func cloneTemplate(t *task.Template) *task.Template {

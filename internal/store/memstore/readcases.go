@@ -39,7 +39,9 @@ func (s *state) casesWhere(f engine.CaseFilter) []*task.Case {
 		def := s.template(c.DefID)
 		if (f.Status == "" || c.Status == f.Status) && (f.Reason == "" || c.Reason == f.Reason) &&
 			(f.Namespace == "" || def.Namespace == f.Namespace) && (f.TaskName == "" || def.Name == f.TaskName) &&
-			(f.After == 0 || c.OpenedAt >= f.After) && (f.Before == 0 || c.OpenedAt < f.Before) {
+			(f.After == 0 || c.OpenedAt >= f.After) && (f.Before == 0 || c.OpenedAt < f.Before) &&
+			(f.Error == "" || c.Error == f.Error) && (f.Retryable == nil || c.Retryable == *f.Retryable) &&
+			(f.Below.IsZero() || compareIDs(c.ID, f.Below) < 0) && (!f.InError || s.tasks[c.TaskID].State == task.Errored) {
 			list = append(list, c)
 		}
 	}
@@ -57,7 +59,43 @@ func (s *Store) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Cas
 	list := st.casesWhere(f)
 	slices.Reverse(list)
 	list = list[min(f.Offset, len(list)):]
-	return clones(list[:min(f.Limit, len(list))], bareCase), nil
+	return clones(list[:min(f.Limit, len(list))], listedCase), nil
+}
+
+// ResolvedCases implements engine.ReadCases.
+func (s *Store) ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	list := slices.DeleteFunc(st.casesWhere(engine.CaseFilter{}), func(c *task.Case) bool { return c.Status == task.CasePending || c.ResolvedAt >= before })
+	slices.SortStableFunc(list, func(a, b *task.Case) int { return cmp.Compare(a.ResolvedAt, b.ResolvedAt) })
+	return clones(list[:min(limit, len(list))], bareCase), nil
+}
+
+// SizeOf implements engine.ReadCases.
+func (s *Store) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	return min(len(st.casesWhere(f)), limit), nil
+}
+
+// LastFailures implements engine.ReadCases.
+func (s *Store) LastFailures(ctx context.Context, tasks []task.ID) ([]task.Attempt, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []task.Attempt
+	for _, id := range tasks {
+		out = append(out, st.lastFailures(id)...)
+	}
+	return out, nil
 }
 
 // UrgentCases implements engine.ReadCases.
@@ -73,7 +111,7 @@ func (s *Store) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engi
 		return cmp.Or(cmp.Compare(bases.Urgency(a), bases.Urgency(b)), slices.Compare(a.ID[:], b.ID[:]))
 	})
 	list = list[min(f.Offset, len(list)):]
-	return clones(list[:min(f.Limit, len(list))], bareCase), nil
+	return clones(list[:min(f.Limit, len(list))], listedCase), nil
 }
 
 // CountCases implements engine.ReadCases.

@@ -73,6 +73,9 @@ func (t *tx) SaveTasks(tasks []*task.Task) error {
 		row := *old
 		row.State, row.StateAt, row.Counts = from.State, from.StateAt, from.Counts
 		row.FinishedAt, row.DeadlineAt = from.FinishedAt, from.DeadlineAt
+		if from.Meta.Changed() {
+			row.Priority = from.Priority
+		}
 		row.Meta = cloneMeta(from.Meta)
 		t.setTask(row.ID, &row)
 	}
@@ -96,7 +99,7 @@ func (t *tx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {
 // waits for an operator.
 func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {
-		return row.State.Terminal() && row.FinishedAt < before && t.s.pendingCase(row.ID) == nil
+		return row.State.Terminal() && row.FinishedAt < before && len(t.s.casesOf(row.ID)) == 0
 	})
 	slices.SortStableFunc(rows, func(a, b *task.Task) int { return cmp.Compare(a.FinishedAt, b.FinishedAt) })
 	rows = rows[:min(max(limit, 0), len(rows))]

@@ -17,6 +17,9 @@ func (t *tx) PendingCases(tasks []task.ID) ([]*task.Case, error) {
 	return t.sql.PendingCases(t.ctx, tasks)
 }
 
+func (t *tx) CasesOf(tasks []task.ID) ([]*task.Case, error) { return t.sql.CasesOf(t.ctx, tasks) }
+func (t *tx) DeleteCases(ids []task.ID) error               { return t.added().DeleteCases(t.ctx, ids) }
+
 func (t *tx) Evidence(tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 	return t.sql.Evidence(t.ctx, tasks)
 }

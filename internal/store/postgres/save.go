@@ -188,6 +188,7 @@ func (t *tx) SaveTasks(tasks []*task.Task) error {
 func (t *tx) saveOutcome(v outcome, tasks []*task.Task) error {
 	var seen seenRows
 	var metas [][]byte
+	var priorities []int64
 	for _, k := range tasks {
 		row := t.tasks[k.ID]
 		version := row.row.version
@@ -202,7 +203,7 @@ func (t *tx) saveOutcome(v outcome, tasks []*task.Task) error {
 			if err != nil {
 				return err
 			}
-			metas = append(metas, meta)
+			metas, priorities = append(metas, meta), append(priorities, int64(k.Priority))
 		}
 	}
 	const set = saveTasks + `state = $4, steps_pending = $5, steps_active = $6, steps_waiting = $7, steps_done = $8, steps_failed = $9, steps_cancelled = $10,
@@ -215,7 +216,8 @@ func (t *tx) saveOutcome(v outcome, tasks []*task.Task) error {
 	args := []any{len(tasks), seen.ids, seen.versions, string(v.state), c.Pending, c.Active, c.Waiting, c.Done, c.Failed, c.Cancelled, c.ManualEnds,
 		int64(v.finishedAt), int64(v.deadlineAt), stateAt}
 	if v.meta {
-		t.exec(set+`, meta = u.meta::json FROM unnest($2::uuid[], $3::xid[], $15::text[]) AS u(id, seen, meta)`+guardTasks, append(args, metas)...)
+		t.exec(set+`, meta = u.meta::json, priority = u.priority FROM unnest($2::uuid[], $3::xid[], $15::text[], $16::smallint[]) AS u(id, seen, meta, priority)`+guardTasks,
+			append(args, metas, priorities)...)
 		return nil
 	}
 	t.exec(set+` FROM unnest($2::uuid[], $3::xid[]) AS u(id, seen)`+guardTasks, args...)

@@ -39,7 +39,7 @@ func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
 	var old []*task.Task
 	for range glances {
 		last, n, err := t.glance(from, edge, func(k *task.Task) {
-			if k.State.Terminal() && k.FinishedAt < before && k.Meta.Case != task.HasPending && len(old) < limit {
+			if k.State.Terminal() && k.FinishedAt < before && !k.Meta.Case.Kept() && len(old) < limit {
 				old = append(old, k)
 			}
 		})

@@ -18,6 +18,12 @@ func (t *tx) PendingCases(tasks []task.ID) ([]*task.Case, error) {
 	return t.sql.PendingCases(context.Background(), tasks)
 }
 
+func (t *tx) CasesOf(tasks []task.ID) ([]*task.Case, error) {
+	return t.sql.CasesOf(context.Background(), tasks)
+}
+
+func (t *tx) DeleteCases(ids []task.ID) error { return t.sql.DeleteCases(context.Background(), ids) }
+
 func (t *tx) Evidence(tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 	return t.sql.Evidence(context.Background(), tasks)
 }

@@ -171,7 +171,7 @@ func (t *tx) SaveTasks(tasks []*task.Task) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.conn.Exec(context.Background(), `UPDATE tasker_tasks SET meta = ? WHERE id = ?`, meta, k.ID.Seq()); err != nil {
+		if _, err := t.conn.Exec(context.Background(), `UPDATE tasker_tasks SET meta = ?, priority = ? WHERE id = ?`, meta, k.Priority, k.ID.Seq()); err != nil {
 			return err
 		}
 	}

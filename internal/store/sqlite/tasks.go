@@ -100,7 +100,7 @@ func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
 func (t *tx) finished(before task.Instant, limit int) ([]*task.Task, error) {
 	const query = `SELECT ` + store.TaskColumns + ` FROM tasker_templates d JOIN tasker_tasks t ON t.def_id = d.def_id AND t.state = $1
  WHERE t.id < $2 AND t.finished_at < $3
- AND NOT EXISTS (SELECT 1 FROM tasker_tasks_dlq c WHERE c.task_uuid = t.id AND c.resolution_status = 'pending') LIMIT $4`
+ AND NOT EXISTS (SELECT 1 FROM tasker_tasks_dlq c WHERE c.task_uuid = t.id) LIMIT $4`
 	var tasks []*task.Task
 	for _, state := range task.States {
 		if !state.Terminal() || len(tasks) >= limit {

@@ -15,6 +15,8 @@ func caseListCases() []testCase {
 		{"Urgent", urgentCases},
 		{"Counts", countCases},
 		{"NoCases", noCases},
+		{"DeadLetters", deadLetters},
+		{"LastFailures", lastFailures},
 		{"Audit", audit},
 	}
 }
@@ -190,4 +192,73 @@ func audit(f *fixture) {
 		f.equal(name, unnumbered(f, list(test.filter)), test.want)
 	}
 	f.equal("a page", unnumbered(f, list(engine.ActFilter{Limit: 2})), all[2:])
+}
+
+// deadLetters: what a list of the dead-letter queue may be narrowed by.
+func deadLetters(f *fixture) {
+	var cases []*task.Case
+	for i, j := range f.many(6) {
+		c := task.NewCase(f.store.IDs().Take(f.now.Time(), 1), j.task, task.StepsInProcess, task.ReasonMaxRetries, f.now.Add(time.Duration(i)*time.Minute))
+		c.Error, c.Retryable, c.Snapshot = []string{"DOWN", "", "it's broken"}[i%3], i%2 == 0, []byte(`{}`)
+		if i < 4 {
+			f.move(j, func(s *task.Step) error { return s.Exhaust(f.now) })
+		}
+		j.task.Meta.Case = task.HasPending
+		f.write(func(tx engine.Tx) error {
+			if err := tx.AddCases([]*task.Case{c}); err != nil {
+				return err
+			}
+			return tx.SaveTasks([]*task.Task{j.task})
+		})
+		cases = append(cases, c)
+	}
+	slices.Reverse(cases)
+	yes, no := true, false
+	for name, test := range map[string]struct {
+		filter engine.CaseFilter
+		want   []task.ID
+	}{
+		"All":       {engine.CaseFilter{}, caseIDs(cases)},
+		"InError":   {engine.CaseFilter{InError: true}, caseIDs(cases[2:])},
+		"Error":     {engine.CaseFilter{Error: "it's broken"}, caseIDs([]*task.Case{cases[0], cases[3]})},
+		"Retryable": {engine.CaseFilter{Retryable: &yes}, caseIDs([]*task.Case{cases[1], cases[3], cases[5]})},
+		"Final":     {engine.CaseFilter{Retryable: &no, InError: true}, caseIDs([]*task.Case{cases[2], cases[4]})},
+		"Below":     {engine.CaseFilter{Below: cases[2].ID, InError: true}, caseIDs(cases[3:])},
+		"Together": {engine.CaseFilter{Status: task.CasePending, Reason: task.ReasonMaxRetries, InError: true, Error: "DOWN", Retryable: &yes, TaskName: "a",
+			Below: cases[0].ID}, caseIDs(cases[5:])},
+	} {
+		test.filter.Limit = 10
+		f.equal(name, f.listCases(test.filter), test.want)
+		n, err := f.store.SizeOf(f.Context(), test.filter, 5)
+		f.must(err)
+		f.equal("number of "+name, n, min(len(test.want), 5))
+	}
+	list, err := f.store.ListCases(f.Context(), engine.CaseFilter{Limit: 10})
+	f.must(err)
+	for i, c := range list {
+		f.equal("error", []any{c.Error, c.Retryable}, []any{cases[i].Error, cases[i].Retryable})
+	}
+	whole, err := f.store.FindCase(f.Context(), cases[0].ID)
+	f.must(err)
+	f.equal("the whole case", whole, cases[0])
+	// what is fixed when a case is opened stays
+	f.change(job{task: f.find(cases[0].TaskID)}, cases[0], task.CaseChange{Status: task.CaseFailed, Actor: "ada"}, f.now)
+	whole, err = f.store.FindCase(f.Context(), cases[0].ID)
+	f.must(err)
+	f.equal("the resolved case", whole, cases[0])
+}
+
+func lastFailures(f *fixture) {
+	j, silent := f.build(f.diamond, 0), f.build(f.single, 0)
+	f.insert(j, silent)
+	attempt := func(step int, token int64, message string) task.Attempt {
+		return task.Attempt{StepID: j.steps[step].ID, TaskID: j.task.ID, Token: token, Outcome: task.Failed, FinishedAt: f.now, After: task.StepEnqueued,
+			Failure: &task.Failure{Message: message}}
+	}
+	last, other := attempt(0, 2, "the second"), attempt(1, 1, "beside it")
+	f.addAttempts(attempt(0, 1, "the first"), last, other)
+	got, err := f.store.LastFailures(f.Context(), []task.ID{silent.task.ID, j.task.ID, f.store.IDs().Take(f.now.Time(), 1)})
+	f.must(err)
+	slices.SortFunc(got, func(a, b task.Attempt) int { return slices.Compare(a.StepID[:], b.StepID[:]) })
+	f.equal("last failures", got, []task.Attempt{last, other})
 }

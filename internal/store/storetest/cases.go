@@ -20,6 +20,7 @@ func caseCases() []testCase {
 		{"Evidence", evidence},
 		{"DeletedWithTask", casesDeleted},
 		{"PendingKeepsTask", pendingKeepsTask},
+		{"Resolved", resolvedCases},
 		{"MetaOfMany", metaOfMany},
 		{"StateAt", stateAt},
 	}
@@ -214,6 +215,7 @@ func casesDeleted(f *fixture) {
 	j := f.one()
 	c := f.openCase(j, task.ReasonManual, f.now)
 	f.change(j, c, task.CaseChange{Status: task.CaseResolved, Actor: "ada"}, f.now)
+	f.dropCase(j, c)
 	f.write(func(tx engine.Tx) error {
 		if err := tx.Watch([]engine.Watch{{Task: j.task.ID, At: f.now}}); err != nil {
 			return err
@@ -249,7 +251,59 @@ func pendingKeepsTask(f *fixture) {
 	f.delete(f.now.Add(time.Hour), 2, 2) // it does not stand in the way of others
 	f.wantJob(jobs[0])
 	f.change(jobs[0], c, task.CaseChange{Status: task.CaseResolved, Actor: "ada"}, f.now)
+	f.delete(f.now.Add(time.Hour), 2, 0)
+	f.wantJob(jobs[0])
+	f.dropCase(jobs[0], c)
 	f.delete(f.now.Add(time.Hour), 2, 1)
+}
+
+// dropCase deletes the only case of a task.
+func (f *fixture) dropCase(j job, c *task.Case) {
+	f.Helper()
+	f.write(func(tx engine.Tx) error {
+		j.task.Meta.Case = task.HadClosed
+		if err := tx.SaveTasks([]*task.Task{j.task}); err != nil {
+			return err
+		}
+		return tx.DeleteCases([]task.ID{c.ID})
+	})
+}
+
+// resolvedCases are found in the order of their resolution, and deleted one by one.
+func resolvedCases(f *fixture) {
+	hour := func(n int) task.Instant { return f.now.Add(time.Duration(n) * time.Hour) }
+	jobs := f.many(4)
+	var cases []*task.Case
+	for i, j := range jobs {
+		c := f.openCase(j, task.ReasonManual, f.now)
+		if i < 3 { // the last stays pending
+			f.change(j, c, task.CaseChange{Status: task.CaseFailed, Actor: "ada"}, hour(3-i))
+		}
+		cases = append(cases, c)
+	}
+	find := func(before task.Instant, limit int) []task.ID {
+		list, err := f.store.ResolvedCases(f.Context(), before, limit)
+		f.must(err)
+		return caseIDs(list)
+	}
+	f.equal("resolved long ago", find(hour(3), 10), caseIDs([]*task.Case{cases[2], cases[1]}))
+	f.equal("all", find(hour(100), 10), caseIDs([]*task.Case{cases[2], cases[1], cases[0]}))
+	f.equal("the first", find(hour(100), 1), caseIDs(cases[2:3]))
+	second := f.openCase(jobs[2], task.ReasonMaxRetries, hour(4))
+	f.write(func(tx engine.Tx) error {
+		list, err := tx.CasesOf([]task.ID{jobs[2].task.ID, jobs[3].task.ID, jobs[2].task.ID, f.store.IDs().Take(f.now.Time(), 1)})
+		slices.SortFunc(list, func(a, b *task.Case) int { return slices.Compare(a.ID[:], b.ID[:]) })
+		f.equal("cases of two tasks", list, []*task.Case{bare(cases[2]), bare(cases[3]), bare(second)})
+		if err != nil {
+			return err
+		}
+		return tx.DeleteCases([]task.ID{cases[2].ID})
+	})
+	f.equal("what is left", find(hour(100), 10), caseIDs([]*task.Case{cases[1], cases[0]}))
+	f.equal("the deleted one", f.findCase(cases[2].ID), (*task.Case)(nil))
+	f.dropCase(jobs[1], cases[1])
+	f.dropCase(jobs[0], cases[0])
+	f.equal("in the end", find(hour(100), 10), []task.ID(nil))
 }
 
 // metaOfMany saves tasks that have the same outcome, and differ in their meta.

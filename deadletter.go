@@ -1,0 +1,85 @@
+package tasker
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// DeadLetterBackend is the part of a Backend about the dead-letter queue: tasks that
+// have failed for good, with their cases. A replay runs the failed steps of one
+// again. It is the same task, with all its history; the case stays, and counts.
+type DeadLetterBackend interface {
+	// DeadLetters returns one page, newest first.
+	DeadLetters(ctx context.Context, filter DeadLetterFilter) (*DeadLetterPage, error)
+	// ReplayTask runs the failed steps of a task in error again. CodeWrongState when it
+	// is not in error, or no step of it has failed.
+	ReplayTask(ctx context.Context, task uuid.UUID, req ReplayRequest) (*Replay, error)
+}
+
+// DeadLetter is an entry of the dead-letter queue.
+type DeadLetter struct {
+	TaskID           uuid.UUID      `json:"task_id"`
+	CaseID           uuid.UUID      `json:"case_id" doc:"Its case; called dlq_entry_uuid elsewhere."`
+	Namespace        string         `json:"namespace"`
+	TaskType         string         `json:"task_type" doc:"The task type, or the template's name."`
+	State            TaskState      `json:"state" doc:"As it is now."`
+	Priority         Priority       `json:"priority"`
+	CreatedAt        time.Time      `json:"created_at"`
+	MovedToDLQAt     time.Time      `json:"moved_to_dlq_at"`
+	FailureReason    CaseReason     `json:"failure_reason"`
+	ErrorPattern     string         `json:"error_pattern,omitempty" doc:"What kind of failure it was opened upon: its code, else its type, else its message without numbers."`
+	Retryable        bool           `json:"retryable" doc:"To try again may help: that failure said so, or it was the time that ran out."`
+	LastError        *Failure       `json:"last_error,omitempty" doc:"Of its last failed attempt, a replay's too."`
+	LastFailureAt    *time.Time     `json:"last_failure_at,omitempty"`
+	RetryCount       int            `json:"retry_count" doc:"Retries of the step that failed last."`
+	ResolutionStatus CaseResolution `json:"resolution_status"`
+	ReplayCount      int            `json:"replay_count"`
+	LastReplayedAt   *time.Time     `json:"last_replayed_at,omitempty"`
+	LastReplayedBy   string         `json:"last_replayed_by,omitempty"`
+}
+
+// DeadLetterFilter selects entries. Zero fields do not restrict.
+type DeadLetterFilter struct {
+	// ResolutionStatus defaults to pending: tasks that are in error now, and whose case
+	// nobody has resolved. With another one, entries are resolved cases.
+	ResolutionStatus CaseResolution
+	Reason           CaseReason
+	ErrorPattern     string
+	Retryable        *bool
+	Namespace        string
+	TaskType         string
+	After            time.Time // moved to the queue at or after
+	Before           time.Time // moved there before
+	Limit            int       // defaults to 50; at most the server's page limit
+	Cursor           string    // NextCursor of the page before
+}
+
+// DeadLetterPage is one page of the dead-letter queue.
+type DeadLetterPage struct {
+	Tasks       []DeadLetter `json:"tasks"`
+	TotalCount  int          `json:"total_count" doc:"Of all pages, counted up to 10,000."`
+	TotalCapped bool         `json:"total_capped,omitempty" doc:"There are more."`
+	NextCursor  string       `json:"next_cursor,omitempty"`
+}
+
+// ReplayRequest runs a task of the dead-letter queue again.
+type ReplayRequest struct {
+	ResetRetryCount bool     `json:"reset_retry_count,omitempty" doc:"Give the failed steps all their attempts again. Without it they have what is left, and one attempt if nothing is."`
+	NewPriority     Priority `json:"new_priority,omitempty" doc:"For the task and all its open steps. Left out: as it was."`
+	Reason          string   `json:"reason,omitempty" maxLength:"4096" doc:"Why; kept in the audit trail."`
+	ReplayedBy      string   `json:"replayed_by,omitempty" maxLength:"255" doc:"Who; defaults to the API key's name, else to anonymous."`
+}
+
+// Replay answers a ReplayRequest.
+type Replay struct {
+	TaskID        uuid.UUID  `json:"task_id"`
+	CaseID        *uuid.UUID `json:"case_id,omitempty" doc:"Its pending case, if there is one. It stays pending."`
+	State         TaskState  `json:"state"`
+	Priority      Priority   `json:"priority"`
+	ReplayedSteps int        `json:"replayed_steps"`
+	ReplayCount   int        `json:"replay_count" doc:"This one included."`
+	ReplayedAt    time.Time  `json:"replayed_at"`
+	ReplayedBy    string     `json:"replayed_by"`
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+// letterFlags are the flags by which the dead-letter queue is narrowed.
+type letterFlags struct {
+	filter                           tasker.DeadLetterFilter
+	reason, retryable, after, before string
+}
+
+func (l *letterFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&l.reason, "failure-reason", "", "only moved there for this reason")
+	f.StringVar(&l.filter.ErrorPattern, "error", "", "only of this error pattern, as the list shows it")
+	f.StringVar(&l.retryable, "retryable", "", "only those where trying again may help (true), or not (false)")
+	f.StringVar(&l.filter.Namespace, "namespace", "", "only of this namespace")
+	f.StringVar(&l.filter.TaskType, "task-type", "", "only of this task type or template")
+	f.StringVar(&l.after, "after", "", "only moved there at this time or later; a time, or how long ago, such as 24h")
+	f.StringVar(&l.before, "before", "", "only moved there before this time, or longer ago than this")
+	offer(cmd, "failure-reason", tasker.ReasonStaleness, tasker.ReasonMaxRetries, tasker.ReasonCycle, tasker.ReasonManual)
+	offer(cmd, "retryable", "true", "false")
+}
+
+// prepare reads what the flags hold into the filter.
+func (l *letterFlags) prepare(s *session) error {
+	l.filter.Reason = tasker.CaseReason(l.reason)
+	if l.retryable != "" {
+		retryable, err := strconv.ParseBool(l.retryable)
+		if err != nil {
+			return usagef("--retryable is true or false, not %q", l.retryable)
+		}
+		l.filter.Retryable = &retryable
+	}
+	var err error
+	l.filter.After, l.filter.Before, err = s.timeFlags(l.after, l.before)
+	return err
+}
+
+func newDLQTasks(s *session) *cobra.Command {
+	var (
+		flags  letterFlags
+		status string
+	)
+	cmd := &cobra.Command{
+		Use:   "tasks",
+		Short: "List tasks that have failed for good, newest first",
+		Long: `List the dead-letter queue: tasks that are in error, and whose case nobody has
+resolved. With --status, tasks whose case was resolved that way.`,
+		Example: `  tasker dlq tasks --retryable true --after 24h
+  tasker dlq tasks --error ConnectionError --json`,
+		Args: cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error {
+			flags.filter.ResolutionStatus = tasker.CaseResolution(status)
+			return flags.prepare(s)
+		},
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			page, err := c.DeadLetters(ctx, flags.filter)
+			if err != nil {
+				return err
+			}
+			return s.printDeadLetters(page)
+		}),
+	}
+	flags.add(cmd)
+	cmd.Flags().StringVar(&status, "status", "", "only with this resolution status (default pending)")
+	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 50, "tasks on a page, 1 to 1000")
+	cmd.Flags().StringVar(&flags.filter.Cursor, "cursor", "", "where the page before ended")
+	offer(cmd, "status", tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
+	return cmd
+}
+
+func (s *session) printDeadLetters(page *tasker.DeadLetterPage) error {
+	if s.json {
+		return s.printJSON(page)
+	}
+	if len(page.Tasks) == 0 {
+		return s.printf("No tasks.\n")
+	}
+	t := newTable(s.Out, "TASK", "NAME", "REASON", "ERROR", "RETRYABLE", "RETRIES", "REPLAYS", "PRIORITY", "MOVED")
+	for i := range page.Tasks {
+		l := &page.Tasks[i]
+		retryable := ""
+		if l.Retryable {
+			retryable = "yes"
+		}
+		t.row(l.TaskID.String(), qualified(l.Namespace, l.TaskType), string(l.FailureReason), l.ErrorPattern, retryable, strconv.Itoa(l.RetryCount),
+			strconv.Itoa(l.ReplayCount), string(l.Priority), s.ago(l.MovedToDLQAt))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if err := s.printf("\n%s in all\n", counted(page.TotalCount, page.TotalCapped)); err != nil || page.NextCursor == "" {
+		return err
+	}
+	return s.printf("More: --cursor %s\n", page.NextCursor)
+}
+
+// counted is a number of tasks that may only be a lower bound.
+func counted(n int, capped bool) string {
+	if capped {
+		return fmt.Sprintf("More than %d tasks", n)
+	}
+	if n == 1 {
+		return "1 task"
+	}
+	return fmt.Sprintf("%d tasks", n)
+}

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// DeadLetter is an entry of the dead-letter queue: a task that is in error, with
+// its case.
+type DeadLetter struct {
+	Case *task.Case // without its snapshot
+	Task *task.Task // as it is now
+	// Failed is its last failed attempt, nil when there was none.
+	Failed *task.Attempt
+}
+
+// DeadLetterPage is one page of the dead-letter queue.
+type DeadLetterPage struct {
+	Letters []DeadLetter
+	Total   int     // of all pages, up to a bound
+	Capped  bool    // there are more
+	Next    task.ID // to continue below; zero at the end
+}
+
+// countedDeadLetters bounds how far entries are counted.
+const countedDeadLetters = 10_000
+
+// DeadLetters returns a page of entries, the newest first. While f.Status is pending,
+// entries are tasks that are in error now, whatever f.InError.
+func (e *Engine) DeadLetters(ctx context.Context, f CaseFilter) (*DeadLetterPage, error) {
+	if err := e.checkPage(f.Limit, f.Offset); err != nil {
+		return nil, err
+	}
+	f.InError = f.InError || f.Status == task.CasePending
+	cases, err := e.store.ListCases(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	page := &DeadLetterPage{}
+	if len(cases) == f.Limit {
+		page.Next = cases[f.Limit-1].ID
+	}
+	f.Below, f.Offset = task.ID{}, 0
+	if page.Total, err = e.store.SizeOf(ctx, f, countedDeadLetters+1); err != nil {
+		return nil, err
+	}
+	if page.Total > countedDeadLetters {
+		page.Total, page.Capped = countedDeadLetters, true
+	}
+	page.Letters, err = e.letters(ctx, cases)
+	return page, err
+}
+
+// letters adds tasks and last failures to cases; a case whose task was deleted
+// meanwhile is left out.
+func (e *Engine) letters(ctx context.Context, cases []*task.Case) ([]DeadLetter, error) {
+	ids := make([]task.ID, len(cases))
+	for i, c := range cases {
+		ids[i] = c.TaskID
+	}
+	tasks, err := e.store.FindTasks(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	attempts, err := e.store.LastFailures(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	of, last := map[task.ID]*task.Task{}, map[task.ID]*task.Attempt{}
+	for _, t := range tasks {
+		of[t.ID] = t
+	}
+	for i := range attempts {
+		a := &attempts[i]
+		was := last[a.TaskID]
+		if was == nil || cmp.Or(cmp.Compare(a.FinishedAt, was.FinishedAt), bytes.Compare(a.StepID[:], was.StepID[:])) > 0 {
+			last[a.TaskID] = a
+		}
+	}
+	var out []DeadLetter
+	for _, c := range cases {
+		if t := of[c.TaskID]; t != nil {
+			out = append(out, DeadLetter{Case: c, Task: t, Failed: last[c.TaskID]})
+		}
+	}
+	return out, nil
+}

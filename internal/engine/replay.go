@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// anonymous is who replays where nobody says who he is.
+const anonymous = "anonymous"
+
+// Replay asks for a task in error to run again.
+type Replay struct {
+	Actor  string // "" is anonymous
+	Reason string
+	// ResetAttempts gives the failed steps all their attempts again; else they have
+	// those that are left, and one where none is.
+	ResetAttempts bool
+	// Priority is the name or number of the level that the task and its open steps get;
+	// "" leaves it.
+	Priority string
+}
+
+// Replayed is what a replay did.
+type Replayed struct {
+	Task     *task.Task
+	Case     task.ID // the pending case, zero when there is none
+	Steps    int     // that run again
+	Attempts int     // that the steps had used
+}
+
+// ReplayNote is what a case knows of replays of its task while it was pending,
+// under "replayed" in its metadata.
+type ReplayNote struct {
+	Count int        `json:"count"`
+	At    *time.Time `json:"at"` // of the last one
+	By    string     `json:"by"`
+}
+
+// Replay runs every failed step of a task in error again, which takes the task out
+// of error. It is the same task, with all its history: an act says who did it. The
+// case stays pending, and counts its replays. WrongState when the task is not in
+// error, or none of its steps has failed.
+func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, error) {
+	r.Actor = cmp.Or(r.Actor, anonymous)
+	problems := renamed(checkActor(r.Actor, r.Reason), "/actor", "/replayed_by")
+	level, known := e.Level(r.Priority)
+	if r.Priority != "" && !known {
+		problems = append(problems, task.Problem{Location: "/new_priority", Message: fmt.Sprintf("%q is not a priority", r.Priority)})
+	}
+	if len(problems) > 0 {
+		return nil, refusal("the task was not replayed", problems)
+	}
+	var out *Replayed
+	err := e.write(ctx, "replay", func(u *unit) error {
+		t, err := u.task(id)
+		switch {
+		case err != nil:
+			return err
+		case t == nil:
+			return noTask(id)
+		case t.State != task.Errored:
+			return &task.Error{Code: task.WrongState, Message: fmt.Sprintf("the task %s is %s; only one in error can be replayed", id, t.State),
+				Hint: "a task that is over can be submitted again"}
+		}
+		if r.Priority == "" {
+			out, err = u.replay(t, t.Priority, r)
+		} else {
+			out, err = u.replay(t, level, r)
+		}
+		return err
+	})
+	return out, err
+}
+
+func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
+	steps, err := u.siblings(Family{Task: t.ID})
+	if err != nil {
+		return nil, err
+	}
+	out := &Replayed{Task: t}
+	if out.Case, err = u.pendingCaseOf(t); err != nil {
+		return nil, err
+	}
+	before := *t
+	for _, s := range steps {
+		if s.Priority != level && !s.State.Terminal() {
+			s.Priority = level
+			u.dirtySteps[s] = struct{}{}
+		}
+		if s.State != task.StepErrored {
+			continue
+		}
+		out.Steps++
+		out.Attempts += s.Attempts
+		if err := u.repeat(Work{s, t}, r); err != nil {
+			return nil, err
+		}
+	}
+	if out.Steps == 0 {
+		return nil, &task.Error{Code: task.WrongState, Message: fmt.Sprintf("no step of the task %s has failed; there is nothing to replay", t.ID),
+			Hint: "tasker task explain says what it waits for"}
+	}
+	if err := u.renewDeadline(Work{steps[0], t}, before.State); err != nil {
+		return nil, err
+	}
+	t.Priority = level
+	t.Meta.Replays++
+	t.Meta.ReplayedAt, t.Meta.ReplayedBy = u.now, r.Actor
+	u.dirtyTasks[t] = struct{}{}
+	if u.replayed == nil {
+		u.replayed = map[*task.Task]struct{}{}
+	}
+	u.replayed[t] = struct{}{}
+	if err := u.reevaluate(t); err != nil { // the act says what it led to
+		return nil, err
+	}
+	return out, u.actOfReplay(&before, t, out, r)
+}
+
+// pendingCaseOf returns the ID of a task's pending case, zero for none.
+func (u *unit) pendingCaseOf(t *task.Task) (task.ID, error) {
+	if t.Meta.Case != task.HasPending {
+		return task.ID{}, nil
+	}
+	cases, err := u.tx.PendingCases([]task.ID{t.ID})
+	if err != nil || len(cases) == 0 {
+		return task.ID{}, err
+	}
+	return cases[0].ID, nil
+}
+
+// repeat makes a failed step pending again.
+func (u *unit) repeat(w Work, r Replay) error {
+	from, again := w.Step.State, w.Step.Repeat
+	if r.ResetAttempts {
+		again = w.Step.Reset
+	}
+	if err := again(u.now); err != nil {
+		return err
+	}
+	u.moved(w, from)
+	u.acts = append(u.acts, task.Act{At: u.now, TaskID: w.Task.ID, StepID: w.Step.ID, Kind: task.ActReplayStep, Actor: r.Actor, Reason: r.Reason,
+		From: string(from), To: string(w.Step.State)})
+	return nil
+}
+
+func (u *unit) actOfReplay(before, t *task.Task, out *Replayed, r Replay) error {
+	data := struct {
+		ResetRetryCount bool   `json:"reset_retry_count"`
+		Steps           int    `json:"steps"`
+		Attempts        int    `json:"attempts_used"`
+		Replay          int    `json:"replay"`
+		NewPriority     string `json:"new_priority,omitempty"`
+		OldPriority     string `json:"old_priority,omitempty"`
+	}{ResetRetryCount: r.ResetAttempts, Steps: out.Steps, Attempts: out.Attempts, Replay: t.Meta.Replays}
+	if before.Priority != t.Priority {
+		data.NewPriority, data.OldPriority = u.e.PriorityName(t.Priority), u.e.PriorityName(before.Priority)
+	}
+	b, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("encode act: %w", err)
+	}
+	u.acts = append(u.acts, task.Act{At: u.now, TaskID: t.ID, CaseID: out.Case, Kind: task.ActReplay, Actor: r.Actor, Reason: r.Reason,
+		From: string(before.State), To: string(t.State), Data: b})
+	return nil
+}
+
+// ReplaysOf returns how often the task of a case was replayed while the case was
+// pending, and who did it last; the zero note for never.
+func ReplaysOf(c *task.Case) ReplayNote {
+	var m struct {
+		Replayed ReplayNote `json:"replayed"`
+	}
+	if c.Metadata == nil || json.Unmarshal(c.Metadata, &m) != nil {
+		return ReplayNote{} // an operator may have put something of his own there
+	}
+	return m.Replayed
+}

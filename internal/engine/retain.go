@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// retainCases deletes cases that were resolved longer ago than the retention keeps
+// them, up to a batch, and returns how many.
+func (e *Engine) retainCases(ctx context.Context) (int, error) {
+	r := e.cfg.Retention
+	if r.Cases < 0 {
+		return 0, nil
+	}
+	before := e.instant().Add(-r.Cases)
+	old, err := e.store.ResolvedCases(ctx, before, r.BatchItems)
+	if err != nil {
+		return 0, fmt.Errorf("look for old cases: %w", err)
+	}
+	if len(old) == 0 {
+		return 0, nil
+	}
+	ids := make([]task.ID, len(old))
+	for i, c := range old {
+		ids[i] = c.TaskID
+	}
+	n := 0
+	err = e.write(ctx, "retain_cases", func(u *unit) error {
+		n, err = u.dropCases(ids, before)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("delete old cases: %w", err)
+	}
+	return n, nil
+}
+
+// dropCases deletes those cases of tasks that were resolved before a time, as they
+// are once the tasks are in hand: somebody may have opened one again.
+func (u *unit) dropCases(of []task.ID, before task.Instant) (int, error) {
+	if err := u.takeTasks(of); err != nil {
+		return 0, err
+	}
+	cases, err := u.tx.CasesOf(of)
+	if err != nil {
+		return 0, err
+	}
+	left := map[task.ID]int{}
+	var dropped []task.ID
+	for _, c := range cases {
+		if c.Status != task.CasePending && c.ResolvedAt < before {
+			dropped = append(dropped, c.ID)
+		} else {
+			left[c.TaskID]++
+		}
+	}
+	for _, id := range of {
+		if t := u.tasks[id]; t != nil && left[id] == 0 && t.Meta.Case == task.HasClosed {
+			t.Meta.Case = task.HadClosed
+			u.dirtyTasks[t] = struct{}{}
+		}
+	}
+	return len(dropped), u.tx.DeleteCases(dropped)
+}

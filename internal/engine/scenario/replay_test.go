@@ -1,0 +1,53 @@
+package scenario_test
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// replay runs a task of the dead-letter queue again.
+func (in *interpreter) replay(a *args) ([]string, error) {
+	name, err := a.place(0, "the task")
+	if err != nil {
+		return nil, err
+	}
+	id, err := in.taskID(name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := in.engine.Replay(in.ctx, id, engine.Replay{Actor: a.text("by"), Reason: a.text("reason"), ResetAttempts: a.flag("reset"), Priority: a.text("priority")})
+	if err != nil {
+		return nil, err
+	}
+	return []string{fmt.Sprintf("%s %s steps=%d replays=%d priority=%s", name, r.Task.State, r.Steps, r.Task.Meta.Replays, in.engine.PriorityName(r.Task.Priority))}, nil
+}
+
+// showLetters prints the dead-letter queue, newest first.
+func (in *interpreter) showLetters(a *args) ([]string, error) {
+	f := engine.CaseFilter{Limit: 100, Status: task.CasePending, Error: a.text("error"), Reason: task.CaseReason(a.text("reason"))}
+	if v, ok := a.get("retryable"); ok {
+		retryable := v == "true"
+		f.Retryable = &retryable
+	}
+	if s := a.text("status"); s != "" {
+		f.Status = task.Resolution(s)
+	}
+	page, err := in.engine.DeadLetters(in.ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, l := range page.Letters {
+		note := engine.ReplaysOf(l.Case)
+		fields := []field{{"reason", string(l.Case.Reason)}, {"error", l.Case.Error}, {"retryable", strconv.FormatBool(l.Case.Retryable)},
+			{"replays", strconv.Itoa(note.Count)}, {"by", note.By}}
+		if l.Failed != nil {
+			fields = append(fields, field{"attempt", strconv.Itoa(l.Failed.Number)}, field{"message", l.Failed.Failure.Message})
+		}
+		out = append(out, in.nameOf(l.Case.TaskID)+" "+line(fields))
+	}
+	return append(out, "total "+strconv.Itoa(page.Total)), nil
+}

@@ -1,0 +1,61 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// deadLetterFilter is a tasker.DeadLetterFilter as a query.
+type deadLetterFilter struct {
+	Status    string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled" default:"pending" doc:"Pending: tasks in error whose case nobody has resolved."`
+	Reason    string    `query:"reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
+	Error     string    `query:"error" maxLength:"255" doc:"Of this error_pattern."`
+	Retryable string    `query:"retryable" enum:"true,false"`
+	Namespace string    `query:"namespace" maxLength:"255"`
+	TaskType  string    `query:"task_type" maxLength:"255" doc:"Task type or template name."`
+	After     time.Time `query:"after" doc:"Moved to the queue at this time or later."`
+	Before    time.Time `query:"before" doc:"Moved there before."`
+	Limit     int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Cursor    string    `query:"cursor" maxLength:"64" doc:"next_cursor of the page before."`
+}
+
+func (s *server) listDeadLetters(ctx context.Context, params *deadLetterFilter, _ *none) (answer[*tasker.DeadLetterPage], error) {
+	var no answer[*tasker.DeadLetterPage]
+	namespace, err := narrow(ctx, params.Namespace)
+	if err != nil {
+		return no, err
+	}
+	filter := tasker.DeadLetterFilter{
+		ResolutionStatus: tasker.CaseResolution(params.Status), Reason: tasker.CaseReason(params.Reason), ErrorPattern: params.Error, Namespace: namespace,
+		TaskType: params.TaskType, After: params.After, Before: params.Before, Limit: params.Limit, Cursor: params.Cursor,
+	}
+	if params.Retryable != "" {
+		retryable := params.Retryable == "true"
+		filter.Retryable = &retryable
+	}
+	page, err := s.backend.DeadLetters(ctx, filter)
+	if err != nil {
+		return no, err
+	}
+	page.Tasks = list(page.Tasks)
+	return ok(page), nil
+}
+
+// replayPath names a task of the dead-letter queue.
+type replayPath struct {
+	ID uuid.UUID `path:"task_id" doc:"The task."`
+}
+
+func (s *server) replayTask(ctx context.Context, params *replayPath, body *tasker.ReplayRequest) (answer[*tasker.Replay], error) {
+	if err := s.reachTask(ctx, params.ID); err != nil {
+		return answer[*tasker.Replay]{}, err
+	}
+	body.ReplayedBy = cmp.Or(body.ReplayedBy, keyName(ctx))
+	replay, err := s.backend.ReplayTask(ctx, params.ID, *body)
+	return ok(replay), err
+}

@@ -1,0 +1,70 @@
+package local
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// DeadLetters implements tasker.DeadLetterBackend.
+func (b *Backend) DeadLetters(ctx context.Context, f tasker.DeadLetterFilter) (*tasker.DeadLetterPage, error) {
+	filter, err := b.toCaseFilter(tasker.CaseFilter{ResolutionStatus: cmp.Or(f.ResolutionStatus, tasker.CasePending), Reason: f.Reason, Namespace: f.Namespace,
+		TaskName: f.TaskType, After: f.After, Before: f.Before, Limit: f.Limit}, defaultPage)
+	if err != nil {
+		return nil, err
+	}
+	filter.Error, filter.Retryable = f.ErrorPattern, f.Retryable
+	if f.Cursor != "" {
+		if filter.Below, err = task.ParseID(f.Cursor); err != nil {
+			return nil, badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
+		}
+	}
+	found, err := b.engine.DeadLetters(ctx, filter)
+	if err != nil {
+		return nil, toError(err)
+	}
+	page := &tasker.DeadLetterPage{Tasks: make([]tasker.DeadLetter, len(found.Letters)), TotalCount: found.Total, TotalCapped: found.Capped}
+	for i := range found.Letters {
+		if page.Tasks[i], err = b.fromDeadLetter(ctx, &found.Letters[i]); err != nil {
+			return nil, err
+		}
+	}
+	if !found.Next.IsZero() {
+		page.NextCursor = found.Next.String()
+	}
+	return page, nil
+}
+
+func (b *Backend) fromDeadLetter(ctx context.Context, l *engine.DeadLetter) (tasker.DeadLetter, error) {
+	tpl, err := b.engine.TemplateOf(ctx, l.Task.DefID)
+	if err != nil {
+		return tasker.DeadLetter{}, toError(err)
+	}
+	m := l.Task.Meta
+	out := tasker.DeadLetter{TaskID: toUUID(l.Task.ID), CaseID: toUUID(l.Case.ID), Namespace: tpl.Namespace, TaskType: tpl.Name,
+		State: tasker.TaskState(l.Task.State), Priority: tasker.Priority(b.engine.PriorityName(l.Task.Priority)), CreatedAt: l.Task.CreatedAt.Time(),
+		MovedToDLQAt: l.Case.OpenedAt.Time(), FailureReason: tasker.CaseReason(l.Case.Reason), ErrorPattern: l.Case.Error, Retryable: l.Case.Retryable,
+		ResolutionStatus: tasker.CaseResolution(l.Case.Status), ReplayCount: m.Replays, LastReplayedAt: m.ReplayedAt.Ptr(), LastReplayedBy: m.ReplayedBy}
+	if a := l.Failed; a != nil {
+		out.LastError, out.LastFailureAt, out.RetryCount = fromFailure(a.Failure), a.FinishedAt.Ptr(), max(a.Number-1, 0)
+	}
+	return out, nil
+}
+
+// ReplayTask implements tasker.DeadLetterBackend.
+func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req tasker.ReplayRequest) (*tasker.Replay, error) {
+	r, err := b.engine.Replay(ctx, toID(id), engine.Replay{Actor: req.ReplayedBy, Reason: req.Reason, ResetAttempts: req.ResetRetryCount,
+		Priority: string(req.NewPriority)})
+	if err != nil {
+		return nil, toError(err)
+	}
+	m := r.Task.Meta
+	return &tasker.Replay{TaskID: id, CaseID: pointer(r.Case), State: tasker.TaskState(r.Task.State),
+		Priority: tasker.Priority(b.engine.PriorityName(r.Task.Priority)), ReplayedSteps: r.Steps, ReplayCount: m.Replays,
+		ReplayedAt: m.ReplayedAt.Time(), ReplayedBy: m.ReplayedBy}, nil
+}
