@@ -29,23 +29,29 @@ type rule struct {
 	Labels map[string]string `yaml:"labels,omitempty"`
 }
 
+// ruleFiles are the files with alert rules, without ".yml".
+var ruleFiles = []string{"alerts", "queue"}
+
 // rules reads the alert rules.
 func rules(t *testing.T) []rule {
 	t.Helper()
-	raw, err := os.ReadFile(deploy + "/prometheus/alerts.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file ruleFile
-	if err := yaml.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
 	var all []rule
-	for _, g := range file.Groups {
-		all = append(all, g.Rules...)
-	}
-	if len(all) < 4 {
-		t.Fatalf("%d rules were read", len(all))
+	for _, name := range ruleFiles {
+		raw, err := os.ReadFile(deploy + "/prometheus/" + name + ".yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file ruleFile
+		if err := yaml.Unmarshal(raw, &file); err != nil {
+			t.Fatal(err)
+		}
+		before := len(all)
+		for _, g := range file.Groups {
+			all = append(all, g.Rules...)
+		}
+		if len(all) < before+4 {
+			t.Fatalf("%d rules were read from %s.yml", len(all)-before, name)
+		}
 	}
 	return all
 }
@@ -71,9 +77,13 @@ func TestAlerts(t *testing.T) {
 	})
 	t.Run("EachIsTested", func(t *testing.T) {
 		t.Parallel()
-		tests, err := os.ReadFile(deploy + "/prometheus/alerts_test.yml")
-		if err != nil {
-			t.Fatal(err)
+		var tests []byte
+		for _, name := range ruleFiles {
+			raw, err := os.ReadFile(deploy + "/prometheus/" + name + "_test.yml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			tests = append(tests, raw...)
 		}
 		for _, r := range rules(t) {
 			if !regexp.MustCompile(`alertname: ` + r.Alert + `\n +exp_alerts:\n`).Match(tests) {
@@ -84,8 +94,10 @@ func TestAlerts(t *testing.T) {
 	t.Run("Promtool", func(t *testing.T) {
 		t.Parallel()
 		tool := program(t, "promtool")
-		run(t, deploy+"/prometheus", tool, "check", "rules", "alerts.yml")
-		run(t, deploy+"/prometheus", tool, "test", "rules", "alerts_test.yml")
+		for _, name := range ruleFiles {
+			run(t, deploy+"/prometheus", tool, "check", "rules", name+".yml")
+			run(t, deploy+"/prometheus", tool, "test", "rules", name+"_test.yml")
+		}
 	})
 	t.Run("MetricsExist", func(t *testing.T) {
 		t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -54,13 +55,17 @@ type scraper struct {
 
 func startPrometheus(t *testing.T, target string) *scraper {
 	t.Helper()
-	rules, err := filepath.Abs(deploy + "/prometheus/alerts.yml")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, name := range ruleFiles {
+		path, err := filepath.Abs(deploy + "/prometheus/" + name + ".yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, strconv.Quote(path))
 	}
 	dir := t.TempDir()
-	config := fmt.Sprintf("global: {scrape_interval: 200ms, scrape_timeout: 200ms, evaluation_interval: 200ms}\nrule_files: [%q]\n"+
-		"scrape_configs: [{job_name: tasker, static_configs: [{targets: [%q]}]}]\n", rules, strings.TrimPrefix(target, "http://"))
+	config := fmt.Sprintf("global: {scrape_interval: 200ms, scrape_timeout: 200ms, evaluation_interval: 200ms}\nrule_files: [%s]\n"+
+		"scrape_configs: [{job_name: tasker, static_configs: [{targets: [%q]}]}]\n", strings.Join(files, ", "), strings.TrimPrefix(target, "http://"))
 	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +167,7 @@ func TestPrometheus(t *testing.T) {
 	})
 	t.Run("Alerts", func(t *testing.T) {
 		// what the story left: a stale task that nobody detects, and an hour of waiting
-		for _, name := range []string{"StaleTasksNotDetected", "TaskerQueueNotServed"} {
+		for _, name := range []string{"StaleTasksNotDetected", "TaskerQueueNotServed", "TaskerStarvation"} {
 			p.await(`ALERTS{alertname="` + name + `",alertstate="pending"}`)
 		}
 		var data struct {

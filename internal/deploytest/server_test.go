@@ -66,7 +66,9 @@ func serve(t *testing.T, open func(*testing.T) (engine.Store, error)) *server {
 	})
 	s.store, err = open(t)
 	s.must(err)
-	s.engine, err = local.New(s.ctx, s.store, local.Options{Observer: tel, Now: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }})
+	// so that steps of the story are promoted
+	config := engine.Config{Scheduling: engine.Scheduling{MaxWait: 10 * time.Minute}}
+	s.engine, err = local.New(s.ctx, s.store, local.Options{Engine: config, Observer: tel, Now: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }})
 	s.must(err)
 	s.tel = tel
 	s.recount()

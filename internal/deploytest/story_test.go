@@ -20,7 +20,9 @@ func (s *server) story() {
 	run := func(d time.Duration) { s.t.Helper(); s.after(d, busy, idle) }
 
 	// Work: done, failed for good, failed and repeated, a result that comes too late.
-	s.submit(tasker.TaskRequest{TaskType: "load"})
+	for range 2 { // the second is answered with the first
+		s.submit(tasker.TaskRequest{TaskType: "load", IdempotencyKey: "once"})
+	}
 	s.work(busy, completed())
 	broken := s.submit(tasker.TaskRequest{TaskType: "load"})
 	s.work(busy, failed(false)) // max_retries_exceeded
@@ -122,6 +124,16 @@ func TestRealCasesAreCounted(t *testing.T) {
 				`tasker_operator_acts_total{act="open_case"}`:                                                                 "1",
 				`tasker_operator_acts_total{act="update_case"}`:                                                               "1",
 				`tasker_operator_acts_total{act="reset_for_retry"}`:                                                           "1",
+				"tasker_idempotency_hits_total":                                                                               "1",
+				`tasker_steps_promoted_total{from="medium",to="100"}`:                                                         "3",
+				`tasker_attempts_failed_total{attempt="1",class="transient",priority="medium",then="retried"}`:                "1",
+				`tasker_attempts_failed_total{attempt="1",class="logic",priority="medium",then="exhausted"}`:                  "1",
+				`tasker_queue_depth{priority="medium"}`:                                                                       "3",
+				"tasker_queue_overdue":                                                                                        "3",
+				`tasker_step_transitions_total{from="in_progress",to="complete"}`:                                             "3",
+				`tasker_task_transitions_total{from="none",to="steps_in_process"}`:                                            "9",
+				`tasker_queue_wait_seconds_count{priority="medium"}`:                                                          "5",
+				`tasker_task_lifetime_seconds_count{priority="medium",state="error"}`:                                         "5",
 				"tasker_results_refused_total":                                                                                "1",
 				`tasker_build_info{go_version="` + goVersion + `",version="1.2.3"}`:                                           "1",
 			} {

@@ -242,6 +242,9 @@ func userOf(d *draft) user { return user{key: d.in.Caller, id: d.in.Meta.Initiat
 
 func (b *backpressure) refuse(why Refusal, n int) {
 	b.refused[slices.Index(Refusals, why)].Add(int64(n))
+	if b.e.observer != nil {
+		b.e.observer.Refused(why, n)
+	}
 }
 
 // estimate is the number of ready steps, as far as it is known. It blocks only when

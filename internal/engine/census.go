@@ -26,6 +26,7 @@ type Census struct {
 	Capacity, Load int
 	// Breakers counts the circuit breakers of workers that are not dead, by state.
 	Breakers       map[task.BreakerState]int
+	Queue          *QueueCensus
 	Investigations Investigations
 }
 
@@ -76,6 +77,9 @@ func (e *Engine) Census(ctx context.Context) (*Census, error) {
 		c.NextDue = task.Instant(next.Key)
 	}
 	if err := e.countWorkers(ctx, c); err != nil {
+		return nil, err
+	}
+	if c.Queue, err = e.countByLevel(ctx); err != nil {
 		return nil, err
 	}
 	c.Investigations, err = e.countInvestigations(ctx)

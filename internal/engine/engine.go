@@ -154,7 +154,9 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 	began, pass := e.beginWatch(), e.feed.begin()
 	defer pass.end(verb, errPanicked)
 	var last *unit // of the run that counts: a transaction may be run again
+	runs := 0
 	err := e.store.Write(ctx, func(tx Tx) error {
+		runs++
 		if last != nil {
 			last.release()
 			pass.restart()
@@ -180,6 +182,9 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 	}
 	e.conclude(last)
 	e.judged(last)
+	if last.seen != nil {
+		last.seen.Repeats = runs - 1
+	}
 	e.sawCommit(verb, began, last)
 	return nil
 }

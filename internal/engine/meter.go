@@ -283,6 +283,20 @@ func (m *meter) Probed(good, failed int) {
 	}
 }
 
+// WorkerFailed implements Observer.
+func (m *meter) WorkerFailed(reason string) {
+	if m.next != nil {
+		m.next.WorkerFailed(reason)
+	}
+}
+
+// Refused implements Observer.
+func (m *meter) Refused(why Refusal, tasks int) {
+	if m.next != nil {
+		m.next.Refused(why, tasks)
+	}
+}
+
 // Detected implements Observer.
 func (m *meter) Detected(d Detection) {
 	if m.next != nil {

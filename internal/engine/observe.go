@@ -24,28 +24,47 @@ type Observer interface {
 	// Probed is called after a round of health probes, with how many workers
 	// answered well and how many did not.
 	Probed(good, failed int)
+	// WorkerFailed is called for each worker that is given up: dead because it has
+	// fallen silent (FailedHeartbeat), unhealthy by its probes (FailedProbe).
+	WorkerFailed(reason string)
+	// Refused is called when back-pressure refuses a submission of so many tasks.
+	Refused(why Refusal, tasks int)
 	// AttemptTrace returns the trace context (W3C traceparent) to give a worker
 	// with a step, for a task that was submitted under parent.
 	AttemptTrace(parent string, step task.ID, token int64) string
 }
 
+// Why a worker is given up.
+const (
+	FailedHeartbeat = "heartbeat"
+	FailedProbe     = "health_probe"
+)
+
 // Commit is what one transaction did.
 type Commit struct {
-	Verb string // submit, claim, start, settle, ...
-	At   task.Instant
-	Took time.Duration
+	Verb    string // submit, claim, start, settle, ...
+	At      task.Instant
+	Took    time.Duration
+	Repeats int // how often it was run again before it could be committed
+
+	// PriorityName names a level.
+	PriorityName func(level int) string
 
 	// Names resolves the keys below.
 	Names Names
 
 	Submitted []int64   // new tasks, by the key of their template
 	Handed    []Handed  // steps given to workers
-	Started   []int64   // attempts begun, by route
+	Started   []Started // attempts begun
 	Ended     []Ended   // attempts that are over
 	Settled   []Settled // tasks that are terminal now, or in error
 	Reopened  []int64   // tasks taken out of error, by the key of their template
-	Refused   int       // results and leases under a token that was not in force
-	Acts      []string  // operators' acts, by kind
+	Known     int       // submissions that were answered with a task of the same idempotency key
+	Promoted  []Promoted
+	TaskMoves []TaskMove
+	StepMoves []StepMove // but those that Handed, Started and Ended tell
+	Refused   int        // results and leases under a token that was not in force
+	Acts      []string   // operators' acts, by kind
 	Turned    []BreakerTurned
 	Opened    []CaseOpened
 	Resolved  []CaseResolved
@@ -60,16 +79,36 @@ type Names interface {
 
 // Handed is a step that was given to a worker.
 type Handed struct {
-	RouteID int64
-	ReadyAt task.Instant
+	RouteID  int64
+	Priority int
+	ReadyAt  task.Instant
 }
+
+// Started is an attempt that began.
+type Started struct {
+	RouteID    int64
+	AssignedAt task.Instant // 0: that is not known
+}
+
+// TaskMove is a task that came from one state to another; from "" when it was submitted.
+type TaskMove struct{ From, To task.State }
+
+// StepMove is a step that came from one state to another; from "" when its task was
+// submitted.
+type StepMove struct{ From, To task.StepState }
+
+// Promoted is a step that was given the place of another level.
+type Promoted struct{ From, To int }
 
 // Ended is an attempt that is over, or a lease that ended before one began.
 type Ended struct {
 	RouteID   int64
+	Priority  int
 	Outcome   task.Outcome
 	After     task.StepState // the state the step was left in
 	StartedAt task.Instant   // 0: it never began
+	Class     task.Class     // of a failure; else ""
+	Number    int            // of attempts begun since the last reset
 	Traced    *TracedAttempt // nil unless the task was submitted under a trace
 }
 
@@ -84,6 +123,7 @@ type TracedAttempt struct {
 // Settled is a task that is terminal now, or in error.
 type Settled struct {
 	DefID     int64
+	Priority  int
 	State     task.State
 	CreatedAt task.Instant
 }

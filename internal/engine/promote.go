@@ -112,7 +112,14 @@ func (e *Engine) Promote(ctx context.Context, s Stretch) (n int, more bool, err 
 			return err
 		}
 		all := len(steps)
+		was := make(map[*task.Step]int64, all)
+		for _, s := range steps {
+			was[s] = s.Key
+		}
 		n, err = u.rekey(steps)
+		for s, key := range was {
+			u.sawPromoted(s, key)
+		}
 		more = n == s.batch && n == all
 		return err
 	})

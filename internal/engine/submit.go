@@ -183,6 +183,7 @@ func (b *builder) add(d *draft) (Receipt, error) {
 	id := ids.Take(u.now.Time(), len(d.steps)+1)
 	if d.in.IdempotencyKey != "" {
 		if r, found, err := b.existing(d, id); err != nil || found {
+			u.sawKnown()
 			return r, err
 		}
 	}
@@ -200,6 +201,7 @@ func (b *builder) add(d *draft) (Receipt, error) {
 			}
 		}
 		t.Counts.Add(s.State)
+		u.sawMoved("", s.State)
 		b.steps = append(b.steps, s)
 	}
 	before := *t

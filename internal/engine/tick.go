@@ -219,9 +219,11 @@ func (e *Engine) BuryWorkers(ctx context.Context) (int, error) {
 		for i, w := range some {
 			changes[i] = workerChange{w, bury}
 		}
-		if _, err := e.runChanges(changes); err != nil {
+		done, err := e.runChanges(changes)
+		if err != nil {
 			return n, fmt.Errorf("bury workers: %w", err)
 		}
+		e.sawWorkersFailed(done, task.WorkerDead, FailedHeartbeat)
 		n += len(some)
 	}
 	return n, nil

@@ -18,13 +18,14 @@ func (e *Engine) newCommit() *Commit {
 	if c, ok := e.commits.Get().(*Commit); ok {
 		return c
 	}
-	return &Commit{}
+	return &Commit{PriorityName: e.PriorityName}
 }
 
 // reset empties a Commit and keeps its memory.
 func (c *Commit) reset() {
 	clear(c.Ended) // drops what it points to
-	*c = Commit{Submitted: c.Submitted[:0], Handed: c.Handed[:0], Started: c.Started[:0], Ended: c.Ended[:0], Settled: c.Settled[:0]}
+	*c = Commit{PriorityName: c.PriorityName, Submitted: c.Submitted[:0], Handed: c.Handed[:0], Started: c.Started[:0], Ended: c.Ended[:0],
+		Settled: c.Settled[:0], TaskMoves: c.TaskMoves[:0], StepMoves: c.StepMoves[:0]}
 }
 
 // beginWatch returns the time, or the zero time when nobody watches.
@@ -60,6 +61,7 @@ func (u *unit) sawSubmitted(t *task.Task) {
 	u.record(TaskSubmitted, t, "", "")
 	if u.seen != nil {
 		u.seen.Submitted = append(u.seen.Submitted, t.DefID)
+		u.seen.TaskMoves = append(u.seen.TaskMoves, TaskMove{To: t.State})
 	}
 }
 
@@ -68,15 +70,15 @@ func (u *unit) sawHanded(s *task.Step, start bool) {
 	if u.seen == nil {
 		return
 	}
-	u.seen.Handed = append(u.seen.Handed, Handed{RouteID: s.RouteID, ReadyAt: s.ReadyAt})
-	if start {
-		u.sawStarted(s)
+	u.seen.Handed = append(u.seen.Handed, Handed{RouteID: s.RouteID, Priority: s.Priority, ReadyAt: s.ReadyAt})
+	if start { // the rest of the step is still that of the lease before
+		u.seen.Started = append(u.seen.Started, Started{RouteID: s.RouteID, AssignedAt: u.now})
 	}
 }
 
 func (u *unit) sawStarted(s *task.Step) {
 	if u.seen != nil {
-		u.seen.Started = append(u.seen.Started, s.RouteID)
+		u.seen.Started = append(u.seen.Started, Started{RouteID: s.RouteID, AssignedAt: s.AssignedAt})
 	}
 }
 
@@ -92,7 +94,8 @@ func (u *unit) sawCompleted(w Work) {
 		return
 	}
 	if w.Task.Meta.TraceParent == "" { // the rule; and an attempt is large
-		u.seen.Ended = append(u.seen.Ended, Ended{RouteID: w.Step.RouteID, Outcome: task.Completed, After: w.Step.State, StartedAt: w.Step.StartedAt})
+		u.seen.Ended = append(u.seen.Ended, Ended{RouteID: w.Step.RouteID, Priority: w.Step.Priority, Outcome: task.Completed, After: w.Step.State,
+			StartedAt: w.Step.StartedAt, Number: w.Step.Attempts})
 		return
 	}
 	a := w.Step.EndAttempt(u.now, task.Completed, nil)
@@ -104,7 +107,10 @@ func (u *unit) sawEnded(w Work, a task.Attempt) {
 	if u.seen == nil || a.Token == 0 { // a wait that was cut off is no attempt
 		return
 	}
-	e := Ended{RouteID: w.Step.RouteID, Outcome: a.Outcome, After: a.After, StartedAt: a.StartedAt}
+	e := Ended{RouteID: w.Step.RouteID, Priority: w.Step.Priority, Outcome: a.Outcome, After: a.After, StartedAt: a.StartedAt, Number: a.Number}
+	if a.Failure != nil {
+		e.Class = a.Failure.Class
+	}
 	if w.Task != nil && w.Task.Meta.TraceParent != "" {
 		e.Traced = &TracedAttempt{Attempt: a, Parent: w.Task.Meta.TraceParent, DefID: w.Step.DefID, Ordinal: w.Step.Ordinal}
 	}
@@ -113,12 +119,52 @@ func (u *unit) sawEnded(w Work, a task.Attempt) {
 
 // sawLeft is for a task that has left a state.
 func (u *unit) sawLeft(t *task.Task, was task.State) {
+	if u.seen == nil {
+		return
+	}
+	u.seen.TaskMoves = append(u.seen.TaskMoves, TaskMove{was, t.State})
 	switch {
-	case u.seen == nil:
 	case t.State.Settled():
-		u.seen.Settled = append(u.seen.Settled, Settled{DefID: t.DefID, State: t.State, CreatedAt: t.CreatedAt})
+		u.seen.Settled = append(u.seen.Settled, Settled{DefID: t.DefID, Priority: t.Priority, State: t.State, CreatedAt: t.CreatedAt})
 	case was == task.Errored:
 		u.seen.Reopened = append(u.seen.Reopened, t.DefID)
+	}
+}
+
+// sawMoved is for a step that came to another state, "" for one that is new. Hand-outs,
+// starts and ends of attempts are told by themselves.
+func (u *unit) sawMoved(from, to task.StepState) {
+	if u.seen != nil && !from.Leased() && !to.Leased() {
+		u.seen.StepMoves = append(u.seen.StepMoves, StepMove{from, to})
+	}
+}
+
+// sawKnown is for a submission that finds its task there already.
+func (u *unit) sawKnown() {
+	if u.seen != nil {
+		u.seen.Known++
+	}
+}
+
+// sawPromoted is for a step that had another key before.
+func (u *unit) sawPromoted(s *task.Step, was int64) {
+	if u.seen == nil || u.order.Mode == task.Aging { // there what had a key of another order got one of this
+		return
+	}
+	if from, to := task.KeyLevel(was), task.KeyLevel(s.Key); from != to {
+		u.seen.Promoted = append(u.seen.Promoted, Promoted{from, to})
+	}
+}
+
+// sawWorkersFailed is for workers whose state was changed, if they came to the one given.
+func (e *Engine) sawWorkersFailed(done []changedWorker, to task.WorkerState, reason string) {
+	if e.observer == nil {
+		return
+	}
+	for _, c := range done {
+		if c.err == nil && c.worker.State == to && c.before.State != to {
+			e.observer.WorkerFailed(reason)
+		}
 	}
 }
 

@@ -33,8 +33,8 @@ func (n *notes) Committed(c *engine.Commit) {
 	for _, h := range c.Handed {
 		add("handed %s after %s", c.Names.NamesOfRoute(h.RouteID).Handler, c.At.Sub(h.ReadyAt))
 	}
-	for _, id := range c.Started {
-		add("started %s", c.Names.NamesOfRoute(id).Handler)
+	for _, s := range c.Started {
+		add("started %s", c.Names.NamesOfRoute(s.RouteID).Handler)
 	}
 	for _, e := range c.Ended {
 		add("ended %s %s, %s", c.Names.NamesOfRoute(e.RouteID).Handler, e.Outcome, e.After)
@@ -63,6 +63,16 @@ func (n *notes) Failed(verb string, _ time.Duration, err error) {
 
 func (*notes) Detected(engine.Detection) {}
 func (*notes) Probed(int, int)           {}
+
+func (n *notes) WorkerFailed(reason string) { n.note("worker failed: %s", reason) }
+
+func (n *notes) Refused(why engine.Refusal, tasks int) { n.note("refused %d: %s", tasks, why) }
+
+func (n *notes) note(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lines = append(n.lines, fmt.Sprintf(format, args...))
+}
 
 func (*notes) AttemptTrace(parent string, _ task.ID, token int64) string {
 	return fmt.Sprintf("%s#%d", parent, token)

@@ -33,7 +33,7 @@ func BenchmarkCommitted(b *testing.B) {
 	for i := range batch {
 		submit.Submitted = append(submit.Submitted, 1)
 		submit.Handed = append(submit.Handed, engine.Handed{RouteID: 1, ReadyAt: noon.Add(-time.Duration(i) * time.Millisecond)})
-		submit.Started = append(submit.Started, 1)
+		submit.Started = append(submit.Started, engine.Started{RouteID: 1, AssignedAt: noon})
 		settle.Ended = append(settle.Ended, engine.Ended{RouteID: 1, Outcome: task.Completed, After: task.StepComplete, StartedAt: noon.Add(-time.Duration(i) * time.Millisecond)})
 		settle.Settled = append(settle.Settled, engine.Settled{DefID: 1, State: task.Complete, CreatedAt: noon.Add(-time.Duration(i) * time.Second)})
 	}

@@ -48,6 +48,7 @@ type censusCache struct {
 type gauges struct {
 	up, ready, oldest, leased, waiting, overdue, workers, breakers, capacity, load metric.Float64ObservableGauge
 	pending, health                                                                metric.Float64ObservableGauge
+	depth, age, score, risk, late, longest, used                                   metric.Float64ObservableGauge
 }
 
 // watch creates the gauges.
@@ -67,11 +68,19 @@ func (c *censusCache) watch(m metric.Meter) error {
 		pending:  b.gauge("tasker.dlq.pending_investigations", "{entry}", "Open cases."),
 		health:   b.gauge("tasker.staleness.tasks", "{task}", "Tasks in a state with a staleness threshold, by health: warning from 80 % of it, stale from 100 %."),
 	}
+	g.depth = b.gauge("tasker.queue.depth", "{step}", "Steps that are ready and wait for a worker, by priority; extrapolated when there are more than 10,000.")
+	g.age = b.gauge("tasker.queue.age", "s", "How long the ready steps of a priority have waited that so many percent do not exceed.")
+	g.score = b.gauge("tasker.queue.score", "", "The ordering keys of the ready steps, in seconds, that so many percent do not exceed; lower goes first.")
+	g.risk = b.gauge("tasker.queue.starvation_risk", "{step}", "Ready steps that have waited for more than 80 % of the maximum wait.")
+	g.late = b.gauge("tasker.queue.overdue", "{step}", "Ready steps that have waited for longer than the maximum wait.")
+	g.longest = b.gauge("tasker.queue.max_wait", "s", "The maximum wait of the scheduling in force.")
+	g.used = b.gauge("tasker.workers.used", "1", "The part of the capacity of the live workers that is in use.")
 	if b.err != nil {
 		return b.err
 	}
 	c.gauges = g
-	_, err := m.RegisterCallback(c.observe, g.up, g.ready, g.oldest, g.leased, g.waiting, g.overdue, g.workers, g.breakers, g.capacity, g.load, g.pending, g.health)
+	_, err := m.RegisterCallback(c.observe, g.up, g.ready, g.oldest, g.leased, g.waiting, g.overdue, g.workers, g.breakers, g.capacity, g.load, g.pending, g.health,
+		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used)
 	return err
 }
 
@@ -137,9 +146,45 @@ func (g *gauges) show(o metric.Observer, c *engine.Census) {
 	}
 	o.ObserveFloat64(g.capacity, float64(c.Capacity))
 	o.ObserveFloat64(g.load, float64(c.Load))
+	if c.Capacity > 0 {
+		o.ObserveFloat64(g.used, float64(c.Load)/float64(c.Capacity))
+	}
+	g.showQueue(o, c.Queue)
 	o.ObserveFloat64(g.pending, float64(c.Investigations.Pending))
 	for _, health := range slices.Sorted(maps.Keys(c.Investigations.Health)) {
 		o.ObserveFloat64(g.health, float64(c.Investigations.Health[health]), metric.WithAttributes(healthKey.String(health)))
+	}
+}
+
+// showQueue observes what is ready by level. What there is none of is absent: there is
+// no age of nothing, and no wait that is too long where none is.
+func (g *gauges) showQueue(o metric.Observer, q *engine.QueueCensus) {
+	if q == nil {
+		return
+	}
+	each := func(p engine.Percentiles, show func(v float64, name string)) {
+		show(p.P50, "p50")
+		show(p.P95, "p95")
+		show(p.P99, "p99")
+	}
+	ready := 0
+	for _, l := range q.Levels {
+		ready += l.Ready
+		level := priorityKey.String(l.Name)
+		o.ObserveFloat64(g.depth, float64(l.Ready), metric.WithAttributes(level))
+		each(l.Ages, func(v float64, name string) {
+			o.ObserveFloat64(g.age, v, metric.WithAttributes(level, percentileKey.String(name)))
+		})
+	}
+	if ready > 0 {
+		each(q.Scores, func(v float64, name string) {
+			o.ObserveFloat64(g.score, v, metric.WithAttributes(percentileKey.String(name)))
+		})
+	}
+	if q.MaxWait > 0 {
+		o.ObserveFloat64(g.longest, q.MaxWait.Seconds())
+		o.ObserveFloat64(g.risk, float64(q.AtRisk))
+		o.ObserveFloat64(g.late, float64(q.Overdue))
 	}
 }
 

@@ -47,9 +47,14 @@ type rig struct {
 
 func newRig(t *testing.T, opts telemetry.Options) *rig {
 	t.Helper()
+	return newRigOf(t, opts, engine.Config{})
+}
+
+func newRigOf(t *testing.T, opts telemetry.Options, config engine.Config) *rig {
+	t.Helper()
 	r := &rig{t: t, tel: open(t, opts), store: memstore.New(&memstore.Options{Seed: 1}), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	var err error
-	r.Engine, err = engine.New(t.Context(), r.store, engine.Options{Observer: r.tel, Now: func() time.Time { return r.now }})
+	r.Engine, err = engine.New(t.Context(), r.store, engine.Options{Config: config, Observer: r.tel, Now: func() time.Time { return r.now }})
 	r.must(err)
 	r.tel.Watch(r.Census)
 	t.Cleanup(func() { _ = r.store.Close() })

@@ -32,6 +32,8 @@ func (t *tally) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	t.produceTasks(p)
 	t.produceSteps(p)
 	t.produceStore(p)
+	t.produceLevels(p)
+	t.produceMoves(p)
 	return []metricdata.ScopeMetrics{{Scope: instrumentation.Scope{Name: scope}, Metrics: p.metrics}}, nil
 }
 
@@ -57,6 +59,7 @@ func (t *tally) produceSteps(p *producer) {
 	retried := p.counter("tasker.steps.retried", "{step}", "Failed attempts after which the step is repeated.")
 	exhausted := p.counter("tasker.steps.exhausted", "{step}", "Failed attempts that left the step in error.")
 	wait := p.histogram("tasker.step.wait", "From ready until given to a worker.")
+	assigned := p.histogram("tasker.step.assigned", "From given to a worker until the attempt began.")
 	run := p.histogram("tasker.attempt.duration", "From the start of an attempt until it was over.")
 	for _, n := range t.routes.list {
 		started.add(n.started, n.labels)
@@ -66,19 +69,22 @@ func (t *tally) produceSteps(p *producer) {
 		retried.add(n.retried, n.labels)
 		exhausted.add(n.exhausted, n.labels)
 		wait.show(n.wait, n.labels)
+		assigned.show(n.assigned, n.labels)
 		run.show(n.run, n.labels)
 	}
 	refused := p.counter("tasker.results.refused", "{result}", "Results and leases refused because their token was not in force.")
 	refused.add(t.refused, nil)
-	p.done(started, ended, retried, exhausted, wait, run, refused)
+	p.done(started, ended, retried, exhausted, wait, assigned, run, refused)
 }
 
 func (t *tally) produceStore(p *producer) {
 	took := p.histogram("tasker.store.write.duration", "Write transactions that committed, the wait for the store included.")
 	failed := p.counter("tasker.store.writes.failed", "{transaction}", "Write transactions that came to nothing: the store failed (unavailable, internal), or what a caller wanted was refused.")
+	repeated := p.counter("tasker.store.writes.repeated", "{transaction}", "Write transactions that were run again, mostly because another one had changed what they had read.")
 	for _, verb := range slices.Sorted(maps.Keys(t.verbs)) {
 		n := t.verbs[verb]
 		took.show(n.took, n.labels)
+		repeated.add(n.repeated, n.labels)
 		for _, code := range slices.Sorted(maps.Keys(n.failed)) {
 			failed.add(n.failed[code], n.labels, codeKey.String(string(code)))
 		}
@@ -87,7 +93,7 @@ func (t *tally) produceStore(p *producer) {
 	for _, kind := range slices.Sorted(maps.Keys(t.acts)) {
 		acts.add(t.acts[kind], []attribute.KeyValue{actKey.String(kind)})
 	}
-	p.done(took, failed, acts)
+	p.done(took, failed, repeated, acts)
 }
 
 // producer gathers families of metrics.

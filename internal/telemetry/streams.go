@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 )
 
@@ -33,7 +32,7 @@ func newStreamMetrics(m metric.Meter) (*streamMetrics, error) {
 }
 
 func (s *streamMetrics) end(why string, n int64) {
-	s.ended.Add(context.Background(), n, metric.WithAttributes(attribute.String("reason", why)))
+	s.ended.Add(context.Background(), n, metric.WithAttributes(whyKey.String(why)))
 }
 
 // WatchStream implements httpapi.Watcher.

@@ -29,6 +29,14 @@ type tally struct {
 	verbs   map[string]*verbNumbers
 	acts    map[string]int64
 	refused int64
+
+	levels    map[int]*levelNumbers
+	promoted  map[engine.Promoted]*promotion
+	taskMoves map[engine.TaskMove]int64
+	stepMoves map[engine.StepMove]int64
+	known     int64
+	turned    map[engine.Refusal]int64 // tasks that back-pressure turned away
+	lost      map[string]int64         // workers, by why they were given up
 }
 
 // taskNumbers are those of the tasks of one name.
@@ -46,6 +54,7 @@ type routeNumbers struct {
 	ended              [len(outcomes)]int64
 	retried, exhausted int64
 	wait, run          *histogram
+	assigned           *histogram
 }
 
 // verbNumbers are those of one kind of transaction.
@@ -53,28 +62,42 @@ type verbNumbers struct {
 	labels []attribute.KeyValue
 	took   *histogram
 	failed map[task.Code]int64
+
+	repeated int64
 }
 
 func newTally(since time.Time) *tally {
-	return &tally{
+	t := &tally{
 		since: since,
 		tasks: newRoster(func(n name) *taskNumbers {
 			return &taskNumbers{labels: []attribute.KeyValue{namespaceKey.String(n.namespace), taskKey.String(n.name)}, duration: newHistogram(taskBounds)}
 		}),
 		routes: newRoster(func(n name) *routeNumbers {
 			return &routeNumbers{labels: []attribute.KeyValue{namespaceKey.String(n.namespace), handlerKey.String(n.name)},
-				wait: newHistogram(secondsBounds), run: newHistogram(secondsBounds)}
+				wait: newHistogram(secondsBounds), run: newHistogram(secondsBounds), assigned: newHistogram(secondsBounds)}
 		}),
-		verbs: map[string]*verbNumbers{},
-		acts:  map[string]int64{},
+		verbs:  map[string]*verbNumbers{},
+		acts:   map[string]int64{},
+		levels: map[int]*levelNumbers{}, promoted: map[engine.Promoted]*promotion{},
+		taskMoves: map[engine.TaskMove]int64{}, stepMoves: map[engine.StepMove]int64{},
+		turned: map[engine.Refusal]int64{}, lost: map[string]int64{engine.FailedHeartbeat: 0, engine.FailedProbe: 0},
 	}
+	for _, why := range engine.Refusals {
+		t.turned[why] = 0 // a rate needs to see it rise from there
+	}
+	return t
 }
 
 // add counts what a transaction did.
 func (t *tally) add(c *engine.Commit) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.verb(c.Verb).took.observe(c.Took)
+	v := t.verb(c.Verb)
+	v.took.observe(c.Took)
+	v.repeated += int64(c.Repeats)
+	t.addLevels(c)
+	t.addMoves(c)
+	t.known += int64(c.Known)
 	t.refused += int64(c.Refused)
 	for _, kind := range c.Acts {
 		t.acts[kind]++
@@ -86,8 +109,12 @@ func (t *tally) add(c *engine.Commit) {
 	for _, h := range c.Handed {
 		route(h.RouteID).wait.observe(c.At.Sub(h.ReadyAt))
 	}
-	for _, id := range c.Started {
-		route(id).started++
+	for _, s := range c.Started {
+		n := route(s.RouteID)
+		n.started++
+		if s.AssignedAt != 0 {
+			n.assigned.observe(max(c.At.Sub(s.AssignedAt), 0))
+		}
 	}
 	for i := range c.Ended {
 		route(c.Ended[i].RouteID).end(&c.Ended[i], c.At)

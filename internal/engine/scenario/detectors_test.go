@@ -99,6 +99,8 @@ type cycles struct {
 
 func (*cycles) Committed(*engine.Commit)                         {}
 func (*cycles) Probed(int, int)                                  {}
+func (*cycles) WorkerFailed(string)                              {}
+func (*cycles) Refused(engine.Refusal, int)                      {}
 func (*cycles) Failed(string, time.Duration, error)              {}
 func (*cycles) AttemptTrace(p string, _ task.ID, _ int64) string { return p }
 
