@@ -9,23 +9,39 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// TestNobodyStarves draws priorities, capabilities and times, and holds every claim in
-// every mode to what the guarantees promise: nobody gets what he cannot do, first come first
-// served within a level, and nobody is overtaken by who came later than the bound
-// allows.
+// TestNobodyStarves draws priorities, capabilities and times, lets workers complete, fail,
+// give back and lose what they got, and holds every claim in every mode to what the
+// guarantees promise: nobody gets what he cannot do, first come first served within a
+// level, and nobody is overtaken by who came later than the bound allows. What fails or
+// is lost comes back, when and with the priority that it should. A failure prints the
+// seed that repeats it (-rapid.seed).
 func TestNobodyStarves(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		m := newCrowd(t, rt)
-		rt.Repeat(map[string]func(*rapid.T){
-			"Submit": m.submit, "Claim": m.claim, "Wait": m.wait, "WaitLong": m.waitLong,
+	for _, k := range []kind{once, throughDispatcher(once)} {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			seen := map[string]int{}
+			rapid.Check(t, func(rt *rapid.T) {
+				m := newCrowd(t, rt, k)
+				rt.Repeat(map[string]func(*rapid.T){
+					"Submit": m.submit, "Claim": m.claim, "ClaimMore": m.claim, "Wait": m.wait, "WaitLong": m.waitLong,
+				})
+				m.emptyQueue(rt)
+				for what, n := range m.seen {
+					seen[what] += n
+				}
+			})
+			t.Logf("claimed steps by what became of them: %v", seen)
+			for _, what := range ends {
+				if seen[what] == 0 {
+					t.Errorf("no step was ever %s", what)
+				}
+			}
 		})
-		m.emptyQueue(rt)
-	})
+	}
 }
 
 // crowd is a world in which many wait, and what is known of them.
@@ -34,18 +50,23 @@ type crowd struct {
 	workers  []task.ID
 	can      [][]string // capabilities by worker
 	waiting  map[task.ID]waiter
-	promoted task.Instant // when somebody looked last for those who have waited too long
+	away     map[task.ID]waiter // held by workers who are silent, or put off
+	promoted task.Instant       // when somebody looked last for those who have waited too long
+	seen     map[string]int
 }
 
 type waiter struct {
-	level int
-	ready task.Instant
-	needs []string
+	own, level int
+	ready      task.Instant
+	needs      []string
+	failures   int
+	lost       task.Instant // when its lease is over, while it is held
+	due        task.Instant // when it comes back, while it is put off
 }
 
 var capabilitySets = [][]string{nil, {"a"}, {"b"}, {"a", "b"}}
 
-func newCrowd(t *testing.T, rt *rapid.T) *crowd {
+func newCrowd(t *testing.T, rt *rapid.T, k kind) *crowd {
 	minutes := func(name string, from int) time.Duration {
 		return time.Duration(rapid.IntRange(from, 40).Draw(rt, name)) * time.Minute
 	}
@@ -58,12 +79,20 @@ func newCrowd(t *testing.T, rt *rapid.T) *crowd {
 		FairnessWindow: rapid.SampledFrom([]int{0, 0, 10, 50}).Draw(rt, "window"),
 	}}
 	cfg.Scheduling.MediumToHigh = cfg.Scheduling.LowToMedium + minutes("more", 0)
-	s := memstore.New(nil)
-	w, err := newWorld(t, s, func() engine.Store { return s }, cfg)
+	cfg.WorkerBreaker.Failures = -1 // who fails gets more
+	cfg.StalenessThresholds = task.Thresholds{WaitingForDependencies: -1, WaitingForRetry: -1, StepsInProcess: -1}
+	cfg.Recovery = engine.Recovery{
+		BoostLevels:   rapid.IntRange(0, 2).Draw(rt, "boost"),
+		RetryPriority: rapid.SampledFrom([]engine.RetryPriority{engine.RetryOriginal, engine.RetryBoosted}).Draw(rt, "retry_priority"),
+		Stagger:       rapid.SampledFrom([]time.Duration{-1, 0, time.Second}).Draw(rt, "stagger"),
+		RequeueDelay:  rapid.SampledFrom([]time.Duration{0, 0, 5 * time.Second}).Draw(rt, "requeue_delay"),
+	}
+	s, reopen := k.open(t)
+	w, err := newWorld(t, s, reopen, cfg)
 	if err != nil {
 		rt.Fatal(err)
 	}
-	m := &crowd{world: w, can: capabilitySets, waiting: map[task.ID]waiter{}, promoted: task.At(w.now)}
+	m := &crowd{world: w, can: capabilitySets, waiting: map[task.ID]waiter{}, away: map[task.ID]waiter{}, promoted: task.At(w.now), seen: map[string]int{}}
 	for i, caps := range capabilitySets {
 		reg, err := w.engine.Register(w.ctx, task.Worker{Name: fmt.Sprint("w", i), Capabilities: caps})
 		if err != nil {
@@ -78,15 +107,16 @@ func (m *crowd) submit(rt *rapid.T) {
 	level := rapid.SampledFrom([]int{0, 25, 40, 50, 60, 75, 90, 100}).Draw(rt, "level")
 	needs := rapid.SampledFrom(capabilitySets).Draw(rt, "needs")
 	subs := make([]engine.Submission, rapid.IntRange(1, 5).Draw(rt, "n"))
+	retries := maxFailures - 1
 	for i := range subs {
-		subs[i] = engine.Submission{TaskType: "job", Priority: fmt.Sprint(level), Capabilities: needs}
+		subs[i] = engine.Submission{TaskType: "job", Priority: fmt.Sprint(level), Capabilities: needs, MaxRetries: &retries}
 	}
 	receipts, err := m.engine.Submit(m.ctx, subs, false)
 	if err != nil {
 		rt.Fatal(err)
 	}
 	for _, r := range receipts {
-		m.waiting[r.ID] = waiter{level, task.At(m.now), needs}
+		m.waiting[r.ID] = waiter{own: level, level: level, ready: task.At(m.now), needs: needs}
 	}
 }
 
@@ -98,40 +128,31 @@ func (m *crowd) waitLong(rt *rapid.T) {
 	m.pass(rt, time.Duration(rapid.IntRange(1, 30).Draw(rt, "minutes"))*time.Minute)
 }
 
-// pass lets time pass, and looks in the promotion's rhythm for who has waited too long.
+// pass lets time pass. The loops run at its end, and in the promotion's rhythm.
 func (m *crowd) pass(rt *rapid.T, d time.Duration) {
 	end := m.now.Add(d)
 	for next := m.promoted.Add(time.Minute); next <= task.At(end); next = next.Add(time.Minute) {
 		m.now, m.promoted = next.Time(), next
-		stretches, err := m.engine.Overdue(m.ctx)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		for _, s := range stretches {
-			for more := true; more; {
-				if _, more, err = m.engine.Promote(m.ctx, s); err != nil {
-					rt.Fatal(err)
-				}
-			}
-		}
+		m.keepUp(rt)
 	}
 	m.now = end
+	m.keepUp(rt)
 }
 
 func (m *crowd) claim(rt *rapid.T) {
 	i := rapid.IntRange(0, len(m.workers)-1).Draw(rt, "worker")
-	m.take(rt, i, rapid.IntRange(1, 8).Draw(rt, "capacity"), rapid.Bool().Draw(rt, "release"))
+	m.take(rt, i, rapid.IntRange(1, 8).Draw(rt, "capacity"), rapid.SampledFrom(ends).Draw(rt, "end"))
 }
 
-// take claims, checks what came, and completes it or gives it back.
-func (m *crowd) take(rt *rapid.T, worker, capacity int, release bool) int {
+// take claims, checks what came, and ends it.
+func (m *crowd) take(rt *rapid.T, worker, capacity int, end string) {
 	servable := 0
 	for _, x := range m.waiting {
 		if m.serves(worker, x) {
 			servable++
 		}
 	}
-	leases, _, err := m.engine.Poll(m.ctx, m.workers[worker], capacity, 0, true)
+	leases, _, err := m.engine.Poll(m.ctx, m.workers[worker], capacity, 0, end != notBegun)
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -140,39 +161,22 @@ func (m *crowd) take(rt *rapid.T, worker, capacity int, release bool) int {
 		rt.Fatalf("a worker with capacity %d got %d steps of %d", capacity, len(leases), servable)
 	}
 	lowest, highest := task.MaxPriority, 0
-	var results []engine.Result
-	var taken []waiter
-	for _, l := range leases {
+	taken := make([]waiter, len(leases))
+	for i, l := range leases {
 		got, ok := m.waiting[l.Task.ID]
 		if !ok || !m.serves(worker, got) {
 			rt.Fatalf("a worker that can do %v got a step that needs %v (it waits: %v)", m.can[worker], got.needs, ok)
 		}
 		delete(m.waiting, l.Task.ID)
 		m.fair(rt, worker, got)
-		taken = append(taken, got)
+		taken[i] = got
 		lowest, highest = min(lowest, got.level), max(highest, got.level)
-		r := engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted}
-		if release {
-			r.Status = engine.ResultReleased
-		}
-		results = append(results, r)
 	}
 	if window > 0 && highest-lowest > window {
 		rt.Fatalf("a batch has levels from %d to %d; the window is %d", lowest, highest, window)
 	}
-	if len(results) == 0 {
-		return 0
-	}
-	if _, err := m.engine.Settle(m.ctx, results); err != nil {
-		rt.Fatal(err)
-	}
-	if release { // a new wait
-		for i, l := range leases {
-			taken[i].ready = task.At(m.now)
-			m.waiting[l.Task.ID] = taken[i]
-		}
-	}
-	return len(leases)
+	m.seen[end] += len(leases)
+	m.end(rt, leases, taken, end)
 }
 
 func (m *crowd) serves(worker int, x waiter) bool {
@@ -201,13 +205,5 @@ func (m *crowd) fair(rt *rapid.T, worker int, got waiter) {
 			rt.Fatalf("%s: level %d, ready at %s, went before level %d, ready at %s; the bound is %v", order.Mode,
 				got.level, m.sinceStart(got.ready), x.level, m.sinceStart(x.ready), most+late)
 		}
-	}
-}
-
-// emptyQueue takes what is left: all of it comes.
-func (m *crowd) emptyQueue(rt *rapid.T) {
-	all := len(m.workers) - 1 // can do everything
-	for len(m.waiting) > 0 {
-		m.take(rt, all, 8, false)
 	}
 }

@@ -1,0 +1,169 @@
+package scenario_test
+
+import (
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// How workers of a crowd end what they took.
+const (
+	completed = "completed"
+	givenBack = "given back"
+	failed    = "failed"
+	forsaken  = "forsaken"  // begun, and not a word more
+	notBegun  = "not begun" // and not a word either
+)
+
+// What follows from that by default.
+const (
+	forsakenIn = 90 * time.Second // until it is noticed
+	notBegunIn = 30 * time.Second
+	// maxFailures is after how many a step has failed for good.
+	maxFailures = 6
+)
+
+var ends = []string{completed, givenBack, failed, forsaken, notBegun}
+
+// end ends what was taken.
+func (m *crowd) end(rt *rapid.T, leases []engine.Lease, taken []waiter, end string) {
+	status := map[string]engine.ResultStatus{completed: engine.ResultCompleted, givenBack: engine.ResultReleased, failed: engine.ResultFailed}[end]
+	if status != "" && len(leases) > 0 {
+		results := make([]engine.Result, len(leases))
+		for i, l := range leases {
+			results[i] = engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: status}
+			if end == failed {
+				results[i].Failure = &task.Failure{Message: "x", Retryable: true}
+			}
+		}
+		answers, err := m.engine.Settle(m.ctx, results)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, a := range answers {
+			if a.Err != nil {
+				rt.Fatal(a.Err)
+			}
+		}
+	}
+	for i, l := range leases {
+		x := taken[i]
+		switch end {
+		case givenBack: // a new wait
+			x.ready = task.At(m.now)
+			m.waiting[l.Task.ID] = x
+		case failed:
+			m.fail(rt, l.Task.ID, x)
+		case forsaken:
+			x.lost = task.At(m.now.Add(forsakenIn))
+			m.away[l.Task.ID] = x
+		case notBegun:
+			x.lost = task.At(m.now.Add(notBegunIn))
+			m.away[l.Task.ID] = x
+		}
+	}
+}
+
+// fail notes that a step has failed, and checks when it will come back.
+func (m *crowd) fail(rt *rapid.T, id task.ID, x waiter) {
+	x.failures++
+	s := m.find(rt, id)
+	if x.failures == maxFailures {
+		if s.State != task.StepErrored {
+			rt.Fatalf("after %d failures a step is %s", x.failures, s.State)
+		}
+		return
+	}
+	if m.cfg.Recovery.BoostLevels > 0 && m.cfg.Recovery.RetryPriority == engine.RetryOriginal {
+		x.level = min(x.level, x.own)
+	}
+	backoff := time.Second << (x.failures - 1)
+	wait := task.Instant(s.Key).Time().Sub(m.now)
+	if s.Queue != task.Timers || wait < min(backoff, 10*time.Second) || wait > min(backoff, time.Minute) {
+		rt.Fatalf("after %d failures a step is %s and comes back in %v", x.failures, s.State, wait)
+	}
+	m.putOff(rt, id, x, s)
+}
+
+// keepUp runs the loops, and checks what has come back.
+func (m *crowd) keepUp(rt *rapid.T) {
+	if err := m.upkeep.RunOnce(m.ctx); err != nil {
+		rt.Fatal(err)
+	}
+	now := task.At(m.now)
+	for id, x := range m.away {
+		switch {
+		case x.lost != 0 && x.lost <= now:
+			x.lost, x.level = 0, m.raised(x)
+			s := m.find(rt, id)
+			if s.Queue != task.Timers {
+				m.back(rt, id, x, s)
+				continue
+			}
+			latest := now.Add(m.cfg.Recovery.RequeueDelay + 5*time.Second)
+			if due := task.Instant(s.Key); due <= now || due > latest || m.cfg.Recovery.Stagger < 0 && due != now.Add(m.cfg.Recovery.RequeueDelay) {
+				rt.Fatalf("a step that was lost by %s comes back at %s", m.sinceStart(now), m.sinceStart(due))
+			}
+			m.putOff(rt, id, x, s)
+		case x.due != 0 && x.due <= now:
+			m.back(rt, id, x, m.find(rt, id))
+		}
+	}
+}
+
+// putOff notes that a step comes back when its timer fires.
+func (m *crowd) putOff(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
+	if s.Priority != x.level {
+		rt.Fatalf("a step of level %d comes back with %d, want %d", x.own, s.Priority, x.level)
+	}
+	x.due = task.Instant(s.Key)
+	m.away[id] = x
+}
+
+// back notes that a step waits for workers again, from now on.
+func (m *crowd) back(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
+	if s.State != task.StepEnqueued || s.Priority != x.level || s.ReadyAt != task.At(m.now) {
+		rt.Fatalf("at %s a step of level %d is %s at level %d since %s, want it enqueued at level %d", m.sinceStart(task.At(m.now)), x.own,
+			s.State, s.Priority, m.sinceStart(s.ReadyAt), x.level)
+	}
+	x.due, x.ready = 0, s.ReadyAt
+	delete(m.away, id)
+	m.waiting[id] = x
+}
+
+// raised is the level of a step that has lost a worker.
+func (m *crowd) raised(x waiter) int {
+	names := 0
+	for _, level := range []int{25, 50, 75} {
+		if level <= x.own {
+			continue
+		}
+		if names++; names <= m.cfg.Recovery.BoostLevels && level > x.level {
+			return level
+		}
+	}
+	return x.level
+}
+
+// find returns the step of a task.
+func (m *crowd) find(rt *rapid.T, id task.ID) *task.Step {
+	_, steps, err := m.engine.Steps(m.ctx, id)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	return steps[0]
+}
+
+// emptyQueue takes what is left: all of it comes.
+func (m *crowd) emptyQueue(rt *rapid.T) {
+	all := len(m.workers) - 1 // can do everything
+	for len(m.waiting) > 0 || len(m.away) > 0 {
+		m.take(rt, all, 8, completed)
+		if len(m.waiting) == 0 && len(m.away) > 0 {
+			m.pass(rt, time.Minute)
+		}
+	}
+}
