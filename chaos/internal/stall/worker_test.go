@@ -1,0 +1,222 @@
+package stall_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+
+	"github.com/taskerhq/tasker"
+)
+
+// The variables that make of this program a worker.
+const (
+	serverVariable = "TASKER_STALL_SERVER"
+	nameVariable   = "TASKER_STALL_WORKER"
+)
+
+// slots is how many steps a worker runs at once.
+const slots = 4
+
+// What a worker is told on its standard input, a line each.
+const (
+	hold = "hold" // what is begun does not end
+	free = "free"
+)
+
+// note is what a worker tells on its standard output, a line of JSON each.
+type note struct {
+	Kind  string    `json:"kind"`
+	Step  uuid.UUID `json:"step,omitzero"`
+	Token int64     `json:"token,omitempty"`
+	// Code is why a result was refused, "" where it was taken.
+	Code tasker.Code `json:"code,omitempty"`
+}
+
+// The kinds of notes.
+const (
+	noteHolds    = "holds" // what is begun from now on does not end
+	noteBegun    = "begun"
+	noteAnswered = "answered" // the server has answered a result
+)
+
+func TestMain(m *testing.M) {
+	if url := os.Getenv(serverVariable); url != "" {
+		if err := work(url, os.Getenv(nameVariable)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy logs to standard error, whatever it is told
+	os.Exit(m.Run())
+}
+
+// work is a worker of the SDK that ends with its standard input.
+func work(url, name string) error {
+	client, err := tasker.Dial(url, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	t := &teller{out: json.NewEncoder(os.Stdout)}
+	w := tasker.NewWorker(tasker.NewClient(&telling{client.Backend, t}),
+		&tasker.WorkerOptions{Name: name, Concurrency: slots, PollWait: time.Second, DrainTimeout: time.Second})
+	g := &gate{open: make(chan struct{})}
+	close(g.open)
+	w.Handle("job", func(ctx context.Context, job *tasker.Job) (any, error) {
+		opened := g.wait()
+		t.tell(note{Kind: noteBegun, Step: job.StepUUID, Token: job.Token})
+		select {
+		case <-opened:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		return result{name, job.Token}, nil
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		defer stop()
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			g.set(lines.Text() == free)
+			if lines.Text() == hold {
+				t.tell(note{Kind: noteHolds})
+			}
+		}
+	}()
+	return w.Run(ctx)
+}
+
+// result is what a step comes to: who ran it, under which token.
+type result struct {
+	Worker string `json:"worker"`
+	Token  int64  `json:"token"`
+}
+
+// gate lets handlers end, or not.
+type gate struct {
+	mu   sync.Mutex
+	open chan struct{} // closed: they may
+}
+
+func (g *gate) wait() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open
+}
+
+func (g *gate) set(open bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.open:
+		if !open {
+			g.open = make(chan struct{})
+		}
+	default:
+		if open {
+			close(g.open)
+		}
+	}
+}
+
+// teller writes notes, one at a time.
+type teller struct {
+	mu  sync.Mutex
+	out *json.Encoder
+}
+
+func (t *teller) tell(n note) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_ = t.out.Encode(n) // whoever listened is gone, and this process with it soon
+}
+
+// telling is a Backend that tells how results were answered.
+type telling struct {
+	tasker.Backend
+	t *teller
+}
+
+func (b *telling) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+	answers, err := b.Backend.Settle(ctx, req)
+	for i, a := range answers {
+		n := note{Kind: noteAnswered, Step: req.Results[i].StepUUID, Token: req.Results[i].Token}
+		if a.Error != nil {
+			n.Code = a.Error.Code
+		}
+		b.t.tell(n)
+	}
+	return answers, err
+}
+
+// notes is what a worker has told so far.
+type notes struct {
+	mu      sync.Mutex
+	list    []note
+	changed chan struct{} // closed with the next note
+	ended   error
+}
+
+// listen takes notes down until there are no more.
+func (n *notes) listen(from io.Reader) {
+	lines := bufio.NewScanner(from)
+	for lines.Scan() {
+		var x note
+		if err := json.NewDecoder(strings.NewReader(lines.Text())).Decode(&x); err != nil {
+			n.add(note{}, fmt.Errorf("a worker said %q: %w", lines.Text(), err))
+			return
+		}
+		n.add(x, nil)
+	}
+	n.add(note{}, errors.New("a worker has ended"))
+}
+
+func (n *notes) add(x note, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ended = err; err == nil {
+		n.list = append(n.list, x)
+	}
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+// await waits for a note, from the given one on, and returns it.
+func (n *notes) await(ctx context.Context, from int, wanted func(note) bool) (note, error) {
+	for {
+		n.mu.Lock()
+		list, changed, ended := n.list[from:], n.changed, n.ended
+		n.mu.Unlock()
+		for _, x := range list {
+			if wanted(x) {
+				return x, nil
+			}
+		}
+		if ended != nil {
+			return note{}, ended
+		}
+		from += len(list)
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return note{}, ctx.Err()
+		}
+	}
+}
+
+func (n *notes) all() []note {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.list[:len(n.list):len(n.list)]
+}
