@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -31,13 +32,20 @@ func (c Class) Known() bool { return slices.Contains(Classes, c) }
 // themselves. Others are transient: it is the one class that a worker which knows
 // nothing of classes may be presumed to mean.
 var classWords = map[string]Class{
-	"TIMEOUT":       Resource,
-	"TIMED_OUT":     Resource,
-	"OOM":           Resource,
-	"OUT_OF_MEMORY": Resource,
-	"WORKER_OOM":    Resource,
-	"WORKER_LOST":   Lost,
-	"LEASE_EXPIRED": Lost,
+	"TIMEOUT":            Resource,
+	"TIMED_OUT":          Resource,
+	"OOM":                Resource,
+	"OOM_KILLED":         Resource,
+	"OUT_OF_MEMORY":      Resource,
+	"WORKER_OOM":         Resource,
+	"DISK_FULL":          Resource,
+	"RESOURCE":           Resource,
+	"RESOURCE_EXHAUSTED": Resource,
+	"WORKER":             Lost,
+	"WORKER_FAILURE":     Lost,
+	"WORKER_LOST":        Lost,
+	"LEASE_EXPIRED":      Lost,
+	"UNKNOWN_HANDLER":    Lost,
 }
 
 // ClassOf returns the class of a failure: the one that it names; logic where it says
@@ -50,12 +58,12 @@ func ClassOf(f *Failure) Class {
 	if !f.Retryable {
 		return Logic
 	}
-	for _, word := range []string{f.Code, f.Type} {
-		if c, ok := classWords[canonicalCode(word)]; ok {
-			return c
-		}
-	}
-	return Transient
+	return cmp.Or(f.wordClass(), Transient)
+}
+
+// wordClass is the class that the code, else the type, of a failure is known for, or "".
+func (f *Failure) wordClass() Class {
+	return cmp.Or(classWords[canonicalCode(f.Code)], classWords[canonicalCode(f.Type)])
 }
 
 // canonicalCode is a code as the tables here have it.

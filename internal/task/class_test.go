@@ -24,6 +24,7 @@ func TestClassOf(t *testing.T) {
 		{"TimeoutType", task.Failure{Type: "timeout", Retryable: true}, task.Resource},
 		{"OutOfMemory", task.Failure{Code: "out-of-memory", Retryable: true}, task.Resource},
 		{"WorkerOutOfMemory", task.Failure{Code: "WORKER_OOM", Retryable: true}, task.Resource},
+		{"NoHandler", task.Failure{Type: "unknown_handler", Retryable: true}, task.Lost},
 		{"WorkerLost", task.Failure{Code: "WORKER_LOST", Retryable: true}, task.Lost},
 		{"LeaseExpired", task.Failure{Type: "lease_expired", Retryable: true}, task.Lost},
 		{"CodeBeforeType", task.Failure{Type: "timeout", Code: "WORKER_LOST", Retryable: true}, task.Lost},

@@ -2,7 +2,6 @@ package task
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -122,11 +121,6 @@ func (w *Worker) Breaker(now Instant, openFor time.Duration) (s BreakerState, un
 	return BreakerHalfOpen, until, period
 }
 
-// workerFaults are types and codes of failures that say more about the worker
-// than about the step, in upper case.
-var workerFaults = []string{"WORKER", "WORKER_LOST", "WORKER_FAILURE", "UNKNOWN_HANDLER",
-	"RESOURCE", "RESOURCE_EXHAUSTED", "OUT_OF_MEMORY", "OOM", "OOM_KILLED", "DISK_FULL"}
-
 // WorkersFault reports whether an attempt that ended so says more about the
 // worker than about the step: nobody heard of it in time, or it lacked a resource.
 func WorkersFault(o Outcome, f *Failure) bool {
@@ -134,8 +128,18 @@ func WorkersFault(o Outcome, f *Failure) bool {
 	case NotStarted, LeaseExpired, TimedOut:
 		return true
 	case Failed:
-		return f != nil && (slices.Contains(workerFaults, strings.ToUpper(f.Type)) || slices.Contains(workerFaults, strings.ToUpper(f.Code)))
+		return f != nil && f.workers()
 	default:
 		return false
 	}
+}
+
+// workers reports whether the failure is of a class for which the worker is to blame.
+// One that is not to be repeated is logic, and goes by its words.
+func (f *Failure) workers() bool {
+	c := f.Class
+	if c == "" || c == Logic {
+		c = f.wordClass()
+	}
+	return c == Resource || c == Lost
 }
