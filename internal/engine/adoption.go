@@ -78,7 +78,7 @@ func (u *unit) adoptLease(s *task.Step, h task.Holding) {
 	if s.Adopt(h) != nil {
 		return // it stays what it is
 	}
-	u.notBefore(max(h.AssignedAt, h.StartedAt))
+	u.notBefore(max(s.AssignedAt, s.StartedAt))
 	as := u.offered[s]
 	as.Token = h.Token
 	u.offered[s] = as
@@ -90,8 +90,8 @@ func (u *unit) adoptLease(s *task.Step, h task.Holding) {
 
 // inForce reports whether the lease with the token is in force, and adopts one
 // that only its holder remembers: the dispatcher has lost it, and nobody has got
-// the step since.
-func (u *unit) inForce(s *task.Step, token int64) bool {
+// the step since. worker is who says so.
+func (u *unit) inForce(s *task.Step, token, worker int64) bool {
 	if s.HeldUnder(token) {
 		return true
 	}
@@ -102,7 +102,7 @@ func (u *unit) inForce(s *task.Step, token int64) bool {
 		return false // it has become ready in this transaction
 	}
 	at := task.Instant(token)
-	u.adoptLease(s, task.Holding{Token: token, AssignedAt: at, StartedAt: at, Until: u.now.Add(u.e.cfg.Leases.Lease())})
+	u.adoptLease(s, task.Holding{Worker: worker, Token: token, AssignedAt: at, StartedAt: at, Until: u.now.Add(u.e.cfg.Leases.Lease())})
 	return s.HeldUnder(token)
 }
 
@@ -116,6 +116,7 @@ func (u *unit) follow() followUp {
 			continue // it was only looked at
 		}
 		if adopted || s.State != task.StepEnqueued || s.Key != as.Key || s.Token != as.Token {
+			as.Token = max(as.Token, s.Token) // whoever holds it there has lost it
 			f.gone = append(f.gone, as)
 		}
 	}
@@ -131,22 +132,27 @@ func (u *unit) follow() followUp {
 // committed transaction did.
 func (e *Engine) conclude(u *unit) {
 	g := e.dispatch
-	if g == nil || !g.reachable.Load() {
+	if g == nil {
 		e.hub.publish(u)
 		e.announceReady(u)
 		return
 	}
 	f := u.follow()
+	f.gone = append(f.gone, u.dropped...)
+	if !g.reachable.Load() {
+		g.miss(f.gone)
+		e.hub.publish(u)
+		e.announceReady(u)
+		return
+	}
 	if g.on() {
 		u.shelve()
 		u.queued = nil // they are woken once the steps can be claimed
 		e.hub.publish(u)
-	} else {
-		f.queued = nil
+	} else { // waiting polls hear of it twice, because steps may be claimed from either place by then
 		e.hub.publish(u)
 		e.announceReady(u)
 	}
-	f.gone = append(f.gone, u.dropped...)
 	if len(f.gone)+len(f.fresh)+len(f.queued) > 0 {
 		e.dispatch.outbox.Post(f)
 	}

@@ -28,6 +28,8 @@ type Census struct {
 	Breakers       map[task.BreakerState]int
 	Queue          *QueueCensus
 	Investigations Investigations
+	// Dispatch says how steps reach workers in this process.
+	Dispatch DispatchState
 }
 
 // ReadyCount is how many steps are ready on a route, up to CensusLimit.
@@ -58,7 +60,7 @@ const (
 // Census counts what there is. It reads; what it costs grows with the number of
 // routes and, up to the bounds, of ready steps.
 func (e *Engine) Census(ctx context.Context) (*Census, error) {
-	c := &Census{At: e.instant(), Workers: map[task.WorkerState]int{}, Breakers: map[task.BreakerState]int{}}
+	c := &Census{At: e.instant(), Dispatch: e.Dispatch(), Workers: map[task.WorkerState]int{}, Breakers: map[task.BreakerState]int{}}
 	if err := e.countReady(ctx, c); err != nil {
 		return nil, err
 	}

@@ -115,17 +115,7 @@ func (e *Engine) claim(ctx context.Context, p *poller, beside bool) ([]Lease, er
 	}
 	// the claim itself is not abandoned half-way: its outcome must be known
 	whole := context.WithoutCancel(ctx)
-	if e.dispatch.stowing() {
-		return nil, nil // it will be woken
-	}
-	if e.dispatch.on() && !beside {
-		e.dispatch.flush() // it does not wait, so it is to see what was done before
-	}
-	take := e.claims.Do
-	if beside && !e.dispatch.on() && e.cfg.Scheduling.FairnessWindow == 0 { // the halves know nothing of each other
-		take = e.claimBeside
-	}
-	leases, err := take(whole, p)
+	leases, err := e.claimFromQueue(whole, p, beside)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +123,31 @@ func (e *Engine) claim(ctx context.Context, p *poller, beside bool) ([]Lease, er
 		return nil, e.giveBack(whole, leases)
 	}
 	return leases, nil
+}
+
+// claimFromQueue claims from what is the queue: when the dispatcher is lost on the
+// way, from the store after all, because nothing would be a wrong answer.
+func (e *Engine) claimFromQueue(ctx context.Context, p *poller, beside bool) ([]Lease, error) {
+	for range maxClaimRounds {
+		if e.dispatch.stowing() {
+			if _, err := e.dispatch.stows.Do(ctx, struct{}{}); err != nil {
+				return nil, err
+			}
+		}
+		there := e.dispatch.on()
+		take := e.claims.Do
+		switch {
+		case there && !beside:
+			e.dispatch.flush() // it does not wait, so it is to see what was done before
+		case !there && beside && e.cfg.Scheduling.FairnessWindow == 0: // the halves know nothing of each other
+			take = e.claimBeside
+		}
+		leases, err := take(ctx, p)
+		if err != nil || len(leases) > 0 || there == e.dispatch.on() {
+			return leases, err
+		}
+	}
+	return nil, nil
 }
 
 // giveBack releases leases that nobody will ever use.
@@ -152,6 +167,9 @@ func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
 		return e.claimDispatched(calls)
 	}
 	out := make([][]Lease, len(calls))
+	if e.dispatch.stowing() {
+		return out, nil // it was the queue a moment ago, and they ask again
+	}
 	groups := alike(calls)
 	err := e.write(context.Background(), "claim", func(u *unit) error {
 		clear(out)

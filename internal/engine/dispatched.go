@@ -19,7 +19,7 @@ func (e *Engine) claimDispatched(calls []*poller) ([][]Lease, error) {
 		holds, err := e.claimHolds(calls, out)
 		if err != nil {
 			e.dispatchFailed(err)
-			return out, nil // the pollers wait, and are woken to look in the store
+			return out, nil // who got nothing looks in the store
 		}
 		if holds == nil {
 			return out, nil
@@ -250,7 +250,7 @@ func (e *Engine) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, h
 				return nil, nil, err
 			}
 			for _, h := range mine {
-				refs[i] = append(refs[i], LeaseRef{h.Step, h.Token})
+				refs[i] = append(refs[i], LeaseRef{h.Step, h.Token, h.Worker})
 			}
 		}
 		all = append(all, refs[i]...)
@@ -371,7 +371,7 @@ func (e *Engine) prolong(ctx context.Context, holds []Hold) ([]Hold, error) {
 			over = append(over, h)
 			continue
 		}
-		renewals = append(renewals, Renewal{LeaseRef: LeaseRef{h.Step, h.Token}})
+		renewals = append(renewals, Renewal{LeaseRef: LeaseRef{h.Step, h.Token, h.Worker}})
 	}
 	if len(renewals) == 0 {
 		return over, nil

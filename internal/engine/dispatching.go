@@ -24,9 +24,11 @@ type dispatching struct {
 	reachable atomic.Bool  // it answered when it was asked last
 	tokens    atomic.Int64 // the last one asked for
 
-	mu   sync.Mutex
-	held map[task.ID]Hold // leases that this process granted or renewed
-	why  error            // why the engine goes on without it
+	mu      sync.Mutex
+	held    map[task.ID]Hold // leases that this process granted or renewed
+	why     error            // why the engine goes on without it
+	missed  []Offered        // what went out of the queue and it was not told of
+	overran bool             // they are too many to be remembered
 
 	shelf  *shelf
 	outbox *outbox
@@ -127,6 +129,48 @@ func (g *dispatching) remembered(now task.Instant) []Hold {
 	return holds
 }
 
+// maxMissed bounds what is remembered of what the dispatcher was not told of. Past it
+// the dispatcher is filled anew.
+const maxMissed = 100_000
+
+// miss remembers what the dispatcher was not told of: it would hand it out again.
+func (g *dispatching) miss(gone []Offered) {
+	if len(gone) == 0 {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.overran = g.overran || len(g.missed)+len(gone) > maxMissed; g.overran {
+		g.missed = nil
+		return
+	}
+	g.missed = append(g.missed, gone...)
+}
+
+// catchUp tells the dispatcher what it missed. It reports false when it has missed
+// too much.
+func (g *dispatching) catchUp(ctx context.Context) (bool, error) {
+	g.mu.Lock()
+	gone, overran := g.missed, g.overran
+	g.missed = nil
+	g.mu.Unlock()
+	if overran || len(gone) == 0 {
+		return !overran, nil
+	}
+	if err := g.d.Remove(ctx, gone); err != nil {
+		g.miss(gone)
+		return true, err
+	}
+	return true, nil
+}
+
+// startOver forgets what the dispatcher missed: it is filled from the store.
+func (g *dispatching) startOver() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.missed, g.overran = nil, false
+}
+
 // failed notes that the dispatcher did not do what it was asked for: the engine
 // goes on without it.
 func (g *dispatching) failed(err error) {
@@ -135,6 +179,7 @@ func (g *dispatching) failed(err error) {
 	g.why = err
 	g.mu.Unlock()
 	g.state.CompareAndSwap(dispatchOn, dispatchStowed)
+	g.shelf.clear() // others may claim what is on it before this process comes back
 }
 
 // DispatchState says how steps reach workers.

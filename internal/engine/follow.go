@@ -177,13 +177,7 @@ func (e *Engine) lookForReady(ctx context.Context, routes []int64) error {
 	if len(routes) == 0 {
 		return nil
 	}
-	count := func(ctx context.Context, routes []int64) (map[int64]int, error) {
-		return e.cluster.Occupied(ctx, routes, maxOccupied)
-	}
-	if e.dispatch.on() {
-		count = e.dispatch.d.Waiting
-	}
-	ready, err := count(ctx, routes)
+	ready, err := e.waiting(ctx, routes)
 	if err != nil {
 		return fmt.Errorf("look for ready steps: %w", err)
 	}
@@ -191,6 +185,18 @@ func (e *Engine) lookForReady(ctx context.Context, routes []int64) error {
 		e.hub.ready(ready)
 	}
 	return nil
+}
+
+// waiting counts the ready steps of routes where they are claimed.
+func (e *Engine) waiting(ctx context.Context, routes []int64) (map[int64]int, error) {
+	if e.dispatch.on() {
+		ready, err := e.dispatch.d.Waiting(ctx, routes)
+		if err == nil {
+			return ready, nil
+		}
+		e.dispatchFailed(err)
+	}
+	return e.cluster.Occupied(ctx, routes, maxOccupied)
 }
 
 // lookForSettled wakes those who wait for tasks that are settled.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/taskerhq/tasker/internal/task"
@@ -9,8 +10,9 @@ import (
 
 // LeaseRef names a lease: a step and the token it was handed out with.
 type LeaseRef struct {
-	Step  task.ID
-	Token int64
+	Step   task.ID
+	Token  int64
+	Worker int64 // number of the worker that says it holds it; 0: not known
 }
 
 // LeaseStatus is what has become of a lease.
@@ -77,7 +79,11 @@ func (e *Engine) renew(ctx context.Context, worker int64, refs []LeaseRef) ([]Le
 	if len(refs) == 0 {
 		return nil, nil
 	}
-	return e.heartbeats.Do(ctx, leaseCall{refs: refs})
+	own := slices.Clone(refs)
+	for i := range own {
+		own[i].Worker = worker
+	}
+	return e.heartbeats.Do(ctx, leaseCall{refs: own})
 }
 
 func (e *Engine) runStarts(calls []leaseCall) ([][]LeaseAnswer, error) {
@@ -129,7 +135,7 @@ func (e *Engine) runLeases(verb string, calls []leaseCall, fn func(*unit, *task.
 			}
 			out[i] = make([]LeaseAnswer, len(refs))
 			for j, w := range works {
-				if w.Step != nil && u.inForce(w.Step, refs[j].Token) {
+				if w.Step != nil && u.inForce(w.Step, refs[j].Token, refs[j].Worker) {
 					from := w.Step.State
 					if err := fn(u, w.Step, c); err != nil {
 						return err
@@ -165,7 +171,7 @@ func (u *unit) leases(c leaseCall) ([]Work, []LeaseRef, error) {
 	u.adopt(works)
 	refs := make([]LeaseRef, len(works))
 	for i, w := range works {
-		refs[i] = LeaseRef{w.Step.ID, w.Step.Token}
+		refs[i] = LeaseRef{w.Step.ID, w.Step.Token, c.all}
 	}
 	return works, refs, nil
 }

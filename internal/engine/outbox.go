@@ -41,6 +41,7 @@ func (e *Engine) passOn(batch []followUp) {
 	if len(gone) > 0 {
 		e.dispatch.forget(gone)
 		if err := e.dispatch.d.Remove(ctx, gone); err != nil {
+			e.dispatch.miss(gone)
 			e.dispatchFailed(err)
 		}
 	}

@@ -27,6 +27,7 @@ type Result struct {
 	Result  []byte        // JSON; for completed
 	Failure *task.Failure // for failed
 	Snooze  time.Duration // for snoozed
+	Worker  int64         // number of the worker that reports it; 0: not known
 }
 
 // Answer tells what a result did.
@@ -122,7 +123,7 @@ func (u *unit) gatherDependants(works []Work, calls [][]Result) error {
 	n := 0
 	for _, c := range calls {
 		for _, r := range c {
-			if s := works[n].Step; s != nil && r.Status == ResultCompleted && u.inForce(s, r.Token) {
+			if s := works[n].Step; s != nil && r.Status == ResultCompleted && u.inForce(s, r.Token, r.Worker) {
 				done = append(done, s)
 			}
 			n++
@@ -139,7 +140,7 @@ func (u *unit) settle(w Work, r *Result) (Answer, error) {
 		a.Err = task.Errorf(task.NotFound, "there is no step %s", r.Step)
 		return a, nil
 	}
-	if !u.inForce(w.Step, r.Token) {
+	if !u.inForce(w.Step, r.Token, r.Worker) {
 		a.Err = staleToken(w.Step, r.Token)
 		a.State = w.Step.State
 		u.sawRefused()

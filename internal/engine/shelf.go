@@ -63,6 +63,15 @@ func (s *shelf) forget(tasks map[*task.Task]struct{}) {
 	}
 }
 
+// clear drops everything.
+func (s *shelf) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.works)
+	clear(s.steps)
+	s.bytes = 0
+}
+
 func (s *shelf) drop(id task.ID) {
 	for _, step := range s.steps[id] {
 		s.bytes -= len(s.works[step].Task.Context)

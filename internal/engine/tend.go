@@ -41,10 +41,9 @@ func (e *Engine) TendDispatch(ctx context.Context) error {
 	case g.stowing():
 		return e.stow(ctx)
 	case err == nil:
-		wasThere := g.wasOn()
-		g.state.Store(dispatchOn)
-		return e.sweep(ctx, wasThere) // what became ready while it was out of reach
+		return e.comeBack(ctx)
 	case errors.Is(err, ErrDispatchLost):
+		g.startOver()
 		return e.fill(ctx)
 	default:
 		g.failed(err)
@@ -52,12 +51,53 @@ func (e *Engine) TendDispatch(ctx context.Context) error {
 	}
 }
 
+// comeBack claims from the dispatcher again once it knows what it was not told of
+// while it was out of reach.
+func (e *Engine) comeBack(ctx context.Context) error {
+	g := e.dispatch
+	known, err := g.catchUp(ctx)
+	switch {
+	case err != nil:
+		return e.goOnWithout(ctx, err)
+	case !known:
+		g.startOver()
+		return e.fill(ctx)
+	}
+	if err := e.sweep(ctx, g.wasOn()); err != nil {
+		return err
+	}
+	e.switchOver()
+	return nil
+}
+
+// goOnWithout is what becomes of an error of the dispatcher in a background loop:
+// nothing but that the engine goes on without it.
+func (e *Engine) goOnWithout(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	e.dispatchFailed(err)
+	return nil
+}
+
+// switchOver claims from the dispatcher from now on, unless it went away again.
+func (e *Engine) switchOver() {
+	g := e.dispatch
+	g.flush()
+	if g.reachable.Load() && g.state.CompareAndSwap(dispatchAway, dispatchOn) {
+		e.hub.wakeAll()
+	}
+}
+
 // fill fills the dispatcher from the store, unless another process does.
 func (e *Engine) fill(ctx context.Context) error {
 	d := e.dispatch.d
 	mine, err := d.Reload(ctx, fillHold)
-	if err != nil || !mine {
-		return err
+	switch {
+	case err != nil:
+		return e.goOnWithout(ctx, err)
+	case !mine:
+		return nil
 	}
 	if e.Shared() {
 		// the others notice, and store the leases that they remember
@@ -70,25 +110,29 @@ func (e *Engine) fill(ctx context.Context) error {
 		return fmt.Errorf("fill the dispatcher: %w", err)
 	}
 	for _, r := range routes {
+		mine := true // the turn to fill it
 		err := e.readySteps(ctx, r.ID, fillBatch, func(steps []Offered) (bool, error) {
-			if err := d.Offer(ctx, steps); err != nil {
-				return false, err
+			err := d.Offer(ctx, steps)
+			if err == nil {
+				mine, err = d.Reload(ctx, fillHold) // the work goes on
 			}
-			still, err := d.Reload(ctx, fillHold) // the work goes on
-			if err == nil && !still {
-				err = errors.New("another process has taken over")
+			if err != nil {
+				mine = false
+				return false, e.goOnWithout(ctx, err)
 			}
-			return true, err
+			return mine, nil
 		})
 		if err != nil {
 			return fmt.Errorf("fill the dispatcher: %w", err)
 		}
+		if !mine {
+			return nil // the server went away, or another process has taken over
+		}
 	}
 	if err := d.Loaded(ctx); err != nil {
-		return fmt.Errorf("fill the dispatcher: %w", err)
+		return e.goOnWithout(ctx, err)
 	}
-	e.dispatch.state.Store(dispatchOn)
-	e.hub.wakeAll()
+	e.switchOver()
 	return nil
 }
 
@@ -142,11 +186,13 @@ func (e *Engine) sweep(ctx context.Context, all bool) error {
 		return fmt.Errorf("look for steps that the dispatcher does not know: %w", err)
 	}
 	for _, r := range routes {
+		if !e.dispatch.reachable.Load() {
+			return nil // the engine goes on without it
+		}
 		err := e.readySteps(ctx, r.ID, headOfQueue, func(steps []Offered) (bool, error) {
 			missing, err := e.dispatch.d.Missing(ctx, steps)
 			if err != nil {
-				e.dispatchFailed(err)
-				return false, err
+				return false, e.goOnWithout(ctx, err)
 			}
 			if missing, err = e.stillReady(ctx, missing); err != nil || len(missing) == 0 {
 				return all, err

@@ -108,13 +108,13 @@ func fromLease(l *engine.Lease) (tasker.Assignment, error) {
 	return a, err
 }
 
-func toRefs(refs []tasker.LeaseRef) []engine.LeaseRef {
+func toRefs(refs []tasker.LeaseRef, worker int64) []engine.LeaseRef {
 	if refs == nil {
 		return nil
 	}
 	out := make([]engine.LeaseRef, len(refs))
 	for i, r := range refs {
-		out[i] = engine.LeaseRef{Step: toID(r.StepUUID), Token: r.Token}
+		out[i] = engine.LeaseRef{Step: toID(r.StepUUID), Token: r.Token, Worker: worker}
 	}
 	return out
 }
@@ -130,10 +130,11 @@ func fromAnswers(answers []engine.LeaseAnswer) []tasker.LeaseAnswer {
 
 // Start implements tasker.WorkerBackend.
 func (b *Backend) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
-	if err := b.mustExist(ctx, req.WorkerID); err != nil {
+	worker, err := b.known(ctx, req.WorkerID)
+	if err != nil {
 		return nil, err
 	}
-	answers, err := b.engine.Start(ctx, toRefs(req.Steps))
+	answers, err := b.engine.Start(ctx, toRefs(req.Steps, worker))
 	if err != nil {
 		return nil, toError(err)
 	}
@@ -142,10 +143,11 @@ func (b *Backend) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.
 
 // Progress implements tasker.WorkerBackend.
 func (b *Backend) Progress(ctx context.Context, r tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
-	if err := b.mustExist(ctx, r.WorkerID); err != nil {
+	worker, err := b.known(ctx, r.WorkerID)
+	if err != nil {
 		return nil, err
 	}
-	answer, err := b.engine.Report(ctx, engine.LeaseRef{Step: toID(r.StepUUID), Token: r.Token}, engine.Progress{Percent: r.ProgressPercent, Note: r.StatusMessage})
+	answer, err := b.engine.Report(ctx, engine.LeaseRef{Step: toID(r.StepUUID), Token: r.Token, Worker: worker}, engine.Progress{Percent: r.ProgressPercent, Note: r.StatusMessage})
 	if err != nil {
 		return nil, toError(err)
 	}
@@ -154,13 +156,14 @@ func (b *Backend) Progress(ctx context.Context, r tasker.ProgressReport) (*taske
 
 // Settle implements tasker.WorkerBackend.
 func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
-	if err := b.mustExist(ctx, req.WorkerID); err != nil {
+	worker, err := b.known(ctx, req.WorkerID)
+	if err != nil {
 		return nil, err
 	}
 	results := make([]engine.Result, len(req.Results))
 	for i, r := range req.Results {
 		results[i] = engine.Result{Step: toID(r.StepUUID), Token: r.Token, Status: engine.ResultStatus(r.Status), Result: r.Result,
-			Failure: toFailure(r.Error), Snooze: time.Duration(min(r.SnoozeSeconds, 2*task.MaxDelay.Seconds()) * float64(time.Second))}
+			Failure: toFailure(r.Error), Worker: worker, Snooze: time.Duration(min(r.SnoozeSeconds, 2*task.MaxDelay.Seconds()) * float64(time.Second))}
 	}
 	answers, err := b.engine.Settle(ctx, results)
 	if err != nil {
@@ -176,7 +179,7 @@ func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]taske
 // Heartbeat implements tasker.WorkerBackend.
 func (b *Backend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
 	answers, drain, err := b.engine.Heartbeat(ctx, engine.Beat{Worker: toID(beat.WorkerID), Load: beat.CurrentLoad,
-		Draining: beat.Status == string(task.WorkerDraining), Leases: toRefs(beat.Steps)})
+		Draining: beat.Status == string(task.WorkerDraining), Leases: toRefs(beat.Steps, 0)})
 	if err != nil {
 		return nil, toError(err)
 	}
@@ -192,7 +195,11 @@ func (b *Backend) Drain(ctx context.Context, req tasker.DrainRequest) (*tasker.D
 	return &tasker.DrainResponse{Released: n}, nil
 }
 
-func (b *Backend) mustExist(ctx context.Context, id uuid.UUID) error {
-	_, err := b.engine.Worker(ctx, toID(id))
-	return toError(err)
+// known returns the number of a worker, which has to exist.
+func (b *Backend) known(ctx context.Context, id uuid.UUID) (int64, error) {
+	w, err := b.engine.Worker(ctx, toID(id))
+	if err != nil {
+		return 0, toError(err)
+	}
+	return w.No, nil
 }

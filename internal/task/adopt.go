@@ -15,7 +15,8 @@ type Holding struct {
 
 // Adopt makes a ready step what it is under a lease that was granted outside of
 // the store: assigned, or in progress with an attempt more. The token must be
-// newer than that of any lease before: an older one is over.
+// newer than that of any lease before: an older one is over. It does not begin before
+// the step was ready, whatever the clock said of the process that granted it.
 func (s *Step) Adopt(h Holding) error {
 	if s.State != StepEnqueued || h.Token <= s.Token {
 		return Errorf(StaleToken, "the lease with token %d on step %s is not in force: the step is %s", h.Token, s.ID, s.State)
@@ -27,9 +28,10 @@ func (s *Step) Adopt(h Holding) error {
 	if err := s.move(to); err != nil {
 		return err
 	}
-	s.Token, s.WorkerNo, s.AssignedAt, s.StartedAt, s.FinishedAt = h.Token, h.Worker, h.AssignedAt, h.StartedAt, 0
+	s.Token, s.WorkerNo, s.AssignedAt, s.StartedAt, s.FinishedAt = h.Token, h.Worker, max(h.AssignedAt, s.ReadyAt), 0, 0
 	s.Progress, s.Note = h.Progress, h.Note
 	if to == StepInProgress {
+		s.StartedAt = max(h.StartedAt, s.AssignedAt)
 		s.Attempts++
 		s.Renew(h.Until)
 		return nil

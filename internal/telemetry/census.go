@@ -47,7 +47,7 @@ type censusCache struct {
 // outage must not look like an empty queue.
 type gauges struct {
 	up, ready, oldest, leased, waiting, overdue, workers, breakers, capacity, load metric.Float64ObservableGauge
-	pending, health                                                                metric.Float64ObservableGauge
+	pending, health, dispatch                                                      metric.Float64ObservableGauge
 	depth, age, score, risk, late, longest, used                                   metric.Float64ObservableGauge
 }
 
@@ -67,6 +67,7 @@ func (c *censusCache) watch(m metric.Meter) error {
 		load:     b.gauge("tasker.workers.load", "{step}", "Steps that the live workers said they run."),
 		pending:  b.gauge("tasker.dlq.pending_investigations", "{entry}", "Open cases."),
 		health:   b.gauge("tasker.staleness.tasks", "{task}", "Tasks in a state with a staleness threshold, by health: warning from 80 % of it, stale from 100 %."),
+		dispatch: b.gauge("tasker.dispatch.active", "", "1 while steps are dispatched through Redis, 0 while the database does it in its place; absent where no Redis is configured."),
 	}
 	g.depth = b.gauge("tasker.queue.depth", "{step}", "Steps that are ready and wait for a worker, by priority; extrapolated when there are more than 10,000.")
 	g.age = b.gauge("tasker.queue.age", "s", "How long the ready steps of a priority have waited that so many percent do not exceed.")
@@ -80,7 +81,7 @@ func (c *censusCache) watch(m metric.Meter) error {
 	}
 	c.gauges = g
 	_, err := m.RegisterCallback(c.observe, g.up, g.ready, g.oldest, g.leased, g.waiting, g.overdue, g.workers, g.breakers, g.capacity, g.load, g.pending, g.health,
-		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used)
+		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used, g.dispatch)
 	return err
 }
 
@@ -143,6 +144,13 @@ func (g *gauges) show(o metric.Observer, c *engine.Census) {
 	}
 	for _, state := range []task.BreakerState{task.BreakerClosed, task.BreakerOpen, task.BreakerHalfOpen} {
 		o.ObserveFloat64(g.breakers, float64(c.Breakers[state]), metric.WithAttributes(stateKey.String(string(state))))
+	}
+	if c.Dispatch.Configured {
+		active := 0.0
+		if c.Dispatch.Active {
+			active = 1
+		}
+		o.ObserveFloat64(g.dispatch, active)
 	}
 	o.ObserveFloat64(g.capacity, float64(c.Capacity))
 	o.ObserveFloat64(g.load, float64(c.Load))

@@ -48,11 +48,15 @@ func (c *carried) boot() {
 // node is one more engine on the store; without a server it is its own queue.
 func (c *carried) node(server *memory.Server) *engine.Engine {
 	c.t.Helper()
-	opts := engine.Options{Now: func() time.Time { return c.now }, Roll: func() float64 { return 0.5 }}
-	if server != nil {
-		opts.Dispatcher = server.Open()
+	if server == nil {
+		return c.nodeOn(nil)
 	}
-	e, err := engine.New(c.ctx, c.mem, opts)
+	return c.nodeOn(server.Open())
+}
+
+func (c *carried) nodeOn(d engine.Dispatcher) *engine.Engine {
+	c.t.Helper()
+	e, err := engine.New(c.ctx, c.mem, engine.Options{Now: func() time.Time { return c.now }, Roll: func() float64 { return 0.5 }, Dispatcher: d})
 	c.must(err)
 	return e
 }
@@ -117,10 +121,8 @@ func TestDispatcherLosesAll(t *testing.T) {
 		c.server.Flush()
 
 		// whoever notices goes on with the store; what runs is not handed out again
-		c.claim(b, 5, 0)
-		synctest.Wait()
-		c.active(false)
 		others := c.claim(b, 5, 2)
+		c.active(false)
 		c.keepUp() // fills it
 		c.active(true)
 		c.claim(b, 5, 0)
