@@ -50,8 +50,9 @@ fuzz: ## Fuzz every target for FUZZTIME (10s) each
 	done
 
 # CHAOSFLAGS='-minutes 30 -kills 500', '-seed N' repeats the choices of a run.
-chaos: ## Kill nodes, crash PostgreSQL and break the network between them under load
-	@cd chaos && $(GO) vet ./... && $(GO) test ./... && $(GO) build -o ../bin/chaos . && exec ../bin/chaos $(CHAOSFLAGS)
+chaos: ## Kill nodes, crash PostgreSQL and break the network between them under load, without and with Redis
+	@cd chaos && $(GO) vet ./... && $(GO) test ./... && $(GO) build -o ../bin/chaos . && \
+	../bin/chaos $(CHAOSFLAGS) && ../bin/chaos -redis $(CHAOSFLAGS)
 
 bench: build ## Measure this machine: the commands of docs/benchmarks.md
 	bin/tasker bench --tasks 40000 --workers 1000 --producers 16

@@ -2,9 +2,12 @@
 // guarantees while nodes are killed, PostgreSQL is restarted and crashes, and the
 // network between them is cut and stalled.
 //
-//	go run . [-seed N] [-minutes M] [-kills N] [-keep] [-unsafe]
+//	go run . [-seed N] [-minutes M] [-kills N] [-redis] [-keep] [-unsafe]
 //
-// It needs the programs of PostgreSQL 15 or newer. It ends with 0 when all
+// With -redis the nodes dispatch through a Redis, which is killed, flushed and cut
+// off besides.
+//
+// It needs the programs of PostgreSQL 15 or newer, and of Redis. It ends with 0 when all
 // guarantees were kept, with 1 when one was broken, and with 2 when the run could
 // not be carried out. SIGINT and SIGTERM end it; nothing that it started stays
 // behind, however it ends.
@@ -53,6 +56,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	flags.Uint64Var(&o.Seed, "seed", uint64(time.Now().UnixNano()), "repeat the choices of the run with this seed")
 	minutes := flags.Float64("minutes", 0, "load and faults go on for at least this long; one round of all faults when 0")
 	flags.IntVar(&o.Kills, "kills", 0, "kill nodes at least this often")
+	flags.BoolVar(&o.Redis, "redis", false, "dispatch through a Redis, which is killed, flushed and cut off too")
 	flags.BoolVar(&o.Unsafe, "unsafe", false, "let PostgreSQL lose commits when it crashes: the run has to find that")
 	keep := flags.Bool("keep", false, "keep the binary and the logs of a run that went wrong")
 	if err := flags.Parse(args); err != nil {

@@ -48,6 +48,8 @@ type Verdict struct {
 	Unknown      int // calls that changed something, or not: the answer was lost
 	Duplicates   int // executions that ended well beside another one of the same step; allowed
 	StaleRefused int // reports under a token that was surely over, all refused
+	Unrecorded   int // hand-outs of which the history does not know; allowed where leases are kept by a dispatcher
+	Late         int // hand-outs of steps that had been settled; allowed there too
 	Orphans      int // tasks that are there though the answer to their submission was lost
 }
 

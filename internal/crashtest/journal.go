@@ -110,6 +110,10 @@ type Journal struct {
 	Ends map[string][]tasker.TaskState
 	// Foreign are the handlers served by workers that keep no journal.
 	Foreign map[string]bool
+	// Dispatched is true where a dispatcher keeps the leases. Processes that cannot reach
+	// it, or have lost it, may hand out what is in other hands: the first to report a
+	// result wins, and what is not reported leaves no trace.
+	Dispatched bool
 
 	mu      sync.Mutex
 	counter int64

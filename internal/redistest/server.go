@@ -101,6 +101,14 @@ func (s *Server) Stop() error { return s.server.Stop(syscall.SIGTERM) }
 // Kill kills the server with SIGKILL and returns when it is gone.
 func (s *Server) Kill() error { return s.server.Stop(os.Kill) }
 
+// Flush deletes everything that the server has.
+func (s *Server) Flush() error {
+	return withConn(s.URL(), func(c *conn) error {
+		_, err := c.do("FLUSHALL")
+		return err
+	})
+}
+
 // Restart brings the server up again and returns when it answers. One that is up
 // is stopped before.
 func (s *Server) Restart() error { return s.server.Restart(syscall.SIGTERM) }

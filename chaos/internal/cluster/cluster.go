@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/crashtest/process"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/redistest"
 )
 
 // maxConnections is how many connections PostgreSQL accepts.
@@ -25,6 +26,7 @@ var pools = []int{0, 8, 2}
 // Cluster is the whole.
 type Cluster struct {
 	Postgres *pgtest.Server
+	Redis    *redistest.Server // nil: steps are dispatched through PostgreSQL
 	Nodes    []*Node
 	Group    *process.Group
 	Binary   string
@@ -34,17 +36,18 @@ type Cluster struct {
 }
 
 // Open builds the binary and starts PostgreSQL; one that is unsafe loses what it
-// committed within a second or two before it crashes. No node runs yet. Logs are
+// committed within a second or two before it crashes. With redis it starts one, which
+// the nodes dispatch through. No node runs yet. Logs are
 // written to dir, which the caller removes.
-func Open(ctx context.Context, dir string, unsafe bool) (*Cluster, error) {
+func Open(ctx context.Context, dir string, unsafe, redis bool) (*Cluster, error) {
 	c := &Cluster{}
-	if err := c.open(ctx, dir, unsafe); err != nil {
+	if err := c.open(ctx, dir, unsafe, redis); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-func (c *Cluster) open(ctx context.Context, dir string, unsafe bool) (err error) {
+func (c *Cluster) open(ctx context.Context, dir string, unsafe, redis bool) (err error) {
 	if c.Group, err = process.NewGroup(); err != nil {
 		return err
 	}
@@ -58,23 +61,30 @@ func (c *Cluster) open(ctx context.Context, dir string, unsafe bool) (err error)
 	if c.Postgres, err = pgtest.Launch(settings...); err != nil {
 		return err
 	}
+	if redis {
+		// what it keeps lags up to a second behind, as where it is used
+		if c.Redis, err = redistest.Launch("appendonly=yes", "appendfsync=everysec"); err != nil {
+			return err
+		}
+	}
 	const spare = 2
-	addresses, err := process.Addresses(2*len(pools) + spare)
+	addresses, err := process.Addresses(3*len(pools) + spare)
 	if err != nil {
 		return err
 	}
 	c.Spare = addresses[:spare]
 	addresses = addresses[spare:]
 	for i, pool := range pools {
-		if err := c.add(dir, pool, addresses[2*i], addresses[2*i+1]); err != nil {
+		if err := c.add(dir, pool, addresses[3*i:3*i+3]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// add makes the next node, with a link of its own to PostgreSQL.
-func (c *Cluster) add(dir string, pool int, link, own string) (err error) {
+// add makes the next node, with links of its own to PostgreSQL and to Redis.
+func (c *Cluster) add(dir string, pool int, addresses []string) (err error) {
+	own, link, carrier := addresses[0], addresses[1], addresses[2]
 	n := &Node{Index: len(c.Nodes), Pool: pool, Server: &process.Server{
 		Program: c.Binary, Address: own, Env: process.ShortLeases(), Group: c.Group}}
 	if n.DSN, err = through(c.Postgres.DSN(), link, pool); err != nil {
@@ -87,6 +97,18 @@ func (c *Cluster) add(dir string, pool int, link, own string) (err error) {
 		return err
 	}
 	c.Nodes = append(c.Nodes, n)
+	if c.Redis == nil {
+		return nil
+	}
+	if n.Carrier, err = NewLink(carrier, fmt.Sprintf("127.0.0.1:%d", c.Redis.Port())); err != nil {
+		return err
+	}
+	u, err := url.Parse(c.Redis.URL())
+	if err != nil {
+		return fmt.Errorf("read the URL of Redis: %w", err)
+	}
+	u.Host, u.RawQuery = carrier, "timeout=300ms"
+	n.Env = append(n.Env, "TASKER_DISPATCH="+u.String())
 	return nil
 }
 
@@ -161,12 +183,19 @@ func (c *Cluster) Close() error {
 	}
 	for _, n := range c.Nodes {
 		n.Link.Close()
+		if n.Carrier != nil {
+			n.Carrier.Close()
+		}
 	}
 	for _, f := range c.logs {
 		f.Close()
 	}
-	if c.Postgres == nil {
-		return nil
+	var errs []error
+	if c.Redis != nil {
+		errs = append(errs, c.Redis.Close())
 	}
-	return c.Postgres.Close()
+	if c.Postgres != nil {
+		errs = append(errs, c.Postgres.Close())
+	}
+	return errors.Join(errs...)
 }

@@ -12,9 +12,10 @@ import (
 // Node is one server, with its way to the database.
 type Node struct {
 	*process.Server
-	Index int
-	Link  *Link // to PostgreSQL
-	Pool  int   // connections that it may have; 0: what it takes by itself
+	Index   int
+	Link    *Link // to PostgreSQL
+	Carrier *Link // to Redis; nil where there is none
+	Pool    int   // connections that it may have; 0: what it takes by itself
 
 	refusals atomic.Int64
 }

@@ -57,10 +57,14 @@ func (f *Fault) Strike(ctx context.Context, s *Scene) (*Wound, time.Duration, er
 func (w *Wound) Heal(ctx context.Context) (time.Time, error) { return w.heal(ctx) }
 
 // Round returns every kind of fault, some of them several times, in an order of
-// rng's choice.
-func Round(rng *rand.Rand) []Fault {
+// rng's choice; those of Redis where it is used.
+func Round(rng *rand.Rand, redis bool) []Fault {
+	all := kinds()
+	if redis {
+		all = append(all, ofRedis()...)
+	}
 	var round []Fault
-	for _, f := range kinds() {
+	for _, f := range all {
 		for range f.weight {
 			round = append(round, f)
 		}

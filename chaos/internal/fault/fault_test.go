@@ -13,7 +13,7 @@ func TestRound(t *testing.T) {
 	t.Parallel()
 	names := func(seed uint64) []string {
 		var all []string
-		for _, f := range fault.Round(rand.New(rand.NewPCG(seed, 1))) {
+		for _, f := range fault.Round(rand.New(rand.NewPCG(seed, 1)), true) {
 			all = append(all, f.Name)
 		}
 		return all
@@ -30,7 +30,7 @@ func TestRound(t *testing.T) {
 	if !slices.Equal(one, other) {
 		t.Errorf("a round differs in more than its order:\n%q\n%q", one, other)
 	}
-	if kinds := len(slices.Compact(one)); kinds < 15 {
+	if kinds := len(slices.Compact(one)); kinds < 25 {
 		t.Errorf("a round has %d kinds of faults", kinds)
 	}
 }

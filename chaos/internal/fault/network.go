@@ -20,6 +20,7 @@ func holdRequests(l *cluster.Link, _ *rand.Rand) error { return l.Hold(cluster.U
 func holdAnswers(l *cluster.Link, _ *rand.Rand) error  { return l.Hold(cluster.Down) }
 func starve(l *cluster.Link, _ *rand.Rand) error       { return l.Starve(cluster.Up, cluster.Down) }
 func swallow(l *cluster.Link, _ *rand.Rand) error      { return l.Swallow(cluster.Up, cluster.Down) }
+func swallowBack(l *cluster.Link, _ *rand.Rand) error  { return l.Swallow(cluster.Down) }
 func slow(l *cluster.Link, rng *rand.Rand) error       { return l.Slow(between(rng, 10*ms, 60*ms)) }
 
 // onLinks does something to the links of n nodes with PostgreSQL.

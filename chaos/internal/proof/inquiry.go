@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ type inquiry struct {
 	http  *http.Client
 	notes *notes
 	task  uuid.UUID // one that exists
+	redis bool      // the nodes dispatch through one
 
 	mu     sync.Mutex
 	asked  int
@@ -29,8 +31,8 @@ type inquiry struct {
 	worker map[*cluster.Node]uuid.UUID // one that is registered with the node
 }
 
-func newInquiry(client *http.Client, notes *notes) *inquiry {
-	return &inquiry{http: client, notes: notes, worker: map[*cluster.Node]uuid.UUID{}}
+func newInquiry(client *http.Client, notes *notes, redis bool) *inquiry {
+	return &inquiry{http: client, notes: notes, redis: redis, worker: map[*cluster.Node]uuid.UUID{}}
 }
 
 // answerLimit is how long an answer may take, whatever is wrong with the
@@ -74,7 +76,8 @@ func (q *inquiry) blind(ctx context.Context, nodes []*cluster.Node, what string)
 	all.Wait()
 }
 
-// ask sends one request, which has to be refused.
+// ask sends one request, which has to be refused; but where Redis is the queue, a poll
+// need not ask the database.
 func (q *inquiry) ask(ctx context.Context, n *cluster.Node, what, method, path, body string) {
 	begun := time.Now()
 	got, err := q.do(ctx, method, n.URL()+path, body)
@@ -87,7 +90,7 @@ func (q *inquiry) ask(ctx context.Context, n *cluster.Node, what, method, path, 
 		Code string `json:"code"`
 	}
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, q.redis && got.status == http.StatusOK && strings.HasSuffix(path, "/poll"):
 	case err != nil:
 		q.notes.add("no answer", "%s: %s %s of node %d, after %s: %v", what, method, path, n.Index, took, err)
 	case got.status != http.StatusServiceUnavailable || !got.advice || json.Unmarshal(got.body, &problem) != nil || problem.Code != "unavailable":

@@ -3,6 +3,7 @@ package proof
 import (
 	"fmt"
 	"sync"
+	"time"
 )
 
 // notes are violations that were seen while the run went on.
@@ -23,7 +24,7 @@ func (n *notes) add(kind, format string, args ...any) {
 		n.seen = map[string]int{}
 	}
 	if n.seen[kind]++; n.seen[kind] <= shown {
-		n.all = append(n.all, kind+": "+fmt.Sprintf(format, args...))
+		n.all = append(n.all, time.Now().Format("15:04:05.000 ")+kind+": "+fmt.Sprintf(format, args...))
 	}
 }
 

@@ -15,6 +15,8 @@ type Options struct {
 	Kills int
 	// Unsafe lets PostgreSQL lose commits when it crashes.
 	Unsafe bool
+	// Redis lets the nodes dispatch through one, which goes wrong too.
+	Redis bool
 	// Dir is for the binary and the logs. The caller removes it.
 	Dir string
 	// Out gets a line for each fault.

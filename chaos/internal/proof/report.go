@@ -104,7 +104,8 @@ func (r *run) text(v *crashtest.Verdict) string {
 		refusals += n.Refusals()
 	}
 	line("faults=%d node_kills=%d worker_kills=%d starts_refused=%d under_load=%s settling=%s", len(all), r.log.kills, workerKills, refusals, r.log.took.Round(time.Second), round(r.log.settling))
-	line("tasks=%d steps=%d handouts=%d unknown_answers=%d orphans=%d duplicate_executions=%d", v.Tasks, v.Steps, v.Handouts, v.Unknown, v.Orphans, v.Duplicates)
+	line("tasks=%d steps=%d handouts=%d unknown_answers=%d orphans=%d duplicate_executions=%d unrecorded=%d late=%d",
+		v.Tasks, v.Steps, v.Handouts, v.Unknown, v.Orphans, v.Duplicates, v.Unrecorded, v.Late)
 	line("requests=%d refused_503=%d asked_in_outages=%d answered_p50=%s answered_max=%s looks=%d", r.witness.requests.Load(), r.witness.refusals.Load(),
 		r.inquiry.asked, half(r.inquiry.took), longest(r.inquiry.took), looks)
 	line("stale_refused=%d late_reports_refused=%d", v.StaleRefused, late)

@@ -44,13 +44,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	c, err := cluster.Open(ctx, o.Dir, o.Unsafe)
+	c, err := cluster.Open(ctx, o.Dir, o.Unsafe, o.Redis)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(o.Out, "PostgreSQL on 127.0.0.1:%d, nodes on %s\n", c.Postgres.Port(), strings.Join(c.Addresses(), ", "))
 	r := &run{Cluster: c, options: o, journal: crashtest.NewJournal(), handlers: &load.Handlers{}}
 	r.journal.Foreign["foreign"] = true
+	r.journal.Dispatched = o.Redis
 	err = r.connect()
 	if err == nil {
 		err = r.birth(ctx)
@@ -79,7 +80,7 @@ func (r *run) connect() error {
 	r.closers = append(r.closers, transport.CloseIdleConnections)
 	r.witness = &witness{next: transport, notes: &r.notes}
 	r.balancer = cluster.NewBalancer(r.Nodes, r.witness, r.rand(1))
-	r.inquiry = newInquiry(&http.Client{Transport: r.witness}, &r.notes)
+	r.inquiry = newInquiry(&http.Client{Transport: r.witness}, &r.notes, r.options.Redis)
 	var err error
 	if r.balanced, err = r.dial(cluster.URL); err != nil {
 		return err

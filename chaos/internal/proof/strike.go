@@ -27,7 +27,7 @@ func (r *run) strike(ctx context.Context) error {
 	defer func() { r.log.took = time.Since(r.log.begun) }()
 	enough := func() bool { return time.Since(r.log.begun) >= r.options.Load && r.log.kills >= r.options.Kills }
 	for n, first := 1, true; first || !enough(); first = false {
-		for _, f := range fault.Round(rng) {
+		for _, f := range fault.Round(rng, r.options.Redis) {
 			if !first && enough() {
 				return nil
 			}
