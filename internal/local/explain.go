@@ -252,7 +252,11 @@ func (x *explainer) waiting(s *task.Step) (why, next string) {
 	} else if a != nil && a.Failure == nil {
 		return fmt.Sprintf("Its handler put it off (%s) at %s.", a.Outcome, clock(a.FinishedAt)), next
 	}
-	return fmt.Sprintf("Attempt %d of %d failed%s; it waits for its retry.", s.Attempts, s.MaxAttempts, x.because(s)), next
+	class := ""
+	if a := x.lastAttempt(s); a != nil && a.Failure.Class != "" {
+		class = fmt.Sprintf(" (class %s)", a.Failure.Class)
+	}
+	return fmt.Sprintf("Attempt %d of %d failed%s%s; it waits for its retry.", s.Attempts, s.MaxAttempts, x.because(s), class), next
 }
 
 func (x *explainer) failed(s *task.Step) (why, next string) {

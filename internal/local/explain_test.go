@@ -79,7 +79,7 @@ h in_progress: It is leased by worker w until 2026-03-01 12:01:40Z; attempt 1 of
 			r.report(t, r.take(t, true), failed("connection refused\nat line 3", false))
 			return id
 		}, `waiting_for_retry: The task waits: every step that could move failed and waits for its retry, or was put off.
-a waiting_for_retry: Attempt 1 of 2 failed at 2026-03-01 12:00:00Z: connection refused; it waits for its retry. | It becomes ready by itself at 2026-03-01 12:00:10Z, in 10s; reset it to run it now.
+a waiting_for_retry: Attempt 1 of 2 failed at 2026-03-01 12:00:00Z: connection refused (class transient); it waits for its retry. | It becomes ready by itself at 2026-03-01 12:00:10Z, in 10s; reset it to run it now.
 b pending: It waits for a (waiting_for_retry). | It becomes ready by itself when they are complete.`},
 		"Snoozed": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{TaskType: "h"})

@@ -96,3 +96,33 @@ func TestBudget(t *testing.T) {
 		})
 	}
 }
+
+// A class never raises the number of attempts, and what is allowed never falls when a
+// limit rises.
+func TestBudgetBounds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		limits := func(name string) (l task.ClassLimits) {
+			for i, at := range []**int{&l.Transient, &l.Resource, &l.Logic, &l.Worker} {
+				if n := rapid.IntRange(-2, 12).Draw(t, name+string(task.Classes[i])); n > -2 {
+					*at = &n
+				}
+			}
+			return l
+		}
+		b := task.Budget{Attempts: rapid.IntRange(1, 12).Draw(t, "attempts"), Chosen: rapid.Bool().Draw(t, "chosen"), Own: limits("own "), Common: limits("common ")}
+		class := rapid.SampledFrom(task.Classes).Draw(t, "class")
+		got := b.After(class)
+		if got > b.Attempts || got < 0 {
+			t.Fatalf("%d attempts of %d", got, b.Attempts)
+		}
+		for _, l := range []task.ClassLimits{b.Own, b.Common} {
+			if n := l.Of(class); n != nil {
+				*n++
+			}
+		}
+		if more := b.After(class); more < got {
+			t.Fatalf("with greater limits %d attempts, without %d", more, got)
+		}
+	})
+}

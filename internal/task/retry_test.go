@@ -153,3 +153,24 @@ func TestDelayBounds(t *testing.T) {
 		}
 	})
 }
+
+// What waits after a failure waits as long as without its code, or twice as long, at
+// least for as long as it asks for and never longer than anything may.
+func TestDelayAfterBounds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := task.Retry{Backoff: rapid.SampledFrom(task.Backoffs).Draw(t, "backoff"), Base: time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "base")),
+			Max: time.Duration(rapid.Int64Range(0, int64(24*time.Hour)).Draw(t, "max")), Jitter: rapid.Float64Range(0, 1).Draw(t, "jitter")}
+		f := task.Failure{Code: rapid.SampledFrom([]string{"", "BUSY", "RATE_LIMIT", "temporary unavailable"}).Draw(t, "code"),
+			RetryAfterMS: rapid.Int64Range(-1, 60*24*3600*1000).Draw(t, "retryAfter")}
+		attempts, roll := rapid.IntRange(1, 200).Draw(t, "attempts"), rapid.Float64Range(0, 0.999999).Draw(t, "roll")
+		asked := min(time.Duration(max(f.RetryAfterMS, 0))*time.Millisecond, task.MaxDelay)
+		plain := p.Delay(attempts, 0, roll)
+		if f.Code != "" && f.Code != "BUSY" {
+			plain = min(2*plain, task.MaxDelay)
+		}
+		if got, want := p.DelayAfter(&f, attempts, roll), max(plain, asked); got != want {
+			t.Fatalf("%+v: %s, want %s", f, got, want)
+		}
+	})
+}
