@@ -113,6 +113,7 @@ type QueueTask struct {
 	AssignedWorkerID *uuid.UUID `json:"assigned_worker_id,omitempty"`
 	RetryCount       int        `json:"retry_count"`
 	MaxRetries       int        `json:"max_retries"`
+	ReplayCount      int        `json:"replay_count,omitempty" doc:"How often it was replayed from the dead-letter queue."`
 	QueuePlace
 
 	Parameters json.RawMessage `json:"parameters,omitempty"`
@@ -195,6 +196,7 @@ type QueueTotals struct {
 
 // QueueOfPriority is about one priority.
 type QueueOfPriority struct {
+	Level            int      `json:"level" doc:"Its number, 0 to 100; a higher one goes first."`
 	Depth            int      `json:"depth" doc:"Steps that are ready and wait for a worker."`
 	Pending          int      `json:"pending" doc:"The same as depth."`
 	Assigned         int      `json:"assigned" doc:"Steps that were given to a worker that has not begun."`

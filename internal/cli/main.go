@@ -118,7 +118,7 @@ Run it:  ` + s.name + ` serve`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
 	root.AddCommand(
 		newServe(s), newDemo(s), newBench(s), newConfig(s), newKey(s), newMigrate(s), newCopy(s), newDoctor(s),
-		newTask(s), newDLQ(s), newEvents(s), newAudit(s), newTemplate(s), newWorker(s), newWorkers(s), newVersion(s),
+		newTask(s), newQueue(s), newDLQ(s), newEvents(s), newAudit(s), newTemplate(s), newWorker(s), newWorkers(s), newVersion(s),
 		newExitCodes(),
 	)
 	s.guard(root)

@@ -192,3 +192,13 @@ func (s *session) stop() string {
 	_ = s.cmd.Wait()
 	return s.out.String()
 }
+
+// TestQueueAPI runs docs/queue-api.md.
+func TestQueueAPI(t *testing.T) {
+	t.Parallel()
+	need(t, "curl")
+	need(t, "jq")
+	if ran, shown := (script{page: "docs/queue-api.md"}).run(t, serve(t)); ran != 4 || shown != 4 {
+		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
+	}
+}

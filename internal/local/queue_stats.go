@@ -36,7 +36,7 @@ func (b *Backend) QueueStats(ctx context.Context, f tasker.QueueFilter) (*tasker
 	}
 	for _, l := range s.Levels {
 		name := b.engine.PriorityName(l.Level)
-		out.Queues[name] = tasker.QueueOfPriority{Depth: l.Ready, Pending: l.Ready, Assigned: l.Assigned, Executing: l.Executing, OldestAgeSeconds: ageOf(l.Oldest, l.Ready)}
+		out.Queues[name] = tasker.QueueOfPriority{Level: l.Level, Depth: l.Ready, Pending: l.Ready, Assigned: l.Assigned, Executing: l.Executing, OldestAgeSeconds: ageOf(l.Oldest, l.Ready)}
 		out.Queue.ByPriority[name] = l.Ready
 		out.Queue.Executing += l.Assigned + l.Executing
 	}

@@ -55,7 +55,7 @@ func (b *Backend) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*t
 	out := &tasker.QueueTask{TaskID: id, Namespace: tpl.Namespace, TaskType: tpl.Name, Status: statusOf(t, v.steps), State: tasker.TaskState(t.State),
 		Priority: tasker.Priority(b.engine.PriorityName(t.Priority)), CreatedAt: t.CreatedAt.Time(), CompletedAt: t.FinishedAt.Ptr(),
 		Parameters: t.Context, IdempotencyKey: t.IdempotencyKey, UserID: t.Meta.Initiator, CorrelationID: t.CorrelationID,
-		EstimatedDurationSeconds: t.Meta.Estimate, TraceID: traceIDOf(t.Meta.TraceParent), Progress: int(percentage(t.Counts.Done, t.Counts.Total()))}
+		EstimatedDurationSeconds: t.Meta.Estimate, ReplayCount: t.Meta.Replays, TraceID: traceIDOf(t.Meta.TraceParent), Progress: int(percentage(t.Counts.Done, t.Counts.Total()))}
 	states, err := v.statuses(ctx)
 	if err != nil {
 		return nil, err
