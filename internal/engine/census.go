@@ -26,7 +26,7 @@ type Census struct {
 	Capacity, Load int
 	// Breakers counts the circuit breakers of workers that are not dead, by state.
 	Breakers       map[task.BreakerState]int
-	Queue          *QueueCensus
+	Queue          *QueueCensus // nil: it was too long to be counted in time
 	Investigations Investigations
 	// Dispatch says how steps reach workers in this process.
 	Dispatch DispatchState
@@ -81,7 +81,7 @@ func (e *Engine) Census(ctx context.Context) (*Census, error) {
 	if err := e.countWorkers(ctx, c); err != nil {
 		return nil, err
 	}
-	if c.Queue, err = e.countByLevel(ctx); err != nil {
+	if c.Queue, err = e.countInTime(ctx); err != nil {
 		return nil, err
 	}
 	c.Investigations, err = e.countInvestigations(ctx)

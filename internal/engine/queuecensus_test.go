@@ -1,0 +1,41 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/memstore"
+)
+
+// endless is a store with a queue that is too long to look at.
+type endless struct{ engine.Store }
+
+func (endless) ReadySample(ctx context.Context, _, _ int) ([]engine.ReadyStep, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A queue that is too long to be looked at does not look like a store that is down.
+func TestCensusInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, err := engine.New(t.Context(), endless{memstore.New(&memstore.Options{Seed: 1})}, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Submit(t.Context(), []engine.Submission{{TaskType: "mail"}}, false); err != nil {
+			t.Fatal(err)
+		}
+		c, err := e.Census(t.Context())
+		if err != nil || c.Queue != nil || len(c.Ready) != 1 || c.Ready[0].Steps != 1 {
+			t.Errorf("the census is %+v, %v", c, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := e.Census(ctx); err == nil {
+			t.Error("a census that was called off has an answer")
+		}
+	})
+}
