@@ -51,7 +51,7 @@ fuzz: ## Fuzz every target for FUZZTIME (10s) each
 
 # CHAOSFLAGS='-minutes 30 -kills 500', '-seed N' repeats the choices of a run.
 chaos: ## Kill nodes, crash PostgreSQL and break the network between them under load, without and with Redis
-	@cd chaos && $(GO) vet ./... && $(GO) test ./... && $(GO) build -o ../bin/chaos . && \
+	@cd chaos && $(GO) vet ./... && $(GO) test -count=1 ./... && $(GO) build -o ../bin/chaos . && \
 	../bin/chaos $(CHAOSFLAGS) && ../bin/chaos -redis $(CHAOSFLAGS)
 
 bench: build ## Measure this machine: the commands of docs/benchmarks.md

@@ -26,6 +26,8 @@ const (
 	patience = 2 * time.Minute // with everything that is to come
 	rounds   = 2               // of all stalls
 	batch    = 2 * slots       // steps at a time: more than one worker takes
+	// redisTokens is where tokens begin that come from Redis: they are made of the clock.
+	redisTokens = 1 << 40
 )
 
 // stall is a way in which the link of a worker stalls.
@@ -70,7 +72,15 @@ func TestStalledWorkers(t *testing.T) {
 	})
 	t.Run("Redis", func(t *testing.T) {
 		t.Parallel()
-		play(t, newStage(t, binary, redistest.Start(t).URL()))
+		s := newStage(t, binary, redistest.Start(t).URL())
+		play(t, s)
+		for _, p := range s.workers {
+			for _, n := range p.all() {
+				if n.Kind == noteBegun && n.Token < redisTokens {
+					t.Fatalf("step %s was handed out under the token %d, and not by Redis", n.Step, n.Token)
+				}
+			}
+		}
 	})
 }
 
