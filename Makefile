@@ -62,6 +62,8 @@ bench: build ## Measure this machine: the commands of docs/benchmarks.md
 	bin/tasker bench --mode latency
 	bin/tasker bench --mode depth
 	bin/tasker bench --mode cases
+	bin/tasker bench --mode workers
+	bin/tasker bench --mode workers --via http
 
 bench-postgres: build ## The same on PostgreSQL, DB=postgres://...; each run in a schema of its own
 	@test -n '$(DB)' || { echo "name a PostgreSQL: make bench-postgres DB=postgres://..."; exit 2; }
@@ -73,6 +75,7 @@ bench-postgres: build ## The same on PostgreSQL, DB=postgres://...; each run in 
 	bin/tasker bench --db "$(DB)" --mode pinned
 	bin/tasker bench --db "$(DB)" --mode depth --finished 10000000
 	bin/tasker bench --db "$(DB)" --mode cases
+	bin/tasker bench --db "$(DB)" --mode workers
 
 # DB=postgres://... names the server, in which schemas are made and dropped; without
 # it one is started. PEERSFLAGS='--rounds 5 --json'; -h lists them.

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/bench"
 )
@@ -41,6 +42,23 @@ func TestDepth(t *testing.T) {
 	}
 	if r.Depth == nil || r.Depth.ClaimOne == nil || r.Depth.ClaimMany == nil || r.Depth.ClaimsPerSecond <= 0 || r.Depth.ClaimsShort <= 0 || r.Depth.StartUpMS <= 0 || len(r.Depth.PagesMS) == 0 {
 		t.Errorf("%+v", r.Depth)
+	}
+}
+
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	r, err := bench.Run(t.Context(), bench.Options{DB: filepath.Join(t.TempDir(), "b.db"), Mode: bench.Fleet, Tasks: 990, Workers: 150, Window: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := r.Fleet
+	if f == nil || f.Idle == nil || f.Sets != 100 || f.Queued != 990 || len(f.Claims) != 2 || f.Idle.Servers != nil {
+		t.Fatalf("%+v", f)
+	}
+	for _, c := range f.Claims {
+		if c.Alone == nil || c.Among == nil || c.Alone.P50US <= 0 || c.Among.P50US <= 0 {
+			t.Errorf("%+v", c)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Options says what to measure.
@@ -12,13 +13,16 @@ type Options struct {
 	// DSN without schema=NAME gets a schema for the run, which is dropped after it.
 	DB string
 	// Tasks per phase. Defaults to 20,000 (300 in latency mode, 1,000,000 in depth
-	// and cases mode, 500,000 in pinned mode).
+	// and cases mode, 500,000 in pinned mode, 990,000 on the other routes in workers mode).
 	Tasks int
 	// Finished is how many finished tasks depth mode begins with. Defaults to 0.
 	// PostgreSQL only: its rows are generated there.
 	Finished int
-	// Workers is how many steps run at once, on all nodes together. Defaults to 100.
+	// Workers is how many steps run at once, on all nodes together. Defaults to 100;
+	// in workers mode it is how many workers there are, 10,000 by default.
 	Workers int
+	// Window is for how long workers mode watches idle workers. Defaults to a minute.
+	Window time.Duration
 	// Producers is how many callers submit one task a call. Defaults to 16.
 	Producers int
 	// PayloadBytes is the size of a task's context. Defaults to 100.
@@ -55,9 +59,10 @@ const (
 	Depth      Mode = "depth"      // what a long queue and a long history cost
 	Pinned     Mode = "pinned"     // what a snapshot costs that stays open, on PostgreSQL
 	Cases      Mode = "cases"      // what finding stale tasks, opening cases and asking for them costs
+	Fleet      Mode = "workers"    // what many idle workers cost, and claims on one of many routes
 )
 
-var modes = []Mode{Throughput, Latency, Depth, Pinned, Cases}
+var modes = []Mode{Throughput, Latency, Depth, Pinned, Cases, Fleet}
 
 const (
 	maxNodes    = 64
@@ -83,6 +88,12 @@ func (o Options) withDefaults() Options {
 		def(&o.Tasks, 1_000_000)
 	case Pinned:
 		def(&o.Tasks, 500_000)
+	case Fleet:
+		def(&o.Tasks, 990_000)
+		def(&o.Workers, 10_000)
+	}
+	if o.Window == 0 {
+		o.Window = time.Minute
 	}
 	def(&o.Tasks, 20_000)
 	def(&o.Workers, 100)
@@ -127,6 +138,10 @@ func (o Options) Validate() error {
 		return fmt.Errorf("mode cases opens its database several times: it must outlive that")
 	case o.Mode == Cases && o.Tasks < staleShare:
 		return fmt.Errorf("tasks must be at least %d in mode cases, so that one is stale", staleShare)
+	case o.Mode == Fleet && o.Tasks < capabilitySets:
+		return fmt.Errorf("tasks must be at least %d in mode workers, one for each route", capabilitySets)
+	case o.Window < time.Second || o.Window > time.Hour:
+		return fmt.Errorf("window must be 1s to 1h")
 	case o.Finished < 0 || o.Finished > maxFinished:
 		return fmt.Errorf("finished must be 0 to %d", maxFinished)
 	case o.Finished > 0 && o.Mode != Depth:

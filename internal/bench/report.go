@@ -26,10 +26,11 @@ type Report struct {
 	SubmitToStart *Percentiles `json:"submit_to_start,omitempty"`
 	Workflow      *Percentiles `json:"workflow_4_steps,omitempty"`
 
-	Depth  *DepthReport  `json:"depth,omitempty"`
-	Pinned *PinnedReport `json:"pinned,omitempty"`
-	Cases  *CasesReport  `json:"cases,omitempty"`
-	Ledger *LedgerReport `json:"ledger,omitempty"`
+	Depth  *DepthReport   `json:"depth,omitempty"`
+	Pinned *PinnedReport  `json:"pinned,omitempty"`
+	Cases  *CasesReport   `json:"cases,omitempty"`
+	Fleet  *WorkersReport `json:"workers_mode,omitempty"`
+	Ledger *LedgerReport  `json:"ledger,omitempty"`
 
 	MaxRSSBytes int64 `json:"max_rss_bytes"` // of callers, workers and servers of Tasker
 }

@@ -36,7 +36,7 @@ func Run(ctx context.Context, opts Options) (report Report, err error) {
 	r := &run{opts: opts, tasker: t, report: &report, load: &Load{
 		System: t, Workers: opts.Workers, Producers: opts.Producers, PayloadBytes: opts.PayloadBytes, Meter: meter}}
 	measure := map[Mode]func(context.Context) error{
-		Throughput: r.throughput, Latency: r.latency, Depth: r.depth, Pinned: r.pinned, Cases: r.cases,
+		Throughput: r.throughput, Latency: r.latency, Depth: r.depth, Pinned: r.pinned, Cases: r.cases, Fleet: r.workers,
 	}[opts.Mode]
 	if err := measure(ctx); err != nil {
 		return report, err

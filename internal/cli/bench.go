@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,9 @@ func newBench(s *session) *cobra.Command {
   cases       what it costs to find stale tasks among many live ones, to open
               cases, and to ask for them; --tasks are the live tasks, of which
               one in 1,000 is stale, and one in ten has a case
+  workers     what --workers that have nothing to do cost while they poll and send
+              heartbeats, for --window; and whether claims on one of 100 routes
+              depend on --tasks that wait on the other 99
   starvation  how long low priorities wait in each mode of scheduling while high
               ones saturate the workers; simulated, in memory and in no time.
               --svg draws it
@@ -49,14 +53,15 @@ names one (schema=NAME).`,
 	f := cmd.Flags()
 	f.StringVar(&opts.Dispatch, "dispatch", "", "dispatch through a Redis, redis://HOST:PORT, instead of the database")
 	f.StringVar(&opts.DB, "db", "", "database to measure on; tasks stay in a SQLite file or a schema that is named (default a temporary file in this directory)")
-	f.IntVar(&opts.Tasks, "tasks", 0, "tasks of each phase (default 20000; latency 300, depth and cases 1000000, pinned 500000)")
+	f.IntVar(&opts.Tasks, "tasks", 0, "tasks of each phase (default 20000; latency 300, depth and cases 1000000, pinned 500000, workers 990000)")
 	f.IntVar(&opts.Finished, "finished", 0, "finished tasks that depth begins with; PostgreSQL only")
-	f.IntVar(&opts.Workers, "workers", 100, "steps that run at once")
+	f.IntVar(&opts.Workers, "workers", 0, "steps that run at once (default 100); in mode workers how many there are (default 10000)")
+	f.DurationVar(&opts.Window, "window", time.Minute, "how long mode workers watches them")
 	f.IntVar(&opts.Producers, "producers", 16, "callers that submit one task a call")
 	f.IntVar(&opts.PayloadBytes, "payload", 100, "bytes of a task's context")
 	f.StringVar(&via, "via", string(bench.InProcess), "inproc: engine in this process; http: server in another process")
 	f.IntVar(&opts.Nodes, "nodes", 1, "servers that share the database; more than one need --via http and PostgreSQL")
-	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput, latency, depth, cases, starvation or pinned")
+	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput, latency, depth, cases, workers, starvation or pinned")
 	f.StringVar(&svg, "svg", "", "file to draw the result of --mode starvation into")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if mode == starvationMode {

@@ -25,6 +25,7 @@ func (s *session) printBench(r *bench.Report) error {
 	}
 	show := map[bench.Mode]func(*bench.Report) error{
 		bench.Throughput: s.printPhases, bench.Latency: s.printLatencies, bench.Depth: s.printDepth, bench.Pinned: s.printPinned, bench.Cases: s.printCaseCosts,
+		bench.Fleet: s.printFleet,
 	}[r.Mode]
 	if err := show(r); err != nil {
 		return err

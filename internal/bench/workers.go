@@ -1,0 +1,258 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+// WorkersReport is the result of workers mode: what many workers cost that have
+// nothing to do, and whether a claim on one of many routes depends on how much
+// waits on the others.
+type WorkersReport struct {
+	Sets int         `json:"capability_sets"`
+	Idle *IdleReport `json:"idle"`
+	// Claims from the route of one capability set, a number of steps a call, while
+	// nothing waits on the others, and while Queued steps do.
+	Claims []SetClaims `json:"claims"`
+	Queued int         `json:"queued_on_other_sets"`
+}
+
+// IdleReport is what workers cost that poll and get nothing.
+type IdleReport struct {
+	RegisterS  float64 `json:"register_s"` // until all were registered and polled
+	WindowS    float64 `json:"window_s"`
+	Polls      int64   `json:"polls"`      // answered in the window
+	Heartbeats int64   `json:"heartbeats"` // likewise
+	// Cores is the CPU time of everybody, workers included, in the window, divided by
+	// its length; Servers that of servers and database alone, where they are
+	// processes of their own.
+	Cores   float64  `json:"cores"`
+	Servers *float64 `json:"server_cores,omitempty"`
+}
+
+// SetClaims compares claims of so many steps a call.
+type SetClaims struct {
+	Batch int        `json:"batch"`
+	Alone *ClaimCost `json:"others_empty"`
+	Among *ClaimCost `json:"others_queued"`
+	// Ratio is that of the best rounds, the latter to the former: what else the machine
+	// does disturbs those least.
+	Ratio float64 `json:"ratio"`
+}
+
+// ClaimCost is what a call that claims costs.
+type ClaimCost struct {
+	P50US  float64 `json:"p50_us"`      // the median round's
+	BestUS float64 `json:"best_p50_us"` // the fastest round's
+	CPUUS  float64 `json:"cpu_us"`      // of everybody who takes part, the mean of all rounds
+}
+
+const (
+	capabilitySets = 100
+	// rampUp is how long all workers may take to be there.
+	rampUp = 5 * time.Minute
+)
+
+// workers measures both, the idle workers first: there must be nothing for them.
+func (r *run) workers(ctx context.Context) error {
+	w := &WorkersReport{Sets: capabilitySets}
+	r.report.Fleet = w
+	if err := r.makeSets(ctx); err != nil {
+		return fmt.Errorf("make the routes: %w", err)
+	}
+	var err error
+	if w.Idle, err = r.idleWorkers(ctx); err != nil {
+		return fmt.Errorf("idle workers: %w", err)
+	}
+	if err := r.setClaims(ctx, w); err != nil {
+		return fmt.Errorf("claims of one set: %w", err)
+	}
+	return nil
+}
+
+func setName(i int) string { return fmt.Sprintf("set-%02d", i) }
+
+// makeSets has a step of each capability set carried out, so that there are routes
+// for workers to wait on.
+func (r *run) makeSets(ctx context.Context) error {
+	for i := range capabilitySets {
+		if err := r.queueOn(ctx, i, 1); err != nil {
+			return err
+		}
+		if _, _, err := r.claimSet(ctx, i, 1, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queueOn submits n tasks that require the capability of a set.
+func (r *run) queueOn(ctx context.Context, set, n int) error {
+	one := tasker.TaskRequest{TaskType: handler, Context: payload(r.opts.PayloadBytes), RequiredCapabilities: []string{setName(set)}}
+	for n > 0 {
+		req := tasker.SubmitRequest{Tasks: make([]tasker.TaskRequest, min(n, bulkSize))}
+		for i := range req.Tasks {
+			req.Tasks[i] = one
+		}
+		if _, err := r.client().SubmitTasks(ctx, req); err != nil {
+			return err
+		}
+		n -= len(req.Tasks)
+	}
+	return nil
+}
+
+// fleet is many workers, each with a poll of its own.
+type fleet struct {
+	polls, begun, beats atomic.Int64
+	failed              atomic.Pointer[error] // the first call that failed, or brought steps
+}
+
+func (f *fleet) note(err error) { f.failed.CompareAndSwap(nil, &err) }
+
+// counted is a Backend that counts what idle workers ask.
+type counted struct {
+	tasker.Backend
+	f *fleet
+}
+
+func (c counted) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+	c.f.begun.Add(1)
+	resp, err := c.Backend.Poll(ctx, req)
+	if err == nil {
+		c.f.polls.Add(1)
+		if n := len(resp.Steps); n > 0 {
+			c.f.note(fmt.Errorf("a poll brought %d steps", n))
+		}
+	} else if ctx.Err() == nil {
+		c.f.note(err)
+	}
+	return resp, err
+}
+
+func (c counted) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+	resp, err := c.Backend.Heartbeat(ctx, beat)
+	if err == nil {
+		c.f.beats.Add(1)
+	} else if ctx.Err() == nil {
+		c.f.note(err)
+	}
+	return resp, err
+}
+
+// idleWorkers runs workers of the SDK, each with one slot and so one long poll, and
+// looks at what everybody uses.
+func (r *run) idleWorkers(ctx context.Context) (_ *IdleReport, err error) {
+	f := &fleet{}
+	backends, end, err := r.fleetBackends()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	servers, err := Watch(ctx, r.opts.DB, r.tasker.pids()[1:])
+	if err != nil {
+		return nil, err
+	}
+	working, stop := context.WithCancel(ctx)
+	ended := make(chan error, r.opts.Workers)
+	begin := time.Now()
+	for i := range r.opts.Workers {
+		w := tasker.NewWorker(tasker.NewClient(counted{backends[i%len(backends)], f}), &tasker.WorkerOptions{
+			Name: fmt.Sprintf("bench-%d", i), Concurrency: 1, Capabilities: []string{setName(i % capabilitySets)}, Logger: slog.New(slog.DiscardHandler)})
+		w.Handle(handler, func(context.Context, *tasker.Job) (any, error) { return nil, nil })
+		go func() { ended <- w.Run(working) }()
+	}
+	defer func() {
+		stop()
+		for range r.opts.Workers {
+			err = errors.Join(err, <-ended)
+		}
+	}()
+	if err := f.await(ctx, int64(r.opts.Workers)); err != nil {
+		return nil, err
+	}
+	report := &IdleReport{RegisterS: round3(time.Since(begin).Seconds()), WindowS: r.opts.Window.Seconds()}
+	if err := r.watchIdle(ctx, f, servers, report); err != nil {
+		return nil, err
+	}
+	if failed := f.failed.Load(); failed != nil {
+		return nil, *failed
+	}
+	return report, nil
+}
+
+// await returns when so many polls have begun.
+func (f *fleet) await(ctx context.Context, polls int64) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(rampUp)
+	for f.begun.Load() < polls {
+		select {
+		case <-tick.C:
+		case <-limit:
+			return fmt.Errorf("only %d polls began within %s", f.begun.Load(), rampUp)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// watchIdle fills in what was used and asked in the window.
+func (r *run) watchIdle(ctx context.Context, f *fleet, servers *Meter, report *IdleReport) error {
+	all, err := r.load.Meter.CPU()
+	if err != nil {
+		return err
+	}
+	theirs, err := servers.CPU()
+	if err != nil {
+		return err
+	}
+	polls, beats, begin := f.polls.Load(), f.beats.Load(), time.Now()
+	select {
+	case <-time.After(r.opts.Window):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	took := time.Since(begin).Seconds()
+	report.Polls, report.Heartbeats = f.polls.Load()-polls, f.beats.Load()-beats
+	allNow, err := r.load.Meter.CPU()
+	if err != nil {
+		return err
+	}
+	theirsNow, err := servers.CPU()
+	if err != nil {
+		return err
+	}
+	report.Cores = round3((allNow - all).Seconds() / took)
+	if r.opts.Via == ViaHTTP {
+		cores := round3((theirsNow - theirs).Seconds() / took)
+		report.Servers = &cores
+	}
+	return nil
+}
+
+// fleetBackends returns a backend for each node. Over HTTP it keeps a connection
+// for each of its workers, as they would themselves.
+func (r *run) fleetBackends() (backends []tasker.Backend, end func(), err error) {
+	transport := &http.Transport{MaxIdleConnsPerHost: r.opts.Workers}
+	end = transport.CloseIdleConnections
+	for _, n := range r.tasker.nodes {
+		if n.server == nil {
+			return []tasker.Backend{n.client.Backend}, end, nil
+		}
+		client, err := tasker.Dial(n.url, &tasker.DialOptions{HTTPClient: &http.Client{Transport: transport}})
+		if err != nil {
+			return nil, end, err
+		}
+		backends = append(backends, client.Backend)
+	}
+	return backends, end, nil
+}

@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+const (
+	claimRounds = 15
+	setCalls    = 1000 // of each round; fewer where they claim many, and then
+	setCallsMin = 100
+)
+
+// setClaims measures claims from one set, with nothing queued on the others and then
+// with much, under conditions that are otherwise the same.
+func (r *run) setClaims(ctx context.Context, w *WorkersReport) error {
+	batches := []int{1, claimBatch}
+	alone, err := r.claimCosts(ctx, batches)
+	if err != nil {
+		return err
+	}
+	for i := range capabilitySets - 1 {
+		n := r.opts.Tasks / (capabilitySets - 1)
+		if err := r.queueOn(ctx, i+1, n); err != nil {
+			return fmt.Errorf("queue steps on the others: %w", err)
+		}
+		w.Queued += n
+	}
+	among, err := r.claimCosts(ctx, batches)
+	if err != nil {
+		return err
+	}
+	for i, n := range batches {
+		c := SetClaims{Batch: n, Alone: alone[i], Among: among[i]}
+		c.Ratio = round3(among[i].BestUS / alone[i].BestUS)
+		w.Claims = append(w.Claims, c)
+	}
+	return nil
+}
+
+// claimCosts measures several rounds for each size of a claim.
+func (r *run) claimCosts(ctx context.Context, batches []int) ([]*ClaimCost, error) {
+	costs := make([]*ClaimCost, len(batches))
+	for i, n := range batches {
+		calls := max(setCalls/n, setCallsMin)
+		var p50 []float64
+		var cpu time.Duration
+		for range claimRounds {
+			if err := r.queueOn(ctx, 0, calls*n); err != nil {
+				return nil, err
+			}
+			took, used, err := r.claimSet(ctx, 0, n, calls)
+			if err != nil {
+				return nil, err
+			}
+			slices.Sort(took)
+			p50 = append(p50, float64(took[len(took)/2].Nanoseconds())/1000)
+			cpu += used
+		}
+		slices.Sort(p50)
+		costs[i] = &ClaimCost{P50US: round3(p50[len(p50)/2]), BestUS: round3(p50[0]), CPUUS: round3(float64(cpu.Nanoseconds()) / 1000 / float64(claimRounds*calls))}
+	}
+	return costs, nil
+}
+
+// claimSet claims from a set by calls for so many steps each, and reports how long
+// each took and the CPU time of all; then, not measured, it settles them.
+func (r *run) claimSet(ctx context.Context, set, batch, calls int) ([]time.Duration, time.Duration, error) {
+	w, err := r.client().RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench-claims", Handlers: []string{handler},
+		Capabilities: []string{setName(set)}, Capacity: batch})
+	if err != nil {
+		return nil, 0, err
+	}
+	var took []time.Duration
+	var done []tasker.StepResult
+	before, err := r.load.Meter.CPU()
+	if err != nil {
+		return nil, 0, err
+	}
+	for range calls {
+		begin := time.Now()
+		resp, err := r.client().Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: batch, Start: true})
+		if err != nil {
+			return nil, 0, err
+		}
+		took = append(took, time.Since(begin))
+		if len(resp.Steps) != batch {
+			return nil, 0, fmt.Errorf("a claim brought %d steps of %s instead of %d", len(resp.Steps), setName(set), batch)
+		}
+		for _, s := range resp.Steps {
+			done = append(done, tasker.StepResult{StepUUID: s.StepUUID, Token: s.Token, Status: tasker.ResultCompleted})
+		}
+	}
+	after, err := r.load.Meter.CPU()
+	if err != nil {
+		return nil, 0, err
+	}
+	for some := range slices.Chunk(done, bulkSize) {
+		if _, err := r.client().Settle(ctx, tasker.SettleRequest{WorkerID: w.WorkerID, Results: some}); err != nil {
+			return nil, 0, err
+		}
+	}
+	_, err = r.client().Drain(ctx, tasker.DrainRequest{WorkerID: w.WorkerID, Final: true})
+	return took, after - before, err
+}
