@@ -141,6 +141,7 @@ type QueueError struct {
 	Message       string          `json:"message"`
 	Code          string          `json:"code,omitempty"`
 	Type          string          `json:"error_type,omitempty"`
+	Class         FailureClass    `json:"class,omitempty" enum:"transient,resource,logic,worker"`
 	Retryable     bool            `json:"retryable"`
 	FailureReason string          `json:"failure_reason" doc:"How the attempt ended: failed, timed_out, lease_expired, not_started."`
 	Details       json.RawMessage `json:"details,omitempty"`

@@ -217,7 +217,7 @@ func testQueueFailsByHand(t *testing.T, s *server) {
 	}
 	id, ofTask = enqueue()
 	m.must(t, "POST", m.path+"/result", ofTask+`,"status":"failed","error":{"message":"bad input","code":"E_INPUT","retryable":false}}`, nil)
-	if got := s.same(t, id, tasker.QueueDeadLetter); got.Error == nil || got.Error.Code != "E_INPUT" || got.Error.Retryable || got.RetryCount != 0 {
+	if got := s.same(t, id, tasker.QueueDeadLetter); got.Error == nil || got.Error.Code != "E_INPUT" || got.Error.Class != tasker.ClassLogic || got.Error.Retryable || got.RetryCount != 0 {
 		t.Errorf("after the last failure it is %+v", got)
 	}
 
@@ -480,8 +480,9 @@ func testQueuePlacesOverHTTP(t *testing.T, s *server) {
 	if *last.PositionInQueue != 18 || last.EstimatedWaitSeconds == nil || *last.EstimatedWaitSeconds < 0 || last.EstimatedStartTime == nil {
 		t.Errorf("the last stands at %s", fmt.Sprint(last.QueuePlace))
 	}
-	stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{Namespaces: []string{"default"}})
-	if err != nil || stats.Throughput.HandedOutLastMinute != 3 {
-		t.Errorf("the numbers are %+v, %v", stats, err)
-	}
+	eventually(t, "the numbers are those of now", func() bool {
+		stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{Namespaces: []string{"default"}})
+		return err == nil && stats.Throughput.HandedOutLastMinute == 3 && stats.Queue.TotalDepth == 18 && stats.Queue.Executing == 3 && stats.Queue.ByPriority["medium"] == 18 &&
+			stats.Queues["medium"].Executing == 2 && stats.Queues["high"].Executing == 1 && !stats.Queue.Sampled
+	})
 }

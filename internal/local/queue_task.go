@@ -179,7 +179,7 @@ func (v *view) lastError() *tasker.QueueError {
 	for _, a := range slices.Backward(v.records.Attempts) {
 		switch {
 		case a.Failure != nil:
-			return &tasker.QueueError{Message: a.Failure.Message, Code: a.Failure.Code, Type: a.Failure.Type, Retryable: a.Failure.Retryable,
+			return &tasker.QueueError{Message: a.Failure.Message, Code: a.Failure.Code, Type: a.Failure.Type, Class: tasker.FailureClass(task.ClassOf(a.Failure)), Retryable: a.Failure.Retryable,
 				FailureReason: string(a.Outcome), Details: a.Failure.Details}
 		case a.Outcome == task.TimedOut, a.Outcome == task.LeaseExpired:
 			return &tasker.QueueError{Message: "the attempt ended without a result: " + string(a.Outcome), Retryable: true, FailureReason: string(a.Outcome)}
