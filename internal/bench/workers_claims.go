@@ -11,8 +11,7 @@ import (
 
 const (
 	claimRounds = 15
-	setCalls    = 1000 // of each round; fewer where they claim many, and then
-	setCallsMin = 100
+	setCalls    = 1000 // of each round at most; a tenth of them where they claim many
 )
 
 // setClaims measures claims from one set, with nothing queued on the others and then
@@ -46,7 +45,10 @@ func (r *run) setClaims(ctx context.Context, w *WorkersReport) error {
 func (r *run) claimCosts(ctx context.Context, batches []int) ([]*ClaimCost, error) {
 	costs := make([]*ClaimCost, len(batches))
 	for i, n := range batches {
-		calls := max(setCalls/n, setCallsMin)
+		calls := min(setCalls, max(r.opts.Tasks/capabilitySets, 20)) // a short queue is for trying it out
+		if n > 1 {
+			calls /= 10
+		}
 		var p50 []float64
 		var cpu time.Duration
 		for range claimRounds {
