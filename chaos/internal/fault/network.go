@@ -25,12 +25,22 @@ func slow(l *cluster.Link, rng *rand.Rand) error       { return l.Slow(between(r
 
 // onLinks does something to the links of n nodes with PostgreSQL.
 func onLinks(n int, blind bool, do func(*cluster.Link, *rand.Rand) error) func(context.Context, *Scene) (*Wound, error) {
+	return onThe(func(node *cluster.Node) *cluster.Link { return node.Link }, n, blind, do)
+}
+
+// onCarriers does something to the links of n nodes with Redis.
+func onCarriers(n int, do func(*cluster.Link, *rand.Rand) error) func(context.Context, *Scene) (*Wound, error) {
+	return onThe(func(node *cluster.Node) *cluster.Link { return node.Carrier }, n, false, do)
+}
+
+// onThe does something to one link of each of n nodes.
+func onThe(link func(*cluster.Node) *cluster.Link, n int, blind bool, do func(*cluster.Link, *rand.Rand) error) func(context.Context, *Scene) (*Wound, error) {
 	return func(ctx context.Context, s *Scene) (*Wound, error) {
 		w := &Wound{Nodes: s.some(n), Blind: blind}
 		mend := func(ctx context.Context) error {
 			var errs []error
 			for _, node := range w.Nodes {
-				errs = append(errs, node.Link.Mend(ctx))
+				errs = append(errs, link(node).Mend(ctx))
 			}
 			return errors.Join(errs...)
 		}
@@ -43,7 +53,7 @@ func onLinks(n int, blind bool, do func(*cluster.Link, *rand.Rand) error) func(c
 				w.What += ", "
 			}
 			w.What += fmt.Sprintf("node %d", node.Index)
-			if err := do(node.Link, s.Rand); err != nil {
+			if err := do(link(node), s.Rand); err != nil {
 				return nil, errors.Join(err, mend(ctx))
 			}
 		}

@@ -3,11 +3,8 @@ package fault
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"time"
 
-	"github.com/taskerhq/tasker/chaos/internal/cluster"
 	"github.com/taskerhq/tasker/internal/redistest"
 )
 
@@ -60,32 +57,4 @@ func killWithoutRedis(_ context.Context, s *Scene) (*Wound, error) {
 		healed, err := w.heal(ctx)
 		return healed, errors.Join(err, s.Redis.Restart())
 	}}, nil
-}
-
-// onCarriers does something to the links of n nodes with Redis.
-func onCarriers(n int, do func(*cluster.Link, *rand.Rand) error) func(context.Context, *Scene) (*Wound, error) {
-	return func(ctx context.Context, s *Scene) (*Wound, error) {
-		w := &Wound{Nodes: s.some(n)}
-		mend := func(ctx context.Context) error {
-			var errs []error
-			for _, node := range w.Nodes {
-				errs = append(errs, node.Carrier.Mend(ctx))
-			}
-			return errors.Join(errs...)
-		}
-		w.heal = func(ctx context.Context) (time.Time, error) {
-			err := mend(ctx)
-			return time.Now(), err
-		}
-		for i, node := range w.Nodes {
-			if i > 0 {
-				w.What += ", "
-			}
-			w.What += fmt.Sprintf("node %d", node.Index)
-			if err := do(node.Carrier, s.Rand); err != nil {
-				return nil, errors.Join(err, mend(ctx))
-			}
-		}
-		return w, nil
-	}
 }
