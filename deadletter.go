@@ -16,6 +16,9 @@ type DeadLetterBackend interface {
 	// ReplayTask runs the failed steps of a task in error again. CodeWrongState when it
 	// is not in error, or no step of it has failed.
 	ReplayTask(ctx context.Context, task uuid.UUID, req ReplayRequest) (*Replay, error)
+	// DeadLetterPatterns returns the last analysis of what has failed for good lately,
+	// of one namespace or of all (""). CodeNotFound before the first.
+	DeadLetterPatterns(ctx context.Context, namespace string) (*DeadLetterReport, error)
 }
 
 // DeadLetter is an entry of the dead-letter queue.
@@ -83,3 +86,54 @@ type Replay struct {
 	ReplayedAt    time.Time  `json:"replayed_at"`
 	ReplayedBy    string     `json:"replayed_by"`
 }
+
+// DeadLetterReport counts what has failed for good lately. The cluster makes one every
+// hour, of the last day, unless it is configured otherwise.
+type DeadLetterReport struct {
+	AnalyzedAt time.Time           `json:"analyzed_at"`
+	Since      time.Time           `json:"since" doc:"Cases opened from here on are counted."`
+	TotalCount int                 `json:"total_count"`
+	Replayable int                 `json:"replayable_count" doc:"Of these: still in error, pending, and trying again may help."`
+	Reasons    []DeadLetterReason  `json:"reasons" doc:"The most frequent first."`
+	Patterns   []DeadLetterPattern `json:"patterns" doc:"The most frequent first; at most 200."`
+	Alarms     []DeadLetterAlarm   `json:"alarms"`
+}
+
+// DeadLetterReason counts the cases of one reason.
+type DeadLetterReason struct {
+	FailureReason CaseReason `json:"failure_reason"`
+	Count         int        `json:"count"`
+	Replayable    int        `json:"replayable_count"`
+}
+
+// DeadLetterPattern counts the cases of one kind of failure.
+type DeadLetterPattern struct {
+	Namespace     string     `json:"namespace"`
+	FailureReason CaseReason `json:"failure_reason"`
+	ErrorPattern  string     `json:"error_pattern" doc:"Empty where there was no failure."`
+	Count         int        `json:"count"`
+	Replayable    int        `json:"replayable_count"`
+	FirstAt       time.Time  `json:"first_at"`
+	LastAt        time.Time  `json:"last_at"`
+	New           bool       `json:"new,omitempty" doc:"No analysis of the last 30 days has seen it before."`
+}
+
+// DeadLetterAlarm is one thing that somebody should look at.
+type DeadLetterAlarm struct {
+	Kind          DeadLetterAlarmKind `json:"kind"`
+	Message       string              `json:"message"`
+	Namespace     string              `json:"namespace,omitempty" doc:"Of a new pattern."`
+	FailureReason CaseReason          `json:"failure_reason,omitempty"`
+	ErrorPattern  string              `json:"error_pattern,omitempty" doc:"Of a new pattern."`
+	Count         int                 `json:"count"`
+}
+
+// DeadLetterAlarmKind says what an alarm is about.
+type DeadLetterAlarmKind string
+
+// The kinds of alarms.
+const (
+	AlarmNewPattern     DeadLetterAlarmKind = "new_pattern"
+	AlarmFrequentReason DeadLetterAlarmKind = "frequent_reason"
+	AlarmReplayable     DeadLetterAlarmKind = "replayable" // a hint: consider to replay them
+)

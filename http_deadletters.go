@@ -29,3 +29,9 @@ func (b *httpBackend) DeadLetters(ctx context.Context, f DeadLetterFilter) (*Dea
 func (b *httpBackend) ReplayTask(ctx context.Context, task uuid.UUID, req ReplayRequest) (*Replay, error) {
 	return fetch[Replay](ctx, b, call{verb: "replay task", method: http.MethodPost, path: "/api/v1/dlq/" + task.String() + "/replay", body: req})
 }
+
+func (b *httpBackend) DeadLetterPatterns(ctx context.Context, namespace string) (*DeadLetterReport, error) {
+	q := make(query)
+	q.set("namespace", namespace)
+	return fetch[DeadLetterReport](ctx, b, call{verb: "get patterns of failures", method: http.MethodGet, path: "/api/v1/dlq/patterns", query: url.Values(q)})
+}

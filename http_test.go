@@ -180,6 +180,9 @@ func TestRoutes(t *testing.T) {
 			seen{"GET", "/api/v1/dlq?after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z&cursor=" + b.String() +
 				"&error=a+b&limit=7&namespace=n&reason=max_retries_exceeded&resolution_status=pending&retryable=false&task_type=x", ""},
 			`{"tasks":[{"error_pattern":"a b"}],"total_count":1}`, `"total_count":1`},
+		"DeadLetterPatterns": {
+			func(c *tasker.Client) (any, error) { return c.DeadLetterPatterns(ctx, "n") },
+			seen{"GET", "/api/v1/dlq/patterns?namespace=n", ""}, `{"replayable_count":7}`, `"replayable_count":7`},
 		"ReplayTask": {
 			func(c *tasker.Client) (any, error) {
 				return c.ReplayTask(ctx, a, tasker.ReplayRequest{ResetRetryCount: true, NewPriority: tasker.High, Reason: "r", ReplayedBy: "me"})

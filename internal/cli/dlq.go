@@ -23,7 +23,7 @@ say here what was found (dlq update).`,
 	s.connectFlags(cmd)
 	cmd.AddCommand(
 		newDLQList(s), newDLQShow(s), newDLQQueue(s), newDLQStats(s), newDLQStaleness(s),
-		newDLQUpdate(s), newDLQReopen(s), newDLQOpen(s), newDLQDetect(s), newDLQTasks(s), newDLQReplay(s),
+		newDLQUpdate(s), newDLQReopen(s), newDLQOpen(s), newDLQDetect(s), newDLQTasks(s), newDLQReplay(s), newDLQPatterns(s),
 	)
 	return cmd
 }

@@ -76,6 +76,10 @@ type ReadCases interface {
 	ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error)
 	// SizeOf counts the cases that a filter lets pass, up to a limit.
 	SizeOf(ctx context.Context, f CaseFilter, limit int) (int, error)
+	// CountPatterns counts cases opened at or after a time by namespace, reason and, when
+	// asked for, error pattern; up to limit groups, the most frequent first, then in the
+	// order of their names.
+	CountPatterns(ctx context.Context, since task.Instant, byError bool, limit int) ([]PatternCount, error)
 	// LastFailures returns the last failed attempts of the steps of tasks, one of each
 	// step at the most, in any order.
 	LastFailures(ctx context.Context, tasks []task.ID) ([]task.Attempt, error)

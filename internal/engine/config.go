@@ -30,6 +30,9 @@ type Config struct {
 	WorkerProbes        WorkerProbes
 	WorkerBreaker       WorkerBreaker
 
+	// DLQPatterns is about the analysis of what has failed for good lately.
+	DLQPatterns Patterns
+
 	// IdempotencyWindow is how long an idempotency key is remembered.
 	// Defaults to 24 h.
 	IdempotencyWindow time.Duration
@@ -163,6 +166,7 @@ func (c Config) WithDefaults() Config {
 	c.Recovery.setDefaults()
 	c.Cases.setDefaults()
 	c.StalenessDetection.setDefaults()
+	c.DLQPatterns.setDefaults()
 	orDefault(&c.StalenessThresholds.WaitingForDependencies, time.Hour)
 	orDefault(&c.StalenessThresholds.WaitingForRetry, 30*time.Minute)
 	orDefault(&c.StalenessThresholds.StepsInProcess, 30*time.Minute)
@@ -203,6 +207,7 @@ func (c Config) Validate() error {
 	c.WorkerBreaker.validate(bad)
 	c.Recovery.validate(bad)
 	c.validateCases(bad)
+	c.DLQPatterns.validate(bad)
 	bad(c.IdempotencyWindow > 0, "idempotency_window must be positive")
 	bad(c.UpkeepInterval > 0, "upkeep_interval must be positive")
 	bad(c.PollInterval > 0, "poll_interval must be positive")

@@ -304,6 +304,13 @@ func (m *meter) Detected(d Detection) {
 	}
 }
 
+// Analyzed implements Observer.
+func (m *meter) Analyzed(a *Analysis) {
+	if m.next != nil {
+		m.next.Analyzed(a)
+	}
+}
+
 // AttemptTrace implements Observer.
 func (m *meter) AttemptTrace(parent string, step task.ID, token int64) string {
 	if m.next == nil {

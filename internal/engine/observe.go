@@ -29,6 +29,8 @@ type Observer interface {
 	WorkerFailed(reason string)
 	// Refused is called when back-pressure refuses a submission of so many tasks.
 	Refused(why Refusal, tasks int)
+	// Analyzed is called after each analysis of what has failed for good.
+	Analyzed(a *Analysis)
 	// AttemptTrace returns the trace context (W3C traceparent) to give a worker
 	// with a step, for a task that was submitted under parent.
 	AttemptTrace(parent string, step task.ID, token int64) string

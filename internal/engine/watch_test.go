@@ -62,6 +62,8 @@ func (n *notes) Failed(verb string, _ time.Duration, err error) {
 }
 
 func (*notes) Detected(engine.Detection) {}
+
+func (*notes) Analyzed(*engine.Analysis) {}
 func (*notes) Probed(int, int)           {}
 
 func (n *notes) WorkerFailed(reason string) { n.note("worker failed: %s", reason) }

@@ -31,6 +31,7 @@ func TestCaseNamespaces(t *testing.T) {
 		"UpdateOther":      {"PATCH", "/v1/dlq/entry/" + otherCaseID.String(), update, 404, ""},
 		"UpdateMissing":    {"PATCH", "/v1/dlq/entry/" + stepID.String(), update, 404, ""},
 		"DeadOutside":      {"GET", "/api/v1/dlq?namespace=secret", "", 403, "query.namespace"},
+		"PatternsOutside":  {"GET", "/api/v1/dlq/patterns?namespace=secret", "", 403, "query.namespace"},
 		"ReplayOwn":        {"POST", "/api/v1/dlq/" + taskID.String() + "/replay", "", 200, ""},
 		"ReplayOther":      {"POST", "/api/v1/dlq/" + otherID.String() + "/replay", "", 404, ""},
 		"ReplayMissing":    {"POST", "/api/v1/dlq/" + stepID.String() + "/replay", "{}", 404, ""},

@@ -68,6 +68,15 @@ func (f *fake) DeadLetters(_ context.Context, filter tasker.DeadLetterFilter) (*
 		ReplayCount: 1, LastReplayedAt: &noon, LastReplayedBy: "ann"}}}, f.note(filter)
 }
 
+func (f *fake) DeadLetterPatterns(_ context.Context, namespace string) (*tasker.DeadLetterReport, error) {
+	return &tasker.DeadLetterReport{AnalyzedAt: noon, Since: noon, TotalCount: 120, Replayable: 101,
+		Reasons: []tasker.DeadLetterReason{{FailureReason: tasker.ReasonMaxRetries, Count: 120, Replayable: 101}},
+		Patterns: []tasker.DeadLetterPattern{{Namespace: "default", FailureReason: tasker.ReasonMaxRetries, ErrorPattern: "Timeout", Count: 120, Replayable: 101,
+			FirstAt: noon, LastAt: noon, New: true}},
+		Alarms: []tasker.DeadLetterAlarm{{Kind: tasker.AlarmNewPattern, Message: "new", Namespace: "default", FailureReason: tasker.ReasonMaxRetries,
+			ErrorPattern: "Timeout", Count: 120}}}, f.note(namespace)
+}
+
 func (f *fake) ReplayTask(_ context.Context, id uuid.UUID, req tasker.ReplayRequest) (*tasker.Replay, error) {
 	if err := f.note(req); err != nil {
 		return nil, err

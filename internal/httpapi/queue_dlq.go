@@ -59,3 +59,22 @@ func (s *server) replayTask(ctx context.Context, params *replayPath, body *taske
 	replay, err := s.backend.ReplayTask(ctx, params.ID, *body)
 	return ok(replay), err
 }
+
+// patternsQuery narrows a report.
+type patternsQuery struct {
+	Namespace string `query:"namespace" maxLength:"255" doc:"Count only what is in this namespace."`
+}
+
+func (s *server) deadLetterPatterns(ctx context.Context, params *patternsQuery, _ *none) (answer[*tasker.DeadLetterReport], error) {
+	var no answer[*tasker.DeadLetterReport]
+	namespace, err := narrow(ctx, params.Namespace)
+	if err != nil {
+		return no, err
+	}
+	report, err := s.backend.DeadLetterPatterns(ctx, namespace)
+	if err != nil {
+		return no, err
+	}
+	report.Reasons, report.Patterns, report.Alarms = list(report.Reasons), list(report.Patterns), list(report.Alarms)
+	return ok(report), nil
+}

@@ -42,6 +42,7 @@ func (s *server) routes() {
 	add(s, endpoint{post, "/v1/dlq/staleness/detect", "detect-staleness", "Run the staleness detector now", operate, bare}, s.detectStaleness)
 
 	add(s, endpoint{get, "/api/v1/dlq", "list-dead-letters", "List tasks that have failed for good, newest first", read, 0}, s.listDeadLetters)
+	add(s, endpoint{get, "/api/v1/dlq/patterns", "get-dead-letter-patterns", "Get what has failed for good lately, by reason and by error", read, 0}, s.deadLetterPatterns)
 	add(s, endpoint{post, "/api/v1/dlq/{task_id}/replay", "replay-task", "Run the failed steps of a task again", operate, bare}, s.replayTask)
 
 	add(s, endpoint{get, "/v1/audit", "list-audit", "List what operators did, newest first", read, 0}, s.listAudit)

@@ -68,3 +68,26 @@ func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req tasker.Repla
 		Priority: tasker.Priority(b.engine.PriorityName(r.Task.Priority)), ReplayedSteps: r.Steps, ReplayCount: m.Replays,
 		ReplayedAt: m.ReplayedAt.Time(), ReplayedBy: m.ReplayedBy}, nil
 }
+
+// DeadLetterPatterns implements tasker.DeadLetterBackend.
+func (b *Backend) DeadLetterPatterns(ctx context.Context, namespace string) (*tasker.DeadLetterReport, error) {
+	r, err := b.engine.PatternReport(ctx, namespace)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out := &tasker.DeadLetterReport{AnalyzedAt: r.At.Time(), Since: r.Since.Time(), Replayable: r.Replayable, Reasons: make([]tasker.DeadLetterReason, len(r.Reasons)),
+		Patterns: make([]tasker.DeadLetterPattern, len(r.Patterns)), Alarms: make([]tasker.DeadLetterAlarm, len(r.Alarms))}
+	for i, c := range r.Reasons {
+		out.TotalCount += c.Cases
+		out.Reasons[i] = tasker.DeadLetterReason{FailureReason: tasker.CaseReason(c.Reason), Count: c.Cases, Replayable: c.Replayable}
+	}
+	for i, c := range r.Patterns {
+		out.Patterns[i] = tasker.DeadLetterPattern{Namespace: c.Namespace, FailureReason: tasker.CaseReason(c.Reason), ErrorPattern: c.Error, Count: c.Cases,
+			Replayable: c.Replayable, FirstAt: c.First.Time(), LastAt: c.Last.Time(), New: c.New}
+	}
+	for i, a := range r.Alarms {
+		out.Alarms[i] = tasker.DeadLetterAlarm{Kind: tasker.DeadLetterAlarmKind(a.Kind), Message: a.Message(), Namespace: a.Namespace,
+			FailureReason: tasker.CaseReason(a.Reason), ErrorPattern: a.Error, Count: a.Cases}
+	}
+	return out, nil
+}

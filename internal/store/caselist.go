@@ -123,6 +123,24 @@ func (s SQL) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int, e
 	return int(n), err
 }
 
+// CountPatterns counts cases by kind; see engine.ReadCases.
+func (s SQL) CountPatterns(ctx context.Context, since task.Instant, byError bool, limit int) ([]engine.PatternCount, error) {
+	pattern := `''`
+	if byError {
+		pattern = `coalesce(c.error_pattern, '')`
+	}
+	// whether a task is in error is only asked of those that may be worth it
+	query := `SELECT d.namespace, c.dlq_reason, ` + pattern + ` AS pattern, count(*) AS cases,
+ CAST(sum(CASE WHEN c.retryable = 0 OR c.resolution_status <> 'pending' THEN 0
+  WHEN (SELECT t.state FROM tasker_tasks t WHERE t.id = c.task_uuid) = 'error' THEN 1 ELSE 0 END) AS bigint), min(c.dlq_timestamp), max(c.dlq_timestamp)
+ FROM tasker_tasks_dlq c JOIN tasker_templates d ON d.def_id = c.def_id WHERE c.dlq_timestamp >= $1
+ GROUP BY d.namespace, c.dlq_reason, pattern ORDER BY cases DESC, d.namespace, c.dlq_reason, pattern LIMIT $2`
+	return collect(ctx, s, func(row Row) (p engine.PatternCount, err error) {
+		err = row.Scan((*Text)(&p.Namespace), (*Text)(&p.Reason), (*Text)(&p.Error), &p.Cases, &p.Replayable, &p.First, &p.Last)
+		return p, err
+	}, query, int64(since), limit)
+}
+
 // CountCases counts cases by reason and resolution.
 func (s SQL) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.CaseCount, error) {
 	w := where{}

@@ -202,3 +202,6 @@ func (t *Telemetry) Failed(verb string, _ time.Duration, err error) {
 
 // Detected implements engine.Observer.
 func (t *Telemetry) Detected(d engine.Detection) { t.cases.detected(d) }
+
+// Analyzed implements engine.Observer.
+func (t *Telemetry) Analyzed(a *engine.Analysis) { t.cases.analyzed(a) }

@@ -99,6 +99,7 @@ type cycles struct {
 
 func (*cycles) Committed(*engine.Commit)                         {}
 func (*cycles) Probed(int, int)                                  {}
+func (*cycles) Analyzed(*engine.Analysis)                        {}
 func (*cycles) WorkerFailed(string)                              {}
 func (*cycles) Refused(engine.Refusal, int)                      {}
 func (*cycles) Failed(string, time.Duration, error)              {}

@@ -119,7 +119,7 @@ func (p taskPicture) check() error {
 	for _, s := range p.Steps {
 		counts.Add(s.State)
 		due = due || s.Scheduled()
-		if s.Attempts > s.MaxAttempts {
+		if s.Attempts > s.MaxAttempts+p.Task.Meta.Replays { // a replay allows for one, whatever is left
 			return fmt.Errorf("step %d has begun %d attempts of %d", s.Ordinal, s.Attempts, s.MaxAttempts)
 		}
 	}

@@ -118,6 +118,8 @@ func (m *model) do(o op) error {
 		return m.cancel(o)
 	case "act":
 		return m.act(o)
+	case "replay":
+		return m.replay(o)
 	case "case":
 		return m.caseVerb(o)
 	case "claim", "heartbeat", "drain":
@@ -309,6 +311,28 @@ func (m *model) cancel(o op) error {
 }
 
 // act is an operator's act on a step, half of them on one that is in error.
+func (m *model) replay(o op) error {
+	if len(m.tasks) == 0 {
+		return nil
+	}
+	id := m.tasks[int(o.n[0])%len(m.tasks)]
+	if i := slices.IndexFunc(m.tasks, func(id task.ID) bool {
+		t, err := m.worlds[0].engine.Task(m.worlds[0].ctx, id, 0)
+		return err == nil && t.State == task.Errored
+	}); i >= 0 && o.n[1]%4 > 0 {
+		id = m.tasks[i]
+	}
+	r := engine.Replay{Actor: "ada", Reason: "again", ResetAttempts: o.n[2]%2 == 0, Priority: []string{"", "high", "low"}[o.n[3]%3]}
+	_, err := both(m, func(w *world) (string, error) {
+		out, err := w.engine.Replay(w.ctx, id, r)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprint(out.Task.State, out.Steps, out.Attempts, out.Task.Priority, out.Task.Meta.Replays), nil
+	}, task.WrongState, task.NotFound)
+	return err
+}
+
 func (m *model) act(o op) error {
 	if len(m.tasks) == 0 {
 		return nil

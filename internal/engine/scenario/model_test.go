@@ -61,7 +61,7 @@ var weights = []struct {
 	weight int
 }{
 	{"submit", 14}, {"worker", 3}, {"claim", 22}, {"start", 8}, {"settle", 22}, {"heartbeat", 6}, {"progress", 3}, {"drain", 2},
-	{"cancel", 2}, {"act", 6}, {"case", 8}, {"advance", 14}, {"upkeep", 12}, {"restart", 2},
+	{"cancel", 2}, {"act", 6}, {"replay", 4}, {"case", 8}, {"advance", 14}, {"upkeep", 12}, {"restart", 2},
 }
 
 func generate(seed uint64, n int) []op {

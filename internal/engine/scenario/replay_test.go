@@ -51,3 +51,26 @@ func (in *interpreter) showLetters(a *args) ([]string, error) {
 	}
 	return append(out, "total "+strconv.Itoa(page.Total)), nil
 }
+
+// showPatterns prints the last analysis of the dead-letter queue.
+func (in *interpreter) showPatterns(a *args) ([]string, error) {
+	r, err := in.engine.PatternReport(in.ctx, a.text("namespace"))
+	if err != nil {
+		return nil, err
+	}
+	out := []string{fmt.Sprintf("%s since %s replayable=%d", in.sinceStart(r.At), in.sinceStart(r.Since), r.Replayable)}
+	for _, c := range r.Reasons {
+		out = append(out, fmt.Sprintf("%s %d", c.Reason, c.Cases))
+	}
+	for _, c := range r.Patterns {
+		fresh := ""
+		if c.New {
+			fresh = " new"
+		}
+		out = append(out, fmt.Sprintf("%s/%s '%s' %d replayable=%d%s", c.Namespace, c.Reason, c.Error, c.Cases, c.Replayable, fresh))
+	}
+	for _, alarm := range r.Alarms {
+		out = append(out, fmt.Sprintf("alarm %s: %s", alarm.Kind, alarm.Message()))
+	}
+	return out, nil
+}

@@ -84,6 +84,39 @@ func (s *Store) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int
 	return min(len(st.casesWhere(f)), limit), nil
 }
 
+// CountPatterns implements engine.ReadCases.
+func (s *Store) CountPatterns(ctx context.Context, since task.Instant, byError bool, limit int) ([]engine.PatternCount, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []engine.PatternCount
+	for _, c := range st.casesWhere(engine.CaseFilter{After: since}) {
+		p := engine.PatternCount{Namespace: st.template(c.DefID).Namespace, Reason: c.Reason, First: c.OpenedAt, Last: c.OpenedAt}
+		if byError {
+			p.Error = c.Error
+		}
+		i := slices.IndexFunc(out, func(o engine.PatternCount) bool {
+			return o.Namespace == p.Namespace && o.Reason == p.Reason && o.Error == p.Error
+		})
+		if i < 0 {
+			i = len(out)
+			out = append(out, p)
+		}
+		o := &out[i]
+		o.Cases++
+		o.First, o.Last = min(o.First, c.OpenedAt), max(o.Last, c.OpenedAt)
+		if c.Retryable && c.Status == task.CasePending && st.tasks[c.TaskID].State == task.Errored {
+			o.Replayable++
+		}
+	}
+	slices.SortFunc(out, func(a, b engine.PatternCount) int {
+		return cmp.Or(cmp.Compare(b.Cases, a.Cases), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Error, b.Error))
+	})
+	return out[:min(limit, len(out))], nil
+}
+
 // LastFailures implements engine.ReadCases.
 func (s *Store) LastFailures(ctx context.Context, tasks []task.ID) ([]task.Attempt, error) {
 	st, done, err := s.read(ctx)

@@ -17,6 +17,7 @@ func caseListCases() []testCase {
 		{"NoCases", noCases},
 		{"DeadLetters", deadLetters},
 		{"LastFailures", lastFailures},
+		{"Patterns", countPatterns},
 		{"Audit", audit},
 	}
 }
@@ -261,4 +262,45 @@ func lastFailures(f *fixture) {
 	f.must(err)
 	slices.SortFunc(got, func(a, b task.Attempt) int { return slices.Compare(a.StepID[:], b.StepID[:]) })
 	f.equal("last failures", got, []task.Attempt{last, other})
+}
+
+func countPatterns(f *fixture) {
+	minute := func(n int) task.Instant { return f.now.Add(time.Duration(n) * time.Minute) }
+	for i, j := range f.many(7) {
+		c := task.NewCase(f.store.IDs().Take(f.now.Time(), 1), j.task, task.StepsInProcess, task.ReasonMaxRetries, minute(i))
+		c.Error, c.Retryable, c.Snapshot = []string{"DOWN", "it's broken", "DOWN"}[i%3], i != 3, []byte(`{}`)
+		if i == 6 {
+			c.Reason, c.Error = task.ReasonStaleness, ""
+		}
+		if i != 5 { // that one has recovered
+			f.move(j, func(s *task.Step) error { return s.Exhaust(f.now) })
+		}
+		j.task.Meta.Case = task.HasPending
+		f.write(func(tx engine.Tx) error {
+			if err := tx.AddCases([]*task.Case{c}); err != nil {
+				return err
+			}
+			return tx.SaveTasks([]*task.Task{j.task})
+		})
+		if i == 4 {
+			f.change(j, c, task.CaseChange{Status: task.CaseFailed, Actor: "ada"}, minute(10))
+		}
+	}
+	count := func(since task.Instant, byError bool, limit int) []engine.PatternCount {
+		got, err := f.store.CountPatterns(f.Context(), since, byError, limit)
+		f.must(err)
+		return got
+	}
+	exhausted, stale := task.ReasonMaxRetries, task.ReasonStaleness
+	byError := []engine.PatternCount{
+		{Namespace: "default", Reason: exhausted, Error: "DOWN", Cases: 4, Replayable: 2, First: minute(0), Last: minute(5)},
+		{Namespace: "default", Reason: exhausted, Error: "it's broken", Cases: 2, Replayable: 1, First: minute(1), Last: minute(4)},
+		{Namespace: "default", Reason: stale, Cases: 1, Replayable: 1, First: minute(6), Last: minute(6)},
+	}
+	f.equal("by error", count(minute(0), true, 10), byError)
+	f.equal("the most frequent", count(minute(0), true, 1), byError[:1])
+	f.equal("by reason", count(minute(0), false, 10), []engine.PatternCount{
+		{Namespace: "default", Reason: exhausted, Cases: 6, Replayable: 3, First: minute(0), Last: minute(5)}, byError[2]})
+	f.equal("of late", count(minute(6), true, 10), byError[2:])
+	f.equal("of nothing", count(minute(7), true, 10), []engine.PatternCount(nil))
 }

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newDLQPatterns(s *session) *cobra.Command {
+	var namespace string
+	cmd := &cobra.Command{
+		Use:   "patterns",
+		Short: "Show what has failed for good lately, by reason and by error",
+		Long: `Show the last analysis of what has failed for good. The cluster makes one every
+hour, of the last day; engine.dlq_patterns in the configuration says otherwise.`,
+		Args: cobra.NoArgs,
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			report, err := c.DeadLetterPatterns(ctx, namespace)
+			if err != nil {
+				return err
+			}
+			return s.printPatterns(report)
+		}),
+	}
+	cmd.Flags().StringVar(&namespace, "namespace", "", "only of this namespace")
+	return cmd
+}
+
+func (s *session) printPatterns(r *tasker.DeadLetterReport) error {
+	if s.json {
+		return s.printJSON(r)
+	}
+	if err := s.printf("Analysed %s: %d cases opened in %s, %d replayable\n", s.ago(r.AnalyzedAt), r.TotalCount,
+		brief(r.AnalyzedAt.Sub(r.Since)), r.Replayable); err != nil {
+		return err
+	}
+	for _, a := range r.Alarms {
+		if err := s.printf("! %s\n", a.Message); err != nil {
+			return err
+		}
+	}
+	if len(r.Patterns) == 0 {
+		return nil
+	}
+	if err := s.printf("\n"); err != nil {
+		return err
+	}
+	t := newTable(s.Out, "COUNT", "REPLAYABLE", "REASON", "ERROR", "NAMESPACE", "FIRST", "LAST", "NEW")
+	for i := range r.Patterns {
+		p := &r.Patterns[i]
+		fresh := ""
+		if p.New {
+			fresh = "yes"
+		}
+		t.row(strconv.Itoa(p.Count), strconv.Itoa(p.Replayable), string(p.FailureReason), p.ErrorPattern, p.Namespace, s.ago(p.FirstAt), s.ago(p.LastAt), fresh)
+	}
+	return t.flush()
+}

@@ -1,0 +1,60 @@
+package telemetry
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+// analyzed records an analysis of what has failed for good.
+func (c *caseMetrics) analyzed(a *engine.Analysis) {
+	c.patterns.set(a.Report, time.Now().Add(2*a.Interval+time.Minute))
+}
+
+// lastAnalysis is what the last analysis found, at whichever process ran it: it goes
+// when another one takes over.
+type lastAnalysis struct {
+	mu         sync.Mutex
+	alarms     map[engine.AlarmKind]int
+	replayable int
+	expires    time.Time
+}
+
+var (
+	alarmsDesc = prometheus.NewDesc("tasker_dlq_pattern_alarms",
+		"Alarms of the last analysis of the dead-letter queue by this process, by kind; not there when it runs none.", []string{"kind"}, nil)
+	replayableDesc = prometheus.NewDesc("tasker_dlq_replayable_tasks",
+		"Tasks that failed for good within the window of the last analysis by this process, and that a replay may help; not there when it runs none.", nil, nil)
+)
+
+func (l *lastAnalysis) set(r *engine.PatternReport, expires time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.alarms = map[engine.AlarmKind]int{}
+	for _, a := range r.Alarms {
+		l.alarms[a.Kind]++
+	}
+	l.replayable, l.expires = r.Replayable, expires
+}
+
+// Describe implements prometheus.Collector.
+func (l *lastAnalysis) Describe(ch chan<- *prometheus.Desc) {
+	ch <- alarmsDesc
+	ch <- replayableDesc
+}
+
+// Collect implements prometheus.Collector.
+func (l *lastAnalysis) Collect(ch chan<- prometheus.Metric) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !time.Now().Before(l.expires) {
+		return
+	}
+	for _, kind := range engine.AlarmKinds {
+		ch <- prometheus.MustNewConstMetric(alarmsDesc, prometheus.GaugeValue, float64(l.alarms[kind]), string(kind))
+	}
+	ch <- prometheus.MustNewConstMetric(replayableDesc, prometheus.GaugeValue, float64(l.replayable))
+}
