@@ -76,6 +76,7 @@ type process struct {
 
 	lock    sync.Mutex
 	away    bool        // the database is out of reach of this process
+	unheard bool        // it hears nothing of what it was given
 	writes  []time.Time // when it wrote
 	listens []time.Time // when it began to listen
 }
@@ -89,6 +90,18 @@ func (p *process) setAway(away bool) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	p.away = away
+}
+
+func (p *process) setUnheard(unheard bool) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.unheard = unheard
+}
+
+func (p *process) hearsNothing() bool {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	return p.unheard
 }
 
 func (p *process) reach() error {
@@ -132,6 +145,9 @@ func (p *process) Turn(_ context.Context, loop string, hold time.Duration) (bool
 		return false, nil
 	}
 	p.turns[loop] = turn{p, now, now.Add(hold)}
+	if p.hearsNothing() {
+		return false, errAway
+	}
 	return true, nil
 }
 

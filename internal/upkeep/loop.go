@@ -18,7 +18,7 @@ type loop struct {
 	keep time.Duration
 	// polite lets other work pass between two batches of one tick.
 	polite bool
-	ours   bool // it was our turn when we asked last
+	ours   bool // it was our turn when we asked last, or may have been
 }
 
 // hold is how long a turn is kept that is not renewed. It bounds how long a loop
@@ -76,7 +76,8 @@ func (u *Upkeep) drain(ctx context.Context, l *loop) {
 // each, so that a long drain does not lose it.
 func (u *Upkeep) batch(ctx context.Context, l *loop) (n int, more bool, err error) {
 	if !l.free {
-		if l.ours, err = u.engine.Turn(ctx, l.name, l.hold()); err != nil {
+		if l.ours, err = u.askTurn(ctx, l); err != nil {
+			l.ours = true // for all that is known: it may be the answer that got lost
 			return 0, false, err
 		}
 	}
@@ -94,8 +95,22 @@ func (u *Upkeep) batch(ctx context.Context, l *loop) (n int, more bool, err erro
 	return n, more, nil
 }
 
+// longestAsk bounds how long asking for a turn takes.
+const longestAsk = 5 * time.Second
+
+// askTurn goes on when ctx ends: a question that is abandoned may be granted after
+// the turn was given up.
+func (u *Upkeep) askTurn(ctx context.Context, l *loop) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return l.ours, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestAsk)
+	defer cancel()
+	return u.engine.Turn(ctx, l.name, l.hold())
+}
+
 // goodbye bounds how long a process that stops takes to give up a turn.
-const goodbye = time.Second
+const goodbye = 3 * time.Second
 
 // giveUp lets another process have the turn at once. If that fails, it gets it
 // a little later.

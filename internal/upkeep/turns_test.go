@@ -66,6 +66,26 @@ func TestLoopsMove(t *testing.T) {
 	}
 }
 
+// A node that stops gives up the turns of which it never heard that it has them.
+func TestTurnUnheardOf(t *testing.T) {
+	within(t, func(t *testing.T) {
+		d, a, b := pair(t, engine.Config{UpkeepInterval: time.Hour}) // a turn that is not given up is kept for hours
+		had := d.turnOf("leases")
+		if had != a.store {
+			t.Fatal("the turn is not that of the node that was there first")
+		}
+		a.store.setUnheard(true)
+		time.Sleep(time.Hour + time.Second)
+		synctest.Wait()
+		a.stop()
+		time.Sleep(time.Hour + time.Second)
+		synctest.Wait()
+		if d.turnOf("leases") != b.store {
+			t.Error("the other node has not got the turn")
+		}
+	})
+}
+
 // A node that knows when a step is due fires it then, whoever's turn it is.
 func TestTimersNeedNoTurn(t *testing.T) {
 	t.Parallel()
