@@ -87,6 +87,9 @@ type Leases struct {
 	FreeRequeueFraction float64
 	// MaxLongPoll bounds how long a poll may wait. Defaults to 60 s.
 	MaxLongPoll time.Duration
+	// PollInterval is the pause asked of workers between polls that do not wait.
+	// Defaults to 1 s.
+	PollInterval time.Duration
 }
 
 // Lease is how long a started step is held without a heartbeat.
@@ -155,6 +158,7 @@ func (c Config) WithDefaults() Config {
 	orDefault(&c.Leases.MissedHeartbeats, 3)
 	orDefault(&c.Leases.FreeRequeueFraction, 0.1)
 	orDefault(&c.Leases.MaxLongPoll, 60*time.Second)
+	orDefault(&c.Leases.PollInterval, time.Second)
 	orDefault(&c.Retention.Finished, 7*24*time.Hour)
 	orDefault(&c.Retention.Cases, 30*24*time.Hour)
 	orDefault(&c.Retention.Workers, 30*24*time.Hour)
@@ -200,6 +204,7 @@ func (c Config) Validate() error {
 	bad(c.Leases.MissedHeartbeats > 0, "leases.missed_heartbeats must be positive")
 	bad(c.Leases.FreeRequeueFraction <= 1, "leases.free_requeue_fraction must be at most 1")
 	bad(c.Leases.MaxLongPoll > 0, "leases.max_long_poll must be positive")
+	bad(c.Leases.PollInterval >= time.Millisecond, "leases.poll_interval must be at least 1ms")
 	bad(c.Retention.BatchItems > 0, "retention.batch_items must be positive")
 	c.Scheduling.validate(bad)
 	c.Backpressure.validate(bad)

@@ -50,7 +50,7 @@ func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, e
 	problems := renamed(checkActor(r.Actor, r.Reason), "/actor", "/replayed_by")
 	level, known := e.Level(r.Priority)
 	if r.Priority != "" && !known {
-		problems = append(problems, task.Problem{Location: "/new_priority", Message: fmt.Sprintf("%q is not a priority", r.Priority)})
+		problems = append(problems, task.Problem{Location: "/new_priority", Message: fmt.Sprintf("%q is not a priority: use %s, or a level from 0 to %d", r.Priority, e.levelNames(), task.MaxPriority)})
 	}
 	if len(problems) > 0 {
 		return nil, refusal("the task was not replayed", problems)

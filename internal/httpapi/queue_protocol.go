@@ -39,15 +39,21 @@ type queueRegistered struct {
 
 // queuePoll asks for tasks. Two fields have two names each, of which one is enough.
 type queuePoll struct {
-	AvailableCapacity  int      `json:"available_capacity,omitempty" doc:"At most this many tasks. Defaults to 1." minimum:"0" maximum:"10000"`
-	Capacity           int      `json:"capacity,omitempty" doc:"Another name of available_capacity." minimum:"0" maximum:"10000"`
+	AvailableCapacity  *int     `json:"available_capacity,omitempty" doc:"At most this many tasks. Defaults to 1; 0 gets none." minimum:"0" maximum:"10000"`
+	Capacity           *int     `json:"capacity,omitempty" doc:"Another name of available_capacity, which goes before." minimum:"0" maximum:"10000"`
 	Capabilities       []string `json:"capabilities,omitempty" doc:"Those of the registration, or left out: others are refused." maxItems:"100"`
 	WorkerCapabilities []string `json:"worker_capabilities,omitempty" doc:"Another name of capabilities." maxItems:"100"`
 	WaitMS             int      `json:"wait_ms,omitempty" doc:"Long poll: wait this long for tasks, at most 60000." minimum:"0"`
 	Start              bool     `json:"start,omitempty" doc:"Tasks come executing and need no start call."`
 }
 
-func (p *queuePoll) capacity() int { return max(p.AvailableCapacity, p.Capacity) }
+// capacity is how many tasks are asked for.
+func (p *queuePoll) capacity() int {
+	if n := cmp.Or(p.AvailableCapacity, p.Capacity); n != nil {
+		return *n
+	}
+	return 1
+}
 
 func (p *queuePoll) capabilities() []string {
 	return append(append([]string(nil), p.Capabilities...), p.WorkerCapabilities...)

@@ -195,7 +195,8 @@ func TestQueueWorkerWords(t *testing.T) {
 	}{
 		"Capacity":           {"poll", `{"capacity":4,"wait_ms":10,"start":true}`, tasker.PollRequest{WorkerID: workerID, Capacity: 4, WaitMS: 10, Start: true}},
 		"AvailableCapacity":  {"poll", `{"available_capacity":4}`, tasker.PollRequest{WorkerID: workerID, Capacity: 4}},
-		"NoBody":             {"poll", ``, tasker.PollRequest{WorkerID: workerID}},
+		"Both":               {"poll", `{"available_capacity":2,"capacity":4}`, tasker.PollRequest{WorkerID: workerID, Capacity: 2}},
+		"NoBody":             {"poll", ``, tasker.PollRequest{WorkerID: workerID, Capacity: 1}},
 		"Start":              {"start", ofTask + `}`, tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: 8}}}},
 		"StartWithToken":     {"start", ofTask + `,"token":8}`, tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: 8}}}},
 		"StartWithAll":       {"start", ofTask + `,"step_uuid":"` + otherID.String() + `","token":5}`, tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: otherID, Token: 5}}}},
@@ -230,6 +231,7 @@ type leasing struct {
 	held  []tasker.Attempt // instead
 	state tasker.TaskState
 	caps  []string
+	self  string // the worker's state
 }
 
 func (l *leasing) TaskHistory(_ context.Context, id uuid.UUID) (*tasker.TaskHistory, error) {
@@ -250,7 +252,7 @@ func (l *leasing) Task(context.Context, uuid.UUID, time.Duration) (*tasker.Task,
 }
 
 func (l *leasing) Worker(context.Context, uuid.UUID) (*tasker.WorkerInfo, error) {
-	return &tasker.WorkerInfo{Capabilities: l.caps}, nil
+	return &tasker.WorkerInfo{Capabilities: l.caps, State: l.self}, nil
 }
 
 // TestQueueLostTasks: what a worker hears that does not hold the task any more.
@@ -316,6 +318,14 @@ func TestQueueLostTasks(t *testing.T) {
 		got = a.do(t, "POST", worker+"/start", ofTask+`,"step_uuid":"`+stepID.String()+`"}`)
 		if got.status != 200 || last[tasker.StartRequest](f.fake).Steps[0].StepUUID != stepID {
 			t.Errorf("with the step the answer is %d %s", got.status, got.body)
+		}
+	})
+	t.Run("NoRoom", func(t *testing.T) {
+		t.Parallel()
+		f := &leasing{fake: &fake{}, self: "draining"}
+		got := newAPI(t, f, httpapi.Options{}).do(t, "POST", worker+"/poll", `{"available_capacity":0,"capacity":5,"wait_ms":10000}`)
+		if got.status != 200 || strings.TrimSpace(got.body) != `{"tasks":[],"should_drain":true}` || f.called() != 0 {
+			t.Errorf("the answer is %d %s after %d calls", got.status, got.body, f.called())
 		}
 	})
 	t.Run("Capabilities", func(t *testing.T) {

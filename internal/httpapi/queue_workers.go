@@ -29,6 +29,9 @@ func (s *server) pollQueue(ctx context.Context, params *workerPath, body *queueP
 	if err := s.sameCapabilities(ctx, params.ID, body.capabilities()); err != nil {
 		return no, err
 	}
+	if body.capacity() == 0 {
+		return s.pollForNothing(ctx, params.ID)
+	}
 	polled, err := s.poll(ctx, params, &tasker.PollRequest{Capacity: body.capacity(), WaitMS: body.WaitMS, Start: body.Start})
 	if err != nil {
 		return no, err
@@ -38,6 +41,19 @@ func (s *server) pollQueue(ctx context.Context, params *workerPath, body *queueP
 		out.Tasks[i] = toQueueAssignment(&polled.body.Steps[i])
 	}
 	return ok(out), nil
+}
+
+// pollForNothing answers a worker that has no room, at once. In the other protocol a
+// capacity of 0 is one that was left out.
+func (s *server) pollForNothing(ctx context.Context, id uuid.UUID) (answer[queuePolled], error) {
+	if err := s.reachWorker(ctx, id); err != nil {
+		return answer[queuePolled]{}, err
+	}
+	w, err := s.backend.Worker(ctx, id)
+	if err != nil {
+		return answer[queuePolled]{}, err
+	}
+	return ok(queuePolled{Tasks: []queueAssignment{}, ShouldDrain: w.State == draining}), nil
 }
 
 // sameCapabilities refuses a poll that names other capabilities than the worker was

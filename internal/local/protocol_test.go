@@ -49,14 +49,14 @@ func TestUnknownWorker(t *testing.T) {
 
 func TestRegisterWorker(t *testing.T) {
 	t.Parallel()
-	cfg := engine.Config{Leases: engine.Leases{HeartbeatInterval: 10 * time.Second, MissedHeartbeats: 2, StartTimeout: 5 * time.Second, MaxLongPoll: 3 * time.Second},
+	cfg := engine.Config{Leases: engine.Leases{HeartbeatInterval: 10 * time.Second, MissedHeartbeats: 2, StartTimeout: 5 * time.Second, MaxLongPoll: 3 * time.Second, PollInterval: 5 * time.Second},
 		Limits: engine.Limits{PayloadBytes: 99}}
 	r := newRig(t, memstore.New(nil), cfg)
 	got, err := r.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "x", Handlers: []string{"h"}, Capabilities: []string{"b", "a", "b"}, Host: "box", Version: "v1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := tasker.RegisteredWorker{WorkerID: got.WorkerID, PollIntervalMS: 1000, HeartbeatIntervalMS: 10_000, LeaseSeconds: 20,
+	want := tasker.RegisteredWorker{WorkerID: got.WorkerID, PollIntervalMS: 5000, HeartbeatIntervalMS: 10_000, LeaseSeconds: 20,
 		StartTimeoutSeconds: 5, MaxLongPollSeconds: 3, MaxResultPayloadBytes: 99}
 	if *got != want {
 		t.Errorf("registered as %+v, want %+v", *got, want)

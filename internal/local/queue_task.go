@@ -90,7 +90,7 @@ func (v *view) ofSteps(ctx context.Context, out *tasker.QueueTask, now task.Inst
 		return nil
 	}
 	out.QueuedAt, out.AssignedAt, out.StartedAt = s.ReadyAt.Ptr(), s.AssignedAt.Ptr(), s.StartedAt.Ptr()
-	out.RetryCount, out.MaxRetries = max(s.Attempts-1, 0), max(s.MaxAttempts-1, 0)
+	out.RetryCount, out.MaxRetries = retries(s), max(s.MaxAttempts-1, 0)
 	out.TimeoutSeconds = int(s.Timeout / time.Second)
 	out.EffectivePriority = tasker.Priority(v.b.engine.PriorityName(v.b.engine.Order().Effective(s, now)))
 	if len(v.steps) == 1 && !v.task.State.Terminal() {
@@ -124,6 +124,16 @@ func (v *view) ofSteps(ctx context.Context, out *tasker.QueueTask, now task.Inst
 	}
 	out.Error = v.lastError()
 	return nil
+}
+
+// retries is how often a step was, or is to be, repeated: the attempts behind it, and
+// while none is under way or the last one, the one that comes.
+func retries(s *task.Step) int {
+	switch s.State {
+	case task.StepPending, task.StepEnqueued, task.StepAssigned, task.StepWaitingForRetry:
+		return s.Attempts
+	}
+	return max(s.Attempts-1, 0)
 }
 
 // foremost is the step by which a task is shown: one that is held, else one that is

@@ -114,17 +114,21 @@ func TestQueueFailures(t *testing.T) {
 		id := r.enqueue(t, tasker.EnqueueTask{TaskType: "h", MaxRetries: &one}).TaskID
 		r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Message: "no answer", Code: "E7", Details: json.RawMessage(`[1]`)}})
 		got := r.queued(t, id)
-		if got.Status != tasker.QueueQueued || got.NextRetryAt == nil || got.PositionInQueue != nil || got.QueueScore != nil || got.Error == nil || got.Error.Message != "no answer" ||
+		if got.Status != tasker.QueueQueued || got.RetryCount != 1 || got.NextRetryAt == nil || got.PositionInQueue != nil || got.QueueScore != nil || got.Error == nil || got.Error.Message != "no answer" ||
 			got.Error.Code != "E7" || !got.Error.Retryable || got.Error.FailureReason != "failed" || string(got.Error.Details) != "[1]" {
 			t.Errorf("before its retry it is %+v, error %+v", got, got.Error)
 		}
 		r.wait(t, time.Minute)
-		a := r.take(t, true)
+		a := r.take(t, false)
+		if got = r.queued(t, id); got.Status != tasker.QueueAssigned || got.RetryCount != 1 {
+			t.Errorf("given out for its retry it is %+v", got)
+		}
+		r.start(t, a)
 		if got = r.queued(t, id); got.Status != tasker.QueueExecuting || got.RetryCount != 1 || got.MaxRetries != 1 {
 			t.Errorf("in its retry it is %+v", got)
 		}
 		r.report(t, a, failed("again", false))
-		if got = r.queued(t, id); got.Status != tasker.QueueDeadLetter || got.Error.Message != "again" || got.State != tasker.TaskError {
+		if got = r.queued(t, id); got.Status != tasker.QueueDeadLetter || got.RetryCount != 1 || got.Error.Message != "again" || got.State != tasker.TaskError {
 			t.Errorf("in the end it is %+v", got)
 		}
 		if got := r.statuses(t, id); got != "queued 0s, executing 0s by w, queued 0s by w, executing 1m0s by w, dead_letter 1m0s by w" {

@@ -11,9 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// pollInterval is advised to workers that poll without waiting.
-const pollInterval = time.Second
-
 // RegisterWorker implements tasker.WorkerBackend.
 func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
 	w, err := b.engine.Register(ctx, task.Worker{Name: reg.Name, Namespaces: reg.Namespaces, Handlers: reg.Handlers,
@@ -22,7 +19,7 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistrat
 		return nil, toError(err)
 	}
 	cfg := b.engine.Config()
-	return &tasker.RegisteredWorker{WorkerID: toUUID(w.ID), PollIntervalMS: int(pollInterval.Milliseconds()),
+	return &tasker.RegisteredWorker{WorkerID: toUUID(w.ID), PollIntervalMS: int(cfg.Leases.PollInterval.Milliseconds()),
 		HeartbeatIntervalMS: int(cfg.Leases.HeartbeatInterval.Milliseconds()), LeaseSeconds: int(cfg.Leases.Lease().Seconds()),
 		StartTimeoutSeconds: int(cfg.Leases.StartTimeout.Seconds()), MaxLongPollSeconds: int(cfg.Leases.MaxLongPoll.Seconds()),
 		MaxResultPayloadBytes: cfg.Limits.PayloadBytes}, nil
