@@ -172,6 +172,7 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 		"DELETE /api/v1/tasks/{id}":                         {queued, ""},
 		"GET /api/v1/queue/stats":                           {"/api/v1/queue/stats", ""},
 		"GET /api/v1/dlq":                                   {"/api/v1/dlq", ""},
+		"GET /api/v1/dlq/patterns":                          {"/api/v1/dlq/patterns", ""},
 		"POST /api/v1/dlq/{task_id}/replay":                 {"/api/v1/dlq/" + receipt.TaskUUID.String() + "/replay", `{"replayed_by":"ann"}`},
 		"POST /api/v1/workers/register":                     {"/api/v1/workers/register", `{"task_types":["save"]}`},
 		"POST /api/v1/workers/{id}/poll":                    {pool + "/poll", `{"wait_ms":1000}`},
