@@ -67,16 +67,13 @@ func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, e
 			return &task.Error{Code: task.WrongState, Message: fmt.Sprintf("the task %s is %s; only one in error can be replayed", id, t.State),
 				Hint: "a task that is over can be submitted again"}
 		}
-		if r.Priority == "" {
-			out, err = u.replay(t, t.Priority, r)
-		} else {
-			out, err = u.replay(t, level, r)
-		}
+		out, err = u.replay(t, level, r)
 		return err
 	})
 	return out, err
 }
 
+// replay does it; the level only counts where r names one.
 func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 	steps, err := u.siblings(Family{Task: t.ID})
 	if err != nil {
@@ -86,9 +83,9 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 	if out.Case, err = u.pendingCaseOf(t); err != nil {
 		return nil, err
 	}
-	before := *t
+	before, moves := *t, r.Priority != ""
 	for _, s := range steps {
-		if s.Priority != level && !s.State.Terminal() {
+		if moves && s.Priority != level && !s.State.Terminal() {
 			s.Priority = level
 			u.dirtySteps[s] = struct{}{}
 		}
@@ -108,7 +105,9 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 	if err := u.renewDeadline(Work{steps[0], t}, before.State); err != nil {
 		return nil, err
 	}
-	t.Priority = level
+	if moves {
+		t.Priority = level
+	}
 	t.Meta.Replays++
 	t.Meta.ReplayedAt, t.Meta.ReplayedBy = u.now, r.Actor
 	u.dirtyTasks[t] = struct{}{}
