@@ -46,6 +46,9 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	capacity = min(max(capacity, 1), e.cfg.Limits.BatchItems)
 	for {
 		adm := e.admit(w, capacity)
+		if adm.room == 0 {
+			e.hub.pass(p) // it was woken for what it may not take
+		}
 		if adm.leaving {
 			return nil, true, nil
 		}
@@ -60,6 +63,7 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 		}
 		version = e.hub.version.Load()
 		if w, err = e.Worker(ctx, worker); err != nil {
+			e.hub.pass(p)
 			return nil, false, err
 		}
 	}

@@ -271,10 +271,11 @@ func (h *hub) wakeOf(worker int64, dismissed bool) {
 }
 
 // pass wakes others for the steps that a poller was woken for and does not take:
-// its caller has gone, or it has got other ones.
+// its caller has gone, or it has got other ones, or may not have any.
 func (h *hub) pass(p *poller) {
 	if p.owed > 0 {
 		h.ready(map[int64]int{p.owedRoute: p.owed})
+		p.owed = 0
 	}
 }
 

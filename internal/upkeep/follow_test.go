@@ -200,6 +200,40 @@ func TestDrainThroughAnotherNode(t *testing.T) {
 	})
 }
 
+// A poll that is woken for a step, and turns out to be of a worker that drains, leaves
+// the step to another at once.
+func TestDrainedPollWakesAnother(t *testing.T) {
+	within(t, func(t *testing.T) {
+		d, a, b := pair(t, engine.Config{})
+		b.submit(job) // so that there is a route
+		w := a.register(task.Worker{})
+		a.settle(a.take(w, 2*time.Second), engine.Result{Status: engine.ResultCompleted})
+		d.setLossy(true)
+		var drained []<-chan polled
+		for range 20 { // which of them is woken is anybody's guess
+			w := a.register(task.Worker{})
+			drained = append(drained, a.poll(w, 1, 30*time.Second))
+			if _, err := b.Drain(t.Context(), w, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const wait = 6 * time.Second // until what is known of them is not trusted any more
+		poll := a.poll(w, 1, 30*time.Second)
+		time.Sleep(wait + 250*time.Millisecond)
+		b.submit(job)
+		p := <-poll
+		if len(p.leases) != 1 {
+			t.Fatalf("the poll came back with %d steps", len(p.leases))
+		}
+		between(t, "the way of the step", p.after-wait, time.Millisecond, time.Second)
+		for _, poll := range drained {
+			if p := <-poll; len(p.leases) > 0 {
+				t.Error("a worker that drains got a step")
+			}
+		}
+	})
+}
+
 // A heartbeat at one node does not undo what another was told a moment ago.
 func TestHeartbeatKeepsTheDrain(t *testing.T) {
 	within(t, func(t *testing.T) {
