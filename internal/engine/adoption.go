@@ -33,7 +33,8 @@ func (u *unit) askHolds(works []Work) {
 		if _, known := u.holds[w.Step.ID]; known {
 			continue
 		}
-		if h, ok := g.recall(w.Step.ID); ok && h.Until > u.now {
+		// another process may have begun an attempt that this one only remembers as assigned
+		if h, ok := g.recall(w.Step.ID); ok && h.Until > u.now && (h.StartedAt != 0 || !g.on()) {
 			u.putHold(w.Step.ID, h)
 			continue
 		}

@@ -57,7 +57,7 @@ func (e *Engine) claimHolds(calls []*poller, out [][]Lease) ([][]Hold, error) {
 	some := false
 	for _, list := range holds {
 		some = some || len(list) > 0
-		e.dispatch.remember(list)
+		e.dispatch.remember(list, now)
 	}
 	if !some {
 		return nil, nil
@@ -270,7 +270,7 @@ func (e *Engine) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, h
 	if err != nil {
 		return nil, nil, err
 	}
-	e.dispatch.remember(found)
+	e.dispatch.remember(found, now)
 	if start {
 		e.sawStartedThere(found, now)
 	}
@@ -381,6 +381,6 @@ func (e *Engine) prolong(ctx context.Context, holds []Hold) ([]Hold, error) {
 		e.dispatchFailed(err)
 		return nil, nil
 	}
-	e.dispatch.remember(renewed)
+	e.dispatch.remember(renewed, now)
 	return over, nil
 }

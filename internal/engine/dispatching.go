@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,7 @@ type dispatching struct {
 
 	mu      sync.Mutex
 	held    map[task.ID]Hold // leases that this process granted or renewed
+	room    int              // how many of them there may be until those that are over are looked for
 	why     error            // why the engine goes on without it
 	missed  []Offered        // what went out of the queue and it was not told of
 	overran bool             // they are too many to be remembered
@@ -84,8 +86,9 @@ func (g *dispatching) nextToken(now task.Instant) int64 {
 	}
 }
 
-// remember keeps leases in mind until they end.
-func (g *dispatching) remember(holds []Hold) {
+// remember keeps leases in mind until they end here, or are long over: those that
+// another process renews or ends are not heard of any more.
+func (g *dispatching) remember(holds []Hold, now task.Instant) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, h := range holds {
@@ -93,7 +96,20 @@ func (g *dispatching) remember(holds []Hold) {
 			g.held[h.Step] = h
 		}
 	}
+	if len(g.held) <= g.room {
+		return
+	}
+	maps.DeleteFunc(g.held, func(_ task.ID, h Hold) bool { return h.Until.Add(elsewhere) < now })
+	g.room = max(2*len(g.held), minRemembered)
 }
+
+const (
+	// elsewhere is after how long a lease that has run out is taken for one that another
+	// process has looked after.
+	elsewhere = time.Minute
+	// minRemembered is how many leases are kept without a look at whether they are over.
+	minRemembered = 1000
+)
 
 // forget drops leases that have ended.
 func (g *dispatching) forget(steps []Offered) {
@@ -246,11 +262,19 @@ func (e *Engine) stow(ctx context.Context) error {
 	return nil
 }
 
-// storeHolds writes leases into the rows of their steps.
+// storeHolds writes leases into the rows of their steps. Another process may have
+// renewed them, or stored what it knows of them: each is as good as new, and what is
+// known best holds.
 func (e *Engine) storeHolds(ctx context.Context, holds []Hold) error {
 	ids := make([]task.ID, len(holds))
 	of := make(map[task.ID]Hold, len(holds))
+	now := e.instant()
 	for i, h := range holds {
+		length := e.cfg.Leases.Lease()
+		if h.StartedAt == 0 {
+			length = e.cfg.Leases.StartTimeout
+		}
+		h.Until = max(h.Until, now.Add(length))
 		ids[i], of[h.Step] = h.Step, h
 	}
 	return e.write(ctx, "stow", func(u *unit) error {
@@ -260,7 +284,11 @@ func (e *Engine) storeHolds(ctx context.Context, holds []Hold) error {
 			return err
 		}
 		for _, w := range works {
-			if w.Step != nil && w.Step.HeldUnder(of[w.Step.ID].Token) {
+			if w.Step == nil {
+				continue
+			}
+			h := of[w.Step.ID]
+			if _, adopted := u.adopted[w.Step]; adopted && w.Step.HeldUnder(h.Token) || w.Step.Learn(h.holding()) {
 				u.dirtySteps[w.Step] = struct{}{}
 			}
 		}

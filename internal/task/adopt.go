@@ -1,6 +1,9 @@
 package task
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Holding is a lease that was granted outside of the store.
 type Holding struct {
@@ -39,6 +42,28 @@ func (s *Step) Adopt(h Holding) error {
 	s.LeaseUntil = h.Until
 	s.Queue, s.Key = Leases, int64(h.Until)
 	return nil
+}
+
+// Learn brings the lease on a step that has been adopted in line with what somebody
+// else knows of the same lease, where that is newer: the attempt has begun, the lease is
+// longer. It reports whether anything has changed.
+func (s *Step) Learn(h Holding) bool {
+	switch {
+	case !s.HeldUnder(h.Token):
+		return false
+	case s.State == StepAssigned && h.StartedAt != 0:
+		if s.begin(max(h.StartedAt, s.AssignedAt), max(h.Until, s.LeaseUntil)) != nil {
+			return false
+		}
+	case h.Until <= s.LeaseUntil:
+		return false
+	case s.State == StepInProgress:
+		s.Renew(h.Until)
+	default:
+		return false // it has to begin when it had to
+	}
+	s.Progress, s.Note = max(s.Progress, h.Progress), cmp.Or(h.Note, s.Note)
+	return true
 }
 
 // Tokens of leases that are granted outside of the store are times in

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -89,5 +90,81 @@ func TestCutOff(t *testing.T) {
 		for _, id := range both {
 			c.state(id, task.Complete)
 		}
+	})
+}
+
+// A lease that one process granted is renewed through another, as it happens behind a
+// load balancer. When the dispatcher goes away, what the first remembers of it is out
+// of date: that must not end the lease.
+func TestRenewedElsewhere(t *testing.T) {
+	withDispatcher(t, func(c *carried) {
+		other := c.node(c.server)
+		c.must(other.TendDispatch(c.ctx))
+		a := c.register(task.Worker{})
+		c.submit(engine.Submission{TaskType: "job", Timeout: time.Hour})
+		l := c.claim(a, 1, 1)[0]
+		beat := func() engine.LeaseAnswer {
+			c.t.Helper()
+			answers, _, err := other.Heartbeat(c.ctx, engine.Beat{Worker: a, Leases: []engine.LeaseRef{{Step: l.Step.ID, Token: l.Step.Token}}})
+			c.must(err)
+			return answers[0]
+		}
+		for range 20 {
+			c.now = c.now.Add(15 * time.Second)
+			if got := beat(); got.Status != engine.Held {
+				t.Fatalf("the heartbeat was answered %+v", got)
+			}
+		}
+		c.server.Fail(errAway)
+		c.must(c.engine.TendDispatch(c.ctx)) // it is the first to notice
+		c.keepUp()
+		if got := beat(); got.Status != engine.Held {
+			t.Errorf("once the dispatcher is away, the heartbeat was answered %+v", got)
+		}
+		c.settle(l, engine.ResultCompleted, true)
+	})
+}
+
+// An attempt that begins through another process than the one that assigned the step
+// has begun, whatever the first remembers: when it ends there, and when the dispatcher
+// goes away.
+func TestStartedElsewhere(t *testing.T) {
+	begin := func(c *carried) (engine.Lease, *engine.Engine) {
+		other := c.node(c.server)
+		c.must(other.TendDispatch(c.ctx))
+		c.submit(job)
+		leases, _, err := c.engine.Poll(c.ctx, c.register(task.Worker{}), 1, 0, false)
+		c.must(err)
+		c.now = c.now.Add(time.Second)
+		answers, err := other.Start(c.ctx, []engine.LeaseRef{{Step: leases[0].Step.ID, Token: leases[0].Step.Token}})
+		c.must(err)
+		if answers[0].Status != engine.Held {
+			c.t.Fatalf("the start was answered %+v", answers[0])
+		}
+		return leases[0], other
+	}
+	begun := func(c *carried, l engine.Lease, want task.StepState) {
+		r, err := c.step(l.Task.ID, "job")
+		c.must(err)
+		if after := r.StartedAt.Sub(r.AssignedAt); r.State != want || r.Attempts != 1 || after != time.Second {
+			c.t.Errorf("the step is %s with %d attempts, begun after %s; want %s with one, after a second", r.State, r.Attempts, after, want)
+		}
+	}
+	t.Run("EndsHere", func(t *testing.T) {
+		withDispatcher(t, func(c *carried) {
+			l, _ := begin(c)
+			c.settle(l, engine.ResultCompleted, true)
+			begun(c, l, task.StepComplete)
+		})
+	})
+	t.Run("DispatcherGoes", func(t *testing.T) {
+		withDispatcher(t, func(c *carried) {
+			l, other := begin(c)
+			c.server.Fail(errAway)
+			c.must(c.engine.TendDispatch(c.ctx)) // what it knows is out of date
+			c.must(other.TendDispatch(c.ctx))
+			begun(c, l, task.StepInProgress)
+			c.settle(l, engine.ResultCompleted, true)
+		})
 	})
 }
