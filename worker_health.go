@@ -35,6 +35,30 @@ type WorkerHealth struct {
 	MaxCPUPercent float64
 	// MaxGoroutines defaults to 100,000; negative means any.
 	MaxGoroutines int
+	// Checks are the application's own, by name: whether its database answers, say. An
+	// error makes the worker unhealthy; it is logged, and not shown to who asks. They
+	// run with each GET /health, and share three seconds.
+	Checks map[string]func(context.Context) error
+}
+
+// checksTimeout is less than the time for which servers wait for an answer.
+const checksTimeout = 3 * time.Second
+
+// own looks whether the application says that it is well.
+func (w *Worker) own(ctx context.Context, report *healthReport) {
+	if w.opts.Health == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, checksTimeout)
+	defer cancel()
+	for name, check := range w.opts.Health.Checks {
+		err := check(ctx)
+		report.Checks[name] = healthCheck{OK: err == nil}
+		if err != nil {
+			report.Status = "unhealthy"
+			w.opts.Logger.Warn("health check failed", "check", name, "error", err)
+		}
+	}
 }
 
 func (h WorkerHealth) limits() vitals.Limits {
@@ -58,7 +82,7 @@ type healthCheck struct {
 	OK    bool     `json:"ok"`
 	Value *float64 `json:"value"`
 	Limit *float64 `json:"limit"`
-	Unit  string   `json:"unit"`
+	Unit  string   `json:"unit,omitempty"`
 }
 
 const heartbeatCheck = "heartbeat"
@@ -67,7 +91,8 @@ var healthUnits = map[string]string{vitals.Memory: "percent", vitals.CPU: "perce
 
 // HealthHandler answers GET, at whichever path it is mounted, with how the worker
 // is: 200 when it is well and 503 when it is not, and as JSON the checks memory, cpu,
-// goroutines and heartbeat: how long ago the server last answered one, at most a lease.
+// goroutines and heartbeat: how long ago the server last answered one, at most a lease;
+// and those of WorkerHealth.Checks.
 // A worker that is not running is not well. It is for programs that serve HTTP
 // anyway; see WorkerHealth.
 func (w *Worker) HealthHandler() http.Handler {
@@ -78,6 +103,7 @@ func (w *Worker) HealthHandler() http.Handler {
 			return
 		}
 		report := w.health(time.Now())
+		w.own(r.Context(), &report)
 		rw.Header().Set("Content-Type", "application/json")
 		rw.Header().Set("Cache-Control", "no-store")
 		if report.Status != "ok" {
@@ -154,7 +180,13 @@ func (w *Worker) serveHealth(ctx context.Context) (url string, stop func(), err 
 		return "", stop, nil
 	case h.Addr == "" && h.URL == "":
 		return "", stop, Errorf(CodeInvalid, "worker %s: Health needs Addr or URL", w.opts.Name)
-	case h.Addr == "":
+	}
+	for name, check := range h.Checks {
+		if _, taken := healthUnits[name]; taken || name == "" || check == nil {
+			return "", stop, Errorf(CodeInvalid, "worker %s: Health.Checks: %q needs a name of its own, and a function", w.opts.Name, name)
+		}
+	}
+	if h.Addr == "" {
 		return h.URL, stop, nil
 	}
 	var config net.ListenConfig

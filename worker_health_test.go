@@ -1,9 +1,12 @@
 package tasker_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -95,6 +98,31 @@ func TestHealthHandler(t *testing.T) {
 			t.Errorf("after it ran: %+v", got)
 		}
 	})
+}
+
+// What the application checks itself counts, and why it is not well is not told to who asks.
+func TestHealthOwnChecks(t *testing.T) {
+	t.Parallel()
+	h := anyLoad()
+	h.Checks = map[string]func(context.Context) error{
+		"disk": func(context.Context) error { return nil },
+		"pool": func(ctx context.Context) error {
+			if _, limited := ctx.Deadline(); !limited {
+				return errors.New("nothing bounds the check")
+			}
+			return errors.New("db-7 refuses hunter2")
+		},
+	}
+	var log bytes.Buffer
+	w := tasker.NewWorker(tasker.NewClient(newFake()), &tasker.WorkerOptions{Health: h, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	rec := httptest.NewRecorder()
+	w.HealthHandler().ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/health", nil))
+	if body := rec.Body.String(); rec.Code != 503 || strings.Contains(body, "hunter2") || !strings.Contains(body, `"pool":{"ok":false,`) || !strings.Contains(body, `"disk":{"ok":true,`) {
+		t.Errorf("it answers %d %s", rec.Code, body)
+	}
+	if !strings.Contains(log.String(), "check=pool") || !strings.Contains(log.String(), "db-7") || strings.Contains(log.String(), "disk") {
+		t.Errorf("the log says %s", &log)
+	}
 }
 
 func TestHealthWithoutServer(t *testing.T) {
@@ -201,6 +229,8 @@ func TestHealthMisuse(t *testing.T) {
 	for name, h := range map[string]tasker.WorkerHealth{
 		"Nothing": {},
 		"Taken":   {Addr: taken.Addr().String()},
+		"Name":    {URL: "http://10.0.0.7:1", Checks: map[string]func(context.Context) error{"memory": func(context.Context) error { return nil }}},
+		"NoCheck": {URL: "http://10.0.0.7:1", Checks: map[string]func(context.Context) error{"pool": nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
