@@ -40,6 +40,42 @@ func onEveryQueue(t *testing.T, test func(t *testing.T, s *server)) {
 	})
 }
 
+// TestTwoInstallationsOnOneRedis: neither sees what the other has there.
+func TestTwoInstallationsOnOneRedis(t *testing.T) {
+	t.Parallel()
+	url := redistest.Start(t).URL()
+	var servers [2]*server
+	for i := range servers {
+		s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), local.Options{Dispatch: url})
+		servers[i] = s
+		eventually(t, "Redis hands out the steps", func() bool {
+			stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
+			return err == nil && stats.Dispatch.Mode == "redis"
+		})
+		for range 3 {
+			s.must(t, "POST", "/api/v1/tasks", fmt.Sprintf(`{"task_type":"t","parameters":%d}`, i), nil)
+		}
+	}
+	for i, s := range servers {
+		m := s.join(t, `{"capacity":10}`)
+		got := 0
+		eventually(t, "the worker has its tasks", func() bool {
+			for _, a := range m.poll(t, `{"available_capacity":10}`) {
+				if got++; string(a.Parameters) != strconv.Itoa(i) {
+					t.Errorf("server %d hands out a task of %s", i, a.Parameters)
+				}
+			}
+			return got >= 3
+		})
+	}
+	for _, s := range servers {
+		eventually(t, "it counts the three that it has handed out", func() bool {
+			stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
+			return err == nil && stats.Queue.Executing == 3
+		})
+	}
+}
+
 // eventually waits until something is so.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()

@@ -2,8 +2,11 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/dispatch/redis"
@@ -65,7 +68,7 @@ func New(ctx context.Context, s engine.Store, opts Options) (*Backend, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	d, err := openDispatcher(ctx, opts)
+	d, err := openDispatcher(ctx, s, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -89,15 +92,32 @@ func assemble(ctx context.Context, s engine.Store, d engine.Dispatcher, opts Opt
 
 // openDispatcher opens what the options name; nil for none. A server that cannot be
 // reached now is no error.
-func openDispatcher(ctx context.Context, opts Options) (engine.Dispatcher, error) {
+func openDispatcher(ctx context.Context, s engine.Store, opts Options) (engine.Dispatcher, error) {
 	if opts.Dispatch == "" || opts.Dispatch == "native" {
 		return nil, nil
 	}
-	d, err := redis.Open(ctx, opts.Dispatch, &redis.Options{Logger: opts.Logger})
+	name, err := installation(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("name the installation: %w", toError(err))
+	}
+	d, err := redis.Open(ctx, opts.Dispatch, &redis.Options{Prefix: "tasker-" + name, Logger: opts.Logger})
 	if err != nil {
 		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error(), Hint: "see docs/configuration.md, dispatch"}
 	}
 	return d, nil
+}
+
+// installation is the name of a database, by which others tell it from theirs: in a
+// Redis, where the steps of two must not come to stand in one queue.
+func installation(ctx context.Context, s engine.Store) (string, error) {
+	const key = "installation"
+	name, err := s.FindNote(ctx, key)
+	if err != nil || name != "" {
+		return name, err
+	}
+	name = uuid.NewString()
+	// only PostgreSQL is shared, and there the schema comes with a name
+	return name, s.Write(ctx, func(tx engine.Tx) error { return tx.Note(key, name) })
 }
 
 func compileSchema(schema []byte) (engine.SchemaChecker, error) {
