@@ -121,7 +121,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	e.meter.clock, e.meter.since = e.instant, e.instant()
-	e.hub = newHub()
+	e.hub, e.glances.turn = newHub(), make(chan struct{}, 1)
 	e.catalog = newCatalog(store, e.hub.widen)
 	if err := e.catalog.loadRoutes(ctx); err != nil {
 		return nil, fmt.Errorf("read routes: %w", err)

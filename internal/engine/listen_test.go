@@ -28,6 +28,21 @@ type heldStore struct {
 	engine.Store
 	hold  chan struct{} // not nil: writes wait here before they are done
 	doubt error         // not nil: what writes are answered, though they are done
+	asked *int          // not nil: counts the lists of routes and workers
+}
+
+func (s *heldStore) Routes(ctx context.Context) ([]*task.Route, error) {
+	if s.asked != nil {
+		*s.asked++
+	}
+	return s.Store.Routes(ctx)
+}
+
+func (s *heldStore) Workers(ctx context.Context, seen task.Instant) ([]*task.Worker, error) {
+	if s.asked != nil {
+		*s.asked++
+	}
+	return s.Store.Workers(ctx, seen)
 }
 
 func (s *heldStore) Write(ctx context.Context, fn func(engine.Tx) error) error {
@@ -371,6 +386,34 @@ func TestListenToTheQueue(t *testing.T) {
 		s.submit(engine.Submission{TaskType: "job", Namespace: "n", Priority: "high"}, sub)
 		hears(t, "more", l, "3 map[25:0 50:2 75:1]")
 		hears(t, "more of a namespace", n, "1 map[25:0 50:0 75:1]")
+	})
+}
+
+// However many follow the queue, the store is asked for one.
+func TestListenersShareTheCount(t *testing.T) {
+	inStudio(t, func(t *testing.T, s *studio) {
+		asked := 0
+		s.store.asked = &asked
+		s.submit(engine.Submission{TaskType: "job"}) // makes the route
+		asked = 0
+		for i := range 10 {
+			l := s.listen(engine.Listening{Queue: true, Kinds: []engine.ChangeKind{engine.QueueCounted}, Namespaces: []string{"default", "n"}[i%2 : i%2+1]})
+			for { // the opening comes before
+				got, err := l.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if last := got[len(got)-1]; last.Queue != nil {
+					if last.Queue.Ready != 1-i%2 {
+						t.Errorf("listener %d hears of %d ready steps", i, last.Queue.Ready)
+					}
+					break
+				}
+			}
+		}
+		if asked != 1 {
+			t.Errorf("the store was asked for routes and workers %d times, want once", asked)
+		}
 	})
 }
 

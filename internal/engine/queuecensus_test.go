@@ -32,8 +32,21 @@ func TestCensusInTime(t *testing.T) {
 		if err != nil || c.Queue != nil || len(c.Ready) != 1 || c.Ready[0].Steps != 1 {
 			t.Errorf("the census is %+v, %v", c, err)
 		}
+		// not even while somebody else looks who has more patience
 		ctx, cancel := context.WithCancel(t.Context())
+		stats := make(chan error, 1)
+		go func() {
+			_, err := e.QueueStats(ctx, nil)
+			stats <- err
+		}()
+		synctest.Wait()
+		if c, err = e.Census(t.Context()); err != nil || c.Queue != nil {
+			t.Errorf("beside another look the census is %+v, %v", c, err)
+		}
 		cancel()
+		if err := <-stats; err == nil {
+			t.Error("a look that was called off has an answer")
+		}
 		if _, err := e.Census(ctx); err == nil {
 			t.Error("a census that was called off has an answer")
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"maps"
+	"strings"
 )
 
 // QueueCount is how many steps are ready, by priority level.
@@ -16,14 +17,11 @@ type QueueCount struct {
 // countQueue returns what is in the queue as far as the filter lets it through, if it has
 // changed. What counting costs is shared by all who ask.
 func (l *Listener) countQueue(ctx context.Context) ([]Notice, error) {
-	stats, err := l.e.QueueStats(ctx, l.filter.Namespaces)
+	g, err := l.e.glance(ctx)
 	if err != nil {
 		return nil, err
 	}
-	q := &QueueCount{Ready: stats.Depth, Capped: stats.Capped, ByLevel: map[int]int{}}
-	for _, level := range stats.Levels {
-		q.ByLevel[level.Level] = level.Ready
-	}
+	q := l.e.countOf(g, l.filter.Namespaces)
 	if l.last != nil && l.last.Ready == q.Ready && l.last.Capped == q.Capped && maps.Equal(l.last.ByLevel, q.ByLevel) {
 		return nil, nil
 	}
@@ -31,4 +29,25 @@ func (l *Listener) countQueue(ctx context.Context) ([]Notice, error) {
 	n := l.here(QueueCounted, "")
 	n.Queue = q
 	return []Notice{n}, nil
+}
+
+// countOf is what a glance shows of some namespaces. It is made once, and shared.
+func (e *Engine) countOf(g *glance, namespaces []string) *QueueCount {
+	key := strings.Join(namespaces, "\n")
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if q := g.told[key]; q != nil {
+		return q
+	}
+	var stats QueueStats
+	e.describe(&stats, g, passing(namespaces))
+	q := &QueueCount{Ready: stats.Depth, Capped: g.capped, ByLevel: map[int]int{}}
+	for _, level := range stats.Levels {
+		q.ByLevel[level.Level] = level.Ready
+	}
+	if g.told == nil {
+		g.told = map[string]*QueueCount{}
+	}
+	g.told[key] = q
+	return q
 }

@@ -55,12 +55,16 @@ type glance struct {
 	sample []ReadyStep
 	stride int
 	leased []LeasedCount
+	routes []*task.Route
+
+	mu   sync.Mutex
+	told map[string]*QueueCount // by namespaces; see countOf
 }
 
 // glances keeps the last glance, so that however many ask, the store is asked by a
 // small part of the time.
 type glances struct {
-	mu    sync.Mutex
+	turn  chan struct{} // holds a token while somebody looks; what follows is his
 	last  *glance
 	until task.Instant
 }
@@ -69,8 +73,12 @@ type glances struct {
 // times what it costs.
 func (e *Engine) glance(ctx context.Context) (*glance, error) {
 	k := &e.glances
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	select {
+	case k.turn <- struct{}{}:
+		defer func() { <-k.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	began := e.instant()
 	if k.last != nil && began < k.until && began >= k.last.at {
 		return k.last, nil
@@ -102,6 +110,9 @@ func (e *Engine) look(ctx context.Context, now task.Instant) (*glance, error) {
 		}
 	}
 	if g.leased, err = e.store.LeasedCounts(ctx, statsLeases); err != nil {
+		return nil, err
+	}
+	if g.routes, err = e.store.Routes(ctx); err != nil { // last, so that none is unknown
 		return nil, err
 	}
 	return g, e.lookThere(ctx, g)
@@ -137,18 +148,14 @@ func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueSta
 	if err != nil {
 		return nil, err
 	}
-	pass := func(namespace string) bool { return len(namespaces) == 0 || slices.Contains(namespaces, namespace) }
-	routes, err := e.routesOf(ctx, pass)
-	if err != nil {
-		return nil, err
-	}
+	pass := passing(namespaces)
 	out := &QueueStats{At: g.at, Sampled: g.stride > 1, Capped: g.capped, Patience: e.patience(), Pressure: e.Pressure(), Dispatch: e.Dispatch()}
 	total := 0
 	for _, n := range g.counts {
 		total += n
 	}
 	out.Pressure.Tier, _, _ = e.pressure.tier(total) // the last submission may be long ago
-	e.describe(out, g, routes)
+	e.describe(out, g, pass)
 	out.Measured = e.meter.measured(e.instant(), pass)
 	workers, err := e.Workers(ctx, deadWorkers)
 	if err != nil {
@@ -162,17 +169,18 @@ func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueSta
 	return out, nil
 }
 
+// passing is a filter of namespaces; none named is all.
+func passing(namespaces []string) func(namespace string) bool {
+	return func(namespace string) bool { return len(namespaces) == 0 || slices.Contains(namespaces, namespace) }
+}
+
 // routesOf returns the routes whose namespace passes.
-func (e *Engine) routesOf(ctx context.Context, pass func(namespace string) bool) (map[int64]bool, error) {
-	routes, err := e.store.Routes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[int64]bool, len(routes))
-	for _, r := range routes {
+func (g *glance) routesOf(pass func(namespace string) bool) map[int64]bool {
+	out := make(map[int64]bool, len(g.routes))
+	for _, r := range g.routes {
 		out[r.ID] = pass(r.Namespace)
 	}
-	return out, nil
+	return out
 }
 
 // patience is the wait after which a step of the lowest named level is promoted or
@@ -186,8 +194,9 @@ func (e *Engine) patience() time.Duration {
 	return order.MaxWait
 }
 
-// describe fills in what a glance shows of some routes.
-func (e *Engine) describe(out *QueueStats, g *glance, routes map[int64]bool) {
+// describe fills in what a glance shows of the routes of some namespaces.
+func (e *Engine) describe(out *QueueStats, g *glance, pass func(namespace string) bool) {
+	routes := g.routesOf(pass)
 	levels := map[int]*LevelStats{}
 	of := func(level int) *LevelStats {
 		s := levels[level]
