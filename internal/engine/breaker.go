@@ -237,15 +237,24 @@ func (u *unit) judge() error {
 	if len(u.verdicts) == 0 {
 		return nil
 	}
-	for _, t := range u.e.breakers.judge(u.verdicts, u.now, false) {
-		w, err := u.tx.Worker(t.worker)
-		if err != nil {
-			return err
+	turns := u.e.breakers.judge(u.verdicts, u.now, false)
+	if len(turns) == 0 {
+		return nil
+	}
+	nos, to := make([]int64, len(turns)), make(map[int64]task.Instant, len(turns))
+	for i, t := range turns {
+		nos[i], to[t.worker] = t.worker, t.brokenAt
+	}
+	workers, err := u.tx.Workers(nos) // without those that are forgotten
+	if err != nil {
+		return err
+	}
+	for _, w := range workers {
+		brokenAt := to[w.No]
+		if w.BrokenAt == 0 && brokenAt == 0 {
+			continue // another process was first
 		}
-		if w == nil || w.BrokenAt == 0 && t.brokenAt == 0 {
-			continue // it is forgotten, or another process was first
-		}
-		w.BrokenAt = t.brokenAt
+		w.BrokenAt = brokenAt
 		if err := u.tx.SaveWorker(w); err != nil {
 			return err
 		}

@@ -139,8 +139,9 @@ type TxRegistry interface {
 	InsertRoute(r *task.Route) error
 	// SaveWorker inserts a worker whose No is 0, and sets it; else updates it.
 	SaveWorker(w *task.Worker) error
-	// Worker returns a worker by its number, locked, or nil.
-	Worker(no int64) (*task.Worker, error)
+	// Workers returns workers by their numbers, which are ascending, locked and in that
+	// order. Those that do not exist are left out.
+	Workers(nos []int64) ([]*task.Worker, error)
 	// ForgetWorkers deletes up to limit dead workers last seen before a time.
 	ForgetWorkers(before task.Instant, limit int) (int, error)
 }

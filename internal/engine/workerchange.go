@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -36,27 +35,18 @@ func (e *Engine) change(ctx context.Context, w *task.Worker, apply func(*task.Wo
 func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	now := e.instant()
 	out := make([]changedWorker, len(calls))
-	order := make([]int, len(calls))
-	for i := range order {
-		order[i] = i
+	nos := make([]int64, len(calls))
+	for i, c := range calls {
+		nos[i] = c.worker.No
 	}
-	slices.SortStableFunc(order, func(a, b int) int { // so that two transactions never lock crosswise
-		return cmp.Compare(calls[a].worker.No, calls[b].worker.No)
-	})
-	err := e.store.Write(context.Background(), func(tx Tx) error {
-		for _, i := range order {
-			var err error
-			if out[i], err = changeRow(tx, calls[i], now); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	slices.Sort(nos) // so that two transactions never lock crosswise
+	nos = slices.Compact(nos)
+	err := e.store.Write(context.Background(), func(tx Tx) error { return changeRows(tx, nos, calls, out, now) })
 	if err != nil {
 		return nil, err
 	}
 	var news News
-	for _, i := range order {
+	for i := range out {
 		switch c := out[i]; {
 		case c.worker == nil:
 			e.workers.drop(map[int64]struct{}{calls[i].worker.No: {}})
@@ -73,19 +63,40 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	return out, nil
 }
 
-func changeRow(tx Tx, c workerChange, now task.Instant) (changedWorker, error) {
-	w, err := tx.Worker(c.worker.No)
+// changeRows changes the rows with the given numbers, one after another where several
+// changes are of one, and notes in out how each change left its row.
+func changeRows(tx Tx, nos []int64, calls []workerChange, out []changedWorker, now task.Instant) error {
+	list, err := tx.Workers(nos)
 	if err != nil {
-		return changedWorker{}, err
+		return err
 	}
-	if w == nil {
-		return changedWorker{err: noWorker(c.worker.ID)}, nil // it was forgotten meanwhile
+	rows, saved := make(map[int64]*task.Worker, len(list)), make(map[int64]bool, len(list))
+	for _, w := range list {
+		rows[w.No] = w
 	}
-	before := *w
-	if err := c.apply(w, now); err != nil {
-		return changedWorker{worker: w, before: &before, err: err}, nil
+	for i, c := range calls {
+		before := rows[c.worker.No]
+		if before == nil { // it was forgotten meanwhile
+			out[i] = changedWorker{err: noWorker(c.worker.ID)}
+			continue
+		}
+		w := *before
+		if err := c.apply(&w, now); err != nil {
+			out[i] = changedWorker{worker: before, before: before, err: err}
+			continue
+		}
+		out[i] = changedWorker{worker: &w, before: before}
+		rows[w.No], saved[w.No] = &w, true
 	}
-	return changedWorker{worker: w, before: &before}, tx.SaveWorker(w)
+	for _, no := range nos {
+		if !saved[no] {
+			continue
+		}
+		if err := tx.SaveWorker(rows[no]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // changed takes a worker's row into the cache, ends the polls of one that is to

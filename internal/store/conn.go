@@ -31,9 +31,6 @@ type Dialect struct {
 	// StateColumn names the column of tasks that, behind def_id, finds those in a
 	// state; "" when no index does. Defaults to state.
 	StateColumn func(task.State) string
-	// Locking is what a query ends with that locks the rows it finds until the
-	// transaction ends; "" where a transaction that writes has the database for itself.
-	Locking string
 }
 
 // SQL is portable SQL on one connection. Its methods are safe for concurrent

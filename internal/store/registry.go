@@ -150,10 +150,12 @@ func (s SQL) Routes(ctx context.Context) ([]*task.Route, error) {
 	}, `SELECT route_id, namespace, handler, capabilities FROM tasker_routes ORDER BY route_id`)
 }
 
-const workerColumns = `worker_no, id, name, state, namespaces, handlers, capabilities, capacity, load, host, version, started_at, last_heartbeat,
+// WorkerColumns are what ScanWorker reads.
+const WorkerColumns = `worker_no, id, name, state, namespaces, handlers, capabilities, capacity, load, host, version, started_at, last_heartbeat,
  health_url, probe_failures, probe_error, broken_at`
 
-func (s SQL) scanWorker(row Row) (*task.Worker, error) {
+// ScanWorker reads WorkerColumns.
+func (s SQL) ScanWorker(row Row) (*task.Worker, error) {
 	var w task.Worker
 	var namespaces, handlers, capabilities Text
 	err := row.Scan(&w.No, s.ScanID(&w.ID), (*Text)(&w.Name), (*Text)(&w.State), &namespaces, &handlers, &capabilities,
@@ -185,13 +187,13 @@ func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
 
 // Workers returns those seen at or after a time, and all that are not dead.
 func (s SQL) Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error) {
-	const query = `SELECT ` + workerColumns + ` FROM tasker_workers WHERE state <> 'dead' OR last_heartbeat >= $1 ORDER BY worker_no`
-	return collect(ctx, s, s.scanWorker, query, int64(since))
+	const query = `SELECT ` + WorkerColumns + ` FROM tasker_workers WHERE state <> 'dead' OR last_heartbeat >= $1 ORDER BY worker_no`
+	return collect(ctx, s, s.ScanWorker, query, int64(since))
 }
 
 // FindWorker returns a worker, or nil.
 func (s SQL) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
-	w, err := first(ctx, s, s.scanWorker, `SELECT `+workerColumns+` FROM tasker_workers WHERE id = $1`, s.id(id))
+	w, err := first(ctx, s, s.ScanWorker, `SELECT `+WorkerColumns+` FROM tasker_workers WHERE id = $1`, s.id(id))
 	if err != nil || w == nil || w.ID != id {
 		return nil, err
 	}
@@ -200,12 +202,7 @@ func (s SQL) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
 
 // FindWorkerByNo returns a worker by its key, or nil.
 func (s SQL) FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error) {
-	return first(ctx, s, s.scanWorker, `SELECT `+workerColumns+` FROM tasker_workers WHERE worker_no = $1`, no)
-}
-
-// LockWorker returns a worker by its key, locked where the database locks rows, or nil.
-func (s SQL) LockWorker(ctx context.Context, no int64) (*task.Worker, error) {
-	return first(ctx, s, s.scanWorker, `SELECT `+workerColumns+` FROM tasker_workers WHERE worker_no = $1`+s.Locking, no)
+	return first(ctx, s, s.ScanWorker, `SELECT `+WorkerColumns+` FROM tasker_workers WHERE worker_no = $1`, no)
 }
 
 // ForgetWorkers deletes up to limit dead workers last seen before a time.

@@ -49,8 +49,16 @@ func (t *tx) SaveWorker(row *task.Worker) error {
 	return nil
 }
 
-// Worker implements engine.TxRegistry.
-func (t *tx) Worker(no int64) (*task.Worker, error) { return cloneWorker(t.s.workers[no]), nil }
+// Workers implements engine.TxRegistry.
+func (t *tx) Workers(nos []int64) ([]*task.Worker, error) {
+	var list []*task.Worker
+	for _, no := range nos {
+		if w := t.s.workers[no]; w != nil {
+			list = append(list, cloneWorker(w))
+		}
+	}
+	return list, nil
+}
 
 // ForgetWorkers implements engine.TxRegistry.
 func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {

@@ -115,9 +115,8 @@ func (s *scanID) Scan(v any) error {
 // dialect keeps an ID as a uuid.
 func dialect() store.Dialect {
 	return store.Dialect{
-		ID:      func(id task.ID) any { return id },
-		ScanID:  func(id *task.ID) sql.Scanner { return &scanID{id} },
-		Locking: " FOR UPDATE",
+		ID:     func(id task.ID) any { return id },
+		ScanID: func(id *task.ID) sql.Scanner { return &scanID{id} },
 		// a state of the happy path is in no index: rows that pass through it are updated in place
 		StateColumn: func(st task.State) string {
 			if st == task.StepsInProcess || st == task.Complete {

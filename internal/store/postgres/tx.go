@@ -239,8 +239,26 @@ func (t *tx) InsertTemplate(tpl *task.Template) (*task.Template, error) {
 
 func (t *tx) Template(def int64) (*task.Template, error) { return t.sql.FindTemplateByDef(t.ctx, def) }
 func (t *tx) InsertRoute(r *task.Route) error            { return t.sql.InsertRoute(t.ctx, r) }
-func (t *tx) SaveWorker(w *task.Worker) error            { return t.sql.SaveWorker(t.ctx, w) }
-func (t *tx) Worker(no int64) (*task.Worker, error)      { return t.sql.LockWorker(t.ctx, no) }
+
+// SaveWorker implements engine.TxRegistry.
+func (t *tx) SaveWorker(w *task.Worker) error {
+	if w.No == 0 { // the answer is its number
+		return t.sql.SaveWorker(t.ctx, w)
+	}
+	return t.added().SaveWorker(t.ctx, w)
+}
+
+// Workers implements engine.TxRegistry.
+func (t *tx) Workers(nos []int64) ([]*task.Worker, error) {
+	const query = `SELECT ` + store.WorkerColumns + ` FROM tasker_workers WHERE worker_no = ANY($1) ORDER BY worker_no FOR UPDATE`
+	var list []*task.Worker
+	err := t.ask(query, []any{nos}, func(r store.Row) error {
+		w, err := t.sql.ScanWorker(r)
+		list = append(list, w)
+		return err
+	})
+	return list, err
+}
 
 func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {
 	return t.sql.ForgetWorkers(t.ctx, before, limit)

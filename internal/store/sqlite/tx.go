@@ -116,8 +116,20 @@ func (t *tx) Template(def int64) (*task.Template, error) {
 
 func (t *tx) InsertRoute(r *task.Route) error { return t.sql.InsertRoute(context.Background(), r) }
 func (t *tx) SaveWorker(w *task.Worker) error { return t.sql.SaveWorker(context.Background(), w) }
-func (t *tx) Worker(no int64) (*task.Worker, error) {
-	return t.sql.LockWorker(context.Background(), no)
+
+// Workers implements engine.TxRegistry.
+func (t *tx) Workers(nos []int64) ([]*task.Worker, error) {
+	var list []*task.Worker
+	for _, no := range nos {
+		w, err := t.sql.FindWorkerByNo(context.Background(), no)
+		if err != nil {
+			return nil, err
+		}
+		if w != nil {
+			list = append(list, w)
+		}
+	}
+	return list, nil
 }
 
 func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {

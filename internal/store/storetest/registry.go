@@ -136,31 +136,37 @@ func workerUpdate(f *fixture) {
 	f.wantWorker(other)
 }
 
-// A transaction sees what it has saved of a worker, and what was before it.
+// A transaction sees what it has saved of workers, and what was before it.
 func workerInTransaction(f *fixture) {
-	w := f.worker("w")
-	f.saveWorkers(w)
+	v, w, other := f.worker("v"), f.worker("w"), f.worker("other")
+	f.saveWorkers(v, other, w)
+	nos := []int64{v.No, w.No, 987_654}
 	f.write(func(tx engine.Tx) error {
-		got, err := tx.Worker(w.No)
+		got, err := tx.Workers(nos)
 		if err != nil {
 			return err
 		}
-		f.equal("stored", got, w)
-		got.Load = 3
-		if err := tx.SaveWorker(got); err != nil {
-			return err
+		f.equal("stored", got, []*task.Worker{v, w})
+		for _, w := range got {
+			w.Load++
+			if err := tx.SaveWorker(w); err != nil {
+				return err
+			}
 		}
-		again, err := tx.Worker(w.No)
+		again, err := tx.Workers(nos)
 		f.equal("saved", again, got)
 		if err != nil {
 			return err
 		}
-		none, err := tx.Worker(987_654)
-		f.equal("unknown number", none, (*task.Worker)(nil))
+		none, err := tx.Workers([]int64{987_654})
+		f.equal("unknown number", len(none), 0)
 		return err
 	})
-	w.Load = 3
-	f.wantWorker(w)
+	v.Load++
+	w.Load++
+	for _, w := range []*task.Worker{v, w, other} {
+		f.wantWorker(w)
+	}
 }
 
 func workersSince(f *fixture) {

@@ -1,0 +1,70 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// asking counts how often transactions ask for workers.
+type asking struct {
+	engine.Store
+	times int
+}
+
+func (s *asking) Write(ctx context.Context, fn func(engine.Tx) error) error {
+	return s.Store.Write(ctx, func(tx engine.Tx) error { return fn(askingTx{tx, s}) })
+}
+
+type askingTx struct {
+	engine.Tx
+	s *asking
+}
+
+func (t askingTx) Workers(nos []int64) ([]*task.Worker, error) {
+	t.s.times++
+	return t.Tx.Workers(nos)
+}
+
+// What is to be changed of many workers is read at once, and several changes of one
+// come one after another.
+func TestWorkersAreChangedTogether(t *testing.T) {
+	t.Parallel()
+	s := &asking{Store: memstore.New(&memstore.Options{Seed: 1})}
+	e, err := engine.New(t.Context(), s, engine.Options{Config: engine.Config{WorkerProbes: engine.WorkerProbes{Enabled: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var probes []engine.Probe
+	for range 3 {
+		w, err := e.Register(t.Context(), task.Worker{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		probes = append(probes, engine.Probe{Worker: w, Fault: "no answer"})
+	}
+	forgotten := *probes[0].Worker
+	forgotten.No, forgotten.ID = 987_654, task.ID{15: 1}
+	probes = append(probes, engine.Probe{Worker: &forgotten, Fault: "no answer"}, engine.Probe{Worker: probes[0].Worker, Fault: "no answer again"})
+	turned, err := e.Probed(t.Context(), probes)
+	if err != nil || len(turned) != 1 || turned[0].State != task.WorkerUnhealthy || turned[0].ProbeError != "no answer again" {
+		t.Errorf("turned %+v, %v", turned, err)
+	}
+	if s.times != 1 {
+		t.Errorf("the transaction asked for workers %d times, want once", s.times)
+	}
+	workers, err := e.Workers(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failures := 0
+	for _, w := range workers {
+		failures += w.ProbeFailures
+	}
+	if failures != 4 {
+		t.Errorf("%d failures are stored, want 4", failures)
+	}
+}
