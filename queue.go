@@ -186,7 +186,9 @@ type QueueStats struct {
 type QueueTotals struct {
 	TotalDepth int            `json:"total_depth" doc:"Steps that are ready and wait for a worker; those in somebody's hands are not among them."`
 	ByPriority map[string]int `json:"by_priority" doc:"The same by priority."`
+	QueueDepth int            `json:"queue_depth" doc:"The same as total_depth."`
 	Executing  int            `json:"executing" doc:"Steps in the hands of workers."`
+	Processing int            `json:"processing" doc:"The same as executing."`
 
 	OldestAgeSeconds *float64 `json:"oldest_age_seconds" doc:"How long the one has waited that has waited longest; null when none waits."`
 	P50AgeSeconds    *float64 `json:"p50_age_seconds"`
@@ -202,6 +204,7 @@ type QueueOfPriority struct {
 	Pending          int      `json:"pending" doc:"The same as depth."`
 	Assigned         int      `json:"assigned" doc:"Steps that were given to a worker that has not begun."`
 	Executing        int      `json:"executing" doc:"Steps that workers are at."`
+	Processing       int      `json:"processing" doc:"Steps in the hands of workers: assigned and executing."`
 	OldestAgeSeconds *float64 `json:"oldest_age_seconds" doc:"How long the one has waited that has waited longest; null when none waits."`
 }
 
@@ -215,8 +218,10 @@ type QueueAging struct {
 // QueueWorkers is about workers.
 type QueueWorkers struct {
 	Total         int `json:"total" doc:"Those that are not dead."`
+	TotalWorkers  int `json:"total_workers" doc:"The same as total."`
 	Active        int `json:"active"`
 	Idle          int `json:"idle" doc:"Active ones that said that they have nothing to do."`
+	IdleWorkers   int `json:"idle_workers" doc:"The same as idle."`
 	Busy          int `json:"busy" doc:"Active ones that said that they do something."`
 	Draining      int `json:"draining"`
 	Unhealthy     int `json:"unhealthy"`

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -12,11 +13,12 @@ import (
 
 func newWorkerDrain(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "drain WORKER_UUID...",
+		Use:   "drain WORKER...",
 		Short: "Give workers no more steps, and ask them to end",
 		Long: `Give workers no more steps. What they have they finish; they are told with their
 next poll or heartbeat, and one of the SDK then ends. "worker resume" takes it back
-as long as a worker has not ended.`,
+as long as a worker has not ended. WORKER is a UUID, or a name if one worker only
+has it; when a name is not unique nothing is done to any worker.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*tasker.WorkerInfo, error) {
 			if _, err := c.Drain(ctx, tasker.DrainRequest{WorkerID: id}); err != nil {
@@ -29,10 +31,12 @@ as long as a worker has not ended.`,
 
 func newWorkerResume(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "resume WORKER_UUID...",
+		Use:   "resume WORKER...",
 		Short: "Give drained workers steps again",
 		Long: `Take "worker drain" back, for workers that have not ended yet. One that drains
-because it was told to end says so again with its next heartbeat.`,
+because it was told to end says so again with its next heartbeat. WORKER is a UUID,
+or a name if one worker only has it; when a name is not unique nothing is done to
+any worker.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*tasker.WorkerInfo, error) {
 			return c.ResumeWorker(ctx, id)
@@ -42,15 +46,18 @@ because it was told to end says so again with its next heartbeat.`,
 
 func newWorkerShow(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show WORKER_UUID",
+		Use:   "show WORKER",
 		Short: "Show one worker, and why it gets nothing if it does not",
+		Long: `Show one worker, and why it gets nothing if it does not. WORKER is a UUID, or a
+name if one worker only has it: of those that live, or else of those that died
+within the last day.`,
 		Args:  cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := workerArg(args[0])
+			ids, err := workerArgs(ctx, c, args)
 			if err != nil {
 				return err
 			}
-			w, err := c.Worker(ctx, id)
+			w, err := c.Worker(ctx, ids[0])
 			if err != nil {
 				return err
 			}
@@ -63,12 +70,9 @@ func newWorkerShow(s *session) *cobra.Command {
 // named. All are tried; the error is that of the first that was refused.
 func (s *session) eachWorker(act func(context.Context, *tasker.Client, uuid.UUID) (*tasker.WorkerInfo, error)) func(*cobra.Command, []string) error {
 	return s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-		ids := make([]uuid.UUID, len(args))
-		for i, arg := range args {
-			var err error
-			if ids[i], err = workerArg(arg); err != nil {
-				return err
-			}
+		ids, err := workerArgs(ctx, c, args)
+		if err != nil {
+			return err
 		}
 		var first error
 		done := []*tasker.WorkerInfo{}
@@ -95,13 +99,56 @@ func (s *session) eachWorker(act func(context.Context, *tasker.Client, uuid.UUID
 	})
 }
 
-// workerArg reads the argument that names a worker.
-func workerArg(arg string) (uuid.UUID, error) {
-	id, err := uuid.Parse(arg)
-	if err != nil {
-		return uuid.Nil, usagef("%q is not a worker's UUID", arg)
+// workerArgs reads the arguments that name workers, by UUID or by a name that is
+// unique. The server is asked about names once.
+func workerArgs(ctx context.Context, c *tasker.Client, args []string) ([]uuid.UUID, error) {
+	ids := make([]uuid.UUID, len(args))
+	var workers []tasker.WorkerInfo
+	for i, arg := range args {
+		var err error
+		if ids[i], err = uuid.Parse(arg); err == nil {
+			continue
+		}
+		if workers == nil {
+			if workers, err = c.Workers(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if ids[i], err = workerNamed(workers, arg); err != nil {
+			return nil, err
+		}
 	}
-	return id, nil
+	return ids, nil
+}
+
+// workerNamed returns the one worker of a name. The dead count only where nobody else
+// has it: who was started again has the name of the one before.
+func workerNamed(workers []tasker.WorkerInfo, name string) (uuid.UUID, error) {
+	var live, dead []string
+	var id uuid.UUID
+	for i := range workers {
+		w := &workers[i]
+		switch {
+		case w.Name != name:
+		case w.State != tasker.WorkerDead:
+			live, id = append(live, w.WorkerID.String()), w.WorkerID
+		default:
+			if dead = append(dead, w.WorkerID.String()); len(live) == 0 {
+				id = w.WorkerID
+			}
+		}
+	}
+	found := live
+	if len(live) == 0 {
+		found = dead
+	}
+	switch len(found) {
+	case 0:
+		return uuid.Nil, tasker.Errorf(tasker.CodeNotFound, "there is no worker %q", name)
+	case 1:
+		return id, nil
+	}
+	return uuid.Nil, usagef("%d workers are named %q; name one by its UUID: %s", len(found), name, strings.Join(found, ", "))
 }
 
 func (s *session) printWorker(w *tasker.WorkerInfo) error {

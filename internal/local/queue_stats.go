@@ -16,7 +16,7 @@ func (b *Backend) QueueStats(ctx context.Context, f tasker.QueueFilter) (*tasker
 		return nil, toError(err)
 	}
 	out := &tasker.QueueStats{At: s.At.Time(), Queues: map[string]tasker.QueueOfPriority{},
-		Queue: tasker.QueueTotals{TotalDepth: s.Depth, ByPriority: map[string]int{}, Sampled: s.Sampled, Capped: s.Capped,
+		Queue: tasker.QueueTotals{TotalDepth: s.Depth, QueueDepth: s.Depth, ByPriority: map[string]int{}, Sampled: s.Sampled, Capped: s.Capped,
 			OldestAgeSeconds: ageOf(s.Oldest, s.Depth), P50AgeSeconds: ageOf(s.P50, s.Depth), P95AgeSeconds: ageOf(s.P95, s.Depth)},
 		Aging:        tasker.QueueAging{OldestQueuedTaskAgeSeconds: ageOf(s.Oldest, s.Depth), TasksWaitingOverThreshold: s.Overdue, ThresholdSeconds: someSeconds(s.Patience)},
 		Workers:      b.countWorkers(s.Workers),
@@ -36,10 +36,12 @@ func (b *Backend) QueueStats(ctx context.Context, f tasker.QueueFilter) (*tasker
 	}
 	for _, l := range s.Levels {
 		name := b.engine.PriorityName(l.Level)
-		out.Queues[name] = tasker.QueueOfPriority{Level: l.Level, Depth: l.Ready, Pending: l.Ready, Assigned: l.Assigned, Executing: l.Executing, OldestAgeSeconds: ageOf(l.Oldest, l.Ready)}
+		out.Queues[name] = tasker.QueueOfPriority{Level: l.Level, Depth: l.Ready, Pending: l.Ready, Assigned: l.Assigned, Executing: l.Executing,
+			Processing: l.Assigned + l.Executing, OldestAgeSeconds: ageOf(l.Oldest, l.Ready)}
 		out.Queue.ByPriority[name] = l.Ready
 		out.Queue.Executing += l.Assigned + l.Executing
 	}
+	out.Queue.Processing = out.Queue.Executing
 	return out, nil
 }
 
@@ -87,6 +89,7 @@ func (b *Backend) countWorkers(workers []*task.Worker) tasker.QueueWorkers {
 		out.TotalCapacity += w.Capacity
 		out.UsedCapacity += w.Load
 	}
+	out.TotalWorkers, out.IdleWorkers = out.Total, out.Idle
 	return out
 }
 

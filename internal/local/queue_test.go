@@ -278,14 +278,15 @@ func TestQueueStatistics(t *testing.T) {
 			t.Fatal(err)
 		}
 		total := got.Queue.ByPriority["low"] + got.Queue.ByPriority["high"] + got.Queue.ByPriority["60"]
-		if got.Queue.TotalDepth != 2 || total != 2 || got.Queue.Executing != 2 || got.Aging.ThresholdSeconds == nil || *got.Aging.ThresholdSeconds != 3600 ||
+		if got.Queue.TotalDepth != 2 || got.Queue.QueueDepth != 2 || total != 2 || got.Queue.Executing != 2 || got.Queue.Processing != 2 ||
+			got.Aging.ThresholdSeconds == nil || *got.Aging.ThresholdSeconds != 3600 ||
 			got.Queue.Sampled || got.Queue.Capped || got.Throughput.HandedOutLastMinute != 2 {
 			t.Errorf("the numbers are %+v", got)
 		}
 		held := 0
 		for name, q := range got.Queues {
 			held += q.Assigned + q.Executing
-			if (q.Depth == 0) != (q.OldestAgeSeconds == nil) || q.Depth != q.Pending {
+			if (q.Depth == 0) != (q.OldestAgeSeconds == nil) || q.Depth != q.Pending || q.Processing != q.Assigned+q.Executing {
 				t.Errorf("of %s they are %+v", name, q)
 			}
 		}
@@ -327,7 +328,7 @@ func TestQueueWorkers(t *testing.T) {
 	r.enqueue(t, tasker.EnqueueTask{TaskType: "h"})
 	r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Message: "full", Type: "OUT_OF_MEMORY"}})
 	got, err := r.Client.QueueStats(t.Context(), tasker.QueueFilter{})
-	want := tasker.QueueWorkers{Total: 3, Active: 2, Idle: 1, Busy: 1, Draining: 1, CircuitOpen: 1, TotalCapacity: 15, UsedCapacity: 4}
+	want := tasker.QueueWorkers{Total: 3, TotalWorkers: 3, Active: 2, Idle: 1, IdleWorkers: 1, Busy: 1, Draining: 1, CircuitOpen: 1, TotalCapacity: 15, UsedCapacity: 4}
 	if err != nil {
 		t.Fatal(err)
 	}
