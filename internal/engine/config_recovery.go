@@ -19,6 +19,12 @@ const (
 // Recovery says what becomes of steps whose attempts fail, and of those whose
 // workers are lost.
 type Recovery struct {
+	// BaseDelay and Jitter are those of steps whose template says nothing about them,
+	// and of task types without a template: the first delay before a retry, and the
+	// fraction by which each varies, both ways. Default to 1 s and 0.1; a Jitter of -1
+	// is none.
+	BaseDelay time.Duration
+	Jitter    float64
 	// Limits bound the retries of each class of failure, below what the step may
 	// have in all. See task.Budget.
 	Limits RecoveryLimits
@@ -54,6 +60,8 @@ const (
 )
 
 func (r *Recovery) setDefaults() {
+	orDefault(&r.BaseDelay, task.DefaultBase)
+	orDefault(&r.Jitter, task.DefaultJitter)
 	orDefault(&r.Limits.Transient, 5)
 	orDefault(&r.Limits.Resource, 3)
 	orDefault(&r.Limits.Worker, 3)
@@ -66,6 +74,8 @@ func (r *Recovery) setDefaults() {
 }
 
 func (r Recovery) validate(bad func(ok bool, format string, args ...any)) {
+	bad(r.BaseDelay >= time.Millisecond && r.BaseDelay <= task.MaxDelay, "recovery.base_delay must be 1ms to 30d")
+	bad(r.Jitter == -1 || r.Jitter > 0 && r.Jitter <= 1, "recovery.jitter must be more than 0 and at most 1, or -1")
 	limits := r.common()
 	for _, c := range task.Classes {
 		n := *limits.Of(c)

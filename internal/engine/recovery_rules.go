@@ -121,6 +121,11 @@ func (u *unit) lineUp(works []Work) map[*task.Step]time.Duration {
 	return waits
 }
 
+// RetryOf is the policy by which a step is repeated, without what its priority gives.
+func (e *Engine) RetryOf(spec task.StepSpec) task.Retry {
+	return spec.Retry.Over(e.cfg.Recovery.BaseDelay, max(e.cfg.Recovery.Jitter, 0))
+}
+
 // allowed is how many attempts there may be in all of a step that has failed with a
 // class.
 func (e *Engine) allowed(w Work, t *task.Template, c task.Class) int {

@@ -242,7 +242,7 @@ func (u *unit) ended(w Work, from task.StepState, a task.Attempt) {
 }
 
 func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Duration {
-	policy := t.Steps[s.Ordinal-1].Retry
+	policy := u.e.RetryOf(t.Steps[s.Ordinal-1])
 	if policy.Max == 0 {
 		policy.Max = u.e.level(s.Priority).MaxRetryDelay
 	}

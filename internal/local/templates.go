@@ -109,9 +109,10 @@ func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, 
 }
 
 func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
+	retry := b.engine.RetryOf(s)
 	out := tasker.TemplateStep{Name: s.Name, Description: s.Description, Handler: s.Handler, Dependencies: s.Dependencies,
-		Retry: tasker.RetryPolicy{Retryable: s.Retry.Retryable, MaxAttempts: s.Retry.MaxAttempts, Backoff: string(s.Retry.Backoff),
-			BackoffBaseMS: int(s.Retry.Base / time.Millisecond), MaxBackoffMS: int(s.Retry.Max / time.Millisecond), Jitter: s.Retry.Jitter},
+		Retry: tasker.RetryPolicy{Retryable: retry.Retryable, MaxAttempts: retry.MaxAttempts, Backoff: string(retry.Backoff),
+			BackoffBaseMS: int(retry.Base / time.Millisecond), MaxBackoffMS: int(retry.Max / time.Millisecond), Jitter: retry.Jitter},
 		TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities}
 	for _, c := range task.Classes {
 		if n := s.Retry.Limits.Of(c); n != nil {

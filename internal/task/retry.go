@@ -33,6 +33,11 @@ type Retry struct {
 	Jitter float64
 	// Limits bound the retries after failures of a class.
 	Limits ClassLimits `json:",omitzero"`
+	// BaseSaid and JitterSaid tell a value that somebody chose from the same one that
+	// is there because nobody did. Templates that were stored without them have only
+	// chosen what is not the default.
+	BaseSaid   bool `json:",omitempty"`
+	JitterSaid bool `json:",omitempty"`
 }
 
 // Defaults of a retry block; a step without one has them all.
@@ -48,6 +53,18 @@ const (
 // DefaultRetry is the policy of a step that has none of its own.
 func DefaultRetry() Retry {
 	return Retry{Retryable: true, Backoff: DefaultBackoff, Base: DefaultBase, Jitter: DefaultJitter}
+}
+
+// Over returns the policy with these in place of the base and the jitter that nobody
+// chose.
+func (r Retry) Over(base time.Duration, jitter float64) Retry {
+	if !r.BaseSaid && r.Base == DefaultBase {
+		r.Base = base
+	}
+	if !r.JitterSaid && r.Jitter == DefaultJitter {
+		r.Jitter = jitter
+	}
+	return r
 }
 
 // slowCodes are what servers and workers answer that want to be left alone for a

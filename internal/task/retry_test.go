@@ -114,6 +114,30 @@ func TestDefaultRetry(t *testing.T) {
 	}
 }
 
+func TestOver(t *testing.T) {
+	t.Parallel()
+	silent := task.DefaultRetry()
+	said := silent
+	said.BaseSaid, said.JitterSaid = true, true
+	other := silent // stored before it was written down who chose
+	other.Base, other.Jitter = 2*time.Second, 0
+	for _, c := range []struct {
+		name   string
+		policy task.Retry
+		base   time.Duration
+		jitter float64
+	}{
+		{"Silent", silent, time.Minute, 0.5},
+		{"DefaultsWrittenOut", said, time.Second, 0.1},
+		{"OtherThanTheDefaults", other, 2 * time.Second, 0},
+	} {
+		got := c.policy.Over(time.Minute, 0.5)
+		if got.Base != c.base || got.Jitter != c.jitter {
+			t.Errorf("%s: base %s, jitter %v; want %s, %v", c.name, got.Base, got.Jitter, c.base, c.jitter)
+		}
+	}
+}
+
 // The delay stays inside base ± jitter, over Retry-After, under the caps, and
 // without jitter never shrinks from one attempt to the next.
 func TestDelayBounds(t *testing.T) {

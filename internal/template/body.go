@@ -54,6 +54,9 @@ type retry struct {
 	Jitter      float64       `json:"jitter,omitempty"`
 
 	Limits task.ClassLimits `json:"limits,omitzero"`
+	// Whether a default was written out makes no other document of it.
+	BaseSaid   bool `json:"-"`
+	JitterSaid bool `json:"-"`
 }
 
 // bodyOf converts what a template means.

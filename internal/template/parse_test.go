@@ -86,7 +86,7 @@ func TestParseFull(t *testing.T) {
 	src := read(t, "testdata/good/full.yaml")
 	got := parse(t, string(src))
 	high, ninety, low := 75, 90, 25
-	careful := task.Retry{Retryable: true, MaxAttempts: 5, Backoff: task.BackoffExponential, Base: time.Second, Max: 30 * time.Second, Jitter: 0.25}
+	careful := task.Retry{Retryable: true, MaxAttempts: 5, Backoff: task.BackoffExponential, Base: time.Second, Max: 30 * time.Second, Jitter: 0.25, BaseSaid: true, JitterSaid: true}
 	linear := careful
 	linear.Backoff, linear.MaxAttempts = task.BackoffLinear, 3
 	once := task.DefaultRetry()
@@ -146,11 +146,13 @@ func TestParseRetry(t *testing.T) {
 		{"retry:", task.DefaultRetry()},
 		{"retry: {}", task.DefaultRetry()},
 		{"retry: {max_attempts: 7}", task.Retry{Retryable: true, MaxAttempts: 7, Backoff: task.BackoffExponential, Base: time.Second, Jitter: 0.1}},
-		{"retry: {jitter: 0}", task.Retry{Retryable: true, Backoff: task.BackoffExponential, Base: time.Second}},
-		{"retry: {jitter: 1}", task.Retry{Retryable: true, Backoff: task.BackoffExponential, Base: time.Second, Jitter: 1}},
+		{"retry: {jitter: 0}", task.Retry{Retryable: true, Backoff: task.BackoffExponential, Base: time.Second, JitterSaid: true}},
+		{"retry: {jitter: 1}", task.Retry{Retryable: true, Backoff: task.BackoffExponential, Base: time.Second, Jitter: 1, JitterSaid: true}},
 		{"retry: {backoff: none}", task.Retry{Retryable: true, Backoff: task.BackoffNone, Base: time.Second, Jitter: 0.1}},
 		{"retry: {backoff: fixed, backoff_base_ms: 250, max_backoff_ms: 500}",
-			task.Retry{Retryable: true, Backoff: task.BackoffFixed, Base: 250 * time.Millisecond, Max: 500 * time.Millisecond, Jitter: 0.1}},
+			task.Retry{Retryable: true, Backoff: task.BackoffFixed, Base: 250 * time.Millisecond, Max: 500 * time.Millisecond, Jitter: 0.1, BaseSaid: true}},
+		{"retry: {backoff_base_ms: 1000, jitter: 0.1}",
+			task.Retry{Retryable: true, Backoff: task.BackoffExponential, Base: time.Second, Jitter: 0.1, BaseSaid: true, JitterSaid: true}},
 		{"retry: {retryable: false}", task.Retry{Backoff: task.BackoffExponential, Base: time.Second, Jitter: 0.1}},
 	} {
 		if got := parse(t, doc(c.yaml)).Steps[0].Retry; got != c.want {

@@ -124,6 +124,7 @@ func (r *reader) retry(v *node) task.Retry {
 	policy.Retryable = f.truth("retryable", policy.Retryable)
 	policy.MaxAttempts = f.whole("max_attempts", 1, MaxAttempts)
 	policy.Jitter = f.fraction("jitter", policy.Jitter)
+	policy.BaseSaid, policy.JitterSaid = f.get("backoff_base_ms") != nil, f.get("jitter") != nil
 	if ms := f.whole("backoff_base_ms", 1, maxDelayMS); ms > 0 {
 		policy.Base = time.Duration(ms) * time.Millisecond
 	}

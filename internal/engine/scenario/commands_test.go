@@ -19,6 +19,7 @@ type interpreter struct {
 	*world
 	t       *testing.T
 	config  engine.Config
+	dice    float64 // places jitter; 0.5 is the middle
 	store   engine.Store
 	restore func() engine.Store
 
@@ -35,7 +36,7 @@ type hand struct {
 }
 
 func newInterpreter(t *testing.T, store engine.Store, reopen func() engine.Store) *interpreter {
-	return &interpreter{t: t, store: store, restore: reopen, tasks: map[string]task.ID{}, workers: map[string]*hand{}}
+	return &interpreter{t: t, dice: 0.5, store: store, restore: reopen, tasks: map[string]task.ID{}, workers: map[string]*hand{}}
 }
 
 // do carries out one command and returns what it prints.
@@ -49,7 +50,11 @@ func (in *interpreter) do(s statement) ([]string, error) {
 	}
 	if in.world == nil {
 		var err error
-		if in.world, err = newWorld(in.t, in.store, in.restore, in.config); err != nil {
+		in.world, err = newWorld(in.t, in.store, in.restore, in.config)
+		if in.world != nil {
+			in.world.roll = in.dice
+		}
+		if err != nil {
 			return nil, scriptError{err}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // configureRecovery reads what scripts say about steps that fail or lose their worker.
 func (in *interpreter) configureRecovery(a *args) error {
 	r := &in.config.Recovery
-	for key, d := range map[string]*time.Duration{"timeout_cap": &r.TimeoutCap, "stagger": &r.Stagger, "max_stagger": &r.MaxStagger, "requeue_delay": &r.RequeueDelay} {
+	for key, d := range map[string]*time.Duration{"timeout_cap": &r.TimeoutCap, "stagger": &r.Stagger, "max_stagger": &r.MaxStagger, "base": &r.BaseDelay, "requeue_delay": &r.RequeueDelay} {
 		if err := a.duration(key, d); err != nil {
 			return err
 		}
@@ -32,10 +32,12 @@ func (in *interpreter) configureRecovery(a *args) error {
 	if v, ok := a.get("retry_priority"); ok {
 		r.RetryPriority = engine.RetryPriority(v)
 	}
-	if v, ok := a.get("free_fraction"); ok {
-		var err error
-		if in.config.Leases.FreeRequeueFraction, err = strconv.ParseFloat(v, 64); err != nil {
-			return scriptError{err}
+	for key, n := range map[string]*float64{"free_fraction": &in.config.Leases.FreeRequeueFraction, "jitter": &r.Jitter, "roll": &in.dice} {
+		if v, ok := a.get(key); ok {
+			var err error
+			if *n, err = strconv.ParseFloat(v, 64); err != nil {
+				return scriptError{err}
+			}
 		}
 	}
 	return nil

@@ -52,7 +52,7 @@ func (in *interpreter) reconfigure(a *args) ([]string, error) {
 	if err := in.configure(a); err != nil {
 		return nil, err
 	}
-	in.cfg = in.config
+	in.cfg, in.roll = in.config, in.dice
 	return nil, in.restart()
 }
 

@@ -23,13 +23,14 @@ type world struct {
 	reopen func() engine.Store
 	cfg    engine.Config
 	now    time.Time
+	roll   float64 // places jitter; the middle of the range is delays without
 
 	engine *engine.Engine
 	upkeep *upkeep.Upkeep
 }
 
 func newWorld(t *testing.T, s engine.Store, reopen func() engine.Store, cfg engine.Config) (*world, error) {
-	w := &world{ctx: t.Context(), store: s, reopen: reopen, cfg: cfg, now: start}
+	w := &world{ctx: t.Context(), store: s, reopen: reopen, cfg: cfg, now: start, roll: 0.5}
 	return w, w.boot()
 }
 
@@ -38,8 +39,7 @@ func (w *world) boot() error {
 	opts := engine.Options{
 		Config: w.cfg,
 		Now:    func() time.Time { return w.now },
-		// the middle of the range: delays without jitter
-		Roll: func() float64 { return 0.5 },
+		Roll:   func() float64 { return w.roll },
 	}
 	if d, ok := w.store.(dispatched); ok {
 		opts.Dispatcher = counting{d.server.Open()}
