@@ -319,9 +319,9 @@ func (e *Engine) heldBy(ctx context.Context, worker int64) ([]task.ID, error) {
 	return ids, nil
 }
 
-// reapDispatched ends leases that ran out in the dispatcher, as ReapLeases does in
-// the store.
-func (e *Engine) reapDispatched(ctx context.Context, limit int) (int, error) {
+// ReapDispatched ends leases that ran out in the dispatcher, as ReapLeases does in
+// the store. While the store is the queue here, it does nothing.
+func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 	if !e.dispatch.on() {
 		return 0, nil
 	}

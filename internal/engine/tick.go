@@ -58,17 +58,9 @@ func (e *Engine) NextDue() <-chan task.Instant { return e.hub.nextDue }
 //   - no heartbeat for the length of the lease: back to its route with nothing
 //     charged when it was lost early and without progress, else failed.
 //
-// Steps that one worker has lost come back one after another; see Recovery.
+// Steps that one worker has lost come back one after another; see Recovery. Leases that
+// the dispatcher granted are for ReapDispatched.
 func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
-	there, err := e.reapDispatched(ctx, limit)
-	if err != nil {
-		return there, err
-	}
-	n, err := e.reapStored(ctx, limit)
-	return max(n, there), err
-}
-
-func (e *Engine) reapStored(ctx context.Context, limit int) (int, error) {
 	var n int
 	err := e.write(ctx, "reap", func(u *unit) error {
 		works, err := u.tx.Due(task.Leases, u.now, limit)

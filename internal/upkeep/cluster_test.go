@@ -284,9 +284,15 @@ type node struct {
 // boot starts a node. It is stopped at the end of the test, if not before.
 func boot(t *testing.T, d *database, cfg engine.Config) *node {
 	t.Helper()
+	return bootOn(t, d, nil, cfg)
+}
+
+// bootOn starts one that uses a dispatcher.
+func bootOn(t *testing.T, d *database, through engine.Dispatcher, cfg engine.Config) *node {
+	t.Helper()
 	n := &node{t: t, store: &process{database: d}, log: &bytes.Buffer{}}
 	var err error
-	if n.Engine, err = engine.New(t.Context(), n.store, engine.Options{Config: cfg, Roll: func() float64 { return 0.5 }}); err != nil {
+	if n.Engine, err = engine.New(t.Context(), n.store, engine.Options{Config: cfg, Dispatcher: through, Roll: func() float64 { return 0.5 }}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

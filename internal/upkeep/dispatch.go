@@ -25,9 +25,21 @@ func (u *Upkeep) dispatch() *loop {
 	}}
 }
 
+// active reports whether the dispatcher is used here. A process that is cut off from it
+// leaves to others what has to be done there.
+func (u *Upkeep) active() bool { return u.engine.Dispatch().Active }
+
+// held ends leases that ran out in the dispatcher.
+func (u *Upkeep) held() *loop {
+	return &loop{name: "dispatch_leases", every: u.engine.Config().UpkeepInterval, able: u.active, once: func(ctx context.Context) (int, bool, error) {
+		n, err := u.engine.ReapDispatched(ctx, batch)
+		return n, n == batch, err
+	}}
+}
+
 // sweep finds what the dispatcher was never told of.
 func (u *Upkeep) sweep() *loop {
-	return &loop{name: "dispatch_sweep", every: u.engine.Config().UpkeepInterval, once: func(ctx context.Context) (int, bool, error) {
+	return &loop{name: "dispatch_sweep", every: u.engine.Config().UpkeepInterval, able: u.active, once: func(ctx context.Context) (int, bool, error) {
 		return 0, false, u.engine.SweepDispatch(ctx)
 	}}
 }

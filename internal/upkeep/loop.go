@@ -14,6 +14,9 @@ type loop struct {
 	once func(context.Context) (n int, more bool, err error)
 	// free: it may run in several processes at once, and needs no turn.
 	free bool
+	// able says whether this process can do it now, else it leaves its turn to others;
+	// nil: always.
+	able func() bool
 	// keep is how long a turn is kept that is not renewed; 0 leaves it to the rhythm.
 	keep time.Duration
 	// polite lets other work pass between two batches of one tick.
@@ -75,6 +78,11 @@ func (u *Upkeep) drain(ctx context.Context, l *loop) {
 // batch handles one batch, if it is our turn. The turn is asked for again with
 // each, so that a long drain does not lose it.
 func (u *Upkeep) batch(ctx context.Context, l *loop) (n int, more bool, err error) {
+	if l.able != nil && !l.able() {
+		u.giveUp(ctx, l)
+		l.ours = false
+		return 0, false, nil
+	}
 	if !l.free {
 		if l.ours, err = u.askTurn(ctx, l); err != nil {
 			l.ours = true // for all that is known: it may be the answer that got lost

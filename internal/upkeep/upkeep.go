@@ -42,6 +42,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	g.Go(func() error { return u.rekey(ctx) })
 	if u.engine.Dispatched() {
 		g.Go(func() error { return u.run(ctx, u.dispatch()) })
+		g.Go(func() error { return u.run(ctx, u.held()) })
 		g.Go(func() error { return u.run(ctx, u.sweep()) })
 		g.Go(func() error { return u.followDispatch(ctx) })
 	}
@@ -59,7 +60,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 // RunOnce runs every loop's work until nothing is due, in a fixed order and
 // whoever's turn it is: for tests and simulations with a clock of their own.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
-	for _, l := range []*loop{u.regular(), u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.patterns()} {
+	for _, l := range []*loop{u.regular(), u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(), u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.patterns()} {
 		for more := true; more; {
 			var err error
 			if _, more, err = l.once(ctx); err != nil {
