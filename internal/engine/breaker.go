@@ -258,7 +258,7 @@ func (u *unit) judge() error {
 		if err := u.tx.SaveWorker(w); err != nil {
 			return err
 		}
-		u.turned = append(u.turned, w)
+		u.turned, u.turnedAt = append(u.turned, w), u.e.workers.look()
 		u.sawTurned(w)
 	}
 	return nil
@@ -284,7 +284,7 @@ func (e *Engine) judged(u *unit) {
 	}
 	var news News
 	for _, w := range u.turned {
-		e.changed(w, u.now)
+		e.changed(w, u.now, u.turnedAt)
 		news.Workers = append(news.Workers, w.No)
 	}
 	e.announce(news)

@@ -50,6 +50,7 @@ type unit struct {
 
 	verdicts []verdict      // ends of attempts that speak for or against their worker
 	turned   []*task.Worker // whose breakers they opened or closed
+	turnedAt int64          // the look at them; see workerCache
 
 	// for the hub, once committed
 	queued  map[int64]int // steps that became ready and wait on their route

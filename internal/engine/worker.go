@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
@@ -90,7 +91,7 @@ func (e *Engine) Worker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	if w := e.workers.get(id, e.instant(), trust); w != nil {
 		return w, nil
 	}
-	now := e.instant()
+	now, before := e.instant(), e.workers.lastLook(id)
 	w, err := e.store.FindWorker(ctx, id)
 	if err != nil {
 		return nil, err
@@ -98,8 +99,9 @@ func (e *Engine) Worker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	if w == nil {
 		return nil, noWorker(id)
 	}
-	e.workers.put(w, now)
-	e.breakers.note(w, now)
+	if e.workers.read(w, now, before) {
+		e.breakers.note(w, now)
+	}
 	return w, nil
 }
 
@@ -159,7 +161,13 @@ func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, er
 // workerCache keeps the workers seen lately, so that a poll need not ask the
 // store who is polling. An entry is trusted for some seconds: another process may
 // have changed the worker meanwhile, and the news of it may be lost.
+//
+// Those who have changed a row do not come in the order in which they changed it. Each
+// takes a number while it has the row locked, and the highest one holds. Who has only
+// read a row knows less than anybody who has changed it meanwhile.
 type workerCache struct {
+	looks atomic.Int64
+
 	mu    sync.Mutex
 	byID  map[task.ID]cachedWorker
 	names map[int64]string // by number; they never change
@@ -168,6 +176,17 @@ type workerCache struct {
 type cachedWorker struct {
 	worker *task.Worker
 	read   task.Instant
+	look   int64
+}
+
+// look returns the number of a look at a row that is locked.
+func (c *workerCache) look() int64 { return c.looks.Add(1) }
+
+// lastLook returns the number of the look from which a worker is known; 0 for none.
+func (c *workerCache) lastLook(id task.ID) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byID[id].look
 }
 
 const (
@@ -188,20 +207,42 @@ func (c *workerCache) get(id task.ID, now task.Instant, trust time.Duration) *ta
 	return e.worker
 }
 
-// put keeps a worker in mind, and returns what was known of it before, nil for nothing.
-func (c *workerCache) put(w *task.Worker, now task.Instant) *task.Worker {
+// read keeps a worker in mind that was read, unless what was known of it has been
+// replaced since: before is the lastLook of that time. It reports whether it does.
+func (c *workerCache) read(w *task.Worker, now task.Instant, before int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before := c.byID[w.ID].worker
+	if c.byID[w.ID].look != before {
+		return false
+	}
+	c.keep(w, now, before)
+	return true
+}
+
+// put keeps a worker in mind as it was left in a look at it, and returns what was known
+// of it before, nil for nothing. It reports false, and keeps nothing, when there was a
+// newer look.
+func (c *workerCache) put(w *task.Worker, now task.Instant, look int64) (before *task.Worker, newest bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.byID[w.ID]
+	if known.look > look {
+		return known.worker, false
+	}
+	c.keep(w, now, look)
+	return known.worker, true
+}
+
+// keep stores an entry. The caller holds mu.
+func (c *workerCache) keep(w *task.Worker, now task.Instant, look int64) {
 	if c.byID == nil || len(c.byID) >= maxCachedWorkers {
 		c.byID = map[task.ID]cachedWorker{}
 	}
-	c.byID[w.ID] = cachedWorker{w, now}
+	c.byID[w.ID] = cachedWorker{w, now, look}
 	if c.names == nil || len(c.names) >= maxCachedWorkers {
 		c.names = map[int64]string{}
 	}
 	c.names[w.No] = w.Name
-	return before
 }
 
 // nameOf returns the name of a worker, as far as it is known here; "" for none.

@@ -17,6 +17,7 @@ type workerChange struct {
 // changedWorker is how a row was left.
 type changedWorker struct {
 	worker, before *task.Worker
+	look           int64 // see workerCache
 	err            error
 }
 
@@ -41,7 +42,7 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	}
 	slices.Sort(nos) // so that two transactions never lock crosswise
 	nos = slices.Compact(nos)
-	err := e.store.Write(context.Background(), func(tx Tx) error { return changeRows(tx, nos, calls, out, now) })
+	err := e.store.Write(context.Background(), func(tx Tx) error { return e.changeRows(tx, nos, calls, out, now) })
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 		case c.worker == nil:
 			e.workers.drop(map[int64]struct{}{calls[i].worker.No: {}})
 		case c.err == nil:
-			e.changed(c.worker, now)
+			e.changed(c.worker, now, c.look)
 			if c.worker.State != c.before.State {
 				news.Workers = append(news.Workers, c.worker.No)
 			}
@@ -65,11 +66,12 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 
 // changeRows changes the rows with the given numbers, one after another where several
 // changes are of one, and notes in out how each change left its row.
-func changeRows(tx Tx, nos []int64, calls []workerChange, out []changedWorker, now task.Instant) error {
+func (e *Engine) changeRows(tx Tx, nos []int64, calls []workerChange, out []changedWorker, now task.Instant) error {
 	list, err := tx.Workers(nos)
 	if err != nil {
 		return err
 	}
+	look := e.workers.look() // they are locked
 	rows, saved := make(map[int64]*task.Worker, len(list)), make(map[int64]bool, len(list))
 	for _, w := range list {
 		rows[w.No] = w
@@ -85,7 +87,7 @@ func changeRows(tx Tx, nos []int64, calls []workerChange, out []changedWorker, n
 			out[i] = changedWorker{worker: before, before: before, err: err}
 			continue
 		}
-		out[i] = changedWorker{worker: &w, before: before}
+		out[i] = changedWorker{worker: &w, before: before, look: look}
 		rows[w.No], saved[w.No] = &w, true
 	}
 	for _, no := range nos {
@@ -101,9 +103,12 @@ func changeRows(tx Tx, nos []int64, calls []workerChange, out []changedWorker, n
 
 // changed takes a worker's row into the cache, ends the polls of one that is to
 // leave, and lets those of one that gets nothing for a while, or something again,
-// see to it.
-func (e *Engine) changed(w *task.Worker, now task.Instant) {
-	before := e.workers.put(w, now)
+// see to it. A row that somebody has changed again since is left to him.
+func (e *Engine) changed(w *task.Worker, now task.Instant, look int64) {
+	before, newest := e.workers.put(w, now, look)
+	if !newest {
+		return
+	}
 	e.breakers.note(w, now)
 	switch {
 	case w.State.Leaving():

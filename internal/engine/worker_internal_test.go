@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Of two who have read a worker's row, the one who read it last is right, whoever comes
+// first: what one transaction changed is not undone by another that ended in the same
+// commit.
+func TestWorkerCacheKeepsTheNewestLook(t *testing.T) {
+	t.Parallel()
+	var c workerCache
+	old, broken := &task.Worker{No: 1, ID: task.ID{1}}, &task.Worker{No: 1, ID: task.ID{1}, BrokenAt: 7}
+	first, second := c.look(), c.look()
+	if before, newest := c.put(broken, 10, second); before != nil || !newest {
+		t.Errorf("the first to come found %+v before, %v", before, newest)
+	}
+	if before, newest := c.put(old, 11, first); before != broken || newest {
+		t.Errorf("an older look found %+v before, %v", before, newest)
+	}
+	if got := c.get(old.ID, 12, forEver); got != broken {
+		t.Errorf("the worker is taken for %+v", got)
+	}
+	if _, newest := c.put(old, 13, c.look()); !newest || c.get(old.ID, 14, forEver) != old {
+		t.Error("a newer look does not count")
+	}
+
+	// a row was read while somebody had changed it and not committed that yet
+	before, change := c.lastLook(old.ID), c.look()
+	if !c.read(old, 15, before) {
+		t.Error("what was read is not kept")
+	}
+	if _, newest := c.put(broken, 15, change); !newest || c.get(old.ID, 16, forEver) != broken {
+		t.Error("what was read hides the change")
+	}
+	if c.read(old, 17, before) || c.get(old.ID, 17, forEver) != broken {
+		t.Error("what was read before undoes the change")
+	}
+}
