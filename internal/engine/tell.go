@@ -21,6 +21,9 @@ const (
 	tellAlive = 5 * time.Second
 	// tellSilence is how long it takes until silence is a gap.
 	tellSilence = 4 * tellAlive
+	// tellPatience is how long following others waits for transactions that have to be
+	// over before this process can tell what it does.
+	tellPatience = 50 * time.Millisecond
 	// maxTold bounds the changes told at once.
 	maxTold = 2000
 )
@@ -93,8 +96,12 @@ func (e *Engine) followFeed(ctx context.Context) error {
 	e.feed.stay(attendance)
 	e.feed.mu.Unlock()
 	if sighted != nil { // else the first that is told would hide what is under way
+		patience := time.NewTimer(tellPatience)
+		defer patience.Stop()
 		select {
 		case <-sighted:
+		case <-patience.C:
+			return nil // the next look may find it over; until then others wait for this one
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -75,10 +75,11 @@ type process struct {
 	cut chan struct{} // closed to cut the connection that listens
 
 	lock    sync.Mutex
-	away    bool        // the database is out of reach of this process
-	unheard bool        // it hears nothing of what it was given
-	writes  []time.Time // when it wrote
-	listens []time.Time // when it began to listen
+	away    bool          // the database is out of reach of this process
+	unheard bool          // it hears nothing of what it was given
+	writes  []time.Time   // when it wrote
+	listens []time.Time   // when it began to listen
+	slow    chan struct{} // not nil: the next write is over when this is closed
 }
 
 var (
@@ -104,6 +105,12 @@ func (p *process) hearsNothing() bool {
 	return p.unheard
 }
 
+func (p *process) setSlow(until chan struct{}) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.slow = until
+}
+
 func (p *process) reach() error {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -119,8 +126,14 @@ func (p *process) Write(ctx context.Context, fn func(engine.Tx) error) error {
 	}
 	p.lock.Lock()
 	p.writes = append(p.writes, time.Now())
+	slow := p.slow
+	p.slow = nil
 	p.lock.Unlock()
-	return p.Store.Write(ctx, fn)
+	err := p.Store.Write(ctx, fn)
+	if slow != nil {
+		<-slow
+	}
+	return err
 }
 
 // wrote returns how often the process wrote since it was asked last.

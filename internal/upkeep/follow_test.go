@@ -234,6 +234,45 @@ func TestDrainedPollWakesAnother(t *testing.T) {
 	})
 }
 
+// A transaction that takes long does not keep a node from following others, though it
+// cannot tell them of all it does until that is over.
+func TestFollowsBesideALongTransaction(t *testing.T) {
+	within(t, func(t *testing.T) {
+		_, a, b := pair(t, engine.Config{})
+		a.submit(job)
+		w := a.register(task.Worker{})
+		a.settle(a.take(w, 0), engine.Result{Status: engine.ResultCompleted})
+		other := engine.Submission{TaskType: "other"}
+		a.submit(other) // so that its route is there
+		over := make(chan struct{})
+		a.store.setSlow(over)
+		submitted := make(chan error, 1)
+		go func() {
+			_, err := a.Submit(t.Context(), []engine.Submission{other}, false)
+			submitted <- err
+		}()
+		synctest.Wait()
+		l, err := b.ListenTo(t.Context(), engine.Listening{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		const wait = 3250 * time.Millisecond
+		time.Sleep(wait)
+		poll := a.poll(a.register(task.Worker{Handlers: []string{"job"}}), 1, 30*time.Second)
+		b.submit(job)
+		p := <-poll
+		if len(p.leases) != 1 {
+			t.Fatalf("the poll came back with %d steps", len(p.leases))
+		}
+		between(t, "the way of the step", p.after, 0, 500*time.Millisecond)
+		close(over)
+		if err := <-submitted; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A heartbeat at one node does not undo what another was told a moment ago.
 func TestHeartbeatKeepsTheDrain(t *testing.T) {
 	within(t, func(t *testing.T) {
