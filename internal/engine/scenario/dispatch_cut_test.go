@@ -110,7 +110,7 @@ func TestRenewedElsewhere(t *testing.T) {
 			return answers[0]
 		}
 		for range 20 {
-			c.now = c.now.Add(15 * time.Second)
+			c.pass(15 * time.Second)
 			if got := beat(); got.Status != engine.Held {
 				t.Fatalf("the heartbeat was answered %+v", got)
 			}
@@ -135,7 +135,7 @@ func TestStartedElsewhere(t *testing.T) {
 		c.submit(job)
 		leases, _, err := c.engine.Poll(c.ctx, c.register(task.Worker{}), 1, 0, false)
 		c.must(err)
-		c.now = c.now.Add(time.Second)
+		c.pass(time.Second)
 		answers, err := other.Start(c.ctx, []engine.LeaseRef{{Step: leases[0].Step.ID, Token: leases[0].Step.Token}})
 		c.must(err)
 		if answers[0].Status != engine.Held {

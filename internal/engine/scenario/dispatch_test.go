@@ -68,10 +68,16 @@ func (c *carried) active(want bool) {
 	}
 }
 
+// pass lets time pass, once nothing goes on in the background: that reads the clock.
+func (c *carried) pass(d time.Duration) {
+	synctest.Wait()
+	c.now = c.now.Add(d)
+}
+
 // claim polls without waiting.
 func (c *carried) claim(worker task.ID, n, want int) []engine.Lease {
 	c.t.Helper()
-	c.now = c.now.Add(time.Millisecond)
+	c.pass(time.Millisecond)
 	leases, _, err := c.engine.Poll(c.ctx, worker, n, 0, true)
 	c.must(err)
 	if len(leases) != want {
@@ -83,7 +89,7 @@ func (c *carried) claim(worker task.ID, n, want int) []engine.Lease {
 // settle reports a result, and wants it to be accepted or refused as stale.
 func (c *carried) settle(l engine.Lease, status engine.ResultStatus, accepted bool) {
 	c.t.Helper()
-	c.now = c.now.Add(time.Millisecond)
+	c.pass(time.Millisecond)
 	r := engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: status}
 	if status == engine.ResultFailed {
 		r.Failure = &task.Failure{Message: "no", Retryable: true}
