@@ -54,6 +54,10 @@ type WorkerInfo struct {
 	// its last attempts all failed.
 	Breaker         string     `json:"circuit_breaker" doc:"closed; open: its last attempts all failed and it gets nothing; half_open: it gets a few, to see whether they succeed."`
 	BreakerOpenedAt *time.Time `json:"circuit_breaker_opened_at,omitempty"`
+	// ConsecutiveFailures is what the breaker counts, on the node that answers.
+	ConsecutiveFailures *int `json:"consecutive_failures" doc:"Failures in a row that its circuit breaker counts; an open one begins anew. Each node counts those that it hears of: null where the one that answers has heard of none."`
+	// CurrentTasks is what a Backend's Worker says, and Workers does not.
+	CurrentTasks *int `json:"current_tasks,omitempty" doc:"How many steps it holds at present, whatever load it reports. Not in lists."`
 }
 
 // What a WorkerInfo says.
@@ -67,6 +71,13 @@ const (
 	BreakerOpen     = "open"
 	BreakerHalfOpen = "half_open"
 )
+
+// HeldTask is how a task is, and the leases on its steps that a worker holds.
+type HeldTask struct {
+	Namespace string
+	State     TaskState
+	Leases    []LeaseRef
+}
 
 // PollRequest asks for work.
 type PollRequest struct {

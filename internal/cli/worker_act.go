@@ -51,7 +51,7 @@ func newWorkerShow(s *session) *cobra.Command {
 		Long: `Show one worker, and why it gets nothing if it does not. WORKER is a UUID, or a
 name if one worker only has it: of those that live, or else of those that died
 within the last day.`,
-		Args:  cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			ids, err := workerArgs(ctx, c, args)
 			if err != nil {
@@ -160,6 +160,9 @@ func (s *session) printWorker(w *tasker.WorkerInfo) error {
 	f.add("Name", w.Name)
 	f.add("State", w.State)
 	f.add("Load", fmt.Sprintf("%d of %d", w.CurrentLoad, w.Capacity))
+	if w.CurrentTasks != nil {
+		f.add("Holds", fmt.Sprintf("%d steps", *w.CurrentTasks))
+	}
 	f.add("Handlers", orAll(w.Handlers))
 	f.add("Capabilities", joined(w.Capabilities))
 	f.add("Namespaces", orAll(w.Namespaces))
@@ -172,6 +175,9 @@ func (s *session) printWorker(w *tasker.WorkerInfo) error {
 		f.add("Failed probes", fmt.Sprintf("%d, the last one: %s", w.HealthFailures, w.HealthError))
 	}
 	f.add("Circuit breaker", w.Breaker)
+	if w.ConsecutiveFailures != nil {
+		f.add("Failures in a row", fmt.Sprintf("%d", *w.ConsecutiveFailures))
+	}
 	f.add("Opened", s.stampAgo(w.BreakerOpenedAt))
 	return s.write([]byte("✓ Worker Details:\n\n" + f.b.String()))
 }

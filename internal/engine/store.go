@@ -88,6 +88,12 @@ type Family struct {
 	Ordinals []int
 }
 
+// Sized is a task and how many steps it has.
+type Sized struct {
+	Task  task.ID
+	Steps int
+}
+
 // TxTasks is about whole tasks.
 type TxTasks interface {
 	// InsertTasks stores new tasks with their steps.
@@ -166,6 +172,10 @@ type ReadTasks interface {
 	ListTasks(ctx context.Context, f TaskFilter) ([]*task.Task, task.ID, error)
 	// FindSteps returns all steps of a task by ordinal.
 	FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error)
+	// InHand returns those steps of tasks that are ready or leased, in any order.
+	InHand(ctx context.Context, of []Sized) ([]*task.Step, error)
+	// CountHeld counts the steps that a worker holds.
+	CountHeld(ctx context.Context, worker int64) (int, error)
 	// FindAttempts, FindEvents and FindActs are oldest first.
 	FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error)
 	FindEvents(ctx context.Context, id task.ID) ([]task.Event, error)

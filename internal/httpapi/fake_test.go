@@ -175,6 +175,28 @@ func (f *fake) TaskHistory(_ context.Context, id uuid.UUID) (*tasker.TaskHistory
 	}, nil
 }
 
+// HeldTasks is no verb of a client's, and not noted.
+func (f *fake) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*tasker.HeldTask, error) {
+	f.mu.Lock()
+	err := f.err
+	f.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*tasker.HeldTask, len(tasks))
+	for i, id := range tasks {
+		found, err := f.Task(ctx, id, 0)
+		if err != nil {
+			continue // there is none
+		}
+		out[i] = &tasker.HeldTask{Namespace: found.Namespace, State: found.State}
+		if worker == workerID {
+			out[i].Leases = []tasker.LeaseRef{{StepUUID: stepID, Token: 8}}
+		}
+	}
+	return out, nil
+}
+
 func (f *fake) CancelTasks(_ context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
 	if err := f.note(req); err != nil {
 		return nil, err

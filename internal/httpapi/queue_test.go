@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -228,27 +227,27 @@ func TestQueueWorkerWords(t *testing.T) {
 // leasing is a fake in which the worker holds the task taskID, or what held says.
 type leasing struct {
 	*fake
-	held  []tasker.Attempt // instead
+	held  []tasker.LeaseRef // instead
+	looks int               // how often it was asked
+	space string            // the task's namespace
 	state tasker.TaskState
 	caps  []string
 	self  string // the worker's state
 }
 
-func (l *leasing) TaskHistory(_ context.Context, id uuid.UUID) (*tasker.TaskHistory, error) {
-	if id != taskID {
-		return nil, tasker.Errorf(tasker.CodeNotFound, "there is no task %s", id)
+func (l *leasing) HeldTasks(_ context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*tasker.HeldTask, error) {
+	l.looks++
+	out := make([]*tasker.HeldTask, len(tasks))
+	for i, id := range tasks {
+		if id != taskID || worker != workerID {
+			continue
+		}
+		out[i] = &tasker.HeldTask{Namespace: l.space, State: l.state, Leases: l.held}
+		if l.held == nil {
+			out[i].Leases = []tasker.LeaseRef{{StepUUID: stepID, Token: 8}}
+		}
 	}
-	if l.held != nil {
-		return &tasker.TaskHistory{Attempts: l.held}, nil
-	}
-	return &tasker.TaskHistory{Attempts: []tasker.Attempt{
-		{StepUUID: stepID, Token: 6, WorkerID: &workerID, Outcome: "lease_expired"},
-		{StepUUID: otherID, Token: 7, WorkerID: &otherID, Outcome: "running"},
-		{StepUUID: stepID, Token: 8, WorkerID: &workerID, Outcome: "running"}}}, nil
-}
-
-func (l *leasing) Task(context.Context, uuid.UUID, time.Duration) (*tasker.Task, error) {
-	return &tasker.Task{State: l.state}, nil
+	return out, nil
 }
 
 func (l *leasing) Worker(context.Context, uuid.UUID) (*tasker.WorkerInfo, error) {
@@ -260,18 +259,16 @@ func TestQueueLostTasks(t *testing.T) {
 	t.Parallel()
 	worker := queueWorker + workerID.String()
 	ofTask := `{"task_id":"` + taskID.String() + `"`
-	other := uuid.New()
 	for name, c := range map[string]struct {
-		held  []tasker.Attempt
+		held  []tasker.LeaseRef
 		state tasker.TaskState
 		extra string
 		want  string
 	}{
-		"Cancelled":     {[]tasker.Attempt{{StepUUID: stepID, Token: 8, WorkerID: &workerID, Outcome: "cancelled"}}, tasker.TaskCancelled, "", tasker.LeaseCancelled},
-		"Expired":       {[]tasker.Attempt{{StepUUID: stepID, Token: 8, WorkerID: &workerID, Outcome: "lease_expired"}}, tasker.TaskStepsInProcess, "", tasker.LeaseLost},
-		"SomebodyElses": {[]tasker.Attempt{{StepUUID: stepID, Token: 9, WorkerID: &other, Outcome: "running"}, {StepUUID: stepID, Token: 9, Outcome: "running"}}, tasker.TaskStepsInProcess, "", tasker.LeaseLost},
-		"OldToken":      {nil, tasker.TaskStepsInProcess, `,"token":6`, tasker.LeaseLost},
-		"OtherStep":     {nil, tasker.TaskStepsInProcess, `,"step_uuid":"` + otherID.String() + `"`, tasker.LeaseLost},
+		"Cancelled": {[]tasker.LeaseRef{}, tasker.TaskCancelled, "", tasker.LeaseCancelled},
+		"Lost":      {[]tasker.LeaseRef{}, tasker.TaskStepsInProcess, "", tasker.LeaseLost},
+		"OldToken":  {nil, tasker.TaskStepsInProcess, `,"token":6`, tasker.LeaseLost},
+		"OtherStep": {nil, tasker.TaskStepsInProcess, `,"step_uuid":"` + otherID.String() + `"`, tasker.LeaseLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -305,7 +302,7 @@ func TestQueueLostTasks(t *testing.T) {
 	}
 	t.Run("Several", func(t *testing.T) {
 		t.Parallel()
-		f := &leasing{fake: &fake{}, held: []tasker.Attempt{{StepUUID: stepID, Token: 8, WorkerID: &workerID, Outcome: "running"}, {StepUUID: otherID, Token: 8, WorkerID: &workerID, Outcome: "running"}}}
+		f := &leasing{fake: &fake{}, held: []tasker.LeaseRef{{StepUUID: stepID, Token: 8}, {StepUUID: otherID, Token: 8}}}
 		a := newAPI(t, f, httpapi.Options{})
 		got := a.do(t, "POST", worker+"/start", ofTask+`}`)
 		if p := got.problem(t); got.status != 400 || at(p) != "/step_uuid" {
@@ -318,6 +315,32 @@ func TestQueueLostTasks(t *testing.T) {
 		got = a.do(t, "POST", worker+"/start", ofTask+`,"step_uuid":"`+stepID.String()+`"}`)
 		if got.status != 200 || last[tasker.StartRequest](f.fake).Steps[0].StepUUID != stepID {
 			t.Errorf("with the step the answer is %d %s", got.status, got.body)
+		}
+	})
+	t.Run("ManyAtOnce", func(t *testing.T) {
+		t.Parallel()
+		f := &leasing{fake: &fake{}}
+		got := newAPI(t, f, httpapi.Options{}).do(t, "POST", worker+"/heartbeat", `{"current_tasks":["`+otherID.String()+`","`+taskID.String()+`","`+stepID.String()+`"]}`)
+		if want := (tasker.Heartbeat{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: 8}}}); got.status != 200 || f.looks != 1 || !cmp.Equal(last[any](f.fake), any(want)) {
+			t.Errorf("the answer is %d %s after %d looks, the backend got %+v", got.status, got.body, f.looks, last[any](f.fake))
+		}
+		if strings.Count(got.body, `"status":"lost"`) != 2 {
+			t.Errorf("the answer is %s", got.body)
+		}
+	})
+	t.Run("OutsideTheKey", func(t *testing.T) {
+		t.Parallel()
+		ring, key := ringOf(t, "limited", "work", "default")
+		for space, want := range map[string]string{"default": "cancelled", "secret": "lost"} {
+			f := &leasing{fake: &fake{}, space: space, held: []tasker.LeaseRef{}, state: tasker.TaskCancelled}
+			a := newAPI(t, f, httpapi.Options{Keys: ring})
+			got := a.do(t, "POST", worker+"/heartbeat", `{"current_tasks":["`+taskID.String()+`"]}`, key)
+			if got.status != 200 || !strings.Contains(got.body, `"status":"`+want+`"`) {
+				t.Errorf("of the namespace %s the answer is %d %s", space, got.status, got.body)
+			}
+			if got := a.do(t, "POST", worker+"/start", ofTask+`}`, key); (got.status == 404) != (space == "secret") {
+				t.Errorf("of the namespace %s the start is answered %d %s", space, got.status, got.body)
+			}
 		}
 	})
 	t.Run("NoRoom", func(t *testing.T) {

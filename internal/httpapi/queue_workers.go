@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
 )
 
 func (s *server) registerQueueWorker(ctx context.Context, _ *none, body *queueWorker) (answer[queueRegistered], error) {
@@ -49,11 +50,23 @@ func (s *server) pollForNothing(ctx context.Context, id uuid.UUID) (answer[queue
 	if err := s.reachWorker(ctx, id); err != nil {
 		return answer[queuePolled]{}, err
 	}
-	w, err := s.backend.Worker(ctx, id)
+	w, err := s.registered(ctx, id)
 	if err != nil {
 		return answer[queuePolled]{}, err
 	}
 	return ok(queuePolled{Tasks: []queueAssignment{}, ShouldDrain: w.State == draining}), nil
+}
+
+// registered returns a worker as it was registered, and may leave out what it holds:
+// that has to be counted, and polls are many.
+func (s *server) registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
+	type register interface {
+		Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error)
+	}
+	if r, can := s.backend.(register); can {
+		return r.Registered(ctx, id)
+	}
+	return s.backend.Worker(ctx, id)
 }
 
 // sameCapabilities refuses a poll that names other capabilities than the worker was
@@ -65,7 +78,7 @@ func (s *server) sameCapabilities(ctx context.Context, id uuid.UUID, named []str
 	if err := s.reachWorker(ctx, id); err != nil {
 		return err
 	}
-	w, err := s.backend.Worker(ctx, id)
+	w, err := s.registered(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -92,24 +105,57 @@ func toQueueAssignment(a *tasker.Assignment) queueAssignment {
 	return out
 }
 
+// taskHolder is a Backend that can say what a worker holds of tasks.
+type taskHolder interface {
+	// HeldTasks answers in the order asked: nil for a task that does not exist.
+	HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*tasker.HeldTask, error)
+}
+
+// heldTasks is what a worker holds of tasks; nil for one that is outside the key's
+// limits, or does not exist.
+func (s *server) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*tasker.HeldTask, error) {
+	if len(tasks) == 0 {
+		return nil, nil
+	}
+	holder, can := s.backend.(taskHolder)
+	if !can {
+		return nil, tasker.Errorf(tasker.CodeUnavailable, "this server cannot say what a worker holds; name the step and the token")
+	}
+	held, err := holder.HeldTasks(ctx, worker, tasks)
+	if err != nil {
+		return nil, err
+	}
+	p := access.From(ctx)
+	for i, h := range held {
+		if h != nil && p.Limited() && !p.Reaches(h.Namespace) {
+			held[i] = nil
+		}
+	}
+	return held, nil
+}
+
 // held is the lease of a task that a worker holds. Where there is none, status says
 // why: cancelled, or lost.
 func (s *server) held(ctx context.Context, worker uuid.UUID, r *QueueLeaseRef) (ref tasker.LeaseRef, status string, err error) {
 	if r.StepUUID != nil && r.Token != 0 {
 		return tasker.LeaseRef{StepUUID: *r.StepUUID, Token: r.Token}, tasker.LeaseHeld, nil
 	}
-	if err := s.reachTask(ctx, r.TaskID); err != nil {
-		return ref, "", err
-	}
-	history, err := s.backend.TaskHistory(ctx, r.TaskID)
+	held, err := s.heldTasks(ctx, worker, []uuid.UUID{r.TaskID})
 	if err != nil {
 		return ref, "", err
 	}
+	if held[0] == nil {
+		return ref, "", unknownTask(r.TaskID)
+	}
+	return leaseOf(held[0], r)
+}
+
+// leaseOf is the one lease that is meant of those that a worker holds of a task.
+func leaseOf(h *tasker.HeldTask, r *QueueLeaseRef) (ref tasker.LeaseRef, status string, err error) {
 	found := 0
-	for _, a := range history.Attempts {
-		mine := a.WorkerID != nil && *a.WorkerID == worker && a.Outcome == running
-		if mine && (r.StepUUID == nil || *r.StepUUID == a.StepUUID) && (r.Token == 0 || r.Token == a.Token) {
-			ref = tasker.LeaseRef{StepUUID: a.StepUUID, Token: a.Token}
+	for _, l := range h.Leases {
+		if (r.StepUUID == nil || *r.StepUUID == l.StepUUID) && (r.Token == 0 || r.Token == l.Token) {
+			ref = l
 			found++
 		}
 	}
@@ -119,19 +165,11 @@ func (s *server) held(ctx context.Context, worker uuid.UUID, r *QueueLeaseRef) (
 	case found > 1:
 		return ref, "", &tasker.Error{Code: tasker.CodeInvalid, Message: "the worker holds several steps of the task", Hint: "say which",
 			Details: []tasker.Detail{{Location: "/step_uuid", Message: "is required"}}}
-	}
-	task, err := s.backend.Task(ctx, r.TaskID, 0)
-	if err != nil {
-		return ref, "", err
-	}
-	if task.State == tasker.TaskCancelled {
+	case h.State == tasker.TaskCancelled:
 		return ref, tasker.LeaseCancelled, nil
 	}
 	return ref, tasker.LeaseLost, nil
 }
-
-// running is the outcome of an attempt that has none yet.
-const running = "running"
 
 func toQueueLease(id uuid.UUID, l *tasker.LeaseAnswer) queueLease {
 	return queueLease{TaskID: id, Acknowledged: l.Status == tasker.LeaseHeld, Status: l.Status, VisibilityTimeoutUntil: l.LeaseExpiresAt, DeadlineAt: l.DeadlineAt}
@@ -228,15 +266,20 @@ func (s *server) heartbeatOfQueueWorker(ctx context.Context, params *workerPath,
 	if body.CurrentTasks != nil {
 		beat.Steps = []tasker.LeaseRef{}
 	}
+	held, err := s.heldTasks(ctx, params.ID, body.CurrentTasks)
+	if err != nil {
+		return no, err
+	}
 	for i, id := range body.CurrentTasks {
-		ref, status, err := s.held(ctx, params.ID, &QueueLeaseRef{TaskID: id})
-		if err != nil && tasker.ErrorCode(err) != tasker.CodeNotFound {
+		leases[i] = queueLease{TaskID: id, Status: tasker.LeaseLost}
+		if held[i] == nil {
+			continue
+		}
+		ref, status, err := leaseOf(held[i], &QueueLeaseRef{TaskID: id})
+		if err != nil {
 			return no, moved(err, "/step_uuid", place("current_tasks", i))
 		}
-		if leases[i] = (queueLease{TaskID: id, Status: status}); err != nil {
-			leases[i].Status = tasker.LeaseLost
-		}
-		if status == tasker.LeaseHeld {
+		if leases[i].Status = status; status == tasker.LeaseHeld {
 			beat.Steps, asked = append(beat.Steps, ref), append(asked, i)
 		}
 	}

@@ -76,10 +76,26 @@ func TestProbedWorker(t *testing.T) {
 func TestBrokenWorker(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, openSQLite(t), engine.Config{WorkerBreaker: engine.WorkerBreaker{Failures: 2}})
-	for range 2 {
+	inARow := func(want int) {
+		t.Helper()
+		w, err := r.Worker(t.Context(), r.worker)
+		if got := 0; err == nil {
+			if w.ConsecutiveFailures != nil {
+				got = *w.ConsecutiveFailures
+			}
+			if got != want || (w.ConsecutiveFailures == nil) != (want == 0) {
+				t.Errorf("%d failures in a row, want %d: %+v", got, want, w)
+			}
+		} else {
+			t.Error(err)
+		}
+	}
+	for n := range 2 {
+		inARow(n)
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Type: "OUT_OF_MEMORY", Message: "full"}})
 	}
+	inARow(0) // it opened
 	w, err := r.Worker(t.Context(), r.worker)
 	if err != nil || w.State != tasker.WorkerActive || w.Breaker != tasker.BreakerOpen || w.BreakerOpenedAt == nil || !w.BreakerOpenedAt.Equal(noon) {
 		t.Errorf("%+v, %v", w, err)

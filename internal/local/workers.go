@@ -45,7 +45,47 @@ func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo,
 		return nil, toError(err)
 	}
 	info := b.fromWorker(w)
+	held, err := b.engine.CountHeld(ctx, w)
+	if err != nil {
+		return nil, toError(err)
+	}
+	info.CurrentTasks = &held
 	return &info, nil
+}
+
+// Registered is Worker without what the worker holds, which has to be counted: for
+// those who ask with every poll.
+func (b *Backend) Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
+	w, err := b.engine.Worker(ctx, toID(id))
+	if err != nil {
+		return nil, toError(err)
+	}
+	info := b.fromWorker(w)
+	return &info, nil
+}
+
+// HeldTasks says of each of the tasks, in order, how it is and which leases on its
+// steps a worker holds; nil for one that does not exist.
+func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*tasker.HeldTask, error) {
+	ids := make([]task.ID, len(tasks))
+	for i, id := range tasks {
+		ids[i] = toID(id)
+	}
+	held, err := b.engine.HeldOf(ctx, toID(worker), ids)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out := make([]*tasker.HeldTask, len(held))
+	for i, h := range held {
+		if h.Template == nil {
+			continue
+		}
+		out[i] = &tasker.HeldTask{Namespace: h.Template.Namespace, State: tasker.TaskState(h.Task.State)}
+		for _, l := range h.Leases {
+			out[i].Leases = append(out[i].Leases, tasker.LeaseRef{StepUUID: toUUID(l.Step), Token: l.Token})
+		}
+	}
+	return out, nil
 }
 
 // ResumeWorker implements tasker.WorkerBackend.
@@ -59,11 +99,15 @@ func (b *Backend) ResumeWorker(ctx context.Context, id uuid.UUID) (*tasker.Worke
 }
 
 func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
-	return tasker.WorkerInfo{WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State), Namespaces: w.Namespaces, Handlers: w.Handlers,
+	info := tasker.WorkerInfo{WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State), Namespaces: w.Namespaces, Handlers: w.Handlers,
 		Capabilities: w.Capabilities, Capacity: w.Capacity, CurrentLoad: w.Load, Host: w.Host, Version: w.Version,
 		StartedAt: w.StartedAt.Time(), LastHeartbeat: w.LastHeartbeat.Time(),
 		HealthURL: w.HealthURL, HealthFailures: w.ProbeFailures, HealthError: w.ProbeError,
 		Breaker: string(b.engine.BreakerOf(w)), BreakerOpenedAt: w.BrokenAt.Ptr()}
+	if n := b.engine.FailuresOf(w); n > 0 {
+		info.ConsecutiveFailures = &n
+	}
+	return info
 }
 
 // Poll implements tasker.WorkerBackend.

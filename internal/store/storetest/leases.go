@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"bytes"
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -17,6 +19,8 @@ func leaseCases() []testCase {
 		{"Renewed", renewed},
 		{"Held", held},
 		{"HeldLimit", heldLimit},
+		{"InHand", inHand},
+		{"InHandMany", inHandMany},
 		{"SharedTask", sharedTask},
 	}
 }
@@ -186,6 +190,50 @@ func held(f *fixture) {
 	f.equal("worker 2", f.heldBy(2, 10), map[task.ID]bool{jobs[2].steps[0].ID: true})
 	f.equal("worker 3", f.heldBy(3, 10), map[task.ID]bool{})
 	f.equal("worker 0", f.heldBy(0, 10), map[task.ID]bool{})
+	for worker, want := range map[int64]int{0: 0, 1: 2, 2: 1, 3: 0} {
+		n, err := f.store.CountHeld(f.Context(), worker)
+		f.must(err)
+		f.equal("number of held steps", n, want)
+	}
+}
+
+// inHand: the ready and the leased, and none of other tasks.
+func inHand(f *fixture) {
+	jobs := f.many(4)
+	f.move(jobs[0], func(s *task.Step) error { return s.Assign(1, f.now, f.now.Add(time.Minute)) })
+	f.move(jobs[1], func(s *task.Step) error { return s.Claim(2, f.now, f.now.Add(time.Minute)) })
+	f.move(jobs[2], func(s *task.Step) error { return s.Claim(2, f.now, f.now.Add(time.Minute)) })
+	f.move(jobs[2], func(s *task.Step) error { return s.Succeed(f.now, nil) })
+	diamond := f.build(f.diamond, 0) // only its first step is ready
+	f.insert(diamond)
+	all := []engine.Sized{{Task: jobs[0].task.ID, Steps: 1}, {Task: diamond.task.ID, Steps: 4}, {Task: jobs[1].task.ID, Steps: 1}, {Task: jobs[2].task.ID, Steps: 1},
+		{Task: f.store.IDs().Take(f.now.Time(), 1), Steps: 1}}
+	f.wantInHand("all", all, jobs[0].steps[0], jobs[1].steps[0], diamond.steps[0])
+	f.wantInHand("one", all[:1], jobs[0].steps[0])
+	f.wantInHand("settled", all[3:])
+	f.wantInHand("of nothing", nil)
+}
+
+// inHandMany asks about more than one statement does.
+func inHandMany(f *fixture) {
+	jobs := f.many(150)
+	var all []engine.Sized
+	var steps []*task.Step
+	for _, j := range jobs {
+		all, steps = append(all, engine.Sized{Task: j.task.ID, Steps: 1}), append(steps, j.steps[0])
+	}
+	f.wantInHand("many", all, steps...)
+}
+
+// wantInHand compares the ready and leased steps of tasks, sorted by ID.
+func (f *fixture) wantInHand(what string, of []engine.Sized, want ...*task.Step) {
+	f.Helper()
+	got, err := f.store.InHand(f.Context(), of)
+	f.must(err)
+	byID := func(a, b *task.Step) int { return bytes.Compare(a.ID[:], b.ID[:]) }
+	slices.SortFunc(got, byID)
+	slices.SortFunc(want, byID)
+	f.equal(what, got, want)
 }
 
 func heldLimit(f *fixture) {

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Holding is what a worker holds of a task.
+type Holding struct {
+	Task     TaskStatus
+	Template *task.Template // nil: there is no such task
+	Leases   []LeaseRef
+}
+
+// HeldOf says of each of the tasks, in order, how it is and which leases on its steps a
+// worker holds. It asks the store twice, and the dispatcher once, for however many.
+func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]Holding, error) {
+	w, err := e.Worker(ctx, worker)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	found, err := e.store.TaskStatuses(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	of := make(map[task.ID]*Holding, len(found))
+	var sized []Sized
+	for _, s := range found {
+		if of[s.ID] != nil {
+			continue // asked about twice
+		}
+		t, err := e.TemplateOf(ctx, s.DefID)
+		if err != nil {
+			return nil, err
+		}
+		of[s.ID], sized = &Holding{Task: s, Template: t}, append(sized, Sized{s.ID, len(t.Steps)})
+	}
+	steps, err := e.store.InHand(ctx, sized)
+	if err != nil {
+		return nil, err
+	}
+	e.showHolds(ctx, steps)
+	for _, s := range steps {
+		if h := of[s.TaskID]; h != nil && s.State.Leased() && s.WorkerNo == w.No {
+			h.Leases = append(h.Leases, LeaseRef{s.ID, s.Token, w.No})
+		}
+	}
+	out := make([]Holding, len(ids))
+	for i, id := range ids {
+		if h := of[id]; h != nil {
+			out[i] = *h
+		}
+	}
+	return out, nil
+}
+
+// CountHeld counts the steps that a worker holds, in the store and in the dispatcher. Of
+// what is handed out in the dispatcher it counts up to 10,000, and what cannot be
+// asked there is not counted.
+func (e *Engine) CountHeld(ctx context.Context, w *task.Worker) (int, error) {
+	there, err := e.heldBy(ctx, w.No)
+	if err != nil {
+		return 0, err
+	}
+	n, err := e.store.CountHeld(ctx, w.No)
+	return n + len(there), err
+}
+
+// FailuresOf returns how many attempts of a worker have failed in a row, of those
+// that its circuit breaker counts and this process saw end. An open breaker begins
+// to count anew. 0 is also said of a worker that this process knows nothing of.
+func (e *Engine) FailuresOf(w *task.Worker) int {
+	b := e.breakers
+	if !b.on() {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if have := b.workers[w.No]; have != nil {
+		return have.failures
+	}
+	return 0
+}

@@ -1,0 +1,38 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/dispatch/memory"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// What a worker holds in the dispatcher counts as what it holds in the store.
+func TestHeldInTheDispatcher(t *testing.T) {
+	t.Parallel()
+	e, _ := newEngine(t, engine.Options{Dispatcher: memory.NewServer().Open()})
+	submit(t, e, engine.Submission{TaskType: "before"})
+	w, other := register(t, e, 5), register(t, e, 5)
+	stored, _, err := e.Poll(t.Context(), w.ID, 1, 0, true)
+	if err != nil || len(stored) != 1 {
+		t.Fatalf("before the dispatcher was filled the worker got %d steps, %v", len(stored), err)
+	}
+	if err := e.TendDispatch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ids := []task.ID{stored[0].Task.ID, submit(t, e, engine.Submission{TaskType: "after"})[0].ID}
+	got, _, err := e.Poll(t.Context(), w.ID, 1, 0, false)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("the worker got %d steps, %v", len(got), err)
+	}
+	held, err := e.HeldOf(t.Context(), w.ID, ids)
+	if err != nil || len(held) != 2 || len(held[0].Leases) != 1 || len(held[1].Leases) != 1 || held[1].Leases[0].Token != got[0].Step.Token {
+		t.Errorf("it holds %+v, %v", held, err)
+	}
+	for who, want := range map[*task.Worker]int{w: 2, other: 0} {
+		if n, err := e.CountHeld(t.Context(), who); err != nil || n != want {
+			t.Errorf("it holds %d, %v; want %d", n, err, want)
+		}
+	}
+}

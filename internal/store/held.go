@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// spans is of how many tasks one statement reads the steps.
+const spans = 64
+
+// InHand returns those steps of tasks that are ready or leased. The steps of a task are
+// a range of keys behind its own; each range is a statement of its own in a union, so
+// that no planner takes many of them for the whole table.
+func (s SQL) InHand(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
+	var all []*task.Step
+	for part := range slices.Chunk(of, spans) {
+		w := where{}
+		var query strings.Builder
+		for n := 0; n < len(part) || n&(n-1) != 0; n++ { // up to a power of two, as in idList
+			if n > 0 {
+				query.WriteString(` UNION ALL `)
+			}
+			t := part[min(n, len(part)-1)]
+			first, last := t.Task, task.MakeID(t.Task.Seq()+int64(t.Steps), 1<<62-1)
+			if n >= len(part) {
+				first = last // nothing
+			}
+			at := w.arg(s.id(first))
+			query.WriteString(`SELECT ` + StepColumns + ` FROM tasker_workflow_steps s
+ WHERE s.id > ` + at + ` AND s.id <= ` + w.arg(s.id(last)) + ` AND s.task_id = ` + at + ` AND (s.queue > 0 OR s.queue = -2)`)
+		}
+		rows, err := collect(ctx, s, s.ScanStep, query.String(), w.args...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	return all, nil
+}
+
+// CountHeld counts the steps that a worker holds.
+func (s SQL) CountHeld(ctx context.Context, worker int64) (int, error) {
+	const query = `SELECT count(*) FROM tasker_workflow_steps WHERE queue = -2 AND worker_no = $1`
+	n, err := first(ctx, s, func(row Row) (n int, err error) {
+		err = row.Scan(&n)
+		return n, err
+	}, query, worker)
+	return n, err
+}

@@ -1,0 +1,44 @@
+package memstore
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// InHand implements engine.ReadTasks.
+func (s *Store) InHand(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []*task.Step
+	for _, t := range of {
+		for _, id := range st.stepsOf[t.Task] {
+			if step := st.steps[id]; step.Queue > 0 || step.Queue == task.Leases {
+				out = append(out, cloneStep(step))
+			}
+		}
+	}
+	return out, nil
+}
+
+// CountHeld implements engine.ReadTasks.
+func (s *Store) CountHeld(ctx context.Context, worker int64) (int, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	n := 0
+	if q := st.queues[task.Leases]; q != nil {
+		for _, e := range q.entries {
+			if st.steps[e.id].WorkerNo == worker {
+				n++
+			}
+		}
+	}
+	return n, nil
+}
