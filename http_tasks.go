@@ -106,6 +106,7 @@ func (b *httpBackend) Tasks(ctx context.Context, f TaskFilter) (*TaskPage, error
 	q.set("version", f.Version)
 	q.set("tag", f.Tag)
 	q.set("correlation_id", f.CorrelationID)
+	q.set("initiator", f.Initiator)
 	q.set("priority", string(f.Priority))
 	q.setTime("created_after", f.CreatedAfter)
 	q.setTime("created_before", f.CreatedBefore)

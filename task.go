@@ -137,6 +137,7 @@ type TaskFilter struct {
 	Version       string      `json:"version,omitempty"`
 	Tag           string      `json:"tag,omitempty"`
 	CorrelationID string      `json:"correlation_id,omitempty"`
+	Initiator     string      `json:"initiator,omitempty" doc:"Who asked for it."`
 	Priority      Priority    `json:"priority,omitempty"`
 	CreatedAfter  *time.Time  `json:"created_after,omitempty" doc:"Inclusive."`
 	CreatedBefore *time.Time  `json:"created_before,omitempty" doc:"Exclusive."`

@@ -68,7 +68,7 @@ func (r *run) fill(ctx context.Context) error {
 func rareTasks() []tasker.TaskRequest {
 	tasks := make([]tasker.TaskRequest, 10)
 	for i := range tasks {
-		tasks[i] = tasker.TaskRequest{TaskType: "bench_rare", Tags: []string{"rare"}, CorrelationID: "rare", Priority: tasker.Low}
+		tasks[i] = tasker.TaskRequest{TaskType: "bench_rare", Tags: []string{"rare"}, CorrelationID: "rare", Initiator: "rare", Priority: tasker.Low}
 	}
 	return tasks
 }
@@ -183,6 +183,7 @@ func (r *run) pages(ctx context.Context) (map[string]float64, error) {
 		"rare_name":       {Name: "bench_rare"},
 		"tag":             {Tag: "rare"},
 		"correlation":     {CorrelationID: "rare"},
+		"initiator":       {Initiator: "rare"},
 		"rare_priority":   {Priority: tasker.Low},
 		"created_before":  {CreatedBefore: &middle},
 		"name_and_states": {Name: handler, States: []tasker.TaskState{tasker.TaskError, tasker.TaskStepsInProcess}},

@@ -38,6 +38,7 @@ func newTaskList(s *session) *cobra.Command {
 	f.StringVar(&c.filter.Version, "version", "", "only of this template version")
 	f.StringVar(&c.filter.Tag, "tag", "", "only with this tag")
 	f.StringVar(&c.filter.CorrelationID, "correlation-id", "", "only with this correlation id")
+	f.StringVar(&c.filter.Initiator, "initiator", "", "only asked for by them")
 	f.StringVar(&c.priority, "priority", "", "only of this priority")
 	f.StringVar(&c.after, "created-after", "", "only created at this time or later; a time, or how long ago, such as 24h")
 	f.StringVar(&c.before, "created-before", "", "only created before this time, or longer ago than this")

@@ -20,6 +20,7 @@ CREATE INDEX tasker_task_watches_due ON tasker_task_watches USING btree (stale_a
 CREATE UNIQUE INDEX tasker_task_watches_pkey ON tasker_task_watches USING btree (task_id)
 CREATE INDEX tasker_tasks_by_correlation ON tasker_tasks USING btree (correlation_id, id) WHERE (correlation_id <> ''::text)
 CREATE INDEX tasker_tasks_by_deadline ON tasker_tasks USING btree (deadline_at) WHERE (deadline_at > 0)
+CREATE INDEX tasker_tasks_by_initiator ON tasker_tasks USING btree (((meta ->> 'initiator'::text)), id) WHERE ((meta ->> 'initiator'::text) IS NOT NULL)
 CREATE INDEX tasker_tasks_by_state ON tasker_tasks USING btree (def_id, notable_state, id) WHERE (notable_state IS NOT NULL)
 CREATE INDEX tasker_tasks_dlq_by_status ON tasker_tasks_dlq USING btree (resolution_status, dlq_entry_uuid, dlq_reason, def_id, dlq_timestamp)
 CREATE INDEX tasker_tasks_dlq_by_task ON tasker_tasks_dlq USING btree (task_uuid, dlq_entry_uuid)

@@ -214,6 +214,7 @@ type TaskFilter struct {
 	Version       string
 	Tag           string
 	CorrelationID string
+	Initiator     string
 	Priority      *int
 	CreatedAfter  task.Instant // inclusive
 	CreatedBefore task.Instant // exclusive

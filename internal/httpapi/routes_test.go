@@ -318,12 +318,12 @@ func TestFilters(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
-	a.do(t, "GET", "/v1/tasks?state=error,pending&state=complete&namespace=n%2F1&name=a%20b&version=1&tag=%C3%BC&correlation_id=c&priority=7"+
+	a.do(t, "GET", "/v1/tasks?state=error,pending&state=complete&namespace=n%2F1&name=a%20b&version=1&tag=%C3%BC&correlation_id=c&initiator=ann%40b&priority=7"+
 		"&created_after=2026-01-31T12:00:00.123456Z&created_before=2026-02-01T00:00:00%2B01:00&limit=1000&cursor=abc", "")
 	before := time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)
 	want := tasker.TaskFilter{
 		States:    []tasker.TaskState{tasker.TaskError, tasker.TaskPending, tasker.TaskComplete},
-		Namespace: "n/1", Name: "a b", Version: "1", Tag: "ü", CorrelationID: "c", Priority: "7",
+		Namespace: "n/1", Name: "a b", Version: "1", Tag: "ü", CorrelationID: "c", Initiator: "ann@b", Priority: "7",
 		CreatedAfter: &noon, CreatedBefore: &before, Limit: 1000, Cursor: "abc",
 	}
 	if diff := cmp.Diff(want, last[tasker.TaskFilter](f)); diff != "" {

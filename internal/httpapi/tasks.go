@@ -81,6 +81,7 @@ type taskFilter struct {
 	Version       string    `query:"version" maxLength:"64"`
 	Tag           string    `query:"tag" maxLength:"255"`
 	CorrelationID string    `query:"correlation_id" maxLength:"255"`
+	Initiator     string    `query:"initiator" maxLength:"255" doc:"Who asked for it: initiator, or user_id of the queue."`
 	Priority      string    `query:"priority" maxLength:"64" doc:"A level's name or number."`
 	CreatedAfter  time.Time `query:"created_after" doc:"Inclusive."`
 	CreatedBefore time.Time `query:"created_before" doc:"Exclusive."`
@@ -96,7 +97,7 @@ type PageQuery struct {
 
 func (q *taskFilter) filter() (tasker.TaskFilter, error) {
 	f := tasker.TaskFilter{
-		Namespace: q.Namespace, Name: q.Name, Version: q.Version, Tag: q.Tag, CorrelationID: q.CorrelationID,
+		Namespace: q.Namespace, Name: q.Name, Version: q.Version, Tag: q.Tag, CorrelationID: q.CorrelationID, Initiator: q.Initiator,
 		Priority: tasker.Priority(q.Priority), Limit: q.Limit, Cursor: q.Cursor,
 	}
 	if !q.CreatedAfter.IsZero() {

@@ -113,7 +113,7 @@ func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskP
 }
 
 func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
-	out := engine.TaskFilter{Namespace: f.Namespace, Name: f.Name, Version: f.Version, Tag: f.Tag, CorrelationID: f.CorrelationID, Limit: f.Limit}
+	out := engine.TaskFilter{Namespace: f.Namespace, Name: f.Name, Version: f.Version, Tag: f.Tag, CorrelationID: f.CorrelationID, Initiator: f.Initiator, Limit: f.Limit}
 	var problems []tasker.Detail
 	bad := func(at, message string) { problems = append(problems, tasker.Detail{Location: at, Message: message}) }
 	for _, s := range f.States {

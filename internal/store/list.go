@@ -13,8 +13,8 @@ import (
 )
 
 // A page of tasks is put together from one or more sources, each an index that
-// yields IDs newest first: the tags, the correlation IDs, (template, state), or
-// the tasks themselves. What an index does not decide is filtered over a bounded
+// yields IDs newest first: the tags, the correlation IDs, the initiators,
+// (template, state), or the tasks themselves. What an index does not decide is filtered over a bounded
 // window of it, so that a page costs the same however few tasks match: then the
 // page is short, and its cursor says where to look on.
 const (
@@ -23,6 +23,9 @@ const (
 	// clockSlack is how far an ID may run ahead of the time its task was created.
 	clockSlack = time.Hour
 )
+
+// initiator is who asked for a task, as its index has it.
+const initiator = `meta ->> 'initiator'`
 
 // source yields task IDs from one index.
 type source struct {
@@ -172,6 +175,11 @@ func (s SQL) sources(ctx context.Context, f engine.TaskFilter) ([]source, error)
 		src := source{from: "tasker_tasks", id: "id"}
 		src.cond.add("i.correlation_id = ? AND i.correlation_id <> ''", f.CorrelationID)
 		list = append(list, src)
+	case f.Initiator != "":
+		src := source{from: "tasker_tasks", id: "id"}
+		src.cond.add("i."+initiator+" = ? AND i."+initiator+" IS NOT NULL", f.Initiator)
+		list = append(list, src)
+		f.Initiator = ""
 	case restricted || len(f.States) > 0:
 		if list, err = s.byState(ctx, f, defs, restricted); err != nil {
 			return nil, err
@@ -202,6 +210,7 @@ func (src *source) residual(f engine.TaskFilter, defs []int64, restricted bool) 
 	if len(f.States) > 0 {
 		src.filterBy(true, "t.state IN ("+marks(len(f.States))+")", anys(texts(f.States))...)
 	}
+	src.filterBy(f.Initiator != "", "t."+initiator+" = ?", f.Initiator)
 	if f.Priority != nil {
 		src.filterBy(true, "t.priority = ?", *f.Priority)
 	}

@@ -53,6 +53,7 @@ func (s *state) matches(t *task.Task, f engine.TaskFilter) bool {
 		(f.Version == "" || def.Version == f.Version) &&
 		(f.Tag == "" || slices.Contains(t.Meta.Tags, f.Tag)) &&
 		(f.CorrelationID == "" || t.CorrelationID == f.CorrelationID) &&
+		(f.Initiator == "" || t.Meta.Initiator == f.Initiator) &&
 		(f.Priority == nil || t.Priority == *f.Priority) &&
 		(f.CreatedAfter == 0 || t.CreatedAt >= f.CreatedAfter) &&
 		(f.CreatedBefore == 0 || t.CreatedAt < f.CreatedBefore)

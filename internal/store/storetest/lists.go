@@ -78,6 +78,8 @@ func listFilters(f *fixture) {
 	plain, diamond1, diamond2 := f.build(f.single, 0), f.build(f.diamond, time.Minute), f.build(other, 2*time.Minute)
 	diamond1.task.Meta.Tags, diamond1.task.CorrelationID = []string{"red", "blue"}, "c1"
 	diamond2.task.Meta.Tags, diamond2.task.CorrelationID, diamond2.task.Priority = []string{"blue"}, "c1", 0
+	diamond1.task.Meta.Initiator, diamond2.task.Meta.Initiator = "ann", "ann"
+	plain.task.Meta.Initiator = "Ann"
 	f.insert(plain, diamond1, diamond2)
 	f.finish(plain, f.now)
 	level, none, unused := 50, 0, 77
@@ -101,6 +103,14 @@ func listFilters(f *fixture) {
 		{"PartOfTag", engine.TaskFilter{Tag: "re"}, nil},
 		{"TagsJoined", engine.TaskFilter{Tag: `red","blue`}, nil},
 		{"CorrelationID", engine.TaskFilter{CorrelationID: "c1"}, newest(diamond1, diamond2)},
+		{"Initiator", engine.TaskFilter{Initiator: "ann"}, newest(diamond1, diamond2)},
+		{"InitiatorOfOtherCase", engine.TaskFilter{Initiator: "Ann"}, newest(plain)},
+		{"InitiatorOfNone", engine.TaskFilter{Initiator: "bob"}, nil},
+		{"InitiatorAndState", engine.TaskFilter{Initiator: "ann", States: []task.State{task.Complete}}, nil},
+		{"InitiatorAndName", engine.TaskFilter{Initiator: "ann", Namespace: "other", Name: "diamond"}, newest(diamond2)},
+		{"InitiatorAndTag", engine.TaskFilter{Initiator: "ann", Tag: "red"}, newest(diamond1)},
+		{"OtherInitiatorAndTag", engine.TaskFilter{Initiator: "Ann", Tag: "red"}, nil},
+		{"InitiatorAndCorrelationID", engine.TaskFilter{Initiator: "ann", CorrelationID: "c1", CreatedAfter: f.now.Add(2 * time.Minute)}, newest(diamond2)},
 		{"Priority", engine.TaskFilter{Priority: &level}, newest(plain, diamond1)},
 		{"PriorityZero", engine.TaskFilter{Priority: &none}, newest(diamond2)},
 		{"PriorityOfNone", engine.TaskFilter{Priority: &unused}, nil},
@@ -156,13 +166,15 @@ func listSparse(f *fixture) {
 	for i := range jobs {
 		jobs[i] = f.build(f.single, time.Duration(i)*time.Millisecond)
 		if i%1000 == 1 {
-			jobs[i].task.Meta.Tags = []string{"rare"}
+			jobs[i].task.Meta.Tags, jobs[i].task.Meta.Initiator = []string{"rare"}, "rare"
 		}
 	}
 	f.insert(jobs...)
 	want := newest(jobs[1], jobs[1001], jobs[2001])
 	f.equal("one a page", f.list(engine.TaskFilter{Tag: "rare", Limit: 1}), want)
 	f.equal("all at once", f.list(engine.TaskFilter{Tag: "rare", Limit: 1000}), want)
+	f.equal("one a page by initiator", f.list(engine.TaskFilter{Initiator: "rare", Limit: 1}), want)
+	f.equal("by initiator and state", f.list(engine.TaskFilter{Initiator: "rare", States: []task.State{task.StepsInProcess}, Limit: 2}), want)
 	f.equal("large pages", f.list(engine.TaskFilter{Limit: 700}), newest(jobs...))
 	f.equal("combined", f.list(engine.TaskFilter{Tag: "rare", Limit: 10, CreatedBefore: jobs[1001].task.CreatedAt}), newest(jobs[1]))
 }

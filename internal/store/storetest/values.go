@@ -48,7 +48,7 @@ func hostileStrings(f *fixture) {
 	for i, s := range hostile() {
 		f.wantJob(jobs[i])
 		for name, filter := range map[string]engine.TaskFilter{
-			"Tag": {Tag: s}, "CorrelationID": {CorrelationID: s},
+			"Tag": {Tag: s}, "CorrelationID": {CorrelationID: s}, "Initiator": {Initiator: s},
 		} {
 			filter.Limit = 100
 			f.equal(name+" "+s, f.list(filter), []task.ID{jobs[i].task.ID})
