@@ -23,7 +23,8 @@ type backend interface {
 // open opens the engine on the store that the configuration names.
 func open(ctx context.Context, dsn config.DSN, cfg *config.Config, log *slog.Logger, tel *telemetry.Telemetry) (backend, error) {
 	b, err := local.Open(ctx, dsn.Source(), local.Options{Logger: log, Engine: cfg.Engine,
-		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Dispatch: cfg.Dispatch, Observer: tel})
+		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Dispatch: cfg.Dispatch, Observer: tel,
+		Transitions: cfg.Log.Transitions && log.Enabled(ctx, slog.LevelInfo)})
 	if err != nil {
 		return nil, err // not b: a nil *Backend would be a backend that is not nil
 	}

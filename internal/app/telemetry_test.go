@@ -100,7 +100,7 @@ func TestTelemetry(t *testing.T) {
 	t.Cleanup(endpoint.Close)
 	cfg := config.Default()
 	cfg.DB.DSN, cfg.Server.Listen, cfg.Log.Level = "memory:", "127.0.0.1:0", "debug"
-	cfg.Telemetry.OTLPEndpoint = endpoint.URL
+	cfg.Telemetry.OTLPEndpoint, cfg.Log.Transitions = endpoint.URL, true
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	nodes, ended := make(chan app.Node, 1), make(chan error, 1)
@@ -132,7 +132,8 @@ func TestTelemetry(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	checkTrace(t, spans, workedIn)
-	for _, want := range []string{"path=/v1/tasks status=201", "msg=\"case opened\" case=" + entry, "msg=\"case resolved\" case=" + entry} {
+	for _, want := range []string{"path=/v1/tasks status=201", "msg=\"case opened\" case=" + entry, "msg=\"case resolved\" case=" + entry,
+		"msg=\"task transition\" task=", "from=in_progress to=complete verb=settle"} {
 		if !inOneLine(log.String(), want, "trace_id="+traceID+" span_id=") {
 			t.Errorf("no line of the log has %s and the ids of the trace: %s", want, log)
 		}

@@ -71,6 +71,9 @@ type Log struct {
 	Level string
 	// Format is text or json. Defaults to text.
 	Format string
+	// Transitions logs each transition of a task or a step, at level info, in the
+	// process that made it. Defaults to false.
+	Transitions bool
 }
 
 // Telemetry says where traces go. Metrics are always at /metrics.

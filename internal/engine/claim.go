@@ -259,7 +259,7 @@ func (u *unit) deal(works []Work, seats []seat, out [][]Lease) ([]seat, error) {
 		}
 		to := seats[0]
 		// counted as active before and after: the task is not touched
-		if err := u.hand(w.Step, to.poller); err != nil {
+		if err := u.hand(w, to.poller); err != nil {
 			return nil, err
 		}
 		l, err := u.lease(w)
@@ -278,16 +278,22 @@ func (u *unit) deal(works []Work, seats []seat, out [][]Lease) ([]seat, error) {
 	return seats, u.tx.SaveSteps(steps)
 }
 
-func (u *unit) hand(s *task.Step, c *poller) error {
+func (u *unit) hand(w Work, c *poller) (err error) {
+	s, from := w.Step, w.Step.State
 	u.sawHanded(s, c.start)
 	if u.e.dispatch != nil { // tokens are times, as those that the dispatcher gives out
 		s.Token = max(s.Token, u.e.dispatch.nextToken(u.now)-1)
 	}
 	cfg := u.e.cfg.Leases
 	if c.start {
-		return s.Claim(c.worker, u.now, u.now.Add(cfg.Lease()))
+		err = s.Claim(c.worker, u.now, u.now.Add(cfg.Lease()))
+	} else {
+		err = s.Assign(c.worker, u.now, u.now.Add(cfg.StartTimeout))
 	}
-	return s.Assign(c.worker, u.now, u.now.Add(cfg.StartTimeout))
+	if err == nil {
+		u.toldStep(w, from)
+	}
+	return err
 }
 
 // lease is what a worker gets to know of a step in its hands.

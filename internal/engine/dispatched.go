@@ -144,6 +144,7 @@ func (e *Engine) takeFromStore(calls []*poller, lists [][]taken, n int) error {
 				continue
 			}
 			u.sawHanded(w.Step, whose[n].start)
+			u.toldHeld(w)
 			l, err := u.lease(w)
 			if err != nil {
 				return err
@@ -297,6 +298,7 @@ func (e *Engine) sawStartedThere(holds []Hold, now task.Instant) {
 	for _, h := range holds {
 		if h.Token != 0 && h.StartedAt == now {
 			u.sawStarted(&task.Step{ID: h.Step, RouteID: h.Route, Token: h.Token, StartedAt: h.StartedAt})
+			u.toldStarted(&h)
 		}
 	}
 	e.sawCommit("start", began, u)

@@ -21,11 +21,12 @@ type Engine struct {
 	roll    func() float64
 	schemas SchemaCompiler
 
-	observer Observer // the meter, and behind it the one that Options names
-	meter    *meter
-	pressure *backpressure
-	glances  glances
-	commits  sync.Pool // of *Commit
+	observer    Observer     // the meter, and behind it the one that Options names
+	transitions *transitions // nil: nobody wants to hear of each
+	meter       *meter
+	pressure    *backpressure
+	glances     glances
+	commits     sync.Pool // of *Commit
 
 	// graceUntil is the instant at which heartbeats must have come in that could
 	// not be sent or stored for a while.
@@ -74,6 +75,8 @@ type Options struct {
 	Schemas SchemaCompiler
 	// Observer is told what transactions did. Defaults to none.
 	Observer Observer
+	// Transitions has the observer told of each transition of a task or step by itself.
+	Transitions bool
 	// Dispatcher keeps the order of ready steps and the leases on them. Without it
 	// the store does.
 	Dispatcher Dispatcher
@@ -99,6 +102,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	e := &Engine{store: store, cfg: cfg, now: opts.Now, roll: opts.Roll, schemas: opts.Schemas}
 	e.dispatch = e.newDispatching(opts.Dispatcher)
 	e.pressure = newBackpressure(e)
+	e.transitions = newTransitions(opts.Transitions)
 	e.meter = newMeter(opts.Observer, e.pressure.moved)
 	e.observer = e.meter
 	e.cluster, _ = store.(Cluster)

@@ -37,7 +37,7 @@ func (u *unit) handOff() error {
 			u.vacant[w.Step.RouteID] = false
 			continue
 		}
-		if err := u.hand(w.Step, p); err != nil {
+		if err := u.hand(w, p); err != nil {
 			return err
 		}
 		p.promise(w.Step.Priority)

@@ -70,6 +70,8 @@ type Commit struct {
 	Turned    []BreakerTurned
 	Opened    []CaseOpened
 	Resolved  []CaseResolved
+
+	Transitions []Transition // one by one, with Options.Transitions
 }
 
 // Names resolves keys of routes and templates, which hardly ever change. They
@@ -98,6 +100,21 @@ type TaskMove struct{ From, To task.State }
 // StepMove is a step that came from one state to another; from "" when its task was
 // submitted.
 type StepMove struct{ From, To task.StepState }
+
+// Transition is a task or a step that came from one state to another.
+type Transition struct {
+	Task      task.ID // zero: that is not known here; see Engine.sawStartedThere
+	Step      task.ID // zero: the task itself
+	DefID     int64
+	Ordinal   int    // of the step in its template
+	From, To  string // From is "" for what is new
+	Worker    string // the name of who got the step, or had it; "" for none
+	Priority  int
+	CreatedAt task.Instant // when the task was submitted; 0: not known
+	Attempts  int          // begun since the last reset, of a step
+	Initiator string       // who submitted the task
+	Parent    string       // the W3C traceparent that it was submitted under; "" for none
+}
 
 // Promoted is a step that was given the place of another level.
 type Promoted struct{ From, To int }

@@ -146,7 +146,7 @@ func (u *unit) settle(w Work, r *Result) (Answer, error) {
 		u.sawRefused()
 		return a, nil
 	}
-	if err := u.beginIfAssigned(w.Step, r.Status); err != nil {
+	if err := u.beginIfAssigned(w, r.Status); err != nil {
 		return a, err
 	}
 	err := u.apply(w, r)
@@ -172,12 +172,17 @@ func (u *unit) apply(w Work, r *Result) error {
 
 // beginIfAssigned counts the attempt of a worker that reports an outcome
 // without having said that it started.
-func (u *unit) beginIfAssigned(s *task.Step, status ResultStatus) error {
+func (u *unit) beginIfAssigned(w Work, status ResultStatus) error {
+	s := w.Step
 	if s.State != task.StepAssigned || status == ResultReleased || status == ResultSnoozed {
 		return nil
 	}
 	u.sawStarted(s)
-	return s.Begin(u.now, u.now.Add(u.e.cfg.Leases.Lease()))
+	if err := s.Begin(u.now, u.now.Add(u.e.cfg.Leases.Lease())); err != nil {
+		return err
+	}
+	u.toldStep(w, task.StepAssigned)
+	return nil
 }
 
 func staleToken(s *task.Step, token int64) error {

@@ -107,5 +107,6 @@ func (u *unit) fromShelf(h Hold, start bool) (Lease, bool) {
 		return Lease{}, false
 	}
 	u.sawHanded(w.Step, start)
+	u.toldHeld(w)
 	return Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.attemptTrace(w)}, true
 }

@@ -201,7 +201,7 @@ func (b *builder) add(d *draft) (Receipt, error) {
 			}
 		}
 		t.Counts.Add(s.State)
-		u.sawMoved("", s.State)
+		u.sawMoved(Work{s, t}, "")
 		b.steps = append(b.steps, s)
 	}
 	before := *t

@@ -148,7 +148,7 @@ func (u *unit) moved(w Work, from task.StepState) {
 		return
 	}
 	w.Task.Counts.Move(from, w.Step.State)
-	u.sawMoved(from, w.Step.State)
+	u.sawMoved(w, from)
 	u.dirtyTasks[w.Task] = struct{}{}
 	switch {
 	case w.Step.State == task.StepEnqueued:

@@ -24,8 +24,9 @@ func (e *Engine) newCommit() *Commit {
 // reset empties a Commit and keeps its memory.
 func (c *Commit) reset() {
 	clear(c.Ended) // drops what it points to
+	clear(c.Transitions)
 	*c = Commit{PriorityName: c.PriorityName, Submitted: c.Submitted[:0], Handed: c.Handed[:0], Started: c.Started[:0], Ended: c.Ended[:0],
-		Settled: c.Settled[:0], TaskMoves: c.TaskMoves[:0], StepMoves: c.StepMoves[:0]}
+		Settled: c.Settled[:0], TaskMoves: c.TaskMoves[:0], StepMoves: c.StepMoves[:0], Transitions: c.Transitions[:0]}
 }
 
 // beginWatch returns the time, or the zero time when nobody watches.
@@ -62,6 +63,7 @@ func (u *unit) sawSubmitted(t *task.Task) {
 	if u.seen != nil {
 		u.seen.Submitted = append(u.seen.Submitted, t.DefID)
 		u.seen.TaskMoves = append(u.seen.TaskMoves, TaskMove{To: t.State})
+		u.toldTask(t, "")
 	}
 }
 
@@ -123,6 +125,7 @@ func (u *unit) sawLeft(t *task.Task, was task.State) {
 		return
 	}
 	u.seen.TaskMoves = append(u.seen.TaskMoves, TaskMove{was, t.State})
+	u.toldTask(t, was)
 	switch {
 	case t.State.Settled():
 		u.seen.Settled = append(u.seen.Settled, Settled{DefID: t.DefID, Priority: t.Priority, State: t.State, CreatedAt: t.CreatedAt})
@@ -133,8 +136,12 @@ func (u *unit) sawLeft(t *task.Task, was task.State) {
 
 // sawMoved is for a step that came to another state, "" for one that is new. Hand-outs,
 // starts and ends of attempts are told by themselves.
-func (u *unit) sawMoved(from, to task.StepState) {
-	if u.seen != nil && !from.Leased() && !to.Leased() {
+func (u *unit) sawMoved(w Work, from task.StepState) {
+	if u.seen == nil {
+		return
+	}
+	u.toldStep(w, from)
+	if to := w.Step.State; !from.Leased() && !to.Leased() {
 		u.seen.StepMoves = append(u.seen.StepMoves, StepMove{from, to})
 	}
 }

@@ -24,6 +24,8 @@ type Options struct {
 	Engine engine.Config
 	// Observer is told what transactions did. Defaults to none.
 	Observer engine.Observer
+	// Transitions has the observer told of each transition of a task or step by itself.
+	Transitions bool
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 	// Migrate says what is done about a schema that is behind. Defaults to
@@ -80,7 +82,8 @@ func New(ctx context.Context, s engine.Store, opts Options) (*Backend, error) {
 }
 
 func assemble(ctx context.Context, s engine.Store, d engine.Dispatcher, opts Options) (*Backend, error) {
-	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: opts.Now, Schemas: compileSchema, Observer: opts.Observer, Dispatcher: d})
+	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: opts.Now, Schemas: compileSchema, Observer: opts.Observer,
+		Transitions: opts.Transitions, Dispatcher: d})
 	if err != nil {
 		return nil, toError(err)
 	}

@@ -52,9 +52,16 @@ func newRig(t *testing.T, opts telemetry.Options) *rig {
 
 func newRigOf(t *testing.T, opts telemetry.Options, config engine.Config) *rig {
 	t.Helper()
+	return newRigWith(t, opts, engine.Options{Config: config})
+}
+
+// newRigWith sets the observer and the clock of the engine's options.
+func newRigWith(t *testing.T, opts telemetry.Options, of engine.Options) *rig {
+	t.Helper()
 	r := &rig{t: t, tel: open(t, opts), store: memstore.New(&memstore.Options{Seed: 1}), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	var err error
-	r.Engine, err = engine.New(t.Context(), r.store, engine.Options{Config: config, Observer: r.tel, Now: func() time.Time { return r.now }})
+	of.Observer, of.Now = r.tel, func() time.Time { return r.now }
+	r.Engine, err = engine.New(t.Context(), r.store, of)
 	r.must(err)
 	r.tel.Watch(r.Census)
 	t.Cleanup(func() { _ = r.store.Close() })

@@ -189,6 +189,7 @@ func (t *Telemetry) Committed(c *engine.Commit) {
 	t.tally.add(c)
 	t.cases.add(c)
 	t.logCases(c)
+	t.logTransitions(c)
 	t.addBreakers(c)
 	if t.traces != nil {
 		t.traces.add(c)
