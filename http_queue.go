@@ -40,6 +40,23 @@ func (b *httpBackend) QueueTask(ctx context.Context, id uuid.UUID, history bool)
 	return fetch[QueueTask](ctx, b, c)
 }
 
+// QueueTasks implements QueueBackend.
+func (b *httpBackend) QueueTasks(ctx context.Context, f QueueTaskFilter) (*QueueTaskPage, error) {
+	q := make(query)
+	for _, s := range f.Statuses {
+		url.Values(q).Add("status", string(s))
+	}
+	q.set("namespace", f.Namespace)
+	q.set("task_type", f.TaskType)
+	q.set("priority", string(f.Priority))
+	q.set("user_id", f.UserID)
+	q.setTime("created_after", f.CreatedAfter)
+	q.setTime("created_before", f.CreatedBefore)
+	q.setInt("limit", f.Limit)
+	q.set("cursor", f.Cursor)
+	return fetch[QueueTaskPage](ctx, b, call{verb: "list tasks", method: http.MethodGet, path: queueTasks, query: url.Values(q)})
+}
+
 // CancelQueueTask implements QueueBackend.
 func (b *httpBackend) CancelQueueTask(ctx context.Context, id uuid.UUID, req QueueCancel) (*QueueCancelled, error) {
 	q := make(query)

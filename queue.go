@@ -19,6 +19,8 @@ type QueueBackend interface {
 	EnqueueTasks(ctx context.Context, req EnqueueRequest) ([]QueueReceipt, error)
 	// QueueTask returns any task as the queue shows it, with history its state history too.
 	QueueTask(ctx context.Context, id uuid.UUID, history bool) (*QueueTask, error)
+	// QueueTasks returns a page of tasks as the queue shows them, newest first.
+	QueueTasks(ctx context.Context, filter QueueTaskFilter) (*QueueTaskPage, error)
 	// CancelQueueTask cancels a task. CodeWrongState when it is over already.
 	CancelQueueTask(ctx context.Context, id uuid.UUID, req QueueCancel) (*QueueCancelled, error)
 	// QueueStats counts what is in the queue. The numbers may be some seconds old.
@@ -127,6 +129,49 @@ type QueueTask struct {
 	UserID                   string   `json:"user_id,omitempty"`
 	CorrelationID            string   `json:"correlation_id,omitempty"`
 	TraceID                  string   `json:"trace_id,omitempty"`
+}
+
+// QueueTaskFilter selects tasks. Zero fields do not restrict.
+type QueueTaskFilter struct {
+	Statuses      []QueueStatus
+	Namespace     string
+	TaskType      string // the handler, or the name of the template
+	Priority      Priority
+	UserID        string
+	CreatedAfter  *time.Time // inclusive
+	CreatedBefore *time.Time // exclusive
+	Limit         int        // 1 to 1000; 0 is 50
+	Cursor        string     // NextCursor of the page before
+}
+
+// QueueTaskPage is one page of the queue's tasks. A page may hold fewer tasks than the
+// limit, even none, and still have a next page; only an empty NextCursor is the end.
+type QueueTaskPage struct {
+	Tasks      []QueueListed `json:"tasks"`
+	NextCursor string        `json:"next_cursor,omitempty" doc:"Give it as cursor to get the next page; left out at the end."`
+}
+
+// QueueListed is a task as a list of the queue shows it: what a look at its rows tells.
+type QueueListed struct {
+	TaskID            uuid.UUID   `json:"task_id"`
+	Namespace         string      `json:"namespace"`
+	TaskType          string      `json:"task_type" doc:"The handler, or the name of the template."`
+	Status            QueueStatus `json:"status"`
+	State             TaskState   `json:"state" doc:"The task's own state, of which status is a simpler view."`
+	Priority          Priority    `json:"priority"`
+	EffectivePriority Priority    `json:"effective_priority" doc:"As what it is treated while it waits: its wait may count for it."`
+	Progress          int         `json:"progress" doc:"Percent."`
+	CreatedAt         time.Time   `json:"created_at"`
+	QueuedAt          *time.Time  `json:"queued_at,omitempty" doc:"When it last became ready for a worker."`
+	StartedAt         *time.Time  `json:"started_at,omitempty" doc:"Of the last attempt."`
+	CompletedAt       *time.Time  `json:"completed_at,omitempty" doc:"When it ended, however it did."`
+	NextRetryAt       *time.Time  `json:"next_retry_at,omitempty" doc:"When it becomes ready, for one that waits for that: a retry, run_at."`
+	QueueScore        *float64    `json:"queue_score" doc:"By what the queue is sorted, in seconds, lowest first. Null for one that does not wait for a worker."`
+	RetryCount        int         `json:"retry_count"`
+	MaxRetries        int         `json:"max_retries"`
+	IdempotencyKey    string      `json:"idempotency_key,omitempty"`
+	UserID            string      `json:"user_id,omitempty"`
+	CorrelationID     string      `json:"correlation_id,omitempty"`
 }
 
 // QueueStateAt is when a task got a status.

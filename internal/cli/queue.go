@@ -18,7 +18,7 @@ func newQueue(s *session) *cobra.Command {
 		Short: "Look at what waits for workers, and where a task stands",
 	}
 	s.connectFlags(cmd)
-	cmd.AddCommand(newQueueStats(s), newQueuePosition(s))
+	cmd.AddCommand(newQueueStats(s), newQueueList(s), newQueuePosition(s))
 	return cmd
 }
 

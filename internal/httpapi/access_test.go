@@ -27,7 +27,7 @@ var needs = map[string]string{
 	"register-template": "operate", "list-templates": "read", "get-template": "read", "get-template-version": "read",
 	"register-worker": "work", "list-workers": "read", "poll": "work", "start": "work", "progress": "work",
 	"result": "work", "heartbeat": "work", "drain": "work operate", "get-worker": "read", "resume-worker": "operate",
-	"enqueue-task": "submit", "enqueue-tasks": "submit", "get-queue-task": "read", "cancel-queue-task": "submit operate", "get-queue-stats": "read",
+	"enqueue-task": "submit", "enqueue-tasks": "submit", "get-queue-task": "read", "list-queue-tasks": "read", "cancel-queue-task": "submit operate", "get-queue-stats": "read",
 	"register-queue-worker": "work", "poll-queue": "work", "start-queue-task": "work", "progress-of-queue-task": "work",
 	"result-of-queue-task": "work", "heartbeat-of-queue-worker": "work",
 	"live": "", "ready": "", "version": "",
@@ -204,6 +204,7 @@ func TestNamespaces(t *testing.T) {
 		"QueueTaskOwn":        {"GET", "/api/v1/tasks/" + taskID.String(), "", 200, ""},
 		"QueueTaskOther":      {"GET", "/api" + other, "", 404, ""},
 		"QueueCancelOther":    {"DELETE", "/api" + other, "", 404, ""},
+		"QueueTasksOutside":   {"GET", "/api/v1/tasks?namespace=secret&user_id=ann", "", 403, "query.namespace"},
 		"QueueStatsOutside":   {"GET", "/api/v1/queue/stats?namespace=default&namespace=secret", "", 403, "query.namespace"},
 		"QueueWorkerOutside":  {"POST", queue + "register", `{"namespaces":["default","secret"]}`, 403, "/namespaces/1"},
 		"QueuePollOther":      {"POST", queue + otherID.String() + "/poll", `{"capabilities":["gpu"]}`, 404, ""},
@@ -243,6 +244,10 @@ func TestNamespacesNarrow(t *testing.T) {
 	if got := last[tasker.TaskFilter](f).Namespace; got != "default" {
 		t.Errorf("tasks are listed of %q", got)
 	}
+	a.do(t, "GET", "/api/v1/tasks?user_id=ann", "", key)
+	if got := last[tasker.QueueTaskFilter](f); got.Namespace != "default" || got.UserID != "ann" {
+		t.Errorf("tasks of the queue are listed by %+v", got)
+	}
 	a.do(t, "GET", "/v1/templates", "", key)
 	if got := last[tasker.TemplateFilter](f).Namespace; got != "default" {
 		t.Errorf("templates are listed of %q", got)
@@ -268,6 +273,9 @@ func TestNamespacesNarrow(t *testing.T) {
 	a = newAPI(t, f, httpapi.Options{Keys: ring})
 	if got := a.do(t, "GET", "/v1/tasks", "", key); got.status != 403 || !strings.Contains(got.body, "name one") {
 		t.Errorf("a key with two namespaces that names none is answered %d %s", got.status, got.body)
+	}
+	if got := a.do(t, "GET", "/api/v1/tasks", "", key); got.status != 403 || !strings.Contains(got.body, "name one") {
+		t.Errorf("a key with two namespaces that lists the queue of none is answered %d %s", got.status, got.body)
 	}
 	if got := a.do(t, "GET", "/v1/tasks?namespace=video", "", key); got.status != 200 || last[tasker.TaskFilter](f).Namespace != "video" {
 		t.Errorf("a key with two namespaces that names one is answered %d", got.status)

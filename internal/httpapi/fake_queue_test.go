@@ -45,6 +45,16 @@ func (f *fake) QueueTask(_ context.Context, id uuid.UUID, history bool) (*tasker
 	return out, nil
 }
 
+func (f *fake) QueueTasks(_ context.Context, filter tasker.QueueTaskFilter) (*tasker.QueueTaskPage, error) {
+	if err := f.note(filter); err != nil || filter.Cursor == "end" {
+		return &tasker.QueueTaskPage{}, err
+	}
+	score := 1767268800.5
+	return &tasker.QueueTaskPage{Tasks: []tasker.QueueListed{{TaskID: taskID, Namespace: "default", TaskType: "import", Status: tasker.QueueQueued,
+		State: tasker.TaskStepsInProcess, Priority: tasker.Low, EffectivePriority: tasker.High, CreatedAt: noon, QueuedAt: &noon, QueueScore: &score,
+		MaxRetries: 3, UserID: "ann"}}, NextCursor: "more"}, nil
+}
+
 func (f *fake) CancelQueueTask(_ context.Context, id uuid.UUID, req tasker.QueueCancel) (*tasker.QueueCancelled, error) {
 	return &tasker.QueueCancelled{TaskID: id, Status: tasker.QueueStopped, CancellationTime: noon, WasExecuting: true, WorkerNotified: true, NotifiedBy: &noon}, f.note(req)
 }

@@ -81,6 +81,7 @@ func (s *server) queueRoutes() {
 
 	add(s, endpoint{post, "/api/v1/tasks", "enqueue-task", "Put a task into the queue", submit, hot | creates}, s.enqueueTask)
 	add(s, endpoint{post, "/api/v1/tasks/batch", "enqueue-tasks", "Put many tasks into the queue in one transaction", submit, hot | batch}, s.enqueueTasks)
+	add(s, endpoint{get, "/api/v1/tasks", "list-queue-tasks", "List tasks as the queue shows them, newest first", read, 0}, s.queueTasks)
 	add(s, endpoint{get, "/api/v1/tasks/{id}", "get-queue-task", "Get a task with its place in the queue", read, hot}, s.queueTask)
 	add(s, endpoint{del, "/api/v1/tasks/{id}", "cancel-queue-task", "Cancel a task, and say whom that reaches", cancel, 0}, s.cancelQueueTask)
 	add(s, endpoint{get, "/api/v1/queue/stats", "get-queue-stats", "Get numbers of the queue", read, 0}, s.queueStats)

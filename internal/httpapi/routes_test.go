@@ -74,6 +74,7 @@ func examples() []example {
 		{"drain", "POST", worker + "/drain", `{"final":true}`, 200, `"released":2`},
 		{"enqueue-task", "POST", "/api/v1/tasks", `{"task_type":"video","priority":"low"}`, 201, `"position_in_queue":3`},
 		{"enqueue-tasks", "POST", "/api/v1/tasks/batch", `{"tasks":[{"task_type":"video"},{"task_type":"mail","priority":75}]}`, 200, `{"results":[{"task_id"`},
+		{"list-queue-tasks", "GET", "/api/v1/tasks?status=queued&status=executing,failed&user_id=ann&limit=10", "", 200, `{"tasks":[{"task_id"`},
 		{"get-queue-task", "GET", "/api/v1/tasks/" + taskID.String() + "?include_history=true", "", 200, `"state_history":[{"state":"queued"`},
 		{"cancel-queue-task", "DELETE", "/api/v1/tasks/" + taskID.String() + "?cancelled_by=ann&reason=late", "", 200, `"worker_notified":true`},
 		{"get-queue-stats", "GET", "/api/v1/queue/stats?namespace=default", "", 200, `"total_depth":7`},
@@ -334,6 +335,23 @@ func TestFilters(t *testing.T) {
 	}
 	if got := last[tasker.TaskFilter](f); got.Limit != 50 || got.States != nil {
 		t.Errorf("defaults are %+v", got)
+	}
+}
+
+func TestQueueFilters(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	a.do(t, "GET", "/api/v1/tasks?status=queued,failed&status=dead_letter&namespace=n&task_type=a%20b&user_id=%C3%BC&priority=7"+
+		"&created_after=2026-01-31T12:00:00.123456Z&created_before=2026-02-01T00:00:00%2B01:00&limit=1000&cursor=abc", "")
+	before := time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)
+	want := tasker.QueueTaskFilter{Statuses: []tasker.QueueStatus{tasker.QueueQueued, tasker.QueueFailed, tasker.QueueDeadLetter},
+		Namespace: "n", TaskType: "a b", UserID: "ü", Priority: "7", CreatedAfter: &noon, CreatedBefore: &before, Limit: 1000, Cursor: "abc"}
+	if diff := cmp.Diff(want, last[tasker.QueueTaskFilter](f)); diff != "" {
+		t.Errorf("filter (-want +got):\n%s", diff)
+	}
+	if got := a.do(t, "GET", "/api/v1/tasks?cursor=end", ""); got.body != `{"tasks":[]}`+"\n" {
+		t.Errorf("an empty page is %q", got.body)
 	}
 }
 

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+// queueList holds the flags of `queue list`.
+type queueList struct {
+	s             *session
+	filter        tasker.QueueTaskFilter
+	statuses      []string
+	priority      string
+	after, before string
+}
+
+func newQueueList(s *session) *cobra.Command {
+	c := &queueList{s: s}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List tasks in the words of the queue, newest first",
+		Example: `  tasker queue list --status queued --user-id ann
+  tasker queue list --status executing,assigned --json`,
+		Args: cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) (err error) {
+			for _, status := range c.statuses {
+				c.filter.Statuses = append(c.filter.Statuses, tasker.QueueStatus(status))
+			}
+			c.filter.Priority = tasker.Priority(c.priority)
+			if c.filter.CreatedAfter, err = s.timeFlag("--created-after", c.after); err != nil {
+				return err
+			}
+			c.filter.CreatedBefore, err = s.timeFlag("--created-before", c.before)
+			return err
+		},
+		RunE: s.onServer(c.run),
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&c.statuses, "status", nil, "only tasks with this status; repeatable")
+	f.StringVar(&c.filter.Namespace, "namespace", "", "only of this namespace")
+	f.StringVar(&c.filter.TaskType, "task-type", "", "only of this task type or template")
+	f.StringVar(&c.filter.UserID, "user-id", "", "only on behalf of this user")
+	f.StringVar(&c.priority, "priority", "", "only of this priority")
+	f.StringVar(&c.after, "created-after", "", "only created at this time or later; a time, or how long ago, such as 24h")
+	f.StringVar(&c.before, "created-before", "", "only created before this time, or longer ago than this")
+	f.IntVar(&c.filter.Limit, "limit", 50, "tasks on a page, 1 to 1000")
+	f.StringVar(&c.filter.Cursor, "cursor", "", "where the page before ended")
+	offer(cmd, "status", tasker.QueueQueued, tasker.QueueAssigned, tasker.QueueExecuting, tasker.QueueCompleted, tasker.QueueFailed,
+		tasker.QueueDeadLetter, tasker.QueueStopped)
+	return cmd
+}
+
+func (c *queueList) run(ctx context.Context, client *tasker.Client, _ []string) error {
+	page, err := client.QueueTasks(ctx, c.filter)
+	if err != nil {
+		return err
+	}
+	// A page may be empty and still have a next one: a human wants to see tasks.
+	for page.NextCursor != "" && len(page.Tasks) == 0 {
+		c.filter.Cursor = page.NextCursor
+		if page, err = client.QueueTasks(ctx, c.filter); err != nil {
+			return err
+		}
+	}
+	if c.s.json {
+		return c.s.printJSON(page)
+	}
+	if len(page.Tasks) == 0 {
+		return c.s.printf("No tasks.\n")
+	}
+	t := newTable(c.s.Out, "TASK", "TYPE", "STATUS", "PRIORITY", "RETRIES", "USER", "CREATED")
+	for i := range page.Tasks {
+		task := &page.Tasks[i]
+		t.row(task.TaskID.String(), qualified(task.Namespace, task.TaskType), string(task.Status), string(task.Priority),
+			fmt.Sprintf("%d/%d", task.RetryCount, task.MaxRetries), task.UserID, c.s.ago(task.CreatedAt))
+	}
+	if err := t.flush(); err != nil || page.NextCursor == "" {
+		return err
+	}
+	return c.s.printf("\nMore: --cursor %s\n", page.NextCursor)
+}

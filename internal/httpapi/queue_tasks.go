@@ -1,0 +1,51 @@
+package httpapi
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+// queueTasksQuery is a tasker.QueueTaskFilter as a query.
+type queueTasksQuery struct {
+	Status        []string  `query:"status,explode" doc:"queued, assigned, executing, completed, failed, cancelled or dead_letter; the parameter may repeat, or hold several separated by commas."`
+	Namespace     string    `query:"namespace" maxLength:"255"`
+	TaskType      string    `query:"task_type" maxLength:"255" doc:"Task type or template name."`
+	Priority      string    `query:"priority" maxLength:"64" doc:"A level's name or number."`
+	UserID        string    `query:"user_id" maxLength:"255" doc:"On whose behalf."`
+	CreatedAfter  time.Time `query:"created_after" doc:"Inclusive."`
+	CreatedBefore time.Time `query:"created_before" doc:"Exclusive."`
+	PageQuery
+}
+
+func (s *server) queueTasks(ctx context.Context, params *queueTasksQuery, _ *none) (answer[*tasker.QueueTaskPage], error) {
+	var no answer[*tasker.QueueTaskPage]
+	filter := tasker.QueueTaskFilter{TaskType: params.TaskType, Priority: tasker.Priority(params.Priority), UserID: params.UserID,
+		Limit: params.Limit, Cursor: params.Cursor}
+	for _, word := range strings.Split(strings.Join(params.Status, ","), ",") {
+		if word != "" {
+			filter.Statuses = append(filter.Statuses, tasker.QueueStatus(word))
+		}
+	}
+	if len(filter.Statuses) > maxListed {
+		return no, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat %d times at the most", maxListed)
+	}
+	if !params.CreatedAfter.IsZero() {
+		filter.CreatedAfter = &params.CreatedAfter
+	}
+	if !params.CreatedBefore.IsZero() {
+		filter.CreatedBefore = &params.CreatedBefore
+	}
+	var err error
+	if filter.Namespace, err = narrow(ctx, params.Namespace); err != nil {
+		return no, err
+	}
+	page, err := s.backend.QueueTasks(ctx, filter)
+	if err != nil {
+		return no, err
+	}
+	page.Tasks = list(page.Tasks)
+	return ok(page), nil
+}

@@ -1,0 +1,121 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// queueStates are the states of tasks that have a status. Of a status that is told by
+// more than the state they are those that it may have.
+var queueStates = map[tasker.QueueStatus][]task.State{
+	tasker.QueueQueued:     liveStates(),
+	tasker.QueueAssigned:   liveStates(),
+	tasker.QueueExecuting:  liveStates(),
+	tasker.QueueCompleted:  {task.Complete, task.ResolvedManually},
+	tasker.QueueFailed:     {task.Errored},
+	tasker.QueueDeadLetter: {task.Errored},
+	tasker.QueueStopped:    {task.Cancelled},
+}
+
+func liveStates() []task.State {
+	return slices.DeleteFunc(slices.Clone(task.States), task.State.Settled)
+}
+
+// One page looks at no more than searched tasks for those of a status, a stretch at a
+// time.
+const (
+	stretch  = 100
+	searched = 500
+)
+
+// QueueTasks implements tasker.QueueBackend. The store finds what has a state; what a
+// status says beyond that is told by the steps, of a bounded number of tasks a page.
+func (b *Backend) QueueTasks(ctx context.Context, f tasker.QueueTaskFilter) (*tasker.QueueTaskPage, error) {
+	wanted, err := b.toFilter(tasker.TaskFilter{Namespace: f.Namespace, Name: f.TaskType, Initiator: f.UserID, Priority: f.Priority,
+		CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, Limit: f.Limit, Cursor: f.Cursor})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range f.Statuses {
+		states, known := queueStates[s]
+		if !known {
+			return nil, badFilter(tasker.Detail{Location: "status", Message: "there is no status \"" + string(s) + "\""})
+		}
+		wanted.States = append(wanted.States, states...)
+	}
+	slices.Sort(wanted.States)
+	wanted.States = slices.Compact(wanted.States)
+	limit, most := wanted.Limit, b.engine.Config().Limits.PageItems
+	if limit < 1 || limit > most {
+		return nil, badFilter(tasker.Detail{Location: "limit", Message: fmt.Sprintf("must be 1 to %d", most)})
+	}
+	if len(f.Statuses) > 0 {
+		wanted.Limit = min(stretch, most)
+	}
+	page := &tasker.QueueTaskPage{Tasks: []tasker.QueueListed{}}
+	for looked := 0; ; {
+		tasks, next, err := b.engine.Tasks(ctx, wanted)
+		if err != nil {
+			return nil, toError(err)
+		}
+		for i, t := range tasks {
+			listed, err := b.toListed(ctx, t)
+			if err != nil {
+				return nil, err
+			}
+			if listed == nil || len(f.Statuses) > 0 && !slices.Contains(f.Statuses, listed.Status) {
+				continue
+			}
+			if page.Tasks = append(page.Tasks, *listed); len(page.Tasks) == limit {
+				if i < len(tasks)-1 {
+					next = t.ID
+				}
+				break
+			}
+		}
+		if !next.IsZero() {
+			page.NextCursor = next.String()
+		}
+		if looked += wanted.Limit; next.IsZero() || len(page.Tasks) == limit || looked >= searched || len(f.Statuses) == 0 {
+			return page, nil
+		}
+		wanted.Below, page.NextCursor = next, ""
+	}
+}
+
+// toListed is a task as lists show it, nil when it is gone meanwhile.
+func (b *Backend) toListed(ctx context.Context, t *task.Task) (*tasker.QueueListed, error) {
+	fresh, steps, err := b.engine.Steps(ctx, t.ID)
+	if task.CodeOf(err) == task.NotFound {
+		return nil, nil
+	} else if err != nil {
+		return nil, toError(err)
+	}
+	tpl, err := b.engine.TemplateOf(ctx, t.DefID)
+	if err != nil {
+		return nil, toError(err)
+	}
+	t = fresh // of the same moment as its steps, about
+	v := &view{b: b, task: t, steps: steps, tpl: tpl}
+	out := &tasker.QueueListed{TaskID: toUUID(t.ID), Namespace: tpl.Namespace, TaskType: tpl.Name, Status: statusOf(t, steps), State: tasker.TaskState(t.State),
+		Priority: tasker.Priority(b.engine.PriorityName(t.Priority)), Progress: int(percentage(t.Counts.Done, t.Counts.Total())),
+		CreatedAt: t.CreatedAt.Time(), CompletedAt: t.FinishedAt.Ptr(), IdempotencyKey: t.IdempotencyKey, UserID: t.Meta.Initiator, CorrelationID: t.CorrelationID}
+	s := v.foremost()
+	if s == nil {
+		return out, nil
+	}
+	out.QueuedAt, out.StartedAt, out.RetryCount, out.MaxRetries = s.ReadyAt.Ptr(), s.StartedAt.Ptr(), retries(s), max(s.MaxAttempts-1, 0)
+	out.EffectivePriority = tasker.Priority(b.engine.PriorityName(b.engine.Order().Effective(s, b.engine.Now())))
+	out.QueueScore = b.toPlace(s, nil).QueueScore
+	if len(steps) == 1 && !t.State.Terminal() {
+		out.Progress = s.Progress
+	}
+	if s.Queue == task.Timers {
+		out.NextRetryAt = task.Instant(s.Key).Ptr()
+	}
+	return out, nil
+}
