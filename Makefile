@@ -81,7 +81,7 @@ bench-postgres: build ## The same on PostgreSQL, DB=postgres://...; each run in 
 # it one is started. PEERSFLAGS='--rounds 5 --json'; -h lists them.
 bench-peers: ## River, Asynq and Tasker side by side on one PostgreSQL and one Redis, and the ratios
 	@cd bench && DB='$(DB)' $(GO) run . $(PEERSFLAGS)
-	@cd bench && DB='$(DB)' $(GO) run . -peers asynq,tasker-redis -workers 100 $(PEERSFLAGS)
+	@cd bench && DB='$(DB)' $(GO) run . -peers asynq,tasker-redis -tasks 20000 $(PEERSFLAGS)
 
 demo: ## Run 10,000 real, dirty records through a workflow
 	$(GO) run ./cmd/tasker demo
