@@ -43,12 +43,8 @@ func (u *unit) askHolds(works []Work) {
 	if len(ask) == 0 || !g.on() {
 		return
 	}
-	holds, err := u.e.find(context.Background(), ask)
-	if err != nil {
-		return // the engine goes on without the dispatcher
-	}
-	for i, id := range ask {
-		u.putHold(id, holds[i])
+	for i, h := range u.e.find(context.Background(), ask) {
+		u.putHold(ask[i], h)
 	}
 }
 

@@ -12,15 +12,9 @@ import (
 // whose key is below. What somebody holds is not among them. It asks the dispatcher
 // while that is the queue, else the store.
 func (e *Engine) Depth(ctx context.Context, route, key int64, id task.ID, limit int) (int, error) {
-	if e.dispatch.on() {
-		n, err := e.dispatch.d.Depth(ctx, route, key, id)
-		if err == nil {
-			return min(n, limit), nil
-		}
-		if ctx.Err() != nil {
-			return 0, err
-		}
-		e.dispatchFailed(err)
+	n, ok, err := fromDispatcher(ctx, e, func(d Dispatcher) (int, error) { return d.Depth(ctx, route, key, id) })
+	if ok || err != nil {
+		return min(n, limit), err
 	}
 	return e.store.Depth(ctx, route, key, id, limit)
 }
@@ -28,20 +22,9 @@ func (e *Engine) Depth(ctx context.Context, route, key int64, id task.ID, limit 
 // readyCounts counts the steps that wait on each route; of the store's, the first
 // limit. Routes on which none do may be missing.
 func (e *Engine) readyCounts(ctx context.Context, limit int) (map[int64]int, error) {
-	if e.dispatch.on() {
-		counts, err := e.dispatchedCounts(ctx)
-		if err == nil {
-			return counts, nil
-		}
-		if ctx.Err() != nil {
-			return nil, err
-		}
-		e.dispatchFailed(err)
+	if !e.dispatch.on() {
+		return e.store.ReadyCounts(ctx, limit)
 	}
-	return e.store.ReadyCounts(ctx, limit)
-}
-
-func (e *Engine) dispatchedCounts(ctx context.Context) (map[int64]int, error) {
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
 		return nil, err
@@ -50,19 +33,16 @@ func (e *Engine) dispatchedCounts(ctx context.Context) (map[int64]int, error) {
 	for i, r := range routes {
 		ids[i] = r.ID
 	}
-	return e.dispatch.d.Waiting(ctx, ids)
+	counts, ok, err := fromDispatcher(ctx, e, func(d Dispatcher) (map[int64]int, error) { return d.Waiting(ctx, ids) })
+	if ok || err != nil {
+		return counts, err
+	}
+	return e.store.ReadyCounts(ctx, limit)
 }
 
 // holdsThere returns up to limit holds of the dispatcher, the ones to be looked after
 // first at the head; nil while the store is the queue.
 func (e *Engine) holdsThere(ctx context.Context, limit int) ([]Hold, error) {
-	if !e.dispatch.on() {
-		return nil, nil
-	}
-	holds, err := e.dispatch.d.Expired(ctx, task.Instant(math.MaxInt64), limit)
-	if err != nil && ctx.Err() == nil {
-		e.dispatchFailed(err)
-		return nil, nil // they are stored in a moment
-	}
-	return holds, err
+	holds, _, err := fromDispatcher(ctx, e, func(d Dispatcher) ([]Hold, error) { return d.Expired(ctx, task.Instant(math.MaxInt64), limit) })
+	return holds, err // when it has just failed, they are stored in a moment
 }

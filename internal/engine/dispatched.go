@@ -306,13 +306,9 @@ func (e *Engine) sawStartedThere(holds []Hold, now task.Instant) {
 
 // heldBy returns the steps that a worker holds in the dispatcher.
 func (e *Engine) heldBy(ctx context.Context, worker int64) ([]task.ID, error) {
-	if !e.dispatch.on() {
-		return nil, nil
-	}
-	holds, err := e.dispatch.d.HeldBy(ctx, worker, maxHeld)
-	if err != nil {
-		e.dispatchFailed(err)
-		return nil, nil // they are stored in a moment, or their leases run out
+	holds, ok, err := fromDispatcher(ctx, e, func(d Dispatcher) ([]Hold, error) { return d.HeldBy(ctx, worker, maxHeld) })
+	if !ok || err != nil {
+		return nil, err // when it has just failed, they are stored in a moment, or their leases run out
 	}
 	ids := make([]task.ID, len(holds))
 	for i, h := range holds {
@@ -328,10 +324,9 @@ func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 		return 0, nil
 	}
 	e.dispatch.flush() // what the last batch did away with
-	holds, err := e.dispatch.d.Expired(ctx, e.instant(), limit)
-	if err != nil {
-		e.dispatchFailed(err)
-		return 0, nil
+	holds, ok, err := fromDispatcher(ctx, e, func(d Dispatcher) ([]Hold, error) { return d.Expired(ctx, e.instant(), limit) })
+	if !ok || err != nil {
+		return 0, err
 	}
 	if holds, err = e.prolong(ctx, holds); err != nil || len(holds) == 0 {
 		return 0, err
@@ -380,8 +375,7 @@ func (e *Engine) prolong(ctx context.Context, holds []Hold) ([]Hold, error) {
 	}
 	renewed, err := e.dispatch.d.Renew(ctx, renewals, grace)
 	if err != nil {
-		e.dispatchFailed(err)
-		return nil, nil
+		return nil, e.goOnWithout(ctx, err)
 	}
 	e.dispatch.remember(renewed, now)
 	return over, nil

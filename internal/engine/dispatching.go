@@ -223,14 +223,36 @@ func (e *Engine) Dispatch() DispatchState {
 	return s
 }
 
-// find returns who holds steps, as far as the dispatcher knows.
-func (e *Engine) find(ctx context.Context, ids []task.ID) ([]Hold, error) {
-	holds, err := e.dispatch.d.Find(ctx, ids)
-	if err != nil {
-		e.dispatchFailed(err)
-		return nil, err
+// fromDispatcher asks the dispatcher while that is the queue. ok is false where it is
+// not, or has just failed: the store knows then. An error is that of a caller who has
+// gone.
+func fromDispatcher[T any](ctx context.Context, e *Engine, ask func(Dispatcher) (T, error)) (answer T, ok bool, err error) {
+	if !e.dispatch.on() {
+		return answer, false, nil
 	}
-	return holds, nil
+	got, err := ask(e.dispatch.d)
+	if err != nil {
+		return answer, false, e.goOnWithout(ctx, err)
+	}
+	return got, true, nil
+}
+
+// find returns who holds steps, as far as the dispatcher knows; nil if it cannot be
+// asked.
+func (e *Engine) find(ctx context.Context, ids []task.ID) []Hold {
+	holds, _, _ := fromDispatcher(ctx, e, func(d Dispatcher) ([]Hold, error) { return d.Find(ctx, ids) })
+	return holds
+}
+
+// goOnWithout is what becomes of an error of the dispatcher: nothing but that the
+// engine goes on without it. Who has gone meanwhile gets the error, and the dispatcher
+// is not blamed for it.
+func (e *Engine) goOnWithout(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	e.dispatchFailed(err)
+	return nil
 }
 
 // dispatchFailed goes on without the dispatcher.

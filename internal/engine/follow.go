@@ -189,12 +189,9 @@ func (e *Engine) lookForReady(ctx context.Context, routes []int64) error {
 
 // waiting counts the ready steps of routes where they are claimed.
 func (e *Engine) waiting(ctx context.Context, routes []int64) (map[int64]int, error) {
-	if e.dispatch.on() {
-		ready, err := e.dispatch.d.Waiting(ctx, routes)
-		if err == nil {
-			return ready, nil
-		}
-		e.dispatchFailed(err)
+	ready, ok, err := fromDispatcher(ctx, e, func(d Dispatcher) (map[int64]int, error) { return d.Waiting(ctx, routes) })
+	if ok || err != nil {
+		return ready, err
 	}
 	return e.cluster.Occupied(ctx, routes, maxOccupied)
 }

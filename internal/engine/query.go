@@ -108,13 +108,9 @@ func (e *Engine) showHolds(ctx context.Context, steps []*task.Step) {
 	if len(ids) == 0 {
 		return
 	}
-	holds, err := e.find(ctx, ids)
-	if err != nil {
-		return
-	}
-	for i, s := range ready {
-		if holds[i].Token > s.Token {
-			_ = s.Adopt(holds[i].holding()) // else it stays what it is in the store
+	for i, h := range e.find(ctx, ids) {
+		if s := ready[i]; h.Token > s.Token {
+			_ = s.Adopt(h.holding()) // else it stays what it is in the store
 		}
 	}
 }

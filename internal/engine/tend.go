@@ -70,16 +70,6 @@ func (e *Engine) comeBack(ctx context.Context) error {
 	return nil
 }
 
-// goOnWithout is what becomes of an error of the dispatcher in a background loop:
-// nothing but that the engine goes on without it.
-func (e *Engine) goOnWithout(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return err
-	}
-	e.dispatchFailed(err)
-	return nil
-}
-
 // switchOver claims from the dispatcher from now on, unless it went away again.
 func (e *Engine) switchOver() {
 	g := e.dispatch
