@@ -51,10 +51,7 @@ behind it.`,
 	f.StringVar(&c.filter.CorrelationID, "correlation-id", "", "only with this correlation id")
 	f.BoolVar(&c.filter.Queue, "queue", false, "the depth of the queue too, when it has changed")
 	f.StringVar(&c.filter.LastEventID, "last-event-id", "", "go on behind the event with this id")
-	states := cobra.FixedCompletions(taskStates(), cobra.ShellCompDirectiveNoFileComp)
-	if err := cmd.RegisterFlagCompletionFunc("state", states); err != nil {
-		cmd.Long = err.Error() // the flag is defined above, so this cannot happen
-	}
+	offer(cmd, "state", taskStates()...)
 	return cmd
 }
 

@@ -11,11 +11,11 @@ import (
 
 // queueList holds the flags of `queue list`.
 type queueList struct {
-	s             *session
-	filter        tasker.QueueTaskFilter
-	statuses      []string
-	priority      string
-	after, before string
+	s        *session
+	filter   tasker.QueueTaskFilter
+	statuses []string
+	priority string
+	created  created
 }
 
 func newQueueList(s *session) *cobra.Command {
@@ -31,10 +31,7 @@ func newQueueList(s *session) *cobra.Command {
 				c.filter.Statuses = append(c.filter.Statuses, tasker.QueueStatus(status))
 			}
 			c.filter.Priority = tasker.Priority(c.priority)
-			if c.filter.CreatedAfter, err = s.timeFlag("--created-after", c.after); err != nil {
-				return err
-			}
-			c.filter.CreatedBefore, err = s.timeFlag("--created-before", c.before)
+			c.filter.CreatedAfter, c.filter.CreatedBefore, err = c.created.read(s)
 			return err
 		},
 		RunE: s.onServer(c.run),
@@ -45,8 +42,7 @@ func newQueueList(s *session) *cobra.Command {
 	f.StringVar(&c.filter.TaskType, "task-type", "", "only of this task type or template")
 	f.StringVar(&c.filter.UserID, "user-id", "", "only on behalf of this user")
 	f.StringVar(&c.priority, "priority", "", "only of this priority")
-	f.StringVar(&c.after, "created-after", "", "only created at this time or later; a time, or how long ago, such as 24h")
-	f.StringVar(&c.before, "created-before", "", "only created before this time, or longer ago than this")
+	c.created.register(cmd)
 	f.IntVar(&c.filter.Limit, "limit", 50, "tasks on a page, 1 to 1000")
 	f.StringVar(&c.filter.Cursor, "cursor", "", "where the page before ended")
 	offer(cmd, "status", tasker.QueueQueued, tasker.QueueAssigned, tasker.QueueExecuting, tasker.QueueCompleted, tasker.QueueFailed,

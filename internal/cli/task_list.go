@@ -13,12 +13,12 @@ import (
 
 // taskList holds the flags of `task list`.
 type taskList struct {
-	s             *session
-	filter        tasker.TaskFilter
-	states        []string
-	priority      string
-	after, before string
-	all           bool
+	s        *session
+	filter   tasker.TaskFilter
+	states   []string
+	priority string
+	created  created
+	all      bool
 }
 
 func newTaskList(s *session) *cobra.Command {
@@ -40,25 +40,21 @@ func newTaskList(s *session) *cobra.Command {
 	f.StringVar(&c.filter.CorrelationID, "correlation-id", "", "only with this correlation id")
 	f.StringVar(&c.filter.Initiator, "initiator", "", "only asked for by them")
 	f.StringVar(&c.priority, "priority", "", "only of this priority")
-	f.StringVar(&c.after, "created-after", "", "only created at this time or later; a time, or how long ago, such as 24h")
-	f.StringVar(&c.before, "created-before", "", "only created before this time, or longer ago than this")
+	c.created.register(cmd)
 	f.IntVar(&c.filter.Limit, "limit", 50, "tasks on a page, 1 to 1000")
 	f.StringVar(&c.filter.Cursor, "cursor", "", "where the page before ended")
 	f.BoolVar(&c.all, "all", false, "all pages")
-	states := cobra.FixedCompletions(taskStates(), cobra.ShellCompDirectiveNoFileComp)
-	if err := cmd.RegisterFlagCompletionFunc("state", states); err != nil {
-		cmd.Long = err.Error() // the flag is defined above, so this cannot happen
-	}
+	offer(cmd, "state", taskStates()...)
 	cmd.PreRunE = func(*cobra.Command, []string) error { return c.prepare() }
 	return cmd
 }
 
-func taskStates() []string {
-	return []string{
-		string(tasker.TaskPending), string(tasker.TaskInitializing), string(tasker.TaskEnqueuingSteps),
-		string(tasker.TaskStepsInProcess), string(tasker.TaskEvaluatingResults), string(tasker.TaskWaitingForDependencies),
-		string(tasker.TaskWaitingForRetry), string(tasker.TaskBlockedByFailures), string(tasker.TaskComplete),
-		string(tasker.TaskError), string(tasker.TaskCancelled), string(tasker.TaskResolvedManually),
+func taskStates() []tasker.TaskState {
+	return []tasker.TaskState{
+		tasker.TaskPending, tasker.TaskInitializing, tasker.TaskEnqueuingSteps,
+		tasker.TaskStepsInProcess, tasker.TaskEvaluatingResults, tasker.TaskWaitingForDependencies,
+		tasker.TaskWaitingForRetry, tasker.TaskBlockedByFailures, tasker.TaskComplete,
+		tasker.TaskError, tasker.TaskCancelled, tasker.TaskResolvedManually,
 	}
 }
 
@@ -68,11 +64,25 @@ func (c *taskList) prepare() error {
 	}
 	c.filter.Priority = tasker.Priority(c.priority)
 	var err error
-	if c.filter.CreatedAfter, err = c.s.timeFlag("--created-after", c.after); err != nil {
-		return err
-	}
-	c.filter.CreatedBefore, err = c.s.timeFlag("--created-before", c.before)
+	c.filter.CreatedAfter, c.filter.CreatedBefore, err = c.created.read(c.s)
 	return err
+}
+
+// created holds the flags that say when tasks were created.
+type created struct{ after, before string }
+
+func (c *created) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&c.after, "created-after", "", "only created at this time or later; a time, or how long ago, such as 24h")
+	f.StringVar(&c.before, "created-before", "", "only created before this time, or longer ago than this")
+}
+
+func (c *created) read(s *session) (after, before *time.Time, err error) {
+	if after, err = s.timeFlag("--created-after", c.after); err != nil {
+		return nil, nil, err
+	}
+	before, err = s.timeFlag("--created-before", c.before)
+	return after, before, err
 }
 
 // timeFlag reads a time, or a duration before now.

@@ -134,9 +134,12 @@ func (s *server) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.U
 	return held, nil
 }
 
-// held is the lease of a task that a worker holds. Where there is none, status says
-// why: cancelled, or lost.
+// held is the lease of a task that a worker within the key's limits holds. Where there
+// is none, status says why: cancelled, or lost.
 func (s *server) held(ctx context.Context, worker uuid.UUID, r *QueueLeaseRef) (ref tasker.LeaseRef, status string, err error) {
+	if err := s.reachWorker(ctx, worker); err != nil {
+		return ref, "", err
+	}
 	if r.StepUUID != nil && r.Token != 0 {
 		return tasker.LeaseRef{StepUUID: *r.StepUUID, Token: r.Token}, tasker.LeaseHeld, nil
 	}
@@ -177,9 +180,6 @@ func toQueueLease(id uuid.UUID, l *tasker.LeaseAnswer) queueLease {
 
 func (s *server) startQueueTask(ctx context.Context, params *workerPath, body *queueStart) (answer[queueLease], error) {
 	var no answer[queueLease]
-	if err := s.reachWorker(ctx, params.ID); err != nil {
-		return no, err
-	}
 	ref, status, err := s.held(ctx, params.ID, &body.QueueLeaseRef)
 	if err != nil {
 		return no, err
@@ -203,9 +203,6 @@ func (s *server) startQueueTask(ctx context.Context, params *workerPath, body *q
 
 func (s *server) progressOfQueueTask(ctx context.Context, params *workerPath, body *queueProgress) (answer[queueLease], error) {
 	var no answer[queueLease]
-	if err := s.reachWorker(ctx, params.ID); err != nil {
-		return no, err
-	}
 	ref, status, err := s.held(ctx, params.ID, &body.QueueLeaseRef)
 	if err != nil {
 		return no, err
@@ -226,9 +223,6 @@ func (s *server) progressOfQueueTask(ctx context.Context, params *workerPath, bo
 
 func (s *server) resultOfQueueTask(ctx context.Context, params *workerPath, body *queueResult) (answer[queueSettled], error) {
 	var no answer[queueSettled]
-	if err := s.reachWorker(ctx, params.ID); err != nil {
-		return no, err
-	}
 	ref, status, err := s.held(ctx, params.ID, &body.QueueLeaseRef)
 	if err != nil {
 		return no, err

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/testserver"
 )
 
 func TestServerComesBack(t *testing.T) {
@@ -63,9 +64,8 @@ func TestNothingIsLeft(t *testing.T) {
 		select {} // until we are killed
 	}
 	pgtest.DSN(t) // skips where there is no server to be had
-	if _, err := pgtest.Programs(); err != nil {
-		t.Skip(err)
-	}
+	_, err := pgtest.Programs()
+	testserver.OrSkip(t, err)
 	cmd := exec.Command(os.Args[0], "-test.run=^TestNothingIsLeft$")
 	cmd.Env = append(os.Environ(), "PGTEST_ORPHAN=1")
 	out, err := cmd.StdoutPipe()

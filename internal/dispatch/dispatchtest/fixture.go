@@ -174,14 +174,21 @@ func numbered(ns ...int) []task.ID {
 // eventually asks until it is true: for what another process or a server does.
 func (f *fixture) eventually(what string, is func() bool) {
 	f.Helper()
-	ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second)
+	Eventually(f, what, is)
+}
+
+// Eventually asks until it is true, and fails the test when it is not within 20 s: for
+// what another process or a server does.
+func Eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !is() {
 		select {
 		case <-ctx.Done():
-			f.Fatalf("%s: not within 20 s", what)
+			t.Fatalf("%s: not within 20 s", what)
 		case <-tick.C:
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/dispatch/dispatchtest"
 	"github.com/taskerhq/tasker/internal/dispatch/redis"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/redistest"
@@ -117,7 +118,7 @@ func TestServerComesLater(t *testing.T) {
 		t.Fatalf("Check: %v, want that it is out of reach", err)
 	}
 	s.Restart(t)
-	wait(t, "the server answers", func() bool { return errors.Is(d.Check(t.Context()), engine.ErrDispatchLost) })
+	dispatchtest.Eventually(t, "the server answers", func() bool { return errors.Is(d.Check(t.Context()), engine.ErrDispatchLost) })
 	fill(t, d)
 }
 

@@ -112,7 +112,7 @@ func TestServerStops(t *testing.T) {
 	if took > 5*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	wait(t, "the server answers", func() bool { return d.Check(t.Context()) == nil })
+	dispatchtest.Eventually(t, "the server answers", func() bool { return d.Check(t.Context()) == nil })
 }
 
 // processOf returns the process of a server.
@@ -147,7 +147,7 @@ func TestCluster(t *testing.T) {
 	}
 	t.Cleanup(node.Close)
 	tell(t, node, "CLUSTER", "ADDSLOTSRANGE", "0", "16383")
-	wait(t, "the cluster serves", func() bool {
+	dispatchtest.Eventually(t, "the cluster serves", func() bool {
 		info, err := node.Do(t.Context(), node.B().ClusterInfo().Build()).ToString()
 		return err == nil && strings.Contains(info, "cluster_state:ok")
 	})
@@ -155,20 +155,4 @@ func TestCluster(t *testing.T) {
 	dispatchtest.Run(t, func(testing.TB) dispatchtest.System {
 		return system{s.URL(), "n" + strconv.FormatInt(n.Add(1), 10)}
 	})
-}
-
-// wait asks a server until it is true.
-func wait(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !is() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("%s: not within 20 s", what)
-		case <-tick.C:
-		}
-	}
 }
