@@ -19,6 +19,7 @@ import (
 type workerCommand struct {
 	s           *session
 	handlers    []string
+	env         []string
 	concurrency int
 	drain       time.Duration
 	health      tasker.WorkerHealth
@@ -38,6 +39,10 @@ Exit code 0 completes the step and 75 fails the attempt, to be retried. Any othe
 code fails the step for good, as does output that is not JSON. Standard error
 goes into the failure.
 
+A program gets PATH, HOME, USER, the locale, TZ and TMPDIR from the environment of
+the worker, and what --env adds. It does not get the worker's API key: variables
+that begin with TASKER_ are never passed on.
+
 A server that probes workers asks at --health-addr how the worker is: whether the
 machine, or the control group, has memory left, and whether the worker reaches
 its server. It gives nothing more to one that is not well.
@@ -51,6 +56,7 @@ and what is left then is given back with no attempt charged.`,
 	s.connectFlags(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&c.handlers, "handler", nil, "NAME=COMMAND: run this command line for the steps of a handler; repeatable")
+	f.StringArrayVar(&c.env, "env", nil, "NAME or NAME=VALUE: pass this variable to the programs too; repeatable")
 	f.StringVar(&c.opts.Name, "name", "", "name shown to operators (default host and process id)")
 	f.IntVar(&c.concurrency, "concurrency", 10, "programs that run at once")
 	f.StringSliceVar(&c.opts.Namespaces, "namespace", nil, "serve this namespace only; repeatable (default all)")
@@ -108,7 +114,7 @@ func (c *workerCommand) handle(worker *tasker.Worker) ([]string, error) {
 		if slices.Contains(names, name) {
 			return nil, usagef("--handler %s is given twice", name)
 		}
-		program, err := script.New(script.Shell(command), nil)
+		program, err := script.New(script.Shell(command), &script.Options{Env: c.env})
 		if err != nil {
 			return nil, usagef("--handler %s: %w", name, err)
 		}

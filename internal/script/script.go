@@ -28,6 +28,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,10 @@ type Options struct {
 	MaxStderr int
 	// KillDelay is the time between SIGTERM and SIGKILL. Defaults to 2 seconds.
 	KillDelay time.Duration
+	// Env adds to the environment of the program, which is else a small part of our
+	// own: NAME passes on a variable that we have, NAME=VALUE sets one. Names that
+	// begin with TASKER_ are refused. Defaults to none.
+	Env []string
 }
 
 func (o Options) withDefaults() Options {
@@ -69,6 +74,10 @@ func (o Options) withDefaults() Options {
 
 // New returns a Handler that runs the program argv[0] with the arguments
 // argv[1:] once per step. The program must exist. See Shell for a command line.
+//
+// The program gets PATH, HOME, the locale and the like of our environment, what
+// Options.Env adds, TASKER_STEP_UUID and TRACEPARENT, and nothing else: an API key
+// or a credential of ours is not its business.
 func New(argv []string, opts *Options) (tasker.Handler, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return nil, errors.New("no program to run")
@@ -81,7 +90,11 @@ func New(argv []string, opts *Options) (tasker.Handler, error) {
 	if opts != nil {
 		o = *opts
 	}
-	p := program{path: path, argv: argv, opts: o.withDefaults()}
+	env, err := environment(os.Environ(), o.Env)
+	if err != nil {
+		return nil, err
+	}
+	p := program{path: path, argv: argv, env: env, opts: o.withDefaults()}
 	return p.handle, nil
 }
 
@@ -89,6 +102,7 @@ func New(argv []string, opts *Options) (tasker.Handler, error) {
 type program struct {
 	path string
 	argv []string
+	env  []string
 	opts Options
 }
 
@@ -142,7 +156,7 @@ func (p *program) handle(ctx context.Context, job *tasker.Job) (any, error) {
 	cmd := exec.CommandContext(ctx, p.path, p.argv[1:]...)
 	cmd.Args[0] = p.argv[0]
 	cmd.Dir = p.opts.Dir
-	cmd.Env = append(os.Environ(), "TASKER_STEP_UUID="+job.StepUUID.String())
+	cmd.Env = append(slices.Clone(p.env), "TASKER_STEP_UUID="+job.StepUUID.String())
 	if job.TraceParent != "" {
 		cmd.Env = append(cmd.Env, "TRACEPARENT="+job.TraceParent)
 	}

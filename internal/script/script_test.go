@@ -76,6 +76,40 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestEnvironmentIsSmall runs a program beside variables of ours that are not its
+// business. Not in parallel: the environment is the process's.
+func TestEnvironmentIsSmall(t *testing.T) {
+	for name, value := range map[string]string{
+		"TASKER_API_KEY": "secret", "tasker_other": "secret", "AWS_SECRET_ACCESS_KEY": "secret", "LC_TIME": "C", "TZ": "UTC", "MINE": "passed",
+	} {
+		t.Setenv(name, value)
+	}
+	command := `printf '"%s"' "$(env | cut -d= -f1 | sort | tr '\n' ' ')$TZ $LC_TIME $MINE $SET $TWICE"`
+	out, err := handler(t, command, &script.Options{Env: []string{"MINE", "ABSENT", "SET=a=b", "TWICE=1", "TWICE=2"}})(t.Context(), job())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(out.(json.RawMessage))
+	for _, name := range []string{"TASKER_API_KEY", "tasker_other", "AWS_SECRET_ACCESS_KEY", "ABSENT"} {
+		if strings.Contains(got, name) {
+			t.Errorf("the program has %s: %s", name, got)
+		}
+	}
+	for _, name := range []string{"PATH ", "HOME ", "TASKER_STEP_UUID "} {
+		if !strings.Contains(got, name) {
+			t.Errorf("the program has no %s: %s", name, got)
+		}
+	}
+	if !strings.HasSuffix(got, `UTC C passed a=b 2"`) {
+		t.Errorf("the program has the values %s", got)
+	}
+	for _, bad := range []string{"", "=x", "TASKER_API_KEY", "TASKER_X=1", "tasker_x", "A=\x00"} {
+		if _, err := script.New(script.Shell("true"), &script.Options{Env: []string{bad}}); err == nil {
+			t.Errorf("the variable %q is accepted", bad)
+		}
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	opts := &script.Options{MaxOutput: 1000, MaxStderr: 50, KillDelay: 100 * time.Millisecond}
