@@ -36,7 +36,7 @@ type Step struct {
 	TotalParents          int      `json:"total_parents"`
 	CompletedParents      int      `json:"completed_parents"`
 	DependenciesSatisfied bool     `json:"dependencies_satisfied"`
-	RetryEligible         bool     `json:"retry_eligible" doc:"Failed, and will run again by itself: retryable, attempts left."`
+	RetryEligible         bool     `json:"retry_eligible" doc:"Failed, and may run again now: retryable, attempts left, and its back-off is over (next_retry_at)."`
 	ReadyForExecution     bool     `json:"ready_for_execution" doc:"A worker may take it now."`
 
 	Attempts    int `json:"attempts" doc:"Executions begun since the last reset."`
@@ -125,7 +125,7 @@ type StepAction struct {
 	ResolvedBy     string          `json:"resolved_by,omitempty" maxLength:"255"`
 	CompletedBy    string          `json:"completed_by,omitempty" maxLength:"255"`
 	Reason         string          `json:"reason" minLength:"1" maxLength:"4096"`
-	CompletionData *CompletionData `json:"completion_data,omitempty" doc:"Required by complete_manually."`
+	CompletionData *CompletionData `json:"completion_data,omitempty" doc:"Required by complete_manually, refused by the other acts."`
 }
 
 // The acts on a step.

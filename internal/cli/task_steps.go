@@ -42,13 +42,17 @@ func newTaskSteps(s *session) *cobra.Command {
 	}
 }
 
-// printStepInList shows a step as one of several. "Retry eligible" is said only
-// of a step that will run again by itself.
+// printStepInList shows a step as one of several, and when it runs again if it does.
 func (s *session) printStepInList(st *tasker.Step) error {
 	err := s.printf("\n  Step: %s (%s)\n    State: %s\n    Dependencies satisfied: %t\n    Ready for execution: %t\n    Attempts: %d/%d\n",
 		st.Name, st.StepUUID.String(), st.State, st.DependenciesSatisfied, st.ReadyForExecution, st.Attempts, st.MaxAttempts)
-	if err != nil || !st.RetryEligible {
+	switch {
+	case err != nil:
 		return err
+	case st.RetryEligible:
+		return s.printf("    ⚠ Retry eligible\n")
+	case st.State == tasker.StepWaitingForRetry && st.NextRetryAt != nil:
+		return s.printf("    ⚠ Retry at %s\n", s.stampAgo(st.NextRetryAt))
 	}
-	return s.printf("    ⚠ Retry eligible\n")
+	return nil
 }

@@ -24,7 +24,7 @@ type StepAct struct {
 	Kind   ActKind
 	Actor  string
 	Reason string
-	// Result and Metadata are what complete_manually supplies, as JSON.
+	// Result and Metadata are what complete_manually supplies, as JSON; the other acts take neither.
 	Result   []byte
 	Metadata []byte
 }
@@ -72,6 +72,9 @@ func (e *Engine) checkAct(a *StepAct) []task.Problem {
 	}
 	switch a.Kind {
 	case ResetForRetry, ResolveManually:
+		if a.Result != nil || a.Metadata != nil {
+			bad("/completion_data", "only complete_manually takes a result; use that, or leave completion_data out")
+		}
 	case CompleteManually:
 		if a.Result == nil {
 			bad("/completion_data/result", "complete_manually needs the result that dependants will read")

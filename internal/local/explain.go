@@ -58,6 +58,9 @@ func (x *explainer) summary() string {
 	case task.Errored:
 		return x.erroredSummary()
 	case task.WaitingForDependencies:
+		if loop := x.loop(); loop != "" {
+			return "The task never moves automatically: " + loop + ". " + breakLoop
+		}
 		return "Nothing of the task can run now: what is left waits for its time, or for its parents."
 	}
 	c := t.Counts
@@ -72,6 +75,9 @@ func (x *explainer) summary() string {
 }
 
 func (x *explainer) erroredSummary() string {
+	if loop := x.loop(); loop != "" && x.task.Counts.Failed == 0 {
+		return fmt.Sprintf("The task is in error since %s, and never moves automatically: %s. %s", clock(x.task.FinishedAt), loop, breakLoop)
+	}
 	for _, e := range slices.Backward(x.records.Events) {
 		switch {
 		case e.To != task.Errored:
@@ -128,6 +134,9 @@ func (x *explainer) pending(s *task.Step) (why, next string) {
 			continue
 		}
 		waits = append(waits, fmt.Sprintf("%s (%s)", x.tpl.Steps[p].Name, parent.State))
+	}
+	if loop := x.loopBehind(s); loop != nil {
+		return "It waits for " + strings.Join(waits, ", ") + ".", fmt.Sprintf("It never becomes ready automatically: %s. %s", x.inLoop(loop), breakLoop)
 	}
 	if broken := x.broken(s, map[int]bool{}); len(broken) > 0 {
 		next = fmt.Sprintf("Repair %s; then it goes on by itself.", strings.Join(broken, ", "))

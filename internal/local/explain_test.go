@@ -8,7 +8,26 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
 )
+
+// smuggle stores a template past the checks.
+func (r *rig) smuggle(t *testing.T, name string, steps []task.StepSpec) {
+	t.Helper()
+	for i := range steps {
+		steps[i].Handler, steps[i].Retry = "h", task.DefaultRetry()
+	}
+	tpl := &task.Template{Namespace: "default", Name: name, Version: "1", Fingerprint: name, CreatedAt: r.clock(), Steps: steps}
+	tpl.Link()
+	err := r.store.Write(t.Context(), func(tx engine.Tx) error {
+		_, err := tx.InsertTemplate(tpl)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // explained words an explanation: the summary, then a line "name state: why | next" a step.
 func (r *rig) explained(t *testing.T, id uuid.UUID) string {
@@ -144,6 +163,23 @@ a error: It failed for good after attempt 1 of 4 at 2026-03-01 12:01:00Z: the ta
 			return id
 		}, `error: The task is in error since 2026-03-01 12:01:01Z: 1 step failed for good, and nothing else can move. It goes on by itself once that is repaired.
 a error: It failed for good after attempt 1 of 4 at 2026-03-01 12:01:01Z: no. The failure was not retryable. | Fix the cause, then reset it for retry; or resolve it, or complete it with a result.`},
+		"Cycle": {func(t *testing.T, r *rig) uuid.UUID {
+			r.smuggle(t, "circle", []task.StepSpec{{Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"a"}}})
+			return r.submit(t, tasker.TaskRequest{Name: "circle"})
+		}, `error: The task is in error since 2026-03-01 12:00:00Z, and never moves automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
+a pending: It waits for b (pending). | It never becomes ready automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
+b pending: It waits for a (pending). | It never becomes ready automatically: steps b, a wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.`},
+		"BehindACycle": {func(t *testing.T, r *rig) uuid.UUID {
+			r.smuggle(t, "behind", []task.StepSpec{{Name: "go"}, {Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"a"}},
+				{Name: "c", Dependencies: []string{"go", "a"}}})
+			id := r.submit(t, tasker.TaskRequest{Name: "behind"})
+			r.take(t, true)
+			return id
+		}, `steps_in_process: The task is in process: 0 of 4 steps done, 1 queued or running.
+go in_progress: It is leased by worker w until 2026-03-01 12:01:30Z; attempt 1 of 4 runs since 2026-03-01 12:00:00Z. | The worker's heartbeats renew the lease. The attempt times out at 2026-03-01 12:10:00Z, in 10m0s.
+a pending: It waits for b (pending). | It never becomes ready automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
+b pending: It waits for a (pending). | It never becomes ready automatically: steps b, a wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
+c pending: It waits for go (in_progress), a (pending). | It never becomes ready automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.`},
 		"Cancelled": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
 			r.cancel(t, id)

@@ -331,6 +331,10 @@ func TestActs(t *testing.T) {
 				CompletionData: &tasker.CompletionData{Result: json.RawMessage(`{`)}}, "/completion_data/result"},
 			"BrokenMetadata": {tasker.StepAction{ActionType: tasker.CompleteManually, CompletedBy: "ann", Reason: "x",
 				CompletionData: &tasker.CompletionData{Result: json.RawMessage(`1`), Metadata: json.RawMessage(`{`)}}, "/completion_data/metadata"},
+			"ResolvedWithResult": {tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann", Reason: "x",
+				CompletionData: &tasker.CompletionData{Result: json.RawMessage(`1`)}}, "/completion_data"},
+			"ResetWithMetadata": {tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "x",
+				CompletionData: &tasker.CompletionData{Metadata: json.RawMessage(`{}`)}}, "/completion_data"},
 			"UnknownAct": {tasker.StepAction{ActionType: "skip", ResetBy: "ann", Reason: "x"}, "/action_type"},
 		} {
 			_, err := r.ActOnStep(ctx, id, step, test.act)
@@ -403,8 +407,12 @@ func TestFailureComesBack(t *testing.T) {
 				t.Errorf("the %s shows %+v", where, f)
 			}
 		}
-		if !s.RetryEligible || s.LastFailureAt == nil || !s.NextRetryAt.Equal(*answer.NextRetryAt) || s.Worker == "" {
-			t.Errorf("the step is %+v", s)
+		if s.RetryEligible || s.LastFailureAt == nil || !s.NextRetryAt.Equal(*answer.NextRetryAt) || s.Worker == "" {
+			t.Errorf("while the back-off runs the step is %+v", s)
+		}
+		r.silent(45 * time.Second)
+		if s := r.step(t, id, "h"); !s.RetryEligible {
+			t.Errorf("after the back-off the step is %+v", s)
 		}
 	})
 }

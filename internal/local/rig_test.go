@@ -67,6 +67,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type rig struct {
 	*tasker.Client
 	b      *local.Backend
+	store  engine.Store
 	worker uuid.UUID
 
 	mu  sync.Mutex
@@ -76,7 +77,7 @@ type rig struct {
 // newRig opens a Backend on a store. Its worker is called "w" and serves everything.
 func newRig(t *testing.T, s engine.Store, cfg engine.Config) *rig {
 	t.Helper()
-	r := &rig{now: noon}
+	r := &rig{now: noon, store: s}
 	b, err := local.New(t.Context(), s, local.Options{Engine: cfg, Now: r.clock})
 	if err != nil {
 		t.Fatal(err)

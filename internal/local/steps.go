@@ -102,7 +102,7 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	}
 	out := tasker.Step{StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Name: spec.Name, Handler: spec.Handler, State: tasker.StepState(s.State),
 		Dependencies: spec.Dependencies, TotalParents: len(spec.Parents), CompletedParents: len(spec.Parents) - s.OpenParents,
-		DependenciesSatisfied: s.OpenParents == 0, RetryEligible: s.State == task.StepWaitingForRetry,
+		DependenciesSatisfied: s.OpenParents == 0, RetryEligible: v.retryEligible(s),
 		ReadyForExecution: s.State == task.StepEnqueued, Attempts: s.Attempts, MaxAttempts: s.MaxAttempts,
 		Priority:          tasker.Priority(v.b.engine.PriorityName(s.Priority)),
 		EffectivePriority: tasker.Priority(v.b.engine.PriorityName(v.b.engine.EffectivePriority(s))), RequiredCapabilities: route.Capabilities,
@@ -120,6 +120,12 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	v.failureOf(s, &out)
 	v.actOn(s, &out)
 	return out, nil
+}
+
+// retryEligible reports whether a step that has failed may run again now: it is retryable,
+// has attempts left, and its back-off is over.
+func (v *view) retryEligible(s *task.Step) bool {
+	return s.State == task.StepWaitingForRetry && task.Instant(s.Key) <= v.b.engine.Now()
 }
 
 // failureOf adds the last failure of a step, if it has one.

@@ -1,0 +1,63 @@
+package local
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// breakLoop is what helps a task whose steps wait for each other.
+const breakLoop = "Resolve or complete one of them, or cancel the task; then correct the template."
+
+// loop words the first circle of steps that wait for each other, "" where there is none.
+func (x *explainer) loop() string {
+	if x.tpl.Cycle == "" {
+		return ""
+	}
+	for _, s := range x.steps {
+		if found := x.loopBehind(s); found != nil {
+			return x.inLoop(found)
+		}
+	}
+	return ""
+}
+
+// loopBehind returns the steps of a circle that a step waits for, or is part of; nil
+// where there is none.
+func (x *explainer) loopBehind(s *task.Step) []*task.Step {
+	if x.tpl.Cycle == "" {
+		return nil
+	}
+	return x.walk(s, nil, map[*task.Step]bool{})
+}
+
+// walk follows the parents that a step waits for until it meets one on its path.
+func (x *explainer) walk(s *task.Step, path []*task.Step, done map[*task.Step]bool) []*task.Step {
+	if s.State != task.StepPending || done[s] {
+		return nil
+	}
+	if i := slices.Index(path, s); i >= 0 {
+		return path[i:]
+	}
+	path = append(path, s)
+	for _, p := range x.spec(s).Parents {
+		if found := x.walk(x.steps[p], path, done); found != nil {
+			return found
+		}
+	}
+	done[s] = true
+	return nil
+}
+
+// inLoop words a circle.
+func (x *explainer) inLoop(loop []*task.Step) string {
+	if len(loop) == 1 {
+		return "step " + x.spec(loop[0]).Name + " waits for itself"
+	}
+	names := make([]string, len(loop))
+	for i, s := range loop {
+		names[i] = x.spec(s).Name
+	}
+	return "steps " + strings.Join(names, ", ") + " wait for each other"
+}
