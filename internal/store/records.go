@@ -87,11 +87,3 @@ func (s SQL) scanID(row Row) (id task.ID, err error) {
 	err = row.Scan(s.ScanID(&id))
 	return id, err
 }
-
-// DropKeys deletes up to limit keys that expired before a time.
-func (s SQL) DropKeys(ctx context.Context, before task.Instant, limit int) (int, error) {
-	const query = `DELETE FROM tasker_idempotency_keys WHERE (namespace, key) IN
- (SELECT namespace, key FROM tasker_idempotency_keys WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`
-	n, err := s.Exec(ctx, query, int64(before), limit)
-	return int(n), err
-}

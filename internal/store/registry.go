@@ -204,11 +204,3 @@ func (s SQL) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
 func (s SQL) FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error) {
 	return first(ctx, s, s.ScanWorker, `SELECT `+WorkerColumns+` FROM tasker_workers WHERE worker_no = $1`, no)
 }
-
-// ForgetWorkers deletes up to limit dead workers last seen before a time.
-func (s SQL) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
-	const query = `DELETE FROM tasker_workers WHERE worker_no IN
- (SELECT worker_no FROM tasker_workers WHERE state = 'dead' AND last_heartbeat < $1 ORDER BY worker_no LIMIT $2)`
-	n, err := s.Exec(ctx, query, int64(before), limit)
-	return int(n), err
-}

@@ -20,7 +20,7 @@ func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 	}
 	asked := t.store.Now()
 	spans, whole := t.store.routes.spans(routes, asked)
-	works, err := t.ready(routes, spans, limit)
+	works, read, err := t.ready(routes, spans, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -28,32 +28,70 @@ func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 		t.store.routes.took(routes, t.store.Now().Sub(asked))
 	}
 	found := heads(works) // before the caller changes them
-	t.after = append(t.after, func() { t.noteReady(routes, found, limit, asked) })
+	full := len(works) == limit
+	t.after = append(t.after, func() { t.noteReady(read, found, full, asked) })
 	return works, nil
 }
 
-func (t *tx) ready(routes []int64, spans []span, limit int) ([]engine.Work, error) {
-	ids, lows, highs := columns(spans)
-	const (
-		head  = `s.queue = r.queue AND s.key >= r.low AND s.key <= r.high ORDER BY s.key, s.id LIMIT `
-		of    = `unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS r(queue, low, high, n)`
-		steps = `SELECT ` + store.StepColumns + `, s.xmin AS version FROM tasker_workflow_steps s WHERE ` + head
-		// along the index, and no further than needed: the spans of one route follow one another
-		one = ` FROM (SELECT s.* FROM ` + of + `, LATERAL (` + steps + `$4 FOR UPDATE SKIP LOCKED) s LIMIT $4) s
- JOIN tasker_tasks t ON t.id = s.task_id`
-		// which spans have how many of the lowest keys; then as many are taken from each, further on where some are locked
-		many = ` FROM (SELECT h.n, count(*) AS take FROM (SELECT r.n FROM ` + of + `, LATERAL (SELECT s.key, s.id FROM tasker_workflow_steps s WHERE ` + head + `$4) s
- ORDER BY s.key, s.id LIMIT $4) h GROUP BY h.n) share JOIN ` + of + ` ON r.n = share.n, LATERAL (` + steps + `share.take FOR UPDATE SKIP LOCKED) s
- JOIN tasker_tasks t ON t.id = s.task_id`
-		columns = `SELECT ` + store.StepColumns + `, s.version, ` + store.TaskColumns + `, t.xmin`
-	)
-	query := columns + one
-	if len(routes) > 1 {
-		query = columns + many
+// ready reads the lowest keys of the routes, up to limit. When there are fewer, read are the routes
+// that have no other step to give: those of which every step that nobody has locked is in works.
+func (t *tx) ready(routes []int64, spans []span, limit int) (works []engine.Work, read []int64, err error) {
+	if len(routes) == 1 {
+		works, err = t.readyOfOne(spans, limit)
+		return works, routes, err
 	}
-	works := make([]engine.Work, 0, min(limit, 256))
-	err := t.ask(query, []any{ids, lows, highs, limit}, func(r store.Row) error {
-		w, err := t.scanWork(r)
+	works, seen, err := t.readyOfMany(spans, limit)
+	if err != nil || len(works) == limit || 0 < seen && seen < limit {
+		return works, routes, err
+	}
+	// The lowest keys of all routes are on a few of them, and locked by another claim. The other routes
+	// were not looked at, and are read one after the other.
+	gave := map[int64]bool{}
+	for _, w := range works {
+		gave[w.Step.Queue] = true
+	}
+	rest := slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return gave[s.queue] })
+	if len(rest) == 0 {
+		return works, nil, nil
+	}
+	more, err := t.readyOfOne(rest, limit-len(works))
+	read = slices.DeleteFunc(slices.Clone(routes), func(r int64) bool { return gave[r] })
+	return share(append(works, more...)), read, err
+}
+
+const (
+	readyHead  = `s.queue = r.queue AND s.key >= r.low AND s.key <= r.high ORDER BY s.key, s.id LIMIT `
+	readySpans = `unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS r(queue, low, high, n)`
+	readySteps = `SELECT ` + store.StepColumns + `, s.xmin AS version FROM tasker_workflow_steps s WHERE ` + readyHead
+	readyWork  = `SELECT ` + store.StepColumns + `, s.version, ` + store.TaskColumns + `, t.xmin`
+)
+
+// readyOfOne reads along the index, and no further than needed: the spans of one route follow one
+// another. Spans of several routes are read route after route.
+func (t *tx) readyOfOne(spans []span, limit int) ([]engine.Work, error) {
+	const query = readyWork + ` FROM (SELECT s.* FROM ` + readySpans + `, LATERAL (` + readySteps + `$4 FOR UPDATE SKIP LOCKED) s LIMIT $4) s
+ JOIN tasker_tasks t ON t.id = s.task_id`
+	ids, lows, highs := columns(spans)
+	return t.readyBy(query, []any{ids, lows, highs, limit}, func(r store.Row) store.Row { return r })
+}
+
+// readyOfMany finds which spans have how many of the lowest keys, and takes as many from each: further on
+// where some are locked. Seen is how many steps it found, locked ones included, up to limit; 0 when
+// nothing was there to take.
+func (t *tx) readyOfMany(spans []span, limit int) (works []engine.Work, seen int, err error) {
+	const query = readyWork + `, share.seen FROM (SELECT h.n, count(*) AS take, sum(count(*)) OVER ()::bigint AS seen FROM
+ (SELECT r.n FROM ` + readySpans + `, LATERAL (SELECT s.key, s.id FROM tasker_workflow_steps s WHERE ` + readyHead + `$4) s
+ ORDER BY s.key, s.id LIMIT $4) h GROUP BY h.n) share JOIN ` + readySpans + ` ON r.n = share.n, LATERAL (` + readySteps + `share.take FOR UPDATE SKIP LOCKED) s
+ JOIN tasker_tasks t ON t.id = s.task_id`
+	ids, lows, highs := columns(spans)
+	works, err = t.readyBy(query, []any{ids, lows, highs, limit}, func(r store.Row) store.Row { return counted{r, &seen} })
+	return works, seen, err
+}
+
+func (t *tx) readyBy(query string, args []any, wrap func(store.Row) store.Row) ([]engine.Work, error) {
+	works := make([]engine.Work, 0, 16)
+	err := t.ask(query, args, func(r store.Row) error {
+		w, err := t.scanWork(wrap(r))
 		works = append(works, w)
 		return err
 	})
@@ -62,6 +100,15 @@ func (t *tx) ready(routes []int64, spans []span, limit int) ([]engine.Work, erro
 	}
 	return share(works), nil
 }
+
+// counted is a row with a number behind its last column.
+type counted struct {
+	store.Row
+	n *int
+}
+
+// Scan implements store.Row.
+func (c counted) Scan(dest ...any) error { return c.Row.Scan(append(dest, c.n)...) }
 
 // head is a ready step at its place in the queue.
 type head struct {
@@ -79,9 +126,10 @@ func heads(works []engine.Work) []head {
 	return list
 }
 
-// noteReady learns from what was taken of what was found. Fewer than asked for is
-// all there is; what was left where it was ends what can be passed on its route.
-func (t *tx) noteReady(routes []int64, found []head, limit int, asked time.Time) {
+// noteReady learns from what was taken of what was found. Unless it was as much as was asked for, it is
+// all there is on the routes that were read; what was left where it was ends what can be passed
+// on its route.
+func (t *tx) noteReady(read []int64, found []head, full bool, asked time.Time) {
 	left := map[int64]bool{}
 	type stream struct{ queue, stream int64 }
 	passed := map[stream]int64{}
@@ -96,8 +144,8 @@ func (t *tx) noteReady(routes []int64, found []head, limit int, asked time.Time)
 	for of, key := range passed {
 		t.store.routes.passed(of.queue, of.stream, key, asked)
 	}
-	if len(found) < limit {
-		t.store.routes.emptied(slices.DeleteFunc(slices.Clone(routes), func(r int64) bool { return left[r] }), asked)
+	if !full {
+		t.store.routes.emptied(slices.DeleteFunc(slices.Clone(read), func(r int64) bool { return left[r] }), asked)
 	}
 }
 

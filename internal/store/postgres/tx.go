@@ -229,10 +229,6 @@ func (t *tx) TakeKey(namespace, key string, id task.ID, now, expires task.Instan
 	return t.sql.TakeKey(t.ctx, namespace, key, id, now, expires)
 }
 
-func (t *tx) DropKeys(before task.Instant, limit int) (int, error) {
-	return t.sql.DropKeys(t.ctx, before, limit)
-}
-
 func (t *tx) InsertTemplate(tpl *task.Template) (*task.Template, error) {
 	return t.sql.InsertTemplate(t.ctx, tpl)
 }
@@ -258,8 +254,4 @@ func (t *tx) Workers(nos []int64) ([]*task.Worker, error) {
 		return err
 	})
 	return list, err
-}
-
-func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {
-	return t.sql.ForgetWorkers(t.ctx, before, limit)
 }

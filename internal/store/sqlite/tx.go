@@ -102,10 +102,6 @@ func (t *tx) FirstDue(queue int64, after task.Instant) (task.Instant, error) {
 	return t.sql.FirstDue(context.Background(), queue, after)
 }
 
-func (t *tx) DropKeys(before task.Instant, limit int) (int, error) {
-	return t.sql.DropKeys(context.Background(), before, limit)
-}
-
 func (t *tx) InsertTemplate(tpl *task.Template) (*task.Template, error) {
 	return t.sql.InsertTemplate(context.Background(), tpl)
 }
@@ -130,8 +126,4 @@ func (t *tx) Workers(nos []int64) ([]*task.Worker, error) {
 		}
 	}
 	return list, nil
-}
-
-func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {
-	return t.sql.ForgetWorkers(context.Background(), before, limit)
 }

@@ -39,6 +39,7 @@ func RunCluster(t *testing.T, deaf bool, open func(t *testing.T) (a, b Node)) {
 		{"AnnounceToNobody", announceToNobody},
 		{"Attended", attended},
 	}
+	cases = append(cases, raceCases()...)
 	if !deaf {
 		cases = append(cases, clusterCase{"News", news}, clusterCase{"ManyNews", manyNews}, clusterCase{"Tidings", tidings},
 			clusterCase{"TidingsTooLong", tidingsTooLong})

@@ -1,0 +1,167 @@
+package postgres
+
+import (
+	"sync"
+
+	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// DropKeys implements engine.TxRecords. A key that another transaction has locked is left
+// for the next time: it may be about to be bound anew, and its owner may take long.
+func (t *tx) DropKeys(before task.Instant, limit int) (int, error) {
+	const query = `WITH old AS MATERIALIZED (SELECT namespace, key FROM tasker_idempotency_keys WHERE expires_at < $1
+ ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+ DELETE FROM tasker_idempotency_keys k USING old WHERE k.namespace = old.namespace AND k.key = old.key`
+	n, err := t.sql.Exec(t.ctx, query, int64(before), limit)
+	return int(n), err
+}
+
+// ForgetWorkers implements engine.TxRegistry. A worker whose row is locked may be about to
+// come back to life.
+func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {
+	const query = `WITH old AS MATERIALIZED (SELECT worker_no FROM tasker_workers WHERE state = 'dead' AND last_heartbeat < $1
+ ORDER BY worker_no LIMIT $2 FOR UPDATE SKIP LOCKED)
+ DELETE FROM tasker_workers w USING old WHERE w.worker_no = old.worker_no`
+	n, err := t.sql.Exec(t.ctx, query, int64(before), limit)
+	return int(n), err
+}
+
+// sweep is how far the search for old tasks has come.
+type sweep struct {
+	mu   sync.Mutex
+	from task.ID
+}
+
+func (s *sweep) at() task.ID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.from
+}
+
+func (s *sweep) set(id task.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.from = id
+}
+
+const (
+	// glance is how many tasks one look for old ones reads.
+	glance = 2000
+	// glances is how many such looks one transaction takes.
+	glances = 5
+)
+
+// DeleteFinished implements engine.TxTasks. No index is sorted by the time at
+// which tasks finish: keeping one would cost every task. The search goes through
+// the tasks in the order they were created, from where the last one ended, and
+// begins anew when it has come to those that are too young.
+func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
+	edge := task.MakeID(task.SeqFloor(before.Time()), 0)
+	from := t.store.sweep.at()
+	var old []taskRow
+	for range glances {
+		last, n, err := t.glance(from, edge, func(k taskRow) {
+			if k.State.Terminal() && k.FinishedAt < before && !k.Meta.Case.Kept() && len(old) < limit {
+				old = append(old, k)
+			}
+		})
+		if err != nil {
+			return 0, err
+		}
+		if from = last; n < glance {
+			from = task.ID{} // all of them have been looked at
+			break
+		}
+		if len(old) == limit {
+			from = old[limit-1].ID
+			break
+		}
+	}
+	t.after = append(t.after, func() { t.store.sweep.set(from) })
+	unchanged, err := t.lockUnchanged(old)
+	if err != nil || len(unchanged) == 0 {
+		return 0, err
+	}
+	t.delete(unchanged)
+	return len(unchanged), nil
+}
+
+// lockUnchanged locks those of the tasks that are still as they were read, and returns them.
+// The look for old tasks locks nothing, so another transaction may have opened a case of one
+// since, or may be about to: such a task stays for the next sweep.
+func (t *tx) lockUnchanged(rows []taskRow) ([]*task.Task, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	var seen seenRows
+	tasks := make(map[task.ID]*task.Task, len(rows))
+	for i := range rows {
+		seen.add(rows[i].ID, rows[i].version)
+		tasks[rows[i].ID] = &rows[i].Task
+	}
+	const query = `SELECT t.id FROM unnest($1::uuid[], $2::xid[]) AS u(id, seen) JOIN tasker_tasks t ON t.id = u.id AND t.xmin = u.seen
+ ORDER BY t.id FOR UPDATE OF t SKIP LOCKED`
+	var locked []*task.Task
+	err := t.ask(query, []any{seen.ids, seen.versions}, func(r store.Row) error {
+		var id task.ID
+		err := r.Scan(&scanID{&id})
+		locked = append(locked, tasks[id])
+		return err
+	})
+	return locked, err
+}
+
+// glance reads tasks behind an ID, and returns the last one's and how many there were.
+func (t *tx) glance(from, edge task.ID, each func(taskRow)) (task.ID, int, error) {
+	const query = ` FROM tasker_tasks t WHERE t.id > $1 AND t.id < $2 ORDER BY t.id LIMIT $3`
+	last, n := from, 0
+	err := t.ask(`SELECT `+taskColumns+query, []any{from, edge, glance}, func(r store.Row) error {
+		var versions [2]uint32
+		k, err := t.sql.ScanTask(versioned{r, &versions, false})
+		if err != nil {
+			return err
+		}
+		each(taskRow{*k, versions[0]})
+		last = k.ID
+		n++
+		return nil
+	})
+	return last, n, err
+}
+
+// delete removes tasks with all that belongs to them.
+func (t *tx) delete(tasks []*task.Task) {
+	var ids, ends, tagged, keyed []task.ID
+	var tags, keys []string
+	var defs []int64
+	for _, k := range tasks {
+		ids = append(ids, k.ID)
+		ends = append(ends, task.MakeID(k.ID.Seq()+int64(k.Counts.Total()), 1<<62-1))
+		for _, tag := range k.Meta.Tags {
+			tags, tagged = append(tags, tag), append(tagged, k.ID)
+		}
+		if k.IdempotencyKey != "" {
+			keys, keyed, defs = append(keys, k.IdempotencyKey), append(keyed, k.ID), append(defs, k.DefID)
+		}
+	}
+	for _, table := range []string{"tasker_attempts", "tasker_task_events", "tasker_acts"} {
+		t.exec(`DELETE FROM `+table+` r USING unnest($1::uuid[]) AS u(id) WHERE r.task_id = u.id`, ids)
+	}
+	t.exec(`DELETE FROM tasker_tasks_dlq c USING unnest($1::uuid[]) AS u(id) WHERE c.task_uuid = u.id`, ids)
+	t.exec(`DELETE FROM tasker_task_watches w USING unnest($1::uuid[]) AS u(id) WHERE w.task_id = u.id`, ids)
+	t.exec(`DELETE FROM tasker_workflow_steps s USING unnest($1::uuid[], $2::uuid[]) AS u(task, last)
+ WHERE s.id > u.task AND s.id <= u.last AND s.task_id = u.task`, ids, ends)
+	t.exec(`DELETE FROM tasker_tasks t USING unnest($1::uuid[]) AS u(id) WHERE t.id = u.id`, ids)
+	if len(tags) > 0 {
+		t.exec(`DELETE FROM tasker_task_tags g USING unnest($1::text[], $2::uuid[]) AS u(tag, task) WHERE g.tag = u.tag AND g.task_id = u.task`, tags, tagged)
+	}
+	if len(keys) > 0 {
+		t.exec(`DELETE FROM tasker_idempotency_keys k USING unnest($1::text[], $2::uuid[], $3::bigint[]) AS u(key, task, def), tasker_templates d
+ WHERE d.def_id = u.def AND k.namespace = d.namespace AND k.key = u.key AND k.task_id = u.task`, keys, keyed, defs)
+	}
+	for _, id := range ids {
+		delete(t.tasks, id)
+	}
+	t.after = append(t.after, func() { t.store.memory.forget(ids) })
+}

@@ -1,0 +1,95 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// DropKeys implements engine.TxRecords.
+func (t *tx) DropKeys(before task.Instant, limit int) (int, error) {
+	const query = `DELETE FROM tasker_idempotency_keys WHERE (namespace, key) IN
+ (SELECT namespace, key FROM tasker_idempotency_keys WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`
+	n, err := t.conn.Exec(context.Background(), query, int64(before), limit)
+	return int(n), err
+}
+
+// ForgetWorkers implements engine.TxRegistry.
+func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {
+	const query = `DELETE FROM tasker_workers WHERE worker_no IN
+ (SELECT worker_no FROM tasker_workers WHERE state = 'dead' AND last_heartbeat < $1 ORDER BY worker_no LIMIT $2)`
+	n, err := t.conn.Exec(context.Background(), query, int64(before), limit)
+	return int(n), err
+}
+
+// DeleteFinished implements engine.TxTasks.
+func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
+	tasks, err := t.finished(before, limit)
+	if err != nil {
+		return 0, err
+	}
+	for _, k := range tasks {
+		if err := t.delete(k); err != nil {
+			return 0, err
+		}
+	}
+	return len(tasks), nil
+}
+
+// finished finds terminal tasks by template and state, in the order they were
+// created: a task cannot have finished before that.
+func (t *tx) finished(before task.Instant, limit int) ([]*task.Task, error) {
+	const query = `SELECT ` + store.TaskColumns + ` FROM tasker_templates d JOIN tasker_tasks t ON t.def_id = d.def_id AND t.state = $1
+ WHERE t.id < $2 AND t.finished_at < $3
+ AND NOT EXISTS (SELECT 1 FROM tasker_tasks_dlq c WHERE c.task_uuid = t.id) LIMIT $4`
+	var tasks []*task.Task
+	for _, state := range task.States {
+		if !state.Terminal() || len(tasks) >= limit {
+			continue
+		}
+		args := []any{string(state), task.SeqFloor(before.Time()), int64(before), limit - len(tasks)}
+		err := t.conn.Query(context.Background(), query, args, func(row store.Row) error {
+			k, err := t.sql.ScanTask(row)
+			tasks = append(tasks, k)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return tasks, nil
+}
+
+// delete removes a task with all that belongs to it.
+func (t *tx) delete(k *task.Task) error {
+	id := k.ID.Seq()
+	t.rows.dropTask(k.ID)
+	for _, query := range []string{
+		`DELETE FROM tasker_attempts WHERE task_id = $1`,
+		`DELETE FROM tasker_task_events WHERE task_id = $1`,
+		`DELETE FROM tasker_acts WHERE task_id = $1`,
+		`DELETE FROM tasker_tasks_dlq WHERE task_uuid = $1`,
+		`DELETE FROM tasker_task_watches WHERE task_id = $1`,
+		`DELETE FROM tasker_tasks WHERE id = $1`,
+	} {
+		if _, err := t.conn.Exec(context.Background(), query, id); err != nil {
+			return err
+		}
+	}
+	const steps = `DELETE FROM tasker_workflow_steps WHERE id > $1 AND id <= $2`
+	if _, err := t.conn.Exec(context.Background(), steps, id, id+int64(k.Counts.Total())); err != nil {
+		return err
+	}
+	for _, tag := range k.Meta.Tags {
+		if _, err := t.conn.Exec(context.Background(), `DELETE FROM tasker_task_tags WHERE tag = $1 AND task_id = $2`, tag, id); err != nil {
+			return err
+		}
+	}
+	if k.IdempotencyKey == "" {
+		return nil
+	}
+	const key = `DELETE FROM tasker_idempotency_keys WHERE key = $1 AND task_id = $2 AND namespace = (SELECT namespace FROM tasker_templates WHERE def_id = $3)`
+	_, err := t.conn.Exec(context.Background(), key, k.IdempotencyKey, id, k.DefID)
+	return err
+}

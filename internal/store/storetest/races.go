@@ -1,0 +1,167 @@
+package storetest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// raceCases are about what one process does while a transaction of another is open. None of them waits for
+// that transaction, which goes on only afterwards.
+func raceCases() []clusterCase {
+	return []clusterCase{
+		{"LockedRouteHidesNoOther", lockedRouteHidesNoOther},
+		{"DropKeysLeavesAKeyBoundAnew", dropKeysLeavesAKeyBoundAnew},
+		{"ForgetWorkersLeavesOneThatComesBack", forgetWorkersLeavesOneThatComesBack},
+		{"DeleteFinishedLeavesALockedTask", deleteFinishedLeavesALockedTask},
+		{"DeleteFinishedOrCase", deleteFinishedOrCase},
+	}
+}
+
+// within runs fn in a transaction of one process, and look in one of the other before fn's is committed.
+func (p *pair) within(fn func(engine.Tx) error, look func(engine.Tx) error) {
+	p.Helper()
+	err := p.a.Write(p.Context(), func(tx engine.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return p.b.Write(p.Context(), look)
+	})
+	p.must(err)
+}
+
+// A claim holds the lowest keys of all, which are on one route. A claim on that route and another
+// one finds what is ready on the other, and does not take it for empty.
+func lockedRouteHidesNoOther(p *pair) {
+	x, y := p.routes[0].ID, p.routes[1].ID
+	low, high := p.many(10), []job{}
+	for range 50 {
+		j := p.build(p.single, time.Hour)
+		j.steps[0].RouteID = y
+		j.steps[0].Queue = y
+		high = append(high, j)
+	}
+	p.insert(high...)
+	var found []engine.Work
+	p.within(func(tx engine.Tx) error {
+		works, err := tx.Ready([]int64{x}, len(low))
+		p.equal("steps of the locked route", len(works), len(low))
+		return err
+	}, func(tx engine.Tx) (err error) {
+		found, err = tx.Ready([]int64{x, y}, 10)
+		return err
+	})
+	p.equal("steps of the other route", len(found), 10)
+	for _, w := range found {
+		p.equal("route", w.Step.Queue, y)
+	}
+	var vacant bool
+	p.must(p.b.Write(p.Context(), func(tx engine.Tx) (err error) {
+		vacant, err = tx.Vacant(y)
+		return err
+	}))
+	p.equal("the other route is vacant", vacant, false)
+}
+
+// A key that expired is bound anew while another process drops expired keys.
+func dropKeysLeavesAKeyBoundAnew(p *pair) {
+	p.take("default", "daily", p.now.Add(-time.Hour), p.now.Add(-time.Second))
+	var fresh task.ID
+	dropped := 0
+	p.within(func(tx engine.Tx) (err error) {
+		fresh, _, err = take(p.fixture, tx, "default", "daily", p.now, p.now.Add(time.Hour))
+		return err
+	}, func(tx engine.Tx) (err error) {
+		dropped, err = tx.DropKeys(p.now, 10)
+		return err
+	})
+	p.equal("dropped while it was bound anew", dropped, 0)
+	p.must(p.b.Write(p.Context(), func(tx engine.Tx) (err error) {
+		dropped, err = tx.DropKeys(p.now, 10)
+		return err
+	}))
+	p.equal("dropped after that", dropped, 0)
+	named, isNew := p.take("default", "daily", p.now, p.now.Add(time.Hour))
+	p.equal("new", isNew, false)
+	p.equal("bound to", named, fresh)
+}
+
+// A dead worker gives a sign of life while another process forgets the dead.
+func forgetWorkersLeavesOneThatComesBack(p *pair) {
+	w := &task.Worker{ID: p.store.IDs().Take(p.now.Time(), 1), Name: "w", State: task.WorkerDead, StartedAt: p.now,
+		LastHeartbeat: p.now.Add(-40 * 24 * time.Hour)}
+	p.write(func(tx engine.Tx) error { return tx.SaveWorker(w) })
+	forgotten := 0
+	forget := func(tx engine.Tx) (err error) {
+		forgotten, err = tx.ForgetWorkers(p.now.Add(-30*24*time.Hour), 10)
+		return err
+	}
+	p.within(func(tx engine.Tx) error {
+		list, err := tx.Workers([]int64{w.No})
+		if err != nil {
+			return err
+		}
+		list[0].State, list[0].LastHeartbeat = task.WorkerActive, p.now
+		return tx.SaveWorker(list[0])
+	}, forget)
+	p.equal("forgotten while it came back", forgotten, 0)
+	p.must(p.b.Write(p.Context(), forget))
+	p.equal("forgotten after that", forgotten, 0)
+	got, err := p.a.FindWorker(p.Context(), w.ID)
+	p.must(err)
+	p.equal("it is there", got != nil, true)
+}
+
+var errGone = errors.New("the task is gone")
+
+// keep marks a finished task as one that has a case, as opening a case does.
+func keep(id task.ID) func(engine.Tx) error {
+	return func(tx engine.Tx) error {
+		k, err := tx.Task(id)
+		if err != nil {
+			return err
+		}
+		if k == nil {
+			return errGone
+		}
+		k.Meta.Case = task.HasPending
+		return tx.SaveTasks([]*task.Task{k})
+	}
+}
+
+// A case of a finished task is about to be stored while another process deletes what is old.
+func deleteFinishedLeavesALockedTask(p *pair) {
+	j := p.one()
+	p.finish(j, p.now)
+	deleted := 0
+	p.within(func(tx engine.Tx) error {
+		if err := keep(j.task.ID)(tx); err != nil {
+			return err
+		}
+		_, err := tx.CasesOf([]task.ID{j.task.ID}) // a question: what was saved has been sent
+		return err
+	}, func(tx engine.Tx) (err error) {
+		deleted, err = tx.DeleteFinished(p.now.Add(time.Hour), 10)
+		return err
+	})
+	p.equal("deleted", deleted, 0)
+	p.equal("it is there", p.find(j.task.ID) != nil, true)
+}
+
+// A case of a finished task is opened at the moment at which the task is deleted: one of the two happens.
+func deleteFinishedOrCase(p *pair) {
+	j := p.one()
+	p.finish(j, p.now)
+	opened := make(chan error, 1)
+	p.must(p.b.Write(p.Context(), func(tx engine.Tx) error {
+		n, err := tx.DeleteFinished(p.now.Add(time.Hour), 10)
+		p.equal("deleted", n, 1)
+		go func() { opened <- p.a.Write(p.Context(), keep(j.task.ID)) }()
+		return err
+	}))
+	err := <-opened
+	p.equal("the task is there", p.find(j.task.ID) != nil, false)
+	p.equal("its case was refused", errors.Is(err, errGone), true)
+}
