@@ -2,6 +2,8 @@ package embedded_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -216,4 +218,36 @@ func TestSubmitTxStarts(t *testing.T) {
 	}
 	stop()
 	<-ended
+}
+
+// A notification holds 8,000 bytes: what many routes do not fit into goes in several.
+func TestSubmitTxOfManyRoutes(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	var tasks []tasker.TaskRequest
+	for n := range 2 {
+		name := fmt.Sprintf("wide%d", n)
+		var y strings.Builder
+		fmt.Fprintf(&y, "name: %s\nversion: 1.0.0\nsteps:\n", name)
+		for i := range 1000 {
+			fmt.Fprintf(&y, "- {name: s%d, handler: %s_%d}\n", i, name, i)
+		}
+		if _, err := s.client.RegisterTemplate(t.Context(), tasker.TemplateSource{YAML: y.String()}); err != nil {
+			t.Fatal(err)
+		}
+		tasks = append(tasks, tasker.TaskRequest{Name: name})
+	}
+	tx := s.begin()
+	receipts, err := embedded.SubmitTx(t.Context(), tx, s.client, tasks...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range receipts {
+		if got := s.state(r); got != tasker.TaskStepsInProcess {
+			t.Errorf("after the commit the task is %q", got)
+		}
+	}
 }

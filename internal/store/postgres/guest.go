@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -65,11 +67,8 @@ const installationQuery = `SELECT value FROM tasker_meta WHERE key = 'installati
 
 // leave sends what is left to write, and restores what enter changed.
 func (s *Store) leave(ctx context.Context, t *tx, path string) error {
-	if len(t.queued) > 0 {
-		b := bulletin{} // from nobody: this process wants to hear it too
-		for id := range t.queued {
-			b.Routes = append(b.Routes, id)
-		}
+	for routes := range slices.Chunk(slices.Sorted(maps.Keys(t.queued)), maxIDs) {
+		b := bulletin{Routes: routes} // from nobody: this process wants to hear it too
 		payload, err := b.encode()
 		if err != nil {
 			return err
