@@ -123,7 +123,8 @@ func serve(ctx context.Context, cfg *config.Config, store backend, ln net.Listen
 		loops <- ignoreCanceled(store.Run(looping))
 	}()
 	api := make(chan error, 1)
-	go func() { api <- httpapi.Serve(serving, ln, h, cfg.Server.DrainTimeout) }()
+	limited := httpapi.LimitConnections(ln, cfg.Server.MaxConnections)
+	go func() { api <- httpapi.Serve(serving, limited, h, cfg.Server.DrainTimeout) }()
 
 	// The listener queues connections from the start, so requests that come
 	// before Serve accepts are answered too.
@@ -168,7 +169,9 @@ func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *teleme
 		Limits: httpapi.Limits{
 			BodyBytes:      int64(cfg.Server.BodyBytes),
 			BatchBodyBytes: int64(cfg.Server.BatchBodyBytes),
+			BodiesBytes:    int64(cfg.Server.BodiesBytes),
 			Streams:        cfg.Server.MaxStreams,
+			StreamsPerKey:  cfg.Server.MaxStreamsPerKey,
 		},
 	}), nil
 }

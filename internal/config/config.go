@@ -58,8 +58,15 @@ type Server struct {
 	// BatchBodyBytes bounds the body of a request about many things, in bytes;
 	// less than BodyBytes counts as that. Defaults to 16 MiB.
 	BatchBodyBytes int
+	// BodiesBytes bounds the bodies that are being received at one time, together, in
+	// bytes; less than BatchBodyBytes counts as that. Defaults to 256 MiB.
+	BodiesBytes int
+	// MaxConnections bounds the connections that are open at once. Defaults to 10,000.
+	MaxConnections int
 	// MaxStreams bounds the streams of events that are open at once. Defaults to 1,000.
 	MaxStreams int
+	// MaxStreamsPerKey bounds those that one API key has open. Defaults to 250.
+	MaxStreamsPerKey int
 	// DrainTimeout bounds how long a stopping server waits for the requests that
 	// are under way. Defaults to 15 s.
 	DrainTimeout time.Duration
@@ -91,7 +98,8 @@ type Telemetry struct {
 func Default() Config {
 	return Config{
 		DB: DB{DSN: "sqlite:tasker.db", Migrate: "auto"}, Dispatch: DispatchNative,
-		Server: Server{Listen: "127.0.0.1:8080", BodyBytes: 4 << 20, BatchBodyBytes: 16 << 20, MaxStreams: 1000, DrainTimeout: 15 * time.Second},
+		Server: Server{Listen: "127.0.0.1:8080", BodyBytes: 4 << 20, BatchBodyBytes: 16 << 20, BodiesBytes: 256 << 20,
+			MaxConnections: 10_000, MaxStreams: 1000, MaxStreamsPerKey: 250, DrainTimeout: 15 * time.Second},
 		Engine: engine.Config{}.WithDefaults(),
 		Log:    Log{Level: "info", Format: "text"},
 	}
@@ -107,6 +115,9 @@ func (c Config) withDefaults() Config {
 	c.Server.Listen = cmp.Or(c.Server.Listen, d.Server.Listen)
 	c.Server.BodyBytes = cmp.Or(c.Server.BodyBytes, d.Server.BodyBytes)
 	c.Server.BatchBodyBytes = cmp.Or(c.Server.BatchBodyBytes, d.Server.BatchBodyBytes)
+	c.Server.BodiesBytes = cmp.Or(c.Server.BodiesBytes, d.Server.BodiesBytes)
+	c.Server.MaxConnections = cmp.Or(c.Server.MaxConnections, d.Server.MaxConnections)
+	c.Server.MaxStreamsPerKey = cmp.Or(c.Server.MaxStreamsPerKey, d.Server.MaxStreamsPerKey)
 	c.Server.MaxStreams = cmp.Or(c.Server.MaxStreams, d.Server.MaxStreams)
 	c.Server.DrainTimeout = cmp.Or(c.Server.DrainTimeout, d.Server.DrainTimeout)
 	c.Log.Level = cmp.Or(c.Log.Level, d.Log.Level)

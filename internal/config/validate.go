@@ -28,13 +28,14 @@ func (l *loader) validate() {
 	_, err := ParseDSN(c.DB.DSN)
 	check("db.dsn", err)
 	check("db.migrate", oneOf(c.DB.Migrate, "auto", "never"))
-	if c.DB.PoolSize < 0 || c.DB.PoolSize > maxPool {
-		check("db.pool_size", fmt.Errorf("must be from 0 to %d", maxPool))
-	}
+	check("db.pool_size", between(c.DB.PoolSize, 0, maxPool))
 	check("dispatch", CheckDispatch(c.Dispatch))
 	check("server.listen", checkListen(c.Server.Listen))
 	check("server.body_bytes", positive(int64(c.Server.BodyBytes)))
 	check("server.batch_body_bytes", positive(int64(c.Server.BatchBodyBytes)))
+	check("server.bodies_bytes", positive(int64(c.Server.BodiesBytes)))
+	check("server.max_connections", between(c.Server.MaxConnections, 10, 1_000_000))
+	check("server.max_streams_per_key", positive(int64(c.Server.MaxStreamsPerKey)))
 	check("server.max_streams", positive(int64(c.Server.MaxStreams)))
 	check("server.drain_timeout", positive(int64(c.Server.DrainTimeout)))
 	check("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
@@ -144,6 +145,13 @@ func (c *Config) CheckOpen() error {
 func positive(n int64) error {
 	if n <= 0 {
 		return fmt.Errorf("must be positive")
+	}
+	return nil
+}
+
+func between(n, low, high int) error {
+	if n < low || n > high {
+		return fmt.Errorf("must be from %d to %d", low, high)
 	}
 	return nil
 }

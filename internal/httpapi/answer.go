@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -48,6 +49,12 @@ type results[T any] struct {
 // keptBuffer bounds the buffers that are kept for the next answer, so that one
 // huge page does not stay in memory for ever.
 const keptBuffer = 1 << 20
+
+// What bounds the sending of a large answer: each piece has to be taken in time.
+const (
+	answerPiece   = 64 << 10 // bytes
+	answerSilence = 20 * time.Second
+)
 
 // send encodes v and sends it. The status goes out only once the body is
 // known to be good.
@@ -106,6 +113,14 @@ func write(hc huma.Context, status int, contentType string, body []byte) {
 	hc.SetHeader("Content-Type", contentType)
 	hc.SetHeader("Content-Length", strconv.Itoa(len(body)))
 	hc.SetStatus(status)
+	_, w := humago.Unwrap(hc)
+	for len(body) > answerPiece { // a client that does not read on must not hold it for long
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerSilence)) // in a test there may be none to set
+		if _, err := hc.BodyWriter().Write(body[:answerPiece]); err != nil {
+			return
+		}
+		body = body[answerPiece:]
+	}
 	_, _ = hc.BodyWriter().Write(body) // the client may be gone
 }
 

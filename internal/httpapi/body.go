@@ -9,15 +9,11 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/taskerhq/tasker"
 )
-
-// bodyTimeout bounds the time a client may take to send a body.
-const bodyTimeout = time.Minute
 
 // textBody is a body that may also arrive as the bare text of a document.
 type textBody interface {
@@ -33,6 +29,7 @@ type bodyReader struct {
 	newBody  func() any               // a pointer to a zero body
 	salvage  func([]byte) (any, bool) // see salvager; nil for most bodies
 	buffers  *sync.Pool
+	held     *bodyBudget
 }
 
 func newBodyReader[B any](s *server, e endpoint) *bodyReader {
@@ -40,7 +37,7 @@ func newBodyReader[B any](s *server, e endpoint) *bodyReader {
 	settle(s.registry) // before compiling, so that the shape is the document's
 	b := &bodyReader{
 		limit: s.limits.BodyBytes, schema: schema, shape: s.shapes.compile(schema),
-		optional: e.is(bare), newBody: func() any { return new(B) }, buffers: &s.buffers,
+		optional: e.is(bare), newBody: func() any { return new(B) }, buffers: &s.buffers, held: &s.bodies,
 	}
 	if v, can := b.newBody().(salvager); can {
 		b.salvage = v.salvager()
@@ -65,8 +62,6 @@ func (b *bodyReader) document() *huma.RequestBody {
 // read returns the decoded body of a request.
 func (b *bodyReader) read(w http.ResponseWriter, r *http.Request) (any, error) {
 	if r.ContentLength > b.limit {
-		// Nothing of it is read, so the connection cannot be used again.
-		w.Header().Set("Connection", "close")
 		return nil, b.tooLarge()
 	}
 	if r.ContentLength == 0 {
@@ -90,14 +85,11 @@ func (b *bodyReader) read(w http.ResponseWriter, r *http.Request) (any, error) {
 	return b.decode(buf.Bytes(), asText)
 }
 
-// fill reads the whole body, within limit and time. The deadline is taken off
-// again, because a deadline that passes during a long poll looks to net/http
-// like a client that went away.
+// fill reads the whole body, within limit and time.
 func (b *bodyReader) fill(buf *bytes.Buffer, w http.ResponseWriter, r *http.Request) error {
-	_ = huma.SetReadDeadline(w, time.Now().Add(bodyTimeout)) // not supported by test recorders
-	defer func() { _ = huma.SetReadDeadline(w, time.Time{}) }()
-
-	_, err := buf.ReadFrom(http.MaxBytesReader(underneath(w), r.Body, b.limit))
+	body := &timedBody{Reader: http.MaxBytesReader(underneath(w), r.Body, b.limit), w: w, held: b.held}
+	defer body.done()
+	_, err := buf.ReadFrom(body)
 	var tooLarge *http.MaxBytesError
 	var netError net.Error
 	switch {
@@ -105,9 +97,11 @@ func (b *bodyReader) fill(buf *bytes.Buffer, w http.ResponseWriter, r *http.Requ
 		return nil
 	case errors.As(err, &tooLarge):
 		return b.tooLarge()
+	case errors.Is(err, errBodiesFull):
+		return errBodiesFull
 	case errors.As(err, &netError) && netError.Timeout():
 		return &protocolError{http.StatusRequestTimeout,
-			tasker.Errorf(tasker.CodeUnavailable, "the body did not arrive within %v", bodyTimeout)}
+			tasker.Errorf(tasker.CodeUnavailable, "the body did not arrive within %v, or nothing of it for %v", bodyTimeout, bodySilence)}
 	}
 	return tasker.Errorf(tasker.CodeInvalid, "the body ended early")
 }

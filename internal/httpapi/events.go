@@ -135,13 +135,12 @@ func addStream[P any](s *server, e endpoint, h func(ctx context.Context, params 
 }
 
 func serveStream[P any](ctx context.Context, s *server, hc huma.Context, params *P, h func(context.Context, *P) (events, error)) {
-	if s.streams.Add(1) > int64(s.limits.Streams) {
-		s.streams.Add(-1)
-		s.refuse(hc, &tasker.Error{Code: tasker.CodeExhausted, Message: fmt.Sprintf("%d streams of events are open; there may be no more", s.limits.Streams),
-			Hint: "try again later, or raise server.max_streams", RetryAfter: 5 * time.Second})
+	leave, err := s.streams.enter(keyName(ctx), s.limits)
+	if err != nil {
+		s.refuse(hc, err)
 		return
 	}
-	defer s.streams.Add(-1)
+	defer leave()
 	waiting, cut, cancel := patient(ctx)
 	defer cancel()
 	stream, err := h(waiting, params)

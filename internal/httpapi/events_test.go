@@ -104,6 +104,12 @@ func listening(t *testing.T, h http.Handler) (url string, stop func() error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return "http://" + ln.Addr().String(), serveOn(t, ln, h)
+}
+
+// serveOn serves an API on a listener, and returns a function that stops it.
+func serveOn(t *testing.T, ln net.Listener, h http.Handler) (stop func() error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- httpapi.Serve(ctx, ln, h, time.Minute) }()
@@ -117,7 +123,7 @@ func listening(t *testing.T, h http.Handler) (url string, stop func() error) {
 		return <-ended
 	}
 	t.Cleanup(func() { _ = stop() })
-	return "http://" + ln.Addr().String(), stop
+	return stop
 }
 
 func listenTo(t *testing.T, url string) (*http.Response, *bufio.Reader) {

@@ -17,12 +17,15 @@ type recorder struct {
 	status int
 	bytes  int
 	key    string // name of the API key
+	body   requestBody
+	left   bool // the answer began before the body had arrived
 }
 
 // WriteHeader remembers the status.
 func (w *recorder) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
+		w.leaveBody()
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -30,7 +33,7 @@ func (w *recorder) WriteHeader(status int) {
 // Write counts what is sent.
 func (w *recorder) Write(b []byte) (int, error) {
 	if w.status == 0 {
-		w.status = http.StatusOK
+		w.WriteHeader(http.StatusOK)
 	}
 	n, err := w.ResponseWriter.Write(b)
 	w.bytes += n
@@ -63,6 +66,8 @@ func (s *server) observe(next http.Handler) http.Handler {
 		start := time.Now()
 		rec := &recorder{ResponseWriter: w}
 		r, watched := s.watch(r)
+		r = rec.follow(r)
+		defer rec.linger() // last of all: the rest of a body is nobody's waiting time
 		header := w.Header()
 		id := s.requestID(r)
 		header.Set(requestIDHeader, id)

@@ -52,8 +52,13 @@ type Limits struct {
 	// BatchBodyBytes bounds the body of a request about many things, in bytes.
 	// Defaults to 16 MiB, and is never less than BodyBytes.
 	BatchBodyBytes int64
+	// BodiesBytes bounds the bodies that are being received at one time, together, in
+	// bytes. Defaults to 256 MiB, and is never less than BatchBodyBytes.
+	BodiesBytes int64
 	// Streams bounds the streams of events that are open at once. Defaults to 1,000.
 	Streams int
+	// StreamsPerKey bounds those of one API key. Defaults to 250.
+	StreamsPerKey int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -66,7 +71,14 @@ func (l Limits) withDefaults() Limits {
 	if l.Streams <= 0 {
 		l.Streams = 1000
 	}
+	if l.StreamsPerKey <= 0 {
+		l.StreamsPerKey = 250
+	}
 	l.BatchBodyBytes = max(l.BatchBodyBytes, l.BodyBytes)
+	if l.BodiesBytes <= 0 {
+		l.BodiesBytes = 256 << 20
+	}
+	l.BodiesBytes = max(l.BodiesBytes, l.BatchBodyBytes)
 	return l
 }
 
@@ -91,7 +103,8 @@ type server struct {
 	buffers  sync.Pool
 	idPrefix string
 	lastID   atomic.Uint64
-	streams  atomic.Int64 // of events, open
+	bodies   bodyBudget
+	streams  openStreams
 	workers  workerScopes
 }
 
@@ -106,6 +119,7 @@ func New(backend tasker.Backend, opts Options) http.Handler {
 		buffers:  sync.Pool{New: func() any { return new(bytes.Buffer) }},
 		idPrefix: rand.Text()[:8] + "-",
 	}
+	s.bodies.limit = s.limits.BodiesBytes
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

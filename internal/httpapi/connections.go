@@ -1,0 +1,102 @@
+package httpapi
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// farewells bounds how many refused connections are told why at once.
+const farewells = 64
+
+// farewellTimeout bounds how long that takes.
+const farewellTimeout = 500 * time.Millisecond
+
+// LimitConnections returns a listener that keeps at most n connections open. One
+// more is answered with 503 and closed: were it left waiting, its client would
+// not learn why.
+func LimitConnections(ln net.Listener, n int) net.Listener {
+	return &limitedListener{Listener: ln, slots: make(chan struct{}, n), farewells: make(chan struct{}, farewells)}
+}
+
+type limitedListener struct {
+	net.Listener
+	slots     chan struct{} // one entry for each open connection
+	farewells chan struct{} // one entry for each refused connection that is being told
+}
+
+// Accept implements net.Listener.
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case l.slots <- struct{}{}:
+			return &limitedConn{Conn: conn, release: func() { <-l.slots }}, nil
+		default:
+			l.refuse(conn)
+		}
+	}
+}
+
+// refuse closes a connection, and tells its client why if few others are being told.
+func (l *limitedListener) refuse(conn net.Conn) {
+	select {
+	case l.farewells <- struct{}{}:
+	default:
+		_ = conn.Close()
+		return
+	}
+	go func() {
+		defer func() { <-l.farewells }()
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(farewellTimeout))
+		if _, err := conn.Write(fullAnswer(cap(l.slots))); err != nil {
+			return
+		}
+		if half, can := conn.(interface{ CloseWrite() error }); can {
+			_ = half.CloseWrite()
+		}
+		// closing with a request unread would cut the answer off
+		var request [1024]byte
+		for {
+			if _, err := conn.Read(request[:]); err != nil {
+				return
+			}
+		}
+	}()
+}
+
+// fullAnswer is what a client hears whose connection is one too many.
+func fullAnswer(limit int) []byte {
+	body := fmt.Sprintf(`{"type":"/docs#unavailable","title":"Unavailable","status":503,"code":"unavailable",`+
+		`"detail":"%d connections are open; there may be no more","hint":"try again later, or raise server.max_connections"}`+"\n", limit)
+	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: %s\r\nContent-Length: %d\r\nRetry-After: 1\r\nConnection: close\r\n\r\n%s",
+		problemType, len(body), body)
+}
+
+// limitedConn gives its place back when it is closed.
+type limitedConn struct {
+	net.Conn
+	once    sync.Once
+	release func()
+}
+
+// Close implements net.Conn.
+func (c *limitedConn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(c.release)
+	return err
+}
+
+// CloseWrite lets net/http close its side first, so that the client reads the
+// whole answer.
+func (c *limitedConn) CloseWrite() error {
+	if half, can := c.Conn.(interface{ CloseWrite() error }); can {
+		return half.CloseWrite()
+	}
+	return nil
+}

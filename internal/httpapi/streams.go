@@ -1,0 +1,60 @@
+package httpapi
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+// streamRetry is the advice to a client whose stream is one too many.
+const streamRetry = 5 * time.Second
+
+// openStreams counts the streams of events that are open, in all and for each API
+// key. The zero value has none; it is safe for concurrent use.
+type openStreams struct {
+	mu    sync.Mutex
+	all   int
+	byKey map[string]int
+}
+
+// enter counts a stream in, or says why there may be no more: those of one key must
+// not take the places of all. A server without keys knows no one from another, so
+// only the limit of all holds there. leave counts the stream out.
+func (o *openStreams) enter(key string, limits Limits) (leave func(), err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if key != "" && o.byKey[key] >= limits.StreamsPerKey {
+		return nil, tooManyStreams(fmt.Sprintf("the key %s has %d streams of events open", key, limits.StreamsPerKey), "server.max_streams_per_key")
+	}
+	if o.all >= limits.Streams {
+		return nil, tooManyStreams(fmt.Sprintf("%d streams of events are open", limits.Streams), "server.max_streams")
+	}
+	o.all++
+	if key == "" {
+		return func() { o.exit(key) }, nil
+	}
+	if o.byKey == nil {
+		o.byKey = map[string]int{}
+	}
+	o.byKey[key]++
+	return func() { o.exit(key) }, nil
+}
+
+func (o *openStreams) exit(key string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.all--
+	if key == "" {
+		return
+	}
+	if o.byKey[key]--; o.byKey[key] == 0 {
+		delete(o.byKey, key)
+	}
+}
+
+func tooManyStreams(what, setting string) error {
+	return &tasker.Error{Code: tasker.CodeExhausted, Message: what + "; there may be no more",
+		Hint: "try again later, or raise " + setting, RetryAfter: streamRetry}
+}
