@@ -52,7 +52,7 @@ func TestRecoveryProblems(t *testing.T) {
     requeue_delay: -1
 `)})
 	want := []string{
-		"tasker.yaml:3:5: engine.recovery.base_delay must be 1ms to 30d",
+		"tasker.yaml:3:5: engine.recovery.base_delay must be 1ms to 30d, or -1",
 		"tasker.yaml:4:5: engine.recovery.jitter must be more than 0 and at most 1, or -1",
 		"tasker.yaml:5:14: engine.recovery.limits.transient must be 0 to 1000, or -1",
 		"tasker.yaml:5:31: engine.recovery.limits.logic must be 0 to 1000, or -1",
@@ -60,7 +60,7 @@ func TestRecoveryProblems(t *testing.T) {
 		"tasker.yaml:7:5: engine.recovery.timeout_factor must be 1 to 10",
 		"tasker.yaml:8:5: engine.recovery.timeout_cap must be positive, and at most 7d",
 		"tasker.yaml:9:5: engine.recovery.boost_levels must be 0 to 100",
-		`tasker.yaml:10:5: engine.recovery.retry_priority must be original or boosted, not "higher"`,
+		`tasker.yaml:10:5: engine.recovery.retry_priority must be original, boosted or recalculated, not "higher"`,
 		"tasker.yaml:11:5: engine.recovery.stagger must be positive and at most 1m, or -1",
 		"tasker.yaml:12:5: engine.recovery.max_stagger must be positive, and at most 1h",
 		"tasker.yaml:13:5: engine.recovery.requeue_delay must be 0 to 1h",

@@ -83,7 +83,8 @@ type Leases struct {
 	// MissedHeartbeats makes a worker dead and its leases lost. Defaults to 3.
 	MissedHeartbeats int
 	// FreeRequeueFraction of a step's timeout: a lease lost earlier than this,
-	// and without progress, costs no attempt. Defaults to 0.1; -1 means never free.
+	// and without progress, costs no attempt, nor does one that was never started.
+	// Defaults to 0.1; with -1 nothing is free.
 	FreeRequeueFraction float64
 	// MaxLongPoll bounds how long a poll may wait. Defaults to 60 s.
 	MaxLongPoll time.Duration
@@ -202,7 +203,8 @@ func (c Config) Validate() error {
 	bad(c.Leases.StartTimeout > 0, "leases.start_timeout must be positive")
 	bad(c.Leases.HeartbeatInterval > 0, "leases.heartbeat_interval must be positive")
 	bad(c.Leases.MissedHeartbeats > 0, "leases.missed_heartbeats must be positive")
-	bad(c.Leases.FreeRequeueFraction <= 1, "leases.free_requeue_fraction must be at most 1")
+	bad(c.Leases.FreeRequeueFraction == -1 || c.Leases.FreeRequeueFraction > 0 && c.Leases.FreeRequeueFraction <= 1,
+		"leases.free_requeue_fraction must be more than 0 and at most 1, or -1")
 	bad(c.Leases.MaxLongPoll > 0, "leases.max_long_poll must be positive")
 	bad(c.Leases.PollInterval >= time.Millisecond, "leases.poll_interval must be at least 1ms")
 	bad(c.Retention.BatchItems > 0, "retention.batch_items must be positive")

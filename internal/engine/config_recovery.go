@@ -14,15 +14,21 @@ type RetryPriority string
 const (
 	RetryOriginal RetryPriority = "original" // its own
 	RetryBoosted  RetryPriority = "boosted"  // the one that it was raised to, if it was
+	// RetryRecalculated: its own, and all the time since its task was submitted (or,
+	// with run_at, was to begin) counts as its wait. It goes before what came later.
+	RetryRecalculated RetryPriority = "recalculated"
 )
+
+// RetryPriorities are all of them.
+var RetryPriorities = []RetryPriority{RetryOriginal, RetryBoosted, RetryRecalculated}
 
 // Recovery says what becomes of steps whose attempts fail, and of those whose
 // workers are lost.
 type Recovery struct {
 	// BaseDelay and Jitter are those of steps whose template says nothing about them,
 	// and of task types without a template: the first delay before a retry, and the
-	// fraction by which each varies, both ways. Default to 1 s and 0.1; a Jitter of -1
-	// is none.
+	// fraction by which each varies, both ways. Default to 1 s and 0.1; -1 is none: no
+	// delay, no variation.
 	BaseDelay time.Duration
 	Jitter    float64
 	// Limits bound the retries of each class of failure, below what the step may
@@ -37,7 +43,7 @@ type Recovery struct {
 	// with each worker that it loses. Defaults to 0.
 	BoostLevels int
 	// RetryPriority says whether a step that was raised stays so when an attempt
-	// fails. Defaults to original.
+	// fails, and how long it has waited. Defaults to original.
 	RetryPriority RetryPriority
 	// Stagger is the distance in time at which the steps of a lost worker come back,
 	// and MaxStagger bounds how long all of them take. Default to 100 ms and 5 s;
@@ -74,7 +80,7 @@ func (r *Recovery) setDefaults() {
 }
 
 func (r Recovery) validate(bad func(ok bool, format string, args ...any)) {
-	bad(r.BaseDelay >= time.Millisecond && r.BaseDelay <= task.MaxDelay, "recovery.base_delay must be 1ms to 30d")
+	bad(r.BaseDelay == -1 || r.BaseDelay >= time.Millisecond && r.BaseDelay <= task.MaxDelay, "recovery.base_delay must be 1ms to 30d, or -1")
 	bad(r.Jitter == -1 || r.Jitter > 0 && r.Jitter <= 1, "recovery.jitter must be more than 0 and at most 1, or -1")
 	limits := r.common()
 	for _, c := range task.Classes {
@@ -85,7 +91,8 @@ func (r Recovery) validate(bad func(ok bool, format string, args ...any)) {
 	bad(r.TimeoutFactor >= 1 && r.TimeoutFactor <= maxTimeoutFactor, "recovery.timeout_factor must be 1 to %d", maxTimeoutFactor)
 	bad(r.TimeoutCap > 0 && r.TimeoutCap <= maxTimeout, "recovery.timeout_cap must be positive, and at most 7d")
 	bad(r.BoostLevels >= 0 && r.BoostLevels <= task.MaxPriority, "recovery.boost_levels must be 0 to %d", task.MaxPriority)
-	bad(r.RetryPriority == RetryOriginal || r.RetryPriority == RetryBoosted, "recovery.retry_priority must be original or boosted, not %q", r.RetryPriority)
+	bad(slices.Contains(RetryPriorities, r.RetryPriority),
+		"recovery.retry_priority must be original, boosted or recalculated, not %q", r.RetryPriority)
 	bad(r.Stagger == -1 || r.Stagger > 0 && r.Stagger <= maxStagger, "recovery.stagger must be positive and at most 1m, or -1")
 	bad(r.MaxStagger > 0 && r.MaxStagger <= maxRequeueDelay, "recovery.max_stagger must be positive, and at most 1h")
 	bad(r.RequeueDelay >= 0 && r.RequeueDelay <= maxRequeueDelay, "recovery.requeue_delay must be 0 to 1h")

@@ -74,12 +74,31 @@ func (u *unit) reap(w Work, wait time.Duration) error {
 		return u.fail(w, task.TimedOut, &task.Failure{Type: "timeout", Code: "TIMEOUT", Retryable: true,
 			Message: fmt.Sprintf("the attempt ran longer than its time-out of %s", s.Timeout)})
 	case notStarted:
+		if u.e.cfg.Leases.FreeRequeueFraction < 0 {
+			return u.chargeUnstarted(w, wait)
+		}
 		return u.lose(w, task.NotStarted, back)
 	case lostEarly:
 		return u.lose(w, task.LeaseExpired, back)
 	default:
 		return u.failAfter(w, task.LeaseExpired, &task.Failure{Type: "lease_expired", Code: "WORKER_LOST", Retryable: true,
 			Message: fmt.Sprintf("no heartbeat for %s: the worker died or lost its connection", u.e.cfg.Leases.Lease())}, wait)
+	}
+}
+
+// chargeUnstarted counts an attempt for a step that its worker never began, where
+// nothing is free.
+func (u *unit) chargeUnstarted(w Work, wait time.Duration) error {
+	w.Step.Charge()
+	return u.failAfter(w, task.NotStarted, &task.Failure{Type: "not_started", Code: "WORKER_LOST", Retryable: true,
+		Message: fmt.Sprintf("the worker did not start the step within %s", u.e.cfg.Leases.StartTimeout)}, wait)
+}
+
+// recalculate gives a step that has come back the place that its whole wait is worth,
+// where that is configured: since its task was submitted, or was to begin.
+func (u *unit) recalculate(w Work) {
+	if u.e.cfg.Recovery.RetryPriority == RetryRecalculated {
+		w.Step.Age(u.now, max(w.Task.CreatedAt, w.Task.RunAt), u.order)
 	}
 }
 
@@ -123,7 +142,7 @@ func (u *unit) lineUp(works []Work) map[*task.Step]time.Duration {
 
 // RetryOf is the policy by which a step is repeated, without what its priority gives.
 func (e *Engine) RetryOf(spec task.StepSpec) task.Retry {
-	return spec.Retry.Over(e.cfg.Recovery.BaseDelay, max(e.cfg.Recovery.Jitter, 0))
+	return spec.Retry.Over(max(e.cfg.Recovery.BaseDelay, 0), max(e.cfg.Recovery.Jitter, 0))
 }
 
 // allowed is how many attempts there may be in all of a step that has failed with a
@@ -150,7 +169,7 @@ func ownLevel(w Work, t *task.Template) int {
 func (e *Engine) reenter(w Work, t *task.Template, c task.Class) {
 	switch {
 	case e.cfg.Recovery.BoostLevels == 0:
-	case e.cfg.Recovery.RetryPriority == RetryOriginal:
+	case e.cfg.Recovery.RetryPriority != RetryBoosted:
 		w.Step.Priority = min(w.Step.Priority, ownLevel(w, t))
 	case c == task.Lost:
 		w.Step.Priority = e.raised(w, t)

@@ -226,6 +226,7 @@ func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait tim
 	u.e.reenter(w, t, f.Class)
 	if f.Retryable && w.Step.Attempts < u.e.allowed(w, t, f.Class) {
 		err = w.Step.Postpone(u.now, u.now.Add(u.delay(w.Step, t, f)+wait), u.order)
+		u.recalculate(w)
 		w.Step.Timeout = u.e.cfg.Recovery.growth().Next(w.Step.Timeout, f.Class)
 	} else {
 		err = w.Step.Exhaust(u.now)
@@ -264,6 +265,7 @@ func (u *unit) uncharged(w Work, outcome task.Outcome, until task.Instant) error
 	if err := w.Step.Postpone(u.now, until, u.order); err != nil {
 		return err
 	}
+	u.recalculate(w)
 	u.ended(w, from, attempt)
 	return nil
 }

@@ -37,6 +37,9 @@ func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 			if err := w.Step.Enqueue(u.now, u.order); err != nil {
 				return err
 			}
+			if from == task.StepWaitingForRetry {
+				u.recalculate(w)
+			}
 			u.moved(w, from)
 		}
 		return nil

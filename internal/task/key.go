@@ -17,6 +17,10 @@ func StrictKey(level int, t Instant) int64 {
 	return int64(MaxPriority-level)<<timeBits | int64(t)
 }
 
+// keyTime returns the time in a key: in strict order since when its step counts as
+// ready.
+func keyTime(key int64) Instant { return Instant(key & (1<<timeBits - 1)) }
+
 // KeyLevel returns the level in whose band a key is.
 func KeyLevel(key int64) int {
 	return MaxPriority - int(min(max(key>>timeBits, 0), MaxPriority))

@@ -68,10 +68,19 @@ func (s *Step) Enqueue(now Instant, by Scheduling) error {
 	return nil
 }
 
+// Age gives a ready step the place that it would have if it had been ready since a
+// time.
+func (s *Step) Age(now, since Instant, by Scheduling) {
+	if s.State == StepEnqueued {
+		s.Key = by.KeyAt(s.Priority, min(since, s.ReadyAt), now)
+	}
+}
+
 // Rekey gives a ready step the place that the order gives it at a time. It
-// reports whether that is another one.
+// reports whether that is another one. The wait that Age gave a step counts on; of a
+// step that comes from the order Aging it does so only in part.
 func (s *Step) Rekey(now Instant, by Scheduling) bool {
-	key := by.KeyAt(s.Priority, s.ReadyAt, now)
+	key := by.KeyAt(s.Priority, min(keyTime(s.Key), s.ReadyAt), now)
 	if s.State != StepEnqueued || key == s.Key {
 		return false
 	}
@@ -206,6 +215,9 @@ func (s *Step) Postpone(now, until Instant, by Scheduling) error {
 	s.FinishedAt = now
 	return nil
 }
+
+// Charge counts an attempt that was never begun.
+func (s *Step) Charge() { s.Attempts++ }
 
 // Uncharge takes back the attempt that Begin counted: it ended through no fault
 // of the step.

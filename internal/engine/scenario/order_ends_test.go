@@ -53,7 +53,7 @@ func (m *crowd) end(rt *rapid.T, leases []engine.Lease, taken []waiter, end stri
 		x := taken[i]
 		switch end {
 		case givenBack: // a new wait
-			x.ready = task.At(m.now)
+			x.ready = m.since(x)
 			m.waiting[l.Task.ID] = x
 		case failed:
 			m.fail(rt, l.Task.ID, x)
@@ -77,7 +77,7 @@ func (m *crowd) fail(rt *rapid.T, id task.ID, x waiter) {
 		}
 		return
 	}
-	if m.cfg.Recovery.BoostLevels > 0 && m.cfg.Recovery.RetryPriority == engine.RetryOriginal {
+	if m.cfg.Recovery.BoostLevels > 0 && m.cfg.Recovery.RetryPriority != engine.RetryBoosted {
 		x.level = min(x.level, x.own)
 	}
 	backoff := time.Second << (x.failures - 1)
@@ -129,9 +129,17 @@ func (m *crowd) back(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
 		rt.Fatalf("at %s a step of level %d is %s at level %d since %s, want it enqueued at level %d", m.sinceStart(task.At(m.now)), x.own,
 			s.State, s.Priority, m.sinceStart(s.ReadyAt), x.level)
 	}
-	x.due, x.ready = 0, s.ReadyAt
+	x.due, x.ready = 0, m.since(x)
 	delete(m.away, id)
 	m.waiting[id] = x
+}
+
+// since is the time from which the wait of a step counts that is ready again.
+func (m *crowd) since(x waiter) task.Instant {
+	if m.cfg.Recovery.RetryPriority == engine.RetryRecalculated {
+		return x.born
+	}
+	return task.At(m.now)
 }
 
 // raised is the level of a step that has lost a worker.

@@ -57,7 +57,8 @@ type crowd struct {
 
 type waiter struct {
 	own, level int
-	ready      task.Instant
+	ready      task.Instant // since when its wait counts
+	born       task.Instant
 	needs      []string
 	failures   int
 	lost       task.Instant // when its lease is over, while it is held
@@ -83,7 +84,7 @@ func newCrowd(t *testing.T, rt *rapid.T, k kind) *crowd {
 	cfg.StalenessThresholds = task.Thresholds{WaitingForDependencies: -1, WaitingForRetry: -1, StepsInProcess: -1}
 	cfg.Recovery = engine.Recovery{
 		BoostLevels:   rapid.IntRange(0, 2).Draw(rt, "boost"),
-		RetryPriority: rapid.SampledFrom([]engine.RetryPriority{engine.RetryOriginal, engine.RetryBoosted}).Draw(rt, "retry_priority"),
+		RetryPriority: rapid.SampledFrom(engine.RetryPriorities).Draw(rt, "retry_priority"),
 		Stagger:       rapid.SampledFrom([]time.Duration{-1, 0, time.Second}).Draw(rt, "stagger"),
 		RequeueDelay:  rapid.SampledFrom([]time.Duration{0, 0, 5 * time.Second}).Draw(rt, "requeue_delay"),
 	}
@@ -116,7 +117,7 @@ func (m *crowd) submit(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	for _, r := range receipts {
-		m.waiting[r.ID] = waiter{own: level, level: level, ready: task.At(m.now), needs: needs}
+		m.waiting[r.ID] = waiter{own: level, level: level, ready: task.At(m.now), born: task.At(m.now), needs: needs}
 	}
 }
 
