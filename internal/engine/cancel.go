@@ -101,10 +101,10 @@ const maxReason = 4096
 
 func checkActor(actor, reason string) []task.Problem {
 	var problems []task.Problem
-	if fault := textFault(actor, maxName); fault != "" {
+	if fault := task.TextFault(actor, maxName); fault != "" {
 		problems = append(problems, task.Problem{Location: "/actor", Message: fault})
 	}
-	if fault := textFault(reason, maxReason); fault != "" {
+	if fault := task.TextFault(reason, maxReason); fault != "" {
 		problems = append(problems, task.Problem{Location: "/reason", Message: fault + " (at most " + strconv.Itoa(maxReason) + " bytes)"})
 	}
 	return problems

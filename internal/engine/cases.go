@@ -128,9 +128,9 @@ func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
 			problems = append(problems, task.Problem{Location: at, Message: fault})
 		}
 	}
-	bad("/resolved_by", textFault(ch.Actor, maxName))
+	bad("/resolved_by", task.TextFault(ch.Actor, maxName))
 	if ch.Notes != nil {
-		bad("/resolution_notes", textFault(*ch.Notes, maxNotes))
+		bad("/resolution_notes", task.TextFault(*ch.Notes, maxNotes))
 	}
 	switch {
 	case ch.Status != "" && !slices.Contains(task.Resolutions, ch.Status):

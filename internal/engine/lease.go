@@ -61,7 +61,7 @@ func (e *Engine) Report(ctx context.Context, ref LeaseRef, p Progress) (LeaseAns
 	if p.Percent < 0 || p.Percent > 100 {
 		return LeaseAnswer{}, refusal("the progress was not stored", []task.Problem{{Location: "/progress_percent", Message: "must be 0 to 100, not " + strconv.Itoa(p.Percent)}})
 	}
-	if fault := textFault(p.Note, maxText); fault != "" {
+	if fault := task.TextFault(p.Note, maxText); fault != "" {
 		return LeaseAnswer{}, refusal("the progress was not stored", []task.Problem{{Location: "/status_message", Message: fault}})
 	}
 	answers, err := e.heartbeats.Do(ctx, leaseCall{refs: []LeaseRef{ref}, progress: &p})

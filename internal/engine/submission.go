@@ -2,12 +2,9 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -171,14 +168,12 @@ func (e *Engine) checkSchema(t *task.Template, document []byte, at string) ([]ta
 }
 
 const (
-	maxName = 255
+	maxName = task.MaxName
 	maxText = 1024
 	maxList = 32
 	// maxTimeout bounds the run of one attempt.
 	maxTimeout = 7 * 24 * time.Hour
 	maxRetries = 1000
-	// lastRunAt is in the year 9000: times past the year 9999 have no form in JSON.
-	lastRunAt task.Instant = 221_845_392_000_000_000
 )
 
 // checkFields finds what is wrong with a submission by itself.
@@ -206,7 +201,7 @@ func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 		{"priority", in.Priority, maxName}, {"reason", in.Meta.Reason, maxText},
 	}
 	for _, t := range texts {
-		if fault := textFault(t.value, t.limit); fault != "" {
+		if fault := task.TextFault(t.value, t.limit); fault != "" {
 			bad(t.field, "%s", fault)
 		}
 	}
@@ -221,8 +216,8 @@ func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	if in.MaxRetries != nil && (*in.MaxRetries < 0 || *in.MaxRetries > maxRetries) {
 		bad("max_retries", "must be 0 to %d", maxRetries)
 	}
-	if in.RunAt > lastRunAt {
-		bad("run_at", "must be before the year 9000")
+	if fault := task.InstantFault(in.RunAt); fault != "" {
+		bad("run_at", "%s", fault)
 	}
 	if fault := e.payloadFault(in.Context); fault != "" {
 		bad("context", "%s", fault)
@@ -236,7 +231,7 @@ func checkList(at string, list []string) []task.Problem {
 	}
 	var problems []task.Problem
 	for i, s := range list {
-		fault := textFault(s, maxName)
+		fault := task.TextFault(s, maxName)
 		if s == "" {
 			fault = "must not be empty"
 		}
@@ -247,37 +242,8 @@ func checkList(at string, list []string) []task.Problem {
 	return problems
 }
 
-// textFault says what is wrong with a text that people will read in logs,
-// terminals and pages, or "". What may be no longer than a name is a name, and
-// has no line breaks: stores keep lists of them one a line.
-func textFault(s string, limit int) string {
-	if len(s) > limit {
-		return fmt.Sprintf("is %d bytes long; the limit is %d", len(s), limit)
-	}
-	if !utf8.ValidString(s) {
-		return "is not valid UTF-8"
-	}
-	for _, r := range s {
-		if unicode.IsControl(r) && (limit <= maxName || r != '\n' && r != '\t') {
-			return fmt.Sprintf("contains the control character %U", r)
-		}
-	}
-	return ""
-}
-
 // payloadFault says what is wrong with a JSON payload, or "".
-func (e *Engine) payloadFault(p []byte) string {
-	if len(p) > e.cfg.Limits.PayloadBytes {
-		return fmt.Sprintf("is %d bytes long; the limit is %d: store large data elsewhere and submit a reference", len(p), e.cfg.Limits.PayloadBytes)
-	}
-	if p != nil && !json.Valid(p) {
-		return "is not valid JSON"
-	}
-	if !utf8.Valid(p) {
-		return "is not valid UTF-8"
-	}
-	return ""
-}
+func (e *Engine) payloadFault(p []byte) string { return task.JSONFault(p, e.cfg.Limits.PayloadBytes) }
 
 func one(p *task.Problem) []task.Problem {
 	if p == nil {

@@ -21,13 +21,13 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 	var problems []task.Problem
 	for at, list := range map[string][]string{"/namespaces": w.Namespaces, "/handlers": w.Handlers, "/capabilities": w.Capabilities} {
 		for _, s := range list {
-			if fault := textFault(s, maxName); fault != "" || s == "" {
+			if fault := task.TextFault(s, maxName); fault != "" || s == "" {
 				problems = append(problems, task.Problem{Location: at, Message: "an entry is empty or " + fault})
 			}
 		}
 	}
 	for at, s := range map[string]string{"/name": w.Name, "/host": w.Host, "/version": w.Version} {
-		if fault := textFault(s, maxName); fault != "" {
+		if fault := task.TextFault(s, maxName); fault != "" {
 			problems = append(problems, task.Problem{Location: at, Message: fault})
 		}
 	}

@@ -50,12 +50,16 @@ func TestRefusedBodies(t *testing.T) {
 		"TooSmall":         {tasks, `{"timeout_seconds":-1}`, "/timeout_seconds", "must be at least 0"},
 		"TooBig":           {tasks, `{"max_retries":1001}`, "/max_retries", "must be at most 1000"},
 		"Fraction":         {tasks, `{"max_retries":1.5}`, "/max_retries", "must be an integer"},
-		"Exponent":         {tasks, `{"max_retries":1e2}`, "/max_retries", "must be an integer"},
+		"Exponent":         {tasks, `{"max_retries":15e-1}`, "/max_retries", "must be an integer"},
+		"HugeExponent":     {tasks, `{"max_retries":1e999999999}`, "/max_retries", "must be an integer"},
+		"ZerosAndTooBig":   {tasks, `{"max_retries":1.001e6}`, "/max_retries", "must be at most 1000"},
 		"HugeInteger":      {tasks, `{"max_retries":99999999999999999999}`, "/max_retries", "must be an integer"},
 		"HugeNumber":       {worker + "/result", `{` + id + `,"token":1,"status":"snoozed","snooze_seconds":1e999}`, "/snooze_seconds", "too large a number"},
 		"Priority":         {tasks, `{"priority":101}`, "/priority", "must be at most 100"},
 		"PriorityType":     {tasks, `{"priority":true}`, "/priority", "must be an integer, not a boolean"},
 		"Time":             {tasks, `{"run_at":"tomorrow"}`, "/run_at", "must be a time such as"},
+		"TimeOfTheYear0":   {tasks, `{"run_at":"0000-01-01T00:00:00+23:59"}`, "/run_at", "must be after 1970-01-01T00:00:00Z and before 9000"},
+		"TimeTooLate":      {tasks, `{"run_at":"9999-12-31T23:59:59Z"}`, "/run_at", "must be after 1970-01-01T00:00:00Z and before 9000"},
 		"TimeOutOfRange":   {tasks, `{"run_at":"2026-13-01T00:00:00Z"}`, "/run_at", "must be a time such as"},
 		"Bool":             {batch, `{"tasks":[{}],"item_errors":"yes"}`, "/item_errors", "must be a boolean, not a string"},
 		"Missing":          {batch, `{}`, "/tasks", "is required"},
@@ -109,6 +113,33 @@ func numbered(format string, n int) string {
 		fmt.Fprintf(&b, format+" ", i)
 	}
 	return b.String()
+}
+
+// JSON has one kind of number, so an integer may be written with a point or an exponent.
+func TestIntegersInAnyForm(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	filler := `"context":"` + strings.Repeat("x", 300<<10) + `",`
+	for form, want := range map[string]int{"59": 59, "59.0": 59, "59.000": 59, "5.9e1": 59, "5.9E+1": 59, "590e-1": 59, "1e2": 100, "0e5": 0, "0.0": 0, "-0.0": 0} {
+		for _, more := range []string{"", filler} { // small bodies and large ones are read in another order
+			body := `{` + more + `"task_type":"h","max_retries":` + form + `,"tags":["a"],"timeout_seconds":` + form + `,"priority":` + form + `}`
+			if got := a.do(t, "POST", "/v1/tasks", body); got.status != 201 {
+				t.Fatalf("%s is answered %d %.300s", form, got.status, got.body)
+			}
+			sent := last[tasker.SubmitRequest](f).Tasks[0]
+			if *sent.MaxRetries != want || sent.TimeoutSeconds != want || sent.Priority != tasker.Level(want) || len(sent.Tags) != 1 || (more != "") != (sent.Context != nil) {
+				t.Errorf("%s is read as %d, %d, %s", form, *sent.MaxRetries, sent.TimeoutSeconds, sent.Priority)
+			}
+		}
+	}
+	exact := `{"step_uuid":"` + stepID.String() + `","token":9007199254740993.0,"status":"completed"}`
+	if got := a.do(t, "POST", "/internal/workers/"+workerID.String()+"/result", exact); got.status != 200 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	if token := last[tasker.SettleRequest](f).Results[0].Token; token != 9007199254740993 {
+		t.Errorf("the token is read as %d", token)
+	}
 }
 
 func TestAcceptedBodies(t *testing.T) {

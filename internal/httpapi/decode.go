@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"unicode/utf8"
 
 	"github.com/taskerhq/tasker"
@@ -26,12 +27,14 @@ func decode(data []byte, s *shape, v any) error {
 	// Checking first would save memory and decoding first saves time, because
 	// decoding finds broken syntax anyway. So the size decides.
 	large := len(data) > largeBody && json.Valid(data)
+	plain := data
+	var err error
 	if large {
-		if err := check(data, s); err != nil {
+		if plain, err = check(data, s); err != nil {
 			return err
 		}
 	}
-	err := json.Unmarshal(data, v)
+	err = json.Unmarshal(plain, v)
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		line, column := position(data, syntax.Offset)
@@ -39,8 +42,11 @@ func decode(data []byte, s *shape, v any) error {
 			syntax, line, column, syntax.Offset)
 	}
 	if !large {
-		if err := check(data, s); err != nil {
-			return err
+		if plain, checked := check(data, s); checked != nil {
+			return checked
+		} else if !bytes.Equal(plain, data) { // it stopped at an integer that looks like a fraction
+			reflect.ValueOf(v).Elem().SetZero()
+			err = json.Unmarshal(plain, v)
 		}
 	}
 	if err != nil { // what the schema allows and the Go type does not

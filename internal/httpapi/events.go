@@ -65,9 +65,7 @@ func (q *eventQuery) filter() (tasker.EventFilter, error) {
 	for _, word := range splitAll(q.Task) {
 		id, err := uuid.Parse(word)
 		if err != nil || len(word) != 36 {
-			err := tasker.Errorf(tasker.CodeInvalid, "the parameters break 1 rule")
-			err.Details = []tasker.Detail{{Location: "query.task", Message: "must be a UUID such as 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70"}}
-			return f, err
+			return f, badParameter("query.task", "must be a UUID such as 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
 		}
 		f.Tasks = append(f.Tasks, id)
 	}

@@ -58,9 +58,20 @@ func TestEventsFilter(t *testing.T) {
 		t.Errorf("a long list is answered %d %s", got.status, got.body)
 	}
 	// whatever it is, it is only a position that is not known
-	for _, hostile := range []string{"-", "run-18446744073709551616", "'; DROP TABLE x", strings.Repeat("9", 10_000), "\xff\xfe", "<script>"} {
+	for _, hostile := range []string{"-", "run-18446744073709551616", "'; DROP TABLE x", strings.Repeat("9", 10_000), "<script>"} {
 		if got := a.do(t, "GET", "/v1/events", "", "Last-Event-ID: "+hostile); got.status != 200 {
 			t.Errorf("Last-Event-ID %.20q is answered %d %s", hostile, got.status, got.body)
+		}
+	}
+}
+
+func TestHeaderIsText(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, &fake{}, httpapi.Options{})
+	for _, hostile := range []string{"\xff\xfe", "a\tb", "\u0085"} {
+		got := a.do(t, "GET", "/v1/events", "", "Last-Event-ID: "+hostile)
+		if p := got.problem(t); got.status != 400 || at(p) != "header.Last-Event-Id" {
+			t.Errorf("Last-Event-ID %q is answered %d %s", hostile, got.status, got.body)
 		}
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 type humaContext huma.Context
@@ -52,7 +52,7 @@ func (s *server) guard(e endpoint, body *bodyReader) func(huma.Context, func(hum
 			ctx = access.With(ctx, principal)
 			noteKey(w, principal.Name)
 		}
-		if err := wellFormed(r.URL); err != nil {
+		if err := wellFormed(r); err != nil {
 			s.refuse(hc, err)
 			return
 		}
@@ -108,25 +108,46 @@ func secretOf(h http.Header) string {
 	return strings.TrimSpace(token)
 }
 
-// wellFormed refuses a URL that would put bytes into names that are no text, or
-// that says something else to us than to whoever wrote it.
-func wellFormed(u *url.URL) error {
-	if !utf8.ValidString(u.Path) {
-		return tasker.Errorf(tasker.CodeInvalid, "the path is not valid UTF-8")
+// readHeaders are the headers whose values operations look up or store. net/http itself
+// refuses control characters in headers, but for tabs, and lets bytes pass that are no
+// text.
+var readHeaders = []string{"Last-Event-Id", "Idempotency-Key", "If-Match"}
+
+// wellFormed refuses a request that would put control characters, or bytes that are no
+// text, into names, or whose query says something else to us than to whoever wrote it.
+func wellFormed(r *http.Request) error {
+	if fault := task.CharacterFault(r.URL.Path, false); fault != "" {
+		return tasker.Errorf(tasker.CodeInvalid, "the path %s", fault)
 	}
-	if u.RawQuery == "" {
+	for _, name := range readHeaders {
+		for _, value := range r.Header[name] {
+			if fault := task.CharacterFault(value, false); fault != "" {
+				return badParameter("header."+name, fault)
+			}
+		}
+	}
+	if r.URL.RawQuery == "" {
 		return nil
 	}
-	values, err := url.ParseQuery(u.RawQuery)
+	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return tasker.Errorf(tasker.CodeInvalid, "the query cannot be read: %v", err)
 	}
 	for name, list := range values {
+		if fault := task.CharacterFault(name, false); fault != "" {
+			return tasker.Errorf(tasker.CodeInvalid, "the name of a parameter %s", fault)
+		}
 		for _, value := range list {
-			if !utf8.ValidString(name) || !utf8.ValidString(value) {
-				return tasker.Errorf(tasker.CodeInvalid, "the query is not valid UTF-8")
+			if fault := task.CharacterFault(value, true); fault != "" {
+				return badParameter("query."+name, fault)
 			}
 		}
 	}
 	return nil
+}
+
+func badParameter(at, fault string) error {
+	e := tasker.Errorf(tasker.CodeInvalid, "the parameters break 1 rule")
+	e.Details = []tasker.Detail{{Location: at, Message: fault}}
+	return e
 }

@@ -372,8 +372,14 @@ func TestBadParameters(t *testing.T) {
 		"NegativeWait":  {"GET", "/v1/tasks/" + taskID.String() + "?wait_ms=-1", "query.wait_ms"},
 		"LongName":      {"GET", "/v1/tasks?name=" + strings.Repeat("x", 256), "query.name"},
 		"BadEscape":     {"GET", "/v1/tasks?name=%zz", ""},
-		"BadUTF8":       {"GET", "/v1/tasks?name=%ff", ""},
+		"BadUTF8":       {"GET", "/v1/tasks?name=%ff", "query.name"},
 		"BadUTF8InPath": {"GET", "/v1/templates/%ff/x", ""},
+		"NUL":           {"GET", "/v1/tasks?tag=%00", "query.tag"},
+		"Escape":        {"GET", "/v1/dlq?task_name=%1b[2J", "query.task_name"},
+		"NextLine":      {"GET", "/v1/tasks?name=%C2%85", "query.name"},
+		"NULInName":     {"GET", "/v1/tasks?%00=1", ""},
+		"NULInPath":     {"GET", "/v1/templates/default/a%00b", ""},
+		"LineInPath":    {"GET", "/v1/templates/default/a%0Ab", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

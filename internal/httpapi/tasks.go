@@ -125,7 +125,5 @@ func parseState(word string) (tasker.TaskState, error) {
 			return state, nil
 		}
 	}
-	err := tasker.Errorf(tasker.CodeInvalid, "the parameters break 1 rule")
-	err.Details = []tasker.Detail{{Location: "query.state", Message: "must be one of " + joinWords(taskStates())}}
-	return "", err
+	return "", badParameter("query.state", "must be one of "+joinWords(taskStates()))
 }

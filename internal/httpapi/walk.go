@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // maxDetails bounds the problems listed in one answer, so that a hostile body
@@ -27,6 +28,9 @@ type checker struct {
 	path  []byte // JSON pointer to the value under examination
 	found []tasker.Detail
 	long  bool // an array is over maxItems
+	// whole are integers written with a point or an exponent, which encoding/json
+	// does not take for integers.
+	whole []written
 }
 
 // maxItems bounds an array for which the schema has no bound. The engine's own
@@ -34,12 +38,13 @@ type checker struct {
 // become a struct of 300.
 const maxItems = 10_000
 
-// check refuses a document that departs from a shape.
-func check(data []byte, s *shape) error {
+// check refuses a document that departs from a shape. It returns the document as
+// encoding/json is to read it: every integer in plain digits.
+func check(data []byte, s *shape) ([]byte, error) {
 	c := checker{data: data}
 	c.value(0, s)
 	if len(c.found) == 0 {
-		return nil
+		return rewrite(data, c.whole), nil
 	}
 	e := tasker.Errorf(tasker.CodeInvalid, "the body breaks %s", count(len(c.found), "rule"))
 	if len(c.found) == maxDetails {
@@ -49,7 +54,7 @@ func check(data []byte, s *shape) error {
 		e.Code, e.Hint = tasker.CodeTooLarge, "send fewer items at once"
 	}
 	e.Details = c.found
-	return e
+	return nil, e
 }
 
 func (c *checker) report(format string, args ...any) {
@@ -99,7 +104,7 @@ func (c *checker) value(i int, s *shape) int {
 	case text:
 		c.text(c.data[i+1:end-1], s)
 	case integer, number:
-		c.number(string(c.data[i:end]), s)
+		c.number(i, end, s)
 	}
 	return end
 }
@@ -234,27 +239,37 @@ func (c *checker) text(raw []byte, s *shape) {
 			c.report("must be a UUID such as 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
 		}
 	case "date-time":
-		if !isTime(string(raw)) {
-			c.report("must be a time such as 2026-01-31T15:04:05Z")
+		if fault := timeFault(string(raw)); fault != "" {
+			c.report("%s", fault)
 		}
 	}
 }
 
-// isTime reports whether s is a time of RFC 3339. time.Parse alone takes more:
-// hours of one digit, a comma before the fraction, an offset of 99 hours.
-func isTime(s string) bool {
-	if _, err := time.Parse(time.RFC3339, s); err != nil || s[13] != ':' || s[19] == ',' {
-		return false
+// timeFault says why s is not a time of RFC 3339 that can be stored, or "". time.Parse
+// alone takes more: hours of one digit, a comma before the fraction, an offset of 99 hours.
+func timeFault(s string) string {
+	const form = "must be a time such as 2026-01-31T15:04:05Z"
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || s[13] != ':' || s[19] == ',' {
+		return form
 	}
 	offset, utc := s[max(len(s)-5, 0):], s[len(s)-1] == 'Z'
-	return utc || offset < "24:00" && offset[3:] < "60"
+	if !utc && (offset >= "24:00" || offset[3:] >= "60") {
+		return form
+	}
+	return task.TimeFault(t)
 }
 
-func (c *checker) number(raw string, s *shape) {
+func (c *checker) number(begin, end int, s *shape) {
+	raw := string(c.data[begin:end])
 	if s.kind == integer {
-		if _, err := strconv.ParseInt(raw, 10, 64); err != nil {
+		digits := plainInteger(raw)
+		if _, err := strconv.ParseInt(digits, 10, 64); err != nil {
 			c.report("must be an integer of at most 64 bits")
 			return
+		}
+		if digits != raw {
+			c.whole = append(c.whole, written{begin, end, digits})
 		}
 	}
 	n, err := strconv.ParseFloat(raw, 64)

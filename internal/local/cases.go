@@ -43,22 +43,21 @@ func (b *Backend) Cases(ctx context.Context, f tasker.CaseFilter) ([]tasker.Case
 // toCaseFilter checks the words of a filter.
 func (b *Backend) toCaseFilter(f tasker.CaseFilter, page int) (engine.CaseFilter, error) {
 	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason), Namespace: f.Namespace, TaskName: f.TaskName,
-		After: task.At(f.After), Before: task.At(f.Before), Limit: f.Limit, Offset: f.Offset}
-	var problems []tasker.Detail
+		After: task.FromFilter(f.After), Before: task.FromFilter(f.Before), Limit: f.Limit, Offset: f.Offset}
+	var faults filterFaults
+	faults.names("namespace", f.Namespace, "task_name", f.TaskName)
+	faults.instant("after", out.After)
+	faults.instant("before", out.Before)
 	if out.Status != "" && !slices.Contains(task.Resolutions, out.Status) {
-		problems = append(problems, tasker.Detail{Location: "resolution_status", Message: "must be pending, manually_resolved, permanently_failed or cancelled"})
+		faults.add("resolution_status", "must be pending, manually_resolved, permanently_failed or cancelled")
 	}
 	if out.Reason != "" && !slices.Contains(task.CaseReasons, out.Reason) {
-		problems = append(problems, tasker.Detail{Location: "reason",
-			Message: "must be staleness_timeout, max_retries_exceeded, dependency_cycle_detected, worker_unavailable or manual_dlq"})
+		faults.add("reason", "must be staleness_timeout, max_retries_exceeded, dependency_cycle_detected, worker_unavailable or manual_dlq")
 	}
 	if out.Limit == 0 {
 		out.Limit = min(page, b.engine.Config().Limits.PageItems)
 	}
-	if len(problems) > 0 {
-		return out, badFilter(problems...)
-	}
-	return out, nil
+	return out, faults.err()
 }
 
 func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*tasker.Case, error) {
@@ -209,8 +208,13 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f tasker.CaseFilter) (
 // Staleness implements tasker.CaseBackend.
 func (b *Backend) Staleness(ctx context.Context, f tasker.StalenessFilter) ([]tasker.StaleTask, error) {
 	filter := engine.StalenessFilter{Health: task.Health(f.Health), Namespace: f.Namespace, TaskName: f.TaskName, Limit: f.Limit}
+	var faults filterFaults
+	faults.names("namespace", f.Namespace, "task_name", f.TaskName)
 	if f.Health != "" && f.Health != tasker.Healthy && f.Health != tasker.Warning && f.Health != tasker.Stale {
-		return nil, badFilter(tasker.Detail{Location: "health_status", Message: "must be healthy, warning or stale"})
+		faults.add("health_status", "must be healthy, warning or stale")
+	}
+	if err := faults.err(); err != nil {
+		return nil, err
 	}
 	if filter.Limit == 0 {
 		filter.Limit = min(defaultStaleness, b.engine.Config().Limits.PageItems)
@@ -245,10 +249,17 @@ func (b *Backend) DetectStaleness(ctx context.Context, req tasker.DetectRequest)
 
 // Audit implements tasker.CaseBackend.
 func (b *Backend) Audit(ctx context.Context, f tasker.AuditFilter) ([]tasker.AuditRecord, error) {
-	filter := engine.ActFilter{Task: toID(f.TaskUUID), Case: toID(f.CaseUUID), Actor: f.Actor, Kind: f.Kind, After: task.At(f.After), Before: task.At(f.Before),
+	filter := engine.ActFilter{Task: toID(f.TaskUUID), Case: toID(f.CaseUUID), Actor: f.Actor, Kind: f.Kind, After: task.FromFilter(f.After), Before: task.FromFilter(f.Before),
 		Below: f.Below, Limit: f.Limit}
+	var faults filterFaults
+	faults.names("actor", f.Actor, "kind", f.Kind)
+	faults.instant("after", filter.After)
+	faults.instant("before", filter.Before)
 	if f.Below < 0 {
-		return nil, badFilter(tasker.Detail{Location: "below", Message: "must be the number of a record, not " + strconv.FormatInt(f.Below, 10)})
+		faults.add("below", "must be the number of a record, not "+strconv.FormatInt(f.Below, 10))
+	}
+	if err := faults.err(); err != nil {
+		return nil, err
 	}
 	if filter.Limit == 0 {
 		filter.Limit = min(defaultPage, b.engine.Config().Limits.PageItems)

@@ -19,6 +19,11 @@ func (b *Backend) DeadLetters(ctx context.Context, f tasker.DeadLetterFilter) (*
 		return nil, err
 	}
 	filter.Error, filter.Retryable = f.ErrorPattern, f.Retryable
+	var faults filterFaults
+	faults.name("error_pattern", f.ErrorPattern)
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
 	if f.Cursor != "" {
 		if filter.Below, err = task.ParseID(f.Cursor); err != nil {
 			return nil, badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
@@ -71,6 +76,11 @@ func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req tasker.Repla
 
 // DeadLetterPatterns implements tasker.DeadLetterBackend.
 func (b *Backend) DeadLetterPatterns(ctx context.Context, namespace string) (*tasker.DeadLetterReport, error) {
+	var faults filterFaults
+	faults.name("namespace", namespace)
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
 	r, err := b.engine.PatternReport(ctx, namespace)
 	if err != nil {
 		return nil, toError(err)

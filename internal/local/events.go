@@ -41,21 +41,25 @@ func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.S
 func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*engine.Listener, error) {
 	l := engine.Listening{Tasks: toIDs(f.Tasks), UntilSettled: f.UntilSettled, Namespaces: f.Namespaces, Name: f.Name, Tag: f.Tag,
 		CorrelationID: f.CorrelationID, Queue: f.Queue, After: f.LastEventID}
-	var problems []tasker.Detail
+	var faults filterFaults
+	faults.names("name", f.Name, "tag", f.Tag, "correlation_id", f.CorrelationID)
+	for _, namespace := range f.Namespaces {
+		faults.name("namespace", namespace)
+	}
 	for _, t := range f.Types {
 		if !knownEvent(t) {
-			problems = append(problems, tasker.Detail{Location: "type", Message: "there is no event type \"" + string(t) + "\""})
+			faults.add("type", "there is no event type \""+string(t)+"\"")
 		}
 		l.Kinds = append(l.Kinds, engine.ChangeKind(t))
 	}
 	for _, s := range f.States {
 		if !knownState(task.State(s)) {
-			problems = append(problems, tasker.Detail{Location: "state", Message: "there is no task state \"" + string(s) + "\""})
+			faults.add("state", "there is no task state \""+string(s)+"\"")
 		}
 		l.States = append(l.States, task.State(s))
 	}
-	if len(problems) > 0 {
-		return nil, badFilter(problems...)
+	if err := faults.err(); err != nil {
+		return nil, err
 	}
 	return b.engine.ListenTo(ctx, l)
 }

@@ -30,6 +30,7 @@ func TestTaskFilters(t *testing.T) {
 		r.submit(t, tasker.TaskRequest{TaskType: "h", Namespace: "other", CorrelationID: "elsewhere", Priority: tasker.Level(7), Tags: []string{"red"}})
 		r.wait(t, time.Second)
 		r.cancel(t, r.submit(t, tasker.TaskRequest{TaskType: "gone", CorrelationID: "cancelled"}))
+		ancient := time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
 		second, third := noon.Add(time.Second), noon.Add(2*time.Second)
 
 		for name, test := range map[string]struct {
@@ -53,7 +54,7 @@ func TestTaskFilters(t *testing.T) {
 			"Before":        {tasker.TaskFilter{CreatedBefore: &third}, "urgent template"},
 			"Between":       {tasker.TaskFilter{CreatedAfter: &second, CreatedBefore: &third}, "urgent"},
 			"Several":       {tasker.TaskFilter{Tag: "red", Namespace: "default"}, "urgent"},
-			"Hostile":       {tasker.TaskFilter{Name: "h' OR 1=1 --", Tag: "\x00"}, ""},
+			"Hostile":       {tasker.TaskFilter{Name: "h' OR 1=1 --", Tag: "%"}, ""},
 			"FullPage":      {tasker.TaskFilter{Limit: 1000}, "cancelled elsewhere urgent template"},
 		} {
 			page, err := r.Tasks(t.Context(), test.filter)
@@ -75,8 +76,12 @@ func TestTaskFilters(t *testing.T) {
 			"PriorityHigh": {tasker.TaskFilter{Priority: "101"}, "priority", "101"},
 			"Cursor":       {tasker.TaskFilter{Cursor: "page 2"}, "cursor", "is not a cursor"},
 			"All":          {tasker.TaskFilter{States: []tasker.TaskState{"x", "y"}, Priority: "z", Cursor: "?"}, "state state priority cursor", ""},
-			"Negative":     {tasker.TaskFilter{Limit: -1}, "", "1 to 1000, not -1"},
-			"TooMany":      {tasker.TaskFilter{Limit: 1001}, "", "1 to 1000, not 1001"},
+			"Controls": {tasker.TaskFilter{Namespace: "\x00", Name: "a\nb", Version: "\x1b", Tag: "\x7f", CorrelationID: "\u0085", Initiator: "\xff"},
+				"namespace name version tag correlation_id initiator", "contains the control character U+0000"},
+			"LongName": {tasker.TaskFilter{Name: strings.Repeat("x", 256)}, "name", "the limit is 255"},
+			"Times":    {tasker.TaskFilter{CreatedAfter: &ancient, CreatedBefore: &ancient}, "created_after created_before", "must be after 1970-01-01T00:00:00Z"},
+			"Negative": {tasker.TaskFilter{Limit: -1}, "", "1 to 1000, not -1"},
+			"TooMany":  {tasker.TaskFilter{Limit: 1001}, "", "1 to 1000, not 1001"},
 		} {
 			_, err := r.Tasks(t.Context(), test.filter)
 			e := refusal(t, err, tasker.CodeInvalid)

@@ -81,12 +81,9 @@ func toQueued(r *tasker.EnqueueTask, caller string, s *engine.Submission) error 
 		}
 	}
 	*s = engine.Submission{TaskType: r.TaskType, Namespace: r.Namespace, Context: r.Parameters, Priority: string(r.Priority),
-		Capabilities: r.RequiredCapabilities, Timeout: time.Duration(r.TimeoutSeconds) * time.Second, MaxRetries: r.MaxRetries,
+		Capabilities: r.RequiredCapabilities, Timeout: times(r.TimeoutSeconds, time.Second), MaxRetries: r.MaxRetries, RunAt: task.FromOptional(r.RunAt),
 		IdempotencyKey: r.IdempotencyKey, CorrelationID: r.CorrelationID, Queued: true, Caller: caller,
 		Meta: task.Meta{Tags: r.Tags, Initiator: r.UserID, TraceParent: trace, Estimate: r.EstimatedDurationSeconds}}
-	if r.RunAt != nil {
-		s.RunAt = task.At(*r.RunAt)
-	}
 	return nil
 }
 

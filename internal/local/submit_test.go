@@ -38,6 +38,7 @@ func (r *rig) nothingStored(t *testing.T, after string) {
 // of what is wrong, and nothing is stored.
 func TestRefusedSubmissions(t *testing.T) {
 	late := time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -14*3600))
+	early := time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 24*3600-60))
 	one := 1
 	tooMany := make([]string, 33)
 	for i := range tooMany {
@@ -57,7 +58,7 @@ func TestRefusedSubmissions(t *testing.T) {
 		"Schema":            {tasker.TaskRequest{Name: "strict", Context: json.RawMessage(`{"count":0}`)}, "/context/count", "must be at least 1, not 0"},
 		"NoContext":         {tasker.TaskRequest{Name: "strict"}, "/context", "object"},
 		"BrokenJSON":        {tasker.TaskRequest{TaskType: "h", Context: json.RawMessage(`{"a":`)}, "/context", "not valid JSON"},
-		"TooDeep":           {tasker.TaskRequest{TaskType: "h", Context: json.RawMessage(strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000))}, "/context", "not valid JSON"},
+		"TooDeep":           {tasker.TaskRequest{TaskType: "h", Context: json.RawMessage(strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000))}, "/context", "nests deeper than 200 levels"},
 		"Oversized":         {tasker.TaskRequest{TaskType: "h", Context: json.RawMessage(`"` + strings.Repeat("x", 256<<10) + `"`)}, "/context", "262146 bytes long; the limit is 262144"},
 		"ControlCharacter":  {tasker.TaskRequest{TaskType: "rm\x1b[2J"}, "/task_type", "control character U+001B"},
 		"LineBreak":         {tasker.TaskRequest{TaskType: "a\nb"}, "/task_type", "control character U+000A"},
@@ -70,7 +71,9 @@ func TestRefusedSubmissions(t *testing.T) {
 		"Tags":              {tasker.TaskRequest{TaskType: "h", Tags: tooMany}, "/tags", "33 entries; the limit is 32"},
 		"EmptyTag":          {tasker.TaskRequest{TaskType: "h", Tags: []string{"ok", ""}}, "/tags/1", "must not be empty"},
 		"Capability":        {tasker.TaskRequest{TaskType: "h", RequiredCapabilities: []string{"g\x00"}}, "/required_capabilities/0", "U+0000"},
-		"RunAtWithoutForm":  {tasker.TaskRequest{TaskType: "h", RunAt: &late}, "/run_at", "before the year 9000"},
+		"RunAtWithoutForm":  {tasker.TaskRequest{TaskType: "h", RunAt: &late}, "/run_at", "before 9000-01-01"},
+		"RunAtInYear0":      {tasker.TaskRequest{TaskType: "h", RunAt: &early}, "/run_at", "after 1970-01-01"},
+		"RunAtZero":         {tasker.TaskRequest{TaskType: "h", RunAt: &time.Time{}}, "/run_at", "after 1970-01-01"},
 		"Reason":            {tasker.TaskRequest{TaskType: "h", Reason: strings.Repeat("r", 1025)}, "/reason", "the limit is 1024"},
 	}
 	onEveryStore(t, func(t *testing.T, r *rig) {

@@ -28,12 +28,9 @@ func (b *Backend) SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([]
 func toSubmission(r *tasker.TaskRequest, s *engine.Submission) {
 	*s = engine.Submission{Name: r.Name, TaskType: r.TaskType, Namespace: r.Namespace, Version: r.Version,
 		Context: r.Context, Priority: string(r.Priority), Capabilities: r.RequiredCapabilities,
-		Timeout: time.Duration(r.TimeoutSeconds) * time.Second, MaxRetries: r.MaxRetries,
+		Timeout: times(r.TimeoutSeconds, time.Second), MaxRetries: r.MaxRetries, RunAt: task.FromOptional(r.RunAt),
 		IdempotencyKey: r.IdempotencyKey, CorrelationID: r.CorrelationID,
 		Meta: task.Meta{Tags: r.Tags, ParentCorrelationID: r.ParentCorrelationID, Initiator: r.Initiator, SourceSystem: r.SourceSystem, Reason: r.Reason, TraceParent: r.TraceParent}}
-	if r.RunAt != nil {
-		s.RunAt = task.At(*r.RunAt)
-	}
 }
 
 func fromReceipts(receipts []engine.Receipt) []tasker.TaskReceipt {
@@ -114,45 +111,35 @@ func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskP
 
 func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
 	out := engine.TaskFilter{Namespace: f.Namespace, Name: f.Name, Version: f.Version, Tag: f.Tag, CorrelationID: f.CorrelationID, Initiator: f.Initiator, Limit: f.Limit}
-	var problems []tasker.Detail
-	bad := func(at, message string) { problems = append(problems, tasker.Detail{Location: at, Message: message}) }
+	var faults filterFaults
+	faults.names("namespace", f.Namespace, "name", f.Name, "version", f.Version, "tag", f.Tag, "correlation_id", f.CorrelationID, "initiator", f.Initiator)
 	for _, s := range f.States {
 		if !knownState(task.State(s)) {
-			bad("state", "there is no task state \""+string(s)+"\"")
+			faults.add("state", "there is no task state \""+string(s)+"\"")
 		}
 		out.States = append(out.States, task.State(s))
 	}
 	if f.Priority != "" {
 		level, ok := b.engine.Level(string(f.Priority))
 		if !ok {
-			bad("priority", "\""+string(f.Priority)+"\" is not a priority")
+			faults.add("priority", "\""+string(f.Priority)+"\" is not a priority")
 		}
 		out.Priority = &level
 	}
-	if f.CreatedAfter != nil {
-		out.CreatedAfter = task.At(*f.CreatedAfter)
-	}
-	if f.CreatedBefore != nil {
-		out.CreatedBefore = task.At(*f.CreatedBefore)
-	}
+	out.CreatedAfter, out.CreatedBefore = task.FromOptional(f.CreatedAfter), task.FromOptional(f.CreatedBefore)
+	faults.instant("created_after", out.CreatedAfter)
+	faults.instant("created_before", out.CreatedBefore)
 	if f.Cursor != "" {
 		id, err := task.ParseID(f.Cursor)
 		if err != nil {
-			bad("cursor", "is not a cursor of this list")
+			faults.add("cursor", "is not a cursor of this list")
 		}
 		out.Below = id
 	}
 	if out.Limit == 0 {
 		out.Limit = min(defaultPage, b.engine.Config().Limits.PageItems)
 	}
-	if len(problems) > 0 {
-		return out, badFilter(problems...)
-	}
-	return out, nil
-}
-
-func badFilter(problems ...tasker.Detail) *tasker.Error {
-	return &tasker.Error{Code: tasker.CodeInvalid, Message: "the filter is not valid", Details: problems}
+	return out, faults.err()
 }
 
 func knownState(s task.State) bool {

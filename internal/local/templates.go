@@ -41,6 +41,11 @@ func (b *Backend) RegisterTemplate(ctx context.Context, src tasker.TemplateSourc
 
 // Template implements tasker.TemplateBackend.
 func (b *Backend) Template(ctx context.Context, namespace, name, version string) (*tasker.Template, error) {
+	var faults filterFaults
+	faults.names("namespace", namespace, "name", name, "version", version)
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
 	t, err := b.engine.Template(ctx, namespace, name, version)
 	if err != nil {
 		return nil, toError(err)
@@ -50,6 +55,11 @@ func (b *Backend) Template(ctx context.Context, namespace, name, version string)
 
 // Templates implements tasker.TemplateBackend.
 func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*tasker.TemplatePage, error) {
+	var faults filterFaults
+	faults.names("namespace", f.Namespace, "name", f.Name)
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
 	filter := engine.TemplateFilter{Namespace: f.Namespace, Name: f.Name, Limit: f.Limit}
 	limit := b.engine.Config().Limits.PageItems
 	if filter.Limit == 0 {

@@ -112,7 +112,7 @@ func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 
 // Poll implements tasker.WorkerBackend.
 func (b *Backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
-	leases, drain, err := b.engine.Poll(ctx, toID(req.WorkerID), max(req.Capacity, 1), time.Duration(req.WaitMS)*time.Millisecond, req.Start)
+	leases, drain, err := b.engine.Poll(ctx, toID(req.WorkerID), max(req.Capacity, 1), times(req.WaitMS, time.Millisecond), req.Start)
 	if err != nil {
 		return nil, toError(err)
 	}

@@ -1,0 +1,57 @@
+package local
+
+import (
+	"math"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// filterFaults gathers what is wrong with a filter.
+type filterFaults []tasker.Detail
+
+func (f *filterFaults) add(at, message string) {
+	*f = append(*f, tasker.Detail{Location: at, Message: message})
+}
+
+// name checks a text that is compared with stored names.
+func (f *filterFaults) name(at, text string) {
+	if fault := task.TextFault(text, task.MaxName); fault != "" {
+		f.add(at, fault)
+	}
+}
+
+// names checks several: a location, then the text there, and so on.
+func (f *filterFaults) names(pairs ...string) {
+	for i := 0; i < len(pairs); i += 2 {
+		f.name(pairs[i], pairs[i+1])
+	}
+}
+
+func (f *filterFaults) instant(at string, i task.Instant) {
+	if fault := task.InstantFault(i); fault != "" {
+		f.add(at, fault)
+	}
+}
+
+// err refuses the filter when anything is wrong with it.
+func (f filterFaults) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return badFilter(f...)
+}
+
+func badFilter(problems ...tasker.Detail) *tasker.Error {
+	return &tasker.Error{Code: tasker.CodeInvalid, Message: "the filter is not valid", Details: problems}
+}
+
+// times converts a number of units to a duration. One that is too long for a duration
+// becomes the longest, so that the bound that it breaks is noticed.
+func times(n int, unit time.Duration) time.Duration {
+	if most := math.MaxInt64 / int64(unit); int64(n) > most || int64(n) < -most {
+		return math.MaxInt64
+	}
+	return time.Duration(n) * unit
+}
