@@ -103,8 +103,6 @@ type ReadWatches interface {
 	Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error)
 	// FindNote returns the text kept under a key, "" when there is none.
 	FindNote(ctx context.Context, key string) (string, error)
-	// Queued returns up to limit steps in a queue with keys from low to high, lowest first.
-	Queued(ctx context.Context, queue, low, high int64, limit int) ([]*task.Step, error)
 }
 
 // CaseFilter selects cases. Zero fields do not restrict.

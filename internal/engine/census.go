@@ -120,7 +120,7 @@ func (e *Engine) countReady(ctx context.Context, c *Census) error {
 func (e *Engine) oldest(ctx context.Context, route int64) (task.Instant, error) {
 	var oldest task.Instant
 	for from := int64(0); ; {
-		steps, err := e.store.Queued(ctx, route, from, math.MaxInt64, e.looksAt())
+		steps, err := e.store.ReadyAfter(ctx, route, from, task.ID{}, e.looksAt())
 		if err != nil || len(steps) == 0 {
 			return oldest, err
 		}

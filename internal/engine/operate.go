@@ -152,9 +152,11 @@ func (u *unit) change(w Work, a StepAct) error {
 	}
 }
 
-// renewDeadline gives a task that is taken out of error its full duration again.
+// renewDeadline gives a task that is taken out of error its full duration again,
+// whether or not the former deadline has passed: what was left of it ran while the
+// task could not.
 func (u *unit) renewDeadline(w Work, was task.State) error {
-	if was != task.Errored || w.Task.DeadlineAt != 0 {
+	if was != task.Errored {
 		return nil
 	}
 	t, err := u.template(w.Task.DefID)

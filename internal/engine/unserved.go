@@ -4,22 +4,36 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// unservedNote is the key of the note that says up to which keys steps have been
+// unservedNote is the key of the note that says up to which places steps have been
 // looked at that no worker serves: by route and band of the queue.
-const unservedNote = "unserved"
+const unservedNote = "unserved_places"
 
-type unservedMarks map[int64]map[int]int64
+// unservedMark is a place in a queue. Steps of one submission share their key, so
+// that a place is key and ID.
+type unservedMark struct {
+	Key int64  `json:"key,string"`
+	ID  string `json:"id,omitempty"` // "": before all of the key
+}
+
+func (m unservedMark) place() (Place, error) {
+	if m.ID == "" {
+		return Place{Key: m.Key}, nil
+	}
+	id, err := task.ParseID(m.ID)
+	return Place{m.Key, id}, err
+}
+
+type unservedMarks map[int64]map[int]unservedMark
 
 // FindUnserved opens cases of tasks that have a step ready on a route that no
 // live worker has served for a while, up to limit, and returns how many steps it
-// looked at. Each step is looked at once. The tasks are left as they are: they go
-// on when a worker comes.
+// found. Each step is found once. The tasks are left as they are: they go on when a
+// worker comes.
 func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	after := e.cfg.Cases.WorkerUnavailableAfter
 	if e.cfg.Cases.Enabled != On || after <= 0 {
@@ -37,22 +51,21 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	l := &unservedLook{e: e, now: now, before: now.Add(-after), limit: limit}
 	marks := unservedMarks{}
-	var found []*task.Step
 	for _, r := range routes {
-		steps, at, err := e.unservedSteps(ctx, r.ID, was[r.ID], now.Add(-after), limit-len(found))
+		at, err := l.route(ctx, r.ID, was[r.ID])
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("look at ready steps: %w", err)
 		}
-		found = append(found, steps...)
 		if len(at) > 0 {
 			marks[r.ID] = at
 		}
 	}
-	if len(found) == 0 && len(was) == 0 {
+	if len(l.found) == 0 && len(was) == 0 {
 		return 0, nil
 	}
-	return len(found), e.openUnserved(ctx, found, marks)
+	return len(l.found), e.openUnserved(ctx, l.found, marks)
 }
 
 // unservedRoutes returns the routes that no worker serves who gave a sign of life
@@ -93,42 +106,119 @@ func (e *Engine) unservedMarks(ctx context.Context) (unservedMarks, error) {
 	return marks, nil
 }
 
-// unservedSteps returns steps on a route that became ready before a time and were
-// not looked at before, and up to where it has looked now, by band of the queue. Keys are
-// in the order of time within a band only, and not even there where steps age: then
-// it comes no further than to the first that is younger.
-func (e *Engine) unservedSteps(ctx context.Context, route int64, was map[int]int64, before task.Instant, limit int) ([]*task.Step, map[int]int64, error) {
-	var found []*task.Step
-	at := map[int]int64{}
+// unservedLook gathers steps that no worker serves and that nobody has looked at.
+type unservedLook struct {
+	e      *Engine
+	now    task.Instant
+	before task.Instant // when they became ready at the latest
+	limit  int
+	found  []*task.Step
+}
+
+// route looks at what is ready on a route, from the places given on, and returns up
+// to where it has looked now, by band of the queue.
+func (l *unservedLook) route(ctx context.Context, route int64, was map[int]unservedMark) (map[int]unservedMark, error) {
+	at := map[int]unservedMark{}
 	for from := int64(0); ; {
-		head, err := e.store.First(ctx, route, from)
-		if err != nil {
-			return nil, nil, fmt.Errorf("look at ready steps: %w", err)
-		}
-		if head == nil {
-			return found, at, nil
+		head, err := l.e.store.First(ctx, route, from)
+		if err != nil || head == nil {
+			return at, err
 		}
 		p := task.KeyLevel(head.Key)
-		at[p] = was[p]
-		if n := limit - len(found); n > 0 {
-			steps, err := e.store.Queued(ctx, route, max(head.Key, was[p]+1), e.Order().LastKey(p, before), n)
-			if err != nil {
-				return nil, nil, fmt.Errorf("look at ready steps: %w", err)
-			}
-			if young := slices.IndexFunc(steps, func(s *task.Step) bool { return s.ReadyAt > before }); young >= 0 {
-				steps = steps[:young]
-			}
-			if len(steps) > 0 {
-				at[p] = steps[len(steps)-1].Key
-				found = append(found, steps...)
-			}
+		if at[p], err = l.band(ctx, route, p, was[p]); err != nil {
+			return at, err
 		}
 		next := task.StrictKey(p-1, 0)
 		if p <= 0 || next <= from {
-			return found, at, nil
+			return at, nil
 		}
 		from = next
 	}
+}
+
+// unservedPages bounds the pages of a band that are gone through behind the place
+// that can be remembered.
+const unservedPages = 20
+
+// band looks at a band of a route, and returns the place up to which nothing will
+// ever have to be looked at again. Keys are in the order of time within a band, but
+// where steps age: there a more urgent one that becomes ready later may come to
+// stand before this one. So only places that lie behind the present are remembered;
+// beyond them it is the case that tells that somebody has looked.
+func (l *unservedLook) band(ctx context.Context, route int64, level int, at unservedMark) (unservedMark, error) {
+	at.Key = max(at.Key, task.StrictKey(level, 0))
+	behind, err := at.place()
+	if err != nil {
+		return at, fmt.Errorf("read up to where steps were looked at: %w", err)
+	}
+	order := l.e.Order()
+	last, aging := order.LastKey(level, l.before), order.Mode == task.Aging
+	lasting := true // what comes to stand before the step is looked at already
+	for range unservedPages {
+		n := l.limit - len(l.found)
+		if n <= 0 {
+			break
+		}
+		steps, err := l.e.store.ReadyAfter(ctx, route, behind.Key, behind.ID, n)
+		if err != nil {
+			return at, err
+		}
+		known, err := l.known(ctx, steps, aging)
+		if err != nil {
+			return at, err
+		}
+		for _, s := range steps {
+			if s.Key > last || !aging && s.ReadyAt > l.before {
+				return at, nil
+			}
+			behind = Place{s.Key, s.ID}
+			if s.ReadyAt <= l.before && !known[s.ID] {
+				l.found = append(l.found, s)
+			}
+			lasting = lasting && (!aging || s.Key <= int64(l.now) && s.ReadyAt <= l.before)
+			if lasting {
+				at = unservedMark{s.Key, s.ID.String()}
+			}
+		}
+		if len(steps) < n {
+			break
+		}
+	}
+	return at, nil
+}
+
+// known returns the steps whose tasks got a case since they became ready; it asks
+// only where a place does not tell.
+func (l *unservedLook) known(ctx context.Context, steps []*task.Step, ask bool) (map[task.ID]bool, error) {
+	if !ask || len(steps) == 0 {
+		return nil, nil
+	}
+	ids := make([]task.ID, len(steps))
+	for i, s := range steps {
+		ids[i] = s.TaskID
+	}
+	tasks, err := l.e.store.FindTasks(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	marks := make(map[task.ID]task.CaseMark, len(tasks))
+	for _, t := range tasks {
+		marks[t.ID] = t.Meta.Case
+	}
+	known := make(map[task.ID]bool, len(steps))
+	for _, s := range steps {
+		switch marks[s.TaskID] {
+		case task.HasPending:
+			known[s.ID] = true
+		case task.HasClosed: // this one, or one of a former trouble
+			last, err := l.e.store.LastCase(ctx, s.TaskID)
+			if err != nil {
+				return nil, err
+			}
+			known[s.ID] = last != nil && last.OpenedAt >= s.ReadyAt
+		}
+	}
+	return known, nil
 }
 
 // openUnserved opens the cases and notes how far the steps have been looked at.

@@ -256,9 +256,3 @@ var settledStates = func() string {
 	}
 	return strings.Join(list, ", ")
 }()
-
-// Queued returns steps in a queue; see engine.ReadWatches.
-func (s SQL) Queued(ctx context.Context, queue, low, high int64, limit int) ([]*task.Step, error) {
-	const query = `SELECT ` + StepColumns + ` FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key >= $2 AND s.key <= $3 ORDER BY s.key LIMIT $4`
-	return collect(ctx, s, s.ScanStep, query, queue, low, high, limit)
-}

@@ -301,22 +301,3 @@ func (s *Store) ReadyAfter(ctx context.Context, route, key int64, id task.ID, li
 	}
 	return out, nil
 }
-
-// Queued implements engine.ReadWatches.
-func (s *Store) Queued(ctx context.Context, queue, low, high int64, limit int) ([]*task.Step, error) {
-	st, done, err := s.read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	var out []*task.Step
-	if q := st.queues[queue]; q != nil {
-		for _, e := range q.entries[q.below(low):] {
-			if e.key > high || len(out) == limit {
-				break
-			}
-			out = append(out, cloneStep(st.steps[e.id]))
-		}
-	}
-	return out, nil
-}

@@ -16,7 +16,7 @@ func watchCases() []testCase {
 		{"SurveyInParts", surveyInParts},
 		{"Notes", notes},
 		{"TasksByID", tasksByID},
-		{"Queued", queued}, {"ReadyAfter", readyAfter},
+		{"ReadyAfter", readyAfter},
 	}
 }
 
@@ -148,26 +148,6 @@ func tasksByID(f *fixture) {
 		f.equal("in a transaction", got, withGaps)
 		return err
 	})
-}
-
-func queued(f *fixture) {
-	jobs := f.many(5)
-	f.move(jobs[1], func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Minute)) })
-	queue, key := f.routes[0].ID, func(i int) int64 { return jobs[i].steps[0].Key }
-	ids := func(low, high int64, limit int) []task.ID {
-		steps, err := f.store.Queued(f.Context(), queue, low, high, limit)
-		f.must(err)
-		var out []task.ID
-		for _, s := range steps {
-			out = append(out, s.TaskID)
-		}
-		return out
-	}
-	all := []task.ID{jobs[0].task.ID, jobs[2].task.ID, jobs[3].task.ID, jobs[4].task.ID}
-	f.equal("all", ids(math.MinInt64, math.MaxInt64, 10), all)
-	f.equal("some", ids(math.MinInt64, math.MaxInt64, 2), all[:2])
-	f.equal("between", ids(key(2), key(3), 10), all[1:3])
-	f.equal("none", ids(key(4)+1, math.MaxInt64, 10), []task.ID(nil))
 }
 
 func readyAfter(f *fixture) {
