@@ -15,6 +15,9 @@ func offeredAs(s *task.Step) Offered {
 	return Offered{Step: s.ID, Route: s.RouteID, Key: s.Key, Timeout: s.Timeout, Token: s.Token, Priority: s.Priority}
 }
 
+// ends reports whether a hold is over with the removal.
+func (r Removal) ends(h Hold) bool { return h.Token <= r.Token || r.Left && h.Key == r.Key }
+
 func (h Hold) holding() task.Holding {
 	return task.Holding{Worker: h.Worker, Token: h.Token, AssignedAt: h.AssignedAt, StartedAt: h.StartedAt, Until: h.Until, Progress: h.Progress, Note: h.Note}
 }
@@ -114,7 +117,7 @@ func (u *unit) follow() followUp {
 		}
 		if adopted || s.State != task.StepEnqueued || s.Key != as.Key || s.Token != as.Token {
 			as.Token = max(as.Token, s.Token) // whoever holds it there has lost it
-			f.gone = append(f.gone, as)
+			f.gone = append(f.gone, Removal{Offered: as, Left: s.State != task.StepEnqueued})
 		}
 	}
 	for _, w := range u.fresh {

@@ -19,8 +19,9 @@ import (
 // Times are the engine's; the dispatcher has no clock of its own. All methods may
 // be called concurrently.
 type Dispatcher interface {
-	// Offer lets steps be claimed. One that is there already, waiting or held, stays
-	// as it is.
+	// Offer lets steps be claimed. One that is there already stays as it is, unless what
+	// is there is out of date: it waits under an older token than the one offered, or is
+	// held under one that is not newer.
 	Offer(ctx context.Context, steps []Offered) error
 
 	// Claim hands steps to each claim in turn, lowest key first across its routes,
@@ -48,11 +49,11 @@ type Dispatcher interface {
 	Expired(ctx context.Context, now task.Instant, limit int) ([]Hold, error)
 
 	// Remove takes steps out, waiting or held. A held one goes only if its token is
-	// not newer than the one given.
-	Remove(ctx context.Context, steps []Offered) error
+	// not newer than the one given, or if it has left: see Removal.
+	Remove(ctx context.Context, steps []Removal) error
 
-	// Missing returns those of the steps that are neither waiting nor held under a
-	// token that is newer than theirs.
+	// Missing returns those of the steps that are neither waiting under their key nor
+	// held under a token that is newer than theirs.
 	Missing(ctx context.Context, steps []Offered) ([]Offered, error)
 
 	// Depth counts the waiting steps of a route that stand before a place in the order
@@ -103,6 +104,15 @@ type Offered struct {
 	Timeout  time.Duration // of an attempt; 0 is none
 	Token    int64         // of the last lease; the next one's is higher
 	Priority int
+}
+
+// Removal takes an offer back.
+type Removal struct {
+	Offered
+	// Left says that the step is not ready any more: whoever was granted it from the place
+	// with this key, even after the one who says so had looked, has got it in vain, under
+	// whichever token. A step that becomes ready again gets another key.
+	Left bool
 }
 
 // Claim asks for steps for one worker.

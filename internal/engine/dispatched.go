@@ -140,7 +140,7 @@ func (e *Engine) takeFromStore(calls []*poller, lists [][]taken, n int) error {
 		for n, w := range works {
 			at[n].lease = nil
 			if w.Step == nil || !w.Step.HeldUnder(at[n].Token) {
-				u.dropped = append(u.dropped, at[n].Offered)
+				u.dropped = append(u.dropped, Removal{Offered: at[n].Offered})
 				continue
 			}
 			u.sawHanded(w.Step, whose[n].start)
@@ -181,7 +181,7 @@ func (e *Engine) putBack(holds [][]Hold) {
 	f := followUp{queued: map[int64]int{}}
 	for _, list := range holds {
 		for _, h := range list {
-			f.gone, f.fresh = append(f.gone, h.Offered), append(f.fresh, h.Offered)
+			f.gone, f.fresh = append(f.gone, Removal{Offered: h.Offered}), append(f.fresh, h.Offered)
 			f.queued[h.Route]++
 		}
 	}
@@ -344,7 +344,7 @@ func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 		var over []Work
 		for i, w := range works {
 			if _, adopted := u.adopted[w.Step]; w.Step == nil || !adopted {
-				u.dropped = append(u.dropped, holds[i].Offered) // it has ended, or is in the store by now
+				u.dropped = append(u.dropped, Removal{Offered: holds[i].Offered}) // it has ended, or is in the store by now
 				continue
 			}
 			over = append(over, w)

@@ -29,7 +29,7 @@ type dispatching struct {
 	held    map[task.ID]Hold // leases that this process granted or renewed
 	room    int              // how many of them there may be until those that are over are looked for
 	why     error            // why the engine goes on without it
-	missed  []Offered        // what went out of the queue and it was not told of
+	missed  []Removal        // what went out of the queue and it was not told of
 	overran bool             // they are too many to be remembered
 
 	shelf  *shelf
@@ -112,11 +112,11 @@ const (
 )
 
 // forget drops leases that have ended.
-func (g *dispatching) forget(steps []Offered) {
+func (g *dispatching) forget(steps []Removal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, s := range steps {
-		if h, ok := g.held[s.Step]; ok && h.Token <= s.Token {
+		if h, ok := g.held[s.Step]; ok && s.ends(h) {
 			delete(g.held, s.Step)
 		}
 	}
@@ -150,7 +150,7 @@ func (g *dispatching) remembered(now task.Instant) []Hold {
 const maxMissed = 100_000
 
 // miss remembers what the dispatcher was not told of: it would hand it out again.
-func (g *dispatching) miss(gone []Offered) {
+func (g *dispatching) miss(gone []Removal) {
 	if len(gone) == 0 {
 		return
 	}

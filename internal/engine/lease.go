@@ -31,7 +31,7 @@ type LeaseAnswer struct {
 	Status     LeaseStatus
 	LeaseUntil task.Instant
 	DeadlineAt task.Instant
-	Err        error // *task.Error when the lease is not held
+	Err        error // *task.Error when the lease is lost
 }
 
 // leaseCall is one caller's start, progress or heartbeat.
@@ -144,7 +144,7 @@ func (e *Engine) runLeases(verb string, calls []leaseCall, fn func(*unit, *task.
 				} else {
 					u.sawRefused()
 				}
-				out[i][j] = leaseAnswer(w, refs[j])
+				out[i][j] = u.leaseAnswer(w, refs[j])
 			}
 		}
 		return nil
@@ -176,16 +176,18 @@ func (u *unit) leases(c leaseCall) ([]Work, []LeaseRef, error) {
 	return works, refs, nil
 }
 
-func leaseAnswer(w Work, ref LeaseRef) LeaseAnswer {
+// leaseAnswer says what has become of a lease. One that a cancellation ended is no error
+// of whoever holds it, also where the dispatcher granted it and the cancellation was first:
+// then its token is newer than that of the row.
+func (u *unit) leaseAnswer(w Work, ref LeaseRef) LeaseAnswer {
 	a := LeaseAnswer{Step: ref.Step, Status: Lost}
 	switch {
 	case w.Step == nil:
 		a.Err = task.Errorf(task.NotFound, "there is no step %s", ref.Step)
 	case w.Step.HeldUnder(ref.Token):
 		a.Status, a.LeaseUntil, a.DeadlineAt = Held, w.Step.LeaseUntil, w.Step.Deadline()
-	case w.Step.State == task.StepCancelled && w.Step.Token == ref.Token:
+	case w.Step.State == task.StepCancelled && (w.Step.Token == ref.Token || u.e.dispatch != nil && w.Step.Token < ref.Token):
 		a.Status = Cancelled
-		a.Err = staleToken(w.Step, ref.Token)
 	default:
 		a.Err = staleToken(w.Step, ref.Token)
 	}

@@ -13,7 +13,7 @@ import (
 
 // followUp is what the dispatcher has to hear of one transaction.
 type followUp struct {
-	gone   []Offered     // are not ready any more, or not in that place
+	gone   []Removal     // are not ready any more, or not in that place
 	fresh  []Offered     // have become ready
 	queued map[int64]int // how many, for those who wait for them
 }
@@ -57,7 +57,7 @@ func (e *Engine) passOn(batch []followUp) {
 
 // merged is what is left to tell of a sequence of follow-ups when the dispatcher
 // first takes out and then lets in.
-func merged(batch []followUp) (gone, fresh []Offered, queued map[int64]int) {
+func merged(batch []followUp) (gone []Removal, fresh []Offered, queued map[int64]int) {
 	if len(batch) == 1 {
 		return batch[0].gone, batch[0].fresh, batch[0].queued
 	}

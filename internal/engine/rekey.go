@@ -195,6 +195,6 @@ func (u *unit) rekeyed(s *task.Step, was int64) {
 	}
 	as := offeredAs(s)
 	as.Key = was
-	u.dropped = append(u.dropped, as)
+	u.dropped = append(u.dropped, Removal{Offered: as})
 	u.fresh = append(u.fresh, Work{Step: s})
 }

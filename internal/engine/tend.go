@@ -188,7 +188,7 @@ func (e *Engine) sweep(ctx context.Context, all bool) error {
 				return all, err
 			}
 			// gone first: an end of a lease may be what it has not heard of
-			e.dispatch.outbox.Post(followUp{gone: missing, fresh: missing, queued: map[int64]int{r.ID: len(missing)}})
+			e.dispatch.outbox.Post(followUp{gone: removals(missing), fresh: missing, queued: map[int64]int{r.ID: len(missing)}})
 			return true, nil
 		})
 		if err != nil {
@@ -196,6 +196,15 @@ func (e *Engine) sweep(ctx context.Context, all bool) error {
 		}
 	}
 	return nil
+}
+
+// removals takes offers back that are about to be made again.
+func removals(steps []Offered) []Removal {
+	out := make([]Removal, len(steps))
+	for i, s := range steps {
+		out[i].Offered = s
+	}
+	return out
 }
 
 // stillReady returns those of the steps that have not been settled since they

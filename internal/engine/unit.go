@@ -46,7 +46,7 @@ type unit struct {
 	offered map[*task.Step]Offered  // steps that were ready when they came in hand
 	adopted map[*task.Step]struct{} // those of them that somebody holds
 	fresh   []Work                  // that the dispatcher has to offer
-	dropped []Offered               // that it has to take out besides
+	dropped []Removal               // that it has to take out besides
 
 	verdicts []verdict      // ends of attempts that speak for or against their worker
 	turned   []*task.Worker // whose breakers they opened or closed

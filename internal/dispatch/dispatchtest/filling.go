@@ -17,6 +17,7 @@ func fillingCases() []testCase {
 		{"TwoAtOnce", twoAtOnce},
 		{"TurnRunsOut", turnRunsOut},
 		{"GoesOn", fillingGoesOn},
+		{"ReadBefore", readBefore},
 		{"RanOutMeanwhile", ranOutMeanwhile},
 		{"TurnOfAnother", turnOfAnother},
 		{"OthersLearnOnce", othersLearnOnce},
@@ -45,7 +46,7 @@ func fillers(f *fixture, d engine.Dispatcher) map[string]error {
 	ctx := f.Context()
 	return map[string]error{
 		"Offer":  d.Offer(ctx, steps(1, 2)),
-		"Remove": d.Remove(ctx, steps(2, 2)),
+		"Remove": d.Remove(ctx, removals(steps(2, 2)...)),
 	}
 }
 
@@ -195,6 +196,20 @@ func fillingGoesOn(f *fixture) {
 	f.offer(steps(4, 5)...)
 	f.ok(f.d.Loaded(f.Context()))
 	f.same("claimed", numbered(1, 2, 3, 4, 5), ids(f.claims(claim(9))[0]))
+}
+
+// Who fills it has read a step that another process ran in the meantime, and that is to be
+// tried again, later and with more time: it is claimed as it is now.
+func readBefore(f *fixture) {
+	other := f.sys.Open(f)
+	f.reload(f.d)
+	f.offer(step(1))
+	f.ok(other.Offer(f.Context(), []engine.Offered{later(1)}))
+	f.offer(step(1))
+	f.ok(f.d.Loaded(f.Context()))
+	h := f.one(claim(1))
+	f.same("key", int64(99), h.Key)
+	f.same("time-out", 2*time.Minute, h.Timeout)
 }
 
 // Who was too slow must not go on: what it has offered may be gone.

@@ -40,7 +40,7 @@ func heldBy(f *fixture) {
 	for _, h := range some {
 		f.same("worker", worker, h.Worker)
 	}
-	f.ok(f.d.Remove(f.Context(), []engine.Offered{holds[0][0].Offered}))
+	f.ok(f.d.Remove(f.Context(), removals(holds[0][0].Offered)))
 	got, err := f.d.HeldBy(f.Context(), worker, 10)
 	f.ok(err)
 	f.same("without the one that ended", holds[0][1:], got)

@@ -144,9 +144,9 @@ func (m *machine) renew(rt *rapid.T) {
 }
 
 func (m *machine) remove(rt *rapid.T) {
-	var list []engine.Offered
+	var list []engine.Removal
 	for _, h := range m.drawHolds(rt) {
-		list = append(list, h.Offered)
+		list = append(list, engine.Removal{Offered: h.Offered, Left: rapid.Bool().Draw(rt, "left")})
 	}
 	both(m, "Remove", func(d engine.Dispatcher) (bool, error) { return true, d.Remove(m.real.Context(), list) })
 }

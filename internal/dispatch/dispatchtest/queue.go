@@ -28,6 +28,9 @@ func queueCases() []testCase {
 		{"OfferWaitingAgain", offerWaitingAgain},
 		{"OfferHeldAgain", offerHeldAgain},
 		{"OfferTwiceAtOnce", offerTwiceAtOnce},
+		{"OfferNewer", offerNewer},
+		{"OfferHeldNewer", offerHeldNewer},
+		{"MissingElsewhere", missingElsewhere},
 		{"LargeBatches", largeBatches},
 	}
 }
@@ -226,7 +229,7 @@ func tokensGrow(f *fixture) {
 	f.same("first", int64(1), last.Token)
 	c := claim(1)
 	for i, min := range []int64{int64(start), 5, int64(start) + 1, 1<<53 - 2} {
-		f.ok(f.d.Remove(f.Context(), []engine.Offered{last.Offered}))
+		f.ok(f.d.Remove(f.Context(), removals(last.Offered)))
 		f.offer(last.Offered)
 		c.Token = min
 		h := f.one(c)
@@ -265,6 +268,65 @@ func offerTwiceAtOnce(f *fixture) {
 	f.same("key", int64(1), got[0].Key)
 }
 
+// later is a step as it is after one more lease: in another place, with more time.
+func later(n int) engine.Offered {
+	s := step(n)
+	s.Key, s.Timeout, s.Token = 99, 2*time.Minute, 5
+	return s
+}
+
+// What was read before a lease, and what became of the step after it, may be offered in
+// either order. The later one stands.
+func offerNewer(f *fixture) {
+	for _, order := range [][]engine.Offered{{step(1), later(1)}, {later(1), step(1)}} {
+		for _, atOnce := range []bool{true, false} {
+			if atOnce {
+				f.offer(order...)
+			} else {
+				f.offer(order[0])
+				f.offer(order[1])
+			}
+			depth, err := f.d.Depth(f.Context(), route, 1000, task.ID{})
+			f.ok(err)
+			f.same("waiting", 1, depth)
+			h := f.one(claim(1))
+			want := later(1)
+			want.Token++
+			f.same("offered", want, h.Offered)
+			f.ok(f.d.Remove(f.Context(), removals(h.Offered)))
+		}
+	}
+}
+
+// A step that is offered under the token of a lease, or a later one, is not held any more
+// under that.
+func offerHeldNewer(f *fixture) {
+	h := f.started(1)
+	for _, token := range []int64{h.Token, h.Token + 7} {
+		again := later(1)
+		again.Token = token
+		f.offer(again)
+		held, err := f.d.HeldBy(f.Context(), worker, 5)
+		f.ok(err)
+		f.same("held", 0, len(held))
+		h = f.one(claim(1))
+		f.same("token", token+1, h.Token)
+		again.Token = h.Token - 1
+		f.offer(again) // of before
+		f.same("hold", h, f.find(1))
+	}
+}
+
+// What waits in another place than the one asked about is missing there.
+func missingElsewhere(f *fixture) {
+	f.offer(steps(1, 2)...)
+	moved := step(2)
+	moved.Key = 77
+	gone, err := f.d.Missing(f.Context(), []engine.Offered{step(1), moved})
+	f.ok(err)
+	f.same("missing", []engine.Offered{moved}, gone)
+}
+
 func largeBatches(f *fixture) {
 	const n = 5500
 	f.offer(steps(1, n)...)
@@ -296,7 +358,7 @@ func largeBatches(f *fixture) {
 	due, err := f.d.Expired(f.Context(), start+minute, n+1)
 	f.ok(err)
 	f.same("expired", n, len(due))
-	f.ok(f.d.Remove(f.Context(), gone))
+	f.ok(f.d.Remove(f.Context(), removals(gone...)))
 	left, err := f.d.Missing(f.Context(), gone)
 	f.ok(err)
 	f.same("removed", n, len(left))

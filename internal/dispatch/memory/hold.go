@@ -122,19 +122,14 @@ func (d *Dispatcher) holds(ctx context.Context, limit int, want func(*engine.Hol
 }
 
 // Remove takes steps out.
-func (d *Dispatcher) Remove(ctx context.Context, steps []engine.Offered) error {
+func (d *Dispatcher) Remove(ctx context.Context, steps []engine.Removal) error {
 	if err := d.begin(ctx, true); err != nil {
 		return err
 	}
 	defer d.s.mu.Unlock()
 	for _, o := range steps {
-		switch st := d.s.steps[o.Step]; {
-		case st == nil:
-		case st.hold == nil:
-			d.s.leave(st)
-			delete(d.s.steps, o.Step)
-		case st.hold.Token <= o.Token:
-			delete(d.s.steps, o.Step)
+		if st := d.s.steps[o.Step]; st != nil && (st.hold == nil || st.hold.Token <= o.Token || o.Left && st.Key == o.Key) {
+			d.s.drop(st)
 		}
 	}
 	return nil

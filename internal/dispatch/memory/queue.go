@@ -33,6 +33,22 @@ func (s *Server) leave(st *step) {
 	}
 }
 
+// drop takes a step out, wherever it is.
+func (s *Server) drop(st *step) {
+	if st.hold == nil {
+		s.leave(st)
+	}
+	delete(s.steps, st.Step)
+}
+
+// outdated reports whether a step is there as it was before what is offered now.
+func (st *step) outdated(o engine.Offered) bool {
+	if st.hold != nil {
+		return st.hold.Token <= o.Token
+	}
+	return st.Token < o.Token
+}
+
 // Offer lets steps be claimed.
 func (d *Dispatcher) Offer(ctx context.Context, steps []engine.Offered) error {
 	if err := d.begin(ctx, true); err != nil {
@@ -40,10 +56,15 @@ func (d *Dispatcher) Offer(ctx context.Context, steps []engine.Offered) error {
 	}
 	added := map[int64]int{}
 	for _, o := range steps {
-		if d.s.steps[o.Step] == nil {
-			d.s.wait(o)
-			added[o.Route]++
+		st := d.s.steps[o.Step]
+		if st != nil && !st.outdated(o) {
+			continue
 		}
+		if st != nil {
+			d.s.drop(st)
+		}
+		d.s.wait(o)
+		added[o.Route]++
 	}
 	var others []func(map[int64]int)
 	if len(added) > 0 && d.s.full {
@@ -107,8 +128,8 @@ func (s *Server) first(routes []int64) *step {
 	return best
 }
 
-// Missing returns those of the steps that it does not know, or knows to be held
-// under a lease that is over.
+// Missing returns those of the steps that it does not know in their place, or knows to
+// be held under a lease that is over.
 func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]engine.Offered, error) {
 	if err := d.begin(ctx, false); err != nil {
 		return nil, err
@@ -116,7 +137,7 @@ func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]eng
 	defer d.s.mu.Unlock()
 	var missing []engine.Offered
 	for _, o := range steps {
-		if st := d.s.steps[o.Step]; st == nil || st.hold != nil && st.hold.Token <= o.Token {
+		if st := d.s.steps[o.Step]; st == nil || st.hold == nil && st.Key != o.Key || st.hold != nil && st.hold.Token <= o.Token {
 			missing = append(missing, o)
 		}
 	}

@@ -68,9 +68,9 @@ func BenchmarkVerbs(b *testing.B) {
 				if len(holds[0]) != n {
 					b.Fatalf("%d claimed, want %d", len(holds[0]), n)
 				}
-				renewals, gone := make([]engine.Renewal, n), make([]engine.Offered, n)
+				renewals, gone := make([]engine.Renewal, n), make([]engine.Removal, n)
 				for i, h := range holds[0] {
-					renewals[i].LeaseRef, gone[i] = engine.LeaseRef{Step: h.Step, Token: h.Token}, h.Offered
+					renewals[i].LeaseRef, gone[i] = engine.LeaseRef{Step: h.Step, Token: h.Token}, engine.Removal{Offered: h.Offered}
 				}
 				lap(2, func() error { _, err := d.Renew(ctx, renewals, until); return err })
 				lap(3, func() error { return d.Remove(ctx, gone) })

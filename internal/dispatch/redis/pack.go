@@ -14,6 +14,7 @@ const (
 	idSize      = 16
 	offeredSize = 36
 	heldSize    = offeredSize + 44 // and the note
+	placeSize   = idSize + 16
 	nodeSize    = 8
 	// topBit makes the order of signed numbers that of bytes.
 	topBit = 1 << 63
@@ -34,6 +35,11 @@ func putOffered(b []byte, o *engine.Offered) []byte {
 	b = put64(b, o.Timeout.Microseconds())
 	b = put64(b, o.Token)
 	return big.AppendUint32(b, uint32(o.Priority)^1<<31)
+}
+
+// putPlace is a step with the token of its last lease and its key.
+func putPlace(b []byte, o *engine.Offered) []byte {
+	return putKey(put64(append(b, o.Step[:]...), o.Token), o.Key)
 }
 
 func putProgress(b []byte, percent int, note string) []byte {

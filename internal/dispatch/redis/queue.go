@@ -38,8 +38,14 @@ func (d *Dispatcher) Offer(ctx context.Context, steps []engine.Offered) error {
 }
 
 // Remove takes steps out.
-func (d *Dispatcher) Remove(ctx context.Context, steps []engine.Offered) error {
-	packed := batches(steps, idSize+8, func(b []byte, o *engine.Offered) []byte { return put64(append(b, o.Step[:]...), o.Token) })
+func (d *Dispatcher) Remove(ctx context.Context, steps []engine.Removal) error {
+	packed := batches(steps, placeSize+1, func(b []byte, r *engine.Removal) []byte {
+		b = putPlace(b, &r.Offered)
+		if r.Left {
+			return append(b, 1)
+		}
+		return append(b, 0)
+	})
 	_, err := d.calls(ctx, "remove steps", d.scripts.remove, each(packed))
 	return err
 }
@@ -53,9 +59,9 @@ func each(packed []string, before ...string) [][]string {
 	return runs
 }
 
-// Missing returns those of the steps that it does not know.
+// Missing returns those of the steps that it does not know in their place.
 func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]engine.Offered, error) {
-	packed := batches(steps, idSize+8, func(b []byte, o *engine.Offered) []byte { return put64(append(b, o.Step[:]...), o.Token) })
+	packed := batches(steps, placeSize, putPlace)
 	answers, err := d.calls(ctx, "look for steps", d.scripts.missing, each(packed))
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func (d *cutOff) Offer(ctx context.Context, steps []engine.Offered) error {
 	return d.Dispatcher.Offer(ctx, steps)
 }
 
-func (d *cutOff) Remove(ctx context.Context, steps []engine.Offered) error {
+func (d *cutOff) Remove(ctx context.Context, steps []engine.Removal) error {
 	if err := d.way(); err != nil {
 		return err
 	}
@@ -166,5 +166,55 @@ func TestStartedElsewhere(t *testing.T) {
 			begun(c, l, task.StepInProgress)
 			c.settle(l, engine.ResultCompleted, true)
 		})
+	})
+}
+
+// interrupted is a dispatcher where something happens right after somebody has looked
+// who holds a step.
+type interrupted struct {
+	*memory.Dispatcher
+	then func()
+}
+
+func (d *interrupted) Find(ctx context.Context, steps []task.ID) ([]engine.Hold, error) {
+	holds, err := d.Dispatcher.Find(ctx, steps)
+	if then := d.then; then != nil {
+		d.then = nil
+		then()
+	}
+	return holds, err
+}
+
+// One process cancels a task, and finds that nobody holds its step; before it is done
+// another one grants it. That lease is over with the cancellation, not with its time-out.
+func TestCancelRacesClaimElsewhere(t *testing.T) {
+	withDispatcher(t, func(c *carried) {
+		way := &interrupted{Dispatcher: c.server.Open()}
+		other := c.nodeOn(way)
+		c.must(other.TendDispatch(c.ctx))
+		a := c.register(task.Worker{})
+		id := c.submit(engine.Submission{TaskType: "job", Timeout: time.Hour})
+		c.engine.FlushDispatch()
+		var held engine.Lease
+		way.then = func() { held = c.claim(a, 1, 1)[0] }
+		_, err := other.Cancel(c.ctx, []task.ID{id}, "ann", "no")
+		c.must(err)
+		other.FlushDispatch()
+
+		if held.Step.ID.IsZero() {
+			c.t.Fatal("nothing was granted meanwhile")
+		}
+		c.pass(time.Second)
+		answers, _, err := c.engine.Heartbeat(c.ctx, engine.Beat{Worker: a, Leases: []engine.LeaseRef{{Step: held.Step.ID, Token: held.Step.Token}}})
+		c.must(err)
+		if answers[0].Status != engine.Cancelled {
+			c.t.Errorf("the heartbeat of the one who got it is answered %s, want cancelled", answers[0].Status)
+		}
+		w, err := c.engine.Worker(c.ctx, a)
+		c.must(err)
+		if n, err := c.engine.CountHeld(c.ctx, w); err != nil || n != 0 {
+			c.t.Errorf("the worker holds %d, %v; want nothing", n, err)
+		}
+		c.settle(held, engine.ResultCompleted, false)
 	})
 }

@@ -117,6 +117,9 @@ func (in *interpreter) answer(name string, l engine.LeaseAnswer) string {
 	if l.Err != nil {
 		return fmt.Sprintf("%s %s, %s", name, l.Status, task.CodeOf(l.Err))
 	}
+	if l.Status != engine.Held {
+		return fmt.Sprintf("%s %s", name, l.Status)
+	}
 	return fmt.Sprintf("%s %s until=%s", name, l.Status, in.sinceStart(l.LeaseUntil))
 }
 

@@ -96,6 +96,25 @@ local function unhand(steps)
   end
 end
 
+-- take_out removes steps, each with its blob, from wherever they are.
+local function take_out(steps)
+  local ids, members, ended, hands = {}, {}, {}, {}
+  for n, step in ipairs(steps) do
+    local id, blob = step[1], step[2]
+    ids[n] = id
+    if is_held(blob) then
+      ended[#ended + 1] = id
+      append(hands, sub(blob, 37, 44), id)
+    else
+      append(members, sub(blob, 1, 8), queued_as(id, blob))
+    end
+  end
+  send('HDEL', STEPS, ids)
+  send('ZREM', LEASES, ended)
+  unqueue(members)
+  unhand(hands)
+end
+
 -- hand puts steps into the hands of workers.
 local function hand(steps)
   for worker, list in pairs(steps) do

@@ -1,28 +1,23 @@
--- Remove: takes steps out that wait, or are held under no newer token.
--- ARGV[2] step and token of each.
+-- Remove: takes steps out that wait, or are held under no newer token. ARGV[2] of each:
+-- step (16), token (8), key (8), and whether it has left (1): then a hold that was
+-- granted from the place with this key goes under whichever token.
 if not fillable() then return lost() end
 
-local ids, tokens = {}, {}
-for at = 1, #ARGV[2], 24 do
-  ids[#ids + 1] = sub(ARGV[2], at, at + 15)
-  tokens[#tokens + 1] = number(ARGV[2], at + 16)
+local ids, tokens, left = {}, {}, {}
+for at = 1, #ARGV[2], 33 do
+  local n = #ids + 1
+  ids[n], tokens[n] = sub(ARGV[2], at, at + 15), number(ARGV[2], at + 16)
+  left[n] = sub(ARGV[2], at + 32, at + 32) == '\1' and sub(ARGV[2], at + 24, at + 31)
 end
 
-local gone, members, ended, hands = {}, {}, {}, {}
+local gone = {}
 for n, blob in ipairs(fetch(ids)) do
   local id = ids[n]
   if is_held(blob) then
-    if number(blob, 25) <= tokens[n] then
-      gone[#gone + 1], ended[#ended + 1] = id, id
-      append(hands, sub(blob, 37, 44), id)
-    end
+    if number(blob, 25) <= tokens[n] or sub(blob, 9, 16) == left[n] then gone[#gone + 1] = {id, blob} end
   elseif blob then
-    gone[#gone + 1] = id
-    append(members, sub(blob, 1, 8), queued_as(id, blob))
+    gone[#gone + 1] = {id, blob}
   end
 end
-send('HDEL', STEPS, gone)
-send('ZREM', LEASES, ended)
-unqueue(members)
-unhand(hands)
+take_out(gone)
 return #gone
