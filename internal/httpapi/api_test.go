@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strings"
 	"sync"
 	"testing"
@@ -141,24 +142,52 @@ func (d document) compile(t *testing.T, fragment string) *jsonschema.Schema {
 	return schema
 }
 
+// lists reports whether the document lists a status of an operation.
+func (d document) lists(t *testing.T, operation string, status int) bool {
+	t.Helper()
+	for pattern, id := range d.ids {
+		if id == operation {
+			method, route, _ := strings.Cut(pattern, " ")
+			return d.responses(method, route)[fmt.Sprint(status)] != nil
+		}
+	}
+	t.Fatalf("the document has no operation %s", operation)
+	return false
+}
+
+func (d document) responses(method, route string) map[string]any {
+	operation := d.raw["paths"].(map[string]any)[route].(map[string]any)[strings.ToLower(method)]
+	return operation.(map[string]any)["responses"].(map[string]any)
+}
+
 // check holds an answer against the document.
 func (d document) check(t *testing.T, r *http.Request, got response) {
 	t.Helper()
 	_, pattern := d.router.Handler(r)
-	method, path, found := strings.Cut(pattern, " ")
-	if !found {
+	method, route, found := strings.Cut(pattern, " ")
+	if !found || got.status == http.StatusMethodNotAllowed {
 		return // no operation: the page of documentation, an unknown route
 	}
-	responses := d.raw["paths"].(map[string]any)[path].(map[string]any)[strings.ToLower(method)].(map[string]any)["responses"].(map[string]any)
-	status := fmt.Sprint(got.status)
-	if _, listed := responses[status]; !listed {
-		if got.status < 400 {
-			t.Errorf("%s answers %d, which the document does not list", pattern, got.status)
-		}
-		status = "default"
+	listed, ok := d.responses(method, route)[fmt.Sprint(got.status)].(map[string]any)
+	if !ok {
+		t.Errorf("%s answers %d, which the document does not list: %s", pattern, got.status, got.body)
+		return
 	}
-	schema := d.compile(t, "/paths/"+pointer(path)+"/"+strings.ToLower(method)+"/responses/"+status+
-		"/content/"+pointer(got.header.Get("Content-Type"))+"/schema")
+	at := "/paths/" + pointer(route) + "/" + strings.ToLower(method) + "/responses/" + fmt.Sprint(got.status)
+	if ref, is := listed["$ref"].(string); is {
+		at = strings.TrimPrefix(ref, "#")
+		listed = d.raw["components"].(map[string]any)["responses"].(map[string]any)[path.Base(ref)].(map[string]any)
+	}
+	headers, _ := listed["headers"].(map[string]any)
+	for name := range headers {
+		if got.header.Get(name) == "" {
+			t.Errorf("%s answers %d without the header %s", pattern, got.status, name)
+		}
+	}
+	if headers["Retry-After"] == nil && got.header.Get("Retry-After") != "" {
+		t.Errorf("%s answers %d with Retry-After, which the document does not list", pattern, got.status)
+	}
+	schema := d.compile(t, at+"/content/"+pointer(got.header.Get("Content-Type"))+"/schema")
 	if strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") {
 		d.checkStream(t, got.body)
 		got.body = jsonString(got.body)

@@ -2,10 +2,8 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -23,13 +21,16 @@ type endpoint struct {
 }
 
 // trait is a set of properties of an endpoint.
-type trait uint8
+type trait uint16
 
 const (
-	hot     trait = 1 << iota // called for every task: logged at level debug
-	batch                     // the body may have the size of a batch
-	creates                   // answers 201 when it stored something new
-	bare                      // the body may be left out
+	hot       trait = 1 << iota // called for every task: logged at level debug
+	batch                       // the body may have the size of a batch
+	creates                     // answers 201 when it stored something new
+	bare                        // the body may be left out
+	finds                       // looks for something that the path does not name: answers 404
+	conflicts                   // depends on the state of what it changes: answers 409
+	limited                     // held to a limit: answers 413 or 429
 )
 
 func (e endpoint) is(t trait) bool { return e.traits&t != 0 }
@@ -52,12 +53,12 @@ func add[P, B, R any](s *server, e endpoint, h handler[P, B, R]) {
 		Tags: []string{tagOf(e.path)}, Description: describeNeeds(e.needs),
 		RejectUnknownQueryParameters: true,
 		Security:                     securityOf(e.needs),
-		Responses:                    responsesOf[R](s, e),
 	}
 	var reader *bodyReader
 	if reflect.TypeFor[B]() != reflect.TypeFor[none]() {
 		reader = newBodyReader[B](s, e)
 	}
+	op.Responses = responsesOf[R](s, e, reader != nil)
 	op.Middlewares = huma.Middlewares{s.guard(e, reader)}
 
 	huma.Register(s.api, op, func(ctx context.Context, params *P) (*reply, error) {
@@ -85,7 +86,7 @@ func add[P, B, R any](s *server, e endpoint, h handler[P, B, R]) {
 		documented.RequestBody = reader.document()
 		s.requests = append(s.requests, reader.schema)
 	}
-	s.hot[e.pattern()] = e.is(hot)
+	s.declare(e)
 }
 
 // reply hands the writing of the answer back to the server: huma would send the
@@ -108,32 +109,6 @@ func operationOf(item *huma.PathItem, method string) *huma.Operation {
 	panic("httpapi: no operation has method " + method)
 }
 
-// responsesOf documents the answers of an operation.
-func responsesOf[R any](s *server, e endpoint) map[string]*huma.Response {
-	schema := schemaOf[R](s.registry)
-	statuses := []int{http.StatusOK}
-	if e.is(creates) {
-		statuses = append(statuses, http.StatusCreated)
-	}
-	out := map[string]*huma.Response{"default": {
-		Description: "A problem; see the table of codes.",
-		Content:     map[string]*huma.MediaType{problemType: {Schema: schemaOf[Problem](s.registry)}},
-	}}
-	for _, status := range statuses {
-		response := &huma.Response{
-			Description: http.StatusText(status),
-			Content:     map[string]*huma.MediaType{jsonType: {Schema: schema}},
-		}
-		if status == http.StatusCreated {
-			response.Headers = map[string]*huma.Param{"Location": {
-				Description: "Where the new thing is.", Schema: &huma.Schema{Type: huma.TypeString},
-			}}
-		}
-		out[strconv.Itoa(status)] = response
-	}
-	return out
-}
-
 // tagOf groups the operations in the document by the noun of their path.
 func tagOf(path string) string {
 	if strings.HasPrefix(path, "/api/v1/") && !strings.Contains(path, "/dlq") {
@@ -145,16 +120,6 @@ func tagOf(path string) string {
 		}
 	}
 	return "server"
-}
-
-func describeNeeds(needs []access.Permission) string {
-	switch len(needs) {
-	case 0:
-		return "Needs no key."
-	case 1:
-		return fmt.Sprintf("Needs the permission %s.", needs[0])
-	}
-	return fmt.Sprintf("Needs one of the permissions %s.", joinWords(needs))
 }
 
 func joinWords[T ~string](list []T) string {

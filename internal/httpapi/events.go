@@ -117,7 +117,7 @@ func addStream[P any](s *server, e endpoint, h func(ctx context.Context, params 
 		Tags: []string{tagOf(e.path)}, Description: describeNeeds(e.needs),
 		RejectUnknownQueryParameters: true,
 		Security:                     securityOf(e.needs),
-		Responses:                    responsesOf[tasker.Event](s, e),
+		Responses:                    responsesOf[tasker.Event](s, e, false),
 		Middlewares:                  huma.Middlewares{s.guard(e, nil)},
 	}
 	ok := op.Responses["200"]
@@ -129,7 +129,7 @@ func addStream[P any](s *server, e endpoint, h func(ctx context.Context, params 
 	for _, parameter := range operationOf(s.api.OpenAPI().Paths[e.path], e.method).Parameters {
 		notNull(parameter.Schema)
 	}
-	s.hot[e.pattern()] = e.is(hot)
+	s.declare(e)
 }
 
 func serveStream[P any](ctx context.Context, s *server, hc huma.Context, params *P, h func(context.Context, *P) (events, error)) {

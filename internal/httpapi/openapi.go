@@ -35,7 +35,8 @@ func apiConfig(s *server) huma.Config {
 				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			},
 			Components: &huma.Components{
-				Schemas: s.registry,
+				Schemas:   s.registry,
+				Responses: refusalComponents(s.registry),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					keyScheme:    {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key, tsk_..."},
 					bearerScheme: {Type: "http", Scheme: "bearer", Description: "The same key as a bearer token."},

@@ -97,8 +97,9 @@ type server struct {
 	api      huma.API
 	registry huma.Registry
 	shapes   shapes
-	requests []*huma.Schema  // of all bodies
-	hot      map[string]bool // by pattern
+	requests []*huma.Schema      // of all bodies
+	hot      map[string]bool     // by pattern
+	methods  map[string][]string // of the operations, by path
 
 	buffers  sync.Pool
 	idPrefix string
@@ -115,7 +116,7 @@ func New(backend tasker.Backend, opts Options) http.Handler {
 	s := &server{
 		backend: backend, log: opts.Logger, keys: opts.Keys, ready: opts.Ready,
 		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Watcher,
-		mux: http.NewServeMux(), registry: newRegistry(), hot: map[string]bool{},
+		mux: http.NewServeMux(), registry: newRegistry(), hot: map[string]bool{}, methods: map[string][]string{},
 		buffers:  sync.Pool{New: func() any { return new(bytes.Buffer) }},
 		idPrefix: rand.Text()[:8] + "-",
 	}
@@ -132,6 +133,7 @@ func New(backend tasker.Backend, opts Options) http.Handler {
 	s.shapes = newShapes(s.registry)
 	s.api = humago.New(s.mux, apiConfig(s))
 	s.routes()
+	s.guardLiterals()
 	s.serveMetrics(opts.Metrics)
 	s.serveDocument()
 	s.mux.HandleFunc("/", s.unknownRoute)
@@ -177,25 +179,4 @@ func (s *server) sameOrigin(next http.Handler) http.Handler {
 		s.refuseHTTP(w, r, "cross-origin", tasker.Errorf(tasker.CodeForbidden, "requests from web pages of another origin are refused"))
 	}))
 	return protection.Handler(next)
-}
-
-// unknownRoute answers what no route takes: 405 when the path has routes for
-// other methods, else 404.
-func (s *server) unknownRoute(w http.ResponseWriter, r *http.Request) {
-	allowed := ""
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
-		probe := r.Clone(r.Context())
-		probe.Method = method
-		if _, pattern := s.mux.Handler(probe); pattern != "/" {
-			allowed += ", " + method
-		}
-	}
-	if allowed == "" {
-		s.refuseHTTP(w, r, "unknown route", &tasker.Error{Code: tasker.CodeNotFound,
-			Message: "there is no such route", Hint: "GET /openapi.json lists all; GET /docs shows them"})
-		return
-	}
-	w.Header().Set("Allow", allowed[2:])
-	s.refuseHTTP(w, r, "unknown method", &protocolError{http.StatusMethodNotAllowed,
-		tasker.Errorf(tasker.CodeInvalid, "the method is not allowed here; %s is", allowed[2:])})
 }

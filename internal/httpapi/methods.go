@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/taskerhq/tasker"
+)
+
+// routed are the methods that a route may be for.
+var routed = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+
+// declare notes an operation for those who look at routes.
+func (s *server) declare(e endpoint) {
+	s.hot[e.pattern()] = e.is(hot)
+	s.methods[e.path] = append(s.methods[e.path], e.method)
+}
+
+// guardLiterals keeps a path without parameters from being taken for the parameter
+// of another: GET /internal/workers/register asks for no worker named register.
+func (s *server) guardLiterals() {
+	for path, methods := range s.methods {
+		if strings.Contains(path, "{") {
+			continue
+		}
+		for _, method := range routed {
+			if !slices.Contains(methods, method) {
+				s.mux.HandleFunc(method+" "+path, s.unknownRoute)
+			}
+		}
+	}
+}
+
+// methodsOf returns the methods that a path has a route for. Where GET is one, so
+// is HEAD.
+func (s *server) methodsOf(r *http.Request) []string {
+	declared, literal := s.methods[r.URL.Path]
+	var allowed []string
+	for _, method := range routed {
+		if literal && !slices.Contains(declared, method) {
+			continue
+		}
+		probe := r.Clone(r.Context())
+		probe.Method = method
+		if _, pattern := s.mux.Handler(probe); pattern == "/" || pattern == "" {
+			continue
+		}
+		allowed = append(allowed, method)
+		if method == http.MethodGet {
+			allowed = append(allowed, http.MethodHead)
+		}
+	}
+	return allowed
+}
+
+// unknownRoute answers what no route takes: 405 when the path has routes for
+// other methods, else 404.
+func (s *server) unknownRoute(w http.ResponseWriter, r *http.Request) {
+	allowed := strings.Join(s.methodsOf(r), ", ")
+	if allowed == "" {
+		s.refuseHTTP(w, r, "unknown route", &tasker.Error{Code: tasker.CodeNotFound,
+			Message: "there is no such route", Hint: "GET /openapi.json lists all; GET /docs shows them"})
+		return
+	}
+	w.Header().Set("Allow", allowed)
+	s.refuseHTTP(w, r, "unknown method", &protocolError{http.StatusMethodNotAllowed,
+		tasker.Errorf(tasker.CodeInvalid, "the method is not allowed here; %s is", allowed)})
+}

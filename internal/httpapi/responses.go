@@ -1,0 +1,121 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// refusal documents one status of an error.
+type refusal struct {
+	status int
+	name   string // of the component
+	why    string
+	header string // that goes with it, "" for none
+	doc    string // of the header
+}
+
+const retryAfterDoc = "After how many seconds to try again."
+
+// refusalKinds is every status that an operation may refuse a request with. 405 is
+// the answer to a method that a path has no operation for, so none lists it.
+func refusalKinds() []refusal {
+	return []refusal{
+		{http.StatusBadRequest, "Invalid", "The request breaks a rule; nothing was stored.", "", ""},
+		{http.StatusUnauthorized, "Unauthenticated", "There is no API key, or an unknown one.", "WWW-Authenticate", "How to authenticate."},
+		{http.StatusForbidden, "Forbidden", "The API key lacks the permission or does not reach the namespace, or the request comes from a web page of another origin.", "", ""},
+		{http.StatusNotFound, "NotFound", "There is no such thing, or the API key does not reach it.", "", ""},
+		{http.StatusRequestTimeout, "BodyTimeout", "The body did not arrive in time.", "Retry-After", retryAfterDoc},
+		{http.StatusConflict, "Conflict", "The thing exists with other content, is in another state, or the lease was lost.", "", ""},
+		{http.StatusRequestEntityTooLarge, "TooLarge", "A body, payload, batch or page is over its limit.", "", ""},
+		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not of a type that the operation takes.", "", ""},
+		{http.StatusTooManyRequests, "Exhausted", "A limit of the server is reached.", "Retry-After", retryAfterDoc},
+		{http.StatusInternalServerError, "Internal", "A bug. The server's log has the detail under the request id.", "", ""},
+		{http.StatusServiceUnavailable, "Unavailable", "The store does not answer, the server is stopping, or it holds as much as it can.", "Retry-After", retryAfterDoc},
+	}
+}
+
+// refuses reports whether an operation may refuse a request with a status.
+func (e endpoint) refuses(status int, hasBody bool) bool {
+	switch status {
+	case http.StatusUnauthorized:
+		return len(e.needs) > 0
+	case http.StatusNotFound:
+		return e.is(finds) || strings.Contains(e.path, "{")
+	case http.StatusRequestTimeout, http.StatusUnsupportedMediaType:
+		return hasBody
+	case http.StatusRequestEntityTooLarge:
+		return hasBody || e.is(limited)
+	case http.StatusConflict:
+		return e.is(conflicts)
+	case http.StatusTooManyRequests:
+		return e.is(limited)
+	case http.StatusServiceUnavailable:
+		return e.id != "live" && e.id != "version"
+	}
+	return true
+}
+
+// refusalComponents documents each refusal once, for all operations.
+func refusalComponents(r huma.Registry) map[string]*huma.Response {
+	out := map[string]*huma.Response{}
+	for _, kind := range refusalKinds() {
+		response := &huma.Response{Description: kind.why,
+			Content: map[string]*huma.MediaType{problemType: {Schema: schemaOf[Problem](r)}}}
+		if kind.header != "" {
+			response.Headers = map[string]*huma.Param{kind.header: {Description: kind.doc, Schema: headerSchema(kind.header)}}
+		}
+		out[kind.name] = response
+	}
+	return out
+}
+
+func headerSchema(header string) *huma.Schema {
+	if header == "Retry-After" {
+		return &huma.Schema{Type: huma.TypeInteger, Minimum: ptr(1.0)}
+	}
+	return &huma.Schema{Type: huma.TypeString}
+}
+
+// responsesOf documents the answers of an operation: all that can come, and no others.
+func responsesOf[R any](s *server, e endpoint, hasBody bool) map[string]*huma.Response {
+	schema := schemaOf[R](s.registry)
+	statuses := []int{http.StatusOK}
+	if e.is(creates) {
+		statuses = append(statuses, http.StatusCreated)
+	}
+	out := map[string]*huma.Response{}
+	for _, kind := range refusalKinds() {
+		if e.refuses(kind.status, hasBody) {
+			out[strconv.Itoa(kind.status)] = &huma.Response{Ref: "#/components/responses/" + kind.name}
+		}
+	}
+	for _, status := range statuses {
+		response := &huma.Response{
+			Description: http.StatusText(status),
+			Content:     map[string]*huma.MediaType{jsonType: {Schema: schema}},
+		}
+		if status == http.StatusCreated {
+			response.Headers = map[string]*huma.Param{"Location": {
+				Description: "Where the new thing is.", Schema: &huma.Schema{Type: huma.TypeString},
+			}}
+		}
+		out[strconv.Itoa(status)] = response
+	}
+	return out
+}
+
+// describeNeeds says which permissions open an operation.
+func describeNeeds(needs []access.Permission) string {
+	switch len(needs) {
+	case 0:
+		return "Needs no key."
+	case 1:
+		return "Needs the permission " + string(needs[0]) + "."
+	}
+	return "Needs one of the permissions " + joinWords(needs) + "."
+}
