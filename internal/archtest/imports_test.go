@@ -31,7 +31,7 @@ var layers = map[string]struct {
 	"internal/dispatch/redis": {[]string{"internal/engine", "internal/task"}, "a dispatcher keeps what the engine tells it, and knows no store"},
 	"internal/doctest":        {nil, "it runs the documents; its tests start what they need"},
 	"internal/doctor":         {[]string{"internal/config", "internal/migration", "internal/store/postgres", "internal/store/sqlite", "internal/task"}, "it looks at a database from outside, and opens no store"},
-	"internal/engine":         {[]string{"internal/coalesce", "internal/task"}, "the engine declares the store that it needs, and does not know how it is reached"},
+	"internal/engine":         {[]string{"internal/access", "internal/coalesce", "internal/task"}, "the engine declares the store that it needs, and does not know how it is reached; the name of the key that a request carries it stores with what is done"},
 	"internal/httpapi":        {[]string{".", "internal/access", "internal/task", "internal/template"}, "it serves a Backend, whichever; it does not know the store"},
 	"internal/local":          {[]string{".", "internal/dispatch/redis", "internal/engine", "internal/migration", "internal/store/memstore", "internal/store/postgres", "internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep"}, "it turns the public types into the engine's, and picks the store and the dispatcher"},
 	"internal/migration":      {[]string{"internal/task"}, "it migrates whatever list it is given, and knows no store"},

@@ -1,19 +1,21 @@
 package engine
 
 import (
+	"cmp"
 	"context"
-	"strconv"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Cancel cancels tasks in one transaction and answers each in order: steps that
 // are not settled become cancelled, and the leases on them end. A task that is
-// terminal already is answered with WrongState.
+// terminal already is answered with WrongState. Without an actor it is the holder of
+// the request's key, or Anonymous; without a reason, NoReason is stored.
 func (e *Engine) Cancel(ctx context.Context, ids []task.ID, actor, reason string) ([]Receipt, error) {
 	if err := e.checkBatch("/task_uuids", len(ids)); err != nil {
 		return nil, err
 	}
+	actor, reason = actorOf(ctx, actor), cmp.Or(reason, NoReason)
 	if problems := checkActor(actor, reason); len(problems) > 0 {
 		return nil, refusal("nothing was cancelled", problems)
 	}
@@ -64,7 +66,7 @@ func (u *unit) cancel(id task.ID, actor, reason string) (Receipt, error) {
 			return r, err
 		}
 	}
-	t.Meta.CancelledBy, t.Meta.CancelReason = actor, reason
+	t.Meta.CancelledBy, t.Meta.CancelledKey, t.Meta.CancelReason = actor, u.key, reason
 	was := t.Cancel(u.now)
 	u.dirtyTasks[t] = struct{}{}
 	u.left(t, was, "cancelled")
@@ -96,16 +98,3 @@ func (u *unit) endLease(s *task.Step, after task.StepState) {
 }
 
 func noTask(id task.ID) error { return task.Errorf(task.NotFound, "there is no task %s", id) }
-
-const maxReason = 4096
-
-func checkActor(actor, reason string) []task.Problem {
-	var problems []task.Problem
-	if fault := task.TextFault(actor, maxName); fault != "" {
-		problems = append(problems, task.Problem{Location: "/actor", Message: fault})
-	}
-	if fault := task.TextFault(reason, maxReason); fault != "" {
-		problems = append(problems, task.Problem{Location: "/reason", Message: fault + " (at most " + strconv.Itoa(maxReason) + " bytes)"})
-	}
-	return problems
-}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,7 +35,7 @@ func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*ta
 			return &task.Error{Code: task.Conflict, Message: fmt.Sprintf("the task %s has a case that is pending", id),
 				Hint: "add to that one, or resolve it first"}
 		}
-		metadata, err := openedBy(req)
+		metadata, err := openedBy(req, u.key)
 		if err != nil {
 			return err
 		}
@@ -85,8 +86,12 @@ func (e *Engine) checkMetadata(m []byte) []task.Problem {
 
 // openedBy is the metadata of a case that was opened by hand. What was supplied
 // goes before what we add.
-func openedBy(r CaseRequest) ([]byte, error) {
-	own, err := json.Marshal(map[string]string{"opened_by": r.Actor, "opened_because": r.Reason})
+func openedBy(r CaseRequest, key string) ([]byte, error) {
+	words := map[string]string{"opened_by": r.Actor, "opened_because": r.Reason}
+	if key != "" {
+		words["opened_by_key"] = key
+	}
+	own, err := json.Marshal(words)
 	if err != nil {
 		return nil, fmt.Errorf("encode metadata: %w", err)
 	}
@@ -96,9 +101,12 @@ func openedBy(r CaseRequest) ([]byte, error) {
 // UpdateCase stores what an investigation found. A resolved case is final:
 // WrongState, unless the change opens it again.
 func (e *Engine) UpdateCase(ctx context.Context, id task.ID, ch task.CaseChange) (*task.Case, error) {
+	ch.Key = keyOf(ctx)
+	ch.Actor = cmp.Or(ch.Actor, ch.Key)
 	if problems := e.checkChange(&ch); len(problems) > 0 {
 		return nil, refusal("the case was not changed", problems)
 	}
+	ch.Actor = cmp.Or(ch.Actor, Anonymous) // a note may be nameless, a decision was refused above
 	var after *task.Case
 	err := e.write(ctx, "update_case", func(u *unit) error {
 		t, c, err := u.caseInHand(id)
@@ -112,6 +120,7 @@ func (e *Engine) UpdateCase(ctx context.Context, id task.ID, ch task.CaseChange)
 		if err != nil {
 			return err
 		}
+		act.Reason = cmp.Or(act.Reason, NoReason)
 		u.acts = append(u.acts, act)
 		after = c
 		return nil
@@ -128,9 +137,9 @@ func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
 			problems = append(problems, task.Problem{Location: at, Message: fault})
 		}
 	}
-	bad("/resolved_by", task.TextFault(ch.Actor, maxName))
+	bad("/resolved_by", actorFault(ch.Actor))
 	if ch.Notes != nil {
-		bad("/resolution_notes", task.TextFault(*ch.Notes, maxNotes))
+		bad("/resolution_notes", reasonFault(*ch.Notes, maxNotes))
 	}
 	switch {
 	case ch.Status != "" && !slices.Contains(task.Resolutions, ch.Status):

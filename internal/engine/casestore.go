@@ -135,12 +135,16 @@ type CaseCount struct {
 
 // ActFilter selects acts. Zero fields do not restrict.
 type ActFilter struct {
-	Task   task.ID
-	Case   task.ID
-	Actor  string
-	Kind   string
-	After  task.Instant // inclusive
-	Before task.Instant // exclusive
-	Below  int64        // No, exclusive
-	Limit  int
+	Task      task.ID
+	Case      task.ID
+	Worker    task.ID
+	Namespace string
+	Template  string
+	Actor     string
+	Key       string // name of the API key
+	Kind      string
+	After     task.Instant // inclusive
+	Before    task.Instant // exclusive
+	Below     int64        // No, exclusive
+	Limit     int
 }

@@ -166,6 +166,7 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 			pass.restart()
 		}
 		last = newUnit(e, tx)
+		last.key = keyOf(ctx)
 		last.feeds = pass.recorded
 		if err := fn(last); err != nil {
 			return err

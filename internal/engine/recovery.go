@@ -8,16 +8,14 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// System is who acts where no operator does.
-const System = "system"
-
 // recovery is what a case gets to know of its task, under "recovered" in its
 // metadata.
 type recovery struct {
 	At    time.Time  `json:"at"`
-	State task.State `json:"state"`         // that the task came to
-	By    string     `json:"by"`            // the operator, or "system"
-	How   string     `json:"how,omitempty"` // what made it recover
+	State task.State `json:"state"`            // that the task came to
+	By    string     `json:"by"`               // the operator, or "system"
+	Key   string     `json:"by_key,omitempty"` // name of the operator's API key
+	How   string     `json:"how,omitempty"`    // what made it recover
 	// FinishedAt is when it was over; then State is its last.
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 }
@@ -81,18 +79,18 @@ func (u *unit) noteRecovery(t *task.Task, c *task.Case) error {
 	}
 	now := recovery{At: u.now.Time(), State: t.State, By: System, How: how}
 	if a := u.actOn(t.ID); a != nil && !taken {
-		now.By, now.How = a.Actor, a.Kind
+		now.By, now.Key, now.How = a.Actor, u.key, a.Kind
 	}
 	if t.State.Terminal() {
 		finished := u.now.Time()
 		if before != nil {
-			now.At, now.By, now.How = before.At, before.By, before.How
+			now.At, now.By, now.Key, now.How = before.At, before.By, before.Key, before.How
 		}
 		now.FinishedAt = &finished
 	}
 	notes := map[string]any{"recovered": now}
 	if _, replayed := u.replayed[t]; replayed {
-		notes["replayed"] = ReplayNote{Count: ReplaysOf(c).Count + 1, At: t.Meta.ReplayedAt.Ptr(), By: t.Meta.ReplayedBy}
+		notes["replayed"] = ReplayNote{Count: ReplaysOf(c).Count + 1, At: t.Meta.ReplayedAt.Ptr(), By: t.Meta.ReplayedBy, Key: t.Meta.ReplayedKey}
 	}
 	note, err := json.Marshal(notes)
 	if err != nil {

@@ -10,13 +10,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// anonymous is who replays where nobody says who he is.
-const anonymous = "anonymous"
-
 // Replay asks for a task in error to run again.
 type Replay struct {
-	Actor  string // "" is anonymous
-	Reason string
+	Actor  string // "" is the holder of the request's key, or Anonymous
+	Reason string // "" is NoReason
 	// ResetAttempts gives the failed steps all their attempts again; else they have
 	// those that are left, and one where none is.
 	ResetAttempts bool
@@ -39,6 +36,7 @@ type ReplayNote struct {
 	Count int        `json:"count"`
 	At    *time.Time `json:"at"` // of the last one
 	By    string     `json:"by"`
+	Key   string     `json:"by_key,omitempty"` // name of the API key
 }
 
 // Replay runs every failed step of a task in error again, which takes the task out
@@ -46,7 +44,7 @@ type ReplayNote struct {
 // case stays pending, and counts its replays. WrongState when the task is not in
 // error, or none of its steps has failed.
 func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, error) {
-	r.Actor = cmp.Or(r.Actor, anonymous)
+	r.Actor, r.Reason = actorOf(ctx, r.Actor), cmp.Or(r.Reason, NoReason)
 	problems := renamed(checkActor(r.Actor, r.Reason), "/actor", "/replayed_by")
 	level, known := e.Level(r.Priority)
 	if r.Priority != "" && !known {
@@ -109,7 +107,7 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 		t.Priority = level
 	}
 	t.Meta.Replays++
-	t.Meta.ReplayedAt, t.Meta.ReplayedBy = u.now, r.Actor
+	t.Meta.ReplayedAt, t.Meta.ReplayedBy, t.Meta.ReplayedKey = u.now, r.Actor, u.key
 	u.dirtyTasks[t] = struct{}{}
 	if u.replayed == nil {
 		u.replayed = map[*task.Task]struct{}{}

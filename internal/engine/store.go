@@ -113,8 +113,8 @@ type TxTasks interface {
 	// Overdue returns up to limit tasks whose deadline is at most until, locked.
 	Overdue(until task.Instant, limit int) ([]*task.Task, error)
 	// DeleteFinished deletes up to limit terminal tasks that finished before a
-	// time, with all that belongs to them, and returns how many. A task that has a
-	// case stays.
+	// time, with all that belongs to them but for acts, and returns how many. A task
+	// that has a case stays.
 	DeleteFinished(before task.Instant, limit int) (int, error)
 }
 
@@ -122,6 +122,8 @@ type TxTasks interface {
 type TxRecords interface {
 	AddAttempts(attempts []task.Attempt) error
 	AddEvents(events []task.Event) error
+	// AddActs stores acts. Nothing changes or deletes them, not even the deletion of
+	// the task that they are about.
 	AddActs(acts []task.Act) error
 	// TakeKey binds an idempotency key to the task until expires, unless it is
 	// bound already (and not expired at now): then taken is true, and bound is

@@ -14,6 +14,8 @@ type unit struct {
 	e   *Engine
 	tx  Tx
 	now task.Instant
+	// key is the name of the API key that the transaction acts for, "" without one.
+	key string
 	// order is the one that was in force when the transaction began.
 	order task.Scheduling
 
@@ -302,10 +304,13 @@ func (u *unit) flushRecords() error {
 			return err
 		}
 	}
-	if len(u.acts) > 0 {
-		return u.tx.AddActs(u.acts)
+	if len(u.acts) == 0 {
+		return nil
 	}
-	return nil
+	if err := u.sign(); err != nil {
+		return err
+	}
+	return u.tx.AddActs(u.acts)
 }
 
 // left books that a task has left a state.

@@ -163,20 +163,3 @@ func (s SQL) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.Case
 		return n, err
 	}, query, w.args...)
 }
-
-// ListActs returns a page of what operators did, newest first.
-func (s SQL) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, error) {
-	w := where{}
-	w.addIf(!f.Task.IsZero(), "task_id = ?", s.id(f.Task))
-	w.addIf(!f.Case.IsZero(), "case_id = ?", s.id(f.Case))
-	w.addIf(f.Actor != "", "actor = ?", f.Actor)
-	w.addIf(f.Kind != "", "kind = ?", f.Kind)
-	w.addIf(f.After != 0, "at >= ?", int64(f.After))
-	w.addIf(f.Before != 0, "at < ?", int64(f.Before))
-	w.addIf(f.Below != 0, "id < ?", f.Below)
-	acts, err := collect(ctx, s, s.scanAct, `SELECT `+actColumns+` FROM tasker_acts`+w.text()+` ORDER BY id DESC LIMIT `+w.arg(f.Limit), w.args...)
-	// an ID may only look like one of ours: an engine may keep a part of it
-	return slices.DeleteFunc(acts, func(a task.Act) bool {
-		return !f.Task.IsZero() && a.TaskID != f.Task || !f.Case.IsZero() && a.CaseID != f.Case
-	}), err
-}

@@ -10,7 +10,7 @@ import (
 
 const (
 	caseColumns = `c.dlq_entry_uuid, c.task_uuid, c.def_id, c.original_state, c.dlq_reason, c.dlq_timestamp, c.resolution_status, c.resolution_notes,
- c.resolved_at, c.resolved_by, c.metadata, c.created_at, c.updated_at`
+ c.resolved_at, c.resolved_by, c.resolved_key, c.metadata, c.created_at, c.updated_at`
 	wholeCase  = caseColumns + `, c.error_pattern, c.retryable, c.task_snapshot`
 	listedCase = caseColumns + `, c.error_pattern, c.retryable, NULL`
 	bareCase   = caseColumns + `, NULL, 0, NULL`
@@ -21,7 +21,7 @@ func (s SQL) scanCase(row Row) (*task.Case, error) {
 	var c task.Case
 	var retryable int
 	err := row.Scan(s.ScanID(&c.ID), s.ScanID(&c.TaskID), &c.DefID, (*Text)(&c.OriginalState), (*Text)(&c.Reason), &c.OpenedAt, (*Text)(&c.Status),
-		(*Text)(&c.Notes), &c.ResolvedAt, (*Text)(&c.ResolvedBy), (*JSON)(&c.Metadata), &c.CreatedAt, &c.UpdatedAt,
+		(*Text)(&c.Notes), &c.ResolvedAt, (*Text)(&c.ResolvedBy), (*Text)(&c.ResolvedKey), (*JSON)(&c.Metadata), &c.CreatedAt, &c.UpdatedAt,
 		(*Text)(&c.Error), &retryable, (*JSON)(&c.Snapshot))
 	if err != nil {
 		return nil, err
@@ -33,12 +33,12 @@ func (s SQL) scanCase(row Row) (*task.Case, error) {
 // AddCases stores new cases; see engine.TxCases.
 func (s SQL) AddCases(ctx context.Context, cases []*task.Case) error {
 	const query = `INSERT INTO tasker_tasks_dlq (dlq_entry_uuid, task_uuid, def_id, original_state, dlq_reason, dlq_timestamp, task_snapshot,
- resolution_status, resolution_notes, resolved_at, resolved_by, metadata, created_at, updated_at, error_pattern, retryable)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT DO NOTHING`
+ resolution_status, resolution_notes, resolved_at, resolved_by, metadata, created_at, updated_at, error_pattern, retryable, resolved_key)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING`
 	for _, c := range cases {
 		_, err := s.Exec(ctx, query, s.id(c.ID), s.id(c.TaskID), c.DefID, string(c.OriginalState), string(c.Reason), int64(c.OpenedAt), document(c.Snapshot),
 			string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy), document(c.Metadata), int64(c.CreatedAt), int64(c.UpdatedAt),
-			nullable(c.Error), flag(c.Retryable))
+			nullable(c.Error), flag(c.Retryable), nullable(c.ResolvedKey))
 		if err != nil {
 			return err
 		}
@@ -130,10 +130,10 @@ func (s SQL) ResolvedCases(ctx context.Context, before task.Instant, limit int) 
 // SaveCases stores what can change of cases.
 func (s SQL) SaveCases(ctx context.Context, cases []*task.Case) error {
 	const query = `UPDATE tasker_tasks_dlq SET resolution_status = $2, resolution_notes = $3, resolved_at = $4, resolved_by = $5, metadata = $6,
- updated_at = $7 WHERE dlq_entry_uuid = $1`
+ updated_at = $7, resolved_key = $8 WHERE dlq_entry_uuid = $1`
 	for _, c := range cases {
 		if _, err := s.Exec(ctx, query, s.id(c.ID), string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy),
-			document(c.Metadata), int64(c.UpdatedAt)); err != nil {
+			document(c.Metadata), int64(c.UpdatedAt), nullable(c.ResolvedKey)); err != nil {
 			return err
 		}
 	}

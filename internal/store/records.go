@@ -38,28 +38,6 @@ func (s SQL) AddEvents(ctx context.Context, events []task.Event) error {
 	return nil
 }
 
-// AddActs stores what operators did.
-func (s SQL) AddActs(ctx context.Context, acts []task.Act) error {
-	const query = `INSERT INTO tasker_acts (task_id, step_id, case_id, at, kind, actor, reason, from_state, to_state, data)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
-	for _, a := range acts {
-		var step, about, data any
-		if !a.StepID.IsZero() {
-			step = s.id(a.StepID)
-		}
-		if !a.CaseID.IsZero() {
-			about = s.id(a.CaseID)
-		}
-		if a.Data != nil {
-			data = string(a.Data)
-		}
-		if _, err := s.Exec(ctx, query, s.id(a.TaskID), step, about, int64(a.At), a.Kind, a.Actor, a.Reason, a.From, a.To, data); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // TakeKey binds an idempotency key; see engine.TxRecords.
 func (s SQL) TakeKey(ctx context.Context, namespace, key string, id task.ID, now, expires task.Instant) (task.ID, bool, error) {
 	// one statement decides: the insert wins, or replaces an expired binding

@@ -91,16 +91,3 @@ func (s SQL) FindEvents(ctx context.Context, id task.ID) ([]task.Event, error) {
 		return e, err
 	}, query, s.id(id))
 }
-
-// FindActs returns what operators did to a task and its steps, oldest first.
-func (s SQL) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
-	return collect(ctx, s, s.scanAct, `SELECT `+actColumns+` FROM tasker_acts WHERE task_id = $1 ORDER BY id`, s.id(id))
-}
-
-const actColumns = `id, task_id, step_id, case_id, at, kind, actor, reason, from_state, to_state, data`
-
-func (s SQL) scanAct(row Row) (a task.Act, err error) {
-	err = row.Scan(&a.No, s.ScanID(&a.TaskID), s.ScanID(&a.StepID), s.ScanID(&a.CaseID), &a.At, (*Text)(&a.Kind), (*Text)(&a.Actor), (*Text)(&a.Reason),
-		(*Text)(&a.From), (*Text)(&a.To), (*JSON)(&a.Data))
-	return a, err
-}

@@ -67,9 +67,11 @@ type Case struct {
 	Notes      string
 	ResolvedAt Instant
 	ResolvedBy string
-	Metadata   []byte // JSON object, nil when there is none
-	CreatedAt  Instant
-	UpdatedAt  Instant
+	// ResolvedKey is the name of the API key that resolved it, "" without one.
+	ResolvedKey string
+	Metadata    []byte // JSON object, nil when there is none
+	CreatedAt   Instant
+	UpdatedAt   Instant
 }
 
 // NewCase opens a case of a task that is, or was until now, in a state.
@@ -96,6 +98,7 @@ type CaseChange struct {
 	Status   Resolution // "" leaves it
 	Notes    *string    // nil leaves them
 	Actor    string
+	Key      string // name of the actor's API key, "" without one
 	Metadata []byte // JSON object: members to set, null removes one; nil leaves all
 	Reopen   bool
 }
@@ -119,10 +122,10 @@ func (c *Case) Change(ch CaseChange, now Instant) (Act, error) {
 		c.Notes, act.Reason = *ch.Notes, *ch.Notes
 	}
 	if ch.Status != "" && ch.Status != c.Status {
-		c.Status, c.ResolvedAt, c.ResolvedBy = ch.Status, now, ch.Actor
+		c.Status, c.ResolvedAt, c.ResolvedBy, c.ResolvedKey = ch.Status, now, ch.Actor, ch.Key
 	}
 	if c.Status == CasePending {
-		c.ResolvedAt, c.ResolvedBy = 0, ""
+		c.ResolvedAt, c.ResolvedBy, c.ResolvedKey = 0, "", ""
 	}
 	act.To, act.Data = string(c.Status), bytes.Clone(ch.Metadata)
 	return act, nil

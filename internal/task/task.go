@@ -30,6 +30,7 @@ type Meta struct {
 	Reason              string   `json:"reason,omitempty"`
 	CancelReason        string   `json:"cancel_reason,omitempty"`
 	CancelledBy         string   `json:"cancelled_by,omitempty"`
+	CancelledKey        string   `json:"cancelled_by_key,omitempty"` // name of the API key
 	// TraceParent is the W3C trace context that the task was submitted in.
 	TraceParent string `json:"traceparent,omitempty"`
 	// Estimate is how many seconds the submitter thinks that it will run; 0: he does not say.
@@ -37,10 +38,12 @@ type Meta struct {
 	// Case tells whether there is a case of the task, so that nobody has to ask.
 	Case CaseMark `json:"case,omitempty"`
 	// Replays counts how often the task was taken out of error by a replay; the
-	// other two are about the last one.
+	// others are about the last one.
 	Replays    int     `json:"replays,omitempty"`
 	ReplayedAt Instant `json:"replayed_at,omitempty"`
 	ReplayedBy string  `json:"replayed_by,omitempty"`
+	// ReplayedKey is the name of the API key.
+	ReplayedKey string `json:"replayed_by_key,omitempty"`
 }
 
 // CaseMark is what a task knows of its cases.
@@ -123,18 +126,3 @@ type Event struct {
 
 // Derivable reports whether the event need not be stored.
 func (e Event) Derivable() bool { return e.From == StepsInProcess && e.To == Complete }
-
-// Act is one thing that an operator did to a task or step. Acts are only ever added.
-type Act struct {
-	No     int64 // grows with every act; set by the store
-	At     Instant
-	TaskID ID
-	StepID ID // zero for an act on the task, or on a case
-	CaseID ID // zero for an act on the task, or on a step
-	Kind   string
-	Actor  string
-	Reason string
-	From   string
-	To     string
-	Data   []byte // JSON: what the operator supplied
-}

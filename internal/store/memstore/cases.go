@@ -96,7 +96,7 @@ func (t *tx) SaveCases(cases []*task.Case) error {
 		}
 		row := *old
 		row.Status, row.Notes, row.Metadata = from.Status, from.Notes, slices.Clone(from.Metadata)
-		row.ResolvedAt, row.ResolvedBy, row.UpdatedAt = from.ResolvedAt, from.ResolvedBy, from.UpdatedAt
+		row.ResolvedAt, row.ResolvedBy, row.ResolvedKey, row.UpdatedAt = from.ResolvedAt, from.ResolvedBy, from.ResolvedKey, from.UpdatedAt
 		t.setCase(&row)
 	}
 	return nil

@@ -47,9 +47,9 @@ func (t *tx) check() error {
 	return nil
 }
 
-// checkGone makes sure that nothing refers to a task that is not there.
+// checkGone makes sure that nothing but acts refers to a task that is not there.
 func (t *tx) checkGone(id task.ID) error {
-	left := len(t.s.stepsOf[id]) + len(t.s.attempts[id]) + len(t.s.events[id]) + len(t.s.acts[id]) + len(t.s.casesOf(id))
+	left := len(t.s.stepsOf[id]) + len(t.s.attempts[id]) + len(t.s.events[id]) + len(t.s.casesOf(id))
 	if left > 0 {
 		return task.Errorf(task.Internal, "commit: %d rows belong to task %s, which does not exist", left, id)
 	}

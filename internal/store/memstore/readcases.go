@@ -184,15 +184,22 @@ func (s *Store) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, e
 	var list []task.Act
 	for _, acts := range st.acts {
 		for _, a := range acts {
-			if (f.Task.IsZero() || a.TaskID == f.Task) && (f.Case.IsZero() || a.CaseID == f.Case) && (f.Actor == "" || a.Actor == f.Actor) &&
-				(f.Kind == "" || a.Kind == f.Kind) && (f.After == 0 || a.At >= f.After) && (f.Before == 0 || a.At < f.Before) &&
-				(f.Below == 0 || a.No < f.Below) {
+			if actMatches(f, &a) {
 				list = append(list, a)
 			}
 		}
 	}
 	slices.SortFunc(list, func(a, b task.Act) int { return cmp.Compare(b.No, a.No) })
 	return clones(list[:min(f.Limit, len(list))], cloneAct), nil
+}
+
+// actMatches reports whether a filter lets an act pass.
+func actMatches(f engine.ActFilter, a *task.Act) bool {
+	return (f.Task.IsZero() || a.TaskID == f.Task) && (f.Case.IsZero() || a.CaseID == f.Case) &&
+		(f.Worker.IsZero() || a.WorkerID == f.Worker) && (f.Namespace == "" || a.Namespace == f.Namespace) &&
+		(f.Template == "" || a.Template == f.Template) && (f.Actor == "" || a.Actor == f.Actor) &&
+		(f.Key == "" || a.Key == f.Key) && (f.Kind == "" || a.Kind == f.Kind) && (f.After == 0 || a.At >= f.After) &&
+		(f.Before == 0 || a.At < f.Before) && (f.Below == 0 || a.No < f.Below)
 }
 
 // FindTasks implements engine.ReadWatches.

@@ -31,11 +31,13 @@ func (t *tx) AddEvents(events []task.Event) error {
 
 // AddActs implements engine.TxRecords.
 func (t *tx) AddActs(acts []task.Act) error {
-	for _, a := range acts {
+	for _, a := range acts { // one about no task is kept under the zero ID
 		a.No = t.s.lastAct[""] + 1
 		put(t, lastActTable, "", a.No)
 		put(t, actsTable, a.TaskID, append(slices.Clip(t.s.acts[a.TaskID]), cloneAct(a)))
-		t.touched[a.TaskID] = true
+		if !a.TaskID.IsZero() {
+			t.touched[a.TaskID] = true
+		}
 	}
 	return nil
 }

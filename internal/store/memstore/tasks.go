@@ -121,7 +121,6 @@ func (t *tx) deleteTask(id task.ID) {
 	}
 	drop(t, attemptsTable, id)
 	drop(t, eventsTable, id)
-	drop(t, actsTable, id)
 	for _, c := range t.s.casesOf(id) {
 		drop(t, casesTable, c.ID)
 	}

@@ -130,7 +130,7 @@ func (t *tx) glance(from, edge task.ID, each func(taskRow)) (task.ID, int, error
 	return last, n, err
 }
 
-// delete removes tasks with all that belongs to them.
+// delete removes tasks with all that belongs to them, but for acts: they are kept.
 func (t *tx) delete(tasks []*task.Task) {
 	var ids, ends, tagged, keyed []task.ID
 	var tags, keys []string
@@ -145,7 +145,7 @@ func (t *tx) delete(tasks []*task.Task) {
 			keys, keyed, defs = append(keys, k.IdempotencyKey), append(keyed, k.ID), append(defs, k.DefID)
 		}
 	}
-	for _, table := range []string{"tasker_attempts", "tasker_task_events", "tasker_acts"} {
+	for _, table := range []string{"tasker_attempts", "tasker_task_events"} {
 		t.exec(`DELETE FROM `+table+` r USING unnest($1::uuid[]) AS u(id) WHERE r.task_id = u.id`, ids)
 	}
 	t.exec(`DELETE FROM tasker_tasks_dlq c USING unnest($1::uuid[]) AS u(id) WHERE c.task_uuid = u.id`, ids)

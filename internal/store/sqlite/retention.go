@@ -61,14 +61,13 @@ func (t *tx) finished(before task.Instant, limit int) ([]*task.Task, error) {
 	return tasks, nil
 }
 
-// delete removes a task with all that belongs to it.
+// delete removes a task with all that belongs to it, but for acts: they are kept.
 func (t *tx) delete(k *task.Task) error {
 	id := k.ID.Seq()
 	t.rows.dropTask(k.ID)
 	for _, query := range []string{
 		`DELETE FROM tasker_attempts WHERE task_id = $1`,
 		`DELETE FROM tasker_task_events WHERE task_id = $1`,
-		`DELETE FROM tasker_acts WHERE task_id = $1`,
 		`DELETE FROM tasker_tasks_dlq WHERE task_uuid = $1`,
 		`DELETE FROM tasker_task_watches WHERE task_id = $1`,
 		`DELETE FROM tasker_tasks WHERE id = $1`,

@@ -158,11 +158,16 @@ func audit(f *fixture) {
 	a, b := f.one(), f.one()
 	c := f.openCase(b, task.ReasonManual, f.now)
 	second := func(n int) task.Instant { return f.now.Add(time.Duration(n) * time.Second) }
+	worker := f.store.IDs().Take(f.now.Time(), 1)
 	all := []task.Act{
 		{At: second(0), TaskID: a.task.ID, StepID: a.steps[0].ID, Kind: "reset_for_retry", Actor: "ada", Reason: "up again", From: "error", To: "pending"},
 		{At: second(1), TaskID: b.task.ID, CaseID: c.ID, Kind: task.ActOpenCase, Actor: "ada", To: "pending", Data: []byte(`{"a":1}`)},
 		{At: second(2), TaskID: b.task.ID, CaseID: c.ID, Kind: task.ActUpdateCase, Actor: "bob", From: "pending", To: "cancelled"},
-		{At: second(3), TaskID: a.task.ID, Kind: "cancel", Actor: "bob", From: "error", To: "cancelled"},
+		{At: second(3), TaskID: a.task.ID, Kind: "cancel", Actor: "bob", From: "error", To: "cancelled",
+			Namespace: "video", Template: "encode", Auth: task.AuthNone},
+		{At: second(4), WorkerID: worker, Kind: "drain_worker", Actor: "ada", Auth: task.AuthKey, Key: "ops"},
+		{At: second(5), Namespace: "video", Template: "cut", Kind: "register_template", Actor: "bob", Auth: task.AuthKey, Key: "deploy"},
+		{At: second(6), Kind: "use_key", Actor: "ops", Auth: task.AuthKey, Key: "ops", Data: []byte(`{"node":"n"}`)},
 	}
 	f.write(func(tx engine.Tx) error { return tx.AddActs(all[:2]) })
 	f.write(func(tx engine.Tx) error { return tx.AddActs(all[2:]) })
@@ -177,22 +182,28 @@ func audit(f *fixture) {
 		filter engine.ActFilter
 		want   []task.Act
 	}{
-		"All":     {engine.ActFilter{}, all},
-		"Task":    {engine.ActFilter{Task: a.task.ID}, []task.Act{all[0], all[3]}},
-		"Nobody":  {engine.ActFilter{Task: task.MakeID(a.task.ID.Seq(), a.task.ID.Low()+1)}, nil},
-		"Case":    {engine.ActFilter{Case: c.ID}, all[1:3]},
-		"Actor":   {engine.ActFilter{Actor: "ada"}, all[:2]},
-		"Kind":    {engine.ActFilter{Kind: "cancel"}, all[3:]},
-		"After":   {engine.ActFilter{After: second(2)}, all[2:]},
-		"Before":  {engine.ActFilter{Before: second(1)}, all[:1]},
-		"Below":   {engine.ActFilter{Below: numbered[2].No}, all[:2]},
-		"Several": {engine.ActFilter{Task: b.task.ID, Actor: "bob", After: second(1)}, all[2:3]},
-		"Hostile": {engine.ActFilter{Actor: "' OR 1=1 --"}, nil},
+		"All":       {engine.ActFilter{}, all},
+		"Task":      {engine.ActFilter{Task: a.task.ID}, []task.Act{all[0], all[3]}},
+		"Nobody":    {engine.ActFilter{Task: task.MakeID(a.task.ID.Seq(), a.task.ID.Low()+1)}, nil},
+		"Case":      {engine.ActFilter{Case: c.ID}, all[1:3]},
+		"Actor":     {engine.ActFilter{Actor: "ada"}, []task.Act{all[0], all[1], all[4]}},
+		"Kind":      {engine.ActFilter{Kind: "cancel"}, all[3:4]},
+		"Key":       {engine.ActFilter{Key: "ops"}, []task.Act{all[4], all[6]}},
+		"NoKey":     {engine.ActFilter{Key: "' OR 1=1 --"}, nil},
+		"Worker":    {engine.ActFilter{Worker: worker}, all[4:5]},
+		"NoWorker":  {engine.ActFilter{Worker: a.task.ID}, nil},
+		"Namespace": {engine.ActFilter{Namespace: "video"}, []task.Act{all[3], all[5]}},
+		"Template":  {engine.ActFilter{Namespace: "video", Template: "cut"}, all[5:6]},
+		"After":     {engine.ActFilter{After: second(2)}, all[2:]},
+		"Before":    {engine.ActFilter{Before: second(1)}, all[:1]},
+		"Below":     {engine.ActFilter{Below: numbered[2].No}, all[:2]},
+		"Several":   {engine.ActFilter{Task: b.task.ID, Actor: "bob", After: second(1)}, all[2:3]},
+		"Hostile":   {engine.ActFilter{Actor: "' OR 1=1 --"}, nil},
 	} {
 		test.filter.Limit = 10
 		f.equal(name, unnumbered(f, list(test.filter)), test.want)
 	}
-	f.equal("a page", unnumbered(f, list(engine.ActFilter{Limit: 2})), all[2:])
+	f.equal("a page", unnumbered(f, list(engine.ActFilter{Limit: 2})), all[5:])
 }
 
 // deadLetters: what a list of the dead-letter queue may be narrowed by.

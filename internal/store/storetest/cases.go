@@ -214,7 +214,8 @@ func evidence(f *fixture) {
 func casesDeleted(f *fixture) {
 	j := f.one()
 	c := f.openCase(j, task.ReasonManual, f.now)
-	f.change(j, c, task.CaseChange{Status: task.CaseResolved, Actor: "ada"}, f.now)
+	f.change(j, c, task.CaseChange{Status: task.CaseResolved, Actor: "ada", Key: "ops"}, f.now)
+	f.equal("key", f.findCase(c.ID).ResolvedKey, "ops")
 	f.dropCase(j, c)
 	f.write(func(tx engine.Tx) error {
 		if err := tx.Watch([]engine.Watch{{Task: j.task.ID, At: f.now}}); err != nil {

@@ -110,7 +110,8 @@ func acts(f *fixture) {
 			From: "error", To: "complete", Data: []byte(`{"result":{"a":1}}`)},
 	}
 	for i, s := range hostile() {
-		want = append(want, task.Act{At: f.now.Add(time.Duration(i+1) * time.Second), TaskID: j.task.ID, Kind: s, Actor: s, Reason: s, From: s, To: s})
+		want = append(want, task.Act{At: f.now.Add(time.Duration(i+1) * time.Second), TaskID: j.task.ID, Kind: s, Actor: s, Reason: s, From: s, To: s,
+			WorkerID: other.task.ID, Namespace: s, Template: s, Auth: task.AuthKey, Key: s})
 	}
 	f.write(func(tx engine.Tx) error { return tx.AddActs(want) })
 	got, err := f.store.FindActs(f.Context(), j.task.ID)

@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// System is who acts where no operator does. Nobody else may claim the name.
+const System = "system"
+
+// What is stored where a request says nothing: who acts without a name and without
+// an API key, and why.
+const (
+	Anonymous = "anonymous"
+	NoReason  = "no reason given"
+)
+
+const maxReason = 4096
+
+// keyOf is the name of the API key that a request carries, "" without one.
+func keyOf(ctx context.Context) string {
+	if p := access.From(ctx); p != nil {
+		return p.Name
+	}
+	return ""
+}
+
+// actorOf is who acts where naming him is optional: the one who is claimed, else the
+// holder of the request's key, else Anonymous.
+func actorOf(ctx context.Context, claimed string) string {
+	return cmp.Or(claimed, keyOf(ctx), Anonymous)
+}
+
+// checkActor says what is wrong with an actor and a reason. Both may be empty: it is
+// the caller's business which of them is required.
+func checkActor(actor, reason string) []task.Problem {
+	var problems []task.Problem
+	if fault := actorFault(actor); fault != "" {
+		problems = append(problems, task.Problem{Location: "/actor", Message: fault})
+	}
+	if fault := reasonFault(reason, maxReason); fault != "" {
+		problems = append(problems, task.Problem{Location: "/reason", Message: fault})
+	}
+	return problems
+}
+
+// actorFault says what is wrong with the name of an actor, or "".
+func actorFault(actor string) string {
+	switch fault := task.TextFault(actor, maxName); {
+	case fault != "":
+		return fault
+	case actor != "" && blank(actor):
+		return "is blank: say who does it; the name is kept with the act"
+	case strings.EqualFold(strings.TrimFunc(actor, invisible), System):
+		return strconv.Quote(actor) + " is reserved for what Tasker does on its own: say who does it"
+	}
+	return ""
+}
+
+// reasonFault says what is wrong with a reason, or "".
+func reasonFault(reason string, limit int) string {
+	switch fault := task.TextFault(reason, limit); {
+	case fault != "":
+		return fault + " (at most " + strconv.Itoa(limit) + " bytes)"
+	case reason != "" && blank(reason):
+		return "is blank: say why; the reason is kept with the act"
+	}
+	return ""
+}
+
+// blank reports whether nothing of a text can be seen.
+func blank(s string) bool { return strings.TrimFunc(s, invisible) == "" }
+
+// invisible reports whether a rune leaves no mark on a page: spaces, control
+// characters, and those that only direct their neighbours.
+func invisible(r rune) bool {
+	return unicode.IsSpace(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r)
+}
+
+// sign completes the acts of the transaction: how their actors were known, and the
+// namespace and template of their tasks, which may be gone when somebody asks.
+func (u *unit) sign() error {
+	for i := range u.acts {
+		a := &u.acts[i]
+		signAct(a, u.key)
+		t := u.tasks[a.TaskID]
+		if t == nil || a.Template != "" {
+			continue
+		}
+		tpl, err := u.template(t.DefID)
+		if err != nil {
+			return err
+		}
+		a.Namespace, a.Template = tpl.Namespace, tpl.Name
+	}
+	return nil
+}
+
+// signAct tells how the actor of an act was known: by a key, unless Tasker itself is
+// the actor, or nobody needs one.
+func signAct(a *task.Act, key string) {
+	switch {
+	case a.Actor == System:
+		a.Auth, a.Key = task.AuthSystem, ""
+	case key != "":
+		a.Auth, a.Key = task.AuthKey, key
+	default:
+		a.Auth, a.Key = task.AuthNone, ""
+	}
+}

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// actColumns are those of an act, in the order of scanAct.
+const actColumns = `id, task_id, step_id, case_id, worker_id, namespace, template, at, kind, actor, auth, key_name,
+ reason, from_state, to_state, data`
+
+func (s SQL) scanAct(row Row) (a task.Act, err error) {
+	err = row.Scan(&a.No, s.ScanID(&a.TaskID), s.ScanID(&a.StepID), s.ScanID(&a.CaseID), s.ScanID(&a.WorkerID),
+		(*Text)(&a.Namespace), (*Text)(&a.Template), &a.At, (*Text)(&a.Kind), (*Text)(&a.Actor), (*Text)(&a.Auth),
+		(*Text)(&a.Key), (*Text)(&a.Reason), (*Text)(&a.From), (*Text)(&a.To), (*JSON)(&a.Data))
+	return a, err
+}
+
+// AddActs stores what operators did.
+func (s SQL) AddActs(ctx context.Context, acts []task.Act) error {
+	const query = `INSERT INTO tasker_acts (task_id, step_id, case_id, worker_id, namespace, template, at, kind, actor, auth,
+ key_name, reason, from_state, to_state, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+	for _, a := range acts {
+		if _, err := s.Exec(ctx, query, s.nullableID(a.TaskID), s.nullableID(a.StepID), s.nullableID(a.CaseID),
+			s.nullableID(a.WorkerID), nullable(a.Namespace), nullable(a.Template), int64(a.At), a.Kind, a.Actor,
+			string(a.Auth), nullable(a.Key), a.Reason, a.From, a.To, document(a.Data)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nullableID is an ID column in which the zero ID is NULL.
+func (s SQL) nullableID(id task.ID) any {
+	if id.IsZero() {
+		return nil
+	}
+	return s.id(id)
+}
+
+// FindActs returns what operators did to a task and its steps, oldest first.
+func (s SQL) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
+	return collect(ctx, s, s.scanAct, `SELECT `+actColumns+` FROM tasker_acts WHERE task_id = $1 ORDER BY id`, s.id(id))
+}
+
+// ListActs returns a page of what operators did, newest first.
+func (s SQL) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, error) {
+	w := where{}
+	w.addIf(!f.Task.IsZero(), "task_id = ?", s.id(f.Task))
+	w.addIf(!f.Case.IsZero(), "case_id = ?", s.id(f.Case))
+	w.addIf(!f.Worker.IsZero(), "worker_id = ?", s.id(f.Worker))
+	w.addIf(f.Namespace != "", "namespace = ?", f.Namespace)
+	w.addIf(f.Template != "", "template = ?", f.Template)
+	w.addIf(f.Actor != "", "actor = ?", f.Actor)
+	w.addIf(f.Key != "", "key_name = ?", f.Key)
+	w.addIf(f.Kind != "", "kind = ?", f.Kind)
+	w.addIf(f.After != 0, "at >= ?", int64(f.After))
+	w.addIf(f.Before != 0, "at < ?", int64(f.Before))
+	w.addIf(f.Below != 0, "id < ?", f.Below)
+	query := `SELECT ` + actColumns + ` FROM tasker_acts` + w.text() + ` ORDER BY id DESC LIMIT ` + w.arg(f.Limit)
+	acts, err := collect(ctx, s, s.scanAct, query, w.args...)
+	// an ID may only look like one of ours: an engine may keep a part of it
+	return slices.DeleteFunc(acts, func(a task.Act) bool {
+		return !f.Task.IsZero() && a.TaskID != f.Task || !f.Case.IsZero() && a.CaseID != f.Case ||
+			!f.Worker.IsZero() && a.WorkerID != f.Worker
+	}), err
+}
