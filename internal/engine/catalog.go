@@ -20,7 +20,7 @@ type catalog struct {
 	mu      sync.RWMutex
 	byDef   map[int64]*task.Template
 	byName  map[templateName]*task.Template
-	schemas map[int64]SchemaChecker
+	schemas map[int64]compiledSchema
 	routes  map[routeName]*task.Route
 	byRoute map[int64]*task.Route
 	// what workers serve, by what they say of themselves, and by number
@@ -43,7 +43,7 @@ func nameOfRoute(r task.Route) routeName {
 
 func newCatalog(s Store, widened func([]*task.Route)) *catalog {
 	return &catalog{store: s, widened: widened, byDef: map[int64]*task.Template{}, byName: map[templateName]*task.Template{},
-		schemas: map[int64]SchemaChecker{}, routes: map[routeName]*task.Route{}, byRoute: map[int64]*task.Route{},
+		schemas: map[int64]compiledSchema{}, routes: map[routeName]*task.Route{}, byRoute: map[int64]*task.Route{},
 		kinds: map[workerKind]*served{}, byWorker: map[int64]*served{}}
 }
 
@@ -270,26 +270,30 @@ func makeRoom[K comparable, V any](cache map[K]V, limit int) {
 	}
 }
 
+// compiledSchema is the input schema of a template, or why it cannot be used: that is
+// found out once, because finding it out takes time.
+type compiledSchema struct {
+	checker SchemaChecker
+	err     error
+}
+
 // schema returns the compiled input schema of a template, nil when it has none.
 func (c *catalog) schema(t *task.Template, compile SchemaCompiler) (SchemaChecker, error) {
 	if len(t.InputSchema) == 0 {
 		return nil, nil
 	}
 	c.mu.RLock()
-	s := c.schemas[t.DefID]
+	s, known := c.schemas[t.DefID]
 	c.mu.RUnlock()
-	if s != nil {
-		return s, nil
+	if known {
+		return s.checker, s.err
 	}
 	if compile == nil {
 		return nil, task.Errorf(task.Internal, "no schema compiler is configured")
 	}
-	s, err := compile(t.InputSchema)
-	if err != nil {
-		return nil, err
-	}
+	s.checker, s.err = compile(t.InputSchema)
 	c.mu.Lock()
 	c.schemas[t.DefID] = s
 	c.mu.Unlock()
-	return s, nil
+	return s.checker, s.err
 }

@@ -154,6 +154,10 @@ func (e *Engine) levelOf(in *Submission, t *task.Template, at string) (int, *tas
 
 func (e *Engine) checkSchema(t *task.Template, document []byte, at string) ([]task.Problem, error) {
 	schema, err := e.catalog.schema(t, e.schemas)
+	if task.CodeOf(err) == task.Invalid {
+		// the template was registered when more was allowed, or its row is damaged
+		return []task.Problem{{Location: at + "/name", Message: fmt.Sprintf("the input schema of the template %q, version %q, cannot be used (%v); register a new version", t.Name, t.Version, err)}}, nil
+	}
 	if err != nil || schema == nil {
 		return nil, err
 	}

@@ -263,7 +263,7 @@ func timeFault(s string) string {
 func (c *checker) number(begin, end int, s *shape) {
 	raw := string(c.data[begin:end])
 	if s.kind == integer {
-		digits := plainInteger(raw)
+		digits := task.PlainInteger(raw)
 		if _, err := strconv.ParseInt(digits, 10, 64); err != nil {
 			c.report("must be an integer of at most 64 bits")
 			return

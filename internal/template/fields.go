@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // fields reads the entries of one mapping of the document. Every getter reports
@@ -126,11 +128,15 @@ func (f fields) whole(key string, low, high int) int {
 	if v == nil {
 		return 0
 	}
-	if v.kind != integer {
+	digits := ""
+	if v.kind == integer || v.kind == float {
+		digits = task.PlainInteger(v.text)
+	}
+	if digits == "" {
 		f.report(v.at, "%s must be a whole number, not %s", key, shown(v))
 		return 0
 	}
-	n, err := strconv.Atoi(v.text)
+	n, err := strconv.Atoi(digits)
 	if err != nil || n < low || n > high {
 		f.report(v.at, "%s must be %d to %d, not %s", key, low, high, shown(v))
 		return 0

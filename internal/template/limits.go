@@ -25,14 +25,38 @@ const (
 	maxNodes = 200_000
 	// maxMerged bounds the entries that merge keys copy.
 	maxMerged = 50_000
-	// maxTokens bounds the document before it is parsed.
-	maxTokens = 500_000
+	// maxMarks bounds the characters that may begin or end a word of YAML or JSON: every
+	// word takes some 300 bytes of the parser's memory.
+	maxMarks = 60_000
+	// largeSource is the size, in bytes, from which documents are parsed one at a time.
+	largeSource = 64 << 10
 	// maxDigits bounds a number as written.
 	maxDigits = 1000
 	// maxContextDepth bounds how deep a context with a schema nests.
 	maxContextDepth = 200
 	// maxExponent bounds the exponent of a number in a context, both ways.
 	maxExponent = 400
+	// maxSchemaValues bounds an input schema, in values with aliases expanded.
+	maxSchemaValues = 10_000
+	// maxInstructions bounds a regular expression as it is compiled.
+	maxInstructions = 1000
+	// maxSchemaDepth bounds how many subschemas one value goes through, one inside the
+	// other: the validator recurses.
+	maxSchemaDepth = 64
+	// maxExpansion bounds the subschemas that one value is checked against, with all
+	// references and alternatives followed: alternatives inside alternatives multiply.
+	maxExpansion = 10_000
+
+	// What checking one context may cost, in evaluations of a subschema for a value,
+	// about a microsecond and half a kilobyte each: so many, and so many more for every
+	// value of the context.
+	freeEvaluations     = 20_000
+	evaluationsPerValue = 4
+	// The same for regular expressions, in steps of about ten nanoseconds: so many, and
+	// so many more for every byte of the context.
+	freeSteps    = 20_000_000
+	stepsPerByte = 200
+
 	// maxProblems bounds a report; nobody reads further.
 	maxProblems = 100
 

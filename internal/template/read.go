@@ -26,6 +26,10 @@ func Parse(filename string, src []byte, levels Levels) (*task.Template, error) {
 	if len(src) > MaxSource {
 		return nil, task.Errorf(task.TooLarge, "the template has %d bytes; at most %d are allowed", len(src), MaxSource)
 	}
+	if len(src) > largeSource {
+		heavy.Lock()
+		defer heavy.Unlock()
+	}
 	r := reader{problems: newProblems(filename), levels: levels}
 	root := r.tree(src)
 	if root == nil {
@@ -61,6 +65,10 @@ func (r *reader) tree(src []byte) *node {
 		return nil
 	}
 	src = bytes.TrimPrefix(src, []byte("\ufeff"))
+	if marks(src) > maxMarks {
+		r.report(position{1, 1}, "the document has more than %d lines, entries and other marks of structure", maxMarks)
+		return nil
+	}
 	var root *node
 	if json.Valid(src) {
 		root = r.jsonTree(src)
@@ -77,6 +85,15 @@ func (r *reader) tree(src []byte) *node {
 		return nil
 	}
 	return root
+}
+
+// marks counts the characters that give a document its structure.
+func marks(src []byte) int {
+	n := 0
+	for _, mark := range []byte("\n,:-[]{}&*!?#%|>") {
+		n += bytes.Count(src, []byte{mark})
+	}
+	return n
 }
 
 // invalidAt finds the first byte that is not UTF-8.
@@ -179,6 +196,10 @@ func (r *reader) lifecycle(v *node) task.Lifecycle {
 // not with the first task.
 func (r *reader) schema(v *node) []byte {
 	if v == nil {
+		return nil
+	}
+	if v.size > maxSchemaValues { // with its aliases, which become values of their own
+		r.report(v.at, "input_schema: the schema has more than %d values, with its aliases expanded", maxSchemaValues)
 		return nil
 	}
 	_, faults := compile(v.value())

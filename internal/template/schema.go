@@ -16,18 +16,22 @@ import (
 )
 
 // Schema is a compiled JSON Schema. It is safe for concurrent use.
-type Schema struct{ compiled *jsonschema.Schema }
+type Schema struct {
+	compiled *jsonschema.Schema
+	graph    *graph
+}
 
 // CompileSchema compiles a JSON Schema: draft 2020-12 unless $schema names
 // another that is built in. "format" is checked, and what it does not know is
-// ignored. A $ref must stay inside the schema: nothing is ever loaded. The
-// error is task.Invalid, its problems at JSON pointers into the schema.
+// ignored. A $ref must stay inside the schema: nothing is ever loaded. A schema that
+// is too large, or that no context could be checked against within bounds, is refused.
+// The error is task.Invalid, its problems at JSON pointers into the schema.
 func CompileSchema(schema []byte) (*Schema, error) {
 	v, problems := decode(schema)
 	if len(problems) == 0 {
-		var compiled *jsonschema.Schema
-		if compiled, problems = compile(v); len(problems) == 0 {
-			return &Schema{compiled}, nil
+		var s *Schema
+		if s, problems = compile(v); len(problems) == 0 {
+			return s, nil
 		}
 	}
 	return nil, &task.Error{Code: task.Invalid, Message: "the input schema is not valid", Problems: problems}
@@ -35,13 +39,18 @@ func CompileSchema(schema []byte) (*Schema, error) {
 
 // Check returns what is wrong with a task's context, each problem at a JSON
 // pointer ("/amount"; "" is the context itself), in the order of the pointers,
-// at most a hundred. Numbers of any size keep their digits. What it costs is up
-// to the schema: alternatives inside alternatives multiply.
+// at most a hundred. Numbers of any size keep their digits. A context that would take
+// too much work to check is refused, and not checked.
 func (s *Schema) Check(context []byte) []task.Problem {
 	v, problems := decode(context)
 	if len(problems) > 0 {
 		return problems
 	}
+	leave, refused := s.graph.enter(v, len(context))
+	if refused != nil {
+		return []task.Problem{*refused}
+	}
+	defer leave()
 	err := s.compiled.Validate(v)
 	if err == nil {
 		return nil
@@ -61,8 +70,12 @@ const (
 )
 
 // compile compiles a decoded schema; problems are at pointers into it.
-func compile(v any) (*jsonschema.Schema, []task.Problem) {
+func compile(v any) (*Schema, []task.Problem) {
+	if sizeOf(v) > maxSchemaValues {
+		return nil, []task.Problem{{Message: fmt.Sprintf("the schema has more than %d values", maxSchemaValues)}}
+	}
 	c := jsonschema.NewCompiler()
+	c.UseRegexpEngine(compilePattern)
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(nowhere{})
 	c.AssertFormat()
@@ -70,10 +83,30 @@ func compile(v any) (*jsonschema.Schema, []task.Problem) {
 	if err == nil {
 		var compiled *jsonschema.Schema
 		if compiled, err = c.Compile(schemaURL); err == nil {
-			return compiled, nil
+			g, endless := newGraph(compiled)
+			if endless != nil {
+				return nil, []task.Problem{*endless}
+			}
+			return &Schema{compiled, g}, nil
 		}
 	}
 	return nil, compileProblems(v, err)
+}
+
+// sizeOf counts the values of a document.
+func sizeOf(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case map[string]any:
+		for _, member := range v {
+			n += sizeOf(member)
+		}
+	case []any:
+		for _, item := range v {
+			n += sizeOf(item)
+		}
+	}
+	return n
 }
 
 // nowhere refuses to load. The drafts' own meta-schemas are built into the
@@ -197,6 +230,9 @@ func findUnfit(v any, at string, depth int) *task.Problem {
 			}
 		}
 	case json.Number:
+		if len(v) > maxDigits {
+			return &task.Problem{Location: at, Message: fmt.Sprintf("the number has more than %d digits", maxDigits)}
+		}
 		if i := strings.IndexAny(v.String(), "eE"); i >= 0 {
 			if exp, err := strconv.Atoi(v.String()[i+1:]); err != nil || exp > maxExponent || exp < -maxExponent {
 				return &task.Problem{Location: at, Message: fmt.Sprintf("the number %s is out of range", quoted(v.String()))}

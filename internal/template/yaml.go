@@ -124,9 +124,6 @@ func (p *problems) harmless(tokens token.Tokens) bool {
 			return false
 		}
 	}
-	if len(tokens) > maxTokens {
-		p.report(position{1, 1}, "the document has more than %d words", maxTokens)
-	}
 	return len(p.found) == before
 }
 

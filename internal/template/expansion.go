@@ -1,0 +1,213 @@
+package template
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// A validator of JSON Schema follows every reference and tries every alternative, so a
+// schema of two kilobytes can ask for millions of evaluations of one value. It cannot
+// be interrupted. So what it would do is counted before: here what the schema alone
+// decides, in work.go what a context makes of it.
+
+// graph is a compiled schema with all that it refers to.
+type graph struct {
+	root *jsonschema.Schema
+	// dynamic are the schemas that a dynamic reference may lead to, by anchor; "" are
+	// those of $recursiveRef.
+	dynamic map[string][]*jsonschema.Schema
+	// size is how many subschemas there are with all references followed, 0 when they
+	// are without end.
+	size int
+	// instructions is the size of the largest regular expression.
+	instructions int
+}
+
+// newGraph follows a schema and refuses one that no context could be checked against
+// within bounds.
+func newGraph(root *jsonschema.Schema) (*graph, *task.Problem) {
+	g := &graph{root: root, dynamic: map[string][]*jsonschema.Schema{}}
+	all := g.reachable()
+	for _, s := range all {
+		if s.DynamicAnchor != "" {
+			g.dynamic[s.DynamicAnchor] = append(g.dynamic[s.DynamicAnchor], s)
+		}
+		if s.RecursiveAnchor {
+			g.dynamic[""] = append(g.dynamic[""], s)
+		}
+		g.instructions = max(g.instructions, stepsOf(s.Pattern, ""))
+		for r := range s.PatternProperties {
+			g.instructions = max(g.instructions, stepsOf(r, ""))
+		}
+	}
+	e := expander{graph: g, known: map[*jsonschema.Schema]extent{}}
+	for _, s := range all {
+		switch x := e.expand(s); {
+		case x.endless:
+			return nil, &task.Problem{Location: pointerIn(s), Message: "refers to itself for one and the same value, without end"}
+		case x.depth > maxSchemaDepth:
+			return nil, &task.Problem{Location: pointerIn(s), Message: fmt.Sprintf("leads through more than %d references and alternatives, one inside the other", maxSchemaDepth)}
+		case x.schemas > maxExpansion:
+			return nil, &task.Problem{Location: pointerIn(s), Message: fmt.Sprintf("one value would be checked against more than %d subschemas: references and alternatives inside alternatives multiply", maxExpansion)}
+		}
+	}
+	g.size = g.unfolded(root, map[*jsonschema.Schema]int{})
+	return g, nil
+}
+
+// extent is what a schema leads to for one value.
+type extent struct {
+	schemas int // evaluated, each as often as it is
+	depth   int // the longest way from one to the next
+	endless bool
+}
+
+// expander finds the extents of schemas.
+type expander struct {
+	*graph
+	known map[*jsonschema.Schema]extent
+}
+
+func (e *expander) expand(s *jsonschema.Schema) extent {
+	if x, known := e.known[s]; known {
+		return x
+	}
+	e.known[s] = extent{endless: true} // until it is known: who meets it on the way is in a circle
+	out := extent{schemas: 1, depth: 1}
+	for _, sub := range inPlace(s) {
+		if sub != nil {
+			out.add(e.expand(sub))
+		}
+	}
+	for _, target := range e.targets(s) {
+		out.add(e.expand(target))
+	}
+	e.known[s] = out
+	return out
+}
+
+func (x *extent) add(sub extent) {
+	x.schemas = min(x.schemas+sub.schemas, maxExpansion+1)
+	x.depth = max(x.depth, sub.depth+1)
+	x.endless = x.endless || sub.endless
+}
+
+// maxUnfolded is where counting a schema with all references followed ends.
+const maxUnfolded = 1 << 20
+
+// unfolded counts the subschemas below s with all references followed; 0 when there
+// are too many, or no end of them.
+func (g *graph) unfolded(s *jsonschema.Schema, known map[*jsonschema.Schema]int) int {
+	if n, ok := known[s]; ok {
+		return n
+	}
+	known[s] = 0
+	total := 1
+	if s.Enum != nil {
+		total += len(s.Enum.Values) / 8
+	}
+	for _, list := range [][]*jsonschema.Schema{inPlace(s), ofParts(s), g.targets(s)} {
+		for _, sub := range list {
+			if sub == nil {
+				continue
+			}
+			n := g.unfolded(sub, known)
+			if total += n; n == 0 || total > maxUnfolded {
+				return 0
+			}
+		}
+	}
+	known[s] = total
+	return total
+}
+
+// pointerIn is where a subschema stands in the document.
+func pointerIn(s *jsonschema.Schema) string {
+	_, at, _ := strings.Cut(s.Location, "#")
+	return at
+}
+
+// reachable returns every subschema once, the root first.
+func (g *graph) reachable() []*jsonschema.Schema {
+	list := []*jsonschema.Schema{g.root}
+	seen := map[*jsonschema.Schema]bool{g.root: true}
+	for i := 0; i < len(list); i++ {
+		for sub := range subschemas(list[i]) {
+			if !seen[sub] {
+				seen[sub] = true
+				list = append(list, sub)
+			}
+		}
+	}
+	return list
+}
+
+// subschemas yields what a schema applies to a value itself and to its parts.
+func subschemas(s *jsonschema.Schema) iter.Seq[*jsonschema.Schema] {
+	return func(yield func(*jsonschema.Schema) bool) {
+		for _, list := range [][]*jsonschema.Schema{inPlace(s), ofParts(s)} {
+			for _, sub := range list {
+				if sub != nil && !yield(sub) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// inPlace are the subschemas that apply to the value itself. Some may be nil.
+func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
+	list := []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else}
+	if s.DynamicRef != nil {
+		list = append(list, s.DynamicRef.Ref)
+	}
+	list = slices.Concat(list, s.AllOf, s.AnyOf, s.OneOf)
+	list = slices.AppendSeq(list, maps.Values(s.DependentSchemas))
+	return slices.AppendSeq(list, schemasOf(maps.Values(s.Dependencies)))
+}
+
+// ofParts are the subschemas that apply to members, names and items. Some may be nil.
+func ofParts(s *jsonschema.Schema) []*jsonschema.Schema {
+	list := []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems}
+	list = slices.AppendSeq(list, maps.Values(s.Properties))
+	list = slices.AppendSeq(list, maps.Values(s.PatternProperties))
+	list = append(list, s.PrefixItems...)
+	list = append(list, itemSchemas(s)...)
+	return slices.AppendSeq(list, schemasOf(slices.Values([]any{s.AdditionalProperties, s.Items, s.AdditionalItems})))
+}
+
+// itemSchemas is the list form that items had in older drafts.
+func itemSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
+	list, _ := s.Items.([]*jsonschema.Schema)
+	return list
+}
+
+// schemasOf yields those of the values that are schemas.
+func schemasOf(values iter.Seq[any]) iter.Seq[*jsonschema.Schema] {
+	return func(yield func(*jsonschema.Schema) bool) {
+		for v := range values {
+			if s, ok := v.(*jsonschema.Schema); ok && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// targets are the schemas of which one is meant by a dynamic reference of s.
+func (g *graph) targets(s *jsonschema.Schema) []*jsonschema.Schema {
+	var list []*jsonschema.Schema
+	if s.DynamicRef != nil && s.DynamicRef.Anchor != "" {
+		list = g.dynamic[s.DynamicRef.Anchor]
+	}
+	if s.RecursiveRef != nil {
+		list = append(slices.Clip(list), g.dynamic[""]...)
+	}
+	return list
+}
