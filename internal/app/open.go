@@ -16,7 +16,7 @@ type backend interface {
 	tasker.Backend
 	// Run runs the background loops until ctx ends. It blocks.
 	Run(ctx context.Context) error
-	// Ready reports why the store does not answer, nil when it does.
+	// Ready reports why the store does not answer or takes no writes, nil when it does both.
 	Ready(ctx context.Context) error
 }
 

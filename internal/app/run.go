@@ -162,7 +162,7 @@ func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *teleme
 		Logger:       log,
 		Keys:         keys,
 		LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
-		Ready:        store.Ready,
+		Ready:        (&readiness{ask: store.Ready}).within,
 		Version:      version,
 		Metrics:      tel.Handler(),
 		Watcher:      tel,

@@ -44,6 +44,8 @@ type Engine struct {
 	feed *feed
 	tell telling
 
+	readiness readiness
+
 	catalog *catalog
 	workers workerCache
 	hub     *hub
@@ -145,9 +147,6 @@ func (e *Engine) Config() Config { return e.cfg }
 
 // Read gives access to the committed state.
 func (e *Engine) Read() Reader { return e.store }
-
-// Ping reports whether the store answers.
-func (e *Engine) Ping(ctx context.Context) error { return e.store.Ping(ctx) }
 
 // instant is the clock, in the resolution of the stores.
 func (e *Engine) instant() task.Instant { return task.At(e.now()) }

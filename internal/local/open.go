@@ -135,8 +135,8 @@ func (b *Backend) Run(ctx context.Context) error { return b.upkeep.Run(ctx) }
 // clock of their own, in place of Run.
 func (b *Backend) RunOnce(ctx context.Context) error { return toError(b.upkeep.RunOnce(ctx)) }
 
-// Ready reports whether the store answers.
-func (b *Backend) Ready(ctx context.Context) error { return toError(b.engine.Ping(ctx)) }
+// Ready reports whether the store answers and takes writes.
+func (b *Backend) Ready(ctx context.Context) error { return toError(b.engine.Ready(ctx)) }
 
 // Census counts what there is, for metrics.
 func (b *Backend) Census(ctx context.Context) (*engine.Census, error) {

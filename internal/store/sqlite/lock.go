@@ -20,5 +20,31 @@ func takeFile(path string, create bool) (*fileLock, error) {
 	} else if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, &task.Error{Code: task.Invalid, Message: "there is no directory " + dir, Hint: "check the DSN; tasker migrate up makes file and directory", Err: err}
 	}
-	return lockFile(path + ".lock")
+	lock, err := lockFile(path + ".lock")
+	if err != nil || !create {
+		return lock, err
+	}
+	if err := makePrivate(path); err != nil {
+		lock.release()
+		return nil, err
+	}
+	return lock, nil
+}
+
+// private is the mode of a new file: what tasks carry is nobody else's business on
+// this machine.
+const private = 0o600
+
+// makePrivate makes the file if there is none, before SQLite would with the mode
+// of the umask; its log and index get the mode of the file. A file that is there
+// keeps its own.
+func makePrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, private)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // it is there and read-only: SQLite says what that means
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }

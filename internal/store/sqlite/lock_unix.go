@@ -15,7 +15,7 @@ import (
 type fileLock struct{ f *os.File }
 
 func lockFile(path string) (*fileLock, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o640)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, private)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,63 @@
+package app
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+// readyTimeout bounds the time until a probe of the server has its answer.
+const readyTimeout = 2 * time.Second
+
+// readiness asks whether the store does its work, for probes that want to know
+// within a bound even while the database hangs. A question that hangs is asked
+// once, however many wait for it.
+type readiness struct {
+	ask func(context.Context) error
+
+	mu      sync.Mutex
+	running *readyCheck // nil: none is under way
+}
+
+// readyCheck is one question to the store. It may outlast those who wait for it.
+type readyCheck struct {
+	done chan struct{} // closed when err is set
+	err  error
+}
+
+// within returns the store's answer, or says after readyTimeout that there is none.
+func (r *readiness) within(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout,
+		tasker.Errorf(tasker.CodeUnavailable, "the database does not answer within %v", readyTimeout))
+	defer cancel()
+	check := r.join(ctx)
+	select {
+	case <-check.done:
+		return check.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// join returns the check that is under way, or begins one.
+func (r *readiness) join(ctx context.Context) *readyCheck {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.running != nil {
+		return r.running
+	}
+	check := &readyCheck{done: make(chan struct{})}
+	r.running = check
+	go func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*readyTimeout)
+		defer cancel()
+		err := r.ask(ctx)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		check.err, r.running = err, nil
+		close(check.done)
+	}()
+	return check
+}

@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// writeTrust is how long a write that went well speaks for those after it.
+	writeTrust = 10 * time.Second
+	// writeProbe is the note that is written to see that writes work.
+	writeProbe = "write_probe"
+)
+
+// readiness remembers until when the store counts as one that takes writes.
+type readiness struct{ trusted atomic.Int64 } // a task.Instant
+
+// Ready reports whether the store answers and takes writes: one whose disk is full
+// still answers questions. It writes at most once in 10 s, unless that fails.
+func (e *Engine) Ready(ctx context.Context) error {
+	if err := e.store.Ping(ctx); err != nil {
+		return err
+	}
+	now := e.instant()
+	if int64(now) < e.readiness.trusted.Load() {
+		return nil
+	}
+	err := e.store.Write(ctx, func(tx Tx) error { return tx.Note(writeProbe, now.Time().Format(time.RFC3339)) })
+	if err == nil {
+		e.readiness.trusted.Store(int64(now.Add(writeTrust)))
+	}
+	return err
+}
