@@ -38,6 +38,10 @@ type TaskBackend interface {
 	TaskHistory(ctx context.Context, id uuid.UUID) (*TaskHistory, error)
 	// CancelTasks cancels tasks in one transaction and answers each in order.
 	CancelTasks(ctx context.Context, req CancelRequest) ([]TaskReceipt, error)
+	// EditContext changes the context of a task in error, and runs its failed steps
+	// again unless the request says otherwise. CodeWrongState when the task is not in
+	// error; CodeConflict when the context is not of the version expected.
+	EditContext(ctx context.Context, id uuid.UUID, req EditContextRequest) (*EditedContext, error)
 	// ExplainTask says in words why a task is where it is.
 	ExplainTask(ctx context.Context, id uuid.UUID) (*Explanation, error)
 }

@@ -123,6 +123,10 @@ func (b *httpBackend) ExplainTask(ctx context.Context, id uuid.UUID) (*Explanati
 	return fetch[Explanation](ctx, b, call{verb: "explain task", method: http.MethodGet, path: "/v1/tasks/" + id.String() + "/explain"})
 }
 
+func (b *httpBackend) EditContext(ctx context.Context, id uuid.UUID, req EditContextRequest) (*EditedContext, error) {
+	return fetch[EditedContext](ctx, b, call{verb: "edit context", method: http.MethodPatch, path: "/v1/tasks/" + id.String() + "/context", body: req})
+}
+
 func (b *httpBackend) CancelTasks(ctx context.Context, req CancelRequest) ([]TaskReceipt, error) {
 	var out struct {
 		Results []TaskReceipt `json:"results"`

@@ -124,6 +124,10 @@ type Task struct {
 	CancelledBy         string   `json:"cancelled_by,omitempty"`
 	TraceParent         string   `json:"traceparent,omitempty" doc:"W3C trace context that the task was submitted in."`
 
+	ContextVersion  int        `json:"context_version,omitempty" doc:"How often the context was edited since submission."`
+	ContextEditedAt *time.Time `json:"context_edited_at,omitempty"`
+	ContextEditedBy string     `json:"context_edited_by,omitempty"`
+
 	ReplayCount    int        `json:"replay_count,omitempty" doc:"How often it was replayed from the dead-letter queue."`
 	LastReplayedAt *time.Time `json:"last_replayed_at,omitempty"`
 	LastReplayedBy string     `json:"last_replayed_by,omitempty"`
@@ -172,6 +176,8 @@ type TaskHistory struct {
 	TaskUUID    uuid.UUID    `json:"task_uuid"`
 	Transitions []Transition `json:"transitions"`
 	Attempts    []Attempt    `json:"attempts"`
+	// ContextEdits are the changes of its context.
+	ContextEdits []ContextEdit `json:"context_edits,omitempty"`
 }
 
 // CancelRequest cancels tasks: steps that are not settled become cancelled, and

@@ -42,7 +42,7 @@ what the state was before and after. The trail is only ever added to.`,
 	f.IntVar(&c.filter.Limit, "limit", 50, "acts on a page, 1 to 1000")
 	f.Int64Var(&c.filter.Below, "below", 0, "continue below this number")
 	offer(cmd, "kind", "cancel", tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually, "open_case", "update_case", "reopen_case",
-		"replay", "replay_step")
+		"replay", "replay_step", "edit_context")
 	return cmd
 }
 

@@ -56,6 +56,9 @@ func (s *session) printTask(t *tasker.Task) error {
 	f.add("Cancel reason", t.CancelReason)
 	f.add("Replays", s.replays(t.ReplayCount, t.LastReplayedAt, t.LastReplayedBy))
 	f.add("Context", compact(t.Context))
+	if t.ContextVersion > 0 {
+		f.add("Context edits", fmt.Sprintf("%d, the last by %s at %s", t.ContextVersion, t.ContextEditedBy, s.stampAgo(t.ContextEditedAt)))
+	}
 	return s.write([]byte("✓ Task Details:\n\n" + f.b.String()))
 }
 

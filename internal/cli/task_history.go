@@ -30,7 +30,10 @@ func newTaskHistory(s *session) *cobra.Command {
 			if err := s.printTransitions(h.Transitions); err != nil {
 				return err
 			}
-			return s.printAttempts(h.Attempts)
+			if err := s.printAttempts(h.Attempts); err != nil {
+				return err
+			}
+			return s.printEdits(h.ContextEdits)
 		}),
 	}
 }

@@ -110,6 +110,10 @@ type TxTasks interface {
 	// SaveTasks stores what can change of the tasks. Their priority is only stored
 	// with a Meta that may have changed.
 	SaveTasks(tasks []*task.Task) error
+	// SaveContext stores the context of a task that SaveTasks has stored in the same
+	// transaction with another Meta.ContextEdits: what remembers contexts tells them
+	// apart by that.
+	SaveContext(t *task.Task) error
 	// Overdue returns up to limit tasks whose deadline is at most until, locked.
 	Overdue(until task.Instant, limit int) ([]*task.Task, error)
 	// DeleteFinished deletes up to limit terminal tasks that finished before a

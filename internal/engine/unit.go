@@ -37,6 +37,7 @@ type unit struct {
 	recoveries             map[*task.Task]string
 	replayed               map[*task.Task]struct{}
 	newCases, changedCases []*task.Case
+	newContexts            []*task.Task              // their contexts were edited
 	unwatched              map[*task.Task]task.State // live tasks, and the state that they left
 
 	readied []Work         // steps that became ready
@@ -230,6 +231,11 @@ func (u *unit) save() error {
 	steps := sorted(u.dirtySteps, func(s *task.Step) task.ID { return s.ID })
 	if len(tasks) > 0 {
 		if err := u.tx.SaveTasks(tasks); err != nil {
+			return err
+		}
+	}
+	for _, t := range u.newContexts {
+		if err := u.tx.SaveContext(t); err != nil {
 			return err
 		}
 	}

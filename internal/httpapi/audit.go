@@ -14,7 +14,7 @@ import (
 // the reason that TaskPath is.
 type AuditQuery struct {
 	Actor  string    `query:"actor" maxLength:"255" doc:"Who did it."`
-	Kind   string    `query:"kind" enum:"cancel,reset_for_retry,resolve_manually,complete_manually,open_case,update_case,reopen_case,replay,replay_step"`
+	Kind   string    `query:"kind" enum:"cancel,reset_for_retry,resolve_manually,complete_manually,open_case,update_case,reopen_case,replay,replay_step,edit_context"`
 	After  time.Time `query:"after" doc:"Done at this time or later."`
 	Before time.Time `query:"before" doc:"Done before."`
 	Limit  int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`

@@ -32,6 +32,8 @@ func TestCaseNamespaces(t *testing.T) {
 		"UpdateMissing":    {"PATCH", "/v1/dlq/entry/" + stepID.String(), update, 404, ""},
 		"DeadOutside":      {"GET", "/api/v1/dlq?namespace=secret", "", 403, "query.namespace"},
 		"PatternsOutside":  {"GET", "/api/v1/dlq/patterns?namespace=secret", "", 403, "query.namespace"},
+		"EditOwn":          {"PATCH", "/v1/tasks/" + taskID.String() + "/context", `{"context":{},"reason":"x"}`, 200, ""},
+		"EditOther":        {"PATCH", "/v1/tasks/" + otherID.String() + "/context", `{"context":{},"reason":"x"}`, 404, ""},
 		"ReplayOwn":        {"POST", "/api/v1/dlq/" + taskID.String() + "/replay", "", 200, ""},
 		"ReplayOther":      {"POST", "/api/v1/dlq/" + otherID.String() + "/replay", "", 404, ""},
 		"ReplayMissing":    {"POST", "/api/v1/dlq/" + stepID.String() + "/replay", "{}", 404, ""},

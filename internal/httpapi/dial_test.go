@@ -48,6 +48,10 @@ func verbs() map[string]func(context.Context, tasker.Backend) (any, error) {
 		"CancelTasks": func(c ctx, b backend) (any, error) {
 			return b.CancelTasks(c, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{taskID}, Reason: "late"})
 		},
+		"EditContext": func(c ctx, b backend) (any, error) {
+			seen := 0
+			return b.EditContext(c, taskID, tasker.EditContextRequest{Merge: json.RawMessage(`{"a":2}`), Reason: "typo", EditedBy: "ann", ExpectedVersion: &seen})
+		},
 		"ExplainTask": func(c ctx, b backend) (any, error) { return b.ExplainTask(c, taskID) },
 		"Steps":       func(c ctx, b backend) (any, error) { return b.Steps(c, taskID) },
 		"Step":        func(c ctx, b backend) (any, error) { return b.Step(c, taskID, stepID) },

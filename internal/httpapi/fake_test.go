@@ -208,6 +208,14 @@ func (f *fake) CancelTasks(_ context.Context, req tasker.CancelRequest) ([]taske
 	return out, nil
 }
 
+func (f *fake) EditContext(_ context.Context, id uuid.UUID, req tasker.EditContextRequest) (*tasker.EditedContext, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	return &tasker.EditedContext{TaskUUID: id, State: tasker.TaskEnqueuingSteps, ContextVersion: 1, Changed: true, Context: json.RawMessage(`{"a":2}`),
+		OldContext: json.RawMessage(`{"a":1}`), EndedSteps: []string{"first"}, ReplayedSteps: 1}, nil
+}
+
 func (f *fake) ExplainTask(_ context.Context, id uuid.UUID) (*tasker.Explanation, error) {
 	if err := f.note(id); err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ func (s *server) routes() {
 	add(s, endpoint{get, "/v1/tasks/{uuid}", "get-task", "Get a task, now or once it is settled", read, hot}, s.getTask)
 	add(s, endpoint{get, "/v1/tasks/{uuid}/history", "get-task-history", "Get what happened to a task", read, 0}, s.getHistory)
 	add(s, endpoint{get, "/v1/tasks/{uuid}/explain", "explain-task", "Explain why a task is where it is", read, 0}, s.explainTask)
+	add(s, endpoint{patch, "/v1/tasks/{uuid}/context", "edit-task-context", "Change the context of a task in error, and run its failed steps again", operate, conflicts}, s.editContext)
 	add(s, endpoint{del, "/v1/tasks/{uuid}", "cancel-task", "Cancel a task", cancel, conflicts}, s.cancelTask)
 	add(s, endpoint{post, "/v1/tasks/cancel", "cancel-tasks", "Cancel many tasks in one transaction", cancel, batch | finds | conflicts}, s.cancelTasks)
 

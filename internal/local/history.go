@@ -38,6 +38,10 @@ func (h *history) tell(ctx context.Context) error {
 		}
 	}
 	h.ofTask()
+	var err error
+	if h.out.ContextEdits, err = contextEdits(h.records.Acts); err != nil {
+		return err
+	}
 	slices.SortStableFunc(h.out.Transitions, func(a, b tasker.Transition) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(h.out.Attempts, func(a, b tasker.Attempt) int { return begun(a).Compare(begun(b)) })
 	return nil

@@ -73,6 +73,7 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 		Tags: t.Meta.Tags, CorrelationID: t.CorrelationID, ParentCorrelationID: t.Meta.ParentCorrelationID, IdempotencyKey: t.IdempotencyKey,
 		Initiator: t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
 		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, TraceParent: t.Meta.TraceParent,
+		ContextVersion: t.Meta.ContextEdits, ContextEditedAt: t.Meta.EditedAt.Ptr(), ContextEditedBy: t.Meta.EditedBy,
 		ReplayCount: t.Meta.Replays, LastReplayedAt: t.Meta.ReplayedAt.Ptr(), LastReplayedBy: t.Meta.ReplayedBy}, nil
 }
 

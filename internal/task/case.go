@@ -86,6 +86,9 @@ const (
 	ActReplayStep = "replay_step"
 )
 
+// ActEditContext is the kind of act that changes the context of a task.
+const ActEditContext = "edit_context"
+
 // The kinds of acts on a case.
 const (
 	ActOpenCase   = "open_case"

@@ -44,6 +44,11 @@ type Meta struct {
 	ReplayedBy string  `json:"replayed_by,omitempty"`
 	// ReplayedKey is the name of the API key.
 	ReplayedKey string `json:"replayed_by_key,omitempty"`
+	// ContextEdits counts the changes of the context since submission, and so is its
+	// version; the other two are about the last one.
+	ContextEdits int     `json:"context_edits,omitempty"`
+	EditedAt     Instant `json:"context_edited_at,omitempty"`
+	EditedBy     string  `json:"context_edited_by,omitempty"`
 }
 
 // CaseMark is what a task knows of its cases.
@@ -61,7 +66,7 @@ func (c CaseMark) Kept() bool { return c == HasPending || c == HasClosed }
 
 // Changed reports whether Meta may differ from what it was at submission.
 func (m Meta) Changed() bool {
-	return m.CancelReason != "" || m.CancelledBy != "" || m.Case != "" || m.Replays > 0
+	return m.CancelReason != "" || m.CancelledBy != "" || m.Case != "" || m.Replays > 0 || m.ContextEdits > 0
 }
 
 // Empty reports whether there is nothing to store.

@@ -3,6 +3,7 @@ package scenario_test
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -73,4 +74,39 @@ func (in *interpreter) showPatterns(a *args) ([]string, error) {
 		out = append(out, fmt.Sprintf("alarm %s: %s", alarm.Kind, alarm.Message()))
 	}
 	return out, nil
+}
+
+// edit changes the context of a task in error.
+func (in *interpreter) edit(a *args) ([]string, error) {
+	name, err := a.place(0, "the task")
+	if err != nil {
+		return nil, err
+	}
+	id, err := in.taskID(name)
+	if err != nil {
+		return nil, err
+	}
+	edit := engine.ContextEdit{Actor: a.text("by"), Reason: a.text("reason"), Replay: !a.flag("no_retry"), ResetAttempts: a.flag("reset")}
+	if v, ok := a.get("context"); ok {
+		edit.Context = []byte(v)
+	}
+	if v, ok := a.get("merge"); ok {
+		edit.Merge = []byte(v)
+	}
+	if _, ok := a.get("version"); ok {
+		edit.Version = new(int)
+		if err := a.number("version", edit.Version); err != nil {
+			return nil, err
+		}
+	}
+	out, err := in.engine.EditContext(in.ctx, id, edit)
+	if err != nil {
+		return nil, err
+	}
+	fields := []field{{"changed", strconv.FormatBool(out.Changed)}, {"version", strconv.Itoa(out.Task.Meta.ContextEdits)},
+		{"old", string(out.Old)}, {"new", string(out.Task.Context)}, {"ended", strings.Join(out.Ended, ",")}}
+	if out.Replayed != nil {
+		fields = append(fields, field{"steps", strconv.Itoa(out.Replayed.Steps)})
+	}
+	return []string{fmt.Sprintf("%s %s %s", name, out.Task.State, line(fields))}, nil
 }

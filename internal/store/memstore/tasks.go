@@ -82,6 +82,18 @@ func (t *tx) SaveTasks(tasks []*task.Task) error {
 	return nil
 }
 
+// SaveContext implements engine.TxTasks.
+func (t *tx) SaveContext(from *task.Task) error {
+	old := t.s.tasks[from.ID]
+	if old == nil {
+		return task.Errorf(task.Internal, "save the context of task %s: it does not exist", from.ID)
+	}
+	row := *old
+	row.Context = slices.Clone(from.Context)
+	t.setTask(row.ID, &row)
+	return nil
+}
+
 // Overdue implements engine.TxTasks.
 func (t *tx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {

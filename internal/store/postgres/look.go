@@ -231,8 +231,8 @@ func (t *tx) Contexts(ids []task.ID) ([][]byte, error) {
 	var places []int64
 	for i, id := range ids {
 		document, known := t.contexts[id]
-		if !known {
-			document, known = t.store.memory.context(id) // it never changes
+		if seen, ok := t.tasks[id]; !known && ok {
+			document, known = t.store.memory.context(id, seen.row.Meta.ContextEdits)
 		}
 		if contexts[i] = document; !known {
 			missing, places = append(missing, id), append(places, int64(i))

@@ -24,6 +24,7 @@ type family struct {
 	task    taskRow
 	context []byte
 	known   bool // the context
+	edits   int  // how often it was edited before it became known
 	steps   []stepRow
 }
 
@@ -106,12 +107,13 @@ func (m *memory) siblings(id task.ID, ordinals []int) ([]stepRow, bool) {
 	return some, true
 }
 
-// context returns the context of a task, or false when it is not remembered.
-func (m *memory) context(id task.ID) ([]byte, bool) {
+// context returns the context of a task as it is after so many edits, or false when
+// that is not remembered.
+func (m *memory) context(id task.ID, edits int) ([]byte, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if f := m.tasks[id]; f != nil {
-		return f.context, f.known
+		return f.context, f.known && f.edits == edits
 	}
 	return nil, false
 }
@@ -176,9 +178,13 @@ func (m *memory) keepTask(t *taskRow, contexts map[task.ID][]byte) {
 	}
 	f.task = *t
 	f.task.Context = nil
+	if f.known && f.edits != t.Meta.ContextEdits { // by another process
+		m.bytes -= len(f.context)
+		f.context, f.known = nil, false
+	}
 	document, known := contexts[t.ID]
 	if known && !f.known && len(document) <= maxKept {
-		f.context, f.known = document, true
+		f.context, f.known, f.edits = document, true, t.Meta.ContextEdits
 		m.bytes += len(document)
 	}
 }

@@ -185,6 +185,14 @@ func (t *tx) SaveTasks(tasks []*task.Task) error {
 	return nil
 }
 
+// SaveContext implements engine.TxTasks. The row is this transaction's since SaveTasks
+// has found it as it was seen.
+func (t *tx) SaveContext(k *task.Task) error {
+	t.exec(`UPDATE tasker_tasks SET context = $2::text::json WHERE id = $1`, k.ID, k.Context)
+	t.contexts[k.ID] = k.Context
+	return nil
+}
+
 func (t *tx) saveOutcome(v outcome, tasks []*task.Task) error {
 	var seen seenRows
 	var metas [][]byte

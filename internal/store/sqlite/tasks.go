@@ -69,6 +69,13 @@ func (t *tx) stepsAt(f engine.Family) ([]*task.Step, error) {
 	return steps, nil
 }
 
+// SaveContext implements engine.TxTasks.
+func (t *tx) SaveContext(k *task.Task) error {
+	t.rows.dropContext(k.ID)
+	_, err := t.conn.Exec(context.Background(), `UPDATE tasker_tasks SET context = ? WHERE id = ?`, jsonText(k.Context), k.ID.Seq())
+	return err
+}
+
 // Overdue implements engine.TxTasks.
 func (t *tx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {
 	const query = `SELECT ` + store.TaskColumns + ` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2`

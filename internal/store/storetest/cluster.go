@@ -35,6 +35,7 @@ func RunCluster(t *testing.T, deaf bool, open func(t *testing.T) (a, b Node)) {
 		{"Occupied", occupied},
 		{"OccupiedSeesWhatComesAndGoes", occupiedSeesWhatComesAndGoes},
 		{"Settled", settled},
+		{"ContextEditedElsewhere", contextEditedElsewhere},
 		{"ListenEnds", listenEnds},
 		{"AnnounceToNobody", announceToNobody},
 		{"Attended", attended},

@@ -20,6 +20,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Store) {
 		cases []testCase
 	}{
 		{"Tasks", taskCases()},
+		{"Contexts", contextCases()},
 		{"Deletion", deletionCases()},
 		{"Values", valueCases()},
 		{"Queue", queueCases()},

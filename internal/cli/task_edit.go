@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+func newTaskEdit(s *session) *cobra.Command {
+	var (
+		req            tasker.EditContextRequest
+		whole, changes string
+		version        int
+	)
+	cmd := &cobra.Command{
+		Use:   "edit TASK_UUID {--context JSON | --merge JSON} --reason TEXT",
+		Short: "Change the context of a task in error, and run its failed steps again",
+		Long: `Change the context of a task in error, and run its failed steps again. The new
+context has to pass the template's input schema. The old one is kept: task history
+shows it, and editing it back undoes the edit.
+
+Steps that had ended before do not run again, whatever they made of the old context.
+--context and --merge take JSON, @FILE, or - for standard input; --merge is a JSON
+merge patch (RFC 7396), of which null removes a member.`,
+		Example: `  tasker task edit TASK_UUID --merge '{"sku": "a2", "coupon": null}' --reason 'Typo in the order'
+  tasker task edit TASK_UUID --context @order.json --reason 'New order' --no-retry`,
+		Args: cobra.ExactArgs(1),
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case (whole == "") == (changes == ""):
+				return usagef("give --context or --merge")
+			case req.Reason == "":
+				return usagef("--reason is required: it is stored with the task")
+			case req.NoRetry && req.ResetRetryCount:
+				return usagef("--reset-retry-count does not go with --no-retry")
+			}
+			if cmd.Flags().Changed("expect-version") {
+				req.ExpectedVersion = &version
+			}
+			req.EditedBy = actor(req.EditedBy)
+			var err error
+			if req.Context, err = s.jsonFlag("--context", whole); err == nil {
+				req.Merge, err = s.jsonFlag("--merge", changes)
+			}
+			return err
+		},
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			return s.editContext(ctx, c, args[0], req)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&whole, "context", "", "the whole new context, in JSON")
+	f.StringVar(&changes, "merge", "", "what to change of the context, a JSON merge patch")
+	f.StringVar(&req.Reason, "reason", "", "why (required)")
+	f.StringVar(&req.EditedBy, "edited-by", "", "who edits (default the user of this process)")
+	f.IntVar(&version, "expect-version", 0, "refuse if the context has another version than this")
+	f.BoolVar(&req.NoRetry, "no-retry", false, "leave the task in error")
+	f.BoolVar(&req.ResetRetryCount, "reset-retry-count", false,
+		"give the failed steps all their attempts again; else what is left, and at least one")
+	return cmd
+}
+
+func (s *session) editContext(ctx context.Context, c *tasker.Client, arg string, req tasker.EditContextRequest) error {
+	id, err := taskArg(arg)
+	if err != nil {
+		return err
+	}
+	out, err := c.EditContext(ctx, id, req)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.printJSON(out)
+	}
+	f := fields{indent: "  "}
+	f.add("Task", out.TaskUUID.String())
+	f.add("State", string(out.State))
+	f.add("Context version", fmt.Sprint(out.ContextVersion))
+	f.add("Context", compact(out.Context))
+	f.add("Old context", compact(out.OldContext))
+	f.add("Not run again", strings.Join(out.EndedSteps, ", "))
+	f.add("Steps run again", fmt.Sprint(out.ReplayedSteps))
+	f.add("By", req.EditedBy)
+	done := "Context edited!"
+	if !out.Changed {
+		done = "The task had this context already"
+	}
+	return s.write([]byte("✓ " + done + "\n" + f.b.String()))
+}
+
+// printEdits shows the changes of a task's context.
+func (s *session) printEdits(edits []tasker.ContextEdit) error {
+	if len(edits) == 0 {
+		return nil
+	}
+	if err := s.printf("\n"); err != nil {
+		return err
+	}
+	t := newTable(s.Out, "VERSION", "EDITED", "BY", "REASON", "OLD CONTEXT")
+	for i := range edits {
+		e := &edits[i]
+		old := compact(e.OldContext)
+		if e.OldOmitted {
+			old = fmt.Sprintf("in the audit trail, no. %d", e.No)
+		}
+		t.row(fmt.Sprint(e.ContextVersion), stamp(&e.At), e.Actor, e.Reason, old)
+	}
+	return t.flush()
+}

@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// ContextEdit changes the context of a task in error. Exactly one of Context and
+// Merge is given.
+type ContextEdit struct {
+	Context []byte // JSON: the whole context
+	Merge   []byte // JSON merge patch for the one that the task has
+	Actor   string
+	Reason  string
+	// Version is that of the context which the caller has seen; nil: any.
+	Version *int
+	// Replay runs the failed steps again; ResetAttempts is as in Replay.
+	Replay        bool
+	ResetAttempts bool
+}
+
+// EditedContext is what an edit did.
+type EditedContext struct {
+	Task *task.Task // afterwards, with its context
+	Old  []byte     // the context before, nil when there was none
+	// Changed is false when the task had that context already: then nothing was
+	// stored, but a replay was done all the same.
+	Changed bool
+	// Ended are the names of steps that had come to their end before: they do not run
+	// again, whatever they made of the old context.
+	Ended    []string
+	Replayed *Replayed // nil when none was asked for
+}
+
+// ContextNote is what an act of kind ActEditContext keeps.
+type ContextNote struct {
+	Version  int             `json:"version"` // of the new context
+	Old      json.RawMessage `json:"old_context"`
+	Merge    json.RawMessage `json:"merge,omitempty"`
+	Ended    []string        `json:"ended_steps,omitempty"`
+	Replayed bool            `json:"replayed"`
+}
+
+const (
+	// editRuns is how often an edit is tried that others come before.
+	editRuns = 5
+	// maxEdits bounds what is kept of one task.
+	maxEdits = 100
+)
+
+// errEdited says that somebody else has edited the context meanwhile.
+var errEdited = errors.New("the context has been edited meanwhile")
+
+// EditContext changes the context of a task in error, and runs its failed steps
+// again when that is asked for: in one transaction, so that no worker gets the old
+// one from then on. The new context has to pass the template's input schema. The
+// old one is kept with the act. WrongState when the task is not in error; Conflict
+// when the context is not of the version that the caller has seen.
+func (e *Engine) EditContext(ctx context.Context, id task.ID, edit ContextEdit) (*EditedContext, error) {
+	if problems := e.checkEdit(&edit); len(problems) > 0 {
+		return nil, refusal("the context was not edited", problems)
+	}
+	for range editRuns {
+		seen, err := e.findTask(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		next, err := e.newContext(ctx, seen, &edit)
+		if err != nil {
+			return nil, err
+		}
+		var out *EditedContext
+		err = e.write(ctx, "edit_context", func(u *unit) error {
+			out, err = u.editContext(seen, next, &edit)
+			return err
+		})
+		if err == nil || !errors.Is(err, errEdited) {
+			return out, err
+		}
+	}
+	return nil, task.Errorf(task.Conflict, "the context of the task %s is edited by others all the time", id)
+}
+
+func (e *Engine) checkEdit(edit *ContextEdit) []task.Problem {
+	problems := renamed(checkActor(edit.Actor, edit.Reason), "/actor", "/edited_by")
+	bad := func(at, fault string) {
+		if fault != "" {
+			problems = append(problems, task.Problem{Location: at, Message: fault})
+		}
+	}
+	if edit.Actor == "" {
+		bad("/edited_by", "say who does it; the name is kept with the task")
+	}
+	if edit.Reason == "" {
+		bad("/reason", "say why; the reason is kept with the task")
+	}
+	switch {
+	case edit.Context == nil && edit.Merge == nil:
+		bad("/context", "give the whole context (context), or what to change of it (merge)")
+	case edit.Context != nil && edit.Merge != nil:
+		bad("/merge", "give context or merge, not both")
+	}
+	if edit.ResetAttempts && !edit.Replay {
+		bad("/reset_retry_count", "goes with a retry only")
+	}
+	bad("/context", e.payloadFault(edit.Context))
+	bad("/merge", e.payloadFault(edit.Merge))
+	return problems
+}
+
+// newContext returns the context that a task would have, checked as one that is
+// submitted.
+func (e *Engine) newContext(ctx context.Context, t *task.Task, edit *ContextEdit) ([]byte, error) {
+	if err := editable(t, edit); err != nil {
+		return nil, err
+	}
+	next, at := edit.Context, ""
+	if edit.Merge != nil {
+		var err error
+		if next, err = task.MergePatch(t.Context, edit.Merge); err != nil {
+			return nil, err
+		}
+		at = "/merge"
+		if fault := e.payloadFault(next); fault != "" {
+			merged := task.Problem{Location: at, Message: "what it makes of the context " + fault}
+			return nil, refusal("the context was not edited", []task.Problem{merged})
+		}
+	}
+	def, err := e.TemplateOf(ctx, t.DefID)
+	if err != nil {
+		return nil, err
+	}
+	problems, err := e.checkSchema(def, next, at)
+	if err == nil && len(problems) > 0 {
+		err = refusal("the context was not edited", problems)
+	}
+	return next, err
+}
+
+// editable refuses what a task does not allow as it is.
+func editable(t *task.Task, edit *ContextEdit) error {
+	switch edits := t.Meta.ContextEdits; {
+	case t.State != task.Errored:
+		return &task.Error{Code: task.WrongState,
+			Message: fmt.Sprintf("the task %s is %s; only the context of one in error can be edited", t.ID, t.State),
+			Hint:    "steps that run have the context already; a task that is over can be submitted again"}
+	case edit.Version != nil && *edit.Version != edits:
+		return &task.Error{Code: task.Conflict,
+			Message: fmt.Sprintf("the context of the task %s has version %d, not %d", t.ID, edits, *edit.Version),
+			Hint:    "somebody else has edited it: look at it again"}
+	case edits >= maxEdits:
+		return &task.Error{Code: task.Conflict,
+			Message: fmt.Sprintf("the context of the task %s was edited %d times, which is the limit", t.ID, edits),
+			Hint:    "every old context is kept; submit a new task"}
+	}
+	return nil
+}
+
+// editContext does it to a task that is still as it was seen.
+func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*EditedContext, error) {
+	t, err := u.task(seen.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case t == nil:
+		return nil, noTask(seen.ID)
+	case t.Meta.ContextEdits != seen.Meta.ContextEdits && edit.Version == nil:
+		return nil, errEdited
+	}
+	if err := editable(t, edit); err != nil {
+		return nil, err
+	}
+	out := &EditedContext{Task: t, Old: seen.Context, Changed: !sameJSON(seen.Context, next)}
+	if out.Ended, err = u.endedSteps(t); err != nil {
+		return nil, err
+	}
+	if out.Changed {
+		if err := u.actOfEdit(t, out, edit); err != nil {
+			return nil, err
+		}
+		t.Context = next
+		t.Meta.ContextEdits++
+		t.Meta.EditedAt, t.Meta.EditedBy = u.now, edit.Actor
+		u.dirtyTasks[t] = struct{}{}
+		u.newContexts = append(u.newContexts, t)
+	}
+	if edit.Replay {
+		out.Replayed, err = u.replay(t, 0, Replay{Actor: edit.Actor, Reason: edit.Reason, ResetAttempts: edit.ResetAttempts})
+	}
+	t.Context = next // which the row of a task in a transaction need not have
+	return out, err
+}
+
+// endedSteps are the names of the steps that will not run again by themselves.
+func (u *unit) endedSteps(t *task.Task) ([]string, error) {
+	steps, err := u.siblings(Family{Task: t.ID})
+	if err != nil {
+		return nil, err
+	}
+	def, err := u.template(t.DefID)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range steps {
+		if s.State.Satisfies() {
+			names = append(names, def.Steps[s.Ordinal-1].Name)
+		}
+	}
+	return names, nil
+}
+
+func (u *unit) actOfEdit(t *task.Task, out *EditedContext, edit *ContextEdit) error {
+	about, err := u.pendingCaseOf(t)
+	if err != nil {
+		return err
+	}
+	note := ContextNote{Version: t.Meta.ContextEdits + 1, Old: out.Old, Merge: edit.Merge, Ended: out.Ended,
+		Replayed: edit.Replay}
+	data, err := json.Marshal(note)
+	if err != nil {
+		return fmt.Errorf("encode act: %w", err)
+	}
+	u.acts = append(u.acts, task.Act{At: u.now, TaskID: t.ID, CaseID: about, Kind: task.ActEditContext, Actor: edit.Actor,
+		Reason: edit.Reason, From: string(t.State), To: string(t.State), Data: data})
+	return nil
+}
+
+// sameJSON reports whether two documents are the same but for white space between
+// their values. That of other form is taken for different.
+func sameJSON(a, b []byte) bool {
+	return bytes.Equal(compacted(a), compacted(b))
+}
+
+func compacted(document []byte) []byte {
+	if document == nil {
+		return []byte("null")
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, document) != nil {
+		return document
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,23 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/taskerhq/tasker"
+)
+
+func (s *server) editContext(ctx context.Context, params *TaskPath, body *tasker.EditContextRequest) (answer[*tasker.EditedContext], error) {
+	var no answer[*tasker.EditedContext]
+	if err := s.reachTask(ctx, params.UUID); err != nil {
+		return no, err
+	}
+	body.Context, body.Merge = absent(body.Context), absent(body.Merge)
+	body.EditedBy = cmp.Or(body.EditedBy, keyName(ctx))
+	edited, err := s.backend.EditContext(ctx, params.UUID, *body)
+	if err != nil {
+		return no, err
+	}
+	edited.EndedSteps = list(edited.EndedSteps)
+	return ok(edited), nil
+}

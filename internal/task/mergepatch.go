@@ -1,0 +1,53 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// MergePatch applies a JSON merge patch (RFC 7396) to a document: members of an
+// object in the patch replace those of the document, null removes one, and what is
+// no object replaces the whole. A nil document stands for null. Values that the
+// patch does not name stay byte for byte; both must be valid JSON.
+func MergePatch(document, patch []byte) ([]byte, error) {
+	changes, ok := objectOf(patch)
+	if !ok {
+		return bytes.TrimSpace(patch), nil
+	}
+	merged, ok := objectOf(document)
+	if !ok {
+		merged = map[string]json.RawMessage{}
+	}
+	for name, change := range changes {
+		if string(bytes.TrimSpace(change)) == "null" {
+			delete(merged, name)
+			continue
+		}
+		value, err := MergePatch(merged[name], change)
+		if err != nil {
+			return nil, err
+		}
+		merged[name] = value
+	}
+	return encodeObject(merged)
+}
+
+// objectOf returns the members of a document, or false when it is no object.
+func objectOf(document []byte) (map[string]json.RawMessage, bool) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(document, &members); err != nil {
+		return nil, false
+	}
+	return members, members != nil
+}
+
+// encodeObject does not escape what HTML would need escaped: values stay as they are.
+func encodeObject(members map[string]json.RawMessage) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(members); err != nil {
+		return nil, Errorf(Invalid, "the patch cannot be applied: %v", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
