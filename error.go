@@ -35,8 +35,11 @@ type Error struct {
 	Details []Detail `json:"details,omitempty"` // where: one entry per problem found
 
 	// RetryAfter is the server's advice not to come back before this long.
-	// It travels as the header Retry-After, not in the body. 0 means no advice.
+	// It travels as the header Retry-After, and with the error of an item of a batch
+	// as RetryAfterSeconds. 0 means no advice.
 	RetryAfter time.Duration `json:"-"`
+	// RetryAfterSeconds is RetryAfter in the error of an item, which has no header.
+	RetryAfterSeconds float64 `json:"retry_after_seconds,omitempty" doc:"When it is an item that is refused for now: not to come back before this long."`
 	// Err is what caused the error, on the side where it happened. It never
 	// travels and is not printed: a network error of the SDK, for example.
 	Err error `json:"-"`

@@ -51,6 +51,11 @@ func (b *httpBackend) submit(ctx context.Context, req SubmitRequest) ([]TaskRece
 	if err := sameLength(c.verb, len(req.Tasks), len(out.Results)); err != nil {
 		return nil, err
 	}
+	for _, r := range out.Results {
+		if r.Error != nil {
+			r.Error.RetryAfter = time.Duration(r.Error.RetryAfterSeconds * float64(time.Second))
+		}
+	}
 	return out.Results, nil
 }
 

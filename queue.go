@@ -75,6 +75,7 @@ type QueueReceipt struct {
 	TaskID  uuid.UUID   `json:"task_id"`
 	Status  QueueStatus `json:"status"`
 	Created bool        `json:"created" doc:"False when the idempotency key named a task that exists."`
+	Error   *Error      `json:"error,omitempty" doc:"Of a task of a batch: its idempotency key was used for another submission. It was not stored, the others were."`
 	QueuePlace
 }
 
@@ -314,6 +315,9 @@ func (c *Client) Enqueue(ctx context.Context, t EnqueueTask) (QueueReceipt, erro
 	receipts, err := c.EnqueueTasks(ctx, EnqueueRequest{Tasks: []EnqueueTask{t}})
 	if err != nil {
 		return QueueReceipt{}, err
+	}
+	if receipts[0].Error != nil {
+		return receipts[0], receipts[0].Error
 	}
 	return receipts[0], nil
 }

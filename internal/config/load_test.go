@@ -119,6 +119,7 @@ engine:
   priorities:
     - {name: urgent, level: 90, max_retries: 9, timeout: 1m, max_retry_delay: 5s}
   resubmit_after_terminal: true
+  idempotency_mismatch: accept
 keys:
   - {name: ci, sha256: `+hashA+`, permissions: [submit, read], namespaces: [build]}
 `),
@@ -130,6 +131,7 @@ keys:
 		Retention:             engine.Retention{Finished: -1, Workers: 180 * time.Hour},
 		Priorities:            []engine.PriorityLevel{{Name: "urgent", Level: 90, MaxRetries: 9, Timeout: time.Minute, MaxRetryDelay: 5 * time.Second}},
 		ResubmitAfterTerminal: true,
+		IdempotencyMismatch:   engine.MismatchAccept,
 		UpkeepInterval:        250 * time.Millisecond,
 	}.WithDefaults()
 	if diff := cmp.Diff(want, cfg.Engine); diff != "" {

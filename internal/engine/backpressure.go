@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -42,7 +41,8 @@ type backpressure struct {
 	refused [6]atomic.Int64
 
 	mu      sync.Mutex
-	depth   int // ready steps
+	depth   int  // ready steps
+	capped  bool // there were more when they were counted
 	at      task.Instant
 	cost    time.Duration // of the last count
 	counted bool
@@ -75,46 +75,6 @@ func (b *backpressure) tiers() bool {
 // concerns reports whether a submission is one that may be refused.
 func (b *backpressure) concerns(d *draft) bool { return b.cfg.Scope == AllScope || d.in.Queued }
 
-// enter takes tasks in hand; done is called once they are stored, or are not. When
-// too much is in hand, or in the queue, or a user has submitted too much, all are
-// refused, and nothing of them is counted.
-func (b *backpressure) enter(ctx context.Context, drafts []*draft) (done func(), err error) {
-	var mine []*draft
-	for _, d := range drafts {
-		if b.concerns(d) {
-			mine = append(mine, d)
-		}
-	}
-	if len(mine) > 0 {
-		if err := b.judge(ctx, mine); err != nil {
-			return nil, err
-		}
-	}
-	b.inHand.Add(int64(len(drafts)))
-	b.pending.Add(int64(len(mine)))
-	return func() {
-		b.inHand.Add(-int64(len(drafts)))
-		b.pending.Add(-int64(len(mine)))
-	}, nil
-}
-
-func (b *backpressure) judge(ctx context.Context, drafts []*draft) error {
-	now := b.e.instant()
-	if err := b.checkLoad(now, len(drafts)); err != nil {
-		return err
-	}
-	if b.tiers() {
-		depth, err := b.estimate(ctx, now)
-		if err != nil {
-			return err
-		}
-		if err := b.checkDepth(now, depth, drafts); err != nil {
-			return err
-		}
-	}
-	return b.checkUsers(now, drafts)
-}
-
 // minNormalLoad is what a process can always have in hand.
 const minNormalLoad = 5000
 
@@ -128,35 +88,6 @@ func (b *backpressure) normalLoad(now task.Instant) int {
 		return b.cfg.NormalLoad
 	}
 	return max(minNormalLoad, int(b.e.meter.storeRate(now)))
-}
-
-func (b *backpressure) checkLoad(now task.Instant, n int) error {
-	normal := b.normalLoad(now)
-	if in := int(b.inHand.Load()); normal == 0 || in < 2*normal {
-		return nil
-	}
-	b.refuse(Overloaded, n)
-	return &task.Error{Code: task.Unavailable, Message: fmt.Sprintf("the server is overloaded: it has twice the %d tasks in hand that are normal", normal),
-		Hint: "nothing was stored; try again later", RetryAfter: time.Second}
-}
-
-// checkDepth refuses what is not urgent enough for the length of the queue.
-func (b *backpressure) checkDepth(now task.Instant, depth int, drafts []*draft) error {
-	tier, least, who := b.tier(depth)
-	if tier == "" {
-		return nil
-	}
-	outside := slices.IndexFunc(drafts, func(d *draft) bool { return !b.allowed(d) && d.priority < least })
-	if outside < 0 {
-		return nil
-	}
-	b.refuse(tier, len(drafts))
-	e := &task.Error{Code: task.Exhausted, Message: fmt.Sprintf("the queue is full: %d steps are ready, and only %s accepted", depth, who),
-		Hint: "nothing was stored; try again later, or raise engine.backpressure." + string(tier), RetryAfter: b.drained(now, depth)}
-	if len(drafts) > 1 {
-		e.Problems = []task.Problem{{Location: fmt.Sprintf("/tasks/%d", drafts[outside].place), Message: fmt.Sprintf("has level %d", drafts[outside].priority)}}
-	}
-	return e
 }
 
 // tier returns the highest tier that a depth reaches, "" for none; the lowest level
@@ -212,34 +143,6 @@ func (b *backpressure) drained(now task.Instant, depth int) time.Duration {
 	return min(max(wait, shortestWait), longestWait)
 }
 
-func (b *backpressure) checkUsers(now task.Instant, drafts []*draft) error {
-	if !b.users.on() {
-		return nil
-	}
-	counts := map[user]int{}
-	for _, d := range drafts {
-		counts[userOf(d)]++
-	}
-	hit := b.users.take(counts, now)
-	if hit == nil {
-		return nil
-	}
-	b.refuse(hit.reason, len(drafts))
-	within := "a minute"
-	if hit.reason == OverSustained {
-		within = "an hour"
-	}
-	if hit.never {
-		return &task.Error{Code: task.TooLarge, Message: fmt.Sprintf("more tasks at once than the %d that one user may submit within %s", hit.limit, within),
-			Hint: "nothing was stored; send fewer at a time"}
-	}
-	return &task.Error{Code: task.Exhausted, Message: fmt.Sprintf("the user has submitted the %d tasks that are allowed within %s", hit.limit, within),
-		Hint: "nothing was stored; try again later", RetryAfter: hit.room}
-}
-
-// userOf is on whose behalf a task is submitted.
-func userOf(d *draft) user { return user{key: d.in.Caller, id: d.in.Meta.Initiator} }
-
 func (b *backpressure) refuse(why Refusal, n int) {
 	b.refused[slices.Index(Refusals, why)].Add(int64(n))
 	if b.e.observer != nil {
@@ -268,9 +171,13 @@ func (b *backpressure) estimate(ctx context.Context, now task.Instant) (int, err
 	return b.depth + int(b.pending.Load()), nil
 }
 
-// count counts the queue, as far as the highest tier.
+// exactDepth is how far the queue is counted though no tier needs it, so that those
+// who are refused are told how many there are.
+const exactDepth = 100_000
+
+// count counts the queue, as far as the highest tier and some way beyond.
 func (b *backpressure) count(ctx context.Context) error {
-	limit := max(b.cfg.Soft, b.cfg.HighOnly, b.cfg.AllowListOnly, 1)
+	limit := max(b.cfg.Soft, b.cfg.HighOnly, b.cfg.AllowListOnly, exactDepth) + 1
 	began := b.e.instant()
 	counts, err := b.e.readyCounts(ctx, limit)
 	if err != nil {
@@ -283,11 +190,11 @@ func (b *backpressure) count(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.at = b.e.instant()
-	b.depth, b.cost, b.counted = total, b.at.Sub(began), true
+	b.depth, b.capped, b.cost, b.counted = total, total >= limit, b.at.Sub(began), true
 	return nil
 }
 
-// moved notes that tasks were put in, or, with a negative n, steps were taken out.
+// moved notes that n steps more are ready, or, with a negative n, fewer.
 func (b *backpressure) moved(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -326,11 +233,4 @@ func (e *Engine) Pressure() Pressure {
 		p.Refused[r] = b.refused[i].Load()
 	}
 	return p
-}
-
-// refusedByPressure reports whether an error is a refusal, and not that the queue
-// could not be counted.
-func refusedByPressure(err error) bool {
-	var e *task.Error
-	return errors.As(err, &e) && (e.RetryAfter > 0 || e.Code == task.TooLarge)
 }

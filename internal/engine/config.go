@@ -39,6 +39,9 @@ type Config struct {
 	// ResubmitAfterTerminal lets a key whose task is terminal name a new task
 	// instead of returning the old one. Defaults to false.
 	ResubmitAfterTerminal bool
+	// IdempotencyMismatch says what a submission is answered whose key names a task
+	// that was submitted with another body. Defaults to conflict.
+	IdempotencyMismatch KeyMismatch
 	// UpkeepInterval is the rhythm of the background loops that fire what is
 	// due. It bounds how late a retry starts, not how early. Defaults to 1 s.
 	UpkeepInterval time.Duration
@@ -176,6 +179,7 @@ func (c Config) WithDefaults() Config {
 	orDefault(&c.StalenessThresholds.WaitingForRetry, 30*time.Minute)
 	orDefault(&c.StalenessThresholds.StepsInProcess, 30*time.Minute)
 	orDefault(&c.IdempotencyWindow, 24*time.Hour)
+	orDefault(&c.IdempotencyMismatch, MismatchConflict)
 	orDefault(&c.UpkeepInterval, time.Second)
 	orDefault(&c.PollInterval, time.Second)
 	if len(c.Priorities) == 0 {
@@ -215,6 +219,8 @@ func (c Config) Validate() error {
 	c.Recovery.validate(bad)
 	c.validateCases(bad)
 	c.DLQPatterns.validate(bad)
+	bad(c.IdempotencyMismatch == MismatchConflict || c.IdempotencyMismatch == MismatchAccept,
+		"idempotency_mismatch must be %s or %s, not %q", MismatchConflict, MismatchAccept, c.IdempotencyMismatch)
 	bad(c.IdempotencyWindow > 0, "idempotency_window must be positive")
 	bad(c.UpkeepInterval > 0, "upkeep_interval must be positive")
 	bad(c.PollInterval > 0, "poll_interval must be positive")

@@ -15,8 +15,7 @@ type meter struct {
 	next  Observer // nil: none
 	since task.Instant
 	clock func() task.Instant
-	// moved is told how many tasks were stored and, as a negative number, how many
-	// steps left their queue.
+	// moved is told how many steps more are ready; a negative number is fewer.
 	moved func(n int)
 
 	mu     sync.Mutex
@@ -115,12 +114,31 @@ func (m *meter) space(namespace string) *activity {
 // Committed implements Observer.
 func (m *meter) Committed(c *Commit) {
 	m.measure(c)
-	if n := len(c.Submitted) - len(c.Handed); n != 0 {
+	if n := c.readied(); n != 0 {
 		m.moved(n)
 	}
 	if m.next != nil {
 		m.next.Committed(c)
 	}
+}
+
+// readied is how many steps more are ready after a transaction than before.
+func (c *Commit) readied() int {
+	n := -len(c.Handed)
+	for _, s := range c.StepMoves {
+		if s.To == task.StepEnqueued {
+			n++
+		}
+		if s.From == task.StepEnqueued {
+			n--
+		}
+	}
+	for i := range c.Ended {
+		if c.Ended[i].After == task.StepEnqueued {
+			n++
+		}
+	}
+	return n
 }
 
 func (m *meter) measure(c *Commit) {

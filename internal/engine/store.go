@@ -129,13 +129,11 @@ type TxRecords interface {
 	// AddActs stores acts. Nothing changes or deletes them, not even the deletion of
 	// the task that they are about.
 	AddActs(acts []task.Act) error
-	// TakeKey binds an idempotency key to the task until expires, unless it is
-	// bound already (and not expired at now): then taken is true, and bound is
-	// the task it is bound to.
-	TakeKey(namespace, key string, id task.ID, now, expires task.Instant) (bound task.ID, taken bool, err error)
-	// BindKey binds an idempotency key to the task until expires, whatever it is
-	// bound to.
-	BindKey(namespace, key string, id task.ID, expires task.Instant) error
+	// TakeKey binds an idempotency key until expires, unless it is bound already (and
+	// not expired at now): then taken is true, and bound is what it is bound to.
+	TakeKey(name KeyName, to Binding, now, expires task.Instant) (bound Binding, taken bool, err error)
+	// BindKey binds an idempotency key until expires, whatever it is bound to.
+	BindKey(name KeyName, to Binding, expires task.Instant) error
 	// DropKeys deletes up to limit keys that expired before a time.
 	DropKeys(before task.Instant, limit int) (int, error)
 }
@@ -176,6 +174,9 @@ type ReadTasks interface {
 	// ListTasks returns a page, newest first, and the ID to continue below: zero
 	// at the end. It examines a bounded number of rows, so a page may be short.
 	ListTasks(ctx context.Context, f TaskFilter) ([]*task.Task, task.ID, error)
+	// BoundTasks returns the tasks that idempotency keys are bound to at a time. A key
+	// that is not bound is left out.
+	BoundTasks(ctx context.Context, names []KeyName, now task.Instant) (map[KeyName]task.ID, error)
 	// FindSteps returns all steps of a task by ordinal.
 	FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error)
 	// InHand returns those steps of tasks that are ready or leased, in any order.

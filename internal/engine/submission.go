@@ -46,7 +46,8 @@ type draft struct {
 	template *task.Template
 	priority int
 	steps    []draftStep
-	place    int // among the submissions of its call
+	hash     string // of what was submitted; "" without an idempotency key
+	place    int    // among the submissions of its call
 }
 
 // draftStep is what a step of the task will be.
@@ -82,6 +83,11 @@ func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, 
 	d := &draft{in: in, template: t, priority: level, steps: make([]draftStep, len(t.Steps))}
 	for i := range t.Steps {
 		if err := e.draftStep(ctx, d, i); err != nil {
+			return nil, nil, err
+		}
+	}
+	if in.IdempotencyKey != "" {
+		if d.hash, err = e.hashOf(in); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -24,29 +24,31 @@ type Receipt struct {
 //
 // A submission that breaks a rule refuses the whole call with an Invalid error
 // that lists every problem, and nothing is stored. With itemErrors it is
-// answered by itself and the others are stored.
+// answered by itself and the others are stored, and back-pressure judges each by
+// itself. A submission whose idempotency key was used for another one is always
+// answered by itself.
 func (e *Engine) Submit(ctx context.Context, subs []Submission, itemErrors bool) ([]Receipt, error) {
-	receipts, drafts, places, err := e.drafts(ctx, subs, itemErrors)
+	receipts, drafts, err := e.drafts(ctx, subs, itemErrors)
 	if err != nil || len(drafts) == 0 {
 		return receipts, err
 	}
-	done, err := e.pressure.enter(ctx, drafts)
-	if err != nil && itemErrors && refusedByPressure(err) {
-		for _, i := range places {
-			receipts[i].Err = err
-		}
-		return receipts, nil
-	}
+	entry, err := e.pressure.enter(ctx, drafts, itemErrors)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	stored, err := e.submits.Do(ctx, drafts)
-	if err != nil {
+	for d, refusal := range entry.refused {
+		receipts[d.place].Err = refusal
+	}
+	var stored []Receipt
+	defer func() { entry.leave(stored) }()
+	if len(entry.admitted) == 0 {
+		return receipts, nil
+	}
+	if stored, err = e.submits.Do(ctx, entry.admitted); err != nil {
 		return nil, err
 	}
 	for i, r := range stored {
-		receipts[places[i]] = r
+		receipts[entry.admitted[i].place] = r
 	}
 	return receipts, nil
 }
@@ -55,16 +57,22 @@ func (e *Engine) Submit(ctx context.Context, subs []Submission, itemErrors bool)
 // function there. The tasks exist if that transaction is committed. Templates and
 // routes that they need are stored whether it is or not.
 func (e *Engine) SubmitIn(ctx context.Context, subs []Submission, in func(func(Tx) error) error) ([]Receipt, error) {
-	_, drafts, _, err := e.drafts(ctx, subs, false)
+	_, drafts, err := e.drafts(ctx, subs, false)
 	if err != nil {
 		return nil, err
 	}
-	done, err := e.pressure.enter(ctx, drafts)
+	entry, err := e.pressure.enter(ctx, drafts, false)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
 	receipts := make([]Receipt, len(drafts))
+	defer func() {
+		if err != nil {
+			entry.leave(nil)
+			return
+		}
+		entry.leave(receipts)
+	}()
 	err = in(func(tx Tx) error {
 		// no worker is waiting for it: nobody sees it before the commit
 		b := &builder{u: newUnit(e, tx)}
@@ -92,10 +100,10 @@ func (e *Engine) SubmitIn(ctx context.Context, subs []Submission, in func(func(T
 }
 
 // drafts checks submissions and prepares their rows. With itemErrors those that
-// break a rule are answered in the receipts; places says where the others belong.
-func (e *Engine) drafts(ctx context.Context, subs []Submission, itemErrors bool) (receipts []Receipt, drafts []*draft, places []int, err error) {
+// break a rule are answered in the receipts.
+func (e *Engine) drafts(ctx context.Context, subs []Submission, itemErrors bool) (receipts []Receipt, drafts []*draft, err error) {
 	if err := e.checkBatch("/tasks", len(subs)); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	receipts = make([]Receipt, len(subs))
 	var problems []task.Problem
@@ -103,20 +111,20 @@ func (e *Engine) drafts(ctx context.Context, subs []Submission, itemErrors bool)
 		d, faults, err := e.draft(ctx, &subs[i], "/tasks/"+strconv.Itoa(i))
 		switch {
 		case err != nil:
-			return nil, nil, nil, err
+			return nil, nil, err
 		case len(faults) > 0 && itemErrors:
 			receipts[i].Err = refusal("the task is not valid", faults)
 		case len(faults) > 0:
 			problems = append(problems, faults...)
 		default:
 			d.place = i
-			drafts, places = append(drafts, d), append(places, i)
+			drafts = append(drafts, d)
 		}
 	}
 	if len(problems) > 0 {
-		return nil, nil, nil, refusal("nothing was stored: the submission is not valid", problems)
+		return nil, nil, refusal("nothing was stored: the submission is not valid", problems)
 	}
-	return receipts, drafts, places, nil
+	return receipts, drafts, nil
 }
 
 // maxProblems bounds how many problems one answer lists.
@@ -242,28 +250,4 @@ func (b *builder) begin(t *task.Task, s *task.Step) error {
 	}
 	b.u.readied = append(b.u.readied, Work{s, t})
 	return s.Enqueue(b.u.now, b.u.order)
-}
-
-// existing finds the task that an idempotency key is bound to.
-func (b *builder) existing(d *draft, id task.ID) (Receipt, bool, error) {
-	u := b.u
-	key, expires := d.in.IdempotencyKey, u.now.Add(u.e.cfg.IdempotencyWindow)
-	bound, taken, err := u.tx.TakeKey(d.template.Namespace, key, id, u.now, expires)
-	if err != nil || !taken {
-		return Receipt{}, false, err
-	}
-	for _, t := range b.tasks { // submitted a moment ago, in this transaction
-		if t.ID == bound {
-			return Receipt{ID: bound, State: t.State}, true, nil
-		}
-	}
-	t, err := u.task(bound)
-	if err != nil {
-		return Receipt{}, false, err
-	}
-	if t == nil || t.State.Terminal() && u.e.cfg.ResubmitAfterTerminal {
-		// the task is gone, or its key may be used again: bind the key anew
-		return Receipt{}, false, u.tx.BindKey(d.template.Namespace, key, id, expires)
-	}
-	return Receipt{ID: bound, State: t.State}, true, nil
 }

@@ -98,6 +98,20 @@ func (l *userLimits) take(counts map[user]int, now task.Instant) *limitHit {
 	return nil
 }
 
+// giveBack takes back one task of a user that was counted at a time.
+func (l *userLimits) giveBack(u user, at task.Instant) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.users[u]
+	if w == nil {
+		w = l.users[otherUsers]
+	}
+	if w != nil {
+		w.minute.remove(int64(at), 1)
+		w.hour.remove(int64(at), 1)
+	}
+}
+
 func (l *userLimits) hit(w *userWindows, n int, now int64) *limitHit {
 	var worst *limitHit
 	for _, c := range []struct {

@@ -33,6 +33,14 @@ func (w *window) add(now int64, n int) {
 	w.counts[s%int64(len(w.counts))] += int64(n)
 }
 
+// remove takes back n that were counted at a time, unless that is over.
+func (w *window) remove(at int64, n int) {
+	s, size := at/w.slot.Microseconds(), int64(len(w.counts))
+	if s <= w.newest && s > w.newest-size {
+		w.counts[s%size] = max(w.counts[s%size]-int64(n), 0)
+	}
+}
+
 // sum is what was counted in all slots.
 func (w *window) sum(now int64) int {
 	w.turn(now)

@@ -43,6 +43,9 @@ func (s *server) enqueueTask(ctx context.Context, _ *none, body *tasker.EnqueueT
 	if err != nil {
 		return no, err
 	}
+	if receipt.Error != nil {
+		return no, moved(receipt.Error, "/tasks/0", "")
+	}
 	return stored(receipt.Created, "/api/v1/tasks/"+receipt.TaskID.String(), receipt), nil
 }
 

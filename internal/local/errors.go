@@ -33,7 +33,9 @@ func itemError(err error) *tasker.Error {
 	case err == nil:
 		return nil
 	case errors.As(err, &e):
-		return apiError(e)
+		item := apiError(e)
+		item.RetryAfterSeconds = item.RetryAfter.Seconds()
+		return item
 	default:
 		return tasker.Errorf(tasker.CodeInternal, "an internal error occurred")
 	}

@@ -96,7 +96,7 @@ func spanOf(traceID string) string {
 }
 
 func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engine.PlaceOf) tasker.QueueReceipt {
-	out := tasker.QueueReceipt{TaskID: toUUID(r.ID), Created: r.Created, Status: tasker.QueueQueued}
+	out := tasker.QueueReceipt{TaskID: toUUID(r.ID), Created: r.Created, Status: tasker.QueueQueued, Error: itemError(r.Err)}
 	if r.Step != nil {
 		out.Status = statusOfSteps(r.Step)
 		out.QueuePlace = b.toPlace(r.Step, p)

@@ -97,16 +97,19 @@ func inOrder(ids []task.ID, rows []*task.Task) []*task.Task {
 	return tasks
 }
 
-// idList is a list of IDs for IN. It names the last one several times over, so
+// idList is a list of IDs for IN.
+func (s SQL) idList(w *where, ids []task.ID) string { return list(w, ids, s.id) }
+
+// list is a list of values for IN. It names the last one several times over, so
 // that there are few different statements, which may be prepared.
-func (s SQL) idList(w *where, ids []task.ID) string {
+func list[T any](w *where, values []T, arg func(T) any) string {
 	var list strings.Builder
 	list.WriteString("(")
-	for n := 0; n < len(ids) || n&(n-1) != 0; n++ { // up to a power of two
+	for n := 0; n < len(values) || n&(n-1) != 0; n++ { // up to a power of two
 		if n > 0 {
 			list.WriteString(", ")
 		}
-		list.WriteString(w.arg(s.id(ids[min(n, len(ids)-1)])))
+		list.WriteString(w.arg(arg(values[min(n, len(values)-1)])))
 	}
 	list.WriteString(")")
 	return list.String()

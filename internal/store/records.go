@@ -38,29 +38,6 @@ func (s SQL) AddEvents(ctx context.Context, events []task.Event) error {
 	return nil
 }
 
-// TakeKey binds an idempotency key; see engine.TxRecords.
-func (s SQL) TakeKey(ctx context.Context, namespace, key string, id task.ID, now, expires task.Instant) (task.ID, bool, error) {
-	// one statement decides: the insert wins, or replaces an expired binding
-	const take = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, expires_at) VALUES ($1, $2, $3, $4)
- ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, expires_at = excluded.expires_at
- WHERE tasker_idempotency_keys.expires_at <= $5`
-	n, err := s.Exec(ctx, take, namespace, key, s.id(id), int64(expires), int64(now))
-	if err != nil || n > 0 {
-		return task.ID{}, false, err
-	}
-	const find = `SELECT task_id FROM tasker_idempotency_keys WHERE namespace = $1 AND key = $2`
-	bound, err := first(ctx, s, s.scanID, find, namespace, key)
-	return bound, true, err
-}
-
-// BindKey binds an idempotency key anew; see engine.TxRecords.
-func (s SQL) BindKey(ctx context.Context, namespace, key string, id task.ID, expires task.Instant) error {
-	const bind = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, expires_at) VALUES ($1, $2, $3, $4)
- ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, expires_at = excluded.expires_at`
-	_, err := s.Exec(ctx, bind, namespace, key, s.id(id), int64(expires))
-	return err
-}
-
 func (s SQL) scanID(row Row) (id task.ID, err error) {
 	err = row.Scan(s.ScanID(&id))
 	return id, err

@@ -146,7 +146,7 @@ func (in *installation) singles(t *testing.T, i int) {
 	if _, err := in.Progress(t.Context(), tasker.ProgressReport{WorkerID: in.worker, StepUUID: a.StepUUID, Token: a.Token, ProgressPercent: 40, StatusMessage: "halfway"}); err != nil {
 		t.Fatal(err)
 	}
-	later := time.Now().Add(time.Hour)
+	later := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
 	in.submit(t, tasker.TaskRequest{TaskType: "later", RunAt: &later, IdempotencyKey: fmt.Sprint("key ", i)})
 	in.submit(t, tasker.TaskRequest{TaskType: "elsewhere", RequiredCapabilities: []string{"quantum", "gpu"}, Priority: "high"})
 }

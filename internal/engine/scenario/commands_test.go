@@ -109,6 +109,7 @@ func (in *interpreter) configure(a *args) error {
 	}
 	c.Leases.ClaimMode = engine.ClaimMode(a.text("claim_mode"))
 	c.ResubmitAfterTerminal = a.text("resubmit") == "true"
+	c.IdempotencyMismatch = engine.KeyMismatch(a.text("mismatch"))
 	return a.number("missed", &c.Leases.MissedHeartbeats)
 }
 
@@ -206,6 +207,9 @@ func (in *interpreter) receipt(as string, r engine.Receipt) string {
 	if r.Created {
 		in.tasks[as] = r.ID
 		return fmt.Sprintf("%s %s", as, r.State)
+	}
+	if r.Err != nil {
+		return fmt.Sprintf("%s exists, %s", in.nameOf(r.ID), task.CodeOf(r.Err))
 	}
 	return fmt.Sprintf("%s exists, %s", in.nameOf(r.ID), r.State)
 }

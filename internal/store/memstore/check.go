@@ -54,8 +54,8 @@ func (t *tx) checkGone(id task.ID) error {
 		return task.Errorf(task.Internal, "commit: %d rows belong to task %s, which does not exist", left, id)
 	}
 	for name, b := range t.s.keys {
-		if b.task == id {
-			return task.Errorf(task.Internal, "commit: the key %q is bound to task %s, which does not exist", name.key, id)
+		if b.Task == id {
+			return task.Errorf(task.Internal, "commit: the key %q is bound to task %s, which does not exist", name.Key, id)
 		}
 	}
 	return nil

@@ -146,7 +146,7 @@ func TestKeyOfNoTask(t *testing.T) {
 	t.Parallel()
 	s, _, _ := pair(t)
 	err := s.Write(t.Context(), func(tx engine.Tx) error {
-		_, _, err := tx.TakeKey("default", "k", s.IDs().Take(now.Time(), 1), now, now+1)
+		_, _, err := tx.TakeKey(engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: s.IDs().Take(now.Time(), 1)}, now, now+1)
 		return err
 	})
 	if task.CodeOf(err) != task.Internal {

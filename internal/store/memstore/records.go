@@ -3,6 +3,7 @@ package memstore
 import (
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -43,20 +44,17 @@ func (t *tx) AddActs(acts []task.Act) error {
 }
 
 // TakeKey implements engine.TxRecords. A key is bound while now is before expires.
-func (t *tx) TakeKey(namespace, key string, id task.ID, now, expires task.Instant) (task.ID, bool, error) {
-	name := keyName{namespace, key}
+func (t *tx) TakeKey(name engine.KeyName, to engine.Binding, now, expires task.Instant) (engine.Binding, bool, error) {
 	if b, bound := t.s.keys[name]; bound && now < b.expires {
-		return b.task, true, nil
+		return b.Binding, true, nil
 	}
-	put(t, keysTable, name, binding{id, expires})
-	t.touched[id] = true
-	return id, false, nil
+	return engine.Binding{}, false, t.BindKey(name, to, expires)
 }
 
 // BindKey implements engine.TxRecords.
-func (t *tx) BindKey(namespace, key string, id task.ID, expires task.Instant) error {
-	put(t, keysTable, keyName{namespace, key}, binding{id, expires})
-	t.touched[id] = true
+func (t *tx) BindKey(name engine.KeyName, to engine.Binding, expires task.Instant) error {
+	put(t, keysTable, name, binding{to, expires})
+	t.touched[to.Task] = true
 	return nil
 }
 

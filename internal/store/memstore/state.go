@@ -3,6 +3,7 @@ package memstore
 import (
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -13,7 +14,7 @@ type state struct {
 	attempts  map[task.ID][]task.Attempt // by task, oldest first
 	events    map[task.ID][]task.Event
 	acts      map[task.ID][]task.Act
-	keys      map[keyName]binding
+	keys      map[engine.KeyName]binding
 	templates map[int64]*task.Template
 	routes    map[int64]*task.Route
 	workers   map[int64]*task.Worker
@@ -30,11 +31,9 @@ type state struct {
 	queues    map[int64]*queue
 }
 
-// keyName names an idempotency key, binding says what it stands for.
-type keyName struct{ namespace, key string }
-
+// binding says what an idempotency key stands for, and until when.
 type binding struct {
-	task    task.ID
+	engine.Binding
 	expires task.Instant
 }
 
@@ -45,7 +44,7 @@ func newState() *state {
 		attempts:   map[task.ID][]task.Attempt{},
 		events:     map[task.ID][]task.Event{},
 		acts:       map[task.ID][]task.Act{},
-		keys:       map[keyName]binding{},
+		keys:       map[engine.KeyName]binding{},
 		templates:  map[int64]*task.Template{},
 		routes:     map[int64]*task.Route{},
 		workers:    map[int64]*task.Worker{},

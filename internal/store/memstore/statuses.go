@@ -7,6 +7,22 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+// BoundTasks implements engine.ReadTasks.
+func (s *Store) BoundTasks(ctx context.Context, names []engine.KeyName, now task.Instant) (map[engine.KeyName]task.ID, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out := map[engine.KeyName]task.ID{}
+	for _, n := range names {
+		if b, bound := st.keys[n]; bound && now < b.expires {
+			out[n] = b.Task
+		}
+	}
+	return out, nil
+}
+
 // TaskStatuses implements engine.ReadTasks.
 func (s *Store) TaskStatuses(ctx context.Context, ids []task.ID) ([]engine.TaskStatus, error) {
 	st, done, err := s.read(ctx)

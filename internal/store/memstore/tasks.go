@@ -126,9 +126,9 @@ func (t *tx) deleteTask(id task.ID) {
 		t.setStep(step, nil)
 	}
 	row := t.s.tasks[id]
-	name := keyName{t.s.template(row.DefID).Namespace, row.IdempotencyKey}
+	name := engine.KeyName{Namespace: t.s.template(row.DefID).Namespace, Key: row.IdempotencyKey}
 	// the key may have passed to a younger task
-	if t.s.keys[name].task == id {
+	if t.s.keys[name].Task == id {
 		drop(t, keysTable, name)
 	}
 	drop(t, attemptsTable, id)

@@ -85,7 +85,7 @@ func restore[K comparable, V any](t *tx, table func(*state) map[K]V, k K) func(*
 func attemptsTable(s *state) map[task.ID][]task.Attempt { return s.attempts }
 func eventsTable(s *state) map[task.ID][]task.Event     { return s.events }
 func actsTable(s *state) map[task.ID][]task.Act         { return s.acts }
-func keysTable(s *state) map[keyName]binding            { return s.keys }
+func keysTable(s *state) map[engine.KeyName]binding     { return s.keys }
 func templatesTable(s *state) map[int64]*task.Template  { return s.templates }
 func routesTable(s *state) map[int64]*task.Route        { return s.routes }
 func workersTable(s *state) map[int64]*task.Worker      { return s.workers }

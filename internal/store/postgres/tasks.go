@@ -1,13 +1,14 @@
 package postgres
 
 import (
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // BindKey implements engine.TxRecords.
-func (t *tx) BindKey(namespace, key string, id task.ID, expires task.Instant) error {
-	return t.added().BindKey(t.ctx, namespace, key, id, expires)
+func (t *tx) BindKey(name engine.KeyName, to engine.Binding, expires task.Instant) error {
+	return t.added().BindKey(t.ctx, name, to, expires)
 }
 
 // Overdue implements engine.TxTasks.

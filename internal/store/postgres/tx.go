@@ -225,8 +225,8 @@ func (t *tx) AddAttempts(a []task.Attempt) error { return t.added().AddAttempts(
 func (t *tx) AddEvents(e []task.Event) error     { return t.added().AddEvents(t.ctx, e) }
 func (t *tx) AddActs(a []task.Act) error         { return t.added().AddActs(t.ctx, a) }
 
-func (t *tx) TakeKey(namespace, key string, id task.ID, now, expires task.Instant) (task.ID, bool, error) {
-	return t.sql.TakeKey(t.ctx, namespace, key, id, now, expires)
+func (t *tx) TakeKey(name engine.KeyName, to engine.Binding, now, expires task.Instant) (engine.Binding, bool, error) {
+	return t.sql.TakeKey(t.ctx, name, to, now, expires)
 }
 
 func (t *tx) InsertTemplate(tpl *task.Template) (*task.Template, error) {

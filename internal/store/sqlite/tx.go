@@ -90,12 +90,12 @@ func (t *tx) AddAttempts(a []task.Attempt) error { return t.sql.AddAttempts(cont
 func (t *tx) AddEvents(e []task.Event) error     { return t.sql.AddEvents(context.Background(), e) }
 func (t *tx) AddActs(a []task.Act) error         { return t.sql.AddActs(context.Background(), a) }
 
-func (t *tx) TakeKey(namespace, key string, id task.ID, now, expires task.Instant) (task.ID, bool, error) {
-	return t.sql.TakeKey(context.Background(), namespace, key, id, now, expires)
+func (t *tx) TakeKey(name engine.KeyName, to engine.Binding, now, expires task.Instant) (engine.Binding, bool, error) {
+	return t.sql.TakeKey(context.Background(), name, to, now, expires)
 }
 
-func (t *tx) BindKey(namespace, key string, id task.ID, expires task.Instant) error {
-	return t.sql.BindKey(context.Background(), namespace, key, id, expires)
+func (t *tx) BindKey(name engine.KeyName, to engine.Binding, expires task.Instant) error {
+	return t.sql.BindKey(context.Background(), name, to, expires)
 }
 
 func (t *tx) FirstDue(queue int64, after task.Instant) (task.Instant, error) {

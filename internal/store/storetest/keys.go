@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -18,6 +19,8 @@ func keyCases() []testCase {
 		{"BoundAnew", keyBoundAnew},
 		{"BoundForTheFirstTime", keyBoundForTheFirstTime},
 		{"DropKeys", dropKeys},
+		{"KeyHash", keyHash},
+		{"BoundTasks", boundTasks},
 	}
 }
 
@@ -26,9 +29,9 @@ func keyCases() []testCase {
 func take(f *fixture, tx engine.Tx, namespace, key string, now, expires task.Instant) (named task.ID, isNew bool, err error) {
 	j := f.build(f.single, 0)
 	j.task.IdempotencyKey = key
-	bound, taken, err := tx.TakeKey(namespace, key, j.task.ID, now, expires)
+	bound, taken, err := tx.TakeKey(engine.KeyName{Namespace: namespace, Key: key}, engine.Binding{Task: j.task.ID}, now, expires)
 	if err != nil || taken {
-		return bound, false, err
+		return bound.Task, false, err
 	}
 	return j.task.ID, true, insert(tx, j)
 }
@@ -112,7 +115,7 @@ func (f *fixture) bind(key string, expires task.Instant) task.ID {
 	j := f.build(f.single, 0)
 	j.task.IdempotencyKey = key
 	f.write(func(tx engine.Tx) error {
-		if err := tx.BindKey("default", key, j.task.ID, expires); err != nil {
+		if err := tx.BindKey(engine.KeyName{Namespace: "default", Key: key}, engine.Binding{Task: j.task.ID}, expires); err != nil {
 			return err
 		}
 		return insert(tx, j)
@@ -160,4 +163,58 @@ func dropKeys(f *fixture) {
 		_, isNew := f.take("default", keyOf(i), f.now.Add(-time.Hour), f.now)
 		f.equal("the key "+keyOf(i)+" is free", isNew, i < 3)
 	}
+}
+
+// keyHash: a key keeps what was stored with it until it is bound anew.
+func keyHash(f *fixture) {
+	name, expires := engine.KeyName{Namespace: "default", Key: "k"}, f.now.Add(time.Hour)
+	bind := func(hash string, fn func(engine.Tx, engine.Binding) error) {
+		j := f.build(f.single, 0)
+		j.task.IdempotencyKey = name.Key
+		f.write(func(tx engine.Tx) error {
+			if err := fn(tx, engine.Binding{Task: j.task.ID, Hash: hash}); err != nil {
+				return err
+			}
+			return insert(tx, j)
+		})
+	}
+	look := func(want string) {
+		f.write(func(tx engine.Tx) error {
+			bound, taken, err := tx.TakeKey(name, engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1), Hash: "later"}, f.now, expires)
+			f.equal("taken", taken, true)
+			f.equal("hash", bound.Hash, want)
+			return err
+		})
+	}
+	bind("first", func(tx engine.Tx, to engine.Binding) error {
+		_, _, err := tx.TakeKey(name, to, f.now, expires)
+		return err
+	})
+	look("first")
+	bind("second", func(tx engine.Tx, to engine.Binding) error { return tx.BindKey(name, to, expires) })
+	look("second")
+	bind("", func(tx engine.Tx, to engine.Binding) error { return tx.BindKey(name, to, expires) })
+	look("")
+}
+
+// boundTasks: many keys are looked up at once, and those that have expired are not bound.
+func boundTasks(f *fixture) {
+	expires := f.now.Add(time.Hour)
+	want := map[engine.KeyName]task.ID{}
+	var names []engine.KeyName
+	for _, n := range []engine.KeyName{{Namespace: "a", Key: "k"}, {Namespace: "b", Key: "k"}, {Namespace: "a", Key: "it's"}} {
+		want[n], _ = f.take(n.Namespace, n.Key, f.now, expires)
+		names = append(names, n)
+	}
+	f.take("a", "gone", f.now, f.now.Add(time.Minute))
+	names = append(names, engine.KeyName{Namespace: "a", Key: "gone"}, engine.KeyName{Namespace: "b", Key: "it's"})
+	for i := range 1200 { // more than one statement takes
+		names = append(names, engine.KeyName{Namespace: "a", Key: fmt.Sprint("none-", i)})
+	}
+	got, err := f.store.BoundTasks(f.Context(), names, f.now.Add(time.Minute))
+	f.must(err)
+	f.equal("bound", fmt.Sprint(got), fmt.Sprint(want))
+	none, err := f.store.BoundTasks(f.Context(), nil, f.now)
+	f.must(err)
+	f.equal("of none", len(none), 0)
 }

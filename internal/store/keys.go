@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// TakeKey binds an idempotency key; see engine.TxRecords.
+func (s SQL) TakeKey(
+	ctx context.Context, name engine.KeyName, to engine.Binding, now, expires task.Instant,
+) (bound engine.Binding, taken bool, err error) {
+	// one statement decides: the insert wins, or replaces an expired binding
+	const take = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, hash, expires_at) VALUES ($1, $2, $3, $4, $5)
+ ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, hash = excluded.hash, expires_at = excluded.expires_at
+ WHERE tasker_idempotency_keys.expires_at <= $6`
+	n, err := s.Exec(ctx, take, name.Namespace, name.Key, s.id(to.Task), to.Hash, int64(expires), int64(now))
+	if err != nil || n > 0 {
+		return bound, false, err
+	}
+	const find = `SELECT task_id, hash FROM tasker_idempotency_keys WHERE namespace = $1 AND key = $2`
+	bound, err = first(ctx, s, func(row Row) (b engine.Binding, err error) {
+		err = row.Scan(s.ScanID(&b.Task), (*Text)(&b.Hash))
+		return b, err
+	}, find, name.Namespace, name.Key)
+	return bound, true, err
+}
+
+// BindKey binds an idempotency key anew; see engine.TxRecords.
+func (s SQL) BindKey(ctx context.Context, name engine.KeyName, to engine.Binding, expires task.Instant) error {
+	const bind = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, hash, expires_at) VALUES ($1, $2, $3, $4, $5)
+ ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, hash = excluded.hash, expires_at = excluded.expires_at`
+	_, err := s.Exec(ctx, bind, name.Namespace, name.Key, s.id(to.Task), to.Hash, int64(expires))
+	return err
+}
+
+// keysAtOnce is how many keys one statement asks for.
+const keysAtOnce = 500
+
+// BoundTasks returns what idempotency keys are bound to; see engine.ReadTasks.
+func (s SQL) BoundTasks(ctx context.Context, names []engine.KeyName, now task.Instant) (map[engine.KeyName]task.ID, error) {
+	keys := map[string][]string{}
+	for _, n := range names {
+		keys[n.Namespace] = append(keys[n.Namespace], n.Key)
+	}
+	out := map[engine.KeyName]task.ID{}
+	for namespace, all := range keys {
+		for some := range slices.Chunk(all, keysAtOnce) {
+			if err := s.boundTasks(ctx, namespace, some, now, out); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+func (s SQL) boundTasks(ctx context.Context, namespace string, keys []string, now task.Instant, out map[engine.KeyName]task.ID) error {
+	w := where{}
+	w.add("namespace = ?", namespace)
+	w.add("expires_at > ?", int64(now))
+	w.add("key IN " + list(&w, keys, func(k string) any { return k }))
+	return s.Query(ctx, "SELECT key, task_id FROM tasker_idempotency_keys"+w.text(), w.args, func(row Row) error {
+		n, id := engine.KeyName{Namespace: namespace}, task.ID{}
+		if err := row.Scan((*Text)(&n.Key), s.ScanID(&id)); err != nil {
+			return err
+		}
+		out[n] = id
+		return nil
+	})
+}
