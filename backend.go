@@ -58,6 +58,8 @@ type EventBackend interface {
 // StepBackend is the part of a Backend about steps.
 type StepBackend interface {
 	// Steps returns all steps of a task in template order.
+	// Steps lists the steps of a task. Results that come to more bytes together than
+	// the server sends at once are left out of the later steps: see ResultsOmitted.
 	Steps(ctx context.Context, task uuid.UUID) ([]Step, error)
 	// Step returns one step of a task.
 	Step(ctx context.Context, task, step uuid.UUID) (*Step, error)

@@ -102,6 +102,13 @@ func (c *Client) Result(ctx context.Context, id uuid.UUID, step string, out any)
 		if step != "" && s.Name != step || step == "" && len(steps) > 1 {
 			continue
 		}
+		if s.ResultsOmitted {
+			whole, err := c.Step(ctx, id, s.StepUUID)
+			if err != nil {
+				return err
+			}
+			s = *whole
+		}
 		if len(s.Results) > 0 {
 			return json.Unmarshal(s.Results, out)
 		}

@@ -3,6 +3,7 @@ package tasker
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"github.com/google/uuid"
 )
@@ -11,7 +12,7 @@ func stepsPath(task uuid.UUID) string { return "/v1/tasks/" + task.String() + "/
 
 func (b *httpBackend) Steps(ctx context.Context, task uuid.UUID) ([]Step, error) {
 	var steps []Step
-	err := b.do(ctx, call{verb: "list steps", method: http.MethodGet, path: stepsPath(task)}, &steps)
+	err := b.do(ctx, call{verb: "list steps", method: http.MethodGet, path: stepsPath(task), query: url.Values{"include": {"results"}}}, &steps)
 	if err != nil {
 		return nil, err
 	}

@@ -117,6 +117,9 @@ func (b *httpBackend) Tasks(ctx context.Context, f TaskFilter) (*TaskPage, error
 	q.setTime("created_before", f.CreatedBefore)
 	q.setInt("limit", f.Limit)
 	q.set("cursor", f.Cursor)
+	if f.WithContext {
+		q.set("include", "context")
+	}
 	return fetch[TaskPage](ctx, b, call{verb: "list tasks", method: http.MethodGet, path: "/v1/tasks", query: url.Values(q)})
 }
 

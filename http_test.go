@@ -149,7 +149,7 @@ func TestRoutes(t *testing.T) {
 			seen{"GET", "/api/v1/queue/stats?namespace=a&namespace=b", ""}, `{"queue":{"total_depth":3}}`, `"total_depth":3`},
 		"Steps": {
 			func(c *tasker.Client) (any, error) { return c.Steps(ctx, a) },
-			seen{"GET", task + "/workflow_steps", ""}, `[{"name":"one"},{"name":"two"}]`, `"name":"two"`},
+			seen{"GET", task + "/workflow_steps?include=results", ""}, `[{"name":"one"},{"name":"two"}]`, `"name":"two"`},
 		"Step": {
 			func(c *tasker.Client) (any, error) { return c.Step(ctx, a, b) },
 			seen{"GET", task + "/workflow_steps/" + b.String(), ""}, `{"name":"one"}`, `"name":"one"`},

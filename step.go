@@ -58,6 +58,7 @@ type Step struct {
 	ProgressPercent *int            `json:"progress_percent,omitempty"`
 	StatusMessage   string          `json:"status_message,omitempty"`
 	Results         json.RawMessage `json:"results,omitempty"`
+	ResultsOmitted  bool            `json:"results_omitted,omitempty" doc:"The step is over, and its result, if it has one, was left out of the list: get the step to see it."`
 	LastError       *Failure        `json:"last_error,omitempty"`
 
 	ResolvedBy       string `json:"resolved_by,omitempty" doc:"The operator of the last act on the step."`

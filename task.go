@@ -147,12 +147,15 @@ type TaskFilter struct {
 	CreatedBefore *time.Time  `json:"created_before,omitempty" doc:"Exclusive."`
 	Limit         int         `json:"limit,omitempty" doc:"Page size, 1 to 1000. Defaults to 50."`
 	Cursor        string      `json:"cursor,omitempty" doc:"next_cursor of the page before."`
+	// WithContext asks for the contexts of the tasks, which a list leaves out. A page
+	// then ends early when it would hold more bytes of them than the server allows.
+	WithContext bool `json:"with_context,omitempty"`
 }
 
 // TaskPage is one page of a list. A page may hold fewer tasks than the limit,
 // even none, and still have a next page: a filter that matches few of very many
-// tasks is searched a bounded stretch at a time. Only an empty NextCursor is
-// the end.
+// tasks is searched a bounded stretch at a time, and contexts are sent up to a
+// limit of bytes. Only an empty NextCursor is the end.
 type TaskPage struct {
 	Tasks      []Task `json:"tasks"`
 	NextCursor string `json:"next_cursor,omitempty"`

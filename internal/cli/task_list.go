@@ -44,6 +44,7 @@ func newTaskList(s *session) *cobra.Command {
 	f.IntVar(&c.filter.Limit, "limit", 50, "tasks on a page, 1 to 1000")
 	f.StringVar(&c.filter.Cursor, "cursor", "", "where the page before ended")
 	f.BoolVar(&c.all, "all", false, "all pages")
+	f.BoolVar(&c.filter.WithContext, "context", false, "the contexts of the tasks too, for --json")
 	offer(cmd, "state", taskStates()...)
 	cmd.PreRunE = func(*cobra.Command, []string) error { return c.prepare() }
 	return cmd
@@ -105,9 +106,13 @@ func (c *taskList) run(ctx context.Context, client *tasker.Client, _ []string) e
 	if err != nil {
 		return err
 	}
-	// A page may be empty and still have a next one: a human wants to see tasks.
-	for page.NextCursor != "" && (c.all || len(page.Tasks) == 0) {
-		c.filter.Cursor = page.NextCursor
+	// A page may be empty and still have a next one: a human wants to see tasks. One
+	// with contexts ends early when they are large.
+	limit := c.filter.Limit
+	for page.NextCursor != "" && (c.all || len(page.Tasks) == 0 || c.filter.WithContext && len(page.Tasks) < limit) {
+		if c.filter.Cursor = page.NextCursor; !c.all {
+			c.filter.Limit = limit - len(page.Tasks)
+		}
 		next, err := client.Tasks(ctx, c.filter)
 		if err != nil {
 			return err

@@ -59,6 +59,9 @@ type Limits struct {
 	BatchItems int
 	// PageItems bounds a page of a list. Defaults to 1,000.
 	PageItems int
+	// PageBytes bounds the payloads (contexts, results) on a page of a list, together: a
+	// page ends early that would hold more. Defaults to 4 MiB.
+	PageBytes int
 	// TemplateBytes bounds a template's source. Defaults to 1 MiB.
 	TemplateBytes int
 }
@@ -155,6 +158,7 @@ func (c Config) WithDefaults() Config {
 	orDefault(&c.Limits.PayloadBytes, 256<<10)
 	orDefault(&c.Limits.BatchItems, 1000)
 	orDefault(&c.Limits.PageItems, 1000)
+	orDefault(&c.Limits.PageBytes, 4<<20)
 	orDefault(&c.Limits.TemplateBytes, 1<<20)
 	orDefault(&c.Leases.ClaimMode, TwoPhase)
 	orDefault(&c.Leases.StartTimeout, 30*time.Second)
@@ -201,6 +205,7 @@ func (c Config) Validate() error {
 	bad(c.Limits.PayloadBytes > 0, "limits.payload_bytes must be positive")
 	bad(c.Limits.BatchItems > 0, "limits.batch_items must be positive")
 	bad(c.Limits.PageItems > 0, "limits.page_items must be positive")
+	bad(c.Limits.PageBytes > 0, "limits.page_bytes must be positive")
 	bad(c.Limits.TemplateBytes > 0, "limits.template_bytes must be positive")
 	bad(c.Leases.ClaimMode == TwoPhase || c.Leases.ClaimMode == SinglePhase,
 		"leases.claim_mode must be %s or %s, not %q", TwoPhase, SinglePhase, c.Leases.ClaimMode)

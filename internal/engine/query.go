@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
@@ -76,6 +77,7 @@ func (e *Engine) Tasks(ctx context.Context, f TaskFilter) ([]*task.Task, task.ID
 	if f.Limit < 1 || f.Limit > e.cfg.Limits.PageItems {
 		return nil, task.ID{}, task.Errorf(task.Invalid, "the limit of a page must be 1 to %d, not %d", e.cfg.Limits.PageItems, f.Limit)
 	}
+	f.Bytes = e.cfg.Limits.PageBytes
 	return e.store.ListTasks(ctx, f)
 }
 
@@ -90,6 +92,63 @@ func (e *Engine) Steps(ctx context.Context, id task.ID) (*task.Task, []*task.Ste
 		e.showHolds(ctx, steps)
 	}
 	return t, steps, err
+}
+
+// BareSteps returns the steps of each task by ordinal, without their results; none of
+// a task that is gone.
+func (e *Engine) BareSteps(ctx context.Context, tasks []*task.Task) ([][]*task.Step, error) {
+	of, place := make([]Sized, len(tasks)), make(map[task.ID]int, len(tasks))
+	for i, t := range tasks {
+		of[i], place[t.ID] = Sized{t.ID, t.Counts.Total()}, i
+	}
+	found, err := e.store.BareSteps(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	e.showHolds(ctx, found)
+	out := make([][]*task.Step, len(tasks))
+	for _, s := range found {
+		i := place[s.TaskID]
+		out[i] = append(out[i], s)
+	}
+	for _, steps := range out {
+		slices.SortFunc(steps, func(a, b *task.Step) int { return a.Ordinal - b.Ordinal })
+	}
+	return out, nil
+}
+
+// ListSteps returns all steps of a task by ordinal, or NotFound, with as many results
+// as fit a page; without any unless they are asked for. omitted holds those whose
+// result, if they have one, was left out.
+func (e *Engine) ListSteps(ctx context.Context, id task.ID, results bool) (t *task.Task, steps []*task.Step, omitted map[task.ID]bool, err error) {
+	if t, err = e.findTask(ctx, id); err != nil {
+		return nil, nil, nil, err
+	}
+	all, err := e.BareSteps(ctx, []*task.Task{t})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	steps, omitted = all[0], map[task.ID]bool{}
+	var over []task.ID // those that may have a result
+	for _, s := range steps {
+		if s.State.Satisfies() {
+			over, omitted[s.ID] = append(over, s.ID), true
+		}
+	}
+	if !results {
+		return t, steps, omitted, nil
+	}
+	found, err := e.store.Results(ctx, over, e.cfg.Limits.PageBytes)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for _, s := range steps {
+		if result, looked := found[s.ID]; looked {
+			s.Result = result
+			delete(omitted, s.ID)
+		}
+	}
+	return t, steps, omitted, nil
 }
 
 // showHolds makes steps that are held in the dispatcher what they are there. It

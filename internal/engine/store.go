@@ -179,6 +179,11 @@ type ReadTasks interface {
 	BoundTasks(ctx context.Context, names []KeyName, now task.Instant) (map[KeyName]task.ID, error)
 	// FindSteps returns all steps of a task by ordinal.
 	FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error)
+	// BareSteps returns all steps of tasks without their results, in any order.
+	BareSteps(ctx context.Context, of []Sized) ([]*task.Step, error)
+	// Results returns the results of steps of one task, in the order asked, until they
+	// come to so many bytes together; those behind are left out.
+	Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error)
 	// InHand returns those steps of tasks that are ready or leased, in any order.
 	InHand(ctx context.Context, of []Sized) ([]*task.Step, error)
 	// CountHeld counts the steps that a worker holds.
@@ -227,6 +232,11 @@ type TaskFilter struct {
 	CreatedBefore task.Instant // exclusive
 	Below         task.ID      // exclusive; zero starts at the newest
 	Limit         int
+	// Contexts asks for the contexts of the tasks too, which are left out else.
+	Contexts bool
+	// Bytes ends a page early once the contexts on it come to so many bytes together.
+	// 0: no bound.
+	Bytes int
 }
 
 // TemplateFilter selects templates. Zero fields do not restrict.

@@ -46,10 +46,6 @@ type results[T any] struct {
 	Results []T `json:"results"`
 }
 
-// keptBuffer bounds the buffers that are kept for the next answer, so that one
-// huge page does not stay in memory for ever.
-const keptBuffer = 1 << 20
-
 // What bounds the sending of a large answer: each piece has to be taken in time.
 const (
 	answerPiece   = 64 << 10 // bytes
@@ -59,23 +55,31 @@ const (
 // send encodes v and sends it. The status goes out only once the body is
 // known to be good.
 func (s *server) send(hc huma.Context, status int, location string, v any) {
-	buf := s.buffers.Get().(*bytes.Buffer)
-	defer func() {
-		if buf.Cap() <= keptBuffer {
-			s.buffers.Put(buf)
-		}
-	}()
-	buf.Reset()
-	encoder := json.NewEncoder(buf)
+	out := &answerWriter{hc: hc, status: status, location: location}
+	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
+	if err := encoder.Encode(v); err != nil && !out.begun {
 		s.refuse(hc, fmt.Errorf("encode answer to %s: %w", hc.Operation().OperationID, err))
-		return
 	}
-	if location != "" {
-		hc.SetHeader("Location", location)
+}
+
+// answerWriter sends what an encoder writes. The encoder writes once, when it has
+// encoded all, so that there is one copy of an answer and its length is known.
+type answerWriter struct {
+	hc       huma.Context
+	status   int
+	location string
+	begun    bool
+}
+
+// Write implements io.Writer.
+func (w *answerWriter) Write(body []byte) (int, error) {
+	w.begun = true
+	if w.location != "" {
+		w.hc.SetHeader("Location", w.location)
 	}
-	write(hc, status, jsonType, buf.Bytes())
+	write(w.hc, w.status, jsonType, body)
+	return len(body), nil
 }
 
 // refuse answers with the problem that err is. What the caller must not see

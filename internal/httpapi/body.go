@@ -15,6 +15,10 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// keptBuffer bounds the buffers that are kept for the next body, in bytes, so that one
+// huge batch does not stay in memory for ever.
+const keptBuffer = 1 << 20
+
 // textBody is a body that may also arrive as the bare text of a document.
 type textBody interface {
 	setText(string)

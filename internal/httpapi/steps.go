@@ -15,11 +15,31 @@ type stepPath struct {
 	StepUUID uuid.UUID `path:"step_uuid" doc:"The step."`
 }
 
-func (s *server) listSteps(ctx context.Context, params *TaskPath, _ *none) (answer[[]tasker.Step], error) {
+// stepsQuery is TaskPath with a wish for results.
+type stepsQuery struct {
+	TaskPath
+	Include string `query:"include" enum:"results" doc:"results: the results of the steps too, which are left out else, up to the limit of bytes of a page."`
+}
+
+// bareLister is a Backend that lists steps without reading their results.
+type bareLister interface {
+	BareSteps(ctx context.Context, task uuid.UUID) ([]tasker.Step, error)
+}
+
+func (s *server) listSteps(ctx context.Context, params *stepsQuery, _ *none) (answer[[]tasker.Step], error) {
 	if err := s.reachTask(ctx, params.UUID); err != nil {
 		return answer[[]tasker.Step]{}, err
 	}
+	if lister, can := s.backend.(bareLister); can && params.Include == "" {
+		steps, err := lister.BareSteps(ctx, params.UUID)
+		return ok(list(steps)), err
+	}
 	steps, err := s.backend.Steps(ctx, params.UUID)
+	for i := range steps {
+		if params.Include == "" && steps[i].Results != nil {
+			steps[i].Results, steps[i].ResultsOmitted = nil, true
+		}
+	}
 	return ok(list(steps)), err
 }
 

@@ -85,6 +85,7 @@ type taskFilter struct {
 	Priority      string    `query:"priority" maxLength:"64" doc:"A level's name or number."`
 	CreatedAfter  time.Time `query:"created_after" doc:"Inclusive."`
 	CreatedBefore time.Time `query:"created_before" doc:"Exclusive."`
+	Include       string    `query:"include" enum:"context" doc:"context: the contexts of the tasks too, which are left out else. A page then ends early when it would hold more bytes of them than the server allows; its cursor goes on."`
 	PageQuery
 }
 
@@ -99,6 +100,7 @@ func (q *taskFilter) filter() (tasker.TaskFilter, error) {
 	f := tasker.TaskFilter{
 		Namespace: q.Namespace, Name: q.Name, Version: q.Version, Tag: q.Tag, CorrelationID: q.CorrelationID, Initiator: q.Initiator,
 		Priority: tasker.Priority(q.Priority), Limit: q.Limit, Cursor: q.Cursor,
+		WithContext: q.Include == "context",
 	}
 	if !q.CreatedAfter.IsZero() {
 		f.CreatedAfter = &q.CreatedAfter

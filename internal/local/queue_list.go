@@ -62,8 +62,12 @@ func (b *Backend) QueueTasks(ctx context.Context, f tasker.QueueTaskFilter) (*ta
 		if err != nil {
 			return nil, toError(err)
 		}
+		steps, err := b.engine.BareSteps(ctx, tasks)
+		if err != nil {
+			return nil, toError(err)
+		}
 		for i, t := range tasks {
-			listed, err := b.toListed(ctx, t)
+			listed, err := b.toListed(ctx, t, steps[i])
 			if err != nil {
 				return nil, err
 			}
@@ -88,18 +92,14 @@ func (b *Backend) QueueTasks(ctx context.Context, f tasker.QueueTaskFilter) (*ta
 }
 
 // toListed is a task as lists show it, nil when it is gone meanwhile.
-func (b *Backend) toListed(ctx context.Context, t *task.Task) (*tasker.QueueListed, error) {
-	fresh, steps, err := b.engine.Steps(ctx, t.ID)
-	if task.CodeOf(err) == task.NotFound {
+func (b *Backend) toListed(ctx context.Context, t *task.Task, steps []*task.Step) (*tasker.QueueListed, error) {
+	if len(steps) < t.Counts.Total() {
 		return nil, nil
-	} else if err != nil {
-		return nil, toError(err)
 	}
 	tpl, err := b.engine.TemplateOf(ctx, t.DefID)
 	if err != nil {
 		return nil, toError(err)
 	}
-	t = fresh // of the same moment as its steps, about
 	v := &view{b: b, task: t, steps: steps, tpl: tpl}
 	out := &tasker.QueueListed{TaskID: toUUID(t.ID), Namespace: tpl.Namespace, TaskType: tpl.Name, Status: statusOf(t, steps), State: tasker.TaskState(t.State),
 		Priority: tasker.Priority(b.engine.PriorityName(t.Priority)), Progress: int(percentage(t.Counts.Done, t.Counts.Total())),

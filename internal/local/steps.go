@@ -27,11 +27,15 @@ func (b *Backend) view(ctx context.Context, id task.ID) (*view, error) {
 	if err != nil {
 		return nil, toError(err)
 	}
+	return b.viewOf(ctx, t, steps)
+}
+
+func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step) (_ *view, err error) {
 	v := &view{b: b, task: t, steps: steps, workers: map[int64]string{}, workerIDs: map[string]uuid.UUID{}}
 	if v.tpl, err = b.engine.TemplateOf(ctx, t.DefID); err != nil {
 		return nil, toError(err)
 	}
-	if v.records, err = b.engine.Records(ctx, id); err != nil {
+	if v.records, err = b.engine.Records(ctx, t.ID); err != nil {
 		return nil, toError(err)
 	}
 	return v, nil
@@ -62,7 +66,20 @@ func (v *view) spec(s *task.Step) task.StepSpec { return v.tpl.Steps[s.Ordinal-1
 
 // Steps implements tasker.StepBackend.
 func (b *Backend) Steps(ctx context.Context, id uuid.UUID) ([]tasker.Step, error) {
-	v, err := b.view(ctx, toID(id))
+	return b.listSteps(ctx, id, true)
+}
+
+// BareSteps is Steps without results, which are not read then.
+func (b *Backend) BareSteps(ctx context.Context, id uuid.UUID) ([]tasker.Step, error) {
+	return b.listSteps(ctx, id, false)
+}
+
+func (b *Backend) listSteps(ctx context.Context, id uuid.UUID, results bool) ([]tasker.Step, error) {
+	t, steps, omitted, err := b.engine.ListSteps(ctx, toID(id), results)
+	if err != nil {
+		return nil, toError(err)
+	}
+	v, err := b.viewOf(ctx, t, steps)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +88,7 @@ func (b *Backend) Steps(ctx context.Context, id uuid.UUID) ([]tasker.Step, error
 		if out[i], err = v.step(ctx, s); err != nil {
 			return nil, err
 		}
+		out[i].ResultsOmitted = omitted[s.ID]
 	}
 	return out, nil
 }

@@ -111,7 +111,7 @@ func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskP
 }
 
 func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
-	out := engine.TaskFilter{Namespace: f.Namespace, Name: f.Name, Version: f.Version, Tag: f.Tag, CorrelationID: f.CorrelationID, Initiator: f.Initiator, Limit: f.Limit}
+	out := engine.TaskFilter{Namespace: f.Namespace, Name: f.Name, Version: f.Version, Tag: f.Tag, CorrelationID: f.CorrelationID, Initiator: f.Initiator, Limit: f.Limit, Contexts: f.WithContext}
 	var faults filterFaults
 	faults.names("namespace", f.Namespace, "name", f.Name, "version", f.Version, "tag", f.Tag, "correlation_id", f.CorrelationID, "initiator", f.Initiator)
 	for _, s := range f.States {

@@ -12,10 +12,53 @@ import (
 // spans is of how many tasks one statement reads the steps.
 const spans = 64
 
-// InHand returns those steps of tasks that are ready or leased. The steps of a task are
+// InHand returns those steps of tasks that are ready or leased.
+func (s SQL) InHand(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
+	return s.stepsOf(ctx, of, StepColumns, ` AND (s.queue > 0 OR s.queue = -2)`)
+}
+
+// BareSteps returns all steps of tasks without their results.
+func (s SQL) BareSteps(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
+	return s.stepsOf(ctx, of, bareStep, "")
+}
+
+// Results returns the results of steps until they come to so many bytes; see
+// engine.ReadTasks.
+func (s SQL) Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error) {
+	type row struct {
+		id     task.ID
+		result JSON
+	}
+	out, size := map[task.ID][]byte{}, 0
+	for part := range slices.Chunk(steps, heavy) {
+		rows, err := collectByIDs(ctx, s, part, func(r Row) (v row, err error) {
+			err = r.Scan(s.ScanID(&v.id), &v.result)
+			return v, err
+		}, `SELECT id, result FROM tasker_workflow_steps WHERE id IN `, ``)
+		if err != nil {
+			return nil, err
+		}
+		found := map[task.ID][]byte{}
+		for _, v := range rows {
+			found[v.id] = v.result
+		}
+		for _, id := range part {
+			result, there := found[id]
+			if size += len(result); size > bytes {
+				return out, nil
+			}
+			if there {
+				out[id] = result
+			}
+		}
+	}
+	return out, nil
+}
+
+// stepsOf returns steps of tasks that fulfil a condition. The steps of a task are
 // a range of keys behind its own; each range is a statement of its own in a union, so
 // that no planner takes many of them for the whole table.
-func (s SQL) InHand(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
+func (s SQL) stepsOf(ctx context.Context, of []engine.Sized, columns, condition string) ([]*task.Step, error) {
 	var all []*task.Step
 	for part := range slices.Chunk(of, spans) {
 		w := where{}
@@ -30,8 +73,8 @@ func (s SQL) InHand(ctx context.Context, of []engine.Sized) ([]*task.Step, error
 				first = last // nothing
 			}
 			at := w.arg(s.id(first))
-			query.WriteString(`SELECT ` + StepColumns + ` FROM tasker_workflow_steps s
- WHERE s.id > ` + at + ` AND s.id <= ` + w.arg(s.id(last)) + ` AND s.task_id = ` + at + ` AND (s.queue > 0 OR s.queue = -2)`)
+			query.WriteString(`SELECT ` + columns + ` FROM tasker_workflow_steps s
+ WHERE s.id > ` + at + ` AND s.id <= ` + w.arg(s.id(last)) + ` AND s.task_id = ` + at + condition)
 		}
 		rows, err := collect(ctx, s, s.ScanStep, query.String(), w.args...)
 		if err != nil {

@@ -63,9 +63,36 @@ func (s SQL) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, 
 		ids = ids[:f.Limit]
 		next = ids[f.Limit-1]
 	}
-	tasks, err := s.fetch(ctx, ids)
-	return tasks, next, err
+	return s.page(ctx, ids, next, f)
 }
+
+// page returns the tasks in the order of the IDs, and next; or fewer, and where they
+// end, when their contexts come to too many bytes. At least one task is on it.
+func (s SQL) page(ctx context.Context, ids []task.ID, next task.ID, f engine.TaskFilter) ([]*task.Task, task.ID, error) {
+	if !f.Contexts {
+		rows, err := collectByIDs(ctx, s, ids, s.ScanTask, `SELECT `+bareTask+` FROM tasker_tasks t WHERE t.id IN `, ``)
+		return inOrder(ids, rows), next, err
+	}
+	var tasks []*task.Task
+	size := 0
+	for part := range slices.Chunk(ids, heavy) {
+		rows, err := s.fetch(ctx, part)
+		if err != nil {
+			return nil, task.ID{}, err
+		}
+		for _, t := range rows {
+			if size += len(t.Context); f.Bytes > 0 && size > f.Bytes && len(tasks) > 0 {
+				return tasks, tasks[len(tasks)-1].ID, nil
+			}
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, next, nil
+}
+
+// heavy bounds how many rows are read at a time that carry payloads: what is read
+// beyond the bytes of a page is thrown away.
+const heavy = 16
 
 func compareIDs(a, b task.ID) int { return slices.Compare(a[:], b[:]) }
 

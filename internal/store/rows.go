@@ -21,6 +21,9 @@ const StepColumns = `s.id, s.task_id, s.ordinal, s.def_id, s.route_id, s.priorit
  s.attempts, s.max_attempts, s.timeout_ms, s.token, s.worker_no, s.ready_at, s.assigned_at, s.started_at, s.finished_at,
  s.lease_until, s.progress, s.note, s.result`
 
+// bareStep are the columns that ScanStep reads, but for the result.
+var bareStep = strings.Replace(StepColumns, "s.result", "NULL", 1)
+
 // taskRow is where the columns of one task are scanned to.
 type taskRow struct {
 	t             *task.Task

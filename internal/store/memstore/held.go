@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -21,6 +22,45 @@ func (s *Store) InHand(ctx context.Context, of []engine.Sized) ([]*task.Step, er
 				out = append(out, cloneStep(step))
 			}
 		}
+	}
+	return out, nil
+}
+
+// BareSteps implements engine.ReadTasks.
+func (s *Store) BareSteps(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []*task.Step
+	for _, t := range of {
+		for _, id := range st.stepsOf[t.Task] {
+			bare := *st.steps[id]
+			bare.Result = nil
+			out = append(out, &bare)
+		}
+	}
+	return out, nil
+}
+
+// Results implements engine.ReadTasks.
+func (s *Store) Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out, size := map[task.ID][]byte{}, 0
+	for _, id := range steps {
+		row := st.steps[id]
+		if row == nil {
+			continue
+		}
+		if size += len(row.Result); size > bytes {
+			break
+		}
+		out[id] = slices.Clone(row.Result)
 	}
 	return out, nil
 }

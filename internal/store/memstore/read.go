@@ -34,12 +34,19 @@ func (s *Store) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Tas
 		end, _ = slices.BinarySearchFunc(st.taskOrder, f.Below, compareIDs)
 	}
 	var page []*task.Task
+	size := 0
 	for i := end - 1; i >= 0; i-- {
 		if len(page) == f.Limit || end-i > examined {
 			return page, st.taskOrder[i+1], nil
 		}
 		if row := st.tasks[st.taskOrder[i]]; st.matches(row, f) {
-			page = append(page, cloneTask(row))
+			listed := cloneTask(row)
+			if !f.Contexts {
+				listed.Context = nil
+			} else if size += len(listed.Context); f.Bytes > 0 && size > f.Bytes && len(page) > 0 {
+				return page, page[len(page)-1].ID, nil
+			}
+			page = append(page, listed)
 		}
 	}
 	return page, task.ID{}, nil

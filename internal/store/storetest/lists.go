@@ -18,6 +18,9 @@ func listCases() []testCase {
 		{"PagesWhileInserting", listPagesWhileInserting},
 		{"SparseFilter", listSparse},
 		{"ShortPages", listShortPages},
+		{"Contexts", listContexts},
+		{"BareSteps", listBareSteps},
+		{"Results", listResults},
 	}
 }
 

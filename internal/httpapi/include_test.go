@@ -1,0 +1,36 @@
+package httpapi_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/httpapi"
+)
+
+// TestInclude: rows of lists carry payloads only when the request asks for them.
+func TestInclude(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	a.do(t, "GET", "/v1/tasks", "")
+	if last[tasker.TaskFilter](f).WithContext {
+		t.Error("a list asks the Backend for contexts unasked")
+	}
+	a.do(t, "GET", "/v1/tasks?include=context", "")
+	if !last[tasker.TaskFilter](f).WithContext {
+		t.Error("include=context does not reach the Backend")
+	}
+	steps := "/v1/tasks/" + taskID.String() + "/workflow_steps"
+	if got := a.do(t, "GET", steps, ""); strings.Contains(got.body, `"results":`) || !strings.Contains(got.body, `"results_omitted":true`) {
+		t.Errorf("a list of steps is %s", got.body)
+	}
+	if got := a.do(t, "GET", steps+"?include=results", ""); !strings.Contains(got.body, `"results":`) {
+		t.Errorf("a list of steps with results is %s", got.body)
+	}
+	for _, path := range []string{"/v1/tasks?include=everything", steps + "?include=context"} {
+		if got := a.do(t, "GET", path, ""); got.status != 400 {
+			t.Errorf("%s is answered %d", path, got.status)
+		}
+	}
+}
