@@ -208,7 +208,7 @@ func (f *fake) allBeats() []tasker.Heartbeat {
 // step makes an assignment for a handler.
 func step(handler string) tasker.Assignment {
 	return tasker.Assignment{
-		StepUUID: uuid.New(), TaskUUID: uuid.New(), Token: 1, State: tasker.StepInProgress,
+		StepUUID: uuid.New(), TaskUUID: uuid.New(), Token: "1", State: tasker.StepInProgress,
 		Namespace: "default", TaskName: handler, StepName: handler, Handler: handler, Attempt: 1, MaxAttempts: 3,
 	}
 }

@@ -266,31 +266,31 @@ func TestRoutes(t *testing.T) {
 			seen{"POST", me + "/poll", `{"capacity":2,"wait_ms":10,"start":true}`}, `{"steps":[{"step_name":"s"}],"should_drain":true}`, `"should_drain":true`},
 		"Start": {
 			func(c *tasker.Client) (any, error) {
-				return c.Start(ctx, tasker.StartRequest{WorkerID: a, Steps: []tasker.LeaseRef{{StepUUID: b, Token: 4}}})
+				return c.Start(ctx, tasker.StartRequest{WorkerID: a, Steps: []tasker.LeaseRef{{StepUUID: b, Token: "4"}}})
 			},
-			seen{"POST", me + "/start", `{"steps":[{"step_uuid":"` + b.String() + `","token":4}]}`}, `{"leases":[{"status":"held"}]}`, `"held"`},
+			seen{"POST", me + "/start", `{"steps":[{"step_uuid":"` + b.String() + `","token":"4"}]}`}, `{"leases":[{"status":"held"}]}`, `"held"`},
 		"Progress": {
 			func(c *tasker.Client) (any, error) {
-				return c.Progress(ctx, tasker.ProgressReport{WorkerID: a, StepUUID: b, Token: 4, ProgressPercent: 50})
+				return c.Progress(ctx, tasker.ProgressReport{WorkerID: a, StepUUID: b, Token: "4", ProgressPercent: 50})
 			},
-			seen{"POST", me + "/progress", `{"step_uuid":"` + b.String() + `","token":4,"progress_percent":50}`}, `{"status":"lost"}`, `"lost"`},
+			seen{"POST", me + "/progress", `{"step_uuid":"` + b.String() + `","token":"4","progress_percent":50}`}, `{"status":"lost"}`, `"lost"`},
 		"SettleOne": {
 			func(c *tasker.Client) (any, error) {
-				return c.Settle(ctx, tasker.SettleRequest{WorkerID: a, Results: []tasker.StepResult{{StepUUID: b, Token: 4, Status: "completed"}}})
+				return c.Settle(ctx, tasker.SettleRequest{WorkerID: a, Results: []tasker.StepResult{{StepUUID: b, Token: "4", Status: "completed"}}})
 			},
-			seen{"POST", me + "/result", `{"results":[{"step_uuid":"` + b.String() + `","token":4,"status":"completed"}]}`},
+			seen{"POST", me + "/result", `{"results":[{"step_uuid":"` + b.String() + `","token":"4","status":"completed"}]}`},
 			`{"results":[{"state":"complete"}]}`, `"complete"`},
 		"SettleMany": {
 			func(c *tasker.Client) (any, error) {
 				return c.Settle(ctx, tasker.SettleRequest{WorkerID: a, Results: []tasker.StepResult{{StepUUID: b, Status: "completed"}, {StepUUID: a, Status: "released"}}})
 			},
-			seen{"POST", me + "/result", `{"results":[{"step_uuid":"` + b.String() + `","token":0,"status":"completed"},{"step_uuid":"` + a.String() + `","token":0,"status":"released"}]}`},
+			seen{"POST", me + "/result", `{"results":[{"step_uuid":"` + b.String() + `","token":"","status":"completed"},{"step_uuid":"` + a.String() + `","token":"","status":"released"}]}`},
 			`{"results":[{"state":"complete"},{"error":{"code":"stale_token","message":"m"}}]}`, `"stale_token"`},
 		"Heartbeat": {
 			func(c *tasker.Client) (any, error) {
-				return c.Heartbeat(ctx, tasker.Heartbeat{WorkerID: a, CurrentLoad: 1, Steps: []tasker.LeaseRef{{StepUUID: b, Token: 4}}})
+				return c.Heartbeat(ctx, tasker.Heartbeat{WorkerID: a, CurrentLoad: 1, Steps: []tasker.LeaseRef{{StepUUID: b, Token: "4"}}})
 			},
-			seen{"POST", me + "/heartbeat", `{"current_load":1,"steps":[{"step_uuid":"` + b.String() + `","token":4}]}`}, `{"acknowledged":true}`, `"acknowledged":true`},
+			seen{"POST", me + "/heartbeat", `{"current_load":1,"steps":[{"step_uuid":"` + b.String() + `","token":"4"}]}`}, `{"acknowledged":true}`, `"acknowledged":true`},
 		"HeartbeatOfNoStep": {
 			func(c *tasker.Client) (any, error) {
 				return c.Heartbeat(ctx, tasker.Heartbeat{WorkerID: a, Steps: []tasker.LeaseRef{}})

@@ -97,7 +97,7 @@ type PollResponse struct {
 type Assignment struct {
 	StepUUID       uuid.UUID                  `json:"step_uuid"`
 	TaskUUID       uuid.UUID                  `json:"task_uuid"`
-	Token          int64                      `json:"token" doc:"Fencing token: hand it back with start, progress and result."`
+	Token          string                     `json:"token" doc:"Fencing token of the lease, opaque: hand it back with start, progress, heartbeat and result. Good for this worker only."`
 	State          StepState                  `json:"state"`
 	Namespace      string                     `json:"namespace"`
 	TaskName       string                     `json:"task_name"`
@@ -120,7 +120,7 @@ type Assignment struct {
 // LeaseRef names a lease: a step and the token it was handed out with.
 type LeaseRef struct {
 	StepUUID uuid.UUID `json:"step_uuid"`
-	Token    int64     `json:"token"`
+	Token    string    `json:"token" maxLength:"255" doc:"As it came with the step."`
 }
 
 // LeaseAnswer is the state of one lease after start, progress or heartbeat.
@@ -149,7 +149,7 @@ type StartRequest struct {
 type ProgressReport struct {
 	WorkerID        uuid.UUID `json:"-"`
 	StepUUID        uuid.UUID `json:"step_uuid"`
-	Token           int64     `json:"token"`
+	Token           string    `json:"token" maxLength:"255" doc:"As it came with the step."`
 	ProgressPercent int       `json:"progress_percent" minimum:"0" maximum:"100"`
 	StatusMessage   string    `json:"status_message,omitempty" maxLength:"1024"`
 }
@@ -157,7 +157,7 @@ type ProgressReport struct {
 // StepResult settles one step.
 type StepResult struct {
 	StepUUID      uuid.UUID       `json:"step_uuid"`
-	Token         int64           `json:"token"`
+	Token         string          `json:"token" maxLength:"255" doc:"As it came with the step."`
 	Status        string          `json:"status" enum:"completed,failed,released,snoozed" doc:"released: given back unharmed, no attempt charged. snoozed: again after snooze_seconds, no attempt charged."`
 	Result        json.RawMessage `json:"result,omitempty"`
 	Error         *Failure        `json:"error,omitempty" doc:"Required by failed."`

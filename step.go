@@ -108,7 +108,7 @@ type Attempt struct {
 	StepUUID   uuid.UUID  `json:"step_uuid"`
 	StepName   string     `json:"step_name"`
 	Attempt    int        `json:"attempt" doc:"Counted from 1 since the last reset."`
-	Token      int64      `json:"token" doc:"The lease's fencing token; never reused within a step."`
+	Lease      int64      `json:"lease" doc:"Number of the lease; grows with every hand-out of the step. The token of its holder begins with it."`
 	Worker     string     `json:"worker,omitempty"`
 	WorkerID   *uuid.UUID `json:"worker_id,omitempty" doc:"Absent when the worker is forgotten."`
 	Outcome    string     `json:"outcome" doc:"running, completed, failed, timed_out, lease_expired, not_started, released, snoozed, cancelled."`

@@ -285,11 +285,11 @@ func TestStepHandedOutAgain(t *testing.T) {
 		s := step("h")
 		f.put(s)
 		synctest.Wait()
-		s.Token = 2
+		s.Token = "2"
 		f.put(s)
 		synctest.Wait()
 		slow.only(t, tasker.ErrLeaseLost)
-		if res := f.results(); len(res) != 1 || res[0].Token != 2 || string(res[0].Result) != `"second"` {
+		if res := f.results(); len(res) != 1 || res[0].Token != "2" || string(res[0].Result) != `"second"` {
 			t.Errorf("reported %+v, want only the second", res)
 		}
 		if err := r.stop(); err != nil {

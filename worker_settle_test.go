@@ -197,7 +197,7 @@ func TestSettleRefused(t *testing.T) {
 						completed++
 					case tasker.ResultFailed:
 						failed++
-						if res.StepUUID != all[4].StepUUID || res.Token != 1 || res.Error.Type != "result_refused" {
+						if res.StepUUID != all[4].StepUUID || res.Token != "1" || res.Error.Type != "result_refused" {
 							t.Errorf("failed: %+v, want the refused step", res)
 						}
 					}

@@ -42,7 +42,7 @@ func TestWorkerRunsSteps(t *testing.T) {
 
 		got := map[string]string{}
 		for _, res := range f.results() {
-			if res.Status != tasker.ResultCompleted || res.Token != 1 {
+			if res.Status != tasker.ResultCompleted || res.Token != "1" {
 				t.Errorf("result %+v, want completed under token 1", res)
 			}
 			got[string(res.Result)] = "seen"

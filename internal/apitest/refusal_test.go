@@ -163,8 +163,8 @@ func testProtocolErrors(t *testing.T, s *server) {
 	}
 	a := resp.Steps[0]
 	answers, err := s.Settle(s.ctx, tasker.SettleRequest{WorkerID: w.WorkerID, Results: []tasker.StepResult{
-		{StepUUID: a.StepUUID, Token: a.Token + 1, Status: tasker.ResultCompleted, Result: json.RawMessage(`"forged"`)}}})
-	if err != nil || answers[0].Error == nil || answers[0].Error.Code != tasker.CodeStaleToken || !strings.Contains(answers[0].Error.Message, "is not in force") {
+		{StepUUID: a.StepUUID, Token: "2" + a.Token[1:], Status: tasker.ResultCompleted, Result: json.RawMessage(`"forged"`)}}})
+	if err != nil || answers[0].Error == nil || answers[0].Error.Code != tasker.CodeStaleToken || !strings.Contains(answers[0].Error.Message, "not in the hands of this worker") {
 		t.Errorf("a forged token is answered %+v, %v", answers, err)
 	}
 	act := tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "x"}

@@ -126,8 +126,8 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 	entry := "/v1/dlq/entry/" + opened.CaseUUID.String()
 	task, step := "/v1/tasks/"+receipt.TaskUUID.String(), steps[0].StepUUID.String()
 	queued, pool := "/api/v1/tasks/"+receipt.TaskUUID.String(), "/api/v1/workers/"+worker.WorkerID.String()
-	mine := `"task_id":"` + receipt.TaskUUID.String() + `","token":1`
-	at, lease := "/internal/workers/"+worker.WorkerID.String(), `{"step_uuid":"`+step+`","token":1}`
+	mine := `"task_id":"` + receipt.TaskUUID.String() + `","token":"1"`
+	at, lease := "/internal/workers/"+worker.WorkerID.String(), `{"step_uuid":"`+step+`","token":"1"}`
 	return map[string][2]string{
 		"POST /v1/tasks":                                    {"/v1/tasks", `{"name":"import"}`},
 		"POST /v1/tasks/batch":                              {"/v1/tasks/batch", `{"tasks":[{"name":"import"},{"task_type":"other"}]}`},
@@ -160,8 +160,8 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 		"GET /internal/workers":                             {"/internal/workers", ""},
 		"POST /internal/workers/{id}/poll":                  {at + "/poll", `{"wait_ms":1000}`},
 		"POST /internal/workers/{id}/start":                 {at + "/start", `{"steps":[` + lease + `]}`},
-		"POST /internal/workers/{id}/progress":              {at + "/progress", `{"step_uuid":"` + step + `","token":1,"progress_percent":5}`},
-		"POST /internal/workers/{id}/result":                {at + "/result", `{"results":[{"step_uuid":"` + step + `","token":1,"status":"completed"}]}`},
+		"POST /internal/workers/{id}/progress":              {at + "/progress", `{"step_uuid":"` + step + `","token":"1","progress_percent":5}`},
+		"POST /internal/workers/{id}/result":                {at + "/result", `{"results":[{"step_uuid":"` + step + `","token":"1","status":"completed"}]}`},
 		"POST /internal/workers/{id}/heartbeat":             {at + "/heartbeat", `{"steps":[` + lease + `]}`},
 		"POST /internal/workers/{id}/drain":                 {at + "/drain", `{"final":true}`},
 		"GET /internal/workers/{id}":                        {at, ""},

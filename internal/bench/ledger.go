@@ -31,7 +31,7 @@ type ledger struct {
 
 type lease struct {
 	step  uuid.UUID
-	token int64
+	token string
 }
 
 func newLedger() *ledger {
@@ -79,7 +79,7 @@ func (l *ledger) check() (*LedgerReport, error) {
 	defer l.mu.Unlock()
 	r := &LedgerReport{Submitted: len(l.tasks), Leases: len(l.leases), Settled: len(l.done)}
 	if len(l.twice) > 0 {
-		return r, fmt.Errorf("%d leases were handed out twice, the first is token %d of step %s", len(l.twice), l.twice[0].token, l.twice[0].step)
+		return r, fmt.Errorf("%d leases were handed out twice, the first is token %s of step %s", len(l.twice), l.twice[0].token, l.twice[0].step)
 	}
 	if l.orphan > 0 {
 		return r, fmt.Errorf("%d steps were settled that nobody had been handed", l.orphan)

@@ -13,7 +13,7 @@ import (
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	task, step := uuid.New(), uuid.New()
-	claim := func(l *ledger, token int64) {
+	claim := func(l *ledger, token string) {
 		l.claimed([]tasker.Assignment{{TaskUUID: task, StepUUID: step, Token: token}})
 	}
 	settle := func(l *ledger) {
@@ -23,16 +23,16 @@ func TestLedger(t *testing.T) {
 		story func(*ledger)
 		want  string // in the error; "" for none
 	}{
-		"OK":                           {func(l *ledger) { l.submitted(task); claim(l, 1); settle(l) }, ""},
-		"HandedOutAgainUnderANewToken": {func(l *ledger) { l.submitted(task); claim(l, 1); claim(l, 2); settle(l) }, ""},
-		"HandedOutTwice":               {func(l *ledger) { l.submitted(task); claim(l, 1); claim(l, 1); settle(l) }, "handed out twice"},
-		"SettledTwice":                 {func(l *ledger) { l.submitted(task); claim(l, 1); settle(l); settle(l) }, "1 more than once"},
-		"Lost":                         {func(l *ledger) { l.submitted(task); claim(l, 1) }, "1 were not settled"},
+		"OK":                           {func(l *ledger) { l.submitted(task); claim(l, "1"); settle(l) }, ""},
+		"HandedOutAgainUnderANewToken": {func(l *ledger) { l.submitted(task); claim(l, "1"); claim(l, "2"); settle(l) }, ""},
+		"HandedOutTwice":               {func(l *ledger) { l.submitted(task); claim(l, "1"); claim(l, "1"); settle(l) }, "handed out twice"},
+		"SettledTwice":                 {func(l *ledger) { l.submitted(task); claim(l, "1"); settle(l); settle(l) }, "1 more than once"},
+		"Lost":                         {func(l *ledger) { l.submitted(task); claim(l, "1") }, "1 were not settled"},
 		"SettledWithoutALease":         {func(l *ledger) { l.submitted(task); settle(l) }, "nobody had been handed"},
-		"NeverSubmitted":               {func(l *ledger) { claim(l, 1); settle(l) }, "1 were settled in all"},
+		"NeverSubmitted":               {func(l *ledger) { claim(l, "1"); settle(l) }, "1 were settled in all"},
 		"RefusedIsNotSettled": {func(l *ledger) {
 			l.submitted(task)
-			claim(l, 1)
+			claim(l, "1")
 			l.settled([]tasker.SettleAnswer{{StepUUID: step, Error: &tasker.Error{Code: tasker.CodeStaleToken}}})
 		}, "1 were not settled"},
 	} {

@@ -111,7 +111,7 @@ type stepAbout struct {
 	step     *tasker.Step
 	task     *about
 	attempts []*tasker.Attempt // as the history lists them
-	byToken  map[int64]*tasker.Attempt
+	byLease  map[int64]*tasker.Attempt
 
 	handouts []*Handout
 	reports  []*Report
@@ -127,13 +127,13 @@ func newChecker(j *Journal, found []Found) *checker {
 		t := &about{found: f}
 		c.tasks[f.Task.TaskUUID] = t
 		for k := range f.Steps {
-			c.steps[f.Steps[k].StepUUID] = &stepAbout{step: &f.Steps[k], task: t, byToken: map[int64]*tasker.Attempt{}}
+			c.steps[f.Steps[k].StepUUID] = &stepAbout{step: &f.Steps[k], task: t, byLease: map[int64]*tasker.Attempt{}}
 		}
 		for k := range f.History.Attempts {
 			a := &f.History.Attempts[k]
 			if s := c.steps[a.StepUUID]; s != nil {
 				s.attempts = append(s.attempts, a)
-				s.byToken[a.Token] = a
+				s.byLease[a.Lease] = a
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func (c *checker) sortJournal() {
 		if s := c.steps[h.Step]; s != nil {
 			s.handouts = append(s.handouts, h)
 		} else {
-			c.report(Lost, "step %s was handed out under token %d and is gone", h.Step, h.Token)
+			c.report(Lost, "step %s was handed out under token %d and is gone", h.Step, h.Lease)
 		}
 	}
 	for i := range c.j.Reports {

@@ -23,20 +23,20 @@ var outcomes = map[string]string{
 // knows of, in order, one at a time.
 func (c *checker) stepHistory(s *stepAbout) {
 	for _, h := range s.handouts {
-		if a := s.byToken[h.Token]; a == nil && c.j.Dispatched {
+		if a := s.byLease[h.Lease]; a == nil && c.j.Dispatched {
 			c.verdict.Unrecorded++
 		} else if a == nil {
-			c.report(BadHistory, "step %s was handed out under token %d; its history does not know", h.Step, h.Token)
+			c.report(BadHistory, "step %s was handed out under token %d; its history does not know", h.Step, h.Lease)
 		} else if !strings.Contains(a.Worker, h.Worker.String()) {
-			c.report(BadHistory, "step %s was handed out under token %d to %s; its history says to %s", h.Step, h.Token, h.Worker, a.Worker)
+			c.report(BadHistory, "step %s was handed out under token %d to %s; its history says to %s", h.Step, h.Lease, h.Worker, a.Worker)
 		}
 	}
 	for _, r := range s.reports {
 		if r.Verb != VerbResult || !r.Accepted() {
 			continue
 		}
-		if a := s.byToken[r.Token]; a == nil || a.Outcome != outcomes[r.Status] {
-			c.report(BadHistory, "step %s was reported %s under token %d; its history does not say so", r.Step, r.Status, r.Token)
+		if a := s.byLease[r.Lease]; a == nil || a.Outcome != outcomes[r.Status] {
+			c.report(BadHistory, "step %s was reported %s under token %d; its history does not say so", r.Step, r.Status, r.Lease)
 		}
 	}
 	c.attempts(s)
@@ -55,18 +55,18 @@ func (c *checker) attempts(s *stepAbout) {
 	for i, a := range s.attempts {
 		if !inOrder(a.ReadyAt, a.AssignedAt, a.StartedAt, a.FinishedAt) || a.Outcome == "running" && s.step.State != tasker.StepInProgress {
 			c.report(BadHistory, "step %s: the attempt under token %d did not happen like this: %s, ready %v, assigned %v, started %v, finished %v",
-				s.step.StepUUID, a.Token, a.Outcome, a.ReadyAt, a.AssignedAt, a.StartedAt, a.FinishedAt)
+				s.step.StepUUID, a.Lease, a.Outcome, a.ReadyAt, a.AssignedAt, a.StartedAt, a.FinishedAt)
 		}
 		if i == 0 {
 			continue
 		}
 		last := s.attempts[i-1]
-		if last.Token >= a.Token {
-			c.report(TokenReused, "step %s: token %d comes after token %d in the history", s.step.StepUUID, a.Token, last.Token)
+		if last.Lease >= a.Lease {
+			c.report(TokenReused, "step %s: token %d comes after token %d in the history", s.step.StepUUID, a.Lease, last.Lease)
 		}
 		if !inOrder(last.FinishedAt, a.AssignedAt) {
 			c.report(SettledTwice, "step %s: the leases under tokens %d and %d overlap: one ended (%s) at %s, the next began at %s",
-				s.step.StepUUID, last.Token, a.Token, last.Outcome, clock(last.FinishedAt), clock(a.AssignedAt))
+				s.step.StepUUID, last.Lease, a.Lease, last.Outcome, clock(last.FinishedAt), clock(a.AssignedAt))
 		}
 	}
 }
@@ -81,7 +81,7 @@ func (c *checker) accounted(s *stepAbout) {
 			n = 0 // an operator has reset it
 		}
 		if a.Attempt != n+1 {
-			c.report(BadCounts, "step %s: under token %d (%s) the history counts attempt %d; it is the %dth", s.step.StepUUID, a.Token, a.Outcome, a.Attempt, n+1)
+			c.report(BadCounts, "step %s: under token %d (%s) the history counts attempt %d; it is the %dth", s.step.StepUUID, a.Lease, a.Outcome, a.Attempt, n+1)
 			return
 		}
 		if charged(a) {

@@ -33,7 +33,7 @@ func (c *checker) refused(r *Report) {
 	case r.Code == tasker.CodeStaleToken || r.Code == tasker.CodeNotFound:
 		c.verdict.StaleRefused++
 	default:
-		c.report(StaleTaken, "a %s for step %s under the old token %d was refused as %s", r.Verb, r.Step, r.Token, r.Code)
+		c.report(StaleTaken, "a %s for step %s under the old token %d was refused as %s", r.Verb, r.Step, r.Lease, r.Code)
 	}
 }
 
@@ -52,17 +52,17 @@ func (c *checker) tokens(s *stepAbout) {
 	for i, h := range s.handouts {
 		for _, other := range s.handouts[:i] {
 			switch {
-			case other.Token == h.Token:
-				c.report(TokenReused, "step %s was handed out twice under token %d", h.Step, h.Token)
+			case other.Lease == h.Lease:
+				c.report(TokenReused, "step %s was handed out twice under token %d", h.Step, h.Lease)
 			case c.j.Dispatched: // another process may have handed it out meanwhile, by its own clock
-			case other.Before(h.Span) && other.Token > h.Token, h.Before(other.Span) && h.Token > other.Token:
-				c.report(TokenReused, "step %s was handed out under tokens %d and %d, and the greater came first", h.Step, h.Token, other.Token)
+			case other.Before(h.Span) && other.Lease > h.Lease, h.Before(other.Span) && h.Lease > other.Lease:
+				c.report(TokenReused, "step %s was handed out under tokens %d and %d, and the greater came first", h.Step, h.Lease, other.Lease)
 			}
 		}
 		if over < h.Begin && c.j.Dispatched {
 			c.verdict.Late++
 		} else if over < h.Begin {
-			c.report(Revived, "step %s was handed out under token %d; it was settled before", h.Step, h.Token)
+			c.report(Revived, "step %s was handed out under token %d; it was settled before", h.Step, h.Lease)
 		}
 	}
 }
@@ -95,33 +95,44 @@ func (c *checker) fencing(s *stepAbout) {
 	ended := map[int64]int64{} // when the first caller knew that a token's lease is over
 	for _, r := range s.reports {
 		if r.Verb == VerbResult && r.Accepted() {
-			if at, ok := ended[r.Token]; !ok || r.End < at {
-				ended[r.Token] = r.End
+			if at, ok := ended[r.Lease]; !ok || r.End < at {
+				ended[r.Lease] = r.End
 			}
 		}
 	}
 	for _, r := range s.reports {
 		obsolete := over
-		if at, ok := ended[r.Token]; ok {
+		if at, ok := ended[r.Lease]; ok {
 			obsolete = min(obsolete, at)
 		}
 		for _, h := range s.handouts {
-			if h.Token > r.Token && !c.j.Dispatched {
+			if h.Lease > r.Lease && !c.j.Dispatched {
 				obsolete = min(obsolete, h.End)
 			}
 		}
 		stale := obsolete < r.Begin
-		if s.byToken[r.Token] == nil {
-			stale = true // there was no such lease
+		if s.byLease[r.Lease] == nil || !s.givenTo(r) {
+			stale = true // there was no such lease, or it was another's
 		}
 		if !stale {
 			continue
 		}
 		if r.Accepted() && (r.Verb == VerbResult || !c.j.Dispatched) { // there, only the store knows who was first
-			c.report(StaleTaken, "a %s %s for step %s was accepted under the old token %d", r.Verb, r.Status, r.Step, r.Token)
+			c.report(StaleTaken, "a %s %s for step %s was accepted under the old token %d", r.Verb, r.Status, r.Step, r.Lease)
 		}
 		c.refused(r)
 	}
+}
+
+// givenTo reports whether whoever reports may have been given the token: nobody was told
+// that another worker was, nor that the lease has another token.
+func (s *stepAbout) givenTo(r *Report) bool {
+	for _, h := range s.handouts {
+		if h.Lease == r.Lease && (h.Worker != r.Worker || h.Token != r.Token) {
+			return false
+		}
+	}
+	return true
 }
 
 // settledOnce checks that a lease took one result, and the step one success.
@@ -131,13 +142,13 @@ func (c *checker) settledOnce(s *stepAbout) {
 	completions := 0
 	for _, r := range s.reports {
 		if r.completes() {
-			good[r.Token] = true
+			good[r.Lease] = true
 		}
 		if r.Verb != VerbResult || !r.Accepted() {
 			continue
 		}
-		if perToken[r.Token]++; perToken[r.Token] == 2 {
-			c.report(SettledTwice, "step %s took two results under token %d", r.Step, r.Token)
+		if perToken[r.Lease]++; perToken[r.Lease] == 2 {
+			c.report(SettledTwice, "step %s took two results under token %d", r.Step, r.Lease)
 		}
 		if r.completes() {
 			completions++

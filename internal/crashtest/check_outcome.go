@@ -31,13 +31,13 @@ func (c *checker) promised(s *stepAbout) {
 		if !r.completes() || !r.Accepted() {
 			continue
 		}
-		switch a := s.byToken[r.Token]; {
+		switch a := s.byLease[r.Lease]; {
 		case s.step.State != tasker.StepComplete:
 			lost("a worker")
 		case !sameJSON(s.step.Results, r.Result):
 			c.report(WrongResult, "step %s holds %s; acknowledged was %s", s.step.StepUUID, s.step.Results, r.Result)
 		case a == nil || a.Outcome != "completed":
-			c.report(WrongResult, "step %s was completed under token %d; the history does not say so", s.step.StepUUID, r.Token)
+			c.report(WrongResult, "step %s was completed under token %d; the history does not say so", s.step.StepUUID, r.Lease)
 		}
 	}
 	for _, a := range s.acts {
@@ -60,7 +60,7 @@ func (c *checker) explained(s *stepAbout) {
 	var token int64
 	for _, a := range s.attempts {
 		if a.Outcome == "completed" {
-			token = a.Token
+			token = a.Lease
 		}
 	}
 	if token == 0 {
@@ -70,7 +70,7 @@ func (c *checker) explained(s *stepAbout) {
 		return
 	}
 	for _, r := range s.reports {
-		if r.completes() && r.Token == token && r.Possible() && sameJSON(r.Result, s.step.Results) {
+		if r.completes() && r.Lease == token && r.Possible() && sameJSON(r.Result, s.step.Results) {
 			return
 		}
 	}
@@ -105,7 +105,7 @@ func (c *checker) parents(s *stepAbout) {
 		}
 		for _, a := range s.attempts {
 			if a.AssignedAt != nil && (p.step.CompletedAt == nil || a.AssignedAt.Before(*p.step.CompletedAt)) {
-				c.report(TooEarly, "step %s was handed out under token %d at %s; its parent %s was settled at %s", s.step.StepUUID, a.Token,
+				c.report(TooEarly, "step %s was handed out under token %d at %s; its parent %s was settled at %s", s.step.StepUUID, a.Lease,
 					clock(a.AssignedAt), name, clock(p.step.CompletedAt))
 			}
 		}

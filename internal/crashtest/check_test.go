@@ -136,7 +136,7 @@ var violations = map[string]struct {
 	"TwoSuccessesInHistory": {crashtest.SettledTwice, func(s *story) { s.end("retried").History.Attempts[0].Outcome = "completed" }},
 	"OperatorAndWorker": {crashtest.SettledTwice, func(s *story) {
 		done := *s.reports(s.step("one", 0))[0]
-		done.Step, done.Token = s.step("supplied", 0), 1
+		done.Step, done.Lease = s.step("supplied", 0), 1
 		s.Reports = append(s.Reports, done)
 	}},
 	"LeasesOverlap": {crashtest.SettledTwice, func(s *story) {
@@ -166,8 +166,9 @@ var violations = map[string]struct {
 	}},
 	"TokenOfNobodyTaken": {crashtest.StaleTaken, func(s *story) {
 		r := s.reports(s.step("one", 0))[1]
-		r.Token, r.Code = 77, ""
+		r.Token, r.Lease, r.Code = "77.x", 77, ""
 	}},
+	"TokenOfAnotherTaken": {crashtest.StaleTaken, func(s *story) { s.reports(s.step("one", 0))[0].Worker = uuid.New() }},
 	"StepOfNobodyTaken": {crashtest.StaleTaken, func(s *story) {
 		r := s.reports(s.step("one", 0))[1]
 		r.Step, r.Code = uuid.New(), ""
@@ -183,12 +184,12 @@ var violations = map[string]struct {
 	}},
 	"RefusedForTheWrongReason": {crashtest.StaleTaken, func(s *story) { s.reports(s.step("one", 0))[1].Code = tasker.CodeConflict }},
 
-	"SameTokenTwice":    {crashtest.TokenReused, func(s *story) { s.handouts(s.step("retried", 0))[1].Token = 1 }},
-	"TokensDecrease":    {crashtest.TokenReused, func(s *story) { s.handouts(s.step("retried", 0))[0].Token = 3 }},
+	"SameTokenTwice":    {crashtest.TokenReused, func(s *story) { s.handouts(s.step("retried", 0))[1].Lease = 1 }},
+	"TokensDecrease":    {crashtest.TokenReused, func(s *story) { s.handouts(s.step("retried", 0))[0].Lease = 3 }},
 	"HistoryOutOfOrder": {crashtest.TokenReused, func(s *story) { slices.Reverse(s.end("retried").History.Attempts) }},
 	"HandedOutWhenOver": {crashtest.Revived, func(s *story) {
 		h := *s.handouts(s.step("one", 0))[0]
-		h.Token, h.Begin, h.End = 2, 1<<40, 1<<40+1
+		h.Lease, h.Begin, h.End = 2, 1<<40, 1<<40+1
 		s.Handouts = append(s.Handouts, h)
 	}},
 

@@ -2,6 +2,8 @@ package crashtest
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/google/uuid"
@@ -47,7 +49,8 @@ type Handout struct {
 	Worker  uuid.UUID
 	Step    uuid.UUID
 	Task    uuid.UUID
-	Token   int64
+	Token   string
+	Lease   int64 // the number of it
 	Parents map[string]json.RawMessage
 }
 
@@ -65,8 +68,10 @@ type Report struct {
 	Span
 	Answer
 	Verb   string
+	Worker uuid.UUID // who says it
 	Step   uuid.UUID
-	Token  int64
+	Token  string
+	Lease  int64  // the number of it
 	Status string // of a result: completed, failed, released, snoozed
 	Result json.RawMessage
 }
@@ -118,7 +123,7 @@ type Journal struct {
 	mu      sync.Mutex
 	counter int64
 	batches int64
-	latest  map[uuid.UUID]int64      // the highest token handed out
+	latest  map[uuid.UUID]Handout    // the last one of each step
 	ended   map[tasker.LeaseRef]bool // leases whose result was accepted
 	taken   []Report                 // accepted results, for those who replay them
 }
@@ -127,7 +132,7 @@ type Journal struct {
 func NewJournal() *Journal {
 	return &Journal{
 		Ends: map[string][]tasker.TaskState{}, Foreign: map[string]bool{},
-		latest: map[uuid.UUID]int64{}, ended: map[tasker.LeaseRef]bool{},
+		latest: map[uuid.UUID]Handout{}, ended: map[tasker.LeaseRef]bool{},
 	}
 }
 
@@ -165,10 +170,34 @@ func (j *Journal) Tasks() int {
 // Obsolete reports whether somebody was told that the lease is over: its result
 // was accepted, or the step was handed out again. For callers that report under
 // old tokens on purpose; Check draws its own conclusions.
-func (j *Journal) Obsolete(step uuid.UUID, token int64) bool {
+func (j *Journal) Obsolete(step uuid.UUID, token string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.latest[step] > token || j.ended[tasker.LeaseRef{StepUUID: step, Token: token}]
+	return j.latest[step].Lease > LeaseNo(token) || j.ended[tasker.LeaseRef{StepUUID: step, Token: token}]
+}
+
+// Held returns a lease of another worker than the one given that may be in force, if
+// there is one. For callers that show tokens of others.
+func (j *Journal) Held(but uuid.UUID) (Handout, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, h := range j.latest { // any will do
+		if h.Worker != but && !j.ended[tasker.LeaseRef{StepUUID: h.Step, Token: h.Token}] {
+			return h, true
+		}
+	}
+	return Handout{}, false
+}
+
+// LeaseNo is the number that a token begins with, by which a history names the lease
+// and by which the leases of a step follow each other; 0: it has none.
+func LeaseNo(token string) int64 {
+	number, _, _ := strings.Cut(token, ".")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // Taken returns an accepted result chosen by pick, which is given their number.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/taskerhq/tasker"
 )
 
@@ -17,9 +19,12 @@ func (r *Recorder) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Po
 			return
 		}
 		for _, s := range resp.Steps {
-			j.Handouts = append(j.Handouts, Handout{Span: span, Worker: req.WorkerID, Step: s.StepUUID, Task: s.TaskUUID,
-				Token: s.Token, Parents: s.ParentResults})
-			j.latest[s.StepUUID] = max(j.latest[s.StepUUID], s.Token)
+			h := Handout{Span: span, Worker: req.WorkerID, Step: s.StepUUID, Task: s.TaskUUID,
+				Token: s.Token, Lease: LeaseNo(s.Token), Parents: s.ParentResults}
+			j.Handouts = append(j.Handouts, h)
+			if j.latest[s.StepUUID].Lease < h.Lease {
+				j.latest[s.StepUUID] = h
+			}
 		}
 	})
 	if err == nil && len(resp.Steps) > 0 {
@@ -43,7 +48,8 @@ func (r *Recorder) Settle(ctx context.Context, req tasker.SettleRequest) ([]task
 			if err == nil {
 				own = answers[i].Error
 			}
-			report := Report{Span: span, Answer: j.item("settle", err, own), Verb: VerbResult, Step: s.StepUUID, Token: s.Token,
+			report := Report{Span: span, Answer: j.item("settle", err, own), Verb: VerbResult, Worker: req.WorkerID,
+				Step: s.StepUUID, Token: s.Token, Lease: LeaseNo(s.Token),
 				Status: s.Status, Result: s.Result}
 			j.Reports = append(j.Reports, report)
 			if report.Accepted() {
@@ -59,7 +65,7 @@ func (r *Recorder) Settle(ctx context.Context, req tasker.SettleRequest) ([]task
 func (r *Recorder) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
 	begin := r.journal.begin()
 	answers, err := r.Backend.Start(ctx, req)
-	r.leases(begin, VerbStart, req.Steps, answers, err)
+	r.leases(begin, VerbStart, req.WorkerID, req.Steps, answers, err)
 	return answers, err
 }
 
@@ -71,7 +77,7 @@ func (r *Recorder) Progress(ctx context.Context, report tasker.ProgressReport) (
 	if err == nil {
 		answers = []tasker.LeaseAnswer{*answer}
 	}
-	r.leases(begin, VerbProgress, []tasker.LeaseRef{{StepUUID: report.StepUUID, Token: report.Token}}, answers, err)
+	r.leases(begin, VerbProgress, report.WorkerID, []tasker.LeaseRef{{StepUUID: report.StepUUID, Token: report.Token}}, answers, err)
 	return answer, err
 }
 
@@ -83,12 +89,13 @@ func (r *Recorder) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*taske
 	if err == nil {
 		answers = resp.Leases
 	}
-	r.leases(begin, VerbHeartbeat, beat.Steps, answers, err)
+	r.leases(begin, VerbHeartbeat, beat.WorkerID, beat.Steps, answers, err)
 	return resp, err
 }
 
 // leases notes what was said of some leases.
-func (r *Recorder) leases(begin int64, verb string, refs []tasker.LeaseRef, answers []tasker.LeaseAnswer, err error) {
+func (r *Recorder) leases(begin int64, verb string, worker uuid.UUID, refs []tasker.LeaseRef,
+	answers []tasker.LeaseAnswer, err error) {
 	r.journal.write(begin, func(span Span) {
 		j := r.journal
 		if err == nil && len(answers) != len(refs) {
@@ -96,7 +103,8 @@ func (r *Recorder) leases(begin int64, verb string, refs []tasker.LeaseRef, answ
 			return
 		}
 		for i, ref := range refs {
-			report := Report{Span: span, Verb: verb, Step: ref.StepUUID, Token: ref.Token}
+			report := Report{Span: span, Verb: verb, Worker: worker,
+				Step: ref.StepUUID, Token: ref.Token, Lease: LeaseNo(ref.Token)}
 			if err != nil {
 				report.Answer = j.answer(verb, err)
 			} else {

@@ -55,7 +55,7 @@ func handle(t *testing.T, step string, row Row, parents map[string]string) taske
 		t.Fatal(err)
 	}
 	a := tasker.Assignment{
-		StepUUID: id(1), TaskUUID: id(2), Token: 1, State: tasker.StepInProgress, Namespace: namespace,
+		StepUUID: id(1), TaskUUID: id(2), Token: "1", State: tasker.StepInProgress, Namespace: namespace,
 		StepName: step, Handler: step, Attempt: 1, MaxAttempts: 3, Parameters: body, TimeoutSeconds: 30,
 		ParentResults: map[string]json.RawMessage{},
 	}

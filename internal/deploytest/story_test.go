@@ -31,7 +31,7 @@ func (s *server) story() {
 	s.work(busy, failed(true))
 	run(time.Minute)
 	s.work(busy, completed())
-	answers, err := s.Settle(s.ctx, tasker.SettleRequest{WorkerID: busy, Results: []tasker.StepResult{{StepUUID: s.stepOf(broken), Token: 99, Status: tasker.ResultCompleted}}})
+	answers, err := s.Settle(s.ctx, tasker.SettleRequest{WorkerID: busy, Results: []tasker.StepResult{{StepUUID: s.stepOf(broken), Token: "99", Status: tasker.ResultCompleted}}})
 	s.must(err)
 	if answers[0].Error == nil {
 		s.t.Error("a result under a token that was never in force was taken")

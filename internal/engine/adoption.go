@@ -88,22 +88,25 @@ func (u *unit) adoptLease(s *task.Step, h task.Holding) {
 	u.adopted[s] = struct{}{}
 }
 
-// inForce reports whether the lease with the token is in force, and adopts one
-// that only its holder remembers: the dispatcher has lost it, and nobody has got
-// the step since. worker is who says so.
-func (u *unit) inForce(s *task.Step, token, worker int64) bool {
-	if s.HeldUnder(token) {
-		return true
+// inForce reports whether a lease is in force, and adopts one that only its holder
+// remembers: the dispatcher has lost it, and nobody has got the step since. It is the
+// holder's if the engine has read it from a token; see Engine.LeaseOf.
+func (u *unit) inForce(s *task.Step, ref LeaseRef) bool {
+	if s.HeldUnder(ref.Token) {
+		// After rows were lost, numbers that are counted come up again.
+		again := ref.At != 0 && task.CountedToken(ref.Token) && s.AssignedAt != ref.At
+		return !again && (ref.Worker == 0 || ref.Worker == s.WorkerNo)
 	}
-	if u.e.dispatch == nil || s.State != task.StepEnqueued || token <= s.Token || !task.TimeToken(token, u.now) {
+	if u.e.dispatch == nil || s.State != task.StepEnqueued || ref.Token <= s.Token || !task.TimeToken(ref.Token, u.now) {
 		return false
 	}
 	if _, ready := u.offered[s]; !ready {
 		return false // it has become ready in this transaction
 	}
-	at := task.Instant(token)
-	u.adoptLease(s, task.Holding{Worker: worker, Token: token, AssignedAt: at, StartedAt: at, Until: u.now.Add(u.e.cfg.Leases.Lease())})
-	return s.HeldUnder(token)
+	at := task.Instant(ref.Token)
+	u.adoptLease(s, task.Holding{Worker: ref.Worker, Token: ref.Token, AssignedAt: at, StartedAt: at,
+		Until: u.now.Add(u.e.cfg.Leases.Lease())})
+	return s.HeldUnder(ref.Token)
 }
 
 // follow is what the dispatcher has to hear of the transaction.

@@ -43,6 +43,8 @@ type TxWatches interface {
 	Rewatch(moves []WatchMove) error
 	// Note keeps a small text under a key.
 	Note(key, text string) error
+	// FirstNote is Note for a key under which nothing is kept yet; else it does nothing.
+	FirstNote(key, text string) error
 }
 
 // Watch says when a task has to be looked at.

@@ -251,7 +251,7 @@ func (e *Engine) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, h
 				return nil, nil, err
 			}
 			for _, h := range mine {
-				refs[i] = append(refs[i], LeaseRef{h.Step, h.Token, h.Worker})
+				refs[i] = append(refs[i], LeaseRef{Step: h.Step, Token: h.Token, Worker: h.Worker})
 			}
 		}
 		all = append(all, refs[i]...)
@@ -368,7 +368,7 @@ func (e *Engine) prolong(ctx context.Context, holds []Hold) ([]Hold, error) {
 			over = append(over, h)
 			continue
 		}
-		renewals = append(renewals, Renewal{LeaseRef: LeaseRef{h.Step, h.Token, h.Worker}})
+		renewals = append(renewals, Renewal{LeaseRef: LeaseRef{Step: h.Step, Token: h.Token, Worker: h.Worker}})
 	}
 	if len(renewals) == 0 {
 		return over, nil

@@ -10,7 +10,13 @@ import (
 type Holding struct {
 	Task     TaskStatus
 	Template *task.Template // nil: there is no such task
-	Leases   []LeaseRef
+	Leases   []Shown
+}
+
+// Shown is a lease as its holder shows it.
+type Shown struct {
+	Step  task.ID
+	Token string
 }
 
 // HeldOf says of each of the tasks, in order, how it is and which leases on its steps a
@@ -43,7 +49,7 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 	e.showHolds(ctx, steps)
 	for _, s := range steps {
 		if h := of[s.TaskID]; h != nil && s.State.Leased() && s.WorkerNo == w.No {
-			h.Leases = append(h.Leases, LeaseRef{s.ID, s.Token, w.No})
+			h.Leases = append(h.Leases, Shown{s.ID, e.Token(s)})
 		}
 	}
 	out := make([]Holding, len(ids))

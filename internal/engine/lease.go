@@ -8,11 +8,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// LeaseRef names a lease: a step and the token it was handed out with.
+// LeaseRef names a lease.
 type LeaseRef struct {
 	Step   task.ID
-	Token  int64
-	Worker int64 // number of the worker that says it holds it; 0: not known
+	Token  int64        // its number; 0: of no lease that there ever was
+	Worker int64        // number of the worker that says it holds it; 0: not known
+	At     task.Instant // when it was handed out; 0: not known
 }
 
 // LeaseStatus is what has become of a lease.
@@ -135,7 +136,8 @@ func (e *Engine) runLeases(verb string, calls []leaseCall, fn func(*unit, *task.
 			}
 			out[i] = make([]LeaseAnswer, len(refs))
 			for j, w := range works {
-				if w.Step != nil && u.inForce(w.Step, refs[j].Token, refs[j].Worker) {
+				held := w.Step != nil && u.inForce(w.Step, refs[j])
+				if held {
 					from := w.Step.State
 					if err := fn(u, w.Step, c); err != nil {
 						return err
@@ -144,7 +146,7 @@ func (e *Engine) runLeases(verb string, calls []leaseCall, fn func(*unit, *task.
 				} else {
 					u.sawRefused()
 				}
-				out[i][j] = u.leaseAnswer(w, refs[j])
+				out[i][j] = u.leaseAnswer(w, refs[j], held)
 			}
 		}
 		return nil
@@ -171,7 +173,7 @@ func (u *unit) leases(c leaseCall) ([]Work, []LeaseRef, error) {
 	u.adopt(works)
 	refs := make([]LeaseRef, len(works))
 	for i, w := range works {
-		refs[i] = LeaseRef{w.Step.ID, w.Step.Token, c.all}
+		refs[i] = LeaseRef{Step: w.Step.ID, Token: w.Step.Token, Worker: c.all}
 	}
 	return works, refs, nil
 }
@@ -179,17 +181,33 @@ func (u *unit) leases(c leaseCall) ([]Work, []LeaseRef, error) {
 // leaseAnswer says what has become of a lease. One that a cancellation ended is no error
 // of whoever holds it, also where the dispatcher granted it and the cancellation was first:
 // then its token is newer than that of the row.
-func (u *unit) leaseAnswer(w Work, ref LeaseRef) LeaseAnswer {
+func (u *unit) leaseAnswer(w Work, ref LeaseRef, held bool) LeaseAnswer {
 	a := LeaseAnswer{Step: ref.Step, Status: Lost}
 	switch {
-	case w.Step == nil:
-		a.Err = task.Errorf(task.NotFound, "there is no step %s", ref.Step)
-	case w.Step.HeldUnder(ref.Token):
+	case held:
 		a.Status, a.LeaseUntil, a.DeadlineAt = Held, w.Step.LeaseUntil, w.Step.Deadline()
-	case w.Step.State == task.StepCancelled && (w.Step.Token == ref.Token || u.e.dispatch != nil && w.Step.Token < ref.Token):
+	case ref.Token != 0 && w.Step != nil && w.Step.State == task.StepCancelled &&
+		(w.Step.Token == ref.Token || u.e.dispatch != nil && w.Step.Token < ref.Token):
 		a.Status = Cancelled
 	default:
-		a.Err = staleToken(w.Step, ref.Token)
+		a.Err = notInForce(w.Step, ref)
 	}
 	return a
+}
+
+// notInForce is the error about a lease that is over, or never was. Who shows a token
+// that it was not given learns nothing of the step, not even whether there is one.
+func notInForce(s *task.Step, ref LeaseRef) error {
+	lease := "lease " + strconv.FormatInt(ref.Token, 10)
+	e := &task.Error{Code: task.StaleToken,
+		Message: "step " + ref.Step.String() + " is not in the hands of this worker under this token",
+		Hint:    "stop working on it and do not report again: the step was settled, cancelled, or handed to another worker"}
+	switch {
+	case ref.Token == 0:
+	case s == nil:
+		e.Message = lease + " is not in force: there is no step " + ref.Step.String() + " any more"
+	default:
+		e.Message = lease + " on step " + ref.Step.String() + " is not in force: the step is " + string(s.State)
+	}
+	return e
 }

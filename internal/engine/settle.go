@@ -22,12 +22,17 @@ const (
 // Result settles one step.
 type Result struct {
 	Step    task.ID
-	Token   int64
+	Token   int64 // of the lease, as in LeaseRef
 	Status  ResultStatus
 	Result  []byte        // JSON; for completed
 	Failure *task.Failure // for failed
 	Snooze  time.Duration // for snoozed
 	Worker  int64         // number of the worker that reports it; 0: not known
+	At      task.Instant  // when the lease was handed out; 0: not known
+}
+
+func (r *Result) lease() LeaseRef {
+	return LeaseRef{Step: r.Step, Token: r.Token, Worker: r.Worker, At: r.At}
 }
 
 // Answer tells what a result did.
@@ -35,7 +40,7 @@ type Answer struct {
 	Step        task.ID
 	State       task.StepState
 	NextRetryAt task.Instant
-	Err         error // *task.Error: not_found, stale_token
+	Err         error // *task.Error: stale_token
 }
 
 // Settle settles steps in one transaction and answers each in order. A result
@@ -123,7 +128,7 @@ func (u *unit) gatherDependants(works []Work, calls [][]Result) error {
 	n := 0
 	for _, c := range calls {
 		for _, r := range c {
-			if s := works[n].Step; s != nil && r.Status == ResultCompleted && u.inForce(s, r.Token, r.Worker) {
+			if s := works[n].Step; s != nil && r.Status == ResultCompleted && u.inForce(s, r.lease()) {
 				done = append(done, s)
 			}
 			n++
@@ -136,13 +141,11 @@ func (u *unit) gatherDependants(works []Work, calls [][]Result) error {
 // in the Answer.
 func (u *unit) settle(w Work, r *Result) (Answer, error) {
 	a := Answer{Step: r.Step}
-	if w.Step == nil {
-		a.Err = task.Errorf(task.NotFound, "there is no step %s", r.Step)
-		return a, nil
-	}
-	if !u.inForce(w.Step, r.Token, r.Worker) {
-		a.Err = staleToken(w.Step, r.Token)
-		a.State = w.Step.State
+	if w.Step == nil || !u.inForce(w.Step, r.lease()) {
+		a.Err = notInForce(w.Step, r.lease())
+		if w.Step != nil && r.Token != 0 {
+			a.State = w.Step.State
+		}
 		u.sawRefused()
 		return a, nil
 	}
@@ -183,12 +186,6 @@ func (u *unit) beginIfAssigned(w Work, status ResultStatus) error {
 	}
 	u.toldStep(w, task.StepAssigned)
 	return nil
-}
-
-func staleToken(s *task.Step, token int64) error {
-	return &task.Error{Code: task.StaleToken,
-		Message: "the lease with token " + strconv.FormatInt(token, 10) + " on step " + s.ID.String() + " is not in force: the step is " + string(s.State),
-		Hint:    "stop working on it and do not report again: the step was settled, cancelled, or handed to another worker"}
 }
 
 // complete settles a step with a result and releases its dependants.

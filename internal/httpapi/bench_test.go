@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 
 	"github.com/taskerhq/tasker"
@@ -30,7 +31,7 @@ func BenchmarkResultBatch(b *testing.B) {
 	req := tasker.SettleRequest{}
 	for i := range 100 {
 		req.Results = append(req.Results, tasker.StepResult{
-			StepUUID: stepID, Token: int64(i), Status: tasker.ResultCompleted, Result: json.RawMessage(`{"ok":true}`),
+			StepUUID: stepID, Token: strconv.Itoa(i), Status: tasker.ResultCompleted, Result: json.RawMessage(`{"ok":true}`),
 		})
 	}
 	benchmark(b, "/internal/workers/"+workerID.String()+"/result", req)

@@ -75,17 +75,17 @@ func verbs() map[string]func(context.Context, tasker.Backend) (any, error) {
 			return b.Poll(c, tasker.PollRequest{WorkerID: workerID, Capacity: 3, Start: run})
 		},
 		"Start": func(c ctx, b backend) (any, error) {
-			return b.Start(c, tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: 7}}})
+			return b.Start(c, tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: "7"}}})
 		},
 		"Progress": func(c ctx, b backend) (any, error) {
-			return b.Progress(c, tasker.ProgressReport{WorkerID: workerID, StepUUID: stepID, Token: 7, ProgressPercent: 50})
+			return b.Progress(c, tasker.ProgressReport{WorkerID: workerID, StepUUID: stepID, Token: "7", ProgressPercent: 50})
 		},
 		"SettleOne": func(c ctx, b backend) (any, error) {
-			return b.Settle(c, tasker.SettleRequest{WorkerID: workerID, Results: []tasker.StepResult{{StepUUID: stepID, Token: 7, Status: "completed"}}})
+			return b.Settle(c, tasker.SettleRequest{WorkerID: workerID, Results: []tasker.StepResult{{StepUUID: stepID, Token: "7", Status: "completed"}}})
 		},
 		"SettleMany": func(c ctx, b backend) (any, error) {
 			return b.Settle(c, tasker.SettleRequest{WorkerID: workerID, Results: []tasker.StepResult{
-				{StepUUID: stepID, Token: 7, Status: "failed", Error: cannedFailure()}, {StepUUID: stepID, Token: 8, Status: "snoozed", SnoozeSeconds: 1.5}}})
+				{StepUUID: stepID, Token: "7", Status: "failed", Error: cannedFailure()}, {StepUUID: stepID, Token: "8", Status: "snoozed", SnoozeSeconds: 1.5}}})
 		},
 		"HeartbeatAll": func(c ctx, b backend) (any, error) { return b.Heartbeat(c, tasker.Heartbeat{WorkerID: workerID}) },
 		"HeartbeatNone": func(c ctx, b backend) (any, error) {

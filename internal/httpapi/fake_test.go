@@ -170,8 +170,8 @@ func (f *fake) TaskHistory(_ context.Context, id uuid.UUID) (*tasker.TaskHistory
 	}
 	return &tasker.TaskHistory{TaskUUID: id,
 		Transitions: []tasker.Transition{{At: noon, From: "pending", To: "initializing"}, {At: noon, StepUUID: &stepID, To: "error", Attempt: 1}},
-		Attempts: []tasker.Attempt{{StepUUID: stepID, StepName: "load", Attempt: 1, Token: 7, Outcome: "failed", StartedAt: &noon, Error: cannedFailure()},
-			{StepUUID: stepID, StepName: "load", Attempt: 2, Token: 8, WorkerID: &workerID, Outcome: "running"}},
+		Attempts: []tasker.Attempt{{StepUUID: stepID, StepName: "load", Attempt: 1, Lease: 7, Outcome: "failed", StartedAt: &noon, Error: cannedFailure()},
+			{StepUUID: stepID, StepName: "load", Attempt: 2, Lease: 8, WorkerID: &workerID, Outcome: "running"}},
 	}, nil
 }
 
@@ -191,7 +191,7 @@ func (f *fake) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUI
 		}
 		out[i] = &tasker.HeldTask{Namespace: found.Namespace, State: found.State}
 		if worker == workerID {
-			out[i].Leases = []tasker.LeaseRef{{StepUUID: stepID, Token: 8}}
+			out[i].Leases = []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}
 		}
 	}
 	return out, nil
@@ -298,7 +298,7 @@ func (f *fake) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollRe
 		return f.poll(ctx)
 	}
 	return &tasker.PollResponse{Steps: []tasker.Assignment{{
-		StepUUID: stepID, TaskUUID: taskID, Token: 7, State: tasker.StepAssigned, Namespace: "default", TaskName: "import", StepName: "load",
+		StepUUID: stepID, TaskUUID: taskID, Token: "7", State: tasker.StepAssigned, Namespace: "default", TaskName: "import", StepName: "load",
 		Handler: "load", Attempt: 1, MaxAttempts: 3, Parameters: json.RawMessage(`{"n":12345678901234567890}`),
 		ParentResults: map[string]json.RawMessage{"read": json.RawMessage(`[1,2]`)}, LeaseExpiresAt: noon,
 	}}}, nil

@@ -69,7 +69,7 @@ type queuePolled struct {
 type queueAssignment struct {
 	TaskID                 uuid.UUID                  `json:"task_id"`
 	StepUUID               uuid.UUID                  `json:"step_uuid" doc:"What of the task is to be done: the only step of one that came through this API."`
-	Token                  int64                      `json:"token" doc:"Of the lease. Hand it back, so that a report of an attempt that you lost is not taken for one of the next that you got."`
+	Token                  string                     `json:"token" doc:"Of the lease. Hand it back, so that a report of an attempt that you lost is not taken for one of the next that you got."`
 	TaskType               string                     `json:"task_type"`
 	Namespace              string                     `json:"namespace"`
 	Parameters             json.RawMessage            `json:"parameters,omitempty"`
@@ -91,7 +91,7 @@ type queueAssignment struct {
 type QueueLeaseRef struct {
 	TaskID   uuid.UUID  `json:"task_id"`
 	StepUUID *uuid.UUID `json:"step_uuid,omitempty" doc:"Needed only by a worker that holds several steps of the task."`
-	Token    int64      `json:"token,omitempty" doc:"As it came with the task. Left out, it is that of the lease that the worker holds at present."`
+	Token    string     `json:"token,omitempty" maxLength:"255" doc:"As it came with the task. Left out, it is that of the lease that the worker holds at present."`
 }
 
 // queueStart begins a task.

@@ -182,7 +182,7 @@ func TestQueueWorkerWords(t *testing.T) {
 	ofTask := `{"task_id":"` + taskID.String() + `"`
 	yes, no := true, false
 	settle := func(r tasker.StepResult) tasker.SettleRequest {
-		r.StepUUID, r.Token = stepID, 8
+		r.StepUUID, r.Token = stepID, "8"
 		return tasker.SettleRequest{WorkerID: workerID, Results: []tasker.StepResult{r}}
 	}
 	failed := func(f tasker.Failure) any {
@@ -196,10 +196,10 @@ func TestQueueWorkerWords(t *testing.T) {
 		"AvailableCapacity":  {"poll", `{"available_capacity":4}`, tasker.PollRequest{WorkerID: workerID, Capacity: 4}},
 		"Both":               {"poll", `{"available_capacity":2,"capacity":4}`, tasker.PollRequest{WorkerID: workerID, Capacity: 2}},
 		"NoBody":             {"poll", ``, tasker.PollRequest{WorkerID: workerID, Capacity: 1}},
-		"Start":              {"start", ofTask + `}`, tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: 8}}}},
-		"StartWithToken":     {"start", ofTask + `,"token":8}`, tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: 8}}}},
-		"StartWithAll":       {"start", ofTask + `,"step_uuid":"` + otherID.String() + `","token":5}`, tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: otherID, Token: 5}}}},
-		"Progress":           {"progress", ofTask + `,"progress_percent":45,"status_message":"m"}`, tasker.ProgressReport{WorkerID: workerID, StepUUID: stepID, Token: 8, ProgressPercent: 45, StatusMessage: "m"}},
+		"Start":              {"start", ofTask + `}`, tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}}},
+		"StartWithToken":     {"start", ofTask + `,"token":"8"}`, tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}}},
+		"StartWithAll":       {"start", ofTask + `,"step_uuid":"` + otherID.String() + `","token":"5"}`, tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: otherID, Token: "5"}}}},
+		"Progress":           {"progress", ofTask + `,"progress_percent":45,"status_message":"m"}`, tasker.ProgressReport{WorkerID: workerID, StepUUID: stepID, Token: "8", ProgressPercent: 45, StatusMessage: "m"}},
 		"Completed":          {"result", ofTask + `,"status":"completed","result":[1],"execution_duration_seconds":45.2}`, settle(tasker.StepResult{Status: "completed", Result: []byte(`[1]`)})},
 		"ErrorOfText":        {"result", ofTask + `,"status":"failed","error":"no \"disk\""}`, failed(tasker.Failure{Message: `no "disk"`})},
 		"Retryable":          {"result", ofTask + `,"status":"failed","error":{"message":"m","code":"E","retryable":false,"details":{"a":1}}}`, failed(tasker.Failure{Message: "m", Code: "E", Retryable: &no, Details: []byte(`{"a":1}`)})},
@@ -207,7 +207,7 @@ func TestQueueWorkerWords(t *testing.T) {
 		"Busy":               {"heartbeat", `{"current_load":3,"status":"busy","health":{"cpu_usage_percent":80}}`, tasker.Heartbeat{WorkerID: workerID, CurrentLoad: 3, Health: map[string]float64{"cpu_usage_percent": 80}}},
 		"Draining":           {"heartbeat", `{"status":"draining"}`, tasker.Heartbeat{WorkerID: workerID, Status: "draining"}},
 		"NoTasks":            {"heartbeat", `{"current_tasks":[]}`, tasker.Heartbeat{WorkerID: workerID, Steps: []tasker.LeaseRef{}}},
-		"CurrentTasks":       {"heartbeat", `{"current_tasks":["` + taskID.String() + `"]}`, tasker.Heartbeat{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: 8}}}},
+		"CurrentTasks":       {"heartbeat", `{"current_tasks":["` + taskID.String() + `"]}`, tasker.Heartbeat{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}}},
 		"CurrentUnknownTask": {"heartbeat", `{"current_tasks":["` + workerID.String() + `"]}`, tasker.Heartbeat{WorkerID: workerID, Steps: []tasker.LeaseRef{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -244,7 +244,7 @@ func (l *leasing) HeldTasks(_ context.Context, worker uuid.UUID, tasks []uuid.UU
 		}
 		out[i] = &tasker.HeldTask{Namespace: l.space, State: l.state, Leases: l.held}
 		if l.held == nil {
-			out[i].Leases = []tasker.LeaseRef{{StepUUID: stepID, Token: 8}}
+			out[i].Leases = []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}
 		}
 	}
 	return out, nil
@@ -267,7 +267,7 @@ func TestQueueLostTasks(t *testing.T) {
 	}{
 		"Cancelled": {[]tasker.LeaseRef{}, tasker.TaskCancelled, "", tasker.LeaseCancelled},
 		"Lost":      {[]tasker.LeaseRef{}, tasker.TaskStepsInProcess, "", tasker.LeaseLost},
-		"OldToken":  {nil, tasker.TaskStepsInProcess, `,"token":6`, tasker.LeaseLost},
+		"OldToken":  {nil, tasker.TaskStepsInProcess, `,"token":"6"`, tasker.LeaseLost},
 		"OtherStep": {nil, tasker.TaskStepsInProcess, `,"step_uuid":"` + otherID.String() + `"`, tasker.LeaseLost},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -302,7 +302,7 @@ func TestQueueLostTasks(t *testing.T) {
 	}
 	t.Run("Several", func(t *testing.T) {
 		t.Parallel()
-		f := &leasing{fake: &fake{}, held: []tasker.LeaseRef{{StepUUID: stepID, Token: 8}, {StepUUID: otherID, Token: 8}}}
+		f := &leasing{fake: &fake{}, held: []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}, {StepUUID: otherID, Token: "8"}}}
 		a := newAPI(t, f, httpapi.Options{})
 		got := a.do(t, "POST", worker+"/start", ofTask+`}`)
 		if p := got.problem(t); got.status != 400 || at(p) != "/step_uuid" {
@@ -321,7 +321,7 @@ func TestQueueLostTasks(t *testing.T) {
 		t.Parallel()
 		f := &leasing{fake: &fake{}}
 		got := newAPI(t, f, httpapi.Options{}).do(t, "POST", worker+"/heartbeat", `{"current_tasks":["`+otherID.String()+`","`+taskID.String()+`","`+stepID.String()+`"]}`)
-		if want := (tasker.Heartbeat{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: 8}}}); got.status != 200 || f.looks != 1 || !cmp.Equal(last[any](f.fake), any(want)) {
+		if want := (tasker.Heartbeat{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}}); got.status != 200 || f.looks != 1 || !cmp.Equal(last[any](f.fake), any(want)) {
 			t.Errorf("the answer is %d %s after %d looks, the backend got %+v", got.status, got.body, f.looks, last[any](f.fake))
 		}
 		if strings.Count(got.body, `"status":"lost"`) != 2 {

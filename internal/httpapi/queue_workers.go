@@ -140,7 +140,7 @@ func (s *server) held(ctx context.Context, worker uuid.UUID, r *QueueLeaseRef) (
 	if err := s.reachWorker(ctx, worker); err != nil {
 		return ref, "", err
 	}
-	if r.StepUUID != nil && r.Token != 0 {
+	if r.StepUUID != nil && r.Token != "" {
 		return tasker.LeaseRef{StepUUID: *r.StepUUID, Token: r.Token}, tasker.LeaseHeld, nil
 	}
 	held, err := s.heldTasks(ctx, worker, []uuid.UUID{r.TaskID})
@@ -157,7 +157,7 @@ func (s *server) held(ctx context.Context, worker uuid.UUID, r *QueueLeaseRef) (
 func leaseOf(h *tasker.HeldTask, r *QueueLeaseRef) (ref tasker.LeaseRef, status string, err error) {
 	found := 0
 	for _, l := range h.Leases {
-		if (r.StepUUID == nil || *r.StepUUID == l.StepUUID) && (r.Token == 0 || r.Token == l.Token) {
+		if (r.StepUUID == nil || *r.StepUUID == l.StepUUID) && (r.Token == "" || r.Token == l.Token) {
 			ref = l
 			found++
 		}

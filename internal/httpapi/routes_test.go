@@ -30,7 +30,7 @@ func examples() []example {
 	step := task + "/workflow_steps/" + stepID.String()
 	worker := "/internal/workers/" + workerID.String()
 	queueWorker, held := "/api/v1/workers/"+workerID.String(), `{"task_id":"`+taskID.String()+`"}`
-	lease := `{"step_uuid":"` + stepID.String() + `","token":7}`
+	lease := `{"step_uuid":"` + stepID.String() + `","token":"7"}`
 	return []example{
 		{"submit-task", "POST", "/v1/tasks", `{"name":"import","context":{"a":1}}`, 201, `"created":true`},
 		{"submit-tasks", "POST", "/v1/tasks/batch", `{"tasks":[{"name":"import"},{"task_type":"noop","priority":75}]}`, 200, `{"results":[{"task_uuid"`},
@@ -65,10 +65,10 @@ func examples() []example {
 		{"get-template-version", "GET", "/v1/templates/default/import/1.0.0", "", 200, `"version":"1.0.0"`},
 		{"register-worker", "POST", "/internal/workers/register", `{"capabilities":["gpu"],"capacity":5}`, 200, `"worker_id"`},
 		{"list-workers", "GET", "/internal/workers", "", 200, `{"workers":[`},
-		{"poll", "POST", worker + "/poll", `{"capacity":3}`, 200, `"token":7`},
+		{"poll", "POST", worker + "/poll", `{"capacity":3}`, 200, `"token":"7"`},
 		{"start", "POST", worker + "/start", `{"steps":[` + lease + `]}`, 200, `{"leases":[`},
-		{"progress", "POST", worker + "/progress", `{"step_uuid":"` + stepID.String() + `","token":7,"progress_percent":10}`, 200, `"status":"held"`},
-		{"result", "POST", worker + "/result", `{"results":[{"step_uuid":"` + stepID.String() + `","token":7,"status":"completed"}]}`, 200, `{"results":[`},
+		{"progress", "POST", worker + "/progress", `{"step_uuid":"` + stepID.String() + `","token":"7","progress_percent":10}`, 200, `"status":"held"`},
+		{"result", "POST", worker + "/result", `{"results":[{"step_uuid":"` + stepID.String() + `","token":"7","status":"completed"}]}`, 200, `{"results":[`},
 		{"heartbeat", "POST", worker + "/heartbeat", `{"current_load":1,"steps":[` + lease + `]}`, 200, `"acknowledged":true`},
 		{"get-worker", "GET", worker, "", 200, `"circuit_breaker"`},
 		{"resume-worker", "POST", worker + "/resume", "", 200, `"status":"active"`},
@@ -267,7 +267,7 @@ func TestErrorsAboutOneThingNameNoList(t *testing.T) {
 
 func TestRefusedSingles(t *testing.T) {
 	t.Parallel()
-	lease := `"step_uuid":"` + stepID.String() + `","token":7`
+	lease := `"step_uuid":"` + stepID.String() + `","token":"7"`
 	worker := "/internal/workers/" + workerID.String()
 	for name, c := range map[string]struct {
 		method, path, body string
@@ -302,16 +302,16 @@ func TestSingleForms(t *testing.T) {
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
 	worker := "/internal/workers/" + workerID.String()
-	lease := `"step_uuid":"` + stepID.String() + `","token":7`
+	lease := `"step_uuid":"` + stepID.String() + `","token":"7"`
 
 	a.do(t, "POST", worker+"/start", `{`+lease+`}`)
-	want := tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: 7}}}
+	want := tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: "7"}}}
 	if diff := cmp.Diff(want, last[tasker.StartRequest](f)); diff != "" {
 		t.Errorf("start (-want +got):\n%s", diff)
 	}
 	got := a.do(t, "POST", worker+"/result", `{`+lease+`,"status":"failed","error":{"message":"no"}}`)
 	wantSettle := tasker.SettleRequest{WorkerID: workerID, Results: []tasker.StepResult{{
-		StepUUID: stepID, Token: 7, Status: "failed", Error: &tasker.Failure{Message: "no"}}}}
+		StepUUID: stepID, Token: "7", Status: "failed", Error: &tasker.Failure{Message: "no"}}}}
 	if diff := cmp.Diff(wantSettle, last[tasker.SettleRequest](f)); diff != "" || got.status != 200 {
 		t.Errorf("%d %s (-want +got):\n%s", got.status, got.body, diff)
 	}

@@ -243,7 +243,7 @@ func why(a *task.Attempt) string {
 }
 
 func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker string) tasker.Attempt {
-	out := tasker.Attempt{StepUUID: toUUID(s.ID), StepName: h.spec(s).Name, Attempt: number, Token: a.Token, Worker: worker, Outcome: string(a.Outcome),
+	out := tasker.Attempt{StepUUID: toUUID(s.ID), StepName: h.spec(s).Name, Attempt: number, Lease: a.Token, Worker: worker, Outcome: string(a.Outcome),
 		ReadyAt: a.ReadyAt.Ptr(), AssignedAt: a.AssignedAt.Ptr(), StartedAt: a.StartedAt.Ptr(), FinishedAt: a.FinishedAt.Ptr()}
 	if id, known := h.workerIDs[worker]; known {
 		out.WorkerID = &id

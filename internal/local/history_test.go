@@ -59,7 +59,7 @@ func TestStepHistory(t *testing.T) {
 			if path := strings.Join(got, " "); path != test.want {
 				t.Errorf("the history is\n%s, want\n%s", path, test.want)
 			}
-			if n := len(h.Attempts); n == 0 || h.Attempts[0].Token != 1 || n > 1 && h.Attempts[1].Token != 0 {
+			if n := len(h.Attempts); n == 0 || h.Attempts[0].Lease != 1 || n > 1 && h.Attempts[1].Lease != 0 {
 				t.Errorf("the history lists the attempts %+v, want that of the one lease", h.Attempts)
 			}
 		})

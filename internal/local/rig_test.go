@@ -264,7 +264,7 @@ func (r *rig) story(t *testing.T, id uuid.UUID) string {
 		b.WriteString("\n")
 	}
 	for _, a := range h.Attempts {
-		fmt.Fprintf(&b, "attempt %s #%d token %d %s: %s %s %s %s", a.StepName, a.Attempt, a.Token, a.Outcome,
+		fmt.Fprintf(&b, "attempt %s #%d token %d %s: %s %s %s %s", a.StepName, a.Attempt, a.Lease, a.Outcome,
 			r.since(a.ReadyAt), r.since(a.AssignedAt), r.since(a.StartedAt), r.since(a.FinishedAt))
 		if a.Error != nil {
 			b.WriteString(" " + strings.ReplaceAll(a.Error.Message, " ", "_"))

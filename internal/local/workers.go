@@ -118,20 +118,20 @@ func (b *Backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Pol
 	}
 	out := &tasker.PollResponse{Steps: make([]tasker.Assignment, len(leases)), ShouldDrain: drain}
 	for i := range leases {
-		if out.Steps[i], err = fromLease(&leases[i]); err != nil {
+		if out.Steps[i], err = b.fromLease(&leases[i]); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func fromLease(l *engine.Lease) (tasker.Assignment, error) {
+func (b *Backend) fromLease(l *engine.Lease) (tasker.Assignment, error) {
 	s, spec := &l.Step, l.Template.Steps[l.Step.Ordinal-1]
 	attempt := s.Attempts
 	if s.State == task.StepAssigned {
 		attempt++
 	}
-	a := tasker.Assignment{StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Token: s.Token, State: tasker.StepState(s.State),
+	a := tasker.Assignment{StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Token: b.engine.Token(s), State: tasker.StepState(s.State),
 		Namespace: l.Template.Namespace, TaskName: l.Template.Name, Version: l.Template.Version, StepName: spec.Name, Handler: spec.Handler,
 		Attempt: attempt, MaxAttempts: s.MaxAttempts, Priority: s.Priority, Parameters: l.Task.Context, CorrelationID: l.Task.CorrelationID, TraceParent: l.TraceParent,
 		TimeoutSeconds: int(s.Timeout / time.Second), LeaseExpiresAt: s.LeaseUntil.Time(), DeadlineAt: s.Deadline().Ptr()}
@@ -149,13 +149,13 @@ func fromLease(l *engine.Lease) (tasker.Assignment, error) {
 	return a, err
 }
 
-func toRefs(refs []tasker.LeaseRef, worker int64) []engine.LeaseRef {
+func (b *Backend) toRefs(refs []tasker.LeaseRef, worker int64) []engine.LeaseRef {
 	if refs == nil {
 		return nil
 	}
 	out := make([]engine.LeaseRef, len(refs))
 	for i, r := range refs {
-		out[i] = engine.LeaseRef{Step: toID(r.StepUUID), Token: r.Token, Worker: worker}
+		out[i] = b.engine.LeaseOf(toID(r.StepUUID), worker, r.Token)
 	}
 	return out
 }
@@ -175,7 +175,7 @@ func (b *Backend) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.
 	if err != nil {
 		return nil, err
 	}
-	answers, err := b.engine.Start(ctx, toRefs(req.Steps, worker))
+	answers, err := b.engine.Start(ctx, b.toRefs(req.Steps, worker))
 	if err != nil {
 		return nil, toError(err)
 	}
@@ -188,7 +188,8 @@ func (b *Backend) Progress(ctx context.Context, r tasker.ProgressReport) (*taske
 	if err != nil {
 		return nil, err
 	}
-	answer, err := b.engine.Report(ctx, engine.LeaseRef{Step: toID(r.StepUUID), Token: r.Token, Worker: worker}, engine.Progress{Percent: r.ProgressPercent, Note: r.StatusMessage})
+	answer, err := b.engine.Report(ctx, b.engine.LeaseOf(toID(r.StepUUID), worker, r.Token),
+		engine.Progress{Percent: r.ProgressPercent, Note: r.StatusMessage})
 	if err != nil {
 		return nil, toError(err)
 	}
@@ -203,8 +204,10 @@ func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]taske
 	}
 	results := make([]engine.Result, len(req.Results))
 	for i, r := range req.Results {
-		results[i] = engine.Result{Step: toID(r.StepUUID), Token: r.Token, Status: engine.ResultStatus(r.Status), Result: r.Result,
-			Failure: toFailure(r.Error), Worker: worker, Snooze: time.Duration(min(r.SnoozeSeconds, 2*task.MaxDelay.Seconds()) * float64(time.Second))}
+		lease := b.engine.LeaseOf(toID(r.StepUUID), worker, r.Token)
+		snooze := time.Duration(min(r.SnoozeSeconds, 2*task.MaxDelay.Seconds()) * float64(time.Second))
+		results[i] = engine.Result{Step: lease.Step, Token: lease.Token, Worker: worker, At: lease.At,
+			Status: engine.ResultStatus(r.Status), Result: r.Result, Failure: toFailure(r.Error), Snooze: snooze}
 	}
 	answers, err := b.engine.Settle(ctx, results)
 	if err != nil {
@@ -219,8 +222,12 @@ func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]taske
 
 // Heartbeat implements tasker.WorkerBackend.
 func (b *Backend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+	worker, err := b.known(ctx, beat.WorkerID)
+	if err != nil {
+		return nil, err
+	}
 	answers, drain, err := b.engine.Heartbeat(ctx, engine.Beat{Worker: toID(beat.WorkerID), Load: beat.CurrentLoad,
-		Draining: beat.Status == string(task.WorkerDraining), Leases: toRefs(beat.Steps, 0)})
+		Draining: beat.Status == string(task.WorkerDraining), Leases: b.toRefs(beat.Steps, worker)})
 	if err != nil {
 		return nil, toError(err)
 	}

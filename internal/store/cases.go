@@ -206,6 +206,13 @@ func (s SQL) Note(ctx context.Context, key, text string) error {
 	return err
 }
 
+// FirstNote keeps a small text under a key that has none.
+func (s SQL) FirstNote(ctx context.Context, key, text string) error {
+	const query = `INSERT INTO tasker_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`
+	_, err := s.Exec(ctx, query, key, text)
+	return err
+}
+
 // Watches returns watches in the order of their time; see engine.ReadWatches.
 func (s SQL) Watches(ctx context.Context, behind engine.Watch, until task.Instant, limit int) ([]engine.Watch, error) {
 	const query = `SELECT task_id, stale_at FROM tasker_task_watches WHERE (stale_at, task_id) > ($1, $2) AND stale_at <= $3

@@ -75,6 +75,9 @@ const (
 	maxTokenAge = 30 * 24 * time.Hour
 )
 
+// CountedToken reports whether a token is one of the store.
+func CountedToken(token int64) bool { return token < firstTimeToken }
+
 // TimeToken reports whether a token may be one of a lease that was granted
 // outside of the store and is not too old at now.
 func TimeToken(token int64, now Instant) bool {

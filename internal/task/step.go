@@ -31,8 +31,8 @@ type Step struct {
 	MaxAttempts int
 	Timeout     time.Duration
 
-	// Token is the fencing token of the last lease. It grows with every
-	// hand-out and is never reused within a step.
+	// Token is the number of the last lease. It grows with every hand-out and is
+	// never reused within a step.
 	Token    int64
 	WorkerNo int64
 

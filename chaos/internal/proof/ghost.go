@@ -127,7 +127,7 @@ func (g *ghost) lateReport(ctx context.Context, stop <-chan struct{}, steps []ta
 			continue // nobody else had reported a result
 		}
 		if own.Error == nil || own.Error.Code != tasker.CodeStaleToken {
-			g.notes.add("stale taken", "%s: a result for step %s under token %d came when that was over; the answer is %v",
+			g.notes.add("stale taken", "%s: a result for step %s under token %s came when that was over; the answer is %v",
 				g.name, steps[i].StepUUID, steps[i].Token, own.Error)
 			continue
 		}

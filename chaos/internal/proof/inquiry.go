@@ -67,7 +67,7 @@ func (q *inquiry) blind(ctx context.Context, nodes []*cluster.Node, what string)
 			{"POST", own + "/poll", `{"capacity":5}`},
 			{"POST", own + "/poll", `{"capacity":5,"wait_ms":300}`},
 			{"POST", own + "/heartbeat", `{}`},
-			{"POST", own + "/result", fmt.Sprintf(`{"results":[{"step_uuid":%q,"token":1,"status":"completed","result":1}]}`, q.task)},
+			{"POST", own + "/result", fmt.Sprintf(`{"results":[{"step_uuid":%q,"token":"1","status":"completed","result":1}]}`, q.task)},
 		} {
 			all.Go(func() { q.ask(ctx, n, what, r.method, r.path, r.body) })
 		}

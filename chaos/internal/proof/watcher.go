@@ -154,7 +154,7 @@ func (w *watcher) settle(ctx context.Context, steps []tasker.Assignment) error {
 	req := tasker.SettleRequest{WorkerID: w.me}
 	for _, s := range steps {
 		req.Results = append(req.Results, tasker.StepResult{StepUUID: s.StepUUID, Token: s.Token, Status: tasker.ResultCompleted,
-			Result: json.RawMessage(fmt.Sprintf(`{"by":%q,"step":%q,"token":%d}`, w.name, s.StepUUID, s.Token))})
+			Result: json.RawMessage(fmt.Sprintf(`{"by":%q,"step":%q,"token":%q}`, w.name, s.StepUUID, s.Token))})
 	}
 	var answers []tasker.SettleAnswer
 	err := w.call(func() (err error) {

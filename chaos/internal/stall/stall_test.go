@@ -18,6 +18,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
+	"github.com/taskerhq/tasker/internal/crashtest"
 	"github.com/taskerhq/tasker/internal/crashtest/process"
 	"github.com/taskerhq/tasker/internal/redistest"
 )
@@ -26,8 +27,9 @@ const (
 	patience = 2 * time.Minute // with everything that is to come
 	rounds   = 2               // of all stalls
 	batch    = 2 * slots       // steps at a time: more than one worker takes
-	// redisTokens is where tokens begin that come from Redis: they are made of the clock.
-	redisTokens = 1 << 40
+	// redisLeases is where the numbers of leases begin that come from Redis: they are made
+	// of the clock.
+	redisLeases = 1 << 40
 )
 
 // stall is a way in which the link of a worker stalls.
@@ -76,8 +78,8 @@ func TestStalledWorkers(t *testing.T) {
 		play(t, s)
 		for _, p := range s.workers {
 			for _, n := range p.all() {
-				if n.Kind == noteBegun && n.Token < redisTokens {
-					t.Fatalf("step %s was handed out under the token %d, and not by Redis", n.Step, n.Token)
+				if n.Kind == noteBegun && crashtest.LeaseNo(n.Token) < redisLeases {
+					t.Fatalf("step %s was handed out under the token %s, and not by Redis", n.Step, n.Token)
 				}
 			}
 		}
@@ -354,7 +356,7 @@ func (s *stage) judge(t *testing.T) {
 			t.Errorf("step %s is %s with %s: %v", step.StepUUID, step.State, step.Results, err)
 		}
 		completed := slices.DeleteFunc(slices.Clone(history.Attempts), func(a tasker.Attempt) bool { return a.Outcome != "completed" })
-		if len(completed) != 1 || completed[0].Token != stored.Token {
+		if len(completed) != 1 || completed[0].Lease != crashtest.LeaseNo(stored.Token) {
 			t.Errorf("step %s holds the result of %+v; its history has the completions %+v", step.StepUUID, stored, completed)
 		}
 		// an answer may have been lost; one that arrived says what is true

@@ -38,7 +38,7 @@ const (
 type note struct {
 	Kind  string    `json:"kind"`
 	Step  uuid.UUID `json:"step,omitzero"`
-	Token int64     `json:"token,omitempty"`
+	Token string    `json:"token,omitempty"`
 	// Code is why a result was refused, "" where it was taken.
 	Code tasker.Code `json:"code,omitempty"`
 }
@@ -100,7 +100,7 @@ func work(url, name string) error {
 // result is what a step comes to: who ran it, under which token.
 type result struct {
 	Worker string `json:"worker"`
-	Token  int64  `json:"token"`
+	Token  string `json:"token"`
 }
 
 // gate lets handlers end, or not.

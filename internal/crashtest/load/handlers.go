@@ -31,7 +31,7 @@ const (
 type output struct {
 	Ref     string                     `json:"ref"`
 	Step    string                     `json:"step"`
-	Token   int64                      `json:"token"`
+	Token   string                     `json:"token"`
 	By      string                     `json:"by"`
 	Parents map[string]json.RawMessage `json:"parents,omitempty"`
 }

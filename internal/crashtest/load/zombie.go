@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -123,7 +124,7 @@ func Result(a tasker.Assignment, by string) (tasker.StepResult, error) {
 }
 
 // haunt reports what is over: hoarded steps that others have, results that were
-// taken long ago, and leases that never were.
+// taken long ago, leases of others, and leases that never were.
 func (z *Zombie) haunt(ctx context.Context) error {
 	for range 3 {
 		step, token := z.prey()
@@ -137,9 +138,9 @@ func (z *Zombie) haunt(ctx context.Context) error {
 	return nil
 }
 
-// prey picks a lease that is not in force; none is uuid.Nil.
-func (z *Zombie) prey() (uuid.UUID, int64) {
-	switch kind := z.Rand.IntN(8); {
+// prey picks a lease that is not in force, or not this worker's; none is uuid.Nil.
+func (z *Zombie) prey() (uuid.UUID, string) {
+	switch kind := z.Rand.IntN(10); {
 	case kind < 4 && len(z.hoarded) > 0:
 		i := z.Rand.IntN(len(z.hoarded))
 		if a := z.hoarded[i]; z.Journal.Obsolete(a.StepUUID, a.Token) {
@@ -150,15 +151,21 @@ func (z *Zombie) prey() (uuid.UUID, int64) {
 			return r.Step, r.Token
 		}
 	case kind < 7 && len(z.hoarded) > 0: // a token out of the future
-		return z.hoarded[z.Rand.IntN(len(z.hoarded))].StepUUID, 1000 + z.Rand.Int64N(1000)
+		a := z.hoarded[z.Rand.IntN(len(z.hoarded))]
+		_, rest, _ := strings.Cut(a.Token, ".")
+		return a.StepUUID, fmt.Sprintf("%d.%s", crashtest.LeaseNo(a.Token)+1+z.Rand.Int64N(1000), rest)
+	case kind < 9: // what another worker holds
+		if h, ok := z.Journal.Held(z.me); ok {
+			return h.Step, h.Token
+		}
 	default: // a step that nobody has heard of
-		return uuid.Must(uuid.NewV7()), 1
+		return uuid.Must(uuid.NewV7()), "1.0." + strings.Repeat("A", 16)
 	}
-	return uuid.Nil, 0
+	return uuid.Nil, ""
 }
 
 // intrude reports under a token that is not in force.
-func (z *Zombie) intrude(ctx context.Context, step uuid.UUID, token int64) error {
+func (z *Zombie) intrude(ctx context.Context, step uuid.UUID, token string) error {
 	ref := tasker.LeaseRef{StepUUID: step, Token: token}
 	var err error
 	switch z.Rand.IntN(6) {

@@ -156,3 +156,11 @@ func (t *tx) Note(key, text string) error {
 	put(t, notesTable, key, text)
 	return nil
 }
+
+// FirstNote implements engine.TxWatches.
+func (t *tx) FirstNote(key, text string) error {
+	if _, kept := t.s.notes[key]; kept {
+		return nil
+	}
+	return t.Note(key, text)
+}

@@ -26,6 +26,9 @@ func (t *tx) Evidence(tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 
 func (t *tx) Note(key, text string) error { return t.added().Note(t.ctx, key, text) }
 
+// FirstNote implements engine.TxWatches.
+func (t *tx) FirstNote(key, text string) error { return t.added().FirstNote(t.ctx, key, text) }
+
 // Watch implements engine.TxWatches.
 func (t *tx) Watch(watches []engine.Watch) error {
 	var ids []task.ID

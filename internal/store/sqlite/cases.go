@@ -30,6 +30,11 @@ func (t *tx) Evidence(tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 
 func (t *tx) Note(key, text string) error { return t.sql.Note(context.Background(), key, text) }
 
+// FirstNote implements engine.TxWatches.
+func (t *tx) FirstNote(key, text string) error {
+	return t.sql.FirstNote(context.Background(), key, text)
+}
+
 // Watch implements engine.TxWatches.
 func (t *tx) Watch(watches []engine.Watch) error {
 	const query = `INSERT INTO tasker_task_watches (task_id, stale_at) VALUES (?, ?) ON CONFLICT (task_id) DO UPDATE SET stale_at = excluded.stale_at`

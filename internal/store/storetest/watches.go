@@ -128,6 +128,13 @@ func notes(f *fixture) {
 	f.write(func(tx engine.Tx) error { return tx.Note("a", "2") })
 	f.equal("a", read("a"), "2")
 	f.equal("b", read("b"), hostile()[0])
+
+	for _, text := range []string{"first", "second"} {
+		f.write(func(tx engine.Tx) error { return tx.FirstNote("c", text) })
+	}
+	f.equal("the first", read("c"), "first")
+	f.write(func(tx engine.Tx) error { return tx.Note("c", "another") })
+	f.equal("replaced", read("c"), "another")
 }
 
 func tasksByID(f *fixture) {
