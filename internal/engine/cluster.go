@@ -13,12 +13,16 @@ import (
 type Cluster interface {
 	// Now is the database's clock, as well as this process knows it. It costs no
 	// round trip. All processes that share a database agree on it to within a few
-	// milliseconds, whatever their own clocks say.
+	// milliseconds, whatever their own clocks say and however these are stepped.
 	Now() time.Time
+
+	// ClockOffset is how far this machine's wall clock is ahead of the database's.
+	ClockOffset() time.Duration
 
 	// Turn reports whether it is this process's turn at a loop that must run in
 	// one process only. Who has the turn keeps it by asking again within hold;
-	// when it stops asking, or asks with hold 0, another process gets it.
+	// when it stops asking, or asks with hold 0, another process gets it. A process
+	// that cannot tell the time gets an error instead.
 	Turn(ctx context.Context, loop string, hold time.Duration) (bool, error)
 
 	// LastTurn is when any process had a turn last; zero when none ever had.

@@ -18,6 +18,7 @@ type Engine struct {
 	store   Store
 	cfg     Config
 	now     func() time.Time
+	stepped func(since time.Time) time.Duration
 	roll    func() float64
 	schemas SchemaCompiler
 
@@ -70,6 +71,9 @@ type Options struct {
 	Config Config
 	// Now is the clock. Defaults to that of a store that is a Cluster, else to time.Now.
 	Now func() time.Time
+	// Stepped is how far Now was put forward since a time that it showed: so much less has
+	// really passed. Defaults to never. A Cluster has a clock that needs none.
+	Stepped func(since time.Time) time.Duration
 	// Roll returns a random number in [0,1) for the jitter of retries.
 	// Defaults to math/rand.
 	Roll func() float64
@@ -102,7 +106,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(), Err: err}
 	}
-	e := &Engine{store: store, cfg: cfg, now: opts.Now, roll: opts.Roll, schemas: opts.Schemas}
+	e := &Engine{store: store, cfg: cfg, now: opts.Now, stepped: opts.Stepped, roll: opts.Roll, schemas: opts.Schemas}
 	e.dispatch = e.newDispatching(opts.Dispatcher)
 	e.pressure = newBackpressure(e)
 	e.transitions = newTransitions(opts.Transitions)
@@ -115,6 +119,9 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	}
 	if e.now == nil {
 		e.now = time.Now //nolint:forbidigo // the one place where the clock comes in
+	}
+	if e.stepped == nil {
+		e.stepped = func(time.Time) time.Duration { return 0 }
 	}
 	if e.roll == nil {
 		e.roll = rand.Float64

@@ -18,6 +18,7 @@ type fate int
 
 const (
 	spared     fate = iota // held on: there was nobody to send heartbeats to
+	stepped                // held on: it is only the clock that says it took so long
 	notStarted             // assigned, and not begun in time
 	timedOut               // begun, and longer than its time-out
 	lostEarly              // no heartbeat; nothing charged
@@ -25,11 +26,14 @@ const (
 )
 
 func (u *unit) fateOf(s *task.Step) fate {
+	lease, deadline := u.realEnds(s)
 	switch {
+	case deadline != 0 && deadline <= u.now:
+		return timedOut
+	case lease > u.now:
+		return stepped
 	case s.State == task.StepAssigned:
 		return notStarted
-	case s.Deadline() != 0 && s.Deadline() <= u.now:
-		return timedOut
 	case u.now < u.e.grace():
 		return spared
 	case u.lostEarly(s):
@@ -39,12 +43,29 @@ func (u *unit) fateOf(s *task.Step) fate {
 	}
 }
 
+// realEnds is when the lease and the attempt (0: none runs) really end, on a clock that may have been put forward
+// since they began.
+func (u *unit) realEnds(s *task.Step) (lease, deadline task.Instant) {
+	lease = s.LeaseUntil.Add(u.e.stepped(u.lastSign(s).Time()))
+	if d := s.Deadline(); d != 0 {
+		deadline = d.Add(u.e.stepped(s.StartedAt.Time()))
+	}
+	return lease, deadline
+}
+
+// lastSign is when the worker gave its last sign of life about the step.
+func (u *unit) lastSign(s *task.Step) task.Instant {
+	if s.State == task.StepAssigned {
+		return s.AssignedAt
+	}
+	return s.LeaseUntil.Add(-u.e.cfg.Leases.Lease())
+}
+
 // lostEarly reports whether the worker's last sign of life came so early in the
 // attempt that the step can hardly be to blame.
 func (u *unit) lostEarly(s *task.Step) bool {
-	lastSign := s.LeaseUntil.Add(-u.e.cfg.Leases.Lease())
 	early := float64(s.Timeout) * u.e.cfg.Leases.FreeRequeueFraction
-	return s.Progress == 0 && early > 0 && float64(lastSign.Sub(s.StartedAt)) < early
+	return s.Progress == 0 && early > 0 && float64(u.lastSign(s).Sub(s.StartedAt)) < early
 }
 
 // reapAll looks after leases whose time has come.
@@ -68,6 +89,14 @@ func (u *unit) reap(w Work, wait time.Duration) error {
 	switch u.fateOf(s) {
 	case spared:
 		s.Renew(u.e.grace())
+		u.moved(w, s.State)
+		return nil
+	case stepped:
+		lease, deadline := u.realEnds(s)
+		if deadline != 0 {
+			lease = min(lease, deadline)
+		}
+		s.LookAt(lease)
 		u.moved(w, s.State)
 		return nil
 	case timedOut:

@@ -200,10 +200,12 @@ func (e *Engine) BuryWorkers(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	silent := now.Add(-e.cfg.Leases.Lease())
-	workers = slices.DeleteFunc(workers, func(w *task.Worker) bool { return w.State == task.WorkerDead || w.LastHeartbeat > silent })
+	silent := func(w *task.Worker) bool {
+		return w.LastHeartbeat.Add(e.cfg.Leases.Lease()+e.stepped(w.LastHeartbeat.Time())) <= now
+	}
+	workers = slices.DeleteFunc(workers, func(w *task.Worker) bool { return w.State == task.WorkerDead || !silent(w) })
 	bury := func(w *task.Worker, _ task.Instant) error {
-		if w.LastHeartbeat <= silent { // still
+		if silent(w) { // still
 			w.State, w.Load = task.WorkerDead, 0
 		}
 		return nil

@@ -26,7 +26,8 @@ type Options struct {
 	Observer engine.Observer
 	// Transitions has the observer told of each transition of a task or step by itself.
 	Transitions bool
-	// Now is the clock. Defaults to time.Now.
+	// Now is the clock. Defaults to that of the database where it has one, else to the machine's
+	// without its glitches (see package clock).
 	Now func() time.Time
 	// Migrate says what is done about a schema that is behind. Defaults to
 	// migrating it.
@@ -82,7 +83,8 @@ func New(ctx context.Context, s engine.Store, opts Options) (*Backend, error) {
 }
 
 func assemble(ctx context.Context, s engine.Store, d engine.Dispatcher, opts Options) (*Backend, error) {
-	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: opts.Now, Schemas: compileSchema, Observer: opts.Observer,
+	now, stepped := timeOf(s, opts.Now)
+	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: now, Stepped: stepped, Schemas: compileSchema, Observer: opts.Observer,
 		Transitions: opts.Transitions, Dispatcher: d})
 	if err != nil {
 		return nil, toError(err)

@@ -164,6 +164,9 @@ func (s *Step) Renew(leaseUntil Instant) {
 	s.Queue, s.Key = Leases, int64(key)
 }
 
+// LookAt has the lease looked at again at a time, whatever its deadline says.
+func (s *Step) LookAt(at Instant) { s.Queue, s.Key = Leases, int64(at) }
+
 // Deadline is when the attempt in progress times out, 0 when none runs.
 func (s *Step) Deadline() Instant {
 	if s.State != StepInProgress || s.Timeout <= 0 {

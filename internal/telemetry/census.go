@@ -48,7 +48,7 @@ type censusCache struct {
 type gauges struct {
 	up, ready, oldest, leased, waiting, overdue, workers, breakers, capacity, load metric.Float64ObservableGauge
 	pending, health, dispatch                                                      metric.Float64ObservableGauge
-	depth, age, score, risk, late, longest, used                                   metric.Float64ObservableGauge
+	depth, age, score, risk, late, longest, used, clock                            metric.Float64ObservableGauge
 }
 
 // watch creates the gauges.
@@ -76,12 +76,13 @@ func (c *censusCache) watch(m metric.Meter) error {
 	g.late = b.gauge("tasker.queue.overdue", "{step}", "Ready steps that have waited for longer than the maximum wait.")
 	g.longest = b.gauge("tasker.queue.max_wait", "s", "The maximum wait of the scheduling in force.")
 	g.used = b.gauge("tasker.workers.used", "1", "The part of the capacity of the live workers that is in use.")
+	g.clock = b.gauge("tasker.clock.offset", "s", "How far this machine's wall clock is ahead of the database's; absent where the database has no clock of its own.")
 	if b.err != nil {
 		return b.err
 	}
 	c.gauges = g
 	_, err := m.RegisterCallback(c.observe, g.up, g.ready, g.oldest, g.leased, g.waiting, g.overdue, g.workers, g.breakers, g.capacity, g.load, g.pending, g.health,
-		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used, g.dispatch)
+		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used, g.dispatch, g.clock)
 	return err
 }
 
@@ -131,6 +132,9 @@ func (g *gauges) show(o metric.Observer, c *engine.Census) {
 			age = max(c.At.Sub(r.oldest), 0)
 		}
 		o.ObserveFloat64(g.oldest, age.Seconds(), labels)
+	}
+	if c.ClockOffset != nil {
+		o.ObserveFloat64(g.clock, c.ClockOffset.Seconds())
 	}
 	o.ObserveFloat64(g.leased, float64(c.Leased))
 	o.ObserveFloat64(g.waiting, float64(c.Waiting))

@@ -51,7 +51,15 @@ func (c *Cluster) open(ctx context.Context, dir string, unsafe, redis bool) (err
 	if c.Group, err = process.NewGroup(); err != nil {
 		return err
 	}
-	if c.Binary, err = process.Build(ctx, dir); err != nil {
+	module, err := process.Module(ctx)
+	if err != nil {
+		return err
+	}
+	steppable, err := overlay(ctx, dir, module)
+	if err != nil {
+		return err
+	}
+	if c.Binary, err = process.Build(ctx, dir, steppable); err != nil {
 		return err
 	}
 	settings := []string{"max_connections=" + strconv.Itoa(maxConnections), "fsync=on", "log_min_messages=fatal"}
@@ -87,6 +95,8 @@ func (c *Cluster) add(dir string, pool int, addresses []string) (err error) {
 	own, link, carrier := addresses[0], addresses[1], addresses[2]
 	n := &Node{Index: len(c.Nodes), Pool: pool, Server: &process.Server{
 		Program: c.Binary, Address: own, Env: process.ShortLeases(), Group: c.Group}}
+	n.clock = filepath.Join(dir, fmt.Sprintf("clock%d", n.Index))
+	n.Env = append(n.Env, clockFile+"="+n.clock)
 	if n.DSN, err = through(c.Postgres.DSN(), link, pool); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ type Node struct {
 	Carrier *Link // to Redis; nil where there is none
 	Pool    int   // connections that it may have; 0: what it takes by itself
 
+	clock    string // the file that its wall clock is stepped with
 	refusals atomic.Int64
 }
 

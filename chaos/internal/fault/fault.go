@@ -97,6 +97,7 @@ func kinds() []Fault {
 		{"network slow", 1, stall, onLinks(2, false, slow)},
 		{"pool exhausted", 1, outage, crowd},
 		{"connections used up", 1, outage, useUp},
+		{"clock stepped", 3, stall, stepClock},
 	}
 }
 

@@ -16,16 +16,25 @@ import (
 // product is the module that the binary is made of.
 const product = "github.com/taskerhq/tasker"
 
-// Build makes the binary in dir and returns its path. It is built as users build
-// it: in its own module, whichever module asks for it.
-func Build(ctx context.Context, dir string) (string, error) {
+// Module returns the directory of the product's sources.
+func Module(ctx context.Context) (string, error) {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", product).Output()
 	if err != nil {
 		return "", fmt.Errorf("find the module %s: %w", product, err)
 	}
+	return strings.TrimSpace(string(root)), nil
+}
+
+// Build makes the binary in dir and returns its path. It is built as users build
+// it, but for the flags: in its own module, whichever module asks for it.
+func Build(ctx context.Context, dir string, flags ...string) (string, error) {
+	root, err := Module(ctx)
+	if err != nil {
+		return "", err
+	}
 	path := filepath.Join(dir, "tasker")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, product+"/cmd/tasker")
-	cmd.Dir = strings.TrimSpace(string(root))
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", path}, flags, []string{product + "/cmd/tasker"})...)
+	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the binary: %w\n%s", err, out)
 	}

@@ -2,74 +2,62 @@ package postgres
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// clock is the database's time, as this process knows it: its own clock, put
-// right by the difference that was measured last.
-type clock struct {
-	offset atomic.Int64 // nanoseconds to add
-	told   atomic.Int64 // the latest time given out; it never goes back
-}
-
-// clockInterval is how often the difference is measured.
+// clockInterval is how often the database's clock is read.
 const clockInterval = 10 * time.Second
 
-// Now implements engine.Cluster. The time never goes back.
-func (s *Store) Now() time.Time {
-	now := time.Now().Add(time.Duration(s.clock.offset.Load())).UnixNano() //nolint:forbidigo // where the clock comes in
-	for {
-		last := s.clock.told.Load()
-		if now <= last {
-			return time.Unix(0, last)
-		}
-		if s.clock.told.CompareAndSwap(last, now) {
-			return time.Unix(0, now)
-		}
-	}
-}
+// Now implements engine.Cluster.
+func (s *Store) Now() time.Time { return s.clock.Now() }
 
-// goodEnough is how long an answer may take that corrects the clock once it is
-// known: half of it is the error. A database that stalls must not set it wrong.
-const goodEnough = 20 * time.Millisecond
+// ClockOffset implements engine.Cluster.
+func (s *Store) ClockOffset() time.Duration { return s.clock.Offset() }
 
-// synchronise measures how far this machine's clock is from the database's. What
-// the way there and back took is split in half.
-func (s *Store) synchronise(ctx context.Context) error {
-	var best time.Duration
-	var offset int64
-	for i := range 3 { // the quickest answer knows best
-		var theirs int64
-		asked := time.Now() //nolint:forbidigo // where the clock comes in
-		err := s.Query(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, nil, func(r store.Row) error { return r.Scan(&theirs) })
+// readClock reads the database's clock a few times: the quickest answer is the best one.
+func (s *Store) readClock(ctx context.Context) error {
+	for range 3 {
+		_, err := s.clock.Measure(func() (time.Time, error) {
+			var theirs task.Instant
+			err := s.Query(ctx, `SELECT `+now, nil, func(r store.Row) error { return r.Scan(&theirs) })
+			return theirs.Time(), err
+		})
 		if err != nil {
 			return err
 		}
-		took := time.Since(asked) //nolint:forbidigo // where the clock comes in
-		if i == 0 || took < best {
-			best, offset = took, int64(task.Instant(theirs).Time().Sub(asked.Add(took/2)))
-		}
-	}
-	if best <= goodEnough || s.clock.told.Load() == 0 {
-		s.clock.offset.Store(offset)
 	}
 	return nil
 }
 
-// followClock measures the difference again and again.
+// followClock reads the database's clock again and again.
 func (s *Store) followClock(ctx context.Context) {
 	tick := time.NewTicker(clockInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			_ = s.synchronise(ctx) // a database that is away is somebody else's news; the old difference holds
+			_ = s.readClock(ctx) // a database that is away is reported elsewhere; what is known holds
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// sureOfTheTime reads the database's clock when this process cannot rely on what it knows of it: its own wall
+// clock was stepped, the machine slept, or nothing was read for long. Without an answer nothing may be done
+// that depends on the time.
+func (s *Store) sureOfTheTime(ctx context.Context) error {
+	if s.clock.Sure() {
+		return nil
+	}
+	if err := s.readClock(ctx); err != nil {
+		return err
+	}
+	if !s.clock.Sure() {
+		return task.Errorf(task.Unavailable, "the clock of this machine is being stepped: the time is not certain")
+	}
+	return nil
 }

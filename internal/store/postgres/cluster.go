@@ -12,8 +12,13 @@ import (
 // now is the database's time in a statement.
 const now = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
-// Turn implements engine.Cluster.
+// Turn implements engine.Cluster. A process that is not sure of the time gets none, but can give one up.
 func (s *Store) Turn(ctx context.Context, loop string, hold time.Duration) (bool, error) {
+	if hold > 0 {
+		if err := s.sureOfTheTime(ctx); err != nil {
+			return false, err
+		}
+	}
 	const take = `INSERT INTO tasker_turns AS t (loop, node, taken_at, held_until) SELECT $1, $2, n, n + $3 FROM (SELECT ` + now + ` AS n) AS c
  ON CONFLICT (loop) DO UPDATE SET node = excluded.node, taken_at = excluded.taken_at, held_until = excluded.held_until
  WHERE t.node = excluded.node OR t.held_until <= excluded.taken_at`

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/store"
@@ -53,7 +54,7 @@ type Store struct {
 	installation string
 	guests       *statements
 	timeout      time.Duration
-	clock        clock
+	clock        *clock.Remote
 	news         *newsroom
 	sweep        sweep
 
@@ -95,7 +96,7 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 	}
 	cfg := d.Pool
 	s := &Store{timeout: opts.Timeout, known: newStatements(d.PgBouncer), memory: newMemory(), routes: newQueues(),
-		ids: task.NewSource(binary.BigEndian.Uint64(seed[:]), 0), node: rand.Text()}
+		ids: task.NewSource(binary.BigEndian.Uint64(seed[:]), 0), node: rand.Text(), clock: clock.NewRemote(clock.Machine())}
 	if s.timeout <= 0 {
 		s.timeout = 15 * time.Second
 	}
@@ -130,7 +131,7 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 func (s *Store) start(ctx context.Context) error {
 	bounded, cancel := s.bounded(ctx)
 	defer cancel()
-	if err := s.synchronise(bounded); err != nil {
+	if err := s.readClock(bounded); err != nil {
 		return err
 	}
 	err := s.Query(bounded, `SELECT current_schema()::text, value FROM tasker_meta WHERE key = 'installation'`, nil, func(r store.Row) error {
