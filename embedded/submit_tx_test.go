@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -248,6 +249,47 @@ func TestSubmitTxOfManyRoutes(t *testing.T) {
 	for _, r := range receipts {
 		if got := s.state(r); got != tasker.TaskStepsInProcess {
 			t.Errorf("after the commit the task is %q", got)
+		}
+	}
+}
+
+// A caller's transaction that holds an idempotency key keeps nobody from submitting but those who submit under
+// that key, however often they try.
+func TestSubmitTxKeepsNobodyElse(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	tx := s.begin()
+	if _, err := embedded.SubmitTx(t.Context(), tx, s.client, tasker.TaskRequest{TaskType: "x", IdempotencyKey: "order-17"}); err != nil {
+		t.Fatal(err)
+	}
+	same := make(chan error, 4)
+	for range cap(same) {
+		go func() {
+			r, err := s.client.Submit(t.Context(), tasker.TaskRequest{TaskType: "x", IdempotencyKey: "order-17"})
+			if err == nil && r.Created {
+				err = errors.New("a second task was created")
+			}
+			same <- err
+		}()
+	}
+	for i := range 50 {
+		key := ""
+		if i%2 == 0 {
+			key = fmt.Sprint("other-", i)
+		}
+		if _, err := s.client.Submit(t.Context(), tasker.TaskRequest{TaskType: "x", IdempotencyKey: key}); err != nil {
+			t.Errorf("an unrelated submission: %v", err)
+		}
+	}
+	if len(same) > 0 {
+		t.Errorf("a submission under the key did not wait for it: %v", <-same)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range cap(same) {
+		if err := <-same; err != nil {
+			t.Errorf("a submission under the key: %v", err)
 		}
 	}
 }

@@ -57,7 +57,7 @@ type Engine struct {
 	breakers      *breakers
 	workerChanges *coalesce.Group[workerChange, changedWorker]
 
-	submits    *coalesce.Group[[]*draft, []Receipt]
+	submits    *coalesce.Group[[]*draft, submitted]
 	claims     *coalesce.Group[*poller, []Lease]
 	starts     *coalesce.Group[leaseCall, []LeaseAnswer]
 	settles    *coalesce.Group[[]Result, []Answer]

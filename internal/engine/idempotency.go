@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
@@ -22,6 +24,21 @@ type Binding struct {
 	Hash string
 }
 
+// KeyAsk asks for an idempotency key.
+type KeyAsk struct {
+	Name KeyName
+	To   Binding
+}
+
+// KeyAnswer answers one. Taken: the key is bound already, to Bound.
+type KeyAnswer struct {
+	Bound Binding
+	Taken bool
+}
+
+// ErrKeyLocked says that a transaction that is still open binds the idempotency key.
+var ErrKeyLocked = errors.New("the idempotency key is being bound by another transaction")
+
 // KeyMismatch says what a submission is answered whose idempotency key names a task
 // that was submitted with another body.
 type KeyMismatch string
@@ -35,28 +52,100 @@ const (
 // keyName is the name of a draft's idempotency key.
 func (d *draft) keyName() KeyName { return KeyName{d.template.Namespace, d.in.IdempotencyKey} }
 
-// existing finds the task that an idempotency key is bound to.
-func (b *builder) existing(d *draft, id task.ID) (Receipt, bool, error) {
-	u, to := b.u, Binding{Task: id, Hash: d.hash}
-	expires := u.now.Add(u.e.cfg.IdempotencyWindow)
-	bound, taken, err := u.tx.TakeKey(d.keyName(), to, u.now, expires)
-	if err != nil || !taken {
-		return Receipt{}, false, err
+// heldKey is an idempotency key that a transaction has asked for.
+type heldKey struct {
+	bound Binding
+	owner *draft // the first submission with the key, while the key is bound to it; else nil
+}
+
+// takeKeys binds the idempotency keys of drafts, or of none of them. Of several drafts with one key the first gets it.
+func (b *builder) takeKeys(drafts []*draft, patient bool) error {
+	var asks []KeyAsk
+	var owners []*draft
+	asked := map[KeyName]bool{}
+	for _, d := range drafts {
+		name := d.keyName()
+		if d.in.IdempotencyKey == "" || asked[name] || b.keys[name] != nil {
+			continue
+		}
+		asked[name] = true
+		id := b.u.e.store.IDs().Take(b.u.now.Time(), len(d.steps)+1)
+		asks, owners = append(asks, KeyAsk{name, Binding{Task: id, Hash: d.hash}}), append(owners, d)
 	}
-	for _, t := range b.tasks { // submitted a moment ago, in this transaction
-		if t.ID == bound.Task {
-			return u.e.known(d, t, bound), true, nil
+	if len(asks) == 0 {
+		return nil
+	}
+	answers, err := b.u.tx.TakeKeys(asks, b.u.now, b.expires(), patient)
+	if err != nil {
+		return err
+	}
+	if b.keys == nil {
+		b.keys = map[KeyName]*heldKey{}
+	}
+	for i, a := range answers {
+		held := &heldKey{bound: asks[i].To, owner: owners[i]}
+		if a.Taken {
+			held = &heldKey{bound: a.Bound}
+		}
+		b.keys[asks[i].Name] = held
+	}
+	return nil
+}
+
+func (b *builder) expires() task.Instant { return b.u.now.Add(b.u.e.cfg.IdempotencyWindow) }
+
+// maxLocked is how many calls of one batch may find their keys locked until the others are put off untried.
+const maxLocked = 16
+
+// takeKeysOf binds the keys of many calls, and reports which calls have to come again: a transaction that is open
+// elsewhere, for who knows how long, binds one of their keys. The other calls are not kept by it.
+func (b *builder) takeKeysOf(calls [][]*draft) (locked []bool, err error) {
+	locked = make([]bool, len(calls))
+	if err := b.takeKeys(slices.Concat(calls...), false); !errors.Is(err, ErrKeyLocked) {
+		return locked, err
+	}
+	tries := 0
+	for i, c := range calls {
+		if !slices.ContainsFunc(c, func(d *draft) bool { return d.in.IdempotencyKey != "" }) {
+			continue
+		}
+		err := error(ErrKeyLocked)
+		if tries < maxLocked {
+			err = b.takeKeys(c, false)
+		}
+		switch {
+		case errors.Is(err, ErrKeyLocked):
+			locked[i] = true
+			tries++
+		case err != nil:
+			return nil, err
 		}
 	}
-	t, err := u.task(bound.Task)
+	return locked, nil
+}
+
+// existing finds the task that an idempotency key is bound to, or else says which ID is bound to it.
+func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err error) {
+	u, held := b.u, b.keys[d.keyName()]
+	if held.owner == d {
+		return r, held.bound.Task, false, nil
+	}
+	for _, t := range b.tasks { // submitted a moment ago, in this transaction
+		if t.ID == held.bound.Task {
+			return u.e.known(d, t, held.bound), id, true, nil
+		}
+	}
+	t, err := u.task(held.bound.Task)
 	if err != nil {
-		return Receipt{}, false, err
+		return r, id, false, err
 	}
 	if t == nil || u.e.keyIsFree(t.State) {
 		// the task is gone, or its key may be used again: bind the key anew
-		return Receipt{}, false, u.tx.BindKey(d.keyName(), to, expires)
+		id = u.e.store.IDs().Take(u.now.Time(), len(d.steps)+1)
+		*held = heldKey{bound: Binding{Task: id, Hash: d.hash}, owner: d}
+		return r, id, false, u.tx.BindKey(d.keyName(), held.bound, b.expires())
 	}
-	return u.e.known(d, t, bound), true, nil
+	return u.e.known(d, t, held.bound), id, true, nil
 }
 
 // keyIsFree reports whether the idempotency key of a task in a state may name another.

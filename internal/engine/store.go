@@ -129,9 +129,12 @@ type TxRecords interface {
 	// AddActs stores acts. Nothing changes or deletes them, not even the deletion of
 	// the task that they are about.
 	AddActs(acts []task.Act) error
-	// TakeKey binds an idempotency key until expires, unless it is bound already (and
-	// not expired at now): then taken is true, and bound is what it is bound to.
-	TakeKey(name KeyName, to Binding, now, expires task.Instant) (bound Binding, taken bool, err error)
+	// TakeKeys binds idempotency keys, each named once, until expires, and answers each in order. One that is
+	// bound already (and not expired at now) stays as it is.
+	//
+	// Another transaction may be about to bind one of them. Then a caller that is patient waits for the end of that
+	// transaction; for others nothing is bound and the error is ErrKeyLocked, after which this transaction can go on.
+	TakeKeys(asks []KeyAsk, now, expires task.Instant, patient bool) ([]KeyAnswer, error)
 	// BindKey binds an idempotency key until expires, whatever it is bound to.
 	BindKey(name KeyName, to Binding, expires task.Instant) error
 	// DropKeys deletes up to limit keys that expired before a time.

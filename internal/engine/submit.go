@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -44,13 +45,43 @@ func (e *Engine) Submit(ctx context.Context, subs []Submission, itemErrors bool)
 	if len(entry.admitted) == 0 {
 		return receipts, nil
 	}
-	if stored, err = e.submits.Do(ctx, entry.admitted); err != nil {
+	if stored, err = e.storeDrafts(ctx, entry.admitted); err != nil {
 		return nil, err
 	}
 	for i, r := range stored {
 		receipts[entry.admitted[i].place] = r
 	}
 	return receipts, nil
+}
+
+const (
+	// keyPause is how long a submission waits until it asks again for a key that is locked; each time twice as
+	// long, up to longestKeyPause, and keyPatience in all.
+	keyPause        = 10 * time.Millisecond
+	longestKeyPause = 500 * time.Millisecond
+	keyPatience     = 15 * time.Second
+)
+
+// storeDrafts stores the drafts of one call together with those of others. When an open transaction binds one of its
+// keys it waits here, where it keeps nobody.
+func (e *Engine) storeDrafts(ctx context.Context, drafts []*draft) ([]Receipt, error) {
+	pause := keyPause
+	for waited := time.Duration(0); ; waited += pause {
+		out, err := e.submits.Do(ctx, drafts)
+		if err != nil || !out.locked {
+			return out.receipts, err
+		}
+		if waited >= keyPatience {
+			return nil, &task.Error{Code: task.Unavailable, Message: "another transaction that is still open submits under the same idempotency key",
+				Hint: "send it again: it is answered once that transaction has ended", Err: ErrKeyLocked}
+		}
+		pause = min(2*pause, longestKeyPause)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // SubmitIn is Submit in a transaction that somebody else will commit: in runs a
@@ -76,6 +107,9 @@ func (e *Engine) SubmitIn(ctx context.Context, subs []Submission, in func(func(T
 	err = in(func(tx Tx) error {
 		// no worker is waiting for it: nobody sees it before the commit
 		b := &builder{u: newUnit(e, tx)}
+		if err := b.takeKeys(drafts, true); err != nil {
+			return err
+		}
 		for i, d := range drafts {
 			if receipts[i], err = b.add(d); err != nil {
 				return err
@@ -148,23 +182,34 @@ func (e *Engine) checkBatch(at string, n int) error {
 	return nil
 }
 
+// submitted is what came of one call.
+type submitted struct {
+	receipts []Receipt
+	locked   bool // nothing was stored: one of its keys is bound by a transaction that is still open
+}
+
 // runSubmits stores the drafts of many callers in one transaction.
-func (e *Engine) runSubmits(calls [][]*draft) ([][]Receipt, error) {
+func (e *Engine) runSubmits(calls [][]*draft) ([]submitted, error) {
 	var total int
 	for _, c := range calls {
 		total += len(c)
 	}
-	out := make([][]Receipt, len(calls))
+	out := make([]submitted, len(calls))
 	err := e.write(context.Background(), "submit", func(u *unit) error {
 		b := &builder{u: u, tasks: make([]*task.Task, 0, total), steps: make([]*task.Step, 0, total)}
+		locked, err := b.takeKeysOf(calls)
+		if err != nil {
+			return err
+		}
 		for i, c := range calls {
-			out[i] = make([]Receipt, len(c))
+			if out[i] = (submitted{locked: locked[i]}); locked[i] {
+				continue
+			}
+			out[i].receipts = make([]Receipt, len(c))
 			for j, d := range c {
-				r, err := b.add(d)
-				if err != nil {
+				if out[i].receipts[j], err = b.add(d); err != nil {
 					return err
 				}
-				out[i][j] = r
 			}
 		}
 		if len(b.tasks) == 0 {
@@ -184,13 +229,18 @@ type builder struct {
 	u     *unit
 	tasks []*task.Task
 	steps []*task.Step
+	keys  map[KeyName]*heldKey
 }
 
-func (b *builder) add(d *draft) (Receipt, error) {
+// add makes the rows of a draft, unless its key, which takeKeys has asked for, names a task that exists.
+func (b *builder) add(d *draft) (r Receipt, err error) {
 	u, ids := b.u, b.u.e.store.IDs()
-	id := ids.Take(u.now.Time(), len(d.steps)+1)
-	if d.in.IdempotencyKey != "" {
-		if r, found, err := b.existing(d, id); err != nil || found {
+	var id task.ID
+	if d.in.IdempotencyKey == "" {
+		id = ids.Take(u.now.Time(), len(d.steps)+1)
+	} else {
+		var found bool
+		if r, id, found, err = b.existing(d); err != nil || found {
 			u.sawKnown()
 			return r, err
 		}
@@ -224,11 +274,14 @@ func (b *builder) add(d *draft) (Receipt, error) {
 
 // show puts the first steps into the receipts of those who want to see them. They
 // are copied, because the store may go on with the originals.
-func (b *builder) show(calls [][]*draft, out [][]Receipt) {
+func (b *builder) show(calls [][]*draft, out []submitted) {
 	next := 0 // of b.steps: those of a task follow each other, in the order of the receipts
 	for i, c := range calls {
 		for j, d := range c {
-			r := &out[i][j]
+			if out[i].locked {
+				break
+			}
+			r := &out[i].receipts[j]
 			if !r.Created {
 				continue
 			}

@@ -8,24 +8,34 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// TakeKey binds an idempotency key; see engine.TxRecords.
-func (s SQL) TakeKey(
-	ctx context.Context, name engine.KeyName, to engine.Binding, now, expires task.Instant,
-) (bound engine.Binding, taken bool, err error) {
+// TakeKeys binds idempotency keys, for an engine that has one writer; see engine.TxRecords.
+func (s SQL) TakeKeys(ctx context.Context, asks []engine.KeyAsk, now, expires task.Instant) ([]engine.KeyAnswer, error) {
+	answers := make([]engine.KeyAnswer, len(asks))
+	for i, a := range asks {
+		var err error
+		if answers[i], err = s.takeKey(ctx, a, now, expires); err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+func (s SQL) takeKey(ctx context.Context, a engine.KeyAsk, now, expires task.Instant) (answer engine.KeyAnswer, err error) {
 	// one statement decides: the insert wins, or replaces an expired binding
 	const take = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, hash, expires_at) VALUES ($1, $2, $3, $4, $5)
  ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, hash = excluded.hash, expires_at = excluded.expires_at
  WHERE tasker_idempotency_keys.expires_at <= $6`
-	n, err := s.Exec(ctx, take, name.Namespace, name.Key, s.id(to.Task), to.Hash, int64(expires), int64(now))
+	n, err := s.Exec(ctx, take, a.Name.Namespace, a.Name.Key, s.id(a.To.Task), a.To.Hash, int64(expires), int64(now))
 	if err != nil || n > 0 {
-		return bound, false, err
+		return answer, err
 	}
 	const find = `SELECT task_id, hash FROM tasker_idempotency_keys WHERE namespace = $1 AND key = $2`
-	bound, err = first(ctx, s, func(row Row) (b engine.Binding, err error) {
+	answer.Taken = true
+	answer.Bound, err = first(ctx, s, func(row Row) (b engine.Binding, err error) {
 		err = row.Scan(s.ScanID(&b.Task), (*Text)(&b.Hash))
 		return b, err
-	}, find, name.Namespace, name.Key)
-	return bound, true, err
+	}, find, a.Name.Namespace, a.Name.Key)
+	return answer, err
 }
 
 // BindKey binds an idempotency key anew; see engine.TxRecords.

@@ -146,7 +146,8 @@ func TestKeyOfNoTask(t *testing.T) {
 	t.Parallel()
 	s, _, _ := pair(t)
 	err := s.Write(t.Context(), func(tx engine.Tx) error {
-		_, _, err := tx.TakeKey(engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: s.IDs().Take(now.Time(), 1)}, now, now+1)
+		ask := engine.KeyAsk{Name: engine.KeyName{Namespace: "default", Key: "k"}, To: engine.Binding{Task: s.IDs().Take(now.Time(), 1)}}
+		_, err := tx.TakeKeys([]engine.KeyAsk{ask}, now, now+1, true)
 		return err
 	})
 	if task.CodeOf(err) != task.Internal {

@@ -43,12 +43,18 @@ func (t *tx) AddActs(acts []task.Act) error {
 	return nil
 }
 
-// TakeKey implements engine.TxRecords. A key is bound while now is before expires.
-func (t *tx) TakeKey(name engine.KeyName, to engine.Binding, now, expires task.Instant) (engine.Binding, bool, error) {
-	if b, bound := t.s.keys[name]; bound && now < b.expires {
-		return b.Binding, true, nil
+// TakeKeys implements engine.TxRecords. A key is bound while now is before expires. There is one transaction at a
+// time, so none is locked.
+func (t *tx) TakeKeys(asks []engine.KeyAsk, now, expires task.Instant, _ bool) ([]engine.KeyAnswer, error) {
+	answers := make([]engine.KeyAnswer, len(asks))
+	for i, a := range asks {
+		if b, bound := t.s.keys[a.Name]; bound && now < b.expires {
+			answers[i] = engine.KeyAnswer{Bound: b.Binding, Taken: true}
+		} else if err := t.BindKey(a.Name, a.To, expires); err != nil {
+			return nil, err
+		}
 	}
-	return engine.Binding{}, false, t.BindKey(name, to, expires)
+	return answers, nil
 }
 
 // BindKey implements engine.TxRecords.

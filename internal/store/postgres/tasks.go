@@ -1,15 +1,9 @@
 package postgres
 
 import (
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 )
-
-// BindKey implements engine.TxRecords.
-func (t *tx) BindKey(name engine.KeyName, to engine.Binding, expires task.Instant) error {
-	return t.added().BindKey(t.ctx, name, to, expires)
-}
 
 // Overdue implements engine.TxTasks.
 func (t *tx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {

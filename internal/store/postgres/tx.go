@@ -225,10 +225,6 @@ func (t *tx) AddAttempts(a []task.Attempt) error { return t.added().AddAttempts(
 func (t *tx) AddEvents(e []task.Event) error     { return t.added().AddEvents(t.ctx, e) }
 func (t *tx) AddActs(a []task.Act) error         { return t.added().AddActs(t.ctx, a) }
 
-func (t *tx) TakeKey(name engine.KeyName, to engine.Binding, now, expires task.Instant) (engine.Binding, bool, error) {
-	return t.sql.TakeKey(t.ctx, name, to, now, expires)
-}
-
 func (t *tx) InsertTemplate(tpl *task.Template) (*task.Template, error) {
 	return t.sql.InsertTemplate(t.ctx, tpl)
 }

@@ -90,8 +90,9 @@ func (t *tx) AddAttempts(a []task.Attempt) error { return t.sql.AddAttempts(cont
 func (t *tx) AddEvents(e []task.Event) error     { return t.sql.AddEvents(context.Background(), e) }
 func (t *tx) AddActs(a []task.Act) error         { return t.sql.AddActs(context.Background(), a) }
 
-func (t *tx) TakeKey(name engine.KeyName, to engine.Binding, now, expires task.Instant) (engine.Binding, bool, error) {
-	return t.sql.TakeKey(context.Background(), name, to, now, expires)
+// TakeKeys implements engine.TxRecords. There is one transaction at a time, so no key is locked.
+func (t *tx) TakeKeys(asks []engine.KeyAsk, now, expires task.Instant, _ bool) ([]engine.KeyAnswer, error) {
+	return t.sql.TakeKeys(context.Background(), asks, now, expires)
 }
 
 func (t *tx) BindKey(name engine.KeyName, to engine.Binding, expires task.Instant) error {

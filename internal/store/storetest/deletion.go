@@ -69,7 +69,7 @@ func deleteEverything(f *fixture) {
 			if err := tx.AddActs([]task.Act{{TaskID: j.task.ID, StepID: step.ID, At: f.now, Kind: "x", Actor: "ada", Reason: "y"}}); err != nil {
 				return err
 			}
-			if _, _, err := tx.TakeKey(engine.KeyName{Namespace: "default", Key: keyOf(i)}, engine.Binding{Task: j.task.ID}, f.now, f.now.Add(time.Hour)); err != nil {
+			if _, _, err := takeKey(tx, engine.KeyName{Namespace: "default", Key: keyOf(i)}, engine.Binding{Task: j.task.ID}, f.now, f.now.Add(time.Hour)); err != nil {
 				return err
 			}
 		}
@@ -106,7 +106,7 @@ func deleteOnlyItsOwnKey(f *fixture) {
 	old.task.IdempotencyKey, young.task.IdempotencyKey = "k", "k"
 	take := func(j job, now task.Instant) func(tx engine.Tx) error {
 		return func(tx engine.Tx) error {
-			if _, _, err := tx.TakeKey(engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: j.task.ID}, now, expires.Add(time.Hour)); err != nil {
+			if _, _, err := takeKey(tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: j.task.ID}, now, expires.Add(time.Hour)); err != nil {
 				return err
 			}
 			return insert(tx, j)
@@ -117,7 +117,7 @@ func deleteOnlyItsOwnKey(f *fixture) {
 	f.write(take(young, expires.Add(2*time.Hour))) // as if expired
 	f.equal("deleted", deleteFinished(f, f.now.Add(time.Hour), 10), 1)
 	f.write(func(tx engine.Tx) error {
-		bound, taken, err := tx.TakeKey(engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1)}, f.now, expires)
+		bound, taken, err := takeKey(tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1)}, f.now, expires)
 		f.equal("taken", taken, true)
 		f.equal("bound to", bound.Task, young.task.ID)
 		return err

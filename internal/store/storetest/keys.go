@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,10 +19,20 @@ func keyCases() []testCase {
 		{"FreeAfterRollback", keyFreeAfterRollback},
 		{"BoundAnew", keyBoundAnew},
 		{"BoundForTheFirstTime", keyBoundForTheFirstTime},
+		{"ManyAtOnce", keysManyAtOnce},
 		{"DropKeys", dropKeys},
 		{"KeyHash", keyHash},
 		{"BoundTasks", boundTasks},
 	}
+}
+
+// takeKey takes one key, and waits for it.
+func takeKey(tx engine.Tx, name engine.KeyName, to engine.Binding, now, expires task.Instant) (bound engine.Binding, taken bool, err error) {
+	answers, err := tx.TakeKeys([]engine.KeyAsk{{Name: name, To: to}}, now, expires, true)
+	if err != nil {
+		return bound, false, err
+	}
+	return answers[0].Bound, answers[0].Taken, nil
 }
 
 // take stores a new task unless its key is taken, and returns the task that the
@@ -29,7 +40,7 @@ func keyCases() []testCase {
 func take(f *fixture, tx engine.Tx, namespace, key string, now, expires task.Instant) (named task.ID, isNew bool, err error) {
 	j := f.build(f.single, 0)
 	j.task.IdempotencyKey = key
-	bound, taken, err := tx.TakeKey(engine.KeyName{Namespace: namespace, Key: key}, engine.Binding{Task: j.task.ID}, now, expires)
+	bound, taken, err := takeKey(tx, engine.KeyName{Namespace: namespace, Key: key}, engine.Binding{Task: j.task.ID}, now, expires)
 	if err != nil || taken {
 		return bound.Task, false, err
 	}
@@ -43,6 +54,36 @@ func (f *fixture) take(namespace, key string, now, expires task.Instant) (named 
 		return err
 	})
 	return named, isNew
+}
+
+// Of many keys some are free, some have expired, and some are bound: each is answered for itself, in order.
+func keysManyAtOnce(f *fixture) {
+	expires := f.now.Add(time.Hour)
+	f.take("default", keyOf(1), f.now.Add(-time.Hour), f.now) // has expired
+	second, _ := f.take("default", keyOf(2), f.now, expires)
+	for _, patient := range []bool{false, true} {
+		f.write(func(tx engine.Tx) error {
+			asks := make([]engine.KeyAsk, 0, 4)
+			for _, i := range []int{3, 2, 1, 0} { // not in their order
+				j, name := f.build(f.single, 0), engine.KeyName{Namespace: "default", Key: keyOf(i)}
+				if err := insert(tx, j); err != nil {
+					return err
+				}
+				asks = append(asks, engine.KeyAsk{Name: name, To: engine.Binding{Task: j.task.ID}})
+			}
+			answers, err := tx.TakeKeys(asks, f.now, expires, patient)
+			if err != nil {
+				return err
+			}
+			want := []engine.KeyAnswer{{}, {Bound: engine.Binding{Task: second}, Taken: true}, {}, {}}
+			f.equal("answers", answers, want)
+			if answers, err = tx.TakeKeys(asks[:1], f.now, expires, patient); err == nil {
+				f.equal("again", answers, []engine.KeyAnswer{{Bound: asks[0].To, Taken: true}})
+			}
+			return errors.Join(err, tx.BindKey(asks[0].Name, asks[0].To, f.now), tx.BindKey(asks[2].Name, asks[2].To, f.now),
+				tx.BindKey(asks[3].Name, asks[3].To, f.now)) // free again for the next round
+		})
+	}
 }
 
 func keyFirstTakes(f *fixture) {
@@ -180,14 +221,14 @@ func keyHash(f *fixture) {
 	}
 	look := func(want string) {
 		f.write(func(tx engine.Tx) error {
-			bound, taken, err := tx.TakeKey(name, engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1), Hash: "later"}, f.now, expires)
+			bound, taken, err := takeKey(tx, name, engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1), Hash: "later"}, f.now, expires)
 			f.equal("taken", taken, true)
 			f.equal("hash", bound.Hash, want)
 			return err
 		})
 	}
 	bind("first", func(tx engine.Tx, to engine.Binding) error {
-		_, _, err := tx.TakeKey(name, to, f.now, expires)
+		_, _, err := takeKey(tx, name, to, f.now, expires)
 		return err
 	})
 	look("first")

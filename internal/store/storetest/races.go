@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -13,6 +15,8 @@ import (
 func raceCases() []clusterCase {
 	return []clusterCase{
 		{"LockedRouteHidesNoOther", lockedRouteHidesNoOther},
+		{"KeyLockedElsewhere", keyLockedElsewhere},
+		{"KeysInOppositeOrder", keysInOppositeOrder},
 		{"DropKeysLeavesAKeyBoundAnew", dropKeysLeavesAKeyBoundAnew},
 		{"ForgetWorkersLeavesOneThatComesBack", forgetWorkersLeavesOneThatComesBack},
 		{"DeleteFinishedLeavesALockedTask", deleteFinishedLeavesALockedTask},
@@ -63,6 +67,71 @@ func lockedRouteHidesNoOther(p *pair) {
 		return err
 	}))
 	p.equal("the other route is vacant", vacant, false)
+}
+
+func (p *pair) asks(of Node, names ...string) []engine.KeyAsk {
+	asks := make([]engine.KeyAsk, len(names))
+	for i, n := range names {
+		asks[i] = engine.KeyAsk{Name: engine.KeyName{Namespace: "default", Key: n}, To: engine.Binding{Task: of.IDs().Take(p.now.Time(), 1)}}
+	}
+	return asks
+}
+
+// A process does not wait for a key that an open transaction binds unless it is patient, and its own
+// transaction can go on.
+func keyLockedElsewhere(p *pair) {
+	expires := p.now.Add(time.Hour)
+	var answers []engine.KeyAnswer
+	p.within(func(tx engine.Tx) error {
+		_, err := tx.TakeKeys(p.asks(p.a, "x"), p.now, expires, false)
+		return err
+	}, func(tx engine.Tx) (err error) {
+		if _, err := tx.TakeKeys(p.asks(p.b, "w", "x", "y"), p.now, expires, false); !errors.Is(err, engine.ErrKeyLocked) {
+			p.Errorf("TakeKeys of a locked key: %v", err)
+		}
+		answers, err = tx.TakeKeys(p.asks(p.b, "w", "y"), p.now, expires, false)
+		return err
+	})
+	p.equal("keys that are not locked", answers, make([]engine.KeyAnswer, 2))
+	p.must(p.b.Write(p.Context(), func(tx engine.Tx) (err error) {
+		answers, err = tx.TakeKeys(p.asks(p.b, "x"), p.now, expires, false)
+		return err
+	}))
+	p.equal("taken once it is committed", answers[0].Taken, true)
+}
+
+// Two processes want the same keys in opposite order: one of them gets all.
+func keysInOppositeOrder(p *pair) {
+	names := make([]string, 200)
+	for i := range names {
+		names[i] = keyOf(i)
+	}
+	backward := slices.Clone(names)
+	slices.Reverse(backward)
+	taken := [2]int{}
+	runs := [2]int{}
+	var wg sync.WaitGroup
+	for i, of := range []Node{p.a, p.b} {
+		wg.Go(func() {
+			asks := p.asks(of, [][]string{names, backward}[i]...)
+			err := of.Write(p.Context(), func(tx engine.Tx) error {
+				taken[i], runs[i] = 0, runs[i]+1
+				answers, err := tx.TakeKeys(asks, p.now, p.now.Add(time.Hour), true)
+				for _, a := range answers {
+					if a.Taken {
+						taken[i]++
+					}
+				}
+				return err
+			})
+			if err != nil {
+				p.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	p.equal("keys that were bound already when they were asked for", taken[0]+taken[1], len(names))
+	p.equal("transactions that had to be run again", runs, [2]int{1, 1})
 }
 
 // A key that expired is bound anew while another process drops expired keys.

@@ -105,7 +105,7 @@ func addRecords(f *fixture, tx engine.Tx, j job) error {
 	if err := tx.AddActs([]task.Act{{TaskID: id, At: f.now, Kind: "x", Actor: "y"}}); err != nil {
 		return err
 	}
-	if _, _, err := tx.TakeKey(engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: id}, f.now, f.now.Add(time.Hour)); err != nil {
+	if _, _, err := takeKey(tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: id}, f.now, f.now.Add(time.Hour)); err != nil {
 		return err
 	}
 	if err := tx.InsertRoute(&task.Route{Namespace: "default", Handler: "fresh"}); err != nil {

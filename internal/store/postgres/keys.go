@@ -1,0 +1,116 @@
+package postgres
+
+import (
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// keyWait is how long an impatient transaction waits for keys that another one has locked. A neighbour that shares
+// the moment of its commit is done by then; a caller's own transaction may stay open for minutes.
+const keyWait = "5ms"
+
+// TakeKeys implements engine.TxRecords. All keys are taken by one statement and in one order, so two
+// transactions that want the same keys cannot each wait for the other.
+func (t *tx) TakeKeys(asks []engine.KeyAsk, now, expires task.Instant, patient bool) ([]engine.KeyAnswer, error) {
+	var free map[engine.KeyName]bool
+	var err error
+	if patient {
+		free, err = t.bindFree(asks, now, expires)
+	} else {
+		free, err = t.bindFreeAtOnce(asks, now, expires)
+	}
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]engine.KeyAnswer, len(asks))
+	if len(free) == len(asks) {
+		return answers, nil
+	}
+	bound, err := t.bindings(asks)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range asks {
+		if !free[a.Name] {
+			answers[i] = engine.KeyAnswer{Bound: bound[a.Name], Taken: true}
+		}
+	}
+	return answers, nil
+}
+
+// bindFreeAtOnce is bindFree without waiting. When a key is locked, the transaction is as it was before.
+func (t *tx) bindFreeAtOnce(asks []engine.KeyAsk, now, expires task.Instant) (map[engine.KeyName]bool, error) {
+	t.later(request{sql: `SAVEPOINT tasker_keys`})
+	t.later(request{sql: `SET LOCAL lock_timeout = '` + keyWait + `'`})
+	free, err := t.bindFree(asks, now, expires)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == codeLocked {
+		if err := t.conn.run(t.ctx, []request{{sql: `ROLLBACK TO SAVEPOINT tasker_keys`}}); err != nil {
+			return nil, err
+		}
+		t.later(request{sql: `RELEASE SAVEPOINT tasker_keys`})
+		return nil, engine.ErrKeyLocked
+	}
+	t.later(request{sql: `SET LOCAL lock_timeout TO DEFAULT`})
+	t.later(request{sql: `RELEASE SAVEPOINT tasker_keys`})
+	return free, err
+}
+
+// codeLocked is the SQLSTATE of a lock that was not granted in time.
+const codeLocked = "55P03"
+
+// bindFree binds those of the keys that are free, and returns them.
+func (t *tx) bindFree(asks []engine.KeyAsk, now, expires task.Instant) (map[engine.KeyName]bool, error) {
+	const query = `INSERT INTO tasker_idempotency_keys AS k (namespace, key, task_id, hash, expires_at)
+ SELECT a.namespace, a.key, a.task, a.hash, $5 FROM unnest($1::text[], $2::text[], $3::uuid[], $4::text[]) AS a(namespace, key, task, hash)
+ ORDER BY a.namespace, a.key
+ ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, hash = excluded.hash, expires_at = excluded.expires_at
+ WHERE k.expires_at <= $6 RETURNING k.namespace, k.key`
+	namespaces, keys := keyColumns(asks)
+	ids, hashes := make([]task.ID, len(asks)), make([]string, len(asks))
+	for i, a := range asks {
+		ids[i], hashes[i] = a.To.Task, a.To.Hash
+	}
+	t.wrote = true
+	free := make(map[engine.KeyName]bool, len(asks))
+	err := t.ask(query, []any{namespaces, keys, ids, hashes, int64(expires), int64(now)}, func(r store.Row) error {
+		var n engine.KeyName
+		err := r.Scan((*store.Text)(&n.Namespace), (*store.Text)(&n.Key))
+		free[n] = true
+		return err
+	})
+	return free, err
+}
+
+// bindings returns what keys are bound to.
+func (t *tx) bindings(asks []engine.KeyAsk) (map[engine.KeyName]engine.Binding, error) {
+	const query = `SELECT k.namespace, k.key, k.task_id, k.hash FROM unnest($1::text[], $2::text[]) AS a(namespace, key)
+ JOIN tasker_idempotency_keys k ON k.namespace = a.namespace AND k.key = a.key`
+	namespaces, keys := keyColumns(asks)
+	bound := make(map[engine.KeyName]engine.Binding, len(asks))
+	err := t.ask(query, []any{namespaces, keys}, func(r store.Row) error {
+		var n engine.KeyName
+		var b engine.Binding
+		err := r.Scan((*store.Text)(&n.Namespace), (*store.Text)(&n.Key), &scanID{&b.Task}, (*store.Text)(&b.Hash))
+		bound[n] = b
+		return err
+	})
+	return bound, err
+}
+
+func keyColumns(asks []engine.KeyAsk) (namespaces, keys []string) {
+	for _, a := range asks {
+		namespaces, keys = append(namespaces, a.Name.Namespace), append(keys, a.Name.Key)
+	}
+	return namespaces, keys
+}
+
+// BindKey implements engine.TxRecords.
+func (t *tx) BindKey(name engine.KeyName, to engine.Binding, expires task.Instant) error {
+	return t.added().BindKey(t.ctx, name, to, expires)
+}
