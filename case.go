@@ -22,6 +22,11 @@ type CaseBackend interface {
 	// UpdateCase stores what an investigation found. A resolved case is final:
 	// CodeWrongState unless the update re-opens it.
 	UpdateCase(ctx context.Context, id uuid.UUID, update CaseUpdate) (*CaseUpdated, error)
+	// UpdateCases makes the same update to many cases, and answers each.
+	UpdateCases(ctx context.Context, req BulkCaseUpdate) (*BulkResult, error)
+	// ActOnCases performs the same act on the failed steps of the tasks of many cases,
+	// and answers each.
+	ActOnCases(ctx context.Context, req BulkStepAction) (*BulkResult, error)
 	// CaseStats counts cases by reason, the most urgent reason first.
 	CaseStats(ctx context.Context, filter CaseFilter) ([]CaseStats, error)
 	// InvestigationQueue returns pending cases, the most urgent first.
@@ -120,14 +125,17 @@ type SnapshotStep struct {
 
 // CaseFilter selects cases. Zero fields do not restrict.
 type CaseFilter struct {
-	ResolutionStatus CaseResolution
-	Reason           CaseReason
-	Namespace        string
-	TaskName         string
-	After            time.Time // opened at or after
-	Before           time.Time // opened before
-	Limit            int       // defaults to 50, the queue's to 100; at most the server's page limit
-	Offset           int
+	// CaseUUIDs name the cases.
+	CaseUUIDs        []uuid.UUID    `json:"dlq_entry_uuids,omitempty" maxItems:"1000"`
+	ResolutionStatus CaseResolution `json:"resolution_status,omitempty" enum:"pending,manually_resolved,permanently_failed,cancelled"`
+	Reason           CaseReason     `json:"dlq_reason,omitempty"`
+	Namespace        string         `json:"namespace,omitempty" maxLength:"255"`
+	TaskName         string         `json:"task_name,omitempty" maxLength:"255" doc:"Template name or task type."`
+	CurrentState     TaskState      `json:"current_state,omitempty" doc:"State of the task now."`
+	After            time.Time      `json:"after,omitzero" doc:"Opened at this time or later."`
+	Before           time.Time      `json:"before,omitzero" doc:"Opened before."`
+	Limit            int            `json:"-"` // of a list: defaults to 50, the queue's to 100; at most the server's page limit
+	Offset           int            `json:"-"`
 }
 
 // OpenCaseRequest opens a case by hand.

@@ -26,6 +26,14 @@ func (b *httpBackend) UpdateCase(ctx context.Context, id uuid.UUID, update CaseU
 	return fetch[CaseUpdated](ctx, b, call{verb: "update case", method: http.MethodPatch, path: "/v1/dlq/entry/" + id.String(), body: update})
 }
 
+func (b *httpBackend) UpdateCases(ctx context.Context, req BulkCaseUpdate) (*BulkResult, error) {
+	return fetch[BulkResult](ctx, b, call{verb: "update cases", method: http.MethodPost, path: "/v1/dlq/update", body: req})
+}
+
+func (b *httpBackend) ActOnCases(ctx context.Context, req BulkStepAction) (*BulkResult, error) {
+	return fetch[BulkResult](ctx, b, call{verb: "act on cases", method: http.MethodPost, path: "/v1/dlq/act", body: req})
+}
+
 func (b *httpBackend) CaseStats(ctx context.Context, f CaseFilter) ([]CaseStats, error) {
 	f.Limit, f.Offset = 0, 0 // there are no pages of counts
 	return fetchList[CaseStats](ctx, b, "count cases", "/v1/dlq/stats", f.query())
@@ -72,9 +80,10 @@ func (b *httpBackend) Audit(ctx context.Context, f AuditFilter) ([]AuditRecord, 
 func (f CaseFilter) query() query {
 	q := make(query)
 	q.set("resolution_status", string(f.ResolutionStatus))
-	q.set("reason", string(f.Reason))
+	q.set("dlq_reason", string(f.Reason))
 	q.set("namespace", f.Namespace)
 	q.set("task_name", f.TaskName)
+	q.set("current_state", string(f.CurrentState))
 	q.setTime("after", given(f.After))
 	q.setTime("before", given(f.Before))
 	q.setInt("limit", f.Limit)

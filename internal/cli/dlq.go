@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taskerhq/tasker"
 )
@@ -23,7 +25,7 @@ say here what was found (dlq update).`,
 	s.connectFlags(cmd)
 	cmd.AddCommand(
 		newDLQList(s), newDLQShow(s), newDLQQueue(s), newDLQStats(s), newDLQStaleness(s),
-		newDLQUpdate(s), newDLQReopen(s), newDLQOpen(s), newDLQDetect(s), newDLQTasks(s), newDLQReplay(s), newDLQPatterns(s),
+		newDLQUpdate(s), newDLQReopen(s), newDLQOpen(s), newDLQDetect(s), newDLQTasks(s), newDLQReplay(s), newDLQPatterns(s), newDLQAct(s),
 	)
 	return cmd
 }
@@ -31,23 +33,24 @@ say here what was found (dlq update).`,
 // caseFlags are the flags by which lists of cases are narrowed.
 type caseFlags struct {
 	filter        tasker.CaseFilter
-	reason        string
+	reason, state string
 	after, before string
 }
 
 func (c *caseFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.reason, "reason", "", "only opened for this reason")
+	f.StringVar(&c.reason, "dlq-reason", "", "only opened for this reason")
 	f.StringVar(&c.filter.Namespace, "namespace", "", "only of this namespace")
 	f.StringVar(&c.filter.TaskName, "task-name", "", "only of tasks of this template or task type")
+	f.StringVar(&c.state, "current-state", "", "only of tasks that are in this state now")
 	f.StringVar(&c.after, "after", "", "only opened at this time or later; a time, or how long ago, such as 24h")
 	f.StringVar(&c.before, "before", "", "only opened before this time, or longer ago than this")
-	offer(cmd, "reason", tasker.ReasonStaleness, tasker.ReasonMaxRetries, tasker.ReasonCycle, tasker.ReasonWorkerUnavailable, tasker.ReasonManual)
+	offer(cmd, "dlq-reason", tasker.ReasonStaleness, tasker.ReasonMaxRetries, tasker.ReasonCycle, tasker.ReasonWorkerUnavailable, tasker.ReasonManual)
 }
 
 // prepare reads what the flags hold into the filter.
 func (c *caseFlags) prepare(s *session) error {
-	c.filter.Reason = tasker.CaseReason(c.reason)
+	c.filter.Reason, c.filter.CurrentState = tasker.CaseReason(c.reason), tasker.TaskState(c.state)
 	var err error
 	c.filter.After, c.filter.Before, err = s.timeFlags(c.after, c.before)
 	return err
@@ -70,6 +73,13 @@ func (s *session) timeFlags(after, before string) (from, until time.Time, err er
 		until = *b
 	}
 	return from, until, nil
+}
+
+// older lets flags go by the names that they had before as well.
+func older(cmd *cobra.Command, names map[string]string) {
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(cmp.Or(names[name], name))
+	})
 }
 
 // offer gives a flag its words to complete.

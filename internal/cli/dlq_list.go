@@ -16,7 +16,7 @@ func newDLQList(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List cases, newest first",
-		Example: `  tasker dlq list --status pending --reason max_retries_exceeded
+		Example: `  tasker dlq list --status pending --dlq-reason max_retries_exceeded
   tasker dlq list --after 24h --json`,
 		Args: cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error {
@@ -32,6 +32,7 @@ func newDLQList(s *session) *cobra.Command {
 		}),
 	}
 	flags.add(cmd)
+	older(cmd, map[string]string{"reason": "dlq-reason"})
 	cmd.Flags().StringVar(&status, "status", "", "only with this resolution status")
 	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 50, "cases on a page, 1 to 1000")
 	cmd.Flags().IntVar(&flags.filter.Offset, "offset", 0, "how many to leave out at the beginning")

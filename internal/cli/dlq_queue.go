@@ -28,6 +28,7 @@ opened. A case is recovered when its task goes on: it only has to be resolved.`,
 		}),
 	}
 	flags.add(cmd)
+	older(cmd, map[string]string{"reason": "dlq-reason"})
 	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 100, "cases to show, 1 to 1000")
 	return cmd
 }

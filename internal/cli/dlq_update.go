@@ -10,19 +10,27 @@ import (
 
 func newDLQUpdate(s *session) *cobra.Command {
 	var (
+		bulk                    bulkFlags
 		update                  tasker.CaseUpdate
 		status, notes, metadata string
 	)
 	cmd := &cobra.Command{
-		Use:   "update CASE_UUID",
-		Short: "Store what an investigation found, and resolve the case",
+		Use:   "update {CASE_UUID | --all}",
+		Short: "Store what an investigation found, and resolve the case, or many",
 		Long: `Store what an investigation found. What is not given stays as it is; members of
 --metadata are merged into what is there, and null removes one. A case that is
-resolved (--status) is final, unless it is opened again (dlq reopen).`,
+resolved (--status) is final, unless it is opened again (dlq reopen).
+
+With --all, of every pending case that the filters let pass. One that is refused does
+not keep the others back.`,
 		Example: `  tasker dlq update CASE_UUID --status manually_resolved --resolved-by ops@example.com \
-    --notes 'Connection pool enlarged, step reset' --metadata '{"root_cause": "pool"}'`,
-		Args: cobra.ExactArgs(1),
-		PreRunE: func(cmd *cobra.Command, _ []string) error {
+    --notes 'Connection pool enlarged, step reset' --metadata '{"root_cause": "pool"}'
+  tasker dlq update --all --task-name invoice --status manually_resolved --notes 'INC-8' --dry-run`,
+		Args: cobra.MaximumNArgs(1),
+		PreRunE: func(cmd *cobra.Command, args []string) error {
+			if bulk.all == (len(args) > 0) {
+				return usagef("name a case, or give --all")
+			}
 			update.ResolutionStatus = tasker.CaseResolution(status)
 			if cmd.Flags().Changed("notes") {
 				update.ResolutionNotes = &notes
@@ -32,13 +40,21 @@ resolved (--status) is final, unless it is opened again (dlq reopen).`,
 			}
 			update.ResolvedBy = actor(update.ResolvedBy)
 			var err error
-			update.Metadata, err = s.jsonFlag("--metadata", metadata)
-			return err
+			if update.Metadata, err = s.jsonFlag("--metadata", metadata); err != nil {
+				return err
+			}
+			return bulk.prepare(s)
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			if bulk.all {
+				return s.printBulk(bulk.each(func(page tasker.BulkPage) (*tasker.BulkResult, error) {
+					return c.UpdateCases(ctx, tasker.BulkCaseUpdate{Filter: bulk.filter, Update: update, BulkPage: page})
+				}))
+			}
 			return s.updateCase(ctx, c, args[0], update, "Case updated!")
 		}),
 	}
+	bulk.add(cmd, "update")
 	f := cmd.Flags()
 	f.StringVar(&status, "status", "", "manually_resolved, permanently_failed or cancelled")
 	f.StringVar(&notes, "notes", "", "what was found and done")

@@ -101,31 +101,44 @@ func openedBy(r CaseRequest, key string) ([]byte, error) {
 // UpdateCase stores what an investigation found. A resolved case is final:
 // WrongState, unless the change opens it again.
 func (e *Engine) UpdateCase(ctx context.Context, id task.ID, ch task.CaseChange) (*task.Case, error) {
-	ch.Key = keyOf(ctx)
-	ch.Actor = cmp.Or(ch.Actor, ch.Key)
-	if problems := e.checkChange(&ch); len(problems) > 0 {
-		return nil, refusal("the case was not changed", problems)
+	if err := e.admitChange(ctx, &ch); err != nil {
+		return nil, err
 	}
-	ch.Actor = cmp.Or(ch.Actor, Anonymous) // a note may be nameless, a decision was refused above
 	var after *task.Case
 	err := e.write(ctx, "update_case", func(u *unit) error {
 		t, c, err := u.caseInHand(id)
 		if err != nil {
 			return err
 		}
-		if ch.Reopen && t.Meta.Case == task.HasPending && c.Status != task.CasePending {
-			return task.Errorf(task.Conflict, "the task %s has another case that is pending", t.ID)
-		}
-		act, err := u.changeCase(t, c, ch)
-		if err != nil {
-			return err
-		}
-		act.Reason = cmp.Or(act.Reason, NoReason)
-		u.acts = append(u.acts, act)
 		after = c
-		return nil
+		return u.updateCase(t, c, ch)
 	})
 	return after, err
+}
+
+// admitChange completes a change by who asks for it, and refuses one that breaks a rule.
+func (e *Engine) admitChange(ctx context.Context, ch *task.CaseChange) error {
+	ch.Key = keyOf(ctx)
+	ch.Actor = cmp.Or(ch.Actor, ch.Key)
+	if problems := e.checkChange(ch); len(problems) > 0 {
+		return refusal("the case was not changed", problems)
+	}
+	ch.Actor = cmp.Or(ch.Actor, Anonymous) // a note may be nameless, a decision was refused above
+	return nil
+}
+
+// updateCase makes a change to a case in hand, and an act of it.
+func (u *unit) updateCase(t *task.Task, c *task.Case, ch task.CaseChange) error {
+	if ch.Reopen && t.Meta.Case == task.HasPending && c.Status != task.CasePending {
+		return task.Errorf(task.Conflict, "the task %s has another case that is pending", t.ID)
+	}
+	act, err := u.changeCase(t, c, ch)
+	if err != nil {
+		return err
+	}
+	act.Reason = cmp.Or(act.Reason, NoReason)
+	u.acts = append(u.acts, act)
+	return nil
 }
 
 const maxNotes = 16 << 10

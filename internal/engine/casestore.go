@@ -109,12 +109,16 @@ type ReadWatches interface {
 
 // CaseFilter selects cases. Zero fields do not restrict.
 type CaseFilter struct {
+	// IDs are those of the cases; empty does not restrict.
+	IDs       []task.ID
 	Status    task.Resolution
 	Reason    task.CaseReason
 	Namespace string
 	TaskName  string
 	After     task.Instant // opened at or after
 	Before    task.Instant // opened before
+	// State is that of the task now.
+	State task.State
 	// InError leaves only cases whose tasks are in error now.
 	InError bool
 	// Error is the pattern of the failure, Retryable whether trying again may help.

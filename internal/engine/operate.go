@@ -42,10 +42,7 @@ func (e *Engine) Operate(ctx context.Context, taskID, stepID task.ID, act StepAc
 		if err != nil {
 			return err
 		}
-		if w.Task.State.Terminal() {
-			return task.Errorf(task.WrongState, "the task %s is %s; its steps cannot be changed any more", taskID, w.Task.State)
-		}
-		if err := u.operate(w, act); err != nil {
+		if err := u.operateOpen(w, act); err != nil {
 			return err
 		}
 		after = *w.Step
@@ -108,6 +105,14 @@ func (u *unit) stepOf(taskID, stepID task.ID) (Work, error) {
 		return w, nil
 	}
 	return Work{}, task.Errorf(task.NotFound, "the task %s has no step %s", taskID, stepID)
+}
+
+// operateOpen is operate for a task that is not over.
+func (u *unit) operateOpen(w Work, a StepAct) error {
+	if w.Task.State.Terminal() {
+		return task.Errorf(task.WrongState, "the task %s is %s; its steps cannot be changed any more", w.Task.ID, w.Task.State)
+	}
+	return u.operate(w, a)
 }
 
 func (u *unit) operate(w Work, a StepAct) error {

@@ -26,9 +26,11 @@ type CasePath struct {
 // the reason that TaskPath is.
 type CaseQuery struct {
 	Status    string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled"`
-	Reason    string    `query:"reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
+	Reason    string    `query:"dlq_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
+	OldReason string    `query:"reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq" doc:"Older name of dlq_reason." deprecated:"true"`
 	Namespace string    `query:"namespace" maxLength:"255"`
 	TaskName  string    `query:"task_name" maxLength:"255" doc:"Template name or task type."`
+	State     string    `query:"current_state" maxLength:"64" doc:"State of the task now."`
 	After     time.Time `query:"after" doc:"Opened at this time or later."`
 	Before    time.Time `query:"before" doc:"Opened before."`
 }
@@ -51,7 +53,8 @@ type queueFilter struct {
 func (q *CaseQuery) filter(ctx context.Context) (tasker.CaseFilter, error) {
 	namespace, err := narrow(ctx, q.Namespace)
 	return tasker.CaseFilter{
-		ResolutionStatus: tasker.CaseResolution(q.Status), Reason: tasker.CaseReason(q.Reason), Namespace: namespace, TaskName: q.TaskName,
+		ResolutionStatus: tasker.CaseResolution(q.Status), Reason: tasker.CaseReason(cmp.Or(q.Reason, q.OldReason)), Namespace: namespace,
+		TaskName: q.TaskName, CurrentState: tasker.TaskState(q.State),
 		After: q.After, Before: q.Before,
 	}, err
 }

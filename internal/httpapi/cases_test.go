@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -47,11 +48,11 @@ func TestCaseListsHaveLimits(t *testing.T) {
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
 	a.do(t, "GET", "/v1/dlq", "")
-	if got := last[tasker.CaseFilter](f); got != (tasker.CaseFilter{Limit: 50}) {
+	if got := last[tasker.CaseFilter](f); !reflect.DeepEqual(got, tasker.CaseFilter{Limit: 50}) {
 		t.Errorf("the list's defaults are %+v", got)
 	}
 	a.do(t, "GET", "/v1/dlq/investigation-queue", "")
-	if got := last[tasker.CaseFilter](f); got != (tasker.CaseFilter{Limit: 100}) {
+	if got := last[tasker.CaseFilter](f); !reflect.DeepEqual(got, tasker.CaseFilter{Limit: 100}) {
 		t.Errorf("the queue's defaults are %+v", got)
 	}
 	a.do(t, "GET", "/v1/dlq/staleness", "")

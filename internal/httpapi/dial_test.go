@@ -52,6 +52,15 @@ func verbs() map[string]func(context.Context, tasker.Backend) (any, error) {
 			seen := 0
 			return b.EditContext(c, taskID, tasker.EditContextRequest{Merge: json.RawMessage(`{"a":2}`), Reason: "typo", EditedBy: "ann", ExpectedVersion: &seen})
 		},
+		"UpdateCases": func(c ctx, b backend) (any, error) {
+			return b.UpdateCases(c, tasker.BulkCaseUpdate{Filter: tasker.CaseFilter{CaseUUIDs: []uuid.UUID{caseID}, After: noon},
+				Update:   tasker.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved, ResolvedBy: "ann"},
+				BulkPage: tasker.BulkPage{DryRun: true, Limit: 7}})
+		},
+		"ActOnCases": func(c ctx, b backend) (any, error) {
+			return b.ActOnCases(c, tasker.BulkStepAction{Filter: tasker.CaseFilter{Reason: tasker.ReasonStaleness}, Step: "load",
+				Action: tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "fixed"}})
+		},
 		"ExplainTask": func(c ctx, b backend) (any, error) { return b.ExplainTask(c, taskID) },
 		"Steps":       func(c ctx, b backend) (any, error) { return b.Steps(c, taskID) },
 		"Step":        func(c ctx, b backend) (any, error) { return b.Step(c, taskID, stepID) },

@@ -77,6 +77,23 @@ func (f *fake) DeadLetterPatterns(_ context.Context, namespace string) (*tasker.
 			ErrorPattern: "Timeout", Count: 120}}}, f.note(namespace)
 }
 
+func (f *fake) UpdateCases(_ context.Context, req tasker.BulkCaseUpdate) (*tasker.BulkResult, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	return &tasker.BulkResult{DryRun: req.DryRun, Succeeded: 1, Failed: 1, NextCursor: "on", Results: []tasker.BulkItem{
+		{CaseUUID: caseID, TaskUUID: &taskID, Before: "pending", After: "manually_resolved"},
+		{CaseUUID: otherCaseID, Error: tasker.Errorf(tasker.CodeNotFound, "there is no case")}}}, nil
+}
+
+func (f *fake) ActOnCases(_ context.Context, req tasker.BulkStepAction) (*tasker.BulkResult, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	return &tasker.BulkResult{Succeeded: 1, Results: []tasker.BulkItem{
+		{CaseUUID: caseID, TaskUUID: &taskID, StepUUID: &stepID, StepName: "load", Before: "error", After: "pending"}}}, nil
+}
+
 func (f *fake) ReplayTask(_ context.Context, id uuid.UUID, req tasker.ReplayRequest) (*tasker.Replay, error) {
 	if err := f.note(req); err != nil {
 		return nil, err

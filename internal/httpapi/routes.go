@@ -37,6 +37,8 @@ func (s *server) routes() {
 	add(s, endpoint{get, "/v1/dlq/task/{task_uuid}", "get-case", "Get the case of a task that was opened last, with its snapshot", read, 0}, s.getCase)
 	add(s, endpoint{post, "/v1/dlq/task/{task_uuid}", "open-case", "Open a case by hand", operate, creates | conflicts}, s.openCase)
 	add(s, endpoint{patch, "/v1/dlq/entry/{dlq_entry_uuid}", "update-case", "Store what an investigation found, resolve or re-open the case", operate, conflicts}, s.updateCase)
+	add(s, endpoint{post, "/v1/dlq/update", "update-cases", "Make the same update to many cases", operate, conflicts}, s.updateCases)
+	add(s, endpoint{post, "/v1/dlq/act", "act-on-cases", "Reset, resolve or complete the failed steps of the tasks of many cases", operate, batch | conflicts}, s.actOnCases)
 	add(s, endpoint{get, "/v1/dlq/stats", "get-case-stats", "Count cases by reason", read, 0}, s.caseStats)
 	add(s, endpoint{get, "/v1/dlq/investigation-queue", "get-investigation-queue", "List pending cases, the most urgent first", read, 0}, s.investigationQueue)
 	add(s, endpoint{get, "/v1/dlq/staleness", "get-staleness", "List live tasks, stale ones first, then those that soon will be", read, 0}, s.staleness)

@@ -47,6 +47,8 @@ func examples() []example {
 		{"list-dead-letters", "GET", "/api/v1/dlq?retryable=true&limit=10", "", 200, `{"tasks":[{"task_id"`},
 		{"get-dead-letter-patterns", "GET", "/api/v1/dlq/patterns?namespace=default", "", 200, `"replayable_count":101`},
 		{"edit-task-context", "PATCH", "/v1/tasks/" + taskID.String() + "/context", `{"merge":{"a":2},"reason":"typo","edited_by":"ann"}`, 200, `"ended_steps":["first"]`},
+		{"update-cases", "POST", "/v1/dlq/update", `{"filter":{"resolution_status":"pending"},"update":{"resolution_notes":"x"},"dry_run":true}`, 200, `"next_cursor":"on"`},
+		{"act-on-cases", "POST", "/v1/dlq/act", `{"filter":{"task_name":"import"},"action":{"action_type":"reset_for_retry","reason":"x"}}`, 200, `"step_name":"load"`},
 		{"replay-task", "POST", "/api/v1/dlq/" + taskID.String() + "/replay", `{"reset_retry_count":true,"new_priority":"high"}`, 200, `"replay_count":2`},
 		{"get-case", "GET", "/v1/dlq/task/" + taskID.String(), "", 200, `"task_snapshot":{`},
 		{"open-case", "POST", "/v1/dlq/task/" + taskID.String(), `{"reason":"looks odd","opened_by":"ann"}`, 201, `"dlq_reason":"manual_dlq"`},

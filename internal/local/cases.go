@@ -43,13 +43,19 @@ func (b *Backend) Cases(ctx context.Context, f tasker.CaseFilter) ([]tasker.Case
 // toCaseFilter checks the words of a filter.
 func (b *Backend) toCaseFilter(f tasker.CaseFilter, page int) (engine.CaseFilter, error) {
 	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason), Namespace: f.Namespace, TaskName: f.TaskName,
-		After: task.FromFilter(f.After), Before: task.FromFilter(f.Before), Limit: f.Limit, Offset: f.Offset}
+		State: task.State(f.CurrentState), After: task.FromFilter(f.After), Before: task.FromFilter(f.Before), Limit: f.Limit, Offset: f.Offset}
+	if len(f.CaseUUIDs) > 0 {
+		out.IDs = toIDs(f.CaseUUIDs)
+	}
 	var faults filterFaults
 	faults.names("namespace", f.Namespace, "task_name", f.TaskName)
 	faults.instant("after", out.After)
 	faults.instant("before", out.Before)
 	if out.Status != "" && !slices.Contains(task.Resolutions, out.Status) {
 		faults.add("resolution_status", "must be pending, manually_resolved, permanently_failed or cancelled")
+	}
+	if out.State != "" && !knownState(out.State) {
+		faults.add("current_state", "there is no task state \""+string(out.State)+"\"")
 	}
 	if out.Reason != "" && !slices.Contains(task.CaseReasons, out.Reason) {
 		faults.add("reason", "must be staleness_timeout, max_retries_exceeded, dependency_cycle_detected, worker_unavailable or manual_dlq")
@@ -103,12 +109,16 @@ func (b *Backend) OpenCase(ctx context.Context, id uuid.UUID, req tasker.OpenCas
 
 // UpdateCase implements tasker.CaseBackend.
 func (b *Backend) UpdateCase(ctx context.Context, id uuid.UUID, u tasker.CaseUpdate) (*tasker.CaseUpdated, error) {
-	c, err := b.engine.UpdateCase(ctx, toID(id), task.CaseChange{Status: task.Resolution(u.ResolutionStatus), Notes: u.ResolutionNotes,
-		Actor: u.ResolvedBy, Metadata: u.Metadata, Reopen: u.Reopen})
+	c, err := b.engine.UpdateCase(ctx, toID(id), toCaseChange(u))
 	if err != nil {
 		return nil, toError(err)
 	}
 	return &tasker.CaseUpdated{Success: true, CaseUUID: id, Message: updated(c, u)}, nil
+}
+
+func toCaseChange(u tasker.CaseUpdate) task.CaseChange {
+	return task.CaseChange{Status: task.Resolution(u.ResolutionStatus), Notes: u.ResolutionNotes, Actor: u.ResolvedBy,
+		Metadata: u.Metadata, Reopen: u.Reopen}
 }
 
 func updated(c *task.Case, u tasker.CaseUpdate) string {

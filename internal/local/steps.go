@@ -180,10 +180,10 @@ func toFailure(f *tasker.Failure) *task.Failure {
 		Retryable: f.Retryable == nil || *f.Retryable, RetryAfterMS: int64(after * 1000), Class: task.Class(f.Class), Details: f.Details}
 }
 
-// ActOnStep implements tasker.StepBackend.
-func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID, act tasker.StepAction) (*tasker.Step, error) {
-	a := engine.StepAct{Kind: engine.ActKind(act.ActionType), Reason: act.Reason}
-	field := "/resolved_by"
+// toStepAct converts an act, and returns the place of who does it.
+func toStepAct(act tasker.StepAction) (a engine.StepAct, field string) {
+	a = engine.StepAct{Kind: engine.ActKind(act.ActionType), Reason: act.Reason}
+	field = "/resolved_by"
 	switch act.ActionType {
 	case tasker.ResetForRetry:
 		a.Actor, field = act.ResetBy, "/reset_by"
@@ -195,6 +195,12 @@ func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID, act t
 	if act.CompletionData != nil {
 		a.Result, a.Metadata = act.CompletionData.Result, act.CompletionData.Metadata
 	}
+	return a, field
+}
+
+// ActOnStep implements tasker.StepBackend.
+func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID, act tasker.StepAction) (*tasker.Step, error) {
+	a, field := toStepAct(act)
 	after, err := b.engine.Operate(ctx, toID(taskID), toID(stepID), a)
 	if err != nil {
 		return nil, relocate(toError(err), "/actor", field)

@@ -29,6 +29,13 @@ func (s SQL) caseTerms(ctx context.Context, w *where, f engine.CaseFilter, ofDef
 	if err != nil || restricted && len(defs) == 0 {
 		return false, err
 	}
+	if len(f.IDs) > 0 {
+		ids := make([]any, len(f.IDs))
+		for i, id := range f.IDs {
+			ids[i] = s.id(id)
+		}
+		w.add("c.dlq_entry_uuid IN ("+marks(len(ids))+")", ids...)
+	}
 	w.addIf(f.Status != "", "c.resolution_status = ?", string(f.Status))
 	w.addIf(f.Reason != "", "c.dlq_reason = ?", string(f.Reason))
 	if restricted {
@@ -41,8 +48,11 @@ func (s SQL) caseTerms(ctx context.Context, w *where, f engine.CaseFilter, ofDef
 		w.add("c.retryable = ?", flag(*f.Retryable))
 	}
 	w.addIf(!f.Below.IsZero(), "c.dlq_entry_uuid < ?", s.id(f.Below))
-	if f.InError { // a question about each case that passed so far, whatever else it could be
-		w.add("(SELECT t.state FROM tasker_tasks t WHERE t.id = c.task_uuid) = ?", string(task.Errored))
+	if f.InError {
+		f.State = task.Errored
+	}
+	if f.State != "" { // a question about each case that passed so far, whatever else it could be
+		w.add("(SELECT t.state FROM tasker_tasks t WHERE t.id = c.task_uuid) = ?", string(f.State))
 	}
 	return true, nil
 }
@@ -65,6 +75,9 @@ func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, 
 	ids, err := collect(ctx, s, s.scanID, query, w.args...)
 	if err != nil {
 		return nil, err
+	}
+	if len(f.IDs) > 0 { // an ID that only looks like one of ours does not exist
+		ids = slices.DeleteFunc(ids, func(id task.ID) bool { return !slices.Contains(f.IDs, id) })
 	}
 	return s.fetchCases(ctx, ids)
 }

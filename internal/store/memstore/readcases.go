@@ -37,11 +37,12 @@ func (s *state) casesWhere(f engine.CaseFilter) []*task.Case {
 	var list []*task.Case
 	for _, c := range s.cases {
 		def := s.template(c.DefID)
-		if (f.Status == "" || c.Status == f.Status) && (f.Reason == "" || c.Reason == f.Reason) &&
+		if (len(f.IDs) == 0 || slices.Contains(f.IDs, c.ID)) && (f.Status == "" || c.Status == f.Status) && (f.Reason == "" || c.Reason == f.Reason) &&
 			(f.Namespace == "" || def.Namespace == f.Namespace) && (f.TaskName == "" || def.Name == f.TaskName) &&
 			(f.After == 0 || c.OpenedAt >= f.After) && (f.Before == 0 || c.OpenedAt < f.Before) &&
 			(f.Error == "" || c.Error == f.Error) && (f.Retryable == nil || c.Retryable == *f.Retryable) &&
-			(f.Below.IsZero() || compareIDs(c.ID, f.Below) < 0) && (!f.InError || s.tasks[c.TaskID].State == task.Errored) {
+			(f.Below.IsZero() || compareIDs(c.ID, f.Below) < 0) && (!f.InError || s.tasks[c.TaskID].State == task.Errored) &&
+			(f.State == "" || s.tasks[c.TaskID].State == f.State) {
 			list = append(list, c)
 		}
 	}

@@ -1,0 +1,52 @@
+package tasker
+
+import (
+	"github.com/google/uuid"
+)
+
+// BulkCaseUpdate makes the same update to many cases. An item that is refused does not
+// keep the others back; some items at a time share a transaction.
+type BulkCaseUpdate struct {
+	Filter CaseFilter `json:"filter" doc:"Which cases; pending ones unless it says otherwise or names them. It must not be empty."`
+	Update CaseUpdate `json:"update"`
+	BulkPage
+}
+
+// BulkStepAction performs the same act on the failed steps of the tasks of many cases.
+type BulkStepAction struct {
+	Filter CaseFilter `json:"filter" doc:"Which cases; pending ones unless it says otherwise or names them. It must not be empty."`
+	// Step names the step to act on, in whatever state it is. "": all that have failed.
+	Step   string     `json:"act_on_step,omitempty" doc:"Name of the step to act on, whatever its state. Left out: all that have failed." maxLength:"255"`
+	Action StepAction `json:"action"`
+	BulkPage
+}
+
+// BulkPage is how much of a bulk request is done at once.
+type BulkPage struct {
+	DryRun bool   `json:"dry_run,omitempty" doc:"Tell what would be done, and do nothing."`
+	Limit  int    `json:"limit,omitempty" doc:"Cases to look at. Defaults to 100, or to all that the filter names." minimum:"1" maximum:"1000"`
+	Cursor string `json:"cursor,omitempty" doc:"next_cursor of the request before." maxLength:"64"`
+}
+
+// BulkResult answers a bulk request.
+type BulkResult struct {
+	DryRun    bool       `json:"dry_run,omitempty"`
+	Succeeded int        `json:"succeeded"`
+	Failed    int        `json:"failed"`
+	Results   []BulkItem `json:"results"`
+	// NextCursor is where to go on; "" is the end.
+	NextCursor string `json:"next_cursor,omitempty"`
+	// Error is why it stopped early. What Results tell is done.
+	Error *Error `json:"error,omitempty" doc:"Why it stopped before the limit; what the results tell is done."`
+}
+
+// BulkItem is what became of one case, or of one step of its task.
+type BulkItem struct {
+	CaseUUID uuid.UUID  `json:"dlq_entry_uuid"`
+	TaskUUID *uuid.UUID `json:"task_uuid,omitempty"`
+	StepUUID *uuid.UUID `json:"step_uuid,omitempty"`
+	StepName string     `json:"step_name,omitempty"`
+	Before   string     `json:"before,omitempty" doc:"Resolution status of the case, or state of the step."`
+	After    string     `json:"after,omitempty" doc:"In a dry run what it would be."`
+	Error    *Error     `json:"error,omitempty" doc:"It was refused, and nothing was done to it."`
+}

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+// bulkFlags say which cases a command is about that acts on many.
+type bulkFlags struct {
+	caseFlags
+	all, dryRun bool
+	limit       int
+}
+
+// bulkPage is how many cases one request of a bulk command looks at.
+const bulkPage = 500
+
+func (b *bulkFlags) add(cmd *cobra.Command, verb string) {
+	b.caseFlags.add(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&b.all, "all", false, verb+" all pending cases that the filters let pass, newest first")
+	f.BoolVar(&b.dryRun, "dry-run", false, "with --all: tell what would be done, and do nothing")
+	f.IntVar(&b.limit, "limit", 1000, "with --all: most cases")
+}
+
+func (b *bulkFlags) prepare(s *session) error {
+	if b.limit < 1 {
+		return usagef("--limit must be at least 1")
+	}
+	b.filter.ResolutionStatus = tasker.CasePending
+	return b.caseFlags.prepare(s)
+}
+
+// each turns the pages of a bulk verb until there are no more cases, or the limit is
+// reached, and gathers what became of them.
+func (b *bulkFlags) each(ask func(tasker.BulkPage) (*tasker.BulkResult, error)) (*tasker.BulkResult, error) {
+	all := &tasker.BulkResult{DryRun: b.dryRun, Results: []tasker.BulkItem{}}
+	page := tasker.BulkPage{DryRun: b.dryRun}
+	for left := b.limit; left > 0; left -= page.Limit {
+		page.Limit = min(left, bulkPage)
+		r, err := ask(page)
+		if err != nil {
+			return all, err
+		}
+		all.Succeeded, all.Failed = all.Succeeded+r.Succeeded, all.Failed+r.Failed
+		all.Results, all.NextCursor, all.Error = append(all.Results, r.Results...), r.NextCursor, r.Error
+		if page.Cursor = r.NextCursor; page.Cursor == "" || r.Error != nil {
+			break
+		}
+	}
+	return all, nil
+}
+
+// printBulk shows what became of each item. The error is that of the first refused.
+func (s *session) printBulk(r *tasker.BulkResult, err error) error {
+	if r == nil || err != nil && len(r.Results) == 0 {
+		return err
+	}
+	if printed := s.showBulk(r); err == nil {
+		err = printed
+	}
+	if err == nil && r.Error != nil {
+		err = r.Error
+	}
+	for i := range r.Results {
+		if e := r.Results[i].Error; e != nil && err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+func (s *session) showBulk(r *tasker.BulkResult) error {
+	if s.json {
+		return s.printJSON(r)
+	}
+	t := newTable(s.Out, "CASE", "TASK", "STEP", "BEFORE", "AFTER", "ERROR")
+	for i := range r.Results {
+		item, taskID, refusal := &r.Results[i], "", ""
+		if item.TaskUUID != nil {
+			taskID = item.TaskUUID.String()
+		}
+		if item.Error != nil {
+			refusal = item.Error.Message
+		}
+		t.row(item.CaseUUID.String(), taskID, item.StepName, item.Before, item.After, refusal)
+	}
+	if len(r.Results) > 0 {
+		if err := t.flush(); err != nil {
+			return err
+		}
+	}
+	done := "done"
+	if r.DryRun {
+		done = "would be done"
+	}
+	more := ""
+	if r.NextCursor != "" {
+		more = ", and there may be more: run it again"
+	}
+	return s.printf("%d %s, %d refused%s\n", r.Succeeded, done, r.Failed, more)
+}
+
+func newDLQAct(s *session) *cobra.Command {
+	var (
+		bulk             bulkFlags
+		step, by         string
+		result, metadata string
+		action           tasker.StepAction
+	)
+	cmd := &cobra.Command{
+		Use:   "act {reset|resolve|complete} --all",
+		Short: "Repair the failed steps of the tasks of many cases",
+		Long: `Repair the failed steps of the tasks of many cases: run them again with all their
+attempts (reset), let their dependants go on without a result (resolve), or with the
+result given here (complete). With --step only the step of that name, whatever its
+state. One that is refused does not keep the others back.`,
+		Example: `  tasker dlq act reset --all --namespace billing --task-name invoice --reason 'INC-8' --dry-run
+  tasker dlq act complete --all --task-name invoice --step render --result '{"pdf": null}' --reason 'INC-8'`,
+		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: []string{"reset", "resolve", "complete"},
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			switch {
+			case !bulk.all:
+				return usagef("give --all; the filters say which cases are meant")
+			case action.Reason == "":
+				return usagef("--reason is required: it is stored with the steps")
+			case (args[0] == "complete") != (result != ""), metadata != "" && result == "":
+				return usagef("--result goes with complete, which needs it; --metadata goes with both")
+			}
+			if err := s.bulkAction(&action, args[0], actor(by), result, metadata); err != nil {
+				return err
+			}
+			return bulk.prepare(s)
+		},
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			return s.printBulk(bulk.each(func(page tasker.BulkPage) (*tasker.BulkResult, error) {
+				return c.ActOnCases(ctx, tasker.BulkStepAction{Filter: bulk.filter, Step: step, Action: action, BulkPage: page})
+			}))
+		}),
+	}
+	bulk.add(cmd, "act on")
+	f := cmd.Flags()
+	f.StringVar(&step, "on-step", "", "only the step of this name, whatever its state; else all that have failed")
+	f.StringVar(&action.Reason, "reason", "", "why (required)")
+	f.StringVar(&by, "by", "", "who acts (default the user of this process)")
+	f.StringVar(&result, "result", "", "result of the steps, in JSON, @FILE, or - for standard input")
+	f.StringVar(&metadata, "metadata", "", "how it was done, in JSON")
+	return cmd
+}
+
+// bulkAction completes an act from what the flags say.
+func (s *session) bulkAction(a *tasker.StepAction, verb, by, result, metadata string) error {
+	switch verb {
+	case "reset":
+		a.ActionType, a.ResetBy = tasker.ResetForRetry, by
+	case "resolve":
+		a.ActionType, a.ResolvedBy = tasker.ResolveManually, by
+	case "complete":
+		a.ActionType, a.CompletedBy, a.CompletionData = tasker.CompleteManually, by, &tasker.CompletionData{}
+		var err error
+		if a.CompletionData.Result, err = s.jsonFlag("--result", result); err != nil {
+			return err
+		}
+		a.CompletionData.Metadata, err = s.jsonFlag("--metadata", metadata)
+		return err
+	default:
+		return fmt.Errorf("there is no act %q", verb)
+	}
+	return nil
+}

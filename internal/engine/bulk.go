@@ -1,0 +1,287 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// A bulk verb does to many cases, or to the failed steps of their tasks, what a verb of
+// one does: to those that a filter lets pass, newest first, some in each transaction. An
+// item that is refused does not keep the others back.
+
+const (
+	// bulkCases and bulkSteps bound what one transaction of a bulk verb has in hand, so
+	// that others need not wait for long.
+	bulkCases = 100
+	bulkSteps = 2000
+	// bulkItems bounds what one request does; its cursor says where to go on.
+	bulkItems = 10_000
+)
+
+// Bulk says what a bulk verb is about.
+type Bulk struct {
+	// Filter selects cases. Limit is for the request; Below is where to go on.
+	Filter CaseFilter
+	DryRun bool // tell what would be done, and do nothing
+}
+
+// BulkItem is what became of a case, or of a step of its task.
+type BulkItem struct {
+	Case, Task task.ID
+	Step       task.ID // zero for a verb on cases, and where no step was found
+	StepName   string
+	From, To   string // states; To is what it would be in a dry run
+	Err        error  // *task.Error: it was refused, and nothing was done to it
+}
+
+// BulkResult is what a bulk verb did.
+type BulkResult struct {
+	Items []BulkItem
+	// Next is where to go on (CaseFilter.Below); zero at the end.
+	Next task.ID
+	// Err is why it stopped before its limit: the items after Next were not looked at.
+	Err error
+}
+
+// UpdateCases makes the same change to many cases.
+func (e *Engine) UpdateCases(ctx context.Context, b Bulk, ch task.CaseChange) (*BulkResult, error) {
+	if err := e.admitChange(ctx, &ch); err != nil {
+		return nil, err
+	}
+	return e.bulk(ctx, "update_cases", b, func(u *unit, cases []*task.Case) ([]BulkItem, error) {
+		return u.updateCases(cases, ch)
+	})
+}
+
+// OperateOnCases performs the same act on the failed steps of the tasks of many cases;
+// with a name only on the step of that name, whatever its state is.
+func (e *Engine) OperateOnCases(ctx context.Context, b Bulk, step string, act StepAct) (*BulkResult, error) {
+	if problems := e.checkAct(&act); len(problems) > 0 {
+		return nil, refusal("no step was changed", problems)
+	}
+	return e.bulk(ctx, "operate", b, func(u *unit, cases []*task.Case) ([]BulkItem, error) {
+		return u.operateOnCases(cases, step, act)
+	})
+}
+
+// some does a bulk verb to some cases.
+type some func(u *unit, cases []*task.Case) ([]BulkItem, error)
+
+// bulk selects cases and hands them to fn, some in each transaction.
+func (e *Engine) bulk(ctx context.Context, verb string, b Bulk, fn some) (*BulkResult, error) {
+	if n := len(b.Filter.IDs); n > 0 {
+		b.Filter.Limit = n
+	}
+	if err := e.checkPage(b.Filter.Limit, b.Filter.Offset); err != nil {
+		return nil, err
+	}
+	cases, err := e.store.ListCases(ctx, b.Filter)
+	if err != nil {
+		return nil, err
+	}
+	full := len(cases) == b.Filter.Limit && len(b.Filter.IDs) == 0
+	sizes, err := e.sizesOf(ctx, cases)
+	if err != nil {
+		return nil, err
+	}
+	out, done := &BulkResult{Items: notAmong(b.Filter.IDs, cases)}, 0
+	for done < len(cases) && len(out.Items) < bulkItems {
+		next := cases[done : done+portion(cases[done:], sizes)]
+		items, err := e.bulkOnce(ctx, verb, b.DryRun, next, fn)
+		if err != nil && done == 0 {
+			return nil, err
+		}
+		if err != nil {
+			out.Err = err
+			break
+		}
+		out.Items = append(out.Items, items...)
+		done += len(next)
+	}
+	if done > 0 && (done < len(cases) || full) {
+		out.Next = cases[done-1].ID
+	}
+	return out, nil
+}
+
+// notAmong are the refusals of cases that were named and not found.
+func notAmong(ids []task.ID, cases []*task.Case) []BulkItem {
+	found := make(map[task.ID]bool, len(cases))
+	for _, c := range cases {
+		found[c.ID] = true
+	}
+	var items []BulkItem
+	for _, id := range ids {
+		if !found[id] {
+			found[id] = true // once, however often it is named
+			items = append(items, BulkItem{Case: id, Err: noCase(id)})
+		}
+	}
+	return items
+}
+
+// sizesOf are the numbers of steps of the tasks of cases.
+func (e *Engine) sizesOf(ctx context.Context, cases []*task.Case) (map[task.ID]int, error) {
+	ids := make([]task.ID, len(cases))
+	for i, c := range cases {
+		ids[i] = c.TaskID
+	}
+	tasks, err := e.store.FindTasks(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("look at the tasks of cases: %w", err)
+	}
+	sizes := make(map[task.ID]int, len(tasks))
+	for _, t := range tasks {
+		sizes[t.ID] = t.Counts.Total()
+	}
+	return sizes, nil
+}
+
+// portion is how many of the cases go into one transaction: one at least.
+func portion(cases []*task.Case, sizes map[task.ID]int) int {
+	steps, n := 0, 0
+	for _, c := range cases[:min(len(cases), bulkCases)] {
+		if steps += sizes[c.TaskID]; n > 0 && steps > bulkSteps {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// bulkOnce is one transaction. A dry run does the same and stores nothing of it.
+func (e *Engine) bulkOnce(ctx context.Context, verb string, dry bool, cases []*task.Case, fn some,
+) (items []BulkItem, err error) {
+	if dry {
+		err = e.store.Write(ctx, func(tx Tx) error {
+			items, err = fn(newUnit(e, tx), cases)
+			return err
+		})
+		return items, err
+	}
+	err = e.write(ctx, verb, func(u *unit) error {
+		items, err = fn(u, cases)
+		return err
+	})
+	return items, err
+}
+
+func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, error) {
+	ids := make([]task.ID, len(list))
+	for i, c := range list {
+		ids[i] = c.TaskID
+	}
+	if err := u.takeTasks(ids); err != nil {
+		return nil, err
+	}
+	found, err := u.tx.CasesOf(ids) // read behind the tasks; see caseInHand
+	if err != nil {
+		return nil, err
+	}
+	now := make(map[task.ID]*task.Case, len(found))
+	for _, c := range found {
+		now[c.ID] = c
+	}
+	items := make([]BulkItem, len(list))
+	for i, seen := range list {
+		items[i] = BulkItem{Case: seen.ID, Task: seen.TaskID, From: string(seen.Status)}
+		t, c := u.tasks[seen.TaskID], now[seen.ID]
+		if t == nil || c == nil {
+			items[i].Err = noCase(seen.ID)
+			continue
+		}
+		items[i].From = string(c.Status)
+		if err := refused(u.updateCase(t, c, ch), &items[i]); err != nil {
+			return nil, err
+		}
+		if items[i].Err == nil {
+			items[i].To = string(c.Status)
+		}
+	}
+	return items, nil
+}
+
+func (u *unit) operateOnCases(list []*task.Case, step string, act StepAct) ([]BulkItem, error) {
+	ids := make([]task.ID, len(list))
+	for i, c := range list {
+		ids[i] = c.TaskID
+	}
+	if err := u.gatherTasks(ids); err != nil {
+		return nil, err
+	}
+	var items []BulkItem
+	seen := make(map[task.ID]bool, len(list))
+	for _, c := range list {
+		if seen[c.TaskID] { // another case of the task was looked at before
+			continue
+		}
+		seen[c.TaskID] = true
+		of, err := u.operateOnTask(c, step, act)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, of...)
+	}
+	return items, nil
+}
+
+// operateOnTask performs an act on the steps of the task of a case.
+func (u *unit) operateOnTask(c *task.Case, step string, act StepAct) ([]BulkItem, error) {
+	about := BulkItem{Case: c.ID, Task: c.TaskID}
+	t := u.tasks[c.TaskID]
+	if t == nil {
+		about.Err = noTask(c.TaskID)
+		return []BulkItem{about}, nil
+	}
+	def, err := u.template(t.DefID)
+	if err != nil {
+		return nil, err
+	}
+	var works []Work
+	for _, s := range u.whole[t.ID] {
+		if name := def.Steps[s.Ordinal-1].Name; name == step || step == "" && s.State == task.StepErrored {
+			works = append(works, Work{s, t})
+		}
+	}
+	if len(works) == 0 {
+		about.Err = noSteps(t, step)
+		return []BulkItem{about}, nil
+	}
+	items := make([]BulkItem, len(works))
+	for i, w := range works {
+		items[i] = about
+		items[i].Step, items[i].StepName, items[i].From = w.Step.ID, def.Steps[w.Step.Ordinal-1].Name, string(w.Step.State)
+		if err := refused(u.operateOpen(w, act), &items[i]); err != nil {
+			return nil, err
+		}
+		if items[i].Err == nil {
+			items[i].To = string(w.Step.State)
+		}
+	}
+	return items, nil
+}
+
+func noSteps(t *task.Task, step string) error {
+	if step != "" {
+		return task.Errorf(task.NotFound, "the task %s has no step named %q", t.ID, step)
+	}
+	return task.Errorf(task.WrongState, "the task %s is %s, and no step of it has failed", t.ID, t.State)
+}
+
+// refused keeps with its item why it was refused. The error that it returns is the
+// store's, which is about all of them.
+func refused(err error, item *BulkItem) error {
+	var e *task.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case task.WrongState, task.Conflict, task.NotFound, task.TooLarge, task.Invalid:
+		item.Err = e
+		return nil
+	}
+	return err
+}

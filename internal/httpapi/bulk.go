@@ -1,0 +1,43 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/taskerhq/tasker"
+)
+
+func (s *server) updateCases(ctx context.Context, _ *none, body *tasker.BulkCaseUpdate,
+) (answer[*tasker.BulkResult], error) {
+	if err := narrowBody(ctx, &body.Filter); err != nil {
+		return answer[*tasker.BulkResult]{}, err
+	}
+	body.Update.ResolvedBy = cmp.Or(body.Update.ResolvedBy, keyName(ctx))
+	body.Update.Metadata = absent(body.Update.Metadata)
+	return bulkAnswer(s.backend.UpdateCases(ctx, *body))
+}
+
+func (s *server) actOnCases(ctx context.Context, _ *none, body *tasker.BulkStepAction,
+) (answer[*tasker.BulkResult], error) {
+	if err := narrowBody(ctx, &body.Filter); err != nil {
+		return answer[*tasker.BulkResult]{}, err
+	}
+	if actor := actorOf(&body.Action); actor != nil {
+		*actor = cmp.Or(*actor, keyName(ctx))
+	}
+	return bulkAnswer(s.backend.ActOnCases(ctx, *body))
+}
+
+// narrowBody is narrow for a filter in a body.
+func narrowBody(ctx context.Context, f *tasker.CaseFilter) (err error) {
+	f.Namespace, err = narrow(ctx, f.Namespace)
+	return moved(err, "query.namespace", "/filter/namespace")
+}
+
+func bulkAnswer(result *tasker.BulkResult, err error) (answer[*tasker.BulkResult], error) {
+	if err != nil {
+		return answer[*tasker.BulkResult]{}, err
+	}
+	result.Results = list(result.Results)
+	return ok(result), nil
+}

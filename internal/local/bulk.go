@@ -1,0 +1,85 @@
+package local
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// defaultBulk is how many cases a bulk request looks at where none is said.
+const defaultBulk = 100
+
+// UpdateCases implements tasker.CaseBackend.
+func (b *Backend) UpdateCases(ctx context.Context, req tasker.BulkCaseUpdate) (*tasker.BulkResult, error) {
+	bulk, err := b.toBulk(req.Filter, req.BulkPage, req.Update.Reopen)
+	if err != nil {
+		return nil, err
+	}
+	out, err := b.engine.UpdateCases(ctx, bulk, toCaseChange(req.Update))
+	if err != nil {
+		return nil, relocate(toError(err), "", "/update")
+	}
+	return fromBulk(out, req.DryRun), nil
+}
+
+// ActOnCases implements tasker.CaseBackend.
+func (b *Backend) ActOnCases(ctx context.Context, req tasker.BulkStepAction) (*tasker.BulkResult, error) {
+	bulk, err := b.toBulk(req.Filter, req.BulkPage, false)
+	if err != nil {
+		return nil, err
+	}
+	act, field := toStepAct(req.Action)
+	out, err := b.engine.OperateOnCases(ctx, bulk, req.Step, act)
+	if err != nil {
+		return nil, relocate(relocate(toError(err), "/actor", field), "", "/action")
+	}
+	return fromBulk(out, req.DryRun), nil
+}
+
+// toBulk checks what a bulk request is about. One that does not say which cases it
+// means is refused, and so is one to open cases again that does not say how they ended.
+func (b *Backend) toBulk(f tasker.CaseFilter, page tasker.BulkPage, reopen bool) (engine.Bulk, error) {
+	switch {
+	case reflect.ValueOf(f).IsZero():
+		return engine.Bulk{}, badFilter(tasker.Detail{Location: "/filter",
+			Message: "say which cases are meant; resolution_status pending means all that are pending"})
+	case len(f.CaseUUIDs) > 0 && page.Cursor != "":
+		return engine.Bulk{}, badFilter(tasker.Detail{Location: "/cursor", Message: "does not go with dlq_entry_uuids"})
+	case f.ResolutionStatus == "" && reopen && len(f.CaseUUIDs) == 0:
+		return engine.Bulk{}, badFilter(tasker.Detail{Location: "/filter/resolution_status",
+			Message: "say which cases to open again"})
+	case f.ResolutionStatus == "" && len(f.CaseUUIDs) == 0:
+		f.ResolutionStatus = tasker.CasePending
+	}
+	f.Limit, f.Offset = page.Limit, 0
+	filter, err := b.toCaseFilter(f, defaultBulk)
+	if err != nil {
+		return engine.Bulk{}, relocate(err, "", "/filter/")
+	}
+	if page.Cursor != "" {
+		if filter.Below, err = task.ParseID(page.Cursor); err != nil {
+			return engine.Bulk{}, badFilter(tasker.Detail{Location: "/cursor", Message: "is not a cursor of this request"})
+		}
+	}
+	return engine.Bulk{Filter: filter, DryRun: page.DryRun}, nil
+}
+
+func fromBulk(r *engine.BulkResult, dry bool) *tasker.BulkResult {
+	out := &tasker.BulkResult{DryRun: dry, Results: make([]tasker.BulkItem, len(r.Items)), Error: itemError(r.Err)}
+	for i, item := range r.Items {
+		out.Results[i] = tasker.BulkItem{CaseUUID: toUUID(item.Case), TaskUUID: pointer(item.Task),
+			StepUUID: pointer(item.Step), StepName: item.StepName, Before: item.From, After: item.To, Error: itemError(item.Err)}
+		if item.Err != nil {
+			out.Failed++
+		} else {
+			out.Succeeded++
+		}
+	}
+	if !r.Next.IsZero() {
+		out.NextCursor = r.Next.String()
+	}
+	return out
+}
