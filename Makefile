@@ -16,7 +16,7 @@ MODULES := $(dir $(wildcard go.mod */go.mod))
 WITH_SERVERS := $(GO) run ./internal/testenv
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check race lint fuzz chaos bench bench-postgres bench-peers demo clean
+.PHONY: help build test check race lint fuzz fuzz-api chaos bench bench-postgres bench-peers demo clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ fuzz: ## Fuzz every target for FUZZTIME (10s) each
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
 		done; \
 	done
+
+# SECONDS_EACH=600 for longer, SEED=N repeats the choices of a run, STORES=sqlite for one store.
+fuzz-api: ## Fuzz the HTTP API with schemathesis, on SQLite and on PostgreSQL; needs Python
+	$(WITH_SERVERS) .ci/fuzz-api
 
 # CHAOSFLAGS='-minutes 30 -kills 500', '-seed N' repeats the choices of a run.
 chaos: ## Kill nodes, crash PostgreSQL and break the network between them under load, without and with Redis

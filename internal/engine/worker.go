@@ -21,8 +21,10 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 	var problems []task.Problem
 	for at, list := range map[string][]string{"/namespaces": w.Namespaces, "/handlers": w.Handlers, "/capabilities": w.Capabilities} {
 		for _, s := range list {
-			if fault := task.TextFault(s, maxName); fault != "" || s == "" {
-				problems = append(problems, task.Problem{Location: at, Message: "an entry is empty or " + fault})
+			if fault := task.TextFault(s, maxName); fault != "" {
+				problems = append(problems, task.Problem{Location: at, Message: "an entry " + fault})
+			} else if s == "" {
+				problems = append(problems, task.Problem{Location: at, Message: "an entry is empty"})
 			}
 		}
 	}

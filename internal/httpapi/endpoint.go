@@ -77,9 +77,6 @@ func add[P, B, R any](s *server, e endpoint, h handler[P, B, R]) {
 	})
 
 	documented := operationOf(s.api.OpenAPI().Paths[e.path], e.method)
-	for _, parameter := range documented.Parameters {
-		notNull(parameter.Schema)
-	}
 	// The body is documented after the fact: had huma known of it, it would
 	// read and validate it, a second time and by its own rules.
 	if reader != nil {

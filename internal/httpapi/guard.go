@@ -52,7 +52,11 @@ func (s *server) guard(e endpoint, body *bodyReader) func(huma.Context, func(hum
 			ctx = access.With(ctx, principal)
 			noteKey(w, principal.Name)
 		}
-		if err := wellFormed(r); err != nil {
+		err = wellFormed(r)
+		if err == nil {
+			err = s.filled(e, r.URL)
+		}
+		if err != nil {
 			s.refuse(hc, err)
 			return
 		}
@@ -141,6 +145,21 @@ func wellFormed(r *http.Request) error {
 			if fault := task.CharacterFault(value, true); fault != "" {
 				return badParameter("query."+name, fault)
 			}
+		}
+	}
+	return nil
+}
+
+// filled refuses a parameter without a value where text is not what is asked for:
+// ?before= names no time, and is not the same as no bound.
+func (s *server) filled(e endpoint, u *url.URL) error {
+	if u.RawQuery == "" {
+		return nil
+	}
+	values := u.Query()
+	for _, name := range s.typed[e.id] {
+		if values.Has(name) && values.Get(name) == "" {
+			return badParameter("query."+name, "must not be empty: give a value, or leave the parameter out")
 		}
 	}
 	return nil

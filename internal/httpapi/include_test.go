@@ -34,3 +34,28 @@ func TestInclude(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyParameters: a parameter without a value is not one that is left out, where
+// text is not what it takes.
+func TestEmptyParameters(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, &fake{}, httpapi.Options{})
+	for path, want := range map[string]string{
+		"/v1/tasks?created_before=":  "query.created_before",
+		"/v1/tasks?limit=":           "query.limit",
+		"/v1/tasks?include=":         "query.include",
+		"/v1/audit?task_uuid=":       "query.task_uuid",
+		"/v1/dlq?resolution_status=": "query.resolution_status",
+		"/v1/events?queue=":          "query.queue",
+	} {
+		got := a.do(t, "GET", path, "")
+		if p := got.problem(t); got.status != 400 || at(p) != want {
+			t.Errorf("%s is answered %d %s", path, got.status, got.body)
+		}
+	}
+	for _, path := range []string{"/v1/tasks?name=&namespace=&cursor=", "/v1/tasks?state="} {
+		if got := a.do(t, "GET", path, ""); got.status != 200 {
+			t.Errorf("%s is answered %d %s", path, got.status, got.body)
+		}
+	}
+}

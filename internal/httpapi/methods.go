@@ -5,16 +5,26 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/taskerhq/tasker"
 )
 
 // routed are the methods that a route may be for.
 var routed = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// declare notes an operation for those who look at routes.
+// declare notes an operation for those who look at routes and parameters.
 func (s *server) declare(e endpoint) {
 	s.hot[e.pattern()] = e.is(hot)
 	s.methods[e.path] = append(s.methods[e.path], e.method)
+	for _, parameter := range operationOf(s.api.OpenAPI().Paths[e.path], e.method).Parameters {
+		schema := parameter.Schema
+		notNull(schema)
+		text := schema.Type == huma.TypeString && schema.Format == "" && len(schema.Enum) == 0
+		if parameter.In == "query" && !text && schema.Type != huma.TypeArray {
+			s.typed[e.id] = append(s.typed[e.id], parameter.Name)
+		}
+	}
 }
 
 // guardLiterals keeps a path without parameters from being taken for the parameter

@@ -74,6 +74,8 @@ func securityOf(needs []access.Permission) []map[string][]string {
 func (s *server) document() (asJSON, asYAML []byte, err error) {
 	settle(s.registry)
 	openUp(s.registry, s.requests)
+	narrowMetadata(s.registry)
+	allowNull(s.registry, s.requests)
 	if asJSON, err = json.MarshalIndent(s.api.OpenAPI(), "", "  "); err != nil {
 		return nil, nil, fmt.Errorf("encode OpenAPI document: %w", err)
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -176,6 +177,46 @@ func openUp(r huma.Registry, requests []*huma.Schema) {
 	for name, s := range r.Map() {
 		if s.AdditionalProperties == false && !used[name] {
 			s.AdditionalProperties = true
+		}
+	}
+}
+
+// narrowMetadata documents what the engine asks of the metadata of cases: raw JSON of
+// any kind is all that its Go type says.
+func narrowMetadata(r huma.Registry) {
+	for _, s := range r.Map() {
+		if metadata := s.Properties["metadata"]; metadata != nil && metadata.Type == "" && metadata.Ref == "" {
+			metadata.Type, metadata.AdditionalProperties = huma.TypeObject, true
+		}
+	}
+}
+
+// allowNull documents that null for an optional property of a request means the same
+// as leaving it out, as the checker has it. It comes after the shapes are compiled.
+func allowNull(r huma.Registry, requests []*huma.Schema) {
+	used := map[string]bool{}
+	for _, s := range requests {
+		collect(r, s, used)
+		nullable(s)
+	}
+	for name := range used {
+		nullable(r.Map()[name])
+	}
+}
+
+func nullable(s *huma.Schema) {
+	for name, property := range s.Properties {
+		switch {
+		case slices.Contains(s.Required, name):
+		case property.Ref != "":
+			s.Properties[name] = &huma.Schema{Description: property.Description, OneOf: []*huma.Schema{{Ref: property.Ref}, {Type: "null"}}}
+		case len(property.OneOf) > 0:
+			property.OneOf = append(slices.Clip(property.OneOf), &huma.Schema{Type: "null"})
+		case property.Type != "":
+			property.Nullable = true
+			if len(property.Enum) > 0 {
+				property.Enum = append(slices.Clip(property.Enum), nil)
+			}
 		}
 	}
 }

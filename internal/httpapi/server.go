@@ -100,6 +100,7 @@ type server struct {
 	requests []*huma.Schema      // of all bodies
 	hot      map[string]bool     // by pattern
 	methods  map[string][]string // of the operations, by path
+	typed    map[string][]string // by operation: parameters that an empty text is no value of
 
 	buffers  sync.Pool
 	idPrefix string
@@ -116,7 +117,7 @@ func New(backend tasker.Backend, opts Options) http.Handler {
 	s := &server{
 		backend: backend, log: opts.Logger, keys: opts.Keys, ready: opts.Ready,
 		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Watcher,
-		mux: http.NewServeMux(), registry: newRegistry(), hot: map[string]bool{}, methods: map[string][]string{},
+		mux: http.NewServeMux(), registry: newRegistry(), hot: map[string]bool{}, methods: map[string][]string{}, typed: map[string][]string{},
 		buffers:  sync.Pool{New: func() any { return new(bytes.Buffer) }},
 		idPrefix: rand.Text()[:8] + "-",
 	}

@@ -23,11 +23,12 @@ function typeOf(schema) {
     schema.oneOf.forEach((s, i) => out.append(i ? ' or ' : '', typeOf(s)));
     return out;
   }
-  if (schema.type === 'array') return el('span', {}, 'array of ', typeOf(schema.items));
-  if (schema.type === 'object' && typeof schema.additionalProperties === 'object' && !schema.properties) {
+  const types = [].concat(schema.type || 'any JSON');
+  if (types.includes('array')) return el('span', {}, 'array of ', typeOf(schema.items));
+  if (types.includes('object') && typeof schema.additionalProperties === 'object' && !schema.properties) {
     return el('span', {}, 'map of ', typeOf(schema.additionalProperties));
   }
-  return el('span', {}, (schema.type || 'any JSON') + (schema.format ? ' (' + schema.format + ')' : ''));
+  return el('span', {}, types.join(' or ') + (schema.format ? ' (' + schema.format + ')' : ''));
 }
 
 // rulesOf describes what bounds a value.

@@ -1,0 +1,49 @@
+"""What schemathesis cannot know of the API by its OpenAPI document."""
+
+import re
+
+import schemathesis
+
+# Rules that JSON Schema has no words for, or none that generators follow: a request that
+# breaks one of them is right by the document, and is refused all the same. Each is what
+# the message of a detail says.
+RULES = [
+    r"control character",  # no text may steer a terminal or a log
+    r"is \d+ bytes long",  # schemas count characters, stores bytes
+    r"must be after 1970-01-01T00:00:00Z and before 9000-01-01T00:00:00Z",  # times that can be stored
+    r"must be a time such as",  # dates that generators make, and calendars do not have
+    r"is not a cursor of this list",
+    r"is blank",  # a reason or an actor of spaces only
+    r"is reserved for what Tasker does",
+    r"must be (a URL|http or https|without user)",  # health_url
+    r"nests deeper than",
+    r"is not a priority",  # names of levels are configuration
+    r"^ and \d+ more problems",
+]
+
+# Rules that tie fields of one body to each other, and languages inside a text.
+TIES = [
+    r"name a template \(name\) or a handler",
+    r"must not be empty|an entry is empty",
+    r"there is nothing to change",
+    r"say why the case is opened again",
+    r"give the whole context|what to change of it",
+    r"only complete_manually takes a result",
+    r"a failed step needs its error",
+    r"as registered",
+    r"they go with task_type only",
+    r"the document is empty|template:\d+",
+]
+KNOWN = re.compile("|".join(RULES + TIES))
+
+
+@schemathesis.check
+def rules_are_stated(ctx, response, case):
+    """A request that the document allows is refused for a known rule, or is a finding."""
+    meta = case.meta
+    if meta is None or not meta.generation.mode.is_positive or response.status_code not in (400, 413):
+        return
+    problem = response.json()
+    details = problem.get("errors") or [{"location": "", "message": problem["detail"]}]
+    unknown = [d for d in details if not KNOWN.search(d.get("location", "") + " " + d["message"])]
+    assert not unknown, f"the document allows the request, and the server refuses it: {unknown[:3]}"
