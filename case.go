@@ -83,6 +83,8 @@ type Case struct {
 	LastReplayedBy   string          `json:"last_replayed_by,omitempty"`
 	CreatedAt        time.Time       `json:"created_at"`
 	UpdatedAt        time.Time       `json:"updated_at"`
+	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }
 
 // CaseSnapshot is the task as it was when the case was opened: all that somebody
@@ -190,6 +192,8 @@ type QueuedCase struct {
 	PriorityScore float64    `json:"priority_score"` // base of the reason + minutes
 	Priority      Priority   `json:"priority"`
 	Recovered     bool       `json:"recovered"` // its task goes on: what is left is to resolve the case
+	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }
 
 // Health says how near a task is to being stale.
@@ -220,6 +224,8 @@ type StaleTask struct {
 	StalenessThresholdMinutes float64   `json:"staleness_threshold_minutes"`
 	Health                    Health    `json:"health_status"`
 	Priority                  Priority  `json:"priority"`
+	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }
 
 // DetectRequest runs the staleness detector.
@@ -278,4 +284,6 @@ type AuditRecord struct {
 	Before   string          `json:"before"` // state
 	After    string          `json:"after"`
 	Data     json.RawMessage `json:"data,omitempty"` // what the operator supplied
+	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }

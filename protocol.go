@@ -58,6 +58,8 @@ type WorkerInfo struct {
 	ConsecutiveFailures *int `json:"consecutive_failures" doc:"Failures in a row that its circuit breaker counts; an open one begins anew. Each node counts those that it hears of: null where the one that answers has heard of none."`
 	// CurrentTasks is what a Backend's Worker says, and Workers does not.
 	CurrentTasks *int `json:"current_tasks,omitempty" doc:"How many steps it holds at present, whatever load it reports. Not in lists."`
+	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }
 
 // What a WorkerInfo says.

@@ -130,6 +130,8 @@ type QueueTask struct {
 	UserID                   string   `json:"user_id,omitempty"`
 	CorrelationID            string   `json:"correlation_id,omitempty"`
 	TraceID                  string   `json:"trace_id,omitempty"`
+	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }
 
 // QueueTaskFilter selects tasks. Zero fields do not restrict.
@@ -173,6 +175,8 @@ type QueueListed struct {
 	IdempotencyKey    string      `json:"idempotency_key,omitempty"`
 	UserID            string      `json:"user_id,omitempty"`
 	CorrelationID     string      `json:"correlation_id,omitempty"`
+	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }
 
 // QueueStateAt is when a task got a status.

@@ -63,6 +63,8 @@ type Step struct {
 
 	ResolvedBy       string `json:"resolved_by,omitempty" doc:"The operator of the last act on the step."`
 	ResolutionReason string `json:"resolution_reason,omitempty"`
+	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }
 
 // Failure is why an attempt failed, as the worker reports it.
@@ -117,6 +119,8 @@ type Attempt struct {
 	StartedAt  *time.Time `json:"started_at,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	Error      *Failure   `json:"error,omitempty"`
+	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }
 
 // StepAction is an operator's act on a step. Actor and reason are stored.

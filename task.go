@@ -131,6 +131,8 @@ type Task struct {
 	ReplayCount    int        `json:"replay_count,omitempty" doc:"How often it was replayed from the dead-letter queue."`
 	LastReplayedAt *time.Time `json:"last_replayed_at,omitempty"`
 	LastReplayedBy string     `json:"last_replayed_by,omitempty"`
+	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }
 
 // TaskFilter selects tasks. Zero fields do not restrict. Newest first.

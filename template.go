@@ -23,6 +23,8 @@ type Template struct {
 	CreatedAt   time.Time      `json:"created_at"`
 	Created     bool           `json:"created" doc:"True in the answer to the registration that stored it."`
 	YAML        string         `json:"yaml,omitempty" doc:"The source as registered."`
+	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }
 
 // Lifecycle bounds how long a task of the template may stay in one state, in

@@ -75,6 +75,7 @@ func (c *auditTrail) run(ctx context.Context, client *tasker.Client, _ []string)
 	t := newTable(c.s.Out, "NO", "TIME", "WHO", "WHAT", "TASK", "STEP OR CASE", "BEFORE", "AFTER", "REASON")
 	for i := range records {
 		r := &records[i]
+		t.damaged("act "+strconv.FormatInt(r.No, 10), r.Damage)
 		t.row(strconv.FormatInt(r.No, 10), stamp(&r.At), r.Actor, r.Kind, r.TaskUUID.String(), subject(r), r.Before, r.After, r.Reason)
 	}
 	if err := t.flush(); err != nil {

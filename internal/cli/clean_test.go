@@ -146,3 +146,26 @@ func TestStepAsInTheDocumentation(t *testing.T) {
 		t.Errorf("printed\n%s\nwant\n%s", got, want)
 	}
 }
+
+// A row that cannot be shown whole is told of behind the table, with its ID.
+func TestListsTellOfDamage(t *testing.T) {
+	t.Parallel()
+	id := uuid.New()
+	for line, answer := range map[string]any{
+		"task list":     tasker.TaskPage{Tasks: []tasker.Task{{TaskUUID: uuid.New()}, {TaskUUID: id, Damage: "context is not\x1b valid JSON"}}},
+		"queue list":    tasker.QueueTaskPage{Tasks: []tasker.QueueListed{{TaskID: id, Damage: "context is not\x1b valid JSON"}}},
+		"dlq list":      []tasker.Case{{CaseUUID: id, Damage: "context is not\x1b valid JSON"}},
+		"dlq queue":     []tasker.QueuedCase{{CaseUUID: id, Damage: "context is not\x1b valid JSON"}},
+		"dlq staleness": []tasker.StaleTask{{TaskUUID: id, Damage: "context is not\x1b valid JSON"}},
+		"dlq tasks":     tasker.DeadLetterPage{Tasks: []tasker.DeadLetter{{TaskID: id, Damage: "context is not\x1b valid JSON"}}},
+	} {
+		code, out, errOut := run(t, answer, strings.Fields(line)...)
+		want := "Damaged: " + id.String() + ": context is not"
+		if code != 0 || strings.Count(out, want) != 1 {
+			t.Errorf("%s ends with %d and says %s%s", line, code, out, errOut)
+		}
+		if r, found := control(out); found {
+			t.Errorf("%s prints %U", line, r)
+		}
+	}
+}

@@ -50,6 +50,7 @@ func (s *session) printCases(cases []tasker.Case, f tasker.CaseFilter) error {
 	t := newTable(s.Out, "CASE", "TASK", "NAME", "REASON", "STATE THEN", "STATUS", "OPENED")
 	for i := range cases {
 		c := &cases[i]
+		t.damaged(c.CaseUUID.String(), c.Damage)
 		t.row(c.CaseUUID.String(), c.TaskUUID.String(), qualified(c.Namespace, c.TaskName), string(c.Reason),
 			string(c.OriginalState), string(c.ResolutionStatus), s.ago(c.OpenedAt))
 	}

@@ -47,6 +47,7 @@ func (s *session) printQueue(queue []tasker.QueuedCase) error {
 		if c.Recovered {
 			recovered = "yes"
 		}
+		t.damaged(c.CaseUUID.String(), c.Damage)
 		t.row(strconv.FormatFloat(c.PriorityScore, 'f', 1, 64), c.TaskUUID.String(), c.CaseUUID.String(), qualified(c.Namespace, c.TaskName),
 			string(c.Reason), string(c.CurrentState), span(c.MinutesInDLQ), string(c.Priority), recovered)
 	}

@@ -54,6 +54,7 @@ func (s *session) printStaleness(tasks []tasker.StaleTask) error {
 		if k.StalenessThresholdMinutes > 0 {
 			used = strconv.Itoa(int(100*k.TimeInStateMinutes/k.StalenessThresholdMinutes)) + " %"
 		}
+		t.damaged(k.TaskUUID.String(), k.Damage)
 		t.row(string(k.Health), k.TaskUUID.String(), qualified(k.Namespace, k.TaskName), string(k.CurrentState),
 			minutes(k.TimeInStateMinutes), minutes(k.StalenessThresholdMinutes), used, string(k.Priority))
 	}

@@ -91,6 +91,7 @@ func (s *session) printDeadLetters(page *tasker.DeadLetterPage) error {
 		if l.Retryable {
 			retryable = "yes"
 		}
+		t.damaged(l.TaskID.String(), l.Damage)
 		t.row(l.TaskID.String(), qualified(l.Namespace, l.TaskType), string(l.FailureReason), l.ErrorPattern, retryable, strconv.Itoa(l.RetryCount),
 			strconv.Itoa(l.ReplayCount), string(l.Priority), s.ago(l.MovedToDLQAt))
 	}

@@ -54,11 +54,12 @@ func (s *session) write(b []byte) error {
 
 // table writes rows in aligned columns under a header.
 type table struct {
-	w *tabwriter.Writer
+	w     *tabwriter.Writer
+	notes strings.Builder // printed behind the table
 }
 
 func newTable(out io.Writer, header ...string) *table {
-	t := &table{tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)}
+	t := &table{w: tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)}
 	t.row(header...)
 	return t
 }
@@ -71,7 +72,17 @@ func (t *table) row(cells ...string) {
 	_, _ = io.WriteString(t.w, strings.Join(cells, "\t")+"\n")
 }
 
+// damaged tells of a row that cannot be shown whole; nothing when damage is "".
+func (t *table) damaged(id, damage string) {
+	if damage != "" {
+		fmt.Fprintf(&t.notes, "Damaged: %s: %s\n", clean(id), clean(damage))
+	}
+}
+
 func (t *table) flush() error {
+	if t.notes.Len() > 0 {
+		_, _ = io.WriteString(t.w, "\n"+t.notes.String())
+	}
 	if err := t.w.Flush(); err != nil {
 		return fmt.Errorf("write table: %w", err)
 	}

@@ -71,6 +71,7 @@ func (c *queueList) run(ctx context.Context, client *tasker.Client, _ []string) 
 	t := newTable(c.s.Out, "TASK", "TYPE", "STATUS", "PRIORITY", "RETRIES", "USER", "CREATED")
 	for i := range page.Tasks {
 		task := &page.Tasks[i]
+		t.damaged(task.TaskID.String(), task.Damage)
 		t.row(task.TaskID.String(), qualified(task.Namespace, task.TaskType), string(task.Status), string(task.Priority),
 			fmt.Sprintf("%d/%d", task.RetryCount, task.MaxRetries), task.UserID, c.s.ago(task.CreatedAt))
 	}

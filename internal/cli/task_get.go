@@ -59,6 +59,7 @@ func (s *session) printTask(t *tasker.Task) error {
 	if t.ContextVersion > 0 {
 		f.add("Context edits", fmt.Sprintf("%d, the last by %s at %s", t.ContextVersion, t.ContextEditedBy, s.stampAgo(t.ContextEditedAt)))
 	}
+	f.add("Damage", t.Damage)
 	return s.write([]byte("✓ Task Details:\n\n" + f.b.String()))
 }
 

@@ -129,6 +129,7 @@ func (c *taskList) run(ctx context.Context, client *tasker.Client, _ []string) e
 	t := newTable(c.s.Out, "TASK", "NAME", "STATE", "PRIORITY", "STEPS", "FAILED", "CREATED")
 	for i := range page.Tasks {
 		task := &page.Tasks[i]
+		t.damaged(task.TaskUUID.String(), task.Damage)
 		t.row(task.TaskUUID.String(), qualified(task.Namespace, task.Name), string(task.State), string(task.Priority),
 			fmt.Sprintf("%d/%d", task.CompletedSteps, task.TotalSteps), fmt.Sprint(task.FailedSteps), c.s.ago(task.CreatedAt))
 	}

@@ -49,6 +49,8 @@ func (s *session) printStepInList(st *tasker.Step) error {
 	switch {
 	case err != nil:
 		return err
+	case st.Damage != "":
+		return s.printf("    Damaged: %s\n", clean(st.Damage))
 	case st.RetryEligible:
 		return s.printf("    ⚠ Retry eligible\n")
 	case st.State == tasker.StepWaitingForRetry && st.NextRetryAt != nil:

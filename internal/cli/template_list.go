@@ -53,6 +53,7 @@ func (s *session) printTemplates(page *tasker.TemplatePage) error {
 	for i := range page.Templates {
 		tpl := &page.Templates[i]
 		about, _, _ := strings.Cut(strings.TrimSpace(tpl.Description), "\n")
+		t.damaged(qualified(tpl.Namespace, tpl.Name)+" "+tpl.Version, tpl.Damage)
 		t.row(qualified(tpl.Namespace, tpl.Name), tpl.Version, s.ago(tpl.CreatedAt), about)
 	}
 	if err := t.flush(); err != nil {

@@ -43,6 +43,7 @@ func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
 	t := newTable(s.Out, "WORKER", "NAME", "STATUS", "LOAD", "HANDLERS", "CAPABILITIES", "NAMESPACES", "HEARTBEAT")
 	for i := range workers {
 		w := &workers[i]
+		t.damaged(w.WorkerID.String(), w.Damage)
 		t.row(w.WorkerID.String(), w.Name, workerStatus(w), fmt.Sprintf("%d/%d", w.CurrentLoad, w.Capacity),
 			orAll(w.Handlers), joined(w.Capabilities), orAll(w.Namespaces), s.ago(w.LastHeartbeat))
 	}

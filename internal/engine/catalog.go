@@ -62,8 +62,9 @@ func (c *catalog) addTemplate(t *task.Template) {
 	c.byName[templateName{t.Adhoc, t.Namespace, t.Name, t.Version}] = t
 }
 
-// template returns the template of a task, read with find when it is not
-// cached, or the error that it is gone.
+// template returns the template of a task, read with find when it is not cached. One
+// that is gone is stood in for, like one that cannot be read: its Unread says why, and
+// it has no steps.
 func (c *catalog) template(def int64, find func(int64) (*task.Template, error)) (*task.Template, error) {
 	c.mu.RLock()
 	t := c.byDef[def]
@@ -76,7 +77,10 @@ func (c *catalog) template(def int64, find func(int64) (*task.Template, error)) 
 		return nil, err
 	}
 	if t == nil {
-		return nil, task.Errorf(task.Internal, "the template with key %d is gone", def)
+		t = task.UnreadTemplate(def, "is gone")
+	}
+	if t.Unread != "" { // not kept: it may come back, from a backup
+		return t, nil
 	}
 	c.addTemplate(t)
 	return t, nil
@@ -90,10 +94,14 @@ func (c *catalog) named(ctx context.Context, namespace, name, version string) (*
 		}
 	}
 	t, err := c.store.FindTemplate(ctx, namespace, name, version)
-	if err == nil && t != nil {
-		c.addTemplate(t)
+	switch {
+	case err != nil || t == nil:
+		return nil, err
+	case t.Unread != "":
+		return nil, task.Errorf(task.WrongState, "the template %s/%s, version %q, is damaged (%s); register a new version", namespace, name, t.Version, t.Unread)
 	}
-	return t, err
+	c.addTemplate(t)
+	return t, nil
 }
 
 func (c *catalog) cached(n templateName) *task.Template {

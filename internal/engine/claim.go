@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -266,7 +267,9 @@ func (u *unit) deal(works []Work, seats []seat, out [][]Lease) ([]seat, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[to.at] = append(out[to.at], l)
+		if l != nil {
+			out[to.at] = append(out[to.at], *l)
+		}
 	}
 	if len(seats) > 0 && len(out[seats[0].at]) == seats[0].capacity {
 		seats = seats[1:]
@@ -296,17 +299,21 @@ func (u *unit) hand(w Work, c *poller) (err error) {
 	return err
 }
 
-// lease is what a worker gets to know of a step in its hands.
-func (u *unit) lease(w Work) (Lease, error) {
+// lease is what a worker gets to know of a step in its hands. It is nil for a step that
+// no worker can do anything with: that one is out of the worker's hands again.
+func (u *unit) lease(w Work) (*Lease, error) {
 	t, err := u.template(w.Step.DefID)
 	if err != nil {
-		return Lease{}, err
+		return nil, err
+	}
+	if fault := faultOf(w, t); fault != "" {
+		return nil, u.condemn(w, fault)
 	}
 	if w.Task.Meta.Case == task.HasPending {
-		u.recovered(w.Task, "worker "+u.e.workers.nameOf(w.Step.WorkerNo)+" took step "+t.Steps[w.Step.Ordinal-1].Name)
+		u.recovered(w.Task, "worker "+u.e.workers.nameOf(w.Step.WorkerNo)+" took step "+t.Spec(w.Step).Name)
 	}
-	l := Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.attemptTrace(w)}
-	spec := t.Steps[w.Step.Ordinal-1]
+	l := &Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.attemptTrace(w)}
+	spec := t.Spec(w.Step)
 	if len(spec.Parents) == 0 {
 		return l, nil
 	}
@@ -316,7 +323,10 @@ func (u *unit) lease(w Work) (Lease, error) {
 	}
 	l.ParentResults = make(map[string][]byte, len(parents))
 	for _, p := range parents {
-		l.ParentResults[t.Steps[p.Ordinal-1].Name] = p.Result
+		if p.Result != nil && task.JSONFault(p.Result, math.MaxInt) != "" {
+			return nil, u.condemn(w, "the result of step "+t.Spec(p).Name+" "+task.JSONFault(p.Result, math.MaxInt))
+		}
+		l.ParentResults[t.Spec(p).Name] = p.Result
 	}
 	return l, nil
 }

@@ -149,7 +149,7 @@ func (e *Engine) takeFromStore(calls []*poller, lists [][]taken, n int) error {
 			if err != nil {
 				return err
 			}
-			at[n].lease = &l
+			at[n].lease = l
 		}
 		return nil
 	})

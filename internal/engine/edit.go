@@ -209,7 +209,7 @@ func (u *unit) endedSteps(t *task.Task) ([]string, error) {
 	var names []string
 	for _, s := range steps {
 		if s.State.Satisfies() {
-			names = append(names, def.Steps[s.Ordinal-1].Name)
+			names = append(names, def.Spec(s).Name)
 		}
 	}
 	return names, nil

@@ -109,7 +109,7 @@ func (u *unit) children(s *task.Step) (Family, error) {
 	if err != nil {
 		return Family{}, err
 	}
-	return family(s, t.Steps[s.Ordinal-1].Children), nil
+	return family(s, t.Spec(s).Children), nil
 }
 
 func (u *unit) parents(s *task.Step) (Family, error) {
@@ -117,7 +117,7 @@ func (u *unit) parents(s *task.Step) (Family, error) {
 	if err != nil {
 		return Family{}, err
 	}
-	return family(s, t.Steps[s.Ordinal-1].Parents), nil
+	return family(s, t.Spec(s).Parents), nil
 }
 
 // family names steps of a step's task by their index in the template.

@@ -107,7 +107,9 @@ func (u *unit) give(gifts []gift) error {
 		if err != nil {
 			return err
 		}
-		g.to.handed = append(g.to.handed, l)
+		if l != nil {
+			g.to.handed = append(g.to.handed, *l)
+		}
 	}
 	return nil
 }

@@ -9,12 +9,14 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// TemplateOf returns the template that a task or step was made from.
+// TemplateOf returns the template that a task or step was made from. One that is gone
+// or cannot be read is stood in for: its Unread says why, and it has no steps.
 func (e *Engine) TemplateOf(ctx context.Context, def int64) (*task.Template, error) {
 	return e.catalog.template(def, func(def int64) (*task.Template, error) { return e.store.FindTemplateByDef(ctx, def) })
 }
 
-// RouteOf returns the route of a step.
+// RouteOf returns the route of a step. One that is gone is stood in for: its Unread says
+// that it is.
 func (e *Engine) RouteOf(ctx context.Context, id int64) (*task.Route, error) {
 	if r := e.catalog.routeByID(id); r != nil {
 		return r, nil
@@ -25,7 +27,7 @@ func (e *Engine) RouteOf(ctx context.Context, id int64) (*task.Route, error) {
 	if r := e.catalog.routeByID(id); r != nil {
 		return r, nil
 	}
-	return nil, task.Errorf(task.Internal, "the route with key %d is gone", id)
+	return &task.Route{ID: id, Unread: fmt.Sprintf("its route, with key %d, is gone", id)}, nil
 }
 
 // Task returns a task, or NotFound. With wait > 0 it blocks until the task is

@@ -177,7 +177,7 @@ func (e *Engine) RetryOf(spec task.StepSpec) task.Retry {
 // allowed is how many attempts there may be in all of a step that has failed with a
 // class.
 func (e *Engine) allowed(w Work, t *task.Template, c task.Class) int {
-	policy := t.Steps[w.Step.Ordinal-1].Retry
+	policy := t.Spec(w.Step).Retry
 	// The number of a task without a template is not stored with its origin. One that
 	// is what its priority gives anyway says nothing.
 	chosen := policy.MaxAttempts > 0 || w.Step.MaxAttempts != e.level(ownLevel(w, t)).MaxRetries+1
@@ -187,7 +187,7 @@ func (e *Engine) allowed(w Work, t *task.Template, c task.Class) int {
 
 // ownLevel is the level that a step had before anything raised it.
 func ownLevel(w Work, t *task.Template) int {
-	if own := t.Steps[w.Step.Ordinal-1].Priority; own != nil {
+	if own := t.Spec(w.Step).Priority; own != nil {
 		return *own
 	}
 	return w.Task.Priority

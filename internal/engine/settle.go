@@ -245,7 +245,7 @@ func (u *unit) ended(w Work, from task.StepState, a task.Attempt) {
 }
 
 func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Duration {
-	policy := u.e.RetryOf(t.Steps[s.Ordinal-1])
+	policy := u.e.RetryOf(t.Spec(s))
 	if policy.Max == 0 {
 		policy.Max = u.e.level(s.Priority).MaxRetryDelay
 	}

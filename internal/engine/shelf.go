@@ -103,7 +103,7 @@ func (u *unit) fromShelf(h Hold, start bool) (Lease, bool) {
 		return Lease{}, false
 	}
 	t, err := u.e.TemplateOf(context.Background(), w.Step.DefID)
-	if err != nil {
+	if err != nil || t.Unread != "" {
 		return Lease{}, false
 	}
 	u.sawHanded(w.Step, start)

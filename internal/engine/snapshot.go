@@ -101,7 +101,8 @@ func (u *unit) newCamera(list []*opening) (*camera, error) {
 }
 
 func (c *camera) snapshot(o *opening) ([]byte, error) {
-	u, t := c.u, o.task
+	u := c.u
+	t, _ := o.task.Shown() // a damaged row is evidence too
 	def, err := u.template(t.DefID)
 	if err != nil {
 		return nil, err
@@ -118,8 +119,9 @@ func (c *camera) snapshot(o *opening) ([]byte, error) {
 		Reason: o.reason, Detail: o.detail, Template: template}
 	failures := c.failures(e)
 	budget := snapshotErrors
-	for _, step := range u.whole[t.ID] {
-		s.Steps = append(s.Steps, c.step(step, def.Steps[step.Ordinal-1], failures[step.ID], &budget))
+	for _, row := range u.whole[t.ID] {
+		step, _ := row.Shown(def)
+		s.Steps = append(s.Steps, c.step(step, def.Spec(step), failures[step.ID], &budget))
 	}
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -166,9 +168,9 @@ func shownFailure(f *task.Failure, budget *int) *snapshotFailure {
 	return out
 }
 
-// cutJSON returns a document, or the beginning of one that is too long as a text.
+// cutJSON returns a document; one that is too long or no JSON as a text, or the beginning of it.
 func cutJSON(document []byte, limit int) json.RawMessage {
-	if len(document) <= limit {
+	if len(document) <= limit && task.JSONFault(document, limit) == "" {
 		return document
 	}
 	b, err := json.Marshal(task.Cut(string(document), limit))

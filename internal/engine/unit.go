@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"slices"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -99,7 +100,15 @@ func (u *unit) adoptStep(s *task.Step) *task.Step {
 // notBefore puts the unit's time after what it finds in rows. Another process, whose
 // clock is a little ahead, may have written them: what follows must not look as if
 // it had come first.
-func (u *unit) notBefore(at task.Instant) { u.now = max(u.now, at) }
+// A time far ahead is a damaged row's: it must not become that of others.
+func (u *unit) notBefore(at task.Instant) {
+	if at < u.now.Add(clockSlack) {
+		u.now = max(u.now, at)
+	}
+}
+
+// clockSlack is how far ahead the clock of another process may be.
+const clockSlack = time.Hour
 
 func (u *unit) adoptTask(t *task.Task) *task.Task {
 	if have, ok := u.tasks[t.ID]; ok {
@@ -171,7 +180,7 @@ func (u *unit) dueAt(at task.Instant) {
 // resolved manually: each has one open parent less, and is ready at none.
 func (u *unit) satisfied(w Work, t *task.Template) error {
 	w.Task.Progress(u.now)
-	spec := t.Steps[w.Step.Ordinal-1]
+	spec := t.Spec(w.Step)
 	if spec.Sink() {
 		if w.Step.State == task.StepResolvedManually {
 			w.Task.Counts.ManualEnds++

@@ -262,12 +262,12 @@ func (u *unit) unserved(ctx context.Context, w Work) (string, error) {
 	}
 	route := u.e.catalog.routeByID(w.Step.RouteID)
 	if route == nil {
-		return "step " + def.Steps[w.Step.Ordinal-1].Name + " is ready, and no live worker serves its route", ctx.Err()
+		return "step " + def.Spec(w.Step).Name + " is ready, and no live worker serves its route", ctx.Err()
 	}
 	needs := ""
 	if len(route.Capabilities) > 0 {
 		needs = " with " + strings.Join(route.Capabilities, ", ")
 	}
 	return fmt.Sprintf("step %s is ready since %s, and no live worker serves the handler %s in namespace %s%s",
-		def.Steps[w.Step.Ordinal-1].Name, w.Step.ReadyAt.Time().Format("2006-01-02 15:04:05 MST"), route.Handler, route.Namespace, needs), nil
+		def.Spec(w.Step).Name, w.Step.ReadyAt.Time().Format("2006-01-02 15:04:05 MST"), route.Handler, route.Namespace, needs), nil
 }

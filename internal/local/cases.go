@@ -71,8 +71,9 @@ func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*tasker.Case, err
 	if err != nil {
 		return nil, toError(err)
 	}
+	c, damage := c.Shown()
 	replays := engine.ReplaysOf(c)
-	return &tasker.Case{CaseUUID: toUUID(c.ID), TaskUUID: toUUID(c.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
+	return &tasker.Case{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(c.ID), TaskUUID: toUUID(c.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
 		OriginalState: tasker.TaskState(c.OriginalState), Reason: tasker.CaseReason(c.Reason), OpenedAt: c.OpenedAt.Time(), Snapshot: c.Snapshot,
 		ResolutionStatus: tasker.CaseResolution(c.Status), ResolutionNotes: c.Notes, ResolvedAt: c.ResolvedAt.Ptr(), ResolvedBy: c.ResolvedBy,
 		Metadata: c.Metadata, ReplayCount: replays.Count, LastReplayedAt: replays.At, LastReplayedBy: replays.By,
@@ -207,7 +208,9 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f tasker.CaseFilter) (
 		if err != nil {
 			return nil, toError(err)
 		}
-		out[i] = tasker.QueuedCase{CaseUUID: toUUID(q.Case.ID), TaskUUID: toUUID(q.Case.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
+		shown, damage := q.Case.Shown()
+		q.Case = shown
+		out[i] = tasker.QueuedCase{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(q.Case.ID), TaskUUID: toUUID(q.Case.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
 			OriginalState: tasker.TaskState(q.Case.OriginalState), CurrentState: tasker.TaskState(q.Task.State), Reason: tasker.CaseReason(q.Case.Reason),
 			OpenedAt: q.Case.OpenedAt.Time(), MinutesInDLQ: q.Open.Minutes(), PriorityScore: q.Score,
 			Priority: tasker.Priority(b.engine.PriorityName(q.Task.Priority)), Recovered: q.Recovered}
@@ -235,7 +238,8 @@ func (b *Backend) Staleness(ctx context.Context, f tasker.StalenessFilter) ([]ta
 	}
 	out := make([]tasker.StaleTask, len(list))
 	for i, s := range list {
-		out[i] = tasker.StaleTask{TaskUUID: toUUID(s.Task.ID), Namespace: s.Template.Namespace, TaskName: s.Template.Name,
+		_, damage := s.Task.Shown()
+		out[i] = tasker.StaleTask{Damage: damages(damage, s.Template.Unread), TaskUUID: toUUID(s.Task.ID), Namespace: s.Template.Namespace, TaskName: s.Template.Name,
 			CurrentState: tasker.TaskState(s.Task.State), TimeInStateMinutes: s.InState.Minutes(), StalenessThresholdMinutes: s.Threshold.Minutes(),
 			Health: tasker.Health(s.Health), Priority: tasker.Priority(b.engine.PriorityName(s.Task.Priority))}
 	}
@@ -279,8 +283,9 @@ func (b *Backend) Audit(ctx context.Context, f tasker.AuditFilter) ([]tasker.Aud
 		return nil, toError(err)
 	}
 	out := make([]tasker.AuditRecord, len(acts))
-	for i, a := range acts {
-		out[i] = tasker.AuditRecord{No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor, Reason: a.Reason, TaskUUID: toUUID(a.TaskID),
+	for i := range acts {
+		a, damage := acts[i].Shown()
+		out[i] = tasker.AuditRecord{Damage: damage, No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor, Reason: a.Reason, TaskUUID: toUUID(a.TaskID),
 			StepUUID: pointer(a.StepID), CaseUUID: pointer(a.CaseID), Before: a.From, After: a.To, Data: a.Data}
 	}
 	return out, nil

@@ -50,12 +50,17 @@ func (b *Backend) fromDeadLetter(ctx context.Context, l *engine.DeadLetter) (tas
 	if err != nil {
 		return tasker.DeadLetter{}, toError(err)
 	}
+	t, damage := l.Task.Shown()
+	c, wrong := l.Case.Shown()
+	l = &engine.DeadLetter{Task: t, Case: c, Failed: l.Failed}
 	m := l.Task.Meta
-	out := tasker.DeadLetter{TaskID: toUUID(l.Task.ID), CaseID: toUUID(l.Case.ID), Namespace: tpl.Namespace, TaskType: tpl.Name,
+	out := tasker.DeadLetter{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(l.Task.ID), CaseID: toUUID(l.Case.ID), Namespace: tpl.Namespace, TaskType: tpl.Name,
 		State: tasker.TaskState(l.Task.State), Priority: tasker.Priority(b.engine.PriorityName(l.Task.Priority)), CreatedAt: l.Task.CreatedAt.Time(),
 		MovedToDLQAt: l.Case.OpenedAt.Time(), FailureReason: tasker.CaseReason(l.Case.Reason), ErrorPattern: l.Case.Error, Retryable: l.Case.Retryable,
 		ResolutionStatus: tasker.CaseResolution(l.Case.Status), ReplayCount: m.Replays, LastReplayedAt: m.ReplayedAt.Ptr(), LastReplayedBy: m.ReplayedBy}
-	if a := l.Failed; a != nil {
+	if l.Failed != nil {
+		a, wrong := l.Failed.Shown()
+		out.Damage = damages(out.Damage, wrong)
 		out.LastError, out.LastFailureAt, out.RetryCount = fromFailure(a.Failure), a.FinishedAt.Ptr(), max(a.Number-1, 0)
 	}
 	return out, nil

@@ -2,6 +2,8 @@ package local
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/taskerhq/tasker"
@@ -45,6 +47,11 @@ func (f filterFaults) err() error {
 
 func badFilter(problems ...tasker.Detail) *tasker.Error {
 	return &tasker.Error{Code: tasker.CodeInvalid, Message: "the filter is not valid", Details: problems}
+}
+
+// damages joins what is wrong with the rows that one answer is made of.
+func damages(list ...string) string {
+	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), "; ")
 }
 
 // times converts a number of units to a duration. One that is too long for a duration

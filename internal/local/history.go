@@ -67,8 +67,10 @@ func (v *view) parentsFirst() []*task.Step {
 			return
 		}
 		seen[i] = true
-		for _, p := range v.tpl.Steps[i].Parents {
-			visit(p)
+		for _, p := range v.spec(v.steps[i]).Parents {
+			if p < len(v.steps) { // a row may be gone
+				visit(p)
+			}
 		}
 		order = append(order, v.steps[i])
 	}

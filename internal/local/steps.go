@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,6 +18,8 @@ type view struct {
 	steps   []*task.Step
 	tpl     *task.Template
 	records engine.Records
+	// damage is what is wrong with all of that; what cannot be shown is left out.
+	damage  string
 	workers map[int64]string
 	// workerIDs are the IDs of the workers that were named.
 	workerIDs map[string]uuid.UUID
@@ -31,14 +34,42 @@ func (b *Backend) view(ctx context.Context, id task.ID) (*view, error) {
 }
 
 func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step) (_ *view, err error) {
-	v := &view{b: b, task: t, steps: steps, workers: map[int64]string{}, workerIDs: map[string]uuid.UUID{}}
+	v := &view{b: b, workers: map[int64]string{}, workerIDs: map[string]uuid.UUID{}}
 	if v.tpl, err = b.engine.TemplateOf(ctx, t.DefID); err != nil {
 		return nil, toError(err)
 	}
+	if v.tpl.Unread == "" && len(steps) != len(v.tpl.Steps) { // rows are gone: nothing can be told by their places
+		bare := *v.tpl
+		bare.Steps, bare.Unread = nil, fmt.Sprintf("there are %d of its %d steps", len(steps), len(v.tpl.Steps))
+		v.tpl = &bare
+	}
+	v.task, v.damage = t.Shown()
+	var wrong string
+	v.steps, wrong = shownSteps(steps, v.tpl)
+	v.damage = damages(v.damage, wrong, v.tpl.Unread)
 	if v.records, err = b.engine.Records(ctx, t.ID); err != nil {
 		return nil, toError(err)
 	}
+	for i := range v.records.Attempts {
+		a, wrong := v.records.Attempts[i].Shown()
+		v.records.Attempts[i], v.damage = *a, damages(v.damage, wrong)
+	}
+	for i := range v.records.Acts {
+		a, wrong := v.records.Acts[i].Shown()
+		v.records.Acts[i], v.damage = *a, damages(v.damage, wrong)
+	}
 	return v, nil
+}
+
+// shownSteps returns the steps of a task without what cannot be shown, and why not.
+func shownSteps(rows []*task.Step, tpl *task.Template) (steps []*task.Step, damage string) {
+	for _, s := range rows {
+		shown, wrong := s.Shown(tpl)
+		if steps = append(steps, shown); wrong != "" {
+			damage = damages(damage, "step "+s.ID.String()+": "+wrong)
+		}
+	}
+	return steps, damage
 }
 
 // worker names a worker by its key.
@@ -62,7 +93,7 @@ func (v *view) worker(ctx context.Context, no int64) (string, error) {
 	return name, nil
 }
 
-func (v *view) spec(s *task.Step) task.StepSpec { return v.tpl.Steps[s.Ordinal-1] }
+func (v *view) spec(s *task.Step) task.StepSpec { return v.tpl.Spec(s) }
 
 // Steps implements tasker.StepBackend.
 func (b *Backend) Steps(ctx context.Context, id uuid.UUID) ([]tasker.Step, error) {
@@ -110,6 +141,7 @@ func (b *Backend) Step(ctx context.Context, taskID, stepID uuid.UUID) (*tasker.S
 
 func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	spec := v.spec(s)
+	s, damage := s.Shown(v.tpl)
 	route, err := v.b.engine.RouteOf(ctx, s.RouteID)
 	if err != nil {
 		return tasker.Step{}, toError(err)
@@ -118,7 +150,7 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	if err != nil {
 		return tasker.Step{}, err
 	}
-	out := tasker.Step{StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Name: spec.Name, Handler: spec.Handler, State: tasker.StepState(s.State),
+	out := tasker.Step{Damage: damages(damage, v.tpl.Unread, route.Unread), StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Name: spec.Name, Handler: spec.Handler, State: tasker.StepState(s.State),
 		Dependencies: spec.Dependencies, TotalParents: len(spec.Parents), CompletedParents: len(spec.Parents) - s.OpenParents,
 		DependenciesSatisfied: s.OpenParents == 0, RetryEligible: v.retryEligible(s),
 		ReadyForExecution: s.State == task.StepEnqueued, Attempts: s.Attempts, MaxAttempts: s.MaxAttempts,

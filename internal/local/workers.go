@@ -99,7 +99,8 @@ func (b *Backend) ResumeWorker(ctx context.Context, id uuid.UUID) (*tasker.Worke
 }
 
 func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
-	info := tasker.WorkerInfo{WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State), Namespaces: w.Namespaces, Handlers: w.Handlers,
+	w, damage := w.Shown()
+	info := tasker.WorkerInfo{Damage: damage, WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State), Namespaces: w.Namespaces, Handlers: w.Handlers,
 		Capabilities: w.Capabilities, Capacity: w.Capacity, CurrentLoad: w.Load, Host: w.Host, Version: w.Version,
 		StartedAt: w.StartedAt.Time(), LastHeartbeat: w.LastHeartbeat.Time(),
 		HealthURL: w.HealthURL, HealthFailures: w.ProbeFailures, HealthError: w.ProbeError,
@@ -126,7 +127,7 @@ func (b *Backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Pol
 }
 
 func (b *Backend) fromLease(l *engine.Lease) (tasker.Assignment, error) {
-	s, spec := &l.Step, l.Template.Steps[l.Step.Ordinal-1]
+	s, spec := &l.Step, l.Template.Spec(&l.Step)
 	attempt := s.Attempts
 	if s.State == task.StepAssigned {
 		attempt++

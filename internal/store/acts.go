@@ -13,9 +13,12 @@ const actColumns = `id, task_id, step_id, case_id, worker_id, namespace, templat
  reason, from_state, to_state, data`
 
 func (s SQL) scanAct(row Row) (a task.Act, err error) {
-	err = row.Scan(&a.No, s.ScanID(&a.TaskID), s.ScanID(&a.StepID), s.ScanID(&a.CaseID), s.ScanID(&a.WorkerID),
+	err = scan(row, []any{&a.No, s.ScanID(&a.TaskID), s.ScanID(&a.StepID), s.ScanID(&a.CaseID), s.ScanID(&a.WorkerID),
 		(*Text)(&a.Namespace), (*Text)(&a.Template), &a.At, (*Text)(&a.Kind), (*Text)(&a.Actor), (*Text)(&a.Auth),
-		(*Text)(&a.Key), (*Text)(&a.Reason), (*Text)(&a.From), (*Text)(&a.To), (*JSON)(&a.Data))
+		(*Text)(&a.Key), (*Text)(&a.Reason), (*Text)(&a.From), (*Text)(&a.To), (*JSON)(&a.Data)}, &a.TaskID, &a.Unread)
+	if a.No != 0 && a.Unread != "" {
+		return a, nil // it has no task, but a number
+	}
 	return a, err
 }
 

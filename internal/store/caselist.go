@@ -145,7 +145,7 @@ func (s SQL) CountPatterns(ctx context.Context, since task.Instant, byError bool
 	// whether a task is in error is only asked of those that may be worth it
 	query := `SELECT d.namespace, c.dlq_reason, ` + pattern + ` AS pattern, count(*) AS cases,
  CAST(sum(CASE WHEN c.retryable = 0 OR c.resolution_status <> 'pending' THEN 0
-  WHEN (SELECT t.state FROM tasker_tasks t WHERE t.id = c.task_uuid) = 'error' THEN 1 ELSE 0 END) AS bigint), min(c.dlq_timestamp), max(c.dlq_timestamp)
+  WHEN (SELECT t.state FROM tasker_tasks t WHERE t.id = c.task_uuid) = 'error' THEN 1 ELSE 0 END) AS bigint), CAST(min(c.dlq_timestamp) AS bigint), CAST(max(c.dlq_timestamp) AS bigint)
  FROM tasker_tasks_dlq c JOIN tasker_templates d ON d.def_id = c.def_id WHERE c.dlq_timestamp >= $1
  GROUP BY d.namespace, c.dlq_reason, pattern ORDER BY cases DESC, d.namespace, c.dlq_reason, pattern LIMIT $2`
 	return collect(ctx, s, func(row Row) (p engine.PatternCount, err error) {
@@ -168,7 +168,7 @@ func (s SQL) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.Case
 	if w.terms != nil && f.Status == "" {
 		w.add("c.resolution_status IN ("+marks(len(task.Resolutions))+")", anys(texts(task.Resolutions))...)
 	}
-	query := `SELECT c.dlq_reason, c.resolution_status, count(*), min(c.dlq_timestamp), max(c.dlq_timestamp),
+	query := `SELECT c.dlq_reason, c.resolution_status, count(*), CAST(min(c.dlq_timestamp) AS bigint), CAST(max(c.dlq_timestamp) AS bigint),
  CAST(sum(CASE WHEN c.resolved_at <> 0 THEN c.resolved_at - c.dlq_timestamp ELSE 0 END) AS bigint)
  FROM tasker_tasks_dlq c` + w.text() + ` GROUP BY c.dlq_reason, c.resolution_status ORDER BY c.dlq_reason, c.resolution_status`
 	return collect(ctx, s, func(row Row) (n engine.CaseCount, err error) {

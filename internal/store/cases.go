@@ -20,9 +20,9 @@ const (
 func (s SQL) scanCase(row Row) (*task.Case, error) {
 	var c task.Case
 	var retryable int
-	err := row.Scan(s.ScanID(&c.ID), s.ScanID(&c.TaskID), &c.DefID, (*Text)(&c.OriginalState), (*Text)(&c.Reason), &c.OpenedAt, (*Text)(&c.Status),
+	err := scan(row, []any{s.ScanID(&c.ID), s.ScanID(&c.TaskID), &c.DefID, (*Text)(&c.OriginalState), (*Text)(&c.Reason), &c.OpenedAt, (*Text)(&c.Status),
 		(*Text)(&c.Notes), &c.ResolvedAt, (*Text)(&c.ResolvedBy), (*Text)(&c.ResolvedKey), (*JSON)(&c.Metadata), &c.CreatedAt, &c.UpdatedAt,
-		(*Text)(&c.Error), &retryable, (*JSON)(&c.Snapshot))
+		(*Text)(&c.Error), &retryable, (*JSON)(&c.Snapshot)}, &c.ID, &c.Unread)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,11 @@ func scanTemplate(row Row) (*task.Template, error) {
 		return nil, err
 	}
 	t.Adhoc, t.CreatedAt = adhoc == 1, created.Time()
-	return &t, decodeTemplate(&t, body)
+	if err := decodeTemplate(&t, body); err != nil {
+		unread(&t.Unread, "body", err)
+		t.Steps = nil // not linked, perhaps
+	}
+	return &t, nil
 }
 
 // InsertTemplate stores a version and sets its DefID, or returns the one that exists.
@@ -158,9 +162,9 @@ const WorkerColumns = `worker_no, id, name, state, namespaces, handlers, capabil
 func (s SQL) ScanWorker(row Row) (*task.Worker, error) {
 	var w task.Worker
 	var namespaces, handlers, capabilities Text
-	err := row.Scan(&w.No, s.ScanID(&w.ID), (*Text)(&w.Name), (*Text)(&w.State), &namespaces, &handlers, &capabilities,
+	err := scan(row, []any{&w.No, s.ScanID(&w.ID), (*Text)(&w.Name), (*Text)(&w.State), &namespaces, &handlers, &capabilities,
 		&w.Capacity, &w.Load, (*Text)(&w.Host), (*Text)(&w.Version), &w.StartedAt, &w.LastHeartbeat,
-		(*Text)(&w.HealthURL), &w.ProbeFailures, (*Text)(&w.ProbeError), &w.BrokenAt)
+		(*Text)(&w.HealthURL), &w.ProbeFailures, (*Text)(&w.ProbeError), &w.BrokenAt}, &w.ID, &w.Unread)
 	w.Namespaces, w.Handlers, w.Capabilities = split(namespaces), split(handlers), split(capabilities)
 	return &w, err
 }

@@ -38,19 +38,22 @@ func (r *taskRow) dest(d Dialect) []any {
 		(*Text)(&t.CorrelationID), (*Text)(&t.IdempotencyKey), &r.meta, &r.context}
 }
 
-func (r *taskRow) finish() error {
+func (r *taskRow) finish() {
 	r.t.State = task.State(r.state)
 	r.t.Context = r.context
-	return r.meta.into(&r.t.Meta)
+	if err := r.meta.into(&r.t.Meta); err != nil {
+		unread(&r.t.Unread, "meta", err)
+	}
 }
 
 // ScanTask reads TaskColumns.
 func (d Dialect) ScanTask(row Row) (*task.Task, error) {
 	r := taskRow{t: &task.Task{}}
-	if err := row.Scan(r.dest(d)...); err != nil {
+	if err := scan(row, r.dest(d), &r.t.ID, &r.t.Unread); err != nil {
 		return nil, err
 	}
-	return r.t, r.finish()
+	r.finish()
+	return r.t, nil
 }
 
 // stepRow is where the columns of one step are scanned to.
@@ -72,7 +75,7 @@ func (r *stepRow) dest(d Dialect) []any {
 func (r *stepRow) finish() {
 	s := r.s
 	s.State = task.StepState(r.state)
-	if r.queue != nil {
+	if r.queue != nil && r.key != nil {
 		s.Queue, s.Key = *r.queue, *r.key
 	}
 	s.Timeout = time.Duration(r.timeoutMS) * time.Millisecond
@@ -82,7 +85,7 @@ func (r *stepRow) finish() {
 // ScanStep reads StepColumns.
 func (d Dialect) ScanStep(row Row) (*task.Step, error) {
 	r := stepRow{s: &task.Step{}}
-	if err := row.Scan(r.dest(d)...); err != nil {
+	if err := scan(row, r.dest(d), &r.s.ID, &r.s.Unread); err != nil {
 		return nil, err
 	}
 	r.finish()
@@ -121,9 +124,10 @@ func scanInt(row Row) (int64, error) {
 // ScanWork reads StepColumns followed by TaskColumns.
 func (d Dialect) ScanWork(row Row) (*task.Step, *task.Task, error) {
 	sr, tr := stepRow{s: &task.Step{}}, taskRow{t: &task.Task{}}
-	if err := row.Scan(append(sr.dest(d), tr.dest(d)...)...); err != nil {
+	if err := scan(row, append(sr.dest(d), tr.dest(d)...), &sr.s.ID, &sr.s.Unread); err != nil {
 		return nil, nil, err
 	}
 	sr.finish()
-	return sr.s, tr.t, tr.finish()
+	tr.finish()
+	return sr.s, tr.t, nil
 }

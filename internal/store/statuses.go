@@ -19,7 +19,7 @@ func (s SQL) TaskStatuses(ctx context.Context, ids []task.ID) ([]engine.TaskStat
 		var meta JSON
 		var m task.Meta
 		if err = row.Scan(s.ScanID(&t.ID), &t.DefID, (*Text)(&t.State), &t.StateAt, &t.Priority, (*Text)(&t.CorrelationID), &meta); err == nil {
-			err = meta.into(&m)
+			_ = meta.into(&m) // a task whose meta cannot be read has a status all the same
 		}
 		t.Tags = m.Tags
 		return t, err

@@ -74,13 +74,16 @@ const attemptColumns = `task_id, step_id, token, number, worker_no, outcome, rea
 func (s SQL) scanAttempt(row Row) (task.Attempt, error) {
 	var a task.Attempt
 	var failure JSON
-	err := row.Scan(s.ScanID(&a.TaskID), s.ScanID(&a.StepID), &a.Token, &a.Number, &a.WorkerNo, (*Text)(&a.Outcome),
-		&a.ReadyAt, &a.AssignedAt, &a.StartedAt, &a.FinishedAt, (*Text)(&a.After), &failure)
+	err := scan(row, []any{s.ScanID(&a.TaskID), s.ScanID(&a.StepID), &a.Token, &a.Number, &a.WorkerNo, (*Text)(&a.Outcome),
+		&a.ReadyAt, &a.AssignedAt, &a.StartedAt, &a.FinishedAt, (*Text)(&a.After), &failure}, &a.TaskID, &a.Unread)
 	if err != nil || failure == nil {
 		return a, err
 	}
 	a.Failure = &task.Failure{}
-	return a, failure.into(a.Failure)
+	if err := failure.into(a.Failure); err != nil {
+		unread(&a.Unread, "failure", err)
+	}
+	return a, nil
 }
 
 // FindEvents returns the stored transitions of a task, oldest first.

@@ -22,6 +22,8 @@ type Act struct {
 	From      string
 	To        string
 	Data      []byte // JSON: what the operator supplied
+	// Unread says why a part of the row could not be read, "" for nearly all.
+	Unread string
 }
 
 // Auth says how the actor of an act was known.

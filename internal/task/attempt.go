@@ -36,6 +36,8 @@ type Attempt struct {
 	FinishedAt Instant
 	After      StepState // the state the step was left in
 	Failure    *Failure
+	// Unread says why a part of the row could not be read, "" for nearly all.
+	Unread string
 }
 
 // Failure is the context of a failed attempt, as the worker reported it.

@@ -72,6 +72,8 @@ type Case struct {
 	Metadata    []byte // JSON object, nil when there is none
 	CreatedAt   Instant
 	UpdatedAt   Instant
+	// Unread says why a part of the row could not be read, "" for nearly all.
+	Unread string
 }
 
 // NewCase opens a case of a task that is, or was until now, in a state.

@@ -14,17 +14,22 @@ func At(t time.Time) Instant {
 	return Instant(t.UnixMicro())
 }
 
-// Time converts back, in UTC.
+// shows reports whether the Instant has a form in JSON: RFC 3339 has years of four
+// digits.
+func (i Instant) shows() bool { return -62_135_596_800_000_000 < i && i < 253_402_300_800_000_000 }
+
+// Time converts back, in UTC. An Instant that has no form in JSON becomes the zero time:
+// only a damaged row holds one, and it must not break the list that the row is in.
 func (i Instant) Time() time.Time {
-	if i == 0 {
+	if i == 0 || !i.shows() {
 		return time.Time{}
 	}
 	return time.UnixMicro(int64(i)).UTC()
 }
 
-// Ptr returns nil for the zero Instant.
+// Ptr returns nil for the zero Instant, and for one that has no form in JSON.
 func (i Instant) Ptr() *time.Time {
-	if i == 0 {
+	if i == 0 || !i.shows() {
 		return nil
 	}
 	t := i.Time()

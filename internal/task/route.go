@@ -13,6 +13,8 @@ type Route struct {
 	Namespace    string
 	Handler      string
 	Capabilities []string // sorted, no duplicates
+	// Unread says that the row cannot be had, "" for nearly all.
+	Unread string
 }
 
 // CapabilityKey is the canonical text of the capability set.

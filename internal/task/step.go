@@ -45,6 +45,8 @@ type Step struct {
 	Progress int    // percent
 	Note     string // the worker's status message
 	Result   []byte // JSON
+	// Unread says why a part of the row could not be read, "" for nearly all.
+	Unread string
 }
 
 // move changes the state. A transition outside the table is a bug; the methods

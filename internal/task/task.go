@@ -19,6 +19,8 @@ type Task struct {
 	IdempotencyKey string
 	CorrelationID  string
 	Meta           Meta
+	// Unread says why a part of the row could not be read, "" for nearly all.
+	Unread string
 }
 
 // Meta is what a task carries for people to read.

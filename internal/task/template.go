@@ -32,6 +32,8 @@ type Template struct {
 	// A template that has one is refused when it is registered, but may have come
 	// into the store by another way.
 	Cycle string
+	// Unread says why a part of the row could not be read, "" for nearly all.
+	Unread string
 }
 
 // Lifecycle bounds how long a task may stay in one state. 0 takes the server's

@@ -28,6 +28,8 @@ type Worker struct {
 	ProbeError    string
 	// BrokenAt is when its circuit breaker opened; 0 while it is closed.
 	BrokenAt Instant
+	// Unread says why a part of the row could not be read, "" for nearly all.
+	Unread string
 }
 
 // WorkerState is the state of a worker.

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// scan reads a row whose first column is its ID. A column that cannot be read is left
+// as it is and noted, unless it is the ID: nobody can look at a row of which not even
+// the ID is known, but one bad column must not hide the others, nor other rows.
+func scan(row Row, dest []any, id *task.ID, note *string) error {
+	err := row.Scan(dest...)
+	if err == nil {
+		return nil
+	}
+	loose := make([]any, len(dest))
+	for i, d := range dest {
+		loose[i] = &looseColumn{d, note}
+	}
+	if row.Scan(loose...) != nil || id.IsZero() {
+		return err
+	}
+	return nil
+}
+
+// unread notes why a part of a row could not be read.
+func unread(note *string, part string, err error) {
+	*note = strings.TrimPrefix(*note+"; "+part+" cannot be read: "+err.Error(), "; ")
+}
+
+// looseColumn is a destination that takes whatever a column holds.
+type looseColumn struct {
+	dest any
+	note *string
+}
+
+var _ sql.Scanner = (*looseColumn)(nil)
+
+// Scan implements sql.Scanner.
+func (c *looseColumn) Scan(v any) error {
+	if err := c.assign(v); err != nil {
+		unread(c.note, "a column", err)
+	}
+	return nil
+}
+
+func (c *looseColumn) assign(v any) error {
+	if d, ok := c.dest.(sql.Scanner); ok {
+		return d.Scan(v)
+	}
+	n, ok := v.(int64)
+	switch d := c.dest.(type) {
+	case **int64:
+		if v == nil {
+			*d = nil
+			return nil
+		}
+		*d = &n
+	case *int64:
+		*d = n
+	case *int:
+		*d = int(n)
+	case *task.Instant:
+		*d = task.Instant(n)
+	default:
+		return fmt.Errorf("no way to scan into a %T", d)
+	}
+	if !ok {
+		return fmt.Errorf("an integer column holds %T", v)
+	}
+	return nil
+}

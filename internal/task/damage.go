@@ -1,0 +1,137 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A row can come to hold what nobody can show: somebody wrote into the database, a
+// version of this program before this one took what it should not have, a disk failed.
+// Such a row is shown without it and with what is wrong, and nothing else suffers.
+
+// damage is what is wrong with a row.
+type damage []string
+
+func (d *damage) add(fault string) {
+	if fault != "" {
+		*d = append(*d, fault)
+	}
+}
+
+// times clears those that have no form in JSON.
+func (d *damage) times(list ...*Instant) {
+	for _, i := range list {
+		if !i.shows() {
+			d.add(fmt.Sprintf("the time %d is out of range", *i))
+			*i = 0
+		}
+	}
+}
+
+// document clears JSON that cannot be part of another document.
+func (d *damage) document(name string, p *[]byte) {
+	switch {
+	case *p == nil:
+		return
+	case tooDeep(*p): // checked first: the parser has a bound of its own
+		d.add(fmt.Sprintf("%s nests deeper than %d levels", name, MaxDepth))
+	case !json.Valid(*p):
+		d.add(name + " is not valid JSON")
+	default:
+		return
+	}
+	*p = nil
+}
+
+func (d damage) String() string { return strings.Join(d, "; ") }
+
+// Shown returns the task without what cannot be shown of it, and why that cannot: ""
+// for nearly all. A context counts where it was read.
+func (t Task) Shown() (*Task, string) {
+	var d damage
+	d.add(t.Unread)
+	if !slices.Contains(States, t.State) {
+		d.add(fmt.Sprintf("there is no task state %q", t.State))
+	}
+	d.times(&t.CreatedAt, &t.StateAt, &t.RunAt, &t.FinishedAt, &t.DeadlineAt, &t.Meta.ReplayedAt)
+	d.document("context", &t.Context)
+	return &t, d.String()
+}
+
+// Shown is Task.Shown for a step of a task of a template, but for what is wrong with that.
+func (s Step) Shown(of *Template) (*Step, string) {
+	var d damage
+	d.add(s.Unread)
+	if of.Unread == "" && !of.Has(&s) {
+		d.add(fmt.Sprintf("its template has no step %d", s.Ordinal))
+	}
+	if !slices.Contains(StepStates, s.State) {
+		d.add(fmt.Sprintf("there is no step state %q", s.State))
+	}
+	d.times(&s.ReadyAt, &s.AssignedAt, &s.StartedAt, &s.FinishedAt, &s.LeaseUntil)
+	if s.Queue == Timers {
+		d.times((*Instant)(&s.Key))
+	}
+	d.document("result", &s.Result)
+	return &s, d.String()
+}
+
+// Shown is Task.Shown for a case.
+func (c Case) Shown() (*Case, string) {
+	var d damage
+	d.add(c.Unread)
+	d.times(&c.OpenedAt, &c.ResolvedAt, &c.CreatedAt, &c.UpdatedAt)
+	d.document("metadata", &c.Metadata)
+	d.document("task_snapshot", &c.Snapshot)
+	return &c, d.String()
+}
+
+// Shown is Task.Shown for an act.
+func (a Act) Shown() (*Act, string) {
+	var d damage
+	d.add(a.Unread)
+	d.times(&a.At)
+	d.document("data", &a.Data)
+	return &a, d.String()
+}
+
+// Shown is Task.Shown for a worker.
+func (w Worker) Shown() (*Worker, string) {
+	var d damage
+	d.add(w.Unread)
+	d.times(&w.StartedAt, &w.LastHeartbeat, &w.BrokenAt)
+	return &w, d.String()
+}
+
+// Shown is Task.Shown for an attempt.
+func (a Attempt) Shown() (*Attempt, string) {
+	var d damage
+	d.add(a.Unread)
+	d.times(&a.ReadyAt, &a.AssignedAt, &a.StartedAt, &a.FinishedAt)
+	if a.Failure != nil && a.Failure.Details != nil {
+		f := *a.Failure
+		d.document("error details", &f.Details)
+		a.Failure = &f
+	}
+	return &a, d.String()
+}
+
+// UnreadTemplate stands in for a template that is gone or cannot be read, where its
+// tasks are only shown.
+func UnreadTemplate(def int64, why string) *Template {
+	return &Template{DefID: def, Unread: fmt.Sprintf("its template, with key %d, %s", def, why)}
+}
+
+// Has reports whether the template has the step.
+func (t *Template) Has(s *Step) bool { return 1 <= s.Ordinal && s.Ordinal <= len(t.Steps) }
+
+// Spec returns what the template says of a step; next to nothing of one that it does
+// not have.
+func (t *Template) Spec(s *Step) StepSpec {
+	if !t.Has(s) {
+		return StepSpec{Name: fmt.Sprintf("step %d", s.Ordinal)}
+	}
+	return t.Steps[s.Ordinal-1]
+}
