@@ -146,6 +146,10 @@ var theWork = []broken{
 	{name: "IndexTooMany", statements: []string{`CREATE INDEX my_own ON tasker_tasks (state)`}, check: "indexes", status: doctor.Warn, says: "index my_own on tasker_tasks is not Tasker's"},
 	{name: "NewerSchema", statements: []string{`INSERT INTO tasker_migrations (version_id, is_applied) VALUES (9999, true)`}, check: "schema", status: doctor.Fail, says: "newer tasker"},
 	{name: "ChangedMigration", statements: []string{`UPDATE tasker_migration_checksums SET sha256 = 'x'`}, check: "schema", status: doctor.Fail, says: "another 0001"},
+	{name: "OrphanedTasks", statements: []string{`DELETE FROM tasker_templates WHERE name = 'a'`},
+		check: "orphans", status: doctor.Fail, says: "tasks are of templates that do not exist"},
+	{name: "OrphanedSteps", statements: []string{`DELETE FROM tasker_routes WHERE handler = 'a'`},
+		check: "orphans", status: doctor.Fail, says: "steps are ready on routes that do not exist"},
 	{name: "CannotLook", statements: []string{`ALTER TABLE tasker_routes RENAME TO elsewhere`}, check: "routes", status: doctor.Warn, says: "could not be looked at"},
 }
 

@@ -38,6 +38,7 @@ func (p *patient) workExams(who string) []exam {
 			do:     "Make sure that " + who + ". If one runs, look for errors in its log.",
 		})},
 		{"routes", p.routes},
+		{"orphans", p.orphans},
 	}
 }
 
@@ -65,6 +66,32 @@ func (p *patient) overdue(o overdue) func(context.Context, *sql.Tx) ([]Check, er
 		}
 		return []Check{{Status: Fail, Seen: fmt.Sprintf(o.broken, counted(n, countLimit), long(now.Sub(task.Instant(first.Int64)))), Do: o.do}}, nil
 	}
+}
+
+// orphans looks for tasks whose template is gone, and for steps that wait on a route that is gone.
+func (p *patient) orphans(ctx context.Context, tx *sql.Tx) ([]Check, error) {
+	const (
+		tasks = `SELECT count(*) FROM (SELECT 1 FROM tasker_tasks t WHERE NOT EXISTS
+ (SELECT 1 FROM tasker_templates d WHERE d.def_id = t.def_id) LIMIT 10000) AS o`
+		steps = `SELECT count(*) FROM (SELECT 1 FROM tasker_workflow_steps s WHERE s.queue > 0 AND NOT EXISTS
+ (SELECT 1 FROM tasker_routes r WHERE r.route_id = s.queue) LIMIT 10000) AS o`
+		why = ": the database went back in time (a standby that was behind took over, or a backup was restored) while nodes ran"
+	)
+	var checks []Check
+	for query, seen := range map[string]string{tasks: "%s tasks are of templates that do not exist", steps: "%s steps are ready on routes that do not exist"} {
+		var n int64
+		if err := tx.QueryRowContext(ctx, query).Scan(&n); err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			checks = append(checks, Check{Status: Fail, Seen: fmt.Sprintf(seen, counted(n, countLimit)) + why,
+				Do: "Cancel them (tasker task list shows them and what is wrong with them; tasker task cancel), and submit the work again."})
+		}
+	}
+	if len(checks) == 0 {
+		return ok("every task has its template, and every ready step its route"), nil
+	}
+	return checks, nil
 }
 
 // waiting is a route with ready steps.

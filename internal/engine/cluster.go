@@ -19,6 +19,11 @@ type Cluster interface {
 	// ClockOffset is how far this machine's wall clock is ahead of the database's.
 	ClockOffset() time.Duration
 
+	// OnReplaced has forget called when the database turns out to be another one than this process
+	// knows, or to have gone back in time: a standby that was behind took over, or a backup was
+	// swapped in. It is called before anything is asked of that database, and may not ask itself.
+	OnReplaced(forget func())
+
 	// Turn reports whether it is this process's turn at a loop that must run in
 	// one process only. Who has the turn keeps it by asking again within hold;
 	// when it stops asking, or asks with hold 0, another process gets it. A process

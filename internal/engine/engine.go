@@ -145,6 +145,9 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	if err := e.catalog.loadRoutes(ctx); err != nil {
 		return nil, fmt.Errorf("read routes: %w", err)
 	}
+	if e.cluster != nil {
+		e.cluster.OnReplaced(e.forget)
+	}
 	e.breakers = newBreakers(cfg.WorkerBreaker)
 	e.workerChanges = coalesce.New(callers, 1, e.runChanges)
 	e.submits = coalesce.New(callers, 1, e.runSubmits)

@@ -148,6 +148,10 @@ type TxRegistry interface {
 	InsertTemplate(t *task.Template) (existing *task.Template, err error)
 	// Template returns a template by its key, or nil.
 	Template(def int64) (*task.Template, error)
+	// ExpectKnown fails the transaction with ErrReplaced unless the templates and the routes, by their numbers,
+	// are stored under the same names. It may fail as late as with the commit. A store that belongs to one
+	// process need not look.
+	ExpectKnown(templates map[int64]*task.Template, routes map[int64]*task.Route) error
 	// InsertRoute stores a route and sets its ID, or finds the one that exists.
 	InsertRoute(r *task.Route) error
 	// SaveWorker inserts a worker whose No is 0, and sets it; else updates it.

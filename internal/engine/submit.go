@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,6 +31,15 @@ type Receipt struct {
 // itself. A submission whose idempotency key was used for another one is always
 // answered by itself.
 func (e *Engine) Submit(ctx context.Context, subs []Submission, itemErrors bool) ([]Receipt, error) {
+	receipts, err := e.submit(ctx, subs, itemErrors)
+	if errors.Is(err, ErrReplaced) {
+		e.forget()
+		receipts, err = e.submit(ctx, subs, itemErrors)
+	}
+	return receipts, err
+}
+
+func (e *Engine) submit(ctx context.Context, subs []Submission, itemErrors bool) ([]Receipt, error) {
 	receipts, drafts, err := e.drafts(ctx, subs, itemErrors)
 	if err != nil || len(drafts) == 0 {
 		return receipts, err
@@ -88,6 +99,15 @@ func (e *Engine) storeDrafts(ctx context.Context, drafts []*draft) ([]Receipt, e
 // function there. The tasks exist if that transaction is committed. Templates and
 // routes that they need are stored whether it is or not.
 func (e *Engine) SubmitIn(ctx context.Context, subs []Submission, in func(func(Tx) error) error) ([]Receipt, error) {
+	receipts, err := e.submitIn(ctx, subs, in)
+	if errors.Is(err, ErrReplaced) {
+		e.forget()
+		receipts, err = e.submitIn(ctx, subs, in)
+	}
+	return receipts, err
+}
+
+func (e *Engine) submitIn(ctx context.Context, subs []Submission, in func(func(Tx) error) error) ([]Receipt, error) {
 	_, drafts, err := e.drafts(ctx, subs, false)
 	if err != nil {
 		return nil, err
@@ -107,6 +127,9 @@ func (e *Engine) SubmitIn(ctx context.Context, subs []Submission, in func(func(T
 	err = in(func(tx Tx) error {
 		// no worker is waiting for it: nobody sees it before the commit
 		b := &builder{u: newUnit(e, tx)}
+		if err := b.u.expectKnown(drafts); err != nil {
+			return err
+		}
 		if err := b.takeKeys(drafts, true); err != nil {
 			return err
 		}
@@ -197,6 +220,11 @@ func (e *Engine) runSubmits(calls [][]*draft) ([]submitted, error) {
 	out := make([]submitted, len(calls))
 	err := e.write(context.Background(), "submit", func(u *unit) error {
 		b := &builder{u: u, tasks: make([]*task.Task, 0, total), steps: make([]*task.Step, 0, total)}
+		if u.e.cluster != nil {
+			if err := u.expectKnown(slices.Concat(calls...)); err != nil {
+				return err
+			}
+		}
 		locked, err := b.takeKeysOf(calls)
 		if err != nil {
 			return err

@@ -23,6 +23,9 @@ func (t *tx) Template(def int64) (*task.Template, error) {
 	return cloneTemplate(t.s.templates[def]), nil
 }
 
+// ExpectKnown implements engine.TxRegistry: nobody else can have changed anything.
+func (t *tx) ExpectKnown(map[int64]*task.Template, map[int64]*task.Route) error { return nil }
+
 // InsertRoute implements engine.TxRegistry.
 func (t *tx) InsertRoute(row *task.Route) error {
 	for _, old := range t.s.routes {

@@ -39,7 +39,10 @@ func (s *Store) followClock(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
-			_ = s.readClock(ctx) // a database that is away is reported elsewhere; what is known holds
+			// a database that is away is reported elsewhere; what is known holds
+			if s.readClock(ctx) == nil {
+				_ = s.lookAround(ctx)
+			}
 		case <-ctx.Done():
 			return
 		}

@@ -142,6 +142,13 @@ func (m *memory) hasRoom() bool {
 	return m.steps < maxSteps/2 && m.bytes < maxBytes/2
 }
 
+// forgetAll drops everything.
+func (m *memory) forgetAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clear()
+}
+
 func (m *memory) clear() {
 	clear(m.tasks)
 	clear(m.place)

@@ -55,6 +55,7 @@ type Store struct {
 	guests       *statements
 	timeout      time.Duration
 	clock        *clock.Remote
+	identity     identity
 	news         *newsroom
 	sweep        sweep
 
@@ -109,6 +110,8 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 		}
 		s.listens = cfg.ConnConfig.Copy()
 	}
+	s.identity.replaced = []func(){s.forgetAll}
+	cfg.AfterConnect = s.recognise
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, err

@@ -71,6 +71,13 @@ func bandOf(key int64) int64 { return key >> bandBits }
 
 func newQueues() *queues { return &queues{of: map[int64]*queue{}} }
 
+// forgetAll drops everything: every queue is read from its very start.
+func (q *queues) forgetAll() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	clear(q.of)
+}
+
 func (q *queues) get(id int64) *queue {
 	k := q.of[id]
 	if k == nil {

@@ -180,6 +180,9 @@ func classifyState(pg *pgconn.PgError, err error) error {
 		return &task.Error{Code: task.Unavailable, Message: message, Hint: hint, Err: err}
 	}
 	switch {
+	case pg.Code == codeReplaced:
+		return &task.Error{Code: task.Unavailable, Message: "the database went back in time; what this node knew of it is read again",
+			Hint: "send the request again", Err: errors.Join(engine.ErrReplaced, err)}
 	case pg.Code == "53100":
 		return unavailable("the disk of the database is full", "free space; nothing was stored")
 	case pg.Code == "53300":

@@ -111,6 +111,9 @@ func (t *tx) Template(def int64) (*task.Template, error) {
 	return t.sql.FindTemplateByDef(context.Background(), def)
 }
 
+// ExpectKnown implements engine.TxRegistry: nobody else can have changed anything.
+func (t *tx) ExpectKnown(map[int64]*task.Template, map[int64]*task.Route) error { return nil }
+
 func (t *tx) InsertRoute(r *task.Route) error { return t.sql.InsertRoute(context.Background(), r) }
 func (t *tx) SaveWorker(w *task.Worker) error { return t.sql.SaveWorker(context.Background(), w) }
 

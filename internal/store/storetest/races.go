@@ -15,6 +15,7 @@ import (
 func raceCases() []clusterCase {
 	return []clusterCase{
 		{"LockedRouteHidesNoOther", lockedRouteHidesNoOther},
+		{"ExpectKnown", expectKnown},
 		{"KeyLockedElsewhere", keyLockedElsewhere},
 		{"KeysInOppositeOrder", keysInOppositeOrder},
 		{"DropKeysLeavesAKeyBoundAnew", dropKeysLeavesAKeyBoundAnew},
@@ -67,6 +68,31 @@ func lockedRouteHidesNoOther(p *pair) {
 		return err
 	}))
 	p.equal("the other route is vacant", vacant, false)
+}
+
+// A transaction that relies on a template or a route which is not stored, or is another one, comes to nothing.
+func expectKnown(p *pair) {
+	expect := func(template *task.Template, route *task.Route) error {
+		return p.b.Write(p.Context(), func(tx engine.Tx) error {
+			if err := tx.ExpectKnown(map[int64]*task.Template{template.DefID: template}, map[int64]*task.Route{route.ID: route}); err != nil {
+				return err
+			}
+			return tx.BindKey(engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: p.b.IDs().Take(p.now.Time(), 1)}, p.now.Add(time.Hour))
+		})
+	}
+	other, gone, elsewhere, unknown := *p.single, *p.single, *p.routes[0], *p.routes[0]
+	other.Name, gone.DefID, elsewhere.Handler, unknown.ID = "other", 1<<40, "other", 1<<40
+	for what, err := range map[string]error{
+		"another template": expect(&other, p.routes[0]), "a template that is gone": expect(&gone, p.routes[0]),
+		"another route": expect(p.single, &elsewhere), "a route that is gone": expect(p.single, &unknown),
+	} {
+		if !errors.Is(err, engine.ErrReplaced) {
+			p.Errorf("%s: %v", what, err)
+		}
+	}
+	_, isNew := p.take("default", "k", p.now, p.now.Add(time.Minute))
+	p.equal("nothing was stored", isNew, true)
+	p.must(expect(p.single, p.routes[0]))
 }
 
 func (p *pair) asks(of Node, names ...string) []engine.KeyAsk {
