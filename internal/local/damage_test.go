@@ -17,6 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // damaged is a database into which somebody writes what no version of Tasker would.
@@ -244,4 +245,33 @@ func showsAll(t *testing.T, r *rig, ids map[string]uuid.UUID, want map[string]st
 	check("templates", templates, err)
 	numbers, err := r.b.QueueStats(ctx, tasker.QueueFilter{})
 	check("numbers of the queue", numbers, err)
+}
+
+// TestStoredSchemaOverBudget: a template that was registered when more was allowed
+// cannot be submitted to, and costs nothing; the others of a batch are taken.
+func TestStoredSchemaOverBudget(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
+		var defs strings.Builder
+		for i := range 24 {
+			fmt.Fprintf(&defs, `"d%d":{"anyOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]},`, i, i+1, i+1)
+		}
+		tpl := &task.Template{Namespace: "default", Name: "heavy", Version: "1", Fingerprint: "f", CreatedAt: noon, Steps: []task.StepSpec{{Name: "a", Handler: "h"}},
+			InputSchema: []byte(`{"$defs":{` + defs.String() + `"d24":{"type":"string"}},"$ref":"#/$defs/d0"}`)}
+		if faults := tpl.Link(); len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		if err := r.store.Write(t.Context(), func(tx engine.Tx) error { _, err := tx.InsertTemplate(tpl); return err }); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			receipts, err := r.SubmitTasks(t.Context(), tasker.SubmitRequest{ItemErrors: true, Tasks: []tasker.TaskRequest{
+				{Name: "heavy", Context: json.RawMessage(`1`)}, {TaskType: "h"}}})
+			if err != nil || receipts[1].Error != nil {
+				t.Fatalf("%+v, %v", receipts, err)
+			}
+			if e := receipts[0].Error; e == nil || places(e) != "/tasks/0/name" || !strings.Contains(e.Error(), "cannot be used") || !strings.Contains(e.Error(), "10000 subschemas") {
+				t.Errorf("refused with %v", e)
+			}
+		}
+	})
 }
