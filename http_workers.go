@@ -3,6 +3,7 @@ package tasker
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,14 +20,23 @@ func (b *httpBackend) RegisterWorker(ctx context.Context, reg WorkerRegistration
 }
 
 func (b *httpBackend) Workers(ctx context.Context) ([]WorkerInfo, error) {
-	var out struct {
-		Workers []WorkerInfo `json:"workers"`
+	var all []WorkerInfo
+	q := make(query)
+	for {
+		var page struct {
+			Workers    []WorkerInfo `json:"workers"`
+			NextCursor string       `json:"next_cursor"`
+		}
+		err := b.do(ctx, call{verb: "list workers", method: http.MethodGet, path: "/internal/workers", query: url.Values(q)}, &page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Workers...)
+		if page.NextCursor == "" {
+			return all, nil
+		}
+		q.set("cursor", page.NextCursor)
 	}
-	err := b.do(ctx, call{verb: "list workers", method: http.MethodGet, path: "/internal/workers"}, &out)
-	if err != nil {
-		return nil, err
-	}
-	return out.Workers, nil
 }
 
 func (b *httpBackend) Worker(ctx context.Context, id uuid.UUID) (*WorkerInfo, error) {

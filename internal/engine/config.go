@@ -62,6 +62,10 @@ type Limits struct {
 	// PageBytes bounds the payloads (contexts, results) on a page of a list, together: a
 	// page ends early that would hold more. Defaults to 4 MiB.
 	PageBytes int
+	// Workers bounds the workers that are registered, the dead ones that are not forgotten
+	// yet included. One whose name and host are known may register beyond it, up to
+	// twice as many in all. Defaults to 20,000.
+	Workers int
 	// TemplateBytes bounds a template's source. Defaults to 1 MiB.
 	TemplateBytes int
 }
@@ -159,6 +163,7 @@ func (c Config) WithDefaults() Config {
 	orDefault(&c.Limits.BatchItems, 1000)
 	orDefault(&c.Limits.PageItems, 1000)
 	orDefault(&c.Limits.PageBytes, 4<<20)
+	orDefault(&c.Limits.Workers, 20_000)
 	orDefault(&c.Limits.TemplateBytes, 1<<20)
 	orDefault(&c.Leases.ClaimMode, TwoPhase)
 	orDefault(&c.Leases.StartTimeout, 30*time.Second)
@@ -206,6 +211,7 @@ func (c Config) Validate() error {
 	bad(c.Limits.BatchItems > 0, "limits.batch_items must be positive")
 	bad(c.Limits.PageItems > 0, "limits.page_items must be positive")
 	bad(c.Limits.PageBytes > 0, "limits.page_bytes must be positive")
+	bad(c.Limits.Workers > 0, "limits.workers must be positive")
 	bad(c.Limits.TemplateBytes > 0, "limits.template_bytes must be positive")
 	bad(c.Leases.ClaimMode == TwoPhase || c.Leases.ClaimMode == SinglePhase,
 		"leases.claim_mode must be %s or %s, not %q", TwoPhase, SinglePhase, c.Leases.ClaimMode)

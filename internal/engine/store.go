@@ -221,6 +221,12 @@ type ReadRegistry interface {
 	Routes(ctx context.Context) ([]*task.Route, error)
 	// Workers returns those seen at or after a time, and all that are not dead.
 	Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error)
+	// ListWorkers returns up to limit of them by No, behind one.
+	ListWorkers(ctx context.Context, since task.Instant, behind int64, limit int) ([]*task.Worker, error)
+	// CountWorkers counts all workers, dead ones too, up to limit.
+	CountWorkers(ctx context.Context, limit int) (int, error)
+	// KnowsWorker reports whether a worker of this name and host is stored.
+	KnowsWorker(ctx context.Context, name, host string) (bool, error)
 	FindWorker(ctx context.Context, id task.ID) (*task.Worker, error)
 	FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"net/url"
 	"strconv"
@@ -28,6 +29,10 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 			}
 		}
 	}
+	if n := servedBytes(&w); n > maxServed {
+		problems = append(problems, task.Problem{Location: "/handlers",
+			Message: fmt.Sprintf("namespaces, handlers and capabilities have %d bytes together; the limit is %d", n, maxServed)})
+	}
 	for at, s := range map[string]string{"/name": w.Name, "/host": w.Host, "/version": w.Version} {
 		if fault := task.TextFault(s, maxName); fault != "" {
 			problems = append(problems, task.Problem{Location: at, Message: fault})
@@ -44,12 +49,15 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 	}
 	w.Capabilities = task.Capabilities(w.Capabilities)
 	w.State = task.WorkerActive
+	w.Name = cmp.Or(w.Name, w.Host, "unnamed")
+	if err := e.admitWorker(ctx, &w); err != nil {
+		return nil, err
+	}
 	var stored *task.Worker
 	err := e.store.Write(ctx, func(tx Tx) error {
 		fresh := w
 		now := e.instant()
 		fresh.No, fresh.ID = 0, e.store.IDs().Take(now.Time(), 1)
-		fresh.Name = cmp.Or(w.Name, w.Host, "unnamed")
 		fresh.StartedAt, fresh.LastHeartbeat = now, now
 		fresh.ProbeFailures, fresh.ProbeError, fresh.BrokenAt = 0, "", 0
 		stored = &fresh

@@ -30,7 +30,7 @@ type CaseQuery struct {
 	OldReason string    `query:"reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq" doc:"Older name of dlq_reason." deprecated:"true"`
 	Namespace string    `query:"namespace" maxLength:"255"`
 	TaskName  string    `query:"task_name" maxLength:"255" doc:"Template name or task type."`
-	State     string    `query:"current_state" maxLength:"64" doc:"State of the task now."`
+	State     string    `query:"current_state" enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually" doc:"State of the task now."`
 	After     time.Time `query:"after" doc:"Opened at this time or later."`
 	Before    time.Time `query:"before" doc:"Opened before."`
 }

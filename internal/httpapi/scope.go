@@ -150,14 +150,12 @@ func (s *server) reachWorker(ctx context.Context, id uuid.UUID) error {
 	}
 	namespaces, known := s.workers.of(id)
 	if !known {
-		workers, err := s.backend.Workers(ctx)
+		w, err := s.registered(ctx, id)
 		if err != nil {
 			return err
 		}
-		if i := slices.IndexFunc(workers, func(w tasker.WorkerInfo) bool { return w.WorkerID == id }); i >= 0 {
-			namespaces = workers[i].Namespaces
-			s.workers.note(id, namespaces)
-		}
+		namespaces = w.Namespaces
+		s.workers.note(id, namespaces)
 	}
 	if len(namespaces) == 0 || slices.ContainsFunc(namespaces, func(n string) bool { return !p.Reaches(n) }) {
 		return tasker.Errorf(tasker.CodeNotFound, "there is no worker %s", id)

@@ -17,7 +17,19 @@ type workerPath struct {
 
 // workerList is the body of the list of workers.
 type workerList struct {
-	Workers []tasker.WorkerInfo `json:"workers"`
+	Workers    []tasker.WorkerInfo `json:"workers"`
+	NextCursor string              `json:"next_cursor,omitempty" doc:"Where the list goes on; a page may be short, even empty, and have one."`
+}
+
+// workerFilter turns the pages of the list of workers.
+type workerFilter struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"Page size."`
+	Cursor string `query:"cursor" maxLength:"64" doc:"next_cursor of the page before."`
+}
+
+// workerPager is a Backend that lists workers in pages.
+type workerPager interface {
+	WorkerPage(ctx context.Context, cursor string, limit int) ([]tasker.WorkerInfo, string, error)
 }
 
 // leaseList is the body of the answer to start.
@@ -78,12 +90,19 @@ func (s *server) registerWorker(ctx context.Context, _ *none, reg *tasker.Worker
 	return ok(registered), nil
 }
 
-func (s *server) listWorkers(ctx context.Context, _, _ *none) (answer[workerList], error) {
-	workers, err := s.backend.Workers(ctx)
+func (s *server) listWorkers(ctx context.Context, params *workerFilter, _ *none) (answer[workerList], error) {
+	var workers []tasker.WorkerInfo
+	var next string
+	var err error
+	if pager, can := s.backend.(workerPager); can {
+		workers, next, err = pager.WorkerPage(ctx, params.Cursor, params.Limit)
+	} else {
+		workers, err = s.backend.Workers(ctx)
+	}
 	if err != nil {
 		return answer[workerList]{}, err
 	}
-	return ok(workerList{list(reachedWorkers(ctx, workers))}), nil
+	return ok(workerList{list(reachedWorkers(ctx, workers)), next}), nil
 }
 
 func (s *server) getWorker(ctx context.Context, params *workerPath, _ *none) (answer[*tasker.WorkerInfo], error) {

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,9 +26,12 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistrat
 		MaxResultPayloadBytes: cfg.Limits.PayloadBytes}, nil
 }
 
+// deadShown is for how long lists show dead workers.
+const deadShown = 24 * time.Hour
+
 // Workers implements tasker.WorkerBackend.
 func (b *Backend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
-	list, err := b.engine.Workers(ctx, 24*time.Hour)
+	list, err := b.engine.Workers(ctx, deadShown)
 	if err != nil {
 		return nil, toError(err)
 	}
@@ -36,6 +40,31 @@ func (b *Backend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
 		out[i] = b.fromWorker(w)
 	}
 	return out, nil
+}
+
+// WorkerPage returns a page of what Workers returns, and the cursor to go on with, ""
+// at the end.
+func (b *Backend) WorkerPage(ctx context.Context, cursor string, limit int) ([]tasker.WorkerInfo, string, error) {
+	behind := int64(0)
+	if cursor != "" {
+		no, err := strconv.ParseInt(cursor, 10, 64)
+		if err != nil || no < 1 {
+			return nil, "", badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
+		}
+		behind = no
+	}
+	list, next, err := b.engine.ListWorkers(ctx, deadShown, behind, limit)
+	if err != nil {
+		return nil, "", toError(err)
+	}
+	out := make([]tasker.WorkerInfo, len(list))
+	for i, w := range list {
+		out[i] = b.fromWorker(w)
+	}
+	if next == 0 {
+		return out, "", nil
+	}
+	return out, strconv.FormatInt(next, 10), nil
 }
 
 // Worker implements tasker.WorkerBackend.

@@ -195,6 +195,25 @@ func (s SQL) Workers(ctx context.Context, since task.Instant) ([]*task.Worker, e
 	return collect(ctx, s, s.ScanWorker, query, int64(since))
 }
 
+// ListWorkers returns up to limit of them by number, behind one.
+func (s SQL) ListWorkers(ctx context.Context, since task.Instant, behind int64, limit int) ([]*task.Worker, error) {
+	const query = `SELECT ` + WorkerColumns + ` FROM tasker_workers
+ WHERE (state <> 'dead' OR last_heartbeat >= $1) AND worker_no > $2 ORDER BY worker_no LIMIT $3`
+	return collect(ctx, s, s.ScanWorker, query, int64(since), behind, limit)
+}
+
+// CountWorkers counts all workers up to limit.
+func (s SQL) CountWorkers(ctx context.Context, limit int) (int, error) {
+	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT 1 FROM tasker_workers LIMIT $1) AS w`, limit)
+	return int(n), err
+}
+
+// KnowsWorker reports whether a worker of this name and host is stored.
+func (s SQL) KnowsWorker(ctx context.Context, name, host string) (bool, error) {
+	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT 1 FROM tasker_workers WHERE name = $1 AND host = $2 LIMIT 1) AS w`, name, host)
+	return n > 0, err
+}
+
 // FindWorker returns a worker, or nil.
 func (s SQL) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	w, err := first(ctx, s, s.ScanWorker, `SELECT `+WorkerColumns+` FROM tasker_workers WHERE id = $1`, s.id(id))

@@ -94,6 +94,41 @@ func (s *Store) Workers(ctx context.Context, since task.Instant) ([]*task.Worker
 	return out, nil
 }
 
+// ListWorkers implements engine.ReadRegistry.
+func (s *Store) ListWorkers(ctx context.Context, since task.Instant, behind int64, limit int) ([]*task.Worker, error) {
+	all, err := s.Workers(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(w *task.Worker) bool { return w.No <= behind })
+	return all[:min(limit, len(all))], nil
+}
+
+// CountWorkers implements engine.ReadRegistry.
+func (s *Store) CountWorkers(ctx context.Context, limit int) (int, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	return min(len(st.workers), limit), nil
+}
+
+// KnowsWorker implements engine.ReadRegistry.
+func (s *Store) KnowsWorker(ctx context.Context, name, host string) (bool, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	for _, w := range st.workers {
+		if w.Name == name && w.Host == host {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // FindWorker implements engine.ReadRegistry.
 func (s *Store) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	st, done, err := s.read(ctx)

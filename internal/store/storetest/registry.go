@@ -18,6 +18,7 @@ func registryCases() []testCase {
 		{"WorkerInTransaction", workerInTransaction},
 		{"WorkersSince", workersSince},
 		{"ForgetWorkers", forgetWorkers},
+		{"WorkersInPages", workersInPages},
 		{"WorkerNumbersAreNotReused", workerNumbers},
 	}
 }
@@ -178,6 +179,35 @@ func workersSince(f *fixture) {
 	f.must(err)
 	slices.SortFunc(got, func(a, b *task.Worker) int { return cmp.Compare(a.No, b.No) })
 	f.equal("workers", got, []*task.Worker{active, draining, dead})
+}
+
+func workersInPages(f *fixture) {
+	active, dead, long, last := f.worker("active"), f.worker("dead"), f.worker("long dead"), f.worker("last")
+	dead.State, long.State = task.WorkerDead, task.WorkerDead
+	long.LastHeartbeat = f.now - 1
+	f.saveWorkers(active, dead, long, last)
+	page := func(behind int64, limit int) []*task.Worker {
+		got, err := f.store.ListWorkers(f.Context(), f.now, behind, limit)
+		f.must(err)
+		return got
+	}
+	f.equal("all", page(0, 10), []*task.Worker{active, dead, last})
+	f.equal("the first two", page(0, 2), []*task.Worker{active, dead})
+	f.equal("behind them", page(dead.No, 2), []*task.Worker{last})
+	f.equal("behind all", len(page(last.No, 2)), 0)
+	for limit, want := range map[int]int{3: 3, 4: 4, 100: 4} {
+		n, err := f.store.CountWorkers(f.Context(), limit)
+		f.must(err)
+		f.equal("workers counted", n, want)
+	}
+	for name, want := range map[string]bool{"long dead": true, "nobody": false} {
+		known, err := f.store.KnowsWorker(f.Context(), name, active.Host)
+		f.must(err)
+		f.equal("known: "+name, known, want)
+	}
+	known, err := f.store.KnowsWorker(f.Context(), "active", "elsewhere")
+	f.must(err)
+	f.equal("known on another host", known, false)
 }
 
 func (f *fixture) forget(before task.Instant, limit int) (n int) {

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// maxServed bounds what a worker says that it serves, in bytes: all workers are in
+	// memory at times.
+	maxServed = 64 << 10
+	// forgottenAtOnce is how many dead workers make room for new ones.
+	forgottenAtOnce = 100
+	// workersAtOnce is how many workers one statement of a page reads.
+	workersAtOnce = 64
+)
+
+// servedBytes is how long the lists of a worker are together.
+func servedBytes(w *task.Worker) int {
+	n := 0
+	for _, list := range [][]string{w.Namespaces, w.Handlers, w.Capabilities} {
+		for _, s := range list {
+			n += len(s)
+		}
+	}
+	return n
+}
+
+// admitWorker refuses a worker when there are too many. Dead ones make room first. One
+// that is known by name and host comes back after a restart, while its registration
+// from before still counts, so it is let in: up to twice the limit in all.
+func (e *Engine) admitWorker(ctx context.Context, w *task.Worker) error {
+	limit := e.cfg.Limits.Workers
+	n, err := e.store.CountWorkers(ctx, 2*limit)
+	if err != nil || n < limit {
+		return err
+	}
+	forgotten := 0
+	err = e.store.Write(ctx, func(tx Tx) error {
+		var err error
+		forgotten, err = tx.ForgetWorkers(e.instant(), forgottenAtOnce)
+		return err
+	})
+	if err != nil || forgotten > 0 {
+		return err
+	}
+	if n < 2*limit {
+		known, err := e.store.KnowsWorker(ctx, w.Name, w.Host)
+		if err != nil || known {
+			return err
+		}
+	}
+	return &task.Error{Code: task.Exhausted, Message: fmt.Sprintf("%d workers are registered; there may be no more than %d", n, limit),
+		Hint: "wait until dead ones are forgotten, or raise engine.limits.workers", RetryAfter: e.cfg.Leases.HeartbeatInterval}
+}
+
+// ListWorkers returns a page of the workers seen within a time, and of all that are not
+// dead, behind the one with the number; and the number behind which to go on, 0 at the
+// end. The page ends early when it holds too many bytes.
+func (e *Engine) ListWorkers(ctx context.Context, within time.Duration, behind int64, limit int) ([]*task.Worker, int64, error) {
+	if err := e.checkPage(limit, 0); err != nil {
+		return nil, 0, err
+	}
+	var page []*task.Worker
+	size, since := 0, e.instant().Add(-within)
+	for len(page) < limit {
+		asked := min(limit-len(page), workersAtOnce)
+		part, err := e.store.ListWorkers(ctx, since, behind, asked)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, w := range part {
+			if size += servedBytes(w); size > e.cfg.Limits.PageBytes && len(page) > 0 {
+				return page, behind, nil
+			}
+			page, behind = append(page, w), w.No
+		}
+		if len(part) < asked {
+			return page, 0, nil
+		}
+	}
+	return page, behind, nil
+}
