@@ -7,7 +7,9 @@ import (
 )
 
 // Priority is a level's name ("high", "medium", "low", or one of the server's
-// table) or a decimal level from 0 to 100; a higher level goes first.
+// table, in any case) or a decimal level from 0 to 100; a higher level goes first.
+// In JSON a name is a string and a level an integer; a level as a string is
+// understood too.
 type Priority string
 
 // The priorities that every server knows.
@@ -19,6 +21,14 @@ const (
 
 // Level is the Priority of a bare level.
 func Level(n int) Priority { return Priority(strconv.Itoa(n)) }
+
+// MarshalJSON writes a level as an integer, a name as a string.
+func (p Priority) MarshalJSON() ([]byte, error) {
+	if n, err := strconv.Atoi(string(p)); err == nil {
+		return strconv.AppendInt(nil, int64(n), 10), nil
+	}
+	return json.Marshal(string(p))
+}
 
 // UnmarshalJSON accepts a string or an integer.
 func (p *Priority) UnmarshalJSON(b []byte) error {

@@ -24,6 +24,7 @@ type WorkerRegistration struct {
 type RegisteredWorker struct {
 	WorkerID              uuid.UUID `json:"worker_id"`
 	PollIntervalMS        int       `json:"poll_interval_ms" doc:"How long to wait between polls that are not long."`
+	PollIntervalSeconds   float64   `json:"poll_interval_seconds" doc:"The same in seconds."`
 	HeartbeatIntervalMS   int       `json:"heartbeat_interval_ms"`
 	LeaseSeconds          int       `json:"lease_seconds" doc:"A started step is lost when no heartbeat names it for this long."`
 	StartTimeoutSeconds   int       `json:"start_timeout_seconds" doc:"An assigned step is lost when it is not started within this."`
@@ -93,6 +94,13 @@ type PollRequest struct {
 type PollResponse struct {
 	Steps       []Assignment `json:"steps"`
 	ShouldDrain bool         `json:"should_drain,omitempty" doc:"Finish what you have; nothing more will come."`
+	BreakerNote
+}
+
+// BreakerNote tells a worker of its circuit breaker. It is empty while that is closed.
+type BreakerNote struct {
+	Breaker      string     `json:"circuit_breaker,omitempty" enum:"open,half_open" doc:"open: the last attempts of the worker all failed, and it gets nothing. half_open: it gets a few, to see whether they succeed."`
+	BreakerUntil *time.Time `json:"circuit_breaker_until,omitempty" doc:"Until when it is in that state, if nothing happens."`
 }
 
 // Assignment is one step in the hands of a worker.
@@ -203,6 +211,7 @@ type HeartbeatResponse struct {
 	Acknowledged bool          `json:"acknowledged"`
 	ShouldDrain  bool          `json:"should_drain"`
 	Leases       []LeaseAnswer `json:"leases,omitempty"`
+	BreakerNote
 }
 
 // DrainRequest ends a worker's intake; with Final the worker says good-bye and

@@ -266,11 +266,18 @@ func (u *unit) judge() error {
 
 // BreakerOf returns the state of a worker's circuit breaker.
 func (e *Engine) BreakerOf(w *task.Worker) task.BreakerState {
-	if !e.breakers.on() {
-		return task.BreakerClosed
-	}
-	state, _, _ := w.Breaker(e.instant(), e.cfg.WorkerBreaker.OpenFor)
+	state, _ := e.BreakerUntil(w)
 	return state
+}
+
+// BreakerUntil returns the state of a worker's circuit breaker, and until when it is in
+// that if nothing happens; 0 is for ever.
+func (e *Engine) BreakerUntil(w *task.Worker) (state task.BreakerState, until task.Instant) {
+	if !e.breakers.on() {
+		return task.BreakerClosed, 0
+	}
+	state, until, _ = w.Breaker(e.instant(), e.cfg.WorkerBreaker.OpenFor)
+	return state, until
 }
 
 // judged counts what has been stored, and lets those know who wait.

@@ -9,7 +9,8 @@ import (
 
 // Cancel cancels tasks in one transaction and answers each in order: steps that
 // are not settled become cancelled, and the leases on them end. A task that is
-// terminal already is answered with WrongState. Without an actor it is the holder of
+// cancelled already stays as it is, by whom and why included; one that is terminal in
+// another way is answered with WrongState. Without an actor it is the holder of
 // the request's key, or Anonymous; without a reason, NoReason is stored.
 func (e *Engine) Cancel(ctx context.Context, ids []task.ID, actor, reason string) ([]Receipt, error) {
 	if err := e.checkBatch("/task_uuids", len(ids)); err != nil {
@@ -48,6 +49,9 @@ func (u *unit) cancel(id task.ID, actor, reason string) (Receipt, error) {
 	switch {
 	case t == nil:
 		r.Err = noTask(id)
+		return r, nil
+	case t.State == task.Cancelled: // asked again, maybe because the answer was lost
+		r.State = t.State
 		return r, nil
 	case t.State.Terminal():
 		r.State = t.State

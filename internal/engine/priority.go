@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Level returns the level of a priority given by name or number; that of
+// Level returns the level of a priority given by name, in any case, or number; that of
 // "medium" (or of the middle of the table, when there is no such name) for "".
 func (e *Engine) Level(priority string) (int, bool) {
 	if priority == "" {
@@ -17,7 +17,7 @@ func (e *Engine) Level(priority string) (int, bool) {
 		}
 	}
 	for _, p := range e.cfg.Priorities {
-		if p.Name == priority {
+		if strings.EqualFold(p.Name, priority) {
 			return p.Level, true
 		}
 	}
@@ -33,6 +33,17 @@ func (e *Engine) PriorityName(level int) string {
 		}
 	}
 	return strconv.Itoa(level)
+}
+
+// PriorityText returns the priority of a task as it was submitted, as far as it has that
+// still; else its name.
+func (e *Engine) PriorityText(t *task.Task) string {
+	if text := t.Meta.Priority; text != "" {
+		if level, ok := e.Level(text); ok && level == t.Priority {
+			return text
+		}
+	}
+	return e.PriorityName(t.Priority)
 }
 
 // level returns the settings of a level: its own, else those of the nearest

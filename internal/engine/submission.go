@@ -77,6 +77,9 @@ func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, 
 	if problem != nil {
 		return nil, one(problem), nil
 	}
+	if in.Priority != "" && in.Priority != e.PriorityName(level) {
+		in.Meta.Priority = in.Priority
+	}
 	if problems, err := e.checkSchema(t, in.Context, at); err != nil || len(problems) > 0 {
 		return nil, problems, err
 	}

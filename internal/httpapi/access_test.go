@@ -30,6 +30,7 @@ var needs = map[string]string{
 	"enqueue-task": "submit", "enqueue-tasks": "submit", "get-queue-task": "read", "list-queue-tasks": "read", "cancel-queue-task": "submit operate", "get-queue-stats": "read",
 	"register-queue-worker": "work", "poll-queue": "work", "start-queue-task": "work", "progress-of-queue-task": "work",
 	"result-of-queue-task": "work", "heartbeat-of-queue-worker": "work",
+	"drain-queue-worker": "work operate", "dismiss-queue-worker": "work operate",
 	"live": "", "ready": "", "version": "",
 }
 

@@ -72,7 +72,7 @@ func add[P, B, R any](s *server, e endpoint, h handler[P, B, R]) {
 				s.refuse(hc, err)
 				return
 			}
-			s.send(hc, result.status, result.location, result.body)
+			s.send(hc, result.status, result.location, sent(result.body))
 		}}, nil
 	})
 

@@ -63,6 +63,7 @@ func (p *queuePoll) capabilities() []string {
 type queuePolled struct {
 	Tasks       []queueAssignment `json:"tasks"`
 	ShouldDrain bool              `json:"should_drain" doc:"Finish what you have; nothing more will come."`
+	tasker.BreakerNote
 }
 
 // queueAssignment is a task in the hands of a worker.
@@ -184,4 +185,5 @@ type queueBeaten struct {
 	Acknowledged bool         `json:"acknowledged"`
 	ShouldDrain  bool         `json:"should_drain" doc:"Finish what you have; nothing more will come."`
 	Tasks        []queueLease `json:"tasks" doc:"In the order of current_tasks."`
+	tasker.BreakerNote
 }

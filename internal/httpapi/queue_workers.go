@@ -37,7 +37,7 @@ func (s *server) pollQueue(ctx context.Context, params *workerPath, body *queueP
 	if err != nil {
 		return no, err
 	}
-	out := queuePolled{Tasks: make([]queueAssignment, len(polled.body.Steps)), ShouldDrain: polled.body.ShouldDrain}
+	out := queuePolled{Tasks: make([]queueAssignment, len(polled.body.Steps)), ShouldDrain: polled.body.ShouldDrain, BreakerNote: polled.body.BreakerNote}
 	for i := range polled.body.Steps {
 		out.Tasks[i] = toQueueAssignment(&polled.body.Steps[i])
 	}
@@ -286,8 +286,13 @@ func (s *server) heartbeatOfQueueWorker(ctx context.Context, params *workerPath,
 			leases[i] = toQueueLease(body.CurrentTasks[i], &beaten.Leases[k])
 		}
 	}
-	return ok(queueBeaten{Acknowledged: beaten.Acknowledged, ShouldDrain: beaten.ShouldDrain, Tasks: leases}), nil
+	return ok(queueBeaten{Acknowledged: beaten.Acknowledged, ShouldDrain: beaten.ShouldDrain, Tasks: leases, BreakerNote: beaten.BreakerNote}), nil
 }
 
 // draining is the status of a worker that wants no more.
 const draining = "draining"
+
+// dismissQueueWorker is the good-bye of a worker: a drain that is final.
+func (s *server) dismissQueueWorker(ctx context.Context, params *workerPath, _ *none) (answer[*tasker.DrainResponse], error) {
+	return s.drain(ctx, params, &tasker.DrainRequest{Final: true})
+}

@@ -60,10 +60,10 @@ func (s *server) routes() {
 	add(s, endpoint{post, "/internal/workers/register", "register-worker", "Introduce a worker", work, bare | limited}, s.registerWorker)
 	add(s, endpoint{get, "/internal/workers", "list-workers", "List workers", read, 0}, s.listWorkers)
 	add(s, endpoint{get, "/internal/workers/{id}", "get-worker", "Get a worker", read, 0}, s.getWorker)
-	add(s, endpoint{post, "/internal/workers/{id}/poll", "poll", "Claim steps, waiting for some", work, hot | bare}, s.poll)
-	add(s, endpoint{post, "/internal/workers/{id}/start", "start", "Begin the execution of claimed steps", work, hot | batch | conflicts}, s.start)
-	add(s, endpoint{post, "/internal/workers/{id}/progress", "progress", "Say how far a step is", work, hot | conflicts}, s.progress)
-	add(s, endpoint{post, "/internal/workers/{id}/result", "result", "Settle steps", work, hot | batch | conflicts}, s.result)
+	add(s, endpoint{post, "/internal/workers/{id}/poll", "poll", "Claim steps, waiting for some", work, hot | bare}, s.pollEither)
+	add(s, endpoint{post, "/internal/workers/{id}/start", "start", "Begin the execution of claimed steps", work, hot | batch | conflicts}, s.startEither)
+	add(s, endpoint{post, "/internal/workers/{id}/progress", "progress", "Say how far a step is", work, hot | conflicts}, s.progressEither)
+	add(s, endpoint{post, "/internal/workers/{id}/result", "result", "Settle steps", work, hot | batch | conflicts}, s.resultEither)
 	add(s, endpoint{post, "/internal/workers/{id}/heartbeat", "heartbeat", "Live on, and renew leases", work, hot | batch | bare}, s.heartbeat)
 	add(s, endpoint{post, "/internal/workers/{id}/drain", "drain", "Take no more work", leave, bare}, s.drain)
 	add(s, endpoint{post, "/internal/workers/{id}/resume", "resume-worker", "Take a drain back", operate, conflicts}, s.resumeWorker)
@@ -81,6 +81,7 @@ func (s *server) queueRoutes() {
 	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
 	may := func(p ...access.Permission) []access.Permission { return p }
 	submit, read, work, cancel := may(access.Submit), may(access.Read), may(access.Work), may(access.Submit, access.Operate)
+	leave := may(access.Work, access.Operate)
 
 	add(s, endpoint{post, "/api/v1/tasks", "enqueue-task", "Put a task into the queue", submit, hot | creates | finds | conflicts | limited}, s.enqueueTask)
 	add(s, endpoint{post, "/api/v1/tasks/batch", "enqueue-tasks", "Put many tasks into the queue in one transaction", submit, hot | batch | finds | conflicts | limited}, s.enqueueTasks)
@@ -95,4 +96,6 @@ func (s *server) queueRoutes() {
 	add(s, endpoint{post, "/api/v1/workers/{id}/progress", "progress-of-queue-task", "Say how far a task is", work, hot | conflicts}, s.progressOfQueueTask)
 	add(s, endpoint{post, "/api/v1/workers/{id}/result", "result-of-queue-task", "End a task, or an attempt of it", work, hot | conflicts}, s.resultOfQueueTask)
 	add(s, endpoint{post, "/api/v1/workers/{id}/heartbeat", "heartbeat-of-queue-worker", "Live on, and keep tasks", work, hot | bare}, s.heartbeatOfQueueWorker)
+	add(s, endpoint{post, "/api/v1/workers/{id}/drain", "drain-queue-worker", "Take no more tasks", leave, bare}, s.drain)
+	add(s, endpoint{del, "/api/v1/workers/{id}", "dismiss-queue-worker", "Say good-bye: give back what is left, with no attempt charged", leave, 0}, s.dismissQueueWorker)
 }

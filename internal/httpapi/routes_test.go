@@ -86,6 +86,8 @@ func examples() []example {
 		{"start-queue-task", "POST", queueWorker + "/start", held, 200, `"acknowledged":true`},
 		{"progress-of-queue-task", "POST", queueWorker + "/progress", `{"task_id":"` + taskID.String() + `","progress_percent":10}`, 200, `"status":"held"`},
 		{"result-of-queue-task", "POST", queueWorker + "/result", `{"task_id":"` + taskID.String() + `","status":"completed","result":{"n":1}}`, 200, `"step_state":"complete"`},
+		{"drain-queue-worker", "POST", queueWorker + "/drain", `{}`, 200, `"released":2`},
+		{"dismiss-queue-worker", "DELETE", queueWorker, "", 200, `"released":2`},
 		{"heartbeat-of-queue-worker", "POST", queueWorker + "/heartbeat", `{"current_load":3,"status":"busy","health":{"cpu_usage_percent":80}}`, 200, `"should_drain":false`},
 		{"live", "GET", "/health/live", "", 200, `"live"`},
 		{"ready", "GET", "/health/ready", "", 200, `"ready"`},

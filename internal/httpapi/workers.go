@@ -139,7 +139,7 @@ func (s *server) poll(ctx context.Context, params *workerPath, body *tasker.Poll
 	if err != nil {
 		return no, err
 	}
-	return ok(tasker.PollResponse{Steps: list(polled.Steps), ShouldDrain: polled.ShouldDrain}), nil
+	return ok(tasker.PollResponse{Steps: list(polled.Steps), ShouldDrain: polled.ShouldDrain, BreakerNote: polled.BreakerNote}), nil
 }
 
 func (s *server) start(ctx context.Context, params *workerPath, body *startBody) (answer[leaseList], error) {

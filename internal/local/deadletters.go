@@ -55,7 +55,7 @@ func (b *Backend) fromDeadLetter(ctx context.Context, l *engine.DeadLetter) (tas
 	l = &engine.DeadLetter{Task: t, Case: c, Failed: l.Failed}
 	m := l.Task.Meta
 	out := tasker.DeadLetter{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(l.Task.ID), CaseID: toUUID(l.Case.ID), Namespace: tpl.Namespace, TaskType: tpl.Name,
-		State: tasker.TaskState(l.Task.State), Priority: tasker.Priority(b.engine.PriorityName(l.Task.Priority)), CreatedAt: l.Task.CreatedAt.Time(),
+		State: tasker.TaskState(l.Task.State), Priority: tasker.Priority(b.engine.PriorityText(l.Task)), CreatedAt: l.Task.CreatedAt.Time(),
 		MovedToDLQAt: l.Case.OpenedAt.Time(), FailureReason: tasker.CaseReason(l.Case.Reason), ErrorPattern: l.Case.Error, Retryable: l.Case.Retryable,
 		ResolutionStatus: tasker.CaseResolution(l.Case.Status), ReplayCount: m.Replays, LastReplayedAt: m.ReplayedAt.Ptr(), LastReplayedBy: m.ReplayedBy}
 	if l.Failed != nil {
@@ -75,7 +75,7 @@ func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req tasker.Repla
 	}
 	m := r.Task.Meta
 	return &tasker.Replay{TaskID: id, CaseID: pointer(r.Case), State: tasker.TaskState(r.Task.State),
-		Priority: tasker.Priority(b.engine.PriorityName(r.Task.Priority)), ReplayedSteps: r.Steps, ReplayCount: m.Replays,
+		Priority: tasker.Priority(b.engine.PriorityText(r.Task)), ReplayedSteps: r.Steps, ReplayCount: m.Replays,
 		ReplayedAt: m.ReplayedAt.Time(), ReplayedBy: m.ReplayedBy}, nil
 }
 

@@ -56,7 +56,7 @@ func TestRegisterWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := tasker.RegisteredWorker{WorkerID: got.WorkerID, PollIntervalMS: 5000, HeartbeatIntervalMS: 10_000, LeaseSeconds: 20,
+	want := tasker.RegisteredWorker{WorkerID: got.WorkerID, PollIntervalMS: 5000, PollIntervalSeconds: 5, HeartbeatIntervalMS: 10_000, LeaseSeconds: 20,
 		StartTimeoutSeconds: 5, MaxLongPollSeconds: 3, MaxResultPayloadBytes: 99}
 	if *got != want {
 		t.Errorf("registered as %+v, want %+v", *got, want)

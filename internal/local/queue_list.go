@@ -104,7 +104,7 @@ func (b *Backend) toListed(ctx context.Context, t *task.Task, steps []*task.Step
 	steps, wrong := shownSteps(steps, tpl)
 	v := &view{b: b, task: t, steps: steps, tpl: tpl}
 	out := &tasker.QueueListed{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(t.ID), Namespace: tpl.Namespace, TaskType: tpl.Name, Status: statusOf(t, steps), State: tasker.TaskState(t.State),
-		Priority: tasker.Priority(b.engine.PriorityName(t.Priority)), Progress: int(percentage(t.Counts.Done, t.Counts.Total())),
+		Priority: tasker.Priority(b.engine.PriorityText(t)), Progress: int(percentage(t.Counts.Done, t.Counts.Total())),
 		CreatedAt: t.CreatedAt.Time(), CompletedAt: t.FinishedAt.Ptr(), IdempotencyKey: t.IdempotencyKey, UserID: t.Meta.Initiator, CorrelationID: t.CorrelationID}
 	s := v.foremost()
 	if s == nil {

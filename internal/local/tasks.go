@@ -67,7 +67,7 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 	t, damage := t.Shown()
 	c := t.Counts
 	return &tasker.Task{Damage: damages(damage, tpl.Unread), TaskUUID: toUUID(t.ID), Namespace: tpl.Namespace, Name: tpl.Name, Version: tpl.Version, State: tasker.TaskState(t.State),
-		Priority: tasker.Priority(b.engine.PriorityName(t.Priority)), PriorityLevel: t.Priority, Context: t.Context,
+		Priority: tasker.Priority(b.engine.PriorityText(t)), PriorityLevel: t.Priority, Context: t.Context,
 		CreatedAt: t.CreatedAt.Time(), RunAt: t.RunAt.Ptr(), FinishedAt: t.FinishedAt.Ptr(), DeadlineAt: t.DeadlineAt.Ptr(),
 		TotalSteps: c.Total(), PendingSteps: c.Pending, InProgressSteps: c.Active, WaitingSteps: c.Waiting, CompletedSteps: c.Done,
 		FailedSteps: c.Failed, CancelledSteps: c.Cancelled, CompletionPercentage: percentage(c.Done, c.Total()),

@@ -21,6 +21,7 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistrat
 	}
 	cfg := b.engine.Config()
 	return &tasker.RegisteredWorker{WorkerID: toUUID(w.ID), PollIntervalMS: int(cfg.Leases.PollInterval.Milliseconds()),
+		PollIntervalSeconds: cfg.Leases.PollInterval.Seconds(),
 		HeartbeatIntervalMS: int(cfg.Leases.HeartbeatInterval.Milliseconds()), LeaseSeconds: int(cfg.Leases.Lease().Seconds()),
 		StartTimeoutSeconds: int(cfg.Leases.StartTimeout.Seconds()), MaxLongPollSeconds: int(cfg.Leases.MaxLongPoll.Seconds()),
 		MaxResultPayloadBytes: cfg.Limits.PayloadBytes}, nil
@@ -152,7 +153,21 @@ func (b *Backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Pol
 			return nil, err
 		}
 	}
+	out.BreakerNote = b.breakerNote(ctx, req.WorkerID)
 	return out, nil
+}
+
+// breakerNote tells a worker of its circuit breaker, by what was known of it a moment ago.
+func (b *Backend) breakerNote(ctx context.Context, id uuid.UUID) tasker.BreakerNote {
+	w, err := b.engine.Worker(ctx, toID(id))
+	if err != nil {
+		return tasker.BreakerNote{} // the answer itself is good
+	}
+	state, until := b.engine.BreakerUntil(w)
+	if state == task.BreakerClosed {
+		return tasker.BreakerNote{}
+	}
+	return tasker.BreakerNote{Breaker: string(state), BreakerUntil: until.Ptr()}
 }
 
 func (b *Backend) fromLease(l *engine.Lease) (tasker.Assignment, error) {
@@ -261,7 +276,8 @@ func (b *Backend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker
 	if err != nil {
 		return nil, toError(err)
 	}
-	return &tasker.HeartbeatResponse{Acknowledged: true, ShouldDrain: drain, Leases: fromAnswers(answers)}, nil
+	return &tasker.HeartbeatResponse{Acknowledged: true, ShouldDrain: drain, Leases: fromAnswers(answers),
+		BreakerNote: b.breakerNote(ctx, beat.WorkerID)}, nil
 }
 
 // Drain implements tasker.WorkerBackend.

@@ -35,6 +35,8 @@ type Meta struct {
 	CancelledKey        string   `json:"cancelled_by_key,omitempty"` // name of the API key
 	// TraceParent is the W3C trace context that the task was submitted in.
 	TraceParent string `json:"traceparent,omitempty"`
+	// Priority is how the submission wrote it, where that is not the name of the level.
+	Priority string `json:"priority,omitempty"`
 	// Estimate is how many seconds the submitter thinks that it will run; 0: he does not say.
 	Estimate int `json:"estimated_duration_seconds,omitempty"`
 	// Case tells whether there is a case of the task, so that nobody has to ask.
@@ -74,7 +76,7 @@ func (m Meta) Changed() bool {
 // Empty reports whether there is nothing to store.
 func (m Meta) Empty() bool {
 	return len(m.Tags) == 0 && m.ParentCorrelationID == "" && m.Initiator == "" && m.SourceSystem == "" &&
-		m.Reason == "" && m.TraceParent == "" && m.Estimate == 0 && !m.Changed()
+		m.Reason == "" && m.TraceParent == "" && m.Estimate == 0 && m.Priority == "" && !m.Changed()
 }
 
 // Moved counts a step that changed from one state to another, while none is due,

@@ -1,0 +1,230 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// The worker protocol understands bodies in the words of the queue too: workers that
+// were written for a queue of tasks send them to /internal/workers. What they say
+// is told from the protocol's own bodies by a field that these do not have, and it is
+// answered in the same words.
+
+// taskBody is a body that names a task by task_id, or is the protocol's own.
+type taskBody[Own, Task any] struct {
+	own  Own
+	task *Task
+}
+
+// UnmarshalJSON decides by task_id.
+func (b *taskBody[Own, Task]) UnmarshalJSON(data []byte) error {
+	if namesTask(data) {
+		b.task = new(Task)
+		return json.Unmarshal(data, b.task)
+	}
+	return json.Unmarshal(data, &b.own)
+}
+
+// Schema documents both forms. The protocol's own is the last: it is what a body that
+// is neither was most likely meant to be.
+func (taskBody[Own, Task]) Schema(r huma.Registry) *huma.Schema {
+	own := schemaOf[Own](r)
+	if len(own.OneOf) > 0 { // the checker does not look into alternatives of alternatives
+		return &huma.Schema{OneOf: append([]*huma.Schema{schemaOf[Task](r)}, own.OneOf...)}
+	}
+	return &huma.Schema{OneOf: []*huma.Schema{schemaOf[Task](r), own}}
+}
+
+// namesTask reports whether a document has the property task_id. Few have even the word.
+func namesTask(data []byte) bool {
+	if !bytes.Contains(data, []byte(`"task_id"`)) {
+		return false
+	}
+	var probe struct {
+		TaskID json.RawMessage `json:"task_id"`
+	}
+	return json.Unmarshal(data, &probe) == nil && probe.TaskID != nil
+}
+
+// eitherAnswer is an answer in the protocol's own words, or in those of the queue.
+type eitherAnswer[Own, Task any] struct{ body any }
+
+// Schema documents both forms.
+func (eitherAnswer[Own, Task]) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{schemaOf[Own](r), schemaOf[Task](r)}}
+}
+
+// unwrap returns what is sent.
+func (a eitherAnswer[Own, Task]) unwrap() any { return a.body }
+
+// unwrapper is a body that stands for another one.
+type unwrapper interface{ unwrap() any }
+
+// sent is the body that an answer is sent with.
+func sent(body any) any {
+	if w, is := body.(unwrapper); is {
+		return w.unwrap()
+	}
+	return body
+}
+
+// either is an answer of one of two forms.
+func either[Own, Task, B any](a answer[B], err error) (answer[eitherAnswer[Own, Task]], error) {
+	return answer[eitherAnswer[Own, Task]]{a.status, a.location, eitherAnswer[Own, Task]{a.body}}, err
+}
+
+// The bodies of the verbs that both forms have.
+type (
+	startForms    = taskBody[startBody, queueStart]
+	progressForms = taskBody[tasker.ProgressReport, queueProgress]
+)
+
+// resultForms are the forms of a result, or of many.
+type resultForms struct {
+	taskBody[resultBody, queueResult]
+}
+
+func (s *server) startEither(
+	ctx context.Context, params *workerPath, body *startForms,
+) (answer[eitherAnswer[leaseList, queueLease]], error) {
+	if body.task != nil {
+		return either[leaseList, queueLease](s.startQueueTask(ctx, params, body.task))
+	}
+	return either[leaseList, queueLease](s.start(ctx, params, &body.own))
+}
+
+func (s *server) progressEither(
+	ctx context.Context, params *workerPath, body *progressForms,
+) (answer[eitherAnswer[tasker.LeaseAnswer, queueLease]], error) {
+	if body.task != nil {
+		return either[tasker.LeaseAnswer, queueLease](s.progressOfQueueTask(ctx, params, body.task))
+	}
+	return either[tasker.LeaseAnswer, queueLease](s.progress(ctx, params, &body.own))
+}
+
+func (s *server) resultEither(
+	ctx context.Context, params *workerPath, body *resultForms,
+) (answer[eitherAnswer[results[tasker.SettleAnswer], queueSettled]], error) {
+	if body.task != nil {
+		return either[results[tasker.SettleAnswer], queueSettled](s.resultOfQueueTask(ctx, params, body.task))
+	}
+	return either[results[tasker.SettleAnswer], queueSettled](s.result(ctx, params, &body.own))
+}
+
+// salvager lets the good results of a request through; see resultBody.
+func (*resultForms) salvager() func([]byte) (any, bool) {
+	own := (*resultBody)(nil).salvager()
+	return func(data []byte) (any, bool) {
+		b, can := own(data)
+		if !can {
+			return nil, false
+		}
+		return &resultForms{taskBody[resultBody, queueResult]{own: *b.(*resultBody)}}, true
+	}
+}
+
+// pollOfOne asks for one task, in the words of a worker that takes one at a time.
+type pollOfOne struct {
+	WorkerCapabilities []string `json:"worker_capabilities" doc:"Those of the registration." maxItems:"100"`
+	Capacity           int      `json:"capacity,omitempty" doc:"How many tasks the worker runs at once; 0 gets none. It gets one at a time." minimum:"0" maximum:"10000" default:"1"`
+	WaitMS             int      `json:"wait_ms,omitempty" doc:"Long poll: wait this long for a task." minimum:"0"`
+}
+
+// pollOfMany asks for tasks, in the words of a worker that takes several.
+type pollOfMany struct {
+	Capabilities      []string `json:"capabilities" doc:"Those of the registration." maxItems:"100"`
+	AvailableCapacity *int     `json:"available_capacity,omitempty" doc:"At most this many tasks. Defaults to 1; 0 gets none." minimum:"0" maximum:"10000"`
+	WaitMS            int      `json:"wait_ms,omitempty" doc:"Long poll: wait this long for tasks." minimum:"0"`
+	Start             bool     `json:"start,omitempty" doc:"Tasks come executing and need no start call."`
+}
+
+// pollForms is a tasker.PollRequest, or a poll in the words of the queue.
+type pollForms struct {
+	own  tasker.PollRequest
+	task *queuePoll
+	one  bool
+}
+
+// Schema documents the forms.
+func (pollForms) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{schemaOf[pollOfOne](r), schemaOf[pollOfMany](r), schemaOf[tasker.PollRequest](r)}}
+}
+
+// UnmarshalJSON decides by the capabilities, which a poll of the protocol does not name.
+func (b *pollForms) UnmarshalJSON(data []byte) error {
+	if !bytes.Contains(data, []byte(`capabilities"`)) {
+		return json.Unmarshal(data, &b.own)
+	}
+	b.task = &queuePoll{}
+	if err := json.Unmarshal(data, b.task); err != nil {
+		return err
+	}
+	if b.one = b.task.WorkerCapabilities != nil; b.one {
+		// it has no word for the beginning of a task
+		b.task.Start = true
+		if one := 1; b.task.Capacity == nil || *b.task.Capacity > one {
+			b.task.Capacity = &one
+		}
+	}
+	return nil
+}
+
+// pollPath names a worker, and how it wants its tasks.
+type pollPath struct {
+	ID    uuid.UUID `path:"id" doc:"worker_id of the answer to the registration."`
+	Shape string    `query:"shape" enum:"object,array" doc:"Of the answer to a poll that names capabilities: an object with tasks, or the bare array. Defaults to object."`
+}
+
+// taskPolled answers a poll in the words of the queue. The first task stands there once
+// more for a worker that takes one at a time.
+type taskPolled struct {
+	TaskID         *uuid.UUID        `json:"task_id,omitempty" doc:"Of a poll with worker_capabilities: the one task, which is in tasks too."`
+	TaskType       string            `json:"task_type,omitempty"`
+	Parameters     json.RawMessage   `json:"parameters,omitempty"`
+	TimeoutSeconds int               `json:"timeout_seconds,omitempty"`
+	TraceID        string            `json:"trace_id,omitempty"`
+	Tasks          []queueAssignment `json:"tasks"`
+	ShouldDrain    bool              `json:"should_drain" doc:"Finish what you have; nothing more will come."`
+	tasker.BreakerNote
+}
+
+// pollAnswers are the forms of an answer to a poll.
+type pollAnswers struct{ body any }
+
+// Schema documents the forms.
+func (pollAnswers) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{
+		schemaOf[tasker.PollResponse](r), schemaOf[taskPolled](r), {Type: huma.TypeArray, Items: schemaOf[queueAssignment](r)},
+	}}
+}
+
+func (a pollAnswers) unwrap() any { return a.body }
+
+func (s *server) pollEither(ctx context.Context, params *pollPath, body *pollForms) (answer[pollAnswers], error) {
+	var no answer[pollAnswers]
+	worker := &workerPath{params.ID}
+	if body.task == nil {
+		polled, err := s.poll(ctx, worker, &body.own)
+		return answer[pollAnswers]{polled.status, "", pollAnswers{polled.body}}, err
+	}
+	polled, err := s.pollQueue(ctx, worker, body.task)
+	if err != nil {
+		return no, err
+	}
+	tasks := polled.body.Tasks
+	if params.Shape == "array" {
+		return ok(pollAnswers{tasks}), nil
+	}
+	out := taskPolled{Tasks: tasks, ShouldDrain: polled.body.ShouldDrain, BreakerNote: polled.body.BreakerNote}
+	if body.one && len(tasks) > 0 {
+		t := tasks[0]
+		out.TaskID, out.TaskType, out.Parameters, out.TimeoutSeconds, out.TraceID = &t.TaskID, t.TaskType, t.Parameters, t.TimeoutSeconds, t.TraceID
+	}
+	return ok(pollAnswers{out}), nil
+}
