@@ -70,6 +70,7 @@ type Case struct {
 	Namespace        string          `json:"namespace"`
 	TaskName         string          `json:"task_name"`
 	OriginalState    TaskState       `json:"original_state"`
+	CurrentState     TaskState       `json:"current_state,omitempty" doc:"State of the task now, where cases are read."`
 	Reason           CaseReason      `json:"dlq_reason"`
 	OpenedAt         time.Time       `json:"dlq_timestamp"`
 	Snapshot         json.RawMessage `json:"task_snapshot,omitempty" doc:"A CaseSnapshot: the task as it was when the case was opened. Left out of lists."` // a CaseSnapshot

@@ -45,7 +45,7 @@ func (b *httpBackend) InvestigationQueue(ctx context.Context, f CaseFilter) ([]Q
 
 func (b *httpBackend) Staleness(ctx context.Context, f StalenessFilter) ([]StaleTask, error) {
 	q := make(query)
-	q.set("health", string(f.Health))
+	q.set("health_status", string(f.Health))
 	q.set("namespace", f.Namespace)
 	q.set("task_name", f.TaskName)
 	q.setInt("limit", f.Limit)
@@ -64,7 +64,7 @@ func (b *httpBackend) DetectStaleness(ctx context.Context, req DetectRequest) ([
 func (b *httpBackend) Audit(ctx context.Context, f AuditFilter) ([]AuditRecord, error) {
 	q := make(query)
 	q.setID("task_uuid", f.TaskUUID)
-	q.setID("case", f.CaseUUID)
+	q.setID("dlq_entry_uuid", f.CaseUUID)
 	q.set("actor", f.Actor)
 	q.set("kind", f.Kind)
 	q.setTime("after", given(f.After))

@@ -12,8 +12,8 @@ import (
 func (b *httpBackend) DeadLetters(ctx context.Context, f DeadLetterFilter) (*DeadLetterPage, error) {
 	q := make(query)
 	q.set("resolution_status", string(f.ResolutionStatus))
-	q.set("reason", string(f.Reason))
-	q.set("error", f.ErrorPattern)
+	q.set("failure_reason", string(f.Reason))
+	q.set("error_pattern", f.ErrorPattern)
 	if f.Retryable != nil {
 		q.set("retryable", strconv.FormatBool(*f.Retryable))
 	}

@@ -106,7 +106,7 @@ func (b *httpBackend) openEvents(ctx context.Context, c call, after string) (*ht
 func (f EventFilter) query() url.Values {
 	q := url.Values{}
 	for _, id := range f.Tasks {
-		q.Add("task", id.String())
+		q.Add("task_uuid", id.String())
 	}
 	for _, t := range f.Types {
 		q.Add("type", string(t))
@@ -115,7 +115,7 @@ func (f EventFilter) query() url.Values {
 		q.Add("namespace", n)
 	}
 	for _, s := range f.States {
-		q.Add("state", string(s))
+		q.Add("to_state", string(s))
 	}
 	query(q).set("name", f.Name)
 	query(q).set("tag", f.Tag)

@@ -25,7 +25,7 @@ func newAudit(s *session) *cobra.Command {
 		Short: "Show what operators did, newest first",
 		Long: `Show what operators did to tasks, steps and cases, newest first: who, when, why, and
 what the state was before and after. The trail is only ever added to.`,
-		Example: `  tasker audit --task TASK_UUID
+		Example: `  tasker audit --task-uuid TASK_UUID
   tasker audit --actor ops@example.com --after 24h --json`,
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return c.prepare() },
@@ -33,14 +33,15 @@ what the state was before and after. The trail is only ever added to.`,
 	}
 	s.connectFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.task, "task", "", "only acts on this task, its steps and its cases")
-	f.StringVar(&c.dlq, "case", "", "only acts on this case")
+	f.StringVar(&c.task, "task-uuid", "", "only acts on this task, its steps and its cases")
+	f.StringVar(&c.dlq, "dlq-entry-uuid", "", "only acts on this case")
 	f.StringVar(&c.filter.Actor, "actor", "", "only of this actor")
 	f.StringVar(&c.filter.Kind, "kind", "", "only acts of this kind")
 	f.StringVar(&c.after, "after", "", "only done at this time or later; a time, or how long ago, such as 24h")
 	f.StringVar(&c.before, "before", "", "only done before this time, or longer ago than this")
 	f.IntVar(&c.filter.Limit, "limit", 50, "acts on a page, 1 to 1000")
 	f.Int64Var(&c.filter.Below, "below", 0, "continue below this number")
+	older(cmd, map[string]string{"task": "task-uuid", "case": "dlq-entry-uuid"})
 	offer(cmd, "kind", "cancel", tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually, "open_case", "update_case", "reopen_case",
 		"replay", "replay_step", "edit_context")
 	return cmd

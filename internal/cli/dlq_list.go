@@ -16,7 +16,7 @@ func newDLQList(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List cases, newest first",
-		Example: `  tasker dlq list --status pending --dlq-reason max_retries_exceeded
+		Example: `  tasker dlq list --resolution-status pending --dlq-reason max_retries_exceeded
   tasker dlq list --after 24h --json`,
 		Args: cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error {
@@ -32,11 +32,11 @@ func newDLQList(s *session) *cobra.Command {
 		}),
 	}
 	flags.add(cmd)
-	older(cmd, map[string]string{"reason": "dlq-reason"})
-	cmd.Flags().StringVar(&status, "status", "", "only with this resolution status")
+	older(cmd, map[string]string{"reason": "dlq-reason", "status": "resolution-status"})
+	cmd.Flags().StringVar(&status, "resolution-status", "", "only with this resolution status")
 	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 50, "cases on a page, 1 to 1000")
 	cmd.Flags().IntVar(&flags.filter.Offset, "offset", 0, "how many to leave out at the beginning")
-	offer(cmd, "status", tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
+	offer(cmd, "resolution-status", tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
 	return cmd
 }
 
@@ -47,12 +47,12 @@ func (s *session) printCases(cases []tasker.Case, f tasker.CaseFilter) error {
 	if len(cases) == 0 {
 		return s.printf("No cases.\n")
 	}
-	t := newTable(s.Out, "CASE", "TASK", "NAME", "REASON", "STATE THEN", "STATUS", "OPENED")
+	t := newTable(s.Out, "CASE", "TASK", "NAME", "REASON", "STATE THEN", "STATE NOW", "STATUS", "OPENED")
 	for i := range cases {
 		c := &cases[i]
 		t.damaged(c.CaseUUID.String(), c.Damage)
 		t.row(c.CaseUUID.String(), c.TaskUUID.String(), qualified(c.Namespace, c.TaskName), string(c.Reason),
-			string(c.OriginalState), string(c.ResolutionStatus), s.ago(c.OpenedAt))
+			string(c.OriginalState), string(c.CurrentState), string(c.ResolutionStatus), s.ago(c.OpenedAt))
 	}
 	if err := t.flush(); err != nil {
 		return err

@@ -36,8 +36,8 @@ With --all, of every task that the filters let pass: oldest first, at --rate a
 second, each once. Tasks that were replayed before are left out, unless --again is
 given. It stops by itself when most of what was replayed has failed again.`,
 		Example: `  tasker dlq replay TASK_UUID --reset-retry-count --priority high --reason 'Database is back'
-  tasker dlq replay --all --error ConnectionError --after 24h --dry-run
-  tasker dlq replay --all --error ConnectionError --after 24h --reset-retry-count --rate 5`,
+  tasker dlq replay --all --error-pattern ConnectionError --after 24h --dry-run
+  tasker dlq replay --all --error-pattern ConnectionError --after 24h --reset-retry-count --rate 5`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			switch {

@@ -32,11 +32,12 @@ The detector puts stale tasks in error and opens a case for each.`,
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVar(&health, "health", "", "only healthy, warning or stale ones")
+	f.StringVar(&health, "health-status", "", "only healthy, warning or stale ones")
 	f.StringVar(&filter.Namespace, "namespace", "", "only of this namespace")
 	f.StringVar(&filter.TaskName, "task-name", "", "only of this template or task type")
 	f.IntVar(&filter.Limit, "limit", 100, "tasks to show, 1 to 1000")
-	offer(cmd, "health", tasker.Stale, tasker.Warning, tasker.Healthy)
+	older(cmd, map[string]string{"health": "health-status"})
+	offer(cmd, "health-status", tasker.Stale, tasker.Warning, tasker.Healthy)
 	return cmd
 }
 

@@ -19,12 +19,13 @@ type letterFlags struct {
 func (l *letterFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&l.reason, "failure-reason", "", "only moved there for this reason")
-	f.StringVar(&l.filter.ErrorPattern, "error", "", "only of this error pattern, as the list shows it")
+	f.StringVar(&l.filter.ErrorPattern, "error-pattern", "", "only of this error pattern, as the list shows it")
 	f.StringVar(&l.retryable, "retryable", "", "only those where trying again may help (true), or not (false)")
 	f.StringVar(&l.filter.Namespace, "namespace", "", "only of this namespace")
 	f.StringVar(&l.filter.TaskType, "task-type", "", "only of this task type or template")
 	f.StringVar(&l.after, "after", "", "only moved there at this time or later; a time, or how long ago, such as 24h")
 	f.StringVar(&l.before, "before", "", "only moved there before this time, or longer ago than this")
+	older(cmd, map[string]string{"error": "error-pattern", "status": "resolution-status"})
 	offer(cmd, "failure-reason", tasker.ReasonStaleness, tasker.ReasonMaxRetries, tasker.ReasonCycle, tasker.ReasonManual)
 	offer(cmd, "retryable", "true", "false")
 }
@@ -53,9 +54,9 @@ func newDLQTasks(s *session) *cobra.Command {
 		Use:   "tasks",
 		Short: "List tasks that have failed for good, newest first",
 		Long: `List the dead-letter queue: tasks that are in error, and whose case nobody has
-resolved. With --status, tasks whose case was resolved that way.`,
+resolved. With --resolution-status, tasks whose case was resolved that way.`,
 		Example: `  tasker dlq tasks --retryable true --after 24h
-  tasker dlq tasks --error ConnectionError --json`,
+  tasker dlq tasks --error-pattern ConnectionError --json`,
 		Args: cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error {
 			flags.filter.ResolutionStatus = tasker.CaseResolution(status)
@@ -70,10 +71,10 @@ resolved. With --status, tasks whose case was resolved that way.`,
 		}),
 	}
 	flags.add(cmd)
-	cmd.Flags().StringVar(&status, "status", "", "only with this resolution status (default pending)")
+	cmd.Flags().StringVar(&status, "resolution-status", "", "only with this resolution status (default pending)")
 	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 50, "tasks on a page, 1 to 1000")
 	cmd.Flags().StringVar(&flags.filter.Cursor, "cursor", "", "where the page before ended")
-	offer(cmd, "status", tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
+	offer(cmd, "resolution-status", tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
 	return cmd
 }
 

@@ -32,26 +32,27 @@ ended. A line that says "stream.gap" stands where something may be missing.
 
 With --json each line is one event; its id goes into --last-event-id to go on
 behind it.`,
-		Example: `  tasker events --state error
+		Example: `  tasker events --to-state error
   tasker events --queue --type queue.stats --json
-  tasker events --task 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 --until-settled`,
+  tasker events --task-uuid 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 --until-settled`,
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return c.prepare() },
 		RunE:    s.onServer(c.run),
 	}
 	s.connectFlags(cmd)
 	f := cmd.Flags()
-	f.StringSliceVar(&c.tasks, "task", nil, "only about this task, beginning with its state; repeatable")
-	f.BoolVar(&c.filter.UntilSettled, "until-settled", false, "end once all tasks named with --task are settled")
+	f.StringSliceVar(&c.tasks, "task-uuid", nil, "only about this task, beginning with its state; repeatable")
+	f.BoolVar(&c.filter.UntilSettled, "until-settled", false, "end once all tasks named with --task-uuid are settled")
 	f.StringSliceVar(&c.types, "type", nil, "only of this type, such as task.state or case.opened; repeatable")
 	f.StringSliceVar(&c.filter.Namespaces, "namespace", nil, "only of this namespace; repeatable")
 	f.StringVar(&c.filter.Name, "name", "", "only of this template or task type")
-	f.StringSliceVar(&c.states, "state", nil, "only of tasks that come to this state; repeatable")
+	f.StringSliceVar(&c.states, "to-state", nil, "only of tasks that come to this state; repeatable")
 	f.StringVar(&c.filter.Tag, "tag", "", "only with this tag")
 	f.StringVar(&c.filter.CorrelationID, "correlation-id", "", "only with this correlation id")
 	f.BoolVar(&c.filter.Queue, "queue", false, "the depth of the queue too, when it has changed")
 	f.StringVar(&c.filter.LastEventID, "last-event-id", "", "go on behind the event with this id")
-	offer(cmd, "state", taskStates()...)
+	older(cmd, map[string]string{"task": "task-uuid", "state": "to-state"})
+	offer(cmd, "to-state", taskStates()...)
 	return cmd
 }
 

@@ -24,7 +24,7 @@ type AuditQuery struct {
 // auditFilter is a tasker.AuditFilter as a query.
 type auditFilter struct {
 	TaskUUID uuid.UUID `query:"task_uuid" doc:"Only acts on this task, its steps and its cases."`
-	CaseUUID uuid.UUID `query:"case" doc:"Only acts on this case."`
+	CaseUUID uuid.UUID `query:"dlq_entry_uuid" doc:"Only acts on this case."`
 	AuditQuery
 }
 

@@ -27,7 +27,6 @@ type CasePath struct {
 type CaseQuery struct {
 	Status    string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled"`
 	Reason    string    `query:"dlq_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
-	OldReason string    `query:"reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq" doc:"Older name of dlq_reason." deprecated:"true"`
 	Namespace string    `query:"namespace" maxLength:"255"`
 	TaskName  string    `query:"task_name" maxLength:"255" doc:"Template name or task type."`
 	State     string    `query:"current_state" enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually" doc:"State of the task now."`
@@ -53,7 +52,7 @@ type queueFilter struct {
 func (q *CaseQuery) filter(ctx context.Context) (tasker.CaseFilter, error) {
 	namespace, err := narrow(ctx, q.Namespace)
 	return tasker.CaseFilter{
-		ResolutionStatus: tasker.CaseResolution(q.Status), Reason: tasker.CaseReason(cmp.Or(q.Reason, q.OldReason)), Namespace: namespace,
+		ResolutionStatus: tasker.CaseResolution(q.Status), Reason: tasker.CaseReason(q.Reason), Namespace: namespace,
 		TaskName: q.TaskName, CurrentState: tasker.TaskState(q.State),
 		After: q.After, Before: q.Before,
 	}, err

@@ -72,14 +72,14 @@ func TestCaseParametersRefused(t *testing.T) {
 	entry := "/v1/dlq/entry/" + caseID.String()
 	for name, c := range map[string]struct{ method, target, body, at string }{
 		"Status":          {"GET", "/v1/dlq?resolution_status=open", "", "query.resolution_status"},
-		"Reason":          {"GET", "/v1/dlq?reason=manual", "", "query.reason"},
+		"Reason":          {"GET", "/v1/dlq?dlq_reason=manual", "", "query.dlq_reason"},
 		"Limit":           {"GET", "/v1/dlq?limit=1001", "", "query.limit"},
 		"Offset":          {"GET", "/v1/dlq?offset=-1", "", "query.offset"},
 		"After":           {"GET", "/v1/dlq?after=yesterday", "", "query.after"},
 		"QueueStatus":     {"GET", "/v1/dlq/investigation-queue?resolution_status=new", "", "query.resolution_status"},
 		"QueueLimit":      {"GET", "/v1/dlq/investigation-queue?limit=0", "", "query.limit"},
 		"StatsLimit":      {"GET", "/v1/dlq/stats?limit=10", "", "query.limit"},
-		"Health":          {"GET", "/v1/dlq/staleness?health=bad", "", "query.health"},
+		"Health":          {"GET", "/v1/dlq/staleness?health_status=bad", "", "query.health_status"},
 		"Task":            {"GET", "/v1/dlq/task/abc", "", "path.task_uuid"},
 		"Case":            {"PATCH", "/v1/dlq/entry/abc", `{"reopen":true}`, "path.dlq_entry_uuid"},
 		"Kind":            {"GET", "/v1/audit?kind=reset", "", "query.kind"},

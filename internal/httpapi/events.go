@@ -31,12 +31,12 @@ const eventRetry = 1000
 
 // eventQuery is a tasker.EventFilter as a query.
 type eventQuery struct {
-	Task          []string `query:"task,explode" doc:"UUIDs; the parameter may repeat, up to 100 times. The stream is about these tasks only, and begins with their present state."`
+	Task          []string `query:"task_uuid,explode" doc:"UUIDs; the parameter may repeat, up to 100 times. The stream is about these tasks only, and begins with their present state."`
 	Until         string   `query:"until" enum:"settled" doc:"settled: the stream ends once all tasks named are settled."`
 	Type          []string `query:"type,explode" doc:"Event types; the parameter may repeat."`
 	Namespace     []string `query:"namespace,explode" doc:"The parameter may repeat."`
 	Name          string   `query:"name" maxLength:"255" doc:"Template name or task type."`
-	State         []string `query:"state,explode" doc:"States that tasks come to; the parameter may repeat."`
+	State         []string `query:"to_state,explode" doc:"States that tasks come to; the parameter may repeat."`
 	Tag           string   `query:"tag" maxLength:"255"`
 	CorrelationID string   `query:"correlation_id" maxLength:"255"`
 	Queue         bool     `query:"queue" doc:"Tell of the queue too: at first, and when it has changed, once a second at the most."`
@@ -56,7 +56,7 @@ func (q *eventQuery) filter() (tasker.EventFilter, error) {
 		f.Types = append(f.Types, tasker.EventType(word))
 	}
 	for _, word := range splitAll(q.State) {
-		state, err := parseState(word)
+		state, err := parseState("query.to_state", word)
 		if err != nil {
 			return f, err
 		}
@@ -65,7 +65,7 @@ func (q *eventQuery) filter() (tasker.EventFilter, error) {
 	for _, word := range splitAll(q.Task) {
 		id, err := uuid.Parse(word)
 		if err != nil || len(word) != 36 {
-			return f, badParameter("query.task", "must be a UUID such as 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
+			return f, badParameter("query.task_uuid", "must be a UUID such as 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
 		}
 		f.Tasks = append(f.Tasks, id)
 	}

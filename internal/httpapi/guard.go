@@ -60,6 +60,10 @@ func (s *server) guard(e endpoint, body *bodyReader) func(huma.Context, func(hum
 			s.refuse(hc, err)
 			return
 		}
+		if err := renameOlder(e.path, r.URL); err != nil {
+			s.refuse(hc, err)
+			return
+		}
 		if body != nil {
 			v, err := body.read(w, r)
 			if err != nil {

@@ -13,8 +13,8 @@ import (
 // deadLetterFilter is a tasker.DeadLetterFilter as a query.
 type deadLetterFilter struct {
 	Status    string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled" default:"pending" doc:"Pending: tasks in error whose case nobody has resolved."`
-	Reason    string    `query:"reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
-	Error     string    `query:"error" maxLength:"255" doc:"Of this error_pattern."`
+	Reason    string    `query:"failure_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
+	Error     string    `query:"error_pattern" maxLength:"255" doc:"Of this error_pattern."`
 	Retryable string    `query:"retryable" enum:"true,false"`
 	Namespace string    `query:"namespace" maxLength:"255"`
 	TaskType  string    `query:"task_type" maxLength:"255" doc:"Task type or template name."`

@@ -112,7 +112,7 @@ func (q *taskFilter) filter() (tasker.TaskFilter, error) {
 		if word == "" {
 			continue
 		}
-		state, err := parseState(word)
+		state, err := parseState("query.state", word)
 		if err != nil {
 			return f, err
 		}
@@ -121,11 +121,11 @@ func (q *taskFilter) filter() (tasker.TaskFilter, error) {
 	return f, nil
 }
 
-func parseState(word string) (tasker.TaskState, error) {
+func parseState(at, word string) (tasker.TaskState, error) {
 	for _, state := range taskStates() {
 		if string(state) == word {
 			return state, nil
 		}
 	}
-	return "", badParameter("query.state", "must be one of "+joinWords(taskStates()))
+	return "", badParameter(at, "must be one of "+joinWords(taskStates()))
 }

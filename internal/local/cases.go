@@ -37,7 +37,30 @@ func (b *Backend) Cases(ctx context.Context, f tasker.CaseFilter) ([]tasker.Case
 		}
 		out[i] = *shown
 	}
-	return out, nil
+	return out, b.addStates(ctx, out)
+}
+
+// addStates tells how the tasks of cases are now.
+func (b *Backend) addStates(ctx context.Context, cases []tasker.Case) error {
+	if len(cases) == 0 {
+		return nil
+	}
+	ids := make([]task.ID, len(cases))
+	for i := range cases {
+		ids[i] = toID(cases[i].TaskUUID)
+	}
+	found, err := b.engine.Read().TaskStatuses(ctx, ids)
+	if err != nil {
+		return toError(err)
+	}
+	states := make(map[task.ID]task.State, len(found))
+	for _, t := range found {
+		states[t.ID] = t.State
+	}
+	for i := range cases {
+		cases[i].CurrentState = tasker.TaskState(states[ids[i]])
+	}
+	return nil
 }
 
 // toCaseFilter checks the words of a filter.
@@ -86,7 +109,12 @@ func (b *Backend) CaseOfTask(ctx context.Context, id uuid.UUID) (*tasker.Case, e
 	if err != nil {
 		return nil, toError(err)
 	}
-	return b.fromCase(ctx, c)
+	shown, err := b.fromCase(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	one := []tasker.Case{*shown}
+	return &one[0], b.addStates(ctx, one)
 }
 
 // Case returns a case by its own ID, with its snapshot. It is not in
