@@ -29,7 +29,7 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 			}
 		}
 	}
-	if n := servedBytes(&w); n > maxServed {
+	if n := servedBytes(&w); n > maxServed && len(problems) == 0 {
 		problems = append(problems, task.Problem{Location: "/handlers",
 			Message: fmt.Sprintf("namespaces, handlers and capabilities have %d bytes together; the limit is %d", n, maxServed)})
 	}

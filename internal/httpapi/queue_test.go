@@ -251,7 +251,7 @@ func (l *leasing) HeldTasks(_ context.Context, worker uuid.UUID, tasks []uuid.UU
 }
 
 func (l *leasing) Worker(context.Context, uuid.UUID) (*tasker.WorkerInfo, error) {
-	return &tasker.WorkerInfo{Capabilities: l.caps, State: l.self}, nil
+	return &tasker.WorkerInfo{Namespaces: []string{"default"}, Capabilities: l.caps, State: l.self}, nil
 }
 
 // TestQueueLostTasks: what a worker hears that does not hold the task any more.

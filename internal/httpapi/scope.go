@@ -151,11 +151,13 @@ func (s *server) reachWorker(ctx context.Context, id uuid.UUID) error {
 	namespaces, known := s.workers.of(id)
 	if !known {
 		w, err := s.registered(ctx, id)
-		if err != nil {
-			return err
+		switch {
+		case err == nil:
+			namespaces = w.Namespaces
+			s.workers.note(id, namespaces)
+		case tasker.ErrorCode(err) != tasker.CodeNotFound:
+			return err // else in the same words, whether it exists or not
 		}
-		namespaces = w.Namespaces
-		s.workers.note(id, namespaces)
 	}
 	if len(namespaces) == 0 || slices.ContainsFunc(namespaces, func(n string) bool { return !p.Reaches(n) }) {
 		return tasker.Errorf(tasker.CodeNotFound, "there is no worker %s", id)
