@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -31,8 +32,31 @@ func (e *Engine) Turn(ctx context.Context, loop string, hold time.Duration) (boo
 }
 
 // Resume is called when the store was out of reach for so long that heartbeats
-// may have been lost: for the length of a lease nobody loses one.
-func (e *Engine) Resume() { e.graceUntil.Store(int64(e.instant().Add(e.cfg.Leases.Lease()))) }
+// may have been lost: for the length of a lease nobody loses one. Processes that are
+// opened within that time learn of it from the store.
+func (e *Engine) Resume(ctx context.Context) error {
+	until := e.instant().Add(e.cfg.Leases.Lease())
+	e.graceUntil.Store(int64(until))
+	if e.cluster == nil {
+		return nil
+	}
+	return e.store.Write(ctx, func(tx Tx) error { return tx.Note(graceNote, strconv.FormatInt(int64(until), 10)) })
+}
+
+// graceNote is the key of the note that says until when nobody loses a lease.
+const graceNote = "grace"
+
+// learnGrace takes over the grace that other processes have begun. A note that cannot be
+// read as a time is none.
+func (e *Engine) learnGrace(ctx context.Context) error {
+	text, err := e.store.FindNote(ctx, graceNote)
+	if err != nil {
+		return fmt.Errorf("look for the end of an outage: %w", err)
+	}
+	until, _ := strconv.ParseInt(text, 10, 64)
+	e.graceUntil.Store(min(until, int64(e.instant().Add(e.cfg.Leases.Lease()))))
+	return nil
+}
 
 // grace is when those must have given a sign of life who could not for a while.
 func (e *Engine) grace() task.Instant { return task.Instant(e.graceUntil.Load()) }
@@ -50,11 +74,10 @@ func (e *Engine) arrive(ctx context.Context) error {
 			return fmt.Errorf("look for other processes: %w", err)
 		}
 		if last != 0 && e.instant().Sub(last) < e.absence() {
-			return nil
+			return e.learnGrace(ctx)
 		}
 	}
-	e.Resume()
-	return nil
+	return e.Resume(ctx)
 }
 
 // announce tells other processes where to look.

@@ -147,6 +147,8 @@ func (p *process) wrote() int {
 
 func (p *process) ClockOffset() time.Duration { return 0 }
 
+func (p *process) OnReplaced(func()) {}
+
 func (p *process) Now() time.Time { return time.Now().Add(clockAhead) }
 
 func (p *process) Turn(_ context.Context, loop string, hold time.Duration) (bool, error) {

@@ -83,14 +83,17 @@ func (u *Upkeep) batch(ctx context.Context, l *loop) (n int, more bool, err erro
 		l.ours = false
 		return 0, false, nil
 	}
+	if u.contact.lost(u.engine.Now()) {
+		// before anything is decided, and before another process can see that somebody is there again
+		if err := u.resume(ctx); err != nil {
+			return 0, false, err
+		}
+	}
 	if !l.free {
 		if l.ours, err = u.askTurn(ctx, l); err != nil {
 			l.ours = true // for all that is known: it may be the answer that got lost
 			return 0, false, err
 		}
-	}
-	if u.contact.lost(u.engine.Now()) {
-		u.engine.Resume() // before anything is decided
 	}
 	if l.ours || l.free {
 		if n, more, err = l.once(ctx); err != nil {
@@ -101,6 +104,13 @@ func (u *Upkeep) batch(ctx context.Context, l *loop) (n int, more bool, err erro
 		u.log.Warn("the store was out of reach; leases that ran out meanwhile are held for one more", "for", away)
 	}
 	return n, more, nil
+}
+
+// resume holds all leases for the length of one.
+func (u *Upkeep) resume(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, longestAsk)
+	defer cancel()
+	return u.engine.Resume(ctx)
 }
 
 // longestAsk bounds how long asking for a turn takes.

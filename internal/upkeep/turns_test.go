@@ -170,6 +170,37 @@ func TestGraceAtTheStart(t *testing.T) {
 	})
 }
 
+// An engine that is opened just after an outage has the grace that those who were there have begun, also when
+// they are gone a moment later.
+func TestGraceIsTheClusters(t *testing.T) {
+	within(t, func(t *testing.T) {
+		d, a, b := pair(t, engine.Config{})
+		l, _ := a.hold()
+		time.Sleep(80 * time.Second)
+		for _, n := range []*node{a, b} {
+			n.store.setAway(true)
+		}
+		time.Sleep(time.Minute)
+		for _, n := range []*node{a, b} {
+			n.store.setAway(false)
+		}
+		time.Sleep(2 * time.Second)
+		a.stop()
+		b.stop()
+		c := boot(t, d, engine.Config{})
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if got := c.stepOf(l); got.State != task.StepInProgress {
+			t.Errorf("half a minute after the outage the lease is gone: the step is %s", got.State)
+		}
+		time.Sleep(70 * time.Second)
+		synctest.Wait()
+		if got := c.stepOf(l); got.State != task.StepEnqueued {
+			t.Errorf("after the grace the step is %s", got.State)
+		}
+	})
+}
+
 // While the store is out of reach nobody can be blamed for a missing heartbeat:
 // a lease that ran out meanwhile is held for one more. After that it is lost.
 func TestOutageCostsNoLease(t *testing.T) {

@@ -27,13 +27,23 @@ func TestCluster(t *testing.T) {
 	})
 }
 
+func TestRaces(t *testing.T) {
+	t.Parallel()
+	storetest.RunRaces(t, func(t *testing.T) (a, b storetest.Node) {
+		dsn := pgtest.DSN(t)
+		return open(t, dsn), open(t, dsn)
+	})
+}
+
 func TestClusterPgBouncer(t *testing.T) {
 	t.Parallel()
 	pooled := pgtest.PgBouncer(t, pgtest.DSN(t))
-	storetest.RunCluster(t, true, func(t *testing.T) (a, b storetest.Node) {
+	pair := func(t *testing.T) (a, b storetest.Node) {
 		dsn := pgtest.Schema(t, pooled)
 		return open(t, dsn), open(t, dsn)
-	})
+	}
+	storetest.RunCluster(t, true, pair)
+	t.Run("Races", func(t *testing.T) { storetest.RunRaces(t, pair) })
 }
 
 // A process that found a route empty asks about it again once it hears of it.

@@ -50,7 +50,8 @@ func (t *tx) bindFreeAtOnce(asks []engine.KeyAsk, now, expires task.Instant) (ma
 	free, err := t.bindFree(asks, now, expires)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == codeLocked {
-		if err := t.conn.run(t.ctx, []request{{sql: `ROLLBACK TO SAVEPOINT tasker_keys`}}); err != nil {
+		// as text: a transaction that has failed takes nothing else
+		if err := t.conn.pg.Exec(t.ctx, `ROLLBACK TO SAVEPOINT tasker_keys`).Close(); err != nil {
 			return nil, err
 		}
 		t.later(request{sql: `RELEASE SAVEPOINT tasker_keys`})

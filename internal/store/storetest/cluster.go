@@ -40,11 +40,15 @@ func RunCluster(t *testing.T, deaf bool, open func(t *testing.T) (a, b Node)) {
 		{"AnnounceToNobody", announceToNobody},
 		{"Attended", attended},
 	}
-	cases = append(cases, raceCases()...)
 	if !deaf {
 		cases = append(cases, clusterCase{"News", news}, clusterCase{"ManyNews", manyNews}, clusterCase{"Tidings", tidings},
 			clusterCase{"TidingsTooLong", tidingsTooLong})
 	}
+	runPairs(t, cases, open)
+}
+
+func runPairs(t *testing.T, cases []clusterCase, open func(t *testing.T) (a, b Node)) {
+	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -4,16 +4,19 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// raceCases are about what one process does while a transaction of another is open. None of them waits for
-// that transaction, which goes on only afterwards.
-func raceCases() []clusterCase {
-	return []clusterCase{
+// RunRaces runs the suite of what one process does while a transaction of another is open, on a store that lets two
+// transactions be open at once. None of them waits for that transaction, which goes on only afterwards. open is as for
+// RunCluster.
+func RunRaces(t *testing.T, open func(t *testing.T) (a, b Node)) {
+	t.Helper()
+	runPairs(t, []clusterCase{
 		{"LockedRouteHidesNoOther", lockedRouteHidesNoOther},
 		{"ExpectKnown", expectKnown},
 		{"KeyLockedElsewhere", keyLockedElsewhere},
@@ -22,7 +25,7 @@ func raceCases() []clusterCase {
 		{"ForgetWorkersLeavesOneThatComesBack", forgetWorkersLeavesOneThatComesBack},
 		{"DeleteFinishedLeavesALockedTask", deleteFinishedLeavesALockedTask},
 		{"DeleteFinishedOrCase", deleteFinishedOrCase},
-	}
+	}, open)
 }
 
 // within runs fn in a transaction of one process, and look in one of the other before fn's is committed.
