@@ -215,16 +215,44 @@ type StalenessFilter struct {
 	Limit     int // defaults to 100
 }
 
-// StaleTask is a live task in a state that has a threshold.
+// ThresholdSource says where the time comes from after which a task is stale.
+type ThresholdSource string
+
+// The sources of a threshold.
+const (
+	ThresholdOfTemplate ThresholdSource = "template"     // its template states it; it wins over any promise
+	ThresholdOfAll      ThresholdSource = "global"       // the configuration's, for all tasks
+	ThresholdOfPromise  ThresholdSource = "promise"      // that, from the end of a promise to a step on
+	ThresholdOfDuration ThresholdSource = "max_duration" // its template's max_duration_minutes
+)
+
+// Promise is what a step was told that a threshold for all tasks does not override.
+type Promise string
+
+// The promises.
+const (
+	PromisedAttempt Promise = "attempt" // a live worker has it, until its time-out
+	PromisedQueue   Promise = "queue"   // it waits for a worker, within the bound of the queue
+	PromisedTime    Promise = "time"    // it waits for a time: a retry, a snooze, run_at
+)
+
+// StaleTask is a live task in a state that has a threshold, or one that may only take
+// so long as a whole. The threshold is the one that Health goes by.
 type StaleTask struct {
-	TaskUUID                  uuid.UUID `json:"task_uuid"`
-	Namespace                 string    `json:"namespace_name"`
-	TaskName                  string    `json:"task_name"`
-	CurrentState              TaskState `json:"current_state"`
-	TimeInStateMinutes        float64   `json:"time_in_state_minutes"`
-	StalenessThresholdMinutes float64   `json:"staleness_threshold_minutes"`
-	Health                    Health    `json:"health_status"`
-	Priority                  Priority  `json:"priority"`
+	TaskUUID                  uuid.UUID       `json:"task_uuid"`
+	Namespace                 string          `json:"namespace_name"`
+	TaskName                  string          `json:"task_name"`
+	CurrentState              TaskState       `json:"current_state"`
+	TimeInStateMinutes        float64         `json:"time_in_state_minutes"`
+	StalenessThresholdMinutes float64         `json:"staleness_threshold_minutes" doc:"The threshold in force; 0 when a promise without an end keeps it from beginning."`
+	CountedMinutes            float64         `json:"counted_minutes" doc:"What is gone of the threshold: the time in the state, or of the task as a whole."`
+	ThresholdSource           ThresholdSource `json:"threshold_source" doc:"template, global, promise (global, from the end of a promise on) or max_duration."`
+	Promise                   Promise         `json:"promise,omitempty" doc:"What prolongs the threshold: attempt, queue or time."`
+	PromisedStep              string          `json:"promised_step,omitempty" doc:"The step to which that was promised."`
+	PromisedUntil             *time.Time      `json:"promised_until,omitempty" doc:"The end of the promise; absent when it has none."`
+	StaleAt                   *time.Time      `json:"stale_at,omitempty" doc:"When the task is stale if nothing changes."`
+	Health                    Health          `json:"health_status"`
+	Priority                  Priority        `json:"priority"`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
 	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }

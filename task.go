@@ -199,6 +199,7 @@ type Explanation struct {
 	TaskUUID uuid.UUID         `json:"task_uuid"`
 	State    TaskState         `json:"state"`
 	Summary  string            `json:"summary" doc:"One sentence."`
+	Limits   []string          `json:"limits,omitempty" doc:"When the task is stale, and when it has taken too long as a whole, each with the reason: a sentence each."`
 	Steps    []StepExplanation `json:"steps,omitempty" doc:"One entry per step that is not settled or has failed."`
 }
 

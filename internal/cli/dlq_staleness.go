@@ -19,7 +19,11 @@ func newDLQStaleness(s *session) *cobra.Command {
 		Short: "List live tasks by how long they have been in their state",
 		Long: `List live tasks by how long they have been in their state: stale ones first, then
 those that soon will be (warning, from 80 % of the threshold), then the others.
-The detector puts stale tasks in error and opens a case for each.`,
+The detector puts stale tasks in error and opens a case for each.
+
+WHY says where the threshold comes from: the template, the configuration (global), or
+that from the end of a promise to a step on: an attempt that runs, a step that waits
+in its queue, or for a time. max_duration is that of the task as a whole.`,
 		Example: `  tasker dlq staleness --health warning --json | jq length`,
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
@@ -48,16 +52,21 @@ func (s *session) printStaleness(tasks []tasker.StaleTask) error {
 	if len(tasks) == 0 {
 		return s.printf("No tasks.\n")
 	}
-	t := newTable(s.Out, "HEALTH", "TASK", "NAME", "STATE", "IN STATE", "THRESHOLD", "USED", "PRIORITY")
+	t := newTable(s.Out, "HEALTH", "TASK", "NAME", "STATE", "IN STATE", "THRESHOLD", "WHY", "USED", "PRIORITY")
 	for i := range tasks {
 		k := &tasks[i]
-		used := ""
+		used, threshold := "", "none"
 		if k.StalenessThresholdMinutes > 0 {
-			used = strconv.Itoa(int(100*k.TimeInStateMinutes/k.StalenessThresholdMinutes)) + " %"
+			used = strconv.Itoa(int(100*k.CountedMinutes/k.StalenessThresholdMinutes)) + " %"
+			threshold = minutes(k.StalenessThresholdMinutes)
+		}
+		why := string(k.ThresholdSource)
+		if k.Promise != "" {
+			why += ": " + string(k.Promise)
 		}
 		t.damaged(k.TaskUUID.String(), k.Damage)
 		t.row(string(k.Health), k.TaskUUID.String(), qualified(k.Namespace, k.TaskName), string(k.CurrentState),
-			minutes(k.TimeInStateMinutes), minutes(k.StalenessThresholdMinutes), used, string(k.Priority))
+			minutes(k.TimeInStateMinutes), threshold, why, used, string(k.Priority))
 	}
 	return t.flush()
 }

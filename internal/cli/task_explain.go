@@ -28,6 +28,11 @@ func newTaskExplain(s *session) *cobra.Command {
 			if err := s.printf("%s\n", why.Summary); err != nil {
 				return err
 			}
+			for _, limit := range why.Limits {
+				if err := s.printf("%s\n", limit); err != nil {
+					return err
+				}
+			}
 			for _, step := range why.Steps {
 				f := fields{indent: "    "}
 				f.add("Why", step.Why)

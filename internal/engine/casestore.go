@@ -97,8 +97,11 @@ type ReadWatches interface {
 	// Watches returns up to limit watches behind one, in the order of their time and
 	// up to a time.
 	Watches(ctx context.Context, behind Watch, until task.Instant, limit int) ([]Watch, error)
-	// CountWatches counts watches up to a limit.
+	// CountWatches counts those of up to limit watches whose tasks are not settled.
 	CountWatches(ctx context.Context, limit int) (int, error)
+	// Deadlines returns up to limit tasks that are not settled and whose deadline is at
+	// most until, without their contexts; the one with the earliest first.
+	Deadlines(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error)
 	// Survey looks at up to limit tasks between two IDs, both exclusive, in their
 	// order. It returns those that are not settled, without their contexts, and the
 	// ID at which it stopped: zero when it looked at all there are.

@@ -27,6 +27,7 @@ type Detected struct {
 	State     task.State // before
 	InState   time.Duration
 	Threshold time.Duration
+	Limit     task.Limit // where the threshold comes from
 	Action    DetectionAction
 	Case      bool  // it got a case
 	Errored   bool  // it was put in error
@@ -118,25 +119,28 @@ func (e *Engine) lookAt(ctx context.Context, watches []Watch, now task.Instant) 
 	if err != nil {
 		return nil, err
 	}
-	var stale []Detected
+	var live []*task.Task
+	var of []Watch
 	var moves []WatchMove
 	for _, w := range watches {
-		t := tasks[w.Task]
-		if t == nil || t.State.Settled() {
+		if t := tasks[w.Task]; t == nil || t.State.Settled() {
 			moves = append(moves, WatchMove{Watch: w})
+		} else {
+			live, of = append(live, t), append(of, w)
+		}
+	}
+	limits, defs, err := e.stateLimits(ctx, live, false, now)
+	if err != nil {
+		return nil, err
+	}
+	var stale []Detected
+	for i, t := range live {
+		if l := limits[i]; l.Health() == task.Stale {
+			stale = append(stale, Detected{Task: t.ID, Template: defs[i], State: t.State, InState: l.Used, Threshold: l.Threshold, Limit: l, Action: WouldTransition,
+				TraceParent: t.Meta.TraceParent, watch: of[i]})
 			continue
 		}
-		def, err := e.TemplateOf(ctx, t.DefID)
-		if err != nil {
-			return nil, err
-		}
-		s := e.staleness(t, def, now)
-		if s.Health == task.Stale {
-			stale = append(stale, Detected{Task: t.ID, Template: def, State: t.State, InState: s.InState, Threshold: s.Threshold, Action: WouldTransition,
-				TraceParent: t.Meta.TraceParent, watch: w})
-			continue
-		}
-		moves = append(moves, WatchMove{w, e.lookAgain(t, def, now)})
+		moves = append(moves, WatchMove{of[i], e.lookAgain(t, defs[i], limits[i], now)})
 	}
 	if len(moves) == 0 {
 		return stale, nil
@@ -164,11 +168,21 @@ func (e *Engine) watched(ctx context.Context, watches []Watch) (map[task.ID]*tas
 	return of, nil
 }
 
-// lookAgain is when to look next at a task that is not stale; 0: never.
-func (e *Engine) lookAgain(t *task.Task, def *task.Template, now task.Instant) task.Instant {
-	at := e.cfg.StalenessThresholds.LookAt(t, def.Lifecycle)
+// lookAgain is when to look next at a task that is not stale; 0: never. What is
+// promised may end before its time, or be followed by something that is promised for
+// less long: so the threshold itself is the longest that nobody looks.
+func (e *Engine) lookAgain(t *task.Task, def *task.Template, l task.Limit, now task.Instant) task.Instant {
+	thresholds := e.cfg.StalenessThresholds
+	if l.Source == task.LimitOfPromise {
+		next := now.Add(thresholds.Of(t.State, def.Lifecycle))
+		if at := l.StaleAt(now); at != 0 {
+			next = min(next, at)
+		}
+		return next
+	}
+	at := thresholds.LookAt(t, def.Lifecycle)
 	if at != 0 && at <= now {
-		at = now.Add(e.cfg.StalenessThresholds.Smallest(def.Lifecycle))
+		at = now.Add(thresholds.Smallest(def.Lifecycle))
 	}
 	return at
 }
@@ -245,11 +259,18 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 		if err := u.takeTasks(ids); err != nil {
 			return err
 		}
+		families := make([]Family, len(ids))
+		for i, id := range ids {
+			families[i] = Family{Task: id}
+		}
+		if err := u.gather(families); err != nil {
+			return err
+		}
 		var stale []Detected
 		var openings []*opening
 		for _, d := range found {
 			t := u.tasks[d.Task]
-			if t == nil || t.State != d.State || e.staleness(t, d.Template, u.now).Health != task.Stale {
+			if t == nil || t.State != d.State || e.stateLimit(t, d.Template, u.whole[d.Task], u.now).Health() != task.Stale {
 				continue
 			}
 			stale = append(stale, d)
@@ -300,7 +321,11 @@ func (u *unit) stalenessOf(t *task.Task, d Detected) *opening {
 }
 
 func (d Detected) sentence() string {
-	return fmt.Sprintf("%s for %s; the threshold is %s", d.State, d.InState.Round(time.Second), d.Threshold)
+	s := fmt.Sprintf("%s for %s; the threshold is %s", d.State, d.InState.Round(time.Second), d.Threshold.Round(time.Second))
+	if l := d.Limit; l.Source == task.LimitOfPromise {
+		s += fmt.Sprintf(", which is %s from the end of a promise (%s)", (d.Threshold - l.Prolonged).Round(time.Second), l.Promise)
+	}
+	return s
 }
 
 // transition puts a stale task in error, and says what was done.

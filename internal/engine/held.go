@@ -42,7 +42,7 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 		}
 		of[s.ID], sized = &Holding{Task: s, Template: t}, append(sized, Sized{s.ID, len(t.Steps)})
 	}
-	steps, err := e.store.InHand(ctx, sized)
+	steps, err := e.store.InQueues(ctx, sized)
 	if err != nil {
 		return nil, err
 	}

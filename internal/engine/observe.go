@@ -61,6 +61,7 @@ type Commit struct {
 	Ended     []Ended   // attempts that are over
 	Settled   []Settled // tasks that are terminal now, or in error
 	Reopened  []int64   // tasks taken out of error, by the key of their template
+	Expired   int       // of Settled: tasks that took longer than their max_duration
 	Known     int       // submissions that were answered with a task of the same idempotency key
 	Promoted  []Promoted
 	TaskMoves []TaskMove

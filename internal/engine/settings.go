@@ -43,7 +43,9 @@ func (c Config) Settings() map[string]int64 {
 // if it has any. Where several processes share it, those of the last are in force.
 func (e *Engine) KeepSettings(ctx context.Context) error {
 	if k, ok := e.store.(SettingsKeeper); ok {
-		return k.KeepSettings(ctx, e.cfg.Settings())
+		settings := e.cfg.Settings()
+		settings["staleness.turn"] = e.longestTurn().Microseconds() // of the order in force
+		return k.KeepSettings(ctx, settings)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -22,17 +23,28 @@ func (e *Engine) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness,
 	if err := e.checkPage(f.Limit, 0); err != nil {
 		return nil, err
 	}
-	l := &stalenessList{e: e, f: f, now: e.instant(), near: f.Health == task.Warning || f.Health == task.Stale, seen: map[task.ID]struct{}{}}
-	if err := l.fromWatches(ctx); err != nil {
+	if _, err := e.smallestThreshold(ctx); err != nil { // knows the thresholds of all templates from then on
 		return nil, err
 	}
-	if err := l.fromSurvey(ctx); err != nil {
-		return nil, err
+	l := &stalenessList{e: e, f: f, now: e.instant(), near: f.Health == task.Warning || f.Health == task.Stale, seen: map[task.ID]struct{}{}}
+	for _, from := range []func(context.Context) error{l.fromWatches, l.fromSurvey, l.fromDeadlines} {
+		if err := from(ctx); err != nil {
+			return nil, err
+		}
 	}
 	slices.SortFunc(l.found, func(a, b Staleness) int {
 		return cmp.Or(cmp.Compare(urgency(a.Health), urgency(b.Health)), cmp.Compare(b.InState, a.InState), slices.Compare(a.Task.ID[:], b.Task.ID[:]))
 	})
-	return l.found[:min(f.Limit, len(l.found))], nil
+	return l.complete(ctx, l.found[:min(f.Limit, len(l.found))])
+}
+
+// complete adds the promises to what is healthy without them.
+func (l *stalenessList) complete(ctx context.Context, page []Staleness) ([]Staleness, error) {
+	tasks := make([]*task.Task, len(page))
+	for i, s := range page {
+		tasks[i] = s.Task
+	}
+	return l.e.staleness(ctx, tasks, true, l.now)
 }
 
 func urgency(h task.Health) int {
@@ -64,10 +76,12 @@ func (l *stalenessList) fromWatches(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		live := make([]*task.Task, 0, len(watches))
 		for _, w := range watches {
-			if err := l.add(ctx, tasks[w.Task]); err != nil {
-				return err
-			}
+			live = append(live, tasks[w.Task])
+		}
+		if err := l.add(ctx, live); err != nil {
+			return err
 		}
 		if len(watches) < watchPage {
 			return nil
@@ -102,10 +116,8 @@ func (l *stalenessList) fromSurvey(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("survey tasks: %w", err)
 		}
-		for _, t := range live {
-			if err := l.add(ctx, t); err != nil {
-				return err
-			}
+		if err := l.add(ctx, live); err != nil {
+			return err
 		}
 		if from = stop; stop.IsZero() {
 			return nil
@@ -116,24 +128,43 @@ func (l *stalenessList) fromSurvey(ctx context.Context) error {
 
 func (l *stalenessList) enough() bool { return len(l.found) >= l.f.Limit }
 
-// add takes a task in if it is one that was asked for.
-func (l *stalenessList) add(ctx context.Context, t *task.Task) error {
-	l.looked++
-	if t == nil || t.State.Settled() {
+// fromDeadlines looks at tasks that may soon have taken too long as a whole, in the
+// order of their deadlines.
+func (l *stalenessList) fromDeadlines(ctx context.Context) error {
+	longest := l.e.lifecycles.longestDuration()
+	if longest == 0 {
 		return nil
 	}
-	if _, dup := l.seen[t.ID]; dup {
-		return nil
+	until := l.now.Add(longest / 100 * (100 - task.WarningPercent))
+	tasks, err := l.e.store.Deadlines(ctx, until, stalenessWindow)
+	if err != nil {
+		return fmt.Errorf("look for tasks that take long: %w", err)
 	}
-	l.seen[t.ID] = struct{}{}
-	def, err := l.e.TemplateOf(ctx, t.DefID)
+	return l.add(ctx, tasks)
+}
+
+// add takes those of tasks in that were asked for; nil stands for one that is gone.
+func (l *stalenessList) add(ctx context.Context, tasks []*task.Task) error {
+	l.looked += len(tasks)
+	live := make([]*task.Task, 0, len(tasks))
+	for _, t := range tasks {
+		if t == nil || t.State.Settled() {
+			continue
+		}
+		if _, dup := l.seen[t.ID]; !dup {
+			l.seen[t.ID] = struct{}{}
+			live = append(live, t)
+		}
+	}
+	list, err := l.e.staleness(ctx, live, false, l.now)
 	if err != nil {
 		return err
 	}
-	s := l.e.staleness(t, def, l.now)
-	if s.Threshold > 0 && (l.f.Health == "" || s.Health == l.f.Health) && (l.f.Namespace == "" || def.Namespace == l.f.Namespace) &&
-		(l.f.TaskName == "" || def.Name == l.f.TaskName) {
-		l.found = append(l.found, s)
+	for _, s := range list {
+		if s.Source != task.NoLimit && (l.f.Health == "" || s.Health == l.f.Health) && (l.f.Namespace == "" || s.Template.Namespace == l.f.Namespace) &&
+			(l.f.TaskName == "" || s.Template.Name == l.f.TaskName) {
+			l.found = append(l.found, s)
+		}
 	}
 	return nil
 }
@@ -145,7 +176,8 @@ func (e *Engine) longestThreshold() time.Duration {
 }
 
 // countInvestigations counts for metrics. Of tasks near to being stale it looks at
-// a bounded number, as Staleness does; the others that are watched are healthy.
+// a bounded number, as Staleness does; the others that are watched and live are
+// healthy.
 func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error) {
 	out := Investigations{Health: map[string]int{string(task.Healthy): 0, string(task.Warning): 0, string(task.Stale): 0}}
 	counts, err := e.store.CountCases(ctx, CaseFilter{Status: task.CasePending})
@@ -159,29 +191,30 @@ func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error
 	if err != nil {
 		return out, err
 	}
+	if _, err := e.smallestThreshold(ctx); err != nil {
+		return out, err
+	}
+	surveyed, err := e.surveyed(ctx)
+	if err != nil {
+		return out, err
+	}
 	l := &stalenessList{e: e, f: StalenessFilter{Limit: CensusLimit}, now: e.instant(), near: true, seen: map[task.ID]struct{}{}}
-	if err := l.fromWatches(ctx); err != nil {
-		return out, err
-	}
-	watched -= l.count(out.Health)
-	l.found = nil
-	// those that the detector has not met yet: its next cycle may be minutes away
-	if err := l.fromSurvey(ctx); err != nil {
-		return out, err
-	}
-	l.count(out.Health)
-	out.Health[string(task.Healthy)] = max(watched, 0)
-	return out, nil
-}
-
-// count adds up what was found that is not healthy, and returns how many these are.
-func (l *stalenessList) count(health map[string]int) int {
-	n := 0
-	for _, s := range l.found {
-		if s.Health != task.Healthy {
-			health[string(s.Health)]++
-			n++
+	// by their watches; those that the detector has not met yet, whose next cycle may be
+	// minutes away; and those that take long as a whole
+	for _, from := range []func(context.Context) error{l.fromWatches, l.fromSurvey, l.fromDeadlines} {
+		if err := from(ctx); err != nil {
+			return out, err
 		}
 	}
-	return n
+	for _, s := range l.found {
+		if s.Health == task.Healthy {
+			continue
+		}
+		out.Health[string(s.Health)]++
+		if bytes.Compare(s.Task.ID[:], surveyed[:]) <= 0 {
+			watched-- // it was counted with those that have a watch
+		}
+	}
+	out.Health[string(task.Healthy)] = max(watched, 0)
+	return out, nil
 }

@@ -191,8 +191,9 @@ type ReadTasks interface {
 	// Results returns the results of steps of one task, in the order asked, until they
 	// come to so many bytes together; those behind are left out.
 	Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error)
-	// InHand returns those steps of tasks that are ready or leased, in any order.
-	InHand(ctx context.Context, of []Sized) ([]*task.Step, error)
+	// InQueues returns those steps of tasks that stand in a queue, in any order: ready,
+	// leased, or waiting for a time.
+	InQueues(ctx context.Context, of []Sized) ([]*task.Step, error)
 	// CountHeld counts the steps that a worker holds.
 	CountHeld(ctx context.Context, worker int64) (int, error)
 	// FindAttempts, FindEvents and FindActs are oldest first.

@@ -171,6 +171,7 @@ type lifecycles struct {
 	mu          sync.Mutex
 	seen        int64
 	least, most time.Duration
+	duration    time.Duration // the longest max_duration
 }
 
 // youngest is the least age at which the survey may have met a task; 0 when it
@@ -188,12 +189,19 @@ func (l *lifecycles) longest() time.Duration {
 	return l.most
 }
 
+// longestDuration returns the longest max_duration of a template seen.
+func (l *lifecycles) longestDuration() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.duration
+}
+
 const templatePage = 200
 
 func (l *lifecycles) smallest(ctx context.Context, s Store, global task.Thresholds) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	least, most, newest := l.least, l.most, l.seen
+	least, most, newest, duration := l.least, l.most, l.seen, l.duration
 	note := func(d time.Duration) {
 		if d > 0 && (least == 0 || d < least) {
 			least = d
@@ -209,6 +217,7 @@ func (l *lifecycles) smallest(ctx context.Context, s Store, global task.Threshol
 			if t.DefID > l.seen {
 				note(global.Smallest(t.Lifecycle))
 				newest = max(newest, t.DefID)
+				duration = max(duration, t.Lifecycle.MaxDuration)
 				most = max(most, t.Lifecycle.MaxWaitingForDependencies, t.Lifecycle.MaxWaitingForRetry, t.Lifecycle.MaxStepsInProcess)
 			}
 			below = t.DefID
@@ -217,30 +226,6 @@ func (l *lifecycles) smallest(ctx context.Context, s Store, global task.Threshol
 			break
 		}
 	}
-	l.least, l.most, l.seen = least, most, newest
+	l.least, l.most, l.seen, l.duration = least, most, newest, duration
 	return least, nil
-}
-
-// StalenessFilter selects live tasks. Zero fields do not restrict.
-type StalenessFilter struct {
-	Health    task.Health
-	Namespace string
-	TaskName  string
-	Limit     int
-}
-
-// Staleness is how near a task is to being stale.
-type Staleness struct {
-	Task      *task.Task
-	Template  *task.Template
-	InState   time.Duration
-	Threshold time.Duration // 0: none
-	Health    task.Health
-}
-
-// staleness is the one place where thresholds are applied.
-func (e *Engine) staleness(t *task.Task, def *task.Template, now task.Instant) Staleness {
-	s := Staleness{Task: t, Template: def, InState: now.Sub(t.Since(now)), Threshold: e.cfg.StalenessThresholds.Of(t.State, def.Lifecycle)}
-	s.Health = task.HealthOf(s.InState, s.Threshold)
-	return s
 }

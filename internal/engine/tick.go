@@ -141,51 +141,10 @@ func (u *unit) expire(t *task.Task) error {
 		return nil
 	}
 	f := &task.Failure{Type: "task_timeout", Code: "TASK_TIMEOUT", Message: "the task ran longer than its max_duration_minutes"}
+	if u.seen != nil {
+		u.seen.Expired++
+	}
 	return u.giveUp(t, f, "max_duration_minutes exceeded")
-}
-
-// giveUp puts a task in error: what runs is cut off with a failure, and so is
-// what waits to run or for a time; an operator repairs it step by step.
-func (u *unit) giveUp(t *task.Task, f *task.Failure, cause string) error {
-	steps, err := u.siblings(Family{Task: t.ID})
-	if err != nil {
-		return err
-	}
-	for _, s := range steps {
-		if !s.State.Leased() && s.State != task.StepEnqueued && s.State != task.StepWaitingForRetry && s.Queue != task.Timers {
-			continue
-		}
-		if err := u.abandon(Work{s, t}, f); err != nil {
-			return err
-		}
-	}
-	was := t.TimeOut(u.now)
-	u.given[t] = struct{}{}
-	u.dirtyTasks[t] = struct{}{}
-	u.left(t, was, cause)
-	return nil
-}
-
-// abandon puts an open step in error because its task has timed out.
-func (u *unit) abandon(w Work, f *task.Failure) error {
-	from := w.Step.State
-	if from == task.StepPending { // scheduled, never begun: make it repairable
-		if err := w.Step.Enqueue(u.now, u.order); err != nil {
-			return err
-		}
-	}
-	attempt := w.Step.EndAttempt(u.now, task.TimedOut, f)
-	if !from.Leased() { // nobody had it: the record is about the wait alone
-		attempt.Token, attempt.Number, attempt.WorkerNo, attempt.AssignedAt, attempt.StartedAt = 0, 0, 0, 0, 0
-	}
-	if from == task.StepWaitingForRetry { // it was ready before the attempt that failed, which has its own record
-		attempt.ReadyAt = 0
-	}
-	if err := w.Step.Exhaust(u.now); err != nil {
-		return err
-	}
-	u.ended(w, from, attempt)
-	return nil
 }
 
 // BuryWorkers marks workers dead that have missed their heartbeats. Their leases

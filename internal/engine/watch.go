@@ -50,7 +50,9 @@ func (e *Engine) sawCommit(verb string, began time.Time, u *unit) {
 	}
 	c.Verb, c.At, c.Took, c.Names = verb, u.now, e.now().Sub(began), e.catalog
 	for _, a := range u.acts {
-		c.Acts = append(c.Acts, a.Kind)
+		if a.Kind != task.ActGiveUp { // no operator's
+			c.Acts = append(c.Acts, a.Kind)
+		}
 	}
 	e.observer.Committed(c)
 	c.reset()

@@ -265,13 +265,26 @@ func (b *Backend) Staleness(ctx context.Context, f tasker.StalenessFilter) ([]ta
 		return nil, toError(err)
 	}
 	out := make([]tasker.StaleTask, len(list))
-	for i, s := range list {
-		_, damage := s.Task.Shown()
-		out[i] = tasker.StaleTask{Damage: damages(damage, s.Template.Unread), TaskUUID: toUUID(s.Task.ID), Namespace: s.Template.Namespace, TaskName: s.Template.Name,
-			CurrentState: tasker.TaskState(s.Task.State), TimeInStateMinutes: s.InState.Minutes(), StalenessThresholdMinutes: s.Threshold.Minutes(),
-			Health: tasker.Health(s.Health), Priority: tasker.Priority(b.engine.PriorityName(s.Task.Priority))}
+	now := b.engine.Now()
+	for i := range list {
+		out[i] = b.fromStaleness(&list[i], now)
 	}
 	return out, nil
+}
+
+func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) tasker.StaleTask {
+	_, damage := s.Task.Shown()
+	out := tasker.StaleTask{Damage: damages(damage, s.Template.Unread), TaskUUID: toUUID(s.Task.ID), Namespace: s.Template.Namespace, TaskName: s.Template.Name,
+		CurrentState: tasker.TaskState(s.Task.State), TimeInStateMinutes: s.InState.Minutes(), StalenessThresholdMinutes: s.Threshold.Minutes(),
+		CountedMinutes: s.Used.Minutes(), ThresholdSource: tasker.ThresholdSource(s.Source), Promise: tasker.Promise(s.Promise), StaleAt: s.StaleAt(now).Ptr(),
+		Health: tasker.Health(s.Health), Priority: tasker.Priority(b.engine.PriorityName(s.Task.Priority))}
+	if step := s.PromisedStep; step != nil && step.Ordinal <= len(s.Template.Steps) {
+		out.PromisedStep = s.Template.Steps[step.Ordinal-1].Name
+	}
+	if s.PromisedUntil != task.Endless {
+		out.PromisedUntil = s.PromisedUntil.Ptr()
+	}
+	return out
 }
 
 // DetectStaleness implements tasker.CaseBackend.

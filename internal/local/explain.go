@@ -30,7 +30,7 @@ func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explan
 		}
 		out.Steps = append(out.Steps, tasker.StepExplanation{StepUUID: toUUID(s.ID), Name: v.spec(s).Name, State: tasker.StepState(s.State), Why: why, Next: next})
 	}
-	out.Summary = x.summary()
+	out.Summary, out.Limits = x.summary(), x.limits()
 	return out, nil
 }
 
@@ -269,6 +269,17 @@ func (x *explainer) waiting(s *task.Step) (why, next string) {
 }
 
 func (x *explainer) failed(s *task.Step) (why, next string) {
+	next = "Fix the cause, then reset it for retry; or resolve it, or complete it with a result."
+	if act, waited := x.givenUp(s); act != nil {
+		why = fmt.Sprintf("It was given up with its task at %s, after attempt %d of %d: %s.", clock(act.At), s.Attempts, s.MaxAttempts, act.Reason)
+		if waited.DueAt != 0 {
+			why += fmt.Sprintf(" It would have become ready at %s.", clock(task.Instant(waited.DueAt)))
+		}
+		if a := x.lastFailure(s); a != nil && a.FinishedAt != act.At {
+			why += fmt.Sprintf(" Its last error is of %s: %s", clock(a.FinishedAt), firstLine(a.Failure.Message))
+		}
+		return why, next
+	}
 	why = fmt.Sprintf("It failed for good after attempt %d of %d%s.", s.Attempts, s.MaxAttempts, x.because(s))
 	if a := x.lastAttempt(s); a != nil && a.Failure != nil && s.Attempts < s.MaxAttempts {
 		switch {
@@ -278,7 +289,7 @@ func (x *explainer) failed(s *task.Step) (why, next string) {
 			why += fmt.Sprintf(" Failures of the class %s are not repeated more often.", a.Failure.Class)
 		}
 	}
-	return why, "Fix the cause, then reset it for retry; or resolve it, or complete it with a result."
+	return why, next
 }
 
 func (x *explainer) because(s *task.Step) string {

@@ -262,7 +262,11 @@ func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker st
 // thing that happened to it, so that its row still knows.
 func (h *history) act(s *task.Step, state task.StepState, a *task.Act) task.StepState {
 	if a.From == string(task.StepEnqueued) && state != task.StepEnqueued {
-		h.add(s.ReadyAt, string(state), a.From, s)
+		ready := s.ReadyAt
+		if at := waitOf(a).ReadyAt; at != 0 { // it may have been repaired since
+			ready = task.Instant(at)
+		}
+		h.add(ready, string(state), a.From, s)
 		state = task.StepEnqueued
 	}
 	tr := &h.out.Transitions[len(h.out.Transitions)-1]

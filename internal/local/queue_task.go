@@ -191,11 +191,23 @@ func (v *view) lastError() *tasker.QueueError {
 		case a.Failure != nil:
 			return &tasker.QueueError{Message: a.Failure.Message, Code: a.Failure.Code, Type: a.Failure.Type, Class: tasker.FailureClass(task.ClassOf(a.Failure)), Retryable: a.Failure.Retryable,
 				FailureReason: string(a.Outcome), Details: a.Failure.Details}
+		case v.givenUpAt(a.FinishedAt):
+			continue // it was cut off: what failed is what failed before
 		case a.Outcome == task.TimedOut, a.Outcome == task.LeaseExpired:
 			return &tasker.QueueError{Message: "the attempt ended without a result: " + string(a.Outcome), Retryable: true, FailureReason: string(a.Outcome)}
 		}
 	}
+	for _, a := range slices.Backward(v.records.Acts) { // nothing failed, but nobody came to it
+		if a.Kind == task.ActGiveUp {
+			return &tasker.QueueError{Message: a.Reason, Retryable: true, FailureReason: string(task.TimedOut)}
+		}
+	}
 	return nil
+}
+
+// givenUpAt reports whether the task was given up at a time.
+func (v *view) givenUpAt(at task.Instant) bool {
+	return slices.ContainsFunc(v.records.Acts, func(a task.Act) bool { return a.Kind == task.ActGiveUp && a.At == at })
 }
 
 // statuses is the history of a task in the words of the queue: when it got which.

@@ -180,18 +180,15 @@ func (v *view) retryEligible(s *task.Step) bool {
 
 // failureOf adds the last failure of a step, if it has one.
 func (v *view) failureOf(s *task.Step, out *tasker.Step) {
-	for _, a := range v.records.Attempts {
-		if a.StepID == s.ID && a.Failure != nil {
-			out.LastError = fromFailure(a.Failure)
-			out.LastFailureAt = a.FinishedAt.Ptr()
-		}
+	if a := v.lastFailure(s); a != nil {
+		out.LastError, out.LastFailureAt = fromFailure(a.Failure), a.FinishedAt.Ptr()
 	}
 }
 
 // actOn adds who changed the step last, if an operator did.
 func (v *view) actOn(s *task.Step, out *tasker.Step) {
 	for _, a := range v.records.Acts {
-		if a.StepID == s.ID {
+		if a.StepID == s.ID && a.Kind != task.ActGiveUp {
 			out.ResolvedBy, out.ResolutionReason = a.Actor, a.Reason
 		}
 	}

@@ -223,10 +223,21 @@ func (s SQL) Watches(ctx context.Context, behind engine.Watch, until task.Instan
 	}, query, int64(behind.At), s.id(behind.Task), int64(until), limit)
 }
 
-// CountWatches counts watches up to a limit.
+// CountWatches counts watches of live tasks; see engine.ReadWatches. What is over has
+// its watch until it is looked at. Each task is looked up by its key: no plan that
+// begins with all tasks is any good.
 func (s SQL) CountWatches(ctx context.Context, limit int) (int, error) {
-	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT 1 FROM tasker_task_watches LIMIT $1) AS q`, limit)
+	query := `SELECT count(*) FROM (SELECT task_id FROM tasker_task_watches LIMIT $1) AS w
+ WHERE (SELECT t.state FROM tasker_tasks t WHERE t.id = w.task_id) NOT IN (` + settledStates + `)`
+	n, err := first(ctx, s, scanInt, query, limit)
 	return int(n), err
+}
+
+// Deadlines returns live tasks in the order of their deadlines; see engine.ReadWatches.
+func (s SQL) Deadlines(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
+	query := `SELECT ` + bareTask + ` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 AND t.state NOT IN (` + settledStates + `)
+ ORDER BY t.deadline_at LIMIT $2`
+	return collect(ctx, s, s.ScanTask, query, int64(until), limit)
 }
 
 // FindTasks returns tasks without their contexts; see engine.ReadWatches.

@@ -12,9 +12,9 @@ import (
 // spans is of how many tasks one statement reads the steps.
 const spans = 64
 
-// InHand returns those steps of tasks that are ready or leased.
-func (s SQL) InHand(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
-	return s.stepsOf(ctx, of, StepColumns, ` AND (s.queue > 0 OR s.queue = -2)`)
+// InQueues returns those steps of tasks that stand in a queue.
+func (s SQL) InQueues(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
+	return s.stepsOf(ctx, of, StepColumns, ` AND s.queue IS NOT NULL`)
 }
 
 // BareSteps returns all steps of tasks without their results.

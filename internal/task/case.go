@@ -91,6 +91,10 @@ const (
 // ActEditContext is the kind of act that changes the context of a task.
 const ActEditContext = "edit_context"
 
+// ActGiveUp is what the system does to each open step of a task that has taken too
+// long: it is in error.
+const ActGiveUp = "give_up_step"
+
 // The kinds of acts on a case.
 const (
 	ActOpenCase   = "open_case"

@@ -122,6 +122,21 @@ func (s Scheduling) Overtaken(level, by int) (time.Duration, bool) {
 	return first, first > 0
 }
 
+// LongestTurn returns for how long a step is promised that it is overtaken by ever
+// fewer, where those that have waited too long are looked for at an interval; 0 when
+// that has no end.
+func (s Scheduling) LongestTurn(interval time.Duration) time.Duration {
+	most, bounded := s.Overtaken(0, MaxPriority)
+	switch {
+	case !bounded:
+		return 0
+	case s.Mode == Aging:
+		return most
+	default:
+		return most + interval
+	}
+}
+
 // Effective returns the level as which a step goes out that is ready now: of what
 // level one would have to be that became ready this moment and goes at the same
 // time. It is never lower than the step's own.

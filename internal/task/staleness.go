@@ -27,15 +27,21 @@ var thresholds = map[State]func(Thresholds, Lifecycle) (own, global time.Duratio
 // Of returns the threshold of a state for tasks of a template: the template's
 // own, else that for all. 0: a task may stay in the state as long as it likes.
 func (t Thresholds) Of(s State, l Lifecycle) time.Duration {
+	d, _ := t.of(s, l)
+	return d
+}
+
+// of returns the threshold of a state, and whether it is the template's own.
+func (t Thresholds) of(s State, l Lifecycle) (d time.Duration, its bool) {
 	of, ok := thresholds[s]
 	if !ok {
-		return 0
+		return 0, false
 	}
 	own, global := of(t, l)
 	if own > 0 {
-		return own
+		return own, true
 	}
-	return max(global, 0)
+	return max(global, 0), false
 }
 
 // Since returns when the time in its state begins that is held against a task: not
@@ -81,6 +87,8 @@ const (
 	Warning Health = "warning" // from WarningPercent of the threshold
 	Stale   Health = "stale"   // from the whole of it
 )
+
+func (h Health) worse(o Health) bool { return h != o && (h == Stale || o == Healthy) }
 
 // WarningPercent of a threshold is where the warning begins.
 const WarningPercent = 80

@@ -65,6 +65,10 @@ const (
 // add records the cases of a transaction.
 func (c *caseMetrics) add(commit *engine.Commit) {
 	ctx := context.Background()
+	if n := int64(commit.Expired); n > 0 { // stale as a whole: no cycle finds those
+		c.found.Add(ctx, n)
+		c.transitioned.Add(ctx, n)
+	}
 	for _, o := range commit.Opened {
 		c.opened.Add(ctx, 1, metric.WithAttributes(reasonKey.String(o.Reason)))
 	}

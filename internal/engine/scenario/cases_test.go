@@ -253,7 +253,7 @@ func (in *interpreter) showStaleness(a *args) ([]string, error) {
 	list, err := in.engine.Staleness(in.ctx, engine.StalenessFilter{Limit: 100, Health: task.Health(a.text("health"))})
 	var out []string
 	for _, s := range list {
-		out = append(out, fmt.Sprintf("%s %s %s %s of %s", in.nameOf(s.Task.ID), s.Health, s.Task.State, s.InState, s.Threshold))
+		out = append(out, fmt.Sprintf("%s %s %s %s of %s (%s)", in.nameOf(s.Task.ID), s.Health, s.Task.State, s.Used, s.Threshold, strings.TrimSpace(string(s.Source)+" "+string(s.Promise))))
 	}
 	return out, err
 }

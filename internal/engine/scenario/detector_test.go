@@ -57,7 +57,7 @@ func (s *stalled) stall(n int) []task.ID {
 	if len(leases) != max(n/3, 1) {
 		s.t.Fatalf("the worker was given %d steps", len(leases))
 	}
-	s.now = s.now.Add(31 * time.Minute)
+	s.now = s.now.Add(2 * time.Hour) // nothing is promised to them any more
 	ids := make([]task.ID, n)
 	s.before = map[task.ID]taskPicture{}
 	for i, r := range receipts {
@@ -92,7 +92,10 @@ func (s *stalled) verdict(id task.ID) string {
 	if len(cases) == 0 && reflect.DeepEqual(now, s.before[id]) {
 		return "untouched"
 	}
-	started := s.before[id].Steps[0].State == task.StepInProgress
+	attempts := 0
+	if s.before[id].Steps[0].State == task.StepInProgress {
+		attempts = 1
+	}
 	r := now.Records
 	switch {
 	case len(cases) != 1 || cases[0].Status != task.CasePending || cases[0].Reason != task.ReasonStaleness || cases[0].OriginalState != task.StepsInProcess:
@@ -101,8 +104,10 @@ func (s *stalled) verdict(id task.ID) string {
 		return fmt.Sprintf("the task is %+v", now.Task)
 	case now.Steps[0].State != task.StepErrored || now.Task.Counts != task.Counts{Failed: 1}:
 		return fmt.Sprintf("the step is %+v", now.Steps[0])
-	case len(r.Attempts) != 1 || r.Attempts[0].Outcome != task.TimedOut || (r.Attempts[0].Token != 0) != started:
+	case len(r.Attempts) != attempts || attempts == 1 && (r.Attempts[0].Outcome != task.TimedOut || r.Attempts[0].Token == 0):
 		return fmt.Sprintf("the attempts are %+v", r.Attempts)
+	case len(r.Acts) != 1 || r.Acts[0].Kind != task.ActGiveUp || r.Acts[0].Actor != engine.System:
+		return fmt.Sprintf("the acts are %+v", r.Acts)
 	case len(r.Events) != 1 || r.Events[0].To != task.Errored:
 		return fmt.Sprintf("the events are %+v", r.Events)
 	}

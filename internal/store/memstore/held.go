@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// InHand implements engine.ReadTasks.
-func (s *Store) InHand(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
+// InQueues implements engine.ReadTasks.
+func (s *Store) InQueues(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
 		return nil, err
@@ -18,7 +18,7 @@ func (s *Store) InHand(ctx context.Context, of []engine.Sized) ([]*task.Step, er
 	var out []*task.Step
 	for _, t := range of {
 		for _, id := range st.stepsOf[t.Task] {
-			if step := st.steps[id]; step.Queue > 0 || step.Queue == task.Leases {
+			if step := st.steps[id]; step.Queue != task.NoQueue {
 				out = append(out, cloneStep(step))
 			}
 		}

@@ -250,7 +250,30 @@ func (s *Store) CountWatches(ctx context.Context, limit int) (int, error) {
 		return 0, err
 	}
 	defer done()
-	return min(len(st.watches), limit), nil
+	n := 0
+	for id := range st.watches {
+		if row := st.tasks[id]; row != nil && !row.State.Settled() {
+			n++
+		}
+	}
+	return min(n, limit), nil
+}
+
+// Deadlines implements engine.ReadWatches.
+func (s *Store) Deadlines(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var list []*task.Task
+	for _, id := range st.taskOrder {
+		if row := st.tasks[id]; row.DeadlineAt != 0 && row.DeadlineAt <= until && !row.State.Settled() {
+			list = append(list, bareTask(row))
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *task.Task) int { return cmp.Compare(a.DeadlineAt, b.DeadlineAt) })
+	return list[:min(limit, len(list))], nil
 }
 
 // Survey implements engine.ReadWatches.

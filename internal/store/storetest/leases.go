@@ -19,8 +19,8 @@ func leaseCases() []testCase {
 		{"Renewed", renewed},
 		{"Held", held},
 		{"HeldLimit", heldLimit},
-		{"InHand", inHand},
-		{"InHandMany", inHandMany},
+		{"InQueues", inQueues},
+		{"InQueuesMany", inQueuesMany},
 		{"SharedTask", sharedTask},
 	}
 }
@@ -197,38 +197,41 @@ func held(f *fixture) {
 	}
 }
 
-// inHand: the ready and the leased, and none of other tasks.
-func inHand(f *fixture) {
+// inQueues: the ready, the leased and those that wait for a time, and none of other tasks.
+func inQueues(f *fixture) {
 	jobs := f.many(4)
 	f.move(jobs[0], func(s *task.Step) error { return s.Assign(1, f.now, f.now.Add(time.Minute)) })
 	f.move(jobs[1], func(s *task.Step) error { return s.Claim(2, f.now, f.now.Add(time.Minute)) })
 	f.move(jobs[2], func(s *task.Step) error { return s.Claim(2, f.now, f.now.Add(time.Minute)) })
 	f.move(jobs[2], func(s *task.Step) error { return s.Succeed(f.now, nil) })
+	f.move(jobs[3], func(s *task.Step) error { return s.Claim(2, f.now, f.now.Add(time.Minute)) })
+	f.move(jobs[3], func(s *task.Step) error { return s.Wait(f.now.Add(time.Hour)) })
 	diamond := f.build(f.diamond, 0) // only its first step is ready
 	f.insert(diamond)
-	all := []engine.Sized{{Task: jobs[0].task.ID, Steps: 1}, {Task: diamond.task.ID, Steps: 4}, {Task: jobs[1].task.ID, Steps: 1}, {Task: jobs[2].task.ID, Steps: 1},
+	all := []engine.Sized{{Task: jobs[0].task.ID, Steps: 1}, {Task: diamond.task.ID, Steps: 4}, {Task: jobs[1].task.ID, Steps: 1}, {Task: jobs[3].task.ID, Steps: 1},
+		{Task: jobs[2].task.ID, Steps: 1},
 		{Task: f.store.IDs().Take(f.now.Time(), 1), Steps: 1}}
-	f.wantInHand("all", all, jobs[0].steps[0], jobs[1].steps[0], diamond.steps[0])
-	f.wantInHand("one", all[:1], jobs[0].steps[0])
-	f.wantInHand("settled", all[3:])
-	f.wantInHand("of nothing", nil)
+	f.wantInQueues("all", all, jobs[0].steps[0], jobs[1].steps[0], jobs[3].steps[0], diamond.steps[0])
+	f.wantInQueues("one", all[:1], jobs[0].steps[0])
+	f.wantInQueues("settled", all[4:])
+	f.wantInQueues("of nothing", nil)
 }
 
-// inHandMany asks about more than one statement does.
-func inHandMany(f *fixture) {
+// inQueuesMany asks about more than one statement does.
+func inQueuesMany(f *fixture) {
 	jobs := f.many(150)
 	var all []engine.Sized
 	var steps []*task.Step
 	for _, j := range jobs {
 		all, steps = append(all, engine.Sized{Task: j.task.ID, Steps: 1}), append(steps, j.steps[0])
 	}
-	f.wantInHand("many", all, steps...)
+	f.wantInQueues("many", all, steps...)
 }
 
-// wantInHand compares the ready and leased steps of tasks, sorted by ID.
-func (f *fixture) wantInHand(what string, of []engine.Sized, want ...*task.Step) {
+// wantInQueues compares the steps of tasks that stand in a queue, sorted by ID.
+func (f *fixture) wantInQueues(what string, of []engine.Sized, want ...*task.Step) {
 	f.Helper()
-	got, err := f.store.InHand(f.Context(), of)
+	got, err := f.store.InQueues(f.Context(), of)
 	f.must(err)
 	byID := func(a, b *task.Step) int { return bytes.Compare(a.ID[:], b.ID[:]) }
 	slices.SortFunc(got, byID)

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// StalenessFilter selects live tasks. Zero fields do not restrict.
+type StalenessFilter struct {
+	Health    task.Health
+	Namespace string
+	TaskName  string
+	Limit     int
+}
+
+// Staleness is how near a task is to being stale.
+type Staleness struct {
+	Task     *task.Task
+	Template *task.Template
+	InState  time.Duration
+	Health   task.Health
+	// Limit is what Health goes by: how long the task may be in its state, or how long
+	// it may take as a whole. Its Source is empty when there is neither.
+	task.Limit
+}
+
+// longestTurn is how long a step may wait for a worker until that counts against its
+// task; 0 without end.
+func (e *Engine) longestTurn() time.Duration {
+	return e.Order().LongestTurn(e.cfg.Scheduling.PromotionInterval)
+}
+
+// stateLimit is how long a task may be in its state, given its steps that stand in a
+// queue. Only that may put it in error here: a task that has taken too long as a
+// whole is for ExpireTasks.
+func (e *Engine) stateLimit(t *task.Task, def *task.Template, steps []*task.Step, now task.Instant) task.Limit {
+	return e.cfg.StalenessThresholds.Limit(t, def.Lifecycle, steps, e.longestTurn(), now)
+}
+
+// stateLimits returns the limits of the states of tasks, in their order, and their
+// templates. The steps of a task are asked for only where they decide: what is
+// healthy without promises is healthy with them. With whole they are asked for
+// wherever a promise may prolong a limit.
+func (e *Engine) stateLimits(ctx context.Context, tasks []*task.Task, whole bool, now task.Instant) ([]task.Limit, []*task.Template, error) {
+	limits, defs := make([]task.Limit, len(tasks)), make([]*task.Template, len(tasks))
+	var undecided []Sized
+	for i, t := range tasks {
+		def, err := e.TemplateOf(ctx, t.DefID)
+		if err != nil {
+			return nil, nil, err
+		}
+		defs[i], limits[i] = def, e.stateLimit(t, def, nil, now)
+		if limits[i].Source == task.LimitOfAll && (whole || limits[i].Health() != task.Healthy) {
+			undecided = append(undecided, Sized{t.ID, len(def.Steps)})
+		}
+	}
+	if len(undecided) == 0 {
+		return limits, defs, nil
+	}
+	steps, err := e.store.InQueues(ctx, undecided)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look at what is promised to steps: %w", err)
+	}
+	e.showHolds(ctx, steps)
+	of := make(map[task.ID][]*task.Step, len(undecided))
+	for _, s := range steps {
+		of[s.TaskID] = append(of[s.TaskID], s)
+	}
+	for i, t := range tasks {
+		if found := of[t.ID]; len(found) > 0 {
+			limits[i] = e.stateLimit(t, defs[i], found, now)
+		}
+	}
+	return limits, defs, nil
+}
+
+// staleness says of tasks, in their order, how near they are to being stale; whole as
+// in stateLimits.
+func (e *Engine) staleness(ctx context.Context, tasks []*task.Task, whole bool, now task.Instant) ([]Staleness, error) {
+	limits, defs, err := e.stateLimits(ctx, tasks, whole, now)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Staleness, len(tasks))
+	for i, t := range tasks {
+		s := Staleness{Task: t, Template: defs[i], InState: limits[i].Used, Limit: limits[i].Nearer(task.DurationLimit(t, defs[i].Lifecycle, now))}
+		s.Health = s.Limit.Health()
+		out[i] = s
+	}
+	return out, nil
+}
+
+// LimitsOf returns how long a live task may be in its state, and how long it may take
+// as a whole, given all its steps.
+func (e *Engine) LimitsOf(t *task.Task, def *task.Template, steps []*task.Step) (state, whole task.Limit) {
+	now := e.instant()
+	return e.stateLimit(t, def, steps, now), task.DurationLimit(t, def.Lifecycle, now)
+}
