@@ -26,6 +26,14 @@ lifecycle: {max_steps_in_process_minutes: 60, max_waiting_for_dependencies_minut
 steps: [{name: wait, handler: nobody}]
 `
 
+// usualTemplate may stay in its state for as long as others may by default.
+const usualTemplate = `
+name: usual
+version: "1"
+lifecycle: {max_steps_in_process_minutes: 30}
+steps: [{name: nobody, handler: nobody}]
+`
+
 // TestStaleness: healthy, warned of, stale; looked at, detected, repaired.
 func TestStaleness(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
@@ -39,7 +47,8 @@ func TestStaleness(t *testing.T) {
 
 func testStaleness(t *testing.T, s *server, c *clock) {
 	s.register(t, patientTemplate)
-	usual := s.submit(t, tasker.TaskRequest{TaskType: "nobody"})
+	s.register(t, usualTemplate)
+	usual := s.submit(t, tasker.TaskRequest{Name: "usual"})
 	s.submit(t, tasker.TaskRequest{Name: "patient", Namespace: "slow"})
 
 	// health is what is said of the two tasks, in the order of the answer.

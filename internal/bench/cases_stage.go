@@ -19,7 +19,7 @@ import (
 
 const (
 	arrivals  = 3 * time.Minute
-	threshold = 30 * time.Minute // the default for tasks whose steps are in process
+	threshold = 30 * time.Minute // of hastyTemplate
 	lookedAt  = threshold / 100 * 85
 	// surveyed is how many tasks a cycle looks at that it has not seen before, at least.
 	surveyed = 10_000
@@ -56,9 +56,11 @@ steps:
   - {name: only, handler: %[3]s}
 `
 
+// hastyTemplate is of tasks that may take what is usual, whatever is promised to steps.
 const hastyTemplate = `name: %[2]s
 namespace_name: %[1]s
 version: %[3]s
+lifecycle: {max_steps_in_process_minutes: 30}
 steps:
   - {name: only, handler: %[3]s}
 `

@@ -56,6 +56,7 @@ steps: [{name: render, handler: render, retry: {max_attempts: 2, backoff: none}}
 name: daily
 namespace_name: reports
 version: 1.0.0
+lifecycle: {max_waiting_for_retry_minutes: 30}
 steps: [{name: export, handler: export, retry: {backoff_base_ms: 7200000, max_backoff_ms: 7200000}}]
 `, `
 name: thumbnail

@@ -102,7 +102,8 @@ func TestCensus(t *testing.T) {
 	})
 	t.Run("CasesAndHealth", func(t *testing.T) {
 		t.Parallel()
-		e, tick := newEngine(t, engine.Options{}) // 30 minutes in steps_in_process
+		// 30 minutes in steps_in_process, and nothing to speak of in the queue before
+		e, tick := newEngine(t, engine.Options{Config: engine.Config{Scheduling: engine.Scheduling{MaxWait: time.Microsecond, PromotionInterval: time.Microsecond}}})
 		health := func(want string) {
 			t.Helper()
 			if got := fmt.Sprint(census(t, e).Investigations); got != want {
@@ -129,6 +130,53 @@ func TestCensus(t *testing.T) {
 		}
 		submit(t, e, engine.Submission{TaskType: "mail"})
 		health("{2 map[healthy:0 stale:1 warning:1]}")
+	})
+	t.Run("RepairedTasksAreNotCounted", func(t *testing.T) {
+		t.Parallel()
+		e, tick := newEngine(t, engine.Options{})
+		subs := make([]engine.Submission, 20)
+		for i := range subs {
+			subs[i] = engine.Submission{TaskType: "mail"}
+		}
+		submit(t, e, subs...)
+		tick(2 * time.Hour)
+		found, err := e.DetectStaleness(t.Context(), 0, false)
+		if err != nil || len(found) != len(subs) {
+			t.Fatalf("%d of %d are stale, %v", len(found), len(subs), err)
+		}
+		for _, d := range found {
+			steps, err := e.Read().FindSteps(t.Context(), d.Task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kind := engine.ResolveManually
+			if d.Task == found[0].Task {
+				kind = engine.ResetForRetry // goes on
+			}
+			if _, err := e.Operate(t.Context(), d.Task, steps[0].ID, engine.StepAct{Kind: kind, Actor: "ann", Reason: "done"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := census(t, e).Investigations.Health["healthy"]; got != 1 {
+			t.Errorf("%d tasks are healthy, and 1 is live", got)
+		}
+	})
+	t.Run("MaxDuration", func(t *testing.T) {
+		t.Parallel()
+		e, tick := newEngine(t, engine.Options{})
+		tpl := &task.Template{Namespace: "default", Name: "slow", Version: "1", Fingerprint: "x", Source: "x", Lifecycle: task.Lifecycle{MaxDuration: 10 * time.Minute},
+			Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: task.DefaultRetry()}}}
+		tpl.Link()
+		if _, _, err := e.RegisterTemplate(t.Context(), tpl); err != nil {
+			t.Fatal(err)
+		}
+		submit(t, e, engine.Submission{Name: "slow"})
+		for after, want := range []string{"map[healthy:0 stale:0 warning:0]", "map[healthy:0 stale:0 warning:1]", "map[healthy:0 stale:1 warning:0]"} {
+			if got := fmt.Sprint(census(t, e).Investigations.Health); got != want {
+				t.Errorf("look %d: health is %s, want %s", after, got, want)
+			}
+			tick([]time.Duration{8 * time.Minute, 2 * time.Minute, 0}[after])
+		}
 	})
 	t.Run("AnOutageIsAnError", func(t *testing.T) {
 		t.Parallel()

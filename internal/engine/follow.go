@@ -61,6 +61,10 @@ func (e *Engine) learnGrace(ctx context.Context) error {
 // grace is when those must have given a sign of life who could not for a while.
 func (e *Engine) grace() task.Instant { return task.Instant(e.graceUntil.Load()) }
 
+// Arriving reports whether this engine was not there, or not the store, a moment ago,
+// so that nothing must be held against tasks and workers that is due to that.
+func (e *Engine) Arriving() bool { return e.instant() < e.grace() }
+
 // absence is how long no process may have had a turn until it counts as nobody
 // having been there to take heartbeats.
 func (e *Engine) absence() time.Duration { return max(10*time.Second, 3*e.cfg.UpkeepInterval) }

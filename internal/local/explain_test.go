@@ -43,6 +43,59 @@ func (r *rig) explained(t *testing.T, id uuid.UUID) string {
 	return strings.ReplaceAll(strings.Join(lines, "\n"), " ("+r.worker.String()+")", "")
 }
 
+// TestExplainLimits: when a task is stale, and why then; what was given up, and what
+// had gone wrong before.
+func TestExplainLimits(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
+		r.template(t, "name: bounded\nversion: \"1\"\nlifecycle: {max_duration_minutes: 100, max_steps_in_process_minutes: 20, max_waiting_for_retry_minutes: 30}\nsteps:\n"+
+			"  - {name: a, handler: h, retry: {backoff: fixed, backoff_base_ms: 7200000, max_backoff_ms: 7200000, jitter: 0}}\n")
+		limits := func(id uuid.UUID, want ...string) {
+			t.Helper()
+			x, err := r.ExplainTask(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(x.Limits, "\n"); got != strings.Join(want, "\n") {
+				t.Errorf("the limits are\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+			}
+		}
+		bounded := r.submit(t, tasker.TaskRequest{Name: "bounded"})
+		whole := "Its max_duration_minutes (1h40m0s) end at 2026-03-01 13:40:00Z, in 1h40m0s; then it is in error, whatever it does."
+		limits(bounded, "It is stale at 2026-03-01 12:20:00Z, in 20m0s: the threshold of its template for steps_in_process is 20m0s.", whole)
+		r.report(t, r.take(t, true), failed("no quota", false))
+		limits(bounded, "It is stale at 2026-03-01 12:30:00Z, in 30m0s: the threshold of its template for waiting_for_retry is 30m0s.", whole)
+
+		usual := r.submit(t, tasker.TaskRequest{TaskType: "h", TimeoutSeconds: 7200})
+		limits(usual, "It is stale at 2026-03-01 13:31:00Z, in 1h31m0s: step h may wait in its queue until 2026-03-01 13:01:00Z, "+
+			"and the threshold for all tasks for steps_in_process, 30m0s, begins then.")
+		a := r.take(t, true)
+		limits(usual, "It is stale at 2026-03-01 14:30:00Z, in 2h30m0s: the attempt of step h may run until 2026-03-01 14:00:00Z, "+
+			"and the threshold for all tasks for steps_in_process, 30m0s, begins then.")
+		snoozed := tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: 86400}
+		r.report(t, a, snoozed)
+		limits(usual, "It is stale at 2026-03-02 12:30:00Z, in 24h30m0s: step h waits for a time that it was given, 2026-03-02 12:00:00Z, "+
+			"and the threshold for all tasks for waiting_for_retry, 30m0s, begins then.")
+
+		r.wait(t, 31*time.Minute)
+		if _, err := r.b.DetectStaleness(t.Context(), tasker.DetectRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		limits(bounded)
+		const want = "It was given up with its task at 2026-03-01 12:31:00Z, after attempt 1 of 4: stale: waiting_for_retry for 31m0s; the threshold is 30m0s. " +
+			"It would have become ready at 2026-03-01 14:00:00Z. Its last error is of 2026-03-01 12:00:00Z: no quota"
+		if got := r.explained(t, bounded); !strings.Contains(got, want) {
+			t.Errorf("of what was given up it says\n%s\nwant\n%s", got, want)
+		}
+		steps, err := r.Steps(t.Context(), bounded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := steps[0]; s.LastError == nil || s.LastError.Message != "no quota" || s.ResolvedBy != "" || s.Attempts != 1 {
+			t.Errorf("the step says %+v", s)
+		}
+	})
+}
+
 // TestExplain: why a task is where it is, in every situation, word by word.
 func TestExplain(t *testing.T) {
 	t.Parallel()
@@ -152,7 +205,7 @@ h pending: It is scheduled for 2026-03-01 12:00:00Z, in a moment. | It becomes r
 			r.wait(t, time.Minute)
 			return id
 		}, `error: The task is in error since 2026-03-01 12:01:00Z: max_duration_minutes exceeded. It does not move until an operator repairs a step.
-a error: It failed for good after attempt 1 of 4 at 2026-03-01 12:01:00Z: the task ran longer than its max_duration_minutes. The failure was not retryable. | Fix the cause, then reset it for retry; or resolve it, or complete it with a result.`},
+a error: It was given up with its task at 2026-03-01 12:01:00Z, after attempt 1 of 4: max_duration_minutes exceeded. | Fix the cause, then reset it for retry; or resolve it, or complete it with a result.`},
 		"ErrorAfterADeadlineWasRepaired": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "bounded"})
 			r.take(t, true)

@@ -27,7 +27,7 @@ steps:
 name: patient
 version: "2"
 description: waits for long
-lifecycle: {max_waiting_for_dependencies_minutes: 90, max_waiting_for_retry_minutes: 45, max_steps_in_process_minutes: 120, max_duration_minutes: 6000}
+lifecycle: {max_waiting_for_dependencies_minutes: 90, max_waiting_for_retry_minutes: 45, max_steps_in_process_minutes: 120, max_duration_minutes: 300}
 input_schema: {type: object}
 steps:
   - name: only

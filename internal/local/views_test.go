@@ -60,7 +60,8 @@ func TestViewsAgree(t *testing.T) {
 				a.rig.silent(time.Microsecond)
 				a.compare(seen)
 			}
-			for _, what := range []string{"healthy", "warning", "stale", "steps_in_process", "waiting_for_retry", "waiting_for_dependencies", "queue", "dashboard"} {
+			for _, what := range []string{"healthy", "warning", "stale", "steps_in_process", "waiting_for_retry", "waiting_for_dependencies", "queue", "dashboard",
+				"template", "global", "promise", "max_duration", "time", "attempt"} {
 				if seen[what] == 0 {
 					t.Errorf("nothing was compared about %s: %v", what, seen)
 				}
@@ -91,6 +92,8 @@ func (a *asked) compare(seen map[string]int) {
 	for _, s := range stale {
 		seen[string(s.Health)]++
 		seen[string(s.State)]++
+		seen[string(s.Source)]++
+		seen[string(s.Promise)]++
 	}
 	seen["queue"] += len(queue)
 	seen["dashboard"] += len(dashboard)
@@ -102,17 +105,17 @@ func (a *asked) nextTurn() time.Time {
 	a.t.Helper()
 	var next time.Time
 	type turn struct {
-		Entered   string
+		StaleAt   string
 		Threshold float64
 	}
-	for _, r := range rowsOf(a, `SELECT time(state_entered_at), CAST(threshold_minutes AS double precision) FROM @.v_task_state_analysis WHERE threshold_minutes > 0`,
-		func(r *turn) []any { return []any{&r.Entered, &r.Threshold} }) {
-		entered, err := time.Parse(microseconds, r.Entered)
+	for _, r := range rowsOf(a, `SELECT time(stale_at), CAST(threshold_minutes AS double precision) FROM @.v_task_state_analysis WHERE threshold_minutes > 0`,
+		func(r *turn) []any { return []any{&r.StaleAt, &r.Threshold} }) {
+		stale, err := time.Parse(microseconds, r.StaleAt)
 		if err != nil {
 			a.t.Fatal(err)
 		}
 		threshold := time.Duration(r.Threshold * float64(time.Minute)).Round(time.Second)
-		for _, at := range []time.Time{entered.Add(threshold * 8 / 10), entered.Add(threshold)} {
+		for _, at := range []time.Time{stale.Add(-threshold * 2 / 10), stale} {
 			if at.After(a.rig.clock()) && (next.IsZero() || at.Before(next)) {
 				next = at
 			}
@@ -148,19 +151,23 @@ func rowsOf[T any](a *asked, query string, fields func(*T) []any) []T {
 }
 
 type staleRow struct {
-	Task               uuid.UUID
-	Namespace, Name    string
-	State              tasker.TaskState
-	InState, Threshold float64
-	Health             tasker.Health
+	Task                        uuid.UUID
+	Namespace, Name             string
+	State                       tasker.TaskState
+	InState, Threshold, Counted float64
+	Health                      tasker.Health
+	Source                      tasker.ThresholdSource
+	Promise                     tasker.Promise
+	Step, Until, StaleAt        string
 }
 
 func (a *asked) staleness() []staleRow {
 	a.t.Helper()
 	return rowsOf(a, `SELECT task_uuid, namespace_name, task_name, current_state, CAST(time_in_state_minutes AS double precision),
- CAST(staleness_threshold_minutes AS double precision), health_status FROM @.v_task_staleness_monitoring`,
+ CAST(coalesce(staleness_threshold_minutes, 0) AS double precision), CAST(counted_minutes AS double precision), health_status, threshold_source,
+ coalesce(promise, ''), coalesce(promised_step, ''), coalesce(time(promised_until), ''), coalesce(time(stale_at), '') FROM @.v_task_staleness_monitoring`,
 		func(r *staleRow) []any {
-			return []any{&r.Task, &r.Namespace, &r.Name, &r.State, &r.InState, &r.Threshold, &r.Health}
+			return []any{&r.Task, &r.Namespace, &r.Name, &r.State, &r.InState, &r.Threshold, &r.Counted, &r.Health, &r.Source, &r.Promise, &r.Step, &r.Until, &r.StaleAt}
 		})
 }
 
@@ -170,9 +177,16 @@ func (a *asked) stalenessByEngine() []staleRow {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	at := func(t *time.Time) string {
+		if t == nil {
+			return ""
+		}
+		return t.Format(microseconds)
+	}
 	var want []staleRow
 	for _, s := range list {
-		want = append(want, staleRow{s.TaskUUID, s.Namespace, s.TaskName, s.CurrentState, inMinutes(s.TimeInStateMinutes), inMinutes(s.StalenessThresholdMinutes), s.Health})
+		want = append(want, staleRow{s.TaskUUID, s.Namespace, s.TaskName, s.CurrentState, inMinutes(s.TimeInStateMinutes), inMinutes(s.StalenessThresholdMinutes),
+			inMinutes(s.CountedMinutes), s.Health, s.ThresholdSource, s.Promise, s.PromisedStep, at(s.PromisedUntil), at(s.StaleAt)})
 	}
 	return want
 }

@@ -17,6 +17,9 @@ func (u *Upkeep) staleness() *loop {
 			if done, err := u.engine.Survey(ctx); err != nil || !done || cfg.Enabled != engine.On {
 				return 0, err == nil && !done, err
 			}
+			if u.engine.Arriving() {
+				return 0, false, nil // after an outage: what waited shall have its chance
+			}
 			found, err := u.engine.DetectStaleness(ctx, cfg.BatchSize, cfg.DryRun)
 			moved := u.report(found)
 			// what failed is not tried again at once, or it would keep all others waiting
