@@ -321,11 +321,12 @@ func (u *unit) stalenessOf(t *task.Task, d Detected) *opening {
 }
 
 func (d Detected) sentence() string {
-	s := fmt.Sprintf("%s for %s; the threshold is %s", d.State, d.InState.Round(time.Second), d.Threshold.Round(time.Second))
+	threshold, why := d.Threshold, ""
 	if l := d.Limit; l.Source == task.LimitOfPromise {
-		s += fmt.Sprintf(", which is %s from the end of a promise (%s)", (d.Threshold - l.Prolonged).Round(time.Second), l.Promise)
+		why = fmt.Sprintf(", which is %s from the end of a promise (%s)", threshold-l.Prolonged, l.Promise)
+		threshold = threshold.Round(time.Second)
 	}
-	return s
+	return fmt.Sprintf("%s for %s; the threshold is %s%s", d.State, d.InState.Round(time.Second), threshold, why)
 }
 
 // transition puts a stale task in error, and says what was done.

@@ -123,7 +123,8 @@ func TestOneNodeDetects(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, err := engine.New(t.Context(), s, engine.Options{Observer: &cycles{node: node, seen: seen},
-			Config: engine.Config{StalenessDetection: engine.StalenessDetection{DetectionInterval: 20 * time.Millisecond}}})
+			Config: engine.Config{StalenessDetection: engine.StalenessDetection{DetectionInterval: 20 * time.Millisecond},
+				Leases: engine.Leases{HeartbeatInterval: 10 * time.Millisecond}}}) // so long it waits for workers to be heard
 		if err != nil {
 			t.Fatal(err)
 		}

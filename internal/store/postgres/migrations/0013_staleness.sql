@@ -133,7 +133,7 @@ DECLARE
     now  constant bigint := tasker_now();
     seen text := p_detail;
 BEGIN
-    SELECT t.id, t.state, t.state_at INTO k FROM tasker_tasks t JOIN tasker_templates d ON d.def_id = t.def_id
+    SELECT t.id, t.state, t.state_at, d.namespace, d.name INTO k FROM tasker_tasks t JOIN tasker_templates d ON d.def_id = t.def_id
     WHERE t.id = p_task_uuid AND t.state = p_current_state AND t.state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually')
         AND d.namespace = coalesce(p_namespace_name, d.namespace) AND d.name = coalesce(p_task_name, d.name) FOR UPDATE OF t;
     IF NOT FOUND THEN
@@ -150,8 +150,8 @@ BEGIN
             json_build_object('error_type', 'staleness_timeout', 'message', 'the task was stale: ' || seen, 'code', 'TASK_STALE', 'retryable', false) END
         FROM open o WHERE o.state IN ('assigned', 'in_progress') ORDER BY o.id
     ), told AS (
-        INSERT INTO tasker_acts (task_id, step_id, at, kind, actor, reason, from_state, to_state, data)
-        SELECT o.task_id, o.id, now, 'give_up_step', 'system', 'stale: ' || seen, o.state, 'error',
+        INSERT INTO tasker_acts (task_id, step_id, namespace, template, at, kind, actor, auth, reason, from_state, to_state, data)
+        SELECT o.task_id, o.id, k.namespace, k.name, now, 'give_up_step', 'system', 'system', 'stale: ' || seen, o.state, 'error',
             tasker_object(ARRAY['ready_at', 'due_at'], ARRAY[CASE o.state WHEN 'enqueued' THEN tasker_shown_time(o.ready_at) END,
                 CASE WHEN o.queue = -1 THEN tasker_shown_time(o.key) END])
         FROM open o ORDER BY o.id
