@@ -12,29 +12,27 @@ RULES = [
     r"is \d+ bytes long",  # schemas count characters, stores bytes
     r"must be after 1970-01-01T00:00:00Z and before 9000-01-01T00:00:00Z",  # times that can be stored
     r"must be a time such as",  # dates that generators make, and calendars do not have
-    r"is not a cursor of this list",
+    r"is not a cursor of this",
     r"is blank",  # a reason or an actor of spaces only
     r"is reserved for what Tasker does",
     r"must be (a URL|http or https|without user)",  # health_url
     r"nests deeper than",
-    r"is not a W3C trace context",
+    r"is not a W3C trace",
+    r"query.state must be one of",  # one value may hold several states, with commas
     r"is not a priority",  # names of levels are configuration
     r"^ and \d+ more problems",
 ]
 
 # Rules that tie fields of one body to each other, and languages inside a text.
 TIES = [
-    r"name a template \(name\) or a handler",
+    r" (name|give|say) ",  # name a template or a handler; give one of two; say which, or why
     r"must not be empty|an entry is empty",
     r"there is nothing to change",
-    r"say why the case is opened again",
-    r"give the whole context|what to change of it",
     r"only complete_manually takes a result",
     r"a failed step needs its error",
     r"as registered",
     r"they go with task_type only",
     r"complete_manually needs the result",
-    r"say which cases to open again",
     r"there is no template",
     r"the document is empty|:\d+:\d+ ",  # YAML, with the place in it
 ]
