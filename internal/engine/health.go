@@ -37,7 +37,9 @@ func (e *Engine) longestTurn() time.Duration {
 // queue. Only that may put it in error here: a task that has taken too long as a
 // whole is for ExpireTasks.
 func (e *Engine) stateLimit(t *task.Task, def *task.Template, steps []*task.Step, now task.Instant) task.Limit {
-	return e.cfg.StalenessThresholds.Limit(t, def.Lifecycle, steps, e.longestTurn(), now)
+	l := e.cfg.StalenessThresholds.Limit(t, def.Lifecycle, steps, e.longestTurn(), now)
+	l.Used -= min(e.stepped(t.Since(now).Time()), l.Used) // that much of it never passed
+	return l
 }
 
 // stateLimits returns the limits of the states of tasks, in their order, and their
