@@ -135,7 +135,7 @@ func (b *backpressure) drained(now task.Instant, depth int) time.Duration {
 			lowest = min(lowest, at)
 		}
 	}
-	rate := b.e.meter.drainRate(now)
+	rate := b.e.drainRate(now)
 	if rate <= 0 {
 		return longestWait
 	}

@@ -43,6 +43,8 @@ type TxWatches interface {
 	Rewatch(moves []WatchMove) error
 	// Note keeps a small text under a key.
 	Note(key, text string) error
+	// DropNotes deletes what is kept under keys.
+	DropNotes(keys []string) error
 	// FirstNote is Note for a key under which nothing is kept yet; else it does nothing.
 	FirstNote(key, text string) error
 }
@@ -107,6 +109,8 @@ type ReadWatches interface {
 	// ID at which it stopped: zero when it looked at all there are.
 	Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error)
 	// FindNote returns the text kept under a key, "" when there is none.
+	// Notes returns the texts whose keys begin with a prefix.
+	Notes(ctx context.Context, prefix string) (map[string]string, error)
 	FindNote(ctx context.Context, key string) (string, error)
 }
 

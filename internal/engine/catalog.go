@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"maps"
 	"slices"
 	"strings"
@@ -214,10 +216,17 @@ func kindOf(w *task.Worker) workerKind {
 	return workerKind{join(w.Namespaces), join(w.Handlers), join(w.Capabilities)}
 }
 
+// name is a short name of the kind.
+func (k workerKind) name() string {
+	sum := sha256.Sum256([]byte(k.namespaces + "\x00" + k.handlers + "\x00" + k.capabilities))
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
 // served is which routes workers of one kind can serve. It follows the catalog by
 // itself, so a poll reads a list and computes nothing.
 type served struct {
 	like *task.Worker // one of them
+	name string       // of the kind, the same in all processes
 	list atomic.Pointer[[]int64]
 }
 
@@ -257,7 +266,7 @@ func (c *catalog) served(w *task.Worker) *served {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s = c.kinds[kind]; s == nil {
-		s = &served{like: w}
+		s = &served{like: w, name: kind.name()}
 		s.list.Store(&[]int64{})
 		s.widen(slices.Collect(maps.Values(c.byRoute)))
 		if len(c.kinds) >= maxCached { // only those that are listed follow the catalog
@@ -269,6 +278,16 @@ func (c *catalog) served(w *task.Worker) *served {
 	makeRoom(c.byWorker, maxCachedWorkers)
 	c.byWorker[w.No] = s
 	return s
+}
+
+// kindName is the name of a worker's kind; "" when the worker is not known here.
+func (c *catalog) kindName(worker int64) string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if s := c.byWorker[worker]; s != nil {
+		return s.name
+	}
+	return ""
 }
 
 // makeRoom empties a cache that is full.

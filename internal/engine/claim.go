@@ -283,7 +283,7 @@ func (u *unit) deal(works []Work, seats []seat, out [][]Lease) ([]seat, error) {
 
 func (u *unit) hand(w Work, c *poller) (err error) {
 	s, from := w.Step, w.Step.State
-	u.sawHanded(s, c.start)
+	u.sawHanded(s, c.worker, c.start)
 	if u.e.dispatch != nil { // tokens are times, as those that the dispatcher gives out
 		s.Token = max(s.Token, u.e.dispatch.nextToken(u.now)-1)
 	}

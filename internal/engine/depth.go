@@ -19,6 +19,24 @@ func (e *Engine) Depth(ctx context.Context, route, key int64, id task.ID, limit 
 	return e.store.Depth(ctx, route, key, id, limit)
 }
 
+// Ahead counts the steps that wait on any of the routes before a place in the order of
+// (key, ID), up to limit.
+func (e *Engine) Ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error) {
+	n, ok, err := fromDispatcher(ctx, e, func(d Dispatcher) (total int, err error) {
+		for _, r := range routes {
+			n, err := d.Depth(ctx, r, key, id)
+			if total += n; err != nil || total >= limit {
+				return total, err
+			}
+		}
+		return total, nil
+	})
+	if ok || err != nil {
+		return min(n, limit), err
+	}
+	return e.store.Ahead(ctx, routes, key, id, limit)
+}
+
 // readyCounts counts the steps that wait on each route; of the store's, the first
 // limit. Routes on which none do may be missing.
 func (e *Engine) readyCounts(ctx context.Context, limit int) (map[int64]int, error) {

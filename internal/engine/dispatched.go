@@ -143,7 +143,7 @@ func (e *Engine) takeFromStore(calls []*poller, lists [][]taken, n int) error {
 				u.dropped = append(u.dropped, Removal{Offered: at[n].Offered})
 				continue
 			}
-			u.sawHanded(w.Step, whose[n].start)
+			u.sawHanded(w.Step, w.Step.WorkerNo, whose[n].start)
 			u.toldHeld(w)
 			l, err := u.lease(w)
 			if err != nil {

@@ -27,6 +27,8 @@ type Engine struct {
 	meter       *meter
 	pressure    *backpressure
 	glances     glances
+	pools       pools
+	others      others
 	commits     sync.Pool // of *Commit
 
 	// graceUntil is the instant at which heartbeats must have come in that could
@@ -142,6 +144,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	e.meter.clock, e.meter.since = e.instant, e.instant()
 	e.hub, e.glances.turn = newHub(), make(chan struct{}, 1)
 	e.catalog = newCatalog(store, e.hub.widen)
+	e.meter.kindOf = e.catalog.kindName
 	if err := e.catalog.loadRoutes(ctx); err != nil {
 		return nil, fmt.Errorf("read routes: %w", err)
 	}

@@ -8,18 +8,20 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// meter measures what passes through this process: how quickly routes are served,
+// meter measures what passes through this process: how quickly workers take what waits,
 // what ended in the last minute and hour. It stands before the observer. What
 // other processes do on the same store it does not see.
 type meter struct {
 	next  Observer // nil: none
 	since task.Instant
 	clock func() task.Instant
+	// kindOf names the kind of a worker, "" for one that is not known.
+	kindOf func(worker int64) string
 	// moved is told how many steps more are ready; a negative number is fewer.
 	moved func(n int)
 
 	mu     sync.Mutex
-	routes map[int64]*service
+	kinds  map[string]*service // by kind of worker
 	spaces map[string]*activity
 	stored service // tasks written, by the time that writing took
 	probes window  // of workers that failed, by minute
@@ -30,13 +32,13 @@ var _ Observer = (*meter)(nil)
 // Bounds of what is remembered. Beyond them what is new is not measured, or as
 // one namespace.
 const (
-	meteredRoutes = 10_000
+	meteredKinds  = 10_000
 	meteredSpaces = 200
 	otherSpaces   = "\x00others" // no namespace has this name
 )
 
 func newMeter(next Observer, moved func(n int)) *meter {
-	return &meter{next: next, moved: moved, routes: map[int64]*service{}, spaces: map[string]*activity{}, probes: newWindow(time.Minute, 60)}
+	return &meter{next: next, moved: moved, kinds: map[string]*service{}, spaces: map[string]*activity{}, probes: newWindow(time.Minute, 60)}
 }
 
 // service is how quickly something is served while somebody waits for it: an
@@ -202,32 +204,39 @@ func (m *meter) ofRoute(names Names) func(int64) *activity {
 	}
 }
 
-// measureHanded notes how quickly routes are served.
+// measureHanded notes how quickly workers of each kind take what waits for them.
 func (m *meter) measureHanded(c *Commit) {
 	for i := 0; i < len(c.Handed); {
-		route, oldest, n := c.Handed[i].RouteID, c.Handed[i].ReadyAt, 0
-		for ; i < len(c.Handed) && c.Handed[i].RouteID == route; i++ {
+		worker, oldest, n := c.Handed[i].Worker, c.Handed[i].ReadyAt, 0
+		for ; i < len(c.Handed) && c.Handed[i].Worker == worker; i++ {
 			oldest = min(oldest, c.Handed[i].ReadyAt)
 			n++
 		}
-		s := m.routes[route]
-		if s == nil {
-			if len(m.routes) >= meteredRoutes {
-				continue
-			}
-			s = &service{}
-			m.routes[route] = s
+		if kind := m.kindOf(worker); kind != "" {
+			m.tookAway(kind, n, oldest, c.At)
 		}
-		s.left(n, oldest, c.At)
 	}
 }
 
-// rateOf is how many steps a second leave the queue of a route while some wait
-// there; 0 when that is not known.
-func (m *meter) rateOf(route int64, now task.Instant) float64 {
+// tookAway notes that workers of a kind took steps. The caller holds mu.
+func (m *meter) tookAway(kind string, n int, oldest, now task.Instant) {
+	s := m.kinds[kind]
+	if s == nil {
+		if len(m.kinds) >= meteredKinds {
+			return
+		}
+		s = &service{}
+		m.kinds[kind] = s
+	}
+	s.left(n, oldest, now)
+}
+
+// rateOf is how many steps a second workers of a kind take while some wait for them; 0
+// when that is not known.
+func (m *meter) rateOf(kind string, now task.Instant) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.routes[route].rate(now)
+	return m.kinds[kind].rate(now)
 }
 
 // storeRate is how many tasks a second are stored while some wait for it; 0 when
@@ -238,20 +247,9 @@ func (m *meter) storeRate(now task.Instant) float64 {
 	return m.stored.rate(now)
 }
 
-// drainRate is how many steps a second were given to workers in the last minute.
-func (m *meter) drainRate(now task.Instant) float64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	total := 0
-	for _, a := range m.spaces {
-		total += a.handed.sum(int64(now))
-	}
-	return float64(total) / 60
-}
-
-// Measured is what this process saw happen.
+// Measured is what the processes that share the store saw happen.
 type Measured struct {
-	Since                                 task.Instant  // when it began to look
+	Since                                 task.Instant  // when the first of them began to look
 	CompletedLastMinute, FailedLastMinute int           // tasks
 	HandedLastMinute                      int           // steps given to workers
 	RunsLastMinute                        int           // attempts that ended
@@ -260,26 +258,15 @@ type Measured struct {
 	ProbesFailedLastHour                  int           // of workers of all namespaces
 }
 
-// measured adds up the namespaces that a filter lets pass.
-func (m *meter) measured(now task.Instant, pass func(namespace string) bool) Measured {
+// tally adds up the namespaces that a filter lets pass.
+func (m *meter) tally(now task.Instant, pass func(namespace string) bool) tally {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at := int64(now)
-	out, millis := Measured{Since: m.since, ProbesFailedLastHour: m.probes.sum(at)}, 0
+	out := tally{since: m.since, probes: m.probes.sum(int64(now))}
 	for namespace, a := range m.spaces {
-		if !pass(namespace) {
-			continue
+		if pass(namespace) {
+			out.add(a.count(int64(now)))
 		}
-		out.CompletedLastMinute += a.completed.sum(at)
-		out.FailedLastMinute += a.failed.sum(at)
-		out.HandedLastMinute += a.handed.sum(at)
-		out.RunsLastMinute += a.runs.sum(at)
-		millis += a.runMillis.sum(at)
-		out.NotStartedLastHour += a.notStarted.sum(at)
-		out.LapsedLastHour += a.lapsed.sum(at)
-	}
-	if out.RunsLastMinute > 0 {
-		out.MeanRun = time.Duration(millis) * time.Millisecond / time.Duration(out.RunsLastMinute)
 	}
 	return out
 }

@@ -85,6 +85,7 @@ type Names interface {
 // Handed is a step that was given to a worker.
 type Handed struct {
 	RouteID  int64
+	Worker   int64 // its number
 	Priority int
 	ReadyAt  task.Instant
 }

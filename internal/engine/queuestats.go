@@ -156,7 +156,7 @@ func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueSta
 	}
 	out.Pressure.Tier, _, _ = e.pressure.tier(total) // the last submission may be long ago
 	e.describe(out, g, pass)
-	out.Measured = e.meter.measured(e.instant(), pass)
+	out.Measured = e.measured(e.instant(), pass)
 	workers, err := e.Workers(ctx, deadWorkers)
 	if err != nil {
 		return nil, err
@@ -277,20 +277,24 @@ type PlaceOf struct {
 // manyAhead is where counting what is ahead of a step stops.
 const manyAhead = 10_000
 
-// Place returns where a ready step stands on its route, and how long it is likely to
-// wait: as long as those ahead take at the rate at which steps leave the route while
-// some wait there, as measured by this process.
+// Place returns where a ready step stands among all that the workers of its route take,
+// and how long it is likely to wait: as long as these workers take for what is ahead,
+// at the rate at which they take steps while some wait, as measured in the cluster.
 func (e *Engine) Place(ctx context.Context, s *task.Step) (PlaceOf, error) {
-	ahead, err := e.Depth(ctx, s.RouteID, s.Key, s.ID, manyAhead)
+	shared, err := e.pool(ctx, s.RouteID)
 	if err != nil {
 		return PlaceOf{}, err
 	}
-	return e.place(s.RouteID, ahead), nil
+	n, least, err := e.ahead(ctx, shared, s)
+	if err != nil {
+		return PlaceOf{}, err
+	}
+	return e.place(shared, n, least), nil
 }
 
-func (e *Engine) place(route int64, ahead int) PlaceOf {
-	p := PlaceOf{Ahead: ahead, Least: ahead >= manyAhead, Wait: -1}
-	if rate := e.meter.rateOf(route, e.instant()); rate > 0 && !p.Least {
+func (e *Engine) place(shared *pool, ahead int, least bool) PlaceOf {
+	p := PlaceOf{Ahead: ahead, Least: least, Wait: -1}
+	if rate := e.rate(shared); rate > 0 && !p.Least {
 		p.Wait = time.Duration(float64(ahead+1) / rate * float64(time.Second))
 	}
 	return p
@@ -304,26 +308,37 @@ const placedRoutes = 32
 // what is not ready, and for steps of more queues than are counted for one call.
 func (e *Engine) Places(ctx context.Context, steps []*task.Step) ([]*PlaceOf, error) {
 	type spot struct{ route, key int64 }
-	ahead := map[spot]int{}
+	type count struct {
+		n     int
+		least bool
+	}
+	ahead, queries := map[spot]count{}, 0
 	out := make([]*PlaceOf, len(steps))
 	for i, s := range steps {
 		if s == nil || s.State != task.StepEnqueued {
 			continue
 		}
-		at := spot{s.RouteID, s.Key}
-		n, known := ahead[at]
-		if !known && len(ahead) >= placedRoutes {
-			continue
+		shared, err := e.pool(ctx, s.RouteID)
+		if err != nil {
+			return nil, err
 		}
-		if !known {
-			var err error
-			if n, err = e.Depth(ctx, s.RouteID, s.Key, s.ID, manyAhead); err != nil {
+		at := spot{s.RouteID, s.Key}
+		// of a call with several routes that share workers each step is counted by itself:
+		// those of the others stand between
+		c, known := ahead[at]
+		mixed := len(shared.routes) > 1 && i > 0 && steps[i-1] != nil && steps[i-1].RouteID != s.RouteID
+		if !known || mixed {
+			if queries++; queries > placedRoutes {
+				continue
+			}
+			if c.n, c.least, err = e.ahead(ctx, shared, s); err != nil {
 				return nil, err
 			}
 		}
-		p := e.place(s.RouteID, n)
+		p := e.place(shared, c.n, c.least)
 		out[i] = &p
-		ahead[at] = min(n+1, manyAhead)
+		c.n = min(c.n+1, manyAhead)
+		ahead[at] = c
 	}
 	return out, nil
 }

@@ -106,7 +106,7 @@ func (u *unit) fromShelf(h Hold, start bool) (Lease, bool) {
 	if err != nil || t.Unread != "" {
 		return Lease{}, false
 	}
-	u.sawHanded(w.Step, start)
+	u.sawHanded(w.Step, w.Step.WorkerNo, start)
 	u.toldHeld(w)
 	return Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.attemptTrace(w)}, true
 }

@@ -203,6 +203,8 @@ type ReadTasks interface {
 	// Depth counts the steps in a queue that stand before a place in the order of (key,
 	// ID), up to limit. With the zero ID these are the ones whose key is below.
 	Depth(ctx context.Context, queue, key int64, id task.ID, limit int) (int, error)
+	// Ahead is Depth of several routes together; there is at least one.
+	Ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error)
 	// ReadyAfter returns up to limit steps of a route in the order of (key, ID), from
 	// behind the place given.
 	ReadyAfter(ctx context.Context, route, key int64, id task.ID, limit int) ([]*task.Step, error)

@@ -70,11 +70,11 @@ func (u *unit) sawSubmitted(t *task.Task) {
 }
 
 // sawHanded is for a step that is about to be handed out.
-func (u *unit) sawHanded(s *task.Step, start bool) {
+func (u *unit) sawHanded(s *task.Step, worker int64, start bool) {
 	if u.seen == nil {
 		return
 	}
-	u.seen.Handed = append(u.seen.Handed, Handed{RouteID: s.RouteID, Priority: s.Priority, ReadyAt: s.ReadyAt})
+	u.seen.Handed = append(u.seen.Handed, Handed{RouteID: s.RouteID, Worker: worker, Priority: s.Priority, ReadyAt: s.ReadyAt})
 	if start { // the rest of the step is still that of the lease before
 		u.seen.Started = append(u.seen.Started, Started{RouteID: s.RouteID, AssignedAt: u.now})
 	}

@@ -66,6 +66,7 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 	if err != nil {
 		return nil, err
 	}
+	e.pools.stale.Store(true)
 	return stored, nil
 }
 

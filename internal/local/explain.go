@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -160,9 +161,6 @@ func (x *explainer) broken(s *task.Step, seen map[int]bool) []string {
 	return names
 }
 
-// manyAhead is where counting what is ahead stops.
-const manyAhead = 10_000
-
 func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next string, err error) {
 	route, err := x.b.engine.RouteOf(ctx, s.RouteID)
 	if err != nil {
@@ -181,12 +179,12 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 		}
 		return why + ".", "Start a worker for " + where + "; it will be handed out at once.", nil
 	}
-	ahead, err := x.b.engine.Depth(ctx, s.RouteID, s.Key, s.ID, manyAhead)
+	place, err := x.b.engine.Place(ctx, s)
 	if err != nil {
 		return "", "", toError(err)
 	}
 	why = fmt.Sprintf("It is ready since %s and waits for its turn on %s: %s ahead of it, %s serving.", clock(s.ReadyAt), where,
-		atLeast(ahead, "step"), plural(serving, "worker"))
+		atLeast(place, "step"), plural(serving, "worker"))
 	return why, "The next free worker takes the lowest in order; add workers if the queue grows.", nil
 }
 
@@ -329,9 +327,9 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-func atLeast(n int, noun string) string {
-	if n >= manyAhead {
-		return fmt.Sprintf("at least %d %ss", n, noun)
+func atLeast(p engine.PlaceOf, noun string) string {
+	if p.Least {
+		return fmt.Sprintf("at least %d %ss", p.Ahead, noun)
 	}
-	return plural(n, noun)
+	return plural(p.Ahead, noun)
 }

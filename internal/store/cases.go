@@ -199,6 +199,28 @@ func (s SQL) FindNote(ctx context.Context, key string) (string, error) {
 	return string(text), err
 }
 
+// Notes returns the texts whose keys begin with a prefix. There are few in all.
+func (s SQL) Notes(ctx context.Context, prefix string) (map[string]string, error) {
+	out := map[string]string{}
+	err := s.Query(ctx, `SELECT key, value FROM tasker_meta WHERE substr(key, 1, length($1)) = $1`, []any{prefix}, func(row Row) error {
+		var key, text Text
+		err := row.Scan(&key, &text)
+		out[string(key)] = string(text)
+		return err
+	})
+	return out, err
+}
+
+// DropNotes deletes what is kept under keys.
+func (s SQL) DropNotes(ctx context.Context, keys []string) error {
+	for _, key := range keys {
+		if _, err := s.Exec(ctx, `DELETE FROM tasker_meta WHERE key = $1`, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Note keeps a small text under a key.
 func (s SQL) Note(ctx context.Context, key, text string) error {
 	const query = `INSERT INTO tasker_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`

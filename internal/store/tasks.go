@@ -43,6 +43,17 @@ func (s SQL) Depth(ctx context.Context, queue, key int64, id task.ID, limit int)
 	return int(n), err
 }
 
+// Ahead is Depth of several routes together. The order of an index entry is used for
+// each of them, so that what is behind the place is not read.
+func (s SQL) Ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error) {
+	w := where{}
+	w.add("queue IN " + list(&w, routes, func(r int64) any { return r }))
+	w.add("(key, id) < (?, ?)", key, s.id(id))
+	query := `SELECT count(*) FROM (SELECT 1 FROM tasker_workflow_steps` + w.text() + ` LIMIT ` + w.arg(limit) + `) AS q`
+	n, err := first(ctx, s, scanInt, query, w.args...)
+	return int(n), err
+}
+
 // FirstDue returns the lowest key of a queue above a time; 0 when there is none.
 func (s SQL) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
 	const query = `SELECT key FROM tasker_workflow_steps WHERE queue = $1 AND key > $2 ORDER BY key LIMIT 1`

@@ -50,6 +50,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 		g.Go(func() error { return u.listen(ctx) })
 		g.Go(func() error { return u.follow(ctx) })
 		g.Go(func() error { return u.tell(ctx) })
+		g.Go(func() error { return u.run(ctx, u.measure()) })
 	}
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return err

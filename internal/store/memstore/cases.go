@@ -151,6 +151,14 @@ func (t *tx) Rewatch(moves []engine.WatchMove) error {
 	return nil
 }
 
+// DropNotes implements engine.TxWatches.
+func (t *tx) DropNotes(keys []string) error {
+	for _, key := range keys {
+		drop(t, notesTable, key)
+	}
+	return nil
+}
+
 // Note implements engine.TxWatches.
 func (t *tx) Note(key, text string) error {
 	put(t, notesTable, key, text)

@@ -127,6 +127,19 @@ func (s *Store) Depth(ctx context.Context, queue, key int64, id task.ID, limit i
 	return 0, nil
 }
 
+// Ahead implements engine.ReadTasks.
+func (s *Store) Ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error) {
+	total := 0
+	for _, r := range routes {
+		n, err := s.Depth(ctx, r, key, id, limit)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return min(total, limit), nil
+}
+
 // First implements engine.ReadTasks.
 func (s *Store) First(ctx context.Context, queue, from int64) (*task.Step, error) {
 	st, done, err := s.read(ctx)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -299,6 +300,22 @@ func (s *Store) Survey(ctx context.Context, after, before task.ID, limit int) ([
 		at++
 	}
 	return live, task.ID{}, nil
+}
+
+// Notes implements engine.ReadWatches.
+func (s *Store) Notes(ctx context.Context, prefix string) (map[string]string, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out := map[string]string{}
+	for key, text := range st.notes {
+		if strings.HasPrefix(key, prefix) {
+			out[key] = text
+		}
+	}
+	return out, nil
 }
 
 // FindNote implements engine.ReadWatches.

@@ -26,6 +26,8 @@ func (t *tx) Evidence(tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 
 func (t *tx) Note(key, text string) error { return t.added().Note(t.ctx, key, text) }
 
+func (t *tx) DropNotes(keys []string) error { return t.added().DropNotes(t.ctx, keys) }
+
 // FirstNote implements engine.TxWatches.
 func (t *tx) FirstNote(key, text string) error { return t.added().FirstNote(t.ctx, key, text) }
 

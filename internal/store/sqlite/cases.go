@@ -30,6 +30,10 @@ func (t *tx) Evidence(tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 
 func (t *tx) Note(key, text string) error { return t.sql.Note(context.Background(), key, text) }
 
+func (t *tx) DropNotes(keys []string) error {
+	return t.sql.DropNotes(context.Background(), keys)
+}
+
 // FirstNote implements engine.TxWatches.
 func (t *tx) FirstNote(key, text string) error {
 	return t.sql.FirstNote(context.Background(), key, text)

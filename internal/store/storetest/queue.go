@@ -384,6 +384,26 @@ func depth(f *fixture) {
 		f.must(err)
 		f.equal("before equals", got, want+1)
 	}
+	a, b := f.routes[0].ID, f.routes[1].ID
+	for _, c := range []struct {
+		name   string
+		routes []int64
+		below  int64
+		limit  int
+		want   int
+	}{
+		{"of two routes", []int64{a, b}, math.MaxInt64, 100, 5},
+		{"in any order, and with unknown ones", []int64{987_654, b, a}, 2, 100, 2},
+		{"of one", []int64{b}, math.MaxInt64, 100, 1},
+		{"up to a limit", []int64{a, b}, math.MaxInt64, 3, 3},
+	} {
+		got, err := f.store.Ahead(f.Context(), c.routes, c.below, task.ID{}, c.limit)
+		f.must(err)
+		f.equal("ahead: "+c.name, got, c.want)
+	}
+	got, err := f.store.Ahead(f.Context(), []int64{a, b}, 2, two.steps[0].ID, 100)
+	f.must(err)
+	f.equal("ahead of an equal", got, 3)
 }
 
 func firstOfQueue(f *fixture) {

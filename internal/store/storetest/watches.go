@@ -135,6 +135,15 @@ func notes(f *fixture) {
 	f.equal("the first", read("c"), "first")
 	f.write(func(tx engine.Tx) error { return tx.Note("c", "another") })
 	f.equal("replaced", read("c"), "another")
+
+	for _, key := range []string{"p/1", "p/2", "p%", "P/3", "p"} {
+		f.write(func(tx engine.Tx) error { return tx.Note(key, key) })
+	}
+	f.write(func(tx engine.Tx) error { return tx.DropNotes([]string{"p/2", "none"}) })
+	f.write(func(tx engine.Tx) error { return tx.DropNotes(nil) })
+	of, err := f.store.Notes(f.Context(), "p/")
+	f.must(err)
+	f.equal("of a prefix", of, map[string]string{"p/1": "p/1"})
 }
 
 func tasksByID(f *fixture) {

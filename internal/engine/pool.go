@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// pool is what shares the workers of a route: whatever they take goes out in one
+// order, so that steps of other routes may stand before those of this one.
+type pool struct {
+	routes []int64   // sorted; the route itself is one of them
+	kinds  []*served // of live workers that serve the route
+}
+
+// pools keeps the pools of routes for a moment: who serves what changes seldom, and is
+// asked with each submission through the queue API.
+type pools struct {
+	stale atomic.Bool // a worker is new
+
+	mu    sync.Mutex
+	until task.Instant
+	since task.Instant
+	kinds []*served
+	of    map[int64]*pool
+}
+
+// poolsKept is how long a pool is kept.
+const poolsKept = time.Second
+
+// maxPooled bounds the routes of a pool. Beyond that a place is a minimum.
+const maxPooled = 500
+
+// pool returns the pool of a route.
+func (e *Engine) pool(ctx context.Context, route int64) (*pool, error) {
+	p, now := &e.pools, e.instant()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if fresh := p.of != nil && now >= p.since && now < p.until; p.stale.Swap(false) || !fresh {
+		if err := e.readPools(ctx, now); err != nil {
+			p.stale.Store(true)
+			return nil, err
+		}
+	}
+	if known := p.of[route]; known != nil {
+		return known, nil
+	}
+	made := &pool{routes: []int64{route}}
+	for _, k := range p.kinds {
+		routes := k.routes()
+		if _, serves := slices.BinarySearch(routes, route); serves {
+			made.kinds = append(made.kinds, k)
+			made.routes = append(made.routes, routes...)
+		}
+	}
+	slices.Sort(made.routes)
+	made.routes = slices.Compact(made.routes)
+	p.of[route] = made
+	return made, nil
+}
+
+// readPools reads which kinds of workers live. The caller holds mu.
+func (e *Engine) readPools(ctx context.Context, now task.Instant) error {
+	workers, err := e.store.Workers(ctx, now)
+	if err != nil {
+		return err
+	}
+	p := &e.pools
+	p.kinds, p.of, p.since, p.until = nil, map[int64]*pool{}, now, now.Add(poolsKept)
+	for _, w := range workers {
+		if w.State != task.WorkerActive {
+			continue
+		}
+		if k := e.catalog.served(w); !slices.Contains(p.kinds, k) {
+			p.kinds = append(p.kinds, k)
+		}
+	}
+	return nil
+}
+
+// ahead counts the steps of a pool that stand before a place, up to manyAhead; least
+// says that there may be more.
+func (e *Engine) ahead(ctx context.Context, p *pool, s *task.Step) (n int, least bool, err error) {
+	routes := p.routes
+	if len(routes) > maxPooled {
+		routes, least = append([]int64{s.RouteID}, routes[:maxPooled]...), true
+		slices.Sort(routes)
+		routes = slices.Compact(routes)
+	}
+	n, err = e.Ahead(ctx, routes, s.Key, s.ID, manyAhead)
+	return n, least || n >= manyAhead, err
+}
+
+// rate is how many steps a second the workers of a pool take while some wait; 0 when
+// that is not known.
+func (e *Engine) rate(p *pool) float64 {
+	now, total := e.instant(), 0.0
+	for _, k := range p.kinds {
+		total += e.meter.rateOf(k.name, now) + e.others.rateOf(k.name, now)
+	}
+	return total
+}
