@@ -82,11 +82,11 @@ type QueueReceipt struct {
 // QueuePlace is where a task stands. All of it is null for one that does not wait for
 // a worker.
 type QueuePlace struct {
-	PositionInQueue      *int       `json:"position_in_queue" doc:"1 is the next to be given to a worker, of those that need the same handler and capabilities. Null when it does not wait for a worker, or was not counted: a batch counts 32 queues."`
+	PositionInQueue      *int       `json:"position_in_queue" doc:"1 is the next to be given to a worker, of all that the workers which can take it take. Null when it does not wait for a worker, or was not counted: a batch counts 32 queues."`
 	QueuePosition        *int       `json:"queue_position" doc:"The same as position_in_queue."`
 	PositionIsMinimum    bool       `json:"position_is_minimum,omitempty" doc:"The position is that or higher: counting ends at 10,000."`
 	QueueScore           *float64   `json:"queue_score" doc:"By what the queue is sorted, in seconds, lowest first."`
-	EstimatedWaitSeconds *float64   `json:"estimated_wait_seconds" doc:"How long until a worker gets it, if nothing more urgent comes: the position divided by the measured rate at which the queue is served. Null when nothing was measured in the last two minutes."`
+	EstimatedWaitSeconds *float64   `json:"estimated_wait_seconds" doc:"How long until a worker gets it, if nothing more urgent comes: the position divided by the measured rate at which these workers take what waits. Null when nothing was measured in the last two minutes."`
 	EstimatedStartTime   *time.Time `json:"estimated_start_time" doc:"The same as a time."`
 }
 
@@ -281,7 +281,7 @@ type QueueWorkers struct {
 	UsedCapacity  int `json:"used_capacity" doc:"Steps that they said they run."`
 }
 
-// QueueThroughput is what the node that answers has seen in the last minute.
+// QueueThroughput is what all nodes have seen in the last minute.
 type QueueThroughput struct {
 	CompletedLastMinute    int      `json:"completed_last_minute" doc:"Tasks that completed."`
 	FailedLastMinute       int      `json:"failed_last_minute" doc:"Tasks that failed for good."`
@@ -289,12 +289,12 @@ type QueueThroughput struct {
 	AvgTaskDurationSeconds *float64 `json:"avg_task_duration_seconds" doc:"Mean run of the attempts that ended; null when none did."`
 }
 
-// QueueRecovery is what the node that answers has seen in the last hour.
+// QueueRecovery is what all nodes have seen in the last hour.
 type QueueRecovery struct {
 	AssignmentTimeouts  int       `json:"assignment_timeouts_last_hour" doc:"Steps that were assigned and not begun in time."`
 	VisibilityTimeouts  int       `json:"visibility_timeouts_last_hour" doc:"Leases of running steps that ran out."`
 	HealthProbeFailures *int      `json:"health_probe_failures_last_hour" doc:"Null when workers are not probed."`
-	MeasuredSince       time.Time `json:"measured_since" doc:"Since when the node counts: it may be less than an hour."`
+	MeasuredSince       time.Time `json:"measured_since" doc:"Since when the first of the nodes counts: it may be less than an hour."`
 }
 
 // QueueBackpressure is what is refused at present, by the node that answers.

@@ -112,11 +112,11 @@ func TestPlaceAmongSharedRoutes(t *testing.T) {
 	}
 	// a new worker that serves c and a makes a stand before c at once
 	c.put(10, "a", "high")
-	if _, got := c.put(1, "c", ""); got[:2] != "2 " {
+	if _, got := c.put(1, "c", ""); got[:2] != "1 " {
 		t.Errorf("beside a worker of its own c stands at %s", got)
 	}
 	c.worker("c", "a")
-	if _, got := c.put(1, "c", ""); got[:3] != "13 " {
+	if _, got := c.put(1, "c", ""); got[:3] != "12 " {
 		t.Errorf("beside one that takes a too c stands at %s", got)
 	}
 	if _, err := c.Drain(t.Context(), other.ID, true); err != nil {

@@ -122,12 +122,12 @@ h enqueued: It is ready since 2026-03-01 12:01:30Z, but no live worker serves ha
 		"Queued": {func(t *testing.T, r *rig) uuid.UUID {
 			r.submit(t, tasker.TaskRequest{TaskType: "h"})
 			r.submit(t, tasker.TaskRequest{TaskType: "h", Priority: tasker.Low}) // comes later
-			r.submit(t, tasker.TaskRequest{TaskType: "other"})                   // another route
+			r.submit(t, tasker.TaskRequest{TaskType: "other"})                   // another route, of the same workers
 			r.join(t, tasker.WorkerRegistration{Name: "second"})
 			r.wait(t, time.Second)
 			return r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		}, `steps_in_process: The task is in process: 0 of 1 step done, 1 queued or running.
-h enqueued: It is ready since 2026-03-01 12:00:01Z and waits for its turn on handler "h" in namespace "default": 1 step ahead of it, 2 workers serving. | The next free worker takes the lowest in order; add workers if the queue grows.`},
+h enqueued: It is ready since 2026-03-01 12:00:01Z and waits for its turn on handler "h" in namespace "default": 2 steps ahead of it, 2 workers serving. | The next free worker takes the lowest in order; add workers if the queue grows.`},
 		"AssignedAndWaitingForAParent": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
 			r.take(t, false)

@@ -165,7 +165,7 @@ func TestQueuePlaces(t *testing.T) {
 		for _, receipt := range receipts {
 			places = append(places, show(receipt.QueuePlace))
 		}
-		if got, want := strings.Join(places, ", "), "2 ?, 3 ?, 4 ?, 1 ?, 1 ?, ? ? unscored"; got != want {
+		if got, want := strings.Join(places, ", "), "2 ?, 3 ?, 4 ?, 1 ?, 5 ?, ? ? unscored"; got != want {
 			t.Errorf("they stand at %s; want %s", got, want)
 		}
 		if *receipts[3].QueueScore >= *receipts[0].QueueScore {
