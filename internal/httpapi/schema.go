@@ -82,6 +82,21 @@ func (healthSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.Health{tasker.Healthy, tasker.Warning, tasker.Stale})}
 }
 
+type thresholdSourceSchema string
+
+// Schema implements huma.SchemaProvider.
+func (thresholdSourceSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.ThresholdSource{tasker.ThresholdOfTemplate, tasker.ThresholdOfAll,
+		tasker.ThresholdOfPromise, tasker.ThresholdOfDuration})}
+}
+
+type promiseSchema string
+
+// Schema implements huma.SchemaProvider.
+func (promiseSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.Promise{tasker.PromisedAttempt, tasker.PromisedQueue, tasker.PromisedTime})}
+}
+
 // Schema lists what the detector may have done.
 func (detectionSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.DetectionAction{
@@ -126,6 +141,8 @@ func newRegistry() huma.Registry {
 		reflect.TypeFor[tasker.CaseReason]():      reflect.TypeFor[caseReasonSchema](),
 		reflect.TypeFor[tasker.CaseResolution]():  reflect.TypeFor[caseResolutionSchema](),
 		reflect.TypeFor[tasker.Health]():          reflect.TypeFor[healthSchema](),
+		reflect.TypeFor[tasker.ThresholdSource](): reflect.TypeFor[thresholdSourceSchema](),
+		reflect.TypeFor[tasker.Promise]():         reflect.TypeFor[promiseSchema](),
 		reflect.TypeFor[tasker.DetectionAction](): reflect.TypeFor[detectionSchema](),
 		reflect.TypeFor[tasker.QueueStatus]():     reflect.TypeFor[queueStatusSchema](),
 

@@ -28,14 +28,15 @@ func TestNamesOfCases(t *testing.T) {
 	tel.Committed(&engine.Commit{Verb: "detect", At: noon,
 		Opened:   []engine.CaseOpened{{Reason: "staleness_timeout"}, {Reason: "staleness_timeout"}, {Reason: "manual_dlq"}},
 		Resolved: []engine.CaseResolved{{Reason: "manual_dlq", Status: "cancelled", OpenedAt: noon.Add(-90 * time.Minute)}}})
+	tel.Committed(&engine.Commit{Verb: "expire", At: noon, Expired: 2}) // took longer than their max_duration
 	tel.Detected(engine.Detection{Took: 5250 * time.Millisecond, Interval: 5 * time.Minute, Detected: 7, Transitioned: 6})
 	tel.Detected(engine.Detection{Took: 40 * time.Millisecond, Interval: 5 * time.Minute, Err: errors.New("the store is away")})
 
 	scrape(t, tel).want(t, map[string]string{
 		`tasker_dlq_entries_created_total{dlq_reason="staleness_timeout"}`:                                    "2",
 		`tasker_dlq_entries_created_total{dlq_reason="manual_dlq"}`:                                           "1",
-		"tasker_staleness_tasks_detected_total":                                                               "7",
-		"tasker_staleness_tasks_transitioned_to_error_total":                                                  "6",
+		"tasker_staleness_tasks_detected_total":                                                               "9",
+		"tasker_staleness_tasks_transitioned_to_error_total":                                                  "8",
 		"tasker_staleness_detection_runs_total":                                                               "2",
 		"tasker_staleness_detection_failures_total":                                                           "1",
 		"tasker_staleness_detection_duration":                                                                 "40", // the last

@@ -16,7 +16,7 @@ func watchCases() []testCase {
 		{"SurveyInParts", surveyInParts},
 		{"Notes", notes},
 		{"TasksByID", tasksByID},
-		{"ReadyAfter", readyAfter},
+		{"WatchesOfLive", watchesOfLive}, {"Deadlines", deadlines}, {"ReadyAfter", readyAfter},
 	}
 }
 
@@ -46,6 +46,60 @@ func watchesInOrder(f *fixture) {
 	all[0].At, all[5].At = f.now.Add(time.Hour), f.now.Add(-time.Hour)
 	f.write(func(tx engine.Tx) error { return tx.Watch([]engine.Watch{all[0], all[5]}) })
 	f.equal("moved", f.watches(f.now.Add(time.Hour), 10), []engine.Watch{all[5], all[1], all[2], all[3], all[4], all[0]})
+}
+
+// watchesOfLive: what is over is not counted, though its watch is still there.
+func watchesOfLive(f *fixture) {
+	jobs := f.many(5)
+	f.write(func(tx engine.Tx) error {
+		var all []engine.Watch
+		for _, j := range jobs {
+			all = append(all, engine.Watch{Task: j.task.ID, At: f.now})
+		}
+		return tx.Watch(all)
+	})
+	count := func(what string, limit, want int) {
+		f.Helper()
+		n, err := f.store.CountWatches(f.Context(), limit)
+		f.must(err)
+		f.equal(what, n, want)
+	}
+	count("all live", 100, 5)
+	f.finish(jobs[1], f.now)
+	f.move(jobs[3], func(s *task.Step) error { return s.Exhaust(f.now) })
+	count("one complete, one in error", 100, 3)
+}
+
+// deadlines: live tasks, the one with the earliest deadline first.
+func deadlines(f *fixture) {
+	jobs := f.many(5)
+	for i, at := range []time.Duration{30, 10, 20, 5, 0} {
+		if at > 0 {
+			jobs[i].task.DeadlineAt = f.now.Add(at * time.Minute)
+		}
+	}
+	f.write(func(tx engine.Tx) error {
+		var all []*task.Task
+		for _, j := range jobs {
+			all = append(all, j.task)
+		}
+		return tx.SaveTasks(all)
+	})
+	f.finish(jobs[3], f.now)
+	find := func(until time.Duration, limit int) []task.ID {
+		f.Helper()
+		got, err := f.store.Deadlines(f.Context(), f.now.Add(until), limit)
+		f.must(err)
+		var ids []task.ID
+		for _, t := range got {
+			ids = append(ids, t.ID)
+		}
+		return ids
+	}
+	f.equal("all", find(time.Hour, 10), []task.ID{jobs[1].task.ID, jobs[2].task.ID, jobs[0].task.ID})
+	f.equal("until a time", find(20*time.Minute, 10), []task.ID{jobs[1].task.ID, jobs[2].task.ID})
+	f.equal("some", find(time.Hour, 1), []task.ID{jobs[1].task.ID})
+	f.equal("none yet", find(time.Minute, 10), []task.ID(nil))
 }
 
 func watchesMoved(f *fixture) {
