@@ -15,7 +15,9 @@ var (
 	ErrTimedOut = errors.New("step timed out")
 	// ErrCancelled: the task was cancelled. Nothing is reported.
 	ErrCancelled = errors.New("task was cancelled")
-	// ErrLeaseLost: another worker may have the step by now. Nothing is reported.
+	// ErrLeaseLost: a server says that the lease is over, or did not renew it until
+	// its end, so another worker may have the step by now. Nothing is reported. While
+	// no server answers at all, the handler goes on until the step's time-out.
 	ErrLeaseLost = errors.New("lease of the step was lost")
 	// ErrDraining: the worker must stop. Unless the handler succeeds, the step is
 	// given back with no attempt charged.

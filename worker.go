@@ -32,8 +32,9 @@ type WorkerOptions struct {
 	// Defaults to 20 seconds.
 	PollWait time.Duration
 	// DrainTimeout bounds how long running handlers may go on once Run was told
-	// to stop; then their contexts end. Defaults to 30 seconds; negative means
-	// at once.
+	// to stop; then their contexts end. Results that no server takes meanwhile are
+	// tried for as long, and for 10 seconds at least; then they are given up, and
+	// their steps run again. Defaults to 30 seconds; negative means at once.
 	DrainTimeout time.Duration
 	// HeartbeatInterval overrides the rhythm that the server asks for. It is
 	// shortened to a third of the lease in either case.
@@ -48,7 +49,8 @@ type WorkerOptions struct {
 
 // Worker claims steps and carries them out. It keeps the leases of what it runs
 // alive by itself, registers again when the server forgot it, and waits with
-// growing pauses while the server is away. Two polls of it wait at the server, each
+// growing pauses while the server is away. Handlers go on meanwhile, and results are
+// kept until a server answers, up to the time-out of the attempt. Two polls of it wait at the server, each
 // for half of the slots at the most; one when Concurrency is 1.
 type Worker struct {
 	backend Backend

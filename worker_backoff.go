@@ -18,7 +18,10 @@ const (
 type backoff struct{ failures int }
 
 // wait pauses after err and reports whether ctx is still alive.
-func (b *backoff) wait(ctx context.Context, err error) bool {
+func (b *backoff) wait(ctx context.Context, err error) bool { return b.waitOr(ctx, err, nil) }
+
+// waitOr does the same; wake, which may be nil, ends the pause early.
+func (b *backoff) waitOr(ctx context.Context, err error, wake signal) bool {
 	d := min(firstPause<<min(b.failures, 10), maxPause)
 	b.failures++
 	d = d/2 + rand.N(d)
@@ -26,15 +29,20 @@ func (b *backoff) wait(ctx context.Context, err error) bool {
 	if errors.As(err, &e) && e.RetryAfter > d {
 		d = min(e.RetryAfter, time.Minute)
 	}
-	return sleep(ctx, d)
+	return sleepOr(ctx, d, wake)
 }
 
 // sleep waits for d and reports whether ctx is still alive.
-func sleep(ctx context.Context, d time.Duration) bool {
+func sleep(ctx context.Context, d time.Duration) bool { return sleepOr(ctx, d, nil) }
+
+// sleepOr does the same; wake, which may be nil, ends it early.
+func sleepOr(ctx context.Context, d time.Duration, wake signal) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return ctx.Err() == nil
+	case <-wake:
 		return ctx.Err() == nil
 	case <-ctx.Done():
 		return false

@@ -11,11 +11,12 @@ const defaultBeat = 30 * time.Second
 // beatLoop tells the server that the worker lives until ctx ends.
 func (s *shift) beatLoop(ctx context.Context) {
 	var pause backoff
-	for sleep(ctx, s.beatInterval()) {
+	for sleepOr(ctx, s.beatInterval(), s.beatWake) {
 		for {
 			err := s.beat(ctx)
 			if err == nil {
 				pause = backoff{}
+				s.beatWake.clear() // this was the beat that it asked for
 				break
 			}
 			if ctx.Err() != nil {
@@ -58,6 +59,7 @@ func (s *shift) beat(ctx context.Context) error {
 	defer cancel()
 	sent := time.Now()
 	resp, err := s.backend.Heartbeat(ctx, beat)
+	s.note(err)
 	if ErrorCode(err) == CodeNotFound {
 		s.registerAgain(ctx, beat.WorkerID)
 		return nil // the next beat goes out under the new id

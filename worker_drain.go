@@ -7,11 +7,14 @@ import (
 )
 
 // drain ends the shift: handlers may finish, then they are told to, then they
-// are left behind. life keeps settling and heartbeats going meanwhile.
+// are left behind. life keeps settling and heartbeats going meanwhile. Results that
+// no server takes, for lack of one, are given up when DrainTimeout is over.
 func (s *shift) drain(life context.Context) error {
+	end := time.Now().Add(s.opts.DrainTimeout)
 	s.mu.Lock()
 	s.draining = true
 	s.mu.Unlock()
+	s.settleAgain.send() // the pause may be longer than what time is left
 
 	left := 0
 	if !s.await(max(s.opts.DrainTimeout, 0), s.noneRunning) {
@@ -20,7 +23,7 @@ func (s *shift) drain(life context.Context) error {
 			left = s.leave()
 		}
 	}
-	settled := s.await(settleGrace, s.noneUnreported)
+	settled := s.await(max(settleGrace, time.Until(end)), s.noneUnreported)
 
 	// What the server still counts as ours, it gives to others: steps of the
 	// handlers left behind, and of a poll that was ended on its way.

@@ -10,7 +10,7 @@ import (
 // timer serves all steps: it is moved only for a step that is due earlier than
 // all others, and a firing too early costs one look around. The caller holds mu.
 func (s *shift) watch(job *Job) {
-	at := job.dueAt()
+	at := s.dueAt(job)
 	if at.IsZero() || (!s.nextDue.IsZero() && !at.Before(s.nextDue)) {
 		return
 	}
@@ -22,30 +22,36 @@ func (s *shift) watch(job *Job) {
 	s.due.Reset(time.Until(at))
 }
 
-// dueAt is when something ends for the running job; zero: never.
-func (j *Job) dueAt() time.Time {
-	if j.deadline.IsZero() || (!j.leaseEnd.IsZero() && j.leaseEnd.Before(j.deadline)) {
-		return j.leaseEnd
+// dueAt is when something ends for the running job; zero: never. The caller
+// holds mu.
+func (s *shift) dueAt(job *Job) time.Time {
+	lost := s.lostAt(job, time.Now())
+	if job.deadline.IsZero() || (!lost.IsZero() && lost.Before(job.deadline)) {
+		return lost
 	}
-	return j.deadline
+	return job.deadline
 }
 
 // expire ends the contexts of the handlers that are out of time. A lease that
-// could not be renewed until its end is lost: from then on another worker may
-// run the step, so this one must not go on.
+// a server did not renew until its end is lost: from then on another worker may
+// run the step, so this one must not go on. While no server answers it goes on.
 func (s *shift) expire() {
 	now := time.Now()
 	var late, lost []*Job
+	outlives := false
 	s.mu.Lock()
 	s.nextDue = time.Time{}
 	for _, job := range s.held {
 		if job.ended {
 			continue // its result is on its way; settling knows how long to try
 		}
-		if !job.leaseEnd.IsZero() && !now.Before(job.leaseEnd) {
+		if end := s.lostAt(job, now); !end.IsZero() && !now.Before(end) {
 			s.drop(job)
 			lost = append(lost, job)
 			continue
+		}
+		if !job.leaseEnd.IsZero() && !now.Before(job.leaseEnd) && !s.outliving {
+			s.outliving, outlives = true, true // once for all steps is enough
 		}
 		if !job.deadline.IsZero() && !now.Before(job.deadline) {
 			job.deadline = time.Time{} // once is enough
@@ -54,6 +60,9 @@ func (s *shift) expire() {
 		s.watch(job)
 	}
 	s.mu.Unlock()
+	if outlives {
+		s.log.Warn("no server answers, steps go on past the end of their leases")
+	}
 	for _, job := range late {
 		job.cancel(ErrTimedOut)
 	}
@@ -97,7 +106,7 @@ func (s *shift) renew(jobs []*Job, answers []LeaseAnswer, sent time.Time) {
 			s.drop(job)
 			stopped = append(stopped, job)
 		case lease > 0:
-			job.leaseEnd = sent.Add(lease)
+			s.hold(job, sent.Add(lease))
 		}
 	}
 	s.mu.Unlock()

@@ -230,14 +230,14 @@ func TestHeartbeatOvertakesSettlement(t *testing.T) {
 	}
 }
 
-// TestLeaseRunsOut: while no heartbeat gets through, a step goes on until its
-// lease ends, and not longer.
+// TestLeaseRunsOut: while a server answers heartbeats and renews no lease, a step
+// goes on until its lease ends, and not longer.
 func TestLeaseRunsOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.onHeartbeat = func(tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
-			return nil, tasker.Errorf(tasker.CodeUnavailable, "no")
+			return nil, tasker.Errorf(tasker.CodeForbidden, "no")
 		}
 		var slow untilEnded
 		w := worker(f, tasker.WorkerOptions{})

@@ -80,6 +80,9 @@ func (s *shift) settle(ctx context.Context, batch results) {
 		}
 		me := s.me().WorkerID
 		answers, err := s.backend.Settle(ctx, SettleRequest{WorkerID: me, Results: batch.list})
+		if ctx.Err() == nil {
+			s.note(err)
+		}
 		if err == nil {
 			err = sameLength("settle steps", len(batch.list), len(answers))
 		}
@@ -103,23 +106,41 @@ func (s *shift) settle(ctx context.Context, batch results) {
 		if ctx.Err() == nil {
 			s.log.Warn("report results", "results", len(batch.list), "error", err)
 		}
-		if !pause.wait(ctx, err) {
+		if !s.waitToReport(ctx, &pause, err) {
 			s.giveUp(batch, ctx.Err())
 			return
 		}
 	}
 }
 
+// lastTries bounds the pause between reports of a worker that stops, to about a
+// second: it has little time left.
+const lastTries = 3
+
+// waitToReport pauses before another report, until a server answers again or the
+// worker begins to stop, and reports whether ctx is still alive.
+func (s *shift) waitToReport(ctx context.Context, pause *backoff, err error) bool {
+	s.mu.Lock()
+	if s.draining {
+		pause.failures = min(pause.failures, lastTries)
+	}
+	s.mu.Unlock()
+	return pause.waitOr(ctx, err, s.settleAgain)
+}
+
 // reportable drops the results that are not worth another try. A result is
 // reported past the end of its lease, because the server may be slow to take
-// the step away and refuses it if it has; after twice the time it surely has.
+// the step away and refuses it if it has; a lease later it surely has. While no
+// server answers, it is kept for as long as its attempt may last. How many are kept
+// is bounded, because they stop the intake; see room.
 func (s *shift) reportable(batch results) results {
 	now := time.Now()
 	var kept, late results
 	s.mu.Lock()
 	lease := s.self.lease()
 	tooLate := func(job *Job) bool {
-		return !job.leaseEnd.IsZero() && now.After(job.leaseEnd.Add(lease))
+		end := s.lostAt(job, now)
+		return !end.IsZero() && now.After(end.Add(lease))
 	}
 	if !slices.ContainsFunc(batch.jobs, func(job *Job) bool { return job.dropped || tooLate(job) }) {
 		s.mu.Unlock()

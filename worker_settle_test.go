@@ -47,7 +47,7 @@ func TestSettleTogether(t *testing.T) {
 
 func TestSettleRetries(t *testing.T) {
 	t.Parallel()
-	away := tasker.Errorf(tasker.CodeUnavailable, "away")
+	away, refused := errAway, tasker.Errorf(tasker.CodeForbidden, "no")
 
 	t.Run("UntilTheServerIsBack", func(t *testing.T) {
 		t.Parallel()
@@ -81,9 +81,9 @@ func TestSettleRetries(t *testing.T) {
 			var calls atomic.Int64
 			f.onSettle = func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
 				calls.Add(1)
-				return nil, away
+				return nil, refused
 			}
-			f.onHeartbeat = func(tasker.Heartbeat) (*tasker.HeartbeatResponse, error) { return nil, away }
+			f.onHeartbeat = func(tasker.Heartbeat) (*tasker.HeartbeatResponse, error) { return nil, refused }
 			r := run(t, noop(f))
 			f.put(step("noop"))
 			time.Sleep(150 * time.Second) // the lease ended after 60 s; another 60 s are grace

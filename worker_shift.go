@@ -13,7 +13,7 @@ import (
 // How long a stopping worker waits, after DrainTimeout.
 const (
 	stopGrace   = 5 * time.Second  // for handlers whose context has ended
-	settleGrace = 10 * time.Second // for the last results to be reported
+	settleGrace = 10 * time.Second // for the last results to be reported, at least
 	drainGrace  = 5 * time.Second  // for the good-bye
 )
 
@@ -28,10 +28,12 @@ type shift struct {
 	registration WorkerRegistration
 	values       context.Context // Run's, without its end: parent of the handlers'
 
-	fetchWake  signal // there may be room for another poll
-	settleWake signal // there is a result to report
-	drainWake  signal // what drain waits for may have come
-	stopFetch  context.CancelFunc
+	fetchWake   signal // there may be room for another poll
+	settleWake  signal // there is a result to report
+	settleAgain signal // a report that failed is worth another try now
+	beatWake    signal // a heartbeat is worth it now
+	drainWake   signal // what drain waits for may have come
+	stopFetch   context.CancelFunc
 
 	enrol sync.Mutex // held while registering; before mu
 
@@ -50,6 +52,9 @@ type shift struct {
 	due        *time.Timer // fires expire
 	nextDue    time.Time   // when due fires; zero: it does not
 	heard      time.Time   // when the server last answered a heartbeat
+	spoken     time.Time   // when a server last answered about leases
+	unanswered bool        // since then such a call has failed because none was reached
+	outliving  bool        // it was logged that steps outlive their leases
 }
 
 // results pairs what is to be reported with the jobs it is about.
@@ -75,12 +80,21 @@ func (s signal) send() {
 	}
 }
 
+// clear takes back a signal that nobody waited for.
+func (s signal) clear() {
+	select {
+	case <-s:
+	default:
+	}
+}
+
 func newShift(ctx context.Context, w *Worker, handlers map[string]Handler) *shift {
 	return &shift{
 		backend: w.backend, opts: w.opts, log: w.opts.Logger.With("worker", w.opts.Name),
 		handlers: handlers, registration: w.registration(handlers),
 		values:    context.WithoutCancel(ctx),
-		fetchWake: newSignal(), settleWake: newSignal(), drainWake: newSignal(),
+		fetchWake: newSignal(), settleWake: newSignal(), settleAgain: newSignal(),
+		beatWake: newSignal(), drainWake: newSignal(),
 		held: make(map[uuid.UUID]*Job), limit: maxFetch,
 	}
 }
@@ -118,6 +132,7 @@ func (s *shift) register(ctx context.Context) error {
 			s.mu.Lock()
 			s.self, s.heard = *self, time.Now()
 			s.mu.Unlock()
+			s.note(nil)
 			return nil
 		}
 		if !comesBack(err) || ctx.Err() != nil {

@@ -181,6 +181,7 @@ func (s *shift) progress(job *Job, percent int, message string) error {
 		}
 		return fmt.Errorf("report progress of step %s: %w", job.StepName, err)
 	}
+	s.note(nil)
 	s.renew([]*Job{job}, []LeaseAnswer{*answer}, sent)
 	return context.Cause(job.ctx)
 }

@@ -1,0 +1,82 @@
+package tasker
+
+import "time"
+
+// longestSilence bounds how long a step without a time-out outlives its lease.
+const longestSilence = 24 * time.Hour
+
+// unreachable reports whether a call that failed with err got no answer of a
+// server that knows the leases: nobody was there, nobody answered in time, or
+// somebody said that the service or its database is away.
+func unreachable(err error) bool {
+	return err != nil && (isNetworkError(err) || ErrorCode(err) == CodeUnavailable)
+}
+
+// note learns from the outcome of a call about leases whether a server answers.
+// Polls do not count: a server that hands out through Redis answers them while
+// its database is away.
+//
+// The first answer after a long silence begins a new lease for all that the
+// worker holds, because the server does the same for workers that could not
+// reach it. Where only this worker was cut off, the heartbeat that goes out at
+// once is told which leases are lost.
+func (s *shift) note(err error) {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if unreachable(err) {
+		s.unanswered = true
+		return
+	}
+	silent, lease := now.Sub(s.spoken), s.self.lease()
+	again := s.unanswered && silent >= lease/3 // else the usual beat is early enough
+	s.spoken, s.unanswered, s.outliving = now, false, false
+	if !again {
+		return
+	}
+	s.beatWake.send()
+	s.settleAgain.send()
+	if silent < lease/2 {
+		return
+	}
+	for _, job := range s.held {
+		if !job.leaseEnd.IsZero() && job.leaseEnd.Before(now.Add(lease)) {
+			s.hold(job, now.Add(lease))
+		}
+	}
+}
+
+// silent reports whether no server has answered for so long that no lease could be
+// renewed. Beats go out each third of a lease, so one has failed when a lease ends
+// in such a silence. A process that was suspended for as long has not asked, and cannot
+// know. The caller holds mu.
+func (s *shift) silent(now time.Time) bool {
+	return s.unanswered && now.Sub(s.spoken) >= s.self.lease()/2
+}
+
+// lostAt is when job is given up unless its lease is renewed; zero: never. While no
+// server answers, nobody may be there to take the step away, so the end of the
+// lease is no reason to stop; the end of the attempt is, after which no server takes a
+// result. Of that a lease is left over for what the time-out makes of the step. The
+// caller holds mu.
+func (s *shift) lostAt(job *Job, now time.Time) time.Time {
+	end := job.leaseEnd
+	switch {
+	case end.IsZero() || now.Before(end) || !s.silent(now):
+		return end
+	case job.base.due.IsZero():
+		return end.Add(longestSilence)
+	}
+	if last := job.base.due.Add(s.self.lease()); last.After(end) {
+		return last
+	}
+	return end
+}
+
+// hold notes that job's lease ends at end. The caller holds mu.
+func (s *shift) hold(job *Job, end time.Time) {
+	job.leaseEnd = end
+	if !job.ended {
+		s.watch(job)
+	}
+}
