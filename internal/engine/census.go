@@ -30,9 +30,9 @@ type Census struct {
 	Investigations Investigations
 	// Dispatch says how steps reach workers in this process.
 	Dispatch DispatchState
-	// ClockOffset is how far this machine's wall clock is ahead of the database's; nil where
+	// ClockOffset is how far this machine's wall clock is ahead of the database's; 0 where
 	// the database has no clock of its own.
-	ClockOffset *time.Duration
+	ClockOffset time.Duration
 }
 
 // ReadyCount is how many steps are ready on a route, up to CensusLimit.
@@ -65,8 +65,7 @@ const (
 func (e *Engine) Census(ctx context.Context) (*Census, error) {
 	c := &Census{At: e.instant(), Dispatch: e.Dispatch(), Workers: map[task.WorkerState]int{}, Breakers: map[task.BreakerState]int{}}
 	if e.cluster != nil {
-		offset := e.cluster.ClockOffset()
-		c.ClockOffset = &offset
+		c.ClockOffset = e.cluster.ClockOffset()
 	}
 	if err := e.countReady(ctx, c); err != nil {
 		return nil, err

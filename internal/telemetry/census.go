@@ -76,7 +76,7 @@ func (c *censusCache) watch(m metric.Meter) error {
 	g.late = b.gauge("tasker.queue.overdue", "{step}", "Ready steps that have waited for longer than the maximum wait.")
 	g.longest = b.gauge("tasker.queue.max_wait", "s", "The maximum wait of the scheduling in force.")
 	g.used = b.gauge("tasker.workers.used", "1", "The part of the capacity of the live workers that is in use.")
-	g.clock = b.gauge("tasker.clock.offset", "s", "How far this machine's wall clock is ahead of the database's; absent where the database has no clock of its own.")
+	g.clock = b.gauge("tasker.clock.offset", "s", "How far this machine's wall clock is ahead of the database's; 0 where the database has no clock of its own.")
 	if b.err != nil {
 		return b.err
 	}
@@ -133,9 +133,7 @@ func (g *gauges) show(o metric.Observer, c *engine.Census) {
 		}
 		o.ObserveFloat64(g.oldest, age.Seconds(), labels)
 	}
-	if c.ClockOffset != nil {
-		o.ObserveFloat64(g.clock, c.ClockOffset.Seconds())
-	}
+	o.ObserveFloat64(g.clock, c.ClockOffset.Seconds())
 	o.ObserveFloat64(g.leased, float64(c.Leased))
 	o.ObserveFloat64(g.waiting, float64(c.Waiting))
 	lag := time.Duration(0)
