@@ -166,7 +166,7 @@ func TestRoutes(t *testing.T) {
 				})
 			},
 			seen{"GET", "/v1/dlq?after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z" +
-				"&limit=7&namespace=n&offset=14&reason=manual_dlq&resolution_status=pending&task_name=a%26b", ""},
+				"&dlq_reason=manual_dlq&limit=7&namespace=n&offset=14&resolution_status=pending&task_name=a%26b", ""},
 			`[{"dlq_reason":"manual_dlq"}]`, `"manual_dlq"`},
 		"CasesAll": {
 			func(c *tasker.Client) (any, error) { return c.Cases(ctx, tasker.CaseFilter{}) },
@@ -178,7 +178,7 @@ func TestRoutes(t *testing.T) {
 					Retryable: &no, Namespace: "n", TaskType: "x", After: at, Before: at, Limit: 7, Cursor: b.String()})
 			},
 			seen{"GET", "/api/v1/dlq?after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z&cursor=" + b.String() +
-				"&error=a+b&limit=7&namespace=n&reason=max_retries_exceeded&resolution_status=pending&retryable=false&task_type=x", ""},
+				"&error_pattern=a+b&failure_reason=max_retries_exceeded&limit=7&namespace=n&resolution_status=pending&retryable=false&task_type=x", ""},
 			`{"tasks":[{"error_pattern":"a b"}],"total_count":1}`, `"total_count":1`},
 		"DeadLetterPatterns": {
 			func(c *tasker.Client) (any, error) { return c.DeadLetterPatterns(ctx, "n") },
@@ -223,7 +223,7 @@ func TestRoutes(t *testing.T) {
 			func(c *tasker.Client) (any, error) {
 				return c.Staleness(ctx, tasker.StalenessFilter{Health: tasker.Warning, Namespace: "n", TaskName: "x", Limit: 3})
 			},
-			seen{"GET", "/v1/dlq/staleness?health=warning&limit=3&namespace=n&task_name=x", ""}, `[{"health_status":"warning"}]`, `"warning"`},
+			seen{"GET", "/v1/dlq/staleness?health_status=warning&limit=3&namespace=n&task_name=x", ""}, `[{"health_status":"warning"}]`, `"warning"`},
 		"DetectStaleness": {
 			func(c *tasker.Client) (any, error) {
 				return c.DetectStaleness(ctx, tasker.DetectRequest{DryRun: true, BatchSize: 5})
@@ -234,7 +234,7 @@ func TestRoutes(t *testing.T) {
 				return c.Audit(ctx, tasker.AuditFilter{TaskUUID: a, CaseUUID: b, Actor: "me", Kind: "cancel", After: at, Before: at, Limit: 5, Below: 99})
 			},
 			seen{"GET", "/v1/audit?actor=me&after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z&below=99" +
-				"&case=" + b.String() + "&kind=cancel&limit=5&task_uuid=" + a.String(), ""}, `[{"no":98}]`, `"no":98`},
+				"&dlq_entry_uuid=" + b.String() + "&kind=cancel&limit=5&task_uuid=" + a.String(), ""}, `[{"no":98}]`, `"no":98`},
 		"RegisterTemplate": {
 			func(c *tasker.Client) (any, error) {
 				return c.RegisterTemplate(ctx, tasker.TemplateSource{YAML: "name: x", Filename: "x.yaml"})
