@@ -95,5 +95,5 @@ type WorkerBackend interface {
 	Drain(ctx context.Context, req DrainRequest) (*DrainResponse, error)
 	// ResumeWorker takes an operator's drain back and returns the worker.
 	// CodeWrongState when the worker is dead.
-	ResumeWorker(ctx context.Context, id uuid.UUID) (*WorkerInfo, error)
+	ResumeWorker(ctx context.Context, req ResumeRequest) (*WorkerInfo, error)
 }

@@ -78,12 +78,16 @@ type Case struct {
 	ResolutionNotes  string          `json:"resolution_notes,omitempty"`
 	ResolvedAt       *time.Time      `json:"resolved_at,omitempty"`
 	ResolvedBy       string          `json:"resolved_by,omitempty"`
+	ResolvedByKey    string          `json:"resolved_by_key,omitempty" doc:"The name of the API key that resolved it."`
 	Metadata         json.RawMessage `json:"metadata,omitempty"`
 	ReplayCount      int             `json:"replay_count,omitempty" doc:"How often the task was replayed while the case was pending."`
 	LastReplayedAt   *time.Time      `json:"last_replayed_at,omitempty"`
 	LastReplayedBy   string          `json:"last_replayed_by,omitempty"`
-	CreatedAt        time.Time       `json:"created_at"`
-	UpdatedAt        time.Time       `json:"updated_at"`
+	// LastReplayedByKey is the name of the API key.
+	LastReplayedByKey string    `json:"last_replayed_by_key,omitempty"`
+	CreatedAt         time.Time `json:"created_at"`
+	UpdatedAt         time.Time `json:"updated_at"`
+	ETag              string    `json:"etag,omitempty" doc:"Changes with every change of the case. An update with If-Match is refused when it has changed."`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
 	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }
@@ -157,6 +161,10 @@ type CaseUpdate struct {
 	Metadata         json.RawMessage `json:"metadata,omitempty" doc:"An object; its members are merged, null removes one."`
 	// Reopen makes a resolved case pending again; ResolutionNotes say why.
 	Reopen bool `json:"reopen,omitempty" doc:"Make a resolved case pending again."`
+	// ExpectedState refuses the act with CodeConflict unless the case is in that state; IfMatch
+	// unless it has an etag of that list.
+	ExpectedState string `json:"expected_state,omitempty" doc:"The resolution_status that the case is expected to have; in any other nothing is done: conflict." maxLength:"64"`
+	IfMatch       string `json:"if_match,omitempty" doc:"The etag that was read; when it has another by now nothing is done: conflict. As the header If-Match." maxLength:"1024"`
 }
 
 // CaseUpdated answers an update.
@@ -286,33 +294,4 @@ type Detection struct {
 	ActionTaken        DetectionAction `json:"action_taken"`
 	MovedToDLQ         bool            `json:"moved_to_dlq"`
 	TransitionSuccess  bool            `json:"transition_success"`
-}
-
-// AuditFilter selects acts. Zero fields do not restrict.
-type AuditFilter struct {
-	TaskUUID uuid.UUID
-	CaseUUID uuid.UUID
-	Actor    string
-	Kind     string
-	After    time.Time
-	Before   time.Time
-	Limit    int   // defaults to 50
-	Below    int64 // continue below this AuditRecord.No
-}
-
-// AuditRecord is one act of an operator. Records are only ever added.
-type AuditRecord struct {
-	No       int64           `json:"no"` // grows with every act
-	At       time.Time       `json:"at"`
-	Kind     string          `json:"kind"` // cancel, reset_for_retry, open_case, update_case, reopen_case ...
-	Actor    string          `json:"actor"`
-	Reason   string          `json:"reason,omitempty"`
-	TaskUUID uuid.UUID       `json:"task_uuid"`
-	StepUUID *uuid.UUID      `json:"step_uuid,omitempty"`
-	CaseUUID *uuid.UUID      `json:"dlq_entry_uuid,omitempty"`
-	Before   string          `json:"before"` // state
-	After    string          `json:"after"`
-	Data     json.RawMessage `json:"data,omitempty"` // what the operator supplied
-	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }

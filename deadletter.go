@@ -43,6 +43,8 @@ type DeadLetter struct {
 	LastReplayedBy   string         `json:"last_replayed_by,omitempty"`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
 	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+	// LastReplayedByKey is the name of the API key.
+	LastReplayedByKey string `json:"last_replayed_by_key,omitempty"`
 }
 
 // DeadLetterFilter selects entries. Zero fields do not restrict.
@@ -73,8 +75,12 @@ type DeadLetterPage struct {
 type ReplayRequest struct {
 	ResetRetryCount bool     `json:"reset_retry_count,omitempty" doc:"Give the failed steps all their attempts again. Without it they have what is left, and one attempt if nothing is."`
 	NewPriority     Priority `json:"new_priority,omitempty" doc:"For the task and all its open steps. Left out: as it was."`
-	Reason          string   `json:"reason,omitempty" maxLength:"4096" doc:"Why; kept in the audit trail."`
+	Reason          string   `json:"reason,omitempty" maxLength:"4096" doc:"Why; kept in the audit trail. Defaults to no reason given."`
 	ReplayedBy      string   `json:"replayed_by,omitempty" maxLength:"255" doc:"Who; defaults to the API key's name, else to anonymous."`
+	// ExpectedState refuses the act with CodeConflict unless the task is in that state; IfMatch
+	// unless it has an etag of that list.
+	ExpectedState string `json:"expected_state,omitempty" doc:"The state that the task is expected to be in; in any other nothing is done: conflict." maxLength:"64"`
+	IfMatch       string `json:"if_match,omitempty" doc:"The etag that was read; when it has another by now nothing is done: conflict. As the header If-Match." maxLength:"1024"`
 }
 
 // Replay answers a ReplayRequest.
@@ -87,6 +93,7 @@ type Replay struct {
 	ReplayCount   int        `json:"replay_count" doc:"This one included."`
 	ReplayedAt    time.Time  `json:"replayed_at"`
 	ReplayedBy    string     `json:"replayed_by"`
+	ReplayedByKey string     `json:"replayed_by_key,omitempty" doc:"The name of the API key."`
 }
 
 // DeadLetterReport counts what has failed for good lately. The cluster makes one every

@@ -62,6 +62,8 @@ func (b *httpBackend) CancelQueueTask(ctx context.Context, id uuid.UUID, req Que
 	q := make(query)
 	q.set("cancelled_by", req.CancelledBy)
 	q.set("reason", req.Reason)
+	q.set("expected_state", string(req.ExpectedState))
+	q.set("if_match", req.IfMatch)
 	return fetch[QueueCancelled](ctx, b, call{verb: "cancel task", method: http.MethodDelete, path: queueTasks + "/" + id.String(), query: url.Values(q)})
 }
 

@@ -43,8 +43,8 @@ func (b *httpBackend) Worker(ctx context.Context, id uuid.UUID) (*WorkerInfo, er
 	return fetch[WorkerInfo](ctx, b, call{verb: "get worker", method: http.MethodGet, path: "/internal/workers/" + id.String()})
 }
 
-func (b *httpBackend) ResumeWorker(ctx context.Context, id uuid.UUID) (*WorkerInfo, error) {
-	return fetch[WorkerInfo](ctx, b, call{verb: "resume worker", method: http.MethodPost, path: workerPath(id, "resume")})
+func (b *httpBackend) ResumeWorker(ctx context.Context, req ResumeRequest) (*WorkerInfo, error) {
+	return fetch[WorkerInfo](ctx, b, call{verb: "resume worker", method: http.MethodPost, path: workerPath(req.WorkerID, "resume"), body: req})
 }
 
 func (b *httpBackend) Poll(ctx context.Context, req PollRequest) (*PollResponse, error) {

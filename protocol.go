@@ -215,10 +215,20 @@ type HeartbeatResponse struct {
 }
 
 // DrainRequest ends a worker's intake; with Final the worker says good-bye and
-// what it still holds is given back with no attempt charged.
+// what it still holds is given back with no attempt charged. It is an act, and kept
+// in the audit trail, unless it is a worker's own good-bye: Final without DrainedBy.
 type DrainRequest struct {
-	WorkerID uuid.UUID `json:"-"`
-	Final    bool      `json:"final,omitempty"`
+	WorkerID  uuid.UUID `json:"-"`
+	Final     bool      `json:"final,omitempty"`
+	DrainedBy string    `json:"drained_by,omitempty" doc:"Who; defaults to the API key's name, else to anonymous. Left out of a final one with a key that may work, it is the worker itself." maxLength:"255"`
+	Reason    string    `json:"reason,omitempty" doc:"Why; defaults to no reason given." maxLength:"4096"`
+}
+
+// ResumeRequest takes a drain back. It is kept in the audit trail.
+type ResumeRequest struct {
+	WorkerID  uuid.UUID `json:"-"`
+	ResumedBy string    `json:"resumed_by,omitempty" doc:"Who; defaults to the API key's name, else to anonymous." maxLength:"255"`
+	Reason    string    `json:"reason,omitempty" doc:"Why; defaults to no reason given." maxLength:"4096"`
 }
 
 // DrainResponse counts what was given back.

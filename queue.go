@@ -97,6 +97,7 @@ type QueueTask struct {
 	TaskType  string      `json:"task_type" doc:"The handler, or the name of the template."`
 	Status    QueueStatus `json:"status"`
 	State     TaskState   `json:"state" doc:"The task's own state, of which status is a simpler view."`
+	ETag      string      `json:"etag,omitempty" doc:"Changes when the task changes its state or makes progress. An act with If-Match is refused when it has changed."`
 
 	Priority          Priority `json:"priority"`
 	EffectivePriority Priority `json:"effective_priority" doc:"As what it is treated while it waits: its wait may count for it."`
@@ -199,8 +200,12 @@ type QueueError struct {
 
 // QueueCancel says who cancels, and why.
 type QueueCancel struct {
-	CancelledBy string
-	Reason      string
+	CancelledBy string // defaults to the API key's name, else to anonymous
+	Reason      string // defaults to no reason given
+	// ExpectedState refuses the cancellation with CodeConflict unless the task is in that
+	// state; IfMatch unless it has an etag of that list.
+	ExpectedState TaskState
+	IfMatch       string
 }
 
 // QueueCancelled answers a cancellation.

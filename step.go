@@ -62,9 +62,12 @@ type Step struct {
 	LastError       *Failure        `json:"last_error,omitempty"`
 
 	ResolvedBy       string `json:"resolved_by,omitempty" doc:"The operator of the last act on the step."`
+	ResolvedByKey    string `json:"resolved_by_key,omitempty" doc:"The name of that operator's API key."`
 	ResolutionReason string `json:"resolution_reason,omitempty"`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
 	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+
+	ETag string `json:"etag,omitempty" doc:"Changes when the step changes its state or is handed out. An act with If-Match is refused when it has changed."`
 }
 
 // Failure is why an attempt failed, as the worker reports it.
@@ -125,11 +128,15 @@ type Attempt struct {
 
 // StepAction is an operator's act on a step. Actor and reason are stored.
 type StepAction struct {
-	ActionType     string          `json:"action_type" enum:"reset_for_retry,resolve_manually,complete_manually"`
-	ResetBy        string          `json:"reset_by,omitempty" maxLength:"255"`
-	ResolvedBy     string          `json:"resolved_by,omitempty" maxLength:"255"`
-	CompletedBy    string          `json:"completed_by,omitempty" maxLength:"255"`
-	Reason         string          `json:"reason" minLength:"1" maxLength:"4096"`
+	ActionType  string `json:"action_type" enum:"reset_for_retry,resolve_manually,complete_manually"`
+	ResetBy     string `json:"reset_by,omitempty" maxLength:"255"`
+	ResolvedBy  string `json:"resolved_by,omitempty" maxLength:"255"`
+	CompletedBy string `json:"completed_by,omitempty" maxLength:"255"`
+	Reason      string `json:"reason" minLength:"1" maxLength:"4096"`
+	// ExpectedState refuses the act with CodeConflict unless the step is in that state; IfMatch
+	// unless it has an etag of that list.
+	ExpectedState  string          `json:"expected_state,omitempty" doc:"The state that the step is expected to be in; in any other nothing is done: conflict." maxLength:"64"`
+	IfMatch        string          `json:"if_match,omitempty" doc:"The etag that was read; when it has another by now nothing is done: conflict. As the header If-Match." maxLength:"1024"`
 	CompletionData *CompletionData `json:"completion_data,omitempty" doc:"Required by complete_manually, refused by the other acts."`
 }
 

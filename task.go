@@ -122,17 +122,24 @@ type Task struct {
 	Reason              string   `json:"reason,omitempty"`
 	CancelReason        string   `json:"cancel_reason,omitempty"`
 	CancelledBy         string   `json:"cancelled_by,omitempty"`
+	CancelledByKey      string   `json:"cancelled_by_key,omitempty" doc:"The name of the API key that cancelled it."`
 	TraceParent         string   `json:"traceparent,omitempty" doc:"W3C trace context that the task was submitted in."`
 
 	ContextVersion  int        `json:"context_version,omitempty" doc:"How often the context was edited since submission."`
 	ContextEditedAt *time.Time `json:"context_edited_at,omitempty"`
 	ContextEditedBy string     `json:"context_edited_by,omitempty"`
+	// ContextEditedByKey is the name of the API key.
+	ContextEditedByKey string `json:"context_edited_by_key,omitempty"`
 
 	ReplayCount    int        `json:"replay_count,omitempty" doc:"How often it was replayed from the dead-letter queue."`
 	LastReplayedAt *time.Time `json:"last_replayed_at,omitempty"`
 	LastReplayedBy string     `json:"last_replayed_by,omitempty"`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
 	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+	// LastReplayedByKey is the name of the API key.
+	LastReplayedByKey string `json:"last_replayed_by_key,omitempty"`
+
+	ETag string `json:"etag,omitempty" doc:"Changes when the task changes its state or makes progress. An act with If-Match is refused when it has changed."`
 }
 
 // TaskFilter selects tasks. Zero fields do not restrict. Newest first.
@@ -173,6 +180,7 @@ type Transition struct {
 	Attempt  int        `json:"attempt,omitempty"`
 	Worker   string     `json:"worker,omitempty"`
 	Actor    string     `json:"actor,omitempty" doc:"The operator, for an operator's act."`
+	KeyName  string     `json:"key_name,omitempty" doc:"The name of the operator's API key."`
 	Reason   string     `json:"reason,omitempty"`
 }
 
@@ -190,8 +198,12 @@ type TaskHistory struct {
 // already terminal is answered with CodeWrongState in its own receipt.
 type CancelRequest struct {
 	TaskUUIDs   []uuid.UUID `json:"task_uuids" minItems:"1"`
-	CancelledBy string      `json:"cancelled_by,omitempty" maxLength:"255"`
-	Reason      string      `json:"reason,omitempty" maxLength:"1024"`
+	CancelledBy string      `json:"cancelled_by,omitempty" doc:"Who; defaults to the API key's name, else to anonymous." maxLength:"255"`
+	Reason      string      `json:"reason,omitempty" doc:"Why; defaults to no reason given." maxLength:"1024"`
+	// ExpectedState refuses the act with CodeConflict unless a task is in that state; IfMatch
+	// unless it has an etag of that list.
+	ExpectedState string `json:"expected_state,omitempty" doc:"The state that every task is expected to be in; in any other nothing is done: conflict." maxLength:"64"`
+	IfMatch       string `json:"if_match,omitempty" doc:"The etag that was read; when it has another by now nothing is done: conflict. As the header If-Match." maxLength:"1024"`
 }
 
 // Explanation says in words why a task is where it is.

@@ -6,6 +6,9 @@ import "time"
 type TemplateSource struct {
 	YAML     string `json:"yaml" doc:"The template document; JSON is YAML."`
 	Filename string `json:"filename,omitempty" doc:"Named in the problems found, as file:line:column." maxLength:"255"`
+	// RegisteredBy and Reason are kept in the audit trail, when the version is new.
+	RegisteredBy string `json:"registered_by,omitempty" doc:"Who; defaults to the API key's name, else to anonymous." maxLength:"255"`
+	Reason       string `json:"reason,omitempty" doc:"Why; defaults to no reason given." maxLength:"4096"`
 }
 
 // Template is one registered version of a workflow. A version never changes:

@@ -9,10 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Prefix starts every key, so that a leaked one is recognised by scanners.
 const Prefix = "tsk_"
+
+// System is the name that acts of Tasker itself have. No key may have it.
+const System = "system"
 
 // Key is one API key as it is configured.
 type Key struct {
@@ -80,6 +84,9 @@ func newEntry(key Key) (entry, error) {
 	e := entry{principal: &Principal{Name: key.Name, namespaces: slices.Clone(key.Namespaces)}}
 	if key.Name == "" {
 		problems = append(problems, errors.New("a name is required"))
+	}
+	if strings.EqualFold(strings.TrimSpace(key.Name), System) {
+		problems = append(problems, fmt.Errorf("the name %q is reserved for what Tasker does on its own", key.Name))
 	}
 	sum, err := hex.DecodeString(key.SHA256)
 	if err != nil || len(sum) != sha256.Size {

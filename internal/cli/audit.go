@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -15,6 +17,8 @@ type auditTrail struct {
 	s             *session
 	filter        tasker.AuditFilter
 	task, dlq     string
+	worker        string
+	all           bool
 	after, before string
 }
 
@@ -23,8 +27,10 @@ func newAudit(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Show what operators did, newest first",
-		Long: `Show what operators did to tasks, steps and cases, newest first: who, when, why, and
-what the state was before and after. The trail is only ever added to.`,
+		Long: `Show what operators did to tasks, steps, cases, workers and templates, newest first:
+who, with which API key, when, why, and what the state was before and after. WHO is
+the name that was claimed; KEY is the key that the request carried, - without one.
+The trail is only ever added to, and outlives what it is about.`,
 		Example: `  tasker audit --task-uuid TASK_UUID
   tasker audit --actor ops@example.com --after 24h --json`,
 		Args:    cobra.NoArgs,
@@ -35,19 +41,27 @@ what the state was before and after. The trail is only ever added to.`,
 	f := cmd.Flags()
 	f.StringVar(&c.task, "task-uuid", "", "only acts on this task, its steps and its cases")
 	f.StringVar(&c.dlq, "dlq-entry-uuid", "", "only acts on this case")
-	f.StringVar(&c.filter.Actor, "actor", "", "only of this actor")
+	f.StringVar(&c.worker, "worker-id", "", "only acts on this worker, by its UUID")
+	f.StringVar(&c.filter.Namespace, "namespace", "", "only acts on tasks and templates of this namespace")
+	f.StringVar(&c.filter.Template, "template", "", "only acts on tasks of this template or task type, and its registrations")
+	f.StringVar(&c.filter.Actor, "actor", "", "only of this actor, as claimed")
+	f.StringVar(&c.filter.KeyName, "key-name", "", "only with the API key of this name")
 	f.StringVar(&c.filter.Kind, "kind", "", "only acts of this kind")
 	f.StringVar(&c.after, "after", "", "only done at this time or later; a time, or how long ago, such as 24h")
 	f.StringVar(&c.before, "before", "", "only done before this time, or longer ago than this")
 	f.IntVar(&c.filter.Limit, "limit", 50, "acts on a page, 1 to 1000")
 	f.Int64Var(&c.filter.Below, "below", 0, "continue below this number")
 	older(cmd, map[string]string{"task": "task-uuid", "case": "dlq-entry-uuid"})
+	f.BoolVar(&c.all, "all", false, "with --json: every act that the filters let pass, one a line")
 	offer(cmd, "kind", "cancel", tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually, "open_case", "update_case", "reopen_case",
-		"replay", "replay_step", "edit_context")
+		"replay", "replay_step", "edit_context", "drain_worker", "resume_worker", "register_template", "use_key")
 	return cmd
 }
 
 func (c *auditTrail) prepare() (err error) {
+	if c.all && !c.s.json {
+		return usagef("--all goes with --json")
+	}
 	if c.task != "" {
 		if c.filter.TaskUUID, err = taskArg(c.task); err != nil {
 			return err
@@ -58,11 +72,19 @@ func (c *auditTrail) prepare() (err error) {
 			return err
 		}
 	}
+	if c.worker != "" {
+		if c.filter.WorkerID, err = uuid.Parse(c.worker); err != nil {
+			return usagef("--worker-id %q is not a UUID", c.worker)
+		}
+	}
 	c.filter.After, c.filter.Before, err = c.s.timeFlags(c.after, c.before)
 	return err
 }
 
 func (c *auditTrail) run(ctx context.Context, client *tasker.Client, _ []string) error {
+	if c.all {
+		return c.export(ctx, client)
+	}
 	records, err := client.Audit(ctx, c.filter)
 	if err != nil {
 		return err
@@ -73,11 +95,11 @@ func (c *auditTrail) run(ctx context.Context, client *tasker.Client, _ []string)
 	if len(records) == 0 {
 		return c.s.printf("No acts.\n")
 	}
-	t := newTable(c.s.Out, "NO", "TIME", "WHO", "WHAT", "TASK", "STEP OR CASE", "BEFORE", "AFTER", "REASON")
+	t := newTable(c.s.Out, "NO", "TIME", "WHO", "KEY", "WHAT", "TASK", "SUBJECT", "BEFORE", "AFTER", "REASON")
 	for i := range records {
 		r := &records[i]
 		t.damaged("act "+strconv.FormatInt(r.No, 10), r.Damage)
-		t.row(strconv.FormatInt(r.No, 10), stamp(&r.At), r.Actor, r.Kind, r.TaskUUID.String(), subject(r), r.Before, r.After, r.Reason)
+		t.row(strconv.FormatInt(r.No, 10), stamp(&r.At), r.Actor, keyOf(r), r.Kind, taskOf(r), subject(r), r.Before, r.After, r.Reason)
 	}
 	if err := t.flush(); err != nil {
 		return err
@@ -85,12 +107,55 @@ func (c *auditTrail) run(ctx context.Context, client *tasker.Client, _ []string)
 	return c.s.more(len(records), c.filter.Limit, "--below", records[len(records)-1].No)
 }
 
-// subject names the step or the case that an act was about.
+// export writes every act as a line of JSON, newest first. What is added meanwhile is
+// newer than the first page, so no act is missed or written twice.
+func (c *auditTrail) export(ctx context.Context, client *tasker.Client) error {
+	out := json.NewEncoder(c.s.Out)
+	out.SetEscapeHTML(false)
+	for {
+		records, err := client.Audit(ctx, c.filter)
+		if err != nil {
+			return err
+		}
+		for i := range records {
+			if err := out.Encode(&records[i]); err != nil {
+				return fmt.Errorf("write act %d: %w", records[i].No, err)
+			}
+		}
+		if len(records) < c.filter.Limit {
+			return nil
+		}
+		c.filter.Below = records[len(records)-1].No
+	}
+}
+
+// subject names the step, case, worker or template that an act was about.
 func subject(r *tasker.AuditRecord) string {
-	for _, id := range []*uuid.UUID{r.StepUUID, r.CaseUUID} {
+	for _, id := range []*uuid.UUID{r.StepUUID, r.CaseUUID, r.WorkerID} {
 		if id != nil {
 			return id.String()
 		}
 	}
+	if r.Template != "" && r.TaskUUID == uuid.Nil {
+		return qualified(r.Namespace, r.Template)
+	}
 	return ""
+}
+
+func taskOf(r *tasker.AuditRecord) string {
+	if r.TaskUUID == uuid.Nil {
+		return ""
+	}
+	return r.TaskUUID.String()
+}
+
+// keyOf says how the actor was known.
+func keyOf(r *tasker.AuditRecord) string {
+	switch r.Authenticated {
+	case tasker.AuthenticatedByKey:
+		return r.KeyName
+	case tasker.NotAuthenticated:
+		return "-"
+	}
+	return "(" + string(r.Authenticated) + ")"
 }

@@ -63,6 +63,7 @@ given. It stops by itself when most of what was replayed has failed again.`,
 	f.StringVar(&priority, "priority", "", "new priority of the task and its open steps")
 	f.StringVar(&req.Reason, "reason", "", "why; kept in the audit trail")
 	f.StringVar(&req.ReplayedBy, "replayed-by", "", "who does it (default the user of this process)")
+	expectFlag(cmd, &req.ExpectedState, tasker.TaskError)
 	f.BoolVar(&bulk.all, "all", false, "replay every task that the filters let pass")
 	f.BoolVar(&bulk.again, "again", false, "with --all: also those that were replayed before")
 	f.BoolVar(&bulk.dryRun, "dry-run", false, "with --all: only say how many it would be")
@@ -93,16 +94,16 @@ func (s *session) replayOne(ctx context.Context, c *tasker.Client, arg string, r
 	f.add("Priority", string(r.Priority))
 	f.add("Steps", fmt.Sprint(r.ReplayedSteps))
 	f.add("Replays", fmt.Sprint(r.ReplayCount))
-	f.add("By", r.ReplayedBy)
+	f.add("By", byWhom(r.ReplayedBy, r.ReplayedByKey))
 	return s.write([]byte("✓ Task replayed!\n" + f.b.String()))
 }
 
 // replays says how often a task was replayed, "" for never.
-func (s *session) replays(n int, at *time.Time, by string) string {
+func (s *session) replays(n int, at *time.Time, by, key string) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d, the last by %s at %s", n, by, s.stampAgo(at))
+	return fmt.Sprintf("%d, the last by %s at %s", n, byWhom(by, key), s.stampAgo(at))
 }
 
 // replayed is what a replay of many tasks came to.
@@ -198,7 +199,7 @@ func (r *replayed) replay(ctx context.Context, c *tasker.Client, ids []uuid.UUID
 		switch _, err := c.ReplayTask(ctx, id, req); tasker.ErrorCode(err) {
 		case "":
 			r.Replayed++
-		case tasker.CodeWrongState, tasker.CodeNotFound: // somebody has seen to it
+		case tasker.CodeWrongState, tasker.CodeConflict, tasker.CodeNotFound: // somebody has seen to it
 			r.Skipped++
 		default:
 			return fmt.Errorf("replay task %s: %w", id, err)

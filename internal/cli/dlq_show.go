@@ -43,8 +43,8 @@ func (s *session) printCase(c *tasker.Case) error {
 	f.add("Opened", s.stampAgo(&c.OpenedAt))
 	f.add("Status", string(c.ResolutionStatus))
 	f.add("Resolved", s.stampAgo(c.ResolvedAt))
-	f.add("Resolved by", c.ResolvedBy)
-	f.add("Replays", s.replays(c.ReplayCount, c.LastReplayedAt, c.LastReplayedBy))
+	f.add("Resolved by", byWhom(c.ResolvedBy, c.ResolvedByKey))
+	f.add("Replays", s.replays(c.ReplayCount, c.LastReplayedAt, c.LastReplayedBy, c.LastReplayedByKey))
 	f.block("Notes", c.ResolutionNotes)
 	f.add("Metadata", compact(c.Metadata))
 	if err := s.write([]byte("✓ Case Details:\n\n" + f.b.String())); err != nil {

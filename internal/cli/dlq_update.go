@@ -60,6 +60,7 @@ not keep the others back.`,
 	f.StringVar(&notes, "notes", "", "what was found and done")
 	f.StringVar(&update.ResolvedBy, "resolved-by", "", "who does it (default the user of this process)")
 	f.StringVar(&metadata, "metadata", "", "members to merge, a JSON object, @FILE, or - for standard input")
+	expectFlag(cmd, &update.ExpectedState, tasker.CasePending)
 	offer(cmd, "status", tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
 	return cmd
 }
@@ -86,6 +87,7 @@ func newDLQReopen(s *session) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why; these become the notes of the case (required)")
 	cmd.Flags().StringVar(&update.ResolvedBy, "reopened-by", "", "who does it (default the user of this process)")
+	expectFlag(cmd, &update.ExpectedState, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
 	return cmd
 }
 

@@ -38,7 +38,14 @@ func (s *session) newStepAct(a *stepAct, prepare func() error) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&a.action.Reason, "reason", "", "why (required)")
 	cmd.Flags().StringVar(a.actor, a.byFlag, "", "who acts (default the user of this process)")
+	expectFlag(cmd, &a.action.ExpectedState, tasker.StepError, tasker.StepWaitingForRetry)
 	return cmd
+}
+
+// expectFlag adds the flag that makes an act depend on what its operator saw.
+func expectFlag[S ~string](cmd *cobra.Command, to *string, usual ...S) {
+	cmd.Flags().StringVar(to, "expect", "", "the state it is expected to be in; in any other nothing is done, with exit code 4")
+	offer(cmd, "expect", usual...)
 }
 
 func (s *session) act(ctx context.Context, c *tasker.Client, args []string, a *stepAct) error {

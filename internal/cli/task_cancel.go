@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"os/user"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +30,7 @@ over already is reported, and the others are cancelled all the same.`,
 	}
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "why")
 	cmd.Flags().StringVar(&req.CancelledBy, "cancelled-by", "", "who cancels (default the user of this process)")
+	expectFlag(cmd, &req.ExpectedState, tasker.TaskError, tasker.TaskStepsInProcess)
 	return cmd
 }
 
@@ -61,15 +61,4 @@ func (s *session) cancel(ctx context.Context, c *tasker.Client, req tasker.Cance
 		}
 	}
 	return first
-}
-
-// actor is who acts: the one named, else the user of this process.
-func actor(named string) string {
-	if named != "" {
-		return named
-	}
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return ""
 }

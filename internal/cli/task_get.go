@@ -52,12 +52,12 @@ func (s *session) printTask(t *tasker.Task) error {
 	f.add("Initiator", t.Initiator)
 	f.add("Source system", t.SourceSystem)
 	f.add("Reason", t.Reason)
-	f.add("Cancelled by", t.CancelledBy)
+	f.add("Cancelled by", byWhom(t.CancelledBy, t.CancelledByKey))
 	f.add("Cancel reason", t.CancelReason)
-	f.add("Replays", s.replays(t.ReplayCount, t.LastReplayedAt, t.LastReplayedBy))
+	f.add("Replays", s.replays(t.ReplayCount, t.LastReplayedAt, t.LastReplayedBy, t.LastReplayedByKey))
 	f.add("Context", compact(t.Context))
 	if t.ContextVersion > 0 {
-		f.add("Context edits", fmt.Sprintf("%d, the last by %s at %s", t.ContextVersion, t.ContextEditedBy, s.stampAgo(t.ContextEditedAt)))
+		f.add("Context edits", fmt.Sprintf("%d, the last by %s at %s", t.ContextVersion, byWhom(t.ContextEditedBy, t.ContextEditedByKey), s.stampAgo(t.ContextEditedAt)))
 	}
 	f.add("Damage", t.Damage)
 	return s.write([]byte("✓ Task Details:\n\n" + f.b.String()))

@@ -48,7 +48,7 @@ func (s *session) printTransitions(transitions []tasker.Transition) error {
 				what += fmt.Sprintf(" #%d", tr.Attempt)
 			}
 		}
-		who := tr.Actor
+		who := byWhom(tr.Actor, tr.KeyName)
 		if who == "" {
 			who = tr.Worker
 		}

@@ -56,7 +56,7 @@ func (s *session) printStep(st *tasker.Step) error {
 	}
 	f.add("Completed", s.stampAgo(st.CompletedAt))
 	f.add("Results", compact(st.Results))
-	f.add("Resolved by", st.ResolvedBy)
+	f.add("Resolved by", byWhom(st.ResolvedBy, st.ResolvedByKey))
 	f.add("Resolution reason", st.ResolutionReason)
 	addFailure(&f, st.LastError)
 	return s.write([]byte("✓ Step Details:\n\n" + f.b.String()))

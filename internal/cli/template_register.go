@@ -9,7 +9,8 @@ import (
 )
 
 func newTemplateRegister(s *session) *cobra.Command {
-	return &cobra.Command{
+	var by, reason string
+	cmd := &cobra.Command{
 		Use:   "register FILE...",
 		Short: "Register templates",
 		Long: `Register templates, - being standard input. A version never changes: the same
@@ -22,6 +23,7 @@ content again is a no-op, other content under the same version is a conflict.`,
 				if err != nil {
 					return err
 				}
+				src.RegisteredBy, src.Reason = actor(by), reason
 				t, err := c.RegisterTemplate(ctx, src)
 				if err != nil {
 					return err
@@ -44,4 +46,7 @@ content again is a no-op, other content under the same version is a conflict.`,
 			return nil
 		}),
 	}
+	cmd.Flags().StringVar(&by, "registered-by", "", "who registers (default the user of this process)")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit trail")
+	return cmd
 }

@@ -12,7 +12,8 @@ import (
 )
 
 func newWorkerDrain(s *session) *cobra.Command {
-	return &cobra.Command{
+	var req tasker.DrainRequest
+	cmd := &cobra.Command{
 		Use:   "drain WORKER...",
 		Short: "Give workers no more steps, and ask them to end",
 		Long: `Give workers no more steps. What they have they finish; they are told with their
@@ -21,16 +22,21 @@ as long as a worker has not ended. WORKER is a UUID, or a name if one worker onl
 has it; when a name is not unique nothing is done to any worker.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*tasker.WorkerInfo, error) {
-			if _, err := c.Drain(ctx, tasker.DrainRequest{WorkerID: id}); err != nil {
+			req.WorkerID, req.DrainedBy = id, actor(req.DrainedBy)
+			if _, err := c.Drain(ctx, req); err != nil {
 				return nil, err
 			}
 			return c.Worker(ctx, id)
 		}),
 	}
+	cmd.Flags().StringVar(&req.DrainedBy, "drained-by", "", "who does it (default the user of this process)")
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "why; kept in the audit trail")
+	return cmd
 }
 
 func newWorkerResume(s *session) *cobra.Command {
-	return &cobra.Command{
+	var req tasker.ResumeRequest
+	cmd := &cobra.Command{
 		Use:   "resume WORKER...",
 		Short: "Give drained workers steps again",
 		Long: `Take "worker drain" back, for workers that have not ended yet. One that drains
@@ -39,9 +45,13 @@ or a name if one worker only has it; when a name is not unique nothing is done t
 any worker.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*tasker.WorkerInfo, error) {
-			return c.ResumeWorker(ctx, id)
+			req.WorkerID, req.ResumedBy = id, actor(req.ResumedBy)
+			return c.ResumeWorker(ctx, req)
 		}),
 	}
+	cmd.Flags().StringVar(&req.ResumedBy, "resumed-by", "", "who does it (default the user of this process)")
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "why; kept in the audit trail")
+	return cmd
 }
 
 func newWorkerShow(s *session) *cobra.Command {

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -12,7 +13,7 @@ import (
 )
 
 // System is who acts where no operator does. Nobody else may claim the name.
-const System = "system"
+const System = access.System
 
 // What is stored where a request says nothing: who acts without a name and without
 // an API key, and why.
@@ -81,6 +82,18 @@ func blank(s string) bool { return strings.TrimFunc(s, invisible) == "" }
 // characters, and those that only direct their neighbours.
 func invisible(r rune) bool {
 	return unicode.IsSpace(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r)
+}
+
+// expectFault says what is wrong with an expectation of a thing that has states.
+func expectFault[S ~string](x task.Expectation, states []S) []task.Problem {
+	if x.State == "" || slices.Contains(states, S(x.State)) {
+		return nil
+	}
+	var known []string
+	for _, s := range states {
+		known = append(known, string(s))
+	}
+	return []task.Problem{{Location: "/expected_state", Message: "must be one of " + strings.Join(known, ", ")}}
 }
 
 // sign completes the acts of the transaction: how their actors were known, and the

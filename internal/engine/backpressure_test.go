@@ -154,7 +154,7 @@ func TestDepthIsFollowed(t *testing.T) {
 	if err := refused(t, e, task.Exhausted, mail("")); err.RetryAfter >= time.Minute || err.RetryAfter < time.Second {
 		t.Errorf("two steps have left the queue, and the advice is to come back in %s", err.RetryAfter)
 	}
-	if _, err := e.Cancel(t.Context(), []task.ID{submit(t, e, mail("high"))[0].ID}, "ann", "late"); err != nil {
+	if _, err := e.Cancel(t.Context(), []task.ID{submit(t, e, mail("high"))[0].ID}, engine.Cancellation{Actor: "ann", Reason: "late"}); err != nil {
 		t.Fatal(err)
 	}
 	leases, _, err := e.Poll(t.Context(), w.ID, 3, 0, true)

@@ -7,17 +7,25 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+// Cancellation says who cancels, why, and what he saw.
+type Cancellation struct {
+	Actor  string
+	Reason string
+	Expect task.Expectation // of every one of the tasks
+}
+
 // Cancel cancels tasks in one transaction and answers each in order: steps that
 // are not settled become cancelled, and the leases on them end. A task that is
 // cancelled already stays as it is, by whom and why included; one that is terminal in
-// another way is answered with WrongState. Without an actor it is the holder of
-// the request's key, or Anonymous; without a reason, NoReason is stored.
-func (e *Engine) Cancel(ctx context.Context, ids []task.ID, actor, reason string) ([]Receipt, error) {
+// another way is answered with WrongState, and one that is not as expected with
+// Conflict. Without an actor it is the holder of the request's key, or Anonymous;
+// without a reason, NoReason is stored.
+func (e *Engine) Cancel(ctx context.Context, ids []task.ID, c Cancellation) ([]Receipt, error) {
 	if err := e.checkBatch("/task_uuids", len(ids)); err != nil {
 		return nil, err
 	}
-	actor, reason = actorOf(ctx, actor), cmp.Or(reason, NoReason)
-	if problems := checkActor(actor, reason); len(problems) > 0 {
+	c.Actor, c.Reason = actorOf(ctx, c.Actor), cmp.Or(c.Reason, NoReason)
+	if problems := append(checkActor(c.Actor, c.Reason), expectFault(c.Expect, task.States)...); len(problems) > 0 {
 		return nil, refusal("nothing was cancelled", problems)
 	}
 	out := make([]Receipt, len(ids))
@@ -26,7 +34,7 @@ func (e *Engine) Cancel(ctx context.Context, ids []task.ID, actor, reason string
 			return err
 		}
 		for i, id := range ids {
-			r, err := u.cancel(id, actor, reason)
+			r, err := u.cancel(id, c)
 			if err != nil {
 				return err
 			}
@@ -40,7 +48,7 @@ func (e *Engine) Cancel(ctx context.Context, ids []task.ID, actor, reason string
 	return out, nil
 }
 
-func (u *unit) cancel(id task.ID, actor, reason string) (Receipt, error) {
+func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
 	t, err := u.task(id)
 	if err != nil {
 		return Receipt{}, err
@@ -50,6 +58,8 @@ func (u *unit) cancel(id task.ID, actor, reason string) (Receipt, error) {
 	case t == nil:
 		r.Err = noTask(id)
 		return r, nil
+	case c.Expect.Check(t.Seen()) != nil:
+		r.State, r.Err = t.State, c.Expect.Check(t.Seen())
 	case t.State == task.Cancelled: // asked again, maybe because the answer was lost
 		r.State = t.State
 		return r, nil
@@ -70,11 +80,11 @@ func (u *unit) cancel(id task.ID, actor, reason string) (Receipt, error) {
 			return r, err
 		}
 	}
-	t.Meta.CancelledBy, t.Meta.CancelledKey, t.Meta.CancelReason = actor, u.key, reason
+	t.Meta.CancelledBy, t.Meta.CancelledKey, t.Meta.CancelReason = c.Actor, u.key, c.Reason
 	was := t.Cancel(u.now)
 	u.dirtyTasks[t] = struct{}{}
 	u.left(t, was, "cancelled")
-	u.acts = append(u.acts, task.Act{At: u.now, TaskID: id, Kind: "cancel", Actor: actor, Reason: reason, From: string(was), To: string(t.State)})
+	u.acts = append(u.acts, task.Act{At: u.now, TaskID: id, Kind: "cancel", Actor: c.Actor, Reason: c.Reason, From: string(was), To: string(t.State)})
 	r.State = t.State
 	return r, nil
 }

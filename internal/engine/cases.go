@@ -99,7 +99,8 @@ func openedBy(r CaseRequest, key string) ([]byte, error) {
 }
 
 // UpdateCase stores what an investigation found. A resolved case is final:
-// WrongState, unless the change opens it again.
+// WrongState, unless the change opens it again. Conflict when the case is not as
+// expected.
 func (e *Engine) UpdateCase(ctx context.Context, id task.ID, ch task.CaseChange) (*task.Case, error) {
 	if err := e.admitChange(ctx, &ch); err != nil {
 		return nil, err
@@ -129,6 +130,9 @@ func (e *Engine) admitChange(ctx context.Context, ch *task.CaseChange) error {
 
 // updateCase makes a change to a case in hand, and an act of it.
 func (u *unit) updateCase(t *task.Task, c *task.Case, ch task.CaseChange) error {
+	if err := ch.Expect.Check(c.Seen()); err != nil {
+		return err
+	}
 	if ch.Reopen && t.Meta.Case == task.HasPending && c.Status != task.CasePending {
 		return task.Errorf(task.Conflict, "the task %s has another case that is pending", t.ID)
 	}
@@ -170,6 +174,7 @@ func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
 	if ch.Status == "" && ch.Notes == nil && ch.Metadata == nil && !ch.Reopen {
 		bad("", "there is nothing to change: give resolution_status, resolution_notes, metadata or reopen")
 	}
+	problems = append(problems, expectFault(ch.Expect, task.Resolutions)...)
 	return append(problems, e.checkMetadata(ch.Metadata)...)
 }
 

@@ -131,15 +131,20 @@ func (c *catalog) adhoc(ctx context.Context, namespace, handler string) (*task.T
 }
 
 // insert stores a template and returns it, or the one that was there before.
-func (c *catalog) insert(ctx context.Context, t *task.Template) (*task.Template, error) {
+func (c *catalog) insert(ctx context.Context, t *task.Template, acts ...task.Act) (*task.Template, error) {
 	var stored *task.Template
 	err := c.store.Write(ctx, func(tx Tx) error {
 		fresh := *t
 		existing, err := tx.InsertTemplate(&fresh)
-		if stored = existing; stored == nil {
-			stored = &fresh
+		if err != nil || existing != nil {
+			stored = existing
+			return err
 		}
-		return err
+		stored = &fresh
+		if len(acts) > 0 {
+			return tx.AddActs(acts)
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err

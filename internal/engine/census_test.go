@@ -167,7 +167,7 @@ func TestCensus(t *testing.T) {
 		tpl := &task.Template{Namespace: "default", Name: "slow", Version: "1", Fingerprint: "x", Source: "x", Lifecycle: task.Lifecycle{MaxDuration: 10 * time.Minute},
 			Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: task.DefaultRetry()}}}
 		tpl.Link()
-		if _, _, err := e.RegisterTemplate(t.Context(), tpl); err != nil {
+		if _, _, err := e.RegisterTemplate(t.Context(), tpl, engine.Registration{}); err != nil {
 			t.Fatal(err)
 		}
 		submit(t, e, engine.Submission{Name: "slow"})

@@ -185,7 +185,7 @@ func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*Ed
 		}
 		t.Context = next
 		t.Meta.ContextEdits++
-		t.Meta.EditedAt, t.Meta.EditedBy = u.now, edit.Actor
+		t.Meta.EditedAt, t.Meta.EditedBy, t.Meta.EditedKey = u.now, edit.Actor, u.key
 		u.dirtyTasks[t] = struct{}{}
 		u.newContexts = append(u.newContexts, t)
 	}

@@ -366,7 +366,7 @@ func TestListenInDoubt(t *testing.T) {
 		l, one := s.listen(engine.Listening{}), s.listen(engine.Listening{Tasks: ids})
 		hears(t, "about a task, at first", one, "stream.open >steps_in_process")
 		s.store.doubt = task.Errorf(task.Unavailable, "the connection was lost")
-		_, err := s.Cancel(t.Context(), ids, "a", "r")
+		_, err := s.Cancel(t.Context(), ids, engine.Cancellation{Actor: "a", Reason: "r"})
 		if err == nil {
 			t.Fatal("no error")
 		}

@@ -24,6 +24,7 @@ type StepAct struct {
 	Kind   ActKind
 	Actor  string
 	Reason string
+	Expect task.Expectation
 	// Result and Metadata are what complete_manually supplies, as JSON; the other acts take neither.
 	Result   []byte
 	Metadata []byte
@@ -31,7 +32,7 @@ type StepAct struct {
 
 // Operate performs an operator's act on a step; the task goes on by itself, out
 // of error too. Actor and reason are stored with the act. WrongState when the
-// step is settled, or its task is terminal.
+// step is settled, or its task is terminal; Conflict when the step is not as expected.
 func (e *Engine) Operate(ctx context.Context, taskID, stepID task.ID, act StepAct) (*task.Step, error) {
 	if problems := e.checkAct(&act); len(problems) > 0 {
 		return nil, refusal("the step was not changed", problems)
@@ -55,7 +56,7 @@ func (e *Engine) Operate(ctx context.Context, taskID, stepID task.ID, act StepAc
 }
 
 func (e *Engine) checkAct(a *StepAct) []task.Problem {
-	problems := checkActor(a.Actor, a.Reason)
+	problems := append(checkActor(a.Actor, a.Reason), expectFault(a.Expect, task.StepStates)...)
 	bad := func(at, fault string) {
 		if fault != "" {
 			problems = append(problems, task.Problem{Location: at, Message: fault})
@@ -107,8 +108,11 @@ func (u *unit) stepOf(taskID, stepID task.ID) (Work, error) {
 	return Work{}, task.Errorf(task.NotFound, "the task %s has no step %s", taskID, stepID)
 }
 
-// operateOpen is operate for a task that is not over.
+// operateOpen is operate for a step that is as expected, of a task that is not over.
 func (u *unit) operateOpen(w Work, a StepAct) error {
+	if err := a.Expect.Check(w.Step.Seen()); err != nil {
+		return err
+	}
 	if w.Task.State.Terminal() {
 		return task.Errorf(task.WrongState, "the task %s is %s; its steps cannot be changed any more", w.Task.ID, w.Task.State)
 	}

@@ -119,7 +119,7 @@ func TestPlaceAmongSharedRoutes(t *testing.T) {
 	if _, got := c.put(1, "c", ""); got[:3] != "12 " {
 		t.Errorf("beside one that takes a too c stands at %s", got)
 	}
-	if _, err := c.Drain(t.Context(), other.ID, true); err != nil {
+	if _, err := c.Drain(t.Context(), other.ID, true, engine.WorkerAct{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -49,7 +49,7 @@ func (e *Engine) Probed(ctx context.Context, probes []Probe) ([]*task.Worker, er
 		if like := *p.Worker; !like.Probed(fault, e.cfg.WorkerProbes.UnhealthyAfter) {
 			continue // a worker that is well and stays so costs nothing
 		}
-		changes = append(changes, workerChange{p.Worker, func(w *task.Worker, _ task.Instant) error {
+		changes = append(changes, workerChange{worker: p.Worker, apply: func(w *task.Worker, _ task.Instant) error {
 			w.Probed(fault, e.cfg.WorkerProbes.UnhealthyAfter)
 			return nil
 		}})

@@ -1,16 +1,28 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// RegisterTemplate stores a version of a template and reports whether it is
-// new. A version is immutable: the same content again is a no-op, other content
+// Registration says who registers a template, and why. Without an actor it is the
+// holder of the request's key, or Anonymous; without a reason, NoReason is stored.
+type Registration struct {
+	Actor  string
+	Reason string
+}
+
+// RegisterTemplate stores a version of a template with the act, and reports whether it
+// is new. A version is immutable: the same content again is a no-op, other content
 // is Conflict.
-func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template) (*task.Template, bool, error) {
+func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template, by Registration) (*task.Template, bool, error) {
+	if problems := renamed(checkActor(by.Actor, by.Reason), "/actor", "/registered_by"); len(problems) > 0 {
+		return nil, false, refusal("the template was not registered", problems)
+	}
 	if len(t.InputSchema) > 0 && e.schemas != nil {
 		if _, err := e.schemas(t.InputSchema); err != nil {
 			return nil, false, err
@@ -24,7 +36,11 @@ func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template) (*task.
 	}
 	created := have == nil
 	if created {
-		if have, err = e.catalog.insert(ctx, &fresh); err != nil {
+		act, err := e.registration(ctx, &fresh, by)
+		if err != nil {
+			return nil, false, err
+		}
+		if have, err = e.catalog.insert(ctx, &fresh, act); err != nil {
 			return nil, false, fmt.Errorf("store template %s: %w", t.Name, err)
 		}
 		// somebody else may have been first
@@ -36,6 +52,21 @@ func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template) (*task.
 			Hint:    "a version never changes, because tasks may be running on it: raise the version"}
 	}
 	return have, created, nil
+}
+
+// registration is the act of registering a version of a template.
+func (e *Engine) registration(ctx context.Context, t *task.Template, by Registration) (task.Act, error) {
+	data, err := json.Marshal(struct {
+		Version     string `json:"version"`
+		Fingerprint string `json:"fingerprint"`
+	}{t.Version, t.Fingerprint})
+	if err != nil {
+		return task.Act{}, fmt.Errorf("encode act: %w", err)
+	}
+	act := task.Act{At: e.instant(), Namespace: t.Namespace, Template: t.Name, Kind: task.ActRegisterTemplate, To: t.Version,
+		Actor: actorOf(ctx, by.Actor), Reason: cmp.Or(by.Reason, NoReason), Data: data}
+	signAct(&act, keyOf(ctx))
+	return act, nil
 }
 
 // Template returns a version, the newest when version is "", or NotFound.

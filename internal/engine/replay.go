@@ -14,6 +14,7 @@ import (
 type Replay struct {
 	Actor  string // "" is the holder of the request's key, or Anonymous
 	Reason string // "" is NoReason
+	Expect task.Expectation
 	// ResetAttempts gives the failed steps all their attempts again; else they have
 	// those that are left, and one where none is.
 	ResetAttempts bool
@@ -42,10 +43,11 @@ type ReplayNote struct {
 // Replay runs every failed step of a task in error again, which takes the task out
 // of error. It is the same task, with all its history: an act says who did it. The
 // case stays pending, and counts its replays. WrongState when the task is not in
-// error, or none of its steps has failed.
+// error, or none of its steps has failed; Conflict when it is not as expected.
 func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, error) {
 	r.Actor, r.Reason = actorOf(ctx, r.Actor), cmp.Or(r.Reason, NoReason)
 	problems := renamed(checkActor(r.Actor, r.Reason), "/actor", "/replayed_by")
+	problems = append(problems, expectFault(r.Expect, task.States)...)
 	level, known := e.Level(r.Priority)
 	if r.Priority != "" && !known {
 		problems = append(problems, task.Problem{Location: "/new_priority", Message: fmt.Sprintf("%q is not a priority: use %s, or a level from 0 to %d", r.Priority, e.levelNames(), task.MaxPriority)})
@@ -61,7 +63,11 @@ func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, e
 			return err
 		case t == nil:
 			return noTask(id)
-		case t.State != task.Errored:
+		}
+		if err := r.Expect.Check(t.Seen()); err != nil {
+			return err
+		}
+		if t.State != task.Errored {
 			return &task.Error{Code: task.WrongState, Message: fmt.Sprintf("the task %s is %s; only one in error can be replayed", id, t.State),
 				Hint: "a task that is over can be submitted again"}
 		}

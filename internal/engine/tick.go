@@ -173,7 +173,7 @@ func (e *Engine) BuryWorkers(ctx context.Context) (int, error) {
 	for some := range slices.Chunk(workers, callers) {
 		changes := make([]workerChange, len(some))
 		for i, w := range some {
-			changes[i] = workerChange{w, bury}
+			changes[i] = workerChange{worker: w, apply: bury}
 		}
 		done, err := e.runChanges(changes)
 		if err != nil {

@@ -201,7 +201,7 @@ func TestObserver(t *testing.T) {
 		receipts := submit(t, e, engine.Submission{TaskType: "mail"})
 		poll(t, e, w, true)
 		n.took()
-		if _, err := e.Cancel(t.Context(), []task.ID{receipts[0].ID}, "ann", "late"); err != nil {
+		if _, err := e.Cancel(t.Context(), []task.ID{receipts[0].ID}, engine.Cancellation{Actor: "ann", Reason: "late"}); err != nil {
 			t.Fatal(err)
 		}
 		n.want(t, "cancel: ended mail cancelled, cancelled; settled mail cancelled after 0s; cancel")
@@ -220,7 +220,7 @@ func TestObserver(t *testing.T) {
 			t.Fatal(err)
 		}
 		n.want(t, "reap: ended mail not_started, enqueued")
-		if _, err := e.Drain(t.Context(), w.ID, true); err != nil {
+		if _, err := e.Drain(t.Context(), w.ID, true, engine.WorkerAct{}); err != nil {
 			t.Fatal(err)
 		}
 		n.want(t, "drain: ended mail released, enqueued")

@@ -280,48 +280,6 @@ func (c *workerCache) drop(workers map[int64]struct{}) {
 	}
 }
 
-// Drain ends a worker's intake. With final the worker has gone: what it still
-// holds is given back, no attempt charged. Returns how many steps that were.
-func (e *Engine) Drain(ctx context.Context, id task.ID, final bool) (int, error) {
-	w, err := e.Worker(ctx, id)
-	if err != nil {
-		return 0, err
-	}
-	_, err = e.change(ctx, w, func(w *task.Worker, now task.Instant) error {
-		switch {
-		case final:
-			w.State, w.Load = task.WorkerDead, 0
-		case w.State != task.WorkerDead: // what has gone takes nothing anyway
-			w.State = task.WorkerDraining
-		}
-		return nil
-	})
-	if err != nil || !final {
-		return 0, err
-	}
-	return e.release(ctx, w.No)
-}
-
-// ResumeWorker takes a drain back, for a worker that has not said good-bye yet, and
-// returns the worker. One that drains by its own will says so again with its next
-// heartbeat. WrongState for a dead worker: it is active again with its next sign of
-// life, or never.
-func (e *Engine) ResumeWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
-	w, err := e.Worker(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return e.change(ctx, w, func(w *task.Worker, _ task.Instant) error {
-		switch w.State {
-		case task.WorkerDraining:
-			w.State = task.WorkerActive
-		case task.WorkerDead:
-			return task.Errorf(task.WrongState, "the worker %s is dead; there is nothing to resume", id)
-		}
-		return nil
-	})
-}
-
 // release gives back all that a worker holds, and returns how much that was.
 func (e *Engine) release(ctx context.Context, worker int64) (int, error) {
 	there, err := e.heldBy(ctx, worker)

@@ -12,6 +12,7 @@ import (
 type workerChange struct {
 	worker *task.Worker
 	apply  func(w *task.Worker, now task.Instant) error
+	act    *task.Act // to store if the state changes; may be nil
 }
 
 // changedWorker is how a row was left.
@@ -24,7 +25,11 @@ type changedWorker struct {
 // change changes a worker's row together with those of other callers, in one
 // transaction, and returns the row as it then is.
 func (e *Engine) change(ctx context.Context, w *task.Worker, apply func(*task.Worker, task.Instant) error) (*task.Worker, error) {
-	done, err := e.workerChanges.Do(ctx, workerChange{w, apply})
+	return e.changeRow(ctx, workerChange{worker: w, apply: apply})
+}
+
+func (e *Engine) changeRow(ctx context.Context, c workerChange) (*task.Worker, error) {
+	done, err := e.workerChanges.Do(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +81,7 @@ func (e *Engine) changeRows(tx Tx, nos []int64, calls []workerChange, out []chan
 	for _, w := range list {
 		rows[w.No] = w
 	}
+	var acts []task.Act
 	for i, c := range calls {
 		before := rows[c.worker.No]
 		if before == nil { // it was forgotten meanwhile
@@ -88,6 +94,11 @@ func (e *Engine) changeRows(tx Tx, nos []int64, calls []workerChange, out []chan
 			continue
 		}
 		out[i] = changedWorker{worker: &w, before: before, look: look}
+		if c.act != nil && w.State != before.State {
+			act := *c.act
+			act.At, act.From, act.To = now, string(before.State), string(w.State)
+			acts = append(acts, act)
+		}
 		rows[w.No], saved[w.No] = &w, true
 	}
 	for _, no := range nos {
@@ -97,6 +108,9 @@ func (e *Engine) changeRows(tx Tx, nos []int64, calls []workerChange, out []chan
 		if err := tx.SaveWorker(rows[no]); err != nil {
 			return err
 		}
+	}
+	if len(acts) > 0 {
+		return tx.AddActs(acts)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ const (
 // send encodes v and sends it. The status goes out only once the body is
 // known to be good.
 func (s *server) send(hc huma.Context, status int, location string, v any) {
-	out := &answerWriter{hc: hc, status: status, location: location}
+	out := &answerWriter{hc: hc, status: status, location: location, etag: etagOf(v)}
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil && !out.begun {
@@ -69,6 +69,7 @@ type answerWriter struct {
 	hc       huma.Context
 	status   int
 	location string
+	etag     string
 	begun    bool
 }
 
@@ -77,6 +78,9 @@ func (w *answerWriter) Write(body []byte) (int, error) {
 	w.begun = true
 	if w.location != "" {
 		w.hc.SetHeader("Location", w.location)
+	}
+	if w.etag != "" {
+		w.hc.SetHeader("ETag", w.etag)
 	}
 	write(w.hc, w.status, jsonType, body)
 	return len(body), nil

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,18 +14,22 @@ import (
 // AuditQuery is what every audit trail may be narrowed by. It is exported for
 // the reason that TaskPath is.
 type AuditQuery struct {
-	Actor  string    `query:"actor" maxLength:"255" doc:"Who did it."`
-	Kind   string    `query:"kind" enum:"cancel,reset_for_retry,resolve_manually,complete_manually,open_case,update_case,reopen_case,replay,replay_step,edit_context"`
-	After  time.Time `query:"after" doc:"Done at this time or later."`
-	Before time.Time `query:"before" doc:"Done before."`
-	Limit  int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
-	Below  int64     `query:"below" minimum:"1" doc:"Continue below this number: the smallest no of the page before."`
+	Actor   string    `query:"actor" maxLength:"255" doc:"Who did it, as claimed."`
+	KeyName string    `query:"key_name" maxLength:"255" doc:"The name of the API key that the request carried."`
+	Kind    string    `query:"kind" enum:"cancel,reset_for_retry,resolve_manually,complete_manually,open_case,update_case,reopen_case,replay,replay_step,edit_context,drain_worker,resume_worker,register_template,use_key"`
+	After   time.Time `query:"after" doc:"Done at this time or later."`
+	Before  time.Time `query:"before" doc:"Done before."`
+	Limit   int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Below   int64     `query:"below" minimum:"1" doc:"Continue below this number: the smallest no of the page before."`
 }
 
 // auditFilter is a tasker.AuditFilter as a query.
 type auditFilter struct {
-	TaskUUID uuid.UUID `query:"task_uuid" doc:"Only acts on this task, its steps and its cases."`
-	CaseUUID uuid.UUID `query:"dlq_entry_uuid" doc:"Only acts on this case."`
+	TaskUUID  uuid.UUID `query:"task_uuid" doc:"Only acts on this task, its steps and its cases."`
+	CaseUUID  uuid.UUID `query:"dlq_entry_uuid" doc:"Only acts on this case."`
+	WorkerID  uuid.UUID `query:"worker_id" doc:"Only acts on this worker."`
+	Namespace string    `query:"namespace" maxLength:"255" doc:"Only acts on tasks and templates of this namespace."`
+	Template  string    `query:"template" maxLength:"255" doc:"Only acts on tasks of this template or task type, and registrations of it."`
 	AuditQuery
 }
 
@@ -42,44 +47,98 @@ type caseAuditFilter struct {
 
 func (q *AuditQuery) filter() tasker.AuditFilter {
 	return tasker.AuditFilter{
-		Actor: q.Actor, Kind: q.Kind, After: q.After, Before: q.Before, Limit: q.Limit, Below: q.Below,
+		Actor: q.Actor, KeyName: q.KeyName, Kind: q.Kind, After: q.After, Before: q.Before, Limit: q.Limit, Below: q.Below,
 	}
 }
 
-// listAudit answers from the whole trail. An act has no namespace of its own, so
-// a limited key has to name what it reaches.
+// listAudit answers from the whole trail. A key that is limited to namespaces sees the
+// acts on what is, or was, in one of them: on a worker and of a key there is nothing in
+// a namespace.
 func (s *server) listAudit(ctx context.Context, params *auditFilter, _ *none) (answer[[]tasker.AuditRecord], error) {
 	var no answer[[]tasker.AuditRecord]
 	filter := params.filter()
-	filter.TaskUUID, filter.CaseUUID = params.TaskUUID, params.CaseUUID
-	p := access.From(ctx)
-	if p.Limited() && filter.TaskUUID == uuid.Nil && filter.CaseUUID == uuid.Nil {
-		return no, outside(p, tasker.Detail{Location: "query.task_uuid", Message: "the whole trail is of all namespaces: name a task or a case"})
+	filter.TaskUUID, filter.CaseUUID, filter.WorkerID = params.TaskUUID, params.CaseUUID, params.WorkerID
+	filter.Namespace, filter.Template = params.Namespace, params.Template
+	if filter.TaskUUID == uuid.Nil && filter.CaseUUID == uuid.Nil {
+		var err error
+		if filter.Namespace, err = narrow(ctx, filter.Namespace); err != nil {
+			return no, err
+		}
+		records, err := s.backend.Audit(ctx, filter)
+		return ok(list(records)), err
 	}
-	if filter.TaskUUID != uuid.Nil {
-		if err := s.reachTask(ctx, filter.TaskUUID); err != nil {
+	if filter.Namespace != "" {
+		if err := reachNamespace(ctx, filter.Namespace, "query.namespace"); err != nil {
 			return no, err
 		}
 	}
-	if filter.CaseUUID != uuid.Nil {
-		if err := s.reachCase(ctx, filter.CaseUUID); err != nil {
-			return no, err
-		}
+	records, err := s.auditOf(ctx, filter)
+	return ok(list(records)), err
+}
+
+// auditOf is the trail of a task or a case. Acts outlive both, so what the key reaches
+// is told by the acts where the thing itself has gone.
+func (s *server) auditOf(ctx context.Context, filter tasker.AuditFilter) ([]tasker.AuditRecord, error) {
+	gone, err := s.unreached(ctx, filter)
+	if err != nil {
+		return nil, err
 	}
 	records, err := s.backend.Audit(ctx, filter)
-	return ok(list(records)), err
+	if err != nil || gone == nil {
+		return records, err
+	}
+	p := access.From(ctx)
+	records = slices.DeleteFunc(records, func(r tasker.AuditRecord) bool { return r.Namespace == "" || !p.Reaches(r.Namespace) })
+	if len(records) == 0 {
+		return nil, gone
+	}
+	return records, nil
+}
+
+// unreached returns as gone what the key is told of a task or case that is not there.
+// One that is there, and outside the key's limits, is refused in the same words.
+func (s *server) unreached(ctx context.Context, filter tasker.AuditFilter) (gone, err error) {
+	p := access.From(ctx)
+	if !p.Limited() {
+		return nil, nil
+	}
+	if id := filter.TaskUUID; id != uuid.Nil {
+		found, err := s.backend.Task(ctx, id, 0)
+		if gone, err = outcome(err, err == nil && p.Reaches(found.Namespace), unknownTask(id)); gone != nil || err != nil {
+			return gone, err
+		}
+	}
+	if id := filter.CaseUUID; id != uuid.Nil {
+		finder, can := s.backend.(caseFinder)
+		if !can {
+			return nil, unknownCase(id)
+		}
+		found, err := finder.Case(ctx, id)
+		return outcome(err, err == nil && p.Reaches(found.Namespace), unknownCase(id))
+	}
+	return nil, nil
+}
+
+// outcome tells a thing that is not there from one that the key must not see.
+func outcome(err error, reached bool, unknown *tasker.Error) (gone, refused error) {
+	switch {
+	case reached:
+		return nil, nil
+	case err == nil:
+		return nil, unknown
+	case tasker.ErrorCode(err) == tasker.CodeNotFound:
+		return unknown, nil
+	}
+	return nil, err
 }
 
 // listTaskAudit is the trail of one task. That there is no such task is no empty
 // trail.
 func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter, _ *none) (answer[[]tasker.AuditRecord], error) {
 	var no answer[[]tasker.AuditRecord]
-	if err := s.reachTask(ctx, params.UUID); err != nil {
-		return no, err
-	}
 	filter := params.filter()
 	filter.TaskUUID = params.UUID
-	records, err := s.backend.Audit(ctx, filter)
+	records, err := s.auditOf(ctx, filter)
 	if err != nil {
 		return no, err
 	}
@@ -92,12 +151,9 @@ func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter, _ *
 // listCaseAudit is the trail of one case.
 func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter, _ *none) (answer[[]tasker.AuditRecord], error) {
 	var no answer[[]tasker.AuditRecord]
-	if err := s.reachCase(ctx, params.UUID); err != nil {
-		return no, err
-	}
 	filter := params.filter()
 	filter.CaseUUID = params.UUID
-	records, err := s.backend.Audit(ctx, filter)
+	records, err := s.auditOf(ctx, filter)
 	if err != nil {
 		return no, err
 	}

@@ -13,13 +13,16 @@ func TestAuditFilters(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
-	const about = "actor=ann%40x&kind=reset_for_retry&after=2026-01-31T12:00:00.123456Z&before=2026-01-31T12:00:00.123456Z&limit=1000&below=9"
-	want := tasker.AuditFilter{Actor: "ann@x", Kind: "reset_for_retry", After: noon, Before: noon, Limit: 1000, Below: 9}
+	const about = "actor=ann%40x&key_name=ops&kind=reset_for_retry&after=2026-01-31T12:00:00.123456Z&before=2026-01-31T12:00:00.123456Z&limit=1000&below=9"
+	want := tasker.AuditFilter{Actor: "ann@x", KeyName: "ops", Kind: "reset_for_retry", After: noon, Before: noon, Limit: 1000, Below: 9}
 	for name, c := range map[string]struct {
 		path   string
 		adjust func(*tasker.AuditFilter)
 	}{
-		"All":  {"/v1/audit?", func(*tasker.AuditFilter) {}},
+		"All": {"/v1/audit?", func(*tasker.AuditFilter) {}},
+		"Subject": {"/v1/audit?namespace=video&template=cut&worker_id=" + workerID.String() + "&", func(f *tasker.AuditFilter) {
+			f.Namespace, f.Template, f.WorkerID = "video", "cut", workerID
+		}},
 		"Both": {"/v1/audit?task_uuid=" + taskID.String() + "&case=" + caseID.String() + "&", func(f *tasker.AuditFilter) { f.TaskUUID, f.CaseUUID = taskID, caseID }},
 		"Task": {"/v1/tasks/" + taskID.String() + "/audit?", func(f *tasker.AuditFilter) { f.TaskUUID = taskID }},
 		"Case": {"/v1/dlq/entry/" + caseID.String() + "/audit?", func(f *tasker.AuditFilter) { f.CaseUUID = caseID }},

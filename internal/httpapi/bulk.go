@@ -12,7 +12,7 @@ func (s *server) updateCases(ctx context.Context, _ *none, body *tasker.BulkCase
 	if err := narrowBody(ctx, &body.Filter); err != nil {
 		return answer[*tasker.BulkResult]{}, err
 	}
-	body.Update.ResolvedBy = cmp.Or(body.Update.ResolvedBy, keyName(ctx))
+	body.Update.ResolvedBy = cmp.Or(body.Update.ResolvedBy, callerOf(ctx))
 	body.Update.Metadata = absent(body.Update.Metadata)
 	return bulkAnswer(s.backend.UpdateCases(ctx, *body))
 }
@@ -23,7 +23,7 @@ func (s *server) actOnCases(ctx context.Context, _ *none, body *tasker.BulkStepA
 		return answer[*tasker.BulkResult]{}, err
 	}
 	if actor := actorOf(&body.Action); actor != nil {
-		*actor = cmp.Or(*actor, keyName(ctx))
+		*actor = cmp.Or(*actor, callerOf(ctx))
 	}
 	return bulkAnswer(s.backend.ActOnCases(ctx, *body))
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/google/uuid"
@@ -9,17 +10,31 @@ import (
 	"github.com/taskerhq/tasker/internal/access"
 )
 
+// CancelParams say who cancels, why, and what he saw. They are exported for the reason
+// that TaskPath is.
+type CancelParams struct {
+	CancelledBy   string `query:"cancelled_by" maxLength:"255" doc:"Who cancels. Defaults to the key's name, else to anonymous."`
+	Reason        string `query:"reason" maxLength:"1024" doc:"Why. Defaults to no reason given."`
+	ExpectedState string `query:"expected_state" maxLength:"64" doc:"The state that the task is expected to be in; in any other nothing is done: conflict."`
+	GivenMatch    string `query:"if_match" maxLength:"1024" doc:"As the header If-Match."`
+	Match
+}
+
 // cancelQuery is TaskPath with who cancels, and why.
 type cancelQuery struct {
 	TaskPath
-	CancelledBy string `query:"cancelled_by" maxLength:"255" doc:"Who cancels. Defaults to the key's name."`
-	Reason      string `query:"reason" maxLength:"1024" doc:"Why."`
+	CancelParams
 }
 
 func (s *server) cancelTask(ctx context.Context, params *cancelQuery, _ *none) (answer[tasker.TaskReceipt], error) {
 	var no answer[tasker.TaskReceipt]
+	match, err := params.with(params.GivenMatch)
+	if err != nil {
+		return no, err
+	}
 	receipts, err := s.cancel(ctx, tasker.CancelRequest{
 		TaskUUIDs: []uuid.UUID{params.UUID}, CancelledBy: params.CancelledBy, Reason: params.Reason,
+		ExpectedState: params.ExpectedState, IfMatch: match,
 	})
 	if err != nil {
 		return no, moved(err, "/task_uuids/0", "")
@@ -42,9 +57,7 @@ func (s *server) cancelTasks(ctx context.Context, _ *none, body *tasker.CancelRe
 // cancel cancels those tasks that the request's key reaches. The others are
 // answered as if they did not exist, and do not hold back the rest.
 func (s *server) cancel(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
-	if p := access.From(ctx); p != nil && req.CancelledBy == "" {
-		req.CancelledBy = p.Name
-	}
+	req.CancelledBy = cmp.Or(req.CancelledBy, callerOf(ctx))
 	if !access.From(ctx).Limited() {
 		return s.backend.CancelTasks(ctx, req)
 	}

@@ -101,17 +101,27 @@ func (s *server) openCase(ctx context.Context, params *caseTaskPath, body *taske
 	if err := s.reachTask(ctx, params.UUID); err != nil {
 		return no, err
 	}
-	body.OpenedBy, body.Metadata = cmp.Or(body.OpenedBy, keyName(ctx)), absent(body.Metadata)
+	body.OpenedBy, body.Metadata = cmp.Or(body.OpenedBy, callerOf(ctx)), absent(body.Metadata)
 	opened, err := s.backend.OpenCase(ctx, params.UUID, *body)
 	return stored(true, "/v1/dlq/task/"+params.UUID.String(), opened), err
 }
 
-func (s *server) updateCase(ctx context.Context, params *CasePath, body *tasker.CaseUpdate) (answer[*tasker.CaseUpdated], error) {
+// caseUpdatePath names a case that is changed.
+type caseUpdatePath struct {
+	CasePath
+	Match
+}
+
+func (s *server) updateCase(ctx context.Context, params *caseUpdatePath, body *tasker.CaseUpdate) (answer[*tasker.CaseUpdated], error) {
 	var no answer[*tasker.CaseUpdated]
 	if err := s.reachCase(ctx, params.UUID); err != nil {
 		return no, err
 	}
-	body.ResolvedBy, body.Metadata = cmp.Or(body.ResolvedBy, keyName(ctx)), absent(body.Metadata)
+	var err error
+	if body.IfMatch, err = params.with(body.IfMatch); err != nil {
+		return no, err
+	}
+	body.ResolvedBy, body.Metadata = cmp.Or(body.ResolvedBy, callerOf(ctx)), absent(body.Metadata)
 	updated, err := s.backend.UpdateCase(ctx, params.UUID, *body)
 	return ok(updated), err
 }
@@ -122,14 +132,6 @@ func absent(raw json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return raw
-}
-
-// keyName is who acts when the request does not say: its API key.
-func keyName(ctx context.Context) string {
-	if p := access.From(ctx); p != nil {
-		return p.Name
-	}
-	return ""
 }
 
 // caseFinder is a Backend that finds a case by its own ID. Without it a key

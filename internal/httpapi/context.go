@@ -13,7 +13,7 @@ func (s *server) editContext(ctx context.Context, params *TaskPath, body *tasker
 		return no, err
 	}
 	body.Context, body.Merge = absent(body.Context), absent(body.Merge)
-	body.EditedBy = cmp.Or(body.EditedBy, keyName(ctx))
+	body.EditedBy = cmp.Or(body.EditedBy, callerOf(ctx))
 	edited, err := s.backend.EditContext(ctx, params.UUID, *body)
 	if err != nil {
 		return no, err

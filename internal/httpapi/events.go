@@ -130,7 +130,7 @@ func addStream[P any](s *server, e endpoint, h func(ctx context.Context, params 
 }
 
 func serveStream[P any](ctx context.Context, s *server, hc huma.Context, params *P, h func(context.Context, *P) (events, error)) {
-	leave, err := s.streams.enter(keyName(ctx), s.limits)
+	leave, err := s.streams.enter(callerOf(ctx), s.limits)
 	if err != nil {
 		s.refuse(hc, err)
 		return

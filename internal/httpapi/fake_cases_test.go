@@ -20,7 +20,7 @@ func cannedCase(id, task uuid.UUID, namespace string) *tasker.Case {
 	return &tasker.Case{
 		CaseUUID: id, TaskUUID: task, Namespace: namespace, TaskName: "import", OriginalState: tasker.TaskWaitingForDependencies,
 		Reason: tasker.ReasonStaleness, OpenedAt: noon, ResolutionStatus: tasker.CaseManuallyResolved, ResolutionNotes: "fixed <it>",
-		ResolvedAt: &noon, ResolvedBy: "ann", Metadata: json.RawMessage(`{"root_cause":"disk","n":12345678901234567890}`), CreatedAt: noon, UpdatedAt: noon,
+		ResolvedAt: &noon, ResolvedBy: "ann", Metadata: json.RawMessage(`{"root_cause":"disk","n":12345678901234567890}`), CreatedAt: noon, UpdatedAt: noon, ETag: "pending-4",
 	}
 }
 
@@ -148,6 +148,7 @@ func (f *fake) Audit(_ context.Context, filter tasker.AuditFilter) ([]tasker.Aud
 	if err != nil || !known || !knownCase || filter.Below > 0 {
 		return nil, err
 	}
-	return []tasker.AuditRecord{{No: 9, At: noon.Add(time.Second), Kind: "update_case", Actor: "ann", Reason: "fixed", TaskUUID: taskID,
+	return []tasker.AuditRecord{{No: 9, At: noon.Add(time.Second), Kind: "update_case", Actor: "ann", Authenticated: tasker.AuthenticatedByKey, KeyName: "ops",
+		Reason: "fixed", TaskUUID: taskID,
 		StepUUID: &stepID, CaseUUID: &caseID, Before: "pending", After: "manually_resolved", Data: json.RawMessage(`{"root_cause":"disk"}`)}}, nil
 }

@@ -34,7 +34,7 @@ func (f *fake) QueueTask(_ context.Context, id uuid.UUID, history bool) (*tasker
 	if id == otherID {
 		namespace = "secret"
 	}
-	out := &tasker.QueueTask{TaskID: id, Namespace: namespace, TaskType: "import", Status: tasker.QueueExecuting, State: tasker.TaskStepsInProcess,
+	out := &tasker.QueueTask{TaskID: id, ETag: "error-3", Namespace: namespace, TaskType: "import", Status: tasker.QueueExecuting, State: tasker.TaskStepsInProcess,
 		Priority: tasker.Low, EffectivePriority: tasker.High, Progress: 40, CreatedAt: noon, QueuedAt: &noon, StartedAt: &noon,
 		CurrentStateDurationSeconds: 1.5, AssignedWorker: "w", AssignedWorkerID: &workerID, RetryCount: 1, MaxRetries: 3,
 		Parameters: json.RawMessage(`{"html":"<a&b>"}`), Result: json.RawMessage(`null`), TimeoutSeconds: 300, RequiredCapabilities: []string{"gpu"},

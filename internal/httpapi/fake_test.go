@@ -66,7 +66,7 @@ func cannedTask(id uuid.UUID, namespace string) *tasker.Task {
 		TaskUUID: id, Namespace: namespace, Name: "import", Version: "1.0.0", State: tasker.TaskError,
 		Priority: tasker.High, PriorityLevel: 75, Context: json.RawMessage(`{"n":12345678901234567890,"html":"<a&b>"}`),
 		CreatedAt: noon, RunAt: &noon, TotalSteps: 4, CompletedSteps: 3, FailedSteps: 1, CompletionPercentage: 75,
-		Tags: []string{"nightly"}, CorrelationID: "c-1",
+		Tags: []string{"nightly"}, CorrelationID: "c-1", ETag: "error-1",
 	}
 }
 
@@ -78,7 +78,7 @@ func cannedFailure() *tasker.Failure {
 func cannedStep() *tasker.Step {
 	percent := 50
 	return &tasker.Step{
-		StepUUID: stepID, TaskUUID: taskID, Name: "load", Handler: "load", State: tasker.StepError, Dependencies: []string{"read"},
+		ETag: "error-2", StepUUID: stepID, TaskUUID: taskID, Name: "load", Handler: "load", State: tasker.StepError, Dependencies: []string{"read"},
 		TotalParents: 1, CompletedParents: 1, DependenciesSatisfied: true, Attempts: 3, MaxAttempts: 3, Priority: tasker.High,
 		TimeoutSeconds: 60, CreatedAt: noon, LastFailureAt: &noon, Worker: "w", ProgressPercent: &percent,
 		Results: json.RawMessage(`null`), LastError: cannedFailure(),
@@ -283,11 +283,11 @@ func (f *fake) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, er
 	return nil, tasker.Errorf(tasker.CodeNotFound, "there is no worker %s", id)
 }
 
-func (f *fake) ResumeWorker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
-	if err := f.note(id); err != nil {
+func (f *fake) ResumeWorker(ctx context.Context, req tasker.ResumeRequest) (*tasker.WorkerInfo, error) {
+	if err := f.note(req); err != nil {
 		return nil, err
 	}
-	return f.Worker(ctx, id)
+	return f.Worker(ctx, req.WorkerID)
 }
 
 func (f *fake) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -95,6 +96,7 @@ func (s *server) admit(r *http.Request, needs []access.Permission) (*access.Prin
 	if principal == nil {
 		return nil, tasker.Errorf(tasker.CodeUnauthenticated, "the API key is unknown")
 	}
+	s.noteKeyUse(r.Context(), principal, time.Now())
 	if !principal.Can(needs...) {
 		return nil, &tasker.Error{Code: tasker.CodeForbidden,
 			Message: "the key " + principal.Name + " lacks the permission",

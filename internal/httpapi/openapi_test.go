@@ -59,7 +59,7 @@ func TestOpenAPIDocument(t *testing.T) {
 				t.Errorf("%s: the description %q lacks the permission %s", id, op["description"], word)
 			}
 		}
-		if needsBody := (method == "POST" || method == "PATCH") && id != "resume-worker"; needsBody != (op["requestBody"] != nil) {
+		if needsBody := method == "POST" || method == "PATCH"; needsBody != (op["requestBody"] != nil) {
 			t.Errorf("%s: body is %v", id, op["requestBody"])
 		}
 		if names := pathParameters(op); names != strings.Join(regexp.MustCompile(`\{\w+\}`).FindAllString(path, -1), "") {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -24,8 +25,7 @@ type queueTaskQuery struct {
 // queueCancelQuery is QueuePath with who cancels, and why.
 type queueCancelQuery struct {
 	QueuePath
-	CancelledBy string `query:"cancelled_by" maxLength:"255" doc:"Who cancels. Defaults to the key's name."`
-	Reason      string `query:"reason" maxLength:"1024" doc:"Why."`
+	CancelParams
 }
 
 // queueStatsQuery is a tasker.QueueFilter as a query.
@@ -88,10 +88,12 @@ func (s *server) cancelQueueTask(ctx context.Context, params *queueCancelQuery, 
 	if err := s.reachTask(ctx, params.ID); err != nil {
 		return answer[*tasker.QueueCancelled]{}, err
 	}
-	req := tasker.QueueCancel{CancelledBy: params.CancelledBy, Reason: params.Reason}
-	if req.CancelledBy == "" {
-		req.CancelledBy = callerOf(ctx)
+	match, err := params.with(params.GivenMatch)
+	if err != nil {
+		return answer[*tasker.QueueCancelled]{}, err
 	}
+	req := tasker.QueueCancel{CancelledBy: cmp.Or(params.CancelledBy, callerOf(ctx)), Reason: params.Reason,
+		ExpectedState: tasker.TaskState(params.ExpectedState), IfMatch: match}
 	cancelled, err := s.backend.CancelQueueTask(ctx, params.ID, req)
 	return ok(cancelled), err
 }

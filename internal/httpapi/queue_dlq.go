@@ -49,13 +49,18 @@ func (s *server) listDeadLetters(ctx context.Context, params *deadLetterFilter, 
 // replayPath names a task of the dead-letter queue.
 type replayPath struct {
 	ID uuid.UUID `path:"task_id" doc:"The task."`
+	Match
 }
 
 func (s *server) replayTask(ctx context.Context, params *replayPath, body *tasker.ReplayRequest) (answer[*tasker.Replay], error) {
 	if err := s.reachTask(ctx, params.ID); err != nil {
 		return answer[*tasker.Replay]{}, err
 	}
-	body.ReplayedBy = cmp.Or(body.ReplayedBy, keyName(ctx))
+	var err error
+	if body.IfMatch, err = params.with(body.IfMatch); err != nil {
+		return answer[*tasker.Replay]{}, err
+	}
+	body.ReplayedBy = cmp.Or(body.ReplayedBy, callerOf(ctx))
 	replay, err := s.backend.ReplayTask(ctx, params.ID, *body)
 	return ok(replay), err
 }

@@ -99,10 +99,14 @@ func responsesOf[R any](s *server, e endpoint, hasBody bool) map[string]*huma.Re
 			Description: http.StatusText(status),
 			Content:     map[string]*huma.MediaType{jsonType: {Schema: schema}},
 		}
+		response.Headers = map[string]*huma.Param{}
 		if status == http.StatusCreated {
-			response.Headers = map[string]*huma.Param{"Location": {
+			response.Headers["Location"] = &huma.Param{
 				Description: "Where the new thing is.", Schema: &huma.Schema{Type: huma.TypeString},
-			}}
+			}
+		}
+		if hasETag[R]() {
+			response.Headers["ETag"] = etagHeader()
 		}
 		out[strconv.Itoa(status)] = response
 	}

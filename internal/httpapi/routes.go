@@ -66,7 +66,7 @@ func (s *server) routes() {
 	add(s, endpoint{post, "/internal/workers/{id}/result", "result", "Settle steps", work, hot | batch | conflicts}, s.resultEither)
 	add(s, endpoint{post, "/internal/workers/{id}/heartbeat", "heartbeat", "Live on, and renew leases", work, hot | batch | bare}, s.heartbeat)
 	add(s, endpoint{post, "/internal/workers/{id}/drain", "drain", "Take no more work", leave, bare}, s.drain)
-	add(s, endpoint{post, "/internal/workers/{id}/resume", "resume-worker", "Take a drain back", operate, conflicts}, s.resumeWorker)
+	add(s, endpoint{post, "/internal/workers/{id}/resume", "resume-worker", "Take a drain back", operate, bare | conflicts}, s.resumeWorker)
 
 	s.queueRoutes()
 

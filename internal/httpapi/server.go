@@ -108,6 +108,7 @@ type server struct {
 	bodies   bodyBudget
 	streams  openStreams
 	workers  workerScopes
+	used     keyUse
 }
 
 // New returns the API over a Backend as one handler. The Backend stays the

@@ -1,12 +1,12 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/access"
 )
 
 // stepPath names a step of a task.
@@ -51,14 +51,23 @@ func (s *server) getStep(ctx context.Context, params *stepPath, _ *none) (answer
 	return ok(step), err
 }
 
-func (s *server) actOnStep(ctx context.Context, params *stepPath, act *tasker.StepAction) (answer[*tasker.Step], error) {
+// stepActPath names a step that is acted on.
+type stepActPath struct {
+	TaskPath
+	StepUUID uuid.UUID `path:"step_uuid" doc:"The step."`
+	Match
+}
+
+func (s *server) actOnStep(ctx context.Context, params *stepActPath, act *tasker.StepAction) (answer[*tasker.Step], error) {
 	if err := s.reachTask(ctx, params.UUID); err != nil {
 		return answer[*tasker.Step]{}, err
 	}
-	if p := access.From(ctx); p != nil {
-		if actor := actorOf(act); actor != nil && *actor == "" {
-			*actor = p.Name
-		}
+	var err error
+	if act.IfMatch, err = params.with(act.IfMatch); err != nil {
+		return answer[*tasker.Step]{}, err
+	}
+	if actor := actorOf(act); actor != nil {
+		*actor = cmp.Or(*actor, callerOf(ctx))
 	}
 	step, err := s.backend.ActOnStep(ctx, params.UUID, params.StepUUID, *act)
 	return ok(step), err

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 
@@ -38,6 +39,7 @@ func (s *server) registerTemplate(ctx context.Context, _ *none, body *templateBo
 	if err := reachDocument(ctx, body.TemplateSource); err != nil {
 		return no, err
 	}
+	body.RegisteredBy = cmp.Or(body.RegisteredBy, callerOf(ctx))
 	template, err := s.backend.RegisterTemplate(ctx, body.TemplateSource)
 	if err != nil {
 		return no, err

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
 )
 
 // workerPath names a worker.
@@ -113,11 +115,12 @@ func (s *server) getWorker(ctx context.Context, params *workerPath, _ *none) (an
 	return ok(found), err
 }
 
-func (s *server) resumeWorker(ctx context.Context, params *workerPath, _ *none) (answer[*tasker.WorkerInfo], error) {
+func (s *server) resumeWorker(ctx context.Context, params *workerPath, body *tasker.ResumeRequest) (answer[*tasker.WorkerInfo], error) {
 	if err := s.reachWorker(ctx, params.ID); err != nil {
 		return answer[*tasker.WorkerInfo]{}, err
 	}
-	resumed, err := s.backend.ResumeWorker(ctx, params.ID)
+	body.WorkerID, body.ResumedBy = params.ID, cmp.Or(body.ResumedBy, callerOf(ctx))
+	resumed, err := s.backend.ResumeWorker(ctx, *body)
 	return ok(resumed), err
 }
 
@@ -226,6 +229,10 @@ func (s *server) drain(ctx context.Context, params *workerPath, body *tasker.Dra
 		return answer[*tasker.DrainResponse]{}, err
 	}
 	body.WorkerID = params.ID
+	// A key that may not work is no worker's: what it ends did not say good-bye itself.
+	if p := access.From(ctx); !body.Final || p != nil && !p.Can(access.Work) {
+		body.DrainedBy = cmp.Or(body.DrainedBy, callerOf(ctx))
+	}
 	drained, err := s.backend.Drain(ctx, *body)
 	return ok(drained), err
 }

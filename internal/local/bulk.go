@@ -18,7 +18,14 @@ func (b *Backend) UpdateCases(ctx context.Context, req tasker.BulkCaseUpdate) (*
 	if err != nil {
 		return nil, err
 	}
-	out, err := b.engine.UpdateCases(ctx, bulk, toCaseChange(req.Update))
+	change, err := toCaseChange(req.Update)
+	if err == nil {
+		err = ofOne(change.Expect)
+	}
+	if err != nil {
+		return nil, relocate(err, "", "/update")
+	}
+	out, err := b.engine.UpdateCases(ctx, bulk, change)
 	if err != nil {
 		return nil, relocate(toError(err), "", "/update")
 	}
@@ -31,7 +38,13 @@ func (b *Backend) ActOnCases(ctx context.Context, req tasker.BulkStepAction) (*t
 	if err != nil {
 		return nil, err
 	}
-	act, field := toStepAct(req.Action)
+	act, field, err := toStepAct(req.Action)
+	if err == nil {
+		err = ofOne(act.Expect)
+	}
+	if err != nil {
+		return nil, relocate(err, "", "/action")
+	}
 	out, err := b.engine.OperateOnCases(ctx, bulk, req.Step, act)
 	if err != nil {
 		return nil, relocate(relocate(toError(err), "/actor", field), "", "/action")

@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -98,9 +97,9 @@ func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*tasker.Case, err
 	replays := engine.ReplaysOf(c)
 	return &tasker.Case{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(c.ID), TaskUUID: toUUID(c.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
 		OriginalState: tasker.TaskState(c.OriginalState), Reason: tasker.CaseReason(c.Reason), OpenedAt: c.OpenedAt.Time(), Snapshot: c.Snapshot,
-		ResolutionStatus: tasker.CaseResolution(c.Status), ResolutionNotes: c.Notes, ResolvedAt: c.ResolvedAt.Ptr(), ResolvedBy: c.ResolvedBy,
-		Metadata: c.Metadata, ReplayCount: replays.Count, LastReplayedAt: replays.At, LastReplayedBy: replays.By,
-		CreatedAt: c.CreatedAt.Time(), UpdatedAt: c.UpdatedAt.Time()}, nil
+		ResolutionStatus: tasker.CaseResolution(c.Status), ResolutionNotes: c.Notes, ResolvedAt: c.ResolvedAt.Ptr(), ResolvedBy: c.ResolvedBy, ResolvedByKey: c.ResolvedKey,
+		Metadata: c.Metadata, ReplayCount: replays.Count, LastReplayedAt: replays.At, LastReplayedBy: replays.By, LastReplayedByKey: replays.Key,
+		CreatedAt: c.CreatedAt.Time(), UpdatedAt: c.UpdatedAt.Time(), ETag: c.Seen().Version}, nil
 }
 
 // CaseOfTask implements tasker.CaseBackend.
@@ -138,16 +137,21 @@ func (b *Backend) OpenCase(ctx context.Context, id uuid.UUID, req tasker.OpenCas
 
 // UpdateCase implements tasker.CaseBackend.
 func (b *Backend) UpdateCase(ctx context.Context, id uuid.UUID, u tasker.CaseUpdate) (*tasker.CaseUpdated, error) {
-	c, err := b.engine.UpdateCase(ctx, toID(id), toCaseChange(u))
+	change, err := toCaseChange(u)
+	if err != nil {
+		return nil, err
+	}
+	c, err := b.engine.UpdateCase(ctx, toID(id), change)
 	if err != nil {
 		return nil, toError(err)
 	}
 	return &tasker.CaseUpdated{Success: true, CaseUUID: id, Message: updated(c, u)}, nil
 }
 
-func toCaseChange(u tasker.CaseUpdate) task.CaseChange {
+func toCaseChange(u tasker.CaseUpdate) (task.CaseChange, error) {
+	expect, err := expectation(u.ExpectedState, u.IfMatch)
 	return task.CaseChange{Status: task.Resolution(u.ResolutionStatus), Notes: u.ResolutionNotes, Actor: u.ResolvedBy,
-		Metadata: u.Metadata, Reopen: u.Reopen}
+		Metadata: u.Metadata, Reopen: u.Reopen, Expect: expect}, err
 }
 
 func updated(c *task.Case, u tasker.CaseUpdate) string {
@@ -300,43 +304,4 @@ func (b *Backend) DetectStaleness(ctx context.Context, req tasker.DetectRequest)
 			MovedToDLQ: d.Case, TransitionSuccess: d.Errored}
 	}
 	return out, nil
-}
-
-// Audit implements tasker.CaseBackend.
-func (b *Backend) Audit(ctx context.Context, f tasker.AuditFilter) ([]tasker.AuditRecord, error) {
-	filter := engine.ActFilter{Task: toID(f.TaskUUID), Case: toID(f.CaseUUID), Actor: f.Actor, Kind: f.Kind, After: task.FromFilter(f.After), Before: task.FromFilter(f.Before),
-		Below: f.Below, Limit: f.Limit}
-	var faults filterFaults
-	faults.names("actor", f.Actor, "kind", f.Kind)
-	faults.instant("after", filter.After)
-	faults.instant("before", filter.Before)
-	if f.Below < 0 {
-		faults.add("below", "must be the number of a record, not "+strconv.FormatInt(f.Below, 10))
-	}
-	if err := faults.err(); err != nil {
-		return nil, err
-	}
-	if filter.Limit == 0 {
-		filter.Limit = min(defaultPage, b.engine.Config().Limits.PageItems)
-	}
-	acts, err := b.engine.Audit(ctx, filter)
-	if err != nil {
-		return nil, toError(err)
-	}
-	out := make([]tasker.AuditRecord, len(acts))
-	for i := range acts {
-		a, damage := acts[i].Shown()
-		out[i] = tasker.AuditRecord{Damage: damage, No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor, Reason: a.Reason, TaskUUID: toUUID(a.TaskID),
-			StepUUID: pointer(a.StepID), CaseUUID: pointer(a.CaseID), Before: a.From, After: a.To, Data: a.Data}
-	}
-	return out, nil
-}
-
-// pointer is nil for the zero ID.
-func pointer(id task.ID) *uuid.UUID {
-	if id.IsZero() {
-		return nil
-	}
-	u := toUUID(id)
-	return &u
 }

@@ -57,7 +57,8 @@ func (b *Backend) fromDeadLetter(ctx context.Context, l *engine.DeadLetter) (tas
 	out := tasker.DeadLetter{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(l.Task.ID), CaseID: toUUID(l.Case.ID), Namespace: tpl.Namespace, TaskType: tpl.Name,
 		State: tasker.TaskState(l.Task.State), Priority: tasker.Priority(b.engine.PriorityText(l.Task)), CreatedAt: l.Task.CreatedAt.Time(),
 		MovedToDLQAt: l.Case.OpenedAt.Time(), FailureReason: tasker.CaseReason(l.Case.Reason), ErrorPattern: l.Case.Error, Retryable: l.Case.Retryable,
-		ResolutionStatus: tasker.CaseResolution(l.Case.Status), ReplayCount: m.Replays, LastReplayedAt: m.ReplayedAt.Ptr(), LastReplayedBy: m.ReplayedBy}
+		ResolutionStatus: tasker.CaseResolution(l.Case.Status), ReplayCount: m.Replays, LastReplayedAt: m.ReplayedAt.Ptr(), LastReplayedBy: m.ReplayedBy,
+		LastReplayedByKey: m.ReplayedKey}
 	if l.Failed != nil {
 		a, wrong := l.Failed.Shown()
 		out.Damage = damages(out.Damage, wrong)
@@ -68,7 +69,11 @@ func (b *Backend) fromDeadLetter(ctx context.Context, l *engine.DeadLetter) (tas
 
 // ReplayTask implements tasker.DeadLetterBackend.
 func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req tasker.ReplayRequest) (*tasker.Replay, error) {
-	r, err := b.engine.Replay(ctx, toID(id), engine.Replay{Actor: req.ReplayedBy, Reason: req.Reason, ResetAttempts: req.ResetRetryCount,
+	expect, err := expectation(string(req.ExpectedState), req.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.engine.Replay(ctx, toID(id), engine.Replay{Expect: expect, Actor: req.ReplayedBy, Reason: req.Reason, ResetAttempts: req.ResetRetryCount,
 		Priority: string(req.NewPriority)})
 	if err != nil {
 		return nil, toError(err)
@@ -76,7 +81,7 @@ func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req tasker.Repla
 	m := r.Task.Meta
 	return &tasker.Replay{TaskID: id, CaseID: pointer(r.Case), State: tasker.TaskState(r.Task.State),
 		Priority: tasker.Priority(b.engine.PriorityText(r.Task)), ReplayedSteps: r.Steps, ReplayCount: m.Replays,
-		ReplayedAt: m.ReplayedAt.Time(), ReplayedBy: m.ReplayedBy}, nil
+		ReplayedAt: m.ReplayedAt.Time(), ReplayedBy: m.ReplayedBy, ReplayedByKey: m.ReplayedKey}, nil
 }
 
 // DeadLetterPatterns implements tasker.DeadLetterBackend.

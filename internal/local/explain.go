@@ -49,7 +49,7 @@ func (x *explainer) summary() string {
 	case task.ResolvedManually:
 		return fmt.Sprintf("The task ended at %s with an outcome that an operator supplied.", clock(t.FinishedAt))
 	case task.Cancelled:
-		return strings.TrimSpace(fmt.Sprintf("The task was cancelled at %s%s.", clock(t.FinishedAt), byWhom(t.Meta.CancelledBy, t.Meta.CancelReason)))
+		return strings.TrimSpace(fmt.Sprintf("The task was cancelled at %s%s.", clock(t.FinishedAt), byWhom(t.Meta.CancelledBy, t.Meta.CancelledKey, t.Meta.CancelReason)))
 	case task.Pending:
 		return fmt.Sprintf("The task is scheduled: it begins at %s, in %s.", clock(t.RunAt), x.until(t.RunAt))
 	case task.EnqueuingSteps:
@@ -92,10 +92,13 @@ func (x *explainer) erroredSummary() string {
 		clock(x.task.FinishedAt), plural(x.task.Counts.Failed, "step"))
 }
 
-func byWhom(actor, reason string) string {
+func byWhom(actor, key, reason string) string {
 	s := ""
 	if actor != "" {
 		s += " by " + actor
+	}
+	if key != "" && key != actor {
+		s += " with the key " + key
 	}
 	if reason != "" {
 		s += ": " + reason

@@ -113,7 +113,7 @@ func (h *history) ofTask() {
 		tr.Reason = e.Cause
 		for _, a := range h.records.Acts { // an operator's words say more than the cause
 			if a.StepID.IsZero() && a.At == e.At && a.To == string(e.To) {
-				tr.Actor, tr.Reason = a.Actor, a.Reason
+				tr.Actor, tr.KeyName, tr.Reason = a.Actor, a.Key, a.Reason
 			}
 		}
 		last = e.To
@@ -273,6 +273,6 @@ func (h *history) act(s *task.Step, state task.StepState, a *task.Act) task.Step
 	if string(state) != a.To {
 		tr = h.add(a.At, string(state), a.To, s)
 	}
-	tr.Actor, tr.Reason = a.Actor, a.Reason
+	tr.Actor, tr.KeyName, tr.Reason = a.Actor, a.Key, a.Reason
 	return task.StepState(a.To)
 }

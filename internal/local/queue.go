@@ -139,7 +139,12 @@ func milli(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000
 
 // CancelQueueTask implements tasker.QueueBackend.
 func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID, req tasker.QueueCancel) (*tasker.QueueCancelled, error) {
-	receipts, err := b.engine.Cancel(ctx, []task.ID{toID(id)}, req.CancelledBy, req.Reason)
+	expect, err := expectation(string(req.ExpectedState), req.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	receipts, err := b.engine.Cancel(ctx, []task.ID{toID(id)},
+		engine.Cancellation{Actor: req.CancelledBy, Reason: req.Reason, Expect: expect})
 	if err != nil {
 		return nil, relocate(toError(err), "/actor", "/cancelled_by")
 	}

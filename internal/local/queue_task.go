@@ -52,7 +52,7 @@ func (b *Backend) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*t
 		return nil, err
 	}
 	t, tpl := v.task, v.tpl
-	out := &tasker.QueueTask{Damage: v.damage, TaskID: id, Namespace: tpl.Namespace, TaskType: tpl.Name, Status: statusOf(t, v.steps), State: tasker.TaskState(t.State),
+	out := &tasker.QueueTask{Damage: v.damage, TaskID: id, Namespace: tpl.Namespace, TaskType: tpl.Name, Status: statusOf(t, v.steps), State: tasker.TaskState(t.State), ETag: t.Seen().Version,
 		Priority: tasker.Priority(b.engine.PriorityText(t)), CreatedAt: t.CreatedAt.Time(), CompletedAt: t.FinishedAt.Ptr(),
 		Parameters: t.Context, IdempotencyKey: t.IdempotencyKey, UserID: t.Meta.Initiator, CorrelationID: t.CorrelationID,
 		EstimatedDurationSeconds: t.Meta.Estimate, ReplayCount: t.Meta.Replays, TraceID: traceIDOf(t.Meta.TraceParent), Progress: int(percentage(t.Counts.Done, t.Counts.Total()))}

@@ -157,7 +157,7 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 		Priority:          tasker.Priority(v.b.engine.PriorityName(s.Priority)),
 		EffectivePriority: tasker.Priority(v.b.engine.PriorityName(v.b.engine.EffectivePriority(s))), RequiredCapabilities: route.Capabilities,
 		TimeoutSeconds: int(s.Timeout / time.Second), CreatedAt: v.task.CreatedAt.Time(), ReadyAt: s.ReadyAt.Ptr(),
-		LastAttemptedAt: s.StartedAt.Ptr(), Worker: worker, LeaseExpiresAt: s.LeaseUntil.Ptr(), StatusMessage: s.Note, Results: s.Result}
+		LastAttemptedAt: s.StartedAt.Ptr(), Worker: worker, LeaseExpiresAt: s.LeaseUntil.Ptr(), StatusMessage: s.Note, Results: s.Result, ETag: s.Seen().Version}
 	if s.Queue == task.Timers {
 		out.NextRetryAt = task.Instant(s.Key).Ptr()
 	}
@@ -189,7 +189,7 @@ func (v *view) failureOf(s *task.Step, out *tasker.Step) {
 func (v *view) actOn(s *task.Step, out *tasker.Step) {
 	for _, a := range v.records.Acts {
 		if a.StepID == s.ID && a.Kind != task.ActGiveUp {
-			out.ResolvedBy, out.ResolutionReason = a.Actor, a.Reason
+			out.ResolvedBy, out.ResolvedByKey, out.ResolutionReason = a.Actor, a.Key, a.Reason
 		}
 	}
 }
@@ -210,7 +210,7 @@ func toFailure(f *tasker.Failure) *task.Failure {
 }
 
 // toStepAct converts an act, and returns the place of who does it.
-func toStepAct(act tasker.StepAction) (a engine.StepAct, field string) {
+func toStepAct(act tasker.StepAction) (a engine.StepAct, field string, err error) {
 	a = engine.StepAct{Kind: engine.ActKind(act.ActionType), Reason: act.Reason}
 	field = "/resolved_by"
 	switch act.ActionType {
@@ -224,12 +224,16 @@ func toStepAct(act tasker.StepAction) (a engine.StepAct, field string) {
 	if act.CompletionData != nil {
 		a.Result, a.Metadata = act.CompletionData.Result, act.CompletionData.Metadata
 	}
-	return a, field
+	a.Expect, err = expectation(act.ExpectedState, act.IfMatch)
+	return a, field, err
 }
 
 // ActOnStep implements tasker.StepBackend.
 func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID, act tasker.StepAction) (*tasker.Step, error) {
-	a, field := toStepAct(act)
+	a, field, err := toStepAct(act)
+	if err != nil {
+		return nil, err
+	}
 	after, err := b.engine.Operate(ctx, toID(taskID), toID(stepID), a)
 	if err != nil {
 		return nil, relocate(toError(err), "/actor", field)

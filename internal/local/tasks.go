@@ -73,9 +73,11 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 		FailedSteps: c.Failed, CancelledSteps: c.Cancelled, CompletionPercentage: percentage(c.Done, c.Total()),
 		Tags: t.Meta.Tags, CorrelationID: t.CorrelationID, ParentCorrelationID: t.Meta.ParentCorrelationID, IdempotencyKey: t.IdempotencyKey,
 		Initiator: t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
-		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, TraceParent: t.Meta.TraceParent,
+		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, CancelledByKey: t.Meta.CancelledKey, TraceParent: t.Meta.TraceParent,
 		ContextVersion: t.Meta.ContextEdits, ContextEditedAt: t.Meta.EditedAt.Ptr(), ContextEditedBy: t.Meta.EditedBy,
-		ReplayCount: t.Meta.Replays, LastReplayedAt: t.Meta.ReplayedAt.Ptr(), LastReplayedBy: t.Meta.ReplayedBy}, nil
+		ContextEditedByKey: t.Meta.EditedKey,
+		ReplayCount:        t.Meta.Replays, LastReplayedAt: t.Meta.ReplayedAt.Ptr(), LastReplayedBy: t.Meta.ReplayedBy,
+		LastReplayedByKey: t.Meta.ReplayedKey, ETag: t.Seen().Version}, nil
 }
 
 func percentage(done, total int) float64 {
@@ -155,7 +157,17 @@ func knownState(s task.State) bool {
 
 // CancelTasks implements tasker.TaskBackend.
 func (b *Backend) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
-	receipts, err := b.engine.Cancel(ctx, toIDs(req.TaskUUIDs), req.CancelledBy, req.Reason)
+	expect, err := expectation(string(req.ExpectedState), req.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	if len(req.TaskUUIDs) > 1 {
+		if err := ofOne(expect); err != nil {
+			return nil, err
+		}
+	}
+	receipts, err := b.engine.Cancel(ctx, toIDs(req.TaskUUIDs),
+		engine.Cancellation{Actor: req.CancelledBy, Reason: req.Reason, Expect: expect})
 	if err != nil {
 		return nil, relocate(toError(err), "/actor", "/cancelled_by")
 	}

@@ -27,7 +27,7 @@ func (b *Backend) RegisterTemplate(ctx context.Context, src tasker.TemplateSourc
 		return nil, toError(err)
 	}
 	t.Source = src.YAML
-	stored, created, err := b.engine.RegisterTemplate(ctx, t)
+	stored, created, err := b.engine.RegisterTemplate(ctx, t, engine.Registration{Actor: src.RegisteredBy, Reason: src.Reason})
 	if err != nil {
 		return nil, toError(err)
 	}

@@ -119,8 +119,8 @@ func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.
 }
 
 // ResumeWorker implements tasker.WorkerBackend.
-func (b *Backend) ResumeWorker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
-	w, err := b.engine.ResumeWorker(ctx, toID(id))
+func (b *Backend) ResumeWorker(ctx context.Context, req tasker.ResumeRequest) (*tasker.WorkerInfo, error) {
+	w, err := b.engine.ResumeWorker(ctx, toID(req.WorkerID), engine.WorkerAct{Actor: req.ResumedBy, Reason: req.Reason})
 	if err != nil {
 		return nil, toError(err)
 	}
@@ -282,7 +282,7 @@ func (b *Backend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker
 
 // Drain implements tasker.WorkerBackend.
 func (b *Backend) Drain(ctx context.Context, req tasker.DrainRequest) (*tasker.DrainResponse, error) {
-	n, err := b.engine.Drain(ctx, toID(req.WorkerID), req.Final)
+	n, err := b.engine.Drain(ctx, toID(req.WorkerID), req.Final, engine.WorkerAct{Actor: req.DrainedBy, Reason: req.Reason})
 	if err != nil {
 		return nil, toError(err)
 	}

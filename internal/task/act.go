@@ -26,6 +26,14 @@ type Act struct {
 	Unread string
 }
 
+// The kinds of acts that are about no task.
+const (
+	ActRegisterTemplate = "register_template"
+	ActDrainWorker      = "drain_worker"
+	ActResumeWorker     = "resume_worker"
+	ActUseKey           = "use_key"
+)
+
 // Auth says how the actor of an act was known.
 type Auth string
 

@@ -110,6 +110,7 @@ type CaseChange struct {
 	Key      string // name of the actor's API key, "" without one
 	Metadata []byte // JSON object: members to set, null removes one; nil leaves all
 	Reopen   bool
+	Expect   Expectation // what the operator saw of the case
 }
 
 // Change carries out a change and returns the act to store. A resolved case is

@@ -52,6 +52,7 @@ type Meta struct {
 	// version; the other two are about the last one.
 	ContextEdits int     `json:"context_edits,omitempty"`
 	EditedAt     Instant `json:"context_edited_at,omitempty"`
+	EditedKey    string  `json:"edited_by_key,omitempty"` // name of the API key
 	EditedBy     string  `json:"context_edited_by,omitempty"`
 }
 

@@ -171,7 +171,7 @@ func TestDrainThroughAnotherNode(t *testing.T) {
 				a.take(w, 0)
 				poll := a.poll(w, 1, 30*time.Second)
 				time.Sleep(time.Second)
-				if _, err := b.Drain(t.Context(), w, final); err != nil {
+				if _, err := b.Drain(t.Context(), w, final, engine.WorkerAct{}); err != nil {
 					t.Fatal(err)
 				}
 				p := <-poll
@@ -188,7 +188,7 @@ func TestDrainThroughAnotherNode(t *testing.T) {
 			d.setLossy(true)
 			w := a.register(task.Worker{})
 			<-a.poll(w, 1, 0) // who this is, is known now
-			if _, err := b.Drain(t.Context(), w, false); err != nil {
+			if _, err := b.Drain(t.Context(), w, false, engine.WorkerAct{}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(6 * time.Second)
@@ -213,7 +213,7 @@ func TestDrainedPollWakesAnother(t *testing.T) {
 		for range 20 { // which of them is woken is anybody's guess
 			w := a.register(task.Worker{})
 			drained = append(drained, a.poll(w, 1, 30*time.Second))
-			if _, err := b.Drain(t.Context(), w, false); err != nil {
+			if _, err := b.Drain(t.Context(), w, false, engine.WorkerAct{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -280,7 +280,7 @@ func TestHeartbeatKeepsTheDrain(t *testing.T) {
 		d.setLossy(true)
 		w := a.register(task.Worker{})
 		<-a.poll(w, 1, 0)
-		if _, err := b.Drain(t.Context(), w, false); err != nil {
+		if _, err := b.Drain(t.Context(), w, false, engine.WorkerAct{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, drain, err := a.Heartbeat(t.Context(), engine.Beat{Worker: w}); err != nil || !drain {

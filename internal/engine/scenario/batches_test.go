@@ -193,7 +193,7 @@ func TestPollsBeyondOneLook(t *testing.T) {
 // a whole poll another.
 func TestFamiliesAreOneQuestion(t *testing.T) {
 	inAskedBubble(t, func(b *bubble, s *asked) {
-		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplates()[0])
+		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplates()[0], engine.Registration{})
 		b.must(err)
 		b.submitMany(engine.Submission{Name: "chain"}, 20)
 		w := b.register(task.Worker{})
@@ -227,7 +227,7 @@ func TestFamiliesAreOneQuestion(t *testing.T) {
 // So it is when the dependants go straight to polls that wait.
 func TestHandedOffFamiliesAreOneQuestion(t *testing.T) {
 	inAskedBubble(t, func(b *bubble, s *asked) {
-		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplates()[0])
+		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplates()[0], engine.Registration{})
 		b.must(err)
 		b.submitMany(engine.Submission{Name: "chain"}, 20)
 		first, _, err := b.engine.Poll(b.ctx, b.register(task.Worker{}), 20, 0, true)
@@ -264,7 +264,7 @@ func TestCancelIsFewQuestions(t *testing.T) {
 		}
 		nobody := b.store.IDs().Take(b.now, 1)
 		s.questions()
-		got, err := b.engine.Cancel(b.ctx, append(ids, nobody, ids[0]), "me", "")
+		got, err := b.engine.Cancel(b.ctx, append(ids, nobody, ids[0]), engine.Cancellation{Actor: "me"})
 		b.must(err)
 		for i, r := range got[:10] {
 			if r.Err != nil || r.State != task.Cancelled {

@@ -152,7 +152,7 @@ func (in *interpreter) template(src string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, created, err := in.engine.RegisterTemplate(in.ctx, t)
+	t, created, err := in.engine.RegisterTemplate(in.ctx, t, engine.Registration{})
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +285,7 @@ func (in *interpreter) cancel(a *args) ([]string, error) {
 			return nil, err
 		}
 	}
-	receipts, err := in.engine.Cancel(in.ctx, ids, a.text("by"), a.text("reason"))
+	receipts, err := in.engine.Cancel(in.ctx, ids, engine.Cancellation{Actor: a.text("by"), Reason: a.text("reason"), Expect: task.Expectation{State: a.text("expect")}})
 	if err != nil {
 		return nil, err
 	}

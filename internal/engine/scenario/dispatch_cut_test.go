@@ -197,7 +197,7 @@ func TestCancelRacesClaimElsewhere(t *testing.T) {
 		c.engine.FlushDispatch()
 		var held engine.Lease
 		way.then = func() { held = c.claim(a, 1, 1)[0] }
-		_, err := other.Cancel(c.ctx, []task.ID{id}, "ann", "no")
+		_, err := other.Cancel(c.ctx, []task.ID{id}, engine.Cancellation{Actor: "ann", Reason: "no"})
 		c.must(err)
 		other.FlushDispatch()
 

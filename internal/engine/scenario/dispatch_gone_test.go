@@ -42,7 +42,10 @@ func TestCallerGone(t *testing.T) {
 		for what, ask := range map[string]func(ctx context.Context) error{
 			"Steps":  func(ctx context.Context) error { _, _, err := c.engine.Steps(ctx, id); return err },
 			"Census": func(ctx context.Context) error { _, err := c.engine.Census(ctx); return err },
-			"Drain":  func(ctx context.Context) error { _, err := c.engine.Drain(ctx, a, true); return err },
+			"Drain": func(ctx context.Context) error {
+				_, err := c.engine.Drain(ctx, a, true, engine.WorkerAct{})
+				return err
+			},
 		} {
 			ctx, cancel := context.WithCancel(c.ctx)
 			d.leave = cancel

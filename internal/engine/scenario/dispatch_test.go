@@ -268,7 +268,7 @@ func TestStaleOffer(t *testing.T) {
 		a := c.register(task.Worker{})
 		gone, stays := c.submit(job), c.submit(job)
 		c.engine.FlushDispatch()
-		_, err := c.node(nil).Cancel(c.ctx, []task.ID{gone}, "ops", "")
+		_, err := c.node(nil).Cancel(c.ctx, []task.ID{gone}, engine.Cancellation{Actor: "ops"})
 		c.must(err)
 		c.boot() // one that remembers nothing
 		l := c.claim(a, 1, 1)[0]
@@ -280,7 +280,7 @@ func TestStaleOffer(t *testing.T) {
 
 		known := c.submit(job)
 		c.engine.FlushDispatch()
-		_, err = c.node(nil).Cancel(c.ctx, []task.ID{known}, "ops", "")
+		_, err = c.node(nil).Cancel(c.ctx, []task.ID{known}, engine.Cancellation{Actor: "ops"})
 		c.must(err)
 		c.settle(c.claim(a, 1, 1)[0], engine.ResultCompleted, false)
 	})

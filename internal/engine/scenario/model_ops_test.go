@@ -33,7 +33,7 @@ func newModel(t *testing.T, other kind) (*model, error) {
 	m := &model{worlds: worlds, tokens: map[task.ID]int64{}, done: map[task.ID]int{}}
 	for _, w := range worlds {
 		for _, def := range modelTemplates() {
-			if _, _, err := w.engine.RegisterTemplate(w.ctx, def); err != nil {
+			if _, _, err := w.engine.RegisterTemplate(w.ctx, def, engine.Registration{}); err != nil {
 				return nil, err
 			}
 		}
@@ -178,7 +178,7 @@ func (m *model) workerVerb(o op, id task.ID) error {
 		_, err := m.claim(id, 1+int(o.n[1]%4), o.n[2]%3 > 0)
 		return err
 	case "drain":
-		_, err := both(m, func(w *world) (int, error) { return w.engine.Drain(w.ctx, id, o.n[1]%2 == 0) }, forgotten)
+		_, err := both(m, func(w *world) (int, error) { return w.engine.Drain(w.ctx, id, o.n[1]%2 == 0, engine.WorkerAct{}) }, forgotten)
 		return err
 	}
 	beat := engine.Beat{Worker: id, Load: int(o.n[1] % 4), Draining: o.n[2]%16 == 0}
@@ -306,7 +306,9 @@ func (m *model) cancel(o op) error {
 	for i := range ids {
 		ids[i] = m.tasks[int(o.n[1+i])%len(m.tasks)]
 	}
-	_, err := both(m, func(w *world) ([]engine.Receipt, error) { return w.engine.Cancel(w.ctx, ids, "ada", "because") })
+	_, err := both(m, func(w *world) ([]engine.Receipt, error) {
+		return w.engine.Cancel(w.ctx, ids, engine.Cancellation{Actor: "ada", Reason: "because"})
+	})
 	return err
 }
 

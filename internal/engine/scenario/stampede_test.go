@@ -69,7 +69,7 @@ func (w *world) stampede(t *testing.T) {
 	diamond := modelTemplates()[1]
 	diamond.Lifecycle = task.Lifecycle{}
 	h.try("register template", func() error {
-		_, _, err := w.engine.RegisterTemplate(w.ctx, diamond)
+		_, _, err := w.engine.RegisterTemplate(w.ctx, diamond, engine.Registration{})
 		return err
 	})
 	// the clock stands still, so a step that gets lost stays lost

@@ -268,7 +268,7 @@ func TestPollIsLeftAloneByForeignWork(t *testing.T) {
 // Dependants go to a waiting worker with the results of their parents.
 func TestPollWakesOnDependants(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplates()[0])
+		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplates()[0], engine.Registration{})
 		b.must(err)
 		b.submit(engine.Submission{Name: "chain", Context: []byte("7")})
 		a := <-b.poll(b.ctx, b.register(task.Worker{}), 1, 0)
@@ -292,7 +292,7 @@ func TestPollOfADrainingWorker(t *testing.T) {
 			inBubble(t, func(b *bubble) {
 				w := b.register(task.Worker{})
 				poll := b.poll(b.ctx, w, 1, 30*time.Second)
-				_, err := b.engine.Drain(b.ctx, w, final)
+				_, err := b.engine.Drain(b.ctx, w, final, engine.WorkerAct{})
 				b.must(err)
 				b.submit(job)
 				p := <-poll

@@ -43,7 +43,7 @@ func (in *interpreter) resume(a *args) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := in.engine.ResumeWorker(in.ctx, h.id)
+	w, err := in.engine.ResumeWorker(in.ctx, h.id, engine.WorkerAct{})
 	if err != nil {
 		return nil, err
 	}

@@ -240,7 +240,7 @@ func (in *interpreter) drain(a *args) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := in.engine.Drain(in.ctx, h.id, a.flag("final"))
+	n, err := in.engine.Drain(in.ctx, h.id, a.flag("final"), engine.WorkerAct{Actor: a.text("by"), Reason: a.text("reason")})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,58 @@
+package tasker
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// AuditFilter selects acts. Zero fields do not restrict.
+type AuditFilter struct {
+	TaskUUID  uuid.UUID
+	CaseUUID  uuid.UUID
+	WorkerID  uuid.UUID
+	Namespace string
+	Template  string
+	Actor     string
+	KeyName   string
+	Kind      string
+	After     time.Time
+	Before    time.Time
+	Limit     int   // defaults to 50
+	Below     int64 // continue below this AuditRecord.No
+}
+
+// AuditRecord is one act: what somebody did to a task, a step, a case, a worker or a
+// template. Records are only ever added, and stay when what they are about has gone.
+type AuditRecord struct {
+	No            int64           `json:"no"` // grows with every act
+	At            time.Time       `json:"at"`
+	Kind          string          `json:"kind"` // cancel, reset_for_retry, open_case, drain_worker, register_template ...
+	Actor         string          `json:"actor" doc:"The name that was claimed."`
+	Authenticated Authentication  `json:"authenticated" enum:"key,none,system,unknown" doc:"How the actor was known: by the API key key_name; not at all, on a server without keys or inside its caller; it was Tasker itself; or the act is older than this record of it."`
+	KeyName       string          `json:"key_name,omitempty" doc:"The name of the API key that the request carried, whatever the actor is called."`
+	Reason        string          `json:"reason,omitempty"`
+	TaskUUID      uuid.UUID       `json:"task_uuid,omitzero" doc:"Absent when the act is about no task. The task may be gone."`
+	StepUUID      *uuid.UUID      `json:"step_uuid,omitempty"`
+	CaseUUID      *uuid.UUID      `json:"dlq_entry_uuid,omitempty"`
+	WorkerID      *uuid.UUID      `json:"worker_id,omitempty"`
+	Namespace     string          `json:"namespace,omitempty" doc:"Of the task or the template."`
+	Template      string          `json:"template,omitempty" doc:"The name of the task's template, or its task type; or of the template that was registered."`
+	Before        string          `json:"before"` // state
+	After         string          `json:"after"`
+	Data          json.RawMessage `json:"data,omitempty"` // what the operator supplied
+	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+}
+
+// Authentication says how the actor of an act was known.
+type Authentication string
+
+// The ways.
+const (
+	AuthenticatedByKey Authentication = "key"
+	NotAuthenticated   Authentication = "none"   // no key was needed
+	ActOfSystem        Authentication = "system" // Tasker did it
+	AuthenticationLost Authentication = "unknown"
+)

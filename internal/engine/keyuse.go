@@ -1,0 +1,26 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// NoteKeyUse stores that the key which the request carries is in use on a node. Who
+// calls decides how often that is worth a row; without a key nothing is stored.
+func (e *Engine) NoteKeyUse(ctx context.Context, node string) error {
+	key := keyOf(ctx)
+	if key == "" {
+		return nil
+	}
+	data, err := json.Marshal(map[string]string{"node": node})
+	if err != nil {
+		return fmt.Errorf("encode act: %w", err)
+	}
+	return e.write(ctx, "note_key_use", func(u *unit) error {
+		u.acts = append(u.acts, task.Act{At: u.now, Kind: task.ActUseKey, Actor: key, Reason: "first use of the day on this node", Data: data})
+		return nil
+	})
+}

@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/taskerhq/tasker"
+)
+
+// etagOf is the ETag of an answer, "" for one without. It names the state of the thing,
+// not the bytes of the answer: an act with If-Match is refused once the thing has moved.
+func etagOf(body any) string {
+	var etag string
+	switch v := body.(type) {
+	case *tasker.Task:
+		etag = v.ETag
+	case *tasker.QueueTask:
+		etag = v.ETag
+	case *tasker.Step:
+		etag = v.ETag
+	case *tasker.Case:
+		etag = v.ETag
+	}
+	if etag == "" {
+		return ""
+	}
+	return `"` + etag + `"`
+}
+
+// hasETag reports whether answers of a type carry one.
+func hasETag[R any]() bool {
+	var body R
+	switch any(body).(type) {
+	case *tasker.Task, *tasker.QueueTask, *tasker.Step, *tasker.Case:
+		return true
+	}
+	return false
+}
+
+// etagHeader documents the header.
+func etagHeader() *huma.Param {
+	return &huma.Param{Description: "The state that the answer shows. Send it as If-Match with an act, which is then refused when the thing has moved.",
+		Schema: &huma.Schema{Type: huma.TypeString}}
+}
+
+// Match is the precondition of an act. It is exported for the reason that TaskPath is.
+type Match struct {
+	IfMatch string `header:"If-Match" maxLength:"1024" doc:"The ETag that was read, several of them separated by commas, or *. When the thing has another one by now, nothing is done: conflict."`
+}
+
+// with is the precondition of a request that may give it in the header, in the body or
+// the query, or the same in both.
+func (m Match) with(given string) (string, error) {
+	switch {
+	case given == "" || given == m.IfMatch:
+		return m.IfMatch, nil
+	case m.IfMatch == "":
+		return given, nil
+	}
+	e := tasker.Errorf(tasker.CodeInvalid, "the request names two preconditions")
+	e.Details = []tasker.Detail{{Location: "/if_match", Message: "must be what the header If-Match says, or be left out"}}
+	return "", e
+}

@@ -1,0 +1,67 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// keyUser is a Backend that keeps which keys are in use. Without it nobody does.
+type keyUser interface {
+	// NoteKeyUse stores that the key of ctx is in use on this node.
+	NoteKeyUse(ctx context.Context) error
+}
+
+// noteTimeout bounds how long a request waits for the note that its key is in use.
+const noteTimeout = 5 * time.Second
+
+// keyUse remembers on which day the use of a key was stored last: one row per key, node
+// and day, however many requests there are. It is safe for concurrent use, and bounded
+// by the number of keys.
+type keyUse struct {
+	mu   sync.Mutex
+	days map[string]int64 // since 1970, by the name of the key
+}
+
+// first reports whether the use of a key on a day has still to be stored. It says so to
+// one caller only.
+func (u *keyUse) first(key string, day int64) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if last, known := u.days[key]; known && last >= day {
+		return false
+	}
+	if u.days == nil {
+		u.days = map[string]int64{}
+	}
+	u.days[key] = day
+	return true
+}
+
+// forget lets the next request of a key try again.
+func (u *keyUse) forget(key string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.days, key)
+}
+
+// noteKeyUse stores the first use of a key on a day, in UTC. The request goes on when
+// that fails: the next one of the key tries again.
+func (s *server) noteKeyUse(ctx context.Context, p *access.Principal, now time.Time) {
+	if !s.used.first(p.Name, now.Unix()/int64(24*time.Hour/time.Second)) {
+		return
+	}
+	user, can := s.backend.(keyUser)
+	if !can {
+		return
+	}
+	ctx, cancel := context.WithTimeout(access.With(ctx, p), noteTimeout)
+	defer cancel()
+	if err := user.NoteKeyUse(ctx); err != nil {
+		s.used.forget(p.Name)
+		s.log.WarnContext(ctx, "the use of a key was not stored", slog.String("key", p.Name), slog.Any("error", err))
+	}
+}

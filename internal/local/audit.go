@@ -1,0 +1,90 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Audit implements tasker.CaseBackend.
+func (b *Backend) Audit(ctx context.Context, f tasker.AuditFilter) ([]tasker.AuditRecord, error) {
+	filter := engine.ActFilter{Task: toID(f.TaskUUID), Case: toID(f.CaseUUID), Worker: toID(f.WorkerID), Namespace: f.Namespace,
+		Template: f.Template, Actor: f.Actor, Key: f.KeyName, Kind: f.Kind, After: task.FromFilter(f.After), Before: task.FromFilter(f.Before),
+		Below: f.Below, Limit: f.Limit}
+	var faults filterFaults
+	faults.names("namespace", f.Namespace, "template", f.Template, "actor", f.Actor, "key_name", f.KeyName, "kind", f.Kind)
+	faults.instant("after", filter.After)
+	faults.instant("before", filter.Before)
+	if f.Below < 0 {
+		faults.add("below", "must be the number of a record, not "+strconv.FormatInt(f.Below, 10))
+	}
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
+	if filter.Limit == 0 {
+		filter.Limit = min(defaultPage, b.engine.Config().Limits.PageItems)
+	}
+	acts, err := b.engine.Audit(ctx, filter)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out := make([]tasker.AuditRecord, len(acts))
+	for i := range acts {
+		a, damage := acts[i].Shown()
+		auth := cmp.Or(tasker.Authentication(a.Auth), tasker.AuthenticationLost)
+		out[i] = tasker.AuditRecord{Damage: damage, No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor, Authenticated: auth, KeyName: a.Key,
+			Reason: a.Reason, TaskUUID: toUUID(a.TaskID), StepUUID: pointer(a.StepID), CaseUUID: pointer(a.CaseID),
+			WorkerID: pointer(a.WorkerID), Namespace: a.Namespace, Template: a.Template, Before: a.From, After: a.To, Data: a.Data}
+	}
+	return out, nil
+}
+
+// NoteKeyUse stores that the request's key is in use on this machine. It is not in
+// tasker.Backend: the HTTP API calls it with the first request of a key on a day.
+func (b *Backend) NoteKeyUse(ctx context.Context) error {
+	node, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("name this node: %w", err)
+	}
+	return toError(b.engine.NoteKeyUse(ctx, node))
+}
+
+// pointer is nil for the zero ID.
+func pointer(id task.ID) *uuid.UUID {
+	if id.IsZero() {
+		return nil
+	}
+	u := toUUID(id)
+	return &u
+}
+
+// expectation reads what an operator saw.
+func expectation(state, match string) (task.Expectation, error) {
+	x := task.Expectation{State: state}
+	if fault := x.Match(match); fault != "" {
+		return x, badExpectation("/if_match", fault)
+	}
+	return x, nil
+}
+
+// ofOne refuses an expectation that can only be of one thing, where many are meant.
+func ofOne(x task.Expectation) error {
+	if len(x.Versions) > 0 {
+		return badExpectation("/if_match", "is about one thing; for several use expected_state")
+	}
+	return nil
+}
+
+func badExpectation(at, fault string) error {
+	e := tasker.Errorf(tasker.CodeInvalid, "nothing was changed: one problem")
+	e.Details = []tasker.Detail{{Location: at, Message: fault}}
+	return e
+}

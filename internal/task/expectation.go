@@ -1,0 +1,113 @@
+package task
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Expectation is what an operator saw of a thing before the act on it. The zero
+// Expectation lets every act pass.
+type Expectation struct {
+	State    string   // that it was in; "" for any
+	Versions []string // any of which it had; none for any
+}
+
+// Seen is how a thing is when an act on it begins.
+type Seen struct {
+	What    string // task, step or case
+	ID      ID
+	State   string
+	Version string
+	Since   Instant // its last move
+}
+
+// Check returns Conflict when the thing has moved since it was seen.
+func (x Expectation) Check(now Seen) error {
+	var was string
+	switch {
+	case x.State != "" && x.State != now.State:
+		was = ", not " + x.State + " as expected"
+	case len(x.Versions) > 0 && !slices.Contains(x.Versions, now.Version):
+		was = ", and has moved since it was read"
+	default:
+		return nil
+	}
+	e := Errorf(Conflict, "the %s %s is %s%s", now.What, now.ID, now.State, was)
+	if now.Since != 0 {
+		e.Message += ": it last moved at " + now.Since.Time().Format(time.RFC3339Nano)
+	}
+	e.Hint = "nothing was changed: look at it again, then decide"
+	return e
+}
+
+const (
+	maxMatch = 1024 // bytes of a list of versions
+	anyMatch = "*"
+)
+
+// Match reads the value of If-Match: versions with or without quotes, separated by
+// commas, or * for any. It returns what is wrong with it, or "".
+func (x *Expectation) Match(list string) (fault string) {
+	if len(list) > maxMatch {
+		return "is " + strconv.Itoa(len(list)) + " bytes long; the limit is " + strconv.Itoa(maxMatch)
+	}
+	if list == "" || strings.TrimSpace(list) == anyMatch {
+		return ""
+	}
+	for v := range strings.SplitSeq(list, ",") {
+		v = strings.TrimPrefix(strings.TrimSpace(v), "W/") // a proxy may have weakened it
+		if len(v) >= 2 && v[0] == '"' && v[len(v)-1] == '"' {
+			v = v[1 : len(v)-1]
+		}
+		if v == "" || strings.Trim(v, versionLetters) != "" {
+			return "must be the etag of an answer, several of them separated by commas, or *"
+		}
+		x.Versions = append(x.Versions, v)
+	}
+	return ""
+}
+
+// versionLetters are what versions consist of.
+const versionLetters = "abcdefghijklmnopqrstuvwxyz0123456789_-"
+
+// versionOf names the state of a thing and, in a few letters, the numbers that change
+// with every move of it.
+func versionOf(state string, numbers ...int64) string {
+	h := fnv.New64a()
+	var b [8]byte
+	for _, n := range numbers {
+		binary.LittleEndian.PutUint64(b[:], uint64(n)) //nolint:gosec // bits, not a number
+		_, _ = h.Write(b[:])                           // never fails
+	}
+	return state + "-" + strconv.FormatUint(h.Sum64(), 36)
+}
+
+// Seen is the task as an act finds it. Its version changes with its state, its
+// progress, its priority, its replays and its context, not with every move of its steps.
+func (t *Task) Seen() Seen {
+	return Seen{What: "task", ID: t.ID, State: string(t.State), Since: t.StateAt, Version: versionOf(string(t.State), int64(t.StateAt),
+		int64(t.FinishedAt), int64(t.Priority), int64(t.Meta.Replays),
+		int64(t.Meta.ContextEdits), int64(t.DeadlineAt))}
+}
+
+// Seen is the step as an act finds it. Its version changes with its state, its
+// attempts and its leases; it tells nothing of a lease's token.
+func (s *Step) Seen() Seen {
+	moves := []Instant{s.ReadyAt, s.AssignedAt, s.StartedAt, s.FinishedAt}
+	return Seen{What: "step", ID: s.ID, State: string(s.State), Since: slices.Max(moves), Version: versionOf(string(s.State),
+		int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt), int64(s.FinishedAt), int64(s.Attempts), int64(s.MaxAttempts),
+		int64(s.Priority))}
+}
+
+// Seen is the case as an act finds it. Its version changes with every change of it.
+func (c *Case) Seen() Seen {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(c.Notes)) // never fails
+	_, _ = h.Write(c.Metadata)
+	return Seen{What: "case", ID: c.ID, State: string(c.Status), Since: c.UpdatedAt, Version: versionOf(string(c.Status),
+		int64(c.UpdatedAt), int64(c.ResolvedAt), int64(h.Sum64()))} //nolint:gosec // bits, not a number
+}
