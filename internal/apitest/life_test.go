@@ -248,7 +248,7 @@ func testCancelWhileRunning(t *testing.T, s *server) {
 		t.Errorf("the task is %+v", task)
 	}
 	again, err := s.CancelTasks(s.ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{receipt.TaskUUID}})
-	if err != nil || again[0].Error == nil || again[0].Error.Code != tasker.CodeWrongState {
+	if err != nil || again[0].Error != nil || again[0].State != tasker.TaskCancelled {
 		t.Errorf("cancelled again, it is answered %+v, %v", again, err)
 	}
 }
