@@ -18,7 +18,7 @@ RULES = [
     r"must be (a URL|http or https|without user)",  # health_url
     r"nests deeper than",
     r"is not a W3C trace",
-    r"query.state must be one of",  # one value may hold several states, with commas
+    r"query.state must be one of|there is no status",  # one value may hold several states, with commas
     r"is not a priority",  # names of levels are configuration
     r"^ and \d+ more problems",
 ]
@@ -28,6 +28,7 @@ TIES = [
     r" (name|give|say) ",  # name a template or a handler; give one of two; say which, or why
     r"must not be empty|an entry is empty",
     r"there is nothing to change",
+    r"a case that is opened again is pending",
     r"only complete_manually takes a result",
     r"a failed step needs its error",
     r"as registered",
