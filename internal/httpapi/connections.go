@@ -52,7 +52,7 @@ func (l *limitedListener) refuse(conn net.Conn) {
 	}
 	go func() {
 		defer func() { <-l.farewells }()
-		defer conn.Close()
+		defer func() { _ = conn.Close() }() // it ends either way
 		_ = conn.SetDeadline(time.Now().Add(farewellTimeout))
 		if _, err := conn.Write(fullAnswer(cap(l.slots))); err != nil {
 			return

@@ -61,7 +61,7 @@ func TestAnswerBeforeTheBody(t *testing.T) {
 			if got.StatusCode != c.status || !got.Close {
 				t.Errorf("answer is %d %s, the connection closes: %v", got.StatusCode, body, got.Close)
 			}
-			if _, err := in.ReadByte(); err != io.EOF { //nolint:errorlint // as it comes
+			if _, err := in.ReadByte(); err != io.EOF {
 				t.Errorf("the connection goes on after the answer: %v", err)
 			}
 		})
