@@ -45,14 +45,16 @@ func staleToken(f *fixture) {
 	older, newer := ref(h), ref(h)
 	older.Token--
 	newer.Token++
-	refs := []engine.LeaseRef{older, {Step: id(2), Token: 0}, ref(h), newer, {Step: id(3), Token: 1}}
+	own, foreign := ref(h), ref(h)
+	own.Worker, foreign.Worker = h.Worker, h.Worker+1
+	refs := []engine.LeaseRef{older, {Step: id(2), Token: 0}, own, newer, {Step: id(3), Token: 1}, foreign}
 	until := start + 10*second
 	want := h
 	want.Until, want.LookAt = until, until
 
 	got, err := f.d.Start(f.Context(), refs, start+second, until)
 	f.ok(err)
-	f.same("Start", []engine.Hold{{}, {}, want, {}, {}}, got)
+	f.same("Start", []engine.Hold{{}, {}, want, {}, {}, {}}, got)
 
 	renewals := make([]engine.Renewal, len(refs))
 	for i, r := range refs {
@@ -61,7 +63,7 @@ func staleToken(f *fixture) {
 	want.Progress = 2
 	got, err = f.d.Renew(f.Context(), renewals, until)
 	f.ok(err)
-	f.same("Renew", []engine.Hold{{}, {}, want, {}, {}}, got)
+	f.same("Renew", []engine.Hold{{}, {}, want, {}, {}, {}}, got)
 	f.same("found", want, f.find(1))
 }
 

@@ -34,7 +34,7 @@ func (st *step) begin(now, until task.Instant) {
 
 // held returns the step of a lease in force, nil if it is not.
 func (s *Server) held(ref engine.LeaseRef) *step {
-	if st := s.steps[ref.Step]; st != nil && st.hold != nil && st.hold.Token == ref.Token {
+	if st := s.steps[ref.Step]; st != nil && st.hold != nil && st.hold.Token == ref.Token && (ref.Worker == 0 || ref.Worker == st.hold.Worker) {
 		return st
 	}
 	return nil

@@ -15,15 +15,20 @@ import (
 
 // Start begins attempts.
 func (d *Dispatcher) Start(ctx context.Context, refs []engine.LeaseRef, now, until task.Instant) ([]engine.Hold, error) {
-	packed := batches(refs, idSize+8, func(b []byte, r *engine.LeaseRef) []byte { return put64(append(b, r.Step[:]...), r.Token) })
+	packed := batches(refs, idSize+16, putLease)
 	runs := each(packed, string(put64(nil, int64(now))), string(put64(nil, int64(until))))
 	return d.holds(ctx, "start attempts", d.scripts.start, runs, len(refs))
 }
 
+// putLease appends step, token and worker of a lease; a worker of 0 stands for any.
+func putLease(b []byte, r *engine.LeaseRef) []byte {
+	return put64(put64(append(b, r.Step[:]...), r.Token), r.Worker)
+}
+
 // Renew extends leases.
 func (d *Dispatcher) Renew(ctx context.Context, renewals []engine.Renewal, until task.Instant) ([]engine.Hold, error) {
-	packed := batches(renewals, idSize+12, func(b []byte, r *engine.Renewal) []byte {
-		b = put64(append(b, r.Step[:]...), r.Token)
+	packed := batches(renewals, idSize+20, func(b []byte, r *engine.Renewal) []byte {
+		b = putLease(b, &r.LeaseRef)
 		if r.Progress == nil {
 			return big.AppendUint32(b, 0)
 		}

@@ -31,6 +31,14 @@ local pack, unpacked = struct.pack, struct.unpack
 
 local function number(blob, at) return (unpacked('>I8', blob, at)) end
 local function is_held(blob) return blob and #blob > OFFERED end
+
+-- held_under reports whether a lease is in force: the step is held under the token, and by
+-- the worker unless that is 0, which stands for any.
+local ANYBODY = string.rep('\0', 8)
+local function held_under(blob, token, worker)
+  return is_held(blob) and sub(blob, 25, 32) == token and (worker == ANYBODY or sub(blob, 37, 44) == worker)
+end
+
 local function queued_as(id, blob) return sub(blob, 9, 16) .. id end
 
 local function lost() return redis.error_reply('TASKERLOST') end

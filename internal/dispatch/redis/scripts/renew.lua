@@ -1,18 +1,18 @@
 -- Renew: extends the leases of attempts that have begun, and stores progress.
--- ARGV[2] until; ARGV[3] of each lease: step, token, and the length of what follows
+-- ARGV[2] until; ARGV[3] of each lease: step, token, worker, and the length of what follows
 -- (4): nothing, or progress (4) and note.
 -- Answers like Start.
 if not complete() then return lost() end
 
 local lease_end = number(ARGV[2], 1)
-local ids, tokens, progress = {}, {}, {}
+local ids, tokens, workers, progress = {}, {}, {}, {}
 local at = 1
 while at <= #ARGV[3] do
   local n = #ids + 1
-  ids[n], tokens[n] = sub(ARGV[3], at, at + 15), sub(ARGV[3], at + 16, at + 23)
-  local length = unpacked('>I4', ARGV[3], at + 24)
-  progress[n] = length > 0 and sub(ARGV[3], at + 28, at + 27 + length)
-  at = at + 28 + length
+  ids[n], tokens[n], workers[n] = sub(ARGV[3], at, at + 15), sub(ARGV[3], at + 16, at + 23), sub(ARGV[3], at + 24, at + 31)
+  local length = unpacked('>I4', ARGV[3], at + 32)
+  progress[n] = length > 0 and sub(ARGV[3], at + 36, at + 35 + length)
+  at = at + 36 + length
 end
 
 local blobs, changed, answers = fetch(ids), {}, {}
@@ -20,7 +20,7 @@ local values, leases = {}, {}
 for n, id in ipairs(ids) do
   local blob = changed[id] or blobs[n]
   answers[n] = ''
-  if is_held(blob) and sub(blob, 25, 32) == tokens[n] then
+  if held_under(blob, tokens[n], workers[n]) then
     if progress[n] then blob = sub(blob, 1, 76) .. progress[n] end
     local started, look_at = number(blob, 53), nil
     if started > 0 then -- who is only assigned has to start in time
