@@ -13,7 +13,7 @@ type WorkerRegistration struct {
 	Namespaces   []string `json:"namespaces,omitempty" doc:"Namespaces it serves. None means all." maxItems:"100"`
 	Handlers     []string `json:"handlers,omitempty" doc:"Handlers it serves. None means all." maxItems:"1000"`
 	Capabilities []string `json:"capabilities,omitempty" doc:"What it can do." maxItems:"100"`
-	Capacity     int      `json:"capacity,omitempty" doc:"Steps it runs at once. Defaults to 5." minimum:"0" maximum:"10000"`
+	Capacity     int      `json:"capacity,omitempty" doc:"Steps it runs at once: it is given no more. Without it, there is no bound." minimum:"0" maximum:"10000"`
 	Host         string   `json:"host,omitempty" maxLength:"255"`
 	Version      string   `json:"version,omitempty" maxLength:"255"`
 	HealthURL    string   `json:"health_url,omitempty" doc:"Where the server may ask how the worker is: GET <health_url>/health, 200 is well. http or https, without user, query and fragment." maxLength:"1024"`
@@ -40,8 +40,9 @@ type WorkerInfo struct {
 	Namespaces    []string  `json:"namespaces,omitempty"`
 	Handlers      []string  `json:"handlers,omitempty"`
 	Capabilities  []string  `json:"capabilities,omitempty"`
-	Capacity      int       `json:"capacity"`
-	CurrentLoad   int       `json:"current_load"`
+	Capacity      int       `json:"capacity" doc:"Steps that it may hold at once, as it registered; 0: any number."`
+	CurrentLoad   int       `json:"current_load" doc:"Steps that it holds, as the server knows."`
+	ReportedLoad  int       `json:"reported_load" doc:"Steps that it said it runs, in its last heartbeat."`
 	Host          string    `json:"host,omitempty"`
 	Version       string    `json:"version,omitempty"`
 	StartedAt     time.Time `json:"started_at"`
@@ -58,7 +59,7 @@ type WorkerInfo struct {
 	// ConsecutiveFailures is what the breaker counts, on the node that answers.
 	ConsecutiveFailures *int `json:"consecutive_failures" doc:"Failures in a row that its circuit breaker counts; an open one begins anew. Each node counts those that it hears of: null where the one that answers has heard of none."`
 	// CurrentTasks is what a Backend's Worker says, and Workers does not.
-	CurrentTasks *int `json:"current_tasks,omitempty" doc:"How many steps it holds at present, whatever load it reports. Not in lists."`
+	CurrentTasks *int `json:"current_tasks,omitempty" doc:"The same as current_load. Not in lists."`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
 	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }

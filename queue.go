@@ -275,15 +275,15 @@ type QueueWorkers struct {
 	Total         int `json:"total" doc:"Those that are not dead."`
 	TotalWorkers  int `json:"total_workers" doc:"The same as total."`
 	Active        int `json:"active"`
-	Idle          int `json:"idle" doc:"Active ones that said that they have nothing to do."`
+	Idle          int `json:"idle" doc:"Active ones that hold nothing."`
 	IdleWorkers   int `json:"idle_workers" doc:"The same as idle."`
-	Busy          int `json:"busy" doc:"Active ones that said that they do something."`
+	Busy          int `json:"busy" doc:"Active ones that hold something."`
 	Draining      int `json:"draining"`
 	Unhealthy     int `json:"unhealthy"`
 	Dead          int `json:"dead" doc:"Those that died within the last hour."`
 	CircuitOpen   int `json:"circuit_open" doc:"Those that get nothing for a while, because their last attempts all failed."`
-	TotalCapacity int `json:"total_capacity" doc:"Steps that the live ones can run at once."`
-	UsedCapacity  int `json:"used_capacity" doc:"Steps that they said they run."`
+	TotalCapacity int `json:"total_capacity" doc:"Steps that the live ones can run at once, of those that registered a capacity."`
+	UsedCapacity  int `json:"used_capacity" doc:"Steps that the live ones hold, as the server knows."`
 }
 
 // QueueThroughput is what all nodes have seen in the last minute.

@@ -155,7 +155,7 @@ func (r *run) claimLatency(ctx context.Context, capacity, calls int) (*Percentil
 // poller registers a worker for one handler. What it returns claims and starts up
 // to capacity steps, and fails when there are none.
 func (r *run) poller(ctx context.Context, handler string, capacity int) (poll func() (int, error), err error) {
-	w, err := r.client().RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench", Handlers: []string{handler}, Capacity: capacity})
+	w, err := r.client().RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench", Handlers: []string{handler}})
 	if err != nil {
 		return nil, err
 	}

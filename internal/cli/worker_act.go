@@ -101,7 +101,7 @@ func (s *session) eachWorker(act func(context.Context, *tasker.Client, uuid.UUID
 			return first
 		}
 		for _, w := range done {
-			if err := s.printf("✓ Worker %s (%s) is %s, with a load of %d\n", w.WorkerID.String(), w.Name, w.State, w.CurrentLoad); err != nil {
+			if err := s.printf("✓ Worker %s (%s) is %s, and holds %d steps\n", w.WorkerID.String(), w.Name, w.State, w.CurrentLoad); err != nil {
 				return err
 			}
 		}
@@ -169,10 +169,8 @@ func (s *session) printWorker(w *tasker.WorkerInfo) error {
 	f.add("UUID", w.WorkerID.String())
 	f.add("Name", w.Name)
 	f.add("State", w.State)
-	f.add("Load", fmt.Sprintf("%d of %d", w.CurrentLoad, w.Capacity))
-	if w.CurrentTasks != nil {
-		f.add("Holds", fmt.Sprintf("%d steps", *w.CurrentTasks))
-	}
+	f.add("Load", loadText(w, " of ")+" steps")
+	f.add("Says it runs", fmt.Sprintf("%d steps", w.ReportedLoad))
 	f.add("Handlers", orAll(w.Handlers))
 	f.add("Capabilities", joined(w.Capabilities))
 	f.add("Namespaces", orAll(w.Namespaces))

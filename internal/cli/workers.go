@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,10 +44,18 @@ func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
 	for i := range workers {
 		w := &workers[i]
 		t.damaged(w.WorkerID.String(), w.Damage)
-		t.row(w.WorkerID.String(), w.Name, workerStatus(w), fmt.Sprintf("%d/%d", w.CurrentLoad, w.Capacity),
+		t.row(w.WorkerID.String(), w.Name, workerStatus(w), loadText(w, "/"),
 			orAll(w.Handlers), joined(w.Capabilities), orAll(w.Namespaces), s.ago(w.LastHeartbeat))
 	}
 	return t.flush()
+}
+
+// loadText is what a worker holds, and how much it may.
+func loadText(w *tasker.WorkerInfo, of string) string {
+	if w.Capacity == 0 {
+		return strconv.Itoa(w.CurrentLoad)
+	}
+	return strconv.Itoa(w.CurrentLoad) + of + strconv.Itoa(w.Capacity)
 }
 
 // workerStatus is a worker's state and what else keeps it from getting steps.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
@@ -13,34 +14,63 @@ type admission struct {
 	leaving bool // the worker is to finish what it has and poll no more
 	room    int  // how many steps it may take; 0: none, for now
 	until   task.Instant
+	worker  int64
 	// attempts reserved in a half-open period of the worker's breaker
-	worker, period int64
-	reserved       int
+	period   int64
+	reserved int
+	// places of the worker that were promised; with bounded and none, it waits for one
+	bounded  bool
+	promised int
 }
 
-// admit says how many of the steps wanted a worker may take.
-func (e *Engine) admit(w *task.Worker, want int) admission {
+// admit says how many of the steps wanted a worker may take. rounds is how often the poll
+// has asked before.
+func (e *Engine) admit(ctx context.Context, w *task.Worker, want, rounds int) admission {
 	if w.State.Leaving() {
 		return admission{leaving: true}
 	}
 	if w.State == task.WorkerUnhealthy {
 		return admission{} // until a probe succeeds
 	}
-	if w.BrokenAt == 0 || !e.breakers.on() {
-		return admission{room: want}
+	adm := admission{room: want, worker: w.No}
+	if w.BrokenAt != 0 && e.breakers.on() {
+		state, until, period := w.Breaker(e.instant(), e.cfg.WorkerBreaker.OpenFor)
+		if state == task.BreakerOpen {
+			return admission{until: until}
+		}
+		adm.reserved = e.breakers.reserve(w.No, period, want)
+		adm.room, adm.until, adm.period = adm.reserved, until, period
 	}
-	state, until, period := w.Breaker(e.instant(), e.cfg.WorkerBreaker.OpenFor)
-	if state == task.BreakerOpen {
-		return admission{until: until}
+	if adm.room > 0 && e.bounds(w) {
+		adm.bounded, adm.promised = true, e.occupy(ctx, w, adm.room, true)
+		if adm.room = adm.promised; adm.room == 0 {
+			adm.until = e.askAgain(adm.until, rounds)
+		}
 	}
-	n := e.breakers.reserve(w.No, period, want)
-	return admission{room: n, until: until, worker: w.No, period: period, reserved: n}
+	return adm
+}
+
+// askAgain is when a poll that waits for a place of its worker looks again, in case it was
+// not told of one: where others settle too soon, and then less and less often.
+func (e *Engine) askAgain(until task.Instant, rounds int) task.Instant {
+	pause := countShortAlone
+	if e.Shared() {
+		pause = min(countShort<<min(rounds, 10), e.cfg.PollInterval)
+	}
+	again := e.instant().Add(pause)
+	if until != 0 {
+		again = min(again, until)
+	}
+	return again
 }
 
 // dismissed ends an admission of which so many steps were taken.
 func (e *Engine) dismissed(a admission, taken int) {
 	if unused := a.reserved - taken; unused > 0 {
 		e.breakers.giveBack(a.worker, a.period, unused)
+	}
+	if a.bounded {
+		e.occupancy.answer(a.worker, a.promised, taken)
 	}
 }
 

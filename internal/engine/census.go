@@ -21,7 +21,7 @@ type Census struct {
 	// the past is overdue: the loop that fires timers is behind.
 	NextDue task.Instant
 	// Workers counts workers by state; the dead of the last hour only. Capacity and
-	// Load are of those that are not dead.
+	// Load, the steps that they hold, are of those that are not dead.
 	Workers        map[task.WorkerState]int
 	Capacity, Load int
 	// Breakers counts the circuit breakers of workers that are not dead, by state.
@@ -156,11 +156,15 @@ func (e *Engine) countWorkers(ctx context.Context, c *Census) error {
 	if err != nil {
 		return err
 	}
+	loads, err := e.Loads(ctx)
+	if err != nil {
+		return err
+	}
 	for _, w := range workers {
 		c.Workers[w.State]++
 		if w.State != task.WorkerDead {
 			c.Capacity += w.Capacity
-			c.Load += w.Load
+			c.Load += loads[w.No]
 			c.Breakers[e.BreakerOf(w)]++
 		}
 	}

@@ -45,8 +45,8 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	timeout := sync.OnceValue(func() <-chan time.Time { return time.After(wait) })
 	p := &poller{worker: w.No, served: e.catalog.served(w), start: start || e.cfg.Leases.ClaimMode == SinglePhase}
 	capacity = min(max(capacity, 1), e.cfg.Limits.BatchItems)
-	for {
-		adm := e.admit(w, capacity)
+	for rounds := 0; ; rounds++ {
+		adm := e.admit(ctx, w, capacity, rounds)
 		if adm.room == 0 {
 			e.hub.pass(p) // it was woken for what it may not take
 		}
@@ -157,6 +157,7 @@ func (e *Engine) claimFromQueue(ctx context.Context, p *poller, beside bool) ([]
 
 // giveBack releases leases that nobody will ever use.
 func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
+	e.occupancy.take(leases[0].Step.WorkerNo, len(leases)) // their ends are about to be told
 	results := make([]Result, len(leases))
 	for i, l := range leases {
 		results[i] = Result{Step: l.Step.ID, Token: l.Step.Token, Status: ResultReleased}

@@ -87,6 +87,9 @@ const (
 type Leases struct {
 	// ClaimMode defaults to TwoPhase.
 	ClaimMode ClaimMode
+	// EnforceCapacity gives a poll no more steps than its worker has places for: the
+	// capacity that it registered, less what it holds. Defaults to true.
+	EnforceCapacity Switch
 	// StartTimeout is how long an assigned step waits for its start. Defaults to 30 s.
 	StartTimeout time.Duration
 	// HeartbeatInterval is the rhythm asked of workers. Defaults to 30 s.
@@ -167,6 +170,7 @@ func (c Config) WithDefaults() Config {
 	orDefault(&c.Limits.Workers, 20_000)
 	orDefault(&c.Limits.TemplateBytes, 1<<20)
 	orDefault(&c.Leases.ClaimMode, TwoPhase)
+	orDefault(&c.Leases.EnforceCapacity, On)
 	orDefault(&c.Leases.StartTimeout, 30*time.Second)
 	orDefault(&c.Leases.HeartbeatInterval, 30*time.Second)
 	orDefault(&c.Leases.MissedHeartbeats, 3)
@@ -216,6 +220,8 @@ func (c Config) Validate() error {
 	bad(c.Limits.TemplateBytes > 0, "limits.template_bytes must be positive")
 	bad(c.Leases.ClaimMode == TwoPhase || c.Leases.ClaimMode == SinglePhase,
 		"leases.claim_mode must be %s or %s, not %q", TwoPhase, SinglePhase, c.Leases.ClaimMode)
+	bad(c.Leases.EnforceCapacity.valid(),
+		"leases.enforce_capacity must be true or false, not %q", c.Leases.EnforceCapacity)
 	bad(c.Leases.StartTimeout > 0, "leases.start_timeout must be positive")
 	bad(c.Leases.HeartbeatInterval > 0, "leases.heartbeat_interval must be positive")
 	bad(c.Leases.MissedHeartbeats > 0, "leases.missed_heartbeats must be positive")

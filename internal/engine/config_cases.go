@@ -15,6 +15,8 @@ const (
 	Off Switch = "false"
 )
 
+func (s Switch) valid() bool { return s == On || s == Off }
+
 // Cases says when cases are opened and resolved by themselves.
 type Cases struct {
 	// Enabled opens cases without being asked. Those opened by hand are always
@@ -102,15 +104,14 @@ const maxDetections = 10_000
 const maxPriorityBase = 1_000_000
 
 func (c Config) validateCases(bad func(ok bool, format string, args ...any)) {
-	isSwitch := func(s Switch) bool { return s == On || s == Off }
 	orNever := func(d time.Duration) bool { return d > 0 || d == -1 }
-	bad(isSwitch(c.Cases.Enabled), "cases.enabled must be true or false, not %q", c.Cases.Enabled)
+	bad(c.Cases.Enabled.valid(), "cases.enabled must be true or false, not %q", c.Cases.Enabled)
 	bad(orNever(c.Cases.WorkerUnavailableAfter), "cases.worker_unavailable_after must be positive, or -1")
 	for _, r := range task.CaseReasons {
 		base := c.Cases.PriorityBases.Of(r)
 		bad(base >= 0 && base <= maxPriorityBase, "cases.priority_bases.%s must be 0 to %d", r, maxPriorityBase)
 	}
-	bad(isSwitch(c.StalenessDetection.Enabled), "staleness_detection.enabled must be true or false, not %q", c.StalenessDetection.Enabled)
+	bad(c.StalenessDetection.Enabled.valid(), "staleness_detection.enabled must be true or false, not %q", c.StalenessDetection.Enabled)
 	bad(c.StalenessDetection.BatchSize > 0 && c.StalenessDetection.BatchSize <= maxDetections, "staleness_detection.batch_size must be 1 to %d", maxDetections)
 	bad(c.StalenessDetection.DetectionInterval > 0, "staleness_detection.detection_interval must be positive")
 	t := c.StalenessThresholds

@@ -44,6 +44,9 @@ type Dispatcher interface {
 	// HeldBy returns up to limit holds of a worker.
 	HeldBy(ctx context.Context, worker int64, limit int) ([]Hold, error)
 
+	// Held counts the holds of workers. Who holds none is left out.
+	Held(ctx context.Context) (map[int64]int, error)
+
 	// Expired returns up to limit holds whose time to be looked after has come,
 	// the earliest first, and changes nothing.
 	Expired(ctx context.Context, now task.Instant, limit int) ([]Hold, error)

@@ -52,7 +52,9 @@ type Engine struct {
 
 	catalog *catalog
 	workers workerCache
-	hub     *hub
+
+	occupancy occupancy
+	hub       *hub
 
 	lifecycles lifecycles
 
@@ -204,6 +206,7 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 		return err
 	}
 	e.conclude(last)
+	e.freed(last.vacated)
 	e.judged(last)
 	if last.seen != nil {
 		last.seen.Repeats = runs - 1

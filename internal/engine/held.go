@@ -61,16 +61,22 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 	return out, nil
 }
 
-// CountHeld counts the steps that a worker holds, in the store and in the dispatcher. Of
-// what is handed out in the dispatcher it counts up to 10,000, and what cannot be
-// asked there is not counted.
-func (e *Engine) CountHeld(ctx context.Context, w *task.Worker) (int, error) {
-	there, err := e.heldBy(ctx, w.No)
+// Loads counts the steps that workers hold, by their numbers, in the store and in the
+// dispatcher; those that hold none are left out. What the dispatcher cannot be asked is
+// not counted.
+func (e *Engine) Loads(ctx context.Context) (map[int64]int, error) {
+	there, _, err := fromDispatcher(ctx, e, func(d Dispatcher) (map[int64]int, error) { return d.Held(ctx) })
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	n, err := e.store.CountHeld(ctx, w.No)
-	return n + len(there), err
+	loads, err := e.store.CountHeld(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for worker, n := range there {
+		loads[worker] += n
+	}
+	return loads, nil
 }
 
 // FailuresOf returns how many attempts of a worker have failed in a row, of those

@@ -31,8 +31,8 @@ func TestHeldInTheDispatcher(t *testing.T) {
 		t.Errorf("it holds %+v, %v", held, err)
 	}
 	for who, want := range map[*task.Worker]int{w: 2, other: 0} {
-		if n, err := e.CountHeld(t.Context(), who); err != nil || n != want {
-			t.Errorf("it holds %d, %v; want %d", n, err, want)
+		if loads, err := e.Loads(t.Context()); err != nil || loads[who.No] != want {
+			t.Errorf("they hold %v, %v; want %d", loads, err, want)
 		}
 	}
 }

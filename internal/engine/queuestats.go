@@ -25,6 +25,7 @@ type QueueStats struct {
 	Overdue  int
 	Patience time.Duration
 
+	Loads    map[int64]int  // what workers hold, by their numbers
 	Workers  []*task.Worker // those that are not dead, and the dead of the last hour
 	Measured Measured
 	Pressure Pressure
@@ -157,10 +158,15 @@ func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueSta
 	out.Pressure.Tier, _, _ = e.pressure.tier(total) // the last submission may be long ago
 	e.describe(out, g, pass)
 	out.Measured = e.measured(e.instant(), pass)
+	loads, err := e.Loads(ctx)
+	if err != nil {
+		return nil, err
+	}
 	workers, err := e.Workers(ctx, deadWorkers)
 	if err != nil {
 		return nil, err
 	}
+	out.Loads = loads
 	for _, w := range workers {
 		if len(w.Namespaces) == 0 || slices.ContainsFunc(w.Namespaces, pass) {
 			out.Workers = append(out.Workers, w)

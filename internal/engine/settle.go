@@ -57,7 +57,10 @@ func (e *Engine) Settle(ctx context.Context, results []Result) ([]Answer, error)
 	if len(problems) > 0 {
 		return nil, refusal("nothing was settled: the results are not valid", problems)
 	}
-	return e.settles.Do(ctx, results)
+	end := e.leaving(results)
+	answers, err := e.settles.Do(ctx, results)
+	end(answers)
+	return answers, err
 }
 
 func (e *Engine) checkResult(r *Result, at string) []task.Problem {

@@ -194,8 +194,9 @@ type ReadTasks interface {
 	// InQueues returns those steps of tasks that stand in a queue, in any order: ready,
 	// leased, or waiting for a time.
 	InQueues(ctx context.Context, of []Sized) ([]*task.Step, error)
-	// CountHeld counts the steps that a worker holds.
-	CountHeld(ctx context.Context, worker int64) (int, error)
+	// CountHeld counts the steps that workers hold, by their numbers. Who holds none is
+	// left out.
+	CountHeld(ctx context.Context) (map[int64]int, error)
 	// FindAttempts, FindEvents and FindActs are oldest first.
 	FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error)
 	FindEvents(ctx context.Context, id task.ID) ([]task.Event, error)

@@ -59,6 +59,7 @@ type unit struct {
 	// for the hub, once committed
 	queued  map[int64]int // steps that became ready and wait on their route
 	settled []task.ID     // tasks that were settled
+	vacated map[int64]int // leases that ended, by the number of the worker
 	due     task.Instant  // the earliest time that was set in Timers; 0: none
 
 	seen *Commit // for the observer; nil: there is none
@@ -160,6 +161,9 @@ func (u *unit) moved(w Work, from task.StepState) {
 		return
 	}
 	w.Task.Counts.Move(from, w.Step.State)
+	if from.Leased() && !w.Step.State.Leased() {
+		u.leaseEnded(w.Step.WorkerNo)
+	}
 	u.sawMoved(w, from)
 	u.dirtyTasks[w.Task] = struct{}{}
 	switch {
@@ -168,6 +172,13 @@ func (u *unit) moved(w Work, from task.StepState) {
 	case w.Step.Queue == task.Timers:
 		u.dueAt(task.Instant(w.Step.Key))
 	}
+}
+
+func (u *unit) leaseEnded(worker int64) {
+	if u.vacated == nil {
+		u.vacated = map[int64]int{}
+	}
+	u.vacated[worker]++
 }
 
 func (u *unit) dueAt(at task.Instant) {

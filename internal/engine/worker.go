@@ -14,9 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// defaultCapacity of a worker that does not say.
-const defaultCapacity = 5
-
 // Register introduces a worker and returns it with its ID.
 func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, error) {
 	var problems []task.Problem
@@ -44,9 +41,7 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 	if len(problems) > 0 {
 		return nil, refusal("the worker was not registered", problems)
 	}
-	if w.Capacity <= 0 {
-		w.Capacity = defaultCapacity
-	}
+	w.Capacity = max(w.Capacity, 0)
 	w.Capabilities = task.Capabilities(w.Capabilities)
 	w.State = task.WorkerActive
 	w.Name = cmp.Or(w.Name, w.Host, "unnamed")

@@ -20,7 +20,7 @@ type queueWorker struct {
 	Namespaces   []string `json:"namespaces,omitempty" doc:"Namespaces it serves. None means all." maxItems:"100"`
 	TaskTypes    []string `json:"task_types,omitempty" doc:"Task types it serves. None means all." maxItems:"1000"`
 	Capabilities []string `json:"capabilities,omitempty" doc:"What it can do." maxItems:"100"`
-	Capacity     int      `json:"capacity,omitempty" doc:"Tasks it runs at once. Defaults to 5." minimum:"0" maximum:"10000"`
+	Capacity     int      `json:"capacity,omitempty" doc:"Tasks it runs at once: it is given no more. Without it, there is no bound." minimum:"0" maximum:"10000"`
 	Host         string   `json:"host,omitempty" maxLength:"255"`
 	Version      string   `json:"version,omitempty" maxLength:"255"`
 	HealthURL    string   `json:"health_url,omitempty" doc:"Where the server may ask how the worker is: GET <health_url>/health, 200 is well." maxLength:"1024"`

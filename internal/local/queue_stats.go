@@ -19,7 +19,7 @@ func (b *Backend) QueueStats(ctx context.Context, f tasker.QueueFilter) (*tasker
 		Queue: tasker.QueueTotals{TotalDepth: s.Depth, QueueDepth: s.Depth, ByPriority: map[string]int{}, Sampled: s.Sampled, Capped: s.Capped,
 			OldestAgeSeconds: ageOf(s.Oldest, s.Depth), P50AgeSeconds: ageOf(s.P50, s.Depth), P95AgeSeconds: ageOf(s.P95, s.Depth)},
 		Aging:        tasker.QueueAging{OldestQueuedTaskAgeSeconds: ageOf(s.Oldest, s.Depth), TasksWaitingOverThreshold: s.Overdue, ThresholdSeconds: someSeconds(s.Patience)},
-		Workers:      b.countWorkers(s.Workers),
+		Workers:      b.countWorkers(s.Workers, s.Loads),
 		Throughput:   throughput(s.Measured),
 		Recovery:     tasker.QueueRecovery{AssignmentTimeouts: s.Measured.NotStartedLastHour, VisibilityTimeouts: s.Measured.LapsedLastHour, MeasuredSince: s.Measured.Since.Time()},
 		Backpressure: pressureOf(s.Pressure),
@@ -63,7 +63,7 @@ func someSeconds(d time.Duration) *float64 {
 	return &seconds
 }
 
-func (b *Backend) countWorkers(workers []*task.Worker) tasker.QueueWorkers {
+func (b *Backend) countWorkers(workers []*task.Worker, loads map[int64]int) tasker.QueueWorkers {
 	var out tasker.QueueWorkers
 	for _, w := range workers {
 		switch w.State {
@@ -72,7 +72,7 @@ func (b *Backend) countWorkers(workers []*task.Worker) tasker.QueueWorkers {
 			continue
 		case task.WorkerActive:
 			out.Active++
-			if w.Load > 0 {
+			if loads[w.No] > 0 {
 				out.Busy++
 			} else {
 				out.Idle++
@@ -87,7 +87,7 @@ func (b *Backend) countWorkers(workers []*task.Worker) tasker.QueueWorkers {
 		}
 		out.Total++
 		out.TotalCapacity += w.Capacity
-		out.UsedCapacity += w.Load
+		out.UsedCapacity += loads[w.No]
 	}
 	out.TotalWorkers, out.IdleWorkers = out.Total, out.Idle
 	return out

@@ -325,13 +325,20 @@ func TestQueueWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	busy := r.join(t, tasker.WorkerRegistration{Name: "busy", Capacity: 7, Handlers: []string{"none"}})
+	// what it says of itself counts for nothing
 	if _, err := r.Heartbeat(t.Context(), tasker.Heartbeat{WorkerID: busy, CurrentLoad: 4}); err != nil {
 		t.Fatal(err)
+	}
+	for range 2 {
+		r.enqueue(t, tasker.EnqueueTask{TaskType: "none"})
+	}
+	if polled, err := r.Poll(t.Context(), tasker.PollRequest{WorkerID: busy, Capacity: 2}); err != nil || len(polled.Steps) != 2 {
+		t.Fatalf("the poll brings %+v, %v", polled, err)
 	}
 	r.enqueue(t, tasker.EnqueueTask{TaskType: "h"})
 	r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Message: "full", Type: "OUT_OF_MEMORY"}})
 	got, err := r.Client.QueueStats(t.Context(), tasker.QueueFilter{})
-	want := tasker.QueueWorkers{Total: 3, TotalWorkers: 3, Active: 2, Idle: 1, IdleWorkers: 1, Busy: 1, Draining: 1, CircuitOpen: 1, TotalCapacity: 15, UsedCapacity: 4}
+	want := tasker.QueueWorkers{Total: 3, TotalWorkers: 3, Active: 2, Idle: 1, IdleWorkers: 1, Busy: 1, Draining: 1, CircuitOpen: 1, TotalCapacity: 10, UsedCapacity: 2}
 	if err != nil {
 		t.Fatal(err)
 	}

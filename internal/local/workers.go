@@ -36,9 +36,14 @@ func (b *Backend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
 	if err != nil {
 		return nil, toError(err)
 	}
+	loads, err := b.engine.Loads(ctx)
+	if err != nil {
+		return nil, toError(err)
+	}
 	out := make([]tasker.WorkerInfo, len(list))
 	for i, w := range list {
 		out[i] = b.fromWorker(w)
+		out[i].CurrentLoad = loads[w.No]
 	}
 	return out, nil
 }
@@ -74,12 +79,17 @@ func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo,
 	if err != nil {
 		return nil, toError(err)
 	}
-	info := b.fromWorker(w)
-	held, err := b.engine.CountHeld(ctx, w)
+	return b.withLoad(ctx, w)
+}
+
+// withLoad is a worker and what it holds.
+func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*tasker.WorkerInfo, error) {
+	loads, err := b.engine.Loads(ctx)
 	if err != nil {
 		return nil, toError(err)
 	}
-	info.CurrentTasks = &held
+	info, held := b.fromWorker(w), loads[w.No]
+	info.CurrentLoad, info.CurrentTasks = held, &held
 	return &info, nil
 }
 
@@ -124,14 +134,13 @@ func (b *Backend) ResumeWorker(ctx context.Context, req tasker.ResumeRequest) (*
 	if err != nil {
 		return nil, toError(err)
 	}
-	info := b.fromWorker(w)
-	return &info, nil
+	return b.withLoad(ctx, w)
 }
 
 func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 	w, damage := w.Shown()
 	info := tasker.WorkerInfo{Damage: damage, WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State), Namespaces: w.Namespaces, Handlers: w.Handlers,
-		Capabilities: w.Capabilities, Capacity: w.Capacity, CurrentLoad: w.Load, Host: w.Host, Version: w.Version,
+		Capabilities: w.Capabilities, Capacity: w.Capacity, ReportedLoad: w.Load, Host: w.Host, Version: w.Version,
 		StartedAt: w.StartedAt.Time(), LastHeartbeat: w.LastHeartbeat.Time(),
 		HealthURL: w.HealthURL, HealthFailures: w.ProbeFailures, HealthError: w.ProbeError,
 		Breaker: string(b.engine.BreakerOf(w)), BreakerOpenedAt: w.BrokenAt.Ptr()}

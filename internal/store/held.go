@@ -85,12 +85,16 @@ func (s SQL) stepsOf(ctx context.Context, of []engine.Sized, columns, condition 
 	return all, nil
 }
 
-// CountHeld counts the steps that a worker holds.
-func (s SQL) CountHeld(ctx context.Context, worker int64) (int, error) {
-	const query = `SELECT count(*) FROM tasker_workflow_steps WHERE queue = -2 AND worker_no = $1`
-	n, err := first(ctx, s, func(row Row) (n int, err error) {
-		err = row.Scan(&n)
-		return n, err
-	}, query, worker)
-	return n, err
+// CountHeld counts the steps that workers hold.
+func (s SQL) CountHeld(ctx context.Context) (map[int64]int, error) {
+	const query = `SELECT worker_no, count(*) FROM tasker_workflow_steps WHERE queue = -2 GROUP BY worker_no`
+	counts := map[int64]int{}
+	err := s.Query(ctx, query, nil, func(row Row) error {
+		var worker int64
+		var n int
+		err := row.Scan(&worker, &n)
+		counts[worker] = n
+		return err
+	})
+	return counts, err
 }

@@ -64,7 +64,7 @@ func (c *censusCache) watch(m metric.Meter) error {
 		workers:  b.gauge("tasker.workers", "{worker}", "Workers by state; the dead of the last hour."),
 		breakers: b.gauge("tasker.worker.breakers", "{breaker}", "Circuit breakers of the live workers by state."),
 		capacity: b.gauge("tasker.workers.capacity", "{step}", "Steps that the live workers can run at once."),
-		load:     b.gauge("tasker.workers.load", "{step}", "Steps that the live workers said they run."),
+		load:     b.gauge("tasker.workers.load", "{step}", "Steps that the live workers hold."),
 		pending:  b.gauge("tasker.dlq.pending_investigations", "{entry}", "Open cases."),
 		health:   b.gauge("tasker.staleness.tasks", "{task}", "Tasks in a state with a staleness threshold, by health: warning from 80 % of it, stale from 100 %."),
 		dispatch: b.gauge("tasker.dispatch.active", "", "1 while steps are dispatched through Redis, 0 while the database does it in its place; absent where no Redis is configured."),

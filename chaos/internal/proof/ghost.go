@@ -57,7 +57,7 @@ func (g *ghost) run(ctx context.Context, stop <-chan struct{}) error {
 
 func (g *ghost) turn(ctx context.Context, stop <-chan struct{}) error {
 	if g.me == uuid.Nil {
-		w, err := g.backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: g.name, Handlers: load.Names(), Capacity: 4})
+		w, err := g.backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: g.name, Handlers: load.Names()})
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func (z *Zombie) Run(ctx context.Context, stop <-chan struct{}) error {
 
 func (z *Zombie) turn(ctx context.Context) error {
 	if z.me == uuid.Nil {
-		w, err := z.Backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: z.Name, Handlers: Names(), Capacity: 4})
+		w, err := z.Backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: z.Name, Handlers: Names()})
 		if err != nil {
 			return err
 		}

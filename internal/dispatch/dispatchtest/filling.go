@@ -34,6 +34,7 @@ func verbs(f *fixture, d engine.Dispatcher) map[string]error {
 	_, out["Renew"] = d.Renew(ctx, []engine.Renewal{{LeaseRef: engine.LeaseRef{Step: id(1), Token: 1}}}, start)
 	_, out["Find"] = d.Find(ctx, []task.ID{id(1)})
 	_, out["HeldBy"] = d.HeldBy(ctx, worker, 5)
+	_, out["Held"] = d.Held(ctx)
 	_, out["Expired"] = d.Expired(ctx, start, 5)
 	_, out["Missing"] = d.Missing(ctx, steps(1, 1))
 	_, out["Depth"] = d.Depth(ctx, route, 5, task.ID{})

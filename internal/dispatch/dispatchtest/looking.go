@@ -11,6 +11,7 @@ func lookingCases() []testCase {
 	return []testCase{
 		{"Find", find},
 		{"HeldBy", heldBy},
+		{"Held", held},
 		{"Expired", expired},
 		{"RenewedIsNotExpired", renewedIsNotExpired},
 	}
@@ -44,6 +45,23 @@ func heldBy(f *fixture) {
 	got, err := f.d.HeldBy(f.Context(), worker, 10)
 	f.ok(err)
 	f.same("without the one that ended", holds[0][1:], got)
+}
+
+func held(f *fixture) {
+	counts := func(want map[int64]int) {
+		f.Helper()
+		got, err := f.d.Held(f.Context())
+		f.ok(err)
+		f.same("held", want, got)
+	}
+	counts(map[int64]int{})
+	f.offer(steps(1, 6)...)
+	mine, other := claim(3), claim(2)
+	other.Worker = 1<<62 + 1 // a double does not hold it
+	holds := f.claims(mine, other)
+	counts(map[int64]int{worker: 3, 1<<62 + 1: 2})
+	f.ok(f.d.Remove(f.Context(), removals(holds[0][0].Offered, holds[1][0].Offered, holds[1][1].Offered)))
+	counts(map[int64]int{worker: 2})
 }
 
 // A lease is looked after at its end, or when the attempt's time is over.

@@ -159,6 +159,7 @@ func (m *machine) compare(*rapid.T) {
 	both(m, "Waiting", func(d engine.Dispatcher) (map[int64]int, error) { return d.Waiting(ctx, []int64{1, 2, 3}) })
 	both(m, "Depth", func(d engine.Dispatcher) (int, error) { return d.Depth(ctx, 1, 1, task.ID{}) })
 	both(m, "Expired", func(d engine.Dispatcher) ([]engine.Hold, error) { return d.Expired(ctx, m.now, 100) })
+	both(m, "Held", func(d engine.Dispatcher) (map[int64]int, error) { return d.Held(ctx) })
 	for w := range int64(3) {
 		both(m, "HeldBy", func(d engine.Dispatcher) ([]engine.Hold, error) { return d.HeldBy(ctx, w+1, 100) })
 	}

@@ -99,6 +99,21 @@ func (d *Dispatcher) HeldBy(ctx context.Context, worker int64, limit int) ([]eng
 	return d.holds(ctx, limit, func(h *engine.Hold) bool { return h.Worker == worker })
 }
 
+// Held counts what workers hold.
+func (d *Dispatcher) Held(ctx context.Context) (map[int64]int, error) {
+	if err := d.begin(ctx, false); err != nil {
+		return nil, err
+	}
+	defer d.s.mu.Unlock()
+	counts := map[int64]int{}
+	for _, st := range d.s.steps {
+		if st.hold != nil {
+			counts[st.hold.Worker]++
+		}
+	}
+	return counts, nil
+}
+
 // Expired returns what somebody has to look after.
 func (d *Dispatcher) Expired(ctx context.Context, now task.Instant, limit int) ([]engine.Hold, error) {
 	return d.holds(ctx, limit, func(h *engine.Hold) bool { return h.LookAt <= now })

@@ -54,6 +54,34 @@ func (d *Dispatcher) HeldBy(ctx context.Context, worker int64, limit int) ([]eng
 	return list, err
 }
 
+// Held counts what workers hold.
+func (d *Dispatcher) Held(ctx context.Context) (map[int64]int, error) {
+	answer, err := d.call(ctx, "count leases", d.scripts.held)
+	if err != nil {
+		return nil, err
+	}
+	lists, err := answer.ToArray()
+	if err != nil || len(lists) != 2 {
+		return nil, errAnswer
+	}
+	workers, err := lists[0].AsStrSlice()
+	if err != nil {
+		return nil, errAnswer
+	}
+	counts, err := lists[1].AsIntSlice()
+	if err != nil || len(counts) != len(workers) {
+		return nil, errAnswer
+	}
+	held := make(map[int64]int, len(workers))
+	for i, w := range workers {
+		if len(w) != 8 {
+			return nil, errAnswer
+		}
+		held[int64(big.Uint64([]byte(w)))] = int(counts[i])
+	}
+	return held, nil
+}
+
 // Expired returns what somebody has to look after.
 func (d *Dispatcher) Expired(ctx context.Context, now task.Instant, limit int) ([]engine.Hold, error) {
 	run := []string{strconv.FormatInt(int64(now), 10), strconv.Itoa(max(limit, 0))}

@@ -66,19 +66,17 @@ func (s *Store) Results(ctx context.Context, steps []task.ID, bytes int) (map[ta
 }
 
 // CountHeld implements engine.ReadTasks.
-func (s *Store) CountHeld(ctx context.Context, worker int64) (int, error) {
+func (s *Store) CountHeld(ctx context.Context) (map[int64]int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer done()
-	n := 0
+	counts := map[int64]int{}
 	if q := st.queues[task.Leases]; q != nil {
 		for _, e := range q.entries {
-			if st.steps[e.id].WorkerNo == worker {
-				n++
-			}
+			counts[st.steps[e.id].WorkerNo]++
 		}
 	}
-	return n, nil
+	return counts, nil
 }
