@@ -73,7 +73,7 @@ func (r *run) claimCosts(ctx context.Context, batches []int) ([]*ClaimCost, erro
 // each took and the CPU time of all; then, not measured, it settles them.
 func (r *run) claimSet(ctx context.Context, set, batch, calls int) ([]time.Duration, time.Duration, error) {
 	w, err := r.client().RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench-claims", Handlers: []string{handler},
-		Capabilities: []string{setName(set)}, Capacity: batch})
+		Capabilities: []string{setName(set)}, Capacity: batch * calls})
 	if err != nil {
 		return nil, 0, err
 	}

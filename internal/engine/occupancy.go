@@ -128,6 +128,13 @@ func (o *occupancy) due(now task.Instant, age time.Duration) bool {
 	return o.counted == 0 || now.Sub(o.counted) >= max(age, countShare*o.took)
 }
 
+// doubt has all counted anew before the next poll gets anything.
+func (o *occupancy) doubt() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.counted = 0
+}
+
 // begin is before a count, done after it.
 func (o *occupancy) begin() {
 	o.mu.Lock()

@@ -16,6 +16,7 @@ func (e *Engine) forget() {
 	e.catalog.forget()
 	e.workers.forget()
 	e.lifecycles.forget()
+	e.occupancy.doubt()
 	if e.dispatch != nil {
 		e.dispatch.shelf.clear()
 	}

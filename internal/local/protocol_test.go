@@ -66,7 +66,7 @@ func TestRegisterWorker(t *testing.T) {
 		t.Fatalf("the workers are %+v, %v", list, err)
 	}
 	w := list[1]
-	if w.Name != "x" || w.State != "active" || w.Capacity != 5 || strings.Join(w.Capabilities, " ") != "a b" || w.Host != "box" || w.Version != "v1" || !w.StartedAt.Equal(noon) {
+	if w.Name != "x" || w.State != "active" || w.Capacity != 0 || strings.Join(w.Capabilities, " ") != "a b" || w.Host != "box" || w.Version != "v1" || !w.StartedAt.Equal(noon) {
 		t.Errorf("the worker is %+v", w)
 	}
 	for place, reg := range map[string]tasker.WorkerRegistration{
@@ -265,7 +265,7 @@ func TestHeartbeat(t *testing.T) {
 			if w.Name == "other" {
 				want = "dead"
 			}
-			if w.State != want || w.Name == "w" && w.CurrentLoad != 2 {
+			if w.State != want || w.Name == "w" && (w.ReportedLoad != 2 || w.CurrentLoad != 1) {
 				t.Errorf("the worker is %+v, want it %s", w, want)
 			}
 		}
