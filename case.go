@@ -43,13 +43,30 @@ type CaseBackend interface {
 // CaseReason says why a case was opened.
 type CaseReason string
 
-// The reasons.
+// The reasons. CaseCause tells more.
 const (
-	ReasonStaleness         CaseReason = "staleness_timeout"         // too long in one state
-	ReasonMaxRetries        CaseReason = "max_retries_exceeded"      // in error: steps have no attempts left
+	ReasonStaleness         CaseReason = "staleness_timeout"         // too long in one state, or in all
+	ReasonMaxRetries        CaseReason = "max_retries_exceeded"      // in error: a step failed for good
 	ReasonCycle             CaseReason = "dependency_cycle_detected" // steps wait for each other
 	ReasonWorkerUnavailable CaseReason = "worker_unavailable"        // ready, and no live worker serves the route
 	ReasonManual            CaseReason = "manual_dlq"                // opened by hand
+)
+
+// CaseCause details the reason of a case: what stopped the task.
+type CaseCause string
+
+// The causes.
+const (
+	CauseRetriesExhausted CaseCause = "retries_exhausted" // a step failed with the last attempt that it had
+	CauseNoRetries        CaseCause = "no_retries"        // a step failed that has one attempt
+	CauseNotRetryable     CaseCause = "not_retryable"     // the failure was final
+	CauseClassLimit       CaseCause = "class_limit"       // attempts are left, but not for failures of this class
+	CauseLostWorkers      CaseCause = "lost_workers"      // a step lost its worker too often
+	CauseStale            CaseCause = "stale"             // too long in one state
+	CauseDeadline         CaseCause = "deadline"          // longer than max_duration_minutes
+	CauseCycle            CaseCause = "cycle"             // steps wait for each other
+	CauseNoWorker         CaseCause = "no_worker"         // ready, and no live worker serves the route
+	CauseManual           CaseCause = "manual"            // opened by hand
 )
 
 // CaseResolution is what has become of a case.
@@ -63,7 +80,9 @@ const (
 	CaseCancelled         CaseResolution = "cancelled" // a duplicate, or nothing was wrong
 )
 
-// Case is one investigation.
+// Case is one investigation. Reason, cause, original state, error and snapshot are those of
+// the latest occurrence: a task that is repaired and fails again while its case is pending
+// is told in the same case.
 type Case struct {
 	CaseUUID         uuid.UUID       `json:"dlq_entry_uuid"`
 	TaskUUID         uuid.UUID       `json:"task_uuid"`
@@ -72,10 +91,19 @@ type Case struct {
 	OriginalState    TaskState       `json:"original_state"`
 	CurrentState     TaskState       `json:"current_state,omitempty" doc:"State of the task now, where cases are read."`
 	Reason           CaseReason      `json:"dlq_reason"`
-	OpenedAt         time.Time       `json:"dlq_timestamp"`
-	Snapshot         json.RawMessage `json:"task_snapshot,omitempty" doc:"A CaseSnapshot: the task as it was when the case was opened. Left out of lists."` // a CaseSnapshot
+	Cause            CaseCause       `json:"cause,omitempty" doc:"What stopped the task, in more detail than the reason. Absent where it is not known."`
+	OpenedAt         time.Time       `json:"dlq_timestamp" doc:"When the case was opened: of the first occurrence."`
+	OccurrenceCount  int             `json:"occurrence_count" doc:"How often the task was found stuck in this case."`
+	LastOccurredAt   time.Time       `json:"last_occurred_at"`
+	FailedStep       string          `json:"failed_step,omitempty" doc:"The step whose failure stops the task."`
+	ErrorPattern     string          `json:"error_pattern,omitempty" doc:"What kind of failure it was: its code, else its type, else its message without numbers."`
+	ErrorMessage     string          `json:"error_message,omitempty" doc:"The beginning of its message, up to 1 KiB."`
+	Class            FailureClass    `json:"class,omitempty" doc:"Its class: transient, resource, logic or worker."`
+	Retryable        bool            `json:"retryable" doc:"Trying again may help: that failure said so, or nothing failed and time ran out."`
+	Snapshot         json.RawMessage `json:"task_snapshot,omitempty" doc:"A CaseSnapshot: the task as it was at the latest occurrence, up to 512 KiB. Left out of lists."` // a CaseSnapshot
+	Recovery         *CaseRecovery   `json:"recovery,omitempty" doc:"How the task came out of its trouble. Absent while it is stuck, and when it was cancelled."`
 	ResolutionStatus CaseResolution  `json:"resolution_status"`
-	ResolutionNotes  string          `json:"resolution_notes,omitempty"`
+	ResolutionNotes  string          `json:"resolution_notes,omitempty" doc:"The note that the case was resolved with, or the last one while it is pending."`
 	ResolvedAt       *time.Time      `json:"resolved_at,omitempty"`
 	ResolvedBy       string          `json:"resolved_by,omitempty"`
 	ResolvedByKey    string          `json:"resolved_by_key,omitempty" doc:"The name of the API key that resolved it."`
@@ -90,10 +118,50 @@ type Case struct {
 	ETag              string    `json:"etag,omitempty" doc:"Changes with every change of the case. An update with If-Match is refused when it has changed."`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
 	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+
+	Occurrences []CaseOccurrence `json:"occurrences,omitempty" doc:"The first, the latest, and up to 8 of those between, oldest first. Left out of lists."`
+	NoteCount   int              `json:"note_count"`
+	Notes       []CaseNote       `json:"notes,omitempty" doc:"All notes, oldest first. Left out of lists."`
 }
 
-// CaseSnapshot is the task as it was when the case was opened: all that somebody
-// needs at 3 a.m. without another query.
+// CaseOccurrence is one time that the task of a case was found stuck.
+type CaseOccurrence struct {
+	No            int             `json:"no" doc:"1 is what opened the case. Numbers between the first and the latest may be missing: those are not kept any more."`
+	OccurredAt    time.Time       `json:"occurred_at"`
+	Reason        CaseReason      `json:"dlq_reason"`
+	Cause         CaseCause       `json:"cause,omitempty"`
+	OriginalState TaskState       `json:"original_state"`
+	FailedStep    string          `json:"failed_step,omitempty"`
+	ErrorPattern  string          `json:"error_pattern,omitempty"`
+	ErrorMessage  string          `json:"error_message,omitempty"`
+	Class         FailureClass    `json:"class,omitempty"`
+	Retryable     bool            `json:"retryable"`
+	Recovery      *CaseRecovery   `json:"recovery,omitempty" doc:"How the task came out of it, before it was stuck again."`
+	Snapshot      json.RawMessage `json:"task_snapshot,omitempty" doc:"A CaseSnapshot. That of the latest occurrence is the case's own, and left out here."`
+}
+
+// CaseRecovery says how the task of a case came out of its trouble.
+type CaseRecovery struct {
+	At         time.Time  `json:"at"`
+	State      TaskState  `json:"state" doc:"That the task came to; its last one, once it is over."`
+	By         string     `json:"by" doc:"The operator, or system."`
+	ByKey      string     `json:"by_key,omitempty" doc:"The name of the operator's API key."`
+	How        string     `json:"how,omitempty" doc:"The kind of the act, or which worker took the step."`
+	FinishedAt *time.Time `json:"finished_at,omitempty" doc:"When the task was over."`
+}
+
+// CaseNote is one entry in the thread of a case. Notes are only ever added.
+type CaseNote struct {
+	No     int       `json:"no"`
+	At     time.Time `json:"at"`
+	Author string    `json:"author,omitempty"`
+	Key    string    `json:"author_key,omitempty" doc:"The name of the author's API key."`
+	Text   string    `json:"text"`
+}
+
+// CaseSnapshot is the task as it was when it was found stuck: all that somebody needs at
+// 3 a.m. without another query. In one that would be larger than 512 KiB the template is
+// left out, and then steps that had not failed.
 type CaseSnapshot struct {
 	TaskUUID           uuid.UUID       `json:"task_uuid"`
 	Namespace          string          `json:"namespace"`
@@ -112,6 +180,7 @@ type CaseSnapshot struct {
 	Detail             string          `json:"detail,omitempty"` // one sentence: what was seen
 	Template           json.RawMessage `json:"template,omitempty"`
 	Steps              []SnapshotStep  `json:"steps"`
+	StepsOmitted       int             `json:"steps_omitted,omitempty"`
 }
 
 // SnapshotStep is a step in a CaseSnapshot.
@@ -152,12 +221,13 @@ type OpenCaseRequest struct {
 	Metadata json.RawMessage `json:"metadata,omitempty" doc:"An object."`
 }
 
-// CaseUpdate is what an investigation found. Absent fields stay as they are;
-// members of Metadata are merged into what is there, null removes one.
+// CaseUpdate is what an investigation found. Absent fields stay as they are; members of
+// Metadata are merged into what is there, null removes one. Notes are added to the thread of
+// the case; one without anything else can be added to a resolved case too.
 type CaseUpdate struct {
 	ResolutionStatus CaseResolution  `json:"resolution_status,omitempty"`
-	ResolutionNotes  *string         `json:"resolution_notes,omitempty" maxLength:"16384"`
-	ResolvedBy       string          `json:"resolved_by,omitempty" doc:"Who does it; required with a resolution, or to re-open. Defaults to the API key's name." maxLength:"255"`
+	ResolutionNotes  *string         `json:"resolution_notes,omitempty" maxLength:"16384" doc:"A note to add, with resolved_by as its author. A case has up to 200 notes of 256 KiB in all."`
+	ResolvedBy       string          `json:"resolved_by,omitempty" doc:"Who does it, or writes the note; required with a resolution, or to re-open. Defaults to the API key's name." maxLength:"255"`
 	Metadata         json.RawMessage `json:"metadata,omitempty" doc:"An object; its members are merged, null removes one."`
 	// Reopen makes a resolved case pending again; ResolutionNotes say why.
 	Reopen bool `json:"reopen,omitempty" doc:"Make a resolved case pending again."`
@@ -200,7 +270,17 @@ type QueuedCase struct {
 	MinutesInDLQ  float64    `json:"minutes_in_dlq"`
 	PriorityScore float64    `json:"priority_score"` // base of the reason + minutes
 	Priority      Priority   `json:"priority"`
-	Recovered     bool       `json:"recovered"` // its task goes on: what is left is to resolve the case
+	Recovered     bool       `json:"recovered" doc:"The task goes on, or is complete: what is left is to resolve the case. Of a cancelled task it is false."`
+
+	Cause           CaseCause    `json:"cause,omitempty"`
+	OccurrenceCount int          `json:"occurrence_count"`
+	LastOccurredAt  time.Time    `json:"last_occurred_at"`
+	FailedStep      string       `json:"failed_step,omitempty"`
+	ErrorPattern    string       `json:"error_pattern,omitempty"`
+	ErrorMessage    string       `json:"error_message,omitempty"`
+	Class           FailureClass `json:"class,omitempty"`
+	Retryable       bool         `json:"retryable"`
+
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
 	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }

@@ -32,9 +32,13 @@ type DeadLetter struct {
 	CreatedAt        time.Time      `json:"created_at"`
 	MovedToDLQAt     time.Time      `json:"moved_to_dlq_at"`
 	FailureReason    CaseReason     `json:"failure_reason"`
-	ErrorPattern     string         `json:"error_pattern,omitempty" doc:"What kind of failure it was opened upon: its code, else its type, else its message without numbers."`
-	Retryable        bool           `json:"retryable" doc:"To try again may help: that failure said so, or it was the time that ran out."`
-	LastError        *Failure       `json:"last_error,omitempty" doc:"Of its last failed attempt, a replay's too."`
+	Cause            CaseCause      `json:"cause,omitempty" doc:"What stopped the task, in more detail than the reason."`
+	OccurrenceCount  int            `json:"occurrence_count" doc:"How often it was found stuck since it was moved here."`
+	LastOccurredAt   time.Time      `json:"last_occurred_at"`
+	FailedStep       string         `json:"failed_step,omitempty" doc:"The step whose failure stops the task."`
+	ErrorPattern     string         `json:"error_pattern,omitempty" doc:"What kind of failure it was the last time: its code, else its type, else its message without numbers."`
+	Retryable        bool           `json:"retryable" doc:"Trying again may help: that failure said so, or nothing failed and time ran out."`
+	LastError        *Failure       `json:"last_error,omitempty" doc:"Of the last failed attempt of the step that stops it, a replay's too."`
 	LastFailureAt    *time.Time     `json:"last_failure_at,omitempty"`
 	RetryCount       int            `json:"retry_count" doc:"Retries of the step that failed last."`
 	ResolutionStatus CaseResolution `json:"resolution_status"`

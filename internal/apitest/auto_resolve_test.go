@@ -2,7 +2,6 @@ package apitest_test
 
 import (
 	"context"
-	"encoding/json"
 	"sync/atomic"
 	"testing"
 
@@ -13,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/local"
 )
 
-// TestAutoResolve: where it is configured, the case of a task that goes on after a
-// repair is resolved in the name of the system. The task goes on by itself.
+// TestAutoResolve: where it is configured, the case of a task that is complete after a
+// repair is resolved in the name of the system.
 func TestAutoResolve(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		testAutoResolve(t, serve(t, dsn, local.Options{Engine: engine.Config{Cases: engine.Cases{AutoResolve: true}}}))
@@ -47,11 +46,8 @@ func testAutoResolve(t *testing.T, s *server) {
 		resolved.ResolvedAt == nil || resolved.ResolutionNotes == "" {
 		t.Errorf("after the repair the case is %+v", resolved)
 	}
-	var metadata struct {
-		Recovered struct{ By, How string }
-	}
-	if err := json.Unmarshal(resolved.Metadata, &metadata); err != nil || metadata.Recovered.By != "ann" || metadata.Recovered.How != tasker.ResetForRetry {
-		t.Errorf("it says %s of who made it recover, %v", resolved.Metadata, err)
+	if r := resolved.Recovery; r == nil || r.By != "ann" || r.How != tasker.ResetForRetry {
+		t.Errorf("it says %+v of who made it recover", r)
 	}
 	if queue := get[[]tasker.QueuedCase](t, s, "/v1/dlq/investigation-queue"); len(queue) != 0 {
 		t.Errorf("the queue is %+v", queue)

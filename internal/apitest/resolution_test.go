@@ -165,7 +165,7 @@ func (s *server) closeCase(t *testing.T, id, step uuid.UUID) {
 		t.Fatal(err)
 	}
 	if closed.CaseUUID != id || closed.ResolvedBy != "operator@example.com" || closed.ResolvedAt == nil || closed.Snapshot != nil ||
-		!strings.HasPrefix(closed.ResolutionNotes, "Fixed database") || metadata["recovered"] == nil || string(metadata["root_cause"]) != `"database_connection_timeout"` {
+		!strings.HasPrefix(closed.ResolutionNotes, "Fixed database") || closed.Recovery == nil || closed.Recovery.State != tasker.TaskComplete || string(metadata["root_cause"]) != `"database_connection_timeout"` {
 		t.Errorf("the closed case is %+v with %s", closed, closed.Metadata)
 	}
 	var refused tasker.Error
@@ -251,7 +251,7 @@ func testCaseByHand(t *testing.T, s *server) {
 		want   error
 	}{
 		{"Cancel", tasker.CaseUpdate{ResolutionStatus: tasker.CaseCancelled, ResolvedBy: "ann"}, nil},
-		{"Final", tasker.CaseUpdate{ResolutionNotes: &why, ResolvedBy: "ann"}, wrongState},
+		{"Final", tasker.CaseUpdate{Metadata: json.RawMessage(`{"n":1}`), ResolutionNotes: &why, ResolvedBy: "ann"}, wrongState},
 		{"Reopen", tasker.CaseUpdate{Reopen: true, ResolutionNotes: &why, ResolvedBy: "bob"}, nil},
 		{"ReopenTwice", tasker.CaseUpdate{Reopen: true, ResolutionNotes: &why, ResolvedBy: "bob"}, wrongState},
 	} {

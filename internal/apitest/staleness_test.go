@@ -114,7 +114,7 @@ func testStaleness(t *testing.T, s *server, c *clock) {
 		t.Fatal(err)
 	}
 	s.settled(t, usual, tasker.TaskResolvedManually)
-	if again := get[tasker.Case](t, s, "/v1/dlq/task/"+usual.TaskUUID.String()); !strings.Contains(string(again.Metadata), `"recovered"`) {
-		t.Errorf("after the repair the metadata is %s", again.Metadata)
+	if again := get[tasker.Case](t, s, "/v1/dlq/task/"+usual.TaskUUID.String()); again.Recovery == nil || again.Recovery.By != "ann" {
+		t.Errorf("after the repair the recovery is %+v", again.Recovery)
 	}
 }

@@ -16,7 +16,8 @@ func newDLQQueue(s *session) *cobra.Command {
 		Short: "List pending cases, the most urgent first: what to look at next",
 		Long: `List pending cases, the most urgent first: what to look at next. The score is the
 base of the reason (cases.priority_bases) and the minutes since the case was
-opened. A case is recovered when its task goes on: it only has to be resolved.`,
+opened. A case is recovered when its task goes on, or is complete: it only has to be
+resolved.`,
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return flags.prepare(s) },
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
@@ -40,7 +41,7 @@ func (s *session) printQueue(queue []tasker.QueuedCase) error {
 	if len(queue) == 0 {
 		return s.printf("Nothing to investigate.\n")
 	}
-	t := newTable(s.Out, "SCORE", "TASK", "CASE", "NAME", "REASON", "STATE NOW", "OPEN FOR", "PRIORITY", "RECOVERED")
+	t := newTable(s.Out, "SCORE", "TASK", "CASE", "NAME", "REASON", "CAUSE", "TIMES", "STATE NOW", "OPEN FOR", "PRIORITY", "RECOVERED")
 	for i := range queue {
 		c := &queue[i]
 		recovered := ""
@@ -49,7 +50,7 @@ func (s *session) printQueue(queue []tasker.QueuedCase) error {
 		}
 		t.damaged(c.CaseUUID.String(), c.Damage)
 		t.row(strconv.FormatFloat(c.PriorityScore, 'f', 1, 64), c.TaskUUID.String(), c.CaseUUID.String(), qualified(c.Namespace, c.TaskName),
-			string(c.Reason), string(c.CurrentState), span(c.MinutesInDLQ), string(c.Priority), recovered)
+			string(c.Reason), string(c.Cause), strconv.Itoa(c.OccurrenceCount), string(c.CurrentState), span(c.MinutesInDLQ), string(c.Priority), recovered)
 	}
 	return t.flush()
 }

@@ -14,7 +14,7 @@ import (
 func newDLQShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show TASK_UUID",
-		Short: "Show the last case of a task, and the task as it was then",
+		Short: "Show the last case of a task: what happened, what was noted, and the task as it was then",
 		Args:  cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
@@ -40,7 +40,15 @@ func (s *session) printCase(c *tasker.Case) error {
 	f.add("Task", c.TaskUUID.String())
 	f.add("Name", qualified(c.Namespace, c.TaskName))
 	f.add("Reason", string(c.Reason))
+	f.add("Cause", string(c.Cause))
+	f.add("Failed step", c.FailedStep)
+	f.add("Error", c.ErrorMessage)
+	f.add("Class", string(c.Class))
 	f.add("Opened", s.stampAgo(&c.OpenedAt))
+	if c.OccurrenceCount > 1 {
+		f.add("Occurrences", fmt.Sprintf("%d, the last %s", c.OccurrenceCount, s.stampAgo(&c.LastOccurredAt)))
+	}
+	f.add("Recovered", s.recovery(c.Recovery))
 	f.add("Status", string(c.ResolutionStatus))
 	f.add("Resolved", s.stampAgo(c.ResolvedAt))
 	f.add("Resolved by", byWhom(c.ResolvedBy, c.ResolvedByKey))
@@ -48,6 +56,12 @@ func (s *session) printCase(c *tasker.Case) error {
 	f.block("Notes", c.ResolutionNotes)
 	f.add("Metadata", compact(c.Metadata))
 	if err := s.write([]byte("✓ Case Details:\n\n" + f.b.String())); err != nil {
+		return err
+	}
+	if err := s.printOccurrences(c); err != nil {
+		return err
+	}
+	if err := s.printThread(c.Notes); err != nil {
 		return err
 	}
 	if len(c.Snapshot) > 0 {

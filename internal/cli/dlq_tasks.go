@@ -85,7 +85,7 @@ func (s *session) printDeadLetters(page *tasker.DeadLetterPage) error {
 	if len(page.Tasks) == 0 {
 		return s.printf("No tasks.\n")
 	}
-	t := newTable(s.Out, "TASK", "NAME", "REASON", "ERROR", "RETRYABLE", "RETRIES", "REPLAYS", "PRIORITY", "MOVED")
+	t := newTable(s.Out, "TASK", "NAME", "REASON", "CAUSE", "ERROR", "RETRYABLE", "RETRIES", "REPLAYS", "PRIORITY", "MOVED")
 	for i := range page.Tasks {
 		l := &page.Tasks[i]
 		retryable := ""
@@ -93,7 +93,7 @@ func (s *session) printDeadLetters(page *tasker.DeadLetterPage) error {
 			retryable = "yes"
 		}
 		t.damaged(l.TaskID.String(), l.Damage)
-		t.row(l.TaskID.String(), qualified(l.Namespace, l.TaskType), string(l.FailureReason), l.ErrorPattern, retryable, strconv.Itoa(l.RetryCount),
+		t.row(l.TaskID.String(), qualified(l.Namespace, l.TaskType), string(l.FailureReason), string(l.Cause), l.ErrorPattern, retryable, strconv.Itoa(l.RetryCount),
 			strconv.Itoa(l.ReplayCount), string(l.Priority), s.ago(l.MovedToDLQAt))
 	}
 	if err := t.flush(); err != nil {

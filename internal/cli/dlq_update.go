@@ -18,8 +18,9 @@ func newDLQUpdate(s *session) *cobra.Command {
 		Use:   "update {CASE_UUID | --all}",
 		Short: "Store what an investigation found, and resolve the case, or many",
 		Long: `Store what an investigation found. What is not given stays as it is; members of
---metadata are merged into what is there, and null removes one. A case that is
-resolved (--status) is final, unless it is opened again (dlq reopen).
+--metadata are merged into what is there, and null removes one. Notes are added to the
+thread of the case. A case that is resolved (--status) is final, unless it is opened
+again (dlq reopen); notes alone can still be added.
 
 With --all, of every pending case that the filters let pass. One that is refused does
 not keep the others back.`,
@@ -57,7 +58,7 @@ not keep the others back.`,
 	bulk.add(cmd, "update")
 	f := cmd.Flags()
 	f.StringVar(&status, "status", "", "manually_resolved, permanently_failed or cancelled")
-	f.StringVar(&notes, "notes", "", "what was found and done")
+	f.StringVar(&notes, "notes", "", "what was found and done; added to the thread")
 	f.StringVar(&update.ResolvedBy, "resolved-by", "", "who does it (default the user of this process)")
 	f.StringVar(&metadata, "metadata", "", "members to merge, a JSON object, @FILE, or - for standard input")
 	expectFlag(cmd, &update.ExpectedState, tasker.CasePending)
@@ -85,7 +86,7 @@ func newDLQReopen(s *session) *cobra.Command {
 			return s.updateCase(ctx, c, args[0], update, "Case opened again!")
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why; these become the notes of the case (required)")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; added to the notes of the case (required)")
 	cmd.Flags().StringVar(&update.ResolvedBy, "reopened-by", "", "who does it (default the user of this process)")
 	expectFlag(cmd, &update.ExpectedState, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
 	return cmd

@@ -8,6 +8,8 @@ CREATE INDEX tasker_acts_by_worker ON tasker_acts USING btree (worker_id, id) WH
 CREATE UNIQUE INDEX tasker_acts_pkey ON tasker_acts USING btree (id)
 CREATE INDEX tasker_attempts_by_task ON tasker_attempts USING btree (task_id)
 CREATE UNIQUE INDEX tasker_attempts_pkey ON tasker_attempts USING btree (id)
+CREATE UNIQUE INDEX tasker_case_notes_pkey ON tasker_case_notes USING btree (dlq_entry_uuid, no)
+CREATE UNIQUE INDEX tasker_case_occurrences_pkey ON tasker_case_occurrences USING btree (dlq_entry_uuid, no)
 CREATE INDEX tasker_idempotency_keys_by_expiry ON tasker_idempotency_keys USING btree (expires_at)
 CREATE UNIQUE INDEX tasker_idempotency_keys_pkey ON tasker_idempotency_keys USING btree (namespace, key)
 CREATE UNIQUE INDEX tasker_meta_pkey ON tasker_meta USING btree (key)

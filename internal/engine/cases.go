@@ -39,7 +39,7 @@ func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*ta
 		if err != nil {
 			return err
 		}
-		o := opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonManual, detail: req.Reason, metadata: metadata}
+		o := opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonManual, cause: task.CauseManual, detail: req.Reason, metadata: metadata}
 		if err := u.openCases([]*opening{&o}); err != nil {
 			return err
 		}

@@ -11,18 +11,21 @@ import (
 type TxCases interface {
 	// AddCases stores new cases. One whose task has a pending case is left out.
 	AddCases(cases []*task.Case) error
-	// Case returns a case without its snapshot and Error, or nil.
+	// Case returns a case without its snapshot and what is about the failure, or nil.
 	Case(id task.ID) (*task.Case, error)
-	// PendingCases returns the pending cases of tasks without their snapshots and
-	// Errors, in any order.
+	// PendingCases returns the pending cases of tasks as Case does, in any order.
 	PendingCases(tasks []task.ID) ([]*task.Case, error)
-	// CasesOf returns all cases of tasks without their snapshots and Errors, in any
-	// order.
+	// CasesOf returns all cases of tasks as Case does, in any order.
 	CasesOf(tasks []task.ID) ([]*task.Case, error)
 	// DeleteCases deletes cases. Their tasks have to be told.
 	DeleteCases(ids []task.ID) error
-	// SaveCases stores what can change of cases.
+	// SaveCases stores what an investigation can change of cases, and the notes of their
+	// threads that are not stored yet.
 	SaveCases(cases []*task.Case) error
+	// RecurCases stores the latest occurrences of pending cases, whole. What was the
+	// latest of each becomes a former one, and those past the bounds are dropped (see
+	// task.KeptOccurrences).
+	RecurCases(cases []*task.Case) error
 	// Evidence returns what a snapshot needs of tasks besides their rows.
 	Evidence(tasks []task.ID) (map[task.ID]Evidence, error)
 }
@@ -63,11 +66,11 @@ type WatchMove struct {
 
 // ReadCases is the part of Reader about cases, and what finds them.
 type ReadCases interface {
-	// FindCase returns a case with its snapshot, or nil.
+	// FindCase returns a whole case: with its snapshot, former occurrences and thread; or nil.
 	FindCase(ctx context.Context, id task.ID) (*task.Case, error)
-	// LastCase returns the case of a task that was opened last, with its snapshot; or nil.
+	// LastCase returns the case of a task that was opened last, whole; or nil.
 	LastCase(ctx context.Context, of task.ID) (*task.Case, error)
-	// ListCases returns a page without snapshots, newest first.
+	// ListCases returns a page without snapshots, former occurrences and threads, newest first.
 	ListCases(ctx context.Context, f CaseFilter) ([]*task.Case, error)
 	// UrgentCases returns a page of pending cases without snapshots, the most urgent
 	// first: the one opened first, where the base of its reason counts as so many
@@ -76,7 +79,7 @@ type ReadCases interface {
 	// CountCases counts cases by reason and resolution.
 	CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, error)
 	// ResolvedCases returns up to limit cases that were resolved before a time, the one
-	// resolved first first, without their snapshots and Errors.
+	// resolved first first, as Case does.
 	ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error)
 	// SizeOf counts the cases that a filter lets pass, up to a limit.
 	SizeOf(ctx context.Context, f CaseFilter, limit int) (int, error)

@@ -42,8 +42,8 @@ func (u *unit) endCycle(t *task.Task, before task.Task) error {
 }
 
 func (u *unit) cycled(t *task.Task, before task.Task, def *task.Template) {
-	if u.e.cfg.Cases.Enabled == On {
-		u.openings = append(u.openings, &opening{task: t, state: before.State, since: before.StateAt, reason: task.ReasonCycle, detail: def.Cycle})
+	if u.tellsOf(t) {
+		u.openings = append(u.openings, &opening{task: t, state: before.State, since: before.StateAt, reason: task.ReasonCycle, cause: task.CauseCycle, detail: def.Cycle})
 	}
 }
 

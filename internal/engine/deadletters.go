@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -69,22 +70,52 @@ func (e *Engine) letters(ctx context.Context, cases []*task.Case) ([]DeadLetter,
 	if err != nil {
 		return nil, err
 	}
-	of, last := map[task.ID]*task.Task{}, map[task.ID]*task.Attempt{}
+	of := map[task.ID]*task.Task{}
 	for _, t := range tasks {
 		of[t.ID] = t
 	}
+	failed := map[task.ID][]*task.Attempt{}
 	for i := range attempts {
-		a := &attempts[i]
-		was := last[a.TaskID]
-		if was == nil || cmp.Or(cmp.Compare(a.FinishedAt, was.FinishedAt), bytes.Compare(a.StepID[:], was.StepID[:])) > 0 {
-			last[a.TaskID] = a
-		}
+		failed[attempts[i].TaskID] = append(failed[attempts[i].TaskID], &attempts[i])
 	}
 	var out []DeadLetter
 	for _, c := range cases {
-		if t := of[c.TaskID]; t != nil {
-			out = append(out, DeadLetter{Case: c, Task: t, Failed: last[c.TaskID]})
+		t := of[c.TaskID]
+		if t == nil {
+			continue
 		}
+		stopper, err := e.stopper(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, DeadLetter{Case: c, Task: t, Failed: lastFailure(failed[t.ID], stopper)})
 	}
 	return out, nil
+}
+
+// stopper returns the step whose failure the case of a task tells; zero for none.
+func (e *Engine) stopper(ctx context.Context, c *task.Case) (task.ID, error) {
+	if c.Step == "" {
+		return task.ID{}, nil
+	}
+	def, err := e.TemplateOf(ctx, c.DefID)
+	if err != nil {
+		return task.ID{}, err
+	}
+	i := slices.IndexFunc(def.Steps, func(s task.StepSpec) bool { return s.Name == c.Step })
+	return e.store.IDs().Step(c.TaskID, i+1), nil
+}
+
+// lastFailure returns the failed attempt of a step, else the last one of any; nil for none.
+func lastFailure(attempts []*task.Attempt, of task.ID) *task.Attempt {
+	var last *task.Attempt
+	for _, a := range attempts {
+		if a.StepID == of {
+			return a
+		}
+		if last == nil || cmp.Or(cmp.Compare(a.FinishedAt, last.FinishedAt), bytes.Compare(a.StepID[:], last.StepID[:])) > 0 {
+			last = a
+		}
+	}
+	return last
 }

@@ -36,7 +36,8 @@ type Detected struct {
 	// none. For the log.
 	TraceParent string
 
-	watch Watch // that said to look at it
+	watch   Watch    // that said to look at it
+	opening *opening // what its case is told; nil for nothing
 }
 
 // DetectStaleness looks for tasks that stay longer in their state than they may,
@@ -267,16 +268,17 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 			return err
 		}
 		var stale []Detected
-		var openings []*opening
+		var openings []*opening // of these
 		for _, d := range found {
 			t := u.tasks[d.Task]
 			if t == nil || t.State != d.State || e.stateLimit(t, d.Template, u.whole[d.Task], u.now).Health() != task.Stale {
 				continue
 			}
-			stale = append(stale, d)
-			if e.cfg.Cases.Enabled == On {
-				openings = append(openings, u.stalenessOf(t, d))
+			if u.tellsOf(t) {
+				d.opening = u.stalenessOf(t, d)
+				openings = append(openings, d.opening)
 			}
+			stale = append(stale, d)
 		}
 		if err := u.openCases(openings); err != nil {
 			return err
@@ -284,7 +286,7 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 		moves := make([]WatchMove, len(stale))
 		for i := range stale {
 			moves[i].Watch = stale[i].watch
-			if err := u.transition(&stale[i], openings, i, intoError); err != nil {
+			if err := u.transition(&stale[i], intoError); err != nil {
 				return err
 			}
 		}
@@ -313,9 +315,10 @@ func (u *unit) takeTasks(ids []task.ID) error {
 
 // stalenessOf is the case of a stale task, before anything is done about it.
 func (u *unit) stalenessOf(t *task.Task, d Detected) *opening {
-	o := &opening{task: t, state: t.State, since: t.Since(u.now), reason: task.ReasonStaleness, threshold: d.Threshold, detail: d.sentence()}
+	o := &opening{task: t, state: t.State, since: t.Since(u.now), reason: task.ReasonStaleness, cause: task.CauseStale,
+		threshold: d.Threshold, detail: d.sentence()}
 	if cycle := d.Template.Cycle; cycle != "" && t.Counts.Active+t.Counts.Waiting == 0 {
-		o.reason, o.detail = task.ReasonCycle, cycle
+		o.reason, o.cause, o.detail = task.ReasonCycle, task.CauseCycle, cycle
 	}
 	return o
 }
@@ -330,13 +333,14 @@ func (d Detected) sentence() string {
 }
 
 // transition puts a stale task in error, and says what was done.
-func (u *unit) transition(d *Detected, openings []*opening, i int, intoError bool) error {
-	d.Case = len(openings) > i && openings[i].opened != nil
+func (u *unit) transition(d *Detected, intoError bool) error {
+	d.Case = d.opening != nil && d.opening.opened != nil
 	d.Action = MovedOnly
 	if !intoError {
 		return nil
 	}
-	f := &task.Failure{Type: "staleness_timeout", Code: "TASK_STALE", Message: "the task was stale: " + d.sentence()}
+	f := &task.Failure{Type: "staleness_timeout", Code: task.CodeStale, Retryable: true, Class: task.Resource,
+		Message: "the task was stale: " + d.sentence()}
 	if err := u.giveUp(u.tasks[d.Task], f, "stale: "+d.sentence()); err != nil {
 		return err
 	}

@@ -1,14 +1,23 @@
 package engine
 
-import "github.com/taskerhq/tasker/internal/task"
+import (
+	"fmt"
+	"strings"
 
-// diagnosis is the pattern of the last failure of those steps of a task that keep
-// it from going on, and whether trying again may help. A task that stood still
-// without one has no pattern; then it was not its work that failed.
-func (c *camera) diagnosis(o *opening) (pattern string, retryable bool) {
-	failures := c.failures(c.evidence[o.task.ID])
-	var last *task.Attempt
-	for _, s := range c.u.whole[o.task.ID] {
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// culprit is the last failure of those steps of a task that keep it from going on; nil
+// for a task that stood still without one: then it was not its work that failed.
+type culprit struct {
+	step   *task.Step
+	failed *task.Attempt
+}
+
+func (c *camera) culprit(of task.ID) *culprit {
+	failures := c.failures(c.evidence[of])
+	var last *culprit
+	for _, s := range c.u.whole[of] {
 		if s.State != task.StepErrored && s.State != task.StepWaitingForRetry {
 			continue
 		}
@@ -16,12 +25,67 @@ func (c *camera) diagnosis(o *opening) (pattern string, retryable bool) {
 		if a := c.ending[s.ID]; a != nil {
 			failed = a
 		}
-		if failed != nil && (last == nil || failed.FinishedAt >= last.FinishedAt) {
-			last = failed
+		if failed != nil && (last == nil || failed.FinishedAt >= last.failed.FinishedAt) {
+			last = &culprit{s, failed}
 		}
 	}
-	if last == nil {
-		return "", o.reason == task.ReasonStaleness
+	return last
+}
+
+// occurrence is what a case tells of a task that is stuck.
+func (c *camera) occurrence(o *opening) (task.Occurrence, error) {
+	out := task.Occurrence{At: c.u.now, Reason: o.reason, OriginalState: o.state}
+	def, err := c.u.template(o.task.DefID)
+	if err != nil {
+		return out, err
 	}
-	return last.Failure.Pattern(), last.Failure.Retryable && task.ClassOf(last.Failure) != task.Logic
+	if last := c.culprit(o.task.ID); last != nil {
+		f := last.failed.Failure
+		out.Error, out.Class, out.Message = f.Pattern(), task.ClassOf(f), strings.ReplaceAll(task.Cut(f.Message, task.MaxCaseMessage), "\x00", " ") // PostgreSQL keeps no NUL
+		out.Retryable = f.Retryable && out.Class != task.Logic
+		out.Step = def.Spec(last.step).Name
+		if o.cause == "" {
+			o.cause = task.CauseOf(last.step, last.failed)
+			o.detail = last.sentence(out.Step, o.cause, out.Class)
+		}
+	} else if o.reason == task.ReasonStaleness || o.reason == task.ReasonWorkerUnavailable {
+		out.Retryable, out.Class = true, c.stalled(o.task.ID)
+	}
+	out.Cause = o.cause
+	out.Snapshot, err = c.snapshot(o, def)
+	return out, err
+}
+
+// stalled is the class of the trouble of a task of which nothing failed: a step takes too
+// long, or nobody takes one.
+func (c *camera) stalled(of task.ID) task.Class {
+	class := task.Class("")
+	for _, s := range c.u.whole[of] {
+		switch {
+		case s.State.Leased():
+			return task.Resource
+		case s.State == task.StepEnqueued:
+			class = task.Lost
+		}
+	}
+	return class
+}
+
+// sentence says why a step failed for good.
+func (l *culprit) sentence(step string, cause task.CaseCause, class task.Class) string {
+	s := l.step
+	switch cause {
+	case task.CauseRetriesExhausted:
+		return fmt.Sprintf("step %s failed for good: attempt %d of %d failed", step, s.Attempts, s.MaxAttempts)
+	case task.CauseLostWorkers:
+		return fmt.Sprintf("step %s failed for good: it lost its worker, in attempt %d of %d", step, s.Attempts, s.MaxAttempts)
+	case task.CauseClassLimit:
+		return fmt.Sprintf("step %s failed for good: failures of the class %s are not repeated after attempt %d of %d", step, class, s.Attempts, s.MaxAttempts)
+	case task.CauseNoRetries:
+		return fmt.Sprintf("step %s failed for good: it has one attempt", step)
+	case task.CauseNotRetryable:
+		return fmt.Sprintf("step %s failed for good: its failure must not be repeated", step)
+	default:
+		return fmt.Sprintf("step %s is in error: %s", step, task.Cut(l.failed.Failure.Message, 255))
+	}
 }

@@ -15,7 +15,7 @@ type QueuedCase struct {
 	Task  *task.Task // as it is now
 	Open  time.Duration
 	Score float64 // the base of the reason, and the minutes it is open
-	// Recovered: its task goes on; what is left is to resolve the case.
+	// Recovered: its task goes on, or is complete; what is left is to resolve the case.
 	Recovered bool
 }
 
@@ -60,11 +60,7 @@ func (e *Engine) withTasks(ctx context.Context, queue []QueuedCase) ([]QueuedCas
 		if q.Task = of[q.Case.TaskID]; q.Task == nil {
 			continue
 		}
-		r, err := recoveryOf(q.Case)
-		if err != nil {
-			return nil, err
-		}
-		q.Recovered = r != nil && q.Task.State != task.Errored
+		q.Recovered = q.Case.Recovery != nil && q.Task.State != task.Errored
 		out = append(out, q)
 	}
 	return out, nil

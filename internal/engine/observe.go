@@ -70,6 +70,7 @@ type Commit struct {
 	Acts      []string   // operators' acts, by kind
 	Turned    []BreakerTurned
 	Opened    []CaseOpened
+	Recurred  []CaseOpened // occurrences in cases that were pending
 	Resolved  []CaseResolved
 
 	Transitions []Transition // one by one, with Options.Transitions
@@ -159,10 +160,12 @@ type BreakerTurned struct {
 // CaseReasons are the reasons for which a case is opened.
 var CaseReasons = []string{"staleness_timeout", "max_retries_exceeded", "dependency_cycle_detected", "worker_unavailable", "manual_dlq"}
 
-// CaseOpened is an investigation that began.
+// CaseOpened is an investigation that began, or one whose task was found stuck again.
 type CaseOpened struct {
 	CaseID, TaskID task.ID
 	Reason         string
+	Cause          task.CaseCause
+	Class          task.Class // of the failure, "" for none
 	OriginalState  task.State // of the task, before what opened the case
 	Parent         string     // the W3C traceparent that the task was submitted under; "" for none
 }

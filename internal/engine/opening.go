@@ -1,50 +1,55 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// opening is a case that is about to be opened.
+// opening is an occurrence that is about to be told: in a new case, or in the one that
+// its task has.
 type opening struct {
 	task      *task.Task
-	state     task.State   // before what opens the case
+	state     task.State   // before what happened
 	since     task.Instant // since when the task was in it
 	reason    task.CaseReason
-	detail    string        // one sentence: what was seen
-	threshold time.Duration // for staleness_timeout
-	metadata  []byte
+	cause     task.CaseCause // "" to tell it by the step that failed last
+	detail    string         // one sentence: what was seen; "" likewise
+	threshold time.Duration  // for staleness_timeout
+	metadata  []byte         // of a new case
 
-	opened *task.Case // nil: the task has a pending case already
+	pending *task.Case // the task's, nil for a new one
+	opened  *task.Case // nil: the task has a pending case already
 }
 
-// openCases opens cases, each with a snapshot of its task as it is now. What
-// they need is asked for once for all. Tasks that have a pending case are passed
-// over.
+// openCases tells of tasks that are stuck, each with a snapshot of the task as it is now,
+// in a new case, or as the latest occurrence in its pending one. What they need is asked
+// for once for all.
 func (u *unit) openCases(list []*opening) error {
-	var fresh []*opening
-	for _, o := range list {
-		if o.task.Meta.Case != task.HasPending {
-			fresh = append(fresh, o)
-			o.task.Meta.Case = task.HasPending
-			u.dirtyTasks[o.task] = struct{}{}
-		}
+	list, err := u.findPending(list)
+	if err != nil || len(list) == 0 {
+		return err
 	}
-	if len(fresh) == 0 {
-		return nil
-	}
-	camera, err := u.newCamera(fresh)
+	camera, err := u.newCamera(list)
 	if err != nil {
 		return err
 	}
-	for _, o := range fresh {
-		c := task.NewCase(u.e.store.IDs().Take(u.now.Time(), 1), o.task, o.state, o.reason, u.now)
-		c.Metadata = o.metadata
-		c.Error, c.Retryable = camera.diagnosis(o)
-		if c.Snapshot, err = camera.snapshot(o); err != nil {
+	for _, o := range list {
+		shown, err := camera.occurrence(o)
+		if err != nil {
 			return err
 		}
+		if c := o.pending; c != nil {
+			c.Recur(shown)
+			u.recurredCases = append(u.recurredCases, c)
+			u.sawRecurred(o.task, c)
+			continue
+		}
+		c := task.NewCase(u.e.store.IDs().Take(u.now.Time(), 1), o.task, o.state, o.reason, u.now)
+		c.Metadata = o.metadata
+		c.Cause, c.Error, c.Retryable, c.Snapshot = shown.Cause, shown.Error, shown.Retryable, shown.Snapshot
+		c.Step, c.Class, c.Message = shown.Step, shown.Class, shown.Message
 		o.opened = c
 		u.newCases = append(u.newCases, c)
 		u.sawOpened(o.task, c)
@@ -52,16 +57,62 @@ func (u *unit) openCases(list []*opening) error {
 	return nil
 }
 
+// findPending finds the pending cases of tasks, and marks the tasks that will have one.
+// It leaves out what the pending case tells already, and all but one occurrence of a task.
+func (u *unit) findPending(list []*opening) ([]*opening, error) {
+	var again []task.ID
+	of := map[task.ID]*opening{}
+	list = slices.DeleteFunc(slices.Clone(list), func(o *opening) bool {
+		if of[o.task.ID] != nil || slices.ContainsFunc(u.newCases, func(c *task.Case) bool { return c.TaskID == o.task.ID }) {
+			return true
+		}
+		of[o.task.ID] = o
+		if o.task.Meta.Case == task.HasPending {
+			again = append(again, o.task.ID)
+		} else {
+			o.task.Meta.Case = task.HasPending
+			u.dirtyTasks[o.task] = struct{}{}
+		}
+		return false
+	})
+	if len(again) == 0 {
+		return list, nil
+	}
+	cases, err := u.tx.PendingCases(again)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range cases {
+		of[c.TaskID].pending = c
+	}
+	return slices.DeleteFunc(list, func(o *opening) bool { return o.pending != nil && o.told() }), nil
+}
+
+// told reports whether the pending case of a task tells of this already: the task is
+// still stuck in the same way. A step that fails is told each time.
+func (o *opening) told() bool {
+	c := o.pending
+	if o.cause == "" || o.cause != c.Cause || c.Recovery != nil {
+		return false
+	}
+	return o.cause == task.CauseNoWorker || o.task.StateAt <= c.OccurredAt
+}
+
 // exhausted notes that a task is in error because steps of it failed for good.
 func (u *unit) exhausted(t *task.Task, was task.State, since task.Instant) {
-	if u.e.cfg.Cases.Enabled == On {
-		u.openings = append(u.openings, &opening{task: t, state: was, since: since, reason: task.ReasonMaxRetries,
-			detail: "a step has failed for good: it has no attempts left, or its failure was final"})
+	if u.tellsOf(t) {
+		u.openings = append(u.openings, &opening{task: t, state: was, since: since, reason: task.ReasonMaxRetries})
 	}
 }
 
-// flushCases opens the cases that became due in this transaction, and notes in
-// others that their tasks have recovered.
+// tellsOf reports whether it is told that a task is stuck: where cases are opened without
+// being asked, and where somebody has opened one.
+func (u *unit) tellsOf(t *task.Task) bool {
+	return u.e.cfg.Cases.Enabled == On || t.Meta.Case == task.HasPending
+}
+
+// flushCases tells of what happened in this transaction, and notes in cases that their
+// tasks have recovered.
 func (u *unit) flushCases() error {
 	if err := u.openCases(u.openings); err != nil {
 		return err
@@ -72,6 +123,11 @@ func (u *unit) flushCases() error {
 func (u *unit) saveCases() error {
 	if len(u.newCases) > 0 {
 		if err := u.tx.AddCases(u.newCases); err != nil {
+			return err
+		}
+	}
+	if len(u.recurredCases) > 0 {
+		if err := u.tx.RecurCases(u.recurredCases); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -29,15 +28,6 @@ type Replayed struct {
 	Case     task.ID // the pending case, zero when there is none
 	Steps    int     // that run again
 	Attempts int     // that the steps had used
-}
-
-// ReplayNote is what a case knows of replays of its task while it was pending,
-// under "replayed" in its metadata.
-type ReplayNote struct {
-	Count int        `json:"count"`
-	At    *time.Time `json:"at"` // of the last one
-	By    string     `json:"by"`
-	Key   string     `json:"by_key,omitempty"` // name of the API key
 }
 
 // Replay runs every failed step of a task in error again, which takes the task out
@@ -171,16 +161,4 @@ func (u *unit) actOfReplay(before, t *task.Task, out *Replayed, r Replay) error 
 	u.acts = append(u.acts, task.Act{At: u.now, TaskID: t.ID, CaseID: out.Case, Kind: task.ActReplay, Actor: r.Actor, Reason: r.Reason,
 		From: string(before.State), To: string(t.State), Data: b})
 	return nil
-}
-
-// ReplaysOf returns how often the task of a case was replayed while the case was
-// pending, and who did it last; the zero note for never.
-func ReplaysOf(c *task.Case) ReplayNote {
-	var m struct {
-		Replayed ReplayNote `json:"replayed"`
-	}
-	if c.Metadata == nil || json.Unmarshal(c.Metadata, &m) != nil {
-		return ReplayNote{} // an operator may have put something of his own there
-	}
-	return m.Replayed
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// A snapshot is the task as it was when a case was opened, as JSON: all that
+// A snapshot is the task as it was when it was found stuck, as JSON: all that
 // somebody needs at 3 a.m. without another query. It is evidence, so it is
 // written once and never changed; what is large in it is cut.
 
@@ -20,6 +20,8 @@ const (
 	// snapshotErrors bounds all failures together; past it only the beginning of
 	// each message is kept.
 	snapshotErrors = 256 << 10
+	// snapshotBytes bounds a snapshot; see snapshot.bounded.
+	snapshotBytes = 512 << 10
 )
 
 type snapshot struct {
@@ -40,6 +42,7 @@ type snapshot struct {
 	Detail             string          `json:"detail,omitempty"`
 	Template           json.RawMessage `json:"template,omitempty"`
 	Steps              []snapshotStep  `json:"steps"`
+	StepsOmitted       int             `json:"steps_omitted,omitempty"`
 }
 
 type snapshotStep struct {
@@ -100,13 +103,9 @@ func (u *unit) newCamera(list []*opening) (*camera, error) {
 	return c, err
 }
 
-func (c *camera) snapshot(o *opening) ([]byte, error) {
+func (c *camera) snapshot(o *opening, def *task.Template) ([]byte, error) {
 	u := c.u
 	t, _ := o.task.Shown() // a damaged row is evidence too
-	def, err := u.template(t.DefID)
-	if err != nil {
-		return nil, err
-	}
 	template, err := c.template(def)
 	if err != nil {
 		return nil, err
@@ -123,7 +122,7 @@ func (c *camera) snapshot(o *opening) ([]byte, error) {
 		step, _ := row.Shown(def)
 		s.Steps = append(s.Steps, c.step(step, def.Spec(step), failures[step.ID], &budget))
 	}
-	b, err := json.Marshal(s)
+	b, err := s.bounded()
 	if err != nil {
 		return nil, fmt.Errorf("encode snapshot of task %s: %w", t.ID, err)
 	}

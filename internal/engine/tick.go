@@ -116,20 +116,18 @@ func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 
 // openExpired opens cases of tasks whose deadline has passed, as they are now.
 func (u *unit) openExpired(tasks []*task.Task) error {
-	if u.e.cfg.Cases.Enabled != On {
-		return nil
-	}
 	var list []*opening
 	for _, t := range tasks {
-		if t.State.Settled() {
+		if t.State.Settled() || !u.tellsOf(t) {
 			continue
 		}
 		def, err := u.template(t.DefID)
 		if err != nil {
 			return err
 		}
-		list = append(list, &opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonStaleness, threshold: def.Lifecycle.MaxDuration,
-			detail: "the task ran longer than its max_duration_minutes"})
+		list = append(list, &opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonStaleness, cause: task.CauseDeadline,
+			threshold: def.Lifecycle.MaxDuration,
+			detail:    "the task ran longer than its max_duration_minutes"})
 	}
 	return u.openCases(list)
 }
@@ -140,7 +138,8 @@ func (u *unit) expire(t *task.Task) error {
 		t.DeadlineAt = 0
 		return nil
 	}
-	f := &task.Failure{Type: "task_timeout", Code: "TASK_TIMEOUT", Message: "the task ran longer than its max_duration_minutes"}
+	f := &task.Failure{Type: "task_timeout", Code: task.CodeDeadline, Retryable: true, Class: task.Resource,
+		Message: "the task ran longer than its max_duration_minutes"}
 	if u.seen != nil {
 		u.seen.Expired++
 	}

@@ -34,11 +34,12 @@ type unit struct {
 	acts       []task.Act
 
 	given                  map[*task.Task]struct{} // put in error whatever their steps say
-	openings               []*opening              // cases to open before the transaction ends
+	openings               []*opening              // to tell of before the transaction ends
 	recoveries             map[*task.Task]string
 	replayed               map[*task.Task]struct{}
 	newCases, changedCases []*task.Case
-	newContexts            []*task.Task              // their contexts were edited
+	newContexts            []*task.Task // their contexts were edited
+	recurredCases          []*task.Case
 	unwatched              map[*task.Task]task.State // live tasks, and the state that they left
 
 	readied []Work         // steps that became ready

@@ -245,7 +245,8 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 			if err != nil {
 				return err
 			}
-			list = append(list, &opening{task: w.Task, state: w.Task.State, since: w.Task.StateAt, reason: task.ReasonWorkerUnavailable, detail: detail})
+			list = append(list, &opening{task: w.Task, state: w.Task.State, since: w.Task.StateAt, reason: task.ReasonWorkerUnavailable,
+				cause: task.CauseNoWorker, detail: detail})
 		}
 		if err := u.openCases(list); err != nil {
 			return err

@@ -186,9 +186,20 @@ func (u *unit) sawTurned(w *task.Worker) {
 func (u *unit) sawOpened(t *task.Task, c *task.Case) {
 	u.recordCase(CaseBegun, t, c)
 	if u.seen != nil {
-		u.seen.Opened = append(u.seen.Opened, CaseOpened{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), OriginalState: c.OriginalState,
-			Parent: t.Meta.TraceParent})
+		u.seen.Opened = append(u.seen.Opened, seenCase(t, c))
 	}
+}
+
+// sawRecurred is for a pending case that tells of its task once more.
+func (u *unit) sawRecurred(t *task.Task, c *task.Case) {
+	if u.seen != nil {
+		u.seen.Recurred = append(u.seen.Recurred, seenCase(t, c))
+	}
+}
+
+func seenCase(t *task.Task, c *task.Case) CaseOpened {
+	return CaseOpened{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), Cause: c.Cause, Class: c.Class, OriginalState: c.OriginalState,
+		Parent: t.Meta.TraceParent}
 }
 
 func (u *unit) sawResolved(t *task.Task, c *task.Case) {

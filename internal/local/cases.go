@@ -88,20 +88,6 @@ func (b *Backend) toCaseFilter(f tasker.CaseFilter, page int) (engine.CaseFilter
 	return out, faults.err()
 }
 
-func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*tasker.Case, error) {
-	tpl, err := b.engine.TemplateOf(ctx, c.DefID)
-	if err != nil {
-		return nil, toError(err)
-	}
-	c, damage := c.Shown()
-	replays := engine.ReplaysOf(c)
-	return &tasker.Case{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(c.ID), TaskUUID: toUUID(c.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
-		OriginalState: tasker.TaskState(c.OriginalState), Reason: tasker.CaseReason(c.Reason), OpenedAt: c.OpenedAt.Time(), Snapshot: c.Snapshot,
-		ResolutionStatus: tasker.CaseResolution(c.Status), ResolutionNotes: c.Notes, ResolvedAt: c.ResolvedAt.Ptr(), ResolvedBy: c.ResolvedBy, ResolvedByKey: c.ResolvedKey,
-		Metadata: c.Metadata, ReplayCount: replays.Count, LastReplayedAt: replays.At, LastReplayedBy: replays.By, LastReplayedByKey: replays.Key,
-		CreatedAt: c.CreatedAt.Time(), UpdatedAt: c.UpdatedAt.Time(), ETag: c.Seen().Version}, nil
-}
-
 // CaseOfTask implements tasker.CaseBackend.
 func (b *Backend) CaseOfTask(ctx context.Context, id uuid.UUID) (*tasker.Case, error) {
 	c, err := b.engine.CaseOfTask(ctx, toID(id))
@@ -158,6 +144,8 @@ func updated(c *task.Case, u tasker.CaseUpdate) string {
 	switch {
 	case u.Reopen:
 		return "DLQ entry opened again"
+	case c.Status != task.CasePending && u.ResolutionStatus == "":
+		return "note added to the resolved DLQ entry"
 	case c.Status != task.CasePending:
 		return "DLQ entry resolved: " + string(c.Status)
 	default:
@@ -245,7 +233,9 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f tasker.CaseFilter) (
 		out[i] = tasker.QueuedCase{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(q.Case.ID), TaskUUID: toUUID(q.Case.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
 			OriginalState: tasker.TaskState(q.Case.OriginalState), CurrentState: tasker.TaskState(q.Task.State), Reason: tasker.CaseReason(q.Case.Reason),
 			OpenedAt: q.Case.OpenedAt.Time(), MinutesInDLQ: q.Open.Minutes(), PriorityScore: q.Score,
-			Priority: tasker.Priority(b.engine.PriorityName(q.Task.Priority)), Recovered: q.Recovered}
+			Priority: tasker.Priority(b.engine.PriorityName(q.Task.Priority)), Recovered: q.Recovered,
+			Cause: tasker.CaseCause(q.Case.Cause), OccurrenceCount: q.Case.Occurrences, LastOccurredAt: q.Case.OccurredAt.Time(), FailedStep: q.Case.Step,
+			ErrorPattern: q.Case.Error, ErrorMessage: q.Case.Message, Class: tasker.FailureClass(q.Case.Class), Retryable: q.Case.Retryable}
 	}
 	return out, nil
 }

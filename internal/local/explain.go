@@ -283,11 +283,11 @@ func (x *explainer) failed(s *task.Step) (why, next string) {
 	}
 	why = fmt.Sprintf("It failed for good after attempt %d of %d%s.", s.Attempts, s.MaxAttempts, x.because(s))
 	if a := x.lastAttempt(s); a != nil && a.Failure != nil && s.Attempts < s.MaxAttempts {
-		switch {
-		case !a.Failure.Retryable:
+		switch class := task.ClassOf(a.Failure); task.CauseOf(s, a) {
+		case task.CauseNotRetryable:
 			why += " The failure was not retryable."
-		case a.Failure.Class != "":
-			why += fmt.Sprintf(" Failures of the class %s are not repeated more often.", a.Failure.Class)
+		case task.CauseClassLimit, task.CauseLostWorkers:
+			why += fmt.Sprintf(" Failures of the class %s are not repeated more often.", class)
 		}
 	}
 	return why, next

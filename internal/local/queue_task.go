@@ -194,7 +194,11 @@ func (v *view) lastError() *tasker.QueueError {
 		case v.givenUpAt(a.FinishedAt):
 			continue // it was cut off: what failed is what failed before
 		case a.Outcome == task.TimedOut, a.Outcome == task.LeaseExpired:
-			return &tasker.QueueError{Message: "the attempt ended without a result: " + string(a.Outcome), Retryable: true, FailureReason: string(a.Outcome)}
+			class := tasker.ClassResource
+			if a.Outcome == task.LeaseExpired {
+				class = tasker.ClassWorker
+			}
+			return &tasker.QueueError{Message: "the attempt ended without a result: " + string(a.Outcome), Class: class, Retryable: true, FailureReason: string(a.Outcome)}
 		}
 	}
 	for _, a := range slices.Backward(v.records.Acts) { // nothing failed, but nobody came to it

@@ -197,7 +197,7 @@ func (v *view) actOn(s *task.Step, out *tasker.Step) {
 func fromFailure(f *task.Failure) *tasker.Failure {
 	retryable := f.Retryable
 	return &tasker.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus, ResponseBody: f.ResponseBody,
-		Retryable: &retryable, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000, Class: tasker.FailureClass(f.Class), Details: f.Details}
+		Retryable: &retryable, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000, Class: tasker.FailureClass(task.ClassOf(f)), Details: f.Details}
 }
 
 func toFailure(f *tasker.Failure) *task.Failure {

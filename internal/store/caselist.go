@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -148,10 +149,14 @@ func (s SQL) CountPatterns(ctx context.Context, since task.Instant, byError bool
   WHEN (SELECT t.state FROM tasker_tasks t WHERE t.id = c.task_uuid) = 'error' THEN 1 ELSE 0 END) AS bigint), CAST(min(c.dlq_timestamp) AS bigint), CAST(max(c.dlq_timestamp) AS bigint)
  FROM tasker_tasks_dlq c JOIN tasker_templates d ON d.def_id = c.def_id WHERE c.dlq_timestamp >= $1
  GROUP BY d.namespace, c.dlq_reason, pattern ORDER BY cases DESC, d.namespace, c.dlq_reason, pattern LIMIT $2`
-	return collect(ctx, s, func(row Row) (p engine.PatternCount, err error) {
+	list, err := collect(ctx, s, func(row Row) (p engine.PatternCount, err error) {
 		err = row.Scan((*Text)(&p.Namespace), (*Text)(&p.Reason), (*Text)(&p.Error), &p.Cases, &p.Replayable, &p.First, &p.Last)
 		return p, err
 	}, query, int64(since), limit)
+	slices.SortStableFunc(list, func(a, b engine.PatternCount) int { // a database may sort names by its language
+		return cmp.Or(cmp.Compare(b.Cases, a.Cases), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Error, b.Error))
+	})
+	return list, err
 }
 
 // CountCases counts cases by reason and resolution.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -10,35 +11,48 @@ import (
 
 const (
 	caseColumns = `c.dlq_entry_uuid, c.task_uuid, c.def_id, c.original_state, c.dlq_reason, c.dlq_timestamp, c.resolution_status, c.resolution_notes,
- c.resolved_at, c.resolved_by, c.resolved_key, c.metadata, c.created_at, c.updated_at`
-	wholeCase  = caseColumns + `, c.error_pattern, c.retryable, c.task_snapshot`
-	listedCase = caseColumns + `, c.error_pattern, c.retryable, NULL`
-	bareCase   = caseColumns + `, NULL, 0, NULL`
+ c.resolved_at, c.resolved_by, c.resolved_key, c.metadata, c.created_at, c.updated_at,
+ c.cause, c.occurrences, c.occurred_at, c.recovery, c.replays, c.note_count, c.note_bytes`
+	failureColumns = `, c.error_pattern, c.retryable, c.failed_step, c.error_class, c.error_message`
+	wholeCase      = caseColumns + failureColumns + `, c.task_snapshot`
+	listedCase     = caseColumns + failureColumns + `, NULL`
+	bareCase       = caseColumns + `, NULL, 0, NULL, NULL, NULL, NULL`
 )
 
 // scanCase reads wholeCase, listedCase or bareCase.
 func (s SQL) scanCase(row Row) (*task.Case, error) {
 	var c task.Case
 	var retryable int
+	var recovery, replays JSON
 	err := scan(row, []any{s.ScanID(&c.ID), s.ScanID(&c.TaskID), &c.DefID, (*Text)(&c.OriginalState), (*Text)(&c.Reason), &c.OpenedAt, (*Text)(&c.Status),
 		(*Text)(&c.Notes), &c.ResolvedAt, (*Text)(&c.ResolvedBy), (*Text)(&c.ResolvedKey), (*JSON)(&c.Metadata), &c.CreatedAt, &c.UpdatedAt,
-		(*Text)(&c.Error), &retryable, (*JSON)(&c.Snapshot)}, &c.ID, &c.Unread)
+		(*Text)(&c.Cause), &c.Occurrences, &c.OccurredAt, &recovery, &replays, &c.NoteCount, &c.NoteBytes,
+		(*Text)(&c.Error), &retryable, (*Text)(&c.Step), (*Text)(&c.Class), (*Text)(&c.Message), (*JSON)(&c.Snapshot)}, &c.ID, &c.Unread)
 	if err != nil {
 		return nil, err
 	}
 	c.Retryable = retryable != 0
+	c.Recovery = readRecovery(recovery, &c.Unread)
+	if replays != nil {
+		if err := json.Unmarshal(replays, &c.Replays); err != nil {
+			c.Replays = task.Replays{}
+			unread(&c.Unread, "replays", err)
+		}
+	}
 	return &c, nil
 }
 
 // AddCases stores new cases; see engine.TxCases.
 func (s SQL) AddCases(ctx context.Context, cases []*task.Case) error {
 	const query = `INSERT INTO tasker_tasks_dlq (dlq_entry_uuid, task_uuid, def_id, original_state, dlq_reason, dlq_timestamp, task_snapshot,
- resolution_status, resolution_notes, resolved_at, resolved_by, metadata, created_at, updated_at, error_pattern, retryable, resolved_key)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING`
+ resolution_status, resolution_notes, resolved_at, resolved_by, metadata, created_at, updated_at, error_pattern, retryable, resolved_key,
+ cause, occurred_at, failed_step, error_class, error_message, snapshot_bytes)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23) ON CONFLICT DO NOTHING`
 	for _, c := range cases {
 		_, err := s.Exec(ctx, query, s.id(c.ID), s.id(c.TaskID), c.DefID, string(c.OriginalState), string(c.Reason), int64(c.OpenedAt), document(c.Snapshot),
 			string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy), document(c.Metadata), int64(c.CreatedAt), int64(c.UpdatedAt),
-			nullable(c.Error), flag(c.Retryable), nullable(c.ResolvedKey))
+			nullable(c.Error), flag(c.Retryable), nullable(c.ResolvedKey), nullable(string(c.Cause)), int64(c.OccurredAt), nullable(c.Step),
+			nullable(string(c.Class)), nullable(c.Message), len(c.Snapshot))
 		if err != nil {
 			return err
 		}
@@ -70,14 +84,18 @@ func document(b []byte) any {
 	return string(b)
 }
 
-// Case returns a case without its snapshot, or nil.
+// Case returns a case as a transaction needs it, or nil; see engine.TxCases.
 func (s SQL) Case(ctx context.Context, id task.ID) (*task.Case, error) {
 	return s.caseByID(ctx, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, id)
 }
 
-// FindCase returns a case, or nil.
+// FindCase returns a whole case, or nil.
 func (s SQL) FindCase(ctx context.Context, id task.ID) (*task.Case, error) {
-	return s.caseByID(ctx, `SELECT `+wholeCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, id)
+	c, err := s.caseByID(ctx, `SELECT `+wholeCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, id)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	return c, s.addStory(ctx, c)
 }
 
 func (s SQL) caseByID(ctx context.Context, query string, id task.ID) (*task.Case, error) {
@@ -95,7 +113,7 @@ func (s SQL) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
 	if err != nil || c == nil || c.TaskID != of {
 		return nil, err
 	}
-	return c, nil
+	return c, s.addStory(ctx, c)
 }
 
 // PendingCases returns the pending cases of tasks, without their snapshots.
@@ -111,10 +129,12 @@ func (s SQL) CasesOf(ctx context.Context, tasks []task.ID) ([]*task.Case, error)
 // DeleteCases deletes cases.
 func (s SQL) DeleteCases(ctx context.Context, ids []task.ID) error {
 	for part := range chunks(ids) {
-		w := where{}
-		query := `DELETE FROM tasker_tasks_dlq WHERE dlq_entry_uuid IN ` + s.idList(&w, part)
-		if _, err := s.Exec(ctx, query, w.args...); err != nil {
-			return err
+		for _, table := range []string{"tasker_case_occurrences", "tasker_case_notes", "tasker_tasks_dlq"} {
+			w := where{}
+			query := `DELETE FROM ` + table + ` WHERE dlq_entry_uuid IN ` + s.idList(&w, part)
+			if _, err := s.Exec(ctx, query, w.args...); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -127,13 +147,20 @@ func (s SQL) ResolvedCases(ctx context.Context, before task.Instant, limit int) 
 	return collect(ctx, s, s.scanCase, query, int64(before), limit)
 }
 
-// SaveCases stores what can change of cases.
+// SaveCases stores what an investigation can change of cases; see engine.TxCases.
 func (s SQL) SaveCases(ctx context.Context, cases []*task.Case) error {
 	const query = `UPDATE tasker_tasks_dlq SET resolution_status = $2, resolution_notes = $3, resolved_at = $4, resolved_by = $5, metadata = $6,
- updated_at = $7, resolved_key = $8 WHERE dlq_entry_uuid = $1`
+ updated_at = $7, resolved_key = $8, recovery = $9, replays = $10, note_count = $11, note_bytes = $12 WHERE dlq_entry_uuid = $1`
 	for _, c := range cases {
+		recovery, replays, err := encodeRecovery(c)
+		if err != nil {
+			return err
+		}
 		if _, err := s.Exec(ctx, query, s.id(c.ID), string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy),
-			document(c.Metadata), int64(c.UpdatedAt), nullable(c.ResolvedKey)); err != nil {
+			document(c.Metadata), int64(c.UpdatedAt), nullable(c.ResolvedKey), document(recovery), document(replays), c.NoteCount, c.NoteBytes); err != nil {
+			return err
+		}
+		if err := s.addNotes(ctx, c); err != nil {
 			return err
 		}
 	}

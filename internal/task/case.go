@@ -51,20 +51,38 @@ func (r Resolution) Next() []Resolution { return resolutions[r] }
 // Case is the investigation of a task that is stuck. It changes nothing about
 // the task: that is repaired by its steps.
 type Case struct {
-	ID            ID
-	TaskID        ID
-	DefID         int64 // of the task's template
-	OriginalState State // of the task, before what opened the case
+	ID       ID
+	TaskID   ID
+	DefID    int64 // of the task's template
+	OpenedAt Instant
+
+	// What is shown of the latest occurrence; see Occurrence. Error, Retryable, Step,
+	// Class and Message are only there where a list or a whole case was asked for.
+	Occurrences   int // how often the task was found stuck; 1 for the first time
+	OccurredAt    Instant
 	Reason        CaseReason
-	OpenedAt      Instant
-	// Error is the pattern of the failure that the case was opened upon (see
-	// Failure.Pattern), "" when there was none; Retryable: trying again may help. Both
-	// are only there where a list or a whole case was asked for.
-	Error      string
-	Retryable  bool
-	Snapshot   []byte // JSON; nil where it was not asked for
-	Status     Resolution
+	Cause         CaseCause
+	OriginalState State
+	Error         string
+	Retryable     bool
+	Step          string
+	Class         Class
+	Message       string
+	Snapshot      []byte // JSON; nil where it was not asked for
+	Recovery      *Recovery
+	// Former are the occurrences before the latest that are kept, the first one first;
+	// only where a whole case was asked for.
+	Former []Occurrence
+
+	Status Resolution
+	// Notes is the note that the case shows: the one that it was resolved with, or the
+	// last one. Thread holds all, the oldest first, where a whole case was asked for; else
+	// those that are not stored yet.
 	Notes      string
+	Thread     []CaseNote
+	NoteCount  int
+	NoteBytes  int
+	Replays    Replays
 	ResolvedAt Instant
 	ResolvedBy string
 	// ResolvedKey is the name of the API key that resolved it, "" without one.
@@ -78,7 +96,7 @@ type Case struct {
 
 // NewCase opens a case of a task that is, or was until now, in a state.
 func NewCase(id ID, t *Task, state State, reason CaseReason, now Instant) *Case {
-	return &Case{ID: id, TaskID: t.ID, DefID: t.DefID, OriginalState: state, Reason: reason, OpenedAt: now,
+	return &Case{ID: id, TaskID: t.ID, DefID: t.DefID, Occurrences: 1, OccurredAt: now, OriginalState: state, Reason: reason, OpenedAt: now,
 		Status: CasePending, CreatedAt: now, UpdatedAt: now}
 }
 
@@ -105,7 +123,7 @@ const (
 // CaseChange is what an investigation found.
 type CaseChange struct {
 	Status   Resolution // "" leaves it
-	Notes    *string    // nil leaves them
+	Notes    *string    // a note to add to the thread; nil or "" is none
 	Actor    string
 	Key      string // name of the actor's API key, "" without one
 	Metadata []byte // JSON object: members to set, null removes one; nil leaves all
@@ -113,8 +131,9 @@ type CaseChange struct {
 	Expect   Expectation // what the operator saw of the case
 }
 
-// Change carries out a change and returns the act to store. A resolved case is
-// final: WrongState, unless the change opens it again.
+// Change carries out a change and returns the act to store. A resolved case is final:
+// WrongState, unless the change opens it again, or only adds a note. TooLarge when the
+// thread of notes is full.
 func (c *Case) Change(ch CaseChange, now Instant) (Act, error) {
 	act := Act{At: now, TaskID: c.TaskID, CaseID: c.ID, Kind: ActUpdateCase, Actor: ch.Actor, From: string(c.Status)}
 	if ch.Reopen {
@@ -127,10 +146,16 @@ func (c *Case) Change(ch CaseChange, now Instant) (Act, error) {
 	if err != nil {
 		return Act{}, err
 	}
-	c.Metadata, c.UpdatedAt = merged, now
-	if ch.Notes != nil {
-		c.Notes, act.Reason = *ch.Notes, *ch.Notes
+	if text := ch.note(); text != "" {
+		if err := c.note(ch.Actor, ch.Key, text, now); err != nil {
+			return Act{}, err
+		}
+		act.Reason = text
+		if c.Status == CasePending || ch.Status != "" { // a late one does not replace what it was resolved with
+			c.Notes = text
+		}
 	}
+	c.Metadata, c.UpdatedAt = merged, now
 	if ch.Status != "" && ch.Status != c.Status {
 		c.Status, c.ResolvedAt, c.ResolvedBy, c.ResolvedKey = ch.Status, now, ch.Actor, ch.Key
 	}
@@ -141,14 +166,27 @@ func (c *Case) Change(ch CaseChange, now Instant) (Act, error) {
 	return act, nil
 }
 
+// note is the text to add to the thread, "" for none.
+func (ch CaseChange) note() string {
+	if ch.Notes == nil {
+		return ""
+	}
+	return *ch.Notes
+}
+
+// onlyNotes reports whether a change adds a note and nothing else.
+func (ch CaseChange) onlyNotes() bool {
+	return ch.note() != "" && ch.Status == "" && ch.Metadata == nil
+}
+
 // guard refuses what a case does not allow in its state.
 func (c *Case) guard(ch CaseChange) error {
 	switch final := c.Status != CasePending; {
 	case ch.Reopen && !final:
 		return Errorf(WrongState, "the case %s is pending; there is nothing to open again", c.ID)
-	case !ch.Reopen && final:
+	case !ch.Reopen && final && !ch.onlyNotes():
 		e := Errorf(WrongState, "the case %s is %s, and that is final", c.ID, c.Status)
-		e.Hint = "open it again first (reopen), or open a new case of the task"
+		e.Hint = "a note can still be added; for more open it again first (reopen), or open a new case of the task"
 		return e
 	case ch.Status != "" && ch.Status != c.Status && !slices.Contains(c.Status.Next(), ch.Status):
 		return Errorf(WrongState, "a case that is %s cannot become %s", c.Status, ch.Status)

@@ -82,9 +82,19 @@ func (s Step) Shown(of *Template) (*Step, string) {
 func (c Case) Shown() (*Case, string) {
 	var d damage
 	d.add(c.Unread)
-	d.times(&c.OpenedAt, &c.ResolvedAt, &c.CreatedAt, &c.UpdatedAt)
+	d.times(&c.OpenedAt, &c.OccurredAt, &c.ResolvedAt, &c.CreatedAt, &c.UpdatedAt)
 	d.document("metadata", &c.Metadata)
 	d.document("task_snapshot", &c.Snapshot)
+	c.Former, c.Thread = slices.Clone(c.Former), slices.Clone(c.Thread)
+	for i := range c.Former {
+		o := &c.Former[i]
+		d.add(o.Unread)
+		d.times(&o.At)
+		d.document(fmt.Sprintf("the snapshot of occurrence %d", o.No), &o.Snapshot)
+	}
+	for i := range c.Thread {
+		d.times(&c.Thread[i].At)
+	}
 	return &c, d.String()
 }
 

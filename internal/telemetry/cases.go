@@ -17,6 +17,7 @@ import (
 // series by itself, and parts of a rate would never reach its threshold.
 type caseMetrics struct {
 	opened       metric.Int64Counter
+	occurred     metric.Int64Counter
 	inQueue      metric.Float64Histogram
 	found        metric.Int64Counter
 	transitioned metric.Int64Counter
@@ -31,6 +32,7 @@ func newCaseMetrics(m metric.Meter, registry *prometheus.Registry) (*caseMetrics
 	b := &builder{meter: m}
 	c := &caseMetrics{
 		opened:       b.counter("tasker.dlq.entries_created.total", "{entry}", "Cases opened."),
+		occurred:     b.counter("tasker.dlq.occurrences.total", "{occurrence}", "Tasks found stuck: in a new case, or once more in a pending one."),
 		inQueue:      b.histogram("tasker.dlq.time_in_queue", "h", "From the opening of a case until it was resolved.", caseBounds),
 		found:        b.counter("tasker.staleness.tasks_detected.total", "{task}", "Stale tasks found."),
 		transitioned: b.counter("tasker.staleness.tasks_transitioned_to_error.total", "{task}", "Stale tasks put in error."),
@@ -59,6 +61,7 @@ func newCaseMetrics(m metric.Meter, registry *prometheus.Registry) (*caseMetrics
 
 const (
 	reasonKey     = attribute.Key("dlq_reason")
+	causeKey      = attribute.Key("cause")
 	resolutionKey = attribute.Key("resolution_status")
 )
 
@@ -71,6 +74,11 @@ func (c *caseMetrics) add(commit *engine.Commit) {
 	}
 	for _, o := range commit.Opened {
 		c.opened.Add(ctx, 1, metric.WithAttributes(reasonKey.String(o.Reason)))
+	}
+	for _, list := range [][]engine.CaseOpened{commit.Opened, commit.Recurred} {
+		for _, o := range list {
+			c.occurred.Add(ctx, 1, metric.WithAttributes(reasonKey.String(o.Reason), causeKey.String(string(o.Cause)), classKey.String(string(o.Class))))
+		}
 	}
 	for _, r := range commit.Resolved {
 		c.inQueue.Record(ctx, max(commit.At.Sub(r.OpenedAt), 0).Hours(),

@@ -55,12 +55,16 @@ func cut(r slog.Record, key string) (slog.Record, string) {
 // logCases says which investigations began and ended, in the traces of their
 // tasks.
 func (t *Telemetry) logCases(c *engine.Commit) {
-	for i := range c.Opened {
-		o := &c.Opened[i]
-		ctx, _, _ := parent(o.Parent)
-		t.log.LogAttrs(ctx, slog.LevelInfo, "case opened", slog.String("case", o.CaseID.String()), slog.String("task", o.TaskID.String()),
-			slog.String("reason", o.Reason), slog.String("state", string(o.OriginalState)))
+	opened := func(message string, list []engine.CaseOpened) {
+		for i := range list {
+			o := &list[i]
+			ctx, _, _ := parent(o.Parent)
+			t.log.LogAttrs(ctx, slog.LevelInfo, message, slog.String("case", o.CaseID.String()), slog.String("task", o.TaskID.String()),
+				slog.String("reason", o.Reason), slog.String("cause", string(o.Cause)), slog.String("state", string(o.OriginalState)))
+		}
 	}
+	opened("case opened", c.Opened)
+	opened("case occurred again", c.Recurred)
 	for i := range c.Resolved {
 		r := &c.Resolved[i]
 		ctx, _, _ := parent(r.Parent)

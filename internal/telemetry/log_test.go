@@ -41,7 +41,7 @@ func TestCasesAreLogged(t *testing.T) {
 		_, err = r.UpdateCase(t.Context(), c.ID, task.CaseChange{Status: task.CaseCancelled, Actor: "ann"})
 		r.must(err)
 	}
-	const opened, resolved = `level=INFO msg="case opened" reason=max_retries_exceeded state=steps_in_process`,
+	const opened, resolved = `level=INFO msg="case opened" reason=max_retries_exceeded cause=not_retryable state=steps_in_process`,
 		`level=INFO msg="case resolved" reason=max_retries_exceeded as=cancelled open=1m0s`
 	want := opened + ids + "\n" + resolved + ids + "\n" + opened + "\n" + resolved + "\n"
 	if lines.String() != want {

@@ -125,18 +125,65 @@ func (in *interpreter) showCases(a *args) ([]string, error) {
 	return out, nil
 }
 
-// showCaseNotes prints the metadata of the last case of a task.
+// showCaseNotes prints the metadata of the last case of a task, how the task recovered and
+// how often it was replayed.
 func (in *interpreter) showCaseNotes(a *args) ([]string, error) {
 	c, err := in.caseOf(a)
-	if err != nil || c.Metadata == nil {
+	if err != nil {
 		return nil, err
 	}
-	var sorted map[string]json.RawMessage
-	if err := json.Unmarshal(c.Metadata, &sorted); err != nil {
+	var out []string
+	if c.Metadata != nil {
+		var sorted map[string]json.RawMessage
+		if err := json.Unmarshal(c.Metadata, &sorted); err != nil {
+			return nil, err
+		}
+		b, err := json.Marshal(sorted)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, string(b))
+	}
+	if c.Recovery != nil {
+		out = append(out, "recovered "+line(in.recoveryFields(c.Recovery)))
+	}
+	if c.Replays.Count > 0 {
+		out = append(out, "replayed "+line([]field{{"count", strconv.Itoa(c.Replays.Count)}, {"at", in.sinceStart(task.At(*c.Replays.At))}, {"by", c.Replays.By}}))
+	}
+	return out, nil
+}
+
+func (in *interpreter) recoveryFields(r *task.Recovery) []field {
+	fields := []field{{"at", in.sinceStart(task.At(r.At))}, {"state", string(r.State)}, {"by", r.By}, {"how", r.How}}
+	if r.FinishedAt != nil {
+		fields = append(fields, field{"finished", in.sinceStart(task.At(*r.FinishedAt))})
+	}
+	return fields
+}
+
+// showStory prints the occurrences that the last case of a task keeps, the first one
+// first, and its thread of notes.
+func (in *interpreter) showStory(a *args) ([]string, error) {
+	c, err := in.caseOf(a)
+	if err != nil {
 		return nil, err
 	}
-	b, err := json.Marshal(sorted)
-	return []string{string(b)}, err
+	var out []string
+	for _, o := range append(c.Former, c.Latest()) {
+		fields := []field{{"at", in.sinceStart(o.At)}, {"reason", string(o.Reason)}, {"cause", string(o.Cause)}, {"from", string(o.OriginalState)}, {"step", o.Step},
+			{"class", string(o.Class)}, {"error", o.Error}, {"retryable", strconv.FormatBool(o.Retryable)}, {"message", o.Message}}
+		if len(o.Snapshot) == 0 {
+			fields = append(fields, field{"snapshot", "missing"})
+		}
+		out = append(out, fmt.Sprintf("%d %s", o.No, line(fields)))
+		if o.Recovery != nil {
+			out = append(out, "  recovered "+line(in.recoveryFields(o.Recovery)))
+		}
+	}
+	for _, n := range c.Thread {
+		out = append(out, fmt.Sprintf("note %d %s by=%s %s", n.No, in.sinceStart(n.At), n.Author, n.Text))
+	}
+	return out, nil
 }
 
 // showSnapshot prints what the last case of a task knows of it.

@@ -69,7 +69,7 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		"update-cases": in.updateCases, "act-on-cases": in.actOnCases,
 		"replay": in.replay, "edit": in.edit, "letters": in.showLetters, "patterns": in.showPatterns,
 		"smuggle": in.smuggle, "open": in.openCase, "update": in.updateCase, "cases": in.showCases, "snapshot": in.showSnapshot, "queue": in.showQueue, "stats": in.showStats,
-		"audit": in.showAudit, "detect": in.detect, "staleness": in.showStaleness, "note": in.showCaseNotes,
+		"audit": in.showAudit, "detect": in.detect, "staleness": in.showStaleness, "note": in.showCaseNotes, "story": in.showStory,
 		"task": in.showTask, "steps": in.showSteps, "history": in.showHistory, "workers": in.showWorkers, "list": in.list, "expect": in.expect,
 	}
 	command, ok := commands[s.words[0]]

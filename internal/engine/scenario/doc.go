@@ -34,6 +34,7 @@
 //	update       TASK [status=S] [notes=TEXT] [by=WHO] [metadata=JSON] [reopen]   its last case
 //	cases        [TASK] [status=S] [reason=R]
 //	snapshot, note TASK                 what its last case knows of it; the metadata
+//	story        TASK                   the occurrences and notes of its last case
 //	queue, stats, audit [TASK]          of cases
 //	staleness    [health=H]
 //	detect       [batch=N] [dry]        one cycle of the staleness detector

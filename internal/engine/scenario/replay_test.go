@@ -42,7 +42,7 @@ func (in *interpreter) showLetters(a *args) ([]string, error) {
 	}
 	var out []string
 	for _, l := range page.Letters {
-		note := engine.ReplaysOf(l.Case)
+		note := l.Case.Replays
 		fields := []field{{"reason", string(l.Case.Reason)}, {"error", l.Case.Error}, {"retryable", strconv.FormatBool(l.Case.Retryable)},
 			{"replays", strconv.Itoa(note.Count)}, {"by", note.By}}
 		if l.Failed != nil {

@@ -94,12 +94,47 @@ func (t *tx) SaveCases(cases []*task.Case) error {
 		if other := t.s.pendingCase(old.TaskID); from.Status == task.CasePending && other != nil && other.ID != from.ID {
 			return task.Errorf(task.Internal, "save case %s: its task has another one that is pending", from.ID)
 		}
-		row := *old
+		row := cloneCase(old)
 		row.Status, row.Notes, row.Metadata = from.Status, from.Notes, slices.Clone(from.Metadata)
 		row.ResolvedAt, row.ResolvedBy, row.ResolvedKey, row.UpdatedAt = from.ResolvedAt, from.ResolvedBy, from.ResolvedKey, from.UpdatedAt
-		t.setCase(&row)
+		row.Recovery, row.Replays, row.NoteCount, row.NoteBytes = from.Recovery, from.Replays, from.NoteCount, from.NoteBytes
+		for _, n := range from.Thread {
+			if n.No > len(row.Thread) {
+				row.Thread = append(row.Thread, n)
+			}
+		}
+		t.setCase(row)
 	}
 	return nil
+}
+
+// RecurCases implements engine.TxCases.
+func (t *tx) RecurCases(cases []*task.Case) error {
+	for _, from := range cases {
+		old := t.s.cases[from.ID]
+		if old == nil || from.Occurrences != old.Occurrences+1 {
+			return task.Errorf(task.Internal, "add occurrence %d of case %s: it does not follow the last one", from.Occurrences, from.ID)
+		}
+		row := cloneCase(old)
+		row.Former = keptOccurrences(append(row.Former, old.Latest()), from.Occurrences)
+		latest := from.Latest()
+		latest.Snapshot = slices.Clone(latest.Snapshot)
+		row.Recur(latest)
+		t.setCase(row)
+	}
+	return nil
+}
+
+// keptOccurrences leaves out those former occurrences that are past the bounds when the
+// latest has a number.
+func keptOccurrences(former []task.Occurrence, latest int) []task.Occurrence {
+	bytes := 0
+	for i := len(former) - 1; i > 0; i-- {
+		if bytes += len(former[i].Snapshot); former[i].No < task.KeptFrom(latest) || bytes > task.OccurrenceBytes {
+			return slices.Delete(former, 1, i+1)
+		}
+	}
+	return former
 }
 
 // Evidence implements engine.TxCases.

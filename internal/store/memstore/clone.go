@@ -48,25 +48,25 @@ func cloneCase(c *task.Case) *task.Case {
 	if c == nil {
 		return nil
 	}
-	k := *c
-	k.Snapshot, k.Metadata = slices.Clone(c.Snapshot), slices.Clone(c.Metadata)
-	return &k
+	k := listedCase(c)
+	k.Snapshot, k.Former, k.Thread = slices.Clone(c.Snapshot), slices.Clone(c.Former), slices.Clone(c.Thread)
+	return k
 }
 
-// listedCase is a clone without the snapshot.
+// listedCase is a clone without the snapshot, former occurrences and thread.
 func listedCase(c *task.Case) *task.Case {
 	k := *c
-	k.Snapshot, k.Metadata = nil, slices.Clone(c.Metadata)
+	k.Snapshot, k.Former, k.Thread, k.Metadata = nil, nil, nil, slices.Clone(c.Metadata)
 	return &k
 }
 
-// bareCase is a clone without the snapshot and what kind of failure it was.
+// bareCase is a listed one without what is about the failure.
 func bareCase(c *task.Case) *task.Case {
 	if c == nil {
 		return nil
 	}
 	k := listedCase(c)
-	k.Error, k.Retryable = "", false
+	k.Error, k.Retryable, k.Step, k.Class, k.Message = "", false, "", "", ""
 	return k
 }
 

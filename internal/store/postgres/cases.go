@@ -11,6 +11,8 @@ import (
 func (t *tx) AddCases(c []*task.Case) error  { return t.added().AddCases(t.ctx, c) }
 func (t *tx) SaveCases(c []*task.Case) error { return t.added().SaveCases(t.ctx, c) }
 
+func (t *tx) RecurCases(c []*task.Case) error { return t.added().RecurCases(t.ctx, c) }
+
 func (t *tx) Case(id task.ID) (*task.Case, error) { return t.sql.Case(t.ctx, id) }
 
 func (t *tx) PendingCases(tasks []task.ID) ([]*task.Case, error) {

@@ -12,6 +12,8 @@ import (
 func (t *tx) AddCases(c []*task.Case) error  { return t.sql.AddCases(context.Background(), c) }
 func (t *tx) SaveCases(c []*task.Case) error { return t.sql.SaveCases(context.Background(), c) }
 
+func (t *tx) RecurCases(c []*task.Case) error { return t.sql.RecurCases(context.Background(), c) }
+
 func (t *tx) Case(id task.ID) (*task.Case, error) { return t.sql.Case(context.Background(), id) }
 
 func (t *tx) PendingCases(tasks []task.ID) ([]*task.Case, error) {

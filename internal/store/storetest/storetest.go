@@ -29,6 +29,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Store) {
 		{"Leases", leaseCases()},
 		{"Records", recordCases()},
 		{"Cases", caseCases()},
+		{"Occurrences", occurrenceCases()},
 		{"CaseLists", caseListCases()},
 		{"Watches", watchCases()},
 		{"Keys", keyCases()},

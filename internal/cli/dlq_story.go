@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/taskerhq/tasker"
+)
+
+// recovery says how the task of a case came out of its trouble, "" for nothing.
+func (s *session) recovery(r *tasker.CaseRecovery) string {
+	if r == nil {
+		return ""
+	}
+	text := fmt.Sprintf("by %s at %s", r.By, stamp(&r.At))
+	if r.How != "" {
+		text += " (" + r.How + ")"
+	}
+	return text + ": " + string(r.State)
+}
+
+// printOccurrences lists how often the task of a case was found stuck, if that was more
+// than once.
+func (s *session) printOccurrences(c *tasker.Case) error {
+	if len(c.Occurrences) < 2 {
+		return nil
+	}
+	if err := s.printf("\nOccurrences:\n\n"); err != nil {
+		return err
+	}
+	t := newTable(s.Out, "NO", "AT", "REASON", "CAUSE", "STEP", "CLASS", "ERROR", "RECOVERED")
+	for i := range c.Occurrences {
+		o := &c.Occurrences[i]
+		t.row(strconv.Itoa(o.No), stamp(&o.OccurredAt), string(o.Reason), string(o.Cause), o.FailedStep, string(o.Class), o.ErrorMessage,
+			s.recovery(o.Recovery))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if dropped := c.OccurrenceCount - len(c.Occurrences); dropped > 0 {
+		return s.printf("%d more between the first and the others are not kept.\n", dropped)
+	}
+	return nil
+}
+
+// printThread lists the notes of a case, if there is more than the one that is shown.
+func (s *session) printThread(notes []tasker.CaseNote) error {
+	if len(notes) < 2 {
+		return nil
+	}
+	if err := s.printf("\nNotes:\n"); err != nil {
+		return err
+	}
+	for i := range notes {
+		n := &notes[i]
+		author := n.Author
+		if author == "" {
+			author = "nobody"
+		}
+		f := fields{indent: "  "}
+		f.block(fmt.Sprintf("%s, %s", stamp(&n.At), clean(author)), n.Text)
+		if err := s.write([]byte("\n" + f.b.String())); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package local
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*tasker.Case, error) {
+	tpl, err := b.engine.TemplateOf(ctx, c.DefID)
+	if err != nil {
+		return nil, toError(err)
+	}
+	whole := c.Snapshot != nil
+	c, damage := c.Shown()
+	out := &tasker.Case{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(c.ID), TaskUUID: toUUID(c.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
+		OriginalState: tasker.TaskState(c.OriginalState), Reason: tasker.CaseReason(c.Reason), Cause: tasker.CaseCause(c.Cause),
+		OpenedAt: c.OpenedAt.Time(), OccurrenceCount: c.Occurrences, LastOccurredAt: c.OccurredAt.Time(),
+		FailedStep: c.Step, ErrorPattern: c.Error, ErrorMessage: c.Message, Class: tasker.FailureClass(c.Class), Retryable: c.Retryable,
+		Snapshot: c.Snapshot, Recovery: fromRecovery(c.Recovery),
+		ResolutionStatus: tasker.CaseResolution(c.Status), ResolutionNotes: c.Notes, ResolvedAt: c.ResolvedAt.Ptr(), ResolvedBy: c.ResolvedBy,
+		ResolvedByKey: c.ResolvedKey,
+		Metadata: c.Metadata, ReplayCount: c.Replays.Count, LastReplayedAt: c.Replays.At, LastReplayedBy: c.Replays.By, LastReplayedByKey: c.Replays.Key,
+		CreatedAt: c.CreatedAt.Time(), UpdatedAt: c.UpdatedAt.Time(), NoteCount: c.NoteCount, ETag: c.Seen().Version}
+	if !whole {
+		return out, nil // of a list
+	}
+	for _, n := range c.Thread {
+		out.Notes = append(out.Notes, tasker.CaseNote{No: n.No, At: n.At.Time(), Author: n.Author, Key: n.Key, Text: n.Text})
+	}
+	for _, o := range c.Former {
+		out.Occurrences = append(out.Occurrences, fromOccurrence(o))
+	}
+	latest := c.Latest()
+	latest.Snapshot = nil // it is the case's own
+	out.Occurrences = append(out.Occurrences, fromOccurrence(latest))
+	return out, nil
+}
+
+func fromOccurrence(o task.Occurrence) tasker.CaseOccurrence {
+	return tasker.CaseOccurrence{No: o.No, OccurredAt: o.At.Time(), Reason: tasker.CaseReason(o.Reason), Cause: tasker.CaseCause(o.Cause),
+		OriginalState: tasker.TaskState(o.OriginalState), FailedStep: o.Step, ErrorPattern: o.Error, ErrorMessage: o.Message,
+		Class: tasker.FailureClass(o.Class), Retryable: o.Retryable, Recovery: fromRecovery(o.Recovery), Snapshot: o.Snapshot}
+}
+
+func fromRecovery(r *task.Recovery) *tasker.CaseRecovery {
+	if r == nil {
+		return nil
+	}
+	return &tasker.CaseRecovery{At: r.At, State: tasker.TaskState(r.State), By: r.By, ByKey: r.Key, How: r.How, FinishedAt: r.FinishedAt}
+}
