@@ -30,7 +30,7 @@ type AuditRecord struct {
 	At            time.Time       `json:"at"`
 	Kind          string          `json:"kind"` // cancel, reset_for_retry, open_case, drain_worker, register_template ...
 	Actor         string          `json:"actor" doc:"The name that was claimed."`
-	Authenticated Authentication  `json:"authenticated" enum:"key,none,system,unknown" doc:"How the actor was known: by the API key key_name; not at all, on a server without keys or inside its caller; it was Tasker itself; or the act is older than this record of it."`
+	Authenticated Authentication  `json:"authenticated" enum:"key,none,system,unknown" doc:"How the actor was known: by the API key key_name; not at all, on a server without keys or inside its caller; it was Tasker itself; or (unknown) the act is older than this field, or a function of the database stored it."`
 	KeyName       string          `json:"key_name,omitempty" doc:"The name of the API key that the request carried, whatever the actor is called."`
 	Reason        string          `json:"reason,omitempty"`
 	TaskUUID      uuid.UUID       `json:"task_uuid,omitzero" doc:"Absent when the act is about no task. The task may be gone."`

@@ -54,7 +54,7 @@ The trail is only ever added to, and outlives what it is about.`,
 	older(cmd, map[string]string{"task": "task-uuid", "case": "dlq-entry-uuid"})
 	f.BoolVar(&c.all, "all", false, "with --json: every act that the filters let pass, one a line")
 	offer(cmd, "kind", "cancel", tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually, "open_case", "update_case", "reopen_case",
-		"replay", "replay_step", "edit_context", "drain_worker", "resume_worker", "register_template", "use_key")
+		"replay", "replay_step", "edit_context", "give_up_step", "drain_worker", "resume_worker", "register_template", "use_key")
 	return cmd
 }
 

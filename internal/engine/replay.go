@@ -64,7 +64,24 @@ func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, e
 		out, err = u.replay(t, level, r)
 		return err
 	})
-	return out, err
+	if err != nil {
+		return nil, e.unexpected(ctx, id, r.Expect, err)
+	}
+	return out, nil
+}
+
+// unexpected tells why an act on a task was refused. A transaction may have read the task
+// before another one changed it, and its steps afterwards: then what it found fits
+// neither, and that the task has moved is the better answer.
+func (e *Engine) unexpected(ctx context.Context, id task.ID, x task.Expectation, refusal error) error {
+	t, err := e.store.FindTask(ctx, id)
+	if err != nil || t == nil {
+		return refusal
+	}
+	if moved := x.Check(t.Seen()); moved != nil {
+		return moved
+	}
+	return refusal
 }
 
 // replay does it; the level only counts where r names one.

@@ -16,7 +16,7 @@ import (
 type AuditQuery struct {
 	Actor   string    `query:"actor" maxLength:"255" doc:"Who did it, as claimed."`
 	KeyName string    `query:"key_name" maxLength:"255" doc:"The name of the API key that the request carried."`
-	Kind    string    `query:"kind" enum:"cancel,reset_for_retry,resolve_manually,complete_manually,open_case,update_case,reopen_case,replay,replay_step,edit_context,drain_worker,resume_worker,register_template,use_key"`
+	Kind    string    `query:"kind" enum:"cancel,reset_for_retry,resolve_manually,complete_manually,open_case,update_case,reopen_case,replay,replay_step,edit_context,give_up_step,drain_worker,resume_worker,register_template,use_key"`
 	After   time.Time `query:"after" doc:"Done at this time or later."`
 	Before  time.Time `query:"before" doc:"Done before."`
 	Limit   int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`

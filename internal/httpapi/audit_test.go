@@ -1,11 +1,16 @@
 package httpapi_test
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi"
 )
 
@@ -50,6 +55,44 @@ func TestAuditOfNothing(t *testing.T) {
 	} {
 		if got := a.do(t, "GET", path, ""); got.status != status {
 			t.Errorf("%s is answered %d %s, want %d", path, got.status, got.body, status)
+		}
+	}
+}
+
+// departed is a Backend without tasks, of which acts are left.
+type departed struct{ *fake }
+
+func (departed) Task(_ context.Context, id uuid.UUID, _ time.Duration) (*tasker.Task, error) {
+	return nil, tasker.Errorf(tasker.CodeNotFound, "there is no task %s", id)
+}
+
+func (departed) Audit(context.Context, tasker.AuditFilter) ([]tasker.AuditRecord, error) {
+	act := tasker.AuditRecord{No: 1, At: noon, Kind: "cancel", Actor: "ann", Authenticated: tasker.NotAuthenticated, TaskUUID: taskID}
+	seen, hidden := act, act
+	seen.Namespace, hidden.Namespace = "video", "secret"
+	return []tasker.AuditRecord{act, seen, hidden}, nil
+}
+
+// TestAuditOfWhatHasGone: a key that is limited to a namespace sees the acts that were
+// done there, though their task has gone, and no others.
+func TestAuditOfWhatHasGone(t *testing.T) {
+	t.Parallel()
+	for namespace, want := range map[string]int{"": 3, "video": 1, "audio": 0} {
+		secret, hash := access.Generate()
+		key := access.Key{Name: "k", SHA256: hash, Permissions: []string{"read"}}
+		if namespace != "" {
+			key.Namespaces = []string{namespace}
+		}
+		keys, err := access.New([]access.Key{key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := newAPI(t, departed{&fake{}}, httpapi.Options{Keys: keys})
+		for _, path := range []string{"/v1/tasks/" + taskID.String() + "/audit", "/v1/audit?task_uuid=" + taskID.String()} {
+			got := a.do(t, "GET", path, "", "X-API-Key: "+secret)
+			if n := strings.Count(got.body, `"kind"`); n != want || (got.status == 404) != (want == 0) {
+				t.Errorf("%s with a key of %q is answered %d with %d acts, want %d: %s", path, namespace, got.status, n, want, got.body)
+			}
 		}
 	}
 }
