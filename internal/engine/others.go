@@ -68,17 +68,28 @@ func (e *Engine) ShareMeasurements(ctx context.Context) error {
 	}
 	now, own := e.instant(), reportPrefix+e.feed.run
 	gone := e.others.hear(notes, own, now)
-	text, err := json.Marshal(e.meter.report(now))
+	mine := e.meter.report(now)
+	_, noted := notes[own]
+	if mine.quiet() && noted {
+		gone = append(gone, own)
+	}
+	if mine.quiet() && len(gone) == 0 { // an idle process writes nothing
+		return nil
+	}
+	text, err := json.Marshal(mine)
 	if err != nil {
 		return fmt.Errorf("encode what was measured: %w", err)
 	}
 	return e.store.Write(ctx, func(tx Tx) error {
-		if err := tx.DropNotes(gone); err != nil {
+		if err := tx.DropNotes(gone); err != nil || mine.quiet() {
 			return err
 		}
 		return tx.Note(own, string(text))
 	})
 }
+
+// quiet reports whether there is nothing to tell.
+func (r *report) quiet() bool { return len(r.Kinds)+len(r.Spaces)+r.Probes == 0 }
 
 // hear takes what others have noted and returns the keys of those that have gone.
 func (o *others) hear(notes map[string]string, own string, now task.Instant) (gone []string) {
