@@ -41,7 +41,7 @@ func testBadSubmissions(t *testing.T, s *server) {
 		"Nothing":          {tasker.TaskRequest{}, "/name", "task_type"},
 		"Both":             {tasker.TaskRequest{Name: "diamond", TaskType: "h"}, "/task_type", "not both"},
 		"Priority":         {tasker.TaskRequest{TaskType: "h", Priority: "soon"}, "/priority", "soon"},
-		"RunAt":            {tasker.TaskRequest{TaskType: "h", RunAt: &late}, "/run_at", "year 9000"},
+		"RunAt":            {tasker.TaskRequest{TaskType: "h", RunAt: &late}, "/run_at", "before 9000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, tasks := range [][]tasker.TaskRequest{{test.task}, {good, test.task, good}} {
