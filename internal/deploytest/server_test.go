@@ -127,7 +127,7 @@ func (s *server) submit(req tasker.TaskRequest) uuid.UUID {
 
 func (s *server) worker(handlers ...string) uuid.UUID {
 	s.t.Helper()
-	w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: "w-" + handlers[0], Handlers: handlers})
+	w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: "w-" + handlers[0], Handlers: handlers, Capacity: 5})
 	s.must(err)
 	return w.WorkerID
 }
