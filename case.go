@@ -96,6 +96,7 @@ type Case struct {
 	OccurrenceCount  int             `json:"occurrence_count" doc:"How often the task was found stuck in this case."`
 	LastOccurredAt   time.Time       `json:"last_occurred_at"`
 	FailedStep       string          `json:"failed_step,omitempty" doc:"The step whose failure stops the task."`
+	Handler          string          `json:"handler,omitempty" doc:"What runs that step."`
 	ErrorPattern     string          `json:"error_pattern,omitempty" doc:"What kind of failure it was: its code, else its type, else its message without numbers."`
 	ErrorMessage     string          `json:"error_message,omitempty" doc:"The beginning of its message, up to 1 KiB."`
 	Class            FailureClass    `json:"class,omitempty" doc:"Its class: transient, resource, logic or worker."`
@@ -208,10 +209,21 @@ type CaseFilter struct {
 	Namespace        string         `json:"namespace,omitempty" maxLength:"255"`
 	TaskName         string         `json:"task_name,omitempty" maxLength:"255" doc:"Template name or task type."`
 	CurrentState     TaskState      `json:"current_state,omitempty" doc:"State of the task now."`
-	After            time.Time      `json:"after,omitzero" doc:"Opened at this time or later."`
-	Before           time.Time      `json:"before,omitzero" doc:"Opened before."`
-	Limit            int            `json:"-"` // of a list: defaults to 50, the queue's to 100; at most the server's page limit
-	Offset           int            `json:"-"`
+	CaseFailureFilter
+	After  time.Time `json:"after,omitzero" doc:"Opened at this time or later."`
+	Before time.Time `json:"before,omitzero" doc:"Opened before."`
+	Limit  int       `json:"-"` // of a list: defaults to 50, the queue's to 100; at most the server's page limit
+	Offset int       `json:"-"`
+}
+
+// CaseFailureFilter selects cases by the failure that stops the task. Step, handler and
+// message are looked for among the newest, or most urgent, 20,000 cases that pass the
+// rest of the filter. CaseStats does not take it.
+type CaseFailureFilter struct {
+	FailedStep   string `json:"failed_step,omitempty" maxLength:"255" doc:"Name of the step."`
+	Handler      string `json:"handler,omitempty" maxLength:"255" doc:"What runs that step."`
+	ErrorPattern string `json:"error_pattern,omitempty" maxLength:"255" doc:"As the list shows it."`
+	ErrorMessage string `json:"error_message,omitempty" maxLength:"255" doc:"A part of the message, letter by letter."`
 }
 
 // OpenCaseRequest opens a case by hand.
@@ -276,6 +288,7 @@ type QueuedCase struct {
 	OccurrenceCount int          `json:"occurrence_count"`
 	LastOccurredAt  time.Time    `json:"last_occurred_at"`
 	FailedStep      string       `json:"failed_step,omitempty"`
+	Handler         string       `json:"handler,omitempty" doc:"What runs that step."`
 	ErrorPattern    string       `json:"error_pattern,omitempty"`
 	ErrorMessage    string       `json:"error_message,omitempty"`
 	Class           FailureClass `json:"class,omitempty"`

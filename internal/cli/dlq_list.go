@@ -48,12 +48,13 @@ func (s *session) printCases(cases []tasker.Case, f tasker.CaseFilter) error {
 	if len(cases) == 0 {
 		return s.printf("No cases.\n")
 	}
-	t := newTable(s.Out, "CASE", "TASK", "NAME", "REASON", "CAUSE", "TIMES", "STATE THEN", "STATE NOW", "STATUS", "OPENED")
+	t := newTable(s.Out, "CASE", "TASK", "NAME", "REASON", "CAUSE", "STEP", "TIMES", "STATE THEN", "STATE NOW", "STATUS", "OPENED", "ERROR")
 	for i := range cases {
 		c := &cases[i]
 		t.damaged(c.CaseUUID.String(), c.Damage)
 		t.row(c.CaseUUID.String(), c.TaskUUID.String(), qualified(c.Namespace, c.TaskName), string(c.Reason), string(c.Cause),
-			strconv.Itoa(c.OccurrenceCount), string(c.OriginalState), string(c.CurrentState), string(c.ResolutionStatus), s.ago(c.OpenedAt))
+			c.FailedStep, strconv.Itoa(c.OccurrenceCount), string(c.OriginalState), string(c.CurrentState), string(c.ResolutionStatus), s.ago(c.OpenedAt),
+			headline(c.ErrorMessage))
 	}
 	if err := t.flush(); err != nil {
 		return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +42,7 @@ func (s *session) printQueue(queue []tasker.QueuedCase) error {
 	if len(queue) == 0 {
 		return s.printf("Nothing to investigate.\n")
 	}
-	t := newTable(s.Out, "SCORE", "TASK", "CASE", "NAME", "REASON", "CAUSE", "TIMES", "STATE NOW", "OPEN FOR", "PRIORITY", "RECOVERED")
+	t := newTable(s.Out, "SCORE", "TASK", "CASE", "NAME", "REASON", "CAUSE", "STEP", "TIMES", "STATE NOW", "OPEN FOR", "PRIORITY", "RECOVERED", "ERROR")
 	for i := range queue {
 		c := &queue[i]
 		recovered := ""
@@ -50,7 +51,21 @@ func (s *session) printQueue(queue []tasker.QueuedCase) error {
 		}
 		t.damaged(c.CaseUUID.String(), c.Damage)
 		t.row(strconv.FormatFloat(c.PriorityScore, 'f', 1, 64), c.TaskUUID.String(), c.CaseUUID.String(), qualified(c.Namespace, c.TaskName),
-			string(c.Reason), string(c.Cause), strconv.Itoa(c.OccurrenceCount), string(c.CurrentState), span(c.MinutesInDLQ), string(c.Priority), recovered)
+			string(c.Reason), string(c.Cause), c.FailedStep, strconv.Itoa(c.OccurrenceCount), string(c.CurrentState), span(c.MinutesInDLQ), string(c.Priority), recovered,
+			headline(c.ErrorMessage))
 	}
 	return t.flush()
+}
+
+// headline is the beginning of a text, as much as a column of a table takes.
+func headline(text string) string {
+	const width = 60
+	line, _, more := strings.Cut(text, "\n")
+	if runes := []rune(line); len(runes) > width {
+		line, more = string(runes[:width]), true
+	}
+	if more {
+		line += "…"
+	}
+	return line
 }

@@ -127,6 +127,12 @@ type CaseFilter struct {
 	TaskName  string
 	After     task.Instant // opened at or after
 	Before    task.Instant // opened before
+	// Step is the name of the step whose failure stops the task, Handler what runs it, and
+	// Message a part of what the failure says. They are looked for among the newest, or
+	// most urgent, CaseWindow cases that pass the rest of the filter.
+	Step    string
+	Handler string
+	Message string
 	// State is that of the task now.
 	State task.State
 	// InError leaves only cases whose tasks are in error now.
@@ -138,6 +144,9 @@ type CaseFilter struct {
 	Limit     int
 	Offset    int
 }
+
+// CaseWindow bounds how many cases are searched for what no index has.
+const CaseWindow = 20_000
 
 // CaseCount counts the cases of one reason and one resolution.
 type CaseCount struct {

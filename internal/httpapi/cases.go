@@ -34,9 +34,19 @@ type CaseQuery struct {
 	Before    time.Time `query:"before" doc:"Opened before."`
 }
 
+// FailureQuery narrows a list of cases by the failure. It is exported for the reason
+// that TaskPath is.
+type FailureQuery struct {
+	FailedStep   string `query:"failed_step" maxLength:"255" doc:"Name of the step whose failure stops the task."`
+	Handler      string `query:"handler" maxLength:"255" doc:"What runs that step."`
+	ErrorPattern string `query:"error_pattern" maxLength:"255" doc:"What kind of failure, as the list shows it."`
+	ErrorMessage string `query:"error_message" maxLength:"255" doc:"A part of its message, letter by letter. Step, handler and message are looked for among the first 20,000 cases that pass the rest of the filter."`
+}
+
 // caseFilter is a tasker.CaseFilter as a query.
 type caseFilter struct {
 	CaseQuery
+	FailureQuery
 	Limit  int `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
 	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"How many to leave out at the beginning."`
 }
@@ -44,6 +54,7 @@ type caseFilter struct {
 // queueFilter is a tasker.CaseFilter as a query of the investigation queue.
 type queueFilter struct {
 	CaseQuery
+	FailureQuery
 	Limit  int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
 	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"How many to leave out at the beginning."`
 }
@@ -65,6 +76,7 @@ func (s *server) listCases(ctx context.Context, params *caseFilter, _ *none) (an
 		return no, err
 	}
 	filter.Limit, filter.Offset = params.Limit, params.Offset
+	filter.CaseFailureFilter = tasker.CaseFailureFilter(params.FailureQuery)
 	cases, err := s.backend.Cases(ctx, filter)
 	return ok(list(cases)), err
 }
@@ -84,6 +96,7 @@ func (s *server) investigationQueue(ctx context.Context, params *queueFilter, _ 
 		return answer[[]tasker.QueuedCase]{}, err
 	}
 	filter.Limit, filter.Offset = params.Limit, params.Offset
+	filter.CaseFailureFilter = tasker.CaseFailureFilter(params.FailureQuery)
 	queue, err := s.backend.InvestigationQueue(ctx, filter)
 	return ok(list(queue)), err
 }

@@ -17,7 +17,7 @@ func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*tasker.Case, err
 	out := &tasker.Case{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(c.ID), TaskUUID: toUUID(c.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
 		OriginalState: tasker.TaskState(c.OriginalState), Reason: tasker.CaseReason(c.Reason), Cause: tasker.CaseCause(c.Cause),
 		OpenedAt: c.OpenedAt.Time(), OccurrenceCount: c.Occurrences, LastOccurredAt: c.OccurredAt.Time(),
-		FailedStep: c.Step, ErrorPattern: c.Error, ErrorMessage: c.Message, Class: tasker.FailureClass(c.Class), Retryable: c.Retryable,
+		FailedStep: c.Step, Handler: handlerOf(tpl, c.Step), ErrorPattern: c.Error, ErrorMessage: c.Message, Class: tasker.FailureClass(c.Class), Retryable: c.Retryable,
 		Snapshot: c.Snapshot, Recovery: fromRecovery(c.Recovery),
 		ResolutionStatus: tasker.CaseResolution(c.Status), ResolutionNotes: c.Notes, ResolvedAt: c.ResolvedAt.Ptr(), ResolvedBy: c.ResolvedBy,
 		ResolvedByKey: c.ResolvedKey,
@@ -36,6 +36,16 @@ func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*tasker.Case, err
 	latest.Snapshot = nil // it is the case's own
 	out.Occurrences = append(out.Occurrences, fromOccurrence(latest))
 	return out, nil
+}
+
+// handlerOf is what runs the step of a name, "" where there is no such step.
+func handlerOf(tpl *task.Template, step string) string {
+	for _, spec := range tpl.Steps {
+		if spec.Name == step {
+			return spec.Handler
+		}
+	}
+	return ""
 }
 
 func fromOccurrence(o task.Occurrence) tasker.CaseOccurrence {

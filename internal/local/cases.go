@@ -65,12 +65,14 @@ func (b *Backend) addStates(ctx context.Context, cases []tasker.Case) error {
 // toCaseFilter checks the words of a filter.
 func (b *Backend) toCaseFilter(f tasker.CaseFilter, page int) (engine.CaseFilter, error) {
 	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason), Namespace: f.Namespace, TaskName: f.TaskName,
+		Step: f.FailedStep, Handler: f.Handler, Error: f.ErrorPattern, Message: f.ErrorMessage,
 		State: task.State(f.CurrentState), After: task.FromFilter(f.After), Before: task.FromFilter(f.Before), Limit: f.Limit, Offset: f.Offset}
 	if len(f.CaseUUIDs) > 0 {
 		out.IDs = toIDs(f.CaseUUIDs)
 	}
 	var faults filterFaults
-	faults.names("namespace", f.Namespace, "task_name", f.TaskName)
+	faults.names("namespace", f.Namespace, "task_name", f.TaskName, "failed_step", f.FailedStep, "handler", f.Handler,
+		"error_pattern", f.ErrorPattern, "error_message", f.ErrorMessage)
 	faults.instant("after", out.After)
 	faults.instant("before", out.Before)
 	if out.Status != "" && !slices.Contains(task.Resolutions, out.Status) {
@@ -80,7 +82,7 @@ func (b *Backend) toCaseFilter(f tasker.CaseFilter, page int) (engine.CaseFilter
 		faults.add("current_state", "there is no task state \""+string(out.State)+"\"")
 	}
 	if out.Reason != "" && !slices.Contains(task.CaseReasons, out.Reason) {
-		faults.add("reason", "must be staleness_timeout, max_retries_exceeded, dependency_cycle_detected, worker_unavailable or manual_dlq")
+		faults.add("dlq_reason", "must be staleness_timeout, max_retries_exceeded, dependency_cycle_detected, worker_unavailable or manual_dlq")
 	}
 	if out.Limit == 0 {
 		out.Limit = min(page, b.engine.Config().Limits.PageItems)
@@ -155,6 +157,9 @@ func updated(c *task.Case, u tasker.CaseUpdate) string {
 
 // CaseStats implements tasker.CaseBackend.
 func (b *Backend) CaseStats(ctx context.Context, f tasker.CaseFilter) ([]tasker.CaseStats, error) {
+	if f.CaseFailureFilter != (tasker.CaseFailureFilter{}) {
+		return nil, badFilter(tasker.Detail{Location: "failed_step", Message: "counts cannot be narrowed by step, handler or error"})
+	}
 	filter, err := b.toCaseFilter(f, 0)
 	if err != nil {
 		return nil, err
@@ -235,6 +240,7 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f tasker.CaseFilter) (
 			OpenedAt: q.Case.OpenedAt.Time(), MinutesInDLQ: q.Open.Minutes(), PriorityScore: q.Score,
 			Priority: tasker.Priority(b.engine.PriorityName(q.Task.Priority)), Recovered: q.Recovered,
 			Cause: tasker.CaseCause(q.Case.Cause), OccurrenceCount: q.Case.Occurrences, LastOccurredAt: q.Case.OccurredAt.Time(), FailedStep: q.Case.Step,
+			Handler:      handlerOf(tpl, q.Case.Step),
 			ErrorPattern: q.Case.Error, ErrorMessage: q.Case.Message, Class: tasker.FailureClass(q.Case.Class), Retryable: q.Case.Retryable}
 	}
 	return out, nil

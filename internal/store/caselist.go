@@ -72,7 +72,15 @@ func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, 
 	// an ID does not tell the time of its case, but is not far from it
 	w.addIf(f.After != 0, "c.dlq_entry_uuid >= ?", s.id(task.MakeID(task.SeqFloor(f.After.Time().Add(-clockSlack)), 0)))
 	w.addIf(f.Before != 0, "c.dlq_entry_uuid < ?", s.id(task.MakeID(task.SeqFloor(f.Before.Time().Add(clockSlack)), 0)))
-	query := `SELECT c.dlq_entry_uuid FROM tasker_tasks_dlq c` + w.text() + ` ORDER BY c.dlq_entry_uuid DESC LIMIT ` + w.arg(f.Limit) + ` OFFSET ` + w.arg(f.Offset)
+	from := `tasker_tasks_dlq c`
+	if asksForFailure(f) {
+		window := `(SELECT c.dlq_entry_uuid AS id FROM tasker_tasks_dlq c` + w.text() + ` ORDER BY c.dlq_entry_uuid DESC LIMIT ` + w.arg(engine.CaseWindow) + `)`
+		from, w = window+` q JOIN tasker_tasks_dlq c ON c.dlq_entry_uuid = q.id`, where{args: w.args}
+		if ok, err := s.failureTerms(ctx, &w, f); err != nil || !ok {
+			return nil, err
+		}
+	}
+	query := `SELECT c.dlq_entry_uuid FROM ` + from + w.text() + ` ORDER BY c.dlq_entry_uuid DESC LIMIT ` + w.arg(f.Limit) + ` OFFSET ` + w.arg(f.Offset)
 	ids, err := collect(ctx, s, s.scanID, query, w.args...)
 	if err != nil {
 		return nil, err
@@ -103,7 +111,15 @@ func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engine.
 		return nil, err
 	}
 	w := where{args: base.args}
-	most := w.arg(f.Offset + f.Limit)
+	looked, among := f.Offset+f.Limit, ` q`
+	if asksForFailure(f) {
+		looked, among = engine.CaseWindow, ` q JOIN tasker_tasks_dlq c ON c.dlq_entry_uuid = q.dlq_entry_uuid`
+		if ok, err := s.failureTerms(ctx, &w, f); err != nil || !ok {
+			return nil, err
+		}
+		among += w.text()
+	}
+	most := w.arg(looked)
 	terms := append([]string{"c.resolution_status = 'pending'"}, base.terms...)
 	var parts []string
 	for _, r := range task.CaseReasons {
@@ -113,8 +129,8 @@ func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engine.
 		// each reason is one walk along the index of what is urgent, where its cases
 		// are in order: as many of each as if all of the page were of one reason
 		of := strings.Join(append(terms, "c.dlq_reason = '"+string(r)+"'"), " AND ")
-		parts = append(parts, `SELECT * FROM (SELECT c.dlq_entry_uuid, c.dlq_timestamp - `+w.arg(bases.Headstart(r).Microseconds())+` AS urgency
- FROM tasker_tasks_dlq c WHERE `+of+` ORDER BY c.dlq_timestamp, c.dlq_entry_uuid LIMIT `+most+`) q`)
+		parts = append(parts, `SELECT q.dlq_entry_uuid, q.urgency FROM (SELECT c.dlq_entry_uuid, c.dlq_timestamp - `+w.arg(bases.Headstart(r).Microseconds())+` AS urgency
+ FROM tasker_tasks_dlq c WHERE `+of+` ORDER BY c.dlq_timestamp, c.dlq_entry_uuid LIMIT `+most+`)`+among)
 	}
 	if len(parts) == 0 {
 		return nil, nil

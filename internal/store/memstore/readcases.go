@@ -43,12 +43,19 @@ func (s *state) casesWhere(f engine.CaseFilter) []*task.Case {
 			(f.After == 0 || c.OpenedAt >= f.After) && (f.Before == 0 || c.OpenedAt < f.Before) &&
 			(f.Error == "" || c.Error == f.Error) && (f.Retryable == nil || c.Retryable == *f.Retryable) &&
 			(f.Below.IsZero() || compareIDs(c.ID, f.Below) < 0) && (!f.InError || s.tasks[c.TaskID].State == task.Errored) &&
-			(f.State == "" || s.tasks[c.TaskID].State == f.State) {
+			(f.State == "" || s.tasks[c.TaskID].State == f.State) && s.failedAs(c, def, f) {
 			list = append(list, c)
 		}
 	}
 	slices.SortFunc(list, compareCases)
 	return list
+}
+
+// failedAs reports whether the failure of a case is what a filter asks for.
+func (s *state) failedAs(c *task.Case, def *task.Template, f engine.CaseFilter) bool {
+	runs := func(spec task.StepSpec) bool { return spec.Name == c.Step && spec.Handler == f.Handler }
+	return (f.Step == "" || c.Step == f.Step) && (f.Message == "" || strings.Contains(c.Message, f.Message)) &&
+		(f.Handler == "" || slices.ContainsFunc(def.Steps, runs))
 }
 
 // ListCases implements engine.ReadCases.

@@ -12,6 +12,8 @@ func caseListCases() []testCase {
 	return []testCase{
 		{"Filters", caseFilters},
 		{"Pages", casePages},
+		{"Failures", caseFailures},
+		{"ByState", caseFilterByState},
 		{"Urgent", urgentCases},
 		{"Counts", countCases},
 		{"NoCases", noCases},

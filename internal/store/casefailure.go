@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// No index holds what a filter may ask about the failure of a case: its step, handler
+// and message. So these are asked about a bounded window of those cases that pass
+// the rest of the filter.
+
+// maxFailedSteps bounds how many steps of templates a handler may stand for in a filter.
+const maxFailedSteps = 1000
+
+// asksForFailure reports whether a filter asks about the failure itself.
+func asksForFailure(f engine.CaseFilter) bool {
+	return f.Step != "" || f.Handler != "" || f.Message != ""
+}
+
+// failureTerms adds what a filter asks about the failure, on the alias c. It reports
+// false when nothing can match.
+func (s SQL) failureTerms(ctx context.Context, w *where, f engine.CaseFilter) (bool, error) {
+	w.addIf(f.Step != "", "c.failed_step = ?", f.Step)
+	// both databases have it, and neither folds letters or knows wildcards here
+	w.addIf(f.Message != "", "replace(c.error_message, ?, '') <> c.error_message", f.Message)
+	if f.Handler == "" {
+		return true, nil
+	}
+	steps, err := s.stepsOfHandler(ctx, f)
+	if err != nil || len(steps) == 0 {
+		return false, err
+	}
+	pairs := strings.TrimSuffix(strings.Repeat("(CAST(? AS bigint), CAST(? AS text)), ", len(steps)/2), ", ")
+	w.add("(c.def_id, c.failed_step) IN (VALUES "+pairs+")", steps...)
+	return true, nil
+}
+
+// stepsOfHandler returns the steps that a handler runs: the keys of their templates and
+// their names, in turn.
+func (s SQL) stepsOfHandler(ctx context.Context, f engine.CaseFilter) ([]any, error) {
+	w := where{}
+	w.addIf(f.Namespace != "", "namespace = ?", f.Namespace)
+	w.addIf(f.TaskName != "", "name = ?", f.TaskName)
+	// most templates do not have its name anywhere in them
+	name, err := jsonText(f.Handler)
+	if err != nil {
+		return nil, err
+	}
+	w.add("replace(CAST(body AS text), ?, '') <> CAST(body AS text)", name)
+	templates, err := collect(ctx, s, scanTemplate, `SELECT `+templateColumns+` FROM tasker_templates`+w.text(), w.args...)
+	if err != nil {
+		return nil, err
+	}
+	var steps []any
+	for _, t := range templates {
+		for _, spec := range t.Steps {
+			if spec.Handler == f.Handler {
+				steps = append(steps, t.DefID, spec.Name)
+			}
+		}
+	}
+	if len(steps)/2 > maxFailedSteps {
+		e := task.Errorf(task.Invalid, "the handler %q runs %d steps of templates; a filter takes up to %d", f.Handler,
+			len(steps)/2, maxFailedSteps)
+		e.Hint = "name the namespace or the template (task_name) as well"
+		return nil, e
+	}
+	return steps, nil
+}
