@@ -132,7 +132,7 @@ func (f *fake) InvestigationQueue(_ context.Context, filter tasker.CaseFilter) (
 
 func (f *fake) Staleness(_ context.Context, filter tasker.StalenessFilter) ([]tasker.StaleTask, error) {
 	return []tasker.StaleTask{{TaskUUID: taskID, Namespace: "default", TaskName: "import", CurrentState: tasker.TaskWaitingForRetry,
-		TimeInStateMinutes: 25, StalenessThresholdMinutes: 30, Health: tasker.Warning, Priority: tasker.Low}}, f.note(filter)
+		TimeInStateMinutes: 25, StalenessThresholdMinutes: 30, ThresholdSource: tasker.ThresholdOfAll, Health: tasker.Warning, Priority: tasker.Low}}, f.note(filter)
 }
 
 func (f *fake) DetectStaleness(_ context.Context, req tasker.DetectRequest) ([]tasker.Detection, error) {
