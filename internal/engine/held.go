@@ -65,6 +65,7 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 // dispatcher; those that hold none are left out. What the dispatcher cannot be asked is
 // not counted.
 func (e *Engine) Loads(ctx context.Context) (map[int64]int, error) {
+	e.FlushDispatch() // what has ended is not to be counted
 	there, _, err := fromDispatcher(ctx, e, func(d Dispatcher) (map[int64]int, error) { return d.Held(ctx) })
 	if err != nil {
 		return nil, err

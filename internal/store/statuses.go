@@ -18,8 +18,10 @@ func (s SQL) TaskStatuses(ctx context.Context, ids []task.ID) ([]engine.TaskStat
 	found, err := collectByIDs(ctx, s, ids, func(row Row) (t engine.TaskStatus, err error) {
 		var meta JSON
 		var m task.Meta
-		if err = row.Scan(s.ScanID(&t.ID), &t.DefID, (*Text)(&t.State), &t.StateAt, &t.Priority, (*Text)(&t.CorrelationID), &meta); err == nil {
-			_ = meta.into(&m) // a task whose meta cannot be read has a status all the same
+		var damage string // a task of which a part cannot be read has a status all the same
+		dest := []any{s.ScanID(&t.ID), &t.DefID, (*Text)(&t.State), &t.StateAt, &t.Priority, (*Text)(&t.CorrelationID), &meta}
+		if err = scan(row, dest, &t.ID, &damage); err == nil {
+			_ = meta.into(&m)
 		}
 		t.Tags = m.Tags
 		return t, err
