@@ -30,6 +30,8 @@ type catalog struct {
 	byWorker map[int64]*served
 
 	widened func([]*task.Route) // is called with routes that are new here
+
+	forgotten atomic.Bool // the routes have to be read before anybody relies on them
 }
 
 type templateName struct {
@@ -155,11 +157,14 @@ func (c *catalog) insert(ctx context.Context, t *task.Template, acts ...task.Act
 
 // loadRoutes reads the routes that the store knows.
 func (c *catalog) loadRoutes(ctx context.Context) error {
+	c.forgotten.Store(false) // what is forgotten from here on is read again
 	routes, err := c.store.Routes(ctx)
-	if err == nil {
-		c.addRoutes(routes...)
+	if err != nil {
+		c.forgotten.Store(true)
+		return err
 	}
-	return err
+	c.addRoutes(routes...)
+	return nil
 }
 
 // addRoutes reports whether one of the routes is new here.

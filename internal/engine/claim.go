@@ -43,6 +43,11 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	}
 	wait = min(wait, e.cfg.Leases.MaxLongPoll)
 	timeout := sync.OnceValue(func() <-chan time.Time { return time.After(wait) })
+	if e.catalog.forgotten.Load() { // without routes a poll would come away with nothing
+		if err := e.catalog.loadRoutes(ctx); err != nil {
+			return nil, false, err
+		}
+	}
 	p := &poller{worker: w.No, served: e.catalog.served(w), start: start || e.cfg.Leases.ClaimMode == SinglePhase}
 	capacity = min(max(capacity, 1), e.cfg.Limits.BatchItems)
 	for rounds := 0; ; rounds++ {

@@ -30,6 +30,7 @@ func (e *Engine) forget() {
 func (c *catalog) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.forgotten.Store(true)
 	clear(c.byDef)
 	clear(c.byName)
 	clear(c.schemas)

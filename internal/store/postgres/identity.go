@@ -27,9 +27,10 @@ type position struct {
 	log              int64
 }
 
+// What was not flushed is lost in a crash, after which the database is the same all the same.
 // A standby has no timeline of its own; what it is asked fails soon enough.
-const identityQuery = `SELECT system_identifier::text, CASE WHEN r THEN '' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END,
- CASE WHEN r THEN 0 ELSE pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint END FROM pg_control_system(), pg_is_in_recovery() AS r`
+const identityQuery = `SELECT system_identifier::text, CASE WHEN r THEN '' ELSE substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8) END,
+ CASE WHEN r THEN 0 ELSE pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint END FROM pg_control_system(), pg_is_in_recovery() AS r`
 
 // before returns what is known, for see.
 func (i *identity) before() (position, bool) {
