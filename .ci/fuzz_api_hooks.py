@@ -33,6 +33,7 @@ TIES = [
     r"must be what the header If-Match says",
     r"goes with a retry only",
     r"is about one thing",
+    r"does not go with",
     r"a case that is opened again is pending",
     r"only complete_manually takes a result",
     r"a failed step needs its error",
