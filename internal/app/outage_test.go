@@ -214,8 +214,10 @@ var withoutDatabase = []string{"GET /health/live", "GET /version", "GET /metrics
 
 // remembered are operations that a server may answer from memory, and what such an
 // answer has: a template's version never changes, and of a worker a server believes
-// for a moment what it has seen.
+// for a moment what it has seen. One that drains gets nothing, whatever is stored.
 var remembered = map[string]string{
+	"POST /internal/workers/{id}/poll":               `"should_drain":true`,
+	"POST /api/v1/workers/{id}/poll":                 `"should_drain":true`,
 	"GET /v1/templates/{namespace}/{name}/{version}": `"fingerprint"`,
 	"GET /internal/workers/{id}":                     `"worker_id"`,
 }
