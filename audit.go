@@ -42,6 +42,7 @@ type AuditRecord struct {
 	Before        string          `json:"before"` // state
 	After         string          `json:"after"`
 	Data          json.RawMessage `json:"data,omitempty"` // what the operator supplied
+	DataOmitted   bool            `json:"data_omitted,omitempty" doc:"Data was left out of a list, whose page would be too long with it: a page of this record only has it."`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
 	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
 }

@@ -109,6 +109,7 @@ type Case struct {
 	ResolvedBy       string          `json:"resolved_by,omitempty"`
 	ResolvedByKey    string          `json:"resolved_by_key,omitempty" doc:"The name of the API key that resolved it."`
 	Metadata         json.RawMessage `json:"metadata,omitempty"`
+	MetadataOmitted  bool            `json:"metadata_omitted,omitempty" doc:"Metadata was left out of a list, whose page would be too long with it: get the case, or a shorter page, to see it."`
 	ReplayCount      int             `json:"replay_count,omitempty" doc:"How often the task was replayed while the case was pending."`
 	LastReplayedAt   *time.Time      `json:"last_replayed_at,omitempty"`
 	LastReplayedBy   string          `json:"last_replayed_by,omitempty"`

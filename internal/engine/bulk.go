@@ -78,6 +78,7 @@ func (e *Engine) bulk(ctx context.Context, verb string, b Bulk, fn some) (*BulkR
 	if err := e.checkPage(b.Filter.Limit, b.Filter.Offset); err != nil {
 		return nil, err
 	}
+	b.Filter.Bytes = -1 // metadata is of no interest here
 	cases, err := e.store.ListCases(ctx, b.Filter)
 	if err != nil {
 		return nil, err

@@ -251,6 +251,7 @@ func (e *Engine) Cases(ctx context.Context, f CaseFilter) ([]*task.Case, error) 
 	if err := e.checkPage(f.Limit, f.Offset); err != nil {
 		return nil, err
 	}
+	f.Bytes = e.cfg.Limits.PageBytes
 	return e.store.ListCases(ctx, f)
 }
 
@@ -277,5 +278,6 @@ func (e *Engine) Audit(ctx context.Context, f ActFilter) ([]task.Act, error) {
 	if err := e.checkPage(f.Limit, 0); err != nil {
 		return nil, err
 	}
+	f.Bytes = e.cfg.Limits.PageBytes
 	return e.store.ListActs(ctx, f)
 }

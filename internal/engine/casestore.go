@@ -64,6 +64,9 @@ type WatchMove struct {
 	Next task.Instant
 }
 
+// Stop is what stopped a task: a step, or zero where it is not known.
+type Stop struct{ Task, Step task.ID }
+
 // ReadCases is the part of Reader about cases, and what finds them.
 type ReadCases interface {
 	// FindCase returns a whole case: with its snapshot, former occurrences and thread; or nil.
@@ -87,9 +90,9 @@ type ReadCases interface {
 	// asked for, error pattern; up to limit groups, the most frequent first, then in the
 	// order of their names.
 	CountPatterns(ctx context.Context, since task.Instant, byError bool, limit int) ([]PatternCount, error)
-	// LastFailures returns the last failed attempts of the steps of tasks, one of each
-	// step at the most, in any order.
-	LastFailures(ctx context.Context, tasks []task.ID) ([]task.Attempt, error)
+	// LastFailures returns the last failed attempt of each task, in any order; where it
+	// names a step that has failed, that of the step.
+	LastFailures(ctx context.Context, of []Stop) ([]task.Attempt, error)
 	// ListActs returns a page of what operators did, newest first.
 	ListActs(ctx context.Context, f ActFilter) ([]task.Act, error)
 }
@@ -143,7 +146,14 @@ type CaseFilter struct {
 	Below     task.ID // of the case, exclusive; zero starts at the newest
 	Limit     int
 	Offset    int
+	// Bytes bounds the metadata of a page, together: what would go beyond it is left out,
+	// and marked. Small metadata (SmallDocument) is always there, and that of a page of
+	// one case too. 0 is no bound; below 0 all is left out that is not small.
+	Bytes int
 }
+
+// SmallDocument is how many characters of JSON a row of any list may have.
+const SmallDocument = 2048
 
 // CaseWindow bounds how many cases are searched for what no index has.
 const CaseWindow = 20_000
@@ -172,4 +182,5 @@ type ActFilter struct {
 	Before    task.Instant // exclusive
 	Below     int64        // No, exclusive
 	Limit     int
+	Bytes     int // of the data of a page, as in CaseFilter
 }

@@ -60,8 +60,9 @@ type Limits struct {
 	BatchItems int
 	// PageItems bounds a page of a list. Defaults to 1,000.
 	PageItems int
-	// PageBytes bounds the payloads (contexts, results) on a page of a list, together: a
-	// page ends early that would hold more. Defaults to 4 MiB.
+	// PageBytes bounds the payloads (contexts, results, errors of dead letters) on a page
+	// of a list, together: a page ends early that would hold more, or, of cases and
+	// acts, leaves the rest of metadata and data out. Defaults to 4 MiB.
 	PageBytes int
 	// Workers bounds the workers that are registered, the dead ones that are not forgotten
 	// yet included. One whose name and host are known may register beyond it, up to

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"slices"
 
@@ -35,7 +33,7 @@ func (e *Engine) DeadLetters(ctx context.Context, f CaseFilter) (*DeadLetterPage
 	if err := e.checkPage(f.Limit, f.Offset); err != nil {
 		return nil, err
 	}
-	f.InError = f.InError || f.Status == task.CasePending
+	f.InError, f.Bytes = f.InError || f.Status == task.CasePending, -1 // metadata is not shown
 	cases, err := e.store.ListCases(ctx, f)
 	if err != nil {
 		return nil, err
@@ -51,22 +49,52 @@ func (e *Engine) DeadLetters(ctx context.Context, f CaseFilter) (*DeadLetterPage
 	if page.Total > countedDeadLetters {
 		page.Total, page.Capped = countedDeadLetters, true
 	}
-	page.Letters, err = e.letters(ctx, cases)
-	return page, err
+	size := 0
+	for some := range slices.Chunk(cases, heavyLetters) {
+		letters, err := e.letters(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range letters {
+			if size += l.size(); size > e.cfg.Limits.PageBytes && len(page.Letters) > 0 {
+				page.Next = page.Letters[len(page.Letters)-1].Case.ID
+				return page, nil
+			}
+			page.Letters = append(page.Letters, l)
+		}
+	}
+	return page, nil
+}
+
+// heavyLetters bounds how many entries are read at a time: what is read beyond the
+// bytes of a page is thrown away.
+const heavyLetters = 64
+
+// size is about how many bytes what is said of the failure has.
+func (l *DeadLetter) size() int {
+	if l.Failed == nil || l.Failed.Failure == nil {
+		return 0
+	}
+	f := l.Failed.Failure
+	return len(f.Message) + len(f.Stack) + len(f.ResponseBody) + len(f.Details)
 }
 
 // letters adds tasks and last failures to cases; a case whose task was deleted
 // meanwhile is left out.
 func (e *Engine) letters(ctx context.Context, cases []*task.Case) ([]DeadLetter, error) {
-	ids := make([]task.ID, len(cases))
+	ids, stops := make([]task.ID, len(cases)), make([]Stop, len(cases))
 	for i, c := range cases {
-		ids[i] = c.TaskID
+		step, err := e.stopper(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		ids[i], stops[i] = c.TaskID, Stop{c.TaskID, step}
 	}
 	tasks, err := e.store.FindTasks(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	attempts, err := e.store.LastFailures(ctx, ids)
+	attempts, err := e.store.LastFailures(ctx, stops)
 	if err != nil {
 		return nil, err
 	}
@@ -74,21 +102,15 @@ func (e *Engine) letters(ctx context.Context, cases []*task.Case) ([]DeadLetter,
 	for _, t := range tasks {
 		of[t.ID] = t
 	}
-	failed := map[task.ID][]*task.Attempt{}
+	failed := map[task.ID]*task.Attempt{}
 	for i := range attempts {
-		failed[attempts[i].TaskID] = append(failed[attempts[i].TaskID], &attempts[i])
+		failed[attempts[i].TaskID] = &attempts[i]
 	}
 	var out []DeadLetter
 	for _, c := range cases {
-		t := of[c.TaskID]
-		if t == nil {
-			continue
+		if t := of[c.TaskID]; t != nil {
+			out = append(out, DeadLetter{Case: c, Task: t, Failed: failed[t.ID]})
 		}
-		stopper, err := e.stopper(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, DeadLetter{Case: c, Task: t, Failed: lastFailure(failed[t.ID], stopper)})
 	}
 	return out, nil
 }
@@ -104,18 +126,4 @@ func (e *Engine) stopper(ctx context.Context, c *task.Case) (task.ID, error) {
 	}
 	i := slices.IndexFunc(def.Steps, func(s task.StepSpec) bool { return s.Name == c.Step })
 	return e.store.IDs().Step(c.TaskID, i+1), nil
-}
-
-// lastFailure returns the failed attempt of a step, else the last one of any; nil for none.
-func lastFailure(attempts []*task.Attempt, of task.ID) *task.Attempt {
-	var last *task.Attempt
-	for _, a := range attempts {
-		if a.StepID == of {
-			return a
-		}
-		if last == nil || cmp.Or(cmp.Compare(a.FinishedAt, last.FinishedAt), bytes.Compare(a.StepID[:], last.StepID[:])) > 0 {
-			last = a
-		}
-	}
-	return last
 }

@@ -27,6 +27,7 @@ func (e *Engine) InvestigationQueue(ctx context.Context, f CaseFilter) ([]Queued
 	if f.Status != "" && f.Status != task.CasePending {
 		return nil, nil // what is resolved is in no queue
 	}
+	f.Bytes = -1 // metadata is not shown
 	bases := e.cfg.Cases.PriorityBases
 	cases, err := e.store.UrgentCases(ctx, f, bases)
 	if err != nil {

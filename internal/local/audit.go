@@ -42,7 +42,8 @@ func (b *Backend) Audit(ctx context.Context, f tasker.AuditFilter) ([]tasker.Aud
 		auth := cmp.Or(tasker.Authentication(a.Auth), tasker.AuthenticationLost)
 		out[i] = tasker.AuditRecord{Damage: damage, No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor, Authenticated: auth, KeyName: a.Key,
 			Reason: a.Reason, TaskUUID: toUUID(a.TaskID), StepUUID: pointer(a.StepID), CaseUUID: pointer(a.CaseID),
-			WorkerID: pointer(a.WorkerID), Namespace: a.Namespace, Template: a.Template, Before: a.From, After: a.To, Data: a.Data}
+			WorkerID: pointer(a.WorkerID), Namespace: a.Namespace, Template: a.Template, Before: a.From, After: a.To, Data: a.Data,
+			DataOmitted: a.DataOmitted}
 	}
 	return out, nil
 }

@@ -21,7 +21,7 @@ func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*tasker.Case, err
 		Snapshot: c.Snapshot, Recovery: fromRecovery(c.Recovery),
 		ResolutionStatus: tasker.CaseResolution(c.Status), ResolutionNotes: c.Notes, ResolvedAt: c.ResolvedAt.Ptr(), ResolvedBy: c.ResolvedBy,
 		ResolvedByKey: c.ResolvedKey,
-		Metadata:      c.Metadata, ReplayCount: c.Replays.Count, LastReplayedAt: c.Replays.At, LastReplayedBy: c.Replays.By, LastReplayedByKey: c.Replays.Key,
+		Metadata:      c.Metadata, MetadataOmitted: c.MetadataOmitted, ReplayCount: c.Replays.Count, LastReplayedAt: c.Replays.At, LastReplayedBy: c.Replays.By, LastReplayedByKey: c.Replays.Key,
 		CreatedAt: c.CreatedAt.Time(), UpdatedAt: c.UpdatedAt.Time(), NoteCount: c.NoteCount, ETag: c.Seen().Version}
 	if !whole {
 		return out, nil // of a list

@@ -55,3 +55,65 @@ func TestListsWithoutPayloads(t *testing.T) {
 		t.Errorf("the pages have %v tasks, want 3, 3, 3 and 1", sizes)
 	}
 }
+
+// TestListsOfTroubleAreBounded: a page of cases and of the audit trail leaves out the
+// metadata and data that would make it too long, and says so; a page of the dead-letter
+// queue ends early, and its cursor goes on.
+func TestListsOfTroubleAreBounded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, openSQLite(t), engine.Config{Limits: engine.Limits{PageBytes: 20_000}})
+	large := json.RawMessage(`{"a":"` + strings.Repeat("x", 8000) + `"}`)
+	for range 5 {
+		id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
+		r.report(t, r.take(t, true), failed(strings.Repeat("y", 8000), true))
+		found, err := r.CaseOfTask(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.UpdateCase(t.Context(), found.CaseUUID, tasker.CaseUpdate{Metadata: large, ResolvedBy: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cases, err := r.Cases(t.Context(), tasker.CaseFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	acts, err := r.Audit(t.Context(), tasker.AuditFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) != 5 || len(acts) != 5 {
+		t.Fatalf("there are %d cases and %d acts", len(cases), len(acts))
+	}
+	for i := range 5 {
+		left := i >= 2 // two of 8,000 bytes are within 20,000
+		if c := cases[i]; c.MetadataOmitted != left || (c.Metadata == nil) != left {
+			t.Errorf("case %d has %d bytes of metadata, omitted %t", i, len(c.Metadata), c.MetadataOmitted)
+		}
+		if a := acts[i]; a.DataOmitted != left || (a.Data == nil) != left {
+			t.Errorf("act %d has %d bytes of data, omitted %t", i, len(a.Data), a.DataOmitted)
+		}
+	}
+	seen, filter := map[uuid.UUID]bool{}, tasker.DeadLetterFilter{}
+	for pages := 1; ; pages++ {
+		page, err := r.DeadLetters(t.Context(), filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page.TotalCount != 5 || len(page.Tasks) > 2 {
+			t.Errorf("a page has %d of %d entries", len(page.Tasks), page.TotalCount)
+		}
+		for _, l := range page.Tasks {
+			if l.LastError == nil || len(l.LastError.Message) != 8000 || seen[l.TaskID] {
+				t.Errorf("an entry is %+v, seen %t", l, seen[l.TaskID])
+			}
+			seen[l.TaskID] = true
+		}
+		if filter.Cursor = page.NextCursor; filter.Cursor == "" || pages > 5 {
+			break
+		}
+	}
+	if len(seen) != 5 {
+		t.Errorf("all pages have %d of 5 entries", len(seen))
+	}
+}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -12,10 +13,12 @@ import (
 const actColumns = `id, task_id, step_id, case_id, worker_id, namespace, template, at, kind, actor, auth, key_name,
  reason, from_state, to_state, data`
 
-func (s SQL) scanAct(row Row) (a task.Act, err error) {
-	err = scan(row, []any{&a.No, s.ScanID(&a.TaskID), s.ScanID(&a.StepID), s.ScanID(&a.CaseID), s.ScanID(&a.WorkerID),
+func (s SQL) scanAct(row Row) (task.Act, error) { return s.scanActAnd(row) }
+
+func (s SQL) scanActAnd(row Row, more ...any) (a task.Act, err error) {
+	err = scan(row, append([]any{&a.No, s.ScanID(&a.TaskID), s.ScanID(&a.StepID), s.ScanID(&a.CaseID), s.ScanID(&a.WorkerID),
 		(*Text)(&a.Namespace), (*Text)(&a.Template), &a.At, (*Text)(&a.Kind), (*Text)(&a.Actor), (*Text)(&a.Auth),
-		(*Text)(&a.Key), (*Text)(&a.Reason), (*Text)(&a.From), (*Text)(&a.To), (*JSON)(&a.Data)}, &a.TaskID, &a.Unread)
+		(*Text)(&a.Key), (*Text)(&a.Reason), (*Text)(&a.From), (*Text)(&a.To), (*JSON)(&a.Data)}, more...), &a.TaskID, &a.Unread)
 	if a.No != 0 && a.Unread != "" {
 		return a, nil // it has no task, but a number
 	}
@@ -49,6 +52,16 @@ func (s SQL) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
 	return collect(ctx, s, s.scanAct, `SELECT `+actColumns+` FROM tasker_acts WHERE task_id = $1 ORDER BY id`, s.id(id))
 }
 
+// listedAct is actColumns with small data only, and whether there is more.
+var listedAct = strings.TrimSuffix(actColumns, `data`) + small(`data`) + `, ` + large(`data`)
+
+func (s SQL) scanListedAct(row Row) (task.Act, error) {
+	var omitted int
+	a, err := s.scanActAnd(row, &omitted)
+	a.DataOmitted = omitted != 0
+	return a, err
+}
+
 // ListActs returns a page of what operators did, newest first.
 func (s SQL) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, error) {
 	w := where{}
@@ -63,11 +76,19 @@ func (s SQL) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, erro
 	w.addIf(f.After != 0, "at >= ?", int64(f.After))
 	w.addIf(f.Before != 0, "at < ?", int64(f.Before))
 	w.addIf(f.Below != 0, "id < ?", f.Below)
-	query := `SELECT ` + actColumns + ` FROM tasker_acts` + w.text() + ` ORDER BY id DESC LIMIT ` + w.arg(f.Limit)
-	acts, err := collect(ctx, s, s.scanAct, query, w.args...)
+	query := `SELECT ` + listedAct + ` FROM tasker_acts` + w.text() + ` ORDER BY id DESC LIMIT ` + w.arg(f.Limit)
+	acts, err := collect(ctx, s, s.scanListedAct, query, w.args...)
+	if err != nil {
+		return nil, err
+	}
 	// an ID may only look like one of ours: an engine may keep a part of it
-	return slices.DeleteFunc(acts, func(a task.Act) bool {
+	acts = slices.DeleteFunc(acts, func(a task.Act) bool {
 		return !f.Task.IsZero() && a.TaskID != f.Task || !f.Case.IsZero() && a.CaseID != f.Case ||
 			!f.Worker.IsZero() && a.WorkerID != f.Worker
-	}), err
+	})
+	page := make([]documentOf, len(acts))
+	for i := range acts {
+		page[i] = documentOf{acts[i].No, &acts[i].Data, &acts[i].DataOmitted}
+	}
+	return acts, s.addLarge(ctx, `SELECT data FROM tasker_acts WHERE id = $1`, page, f.Bytes)
 }

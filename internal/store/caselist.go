@@ -88,18 +88,26 @@ func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, 
 	if len(f.IDs) > 0 { // an ID that only looks like one of ours does not exist
 		ids = slices.DeleteFunc(ids, func(id task.ID) bool { return !slices.Contains(f.IDs, id) })
 	}
-	return s.fetchCases(ctx, ids)
+	return s.fetchCases(ctx, ids, f.Bytes)
 }
 
-// fetchCases returns cases in the order of their IDs in the list.
-func (s SQL) fetchCases(ctx context.Context, ids []task.ID) ([]*task.Case, error) {
+// fetchCases returns cases in the order of their IDs in the list, with as much metadata
+// as fits.
+func (s SQL) fetchCases(ctx context.Context, ids []task.ID, bytes int) ([]*task.Case, error) {
 	place := make(map[task.ID]int, len(ids))
 	for i, id := range ids {
 		place[id] = i
 	}
-	cases, err := collectByIDs(ctx, s, ids, s.scanCase, `SELECT `+listedCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid IN `, ``)
+	cases, err := collectByIDs(ctx, s, ids, s.scanListed, `SELECT `+listedCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid IN `, ``)
+	if err != nil {
+		return nil, err
+	}
 	slices.SortFunc(cases, func(a, b *task.Case) int { return place[a.ID] - place[b.ID] })
-	return cases, err
+	page := make([]documentOf, len(cases))
+	for i, c := range cases {
+		page[i] = documentOf{s.id(c.ID), &c.Metadata, &c.MetadataOmitted}
+	}
+	return cases, s.addLarge(ctx, `SELECT c.metadata FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, page, bytes)
 }
 
 // UrgentCases returns a page of pending cases, the most urgent first; see
@@ -140,7 +148,7 @@ func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engine.
 	if err != nil {
 		return nil, err
 	}
-	return s.fetchCases(ctx, ids)
+	return s.fetchCases(ctx, ids, f.Bytes)
 }
 
 // SizeOf counts cases up to a limit; see engine.ReadCases.

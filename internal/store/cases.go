@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -15,19 +16,33 @@ const (
  c.cause, c.occurrences, c.occurred_at, c.recovery, c.replays, c.note_count, c.note_bytes`
 	failureColumns = `, c.error_pattern, c.retryable, c.failed_step, c.error_class, c.error_message`
 	wholeCase      = caseColumns + failureColumns + `, c.task_snapshot`
-	listedCase     = caseColumns + failureColumns + `, NULL`
 	bareCase       = caseColumns + `, NULL, 0, NULL, NULL, NULL, NULL`
 )
 
-// scanCase reads wholeCase, listedCase or bareCase.
-func (s SQL) scanCase(row Row) (*task.Case, error) {
+// listedCase has a case without its snapshot, and whether its metadata was left out.
+var listedCase = strings.Replace(caseColumns, `c.metadata`, small(`c.metadata`), 1) + failureColumns + `, NULL, ` + large(`c.metadata`)
+
+// scanListed reads listedCase.
+func (s SQL) scanListed(row Row) (*task.Case, error) {
+	var omitted int
+	c, err := s.scanCaseAnd(row, &omitted)
+	if err == nil {
+		c.MetadataOmitted = omitted != 0
+	}
+	return c, err
+}
+
+// scanCase reads wholeCase or bareCase.
+func (s SQL) scanCase(row Row) (*task.Case, error) { return s.scanCaseAnd(row) }
+
+func (s SQL) scanCaseAnd(row Row, more ...any) (*task.Case, error) {
 	var c task.Case
 	var retryable int
 	var recovery, replays JSON
-	err := scan(row, []any{s.ScanID(&c.ID), s.ScanID(&c.TaskID), &c.DefID, (*Text)(&c.OriginalState), (*Text)(&c.Reason), &c.OpenedAt, (*Text)(&c.Status),
+	err := scan(row, append([]any{s.ScanID(&c.ID), s.ScanID(&c.TaskID), &c.DefID, (*Text)(&c.OriginalState), (*Text)(&c.Reason), &c.OpenedAt, (*Text)(&c.Status),
 		(*Text)(&c.Notes), &c.ResolvedAt, (*Text)(&c.ResolvedBy), (*Text)(&c.ResolvedKey), (*JSON)(&c.Metadata), &c.CreatedAt, &c.UpdatedAt,
 		(*Text)(&c.Cause), &c.Occurrences, &c.OccurredAt, &recovery, &replays, &c.NoteCount, &c.NoteBytes,
-		(*Text)(&c.Error), &retryable, (*Text)(&c.Step), (*Text)(&c.Class), (*Text)(&c.Message), (*JSON)(&c.Snapshot)}, &c.ID, &c.Unread)
+		(*Text)(&c.Error), &retryable, (*Text)(&c.Step), (*Text)(&c.Class), (*Text)(&c.Message), (*JSON)(&c.Snapshot)}, more...), &c.ID, &c.Unread)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +199,9 @@ func (s SQL) Evidence(ctx context.Context, tasks []task.ID) (map[task.ID]engine.
 	for _, in := range inputs {
 		found[in.id] = engine.Evidence{Context: in.document}
 	}
-	failures, err := s.LastFailures(ctx, tasks)
+	// the last of each step; the list of tasks stands for the inner query
+	const last = `SELECT ` + attemptColumns + ` FROM tasker_attempts WHERE id IN (SELECT max(id) FROM tasker_attempts WHERE failure IS NOT NULL AND task_id IN `
+	failures, err := collectByIDs(ctx, s, tasks, s.scanAttempt, last, ` GROUP BY task_id, step_id)`)
 	if err != nil {
 		return nil, err
 	}
@@ -196,11 +213,46 @@ func (s SQL) Evidence(ctx context.Context, tasks []task.ID) (map[task.ID]engine.
 	return found, nil
 }
 
-// LastFailures returns the last failed attempts of the steps of tasks.
-func (s SQL) LastFailures(ctx context.Context, tasks []task.ID) ([]task.Attempt, error) {
-	// the list of tasks stands for the inner query
-	const last = `SELECT ` + attemptColumns + ` FROM tasker_attempts WHERE id IN (SELECT max(id) FROM tasker_attempts WHERE failure IS NOT NULL AND task_id IN `
-	return collectByIDs(ctx, s, tasks, s.scanAttempt, last, ` GROUP BY task_id, step_id)`)
+// LastFailures returns the last failed attempt of each task; see engine.ReadCases. It
+// reads where they are first: what a failure says may be long, and one of each task is
+// wanted.
+func (s SQL) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt, error) {
+	type place struct {
+		no int64
+		of engine.Stop
+	}
+	tasks, named := make([]task.ID, len(of)), make(map[engine.Stop]bool, len(of))
+	for i, o := range of {
+		tasks[i], named[o] = o.Task, true
+	}
+	places, err := collectByIDs(ctx, s, tasks, func(row Row) (p place, err error) {
+		err = row.Scan(&p.no, s.ScanID(&p.of.Task), s.ScanID(&p.of.Step))
+		return p, err
+	}, `SELECT id, task_id, step_id FROM tasker_attempts WHERE failure IS NOT NULL AND task_id IN `, ` ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	last := make(map[task.ID]place, len(of))
+	for _, p := range places {
+		if named[p.of] || !named[last[p.of.Task].of] {
+			last[p.of.Task] = p
+		}
+	}
+	var nos []int64
+	for _, p := range last {
+		nos = append(nos, p.no)
+	}
+	var attempts []task.Attempt
+	for part := range slices.Chunk(nos, fetched) {
+		w := where{}
+		of := list(&w, part, func(no int64) any { return no })
+		some, err := collect(ctx, s, s.scanAttempt, `SELECT `+attemptColumns+` FROM tasker_attempts WHERE id IN `+of, w.args...)
+		if err != nil {
+			return nil, err
+		}
+		attempts = append(attempts, some...)
+	}
+	return attempts, nil
 }
 
 // collectByIDs runs a query with a list of IDs in the middle, as often as it takes.

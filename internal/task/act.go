@@ -22,6 +22,8 @@ type Act struct {
 	From      string
 	To        string
 	Data      []byte // JSON: what the operator supplied
+	// DataOmitted: a list has left out Data, which would have made the page too long.
+	DataOmitted bool
 	// Unread says why a part of the row could not be read, "" for nearly all.
 	Unread string
 }

@@ -88,8 +88,10 @@ type Case struct {
 	// ResolvedKey is the name of the API key that resolved it, "" without one.
 	ResolvedKey string
 	Metadata    []byte // JSON object, nil when there is none
-	CreatedAt   Instant
-	UpdatedAt   Instant
+	// MetadataOmitted: a list has left out Metadata, which would have made the page too long.
+	MetadataOmitted bool
+	CreatedAt       Instant
+	UpdatedAt       Instant
 	// Unread says why a part of the row could not be read, "" for nearly all.
 	Unread string
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -68,7 +69,7 @@ func (s *Store) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Cas
 	list := st.casesWhere(f)
 	slices.Reverse(list)
 	list = list[min(f.Offset, len(list)):]
-	return clones(list[:min(f.Limit, len(list))], listedCase), nil
+	return casePage(list, f), nil
 }
 
 // ResolvedCases implements engine.ReadCases.
@@ -127,17 +128,50 @@ func (s *Store) CountPatterns(ctx context.Context, since task.Instant, byError b
 }
 
 // LastFailures implements engine.ReadCases.
-func (s *Store) LastFailures(ctx context.Context, tasks []task.ID) ([]task.Attempt, error) {
+func (s *Store) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	var out []task.Attempt
-	for _, id := range tasks {
-		out = append(out, st.lastFailures(id)...)
+	for _, o := range of {
+		failed := st.lastFailures(o.Task) // the last of all first
+		i := slices.IndexFunc(failed, func(a task.Attempt) bool { return a.StepID == o.Step })
+		if len(failed) > 0 {
+			out = append(out, failed[max(i, 0)])
+		}
 	}
 	return out, nil
+}
+
+// casePage is the beginning of a list as a page.
+func casePage(list []*task.Case, f engine.CaseFilter) []*task.Case {
+	page := clones(list[:min(f.Limit, len(list))], listedCase)
+	bound(page, f.Bytes, func(c **task.Case) (*[]byte, *bool) { return &(*c).Metadata, &(*c).MetadataOmitted })
+	return page
+}
+
+// bound leaves out the documents of a page that go beyond its bytes: see engine.CaseFilter.
+func bound[T any](page []T, limit int, of func(*T) (document *[]byte, omitted *bool)) {
+	large := func(document []byte) bool { return utf8.RuneCount(document) > engine.SmallDocument }
+	size := 0
+	for i := range page {
+		if text, _ := of(&page[i]); !large(*text) {
+			size += len(*text)
+		}
+	}
+	over := limit < 0
+	for i := range page {
+		text, omitted := of(&page[i])
+		if !large(*text) {
+			continue
+		}
+		size += len(*text)
+		if over = over || limit > 0 && size > limit && len(page) > 1; over {
+			*text, *omitted = nil, true
+		}
+	}
 }
 
 // UrgentCases implements engine.ReadCases.
@@ -153,7 +187,7 @@ func (s *Store) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engi
 		return cmp.Or(cmp.Compare(bases.Urgency(a), bases.Urgency(b)), slices.Compare(a.ID[:], b.ID[:]))
 	})
 	list = list[min(f.Offset, len(list)):]
-	return clones(list[:min(f.Limit, len(list))], listedCase), nil
+	return casePage(list, f), nil
 }
 
 // CountCases implements engine.ReadCases.
@@ -199,7 +233,9 @@ func (s *Store) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, e
 		}
 	}
 	slices.SortFunc(list, func(a, b task.Act) int { return cmp.Compare(b.No, a.No) })
-	return clones(list[:min(f.Limit, len(list))], cloneAct), nil
+	acts := clones(list[:min(f.Limit, len(list))], cloneAct)
+	bound(acts, f.Bytes, func(a *task.Act) (*[]byte, *bool) { return &a.Data, &a.DataOmitted })
+	return acts, nil
 }
 
 // actMatches reports whether a filter lets an act pass.

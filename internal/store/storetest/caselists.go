@@ -19,6 +19,8 @@ func caseListCases() []testCase {
 		{"NoCases", noCases},
 		{"DeadLetters", deadLetters},
 		{"LastFailures", lastFailures},
+		{"CaseBytes", caseBytes},
+		{"ActBytes", actBytes},
 		{"Patterns", countPatterns},
 		{"Audit", audit},
 	}
@@ -271,10 +273,20 @@ func lastFailures(f *fixture) {
 	}
 	last, other := attempt(0, 2, "the second"), attempt(1, 1, "beside it")
 	f.addAttempts(attempt(0, 1, "the first"), last, other)
-	got, err := f.store.LastFailures(f.Context(), []task.ID{silent.task.ID, j.task.ID, f.store.IDs().Take(f.now.Time(), 1)})
-	f.must(err)
-	slices.SortFunc(got, func(a, b task.Attempt) int { return slices.Compare(a.StepID[:], b.StepID[:]) })
-	f.equal("last failures", got, []task.Attempt{last, other})
+	for name, test := range map[string]struct {
+		step task.ID
+		want task.Attempt
+	}{
+		"of the step":             {last.StepID, last},
+		"of another step":         {other.StepID, other},
+		"of any":                  {task.ID{}, other},
+		"of a step without a one": {j.steps[2].ID, other},
+	} {
+		got, err := f.store.LastFailures(f.Context(), []engine.Stop{{Task: silent.task.ID, Step: silent.steps[0].ID}, {Task: j.task.ID, Step: test.step},
+			{Task: f.store.IDs().Take(f.now.Time(), 1)}})
+		f.must(err)
+		f.equal("the last failure "+name, got, []task.Attempt{test.want})
+	}
 }
 
 func countPatterns(f *fixture) {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -112,4 +113,78 @@ func listResults(f *fixture) {
 			f.equal("a result", string(got[id]), string(j.steps[i].Result))
 		}
 	}
+}
+
+// documents are JSON texts of so many bytes each.
+func documents(sizes ...int) [][]byte {
+	var out [][]byte
+	for _, n := range sizes {
+		out = append(out, []byte(`{"a":"`+strings.Repeat("x", n-len(`{"a":""}`))+`"}`))
+	}
+	return out
+}
+
+// pagesOfDocuments are bounds for a page with these documents, and which are left out.
+var (
+	pageOfDocuments  = documents(100, 5000, engine.SmallDocument, 6000, 5000) // newest first
+	pagesOfDocuments = map[int][]bool{
+		0:      {false, false, false, false, false},
+		20_000: {false, false, false, false, false},
+		13_200: {false, false, false, false, true},
+		13_100: {false, false, false, true, true},
+		1:      {false, true, false, true, true},
+		-1:     {false, true, false, true, true},
+	}
+)
+
+// caseBytes: metadata that makes a page too long is left out, and marked; small metadata
+// never is, and that of a page of one case only if nobody wants it.
+func caseBytes(f *fixture) {
+	for _, metadata := range slices.Backward(pageOfDocuments) {
+		c := f.openCase(f.one(), task.ReasonManual, f.now)
+		f.change(job{task: f.find(c.TaskID)}, c, task.CaseChange{Metadata: metadata, Actor: "ada"}, f.now)
+	}
+	for bytes, omitted := range pagesOfDocuments {
+		cases, err := f.store.ListCases(f.Context(), engine.CaseFilter{Limit: 10, Bytes: bytes})
+		f.must(err)
+		for i, c := range cases {
+			f.equal("left out", c.MetadataOmitted, omitted[i])
+			f.equal("metadata", c.Metadata == nil, omitted[i])
+			if !omitted[i] {
+				f.equal("metadata", string(c.Metadata), string(pageOfDocuments[i]))
+			}
+		}
+		urgent, err := f.store.UrgentCases(f.Context(), engine.CaseFilter{Limit: 10, Bytes: bytes}, engine.PriorityBases{})
+		f.must(err)
+		f.equal("the last of the queue", urgent[0].MetadataOmitted, bytes == 1 || bytes == -1)
+	}
+	one, err := f.store.ListCases(f.Context(), engine.CaseFilter{Limit: 1, Offset: 3, Bytes: 1})
+	f.must(err)
+	f.equal("the metadata of one", string(one[0].Metadata), string(pageOfDocuments[3]))
+}
+
+// actBytes is caseBytes for the data of acts.
+func actBytes(f *fixture) {
+	j := f.one()
+	for _, data := range slices.Backward(pageOfDocuments) {
+		f.write(func(tx engine.Tx) error {
+			return tx.AddActs([]task.Act{{At: f.now, TaskID: j.task.ID, Kind: "complete_manually", Actor: "ada", Data: data}})
+		})
+	}
+	for bytes, omitted := range pagesOfDocuments {
+		acts, err := f.store.ListActs(f.Context(), engine.ActFilter{Limit: 10, Bytes: bytes})
+		f.must(err)
+		for i, a := range acts {
+			f.equal("left out", a.DataOmitted, omitted[i])
+			f.equal("data", a.Data == nil, omitted[i])
+			if !omitted[i] {
+				f.equal("data", string(a.Data), string(pageOfDocuments[i]))
+			}
+		}
+	}
+	acts, err := f.store.ListActs(f.Context(), engine.ActFilter{Limit: 5})
+	f.must(err)
+	one, err := f.store.ListActs(f.Context(), engine.ActFilter{Limit: 1, Below: acts[3].No + 1, Bytes: 1})
+	f.must(err)
+	f.equal("the data of one", string(one[0].Data), string(acts[3].Data))
 }

@@ -1,0 +1,58 @@
+package store
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+// A row of a list comes with its document when that is small. The larger ones are
+// read one by one afterwards, as far as they fit the page: a page of 1,000 rows
+// would else cost hundreds of megabytes before it is cut.
+
+// small is a column where its text is short, NULL where it is not.
+func small(column string) string {
+	return `CASE WHEN length(CAST(` + column + ` AS text)) <= ` + strconv.Itoa(engine.SmallDocument) + ` THEN ` + column + ` END`
+}
+
+// large is 1 where small leaves out what is there.
+func large(column string) string {
+	return `CASE WHEN length(CAST(` + column + ` AS text)) > ` + strconv.Itoa(engine.SmallDocument) + ` THEN 1 ELSE 0 END`
+}
+
+// documentOf is the document of one row of a list.
+type documentOf struct {
+	id      any // of the row
+	text    *[]byte
+	omitted *bool // it is large, and not read yet
+}
+
+// addLarge reads the large documents of a page with a query for one row, in the order
+// of the page, until there are more bytes than limit: see engine.CaseFilter.
+func (s SQL) addLarge(ctx context.Context, query string, page []documentOf, limit int) error {
+	size := 0
+	for _, d := range page {
+		size += len(*d.text)
+	}
+	for _, d := range page {
+		switch {
+		case !*d.omitted:
+			continue
+		case limit < 0 || limit > 0 && size >= limit:
+			return nil
+		}
+		text, err := first(ctx, s, func(row Row) (text JSON, err error) {
+			err = row.Scan(&text)
+			return text, err
+		}, query, d.id)
+		if err != nil {
+			return err
+		}
+		if size += len(text); limit > 0 && size > limit && len(page) > 1 {
+			return nil
+		}
+		*d.text, *d.omitted = text, false
+	}
+	return nil
+}
