@@ -246,7 +246,7 @@ type CaseUpdate struct {
 	Reopen bool `json:"reopen,omitempty" doc:"Make a resolved case pending again."`
 	// ExpectedState refuses the act with CodeConflict unless the case is in that state; IfMatch
 	// unless it has an etag of that list.
-	ExpectedState string `json:"expected_state,omitempty" doc:"The resolution_status that the case is expected to have; in any other nothing is done: conflict." maxLength:"64"`
+	ExpectedState string `json:"expected_state,omitempty" doc:"The resolution_status that the case is expected to have; in any other nothing is done: conflict." enum:"pending,manually_resolved,permanently_failed,cancelled"`
 	IfMatch       string `json:"if_match,omitempty" doc:"The etag that was read; when it has another by now nothing is done: conflict. As the header If-Match." maxLength:"1024"`
 }
 

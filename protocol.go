@@ -172,7 +172,7 @@ type StepResult struct {
 	Status        string          `json:"status" enum:"completed,failed,released,snoozed" doc:"released: given back unharmed, no attempt charged. snoozed: again after snooze_seconds, no attempt charged."`
 	Result        json.RawMessage `json:"result,omitempty"`
 	Error         *Failure        `json:"error,omitempty" doc:"Required by failed."`
-	SnoozeSeconds float64         `json:"snooze_seconds,omitempty" minimum:"0"`
+	SnoozeSeconds float64         `json:"snooze_seconds,omitempty" minimum:"0" maximum:"2592000"`
 }
 
 // What a StepResult reports.

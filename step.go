@@ -135,7 +135,7 @@ type StepAction struct {
 	Reason      string `json:"reason" minLength:"1" maxLength:"4096"`
 	// ExpectedState refuses the act with CodeConflict unless the step is in that state; IfMatch
 	// unless it has an etag of that list.
-	ExpectedState  string          `json:"expected_state,omitempty" doc:"The state that the step is expected to be in; in any other nothing is done: conflict." maxLength:"64"`
+	ExpectedState  string          `json:"expected_state,omitempty" doc:"The state that the step is expected to be in; in any other nothing is done: conflict." enum:"pending,enqueued,assigned,in_progress,enqueued_for_orchestration,waiting_for_retry,complete,error,cancelled,resolved_manually"`
 	IfMatch        string          `json:"if_match,omitempty" doc:"The etag that was read; when it has another by now nothing is done: conflict. As the header If-Match." maxLength:"1024"`
 	CompletionData *CompletionData `json:"completion_data,omitempty" doc:"Required by complete_manually, refused by the other acts."`
 }

@@ -202,7 +202,7 @@ type CancelRequest struct {
 	Reason      string      `json:"reason,omitempty" doc:"Why; defaults to no reason given." maxLength:"1024"`
 	// ExpectedState refuses the act with CodeConflict unless a task is in that state; IfMatch
 	// unless it has an etag of that list.
-	ExpectedState string `json:"expected_state,omitempty" doc:"The state that every task is expected to be in; in any other nothing is done: conflict." maxLength:"64"`
+	ExpectedState string `json:"expected_state,omitempty" doc:"The state that every task is expected to be in; in any other nothing is done: conflict." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`
 	IfMatch       string `json:"if_match,omitempty" doc:"The etag that was read; when it has another by now nothing is done: conflict. As the header If-Match." maxLength:"1024"`
 }
 

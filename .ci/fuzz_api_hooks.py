@@ -28,7 +28,6 @@ TIES = [
     r" (name|give|say) ",  # name a template or a handler; give one of two; say which, or why
     r"must not be empty|an entry is empty",
     r"there is nothing to change",
-    r"expected_state must be one of",  # states of a task or of a step, whichever the act is about
     r"must be the etag of an answer",
     r"must be what the header If-Match says",
     r"goes with a retry only",

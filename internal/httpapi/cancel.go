@@ -15,7 +15,7 @@ import (
 type CancelParams struct {
 	CancelledBy   string `query:"cancelled_by" maxLength:"255" doc:"Who cancels. Defaults to the key's name, else to anonymous."`
 	Reason        string `query:"reason" maxLength:"1024" doc:"Why. Defaults to no reason given."`
-	ExpectedState string `query:"expected_state" maxLength:"64" doc:"The state that the task is expected to be in; in any other nothing is done: conflict."`
+	ExpectedState string `query:"expected_state" enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually" doc:"The state that the task is expected to be in; in any other nothing is done: conflict."`
 	GivenMatch    string `query:"if_match" maxLength:"1024" doc:"As the header If-Match."`
 	Match
 }
