@@ -14,8 +14,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/taskerhq/tasker"
 )
 
 // TestHostileValues sends every parameter, header and property of every operation of
@@ -30,12 +28,14 @@ func testHostileValues(t *testing.T, s *server) {
 	h.doc = doc
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
 		for method, op := range doc.Paths[path] {
+			h.path, h.about = path, baseOf[method+" "+path].about
 			h.prepare()
+			h.plain(method, path)
 			h.parameters(method, path, op)
 			h.properties(method, path, op)
 		}
 	}
-	if h.sent < 3000 || h.taken < h.sent/40 {
+	if h.sent < 3000 || h.taken < h.sent/20 {
 		t.Errorf("%d requests were sent and %d taken: too few to show anything", h.sent, h.taken)
 	}
 	for _, list := range []string{"/v1/tasks?limit=1000&include=context", "/api/v1/tasks?limit=1000", "/v1/dlq?limit=1000", "/api/v1/dlq", "/v1/dlq/investigation-queue",
@@ -77,39 +77,9 @@ type attacker struct {
 	doc   document
 	sent  int
 	taken int            // and answered 2xx
+	path  string         // of the operation
+	about string         // which task the requests are about: see base
 	known map[string]any // by the name of the property or parameter
-}
-
-// prepare makes a task with a case, and a worker that holds its step.
-func (h *attacker) prepare() {
-	h.t.Helper()
-	ctx := h.t.Context()
-	receipt, err := h.Submit(ctx, tasker.TaskRequest{TaskType: "h"})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	opened, err := h.engine.OpenCase(ctx, receipt.TaskUUID, tasker.OpenCaseRequest{OpenedBy: "ann", Reason: "to have one"})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	steps, err := h.Steps(ctx, receipt.TaskUUID)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	worker, err := h.engine.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w", Handlers: []string{"h"}})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	task := receipt.TaskUUID.String()
-	h.known = map[string]any{"uuid": task, "task_uuid": task, "task_id": task, "step_uuid": steps[0].StepUUID.String(), "dlq_entry_uuid": opened.CaseUUID.String(),
-		"id": worker.WorkerID.String(), "worker_id": worker.WorkerID.String(), "task_type": "h", "wait_ms": 0, "wait_seconds": 0}
-	polled, err := h.engine.Poll(ctx, tasker.PollRequest{WorkerID: worker.WorkerID, Capacity: 1, Start: true})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	for _, a := range polled.Steps {
-		h.known["token"], h.known["step_uuid"], h.known["task_id"] = a.Token, a.StepUUID.String(), a.TaskUUID.String()
-	}
 }
 
 // hostileTexts are values of parameters, escaped.
@@ -118,7 +88,7 @@ var hostileTexts = []string{"%00", "a%00b", "%ff", "a%0Ab", "%1b%5B2J", "%C2%85"
 
 // parameters sends hostile values in the path, the query and headers.
 func (h *attacker) parameters(method, path string, op operation) {
-	body := h.sampleBody(op)
+	body := h.fill(baseOf[method+" "+path].body)
 	for _, p := range op.Parameters {
 		for _, value := range thinned(hostileTexts) {
 			switch p.In {
@@ -175,6 +145,7 @@ func (h *attacker) properties(method, path string, op operation) {
 	for _, value := range hostileValues {
 		h.send(method, h.fill(path), value, nil)
 	}
+	h.members(method, path, content.Schema)
 	whole := h.sample(content.Schema, "", 0)
 	h.eachPlace(whole, func(set func(any)) {
 		for _, value := range thinned(hostileValues) {
@@ -235,13 +206,6 @@ func (h *attacker) eachPlace(v any, attack func(set func(any))) {
 			h.eachPlace(was, attack)
 		}
 	}
-}
-
-func (h *attacker) sampleBody(op operation) string {
-	if content, has := op.RequestBody.Content["application/json"]; has {
-		return encode(h.sample(content.Schema, "", 0))
-	}
-	return ""
 }
 
 // sample makes a value of a schema; of what it knows by name, a real one.

@@ -1,0 +1,141 @@
+package apitest_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// base is a request that the server takes, with the names of known things in braces.
+type base struct {
+	about string // "" for the task whose step a worker holds; failed, or waiting
+	body  string
+}
+
+// baseOf has a base for each operation that needs a body, or another task than the held
+// one: a request that is hostile in one place only is refused for nothing else.
+var baseOf = map[string]base{
+	"post /v1/tasks":        {"", `{"task_type":"h"}`},
+	"post /v1/tasks/batch":  {"", `{"tasks":[{"task_type":"h"}]}`},
+	"post /v1/tasks/cancel": {"waiting", `{"task_uuids":["{task_uuid}"]}`},
+	"patch /v1/tasks/{uuid}/workflow_steps/{step_uuid}": {"failed", `{"action_type":"resolve_manually","resolved_by":"ann","reason":"x"}`},
+	"patch /v1/tasks/{uuid}/context":                    {"failed", `{"context":{},"edited_by":"ann","reason":"x"}`},
+	"post /v1/templates":                                {"", `{"yaml":"name: t\nversion: \"1\"\nsteps: [{name: a, handler: h}]\n"}`},
+	"post /v1/dlq/task/{task_uuid}":                     {"waiting", `{"opened_by":"ann","reason":"x"}`},
+	"patch /v1/dlq/entry/{dlq_entry_uuid}":              {"", `{"resolution_notes":"x","resolved_by":"ann"}`},
+	"post /v1/dlq/update":                               {"", `{"filter":{"resolution_status":"pending"},"update":{"resolution_notes":"x","resolved_by":"ann"}}`},
+	"post /v1/dlq/act":                                  {"failed", `{"filter":{"resolution_status":"pending"},"action":{"action_type":"reset_for_retry","reset_by":"ann","reason":"x"}}`},
+	"post /v1/dlq/staleness/detect":                     {"", `{"dry_run":true}`},
+	"post /internal/workers/register":                   {"", `{"handlers":["h"]}`},
+	"post /internal/workers/{id}/poll":                  {"", `{}`},
+	"post /internal/workers/{id}/start":                 {"", `{"steps":[{"step_uuid":"{step_uuid}","token":"{token}"}]}`},
+	"post /internal/workers/{id}/progress":              {"", `{"step_uuid":"{step_uuid}","token":"{token}","progress_percent":5}`},
+	"post /internal/workers/{id}/result":                {"", `{"results":[{"step_uuid":"{step_uuid}","token":"{token}","status":"completed"}]}`},
+	"post /internal/workers/{id}/heartbeat":             {"", `{}`},
+	"post /internal/workers/{id}/drain":                 {"", `{}`},
+	"post /internal/workers/{id}/resume":                {"", `{}`},
+	"post /api/v1/tasks":                                {"", `{"task_type":"h"}`},
+	"post /api/v1/tasks/batch":                          {"", `{"tasks":[{"task_type":"h"}]}`},
+	"post /api/v1/dlq/{task_id}/replay":                 {"failed", `{}`},
+	"post /api/v1/workers/register":                     {"", `{"task_types":["h"]}`},
+	"post /api/v1/workers/{id}/poll":                    {"", `{}`},
+	"post /api/v1/workers/{id}/start":                   {"", `{"task_id":"{task_id}","token":"{token}"}`},
+	"post /api/v1/workers/{id}/progress":                {"", `{"task_id":"{task_id}","token":"{token}","progress_percent":5}`},
+	"post /api/v1/workers/{id}/result":                  {"", `{"task_id":"{task_id}","token":"{token}","status":"completed"}`},
+	"post /api/v1/workers/{id}/heartbeat":               {"", `{}`},
+	"post /api/v1/workers/{id}/drain":                   {"", `{}`},
+	"delete /v1/tasks/{uuid}":                           {about: "waiting"},
+	"delete /api/v1/tasks/{id}":                         {about: "waiting"},
+}
+
+// plain sends a request without anything hostile in it. It has to be taken.
+func (h *attacker) plain(method, path string) {
+	h.t.Helper()
+	if strings.HasSuffix(path, "/events") {
+		return // the answer does not end
+	}
+	taken := h.taken
+	h.send(method, h.fill(path), h.fill(baseOf[method+" "+path].body), nil)
+	if h.taken == taken {
+		h.t.Errorf("%s %s is not taken without anything hostile in it", method, path)
+	}
+}
+
+// members sends requests that are hostile in one member of the body only.
+func (h *attacker) members(method, path string, s schema) {
+	if s.Ref != "" {
+		s = h.doc.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		for _, value := range thinned(hostileValues) {
+			h.prepareSometimes()
+			body := map[string]any{}
+			if err := json.Unmarshal([]byte(h.fill(baseOf[method+" "+path].body)), &body); err != nil {
+				h.t.Fatalf("%s %s: %v", method, path, err)
+			}
+			body[name] = json.RawMessage(value)
+			h.send(method, h.fill(path), encode(body), nil)
+		}
+	}
+}
+
+// prepare makes three tasks: a worker holds the step of one, one has failed, and one
+// waits; all but the last have a case.
+func (h *attacker) prepare() {
+	h.t.Helper()
+	ctx := h.t.Context()
+	worker, err := h.engine.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w", Handlers: []string{"h", "failing"}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.known = map[string]any{"task_type": "h", "id": worker.WorkerID.String(), "worker_id": worker.WorkerID.String(), "wait_ms": 0, "wait_seconds": 0}
+	about := map[string]uuid.UUID{}
+	for kind, handler := range map[string]string{"failed": "failing", "waiting": "nobody", "": "h"} {
+		receipt, err := h.Submit(ctx, tasker.TaskRequest{TaskType: handler})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		about[kind] = receipt.TaskUUID
+	}
+	polled, err := h.engine.Poll(ctx, tasker.PollRequest{WorkerID: worker.WorkerID, Capacity: 1000, Start: true})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	of := about[h.about]
+	for _, a := range polled.Steps {
+		switch a.TaskUUID {
+		case about["failed"]:
+			no := false
+			result := tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultFailed, Error: &tasker.Failure{Message: "broken", Retryable: &no}}
+			if _, err := h.engine.Settle(ctx, tasker.SettleRequest{WorkerID: worker.WorkerID, Results: []tasker.StepResult{result}}); err != nil {
+				h.t.Fatal(err)
+			}
+		case of:
+			h.known["token"] = a.Token
+		}
+	}
+	if _, err := h.engine.OpenCase(ctx, about[""], tasker.OpenCaseRequest{OpenedBy: "ann", Reason: "to have one"}); err != nil {
+		h.t.Fatal(err)
+	}
+	steps, err := h.Steps(ctx, of)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.known["uuid"], h.known["task_uuid"], h.known["task_id"], h.known["step_uuid"] = of.String(), of.String(), of.String(), steps[0].StepUUID.String()
+	if strings.HasPrefix(h.path, "/api/v1/tasks/") {
+		h.known["id"] = of.String()
+	}
+	if h.about == "waiting" {
+		return
+	}
+	opened, err := h.engine.CaseOfTask(ctx, of)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.known["dlq_entry_uuid"] = opened.CaseUUID.String()
+}
