@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,9 +13,9 @@ import (
 func TestReadyWhileTheStoreHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hang, asked := make(chan struct{}), 0
+		hang, asked := make(chan struct{}), atomic.Int32{}
 		r := &readiness{ask: func(context.Context) error {
-			asked++
+			asked.Add(1)
 			<-hang // whatever becomes of ctx
 			return nil
 		}}
@@ -27,7 +28,7 @@ func TestReadyWhileTheStoreHangs(t *testing.T) {
 				t.Errorf("the answer took %v", took)
 			}
 		}
-		if asked != 1 {
+		if asked := asked.Load(); asked != 1 {
 			t.Errorf("a store that hangs was asked %d times at once", asked)
 		}
 		close(hang)
