@@ -134,6 +134,7 @@ func (u *unit) follow() followUp {
 // conclude tells those who wait, and the dispatcher if there is one, what a
 // committed transaction did.
 func (e *Engine) conclude(u *unit) {
+	e.recall(u.queued)
 	g := e.dispatch
 	if g == nil {
 		e.hub.publish(u)

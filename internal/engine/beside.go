@@ -8,13 +8,14 @@ import "context"
 // through the queue, and each step costs a claim.
 //
 // Nothing waits beside a claim for a single step, for a poll that was woken for
-// more than half, and on routes that are too deep for a claim to empty them: there
+// more than half, for one that serves so many routes that noting them costs more than
+// it saves, and on routes that are too deep for a claim to empty them: there
 // what is new must not overtake what has waited.
 func (e *Engine) claimBeside(ctx context.Context, p *poller) ([]Lease, error) {
 	half, aside := *p, *p
 	aside.capacity = min(p.capacity/2, p.capacity-p.owed)
 	half.capacity -= aside.capacity
-	if aside.capacity == 0 || !e.hub.waitBeside(&aside) {
+	if aside.capacity == 0 || p.wide() || !e.hub.waitBeside(&aside) {
 		return e.claims.Do(ctx, p)
 	}
 	leases, err := e.claims.Do(ctx, &half)
@@ -79,6 +80,9 @@ func (h *hub) noteDepths(groups [][]seat, out [][]Lease) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, g := range groups {
+		if g[0].wide() {
+			continue // nothing waits beside its claims
+		}
 		room := 0
 		for _, s := range g {
 			room += s.capacity - len(out[s.at])
@@ -90,5 +94,14 @@ func (h *hub) noteDepths(groups [][]seat, out [][]Lease) {
 				h.deep[r] = struct{}{}
 			}
 		}
+	}
+}
+
+// dropRoutes forgets how deep routes are that the catalog no longer has.
+func (h *hub) dropRoutes(routes []int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range routes {
+		delete(h.deep, r)
 	}
 }

@@ -50,8 +50,8 @@ func TestClaimBeside(t *testing.T) {
 	poll := func(e *Engine, capacity int, routes ...int64) (*poller, []Lease, error) {
 		p := &poller{routes: routes, capacity: capacity}
 		leases, err := e.claimBeside(context.Background(), p)
-		if len(e.hub.emptying) > 0 || len(e.hub.pollers[routes[0]]) > 0 {
-			t.Errorf("after the claim %v count as being emptied and %d pollers wait", e.hub.emptying, len(e.hub.pollers[routes[0]]))
+		if len(e.hub.emptying) > 0 || e.hub.awaited(routes[0]) {
+			t.Errorf("after the claim %v count as being emptied, and a poller waits: %t", e.hub.emptying, e.hub.awaited(routes[0]))
 		}
 		return p, leases, err
 	}

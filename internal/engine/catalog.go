@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +14,8 @@ import (
 
 // catalog caches what hardly ever changes: templates by key and by name, their
 // compiled schemas, and routes. A version of a template is immutable, so an
-// entry never goes stale; only "the newest version" is asked of the store.
+// entry never goes stale; only "the newest version" is asked of the store. The cache is
+// bounded: what is missing is read again when it is needed. Routes are in catalog_routes.go.
 type catalog struct {
 	store Store
 
@@ -23,8 +23,8 @@ type catalog struct {
 	byDef   map[int64]*task.Template
 	byName  map[templateName]*task.Template
 	schemas map[int64]compiledSchema
-	routes  map[routeName]*task.Route
-	byRoute map[int64]*task.Route
+	routes  map[routeName]*knownRoute
+	byRoute map[int64]*knownRoute
 	// what workers serve, by what they say of themselves, and by number
 	kinds    map[workerKind]*served
 	byWorker map[int64]*served
@@ -32,6 +32,7 @@ type catalog struct {
 	widened func([]*task.Route) // is called with routes that are new here
 
 	forgotten atomic.Bool // the routes have to be read before anybody relies on them
+	eviction  eviction
 }
 
 type templateName struct {
@@ -39,16 +40,10 @@ type templateName struct {
 	namespace, name, version string
 }
 
-type routeName struct{ namespace, handler, capabilities string }
-
-func nameOfRoute(r task.Route) routeName {
-	return routeName{r.Namespace, r.Handler, r.CapabilityKey()}
-}
-
 func newCatalog(s Store, widened func([]*task.Route)) *catalog {
 	return &catalog{store: s, widened: widened, byDef: map[int64]*task.Template{}, byName: map[templateName]*task.Template{},
-		schemas: map[int64]compiledSchema{}, routes: map[routeName]*task.Route{}, byRoute: map[int64]*task.Route{},
-		kinds: map[workerKind]*served{}, byWorker: map[int64]*served{}}
+		schemas: map[int64]compiledSchema{}, routes: map[routeName]*knownRoute{}, byRoute: map[int64]*knownRoute{},
+		kinds: map[workerKind]*served{}, byWorker: map[int64]*served{}, eviction: newEviction()}
 }
 
 // maxCached bounds the templates kept; past it the cache starts afresh.
@@ -114,8 +109,9 @@ func (c *catalog) cached(n templateName) *task.Template {
 	return c.byName[n]
 }
 
-// adhoc returns the stand-in template of a handler, stored if it is new.
-func (c *catalog) adhoc(ctx context.Context, namespace, handler string) (*task.Template, error) {
+// adhoc returns the stand-in template of a handler, stored if it is new. A namespace
+// that has limit of them gets no new one: the error is a *typesLimit.
+func (c *catalog) adhoc(ctx context.Context, namespace, handler string, limit int) (*task.Template, error) {
 	if t := c.cached(templateName{true, namespace, handler, ""}); t != nil {
 		return t, nil
 	}
@@ -124,12 +120,31 @@ func (c *catalog) adhoc(ctx context.Context, namespace, handler string) (*task.T
 		return nil, err
 	}
 	if t == nil {
-		if t, err = c.insert(ctx, task.Adhoc(namespace, handler)); err != nil {
+		if t, err = c.insertAdhoc(ctx, namespace, handler, limit); err != nil {
 			return nil, err
 		}
 	}
 	c.addTemplate(t)
 	return t, nil
+}
+
+func (c *catalog) insertAdhoc(ctx context.Context, namespace, handler string, limit int) (*task.Template, error) {
+	leave, err := c.eviction.create(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if t, err := c.store.FindAdhoc(ctx, namespace, handler); err != nil || t != nil {
+		return t, err // stored while this call waited
+	}
+	n, err := c.store.CountAdhoc(ctx, namespace, limit)
+	if err != nil {
+		return nil, err
+	}
+	if n >= limit {
+		return nil, &typesLimit{"handlers that were named by task_type", namespace, limit}
+	}
+	return c.insert(ctx, task.Adhoc(namespace, handler))
 }
 
 // insert stores a template and returns it, or the one that was there before.
@@ -153,68 +168,6 @@ func (c *catalog) insert(ctx context.Context, t *task.Template, acts ...task.Act
 	}
 	c.addTemplate(stored)
 	return stored, nil
-}
-
-// loadRoutes reads the routes that the store knows.
-func (c *catalog) loadRoutes(ctx context.Context) error {
-	c.forgotten.Store(false) // what is forgotten from here on is read again
-	routes, err := c.store.Routes(ctx)
-	if err != nil {
-		c.forgotten.Store(true)
-		return err
-	}
-	c.addRoutes(routes...)
-	return nil
-}
-
-// addRoutes reports whether one of the routes is new here.
-func (c *catalog) addRoutes(routes ...*task.Route) bool {
-	var fresh []*task.Route
-	c.mu.Lock()
-	for _, r := range routes {
-		if c.byRoute[r.ID] == nil {
-			fresh = append(fresh, r)
-			c.routes[nameOfRoute(*r)], c.byRoute[r.ID] = r, r
-		}
-	}
-	if len(fresh) > 0 {
-		for _, k := range c.kinds { // those that serve none of them keep their list
-			k.widen(fresh)
-		}
-	}
-	c.mu.Unlock()
-	if len(fresh) > 0 {
-		c.widened(fresh)
-	}
-	return len(fresh) > 0
-}
-
-// route returns the stored route for a namespace, handler and capability set,
-// and whether it is new here.
-func (c *catalog) route(ctx context.Context, want task.Route) (*task.Route, bool, error) {
-	name := nameOfRoute(want)
-	c.mu.RLock()
-	r := c.routes[name]
-	c.mu.RUnlock()
-	if r != nil {
-		return r, false, nil
-	}
-	err := c.store.Write(ctx, func(tx Tx) error {
-		fresh := want
-		r = &fresh
-		return tx.InsertRoute(r)
-	})
-	if err != nil {
-		return nil, false, err
-	}
-	return r, c.addRoutes(r), nil
-}
-
-// routeByID returns a route that the catalog has seen, or nil.
-func (c *catalog) routeByID(id int64) *task.Route {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.byRoute[id]
 }
 
 // workerKind is what decides which routes a worker can serve. It never changes
@@ -278,7 +231,7 @@ func (c *catalog) served(w *task.Worker) *served {
 	if s = c.kinds[kind]; s == nil {
 		s = &served{like: w, name: kind.name()}
 		s.list.Store(&[]int64{})
-		s.widen(slices.Collect(maps.Values(c.byRoute)))
+		s.widen(c.all())
 		if len(c.kinds) >= maxCached { // only those that are listed follow the catalog
 			clear(c.kinds)
 			clear(c.byWorker)

@@ -68,6 +68,11 @@ type Limits struct {
 	// yet included. One whose name and host are known may register beyond it, up to
 	// twice as many in all. Defaults to 20,000.
 	Workers int
+	// Routes bounds the routes of a namespace (a handler with the capabilities that it needs
+	// is one), and the handlers that tasks of the namespace were submitted to by task_type.
+	// Each process counts by itself: several that create some at the same moment may exceed it
+	// by one each. Defaults to 10,000.
+	Routes int
 	// TemplateBytes bounds a template's source. Defaults to 1 MiB.
 	TemplateBytes int
 }
@@ -169,6 +174,7 @@ func (c Config) WithDefaults() Config {
 	orDefault(&c.Limits.PageItems, 1000)
 	orDefault(&c.Limits.PageBytes, 4<<20)
 	orDefault(&c.Limits.Workers, 20_000)
+	orDefault(&c.Limits.Routes, 10_000)
 	orDefault(&c.Limits.TemplateBytes, 1<<20)
 	orDefault(&c.Leases.ClaimMode, TwoPhase)
 	orDefault(&c.Leases.EnforceCapacity, On)
@@ -218,6 +224,7 @@ func (c Config) Validate() error {
 	bad(c.Limits.PageItems > 0, "limits.page_items must be positive")
 	bad(c.Limits.PageBytes > 0, "limits.page_bytes must be positive")
 	bad(c.Limits.Workers > 0, "limits.workers must be positive")
+	bad(c.Limits.Routes > 0, "limits.routes must be positive")
 	bad(c.Limits.TemplateBytes > 0, "limits.template_bytes must be positive")
 	bad(c.Leases.ClaimMode == TwoPhase || c.Leases.ClaimMode == SinglePhase,
 		"leases.claim_mode must be %s or %s, not %q", TwoPhase, SinglePhase, c.Leases.ClaimMode)

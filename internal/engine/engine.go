@@ -146,6 +146,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	e.meter.clock, e.meter.since = e.instant, e.instant()
 	e.hub, e.glances.turn = newHub(), make(chan struct{}, 1)
 	e.catalog = newCatalog(store, e.hub.widen)
+	e.catalog.eviction.dropped, e.catalog.eviction.occupied = e.hub.dropRoutes, e.occupied
 	e.meter.kindOf = e.catalog.kindName
 	if err := e.catalog.loadRoutes(ctx); err != nil {
 		return nil, fmt.Errorf("read routes: %w", err)

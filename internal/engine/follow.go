@@ -127,16 +127,16 @@ func (e *Engine) Hear(ctx context.Context) error {
 	if err := e.hearOfWorkers(ctx, workers); err != nil {
 		return err
 	}
-	for r := range routes {
-		registry = registry || e.catalog.routeByID(r) == nil
-	}
 	if registry {
-		if err := e.reloadRoutes(ctx); err != nil {
-			return err
+		if err := e.catalog.loadNew(ctx); err != nil {
+			return fmt.Errorf("look for new routes: %w", err)
 		}
 	}
 	if len(routes) == 0 {
 		return nil
+	}
+	if err := e.catalog.recall(ctx, maps.Keys(routes)); err != nil {
+		return fmt.Errorf("look for routes: %w", err)
 	}
 	// a poll that has just looked and does not wait yet looks again
 	e.hub.version.Add(1)
@@ -175,7 +175,7 @@ func (e *Engine) Look(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
 	}
-	err := errors.Join(e.followOrdering(ctx), e.reloadRoutes(ctx), e.lookForReady(ctx, e.hub.awaitedRoutes()), e.lookForSettled(ctx, e.hub.awaitedTasks()),
+	err := errors.Join(e.followOrdering(ctx), e.lookForRoutes(ctx), e.lookForReady(ctx, e.hub.awaitedRoutes()), e.lookForSettled(ctx, e.hub.awaitedTasks()),
 		e.followFeed(ctx))
 	var why *task.Error
 	if errors.As(err, &why) && why.Code == task.Unavailable {
@@ -185,8 +185,8 @@ func (e *Engine) Look(ctx context.Context) error {
 	return err
 }
 
-func (e *Engine) reloadRoutes(ctx context.Context) error {
-	if err := e.catalog.loadRoutes(ctx); err != nil {
+func (e *Engine) lookForRoutes(ctx context.Context) error {
+	if err := e.catalog.lookOn(ctx); err != nil {
 		return fmt.Errorf("look for new routes: %w", err)
 	}
 	return nil

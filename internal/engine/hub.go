@@ -17,7 +17,7 @@ type hub struct {
 	version atomic.Int64 // grows with every publication of ready steps
 
 	mu       sync.Mutex
-	pollers  map[int64]map[*poller]struct{} // by route
+	seats    seats                          // those that wait, by route
 	ofWorker map[int64][]*poller            // those that wait, by worker
 	tasks    map[task.ID][]chan error
 	emptying map[int64]int      // claims under way that expect to take all of a route; see beside.go
@@ -57,24 +57,13 @@ func (p *poller) repay(leases []Lease) {
 	}
 }
 
-// noRoute is where a poller waits that can serve no route yet, so that wakeAll
-// finds it when the first one comes. Keys of routes begin at 1.
-const noRoute = 0
-
-func (p *poller) keys() []int64 {
-	if len(p.routes) == 0 {
-		return []int64{noRoute}
-	}
-	return p.routes
-}
-
 func (p *poller) serves(route int64) bool {
 	_, found := slices.BinarySearch(p.routes, route)
 	return found
 }
 
 func newHub() *hub {
-	return &hub{pollers: map[int64]map[*poller]struct{}{}, ofWorker: map[int64][]*poller{}, tasks: map[task.ID][]chan error{},
+	return &hub{seats: newSeats(), ofWorker: map[int64][]*poller{}, tasks: map[task.ID][]chan error{},
 		emptying: map[int64]int{}, deep: map[int64]struct{}{},
 		nextDue: make(chan task.Instant, 1)}
 }
@@ -110,7 +99,7 @@ func (h *hub) ready(steps map[int64]int) {
 func (h *hub) wake(steps map[int64]int) {
 	h.version.Add(1)
 	for route, n := range steps {
-		for p := range h.pollers[route] {
+		for p := range h.seats.on(route) {
 			if n <= 0 {
 				break
 			}
@@ -145,14 +134,7 @@ func (h *hub) wakeCallers(ids []task.ID) {
 func (h *hub) awaitedRoutes() []int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var routes []int64
-	for r, set := range h.pollers {
-		if r != noRoute && len(set) > 0 {
-			routes = append(routes, r)
-		}
-	}
-	slices.Sort(routes)
-	return routes
+	return h.seats.routes()
 }
 
 // awaitedTasks are those that callers wait for.
@@ -180,7 +162,7 @@ func (h *hub) polling(workers map[int64]struct{}) []int64 {
 func (h *hub) awaited(route int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.pollers[route]) > 0
+	return h.seats.first(route) != nil
 }
 
 // reserve takes a poller that waits on the route, or nil. Whoever takes it has
@@ -188,11 +170,11 @@ func (h *hub) awaited(route int64) bool {
 func (h *hub) reserve(route int64) *poller {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for p := range h.pollers[route] {
+	p := h.seats.first(route)
+	if p != nil {
 		h.remove(p)
-		return p
 	}
-	return nil
+	return p
 }
 
 func (h *hub) publishDue(due task.Instant) {
@@ -243,14 +225,7 @@ func (h *hub) await(p *poller, version int64) bool {
 func (h *hub) add(p *poller) {
 	p.wake, p.handed, p.promised, p.owed = make(chan struct{}), nil, 0, 0
 	h.ofWorker[p.worker] = append(h.ofWorker[p.worker], p)
-	for _, r := range p.keys() {
-		set := h.pollers[r]
-		if set == nil {
-			set = map[*poller]struct{}{}
-			h.pollers[r] = set
-		}
-		set[p] = struct{}{}
-	}
+	h.seats.add(p)
 }
 
 // dismiss ends the polls of a worker that takes nothing more.
@@ -281,6 +256,7 @@ func (h *hub) pass(p *poller) {
 
 // fail ends all waiting with err: what would end it well, nobody here would hear of.
 func (h *hub) fail(err error) {
+	h.version.Add(1) // a poll that has just looked meets the error when it looks again
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, list := range h.ofWorker {
@@ -317,9 +293,7 @@ func (h *hub) remove(p *poller) bool {
 	} else {
 		h.ofWorker[p.worker] = slices.Delete(mine, at, at+1)
 	}
-	for _, r := range p.keys() {
-		delete(h.pollers[r], p)
-	}
+	h.seats.remove(p)
 	return true
 }
 

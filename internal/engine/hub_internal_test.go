@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/task"
@@ -43,6 +45,41 @@ func TestHub(t *testing.T) {
 		}
 	})
 
+	t.Run("FailEndsAPollThatHasJustLooked", func(t *testing.T) {
+		t.Parallel()
+		h := newHub()
+		version := h.version.Load() // the poll looks, and then waits
+		h.fail(errors.New("the store is lost"))
+		if h.await(&poller{routes: []int64{1}, capacity: 1}, version) {
+			t.Error("a poll that looked before the store was lost waits, and hears nothing of it")
+		}
+	})
+
+	t.Run("ManyRoutes", func(t *testing.T) {
+		t.Parallel()
+		h := newHub()
+		many := make([]int64, maxNarrow+1)
+		for i := range many {
+			many[i] = int64(i + 1)
+		}
+		one, two := waiting(t, h, many...), waiting(t, h, many...)
+		if n := len(h.seats.narrow) + len(h.seats.wide); n != 1 {
+			t.Errorf("two polls that share %d routes are in %d sets, want 1", len(many), n)
+		}
+		if got := h.awaitedRoutes(); !slices.Equal(got, many) {
+			t.Errorf("they wait on %d routes, want %d", len(got), len(many))
+		}
+		h.ready(map[int64]int{maxNarrow: 1, maxNarrow + 2: 1})
+		if woken(one) == woken(two) {
+			t.Error("one step wakes one of the polls")
+		}
+		h.forget(one)
+		h.forget(two)
+		if h.awaited(1) || len(h.seats.wide) > 0 {
+			t.Error("a poll waits after both have left")
+		}
+	})
+
 	t.Run("PassWakesForEachStep", func(t *testing.T) {
 		t.Parallel()
 		h := newHub()
@@ -67,7 +104,7 @@ func TestHub(t *testing.T) {
 			t.Errorf("%d pollers of one step each were woken for the 2 that were not taken of 3", n)
 		}
 		h.pass(&poller{routes: []int64{1}})
-		if m := len(h.pollers[1]); m != 2 {
+		if m := len(h.seats.narrow[1]); m != 2 {
 			t.Errorf("%d pollers wait, want 2: who was woken for nothing passes nothing on", m)
 		}
 	})

@@ -51,6 +51,7 @@ func (e *Engine) passOn(batch []followUp) {
 		}
 	}
 	if len(queued) > 0 {
+		e.recall(queued)
 		e.hub.ready(queued)
 	}
 }

@@ -18,14 +18,8 @@ func (e *Engine) TemplateOf(ctx context.Context, def int64) (*task.Template, err
 // RouteOf returns the route of a step. One that is gone is stood in for: its Unread says
 // that it is.
 func (e *Engine) RouteOf(ctx context.Context, id int64) (*task.Route, error) {
-	if r := e.catalog.routeByID(id); r != nil {
-		return r, nil
-	}
-	if err := e.catalog.loadRoutes(ctx); err != nil {
-		return nil, err
-	}
-	if r := e.catalog.routeByID(id); r != nil {
-		return r, nil
+	if r, err := e.catalog.findRoute(ctx, id); err != nil || r != nil {
+		return r, err
 	}
 	return &task.Route{ID: id, Unread: fmt.Sprintf("its route, with key %d, is gone", id)}, nil
 }

@@ -36,6 +36,7 @@ func (c *catalog) forget() {
 	clear(c.schemas)
 	clear(c.routes)
 	clear(c.byRoute)
+	c.eviction.forget()
 	clear(c.byWorker)
 	for _, s := range c.kinds {
 		s.list.Store(&[]int64{})
@@ -62,11 +63,7 @@ func (u *unit) expectKnown(drafts []*draft) error {
 	for _, d := range drafts {
 		templates[d.template.DefID] = d.template
 		for _, s := range d.steps {
-			if r := u.e.catalog.routeByID(s.route); r != nil {
-				routes[s.route] = r
-			} else {
-				return ErrReplaced // forgotten since the draft was made
-			}
+			routes[s.route.ID] = s.route
 		}
 	}
 	return u.tx.ExpectKnown(templates, routes)

@@ -222,7 +222,15 @@ type ReadRegistry interface {
 	FindAdhoc(ctx context.Context, namespace, handler string) (*task.Template, error)
 	// ListTemplates returns a page by DefID, newest first, ad-hoc ones left out.
 	ListTemplates(ctx context.Context, f TemplateFilter) ([]*task.Template, error)
+	// CountAdhoc counts the templates of a namespace that stand in for handlers, up to limit.
+	CountAdhoc(ctx context.Context, namespace string, limit int) (int, error)
 	Routes(ctx context.Context) ([]*task.Route, error)
+	// RoutesAfter returns up to limit routes by number, behind one.
+	RoutesAfter(ctx context.Context, behind int64, limit int) ([]*task.Route, error)
+	// FindRoute returns the route with the namespace, handler and capabilities of another.
+	FindRoute(ctx context.Context, like task.Route) (*task.Route, error)
+	// CountRoutes counts the routes of a namespace, up to limit.
+	CountRoutes(ctx context.Context, namespace string, limit int) (int, error)
 	// Workers returns those seen at or after a time, and all that are not dead.
 	Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error)
 	// ListWorkers returns up to limit of them by No, behind one.

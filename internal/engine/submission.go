@@ -52,7 +52,7 @@ type draft struct {
 
 // draftStep is what a step of the task will be.
 type draftStep struct {
-	route       int64
+	route       *task.Route
 	priority    int
 	maxAttempts int
 	timeout     time.Duration
@@ -85,7 +85,11 @@ func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, 
 	}
 	d := &draft{in: in, template: t, priority: level, steps: make([]draftStep, len(t.Steps))}
 	for i := range t.Steps {
-		if err := e.draftStep(ctx, d, i); err != nil {
+		err := e.draftStep(ctx, d, i)
+		if problem := overLimit(err, at+d.named()); problem != nil {
+			return nil, one(problem), nil
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}
@@ -95,6 +99,14 @@ func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, 
 		}
 	}
 	return d, nil, nil
+}
+
+// named is the field that the submission names its template with.
+func (d *draft) named() string {
+	if d.template.Adhoc {
+		return "/task_type"
+	}
+	return "/name"
 }
 
 func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
@@ -107,7 +119,7 @@ func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 	if d.template.Adhoc {
 		capabilities = task.Capabilities(d.in.Capabilities)
 	}
-	route, fresh, err := e.catalog.route(ctx, task.Route{Namespace: d.template.Namespace, Handler: spec.Handler, Capabilities: capabilities})
+	route, fresh, err := e.catalog.route(ctx, task.Route{Namespace: d.template.Namespace, Handler: spec.Handler, Capabilities: capabilities}, e.cfg.Limits.Routes)
 	if err != nil {
 		return fmt.Errorf("store route of %s: %w", spec.Handler, err)
 	}
@@ -115,7 +127,7 @@ func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 		e.announce(News{Registry: true})
 	}
 	level := e.level(priority)
-	s := draftStep{route: route.ID, priority: priority, maxAttempts: spec.Retry.MaxAttempts, timeout: spec.Timeout, parents: len(spec.Parents)}
+	s := draftStep{route: route, priority: priority, maxAttempts: spec.Retry.MaxAttempts, timeout: spec.Timeout, parents: len(spec.Parents)}
 	if d.in.MaxRetries != nil {
 		s.maxAttempts = *d.in.MaxRetries + 1
 	}
@@ -137,7 +149,10 @@ func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 
 func (e *Engine) findTemplate(ctx context.Context, in *Submission, at string) (*task.Template, *task.Problem, error) {
 	if in.TaskType != "" {
-		t, err := e.catalog.adhoc(ctx, in.Namespace, in.TaskType)
+		t, err := e.catalog.adhoc(ctx, in.Namespace, in.TaskType, e.cfg.Limits.Routes)
+		if problem := overLimit(err, at+"/task_type"); problem != nil {
+			return nil, problem, nil
+		}
 		return t, nil, err
 	}
 	t, err := e.catalog.named(ctx, in.Namespace, in.Name, in.Version)

@@ -237,7 +237,10 @@ func (e *Engine) stillReady(ctx context.Context, steps []Offered) ([]Offered, er
 // FollowDispatch wakes polls for steps that other processes offered, until ctx
 // ends or the connection is lost, and returns why. It blocks.
 func (e *Engine) FollowDispatch(ctx context.Context) error {
-	return e.dispatch.d.Listen(ctx, func(routes map[int64]int) { e.hub.ready(routes) })
+	return e.dispatch.d.Listen(ctx, func(routes map[int64]int) {
+		e.recall(routes)
+		e.hub.ready(routes)
+	})
 }
 
 // FlushDispatch waits until the dispatcher has been told of all that was committed

@@ -227,10 +227,12 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 	if err != nil {
 		return fmt.Errorf("encode marks: %w", err)
 	}
-	ids := make([]task.ID, len(found))
+	ids, routes := make([]task.ID, len(found)), map[int64]int{}
 	for i, s := range found {
 		ids[i] = s.ID
+		routes[s.RouteID]++
 	}
+	e.recall(routes) // their names are told
 	return e.write(ctx, "unserved", func(u *unit) error {
 		works, err := u.load(ids)
 		if err != nil {

@@ -222,13 +222,11 @@ func (u *unit) attemptTrace(w Work) string {
 
 // NamesOfRoute implements Names.
 func (c *catalog) NamesOfRoute(id int64) *task.Route {
-	if r := c.routeByID(id); r != nil {
-		return r
-	}
-	if err := c.loadRoutes(context.Background()); err != nil {
+	r, err := c.findRoute(context.Background(), id)
+	if err != nil {
 		return nil
 	}
-	return c.routeByID(id)
+	return r
 }
 
 // NamesOfTemplate implements Names.

@@ -143,15 +143,45 @@ func (s SQL) InsertRoute(ctx context.Context, r *task.Route) error {
 	return err
 }
 
+const routeColumns = `route_id, namespace, handler, capabilities`
+
+func scanRoute(row Row) (*task.Route, error) {
+	var r task.Route
+	var capabilities Text
+	err := row.Scan(&r.ID, (*Text)(&r.Namespace), (*Text)(&r.Handler), &capabilities)
+	r.Capabilities = task.SplitCapabilities(string(capabilities))
+	return &r, err
+}
+
 // Routes returns all routes.
 func (s SQL) Routes(ctx context.Context) ([]*task.Route, error) {
-	return collect(ctx, s, func(row Row) (*task.Route, error) {
-		var r task.Route
-		var capabilities Text
-		err := row.Scan(&r.ID, (*Text)(&r.Namespace), (*Text)(&r.Handler), &capabilities)
-		r.Capabilities = task.SplitCapabilities(string(capabilities))
-		return &r, err
-	}, `SELECT route_id, namespace, handler, capabilities FROM tasker_routes ORDER BY route_id`)
+	return collect(ctx, s, scanRoute, `SELECT `+routeColumns+` FROM tasker_routes ORDER BY route_id`)
+}
+
+// RoutesAfter returns up to limit routes by number, behind one.
+func (s SQL) RoutesAfter(ctx context.Context, behind int64, limit int) ([]*task.Route, error) {
+	const query = `SELECT ` + routeColumns + ` FROM tasker_routes WHERE route_id > $1 ORDER BY route_id LIMIT $2`
+	return collect(ctx, s, scanRoute, query, behind, limit)
+}
+
+// FindRoute returns the route with the namespace, handler and capabilities of another, or nil.
+func (s SQL) FindRoute(ctx context.Context, like task.Route) (*task.Route, error) {
+	const query = `SELECT ` + routeColumns + ` FROM tasker_routes WHERE namespace = $1 AND handler = $2 AND capabilities = $3`
+	return first(ctx, s, scanRoute, query, like.Namespace, like.Handler, like.CapabilityKey())
+}
+
+// CountRoutes counts the routes of a namespace, up to limit.
+func (s SQL) CountRoutes(ctx context.Context, namespace string, limit int) (int, error) {
+	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_routes WHERE namespace = $1 LIMIT $2) AS r`
+	n, err := first(ctx, s, scanInt, query, namespace, limit)
+	return int(n), err
+}
+
+// CountAdhoc counts the templates of a namespace that stand in for handlers, up to limit.
+func (s SQL) CountAdhoc(ctx context.Context, namespace string, limit int) (int, error) {
+	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_templates WHERE namespace = $1 AND adhoc = 1 LIMIT $2) AS t`
+	n, err := first(ctx, s, scanInt, query, namespace, limit)
+	return int(n), err
 }
 
 // WorkerColumns are what ScanWorker reads.

@@ -78,6 +78,47 @@ func (s *Store) Routes(ctx context.Context) ([]*task.Route, error) {
 	return out, nil
 }
 
+// RoutesAfter implements engine.ReadRegistry.
+func (s *Store) RoutesAfter(ctx context.Context, behind int64, limit int) ([]*task.Route, error) {
+	all, err := s.Routes(ctx)
+	all = slices.DeleteFunc(all, func(r *task.Route) bool { return r.ID <= behind })
+	return all[:min(len(all), limit)], err
+}
+
+// FindRoute implements engine.ReadRegistry.
+func (s *Store) FindRoute(ctx context.Context, like task.Route) (*task.Route, error) {
+	all, err := s.Routes(ctx)
+	for _, r := range all {
+		if r.Namespace == like.Namespace && r.Handler == like.Handler && r.CapabilityKey() == like.CapabilityKey() {
+			return r, nil
+		}
+	}
+	return nil, err
+}
+
+// CountRoutes implements engine.ReadRegistry.
+func (s *Store) CountRoutes(ctx context.Context, namespace string, limit int) (int, error) {
+	all, err := s.Routes(ctx)
+	all = slices.DeleteFunc(all, func(r *task.Route) bool { return r.Namespace != namespace })
+	return min(len(all), limit), err
+}
+
+// CountAdhoc implements engine.ReadRegistry.
+func (s *Store) CountAdhoc(ctx context.Context, namespace string, limit int) (int, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	n := 0
+	for _, t := range st.templates {
+		if t.Adhoc && t.Namespace == namespace {
+			n++
+		}
+	}
+	return min(n, limit), nil
+}
+
 // Workers implements engine.ReadRegistry.
 func (s *Store) Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error) {
 	st, done, err := s.read(ctx)

@@ -52,6 +52,8 @@ const (
 	// maxStreams bounds what is known of one queue. There are as many streams as
 	// levels in use, and a few more after the order has changed.
 	maxStreams = 512
+	// maxQueues bounds the queues about which something is known.
+	maxQueues = 20_000
 	// ahead is how far ahead of this process's time another one's may be.
 	ahead = 5 * time.Second
 )
@@ -81,6 +83,9 @@ func (q *queues) forgetAll() {
 func (q *queues) get(id int64) *queue {
 	k := q.of[id]
 	if k == nil {
+		if len(q.of) >= maxQueues { // what is not known is read from its very start
+			clear(q.of)
+		}
 		k = &queue{floors: map[int64]int64{}, next: map[int64]int64{}, after: map[int64]int64{}, pause: sweepPause}
 		q.of[id] = k
 	}

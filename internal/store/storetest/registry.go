@@ -13,6 +13,9 @@ func registryCases() []testCase {
 	return []testCase{
 		{"Routes", routes},
 		{"RouteAgain", routeAgain},
+		{"RoutesInPages", routesInPages},
+		{"FindRoute", findRoute},
+		{"CountTypes", countTypes},
 		{"WorkerRoundTrip", workerRoundTrip},
 		{"WorkerUpdate", workerUpdate},
 		{"WorkerInTransaction", workerInTransaction},
@@ -63,6 +66,64 @@ func routeAgain(f *fixture) {
 		return err
 	})
 	f.equal("routes", f.findRoutes(), before)
+}
+
+func routesInPages(f *fixture) {
+	want := f.findRoutes()
+	var got []*task.Route
+	for last := int64(0); ; last = got[len(got)-1].ID {
+		page, err := f.store.RoutesAfter(f.Context(), last, 1)
+		f.must(err)
+		if len(page) == 0 {
+			break
+		}
+		if len(page) > 1 {
+			f.Fatalf("a page of 1 has %d routes", len(page))
+		}
+		got = append(got, page...)
+	}
+	f.equal("routes, page by page", got, want)
+}
+
+func findRoute(f *fixture) {
+	with := &task.Route{Namespace: "default", Handler: "a", Capabilities: []string{"gpu"}}
+	f.write(func(tx engine.Tx) error { return tx.InsertRoute(with) })
+	for _, want := range []*task.Route{f.routes[0], with} {
+		got, err := f.store.FindRoute(f.Context(), task.Route{Namespace: want.Namespace, Handler: want.Handler, Capabilities: want.Capabilities})
+		f.must(err)
+		f.equal("route", got, want)
+	}
+	for _, other := range []task.Route{{Namespace: "default", Handler: "none"}, {Namespace: "none", Handler: "a"}, {Namespace: "default", Handler: "a", Capabilities: []string{"net"}}} {
+		if got, err := f.store.FindRoute(f.Context(), other); err != nil || got != nil {
+			f.Errorf("the route %+v: %+v, %v; want none", other, got, err)
+		}
+	}
+}
+
+func countTypes(f *fixture) {
+	f.write(func(tx engine.Tx) error {
+		for _, handler := range []string{"x", "y", "z"} {
+			if err := tx.InsertRoute(&task.Route{Namespace: "counted", Handler: handler}); err != nil {
+				return err
+			}
+			if _, err := tx.InsertTemplate(task.Adhoc("counted", handler)); err != nil {
+				return err
+			}
+		}
+		return tx.InsertRoute(&task.Route{Namespace: "counted", Handler: "x", Capabilities: []string{"gpu"}})
+	})
+	for _, c := range []struct {
+		namespace             string
+		limit, routes, adhocs int
+	}{{"counted", 100, 4, 3}, {"counted", 2, 2, 2}, {"nobody", 100, 0, 0}} {
+		routes, err := f.store.CountRoutes(f.Context(), c.namespace, c.limit)
+		f.must(err)
+		adhocs, err := f.store.CountAdhoc(f.Context(), c.namespace, c.limit)
+		f.must(err)
+		if routes != c.routes || adhocs != c.adhocs {
+			f.Errorf("in %q, up to %d: %d routes and %d handlers; want %d and %d", c.namespace, c.limit, routes, adhocs, c.routes, c.adhocs)
+		}
+	}
 }
 
 // worker returns a worker that is not stored yet and has every field set.

@@ -1,0 +1,265 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync/atomic"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+type routeName struct{ namespace, handler, capabilities string }
+
+func nameOfRoute(r task.Route) routeName {
+	return routeName{r.Namespace, r.Handler, r.CapabilityKey()}
+}
+
+// knownRoute is a route in the catalog, and when it was used last; see eviction.
+type knownRoute struct {
+	*task.Route
+	used atomic.Int64
+}
+
+// routePage is how many routes are read at once.
+const routePage = 5000
+
+// typesLimit says that a namespace has as many of something as it may have.
+type typesLimit struct {
+	what, namespace string
+	limit           int
+}
+
+// Error implements error.
+func (l *typesLimit) Error() string {
+	return fmt.Sprintf("the namespace %q already has %d %s, the most it may have (engine.limits.routes): use one of them, or raise the limit",
+		l.namespace, l.limit, l.what)
+}
+
+// overLimit returns the problem that an error is about if it is a *typesLimit, else nil.
+func overLimit(err error, at string) *task.Problem {
+	var l *typesLimit
+	if !errors.As(err, &l) {
+		return nil
+	}
+	return &task.Problem{Location: at, Message: l.Error()}
+}
+
+// loadRoutes reads the routes that the store knows: all of them, or where that is more than
+// the catalog holds, those with ready steps. The others are read when they are needed.
+func (c *catalog) loadRoutes(ctx context.Context) error {
+	c.forgotten.Store(false) // what is forgotten from here on is read again
+	for last := int64(0); ; {
+		routes, err := c.store.RoutesAfter(ctx, last, routePage)
+		if err == nil {
+			err = c.take(ctx, routes)
+		}
+		if err != nil {
+			c.forgotten.Store(true)
+			return err
+		}
+		if len(routes) < routePage {
+			return nil
+		}
+		last = routes[len(routes)-1].ID
+	}
+}
+
+// loadNew reads the routes that were stored since the newest one that is known.
+func (c *catalog) loadNew(ctx context.Context) error {
+	if c.forgotten.Load() {
+		return c.loadRoutes(ctx)
+	}
+	routes, err := c.store.RoutesAfter(ctx, c.eviction.newest.Load(), routePage)
+	if err != nil {
+		return err
+	}
+	return c.take(ctx, routes)
+}
+
+// lookOn reads the next page of routes and adds what is missing, as loadRoutes does. Called
+// again and again, it goes through all of them.
+func (c *catalog) lookOn(ctx context.Context) error {
+	if c.forgotten.Load() {
+		return c.loadRoutes(ctx)
+	}
+	routes, err := c.store.RoutesAfter(ctx, c.eviction.cursor.Load(), routePage)
+	if err != nil {
+		return err
+	}
+	next := int64(0)
+	if len(routes) == routePage {
+		next = routes[len(routes)-1].ID
+	}
+	c.eviction.cursor.Store(next)
+	return c.take(ctx, routes)
+}
+
+// take adds routes: all of them while there is room, else those with ready steps.
+func (c *catalog) take(ctx context.Context, routes []*task.Route) error {
+	missing, room := c.missing(routes)
+	if len(missing) > room {
+		some, err := c.eviction.occupied(ctx, missing)
+		if err != nil {
+			return err
+		}
+		missing = some
+	}
+	c.addRoutes(missing...)
+	return nil
+}
+
+// missing returns those of the routes that are not in the catalog, and for how many there is room.
+func (c *catalog) missing(routes []*task.Route) ([]*task.Route, int) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var missing []*task.Route
+	for _, r := range routes {
+		if c.byRoute[r.ID] == nil {
+			missing = append(missing, r)
+		}
+	}
+	return missing, c.eviction.limit - len(c.byRoute)
+}
+
+// addRoutes reports whether one of the routes is new here.
+func (c *catalog) addRoutes(routes ...*task.Route) bool {
+	var fresh []*task.Route
+	c.mu.Lock()
+	for _, r := range routes {
+		if c.byRoute[r.ID] == nil {
+			known := &knownRoute{Route: r}
+			known.used.Store(c.eviction.age.Add(1))
+			fresh = append(fresh, r)
+			c.routes[nameOfRoute(*r)], c.byRoute[r.ID] = known, known
+			c.eviction.saw(r.ID)
+		}
+	}
+	if len(fresh) > 0 {
+		for _, k := range c.kinds { // those that serve none of them keep their list
+			k.widen(fresh)
+		}
+	}
+	c.mu.Unlock()
+	if len(fresh) > 0 {
+		c.widened(fresh)
+	}
+	return len(fresh) > 0
+}
+
+// route returns the stored route for a namespace, handler and capability set,
+// and whether it was stored now. A namespace that has limit of them gets no new one: the error
+// is a *typesLimit.
+func (c *catalog) route(ctx context.Context, want task.Route, limit int) (r *task.Route, fresh bool, err error) {
+	if r := c.routeNamed(nameOfRoute(want)); r != nil {
+		return r, false, nil
+	}
+	if r, fresh, err = c.storedRoute(ctx, want, limit); err != nil {
+		return nil, false, err
+	}
+	c.addRoutes(r)
+	return r, fresh, c.evict(ctx)
+}
+
+func (c *catalog) routeNamed(name routeName) *task.Route {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	known := c.routes[name]
+	if known == nil {
+		return nil
+	}
+	c.eviction.use(known)
+	return known.Route
+}
+
+func (c *catalog) storedRoute(ctx context.Context, want task.Route, limit int) (r *task.Route, fresh bool, err error) {
+	if r, err = c.store.FindRoute(ctx, want); err != nil || r != nil {
+		return r, false, err
+	}
+	leave, err := c.eviction.create(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer leave()
+	if r, err = c.store.FindRoute(ctx, want); err != nil || r != nil {
+		return r, false, err // stored while this call waited
+	}
+	n, err := c.store.CountRoutes(ctx, want.Namespace, limit)
+	if err != nil {
+		return nil, false, err
+	}
+	if n >= limit {
+		return nil, false, &typesLimit{"routes (handlers, each with the capabilities that it needs)", want.Namespace, limit}
+	}
+	err = c.store.Write(ctx, func(tx Tx) error {
+		stored := want
+		r = &stored
+		return tx.InsertRoute(r)
+	})
+	return r, true, err
+}
+
+// routeByID returns a route that the catalog has, or nil.
+func (c *catalog) routeByID(id int64) *task.Route {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if known := c.byRoute[id]; known != nil {
+		return known.Route
+	}
+	return nil
+}
+
+// all returns the routes that the catalog has. The caller holds mu.
+func (c *catalog) all() []*task.Route {
+	routes := make([]*task.Route, 0, len(c.byRoute))
+	for _, known := range c.byRoute {
+		routes = append(routes, known.Route)
+	}
+	return routes
+}
+
+// findRoute returns a route, read from the store when the catalog does not have it, or nil.
+func (c *catalog) findRoute(ctx context.Context, id int64) (*task.Route, error) {
+	if r := c.routeByID(id); r != nil {
+		return r, nil
+	}
+	found, err := c.store.RoutesAfter(ctx, id-1, 1)
+	if err != nil || len(found) == 0 || found[0].ID != id {
+		return nil, err
+	}
+	if _, room := c.missing(nil); room > 0 {
+		c.addRoutes(found[0])
+	}
+	return found[0], nil
+}
+
+// recall makes sure that the catalog has routes on which steps became ready, so that polls
+// look there.
+func (c *catalog) recall(ctx context.Context, ids iter.Seq[int64]) error {
+	var missing []int64
+	c.mu.RLock()
+	for id := range ids {
+		if known := c.byRoute[id]; known != nil {
+			c.eviction.use(known)
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	c.mu.RUnlock()
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	for _, id := range missing {
+		found, err := c.store.RoutesAfter(ctx, id-1, 1)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 && found[0].ID == id {
+			c.addRoutes(found[0])
+		}
+	}
+	return c.evict(ctx)
+}

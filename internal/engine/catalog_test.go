@@ -1,0 +1,214 @@
+package engine_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// types returns submissions of n task types, from the first one given on.
+func types(from, n int) []engine.Submission {
+	subs := make([]engine.Submission, n)
+	for i := range subs {
+		subs[i] = engine.Submission{TaskType: fmt.Sprintf("type-%06d", from+i)}
+	}
+	return subs
+}
+
+// drain settles what is ready, and returns how much that was.
+func drain(t *testing.T, e *engine.Engine, worker task.ID) int {
+	t.Helper()
+	for n := 0; ; {
+		leases, _, err := e.Poll(t.Context(), worker, 1000, 0, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(leases) == 0 {
+			return n
+		}
+		settleAll(t, e, leases)
+		n += len(leases)
+	}
+}
+
+func settleAll(t *testing.T, e *engine.Engine, leases []engine.Lease) {
+	t.Helper()
+	results := make([]engine.Result, len(leases))
+	for i, l := range leases {
+		results[i] = engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted}
+	}
+	if _, err := e.Settle(t.Context(), results); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestManyTaskTypes submits to more task types than are kept in memory. Those with ready
+// steps stay, the others leave, and all are served, also through a poll that waits.
+func TestManyTaskTypes(t *testing.T) {
+	t.Parallel()
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "tasker.db"), &sqlite.Options{Seed: 1, Readers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count, kept := 24_000, 10_000
+	cfg := engine.Config{Limits: engine.Limits{Routes: 2 * count}}
+	e, _ := newEngineOn(t, s, engine.Options{Config: cfg})
+	if testing.Short() {
+		count, kept = 3_000, 1_000
+		e.KeepRoutes(kept)
+	}
+	w := register(t, e, 1000)
+	err = s.Write(t.Context(), func(tx engine.Tx) error { // at once: a commit for each would take minutes
+		for _, in := range types(0, count) {
+			if _, err := tx.InsertTemplate(task.Adhoc(engine.DefaultNamespace, in.TaskType)); err != nil {
+				return err
+			}
+			if err := tx.InsertRoute(&task.Route{Namespace: engine.DefaultNamespace, Handler: in.TaskType}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := 0
+	for from := 0; from < count; from += 1000 {
+		submit(t, e, types(from, 1000)...)
+		served += drain(t, e, w.ID)
+		if templates, routes, seats := e.CatalogSize(); templates > 10_000 || routes > kept || seats > 5000 {
+			t.Fatalf("after %d types %d templates, %d routes and %d sets of polls are in memory", from, templates, routes, seats)
+		}
+	}
+	if served != count {
+		t.Fatalf("%d of %d steps were served", served, count)
+	}
+	t.Run("WaitingPoll", func(t *testing.T) {
+		got := make(chan []engine.Lease, 1)
+		go func() {
+			leases, _, err := e.Poll(t.Context(), w.ID, 1, time.Minute, true)
+			if err != nil {
+				t.Error(err)
+			}
+			got <- leases
+		}()
+		submit(t, e, types(0, 1)...) // has left
+		if leases := <-got; len(leases) != 1 {
+			t.Fatalf("the waiting poll got %d steps", len(leases))
+		} else {
+			settleAll(t, e, leases)
+		}
+	})
+	t.Run("AfterOpening", func(t *testing.T) {
+		submit(t, e, types(0, 5)...)
+		again, _ := newEngineOn(t, s, engine.Options{Config: cfg})
+		if n := drain(t, again, w.ID); n != 5 {
+			t.Errorf("%d of 5 steps are served after the engine was opened again", n)
+		}
+	})
+}
+
+// TestReadyOnARouteThatLeft has steps become ready, by time, on routes that are not in memory.
+func TestReadyOnARouteThatLeft(t *testing.T) {
+	t.Parallel()
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "tasker.db"), &sqlite.Options{Seed: 1, Readers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, tick := newEngineOn(t, s, engine.Options{})
+	e.KeepRoutes(8)
+	w := register(t, e, 1000)
+	later := types(0, 20)
+	for i := range later {
+		later[i].RunAt = e.Now().Add(time.Minute)
+	}
+	submit(t, e, later...)
+	submit(t, e, types(100, 20)...)
+	if n := drain(t, e, w.ID); n != 20 {
+		t.Fatalf("%d of 20 steps were served", n)
+	}
+	submit(t, e, types(200, 3)...)
+	if _, routes, _ := e.CatalogSize(); routes > 8 {
+		t.Fatalf("%d routes are in memory, of at most 8", routes)
+	}
+	tick(time.Hour)
+	if _, err := e.FireTimers(t.Context(), 100); err != nil {
+		t.Fatal(err)
+	}
+	if n := drain(t, e, w.ID); n != 23 {
+		t.Errorf("%d of 23 steps were served", n)
+	}
+}
+
+// TestTaskTypesOfAnotherNode has one node make steps ready on routes that the other one
+// does not have in memory, and says nothing of it: the other one finds them by looking.
+func TestTaskTypesOfAnotherNode(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	node := func() *engine.Engine {
+		s, err := postgres.Open(t.Context(), dsn, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		e, err := engine.New(t.Context(), s, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.KeepRoutes(8)
+		return e
+	}
+	here, there := node(), node()
+	w := register(t, here, 1000)
+	for round := range 2 {
+		submit(t, there, types(0, 30)...)
+		if err := here.Look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := drain(t, here, w.ID); n != 30 {
+			t.Fatalf("round %d: %d of 30 steps were served", round, n)
+		}
+		submit(t, here, types(100*round+100, 30)...) // the others leave
+		drain(t, here, w.ID)
+		submit(t, here, types(100*round+150, 3)...)
+		if _, routes, _ := here.CatalogSize(); routes > 8 {
+			t.Fatalf("round %d: %d routes are in memory, of at most 8", round, routes)
+		}
+		drain(t, here, w.ID)
+	}
+}
+
+// TestTaskTypesHaveALimit refuses a new task type beyond the limit of its namespace, and
+// nothing else.
+func TestTaskTypesHaveALimit(t *testing.T) {
+	t.Parallel()
+	e, _ := newEngine(t, engine.Options{Config: engine.Config{Limits: engine.Limits{Routes: 3}}})
+	submit(t, e, types(0, 3)...)
+	refused := func(in engine.Submission, at, what string) {
+		t.Helper()
+		_, err := e.Submit(t.Context(), []engine.Submission{{TaskType: "type-000000"}, in}, false)
+		if task.CodeOf(err) != task.Invalid || !strings.Contains(err.Error(), at) || !strings.Contains(err.Error(), what) ||
+			!strings.Contains(err.Error(), "engine.limits.routes") {
+			t.Errorf("%+v is answered with: %v", in, err)
+		}
+	}
+	refused(engine.Submission{TaskType: "type-000003"}, "/tasks/1/task_type", "3 handlers")
+	refused(engine.Submission{TaskType: "type-000001", Capabilities: []string{"gpu"}}, "/tasks/1/task_type", "3 routes")
+	submit(t, e, types(0, 3)...)
+	submit(t, e, engine.Submission{TaskType: "type-000003", Namespace: "another"})
+	receipts, err := e.Submit(t.Context(), []engine.Submission{{TaskType: "type-000004"}, {TaskType: "type-000002"}}, true)
+	if err != nil || receipts[0].Err == nil || receipts[1].Err != nil {
+		t.Errorf("of a new type and one that is known, judged one by one: %+v, %v", receipts, err)
+	}
+	if n := len(receipts); n != 2 {
+		t.Errorf("%d receipts of 2", n)
+	}
+}
