@@ -20,6 +20,7 @@ import (
 type Server struct {
 	server   *testserver.Server
 	password string
+	programs string
 }
 
 // Start starts a server that ends with t. What it has committed is on the disk,
@@ -29,8 +30,17 @@ func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s, err := Launch(settings...)
 	testserver.OrSkip(t, err)
-	s.server.CloseWith(t)
+	s.closeWith(t)
 	return s
+}
+
+func (s *Server) closeWith(t testing.TB) {
+	s.server.CloseWith(t)
+	t.Cleanup(func() { // before: a process that is stopped does not end
+		if err := s.Thaw(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // LaunchShared launches a server as many tests share it: what would be lost when
@@ -40,6 +50,7 @@ func LaunchShared() (*Server, error) { return Launch("fsync=off", "full_page_wri
 // lastAct stops a server for good (Immediate), when its owner is gone. The file
 // disappears with the postmaster; it is not waited for forever.
 const lastAct = `kill -QUIT "$(cat pid)"
+kill -CONT "$(cat pid)"
 n=0
 while [ -e data/postmaster.pid ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n + 1)); done`
 
@@ -54,10 +65,15 @@ func Launch(settings ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{password: rand.Text()}
+	s := &Server{password: rand.Text(), programs: programs}
 	if err := initdb(home, programs, s.password); err != nil {
 		return nil, errors.Join(err, home.Close())
 	}
+	return s, s.begin(home, settings)
+}
+
+// begin brings the server up on the data in a home.
+func (s *Server) begin(home *testserver.Home, settings []string) error {
 	var args []string
 	for _, setting := range append([]string{
 		"listen_addresses=127.0.0.1",
@@ -70,11 +86,11 @@ func Launch(settings ...string) (*Server, error) {
 	s.server = &testserver.Server{
 		Name: "PostgreSQL", Home: home, Kill: Immediate.signal,
 		Program: func(port int) (*exec.Cmd, error) {
-			return home.Command(filepath.Join(programs, "postgres"), append(args, "-D", "data", "-p", fmt.Sprint(port))...), nil
+			return home.Command(filepath.Join(s.programs, "postgres"), append(args, "-D", "data", "-p", fmt.Sprint(port))...), nil
 		},
 		Greet: func(ctx context.Context, port int) error { return greet(ctx, s.dsn(port)) },
 	}
-	return s, s.server.Begin()
+	return s.server.Begin()
 }
 
 // initdb makes the cluster.
@@ -158,5 +174,5 @@ func (s *Server) shell(script string) error {
 	return nil
 }
 
-// Close stops the server and removes it.
-func (s *Server) Close() error { return s.server.Close() }
+// Close stops the server and removes it. One that is frozen goes on before.
+func (s *Server) Close() error { return errors.Join(s.Thaw(), s.server.Close()) }

@@ -69,6 +69,16 @@ func (s *Server) begin() error {
 // Port returns the TCP port on 127.0.0.1. It stays the same over a restart.
 func (s *Server) Port() int { return s.port }
 
+// Process returns the number of the process, 0 while the server is down.
+func (s *Server) Process() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return 0
+	}
+	return s.process.Process.Pid
+}
+
 // Stop sends a signal that ends the server, and returns when it is down.
 func (s *Server) Stop(signal os.Signal) error {
 	s.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -29,8 +30,9 @@ type DSN struct {
 }
 
 // connectTimeout bounds how long a server may take to accept a connection, unless
-// the DSN says connect_timeout. pgx alone would wait as long as the network does.
-const connectTimeout = 5 * time.Second
+// the DSN says connect_timeout. pgx alone would wait as long as the network does. Of several
+// hosts each has this long.
+const connectTimeout = 3 * time.Second
 
 // poolSize is the parameter of pgxpool that bounds its connections, defaultPool
 // its value when the DSN does not say: enough for every verb to have a transaction
@@ -46,7 +48,8 @@ var schemaName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
 
 // ParseDSN reads postgres://USER:PASSWORD@HOST:PORT/DATABASE?..., or the
 // keyword/value form, as pgx understands it with its environment variables, and
-// two parameters of our own: schema=NAME and pgbouncer=true. An error is a
+// two parameters of our own: schema=NAME and pgbouncer=true. Of several hosts the one that
+// takes writes is meant, unless target_session_attrs says otherwise. An error is a
 // *task.Error of code Invalid; it does not repeat what it was given, which may be
 // a password with a typing error around it.
 func ParseDSN(dsn string) (DSN, error) {
@@ -82,10 +85,24 @@ func ParseDSN(dsn string) (DSN, error) {
 	if cc.RuntimeParams["application_name"] == "" {
 		cc.RuntimeParams["application_name"] = "tasker" // what pg_stat_activity shows
 	}
+	if cc.ValidateConnect == nil && !strings.Contains(dsn, "target_session_attrs") && os.Getenv("PGTARGETSESSIONATTRS") == "" && severalHosts(cc) {
+		cc.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
 	if cc.ConnectTimeout == 0 {
 		cc.ConnectTimeout = connectTimeout
 	}
 	return d, nil
+}
+
+// severalHosts reports whether a DSN names more than one server. One that is tried with and
+// without TLS is one.
+func severalHosts(cc *pgx.ConnConfig) bool {
+	for _, f := range cc.Fallbacks {
+		if f.Host != cc.Host || f.Port != cc.Port {
+			return true
+		}
+	}
+	return false
 }
 
 // WithPoolSize returns the DSN with a bound for the connections of the pool, unless

@@ -38,6 +38,7 @@ type Store struct {
 	store.SQL // reads
 
 	pool     *pgxpool.Pool
+	dialer   *dialer
 	listens  *pgx.ConnConfig // for the connection that news come in on; nil behind a pooler
 	known    *statements
 	settings *request // what a transaction sets for itself; nil when the session has it
@@ -110,6 +111,11 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 		}
 		s.listens = cfg.ConnConfig.Copy()
 	}
+	s.dialer = newDialer()
+	cfg.ConnConfig.DialFunc = s.dialer.dial
+	if s.listens != nil {
+		s.listens.DialFunc = s.dialer.dial
+	}
 	s.identity.replaced = []func(){s.forgetAll}
 	cfg.AfterConnect = s.recognise
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
@@ -150,6 +156,7 @@ func (s *Store) start(ctx context.Context) error {
 	s.stop = stop
 	s.ended.Go(func() { s.followClock(running) })
 	s.ended.Go(func() { s.sendNews(running) })
+	s.ended.Go(func() { s.dialer.watch(running, s.pool.Reset) })
 	return nil
 }
 

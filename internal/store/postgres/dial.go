@@ -1,0 +1,230 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// dialer opens the connections of a Store, and notices when a server hangs: it was asked
+// something, its connections stay open, and nothing comes back. A process that was stopped, a
+// machine that froze and a network that swallows packets all look like that, and without a
+// dialer each statement would wait until its time is over.
+//
+// When a server has been silent for a while the dialer asks it for a sign of life on a
+// connection of its own. Without one it closes all connections to that server, and refuses new ones
+// until it answers again, so that another host of the DSN is tried at once. A statement that
+// waits for a lock is not affected: its server answers the question.
+type dialer struct {
+	net.Dialer
+
+	mu    sync.Mutex
+	peers map[string]*peer // by address
+}
+
+const (
+	// watchInterval is how often the dialer looks.
+	watchInterval = 500 * time.Millisecond
+	// maxSilent is after how many looks without a byte from a server it is asked for a sign
+	// of life.
+	maxSilent = 3
+	// signPatience is how long it may take to give one.
+	signPatience = 3 * time.Second
+	// maxShunned is for how many looks a server that gave none is not connected to, unless
+	// it gives one meanwhile.
+	maxShunned = 60
+	// userTimeout is how long the kernel sends again what the other side does not
+	// acknowledge. It ends connections through a network that swallows packets.
+	userTimeout = 10 * time.Second
+)
+
+// peer is a server as the dialer sees it.
+type peer struct {
+	network, address string
+	conns            map[*watchedConn]struct{} // open ones; guarded by the dialer's mutex
+	heard            atomic.Int64              // how often something came from it
+
+	// used by watch alone
+	last   int64
+	silent int
+	// for how many looks it is still not connected to; guarded by the dialer's mutex
+	shunned int
+}
+
+func newDialer() *dialer {
+	d := &dialer{peers: map[string]*peer{}}
+	d.KeepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}
+	d.Control = limitUnacknowledged
+	return d
+}
+
+// dial is a pgconn.DialFunc.
+func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if d.shuns(address) {
+		return nil, fmt.Errorf("connect to %s: it does not answer", address)
+	}
+	c, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return d.register(network, address, c), nil
+}
+
+func (d *dialer) shuns(address string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := d.peers[address]
+	return p != nil && p.shunned > 0
+}
+
+func (d *dialer) register(network, address string, c net.Conn) *watchedConn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := d.peers[address]
+	if p == nil {
+		p = &peer{network: network, address: address, conns: map[*watchedConn]struct{}{}}
+		d.peers[address] = p
+	}
+	w := &watchedConn{Conn: c, dialer: d, peer: p}
+	p.conns[w] = struct{}{}
+	return w
+}
+
+// watchedConn notes when the server owes an answer, and when something comes from it.
+type watchedConn struct {
+	net.Conn
+	dialer *dialer
+	peer   *peer
+	asked  atomic.Bool
+}
+
+// Write implements net.Conn.
+func (w *watchedConn) Write(b []byte) (int, error) {
+	w.asked.Store(true)
+	return w.Conn.Write(b)
+}
+
+// Read implements net.Conn.
+func (w *watchedConn) Read(b []byte) (int, error) {
+	n, err := w.Conn.Read(b)
+	if n > 0 {
+		w.asked.Store(false)
+		w.peer.heard.Add(1)
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (w *watchedConn) Close() error {
+	w.dialer.mu.Lock()
+	delete(w.peer.conns, w)
+	w.dialer.mu.Unlock()
+	return w.Conn.Close()
+}
+
+// watch looks after all servers until ctx ends. A server that has hung is told to dropped.
+func (d *dialer) watch(ctx context.Context, dropped func()) {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		for _, p := range d.doubtful() {
+			if d.giveSign(ctx, p) == nil {
+				d.trust(p)
+			} else if ctx.Err() == nil && d.drop(p) {
+				dropped()
+			}
+		}
+	}
+}
+
+// doubtful returns the servers that have to give a sign of life, and forgets those that
+// nothing leads to.
+func (d *dialer) doubtful() []*peer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var list []*peer
+	for address, p := range d.peers {
+		if p.shunned > 0 {
+			p.shunned--
+			list = append(list, p)
+			continue
+		}
+		if len(p.conns) == 0 {
+			delete(d.peers, address)
+			continue
+		}
+		heard := p.heard.Load()
+		if heard != p.last || !p.owes() {
+			p.last, p.silent = heard, 0
+			continue
+		}
+		if p.silent++; p.silent >= maxSilent {
+			p.silent = 0
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// owes reports whether an answer is due. The caller holds the dialer's mutex.
+func (p *peer) owes() bool {
+	for w := range p.conns {
+		if w.asked.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *dialer) trust(p *peer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p.shunned = 0
+}
+
+// drop closes all connections to a server and shuns it. It reports whether there were any.
+func (d *dialer) drop(p *peer) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(p.conns) == 0 {
+		return false
+	}
+	p.shunned = maxShunned
+	for w := range p.conns {
+		_ = w.Conn.Close() // whoever waits for an answer learns that it is closed
+	}
+	clear(p.conns)
+	return true
+}
+
+// sslRequest asks a server of PostgreSQL whether it speaks TLS. It answers before it knows who
+// asks, with one byte; so does every pooler.
+const sslRequest = 80877103
+
+// giveSign asks for a sign of life. A server that refuses connections gives none either, but
+// its connections are closed already.
+func (d *dialer) giveSign(ctx context.Context, p *peer) error {
+	ctx, cancel := context.WithTimeout(ctx, signPatience)
+	defer cancel()
+	c, err := d.DialContext(ctx, p.network, p.address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+	question := binary.BigEndian.AppendUint32(nil, 8)
+	if _, err = c.Write(binary.BigEndian.AppendUint32(question, sslRequest)); err != nil {
+		return err
+	}
+	_, err = c.Read(make([]byte, 1))
+	return err
+}

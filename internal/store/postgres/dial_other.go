@@ -1,0 +1,8 @@
+//go:build !linux
+
+package postgres
+
+import "syscall"
+
+// limitUnacknowledged does nothing: only Linux has the option. The dialer notices by itself.
+func limitUnacknowledged(_, _ string, _ syscall.RawConn) error { return nil }
