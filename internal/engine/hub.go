@@ -17,8 +17,8 @@ type hub struct {
 	version atomic.Int64 // grows with every publication of ready steps
 
 	mu       sync.Mutex
-	seats    seats                          // those that wait, by route
-	ofWorker map[int64][]*poller            // those that wait, by worker
+	seats    seats               // those that wait, by route
+	ofWorker map[int64][]*poller // those that wait, by worker
 	tasks    map[task.ID][]chan error
 	emptying map[int64]int      // claims under way that expect to take all of a route; see beside.go
 	deep     map[int64]struct{} // routes where the last claim found as much as it could take
