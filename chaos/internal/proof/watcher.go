@@ -45,9 +45,14 @@ func newWatcher(n *cluster.Node, client *tasker.Client, retry load.Retry, notes 
 	return &watcher{node: n, client: client, retry: retry, notes: notes, name: name, handler: "stock-of-" + name}
 }
 
+// watcherPlaces are so many that what a watcher got and could not report, which stays with
+// it until its lease runs out, never leaves it without a place: a poll that comes away
+// with nothing while it is full is right.
+const watcherPlaces = 5000
+
 // prepare registers the watcher and fills its stock.
 func (w *watcher) prepare(ctx context.Context) error {
-	me, err := w.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: w.name, Handlers: []string{w.handler}, Capacity: 10})
+	me, err := w.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: w.name, Handlers: []string{w.handler}, Capacity: watcherPlaces})
 	if err != nil {
 		return fmt.Errorf("register %s: %w", w.name, err)
 	}
