@@ -3,8 +3,10 @@
 // network between them is cut and stalled.
 //
 //	go run . [-seed N] [-minutes M] [-kills N] [-redis] [-keep] [-unsafe]
+//	go run . -failover [-seed N] [-minutes M] [-keep]
 //
-// With -redis the nodes dispatch through a Redis, which is killed, flushed and cut
+// With -failover the database is replaced by another one instead: a synchronous and an asynchronous
+// standby are promoted, a backup is swapped in, and the primary hangs. With -redis the nodes dispatch through a Redis, which is killed, flushed and cut
 // off besides.
 //
 // It needs the programs of PostgreSQL 15 or newer, and of Redis. It ends with 0 when all
@@ -58,12 +60,17 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	flags.IntVar(&o.Kills, "kills", 0, "kill nodes at least this often")
 	flags.BoolVar(&o.Redis, "redis", false, "dispatch through a Redis, which is killed, flushed and cut off too")
 	flags.BoolVar(&o.Unsafe, "unsafe", false, "let PostgreSQL lose commits when it crashes: the run has to find that")
+	failover := flags.Bool("failover", false, "replace the database instead: by a standby, by a backup, and while it hangs")
 	keep := flags.Bool("keep", false, "keep the binary and the logs of a run that went wrong")
 	if err := flags.Parse(args); err != nil {
 		return impossible
 	}
 	if flags.NArg() > 0 {
 		fmt.Fprintf(errs, "chaos: there is no use for %q\n", flags.Args())
+		return impossible
+	}
+	if *failover && (o.Redis || o.Unsafe || o.Kills > 0) {
+		fmt.Fprintln(errs, "chaos: -failover does not go with -redis, -unsafe or -kills")
 		return impossible
 	}
 	o.Load = time.Duration(*minutes * float64(time.Minute))
@@ -74,7 +81,11 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	}
 	o.Dir = dir
 	fmt.Fprintf(out, "chaos: seed %d, in %s\n", o.Seed, dir)
-	rep, err := proof.Run(ctx, o)
+	carryOut := proof.Run
+	if *failover {
+		carryOut = proof.RunFailovers
+	}
+	rep, err := carryOut(ctx, o)
 	if ok := err == nil && rep.OK(); ok || !*keep {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}

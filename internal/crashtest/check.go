@@ -50,6 +50,7 @@ type Verdict struct {
 	StaleRefused int // reports under a token that was surely over, all refused
 	Unrecorded   int // hand-outs of which the history does not know; allowed where leases are kept by a dispatcher
 	Late         int // hand-outs of steps that had been settled; allowed there too
+	Undone       int // tasks that were accepted in a gap and are gone; allowed
 	Orphans      int // tasks that are there though the answer to their submission was lost
 }
 
@@ -121,6 +122,7 @@ type stepAbout struct {
 func newChecker(j *Journal, found []Found) *checker {
 	c := &checker{j: j, found: found, verdict: &Verdict{Tasks: len(found), Handouts: len(j.Handouts)},
 		byRef: map[string][]*Found{}, tasks: map[uuid.UUID]*about{}, steps: map[uuid.UUID]*stepAbout{}}
+	c.j = c.gaps(j, found)
 	for i := range found {
 		f := &found[i]
 		c.byRef[f.Task.CorrelationID] = append(c.byRef[f.Task.CorrelationID], f)

@@ -119,6 +119,8 @@ type Journal struct {
 	// it, or have lost it, may hand out what is in other hands: the first to report a
 	// result wins, and what is not reported leaves no trace.
 	Dispatched bool
+	// Gaps are the times of which the database knows nothing any more, oldest first.
+	Gaps []Gap
 
 	mu      sync.Mutex
 	counter int64

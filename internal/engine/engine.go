@@ -48,7 +48,7 @@ type Engine struct {
 	tell telling
 
 	readiness readiness
-	tokens    *tokens
+	keys      keyring
 
 	catalog *catalog
 	workers workerCache
@@ -130,11 +130,9 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	if e.roll == nil {
 		e.roll = rand.Float64
 	}
-	key, err := tokenKey(ctx, store)
-	if err != nil {
+	if err := e.keys.load(ctx, store); err != nil {
 		return nil, err
 	}
-	e.tokens = newTokens(key)
 	e.feed = newFeed(strconv.FormatUint(rand.Uint64(), 36), e.instant)
 	if err := e.arrive(ctx); err != nil {
 		return nil, err

@@ -12,3 +12,6 @@ func (e *Engine) CatalogSize() (templates, routes, seats int) {
 
 // KeepRoutes sets how many routes without ready steps the engine keeps in memory.
 func (e *Engine) KeepRoutes(n int) { e.catalog.eviction.limit = n }
+
+// Forget is what a store calls when the database turns out to be another one.
+func (e *Engine) Forget() { e.forget() }

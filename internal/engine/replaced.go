@@ -13,6 +13,7 @@ var ErrReplaced = errors.New("the database is not the one that this process knew
 // forget drops everything that this process remembers of the database. What is needed is read again. It asks
 // the store for nothing.
 func (e *Engine) forget() {
+	e.keys.doubted.Store(true)
 	e.catalog.forget()
 	e.workers.forget()
 	e.lifecycles.forget()

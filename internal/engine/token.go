@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -33,6 +34,33 @@ const (
 	// maxToken bounds what is worth a look.
 	maxToken = 64
 )
+
+// keyring has the tokens of the database that this process knows. A database that took its
+// place may have another key.
+type keyring struct {
+	tokens  atomic.Pointer[tokens]
+	doubted atomic.Bool // the key has to be read before it is used
+}
+
+// current returns the tokens in force. While a key that is in doubt cannot be read, they are the ones
+// from before.
+func (k *keyring) current(s Store) *tokens {
+	if k.doubted.Load() {
+		_ = k.load(context.Background(), s) // else the next call reads it
+	}
+	return k.tokens.Load()
+}
+
+func (k *keyring) load(ctx context.Context, s Store) error {
+	k.doubted.Store(false) // what is doubted from here on is read again
+	key, err := tokenKey(ctx, s)
+	if err != nil {
+		k.doubted.Store(true)
+		return err
+	}
+	k.tokens.Store(newTokens(key))
+	return nil
+}
 
 // tokens makes the tokens of leases, and reads them. It is safe for concurrent use.
 type tokens struct {
@@ -132,11 +160,11 @@ func (t *tokens) read(step task.ID, worker int64, token string) LeaseRef {
 
 // Token is what the worker who holds a step shows for its lease.
 func (e *Engine) Token(s *task.Step) string {
-	return e.tokens.of(LeaseRef{Step: s.ID, Worker: s.WorkerNo, Token: s.Token, At: given(s.Token, s.AssignedAt)})
+	return e.keys.current(e.store).of(LeaseRef{Step: s.ID, Worker: s.WorkerNo, Token: s.Token, At: given(s.Token, s.AssignedAt)})
 }
 
 // LeaseOf is the lease that a worker means by a token. One that was not given to this
 // worker for this step, in this database, is as if there were no such lease.
 func (e *Engine) LeaseOf(step task.ID, worker int64, token string) LeaseRef {
-	return e.tokens.read(step, worker, token)
+	return e.keys.current(e.store).read(step, worker, token)
 }

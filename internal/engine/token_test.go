@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 
@@ -36,5 +37,35 @@ func TestTokenKey(t *testing.T) {
 		if _, err := engine.New(t.Context(), shared, engine.Options{}); err == nil || !strings.Contains(err.Error(), "token_key") {
 			t.Errorf("with the key %q the engine starts with %v", damaged, err)
 		}
+	}
+}
+
+// A database that takes the place of another one brings its key along: nodes need no restart.
+func TestTokenKeyOfAReplacedDatabase(t *testing.T) {
+	t.Parallel()
+	shared := memstore.New(nil)
+	node := func() *engine.Engine {
+		e, err := engine.New(t.Context(), shared, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	old := node()
+	other := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("k", 32)))
+	if err := shared.Write(t.Context(), func(tx engine.Tx) error { return tx.Note("token_key", other) }); err != nil {
+		t.Fatal(err)
+	}
+	step := &task.Step{ID: task.MakeID(3, 4), Token: 1, WorkerNo: 5, AssignedAt: 6}
+	before, token := old.Token(step), node().Token(step)
+	if got := old.LeaseOf(step.ID, step.WorkerNo, token); got.Token != 0 {
+		t.Fatalf("a token under another key is read as %+v", got)
+	}
+	old.Forget()
+	if got := old.LeaseOf(step.ID, step.WorkerNo, token); got.Token != 1 {
+		t.Errorf("the token of the database in force is read as %+v, want lease 1", got)
+	}
+	if got := old.LeaseOf(step.ID, step.WorkerNo, before); got.Token != 0 {
+		t.Errorf("a token of the database from before is read as %+v", got)
 	}
 }

@@ -58,6 +58,21 @@ func (s *Server) Execute(statement string) error {
 	return nil
 }
 
+// Ask returns the one text that a question is answered with.
+func (s *Server) Ask(question string) (answer string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), testserver.Patience)
+	defer cancel()
+	conn, err := connect(ctx, s.DSN())
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(ctx)
+	if err := conn.QueryRow(ctx, question).Scan(&answer); err != nil {
+		return "", fmt.Errorf("ask %q: %w", question, err)
+	}
+	return answer, nil
+}
+
 // Freeze stops all processes of the server where they are, as a machine that hangs does: its
 // connections stay open, and nobody answers.
 func (s *Server) Freeze() error { return s.signalAll("STOP") }

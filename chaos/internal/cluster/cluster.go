@@ -26,6 +26,7 @@ var pools = []int{0, 8, 2}
 // Cluster is the whole.
 type Cluster struct {
 	Postgres *pgtest.Server
+	Standby  *pgtest.Server   // nil: there is none
 	Redis    *redistest.Server // nil: steps are dispatched through PostgreSQL
 	Nodes    []*Node
 	Group    *process.Group
@@ -192,7 +193,9 @@ func (c *Cluster) Close() error {
 		c.Group.Close()
 	}
 	for _, n := range c.Nodes {
-		n.Link.Close()
+		if n.Link != nil {
+			n.Link.Close()
+		}
 		if n.Carrier != nil {
 			n.Carrier.Close()
 		}
@@ -203,6 +206,9 @@ func (c *Cluster) Close() error {
 	var errs []error
 	if c.Redis != nil {
 		errs = append(errs, c.Redis.Close())
+	}
+	if c.Standby != nil {
+		errs = append(errs, c.Standby.Close())
 	}
 	if c.Postgres != nil {
 		errs = append(errs, c.Postgres.Close())

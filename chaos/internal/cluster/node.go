@@ -13,7 +13,7 @@ import (
 type Node struct {
 	*process.Server
 	Index   int
-	Link    *Link // to PostgreSQL
+	Link    *Link // to PostgreSQL; nil: it goes there itself
 	Carrier *Link // to Redis; nil where there is none
 	Pool    int   // connections that it may have; 0: what it takes by itself
 

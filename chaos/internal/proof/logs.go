@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/taskerhq/tasker/chaos/internal/cluster"
 )
 
 // excused are errors that a node may log in a chaos run: the database is away, or
@@ -14,11 +16,11 @@ import (
 var excused = regexp.MustCompile(`the database (does not answer|takes no more connections)`)
 
 // searchLogs notes errors in the nodes' logs that no fault explains.
-func (r *run) searchLogs() {
-	for _, n := range r.Nodes {
+func searchLogs(c *cluster.Cluster, notes *notes) {
+	for _, n := range c.Nodes {
 		f, err := os.Open(n.Log.Name())
 		if err != nil {
-			r.notes.add("log", "%v", err)
+			notes.add("log", "%v", err)
 			continue
 		}
 		lines := bufio.NewScanner(f)
@@ -27,20 +29,20 @@ func (r *run) searchLogs() {
 			line := lines.Text()
 			broken := strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || line == "WARNING: DATA RACE"
 			if broken || strings.Contains(line, " level=ERROR ") && !excused.MatchString(line) {
-				r.notes.add("log", "node %d: %s", n.Index, line)
+				notes.add("log", "node %d: %s", n.Index, line)
 			}
 		}
 		if err := lines.Err(); err != nil {
-			r.notes.add("log", "node %d: %v", n.Index, err)
+			notes.add("log", "node %d: %v", n.Index, err)
 		}
 		f.Close()
 	}
 }
 
 // tails returns the end of each log.
-func (r *run) tails() string {
+func tails(c *cluster.Cluster) string {
 	var b strings.Builder
-	for _, name := range r.Logs() {
+	for _, name := range c.Logs() {
 		raw, err := os.ReadFile(name)
 		if err != nil {
 			raw = []byte(err.Error())

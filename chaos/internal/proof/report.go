@@ -27,8 +27,8 @@ func (r *Report) OK() bool { return len(r.Violations) == 0 && len(r.Weak) == 0 }
 
 // report judges the run. Without an end, found is nil and err says why.
 func (r *run) report(found []crashtest.Found, err error) *Report {
-	r.searchLogs()
-	rep := &Report{ByKind: map[string]int{}, Logs: r.tails()}
+	searchLogs(r.Cluster, &r.notes)
+	rep := &Report{ByKind: map[string]int{}, Logs: tails(r.Cluster)}
 	rep.Violations = append(rep.Violations, r.Crashes()...)
 	seen, kinds := r.notes.result()
 	rep.Violations = append(rep.Violations, seen...)
@@ -37,14 +37,19 @@ func (r *run) report(found []crashtest.Found, err error) *Report {
 		return rep
 	}
 	v := crashtest.Check(r.journal, found)
-	for _, broken := range v.Violations {
-		if rep.ByKind[string(broken.Rule)]++; rep.ByKind[string(broken.Rule)] <= shown {
-			rep.Violations = append(rep.Violations, broken.String())
-		}
-	}
+	rep.add(v)
 	rep.Weak = r.weaknesses(v)
 	rep.Text = r.text(v)
 	return rep
+}
+
+// add takes over what the checker found.
+func (r *Report) add(v *crashtest.Verdict) {
+	for _, broken := range v.Violations {
+		if r.ByKind[string(broken.Rule)]++; r.ByKind[string(broken.Rule)] <= shown {
+			r.Violations = append(r.Violations, broken.String())
+		}
+	}
 }
 
 // weaknesses says why a run without violations would prove nothing.

@@ -1,0 +1,99 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taskerhq/tasker/chaos/internal/cluster"
+	"github.com/taskerhq/tasker/internal/pgtest"
+)
+
+// setbackKind is one way to replace a database.
+type setbackKind struct {
+	name        string
+	replication cluster.Replication
+	goesBack    bool // what was acknowledged last is lost
+	// strike replaces the database, and returns when the new one was there.
+	strike func(ctx context.Context, s *setback) (time.Time, error)
+	// limit bounds how long it takes then until every node has carried out a task.
+	limit time.Duration
+}
+
+var setbackKinds = []setbackKind{
+	{"failover, synchronous standby", cluster.Sync, false, failOver, 20 * time.Second},
+	{"failover, asynchronous standby", cluster.Async, true, failBack, 20 * time.Second},
+	{"backup restored under the nodes", cluster.Alone, true, restore, 20 * time.Second},
+	{"hanging primary, synchronous", cluster.Sync, false, hang, 25 * time.Second},
+}
+
+// failOver kills the primary and promotes a standby that has everything.
+func failOver(_ context.Context, s *setback) (time.Time, error) {
+	err := errors.Join(s.Postgres.Kill(), s.Standby.Promote())
+	return time.Now(), err
+}
+
+// failBack promotes a standby that was down for a while before the primary was killed.
+func failBack(ctx context.Context, s *setback) (time.Time, error) {
+	since := s.journal.Now()
+	// what was acknowledged by now is on its way to the standby, which takes it before it stops
+	if err := caughtUp(ctx, s); err != nil {
+		return time.Time{}, err
+	}
+	if err := s.Standby.Stop(pgtest.Fast); err != nil {
+		return time.Time{}, err
+	}
+	if err := cluster.Pause(ctx, calmLoad); err != nil {
+		return time.Time{}, err
+	}
+	if err := s.Postgres.Kill(); err != nil {
+		return time.Time{}, err
+	}
+	err := errors.Join(s.Standby.Restart(), s.Standby.Promote())
+	s.journal.WentBack(since)
+	return time.Now(), err
+}
+
+// caughtUp waits until the standby has replayed what the primary has written by now.
+func caughtUp(ctx context.Context, s *setback) error {
+	written, err := s.Postgres.Ask("SELECT pg_current_wal_flush_lsn()::text")
+	if err != nil {
+		return err
+	}
+	for {
+		there, err := s.Standby.Ask("SELECT (pg_last_wal_replay_lsn() >= '" + written + "')::text")
+		if err != nil || there == "true" {
+			return err
+		}
+		if err := cluster.Pause(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// restore swaps a backup in that is some seconds old.
+func restore(ctx context.Context, s *setback) (time.Time, error) {
+	if err := errors.Join(s.Postgres.Stop(pgtest.Fast), s.Postgres.Save()); err != nil {
+		return time.Time{}, err
+	}
+	since := s.journal.Now() // nobody can have been told more
+	if err := s.Postgres.Restart(); err != nil {
+		return time.Time{}, err
+	}
+	if err := cluster.Pause(ctx, 2*calmLoad); err != nil {
+		return time.Time{}, err
+	}
+	if err := errors.Join(s.Postgres.Stop(pgtest.Fast), s.Postgres.SwapIn()); err != nil {
+		return time.Time{}, err
+	}
+	s.journal.WentBack(since)
+	err := s.Postgres.Restart()
+	return time.Now(), err
+}
+
+// hang freezes the primary with all its connections open, and promotes the standby. The
+// primary never goes on, as if it had been fenced.
+func hang(_ context.Context, s *setback) (time.Time, error) {
+	err := errors.Join(s.Postgres.Freeze(), s.Standby.Promote())
+	return time.Now(), err
+}

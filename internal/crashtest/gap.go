@@ -1,0 +1,101 @@
+package crashtest
+
+import (
+	"github.com/google/uuid"
+)
+
+// Gap is a time of which the database knows nothing any more: an asynchronous standby that
+// was behind took over, or a backup was swapped in. What was acknowledged in it may be lost;
+// nothing else may be.
+type Gap struct {
+	From int64 // what was acknowledged up to here is in the database that goes on
+	To   int64 // what begins behind this is told by the database that goes on
+}
+
+// Now is the time on the Journal's counter: what is acknowledged already ended before it.
+func (j *Journal) Now() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.counter
+}
+
+// WentBack notes that the database went back to how it was at a time. The one from before
+// must not be able to answer any more.
+func (j *Journal) WentBack(from int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.Gaps = append(j.Gaps, Gap{From: from, To: j.counter})
+}
+
+// inGap reports whether a call, or a part of it, was in a gap.
+func (j *Journal) inGap(s Span) bool {
+	for _, g := range j.Gaps {
+		if s.End > g.From && s.Begin <= g.To {
+			return true
+		}
+	}
+	return false
+}
+
+// gaps makes calls that were accepted in a gap calls of which nobody knows whether they had their
+// effect, and drops what workers were handed then. Before, it checks that nothing was settled
+// twice on the way into a gap.
+func (c *checker) gaps(j *Journal, found []Found) *Journal {
+	if len(j.Gaps) == 0 {
+		return j
+	}
+	c.settledOnceBefore(j)
+	there := map[uuid.UUID]bool{}
+	for i := range found {
+		there[found[i].Task.TaskUUID] = true
+	}
+	known := &Journal{Faults: j.Faults, Ends: j.Ends, Foreign: j.Foreign, Dispatched: j.Dispatched}
+	for _, s := range j.Submits {
+		if j.inGap(s.Span) && s.Accepted() {
+			if s.Created && !there[s.Task] {
+				c.verdict.Undone++
+			}
+			s.Answer = Answer{}
+		}
+		known.Submits = append(known.Submits, s)
+	}
+	for _, h := range j.Handouts {
+		if !j.inGap(h.Span) {
+			known.Handouts = append(known.Handouts, h)
+		}
+	}
+	for _, r := range j.Reports {
+		if j.inGap(r.Span) && r.Accepted() {
+			r.Answer = Answer{}
+		}
+		known.Reports = append(known.Reports, r)
+	}
+	for _, n := range j.Cancels {
+		if j.inGap(n.Span) && n.Accepted() {
+			n.Answer = Answer{}
+		}
+		known.Cancels = append(known.Cancels, n)
+	}
+	for _, a := range j.Acts {
+		if j.inGap(a.Span) && a.Accepted() {
+			a.Answer = Answer{}
+		}
+		known.Acts = append(known.Acts, a)
+	}
+	return known
+}
+
+// settledOnceBefore checks for each gap that no step was settled twice by the database that was
+// lost with it.
+func (c *checker) settledOnceBefore(j *Journal) {
+	for i, g := range j.Gaps {
+		settled := map[uuid.UUID]int{}
+		for _, r := range j.Reports {
+			if r.completes() && r.Accepted() && r.Begin <= g.To && (i == 0 || r.Begin > j.Gaps[i-1].To) {
+				if settled[r.Step]++; settled[r.Step] == 2 {
+					c.report(SettledTwice, "step %s: two callers were told that they settled it, before the database went back", r.Step)
+				}
+			}
+		}
+	}
+}
