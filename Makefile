@@ -53,10 +53,10 @@ fuzz: ## Fuzz every target for FUZZTIME (10s) each
 fuzz-api: ## Fuzz the HTTP API with schemathesis, on SQLite and on PostgreSQL; needs Python
 	$(WITH_SERVERS) .ci/fuzz-api
 
-# CHAOSFLAGS='-minutes 30 -kills 500', '-seed N' repeats the choices of a run.
-chaos: ## Kill nodes, crash PostgreSQL and break the network between them under load, without and with Redis
+# CHAOSFLAGS='-minutes 30 -kills 500' for longer, '-seed N' repeats the choices of a run.
+chaos: ## Kill nodes, crash and replace PostgreSQL, break the network between them under load, without and with Redis
 	@cd chaos && $(GO) vet ./... && $(GO) test -count=1 ./... && $(GO) build -o ../bin/chaos . && \
-	../bin/chaos $(CHAOSFLAGS) && ../bin/chaos -redis $(CHAOSFLAGS)
+	../bin/chaos $(CHAOSFLAGS) && ../bin/chaos -redis $(CHAOSFLAGS) && ../bin/chaos -failover $(CHAOSFLAGS)
 
 bench: build ## Measure this machine: the commands of docs/benchmarks.md
 	bin/tasker bench --tasks 40000 --workers 1000 --producers 16

@@ -26,7 +26,7 @@ var pools = []int{0, 8, 2}
 // Cluster is the whole.
 type Cluster struct {
 	Postgres *pgtest.Server
-	Standby  *pgtest.Server   // nil: there is none
+	Standby  *pgtest.Server    // nil: there is none
 	Redis    *redistest.Server // nil: steps are dispatched through PostgreSQL
 	Nodes    []*Node
 	Group    *process.Group

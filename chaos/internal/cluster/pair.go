@@ -62,7 +62,7 @@ func (c *Cluster) openPair(dir string, how Replication) (err error) {
 		return err
 	}
 	for i, address := range addresses {
-		n := &Node{Index: i, Server: &process.Server{Program: binary, Address: address, Env: process.ShortLeases(), Group: c.Group, DSN: dsn}}
+		n := &Node{Index: i, Server: &process.Server{Program: c.Binary, Address: address, Env: process.ShortLeases(), Group: c.Group, DSN: dsn}}
 		if n.Log, err = c.Log(dir, fmt.Sprintf("node%d.log", i)); err != nil {
 			return err
 		}

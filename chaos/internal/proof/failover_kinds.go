@@ -50,7 +50,7 @@ func failBack(ctx context.Context, s *setback) (time.Time, error) {
 		return time.Time{}, err
 	}
 	err := errors.Join(s.Standby.Restart(), s.Standby.Promote())
-	s.journal.WentBack(since)
+	s.wentBack(since)
 	return time.Now(), err
 }
 
@@ -86,7 +86,7 @@ func restore(ctx context.Context, s *setback) (time.Time, error) {
 	if err := errors.Join(s.Postgres.Stop(pgtest.Fast), s.Postgres.SwapIn()); err != nil {
 		return time.Time{}, err
 	}
-	s.journal.WentBack(since)
+	s.wentBack(since)
 	err := s.Postgres.Restart()
 	return time.Now(), err
 }

@@ -13,7 +13,7 @@ type Options struct {
 	// be killed in it, at least. Every kind of fault strikes at least once.
 	Load  time.Duration
 	Kills int
-	// Unsafe lets PostgreSQL lose commits when it crashes.
+	// Unsafe lets PostgreSQL lose commits when it crashes; of failovers, see RunFailovers.
 	Unsafe bool
 	// Redis lets the nodes dispatch through one, which goes wrong too.
 	Redis bool
