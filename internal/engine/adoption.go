@@ -61,7 +61,7 @@ func (u *unit) putHold(id task.ID, h Hold) {
 // sawReady notes how a step that comes in hand was offered, and adopts the lease
 // on it if there is one.
 func (u *unit) sawReady(s *task.Step) {
-	if u.e.dispatch == nil || s.State != task.StepEnqueued {
+	if s.State != task.StepEnqueued || !u.e.leasesElsewhere() {
 		return
 	}
 	if u.offered == nil {
@@ -97,12 +97,14 @@ func (u *unit) inForce(s *task.Step, ref LeaseRef) bool {
 		again := ref.At != 0 && task.CountedToken(ref.Token) && s.AssignedAt != ref.At
 		return !again && (ref.Worker == 0 || ref.Worker == s.WorkerNo)
 	}
-	if u.e.dispatch == nil || s.State != task.StepEnqueued || ref.Token <= s.Token || !task.TimeToken(ref.Token, u.now) {
+	if !u.e.leasesElsewhere() || s.State != task.StepEnqueued || ref.Token <= s.Token ||
+		!task.TimeToken(ref.Token, u.now) {
 		return false
 	}
 	if _, ready := u.offered[s]; !ready {
 		return false // it has become ready in this transaction
 	}
+	u.e.council.serve() // the lease is this process's business from now on
 	at := task.Instant(ref.Token)
 	u.adoptLease(s, task.Holding{Worker: ref.Worker, Token: ref.Token, AssignedAt: at, StartedAt: at,
 		Until: u.now.Add(u.e.cfg.Leases.Lease())})

@@ -139,12 +139,16 @@ func (e *Engine) claim(ctx context.Context, p *poller, beside bool) ([]Lease, er
 // way, from the store after all, because nothing would be a wrong answer.
 func (e *Engine) claimFromQueue(ctx context.Context, p *poller, beside bool) ([]Lease, error) {
 	for range maxClaimRounds {
-		if e.dispatch.stowing() {
+		if e.council != nil {
+			if err := e.council.ensure(ctx, !beside); err != nil {
+				return nil, err
+			}
+		} else if e.dispatch.stowing() {
 			if _, err := e.dispatch.stows.Do(ctx, struct{}{}); err != nil {
 				return nil, err
 			}
 		}
-		there := e.dispatch.on()
+		there, stint := e.dispatch.on(), e.council.stint()
 		take := e.claims.Do
 		switch {
 		case there && !beside:
@@ -153,7 +157,7 @@ func (e *Engine) claimFromQueue(ctx context.Context, p *poller, beside bool) ([]
 			take = e.claimBeside
 		}
 		leases, err := take(ctx, p)
-		if err != nil || len(leases) > 0 || there == e.dispatch.on() {
+		if err != nil || len(leases) > 0 || there == e.dispatch.on() && stint == e.council.stint() {
 			return leases, err
 		}
 	}
@@ -174,13 +178,45 @@ func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
 // runClaims serves many pollers in one transaction. Those that serve the same
 // routes share one look at the queue, in the order they came.
 func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
-	if e.dispatch.on() {
-		return e.claimDispatched(calls)
+	c := e.council
+	if c == nil {
+		switch {
+		case e.dispatch.on():
+			return e.claimDispatched(calls)
+		case e.dispatch.stowing():
+			return make([][]Lease, len(calls)), nil // it was the queue a moment ago, and they ask again
+		}
+		return e.claimStored(calls)
 	}
+	p, ok := c.gate.enter(e.instant())
+	if !ok {
+		return make([][]Lease, len(calls)), nil
+	}
+	defer p.leave()
+	claim := e.claimStored
+	if p.at == inDispatcher {
+		claim = e.claimDispatched
+	}
+	out, err := claim(calls)
+	if err != nil || p.good(e.instant()) {
+		return out, err
+	}
+	// It took so long that others may hand out the same by now.
+	for i, leases := range out {
+		if len(leases) == 0 {
+			continue
+		}
+		if err := e.giveBack(context.Background(), leases); err != nil {
+			return nil, err
+		}
+		out[i] = nil
+	}
+	return out, nil
+}
+
+// claimStored serves them from the store.
+func (e *Engine) claimStored(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
-	if e.dispatch.stowing() {
-		return out, nil // it was the queue a moment ago, and they ask again
-	}
 	groups := alike(calls)
 	err := e.write(context.Background(), "claim", func(u *unit) error {
 		clear(out)
@@ -290,8 +326,8 @@ func (u *unit) deal(works []Work, seats []seat, out [][]Lease) ([]seat, error) {
 func (u *unit) hand(w Work, c *poller) (err error) {
 	s, from := w.Step, w.Step.State
 	u.sawHanded(s, c.worker, c.start)
-	if u.e.dispatch != nil { // tokens are times, as those that the dispatcher gives out
-		s.Token = max(s.Token, u.e.dispatch.nextToken(u.now)-1)
+	if u.e.leasesElsewhere() { // tokens are times, as those that the dispatcher gives out
+		s.Token = max(s.Token, u.e.nextToken(u.now)-1)
 	}
 	cfg := u.e.cfg.Leases
 	if c.start {

@@ -81,6 +81,11 @@ type Dispatcher interface {
 	// nil. A process asks it before anything else, unless it fills the dispatcher.
 	Check(ctx context.Context) error
 
+	// Content names what the dispatcher has, as this process knows it since the last Check or
+	// Loaded: another name whenever it was filled anew, and the same for all processes. It is
+	// "" when the process knows of nothing complete. It asks nobody.
+	Content() string
+
 	// Listen calls hear with the routes on which other processes offered steps, and
 	// how many, until ctx ends or the connection is lost, and returns why. hear must
 	// not block.

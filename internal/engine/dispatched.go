@@ -40,7 +40,7 @@ func (e *Engine) claimDispatched(calls []*poller) ([][]Lease, error) {
 // there are none.
 func (e *Engine) claimHolds(calls []*poller, out [][]Lease) ([][]Hold, error) {
 	now := e.instant()
-	token := e.dispatch.nextToken(now)
+	token := e.nextToken(now)
 	claims := make([]Claim, len(calls))
 	for i, p := range calls {
 		claims[i] = Claim{Worker: p.worker, Routes: p.routes, Capacity: p.capacity - len(out[i]), Start: p.start, Token: token,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,8 +23,10 @@ type dispatching struct {
 	d Dispatcher
 
 	state     atomic.Int32
-	reachable atomic.Bool  // it answered when it was asked last
-	tokens    atomic.Int64 // the last one asked for
+	reachable atomic.Bool // it answered when it was asked last
+	level     atomic.Bool // it was told of all that was done while it was out of reach
+	used      atomic.Bool // this process has claimed from it before
+	gate      *gate       // nil where no other process works on the store
 
 	mu      sync.Mutex
 	held    map[task.ID]Hold // leases that this process granted or renewed
@@ -41,6 +44,7 @@ type dispatching struct {
 const (
 	dispatchAway   = iota // the store is the queue
 	dispatchStowed        // leases that this process remembers have to be stored first
+	dispatchWaits         // they are; other processes have to store theirs. See council
 	dispatchOn
 )
 
@@ -53,6 +57,9 @@ func (e *Engine) newDispatching(d Dispatcher) *dispatching {
 	}
 	g := &dispatching{d: d, held: map[task.ID]Hold{}, why: errDispatchNew, shelf: newShelf(), outbox: e.newOutbox()}
 	g.stows = coalesce.New(callers, 1, func(calls []struct{}) ([]struct{}, error) {
+		if e.council != nil {
+			return calls, e.council.tend(context.Background())
+		}
 		return calls, e.stow(context.Background()) // an error leaves it to TendDispatch
 	})
 	g.reachable.Store(true)
@@ -65,26 +72,8 @@ func (e *Engine) newDispatching(d Dispatcher) *dispatching {
 // on reports whether steps are claimed from the dispatcher.
 func (g *dispatching) on() bool { return g != nil && g.state.Load() == dispatchOn }
 
-// wasOn reports whether this process has used it before.
-func (g *dispatching) wasOn() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return !errors.Is(g.why, errDispatchNew)
-}
-
 // stowing reports whether steps are claimed from nowhere for a moment.
 func (g *dispatching) stowing() bool { return g != nil && g.state.Load() == dispatchStowed }
-
-// nextToken is higher than any that this process asked for before.
-func (g *dispatching) nextToken(now task.Instant) int64 {
-	for {
-		last := g.tokens.Load()
-		next := max(last+1, int64(now))
-		if g.tokens.CompareAndSwap(last, next) {
-			return next
-		}
-	}
-}
 
 // remember keeps leases in mind until they end here, or are long over: those that
 // another process renews or ends are not heard of any more.
@@ -194,8 +183,39 @@ func (g *dispatching) failed(err error) {
 	g.mu.Lock()
 	g.why = err
 	g.mu.Unlock()
-	g.state.CompareAndSwap(dispatchOn, dispatchStowed)
+	g.level.Store(false)
+	g.retreatFrom(dispatchOn, dispatchStowed)
+}
+
+func (g *dispatching) retreatFrom(state, to int32) {
+	if g.state.CompareAndSwap(state, to) && g.gate != nil {
+		g.gate.shut()
+	}
 	g.shelf.clear() // others may claim what is on it before this process comes back
+}
+
+// retreat claims from nowhere. See council.
+func (g *dispatching) retreat() {
+	g.retreatFrom(dispatchOn, dispatchStowed)
+	g.retreatFrom(dispatchAway, dispatchWaits)
+}
+
+// arrive claims from the dispatcher, or from the store, from now on. See council.
+func (g *dispatching) arrive(there bool) {
+	g.shelf.clear() // of transactions that began before
+	if there {
+		g.used.Store(true)
+		g.state.Store(dispatchOn)
+		return
+	}
+	g.state.Store(dispatchAway)
+}
+
+// because notes why the engine goes on without the dispatcher.
+func (g *dispatching) because(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.why = err
 }
 
 // DispatchState says how steps reach workers.
@@ -271,6 +291,12 @@ func (e *Engine) stow(ctx context.Context) error {
 		return nil
 	}
 	holds := g.remembered(e.instant())
+	if e.council != nil {
+		var err error
+		if holds, err = e.withOthers(ctx, holds); err != nil {
+			return err
+		}
+	}
 	for len(holds) > 0 {
 		some := holds[:min(len(holds), e.cfg.Limits.BatchItems)]
 		holds = holds[len(some):]
@@ -278,10 +304,40 @@ func (e *Engine) stow(ctx context.Context) error {
 			return fmt.Errorf("store the leases that were granted by the dispatcher: %w", err)
 		}
 	}
+	if e.council != nil {
+		g.state.CompareAndSwap(dispatchStowed, dispatchWaits)
+		return nil
+	}
 	if g.state.CompareAndSwap(dispatchStowed, dispatchAway) {
 		e.hub.wakeAll()
 	}
 	return nil
+}
+
+// maxStowed bounds how many leases of other processes one stores.
+const maxStowed = 100_000
+
+// withOthers adds the leases that only the dispatcher remembers: those that a process
+// granted which has gone since. Where it is out of reach, there are none to be had.
+func (e *Engine) withOthers(ctx context.Context, holds []Hold) ([]Hold, error) {
+	g := e.dispatch
+	if !g.reachable.Load() {
+		return holds, nil
+	}
+	there, err := g.d.Expired(ctx, task.Instant(math.MaxInt64), maxStowed)
+	if err != nil {
+		return holds, e.goOnWithout(ctx, err)
+	}
+	known := make(map[task.ID]int64, len(holds))
+	for _, h := range holds {
+		known[h.Step] = h.Token
+	}
+	for _, h := range there {
+		if known[h.Step] != h.Token {
+			holds = append(holds, h)
+		}
+	}
+	return holds, nil
 }
 
 // storeHolds writes leases into the rows of their steps. Another process may have

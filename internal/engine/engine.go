@@ -43,6 +43,8 @@ type Engine struct {
 	news    *mailbox
 
 	dispatch *dispatching // nil: the store is the queue
+	council  *council     // nil: the store belongs to this process
+	leased   atomic.Int64 // the last number of a lease that is a time
 
 	feed *feed
 	tell telling
@@ -143,6 +145,14 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	}
 	e.meter.clock, e.meter.since = e.instant, e.instant()
 	e.hub, e.glances.turn = newHub(), make(chan struct{}, 1)
+	if e.council = newCouncil(e); e.council != nil {
+		if e.dispatch != nil {
+			e.dispatch.gate = e.council.gate
+		}
+		if err := e.council.observe(ctx); err != nil {
+			return nil, err
+		}
+	}
 	e.catalog = newCatalog(store, e.hub.widen)
 	e.catalog.eviction.dropped, e.catalog.eviction.occupied = e.hub.dropRoutes, e.occupied
 	e.meter.kindOf = e.catalog.kindName
@@ -182,6 +192,7 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 		runs++
 		if last != nil {
 			last.release()
+			last.out.leave()
 			pass.restart()
 		}
 		last = newUnit(e, tx)
@@ -197,6 +208,9 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 		return nil
 	})
 	pass.end(verb, err)
+	if last != nil {
+		defer last.out.leave()
+	}
 	if err != nil {
 		if last != nil {
 			last.release()
@@ -212,6 +226,23 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 	}
 	e.sawCommit(verb, began, last)
 	return nil
+}
+
+// nextToken is a time, and higher than any that this process asked for before.
+func (e *Engine) nextToken(now task.Instant) int64 {
+	for {
+		last := e.leased.Load()
+		next := max(last+1, int64(now))
+		if e.leased.CompareAndSwap(last, next) {
+			return next
+		}
+	}
+}
+
+// leasesElsewhere reports whether leases may be in force that the rows do not know: a
+// dispatcher has granted them, here or through another process.
+func (e *Engine) leasesElsewhere() bool {
+	return e.dispatch != nil || e.council != nil && e.council.mixed.Load()
 }
 
 // Now is the engine's clock.

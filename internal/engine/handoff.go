@@ -24,7 +24,7 @@ func (u *unit) handOff() error {
 		if u.e.dispatch != nil {
 			u.fresh = append(u.fresh, w)
 		}
-		if u.e.dispatch.on() || u.e.dispatch.stowing() {
+		if !u.handsOut() {
 			u.queued[w.Step.RouteID]++
 			continue
 		}
@@ -45,6 +45,23 @@ func (u *unit) handOff() error {
 	}
 	u.readied = nil
 	return u.give(gifts)
+}
+
+// handsOut reports whether the transaction may hand out steps of the store.
+func (u *unit) handsOut() bool {
+	if u.askedOut {
+		return u.mayHand
+	}
+	u.askedOut = true
+	if u.e.council == nil {
+		u.mayHand = !u.e.dispatch.on() && !u.e.dispatch.stowing()
+		return u.mayHand
+	}
+	out, ok := u.e.council.gate.enter(u.e.instant())
+	if ok {
+		u.out, u.mayHand = out, out.at == inStore
+	}
+	return u.mayHand
 }
 
 // gift is a step and the poller whose it is now.

@@ -88,10 +88,7 @@ func (e *Engine) renew(ctx context.Context, worker int64, refs []LeaseRef) ([]Le
 }
 
 func (e *Engine) runStarts(calls []leaseCall) ([][]LeaseAnswer, error) {
-	if e.dispatch.on() {
-		return e.leasesDispatched("start", calls, e.startStored)
-	}
-	return e.startStored(calls)
+	return e.runLeasesWhere("start", calls, e.startStored)
 }
 
 func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
@@ -107,10 +104,24 @@ func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 }
 
 func (e *Engine) runHeartbeats(calls []leaseCall) ([][]LeaseAnswer, error) {
-	if e.dispatch.on() {
-		return e.leasesDispatched("heartbeat", calls, e.renewStored)
+	return e.runLeasesWhere("heartbeat", calls, e.renewStored)
+}
+
+// runLeasesWhere asks the dispatcher first while that hands out.
+func (e *Engine) runLeasesWhere(verb string, calls []leaseCall,
+	stored func([]leaseCall) ([][]LeaseAnswer, error),
+) ([][]LeaseAnswer, error) {
+	if !e.dispatch.on() {
+		return stored(calls)
 	}
-	return e.renewStored(calls)
+	if e.council != nil {
+		p, ok := e.council.gate.enterThere()
+		if !ok {
+			return stored(calls)
+		}
+		defer p.leave() // what this process remembers of them is stored when it is over
+	}
+	return e.leasesDispatched(verb, calls, stored)
 }
 
 func (e *Engine) renewStored(calls []leaseCall) ([][]LeaseAnswer, error) {
@@ -187,7 +198,7 @@ func (u *unit) leaseAnswer(w Work, ref LeaseRef, held bool) LeaseAnswer {
 	case held:
 		a.Status, a.LeaseUntil, a.DeadlineAt = Held, w.Step.LeaseUntil, w.Step.Deadline()
 	case ref.Token != 0 && w.Step != nil && w.Step.State == task.StepCancelled &&
-		(w.Step.Token == ref.Token || u.e.dispatch != nil && w.Step.Token < ref.Token):
+		(w.Step.Token == ref.Token || u.e.leasesElsewhere() && w.Step.Token < ref.Token):
 		a.Status = Cancelled
 	default:
 		a.Err = notInForce(w.Step, ref)

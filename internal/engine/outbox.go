@@ -48,6 +48,8 @@ func (e *Engine) passOn(batch []followUp) {
 	if len(fresh) > 0 {
 		if err := e.dispatch.d.Offer(ctx, fresh); err != nil {
 			e.dispatchFailed(err)
+		} else {
+			e.dispatch.shelf.offered(fresh, e.instant())
 		}
 	}
 	if len(queued) > 0 {

@@ -21,6 +21,9 @@ func (e *Engine) forget() {
 	if e.dispatch != nil {
 		e.dispatch.shelf.clear()
 	}
+	if e.council != nil {
+		e.council.gate.shut()
+	}
 	e.readiness.trusted.Store(0)
 	e.news.put(News{Registry: true}) // to read the routes
 	e.hub.version.Add(1)             // a poll that has just looked looks again

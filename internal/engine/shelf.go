@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -11,8 +12,12 @@ import (
 // the dispatcher asks the store for nothing. What is on it has not been touched
 // since: whoever makes a step ready again gives it another key.
 type shelf struct {
+	// stint grows whenever it is cleared: others may have been given since what was
+	// submitted before.
+	stint atomic.Int64
+
 	mu    sync.Mutex
-	works map[task.ID]Work // by step
+	works map[task.ID]shelved // by step
 	steps map[task.ID][]task.ID
 	bytes int // of contexts
 }
@@ -24,23 +29,55 @@ const (
 	maxShelvedBytes = 32 << 20
 )
 
-func newShelf() *shelf { return &shelf{works: map[task.ID]Work{}, steps: map[task.ID][]task.ID{}} }
+// shelved is a new step.
+type shelved struct {
+	Work
+	// first says that it was this process that offered it, before any other could.
+	first bool
+}
 
-// put shelves a copy of a new step. Its task is shared with its other steps.
-func (s *shelf) put(w Work) {
+// shelfAge is how long after a step became ready nobody else can have offered it.
+const shelfAge = sweepAge * 3 / 4
+
+func newShelf() *shelf { return &shelf{works: map[task.ID]shelved{}, steps: map[task.ID][]task.ID{}} }
+
+// put shelves a copy of a new step, unless the shelf was cleared since the stint. Its task
+// is shared with its other steps.
+func (s *shelf) put(w Work, stint int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.works) >= maxShelved || s.bytes >= maxShelvedBytes {
+	if len(s.works) >= maxShelved || s.bytes >= maxShelvedBytes || s.stint.Load() != stint {
 		return
 	}
 	step := *w.Step
-	s.works[step.ID] = Work{&step, w.Task}
+	s.works[step.ID] = shelved{Work: Work{&step, w.Task}}
 	s.steps[step.TaskID] = append(s.steps[step.TaskID], step.ID)
 	s.bytes += len(w.Task.Context)
 }
 
+// offered notes that steps were offered by now. Those that others may have offered before
+// are dropped: somebody may have done them already.
+func (s *shelf) offered(steps []Offered, now task.Instant) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.works) == 0 {
+		return
+	}
+	for _, o := range steps {
+		w, ok := s.works[o.Step]
+		switch {
+		case !ok || w.first:
+		case w.Step.ReadyAt.Add(shelfAge) < now:
+			s.drop(w.Step.TaskID)
+		default:
+			w.first = true
+			s.works[o.Step] = w
+		}
+	}
+}
+
 // take returns a step with its task if they are on the shelf as they were offered.
-func (s *shelf) take(as Offered) (Work, bool) {
+func (s *shelf) take(as Offered, now task.Instant) (Work, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, ok := s.works[as.Step]
@@ -48,7 +85,7 @@ func (s *shelf) take(as Offered) (Work, bool) {
 		return Work{}, false
 	}
 	s.drop(w.Step.TaskID)
-	return w, w.Step.Key == as.Key
+	return w.Work, w.Step.Key == as.Key && (w.first || w.Step.ReadyAt.Add(shelfAge) >= now)
 }
 
 // forget drops tasks that something has happened to.
@@ -67,6 +104,7 @@ func (s *shelf) forget(tasks map[*task.Task]struct{}) {
 func (s *shelf) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.stint.Add(1)
 	clear(s.works)
 	clear(s.steps)
 	s.bytes = 0
@@ -90,7 +128,7 @@ func (u *unit) shelve() {
 			continue // not new: it got another key
 		}
 		if _, stored := u.tasks[w.Task.ID]; !stored && w.Step.State == task.StepEnqueued {
-			s.put(w)
+			s.put(w, u.stint)
 		}
 	}
 }
@@ -98,7 +136,7 @@ func (u *unit) shelve() {
 // fromShelf makes a lease of a hold without asking the store. It reports false
 // when that takes more than what is on the shelf.
 func (u *unit) fromShelf(h Hold, start bool) (Lease, bool) {
-	w, ok := u.e.dispatch.shelf.take(h.Offered)
+	w, ok := u.e.dispatch.shelf.take(h.Offered, u.now)
 	if !ok || w.Step.Adopt(h.holding()) != nil {
 		return Lease{}, false
 	}

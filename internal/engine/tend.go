@@ -26,6 +26,9 @@ const (
 // it is not. It blocks for as long as filling it takes. Without a dispatcher it
 // does nothing.
 func (e *Engine) TendDispatch(ctx context.Context) error {
+	if e.council != nil {
+		return e.council.tend(ctx)
+	}
 	g := e.dispatch
 	if g == nil {
 		return nil
@@ -43,8 +46,7 @@ func (e *Engine) TendDispatch(ctx context.Context) error {
 	case err == nil:
 		return e.comeBack(ctx)
 	case errors.Is(err, ErrDispatchLost):
-		g.startOver()
-		return e.fill(ctx)
+		return e.refill(ctx)
 	default:
 		g.failed(err)
 		return nil
@@ -60,48 +62,54 @@ func (e *Engine) comeBack(ctx context.Context) error {
 	case err != nil:
 		return e.goOnWithout(ctx, err)
 	case !known:
-		g.startOver()
-		return e.fill(ctx)
+		return e.refill(ctx)
 	}
-	if err := e.sweep(ctx, g.wasOn()); err != nil {
+	if err := e.sweep(ctx, g.used.Load(), e.instant()); err != nil {
 		return err
 	}
 	e.switchOver()
 	return nil
 }
 
+// refill fills the dispatcher and claims from it.
+func (e *Engine) refill(ctx context.Context) error {
+	filled, err := e.fill(ctx)
+	if filled {
+		e.switchOver()
+	}
+	return err
+}
+
 // switchOver claims from the dispatcher from now on, unless it went away again.
 func (e *Engine) switchOver() {
 	g := e.dispatch
 	g.flush()
+	g.shelf.clear()
+	g.used.Store(true)
 	if g.reachable.Load() && g.state.CompareAndSwap(dispatchAway, dispatchOn) {
 		e.hub.wakeAll()
 	}
 }
 
-// fill fills the dispatcher from the store, unless another process does.
-func (e *Engine) fill(ctx context.Context) error {
+// fill fills the dispatcher from the store, and reports whether it did: it does not when
+// another process is at it.
+func (e *Engine) fill(ctx context.Context) (bool, error) {
 	d := e.dispatch.d
+	e.dispatch.startOver()
 	mine, err := d.Reload(ctx, fillHold)
 	switch {
 	case err != nil:
-		return e.goOnWithout(ctx, err)
+		return false, e.goOnWithout(ctx, err)
 	case !mine:
-		return nil
-	}
-	if e.Shared() {
-		// the others notice, and store the leases that they remember
-		if err := sleep(ctx, e.cfg.UpkeepInterval); err != nil {
-			return err
-		}
+		return false, nil
 	}
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
-		return fmt.Errorf("fill the dispatcher: %w", err)
+		return false, fmt.Errorf("fill the dispatcher: %w", err)
 	}
 	for _, r := range routes {
 		mine := true // the turn to fill it
-		err := e.readySteps(ctx, r.ID, fillBatch, func(steps []Offered) (bool, error) {
+		err := e.readySteps(ctx, r.ID, fillBatch, e.instant().Add(clockSlack), func(steps []Offered) (bool, error) {
 			err := d.Offer(ctx, steps)
 			if err == nil {
 				mine, err = d.Reload(ctx, fillHold) // the work goes on
@@ -113,17 +121,16 @@ func (e *Engine) fill(ctx context.Context) error {
 			return mine, nil
 		})
 		if err != nil {
-			return fmt.Errorf("fill the dispatcher: %w", err)
+			return false, fmt.Errorf("fill the dispatcher: %w", err)
 		}
 		if !mine {
-			return nil // the server went away, or another process has taken over
+			return false, nil // the server went away, or another process has taken over
 		}
 	}
 	if err := d.Loaded(ctx); err != nil {
-		return e.goOnWithout(ctx, err)
+		return false, e.goOnWithout(ctx, err)
 	}
-	e.switchOver()
-	return nil
+	return true, nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -137,18 +144,22 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// readySteps calls each with the ready steps of a route, lowest key first, until
-// it says that this is enough.
-func (e *Engine) readySteps(ctx context.Context, route int64, batch int, each func([]Offered) (more bool, err error)) error {
+// readySteps calls each with the steps of a route that were ready by a time, lowest key
+// first, until it says that this is enough.
+func (e *Engine) readySteps(ctx context.Context, route int64, batch int, by task.Instant,
+	each func([]Offered) (more bool, err error),
+) error {
 	key, id := int64(math.MinInt64), task.ID{}
 	for {
 		steps, err := e.store.ReadyAfter(ctx, route, key, id, batch)
 		if err != nil || len(steps) == 0 {
 			return err
 		}
-		offers := make([]Offered, len(steps))
-		for i, s := range steps {
-			offers[i] = offeredAs(s)
+		offers := make([]Offered, 0, len(steps))
+		for _, s := range steps {
+			if s.ReadyAt <= by {
+				offers = append(offers, offeredAs(s))
+			}
 		}
 		more, err := each(offers)
 		if err != nil || !more || len(steps) < batch {
@@ -166,10 +177,16 @@ func (e *Engine) SweepDispatch(ctx context.Context) error {
 	if !e.dispatch.on() {
 		return nil
 	}
-	return e.sweep(ctx, false)
+	return e.sweep(ctx, false, e.instant().Add(-sweepAge))
 }
 
-func (e *Engine) sweep(ctx context.Context, all bool) error {
+// sweepAge is how long a step must have been ready until another process than the one
+// that made it so offers it. Until then that one may have it on its shelf, and not have
+// offered it yet.
+const sweepAge = time.Second
+
+// sweep looks for steps that were ready by a time.
+func (e *Engine) sweep(ctx context.Context, all bool, by task.Instant) error {
 	e.dispatch.flush()
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
@@ -179,7 +196,10 @@ func (e *Engine) sweep(ctx context.Context, all bool) error {
 		if !e.dispatch.reachable.Load() {
 			return nil // the engine goes on without it
 		}
-		err := e.readySteps(ctx, r.ID, headOfQueue, func(steps []Offered) (bool, error) {
+		err := e.readySteps(ctx, r.ID, headOfQueue, by, func(steps []Offered) (bool, error) {
+			if len(steps) == 0 {
+				return false, nil
+			}
 			missing, err := e.dispatch.d.Missing(ctx, steps)
 			if err != nil {
 				return false, e.goOnWithout(ctx, err)
@@ -253,3 +273,12 @@ func (e *Engine) FlushDispatch() {
 
 // Dispatched reports whether there is a dispatcher to be tended.
 func (e *Engine) Dispatched() bool { return e.dispatch != nil }
+
+// RetireDispatch has other processes not wait for this one, which is about to end: it
+// hands out no more steps. Where it goes on after all, a poll begins anew.
+func (e *Engine) RetireDispatch(ctx context.Context) error {
+	if e.council == nil {
+		return nil
+	}
+	return e.council.retire(ctx)
+}

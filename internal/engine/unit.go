@@ -46,7 +46,13 @@ type unit struct {
 	pollers []*poller      // waiting polls that this transaction serves
 	vacant  map[int64]bool // routes looked at: nothing was ready there before
 
+	// whether this transaction may hand out steps of the store, once it was asked
+	out      pass
+	mayHand  bool
+	askedOut bool
+
 	// about leases that the dispatcher granted; nil without one
+	stint   int64                   // of the shelf when the transaction began
 	holds   map[task.ID]Hold        // as far as they are known
 	offered map[*task.Step]Offered  // steps that were ready when they came in hand
 	adopted map[*task.Step]struct{} // those of them that somebody holds
@@ -70,11 +76,15 @@ type unit struct {
 }
 
 func newUnit(e *Engine, tx Tx) *unit {
-	return &unit{e: e, tx: tx, now: e.instant(), order: e.Order(),
+	u := &unit{e: e, tx: tx, now: e.instant(), order: e.Order(),
 		steps: map[task.ID]*task.Step{}, tasks: map[task.ID]*task.Task{},
 		kin: map[place]*task.Step{}, whole: map[task.ID][]*task.Step{},
 		dirtySteps: map[*task.Step]struct{}{}, dirtyTasks: map[*task.Task]struct{}{},
 		given: map[*task.Task]struct{}{}, vacant: map[int64]bool{}, queued: map[int64]int{}, seen: e.newCommit()}
+	if e.dispatch != nil {
+		u.stint = e.dispatch.shelf.stint.Load()
+	}
+	return u
 }
 
 // adopt replaces rows that are in hand already by the ones in hand.

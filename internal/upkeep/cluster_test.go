@@ -20,8 +20,9 @@ import (
 	"github.com/taskerhq/tasker/internal/upkeep"
 )
 
-// clockAhead is how far the clock of the shared store is from the processes'.
-const clockAhead = 3 * time.Hour
+// clockAhead is how far the clock of the shared store is from the processes', which begin
+// in 2000: numbers of leases are only times when they are of our days.
+const clockAhead = 30*365*24*time.Hour + 3*time.Hour
 
 // database is a store in memory that several processes share.
 type database struct {
@@ -77,6 +78,7 @@ type process struct {
 	lock    sync.Mutex
 	away    bool          // the database is out of reach of this process
 	unheard bool          // it hears nothing of what it was given
+	thaw    chan struct{} // not nil: it stands still until this is closed
 	writes  []time.Time   // when it wrote
 	listens []time.Time   // when it began to listen
 	slow    chan struct{} // not nil: the next write is over when this is closed
@@ -111,7 +113,20 @@ func (p *process) setSlow(until chan struct{}) {
 	p.slow = until
 }
 
+// freeze has the process stand still, as far as it needs the database, until it is thawed.
+func (p *process) freeze(thaw chan struct{}) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.thaw = thaw
+}
+
 func (p *process) reach() error {
+	p.lock.Lock()
+	thaw := p.thaw
+	p.lock.Unlock()
+	if thaw != nil {
+		<-thaw
+	}
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	if p.away {

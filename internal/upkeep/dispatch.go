@@ -7,10 +7,12 @@ import (
 )
 
 // dispatch goes back to the dispatcher when it can be used, and fills it when it
-// has to be. Every process sees to itself.
+// has to be. Every process sees to itself; those that share a store agree on who hands
+// out, also those without a dispatcher.
 func (u *Upkeep) dispatch() *loop {
 	was := engine.DispatchState{Active: true}
-	return &loop{name: "dispatch", every: u.engine.Config().UpkeepInterval, free: true, once: func(ctx context.Context) (int, bool, error) {
+	every := u.engine.Config().UpkeepInterval
+	return &loop{name: "dispatch", every: every, free: true, reads: true, once: func(ctx context.Context) (int, bool, error) {
 		err := u.engine.TendDispatch(ctx)
 		now := u.engine.Dispatch()
 		switch {

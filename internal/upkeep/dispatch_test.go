@@ -15,20 +15,49 @@ import (
 // severable is one node's way to the dispatcher.
 type severable struct {
 	*memory.Dispatcher
-	cut atomic.Bool
+	cut    atomic.Bool
+	frozen atomic.Pointer[chan struct{}]
+	claims atomic.Pointer[chan struct{}] // answers to claims wait for it too
 }
 
 var errCut = errors.New("no route to host")
 
-func (s *severable) Check(ctx context.Context) error {
+func (s *severable) way() error {
+	if thaw := s.frozen.Load(); thaw != nil {
+		<-*thaw
+	}
 	if s.cut.Load() {
 		return errCut
+	}
+	return nil
+}
+
+func (s *severable) Check(ctx context.Context) error {
+	if err := s.way(); err != nil {
+		return err
 	}
 	return s.Dispatcher.Check(ctx)
 }
 
-// The node that has all turns is cut off from the dispatcher. What has to be done there
-// is done by the other one: steps that the first makes ready reach its workers, and so
+func (s *severable) Remove(ctx context.Context, steps []engine.Removal) error {
+	if err := s.way(); err != nil {
+		return err
+	}
+	return s.Dispatcher.Remove(ctx, steps)
+}
+
+func (s *severable) Claim(ctx context.Context, claims []engine.Claim, now task.Instant) ([][]engine.Hold, error) {
+	if err := s.way(); err != nil {
+		return nil, err
+	}
+	holds, err := s.Dispatcher.Claim(ctx, claims, now)
+	if thaw := s.claims.Load(); thaw != nil {
+		<-*thaw
+	}
+	return holds, err
+}
+
+// The node that has all turns is cut off from the dispatcher. No node uses it then: steps that the first makes ready reach its workers, and so
 // do those of a worker that has died.
 func TestCutOffWithTheTurns(t *testing.T) {
 	within(t, func(t *testing.T) {
@@ -47,8 +76,8 @@ func TestCutOffWithTheTurns(t *testing.T) {
 		}
 		way.cut.Store(true)
 		time.Sleep(5 * time.Second)
-		if a.Dispatch().Active || !b.Dispatch().Active {
-			t.Fatalf("the nodes dispatch %+v, %+v", a.Dispatch(), b.Dispatch())
+		if a.Dispatch().Active || b.Dispatch().Active {
+			t.Fatalf("the nodes dispatch %+v, %+v; want both through the database", a.Dispatch(), b.Dispatch())
 		}
 
 		id := a.submit(job)
@@ -63,6 +92,11 @@ func TestCutOffWithTheTurns(t *testing.T) {
 		time.Sleep(b.Config().Leases.Lease())
 		for range 2 { // nobody has heard of those who took the first ones
 			b.take(b.register(task.Worker{}), 30*time.Second)
+		}
+		way.cut.Store(false)
+		time.Sleep(5 * time.Second)
+		if !a.Dispatch().Active || !b.Dispatch().Active {
+			t.Errorf("after that the nodes dispatch %+v, %+v", a.Dispatch(), b.Dispatch())
 		}
 	})
 }

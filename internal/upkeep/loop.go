@@ -14,6 +14,8 @@ type loop struct {
 	once func(context.Context) (n int, more bool, err error)
 	// free: it may run in several processes at once, and needs no turn.
 	free bool
+	// reads: it may do well while the store takes no writes, so that heartbeats fail.
+	reads bool
 	// able says whether this process can do it now, else it leaves its turn to others;
 	// nil: always.
 	able func() bool
@@ -99,6 +101,9 @@ func (u *Upkeep) batch(ctx context.Context, l *loop) (n int, more bool, err erro
 		if n, more, err = l.once(ctx); err != nil {
 			return 0, false, err
 		}
+	}
+	if l.reads {
+		return n, more, nil
 	}
 	if away := u.contact.made(u.engine.Now()); away > 0 {
 		u.log.Warn("the store was out of reach; leases that ran out meanwhile are held for one more", "for", away)

@@ -40,8 +40,10 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	}
 	g.Go(func() error { return u.timers(ctx) })
 	g.Go(func() error { return u.rekey(ctx) })
-	if u.engine.Dispatched() {
+	if u.engine.Dispatched() || u.engine.Shared() {
 		g.Go(func() error { return u.run(ctx, u.dispatch()) })
+	}
+	if u.engine.Dispatched() {
 		g.Go(func() error { return u.run(ctx, u.held()) })
 		g.Go(func() error { return u.run(ctx, u.sweep()) })
 		g.Go(func() error { return u.followDispatch(ctx) })
@@ -52,10 +54,21 @@ func (u *Upkeep) Run(ctx context.Context) error {
 		g.Go(func() error { return u.tell(ctx) })
 		g.Go(func() error { return u.run(ctx, u.measure()) })
 	}
-	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+	err := g.Wait()
+	u.retire()
+	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil
+}
+
+// retire has other nodes not wait for this one. If it fails, they do for a moment.
+func (u *Upkeep) retire() {
+	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	defer cancel()
+	if err := u.engine.RetireDispatch(ctx); err != nil {
+		u.log.Debug("other nodes were not told that this one has gone; they notice it", "error", err)
+	}
 }
 
 // RunOnce runs every loop's work until nothing is due, in a fixed order and

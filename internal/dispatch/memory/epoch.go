@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -123,6 +124,16 @@ func (d *Dispatcher) Check(ctx context.Context) error {
 	}
 	d.epoch = s.epoch
 	return nil
+}
+
+// Content names the content by its epoch.
+func (d *Dispatcher) Content() string {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	if d.epoch == 0 {
+		return ""
+	}
+	return strconv.Itoa(d.epoch)
 }
 
 // Listen calls hear with what other dispatchers of the server offered.

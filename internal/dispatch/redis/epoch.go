@@ -114,6 +114,9 @@ func (d *Dispatcher) Check(ctx context.Context) error {
 	return nil
 }
 
+// Content names the content by its epoch.
+func (d *Dispatcher) Content() string { return d.believed() }
+
 // Reload begins to fill the content anew, or goes on with it for as long again. One
 // who is told false asks Check until the other is done; one whose turn ran out is
 // told false once.

@@ -238,6 +238,7 @@ func TestSweep(t *testing.T) {
 		r, err := stranger.Submit(c.ctx, []engine.Submission{job}, false)
 		c.must(err)
 		c.claim(a, 5, 0)
+		c.pass(2 * time.Second) // for as long it might have been about to tell
 		c.keepUp()
 		l := c.claim(a, 5, 1)[0]
 		if l.Task.ID != r[0].ID {

@@ -1,0 +1,329 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// council is the part of a process in agreeing on who hands out steps. See term.
+type council struct {
+	e    *Engine
+	key  string // of what this process says of itself
+	gate *gate
+
+	served atomic.Int64 // a worker was served here last
+	mixed  atomic.Bool  // a dispatcher hands out, may do that, or did
+
+	turn  chan struct{} // one round at a time; it guards what follows
+	said  member        // last, as the store has it
+	mine  member        // what there is to say
+	begun task.Instant  // of the last round
+}
+
+const (
+	// councilPause is how long a process waits for the others until it looks again.
+	councilPause = 25 * time.Millisecond
+	// councilServes is for how long after a worker was served a process without a
+	// dispatcher has a say.
+	councilServes = 2 * time.Minute
+)
+
+var (
+	errOthersNative = errors.New("a node without this Redis hands out steps of the same database: " +
+		"configure dispatch alike on all nodes")
+	errOthersBlind = errors.New("another node cannot use what this one sees in Redis, or has not filled it yet")
+)
+
+func newCouncil(e *Engine) *council {
+	if e.cluster == nil {
+		return nil
+	}
+	return &council{e: e, key: memberPrefix + e.feed.run, gate: newGate(), turn: make(chan struct{}, 1),
+		mine: member{Native: e.dispatch == nil}}
+}
+
+// hold is how long a process counts as there without a word of it.
+func (c *council) hold() time.Duration { return max(8*time.Second, 5*c.e.cfg.UpkeepInterval) }
+
+// guard is how long before its end a process stops to hand out steps.
+func (c *council) guard() time.Duration { return c.hold() / 10 }
+
+// serve notes that a worker is served here.
+func (c *council) serve() {
+	if c != nil && c.mine.Native {
+		c.served.Store(int64(c.e.instant()))
+	}
+}
+
+// observe looks who hands out, without a say.
+func (c *council) observe(ctx context.Context) error {
+	_, err := c.read(ctx)
+	return err
+}
+
+func (c *council) read(ctx context.Context) (assembly, error) {
+	a, err := readAssembly(ctx, c.e.store, c.key, c.e.instant())
+	if err != nil {
+		return a, err
+	}
+	mixed := a.term.Ever || !c.mine.Native
+	for _, m := range a.members {
+		mixed = mixed || !m.Native
+	}
+	if mixed {
+		c.mixed.Store(true)
+	}
+	return a, nil
+}
+
+// tend takes part until all is as it should be, or others have to do something first.
+func (c *council) tend(ctx context.Context) error {
+	began := c.e.instant()
+	if c.mine.Native && task.Instant(c.served.Load()).Add(councilServes) < began {
+		return c.observe(ctx)
+	}
+	for {
+		wants, err := c.round(ctx)
+		if err != nil {
+			return err
+		}
+		again := wants == wantsAgain
+		if wants == wantsFilling {
+			if again, err = c.fill(ctx); err != nil {
+				return err
+			}
+		}
+		if !again || c.e.instant().Sub(began) > c.e.cfg.UpkeepInterval {
+			return nil
+		}
+		if err := sleep(ctx, councilPause); err != nil {
+			return err
+		}
+	}
+}
+
+// ensure sees to it that steps may be handed out, and with wait does not return before. It
+// gives up when that takes longer than a process that has gone is waited for.
+func (c *council) ensure(ctx context.Context, wait bool) error {
+	c.serve()
+	if c.gate.is(c.e.instant()) {
+		return nil
+	}
+	if !wait { // whoever comes is woken when it opens
+		return c.roundUnlessOpen(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.hold()+2*time.Second)
+	defer cancel()
+	for {
+		open := c.gate.opening()
+		if err := c.roundUnlessOpen(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+		if c.gate.is(c.e.instant()) {
+			return nil
+		}
+		pause := time.NewTimer(councilPause)
+		select {
+		case <-open:
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return nil // as if nothing were ready
+		}
+		pause.Stop()
+	}
+}
+
+// wants is what has to be done after a round.
+type wants int
+
+const (
+	wantsNothing wants = iota
+	wantsAgain         // soon: others have something to do
+	wantsFilling       // the dispatcher has to be filled
+)
+
+// round looks at what there is, says what this process has to say, and goes over to another
+// term if it has to.
+func (c *council) round(ctx context.Context) (wants, error) {
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return wantsNothing, ctx.Err()
+	}
+	defer func() { <-c.turn }()
+	return c.roundInTurn(ctx)
+}
+
+// roundUnlessOpen is a round, unless another caller has just had one that was enough.
+func (c *council) roundUnlessOpen(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-c.turn }()
+	if now := c.e.instant(); c.gate.is(now) || c.mine.Term != 0 && now.Sub(c.begun) < councilPause/2 {
+		return nil
+	}
+	_, err := c.roundInTurn(ctx)
+	return err
+}
+
+func (c *council) roundInTurn(ctx context.Context) (wants, error) {
+	now := c.e.instant()
+	c.begun = now
+	content, reached, err := c.content(ctx)
+	if err != nil {
+		return wantsNothing, err
+	}
+	a, err := c.read(ctx)
+	if err != nil {
+		return wantsNothing, err
+	}
+	stale := !a.valid(content, c.mine)
+	if stale {
+		content = ""
+	} else if content, err = c.catchUp(ctx, content, a.term.There); err != nil {
+		return wantsNothing, err
+	}
+	c.mine.Sees, c.mine.At = content, now
+	next := a.nextTerm(c.mine, c.said.Until <= now, c.hold())
+	if next.No != a.term.No {
+		if a, err = c.propose(ctx, a, next); err != nil {
+			return wantsNothing, err
+		}
+	}
+	if err := c.attend(ctx, a, now); err != nil {
+		return wantsNothing, err
+	}
+	return c.enter(ctx, a, now, stale && reached)
+}
+
+// propose begins a term, unless another process is first, and returns the one that is in
+// force.
+func (c *council) propose(ctx context.Context, a assembly, next term) (assembly, error) {
+	text, err := json.Marshal(next)
+	if err != nil {
+		return a, fmt.Errorf("encode who hands out steps: %w", err)
+	}
+	err = c.e.store.Write(ctx, func(tx Tx) error {
+		if err := tx.DropNotes(a.gone); err != nil {
+			return err
+		}
+		return tx.FirstNote(termKey(next.No), string(text))
+	})
+	if err != nil {
+		return a, fmt.Errorf("settle who hands out steps: %w", err)
+	}
+	return c.read(ctx)
+}
+
+// attend leaves the terms before the present one, and says so, and that this process is
+// still there.
+func (c *council) attend(ctx context.Context, a assembly, now task.Instant) error {
+	if c.mine.Term != a.term.No {
+		if err := c.leave(ctx); err != nil {
+			return err
+		}
+		c.mine.Term = a.term.No
+	}
+	if c.mine.sameAs(c.said) && c.said.Until.Sub(now) > c.hold()*3/4 {
+		return nil
+	}
+	m := c.mine
+	m.At, m.Until = now, now.Add(c.hold())
+	text, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("encode what this process says: %w", err)
+	}
+	if err := c.e.store.Write(ctx, func(tx Tx) error { return tx.Note(c.key, string(text)) }); err != nil {
+		return fmt.Errorf("say what this process hands out: %w", err)
+	}
+	if c.said.Until > c.e.instant() && c.said.Term == m.Term {
+		c.gate.extend(m.Until.Add(-c.guard())) // nobody can have taken it for gone meanwhile
+	}
+	c.said = m
+	return nil
+}
+
+// leave hands out nothing more, waits until what is being handed out is in the hands of
+// its workers, and stores the leases that only this process and the dispatcher know.
+func (c *council) leave(ctx context.Context) error {
+	c.gate.shut()
+	g := c.e.dispatch
+	if g != nil {
+		g.retreat()
+	}
+	if err := c.gate.drained(ctx); err != nil {
+		return fmt.Errorf("wait for steps that are being handed out: %w", err)
+	}
+	if g == nil {
+		return nil
+	}
+	return c.e.stow(ctx)
+}
+
+// enter hands out steps in the present term as soon as the others have left those before.
+func (c *council) enter(ctx context.Context, a assembly, now task.Instant, fill bool) (wants, error) {
+	if !c.gate.is(now) {
+		var err error
+		no := a.term.No
+		if a, err = c.read(ctx); err != nil { // after what this process said: who comes now has read that
+			return wantsNothing, err
+		}
+		if a.term.No != no || !a.left() || a.term.There && a.term.Content != c.mine.Sees {
+			c.explain(a)
+			return wantsAgain, nil
+		}
+		c.open(a.term)
+	}
+	c.explain(a)
+	g := c.e.dispatch
+	switch {
+	case a.term.There || g == nil || a.natives():
+		return wantsNothing, nil
+	case fill:
+		return wantsFilling, nil
+	case c.mine.Sees != "" && len(a.members) > 0:
+		return wantsNothing, nil // others do not see it yet
+	case c.mine.Sees != "":
+		return wantsAgain, nil
+	}
+	return wantsNothing, nil
+}
+
+// open opens the gate in a term.
+func (c *council) open(t term) {
+	g, to := c.e.dispatch, inStore
+	if t.There {
+		to = inDispatcher
+	}
+	if g != nil {
+		g.arrive(t.There)
+	}
+	c.gate.open(to, c.said.Until.Add(-c.guard()))
+	c.e.hub.wakeAll()
+}
+
+// retire has the other processes wait no more for this one, which hands out nothing from
+// now on. Leases that the dispatcher knows stay there.
+func (c *council) retire(ctx context.Context) error {
+	c.turn <- struct{}{}
+	defer func() { <-c.turn }()
+	c.gate.shut()
+	if c.e.dispatch != nil {
+		c.e.dispatch.retreat()
+	}
+	if err := c.gate.drained(ctx); err != nil || c.said.Until == 0 {
+		return err
+	}
+	c.said, c.mine.Term = member{}, 0
+	return c.e.store.Write(ctx, func(tx Tx) error { return tx.DropNotes([]string{c.key}) })
+}

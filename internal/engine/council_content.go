@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"context"
+	"errors"
+)
+
+// What a process with a dispatcher does for the agreement of all: see what that has, bring
+// it up to date, fill it, and say why it is not used.
+
+// content names what the dispatcher has that is complete, as far as that is known to it.
+func (c *council) content(ctx context.Context) (name string, reached bool, err error) {
+	g := c.e.dispatch
+	if g == nil {
+		return "", false, nil
+	}
+	err = g.d.Check(ctx)
+	if ctx.Err() != nil {
+		return "", false, ctx.Err()
+	}
+	reached = err == nil || errors.Is(err, ErrDispatchLost)
+	g.reachable.Store(reached)
+	if err != nil {
+		g.failed(err)
+		return "", reached, nil
+	}
+	return g.d.Content(), true, nil
+}
+
+// catchUp tells the dispatcher what it was not told of while it was out of reach. The
+// content is "" if that is too much, or fails.
+func (c *council) catchUp(ctx context.Context, content string, there bool) (string, error) {
+	g := c.e.dispatch
+	if g.level.Load() {
+		return content, nil
+	}
+	g.level.Store(true) // before: what fails from now on counts
+	known, err := g.catchUp(ctx)
+	switch {
+	case err != nil:
+		return "", c.e.goOnWithout(ctx, err)
+	case !known:
+		g.failed(errOthersBlind)
+		return "", nil
+	}
+	by := c.e.instant()
+	if there || c.said.Until <= by {
+		by = by.Add(-sweepAge) // others hand out what is on their shelves
+	}
+	if err := c.e.sweep(ctx, g.used.Load(), by); err != nil {
+		g.level.Store(false)
+		return "", err
+	}
+	g.flush()
+	if !g.level.Load() {
+		return "", nil
+	}
+	return content, nil
+}
+
+// explain notes why this process, which has a dispatcher, does not use it.
+func (c *council) explain(a assembly) {
+	g := c.e.dispatch
+	if g == nil || c.mine.Sees == "" && !a.natives() {
+		return // it is known
+	}
+	why := errOthersBlind
+	if a.natives() {
+		why = errOthersNative
+	}
+	if !a.term.There {
+		g.because(why)
+	}
+}
+
+// fill fills the dispatcher, if it is this process's turn. It reports whether it did.
+func (c *council) fill(ctx context.Context) (bool, error) {
+	const loop = "dispatch_fill"
+	mine, err := c.e.cluster.Turn(ctx, loop, fillHold)
+	if err != nil || !mine {
+		return false, err
+	}
+	defer func() { _, _ = c.e.cluster.Turn(context.WithoutCancel(ctx), loop, 0) }() // else it runs out
+	// Another process may have filled it while this one looked.
+	w, err := c.round(ctx)
+	if err != nil || w != wantsFilling {
+		return true, err
+	}
+	in := c.present()
+	filled, err := c.e.fill(ctx)
+	if err != nil || !filled {
+		return false, err
+	}
+	c.turn <- struct{}{}
+	c.mine.Filled, c.mine.FilledIn = c.e.dispatch.d.Content(), in
+	c.e.dispatch.level.Store(true)
+	<-c.turn
+	_, err = c.round(ctx)
+	return true, err
+}
+
+// present is the term that this process has come to.
+func (c *council) present() int64 {
+	c.turn <- struct{}{}
+	defer func() { <-c.turn }()
+	return c.mine.Term
+}
+
+// stint changes whenever steps are handed out anew here.
+func (c *council) stint() int64 {
+	if c == nil {
+		return 0
+	}
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	return c.gate.stint
+}

@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Who hands out ready steps is the same for all processes that share a store, in terms:
+// in each it is the store, or a dispatcher with one certain content. A term is a note in
+// the store, and so is what each process says of itself. Nobody hands out anything in a
+// term before all others have said that they have left the terms before it, with the
+// leases stored that only they knew; a process that says nothing for a while counts as
+// gone, and stops before that.
+
+const (
+	termPrefix   = "dispatch/term/"
+	memberPrefix = "dispatch/node/"
+	// dispatchPrefix is that of both.
+	dispatchPrefix = "dispatch/"
+	// memberForgotten is when the note of a process that has gone is deleted.
+	memberForgotten = time.Minute
+)
+
+// term is who hands out steps.
+type term struct {
+	No int64 `json:"-"` // from 1; 0: there was none yet
+	// There says that the dispatcher hands out, with the Content.
+	There bool `json:"there,omitempty"`
+	// Content names what a dispatcher has, by its own account, that it may hand out in
+	// this term or a later one; "" if it has to be filled for that.
+	Content string `json:"content,omitempty"`
+	// Tainted is the term as of which a process without a dispatcher works on the store:
+	// contents that were filled before are out of date.
+	Tainted int64 `json:"tainted,omitempty"`
+	// Ever says that a dispatcher has handed out steps at some time.
+	Ever bool `json:"ever,omitempty"`
+}
+
+// member is what a process says of itself.
+type member struct {
+	// Term is the one that it hands out steps in, or waits to.
+	Term  int64        `json:"term"`
+	At    task.Instant `json:"at"`
+	Until task.Instant `json:"until"` // it counts as gone from then on
+	// Native says that it has no dispatcher.
+	Native bool `json:"native,omitempty"`
+	// Sees is the content that it could have handed out; "" for none.
+	Sees string `json:"sees,omitempty"`
+	// Filled is a content that it has filled, and FilledIn the term then.
+	Filled   string `json:"filled,omitempty"`
+	FilledIn int64  `json:"filled_in,omitempty"`
+}
+
+// sameAs reports whether a member says the same as another but for times.
+func (m member) sameAs(o member) bool {
+	m.At, m.Until, o.At, o.Until = 0, 0, 0, 0
+	return m == o
+}
+
+// assembly is the present term and what other processes say.
+type assembly struct {
+	term    term
+	members []member // those that have not gone
+	gone    []string // keys of notes that nobody needs any more
+}
+
+// readAssembly reads it.
+func readAssembly(ctx context.Context, s Store, own string, now task.Instant) (a assembly, err error) {
+	notes, err := s.Notes(ctx, dispatchPrefix)
+	if err != nil {
+		return a, fmt.Errorf("look up who hands out steps: %w", err)
+	}
+	latest := ""
+	for key, text := range notes {
+		if number, ok := strings.CutPrefix(key, termPrefix); ok {
+			no, err := strconv.ParseInt(number, 10, 64)
+			if err != nil || no <= a.term.No {
+				a.gone = append(a.gone, key)
+				continue
+			}
+			if latest != "" {
+				a.gone = append(a.gone, latest)
+			}
+			latest, a.term = key, term{}
+			if err := json.Unmarshal([]byte(text), &a.term); err != nil {
+				return a, fmt.Errorf("read who hands out steps, %s in tasker_meta: %w", key, err)
+			}
+			a.term.No = no
+			continue
+		}
+		var m member
+		err := json.Unmarshal([]byte(text), &m)
+		switch {
+		case key == own:
+		case err != nil || m.Until.Add(memberForgotten) < now:
+			a.gone = append(a.gone, key)
+		case m.Until > now:
+			a.members = append(a.members, m)
+		}
+	}
+	return a, nil
+}
+
+// termKey is the key of the note of a term.
+func termKey(no int64) string { return fmt.Sprintf("%s%019d", termPrefix, no) }
+
+// nextTerm is what the members, all there are, have to go over to: the present term if that
+// will do. joins says that me did not count until now.
+func (a assembly) nextTerm(me member, joins bool, hold time.Duration) term {
+	want := a.term
+	native, there := me.Native, me.Sees
+	others := false // without a dispatcher
+	for _, m := range a.members {
+		native, others = native || m.Native, others || m.Native
+		if m.Sees != there {
+			there = ""
+		}
+		if !a.term.There && me.At.Sub(m.At) > hold*2/3 {
+			there = "" // it may have gone, and all would have to wait until that is sure
+		}
+	}
+	if native {
+		there, want.Content = "", ""
+	}
+	if want.There = there != ""; want.There {
+		want.Content, want.Ever = there, true
+	}
+	if me.Native && joins && !others {
+		want.Tainted = a.term.No + 1
+	}
+	if want != a.term || a.term.No == 0 {
+		want.No = a.term.No + 1
+	}
+	return want
+}
+
+// valid reports whether a content that is complete is also up to date.
+func (a assembly) valid(content string, me member) bool {
+	if content == "" {
+		return false
+	}
+	filled := func(m member) bool { return m.Filled == content && m.FilledIn >= a.term.Tainted }
+	for _, m := range a.members {
+		if filled(m) {
+			return true
+		}
+	}
+	return content == a.term.Content || filled(me)
+}
+
+// natives reports whether processes without a dispatcher are there.
+func (a assembly) natives() bool {
+	for _, m := range a.members {
+		if m.Native {
+			return true
+		}
+	}
+	return false
+}
+
+// left reports whether all other processes have come to the present term.
+func (a assembly) left() bool {
+	for _, m := range a.members {
+		if m.Term != a.term.No {
+			return false
+		}
+	}
+	return true
+}
