@@ -39,7 +39,7 @@ TIES = [
     r"as registered",
     r"they go with task_type only",
     r"complete_manually needs the result",
-    r"there is no template",
+    r"there is no template|the template .* has no version",
     r"the document is empty|:\d+:\d+ ",  # YAML, with the place in it
 ]
 KNOWN = re.compile("|".join(RULES + TIES))

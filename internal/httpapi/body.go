@@ -133,7 +133,7 @@ func (b *bodyReader) decode(data []byte, asText bool) (any, error) {
 			}
 		}
 		return nil, err
-	case b.optional:
+	case b.optional && len(data) == 0: // white space alone is no JSON
 		return v, nil
 	}
 	return nil, tasker.Errorf(tasker.CodeInvalid, "a body is required")

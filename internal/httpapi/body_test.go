@@ -28,6 +28,7 @@ func TestRefusedBodies(t *testing.T) {
 	}{
 		"Empty":            {tasks, "", "", "a body is required"},
 		"Blank":            {tasks, " \n", "", "a body is required"},
+		"BlankOptional":    {"/internal/workers/register", " ", "", "a body is required"},
 		"NotJSON":          {tasks, `hello`, "", "not valid JSON"},
 		"Cut":              {tasks, `{"name":"x"`, "", "unexpected end of JSON input"},
 		"TwoDocuments":     {tasks, `{"name":"x"}{}`, "", "line 1, column 13 (byte 13)"},
