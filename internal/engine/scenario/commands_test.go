@@ -48,19 +48,12 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		}
 		return nil, firstError(in.configure(a), a.unknown())
 	}
-	if in.world == nil {
-		var err error
-		in.world, err = newWorld(in.t, in.store, in.restore, in.config)
-		if in.world != nil {
-			in.world.roll = in.dice
-		}
-		if err != nil {
-			return nil, scriptError{err}
-		}
+	if err := in.begun(); err != nil {
+		return nil, err
 	}
 	commands := map[string]func(*args) ([]string, error){
 		"template": func(*args) ([]string, error) { return in.template(s.body) },
-		"submit":   in.submit, "cancel": in.cancel, "advance": in.advance, "upkeep": in.keepUp, "crash": in.crash,
+		"submit":   in.submit, "cancel": in.cancel, "advance": in.advance, "upkeep": in.keepUp, "retain": in.retain, "crash": in.crash,
 		"worker": in.worker, "claim": in.claim, "heartbeat": in.heartbeat, "drain": in.drain,
 		"resume": in.resume, "probe": in.probe,
 		"start": in.begin, "progress": in.progress, "complete": in.complete, "fail": in.fail, "release": in.release, "snooze": in.snooze,
@@ -78,6 +71,22 @@ func (in *interpreter) do(s statement) ([]string, error) {
 	}
 	out, err := command(a)
 	return out, firstError(err, a.unknown())
+}
+
+// begun opens the world with the first command that is about it.
+func (in *interpreter) begun() error {
+	if in.world != nil {
+		return nil
+	}
+	var err error
+	in.world, err = newWorld(in.t, in.store, in.restore, in.config)
+	if in.world != nil {
+		in.world.roll = in.dice
+	}
+	if err != nil {
+		return scriptError{err}
+	}
+	return nil
 }
 
 func firstError(errs ...error) error {

@@ -25,6 +25,7 @@
 //	crash        W | server             W says nothing any more; the server starts again on the same store
 //	advance      D
 //	upkeep                              the background loops, until nothing is due
+//	retain                              one batch of retention alone
 //	cancel       TASK [by=WHO] [reason=TEXT]
 //	reset        TASK.STEP [by=WHO] [reason=TEXT]
 //	resolve      TASK.STEP [by=WHO] [reason=TEXT]
@@ -45,6 +46,17 @@
 //	workers, list [state=S]
 //	expect       task TASK KEY=VALUE ...
 //	expect       step TASK.STEP KEY=VALUE ...
+//
+// Scripts in testdata/nodes are about two nodes on one PostgreSQL. Their commands begin with the node, but for config
+// and advance, which are about both:
+//
+//	A COMMAND, B COMMAND                a command from above
+//	A hold PAUSE COMMAND                carries it out until it is about to do something: "commits", or the name of a
+//	                                    method of engine.Tx
+//	A go                                carries out the rest, and prints what the command prints
+//	look                                both nodes look at what the other one did
+//
+// A command prints "waits for a lock" when the other node has to go on first; "go" prints what became of it.
 //
 // "go test -update" writes what was printed into the scripts. Read the diff.
 package scenario

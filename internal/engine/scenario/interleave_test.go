@@ -1,0 +1,234 @@
+package scenario_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// schedule lets actors run one at a time. An actor pauses before each statement of its transactions and before
+// each commit; a seed decides which one goes on. An actor that waits for a lock which another one holds stays
+// behind until the lock is free: the database says that it waits, no time-out guesses it.
+type schedule struct {
+	waiting func() (int, error) // connections of the schema that wait for a lock
+	pauses  chan pause
+	actors  []*actor
+	trace   []string
+	overlap int // pauses inside of a transaction after which another actor went on
+}
+
+// actor is one line of verbs that runs beside others.
+type actor struct {
+	name    string
+	resume  chan struct{}
+	phase   phase
+	at      string // what it does when it goes on
+	blocked bool   // it was seen to wait for a lock
+}
+
+type phase int
+
+const (
+	running phase = iota
+	paused
+	ended
+)
+
+// pause is what an actor says when it stops.
+type pause struct {
+	actor *actor
+	at    string
+	ended bool
+}
+
+func newSchedule(waiting func() (int, error)) *schedule {
+	return &schedule{waiting: waiting, pauses: make(chan pause)}
+}
+
+// add starts an actor, which pauses before it begins. To be called before run.
+func (s *schedule) add(name string, act func(a *actor)) {
+	a := &actor{name: name, resume: make(chan struct{})}
+	s.actors = append(s.actors, a)
+	go func() {
+		s.pause(a, "begins")
+		act(a)
+		s.pauses <- pause{actor: a, ended: true}
+	}()
+}
+
+// pause returns when it is the actor's turn.
+func (s *schedule) pause(a *actor, at string) {
+	s.pauses <- pause{actor: a, at: at}
+	<-a.resume
+}
+
+// run lets the actors take turns until all have ended.
+func (s *schedule) run(r *rand.Rand) error {
+	order := newOrder(r, len(s.actors))
+	var last *actor
+	for {
+		if err := s.settle(); err != nil {
+			return err
+		}
+		able := s.in(paused)
+		if len(able) == 0 {
+			if len(s.in(running)) == 0 {
+				return nil
+			}
+			s.note("all of them wait for locks") // the server ends what is a deadlock
+			if !s.heard(patient) {
+				return fmt.Errorf("all wait for locks, and none of them gets one:\n%s", s)
+			}
+			continue
+		}
+		a := order.next(s.actors, able)
+		if last != nil && a != last && last.phase == paused {
+			s.overlap++
+		}
+		last = a
+		s.note("%s %s", a.name, a.at)
+		a.phase = running
+		a.resume <- struct{}{}
+	}
+}
+
+// order is who goes on. Half of the seeds let any actor go on each time. The others hold one of them up once, behind
+// a few of its statements, until the others can do no more: most races take no more than that, but in one place.
+type order struct {
+	r           *rand.Rand
+	held, first int // the actor that is held up, and behind how many turns; -1: none
+	turn        int
+}
+
+// longestHold is for how many turns an actor is held up: others may ask again and again for what it has locked.
+const longestHold = 60
+
+func newOrder(r *rand.Rand, actors int) *order {
+	o := &order{r: r, held: -1}
+	if r.IntN(2) == 0 {
+		o.held, o.first = r.IntN(actors), r.IntN(7)
+	}
+	return o
+}
+
+func (o *order) next(all, able []*actor) *actor {
+	turn := o.turn
+	o.turn++
+	switch some := able[o.r.IntN(len(able))]; {
+	case o.held < 0 || len(able) < len(all) || turn >= longestHold:
+		return some
+	case turn < o.first:
+		return all[o.held]
+	default:
+		return all[(o.held+1)%len(all)]
+	}
+}
+
+// settle returns when each actor is paused, has ended, or waits for a lock.
+func (s *schedule) settle() error {
+	const (
+		quick = time.Millisecond
+		// A wait for idempotency keys ends after 5 ms without the lock, so a wait that is to last is seen that often.
+		looks = 4
+		every = 3 * time.Millisecond
+	)
+	deadline := time.Now().Add(patient)
+	wait, seen := quick, 0
+	for len(s.in(running)) > 0 {
+		if s.heard(wait) {
+			seen = 0
+			continue
+		}
+		n, err := s.waiting()
+		switch {
+		case err != nil:
+			return err
+		case time.Now().After(deadline):
+			return fmt.Errorf("an actor neither ends nor waits for a lock:\n%s", s)
+		case n < len(s.in(running)):
+			seen = 0
+		default:
+			seen++
+		}
+		if seen == looks || seen > 0 && s.allBlocked() {
+			s.block()
+			return nil
+		}
+		wait = every
+	}
+	return nil
+}
+
+func (s *schedule) allBlocked() bool {
+	return !slices.ContainsFunc(s.in(running), func(a *actor) bool { return !a.blocked })
+}
+
+func (s *schedule) block() {
+	for _, a := range s.in(running) {
+		if !a.blocked {
+			a.blocked = true
+			s.note("%s waits for a lock", a.name)
+		}
+	}
+}
+
+// heard waits for one actor to pause or end.
+func (s *schedule) heard(within time.Duration) bool {
+	t := time.NewTimer(within)
+	defer t.Stop()
+	select {
+	case p := <-s.pauses:
+		if p.actor.blocked {
+			s.note("%s got the lock", p.actor.name)
+		}
+		p.actor.phase, p.actor.at, p.actor.blocked = paused, p.at, false
+		if p.ended {
+			p.actor.phase = ended
+			s.note("%s is done", p.actor.name)
+		}
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// in returns the actors in a phase.
+func (s *schedule) in(p phase) []*actor {
+	var list []*actor
+	for _, a := range s.actors {
+		if a.phase == p {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+func (s *schedule) note(format string, args ...any) {
+	s.trace = append(s.trace, fmt.Sprintf(format, args...))
+}
+
+// String is what happened, in order.
+func (s *schedule) String() string { return "  " + strings.Join(s.trace, "\n  ") + "\n" }
+
+// observer looks at the database beside the nodes, on a connection of its own.
+type observer struct {
+	t    *testing.T
+	mu   sync.Mutex
+	conn *pgx.Conn
+}
+
+// waiting counts the connections that use the schema and wait for a lock.
+func (o *observer) waiting() (n int, err error) {
+	const query = `SELECT count(DISTINCT w.pid) FROM pg_locks w JOIN pg_locks l ON l.pid = w.pid AND l.granted
+ JOIN pg_class c ON c.oid = l.relation AND c.relnamespace = current_schema()::regnamespace WHERE NOT w.granted`
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	err = o.conn.QueryRow(o.t.Context(), query).Scan(&n)
+	return n, err
+}

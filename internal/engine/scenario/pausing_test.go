@@ -1,0 +1,266 @@
+package scenario_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// pausingStore is PostgreSQL whose transactions pause, each for the actor that its node plays. While it plays
+// none they do not. News of it are kept back until somebody carries them.
+type pausingStore struct {
+	*postgres.Store
+	ids      *task.Source
+	schedule atomic.Pointer[turn]
+	observer *observer
+
+	mu        sync.Mutex
+	news      []engine.News
+	marks     chan int64 // negative numbers of workers in news that came in
+	violation error
+	// hidden are ready steps that were locked elsewhere when this node looked: it may miss them for a while.
+	hidden map[task.ID]bool
+}
+
+// turn is the actor that a node plays, and in which schedule.
+type turn struct {
+	*schedule
+	actor *actor
+}
+
+// openPausing opens a store whose observer is to be set before it plays an actor.
+func openPausing(ctx context.Context, dsn string, seedOfIDs uint64) (*pausingStore, error) {
+	s, err := postgres.Open(ctx, dsn, nil)
+	if err != nil {
+		return nil, err
+	}
+	ids := task.NewSource(seedOfIDs, 0)
+	return &pausingStore{Store: s, ids: ids, hidden: map[task.ID]bool{}, marks: make(chan int64, 100)}, nil
+}
+
+// IDs implements engine.Store.
+func (s *pausingStore) IDs() *task.Source { return s.ids }
+
+// Announce implements engine.Cluster.
+func (s *pausingStore) Announce(n engine.News) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.news = append(s.news, n)
+}
+
+// carry sends the news kept back so far.
+func (s *pausingStore) carry() {
+	s.mu.Lock()
+	news := s.news
+	s.news = nil
+	s.mu.Unlock()
+	for _, n := range news {
+		s.Store.Announce(n)
+	}
+}
+
+// connected is the mark that news come in from now on.
+const connected = 0
+
+// Listen implements engine.Cluster, and passes on marks.
+func (s *pausingStore) Listen(ctx context.Context, hear func(engine.News)) error {
+	return s.Store.Listen(ctx, func(n engine.News) {
+		hear(n)
+		if len(n.Workers) == 0 && len(n.Routes) == 0 && !n.Registry && n.Tidings == nil {
+			s.marks <- connected
+		}
+		for _, no := range n.Workers {
+			if no < 0 {
+				s.marks <- no
+			}
+		}
+	})
+}
+
+// heardOf returns when a mark has come.
+func (s *pausingStore) heardOf(mark int64) error {
+	timeout := time.After(patient)
+	for {
+		select {
+		case got := <-s.marks:
+			if got == mark {
+				return nil
+			}
+		case <-timeout:
+			return fmt.Errorf("the news with the mark %d do not come", mark)
+		}
+	}
+}
+
+// Write implements engine.Store.
+func (s *pausingStore) Write(ctx context.Context, fn func(tx engine.Tx) error) error {
+	turn := s.schedule.Load()
+	if turn == nil {
+		return s.Store.Write(ctx, fn)
+	}
+	var last *pausingTx
+	runs := 0
+	err := s.Store.Write(ctx, func(tx engine.Tx) error {
+		last = &pausingTx{Tx: tx, store: s, turn: turn, left: map[int64]int{}}
+		last.pause([]string{"begins a transaction", "begins its transaction again"}[min(runs, 1)])
+		runs++
+		if err := fn(last); err != nil {
+			return err
+		}
+		last.pause("commits")
+		return nil
+	})
+	if err == nil && last != nil {
+		s.checkVacant(last.left)
+	}
+	return err
+}
+
+func (s *pausingStore) violated(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.violation = errors.Join(s.violation, fmt.Errorf(format, args...))
+}
+
+// violations returns what was seen to be wrong since the last call.
+func (s *pausingStore) violations() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.violation
+	s.violation = nil
+	return err
+}
+
+// checkVacant is given how many ready steps a claim saw to be free on each route and did not take. It must not
+// have learned that such a route is empty.
+func (s *pausingStore) checkVacant(left map[int64]int) {
+	for route, n := range left {
+		vacant := false
+		err := s.Store.Write(context.Background(), func(tx engine.Tx) (err error) { // asks the database nothing
+			vacant, err = tx.Vacant(route)
+			return err
+		})
+		if err != nil {
+			s.violated("is the route %d vacant? %w", route, err)
+		}
+		if vacant {
+			s.violated("a claim took route %d for empty, though %d steps were ready there that nobody had locked", route, n)
+		}
+	}
+}
+
+// pausingTx pauses before it asks anything.
+type pausingTx struct {
+	engine.Tx
+	store *pausingStore
+	turn  *turn
+	left  map[int64]int // steps that were ready and free on a route, and not among what Ready returned
+}
+
+func (t *pausingTx) pause(at string) { t.turn.pause(t.turn.actor, at) }
+
+// Ready implements engine.TxWork. It looks at what the answer leaves out: nobody else does anything meanwhile.
+func (t *pausingTx) Ready(routes []int64, limit int) ([]engine.Work, error) {
+	t.pause("Ready")
+	var known []int64 // the node looks at them
+	for _, r := range routes {
+		vacant, err := t.Tx.Vacant(r)
+		if err != nil {
+			return nil, err
+		}
+		if !vacant {
+			known = append(known, r)
+		}
+	}
+	works, err := t.Tx.Ready(routes, limit)
+	if err != nil {
+		return nil, err
+	}
+	return works, t.lookBeside(known, works)
+}
+
+func (t *pausingTx) lookBeside(routes []int64, works []engine.Work) error {
+	found := make([]task.ID, len(works))
+	for i, w := range works {
+		found[i] = w.Step.ID
+	}
+	all, free, err := t.store.observer.ready(routes, found)
+	if err != nil {
+		return err
+	}
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
+	clear(t.left)
+	for id, route := range all {
+		switch {
+		case free[id] == 0:
+			t.store.hidden[id] = true
+		case !t.store.hidden[id]:
+			t.left[route]++
+		}
+	}
+	return nil
+}
+
+// ready returns the routes of the committed ready steps that are not among some, and those of which nobody has
+// locked.
+func (o *observer) ready(routes []int64, but []task.ID) (all, free map[task.ID]int64, err error) {
+	const query = `SELECT id, queue FROM tasker_workflow_steps WHERE queue = ANY($1) AND NOT id = ANY($2::uuid[])`
+	ids := make([]string, len(but))
+	for i, id := range but {
+		ids[i] = id.String()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	read := func(query string) (map[task.ID]int64, error) {
+		rows, err := o.conn.Query(o.t.Context(), query, routes, ids)
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		found := map[task.ID]int64{}
+		for rows.Next() {
+			var id [16]byte
+			var route int64
+			if err := rows.Scan(&id, &route); err != nil {
+				return nil, err
+			}
+			found[task.ID(id)] = route
+		}
+		return found, rows.Err()
+	}
+	if all, err = read(query); err != nil || len(all) == 0 {
+		return nil, nil, err
+	}
+	free, err = read(query + ` FOR UPDATE SKIP LOCKED`)
+	return all, free, err
+}
+
+// openObserver connects to the schema of a DSN.
+func openObserver(t *testing.T, dsn string) (*observer, error) {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return nil, err
+	}
+	q := u.Query()
+	q.Set("search_path", q.Get("schema"))
+	q.Del("schema")
+	u.RawQuery = q.Encode()
+	conn, err := pgx.Connect(t.Context(), u.String())
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return &observer{t: t, conn: conn}, nil
+}

@@ -1,0 +1,139 @@
+package scenario_test
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// aloneVerb carries out a verb while nothing else goes on.
+func (d *duo) aloneVerb(o op) error {
+	n := d.nodes[o.n[0]%2]
+	switch o.kind {
+	case "advance":
+		d.advance([]time.Duration{time.Millisecond, time.Second, 31 * time.Second, 91 * time.Second, 6 * time.Minute,
+			11 * time.Minute}[o.n[1]%6])
+		return nil
+	case "key edge", "worker edge", "finish edge", "deadline edge":
+		return d.edge(o)
+	case "news":
+		return d.carryNews()
+	case "restart":
+		if o.n[1]%4 > 0 { // it takes a while
+			return nil
+		}
+		n.stop()
+		return d.open(int(o.n[0] % 2))
+	case "bury":
+		_, err := n.engine.BuryWorkers(n.ctx)
+		return err
+	case "stock": // a few tasks for one route, which are older than what comes next
+		subs := slices.Repeat([]engine.Submission{{TaskType: duoHandlers[o.n[1]%2], Context: []byte("1")}}, 2+int(o.n[2]%5))
+		d.advance(time.Millisecond)
+		return d.accepted(n.engine.Submit(n.ctx, subs, false))
+	case "finishing": // tasks of one step, from their beginning to their end
+		return d.begin(n, 2)
+	case "failing":
+		return d.fail(n)
+	case "upkeep":
+		return errors.Join(d.verb(n, o), d.checkUnserved(n))
+	default:
+		return d.verb(n, o)
+	}
+}
+
+// begin registers a worker and has it complete some new tasks.
+func (d *duo) begin(n *node, tasks int) error {
+	if err := d.register(n, task.Worker{Name: "w", Capacity: 10, Handlers: []string{"h", "i"}}); err != nil {
+		return err
+	}
+	subs := make([]engine.Submission, tasks)
+	for i := range subs {
+		subs[i] = engine.Submission{TaskType: duoHandlers[i%2], Context: []byte("1")}
+	}
+	if err := d.accepted(n.engine.Submit(n.ctx, subs, false)); err != nil {
+		return err
+	}
+	leases, err := d.claim(n, d.workers[len(d.workers)-1], 10, true)
+	if err != nil {
+		return err
+	}
+	return d.settle(n, complete(leases))
+}
+
+// fail has a new task that has to be done in time fail for good.
+func (d *duo) fail(n *node) error {
+	if err := d.accepted(n.engine.Submit(n.ctx, []engine.Submission{{Name: "timed"}}, false)); err != nil {
+		return err
+	}
+	if err := d.register(n, task.Worker{Name: "w", Capacity: 10, Handlers: []string{"h"}}); err != nil {
+		return err
+	}
+	leases, err := d.claim(n, d.workers[len(d.workers)-1], 10, true)
+	if err != nil {
+		return err
+	}
+	results := complete(leases)
+	for i := range results {
+		results[i].Status, results[i].Failure = engine.ResultFailed, &task.Failure{Type: "fatal", Message: "x"}
+	}
+	return d.settle(n, results)
+}
+
+func (d *duo) advance(by time.Duration) {
+	d.now = d.now.Add(by)
+	for _, n := range d.nodes {
+		n.world.now = d.now
+	}
+}
+
+// edge moves the clock to where something ends, or close to it: the window of a key, a deadline, or what retention
+// keeps.
+func (d *duo) edge(o op) error {
+	var edges []time.Time
+	switch o.kind {
+	case "key edge":
+		for _, b := range d.keys {
+			edges = append(edges, b.at.Add(duoConfig.IdempotencyWindow))
+		}
+	case "worker edge":
+		if len(d.workers) == 0 {
+			return nil
+		}
+		edges = append(edges, d.heard[d.mostSilent()].Add(duoConfig.Retention.Workers))
+	default:
+		for _, t := range d.known {
+			if done := t.State.Terminal(); done && o.kind == "finish edge" && !t.Meta.Case.Kept() {
+				edges = append(edges, t.FinishedAt.Time().Add(duoConfig.Retention.Finished))
+			} else if !done && o.kind == "deadline edge" && t.DeadlineAt > 0 {
+				edges = append(edges, t.DeadlineAt.Time())
+			}
+		}
+	}
+	edges = slices.DeleteFunc(edges, d.now.After)
+	if len(edges) == 0 {
+		return nil
+	}
+	near := []time.Duration{-time.Second, 0, time.Second, time.Second}[o.n[2]%4]
+	to := slices.MinFunc(edges, time.Time.Compare).Add(near)
+	d.advance(max(to.Sub(d.now), 0))
+	return nil
+}
+
+// carryNews has each node hear what the other one announced.
+func (d *duo) carryNews() error {
+	d.marks--
+	for _, n := range d.nodes {
+		n.store.carry()
+		n.store.Store.Announce(engine.News{Workers: []int64{d.marks}})
+	}
+	for _, n := range d.nodes {
+		if err := errors.Join(n.store.heardOf(d.marks), n.engine.Hear(n.ctx)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

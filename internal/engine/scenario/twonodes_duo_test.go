@@ -1,0 +1,186 @@
+package scenario_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// duo is two nodes on one schema of PostgreSQL, and what was acknowledged by either.
+type duo struct {
+	t        *testing.T
+	dsn      string
+	observer *observer
+	nodes    [2]*node
+	now      time.Time
+	trace    string // of the last round
+	figures  figures
+
+	mu      sync.Mutex // two actors run at once for as long as it takes to find that a lock is free
+	tasks   []task.ID
+	workers []task.ID
+	leases  []engine.LeaseRef
+	handed  map[engine.LeaseRef]bool
+	settled map[task.ID]int        // how often the end of a step was accepted
+	heard   map[task.ID]time.Time  // the last sign of life of a worker that was accepted
+	serves  map[task.ID]int        // how many handlers a worker serves
+	keys    map[string]bound       // what keys name
+	pending map[task.ID]task.ID    // tasks of cases that are open
+	known   map[task.ID]*task.Task // as they were after the last round
+	mended  map[task.ID]bool       // an operator had them repaired
+	marks   int64
+}
+
+// bound is a task that was made for an idempotency key.
+type bound struct {
+	task task.ID
+	at   time.Time
+}
+
+// figures are what a run did.
+type figures struct {
+	rounds, verbs, overlaps, locks int
+}
+
+func (f figures) String() string {
+	return fmt.Sprintf("%d rounds, %d verbs beside others, %d switches inside a transaction, %d waits for locks",
+		f.rounds, f.verbs, f.overlaps, f.locks)
+}
+
+// node is a world whose store pauses.
+type node struct {
+	*world
+	name  string
+	store *pausingStore
+	stop  func()
+}
+
+// duoConfig has short times, so that the edges of many are near each other.
+var duoConfig = engine.Config{
+	IdempotencyWindow:  time.Hour,
+	Retention:          engine.Retention{Finished: 2 * time.Hour, Cases: 3 * time.Hour, Workers: 2 * time.Hour},
+	StalenessDetection: engine.StalenessDetection{BatchSize: 5},
+}
+
+func newDuo(t *testing.T) (*duo, error) {
+	d := &duo{t: t, dsn: pgtest.DSN(t), now: start, handed: map[engine.LeaseRef]bool{}, settled: map[task.ID]int{},
+		heard: map[task.ID]time.Time{}, serves: map[task.ID]int{}, keys: map[string]bound{}, pending: map[task.ID]task.ID{},
+		known: map[task.ID]*task.Task{}, mended: map[task.ID]bool{}}
+	for i, name := range []string{"A", "B"} {
+		d.nodes[i] = &node{name: name}
+		if err := d.open(i); err != nil {
+			return d, err
+		}
+	}
+	var err error
+	if d.observer, err = openObserver(t, d.dsn); err != nil {
+		return d, err
+	}
+	for i, n := range d.nodes {
+		n.store.observer = d.observer
+		for _, def := range append(modelTemplates(), timedTemplate()) {
+			if _, _, err := d.nodes[i].engine.RegisterTemplate(n.ctx, def, engine.Registration{}); err != nil {
+				return d, err
+			}
+		}
+	}
+	for _, n := range d.nodes {
+		err = errors.Join(err, d.begin(n, 4))
+	}
+	for _, handler := range []string{"h", "i"} {
+		err = errors.Join(err, d.register(d.nodes[0], task.Worker{Name: handler, Capacity: 10, Handlers: []string{handler}}))
+	}
+	return d, errors.Join(err, d.carryNews())
+}
+
+// timedTemplate is a task that must be done within ten minutes, and fails for good at once.
+func timedTemplate() *task.Template {
+	t := &task.Template{Namespace: engine.DefaultNamespace, Name: "timed", Version: "1", Fingerprint: "timed",
+		Lifecycle: task.Lifecycle{MaxDuration: 10 * time.Minute},
+		Steps:     []task.StepSpec{{Name: "a", Handler: "h"}, {Name: "b", Handler: "i", Dependencies: []string{"a"}}}}
+	t.Link()
+	return t
+}
+
+// open starts a node afresh.
+func (d *duo) open(i int) error {
+	n := d.nodes[i]
+	s, err := openPausing(d.t.Context(), d.dsn, uint64(i)+1)
+	if err != nil {
+		return err
+	}
+	if s.observer = d.observer; n.store != nil {
+		s.ids = n.store.ids
+	}
+	n.store = s
+	if n.world, err = newWorld(d.t, n.store, nil, duoConfig); err != nil {
+		return err
+	}
+	n.world.now = d.now
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = n.engine.Listen(ctx) // until ctx ends; what is not heard is missed by the next mark
+	}()
+	n.stop = func() {
+		cancel()
+		<-ended
+		closeStore(d.t, n.store.Store)
+	}
+	return n.store.heardOf(connected)
+}
+
+func (d *duo) close() {
+	for _, n := range d.nodes {
+		if n.stop != nil {
+			n.stop()
+			n.stop = nil
+		}
+	}
+}
+
+// round carries out a round: verbs alone, then those of both nodes at once.
+func (d *duo) round(r round) error {
+	d.trace = ""
+	for _, o := range r.before {
+		d.trace += fmt.Sprintf("  %s, alone, at +%v\n", o.kind, d.now.Sub(start))
+		if err := errors.Join(d.aloneVerb(o), d.checkTasks()); err != nil {
+			return err
+		}
+	}
+	if len(r.lines[0])+len(r.lines[1]) == 0 {
+		return nil
+	}
+	s := newSchedule(d.observer.waiting)
+	var errs [2]error
+	for i, n := range d.nodes {
+		s.add(n.name, func(a *actor) {
+			n.store.schedule.Store(&turn{s, a})
+			defer n.store.schedule.Store(nil)
+			for _, o := range r.lines[i] {
+				if err := d.verb(n, o); err != nil {
+					errs[i] = errors.Join(errs[i], fmt.Errorf("node %s, %s: %w", n.name, o.kind, err))
+				}
+			}
+		})
+		d.figures.verbs += len(r.lines[i])
+	}
+	err := s.run(rand.New(rand.NewPCG(r.seed, 13)))
+	d.trace += s.String()
+	d.figures.overlaps += s.overlap
+	for _, line := range s.trace {
+		if line == "A waits for a lock" || line == "B waits for a lock" {
+			d.figures.locks++
+		}
+	}
+	return errors.Join(err, errs[0], errs[1], d.nodes[0].store.violations(), d.nodes[1].store.violations())
+}

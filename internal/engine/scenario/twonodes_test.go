@@ -1,0 +1,203 @@
+package scenario_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// twoNodesVariable says for how long TestTwoNodes tries seeds, as 10m does. They are counted up from -seed then, if
+// it is set.
+const twoNodesVariable = "TASKER_TEST_TWO_NODES"
+
+// TestTwoNodes lets two nodes with their caches do random verbs on one PostgreSQL at once. A scheduler interleaves
+// their transactions statement by statement under a seed, and after each round what must always be true is checked.
+// A failing run is shrunk, and printed with the order in which its last statements came.
+func TestTwoNodes(t *testing.T) {
+	t.Parallel()
+	budget, rounds := 20*time.Second, 60
+	if testing.Short() {
+		budget, rounds = 2*time.Second, 15
+	}
+	long := os.Getenv(twoNodesVariable)
+	if long != "" {
+		var err error
+		if budget, err = time.ParseDuration(long); err != nil {
+			t.Fatalf("%s: %v", twoNodesVariable, err)
+		}
+	}
+	if *opsFlag != 0 {
+		rounds = *opsFlag
+	}
+	began := time.Now()
+	for n := uint64(1); n == 1 || time.Since(began) < budget && (*seedFlag == 0 || long != ""); n++ {
+		seed := n
+		switch {
+		case *seedFlag != 0:
+			seed = *seedFlag + n - 1
+		case n > 2 || long != "":
+			seed = rand.Uint64()
+		}
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			script := generateRounds(seed, rounds)
+			began := time.Now()
+			d, err := playRounds(t, script)
+			if err == nil {
+				t.Logf("%v: %s", time.Since(began).Round(time.Millisecond), d.figures)
+				return
+			}
+			found := time.Since(began)
+			small, again := shrinkRounds(t, script[:d.figures.rounds], err)
+			t.Errorf("%v\nfound after %v; replay: go test -run TestTwoNodes -seed %d -ops %d\n"+
+				"shrunk from %d rounds to these %d:\n%s",
+				again, found.Round(time.Millisecond), seed, rounds, len(script), len(small), describeRounds(small))
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// round is verbs of the two nodes at once, after what is done before; or only the latter.
+type round struct {
+	before []op
+	lines  [2][]op // of each node
+	seed   uint64  // of the order of statements
+}
+
+// Verbs that are alone, and those that may be beside any other.
+var (
+	aloneVerbs  = []string{"advance", "upkeep", "news", "restart", "worker", "finishing", "failing"}
+	besideVerbs = []string{"submit", "submit", "burst", "keyed", "worker", "claim", "claim", "claim", "start", "settle",
+		"settle", "settle", "heartbeat", "cancel", "act", "act", "replay", "case", "retain", "unserved", "upkeep", "drain"}
+)
+
+// rivals are verbs that work on the same rows, and what brings these about.
+var rivals = []struct {
+	before []string
+	pair   [2]string
+}{
+	{[]string{"stock", "stock", "news"}, [2]string{"claim all", "claim few"}},
+	{[]string{"stock", "stock", "news"}, [2]string{"claim", "claim"}},
+	{[]string{"stock"}, [2]string{"claim", "settle"}},
+	{[]string{"keyed", "key edge"}, [2]string{"keyed", "retain"}},
+	{[]string{"key edge"}, [2]string{"keyed", "keyed"}},
+	{[]string{"worker edge", "bury"}, [2]string{"revive", "retain"}},
+	{[]string{"finishing", "finish edge"}, [2]string{"open case", "retain"}},
+	{[]string{"failing", "deadline edge"}, [2]string{"repair", "upkeep"}},
+	{[]string{"failing", "advance"}, [2]string{"repair", "cancel"}},
+	{[]string{"advance"}, [2]string{"unserved", "claim"}},
+	{nil, [2]string{"settle", "cancel"}},
+	{nil, [2]string{"settle", "case"}},
+}
+
+// generateRounds makes a script: a quarter of it is verbs alone, a quarter any verbs beside each other, the rest
+// rivals.
+func generateRounds(seed uint64, n int) []round {
+	r := rand.New(rand.NewPCG(seed, 11))
+	verbs := func(kinds ...string) []op {
+		var list []op
+		for _, kind := range kinds {
+			o := op{kind: kind}
+			for i := range o.n {
+				o.n[i] = r.Uint32()
+			}
+			list = append(list, o)
+		}
+		return list
+	}
+	script := make([]round, 0, n)
+	for range n {
+		next := round{seed: r.Uint64()}
+		switch r.IntN(4) {
+		case 0:
+			next.before = verbs(aloneVerbs[r.IntN(len(aloneVerbs))])
+		case 1:
+			for i := range next.lines {
+				for range 1 + r.IntN(2) {
+					next.lines[i] = append(next.lines[i], verbs(besideVerbs[r.IntN(len(besideVerbs))])...)
+				}
+			}
+		default:
+			of, turn := rivals[r.IntN(len(rivals))], r.IntN(2)
+			next.before = verbs(of.before...)
+			next.lines[turn], next.lines[1-turn] = verbs(of.pair[0]), verbs(of.pair[1])
+		}
+		script = append(script, next)
+	}
+	return script
+}
+
+// playRounds carries out a script on two new nodes and returns what went wrong. How many rounds were played is in
+// the figures.
+func playRounds(t *testing.T, script []round) (*duo, error) {
+	d, err := newDuo(t)
+	if err != nil {
+		return d, err
+	}
+	defer d.close()
+	for i, r := range script {
+		d.figures.rounds = i + 1
+		if err := errors.Join(d.round(r), d.check(i%10 == 9)); err != nil {
+			return d, fmt.Errorf("round %d, %s: %w\nin this order:\n%s", i, r, err, d.trace)
+		}
+	}
+	d.trace = ""
+	if err := d.finish(); err != nil {
+		return d, fmt.Errorf("at the end: %w", err)
+	}
+	return d, d.check(true)
+}
+
+// shrinkRounds leaves out rounds, and then verbs, as long as the script still fails, and returns the last failure.
+func shrinkRounds(t *testing.T, script []round, failure error) ([]round, error) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	try := func(shorter []round) bool {
+		if time.Now().After(deadline) {
+			return false
+		}
+		_, err := playRounds(t, shorter)
+		if err != nil {
+			script, failure = shorter, err
+		}
+		return err != nil
+	}
+	for piece := max(len(script)/2, 1); piece > 0; piece /= 2 {
+		for at := 0; at+piece <= len(script); {
+			if !try(append(append([]round{}, script[:at]...), script[at+piece:]...)) {
+				at += piece
+			}
+		}
+	}
+	return script, failure
+}
+
+func (r round) String() string {
+	kinds := func(line []op) string {
+		var list []string
+		for _, o := range line {
+			list = append(list, o.kind)
+		}
+		return strings.Join(list, ", ")
+	}
+	switch {
+	case len(r.lines[0])+len(r.lines[1]) == 0:
+		return kinds(r.before)
+	case len(r.before) == 0:
+		return kinds(r.lines[0]) + " beside " + kinds(r.lines[1])
+	}
+	return kinds(r.before) + "; " + kinds(r.lines[0]) + " beside " + kinds(r.lines[1])
+}
+
+func describeRounds(script []round) string {
+	var b strings.Builder
+	for _, r := range script {
+		fmt.Fprintf(&b, "  %s\n", r)
+	}
+	return b.String()
+}
