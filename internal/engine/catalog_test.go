@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
@@ -119,12 +120,28 @@ func TestManyTaskTypes(t *testing.T) {
 // TestReadyOnARouteThatLeft has steps become ready, by time, on routes that are not in memory.
 func TestReadyOnARouteThatLeft(t *testing.T) {
 	t.Parallel()
+	t.Run("Native", func(t *testing.T) {
+		t.Parallel()
+		readyOnARouteThatLeft(t, nil)
+	})
+	t.Run("Dispatched", func(t *testing.T) {
+		t.Parallel()
+		readyOnARouteThatLeft(t, memory.NewServer().Open())
+	})
+}
+
+func readyOnARouteThatLeft(t *testing.T, d engine.Dispatcher) {
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "tasker.db"), &sqlite.Options{Seed: 1, Readers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, tick := newEngineOn(t, s, engine.Options{})
+	e, tick := newEngineOn(t, s, engine.Options{Dispatcher: d})
 	e.KeepRoutes(8)
+	if d != nil {
+		if err := e.TendDispatch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w := register(t, e, 1000)
 	later := types(0, 20)
 	for i := range later {
@@ -139,7 +156,7 @@ func TestReadyOnARouteThatLeft(t *testing.T) {
 	if _, routes, _ := e.CatalogSize(); routes > 8 {
 		t.Fatalf("%d routes are in memory, of at most 8", routes)
 	}
-	tick(time.Hour)
+	tick(2 * time.Minute)
 	if _, err := e.FireTimers(t.Context(), 100); err != nil {
 		t.Fatal(err)
 	}
