@@ -16,9 +16,7 @@ import (
 func (s *Server) StartStandby(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	standby, err := s.LaunchStandby(settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testserver.OrSkip(t, err)
 	standby.closeWith(t)
 	return standby
 }
@@ -27,13 +25,17 @@ func (s *Server) StartStandby(t testing.TB, settings ...string) *Server {
 // password. A standby is called "standby" where s has to name it (synchronous_standby_names).
 // The caller closes it.
 func (s *Server) LaunchStandby(settings ...string) (*Server, error) {
+	program := filepath.Join(s.programs, "pg_basebackup")
+	if _, err := exec.LookPath(program); err != nil {
+		return nil, fmt.Errorf("pg_basebackup, of PostgreSQL's client programs, is %w", testserver.ErrMissing)
+	}
 	home, err := testserver.NewHome("standby", lastAct)
 	if err != nil {
 		return nil, err
 	}
 	copied := &Server{password: s.password, programs: s.programs}
 	source := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres password=%s application_name=standby", s.Port(), s.password)
-	cmd := home.Command(filepath.Join(s.programs, "pg_basebackup"), "-d", source, "-D", "data", "-R", "-X", "stream", "-c", "fast", "--no-sync")
+	cmd := home.Command(program, "-d", source, "-D", "data", "-R", "-X", "stream", "-c", "fast", "--no-sync")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, errors.Join(fmt.Errorf("copy a server: %w\n%s", err, out), home.Close())
 	}
