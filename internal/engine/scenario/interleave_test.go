@@ -112,7 +112,7 @@ const longestHold = 60
 func newOrder(r *rand.Rand, actors int) *order {
 	o := &order{r: r, held: -1}
 	if r.IntN(2) == 0 {
-		o.held, o.first = r.IntN(actors), r.IntN(7)
+		o.held, o.first = r.IntN(actors), r.IntN(10)
 	}
 	return o
 }

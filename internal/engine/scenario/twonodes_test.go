@@ -14,6 +14,9 @@ import (
 // it is set.
 const twoNodesVariable = "TASKER_TEST_TWO_NODES"
 
+// firstSeeds are tried first where the time is short. Each finds other faults that were there; see the design note.
+var firstSeeds = []uint64{3, 15, 1, 4}
+
 // TestTwoNodes lets two nodes with their caches do random verbs on one PostgreSQL at once. A scheduler interleaves
 // their transactions statement by statement under a seed, and after each round what must always be true is checked.
 // A failing run is shrunk, and printed with the order in which its last statements came.
@@ -35,12 +38,11 @@ func TestTwoNodes(t *testing.T) {
 	}
 	began := time.Now()
 	for n := uint64(1); n == 1 || time.Since(began) < budget && (*seedFlag == 0 || long != ""); n++ {
-		seed := n
-		switch {
-		case *seedFlag != 0:
+		seed := rand.Uint64()
+		if *seedFlag != 0 {
 			seed = *seedFlag + n - 1
-		case n > 2 || long != "":
-			seed = rand.Uint64()
+		} else if long == "" && int(n) <= len(firstSeeds) {
+			seed = firstSeeds[n-1]
 		}
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			script := generateRounds(seed, rounds)
