@@ -148,7 +148,7 @@ func (e *Engine) claimFromQueue(ctx context.Context, p *poller, beside bool) ([]
 				return nil, err
 			}
 		}
-		there, stint := e.dispatch.on(), e.council.stint()
+		there, stint := e.dispatch.on(), e.stint()
 		take := e.claims.Do
 		switch {
 		case there && !beside:
@@ -157,11 +157,23 @@ func (e *Engine) claimFromQueue(ctx context.Context, p *poller, beside bool) ([]
 			take = e.claimBeside
 		}
 		leases, err := take(ctx, p)
-		if err != nil || len(leases) > 0 || there == e.dispatch.on() && stint == e.council.stint() {
+		if err != nil || len(leases) > 0 || there == e.dispatch.on() && stint != 0 && stint == e.stint() {
 			return leases, err
 		}
 	}
+	if e.council != nil && !beside {
+		return nil, errUnsettled // nothing would be a wrong answer
+	}
 	return nil, nil
+}
+
+// stint tells apart the times in which steps are handed out here as processes that share
+// the store have agreed; 0 where none are, and -1 where it belongs to this process.
+func (e *Engine) stint() int64 {
+	if e.council == nil {
+		return -1
+	}
+	return e.council.gate.running(e.instant())
 }
 
 // giveBack releases leases that nobody will ever use.

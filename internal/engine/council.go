@@ -19,6 +19,7 @@ type council struct {
 
 	served atomic.Int64 // a worker was served here last
 	mixed  atomic.Bool  // a dispatcher hands out, may do that, or did
+	back   atomic.Bool  // the database went back in time: contents are of its future
 
 	turn  chan struct{} // one round at a time; it guards what follows
 	said  member        // last, as the store has it
@@ -39,6 +40,10 @@ var (
 		"configure dispatch alike on all nodes")
 	errOthersBlind = errors.New("another node cannot use what this one sees in Redis, or has not filled it yet")
 )
+
+// errUnsettled is what a poll is told when that takes too long.
+var errUnsettled = &task.Error{Code: task.Unavailable, Message: "the nodes have not agreed yet on who hands out steps",
+	Hint: "poll again; one of them may have died a moment ago"}
 
 func newCouncil(e *Engine) *council {
 	if e.cluster == nil {
@@ -134,7 +139,7 @@ func (c *council) ensure(ctx context.Context, wait bool) error {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return nil // as if nothing were ready
+			return errUnsettled
 		}
 		pause.Stop()
 	}
@@ -187,18 +192,23 @@ func (c *council) roundInTurn(ctx context.Context) (wants, error) {
 	if err != nil {
 		return wantsNothing, err
 	}
-	stale := !a.valid(content, c.mine)
+	stale := c.back.Load() || !a.valid(content, c.mine)
 	if stale {
 		content = ""
 	} else if content, err = c.catchUp(ctx, content, a.term.There); err != nil {
 		return wantsNothing, err
 	}
 	c.mine.Sees, c.mine.At = content, now
+	back := c.back.Load()
 	next := a.nextTerm(c.mine, c.said.Until <= now, c.hold())
+	if back {
+		next = term{No: a.term.No + 1, Tainted: a.term.No + 1, Ever: a.term.Ever}
+	}
 	if next.No != a.term.No {
 		if a, err = c.propose(ctx, a, next); err != nil {
 			return wantsNothing, err
 		}
+		c.back.CompareAndSwap(back, false)
 	}
 	if err := c.attend(ctx, a, now); err != nil {
 		return wantsNothing, err
@@ -315,7 +325,11 @@ func (c *council) open(t term) {
 // retire has the other processes wait no more for this one, which hands out nothing from
 // now on. Leases that the dispatcher knows stay there.
 func (c *council) retire(ctx context.Context) error {
-	c.turn <- struct{}{}
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	defer func() { <-c.turn }()
 	c.gate.shut()
 	if c.e.dispatch != nil {

@@ -105,13 +105,3 @@ func (c *council) present() int64 {
 	defer func() { <-c.turn }()
 	return c.mine.Term
 }
-
-// stint changes whenever steps are handed out anew here.
-func (c *council) stint() int64 {
-	if c == nil {
-		return 0
-	}
-	c.gate.mu.Lock()
-	defer c.gate.mu.Unlock()
-	return c.gate.stint
-}

@@ -2,20 +2,25 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // The verbs of workers, as far as the dispatcher carries them out.
 
-// maxClaimRounds bounds how often a claim asks again because what it was given
-// turned out to be out of date.
-const maxClaimRounds = 5
+const (
+	// maxClaimRounds bounds how often a claim asks again because what it was given
+	// turned out to be out of date.
+	maxClaimRounds = 5
+	// maxStaleRounds bounds it as long as nobody has got anything.
+	maxStaleRounds = 100
+)
 
 // claimDispatched serves many pollers from the dispatcher.
 func (e *Engine) claimDispatched(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
-	for range maxClaimRounds {
+	for n := 0; n < maxClaimRounds || n < maxStaleRounds && empty(out); n++ {
 		holds, err := e.claimHolds(calls, out)
 		if err != nil {
 			e.dispatchFailed(err)
@@ -34,6 +39,11 @@ func (e *Engine) claimDispatched(calls []*poller) ([][]Lease, error) {
 		}
 	}
 	return out, nil
+}
+
+// empty reports whether nobody has got anything.
+func empty(out [][]Lease) bool {
+	return !slices.ContainsFunc(out, func(l []Lease) bool { return len(l) > 0 })
 }
 
 // claimHolds asks for as many steps as the pollers still have room for; nil when

@@ -12,7 +12,7 @@ import (
 type gate struct {
 	mu     sync.Mutex
 	at     outlet
-	stint  int64        // grows whenever it opens
+	stint  int64        // grows whenever it opens or shuts
 	until  task.Instant // nothing is handed out from then on
 	under  int          // passes that are out
 	quiet  chan struct{}
@@ -114,6 +114,7 @@ func (g *gate) shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.at != nowhere {
+		g.stint++
 		g.at, g.opened = nowhere, make(chan struct{})
 	}
 }
@@ -143,4 +144,14 @@ func (g *gate) opening() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.opened
+}
+
+// running tells the times apart in which steps are handed out; 0 while none are.
+func (g *gate) running(now task.Instant) int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.at == nowhere || now >= g.until {
+		return 0
+	}
+	return g.stint
 }

@@ -23,6 +23,7 @@ func (e *Engine) forget() {
 	}
 	if e.council != nil {
 		e.council.gate.shut()
+		e.council.back.Store(e.dispatch != nil)
 	}
 	e.readiness.trusted.Store(0)
 	e.news.put(News{Registry: true}) // to read the routes

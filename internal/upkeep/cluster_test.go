@@ -73,7 +73,8 @@ func (d *database) hangUp() {
 // process is a connection to the database: one node's store.
 type process struct {
 	*database
-	cut chan struct{} // closed to cut the connection that listens
+	cut    chan struct{} // closed to cut the connection that listens
+	forget func()        // to be called when the database has gone back in time
 
 	lock    sync.Mutex
 	away    bool          // the database is out of reach of this process
@@ -162,7 +163,7 @@ func (p *process) wrote() int {
 
 func (p *process) ClockOffset() time.Duration { return 0 }
 
-func (p *process) OnReplaced(func()) {}
+func (p *process) OnReplaced(forget func()) { p.forget = forget }
 
 func (p *process) Now() time.Time { return time.Now().Add(clockAhead) }
 

@@ -273,3 +273,21 @@ func TestTwoDispatchers(t *testing.T) {
 		active(t, true, b.node)
 	})
 }
+
+// A database that goes back in time makes out of date what the dispatcher has.
+func TestContentOfTheFuture(t *testing.T) {
+	within(t, func(t *testing.T) {
+		server, d := memory.NewServer(), newDatabase()
+		a, b := dispatching(t, d, server), dispatching(t, d, server)
+		active(t, true, a.node, b.node)
+		before := a.way.Content()
+		a.store.forget()
+		b.submit(job)
+		time.Sleep(5 * time.Second)
+		active(t, true, a.node, b.node)
+		if after := a.way.Content(); after == before || after != b.way.Content() {
+			t.Errorf("the dispatcher has content %s after %s; the other node sees %s", after, before, b.way.Content())
+		}
+		a.take(a.register(task.Worker{}), 0)
+	})
+}

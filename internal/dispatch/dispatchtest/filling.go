@@ -22,6 +22,7 @@ func fillingCases() []testCase {
 		{"TurnOfAnother", turnOfAnother},
 		{"OthersLearnOnce", othersLearnOnce},
 		{"OtherVerbLearnsOnce", otherVerbLearnsOnce},
+		{"ContentHasAName", contentHasAName},
 	}
 }
 
@@ -267,4 +268,23 @@ func otherVerbLearnsOnce(f *fixture) {
 	allLost(f, other)
 	f.ok(other.Check(f.Context()))
 	allWell(f, other)
+}
+
+// What is complete has a name, the same for all processes and another one each time that
+// it is filled. Nothing else has.
+func contentHasAName(f *fixture) {
+	other := f.sys.Open(f)
+	f.same("the content of a process that has not looked", "", other.Content())
+	f.ok(other.Check(f.Context()))
+	before := f.d.Content()
+	f.same("the content of another process", before, other.Content())
+	f.reload(f.d)
+	f.same("the content while it is filled", "", f.d.Content())
+	f.lost("Check", other.Check(f.Context()))
+	f.same("the content of one who has heard that it is filled", "", other.Content())
+	f.ok(f.d.Loaded(f.Context()))
+	after := f.d.Content()
+	f.same("a new name", true, after != "" && before != "" && after != before)
+	f.ok(other.Check(f.Context()))
+	f.same("the content of another process", after, other.Content())
 }
