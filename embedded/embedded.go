@@ -19,7 +19,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Dispatch is the URL of a Redis, redis://HOST:PORT, through which ready steps
 	// reach workers. The truth stays in the database; without Redis, and while it is
-	// away, the database does it. Defaults to "", which means not to use one.
+	// away, the database does it. Defaults to "", which means not to use one. Workers on
+	// this engine need what the other nodes of the database have: while one that has
+	// workers does not use their Redis, none does.
 	Dispatch string
 }
 

@@ -216,3 +216,42 @@ func TestCancelRacesClaimElsewhere(t *testing.T) {
 		c.settle(held, engine.ResultCompleted, false)
 	})
 }
+
+// tardy is a dispatcher that hears late of what one process has to offer.
+type tardy struct {
+	*memory.Dispatcher
+	until chan struct{}
+}
+
+func (d *tardy) Offer(ctx context.Context, steps []engine.Offered) error {
+	if d.until != nil {
+		<-d.until
+	}
+	return d.Dispatcher.Offer(ctx, steps)
+}
+
+// A step is found by the sweep and done elsewhere before the process that stored it has
+// offered it. That process does not hand it out from its memory.
+func TestOfferedLate(t *testing.T) {
+	withDispatcher(t, func(c *carried) {
+		c.submit(job) // the route is known from now on
+		a, b := c.register(task.Worker{}), c.register(task.Worker{})
+		c.settle(c.claim(a, 1, 1)[0], engine.ResultCompleted, true)
+		way := &tardy{Dispatcher: c.server.Open()}
+		other := c.nodeOn(way)
+		c.must(other.TendDispatch(c.ctx))
+		way.until = make(chan struct{})
+		_, err := other.Submit(c.ctx, []engine.Submission{job}, false)
+		c.must(err)
+		c.pass(2 * time.Second)
+		c.keepUp()
+		c.settle(c.claim(a, 1, 1)[0], engine.ResultCompleted, true)
+		c.engine.FlushDispatch()
+
+		close(way.until)
+		other.FlushDispatch()
+		c.engine = other
+		c.claim(b, 5, 0)
+		c.active(true)
+	})
+}
