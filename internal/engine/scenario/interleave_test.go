@@ -68,8 +68,32 @@ func (s *schedule) pause(a *actor, at string) {
 	<-a.resume
 }
 
-// run lets the actors take turns until all have ended.
+// run lets the actors take turns until all have ended. After an error they go on without waiting for their turn, so
+// that none keeps a connection.
 func (s *schedule) run(r *rand.Rand) error {
+	err := s.takeTurns(r)
+	if err != nil {
+		go s.abandon()
+	}
+	return err
+}
+
+func (s *schedule) abandon() {
+	for _, a := range s.in(paused) {
+		a.resume <- struct{}{}
+	}
+	left := len(s.actors) - len(s.in(ended))
+	for left > 0 {
+		p := <-s.pauses
+		if p.ended {
+			left--
+		} else {
+			p.actor.resume <- struct{}{}
+		}
+	}
+}
+
+func (s *schedule) takeTurns(r *rand.Rand) error {
 	order := newOrder(r, len(s.actors))
 	var last *actor
 	for {
