@@ -37,6 +37,7 @@ type DeadLetter struct {
 	LastOccurredAt   time.Time      `json:"last_occurred_at"`
 	FailedStep       string         `json:"failed_step,omitempty" doc:"The step whose failure stops the task."`
 	ErrorPattern     string         `json:"error_pattern,omitempty" doc:"What kind of failure it was the last time: its code, else its type, else its message without numbers."`
+	ErrorMessage     string         `json:"error_message,omitempty" doc:"The beginning of its message, up to 1 KiB."`
 	Retryable        bool           `json:"retryable" doc:"Trying again may help: that failure said so, or nothing failed and time ran out."`
 	LastError        *Failure       `json:"last_error,omitempty" doc:"Of the last failed attempt of the step that stops it, a replay's too."`
 	LastFailureAt    *time.Time     `json:"last_failure_at,omitempty"`
@@ -58,13 +59,17 @@ type DeadLetterFilter struct {
 	ResolutionStatus CaseResolution
 	Reason           CaseReason
 	ErrorPattern     string
-	Retryable        *bool
-	Namespace        string
-	TaskType         string
-	After            time.Time // moved to the queue at or after
-	Before           time.Time // moved there before
-	Limit            int       // defaults to 50; at most the server's page limit
-	Cursor           string    // NextCursor of the page before
+	// FailedStep is the name of the step whose failure stops the task, and ErrorMessage a
+	// part of what the failure says.
+	FailedStep   string
+	ErrorMessage string
+	Retryable    *bool
+	Namespace    string
+	TaskType     string
+	After        time.Time // moved to the queue at or after
+	Before       time.Time // moved there before
+	Limit        int       // defaults to 50; at most the server's page limit
+	Cursor       string    // NextCursor of the page before
 }
 
 // DeadLetterPage is one page of the dead-letter queue.

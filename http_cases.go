@@ -46,7 +46,7 @@ func (b *httpBackend) InvestigationQueue(ctx context.Context, f CaseFilter) ([]Q
 func (b *httpBackend) Staleness(ctx context.Context, f StalenessFilter) ([]StaleTask, error) {
 	q := make(query)
 	q.set("health_status", string(f.Health))
-	q.set("namespace", f.Namespace)
+	q.set("namespace_name", f.Namespace)
 	q.set("task_name", f.TaskName)
 	q.setInt("limit", f.Limit)
 	return fetchList[StaleTask](ctx, b, "get staleness", "/v1/dlq/staleness", q)

@@ -14,6 +14,8 @@ func (b *httpBackend) DeadLetters(ctx context.Context, f DeadLetterFilter) (*Dea
 	q.set("resolution_status", string(f.ResolutionStatus))
 	q.set("failure_reason", string(f.Reason))
 	q.set("error_pattern", f.ErrorPattern)
+	q.set("failed_step", f.FailedStep)
+	q.set("error_message", f.ErrorMessage)
 	if f.Retryable != nil {
 		q.set("retryable", strconv.FormatBool(*f.Retryable))
 	}

@@ -12,7 +12,7 @@ func (b *httpBackend) RegisterTemplate(ctx context.Context, src TemplateSource) 
 
 func (b *httpBackend) Templates(ctx context.Context, f TemplateFilter) (*TemplatePage, error) {
 	q := make(query)
-	q.set("namespace", f.Namespace)
+	q.set("namespace_name", f.Namespace)
 	q.set("name", f.Name)
 	q.setInt("limit", f.Limit)
 	q.set("cursor", f.Cursor)

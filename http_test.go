@@ -223,7 +223,7 @@ func TestRoutes(t *testing.T) {
 			func(c *tasker.Client) (any, error) {
 				return c.Staleness(ctx, tasker.StalenessFilter{Health: tasker.Warning, Namespace: "n", TaskName: "x", Limit: 3})
 			},
-			seen{"GET", "/v1/dlq/staleness?health_status=warning&limit=3&namespace=n&task_name=x", ""}, `[{"health_status":"warning"}]`, `"warning"`},
+			seen{"GET", "/v1/dlq/staleness?health_status=warning&limit=3&namespace_name=n&task_name=x", ""}, `[{"health_status":"warning"}]`, `"warning"`},
 		"DetectStaleness": {
 			func(c *tasker.Client) (any, error) {
 				return c.DetectStaleness(ctx, tasker.DetectRequest{DryRun: true, BatchSize: 5})
@@ -244,7 +244,7 @@ func TestRoutes(t *testing.T) {
 			func(c *tasker.Client) (any, error) {
 				return c.Templates(ctx, tasker.TemplateFilter{Namespace: "n", Name: "x", Limit: 3, Cursor: "c"})
 			},
-			seen{"GET", "/v1/templates?cursor=c&limit=3&name=x&namespace=n", ""}, `{"templates":[{"name":"x"}]}`, `"name":"x"`},
+			seen{"GET", "/v1/templates?cursor=c&limit=3&name=x&namespace_name=n", ""}, `{"templates":[{"name":"x"}]}`, `"name":"x"`},
 		"Template": {
 			func(c *tasker.Client) (any, error) { return c.Template(ctx, "a/b", "x y", "1.0") },
 			seen{"GET", "/v1/templates/a%2Fb/x%20y/1.0", ""}, `{"name":"x y"}`, `"name":"x y"`},

@@ -114,7 +114,7 @@ func testNobodyIsTheSystem(t *testing.T, s *server) {
 	for name, b := range bodies {
 		words := []string{" ", "\u00a0\u200b\u202e"}
 		if !strings.HasSuffix(name, "Why") {
-			words = append(words, "system", " SYSTEM ", "System\u200b")
+			words = append(words, "system", " SYSTEM ", "System\u200b", "sys\u200btem", "s\u00adystem")
 		}
 		for _, word := range words {
 			if status, answer := s.send(t, b.method, b.path, b.before+word+b.after, nil); status != 400 {
@@ -123,7 +123,7 @@ func testNobodyIsTheSystem(t *testing.T, s *server) {
 		}
 	}
 	for _, family := range []string{"/v1/tasks/", "/api/v1/tasks/"} {
-		for _, query := range []string{"cancelled_by=system", "cancelled_by=%20", "cancelled_by=%E2%80%8B", "reason=%20%20"} {
+		for _, query := range []string{"cancelled_by=system", "cancelled_by=%20", "cancelled_by=%E2%80%8B", "cancelled_by=sys%E2%80%8Btem", "reason=%20%20"} {
 			if status, answer := s.send(t, "DELETE", family+id+"?"+query, "", nil); status != 400 {
 				t.Errorf("DELETE %s?%s is answered %d %s, want 400", family, query, status, answer)
 			}

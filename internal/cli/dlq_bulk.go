@@ -117,10 +117,10 @@ func newDLQAct(s *session) *cobra.Command {
 		Short: "Repair the failed steps of the tasks of many cases",
 		Long: `Repair the failed steps of the tasks of many cases: run them again with all their
 attempts (reset), let their dependants go on without a result (resolve), or with the
-result given here (complete). With --step only the step of that name, whatever its
+result given here (complete). With --on-step only the step of that name, whatever its
 state. One that is refused does not keep the others back.`,
 		Example: `  tasker dlq act reset --all --namespace billing --task-name invoice --reason 'INC-8' --dry-run
-  tasker dlq act complete --all --task-name invoice --step render --result '{"pdf": null}' --reason 'INC-8'`,
+  tasker dlq act complete --all --task-name invoice --on-step render --result '{"pdf": null}' --reason 'INC-8'`,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{"reset", "resolve", "complete"},
 		PreRunE: func(_ *cobra.Command, args []string) error {

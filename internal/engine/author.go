@@ -58,7 +58,7 @@ func actorFault(actor string) string {
 		return fault
 	case actor != "" && blank(actor):
 		return "is blank: say who does it; the name is kept with the act"
-	case strings.EqualFold(strings.TrimFunc(actor, invisible), System):
+	case strings.EqualFold(strings.Map(visible, actor), System):
 		return strconv.Quote(actor) + " is reserved for what Tasker does on its own: say who does it"
 	}
 	return ""
@@ -77,6 +77,14 @@ func reasonFault(reason string, limit int) string {
 
 // blank reports whether nothing of a text can be seen.
 func blank(s string) bool { return strings.TrimFunc(s, invisible) == "" }
+
+// visible drops a rune that cannot be seen, for strings.Map.
+func visible(r rune) rune {
+	if invisible(r) {
+		return -1
+	}
+	return r
+}
 
 // invisible reports whether a rune leaves no mark on a page: spaces, control
 // characters, and those that only direct their neighbours.

@@ -191,6 +191,7 @@ type served struct {
 	like *task.Worker // one of them
 	name string       // of the kind, the same in all processes
 	list atomic.Pointer[[]int64]
+	mean atomic.Int64 // about how many bytes the payload of a step has; 0: not known
 }
 
 // routes returns the list, sorted. It is shared by all who ask until a route is

@@ -26,7 +26,8 @@ type Lease struct {
 // start, or in single-phase mode, the attempts begin at once.
 //
 // Steps claimed for a caller that has gone meanwhile are given back, and no
-// attempt is charged.
+// attempt is charged. So are steps whose contexts and parents' results would come to more
+// bytes than a page may have, but for one.
 //
 // A poll that waits when the store is lost ends with Unavailable as soon as that
 // is noticed, within a few poll intervals.
@@ -51,7 +52,7 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	p := &poller{worker: w.No, served: e.catalog.served(w), start: start || e.cfg.Leases.ClaimMode == SinglePhase}
 	capacity = min(max(capacity, 1), e.cfg.Limits.BatchItems)
 	for rounds := 0; ; rounds++ {
-		adm := e.admit(ctx, w, capacity, rounds)
+		adm := e.admit(ctx, w, min(capacity, p.served.fit(e.cfg.Limits.PageBytes)), rounds)
 		if adm.room == 0 {
 			e.hub.pass(p) // it was woken for what it may not take
 		}
@@ -63,7 +64,11 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 			p.routes, p.capacity = nil, capacity // waits, and claims nothing
 		}
 		leases, over, err := e.round(ctx, p, version, adm, wait > 0, timeout)
+		leases, rest := p.served.within(leases, e.cfg.Limits.PageBytes)
 		e.dismissed(adm, len(leases))
+		if len(rest) > 0 { // if this fails, their leases run out
+			_ = e.giveBack(context.WithoutCancel(ctx), rest)
+		}
 		if err != nil || over || len(leases) > 0 {
 			return leases, p.dismissed, err
 		}

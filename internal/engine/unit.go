@@ -219,6 +219,11 @@ func (u *unit) satisfied(w Work, t *task.Template) error {
 		if c.OpenParents > 0 || c.State != task.StepPending {
 			continue
 		}
+		if at := w.Task.RunAt; at > u.now { // its parents were resolved by hand before
+			c.Schedule(at)
+			u.dueAt(at)
+			continue
+		}
 		if err := c.Enqueue(u.now, u.order); err != nil {
 			return err
 		}

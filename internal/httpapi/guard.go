@@ -57,6 +57,9 @@ func (s *server) guard(e endpoint, body *bodyReader) func(huma.Context, func(hum
 		if err == nil {
 			err = s.filled(e, r.URL)
 		}
+		if err == nil {
+			s.plainIntegers(e, r.URL)
+		}
 		if err != nil {
 			s.refuse(hc, err)
 			return
@@ -121,7 +124,11 @@ func secretOf(h http.Header) string {
 // readHeaders are the headers whose values operations look up or store. net/http itself
 // refuses control characters in headers, but for tabs, and lets bytes pass that are no
 // text.
-var readHeaders = []string{"Last-Event-Id", "Idempotency-Key", "If-Match"}
+var readHeaders = []string{"Last-Event-Id", "If-Match"}
+
+// prose are parameters whose values may have line feeds and tabs: a reason, and a part of
+// the message of a failure.
+var prose = map[string]bool{"reason": true, "error_message": true}
 
 // wellFormed refuses a request that would put control characters, or bytes that are no
 // text, into names, or whose query says something else to us than to whoever wrote it.
@@ -148,7 +155,7 @@ func wellFormed(r *http.Request) error {
 			return tasker.Errorf(tasker.CodeInvalid, "the name of a parameter %s", fault)
 		}
 		for _, value := range list {
-			if fault := task.CharacterFault(value, true); fault != "" {
+			if fault := task.CharacterFault(value, prose[name]); fault != "" {
 				return badParameter("query."+name, fault)
 			}
 		}
@@ -169,6 +176,25 @@ func (s *server) filled(e endpoint, u *url.URL) error {
 		}
 	}
 	return nil
+}
+
+// plainIntegers writes integers of the query in plain digits: 59.0 is one, as in a body.
+func (s *server) plainIntegers(e endpoint, u *url.URL) {
+	if !strings.ContainsAny(u.RawQuery, ".eE") {
+		return
+	}
+	values, changed := u.Query(), false
+	for _, name := range s.integers[e.id] {
+		if was := values.Get(name); was != "" {
+			if plain := task.PlainInteger(was); plain != "" && plain != was {
+				values.Set(name, plain)
+				changed = true
+			}
+		}
+	}
+	if changed {
+		u.RawQuery = values.Encode()
+	}
 }
 
 func badParameter(at, fault string) error {

@@ -24,6 +24,9 @@ func (s *server) declare(e endpoint) {
 		if parameter.In == "query" && !text && schema.Type != huma.TypeArray {
 			s.typed[e.id] = append(s.typed[e.id], parameter.Name)
 		}
+		if parameter.In == "query" && schema.Type == huma.TypeInteger {
+			s.integers[e.id] = append(s.integers[e.id], parameter.Name)
+		}
 	}
 }
 

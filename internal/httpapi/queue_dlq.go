@@ -12,16 +12,18 @@ import (
 
 // deadLetterFilter is a tasker.DeadLetterFilter as a query.
 type deadLetterFilter struct {
-	Status    string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled" default:"pending" doc:"Pending: tasks in error whose case nobody has resolved."`
-	Reason    string    `query:"failure_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
-	Error     string    `query:"error_pattern" maxLength:"255" doc:"Of this error_pattern."`
-	Retryable string    `query:"retryable" enum:"true,false"`
-	Namespace string    `query:"namespace" maxLength:"255"`
-	TaskType  string    `query:"task_type" maxLength:"255" doc:"Task type or template name."`
-	After     time.Time `query:"after" doc:"Moved to the queue at this time or later."`
-	Before    time.Time `query:"before" doc:"Moved there before."`
-	Limit     int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
-	Cursor    string    `query:"cursor" maxLength:"64" doc:"next_cursor of the page before."`
+	Status     string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled" default:"pending" doc:"Pending: tasks in error whose case nobody has resolved."`
+	Reason     string    `query:"failure_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
+	Error      string    `query:"error_pattern" maxLength:"255" doc:"Of this error_pattern."`
+	FailedStep string    `query:"failed_step" maxLength:"255" doc:"Name of the step whose failure stops the task."`
+	Message    string    `query:"error_message" maxLength:"255" doc:"A part of its message, letter by letter. Step and message are looked for among the first 20,000 entries that pass the rest of the filter."`
+	Retryable  string    `query:"retryable" enum:"true,false"`
+	Namespace  string    `query:"namespace" maxLength:"255"`
+	TaskType   string    `query:"task_type" maxLength:"255" doc:"Task type or template name."`
+	After      time.Time `query:"after" doc:"Moved to the queue at this time or later."`
+	Before     time.Time `query:"before" doc:"Moved there before."`
+	Limit      int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Cursor     string    `query:"cursor" maxLength:"64" doc:"next_cursor of the page before."`
 }
 
 func (s *server) listDeadLetters(ctx context.Context, params *deadLetterFilter, _ *none) (answer[*tasker.DeadLetterPage], error) {
@@ -31,7 +33,7 @@ func (s *server) listDeadLetters(ctx context.Context, params *deadLetterFilter, 
 		return no, err
 	}
 	filter := tasker.DeadLetterFilter{
-		ResolutionStatus: tasker.CaseResolution(params.Status), Reason: tasker.CaseReason(params.Reason), ErrorPattern: params.Error, Namespace: namespace,
+		ResolutionStatus: tasker.CaseResolution(params.Status), Reason: tasker.CaseReason(params.Reason), ErrorPattern: params.Error, FailedStep: params.FailedStep, ErrorMessage: params.Message, Namespace: namespace,
 		TaskType: params.TaskType, After: params.After, Before: params.Before, Limit: params.Limit, Cursor: params.Cursor,
 	}
 	if params.Retryable != "" {

@@ -43,7 +43,7 @@ func examples() []example {
 		{"list-steps", "GET", task + "/workflow_steps", "", 200, `[{"step_uuid"`},
 		{"get-step", "GET", step, "", 200, `"current_state":"error"`},
 		{"act-on-step", "PATCH", step, `{"action_type":"reset_for_retry","reset_by":"ann","reason":"fixed"}`, 200, `"step_uuid"`},
-		{"list-cases", "GET", "/v1/dlq?resolution_status=pending&limit=10", "", 200, `[{"dlq_entry_uuid"`},
+		{"list-cases", "GET", "/v1/dlq?resolution_status=pending&limit=10.0", "", 200, `[{"dlq_entry_uuid"`},
 		{"list-dead-letters", "GET", "/api/v1/dlq?retryable=true&limit=10", "", 200, `{"tasks":[{"task_id"`},
 		{"get-dead-letter-patterns", "GET", "/api/v1/dlq/patterns?namespace=default", "", 200, `"replayable_count":101`},
 		{"edit-task-context", "PATCH", "/v1/tasks/" + taskID.String() + "/context", `{"merge":{"a":2},"reason":"typo","edited_by":"ann"}`, 200, `"ended_steps":["first"]`},
@@ -393,6 +393,7 @@ func TestBadParameters(t *testing.T) {
 		"NextLine":      {"GET", "/v1/tasks?name=%C2%85", "query.name"},
 		"NULInName":     {"GET", "/v1/tasks?%00=1", ""},
 		"NULInPath":     {"GET", "/v1/templates/default/a%00b", ""},
+		"LineInFilter":  {"GET", "/api/v1/queue/stats?namespace=%0a", "query.namespace"},
 		"LineInPath":    {"GET", "/v1/templates/default/a%0Ab", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

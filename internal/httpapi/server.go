@@ -101,6 +101,7 @@ type server struct {
 	hot      map[string]bool     // by pattern
 	methods  map[string][]string // of the operations, by path
 	typed    map[string][]string // by operation: parameters that an empty text is no value of
+	integers map[string][]string // by operation: those of the query that are integers
 
 	buffers  sync.Pool
 	idPrefix string
@@ -118,7 +119,7 @@ func New(backend tasker.Backend, opts Options) http.Handler {
 	s := &server{
 		backend: backend, log: opts.Logger, keys: opts.Keys, ready: opts.Ready,
 		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Watcher,
-		mux: http.NewServeMux(), registry: newRegistry(), hot: map[string]bool{}, methods: map[string][]string{}, typed: map[string][]string{},
+		mux: http.NewServeMux(), registry: newRegistry(), hot: map[string]bool{}, methods: map[string][]string{}, typed: map[string][]string{}, integers: map[string][]string{},
 		buffers:  sync.Pool{New: func() any { return new(bytes.Buffer) }},
 		idPrefix: rand.Text()[:8] + "-",
 	}

@@ -10,7 +10,7 @@ import (
 // stalenessFilter is a tasker.StalenessFilter as a query.
 type stalenessFilter struct {
 	Health    string `query:"health_status" enum:"healthy,warning,stale"`
-	Namespace string `query:"namespace" maxLength:"255"`
+	Namespace string `query:"namespace_name" maxLength:"255"`
 	TaskName  string `query:"task_name" maxLength:"255" doc:"Template name or task type."`
 	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
 }

@@ -29,7 +29,7 @@ type versionPath struct {
 
 // templateFilter is a tasker.TemplateFilter as a query.
 type templateFilter struct {
-	Namespace string `query:"namespace" maxLength:"255"`
+	Namespace string `query:"namespace_name" maxLength:"255"`
 	Name      string `query:"name" maxLength:"255"`
 	PageQuery
 }

@@ -14,7 +14,8 @@ import (
 // DeadLetters implements tasker.DeadLetterBackend.
 func (b *Backend) DeadLetters(ctx context.Context, f tasker.DeadLetterFilter) (*tasker.DeadLetterPage, error) {
 	filter, err := b.toCaseFilter(tasker.CaseFilter{ResolutionStatus: cmp.Or(f.ResolutionStatus, tasker.CasePending), Reason: f.Reason, Namespace: f.Namespace,
-		TaskName: f.TaskType, After: f.After, Before: f.Before, Limit: f.Limit}, defaultPage)
+		TaskName: f.TaskType, After: f.After, Before: f.Before, Limit: f.Limit,
+		CaseFailureFilter: tasker.CaseFailureFilter{FailedStep: f.FailedStep, ErrorMessage: f.ErrorMessage}}, defaultPage)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func (b *Backend) fromDeadLetter(ctx context.Context, l *engine.DeadLetter) (tas
 	out := tasker.DeadLetter{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(l.Task.ID), CaseID: toUUID(l.Case.ID), Namespace: tpl.Namespace, TaskType: tpl.Name,
 		State: tasker.TaskState(l.Task.State), Priority: tasker.Priority(b.engine.PriorityText(l.Task)), CreatedAt: l.Task.CreatedAt.Time(),
 		MovedToDLQAt: l.Case.OpenedAt.Time(), FailureReason: tasker.CaseReason(l.Case.Reason), Cause: tasker.CaseCause(l.Case.Cause),
-		OccurrenceCount: l.Case.Occurrences, LastOccurredAt: l.Case.OccurredAt.Time(), FailedStep: l.Case.Step, ErrorPattern: l.Case.Error, Retryable: l.Case.Retryable,
+		OccurrenceCount: l.Case.Occurrences, LastOccurredAt: l.Case.OccurredAt.Time(), FailedStep: l.Case.Step, ErrorPattern: l.Case.Error, ErrorMessage: l.Case.Message, Retryable: l.Case.Retryable,
 		ResolutionStatus: tasker.CaseResolution(l.Case.Status), ReplayCount: m.Replays, LastReplayedAt: m.ReplayedAt.Ptr(), LastReplayedBy: m.ReplayedBy,
 		LastReplayedByKey: m.ReplayedKey}
 	if l.Failed != nil {

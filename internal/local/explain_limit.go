@@ -38,6 +38,9 @@ func (x *explainer) limitOfState(l task.Limit) string {
 			of = "of its template"
 		}
 		at := l.StaleAt(x.now)
+		if x.task.RunAt > x.now { // what comes before is not held against it
+			at = x.task.RunAt.Add(l.Threshold)
+		}
 		return fmt.Sprintf("It is stale at %s, in %s: the threshold %s for %s is %s.", clock(at), x.until(at), of, state, l.Threshold)
 	}
 	name := x.spec(l.PromisedStep).Name

@@ -164,6 +164,13 @@ h waiting_for_retry: Its handler put it off (snoozed) at 2026-03-01 12:00:00Z. |
 			return r.submit(t, tasker.TaskRequest{TaskType: "h", RunAt: &at})
 		}, `pending: The task is scheduled: it begins at 2026-03-01 14:00:00Z, in 2h0m0s.
 h pending: It is scheduled for 2026-03-01 14:00:00Z, in 2h0m0s. | It becomes ready by itself at that time.`},
+		"ResolvedBeforeItsTime": {func(t *testing.T, r *rig) uuid.UUID {
+			at := noon.Add(2 * time.Hour)
+			id := r.submit(t, tasker.TaskRequest{Name: "pair", RunAt: &at})
+			r.act(t, id, "a", tasker.ResolveManually)
+			return id
+		}, `waiting_for_dependencies: Nothing of the task can run now: what is left waits for its time, or for its parents.
+b pending: It is scheduled for 2026-03-01 14:00:00Z, in 2h0m0s. | It becomes ready by itself at that time.`},
 		"ErrorAfterEveryAttempt": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
 			for range 2 {

@@ -201,7 +201,8 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 		return state, err
 	}
 	number := a.Number
-	if a.AssignedAt != 0 && a.StartedAt == 0 {
+	charged := a.Outcome == task.NotStarted && a.Failure != nil
+	if a.AssignedAt != 0 && a.StartedAt == 0 && !charged {
 		number++ // not begun, so not counted: the one that it would have been
 	}
 	move := func(at task.Instant, to task.StepState) {

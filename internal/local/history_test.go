@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/local"
 )
 
@@ -184,4 +185,21 @@ func (l *life) complete() error {
 func (l *life) act(a tasker.StepAction) error {
 	_, err := l.b.ActOnStep(l.ctx, l.step.TaskUUID, l.step.StepUUID, a)
 	return err
+}
+
+// TestHistoryOfWhatWasCharged: a step that was never started, and charged for it, has the
+// number in its history that it was handed out under.
+func TestHistoryOfWhatWasCharged(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, openSQLite(t), engine.Config{Leases: engine.Leases{FreeRequeueFraction: -1}})
+	id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
+	a := r.take(t, false)
+	r.wait(t, time.Minute)
+	h, err := r.TaskHistory(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(h.Attempts) != 1 || a.Attempt != 1 || h.Attempts[0].Attempt != 1 {
+		t.Errorf("handed out as attempt %d, the history has %+v", a.Attempt, h.Attempts)
+	}
 }

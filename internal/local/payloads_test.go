@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,5 +116,40 @@ func TestListsOfTroubleAreBounded(t *testing.T) {
 	}
 	if len(seen) != 5 {
 		t.Errorf("all pages have %d of 5 entries", len(seen))
+	}
+}
+
+// TestPollsAreBounded: a poll answers with no more contexts than a page of a list has; what
+// is left is there for the next one, and no attempt is charged.
+func TestPollsAreBounded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, openSQLite(t), engine.Config{Limits: engine.Limits{PageBytes: 3000}})
+	large := json.RawMessage(`"` + strings.Repeat("x", 998) + `"`)
+	for range 10 {
+		r.submit(t, tasker.TaskRequest{TaskType: "h", Context: large})
+	}
+	var sizes []int
+	for len(sizes) < 10 {
+		resp, err := r.Poll(t.Context(), tasker.PollRequest{WorkerID: r.worker, Capacity: 100, Start: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(resp.Steps) == 0 && len(sizes) > 4 {
+			break
+		}
+		if len(resp.Steps) == 0 {
+			r.submit(t, tasker.TaskRequest{TaskType: "h", Context: json.RawMessage(`"` + strings.Repeat("x", 9000) + `"`)})
+			continue
+		}
+		sizes = append(sizes, len(resp.Steps))
+		for _, a := range resp.Steps {
+			if a.Attempt != 1 {
+				t.Errorf("a step is handed out as attempt %d", a.Attempt)
+			}
+			r.report(t, a, completed("1"))
+		}
+	}
+	if want := []int{3, 3, 3, 1, 1}; !slices.Equal(sizes, want) {
+		t.Errorf("the polls got %v steps, want %v", sizes, want)
 	}
 }

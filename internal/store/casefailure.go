@@ -20,6 +20,13 @@ func asksForFailure(f engine.CaseFilter) bool {
 	return f.Step != "" || f.Handler != "" || f.Message != ""
 }
 
+// failureWindow are the newest of the cases that the terms let pass, on the alias c, for
+// failureTerms.
+func failureWindow(w *where) string {
+	return `(SELECT c.dlq_entry_uuid AS id FROM tasker_tasks_dlq c` + w.text() + ` ORDER BY c.dlq_entry_uuid DESC LIMIT ` + w.arg(engine.CaseWindow) +
+		`) q JOIN tasker_tasks_dlq c ON c.dlq_entry_uuid = q.id`
+}
+
 // failureTerms adds what a filter asks about the failure, on the alias c. It reports
 // false when nothing can match.
 func (s SQL) failureTerms(ctx context.Context, w *where, f engine.CaseFilter) (bool, error) {

@@ -74,8 +74,8 @@ func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, 
 	w.addIf(f.Before != 0, "c.dlq_entry_uuid < ?", s.id(task.MakeID(task.SeqFloor(f.Before.Time().Add(clockSlack)), 0)))
 	from := `tasker_tasks_dlq c`
 	if asksForFailure(f) {
-		window := `(SELECT c.dlq_entry_uuid AS id FROM tasker_tasks_dlq c` + w.text() + ` ORDER BY c.dlq_entry_uuid DESC LIMIT ` + w.arg(engine.CaseWindow) + `)`
-		from, w = window+` q JOIN tasker_tasks_dlq c ON c.dlq_entry_uuid = q.id`, where{args: w.args}
+		from = failureWindow(&w)
+		w = where{args: w.args}
 		if ok, err := s.failureTerms(ctx, &w, f); err != nil || !ok {
 			return nil, err
 		}
@@ -157,7 +157,15 @@ func (s SQL) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int, e
 	if ok, err := s.caseTerms(ctx, &w, f, soughtDefs); err != nil || !ok {
 		return 0, err
 	}
-	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT 1 FROM tasker_tasks_dlq c`+w.text()+` LIMIT `+w.arg(limit)+`) AS q`, w.args...)
+	from := `tasker_tasks_dlq c`
+	if asksForFailure(f) {
+		from = failureWindow(&w)
+		w = where{args: w.args}
+		if ok, err := s.failureTerms(ctx, &w, f); err != nil || !ok {
+			return 0, err
+		}
+	}
+	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT 1 FROM `+from+w.text()+` LIMIT `+w.arg(limit)+`) AS q`, w.args...)
 	return int(n), err
 }
 

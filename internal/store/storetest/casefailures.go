@@ -54,6 +54,9 @@ func caseFailures(f *fixture) {
 			urgent = append([]task.ID{cases[i].ID}, urgent...)
 		}
 		f.equal(name, f.listCases(c.filter), want)
+		n, err := f.store.SizeOf(f.Context(), c.filter, 10)
+		f.must(err)
+		f.equal("number of "+name, n, len(want))
 		if c.filter.Status == task.CaseResolved || len(c.filter.IDs) > 0 {
 			continue // the queue has those that are pending
 		}
