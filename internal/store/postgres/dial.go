@@ -219,7 +219,7 @@ func (d *dialer) giveSign(ctx context.Context, p *peer) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	question := binary.BigEndian.AppendUint32(nil, 8)
 	if _, err = c.Write(binary.BigEndian.AppendUint32(question, sslRequest)); err != nil {
