@@ -20,7 +20,7 @@ func (j *Journal) Now() int64 {
 }
 
 // WentBack notes that the database went back to how it was at a time. The one from before
-// must not be able to answer any more.
+// must not be able to answer any more, and the one that goes on not yet.
 func (j *Journal) WentBack(from int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -86,12 +86,12 @@ func (c *checker) gaps(j *Journal, found []Found) *Journal {
 }
 
 // settledOnceBefore checks for each gap that no step was settled twice by the database that was
-// lost with it.
+// lost with it. A call that was under way when it was lost may have been answered by the other.
 func (c *checker) settledOnceBefore(j *Journal) {
 	for i, g := range j.Gaps {
 		settled := map[uuid.UUID]int{}
 		for _, r := range j.Reports {
-			if r.completes() && r.Accepted() && r.Begin <= g.To && (i == 0 || r.Begin > j.Gaps[i-1].To) {
+			if r.completes() && r.Accepted() && r.End <= g.To && (i == 0 || r.Begin > j.Gaps[i-1].To) {
 				if settled[r.Step]++; settled[r.Step] == 2 {
 					c.report(SettledTwice, "step %s: two callers were told that they settled it, before the database went back", r.Step)
 				}

@@ -49,8 +49,8 @@ func failBack(ctx context.Context, s *setback) (time.Time, error) {
 	if err := s.Postgres.Kill(); err != nil {
 		return time.Time{}, err
 	}
+	s.wentBack(since) // before anybody can be told anything by the standby
 	err := errors.Join(s.Standby.Restart(), s.Standby.Promote())
-	s.wentBack(since)
 	return time.Now(), err
 }
 
