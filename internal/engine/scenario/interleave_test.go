@@ -122,21 +122,31 @@ func (s *schedule) takeTurns(r *rand.Rand) error {
 	}
 }
 
-// order is who goes on. Half of the seeds let any actor go on each time. The others hold one of them up once, behind
-// a few of its statements, until the others can do no more: most races take no more than that, but in one place.
+// order is who goes on. A third of the seeds lets any actor go on each time. The others hold one of them up once,
+// behind a few of its statements, rather few than many, or before its first commit, until the others can do no more:
+// most races take no more than that, but in one place.
 type order struct {
 	r           *rand.Rand
-	held, first int // the actor that is held up, and behind how many turns; -1: none
+	held, first int // the actor that is held up, and behind how many turns; -1: none, and its first commit
 	turn        int
+	stopped     bool // the actor was held up
+	attempts    int  // of others to submit since then
 }
 
-// longestHold is for how many turns an actor is held up: others may ask again and again for what it has locked.
-const longestHold = 60
+const (
+	// longestHold is for how many turns an actor is held up.
+	longestHold = 60
+	// mostAttempts is how often others may try to submit meanwhile: they wait longer each time for a key that it has.
+	mostAttempts = 4
+)
 
 func newOrder(r *rand.Rand, actors int) *order {
 	o := &order{r: r, held: -1}
-	if r.IntN(2) == 0 {
-		o.held, o.first = r.IntN(actors), r.IntN(10)
+	if r.IntN(3) > 0 {
+		o.held = r.IntN(actors)
+		if o.first = -1; r.IntN(3) > 0 {
+			o.first = 2 + r.IntN(1+r.IntN(8)) // it begins, and carries out one statement at least
+		}
 	}
 	return o
 }
@@ -145,12 +155,17 @@ func (o *order) next(all, able []*actor) *actor {
 	turn := o.turn
 	o.turn++
 	switch some := able[o.r.IntN(len(able))]; {
-	case o.held < 0 || len(able) < len(all) || turn >= longestHold:
+	case o.held < 0 || len(able) < len(all) || turn >= longestHold || o.attempts >= mostAttempts:
 		return some
-	case turn < o.first:
+	case o.first < 0 && !o.stopped && all[o.held].at != "commits", turn < o.first:
 		return all[o.held]
 	default:
-		return all[(o.held+1)%len(all)]
+		o.stopped = true
+		other := all[(o.held+1)%len(all)]
+		if other.at == "ExpectKnown" {
+			o.attempts++
+		}
+		return other
 	}
 }
 

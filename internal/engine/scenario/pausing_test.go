@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,6 +26,7 @@ type pausingStore struct {
 	ids      *task.Source
 	schedule atomic.Pointer[turn]
 	observer *observer
+	private  *privateNotes // nil: its notes are those of all nodes
 
 	mu        sync.Mutex
 	news      []engine.News
@@ -107,18 +110,21 @@ func (s *pausingStore) heardOf(mark int64) error {
 func (s *pausingStore) Write(ctx context.Context, fn func(tx engine.Tx) error) error {
 	turn := s.schedule.Load()
 	if turn == nil {
-		return s.Store.Write(ctx, fn)
+		return s.Store.Write(ctx, func(tx engine.Tx) error { return fn(s.keeping(tx)) })
 	}
 	var last *pausingTx
 	runs := 0
 	err := s.Store.Write(ctx, func(tx engine.Tx) error {
-		last = &pausingTx{Tx: tx, store: s, turn: turn, left: map[int64]int{}}
-		last.pause([]string{"begins a transaction", "begins its transaction again"}[min(runs, 1)])
-		runs++
+		last = &pausingTx{Tx: s.keeping(tx), store: s, turn: turn, left: map[int64]int{}}
+		if runs++; runs > 1 {
+			last.pause("begins its transaction again")
+		}
 		if err := fn(last); err != nil {
 			return err
 		}
-		last.pause("commits")
+		if last.asked {
+			last.pause("commits")
+		}
 		return nil
 	})
 	if err == nil && last != nil {
@@ -166,9 +172,20 @@ type pausingTx struct {
 	store *pausingStore
 	turn  *turn
 	left  map[int64]int // steps that were ready and free on a route, and not among what Ready returned
+	asked bool          // the database, anything
 }
 
-func (t *pausingTx) pause(at string) { t.turn.pause(t.turn.actor, at) }
+func (t *pausingTx) pause(at string) {
+	t.asked = true
+	t.turn.pause(t.turn.actor, at)
+}
+
+// noted is a pause before something is done to a note, unless only the node knows that.
+func (t *pausingTx) noted(at string, keys ...string) {
+	if t.store.private == nil || slices.ContainsFunc(keys, func(k string) bool { return !strings.HasPrefix(k, handOutNotes) }) {
+		t.pause(at)
+	}
+}
 
 // Ready implements engine.TxWork. It looks at what the answer leaves out: nobody else does anything meanwhile.
 func (t *pausingTx) Ready(routes []int64, limit int) ([]engine.Work, error) {

@@ -200,16 +200,16 @@ func (x *pausingTx) Rewatch(moves []engine.WatchMove) error {
 }
 
 func (x *pausingTx) Note(key, text string) error {
-	x.pause("Note")
+	x.noted("Note", key)
 	return x.Tx.Note(key, text)
 }
 
 func (x *pausingTx) DropNotes(keys []string) error {
-	x.pause("DropNotes")
+	x.noted("DropNotes", keys...)
 	return x.Tx.DropNotes(keys)
 }
 
 func (x *pausingTx) FirstNote(key, text string) error {
-	x.pause("FirstNote")
+	x.noted("FirstNote", key)
 	return x.Tx.FirstNote(key, text)
 }

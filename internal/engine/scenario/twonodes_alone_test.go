@@ -30,8 +30,14 @@ func (d *duo) aloneVerb(o op) error {
 	case "bury":
 		_, err := n.engine.BuryWorkers(n.ctx)
 		return err
-	case "stock": // a few tasks for one route, which are older than what comes next
-		subs := slices.Repeat([]engine.Submission{{TaskType: duoHandlers[o.n[1]%2], Context: []byte("1")}}, 2+int(o.n[2]%5))
+	case "crew": // workers with room, of one route and of two
+		return errors.Join(
+			d.register(n, task.Worker{Name: "w", Capacity: 10, Handlers: []string{duoHandlers[o.n[1]%2]}}),
+			d.register(n, task.Worker{Name: "w", Capacity: 10, Handlers: []string{"h", "i"}}))
+	case "stock": // a few tasks for one route, another one each time, which are older than what comes next
+		handler := duoHandlers[d.stocked%2]
+		d.stocked++
+		subs := slices.Repeat([]engine.Submission{{TaskType: handler, Context: []byte("1")}}, 2+int(o.n[2]%5))
 		d.advance(time.Millisecond)
 		return d.accepted(n.engine.Submit(n.ctx, subs, false))
 	case "finishing": // tasks of one step, from their beginning to their end
@@ -117,7 +123,10 @@ func (d *duo) edge(o op) error {
 	if len(edges) == 0 {
 		return nil
 	}
-	near := []time.Duration{-time.Second, 0, time.Second, time.Second}[o.n[2]%4]
+	near := time.Second // just behind it, most times
+	if pick := o.n[2] % 8; pick < 2 {
+		near = []time.Duration{-time.Second, 0}[pick]
+	}
 	to := slices.MinFunc(edges, time.Time.Compare).Add(near)
 	d.advance(max(to.Sub(d.now), 0))
 	return nil

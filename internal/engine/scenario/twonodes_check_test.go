@@ -213,9 +213,6 @@ func (d *duo) checkUnserved(n *node) error {
 // finish repairs and completes whatever is left, on a node with nothing in its caches. No task is stuck.
 func (d *duo) finish() error {
 	d.advance(6 * time.Minute)
-	if err := d.agree(); err != nil {
-		return err
-	}
 	if err := d.aloneVerb(op{kind: "upkeep"}); err != nil {
 		return err
 	}
@@ -225,7 +222,7 @@ func (d *duo) finish() error {
 		return err
 	}
 	all := task.Worker{Name: "last", Capacity: 1000, Capabilities: []string{"gpu"}}
-	if err := errors.Join(d.agree(), d.register(n, all)); err != nil {
+	if err := d.register(n, all); err != nil {
 		return err
 	}
 	last := d.workers[len(d.workers)-1]
@@ -246,9 +243,6 @@ func (d *duo) finish() error {
 		}
 		if len(leases) == 0 { // whatever is left waits for a time, or is in lost hands
 			d.advance(11 * time.Minute)
-			if err := d.agree(); err != nil {
-				return err
-			}
 		}
 	}
 	return fmt.Errorf("%d tasks are stuck", len(d.tasks))

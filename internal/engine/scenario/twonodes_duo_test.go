@@ -37,6 +37,7 @@ type duo struct {
 	known   map[task.ID]*task.Task // as they were after the last round
 	mended  map[task.ID]bool       // an operator had them repaired
 	marks   int64                  // the last that was sent with news
+	stocked int                    // how often a route was stocked
 }
 
 // bound is a task that was made for an idempotency key.
@@ -58,11 +59,9 @@ func (f figures) String() string {
 // node is a world whose store pauses.
 type node struct {
 	*world
-	name   string
-	store  *pausingStore
-	stop   func()
-	idle   task.ID   // a worker whose route is empty
-	agreed time.Time // when it polled last
+	name  string
+	store *pausingStore
+	stop  func()
 }
 
 // duoConfig has short times, so that the edges of many are near each other.
@@ -94,9 +93,6 @@ func newDuo(t *testing.T) (*duo, error) {
 			}
 		}
 	}
-	if err := d.emptyRoute(); err != nil {
-		return d, err
-	}
 	for _, n := range d.nodes {
 		err = errors.Join(err, d.begin(n, 4))
 	}
@@ -122,15 +118,15 @@ func (d *duo) open(i int) error {
 	if err != nil {
 		return err
 	}
+	s.private = &privateNotes{texts: map[string]string{}}
 	if s.observer = d.observer; n.store != nil {
 		s.ids = n.store.ids
-		d.advance(10 * time.Second) // the others do not wait any more for what it was before
 	}
 	n.store = s
 	if n.world, err = newWorld(d.t, n.store, nil, duoConfig); err != nil {
 		return err
 	}
-	n.world.now, n.agreed = d.now, time.Time{}
+	n.world.now = d.now
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -154,80 +150,10 @@ func (d *duo) close() {
 	}
 }
 
-// idleHandler is that of a route on which nothing is ready.
-const idleHandler = "idle"
-
-func (d *duo) emptyRoute() error {
-	n := d.nodes[0]
-	receipts, err := n.engine.Submit(n.ctx, []engine.Submission{{TaskType: idleHandler}}, false)
-	if err := d.accepted(receipts, err); err != nil {
-		return err
-	}
-	_, err = n.engine.Cancel(n.ctx, []task.ID{receipts[0].ID}, engine.Cancellation{Actor: "ada", Reason: "the route is there"})
-	for _, n := range d.nodes {
-		err = errors.Join(err, n.engine.Look(n.ctx))
-	}
-	return errors.Join(err, d.agree())
-}
-
-// agree has both nodes poll at once, so that they agree on who hands out steps. A node that stands still would keep
-// the other one waiting for its answer, and no lock would tell. What they agree on holds until the clock moves.
-func (d *duo) agree() error {
-	if d.nodes[0].agreed.Equal(d.now) && d.nodes[1].agreed.Equal(d.now) {
-		return nil
-	}
-	for range 2 { // what the first one had left when the second one came, it finds again
-		if err := d.pollBoth(); err != nil {
-			return err
-		}
-	}
-	for _, n := range d.nodes {
-		n.agreed = d.now
-	}
-	return nil
-}
-
-// pollBoth has both nodes poll, and take part in agreeing until both polls are over.
-func (d *duo) pollBoth() error {
-	var polls, others sync.WaitGroup
-	var errs [4]error
-	ctx, cancel := context.WithCancel(d.t.Context())
-	for i, n := range d.nodes {
-		polls.Go(func() { errs[i] = n.pollIdle() })
-		others.Go(func() {
-			for ctx.Err() == nil && errs[2+i] == nil {
-				if err := n.engine.TendDispatch(ctx); ctx.Err() == nil {
-					errs[2+i] = err
-				}
-			}
-		})
-	}
-	polls.Wait()
-	cancel()
-	others.Wait()
-	return errors.Join(errs[:]...)
-}
-
-func (n *node) pollIdle() error {
-	if _, _, err := n.engine.Poll(n.ctx, n.idle, 1, 0, false); task.CodeOf(err) != task.NotFound {
-		return err
-	}
-	w, err := n.engine.Register(n.ctx, task.Worker{Name: idleHandler, Capacity: 1, Handlers: []string{idleHandler}})
-	if err != nil {
-		return err
-	}
-	n.idle = w.ID
-	_, _, err = n.engine.Poll(n.ctx, n.idle, 1, 0, false)
-	return err
-}
-
 // round carries out a round: verbs alone, then those of both nodes at once.
 func (d *duo) round(r round) error {
 	d.trace = ""
 	for _, o := range r.before {
-		if err := d.agree(); err != nil {
-			return err
-		}
 		d.trace += fmt.Sprintf("  %s, alone, at +%v\n", o.kind, d.now.Sub(start))
 		if err := errors.Join(d.aloneVerb(o), d.checkTasks()); err != nil {
 			return err
@@ -235,9 +161,6 @@ func (d *duo) round(r round) error {
 	}
 	if len(r.lines[0])+len(r.lines[1]) == 0 {
 		return nil
-	}
-	if err := d.agree(); err != nil {
-		return err
 	}
 	s := newSchedule(d.observer.waiting)
 	var errs [2]error

@@ -15,7 +15,7 @@ import (
 const twoNodesVariable = "TASKER_TEST_TWO_NODES"
 
 // firstSeeds are tried first where the time is short. Each finds other faults that were there; see the design note.
-var firstSeeds = []uint64{3, 15, 1, 4}
+var firstSeeds = []uint64{1, 2, 4}
 
 // TestTwoNodes lets two nodes with their caches do random verbs on one PostgreSQL at once. A scheduler interleaves
 // their transactions statement by statement under a seed, and after each round what must always be true is checked.
@@ -27,10 +27,6 @@ func TestTwoNodes(t *testing.T) {
 		budget, rounds = 2*time.Second, 15
 	}
 	long := os.Getenv(twoNodesVariable)
-	if long == "" {
-		t.Skipf("only with %s: nodes agree on who hands out steps, and one that stands still keeps the other waiting; "+
-			"the model does not drive that reliably yet", twoNodesVariable)
-	}
 	if long != "" {
 		var err error
 		if budget, err = time.ParseDuration(long); err != nil {
@@ -82,17 +78,20 @@ var (
 		"settle", "settle", "heartbeat", "cancel", "act", "act", "replay", "case", "retain", "unserved", "upkeep", "drain"}
 )
 
-// rivals are verbs that work on the same rows, and what brings these about.
+// rivals are verbs that work on the same rows, and what brings these about. Those that must meet in one place are
+// there twice.
 var rivals = []struct {
 	before []string
 	pair   [2]string
 }{
-	{[]string{"stock", "stock", "news"}, [2]string{"claim all", "claim few"}},
+	{[]string{"crew", "stock", "stock", "news"}, [2]string{"claim all", "claim few"}},
+	{[]string{"crew", "stock", "stock", "news"}, [2]string{"claim all", "claim few"}},
 	{[]string{"stock", "stock", "news"}, [2]string{"claim", "claim"}},
 	{[]string{"stock"}, [2]string{"claim", "settle"}},
 	{[]string{"keyed", "key edge"}, [2]string{"keyed", "retain"}},
 	{[]string{"key edge"}, [2]string{"keyed", "keyed"}},
 	{[]string{"worker edge", "bury"}, [2]string{"revive", "retain"}},
+	{[]string{"finishing", "finish edge"}, [2]string{"open case", "retain"}},
 	{[]string{"finishing", "finish edge"}, [2]string{"open case", "retain"}},
 	{[]string{"failing", "deadline edge"}, [2]string{"repair", "upkeep"}},
 	{[]string{"failing", "advance"}, [2]string{"repair", "cancel"}},

@@ -149,9 +149,9 @@ func (d *duo) workerVerb(n *node, o op) error {
 	most := []int{1, 3, 10, 10}[o.n[1]%4]
 	switch o.kind {
 	case "claim all": // on one route
-		id, most = d.serving(1, id, o.n[3]), 10
+		id, most = d.serving(1, id), 10
 	case "claim few": // of several
-		id, most = d.serving(2, id, o.n[3]), 1+int(o.n[1]%3)
+		id, most = d.serving(2, id), 1+int(o.n[1]%3)
 	case "drain":
 		_, err := n.engine.Drain(n.ctx, id, o.n[1]%4 == 0, engine.WorkerAct{})
 		return unless(err, forgotten)
@@ -171,20 +171,16 @@ func (d *duo) workerVerb(n *node, o op) error {
 	return unless(err, forgotten)
 }
 
-// serving returns a worker that serves so many handlers, or else another.
-func (d *duo) serving(handlers int, other task.ID, n uint32) task.ID {
+// serving returns the last worker that serves so many handlers, or else another.
+func (d *duo) serving(handlers int, other task.ID) task.ID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var some []task.ID
-	for _, id := range d.workers {
+	for _, id := range slices.Backward(d.workers) {
 		if d.serves[id] == handlers {
-			some = append(some, id)
+			return id
 		}
 	}
-	if len(some) == 0 {
-		return other
-	}
-	return some[int(n)%len(some)]
+	return other
 }
 
 // mostSilent returns the worker whose last sign of life is the oldest.
