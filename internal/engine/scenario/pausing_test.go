@@ -175,24 +175,24 @@ type pausingTx struct {
 	asked bool          // the database, anything
 }
 
-func (t *pausingTx) pause(at string) {
-	t.asked = true
-	t.turn.pause(t.turn.actor, at)
+func (x *pausingTx) pause(at string) {
+	x.asked = true
+	x.turn.pause(x.turn.actor, at)
 }
 
 // noted is a pause before something is done to a note, unless only the node knows that.
-func (t *pausingTx) noted(at string, keys ...string) {
-	if t.store.private == nil || slices.ContainsFunc(keys, func(k string) bool { return !strings.HasPrefix(k, handOutNotes) }) {
-		t.pause(at)
+func (x *pausingTx) noted(at string, keys ...string) {
+	if x.store.private == nil || slices.ContainsFunc(keys, func(k string) bool { return !strings.HasPrefix(k, handOutNotes) }) {
+		x.pause(at)
 	}
 }
 
 // Ready implements engine.TxWork. It looks at what the answer leaves out: nobody else does anything meanwhile.
-func (t *pausingTx) Ready(routes []int64, limit int) ([]engine.Work, error) {
-	t.pause("Ready")
+func (x *pausingTx) Ready(routes []int64, limit int) ([]engine.Work, error) {
+	x.pause("Ready")
 	var known []int64 // the node looks at them
 	for _, r := range routes {
-		vacant, err := t.Tx.Vacant(r)
+		vacant, err := x.Tx.Vacant(r)
 		if err != nil {
 			return nil, err
 		}
@@ -200,31 +200,31 @@ func (t *pausingTx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 			known = append(known, r)
 		}
 	}
-	works, err := t.Tx.Ready(routes, limit)
+	works, err := x.Tx.Ready(routes, limit)
 	if err != nil {
 		return nil, err
 	}
-	return works, t.lookBeside(known, works)
+	return works, x.lookBeside(known, works)
 }
 
-func (t *pausingTx) lookBeside(routes []int64, works []engine.Work) error {
+func (x *pausingTx) lookBeside(routes []int64, works []engine.Work) error {
 	found := make([]task.ID, len(works))
 	for i, w := range works {
 		found[i] = w.Step.ID
 	}
-	all, free, err := t.store.observer.ready(routes, found)
+	all, free, err := x.store.observer.ready(routes, found)
 	if err != nil {
 		return err
 	}
-	t.store.mu.Lock()
-	defer t.store.mu.Unlock()
-	clear(t.left)
+	x.store.mu.Lock()
+	defer x.store.mu.Unlock()
+	clear(x.left)
 	for id, route := range all {
 		switch {
 		case free[id] == 0:
-			t.store.hidden[id] = true
-		case !t.store.hidden[id]:
-			t.left[route]++
+			x.store.hidden[id] = true
+		case !x.store.hidden[id]:
+			x.left[route]++
 		}
 	}
 	return nil
