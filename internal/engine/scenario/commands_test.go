@@ -242,7 +242,7 @@ func (in *interpreter) advance(a *args) ([]string, error) {
 	if err != nil {
 		return nil, scriptError{err}
 	}
-	in.now = in.now.Add(d)
+	in.set(in.now.Add(d))
 	return []string{in.sinceStart(task.At(in.now))}, nil
 }
 

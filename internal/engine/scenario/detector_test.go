@@ -57,7 +57,7 @@ func (s *stalled) stall(n int) []task.ID {
 	if len(leases) != max(n/3, 1) {
 		s.t.Fatalf("the worker was given %d steps", len(leases))
 	}
-	s.now = s.now.Add(2 * time.Hour) // nothing is promised to them any more
+	s.set(s.now.Add(2 * time.Hour)) // nothing is promised to them any more
 	ids := make([]task.ID, n)
 	s.before = map[task.ID]taskPicture{}
 	for i, r := range receipts {
@@ -124,7 +124,7 @@ func (s *stalled) casesOf(id task.ID) []*task.Case {
 // another returns an engine of another process: on the same data, by the same clock.
 func (s *stalled) another(store engine.Store) *engine.Engine {
 	s.t.Helper()
-	e, err := engine.New(s.ctx, store, engine.Options{Config: s.cfg, Now: func() time.Time { return s.now }})
+	e, err := engine.New(s.ctx, store, engine.Options{Config: s.cfg, Now: s.clock})
 	s.must(err)
 	return e
 }
@@ -348,7 +348,7 @@ func TestFailureOnOneTask(t *testing.T) {
 				if found := again(); len(found) != 0 {
 					t.Errorf("tried again at once: %+v", found)
 				}
-				s.now = s.now.Add(e.Config().StalenessDetection.DetectionInterval)
+				s.set(s.now.Add(e.Config().StalenessDetection.DetectionInterval))
 				if found := again(); len(found) != 1 || found[0].Task != bad || found[0].Action != c.then || found[0].Err != nil {
 					t.Errorf("a cycle later: %+v", found)
 				}

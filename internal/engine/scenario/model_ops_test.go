@@ -100,7 +100,7 @@ func (m *model) do(o op) error {
 			d = 8 * 24 * time.Hour
 		}
 		for _, w := range m.worlds {
-			w.now = w.now.Add(d)
+			w.set(w.now.Add(d))
 		}
 		return nil
 	case "upkeep":
@@ -110,7 +110,7 @@ func (m *model) do(o op) error {
 		_, err := both(m, func(w *world) (any, error) {
 			// SQLite forgets the IDs that were drawn in vain; from the next
 			// millisecond on they are the same again
-			w.now = w.now.Add(time.Millisecond)
+			w.set(w.now.Add(time.Millisecond))
 			return nil, w.restart()
 		})
 		return err

@@ -133,10 +133,11 @@ func (m *crowd) waitLong(rt *rapid.T) {
 func (m *crowd) pass(rt *rapid.T, d time.Duration) {
 	end := m.now.Add(d)
 	for next := m.promoted.Add(time.Minute); next <= task.At(end); next = next.Add(time.Minute) {
-		m.now, m.promoted = next.Time(), next
+		m.set(next.Time())
+		m.promoted = next
 		m.keepUp(rt)
 	}
-	m.now = end
+	m.set(end)
 	m.keepUp(rt)
 }
 

@@ -92,7 +92,7 @@ func (d *duo) fail(n *node) error {
 func (d *duo) advance(by time.Duration) {
 	d.now = d.now.Add(by)
 	for _, n := range d.nodes {
-		n.world.now = d.now
+		n.world.set(d.now)
 	}
 }
 

@@ -126,7 +126,7 @@ func (d *duo) open(i int) error {
 	if n.world, err = newWorld(d.t, n.store, nil, duoConfig); err != nil {
 		return err
 	}
-	n.world.now = d.now
+	n.world.set(d.now)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,7 +23,8 @@ type world struct {
 	store  engine.Store
 	reopen func() engine.Store
 	cfg    engine.Config
-	now    time.Time
+	now    time.Time // read by engines through clock, and changed by set
+	moving sync.Mutex
 	roll   float64 // places jitter; the middle of the range is delays without
 
 	engine *engine.Engine
@@ -34,11 +36,25 @@ func newWorld(t *testing.T, s engine.Store, reopen func() engine.Store, cfg engi
 	return w, w.boot()
 }
 
+// clock is the time for an engine, which may ask for it beside the test.
+func (w *world) clock() time.Time {
+	w.moving.Lock()
+	defer w.moving.Unlock()
+	return w.now
+}
+
+// set moves the clock.
+func (w *world) set(now time.Time) {
+	w.moving.Lock()
+	defer w.moving.Unlock()
+	w.now = now
+}
+
 // boot starts an engine on the store, as a server does.
 func (w *world) boot() error {
 	opts := engine.Options{
 		Config: w.cfg,
-		Now:    func() time.Time { return w.now },
+		Now:    w.clock,
 		Roll:   func() float64 { return w.roll },
 	}
 	if d, ok := w.store.(dispatched); ok {
