@@ -70,7 +70,7 @@ type Limits struct {
 	Workers int
 	// Routes bounds the routes of a namespace (a handler with the capabilities that it needs
 	// is one), and the handlers that tasks of the namespace were submitted to by task_type.
-	// Each process counts by itself: several that create some at the same moment may exceed it
+	// Each process counts alone: several that create some at the same moment may exceed it
 	// by one each. Defaults to 10,000.
 	Routes int
 	// TemplateBytes bounds a template's source. Defaults to 1 MiB.

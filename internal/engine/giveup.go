@@ -39,7 +39,7 @@ type GivenUp struct {
 	DueAt   ActTime `json:"due_at,omitzero"`   // when it would have become ready
 }
 
-// ActTime is a time in the data of an act, written as the database does by itself.
+// ActTime is a time in the data of an act, in the format that the database writes.
 type ActTime task.Instant
 
 // MarshalText implements encoding.TextMarshaler.

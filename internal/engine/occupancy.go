@@ -11,7 +11,7 @@ import (
 // occupancy is what workers hold, so that a poll gets no more steps than its worker has
 // places for. It is kept by adding what polls of this process took and taking away what
 // ended here, which costs nothing. What happens in other processes is not seen: there
-// it is counted anew in the rhythm in which a process looks what others did, and
+// it is counted anew at the interval at which a process looks what others did, and
 // sooner when a poll would come away with less than it asked for.
 //
 // An error is always to the safe side, that less is given than there is room for, and

@@ -329,7 +329,7 @@ func (e *Engine) Places(ctx context.Context, steps []*task.Step) ([]*PlaceOf, er
 			return nil, err
 		}
 		at := spot{s.RouteID, s.Key}
-		// of a call with several routes that share workers each step is counted by itself:
+		// of a call with several routes that share workers each step is counted alone:
 		// those of the others stand between
 		c, known := ahead[at]
 		mixed := len(shared.routes) > 1 && i > 0 && steps[i-1] != nil && steps[i-1].RouteID != s.RouteID

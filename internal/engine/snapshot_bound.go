@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// bounded encodes a snapshot in snapshotBytes at the most. What can be read elsewhere goes
+// bounded encodes a snapshot in at most snapshotBytes. What can be read elsewhere goes
 // first: the template, and then steps, of which those that have failed or were running
 // are kept before those that wait or are done.
 func (s *snapshot) bounded() ([]byte, error) {

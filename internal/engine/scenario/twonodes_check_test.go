@@ -124,7 +124,7 @@ func (d *duo) checkCases() error {
 
 // checkDeadlines checks that a task that was taken out of error has its full time from then on.
 func (d *duo) checkDeadlines() error {
-	for id := range d.mended {
+	for id := range d.repaired {
 		t := d.known[id]
 		if t == nil {
 			continue

@@ -24,20 +24,20 @@ type duo struct {
 	trace    string // of the last round
 	figures  figures
 
-	mu      sync.Mutex // two actors run at once for as long as it takes to find that a lock is free
-	tasks   []task.ID
-	workers []task.ID
-	leases  []engine.LeaseRef
-	handed  map[engine.LeaseRef]bool
-	settled map[task.ID]int        // how often the end of a step was accepted
-	heard   map[task.ID]time.Time  // the last sign of life of a worker that was accepted
-	serves  map[task.ID]int        // how many handlers a worker serves
-	keys    map[string]bound       // what keys name
-	pending map[task.ID]task.ID    // tasks of cases that are open
-	known   map[task.ID]*task.Task // as they were after the last round
-	mended  map[task.ID]bool       // an operator had them repaired
-	marks   int64                  // the last that was sent with news
-	stocked int                    // how often a route was stocked
+	mu       sync.Mutex // two actors run at once for as long as it takes to find that a lock is free
+	tasks    []task.ID
+	workers  []task.ID
+	leases   []engine.LeaseRef
+	handed   map[engine.LeaseRef]bool
+	settled  map[task.ID]int        // how often the end of a step was accepted
+	heard    map[task.ID]time.Time  // the last sign of life of a worker that was accepted
+	serves   map[task.ID]int        // how many handlers a worker serves
+	keys     map[string]bound       // what keys name
+	pending  map[task.ID]task.ID    // tasks of cases that are open
+	known    map[task.ID]*task.Task // as they were after the last round
+	repaired map[task.ID]bool       // an operator had them repaired
+	marks    int64                  // the last that was sent with news
+	stocked  int                    // how often a route was stocked
 }
 
 // bound is a task that was made for an idempotency key.
@@ -74,7 +74,7 @@ var duoConfig = engine.Config{
 func newDuo(t *testing.T) (*duo, error) {
 	d := &duo{t: t, dsn: pgtest.DSN(t), now: start, handed: map[engine.LeaseRef]bool{}, settled: map[task.ID]int{},
 		heard: map[task.ID]time.Time{}, serves: map[task.ID]int{}, keys: map[string]bound{}, pending: map[task.ID]task.ID{},
-		known: map[task.ID]*task.Task{}, mended: map[task.ID]bool{}}
+		known: map[task.ID]*task.Task{}, repaired: map[task.ID]bool{}}
 	for i, name := range []string{"A", "B"} {
 		d.nodes[i] = &node{name: name}
 		if err := d.open(i); err != nil {

@@ -290,7 +290,7 @@ func (d *duo) taskVerb(n *node, o op) error {
 		return unless(err, task.NotFound)
 	case "replay":
 		_, err := n.engine.Replay(n.ctx, id, engine.Replay{Actor: "ada", Reason: "again", ResetAttempts: o.n[2]%2 == 0})
-		d.mend(id, err)
+		d.noteRepair(id, err)
 		return unless(err, task.WrongState, task.NotFound)
 	case "case", "open case":
 		return d.caseVerb(n, o, id)
@@ -310,11 +310,11 @@ func (d *duo) oldest(of func(*task.Task) bool) (id task.ID, ok bool) {
 	return id, false
 }
 
-func (d *duo) mend(id task.ID, err error) {
+func (d *duo) noteRepair(id task.ID, err error) {
 	if err == nil {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.mended[id] = true
+		d.repaired[id] = true
 	}
 }
 
@@ -332,7 +332,7 @@ func (d *duo) act(n *node, o op, id task.ID) error {
 		kind = engine.ResolveManually
 	}
 	_, err = n.engine.Operate(n.ctx, id, r.ID, engine.StepAct{Kind: kind, Actor: "ada", Reason: "because"})
-	d.mend(id, err)
+	d.noteRepair(id, err)
 	if err == nil && kind == engine.ResolveManually {
 		return d.satisfied(r.ID)
 	}
