@@ -1,7 +1,6 @@
 package scenario_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,24 +76,13 @@ func runOnNodes(t *testing.T, src string) string {
 		side.store.observer = n.observer
 	}
 	t.Cleanup(n.release)
-	var b strings.Builder
-	for _, s := range list {
-		out, err := n.do(s)
-		var broken scriptError
-		if errors.As(err, &broken) {
-			t.Fatalf("line %d: %s: %v", s.line, strings.Join(s.words, " "), err)
-		}
-		if err != nil {
-			out = append(out, describe(err))
-		}
-		b.WriteString(s.printed(out, err != nil))
-	}
+	printed := carryOut(t, list, n.do)
 	for name, side := range n.sides {
 		if side.actor != nil {
 			t.Fatalf("the script ends while %s holds something", name)
 		}
 	}
-	return b.String() + tail
+	return printed + tail
 }
 
 // release ends what a script that fails has left under way.

@@ -160,9 +160,15 @@ func run(t *testing.T, src string, store engine.Store, reopen func() engine.Stor
 		t.Fatal(err)
 	}
 	in := newInterpreter(t, store, reopen)
+	return carryOut(t, list, in.do) + tail
+}
+
+// carryOut does the statements of a script, and returns them with what they print.
+func carryOut(t *testing.T, list []statement, do func(statement) ([]string, error)) string {
+	t.Helper()
 	var b strings.Builder
 	for _, s := range list {
-		out, err := in.do(s)
+		out, err := do(s)
 		var broken scriptError
 		if errors.As(err, &broken) {
 			t.Fatalf("line %d: %s: %v", s.line, strings.Join(s.words, " "), err)
@@ -172,7 +178,7 @@ func run(t *testing.T, src string, store engine.Store, reopen func() engine.Stor
 		}
 		b.WriteString(s.printed(out, err != nil))
 	}
-	return b.String() + tail
+	return b.String()
 }
 
 // args are the words of a command: those without = by place, the others by key.
