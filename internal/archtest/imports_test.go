@@ -27,14 +27,14 @@ var layers = map[string]struct {
 	"internal/cli":            {[]string{".", "internal/access", "internal/app", "internal/bench", "internal/config", "internal/demo", "internal/doctor", "internal/engine", "internal/migration", "internal/script", "internal/starvation", "internal/task", "internal/template", "internal/transfer"}, "commands speak to a Backend; only template validate, and what looks after a database, work without one"},
 	"internal/clock":          {nil, "it reads the machine's clocks and knows nothing of what time is for"},
 	"internal/coalesce":       {nil, "it knows nothing of what it gathers"},
-	"internal/config":         {[]string{".", "internal/access", "internal/engine"}, "it fills in the structs that others declare"},
+	"internal/config":         {[]string{".", "internal/access", "internal/engine", "internal/wording"}, "it fills in the structs that others declare"},
 	"internal/demo":           {[]string{"."}, "the demo is a user of the public API like any other"},
 	"internal/dispatch/redis": {[]string{"internal/engine", "internal/task"}, "a dispatcher keeps what the engine tells it, and knows no store"},
 	"internal/doctest":        {nil, "it runs the documents; its tests start what they need"},
 	"internal/doctor":         {[]string{"internal/config", "internal/migration", "internal/store/postgres", "internal/store/sqlite", "internal/task"}, "it looks at a database from outside, and opens no store"},
 	"internal/engine":         {[]string{"internal/access", "internal/coalesce", "internal/task"}, "the engine declares the store that it needs, and does not know how it is reached; the name of the key that a request carries it stores with what is done"},
-	"internal/httpapi":        {[]string{".", "internal/access", "internal/task", "internal/template"}, "it serves a Backend, whichever; it does not know the store"},
-	"internal/local":          {[]string{".", "internal/clock", "internal/dispatch/redis", "internal/engine", "internal/migration", "internal/store/memstore", "internal/store/postgres", "internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep"}, "it turns the public types into the engine's, and picks the store and the dispatcher"},
+	"internal/httpapi":        {[]string{".", "internal/access", "internal/strictjson", "internal/task", "internal/template", "internal/wording"}, "it serves a Backend, whichever; it does not know the store"},
+	"internal/local":          {[]string{".", "internal/clock", "internal/dispatch/redis", "internal/engine", "internal/migration", "internal/store/memstore", "internal/store/postgres", "internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep", "internal/wording"}, "it turns the public types into the engine's, and picks the store and the dispatcher"},
 	"internal/migration":      {[]string{"internal/task"}, "it migrates whatever list it is given, and knows no store"},
 	"internal/probe":          {nil, "it asks an address how it is, and knows no engine"},
 	"internal/script":         {[]string{"."}, "running a program is a handler like any other"},
@@ -43,13 +43,15 @@ var layers = map[string]struct {
 	"internal/store/memstore": {[]string{"internal/engine", "internal/task"}, "a store does not know its siblings"},
 	"internal/store/postgres": {[]string{"internal/clock", "internal/engine", "internal/migration", "internal/store", "internal/task"}, "a store does not know its siblings"},
 	"internal/store/sqlite":   {[]string{"internal/coalesce", "internal/engine", "internal/migration", "internal/store", "internal/task"}, "a store does not know its siblings"},
+	"internal/strictjson":     {[]string{".", "internal/task", "internal/wording"}, "it reads a document into whatever value, and knows no route"},
 	"internal/task":           {nil, "the domain is pure: the standard library only"},
 	"internal/telemetry":      {[]string{"internal/engine", "internal/task"}, "it observes the engine, which knows no library for that"},
-	"internal/template":       {[]string{"internal/task"}, "reading YAML needs the domain only"},
+	"internal/template":       {[]string{"internal/task", "internal/wording"}, "reading YAML needs the domain only"},
 	"internal/testenv":        {[]string{"internal/pgtest", "internal/redistest"}, "it starts servers as the tests would, and knows nothing of Tasker"},
 	"internal/transfer":       {[]string{"internal/config", "internal/migration", "internal/store/postgres", "internal/store/sqlite", "internal/task"}, "it opens the databases that a DSN names, and copies rows that it knows no more of than their catalogs say"},
 	"internal/upkeep":         {[]string{"internal/engine", "internal/probe", "internal/task"}, "a loop is a rhythm around a verb of the engine"},
 	"internal/vitals":         {nil, "it measures the process, whatever that does; a worker binary carries it"},
+	"internal/wording":        {nil, "it knows words, and not what they are about"},
 }
 
 // testOnly are packages that no shipped package may import: they are the tests
@@ -128,10 +130,10 @@ func TestRootPackageIsLight(t *testing.T) {
 // homes says which packages may import a module that is not ours. A dependency
 // with one home can be replaced there.
 var homes = map[string][]string{
-	"github.com/danielgtaylor/huma/v2":       {"internal/httpapi"},
+	"github.com/danielgtaylor/huma/v2":       {"internal/httpapi", "internal/strictjson"},
 	"github.com/goccy/go-yaml":               {"internal/template"},
 	"github.com/google/go-cmp":               {"internal/dispatch/dispatchtest", "internal/store/storetest"},
-	"github.com/google/uuid":                 {".", "internal/bench", "internal/cli", "internal/crashtest", "internal/crashtest/load", "internal/demo", "internal/httpapi", "internal/local", "internal/script"},
+	"github.com/google/uuid":                 {".", "internal/bench", "internal/cli", "internal/crashtest", "internal/crashtest/load", "internal/demo", "internal/httpapi", "internal/local", "internal/script", "internal/strictjson"},
 	"github.com/jackc/pgx/v5":                {"embedded", "internal/bench", "internal/doctor", "internal/local", "internal/pgtest", "internal/store/postgres", "internal/transfer"}, // embedded and local: SubmitTx is given a transaction of pgx
 	"github.com/knadh/koanf/":                {"internal/config"},
 	"github.com/pressly/goose/v3":            {"internal/migration"},

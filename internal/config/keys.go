@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // leaf is one setting: its path, and the field that holds it.
@@ -69,33 +70,7 @@ func isSection(settings []leaf, path string) bool {
 
 // nearest returns the known word closest to word, or "" when none is close.
 func nearest(word string, known []string) string {
-	best, bestDistance := "", 1+len(word)/3
-	for _, k := range known {
-		if d := distance(word, k); d <= bestDistance && (best == "" || d < bestDistance) {
-			best, bestDistance = k, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance of a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return wording.Nearest(word, known, 1+len(word)/3)
 }
 
 var (

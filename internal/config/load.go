@@ -9,6 +9,7 @@ import (
 	"github.com/knadh/koanf/v2"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // Sources are the layers over the defaults, in rising order of precedence.
@@ -60,7 +61,7 @@ func Load(src Sources) (*Config, error) {
 	}
 	return nil, &tasker.Error{
 		Code:    tasker.CodeInvalid,
-		Message: fmt.Sprintf("the configuration is not valid (%s)", count(len(l.problems), "problem")),
+		Message: fmt.Sprintf("the configuration is not valid (%s)", wording.Count(len(l.problems), "problem")),
 		Details: l.problems,
 	}
 }
@@ -133,11 +134,4 @@ func (l *loader) decodeAll() {
 		}}
 		d.decode(s.path, l.merged.Get(s.path), s.field)
 	}
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

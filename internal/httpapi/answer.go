@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // answer is what a handler returns: a body, and how it is sent.
@@ -139,7 +140,7 @@ func translate(_ huma.Context, _ string, v any) (any, error) {
 	if !ours {
 		return v, nil
 	}
-	e := tasker.Errorf(tasker.CodeInvalid, "the parameters break %s", count(len(model.Errors), "rule"))
+	e := tasker.Errorf(tasker.CodeInvalid, "the parameters break %s", wording.Count(len(model.Errors), "rule"))
 	for _, detail := range model.Errors {
 		e.Details = append(e.Details, tasker.Detail{Location: detail.Location, Message: detail.Message})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/strictjson"
 )
 
 // keptBuffer bounds the buffers that are kept for the next body, in bytes, so that one
@@ -28,7 +29,7 @@ type textBody interface {
 type bodyReader struct {
 	limit    int64
 	schema   *huma.Schema
-	shape    *shape
+	shape    *strictjson.Shape
 	optional bool                     // no body means {}
 	newBody  func() any               // a pointer to a zero body
 	salvage  func([]byte) (any, bool) // see salvager; nil for most bodies
@@ -40,7 +41,7 @@ func newBodyReader[B any](s *server, e endpoint) *bodyReader {
 	schema := schemaOf[B](s.registry)
 	settle(s.registry) // before compiling, so that the shape is the document's
 	b := &bodyReader{
-		limit: s.limits.BodyBytes, schema: schema, shape: s.shapes.compile(schema),
+		limit: s.limits.BodyBytes, schema: schema, shape: s.shapes.Compile(schema),
 		optional: e.is(bare), newBody: func() any { return new(B) }, buffers: &s.buffers, held: &s.bodies,
 	}
 	if v, can := b.newBody().(salvager); can {
@@ -123,7 +124,7 @@ func (b *bodyReader) decode(data []byte, asText bool) (any, error) {
 		v.(textBody).setText(string(data)) // its own parser judges it
 		return v, nil
 	case len(bytes.TrimSpace(data)) > 0:
-		err := decode(data, b.shape, v)
+		err := strictjson.Decode(data, b.shape, v)
 		if err == nil {
 			return v, nil
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/strictjson"
 )
 
 // Some requests carry items that are answered one by one. An item that is
@@ -109,9 +110,9 @@ type salvager interface {
 }
 
 // shapeOf compiles a type that the OpenAPI document does not show.
-func shapeOf[T any]() *shape {
-	c := newShapes(newRegistry())
-	return c.compile(schemaOf[T](c.registry))
+func shapeOf[T any]() *strictjson.Shape {
+	r := newRegistry()
+	return strictjson.NewCompiler(r).Compile(schemaOf[T](r))
 }
 
 // What bounds the answer to a request that is salvaged: a hostile one has many
@@ -122,10 +123,10 @@ const (
 )
 
 // salvageItems decodes items one by one and notes which cannot be.
-func salvageItems[T any](s *shape, raw []json.RawMessage, name string) (items []T, refused refusals) {
+func salvageItems[T any](s *strictjson.Shape, raw []json.RawMessage, name string) (items []T, refused refusals) {
 	items = make([]T, len(raw))
 	for i := range raw {
-		if err := decode(raw[i], s, &items[i]); err != nil {
+		if err := strictjson.Decode(raw[i], s, &items[i]); err != nil {
 			refused.add(i, name, err)
 			e := refused[i]
 			e.Details = e.Details[:min(len(e.Details), detailsPerItem)]

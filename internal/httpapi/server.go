@@ -17,6 +17,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/strictjson"
 )
 
 // Options are what New can do without. The zero value serves everybody.
@@ -96,7 +97,7 @@ type server struct {
 	mux      *http.ServeMux
 	api      huma.API
 	registry huma.Registry
-	shapes   shapes
+	shapes   *strictjson.Compiler
 	requests []*huma.Schema      // of all bodies
 	hot      map[string]bool     // by pattern
 	methods  map[string][]string // of the operations, by path
@@ -133,7 +134,7 @@ func New(backend tasker.Backend, opts Options) http.Handler {
 	if s.version == "" {
 		s.version = "devel"
 	}
-	s.shapes = newShapes(s.registry)
+	s.shapes = strictjson.NewCompiler(s.registry)
 	s.api = humago.New(s.mux, apiConfig(s))
 	s.routes()
 	s.guardLiterals()

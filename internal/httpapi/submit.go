@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/strictjson"
 )
 
 // submitBody is a tasker.SubmitRequest, and which of its tasks are refused.
@@ -22,7 +23,7 @@ func (*submitBody) salvager() func([]byte) (any, bool) {
 	whole, item := shapeOf[head](), shapeOf[tasker.TaskRequest]()
 	return func(data []byte) (any, bool) {
 		var h head
-		if err := decode(data, whole, &h); err != nil || !h.ItemErrors || len(h.Tasks) > maxSalvaged {
+		if err := strictjson.Decode(data, whole, &h); err != nil || !h.ItemErrors || len(h.Tasks) > maxSalvaged {
 			return nil, false
 		}
 		b := &submitBody{SubmitRequest: tasker.SubmitRequest{ItemErrors: true}}

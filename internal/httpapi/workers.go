@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/strictjson"
 )
 
 // workerPath names a worker.
@@ -70,7 +71,7 @@ func (*resultBody) salvager() func([]byte) (any, bool) {
 	whole, item := shapeOf[head](), shapeOf[tasker.StepResult]()
 	return func(data []byte) (any, bool) {
 		var h head
-		if err := decode(data, whole, &h); err != nil || len(h.Results) > maxSalvaged {
+		if err := strictjson.Decode(data, whole, &h); err != nil || len(h.Results) > maxSalvaged {
 			return nil, false
 		}
 		b := &resultBody{}

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // ExplainTask implements tasker.TaskBackend.
@@ -65,7 +66,7 @@ func (x *explainer) summary() string {
 		return "Nothing of the task can run now: what is left waits for its time, or for its parents."
 	}
 	c := t.Counts
-	s := fmt.Sprintf("The task is in process: %d of %s done, %d queued or running", c.Done, plural(c.Total(), "step"), c.Active)
+	s := fmt.Sprintf("The task is in process: %d of %s done, %d queued or running", c.Done, wording.Count(c.Total(), "step"), c.Active)
 	if c.Waiting > 0 {
 		s += fmt.Sprintf(", %d waiting for a time", c.Waiting)
 	}
@@ -89,7 +90,7 @@ func (x *explainer) erroredSummary() string {
 		break // by its steps, whatever it was a former time
 	}
 	return fmt.Sprintf("The task is in error since %s: %s failed for good, and nothing else can move. It goes on by itself once that is repaired.",
-		clock(x.task.FinishedAt), plural(x.task.Counts.Failed, "step"))
+		clock(x.task.FinishedAt), wording.Count(x.task.Counts.Failed, "step"))
 }
 
 func byWhom(actor, key, reason string) string {
@@ -187,7 +188,7 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 		return "", "", toError(err)
 	}
 	why = fmt.Sprintf("It is ready since %s and waits for its turn on %s: %s ahead of it, %s serving.", clock(s.ReadyAt), where,
-		atLeast(place, "step"), plural(serving, "worker"))
+		atLeast(place, "step"), wording.Count(serving, "worker"))
 	return why, "The next free worker takes the lowest in order; add workers if the queue grows.", nil
 }
 
@@ -214,7 +215,7 @@ func (x *explainer) serving(workers []*task.Worker, route *task.Route) (serving 
 		case n == 1:
 			why = append(why, "1 worker "+one)
 		case n > 1:
-			why = append(why, plural(n, "worker")+" "+many)
+			why = append(why, wording.Count(n, "worker")+" "+many)
 		}
 	}
 	add(draining, "is draining and takes nothing more", "are draining and take nothing more")
@@ -323,16 +324,9 @@ func firstLine(s string) string {
 	return line
 }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 func atLeast(p engine.PlaceOf, noun string) string {
 	if p.Least {
 		return fmt.Sprintf("at least %d %ss", p.Ahead, noun)
 	}
-	return plural(p.Ahead, noun)
+	return wording.Count(p.Ahead, noun)
 }

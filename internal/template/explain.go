@@ -28,7 +28,7 @@ func explain(e *jsonschema.ValidationError) []task.Problem {
 		}
 		causes := alternatives(e)
 		// One alternative that was possibly meant says more than "none of these".
-		if msg := wording(e.ErrorKind); msg != "" && (len(causes) != 1 || len(e.Causes) == 1) {
+		if msg := messageOf(e.ErrorKind); msg != "" && (len(causes) != 1 || len(e.Causes) == 1) {
 			found = append(found, task.Problem{Location: pointerOf(e.InstanceLocation), Message: msg})
 		}
 		for _, cause := range causes {
@@ -79,8 +79,8 @@ func pointerOf(parts []string) string {
 	return b.String()
 }
 
-// wording is the message of one fault, "" for a fault that only groups others.
-func wording(k jsonschema.ErrorKind) string {
+// messageOf is the message of one fault, "" for a fault that only groups others.
+func messageOf(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *fault.Schema, *fault.Group, *fault.Reference, *fault.AllOf:
 		return ""

@@ -1,6 +1,10 @@
 package template
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/wording"
+)
 
 // synonyms are keys that other systems use for what we have under another name,
 // too far apart for the spelling to give it away.
@@ -35,17 +39,13 @@ func suggest(got string, known []string) string {
 	if len(got) > MaxVersion {
 		return ""
 	}
-	best, distance := "", max(1, len(got)/3)+1
 	for _, k := range known {
 		if k == got || synonyms[got] == k {
 			return k
 		}
-		if d := edits(got, k); d < distance {
-			best, distance = k, d
-		}
 	}
-	if best != "" {
-		return best
+	if near := wording.Nearest(got, known, max(1, len(got)/3)); near != "" {
+		return near
 	}
 	if len(got) < 4 {
 		return ""
@@ -61,28 +61,4 @@ func suggest(got string, known []string) string {
 		}
 	}
 	return ""
-}
-
-// edits is the Levenshtein distance, with a swap of neighbours as one edit.
-func edits(a, b string) int {
-	older, old := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range old {
-		old[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := 1
-			if a[i-1] == b[j-1] {
-				change = 0
-			}
-			row[j] = min(old[j]+1, row[j-1]+1, old[j-1]+change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], older[j-2]+1)
-			}
-		}
-		older, old = old, row
-	}
-	return old[len(b)]
 }

@@ -1,4 +1,4 @@
-package httpapi
+package strictjson
 
 import (
 	"fmt"
@@ -22,72 +22,73 @@ const (
 	oneOf
 )
 
-// shape is a JSON schema made ready for checking: references resolved, names
+// A Shape is a JSON schema made ready for checking: references resolved, names
 // indexed. It covers the part of JSON Schema that the API's types produce.
-type shape struct {
+type Shape struct {
 	kind kind
 
 	fields []field        // of an object, sorted by name
 	index  map[string]int // name to place in fields
 	closed bool           // names outside fields are refused
-	each   *shape         // items of an array, values of a map; nil: anything
+	each   *Shape         // items of an array, values of a map; nil: anything
 
 	minimum, maximum   *float64
 	minLength, maxSize *int // characters of a text, items of an array
 	format             string
 	enum               []string
-	alternatives       []*shape
+	alternatives       []*Shape
 }
 
 // field is one property of an object.
 type field struct {
 	name     string
 	required bool
-	shape    *shape
+	shape    *Shape
 }
 
 // maxFields bounds an object, because the checker keeps the names it has seen
 // in the bits of one word.
 const maxFields = 64
 
-// shapes compiles schemas, each component once.
-type shapes struct {
+// A Compiler makes shapes of the schemas of one registry, each component once.
+type Compiler struct {
 	registry huma.Registry
-	known    map[string]*shape
+	known    map[string]*Shape
 }
 
-func newShapes(r huma.Registry) shapes {
-	return shapes{registry: r, known: map[string]*shape{}}
+// NewCompiler returns a Compiler that looks up references in r.
+func NewCompiler(r huma.Registry) *Compiler {
+	return &Compiler{registry: r, known: map[string]*Shape{}}
 }
 
-// compile makes a shape. It panics on a schema that it does not understand:
+// Compile makes the shape of a schema. It panics on a schema that it does not understand:
 // the schemas come from Go types, so that can happen at start-up only.
-func (c *shapes) compile(s *huma.Schema) *shape {
+func (c *Compiler) Compile(s *huma.Schema) *Shape {
 	if s.Ref != "" {
 		if known, ok := c.known[s.Ref]; ok {
 			return known
 		}
-		made := &shape{}
+		made := &Shape{}
 		c.known[s.Ref] = made // before its fields, which may refer to it
 		c.fill(made, c.registry.SchemaFromRef(s.Ref))
 		return made
 	}
-	made := &shape{}
+	made := &Shape{}
 	c.fill(made, s)
 	return made
 }
 
-func (c *shapes) fill(out *shape, s *huma.Schema) {
+func (c *Compiler) fill(out *Shape, s *huma.Schema) {
 	switch {
 	case len(s.OneOf) > 0:
 		out.kind = oneOf
 		for _, alternative := range s.OneOf {
-			out.alternatives = append(out.alternatives, c.compile(alternative))
+			out.alternatives = append(out.alternatives, c.Compile(alternative))
 		}
 	case s.Type == huma.TypeObject:
 		c.fillObject(out, s)
 	case s.Type == huma.TypeArray:
-		out.kind, out.each = array, c.compile(s.Items)
+		out.kind, out.each = array, c.Compile(s.Items)
 		out.minLength, out.maxSize = s.MinItems, s.MaxItems
 	case s.Type == huma.TypeString:
 		out.kind, out.format = text, s.Format
@@ -105,25 +106,25 @@ func (c *shapes) fill(out *shape, s *huma.Schema) {
 	case s.Type == "":
 		out.kind = anyValue
 	default:
-		panic(fmt.Sprintf("httpapi: cannot check a schema of type %q", s.Type))
+		panic(fmt.Sprintf("strictjson: cannot check a schema of type %q", s.Type))
 	}
 }
 
-func (c *shapes) fillObject(out *shape, s *huma.Schema) {
+func (c *Compiler) fillObject(out *Shape, s *huma.Schema) {
 	out.kind, out.index = object, map[string]int{}
 	switch more := s.AdditionalProperties.(type) {
 	case bool:
 		out.closed = !more
 	case *huma.Schema:
-		out.each = c.compile(more)
+		out.each = c.Compile(more)
 	}
 	// Sorted, so that problems are reported in the same order every time.
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		out.index[name] = len(out.fields)
-		out.fields = append(out.fields, field{name: name, shape: c.compile(s.Properties[name])})
+		out.fields = append(out.fields, field{name: name, shape: c.Compile(s.Properties[name])})
 	}
 	if len(out.fields) > maxFields {
-		panic(fmt.Sprintf("httpapi: an object has %d properties, the checker takes %d", len(out.fields), maxFields))
+		panic(fmt.Sprintf("strictjson: an object has %d properties, the checker takes %d", len(out.fields), maxFields))
 	}
 	for _, name := range s.Required {
 		out.fields[out.index[name]].required = true

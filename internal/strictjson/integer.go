@@ -1,4 +1,4 @@
-package httpapi
+package strictjson
 
 // written is an integer that stands between two places of a document in another form
 // than plain digits.

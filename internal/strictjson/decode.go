@@ -1,10 +1,9 @@
-package httpapi
+package strictjson
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"unicode/utf8"
 
@@ -15,10 +14,13 @@ import (
 // is spent on decoding it.
 const largeBody = 256 << 10
 
-// decode reads a JSON document into v, which has the shape s. Everything that
-// departs from the shape is refused: unknown and repeated names, names in the
-// wrong case, values out of bounds. The error lists all problems.
-func decode(data []byte, s *shape, v any) error {
+// Decode reads a JSON document into v, a pointer to a value of shape s. It refuses everything
+// that departs from the shape: unknown and repeated names, names in the wrong case, values
+// out of bounds. What it stores in v shares no memory with data.
+//
+// The error is a *tasker.Error of code invalid, or too_large where an array has too many
+// items. It lists up to 50 problems; v is undefined then.
+func Decode(data []byte, s *Shape, v any) error {
 	// encoding/json lets bad UTF-8 pass inside a json.RawMessage, and a task's
 	// context would carry it to workers that cannot read it.
 	if !utf8.Valid(data) {
@@ -70,12 +72,4 @@ func firstBadByte(data []byte) int {
 		i += size
 	}
 	return len(data)
-}
-
-// count writes a number and a noun in the number that it needs.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

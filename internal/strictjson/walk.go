@@ -1,4 +1,4 @@
-package httpapi
+package strictjson
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // maxDetails bounds the problems listed in one answer, so that a hostile body
@@ -40,13 +41,13 @@ const maxItems = 10_000
 
 // check refuses a document that departs from a shape. It returns the document as
 // encoding/json is to read it: every integer in plain digits.
-func check(data []byte, s *shape) ([]byte, error) {
+func check(data []byte, s *Shape) ([]byte, error) {
 	c := checker{data: data}
 	c.value(0, s)
 	if len(c.found) == 0 {
 		return rewrite(data, c.whole), nil
 	}
-	e := tasker.Errorf(tasker.CodeInvalid, "the body breaks %s", count(len(c.found), "rule"))
+	e := tasker.Errorf(tasker.CodeInvalid, "the body breaks %s", wording.Count(len(c.found), "rule"))
 	if len(c.found) == maxDetails {
 		e.Message = fmt.Sprintf("the body breaks %d rules or more", maxDetails)
 	}
@@ -81,7 +82,7 @@ func (c *checker) push(name string) {
 }
 
 // value checks the value at i and returns the place after it.
-func (c *checker) value(i int, s *shape) int {
+func (c *checker) value(i int, s *Shape) int {
 	i = c.space(i)
 	if s.kind == oneOf {
 		s = c.choose(i, s)
@@ -110,7 +111,7 @@ func (c *checker) value(i int, s *shape) int {
 }
 
 // takes reports whether a value that begins with b has the shape's type.
-func (s *shape) takes(b byte) bool {
+func (s *Shape) takes(b byte) bool {
 	switch s.kind {
 	case object:
 		return b == '{'
@@ -129,7 +130,7 @@ func (s *shape) takes(b byte) bool {
 // choose picks the alternative that the value was most likely meant to be: the
 // first of its type whose required names are all there, else the last, so that
 // the problems reported are those of one alternative and not of all.
-func (c *checker) choose(i int, s *shape) *shape {
+func (c *checker) choose(i int, s *Shape) *Shape {
 	for _, alternative := range s.alternatives {
 		if !alternative.takes(c.data[i]) {
 			continue
@@ -157,7 +158,7 @@ func (c *checker) has(i int, name string) bool {
 	return false
 }
 
-func (c *checker) object(i int, s *shape) int {
+func (c *checker) object(i int, s *Shape) int {
 	var seen uint64
 	length := len(c.path)
 	for i = c.space(i + 1); c.data[i] != '}'; {
@@ -196,7 +197,7 @@ func (c *checker) object(i int, s *shape) int {
 	return i + 1
 }
 
-func (c *checker) array(i int, s *shape) int {
+func (c *checker) array(i int, s *Shape) int {
 	length, n := len(c.path), 0
 	for i = c.space(i + 1); c.data[i] != ']'; n++ {
 		c.path = append(c.path, '/')
@@ -218,7 +219,7 @@ func (c *checker) array(i int, s *shape) int {
 }
 
 // text checks what stands between the quotes of a string.
-func (c *checker) text(raw []byte, s *shape) {
+func (c *checker) text(raw []byte, s *Shape) {
 	if bytes.IndexByte(raw, '\\') >= 0 && (s.enum != nil || s.format != "" || s.maxSize != nil || s.minLength != nil) {
 		raw = unquote(raw)
 	}
@@ -260,7 +261,7 @@ func timeFault(s string) string {
 	return task.TimeFault(t)
 }
 
-func (c *checker) number(begin, end int, s *shape) {
+func (c *checker) number(begin, end int, s *Shape) {
 	raw := string(c.data[begin:end])
 	if s.kind == integer {
 		digits := task.PlainInteger(raw)
