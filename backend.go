@@ -19,7 +19,6 @@ type Backend interface {
 	TemplateBackend
 	WorkerBackend
 	CaseBackend
-	DeadLetterBackend
 	EventBackend
 	// Close releases what the Backend holds. It does not wait for workers.
 	Close() error
@@ -44,6 +43,48 @@ type TaskBackend interface {
 	EditContext(ctx context.Context, id uuid.UUID, req EditContextRequest) (*EditedContext, error)
 	// ExplainTask says in words why a task is where it is.
 	ExplainTask(ctx context.Context, id uuid.UUID) (*Explanation, error)
+}
+
+// CaseBackend is the part of a Backend about cases. A case is the investigation
+// of a task that is stuck: why, since when, who looked and what came of it. It
+// changes neither the task nor its steps: those are repaired by ActOnStep, and
+// then go on by themselves.
+type CaseBackend interface {
+	// Cases returns one page, newest first.
+	Cases(ctx context.Context, filter CaseFilter) ([]Case, error)
+	// CaseOfTask returns the case of a task that was opened last. CodeNotFound when it never had one.
+	CaseOfTask(ctx context.Context, task uuid.UUID) (*Case, error)
+	// OpenCase opens a case by hand. CodeConflict when the task has one that is pending.
+	OpenCase(ctx context.Context, task uuid.UUID, req OpenCaseRequest) (*Case, error)
+	// UpdateCase stores what an investigation found. A resolved case is final:
+	// CodeWrongState unless the update re-opens it.
+	UpdateCase(ctx context.Context, id uuid.UUID, update CaseUpdate) (*CaseUpdated, error)
+	// UpdateCases makes the same update to many cases, and answers each.
+	UpdateCases(ctx context.Context, req BulkCaseUpdate) (*BulkResult, error)
+	// ActOnCases performs the same act on the failed steps of the tasks of many cases,
+	// and answers each.
+	ActOnCases(ctx context.Context, req BulkStepAction) (*BulkResult, error)
+	// CaseStats counts cases by reason, the most urgent reason first.
+	CaseStats(ctx context.Context, filter CaseFilter) ([]CaseStats, error)
+	// InvestigationQueue returns pending cases, the most urgent first.
+	InvestigationQueue(ctx context.Context, filter CaseFilter) ([]QueuedCase, error)
+	// Staleness returns live tasks by how long they have been in their state:
+	// stale ones first, then those that soon will be, then the others.
+	Staleness(ctx context.Context, filter StalenessFilter) ([]StaleTask, error)
+	// DetectStaleness runs one cycle of the staleness detector now.
+	DetectStaleness(ctx context.Context, req DetectRequest) ([]Detection, error)
+	// FailedTasks returns one page of tasks that have failed for good, with their cases,
+	// newest first.
+	FailedTasks(ctx context.Context, filter FailedTaskFilter) (*FailedTaskPage, error)
+	// ReplayTask runs the failed steps of a task in error again. It is the same task, with
+	// all its history; its case stays, and counts. CodeWrongState when the task is not in
+	// error, or no step of it has failed.
+	ReplayTask(ctx context.Context, task uuid.UUID, req ReplayRequest) (*Replay, error)
+	// FailureReport returns the last analysis of what has failed for good lately, of one
+	// namespace or of all (""). CodeNotFound before the first.
+	FailureReport(ctx context.Context, namespace string) (*FailureReport, error)
+	// Audit returns what operators did, newest first.
+	Audit(ctx context.Context, filter AuditFilter) ([]AuditRecord, error)
 }
 
 // EventBackend is the part of a Backend about events.

@@ -1,44 +1,11 @@
 package tasker
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
 )
-
-// CaseBackend is the part of a Backend about cases. A case is the investigation
-// of a task that is stuck: why, since when, who looked and what came of it. It
-// changes neither the task nor its steps: those are repaired by ActOnStep, and
-// then go on by themselves.
-type CaseBackend interface {
-	// Cases returns one page, newest first.
-	Cases(ctx context.Context, filter CaseFilter) ([]Case, error)
-	// CaseOfTask returns the case of a task that was opened last. CodeNotFound when it never had one.
-	CaseOfTask(ctx context.Context, task uuid.UUID) (*Case, error)
-	// OpenCase opens a case by hand. CodeConflict when the task has one that is pending.
-	OpenCase(ctx context.Context, task uuid.UUID, req OpenCaseRequest) (*Case, error)
-	// UpdateCase stores what an investigation found. A resolved case is final:
-	// CodeWrongState unless the update re-opens it.
-	UpdateCase(ctx context.Context, id uuid.UUID, update CaseUpdate) (*CaseUpdated, error)
-	// UpdateCases makes the same update to many cases, and answers each.
-	UpdateCases(ctx context.Context, req BulkCaseUpdate) (*BulkResult, error)
-	// ActOnCases performs the same act on the failed steps of the tasks of many cases,
-	// and answers each.
-	ActOnCases(ctx context.Context, req BulkStepAction) (*BulkResult, error)
-	// CaseStats counts cases by reason, the most urgent reason first.
-	CaseStats(ctx context.Context, filter CaseFilter) ([]CaseStats, error)
-	// InvestigationQueue returns pending cases, the most urgent first.
-	InvestigationQueue(ctx context.Context, filter CaseFilter) ([]QueuedCase, error)
-	// Staleness returns live tasks by how long they have been in their state:
-	// stale ones first, then those that soon will be, then the others.
-	Staleness(ctx context.Context, filter StalenessFilter) ([]StaleTask, error)
-	// DetectStaleness runs one cycle of the staleness detector now.
-	DetectStaleness(ctx context.Context, req DetectRequest) ([]Detection, error)
-	// Audit returns what operators did, newest first.
-	Audit(ctx context.Context, filter AuditFilter) ([]AuditRecord, error)
-}
 
 // CaseReason says why a case was opened.
 type CaseReason string
@@ -97,7 +64,7 @@ type Case struct {
 	LastOccurredAt   time.Time       `json:"last_occurred_at"`
 	FailedStep       string          `json:"failed_step,omitempty" doc:"The step whose failure stops the task."`
 	Handler          string          `json:"handler,omitempty" doc:"What runs that step."`
-	ErrorPattern     string          `json:"error_pattern,omitempty" doc:"What kind of failure it was: its code, else its type, else its message without numbers."`
+	Fingerprint      string          `json:"error_pattern,omitempty" doc:"What kind of failure it was: its code, else its type, else its message without numbers."`
 	ErrorMessage     string          `json:"error_message,omitempty" doc:"The beginning of its message, up to 1 KiB."`
 	Class            FailureClass    `json:"class,omitempty" doc:"Its class: transient, resource, logic or worker."`
 	Retryable        bool            `json:"retryable" doc:"Trying again may help: that failure said so, or nothing failed and time ran out."`
@@ -134,7 +101,7 @@ type CaseOccurrence struct {
 	Cause         CaseCause       `json:"cause,omitempty"`
 	OriginalState TaskState       `json:"original_state"`
 	FailedStep    string          `json:"failed_step,omitempty"`
-	ErrorPattern  string          `json:"error_pattern,omitempty"`
+	Fingerprint   string          `json:"error_pattern,omitempty"`
 	ErrorMessage  string          `json:"error_message,omitempty"`
 	Class         FailureClass    `json:"class,omitempty"`
 	Retryable     bool            `json:"retryable"`
@@ -223,7 +190,7 @@ type CaseFilter struct {
 type CaseFailureFilter struct {
 	FailedStep   string `json:"failed_step,omitempty" maxLength:"255" doc:"Name of the step."`
 	Handler      string `json:"handler,omitempty" maxLength:"255" doc:"What runs that step."`
-	ErrorPattern string `json:"error_pattern,omitempty" maxLength:"255" doc:"As the list shows it."`
+	Fingerprint  string `json:"error_pattern,omitempty" maxLength:"255" doc:"As the list shows it."`
 	ErrorMessage string `json:"error_message,omitempty" maxLength:"255" doc:"A part of the message, letter by letter."`
 }
 
@@ -290,7 +257,7 @@ type QueuedCase struct {
 	LastOccurredAt  time.Time    `json:"last_occurred_at"`
 	FailedStep      string       `json:"failed_step,omitempty"`
 	Handler         string       `json:"handler,omitempty" doc:"What runs that step."`
-	ErrorPattern    string       `json:"error_pattern,omitempty"`
+	Fingerprint     string       `json:"error_pattern,omitempty"`
 	ErrorMessage    string       `json:"error_message,omitempty"`
 	Class           FailureClass `json:"class,omitempty"`
 	Retryable       bool         `json:"retryable"`

@@ -90,7 +90,7 @@ func (f CaseFilter) query() query {
 	q.set("current_state", string(f.CurrentState))
 	q.set("failed_step", f.FailedStep)
 	q.set("handler", f.Handler)
-	q.set("error_pattern", f.ErrorPattern)
+	q.set("error_pattern", f.Fingerprint)
 	q.set("error_message", f.ErrorMessage)
 	q.setTime("after", given(f.After))
 	q.setTime("before", given(f.Before))
@@ -121,4 +121,33 @@ func given(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
+}
+
+func (b *httpBackend) FailedTasks(ctx context.Context, f FailedTaskFilter) (*FailedTaskPage, error) {
+	q := make(query)
+	q.set("resolution_status", string(f.ResolutionStatus))
+	q.set("failure_reason", string(f.Reason))
+	q.set("error_pattern", f.Fingerprint)
+	q.set("failed_step", f.FailedStep)
+	q.set("error_message", f.ErrorMessage)
+	if f.Retryable != nil {
+		q.set("retryable", strconv.FormatBool(*f.Retryable))
+	}
+	q.set("namespace", f.Namespace)
+	q.set("task_type", f.TaskType)
+	q.setTime("after", given(f.After))
+	q.setTime("before", given(f.Before))
+	q.setInt("limit", f.Limit)
+	q.set("cursor", f.Cursor)
+	return fetch[FailedTaskPage](ctx, b, call{verb: "list failed tasks", method: http.MethodGet, path: "/api/v1/dlq", query: url.Values(q)})
+}
+
+func (b *httpBackend) ReplayTask(ctx context.Context, task uuid.UUID, req ReplayRequest) (*Replay, error) {
+	return fetch[Replay](ctx, b, call{verb: "replay task", method: http.MethodPost, path: "/api/v1/dlq/" + task.String() + "/replay", body: req})
+}
+
+func (b *httpBackend) FailureReport(ctx context.Context, namespace string) (*FailureReport, error) {
+	q := make(query)
+	q.set("namespace", namespace)
+	return fetch[FailureReport](ctx, b, call{verb: "get failure report", method: http.MethodGet, path: "/api/v1/dlq/patterns", query: url.Values(q)})
 }

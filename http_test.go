@@ -171,17 +171,17 @@ func TestRoutes(t *testing.T) {
 		"CasesAll": {
 			func(c *tasker.Client) (any, error) { return c.Cases(ctx, tasker.CaseFilter{}) },
 			seen{"GET", "/v1/dlq", ""}, `[]`, `[]`},
-		"DeadLetters": {
+		"FailedTasks": {
 			func(c *tasker.Client) (any, error) {
 				no := false
-				return c.DeadLetters(ctx, tasker.DeadLetterFilter{ResolutionStatus: tasker.CasePending, Reason: tasker.ReasonMaxRetries, ErrorPattern: "a b",
+				return c.FailedTasks(ctx, tasker.FailedTaskFilter{ResolutionStatus: tasker.CasePending, Reason: tasker.ReasonMaxRetries, Fingerprint: "a b",
 					Retryable: &no, Namespace: "n", TaskType: "x", After: at, Before: at, Limit: 7, Cursor: b.String()})
 			},
 			seen{"GET", "/api/v1/dlq?after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z&cursor=" + b.String() +
 				"&error_pattern=a+b&failure_reason=max_retries_exceeded&limit=7&namespace=n&resolution_status=pending&retryable=false&task_type=x", ""},
 			`{"tasks":[{"error_pattern":"a b"}],"total_count":1}`, `"total_count":1`},
-		"DeadLetterPatterns": {
-			func(c *tasker.Client) (any, error) { return c.DeadLetterPatterns(ctx, "n") },
+		"FailureReport": {
+			func(c *tasker.Client) (any, error) { return c.FailureReport(ctx, "n") },
 			seen{"GET", "/api/v1/dlq/patterns?namespace=n", ""}, `{"replayable_count":7}`, `"replayable_count":7`},
 		"ReplayTask": {
 			func(c *tasker.Client) (any, error) {

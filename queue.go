@@ -117,7 +117,7 @@ type QueueTask struct {
 	AssignedWorkerID *uuid.UUID `json:"assigned_worker_id,omitempty"`
 	RetryCount       int        `json:"retry_count"`
 	MaxRetries       int        `json:"max_retries"`
-	ReplayCount      int        `json:"replay_count,omitempty" doc:"How often it was replayed from the dead-letter queue."`
+	ReplayCount      int        `json:"replay_count,omitempty" doc:"How often it was replayed after it had failed."`
 	QueuePlace
 
 	Parameters json.RawMessage `json:"parameters,omitempty"`

@@ -131,7 +131,7 @@ type Task struct {
 	// ContextEditedByKey is the name of the API key.
 	ContextEditedByKey string `json:"context_edited_by_key,omitempty"`
 
-	ReplayCount    int        `json:"replay_count,omitempty" doc:"How often it was replayed from the dead-letter queue."`
+	ReplayCount    int        `json:"replay_count,omitempty" doc:"How often it was replayed after it had failed."`
 	LastReplayedAt *time.Time `json:"last_replayed_at,omitempty"`
 	LastReplayedBy string     `json:"last_replayed_by,omitempty"`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.

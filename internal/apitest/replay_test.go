@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// TestReplay: a task that failed for good is in the dead-letter queue, runs again,
+// TestReplay: a task that failed for good is in the list of failed tasks, runs again,
 // and tells of it.
 func TestReplay(t *testing.T) { onEveryStore(t, testReplay) }
 
@@ -27,20 +27,20 @@ func testReplay(t *testing.T, s *server) {
 	receipt := s.submit(t, tasker.TaskRequest{TaskType: "charge", MaxRetries: &never, Priority: tasker.Low})
 	s.settled(t, receipt, tasker.TaskError)
 
-	page, err := s.DeadLetters(s.ctx, tasker.DeadLetterFilter{TaskType: "charge"})
+	page, err := s.FailedTasks(s.ctx, tasker.FailedTaskFilter{TaskType: "charge"})
 	if err != nil || len(page.Tasks) != 1 || page.TotalCount != 1 {
 		t.Fatalf("the queue is %+v, %v", page, err)
 	}
 	l := page.Tasks[0]
-	if l.TaskID != receipt.TaskUUID || l.ErrorPattern != "no connection to #.#.#.#" || !l.Retryable || l.ReplayCount != 0 || l.LastError == nil ||
+	if l.TaskID != receipt.TaskUUID || l.Fingerprint != "no connection to #.#.#.#" || !l.Retryable || l.ReplayCount != 0 || l.LastError == nil ||
 		l.State != tasker.TaskError || l.Priority != tasker.Low || l.FailureReason != tasker.ReasonMaxRetries || l.RetryCount != 0 {
 		t.Errorf("the entry is %+v", l)
 	}
 	no := false
-	if page, err := s.DeadLetters(s.ctx, tasker.DeadLetterFilter{Retryable: &no}); err != nil || len(page.Tasks) != 0 {
+	if page, err := s.FailedTasks(s.ctx, tasker.FailedTaskFilter{Retryable: &no}); err != nil || len(page.Tasks) != 0 {
 		t.Errorf("of those that are final: %+v, %v", page, err)
 	}
-	if _, err := s.DeadLetters(s.ctx, tasker.DeadLetterFilter{Cursor: "x"}); tasker.ErrorCode(err) != tasker.CodeInvalid {
+	if _, err := s.FailedTasks(s.ctx, tasker.FailedTaskFilter{Cursor: "x"}); tasker.ErrorCode(err) != tasker.CodeInvalid {
 		t.Errorf("a cursor of nothing: %v", err)
 	}
 
@@ -70,7 +70,7 @@ func testReplay(t *testing.T, s *server) {
 	if diff := cmp.Diff([]string{"charge error -> pending ann mended", " error -> enqueuing_steps ann mended"}, told); diff != "" {
 		t.Errorf("the history (-want +got):\n%s", diff)
 	}
-	if page, err := s.DeadLetters(s.ctx, tasker.DeadLetterFilter{}); err != nil || page.TotalCount != 0 {
+	if page, err := s.FailedTasks(s.ctx, tasker.FailedTaskFilter{}); err != nil || page.TotalCount != 0 {
 		t.Errorf("the queue is %+v, %v", page, err)
 	}
 	if _, err := s.ReplayTask(s.ctx, receipt.TaskUUID, tasker.ReplayRequest{}); tasker.ErrorCode(err) != tasker.CodeWrongState {

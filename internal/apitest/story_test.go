@@ -38,11 +38,11 @@ func testCaseTellsTheWholeStory(t *testing.T, s *server) {
 		story, err = s.CaseOfTask(s.ctx, receipt.TaskUUID)
 		return err == nil && story.OccurrenceCount == 2
 	})
-	if story.CaseUUID != first.CaseUUID || story.Cause != tasker.CauseNotRetryable || story.ErrorPattern != "SchemaError" || story.Retryable ||
+	if story.CaseUUID != first.CaseUUID || story.Cause != tasker.CauseNotRetryable || story.Fingerprint != "SchemaError" || story.Retryable ||
 		story.Recovery != nil || !story.OpenedAt.Equal(first.OpenedAt) || len(story.Occurrences) != 2 {
 		t.Errorf("of two failures the case is %+v", story)
 	}
-	if o := story.Occurrences[0]; o.ErrorPattern != "PoolTimeout" || o.Recovery == nil || o.Recovery.By != "ann" || !strings.Contains(string(o.Snapshot), "no connection") {
+	if o := story.Occurrences[0]; o.Fingerprint != "PoolTimeout" || o.Recovery == nil || o.Recovery.By != "ann" || !strings.Contains(string(o.Snapshot), "no connection") {
 		t.Errorf("the first occurrence is %+v", o)
 	}
 	if !strings.Contains(string(story.Snapshot), "no such column") || story.Occurrences[1].Snapshot != nil {
@@ -51,7 +51,7 @@ func testCaseTellsTheWholeStory(t *testing.T, s *server) {
 	s.saysTheSame(t, receipt, story)
 
 	for pattern, want := range map[string]int{"PoolTimeout": 0, "SchemaError": 1} {
-		page, err := s.DeadLetters(s.ctx, tasker.DeadLetterFilter{ErrorPattern: pattern})
+		page, err := s.FailedTasks(s.ctx, tasker.FailedTaskFilter{Fingerprint: pattern})
 		if err != nil || len(page.Tasks) != want {
 			t.Errorf("with the error %s there are %+v, %v", pattern, page, err)
 		}
@@ -59,7 +59,7 @@ func testCaseTellsTheWholeStory(t *testing.T, s *server) {
 	s.thread(t, story)
 }
 
-// saysTheSame compares what the task, its step, the lists of cases and the dead-letter
+// saysTheSame compares what the task, its step, the lists of cases and the
 // queue say of a failure.
 func (s *server) saysTheSame(t *testing.T, receipt tasker.TaskReceipt, c *tasker.Case) {
 	t.Helper()
@@ -67,12 +67,12 @@ func (s *server) saysTheSame(t *testing.T, receipt tasker.TaskReceipt, c *tasker
 	if step.LastError.Class != c.Class || step.LastError.Message != c.ErrorMessage {
 		t.Errorf("the step says %+v", step.LastError)
 	}
-	page, err := s.DeadLetters(s.ctx, tasker.DeadLetterFilter{})
+	page, err := s.FailedTasks(s.ctx, tasker.FailedTaskFilter{})
 	if err != nil || len(page.Tasks) != 1 {
-		t.Fatalf("the dead-letter queue is %+v, %v", page, err)
+		t.Fatalf("the list of failed tasks is %+v, %v", page, err)
 	}
 	if l := page.Tasks[0]; l.Cause != c.Cause || l.LastError.Class != c.Class || l.FailureReason != c.Reason || l.OccurrenceCount != 2 || l.Retryable != c.Retryable {
-		t.Errorf("the dead letter is %+v with %+v", l, l.LastError)
+		t.Errorf("the failed task is %+v with %+v", l, l.LastError)
 	}
 	q, err := s.QueueTask(s.ctx, receipt.TaskUUID, false)
 	if err != nil || q.Error == nil || q.Error.Class != c.Class || q.Error.Retryable != c.Retryable {

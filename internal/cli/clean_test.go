@@ -157,7 +157,7 @@ func TestListsTellOfDamage(t *testing.T) {
 		"dlq list":      []tasker.Case{{CaseUUID: id, Damage: "context is not\x1b valid JSON"}},
 		"dlq queue":     []tasker.QueuedCase{{CaseUUID: id, Damage: "context is not\x1b valid JSON"}},
 		"dlq staleness": []tasker.StaleTask{{TaskUUID: id, Damage: "context is not\x1b valid JSON"}},
-		"dlq tasks":     tasker.DeadLetterPage{Tasks: []tasker.DeadLetter{{TaskID: id, Damage: "context is not\x1b valid JSON"}}},
+		"dlq tasks":     tasker.FailedTaskPage{Tasks: []tasker.FailedTask{{TaskID: id, Damage: "context is not\x1b valid JSON"}}},
 	} {
 		code, out, errOut := run(t, answer, strings.Fields(line)...)
 		want := "Damaged: " + id.String() + ": context is not"

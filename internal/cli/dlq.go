@@ -45,7 +45,7 @@ func (c *caseFlags) add(cmd *cobra.Command) {
 	f.StringVar(&c.state, "current-state", "", "only of tasks that are in this state now")
 	f.StringVar(&c.filter.FailedStep, "failed-step", "", "only where this step failed")
 	f.StringVar(&c.filter.Handler, "handler", "", "only where a step failed that this handler runs")
-	f.StringVar(&c.filter.ErrorPattern, "error-pattern", "", "only of this kind of failure, as the patterns show it")
+	f.StringVar(&c.filter.Fingerprint, "error-pattern", "", "only with this fingerprint, as the patterns show it")
 	f.StringVar(&c.filter.ErrorMessage, "error-message", "", "only with this part of the error's message")
 	f.StringVar(&c.after, "after", "", "only opened at this time or later; a time, or how long ago, such as 24h")
 	f.StringVar(&c.before, "before", "", "only opened before this time, or longer ago than this")

@@ -18,18 +18,18 @@ func newDLQPatterns(s *session) *cobra.Command {
 hour, of the last day; engine.dlq_patterns in the configuration says otherwise.`,
 		Args: cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			report, err := c.DeadLetterPatterns(ctx, namespace)
+			report, err := c.FailureReport(ctx, namespace)
 			if err != nil {
 				return err
 			}
-			return s.printPatterns(report)
+			return s.printFailures(report)
 		}),
 	}
 	cmd.Flags().StringVar(&namespace, "namespace", "", "only of this namespace")
 	return cmd
 }
 
-func (s *session) printPatterns(r *tasker.DeadLetterReport) error {
+func (s *session) printFailures(r *tasker.FailureReport) error {
 	if s.json {
 		return s.printJSON(r)
 	}
@@ -42,20 +42,20 @@ func (s *session) printPatterns(r *tasker.DeadLetterReport) error {
 			return err
 		}
 	}
-	if len(r.Patterns) == 0 {
+	if len(r.Fingerprints) == 0 {
 		return nil
 	}
 	if err := s.printf("\n"); err != nil {
 		return err
 	}
 	t := newTable(s.Out, "COUNT", "REPLAYABLE", "REASON", "ERROR", "NAMESPACE", "FIRST", "LAST", "NEW")
-	for i := range r.Patterns {
-		p := &r.Patterns[i]
+	for i := range r.Fingerprints {
+		p := &r.Fingerprints[i]
 		fresh := ""
 		if p.New {
 			fresh = "yes"
 		}
-		t.row(strconv.Itoa(p.Count), strconv.Itoa(p.Replayable), string(p.FailureReason), p.ErrorPattern, p.Namespace, s.ago(p.FirstAt), s.ago(p.LastAt), fresh)
+		t.row(strconv.Itoa(p.Count), strconv.Itoa(p.Replayable), string(p.FailureReason), p.Fingerprint, p.Namespace, s.ago(p.FirstAt), s.ago(p.LastAt), fresh)
 	}
 	return t.flush()
 }

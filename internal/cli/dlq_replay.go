@@ -14,7 +14,7 @@ import (
 
 // bulkReplay is what a replay of many tasks is told.
 type bulkReplay struct {
-	letterFlags
+	failedTaskFlags
 	all, again, dryRun bool
 	rate               float64
 	limit              int
@@ -153,7 +153,7 @@ func replayable(ctx context.Context, c *tasker.Client, b *bulkReplay) ([]uuid.UU
 	f := b.filter
 	f.Limit = page
 	for {
-		p, err := c.DeadLetters(ctx, f)
+		p, err := c.FailedTasks(ctx, f)
 		if err != nil {
 			return nil, err
 		}

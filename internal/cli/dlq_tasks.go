@@ -10,16 +10,16 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// letterFlags are the flags by which the dead-letter queue is narrowed.
-type letterFlags struct {
-	filter                           tasker.DeadLetterFilter
+// failedTaskFlags are the flags that narrow the list of failed tasks.
+type failedTaskFlags struct {
+	filter                           tasker.FailedTaskFilter
 	reason, retryable, after, before string
 }
 
-func (l *letterFlags) add(cmd *cobra.Command) {
+func (l *failedTaskFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&l.reason, "failure-reason", "", "only moved there for this reason")
-	f.StringVar(&l.filter.ErrorPattern, "error-pattern", "", "only of this error pattern, as the list shows it")
+	f.StringVar(&l.filter.Fingerprint, "error-pattern", "", "only with this fingerprint, as the list shows it")
 	f.StringVar(&l.retryable, "retryable", "", "only those where trying again may help (true), or not (false)")
 	f.StringVar(&l.filter.Namespace, "namespace", "", "only of this namespace")
 	f.StringVar(&l.filter.TaskType, "task-type", "", "only of this task type or template")
@@ -31,7 +31,7 @@ func (l *letterFlags) add(cmd *cobra.Command) {
 }
 
 // prepare reads what the flags hold into the filter.
-func (l *letterFlags) prepare(s *session) error {
+func (l *failedTaskFlags) prepare(s *session) error {
 	l.filter.Reason = tasker.CaseReason(l.reason)
 	if l.retryable != "" {
 		retryable, err := strconv.ParseBool(l.retryable)
@@ -47,14 +47,14 @@ func (l *letterFlags) prepare(s *session) error {
 
 func newDLQTasks(s *session) *cobra.Command {
 	var (
-		flags  letterFlags
+		flags  failedTaskFlags
 		status string
 	)
 	cmd := &cobra.Command{
 		Use:   "tasks",
 		Short: "List tasks that have failed for good, newest first",
-		Long: `List the dead-letter queue: tasks that are in error, and whose case nobody has
-resolved. With --resolution-status, tasks whose case was resolved that way.`,
+		Long: `List failed tasks: tasks that are in error, and whose case nobody has resolved.
+ With --resolution-status, tasks whose case was resolved that way.`,
 		Example: `  tasker dlq tasks --retryable true --after 24h
   tasker dlq tasks --error-pattern ConnectionError --json`,
 		Args: cobra.NoArgs,
@@ -63,11 +63,11 @@ resolved. With --resolution-status, tasks whose case was resolved that way.`,
 			return flags.prepare(s)
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			page, err := c.DeadLetters(ctx, flags.filter)
+			page, err := c.FailedTasks(ctx, flags.filter)
 			if err != nil {
 				return err
 			}
-			return s.printDeadLetters(page)
+			return s.printFailedTasks(page)
 		}),
 	}
 	flags.add(cmd)
@@ -78,7 +78,7 @@ resolved. With --resolution-status, tasks whose case was resolved that way.`,
 	return cmd
 }
 
-func (s *session) printDeadLetters(page *tasker.DeadLetterPage) error {
+func (s *session) printFailedTasks(page *tasker.FailedTaskPage) error {
 	if s.json {
 		return s.printJSON(page)
 	}
@@ -93,7 +93,7 @@ func (s *session) printDeadLetters(page *tasker.DeadLetterPage) error {
 			retryable = "yes"
 		}
 		t.damaged(l.TaskID.String(), l.Damage)
-		t.row(l.TaskID.String(), qualified(l.Namespace, l.TaskType), string(l.FailureReason), string(l.Cause), l.ErrorPattern, retryable, strconv.Itoa(l.RetryCount),
+		t.row(l.TaskID.String(), qualified(l.Namespace, l.TaskType), string(l.FailureReason), string(l.Cause), l.Fingerprint, retryable, strconv.Itoa(l.RetryCount),
 			strconv.Itoa(l.ReplayCount), string(l.Priority), s.ago(l.MovedToDLQAt))
 	}
 	if err := t.flush(); err != nil {

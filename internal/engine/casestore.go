@@ -86,10 +86,10 @@ type ReadCases interface {
 	ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error)
 	// SizeOf counts the cases that a filter lets pass, up to a limit.
 	SizeOf(ctx context.Context, f CaseFilter, limit int) (int, error)
-	// CountPatterns counts cases opened at or after a time by namespace, reason and, when
-	// asked for, error pattern; up to limit groups, the most frequent first, then in the
+	// CountFailures counts cases opened at or after a time by namespace, reason and, when
+	// asked for, fingerprint; up to limit groups, the most frequent first, then in the
 	// order of their names.
-	CountPatterns(ctx context.Context, since task.Instant, byError bool, limit int) ([]PatternCount, error)
+	CountFailures(ctx context.Context, since task.Instant, byFingerprint bool, limit int) ([]FailureCount, error)
 	// LastFailures returns the last failed attempt of each task, in any order; where it
 	// names a step that has failed, that of the step.
 	LastFailures(ctx context.Context, of []Stop) ([]task.Attempt, error)
@@ -140,12 +140,12 @@ type CaseFilter struct {
 	State task.State
 	// InError leaves only cases whose tasks are in error now.
 	InError bool
-	// Error is the pattern of the failure, Retryable whether trying again may help.
-	Error     string
-	Retryable *bool
-	Below     task.ID // of the case, exclusive; zero starts at the newest
-	Limit     int
-	Offset    int
+	// Fingerprint is that of the failure, Retryable whether trying again may help.
+	Fingerprint string
+	Retryable   *bool
+	Below       task.ID // of the case, exclusive; zero starts at the newest
+	Limit       int
+	Offset      int
 	// Bytes bounds the metadata of a page, together: what would go beyond it is left out,
 	// and marked. Small metadata (SmallDocument) is always there, and that of a page of
 	// one case too. 0 is no bound; below 0 all is left out that is not small.

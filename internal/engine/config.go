@@ -32,7 +32,7 @@ type Config struct {
 	WorkerBreaker       WorkerBreaker
 
 	// DLQPatterns is about the analysis of what has failed for good lately.
-	DLQPatterns Patterns
+	DLQPatterns FailureAnalysis
 
 	// IdempotencyWindow is how long an idempotency key is remembered.
 	// Defaults to 24 h.
@@ -60,7 +60,7 @@ type Limits struct {
 	BatchItems int
 	// PageItems bounds a page of a list. Defaults to 1,000.
 	PageItems int
-	// PageBytes bounds the payloads (contexts, results, errors of dead letters) on a page
+	// PageBytes bounds the payloads (contexts, results, errors of failed tasks) on a page
 	// of a list, together: a page ends early that would hold more, or, of cases and
 	// acts, leaves the rest of metadata and data out. Defaults to 4 MiB.
 	PageBytes int

@@ -41,7 +41,7 @@ func (c *camera) occurrence(o *opening) (task.Occurrence, error) {
 	}
 	if last := c.culprit(o.task.ID); last != nil {
 		f := last.failed.Failure
-		out.Error, out.Class, out.Message = f.Pattern(), task.ClassOf(f), strings.ReplaceAll(task.Cut(f.Message, task.MaxCaseMessage), "\x00", " ") // PostgreSQL keeps no NUL
+		out.Fingerprint, out.Class, out.Message = f.Pattern(), task.ClassOf(f), strings.ReplaceAll(task.Cut(f.Message, task.MaxCaseMessage), "\x00", " ") // PostgreSQL keeps no NUL
 		out.Retryable = f.Retryable && out.Class != task.Logic
 		out.Step = def.Spec(last.step).Name
 		if o.cause == "" {

@@ -48,7 +48,7 @@ func (u *unit) openCases(list []*opening) error {
 		}
 		c := task.NewCase(u.e.store.IDs().Take(u.now.Time(), 1), o.task, o.state, o.reason, u.now)
 		c.Metadata = o.metadata
-		c.Cause, c.Error, c.Retryable, c.Snapshot = shown.Cause, shown.Error, shown.Retryable, shown.Snapshot
+		c.Cause, c.Fingerprint, c.Retryable, c.Snapshot = shown.Cause, shown.Fingerprint, shown.Retryable, shown.Snapshot
 		c.Step, c.Class, c.Message = shown.Step, shown.Class, shown.Message
 		o.opened = c
 		u.newCases = append(u.newCases, c)

@@ -21,7 +21,7 @@ var needs = map[string]string{
 	"list-steps": "read", "get-step": "read", "act-on-step": "operate",
 	"list-cases": "read", "get-case": "read", "open-case": "operate", "update-case": "operate",
 	"get-case-stats": "read", "get-investigation-queue": "read", "get-staleness": "read", "detect-staleness": "operate",
-	"edit-task-context": "operate", "update-cases": "operate", "act-on-cases": "operate", "list-dead-letters": "read", "replay-task": "operate", "get-dead-letter-patterns": "read",
+	"edit-task-context": "operate", "update-cases": "operate", "act-on-cases": "operate", "list-failed-tasks": "read", "replay-task": "operate", "get-failure-report": "read",
 	"stream-events": "read",
 	"list-audit":    "read", "list-task-audit": "read", "list-case-audit": "read",
 	"register-template": "operate", "list-templates": "read", "get-template": "read", "get-template-version": "read",

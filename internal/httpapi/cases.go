@@ -39,7 +39,7 @@ type CaseQuery struct {
 type FailureQuery struct {
 	FailedStep   string `query:"failed_step" maxLength:"255" doc:"Name of the step whose failure stops the task."`
 	Handler      string `query:"handler" maxLength:"255" doc:"What runs that step."`
-	ErrorPattern string `query:"error_pattern" maxLength:"255" doc:"What kind of failure, as the list shows it."`
+	Fingerprint  string `query:"error_pattern" maxLength:"255" doc:"What kind of failure, as the list shows it."`
 	ErrorMessage string `query:"error_message" maxLength:"255" doc:"A part of its message, letter by letter. Step, handler and message are looked for among the first 20,000 cases that pass the rest of the filter."`
 }
 

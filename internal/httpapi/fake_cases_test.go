@@ -61,20 +61,20 @@ func (f *fake) Cases(_ context.Context, filter tasker.CaseFilter) ([]tasker.Case
 	return []tasker.Case{*cannedCase(caseID, taskID, "default")}, nil
 }
 
-func (f *fake) DeadLetters(_ context.Context, filter tasker.DeadLetterFilter) (*tasker.DeadLetterPage, error) {
-	return &tasker.DeadLetterPage{TotalCount: 1, NextCursor: caseID.String(), Tasks: []tasker.DeadLetter{{TaskID: taskID, CaseID: caseID, Namespace: "default",
+func (f *fake) FailedTasks(_ context.Context, filter tasker.FailedTaskFilter) (*tasker.FailedTaskPage, error) {
+	return &tasker.FailedTaskPage{TotalCount: 1, NextCursor: caseID.String(), Tasks: []tasker.FailedTask{{TaskID: taskID, CaseID: caseID, Namespace: "default",
 		TaskType: "import", State: tasker.TaskError, Priority: tasker.High, CreatedAt: noon, MovedToDLQAt: noon, FailureReason: tasker.ReasonMaxRetries,
-		ErrorPattern: "Timeout", Retryable: true, LastError: cannedFailure(), LastFailureAt: &noon, RetryCount: 3, ResolutionStatus: tasker.CasePending,
+		Fingerprint: "Timeout", Retryable: true, LastError: cannedFailure(), LastFailureAt: &noon, RetryCount: 3, ResolutionStatus: tasker.CasePending,
 		ReplayCount: 1, LastReplayedAt: &noon, LastReplayedBy: "ann"}}}, f.note(filter)
 }
 
-func (f *fake) DeadLetterPatterns(_ context.Context, namespace string) (*tasker.DeadLetterReport, error) {
-	return &tasker.DeadLetterReport{AnalyzedAt: noon, Since: noon, TotalCount: 120, Replayable: 101,
-		Reasons: []tasker.DeadLetterReason{{FailureReason: tasker.ReasonMaxRetries, Count: 120, Replayable: 101}},
-		Patterns: []tasker.DeadLetterPattern{{Namespace: "default", FailureReason: tasker.ReasonMaxRetries, ErrorPattern: "Timeout", Count: 120, Replayable: 101,
+func (f *fake) FailureReport(_ context.Context, namespace string) (*tasker.FailureReport, error) {
+	return &tasker.FailureReport{AnalyzedAt: noon, Since: noon, TotalCount: 120, Replayable: 101,
+		Reasons: []tasker.ReasonCount{{FailureReason: tasker.ReasonMaxRetries, Count: 120, Replayable: 101}},
+		Fingerprints: []tasker.FingerprintCount{{Namespace: "default", FailureReason: tasker.ReasonMaxRetries, Fingerprint: "Timeout", Count: 120, Replayable: 101,
 			FirstAt: noon, LastAt: noon, New: true}},
-		Alarms: []tasker.DeadLetterAlarm{{Kind: tasker.AlarmNewPattern, Message: "new", Namespace: "default", FailureReason: tasker.ReasonMaxRetries,
-			ErrorPattern: "Timeout", Count: 120}}}, f.note(namespace)
+		Alarms: []tasker.FailureAlarm{{Kind: tasker.AlarmNewFingerprint, Message: "new", Namespace: "default", FailureReason: tasker.ReasonMaxRetries,
+			Fingerprint: "Timeout", Count: 120}}}, f.note(namespace)
 }
 
 func (f *fake) UpdateCases(_ context.Context, req tasker.BulkCaseUpdate) (*tasker.BulkResult, error) {

@@ -123,8 +123,8 @@ func TestOlderNamesOfFilters(t *testing.T) {
 		t.Errorf("audit: %+v", got)
 	}
 	a.do(t, "GET", "/api/v1/dlq?reason=manual_dlq&error=x%20y", "")
-	if got := last[tasker.DeadLetterFilter](f); got.Reason != tasker.ReasonManual || got.ErrorPattern != "x y" {
-		t.Errorf("dead letters: %+v", got)
+	if got := last[tasker.FailedTaskFilter](f); got.Reason != tasker.ReasonManual || got.Fingerprint != "x y" {
+		t.Errorf("failed tasks: %+v", got)
 	}
 	if got := a.do(t, "GET", "/v1/dlq?reason=manual_dlq&dlq_reason=manual_dlq", ""); got.status != 400 {
 		t.Errorf("both names: %d", got.status)

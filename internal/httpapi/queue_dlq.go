@@ -10,37 +10,37 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// deadLetterFilter is a tasker.DeadLetterFilter as a query.
-type deadLetterFilter struct {
-	Status     string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled" default:"pending" doc:"Pending: tasks in error whose case nobody has resolved."`
-	Reason     string    `query:"failure_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
-	Error      string    `query:"error_pattern" maxLength:"255" doc:"Of this error_pattern."`
-	FailedStep string    `query:"failed_step" maxLength:"255" doc:"Name of the step whose failure stops the task."`
-	Message    string    `query:"error_message" maxLength:"255" doc:"A part of its message, letter by letter. Step and message are looked for among the first 20,000 entries that pass the rest of the filter."`
-	Retryable  string    `query:"retryable" enum:"true,false"`
-	Namespace  string    `query:"namespace" maxLength:"255"`
-	TaskType   string    `query:"task_type" maxLength:"255" doc:"Task type or template name."`
-	After      time.Time `query:"after" doc:"Moved to the queue at this time or later."`
-	Before     time.Time `query:"before" doc:"Moved there before."`
-	Limit      int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
-	Cursor     string    `query:"cursor" maxLength:"64" doc:"next_cursor of the page before."`
+// failedTaskFilter is a tasker.FailedTaskFilter as a query.
+type failedTaskFilter struct {
+	Status      string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled" default:"pending" doc:"Pending: tasks in error whose case nobody has resolved."`
+	Reason      string    `query:"failure_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
+	Fingerprint string    `query:"error_pattern" maxLength:"255" doc:"Of this fingerprint."`
+	FailedStep  string    `query:"failed_step" maxLength:"255" doc:"Name of the step whose failure stops the task."`
+	Message     string    `query:"error_message" maxLength:"255" doc:"A part of its message, letter by letter. Step and message are looked for among the first 20,000 entries that pass the rest of the filter."`
+	Retryable   string    `query:"retryable" enum:"true,false"`
+	Namespace   string    `query:"namespace" maxLength:"255"`
+	TaskType    string    `query:"task_type" maxLength:"255" doc:"Task type or template name."`
+	After       time.Time `query:"after" doc:"Failed at this time or later."`
+	Before      time.Time `query:"before" doc:"Failed before."`
+	Limit       int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Cursor      string    `query:"cursor" maxLength:"64" doc:"next_cursor of the page before."`
 }
 
-func (s *server) listDeadLetters(ctx context.Context, params *deadLetterFilter, _ *none) (answer[*tasker.DeadLetterPage], error) {
-	var no answer[*tasker.DeadLetterPage]
+func (s *server) listFailedTasks(ctx context.Context, params *failedTaskFilter, _ *none) (answer[*tasker.FailedTaskPage], error) {
+	var no answer[*tasker.FailedTaskPage]
 	namespace, err := narrow(ctx, params.Namespace)
 	if err != nil {
 		return no, err
 	}
-	filter := tasker.DeadLetterFilter{
-		ResolutionStatus: tasker.CaseResolution(params.Status), Reason: tasker.CaseReason(params.Reason), ErrorPattern: params.Error, FailedStep: params.FailedStep, ErrorMessage: params.Message, Namespace: namespace,
+	filter := tasker.FailedTaskFilter{
+		ResolutionStatus: tasker.CaseResolution(params.Status), Reason: tasker.CaseReason(params.Reason), Fingerprint: params.Fingerprint, FailedStep: params.FailedStep, ErrorMessage: params.Message, Namespace: namespace,
 		TaskType: params.TaskType, After: params.After, Before: params.Before, Limit: params.Limit, Cursor: params.Cursor,
 	}
 	if params.Retryable != "" {
 		retryable := params.Retryable == "true"
 		filter.Retryable = &retryable
 	}
-	page, err := s.backend.DeadLetters(ctx, filter)
+	page, err := s.backend.FailedTasks(ctx, filter)
 	if err != nil {
 		return no, err
 	}
@@ -48,7 +48,7 @@ func (s *server) listDeadLetters(ctx context.Context, params *deadLetterFilter, 
 	return ok(page), nil
 }
 
-// replayPath names a task of the dead-letter queue.
+// replayPath names a failed task.
 type replayPath struct {
 	ID uuid.UUID `path:"task_id" doc:"The task."`
 	Match
@@ -67,21 +67,21 @@ func (s *server) replayTask(ctx context.Context, params *replayPath, body *taske
 	return ok(replay), err
 }
 
-// patternsQuery narrows a report.
-type patternsQuery struct {
+// failureReportQuery narrows a report.
+type failureReportQuery struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Count only what is in this namespace."`
 }
 
-func (s *server) deadLetterPatterns(ctx context.Context, params *patternsQuery, _ *none) (answer[*tasker.DeadLetterReport], error) {
-	var no answer[*tasker.DeadLetterReport]
+func (s *server) failureReport(ctx context.Context, params *failureReportQuery, _ *none) (answer[*tasker.FailureReport], error) {
+	var no answer[*tasker.FailureReport]
 	namespace, err := narrow(ctx, params.Namespace)
 	if err != nil {
 		return no, err
 	}
-	report, err := s.backend.DeadLetterPatterns(ctx, namespace)
+	report, err := s.backend.FailureReport(ctx, namespace)
 	if err != nil {
 		return no, err
 	}
-	report.Reasons, report.Patterns, report.Alarms = list(report.Reasons), list(report.Patterns), list(report.Alarms)
+	report.Reasons, report.Fingerprints, report.Alarms = list(report.Reasons), list(report.Fingerprints), list(report.Alarms)
 	return ok(report), nil
 }

@@ -44,8 +44,8 @@ func (s *server) routes() {
 	add(s, endpoint{get, "/v1/dlq/staleness", "get-staleness", "List live tasks, stale ones first, then those that soon will be", read, 0}, s.staleness)
 	add(s, endpoint{post, "/v1/dlq/staleness/detect", "detect-staleness", "Run the staleness detector now", operate, bare}, s.detectStaleness)
 
-	add(s, endpoint{get, "/api/v1/dlq", "list-dead-letters", "List tasks that have failed for good, newest first", read, 0}, s.listDeadLetters)
-	add(s, endpoint{get, "/api/v1/dlq/patterns", "get-dead-letter-patterns", "Get what has failed for good lately, by reason and by error", read, finds}, s.deadLetterPatterns)
+	add(s, endpoint{get, "/api/v1/dlq", "list-failed-tasks", "List tasks that have failed for good, newest first", read, 0}, s.listFailedTasks)
+	add(s, endpoint{get, "/api/v1/dlq/patterns", "get-failure-report", "Get what has failed for good lately, by reason and by error", read, finds}, s.failureReport)
 	add(s, endpoint{post, "/api/v1/dlq/{task_id}/replay", "replay-task", "Run the failed steps of a task again", operate, bare | conflicts}, s.replayTask)
 
 	add(s, endpoint{get, "/v1/audit", "list-audit", "List what operators did, newest first", read, finds}, s.listAudit)

@@ -17,7 +17,7 @@ func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*tasker.Case, err
 	out := &tasker.Case{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(c.ID), TaskUUID: toUUID(c.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
 		OriginalState: tasker.TaskState(c.OriginalState), Reason: tasker.CaseReason(c.Reason), Cause: tasker.CaseCause(c.Cause),
 		OpenedAt: c.OpenedAt.Time(), OccurrenceCount: c.Occurrences, LastOccurredAt: c.OccurredAt.Time(),
-		FailedStep: c.Step, Handler: handlerOf(tpl, c.Step), ErrorPattern: c.Error, ErrorMessage: c.Message, Class: tasker.FailureClass(c.Class), Retryable: c.Retryable,
+		FailedStep: c.Step, Handler: handlerOf(tpl, c.Step), Fingerprint: c.Fingerprint, ErrorMessage: c.Message, Class: tasker.FailureClass(c.Class), Retryable: c.Retryable,
 		Snapshot: c.Snapshot, Recovery: fromRecovery(c.Recovery),
 		ResolutionStatus: tasker.CaseResolution(c.Status), ResolutionNotes: c.Notes, ResolvedAt: c.ResolvedAt.Ptr(), ResolvedBy: c.ResolvedBy,
 		ResolvedByKey: c.ResolvedKey,
@@ -50,7 +50,7 @@ func handlerOf(tpl *task.Template, step string) string {
 
 func fromOccurrence(o task.Occurrence) tasker.CaseOccurrence {
 	return tasker.CaseOccurrence{No: o.No, OccurredAt: o.At.Time(), Reason: tasker.CaseReason(o.Reason), Cause: tasker.CaseCause(o.Cause),
-		OriginalState: tasker.TaskState(o.OriginalState), FailedStep: o.Step, ErrorPattern: o.Error, ErrorMessage: o.Message,
+		OriginalState: tasker.TaskState(o.OriginalState), FailedStep: o.Step, Fingerprint: o.Fingerprint, ErrorMessage: o.Message,
 		Class: tasker.FailureClass(o.Class), Retryable: o.Retryable, Recovery: fromRecovery(o.Recovery), Snapshot: o.Snapshot}
 }
 

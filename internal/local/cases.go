@@ -65,14 +65,14 @@ func (b *Backend) addStates(ctx context.Context, cases []tasker.Case) error {
 // toCaseFilter checks the words of a filter.
 func (b *Backend) toCaseFilter(f tasker.CaseFilter, page int) (engine.CaseFilter, error) {
 	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason), Namespace: f.Namespace, TaskName: f.TaskName,
-		Step: f.FailedStep, Handler: f.Handler, Error: f.ErrorPattern, Message: f.ErrorMessage,
+		Step: f.FailedStep, Handler: f.Handler, Fingerprint: f.Fingerprint, Message: f.ErrorMessage,
 		State: task.State(f.CurrentState), After: task.FromFilter(f.After), Before: task.FromFilter(f.Before), Limit: f.Limit, Offset: f.Offset}
 	if len(f.CaseUUIDs) > 0 {
 		out.IDs = toIDs(f.CaseUUIDs)
 	}
 	var faults filterFaults
 	faults.names("namespace", f.Namespace, "task_name", f.TaskName, "failed_step", f.FailedStep, "handler", f.Handler,
-		"error_pattern", f.ErrorPattern, "error_message", f.ErrorMessage)
+		"error_pattern", f.Fingerprint, "error_message", f.ErrorMessage)
 	faults.instant("after", out.After)
 	faults.instant("before", out.Before)
 	if out.Status != "" && !slices.Contains(task.Resolutions, out.Status) {
@@ -240,8 +240,8 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f tasker.CaseFilter) (
 			OpenedAt: q.Case.OpenedAt.Time(), MinutesInDLQ: q.Open.Minutes(), PriorityScore: q.Score,
 			Priority: tasker.Priority(b.engine.PriorityName(q.Task.Priority)), Recovered: q.Recovered,
 			Cause: tasker.CaseCause(q.Case.Cause), OccurrenceCount: q.Case.Occurrences, LastOccurredAt: q.Case.OccurredAt.Time(), FailedStep: q.Case.Step,
-			Handler:      handlerOf(tpl, q.Case.Step),
-			ErrorPattern: q.Case.Error, ErrorMessage: q.Case.Message, Class: tasker.FailureClass(q.Case.Class), Retryable: q.Case.Retryable}
+			Handler:     handlerOf(tpl, q.Case.Step),
+			Fingerprint: q.Case.Fingerprint, ErrorMessage: q.Case.Message, Class: tasker.FailureClass(q.Case.Class), Retryable: q.Case.Retryable}
 	}
 	return out, nil
 }

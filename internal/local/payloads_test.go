@@ -58,7 +58,7 @@ func TestListsWithoutPayloads(t *testing.T) {
 }
 
 // TestListsOfTroubleAreBounded: a page of cases and of the audit trail leaves out the
-// metadata and data that would make it too long, and says so; a page of the dead-letter
+// metadata and data that would make it too long, and says so; a page of failed
 // queue ends early, and its cursor goes on.
 func TestListsOfTroubleAreBounded(t *testing.T) {
 	t.Parallel()
@@ -95,9 +95,9 @@ func TestListsOfTroubleAreBounded(t *testing.T) {
 			t.Errorf("act %d has %d bytes of data, omitted %t", i, len(a.Data), a.DataOmitted)
 		}
 	}
-	seen, filter := map[uuid.UUID]bool{}, tasker.DeadLetterFilter{}
+	seen, filter := map[uuid.UUID]bool{}, tasker.FailedTaskFilter{}
 	for pages := 1; ; pages++ {
-		page, err := r.DeadLetters(t.Context(), filter)
+		page, err := r.FailedTasks(t.Context(), filter)
 		if err != nil {
 			t.Fatal(err)
 		}

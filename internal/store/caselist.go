@@ -44,7 +44,7 @@ func (s SQL) caseTerms(ctx context.Context, w *where, f engine.CaseFilter, ofDef
 	}
 	w.addIf(f.After != 0, "c.dlq_timestamp >= ?", int64(f.After))
 	w.addIf(f.Before != 0, "c.dlq_timestamp < ?", int64(f.Before))
-	w.addIf(f.Error != "", "c.error_pattern = ?", f.Error)
+	w.addIf(f.Fingerprint != "", "c.error_pattern = ?", f.Fingerprint)
 	if f.Retryable != nil {
 		w.add("c.retryable = ?", flag(*f.Retryable))
 	}
@@ -169,10 +169,10 @@ func (s SQL) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int, e
 	return int(n), err
 }
 
-// CountPatterns counts cases by kind; see engine.ReadCases.
-func (s SQL) CountPatterns(ctx context.Context, since task.Instant, byError bool, limit int) ([]engine.PatternCount, error) {
+// CountFailures counts cases by kind; see engine.ReadCases.
+func (s SQL) CountFailures(ctx context.Context, since task.Instant, byFingerprint bool, limit int) ([]engine.FailureCount, error) {
 	pattern := `''`
-	if byError {
+	if byFingerprint {
 		pattern = `coalesce(c.error_pattern, '')`
 	}
 	// whether a task is in error is only asked of those that may be worth it
@@ -181,12 +181,12 @@ func (s SQL) CountPatterns(ctx context.Context, since task.Instant, byError bool
   WHEN (SELECT t.state FROM tasker_tasks t WHERE t.id = c.task_uuid) = 'error' THEN 1 ELSE 0 END) AS bigint), CAST(min(c.dlq_timestamp) AS bigint), CAST(max(c.dlq_timestamp) AS bigint)
  FROM tasker_tasks_dlq c JOIN tasker_templates d ON d.def_id = c.def_id WHERE c.dlq_timestamp >= $1
  GROUP BY d.namespace, c.dlq_reason, pattern ORDER BY cases DESC, d.namespace, c.dlq_reason, pattern LIMIT $2`
-	list, err := collect(ctx, s, func(row Row) (p engine.PatternCount, err error) {
-		err = row.Scan((*Text)(&p.Namespace), (*Text)(&p.Reason), (*Text)(&p.Error), &p.Cases, &p.Replayable, &p.First, &p.Last)
+	list, err := collect(ctx, s, func(row Row) (p engine.FailureCount, err error) {
+		err = row.Scan((*Text)(&p.Namespace), (*Text)(&p.Reason), (*Text)(&p.Fingerprint), &p.Cases, &p.Replayable, &p.First, &p.Last)
 		return p, err
 	}, query, int64(since), limit)
-	slices.SortStableFunc(list, func(a, b engine.PatternCount) int { // a database may sort names by its language
-		return cmp.Or(cmp.Compare(b.Cases, a.Cases), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Error, b.Error))
+	slices.SortStableFunc(list, func(a, b engine.FailureCount) int { // a database may sort names by its language
+		return cmp.Or(cmp.Compare(b.Cases, a.Cases), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Fingerprint, b.Fingerprint))
 	})
 	return list, err
 }

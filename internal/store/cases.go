@@ -42,7 +42,7 @@ func (s SQL) scanCaseAnd(row Row, more ...any) (*task.Case, error) {
 	err := scan(row, append([]any{s.ScanID(&c.ID), s.ScanID(&c.TaskID), &c.DefID, (*Text)(&c.OriginalState), (*Text)(&c.Reason), &c.OpenedAt, (*Text)(&c.Status),
 		(*Text)(&c.Notes), &c.ResolvedAt, (*Text)(&c.ResolvedBy), (*Text)(&c.ResolvedKey), (*JSON)(&c.Metadata), &c.CreatedAt, &c.UpdatedAt,
 		(*Text)(&c.Cause), &c.Occurrences, &c.OccurredAt, &recovery, &replays, &c.NoteCount, &c.NoteBytes,
-		(*Text)(&c.Error), &retryable, (*Text)(&c.Step), (*Text)(&c.Class), (*Text)(&c.Message), (*JSON)(&c.Snapshot)}, more...), &c.ID, &c.Unread)
+		(*Text)(&c.Fingerprint), &retryable, (*Text)(&c.Step), (*Text)(&c.Class), (*Text)(&c.Message), (*JSON)(&c.Snapshot)}, more...), &c.ID, &c.Unread)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s SQL) AddCases(ctx context.Context, cases []*task.Case) error {
 	for _, c := range cases {
 		_, err := s.Exec(ctx, query, s.id(c.ID), s.id(c.TaskID), c.DefID, string(c.OriginalState), string(c.Reason), int64(c.OpenedAt), document(c.Snapshot),
 			string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy), document(c.Metadata), int64(c.CreatedAt), int64(c.UpdatedAt),
-			nullable(c.Error), flag(c.Retryable), nullable(c.ResolvedKey), nullable(string(c.Cause)), int64(c.OccurredAt), nullable(c.Step),
+			nullable(c.Fingerprint), flag(c.Retryable), nullable(c.ResolvedKey), nullable(string(c.Cause)), int64(c.OccurredAt), nullable(c.Step),
 			nullable(string(c.Class)), nullable(c.Message), len(c.Snapshot))
 		if err != nil {
 			return err

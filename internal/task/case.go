@@ -56,14 +56,14 @@ type Case struct {
 	DefID    int64 // of the task's template
 	OpenedAt Instant
 
-	// What is shown of the latest occurrence; see Occurrence. Error, Retryable, Step,
+	// What is shown of the latest occurrence; see Occurrence. Fingerprint, Retryable, Step,
 	// Class and Message are only there where a list or a whole case was asked for.
 	Occurrences   int // how often the task was found stuck; 1 for the first time
 	OccurredAt    Instant
 	Reason        CaseReason
 	Cause         CaseCause
 	OriginalState State
-	Error         string
+	Fingerprint   string
 	Retryable     bool
 	Step          string
 	Class         Class

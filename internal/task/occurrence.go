@@ -57,10 +57,10 @@ type Occurrence struct {
 	Reason        CaseReason
 	Cause         CaseCause // "" for one that was stored before there were causes
 	OriginalState State     // of the task, before what happened
-	// Error is the pattern of the failure (see Failure.Pattern), "" when there was none;
+	// Fingerprint is the pattern of the failure (see Failure.Pattern), "" when there was none;
 	// Retryable: trying again may help.
-	Error     string
-	Retryable bool
+	Fingerprint string
+	Retryable   bool
 	// Step, Class and Message are about the failure: the step that failed last, the class
 	// of its failure and the beginning of its message. "" where nothing failed.
 	Step     string
@@ -108,7 +108,7 @@ func (c *Case) Dropped() int { return c.Occurrences - 1 - len(c.Former) }
 
 // Latest is the occurrence that a case shows.
 func (c *Case) Latest() Occurrence {
-	return Occurrence{No: c.Occurrences, At: c.OccurredAt, Reason: c.Reason, Cause: c.Cause, OriginalState: c.OriginalState, Error: c.Error,
+	return Occurrence{No: c.Occurrences, At: c.OccurredAt, Reason: c.Reason, Cause: c.Cause, OriginalState: c.OriginalState, Fingerprint: c.Fingerprint,
 		Retryable: c.Retryable, Step: c.Step, Class: c.Class, Message: c.Message, Snapshot: c.Snapshot, Recovery: c.Recovery}
 }
 
@@ -116,6 +116,6 @@ func (c *Case) Latest() Occurrence {
 func (c *Case) Recur(o Occurrence) {
 	c.Occurrences++
 	c.OccurredAt, c.UpdatedAt = o.At, o.At
-	c.Reason, c.Cause, c.OriginalState, c.Error, c.Retryable = o.Reason, o.Cause, o.OriginalState, o.Error, o.Retryable
+	c.Reason, c.Cause, c.OriginalState, c.Fingerprint, c.Retryable = o.Reason, o.Cause, o.OriginalState, o.Fingerprint, o.Retryable
 	c.Step, c.Class, c.Message, c.Snapshot, c.Recovery = o.Step, o.Class, o.Message, o.Snapshot, o.Recovery
 }

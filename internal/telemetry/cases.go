@@ -25,7 +25,7 @@ type caseMetrics struct {
 	failed       metric.Int64Counter
 	took         metric.Float64Histogram
 	last         *lastCycle
-	patterns     *lastAnalysis
+	failures     *lastAnalysis
 }
 
 func newCaseMetrics(m metric.Meter, registry *prometheus.Registry) (*caseMetrics, error) {
@@ -40,7 +40,7 @@ func newCaseMetrics(m metric.Meter, registry *prometheus.Registry) (*caseMetrics
 		failed:       b.counter("tasker.staleness.detection_failures.total", "{run}", "Detection cycles that failed."),
 		took:         b.histogram("tasker.staleness.detection.duration", "ms", "Detection cycles.", detectionBounds),
 		last:         &lastCycle{},
-		patterns:     &lastAnalysis{},
+		failures:     &lastAnalysis{},
 	}
 	if b.err != nil {
 		return nil, b.err
@@ -53,7 +53,7 @@ func newCaseMetrics(m metric.Meter, registry *prometheus.Registry) (*caseMetrics
 	for _, reason := range engine.CaseReasons {
 		c.opened.Add(ctx, 0, metric.WithAttributes(reasonKey.String(reason)))
 	}
-	if err := registry.Register(c.patterns); err != nil {
+	if err := registry.Register(c.failures); err != nil {
 		return nil, err
 	}
 	return c, registry.Register(c.last)

@@ -35,7 +35,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	u.contact.begin(u.engine.Now())
 	u.noticeOrder()
 	g, ctx := errgroup.WithContext(ctx)
-	for _, l := range []*loop{u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.patterns(), u.promotion()} {
+	for _, l := range []*loop{u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures(), u.promotion()} {
 		g.Go(func() error { return u.run(ctx, l) })
 	}
 	g.Go(func() error { return u.timers(ctx) })
@@ -74,7 +74,7 @@ func (u *Upkeep) retire() {
 // RunOnce runs every loop's work until nothing is due, in a fixed order and
 // whoever's turn it is: for tests and simulations with a clock of their own.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
-	for _, l := range []*loop{u.regular(), u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(), u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.patterns()} {
+	for _, l := range []*loop{u.regular(), u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(), u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures()} {
 		for more := true; more; {
 			var err error
 			if _, more, err = l.once(ctx); err != nil {

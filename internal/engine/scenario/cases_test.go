@@ -171,7 +171,7 @@ func (in *interpreter) showStory(a *args) ([]string, error) {
 	var out []string
 	for _, o := range append(c.Former, c.Latest()) {
 		fields := []field{{"at", in.sinceStart(o.At)}, {"reason", string(o.Reason)}, {"cause", string(o.Cause)}, {"from", string(o.OriginalState)}, {"step", o.Step},
-			{"class", string(o.Class)}, {"error", o.Error}, {"retryable", strconv.FormatBool(o.Retryable)}, {"message", o.Message}}
+			{"class", string(o.Class)}, {"error", o.Fingerprint}, {"retryable", strconv.FormatBool(o.Retryable)}, {"message", o.Message}}
 		if len(o.Snapshot) == 0 {
 			fields = append(fields, field{"snapshot", "missing"})
 		}

@@ -60,7 +60,7 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		"reset": in.act(engine.ResetForRetry), "resolve": in.act(engine.ResolveManually), "complete-manually": in.act(engine.CompleteManually),
 		"reconfigure": in.reconfigure, "rekey": in.rekey, "ready": in.showReady, "recovery": in.showRecovery,
 		"update-cases": in.updateCases, "act-on-cases": in.actOnCases,
-		"replay": in.replay, "edit": in.edit, "letters": in.showLetters, "patterns": in.showPatterns,
+		"replay": in.replay, "edit": in.edit, "failed": in.showFailedTasks, "failures": in.showFailures,
 		"smuggle": in.smuggle, "open": in.openCase, "update": in.updateCase, "cases": in.showCases, "snapshot": in.showSnapshot, "queue": in.showQueue, "stats": in.showStats,
 		"audit": in.showAudit, "detect": in.detect, "staleness": in.showStaleness, "note": in.showCaseNotes, "story": in.showStory,
 		"task": in.showTask, "steps": in.showSteps, "history": in.showHistory, "workers": in.showWorkers, "list": in.list, "expect": in.expect,

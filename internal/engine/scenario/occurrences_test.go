@@ -41,8 +41,8 @@ func TestCaseOfATaskThatAlwaysFails(t *testing.T) {
 			for _, o := range c.Former {
 				size += len(o.Snapshot)
 			}
-			if c.Occurrences != repeats || len(c.Former) != task.KeptOccurrences-1 || c.Former[0].Error != "E0" || c.Error != fmt.Sprintf("E%d", repeats-1) {
-				t.Errorf("of %d failures %d are counted and %d kept, from %s to %s", repeats, c.Occurrences, len(c.Former)+1, c.Former[0].Error, c.Error)
+			if c.Occurrences != repeats || len(c.Former) != task.KeptOccurrences-1 || c.Former[0].Fingerprint != "E0" || c.Fingerprint != fmt.Sprintf("E%d", repeats-1) {
+				t.Errorf("of %d failures %d are counted and %d kept, from %s to %s", repeats, c.Occurrences, len(c.Former)+1, c.Former[0].Fingerprint, c.Fingerprint)
 			}
 			if size > task.OccurrenceBytes {
 				t.Errorf("the snapshots are %d bytes", size)
@@ -127,8 +127,8 @@ func TestNodesShareACase(t *testing.T) {
 	must(<-noted)
 	c, err := nodes[1].CaseOfTask(ctx, id)
 	must(err)
-	if c.Occurrences != repeats || c.Error != fmt.Sprintf("E%d", repeats-1) || c.Replays.Count != repeats-1 || len(c.Thread) != 2*notes || c.NoteCount != 2*notes {
-		t.Errorf("the case has %d occurrences, the last %s, %d replays and %d notes", c.Occurrences, c.Error, c.Replays.Count, len(c.Thread))
+	if c.Occurrences != repeats || c.Fingerprint != fmt.Sprintf("E%d", repeats-1) || c.Replays.Count != repeats-1 || len(c.Thread) != 2*notes || c.NoteCount != 2*notes {
+		t.Errorf("the case has %d occurrences, the last %s, %d replays and %d notes", c.Occurrences, c.Fingerprint, c.Replays.Count, len(c.Thread))
 	}
 }
 

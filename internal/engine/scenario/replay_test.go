@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// replay runs a task of the dead-letter queue again.
+// replay runs the failed steps of a task again.
 func (in *interpreter) replay(a *args) ([]string, error) {
 	name, err := a.place(0, "the task")
 	if err != nil {
@@ -26,9 +26,9 @@ func (in *interpreter) replay(a *args) ([]string, error) {
 	return []string{fmt.Sprintf("%s %s steps=%d replays=%d priority=%s", name, r.Task.State, r.Steps, r.Task.Meta.Replays, in.engine.PriorityName(r.Task.Priority))}, nil
 }
 
-// showLetters prints the dead-letter queue, newest first.
-func (in *interpreter) showLetters(a *args) ([]string, error) {
-	f := engine.CaseFilter{Limit: 100, Status: task.CasePending, Error: a.text("error"), Reason: task.CaseReason(a.text("reason"))}
+// showFailedTasks prints the failed tasks, newest first.
+func (in *interpreter) showFailedTasks(a *args) ([]string, error) {
+	f := engine.CaseFilter{Limit: 100, Status: task.CasePending, Fingerprint: a.text("error"), Reason: task.CaseReason(a.text("reason"))}
 	if v, ok := a.get("retryable"); ok {
 		retryable := v == "true"
 		f.Retryable = &retryable
@@ -36,14 +36,14 @@ func (in *interpreter) showLetters(a *args) ([]string, error) {
 	if s := a.text("status"); s != "" {
 		f.Status = task.Resolution(s)
 	}
-	page, err := in.engine.DeadLetters(in.ctx, f)
+	page, err := in.engine.FailedTasks(in.ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
-	for _, l := range page.Letters {
+	for _, l := range page.Tasks {
 		note := l.Case.Replays
-		fields := []field{{"reason", string(l.Case.Reason)}, {"error", l.Case.Error}, {"retryable", strconv.FormatBool(l.Case.Retryable)},
+		fields := []field{{"reason", string(l.Case.Reason)}, {"error", l.Case.Fingerprint}, {"retryable", strconv.FormatBool(l.Case.Retryable)},
 			{"replays", strconv.Itoa(note.Count)}, {"by", note.By}}
 		if l.Failed != nil {
 			fields = append(fields, field{"attempt", strconv.Itoa(l.Failed.Number)}, field{"message", l.Failed.Failure.Message})
@@ -53,9 +53,9 @@ func (in *interpreter) showLetters(a *args) ([]string, error) {
 	return append(out, "total "+strconv.Itoa(page.Total)), nil
 }
 
-// showPatterns prints the last analysis of the dead-letter queue.
-func (in *interpreter) showPatterns(a *args) ([]string, error) {
-	r, err := in.engine.PatternReport(in.ctx, a.text("namespace"))
+// showFailures prints the last analysis of failures.
+func (in *interpreter) showFailures(a *args) ([]string, error) {
+	r, err := in.engine.FailureReport(in.ctx, a.text("namespace"))
 	if err != nil {
 		return nil, err
 	}
@@ -63,12 +63,12 @@ func (in *interpreter) showPatterns(a *args) ([]string, error) {
 	for _, c := range r.Reasons {
 		out = append(out, fmt.Sprintf("%s %d", c.Reason, c.Cases))
 	}
-	for _, c := range r.Patterns {
+	for _, c := range r.Fingerprints {
 		fresh := ""
 		if c.New {
 			fresh = " new"
 		}
-		out = append(out, fmt.Sprintf("%s/%s '%s' %d replayable=%d%s", c.Namespace, c.Reason, c.Error, c.Cases, c.Replayable, fresh))
+		out = append(out, fmt.Sprintf("%s/%s '%s' %d replayable=%d%s", c.Namespace, c.Reason, c.Fingerprint, c.Cases, c.Replayable, fresh))
 	}
 	for _, alarm := range r.Alarms {
 		out = append(out, fmt.Sprintf("alarm %s: %s", alarm.Kind, alarm.Message()))

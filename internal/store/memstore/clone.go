@@ -66,7 +66,7 @@ func bareCase(c *task.Case) *task.Case {
 		return nil
 	}
 	k := listedCase(c)
-	k.Error, k.Retryable, k.Step, k.Class, k.Message = "", false, "", "", ""
+	k.Fingerprint, k.Retryable, k.Step, k.Class, k.Message = "", false, "", "", ""
 	return k
 }
 

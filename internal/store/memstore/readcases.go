@@ -42,7 +42,7 @@ func (s *state) casesWhere(f engine.CaseFilter) []*task.Case {
 		if (len(f.IDs) == 0 || slices.Contains(f.IDs, c.ID)) && (f.Status == "" || c.Status == f.Status) && (f.Reason == "" || c.Reason == f.Reason) &&
 			(f.Namespace == "" || def.Namespace == f.Namespace) && (f.TaskName == "" || def.Name == f.TaskName) &&
 			(f.After == 0 || c.OpenedAt >= f.After) && (f.Before == 0 || c.OpenedAt < f.Before) &&
-			(f.Error == "" || c.Error == f.Error) && (f.Retryable == nil || c.Retryable == *f.Retryable) &&
+			(f.Fingerprint == "" || c.Fingerprint == f.Fingerprint) && (f.Retryable == nil || c.Retryable == *f.Retryable) &&
 			(f.Below.IsZero() || compareIDs(c.ID, f.Below) < 0) && (!f.InError || s.tasks[c.TaskID].State == task.Errored) &&
 			(f.State == "" || s.tasks[c.TaskID].State == f.State) && s.failedAs(c, def, f) {
 			list = append(list, c)
@@ -94,21 +94,21 @@ func (s *Store) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int
 	return min(len(st.casesWhere(f)), limit), nil
 }
 
-// CountPatterns implements engine.ReadCases.
-func (s *Store) CountPatterns(ctx context.Context, since task.Instant, byError bool, limit int) ([]engine.PatternCount, error) {
+// CountFailures implements engine.ReadCases.
+func (s *Store) CountFailures(ctx context.Context, since task.Instant, byFingerprint bool, limit int) ([]engine.FailureCount, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	var out []engine.PatternCount
+	var out []engine.FailureCount
 	for _, c := range st.casesWhere(engine.CaseFilter{After: since}) {
-		p := engine.PatternCount{Namespace: st.template(c.DefID).Namespace, Reason: c.Reason, First: c.OpenedAt, Last: c.OpenedAt}
-		if byError {
-			p.Error = c.Error
+		p := engine.FailureCount{Namespace: st.template(c.DefID).Namespace, Reason: c.Reason, First: c.OpenedAt, Last: c.OpenedAt}
+		if byFingerprint {
+			p.Fingerprint = c.Fingerprint
 		}
-		i := slices.IndexFunc(out, func(o engine.PatternCount) bool {
-			return o.Namespace == p.Namespace && o.Reason == p.Reason && o.Error == p.Error
+		i := slices.IndexFunc(out, func(o engine.FailureCount) bool {
+			return o.Namespace == p.Namespace && o.Reason == p.Reason && o.Fingerprint == p.Fingerprint
 		})
 		if i < 0 {
 			i = len(out)
@@ -121,8 +121,8 @@ func (s *Store) CountPatterns(ctx context.Context, since task.Instant, byError b
 			o.Replayable++
 		}
 	}
-	slices.SortFunc(out, func(a, b engine.PatternCount) int {
-		return cmp.Or(cmp.Compare(b.Cases, a.Cases), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Error, b.Error))
+	slices.SortFunc(out, func(a, b engine.FailureCount) int {
+		return cmp.Or(cmp.Compare(b.Cases, a.Cases), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Fingerprint, b.Fingerprint))
 	})
 	return out[:min(limit, len(out))], nil
 }

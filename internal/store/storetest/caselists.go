@@ -17,11 +17,11 @@ func caseListCases() []testCase {
 		{"Urgent", urgentCases},
 		{"Counts", countCases},
 		{"NoCases", noCases},
-		{"DeadLetters", deadLetters},
+		{"FailedTasks", failedTasks},
 		{"LastFailures", lastFailures},
 		{"CaseBytes", caseBytes},
 		{"ActBytes", actBytes},
-		{"Patterns", countPatterns},
+		{"Failures", countFailures},
 		{"Audit", audit},
 	}
 }
@@ -210,12 +210,12 @@ func audit(f *fixture) {
 	f.equal("a page", unnumbered(f, list(engine.ActFilter{Limit: 2})), all[5:])
 }
 
-// deadLetters: what a list of the dead-letter queue may be narrowed by.
-func deadLetters(f *fixture) {
+// failedTasks: what the list of failed tasks may be narrowed by.
+func failedTasks(f *fixture) {
 	var cases []*task.Case
 	for i, j := range f.many(6) {
 		c := task.NewCase(f.store.IDs().Take(f.now.Time(), 1), j.task, task.StepsInProcess, task.ReasonMaxRetries, f.now.Add(time.Duration(i)*time.Minute))
-		c.Error, c.Retryable, c.Snapshot = []string{"DOWN", "", "it's broken"}[i%3], i%2 == 0, []byte(`{}`)
+		c.Fingerprint, c.Retryable, c.Snapshot = []string{"DOWN", "", "it's broken"}[i%3], i%2 == 0, []byte(`{}`)
 		if i < 4 {
 			f.move(j, func(s *task.Step) error { return s.Exhaust(f.now) })
 		}
@@ -236,11 +236,11 @@ func deadLetters(f *fixture) {
 	}{
 		"All":       {engine.CaseFilter{}, caseIDs(cases)},
 		"InError":   {engine.CaseFilter{InError: true}, caseIDs(cases[2:])},
-		"Error":     {engine.CaseFilter{Error: "it's broken"}, caseIDs([]*task.Case{cases[0], cases[3]})},
+		"Error":     {engine.CaseFilter{Fingerprint: "it's broken"}, caseIDs([]*task.Case{cases[0], cases[3]})},
 		"Retryable": {engine.CaseFilter{Retryable: &yes}, caseIDs([]*task.Case{cases[1], cases[3], cases[5]})},
 		"Final":     {engine.CaseFilter{Retryable: &no, InError: true}, caseIDs([]*task.Case{cases[2], cases[4]})},
 		"Below":     {engine.CaseFilter{Below: cases[2].ID, InError: true}, caseIDs(cases[3:])},
-		"Together": {engine.CaseFilter{Status: task.CasePending, Reason: task.ReasonMaxRetries, InError: true, Error: "DOWN", Retryable: &yes, TaskName: "a",
+		"Together": {engine.CaseFilter{Status: task.CasePending, Reason: task.ReasonMaxRetries, InError: true, Fingerprint: "DOWN", Retryable: &yes, TaskName: "a",
 			Below: cases[0].ID}, caseIDs(cases[5:])},
 	} {
 		test.filter.Limit = 10
@@ -252,7 +252,7 @@ func deadLetters(f *fixture) {
 	list, err := f.store.ListCases(f.Context(), engine.CaseFilter{Limit: 10})
 	f.must(err)
 	for i, c := range list {
-		f.equal("error", []any{c.Error, c.Retryable}, []any{cases[i].Error, cases[i].Retryable})
+		f.equal("error", []any{c.Fingerprint, c.Retryable}, []any{cases[i].Fingerprint, cases[i].Retryable})
 	}
 	whole, err := f.store.FindCase(f.Context(), cases[0].ID)
 	f.must(err)
@@ -289,13 +289,13 @@ func lastFailures(f *fixture) {
 	}
 }
 
-func countPatterns(f *fixture) {
+func countFailures(f *fixture) {
 	minute := func(n int) task.Instant { return f.now.Add(time.Duration(n) * time.Minute) }
 	for i, j := range f.many(7) {
 		c := task.NewCase(f.store.IDs().Take(f.now.Time(), 1), j.task, task.StepsInProcess, task.ReasonMaxRetries, minute(i))
-		c.Error, c.Retryable, c.Snapshot = []string{"DOWN", "it's broken", "DOWN"}[i%3], i != 3, []byte(`{}`)
+		c.Fingerprint, c.Retryable, c.Snapshot = []string{"DOWN", "it's broken", "DOWN"}[i%3], i != 3, []byte(`{}`)
 		if i == 6 {
-			c.Reason, c.Error = task.ReasonStaleness, ""
+			c.Reason, c.Fingerprint = task.ReasonStaleness, ""
 		}
 		if i != 5 { // that one has recovered
 			f.move(j, func(s *task.Step) error { return s.Exhaust(f.now) })
@@ -311,21 +311,21 @@ func countPatterns(f *fixture) {
 			f.change(j, c, task.CaseChange{Status: task.CaseFailed, Actor: "ada"}, minute(10))
 		}
 	}
-	count := func(since task.Instant, byError bool, limit int) []engine.PatternCount {
-		got, err := f.store.CountPatterns(f.Context(), since, byError, limit)
+	count := func(since task.Instant, byFingerprint bool, limit int) []engine.FailureCount {
+		got, err := f.store.CountFailures(f.Context(), since, byFingerprint, limit)
 		f.must(err)
 		return got
 	}
 	exhausted, stale := task.ReasonMaxRetries, task.ReasonStaleness
-	byError := []engine.PatternCount{
-		{Namespace: "default", Reason: exhausted, Error: "DOWN", Cases: 4, Replayable: 2, First: minute(0), Last: minute(5)},
-		{Namespace: "default", Reason: exhausted, Error: "it's broken", Cases: 2, Replayable: 1, First: minute(1), Last: minute(4)},
+	byFingerprint := []engine.FailureCount{
+		{Namespace: "default", Reason: exhausted, Fingerprint: "DOWN", Cases: 4, Replayable: 2, First: minute(0), Last: minute(5)},
+		{Namespace: "default", Reason: exhausted, Fingerprint: "it's broken", Cases: 2, Replayable: 1, First: minute(1), Last: minute(4)},
 		{Namespace: "default", Reason: stale, Cases: 1, Replayable: 1, First: minute(6), Last: minute(6)},
 	}
-	f.equal("by error", count(minute(0), true, 10), byError)
-	f.equal("the most frequent", count(minute(0), true, 1), byError[:1])
-	f.equal("by reason", count(minute(0), false, 10), []engine.PatternCount{
-		{Namespace: "default", Reason: exhausted, Cases: 6, Replayable: 3, First: minute(0), Last: minute(5)}, byError[2]})
-	f.equal("of late", count(minute(6), true, 10), byError[2:])
-	f.equal("of nothing", count(minute(7), true, 10), []engine.PatternCount(nil))
+	f.equal("by fingerprint", count(minute(0), true, 10), byFingerprint)
+	f.equal("the most frequent", count(minute(0), true, 1), byFingerprint[:1])
+	f.equal("by reason", count(minute(0), false, 10), []engine.FailureCount{
+		{Namespace: "default", Reason: exhausted, Cases: 6, Replayable: 3, First: minute(0), Last: minute(5)}, byFingerprint[2]})
+	f.equal("of late", count(minute(6), true, 10), byFingerprint[2:])
+	f.equal("of nothing", count(minute(7), true, 10), []engine.FailureCount(nil))
 }

@@ -25,7 +25,7 @@ func occurrenceCases() []testCase {
 func (f *fixture) occurrence(c *task.Case, snapshot int) task.Occurrence {
 	n := c.Occurrences + 1
 	return task.Occurrence{No: n, At: f.now.Add(time.Duration(n) * time.Minute), Reason: task.CaseReasons[n%len(task.CaseReasons)],
-		Cause: task.CaseCauses[n%len(task.CaseCauses)], OriginalState: task.States[n%len(task.States)], Error: fmt.Sprintf("E%d", n), Retryable: n%2 == 0,
+		Cause: task.CaseCauses[n%len(task.CaseCauses)], OriginalState: task.States[n%len(task.States)], Fingerprint: fmt.Sprintf("E%d", n), Retryable: n%2 == 0,
 		Step: fmt.Sprintf("step_%d", n), Class: task.Classes[n%len(task.Classes)], Message: hostile()[n%len(hostile())],
 		Snapshot: []byte(`{"n":"` + strings.Repeat("x", snapshot) + `"}`)}
 }
@@ -121,15 +121,15 @@ func occurrenceBytesBounded(f *fixture) {
 func foundByTheLatest(f *fixture) {
 	c := f.openCase(f.one(), task.ReasonMaxRetries, f.now)
 	first := f.occurrence(c, 1)
-	first.Reason, first.Error = task.ReasonMaxRetries, "first"
+	first.Reason, first.Fingerprint = task.ReasonMaxRetries, "first"
 	f.recur(c, first)
 	second := f.occurrence(c, 1)
-	second.Reason, second.Error, second.Retryable = task.ReasonStaleness, "second", true
+	second.Reason, second.Fingerprint, second.Retryable = task.ReasonStaleness, "second", true
 	f.recur(c, second)
 	yes := true
 	for want, filters := range map[int][]engine.CaseFilter{
-		0: {{Error: "first"}, {Reason: task.ReasonMaxRetries}},
-		1: {{Error: "second"}, {Reason: task.ReasonStaleness}, {Retryable: &yes}},
+		0: {{Fingerprint: "first"}, {Reason: task.ReasonMaxRetries}},
+		1: {{Fingerprint: "second"}, {Reason: task.ReasonStaleness}, {Retryable: &yes}},
 	} {
 		for _, filter := range filters {
 			filter.Limit = 10

@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Patterns is about the analysis of what has failed for good lately.
-type Patterns struct {
+// FailureAnalysis is about the analysis of what has failed for good lately.
+type FailureAnalysis struct {
 	// Interval is its rhythm, in the whole cluster. Defaults to 1 h; -1 is never.
 	Interval time.Duration
 	// Window is how far back it looks. Defaults to 24 h.
@@ -26,45 +26,45 @@ type Patterns struct {
 	ReplayableAbove int
 }
 
-func (p *Patterns) setDefaults() {
+func (p *FailureAnalysis) setDefaults() {
 	orDefault(&p.Interval, time.Hour)
 	orDefault(&p.Window, 24*time.Hour)
 	orDefault(&p.AlarmAbove, 50)
 	orDefault(&p.ReplayableAbove, 100)
 }
 
-func (p *Patterns) validate(bad func(ok bool, format string, args ...any)) {
+func (p *FailureAnalysis) validate(bad func(ok bool, format string, args ...any)) {
 	bad(p.Interval >= time.Minute || p.Interval == -1, "dlq_patterns.interval must be at least 1m, or -1")
 	bad(p.Window > 0, "dlq_patterns.window must be positive")
 	bad(p.AlarmAbove > 0, "dlq_patterns.alarm_above must be positive")
 	bad(p.ReplayableAbove > 0, "dlq_patterns.replayable_above must be positive")
 }
 
-// PatternCount counts the cases of one namespace, one reason and one error pattern
+// FailureCount counts the cases of one namespace, one reason and one fingerprint
 // that were opened within the window.
-type PatternCount struct {
-	Namespace  string          `json:"namespace"`
-	Reason     task.CaseReason `json:"reason"`
-	Error      string          `json:"error,omitempty"`
-	Cases      int             `json:"cases"`
-	Replayable int             `json:"replayable,omitempty"` // pending, in error now, and trying again may help
-	First      task.Instant    `json:"first"`
-	Last       task.Instant    `json:"last"`
+type FailureCount struct {
+	Namespace   string          `json:"namespace"`
+	Reason      task.CaseReason `json:"reason"`
+	Fingerprint string          `json:"error,omitempty"`
+	Cases       int             `json:"cases"`
+	Replayable  int             `json:"replayable,omitempty"` // pending, in error now, and trying again may help
+	First       task.Instant    `json:"first"`
+	Last        task.Instant    `json:"last"`
 	// New: no analysis of the last 30 days has seen it before.
 	New bool `json:"new,omitempty"`
 }
 
-func (p *PatternCount) key() string {
-	return p.Namespace + "\x00" + string(p.Reason) + "\x00" + p.Error
+func (p *FailureCount) key() string {
+	return p.Namespace + "\x00" + string(p.Reason) + "\x00" + p.Fingerprint
 }
 
-// PatternReport is one analysis.
-type PatternReport struct {
-	At, Since  task.Instant
-	Reasons    []PatternCount // without namespace and error; the most frequent first
-	Patterns   []PatternCount // the most frequent first, up to a bound
-	Replayable int
-	Alarms     []PatternAlarm
+// FailureReport is one analysis.
+type FailureReport struct {
+	At, Since    task.Instant
+	Reasons      []FailureCount // without namespace and error; the most frequent first
+	Fingerprints []FailureCount // the most frequent first, up to a bound
+	Replayable   int
+	Alarms       []FailureAlarm
 }
 
 // AlarmKind says what an alarm is about.
@@ -72,28 +72,28 @@ type AlarmKind string
 
 // The kinds of alarms.
 const (
-	NewPattern     AlarmKind = "new_pattern"
+	NewFingerprint AlarmKind = "new_pattern"
 	FrequentReason AlarmKind = "frequent_reason"
 	ManyReplayable AlarmKind = "replayable" // a hint: consider to replay them
 )
 
 // AlarmKinds lists the kinds.
-var AlarmKinds = []AlarmKind{NewPattern, FrequentReason, ManyReplayable}
+var AlarmKinds = []AlarmKind{NewFingerprint, FrequentReason, ManyReplayable}
 
-// PatternAlarm is one thing that somebody should look at.
-type PatternAlarm struct {
-	Kind      AlarmKind
-	Namespace string          // of a new pattern
-	Reason    task.CaseReason // "" for replayable
-	Error     string          // of a new pattern
-	Cases     int
+// FailureAlarm is one thing that somebody should look at.
+type FailureAlarm struct {
+	Kind        AlarmKind
+	Namespace   string          // of a new fingerprint
+	Reason      task.CaseReason // "" for replayable
+	Fingerprint string          // of a new fingerprint
+	Cases       int
 }
 
 // Message is the alarm in a sentence.
-func (a PatternAlarm) Message() string {
+func (a FailureAlarm) Message() string {
 	switch a.Kind {
-	case NewPattern:
-		return fmt.Sprintf("new failure pattern in the DLQ: %s, %s in %s (%d)", a.Reason, cmp.Or(a.Error, "without an error"), a.Namespace, a.Cases)
+	case NewFingerprint:
+		return fmt.Sprintf("new failure pattern in the DLQ: %s, %s in %s (%d)", a.Reason, cmp.Or(a.Fingerprint, "without an error"), a.Namespace, a.Cases)
 	case FrequentReason:
 		return fmt.Sprintf("%d tasks moved to the DLQ for %s", a.Cases, a.Reason)
 	default:
@@ -102,43 +102,43 @@ func (a PatternAlarm) Message() string {
 }
 
 const (
-	// patternsNote is the key of the note that holds the last analysis.
-	patternsNote = "dlq_patterns"
-	// shownPatterns bounds the patterns of a report, knownPatterns those remembered.
-	shownPatterns, knownPatterns = 200, 2000
-	// patternMemory is for how long a pattern is remembered that is not seen again.
-	patternMemory = 30 * 24 * time.Hour
+	// analysisNote is the key of the note that holds the last analysis.
+	analysisNote = "dlq_patterns"
+	// shownFingerprints bounds those of a report, knownFingerprints those remembered.
+	shownFingerprints, knownFingerprints = 200, 2000
+	// fingerprintMemory is for how long a fingerprint is remembered that is not seen again.
+	fingerprintMemory = 30 * 24 * time.Hour
 )
 
 // analysis is what is stored of one.
 type analysis struct {
-	At       task.Instant            `json:"at"`
-	Since    task.Instant            `json:"since"`
-	Reasons  []PatternCount          `json:"reasons"` // by namespace
-	Patterns []PatternCount          `json:"patterns"`
-	Known    map[string]task.Instant `json:"known"` // when each was seen last
+	At           task.Instant            `json:"at"`
+	Since        task.Instant            `json:"since"`
+	Reasons      []FailureCount          `json:"reasons"` // by namespace
+	Fingerprints []FailureCount          `json:"patterns"`
+	Known        map[string]task.Instant `json:"known"` // when each was seen last
 }
 
 // report is an analysis as one namespace sees it, or all of them ("").
-func (a *analysis) report(namespace string, cfg Patterns) *PatternReport {
-	r := &PatternReport{At: a.At, Since: a.Since}
-	for _, p := range a.Patterns {
+func (a *analysis) report(namespace string, cfg FailureAnalysis) *FailureReport {
+	r := &FailureReport{At: a.At, Since: a.Since}
+	for _, p := range a.Fingerprints {
 		if namespace != "" && p.Namespace != namespace {
 			continue
 		}
-		r.Patterns = append(r.Patterns, p)
+		r.Fingerprints = append(r.Fingerprints, p)
 		if p.New {
-			r.Alarms = append(r.Alarms, PatternAlarm{Kind: NewPattern, Namespace: p.Namespace, Reason: p.Reason, Error: p.Error, Cases: p.Cases})
+			r.Alarms = append(r.Alarms, FailureAlarm{Kind: NewFingerprint, Namespace: p.Namespace, Reason: p.Reason, Fingerprint: p.Fingerprint, Cases: p.Cases})
 		}
 	}
 	for _, p := range a.Reasons {
 		if namespace != "" && p.Namespace != namespace {
 			continue
 		}
-		i := slices.IndexFunc(r.Reasons, func(of PatternCount) bool { return of.Reason == p.Reason })
+		i := slices.IndexFunc(r.Reasons, func(of FailureCount) bool { return of.Reason == p.Reason })
 		if i < 0 {
 			i = len(r.Reasons)
-			r.Reasons = append(r.Reasons, PatternCount{Reason: p.Reason, First: p.First, Last: p.Last})
+			r.Reasons = append(r.Reasons, FailureCount{Reason: p.Reason, First: p.First, Last: p.Last})
 		}
 		of := &r.Reasons[i]
 		of.Cases += p.Cases
@@ -146,32 +146,32 @@ func (a *analysis) report(namespace string, cfg Patterns) *PatternReport {
 		of.First, of.Last = min(of.First, p.First), max(of.Last, p.Last)
 		r.Replayable += p.Replayable
 	}
-	slices.SortStableFunc(r.Reasons, func(x, y PatternCount) int {
+	slices.SortStableFunc(r.Reasons, func(x, y FailureCount) int {
 		return cmp.Or(cmp.Compare(y.Cases, x.Cases), cmp.Compare(x.Reason, y.Reason))
 	})
 	for _, of := range r.Reasons {
 		if of.Cases > cfg.AlarmAbove {
-			r.Alarms = append(r.Alarms, PatternAlarm{Kind: FrequentReason, Reason: of.Reason, Cases: of.Cases})
+			r.Alarms = append(r.Alarms, FailureAlarm{Kind: FrequentReason, Reason: of.Reason, Cases: of.Cases})
 		}
 	}
 	if r.Replayable > cfg.ReplayableAbove {
-		r.Alarms = append(r.Alarms, PatternAlarm{Kind: ManyReplayable, Cases: r.Replayable})
+		r.Alarms = append(r.Alarms, FailureAlarm{Kind: ManyReplayable, Cases: r.Replayable})
 	}
 	return r
 }
 
-// Analysis is what came of a call of AnalyzePatterns.
+// Analysis is what came of a call of AnalyzeFailures.
 type Analysis struct {
-	Report *PatternReport
+	Report *FailureReport
 	// Raised are the alarms that the analysis before did not have.
-	Raised   []PatternAlarm
+	Raised   []FailureAlarm
 	Interval time.Duration // until the next one is due
 }
 
-// AnalyzePatterns counts what has failed for good within the window by reason and by
+// AnalyzeFailures counts what has failed for good within the window by reason and by
 // error, and stores it, if an analysis is due in the cluster; else it returns nil.
-// The first one of all has nothing to compare with, and calls no pattern new.
-func (e *Engine) AnalyzePatterns(ctx context.Context) (*Analysis, error) {
+// The first one of all has nothing to compare with, and calls no fingerprint new.
+func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 	cfg := e.cfg.DLQPatterns
 	if cfg.Interval < 0 {
 		return nil, nil
@@ -182,10 +182,10 @@ func (e *Engine) AnalyzePatterns(ctx context.Context) (*Analysis, error) {
 		return nil, err
 	}
 	after := &analysis{At: now, Since: now.Add(-cfg.Window), Known: map[string]task.Instant{}}
-	if after.Reasons, err = e.store.CountPatterns(ctx, after.Since, false, knownPatterns); err != nil {
+	if after.Reasons, err = e.store.CountFailures(ctx, after.Since, false, knownFingerprints); err != nil {
 		return nil, fmt.Errorf("analyse failures: %w", err)
 	}
-	if after.Patterns, err = e.store.CountPatterns(ctx, after.Since, true, shownPatterns); err != nil {
+	if after.Fingerprints, err = e.store.CountFailures(ctx, after.Since, true, shownFingerprints); err != nil {
 		return nil, fmt.Errorf("analyse failures: %w", err)
 	}
 	after.compare(before)
@@ -193,15 +193,15 @@ func (e *Engine) AnalyzePatterns(ctx context.Context) (*Analysis, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode analysis of failures: %w", err)
 	}
-	if err := e.store.Write(ctx, func(tx Tx) error { return tx.Note(patternsNote, string(text)) }); err != nil {
+	if err := e.store.Write(ctx, func(tx Tx) error { return tx.Note(analysisNote, string(text)) }); err != nil {
 		return nil, fmt.Errorf("store analysis of failures: %w", err)
 	}
 	out := &Analysis{Report: after.report("", cfg), Interval: cfg.Interval}
 	out.Raised = slices.Clone(out.Report.Alarms)
 	if before != nil {
 		told := before.report("", cfg).Alarms
-		out.Raised = slices.DeleteFunc(out.Raised, func(a PatternAlarm) bool {
-			return slices.ContainsFunc(told, func(b PatternAlarm) bool { a.Cases = b.Cases; return a == b })
+		out.Raised = slices.DeleteFunc(out.Raised, func(a FailureAlarm) bool {
+			return slices.ContainsFunc(told, func(b FailureAlarm) bool { a.Cases = b.Cases; return a == b })
 		})
 	}
 	if e.observer != nil {
@@ -210,22 +210,22 @@ func (e *Engine) AnalyzePatterns(ctx context.Context) (*Analysis, error) {
 	return out, nil
 }
 
-// compare says which patterns are new, and what is to be remembered.
+// compare says which fingerprints are new, and what is to be remembered.
 func (a *analysis) compare(before *analysis) {
 	if before != nil {
 		for key, at := range before.Known {
-			if at > a.At.Add(-patternMemory) {
+			if at > a.At.Add(-fingerprintMemory) {
 				a.Known[key] = at
 			}
 		}
 	}
-	for i := range a.Patterns {
-		p := &a.Patterns[i]
+	for i := range a.Fingerprints {
+		p := &a.Fingerprints[i]
 		_, known := a.Known[p.key()]
 		p.New = !known && before != nil
 		a.Known[p.key()] = a.At
 	}
-	if excess := len(a.Known) - knownPatterns; excess > 0 {
+	if excess := len(a.Known) - knownFingerprints; excess > 0 {
 		oldest := slices.SortedFunc(maps.Keys(a.Known), func(x, y string) int { return cmp.Or(cmp.Compare(a.Known[x], a.Known[y]), cmp.Compare(x, y)) })
 		for _, key := range oldest[:excess] {
 			delete(a.Known, key)
@@ -235,7 +235,7 @@ func (a *analysis) compare(before *analysis) {
 
 // lastAnalysis returns the one that is stored, nil when there is none.
 func (e *Engine) lastAnalysis(ctx context.Context) (*analysis, error) {
-	text, err := e.store.FindNote(ctx, patternsNote)
+	text, err := e.store.FindNote(ctx, analysisNote)
 	if err != nil {
 		return nil, fmt.Errorf("read analysis of failures: %w", err)
 	}
@@ -246,9 +246,9 @@ func (e *Engine) lastAnalysis(ctx context.Context) (*analysis, error) {
 	return &a, nil
 }
 
-// PatternReport returns the last analysis as a namespace sees it, or all of them
+// FailureReport returns the last analysis as a namespace sees it, or all of them
 // (""). NotFound before the first.
-func (e *Engine) PatternReport(ctx context.Context, namespace string) (*PatternReport, error) {
+func (e *Engine) FailureReport(ctx context.Context, namespace string) (*FailureReport, error) {
 	a, err := e.lastAnalysis(ctx)
 	if err != nil {
 		return nil, err

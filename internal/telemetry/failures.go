@@ -11,7 +11,7 @@ import (
 
 // analyzed records an analysis of what has failed for good.
 func (c *caseMetrics) analyzed(a *engine.Analysis) {
-	c.patterns.set(a.Report, time.Now().Add(2*a.Interval+time.Minute))
+	c.failures.set(a.Report, time.Now().Add(2*a.Interval+time.Minute))
 }
 
 // lastAnalysis is what the last analysis found, at whichever process ran it: it goes
@@ -25,12 +25,12 @@ type lastAnalysis struct {
 
 var (
 	alarmsDesc = prometheus.NewDesc("tasker_dlq_pattern_alarms",
-		"Alarms of the last analysis of the dead-letter queue by this process, by kind; not there when it runs none.", []string{"kind"}, nil)
+		"Alarms of the last analysis of failures by this process, by kind; not there when it runs none.", []string{"kind"}, nil)
 	replayableDesc = prometheus.NewDesc("tasker_dlq_replayable_tasks",
 		"Tasks that failed for good within the window of the last analysis by this process, and that a replay may help; not there when it runs none.", nil, nil)
 )
 
-func (l *lastAnalysis) set(r *engine.PatternReport, expires time.Time) {
+func (l *lastAnalysis) set(r *engine.FailureReport, expires time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.alarms = map[engine.AlarmKind]int{}

@@ -21,24 +21,24 @@ func (n *node) exhaust(count int) {
 
 // What has failed is analysed once in the cluster in every interval, whichever node
 // has the turn, and an alarm is told once, for as long as it stands.
-func TestPatternsOncePerCluster(t *testing.T) {
+func TestFailuresOncePerCluster(t *testing.T) {
 	within(t, func(t *testing.T) {
-		d, a, b := pair(t, engine.Config{DLQPatterns: engine.Patterns{AlarmAbove: 2, ReplayableAbove: 2}})
-		first, err := b.PatternReport(t.Context(), "")
-		if err != nil || len(first.Patterns) != 0 {
+		d, a, b := pair(t, engine.Config{DLQPatterns: engine.FailureAnalysis{AlarmAbove: 2, ReplayableAbove: 2}})
+		first, err := b.FailureReport(t.Context(), "")
+		if err != nil || len(first.Fingerprints) != 0 {
 			t.Fatalf("the first analysis is %+v, %v", first, err)
 		}
 		a.exhaust(3)
 		time.Sleep(59 * time.Minute)
-		if r, err := b.PatternReport(t.Context(), ""); err != nil || r.At != first.At {
+		if r, err := b.FailureReport(t.Context(), ""); err != nil || r.At != first.At {
 			t.Errorf("before its time there was another: %+v, %v", r, err)
 		}
 		time.Sleep(3 * time.Minute)
-		r, err := b.PatternReport(t.Context(), "")
-		if err != nil || len(r.Patterns) != 1 || !r.Patterns[0].New || r.Replayable != 3 || len(r.Alarms) != 3 {
+		r, err := b.FailureReport(t.Context(), "")
+		if err != nil || len(r.Fingerprints) != 1 || !r.Fingerprints[0].New || r.Replayable != 3 || len(r.Alarms) != 3 {
 			t.Fatalf("the report is %+v, %v", r, err)
 		}
-		if other, err := b.PatternReport(t.Context(), "other"); err != nil || len(other.Patterns)+len(other.Alarms)+other.Replayable > 0 {
+		if other, err := b.FailureReport(t.Context(), "other"); err != nil || len(other.Fingerprints)+len(other.Alarms)+other.Replayable > 0 {
 			t.Errorf("another namespace sees %+v, %v", other, err)
 		}
 		d.turnOf("patterns").setAway(true) // it is cut off; the other goes on
@@ -47,7 +47,7 @@ func TestPatternsOncePerCluster(t *testing.T) {
 		if a.store.reach() != nil {
 			live = b
 		}
-		if r, err = live.PatternReport(t.Context(), ""); err != nil || r.Patterns[0].New || len(r.Alarms) != 2 || live.Now().Sub(r.At) > time.Hour+2*time.Minute {
+		if r, err = live.FailureReport(t.Context(), ""); err != nil || r.Fingerprints[0].New || len(r.Alarms) != 2 || live.Now().Sub(r.At) > time.Hour+2*time.Minute {
 			t.Errorf("hours later the report is %+v, %v", r, err)
 		}
 		a.store.setAway(false)

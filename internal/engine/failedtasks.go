@@ -7,29 +7,28 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// DeadLetter is an entry of the dead-letter queue: a task that is in error, with
-// its case.
-type DeadLetter struct {
+// FailedTask is a task that is in error, with its case.
+type FailedTask struct {
 	Case *task.Case // without its snapshot
 	Task *task.Task // as it is now
 	// Failed is its last failed attempt, nil when there was none.
 	Failed *task.Attempt
 }
 
-// DeadLetterPage is one page of the dead-letter queue.
-type DeadLetterPage struct {
-	Letters []DeadLetter
-	Total   int     // of all pages, up to a bound
-	Capped  bool    // there are more
-	Next    task.ID // to continue below; zero at the end
+// FailedTaskPage is one page of failed tasks.
+type FailedTaskPage struct {
+	Tasks  []FailedTask
+	Total  int     // of all pages, up to a bound
+	Capped bool    // there are more
+	Next   task.ID // to continue below; zero at the end
 }
 
-// countedDeadLetters bounds how far entries are counted.
-const countedDeadLetters = 10_000
+// countedFailedTasks bounds how far failed tasks are counted.
+const countedFailedTasks = 10_000
 
-// DeadLetters returns a page of entries, the newest first. While f.Status is pending,
-// entries are tasks that are in error now, whatever f.InError.
-func (e *Engine) DeadLetters(ctx context.Context, f CaseFilter) (*DeadLetterPage, error) {
+// FailedTasks returns a page of failed tasks, the newest first. While f.Status is pending,
+// these are tasks that are in error now, whatever f.InError.
+func (e *Engine) FailedTasks(ctx context.Context, f CaseFilter) (*FailedTaskPage, error) {
 	if err := e.checkPage(f.Limit, f.Offset); err != nil {
 		return nil, err
 	}
@@ -38,40 +37,40 @@ func (e *Engine) DeadLetters(ctx context.Context, f CaseFilter) (*DeadLetterPage
 	if err != nil {
 		return nil, err
 	}
-	page := &DeadLetterPage{}
+	page := &FailedTaskPage{}
 	if len(cases) == f.Limit {
 		page.Next = cases[f.Limit-1].ID
 	}
 	f.Below, f.Offset = task.ID{}, 0
-	if page.Total, err = e.store.SizeOf(ctx, f, countedDeadLetters+1); err != nil {
+	if page.Total, err = e.store.SizeOf(ctx, f, countedFailedTasks+1); err != nil {
 		return nil, err
 	}
-	if page.Total > countedDeadLetters {
-		page.Total, page.Capped = countedDeadLetters, true
+	if page.Total > countedFailedTasks {
+		page.Total, page.Capped = countedFailedTasks, true
 	}
 	size := 0
-	for some := range slices.Chunk(cases, heavyLetters) {
-		letters, err := e.letters(ctx, some)
+	for some := range slices.Chunk(cases, failedTasksAtOnce) {
+		tasks, err := e.failedTasks(ctx, some)
 		if err != nil {
 			return nil, err
 		}
-		for _, l := range letters {
-			if size += l.size(); size > e.cfg.Limits.PageBytes && len(page.Letters) > 0 {
-				page.Next = page.Letters[len(page.Letters)-1].Case.ID
+		for _, l := range tasks {
+			if size += l.size(); size > e.cfg.Limits.PageBytes && len(page.Tasks) > 0 {
+				page.Next = page.Tasks[len(page.Tasks)-1].Case.ID
 				return page, nil
 			}
-			page.Letters = append(page.Letters, l)
+			page.Tasks = append(page.Tasks, l)
 		}
 	}
 	return page, nil
 }
 
-// heavyLetters bounds how many entries are read at a time: what is read beyond the
+// failedTasksAtOnce bounds how many failed tasks are read at a time: what is read beyond the
 // bytes of a page is thrown away.
-const heavyLetters = 64
+const failedTasksAtOnce = 64
 
 // size is about how many bytes what is said of the failure has.
-func (l *DeadLetter) size() int {
+func (l *FailedTask) size() int {
 	if l.Failed == nil || l.Failed.Failure == nil {
 		return 0
 	}
@@ -79,9 +78,9 @@ func (l *DeadLetter) size() int {
 	return len(f.Message) + len(f.Stack) + len(f.ResponseBody) + len(f.Details)
 }
 
-// letters adds tasks and last failures to cases; a case whose task was deleted
+// failedTasks adds tasks and last failures to cases; a case whose task was deleted
 // meanwhile is left out.
-func (e *Engine) letters(ctx context.Context, cases []*task.Case) ([]DeadLetter, error) {
+func (e *Engine) failedTasks(ctx context.Context, cases []*task.Case) ([]FailedTask, error) {
 	ids, stops := make([]task.ID, len(cases)), make([]Stop, len(cases))
 	for i, c := range cases {
 		step, err := e.stopper(ctx, c)
@@ -106,10 +105,10 @@ func (e *Engine) letters(ctx context.Context, cases []*task.Case) ([]DeadLetter,
 	for i := range attempts {
 		failed[attempts[i].TaskID] = &attempts[i]
 	}
-	var out []DeadLetter
+	var out []FailedTask
 	for _, c := range cases {
 		if t := of[c.TaskID]; t != nil {
-			out = append(out, DeadLetter{Case: c, Task: t, Failed: failed[t.ID]})
+			out = append(out, FailedTask{Case: c, Task: t, Failed: failed[t.ID]})
 		}
 	}
 	return out, nil

@@ -11,17 +11,17 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// DeadLetters implements tasker.DeadLetterBackend.
-func (b *Backend) DeadLetters(ctx context.Context, f tasker.DeadLetterFilter) (*tasker.DeadLetterPage, error) {
+// FailedTasks implements tasker.CaseBackend.
+func (b *Backend) FailedTasks(ctx context.Context, f tasker.FailedTaskFilter) (*tasker.FailedTaskPage, error) {
 	filter, err := b.toCaseFilter(tasker.CaseFilter{ResolutionStatus: cmp.Or(f.ResolutionStatus, tasker.CasePending), Reason: f.Reason, Namespace: f.Namespace,
 		TaskName: f.TaskType, After: f.After, Before: f.Before, Limit: f.Limit,
 		CaseFailureFilter: tasker.CaseFailureFilter{FailedStep: f.FailedStep, ErrorMessage: f.ErrorMessage}}, defaultPage)
 	if err != nil {
 		return nil, err
 	}
-	filter.Error, filter.Retryable = f.ErrorPattern, f.Retryable
+	filter.Fingerprint, filter.Retryable = f.Fingerprint, f.Retryable
 	var faults filterFaults
-	faults.name("error_pattern", f.ErrorPattern)
+	faults.name("error_pattern", f.Fingerprint)
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
@@ -30,13 +30,13 @@ func (b *Backend) DeadLetters(ctx context.Context, f tasker.DeadLetterFilter) (*
 			return nil, badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
 		}
 	}
-	found, err := b.engine.DeadLetters(ctx, filter)
+	found, err := b.engine.FailedTasks(ctx, filter)
 	if err != nil {
 		return nil, toError(err)
 	}
-	page := &tasker.DeadLetterPage{Tasks: make([]tasker.DeadLetter, len(found.Letters)), TotalCount: found.Total, TotalCapped: found.Capped}
-	for i := range found.Letters {
-		if page.Tasks[i], err = b.fromDeadLetter(ctx, &found.Letters[i]); err != nil {
+	page := &tasker.FailedTaskPage{Tasks: make([]tasker.FailedTask, len(found.Tasks)), TotalCount: found.Total, TotalCapped: found.Capped}
+	for i := range found.Tasks {
+		if page.Tasks[i], err = b.fromFailedTask(ctx, &found.Tasks[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -46,19 +46,19 @@ func (b *Backend) DeadLetters(ctx context.Context, f tasker.DeadLetterFilter) (*
 	return page, nil
 }
 
-func (b *Backend) fromDeadLetter(ctx context.Context, l *engine.DeadLetter) (tasker.DeadLetter, error) {
+func (b *Backend) fromFailedTask(ctx context.Context, l *engine.FailedTask) (tasker.FailedTask, error) {
 	tpl, err := b.engine.TemplateOf(ctx, l.Task.DefID)
 	if err != nil {
-		return tasker.DeadLetter{}, toError(err)
+		return tasker.FailedTask{}, toError(err)
 	}
 	t, damage := l.Task.Shown()
 	c, wrong := l.Case.Shown()
-	l = &engine.DeadLetter{Task: t, Case: c, Failed: l.Failed}
+	l = &engine.FailedTask{Task: t, Case: c, Failed: l.Failed}
 	m := l.Task.Meta
-	out := tasker.DeadLetter{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(l.Task.ID), CaseID: toUUID(l.Case.ID), Namespace: tpl.Namespace, TaskType: tpl.Name,
+	out := tasker.FailedTask{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(l.Task.ID), CaseID: toUUID(l.Case.ID), Namespace: tpl.Namespace, TaskType: tpl.Name,
 		State: tasker.TaskState(l.Task.State), Priority: tasker.Priority(b.engine.PriorityText(l.Task)), CreatedAt: l.Task.CreatedAt.Time(),
 		MovedToDLQAt: l.Case.OpenedAt.Time(), FailureReason: tasker.CaseReason(l.Case.Reason), Cause: tasker.CaseCause(l.Case.Cause),
-		OccurrenceCount: l.Case.Occurrences, LastOccurredAt: l.Case.OccurredAt.Time(), FailedStep: l.Case.Step, ErrorPattern: l.Case.Error, ErrorMessage: l.Case.Message, Retryable: l.Case.Retryable,
+		OccurrenceCount: l.Case.Occurrences, LastOccurredAt: l.Case.OccurredAt.Time(), FailedStep: l.Case.Step, Fingerprint: l.Case.Fingerprint, ErrorMessage: l.Case.Message, Retryable: l.Case.Retryable,
 		ResolutionStatus: tasker.CaseResolution(l.Case.Status), ReplayCount: m.Replays, LastReplayedAt: m.ReplayedAt.Ptr(), LastReplayedBy: m.ReplayedBy,
 		LastReplayedByKey: m.ReplayedKey}
 	if l.Failed != nil {
@@ -69,7 +69,7 @@ func (b *Backend) fromDeadLetter(ctx context.Context, l *engine.DeadLetter) (tas
 	return out, nil
 }
 
-// ReplayTask implements tasker.DeadLetterBackend.
+// ReplayTask implements tasker.CaseBackend.
 func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req tasker.ReplayRequest) (*tasker.Replay, error) {
 	expect, err := expectation(string(req.ExpectedState), req.IfMatch)
 	if err != nil {
@@ -86,30 +86,30 @@ func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req tasker.Repla
 		ReplayedAt: m.ReplayedAt.Time(), ReplayedBy: m.ReplayedBy, ReplayedByKey: m.ReplayedKey}, nil
 }
 
-// DeadLetterPatterns implements tasker.DeadLetterBackend.
-func (b *Backend) DeadLetterPatterns(ctx context.Context, namespace string) (*tasker.DeadLetterReport, error) {
+// FailureReport implements tasker.CaseBackend.
+func (b *Backend) FailureReport(ctx context.Context, namespace string) (*tasker.FailureReport, error) {
 	var faults filterFaults
 	faults.name("namespace", namespace)
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
-	r, err := b.engine.PatternReport(ctx, namespace)
+	r, err := b.engine.FailureReport(ctx, namespace)
 	if err != nil {
 		return nil, toError(err)
 	}
-	out := &tasker.DeadLetterReport{AnalyzedAt: r.At.Time(), Since: r.Since.Time(), Replayable: r.Replayable, Reasons: make([]tasker.DeadLetterReason, len(r.Reasons)),
-		Patterns: make([]tasker.DeadLetterPattern, len(r.Patterns)), Alarms: make([]tasker.DeadLetterAlarm, len(r.Alarms))}
+	out := &tasker.FailureReport{AnalyzedAt: r.At.Time(), Since: r.Since.Time(), Replayable: r.Replayable, Reasons: make([]tasker.ReasonCount, len(r.Reasons)),
+		Fingerprints: make([]tasker.FingerprintCount, len(r.Fingerprints)), Alarms: make([]tasker.FailureAlarm, len(r.Alarms))}
 	for i, c := range r.Reasons {
 		out.TotalCount += c.Cases
-		out.Reasons[i] = tasker.DeadLetterReason{FailureReason: tasker.CaseReason(c.Reason), Count: c.Cases, Replayable: c.Replayable}
+		out.Reasons[i] = tasker.ReasonCount{FailureReason: tasker.CaseReason(c.Reason), Count: c.Cases, Replayable: c.Replayable}
 	}
-	for i, c := range r.Patterns {
-		out.Patterns[i] = tasker.DeadLetterPattern{Namespace: c.Namespace, FailureReason: tasker.CaseReason(c.Reason), ErrorPattern: c.Error, Count: c.Cases,
+	for i, c := range r.Fingerprints {
+		out.Fingerprints[i] = tasker.FingerprintCount{Namespace: c.Namespace, FailureReason: tasker.CaseReason(c.Reason), Fingerprint: c.Fingerprint, Count: c.Cases,
 			Replayable: c.Replayable, FirstAt: c.First.Time(), LastAt: c.Last.Time(), New: c.New}
 	}
 	for i, a := range r.Alarms {
-		out.Alarms[i] = tasker.DeadLetterAlarm{Kind: tasker.DeadLetterAlarmKind(a.Kind), Message: a.Message(), Namespace: a.Namespace,
-			FailureReason: tasker.CaseReason(a.Reason), ErrorPattern: a.Error, Count: a.Cases}
+		out.Alarms[i] = tasker.FailureAlarm{Kind: tasker.FailureAlarmKind(a.Kind), Message: a.Message(), Namespace: a.Namespace,
+			FailureReason: tasker.CaseReason(a.Reason), Fingerprint: a.Fingerprint, Count: a.Cases}
 	}
 	return out, nil
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// patternsLook is how often it is asked whether an analysis is due. When is stored,
+// analysisLook is how often it is asked whether an analysis is due. When is stored,
 // so that a node that starts does not analyse again what another has.
-const patternsLook = time.Minute
+const analysisLook = time.Minute
 
-// patterns analyses what has failed for good, and tells of what is new.
-func (u *Upkeep) patterns() *loop {
-	return &loop{name: "patterns", every: patternsLook, polite: true, once: func(ctx context.Context) (int, bool, error) {
-		found, err := u.engine.AnalyzePatterns(ctx)
+// failures analyses what has failed for good, and tells of what is new.
+func (u *Upkeep) failures() *loop {
+	return &loop{name: "patterns", every: analysisLook, polite: true, once: func(ctx context.Context) (int, bool, error) {
+		found, err := u.engine.AnalyzeFailures(ctx)
 		if err != nil || found == nil {
 			return 0, false, err
 		}
@@ -23,8 +23,8 @@ func (u *Upkeep) patterns() *loop {
 			if a.Reason != "" {
 				args = append(args, "dlq_reason", a.Reason)
 			}
-			if a.Kind == engine.NewPattern {
-				args = append(args, "error", a.Error, "namespace", a.Namespace)
+			if a.Kind == engine.NewFingerprint {
+				args = append(args, "error", a.Fingerprint, "namespace", a.Namespace)
 			}
 			if a.Kind == engine.ManyReplayable {
 				u.log.Info(a.Message(), args...)

@@ -1,28 +1,14 @@
 package tasker
 
 import (
-	"context"
 	"time"
 
 	"github.com/google/uuid"
 )
 
-// DeadLetterBackend is the part of a Backend about the dead-letter queue: tasks that
-// have failed for good, with their cases. A replay runs the failed steps of one
-// again. It is the same task, with all its history; the case stays, and counts.
-type DeadLetterBackend interface {
-	// DeadLetters returns one page, newest first.
-	DeadLetters(ctx context.Context, filter DeadLetterFilter) (*DeadLetterPage, error)
-	// ReplayTask runs the failed steps of a task in error again. CodeWrongState when it
-	// is not in error, or no step of it has failed.
-	ReplayTask(ctx context.Context, task uuid.UUID, req ReplayRequest) (*Replay, error)
-	// DeadLetterPatterns returns the last analysis of what has failed for good lately,
-	// of one namespace or of all (""). CodeNotFound before the first.
-	DeadLetterPatterns(ctx context.Context, namespace string) (*DeadLetterReport, error)
-}
-
-// DeadLetter is an entry of the dead-letter queue.
-type DeadLetter struct {
+// FailedTask is a task that has failed for good, with its case: it is in error, and the
+// case is pending. On the wire such tasks are the "DLQ".
+type FailedTask struct {
 	TaskID           uuid.UUID      `json:"task_id"`
 	CaseID           uuid.UUID      `json:"case_id" doc:"Its case; called dlq_entry_uuid elsewhere."`
 	Namespace        string         `json:"namespace"`
@@ -36,7 +22,7 @@ type DeadLetter struct {
 	OccurrenceCount  int            `json:"occurrence_count" doc:"How often it was found stuck since it was moved here."`
 	LastOccurredAt   time.Time      `json:"last_occurred_at"`
 	FailedStep       string         `json:"failed_step,omitempty" doc:"The step whose failure stops the task."`
-	ErrorPattern     string         `json:"error_pattern,omitempty" doc:"What kind of failure it was the last time: its code, else its type, else its message without numbers."`
+	Fingerprint      string         `json:"error_pattern,omitempty" doc:"What kind of failure it was the last time: its code, else its type, else its message without numbers."`
 	ErrorMessage     string         `json:"error_message,omitempty" doc:"The beginning of its message, up to 1 KiB."`
 	Retryable        bool           `json:"retryable" doc:"Trying again may help: that failure said so, or nothing failed and time ran out."`
 	LastError        *Failure       `json:"last_error,omitempty" doc:"Of the last failed attempt of the step that stops it, a replay's too."`
@@ -52,13 +38,13 @@ type DeadLetter struct {
 	LastReplayedByKey string `json:"last_replayed_by_key,omitempty"`
 }
 
-// DeadLetterFilter selects entries. Zero fields do not restrict.
-type DeadLetterFilter struct {
+// FailedTaskFilter selects failed tasks. Zero fields do not restrict.
+type FailedTaskFilter struct {
 	// ResolutionStatus defaults to pending: tasks that are in error now, and whose case
-	// nobody has resolved. With another one, entries are resolved cases.
+	// nobody has resolved. With another one, tasks whose case was resolved that way.
 	ResolutionStatus CaseResolution
 	Reason           CaseReason
-	ErrorPattern     string
+	Fingerprint      string
 	// FailedStep is the name of the step whose failure stops the task, and ErrorMessage a
 	// part of what the failure says.
 	FailedStep   string
@@ -66,21 +52,21 @@ type DeadLetterFilter struct {
 	Retryable    *bool
 	Namespace    string
 	TaskType     string
-	After        time.Time // moved to the queue at or after
-	Before       time.Time // moved there before
+	After        time.Time // failed at or after
+	Before       time.Time // failed before
 	Limit        int       // defaults to 50; at most the server's page limit
 	Cursor       string    // NextCursor of the page before
 }
 
-// DeadLetterPage is one page of the dead-letter queue.
-type DeadLetterPage struct {
-	Tasks       []DeadLetter `json:"tasks"`
+// FailedTaskPage is one page of failed tasks.
+type FailedTaskPage struct {
+	Tasks       []FailedTask `json:"tasks"`
 	TotalCount  int          `json:"total_count" doc:"Of all pages, counted up to 10,000."`
 	TotalCapped bool         `json:"total_capped,omitempty" doc:"There are more."`
 	NextCursor  string       `json:"next_cursor,omitempty"`
 }
 
-// ReplayRequest runs a task of the dead-letter queue again.
+// ReplayRequest runs the failed steps of a failed task again.
 type ReplayRequest struct {
 	ResetRetryCount bool     `json:"reset_retry_count,omitempty" doc:"Give the failed steps all their attempts again. Without it they have what is left, and one attempt if nothing is."`
 	NewPriority     Priority `json:"new_priority,omitempty" doc:"For the task and all its open steps. Left out: as it was."`
@@ -105,30 +91,30 @@ type Replay struct {
 	ReplayedByKey string     `json:"replayed_by_key,omitempty" doc:"The name of the API key."`
 }
 
-// DeadLetterReport counts what has failed for good lately. The cluster makes one every
+// FailureReport counts what has failed for good lately. The cluster makes one every
 // hour, of the last day, unless it is configured otherwise.
-type DeadLetterReport struct {
-	AnalyzedAt time.Time           `json:"analyzed_at"`
-	Since      time.Time           `json:"since" doc:"Cases opened from here on are counted."`
-	TotalCount int                 `json:"total_count"`
-	Replayable int                 `json:"replayable_count" doc:"Of these: still in error, pending, and trying again may help."`
-	Reasons    []DeadLetterReason  `json:"reasons" doc:"The most frequent first."`
-	Patterns   []DeadLetterPattern `json:"patterns" doc:"The most frequent first; at most 200."`
-	Alarms     []DeadLetterAlarm   `json:"alarms"`
+type FailureReport struct {
+	AnalyzedAt   time.Time          `json:"analyzed_at"`
+	Since        time.Time          `json:"since" doc:"Cases opened from here on are counted."`
+	TotalCount   int                `json:"total_count"`
+	Replayable   int                `json:"replayable_count" doc:"Of these: still in error, pending, and trying again may help."`
+	Reasons      []ReasonCount      `json:"reasons" doc:"The most frequent first."`
+	Fingerprints []FingerprintCount `json:"patterns" doc:"The most frequent first; at most 200."`
+	Alarms       []FailureAlarm     `json:"alarms"`
 }
 
-// DeadLetterReason counts the cases of one reason.
-type DeadLetterReason struct {
+// ReasonCount counts the cases of one reason.
+type ReasonCount struct {
 	FailureReason CaseReason `json:"failure_reason"`
 	Count         int        `json:"count"`
 	Replayable    int        `json:"replayable_count"`
 }
 
-// DeadLetterPattern counts the cases of one kind of failure.
-type DeadLetterPattern struct {
+// FingerprintCount counts the cases of one namespace, reason and fingerprint.
+type FingerprintCount struct {
 	Namespace     string     `json:"namespace"`
 	FailureReason CaseReason `json:"failure_reason"`
-	ErrorPattern  string     `json:"error_pattern" doc:"Empty where there was no failure."`
+	Fingerprint   string     `json:"error_pattern" doc:"Empty where there was no failure."`
 	Count         int        `json:"count"`
 	Replayable    int        `json:"replayable_count"`
 	FirstAt       time.Time  `json:"first_at"`
@@ -136,22 +122,22 @@ type DeadLetterPattern struct {
 	New           bool       `json:"new,omitempty" doc:"No analysis of the last 30 days has seen it before."`
 }
 
-// DeadLetterAlarm is one thing that somebody should look at.
-type DeadLetterAlarm struct {
-	Kind          DeadLetterAlarmKind `json:"kind"`
-	Message       string              `json:"message"`
-	Namespace     string              `json:"namespace,omitempty" doc:"Of a new pattern."`
-	FailureReason CaseReason          `json:"failure_reason,omitempty"`
-	ErrorPattern  string              `json:"error_pattern,omitempty" doc:"Of a new pattern."`
-	Count         int                 `json:"count"`
+// FailureAlarm is one thing that somebody should look at.
+type FailureAlarm struct {
+	Kind          FailureAlarmKind `json:"kind"`
+	Message       string           `json:"message"`
+	Namespace     string           `json:"namespace,omitempty" doc:"Of a new fingerprint."`
+	FailureReason CaseReason       `json:"failure_reason,omitempty"`
+	Fingerprint   string           `json:"error_pattern,omitempty" doc:"Of a new fingerprint."`
+	Count         int              `json:"count"`
 }
 
-// DeadLetterAlarmKind says what an alarm is about.
-type DeadLetterAlarmKind string
+// FailureAlarmKind says what an alarm is about.
+type FailureAlarmKind string
 
 // The kinds of alarms.
 const (
-	AlarmNewPattern     DeadLetterAlarmKind = "new_pattern"
-	AlarmFrequentReason DeadLetterAlarmKind = "frequent_reason"
-	AlarmReplayable     DeadLetterAlarmKind = "replayable" // a hint: consider to replay them
+	AlarmNewFingerprint FailureAlarmKind = "new_pattern"
+	AlarmFrequentReason FailureAlarmKind = "frequent_reason"
+	AlarmReplayable     FailureAlarmKind = "replayable" // a hint: consider to replay them
 )
