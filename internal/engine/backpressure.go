@@ -36,7 +36,7 @@ type backpressure struct {
 	cfg   Backpressure
 	users *userLimits
 
-	inHand  atomic.Int64 // tasks that are being stored, whatever their scope
+	active  atomic.Int64 // tasks that are being stored, whatever their scope
 	pending atomic.Int64 // of these, accepted here
 	refused [6]atomic.Int64
 
@@ -72,8 +72,8 @@ func (b *backpressure) tiers() bool {
 	return b.cfg.Soft > 0 || b.cfg.HighOnly > 0 || b.cfg.AllowListOnly > 0
 }
 
-// concerns reports whether a submission is one that may be refused.
-func (b *backpressure) concerns(d *draft) bool { return b.cfg.Scope == AllScope || d.in.Queued }
+// appliesTo reports whether a submission is one that may be refused.
+func (b *backpressure) appliesTo(d *draft) bool { return b.cfg.Scope == AllScope || d.in.Queued }
 
 // minNormalLoad is what a process can always have in hand.
 const minNormalLoad = 5000
@@ -210,9 +210,9 @@ type Pressure struct {
 	// Counted, which is not so before the first submission that depends on it.
 	Depth   int
 	Counted bool
-	// InHand counts tasks that are being stored, NormalLoad is how many are normal;
+	// Active counts tasks that are being stored, NormalLoad is how many are normal;
 	// 0 is any number. Overloaded is twice that.
-	InHand, NormalLoad int
+	Active, NormalLoad int
 	Overloaded         bool
 	// Refused counts the tasks refused since the process began.
 	Refused map[Refusal]int64
@@ -221,8 +221,8 @@ type Pressure struct {
 // Pressure says how much there is to do just now, without asking the store.
 func (e *Engine) Pressure() Pressure {
 	b, now := e.pressure, e.instant()
-	p := Pressure{Scope: b.cfg.Scope, InHand: int(b.inHand.Load()), NormalLoad: b.normalLoad(now), Refused: map[Refusal]int64{}}
-	p.Overloaded = p.NormalLoad > 0 && p.InHand >= 2*p.NormalLoad
+	p := Pressure{Scope: b.cfg.Scope, Active: int(b.active.Load()), NormalLoad: b.normalLoad(now), Refused: map[Refusal]int64{}}
+	p.Overloaded = p.NormalLoad > 0 && p.Active >= 2*p.NormalLoad
 	b.mu.Lock()
 	p.Depth, p.Counted = b.depth, b.counted
 	b.mu.Unlock()

@@ -211,7 +211,7 @@ func TestOverload(t *testing.T) {
 		done <- err
 	}()
 	<-s.arrived
-	if p := e.Pressure(); p.InHand != 4 || !p.Overloaded || p.NormalLoad != 2 {
+	if p := e.Pressure(); p.Active != 4 || !p.Overloaded || p.NormalLoad != 2 {
 		t.Errorf("the pressure is %+v", p)
 	}
 	refused(t, e, task.Unavailable, mail("high"))
@@ -220,7 +220,7 @@ func TestOverload(t *testing.T) {
 		t.Fatal(err)
 	}
 	submit(t, e, mail(""))
-	if p := e.Pressure(); p.InHand != 0 || p.Overloaded || p.Refused[engine.Overloaded] != 1 {
+	if p := e.Pressure(); p.Active != 0 || p.Overloaded || p.Refused[engine.Overloaded] != 1 {
 		t.Errorf("the pressure is %+v", p)
 	}
 }

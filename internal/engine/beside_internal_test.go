@@ -11,12 +11,12 @@ import (
 
 // besides is an engine whose claims are made up by the test: during runs while one
 // is under way for so many steps, and returns how many it found.
-func besides(during func(h *hub, capacity int) (int, error)) *Engine {
-	e := &Engine{hub: newHub()}
+func besides(during func(h *waiters, capacity int) (int, error)) *Engine {
+	e := &Engine{waiters: newWaiters()}
 	e.claims = coalesce.New(callers, 1, func(calls []*poller) ([][]Lease, error) {
 		out := make([][]Lease, len(calls))
 		for i, p := range calls {
-			n, err := during(e.hub, p.capacity)
+			n, err := during(e.waiters, p.capacity)
 			if err != nil {
 				return nil, err
 			}
@@ -24,7 +24,7 @@ func besides(during func(h *hub, capacity int) (int, error)) *Engine {
 				out[i] = append(out[i], leaseOn(p.routes[0]))
 			}
 		}
-		e.hub.noteDepths(alike(calls), out)
+		e.waiters.noteDepths(groupByRoutes(calls), out)
 		return out, nil
 	})
 	return e
@@ -34,7 +34,7 @@ func leaseOn(route int64) Lease { return Lease{Step: task.Step{RouteID: route}} 
 
 // give hands a step to the poller that waits on a route, if one does, as a
 // transaction does that is committed.
-func give(h *hub, route int64) bool {
+func give(h *waiters, route int64) bool {
 	p := h.reserve(route)
 	if p == nil {
 		return false
@@ -49,9 +49,9 @@ func TestClaimBeside(t *testing.T) {
 	t.Parallel()
 	poll := func(e *Engine, capacity int, routes ...int64) (*poller, []Lease, error) {
 		p := &poller{routes: routes, capacity: capacity}
-		leases, err := e.claimBeside(context.Background(), p)
-		if len(e.hub.emptying) > 0 || e.hub.awaited(routes[0]) {
-			t.Errorf("after the claim %v count as being emptied, and a poller waits: %t", e.hub.emptying, e.hub.awaited(routes[0]))
+		leases, err := e.splitClaim(context.Background(), p)
+		if len(e.waiters.emptying) > 0 || e.waiters.awaited(routes[0]) {
+			t.Errorf("after the claim %v count as being emptied, and a poller waits: %t", e.waiters.emptying, e.waiters.awaited(routes[0]))
 		}
 		return p, leases, err
 	}
@@ -59,7 +59,7 @@ func TestClaimBeside(t *testing.T) {
 	t.Run("HalfWaits", func(t *testing.T) {
 		t.Parallel()
 		for capacity, half := range map[int]int{1: 1, 2: 1, 5: 3, 10: 5} {
-			e := besides(func(h *hub, n int) (int, error) {
+			e := besides(func(h *waiters, n int) (int, error) {
 				if n != half || h.awaited(1) != (n < capacity) || h.isEmptying(2) != (n < capacity) || h.isEmptying(3) {
 					t.Errorf("a poll for %d claims %d, the rest waits: %t", capacity, n, h.awaited(1))
 				}
@@ -73,7 +73,7 @@ func TestClaimBeside(t *testing.T) {
 
 	t.Run("HandedWhileClaiming", func(t *testing.T) {
 		t.Parallel()
-		e := besides(func(h *hub, n int) (int, error) {
+		e := besides(func(h *waiters, n int) (int, error) {
 			if !give(h, 1) || give(h, 1) {
 				t.Error("want one poller to hand a step to")
 			}
@@ -86,7 +86,7 @@ func TestClaimBeside(t *testing.T) {
 
 	t.Run("HandedWhileTheClaimFails", func(t *testing.T) {
 		t.Parallel()
-		e := besides(func(h *hub, _ int) (int, error) { give(h, 1); return 0, errors.New("away") })
+		e := besides(func(h *waiters, _ int) (int, error) { give(h, 1); return 0, errors.New("away") })
 		if _, leases, err := poll(e, 4, 1); len(leases) != 1 || err != nil {
 			t.Errorf("got %d steps, error %v; want the step that was handed over", len(leases), err)
 		}
@@ -95,7 +95,7 @@ func TestClaimBeside(t *testing.T) {
 	t.Run("ClaimFails", func(t *testing.T) {
 		t.Parallel()
 		away := errors.New("away")
-		e := besides(func(*hub, int) (int, error) { return 0, away })
+		e := besides(func(*waiters, int) (int, error) { return 0, away })
 		if _, leases, err := poll(e, 4, 1); len(leases) != 0 || !errors.Is(err, away) {
 			t.Errorf("got %d steps, error %v", len(leases), err)
 		}
@@ -103,10 +103,10 @@ func TestClaimBeside(t *testing.T) {
 
 	t.Run("RolledBack", func(t *testing.T) {
 		t.Parallel()
-		e := besides(func(h *hub, _ int) (int, error) {
+		e := besides(func(h *waiters, _ int) (int, error) {
 			u := &unit{pollers: []*poller{h.reserve(1)}}
 			u.pollers[0].handed = append(u.pollers[0].handed, leaseOn(1))
-			u.release()
+			u.releasePollers()
 			return 1, nil
 		})
 		if _, leases, err := poll(e, 4, 1); len(leases) != 1 || err != nil {
@@ -117,7 +117,7 @@ func TestClaimBeside(t *testing.T) {
 	t.Run("FullClaimsHaveNobodyBeside", func(t *testing.T) {
 		t.Parallel()
 		found, want := 0, 0
-		e := besides(func(h *hub, n int) (int, error) {
+		e := besides(func(h *waiters, n int) (int, error) {
 			if n != want || h.isEmptying(1) != (n == 5) {
 				t.Errorf("claims %d, want %d; is emptying: %t", n, want, h.isEmptying(1))
 			}
@@ -146,14 +146,14 @@ func TestClaimBeside(t *testing.T) {
 	t.Run("WhoIsWokenClaimsAll", func(t *testing.T) {
 		t.Parallel()
 		for owed, want := range map[int]int{1: 5, 5: 5, 7: 7, 10: 10} {
-			e := besides(func(_ *hub, n int) (int, error) {
+			e := besides(func(_ *waiters, n int) (int, error) {
 				if n != want {
 					t.Errorf("woken for %d steps, claims %d", owed, n)
 				}
 				return n, nil
 			})
 			p := &poller{routes: []int64{1}, capacity: 10, owed: owed, owedRoute: 1}
-			if leases, err := e.claimBeside(context.Background(), p); len(leases) != want || err != nil {
+			if leases, err := e.splitClaim(context.Background(), p); len(leases) != want || err != nil {
 				t.Errorf("got %d steps, error %v", len(leases), err)
 			}
 		}
@@ -175,7 +175,7 @@ func TestClaimBesidePassesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var others [3]*poller
-			e := besides(func(h *hub, _ int) (int, error) {
+			e := besides(func(h *waiters, _ int) (int, error) {
 				h.publish(&unit{queued: map[int64]int{1: 2}})
 				for i := range others {
 					others[i] = &poller{routes: []int64{1}, capacity: 1}
@@ -184,7 +184,7 @@ func TestClaimBesidePassesOn(t *testing.T) {
 				return tc.found, tc.err
 			})
 			p := &poller{routes: []int64{1}, capacity: 4}
-			if leases, err := e.claimBeside(context.Background(), p); len(leases) != tc.found || !errors.Is(err, tc.err) {
+			if leases, err := e.splitClaim(context.Background(), p); len(leases) != tc.found || !errors.Is(err, tc.err) {
 				t.Errorf("got %d steps, error %v", len(leases), err)
 			}
 			n := 0

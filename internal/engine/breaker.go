@@ -21,13 +21,13 @@ import (
 type breakers struct {
 	cfg WorkerBreaker
 
-	// troubled is how many entries there are. While there are none, a success is
+	// failing is how many entries there are. While there are none, a success is
 	// not even looked at.
-	troubled atomic.Int64
+	failing atomic.Int64
 
 	mu      sync.Mutex
 	workers map[int64]*breaker      // by number
-	routes  map[int64]*routeTrouble // with CountAny only
+	routes  map[int64]*routeFailure // with CountAny only
 }
 
 // breaker is what is known of one worker.
@@ -38,28 +38,28 @@ type breaker struct {
 	taken    int          // attempts handed out in it, or reserved
 }
 
-// routeTrouble is a route on which an attempt failed for good, and none has
+// routeFailure is a route on which an attempt failed for good, and none has
 // succeeded since.
-type routeTrouble struct {
+type routeFailure struct {
 	worker int64 // who failed first
 	shared bool  // others did too
 }
 
-// maxTroubled bounds the entries; past it, counting starts afresh.
-const maxTroubled = 50_000
+// maxFailing bounds the entries; past it, counting starts afresh.
+const maxFailing = 50_000
 
 func newBreakers(cfg WorkerBreaker) *breakers {
-	return &breakers{cfg: cfg, workers: map[int64]*breaker{}, routes: map[int64]*routeTrouble{}}
+	return &breakers{cfg: cfg, workers: map[int64]*breaker{}, routes: map[int64]*routeFailure{}}
 }
 
 func (b *breakers) on() bool { return b.cfg.Failures > 0 }
 
-// counted updates troubled; the caller holds mu.
-func (b *breakers) counted() { b.troubled.Store(int64(len(b.workers) + len(b.routes))) }
+// updateFailing updates troubled; the caller holds mu.
+func (b *breakers) updateFailing() { b.failing.Store(int64(len(b.workers) + len(b.routes))) }
 
 // note brings what is counted in line with a worker's row that was read at a time.
 func (b *breakers) note(w *task.Worker, read task.Instant) {
-	if !b.on() || w.BrokenAt == 0 && b.troubled.Load() == 0 {
+	if !b.on() || w.BrokenAt == 0 && b.failing.Load() == 0 {
 		return
 	}
 	b.mu.Lock()
@@ -72,12 +72,12 @@ func (b *breakers) note(w *task.Worker, read task.Instant) {
 	case w.BrokenAt != 0 && (have == nil || have.brokenAt < w.BrokenAt):
 		b.put(w.No, breaker{brokenAt: w.BrokenAt})
 	}
-	b.counted()
+	b.updateFailing()
 }
 
 // put stores an entry; the caller holds mu.
 func (b *breakers) put(worker int64, entry breaker) {
-	makeRoom(b.workers, maxTroubled)
+	makeRoom(b.workers, maxFailing)
 	b.workers[worker] = &entry
 }
 
@@ -107,29 +107,29 @@ func (b *breakers) giveBack(worker, period int64, n int) {
 	}
 }
 
-// verdict is the end of an attempt, as far as it speaks for or against a worker.
-type verdict struct {
+// breakerOutcome is the end of an attempt, as far as it speaks for or against a worker.
+type breakerOutcome struct {
 	worker, route int64
 	good          bool
 	final         bool // a failure that says as much about the step; see routeTrouble
 	lost          bool // nobody heard of the lease in time
 }
 
-// turn is a breaker that has to be opened or closed.
-type turn struct {
+// breakerChange is a breaker that has to be opened or closed.
+type breakerChange struct {
 	worker   int64
 	brokenAt task.Instant // 0: close it
 }
 
-// judge returns which breakers the ends of attempts turn, by number of the worker,
+// evaluate returns which breakers the ends of attempts turn, by number of the worker,
 // and changes nothing. heed makes it count them.
-func (b *breakers) judge(ends []verdict, now task.Instant, heed bool) []turn {
+func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, heed bool) []breakerChange {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	workers, routes := map[int64]breaker{}, map[int64]*routeTrouble{}
+	workers, routes := map[int64]breaker{}, map[int64]*routeFailure{}
 	turns := map[int64]task.Instant{}
 	for _, v := range ends {
-		if b.excused(v, routes) {
+		if b.isRouteFault(v, routes) {
 			continue
 		}
 		of, ok := workers[v.worker]
@@ -143,13 +143,13 @@ func (b *breakers) judge(ends []verdict, now task.Instant, heed bool) []turn {
 		workers[v.worker] = next
 	}
 	if heed {
-		b.heed(workers, routes)
+		b.apply(workers, routes)
 	}
-	list := make([]turn, 0, len(turns))
+	list := make([]breakerChange, 0, len(turns))
 	for no, at := range turns {
-		list = append(list, turn{no, at})
+		list = append(list, breakerChange{no, at})
 	}
-	slices.SortFunc(list, func(x, y turn) int { return cmp.Compare(x.worker, y.worker) })
+	slices.SortFunc(list, func(x, y breakerChange) int { return cmp.Compare(x.worker, y.worker) })
 	return list
 }
 
@@ -170,9 +170,9 @@ func (of breaker) after(good bool, cfg WorkerBreaker, now task.Instant) breaker 
 	return of
 }
 
-// excused reports whether a failure is the route's rather than the worker's, and
+// isRouteFault reports whether a failure is the route's rather than the worker's, and
 // notes in routes what the end of the attempt says about that.
-func (b *breakers) excused(v verdict, routes map[int64]*routeTrouble) bool {
+func (b *breakers) isRouteFault(v breakerOutcome, routes map[int64]*routeFailure) bool {
 	if b.cfg.Count != CountAny || !v.good && !v.final {
 		return false
 	}
@@ -185,16 +185,16 @@ func (b *breakers) excused(v verdict, routes map[int64]*routeTrouble) bool {
 		routes[v.route] = nil
 		return false
 	case have == nil:
-		have = &routeTrouble{worker: v.worker}
+		have = &routeFailure{worker: v.worker}
 	case have.worker != v.worker && !have.shared:
-		have = &routeTrouble{worker: have.worker, shared: true}
+		have = &routeFailure{worker: have.worker, shared: true}
 	}
 	routes[v.route] = have
 	return have.shared
 }
 
-// heed stores what judge found; the caller holds mu.
-func (b *breakers) heed(workers map[int64]breaker, routes map[int64]*routeTrouble) {
+// apply stores what judge found; the caller holds mu.
+func (b *breakers) apply(workers map[int64]breaker, routes map[int64]*routeFailure) {
 	for no, of := range workers {
 		if of == (breaker{}) {
 			delete(b.workers, no)
@@ -202,42 +202,42 @@ func (b *breakers) heed(workers map[int64]breaker, routes map[int64]*routeTroubl
 			b.put(no, of)
 		}
 	}
-	makeRoom(b.routes, maxTroubled)
+	makeRoom(b.routes, maxFailing)
 	maps.Copy(b.routes, routes)
-	maps.DeleteFunc(b.routes, func(_ int64, t *routeTrouble) bool { return t == nil })
-	b.counted()
+	maps.DeleteFunc(b.routes, func(_ int64, t *routeFailure) bool { return t == nil })
+	b.updateFailing()
 }
 
-// praise notes the success of an attempt, if anybody is in trouble at all.
-func (u *unit) praise(s *task.Step) {
-	if b := u.e.breakers; b.on() && b.troubled.Load() > 0 && s.WorkerNo != 0 {
-		u.verdicts = append(u.verdicts, verdict{worker: s.WorkerNo, route: s.RouteID, good: true})
+// noteSuccess notes the success of an attempt, if anybody is in trouble at all.
+func (u *unit) noteSuccess(s *task.Step) {
+	if b := u.e.breakers; b.on() && b.failing.Load() > 0 && s.WorkerNo != 0 {
+		u.outcomes = append(u.outcomes, breakerOutcome{worker: s.WorkerNo, route: s.RouteID, good: true})
 	}
 }
 
-// blame notes the failure of an attempt if it counts against its worker.
-func (u *unit) blame(route int64, a task.Attempt) {
+// noteFailure notes the failure of an attempt if it counts against its worker.
+func (u *unit) noteFailure(route int64, a task.Attempt) {
 	b := u.e.breakers
 	if !b.on() || a.WorkerNo == 0 {
 		return
 	}
 	lost := a.Outcome == task.LeaseExpired || a.Outcome == task.NotStarted
-	if lost && slices.ContainsFunc(u.verdicts, func(v verdict) bool { return v.lost && v.worker == a.WorkerNo }) {
+	if lost && slices.ContainsFunc(u.outcomes, func(v breakerOutcome) bool { return v.lost && v.worker == a.WorkerNo }) {
 		return // what is lost together has one cause
 	}
 	fault := task.WorkersFault(a.Outcome, a.Failure)
 	if fault || b.cfg.Count == CountAny && a.Outcome == task.Failed {
-		u.verdicts = append(u.verdicts, verdict{worker: a.WorkerNo, route: route, lost: lost,
+		u.outcomes = append(u.outcomes, breakerOutcome{worker: a.WorkerNo, route: route, lost: lost,
 			final: !fault && a.Failure != nil && !a.Failure.Retryable})
 	}
 }
 
-// judge stores which breakers the attempts that have ended turn.
-func (u *unit) judge() error {
-	if len(u.verdicts) == 0 {
+// saveBreakers stores which breakers the attempts that have ended turn.
+func (u *unit) saveBreakers() error {
+	if len(u.outcomes) == 0 {
 		return nil
 	}
-	turns := u.e.breakers.judge(u.verdicts, u.now, false)
+	turns := u.e.breakers.evaluate(u.outcomes, u.now, false)
 	if len(turns) == 0 {
 		return nil
 	}
@@ -258,8 +258,8 @@ func (u *unit) judge() error {
 		if err := u.tx.SaveWorker(w); err != nil {
 			return err
 		}
-		u.turned, u.turnedAt = append(u.turned, w), u.e.workers.look()
-		u.sawTurned(w)
+		u.breakerChanges, u.breakerVersion = append(u.breakerChanges, w), u.e.workers.nextVersion()
+		u.observeBreaker(w)
 	}
 	return nil
 }
@@ -280,19 +280,19 @@ func (e *Engine) BreakerUntil(w *task.Worker) (state task.BreakerState, until ta
 	return state, until
 }
 
-// judged counts what has been stored, and lets those know who wait.
-func (e *Engine) judged(u *unit) {
-	if len(u.verdicts) == 0 {
+// publishBreakers counts what has been stored, and lets those know who wait.
+func (e *Engine) publishBreakers(u *unit) {
+	if len(u.outcomes) == 0 {
 		return
 	}
-	e.breakers.judge(u.verdicts, u.now, true)
-	if len(u.turned) == 0 {
+	e.breakers.evaluate(u.outcomes, u.now, true)
+	if len(u.breakerChanges) == 0 {
 		return
 	}
-	var news News
-	for _, w := range u.turned {
-		e.changed(w, u.now, u.turnedAt)
+	var news PeerEvents
+	for _, w := range u.breakerChanges {
+		e.changed(w, u.now, u.breakerVersion)
 		news.Workers = append(news.Workers, w.No)
 	}
-	e.announce(news)
+	e.publish(news)
 }

@@ -108,7 +108,7 @@ func (u *unit) endLease(s *task.Step, after task.StepState) {
 	a := s.EndAttempt(u.now, task.Interrupted, nil)
 	a.After = after
 	u.attempts = append(u.attempts, a)
-	u.sawEnded(Work{s, u.tasks[s.TaskID]}, a)
+	u.observeEnded(Work{s, u.tasks[s.TaskID]}, a)
 }
 
 func noTask(id task.ID) error { return task.Errorf(task.NotFound, "there is no task %s", id) }

@@ -107,7 +107,7 @@ func (e *Engine) UpdateCase(ctx context.Context, id task.ID, ch task.CaseChange)
 	}
 	var after *task.Case
 	err := e.write(ctx, "update_case", func(u *unit) error {
-		t, c, err := u.caseInHand(id)
+		t, c, err := u.loadCase(id)
 		if err != nil {
 			return err
 		}
@@ -178,9 +178,9 @@ func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
 	return append(problems, e.checkMetadata(ch.Metadata)...)
 }
 
-// caseInHand returns a case with its task. The case is read behind the task, so
+// loadCase returns a case with its task. The case is read behind the task, so
 // that nobody can have changed it in between without changing the task.
-func (u *unit) caseInHand(id task.ID) (*task.Task, *task.Case, error) {
+func (u *unit) loadCase(id task.ID) (*task.Task, *task.Case, error) {
 	c, err := u.tx.Case(id)
 	if err != nil {
 		return nil, nil, err
@@ -220,7 +220,7 @@ func (u *unit) changeCase(t *task.Task, c *task.Case, ch task.CaseChange) (task.
 	u.dirtyTasks[t] = struct{}{}
 	u.changedCases = append(u.changedCases, c)
 	if was == task.CasePending && c.Status != was {
-		u.sawResolved(t, c)
+		u.observeResolved(t, c)
 	}
 	return act, nil
 }

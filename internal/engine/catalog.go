@@ -26,8 +26,8 @@ type catalog struct {
 	routes  map[routeName]*knownRoute
 	byRoute map[int64]*knownRoute
 	// what workers serve, by what they say of themselves, and by number
-	kinds    map[workerKind]*served
-	byWorker map[int64]*served
+	kinds    map[workerKind]*servedRoutes
+	byWorker map[int64]*servedRoutes
 
 	widened func([]*task.Route) // is called with routes that are new here
 
@@ -43,7 +43,7 @@ type templateName struct {
 func newCatalog(s Store, widened func([]*task.Route)) *catalog {
 	return &catalog{store: s, widened: widened, byDef: map[int64]*task.Template{}, byName: map[templateName]*task.Template{},
 		schemas: map[int64]compiledSchema{}, routes: map[routeName]*knownRoute{}, byRoute: map[int64]*knownRoute{},
-		kinds: map[workerKind]*served{}, byWorker: map[int64]*served{}, eviction: newEviction()}
+		kinds: map[workerKind]*servedRoutes{}, byWorker: map[int64]*servedRoutes{}, eviction: newEviction()}
 }
 
 // maxCached bounds the templates kept; past it the cache starts afresh.
@@ -85,8 +85,8 @@ func (c *catalog) template(def int64, find func(int64) (*task.Template, error)) 
 	return t, nil
 }
 
-// named returns a version of a template, the newest when version is "", or nil.
-func (c *catalog) named(ctx context.Context, namespace, name, version string) (*task.Template, error) {
+// templateNamed returns a version of a template, the newest when version is "", or nil.
+func (c *catalog) templateNamed(ctx context.Context, namespace, name, version string) (*task.Template, error) {
 	if version != "" {
 		if t := c.cached(templateName{false, namespace, name, version}); t != nil {
 			return t, nil
@@ -185,32 +185,32 @@ func (k workerKind) name() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// served is which routes workers of one kind can serve. It follows the catalog by
+// servedRoutes is which routes workers of one kind can serve. It follows the catalog by
 // itself, so a poll reads a list and computes nothing.
-type served struct {
-	like *task.Worker // one of them
-	name string       // of the kind, the same in all processes
-	list atomic.Pointer[[]int64]
-	mean atomic.Int64 // about how many bytes the payload of a step has; 0: not known
+type servedRoutes struct {
+	kind        *task.Worker // one of them
+	name        string       // of the kind, the same in all processes
+	list        atomic.Pointer[[]int64]
+	meanPayload atomic.Int64 // about how many bytes the payload of a step has; 0: not known
 }
 
 // routes returns the list, sorted. It is shared by all who ask until a route is
 // new that is on it, and not to be changed.
-func (s *served) routes() []int64 { return *s.list.Load() }
+func (s *servedRoutes) routes() []int64 { return *s.list.Load() }
 
 // any reports whether one of the routes is served.
-func (s *served) any(routes []*task.Route) bool {
-	return slices.ContainsFunc(routes, func(r *task.Route) bool { return s.like.Serves(*r) })
+func (s *servedRoutes) any(routes []*task.Route) bool {
+	return slices.ContainsFunc(routes, func(r *task.Route) bool { return s.kind.Serves(*r) })
 }
 
-// widen adds those of the routes that are served.
-func (s *served) widen(routes []*task.Route) {
+// add adds those of the routes that are served.
+func (s *servedRoutes) add(routes []*task.Route) {
 	if !s.any(routes) {
 		return
 	}
 	list := slices.Clone(s.routes())
 	for _, r := range routes {
-		if s.like.Serves(*r) {
+		if s.kind.Serves(*r) {
 			list = append(list, r.ID)
 		}
 	}
@@ -219,7 +219,7 @@ func (s *served) widen(routes []*task.Route) {
 }
 
 // served returns what a worker can serve, the same for workers that are alike.
-func (c *catalog) served(w *task.Worker) *served {
+func (c *catalog) served(w *task.Worker) *servedRoutes {
 	c.mu.RLock()
 	s := c.byWorker[w.No]
 	c.mu.RUnlock()
@@ -230,9 +230,9 @@ func (c *catalog) served(w *task.Worker) *served {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s = c.kinds[kind]; s == nil {
-		s = &served{like: w, name: kind.name()}
+		s = &servedRoutes{kind: w, name: kind.name()}
 		s.list.Store(&[]int64{})
-		s.widen(c.all())
+		s.add(c.allRoutes())
 		if len(c.kinds) >= maxCached { // only those that are listed follow the catalog
 			clear(c.kinds)
 			clear(c.byWorker)

@@ -70,7 +70,7 @@ func (c *catalog) evict(ctx context.Context) error {
 		return nil
 	}
 	defer v.evicting.Unlock()
-	gone := c.takeOut(n - v.limit*3/4)
+	gone := c.removeOldest(n - v.limit*3/4)
 	occupied, err := v.occupied(ctx, gone)
 	if err != nil {
 		c.addRoutes(gone...)
@@ -83,8 +83,8 @@ func (c *catalog) evict(ctx context.Context) error {
 	return nil
 }
 
-// takeOut removes the routes that were not used for the longest time, and returns them.
-func (c *catalog) takeOut(n int) []*task.Route {
+// removeOldest removes the routes that were not used for the longest time, and returns them.
+func (c *catalog) removeOldest(n int) []*task.Route {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	oldest := slices.Collect(maps.Values(c.byRoute))
@@ -96,13 +96,13 @@ func (c *catalog) takeOut(n int) []*task.Route {
 		gone = append(gone, known.Route)
 	}
 	for _, k := range c.kinds {
-		k.narrow(gone)
+		k.remove(gone)
 	}
 	return gone
 }
 
-// narrow takes routes off the list.
-func (s *served) narrow(routes []*task.Route) {
+// remove takes routes off the list.
+func (s *servedRoutes) remove(routes []*task.Route) {
 	if !s.any(routes) {
 		return
 	}
@@ -144,13 +144,13 @@ func (e *Engine) occupied(ctx context.Context, routes []*task.Route) ([]*task.Ro
 	return some, nil
 }
 
-// recall brings back the routes of steps that became ready. When the store does not answer,
+// restoreRoutes brings back the routes of steps that became ready. When the store does not answer,
 // polls read the routes before they look again.
-func (e *Engine) recall(steps map[int64]int) {
+func (e *Engine) restoreRoutes(steps map[int64]int) {
 	if len(steps) == 0 {
 		return
 	}
-	if err := e.catalog.recall(context.Background(), maps.Keys(steps)); err != nil {
+	if err := e.catalog.ensureRoutes(context.Background(), maps.Keys(steps)); err != nil {
 		e.catalog.forgotten.Store(true)
 	}
 }

@@ -54,7 +54,7 @@ func (c *catalog) loadRoutes(ctx context.Context) error {
 	for last := int64(0); ; {
 		routes, err := c.store.RoutesAfter(ctx, last, routePage)
 		if err == nil {
-			err = c.take(ctx, routes)
+			err = c.admitRoutes(ctx, routes)
 		}
 		if err != nil {
 			c.forgotten.Store(true)
@@ -76,12 +76,12 @@ func (c *catalog) loadNew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.take(ctx, routes)
+	return c.admitRoutes(ctx, routes)
 }
 
-// lookOn reads the next page of routes and adds what is missing, as loadRoutes does. Called
+// loadNextPage reads the next page of routes and adds what is missing, as loadRoutes does. Called
 // again and again, it goes through all of them.
-func (c *catalog) lookOn(ctx context.Context) error {
+func (c *catalog) loadNextPage(ctx context.Context) error {
 	if c.forgotten.Load() {
 		return c.loadRoutes(ctx)
 	}
@@ -94,11 +94,11 @@ func (c *catalog) lookOn(ctx context.Context) error {
 		next = routes[len(routes)-1].ID
 	}
 	c.eviction.cursor.Store(next)
-	return c.take(ctx, routes)
+	return c.admitRoutes(ctx, routes)
 }
 
-// take adds routes: all of them while there is room, else those with ready steps.
-func (c *catalog) take(ctx context.Context, routes []*task.Route) error {
+// admitRoutes adds routes: all of them while there is room, else those with ready steps.
+func (c *catalog) admitRoutes(ctx context.Context, routes []*task.Route) error {
 	missing, room := c.missing(routes)
 	if len(missing) > room {
 		some, err := c.eviction.occupied(ctx, missing)
@@ -139,7 +139,7 @@ func (c *catalog) addRoutes(routes ...*task.Route) bool {
 	}
 	if len(fresh) > 0 {
 		for _, k := range c.kinds { // those that serve none of them keep their list
-			k.widen(fresh)
+			k.add(fresh)
 		}
 	}
 	c.mu.Unlock()
@@ -211,8 +211,8 @@ func (c *catalog) routeByID(id int64) *task.Route {
 	return nil
 }
 
-// all returns the routes that the catalog has. The caller holds mu.
-func (c *catalog) all() []*task.Route {
+// allRoutes returns the routes that the catalog has. The caller holds mu.
+func (c *catalog) allRoutes() []*task.Route {
 	routes := make([]*task.Route, 0, len(c.byRoute))
 	for _, known := range c.byRoute {
 		routes = append(routes, known.Route)
@@ -235,9 +235,9 @@ func (c *catalog) findRoute(ctx context.Context, id int64) (*task.Route, error) 
 	return found[0], nil
 }
 
-// recall makes sure that the catalog has routes on which steps became ready, so that polls
+// ensureRoutes makes sure that the catalog has routes on which steps became ready, so that polls
 // look there.
-func (c *catalog) recall(ctx context.Context, ids iter.Seq[int64]) error {
+func (c *catalog) ensureRoutes(ctx context.Context, ids iter.Seq[int64]) error {
 	var missing []int64
 	c.mu.RLock()
 	for id := range ids {

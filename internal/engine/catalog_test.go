@@ -138,7 +138,7 @@ func readyOnARouteThatLeft(t *testing.T, d engine.Dispatcher) {
 	e, tick := newEngineOn(t, s, engine.Options{Dispatcher: d})
 	e.KeepRoutes(8)
 	if d != nil {
-		if err := e.TendDispatch(t.Context()); err != nil {
+		if err := e.MaintainDispatch(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -187,7 +187,7 @@ func TestTaskTypesOfAnotherNode(t *testing.T) {
 	w := register(t, here, 1000)
 	for round := range 2 {
 		submit(t, there, types(0, 30)...)
-		if err := here.Look(t.Context()); err != nil {
+		if err := here.PollPeers(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if n := drain(t, here, w.ID); n != 30 {

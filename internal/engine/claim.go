@@ -34,12 +34,12 @@ type Lease struct {
 //
 // The second result tells the worker to drain: nothing more will come.
 func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait time.Duration, start bool) ([]Lease, bool, error) {
-	version := e.hub.version.Load() // before the worker is looked at: a change of it counts too
+	version := e.waiters.version.Load() // before the worker is looked at: a change of it counts too
 	w, err := e.Worker(ctx, worker)
 	if err != nil {
 		return nil, false, err
 	}
-	if w, err = e.sighted(ctx, w); err != nil {
+	if w, err = e.noteSeen(ctx, w); err != nil {
 		return nil, false, err
 	}
 	wait = min(wait, e.cfg.Leases.MaxLongPoll)
@@ -54,7 +54,7 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	for rounds := 0; ; rounds++ {
 		adm := e.admit(ctx, w, min(capacity, p.served.fit(e.cfg.Limits.PageBytes)), rounds)
 		if adm.room == 0 {
-			e.hub.pass(p) // it was woken for what it may not take
+			e.waiters.forwardWake(p) // it was woken for what it may not take
 		}
 		if adm.leaving {
 			return nil, true, nil
@@ -72,9 +72,9 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 		if err != nil || over || len(leases) > 0 {
 			return leases, p.dismissed, err
 		}
-		version = e.hub.version.Load()
+		version = e.waiters.version.Load()
 		if w, err = e.Worker(ctx, worker); err != nil {
-			e.hub.pass(p)
+			e.waiters.forwardWake(p)
 			return nil, false, err
 		}
 	}
@@ -85,11 +85,11 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 func (e *Engine) round(ctx context.Context, p *poller, version int64, adm admission, wait bool, timeout func() <-chan time.Time) ([]Lease, bool, error) {
 	leases, err := e.claim(ctx, p, wait)
 	if err != nil || len(leases) > 0 || !wait || ctx.Err() != nil {
-		p.repay(leases)
-		e.hub.pass(p)
+		p.countClaimed(leases)
+		e.waiters.forwardWake(p)
 		return leases, true, err
 	}
-	if !e.hub.await(p, version) {
+	if !e.waiters.await(p, version) {
 		return nil, false, nil
 	}
 	over := e.await(ctx, p, timeout(), e.until(adm))
@@ -114,12 +114,12 @@ func (e *Engine) await(ctx context.Context, p *poller, timeout, again <-chan tim
 	case <-ctx.Done():
 		over = true
 	}
-	if e.hub.forget(p) {
+	if e.waiters.withdraw(p) {
 		return over
 	}
 	<-p.wake // a transaction has the poll in hand; it is over in a moment
 	if over {
-		e.hub.pass(p)
+		e.waiters.forwardWake(p)
 	}
 	return over
 }
@@ -144,41 +144,41 @@ func (e *Engine) claim(ctx context.Context, p *poller, beside bool) ([]Lease, er
 // way, from the store after all, because nothing would be a wrong answer.
 func (e *Engine) claimFromQueue(ctx context.Context, p *poller, beside bool) ([]Lease, error) {
 	for range maxClaimRounds {
-		if e.council != nil {
-			if err := e.council.ensure(ctx, !beside); err != nil {
+		if e.coordinator != nil {
+			if err := e.coordinator.ensure(ctx, !beside); err != nil {
 				return nil, err
 			}
-		} else if e.dispatch.stowing() {
-			if _, err := e.dispatch.stows.Do(ctx, struct{}{}); err != nil {
+		} else if e.dispatch.mustPersist() {
+			if _, err := e.dispatch.persists.Do(ctx, struct{}{}); err != nil {
 				return nil, err
 			}
 		}
-		there, stint := e.dispatch.on(), e.stint()
+		there, stint := e.dispatch.on(), e.handOutEpoch()
 		take := e.claims.Do
 		switch {
 		case there && !beside:
 			e.dispatch.flush() // it does not wait, so it is to see what was done before
 		case !there && beside && e.cfg.Scheduling.FairnessWindow == 0: // the halves know nothing of each other
-			take = e.claimBeside
+			take = e.splitClaim
 		}
 		leases, err := take(ctx, p)
-		if err != nil || len(leases) > 0 || there == e.dispatch.on() && stint != 0 && stint == e.stint() {
+		if err != nil || len(leases) > 0 || there == e.dispatch.on() && stint != 0 && stint == e.handOutEpoch() {
 			return leases, err
 		}
 	}
-	if e.council != nil && !beside {
-		return nil, errUnsettled // nothing would be a wrong answer
+	if e.coordinator != nil && !beside {
+		return nil, errNoTerm // nothing would be a wrong answer
 	}
 	return nil, nil
 }
 
-// stint tells apart the times in which steps are handed out here as processes that share
+// handOutEpoch tells apart the times in which steps are handed out here as processes that share
 // the store have agreed; 0 where none are, and -1 where it belongs to this process.
-func (e *Engine) stint() int64 {
-	if e.council == nil {
+func (e *Engine) handOutEpoch() int64 {
+	if e.coordinator == nil {
 		return -1
 	}
-	return e.council.gate.running(e.instant())
+	return e.coordinator.gate.openEpoch(e.instant())
 }
 
 // giveBack releases leases that nobody will ever use.
@@ -195,12 +195,12 @@ func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
 // runClaims serves many pollers in one transaction. Those that serve the same
 // routes share one look at the queue, in the order they came.
 func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
-	c := e.council
+	c := e.coordinator
 	if c == nil {
 		switch {
 		case e.dispatch.on():
 			return e.claimDispatched(calls)
-		case e.dispatch.stowing():
+		case e.dispatch.mustPersist():
 			return make([][]Lease, len(calls)), nil // it was the queue a moment ago, and they ask again
 		}
 		return e.claimStored(calls)
@@ -211,11 +211,11 @@ func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
 	}
 	defer p.leave()
 	claim := e.claimStored
-	if p.at == inDispatcher {
+	if p.at == fromDispatch {
 		claim = e.claimDispatched
 	}
 	out, err := claim(calls)
-	if err != nil || p.good(e.instant()) {
+	if err != nil || p.isValid(e.instant()) {
 		return out, err
 	}
 	// It took so long that others may hand out the same by now.
@@ -234,7 +234,7 @@ func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
 // claimStored serves them from the store.
 func (e *Engine) claimStored(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
-	groups := alike(calls)
+	groups := groupByRoutes(calls)
 	err := e.write(context.Background(), "claim", func(u *unit) error {
 		clear(out)
 		for _, g := range groups {
@@ -245,21 +245,21 @@ func (e *Engine) claimStored(calls []*poller) ([][]Lease, error) {
 		return nil
 	})
 	if err == nil {
-		e.hub.noteDepths(groups, out)
+		e.waiters.noteDepths(groups, out)
 	}
 	return out, err
 }
 
-// seat is a poller and its place in the batch.
-type seat struct {
+// slot is a poller and its place in the batch.
+type slot struct {
 	*poller
 	at int
 }
 
-// alike groups pollers that serve the same routes, in the order of the first of
+// groupByRoutes groups pollers that serve the same routes, in the order of the first of
 // each group.
-func alike(calls []*poller) [][]seat {
-	var groups [][]seat
+func groupByRoutes(calls []*poller) [][]slot {
+	var groups [][]slot
 	of := map[*int64]int{}
 	for i, p := range calls {
 		key := &p.routes[0] // pollers that serve the same routes share the list
@@ -269,7 +269,7 @@ func alike(calls []*poller) [][]seat {
 			of[key] = g
 			groups = append(groups, nil)
 		}
-		groups[g] = append(groups[g], seat{p, i})
+		groups[g] = append(groups[g], slot{p, i})
 	}
 	return groups
 }
@@ -279,7 +279,7 @@ const maxReady = 2000
 
 // claim deals ready steps out to pollers of the same routes: to the first up to
 // its capacity, then to the next.
-func (u *unit) claim(seats []seat, out [][]Lease) error {
+func (u *unit) claim(seats []slot, out [][]Lease) error {
 	for len(seats) > 0 {
 		want := 0
 		for _, s := range seats {
@@ -289,7 +289,7 @@ func (u *unit) claim(seats []seat, out [][]Lease) error {
 		if err != nil || len(works) == 0 {
 			return err
 		}
-		if seats, err = u.deal(u.adopt(works), seats, out); err != nil {
+		if seats, err = u.deal(u.intern(works), seats, out); err != nil {
 			return err
 		}
 		if len(works) < want {
@@ -301,7 +301,7 @@ func (u *unit) claim(seats []seat, out [][]Lease) error {
 
 // deal hands out steps, and returns the pollers that have room left. What none of
 // them may have is not taken; then none is left.
-func (u *unit) deal(works []Work, seats []seat, out [][]Lease) ([]seat, error) {
+func (u *unit) deal(works []Work, seats []slot, out [][]Lease) ([]slot, error) {
 	steps := make([]*task.Step, len(works))
 	for i, w := range works {
 		steps[i] = w.Step
@@ -342,7 +342,7 @@ func (u *unit) deal(works []Work, seats []seat, out [][]Lease) ([]seat, error) {
 
 func (u *unit) hand(w Work, c *poller) (err error) {
 	s, from := w.Step, w.Step.State
-	u.sawHanded(s, c.worker, c.start)
+	u.observeHanded(s, c.worker, c.start)
 	if u.e.leasesElsewhere() { // tokens are times, as those that the dispatcher gives out
 		s.Token = max(s.Token, u.e.nextToken(u.now)-1)
 	}
@@ -353,7 +353,7 @@ func (u *unit) hand(w Work, c *poller) (err error) {
 		err = s.Assign(c.worker, u.now, u.now.Add(cfg.StartTimeout))
 	}
 	if err == nil {
-		u.toldStep(w, from)
+		u.observeStep(w, from)
 	}
 	return err
 }
@@ -366,7 +366,7 @@ func (u *unit) lease(w Work) (*Lease, error) {
 		return nil, err
 	}
 	if fault := faultOf(w, t); fault != "" {
-		return nil, u.condemn(w, fault)
+		return nil, u.failDamaged(w, fault)
 	}
 	if w.Task.Meta.Case == task.HasPending {
 		u.recovered(w.Task, "worker "+u.e.workers.nameOf(w.Step.WorkerNo)+" took step "+t.Spec(w.Step).Name)
@@ -383,7 +383,7 @@ func (u *unit) lease(w Work) (*Lease, error) {
 	l.ParentResults = make(map[string][]byte, len(parents))
 	for _, p := range parents {
 		if p.Result != nil && task.JSONFault(p.Result, math.MaxInt) != "" {
-			return nil, u.condemn(w, "the result of step "+t.Spec(p).Name+" "+task.JSONFault(p.Result, math.MaxInt))
+			return nil, u.failDamaged(w, "the result of step "+t.Spec(p).Name+" "+task.JSONFault(p.Result, math.MaxInt))
 		}
 		l.ParentResults[t.Spec(p).Name] = p.Result
 	}

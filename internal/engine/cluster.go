@@ -33,38 +33,38 @@ type Cluster interface {
 	// LastTurn is when any process had a turn last; zero when none ever had.
 	LastTurn(ctx context.Context) (task.Instant, error)
 
-	// Announce tells the other processes what they may want to look at. It
+	// Publish tells the other processes what they may want to look at. It
 	// returns at once: news are gathered and sent a few times a second, outside
 	// any transaction. They may be lost.
-	Announce(n News)
+	Publish(n PeerEvents)
 
-	// Listen calls hear with the news of other processes until ctx ends or the
+	// Subscribe calls hear with the events of other processes until ctx ends or the
 	// connection is lost, and returns why. hear must not block. It is called with
 	// no news once the connection is there. A store that cannot listen hears nothing,
 	// and blocks all the same.
-	Listen(ctx context.Context, hear func(News)) error
+	Subscribe(ctx context.Context, hear func(PeerEvents)) error
 
 	// Occupied counts the steps ready on each of the routes, up to limit each;
 	// routes without any are left out.
 	Occupied(ctx context.Context, routes []int64, limit int) (map[int64]int, error)
 
-	// Tell tells the other processes what was committed here. It returns once that
+	// PublishFeed tells the other processes what was committed here. It returns once that
 	// is on its way.
-	Tell(ctx context.Context, t Tidings) error
+	PublishFeed(ctx context.Context, t FeedBatch) error
 
-	// Attend says that this process wants to be told, for as long as hold. Attended
+	// SubscribeFeed says that this process wants to be told, for as long as hold. Attended
 	// reports whether any other does.
-	Attend(ctx context.Context, hold time.Duration) error
-	Attended(ctx context.Context) (bool, error)
+	SubscribeFeed(ctx context.Context, hold time.Duration) error
+	FeedSubscribed(ctx context.Context) (bool, error)
 
 	// Settled returns those of the tasks that are settled, or gone.
 	Settled(ctx context.Context, ids []task.ID) ([]task.ID, error)
 }
 
-// News is what one process tells the others.
-type News struct {
+// PeerEvents is what one process tells the others.
+type PeerEvents struct {
 	Routes   []int64 // steps became ready on them
 	Workers  []int64 // numbers of workers that were told to drain, or died
 	Registry bool    // a route is new
-	Tidings  *Tidings
+	Feed     *FeedBatch
 }

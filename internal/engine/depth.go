@@ -58,9 +58,9 @@ func (e *Engine) readyCounts(ctx context.Context, limit int) (map[int64]int, err
 	return e.store.ReadyCounts(ctx, limit)
 }
 
-// holdsThere returns up to limit holds of the dispatcher, the ones to be looked after
+// dispatchedHolds returns up to limit holds of the dispatcher, the ones to be looked after
 // first at the head; nil while the store is the queue.
-func (e *Engine) holdsThere(ctx context.Context, limit int) ([]Hold, error) {
+func (e *Engine) dispatchedHolds(ctx context.Context, limit int) ([]Hold, error) {
 	holds, _, err := fromDispatcher(ctx, e, func(d Dispatcher) ([]Hold, error) { return d.Expired(ctx, task.Instant(math.MaxInt64), limit) })
 	return holds, err // when it has just failed, they are stored in a moment
 }

@@ -101,7 +101,7 @@ func (e *Engine) findStale(ctx context.Context, batch int) ([]Detected, error) {
 			break
 		}
 		behind = watches[len(watches)-1]
-		stale, err := e.lookAt(ctx, watches, now)
+		stale, err := e.checkStale(ctx, watches, now)
 		if err != nil {
 			return nil, err
 		}
@@ -113,9 +113,9 @@ func (e *Engine) findStale(ctx context.Context, batch int) ([]Detected, error) {
 	return found[:min(batch, len(found))], nil
 }
 
-// lookAt returns the stale ones of tasks that are due to be looked at, and says
+// checkStale returns the stale ones of tasks that are due to be looked at, and says
 // when to look at the others again.
-func (e *Engine) lookAt(ctx context.Context, watches []Watch, now task.Instant) ([]Detected, error) {
+func (e *Engine) checkStale(ctx context.Context, watches []Watch, now task.Instant) ([]Detected, error) {
 	tasks, err := e.watched(ctx, watches)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (e *Engine) lookAt(ctx context.Context, watches []Watch, now task.Instant) 
 				TraceParent: t.Meta.TraceParent, watch: of[i]})
 			continue
 		}
-		moves = append(moves, WatchMove{of[i], e.lookAgain(t, defs[i], limits[i], now)})
+		moves = append(moves, WatchMove{of[i], e.nextCheck(t, defs[i], limits[i], now)})
 	}
 	if len(moves) == 0 {
 		return stale, nil
@@ -169,10 +169,10 @@ func (e *Engine) watched(ctx context.Context, watches []Watch) (map[task.ID]*tas
 	return of, nil
 }
 
-// lookAgain is when to look next at a task that is not stale; 0: never. What is
+// nextCheck is when to look next at a task that is not stale; 0: never. What is
 // promised may end before its time, or be followed by something that is promised for
 // less long: so the threshold itself is the longest that nobody looks.
-func (e *Engine) lookAgain(t *task.Task, def *task.Template, l task.Limit, now task.Instant) task.Instant {
+func (e *Engine) nextCheck(t *task.Task, def *task.Template, l task.Limit, now task.Instant) task.Instant {
 	thresholds := e.cfg.StalenessThresholds
 	if l.Source == task.LimitOfPromise {
 		next := now.Add(thresholds.Of(t.State, def.Lifecycle))
@@ -206,12 +206,12 @@ func (e *Engine) transition(ctx context.Context, found []Detected) ([]Detected, 
 		}
 		done = append(done, one...)
 	}
-	return done, e.putOff(ctx, done)
+	return done, e.postponeChecks(ctx, done)
 }
 
-// putOff lets tasks wait that could not be put in error, so that they do not keep
+// postponeChecks lets tasks wait that could not be put in error, so that they do not keep
 // the next batch from others.
-func (e *Engine) putOff(ctx context.Context, done []Detected) error {
+func (e *Engine) postponeChecks(ctx context.Context, done []Detected) error {
 	next := e.instant().Add(e.cfg.StalenessDetection.DetectionInterval)
 	var moves []WatchMove
 	for _, d := range done {
@@ -274,7 +274,7 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 			if t == nil || t.State != d.State || e.stateLimit(t, d.Template, u.whole[d.Task], u.now).Health() != task.Stale {
 				continue
 			}
-			if u.tellsOf(t) {
+			if u.opensCaseFor(t) {
 				d.opening = u.stalenessOf(t, d)
 				openings = append(openings, d.opening)
 			}
@@ -307,7 +307,7 @@ func (u *unit) takeTasks(ids []task.ID) error {
 	}
 	for _, t := range tasks {
 		if t != nil {
-			u.adoptTask(t)
+			u.internTask(t)
 		}
 	}
 	return nil
@@ -316,14 +316,14 @@ func (u *unit) takeTasks(ids []task.ID) error {
 // stalenessOf is the case of a stale task, before anything is done about it.
 func (u *unit) stalenessOf(t *task.Task, d Detected) *opening {
 	o := &opening{task: t, state: t.State, since: t.Since(u.now), reason: task.ReasonStaleness, cause: task.CauseStale,
-		threshold: d.Threshold, detail: d.sentence()}
+		threshold: d.Threshold, detail: d.message()}
 	if cycle := d.Template.Cycle; cycle != "" && t.Counts.Active+t.Counts.Waiting == 0 {
 		o.reason, o.cause, o.detail = task.ReasonCycle, task.CauseCycle, cycle
 	}
 	return o
 }
 
-func (d Detected) sentence() string {
+func (d Detected) message() string {
 	threshold, why := d.Threshold, ""
 	if l := d.Limit; l.Source == task.LimitOfPromise {
 		why = fmt.Sprintf(", which is %s from the end of a promise (%s)", threshold-l.Prolonged, l.Promise)
@@ -340,8 +340,8 @@ func (u *unit) transition(d *Detected, intoError bool) error {
 		return nil
 	}
 	f := &task.Failure{Type: "staleness_timeout", Code: task.CodeStale, Retryable: true, Class: task.Resource,
-		Message: "the task was stale: " + d.sentence()}
-	if err := u.giveUp(u.tasks[d.Task], f, "stale: "+d.sentence()); err != nil {
+		Message: "the task was stale: " + d.message()}
+	if err := u.giveUp(u.tasks[d.Task], f, "stale: "+d.message()); err != nil {
 		return err
 	}
 	d.Errored = true

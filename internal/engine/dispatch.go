@@ -98,10 +98,10 @@ type Dispatcher interface {
 // all of it yet.
 var ErrDispatchLost = errors.New("the dispatcher has to be filled from the store")
 
-// Rememberer is a Store that can keep the rows of new tasks in mind until they are
+// RowCacher is a Store that can keep the rows of new tasks in mind until they are
 // settled, because it will not be asked to hand them out in between.
-type Rememberer interface {
-	RememberNew()
+type RowCacher interface {
+	CacheNewRows()
 }
 
 // Offered is a step that is ready on its route.

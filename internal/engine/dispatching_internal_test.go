@@ -10,7 +10,7 @@ import (
 // Leases that end in other processes are not remembered for ever.
 func TestLeasesThatEndElsewhere(t *testing.T) {
 	t.Parallel()
-	g := &dispatching{held: map[task.ID]Hold{}}
+	g := &dispatchState{held: map[task.ID]Hold{}}
 	now := task.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	last := Hold{}
 	for i := range 100_000 { // a hundred in a second
@@ -22,7 +22,7 @@ func TestLeasesThatEndElsewhere(t *testing.T) {
 	if n := len(g.held); n > 20_000 {
 		t.Errorf("%d leases are remembered", n)
 	}
-	if _, ok := g.recall(last.Step); !ok {
+	if _, ok := g.leaseOf(last.Step); !ok {
 		t.Error("the last lease is forgotten")
 	}
 }

@@ -22,14 +22,14 @@ type Engine struct {
 	roll    func() float64
 	schemas SchemaCompiler
 
-	observer    Observer     // the meter, and behind it the one that Options names
-	transitions *transitions // nil: nobody wants to hear of each
-	meter       *meter
-	pressure    *backpressure
-	glances     glances
-	pools       pools
-	others      others
-	commits     sync.Pool // of *Commit
+	observer     Observer     // the meter, and behind it the one that Options names
+	transitions  *transitions // nil: nobody wants to hear of each
+	meter        *meter
+	pressure     *backpressure
+	queueSamples queueSamples
+	pools        pools
+	peerReports  peerReports
+	commits      sync.Pool // of *Commit
 
 	// graceUntil is the instant at which heartbeats must have come in that could
 	// not be sent or stored for a while.
@@ -39,15 +39,15 @@ type Engine struct {
 	rekeying atomic.Bool              // there may be steps with keys of another
 	follows  bool                     // whatever is in force
 
-	cluster Cluster // nil: the store belongs to this process
-	news    *mailbox
+	cluster    Cluster // nil: the store belongs to this process
+	peerEvents *peerMailbox
 
-	dispatch *dispatching // nil: the store is the queue
-	council  *council     // nil: the store belongs to this process
-	leased   atomic.Int64 // the last number of a lease that is a time
+	dispatch    *dispatchState // nil: the store is the queue
+	coordinator *coordinator   // nil: the store belongs to this process
+	leased      atomic.Int64   // the last number of a lease that is a time
 
-	feed *feed
-	tell telling
+	feed     *feed
+	peerFeed feedPublisher
 
 	readiness readiness
 	keys      keyring
@@ -56,7 +56,7 @@ type Engine struct {
 	workers workerCache
 
 	occupancy occupancy
-	hub       *hub
+	waiters   *waiters
 
 	lifecycles lifecycles
 
@@ -113,13 +113,13 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(), Err: err}
 	}
 	e := &Engine{store: store, cfg: cfg, now: opts.Now, stepped: opts.Stepped, roll: opts.Roll, schemas: opts.Schemas}
-	e.dispatch = e.newDispatching(opts.Dispatcher)
+	e.dispatch = e.newDispatchState(opts.Dispatcher)
 	e.pressure = newBackpressure(e)
 	e.transitions = newTransitions(opts.Transitions)
 	e.meter = newMeter(opts.Observer, e.pressure.moved)
 	e.observer = e.meter
 	e.cluster, _ = store.(Cluster)
-	e.news = newMailbox()
+	e.peerEvents = newPeerMailbox()
 	if e.now == nil && e.cluster != nil {
 		e.now = e.cluster.Now
 	}
@@ -144,17 +144,17 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	e.meter.clock, e.meter.since = e.instant, e.instant()
-	e.hub, e.glances.turn = newHub(), make(chan struct{}, 1)
-	if e.council = newCouncil(e); e.council != nil {
+	e.waiters, e.queueSamples.turn = newWaiters(), make(chan struct{}, 1)
+	if e.coordinator = newCoordinator(e); e.coordinator != nil {
 		if e.dispatch != nil {
-			e.dispatch.gate = e.council.gate
+			e.dispatch.gate = e.coordinator.gate
 		}
-		if err := e.council.observe(ctx); err != nil {
+		if err := e.coordinator.observe(ctx); err != nil {
 			return nil, err
 		}
 	}
-	e.catalog = newCatalog(store, e.hub.widen)
-	e.catalog.eviction.dropped, e.catalog.eviction.occupied = e.hub.dropRoutes, e.occupied
+	e.catalog = newCatalog(store, e.waiters.wakeForRoutes)
+	e.catalog.eviction.dropped, e.catalog.eviction.occupied = e.waiters.dropRoutes, e.occupied
 	e.meter.kindOf = e.catalog.kindName
 	if err := e.catalog.loadRoutes(ctx); err != nil {
 		return nil, fmt.Errorf("read routes: %w", err)
@@ -184,20 +184,20 @@ func (e *Engine) instant() task.Instant { return task.At(e.now()) }
 // write runs fn as one transaction on a fresh unit of work and, once it is
 // committed, wakes those who wait for what it did. The verb is for the observer.
 func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error) error {
-	began, pass := e.beginWatch(), e.feed.begin()
+	began, pass := e.startObserving(), e.feed.begin()
 	defer pass.end(verb, errPanicked)
 	var last *unit // of the run that counts: a transaction may be run again
 	runs := 0
 	err := e.store.Write(ctx, func(tx Tx) error {
 		runs++
 		if last != nil {
-			last.release()
+			last.releasePollers()
 			last.out.leave()
 			pass.restart()
 		}
 		last = newUnit(e, tx)
 		last.key = keyOf(ctx)
-		last.feeds = pass.recorded
+		last.recordsChanges = pass.recorded
 		if err := fn(last); err != nil {
 			return err
 		}
@@ -213,18 +213,18 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 	}
 	if err != nil {
 		if last != nil {
-			last.release()
+			last.releasePollers()
 		}
-		e.sawFailure(verb, began, err)
+		e.observeFailure(verb, began, err)
 		return err
 	}
-	e.conclude(last)
-	e.freed(last.vacated)
-	e.judged(last)
-	if last.seen != nil {
-		last.seen.Repeats = runs - 1
+	e.afterCommit(last)
+	e.freed(last.endedLeases)
+	e.publishBreakers(last)
+	if last.commit != nil {
+		last.commit.Repeats = runs - 1
 	}
-	e.sawCommit(verb, began, last)
+	e.observeCommit(verb, began, last)
 	return nil
 }
 
@@ -242,7 +242,7 @@ func (e *Engine) nextToken(now task.Instant) int64 {
 // leasesElsewhere reports whether leases may be in force that the rows do not know: a
 // dispatcher has granted them, here or through another process.
 func (e *Engine) leasesElsewhere() bool {
-	return e.dispatch != nil || e.council != nil && e.council.mixed.Load()
+	return e.dispatch != nil || e.coordinator != nil && e.coordinator.mixed.Load()
 }
 
 // Now is the engine's clock.

@@ -5,9 +5,9 @@ package engine
 func (e *Engine) CatalogSize() (templates, routes, seats int) {
 	e.catalog.mu.RLock()
 	defer e.catalog.mu.RUnlock()
-	e.hub.mu.Lock()
-	defer e.hub.mu.Unlock()
-	return len(e.catalog.byDef), len(e.catalog.byRoute), len(e.hub.seats.narrow) + len(e.hub.seats.wide)
+	e.waiters.mu.Lock()
+	defer e.waiters.mu.Unlock()
+	return len(e.catalog.byDef), len(e.catalog.byRoute), len(e.waiters.pollers.narrow) + len(e.waiters.pollers.wide)
 }
 
 // KeepRoutes sets how many routes without ready steps the engine keeps in memory.

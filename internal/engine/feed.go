@@ -65,63 +65,63 @@ type feed struct {
 	run string // names this run of the process in positions
 	now func() task.Instant
 
-	mu      sync.Mutex
-	on      bool
-	until   task.Instant  // it stays on until then, though nobody listens here
-	blind   int           // transactions under way that are not recorded
-	sighted chan struct{} // closed when there are none left; nil: nobody waits for it
-	line    []*passage
+	mu         sync.Mutex
+	recording  bool
+	until      task.Instant  // it stays on until then, though nobody listens here
+	unrecorded int           // transactions under way that are not recorded
+	drained    chan struct{} // closed when there are none left; nil: nobody waits for it
+	line       []*inFlight
 
 	ring        []Change // change n is at n modulo its length
 	first, next uint64   // first <= n < next are there
 	whole       uint64   // from there on it has what other processes told, too
 
-	wide   map[*Listener]struct{}
-	about  map[task.ID]map[*Listener]struct{}
-	narrow int           // listeners about particular tasks
-	more   chan struct{} // closed when the ring grows; nil: nobody waits for it
+	listeners     map[*Listener]struct{}
+	about         map[task.ID]map[*Listener]struct{}
+	taskListeners int           // listeners about particular tasks
+	more          chan struct{} // closed when the ring grows; nil: nobody waits for it
 
-	told told // by other processes
+	peers peerFeeds // by other processes
 }
 
 func newFeed(run string, now func() task.Instant) *feed {
-	return &feed{run: run, now: now, first: 1, next: 1, wide: map[*Listener]struct{}{}, about: map[task.ID]map[*Listener]struct{}{}}
+	return &feed{run: run, now: now, first: 1, next: 1, listeners: map[*Listener]struct{}{}, about: map[task.ID]map[*Listener]struct{}{}}
 }
 
-// passage is one transaction on its way past the feed.
-type passage struct {
+// inFlight is one transaction on its way past the feed.
+type inFlight struct {
 	feed     *feed
 	recorded bool
 	inLine   bool
-	over     bool
+	ended    bool
 	changes  []Change
 }
 
 // begin is called before a transaction reads anything, and end must be called
 // after it.
-func (f *feed) begin() *passage {
+func (f *feed) begin() *inFlight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.on {
-		f.blind++
+	if !f.recording {
+		f.unrecorded++
 	}
-	return &passage{feed: f, recorded: f.on}
+	return &inFlight{feed: f, recorded: f.recording}
 }
 
 // restart is called when the transaction is run again.
-func (p *passage) restart() {
+func (p *inFlight) restart() {
 	if !p.inLine {
 		return
 	}
 	p.feed.mu.Lock()
 	defer p.feed.mu.Unlock()
-	p.feed.line = slices.DeleteFunc(p.feed.line, func(other *passage) bool { return other == p })
+	p.feed.line = slices.DeleteFunc(p.feed.line, func(other *inFlight) bool { return other == p })
 	p.inLine = false
 	p.feed.advance()
 }
 
 // enter takes a place in line; the transaction has done all but commit.
-func (p *passage) enter(changes []Change) {
+func (p *inFlight) enter(changes []Change) {
 	if !p.recorded || len(changes) == 0 {
 		return
 	}
@@ -133,18 +133,18 @@ func (p *passage) enter(changes []Change) {
 
 // end is called when the transaction is over; a second call does nothing. One that
 // failed as it was about to commit may be committed all the same.
-func (p *passage) end(verb string, err error) {
+func (p *inFlight) end(verb string, err error) {
 	f := p.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if p.over {
+	if p.ended {
 		return
 	}
-	p.over = true
+	p.ended = true
 	if !p.recorded {
-		if f.blind--; f.blind == 0 && f.sighted != nil {
-			close(f.sighted)
-			f.sighted = nil
+		if f.unrecorded--; f.unrecorded == 0 && f.drained != nil {
+			close(f.drained)
+			f.drained = nil
 		}
 		return
 	}
@@ -153,7 +153,7 @@ func (p *passage) end(verb string, err error) {
 		for _, set := range f.about {
 			for l := range set {
 				l.lost = true
-				l.rouse()
+				l.wake()
 			}
 		}
 	}
@@ -168,19 +168,19 @@ func (p *passage) end(verb string, err error) {
 // advance tells what the first in line did that are over. The caller holds mu.
 func (f *feed) advance() {
 	n := 0
-	for n < len(f.line) && f.line[n].over {
+	for n < len(f.line) && f.line[n].ended {
 		f.publish(f.line[n].changes)
 		n++
 	}
 	f.line = slices.Delete(f.line, 0, n)
-	if f.on && len(f.wide)+f.narrow == 0 && f.now() > f.until {
-		f.off()
+	if f.recording && len(f.listeners)+f.taskListeners == 0 && f.now() > f.until {
+		f.stopRecording()
 	}
 }
 
 // publish tells of changes. The caller holds mu.
 func (f *feed) publish(changes []Change) {
-	if !f.on || len(changes) == 0 {
+	if !f.recording || len(changes) == 0 {
 		return
 	}
 	for _, c := range changes {
@@ -201,34 +201,34 @@ func (f *feed) wake() {
 	}
 }
 
-// off ends the recording. Whatever comes next, it does not follow on what was there.
-func (f *feed) off() {
-	f.on, f.ring = false, nil
+// stopRecording ends the recording. Whatever comes next, it does not follow on what was there.
+func (f *feed) stopRecording() {
+	f.recording, f.ring = false, nil
 	f.next++
 	f.first, f.whole = f.next, f.next
-	f.told = told{hearing: f.told.hearing}
+	f.peers = peerFeeds{connected: f.peers.connected}
 }
 
-// record begins to record, and returns a channel that is closed when all
+// startRecording begins to record, and returns a channel that is closed when all
 // transactions are recorded that are not over yet; nil when they are. The caller holds mu.
-func (f *feed) record() <-chan struct{} {
-	if !f.on {
-		f.on, f.ring = true, make([]Change, feedSize)
+func (f *feed) startRecording() <-chan struct{} {
+	if !f.recording {
+		f.recording, f.ring = true, make([]Change, feedSize)
 	}
-	if f.blind > 0 && f.sighted == nil {
-		f.sighted = make(chan struct{})
+	if f.unrecorded > 0 && f.drained == nil {
+		f.drained = make(chan struct{})
 	}
-	return f.sighted
+	return f.drained
 }
 
-// stay keeps the feed on for a while. The caller holds mu.
-func (f *feed) stay(d time.Duration) { f.until = max(f.until, f.now().Add(d)) }
+// keepRecording keeps the feed on for a while. The caller holds mu.
+func (f *feed) keepRecording(d time.Duration) { f.until = max(f.until, f.now().Add(d)) }
 
 // fail ends all listening.
 func (f *feed) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for l := range f.wide {
+	for l := range f.listeners {
 		l.fail(err)
 	}
 	for _, set := range f.about {
@@ -241,7 +241,7 @@ func (f *feed) fail(err error) {
 
 // record notes what a transaction does to a task.
 func (u *unit) record(kind ChangeKind, t *task.Task, from task.State, cause string) {
-	if !u.feeds {
+	if !u.recordsChanges {
 		return
 	}
 	u.changes = append(u.changes, Change{Kind: kind, At: u.now, Task: t.ID, DefID: t.DefID, Priority: t.Priority,
@@ -250,7 +250,7 @@ func (u *unit) record(kind ChangeKind, t *task.Task, from task.State, cause stri
 
 // recordCase notes what a transaction does to a case.
 func (u *unit) recordCase(kind ChangeKind, t *task.Task, c *task.Case) {
-	if !u.feeds {
+	if !u.recordsChanges {
 		return
 	}
 	u.changes = append(u.changes, Change{Kind: kind, At: u.now, Task: t.ID, DefID: t.DefID, Priority: t.Priority,

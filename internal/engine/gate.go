@@ -10,86 +10,86 @@ import (
 // gate lets steps be handed out while this process may do that, and waits for those
 // that are being handed out when it may not any more. See terms.
 type gate struct {
-	mu     sync.Mutex
-	at     outlet
-	stint  int64        // grows whenever it opens or shuts
-	until  task.Instant // nothing is handed out from then on
-	under  int          // passes that are out
-	quiet  chan struct{}
-	opened chan struct{} // closed when it opens
+	mu      sync.Mutex
+	at      handOutFrom
+	epoch   int64        // grows whenever it opens or shuts
+	until   task.Instant // nothing is handed out from then on
+	permits int          // passes that are out
+	idle    chan struct{}
+	opened  chan struct{} // closed when it opens
 }
 
-// outlet is where ready steps are handed out.
-type outlet int
+// handOutFrom is where ready steps are handed out.
+type handOutFrom int
 
 const (
-	nowhere outlet = iota
-	inStore
-	inDispatcher
+	fromNowhere handOutFrom = iota
+	fromStore
+	fromDispatch
 )
 
 func newGate() *gate { return &gate{opened: make(chan struct{})} }
 
-// pass is the right to hand out steps in one place, until it is left.
-type pass struct {
+// permit is the right to hand out steps in one place, until it is left.
+type permit struct {
 	g     *gate
-	at    outlet
-	stint int64
+	at    handOutFrom
+	epoch int64
 }
 
 // enter returns a pass; ok is false while nothing may be handed out.
-func (g *gate) enter(now task.Instant) (p pass, ok bool) {
+func (g *gate) enter(now task.Instant) (p permit, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.at == nowhere || now >= g.until {
-		return pass{}, false
+	if g.at == fromNowhere || now >= g.until {
+		return permit{}, false
 	}
-	g.under++
-	return pass{g, g.at, g.stint}, true
+	g.permits++
+	return permit{g, g.at, g.epoch}, true
 }
 
-// enterThere returns a pass for leases that the dispatcher keeps, which go on while this
+// enterDispatch returns a pass for leases that the dispatcher keeps, which go on while this
 // process may hand out nothing new.
-func (g *gate) enterThere() (p pass, ok bool) {
+func (g *gate) enterDispatch() (p permit, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.at != inDispatcher {
-		return pass{}, false
+	if g.at != fromDispatch {
+		return permit{}, false
 	}
-	g.under++
-	return pass{g, g.at, g.stint}, true
+	g.permits++
+	return permit{g, g.at, g.epoch}, true
 }
 
 // leave gives the pass back.
-func (p pass) leave() {
+func (p permit) leave() {
 	g := p.g
 	if g == nil {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.under--; g.under == 0 && g.quiet != nil {
-		close(g.quiet)
-		g.quiet = nil
+	if g.permits--; g.permits == 0 && g.idle != nil {
+		close(g.idle)
+		g.idle = nil
 	}
 }
 
-// good reports whether the pass would be given out again.
-func (p pass) good(now task.Instant) bool {
+// isValid reports whether the pass would be given out again.
+func (p permit) isValid(now task.Instant) bool {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
-	return p.g.at == p.at && p.g.stint == p.stint && now < p.g.until
+	return p.g.at == p.at && p.g.epoch == p.epoch && now < p.g.until
 }
 
-// is reports whether steps may be handed out.
-func (g *gate) is(now task.Instant) bool {
+// isOpen reports whether steps may be handed out.
+func (g *gate) isOpen(now task.Instant) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.at != nowhere && now < g.until
+	return g.at != fromNowhere && now < g.until
 }
 
 // open lets steps be handed out in a place. It reports whether they were not before.
-func (g *gate) open(to outlet, until task.Instant) bool {
+func (g *gate) open(to handOutFrom, until task.Instant) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.until = until
@@ -97,7 +97,7 @@ func (g *gate) open(to outlet, until task.Instant) bool {
 		return false
 	}
 	g.at = to
-	g.stint++
+	g.epoch++
 	close(g.opened)
 	return true
 }
@@ -113,23 +113,23 @@ func (g *gate) extend(until task.Instant) {
 func (g *gate) shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.at != nowhere {
-		g.stint++
-		g.at, g.opened = nowhere, make(chan struct{})
+	if g.at != fromNowhere {
+		g.epoch++
+		g.at, g.opened = fromNowhere, make(chan struct{})
 	}
 }
 
 // drained waits until no pass is out.
 func (g *gate) drained(ctx context.Context) error {
 	g.mu.Lock()
-	if g.under == 0 {
+	if g.permits == 0 {
 		g.mu.Unlock()
 		return nil
 	}
-	if g.quiet == nil {
-		g.quiet = make(chan struct{})
+	if g.idle == nil {
+		g.idle = make(chan struct{})
 	}
-	quiet := g.quiet
+	quiet := g.idle
 	g.mu.Unlock()
 	select {
 	case <-quiet:
@@ -146,12 +146,12 @@ func (g *gate) opening() <-chan struct{} {
 	return g.opened
 }
 
-// running tells the times apart in which steps are handed out; 0 while none are.
-func (g *gate) running(now task.Instant) int64 {
+// openEpoch tells the times apart in which steps are handed out; 0 while none are.
+func (g *gate) openEpoch(now task.Instant) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.at == nowhere || now >= g.until {
+	if g.at == fromNowhere || now >= g.until {
 		return 0
 	}
-	return g.stint
+	return g.epoch
 }

@@ -13,22 +13,22 @@ import (
 // was ready before, or a claim under way is about to take all that was, so that
 // nobody is overtaken by more than a moment; the steps at hand go lowest key first.
 func (u *unit) handOff() error {
-	if len(u.readied) > 1 {
-		slices.SortStableFunc(u.readied, func(a, b Work) int { return cmp.Compare(a.Step.Key, b.Step.Key) })
+	if len(u.becameReady) > 1 {
+		slices.SortStableFunc(u.becameReady, func(a, b Work) int { return cmp.Compare(a.Step.Key, b.Step.Key) })
 	}
-	var gifts []gift
-	for _, w := range u.readied {
+	var gifts []handOff
+	for _, w := range u.becameReady {
 		if w.Step.State != task.StepEnqueued {
 			continue // moved on in the same transaction
 		}
 		if u.e.dispatch != nil {
-			u.fresh = append(u.fresh, w)
+			u.newOffers = append(u.newOffers, w)
 		}
 		if !u.handsOut() {
 			u.queued[w.Step.RouteID]++
 			continue
 		}
-		p, err := u.waiting(w.Step.RouteID, w.Step.Priority)
+		p, err := u.waitingPoller(w.Step.RouteID, w.Step.Priority)
 		if err != nil {
 			return err
 		}
@@ -41,10 +41,10 @@ func (u *unit) handOff() error {
 			return err
 		}
 		p.promise(w.Step.Priority)
-		gifts = append(gifts, gift{w, p})
+		gifts = append(gifts, handOff{w, p})
 	}
-	u.readied = nil
-	return u.give(gifts)
+	u.becameReady = nil
+	return u.deliverHandOffs(gifts)
 }
 
 // handsOut reports whether the transaction may hand out steps of the store.
@@ -53,32 +53,32 @@ func (u *unit) handsOut() bool {
 		return u.mayHand
 	}
 	u.askedOut = true
-	if u.e.council == nil {
-		u.mayHand = !u.e.dispatch.on() && !u.e.dispatch.stowing()
+	if u.e.coordinator == nil {
+		u.mayHand = !u.e.dispatch.on() && !u.e.dispatch.mustPersist()
 		return u.mayHand
 	}
-	out, ok := u.e.council.gate.enter(u.e.instant())
+	out, ok := u.e.coordinator.gate.enter(u.e.instant())
 	if ok {
-		u.out, u.mayHand = out, out.at == inStore
+		u.out, u.mayHand = out, out.at == fromStore
 	}
 	return u.mayHand
 }
 
-// gift is a step and the poller whose it is now.
-type gift struct {
+// handOff is a step and the poller whose it is now.
+type handOff struct {
 	Work
 	to *poller
 }
 
-// waiting returns a poller with room that may take a step of the route and level, or nil.
-func (u *unit) waiting(route int64, level int) (*poller, error) {
+// waitingPoller returns a poller with room that may take a step of the route and level, or nil.
+func (u *unit) waitingPoller(route int64, level int) (*poller, error) {
 	for _, p := range u.pollers {
 		if p.promises(level, u.e.cfg.Scheduling.FairnessWindow) && u.vacant[route] && p.serves(route) {
 			return p, nil
 		}
 	}
 	vacant, looked := u.vacant[route]
-	if looked && !vacant || !u.e.hub.awaited(route) {
+	if looked && !vacant || !u.e.waiters.awaited(route) {
 		return nil, nil
 	}
 	if !looked {
@@ -87,21 +87,21 @@ func (u *unit) waiting(route int64, level int) (*poller, error) {
 			return nil, err
 		}
 		if !vacant {
-			vacant = u.e.hub.isEmptying(route)
+			vacant = u.e.waiters.isEmptying(route)
 		}
 		if u.vacant[route] = vacant; !vacant {
 			return nil, nil
 		}
 	}
-	p := u.e.hub.reserve(route)
+	p := u.e.waiters.reserve(route)
 	if p != nil {
 		u.pollers = append(u.pollers, p)
 	}
 	return p, nil
 }
 
-// give tells the pollers of their steps.
-func (u *unit) give(gifts []gift) error {
+// deliverHandOffs tells the pollers of their steps.
+func (u *unit) deliverHandOffs(gifts []handOff) error {
 	steps := make([]*task.Step, len(gifts))
 	for i, g := range gifts {
 		steps[i] = g.Step
@@ -150,9 +150,9 @@ func (u *unit) readContexts(tasks []*task.Task) error {
 	return nil
 }
 
-// release lets the pollers go that a transaction had in hand which came to
+// releasePollers lets the pollers go that a transaction had in hand which came to
 // nothing: they look for work themselves.
-func (u *unit) release() {
+func (u *unit) releasePollers() {
 	for _, p := range u.pollers {
 		p.handed = nil
 		close(p.wake)

@@ -6,22 +6,22 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Holding is what a worker holds of a task.
-type Holding struct {
+// HeldTask is what a worker holds of a task.
+type HeldTask struct {
 	Task     TaskStatus
 	Template *task.Template // nil: there is no such task
-	Leases   []Shown
+	Leases   []PresentedLease
 }
 
-// Shown is a lease as its holder shows it.
-type Shown struct {
+// PresentedLease is a lease as its holder shows it.
+type PresentedLease struct {
 	Step  task.ID
 	Token string
 }
 
 // HeldOf says of each of the tasks, in order, how it is and which leases on its steps a
 // worker holds. It asks the store twice, and the dispatcher once, for however many.
-func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]Holding, error) {
+func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]HeldTask, error) {
 	w, err := e.Worker(ctx, worker)
 	if err != nil || len(ids) == 0 {
 		return nil, err
@@ -30,7 +30,7 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 	if err != nil {
 		return nil, err
 	}
-	of := make(map[task.ID]*Holding, len(found))
+	of := make(map[task.ID]*HeldTask, len(found))
 	var sized []Sized
 	for _, s := range found {
 		if of[s.ID] != nil {
@@ -40,7 +40,7 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 		if err != nil {
 			return nil, err
 		}
-		of[s.ID], sized = &Holding{Task: s, Template: t}, append(sized, Sized{s.ID, len(t.Steps)})
+		of[s.ID], sized = &HeldTask{Task: s, Template: t}, append(sized, Sized{s.ID, len(t.Steps)})
 	}
 	steps, err := e.store.InQueues(ctx, sized)
 	if err != nil {
@@ -49,10 +49,10 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 	e.showHolds(ctx, steps)
 	for _, s := range steps {
 		if h := of[s.TaskID]; h != nil && s.State.Leased() && s.WorkerNo == w.No {
-			h.Leases = append(h.Leases, Shown{s.ID, e.Token(s)})
+			h.Leases = append(h.Leases, PresentedLease{s.ID, e.Token(s)})
 		}
 	}
-	out := make([]Holding, len(ids))
+	out := make([]HeldTask, len(ids))
 	for i, id := range ids {
 		if h := of[id]; h != nil {
 			out[i] = *h

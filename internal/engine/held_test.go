@@ -18,7 +18,7 @@ func TestHeldInTheDispatcher(t *testing.T) {
 	if err != nil || len(stored) != 1 {
 		t.Fatalf("before the dispatcher was filled the worker got %d steps, %v", len(stored), err)
 	}
-	if err := e.TendDispatch(t.Context()); err != nil {
+	if err := e.MaintainDispatch(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ids := []task.ID{stored[0].Task.ID, submit(t, e, engine.Submission{TaskType: "after"})[0].ID}

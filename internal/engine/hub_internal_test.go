@@ -20,7 +20,7 @@ func woken(p *poller) bool {
 
 func TestHub(t *testing.T) {
 	t.Parallel()
-	waiting := func(t *testing.T, h *hub, routes ...int64) *poller {
+	waiting := func(t *testing.T, h *waiters, routes ...int64) *poller {
 		p := &poller{routes: routes, capacity: 1}
 		if !h.await(p, h.version.Load()) {
 			t.Fatal("the poller was turned away")
@@ -30,7 +30,7 @@ func TestHub(t *testing.T) {
 
 	t.Run("PassWakesAnotherOfTheRoute", func(t *testing.T) {
 		t.Parallel()
-		h := newHub()
+		h := newWaiters()
 		gone, next, other := waiting(t, h, 1), waiting(t, h, 1, 2), waiting(t, h, 3)
 		h.publish(&unit{queued: map[int64]int{1: 1}})
 		if woken(gone) == woken(next) || woken(other) {
@@ -39,7 +39,7 @@ func TestHub(t *testing.T) {
 		if woken(next) {
 			gone, next = next, gone
 		}
-		h.pass(gone)
+		h.forwardWake(gone)
 		if !woken(next) || woken(other) {
 			t.Error("the wake-up was not passed on to the other poller of the route")
 		}
@@ -47,7 +47,7 @@ func TestHub(t *testing.T) {
 
 	t.Run("FailEndsAPollThatHasJustLooked", func(t *testing.T) {
 		t.Parallel()
-		h := newHub()
+		h := newWaiters()
 		version := h.version.Load() // the poll looks, and then waits
 		h.fail(errors.New("the store is lost"))
 		if h.await(&poller{routes: []int64{1}, capacity: 1}, version) {
@@ -57,13 +57,13 @@ func TestHub(t *testing.T) {
 
 	t.Run("ManyRoutes", func(t *testing.T) {
 		t.Parallel()
-		h := newHub()
+		h := newWaiters()
 		many := make([]int64, maxNarrow+1)
 		for i := range many {
 			many[i] = int64(i + 1)
 		}
 		one, two := waiting(t, h, many...), waiting(t, h, many...)
-		if n := len(h.seats.narrow) + len(h.seats.wide); n != 1 {
+		if n := len(h.pollers.narrow) + len(h.pollers.wide); n != 1 {
 			t.Errorf("two polls that share %d routes are in %d sets, want 1", len(many), n)
 		}
 		if got := h.awaitedRoutes(); !slices.Equal(got, many) {
@@ -73,16 +73,16 @@ func TestHub(t *testing.T) {
 		if woken(one) == woken(two) {
 			t.Error("one step wakes one of the polls")
 		}
-		h.forget(one)
-		h.forget(two)
-		if h.awaited(1) || len(h.seats.wide) > 0 {
+		h.withdraw(one)
+		h.withdraw(two)
+		if h.awaited(1) || len(h.pollers.wide) > 0 {
 			t.Error("a poll waits after both have left")
 		}
 	})
 
 	t.Run("PassWakesForEachStep", func(t *testing.T) {
 		t.Parallel()
-		h := newHub()
+		h := newWaiters()
 		large := &poller{routes: []int64{1}, capacity: 5}
 		if !h.await(large, h.version.Load()) {
 			t.Fatal("the poller was turned away")
@@ -92,8 +92,8 @@ func TestHub(t *testing.T) {
 		for i := range small {
 			small[i] = waiting(t, h, 1)
 		}
-		large.repay([]Lease{{Step: task.Step{RouteID: 2}}, {Step: task.Step{RouteID: 1}}})
-		h.pass(large)
+		large.countClaimed([]Lease{{Step: task.Step{RouteID: 2}}, {Step: task.Step{RouteID: 1}}})
+		h.forwardWake(large)
 		n := 0
 		for _, p := range small {
 			if woken(p) {
@@ -103,15 +103,15 @@ func TestHub(t *testing.T) {
 		if n != 2 {
 			t.Errorf("%d pollers of one step each were woken for the 2 that were not taken of 3", n)
 		}
-		h.pass(&poller{routes: []int64{1}})
-		if m := len(h.seats.narrow[1]); m != 2 {
+		h.forwardWake(&poller{routes: []int64{1}})
+		if m := len(h.pollers.narrow[1]); m != 2 {
 			t.Errorf("%d pollers wait, want 2: who was woken for nothing passes nothing on", m)
 		}
 	})
 
 	t.Run("WakeAllFindsPollersWithoutRoutes", func(t *testing.T) {
 		t.Parallel()
-		h := newHub()
+		h := newWaiters()
 		p := waiting(t, h)
 		h.wakeAll()
 		if !woken(p) {
@@ -121,7 +121,7 @@ func TestHub(t *testing.T) {
 
 	t.Run("NobodyWaitsPastAPublication", func(t *testing.T) {
 		t.Parallel()
-		h := newHub()
+		h := newWaiters()
 		version := h.version.Load()
 		h.publish(&unit{queued: map[int64]int{1: 1}})
 		if h.await(&poller{routes: []int64{1}}, version) {
@@ -131,12 +131,12 @@ func TestHub(t *testing.T) {
 
 	t.Run("ForgetTellsWhoIsInHand", func(t *testing.T) {
 		t.Parallel()
-		h := newHub()
+		h := newWaiters()
 		p := waiting(t, h, 1)
 		if h.reserve(1) != p {
 			t.Fatal("the waiting poller was not reserved")
 		}
-		if h.forget(p) {
+		if h.withdraw(p) {
 			t.Error("a poller that a transaction has in hand was still waiting")
 		}
 		if h.reserve(1) != nil {

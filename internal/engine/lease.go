@@ -98,7 +98,7 @@ func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 			s.Renew(until)
 			return nil
 		}
-		u.sawStarted(s)
+		u.observeStarted(s)
 		return s.Begin(u.now, until)
 	})
 }
@@ -114,8 +114,8 @@ func (e *Engine) runLeasesWhere(verb string, calls []leaseCall,
 	if !e.dispatch.on() {
 		return stored(calls)
 	}
-	if e.council != nil {
-		p, ok := e.council.gate.enterThere()
+	if e.coordinator != nil {
+		p, ok := e.coordinator.gate.enterDispatch()
 		if !ok {
 			return stored(calls)
 		}
@@ -155,7 +155,7 @@ func (e *Engine) runLeases(verb string, calls []leaseCall, fn func(*unit, *task.
 					}
 					u.moved(w, from)
 				} else {
-					u.sawRefused()
+					u.observeRefused()
 				}
 				out[i][j] = u.leaseAnswer(w, refs[j], held)
 			}
@@ -181,7 +181,7 @@ func (u *unit) leases(c leaseCall) ([]Work, []LeaseRef, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	u.adopt(works)
+	u.intern(works)
 	refs := make([]LeaseRef, len(works))
 	for i, w := range works {
 		refs[i] = LeaseRef{Step: w.Step.ID, Token: w.Step.Token, Worker: c.all}

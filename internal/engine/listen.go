@@ -18,15 +18,15 @@ const (
 	listenBatch = 1000
 	// maxPending bounds what waits for a listener about particular tasks.
 	maxPending = 1000
-	// listenPace is the least time between two batches: what comes meanwhile comes
+	// batchInterval is the least time between two batches: what comes meanwhile comes
 	// together.
-	listenPace = 10 * time.Millisecond
-	// listenBeat is how often a listener hears that nothing has happened.
-	listenBeat = 15 * time.Second
+	batchInterval = 10 * time.Millisecond
+	// listenHeartbeat is how often a listener hears that nothing has happened.
+	listenHeartbeat = 15 * time.Second
 )
 
-// Listening selects what a listener hears. Zero fields do not restrict.
-type Listening struct {
+// ListenFilter selects what a listener hears. Zero fields do not restrict.
+type ListenFilter struct {
 	// Tasks makes it a listener about these tasks only, which begins with the state
 	// that they are in. At most MaxListened.
 	Tasks []task.ID
@@ -55,9 +55,9 @@ type Notice struct {
 // Listener hears what happens. It belongs to one goroutine.
 type Listener struct {
 	e      *Engine
-	filter Listening
+	filter ListenFilter
 
-	greet   []Notice    // to say first
+	first   []Notice    // to say first
 	resting *time.Timer // until the next batch
 	count   *time.Timer // until the queue is counted; nil: it is not asked for
 	last    *QueueCount
@@ -67,27 +67,27 @@ type Listener struct {
 	// guarded by the feed's mutex
 	pos     uint64 // the next change to hear
 	failed  error
-	tasks   map[task.ID]*known // nil: it hears of all
-	pending []heard
+	tasks   map[task.ID]*knownState // nil: it hears of all
+	pending []pendingChange
 	lost    bool // pending was full
-	some    chan struct{}
+	ready   chan struct{}
 }
 
-// known is what a listener was told of a task.
-type known struct {
+// knownState is what a listener was told of a task.
+type knownState struct {
 	state   task.State
 	at      task.Instant
 	version int // grows with each change that came by
 }
 
-type heard struct {
+type pendingChange struct {
 	seq uint64
 	Change
 }
 
 // ListenTo begins to listen. What is committed after it has returned is heard. Close
 // has to be called. NotFound for a task that there is not.
-func (e *Engine) ListenTo(ctx context.Context, l Listening) (*Listener, error) {
+func (e *Engine) ListenTo(ctx context.Context, l ListenFilter) (*Listener, error) {
 	if len(l.Tasks) > MaxListened {
 		return nil, &task.Error{Code: task.TooLarge, Message: fmt.Sprintf("%d tasks for one stream; the limit is %d", len(l.Tasks), MaxListened)}
 	}
@@ -96,17 +96,17 @@ func (e *Engine) ListenTo(ctx context.Context, l Listening) (*Listener, error) {
 	}
 	slices.SortFunc(l.Tasks, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
 	l.Tasks = slices.Compact(l.Tasks)
-	li := &Listener{e: e, filter: l, some: make(chan struct{}, 1)}
+	li := &Listener{e: e, filter: l, ready: make(chan struct{}, 1)}
 	if l.Queue {
 		li.count = time.NewTimer(0)
 	}
 	f := e.feed
 	f.mu.Lock()
-	sighted := f.record()
+	sighted := f.startRecording()
 	if len(l.Tasks) > 0 {
-		f.addNarrow(li)
+		f.addTaskListener(li)
 	} else {
-		f.addWide(li, e.cluster != nil)
+		f.addListener(li, e.cluster != nil)
 	}
 	f.mu.Unlock()
 	if err := li.begin(ctx, sighted); err != nil {
@@ -125,7 +125,7 @@ func (l *Listener) begin(ctx context.Context, sighted <-chan struct{}) error {
 		}
 	}
 	if l.tasks == nil {
-		return l.e.attend(ctx)
+		return l.e.subscribeFeed(ctx)
 	}
 	if err := l.e.readStates(ctx, l.filter.Tasks, l); err != nil {
 		return err
@@ -138,30 +138,30 @@ func (l *Listener) begin(ctx context.Context, sighted <-chan struct{}) error {
 	return nil
 }
 
-// addWide adds a listener to all. The caller holds mu.
-func (f *feed) addWide(l *Listener, shared bool) {
-	if shared && !f.listened() {
+// addListener adds a listener to all. The caller holds mu.
+func (f *feed) addListener(l *Listener, shared bool) {
+	if shared && !f.hasSubscribers() {
 		f.whole = f.next // nobody has told of other processes' changes before
 	}
-	f.wide[l] = struct{}{}
+	f.listeners[l] = struct{}{}
 	l.pos = f.next
 	after, ok := f.seqOf(l.filter.After)
 	switch {
 	case l.filter.After == "":
-		l.greet = []Notice{{Change: Change{Kind: StreamOpened, At: f.now()}, Position: f.position(f.next)}}
+		l.first = []Notice{{Change: Change{Kind: StreamOpened, At: f.now()}, Position: f.position(f.next)}}
 	case ok && after+1 >= max(f.first, f.whole) && after < f.next:
 		l.pos = after + 1
 	default:
-		l.greet = []Notice{f.gap("what came after the last event is not kept here")}
+		l.first = []Notice{f.gap("what came after the last event is not kept here")}
 	}
 }
 
-// addNarrow adds a listener about its tasks. The caller holds mu.
-func (f *feed) addNarrow(l *Listener) {
-	f.narrow++
-	l.tasks = make(map[task.ID]*known, len(l.filter.Tasks))
+// addTaskListener adds a listener about its tasks. The caller holds mu.
+func (f *feed) addTaskListener(l *Listener) {
+	f.taskListeners++
+	l.tasks = make(map[task.ID]*knownState, len(l.filter.Tasks))
 	for _, id := range l.filter.Tasks {
-		l.tasks[id] = &known{}
+		l.tasks[id] = &knownState{}
 		if f.about[id] == nil {
 			f.about[id] = map[*Listener]struct{}{}
 		}
@@ -171,7 +171,7 @@ func (f *feed) addNarrow(l *Listener) {
 	after, ok := f.seqOf(l.filter.After)
 	switch {
 	case l.filter.After == "":
-		l.greet = []Notice{{Change: Change{Kind: StreamOpened, At: f.now()}, Position: f.position(f.next)}}
+		l.first = []Notice{{Change: Change{Kind: StreamOpened, At: f.now()}, Position: f.position(f.next)}}
 	case ok && after+1 >= f.first && after < f.next:
 		l.pos = after + 1
 		for seq := l.pos; seq < f.next; seq++ {
@@ -180,7 +180,7 @@ func (f *feed) addNarrow(l *Listener) {
 			}
 		}
 	default:
-		l.greet = []Notice{f.gap("what came after the last event is not kept here")}
+		l.first = []Notice{f.gap("what came after the last event is not kept here")}
 	}
 }
 
@@ -204,12 +204,12 @@ func (l *Listener) Close() {
 	f := l.e.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, listens := f.wide[l]; listens {
-		delete(f.wide, l)
-		f.told.until = f.now().Add(feedLinger)
+	if _, listens := f.listeners[l]; listens {
+		delete(f.listeners, l)
+		f.peers.until = f.now().Add(feedLinger)
 	}
 	if l.tasks != nil {
-		f.narrow--
+		f.taskListeners--
 	}
 	for id := range l.tasks {
 		delete(f.about[id], l)
@@ -218,17 +218,17 @@ func (l *Listener) Close() {
 		}
 	}
 	l.tasks = nil
-	f.stay(feedLinger)
+	f.keepRecording(feedLinger)
 }
 
 func (l *Listener) fail(err error) {
 	l.failed = err
-	l.rouse()
+	l.wake()
 }
 
-func (l *Listener) rouse() {
+func (l *Listener) wake() {
 	select {
-	case l.some <- struct{}{}:
+	case l.ready <- struct{}{}:
 	default:
 	}
 }
@@ -243,5 +243,5 @@ func (l *Listener) deliver(seq uint64, c Change) {
 		}
 		k.state, k.at = c.To, c.At
 	}
-	l.put(heard{seq, c})
+	l.put(pendingChange{seq, c})
 }

@@ -121,7 +121,7 @@ func (s *studio) trySubmit() error {
 	return err
 }
 
-func (s *studio) listen(l engine.Listening) *engine.Listener {
+func (s *studio) listen(l engine.ListenFilter) *engine.Listener {
 	s.t.Helper()
 	listener, err := s.ListenTo(s.t.Context(), l)
 	if err != nil {
@@ -178,7 +178,7 @@ var sub = engine.Submission{TaskType: "job"}
 func TestListen(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		s.submit(sub)
-		all := s.listen(engine.Listening{})
+		all := s.listen(engine.ListenFilter{})
 		s.run(engine.ResultCompleted)
 		s.submit(engine.Submission{TaskType: "job", Priority: "high", Namespace: "n", CorrelationID: "c", Meta: task.Meta{Tags: []string{"t"}}})
 		s.run(engine.ResultFailed)
@@ -189,7 +189,7 @@ func TestListen(t *testing.T) {
 func TestListenFilters(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		const both = "stream.open +steps_in_process steps_in_process>complete"
-		for name, l := range map[string]engine.Listening{
+		for name, l := range map[string]engine.ListenFilter{
 			"Namespace":     {Namespaces: []string{"other", "n"}},
 			"Name":          {Name: "mine"},
 			"Tag":           {Tag: "t"},
@@ -203,7 +203,7 @@ func TestListenFilters(t *testing.T) {
 			hears(t, name, l, both)
 			l.Close()
 		}
-		l, k := s.listen(engine.Listening{States: []task.State{task.Complete}}), s.listen(engine.Listening{Kinds: []engine.ChangeKind{engine.TaskSubmitted}})
+		l, k := s.listen(engine.ListenFilter{States: []task.State{task.Complete}}), s.listen(engine.ListenFilter{Kinds: []engine.ChangeKind{engine.TaskSubmitted}})
 		s.submit(sub)
 		s.run(engine.ResultCompleted)
 		hears(t, "States", l, "stream.open steps_in_process>complete")
@@ -216,21 +216,21 @@ func TestListenToTasks(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		ids := s.submit(sub, sub, sub)
 		s.run(engine.ResultCompleted)
-		l := s.listen(engine.Listening{Tasks: ids[:2], UntilSettled: true})
+		l := s.listen(engine.ListenFilter{Tasks: ids[:2], UntilSettled: true})
 		hears(t, "at first", l, "stream.open >complete >steps_in_process")
 		s.run(engine.ResultCompleted)
 		s.run(engine.ResultCompleted)
 		hears(t, "until settled", l, "steps_in_process>complete EOF")
-		hears(t, "settled already", s.listen(engine.Listening{Tasks: ids[:2], UntilSettled: true}), "stream.open >complete >complete EOF")
+		hears(t, "settled already", s.listen(engine.ListenFilter{Tasks: ids[:2], UntilSettled: true}), "stream.open >complete >complete EOF")
 
 		var why *task.Error
-		if _, err := s.ListenTo(t.Context(), engine.Listening{Tasks: []task.ID{ids[0], {1}}}); !errors.As(err, &why) || why.Code != task.NotFound {
+		if _, err := s.ListenTo(t.Context(), engine.ListenFilter{Tasks: []task.ID{ids[0], {1}}}); !errors.As(err, &why) || why.Code != task.NotFound {
 			t.Errorf("an unknown task is answered %v", err)
 		}
-		if _, err := s.ListenTo(t.Context(), engine.Listening{Tasks: make([]task.ID, engine.MaxListened+1)}); !errors.As(err, &why) || why.Code != task.TooLarge {
+		if _, err := s.ListenTo(t.Context(), engine.ListenFilter{Tasks: make([]task.ID, engine.MaxListened+1)}); !errors.As(err, &why) || why.Code != task.TooLarge {
 			t.Errorf("too many tasks are answered %v", err)
 		}
-		if _, err := s.ListenTo(t.Context(), engine.Listening{UntilSettled: true}); !errors.As(err, &why) || why.Code != task.Invalid {
+		if _, err := s.ListenTo(t.Context(), engine.ListenFilter{UntilSettled: true}); !errors.As(err, &why) || why.Code != task.Invalid {
 			t.Errorf("a stream without end is answered %v", err)
 		}
 	})
@@ -246,7 +246,7 @@ func TestListenMissesNothingUnderWay(t *testing.T) {
 		s.store.hold = nil
 		listening := make(chan *engine.Listener, 1)
 		go func() {
-			l, err := s.ListenTo(t.Context(), engine.Listening{})
+			l, err := s.ListenTo(t.Context(), engine.ListenFilter{})
 			if err != nil {
 				t.Error(err)
 			}
@@ -268,7 +268,7 @@ func TestListenInOrder(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		s.submit(sub)
 		s.run(engine.ResultCompleted)
-		l := s.listen(engine.Listening{})
+		l := s.listen(engine.ListenFilter{})
 		hold := make(chan struct{})
 		s.store.hold = hold
 		s.aside(s.trySubmit) // is committed, and does not know it yet
@@ -284,7 +284,7 @@ func TestListenInOrder(t *testing.T) {
 func TestListenResumes(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		ids := s.submit(sub)
-		l, one := s.listen(engine.Listening{}), s.listen(engine.Listening{Tasks: ids})
+		l, one := s.listen(engine.ListenFilter{}), s.listen(engine.ListenFilter{Tasks: ids})
 		at := hears(t, "at first", l, "stream.open")
 		atOne := hears(t, "about a task, at first", one, "stream.open >steps_in_process")
 		l.Close()
@@ -293,13 +293,13 @@ func TestListenResumes(t *testing.T) {
 		s.submit(sub)
 		const missed = "steps_in_process>error case.opened:max_retries_exceededpending"
 		time.Sleep(50 * time.Second)
-		at2 := hears(t, "resumed", s.listen(engine.Listening{After: at}), missed+" +steps_in_process")
-		hears(t, "at the end", s.listen(engine.Listening{After: at2}), "")
-		hears(t, "about a task, resumed", s.listen(engine.Listening{Tasks: ids, After: atOne}), missed)
-		hears(t, "about a task, at the end", s.listen(engine.Listening{Tasks: ids, After: at2}), ">error")
+		at2 := hears(t, "resumed", s.listen(engine.ListenFilter{After: at}), missed+" +steps_in_process")
+		hears(t, "at the end", s.listen(engine.ListenFilter{After: at2}), "")
+		hears(t, "about a task, resumed", s.listen(engine.ListenFilter{Tasks: ids, After: atOne}), missed)
+		hears(t, "about a task, at the end", s.listen(engine.ListenFilter{Tasks: ids, After: at2}), ">error")
 		for _, position := range []string{"x", "-", at + "9999", "zz-1", at[:len(at)-1] + "18446744073709551615", strings.Repeat("9", 4000), at + "\n", "-1-2"} {
-			hears(t, "resumed at "+position, s.listen(engine.Listening{After: position}), "stream.gap")
-			hears(t, "about a task, resumed at "+position, s.listen(engine.Listening{Tasks: ids, After: position}), "stream.gap >error")
+			hears(t, "resumed at "+position, s.listen(engine.ListenFilter{After: position}), "stream.gap")
+			hears(t, "about a task, resumed at "+position, s.listen(engine.ListenFilter{Tasks: ids, After: position}), "stream.gap >error")
 		}
 	})
 }
@@ -308,19 +308,19 @@ func TestListenResumes(t *testing.T) {
 // then is told so.
 func TestListenComesBackTooLate(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
-		l := s.listen(engine.Listening{})
+		l := s.listen(engine.ListenFilter{})
 		at := hears(t, "at first", l, "stream.open")
 		l.Close()
 		time.Sleep(2 * time.Minute)
 		s.submit(sub)
-		hears(t, "after two minutes", s.listen(engine.Listening{After: at}), "stream.gap")
+		hears(t, "after two minutes", s.listen(engine.ListenFilter{After: at}), "stream.gap")
 	})
 }
 
 // Whoever reads too slowly is told so; memory does not grow.
 func TestListenOverrun(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
-		l := s.listen(engine.Listening{})
+		l := s.listen(engine.ListenFilter{})
 		subs := make([]engine.Submission, 1000)
 		for i := range subs {
 			subs[i] = sub
@@ -341,7 +341,7 @@ func TestListenOverrun(t *testing.T) {
 func TestListenToTasksOverrun(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		ids := s.submit(sub)
-		l := s.listen(engine.Listening{Tasks: ids})
+		l := s.listen(engine.ListenFilter{Tasks: ids})
 		hears(t, "at first", l, "stream.open >steps_in_process")
 		for range 600 { // a case is opened and closed
 			c, err := s.OpenCase(t.Context(), ids[0], engine.CaseRequest{Actor: "a", Reason: "r"})
@@ -363,7 +363,7 @@ func TestListenToTasksOverrun(t *testing.T) {
 func TestListenInDoubt(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		ids := s.submit(sub)
-		l, one := s.listen(engine.Listening{}), s.listen(engine.Listening{Tasks: ids})
+		l, one := s.listen(engine.ListenFilter{}), s.listen(engine.ListenFilter{Tasks: ids})
 		hears(t, "about a task, at first", one, "stream.open >steps_in_process")
 		s.store.doubt = task.Errorf(task.Unavailable, "the connection was lost")
 		_, err := s.Cancel(t.Context(), ids, engine.Cancellation{Actor: "a", Reason: "r"})
@@ -379,8 +379,8 @@ func TestListenInDoubt(t *testing.T) {
 func TestListenToTheQueue(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		s.submit(sub)
-		l := s.listen(engine.Listening{Queue: true, Kinds: []engine.ChangeKind{engine.QueueCounted}})
-		n := s.listen(engine.Listening{Queue: true, Kinds: []engine.ChangeKind{engine.QueueCounted}, Namespaces: []string{"n"}})
+		l := s.listen(engine.ListenFilter{Queue: true, Kinds: []engine.ChangeKind{engine.QueueCounted}})
+		n := s.listen(engine.ListenFilter{Queue: true, Kinds: []engine.ChangeKind{engine.QueueCounted}, Namespaces: []string{"n"}})
 		hears(t, "at first", l, "stream.open 1 map[25:0 50:1 75:0]")
 		hears(t, "of a namespace", n, "stream.open 0 map[25:0 50:0 75:0]")
 		s.submit(engine.Submission{TaskType: "job", Namespace: "n", Priority: "high"}, sub)
@@ -397,7 +397,7 @@ func TestListenersShareTheCount(t *testing.T) {
 		s.submit(engine.Submission{TaskType: "job"}) // makes the route
 		asked = 0
 		for i := range 10 {
-			l := s.listen(engine.Listening{Queue: true, Kinds: []engine.ChangeKind{engine.QueueCounted}, Namespaces: []string{"default", "n"}[i%2 : i%2+1]})
+			l := s.listen(engine.ListenFilter{Queue: true, Kinds: []engine.ChangeKind{engine.QueueCounted}, Namespaces: []string{"default", "n"}[i%2 : i%2+1]})
 			for { // the opening comes before
 				got, err := l.Next(t.Context())
 				if err != nil {
@@ -419,7 +419,7 @@ func TestListenersShareTheCount(t *testing.T) {
 
 func TestListenEndsWithContext(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
-		l := s.listen(engine.Listening{})
+		l := s.listen(engine.ListenFilter{})
 		hears(t, "at first", l, "stream.open")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

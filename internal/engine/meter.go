@@ -20,11 +20,11 @@ type meter struct {
 	// moved is told how many steps more are ready; a negative number is fewer.
 	moved func(n int)
 
-	mu     sync.Mutex
-	kinds  map[string]*service // by kind of worker
-	spaces map[string]*activity
-	stored service // tasks written, by the time that writing took
-	probes window  // of workers that failed, by minute
+	mu         sync.Mutex
+	kinds      map[string]*serviceRate // by kind of worker
+	namespaces map[string]*activity
+	stored     serviceRate // tasks written, by the time that writing took
+	probes     window      // of workers that failed, by minute
 }
 
 var _ Observer = (*meter)(nil)
@@ -32,33 +32,33 @@ var _ Observer = (*meter)(nil)
 // Bounds of what is remembered. Beyond them what is new is not measured, or as
 // one namespace.
 const (
-	meteredKinds  = 10_000
-	meteredSpaces = 200
-	otherSpaces   = "\x00others" // no namespace has this name
+	meteredKinds      = 10_000
+	meteredNamespaces = 200
+	otherNamespaces   = "\x00others" // no namespace has this name
 )
 
 func newMeter(next Observer, moved func(n int)) *meter {
-	return &meter{next: next, moved: moved, kinds: map[string]*service{}, spaces: map[string]*activity{}, probes: newWindow(time.Minute, 60)}
+	return &meter{next: next, moved: moved, kinds: map[string]*serviceRate{}, namespaces: map[string]*activity{}, probes: newWindow(time.Minute, 60)}
 }
 
-// service is how quickly something is served while somebody waits for it: an
+// serviceRate is how quickly something is served while somebody waits for it: an
 // average in which what was long ago weighs less.
-type service struct {
+type serviceRate struct {
 	last    task.Instant // when something was served last
 	n       float64
 	seconds float64 // of those in which n were served
 }
 
 const (
-	// memory is the time of serving after which an observation weighs 1/e.
-	memory = 60 * time.Second
-	// forgetful is after how long without any service a rate is not known any more.
-	forgetful = 2 * time.Minute
+	// rateMemory is the time of serving after which an observation weighs 1/e.
+	rateMemory = 60 * time.Second
+	// rateDecay is after how long without any service a rate is not known any more.
+	rateDecay = 2 * time.Minute
 )
 
 // observe notes that n were served in a time in which somebody waited all along.
-func (s *service) observe(n int, took time.Duration) {
-	fade := math.Exp(-took.Seconds() / memory.Seconds())
+func (s *serviceRate) observe(n int, took time.Duration) {
+	fade := math.Exp(-took.Seconds() / rateMemory.Seconds())
 	s.n, s.seconds = s.n*fade+float64(n), s.seconds*fade+took.Seconds()
 }
 
@@ -66,11 +66,11 @@ func (s *service) observe(n int, took time.Duration) {
 // there since another. The time since the last ones left counts only if that one was
 // waiting all along: how long an empty queue stays empty says nothing about how
 // quickly a full one is served.
-func (s *service) left(n int, oldest, now task.Instant) {
+func (s *serviceRate) left(n int, oldest, now task.Instant) {
 	gap := max(now.Sub(s.last), 0) // two transactions may end in another order than they began
 	switch {
-	case s.last == 0 || gap > forgetful:
-		*s = service{}
+	case s.last == 0 || gap > rateDecay:
+		*s = serviceRate{}
 	case oldest <= s.last:
 		s.observe(n, gap)
 	}
@@ -78,8 +78,8 @@ func (s *service) left(n int, oldest, now task.Instant) {
 }
 
 // rate is how many are served in a second; 0 when that is not known.
-func (s *service) rate(now task.Instant) float64 {
-	if s == nil || s.seconds <= 0 || s.n < 1 || now.Sub(s.last) > forgetful {
+func (s *serviceRate) rate(now task.Instant) float64 {
+	if s == nil || s.seconds <= 0 || s.n < 1 || now.Sub(s.last) > rateDecay {
 		return 0
 	}
 	return s.n / s.seconds
@@ -99,16 +99,16 @@ func newActivity() *activity {
 	return &activity{completed: second(), failed: second(), runs: second(), runMillis: second(), handed: second(), notStarted: minute(), lapsed: minute()}
 }
 
-// space returns the activity of a namespace. The caller holds mu.
-func (m *meter) space(namespace string) *activity {
-	a := m.spaces[namespace]
-	if a == nil && len(m.spaces) >= meteredSpaces {
-		namespace = otherSpaces
-		a = m.spaces[namespace]
+// namespace returns the activity of a namespace. The caller holds mu.
+func (m *meter) namespace(namespace string) *activity {
+	a := m.namespaces[namespace]
+	if a == nil && len(m.namespaces) >= meteredNamespaces {
+		namespace = otherNamespaces
+		a = m.namespaces[namespace]
 	}
 	if a == nil {
 		a = newActivity()
-		m.spaces[namespace] = a
+		m.namespaces[namespace] = a
 	}
 	return a
 }
@@ -180,9 +180,9 @@ func (m *meter) measure(c *Commit) {
 		}
 		switch s.State {
 		case task.Complete, task.ResolvedManually:
-			m.space(t.Namespace).completed.add(now, 1)
+			m.namespace(t.Namespace).completed.add(now, 1)
 		case task.Errored:
-			m.space(t.Namespace).failed.add(now, 1)
+			m.namespace(t.Namespace).failed.add(now, 1)
 		}
 	}
 }
@@ -194,11 +194,11 @@ func (m *meter) ofRoute(names Names) func(int64) *activity {
 	var found *activity
 	return func(id int64) *activity {
 		if found == nil || id != last {
-			namespace := otherSpaces
+			namespace := otherNamespaces
 			if r := names.NamesOfRoute(id); r != nil {
 				namespace = r.Namespace
 			}
-			last, found = id, m.space(namespace)
+			last, found = id, m.namespace(namespace)
 		}
 		return found
 	}
@@ -213,19 +213,19 @@ func (m *meter) measureHanded(c *Commit) {
 			n++
 		}
 		if kind := m.kindOf(worker); kind != "" {
-			m.tookAway(kind, n, oldest, c.At)
+			m.noteTaken(kind, n, oldest, c.At)
 		}
 	}
 }
 
-// tookAway notes that workers of a kind took steps. The caller holds mu.
-func (m *meter) tookAway(kind string, n int, oldest, now task.Instant) {
+// noteTaken notes that workers of a kind took steps. The caller holds mu.
+func (m *meter) noteTaken(kind string, n int, oldest, now task.Instant) {
 	s := m.kinds[kind]
 	if s == nil {
 		if len(m.kinds) >= meteredKinds {
 			return
 		}
-		s = &service{}
+		s = &serviceRate{}
 		m.kinds[kind] = s
 	}
 	s.left(n, oldest, now)
@@ -263,7 +263,7 @@ func (m *meter) tally(now task.Instant, pass func(namespace string) bool) tally 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := tally{since: m.since, probes: m.probes.sum(int64(now))}
-	for namespace, a := range m.spaces {
+	for namespace, a := range m.namespaces {
 		if pass(namespace) {
 			out.add(a.count(int64(now)))
 		}

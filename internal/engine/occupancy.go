@@ -22,11 +22,11 @@ type occupancy struct {
 	mu      sync.Mutex
 	counted task.Instant // 0: never
 	took    time.Duration
-	workers map[int64]*places // by number; none: as much as nothing
+	workers map[int64]*workerSlots // by number; none: as much as nothing
 }
 
-// places are those of one worker.
-type places struct {
+// workerSlots are those of one worker.
+type workerSlots struct {
 	held    int // steps
 	leaving int // of held: a result has come, and is being stored
 	asked   int // promised to polls under way
@@ -34,14 +34,14 @@ type places struct {
 	blocked int // polls that wait for a place
 }
 
-// places returns those of a worker. The caller holds mu.
-func (o *occupancy) places(worker int64) *places {
+// slotsOf returns those of a worker. The caller holds mu.
+func (o *occupancy) slotsOf(worker int64) *workerSlots {
 	p := o.workers[worker]
 	if p == nil {
 		if o.workers == nil {
-			o.workers = map[int64]*places{}
+			o.workers = map[int64]*workerSlots{}
 		}
-		p = &places{}
+		p = &workerSlots{}
 		o.workers[worker] = p
 	}
 	return p
@@ -52,7 +52,7 @@ func (o *occupancy) places(worker int64) *places {
 func (o *occupancy) ask(w *task.Worker, want int, block bool) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p := o.places(w.No)
+	p := o.slotsOf(w.No)
 	n := min(want, max(w.Capacity-p.held+p.leaving-p.asked, 0))
 	p.asked += n
 	if n == 0 && block {
@@ -65,7 +65,7 @@ func (o *occupancy) ask(w *task.Worker, want int, block bool) int {
 func (o *occupancy) take(worker int64, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p := o.places(worker)
+	p := o.slotsOf(worker)
 	p.held += n
 	p.recent += n
 }
@@ -74,7 +74,7 @@ func (o *occupancy) take(worker int64, n int) {
 func (o *occupancy) answer(worker int64, promised, taken int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p := o.places(worker)
+	p := o.slotsOf(worker)
 	p.asked -= promised
 	p.held += taken
 	p.recent += taken
@@ -106,7 +106,7 @@ func (o *occupancy) free(ended map[int64]int) (blocked []int64) {
 func (o *occupancy) leave(worker int64, n int) (blocked bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p := o.places(worker)
+	p := o.slotsOf(worker)
 	p.leaving += n
 	return p.blocked > 0
 }
@@ -116,7 +116,7 @@ func (o *occupancy) leave(worker int64, n int) (blocked bool) {
 func (o *occupancy) stay(worker int64, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p := o.places(worker)
+	p := o.slotsOf(worker)
 	p.leaving = max(p.leaving-n, 0)
 }
 
@@ -148,12 +148,12 @@ func (o *occupancy) done(counts map[int64]int, now task.Instant, took time.Durat
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for worker := range counts {
-		o.places(worker)
+		o.slotsOf(worker)
 	}
 	for worker, p := range o.workers {
 		// what was taken meanwhile may be among what was counted, or not
 		p.held = counts[worker] + p.recent
-		if *p == (places{}) {
+		if *p == (workerSlots{}) {
 			delete(o.workers, worker)
 		}
 	}
@@ -230,7 +230,7 @@ func (e *Engine) leaving(results []Result) func([]Answer) {
 		return func([]Answer) {}
 	}
 	if e.occupancy.leave(worker, n) {
-		e.hub.stir(worker)
+		e.waiters.recheck(worker)
 	}
 	return func(answers []Answer) {
 		kept := n
@@ -249,6 +249,6 @@ func (e *Engine) freed(ended map[int64]int) {
 		return
 	}
 	for _, worker := range e.occupancy.free(ended) {
-		e.hub.stir(worker)
+		e.waiters.recheck(worker)
 	}
 }

@@ -31,7 +31,7 @@ func (u *unit) openCases(list []*opening) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	camera, err := u.newCamera(list)
+	camera, err := u.newSnapshotter(list)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (u *unit) openCases(list []*opening) error {
 		if c := o.pending; c != nil {
 			c.Recur(shown)
 			u.recurredCases = append(u.recurredCases, c)
-			u.sawRecurred(o.task, c)
+			u.observeRecurred(o.task, c)
 			continue
 		}
 		c := task.NewCase(u.e.store.IDs().Take(u.now.Time(), 1), o.task, o.state, o.reason, u.now)
@@ -52,7 +52,7 @@ func (u *unit) openCases(list []*opening) error {
 		c.Step, c.Class, c.Message = shown.Step, shown.Class, shown.Message
 		o.opened = c
 		u.newCases = append(u.newCases, c)
-		u.sawOpened(o.task, c)
+		u.observeOpened(o.task, c)
 	}
 	return nil
 }
@@ -85,12 +85,12 @@ func (u *unit) findPending(list []*opening) ([]*opening, error) {
 	for _, c := range cases {
 		of[c.TaskID].pending = c
 	}
-	return slices.DeleteFunc(list, func(o *opening) bool { return o.pending != nil && o.told() }), nil
+	return slices.DeleteFunc(list, func(o *opening) bool { return o.pending != nil && o.alreadyTold() }), nil
 }
 
-// told reports whether the pending case of a task tells of this already: the task is
+// alreadyTold reports whether the pending case of a task tells of this already: the task is
 // still stuck in the same way. A step that fails is told each time.
-func (o *opening) told() bool {
+func (o *opening) alreadyTold() bool {
 	c := o.pending
 	if o.cause == "" || o.cause != c.Cause || c.Recovery != nil {
 		return false
@@ -100,14 +100,14 @@ func (o *opening) told() bool {
 
 // exhausted notes that a task is in error because steps of it failed for good.
 func (u *unit) exhausted(t *task.Task, was task.State, since task.Instant) {
-	if u.tellsOf(t) {
+	if u.opensCaseFor(t) {
 		u.openings = append(u.openings, &opening{task: t, state: was, since: since, reason: task.ReasonMaxRetries})
 	}
 }
 
-// tellsOf reports whether it is told that a task is stuck: where cases are opened without
+// opensCaseFor reports whether it is told that a task is stuck: where cases are opened without
 // being asked, and where somebody has opened one.
-func (u *unit) tellsOf(t *task.Task) bool {
+func (u *unit) opensCaseFor(t *task.Task) bool {
 	return u.e.cfg.Cases.Enabled == On || t.Meta.Case == task.HasPending
 }
 

@@ -14,8 +14,8 @@ func (l *Lease) payload() int {
 }
 
 // fit is how many steps of these routes are likely to fit so many bytes: one at least.
-func (s *served) fit(bytes int) int {
-	mean := int(s.mean.Load())
+func (s *servedRoutes) fit(bytes int) int {
+	mean := int(s.meanPayload.Load())
 	if mean == 0 {
 		return maxFit
 	}
@@ -27,7 +27,7 @@ const maxFit = 1 << 30
 
 // within cuts leases into those whose payloads fit so many bytes, the first one in any case,
 // and the rest. It notes how large they are.
-func (s *served) within(leases []Lease, bytes int) (kept, rest []Lease) {
+func (s *servedRoutes) within(leases []Lease, bytes int) (kept, rest []Lease) {
 	size := 0
 	kept = leases
 	for i := range leases {
@@ -38,10 +38,10 @@ func (s *served) within(leases []Lease, bytes int) (kept, rest []Lease) {
 	}
 	if len(leases) > 0 {
 		mean := int64(size / len(leases))
-		if was := s.mean.Load(); was > 0 {
+		if was := s.meanPayload.Load(); was > 0 {
 			mean = (3*was + mean) / 4
 		}
-		s.mean.Store(mean)
+		s.meanPayload.Store(mean)
 	}
 	return kept, rest
 }

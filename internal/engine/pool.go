@@ -13,8 +13,8 @@ import (
 // pool is what shares the workers of a route: whatever they take goes out in one
 // order, so that steps of other routes may stand before those of this one.
 type pool struct {
-	routes []int64   // sorted; the route itself is one of them
-	kinds  []*served // of live workers that serve the route
+	routes []int64         // sorted; the route itself is one of them
+	kinds  []*servedRoutes // of live workers that serve the route
 }
 
 // pools keeps the pools of routes for a moment: who serves what changes seldom, and is
@@ -25,7 +25,7 @@ type pools struct {
 	mu    sync.Mutex
 	until task.Instant
 	since task.Instant
-	kinds []*served
+	kinds []*servedRoutes
 	of    map[int64]*pool
 }
 
@@ -100,7 +100,7 @@ func (e *Engine) ahead(ctx context.Context, p *pool, s *task.Step) (n int, least
 func (e *Engine) rate(p *pool) float64 {
 	now, total := e.instant(), 0.0
 	for _, k := range p.kinds {
-		total += e.meter.rateOf(k.name, now) + e.others.rateOf(k.name, now)
+		total += e.meter.rateOf(k.name, now) + e.peerReports.rateOf(k.name, now)
 	}
 	return total
 }

@@ -66,11 +66,11 @@ func (c *crew) put(n int, handler, priority string) (*task.Step, string) {
 	c.t.Helper()
 	receipts := submit(c.t, c.Engine, many(n, engine.Submission{TaskType: handler, Priority: priority, Queued: true})...)
 	last := receipts[n-1].Step
-	places, err := c.Places(c.t.Context(), []*task.Step{last})
+	places, err := c.QueuePlaces(c.t.Context(), []*task.Step{last})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	single, err := c.Place(c.t.Context(), last)
+	single, err := c.QueuePlace(c.t.Context(), last)
 	if err != nil || single != *places[0] {
 		c.t.Errorf("the place is %+v alone and %+v in a call, %v", single, *places[0], err)
 	}
@@ -107,7 +107,7 @@ func TestPlaceAmongSharedRoutes(t *testing.T) {
 		t.Errorf("they were taken as %v", types)
 	}
 	c.advance(time.Second)
-	if p, err := c.Place(t.Context(), b); err != nil || p.Ahead != 0 {
+	if p, err := c.QueuePlace(t.Context(), b); err != nil || p.Ahead != 0 {
 		t.Errorf("in the end nothing is ahead: %+v, %v", p, err)
 	}
 	// a new worker that serves c and a makes a stand before c at once
@@ -137,7 +137,7 @@ func TestPlacesOfOneCall(t *testing.T) {
 	for _, r := range submit(t, c.Engine, subs...) {
 		steps = append(steps, r.Step)
 	}
-	places, err := c.Places(t.Context(), steps)
+	places, err := c.QueuePlaces(t.Context(), steps)
 	if err != nil {
 		t.Fatal(err)
 	}

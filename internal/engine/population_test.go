@@ -28,7 +28,7 @@ func TestWorkersHaveALimit(t *testing.T) {
 	}
 	add("a", task.Exhausted)
 	tick(24 * time.Hour)
-	if _, err := e.BuryWorkers(t.Context()); err != nil {
+	if _, err := e.MarkDeadWorkers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	add("d", "") // the dead make room

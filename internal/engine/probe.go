@@ -64,7 +64,7 @@ func (e *Engine) Probed(ctx context.Context, probes []Probe) ([]*task.Worker, er
 	if err != nil {
 		return nil, err
 	}
-	e.sawWorkersFailed(done, task.WorkerUnhealthy, FailedProbe)
+	e.observeWorkersFailed(done, task.WorkerUnhealthy, FailedProbe)
 	var turned []*task.Worker
 	for _, c := range done {
 		if c.err == nil && c.worker.State != c.before.State {

@@ -8,11 +8,11 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Stretch is a part of a route's queue in which every step has waited so long that it
+// PromotionRange is a part of a route's queue in which every step has waited so long that it
 // has to have another key.
-type Stretch struct {
+type PromotionRange struct {
 	route int64
-	after Place
+	after Position
 	upTo  int64
 	batch int
 }
@@ -21,13 +21,13 @@ type Stretch struct {
 // band of the queue steps stand in the order of their waits, so it takes one look
 // at the first of each band of each route: what that costs does not depend on how
 // many wait.
-func (e *Engine) Overdue(ctx context.Context) ([]Stretch, error) {
+func (e *Engine) Overdue(ctx context.Context) ([]PromotionRange, error) {
 	routes, err := e.occupiedRoutes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	order, now := e.Order(), e.instant()
-	var found []Stretch
+	var found []PromotionRange
 	for _, r := range routes {
 		list, err := e.overdueOn(ctx, r, order, now)
 		if err != nil {
@@ -64,7 +64,7 @@ func (e *Engine) occupiedRoutes(ctx context.Context) ([]int64, error) {
 	return occupied, nil
 }
 
-func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduling, now task.Instant) ([]Stretch, error) {
+func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduling, now task.Instant) ([]PromotionRange, error) {
 	if order.Mode == task.Aging {
 		// The cap is in the keys. What has a key of another order (a process that had
 		// not heard of this one put it there) would stay behind for ever.
@@ -73,9 +73,9 @@ func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduli
 		if err != nil || head == nil {
 			return nil, err
 		}
-		return []Stretch{{route, Place{Key: foreign}, math.MaxInt64, e.cfg.Scheduling.PromotionBatch}}, nil
+		return []PromotionRange{{route, Position{Key: foreign}, math.MaxInt64, e.cfg.Scheduling.PromotionBatch}}, nil
 	}
-	var found []Stretch
+	var found []PromotionRange
 	for level := task.MaxPriority - 1; level >= 0; level-- {
 		band := task.StrictKey(level, 0)
 		head, err := e.store.First(ctx, route, band)
@@ -86,7 +86,7 @@ func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduli
 		after := order.Threshold(level)
 		upTo := task.StrictKey(level, now.Add(-after))
 		if after > 0 && head.Key <= upTo {
-			found = append(found, Stretch{route, Place{Key: task.StrictKey(level, 0)}, upTo, e.promotionBatch(order, head, now)})
+			found = append(found, PromotionRange{route, Position{Key: task.StrictKey(level, 0)}, upTo, e.promotionBatch(order, head, now)})
 		}
 	}
 	return found, nil
@@ -105,7 +105,7 @@ func (e *Engine) promotionBatch(order task.Scheduling, head *task.Step, now task
 // Promote gives steps of a stretch the places that they have to have now, as many as
 // the configuration allows for at once, and reports how many those were and whether there
 // may be more. One process at a time should call it.
-func (e *Engine) Promote(ctx context.Context, s Stretch) (n int, more bool, err error) {
+func (e *Engine) Promote(ctx context.Context, s PromotionRange) (n int, more bool, err error) {
 	err = e.write(ctx, "promote", func(u *unit) error {
 		steps, err := u.tx.Between(s.route, s.after, s.upTo, s.batch)
 		if err != nil {
@@ -118,7 +118,7 @@ func (e *Engine) Promote(ctx context.Context, s Stretch) (n int, more bool, err 
 		}
 		n, err = u.rekey(steps)
 		for s, key := range was {
-			u.sawPromoted(s, key)
+			u.observePromoted(s, key)
 		}
 		more = n == s.batch && n == all
 		return err

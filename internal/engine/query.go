@@ -35,7 +35,7 @@ func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*tas
 	defer timer.Stop()
 	for {
 		// registered before the look, so that nothing is missed in between
-		settled, stop := e.hub.awaitTask(id)
+		settled, stop := e.waiters.awaitTask(id)
 		t, err := e.findTask(ctx, id)
 		if err != nil || t.State.Settled() {
 			stop()
@@ -163,9 +163,9 @@ func (e *Engine) showHolds(ctx context.Context, steps []*task.Step) {
 	if len(ids) == 0 {
 		return
 	}
-	for i, h := range e.find(ctx, ids) {
+	for i, h := range e.findHolds(ctx, ids) {
 		if s := ready[i]; h.Token > s.Token {
-			_ = s.Adopt(h.holding()) // else it stays what it is in the store
+			_ = s.Adopt(h.lease()) // else it stays what it is in the store
 		}
 	}
 }

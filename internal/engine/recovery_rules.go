@@ -13,19 +13,19 @@ import (
 // What becomes of steps whose leases ran out, and of the priority, the time-out and
 // the number of attempts of those that fail. See docs/design/0013-recovery.md.
 
-// fate is what a lease that has to be looked after comes to.
-type fate int
+// leaseOutcome is what a lease that has to be looked after comes to.
+type leaseOutcome int
 
 const (
-	spared     fate = iota // held on: there was nobody to send heartbeats to
-	stepped                // held on: it is only the clock that says it took so long
-	notStarted             // assigned, and not begun in time
-	timedOut               // begun, and longer than its time-out
-	lostEarly              // no heartbeat; nothing charged
-	lostLate               // no heartbeat; charged
+	spared     leaseOutcome = iota // held on: there was nobody to send heartbeats to
+	stepped                        // held on: it is only the clock that says it took so long
+	notStarted                     // assigned, and not begun in time
+	timedOut                       // begun, and longer than its time-out
+	lostEarly                      // no heartbeat; nothing charged
+	lostLate                       // no heartbeat; charged
 )
 
-func (u *unit) fateOf(s *task.Step) fate {
+func (u *unit) leaseOutcome(s *task.Step) leaseOutcome {
 	lease, deadline := u.realEnds(s)
 	switch {
 	case deadline != 0 && deadline <= u.now:
@@ -70,7 +70,7 @@ func (u *unit) lostEarly(s *task.Step) bool {
 
 // reapAll looks after leases whose time has come.
 func (u *unit) reapAll(works []Work) error {
-	waits := u.lineUp(works)
+	waits := u.stagger(works)
 	for _, w := range works {
 		if err := u.reap(w, waits[w.Step]); err != nil {
 			return err
@@ -86,7 +86,7 @@ func (u *unit) reap(w Work, wait time.Duration) error {
 	if wait > 0 {
 		back = u.now.Add(wait)
 	}
-	switch u.fateOf(s) {
+	switch u.leaseOutcome(s) {
 	case spared:
 		s.Renew(u.e.grace())
 		u.moved(w, s.State)
@@ -141,15 +141,15 @@ func (u *unit) lose(w Work, outcome task.Outcome, back task.Instant) error {
 	return u.uncharged(w, outcome, back)
 }
 
-// lineUp says how long each step of lost workers waits before it comes back. Those of
+// stagger says how long each step of lost workers waits before it comes back. Those of
 // one worker come one after another, in the order in which they would be claimed:
 // what was spread over the time that it took to hand it out is not to hit the
 // others, and all that these depend on, in one moment.
-func (u *unit) lineUp(works []Work) map[*task.Step]time.Duration {
+func (u *unit) stagger(works []Work) map[*task.Step]time.Duration {
 	cfg := u.e.cfg.Recovery
 	batches := map[int64][]*task.Step{}
 	for _, w := range works {
-		if f := u.fateOf(w.Step); f != spared && f != timedOut {
+		if f := u.leaseOutcome(w.Step); f != spared && f != timedOut {
 			batches[w.Step.WorkerNo] = append(batches[w.Step.WorkerNo], w.Step)
 		}
 	}

@@ -30,7 +30,7 @@ func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template, by Regi
 	}
 	fresh := *t
 	fresh.CreatedAt = e.now().UTC()
-	have, err := e.catalog.named(ctx, t.Namespace, t.Name, t.Version)
+	have, err := e.catalog.templateNamed(ctx, t.Namespace, t.Name, t.Version)
 	if err != nil {
 		return nil, false, fmt.Errorf("find template %s: %w", t.Name, err)
 	}
@@ -74,7 +74,7 @@ func (e *Engine) Template(ctx context.Context, namespace, name, version string) 
 	if namespace == "" {
 		namespace = DefaultNamespace
 	}
-	t, err := e.catalog.named(ctx, namespace, name, version)
+	t, err := e.catalog.templateNamed(ctx, namespace, name, version)
 	if err != nil {
 		return nil, err
 	}

@@ -34,12 +34,12 @@ type rekeyPlace struct {
 	ID    string     `json:"id,omitempty"`
 }
 
-func (p rekeyPlace) place() (Place, error) {
+func (p rekeyPlace) place() (Position, error) {
 	if p.ID == "" {
-		return Place{Key: math.MinInt64}, nil
+		return Position{Key: math.MinInt64}, nil
 	}
 	id, err := task.ParseID(p.ID)
-	return Place{p.Key, id}, err
+	return Position{p.Key, id}, err
 }
 
 func noteRekeyPlace(tx Tx, p *rekeyPlace) error {
@@ -94,7 +94,7 @@ func (e *Engine) Rekey(ctx context.Context, limit int) (n int, more bool, err er
 	if at.Of != force.id() { // that was for an order before
 		at = rekeyPlace{Of: force.id()}
 	}
-	heard := force.since.Add(e.hearsay())
+	heard := force.since.Add(e.propagationDelay())
 	if at.Again && at.Route == 0 && e.instant() < heard {
 		return 0, false, nil
 	}
@@ -109,9 +109,9 @@ func (e *Engine) Rekey(ctx context.Context, limit int) (n int, more bool, err er
 	return n, err == nil, err
 }
 
-// hearsay is how long it takes at the most until all processes have heard of
+// propagationDelay is how long it takes at the most until all processes have heard of
 // another order, and what they had begun before is committed.
-func (e *Engine) hearsay() time.Duration {
+func (e *Engine) propagationDelay() time.Duration {
 	if !e.Shared() {
 		return 0
 	}
@@ -195,6 +195,6 @@ func (u *unit) rekeyed(s *task.Step, was int64) {
 	}
 	as := offeredAs(s)
 	as.Key = was
-	u.dropped = append(u.dropped, Removal{Offered: as})
-	u.fresh = append(u.fresh, Work{Step: s})
+	u.removals = append(u.removals, Removal{Offered: as})
+	u.newOffers = append(u.newOffers, Work{Step: s})
 }

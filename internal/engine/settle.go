@@ -149,7 +149,7 @@ func (u *unit) settle(w Work, r *Result) (Answer, error) {
 		if w.Step != nil && r.Token != 0 {
 			a.State = w.Step.State
 		}
-		u.sawRefused()
+		u.observeRefused()
 		return a, nil
 	}
 	if err := u.beginIfAssigned(w, r.Status); err != nil {
@@ -183,22 +183,22 @@ func (u *unit) beginIfAssigned(w Work, status ResultStatus) error {
 	if s.State != task.StepAssigned || status == ResultReleased || status == ResultSnoozed {
 		return nil
 	}
-	u.sawStarted(s)
+	u.observeStarted(s)
 	if err := s.Begin(u.now, u.now.Add(u.e.cfg.Leases.Lease())); err != nil {
 		return err
 	}
-	u.toldStep(w, task.StepAssigned)
+	u.observeStep(w, task.StepAssigned)
 	return nil
 }
 
 // complete settles a step with a result and releases its dependants.
 func (u *unit) complete(w Work, result []byte) error {
 	from := w.Step.State
-	u.praise(w.Step)
+	u.noteSuccess(w.Step)
 	if err := w.Step.Succeed(u.now, result); err != nil {
 		return err
 	}
-	u.sawCompleted(w)
+	u.observeCompleted(w)
 	u.moved(w, from)
 	t, err := u.template(w.Step.DefID)
 	if err != nil {
@@ -221,7 +221,7 @@ func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait tim
 	}
 	f.Class = task.ClassOf(f)
 	attempt := w.Step.EndAttempt(u.now, outcome, f)
-	u.blame(w.Step.RouteID, attempt)
+	u.noteFailure(w.Step.RouteID, attempt)
 	from := w.Step.State
 	u.e.reenter(w, t, f.Class)
 	if f.Retryable && w.Step.Attempts < u.e.allowed(w, t, f.Class) {
@@ -243,7 +243,7 @@ func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait tim
 func (u *unit) ended(w Work, from task.StepState, a task.Attempt) {
 	a.After = w.Step.State
 	u.attempts = append(u.attempts, a)
-	u.sawEnded(w, a)
+	u.observeEnded(w, a)
 	u.moved(w, from)
 }
 
@@ -259,7 +259,7 @@ func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Durat
 // have begun is not counted. The step is ready at until, or at once.
 func (u *unit) uncharged(w Work, outcome task.Outcome, until task.Instant) error {
 	attempt := w.Step.EndAttempt(u.now, outcome, nil)
-	u.blame(w.Step.RouteID, attempt)
+	u.noteFailure(w.Step.RouteID, attempt)
 	from := w.Step.State
 	w.Step.Uncharge()
 	if err := w.Step.Postpone(u.now, until, u.order); err != nil {

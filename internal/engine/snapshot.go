@@ -73,16 +73,16 @@ type snapshotFailure struct {
 	Details           json.RawMessage `json:"details,omitempty"`
 }
 
-// camera takes snapshots of tasks of one transaction.
-type camera struct {
+// snapshotter takes snapshots of tasks of one transaction.
+type snapshotter struct {
 	u         *unit
 	evidence  map[task.ID]Evidence
 	ending    map[task.ID]*task.Attempt // last failures of steps that are not stored yet
 	templates map[int64]json.RawMessage
 }
 
-// newCamera asks for all that the snapshots need.
-func (u *unit) newCamera(list []*opening) (*camera, error) {
+// newSnapshotter asks for all that the snapshots need.
+func (u *unit) newSnapshotter(list []*opening) (*snapshotter, error) {
 	families := make([]Family, len(list))
 	ids := make([]task.ID, len(list))
 	for i, o := range list {
@@ -92,7 +92,7 @@ func (u *unit) newCamera(list []*opening) (*camera, error) {
 	if err := u.gather(families); err != nil {
 		return nil, err
 	}
-	c := &camera{u: u, ending: map[task.ID]*task.Attempt{}, templates: map[int64]json.RawMessage{}}
+	c := &snapshotter{u: u, ending: map[task.ID]*task.Attempt{}, templates: map[int64]json.RawMessage{}}
 	for i := range u.attempts {
 		if a := &u.attempts[i]; a.Failure != nil {
 			c.ending[a.StepID] = a
@@ -103,7 +103,7 @@ func (u *unit) newCamera(list []*opening) (*camera, error) {
 	return c, err
 }
 
-func (c *camera) snapshot(o *opening, def *task.Template) ([]byte, error) {
+func (c *snapshotter) snapshot(o *opening, def *task.Template) ([]byte, error) {
 	u := c.u
 	t, _ := o.task.Shown() // a damaged row is evidence too
 	template, err := c.template(def)
@@ -130,7 +130,7 @@ func (c *camera) snapshot(o *opening, def *task.Template) ([]byte, error) {
 }
 
 // failures are the last failures by step.
-func (c *camera) failures(e Evidence) map[task.ID]*task.Attempt {
+func (c *snapshotter) failures(e Evidence) map[task.ID]*task.Attempt {
 	last := make(map[task.ID]*task.Attempt, len(e.Failures))
 	for i := range e.Failures {
 		last[e.Failures[i].StepID] = &e.Failures[i]
@@ -138,7 +138,7 @@ func (c *camera) failures(e Evidence) map[task.ID]*task.Attempt {
 	return last
 }
 
-func (c *camera) step(s *task.Step, spec task.StepSpec, failed *task.Attempt, budget *int) snapshotStep {
+func (c *snapshotter) step(s *task.Step, spec task.StepSpec, failed *task.Attempt, budget *int) snapshotStep {
 	out := snapshotStep{StepUUID: s.ID.String(), Name: spec.Name, CurrentState: s.State, Attempts: s.Attempts, MaxAttempts: s.MaxAttempts,
 		Dependencies: spec.Dependencies, Worker: c.u.e.workers.nameOf(s.WorkerNo), ReadyAt: s.ReadyAt.Ptr(), StartedAt: s.StartedAt.Ptr()}
 	if s.Queue == task.Timers {

@@ -49,7 +49,7 @@ type shownRetry struct {
 
 // template is the configuration of a template, nothing for the stand-in of a
 // handler. It is encoded once per transaction.
-func (c *camera) template(t *task.Template) (json.RawMessage, error) {
+func (c *snapshotter) template(t *task.Template) (json.RawMessage, error) {
 	if t.Adhoc {
 		return nil, nil
 	}

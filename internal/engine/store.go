@@ -55,7 +55,7 @@ type TxWork interface {
 	Ready(routes []int64, limit int) ([]Work, error)
 	// Between returns up to limit steps of a route behind a place in its queue and up
 	// to a key, in the order of their places, locked; rows held elsewhere are passed over.
-	Between(route int64, after Place, upTo int64, limit int) ([]*task.Step, error)
+	Between(route int64, after Position, upTo int64, limit int) ([]*task.Step, error)
 	// Vacant reports whether no step is ready on the route. False may mean "not
 	// sure": then nothing is handed off and the queue decides.
 	Vacant(route int64) (bool, error)
@@ -74,9 +74,9 @@ type TxWork interface {
 	SaveSteps(steps []*task.Step) error
 }
 
-// Place is the place of a step in a queue: behind all of a lower key, and behind those of
+// Position is the place of a step in a queue: behind all of a lower key, and behind those of
 // its key with a lower ID.
-type Place struct {
+type Position struct {
 	Key int64
 	ID  task.ID
 }

@@ -124,7 +124,7 @@ func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 		return fmt.Errorf("store route of %s: %w", spec.Handler, err)
 	}
 	if fresh {
-		e.announce(News{Registry: true})
+		e.publish(PeerEvents{Registry: true})
 	}
 	level := e.level(priority)
 	s := draftStep{route: route, priority: priority, maxAttempts: spec.Retry.MaxAttempts, timeout: spec.Timeout, parents: len(spec.Parents)}
@@ -155,7 +155,7 @@ func (e *Engine) findTemplate(ctx context.Context, in *Submission, at string) (*
 		}
 		return t, nil, err
 	}
-	t, err := e.catalog.named(ctx, in.Namespace, in.Name, in.Version)
+	t, err := e.catalog.templateNamed(ctx, in.Namespace, in.Name, in.Version)
 	if err != nil || t != nil {
 		return t, nil, err
 	}

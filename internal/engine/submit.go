@@ -44,7 +44,7 @@ func (e *Engine) submit(ctx context.Context, subs []Submission, itemErrors bool)
 	if err != nil || len(drafts) == 0 {
 		return receipts, err
 	}
-	entry, err := e.pressure.enter(ctx, drafts, itemErrors)
+	entry, err := e.pressure.reserve(ctx, drafts, itemErrors)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (e *Engine) submit(ctx context.Context, subs []Submission, itemErrors bool)
 		receipts[d.place].Err = refusal
 	}
 	var stored []Receipt
-	defer func() { entry.leave(stored) }()
+	defer func() { entry.release(stored) }()
 	if len(entry.admitted) == 0 {
 		return receipts, nil
 	}
@@ -112,17 +112,17 @@ func (e *Engine) submitIn(ctx context.Context, subs []Submission, in func(func(T
 	if err != nil {
 		return nil, err
 	}
-	entry, err := e.pressure.enter(ctx, drafts, false)
+	entry, err := e.pressure.reserve(ctx, drafts, false)
 	if err != nil {
 		return nil, err
 	}
 	receipts := make([]Receipt, len(drafts))
 	defer func() {
 		if err != nil {
-			entry.leave(nil)
+			entry.release(nil)
 			return
 		}
-		entry.leave(receipts)
+		entry.release(receipts)
 	}()
 	err = in(func(tx Tx) error {
 		// no worker is waiting for it: nobody sees it before the commit
@@ -269,7 +269,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 	} else {
 		var found bool
 		if r, id, found, err = b.existing(d); err != nil || found {
-			u.sawKnown()
+			u.observeKnown()
 			return r, err
 		}
 	}
@@ -287,7 +287,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 			}
 		}
 		t.Counts.Add(s.State)
-		u.sawMoved(Work{s, t}, "")
+		u.observeMoved(Work{s, t}, "")
 		b.steps = append(b.steps, s)
 	}
 	before := *t
@@ -296,7 +296,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 		b.endCycle(t, before, len(d.steps))
 	}
 	b.tasks = append(b.tasks, t)
-	u.sawSubmitted(t)
+	u.observeSubmitted(t)
 	return Receipt{ID: id, State: t.State, Created: true}, nil
 }
 
@@ -329,6 +329,6 @@ func (b *builder) begin(t *task.Task, s *task.Step) error {
 		b.u.dueAt(t.RunAt)
 		return nil
 	}
-	b.u.readied = append(b.u.readied, Work{s, t})
+	b.u.becameReady = append(b.u.becameReady, Work{s, t})
 	return s.Enqueue(b.u.now, b.u.order)
 }

@@ -48,7 +48,7 @@ func (e *Engine) Survey(ctx context.Context) (bool, error) {
 		if done {
 			stop = justBelow(edge)
 		}
-		if err := e.watch(ctx, live, stop); err != nil || done {
+		if err := e.saveWatches(ctx, live, stop); err != nil || done {
 			return done, err
 		}
 		from = stop
@@ -92,8 +92,8 @@ func (e *Engine) thresholdsKey() string {
 	return fmt.Sprintf("%s/%s/%s", t.WaitingForDependencies, t.WaitingForRetry, t.StepsInProcess)
 }
 
-// watch stores when to look at tasks again, and how far the survey has come.
-func (e *Engine) watch(ctx context.Context, live []*task.Task, upTo task.ID) error {
+// saveWatches stores when to look at tasks again, and how far the survey has come.
+func (e *Engine) saveWatches(ctx context.Context, live []*task.Task, upTo task.ID) error {
 	var watches []Watch
 	for _, t := range live {
 		def, err := e.TemplateOf(ctx, t.DefID)

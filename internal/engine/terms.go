@@ -63,15 +63,15 @@ func (m member) sameAs(o member) bool {
 	return m == o
 }
 
-// assembly is the present term and what other processes say.
-type assembly struct {
+// membership is the present term and what other processes say.
+type membership struct {
 	term    term
 	members []member // those that have not gone
 	gone    []string // keys of notes that nobody needs any more
 }
 
-// readAssembly reads it.
-func readAssembly(ctx context.Context, s Store, own string, now task.Instant) (a assembly, err error) {
+// readMembership reads it.
+func readMembership(ctx context.Context, s Store, own string, now task.Instant) (a membership, err error) {
 	notes, err := s.Notes(ctx, dispatchPrefix)
 	if err != nil {
 		return a, fmt.Errorf("look up who hands out steps: %w", err)
@@ -112,7 +112,7 @@ func termKey(no int64) string { return fmt.Sprintf("%s%019d", termPrefix, no) }
 
 // nextTerm is what the members, all there are, have to go over to: the present term if that
 // will do. joins says that me did not count until now.
-func (a assembly) nextTerm(me member, joins bool, hold time.Duration) term {
+func (a membership) nextTerm(me member, joins bool, hold time.Duration) term {
 	want := a.term
 	native, there := me.Native, me.Sees
 	others := false // without a dispatcher
@@ -141,7 +141,7 @@ func (a assembly) nextTerm(me member, joins bool, hold time.Duration) term {
 }
 
 // valid reports whether a content that is complete is also up to date.
-func (a assembly) valid(content string, me member) bool {
+func (a membership) valid(content string, me member) bool {
 	if content == "" {
 		return false
 	}
@@ -155,7 +155,7 @@ func (a assembly) valid(content string, me member) bool {
 }
 
 // natives reports whether processes without a dispatcher are there.
-func (a assembly) natives() bool {
+func (a membership) natives() bool {
 	for _, m := range a.members {
 		if m.Native {
 			return true
@@ -165,7 +165,7 @@ func (a assembly) natives() bool {
 }
 
 // left reports whether all other processes have come to the present term.
-func (a assembly) left() bool {
+func (a membership) left() bool {
 	for _, m := range a.members {
 		if m.Term != a.term.No {
 			return false

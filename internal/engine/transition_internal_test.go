@@ -8,16 +8,16 @@ import (
 
 // TestTransitionsCostNothing unless somebody wants to hear of them.
 func TestTransitionsCostNothing(t *testing.T) {
-	u := &unit{e: &Engine{}, seen: &Commit{}}
+	u := &unit{e: &Engine{}, commit: &Commit{}}
 	w := Work{&task.Step{State: task.StepInProgress}, &task.Task{State: task.Pending}}
 	hold := &Hold{}
 	got := testing.AllocsPerRun(100, func() {
-		u.toldTask(w.Task, "")
-		u.toldStep(w, task.StepAssigned)
-		u.toldHeld(w)
-		u.toldStarted(hold)
+		u.observeTask(w.Task, "")
+		u.observeStep(w, task.StepAssigned)
+		u.observeHold(w)
+		u.observeHoldStarted(hold)
 	})
-	if got != 0 || len(u.seen.Transitions) != 0 {
-		t.Errorf("%v allocations, %d transitions", got, len(u.seen.Transitions))
+	if got != 0 || len(u.commit.Transitions) != 0 {
+		t.Errorf("%v allocations, %d transitions", got, len(u.commit.Transitions))
 	}
 }

@@ -20,10 +20,10 @@ type unit struct {
 	// order is the one that was in force when the transaction began.
 	order task.Scheduling
 
-	steps map[task.ID]*task.Step
-	tasks map[task.ID]*task.Task
-	kin   map[place]*task.Step     // steps of families in hand; see family.go
-	whole map[task.ID][]*task.Step // families of which all steps are in hand
+	steps        map[task.ID]*task.Step
+	tasks        map[task.ID]*task.Task
+	siblingSteps map[stepKey]*task.Step   // steps of families in hand; see family.go
+	whole        map[task.ID][]*task.Step // families of which all steps are in hand
 
 	def *task.Template // asked for last
 
@@ -33,7 +33,7 @@ type unit struct {
 	events     []task.Event
 	acts       []task.Act
 
-	given                  map[*task.Task]struct{} // put in error whatever their steps say
+	forcedErrors           map[*task.Task]struct{} // put in error whatever their steps say
 	openings               []*opening              // to tell of before the transaction ends
 	recoveries             map[*task.Task]string
 	replayed               map[*task.Task]struct{}
@@ -42,69 +42,69 @@ type unit struct {
 	recurredCases          []*task.Case
 	unwatched              map[*task.Task]task.State // live tasks, and the state that they left
 
-	readied []Work         // steps that became ready
-	pollers []*poller      // waiting polls that this transaction serves
-	vacant  map[int64]bool // routes looked at: nothing was ready there before
+	becameReady []Work         // steps that became ready
+	pollers     []*poller      // waiting polls that this transaction serves
+	vacant      map[int64]bool // routes looked at: nothing was ready there before
 
 	// whether this transaction may hand out steps of the store, once it was asked
-	out      pass
+	out      permit
 	mayHand  bool
 	askedOut bool
 
 	// about leases that the dispatcher granted; nil without one
-	stint   int64                   // of the shelf when the transaction began
-	holds   map[task.ID]Hold        // as far as they are known
-	offered map[*task.Step]Offered  // steps that were ready when they came in hand
-	adopted map[*task.Step]struct{} // those of them that somebody holds
-	fresh   []Work                  // that the dispatcher has to offer
-	dropped []Removal               // that it has to take out besides
+	cacheEpoch int64                   // of the cache of submitted steps when the transaction began
+	holds      map[task.ID]Hold        // as far as they are known
+	offered    map[*task.Step]Offered  // steps that were ready when they came in hand
+	applied    map[*task.Step]struct{} // those of them that somebody holds
+	newOffers  []Work                  // that the dispatcher has to offer
+	removals   []Removal               // that it has to take out besides
 
-	verdicts []verdict      // ends of attempts that speak for or against their worker
-	turned   []*task.Worker // whose breakers they opened or closed
-	turnedAt int64          // the look at them; see workerCache
+	outcomes       []breakerOutcome // ends of attempts that speak for or against their worker
+	breakerChanges []*task.Worker   // whose breakers they opened or closed
+	breakerVersion int64            // the look at them; see workerCache
 
-	// for the hub, once committed
-	queued  map[int64]int // steps that became ready and wait on their route
-	settled []task.ID     // tasks that were settled
-	vacated map[int64]int // leases that ended, by the number of the worker
-	due     task.Instant  // the earliest time that was set in Timers; 0: none
+	// for the list of waiters, once committed
+	queued      map[int64]int // steps that became ready and wait on their route
+	settled     []task.ID     // tasks that were settled
+	endedLeases map[int64]int // leases that ended, by the number of the worker
+	due         task.Instant  // the earliest time that was set in Timers; 0: none
 
-	seen *Commit // for the observer; nil: there is none
+	commit *Commit // for the observer; nil: there is none
 
-	feeds   bool // somebody listens
-	changes []Change
+	recordsChanges bool // somebody listens
+	changes        []Change
 }
 
 func newUnit(e *Engine, tx Tx) *unit {
 	u := &unit{e: e, tx: tx, now: e.instant(), order: e.Order(),
 		steps: map[task.ID]*task.Step{}, tasks: map[task.ID]*task.Task{},
-		kin: map[place]*task.Step{}, whole: map[task.ID][]*task.Step{},
+		siblingSteps: map[stepKey]*task.Step{}, whole: map[task.ID][]*task.Step{},
 		dirtySteps: map[*task.Step]struct{}{}, dirtyTasks: map[*task.Task]struct{}{},
-		given: map[*task.Task]struct{}{}, vacant: map[int64]bool{}, queued: map[int64]int{}, seen: e.newCommit()}
+		forcedErrors: map[*task.Task]struct{}{}, vacant: map[int64]bool{}, queued: map[int64]int{}, commit: e.newCommit()}
 	if e.dispatch != nil {
-		u.stint = e.dispatch.shelf.stint.Load()
+		u.cacheEpoch = e.dispatch.submitted.epoch.Load()
 	}
 	return u
 }
 
-// adopt replaces rows that are in hand already by the ones in hand.
-func (u *unit) adopt(works []Work) []Work {
+// intern replaces rows that are in hand already by the ones in hand.
+func (u *unit) intern(works []Work) []Work {
 	for i, w := range works {
 		if w.Step == nil {
 			continue
 		}
-		works[i].Step = u.adoptStep(w.Step)
-		works[i].Task = u.adoptTask(w.Task)
+		works[i].Step = u.internStep(w.Step)
+		works[i].Task = u.internTask(w.Task)
 	}
 	return works
 }
 
-func (u *unit) adoptStep(s *task.Step) *task.Step {
+func (u *unit) internStep(s *task.Step) *task.Step {
 	if have, ok := u.steps[s.ID]; ok {
 		return have
 	}
 	u.steps[s.ID] = s
-	u.sawReady(s)
+	u.noteOffer(s)
 	u.notBefore(max(s.ReadyAt, s.AssignedAt, s.StartedAt, s.FinishedAt))
 	return s
 }
@@ -122,7 +122,7 @@ func (u *unit) notBefore(at task.Instant) {
 // clockSlack is how far ahead the clock of another process may be.
 const clockSlack = time.Hour
 
-func (u *unit) adoptTask(t *task.Task) *task.Task {
+func (u *unit) internTask(t *task.Task) *task.Task {
 	if have, ok := u.tasks[t.ID]; ok {
 		return have
 	}
@@ -137,8 +137,8 @@ func (u *unit) load(ids []task.ID) ([]Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.askHolds(works)
-	return u.adopt(works), nil
+	u.loadHolds(works)
+	return u.intern(works), nil
 }
 
 // task returns a task, locked, or nil.
@@ -150,7 +150,7 @@ func (u *unit) task(id task.ID) (*task.Task, error) {
 	if err != nil || t == nil {
 		return nil, err
 	}
-	return u.adoptTask(t), nil
+	return u.internTask(t), nil
 }
 
 // template returns the template of a task.
@@ -175,21 +175,21 @@ func (u *unit) moved(w Work, from task.StepState) {
 	if from.Leased() && !w.Step.State.Leased() {
 		u.leaseEnded(w.Step.WorkerNo)
 	}
-	u.sawMoved(w, from)
+	u.observeMoved(w, from)
 	u.dirtyTasks[w.Task] = struct{}{}
 	switch {
 	case w.Step.State == task.StepEnqueued:
-		u.readied = append(u.readied, w)
+		u.becameReady = append(u.becameReady, w)
 	case w.Step.Queue == task.Timers:
 		u.dueAt(task.Instant(w.Step.Key))
 	}
 }
 
 func (u *unit) leaseEnded(worker int64) {
-	if u.vacated == nil {
-		u.vacated = map[int64]int{}
+	if u.endedLeases == nil {
+		u.endedLeases = map[int64]int{}
 	}
-	u.vacated[worker]++
+	u.endedLeases[worker]++
 }
 
 func (u *unit) dueAt(at task.Instant) {
@@ -241,7 +241,7 @@ func (u *unit) flush() error {
 	if err := u.save(); err != nil {
 		return err
 	}
-	return u.judge()
+	return u.saveBreakers()
 }
 
 // save is flush for steps that nobody waits for.
@@ -310,7 +310,7 @@ func (u *unit) hasDue(t *task.Task) (bool, error) {
 
 // reevaluate brings the state of a task in line with its steps.
 func (u *unit) reevaluate(t *task.Task) error {
-	if _, given := u.given[t]; given {
+	if _, given := u.forcedErrors[t]; given {
 		return nil
 	}
 	before := *t
@@ -368,7 +368,7 @@ func (u *unit) left(t *task.Task, was task.State, cause string) {
 		u.recovered(t, "")
 	}
 	u.mustWatch(t, was)
-	u.sawLeft(t, was)
+	u.observeLeft(t, was)
 	u.record(TaskMoved, t, was, cause)
 }
 

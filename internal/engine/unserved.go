@@ -20,12 +20,12 @@ type unservedMark struct {
 	ID  string `json:"id,omitempty"` // "": before all of the key
 }
 
-func (m unservedMark) place() (Place, error) {
+func (m unservedMark) place() (Position, error) {
 	if m.ID == "" {
-		return Place{Key: m.Key}, nil
+		return Position{Key: m.Key}, nil
 	}
 	id, err := task.ParseID(m.ID)
-	return Place{m.Key, id}, err
+	return Position{m.Key, id}, err
 }
 
 type unservedMarks map[int64]map[int]unservedMark
@@ -51,7 +51,7 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	l := &unservedLook{e: e, now: now, before: now.Add(-after), limit: limit}
+	l := &unservedScan{e: e, now: now, before: now.Add(-after), limit: limit}
 	marks := unservedMarks{}
 	for _, r := range routes {
 		at, err := l.route(ctx, r.ID, was[r.ID])
@@ -106,8 +106,8 @@ func (e *Engine) unservedMarks(ctx context.Context) (unservedMarks, error) {
 	return marks, nil
 }
 
-// unservedLook gathers steps that no worker serves and that nobody has looked at.
-type unservedLook struct {
+// unservedScan gathers steps that no worker serves and that nobody has looked at.
+type unservedScan struct {
 	e      *Engine
 	now    task.Instant
 	before task.Instant // when they became ready at the latest
@@ -117,7 +117,7 @@ type unservedLook struct {
 
 // route looks at what is ready on a route, from the places given on, and returns up
 // to where it has looked now, by band of the queue.
-func (l *unservedLook) route(ctx context.Context, route int64, was map[int]unservedMark) (map[int]unservedMark, error) {
+func (l *unservedScan) route(ctx context.Context, route int64, was map[int]unservedMark) (map[int]unservedMark, error) {
 	at := map[int]unservedMark{}
 	for from := int64(0); ; {
 		head, err := l.e.store.First(ctx, route, from)
@@ -145,7 +145,7 @@ const unservedPages = 20
 // where steps age: there a more urgent one that becomes ready later may come to
 // stand before this one. So only places that lie behind the present are remembered;
 // beyond them it is the case that tells that somebody has looked.
-func (l *unservedLook) band(ctx context.Context, route int64, level int, at unservedMark) (unservedMark, error) {
+func (l *unservedScan) band(ctx context.Context, route int64, level int, at unservedMark) (unservedMark, error) {
 	at.Key = max(at.Key, task.StrictKey(level, 0))
 	behind, err := at.place()
 	if err != nil {
@@ -171,7 +171,7 @@ func (l *unservedLook) band(ctx context.Context, route int64, level int, at unse
 			if s.Key > last || !aging && s.ReadyAt > l.before {
 				return at, nil
 			}
-			behind = Place{s.Key, s.ID}
+			behind = Position{s.Key, s.ID}
 			if s.ReadyAt <= l.before && !known[s.ID] {
 				l.found = append(l.found, s)
 			}
@@ -189,7 +189,7 @@ func (l *unservedLook) band(ctx context.Context, route int64, level int, at unse
 
 // known returns the steps whose tasks got a case since they became ready; it asks
 // only where a place does not tell.
-func (l *unservedLook) known(ctx context.Context, steps []*task.Step, ask bool) (map[task.ID]bool, error) {
+func (l *unservedScan) known(ctx context.Context, steps []*task.Step, ask bool) (map[task.ID]bool, error) {
 	if !ask || len(steps) == 0 {
 		return nil, nil
 	}
@@ -232,7 +232,7 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 		ids[i] = s.ID
 		routes[s.RouteID]++
 	}
-	e.recall(routes) // their names are told
+	e.restoreRoutes(routes) // their names are told
 	return e.write(ctx, "unserved", func(u *unit) error {
 		works, err := u.load(ids)
 		if err != nil {

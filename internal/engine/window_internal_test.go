@@ -107,7 +107,7 @@ func TestService(t *testing.T) {
 	}
 	t.Run("WhileSomebodyWaits", func(t *testing.T) {
 		t.Parallel()
-		var s service
+		var s serviceRate
 		for i := range 100 { // ten every two seconds, all of them there from the beginning
 			s.left(10, start, at(time.Duration(2*i)*time.Second))
 		}
@@ -115,7 +115,7 @@ func TestService(t *testing.T) {
 	})
 	t.Run("AnEmptyQueueSaysNothing", func(t *testing.T) {
 		t.Parallel()
-		var s service
+		var s serviceRate
 		for i := range 100 { // each comes alone, and leaves at once
 			now := at(time.Duration(10*i) * time.Second)
 			s.left(1, now, now)
@@ -126,7 +126,7 @@ func TestService(t *testing.T) {
 	})
 	t.Run("WhatWasLongAgoWeighsLess", func(t *testing.T) {
 		t.Parallel()
-		var s service
+		var s serviceRate
 		for i := range 600 {
 			s.left(1, start, at(time.Duration(i)*time.Second))
 		}
@@ -137,7 +137,7 @@ func TestService(t *testing.T) {
 	})
 	t.Run("ForgottenWhenNothingMoves", func(t *testing.T) {
 		t.Parallel()
-		var s service
+		var s serviceRate
 		s.left(1, start, at(0))
 		s.left(1, start, at(time.Second))
 		near(t, s.rate(at(time.Minute)), 1)
@@ -147,7 +147,7 @@ func TestService(t *testing.T) {
 	})
 	t.Run("OutOfOrder", func(t *testing.T) {
 		t.Parallel()
-		var s service
+		var s serviceRate
 		for i := range 50 {
 			s.left(1, start, at(time.Duration(i)*time.Second))
 			s.left(1, start, at(time.Duration(i)*time.Second-time.Millisecond))

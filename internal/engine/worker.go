@@ -97,7 +97,7 @@ func (e *Engine) Worker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	if w := e.workers.get(id, e.instant(), trust); w != nil {
 		return w, nil
 	}
-	now, before := e.instant(), e.workers.lastLook(id)
+	now, before := e.instant(), e.workers.version(id)
 	w, err := e.store.FindWorker(ctx, id)
 	if err != nil {
 		return nil, err
@@ -115,9 +115,9 @@ func noWorker(id task.ID) error {
 	return &task.Error{Code: task.NotFound, Message: "there is no worker " + id.String(), Hint: "register the worker again and go on under its new id"}
 }
 
-// sighted notes that a poll came from the worker, if its last sign of life is
+// noteSeen notes that a poll came from the worker, if its last sign of life is
 // old: a worker that only polls is alive too.
-func (e *Engine) sighted(ctx context.Context, w *task.Worker) (*task.Worker, error) {
+func (e *Engine) noteSeen(ctx context.Context, w *task.Worker) (*task.Worker, error) {
 	if w.State != task.WorkerDead && e.instant().Sub(w.LastHeartbeat) < e.cfg.Leases.HeartbeatInterval {
 		return w, nil
 	}
@@ -172,7 +172,7 @@ func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, er
 // takes a number while it has the row locked, and the highest one holds. Who has only
 // read a row knows less than anybody who has changed it meanwhile.
 type workerCache struct {
-	looks atomic.Int64
+	versions atomic.Int64
 
 	mu    sync.Mutex
 	byID  map[task.ID]cachedWorker
@@ -180,19 +180,19 @@ type workerCache struct {
 }
 
 type cachedWorker struct {
-	worker *task.Worker
-	read   task.Instant
-	look   int64
+	worker  *task.Worker
+	read    task.Instant
+	version int64
 }
 
-// look returns the number of a look at a row that is locked.
-func (c *workerCache) look() int64 { return c.looks.Add(1) }
+// nextVersion returns the number of a look at a row that is locked.
+func (c *workerCache) nextVersion() int64 { return c.versions.Add(1) }
 
-// lastLook returns the number of the look from which a worker is known; 0 for none.
-func (c *workerCache) lastLook(id task.ID) int64 {
+// version returns the number of the look from which a worker is known; 0 for none.
+func (c *workerCache) version(id task.ID) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.byID[id].look
+	return c.byID[id].version
 }
 
 const (
@@ -218,7 +218,7 @@ func (c *workerCache) get(id task.ID, now task.Instant, trust time.Duration) *ta
 func (c *workerCache) read(w *task.Worker, now task.Instant, before int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.byID[w.ID].look != before {
+	if c.byID[w.ID].version != before {
 		return false
 	}
 	c.keep(w, now, before)
@@ -232,7 +232,7 @@ func (c *workerCache) put(w *task.Worker, now task.Instant, look int64) (before 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.byID[w.ID]
-	if known.look > look {
+	if known.version > look {
 		return known.worker, false
 	}
 	c.keep(w, now, look)
@@ -287,7 +287,7 @@ func (e *Engine) release(ctx context.Context, worker int64) (int, error) {
 		if err != nil {
 			return err
 		}
-		works = u.adopt(works)
+		works = u.intern(works)
 		dispatched, err := u.load(there)
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ func TestWorkerCacheKeepsTheNewestLook(t *testing.T) {
 	t.Parallel()
 	var c workerCache
 	old, broken := &task.Worker{No: 1, ID: task.ID{1}}, &task.Worker{No: 1, ID: task.ID{1}, BrokenAt: 7}
-	first, second := c.look(), c.look()
+	first, second := c.nextVersion(), c.nextVersion()
 	if before, newest := c.put(broken, 10, second); before != nil || !newest {
 		t.Errorf("the first to come found %+v before, %v", before, newest)
 	}
@@ -23,12 +23,12 @@ func TestWorkerCacheKeepsTheNewestLook(t *testing.T) {
 	if got := c.get(old.ID, 12, forEver); got != broken {
 		t.Errorf("the worker is taken for %+v", got)
 	}
-	if _, newest := c.put(old, 13, c.look()); !newest || c.get(old.ID, 14, forEver) != old {
+	if _, newest := c.put(old, 13, c.nextVersion()); !newest || c.get(old.ID, 14, forEver) != old {
 		t.Error("a newer look does not count")
 	}
 
 	// a row was read while somebody had changed it and not committed that yet
-	before, change := c.lastLook(old.ID), c.look()
+	before, change := c.version(old.ID), c.nextVersion()
 	if !c.read(old, 15, before) {
 		t.Error("what was read is not kept")
 	}

@@ -39,7 +39,7 @@ func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.S
 }
 
 func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*engine.Listener, error) {
-	l := engine.Listening{Tasks: toIDs(f.Tasks), UntilSettled: f.UntilSettled, Namespaces: f.Namespaces, Name: f.Name, Tag: f.Tag,
+	l := engine.ListenFilter{Tasks: toIDs(f.Tasks), UntilSettled: f.UntilSettled, Namespaces: f.Namespaces, Name: f.Name, Tag: f.Tag,
 		CorrelationID: f.CorrelationID, Queue: f.Queue, After: f.LastEventID}
 	var faults filterFaults
 	faults.names("name", f.Name, "tag", f.Tag, "correlation_id", f.CorrelationID)

@@ -183,7 +183,7 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 		}
 		return why + ".", "Start a worker for " + where + "; it will be handed out at once.", nil
 	}
-	place, err := x.b.engine.Place(ctx, s)
+	place, err := x.b.engine.QueuePlace(ctx, s)
 	if err != nil {
 		return "", "", toError(err)
 	}
@@ -324,7 +324,7 @@ func firstLine(s string) string {
 	return line
 }
 
-func atLeast(p engine.PlaceOf, noun string) string {
+func atLeast(p engine.QueuePlace, noun string) string {
 	if p.Least {
 		return fmt.Sprintf("at least %d %ss", p.Ahead, noun)
 	}

@@ -30,9 +30,9 @@ func (b *Backend) EnqueueTasks(ctx context.Context, req tasker.EnqueueRequest) (
 	for i, r := range receipts {
 		steps[i] = r.Step
 	}
-	places, err := b.engine.Places(ctx, steps)
+	places, err := b.engine.QueuePlaces(ctx, steps)
 	if err != nil {
-		places = make([]*engine.PlaceOf, len(steps)) // the tasks are stored; where they stand is not known
+		places = make([]*engine.QueuePlace, len(steps)) // the tasks are stored; where they stand is not known
 	}
 	out := make([]tasker.QueueReceipt, len(receipts))
 	for i, r := range receipts {
@@ -95,7 +95,7 @@ func spanOf(traceID string) string {
 	return traceID[:16]
 }
 
-func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engine.PlaceOf) tasker.QueueReceipt {
+func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engine.QueuePlace) tasker.QueueReceipt {
 	out := tasker.QueueReceipt{TaskID: toUUID(r.ID), Created: r.Created, Status: tasker.QueueQueued, Error: itemError(r.Err)}
 	if r.Step != nil {
 		out.Status = statusOfSteps(r.Step)
@@ -109,14 +109,14 @@ func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engin
 	}
 	out.Status = statusOf(t, steps)
 	if len(steps) == 1 && steps[0].State == task.StepEnqueued {
-		if p, err := b.engine.Place(ctx, steps[0]); err == nil {
+		if p, err := b.engine.QueuePlace(ctx, steps[0]); err == nil {
 			out.QueuePlace = b.toPlace(steps[0], &p)
 		}
 	}
 	return out
 }
 
-func (b *Backend) toPlace(s *task.Step, p *engine.PlaceOf) tasker.QueuePlace {
+func (b *Backend) toPlace(s *task.Step, p *engine.QueuePlace) tasker.QueuePlace {
 	if s.State != task.StepEnqueued {
 		return tasker.QueuePlace{}
 	}

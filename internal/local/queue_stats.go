@@ -99,7 +99,7 @@ func throughput(m engine.Measured) tasker.QueueThroughput {
 }
 
 func pressureOf(p engine.Pressure) tasker.QueueBackpressure {
-	out := tasker.QueueBackpressure{Scope: string(p.Scope), State: "open", InHand: p.InHand, Refused: map[string]int64{}}
+	out := tasker.QueueBackpressure{Scope: string(p.Scope), State: "open", InHand: p.Active, Refused: map[string]int64{}}
 	for reason, n := range p.Refused {
 		out.Refused[string(reason)] = n
 	}

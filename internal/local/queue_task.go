@@ -113,7 +113,7 @@ func (v *view) ofSteps(ctx context.Context, out *tasker.QueueTask, now task.Inst
 		}
 	}
 	if s.State == task.StepEnqueued {
-		p, err := v.b.engine.Place(ctx, s)
+		p, err := v.b.engine.QueuePlace(ctx, s)
 		if err != nil {
 			return toError(err)
 		}

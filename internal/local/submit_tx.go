@@ -22,7 +22,7 @@ func (b *Backend) SubmitInside(ctx context.Context, host *pgconn.PgConn, request
 	for i := range requests {
 		toSubmission(&requests[i], &subs[i])
 	}
-	receipts, err := b.engine.SubmitIn(ctx, subs, func(fn func(engine.Tx) error) error { return s.Inside(ctx, host, fn) })
+	receipts, err := b.engine.SubmitIn(ctx, subs, func(fn func(engine.Tx) error) error { return s.WriteExternal(ctx, host, fn) })
 	if err != nil {
 		return nil, toError(err)
 	}

@@ -39,7 +39,7 @@ func TestDispatch(t *testing.T) {
 	}
 	tend := func() {
 		t.Helper()
-		if err := e.TendDispatch(t.Context()); err != nil {
+		if err := e.MaintainDispatch(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -137,7 +137,7 @@ func TestWorkersGivenUp(t *testing.T) {
 	}
 	r.now = r.now.Add(time.Hour)
 	for range 2 {
-		_, err := r.BuryWorkers(t.Context())
+		_, err := r.MarkDeadWorkers(t.Context())
 		r.must(err)
 	}
 	scrape(t, r.tel).want(t, map[string]string{

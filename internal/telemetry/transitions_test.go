@@ -76,7 +76,7 @@ func TestTransitionsAreLogged(t *testing.T) {
 func TestTransitionsInTheDispatcher(t *testing.T) {
 	t.Parallel()
 	r, logged := newTransitions(t, engine.Options{Dispatcher: memory.NewServer().Open()})
-	r.must(r.TendDispatch(t.Context()))
+	r.must(r.MaintainDispatch(t.Context()))
 	id := r.submit(engine.Submission{TaskType: "mail", Meta: task.Meta{Initiator: "ann"}})[0].ID
 	logged(nil)
 	leases, _, err := r.Poll(t.Context(), r.worker.ID, 1, 0, false)

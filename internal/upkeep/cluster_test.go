@@ -30,9 +30,9 @@ type database struct {
 
 	mu    sync.Mutex
 	turns map[string]turn
-	ears  map[*process]func(engine.News)
+	ears  map[*process]func(engine.PeerEvents)
 	lossy bool // news get lost
-	said  []engine.News
+	said  []engine.PeerEvents
 	told  int
 }
 
@@ -42,7 +42,7 @@ type turn struct {
 }
 
 func newDatabase() *database {
-	return &database{Store: memstore.New(&memstore.Options{Seed: 1}), turns: map[string]turn{}, ears: map[*process]func(engine.News){}}
+	return &database{Store: memstore.New(&memstore.Options{Seed: 1}), turns: map[string]turn{}, ears: map[*process]func(engine.PeerEvents){}}
 }
 
 func (d *database) setLossy(lossy bool) {
@@ -52,7 +52,7 @@ func (d *database) setLossy(lossy bool) {
 }
 
 // news returns what was announced since it was asked last.
-func (d *database) news() []engine.News {
+func (d *database) news() []engine.PeerEvents {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	said := d.said
@@ -197,7 +197,7 @@ func (p *process) LastTurn(context.Context) (task.Instant, error) {
 	return last, nil
 }
 
-func (p *process) Announce(n engine.News) {
+func (p *process) Publish(n engine.PeerEvents) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.said = append(p.said, n); p.lossy {
@@ -210,7 +210,7 @@ func (p *process) Announce(n engine.News) {
 	}
 }
 
-func (p *process) Listen(ctx context.Context, hear func(engine.News)) error {
+func (p *process) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) error {
 	p.lock.Lock()
 	p.listens = append(p.listens, time.Now())
 	p.lock.Unlock()
@@ -221,7 +221,7 @@ func (p *process) Listen(ctx context.Context, hear func(engine.News)) error {
 	cut := make(chan struct{})
 	p.cut, p.ears[p] = cut, hear
 	p.mu.Unlock()
-	hear(engine.News{})
+	hear(engine.PeerEvents{})
 	select {
 	case <-cut:
 		return errAway
@@ -233,12 +233,12 @@ func (p *process) Listen(ctx context.Context, hear func(engine.News)) error {
 	}
 }
 
-func (p *process) Attend(ctx context.Context, hold time.Duration) error {
+func (p *process) SubscribeFeed(ctx context.Context, hold time.Duration) error {
 	_, err := p.Turn(ctx, fmt.Sprintf("listen %p", p), hold)
 	return err
 }
 
-func (p *process) Attended(context.Context) (bool, error) {
+func (p *process) FeedSubscribed(context.Context) (bool, error) {
 	if err := p.reach(); err != nil {
 		return false, err
 	}
@@ -252,7 +252,7 @@ func (p *process) Attended(context.Context) (bool, error) {
 	return false, nil
 }
 
-func (p *process) Tell(_ context.Context, t engine.Tidings) error {
+func (p *process) PublishFeed(_ context.Context, t engine.FeedBatch) error {
 	if err := p.reach(); err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (p *process) Tell(_ context.Context, t engine.Tidings) error {
 	for other, hear := range p.ears {
 		if other != p {
 			t.Changes = slices.Clone(t.Changes)
-			hear(engine.News{Tidings: &t})
+			hear(engine.PeerEvents{Feed: &t})
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ func (u *Upkeep) dispatch() *loop {
 	was := engine.DispatchState{Active: true}
 	every := u.engine.Config().UpkeepInterval
 	return &loop{name: "dispatch", every: every, free: true, reads: true, once: func(ctx context.Context) (int, bool, error) {
-		err := u.engine.TendDispatch(ctx)
+		err := u.engine.MaintainDispatch(ctx)
 		now := u.engine.Dispatch()
 		switch {
 		case !now.Configured || now.Active == was.Active:

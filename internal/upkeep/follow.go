@@ -16,13 +16,13 @@ const (
 	maxLook = 10 * time.Second
 )
 
-// listen gathers the news of other processes. While the connection is lost,
+// listen gathers the events of other processes. While the connection is lost,
 // following is a matter of looking.
 func (u *Upkeep) listen(ctx context.Context) error {
 	next := firstPause
 	for {
 		began := u.engine.Now()
-		err := u.engine.Listen(ctx)
+		err := u.engine.SubscribePeers(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -55,11 +55,11 @@ func (u *Upkeep) follow(ctx context.Context) error {
 	defer tick.Stop()
 	failing := false
 	for {
-		look := u.engine.Look
+		look := u.engine.PollPeers
 		select {
 		case <-tick.C:
-		case <-u.engine.News():
-			look = u.engine.Hear
+		case <-u.engine.PeerEvents():
+			look = u.engine.HandlePeerEvents
 		case <-ctx.Done():
 			return ctx.Err()
 		}

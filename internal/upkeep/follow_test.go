@@ -252,7 +252,7 @@ func TestFollowsBesideALongTransaction(t *testing.T) {
 			submitted <- err
 		}()
 		synctest.Wait()
-		l, err := b.ListenTo(t.Context(), engine.Listening{})
+		l, err := b.ListenTo(t.Context(), engine.ListenFilter{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func TestMeasuredByTheCluster(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := n.Place(t.Context(), steps[0])
+			p, err := n.QueuePlace(t.Context(), steps[0])
 			if err != nil || p.Ahead != 9 || p.Wait < 4*time.Second || p.Wait > 6*time.Second {
 				t.Errorf("%s sees the last at %+v, %v", name, p, err)
 			}

@@ -10,7 +10,7 @@ import (
 // promotion moves steps up that have waited for too long.
 func (u *Upkeep) promotion() *loop {
 	every := u.engine.Config().Scheduling.PromotionInterval
-	var found []engine.Stretch // what is left to do of the last look
+	var found []engine.PromotionRange // what is left to do of the last look
 	return &loop{name: "promotion", every: every, keep: every + 5*time.Second, polite: true,
 		once: func(ctx context.Context) (n int, more bool, err error) {
 			if len(found) == 0 {

@@ -23,7 +23,7 @@ type ear struct {
 	history []engine.Notice
 }
 
-func (n *node) listen(l engine.Listening) *ear {
+func (n *node) listen(l engine.ListenFilter) *ear {
 	n.t.Helper()
 	ctx, cancel := context.WithCancel(n.t.Context())
 	stream, err := n.ListenTo(ctx, l)
@@ -87,7 +87,7 @@ func (e *ear) hears(what, want string) []engine.Notice {
 func TestListenerHearsOtherNodes(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, engine.Config{})
-		e := a.listen(engine.Listening{})
+		e := a.listen(engine.ListenFilter{})
 		e.hears("at first", "stream.open")
 		time.Sleep(2 * time.Second)
 		e.hears("once the other node tells", "stream.gap")
@@ -134,7 +134,7 @@ func TestListenerHearsOtherNodes(t *testing.T) {
 func TestSilenceIsAGap(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, engine.Config{})
-		e := a.listen(engine.Listening{})
+		e := a.listen(engine.ListenFilter{})
 		time.Sleep(2 * time.Second)
 		e.hears("at first", "stream.open stream.gap")
 		b.stop()
@@ -155,7 +155,7 @@ func TestListenerAboutTasks(t *testing.T) {
 		d.setLossy(true)
 		w := b.register(task.Worker{})
 		id := a.submit(job)
-		e := a.listen(engine.Listening{Tasks: []task.ID{id}, UntilSettled: true})
+		e := a.listen(engine.ListenFilter{Tasks: []task.ID{id}, UntilSettled: true})
 		e.hears("at first", "stream.open >steps_in_process")
 		l := b.take(w, 2*time.Second)
 		b.settle(l, engine.Result{Status: engine.ResultCompleted})
@@ -175,7 +175,7 @@ func TestOutageEndsStreams(t *testing.T) {
 	within(t, func(t *testing.T) {
 		_, a, _ := pair(t, engine.Config{})
 		id := a.submit(job)
-		all, one := a.listen(engine.Listening{}), a.listen(engine.Listening{Tasks: []task.ID{id}})
+		all, one := a.listen(engine.ListenFilter{}), a.listen(engine.ListenFilter{Tasks: []task.ID{id}})
 		a.store.setAway(true)
 		for _, e := range []*ear{all, one} {
 			var why *task.Error

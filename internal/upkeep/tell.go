@@ -19,7 +19,7 @@ func (u *Upkeep) tell(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		err := bounded(ctx, u.engine.Tell)
+		err := bounded(ctx, u.engine.PublishFeed)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

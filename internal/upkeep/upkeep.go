@@ -66,7 +66,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 func (u *Upkeep) retire() {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
-	if err := u.engine.RetireDispatch(ctx); err != nil {
+	if err := u.engine.LeaveDispatch(ctx); err != nil {
 		u.log.Debug("other nodes were not told that this one has gone; they notice it", "error", err)
 	}
 }

@@ -6,7 +6,7 @@ import "context"
 func (u *Upkeep) workers() *loop {
 	every := max(u.engine.Config().Leases.HeartbeatInterval/3, u.engine.Config().UpkeepInterval)
 	return &loop{name: "workers", every: every, once: func(ctx context.Context) (int, bool, error) {
-		n, err := u.engine.BuryWorkers(ctx)
+		n, err := u.engine.MarkDeadWorkers(ctx)
 		return n, false, err
 	}}
 }

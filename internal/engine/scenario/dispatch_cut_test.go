@@ -59,7 +59,7 @@ func TestCutOff(t *testing.T) {
 		both := []task.ID{c.submit(job), c.submit(job)}
 		way := &cutOff{Dispatcher: c.server.Open()}
 		other := c.nodeOn(way) // knows the route
-		c.must(other.TendDispatch(c.ctx))
+		c.must(other.MaintainDispatch(c.ctx))
 		a, b := c.register(task.Worker{}), c.register(task.Worker{})
 		first := c.claim(a, 1, 1)[0]
 
@@ -76,7 +76,7 @@ func TestCutOff(t *testing.T) {
 		c.active(false)
 
 		way.cut.Store(false)
-		c.must(other.TendDispatch(c.ctx))
+		c.must(other.MaintainDispatch(c.ctx))
 		c.active(true)
 		c.engine = mine
 		answers, _, err := mine.Heartbeat(c.ctx, engine.Beat{Worker: a, Leases: []engine.LeaseRef{{Step: first.Step.ID, Token: first.Step.Token}}})
@@ -99,7 +99,7 @@ func TestCutOff(t *testing.T) {
 func TestRenewedElsewhere(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
 		other := c.node(c.server)
-		c.must(other.TendDispatch(c.ctx))
+		c.must(other.MaintainDispatch(c.ctx))
 		a := c.register(task.Worker{})
 		c.submit(engine.Submission{TaskType: "job", Timeout: time.Hour})
 		l := c.claim(a, 1, 1)[0]
@@ -116,7 +116,7 @@ func TestRenewedElsewhere(t *testing.T) {
 			}
 		}
 		c.server.Fail(errAway)
-		c.must(c.engine.TendDispatch(c.ctx)) // it is the first to notice
+		c.must(c.engine.MaintainDispatch(c.ctx)) // it is the first to notice
 		c.keepUp()
 		if got := beat(); got.Status != engine.Held {
 			t.Errorf("once the dispatcher is away, the heartbeat was answered %+v", got)
@@ -131,7 +131,7 @@ func TestRenewedElsewhere(t *testing.T) {
 func TestStartedElsewhere(t *testing.T) {
 	begin := func(c *carried) (engine.Lease, *engine.Engine) {
 		other := c.node(c.server)
-		c.must(other.TendDispatch(c.ctx))
+		c.must(other.MaintainDispatch(c.ctx))
 		c.submit(job)
 		leases, _, err := c.engine.Poll(c.ctx, c.register(task.Worker{}), 1, 0, false)
 		c.must(err)
@@ -161,8 +161,8 @@ func TestStartedElsewhere(t *testing.T) {
 		withDispatcher(t, func(c *carried) {
 			l, other := begin(c)
 			c.server.Fail(errAway)
-			c.must(c.engine.TendDispatch(c.ctx)) // what it knows is out of date
-			c.must(other.TendDispatch(c.ctx))
+			c.must(c.engine.MaintainDispatch(c.ctx)) // what it knows is out of date
+			c.must(other.MaintainDispatch(c.ctx))
 			begun(c, l, task.StepInProgress)
 			c.settle(l, engine.ResultCompleted, true)
 		})
@@ -191,7 +191,7 @@ func TestCancelRacesClaimElsewhere(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
 		way := &interrupted{Dispatcher: c.server.Open()}
 		other := c.nodeOn(way)
-		c.must(other.TendDispatch(c.ctx))
+		c.must(other.MaintainDispatch(c.ctx))
 		a := c.register(task.Worker{})
 		id := c.submit(engine.Submission{TaskType: "job", Timeout: time.Hour})
 		c.engine.FlushDispatch()
@@ -239,7 +239,7 @@ func TestOfferedLate(t *testing.T) {
 		c.settle(c.claim(a, 1, 1)[0], engine.ResultCompleted, true)
 		way := &tardy{Dispatcher: c.server.Open()}
 		other := c.nodeOn(way)
-		c.must(other.TendDispatch(c.ctx))
+		c.must(other.MaintainDispatch(c.ctx))
 		way.until = make(chan struct{})
 		_, err := other.Submit(c.ctx, []engine.Submission{job}, false)
 		c.must(err)

@@ -36,7 +36,7 @@ func TestCallerGone(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
 		d := &impatient{Dispatcher: c.server.Open(), leave: func() {}}
 		c.engine = c.nodeOn(d)
-		c.must(c.engine.TendDispatch(c.ctx))
+		c.must(c.engine.MaintainDispatch(c.ctx))
 		a, id := c.register(task.Worker{}), c.submit(job)
 		c.engine.FlushDispatch()
 		for what, ask := range map[string]func(ctx context.Context) error{

@@ -41,7 +41,7 @@ func (c *carried) boot() {
 	c.t.Helper()
 	c.engine = c.node(c.server)
 	c.upkeep = upkeep.New(c.engine, slog.New(slog.DiscardHandler))
-	c.must(c.engine.TendDispatch(c.ctx))
+	c.must(c.engine.MaintainDispatch(c.ctx))
 	c.active(true)
 }
 

@@ -220,5 +220,5 @@ func (s *side) look() error {
 	if err := s.begun(); err != nil {
 		return err
 	}
-	return s.engine.Look(s.ctx)
+	return s.engine.PollPeers(s.ctx)
 }

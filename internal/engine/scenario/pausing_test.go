@@ -20,7 +20,7 @@ import (
 )
 
 // pausingStore is PostgreSQL whose transactions pause, each for the actor that its node plays. While it plays
-// none they do not. News of it are kept back until somebody carries them.
+// none they do not. PeerEvents of it are kept back until somebody carries them.
 type pausingStore struct {
 	*postgres.Store
 	ids      *task.Source
@@ -29,7 +29,7 @@ type pausingStore struct {
 	private  *privateNotes // nil: its notes are those of all nodes
 
 	mu        sync.Mutex
-	news      []engine.News
+	news      []engine.PeerEvents
 	marks     chan int64 // negative numbers of workers in news that came in
 	violation error
 	// hidden are ready steps that were locked elsewhere when this node looked: it may miss them for a while.
@@ -55,8 +55,8 @@ func openPausing(ctx context.Context, dsn string, seedOfIDs uint64) (*pausingSto
 // IDs implements engine.Store.
 func (s *pausingStore) IDs() *task.Source { return s.ids }
 
-// Announce implements engine.Cluster.
-func (s *pausingStore) Announce(n engine.News) {
+// Publish implements engine.Cluster.
+func (s *pausingStore) Publish(n engine.PeerEvents) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.news = append(s.news, n)
@@ -69,18 +69,18 @@ func (s *pausingStore) carry() {
 	s.news = nil
 	s.mu.Unlock()
 	for _, n := range news {
-		s.Store.Announce(n)
+		s.Store.Publish(n)
 	}
 }
 
 // connected is the mark that news come in from now on.
 const connected = 0
 
-// Listen implements engine.Cluster, and passes on marks.
-func (s *pausingStore) Listen(ctx context.Context, hear func(engine.News)) error {
-	return s.Store.Listen(ctx, func(n engine.News) {
+// Subscribe implements engine.Cluster, and passes on marks.
+func (s *pausingStore) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) error {
+	return s.Store.Subscribe(ctx, func(n engine.PeerEvents) {
 		hear(n)
-		if len(n.Workers) == 0 && len(n.Routes) == 0 && !n.Registry && n.Tidings == nil {
+		if len(n.Workers) == 0 && len(n.Routes) == 0 && !n.Registry && n.Feed == nil {
 			s.marks <- connected
 		}
 		for _, no := range n.Workers {

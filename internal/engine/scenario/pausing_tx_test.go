@@ -7,7 +7,7 @@ import (
 
 // What a transaction is asked, each after a pause. Ready is told apart: see pausing_test.go.
 
-func (x *pausingTx) Between(route int64, after engine.Place, upTo int64, limit int) ([]*task.Step, error) {
+func (x *pausingTx) Between(route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
 	x.pause("Between")
 	return x.Tx.Between(route, after, upTo, limit)
 }

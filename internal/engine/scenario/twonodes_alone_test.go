@@ -28,7 +28,7 @@ func (d *duo) aloneVerb(o op) error {
 		n.stop()
 		return d.open(int(o.n[0] % 2))
 	case "bury":
-		_, err := n.engine.BuryWorkers(n.ctx)
+		_, err := n.engine.MarkDeadWorkers(n.ctx)
 		return err
 	case "crew": // workers with room, of one route and of two
 		return errors.Join(
@@ -137,10 +137,10 @@ func (d *duo) carryNews() error {
 	d.marks--
 	for _, n := range d.nodes {
 		n.store.carry()
-		n.store.Store.Announce(engine.News{Workers: []int64{d.marks}})
+		n.store.Store.Publish(engine.PeerEvents{Workers: []int64{d.marks}})
 	}
 	for _, n := range d.nodes {
-		if err := errors.Join(n.store.heardOf(d.marks), n.engine.Hear(n.ctx)); err != nil {
+		if err := errors.Join(n.store.heardOf(d.marks), n.engine.HandlePeerEvents(n.ctx)); err != nil {
 			return err
 		}
 	}

@@ -131,7 +131,7 @@ func (d *duo) open(i int) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = n.engine.Listen(ctx) // until ctx ends; what is not heard is missed by the next mark
+		_ = n.engine.SubscribePeers(ctx) // until ctx ends; what is not heard is missed by the next mark
 	}()
 	n.stop = func() {
 		cancel()

@@ -64,7 +64,7 @@ func (w *world) boot() error {
 	if err != nil {
 		return err
 	}
-	if err := e.TendDispatch(w.ctx); err != nil {
+	if err := e.MaintainDispatch(w.ctx); err != nil {
 		return err
 	}
 	w.engine, w.upkeep = e, upkeep.New(e, slog.New(slog.DiscardHandler))

@@ -24,7 +24,7 @@ func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 }
 
 // Between implements engine.TxWork.
-func (t *tx) Between(route int64, after engine.Place, upTo int64, limit int) ([]*task.Step, error) {
+func (t *tx) Between(route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
 	entries := t.s.queue(route).entries
 	at, found := slices.BinarySearchFunc(entries, entry{after.Key, after.ID}, compareEntries)
 	if found {

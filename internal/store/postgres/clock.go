@@ -41,7 +41,7 @@ func (s *Store) followClock(ctx context.Context) {
 		case <-tick.C:
 			// a database that is away is reported elsewhere; what is known holds
 			if s.readClock(ctx) == nil {
-				_ = s.lookAround(ctx)
+				_ = s.checkPool(ctx)
 			}
 		case <-ctx.Done():
 			return

@@ -65,9 +65,9 @@ func (s *Store) Occupied(ctx context.Context, routes []int64, limit int) (map[in
 		return nil, err
 	}
 	if whole {
-		s.routes.took(routes, s.Now().Sub(asked))
+		s.routes.noteSweep(routes, s.Now().Sub(asked))
 	}
-	s.routes.emptied(empty, asked)
+	s.routes.noteEmpty(empty, asked)
 	s.routes.occupied(ready, s.Now())
 	return found, nil
 }
@@ -91,5 +91,5 @@ func (s *Store) Settled(ctx context.Context, ids []task.ID) ([]task.ID, error) {
 	return found, err
 }
 
-// Announce implements engine.Cluster.
-func (s *Store) Announce(n engine.News) { s.news.add(n) }
+// Publish implements engine.Cluster.
+func (s *Store) Publish(n engine.PeerEvents) { s.news.add(n) }

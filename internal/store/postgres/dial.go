@@ -32,11 +32,11 @@ const (
 	// maxSilent is after how many looks without a byte from a server it is asked for a sign
 	// of life.
 	maxSilent = 3
-	// signPatience is how long it may take to give one.
-	signPatience = 3 * time.Second
-	// maxShunned is for how many looks a server that gave none is not connected to, unless
+	// probeTimeout is how long it may take to give one.
+	probeTimeout = 3 * time.Second
+	// maxAvoided is for how many looks a server that gave none is not connected to, unless
 	// it gives one meanwhile.
-	maxShunned = 60
+	maxAvoided = 60
 	// userTimeout is how long the kernel sends again what the other side does not
 	// acknowledge. It ends connections through a network that swallows packets.
 	userTimeout = 10 * time.Second
@@ -52,7 +52,7 @@ type peer struct {
 	last   int64
 	silent int
 	// for how many looks it is still not connected to; guarded by the dialer's mutex
-	shunned int
+	avoided int
 }
 
 func newDialer() *dialer {
@@ -64,7 +64,7 @@ func newDialer() *dialer {
 
 // dial is a pgconn.DialFunc.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if d.shuns(address) {
+	if d.avoids(address) {
 		return nil, fmt.Errorf("connect to %s: it does not answer", address)
 	}
 	c, err := d.DialContext(ctx, network, address)
@@ -74,11 +74,11 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return d.register(network, address, c), nil
 }
 
-func (d *dialer) shuns(address string) bool {
+func (d *dialer) avoids(address string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := d.peers[address]
-	return p != nil && p.shunned > 0
+	return p != nil && p.avoided > 0
 }
 
 func (d *dialer) register(network, address string, c net.Conn) *watchedConn {
@@ -136,8 +136,8 @@ func (d *dialer) watch(ctx context.Context, dropped func()) {
 		case <-ctx.Done():
 			return
 		}
-		for _, p := range d.doubtful() {
-			if d.giveSign(ctx, p) == nil {
+		for _, p := range d.suspects() {
+			if d.probe(ctx, p) == nil {
 				d.trust(p)
 			} else if ctx.Err() == nil && d.drop(p) {
 				dropped()
@@ -146,15 +146,15 @@ func (d *dialer) watch(ctx context.Context, dropped func()) {
 	}
 }
 
-// doubtful returns the servers that have to give a sign of life, and forgets those that
+// suspects returns the servers that have to give a sign of life, and forgets those that
 // nothing leads to.
-func (d *dialer) doubtful() []*peer {
+func (d *dialer) suspects() []*peer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var list []*peer
 	for address, p := range d.peers {
-		if p.shunned > 0 {
-			p.shunned--
+		if p.avoided > 0 {
+			p.avoided--
 			list = append(list, p)
 			continue
 		}
@@ -188,7 +188,7 @@ func (p *peer) owes() bool {
 func (d *dialer) trust(p *peer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p.shunned = 0
+	p.avoided = 0
 }
 
 // drop closes all connections to a server and shuns it. It reports whether there were any.
@@ -198,7 +198,7 @@ func (d *dialer) drop(p *peer) bool {
 	if len(p.conns) == 0 {
 		return false
 	}
-	p.shunned = maxShunned
+	p.avoided = maxAvoided
 	for w := range p.conns {
 		_ = w.Conn.Close() // whoever waits for an answer learns that it is closed
 	}
@@ -210,10 +210,10 @@ func (d *dialer) drop(p *peer) bool {
 // asks, with one byte; so does every pooler.
 const sslRequest = 80877103
 
-// giveSign asks for a sign of life. A server that refuses connections gives none either, but
+// probe asks for a sign of life. A server that refuses connections gives none either, but
 // its connections are closed already.
-func (d *dialer) giveSign(ctx context.Context, p *peer) error {
-	ctx, cancel := context.WithTimeout(ctx, signPatience)
+func (d *dialer) probe(ctx context.Context, p *peer) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	c, err := d.DialContext(ctx, p.network, p.address)
 	if err != nil {

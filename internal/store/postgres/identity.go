@@ -69,13 +69,13 @@ func (s *Store) OnReplaced(forget func()) {
 
 // forgetAll drops what this process remembers of rows and queues.
 func (s *Store) forgetAll() {
-	s.memory.forgetAll()
+	s.rowCache.forgetAll()
 	s.routes.forgetAll()
 	s.sweep.set(task.ID{})
 }
 
-// recognise asks a new connection which database it leads to, before anything else is asked on it.
-func (s *Store) recognise(ctx context.Context, c *pgx.Conn) error {
+// checkIdentity asks a new connection which database it leads to, before anything else is asked on it.
+func (s *Store) checkIdentity(ctx context.Context, c *pgx.Conn) error {
 	before, known := s.identity.before()
 	var now position
 	if err := c.QueryRow(ctx, identityQuery, pgx.QueryExecModeSimpleProtocol).Scan(&now.system, &now.timeline, &now.log); err != nil {
@@ -85,9 +85,9 @@ func (s *Store) recognise(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// lookAround asks which database the pool leads to: behind a pooler connections stay while the database
+// checkPool asks which database the pool leads to: behind a pooler connections stay while the database
 // behind them changes.
-func (s *Store) lookAround(ctx context.Context) error {
+func (s *Store) checkPool(ctx context.Context) error {
 	before, known := s.identity.before()
 	var now position
 	err := s.Query(ctx, identityQuery, nil, func(r store.Row) error {

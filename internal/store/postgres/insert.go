@@ -51,8 +51,8 @@ func (t *tx) remember(tasks []*task.Task, steps []*task.Step) {
 // more go as lists of all their columns.
 const maxAlike = 4
 
-// ordinary is what many new tasks have in common: nothing special, and these.
-type ordinary struct {
+// plainTask is what many new tasks have in common: nothing special, and these.
+type plainTask struct {
 	def       int64
 	priority  int
 	active    int
@@ -60,12 +60,12 @@ type ordinary struct {
 }
 
 func (t *tx) insertTasks(tasks []*task.Task) error {
-	alike := group[ordinary, *task.Task]{}
+	alike := group[plainTask, *task.Task]{}
 	var other taskLists
 	for _, k := range tasks {
 		if k.State == task.StepsInProcess && k.StateAt == k.CreatedAt && k.Counts.Pending == 0 && k.RunAt == 0 && k.DeadlineAt == 0 &&
 			k.CorrelationID == "" && k.IdempotencyKey == "" && k.Meta.Empty() {
-			alike.add(ordinary{k.DefID, k.Priority, k.Counts.Active, k.CreatedAt}, k)
+			alike.add(plainTask{k.DefID, k.Priority, k.Counts.Active, k.CreatedAt}, k)
 		} else if err := other.add(k); err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (t *tx) insertTasks(tasks []*task.Task) error {
 	for _, v := range alike.values {
 		rows := alike.rows[v]
 		if len(alike.values) <= maxAlike {
-			t.insertOrdinary(v, rows)
+			t.insertPlain(v, rows)
 			continue
 		}
 		for _, k := range rows {
@@ -86,12 +86,12 @@ func (t *tx) insertTasks(tasks []*task.Task) error {
 	return nil
 }
 
-func (t *tx) insertOrdinary(v ordinary, tasks []*task.Task) {
+func (t *tx) insertPlain(v plainTask, tasks []*task.Task) {
 	ids, contexts := make([]task.ID, len(tasks)), make([][]byte, len(tasks))
 	for i, k := range tasks {
 		ids[i], contexts[i] = k.ID, k.Context
 	}
-	t.exec(insertOrdinary, ids, contexts, v.def, v.priority, v.active, int64(v.createdAt))
+	t.exec(insertPlain, ids, contexts, v.def, v.priority, v.active, int64(v.createdAt))
 }
 
 // taskLists are the columns of new tasks. Their counts are all zero but those of
@@ -125,7 +125,7 @@ func (l *taskLists) add(k *task.Task) error {
 const (
 	intoTasks = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting, steps_done, steps_failed,
  steps_cancelled, manual_ends, created_at, state_at, run_at, finished_at, deadline_at, correlation_id, idempotency_key, meta, context) SELECT `
-	insertOrdinary = intoTasks + `u.id, $3, 'steps_in_process', $4, 0, $5, 0, 0, 0, 0, 0, $6, $6, 0, 0, 0, NULL, NULL, NULL, u.context::json
+	insertPlain = intoTasks + `u.id, $3, 'steps_in_process', $4, 0, $5, 0, 0, 0, 0, 0, $6, $6, 0, 0, 0, NULL, NULL, NULL, u.context::json
  FROM unnest($1::uuid[], $2::text[]) AS u(id, context)`
 	insertAny = intoTasks + `u.id, u.def, u.state, u.priority, u.pending, u.active, 0, 0, 0, 0, 0, u.created, u.state_at, u.run_at, u.finished, u.deadline, u.correlation,
  u.key, u.meta::json, u.context::json FROM unnest($1::uuid[], $2::bigint[], $3::smallint[], $4::int[], $5::text[], $6::text[], $7::int[], $8::bigint[],
@@ -181,9 +181,9 @@ const (
  AS u(id, task, ordinal, def, route, priority, open, queue, key, max_attempts, timeout, ready, state, attempts, token, worker, assigned, started, lease)`
 )
 
-// likeness is all of a new step but whose it is. One that was handed off at birth
+// stepShape is all of a new step but whose it is. One that was handed off at birth
 // has a lease.
-type likeness struct {
+type stepShape struct {
 	ordinal, priority, open, attempts, maxAttempts int
 	def, route, queue, key, token, worker          int64
 	timeout                                        time.Duration
@@ -191,15 +191,15 @@ type likeness struct {
 	ready, assigned, started, lease                task.Instant
 }
 
-func likenessOf(s *task.Step) likeness {
-	return likeness{s.Ordinal, s.Priority, s.OpenParents, s.Attempts, s.MaxAttempts, s.DefID, s.RouteID, s.Queue, s.Key, s.Token, s.WorkerNo,
+func stepShapeOf(s *task.Step) stepShape {
+	return stepShape{s.Ordinal, s.Priority, s.OpenParents, s.Attempts, s.MaxAttempts, s.DefID, s.RouteID, s.Queue, s.Key, s.Token, s.WorkerNo,
 		s.Timeout, s.State, s.ReadyAt, s.AssignedAt, s.StartedAt, s.LeaseUntil}
 }
 
 func (t *tx) insertSteps(steps []*task.Step) {
-	alike := group[likeness, *task.Step]{}
+	alike := group[stepShape, *task.Step]{}
 	for _, s := range steps {
-		alike.add(likenessOf(s), s)
+		alike.add(stepShapeOf(s), s)
 	}
 	if len(alike.values) <= maxAlike {
 		alike.each(t.insertAlike)
@@ -214,7 +214,7 @@ func (t *tx) insertSteps(steps []*task.Step) {
 		l.attempts, l.tokens, l.workers, l.assigned, l.started, l.leases)
 }
 
-func (t *tx) insertAlike(v likeness, steps []*task.Step) {
+func (t *tx) insertAlike(v stepShape, steps []*task.Step) {
 	ids, tasks := make([]task.ID, len(steps)), make([]task.ID, len(steps))
 	for i, s := range steps {
 		ids[i], tasks[i] = s.ID, s.TaskID

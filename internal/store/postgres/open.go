@@ -42,14 +42,14 @@ type Store struct {
 	listens  *pgx.ConnConfig // for the connection that news come in on; nil behind a pooler
 	known    *statements
 	settings *request // what a transaction sets for itself; nil when the session has it
-	memory   *memory
-	// rememberNew: the rows of new tasks are remembered until they are settled.
-	rememberNew atomic.Bool
-	routes      *queues
-	ids         *task.Source
-	node        string // names this process among the others
-	schema      string
-	channel     string // of notifications
+	rowCache *rowCache
+	// cacheNew: the rows of new tasks are remembered until they are settled.
+	cacheNew atomic.Bool
+	routes   *queues
+	ids      *task.Source
+	node     string // names this process among the others
+	schema   string
+	channel  string // of notifications
 	// installation tells one database of ours from another; guests are the
 	// statements on connections that are not ours.
 	installation string
@@ -57,7 +57,7 @@ type Store struct {
 	timeout      time.Duration
 	clock        *clock.Remote
 	identity     identity
-	news         *newsroom
+	news         *outbox
 	sweep        sweep
 
 	closing sync.Once
@@ -71,8 +71,8 @@ var (
 	_ engine.Cluster = (*Store)(nil)
 )
 
-// RememberNew implements engine.Rememberer.
-func (s *Store) RememberNew() { s.rememberNew.Store(true) }
+// CacheNewRows implements engine.Rememberer.
+func (s *Store) CacheNewRows() { s.cacheNew.Store(true) }
 
 // Open connects to the database that a DSN names (see ParseDSN), and migrates it
 // as needed.
@@ -97,7 +97,7 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 		return nil, err
 	}
 	cfg := d.Pool
-	s := &Store{timeout: opts.Timeout, known: newStatements(d.PgBouncer), memory: newMemory(), routes: newQueues(),
+	s := &Store{timeout: opts.Timeout, known: newStatements(d.PgBouncer), rowCache: newRowCache(), routes: newQueues(),
 		ids: task.NewSource(binary.BigEndian.Uint64(seed[:]), 0), node: rand.Text(), clock: clock.NewRemote(clock.Machine())}
 	if s.timeout <= 0 {
 		s.timeout = 15 * time.Second
@@ -117,7 +117,7 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 		s.listens.DialFunc = s.dialer.dial
 	}
 	s.identity.replaced = []func(){s.forgetAll}
-	cfg.AfterConnect = s.recognise
+	cfg.AfterConnect = s.checkIdentity
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -151,11 +151,11 @@ func (s *Store) start(ctx context.Context) error {
 	}
 	s.channel = "tasker:" + s.schema
 	s.guests = newStatements(true)
-	s.news = newNewsroom()
+	s.news = newOutbox()
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	s.ended.Go(func() { s.followClock(running) })
-	s.ended.Go(func() { s.sendNews(running) })
+	s.ended.Go(func() { s.sendEvents(running) })
 	s.ended.Go(func() { s.dialer.watch(running, s.pool.Reset) })
 	return nil
 }

@@ -25,7 +25,7 @@ func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 		return nil, err
 	}
 	if whole {
-		t.store.routes.took(routes, t.store.Now().Sub(asked))
+		t.store.routes.noteSweep(routes, t.store.Now().Sub(asked))
 	}
 	found := heads(works) // before the caller changes them
 	full := len(works) == limit
@@ -142,10 +142,10 @@ func (t *tx) noteReady(read []int64, found []head, full bool, asked time.Time) {
 		}
 	}
 	for of, key := range passed {
-		t.store.routes.passed(of.queue, of.stream, key, asked)
+		t.store.routes.noteTaken(of.queue, of.stream, key, asked)
 	}
 	if !full {
-		t.store.routes.emptied(slices.DeleteFunc(slices.Clone(read), func(r int64) bool { return left[r] }), asked)
+		t.store.routes.noteEmpty(slices.DeleteFunc(slices.Clone(read), func(r int64) bool { return left[r] }), asked)
 	}
 }
 
@@ -169,16 +169,16 @@ func (t *tx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, err
 		return nil, err
 	}
 	if whole {
-		t.store.routes.took([]int64{queue}, t.store.Now().Sub(asked))
+		t.store.routes.noteSweep([]int64{queue}, t.store.Now().Sub(asked))
 	}
 	if len(works) < limit {
-		t.after = append(t.after, func() { t.store.routes.passed(queue, 0, int64(until.Add(-lateness)), asked) })
+		t.after = append(t.after, func() { t.store.routes.noteTaken(queue, 0, int64(until.Add(-lateness)), asked) })
 	}
 	return works, nil
 }
 
 // Between implements engine.TxWork.
-func (t *tx) Between(route int64, after engine.Place, upTo int64, limit int) ([]*task.Step, error) {
+func (t *tx) Between(route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
 	query := `SELECT ` + stepColumns + ` FROM tasker_workflow_steps s
  WHERE s.queue = $1 AND (s.key, s.id) > ($2, $3::uuid) AND s.key <= $4 ORDER BY s.key, s.id LIMIT $5 FOR UPDATE SKIP LOCKED`
 	var steps []*task.Step
@@ -186,7 +186,7 @@ func (t *tx) Between(route int64, after engine.Place, upTo int64, limit int) ([]
 		var versions [2]uint32
 		s, err := t.sql.ScanStep(versioned{r, &versions, false})
 		if err == nil {
-			steps = append(steps, t.sawStep(s, versions[0]))
+			steps = append(steps, t.noteStep(s, versions[0]))
 		}
 		return err
 	})

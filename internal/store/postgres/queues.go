@@ -137,9 +137,9 @@ func (k *queue) spans(spans []span, id int64, now task.Instant) []span {
 	return append(spans, span{id, low, math.MaxInt64})
 }
 
-// meet makes a stream known. Where others are known in its band, all of the band
+// addStream makes a stream known. Where others are known in its band, all of the band
 // is read until it is known how far this one has been taken.
-func (k *queue) meet(stream, key int64) {
+func (k *queue) addStream(stream, key int64) {
 	if _, ok := k.floors[stream]; ok {
 		return
 	}
@@ -154,8 +154,8 @@ func (k *queue) meet(stream, key int64) {
 	}
 }
 
-// took notes how long it took to read queues whole.
-func (q *queues) took(ids []int64, d time.Duration) {
+// noteSweep notes how long it took to read queues whole.
+func (q *queues) noteSweep(ids []int64, d time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, id := range ids {
@@ -163,8 +163,8 @@ func (q *queues) took(ids []int64, d time.Duration) {
 	}
 }
 
-// passed notes that everything in the queue up to a key of a stream has been taken.
-func (q *queues) passed(id, stream, key int64, now time.Time) {
+// noteTaken notes that everything in the queue up to a key of a stream has been taken.
+func (q *queues) noteTaken(id, stream, key int64, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	k := q.get(id)
@@ -172,7 +172,7 @@ func (q *queues) passed(id, stream, key int64, now time.Time) {
 		maps.Copy(k.floors, k.next)
 		k.next, k.after, k.turned = k.after, map[int64]int64{}, now
 	}
-	k.meet(stream, key)
+	k.addStream(stream, key)
 	if was, ok := k.after[stream]; !ok || key > was {
 		k.after[stream] = key
 	}
@@ -184,8 +184,8 @@ func (q *queues) passed(id, stream, key int64, now time.Time) {
 	}
 }
 
-// emptied notes that nothing was found in the queues.
-func (q *queues) emptied(ids []int64, now time.Time) {
+// noteEmpty notes that nothing was found in the queues.
+func (q *queues) noteEmpty(ids []int64, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, id := range ids {
@@ -242,7 +242,7 @@ func (q *queues) lowered(id, stream, key int64) {
 	if !ok {
 		return
 	}
-	k.meet(stream, key)
+	k.addStream(stream, key)
 	for _, floors := range []map[int64]int64{k.floors, k.next, k.after} {
 		if floor, ok := floors[stream]; ok && key < floor {
 			floors[stream] = key

@@ -65,9 +65,9 @@ func TestStreamsOfOneBand(t *testing.T) {
 	for i := range 100 { // ten seconds of work
 		now = begin.Add(time.Duration(i) * 100 * time.Millisecond)
 		q.lowered(route, high.Microseconds(), key(now, high))
-		q.passed(route, high.Microseconds(), key(now, high), now)
+		q.noteTaken(route, high.Microseconds(), key(now, high), now)
 		q.lowered(route, low.Microseconds(), key(now, low))
-		q.passed(route, low.Microseconds(), key(now, low), now)
+		q.noteTaken(route, low.Microseconds(), key(now, low), now)
 		q.spans([]int64{route}, now) // a claim; some read all
 	}
 	soon := now.Add(10 * time.Millisecond)

@@ -46,10 +46,10 @@ func (s *sweep) set(id task.ID) {
 }
 
 const (
-	// glance is how many tasks one look for old ones reads.
-	glance = 2000
-	// glances is how many such looks one transaction takes.
-	glances = 5
+	// retentionBatch is how many tasks one look for old ones reads.
+	retentionBatch = 2000
+	// retentionBatches is how many such looks one transaction takes.
+	retentionBatches = 5
 )
 
 // DeleteFinished implements engine.TxTasks. No index is sorted by the time at
@@ -60,8 +60,8 @@ func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
 	edge := task.MakeID(task.SeqFloor(before.Time()), 0)
 	from := t.store.sweep.at()
 	var old []taskRow
-	for range glances {
-		last, n, err := t.glance(from, edge, func(k taskRow) {
+	for range retentionBatches {
+		last, n, err := t.retentionPage(from, edge, func(k taskRow) {
 			if k.State.Terminal() && k.FinishedAt < before && !k.Meta.Case.Kept() && len(old) < limit {
 				old = append(old, k)
 			}
@@ -69,7 +69,7 @@ func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if from = last; n < glance {
+		if from = last; n < retentionBatch {
 			from = task.ID{} // all of them have been looked at
 			break
 		}
@@ -112,11 +112,11 @@ func (t *tx) lockUnchanged(rows []taskRow) ([]*task.Task, error) {
 	return locked, err
 }
 
-// glance reads tasks behind an ID, and returns the last one's and how many there were.
-func (t *tx) glance(from, edge task.ID, each func(taskRow)) (task.ID, int, error) {
+// retentionPage reads tasks behind an ID, and returns the last one's and how many there were.
+func (t *tx) retentionPage(from, edge task.ID, each func(taskRow)) (task.ID, int, error) {
 	const query = ` FROM tasker_tasks t WHERE t.id > $1 AND t.id < $2 ORDER BY t.id LIMIT $3`
 	last, n := from, 0
-	err := t.ask(`SELECT `+taskColumns+query, []any{from, edge, glance}, func(r store.Row) error {
+	err := t.ask(`SELECT `+taskColumns+query, []any{from, edge, retentionBatch}, func(r store.Row) error {
 		var versions [2]uint32
 		k, err := t.sql.ScanTask(versioned{r, &versions, false})
 		if err != nil {
@@ -163,5 +163,5 @@ func (t *tx) delete(tasks []*task.Task) {
 	for _, id := range ids {
 		delete(t.tasks, id)
 	}
-	t.after = append(t.after, func() { t.store.memory.forget(ids) })
+	t.after = append(t.after, func() { t.store.rowCache.forget(ids) })
 }

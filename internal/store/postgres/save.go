@@ -70,7 +70,7 @@ func (t *tx) savedStep(s *task.Step) (task.ID, uint32) {
 }
 
 func (t *tx) saveHanded(v handed, steps []*task.Step) {
-	if one := steps[0]; !slices.ContainsFunc(steps, func(s *task.Step) bool { return !handedAlike(one, s) }) {
+	if one := steps[0]; !slices.ContainsFunc(steps, func(s *task.Step) bool { return !claimedAlike(one, s) }) {
 		t.saveHandedAlike(v, steps)
 		return
 	}
@@ -87,8 +87,8 @@ func (t *tx) saveHanded(v handed, steps []*task.Step) {
 		len(steps), seen.ids, seen.versions, keys, attempts, tokens, workers, string(v.state), int64(v.assignedAt), int64(v.startedAt), int64(v.leaseUntil))
 }
 
-// handedAlike reports whether two steps of one claim differ in nothing that it writes.
-func handedAlike(a, b *task.Step) bool {
+// claimedAlike reports whether two steps of one claim differ in nothing that it writes.
+func claimedAlike(a, b *task.Step) bool {
 	return a.Key == b.Key && a.Attempts == b.Attempts && a.Token == b.Token && a.WorkerNo == b.WorkerNo
 }
 

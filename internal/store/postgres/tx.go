@@ -16,8 +16,8 @@ type tx struct {
 	store *Store
 	ctx   context.Context
 	conn  *conn
-	// careful: an earlier run lost a race. Rows are read afresh, and locked.
-	careful bool
+	// locking: an earlier run lost a race. Rows are read afresh, and locked.
+	locking bool
 	// guest: the transaction is somebody else's, who commits it.
 	guest bool
 
@@ -53,7 +53,7 @@ type seenTask struct {
 }
 
 func (s *Store) newTx(ctx context.Context, c *conn, careful bool) *tx {
-	t := &tx{store: s, ctx: ctx, conn: c, careful: careful, begin: s.Now(),
+	t := &tx{store: s, ctx: ctx, conn: c, locking: careful, begin: s.Now(),
 		steps: map[task.ID]*seenStep{}, tasks: map[task.ID]*seenTask{}, contexts: map[task.ID][]byte{}, queued: map[int64]struct{}{}}
 	t.sql = store.SQL{Conn: portable{t}, Dialect: dialect()}
 	if s.settings != nil {
@@ -150,14 +150,14 @@ func (t *tx) committed(version uint32) {
 		}
 	}
 	var tasks []taskRow
-	keepNew := t.store.rememberNew.Load() && t.store.memory.hasRoom()
+	keepNew := t.store.cacheNew.Load() && t.store.rowCache.hasRoom()
 	for id, k := range t.tasks {
 		if k.saved {
 			k.row.version = version
 		}
 		_, keep := kept[id]
 		keep = keep || keepNew && k.inserted
-		if keep || k.remembered || k.saved && t.store.memory.remembers(id) {
+		if keep || k.remembered || k.saved && t.store.rowCache.remembers(id) {
 			tasks = append(tasks, k.row)
 		}
 	}
@@ -168,7 +168,7 @@ func (t *tx) committed(version uint32) {
 		}
 		steps = append(steps, s.row)
 	}
-	t.store.memory.keep(tasks, t.contexts, steps)
+	t.store.rowCache.keep(tasks, t.contexts, steps)
 	t.store.routes.occupied(t.queued, t.store.Now())
 	for _, fn := range t.after {
 		fn()
@@ -184,7 +184,7 @@ func (t *tx) failed() {
 	for _, s := range t.steps {
 		ids = append(ids, s.row.TaskID)
 	}
-	t.store.memory.forget(ids)
+	t.store.rowCache.forget(ids)
 }
 
 // portable runs portable SQL in the transaction.

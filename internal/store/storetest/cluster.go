@@ -228,7 +228,7 @@ func settled(p *pair) {
 func listenEnds(p *pair) {
 	ctx, cancel := context.WithCancel(p.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- p.a.Listen(ctx, func(engine.News) {}) }()
+	go func() { ended <- p.a.Subscribe(ctx, func(engine.PeerEvents) {}) }()
 	time.AfterFunc(50*time.Millisecond, cancel) // it listens by then, or is about to
 	select {
 	case err := <-ended:
@@ -242,9 +242,9 @@ func listenEnds(p *pair) {
 
 func announceToNobody(p *pair) {
 	for range 100 {
-		p.a.Announce(engine.News{Routes: []int64{1, 2}, Workers: []int64{3}, Registry: true})
+		p.a.Publish(engine.PeerEvents{Routes: []int64{1, 2}, Workers: []int64{3}, Registry: true})
 	}
-	p.a.Announce(engine.News{})
+	p.a.Publish(engine.PeerEvents{})
 }
 
 // heard is what came in as news.
@@ -254,7 +254,7 @@ type heard struct {
 	registry        bool
 }
 
-func (h *heard) hear(n engine.News) {
+func (h *heard) hear(n engine.PeerEvents) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, r := range n.Routes {
@@ -279,7 +279,7 @@ func (p *pair) listen(at Node) *heard {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := at.Listen(ctx, h.hear); !errors.Is(err, context.Canceled) {
+		if err := at.Subscribe(ctx, h.hear); !errors.Is(err, context.Canceled) {
 			p.Errorf("Listen ended with %v", err)
 		}
 	}()
@@ -294,8 +294,8 @@ func (p *pair) listen(at Node) *heard {
 func news(p *pair) {
 	atA, atB := p.listen(p.a), p.listen(p.b)
 	p.eventually("both processes hear each other", func() bool {
-		p.a.Announce(engine.News{Routes: []int64{1, 2}, Workers: []int64{3}})
-		p.b.Announce(engine.News{Routes: []int64{4}, Registry: true})
+		p.a.Publish(engine.PeerEvents{Routes: []int64{1, 2}, Workers: []int64{3}})
+		p.b.Publish(engine.PeerEvents{Routes: []int64{4}, Registry: true})
 		ofB, _, registryA := atA.copy()
 		ofA, workers, _ := atB.copy()
 		return len(ofA) == 2 && len(workers) == 1 && len(ofB) == 1 && registryA
@@ -318,11 +318,11 @@ func manyNews(p *pair) {
 	}
 	h := p.listen(p.b)
 	p.eventually("the other process listens", func() bool {
-		p.a.Announce(engine.News{Registry: true})
+		p.a.Publish(engine.PeerEvents{Registry: true})
 		_, _, registry := h.copy()
 		return registry
 	})
-	p.a.Announce(engine.News{Routes: all, Workers: all})
+	p.a.Publish(engine.PeerEvents{Routes: all, Workers: all})
 	p.eventually("all are heard", func() bool {
 		routes, workers, _ := h.copy()
 		return len(routes) == len(all) && len(workers) == len(all)

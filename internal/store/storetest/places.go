@@ -19,7 +19,7 @@ func placeCases() []testCase {
 	}
 }
 
-func (f *fixture) between(route int64, after engine.Place, upTo int64, limit int) []task.ID {
+func (f *fixture) between(route int64, after engine.Position, upTo int64, limit int) []task.ID {
 	f.Helper()
 	var ids []task.ID
 	f.write(func(tx engine.Tx) error {
@@ -37,11 +37,11 @@ func between(f *fixture) {
 	one, two, five, other := f.keyed("a", 1), f.keyed("a", 2), f.keyed("a", 5), f.keyed("b", 2)
 	f.insert(five, two, one, other)
 	a := f.routes[0].ID
-	all := engine.Place{Key: math.MinInt64}
+	all := engine.Position{Key: math.MinInt64}
 	for _, c := range []struct {
 		name  string
 		route int64
-		after engine.Place
+		after engine.Position
 		upTo  int64
 		limit int
 		want  []task.ID
@@ -49,9 +49,9 @@ func between(f *fixture) {
 		{"all", a, all, math.MaxInt64, 10, stepIDs(one, two, five)},
 		{"limit", a, all, math.MaxInt64, 2, stepIDs(one, two)},
 		{"up to a key", a, all, 2, 10, stepIDs(one, two)},
-		{"behind a step", a, engine.Place{Key: 1, ID: one.steps[0].ID}, math.MaxInt64, 10, stepIDs(two, five)},
-		{"from a key", a, engine.Place{Key: 2}, 4, 10, stepIDs(two)},
-		{"nothing between", a, engine.Place{Key: 3}, 4, 10, nil},
+		{"behind a step", a, engine.Position{Key: 1, ID: one.steps[0].ID}, math.MaxInt64, 10, stepIDs(two, five)},
+		{"from a key", a, engine.Position{Key: 2}, 4, 10, stepIDs(two)},
+		{"nothing between", a, engine.Position{Key: 3}, 4, 10, nil},
 		{"another route", f.routes[1].ID, all, math.MaxInt64, 10, stepIDs(other)},
 		{"unknown", 987_654, all, math.MaxInt64, 10, nil},
 	} {
@@ -68,14 +68,14 @@ func betweenTies(f *fixture) {
 	}
 	f.insert(jobs...)
 	var got []task.ID
-	place := engine.Place{Key: math.MinInt64}
+	place := engine.Position{Key: math.MinInt64}
 	for range jobs {
 		ids := f.between(f.routes[0].ID, place, math.MaxInt64, 2)
 		got = append(got, ids...)
 		if len(ids) < 2 {
 			break
 		}
-		place = engine.Place{Key: 3, ID: ids[1]}
+		place = engine.Position{Key: 3, ID: ids[1]}
 	}
 	f.equal("two at a time", got, stepIDs(jobs...))
 }
@@ -86,7 +86,7 @@ func anotherKey(f *fixture) {
 	a := f.routes[0].ID
 	f.equal("order", f.ready(10, a), stepIDs(jobs...))
 	f.write(func(tx engine.Tx) error {
-		steps, err := tx.Between(a, engine.Place{Key: math.MinInt64}, math.MaxInt64, 10)
+		steps, err := tx.Between(a, engine.Position{Key: math.MinInt64}, math.MaxInt64, 10)
 		if err != nil {
 			return err
 		}

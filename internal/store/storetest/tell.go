@@ -13,44 +13,44 @@ import (
 
 func attended(p *pair) {
 	is := func(n Node) bool {
-		there, err := n.Attended(p.Context())
+		there, err := n.FeedSubscribed(p.Context())
 		p.must(err)
 		return there
 	}
 	p.equal("at first", is(p.a) || is(p.b), false)
-	p.must(p.a.Attend(p.Context(), time.Hour))
+	p.must(p.a.SubscribeFeed(p.Context(), time.Hour))
 	p.equal("by itself", is(p.a), false)
 	p.equal("by another", is(p.b), true)
-	p.must(p.b.Attend(p.Context(), time.Hour))
+	p.must(p.b.SubscribeFeed(p.Context(), time.Hour))
 	p.equal("by each other", is(p.a) && is(p.b), true)
-	p.must(p.a.Attend(p.Context(), 0))
+	p.must(p.a.SubscribeFeed(p.Context(), 0))
 	p.equal("no more", is(p.b), false)
-	p.must(p.a.Attend(p.Context(), 20*time.Millisecond))
+	p.must(p.a.SubscribeFeed(p.Context(), 20*time.Millisecond))
 	p.eventually("it runs out", func() bool { return !is(p.b) })
 	p.equal("a turn at a loop is something else", p.turn(p.a, "x", time.Hour) && !is(p.b), true)
 }
 
 // tellings gathers what a process is told.
-func (p *pair) tellings(of Node) func() []engine.Tidings {
+func (p *pair) tellings(of Node) func() []engine.FeedBatch {
 	var mu sync.Mutex
-	var all []engine.Tidings
+	var all []engine.FeedBatch
 	ctx, cancel := context.WithCancel(p.Context())
 	connected, ended := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	go func() {
 		defer close(ended)
-		_ = of.Listen(ctx, func(n engine.News) {
+		_ = of.Subscribe(ctx, func(n engine.PeerEvents) {
 			once.Do(func() { close(connected) })
 			mu.Lock()
 			defer mu.Unlock()
-			if n.Tidings != nil {
-				all = append(all, *n.Tidings)
+			if n.Feed != nil {
+				all = append(all, *n.Feed)
 			}
 		})
 	}()
 	p.Cleanup(func() { cancel(); <-ended })
 	<-connected
-	return func() []engine.Tidings {
+	return func() []engine.FeedBatch {
 		mu.Lock()
 		defer mu.Unlock()
 		return slices.Clone(all)
@@ -69,9 +69,9 @@ func tidings(p *pair) {
 		many[i].At += task.Instant(i)
 		many[i].Case = task.ID{}
 	}
-	p.must(p.a.Tell(p.Context(), engine.Tidings{Number: 1, Lost: true}))
-	p.must(p.a.Tell(p.Context(), engine.Tidings{Number: 2, Changes: []engine.Change{rich}}))
-	p.must(p.a.Tell(p.Context(), engine.Tidings{Number: 3, Changes: many}))
+	p.must(p.a.PublishFeed(p.Context(), engine.FeedBatch{Number: 1, Lost: true}))
+	p.must(p.a.PublishFeed(p.Context(), engine.FeedBatch{Number: 2, Changes: []engine.Change{rich}}))
+	p.must(p.a.PublishFeed(p.Context(), engine.FeedBatch{Number: 3, Changes: many}))
 	heard := func() (got []engine.Change) {
 		for _, t := range atB() {
 			got = append(got, t.Changes...)
@@ -94,7 +94,7 @@ func tidings(p *pair) {
 func tidingsTooLong(p *pair) {
 	atB := p.tellings(p.b)
 	long := engine.Change{Kind: engine.TaskMoved, Task: p.a.IDs().Take(p.now.Time(), 1), Tags: []string{strings.Repeat("x", 9000)}}
-	p.must(p.a.Tell(p.Context(), engine.Tidings{Number: 1, Changes: []engine.Change{long}}))
+	p.must(p.a.PublishFeed(p.Context(), engine.FeedBatch{Number: 1, Changes: []engine.Change{long}}))
 	p.eventually("it is heard of", func() bool { return len(atB()) == 1 })
 	got := atB()[0]
 	p.equal("lost or there", got.Lost || len(got.Changes) == 1, true)

@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// reservation is what back-pressure decided about the submissions of one call.
+type reservation struct {
+	b *backpressure
+	// admitted are those to be stored, in the order of the call; refused says of the
+	// others why.
+	admitted []*draft
+	refused  map[*draft]error
+
+	at      task.Instant
+	normal  int             // of the admitted, those that back-pressure is about
+	counted map[*draft]bool // of these, those counted for their users
+}
+
+// group is a group of submissions that is accepted or refused as one.
+type group struct {
+	drafts []*draft
+	why    Refusal
+	err    *task.Error // nil: accepted
+}
+
+// reserve takes tasks in hand; the entry has to be left once they are stored, or are
+// not. When too much is in hand, or in the queue, or a user has submitted too much,
+// all are refused with an error, and nothing of them is counted. With each, every
+// task is judged by itself, in the order of the call and as if it had come alone.
+//
+// A submission whose idempotency key is known makes nothing new: it is accepted
+// whatever the length of the queue, and counts for nobody.
+func (b *backpressure) reserve(ctx context.Context, drafts []*draft, each bool) (*reservation, error) {
+	t := &reservation{b: b, at: b.e.instant(), refused: map[*draft]error{}, counted: map[*draft]bool{}}
+	groups, err := b.decideAll(ctx, t, b.groups(drafts, each))
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		if g.err == nil {
+			continue
+		}
+		b.refuse(g.why, len(g.drafts))
+		if !each {
+			return nil, g.err
+		}
+		for _, d := range g.drafts {
+			t.refused[d] = g.err
+		}
+	}
+	for _, d := range drafts {
+		if t.refused[d] == nil {
+			t.admitted = append(t.admitted, d)
+			if b.appliesTo(d) {
+				t.normal++
+			}
+		}
+	}
+	b.active.Add(int64(len(t.admitted)))
+	b.pending.Add(int64(t.normal))
+	return t, nil
+}
+
+// release ends an entry. What the receipts of the admitted say was not made is not
+// counted for its user; nil receipts say that nothing was.
+func (t *reservation) release(receipts []Receipt) {
+	t.b.active.Add(-int64(len(t.admitted)))
+	t.b.pending.Add(-int64(t.normal))
+	for i, d := range t.admitted {
+		if t.counted[d] && (receipts == nil || !receipts[i].Created) {
+			t.b.users.giveBack(userOf(d), t.at)
+		}
+	}
+}
+
+// groups are the submissions that back-pressure is about.
+func (b *backpressure) groups(drafts []*draft, each bool) []*group {
+	var groups []*group
+	for _, d := range drafts {
+		switch {
+		case !b.appliesTo(d):
+		case each || len(groups) == 0:
+			groups = append(groups, &group{drafts: []*draft{d}})
+		default:
+			groups[0].drafts = append(groups[0].drafts, d)
+		}
+	}
+	return groups
+}
+
+// decideAll judges groups one after another. Only when some are refused is it looked up
+// which idempotency keys are known, and those groups are judged again without them.
+func (b *backpressure) decideAll(ctx context.Context, t *reservation, groups []*group) ([]*group, error) {
+	if len(groups) == 0 {
+		return nil, nil
+	}
+	depth := 0
+	if b.tiers() {
+		var err error
+		if depth, err = b.estimate(ctx, t.at); err != nil {
+			return nil, err
+		}
+	}
+	accepted := 0
+	var suspects []*draft
+	judge := func(g *group) {
+		if g.why, g.err = b.decide(t, depth+accepted, g.drafts); g.err == nil {
+			accepted += len(g.drafts)
+		}
+	}
+	for _, g := range groups {
+		if judge(g); g.err != nil && g.why != Overloaded {
+			suspects = append(suspects, g.drafts...)
+		}
+	}
+	known, err := b.e.knownKeys(ctx, suspects)
+	if err != nil || len(known) == 0 {
+		return groups, err
+	}
+	for _, g := range groups {
+		if g.err == nil {
+			continue
+		}
+		fresh := slices.DeleteFunc(slices.Clone(g.drafts), func(d *draft) bool { return known[d] })
+		switch {
+		case len(fresh) == 0:
+			g.err = nil
+		case len(fresh) < len(g.drafts):
+			g.why, g.err = b.decide(t, depth+accepted, fresh)
+		}
+	}
+	return groups, nil
+}
+
+// decide decides about a group at a depth of the queue, and counts it for its users if
+// it is accepted.
+func (b *backpressure) decide(t *reservation, depth int, drafts []*draft) (Refusal, *task.Error) {
+	if err := b.checkLoad(t.at); err != nil {
+		return Overloaded, err
+	}
+	if why, err := b.checkDepth(t.at, depth, drafts); err != nil {
+		return why, err
+	}
+	return b.checkUsers(t, drafts)
+}
+
+func (b *backpressure) checkLoad(now task.Instant) *task.Error {
+	normal := b.normalLoad(now)
+	if in := int(b.active.Load()); normal == 0 || in < 2*normal {
+		return nil
+	}
+	return &task.Error{Code: task.Unavailable, RetryAfter: time.Second, Hint: "nothing was stored; try again later",
+		Message: fmt.Sprintf("the server is overloaded: it has twice the %d tasks in hand that are normal", normal)}
+}
+
+// checkDepth refuses what is not urgent enough for the length of the queue.
+func (b *backpressure) checkDepth(now task.Instant, depth int, drafts []*draft) (Refusal, *task.Error) {
+	tier, least, who := b.tier(depth)
+	if tier == "" {
+		return "", nil
+	}
+	outside := slices.IndexFunc(drafts, func(d *draft) bool { return !b.allowed(d) && d.priority < least })
+	if outside < 0 {
+		return "", nil
+	}
+	e := &task.Error{Code: task.Exhausted, RetryAfter: b.drained(now, depth),
+		Message: fmt.Sprintf("the queue is full: %s, and only %s accepted", b.depthText(depth), who),
+		Hint:    "nothing was stored; try again later, or raise engine.backpressure." + string(tier)}
+	if len(drafts) > 1 {
+		e.Problems = []task.Problem{{Location: fmt.Sprintf("/tasks/%d", drafts[outside].place), Message: fmt.Sprintf("has level %d", drafts[outside].priority)}}
+	}
+	return tier, e
+}
+
+// depthText says how many steps are ready. Counting ends somewhere, and then it says
+// that there are more.
+func (b *backpressure) depthText(depth int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch coming := depth - b.depth; {
+	case b.capped:
+		return fmt.Sprintf("at least %d steps are ready", b.depth)
+	case coming > 0:
+		return fmt.Sprintf("%d steps are ready and %d are being stored", b.depth, coming)
+	}
+	return fmt.Sprintf("%d steps are ready", depth)
+}
+
+func (b *backpressure) checkUsers(t *reservation, drafts []*draft) (Refusal, *task.Error) {
+	if !b.users.on() {
+		return "", nil
+	}
+	counts := map[user]int{}
+	for _, d := range drafts {
+		counts[userOf(d)]++
+	}
+	hit := b.users.take(counts, t.at)
+	if hit == nil {
+		for _, d := range drafts {
+			t.counted[d] = true
+		}
+		return "", nil
+	}
+	within := "a minute"
+	if hit.reason == OverSustained {
+		within = "an hour"
+	}
+	if hit.never {
+		return hit.reason, &task.Error{Code: task.TooLarge, Hint: "nothing was stored; send fewer at a time",
+			Message: fmt.Sprintf("more tasks at once than the %d that one user may submit within %s", hit.limit, within)}
+	}
+	return hit.reason, &task.Error{Code: task.Exhausted, Hint: "nothing was stored; try again later", RetryAfter: hit.room,
+		Message: fmt.Sprintf("the user has submitted the %d tasks that are allowed within %s", hit.limit, within)}
+}
+
+// userOf is on whose behalf a task is submitted.
+func userOf(d *draft) user { return user{key: d.in.Caller, id: d.in.Meta.Initiator} }

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// blockingFailure is the last failure of those steps of a task that keep it from going on; nil
+// for a task that stood still without one: then it was not its work that failed.
+type blockingFailure struct {
+	step   *task.Step
+	failed *task.Attempt
+}
+
+func (c *snapshotter) blockingFailure(of task.ID) *blockingFailure {
+	failures := c.failures(c.evidence[of])
+	var last *blockingFailure
+	for _, s := range c.u.whole[of] {
+		if s.State != task.StepErrored && s.State != task.StepWaitingForRetry {
+			continue
+		}
+		failed := failures[s.ID]
+		if a := c.ending[s.ID]; a != nil {
+			failed = a
+		}
+		if failed != nil && (last == nil || failed.FinishedAt >= last.failed.FinishedAt) {
+			last = &blockingFailure{s, failed}
+		}
+	}
+	return last
+}
+
+// occurrence is what a case tells of a task that is stuck.
+func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
+	out := task.Occurrence{At: c.u.now, Reason: o.reason, OriginalState: o.state}
+	def, err := c.u.template(o.task.DefID)
+	if err != nil {
+		return out, err
+	}
+	if last := c.blockingFailure(o.task.ID); last != nil {
+		f := last.failed.Failure
+		out.Fingerprint, out.Class, out.Message = f.Pattern(), task.ClassOf(f), strings.ReplaceAll(task.Cut(f.Message, task.MaxCaseMessage), "\x00", " ") // PostgreSQL keeps no NUL
+		out.Retryable = f.Retryable && out.Class != task.Logic
+		out.Step = def.Spec(last.step).Name
+		if o.cause == "" {
+			o.cause = task.CauseOf(last.step, last.failed)
+			o.detail = last.message(out.Step, o.cause, out.Class)
+		}
+	} else if o.reason == task.ReasonStaleness || o.reason == task.ReasonWorkerUnavailable {
+		out.Retryable, out.Class = true, c.stalledClass(o.task.ID)
+	}
+	out.Cause = o.cause
+	out.Snapshot, err = c.snapshot(o, def)
+	return out, err
+}
+
+// stalledClass is the class of the trouble of a task of which nothing failed: a step takes too
+// long, or nobody takes one.
+func (c *snapshotter) stalledClass(of task.ID) task.Class {
+	class := task.Class("")
+	for _, s := range c.u.whole[of] {
+		switch {
+		case s.State.Leased():
+			return task.Resource
+		case s.State == task.StepEnqueued:
+			class = task.Lost
+		}
+	}
+	return class
+}
+
+// message says why a step failed for good.
+func (l *blockingFailure) message(step string, cause task.CaseCause, class task.Class) string {
+	s := l.step
+	switch cause {
+	case task.CauseRetriesExhausted:
+		return fmt.Sprintf("step %s failed for good: attempt %d of %d failed", step, s.Attempts, s.MaxAttempts)
+	case task.CauseLostWorkers:
+		return fmt.Sprintf("step %s failed for good: it lost its worker, in attempt %d of %d", step, s.Attempts, s.MaxAttempts)
+	case task.CauseClassLimit:
+		return fmt.Sprintf("step %s failed for good: failures of the class %s are not repeated after attempt %d of %d", step, class, s.Attempts, s.MaxAttempts)
+	case task.CauseNoRetries:
+		return fmt.Sprintf("step %s failed for good: it has one attempt", step)
+	case task.CauseNotRetryable:
+		return fmt.Sprintf("step %s failed for good: its failure must not be repeated", step)
+	default:
+		return fmt.Sprintf("step %s is in error: %s", step, task.Cut(l.failed.Failure.Message, 255))
+	}
+}

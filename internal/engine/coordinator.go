@@ -1,0 +1,343 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// coordinator is the part of a process in agreeing on who hands out steps. See term.
+type coordinator struct {
+	e    *Engine
+	key  string // of what this process says of itself
+	gate *gate
+
+	served atomic.Int64 // a worker was served here last
+	mixed  atomic.Bool  // a dispatcher hands out, may do that, or did
+	back   atomic.Bool  // the database went back in time: contents are of its future
+
+	turn      chan struct{} // one round at a time; it guards what follows
+	announced member        // last, as the store has it
+	own       member        // what there is to say
+	begun     task.Instant  // of the last round
+}
+
+const (
+	// roundPause is how long a process waits for the others until it looks again.
+	roundPause = 25 * time.Millisecond
+	// servesFor is for how long after a worker was served a process without a
+	// dispatcher has a say.
+	servesFor = 2 * time.Minute
+)
+
+var (
+	errOthersNative = errors.New("a node without this Redis hands out steps of the same database: " +
+		"configure dispatch alike on all nodes")
+	errOthersOutOfReach = errors.New("another node cannot use what this one sees in Redis, or has not filled it yet")
+)
+
+// errNoTerm is what a poll is told when that takes too long.
+var errNoTerm = &task.Error{Code: task.Unavailable, Message: "the nodes have not agreed yet on who hands out steps",
+	Hint: "poll again; one of them may have died a moment ago"}
+
+func newCoordinator(e *Engine) *coordinator {
+	if e.cluster == nil {
+		return nil
+	}
+	return &coordinator{e: e, key: memberPrefix + e.feed.run, gate: newGate(), turn: make(chan struct{}, 1),
+		own: member{Native: e.dispatch == nil}}
+}
+
+// hold is how long a process counts as there without a word of it.
+func (c *coordinator) hold() time.Duration { return max(8*time.Second, 5*c.e.cfg.UpkeepInterval) }
+
+// guard is how long before its end a process stops to hand out steps.
+func (c *coordinator) guard() time.Duration { return c.hold() / 10 }
+
+// noteServed notes that a worker is served here.
+func (c *coordinator) noteServed() {
+	if c != nil && c.own.Native {
+		c.served.Store(int64(c.e.instant()))
+	}
+}
+
+// observe looks who hands out, without a say.
+func (c *coordinator) observe(ctx context.Context) error {
+	_, err := c.read(ctx)
+	return err
+}
+
+func (c *coordinator) read(ctx context.Context) (membership, error) {
+	a, err := readMembership(ctx, c.e.store, c.key, c.e.instant())
+	if err != nil {
+		return a, err
+	}
+	mixed := a.term.Ever || !c.own.Native
+	for _, m := range a.members {
+		mixed = mixed || !m.Native
+	}
+	if mixed {
+		c.mixed.Store(true)
+	}
+	return a, nil
+}
+
+// coordinate takes part until all is as it should be, or others have to do something first.
+func (c *coordinator) coordinate(ctx context.Context) error {
+	began := c.e.instant()
+	if c.own.Native && task.Instant(c.served.Load()).Add(servesFor) < began {
+		return c.observe(ctx)
+	}
+	for {
+		wants, err := c.round(ctx)
+		if err != nil {
+			return err
+		}
+		again := wants == wantsAgain
+		if wants == wantsFilling {
+			if again, err = c.fill(ctx); err != nil {
+				return err
+			}
+		}
+		if !again || c.e.instant().Sub(began) > c.e.cfg.UpkeepInterval {
+			return nil
+		}
+		if err := sleep(ctx, roundPause); err != nil {
+			return err
+		}
+	}
+}
+
+// ensure sees to it that steps may be handed out, and with wait does not return before. It
+// gives up when that takes longer than a process that has gone is waited for.
+func (c *coordinator) ensure(ctx context.Context, wait bool) error {
+	c.noteServed()
+	if c.gate.isOpen(c.e.instant()) {
+		return nil
+	}
+	if !wait { // whoever comes is woken when it opens
+		return c.roundUnlessOpen(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.hold()+2*time.Second)
+	defer cancel()
+	for {
+		open := c.gate.opening()
+		if err := c.roundUnlessOpen(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+		if c.gate.isOpen(c.e.instant()) {
+			return nil
+		}
+		pause := time.NewTimer(roundPause)
+		select {
+		case <-open:
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return errNoTerm
+		}
+		pause.Stop()
+	}
+}
+
+// wants is what has to be done after a round.
+type wants int
+
+const (
+	wantsNothing wants = iota
+	wantsAgain         // soon: others have something to do
+	wantsFilling       // the dispatcher has to be filled
+)
+
+// round looks at what there is, says what this process has to say, and goes over to another
+// term if it has to.
+func (c *coordinator) round(ctx context.Context) (wants, error) {
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return wantsNothing, ctx.Err()
+	}
+	defer func() { <-c.turn }()
+	return c.exclusiveRound(ctx)
+}
+
+// roundUnlessOpen is a round, unless another caller has just had one that was enough.
+func (c *coordinator) roundUnlessOpen(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-c.turn }()
+	if now := c.e.instant(); c.gate.isOpen(now) || c.own.Term != 0 && now.Sub(c.begun) < roundPause/2 {
+		return nil
+	}
+	_, err := c.exclusiveRound(ctx)
+	return err
+}
+
+func (c *coordinator) exclusiveRound(ctx context.Context) (wants, error) {
+	now := c.e.instant()
+	c.begun = now
+	content, reached, err := c.content(ctx)
+	if err != nil {
+		return wantsNothing, err
+	}
+	a, err := c.read(ctx)
+	if err != nil {
+		return wantsNothing, err
+	}
+	stale := c.back.Load() || !a.valid(content, c.own)
+	if stale {
+		content = ""
+	} else if content, err = c.catchUp(ctx, content, a.term.There); err != nil {
+		return wantsNothing, err
+	}
+	c.own.Sees, c.own.At = content, now
+	back := c.back.Load()
+	next := a.nextTerm(c.own, c.announced.Until <= now, c.hold())
+	if back {
+		next = term{No: a.term.No + 1, Tainted: a.term.No + 1, Ever: a.term.Ever}
+	}
+	if next.No != a.term.No {
+		if a, err = c.propose(ctx, a, next); err != nil {
+			return wantsNothing, err
+		}
+		c.back.CompareAndSwap(back, false)
+	}
+	if err := c.announce(ctx, a, now); err != nil {
+		return wantsNothing, err
+	}
+	return c.enter(ctx, a, now, stale && reached)
+}
+
+// propose begins a term, unless another process is first, and returns the one that is in
+// force.
+func (c *coordinator) propose(ctx context.Context, a membership, next term) (membership, error) {
+	text, err := json.Marshal(next)
+	if err != nil {
+		return a, fmt.Errorf("encode who hands out steps: %w", err)
+	}
+	err = c.e.store.Write(ctx, func(tx Tx) error {
+		if err := tx.DropNotes(a.gone); err != nil {
+			return err
+		}
+		return tx.FirstNote(termKey(next.No), string(text))
+	})
+	if err != nil {
+		return a, fmt.Errorf("settle who hands out steps: %w", err)
+	}
+	return c.read(ctx)
+}
+
+// announce leaves the terms before the present one, and says so, and that this process is
+// still there.
+func (c *coordinator) announce(ctx context.Context, a membership, now task.Instant) error {
+	if c.own.Term != a.term.No {
+		if err := c.leave(ctx); err != nil {
+			return err
+		}
+		c.own.Term = a.term.No
+	}
+	if c.own.sameAs(c.announced) && c.announced.Until.Sub(now) > c.hold()*3/4 {
+		return nil
+	}
+	m := c.own
+	m.At, m.Until = now, now.Add(c.hold())
+	text, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("encode what this process says: %w", err)
+	}
+	if err := c.e.store.Write(ctx, func(tx Tx) error { return tx.Note(c.key, string(text)) }); err != nil {
+		return fmt.Errorf("say what this process hands out: %w", err)
+	}
+	if c.announced.Until > c.e.instant() && c.announced.Term == m.Term {
+		c.gate.extend(m.Until.Add(-c.guard())) // nobody can have taken it for gone meanwhile
+	}
+	c.announced = m
+	return nil
+}
+
+// leave hands out nothing more, waits until what is being handed out is in the hands of
+// its workers, and stores the leases that only this process and the dispatcher know.
+func (c *coordinator) leave(ctx context.Context) error {
+	c.gate.shut()
+	g := c.e.dispatch
+	if g != nil {
+		g.suspend()
+	}
+	if err := c.gate.drained(ctx); err != nil {
+		return fmt.Errorf("wait for steps that are being handed out: %w", err)
+	}
+	if g == nil {
+		return nil
+	}
+	return c.e.persistLeases(ctx)
+}
+
+// enter hands out steps in the present term as soon as the others have left those before.
+func (c *coordinator) enter(ctx context.Context, a membership, now task.Instant, fill bool) (wants, error) {
+	if !c.gate.isOpen(now) {
+		var err error
+		no := a.term.No
+		if a, err = c.read(ctx); err != nil { // after what this process said: who comes now has read that
+			return wantsNothing, err
+		}
+		if a.term.No != no || !a.left() || a.term.There && a.term.Content != c.own.Sees {
+			c.explain(a)
+			return wantsAgain, nil
+		}
+		c.open(a.term)
+	}
+	c.explain(a)
+	g := c.e.dispatch
+	switch {
+	case a.term.There || g == nil || a.natives():
+		return wantsNothing, nil
+	case fill:
+		return wantsFilling, nil
+	case c.own.Sees != "" && len(a.members) > 0:
+		return wantsNothing, nil // others do not see it yet
+	case c.own.Sees != "":
+		return wantsAgain, nil
+	}
+	return wantsNothing, nil
+}
+
+// open opens the gate in a term.
+func (c *coordinator) open(t term) {
+	g, to := c.e.dispatch, fromStore
+	if t.There {
+		to = fromDispatch
+	}
+	if g != nil {
+		g.resume(t.There)
+	}
+	c.gate.open(to, c.announced.Until.Add(-c.guard()))
+	c.e.waiters.wakeAll()
+}
+
+// leaveForGood has the other processes wait no more for this one, which hands out nothing from
+// now on. Leases that the dispatcher knows stay there.
+func (c *coordinator) leaveForGood(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-c.turn }()
+	c.gate.shut()
+	if c.e.dispatch != nil {
+		c.e.dispatch.suspend()
+	}
+	if err := c.gate.drained(ctx); err != nil || c.announced.Until == 0 {
+		return err
+	}
+	c.announced, c.own.Term = member{}, 0
+	return c.e.store.Write(ctx, func(tx Tx) error { return tx.DropNotes([]string{c.key}) })
+}

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"errors"
+)
+
+// What a process with a dispatcher does for the agreement of all: see what that has, bring
+// it up to date, fill it, and say why it is not used.
+
+// content names what the dispatcher has that is complete, as far as that is known to it.
+func (c *coordinator) content(ctx context.Context) (name string, reached bool, err error) {
+	g := c.e.dispatch
+	if g == nil {
+		return "", false, nil
+	}
+	err = g.d.Check(ctx)
+	if ctx.Err() != nil {
+		return "", false, ctx.Err()
+	}
+	reached = err == nil || errors.Is(err, ErrDispatchLost)
+	g.reachable.Store(reached)
+	if err != nil {
+		g.failed(err)
+		return "", reached, nil
+	}
+	return g.d.Content(), true, nil
+}
+
+// catchUp tells the dispatcher what it was not told of while it was out of reach. The
+// content is "" if that is too much, or fails.
+func (c *coordinator) catchUp(ctx context.Context, content string, there bool) (string, error) {
+	g := c.e.dispatch
+	if g.caughtUp.Load() {
+		return content, nil
+	}
+	g.caughtUp.Store(true) // before: what fails from now on counts
+	known, err := g.catchUp(ctx)
+	switch {
+	case err != nil:
+		return "", c.e.fallBack(ctx, err)
+	case !known:
+		g.failed(errOthersOutOfReach)
+		return "", nil
+	}
+	by := c.e.instant()
+	if there || c.announced.Until <= by {
+		by = by.Add(-sweepAge) // others hand out what is on their shelves
+	}
+	if err := c.e.sweep(ctx, g.used.Load(), by); err != nil {
+		g.caughtUp.Store(false)
+		return "", err
+	}
+	g.flush()
+	if !g.caughtUp.Load() {
+		return "", nil
+	}
+	return content, nil
+}
+
+// explain notes why this process, which has a dispatcher, does not use it.
+func (c *coordinator) explain(a membership) {
+	g := c.e.dispatch
+	if g == nil || c.own.Sees == "" && !a.natives() {
+		return // it is known
+	}
+	why := errOthersOutOfReach
+	if a.natives() {
+		why = errOthersNative
+	}
+	if !a.term.There {
+		g.setReason(why)
+	}
+}
+
+// fill fills the dispatcher, if it is this process's turn. It reports whether it did.
+func (c *coordinator) fill(ctx context.Context) (bool, error) {
+	const loop = "dispatch_fill"
+	mine, err := c.e.cluster.Turn(ctx, loop, fillHold)
+	if err != nil || !mine {
+		return false, err
+	}
+	defer func() { _, _ = c.e.cluster.Turn(context.WithoutCancel(ctx), loop, 0) }() // else it runs out
+	// Another process may have filled it while this one looked.
+	w, err := c.round(ctx)
+	if err != nil || w != wantsFilling {
+		return true, err
+	}
+	in := c.present()
+	filled, err := c.e.fill(ctx)
+	if err != nil || !filled {
+		return false, err
+	}
+	c.turn <- struct{}{}
+	c.own.Filled, c.own.FilledIn = c.e.dispatch.d.Content(), in
+	c.e.dispatch.caughtUp.Store(true)
+	<-c.turn
+	_, err = c.round(ctx)
+	return true, err
+}
+
+// present is the term that this process has come to.
+func (c *coordinator) present() int64 {
+	c.turn <- struct{}{}
+	defer func() { <-c.turn }()
+	return c.own.Term
+}

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// faultOf says why no worker can do anything with a step, or "".
+func faultOf(w Work, t *task.Template) string {
+	switch {
+	case w.Step.Unread != "":
+		return w.Step.Unread
+	case w.Task.Unread != "":
+		return w.Task.Unread
+	case t.Unread != "":
+		return t.Unread
+	case !t.Has(w.Step):
+		return fmt.Sprintf("its template has no step %d", w.Step.Ordinal)
+	}
+	if fault := task.JSONFault(w.Task.Context, math.MaxInt); fault != "" {
+		return "the context of the task " + fault
+	}
+	return ""
+}
+
+// failDamaged puts a step in error that no worker can do anything with, so that the poll
+// which met it delivers the others, and somebody gets to know of it: from the failure,
+// and from the case of the task.
+func (u *unit) failDamaged(w Work, fault string) error {
+	f := &task.Failure{Type: "damaged_row", Code: "DAMAGED", Message: "the step cannot be handed out: " + fault}
+	f.Class = task.ClassOf(f)
+	attempt := w.Step.EndAttempt(u.now, task.Failed, f)
+	from := w.Step.State
+	if err := w.Step.Exhaust(u.now); err != nil {
+		return err
+	}
+	u.ended(w, from, attempt)
+	return nil
+}

@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// ErrReplaced says that a template or a route that this process knows is not in the database, or another one has
+// its number: the database went back in time, and what was remembered of it is wrong.
+var ErrReplaced = errors.New("the database is not the one that this process knew")
+
+// forget drops everything that this process remembers of the database. What is needed is read again. It asks
+// the store for nothing.
+func (e *Engine) forget() {
+	e.keys.doubted.Store(true)
+	e.catalog.forget()
+	e.workers.forget()
+	e.lifecycles.forget()
+	e.occupancy.doubt()
+	if e.dispatch != nil {
+		e.dispatch.submitted.clear()
+	}
+	if e.coordinator != nil {
+		e.coordinator.gate.shut()
+		e.coordinator.back.Store(e.dispatch != nil)
+	}
+	e.readiness.trusted.Store(0)
+	e.peerEvents.put(PeerEvents{Registry: true}) // to read the routes
+	e.waiters.version.Add(1)                     // a poll that has just looked looks again
+}
+
+// forget empties the catalog. The lists of what workers serve stay in the hands of polls that wait, empty until
+// the routes are known again.
+func (c *catalog) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgotten.Store(true)
+	clear(c.byDef)
+	clear(c.byName)
+	clear(c.schemas)
+	clear(c.routes)
+	clear(c.byRoute)
+	c.eviction.forget()
+	clear(c.byWorker)
+	for _, s := range c.kinds {
+		s.list.Store(&[]int64{})
+	}
+}
+
+func (c *workerCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.byID)
+	clear(c.names)
+}
+
+func (l *lifecycles) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen, l.least, l.most = 0, 0, 0
+}
+
+// expectKnown makes sure, in the transaction that stores them, that the database has the templates and the routes
+// of drafts under the numbers that this process knows.
+func (u *unit) expectKnown(drafts []*draft) error {
+	templates, routes := map[int64]*task.Template{}, map[int64]*task.Route{}
+	for _, d := range drafts {
+		templates[d.template.DefID] = d.template
+		for _, s := range d.steps {
+			routes[s.route.ID] = s.route
+		}
+	}
+	return u.tx.ExpectKnown(templates, routes)
+}

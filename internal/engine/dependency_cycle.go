@@ -1,0 +1,71 @@
+package engine
+
+import "github.com/taskerhq/tasker/internal/task"
+
+// A template whose steps wait for each other is refused when it is registered. A
+// task that meets one all the same (it came into the store by another way) runs
+// what can run. Then it is in error, with a case that names the cycle.
+
+// inCycle reports whether nothing of a task can move any more, because its steps
+// wait for each other.
+func (u *unit) inCycle(t *task.Task) (bool, error) {
+	if t.State != task.WaitingForDependencies && t.State != task.EnqueuingSteps {
+		return false, nil
+	}
+	def, err := u.template(t.DefID)
+	if err != nil || def.Cycle == "" {
+		return false, err
+	}
+	steps, err := u.siblings(Family{Task: t.ID})
+	for _, s := range steps {
+		if s.Queue != task.NoQueue {
+			return false, err
+		}
+	}
+	return true, err
+}
+
+// endCycle puts a task in error of which nothing can move any more.
+func (u *unit) endCycle(t *task.Task, before task.Task) error {
+	def, err := u.template(t.DefID)
+	if err != nil {
+		return err
+	}
+	t.TimeOut(u.now)
+	if before.State == task.Errored { // an operator's act has not helped
+		t.FinishedAt, t.StateAt = before.FinishedAt, before.StateAt
+		return nil
+	}
+	u.cycled(t, before, def)
+	u.left(t, before.State, def.Cycle)
+	return nil
+}
+
+func (u *unit) cycled(t *task.Task, before task.Task, def *task.Template) {
+	if u.opensCaseFor(t) {
+		u.openings = append(u.openings, &opening{task: t, state: before.State, since: before.StateAt, reason: task.ReasonCycle, cause: task.CauseCycle, detail: def.Cycle})
+	}
+}
+
+// endCycle is the same for a task that is being submitted, with the number of its
+// steps, the last of all so far.
+func (b *builder) endCycle(t *task.Task, before task.Task, n int) {
+	steps := b.steps[len(b.steps)-n:]
+	for _, s := range steps {
+		if s.Queue != task.NoQueue {
+			return
+		}
+	}
+	u := b.u
+	t.TimeOut(u.now)
+	// nobody will find the rows yet
+	u.tasks[t.ID], u.whole[t.ID] = t, steps
+	def, err := u.template(t.DefID)
+	if err != nil { // it was named by the submission
+		return
+	}
+	u.forcedErrors[t] = struct{}{}
+	u.dirtyTasks[t] = struct{}{}
+	u.cycled(t, before, def)
+	u.left(t, before.State, def.Cycle)
+}

@@ -1,0 +1,392 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// The verbs of workers, as far as the dispatcher carries them out.
+
+const (
+	// maxClaimRounds bounds how often a claim asks again because what it was given
+	// turned out to be out of date.
+	maxClaimRounds = 5
+	// maxStaleRounds bounds it as long as nobody has got anything.
+	maxStaleRounds = 100
+)
+
+// claimDispatched serves many pollers from the dispatcher.
+func (e *Engine) claimDispatched(calls []*poller) ([][]Lease, error) {
+	out := make([][]Lease, len(calls))
+	for n := 0; n < maxClaimRounds || n < maxStaleRounds && empty(out); n++ {
+		holds, err := e.claimHolds(calls, out)
+		if err != nil {
+			e.dispatchFailed(err)
+			return out, nil // who got nothing looks in the store
+		}
+		if holds == nil {
+			return out, nil
+		}
+		dropped, err := e.leaseHolds(calls, holds, out)
+		if err != nil {
+			e.returnHolds(holds)
+			return nil, err
+		}
+		if dropped == 0 {
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+// empty reports whether nobody has got anything.
+func empty(out [][]Lease) bool {
+	return !slices.ContainsFunc(out, func(l []Lease) bool { return len(l) > 0 })
+}
+
+// claimHolds asks for as many steps as the pollers still have room for; nil when
+// there are none.
+func (e *Engine) claimHolds(calls []*poller, out [][]Lease) ([][]Hold, error) {
+	now := e.instant()
+	token := e.nextToken(now)
+	claims := make([]Claim, len(calls))
+	for i, p := range calls {
+		claims[i] = Claim{Worker: p.worker, Routes: p.routes, Capacity: p.capacity - len(out[i]), Start: p.start, Token: token,
+			Window: e.cfg.Scheduling.FairnessWindow,
+			Until:  now.Add(e.cfg.Leases.StartTimeout)}
+		if p.start {
+			claims[i].Until = now.Add(e.cfg.Leases.Lease())
+		}
+	}
+	holds, err := e.dispatch.d.Claim(context.Background(), claims, now)
+	if err != nil {
+		return nil, err
+	}
+	some := false
+	for _, list := range holds {
+		some = some || len(list) > 0
+		e.dispatch.remember(list, now)
+	}
+	if !some {
+		return nil, nil
+	}
+	return holds, nil
+}
+
+// taken is a hold, and the lease that it becomes; nil: the step is not ready in the
+// store any more.
+type taken struct {
+	Hold
+	lease *Lease
+}
+
+// leaseHolds turns holds into leases, and returns how many were of steps that are
+// not ready in the store any more.
+func (e *Engine) leaseHolds(calls []*poller, holds [][]Hold, out [][]Lease) (dropped int, err error) {
+	lists := make([][]taken, len(holds))
+	for i, list := range holds {
+		lists[i] = make([]taken, len(list))
+		for j, h := range list {
+			lists[i][j].Hold = h
+		}
+	}
+	if rest := e.leaseFromCache(calls, lists); rest > 0 {
+		if err := e.leaseFromStore(calls, lists, rest); err != nil {
+			return 0, err
+		}
+	}
+	for i, list := range lists {
+		for _, t := range list {
+			if t.lease == nil {
+				dropped++
+				continue
+			}
+			out[i] = append(out[i], *t.lease)
+		}
+	}
+	return dropped, nil
+}
+
+// leaseFromCache makes leases of those holds that take nothing from the store, and
+// returns how many are left.
+func (e *Engine) leaseFromCache(calls []*poller, lists [][]taken) (rest int) {
+	began, u := e.startObserving(), newUnit(e, nil)
+	for i, list := range lists {
+		for j := range list {
+			if l, ok := u.leaseSubmitted(list[j].Hold, calls[i].start); ok {
+				list[j].lease = &l
+			} else {
+				rest++
+			}
+		}
+	}
+	e.observeCommit("claim", began, u)
+	return rest
+}
+
+// leaseFromStore makes leases of the other holds.
+func (e *Engine) leaseFromStore(calls []*poller, lists [][]taken, n int) error {
+	ids, of := make([]task.ID, 0, n), make(map[task.ID]Hold, n)
+	at, whose := make([]*taken, 0, n), make([]*poller, 0, n)
+	for i, list := range lists {
+		for j := range list {
+			if t := &list[j]; t.lease == nil {
+				ids, at, whose = append(ids, t.Step), append(at, t), append(whose, calls[i])
+				of[t.Step] = t.Hold
+			}
+		}
+	}
+	return e.write(context.Background(), "claim", func(u *unit) error {
+		u.holds = of
+		works, err := u.load(ids)
+		if err != nil {
+			return err
+		}
+		if err := u.prepareLeases(works); err != nil {
+			return err
+		}
+		for n, w := range works {
+			at[n].lease = nil
+			if w.Step == nil || !w.Step.HeldUnder(at[n].Token) {
+				u.removals = append(u.removals, Removal{Offered: at[n].Offered})
+				continue
+			}
+			u.observeHanded(w.Step, w.Step.WorkerNo, whose[n].start)
+			u.observeHold(w)
+			l, err := u.lease(w)
+			if err != nil {
+				return err
+			}
+			at[n].lease = l
+		}
+		return nil
+	})
+}
+
+// prepareLeases reads what workers get to know besides the rows of their steps:
+// the contexts of the tasks, and the results of the parents.
+func (u *unit) prepareLeases(works []Work) error {
+	var steps []*task.Step
+	var bare []*task.Task
+	for _, w := range works {
+		if w.Step == nil || !w.Step.State.Leased() {
+			continue
+		}
+		steps = append(steps, w.Step)
+		if w.Task.Context == nil {
+			bare = append(bare, w.Task)
+		}
+	}
+	if err := u.readContexts(bare); err != nil {
+		return err
+	}
+	return u.gatherAll(steps, u.parents)
+}
+
+// returnHolds gives steps back that nobody got to know of. If that fails too, their
+// leases run out.
+func (e *Engine) returnHolds(holds [][]Hold) {
+	f := dispatchUpdate{queued: map[int64]int{}}
+	for _, list := range holds {
+		for _, h := range list {
+			f.gone, f.fresh = append(f.gone, Removal{Offered: h.Offered}), append(f.fresh, h.Offered)
+			f.queued[h.Route]++
+		}
+	}
+	e.dispatch.outbox.Post(f)
+}
+
+// leasesDispatched starts or renews the leases that the dispatcher knows, and
+// leaves the others, which are in the store, to stored.
+func (e *Engine) leasesDispatched(verb string, calls []leaseCall, stored func([]leaseCall) ([][]LeaseAnswer, error)) ([][]LeaseAnswer, error) {
+	refs, holds, err := e.renewHolds(verb == "start", calls)
+	if err != nil {
+		e.dispatchFailed(err)
+		return stored(calls)
+	}
+	out := make([][]LeaseAnswer, len(calls))
+	var rest []leaseCall
+	var places [][]int // of the refs of rest among the answers of their call
+	var whose []int
+	for i, c := range calls {
+		out[i] = make([]LeaseAnswer, len(refs[i]))
+		left, at := leaseCall{all: c.all, progress: c.progress}, []int(nil)
+		for j, ref := range refs[i] {
+			if h := holds[i][j]; h.Token == ref.Token && h.Token != 0 {
+				out[i][j] = heldAnswer(h)
+				continue
+			}
+			left.refs, at = append(left.refs, ref), append(at, j)
+		}
+		if len(left.refs) > 0 || c.all != 0 {
+			rest, places, whose = append(rest, left), append(places, at), append(whose, i)
+		}
+	}
+	if len(rest) == 0 {
+		return out, nil
+	}
+	answers, err := stored(rest)
+	if err != nil {
+		return nil, err
+	}
+	for n, list := range answers {
+		i := whose[n]
+		if calls[i].all != 0 {
+			out[i] = append(out[i], list...)
+			continue
+		}
+		for k, a := range list {
+			out[i][places[n][k]] = a
+		}
+	}
+	return out, nil
+}
+
+// renewHolds asks the dispatcher, and returns what each call asked about with the
+// answers.
+func (e *Engine) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, holds [][]Hold, err error) {
+	e.dispatch.flush() // a lease that was ended before is not to be renewed
+	ctx, now := context.Background(), e.instant()
+	until := now.Add(e.cfg.Leases.Lease())
+	refs, holds = make([][]LeaseRef, len(calls)), make([][]Hold, len(calls))
+	var all []LeaseRef
+	var renewals []Renewal
+	for i, c := range calls {
+		refs[i] = c.refs
+		if c.all != 0 {
+			mine, err := e.dispatch.d.HeldBy(ctx, c.all, maxHeld)
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, h := range mine {
+				refs[i] = append(refs[i], LeaseRef{Step: h.Step, Token: h.Token, Worker: h.Worker})
+			}
+		}
+		all = append(all, refs[i]...)
+		for _, r := range refs[i] {
+			renewals = append(renewals, Renewal{r, c.progress})
+		}
+	}
+	if len(all) == 0 {
+		return refs, holds, nil
+	}
+	var found []Hold
+	if start {
+		found, err = e.dispatch.d.Start(ctx, all, now, until)
+	} else {
+		found, err = e.dispatch.d.Renew(ctx, renewals, until)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	e.dispatch.remember(found, now)
+	if start {
+		e.observeStartedInDispatcher(found, now)
+	}
+	for i := range calls {
+		holds[i], found = found[:len(refs[i])], found[len(refs[i]):]
+	}
+	return refs, holds, nil
+}
+
+func heldAnswer(h Hold) LeaseAnswer {
+	a := LeaseAnswer{Step: h.Step, Status: Held, LeaseUntil: h.Until}
+	if h.StartedAt != 0 && h.Timeout > 0 {
+		a.DeadlineAt = h.StartedAt.Add(h.Timeout)
+	}
+	return a
+}
+
+// observeStartedInDispatcher tells the observer of attempts that begin in the dispatcher.
+func (e *Engine) observeStartedInDispatcher(holds []Hold, now task.Instant) {
+	if e.observer == nil {
+		return
+	}
+	began, u := e.startObserving(), newUnit(e, nil)
+	for _, h := range holds {
+		if h.Token != 0 && h.StartedAt == now {
+			u.observeStarted(&task.Step{ID: h.Step, RouteID: h.Route, Token: h.Token, StartedAt: h.StartedAt})
+			u.observeHoldStarted(&h)
+		}
+	}
+	e.observeCommit("start", began, u)
+}
+
+// heldBy returns the steps that a worker holds in the dispatcher.
+func (e *Engine) heldBy(ctx context.Context, worker int64) ([]task.ID, error) {
+	holds, ok, err := fromDispatcher(ctx, e, func(d Dispatcher) ([]Hold, error) { return d.HeldBy(ctx, worker, maxHeld) })
+	if !ok || err != nil {
+		return nil, err // when it has just failed, they are stored in a moment, or their leases run out
+	}
+	ids := make([]task.ID, len(holds))
+	for i, h := range holds {
+		ids[i] = h.Step
+	}
+	return ids, nil
+}
+
+// ReapDispatched ends leases that ran out in the dispatcher, as ReapLeases does in
+// the store. While the store is the queue here, it does nothing.
+func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
+	if !e.dispatch.on() {
+		return 0, nil
+	}
+	e.dispatch.flush() // what the last batch did away with
+	holds, ok, err := fromDispatcher(ctx, e, func(d Dispatcher) ([]Hold, error) { return d.Expired(ctx, e.instant(), limit) })
+	if !ok || err != nil {
+		return 0, err
+	}
+	if holds, err = e.extendLeases(ctx, holds); err != nil || len(holds) == 0 {
+		return 0, err
+	}
+	ids, of := make([]task.ID, len(holds)), make(map[task.ID]Hold, len(holds))
+	for i, h := range holds {
+		ids[i], of[h.Step] = h.Step, h
+	}
+	err = e.write(ctx, "reap", func(u *unit) error {
+		u.holds = of
+		works, err := u.load(ids)
+		if err != nil {
+			return err
+		}
+		var over []Work
+		for i, w := range works {
+			if _, adopted := u.applied[w.Step]; w.Step == nil || !adopted {
+				u.removals = append(u.removals, Removal{Offered: holds[i].Offered}) // it has ended, or is in the store by now
+				continue
+			}
+			over = append(over, w)
+		}
+		return u.reapAll(over)
+	})
+	return len(holds), err
+}
+
+// extendLeases renews leases that ran out while there was nobody to send heartbeats to,
+// and returns the others.
+func (e *Engine) extendLeases(ctx context.Context, holds []Hold) ([]Hold, error) {
+	now, grace := e.instant(), e.grace()
+	if now >= grace {
+		return holds, nil
+	}
+	var over []Hold
+	var renewals []Renewal
+	for _, h := range holds {
+		if late := h.Timeout > 0 && h.StartedAt.Add(h.Timeout) <= now; h.StartedAt == 0 || late {
+			over = append(over, h)
+			continue
+		}
+		renewals = append(renewals, Renewal{LeaseRef: LeaseRef{Step: h.Step, Token: h.Token, Worker: h.Worker}})
+	}
+	if len(renewals) == 0 {
+		return over, nil
+	}
+	renewed, err := e.dispatch.d.Renew(ctx, renewals, grace)
+	if err != nil {
+		return nil, e.fallBack(ctx, err)
+	}
+	e.dispatch.remember(renewed, now)
+	return over, nil
+}

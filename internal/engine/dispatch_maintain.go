@@ -1,0 +1,284 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// What package upkeep does about the dispatcher, in every process: look whether
+// it is there and complete, fill it when it is not, and find what it missed.
+
+const (
+	// fillBatch is how many steps are offered at once while it is filled.
+	fillBatch = 5000
+	// fillHold is how long filling may stand still until another process takes over.
+	fillHold = 15 * time.Second
+	// headOfQueue is how many steps of each route one sweep looks at.
+	headOfQueue = 1000
+)
+
+// MaintainDispatch goes back to the dispatcher when it is there, and away from it when
+// it is not. It blocks for as long as filling it takes. Without a dispatcher it
+// does nothing.
+func (e *Engine) MaintainDispatch(ctx context.Context) error {
+	if e.coordinator != nil {
+		return e.coordinator.coordinate(ctx)
+	}
+	g := e.dispatch
+	if g == nil {
+		return nil
+	}
+	err := g.d.Check(ctx)
+	g.reachable.Store(err == nil || errors.Is(err, ErrDispatchLost))
+	switch {
+	case g.on() && err == nil:
+		return nil
+	case g.on():
+		g.failed(err)
+		return e.persistLeases(ctx)
+	case g.mustPersist():
+		return e.persistLeases(ctx)
+	case err == nil:
+		return e.rejoinDispatch(ctx)
+	case errors.Is(err, ErrDispatchLost):
+		return e.refill(ctx)
+	default:
+		g.failed(err)
+		return nil
+	}
+}
+
+// rejoinDispatch claims from the dispatcher again once it knows what it was not told of
+// while it was out of reach.
+func (e *Engine) rejoinDispatch(ctx context.Context) error {
+	g := e.dispatch
+	known, err := g.catchUp(ctx)
+	switch {
+	case err != nil:
+		return e.fallBack(ctx, err)
+	case !known:
+		return e.refill(ctx)
+	}
+	if err := e.sweep(ctx, g.used.Load(), e.instant()); err != nil {
+		return err
+	}
+	e.switchOver()
+	return nil
+}
+
+// refill fills the dispatcher and claims from it.
+func (e *Engine) refill(ctx context.Context) error {
+	filled, err := e.fill(ctx)
+	if filled {
+		e.switchOver()
+	}
+	return err
+}
+
+// switchOver claims from the dispatcher from now on, unless it went away again.
+func (e *Engine) switchOver() {
+	g := e.dispatch
+	g.flush()
+	g.submitted.clear()
+	g.used.Store(true)
+	if g.reachable.Load() && g.state.CompareAndSwap(dispatchOff, dispatchOn) {
+		e.waiters.wakeAll()
+	}
+}
+
+// fill fills the dispatcher from the store, and reports whether it did: it does not when
+// another process is at it.
+func (e *Engine) fill(ctx context.Context) (bool, error) {
+	d := e.dispatch.d
+	e.dispatch.startOver()
+	mine, err := d.Reload(ctx, fillHold)
+	switch {
+	case err != nil:
+		return false, e.fallBack(ctx, err)
+	case !mine:
+		return false, nil
+	}
+	routes, err := e.store.Routes(ctx)
+	if err != nil {
+		return false, fmt.Errorf("fill the dispatcher: %w", err)
+	}
+	for _, r := range routes {
+		mine := true // the turn to fill it
+		err := e.readySteps(ctx, r.ID, fillBatch, e.instant().Add(clockSlack), func(steps []Offered) (bool, error) {
+			err := d.Offer(ctx, steps)
+			if err == nil {
+				mine, err = d.Reload(ctx, fillHold) // the work goes on
+			}
+			if err != nil {
+				mine = false
+				return false, e.fallBack(ctx, err)
+			}
+			return mine, nil
+		})
+		if err != nil {
+			return false, fmt.Errorf("fill the dispatcher: %w", err)
+		}
+		if !mine {
+			return false, nil // the server went away, or another process has taken over
+		}
+	}
+	if err := d.Loaded(ctx); err != nil {
+		return false, e.fallBack(ctx, err)
+	}
+	return true, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// readySteps calls each with the steps of a route that were ready by a time, lowest key
+// first, until it says that this is enough.
+func (e *Engine) readySteps(ctx context.Context, route int64, batch int, by task.Instant,
+	each func([]Offered) (more bool, err error),
+) error {
+	key, id := int64(math.MinInt64), task.ID{}
+	for {
+		steps, err := e.store.ReadyAfter(ctx, route, key, id, batch)
+		if err != nil || len(steps) == 0 {
+			return err
+		}
+		offers := make([]Offered, 0, len(steps))
+		for _, s := range steps {
+			if s.ReadyAt <= by {
+				offers = append(offers, offeredAs(s))
+			}
+		}
+		more, err := each(offers)
+		if err != nil || !more || len(steps) < batch {
+			return err
+		}
+		last := steps[len(steps)-1]
+		key, id = last.Key, last.ID
+	}
+}
+
+// SweepDispatch offers again what is ready in the store and unknown to the
+// dispatcher: a process died, or was cut off, before it could tell. It looks at the
+// head of each queue, which is where such steps end up.
+func (e *Engine) SweepDispatch(ctx context.Context) error {
+	if !e.dispatch.on() {
+		return nil
+	}
+	return e.sweep(ctx, false, e.instant().Add(-sweepAge))
+}
+
+// sweepAge is how long a step must have been ready until another process than the one
+// that made it so offers it. Until then that one may have it on its cache of submitted steps, and not have
+// offered it yet.
+const sweepAge = time.Second
+
+// sweep looks for steps that were ready by a time.
+func (e *Engine) sweep(ctx context.Context, all bool, by task.Instant) error {
+	e.dispatch.flush()
+	routes, err := e.store.Routes(ctx)
+	if err != nil {
+		return fmt.Errorf("look for steps that the dispatcher does not know: %w", err)
+	}
+	for _, r := range routes {
+		if !e.dispatch.reachable.Load() {
+			return nil // the engine goes on without it
+		}
+		err := e.readySteps(ctx, r.ID, headOfQueue, by, func(steps []Offered) (bool, error) {
+			if len(steps) == 0 {
+				return false, nil
+			}
+			missing, err := e.dispatch.d.Missing(ctx, steps)
+			if err != nil {
+				return false, e.fallBack(ctx, err)
+			}
+			if missing, err = e.stillReady(ctx, missing); err != nil || len(missing) == 0 {
+				return all, err
+			}
+			// gone first: an end of a lease may be what it has not heard of
+			e.dispatch.outbox.Post(dispatchUpdate{gone: removals(missing), fresh: missing, queued: map[int64]int{r.ID: len(missing)}})
+			return true, nil
+		})
+		if err != nil {
+			return fmt.Errorf("look for steps that the dispatcher does not know: %w", err)
+		}
+	}
+	return nil
+}
+
+// removals takes offers back that are about to be made again.
+func removals(steps []Offered) []Removal {
+	out := make([]Removal, len(steps))
+	for i, s := range steps {
+		out[i].Offered = s
+	}
+	return out
+}
+
+// stillReady returns those of the steps that have not been settled since they
+// were read.
+func (e *Engine) stillReady(ctx context.Context, steps []Offered) ([]Offered, error) {
+	if len(steps) == 0 {
+		return nil, nil
+	}
+	ids := make([]task.ID, len(steps))
+	for i, s := range steps {
+		ids[i] = s.Step
+	}
+	var ready []Offered
+	err := e.store.Write(ctx, func(tx Tx) error {
+		ready = nil
+		works, err := tx.Work(ids)
+		if err != nil {
+			return err
+		}
+		for i, w := range works {
+			if w.Step != nil && w.Step.State == task.StepEnqueued && w.Step.Token == steps[i].Token && w.Step.Key == steps[i].Key {
+				ready = append(ready, steps[i])
+			}
+		}
+		return nil
+	})
+	return ready, err
+}
+
+// FollowDispatch wakes polls for steps that other processes offered, until ctx
+// ends or the connection is lost, and returns why. It blocks.
+func (e *Engine) FollowDispatch(ctx context.Context) error {
+	return e.dispatch.d.Listen(ctx, func(routes map[int64]int) {
+		e.restoreRoutes(routes)
+		e.waiters.ready(routes)
+	})
+}
+
+// FlushDispatch waits until the dispatcher has been told of all that was committed
+// before, or cannot be reached.
+func (e *Engine) FlushDispatch() {
+	if e.dispatch != nil {
+		e.dispatch.flush()
+	}
+}
+
+// Dispatched reports whether there is a dispatcher to be tended.
+func (e *Engine) Dispatched() bool { return e.dispatch != nil }
+
+// LeaveDispatch has other processes not wait for this one, which is about to end: it
+// hands out no more steps. Where it goes on after all, a poll begins anew.
+func (e *Engine) LeaveDispatch(ctx context.Context) error {
+	if e.coordinator == nil {
+		return nil
+	}
+	return e.coordinator.leaveForGood(ctx)
+}

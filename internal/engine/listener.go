@@ -1,0 +1,262 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// TaskStatus is a task, as far as listeners are told.
+type TaskStatus struct {
+	ID            task.ID
+	DefID         int64
+	State         task.State
+	StateAt       task.Instant
+	Priority      int
+	CorrelationID string
+	Tags          []string
+}
+
+// readStates reads the states of tasks and hands those that are news to the listeners
+// about them, or only to one. The change that made it so may still be to come, or was made
+// by another process.
+func (e *Engine) readStates(ctx context.Context, ids []task.ID, only *Listener) error {
+	f := e.feed
+	asked := f.versions(ids, only)
+	if len(asked) == 0 {
+		return nil
+	}
+	found, err := e.store.TaskStatuses(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("read the states of tasks: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range found {
+		for l := range f.about[s.ID] {
+			if version, ok := asked[l.tasks[s.ID]]; ok {
+				l.apply(s, version)
+			}
+		}
+	}
+	return nil
+}
+
+// versions returns what the listeners about tasks know, or only one of them, and how new it is.
+func (f *feed) versions(ids []task.ID, only *Listener) map[*knownState]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := map[*knownState]int{}
+	for _, id := range ids {
+		for l := range f.about[id] {
+			if only == nil || l == only {
+				all[l.tasks[id]] = l.tasks[id].version
+			}
+		}
+	}
+	return all
+}
+
+// apply hands over the state that a task was read in when its version was the one
+// given. The caller holds mu.
+func (l *Listener) apply(s TaskStatus, version int) {
+	k := l.tasks[s.ID]
+	fresh := k.version == 0
+	newer := s.StateAt > k.at || s.StateAt == k.at && k.version == version // else it may have been read before the last change
+	if !fresh && (!newer || s.State == k.state) {
+		return
+	}
+	c := Change{Kind: TaskMoved, At: s.StateAt, Task: s.ID, DefID: s.DefID, Priority: s.Priority, CorrelationID: s.CorrelationID, Tags: s.Tags, To: s.State}
+	if !fresh {
+		c.From = k.state
+	}
+	k.state, k.at = s.State, s.StateAt
+	k.version++
+	l.put(pendingChange{0, c})
+}
+
+// put adds what is to be heard. The caller holds mu.
+func (l *Listener) put(h pendingChange) {
+	if len(l.pending) >= maxPending {
+		l.lost = true
+	}
+	if !l.lost {
+		l.pending = append(l.pending, h)
+	}
+	l.wake()
+}
+
+// Next returns what happened since the last call, in order. It blocks until
+// something has, ctx or the stream ends (io.EOF), or for 15 seconds: then it returns
+// one notice of the kind StreamAlive. The first call returns at once.
+func (l *Listener) Next(ctx context.Context) ([]Notice, error) {
+	beat := time.NewTimer(listenHeartbeat)
+	defer beat.Stop()
+	for {
+		if !l.rest(ctx) {
+			return nil, ctx.Err()
+		}
+		batch, more, err := l.take(ctx)
+		if err != nil || len(batch) > 0 {
+			l.begun = true
+			return batch, err
+		}
+		if l.done {
+			return nil, io.EOF
+		}
+		if !l.begun {
+			l.begun = true
+			return []Notice{l.here(StreamAlive, "")}, nil
+		}
+		select {
+		case <-more:
+		case <-l.ready:
+		case <-l.counting():
+			l.count.Reset(time.Second)
+			if batch, err := l.countQueue(ctx); err != nil || len(batch) > 0 {
+				return batch, err
+			}
+		case <-beat.C:
+			return []Notice{l.here(StreamAlive, "")}, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// rest waits until it is time for another batch, and reports whether ctx is still alive.
+func (l *Listener) rest(ctx context.Context) bool {
+	if l.resting == nil {
+		return ctx.Err() == nil
+	}
+	select {
+	case <-l.resting.C:
+		l.resting = nil
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// counting receives when the queue is to be counted.
+func (l *Listener) counting() <-chan time.Time {
+	if l.count == nil {
+		return nil
+	}
+	return l.count.C
+}
+
+// here is a notice about the stream, at the listener's place in it.
+func (l *Listener) here(kind ChangeKind, why string) Notice {
+	f := l.e.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return Notice{Change: Change{Kind: kind, At: f.now(), Cause: why}, Position: f.position(l.pos)}
+}
+
+// take returns what is there, and a channel that is closed when there is more.
+func (l *Listener) take(ctx context.Context) ([]Notice, <-chan struct{}, error) {
+	batch := l.first
+	l.first = nil
+	list, more, lost, err := l.collect()
+	if err != nil {
+		return nil, nil, err
+	}
+	if lost != "" {
+		batch = append(batch, l.here(StreamGap, lost))
+		if err := l.e.readStates(ctx, l.filter.Tasks, l); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, h := range list {
+		wanted, err := l.wants(ctx, &h.Change)
+		if err != nil {
+			return nil, nil, err
+		}
+		if wanted {
+			batch = append(batch, Notice{Change: h.Change, Position: l.e.feed.position(h.seq + 1)})
+		}
+	}
+	if len(list) > 0 {
+		l.resting = time.NewTimer(batchInterval)
+	}
+	return batch, more, nil
+}
+
+// collect takes what waits for the listener; lost says why some of it does not.
+func (l *Listener) collect() (list []pendingChange, more <-chan struct{}, lost string, err error) {
+	f := l.e.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l.failed != nil {
+		return nil, nil, "", l.failed
+	}
+	if l.tasks != nil {
+		list, lost = l.collectPending()
+		return list, nil, lost, nil
+	}
+	if l.pos < f.first {
+		l.pos = f.next
+		lost = "more happened than is kept: the stream was read too slowly"
+	}
+	for l.pos < f.next && len(list) < listenBatch {
+		list = append(list, pendingChange{l.pos, f.ring[l.pos%feedSize]})
+		l.pos++
+	}
+	if l.pos < f.next {
+		l.wake() // there is more already
+	}
+	if f.more == nil {
+		f.more = make(chan struct{})
+	}
+	return list, f.more, lost, nil
+}
+
+// collectPending is collect for a listener about tasks. The caller holds mu.
+func (l *Listener) collectPending() (list []pendingChange, lost string) {
+	if l.lost {
+		for _, k := range l.tasks {
+			k.version = 0 // their states are read anew
+		}
+		l.pending, l.lost, l.pos = nil, false, l.e.feed.next
+		return nil, "more happened to the tasks than is kept, or it is not known what did"
+	}
+	list, l.pending = l.pending, nil
+	for i, h := range list {
+		if h.seq == 0 {
+			list[i].seq = l.pos - 1
+		}
+		l.pos = list[i].seq + 1
+	}
+	l.pos = l.e.feed.next
+	l.done = l.filter.UntilSettled
+	for _, k := range l.tasks {
+		l.done = l.done && k.state.Settled()
+	}
+	return list, ""
+}
+
+// wants reports whether a change passes the filter.
+func (l *Listener) wants(ctx context.Context, c *Change) (bool, error) {
+	f := &l.filter
+	switch {
+	case c.Kind == StreamGap:
+		return true, nil
+	case len(f.Kinds) > 0 && !slices.Contains(f.Kinds, c.Kind),
+		len(f.States) > 0 && c.To != "" && !slices.Contains(f.States, c.To),
+		f.Tag != "" && !slices.Contains(c.Tags, f.Tag),
+		f.CorrelationID != "" && c.CorrelationID != f.CorrelationID:
+		return false, nil
+	case len(f.Namespaces) == 0 && f.Name == "":
+		return true, nil
+	}
+	t, err := l.e.TemplateOf(ctx, c.DefID)
+	if err != nil {
+		return false, err
+	}
+	return (len(f.Namespaces) == 0 || slices.Contains(f.Namespaces, t.Namespace)) && (f.Name == "" || t.Name == f.Name), nil
+}

@@ -1,0 +1,215 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Processes that share a store tell each other what they measured, by a note each that
+// they write and read every few seconds: rates and counts are those of the cluster, up
+// to that much late.
+
+// peerReports is what the other processes measured.
+type peerReports struct {
+	mu      sync.Mutex
+	reports []report
+}
+
+// report is what one process measured.
+type report struct {
+	At         task.Instant              `json:"at"`
+	Since      task.Instant              `json:"since"`
+	Kinds      map[string]float64        `json:"kinds,omitempty"`  // rates, by kind of worker
+	Namespaces map[string]measuredCounts `json:"spaces,omitempty"` // by namespace
+	Probes     int                       `json:"probes,omitempty"` // failed in the last hour
+}
+
+// measuredCounts are those of a namespace: of the last minute, and of the last hour.
+type measuredCounts struct {
+	Completed  int `json:"c,omitempty"`
+	Failed     int `json:"f,omitempty"`
+	Handed     int `json:"h,omitempty"`
+	Runs       int `json:"r,omitempty"`
+	RunMillis  int `json:"ms,omitempty"`
+	NotStarted int `json:"n,omitempty"`
+	Lapsed     int `json:"l,omitempty"`
+}
+
+const (
+	// ReportInterval is how often a process tells the others what it measured.
+	ReportInterval = 10 * time.Second
+	// reportKept is for how long a report counts, reportForgotten when its note is
+	// deleted: its process has gone.
+	reportKept      = 4 * ReportInterval
+	reportForgotten = time.Hour
+	reportPrefix    = "measured/"
+	// reportedKinds bounds a note.
+	reportedKinds = 200
+)
+
+// ShareMeasurements tells the other processes what this one measured and reads what they
+// did. It does nothing on a store that belongs to one process.
+func (e *Engine) ShareMeasurements(ctx context.Context) error {
+	if e.cluster == nil {
+		return nil
+	}
+	notes, err := e.store.Notes(ctx, reportPrefix)
+	if err != nil {
+		return fmt.Errorf("read what others measured: %w", err)
+	}
+	now, own := e.instant(), reportPrefix+e.feed.run
+	gone := e.peerReports.update(notes, own, now)
+	mine := e.meter.report(now)
+	_, noted := notes[own]
+	if mine.quiet() && noted {
+		gone = append(gone, own)
+	}
+	if mine.quiet() && len(gone) == 0 { // an idle process writes nothing
+		return nil
+	}
+	text, err := json.Marshal(mine)
+	if err != nil {
+		return fmt.Errorf("encode what was measured: %w", err)
+	}
+	return e.store.Write(ctx, func(tx Tx) error {
+		if err := tx.DropNotes(gone); err != nil || mine.quiet() {
+			return err
+		}
+		return tx.Note(own, string(text))
+	})
+}
+
+// quiet reports whether there is nothing to tell.
+func (r *report) quiet() bool { return len(r.Kinds)+len(r.Namespaces)+r.Probes == 0 }
+
+// update takes what others have noted and returns the keys of those that have gone.
+func (o *peerReports) update(notes map[string]string, own string, now task.Instant) (gone []string) {
+	var reports []report
+	for key, text := range notes {
+		if key == own {
+			continue
+		}
+		var r report
+		err := json.Unmarshal([]byte(text), &r) // one of another version may have another form
+		switch age := now.Sub(r.At); {
+		case err != nil || age > reportForgotten:
+			gone = append(gone, key)
+		case age <= reportKept:
+			reports = append(reports, r)
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.reports = reports
+	slices.Sort(gone)
+	return gone
+}
+
+// each calls fn with the reports that count at a time.
+func (o *peerReports) each(now task.Instant, fn func(r *report)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range o.reports {
+		if now.Sub(o.reports[i].At) <= reportKept {
+			fn(&o.reports[i])
+		}
+	}
+}
+
+// rateOf is how many steps a second workers of a kind take from other processes while
+// some wait for them.
+func (o *peerReports) rateOf(kind string, now task.Instant) (rate float64) {
+	o.each(now, func(r *report) { rate += r.Kinds[kind] })
+	return rate
+}
+
+// add adds what others measured in the namespaces that a filter lets pass.
+func (o *peerReports) add(out *tally, now task.Instant, pass func(namespace string) bool) {
+	o.each(now, func(r *report) {
+		out.since = min(out.since, r.Since)
+		out.probes += r.Probes
+		for namespace, c := range r.Namespaces {
+			if pass(namespace) {
+				out.add(c)
+			}
+		}
+	})
+}
+
+// tally is a sum of what processes measured.
+type tally struct {
+	measuredCounts
+	since  task.Instant
+	probes int
+}
+
+func (t *tally) add(c measuredCounts) {
+	t.Completed += c.Completed
+	t.Failed += c.Failed
+	t.Handed += c.Handed
+	t.Runs += c.Runs
+	t.RunMillis += c.RunMillis
+	t.NotStarted += c.NotStarted
+	t.Lapsed += c.Lapsed
+}
+
+// measured is the tally as it is shown.
+func (t *tally) measured() Measured {
+	out := Measured{Since: t.since, CompletedLastMinute: t.Completed, FailedLastMinute: t.Failed, HandedLastMinute: t.Handed,
+		RunsLastMinute: t.Runs, NotStartedLastHour: t.NotStarted, LapsedLastHour: t.Lapsed, ProbesFailedLastHour: t.probes}
+	if t.Runs > 0 {
+		out.MeanRun = time.Duration(t.RunMillis) * time.Millisecond / time.Duration(t.Runs)
+	}
+	return out
+}
+
+// counts is what happened in a namespace. The caller holds the meter's mu.
+func (a *activity) count(at int64) measuredCounts {
+	return measuredCounts{Completed: a.completed.sum(at), Failed: a.failed.sum(at), Handed: a.handed.sum(at), Runs: a.runs.sum(at),
+		RunMillis: a.runMillis.sum(at), NotStarted: a.notStarted.sum(at), Lapsed: a.lapsed.sum(at)}
+}
+
+// report is what this process measured.
+func (m *meter) report(now task.Instant) report {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := report{At: now, Since: m.since, Kinds: map[string]float64{}, Namespaces: map[string]measuredCounts{}, Probes: m.probes.sum(int64(now))}
+	for kind, s := range m.kinds {
+		if rate := s.rate(now); rate > 0 {
+			r.Kinds[kind] = rate
+		}
+	}
+	busiest := slices.SortedFunc(maps.Keys(r.Kinds), func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.Kinds[b], r.Kinds[a]), strings.Compare(a, b))
+	})
+	for _, kind := range busiest[min(len(busiest), reportedKinds):] {
+		delete(r.Kinds, kind)
+	}
+	for namespace, a := range m.namespaces {
+		if c := a.count(int64(now)); c != (measuredCounts{}) {
+			r.Namespaces[namespace] = c
+		}
+	}
+	return r
+}
+
+// measured adds up what all processes measured in the namespaces that a filter lets pass.
+func (e *Engine) measured(now task.Instant, pass func(namespace string) bool) Measured {
+	t := e.meter.tally(now, pass)
+	e.peerReports.add(&t, now, pass)
+	return t.measured()
+}
+
+// drainRate is how many steps a second were given to workers in the last minute.
+func (e *Engine) drainRate(now task.Instant) float64 {
+	return float64(e.measured(now, passing(nil)).HandedLastMinute) / 60
+}

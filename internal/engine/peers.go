@@ -1,0 +1,276 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// What other processes do on the same store reaches this one in two ways: as
+// news, which are quick and may be lost, and by looking, which package upkeep
+// does in a rhythm. PeerEvents only ever say where to look.
+
+// Shared reports whether other processes may work on the store too. If not, the
+// verbs in this file do nothing.
+func (e *Engine) Shared() bool { return e.cluster != nil }
+
+// Turn reports whether it is this process's turn at a loop, for as long as hold
+// unless it asks again; with hold 0 it gives its turn up. It always is where the
+// store belongs to one process.
+func (e *Engine) Turn(ctx context.Context, loop string, hold time.Duration) (bool, error) {
+	if e.cluster == nil {
+		return true, nil
+	}
+	return e.cluster.Turn(ctx, loop, hold)
+}
+
+// Resume is called when the store was out of reach for so long that heartbeats
+// may have been lost: for the length of a lease nobody loses one. Processes that are
+// opened within that time learn of it from the store.
+func (e *Engine) Resume(ctx context.Context) error {
+	until := e.instant().Add(e.cfg.Leases.Lease())
+	e.graceUntil.Store(int64(until))
+	if e.cluster == nil {
+		return nil
+	}
+	return e.store.Write(ctx, func(tx Tx) error { return tx.Note(graceNote, strconv.FormatInt(int64(until), 10)) })
+}
+
+// graceNote is the key of the note that says until when nobody loses a lease.
+const graceNote = "grace"
+
+// learnGrace takes over the grace that other processes have begun. A note that cannot be
+// read as a time is none.
+func (e *Engine) learnGrace(ctx context.Context) error {
+	text, err := e.store.FindNote(ctx, graceNote)
+	if err != nil {
+		return fmt.Errorf("look for the end of an outage: %w", err)
+	}
+	until, _ := strconv.ParseInt(text, 10, 64)
+	e.graceUntil.Store(min(until, int64(e.instant().Add(e.cfg.Leases.Lease()))))
+	return nil
+}
+
+// grace is when those must have given a sign of life who could not for a while.
+func (e *Engine) grace() task.Instant { return task.Instant(e.graceUntil.Load()) }
+
+// Arriving reports whether this engine was not there, or not the store, a moment ago,
+// so that nothing must be held against tasks and workers that is due to that.
+func (e *Engine) Arriving() bool { return e.instant() < e.grace() }
+
+// absence is how long no process may have had a turn until it counts as nobody
+// having been there to take heartbeats.
+func (e *Engine) absence() time.Duration { return max(10*time.Second, 3*e.cfg.UpkeepInterval) }
+
+// arrive decides whether an engine that was just opened begins with a grace.
+// It does, unless other processes have taken heartbeats all the time.
+func (e *Engine) arrive(ctx context.Context) error {
+	if e.cluster != nil {
+		last, err := e.cluster.LastTurn(ctx)
+		if err != nil {
+			return fmt.Errorf("look for other processes: %w", err)
+		}
+		if last != 0 && e.instant().Sub(last) < e.absence() {
+			return e.learnGrace(ctx)
+		}
+	}
+	return e.Resume(ctx)
+}
+
+// publish tells other processes where to look.
+func (e *Engine) publish(n PeerEvents) {
+	if e.cluster != nil {
+		e.cluster.Publish(n)
+	}
+}
+
+// publishReady tells them on which routes a transaction left ready steps.
+func (e *Engine) publishReady(u *unit) {
+	if e.cluster != nil && len(u.queued) > 0 {
+		e.cluster.Publish(PeerEvents{Routes: slices.Sorted(maps.Keys(u.queued))})
+	}
+}
+
+// SubscribePeers gathers the events of other processes until ctx ends or the connection is
+// lost, and returns why. It blocks. What is gathered waits for Hear.
+func (e *Engine) SubscribePeers(ctx context.Context) error {
+	if e.cluster == nil {
+		return nil
+	}
+	defer e.feed.setConnected(false)
+	return e.cluster.Subscribe(ctx, func(n PeerEvents) {
+		e.feed.setConnected(true)
+		if n.Feed != nil {
+			e.feed.receive(n.Feed)
+		}
+		e.peerEvents.put(n)
+	})
+}
+
+// PeerEvents receives when there is something for Hear.
+func (e *Engine) PeerEvents() <-chan struct{} { return e.peerEvents.notify }
+
+// HandlePeerEvents looks at what the news gathered so far are about. What an error keeps it
+// from, Look finds.
+func (e *Engine) HandlePeerEvents(ctx context.Context) error {
+	routes, workers, registry := e.peerEvents.take()
+	if e.cluster == nil {
+		return nil
+	}
+	if err := e.handleWorkerEvents(ctx, workers); err != nil {
+		return err
+	}
+	if registry {
+		if err := e.catalog.loadNew(ctx); err != nil {
+			return fmt.Errorf("look for new routes: %w", err)
+		}
+	}
+	if len(routes) == 0 {
+		return nil
+	}
+	if err := e.catalog.ensureRoutes(ctx, maps.Keys(routes)); err != nil {
+		return fmt.Errorf("look for routes: %w", err)
+	}
+	// a poll that has just looked and does not wait yet looks again
+	e.waiters.version.Add(1)
+	waiting := slices.DeleteFunc(e.waiters.awaitedRoutes(), func(r int64) bool {
+		_, named := routes[r]
+		return !named
+	})
+	return e.pollReady(ctx, waiting)
+}
+
+func (e *Engine) handleWorkerEvents(ctx context.Context, workers map[int64]struct{}) error {
+	if len(workers) == 0 {
+		return nil
+	}
+	e.workers.drop(workers)
+	e.waiters.version.Add(1) // a poll that has just looked looks again
+	for _, no := range e.waiters.polling(workers) {
+		w, err := e.store.FindWorkerByNo(ctx, no)
+		if err != nil {
+			return fmt.Errorf("look at a worker: %w", err)
+		}
+		if w == nil || w.State.Leaving() {
+			e.waiters.dismiss(no)
+		} else {
+			e.waiters.recheck(no)
+		}
+	}
+	return nil
+}
+
+// PollPeers finds what other processes did that somebody waits for here, as if no
+// news of it had come: another order in force, new routes, ready steps, settled tasks. When the store
+// turns out to be out of reach, all who wait here are told so: an answer that
+// nothing has come would be a guess, and another process may do better.
+func (e *Engine) PollPeers(ctx context.Context) error {
+	if e.cluster == nil {
+		return nil
+	}
+	err := errors.Join(e.followOrdering(ctx), e.pollRoutes(ctx), e.pollReady(ctx, e.waiters.awaitedRoutes()), e.pollSettled(ctx, e.waiters.awaitedTasks()),
+		e.followPeerFeeds(ctx))
+	var why *task.Error
+	if errors.As(err, &why) && why.Code == task.Unavailable {
+		e.waiters.fail(why)
+		e.feed.fail(why)
+	}
+	return err
+}
+
+func (e *Engine) pollRoutes(ctx context.Context) error {
+	if err := e.catalog.loadNextPage(ctx); err != nil {
+		return fmt.Errorf("look for new routes: %w", err)
+	}
+	return nil
+}
+
+const (
+	// maxOccupied bounds how many ready steps are counted on a route.
+	maxOccupied = 1000
+	// maxAsked bounds how many tasks are asked about at once.
+	maxAsked = 5000
+)
+
+// pollReady wakes as many polls as there are steps for on the routes.
+func (e *Engine) pollReady(ctx context.Context, routes []int64) error {
+	if len(routes) == 0 {
+		return nil
+	}
+	ready, err := e.waiting(ctx, routes)
+	if err != nil {
+		return fmt.Errorf("look for ready steps: %w", err)
+	}
+	if len(ready) > 0 {
+		e.waiters.ready(ready)
+	}
+	return nil
+}
+
+// waiting counts the ready steps of routes where they are claimed.
+func (e *Engine) waiting(ctx context.Context, routes []int64) (map[int64]int, error) {
+	ready, ok, err := fromDispatcher(ctx, e, func(d Dispatcher) (map[int64]int, error) { return d.Waiting(ctx, routes) })
+	if ok || err != nil {
+		return ready, err
+	}
+	return e.cluster.Occupied(ctx, routes, maxOccupied)
+}
+
+// pollSettled wakes those who wait for tasks that are settled.
+func (e *Engine) pollSettled(ctx context.Context, ids []task.ID) error {
+	for some := range slices.Chunk(ids, maxAsked) {
+		settled, err := e.cluster.Settled(ctx, some)
+		if err != nil {
+			return fmt.Errorf("look for settled tasks: %w", err)
+		}
+		e.waiters.settled(settled)
+	}
+	return nil
+}
+
+// peerMailbox gathers news until somebody takes them.
+type peerMailbox struct {
+	notify chan struct{} // holds one token while there are any
+
+	mu              sync.Mutex
+	routes, workers map[int64]struct{}
+	registry        bool
+}
+
+func newPeerMailbox() *peerMailbox { return &peerMailbox{notify: make(chan struct{}, 1)} }
+
+func (m *peerMailbox) put(n PeerEvents) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.routes, m.workers = added(m.routes, n.Routes), added(m.workers, n.Workers)
+	m.registry = m.registry || n.Registry
+	select {
+	case m.notify <- struct{}{}:
+	default:
+	}
+}
+
+func added(set map[int64]struct{}, list []int64) map[int64]struct{} {
+	if set == nil {
+		set = make(map[int64]struct{}, len(list))
+	}
+	for _, v := range list {
+		set[v] = struct{}{}
+	}
+	return set
+}
+
+func (m *peerMailbox) take() (routes, workers map[int64]struct{}, registry bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	routes, workers, registry = m.routes, m.workers, m.registry
+	m.routes, m.workers, m.registry = nil, nil, false
+	return routes, workers, registry
+}

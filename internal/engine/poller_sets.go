@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"iter"
+	"maps"
+	"slices"
+)
+
+// pollerSets is where pollers wait, by route. A poller with few routes is in the set of each of
+// them. One with many is in one set together with those that serve the same: what it takes
+// to wait, in time and memory, must not grow with the number of routes. It is not safe for
+// concurrent use.
+type pollerSets struct {
+	narrow  map[int64]map[*poller]struct{} // by route
+	sweepAt int                            // how many sets narrow may have before the empty ones go
+	wide    map[*int64]*sharedSet          // by the first place of their list, which they share
+}
+
+// sharedSet are pollers that share a list of many routes.
+type sharedSet struct {
+	routes  []int64
+	pollers map[*poller]struct{}
+}
+
+const (
+	// maxNarrow is how many routes a poller may have to be in the set of each.
+	maxNarrow = 256
+	// maxNarrowSets is how many sets of single routes are kept, empty ones included: a
+	// poller comes back in a moment.
+	maxNarrowSets = 4096
+)
+
+func newPollerSets() pollerSets {
+	return pollerSets{narrow: map[int64]map[*poller]struct{}{}, sweepAt: maxNarrowSets, wide: map[*int64]*sharedSet{}}
+}
+
+// noRoute is where a poller waits that can serve no route yet, so that wakeAll
+// finds it when the first one comes. Keys of routes begin at 1.
+const noRoute = 0
+
+func (p *poller) keys() []int64 {
+	if len(p.routes) == 0 {
+		return []int64{noRoute}
+	}
+	return p.routes
+}
+
+func (p *poller) wide() bool { return len(p.routes) > maxNarrow }
+
+func (s *pollerSets) add(p *poller) {
+	if p.wide() {
+		w := s.wide[&p.routes[0]]
+		if w == nil {
+			w = &sharedSet{routes: p.routes, pollers: map[*poller]struct{}{}}
+			s.wide[&p.routes[0]] = w
+		}
+		w.pollers[p] = struct{}{}
+		return
+	}
+	for _, r := range p.keys() {
+		set := s.narrow[r]
+		if set == nil {
+			s.sweep()
+			set = map[*poller]struct{}{}
+			s.narrow[r] = set
+		}
+		set[p] = struct{}{}
+	}
+}
+
+// sweep drops empty sets once there are many.
+func (s *pollerSets) sweep() {
+	if len(s.narrow) < s.sweepAt {
+		return
+	}
+	maps.DeleteFunc(s.narrow, func(_ int64, set map[*poller]struct{}) bool { return len(set) == 0 })
+	s.sweepAt = max(maxNarrowSets, 2*len(s.narrow))
+}
+
+func (s *pollerSets) remove(p *poller) {
+	if p.wide() {
+		if w := s.wide[&p.routes[0]]; w != nil {
+			delete(w.pollers, p)
+			if len(w.pollers) == 0 {
+				delete(s.wide, &p.routes[0])
+			}
+		}
+		return
+	}
+	for _, r := range p.keys() {
+		delete(s.narrow[r], p)
+	}
+}
+
+// on returns the pollers that wait on a route, those with few routes first. They may be
+// removed on the way.
+func (s *pollerSets) on(route int64) iter.Seq[*poller] {
+	return func(yield func(*poller) bool) {
+		for p := range s.narrow[route] {
+			if !yield(p) {
+				return
+			}
+		}
+		for _, w := range s.wide {
+			if _, found := slices.BinarySearch(w.routes, route); !found {
+				continue
+			}
+			for p := range w.pollers {
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// first returns a poller that waits on a route, or nil.
+func (s *pollerSets) first(route int64) *poller {
+	for p := range s.on(route) {
+		return p
+	}
+	return nil
+}
+
+// routes returns those that somebody waits on, sorted.
+func (s *pollerSets) routes() []int64 {
+	var routes []int64
+	for r, set := range s.narrow {
+		if r != noRoute && len(set) > 0 {
+			routes = append(routes, r)
+		}
+	}
+	for _, w := range s.wide {
+		routes = append(routes, w.routes...)
+	}
+	slices.Sort(routes)
+	return slices.Compact(routes)
+}

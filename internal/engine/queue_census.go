@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+)
+
+// QueueCensus is what is ready, by priority. Numbers of steps come from a sample when
+// there are many.
+type QueueCensus struct {
+	Levels []LevelCensus // of steps that are there, and of all named levels; highest first
+	// Scores are percentiles of the ordering keys of all that is ready, in seconds;
+	// meaningless when nothing is.
+	Scores Percentiles
+	// MaxWait is the longest wait that the order in force bears; 0: there is none.
+	// AtRisk counts the steps that have waited for more than 80 % of it, Overdue those
+	// that have for all of it.
+	MaxWait         time.Duration
+	AtRisk, Overdue int
+}
+
+// LevelCensus is what is ready at one level.
+type LevelCensus struct {
+	Level int
+	Name  string
+	Ready int
+	Ages  Percentiles // seconds since the steps became ready; 0 without any
+}
+
+// Percentiles are the values that 50, 95 and 99 % do not exceed.
+type Percentiles struct{ P50, P95, P99 float64 }
+
+// riskOf is the part of the longest wait from which on a step is at risk.
+const riskOf = 0.8
+
+// countPatience bounds how long a census waits for a look at the queue.
+const countPatience = 2 * time.Second
+
+// countInTime is countByLevel for a census, which does without when it takes too
+// long: a queue that is too long for that must not look like a store that is down.
+func (e *Engine) countInTime(ctx context.Context) (*QueueCensus, error) {
+	limited, cancel := context.WithTimeout(ctx, countPatience)
+	defer cancel()
+	c, err := e.countByLevel(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return nil, nil
+	}
+	return c, err
+}
+
+// countByLevel counts what is ready by level.
+func (e *Engine) countByLevel(ctx context.Context) (*QueueCensus, error) {
+	g, err := e.queueSample(ctx)
+	if err != nil {
+		return nil, err
+	}
+	depth := 0
+	for _, n := range g.counts {
+		depth += n
+	}
+	out := &QueueCensus{MaxWait: max(e.Order().MaxWait, 0)}
+	ages := map[int][]float64{}
+	for _, p := range e.cfg.Priorities {
+		ages[p.Level] = nil
+	}
+	var scores []float64
+	for _, s := range g.sample {
+		age := max(g.at.Sub(s.ReadyAt), 0)
+		ages[s.Priority] = append(ages[s.Priority], age.Seconds())
+		scores = append(scores, float64(s.Key)/1e6)
+		if out.MaxWait > 0 && age >= out.MaxWait {
+			out.Overdue++
+		}
+		if out.MaxWait > 0 && float64(age) >= riskOf*float64(out.MaxWait) {
+			out.AtRisk++
+		}
+	}
+	whole := func(n int) int {
+		if n == 0 || len(g.sample) >= depth {
+			return n
+		}
+		return int(math.Round(float64(n) * float64(depth) / float64(len(g.sample))))
+	}
+	out.AtRisk, out.Overdue, out.Scores = whole(out.AtRisk), whole(out.Overdue), percentiles(scores)
+	for level, list := range ages {
+		out.Levels = append(out.Levels, LevelCensus{Level: level, Name: e.PriorityName(level), Ready: whole(len(list)), Ages: percentiles(list)})
+	}
+	slices.SortFunc(out.Levels, func(a, b LevelCensus) int { return b.Level - a.Level })
+	return out, nil
+}
+
+// percentiles sorts values; without any all are 0.
+func percentiles(values []float64) Percentiles {
+	if len(values) == 0 {
+		return Percentiles{}
+	}
+	slices.Sort(values)
+	at := func(part float64) float64 { return values[max(int(math.Ceil(part*float64(len(values))))-1, 0)] }
+	return Percentiles{at(0.5), at(0.95), at(0.99)}
+}

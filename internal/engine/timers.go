@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// The verbs in this file are what the background loops of package upkeep call.
+// Each one handles a bounded batch and returns how many it handled; fewer than
+// the limit means that nothing more is due.
+
+// FireTimers makes steps ready whose time has come: retries, snoozes, run_at.
+// NextDue then tells the time of the first that is due before the next tick.
+func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
+	var n int
+	err := e.write(ctx, "timers", func(u *unit) error {
+		works, err := u.tx.Due(task.Timers, u.now, limit)
+		if err != nil {
+			return err
+		}
+		if n = len(works); n < limit { // what comes next need not wait for the tick
+			next, err := u.tx.FirstDue(task.Timers, u.now)
+			if err != nil {
+				return err
+			}
+			if next != 0 && next <= u.now.Add(e.cfg.UpkeepInterval) {
+				u.dueAt(next)
+			}
+		}
+		for _, w := range u.intern(works) {
+			from := w.Step.State
+			if err := w.Step.Enqueue(u.now, u.order); err != nil {
+				return err
+			}
+			if from == task.StepWaitingForRetry {
+				u.recalculate(w)
+			}
+			u.moved(w, from)
+		}
+		return nil
+	})
+	return n, err
+}
+
+// NextDue receives the earliest due time that was set in this process, or found
+// by FireTimers, since it was received last, so that a loop need not wait for
+// its tick.
+func (e *Engine) NextDue() <-chan task.Instant { return e.waiters.nextDue }
+
+// ReapLeases ends leases that ran out:
+//
+//   - assigned, not started in time: back to its route, nothing charged;
+//   - in progress beyond its time-out: failed, and repeated if attempts are left;
+//   - run out while there was nobody to send heartbeats to: held for the
+//     length of a lease more, so that an outage of ours costs no attempt;
+//   - no heartbeat for the length of the lease: back to its route with nothing
+//     charged when it was lost early and without progress, else failed.
+//
+// Steps that one worker has lost come back one after another; see Recovery. Leases that
+// the dispatcher granted are for ReapDispatched.
+func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
+	var n int
+	err := e.write(ctx, "reap", func(u *unit) error {
+		works, err := u.tx.Due(task.Leases, u.now, limit)
+		if err != nil {
+			return err
+		}
+		n = len(works)
+		return u.reapAll(u.intern(works))
+	})
+	return n, err
+}
+
+// ExpireTasks puts tasks in error whose deadline has passed: what runs is cut
+// off and in error, what waits stays where it is for an operator to repair.
+func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
+	var n int
+	err := e.write(ctx, "expire", func(u *unit) error {
+		tasks, err := u.tx.Overdue(u.now, limit)
+		if err != nil {
+			return err
+		}
+		n = len(tasks)
+		var running []Family
+		for _, t := range tasks {
+			if !t.State.Settled() {
+				running = append(running, Family{Task: t.ID})
+			}
+		}
+		if err := u.gather(running); err != nil {
+			return err
+		}
+		for i, t := range tasks {
+			tasks[i] = u.internTask(t)
+		}
+		slices.SortFunc(tasks, func(a, b *task.Task) int { // those of one deadline come in any order
+			return cmp.Or(cmp.Compare(a.DeadlineAt, b.DeadlineAt), bytes.Compare(a.ID[:], b.ID[:]))
+		})
+		if err := u.openExpired(tasks); err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			if err := u.expire(t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// openExpired opens cases of tasks whose deadline has passed, as they are now.
+func (u *unit) openExpired(tasks []*task.Task) error {
+	var list []*opening
+	for _, t := range tasks {
+		if t.State.Settled() || !u.opensCaseFor(t) {
+			continue
+		}
+		def, err := u.template(t.DefID)
+		if err != nil {
+			return err
+		}
+		list = append(list, &opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonStaleness, cause: task.CauseDeadline,
+			threshold: def.Lifecycle.MaxDuration,
+			detail:    "the task ran longer than its max_duration_minutes"})
+	}
+	return u.openCases(list)
+}
+
+func (u *unit) expire(t *task.Task) error {
+	u.dirtyTasks[t] = struct{}{}
+	if t.State.Settled() {
+		t.DeadlineAt = 0
+		return nil
+	}
+	f := &task.Failure{Type: "task_timeout", Code: task.CodeDeadline, Retryable: true, Class: task.Resource,
+		Message: "the task ran longer than its max_duration_minutes"}
+	if u.commit != nil {
+		u.commit.Expired++
+	}
+	return u.giveUp(t, f, "max_duration_minutes exceeded")
+}
+
+// MarkDeadWorkers marks workers dead that have missed their heartbeats. Their leases
+// run out by themselves. None is buried until an engine that was just opened has
+// been there for long enough to hear from them.
+func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
+	now := e.instant()
+	if now < e.grace() {
+		return 0, nil
+	}
+	workers, err := e.store.Workers(ctx, now)
+	if err != nil {
+		return 0, err
+	}
+	silent := func(w *task.Worker) bool {
+		return w.LastHeartbeat.Add(e.cfg.Leases.Lease()+e.stepped(w.LastHeartbeat.Time())) <= now
+	}
+	workers = slices.DeleteFunc(workers, func(w *task.Worker) bool { return w.State == task.WorkerDead || !silent(w) })
+	bury := func(w *task.Worker, _ task.Instant) error {
+		if silent(w) { // still
+			w.State, w.Load = task.WorkerDead, 0
+		}
+		return nil
+	}
+	n := 0
+	for some := range slices.Chunk(workers, callers) {
+		changes := make([]workerChange, len(some))
+		for i, w := range some {
+			changes[i] = workerChange{worker: w, apply: bury}
+		}
+		done, err := e.runChanges(changes)
+		if err != nil {
+			return n, fmt.Errorf("bury workers: %w", err)
+		}
+		e.observeWorkersFailed(done, task.WorkerDead, FailedHeartbeat)
+		n += len(some)
+	}
+	return n, nil
+}
+
+// Retain deletes what is older than the retention allows.
+func (e *Engine) Retain(ctx context.Context) (int, error) {
+	r := e.cfg.Retention
+	now := e.instant()
+	var n int
+	cases, err := e.retainCases(ctx) // first: a task stays for as long as it has one
+	if err != nil {
+		return 0, err
+	}
+	err = e.store.Write(ctx, func(tx Tx) error {
+		n = 0
+		if r.Finished > 0 {
+			deleted, err := tx.DeleteFinished(now.Add(-r.Finished), r.BatchItems)
+			if err != nil {
+				return fmt.Errorf("delete finished tasks: %w", err)
+			}
+			n += deleted
+		}
+		dropped, err := tx.DropKeys(now, r.BatchItems)
+		if err != nil {
+			return fmt.Errorf("drop idempotency keys: %w", err)
+		}
+		forgotten, err := tx.ForgetWorkers(now.Add(-r.Workers), r.BatchItems)
+		n = max(n, dropped, forgotten)
+		return err
+	})
+	return max(n, cases), err
+}

@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// How a unit of work sees leases that the dispatcher granted: a step that comes
+// in hand as ready, and is held there, is made what it really is. If the verb
+// changes it, its row tells so; if not, nothing is written.
+
+// offeredAs is how a ready step is offered.
+func offeredAs(s *task.Step) Offered {
+	return Offered{Step: s.ID, Route: s.RouteID, Key: s.Key, Timeout: s.Timeout, Token: s.Token, Priority: s.Priority}
+}
+
+// ends reports whether a hold is over with the removal.
+func (r Removal) ends(h Hold) bool { return h.Token <= r.Token || r.Left && h.Key == r.Key }
+
+func (h Hold) lease() task.Holding {
+	return task.Holding{Worker: h.Worker, Token: h.Token, AssignedAt: h.AssignedAt, StartedAt: h.StartedAt, Until: h.Until, Progress: h.Progress, Note: h.Note}
+}
+
+// loadHolds finds out who holds those of the steps that are ready in the store.
+func (u *unit) loadHolds(works []Work) {
+	g := u.e.dispatch
+	if g == nil {
+		return
+	}
+	var ask []task.ID
+	for _, w := range works {
+		if w.Step == nil || w.Step.State != task.StepEnqueued || u.steps[w.Step.ID] != nil {
+			continue
+		}
+		if _, known := u.holds[w.Step.ID]; known {
+			continue
+		}
+		// another process may have begun an attempt that this one only remembers as assigned
+		if h, ok := g.leaseOf(w.Step.ID); ok && h.Until > u.now && (h.StartedAt != 0 || !g.on()) {
+			u.putHold(w.Step.ID, h)
+			continue
+		}
+		ask = append(ask, w.Step.ID)
+	}
+	if len(ask) == 0 || !g.on() {
+		return
+	}
+	for i, h := range u.e.findHolds(context.Background(), ask) {
+		u.putHold(ask[i], h)
+	}
+}
+
+func (u *unit) putHold(id task.ID, h Hold) {
+	if u.holds == nil {
+		u.holds = map[task.ID]Hold{}
+	}
+	u.holds[id] = h
+}
+
+// noteOffer notes how a step that comes in hand was offered, and adopts the lease
+// on it if there is one.
+func (u *unit) noteOffer(s *task.Step) {
+	if s.State != task.StepEnqueued || !u.e.leasesElsewhere() {
+		return
+	}
+	if u.offered == nil {
+		u.offered = map[*task.Step]Offered{}
+	}
+	u.offered[s] = offeredAs(s)
+	if h := u.holds[s.ID]; h.Token > s.Token {
+		u.applyLease(s, h.lease())
+	}
+}
+
+// applyLease makes a ready step what it is under a lease.
+func (u *unit) applyLease(s *task.Step, h task.Holding) {
+	if s.Adopt(h) != nil {
+		return // it stays what it is
+	}
+	u.notBefore(max(s.AssignedAt, s.StartedAt))
+	as := u.offered[s]
+	as.Token = h.Token
+	u.offered[s] = as
+	if u.applied == nil {
+		u.applied = map[*task.Step]struct{}{}
+	}
+	u.applied[s] = struct{}{}
+}
+
+// inForce reports whether a lease is in force, and adopts one that only its holder
+// remembers: the dispatcher has lost it, and nobody has got the step since. It is the
+// holder's if the engine has read it from a token; see Engine.LeaseOf.
+func (u *unit) inForce(s *task.Step, ref LeaseRef) bool {
+	if s.HeldUnder(ref.Token) {
+		// After rows were lost, numbers that are counted come up again.
+		again := ref.At != 0 && task.CountedToken(ref.Token) && s.AssignedAt != ref.At
+		return !again && (ref.Worker == 0 || ref.Worker == s.WorkerNo)
+	}
+	if !u.e.leasesElsewhere() || s.State != task.StepEnqueued || ref.Token <= s.Token ||
+		!task.TimeToken(ref.Token, u.now) {
+		return false
+	}
+	if _, ready := u.offered[s]; !ready {
+		return false // it has become ready in this transaction
+	}
+	u.e.coordinator.noteServed() // the lease is this process's business from now on
+	at := task.Instant(ref.Token)
+	u.applyLease(s, task.Holding{Worker: ref.Worker, Token: ref.Token, AssignedAt: at, StartedAt: at,
+		Until: u.now.Add(u.e.cfg.Leases.Lease())})
+	return s.HeldUnder(ref.Token)
+}
+
+// dispatchUpdate is what the dispatcher has to hear of the transaction.
+func (u *unit) dispatchUpdate() dispatchUpdate {
+	f := dispatchUpdate{queued: u.queued}
+	for s, as := range u.offered {
+		_, adopted := u.applied[s]
+		_, dirty := u.dirtySteps[s]
+		if adopted && !dirty {
+			continue // it was only looked at
+		}
+		if adopted || s.State != task.StepEnqueued || s.Key != as.Key || s.Token != as.Token {
+			as.Token = max(as.Token, s.Token) // whoever holds it there has lost it
+			f.gone = append(f.gone, Removal{Offered: as, Left: s.State != task.StepEnqueued})
+		}
+	}
+	for _, w := range u.newOffers {
+		if w.Step.State == task.StepEnqueued {
+			f.fresh = append(f.fresh, offeredAs(w.Step))
+		}
+	}
+	return f
+}
+
+// afterCommit tells those who wait, and the dispatcher if there is one, what a
+// committed transaction did.
+func (e *Engine) afterCommit(u *unit) {
+	e.restoreRoutes(u.queued)
+	g := e.dispatch
+	if g == nil {
+		e.waiters.publish(u)
+		e.publishReady(u)
+		return
+	}
+	f := u.dispatchUpdate()
+	f.gone = append(f.gone, u.removals...)
+	if !g.reachable.Load() {
+		g.addMissed(f.gone)
+		e.waiters.publish(u)
+		e.publishReady(u)
+		return
+	}
+	if g.on() {
+		u.cacheSubmitted()
+		u.queued = nil // they are woken once the steps can be claimed
+		e.waiters.publish(u)
+	} else { // waiting polls hear of it twice, because steps may be claimed from either place by then
+		e.waiters.publish(u)
+		e.publishReady(u)
+	}
+	if len(f.gone)+len(f.fresh)+len(f.queued) > 0 {
+		e.dispatch.outbox.Post(f)
+	}
+}

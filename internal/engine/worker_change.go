@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// workerChange is one change of a worker's row. apply gets the row as it is now,
+// and may be called more than once; its error leaves the row and is the caller's.
+type workerChange struct {
+	worker *task.Worker
+	apply  func(w *task.Worker, now task.Instant) error
+	act    *task.Act // to store if the state changes; may be nil
+}
+
+// changedWorker is how a row was left.
+type changedWorker struct {
+	worker, before *task.Worker
+	version        int64 // see workerCache
+	err            error
+}
+
+// change changes a worker's row together with those of other callers, in one
+// transaction, and returns the row as it then is.
+func (e *Engine) change(ctx context.Context, w *task.Worker, apply func(*task.Worker, task.Instant) error) (*task.Worker, error) {
+	return e.changeRow(ctx, workerChange{worker: w, apply: apply})
+}
+
+func (e *Engine) changeRow(ctx context.Context, c workerChange) (*task.Worker, error) {
+	done, err := e.workerChanges.Do(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return done.worker, done.err
+}
+
+// runChanges changes the rows of many workers in one transaction, and lets those
+// know who wait for them.
+func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
+	now := e.instant()
+	out := make([]changedWorker, len(calls))
+	nos := make([]int64, len(calls))
+	for i, c := range calls {
+		nos[i] = c.worker.No
+	}
+	slices.Sort(nos) // so that two transactions never lock crosswise
+	nos = slices.Compact(nos)
+	err := e.store.Write(context.Background(), func(tx Tx) error { return e.changeRows(tx, nos, calls, out, now) })
+	if err != nil {
+		return nil, err
+	}
+	var news PeerEvents
+	for i := range out {
+		switch c := out[i]; {
+		case c.worker == nil:
+			e.workers.drop(map[int64]struct{}{calls[i].worker.No: {}})
+		case c.err == nil:
+			e.changed(c.worker, now, c.version)
+			if c.worker.State != c.before.State {
+				news.Workers = append(news.Workers, c.worker.No)
+			}
+		}
+	}
+	if len(news.Workers) > 0 {
+		e.publish(news)
+	}
+	return out, nil
+}
+
+// changeRows changes the rows with the given numbers, one after another where several
+// changes are of one, and notes in out how each change left its row.
+func (e *Engine) changeRows(tx Tx, nos []int64, calls []workerChange, out []changedWorker, now task.Instant) error {
+	list, err := tx.Workers(nos)
+	if err != nil {
+		return err
+	}
+	look := e.workers.nextVersion() // they are locked
+	rows, saved := make(map[int64]*task.Worker, len(list)), make(map[int64]bool, len(list))
+	for _, w := range list {
+		rows[w.No] = w
+	}
+	var acts []task.Act
+	for i, c := range calls {
+		before := rows[c.worker.No]
+		if before == nil { // it was forgotten meanwhile
+			out[i] = changedWorker{err: noWorker(c.worker.ID)}
+			continue
+		}
+		w := *before
+		if err := c.apply(&w, now); err != nil {
+			out[i] = changedWorker{worker: before, before: before, err: err}
+			continue
+		}
+		out[i] = changedWorker{worker: &w, before: before, version: look}
+		if c.act != nil && w.State != before.State {
+			act := *c.act
+			act.At, act.From, act.To = now, string(before.State), string(w.State)
+			acts = append(acts, act)
+		}
+		rows[w.No], saved[w.No] = &w, true
+	}
+	for _, no := range nos {
+		if !saved[no] {
+			continue
+		}
+		if err := tx.SaveWorker(rows[no]); err != nil {
+			return err
+		}
+	}
+	if len(acts) > 0 {
+		return tx.AddActs(acts)
+	}
+	return nil
+}
+
+// changed takes a worker's row into the cache, ends the polls of one that is to
+// leave, and lets those of one that gets nothing for a while, or something again,
+// see to it. A row that somebody has changed again since is left to him.
+func (e *Engine) changed(w *task.Worker, now task.Instant, look int64) {
+	before, newest := e.workers.put(w, now, look)
+	if !newest {
+		return
+	}
+	e.breakers.note(w, now)
+	switch {
+	case w.State.Leaving():
+		e.waiters.dismiss(w.No)
+	case before == nil || before.State != w.State || before.BrokenAt != w.BrokenAt:
+		e.waiters.recheck(w.No)
+	}
+}

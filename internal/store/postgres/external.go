@@ -1,0 +1,92 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// WriteExternal runs fn in a transaction that its caller has begun on a connection of
+// its own, and will commit or roll back: what fn writes is there if the rest of
+// that transaction is. When fn fails, the transaction is as it was before, and can
+// go on.
+//
+// The other processes, and this one, hear of it with the commit.
+func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn, fn func(engine.Tx) error) (err error) {
+	if host.TxStatus() != 'T' {
+		return task.Errorf(task.Invalid, "the transaction is not open: it has ended or failed, or never begun")
+	}
+	c := connOf(host, s.guests)
+	path, err := s.enter(ctx, c)
+	if err != nil {
+		return classify(err)
+	}
+	t := s.newTx(ctx, c, false)
+	t.guest, t.pending = true, nil
+	if err = guarded(t, fn); err == nil {
+		err = s.leave(ctx, t, path)
+	}
+	if err != nil {
+		// when not even that works the transaction cannot be committed, which is as good
+		_ = s.undo(ctx, c)
+		return classify(err)
+	}
+	return nil
+}
+
+// enter makes our tables visible in the transaction, and returns what was visible
+// before. It refuses a database that is not ours.
+func (s *Store) enter(ctx context.Context, c *conn) (path string, err error) {
+	var was store.Text
+	err = c.run(ctx, []request{
+		{sql: `SAVEPOINT tasker`},
+		{sql: `SELECT current_setting('search_path')`, each: func(r store.Row) error { return r.Scan(&was) }},
+		{sql: `SELECT set_config('search_path', $1, true)`, args: []any{quote(s.schema)}},
+	})
+	if err != nil {
+		return "", err
+	}
+	var theirs store.Text
+	err = c.run(ctx, []request{{sql: installationQuery, each: func(r store.Row) error { return r.Scan(&theirs) }}})
+	if err != nil || string(theirs) != s.installation {
+		stranger := &task.Error{Code: task.Invalid, Message: "the transaction is on another database than the client", Err: err,
+			Hint: "open the client with a DSN of the database that the transaction is on"}
+		return "", first(s.undo(ctx, c), stranger)
+	}
+	return string(was), nil
+}
+
+const installationQuery = `SELECT value FROM tasker_meta WHERE key = 'installation'`
+
+// leave sends what is left to write, and restores what enter changed.
+func (s *Store) leave(ctx context.Context, t *tx, path string) error {
+	for routes := range slices.Chunk(slices.Sorted(maps.Keys(t.queued)), maxIDs) {
+		b := peerMessage{Routes: routes} // from nobody: this process wants to hear it too
+		payload, err := b.encode()
+		if err != nil {
+			return err
+		}
+		t.exec(`SELECT pg_notify($1, $2)`, s.channel, payload)
+	}
+	t.exec(`SELECT set_config('search_path', $1, true)`, path)
+	t.exec(`RELEASE SAVEPOINT tasker`)
+	_, err := t.commit()
+	return err
+}
+
+// undo makes the transaction what it was.
+func (s *Store) undo(ctx context.Context, c *conn) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
+	defer cancel()
+	if err := c.run(ctx, []request{{sql: `ROLLBACK TO SAVEPOINT tasker`}, {sql: `RELEASE SAVEPOINT tasker`}}); err != nil {
+		return fmt.Errorf("roll back to the savepoint: %w", err)
+	}
+	return nil
+}

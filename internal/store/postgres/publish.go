@@ -1,0 +1,179 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store"
+)
+
+// publishInterval is the least time between two notifications of one process. A
+// commit that notifies takes a lock that all such commits of the database share,
+// so there are few of them, and none in a transaction that does work.
+const publishInterval = 200 * time.Millisecond
+
+// maxIDs is how many numbers of a kind fit into one notification, whose length is
+// limited to 8,000 bytes.
+const maxIDs = 150
+
+// peerMessage is the payload of a notification.
+type peerMessage struct {
+	Node     string  `json:"node"`
+	Routes   []int64 `json:"routes,omitempty"`
+	Workers  []int64 `json:"workers,omitempty"`
+	Registry bool    `json:"registry,omitempty"`
+
+	Tidings *feedMessage `json:"tidings,omitempty"`
+}
+
+func (b peerMessage) encode() (string, error) {
+	text, err := json.Marshal(b)
+	if err != nil {
+		return "", fmt.Errorf("encode news: %w", err)
+	}
+	return string(text), nil
+}
+
+// outbox gathers what is to be told.
+type outbox struct {
+	mu       sync.Mutex
+	routes   map[int64]struct{}
+	workers  map[int64]struct{}
+	registry bool
+	waiting  chan struct{}
+}
+
+func newOutbox() *outbox {
+	return &outbox{routes: map[int64]struct{}{}, workers: map[int64]struct{}{}, waiting: make(chan struct{}, 1)}
+}
+
+func (r *outbox) add(n engine.PeerEvents) {
+	r.mu.Lock()
+	for _, id := range n.Routes {
+		r.routes[id] = struct{}{}
+	}
+	for _, id := range n.Workers {
+		r.workers[id] = struct{}{}
+	}
+	r.registry = r.registry || n.Registry
+	r.mu.Unlock()
+	select {
+	case r.waiting <- struct{}{}:
+	default:
+	}
+}
+
+// take removes the next peer message; more says that there is another.
+func (r *outbox) take(node string) (b peerMessage, more bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b = peerMessage{Node: node, Routes: pick(r.routes), Workers: pick(r.workers), Registry: r.registry}
+	r.registry = false
+	return b, len(r.routes)+len(r.workers) > 0
+}
+
+func pick(set map[int64]struct{}) []int64 {
+	ids := slices.Sorted(maps.Keys(set))
+	ids = ids[:min(len(ids), maxIDs)]
+	for _, id := range ids {
+		delete(set, id)
+	}
+	return ids
+}
+
+// sendEvents tells the other processes: at once when it has been quiet, and a few
+// times a second at the most.
+func (s *Store) sendEvents(ctx context.Context) {
+	for {
+		select {
+		case <-s.news.waiting:
+		case <-ctx.Done():
+			return
+		}
+		for more := true; more; {
+			var b peerMessage
+			b, more = s.news.take(s.node)
+			// news that get lost make the others look a second later
+			_ = s.notify(ctx, b)
+		}
+		select {
+		case <-time.After(publishInterval):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Store) notify(ctx context.Context, b peerMessage) error {
+	payload, err := b.encode()
+	if err != nil {
+		return err
+	}
+	return s.Query(ctx, `SELECT pg_notify($1, $2)`, []any{s.channel, payload}, func(store.Row) error { return nil })
+}
+
+// Subscribe implements engine.Cluster. Behind a pooler it hears nothing, and blocks.
+func (s *Store) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) error {
+	if s.listens == nil {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	c, err := s.listener(ctx)
+	if err != nil {
+		return fmt.Errorf("listen: %w", classify(err))
+	}
+	defer hangUp(c)
+	hear(engine.PeerEvents{})
+	for {
+		n, err := c.WaitForNotification(ctx)
+		if err != nil {
+			return fmt.Errorf("listen: %w", classify(err))
+		}
+		var b peerMessage
+		if err := json.Unmarshal([]byte(n.Payload), &b); err != nil || b.Node == s.node {
+			continue // not ours to read, or our own
+		}
+		s.forgetVacancies(b.Routes)
+		hear(engine.PeerEvents{Routes: b.Routes, Workers: b.Workers, Registry: b.Registry, Feed: b.feedBatch()})
+	}
+}
+
+// listener opens the connection that news come in on.
+func (s *Store) listener(ctx context.Context) (*pgx.Conn, error) {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	c, err := pgx.ConnectConfig(ctx, s.listens)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Exec(ctx, "LISTEN "+quote(s.channel)); err != nil {
+		hangUp(c)
+		return nil, err
+	}
+	return c, nil
+}
+
+func hangUp(c *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
+	defer cancel()
+	_ = c.Close(ctx) // it is given up either way
+}
+
+// quote makes an identifier.
+func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
+
+func (s *Store) forgetVacancies(routes []int64) {
+	ready := make(map[int64]struct{}, len(routes))
+	for _, id := range routes {
+		ready[id] = struct{}{}
+	}
+	s.routes.occupied(ready, s.Now())
+}

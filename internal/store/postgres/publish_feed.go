@@ -1,0 +1,136 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// What listeners at one node hear of others: see engine.FeedBatch.
+
+// listens is what the turn of a process is called that listens; its name follows.
+const listens = "listen "
+
+// SubscribeFeed implements engine.Cluster. Rows of processes that are gone for long are
+// cleared away on the occasion.
+func (s *Store) SubscribeFeed(ctx context.Context, hold time.Duration) error {
+	if _, err := s.Turn(ctx, listens+s.node, hold); err != nil {
+		return err
+	}
+	_, err := s.Exec(ctx, `DELETE FROM tasker_turns WHERE loop LIKE $1 AND held_until < `+now+` - $2`, listens+"%", time.Hour.Microseconds())
+	return err
+}
+
+// FeedSubscribed implements engine.Cluster.
+func (s *Store) FeedSubscribed(ctx context.Context) (bool, error) {
+	const query = `SELECT count(*) FROM tasker_turns WHERE loop LIKE $1 AND node <> $2 AND held_until > ` + now
+	var n int
+	err := s.Query(ctx, query, []any{listens + "%", s.node}, func(r store.Row) error { return r.Scan(&n) })
+	return n > 0, err
+}
+
+// feedMessage is engine.FeedBatch in a notification.
+type feedMessage struct {
+	Number  uint64          `json:"n,omitempty"`
+	Lost    bool            `json:"l,omitempty"`
+	Changes []changeMessage `json:"c,omitempty"`
+}
+
+// changeMessage is one change; names are short, because a notification has to be.
+type changeMessage struct {
+	Kind        engine.ChangeKind `json:"k"`
+	At          task.Instant      `json:"a"`
+	Task        string            `json:"t"`
+	Def         int64             `json:"d"`
+	Priority    int               `json:"p,omitempty"`
+	Correlation string            `json:"r,omitempty"`
+	Tags        []string          `json:"g,omitempty"`
+	From        task.State        `json:"f,omitempty"`
+	To          task.State        `json:"s,omitempty"`
+	Cause       string            `json:"w,omitempty"`
+	Case        string            `json:"e,omitempty"`
+	Reason      string            `json:"y,omitempty"`
+	Status      string            `json:"x,omitempty"`
+}
+
+// maxPayload is how many bytes of changes go into one notification, whose length is
+// limited to 8,000 bytes; the rest is for what is around them.
+const maxPayload = 7500
+
+// PublishFeed implements engine.Cluster.
+func (s *Store) PublishFeed(ctx context.Context, t engine.FeedBatch) error {
+	payloads, err := s.split(t)
+	if err != nil {
+		return err
+	}
+	return s.Query(ctx, `SELECT count(pg_notify($1, p)) FROM unnest($2::text[]) AS p`, []any{s.channel, payloads}, func(store.Row) error { return nil })
+}
+
+// split puts feed messages into as many notifications as they need. A change that fits into
+// none is lost, and it says so.
+func (s *Store) split(t engine.FeedBatch) ([]string, error) {
+	parts := []feedMessage{{Number: t.Number, Lost: t.Lost}}
+	room := maxPayload
+	for i := range t.Changes {
+		c := changeMessageOf(&t.Changes[i])
+		text, err := json.Marshal(c)
+		if err != nil {
+			return nil, fmt.Errorf("encode tidings: %w", err)
+		}
+		if len(text) > maxPayload {
+			parts[0].Lost = true
+			continue
+		}
+		if len(text) >= room {
+			parts, room = append(parts, feedMessage{}), maxPayload
+		}
+		room -= len(text) + 1
+		last := &parts[len(parts)-1]
+		last.Changes = append(last.Changes, c)
+	}
+	payloads := make([]string, len(parts))
+	for i := range parts {
+		var err error
+		if payloads[i], err = (peerMessage{Node: s.node, Tidings: &parts[i]}).encode(); err != nil {
+			return nil, err
+		}
+	}
+	return payloads, nil
+}
+
+func changeMessageOf(c *engine.Change) changeMessage {
+	t := changeMessage{Kind: c.Kind, At: c.At, Task: c.Task.String(), Def: c.DefID, Priority: c.Priority, Correlation: c.CorrelationID, Tags: c.Tags,
+		From: c.From, To: c.To, Cause: c.Cause, Reason: c.Reason, Status: c.Status}
+	if !c.Case.IsZero() {
+		t.Case = c.Case.String()
+	}
+	return t
+}
+
+// feedBatch returns what another node told, nil when it told nothing. What cannot be
+// read is lost.
+func (b *peerMessage) feedBatch() *engine.FeedBatch {
+	if b.Tidings == nil {
+		return nil
+	}
+	t := &engine.FeedBatch{From: b.Node, Number: b.Tidings.Number, Lost: b.Tidings.Lost}
+	for _, c := range b.Tidings.Changes {
+		change := engine.Change{Kind: c.Kind, At: c.At, DefID: c.Def, Priority: c.Priority, CorrelationID: c.Correlation, Tags: c.Tags,
+			From: c.From, To: c.To, Cause: c.Cause, Reason: c.Reason, Status: c.Status}
+		var err error
+		if change.Task, err = task.ParseID(c.Task); err == nil && c.Case != "" {
+			change.Case, err = task.ParseID(c.Case)
+		}
+		if err != nil {
+			t.Lost = true
+			continue
+		}
+		t.Changes = append(t.Changes, change)
+	}
+	return t
+}

@@ -1,0 +1,241 @@
+package postgres
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// rowCache is what this process remembers of rows that something will happen to
+// soon: a step that it handed out is settled without reading it again. Another
+// process may have changed them since, so each is kept with its version, which is
+// checked when it is saved, or at the end of a transaction that only looked.
+type rowCache struct {
+	mu    sync.Mutex
+	tasks map[task.ID]*cachedTask
+	place map[task.ID]cachedPlace // of a step
+	steps int
+	bytes int // of contexts and results
+}
+
+// cachedTask is a task with those of its steps that are known.
+type cachedTask struct {
+	task    taskRow
+	context []byte
+	known   bool // the context
+	edits   int  // how often it was edited before it became known
+	steps   []stepRow
+}
+
+// cachedPlace is where a step is kept.
+type cachedPlace struct {
+	*cachedTask
+	at int
+}
+
+// taskRow and stepRow are rows with their versions: the transaction that wrote
+// them. Version 0 is unknown.
+type taskRow struct {
+	task.Task // without its context
+	version   uint32
+}
+
+type stepRow struct {
+	task.Step
+	version uint32
+}
+
+// What is remembered at the most; past it everything is forgotten and read again.
+const (
+	maxSteps = 50_000
+	maxBytes = 64 << 20
+	// maxKept is the largest context or result that is kept.
+	maxKept = 16 << 10
+)
+
+func newRowCache() *rowCache {
+	return &rowCache{tasks: map[task.ID]*cachedTask{}, place: map[task.ID]cachedPlace{}}
+}
+
+// work returns a step with its task, as they are remembered.
+func (m *rowCache) work(id task.ID) (stepRow, taskRow, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, ok := m.place[id]
+	if !ok {
+		return stepRow{}, taskRow{}, false
+	}
+	return p.steps[p.at], p.task, true
+}
+
+// task returns a task as it is remembered.
+func (m *rowCache) task(id task.ID) (taskRow, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f := m.tasks[id]; f != nil {
+		return f.task, true
+	}
+	return taskRow{}, false
+}
+
+// siblings returns steps of a task by ordinal (all when ordinals is nil), or
+// false when not all of them are remembered.
+func (m *rowCache) siblings(id task.ID, ordinals []int) ([]stepRow, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.tasks[id]
+	if f == nil || ordinals == nil && len(f.steps) != f.task.Counts.Total() {
+		return nil, false
+	}
+	if ordinals == nil {
+		all := slices.Clone(f.steps)
+		for _, s := range all {
+			if s.version == 0 {
+				return nil, false
+			}
+		}
+		return all, true
+	}
+	some := make([]stepRow, len(ordinals))
+	for i, n := range ordinals {
+		if n > len(f.steps) || f.steps[n-1].version == 0 {
+			return nil, false
+		}
+		some[i] = f.steps[n-1]
+	}
+	return some, true
+}
+
+// context returns the context of a task as it is after so many edits, or false when
+// that is not remembered.
+func (m *rowCache) context(id task.ID, edits int) ([]byte, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f := m.tasks[id]; f != nil {
+		return f.context, f.known && f.edits == edits
+	}
+	return nil, false
+}
+
+// remembers reports whether a task is remembered.
+func (m *rowCache) remembers(id task.ID) bool {
+	_, ok := m.task(id)
+	return ok
+}
+
+// forget drops tasks with their steps: what is remembered of them was out of date.
+func (m *rowCache) forget(ids []task.ID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range ids {
+		if f := m.tasks[id]; f != nil {
+			m.drop(f)
+		}
+	}
+}
+
+// hasRoom reports whether it may remember what nothing has happened to yet.
+func (m *rowCache) hasRoom() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.steps < maxSteps/2 && m.bytes < maxBytes/2
+}
+
+// forgetAll drops everything.
+func (m *rowCache) forgetAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clear()
+}
+
+func (m *rowCache) clear() {
+	clear(m.tasks)
+	clear(m.place)
+	m.steps, m.bytes = 0, 0
+}
+
+// keep remembers what a transaction wrote and read, once it is committed. Rows
+// of tasks that are settled are dropped: nothing will happen to them by itself.
+func (m *rowCache) keep(tasks []taskRow, contexts map[task.ID][]byte, steps []stepRow) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.steps > maxSteps || m.bytes > maxBytes {
+		m.clear()
+	}
+	for i := range tasks {
+		m.keepTask(&tasks[i], contexts)
+	}
+	for i := range steps {
+		m.keepStep(&steps[i])
+	}
+}
+
+func (m *rowCache) keepTask(t *taskRow, contexts map[task.ID][]byte) {
+	f := m.tasks[t.ID]
+	if t.State.Settled() {
+		if f != nil {
+			m.drop(f)
+		}
+		return
+	}
+	if f == nil {
+		f = &cachedTask{}
+		m.tasks[t.ID] = f
+	}
+	f.task = *t
+	f.task.Context = nil
+	if f.known && f.edits != t.Meta.ContextEdits { // by another process
+		m.bytes -= len(f.context)
+		f.context, f.known = nil, false
+	}
+	document, known := contexts[t.ID]
+	if known && !f.known && len(document) <= maxKept {
+		f.context, f.known, f.edits = document, true, t.Meta.ContextEdits
+		m.bytes += len(document)
+	}
+}
+
+func (m *rowCache) keepStep(s *stepRow) {
+	f := m.tasks[s.TaskID]
+	if f == nil {
+		return // settled, or never in hand
+	}
+	if total := f.task.Counts.Total(); f.steps == nil {
+		f.steps = make([]stepRow, total)
+	}
+	at := s.Ordinal - 1
+	if at < 0 || at >= len(f.steps) {
+		return
+	}
+	was := &f.steps[at]
+	if was.version == 0 {
+		m.steps++
+		m.place[s.ID] = cachedPlace{f, at}
+	}
+	m.bytes += len(s.Result) - len(was.Result)
+	*was = *s
+	if len(s.Result) > maxKept {
+		m.bytes -= len(s.Result)
+		*was = stepRow{}
+		m.steps--
+		delete(m.place, s.ID)
+		return
+	}
+	if s.State.Leased() && f.known && len(f.steps) == 1 {
+		m.bytes -= len(f.context) // nobody else will ask for it
+		f.context, f.known = nil, false
+	}
+}
+
+func (m *rowCache) drop(f *cachedTask) {
+	for i := range f.steps {
+		if s := &f.steps[i]; s.version != 0 {
+			delete(m.place, s.ID)
+			m.steps--
+			m.bytes -= len(s.Result)
+		}
+	}
+	m.bytes -= len(f.context)
+	delete(m.tasks, f.task.ID)
+}
