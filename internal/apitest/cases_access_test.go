@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // keyed opens a second door to a server, for one key.
@@ -22,7 +23,7 @@ func (s *server) keyed(t *testing.T, permissions []string, namespaces ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Keys: ring}))
+	door := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Front: web.New(web.Options{Keys: ring})}))
 	t.Cleanup(door.Close)
 	client, err := tasker.Dial(door.URL, &tasker.DialOptions{APIKey: secret})
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/taskerhq/tasker/internal/local"
 	"github.com/taskerhq/tasker/internal/redistest"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // onEveryQueue is onEveryStore, and with Redis before the store.
@@ -354,7 +355,7 @@ func (s *server) refusedBy(t *testing.T, body string, status int, code tasker.Co
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	var p httpapi.Problem
+	var p web.Problem
 	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || resp.StatusCode != status || p.Code != code {
 		t.Fatalf("%s is answered %d %+v, %v; want %d %s", body, resp.StatusCode, p, err, status, code)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // TestTokenOfAnother: whoever has a key to work in one namespace can do nothing about the
@@ -109,7 +110,7 @@ func (s *server) doorFor(t *testing.T, namespace string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Keys: ring}))
+	door := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Front: web.New(web.Options{Keys: ring})}))
 	t.Cleanup(door.Close)
 	return &server{Client: s.Client, engine: s.engine, url: door.URL, ctx: s.ctx, http: &http.Client{Transport: withKey(secret)}}
 }

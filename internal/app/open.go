@@ -9,11 +9,13 @@ import (
 	"github.com/taskerhq/tasker/internal/local"
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/telemetry"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // backend is the engine over its store, as Run needs it.
 type backend interface {
 	tasker.Backend
+	web.KeyUse
 	// Run runs the background loops until ctx ends. It blocks.
 	Run(ctx context.Context) error
 	// Ready reports why the store does not answer or takes no writes, nil when it does both.

@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/telemetry"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // upkeepTimeout bounds how long the background loops may take to end their
@@ -109,9 +110,14 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 	})
 }
 
+// looper runs background loops until ctx ends. It blocks.
+type looper interface {
+	Run(ctx context.Context) error
+}
+
 // serve runs the API and the loops. Whichever ends first ends the other; the
 // loops outlive the API, since a request under way may need them.
-func serve(ctx context.Context, cfg *config.Config, store backend, ln net.Listener, h http.Handler, ready func() error) error {
+func serve(ctx context.Context, cfg *config.Config, store looper, ln net.Listener, h http.Handler, ready func() error) error {
 	serving, stopServing := context.WithCancel(ctx)
 	defer stopServing()
 	looping, stopLoops := context.WithCancel(context.WithoutCancel(ctx))
@@ -123,8 +129,8 @@ func serve(ctx context.Context, cfg *config.Config, store backend, ln net.Listen
 		loops <- ignoreCanceled(store.Run(looping))
 	}()
 	api := make(chan error, 1)
-	limited := httpapi.LimitConnections(ln, cfg.Server.MaxConnections)
-	go func() { api <- httpapi.Serve(serving, limited, h, cfg.Server.DrainTimeout) }()
+	limited := web.LimitConnections(ln, cfg.Server.MaxConnections)
+	go func() { api <- web.Serve(serving, limited, h, cfg.Server.DrainTimeout) }()
 
 	// The listener queues connections from the start, so requests that come
 	// before Serve accepts are answered too.
@@ -158,18 +164,20 @@ func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *teleme
 	if err != nil {
 		return nil, err
 	}
+	front := web.New(web.Options{
+		Logger: log, Keys: keys, KeyUse: store, Watcher: tel,
+		BodiesBytes: int64(max(cfg.Server.BodiesBytes, cfg.Server.BatchBodyBytes, cfg.Server.BodyBytes)), // one body at least
+	})
 	return httpapi.New(store, httpapi.Options{
-		Logger:       log,
-		Keys:         keys,
+		Front:        front,
 		LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
 		Ready:        (&readiness{ask: store.Ready}).within,
 		Version:      version,
 		Metrics:      tel.Handler(),
-		Watcher:      tel,
+		Streams:      tel,
 		Limits: httpapi.Limits{
 			BodyBytes:      int64(cfg.Server.BodyBytes),
 			BatchBodyBytes: int64(cfg.Server.BatchBodyBytes),
-			BodiesBytes:    int64(cfg.Server.BodiesBytes),
 			Streams:        cfg.Server.MaxStreams,
 			StreamsPerKey:  cfg.Server.MaxStreamsPerKey,
 		},

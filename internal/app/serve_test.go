@@ -11,7 +11,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/app"
 	"github.com/taskerhq/tasker/internal/config"
 )
@@ -20,7 +19,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // loops is a store of which only the background loops matter.
 type loops struct {
-	tasker.Backend
 	started chan struct{}
 	ended   chan struct{}
 	fail    chan error
@@ -29,8 +27,6 @@ type loops struct {
 func newLoops() *loops {
 	return &loops{started: make(chan struct{}), ended: make(chan struct{}), fail: make(chan error, 1)}
 }
-
-func (l *loops) Ready(context.Context) error { return nil }
 
 func (l *loops) Run(ctx context.Context) error {
 	close(l.started)

@@ -22,6 +22,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/telemetry"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -72,7 +73,7 @@ func serve(t *testing.T, open func(*testing.T) (engine.Store, error)) *server {
 	s.must(err)
 	s.tel = tel
 	s.recount()
-	h := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Metrics: tel.Handler(), Watcher: tel, Version: "1.2.3"}))
+	h := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Metrics: tel.Handler(), Front: web.New(web.Options{Watcher: tel}), Streams: tel, Version: "1.2.3"}))
 	s.url = h.URL
 	s.Client, err = tasker.Dial(h.URL, nil)
 	s.must(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // needs says which permissions open which operation. It repeats routes.go on
@@ -52,7 +53,7 @@ func TestPermissions(t *testing.T) {
 			t.Parallel()
 			ring, key := ringOf(t, "k", string(permission))
 			f := &fake{}
-			a := newAPI(t, f, httpapi.Options{Keys: ring})
+			a := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 			for _, e := range examples() {
 				need, listed := needs[e.id]
 				if !listed {
@@ -94,7 +95,7 @@ func TestKeyHeaders(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "read")
 	secret := key[len("X-API-Key: "):]
-	a := newAPI(t, &fake{}, httpapi.Options{Keys: ring})
+	a := newAPI(t, &fake{}, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 	for _, header := range []string{key, "Authorization: Bearer " + secret, "Authorization: bearer " + secret} {
 		if got := a.do(t, "GET", "/v1/tasks", "", header); got.status != 200 {
 			t.Errorf("%.24s... is answered %d", header, got.status)
@@ -111,7 +112,7 @@ func TestKeyHeaders(t *testing.T) {
 func TestKeyIsCheckedBeforeTheBody(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "read")
-	a := newAPI(t, &fake{}, httpapi.Options{Keys: ring})
+	a := newAPI(t, &fake{}, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 	if got := a.do(t, "POST", "/v1/tasks", `{broken`); got.status != 401 {
 		t.Errorf("without a key: %d", got.status)
 	}
@@ -124,7 +125,7 @@ func TestActorDefaultsToTheKey(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "ann", "admin")
 	f := &fake{}
-	a := newAPI(t, f, httpapi.Options{Keys: ring})
+	a := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 	step := "/v1/tasks/" + taskID.String() + "/workflow_steps/" + stepID.String()
 	for act, actor := range map[string]func(tasker.StepAction) string{
 		"reset_for_retry":   func(a tasker.StepAction) string { return a.ResetBy },
@@ -222,7 +223,7 @@ func TestNamespaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fake{}
-			got := newAPI(t, f, httpapi.Options{Keys: ring}).do(t, c.method, c.path, c.body, key)
+			got := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})}).do(t, c.method, c.path, c.body, key)
 			if got.status != c.status {
 				t.Fatalf("answer is %d %s, want %d", got.status, got.body, c.status)
 			}
@@ -239,7 +240,7 @@ func TestNamespacesNarrow(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	ring, key := ringOf(t, "k", "admin", "default")
-	a := newAPI(t, f, httpapi.Options{Keys: ring})
+	a := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 
 	a.do(t, "GET", "/v1/tasks", "", key)
 	if got := last[tasker.TaskFilter](f).Namespace; got != "default" {
@@ -271,7 +272,7 @@ func TestNamespacesNarrow(t *testing.T) {
 	}
 
 	ring, key = ringOf(t, "k", "admin", "default", "video")
-	a = newAPI(t, f, httpapi.Options{Keys: ring})
+	a = newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 	if got := a.do(t, "GET", "/v1/tasks", "", key); got.status != 403 || !strings.Contains(got.body, "name one") {
 		t.Errorf("a key with two namespaces that names none is answered %d %s", got.status, got.body)
 	}
@@ -289,7 +290,7 @@ func TestNamespacesInBatches(t *testing.T) {
 	t.Run("Submit", func(t *testing.T) {
 		t.Parallel()
 		f := &fake{}
-		got := newAPI(t, f, httpapi.Options{Keys: ring}).do(t, "POST", "/v1/tasks/batch",
+		got := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})}).do(t, "POST", "/v1/tasks/batch",
 			`{"tasks":[{"name":"a","namespace":"secret"},{"name":"b"}],"item_errors":true}`, key)
 		if req := last[tasker.SubmitRequest](f); got.status != 200 || len(req.Tasks) != 1 || req.Tasks[0].Name != "b" {
 			t.Errorf("answer is %d %s, the backend got %+v", got.status, got.body, req)
@@ -301,7 +302,7 @@ func TestNamespacesInBatches(t *testing.T) {
 	t.Run("Cancel", func(t *testing.T) {
 		t.Parallel()
 		f := &fake{}
-		got := newAPI(t, f, httpapi.Options{Keys: ring}).do(t, "POST", "/v1/tasks/cancel",
+		got := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})}).do(t, "POST", "/v1/tasks/cancel",
 			`{"task_uuids":["`+otherID.String()+`","`+taskID.String()+`"]}`, key)
 		if req := last[tasker.CancelRequest](f); got.status != 200 || cmp.Diff([]uuid.UUID{taskID}, req.TaskUUIDs) != "" {
 			t.Errorf("answer is %d, the backend got %v", got.status, req.TaskUUIDs)
@@ -318,7 +319,7 @@ func TestNamespacesInBatches(t *testing.T) {
 func TestProbing(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "read", "default")
-	a := newAPI(t, &fake{}, httpapi.Options{Keys: ring})
+	a := newAPI(t, &fake{}, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 	other := a.do(t, "GET", "/v1/tasks/"+otherID.String(), "", key)
 	missing := a.do(t, "GET", "/v1/tasks/"+stepID.String(), "", key)
 	if strings.ReplaceAll(other.body, otherID.String(), "") != strings.ReplaceAll(missing.body, stepID.String(), "") {

@@ -1,11 +1,8 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"log/slog"
-	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -14,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/web"
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
@@ -87,35 +85,10 @@ func (w *answerWriter) Write(body []byte) (int, error) {
 	return len(body), nil
 }
 
-// refuse answers with the problem that err is. What the caller must not see
-// goes to the log, under the request id that he does see.
+// refuse answers with the problem that err is.
 func (s *server) refuse(hc huma.Context, err error) {
 	r, w := humago.Unwrap(hc)
-	s.refuseHTTP(w, r, hc.Operation().OperationID, err)
-}
-
-// refuseHTTP is refuse for what never became an operation.
-func (s *server) refuseHTTP(w http.ResponseWriter, r *http.Request, operation string, err error) {
-	p := problemOf(err)
-	if p.Code == tasker.CodeInternal {
-		s.log.ErrorContext(r.Context(), "request failed", slog.String("operation", operation),
-			slog.String("request_id", w.Header().Get(requestIDHeader)), slog.Any("error", err))
-	}
-	header := w.Header()
-	if p.retryAfter > 0 {
-		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
-	}
-	if p.Status == http.StatusUnauthorized {
-		header.Set("WWW-Authenticate", `Bearer realm="tasker"`)
-	}
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false) // people read problems in terminals: a -> b
-	_ = encoder.Encode(p)        // strings and numbers: cannot fail
-	header.Set("Content-Type", problemType)
-	header.Set("Content-Length", strconv.Itoa(body.Len()))
-	w.WriteHeader(p.Status)
-	_, _ = w.Write(body.Bytes()) // the client may be gone
+	s.front.Refuse(w, r, hc.Operation().OperationID, err)
 }
 
 func write(hc huma.Context, status int, contentType string, body []byte) {
@@ -144,5 +117,5 @@ func translate(_ huma.Context, _ string, v any) (any, error) {
 	for _, detail := range model.Errors {
 		e.Details = append(e.Details, tasker.Detail{Location: detail.Location, Message: detail.Message})
 	}
-	return problemOf(e), nil
+	return web.ProblemOf(e), nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // api is a handler under test. Every answer that it gives is checked against
@@ -40,9 +41,9 @@ type response struct {
 }
 
 // problem decodes a problem.
-func (r response) problem(t *testing.T) httpapi.Problem {
+func (r response) problem(t *testing.T) web.Problem {
 	t.Helper()
-	var p httpapi.Problem
+	var p web.Problem
 	if err := json.Unmarshal([]byte(r.body), &p); err != nil || r.header.Get("Content-Type") != "application/problem+json" {
 		t.Fatalf("not a problem: %d %s %s", r.status, r.header.Get("Content-Type"), r.body)
 	}
@@ -50,7 +51,7 @@ func (r response) problem(t *testing.T) httpapi.Problem {
 }
 
 // at returns the locations of a problem's details, separated by spaces.
-func at(p httpapi.Problem) string {
+func at(p web.Problem) string {
 	var out []string
 	for _, detail := range p.Errors {
 		out = append(out, detail.Location)

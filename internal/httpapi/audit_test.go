@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 func TestAuditFilters(t *testing.T) {
@@ -87,7 +88,7 @@ func TestAuditOfWhatHasGone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := newAPI(t, departed{&fake{}}, httpapi.Options{Keys: keys})
+		a := newAPI(t, departed{&fake{}}, httpapi.Options{Front: web.New(web.Options{Keys: keys})})
 		for _, path := range []string{"/v1/tasks/" + taskID.String() + "/audit", "/v1/audit?task_uuid=" + taskID.String()} {
 			got := a.do(t, "GET", path, "", "X-API-Key: "+secret)
 			if n := strings.Count(got.body, `"kind"`); n != want || (got.status == 404) != (want == 0) {

@@ -2,10 +2,7 @@ package httpapi
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"mime"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -14,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/strictjson"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // keptBuffer bounds the buffers that are kept for the next body, in bytes, so that one
@@ -34,7 +32,7 @@ type bodyReader struct {
 	newBody  func() any               // a pointer to a zero body
 	salvage  func([]byte) (any, bool) // see salvager; nil for most bodies
 	buffers  *sync.Pool
-	held     *bodyBudget
+	front    *web.Front
 }
 
 func newBodyReader[B any](s *server, e endpoint) *bodyReader {
@@ -42,7 +40,7 @@ func newBodyReader[B any](s *server, e endpoint) *bodyReader {
 	settle(s.registry) // before compiling, so that the shape is the document's
 	b := &bodyReader{
 		limit: s.limits.BodyBytes, schema: schema, shape: s.shapes.Compile(schema),
-		optional: e.is(bare), newBody: func() any { return new(B) }, buffers: &s.buffers, held: &s.bodies,
+		optional: e.is(bare), newBody: func() any { return new(B) }, buffers: &s.buffers, front: s.front,
 	}
 	if v, can := b.newBody().(salvager); can {
 		b.salvage = v.salvager()
@@ -66,9 +64,6 @@ func (b *bodyReader) document() *huma.RequestBody {
 
 // read returns the decoded body of a request.
 func (b *bodyReader) read(w http.ResponseWriter, r *http.Request) (any, error) {
-	if r.ContentLength > b.limit {
-		return nil, b.tooLarge()
-	}
 	if r.ContentLength == 0 {
 		return b.decode(nil, false)
 	}
@@ -83,38 +78,11 @@ func (b *bodyReader) read(w http.ResponseWriter, r *http.Request) (any, error) {
 		}
 	}()
 	buf.Reset()
-	if err := b.fill(buf, w, r); err != nil {
+	if err := b.front.ReadBody(buf, w, r, b.limit); err != nil {
 		return nil, err
 	}
 	// Decoding copies all that it keeps, so that the buffer can go back.
 	return b.decode(buf.Bytes(), asText)
-}
-
-// fill reads the whole body, within limit and time.
-func (b *bodyReader) fill(buf *bytes.Buffer, w http.ResponseWriter, r *http.Request) error {
-	body := &timedBody{Reader: http.MaxBytesReader(underneath(w), r.Body, b.limit), w: w, held: b.held}
-	defer body.done()
-	_, err := buf.ReadFrom(body)
-	var tooLarge *http.MaxBytesError
-	var netError net.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &tooLarge):
-		return b.tooLarge()
-	case errors.Is(err, errBodiesFull):
-		return errBodiesFull
-	case errors.As(err, &netError) && netError.Timeout():
-		return &protocolError{http.StatusRequestTimeout,
-			tasker.Errorf(tasker.CodeUnavailable, "the body did not arrive within %v, or nothing of it for %v", bodyTimeout, bodySilence)}
-	}
-	return tasker.Errorf(tasker.CodeInvalid, "the body ended early")
-}
-
-func (b *bodyReader) tooLarge() error {
-	return &tasker.Error{Code: tasker.CodeTooLarge,
-		Message: fmt.Sprintf("the body is larger than %d bytes", b.limit),
-		Hint:    "send fewer or smaller items at once"}
 }
 
 func (b *bodyReader) decode(data []byte, asText bool) (any, error) {
@@ -167,5 +135,5 @@ func (b *bodyReader) contentType(h http.Header) (asText bool, err error) {
 func unsupported(format string, args ...any) error {
 	err := tasker.Errorf(tasker.CodeInvalid, format, args...)
 	err.Hint = "set the header Content-Type: application/json"
-	return &protocolError{http.StatusUnsupportedMediaType, err}
+	return &web.StatusError{Status: http.StatusUnsupportedMediaType, Err: err}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // TestCaseNamespaces drives a key that reaches the namespace default only.
@@ -56,7 +57,7 @@ func TestCaseNamespaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fake{}
-			got := newAPI(t, f, httpapi.Options{Keys: ring}).do(t, c.method, c.path, c.body, key)
+			got := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})}).do(t, c.method, c.path, c.body, key)
 			if got.status != c.status {
 				t.Fatalf("answer is %d %s, want %d", got.status, got.body, c.status)
 			}
@@ -73,7 +74,7 @@ func TestCaseNamespacesNarrow(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	ring, key := ringOf(t, "k", "read", "default")
-	a := newAPI(t, f, httpapi.Options{Keys: ring})
+	a := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 	for _, path := range []string{"/v1/dlq", "/v1/dlq/stats", "/v1/dlq/investigation-queue"} {
 		a.do(t, "GET", path, "", key)
 		if got := last[tasker.CaseFilter](f).Namespace; got != "default" {
@@ -85,7 +86,7 @@ func TestCaseNamespacesNarrow(t *testing.T) {
 		t.Errorf("staleness is of %q", got)
 	}
 	ring, key = ringOf(t, "k", "read", "default", "video")
-	a = newAPI(t, f, httpapi.Options{Keys: ring})
+	a = newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 	if got := a.do(t, "GET", "/v1/dlq", "", key); got.status != 403 || !strings.Contains(got.body, "name one") {
 		t.Errorf("a key with two namespaces that names none is answered %d %s", got.status, got.body)
 	}
@@ -99,7 +100,7 @@ func TestCaseNamespacesNarrow(t *testing.T) {
 func TestCaseProbing(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "operate", "default")
-	a := newAPI(t, &fake{}, httpapi.Options{Keys: ring})
+	a := newAPI(t, &fake{}, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 	other := a.do(t, "PATCH", "/v1/dlq/entry/"+otherCaseID.String(), `{"reopen":true}`, key)
 	missing := a.do(t, "PATCH", "/v1/dlq/entry/"+stepID.String(), `{"reopen":true}`, key)
 	if strings.ReplaceAll(other.body, otherCaseID.String(), "") != strings.ReplaceAll(missing.body, stepID.String(), "") {
@@ -116,7 +117,7 @@ func TestCaseNotFoundCloses(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "admin", "default")
 	f := &fake{}
-	got := newAPI(t, blind{f}, httpapi.Options{Keys: ring}).do(t, "PATCH", "/v1/dlq/entry/"+caseID.String(), `{"reopen":true}`, key)
+	got := newAPI(t, blind{f}, httpapi.Options{Front: web.New(web.Options{Keys: ring})}).do(t, "PATCH", "/v1/dlq/entry/"+caseID.String(), `{"reopen":true}`, key)
 	if got.status != 404 || f.called() != 0 {
 		t.Errorf("answer is %d %s", got.status, got.body)
 	}

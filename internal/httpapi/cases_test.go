@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 func TestCaseFilters(t *testing.T) {
@@ -166,7 +167,7 @@ func TestCaseActorDefaultsToTheKey(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "ann", "operate")
 	f := &fake{}
-	a := newAPI(t, f, httpapi.Options{Keys: ring})
+	a := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 	a.do(t, "POST", "/v1/dlq/task/"+taskID.String(), `{"reason":"odd"}`, key)
 	if got := last[tasker.OpenCaseRequest](f).OpenedBy; got != "ann" {
 		t.Errorf("opened by %q", got)

@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // dial returns a Client of a server over a Backend.
@@ -159,7 +160,7 @@ var ignoreDefaults = cmp.FilterPath(func(p cmp.Path) bool {
 
 func TestDialKeepsErrors(t *testing.T) {
 	t.Parallel()
-	for _, kind := range httpapi.ProblemKinds() {
+	for _, kind := range web.ProblemKinds() {
 		t.Run(string(kind.Code), func(t *testing.T) {
 			t.Parallel()
 			sent := &tasker.Error{Code: kind.Code, Message: "what", Hint: "do this", Details: []tasker.Detail{{Location: "/a~1b/0", Message: "where"}}}
@@ -188,14 +189,14 @@ func TestDialWithKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := dial(t, &fake{}, httpapi.Options{Keys: ring}, secret)
+	client := dial(t, &fake{}, httpapi.Options{Front: web.New(web.Options{Keys: ring})}, secret)
 	if _, err := client.Submit(t.Context(), tasker.TaskRequest{Name: "x"}); err != nil {
 		t.Errorf("Submit = %v", err)
 	}
 	if _, err := client.Workers(t.Context()); tasker.ErrorCode(err) != tasker.CodeForbidden {
 		t.Errorf("Workers = %v", err)
 	}
-	stranger := dial(t, &fake{}, httpapi.Options{Keys: ring}, "")
+	stranger := dial(t, &fake{}, httpapi.Options{Front: web.New(web.Options{Keys: ring})}, "")
 	if _, err := stranger.Submit(t.Context(), tasker.TaskRequest{Name: "x"}); tasker.ErrorCode(err) != tasker.CodeUnauthenticated {
 		t.Errorf("Submit without a key = %v", err)
 	}

@@ -4,11 +4,11 @@
 //
 // routes.go is the whole API on one screen. A request passes through, in order:
 //
-//	middleware.go  request id, security headers, log line, panic to 500
-//	guard.go       API key, permission, well-formed URL
+//	package web    request ID, security headers, log line, panic to 500, origin
+//	guard.go       API key and permission of the operation, well-formed URL
 //	body.go        size, content type, strict decoding (decode.go, walk.go)
 //	the handler    in the file of its resource; namespaces in scope.go
-//	answer.go      encoding, or problem.go
+//	answer.go      encoding, or a problem of package web
 //
 // Bodies are decoded once, into the type that the handler takes, and checked
 // against the schema that the OpenAPI document shows. huma's own validation

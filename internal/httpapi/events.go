@@ -18,6 +18,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 const eventType = "text/event-stream"
@@ -136,7 +137,7 @@ func serveStream[P any](ctx context.Context, s *server, hc huma.Context, params 
 		return
 	}
 	defer leave()
-	waiting, cut, cancel := patient(ctx)
+	waiting, cut, cancel := web.Patient(ctx)
 	defer cancel()
 	stream, err := h(waiting, params)
 	if err != nil {
@@ -164,7 +165,7 @@ func serveStream[P any](ctx context.Context, s *server, hc huma.Context, params 
 	case err != nil && !w.begun:
 		s.refuse(hc, err)
 	case why == "failed": // it just ends: the client comes back, and hears then what there is to hear
-		s.log.WarnContext(ctx, "a stream of events broke off", "error", err)
+		s.front.Log().WarnContext(ctx, "a stream of events broke off", "error", err)
 	}
 	w.ended(why)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 func TestEventsOnTheWire(t *testing.T) {
@@ -80,7 +81,7 @@ func TestEventsOfNamespaces(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "read", "default", "more")
 	f := &fake{}
-	a := newAPI(t, f, httpapi.Options{Keys: ring})
+	a := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 	if got := a.do(t, "GET", "/v1/events?queue=true", "", key); got.status != 200 || cmp.Diff([]string{"default", "more"}, last[tasker.EventFilter](f).Namespaces) != "" {
 		t.Errorf("answer is %d, the filter %+v", got.status, last[tasker.EventFilter](f))
 	}
@@ -123,7 +124,7 @@ func serveOn(t *testing.T, ln net.Listener, h http.Handler) (stop func() error) 
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- httpapi.Serve(ctx, ln, h, time.Minute) }()
+	go func() { ended <- web.Serve(ctx, ln, h, time.Minute) }()
 	stopped := false
 	stop = func() error {
 		if stopped {
@@ -270,7 +271,7 @@ func TestEventsWatched(t *testing.T) {
 	t.Parallel()
 	w := &watcher{}
 	f := &fake{}
-	a := newAPI(t, f, httpapi.Options{Watcher: w})
+	a := newAPI(t, f, httpapi.Options{Streams: w})
 	a.do(t, "GET", "/v1/events", "")
 	f.stream = func(_ context.Context, yield func([]tasker.Event, error) bool) {
 		_ = yield([]tasker.Event{{ID: "run-1", Type: tasker.EventStreamAlive}}, nil) && yield(nil, errors.New("broken"))

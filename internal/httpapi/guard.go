@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -13,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 type humaContext huma.Context
@@ -33,7 +33,7 @@ func (r *request) Unwrap() huma.Context { return r.humaContext }
 // this API one code has one status, and that of invalid is 400.
 func (r *request) SetStatus(status int) {
 	if status == http.StatusUnprocessableEntity {
-		status = StatusOf(tasker.CodeInvalid)
+		status = web.StatusOf(tasker.CodeInvalid)
 	}
 	r.humaContext.SetStatus(status)
 }
@@ -43,7 +43,7 @@ func (r *request) SetStatus(status int) {
 func (s *server) guard(e endpoint, body *bodyReader) func(huma.Context, func(huma.Context)) {
 	return func(hc huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(hc)
-		principal, err := s.admit(r, e.needs)
+		principal, err := s.front.Admit(w, r, e.needs)
 		if err != nil {
 			s.refuse(hc, err)
 			return
@@ -51,7 +51,6 @@ func (s *server) guard(e endpoint, body *bodyReader) func(huma.Context, func(hum
 		ctx := r.Context()
 		if principal != nil {
 			ctx = access.With(ctx, principal)
-			noteKey(w, principal.Name)
 		}
 		err = wellFormed(r)
 		if err == nil {
@@ -84,42 +83,6 @@ type bodyKey struct{}
 
 // bodyFrom returns the body that the guard decoded.
 func bodyFrom(ctx context.Context) any { return ctx.Value(bodyKey{}) }
-
-// admit returns the principal of a request, nil when anybody may enter.
-func (s *server) admit(r *http.Request, needs []access.Permission) (*access.Principal, error) {
-	if len(needs) == 0 || s.keys.Open() {
-		return nil, nil
-	}
-	secret := secretOf(r.Header)
-	if secret == "" {
-		return nil, &tasker.Error{Code: tasker.CodeUnauthenticated, Message: "an API key is required",
-			Hint: "send it as X-API-Key: tsk_... or as Authorization: Bearer tsk_..."}
-	}
-	principal := s.keys.Authenticate(secret)
-	if principal == nil {
-		return nil, tasker.Errorf(tasker.CodeUnauthenticated, "the API key is unknown")
-	}
-	s.noteKeyUse(r.Context(), principal, time.Now())
-	if !principal.Can(needs...) {
-		return nil, &tasker.Error{Code: tasker.CodeForbidden,
-			Message: "the key " + principal.Name + " lacks the permission",
-			Hint:    "the request needs " + strings.ReplaceAll(joinWords(needs), ", ", " or ")}
-	}
-	return principal, nil
-}
-
-// secretOf finds the key in the headers. X-API-Key wins over Authorization,
-// which a proxy may have used for itself.
-func secretOf(h http.Header) string {
-	if key := h.Get("X-API-Key"); key != "" {
-		return key
-	}
-	scheme, token, _ := strings.Cut(h.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
-}
 
 // readHeaders are the headers whose values operations look up or store. net/http itself
 // refuses control characters in headers, but for tabs, and lets bytes pass that are no

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // healthBody is the body of both probes.
@@ -25,7 +26,7 @@ func (s *server) getLive(context.Context, *none, *none) (answer[healthBody], err
 // getReady answers 503 while the server stops, so that a balancer sends no new
 // work over connections that it has open, and while Options.Ready says so.
 func (s *server) getReady(ctx context.Context, _, _ *none) (answer[healthBody], error) {
-	if stopping := stoppingOf(ctx); stopping != nil && stopping.Err() != nil {
+	if stopping := web.Stopping(ctx); stopping != nil && stopping.Err() != nil {
 		return answer[healthBody]{}, tasker.Errorf(tasker.CodeUnavailable, "the server is stopping")
 	}
 	err := s.ready(ctx)
@@ -36,7 +37,7 @@ func (s *server) getReady(ctx context.Context, _, _ *none) (answer[healthBody], 
 	if errors.As(err, &known) && known.Code == tasker.CodeUnavailable {
 		return answer[healthBody]{}, err
 	}
-	s.log.WarnContext(ctx, "server is not ready", slog.Any("error", err))
+	s.front.Log().WarnContext(ctx, "server is not ready", slog.Any("error", err))
 	return answer[healthBody]{}, tasker.Errorf(tasker.CodeUnavailable, "the server is not ready; its log says why")
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // noting is a Backend that keeps whose keys were used.
@@ -44,7 +45,7 @@ func TestKeyUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := &noting{fake: &fake{}, fails: 1}
-	a := newAPI(t, n, httpapi.Options{Keys: keys})
+	a := newAPI(t, n, httpapi.Options{Front: web.New(web.Options{Keys: keys, KeyUse: n})})
 	get := func(name string, want int) {
 		t.Helper()
 		if got := a.do(t, "GET", "/v1/tasks/"+taskID.String(), "", "X-API-Key: "+secrets[name]); got.status != want {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // dialRaw opens a connection whose every read ends within the test's patience.
@@ -32,7 +33,7 @@ func dialRaw(t *testing.T, url string) net.Conn {
 func TestAnswerBeforeTheBody(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "submit")
-	url, _ := listening(t, httpapi.New(&fake{}, httpapi.Options{Keys: ring}))
+	url, _ := listening(t, httpapi.New(&fake{}, httpapi.Options{Front: web.New(web.Options{Keys: ring})}))
 	const asJSON = "Content-Type: application/json\r\n"
 	for name, c := range map[string]struct {
 		line, headers string
@@ -73,7 +74,7 @@ func TestAnswerBeforeTheBody(t *testing.T) {
 func TestLingeringClose(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "submit")
-	url, _ := listening(t, httpapi.New(&fake{}, httpapi.Options{Keys: ring}))
+	url, _ := listening(t, httpapi.New(&fake{}, httpapi.Options{Front: web.New(web.Options{Keys: ring})}))
 	const size = 20 << 20
 	for name, headers := range map[string]string{
 		"Announced": fmt.Sprintf("Content-Length: %d\r\n", size),
@@ -104,7 +105,7 @@ func TestLingeringClose(t *testing.T) {
 // TestBodiesTogether holds the bodies that arrive at one time to a limit of bytes.
 func TestBodiesTogether(t *testing.T) {
 	t.Parallel()
-	s := serve(t, httpapi.New(&fake{}, httpapi.Options{Limits: httpapi.Limits{BodyBytes: 1 << 20, BatchBodyBytes: 1 << 20, BodiesBytes: 1 << 20}}), time.Minute)
+	s := serve(t, httpapi.New(&fake{}, httpapi.Options{Limits: httpapi.Limits{BodyBytes: 1 << 20, BatchBodyBytes: 1 << 20}, Front: web.New(web.Options{BodiesBytes: 1 << 20})}), time.Minute)
 	slow := dialRaw(t, s.url)
 	fmt.Fprintf(slow, "POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", 1<<20)
 	body := []byte(`{"name":"x"}` + strings.Repeat(" ", 1<<20-12))
@@ -146,7 +147,7 @@ func TestLimitConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limited := httpapi.LimitConnections(ln, 2)
+	limited := web.LimitConnections(ln, 2)
 	serveOn(t, limited, httpapi.New(&fake{}, httpapi.Options{}))
 	url := "http://" + ln.Addr().String()
 	ask := func(conn net.Conn) (*http.Response, error) {

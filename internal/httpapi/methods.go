@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // routed are the methods that a route may be for.
@@ -72,11 +73,11 @@ func (s *server) methodsOf(r *http.Request) []string {
 func (s *server) unknownRoute(w http.ResponseWriter, r *http.Request) {
 	allowed := strings.Join(s.methodsOf(r), ", ")
 	if allowed == "" {
-		s.refuseHTTP(w, r, "unknown route", &tasker.Error{Code: tasker.CodeNotFound,
+		s.front.Refuse(w, r, "unknown route", &tasker.Error{Code: tasker.CodeNotFound,
 			Message: "there is no such route", Hint: "GET /openapi.json lists all; GET /docs shows them"})
 		return
 	}
 	w.Header().Set("Allow", allowed)
-	s.refuseHTTP(w, r, "unknown method", &protocolError{http.StatusMethodNotAllowed,
-		tasker.Errorf(tasker.CodeInvalid, "the method is not allowed here; %s is", allowed)})
+	s.front.Refuse(w, r, "unknown method", &web.StatusError{Status: http.StatusMethodNotAllowed,
+		Err: tasker.Errorf(tasker.CodeInvalid, "the method is not allowed here; %s is", allowed)})
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 const (
-	jsonType    = "application/json"
-	problemType = "application/problem+json"
+	jsonType = "application/json"
 )
 
 // Names of the security schemes in the OpenAPI document.
@@ -53,7 +53,7 @@ func apiConfig(s *server) huma.Config {
 				{Name: "health", Description: "Probes."},
 				{Name: "server", Description: "The server itself."},
 			},
-			Extensions: map[string]any{"x-problems": ProblemKinds()},
+			Extensions: map[string]any{"x-problems": web.ProblemKinds()},
 		},
 		Formats:       map[string]huma.Format{jsonType: huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat: jsonType,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // QueuePath names a task of the queue. It is exported for the reason that TaskPath is.
@@ -56,7 +57,7 @@ func (s *server) enqueueTasks(ctx context.Context, _ *none, body *tasker.Enqueue
 
 // enqueue stores tasks in the name of the request's key.
 func (s *server) enqueue(ctx context.Context, tasks []tasker.EnqueueTask) ([]tasker.QueueReceipt, error) {
-	trace, _ := ctx.Value(traceparentKey{}).(string)
+	trace := web.TraceParent(ctx)
 	for i := range tasks {
 		if err := reachNamespace(ctx, tasks[i].Namespace, "/namespace"); err != nil {
 			return nil, moved(err, "", place("tasks", i))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 const queueWorker = "/api/v1/workers/"
@@ -41,7 +42,7 @@ func TestEnqueue(t *testing.T) {
 		t.Parallel()
 		ring, key := ringOf(t, "shop", "admin")
 		f := &fake{}
-		a := newAPI(t, f, httpapi.Options{Keys: ring})
+		a := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 		a.do(t, "POST", "/api/v1/tasks", `{"task_type":"x"}`, key)
 		if got := last[tasker.EnqueueRequest](f).Caller; got != "shop" {
 			t.Errorf("the caller is %q", got)
@@ -333,7 +334,7 @@ func TestQueueLostTasks(t *testing.T) {
 		ring, key := ringOf(t, "limited", "work", "default")
 		for space, want := range map[string]string{"default": "cancelled", "secret": "lost"} {
 			f := &leasing{fake: &fake{}, space: space, held: []tasker.LeaseRef{}, state: tasker.TaskCancelled}
-			a := newAPI(t, f, httpapi.Options{Keys: ring})
+			a := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 			got := a.do(t, "POST", worker+"/heartbeat", `{"current_tasks":["`+taskID.String()+`"]}`, key)
 			if got.status != 200 || !strings.Contains(got.body, `"status":"`+want+`"`) {
 				t.Errorf("of the namespace %s the answer is %d %s", space, got.status, got.body)

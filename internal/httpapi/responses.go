@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // refusal documents one status of an error.
@@ -65,7 +66,7 @@ func refusalComponents(r huma.Registry) map[string]*huma.Response {
 	out := map[string]*huma.Response{}
 	for _, kind := range refusalKinds() {
 		response := &huma.Response{Description: kind.why,
-			Content: map[string]*huma.MediaType{problemType: {Schema: schemaOf[Problem](r)}}}
+			Content: map[string]*huma.MediaType{web.ProblemType: {Schema: schemaOf[web.Problem](r)}}}
 		if kind.header != "" {
 			response.Headers = map[string]*huma.Param{kind.header: {Description: kind.doc, Schema: headerSchema(kind.header)}}
 		}

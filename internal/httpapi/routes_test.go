@@ -16,6 +16,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // example is a request that succeeds, one per operation.
@@ -124,12 +125,12 @@ func TestEveryRouteOK(t *testing.T) {
 // code whose status the document lists there.
 func TestEveryRouteError(t *testing.T) {
 	t.Parallel()
-	for _, kind := range httpapi.ProblemKinds() {
+	for _, kind := range web.ProblemKinds() {
 		t.Run(string(kind.Code), func(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
 			err := &tasker.Error{Code: kind.Code, Message: "words of the backend", Hint: "a hint"}
-			a := newAPI(t, &fake{err: err}, httpapi.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			a := newAPI(t, &fake{err: err}, httpapi.Options{Front: web.New(web.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})})
 			internal := kind.Code == tasker.CodeInternal
 			for _, e := range examples() {
 				if e.id == "live" || e.id == "ready" || e.id == "version" {
@@ -179,7 +180,7 @@ func TestTimeIsUp(t *testing.T) {
 func TestInternalDetailStaysInside(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	a := newAPI(t, &fake{err: errors.New("open /secret/tasker.db: disk on fire")}, httpapi.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	a := newAPI(t, &fake{err: errors.New("open /secret/tasker.db: disk on fire")}, httpapi.Options{Front: web.New(web.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})})
 	got := a.do(t, "GET", "/v1/tasks", "", "X-Request-Id: from-proxy.1")
 	if got.status != 500 || strings.Contains(got.body, "secret") {
 		t.Errorf("answer is %d %s", got.status, got.body)
@@ -468,11 +469,11 @@ func TestWaitIsBounded(t *testing.T) {
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
 	a.do(t, "GET", "/v1/tasks/"+taskID.String()+"?wait_ms=9000000000000", "")
-	if got := last[time.Duration](f); got != httpapi.MaxWait {
-		t.Errorf("wait is %v, want %v", got, httpapi.MaxWait)
+	if got := last[time.Duration](f); got != web.MaxWait {
+		t.Errorf("wait is %v, want %v", got, web.MaxWait)
 	}
 	a.do(t, "POST", "/internal/workers/"+workerID.String()+"/poll", `{"wait_ms":86400000}`)
-	if got := last[tasker.PollRequest](f); got.WaitMS != int(httpapi.MaxWait.Milliseconds()) || got.WorkerID != workerID {
+	if got := last[tasker.PollRequest](f); got.WaitMS != int(web.MaxWait.Milliseconds()) || got.WorkerID != workerID {
 		t.Errorf("poll is %+v", got)
 	}
 }
@@ -508,7 +509,7 @@ func (panicking) Steps(context.Context, uuid.UUID) ([]tasker.Step, error) { pani
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	a := newAPI(t, panicking{&fake{}}, httpapi.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	a := newAPI(t, panicking{&fake{}}, httpapi.Options{Front: web.New(web.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})})
 	got := a.do(t, "GET", "/v1/tasks/"+taskID.String()+"/workflow_steps", "")
 	if p := got.problem(t); got.status != 500 || p.Code != tasker.CodeInternal || strings.Contains(got.body, "secret") {
 		t.Errorf("answer is %d %s", got.status, got.body)
@@ -547,7 +548,7 @@ func TestCrossOrigin(t *testing.T) {
 func TestRequestLog(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	a := newAPI(t, &fake{}, httpapi.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	a := newAPI(t, &fake{}, httpapi.Options{Front: web.New(web.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})})
 	a.do(t, "POST", "/v1/tasks", `{"name":"x"}`)
 	if strings.Contains(log.String(), "/v1/tasks") {
 		t.Errorf("a hot route is logged above debug: %s", log.String())
@@ -563,16 +564,16 @@ func TestRequestLog(t *testing.T) {
 func TestProblemTable(t *testing.T) {
 	t.Parallel()
 	seen := map[tasker.Code]bool{}
-	for _, kind := range httpapi.ProblemKinds() {
+	for _, kind := range web.ProblemKinds() {
 		if seen[kind.Code] || kind.Title == "" || kind.Meaning == "" || http.StatusText(kind.Status) == "" {
 			t.Errorf("row %+v", kind)
 		}
 		seen[kind.Code] = true
-		if httpapi.StatusOf(kind.Code) != kind.Status {
+		if web.StatusOf(kind.Code) != kind.Status {
 			t.Errorf("StatusOf(%s) is not %d", kind.Code, kind.Status)
 		}
 	}
-	if len(seen) != 11 || httpapi.StatusOf("no such code") != 500 {
-		t.Errorf("%d codes, unknown is %d", len(seen), httpapi.StatusOf("no such code"))
+	if len(seen) != 11 || web.StatusOf("no such code") != 500 {
+		t.Errorf("%d codes, unknown is %d", len(seen), web.StatusOf("no such code"))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // The types of package tasker import no schema library, so the schemas that Go
@@ -57,7 +58,7 @@ func (stepStateSchema) Schema(huma.Registry) *huma.Schema {
 // Schema lists the codes of errors.
 func (codeSchema) Schema(huma.Registry) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString}
-	for _, kind := range ProblemKinds() {
+	for _, kind := range web.ProblemKinds() {
 		s.Enum = append(s.Enum, string(kind.Code))
 	}
 	return s

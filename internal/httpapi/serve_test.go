@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // running is a server on a port of its own.
@@ -31,7 +32,7 @@ func serve(t *testing.T, h http.Handler, drain time.Duration) *running {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &running{"http://" + ln.Addr().String(), &http.Client{Transport: &http.Transport{}}, stop, make(chan error, 1)}
-	go func() { s.served <- httpapi.Serve(ctx, ln, h, drain) }()
+	go func() { s.served <- web.Serve(ctx, ln, h, drain) }()
 	t.Cleanup(func() { stop(); s.client.CloseIdleConnections() })
 	return s
 }
@@ -196,7 +197,7 @@ func TestServeReportsABrokenListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = ln.Close()
-	if err := httpapi.Serve(context.Background(), ln, http.NotFoundHandler(), 0); !errors.Is(err, net.ErrClosed) {
+	if err := web.Serve(context.Background(), ln, http.NotFoundHandler(), 0); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Serve = %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // TaskPath names a task. It is exported because huma looks into embedded
@@ -42,8 +43,8 @@ func (s *server) getTask(ctx context.Context, params *taskQuery, _ *none) (answe
 	if err := s.reachTask(ctx, params.UUID); err != nil {
 		return answer[*tasker.Task]{}, err
 	}
-	wait := time.Duration(min(params.WaitMS, int(MaxWait.Milliseconds()))) * time.Millisecond
-	waiting, cut, cancel := patient(ctx)
+	wait := time.Duration(min(params.WaitMS, int(web.MaxWait.Milliseconds()))) * time.Millisecond
+	waiting, cut, cancel := web.Patient(ctx)
 	defer cancel()
 	task, err := s.backend.Task(waiting, params.UUID, wait)
 	if err != nil && cut() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // watcher remembers what it was told, and puts every request in one trace.
@@ -57,7 +58,7 @@ func TestWatcher(t *testing.T) {
 	t.Run("RouteAndStatus", func(t *testing.T) {
 		t.Parallel()
 		w := &watcher{}
-		a := newAPI(t, &fake{}, httpapi.Options{Watcher: w})
+		a := newAPI(t, &fake{}, httpapi.Options{Front: web.New(web.Options{Watcher: w})})
 		w.ended, w.statuses = nil, nil
 		a.do(t, "GET", "/v1/tasks/"+taskID.String(), "")
 		a.do(t, "POST", "/v1/tasks", `{"nonsense":1}`)
@@ -73,7 +74,7 @@ func TestWatcher(t *testing.T) {
 	t.Run("SubmittedInTheRequestsTrace", func(t *testing.T) {
 		t.Parallel()
 		f := &fake{}
-		a := newAPI(t, f, httpapi.Options{Watcher: &watcher{traceparent: traceA}})
+		a := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Watcher: &watcher{traceparent: traceA}})})
 		a.do(t, "POST", "/v1/tasks", `{"name":"import"}`)
 		if got := last[tasker.SubmitRequest](f).Tasks[0].TraceParent; got != traceA {
 			t.Errorf("the task is submitted in %q, want the request's %q", got, traceA)
@@ -87,7 +88,7 @@ func TestWatcher(t *testing.T) {
 	t.Run("LoggedInTheRequestsTrace", func(t *testing.T) {
 		t.Parallel()
 		var log bytes.Buffer
-		a := newAPI(t, panicking{&fake{err: errors.New("disk on fire")}}, httpapi.Options{Watcher: &watcher{}, Logger: slog.New(watchedOnly{slog.NewTextHandler(&log, nil)})})
+		a := newAPI(t, panicking{&fake{err: errors.New("disk on fire")}}, httpapi.Options{Front: web.New(web.Options{Watcher: &watcher{}, Logger: slog.New(watchedOnly{slog.NewTextHandler(&log, nil)})})})
 		a.do(t, "GET", "/v1/tasks", "")
 		a.do(t, "GET", "/v1/tasks/"+taskID.String()+"/workflow_steps", "")
 		for _, want := range []string{"disk on fire", "bug in /secret", "path=/v1/tasks status=500"} {
@@ -99,7 +100,7 @@ func TestWatcher(t *testing.T) {
 	t.Run("ToldOfATornAnswer", func(t *testing.T) {
 		t.Parallel()
 		w := &watcher{}
-		h := httpapi.New(&fake{}, httpapi.Options{Watcher: w, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h := httpapi.New(&fake{}, httpapi.Options{Front: web.New(web.Options{Watcher: w}), Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "half of")
 			panic("the rest")
 		})})
@@ -158,7 +159,7 @@ func TestMetrics(t *testing.T) {
 			if tt.bare {
 				key = ""
 			}
-			if w := get(httpapi.Options{Metrics: metrics, Keys: ring}, key); w.Code != tt.status {
+			if w := get(httpapi.Options{Metrics: metrics, Front: web.New(web.Options{Keys: ring})}, key); w.Code != tt.status {
 				t.Errorf("answer is %d %s, want %d", w.Code, w.Body, tt.status)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/strictjson"
+	"github.com/taskerhq/tasker/internal/web"
 )
 
 // workerPath names a worker.
@@ -131,8 +132,8 @@ func (s *server) poll(ctx context.Context, params *workerPath, body *tasker.Poll
 		return no, err
 	}
 	body.WorkerID = params.ID
-	body.WaitMS = min(body.WaitMS, int(MaxWait.Milliseconds()))
-	waiting, cut, cancel := patient(ctx)
+	body.WaitMS = min(body.WaitMS, int(web.MaxWait.Milliseconds()))
+	waiting, cut, cancel := web.Patient(ctx)
 	defer cancel()
 	polled, err := s.backend.Poll(waiting, *body)
 	if err != nil && cut() {

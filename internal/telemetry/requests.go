@@ -55,7 +55,7 @@ func (r *requestMetrics) record(a answered, took time.Duration) {
 // could make up labels.
 var known = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
-// WatchRequest implements httpapi.Watcher. The request is served with the context returned, which
+// WatchRequest implements web.Watcher. The request is served with the context returned, which
 // carries its place in a trace; traceparent is that place, to be stored with what
 // the request submits, "" outside of a trace. done is called at its end with the
 // pattern of its route, "" for none.

@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// streamEnds are why a stream of events can be over; see httpapi.Watcher.
+// streamEnds are why a stream of events can be over; see httpapi.StreamWatcher.
 var streamEnds = [...]string{"done", "gone", "slow", "stopped", "failed"}
 
 // streamMetrics are those of the streams of events.
@@ -35,7 +35,7 @@ func (s *streamMetrics) end(why string, n int64) {
 	s.ended.Add(context.Background(), n, metric.WithAttributes(whyKey.String(why)))
 }
 
-// WatchStream implements httpapi.Watcher.
+// WatchStream implements httpapi.StreamWatcher.
 func (t *Telemetry) WatchStream() (ended func(why string)) {
 	t.streams.open.Add(context.Background(), 1)
 	return func(why string) {

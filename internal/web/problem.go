@@ -1,13 +1,21 @@
-package httpapi
+package web
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"log/slog"
+	"math"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/taskerhq/tasker"
 )
+
+// ProblemType is the media type of a Problem.
+const ProblemType = "application/problem+json"
 
 // ProblemKind is one row of the table of errors: a code of the API, and how it
 // looks over HTTP.
@@ -91,21 +99,46 @@ func newProblem(err error) *Problem {
 	return p
 }
 
-// protocolError is a refusal that HTTP has a status for and the API no code.
-type protocolError struct {
-	status int
-	err    *tasker.Error
+// StatusError is a refusal that HTTP has a status for and the API no code.
+type StatusError struct {
+	Status int
+	Err    *tasker.Error
 }
 
-func (e *protocolError) Error() string { return e.err.Error() }
-func (e *protocolError) Unwrap() error { return e.err }
+func (e *StatusError) Error() string { return e.Err.Error() }
+func (e *StatusError) Unwrap() error { return e.Err }
 
-// problemOf is newProblem with the status of a protocolError kept.
-func problemOf(err error) *Problem {
+// ProblemOf describes an error to the caller, with the status of a StatusError.
+func ProblemOf(err error) *Problem {
 	p := newProblem(err)
-	var protocol *protocolError
+	var protocol *StatusError
 	if errors.As(err, &protocol) {
-		p.Status, p.Title = protocol.status, http.StatusText(protocol.status)
+		p.Status, p.Title = protocol.Status, http.StatusText(protocol.Status)
 	}
 	return p
+}
+
+// Refuse answers with the problem that err is. What the caller must not see goes to
+// the log, under the name of the operation and the request ID that the caller does see.
+func (f *Front) Refuse(w http.ResponseWriter, r *http.Request, operation string, err error) {
+	p := ProblemOf(err)
+	if p.Code == tasker.CodeInternal {
+		f.log.ErrorContext(r.Context(), "request failed", slog.String("operation", operation),
+			slog.String("request_id", w.Header().Get(requestIDHeader)), slog.Any("error", err))
+	}
+	header := w.Header()
+	if p.retryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
+	}
+	if p.Status == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", `Bearer realm="tasker"`)
+	}
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // people read problems in terminals: a -> b
+	_ = encoder.Encode(p)        // strings and numbers: cannot fail
+	header.Set("Content-Type", ProblemType)
+	header.Set("Content-Length", strconv.Itoa(body.Len()))
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(body.Bytes()) // the client may be gone
 }

@@ -1,4 +1,4 @@
-package httpapi
+package web
 
 import (
 	"context"
@@ -75,17 +75,17 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, drain time.Dura
 
 type stoppingKey struct{}
 
-// stoppingOf returns a context that ends when the server begins to stop, nil
+// Stopping returns a context that ends when the server begins to stop, nil
 // when the request does not come through Serve.
-func stoppingOf(ctx context.Context) context.Context {
+func Stopping(ctx context.Context) context.Context {
 	stopping, _ := ctx.Value(stoppingKey{}).(context.Context)
 	return stopping
 }
 
-// patient returns a context for a long poll: it ends with the request, and when
+// Patient returns a context for a long poll: it ends with the request, and when
 // the server begins to stop. cut reports whether that second thing ended it.
-func patient(ctx context.Context) (_ context.Context, cut func() bool, cancel func()) {
-	stopping := stoppingOf(ctx)
+func Patient(ctx context.Context) (_ context.Context, cut func() bool, cancel func()) {
+	stopping := Stopping(ctx)
 	if stopping == nil {
 		return ctx, func() bool { return false }, func() {}
 	}

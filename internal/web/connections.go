@@ -1,4 +1,4 @@
-package httpapi
+package web
 
 import (
 	"fmt"
@@ -75,7 +75,7 @@ func fullAnswer(limit int) []byte {
 	body := fmt.Sprintf(`{"type":"/docs#unavailable","title":"Unavailable","status":503,"code":"unavailable",`+
 		`"detail":"%d connections are open; there may be no more","hint":"try again later, or raise server.max_connections"}`+"\n", limit)
 	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: %s\r\nContent-Length: %d\r\nRetry-After: 1\r\nConnection: close\r\n\r\n%s",
-		problemType, len(body), body)
+		ProblemType, len(body), body)
 }
 
 // limitedConn gives its place back when it is closed.

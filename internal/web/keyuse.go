@@ -1,4 +1,4 @@
-package httpapi
+package web
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/access"
 )
 
-// keyUser is a Backend that keeps which keys are in use. Without it nobody does.
-type keyUser interface {
+// KeyUse stores which API keys are in use.
+type KeyUse interface {
 	// NoteKeyUse stores that the key of ctx is in use on this node.
 	NoteKeyUse(ctx context.Context) error
 }
@@ -18,17 +18,17 @@ type keyUser interface {
 // noteTimeout bounds how long a request waits for the note that its key is in use.
 const noteTimeout = 5 * time.Second
 
-// keyUse remembers on which day the use of a key was stored last: one row per key, node
+// keyDays remembers on which day the use of a key was stored last: one row per key, node
 // and day, however many requests there are. It is safe for concurrent use, and bounded
 // by the number of keys.
-type keyUse struct {
+type keyDays struct {
 	mu   sync.Mutex
 	days map[string]int64 // since 1970, by the name of the key
 }
 
 // first reports whether the use of a key on a day has still to be stored. It says so to
 // one caller only.
-func (u *keyUse) first(key string, day int64) bool {
+func (u *keyDays) first(key string, day int64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if last, known := u.days[key]; known && last >= day {
@@ -42,7 +42,7 @@ func (u *keyUse) first(key string, day int64) bool {
 }
 
 // forget lets the next request of a key try again.
-func (u *keyUse) forget(key string) {
+func (u *keyDays) forget(key string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.days, key)
@@ -50,18 +50,14 @@ func (u *keyUse) forget(key string) {
 
 // noteKeyUse stores the first use of a key on a day, in UTC. The request goes on when
 // that fails: the next one of the key tries again.
-func (s *server) noteKeyUse(ctx context.Context, p *access.Principal, now time.Time) {
-	if !s.used.first(p.Name, now.Unix()/int64(24*time.Hour/time.Second)) {
-		return
-	}
-	user, can := s.backend.(keyUser)
-	if !can {
+func (f *Front) noteKeyUse(ctx context.Context, p *access.Principal, now time.Time) {
+	if f.keyUse == nil || !f.used.first(p.Name, now.Unix()/int64(24*time.Hour/time.Second)) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(access.With(ctx, p), noteTimeout)
 	defer cancel()
-	if err := user.NoteKeyUse(ctx); err != nil {
-		s.used.forget(p.Name)
-		s.log.WarnContext(ctx, "the use of a key was not stored", slog.String("key", p.Name), slog.Any("error", err))
+	if err := f.keyUse.NoteKeyUse(ctx); err != nil {
+		f.used.forget(p.Name)
+		f.log.WarnContext(ctx, "the use of a key was not stored", slog.String("key", p.Name), slog.Any("error", err))
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package web
 
 import (
 	"fmt"
@@ -50,26 +50,25 @@ func noteKey(w http.ResponseWriter, name string) {
 	}
 }
 
-// underneath returns the server's own ResponseWriter, which net/http must see to
+// Underneath returns the server's own ResponseWriter, which net/http must see to
 // close a connection whose body was too large.
-func underneath(w http.ResponseWriter) http.ResponseWriter {
+func Underneath(w http.ResponseWriter) http.ResponseWriter {
 	if rec, ok := w.(*recorder); ok {
 		return rec.ResponseWriter
 	}
 	return w
 }
 
-// observe wraps everything: it gives the request an id, answers a panic, and
-// writes the log line.
-func (s *server) observe(next http.Handler) http.Handler {
+// observe gives the request an ID, answers a panic, and writes the log line.
+func (f *Front) observe(quiet func(pattern string) bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		rec := &recorder{ResponseWriter: w}
-		r, watched := s.watch(r)
+		r, watched := f.watch(r)
 		r = rec.follow(r)
 		defer rec.linger() // last of all: the rest of a body is nobody's waiting time
 		header := w.Header()
-		id := s.requestID(r)
+		id := f.requestID(r)
 		header.Set(requestIDHeader, id)
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
@@ -78,41 +77,41 @@ func (s *server) observe(next http.Handler) http.Handler {
 		defer func() { watched(r.Pattern, rec.status) }() // a torn answer panics on
 		defer func() {
 			if v := recover(); v != nil {
-				s.answerPanic(rec, r, v)
+				f.answerPanic(rec, r, v)
 			}
-			s.logRequest(rec, r, id, time.Since(start))
+			f.logRequest(rec, r, id, time.Since(start), quiet != nil && quiet(r.Pattern))
 		}()
 		next.ServeHTTP(rec, r)
 	})
 }
 
 // answerPanic turns a panic into an answer, when it is not too late for one.
-func (s *server) answerPanic(w *recorder, r *http.Request, v any) {
+func (f *Front) answerPanic(w *recorder, r *http.Request, v any) {
 	if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this too
 		panic(v)
 	}
 	err := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 	if w.status == 0 {
-		s.refuseHTTP(w, r, r.Pattern, err)
+		f.Refuse(w, r, r.Pattern, err)
 		return
 	}
-	s.log.ErrorContext(r.Context(), "request failed after its answer had begun", slog.String("operation", r.Pattern),
+	f.log.ErrorContext(r.Context(), "request failed after its answer had begun", slog.String("operation", r.Pattern),
 		slog.String("request_id", w.Header().Get(requestIDHeader)), slog.Any("error", err))
 	panic(http.ErrAbortHandler) // cuts the connection, so that the client sees the answer is torn
 }
 
-// logRequest writes one line. The routes that are called for every task speak
-// at level debug, so that a busy server's log stays readable.
-func (s *server) logRequest(w *recorder, r *http.Request, id string, took time.Duration) {
+// logRequest writes one line. Quiet requests, those that come for every task, are
+// logged at level debug, so that a busy server's log stays readable.
+func (f *Front) logRequest(w *recorder, r *http.Request, id string, took time.Duration, quiet bool) {
 	level := slog.LevelInfo
 	switch {
 	case w.status >= 500:
 		level = slog.LevelWarn
-	case s.hot[r.Pattern]:
+	case quiet:
 		level = slog.LevelDebug
 	}
 	ctx := r.Context() // may belong to a trace
-	if !s.log.Enabled(ctx, level) {
+	if !f.log.Enabled(ctx, level) {
 		return
 	}
 	attrs := []slog.Attr{
@@ -123,16 +122,16 @@ func (s *server) logRequest(w *recorder, r *http.Request, id string, took time.D
 	if w.key != "" {
 		attrs = append(attrs, slog.String("key", w.key))
 	}
-	s.log.LogAttrs(ctx, level, "request", attrs...)
+	f.log.LogAttrs(ctx, level, "request", attrs...)
 }
 
 // requestID keeps the id that a proxy gave the request, if it is a harmless
 // one, or makes one: the process's random prefix and a number.
-func (s *server) requestID(r *http.Request) string {
+func (f *Front) requestID(r *http.Request) string {
 	if given := r.Header.Get(requestIDHeader); harmless(given) {
 		return given
 	}
-	return s.idPrefix + strconv.FormatUint(s.lastID.Add(1), 36)
+	return f.idPrefix + strconv.FormatUint(f.lastID.Add(1), 36)
 }
 
 // harmless reports whether an id can stand in a log and a header.

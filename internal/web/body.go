@@ -1,0 +1,139 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+const (
+	// bodyTimeout bounds the time a client may take to send a body.
+	bodyTimeout = time.Minute
+	// bodySilence bounds the time between two parts of it.
+	bodySilence = 10 * time.Second
+)
+
+// timedBody reads a body within its deadlines, and counts it among all that are
+// being received.
+type timedBody struct {
+	io.Reader
+	w     http.ResponseWriter
+	held  *bodyBudget
+	end   time.Time
+	taken int64
+}
+
+// Read implements io.Reader.
+func (b *timedBody) Read(p []byte) (int, error) {
+	now := time.Now()
+	if b.end.IsZero() {
+		b.end = now.Add(bodyTimeout)
+	}
+	deadline := now.Add(bodySilence)
+	if b.end.Before(deadline) {
+		deadline = b.end
+	}
+	_ = http.NewResponseController(b.w).SetReadDeadline(deadline) // not supported by test recorders
+	n, err := b.Reader.Read(p)
+	b.taken += int64(n)
+	if !b.held.take(int64(n)) {
+		return n, errBodiesFull
+	}
+	return n, err
+}
+
+// done takes the deadline off again, because a deadline that passes during a long
+// poll looks to net/http like a client that went away.
+func (b *timedBody) done() {
+	_ = http.NewResponseController(b.w).SetReadDeadline(time.Time{})
+	b.held.give(b.taken)
+}
+
+// bodyBudget bounds the memory of the bodies that are being received: many slow
+// clients with large bodies could fill it. It is safe for concurrent use.
+type bodyBudget struct {
+	limit int64 // bytes
+	used  atomic.Int64
+}
+
+// take counts n bytes in, and reports whether all are within the limit. They have to
+// be given back either way.
+func (b *bodyBudget) take(n int64) bool { return b.used.Add(n) <= b.limit }
+
+func (b *bodyBudget) give(n int64) { b.used.Add(-n) }
+
+var errBodiesFull = &tasker.Error{Code: tasker.CodeUnavailable, Message: "the server receives too many large bodies at this time",
+	Hint: "try again, or raise server.bodies_bytes"}
+
+// ReadBody reads the whole body of a request into buf: within limit, in bytes, within
+// time, and within the budget of all bodies that are being received. Errors:
+// CodeTooLarge, CodeUnavailable, CodeInvalid for a body that ends early.
+func (f *Front) ReadBody(buf *bytes.Buffer, w http.ResponseWriter, r *http.Request, limit int64) error {
+	if r.ContentLength > limit {
+		return bodyTooLarge(limit)
+	}
+	body := f.timed(w, r, limit)
+	defer body.done()
+	_, err := buf.ReadFrom(body)
+	return bodyFault(err, limit)
+}
+
+// timed returns the body of a request within its bounds.
+func (f *Front) timed(w http.ResponseWriter, r *http.Request, limit int64) *timedBody {
+	return &timedBody{Reader: http.MaxBytesReader(Underneath(w), r.Body, limit), w: w, held: &f.bodies}
+}
+
+// bodyFault says what was wrong with a body that could not be read; nil for nil.
+func bodyFault(err error, limit int64) error {
+	var tooLarge *http.MaxBytesError
+	var netError net.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &tooLarge):
+		return bodyTooLarge(limit)
+	case errors.Is(err, errBodiesFull):
+		return errBodiesFull
+	case errors.As(err, &netError) && netError.Timeout():
+		return &StatusError{http.StatusRequestTimeout,
+			tasker.Errorf(tasker.CodeUnavailable, "the body did not arrive within %v, or nothing of it for %v", bodyTimeout, bodySilence)}
+	}
+	return tasker.Errorf(tasker.CodeInvalid, "the body ended early")
+}
+
+func bodyTooLarge(limit int64) error {
+	return &tasker.Error{Code: tasker.CodeTooLarge,
+		Message: fmt.Sprintf("the body is larger than %d bytes", limit),
+		Hint:    "send fewer or smaller items at once"}
+}
+
+// limitBody hands the handler a body that is within limit, in bytes: one that is
+// announced as longer is refused, any other ends with an error past the limit.
+func (f *Front) limitBody(limit int64, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > limit {
+			f.Refuse(w, r, r.Pattern, bodyTooLarge(limit))
+			return
+		}
+		if r.Body == nil || r.Body == http.NoBody {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body := f.timed(w, r, limit)
+		defer body.done()
+		inner := *r
+		inner.Body = struct {
+			io.Reader
+			io.Closer
+		}{body, r.Body}
+		defer func() { r.Pattern = inner.Pattern }()
+		next.ServeHTTP(w, &inner)
+	})
+}
