@@ -23,7 +23,7 @@ func (s *server) keyed(t *testing.T, permissions []string, namespaces ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Front: web.New(web.Options{Keys: ring})}))
+	door := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Front: web.New(web.Options{Keys: ring, KeyUse: s.engine})}))
 	t.Cleanup(door.Close)
 	client, err := tasker.Dial(door.URL, &tasker.DialOptions{APIKey: secret})
 	if err != nil {

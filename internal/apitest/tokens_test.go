@@ -110,7 +110,7 @@ func (s *server) doorFor(t *testing.T, namespace string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Front: web.New(web.Options{Keys: ring})}))
+	door := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Front: web.New(web.Options{Keys: ring, KeyUse: s.engine})}))
 	t.Cleanup(door.Close)
 	return &server{Client: s.Client, engine: s.engine, url: door.URL, ctx: s.ctx, http: &http.Client{Transport: withKey(secret)}}
 }

@@ -49,7 +49,7 @@ var layers = map[string]struct {
 	"internal/template":       {[]string{"internal/task", "internal/wording"}, "reading YAML needs the domain only"},
 	"internal/testenv":        {[]string{"internal/pgtest", "internal/redistest"}, "it starts servers as the tests would, and knows nothing of Tasker"},
 	"internal/transfer":       {[]string{"internal/config", "internal/migration", "internal/store/postgres", "internal/store/sqlite", "internal/task"}, "it opens the databases that a DSN names, and copies rows that it knows no more of than their catalogs say"},
-	"internal/upkeep":         {[]string{"internal/engine", "internal/probe", "internal/task"}, "a loop is a rhythm around a verb of the engine"},
+	"internal/upkeep":         {[]string{"internal/engine", "internal/probe", "internal/task"}, "a loop calls a verb of the engine at an interval"},
 	"internal/web":            {[]string{".", "internal/access"}, "it stands before any handler, and knows no route and no backend"},
 	"internal/vitals":         {nil, "it measures the process, whatever that does; a worker binary carries it"},
 	"internal/wording":        {nil, "it knows words, and not what they are about"},

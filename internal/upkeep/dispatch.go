@@ -9,10 +9,10 @@ import (
 // dispatch goes back to the dispatcher when it can be used, and fills it when it
 // has to be. Every process sees to itself; those that share a store agree on who hands
 // out, also those without a dispatcher.
-func (u *Upkeep) dispatch() *loop {
+func (u *Upkeep) dispatch() Loop {
 	was := engine.DispatchState{Active: true}
 	every := u.engine.Config().UpkeepInterval
-	return &loop{name: "dispatch", every: every, free: true, reads: true, once: func(ctx context.Context) (int, bool, error) {
+	return Loop{Name: "dispatch", Every: every, Everywhere: true, ReadsOnly: true, Once: func(ctx context.Context) (int, bool, error) {
 		err := u.engine.MaintainDispatch(ctx)
 		now := u.engine.Dispatch()
 		switch {
@@ -32,16 +32,16 @@ func (u *Upkeep) dispatch() *loop {
 func (u *Upkeep) active() bool { return u.engine.Dispatch().Active }
 
 // held ends leases that ran out in the dispatcher.
-func (u *Upkeep) held() *loop {
-	return &loop{name: "dispatch_leases", every: u.engine.Config().UpkeepInterval, able: u.active, once: func(ctx context.Context) (int, bool, error) {
+func (u *Upkeep) held() Loop {
+	return Loop{Name: "dispatch_leases", Every: u.engine.Config().UpkeepInterval, Able: u.active, Once: func(ctx context.Context) (int, bool, error) {
 		n, err := u.engine.ReapDispatched(ctx, batch)
 		return n, n == batch, err
 	}}
 }
 
 // sweep finds what the dispatcher was never told of.
-func (u *Upkeep) sweep() *loop {
-	return &loop{name: "dispatch_sweep", every: u.engine.Config().UpkeepInterval, able: u.active, once: func(ctx context.Context) (int, bool, error) {
+func (u *Upkeep) sweep() Loop {
+	return Loop{Name: "dispatch_sweep", Every: u.engine.Config().UpkeepInterval, Able: u.active, Once: func(ctx context.Context) (int, bool, error) {
 		return 0, false, u.engine.SweepDispatch(ctx)
 	}}
 }

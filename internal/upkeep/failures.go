@@ -12,8 +12,8 @@ import (
 const analysisLook = time.Minute
 
 // failures analyses what has failed for good, and tells of what is new.
-func (u *Upkeep) failures() *loop {
-	return &loop{name: "patterns", every: analysisLook, polite: true, once: func(ctx context.Context) (int, bool, error) {
+func (u *Upkeep) failures() Loop {
+	return Loop{Name: "patterns", Every: analysisLook, Polite: true, Once: func(ctx context.Context) (int, bool, error) {
 		found, err := u.engine.AnalyzeFailures(ctx)
 		if err != nil || found == nil {
 			return 0, false, err

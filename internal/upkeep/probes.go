@@ -17,11 +17,11 @@ const probeBatch = 256
 // probes asks workers that said where they can be asked how they are, all of them
 // once in each tick. A round in which nobody answers takes longer than the
 // interval when there are very many; then the next one begins late.
-func (u *Upkeep) probes() *loop {
+func (u *Upkeep) probes() Loop {
 	cfg := u.engine.Config().WorkerProbes
 	var left []*task.Worker // of the round under way
 	var client *probe.Client
-	return &loop{name: "probes", every: cfg.Interval, once: func(ctx context.Context) (n int, more bool, err error) {
+	return Loop{Name: "probes", Every: cfg.Interval, Once: func(ctx context.Context) (n int, more bool, err error) {
 		if !cfg.Enabled {
 			return 0, false, nil
 		}

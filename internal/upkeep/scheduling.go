@@ -8,11 +8,11 @@ import (
 )
 
 // promotion moves steps up that have waited for too long.
-func (u *Upkeep) promotion() *loop {
+func (u *Upkeep) promotion() Loop {
 	every := u.engine.Config().Scheduling.PromotionInterval
 	var found []engine.PromotionRange // what is left to do of the last look
-	return &loop{name: "promotion", every: every, keep: every + 5*time.Second, polite: true,
-		once: func(ctx context.Context) (n int, more bool, err error) {
+	return Loop{Name: "promotion", Every: every, Keep: every + 5*time.Second, Polite: true,
+		Once: func(ctx context.Context) (n int, more bool, err error) {
 			if len(found) == 0 {
 				if found, err = u.engine.Overdue(ctx); err != nil || len(found) == 0 {
 					return 0, false, err
@@ -30,10 +30,10 @@ func (u *Upkeep) promotion() *loop {
 
 // rekeying gives steps that wait the keys of the order in force, when that is another
 // one than it was.
-func (u *Upkeep) rekeying() *loop {
+func (u *Upkeep) rekeying() Loop {
 	total := 0
-	return &loop{name: "rekeying", every: u.engine.Config().UpkeepInterval, polite: true,
-		once: func(ctx context.Context) (int, bool, error) {
+	return Loop{Name: "rekeying", Every: u.engine.Config().UpkeepInterval, Polite: true,
+		Once: func(ctx context.Context) (int, bool, error) {
 			n, more, err := u.engine.Rekey(ctx, batch)
 			if total += n; err == nil && total%(100*batch) < n {
 				u.log.Info("waiting steps get their places in the new order", "looked_at", total)
@@ -44,14 +44,14 @@ func (u *Upkeep) rekeying() *loop {
 
 // rekey runs that loop while there is something to do; most of the time there is
 // not, and neither the store nor anybody's turn is asked for.
-func (u *Upkeep) rekey(ctx context.Context) error {
-	l := u.rekeying()
-	defer u.giveUp(ctx, l)
-	tick := time.NewTicker(l.every)
+func (u *Upkeep) rekey(ctx context.Context, r *Runner) error {
+	l := &running{Loop: u.rekeying()}
+	defer r.giveUp(ctx, l)
+	tick := time.NewTicker(l.Every)
 	defer tick.Stop()
 	for {
 		if pending, err := u.engine.Rekeying(ctx); err == nil && pending {
-			u.drain(ctx, l)
+			r.drain(ctx, l)
 		}
 		select {
 		case <-tick.C:

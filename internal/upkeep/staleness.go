@@ -10,10 +10,10 @@ import (
 // staleness puts tasks in error that stay too long in one state. Where the
 // detection is switched off it only keeps up which tasks may be stale, so that
 // lists of them stay quick.
-func (u *Upkeep) staleness() *loop {
+func (u *Upkeep) staleness() Loop {
 	cfg := u.engine.Config().StalenessDetection
-	return &loop{name: "staleness", every: cfg.DetectionInterval, keep: cfg.DetectionInterval + time.Minute, polite: true,
-		once: func(ctx context.Context) (int, bool, error) {
+	return Loop{Name: "staleness", Every: cfg.DetectionInterval, Keep: cfg.DetectionInterval + time.Minute, Polite: true,
+		Once: func(ctx context.Context) (int, bool, error) {
 			if done, err := u.engine.Survey(ctx); err != nil || !done || cfg.Enabled != engine.On {
 				return 0, err == nil && !done, err
 			}
@@ -54,8 +54,8 @@ func (u *Upkeep) report(found []engine.Detected) int {
 const unservedInterval = 30 * time.Second
 
 // unserved opens cases of tasks that wait for a worker in vain.
-func (u *Upkeep) unserved() *loop {
-	return &loop{name: "unserved", every: unservedInterval, polite: true, once: func(ctx context.Context) (int, bool, error) {
+func (u *Upkeep) unserved() Loop {
+	return Loop{Name: "unserved", Every: unservedInterval, Polite: true, Once: func(ctx context.Context) (int, bool, error) {
 		limit := u.engine.Config().StalenessDetection.BatchSize
 		n, err := u.engine.FindUnserved(ctx, limit)
 		return n, n == limit, err

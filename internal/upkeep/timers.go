@@ -13,8 +13,8 @@ func (u *Upkeep) fire(ctx context.Context) (int, bool, error) {
 	return n, n == batch, err
 }
 
-func (u *Upkeep) regular() *loop {
-	return &loop{name: "timers", every: u.engine.Config().UpkeepInterval, once: u.fire}
+func (u *Upkeep) regular() Loop {
+	return Loop{Name: "timers", Every: u.engine.Config().UpkeepInterval, Once: u.fire}
 }
 
 // soonest bounds how often steps are fired that are due one after the other:
@@ -32,15 +32,16 @@ type alarm struct {
 // needs no turn: two processes that fire at once pass over each other's steps.
 // A due time later than the one waited for need not be kept, because firing
 // tells the next.
-func (u *Upkeep) timers(ctx context.Context) error {
-	regular, exact := u.regular(), &loop{name: "timers", once: u.fire, free: true}
-	defer u.giveUp(ctx, regular)
-	tick := time.NewTicker(regular.every)
+func (u *Upkeep) timers(ctx context.Context, r *Runner) error {
+	regular := &running{Loop: u.regular()}
+	exact := &running{Loop: Loop{Name: "timers", Once: u.fire, Everywhere: true}}
+	defer r.giveUp(ctx, regular)
+	tick := time.NewTicker(regular.Every)
 	defer tick.Stop()
 	var next alarm
 	for l := regular; ctx.Err() == nil; {
-		u.drain(ctx, l)
-		if l.free || l.ours {
+		r.drain(ctx, l)
+		if l.Everywhere || l.ours {
 			next = alarm{}
 		}
 		if l = regular; u.untilDue(ctx, tick.C, &next) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -19,40 +20,41 @@ const batch = 500
 type Upkeep struct {
 	engine *engine.Engine
 	log    *slog.Logger
+	also   []Loop
 
-	contact contact
 	noticed atomic.Pointer[task.Scheduling] // the order in force that was told of last
 }
 
-// New returns the loops of an engine.
-func New(e *engine.Engine, log *slog.Logger) *Upkeep {
-	return &Upkeep{engine: e, log: log, contact: contact{limit: patience(e.Config().UpkeepInterval)}}
+// New returns the loops of an engine, and those that others want to run beside them.
+func New(e *engine.Engine, log *slog.Logger, also ...Loop) *Upkeep {
+	return &Upkeep{engine: e, log: log, also: also}
 }
 
 // Run runs every loop until ctx ends. It blocks. Of several processes that share
 // a store, one runs each loop at a time; all follow what the others do.
 func (u *Upkeep) Run(ctx context.Context) error {
-	u.contact.begin(u.engine.Now())
+	r := NewRunner(u.engine, u.log, patience(u.engine.Config().UpkeepInterval))
 	u.noticeOrder()
 	g, ctx := errgroup.WithContext(ctx)
-	for _, l := range []*loop{u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures(), u.promotion()} {
-		g.Go(func() error { return u.run(ctx, l) })
+	for _, l := range slices.Concat([]Loop{u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(),
+		u.unserved(), u.failures(), u.promotion()}, u.also) {
+		g.Go(func() error { return r.Run(ctx, l) })
 	}
-	g.Go(func() error { return u.timers(ctx) })
-	g.Go(func() error { return u.rekey(ctx) })
+	g.Go(func() error { return u.timers(ctx, r) })
+	g.Go(func() error { return u.rekey(ctx, r) })
 	if u.engine.Dispatched() || u.engine.Shared() {
-		g.Go(func() error { return u.run(ctx, u.dispatch()) })
+		g.Go(func() error { return r.Run(ctx, u.dispatch()) })
 	}
 	if u.engine.Dispatched() {
-		g.Go(func() error { return u.run(ctx, u.held()) })
-		g.Go(func() error { return u.run(ctx, u.sweep()) })
+		g.Go(func() error { return r.Run(ctx, u.held()) })
+		g.Go(func() error { return r.Run(ctx, u.sweep()) })
 		g.Go(func() error { return u.followDispatch(ctx) })
 	}
 	if u.engine.Shared() {
 		g.Go(func() error { return u.listen(ctx) })
 		g.Go(func() error { return u.follow(ctx) })
 		g.Go(func() error { return u.tell(ctx) })
-		g.Go(func() error { return u.run(ctx, u.measure()) })
+		g.Go(func() error { return r.Run(ctx, u.measure()) })
 	}
 	err := g.Wait()
 	u.retire()
@@ -74,10 +76,11 @@ func (u *Upkeep) retire() {
 // RunOnce runs every loop's work until nothing is due, in a fixed order and
 // whoever's turn it is: for tests and simulations with a clock of their own.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
-	for _, l := range []*loop{u.regular(), u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(), u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures()} {
+	for _, l := range slices.Concat([]Loop{u.regular(), u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(), u.leases(),
+		u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures()}, u.also) {
 		for more := true; more; {
 			var err error
-			if _, more, err = l.once(ctx); err != nil {
+			if _, more, err = l.Once(ctx); err != nil {
 				return err
 			}
 		}

@@ -3,9 +3,9 @@ package upkeep
 import "context"
 
 // workers buries workers that have missed their heartbeats.
-func (u *Upkeep) workers() *loop {
+func (u *Upkeep) workers() Loop {
 	every := max(u.engine.Config().Leases.HeartbeatInterval/3, u.engine.Config().UpkeepInterval)
-	return &loop{name: "workers", every: every, once: func(ctx context.Context) (int, bool, error) {
+	return Loop{Name: "workers", Every: every, Once: func(ctx context.Context) (int, bool, error) {
 		n, err := u.engine.MarkDeadWorkers(ctx)
 		return n, false, err
 	}}

@@ -1,0 +1,201 @@
+package upkeep
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Loop is work that comes back at an interval. Name, Every and Once are enough; the
+// other fields say how it shares a process, and a store, with other work.
+type Loop struct {
+	// Name tells the loop from the others, in the log and among processes that take turns.
+	Name string
+	// Every is the interval.
+	Every time.Duration
+	// Once handles one batch and reports how much it did, and whether more may be due.
+	// An error is logged, and Once called again at the next interval: a store that is
+	// away for a while must not end the upkeep.
+	Once func(context.Context) (n int, more bool, err error)
+
+	// Everywhere lets the loop run in several processes at once: it needs no turn.
+	Everywhere bool
+	// ReadsOnly: Once may succeed while the store takes no writes, so that its success
+	// does not show that heartbeats can be stored.
+	ReadsOnly bool
+	// Able says whether this process can do the work now; if not, it leaves its turn to
+	// others. nil: always.
+	Able func() bool
+	// Keep is how long a turn is kept that is not renewed; 0 derives it from Every.
+	Keep time.Duration
+	// Polite lets other work pass between two batches of one interval.
+	Polite bool
+}
+
+// hold is how long a turn is kept that is not renewed. It bounds how long a loop
+// stands still when its process has died.
+func (l *Loop) hold() time.Duration {
+	if l.Keep > 0 {
+		return l.Keep
+	}
+	return patience(l.Every)
+}
+
+// patience is how long something that happens at an interval may fail to.
+func patience(every time.Duration) time.Duration { return max(3*every, 5*time.Second) }
+
+// Host is what a Runner needs of the process that it runs in.
+type Host interface {
+	// Now is the time.
+	Now() task.Instant
+	// Turn asks for the turn of a loop, for as long as hold; 0 gives it up.
+	Turn(ctx context.Context, loop string, hold time.Duration) (bool, error)
+	// Resume is called after an outage of the store, before anything is decided.
+	Resume(ctx context.Context) error
+}
+
+// Runner runs loops: one at a time of all processes that share a store, unless the
+// loop says otherwise. It is safe for concurrent use.
+type Runner struct {
+	host    Host
+	log     *slog.Logger
+	contact contact
+}
+
+// NewRunner returns a Runner. The store was out of reach, for it, when no loop has
+// reached it for longer than outage.
+func NewRunner(host Host, log *slog.Logger, outage time.Duration) *Runner {
+	r := &Runner{host: host, log: log, contact: contact{limit: outage}}
+	r.contact.begin(host.Now())
+	return r
+}
+
+// running is a Loop that runs.
+type running struct {
+	Loop
+
+	ours bool // it was our turn when we asked last, or may have been
+}
+
+// Run runs a loop until ctx ends, and returns why it did. It blocks.
+func (r *Runner) Run(ctx context.Context, loop Loop) error {
+	l := &running{Loop: loop}
+	defer r.giveUp(ctx, l)
+	tick := time.NewTicker(l.Every)
+	defer tick.Stop()
+	for {
+		r.drain(ctx, l)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// drain runs batches until nothing is due, or it is another process's turn, and
+// says so when something was.
+func (r *Runner) drain(ctx context.Context, l *running) {
+	total := 0
+	for more := true; more && ctx.Err() == nil; {
+		began := r.host.Now()
+		n, again, err := r.batch(ctx, l)
+		if err != nil {
+			if ctx.Err() == nil {
+				r.log.Error("upkeep failed; it is tried again", "loop", l.Name, "error", err)
+			}
+			return
+		}
+		total += n
+		if more = again; more && l.Polite {
+			// as long as the batch took: half of the time is for others
+			pause(ctx, min(max(r.host.Now().Sub(began), soonest), time.Second))
+		}
+	}
+	if total > 0 {
+		r.log.Debug("upkeep", "loop", l.Name, "handled", total)
+	}
+}
+
+// batch handles one batch, if it is our turn. The turn is asked for again with
+// each, so that a long drain does not lose it.
+func (r *Runner) batch(ctx context.Context, l *running) (n int, more bool, err error) {
+	if l.Able != nil && !l.Able() {
+		r.giveUp(ctx, l)
+		l.ours = false
+		return 0, false, nil
+	}
+	if r.contact.lost(r.host.Now()) {
+		// before anything is decided, and before another process can see that somebody is there again
+		if err := r.resume(ctx); err != nil {
+			return 0, false, err
+		}
+	}
+	if !l.Everywhere {
+		if l.ours, err = r.askTurn(ctx, l); err != nil {
+			l.ours = true // for all that is known: it may be the answer that got lost
+			return 0, false, err
+		}
+	}
+	if l.ours || l.Everywhere {
+		if n, more, err = l.Once(ctx); err != nil {
+			return 0, false, err
+		}
+	}
+	if l.ReadsOnly {
+		return n, more, nil
+	}
+	if away := r.contact.made(r.host.Now()); away > 0 {
+		r.log.Warn("the store was out of reach; leases that ran out meanwhile are held for one more", "for", away)
+	}
+	return n, more, nil
+}
+
+// resume holds all leases for the length of one.
+func (r *Runner) resume(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, longestAsk)
+	defer cancel()
+	return r.host.Resume(ctx)
+}
+
+// longestAsk bounds how long asking for a turn takes.
+const longestAsk = 5 * time.Second
+
+// askTurn goes on when ctx ends: a question that is abandoned may be granted after
+// the turn was given up.
+func (r *Runner) askTurn(ctx context.Context, l *running) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return l.ours, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestAsk)
+	defer cancel()
+	return r.host.Turn(ctx, l.Name, l.hold())
+}
+
+// goodbye bounds how long a process that stops takes to give up a turn.
+const goodbye = 3 * time.Second
+
+// giveUp lets another process have the turn at once. If that fails, it gets it
+// a little later.
+func (r *Runner) giveUp(ctx context.Context, l *running) {
+	if !l.ours {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	defer cancel()
+	if _, err := r.host.Turn(ctx, l.Name, 0); err != nil {
+		r.log.Debug("a turn was not given up; it runs out by itself", "loop", l.Name, "error", err)
+	}
+}
+
+// pause blocks for a while, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
