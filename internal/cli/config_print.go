@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/document"
 )
 
 func newConfigPrint(s *session) *cobra.Command {
@@ -52,7 +52,7 @@ func (s *session) printSettings(settings []config.Setting) error {
 			lines, sources = append(lines, strings.Repeat("  ", i)+name+":"), append(sources, "")
 		}
 		open = open[:len(sections)]
-		value, err := flow(set.Value)
+		value, err := document.Flow(set.Value)
 		if err != nil {
 			return fmt.Errorf("print %s: %w", set.Key, err)
 		}
@@ -60,7 +60,7 @@ func (s *session) printSettings(settings []config.Setting) error {
 		if items, ok := set.Value.([]any); ok && len(items) > 0 {
 			lines, sources = append(lines, line), append(sources, set.Source)
 			for _, item := range items {
-				if value, err = flow(item); err != nil {
+				if value, err = document.Flow(item); err != nil {
 					return fmt.Errorf("print %s: %w", set.Key, err)
 				}
 				lines, sources = append(lines, strings.Repeat("  ", len(sections)+1)+"- "+value), append(sources, "")
@@ -83,15 +83,4 @@ func (s *session) printSettings(settings []config.Setting) error {
 		}
 	}
 	return nil
-}
-
-// flow is a value as YAML on one line.
-func flow(v any) (string, error) {
-	var node yaml.Node
-	if err := node.Encode(v); err != nil {
-		return "", err
-	}
-	node.Style |= yaml.FlowStyle
-	out, err := yaml.Marshal(&node)
-	return strings.TrimSpace(strings.ReplaceAll(string(out), "\n", " ")), err
 }

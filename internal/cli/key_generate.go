@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/document"
 )
 
 // newKeyGenerate makes keys without touching a server: the configuration is
@@ -52,10 +53,10 @@ func permissionWords() []string {
 
 // keyEntry is a key as the configuration takes it.
 type keyEntry struct {
-	Name        string   `json:"name" yaml:"name"`
-	SHA256      string   `json:"sha256" yaml:"sha256"`
-	Permissions []string `json:"permissions" yaml:"permissions"`
-	Namespaces  []string `json:"namespaces,omitempty" yaml:"namespaces,omitempty"`
+	Name        string   `json:"name"`
+	SHA256      string   `json:"sha256"`
+	Permissions []string `json:"permissions"`
+	Namespaces  []string `json:"namespaces,omitempty"`
 }
 
 func (s *session) printKey(secret string, k access.Key) error {
@@ -63,7 +64,7 @@ func (s *session) printKey(secret string, k access.Key) error {
 	if s.json {
 		return s.printJSON(map[string]any{"key": secret, "entry": entry})
 	}
-	line, err := flow(entry)
+	line, err := document.Flow(entry)
 	if err != nil {
 		return err
 	}

@@ -5,100 +5,95 @@ import (
 	"math"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/document"
 )
 
-// decoder moves plain values into fields, strictly: a number is never taken
-// for text nor the other way round, and every mismatch is reported with the
-// path of the very item.
+// decoder moves nodes into fields, strictly: a number is never taken for text
+// nor the other way round, and every mismatch is reported with the path of the
+// very item.
 type decoder struct {
 	// report is told the path of a value and what it should have been.
 	report func(path, format string, args ...any)
 }
 
-func (d decoder) decode(path string, raw any, dst reflect.Value) {
+func (d decoder) decode(path string, n *document.Node, dst reflect.Value) {
+	if n.Broken {
+		return // reported
+	}
 	if dst.Type() == durationType {
-		d.duration(path, raw, dst)
+		d.duration(path, n, dst)
 		return
 	}
 	switch dst.Kind() {
 	case reflect.String:
-		if s, ok := raw.(string); ok {
-			dst.SetString(s)
+		if n.Kind == document.Text || n.Kind == document.Boolean && dst.Type() == switchType {
+			dst.SetString(n.Text)
 			return
 		}
-		if b, ok := raw.(bool); ok && dst.Type() == switchType {
-			dst.SetString(strconv.FormatBool(b))
-			return
-		}
-		d.report(path, "wants text, not %s", show(raw))
+		d.report(path, "wants text, not %s", show(n))
 	case reflect.Bool:
-		if b, ok := raw.(bool); ok {
-			dst.SetBool(b)
+		if n.Kind == document.Boolean {
+			dst.SetBool(n.Text == "true")
 			return
 		}
-		d.report(path, "wants true or false, not %s", show(raw))
+		d.report(path, "wants true or false, not %s", show(n))
 	case reflect.Int:
-		if n, ok := whole(raw); ok {
-			dst.SetInt(n)
+		if v, ok := whole(n); ok {
+			dst.SetInt(v)
 			return
 		}
-		d.report(path, "wants a whole number, not %s", show(raw))
+		d.report(path, "wants a whole number, not %s", show(n))
 	case reflect.Float64:
-		if n, ok := number(raw); ok {
-			dst.SetFloat(n)
+		if v, ok := number(n); ok {
+			dst.SetFloat(v)
 			return
 		}
-		d.report(path, "wants a number, not %s", show(raw))
+		d.report(path, "wants a number, not %s", show(n))
 	case reflect.Slice:
-		d.list(path, raw, dst)
+		d.list(path, n, dst)
 	case reflect.Struct:
-		d.item(path, raw, dst)
+		d.item(path, n, dst)
 	default:
 		d.report(path, "cannot be set") // a Config field of a kind that no test knows
 	}
 }
 
-func (d decoder) duration(path string, raw any, dst reflect.Value) {
-	var v time.Duration
-	switch x := raw.(type) {
-	case int:
-		// A bare number would be nanoseconds, which nobody means. 0 and -1 have
-		// a meaning of their own.
-		if x == 0 || x == -1 {
-			dst.SetInt(int64(x))
-			return
-		}
-	case string:
-		var err error
-		if v, err = parseDuration(x); err == nil {
+func (d decoder) duration(path string, n *document.Node, dst reflect.Value) {
+	switch {
+	case n.Kind == document.Integer && (n.Text == "0" || n.Text == "-1"):
+		// Another bare number would be nanoseconds, which nobody means. 0 and -1
+		// have a meaning of their own.
+		v, _ := whole(n)
+		dst.SetInt(v)
+		return
+	case n.Kind == document.Text:
+		if v, err := parseDuration(n.Text); err == nil {
 			dst.SetInt(int64(v))
 			return
 		}
 	}
-	d.report(path, "wants a time with its unit, such as 500ms, 30s, 5m, 24h or 7d, not %s", show(raw))
+	d.report(path, "wants a time with its unit, such as 500ms, 30s, 5m, 24h or 7d, not %s", show(n))
 }
 
-func (d decoder) list(path string, raw any, dst reflect.Value) {
-	items, ok := raw.([]any)
-	if !ok {
-		d.report(path, "wants a list, not %s", show(raw))
+func (d decoder) list(path string, n *document.Node, dst reflect.Value) {
+	if n.Kind != document.List {
+		d.report(path, "wants a list, not %s", show(n))
 		return
 	}
-	list := reflect.MakeSlice(dst.Type(), len(items), len(items))
-	for i, item := range items {
+	list := reflect.MakeSlice(dst.Type(), len(n.Items), len(n.Items))
+	for i, item := range n.Items {
 		d.decode(fmt.Sprintf("%s[%d]", path, i), item, list.Index(i))
 	}
 	dst.Set(list)
 }
 
-func (d decoder) item(path string, raw any, dst reflect.Value) {
-	values, ok := raw.(map[string]any)
-	if !ok {
-		d.report(path, "wants keys and values, not %s", show(raw))
+func (d decoder) item(path string, n *document.Node, dst reflect.Value) {
+	if n.Kind != document.Mapping {
+		d.report(path, "wants keys and values, not %s", show(n))
 		return
 	}
 	fields := map[string]reflect.Value{}
@@ -108,19 +103,14 @@ func (d decoder) item(path string, raw any, dst reflect.Value) {
 		fields[name] = dst.Field(i)
 		names = append(names, name)
 	}
-	keys := make([]string, 0, len(values))
-	for k := range values {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	for _, k := range keys {
-		field, known := fields[k]
+	for _, p := range n.Pairs {
+		field, known := fields[p.Key]
 		if !known {
-			d.report(path+"."+k, "is an unknown key; known are %s", strings.Join(names, ", "))
+			d.report(path+"."+p.Key, "is an unknown key; known are %s", strings.Join(names, ", "))
 			continue
 		}
-		if values[k] != nil {
-			d.decode(path+"."+k, values[k], field)
+		if p.Value.Kind != document.Null {
+			d.decode(path+"."+p.Key, p.Value, field)
 		}
 	}
 }
@@ -167,43 +157,49 @@ func formatDuration(d time.Duration) string {
 	return s
 }
 
-func whole(raw any) (int64, bool) {
-	switch n := raw.(type) {
-	case int:
-		return int64(n), true
-	case int64:
-		return n, true
-	case float64:
-		return int64(n), n == math.Trunc(n) && math.Abs(n) < 1<<53
+// underscored is a whole number as YAML 1.1 had it: 10_000.
+var underscored = regexp.MustCompile(`^[-+]?[0-9][0-9_]*$`)
+
+func whole(n *document.Node) (int64, bool) {
+	switch {
+	case n.Kind == document.Integer:
+		v, err := strconv.ParseInt(n.Text, 10, 64)
+		return v, err == nil
+	case n.Kind == document.Float:
+		v, err := strconv.ParseFloat(n.Text, 64)
+		return int64(v), err == nil && v == math.Trunc(v) && math.Abs(v) < 1<<53
+	case n.Kind == document.Text && !n.Quoted && underscored.MatchString(n.Text):
+		v, err := strconv.ParseInt(strings.ReplaceAll(n.Text, "_", ""), 10, 64)
+		return v, err == nil
 	}
 	return 0, false
 }
 
-func number(raw any) (float64, bool) {
-	switch n := raw.(type) {
-	case int:
-		return float64(n), true
-	case float64:
-		return n, !math.IsNaN(n) && !math.IsInf(n, 0)
+func number(n *document.Node) (float64, bool) {
+	if n.Kind == document.Float {
+		v, err := strconv.ParseFloat(n.Text, 64)
+		return v, err == nil
 	}
-	return 0, false
+	v, ok := whole(n)
+	return float64(v), ok
 }
 
 // show names a value that was refused, briefly: it may be anything.
-func show(raw any) string {
-	switch v := raw.(type) {
-	case nil:
+func show(n *document.Node) string {
+	switch n.Kind {
+	case document.Null:
 		return "nothing"
-	case []any:
+	case document.List:
 		return "a list"
-	case map[string]any:
+	case document.Mapping:
 		return "a section"
-	case string:
-		if len(v) > 40 {
-			v = v[:40] + "..."
+	case document.Text:
+		text := n.Text
+		if len(text) > 40 {
+			text = text[:40] + "..."
 		}
-		return strconv.Quote(v)
+		return strconv.Quote(text)
 	default:
-		return fmt.Sprint(v)
+		return n.Text
 	}
 }

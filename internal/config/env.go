@@ -1,15 +1,14 @@
 package config
 
 import (
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/knadh/koanf/providers/env/v2"
-	"github.com/knadh/koanf/v2"
-	yamlv3 "go.yaml.in/yaml/v3"
+	"github.com/taskerhq/tasker/internal/document"
 )
 
 const envPrefix = "TASKER_"
@@ -28,35 +27,24 @@ var serviceLink = regexp.MustCompile(`^TASKER_(.*_)?(SERVICE_(HOST|PORT(_.*)?)|P
 
 // loadEnv reads the TASKER_ variables.
 func (l *loader) loadEnv(environ []string) {
-	values := koanf.New("\x00") // no delimiter: names stay whole
-	provider := env.Provider("\x00", env.Opt{
-		Prefix:      envPrefix,
-		EnvironFunc: func() []string { return environ },
-		TransformFunc: func(name, text string) (string, any) {
-			if text == "" || reserved(name) || serviceLink.MatchString(name) {
-				return "", nil
-			}
-			return name, text
-		},
-	})
-	if err := values.Load(provider, nil); err != nil {
-		l.problem("environment", "%v", err)
-		return
+	values := map[string]string{}
+	for _, variable := range environ {
+		name, text, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, envPrefix) && text != "" && !reserved(name) && !serviceLink.MatchString(name) {
+			values[name] = text
+		}
 	}
 	paths := map[string]string{"TASKER_DB": "db.dsn"}
 	for _, s := range l.settings {
 		paths[envName(s.path)] = s.path
 	}
-	names := values.Keys()
-	slices.Sort(names)
-	for _, name := range names {
-		path, ok := paths[name]
-		if !ok {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		setting, known := l.known(paths[name])
+		if !known {
 			l.unknownVariable(name)
 			continue
 		}
-		setting, _ := l.known(path)
-		l.setText(setting, values.String(name), Origin{"env", name})
+		l.setText(setting, values[name], Origin{"env", name})
 	}
 }
 
@@ -76,20 +64,25 @@ func (l *loader) unknownVariable(name string) {
 // where the setting is text; elsewhere it is read as YAML, so that a list can
 // be given as [{name: a}].
 func (l *loader) setText(s leaf, text string, from Origin) {
-	var value any = text
+	value := document.NewText(text)
 	switch kind := s.field.Kind(); {
 	case kind == reflect.String, s.field.Type() == durationType:
 	case kind == reflect.Bool:
 		if b, err := strconv.ParseBool(strings.TrimSpace(text)); err == nil {
-			value = b
+			value = &document.Node{Kind: document.Boolean, Text: strconv.FormatBool(b)}
 		}
 	default:
-		var v any
-		if err := yamlv3.Unmarshal([]byte(text), &v); err != nil {
-			l.problem(from.Place, "%s: %s", s.path, strings.TrimPrefix(err.Error(), "yaml: "))
+		before := len(l.problems)
+		value = document.Parse([]byte(text), document.Options{
+			What: "the value", Limits: limits,
+			Report: func(_ document.Position, message string) { l.problem(from.Place, "%s: %s", s.path, message) },
+		})
+		if len(l.problems) > before {
 			return
 		}
-		value = v
+		if value == nil {
+			value = &document.Node{Kind: document.Null}
+		}
 	}
 	l.set(s.path, value, from)
 }

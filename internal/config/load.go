@@ -5,10 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/knadh/koanf/providers/confmap"
-	"github.com/knadh/koanf/v2"
-
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/document"
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
@@ -43,7 +41,10 @@ func (o Origin) String() string {
 // *tasker.Error of CodeInvalid with one detail per problem, all of them.
 func Load(src Sources) (*Config, error) {
 	cfg := Default()
-	l := loader{cfg: &cfg, settings: leaves(&cfg), merged: koanf.New("."), origins: map[string]Origin{}, lines: map[string]string{}}
+	l := loader{
+		cfg: &cfg, settings: leaves(&cfg), values: map[string]*document.Node{},
+		origins: map[string]Origin{}, lines: map[string]string{},
+	}
 	if src.File != "" {
 		l.loadFile(src.File)
 	}
@@ -70,9 +71,9 @@ func Load(src Sources) (*Config, error) {
 type loader struct {
 	cfg      *Config
 	settings []leaf
-	merged   *koanf.Koanf
-	origins  map[string]Origin
-	lines    map[string]string // file:line:column by path, list items included
+	values   map[string]*document.Node // in force, by path
+	origins  map[string]Origin         // of values
+	lines    map[string]string         // file:line:column by path, list items included
 	problems []tasker.Detail
 }
 
@@ -89,13 +90,9 @@ func (l *loader) known(path string) (leaf, bool) {
 	return l.settings[i], true
 }
 
-// set merges one layer's value over the layers before it.
-func (l *loader) set(path string, value any, from Origin) {
-	if err := l.merged.Load(confmap.Provider(map[string]any{path: value}, "."), nil); err != nil {
-		l.problem(from.Place, "%s: %v", path, err)
-		return
-	}
-	l.origins[path] = from
+// set puts one layer's value in the place of what the layers before it said.
+func (l *loader) set(path string, value *document.Node, from Origin) {
+	l.values[path], l.origins[path] = value, from
 }
 
 func (l *loader) loadFlags(flags []Flag) {
@@ -123,15 +120,14 @@ func (l *loader) place(path string) string {
 	return from.Place
 }
 
-// decodeAll moves the merged values into the fields of the Config.
+// decodeAll moves the values in force into the fields of the Config.
 func (l *loader) decodeAll() {
+	d := decoder{report: func(path, format string, args ...any) {
+		l.problem(l.place(path), "%s "+format, append([]any{path}, args...)...)
+	}}
 	for _, s := range l.settings {
-		if !l.merged.Exists(s.path) {
-			continue
+		if value, given := l.values[s.path]; given {
+			d.decode(s.path, value, s.field)
 		}
-		d := decoder{report: func(path, format string, args ...any) {
-			l.problem(l.place(path), "%s "+format, append([]any{path}, args...)...)
-		}}
-		d.decode(s.path, l.merged.Get(s.path), s.field)
 	}
 }

@@ -146,6 +146,25 @@ keys:
 	}
 }
 
+func TestNumbersInTheFormsOfYAML(t *testing.T) {
+	t.Parallel()
+	for _, form := range []string{"1200", "1_200", "+1200", "1.2e3", "1200.0", "0x4b0"} {
+		cfg := load(t, config.Sources{
+			File:    write(t, "server: {max_connections: "+form+"}\n"),
+			Environ: []string{"TASKER_SERVER_MAX_STREAMS=" + form},
+		})
+		if cfg.Server.MaxConnections != 1200 || cfg.Server.MaxStreams != 1200 {
+			t.Errorf("%s is read as %d in the file and %d in the environment", form, cfg.Server.MaxConnections, cfg.Server.MaxStreams)
+		}
+	}
+	for _, form := range []string{`"1_200"`, "1_2.5", "_1", "99999999999999999999", "1.5", "[1]", "~"} {
+		got := problems(t, config.Sources{Environ: []string{"TASKER_SERVER_MAX_STREAMS=" + form}})
+		if len(got) != 1 || !strings.HasPrefix(got[0], "TASKER_SERVER_MAX_STREAMS: server.max_streams wants a whole number") {
+			t.Errorf("%s is answered %q", form, got)
+		}
+	}
+}
+
 func TestLoadListFromEnvironment(t *testing.T) {
 	t.Parallel()
 	cfg := load(t, config.Sources{Environ: []string{`TASKER_KEYS=[{"name":"a","sha256":"` + hashA + `","permissions":["admin"]}]`}})
@@ -222,9 +241,9 @@ func TestLoadProblems(t *testing.T) {
 		{"UnknownKeyInAnItem", "keys:\n  - name: a\n    permision: [read]\n", nil, []string{
 			"tasker.yaml:3:5: keys[0].permision is an unknown key; known are name, sha256, permissions, namespaces",
 		}},
-		{"BrokenYAML", "server: [1\n", nil, []string{"tasker.yaml:1: did not find expected ',' or ']'"}},
-		{"SameKeyTwice", "log: {level: info}\nlog: {level: warn}\n", nil, []string{`tasker.yaml:2: mapping key "log" already defined at line 1`}},
-		{"TwoDocuments", "log: {level: info}\n---\nlog: {level: warn}\n", nil, []string{"tasker.yaml:2:1: the file must hold one YAML document"}},
+		{"BrokenYAML", "server: [1\n", nil, []string{"tasker.yaml:1:9: sequence end token ']' not found"}},
+		{"SameKeyTwice", "log: {level: info}\nlog: {level: warn}\n", nil, []string{`tasker.yaml:2:1: the key "log" is used twice; first on line 1`}},
+		{"TwoDocuments", "log: {level: info}\n---\nlog: {level: warn}\n", nil, []string{"tasker.yaml:2:1: the file is one document; a second one begins here"}},
 		{"NoMapping", "- a\n", nil, []string{"tasker.yaml:1:1: the file must hold sections and keys, such as `server:`"}},
 	}
 	for _, tt := range tests {

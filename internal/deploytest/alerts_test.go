@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/goccy/go-yaml"
 )
 
 const deploy = "../../deploy"

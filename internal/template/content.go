@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/document"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -52,8 +53,8 @@ func encode(v any) ([]byte, error) {
 }
 
 // canonical is the JSON of a node: keys sorted, no spaces, numbers normalised.
-func canonical(n *node) []byte {
-	b, err := encode(n.value())
+func canonical(n *document.Node) []byte {
+	b, err := encode(n.Value())
 	if err != nil {
 		return []byte("null") // not reached: a node holds JSON values only
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/message"
 
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // explain words a validation error: one problem for every leaf of its tree,
@@ -116,7 +117,7 @@ func messageOf(k jsonschema.ErrorKind) string {
 	case *fault.MaxLength:
 		return fmt.Sprintf("must have at most %d characters, not %d", k.Want, k.Got)
 	case *fault.Pattern:
-		return fmt.Sprintf("must match the pattern %s", quoted(k.Want))
+		return fmt.Sprintf("must match the pattern %s", wording.Quoted(k.Want))
 	case *fault.Format:
 		return fmt.Sprintf("is not a valid %s: %s", k.Want, shortened(fmt.Sprint(k.Err)))
 	default:
@@ -133,7 +134,7 @@ func properties(names []string) string {
 	}
 	var shown []string
 	for _, n := range names[:min(len(names), most)] {
-		shown = append(shown, quoted(n))
+		shown = append(shown, wording.Quoted(n))
 	}
 	if len(names) > most {
 		shown = append(shown, fmt.Sprintf("and %d more", len(names)-most))

@@ -6,7 +6,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/taskerhq/tasker/internal/document"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // fields reads the entries of one mapping of the document. Every getter reports
@@ -14,76 +16,76 @@ import (
 // caller reads on. A null counts as absent.
 type fields struct {
 	*problems
-	n    *node
+	n    *document.Node
 	what string // "step", for the messages
 }
 
 // open starts to read a mapping with the known keys. It reports other keys, and
 // returns false when n is not a mapping at all.
-func (p *problems) open(n *node, what string, known ...string) (fields, bool) {
+func (p *problems) open(n *document.Node, what string, known ...string) (fields, bool) {
 	f := fields{p, n, what}
-	if n.kind != mapping {
-		if !n.broken {
-			p.report(n.at, "%s must be a mapping, not %s", what, n.kind)
+	if n.Kind != document.Mapping {
+		if !n.Broken {
+			p.report(n.At, "%s must be a mapping, not %s", what, n.Kind)
 		}
 		return f, false
 	}
 next:
-	for _, e := range n.pairs {
+	for _, e := range n.Pairs {
 		for _, k := range known {
-			if k == e.key {
+			if k == e.Key {
 				continue next
 			}
 		}
-		if near := suggest(e.key, known); near != "" {
-			p.report(e.at, "%s has no key %s; did you mean %q?", what, quoted(e.key), near)
+		if near := suggest(e.Key, known); near != "" {
+			p.report(e.At, "%s has no key %s; did you mean %q?", what, wording.Quoted(e.Key), near)
 		} else {
-			p.report(e.at, "%s has no key %s; it may have %s", what, quoted(e.key), strings.Join(known, ", "))
+			p.report(e.At, "%s has no key %s; it may have %s", what, wording.Quoted(e.Key), strings.Join(known, ", "))
 		}
 	}
 	return f, true
 }
 
 // get returns the value of a key, nil when it is absent or null.
-func (f fields) get(key string) *node {
-	if v := f.n.get(key); v != nil && v.kind != null {
+func (f fields) get(key string) *document.Node {
+	if v := f.n.Get(key); v != nil && v.Kind != document.Null {
 		return v
 	}
 	return nil
 }
 
 // need is get for a key that must be there.
-func (f fields) need(key string) *node {
+func (f fields) need(key string) *document.Node {
 	v := f.get(key)
-	if was := f.n.get(key); v == nil && (was == nil || !was.broken) {
-		f.report(f.n.at, "%s needs the key %q", f.what, key)
+	if was := f.n.Get(key); v == nil && (was == nil || !was.Broken) {
+		f.report(f.n.At, "%s needs the key %q", f.what, key)
 	}
 	return v
 }
 
 // text reads a string, "" when v is nil.
-func (f fields) text(key string, v *node) string {
+func (f fields) text(key string, v *document.Node) string {
 	switch {
-	case v == nil || v.broken:
+	case v == nil || v.Broken:
 		return ""
-	case v.kind == text:
-		return v.text
-	case v.kind == integer || v.kind == float || v.kind == boolean:
-		f.report(v.at, "%s must be a string; quote it: %q", key, v.raw)
+	case v.Kind == document.Text:
+		return v.Text
+	case v.Kind == document.Integer || v.Kind == document.Float || v.Kind == document.Boolean:
+		f.report(v.At, "%s must be a string; quote it: %q", key, v.Raw)
 	default:
-		f.report(v.at, "%s must be a string, not %s", key, v.kind)
+		f.report(v.At, "%s must be a string, not %s", key, v.Kind)
 	}
 	return ""
 }
 
 // name reads a string that names something, of at most most characters.
-func (f fields) name(key string, v *node, most int) string {
+func (f fields) name(key string, v *document.Node, most int) string {
 	s := f.text(key, v)
-	if v == nil || v.kind != text {
+	if v == nil || v.Kind != document.Text {
 		return ""
 	}
 	if fault := nameFault(s, most); fault != "" {
-		f.report(v.at, "%s %s", key, fault)
+		f.report(v.At, "%s %s", key, fault)
 		return ""
 	}
 	return s
@@ -116,7 +118,7 @@ func (f fields) prose(key string) string {
 	v := f.get(key)
 	s := f.text(key, v)
 	if strings.ContainsFunc(s, func(r rune) bool { return invisible(r) && !strings.ContainsRune("\n\r\t", r) }) {
-		f.report(v.at, "%s must not contain control characters other than tabs and line ends", key)
+		f.report(v.At, "%s must not contain control characters other than tabs and line ends", key)
 		return ""
 	}
 	return s
@@ -129,16 +131,16 @@ func (f fields) whole(key string, low, high int) int {
 		return 0
 	}
 	digits := ""
-	if v.kind == integer || v.kind == float {
-		digits = task.PlainInteger(v.text)
+	if v.Kind == document.Integer || v.Kind == document.Float {
+		digits = task.PlainInteger(v.Text)
 	}
 	if digits == "" {
-		f.report(v.at, "%s must be a whole number, not %s", key, shown(v))
+		f.report(v.At, "%s must be a whole number, not %s", key, shown(v))
 		return 0
 	}
 	n, err := strconv.Atoi(digits)
 	if err != nil || n < low || n > high {
-		f.report(v.at, "%s must be %d to %d, not %s", key, low, high, shown(v))
+		f.report(v.At, "%s must be %d to %d, not %s", key, low, high, shown(v))
 		return 0
 	}
 	return n
@@ -150,13 +152,13 @@ func (f fields) fraction(key string, absent float64) float64 {
 	if v == nil {
 		return absent
 	}
-	if v.kind != integer && v.kind != float {
-		f.report(v.at, "%s must be a number, not %s", key, shown(v))
+	if v.Kind != document.Integer && v.Kind != document.Float {
+		f.report(v.At, "%s must be a number, not %s", key, shown(v))
 		return absent
 	}
-	x, err := strconv.ParseFloat(v.text, 64)
+	x, err := strconv.ParseFloat(v.Text, 64)
 	if err != nil || x < 0 || x > 1 {
-		f.report(v.at, "%s must be 0 to 1, not %s", key, shown(v))
+		f.report(v.At, "%s must be 0 to 1, not %s", key, shown(v))
 		return absent
 	}
 	return x
@@ -168,34 +170,34 @@ func (f fields) truth(key string, absent bool) bool {
 	switch {
 	case v == nil:
 		return absent
-	case v.kind != boolean:
-		f.report(v.at, "%s must be true or false, not %s", key, shown(v))
+	case v.Kind != document.Boolean:
+		f.report(v.At, "%s must be true or false, not %s", key, shown(v))
 		return absent
 	}
-	return v.text == "true"
+	return v.Text == "true"
 }
 
 // list returns the items of a list, none when the key is absent.
-func (f fields) list(key string) []*node {
+func (f fields) list(key string) []*document.Node {
 	v := f.get(key)
 	if v == nil {
 		return nil
 	}
-	if v.kind != list {
-		f.report(v.at, "%s must be a list, not %s", key, shown(v))
+	if v.Kind != document.List {
+		f.report(v.At, "%s must be a list, not %s", key, shown(v))
 		return nil
 	}
-	return v.items
+	return v.Items
 }
 
 // shown is a value in a message: scalars as written, others by their kind.
-func shown(v *node) string {
-	switch v.kind {
-	case text:
-		return quoted(v.text)
-	case boolean, integer, float:
-		return strings.Trim(quoted(v.raw), `"`)
+func shown(v *document.Node) string {
+	switch v.Kind {
+	case document.Text:
+		return wording.Quoted(v.Text)
+	case document.Boolean, document.Integer, document.Float:
+		return strings.Trim(wording.Quoted(v.Raw), `"`)
 	default:
-		return v.kind.String()
+		return v.Kind.String()
 	}
 }

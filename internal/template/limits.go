@@ -1,6 +1,9 @@
 package template
 
-import "github.com/taskerhq/tasker/internal/task"
+import (
+	"github.com/taskerhq/tasker/internal/document"
+	"github.com/taskerhq/tasker/internal/task"
+)
 
 // What a document may bring. A document comes from outside, so each of these
 // keeps some small source from costing much time or memory.
@@ -17,17 +20,6 @@ const (
 	// MaxAttempts bounds max_attempts.
 	MaxAttempts = 1000
 
-	// maxDepth bounds how deep lists and mappings nest.
-	maxDepth = 64
-	// maxKeys bounds one mapping: the YAML parser's cost grows with its square.
-	maxKeys = 5000
-	// maxNodes bounds the document after its aliases are expanded.
-	maxNodes = 200_000
-	// maxMerged bounds the entries that merge keys copy.
-	maxMerged = 50_000
-	// maxMarks bounds the characters that may begin or end a word of YAML or JSON: every
-	// word takes some 300 bytes of the parser's memory.
-	maxMarks = 60_000
 	// largeSource is the size, in bytes, from which documents are parsed one at a time.
 	largeSource = 64 << 10
 	// maxDigits bounds a number as written.
@@ -67,3 +59,6 @@ const (
 	maxDelayMS        = int(task.MaxDelay / 1e6)
 	maxTimeoutSeconds = int(task.MaxDelay / 1e9)
 )
+
+// sourceLimits bound the source of a template.
+var sourceLimits = document.Limits{Marks: 60_000, Entries: 5000, Depth: 64, Nodes: 200_000, Merged: 50_000, Digits: maxDigits}

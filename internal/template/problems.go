@@ -6,12 +6,13 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/taskerhq/tasker/internal/document"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // problem is one thing that is wrong, at a place.
 type problem struct {
-	at      position
+	at      document.Position
 	message string
 }
 
@@ -39,7 +40,7 @@ func printable(r rune) rune {
 
 // report adds a problem. A shared (aliased) node is read many times, but each
 // of its problems is reported once.
-func (p *problems) report(at position, format string, args ...any) {
+func (p *problems) report(at document.Position, format string, args ...any) {
 	one := problem{at, fmt.Sprintf(format, args...)}
 	if len(p.found) < maxProblems*10 && !slices.Contains(p.found, one) {
 		p.found = append(p.found, one)
@@ -54,9 +55,9 @@ func (p *problems) err() error {
 	}
 	slices.SortStableFunc(p.found, func(a, b problem) int {
 		switch {
-		case a.at.before(b.at):
+		case a.at.Before(b.at):
 			return -1
-		case b.at.before(a.at):
+		case b.at.Before(a.at):
 			return 1
 		default:
 			return 0
@@ -71,17 +72,8 @@ func (p *problems) err() error {
 			e.Hint = fmt.Sprintf("Only the first %d problems are shown.", maxProblems)
 			break
 		}
-		location := fmt.Sprintf("%s:%d:%d", p.filename, one.at.line, one.at.column)
+		location := fmt.Sprintf("%s:%d:%d", p.filename, one.at.Line, one.at.Column)
 		e.Problems = append(e.Problems, task.Problem{Location: location, Message: one.message})
 	}
 	return e
-}
-
-// quoted shows a text of the author's, safe to print and not too long.
-func quoted(s string) string {
-	const most = 60
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "..."
-	}
-	return fmt.Sprintf("%q", s)
 }

@@ -1,12 +1,12 @@
 package template
 
 import (
-	"bytes"
 	"encoding/json"
 	"time"
-	"unicode/utf8"
 
+	"github.com/taskerhq/tasker/internal/document"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // Levels resolves the name of a priority level. It is the caller's table: this
@@ -57,65 +57,22 @@ type reader struct {
 	priorities []string // as written: the template's, then each step's
 }
 
-// tree parses the source, in whichever notation it is. It returns nil after it
-// has reported why there is no tree.
-func (r *reader) tree(src []byte) *node {
-	if !utf8.Valid(src) {
-		r.report(invalidAt(src), "the document is not valid UTF-8")
-		return nil
-	}
-	src = bytes.TrimPrefix(src, []byte("\ufeff"))
-	if marks(src) > maxMarks {
-		r.report(position{1, 1}, "the document has more than %d lines, entries and other marks of structure", maxMarks)
-		return nil
-	}
-	var root *node
-	if json.Valid(src) {
-		root = r.jsonTree(src)
-	} else {
-		root = r.yamlTree(string(src))
-	}
-	switch {
-	case root == nil:
-	case root.size > maxNodes:
-		r.report(root.at, "the document has more than %d values, with its aliases expanded", maxNodes)
-		return nil
-	case root.depth > maxDepth:
-		r.report(root.at, "lists and mappings nest deeper than %d levels", maxDepth)
-		return nil
+// tree parses the source. It returns nil after it has reported why there is no tree.
+func (r *reader) tree(src []byte) *document.Node {
+	root := document.Parse(src, document.Options{
+		What:   "a template",
+		Limits: sourceLimits,
+		Report: func(at document.Position, message string) { r.report(at, "%s", message) },
+	})
+	if root == nil && len(r.found) == 0 {
+		r.report(document.Position{Line: 1, Column: 1}, "the document is empty")
 	}
 	return root
 }
 
-// marks counts the characters that give a document its structure.
-func marks(src []byte) int {
-	n := 0
-	for _, mark := range []byte("\n,:-[]{}&*!?#%|>") {
-		n += bytes.Count(src, []byte{mark})
-	}
-	return n
-}
-
-// invalidAt finds the first byte that is not UTF-8.
-func invalidAt(src []byte) position {
-	at := position{1, 1}
-	for len(src) > 0 {
-		c, size := utf8.DecodeRune(src)
-		if c == utf8.RuneError && size == 1 {
-			break
-		}
-		if src = src[size:]; c == '\n' {
-			at = position{at.line + 1, 1}
-		} else {
-			at.column++
-		}
-	}
-	return at
-}
-
 // template reads the whole document. The result is usable only when nothing
 // was reported.
-func (r *reader) template(root *node) *task.Template {
+func (r *reader) template(root *document.Node) *task.Template {
 	f, ok := r.open(root, "a template", "name", "namespace_name", "version", "description", "priority",
 		"input_schema", "metadata", "lifecycle", "steps")
 	if !ok {
@@ -134,8 +91,8 @@ func (r *reader) template(root *node) *task.Template {
 		t.Namespace = f.name("namespace_name", v, MaxName)
 	}
 	if v := f.get("metadata"); v != nil {
-		if v.kind != mapping {
-			f.report(v.at, "metadata must be a mapping, not %s", shown(v))
+		if v.Kind != document.Mapping {
+			f.report(v.At, "metadata must be a mapping, not %s", shown(v))
 		}
 		r.metadata = canonical(v)
 	}
@@ -152,19 +109,19 @@ func (r *reader) priority(f fields) *int {
 		r.priorities = append(r.priorities, "")
 		return nil
 	}
-	r.priorities = append(r.priorities, v.text)
-	if v.kind == text && r.levels != nil {
-		if level, known := r.levels(v.text); known {
+	r.priorities = append(r.priorities, v.Text)
+	if v.Kind == document.Text && r.levels != nil {
+		if level, known := r.levels(v.Text); known {
 			return &level
 		}
 	}
-	if v.kind == text {
+	if v.Kind == document.Text {
 		// Requests carry a number as a string; so may a template.
-		if n, err := json.Number(v.text).Int64(); err == nil && n >= 0 && n <= task.MaxPriority {
+		if n, err := json.Number(v.Text).Int64(); err == nil && n >= 0 && n <= task.MaxPriority {
 			level := int(n)
 			return &level
 		}
-		r.report(v.at, "%s is not the name of a priority level, nor a level from 0 to %d", quoted(v.text), task.MaxPriority)
+		r.report(v.At, "%s is not the name of a priority level, nor a level from 0 to %d", wording.Quoted(v.Text), task.MaxPriority)
 		return nil
 	}
 	level := f.whole("priority", 0, task.MaxPriority)
@@ -172,7 +129,7 @@ func (r *reader) priority(f fields) *int {
 }
 
 // lifecycle reads the thresholds.
-func (r *reader) lifecycle(v *node) task.Lifecycle {
+func (r *reader) lifecycle(v *document.Node) task.Lifecycle {
 	if v == nil {
 		return task.Lifecycle{}
 	}
@@ -194,17 +151,17 @@ func (r *reader) lifecycle(v *node) task.Lifecycle {
 
 // schema compiles the input schema, so that a broken one is refused here and
 // not with the first task.
-func (r *reader) schema(v *node) []byte {
+func (r *reader) schema(v *document.Node) []byte {
 	if v == nil {
 		return nil
 	}
-	if v.size > maxSchemaValues { // with its aliases, which become values of their own
-		r.report(v.at, "input_schema: the schema has more than %d values, with its aliases expanded", maxSchemaValues)
+	if v.Size() > maxSchemaValues { // with its aliases, which become values of their own
+		r.report(v.At, "input_schema: the schema has more than %d values, with its aliases expanded", maxSchemaValues)
 		return nil
 	}
-	_, faults := compile(v.value())
+	_, faults := compile(v.Value())
 	for _, fault := range faults {
-		r.report(v.follow(fault.Location).at, "input_schema: %s", fault.Message)
+		r.report(v.Follow(fault.Location).At, "input_schema: %s", fault.Message)
 	}
 	return canonical(v)
 }

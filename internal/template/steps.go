@@ -4,19 +4,21 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/document"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // steps reads the steps into t and links them. Faults of the graph are reported
 // at the step's name or at the dependency they are about.
-func (r *reader) steps(t *task.Template, at *node, items []*node) {
+func (r *reader) steps(t *task.Template, at *document.Node, items []*document.Node) {
 	switch {
-	case at.kind != list: // reported
+	case at.Kind != document.List: // reported
 		return
 	case len(items) == 0:
-		r.report(at.at, "a template needs at least one step")
+		r.report(at.At, "a template needs at least one step")
 	case len(items) > task.MaxSteps:
-		r.report(at.at, "a template has at most %d steps, not %d", task.MaxSteps, len(items))
+		r.report(at.At, "a template has at most %d steps, not %d", task.MaxSteps, len(items))
 		return
 	}
 	places := make([]places, 0, len(items))
@@ -39,13 +41,13 @@ func (r *reader) steps(t *task.Template, at *node, items []*node) {
 
 // places are the positions that faults of the graph are reported at.
 type places struct {
-	name         position
-	dependencies []position
+	name         document.Position
+	dependencies []document.Position
 }
 
 // step reads one step.
-func (r *reader) step(item *node) (task.StepSpec, places) {
-	at := places{name: item.at}
+func (r *reader) step(item *document.Node) (task.StepSpec, places) {
+	at := places{name: item.At}
 	f, ok := r.open(item, "a step", "name", "description", "handler", "dependencies", "retry",
 		"timeout_seconds", "required_capabilities", "priority")
 	if !ok {
@@ -53,7 +55,7 @@ func (r *reader) step(item *node) (task.StepSpec, places) {
 		return task.StepSpec{}, at
 	}
 	if v := f.get("name"); v != nil {
-		at.name = v.at
+		at.name = v.At
 	}
 	s := task.StepSpec{
 		Name:         f.name("name", f.need("name"), MaxName),
@@ -67,7 +69,7 @@ func (r *reader) step(item *node) (task.StepSpec, places) {
 	for _, v := range f.list("dependencies") {
 		if name := f.name("a dependency", v, MaxName); name != "" {
 			s.Dependencies = append(s.Dependencies, name)
-			at.dependencies = append(at.dependencies, v.at)
+			at.dependencies = append(at.dependencies, v.At)
 		}
 	}
 	return s, at
@@ -79,7 +81,7 @@ func (r *reader) handler(f fields) (string, []byte) {
 	if v == nil {
 		return "", nil
 	}
-	if v.kind != mapping {
+	if v.Kind != document.Mapping {
 		return f.name("handler", v, MaxName), nil
 	}
 	h, _ := r.open(v, "handler", "callable", "initialization")
@@ -88,8 +90,8 @@ func (r *reader) handler(f fields) (string, []byte) {
 	switch {
 	case init == nil:
 		return name, nil
-	case init.kind != mapping:
-		h.report(init.at, "initialization must be a mapping, not %s", shown(init))
+	case init.Kind != document.Mapping:
+		h.report(init.At, "initialization must be a mapping, not %s", shown(init))
 		return name, nil
 	}
 	return name, canonical(init)
@@ -100,7 +102,7 @@ func (r *reader) capabilities(f fields) []string {
 	var set []string
 	items := f.list("required_capabilities")
 	if len(items) > MaxCapabilities {
-		f.report(f.get("required_capabilities").at, "a step requires at most %d capabilities, not %d", MaxCapabilities, len(items))
+		f.report(f.get("required_capabilities").At, "a step requires at most %d capabilities, not %d", MaxCapabilities, len(items))
 		return nil
 	}
 	for _, v := range items {
@@ -112,7 +114,7 @@ func (r *reader) capabilities(f fields) []string {
 }
 
 // retry reads a retry block over the defaults.
-func (r *reader) retry(v *node) task.Retry {
+func (r *reader) retry(v *document.Node) task.Retry {
 	policy := task.DefaultRetry()
 	if v == nil {
 		return policy
@@ -131,8 +133,8 @@ func (r *reader) retry(v *node) task.Retry {
 	policy.Max = time.Duration(f.whole("max_backoff_ms", 1, maxDelayMS)) * time.Millisecond
 	if v := f.get("backoff"); v != nil {
 		policy.Backoff = task.Backoff(f.text("backoff", v))
-		if v.kind == text && !slices.Contains(task.Backoffs, policy.Backoff) {
-			f.report(v.at, "backoff must be none, fixed, linear or exponential, not %s", quoted(v.text))
+		if v.Kind == document.Text && !slices.Contains(task.Backoffs, policy.Backoff) {
+			f.report(v.At, "backoff must be none, fixed, linear or exponential, not %s", wording.Quoted(v.Text))
 		}
 	}
 	policy.Limits = r.limits(f.get("limits"))
@@ -140,7 +142,7 @@ func (r *reader) retry(v *node) task.Retry {
 }
 
 // limits reads how many retries failures of each class allow.
-func (r *reader) limits(v *node) (l task.ClassLimits) {
+func (r *reader) limits(v *document.Node) (l task.ClassLimits) {
 	if v == nil {
 		return l
 	}

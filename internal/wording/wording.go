@@ -45,3 +45,12 @@ func edits(a, b string) int {
 	}
 	return old[len(b)]
 }
+
+// Quoted shows a text from outside in quotes, safe to print and of at most 60 characters.
+func Quoted(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "..."
+	}
+	return fmt.Sprintf("%q", s)
+}

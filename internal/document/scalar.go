@@ -1,10 +1,12 @@
-package template
+package document
 
 import (
 	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // The core schema of YAML 1.2, section 10.3.2. The parser's own idea of
@@ -18,47 +20,47 @@ var (
 )
 
 // resolve gives a plain (unquoted) scalar its kind and canonical text.
-func (p *problems) resolve(raw string, at position) *node {
+func (r *reader) resolve(raw string, at Position) *Node {
 	switch raw {
 	case "", "~", "null", "Null", "NULL":
-		return newScalar(null, at, "null", raw)
+		return newScalar(Null, at, "null", raw)
 	case "true", "True", "TRUE":
-		return newScalar(boolean, at, "true", raw)
+		return newScalar(Boolean, at, "true", raw)
 	case "false", "False", "FALSE":
-		return newScalar(boolean, at, "false", raw)
+		return newScalar(Boolean, at, "false", raw)
 	case ".nan", ".NaN", ".NAN":
-		p.report(at, "%s is not a number that JSON knows", raw)
+		r.report(at, "%s is not a number that JSON knows", raw)
 		return newBroken(at)
 	}
 	if infForm.MatchString(raw) {
-		p.report(at, "%s is not a number that JSON knows", raw)
+		r.report(at, "%s is not a number that JSON knows", raw)
 		return newBroken(at)
 	}
 	if whole, based := wholeForm.MatchString(raw), basedForm.MatchString(raw); whole || based || floatForm.MatchString(raw) {
-		if len(raw) > maxDigits {
-			p.report(at, "the number %s is longer than %d characters", quoted(raw), maxDigits)
+		if len(raw) > r.Limits.Digits {
+			r.report(at, "the number %s is longer than %d characters", wording.Quoted(raw), r.Limits.Digits)
 			return newBroken(at)
 		}
 		if whole || based {
-			return newScalar(integer, at, wholeText(raw, based), raw)
+			return newScalar(Integer, at, wholeText(raw, based), raw)
 		}
-		return p.float(raw, at)
+		return r.float(raw, at)
 	}
-	return newScalar(text, at, raw, raw)
+	return newScalar(Text, at, raw, raw)
 }
 
 // float normalises a number with a fraction or an exponent to the nearest
 // double, which is what JSON readers agree on.
-func (p *problems) float(raw string, at position) *node {
+func (r *reader) float(raw string, at Position) *Node {
 	f, err := strconv.ParseFloat(raw, 64)
 	if err != nil {
-		p.report(at, "the number %s is out of range", quoted(raw))
+		r.report(at, "the number %s is out of range", wording.Quoted(raw))
 		return newBroken(at)
 	}
 	if f == 0 {
 		f = 0 // drops the sign of -0
 	}
-	return newScalar(float, at, strconv.FormatFloat(f, 'g', -1, 64), raw)
+	return newScalar(Float, at, strconv.FormatFloat(f, 'g', -1, 64), raw)
 }
 
 // wholeText normalises a whole number of any size to decimal digits.

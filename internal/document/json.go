@@ -1,28 +1,30 @@
-package template
+package document
 
 import (
 	"bytes"
 	"encoding/json"
 	"unicode/utf8"
+
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // jsonTree reads a document that is valid JSON. JSON is YAML, but indented with
 // tabs or with "key":"value" not of the dialect that the YAML parser takes; and
 // this way its positions are exact.
-func (p *problems) jsonTree(src []byte) *node {
-	r := jsonReader{problems: p, src: src, dec: json.NewDecoder(bytes.NewReader(src)), at: position{1, 1}}
-	r.dec.UseNumber()
-	return r.value(r.next(), 1)
+func (r *reader) jsonTree(src []byte) *Node {
+	j := jsonReader{reader: r, src: src, dec: json.NewDecoder(bytes.NewReader(src)), at: Position{1, 1}}
+	j.dec.UseNumber()
+	return j.value(j.next(), 1)
 }
 
 // jsonReader walks the tokens of a JSON text and keeps their positions.
 type jsonReader struct {
-	*problems
+	*reader
 	src []byte
 	dec *json.Decoder
 
 	offset int      // up to here, at has been counted
-	at     position // of the token that next returned
+	at     Position // of the token that next returned
 }
 
 // next returns the next token, nil at the end, and moves the position to its
@@ -39,26 +41,26 @@ func (r *jsonReader) next() json.Token {
 	for r.offset < start {
 		c, size := utf8.DecodeRune(r.src[r.offset:])
 		r.offset += size
-		r.at.column++
+		r.at.Column++
 		if c == '\n' {
-			r.at = position{r.at.line + 1, 1}
+			r.at = Position{r.at.Line + 1, 1}
 		}
 	}
 	return tk
 }
 
 // value builds the node that begins with the token tk.
-func (r *jsonReader) value(tk json.Token, depth int) *node {
+func (r *jsonReader) value(tk json.Token, depth int) *Node {
 	at := r.at
-	if depth > maxDepth {
-		r.report(at, "lists and mappings nest deeper than %d levels", maxDepth)
+	if depth > r.Limits.Depth {
+		r.report(at, "lists and mappings nest deeper than %d levels", r.Limits.Depth)
 		r.skip(tk)
 		return newBroken(at)
 	}
 	switch tk := tk.(type) {
 	case json.Delim:
 		if tk == '[' {
-			var items []*node
+			var items []*Node
 			for r.dec.More() {
 				items = append(items, r.value(r.next(), depth+1))
 			}
@@ -69,28 +71,28 @@ func (r *jsonReader) value(tk json.Token, depth int) *node {
 	case json.Number:
 		return r.resolve(tk.String(), at)
 	case string:
-		return newScalar(text, at, tk, tk)
+		return newText(at, tk)
 	case bool:
-		return newScalar(boolean, at, map[bool]string{true: "true", false: "false"}[tk], "")
+		return newScalar(Boolean, at, map[bool]string{true: "true", false: "false"}[tk], "")
 	default:
-		return newScalar(null, at, "null", "")
+		return newScalar(Null, at, "null", "")
 	}
 }
 
 // object builds a mapping, after its opening brace.
-func (r *jsonReader) object(at position, depth int) *node {
-	var pairs []pair
-	first := map[string]position{}
+func (r *jsonReader) object(at Position, depth int) *Node {
+	var pairs []Pair
+	first := map[string]Position{}
 	for r.dec.More() {
 		key, _ := r.next().(string)
 		keyAt := r.at
 		value := r.value(r.next(), depth+1)
 		if was, dup := first[key]; dup {
-			r.report(keyAt, "the key %s is used twice; first on line %d", quoted(key), was.line)
+			r.report(keyAt, "the key %s is used twice; first on line %d", wording.Quoted(key), was.Line)
 			continue
 		}
 		first[key] = keyAt
-		pairs = append(pairs, pair{key, keyAt, value})
+		pairs = append(pairs, Pair{key, keyAt, value})
 	}
 	r.next()
 	return newMapping(at, pairs)

@@ -1,4 +1,4 @@
-package template
+package document
 
 import (
 	"errors"
@@ -9,35 +9,37 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// yamlTree parses a YAML document. It returns nil after it has reported why
-// there is no tree.
-func (p *problems) yamlTree(src string) *node {
-	body := p.yamlBody(src)
+// yamlTree parses a YAML document. It returns nil for one without a value, or after it has
+// reported why there is no tree.
+func (r *reader) yamlTree(src string) *Node {
+	body := r.yamlBody(src)
 	if body == nil {
 		return nil
 	}
-	c := converter{problems: p, anchors: map[string]*node{}}
+	c := converter{reader: r, anchors: map[string]*Node{}}
 	return c.convert(body)
 }
 
 // yamlBody returns the syntax tree of the one document in src.
-func (p *problems) yamlBody(src string) (body ast.Node) {
+func (r *reader) yamlBody(src string) (body ast.Node) {
 	// The parser meets hostile input here. Its bugs must not take down the
 	// server, so a panic becomes what it is to the author: a syntax error.
 	defer func() {
-		if r := recover(); r != nil {
-			p.report(position{1, 1}, "the document cannot be parsed as YAML")
+		if recover() != nil {
+			r.report(Position{1, 1}, "the document cannot be parsed as YAML")
 			body = nil
 		}
 	}()
 	tokens := lexer.Tokenize(src)
 	if bad := tokens.InvalidToken(); bad != nil {
-		p.report(tokenAt(bad), "%s", bad.Error)
+		r.report(tokenAt(bad), "%s", bad.Error)
 		return nil
 	}
-	if !p.harmless(tokens) {
+	if !r.harmless(tokens) {
 		return nil
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -47,47 +49,44 @@ func (p *problems) yamlBody(src string) (body ast.Node) {
 			GetMessage() string
 		}
 		if !errors.As(err, &syntax) {
-			p.report(position{1, 1}, "the document cannot be parsed as YAML")
+			r.report(Position{1, 1}, "the document cannot be parsed as YAML")
 			return nil
 		}
-		p.report(tokenAt(syntax.GetToken()), "%s", syntax.GetMessage())
+		r.report(tokenAt(syntax.GetToken()), "%s", syntax.GetMessage())
 		return nil
 	}
 	for _, doc := range file.Docs {
 		switch {
 		case doc.Body == nil:
 		case body != nil:
-			p.report(tokenAt(doc.Body.GetToken()), "a template is one document; a second one begins here")
+			r.report(tokenAt(doc.Start), "%s is one document; a second one begins here", r.What)
 			return nil
 		default:
 			body = doc.Body
 		}
 	}
-	if body == nil {
-		p.report(position{1, 1}, "the document is empty")
-	}
 	return body
 }
 
 // tokenAt is the position of a token; the parser has none for some errors.
-func tokenAt(tk *token.Token) position {
+func tokenAt(tk *token.Token) Position {
 	if tk == nil || tk.Position == nil {
-		return position{1, 1}
+		return Position{1, 1}
 	}
-	return position{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
+	return Position{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
 }
 
 // harmless looks at the tokens before they are parsed. The parser recurses with
 // every level of nesting and with every key of a mapping, and has no limits of
 // its own.
-func (p *problems) harmless(tokens token.Tokens) bool {
+func (r *reader) harmless(tokens token.Tokens) bool {
 	type level struct{ column, keys int }
 	var (
-		before = len(p.found)
+		before = r.reported
 		blocks []level
 		flow   int
 	)
-	enter := func(at position, column int) {
+	enter := func(at Position, column int) {
 		for len(blocks) > 0 && blocks[len(blocks)-1].column > column {
 			blocks = blocks[:len(blocks)-1]
 		}
@@ -95,8 +94,8 @@ func (p *problems) harmless(tokens token.Tokens) bool {
 			blocks = append(blocks, level{column: column})
 		}
 		top := &blocks[len(blocks)-1]
-		if top.keys++; top.keys == maxKeys+1 {
-			p.report(at, "one list or mapping has more than %d entries", maxKeys)
+		if top.keys++; top.keys == r.Limits.Entries+1 {
+			r.report(at, "one list or mapping has more than %d entries", r.Limits.Entries)
 		}
 	}
 	for i, tk := range tokens {
@@ -107,36 +106,36 @@ func (p *problems) harmless(tokens token.Tokens) bool {
 		case token.MappingEndType, token.SequenceEndType:
 			flow = max(flow-1, 0)
 		case token.SequenceEntryType:
-			enter(at, at.column)
+			enter(at, at.Column)
 		case token.MappingValueType:
 			if flow == 0 && i > 0 {
-				enter(at, tokenAt(tokens[i-1]).column)
+				enter(at, tokenAt(tokens[i-1]).Column)
 			}
 		case token.MappingKeyType:
-			p.report(at, `keys written with "? " are not supported`)
+			r.report(at, `keys written with "? " are not supported`)
 		case token.TagType:
-			p.report(at, "tags such as %s are not supported; quote a value to make it a string", quoted(tk.Value))
+			r.report(at, "tags such as %s are not supported; quote a value to make it a string", wording.Quoted(tk.Value))
 		case token.DirectiveType:
-			p.report(at, "directives (%%) are not supported")
+			r.report(at, "directives (%%) are not supported")
 		}
-		if flow+len(blocks) > maxDepth {
-			p.report(at, "lists and mappings nest deeper than %d levels", maxDepth)
+		if flow+len(blocks) > r.Limits.Depth {
+			r.report(at, "lists and mappings nest deeper than %d levels", r.Limits.Depth)
 			return false
 		}
 	}
-	return len(p.found) == before
+	return r.reported == before
 }
 
 // converter turns the syntax tree into nodes.
 type converter struct {
-	*problems
-	anchors map[string]*node
+	*reader
+	anchors map[string]*Node
 	merged  int // entries copied by merge keys
 }
 
 // convert never returns nil: what cannot be converted is reported and stands
 // as a null, so that the rest is still read.
-func (c *converter) convert(n ast.Node) *node {
+func (c *converter) convert(n ast.Node) *Node {
 	at := tokenAt(n.GetToken())
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -144,20 +143,20 @@ func (c *converter) convert(n ast.Node) *node {
 	case *ast.MappingValueNode:
 		return c.mapping(&ast.MappingNode{Start: n.Start, Values: []*ast.MappingValueNode{n}})
 	case *ast.SequenceNode:
-		items := make([]*node, 0, len(n.Values))
+		items := make([]*Node, 0, len(n.Values))
 		for _, v := range n.Values {
 			items = append(items, c.convert(v))
 		}
 		return newList(at, items)
 	case *ast.LiteralNode:
-		return newScalar(text, at, n.Value.Value, n.Value.Value)
+		return newText(at, n.Value.Value)
 	case *ast.StringNode:
 		if t := n.Token.Type; t == token.SingleQuoteType || t == token.DoubleQuoteType {
-			return newScalar(text, at, n.Value, n.Value)
+			return newText(at, n.Value)
 		}
 		return c.resolve(n.Value, at)
 	case *ast.NullNode:
-		return newScalar(null, at, "null", "")
+		return newScalar(Null, at, "null", "")
 	case *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
 		return c.resolve(n.GetToken().Value, at)
 	case *ast.AnchorNode:
@@ -170,7 +169,7 @@ func (c *converter) convert(n ast.Node) *node {
 		if value, known := c.anchors[name]; known {
 			return value
 		}
-		c.report(at, "the alias *%s has no anchor before it", strings.Trim(quoted(name), `"`))
+		c.report(at, "the alias *%s has no anchor before it", strings.Trim(wording.Quoted(name), `"`))
 		return newBroken(at)
 	default:
 		c.report(at, "this form of YAML (%s) is not supported", strings.ToLower(fmt.Sprint(n.Type())))
@@ -180,11 +179,11 @@ func (c *converter) convert(n ast.Node) *node {
 
 // mapping converts a mapping, refuses keys that are not strings or come twice,
 // and resolves merge keys.
-func (c *converter) mapping(n *ast.MappingNode) *node {
+func (c *converter) mapping(n *ast.MappingNode) *Node {
 	var (
-		pairs   []pair
-		first   = map[string]position{}
-		sources []*node
+		pairs   []Pair
+		first   = map[string]Position{}
+		sources []*Node
 		start   = tokenAt(n.Start)
 	)
 	for i, v := range n.Values {
@@ -202,11 +201,11 @@ func (c *converter) mapping(n *ast.MappingNode) *node {
 			continue
 		}
 		if was, dup := first[key]; dup {
-			c.report(at, "the key %s is used twice; first on line %d", quoted(key), was.line)
+			c.report(at, "the key %s is used twice; first on line %d", wording.Quoted(key), was.Line)
 			continue
 		}
 		first[key] = at
-		pairs = append(pairs, pair{key, at, value})
+		pairs = append(pairs, Pair{key, at, value})
 	}
 	return newMapping(start, c.merge(pairs, first, sources))
 }
@@ -214,15 +213,15 @@ func (c *converter) mapping(n *ast.MappingNode) *node {
 // merge adds the entries of merge keys that the mapping does not have itself;
 // of several sources the first wins. Merging copies, unlike an alias, so the
 // copies are counted here.
-func (c *converter) merge(own []pair, has map[string]position, sources []*node) []pair {
+func (c *converter) merge(own []Pair, has map[string]Position, sources []*Node) []Pair {
 	for _, source := range sources {
-		if c.merged += len(source.pairs); c.merged > maxMerged {
-			c.report(source.at, "merge keys (<<) copy more than %d entries", maxMerged)
+		if c.merged += len(source.Pairs); c.merged > c.Limits.Merged {
+			c.report(source.At, "merge keys (<<) copy more than %d entries", c.Limits.Merged)
 			return own
 		}
-		for _, p := range source.pairs {
-			if _, known := has[p.key]; !known {
-				has[p.key] = p.at
+		for _, p := range source.Pairs {
+			if _, known := has[p.Key]; !known {
+				has[p.Key] = p.At
 				own = append(own, p)
 			}
 		}
@@ -231,24 +230,24 @@ func (c *converter) merge(own []pair, has map[string]position, sources []*node) 
 }
 
 // key returns the text of a mapping's key.
-func (c *converter) key(k ast.MapKeyNode, at position) (string, bool) {
+func (c *converter) key(k ast.MapKeyNode, at Position) (string, bool) {
 	name := c.convert(k)
-	if name.kind != text {
+	if name.Kind != Text {
 		c.report(at, "a key must be a string; quote it: %q", k.GetToken().Value)
 		return "", false
 	}
-	return name.text, true
+	return name.Text, true
 }
 
 // mergeSources returns the mappings that a merge key names: one, or a list.
-func (c *converter) mergeSources(value *node) []*node {
-	sources := []*node{value}
-	if value.kind == list {
-		sources = value.items
+func (c *converter) mergeSources(value *Node) []*Node {
+	sources := []*Node{value}
+	if value.Kind == List {
+		sources = value.Items
 	}
 	for _, s := range sources {
-		if s.kind != mapping {
-			c.report(s.at, "<< takes a mapping or a list of mappings, not %s", s.kind)
+		if s.Kind != Mapping {
+			c.report(s.At, "<< takes a mapping or a list of mappings, not %s", s.Kind)
 			return nil
 		}
 	}

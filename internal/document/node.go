@@ -1,0 +1,164 @@
+package document
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Position is a place in the source; line and column count from 1, the column in characters.
+type Position struct{ Line, Column int }
+
+// Before reports whether p stands before q.
+func (p Position) Before(q Position) bool {
+	return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column
+}
+
+// Kind is what a node is in the JSON data model.
+type Kind uint8
+
+// The kinds of nodes.
+const (
+	Null Kind = iota
+	Boolean
+	Integer
+	Float
+	Text
+	List
+	Mapping
+)
+
+// String names the kind as an author would.
+func (k Kind) String() string {
+	return [...]string{"null", "true or false", "a whole number", "a number", "a string", "a list", "a mapping"}[k]
+}
+
+// Node is one value of a document, whichever notation it was written in. An alias shares the
+// node of its anchor, so a tree may be larger than its source; Size says how large.
+type Node struct {
+	Kind Kind
+	At   Position
+	// Text is the string, or the scalar in JSON: canonical, so that equal values
+	// have equal text.
+	Text string
+	Raw  string // a scalar of YAML, or a number of JSON, as written
+	// Quoted marks a string that was written in quotes or as a block.
+	Quoted bool
+	// Broken marks a null that stands for a value already reported.
+	Broken bool
+	Items  []*Node // of a list
+	Pairs  []Pair  // of a mapping, in the order of the source
+
+	size  int // nodes, this one included, aliases expanded
+	depth int
+}
+
+// Pair is one entry of a mapping.
+type Pair struct {
+	Key   string
+	At    Position // of the key
+	Value *Node
+}
+
+// NewText returns the node of a string that stands in no document.
+func NewText(s string) *Node { return newText(Position{}, s) }
+
+func newText(at Position, s string) *Node {
+	n := newScalar(Text, at, s, s)
+	n.Quoted = true
+	return n
+}
+
+// newScalar, newList and newMapping keep size and depth, which guard every walk.
+func newScalar(k Kind, at Position, text, raw string) *Node {
+	return &Node{Kind: k, At: at, Text: text, Raw: raw, size: 1, depth: 1}
+}
+
+// newBroken stands for a value that could not be read, so that the rest is.
+func newBroken(at Position) *Node {
+	return &Node{Kind: Null, At: at, Text: "null", Broken: true, size: 1}
+}
+
+func newList(at Position, items []*Node) *Node {
+	n := &Node{Kind: List, At: at, Items: items, size: 1, depth: 1}
+	for _, item := range items {
+		n.adopt(item)
+	}
+	return n
+}
+
+func newMapping(at Position, pairs []Pair) *Node {
+	n := &Node{Kind: Mapping, At: at, Pairs: pairs, size: 1, depth: 1}
+	for _, p := range pairs {
+		n.adopt(p.Value)
+	}
+	return n
+}
+
+// sizeMost is where Size ends: aliases of aliases grow as powers.
+const sizeMost = math.MaxInt32
+
+// Size is the number of nodes of the tree, with its aliases expanded.
+func (n *Node) Size() int { return n.size }
+
+// adopt counts a child.
+func (n *Node) adopt(child *Node) {
+	n.size = min(n.size+child.size, sizeMost)
+	n.depth = max(n.depth, child.depth+1)
+}
+
+// Get returns the value of a key, nil when it is absent.
+func (n *Node) Get(key string) *Node {
+	for _, p := range n.Pairs {
+		if p.Key == key {
+			return p.Value
+		}
+	}
+	return nil
+}
+
+// Value converts to what encoding/json knows; numbers keep their digits.
+func (n *Node) Value() any {
+	switch n.Kind {
+	case Null:
+		return nil
+	case Boolean:
+		return n.Text == "true"
+	case Integer, Float:
+		return json.Number(n.Text)
+	case List:
+		out := make([]any, 0, len(n.Items))
+		for _, item := range n.Items {
+			out = append(out, item.Value())
+		}
+		return out
+	case Mapping:
+		out := make(map[string]any, len(n.Pairs))
+		for _, p := range n.Pairs {
+			out[p.Key] = p.Value.Value()
+		}
+		return out
+	default:
+		return n.Text
+	}
+}
+
+// Follow follows a JSON pointer as far as it leads.
+func (n *Node) Follow(pointer string) *Node {
+	if pointer == "" {
+		return n
+	}
+	for _, part := range strings.Split(pointer, "/")[1:] {
+		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		next := n.Get(part)
+		if i, err := strconv.Atoi(part); n.Kind == List && err == nil && i >= 0 && i < len(n.Items) {
+			next = n.Items[i]
+		}
+		if next == nil {
+			return n
+		}
+		n = next
+	}
+	return n
+}
