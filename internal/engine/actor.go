@@ -106,15 +106,15 @@ func expectFault[S ~string](x task.Expectation, states []S) []task.Problem {
 
 // sign completes the acts of the transaction: how their actors were known, and the
 // namespace and template of their tasks, which may be gone when somebody asks.
-func (u *unit) sign() error {
-	for i := range u.acts {
-		a := &u.acts[i]
-		signAct(a, u.key)
-		t := u.tasks[a.TaskID]
+func (nr *newRecords) sign() error {
+	for i := range nr.acts {
+		a := &nr.acts[i]
+		signAct(a, nr.u.key)
+		t := nr.u.rows.tasks[a.TaskID]
 		if t == nil || a.Template != "" {
 			continue
 		}
-		tpl, err := u.template(t.DefID)
+		tpl, err := nr.u.rows.template(t.DefID)
 		if err != nil {
 			return err
 		}

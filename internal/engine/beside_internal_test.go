@@ -41,7 +41,7 @@ func give(h *waiters, route int64) bool {
 	}
 	p.promised++
 	p.handed = append(p.handed, leaseOn(route))
-	h.publish(&unit{pollers: []*poller{p}})
+	h.publish(&unit{ready: readySteps{pollers: []*poller{p}}})
 	return true
 }
 
@@ -104,9 +104,9 @@ func TestClaimBeside(t *testing.T) {
 	t.Run("RolledBack", func(t *testing.T) {
 		t.Parallel()
 		e := besides(func(h *waiters, _ int) (int, error) {
-			u := &unit{pollers: []*poller{h.reserve(1)}}
-			u.pollers[0].handed = append(u.pollers[0].handed, leaseOn(1))
-			u.releasePollers()
+			u := &unit{ready: readySteps{pollers: []*poller{h.reserve(1)}}}
+			u.ready.pollers[0].handed = append(u.ready.pollers[0].handed, leaseOn(1))
+			u.ready.releasePollers()
 			return 1, nil
 		})
 		if _, leases, err := poll(e, 4, 1); len(leases) != 1 || err != nil {
@@ -176,7 +176,7 @@ func TestClaimBesidePassesOn(t *testing.T) {
 			t.Parallel()
 			var others [3]*poller
 			e := besides(func(h *waiters, _ int) (int, error) {
-				h.publish(&unit{queued: map[int64]int{1: 2}})
+				h.publish(&unit{wake: wakeups{queued: map[int64]int{1: 2}}})
 				for i := range others {
 					others[i] = &poller{routes: []int64{1}, capacity: 1}
 					h.await(others[i], h.version.Load())

@@ -17,7 +17,7 @@ type blockingFailure struct {
 func (c *snapshotter) blockingFailure(of task.ID) *blockingFailure {
 	failures := c.failures(c.evidence[of])
 	var last *blockingFailure
-	for _, s := range c.u.whole[of] {
+	for _, s := range c.u.rows.families[of] {
 		if s.State != task.StepErrored && s.State != task.StepWaitingForRetry {
 			continue
 		}
@@ -35,7 +35,7 @@ func (c *snapshotter) blockingFailure(of task.ID) *blockingFailure {
 // occurrence is what a case tells of a task that is stuck.
 func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	out := task.Occurrence{At: c.u.now, Reason: o.reason, OriginalState: o.state}
-	def, err := c.u.template(o.task.DefID)
+	def, err := c.u.rows.template(o.task.DefID)
 	if err != nil {
 		return out, err
 	}
@@ -60,7 +60,7 @@ func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 // long, or nobody takes one.
 func (c *snapshotter) stalledClass(of task.ID) task.Class {
 	class := task.Class("")
-	for _, s := range c.u.whole[of] {
+	for _, s := range c.u.rows.families[of] {
 		switch {
 		case s.State.Leased():
 			return task.Resource

@@ -17,6 +17,15 @@ import (
 // counted in each process, of the attempts whose end it heard of, and so are the
 // attempts of a half-open period.
 
+// breakerOutcomes are the attempts that ended in a unit, and what they did to circuit breakers.
+type breakerOutcomes struct {
+	u *unit
+
+	outcomes []breakerOutcome
+	changed  []*task.Worker // whose breakers opened or closed
+	version  int64          // of the workers' rows; see workerCache
+}
+
 // breakers is what a process has counted. A worker that does not fail is not in it.
 type breakers struct {
 	cfg WorkerBreaker
@@ -209,35 +218,35 @@ func (b *breakers) apply(workers map[int64]breaker, routes map[int64]*routeFailu
 }
 
 // noteSuccess notes the success of an attempt, if anybody is in trouble at all.
-func (u *unit) noteSuccess(s *task.Step) {
-	if b := u.e.breakers; b.on() && b.failing.Load() > 0 && s.WorkerNo != 0 {
-		u.outcomes = append(u.outcomes, breakerOutcome{worker: s.WorkerNo, route: s.RouteID, good: true})
+func (bo *breakerOutcomes) noteSuccess(s *task.Step) {
+	if b := bo.u.e.breakers; b.on() && b.failing.Load() > 0 && s.WorkerNo != 0 {
+		bo.outcomes = append(bo.outcomes, breakerOutcome{worker: s.WorkerNo, route: s.RouteID, good: true})
 	}
 }
 
 // noteFailure notes the failure of an attempt if it counts against its worker.
-func (u *unit) noteFailure(route int64, a task.Attempt) {
-	b := u.e.breakers
+func (bo *breakerOutcomes) noteFailure(route int64, a task.Attempt) {
+	b := bo.u.e.breakers
 	if !b.on() || a.WorkerNo == 0 {
 		return
 	}
 	lost := a.Outcome == task.LeaseExpired || a.Outcome == task.NotStarted
-	if lost && slices.ContainsFunc(u.outcomes, func(v breakerOutcome) bool { return v.lost && v.worker == a.WorkerNo }) {
+	if lost && slices.ContainsFunc(bo.outcomes, func(v breakerOutcome) bool { return v.lost && v.worker == a.WorkerNo }) {
 		return // what is lost together has one cause
 	}
 	fault := task.WorkersFault(a.Outcome, a.Failure)
 	if fault || b.cfg.Count == CountAny && a.Outcome == task.Failed {
-		u.outcomes = append(u.outcomes, breakerOutcome{worker: a.WorkerNo, route: route, lost: lost,
+		bo.outcomes = append(bo.outcomes, breakerOutcome{worker: a.WorkerNo, route: route, lost: lost,
 			final: !fault && a.Failure != nil && !a.Failure.Retryable})
 	}
 }
 
-// saveBreakers stores which breakers the attempts that have ended turn.
-func (u *unit) saveBreakers() error {
-	if len(u.outcomes) == 0 {
+// save stores which breakers the attempts that have ended turn.
+func (bo *breakerOutcomes) save() error {
+	if len(bo.outcomes) == 0 {
 		return nil
 	}
-	turns := u.e.breakers.evaluate(u.outcomes, u.now, false)
+	turns := bo.u.e.breakers.evaluate(bo.outcomes, bo.u.now, false)
 	if len(turns) == 0 {
 		return nil
 	}
@@ -245,7 +254,7 @@ func (u *unit) saveBreakers() error {
 	for i, t := range turns {
 		nos[i], to[t.worker] = t.worker, t.brokenAt
 	}
-	workers, err := u.tx.Workers(nos) // without those that are forgotten
+	workers, err := bo.u.tx.Workers(nos) // without those that are forgotten
 	if err != nil {
 		return err
 	}
@@ -255,11 +264,11 @@ func (u *unit) saveBreakers() error {
 			continue // another process was first
 		}
 		w.BrokenAt = brokenAt
-		if err := u.tx.SaveWorker(w); err != nil {
+		if err := bo.u.tx.SaveWorker(w); err != nil {
 			return err
 		}
-		u.breakerChanges, u.breakerVersion = append(u.breakerChanges, w), u.e.workers.nextVersion()
-		u.observeBreaker(w)
+		bo.changed, bo.version = append(bo.changed, w), bo.u.e.workers.nextVersion()
+		bo.u.observed.breaker(w)
 	}
 	return nil
 }
@@ -282,16 +291,16 @@ func (e *Engine) BreakerUntil(w *task.Worker) (state task.BreakerState, until ta
 
 // publishBreakers counts what has been stored, and lets those know who wait.
 func (e *Engine) publishBreakers(u *unit) {
-	if len(u.outcomes) == 0 {
+	if len(u.breakers.outcomes) == 0 {
 		return
 	}
-	e.breakers.evaluate(u.outcomes, u.now, true)
-	if len(u.breakerChanges) == 0 {
+	e.breakers.evaluate(u.breakers.outcomes, u.now, true)
+	if len(u.breakers.changed) == 0 {
 		return
 	}
 	var news PeerEvents
-	for _, w := range u.breakerChanges {
-		e.changed(w, u.now, u.breakerVersion)
+	for _, w := range u.breakers.changed {
+		e.changed(w, u.now, u.breakers.version)
 		news.Workers = append(news.Workers, w.No)
 	}
 	e.publish(news)

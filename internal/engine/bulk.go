@@ -175,7 +175,7 @@ func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, e
 	for i, c := range list {
 		ids[i] = c.TaskID
 	}
-	if err := u.takeTasks(ids); err != nil {
+	if err := u.rows.takeTasks(ids); err != nil {
 		return nil, err
 	}
 	found, err := u.tx.CasesOf(ids) // read behind the tasks; see caseInHand
@@ -189,13 +189,13 @@ func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, e
 	items := make([]BulkItem, len(list))
 	for i, seen := range list {
 		items[i] = BulkItem{Case: seen.ID, Task: seen.TaskID, From: string(seen.Status)}
-		t, c := u.tasks[seen.TaskID], now[seen.ID]
+		t, c := u.rows.tasks[seen.TaskID], now[seen.ID]
 		if t == nil || c == nil {
 			items[i].Err = noCase(seen.ID)
 			continue
 		}
 		items[i].From = string(c.Status)
-		if err := refused(u.updateCase(t, c, ch), &items[i]); err != nil {
+		if err := refused(u.cases.update(t, c, ch), &items[i]); err != nil {
 			return nil, err
 		}
 		if items[i].Err == nil {
@@ -210,7 +210,7 @@ func (u *unit) operateOnCases(list []*task.Case, step string, act StepAct) ([]Bu
 	for i, c := range list {
 		ids[i] = c.TaskID
 	}
-	if err := u.gatherTasks(ids); err != nil {
+	if err := u.rows.gatherTasks(ids); err != nil {
 		return nil, err
 	}
 	var items []BulkItem
@@ -232,17 +232,17 @@ func (u *unit) operateOnCases(list []*task.Case, step string, act StepAct) ([]Bu
 // operateOnTask performs an act on the steps of the task of a case.
 func (u *unit) operateOnTask(c *task.Case, step string, act StepAct) ([]BulkItem, error) {
 	about := BulkItem{Case: c.ID, Task: c.TaskID}
-	t := u.tasks[c.TaskID]
+	t := u.rows.tasks[c.TaskID]
 	if t == nil {
 		about.Err = noTask(c.TaskID)
 		return []BulkItem{about}, nil
 	}
-	def, err := u.template(t.DefID)
+	def, err := u.rows.template(t.DefID)
 	if err != nil {
 		return nil, err
 	}
 	var works []Work
-	for _, s := range u.whole[t.ID] {
+	for _, s := range u.rows.families[t.ID] {
 		if name := def.Steps[s.Ordinal-1].Name; name == step || step == "" && s.State == task.StepErrored {
 			works = append(works, Work{s, t})
 		}

@@ -30,7 +30,7 @@ func (e *Engine) Cancel(ctx context.Context, ids []task.ID, c Cancellation) ([]R
 	}
 	out := make([]Receipt, len(ids))
 	err := e.write(ctx, "cancel", func(u *unit) error {
-		if err := u.gatherTasks(ids); err != nil {
+		if err := u.rows.gatherTasks(ids); err != nil {
 			return err
 		}
 		for i, id := range ids {
@@ -49,7 +49,7 @@ func (e *Engine) Cancel(ctx context.Context, ids []task.ID, c Cancellation) ([]R
 }
 
 func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
-	t, err := u.task(id)
+	t, err := u.rows.task(id)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -68,7 +68,7 @@ func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
 		r.Err = task.Errorf(task.WrongState, "the task %s is %s and cannot be cancelled", id, t.State)
 		return r, nil
 	}
-	steps, err := u.siblings(Family{Task: id})
+	steps, err := u.rows.siblings(Family{Task: id})
 	if err != nil {
 		return r, err
 	}
@@ -82,9 +82,9 @@ func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
 	}
 	t.Meta.CancelledBy, t.Meta.CancelledKey, t.Meta.CancelReason = c.Actor, u.key, c.Reason
 	was := t.Cancel(u.now)
-	u.dirtyTasks[t] = struct{}{}
+	u.rows.changedTask(t)
 	u.left(t, was, "cancelled")
-	u.acts = append(u.acts, task.Act{At: u.now, TaskID: id, Kind: "cancel", Actor: c.Actor, Reason: c.Reason, From: string(was), To: string(t.State)})
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: id, Kind: "cancel", Actor: c.Actor, Reason: c.Reason, From: string(was), To: string(t.State)})
 	r.State = t.State
 	return r, nil
 }
@@ -107,8 +107,8 @@ func (u *unit) endLease(s *task.Step, after task.StepState) {
 	}
 	a := s.EndAttempt(u.now, task.Interrupted, nil)
 	a.After = after
-	u.attempts = append(u.attempts, a)
-	u.observeEnded(Work{s, u.tasks[s.TaskID]}, a)
+	u.records.attempts = append(u.records.attempts, a)
+	u.observed.ended(Work{s, u.rows.tasks[s.TaskID]}, a)
 }
 
 func noTask(id task.ID) error { return task.Errorf(task.NotFound, "there is no task %s", id) }

@@ -25,7 +25,7 @@ func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*ta
 	}
 	var opened *task.Case
 	err := e.write(ctx, "open_case", func(u *unit) error {
-		t, err := u.task(id)
+		t, err := u.rows.task(id)
 		switch {
 		case err != nil:
 			return err
@@ -40,11 +40,11 @@ func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*ta
 			return err
 		}
 		o := opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonManual, cause: task.CauseManual, detail: req.Reason, metadata: metadata}
-		if err := u.openCases([]*opening{&o}); err != nil {
+		if err := u.cases.open([]*opening{&o}); err != nil {
 			return err
 		}
 		opened = o.opened
-		u.acts = append(u.acts, task.Act{At: u.now, TaskID: id, CaseID: opened.ID, Kind: task.ActOpenCase, Actor: req.Actor, Reason: req.Reason,
+		u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: id, CaseID: opened.ID, Kind: task.ActOpenCase, Actor: req.Actor, Reason: req.Reason,
 			To: string(opened.Status), Data: req.Metadata})
 		return nil
 	})
@@ -107,12 +107,12 @@ func (e *Engine) UpdateCase(ctx context.Context, id task.ID, ch task.CaseChange)
 	}
 	var after *task.Case
 	err := e.write(ctx, "update_case", func(u *unit) error {
-		t, c, err := u.loadCase(id)
+		t, c, err := u.cases.load(id)
 		if err != nil {
 			return err
 		}
 		after = c
-		return u.updateCase(t, c, ch)
+		return u.cases.update(t, c, ch)
 	})
 	return after, err
 }
@@ -128,20 +128,20 @@ func (e *Engine) admitChange(ctx context.Context, ch *task.CaseChange) error {
 	return nil
 }
 
-// updateCase makes a change to a case in hand, and an act of it.
-func (u *unit) updateCase(t *task.Task, c *task.Case, ch task.CaseChange) error {
+// update makes a change to a case in hand, and an act of it.
+func (cc *caseChanges) update(t *task.Task, c *task.Case, ch task.CaseChange) error {
 	if err := ch.Expect.Check(c.Seen()); err != nil {
 		return err
 	}
 	if ch.Reopen && t.Meta.Case == task.HasPending && c.Status != task.CasePending {
 		return task.Errorf(task.Conflict, "the task %s has another case that is pending", t.ID)
 	}
-	act, err := u.changeCase(t, c, ch)
+	act, err := cc.change(t, c, ch)
 	if err != nil {
 		return err
 	}
 	act.Reason = cmp.Or(act.Reason, NoReason)
-	u.acts = append(u.acts, act)
+	cc.u.records.acts = append(cc.u.records.acts, act)
 	return nil
 }
 
@@ -178,24 +178,24 @@ func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
 	return append(problems, e.checkMetadata(ch.Metadata)...)
 }
 
-// loadCase returns a case with its task. The case is read behind the task, so
+// load returns a case with its task. The case is read behind the task, so
 // that nobody can have changed it in between without changing the task.
-func (u *unit) loadCase(id task.ID) (*task.Task, *task.Case, error) {
-	c, err := u.tx.Case(id)
+func (cc *caseChanges) load(id task.ID) (*task.Task, *task.Case, error) {
+	c, err := cc.u.tx.Case(id)
 	if err != nil {
 		return nil, nil, err
 	}
 	if c == nil {
 		return nil, nil, noCase(id)
 	}
-	t, err := u.task(c.TaskID)
+	t, err := cc.u.rows.task(c.TaskID)
 	if err != nil {
 		return nil, nil, err
 	}
 	if t == nil {
 		return nil, nil, noCase(id)
 	}
-	if c, err = u.tx.Case(id); err == nil && c == nil {
+	if c, err = cc.u.tx.Case(id); err == nil && c == nil {
 		err = noCase(id)
 	}
 	return t, c, err
@@ -203,24 +203,24 @@ func (u *unit) loadCase(id task.ID) (*task.Task, *task.Case, error) {
 
 func noCase(id task.ID) error { return task.Errorf(task.NotFound, "there is no case %s", id) }
 
-// changeCase changes a case and lets its task know.
-func (u *unit) changeCase(t *task.Task, c *task.Case, ch task.CaseChange) (task.Act, error) {
+// change changes a case and lets its task know.
+func (cc *caseChanges) change(t *task.Task, c *task.Case, ch task.CaseChange) (task.Act, error) {
 	was := c.Status
-	act, err := c.Change(ch, u.now)
+	act, err := c.Change(ch, cc.u.now)
 	if err != nil {
 		return act, err
 	}
-	if limit := u.e.cfg.Limits.PayloadBytes; len(c.Metadata) > limit {
+	if limit := cc.u.e.cfg.Limits.PayloadBytes; len(c.Metadata) > limit {
 		return act, task.Errorf(task.TooLarge, "the metadata of the case would be %d bytes long; the limit is %d", len(c.Metadata), limit)
 	}
 	t.Meta.Case = task.HasClosed
 	if c.Status == task.CasePending {
 		t.Meta.Case = task.HasPending
 	}
-	u.dirtyTasks[t] = struct{}{}
-	u.changedCases = append(u.changedCases, c)
+	cc.u.rows.changedTask(t)
+	cc.changed = append(cc.changed, c)
 	if was == task.CasePending && c.Status != was {
-		u.observeResolved(t, c)
+		cc.u.observed.caseResolved(t, c)
 	}
 	return act, nil
 }

@@ -289,7 +289,7 @@ func (u *unit) claim(seats []slot, out [][]Lease) error {
 		if err != nil || len(works) == 0 {
 			return err
 		}
-		if seats, err = u.deal(u.intern(works), seats, out); err != nil {
+		if seats, err = u.deal(u.rows.intern(works), seats, out); err != nil {
 			return err
 		}
 		if len(works) < want {
@@ -306,7 +306,7 @@ func (u *unit) deal(works []Work, seats []slot, out [][]Lease) ([]slot, error) {
 	for i, w := range works {
 		steps[i] = w.Step
 	}
-	if err := u.gatherAll(steps, u.parents); err != nil {
+	if err := u.rows.gatherAll(steps, u.rows.parents); err != nil {
 		return nil, err
 	}
 	for n, w := range works {
@@ -342,7 +342,7 @@ func (u *unit) deal(works []Work, seats []slot, out [][]Lease) ([]slot, error) {
 
 func (u *unit) hand(w Work, c *poller) (err error) {
 	s, from := w.Step, w.Step.State
-	u.observeHanded(s, c.worker, c.start)
+	u.observed.handed(s, c.worker, c.start)
 	if u.e.leasesElsewhere() { // tokens are times, as those that the dispatcher gives out
 		s.Token = max(s.Token, u.e.nextToken(u.now)-1)
 	}
@@ -353,7 +353,7 @@ func (u *unit) hand(w Work, c *poller) (err error) {
 		err = s.Assign(c.worker, u.now, u.now.Add(cfg.StartTimeout))
 	}
 	if err == nil {
-		u.observeStep(w, from)
+		u.observed.stepMoved(w, from)
 	}
 	return err
 }
@@ -361,7 +361,7 @@ func (u *unit) hand(w Work, c *poller) (err error) {
 // lease is what a worker gets to know of a step in its hands. It is nil for a step that
 // no worker can do anything with: that one is out of the worker's hands again.
 func (u *unit) lease(w Work) (*Lease, error) {
-	t, err := u.template(w.Step.DefID)
+	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
 		return nil, err
 	}
@@ -369,14 +369,14 @@ func (u *unit) lease(w Work) (*Lease, error) {
 		return nil, u.failDamaged(w, fault)
 	}
 	if w.Task.Meta.Case == task.HasPending {
-		u.recovered(w.Task, "worker "+u.e.workers.nameOf(w.Step.WorkerNo)+" took step "+t.Spec(w.Step).Name)
+		u.cases.recovered(w.Task, "worker "+u.e.workers.nameOf(w.Step.WorkerNo)+" took step "+t.Spec(w.Step).Name)
 	}
-	l := &Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.attemptTrace(w)}
+	l := &Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.observed.attemptTrace(w)}
 	spec := t.Spec(w.Step)
 	if len(spec.Parents) == 0 {
 		return l, nil
 	}
-	parents, err := u.siblings(family(w.Step, spec.Parents))
+	parents, err := u.rows.siblings(family(w.Step, spec.Parents))
 	if err != nil {
 		return l, err
 	}

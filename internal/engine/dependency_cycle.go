@@ -12,11 +12,11 @@ func (u *unit) inCycle(t *task.Task) (bool, error) {
 	if t.State != task.WaitingForDependencies && t.State != task.EnqueuingSteps {
 		return false, nil
 	}
-	def, err := u.template(t.DefID)
+	def, err := u.rows.template(t.DefID)
 	if err != nil || def.Cycle == "" {
 		return false, err
 	}
-	steps, err := u.siblings(Family{Task: t.ID})
+	steps, err := u.rows.siblings(Family{Task: t.ID})
 	for _, s := range steps {
 		if s.Queue != task.NoQueue {
 			return false, err
@@ -27,7 +27,7 @@ func (u *unit) inCycle(t *task.Task) (bool, error) {
 
 // endCycle puts a task in error of which nothing can move any more.
 func (u *unit) endCycle(t *task.Task, before task.Task) error {
-	def, err := u.template(t.DefID)
+	def, err := u.rows.template(t.DefID)
 	if err != nil {
 		return err
 	}
@@ -36,14 +36,14 @@ func (u *unit) endCycle(t *task.Task, before task.Task) error {
 		t.FinishedAt, t.StateAt = before.FinishedAt, before.StateAt
 		return nil
 	}
-	u.cycled(t, before, def)
+	u.cases.cycled(t, before, def)
 	u.left(t, before.State, def.Cycle)
 	return nil
 }
 
-func (u *unit) cycled(t *task.Task, before task.Task, def *task.Template) {
-	if u.opensCaseFor(t) {
-		u.openings = append(u.openings, &opening{task: t, state: before.State, since: before.StateAt, reason: task.ReasonCycle, cause: task.CauseCycle, detail: def.Cycle})
+func (cc *caseChanges) cycled(t *task.Task, before task.Task, def *task.Template) {
+	if cc.opensFor(t) {
+		cc.openings = append(cc.openings, &opening{task: t, state: before.State, since: before.StateAt, reason: task.ReasonCycle, cause: task.CauseCycle, detail: def.Cycle})
 	}
 }
 
@@ -59,13 +59,13 @@ func (b *builder) endCycle(t *task.Task, before task.Task, n int) {
 	u := b.u
 	t.TimeOut(u.now)
 	// nobody will find the rows yet
-	u.tasks[t.ID], u.whole[t.ID] = t, steps
-	def, err := u.template(t.DefID)
+	u.rows.tasks[t.ID], u.rows.families[t.ID] = t, steps
+	def, err := u.rows.template(t.DefID)
 	if err != nil { // it was named by the submission
 		return
 	}
-	u.forcedErrors[t] = struct{}{}
-	u.dirtyTasks[t] = struct{}{}
-	u.cycled(t, before, def)
+	u.cases.forcedErrors[t] = struct{}{}
+	u.rows.changedTask(t)
+	u.cases.cycled(t, before, def)
 	u.left(t, before.State, def.Cycle)
 }

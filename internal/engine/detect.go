@@ -257,30 +257,30 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 		for i, d := range found {
 			ids[i] = d.Task
 		}
-		if err := u.takeTasks(ids); err != nil {
+		if err := u.rows.takeTasks(ids); err != nil {
 			return err
 		}
 		families := make([]Family, len(ids))
 		for i, id := range ids {
 			families[i] = Family{Task: id}
 		}
-		if err := u.gather(families); err != nil {
+		if err := u.rows.gather(families); err != nil {
 			return err
 		}
 		var stale []Detected
 		var openings []*opening // of these
 		for _, d := range found {
-			t := u.tasks[d.Task]
-			if t == nil || t.State != d.State || e.stateLimit(t, d.Template, u.whole[d.Task], u.now).Health() != task.Stale {
+			t := u.rows.tasks[d.Task]
+			if t == nil || t.State != d.State || e.stateLimit(t, d.Template, u.rows.families[d.Task], u.now).Health() != task.Stale {
 				continue
 			}
-			if u.opensCaseFor(t) {
+			if u.cases.opensFor(t) {
 				d.opening = u.stalenessOf(t, d)
 				openings = append(openings, d.opening)
 			}
 			stale = append(stale, d)
 		}
-		if err := u.openCases(openings); err != nil {
+		if err := u.cases.open(openings); err != nil {
 			return err
 		}
 		moves := make([]WatchMove, len(stale))
@@ -300,14 +300,14 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 }
 
 // takeTasks takes tasks in hand.
-func (u *unit) takeTasks(ids []task.ID) error {
-	tasks, err := u.tx.Tasks(ids)
+func (lr *loadedRows) takeTasks(ids []task.ID) error {
+	tasks, err := lr.u.tx.Tasks(ids)
 	if err != nil {
 		return err
 	}
 	for _, t := range tasks {
 		if t != nil {
-			u.internTask(t)
+			lr.internTask(t)
 		}
 	}
 	return nil
@@ -341,7 +341,7 @@ func (u *unit) transition(d *Detected, intoError bool) error {
 	}
 	f := &task.Failure{Type: "staleness_timeout", Code: task.CodeStale, Retryable: true, Class: task.Resource,
 		Message: "the task was stale: " + d.message()}
-	if err := u.giveUp(u.tasks[d.Task], f, "stale: "+d.message()); err != nil {
+	if err := u.giveUp(u.rows.tasks[d.Task], f, "stale: "+d.message()); err != nil {
 		return err
 	}
 	d.Errored = true

@@ -139,8 +139,8 @@ func (e *Engine) leaseFromStore(calls []*poller, lists [][]taken, n int) error {
 		}
 	}
 	return e.write(context.Background(), "claim", func(u *unit) error {
-		u.holds = of
-		works, err := u.load(ids)
+		u.leases.holds = of
+		works, err := u.rows.load(ids)
 		if err != nil {
 			return err
 		}
@@ -150,11 +150,11 @@ func (e *Engine) leaseFromStore(calls []*poller, lists [][]taken, n int) error {
 		for n, w := range works {
 			at[n].lease = nil
 			if w.Step == nil || !w.Step.HeldUnder(at[n].Token) {
-				u.removals = append(u.removals, Removal{Offered: at[n].Offered})
+				u.leases.removals = append(u.leases.removals, Removal{Offered: at[n].Offered})
 				continue
 			}
-			u.observeHanded(w.Step, w.Step.WorkerNo, whose[n].start)
-			u.observeHold(w)
+			u.observed.handed(w.Step, w.Step.WorkerNo, whose[n].start)
+			u.observed.holdMoved(w)
 			l, err := u.lease(w)
 			if err != nil {
 				return err
@@ -179,10 +179,10 @@ func (u *unit) prepareLeases(works []Work) error {
 			bare = append(bare, w.Task)
 		}
 	}
-	if err := u.readContexts(bare); err != nil {
+	if err := u.rows.readContexts(bare); err != nil {
 		return err
 	}
-	return u.gatherAll(steps, u.parents)
+	return u.rows.gatherAll(steps, u.rows.parents)
 }
 
 // returnHolds gives steps back that nobody got to know of. If that fails too, their
@@ -307,8 +307,8 @@ func (e *Engine) observeStartedInDispatcher(holds []Hold, now task.Instant) {
 	began, u := e.startObserving(), newUnit(e, nil)
 	for _, h := range holds {
 		if h.Token != 0 && h.StartedAt == now {
-			u.observeStarted(&task.Step{ID: h.Step, RouteID: h.Route, Token: h.Token, StartedAt: h.StartedAt})
-			u.observeHoldStarted(&h)
+			u.observed.started(&task.Step{ID: h.Step, RouteID: h.Route, Token: h.Token, StartedAt: h.StartedAt})
+			u.observed.holdStarted(&h)
 		}
 	}
 	e.observeCommit("start", began, u)
@@ -346,15 +346,15 @@ func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 		ids[i], of[h.Step] = h.Step, h
 	}
 	err = e.write(ctx, "reap", func(u *unit) error {
-		u.holds = of
-		works, err := u.load(ids)
+		u.leases.holds = of
+		works, err := u.rows.load(ids)
 		if err != nil {
 			return err
 		}
 		var over []Work
 		for i, w := range works {
-			if _, adopted := u.applied[w.Step]; w.Step == nil || !adopted {
-				u.removals = append(u.removals, Removal{Offered: holds[i].Offered}) // it has ended, or is in the store by now
+			if _, adopted := u.leases.applied[w.Step]; w.Step == nil || !adopted {
+				u.leases.removals = append(u.leases.removals, Removal{Offered: holds[i].Offered}) // it has ended, or is in the store by now
 				continue
 			}
 			over = append(over, w)

@@ -356,8 +356,8 @@ func (e *Engine) storeHolds(ctx context.Context, holds []Hold) error {
 		ids[i], of[h.Step] = h.Step, h
 	}
 	return e.write(ctx, "stow", func(u *unit) error {
-		u.holds = of
-		works, err := u.load(ids)
+		u.leases.holds = of
+		works, err := u.rows.load(ids)
 		if err != nil {
 			return err
 		}
@@ -366,8 +366,8 @@ func (e *Engine) storeHolds(ctx context.Context, holds []Hold) error {
 				continue
 			}
 			h := of[w.Step.ID]
-			if _, adopted := u.applied[w.Step]; adopted && w.Step.HeldUnder(h.Token) || w.Step.Learn(h.lease()) {
-				u.dirtySteps[w.Step] = struct{}{}
+			if _, adopted := u.leases.applied[w.Step]; adopted && w.Step.HeldUnder(h.Token) || w.Step.Learn(h.lease()) {
+				u.rows.changedStep(w.Step)
 			}
 		}
 		return nil

@@ -163,7 +163,7 @@ func editable(t *task.Task, edit *ContextEdit) error {
 
 // editContext does it to a task that is still as it was seen.
 func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*EditedContext, error) {
-	t, err := u.task(seen.ID)
+	t, err := u.rows.task(seen.ID)
 	switch {
 	case err != nil:
 		return nil, err
@@ -186,8 +186,8 @@ func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*Ed
 		t.Context = next
 		t.Meta.ContextEdits++
 		t.Meta.EditedAt, t.Meta.EditedBy, t.Meta.EditedKey = u.now, edit.Actor, u.key
-		u.dirtyTasks[t] = struct{}{}
-		u.newContexts = append(u.newContexts, t)
+		u.rows.changedTask(t)
+		u.records.contexts = append(u.records.contexts, t)
 	}
 	if edit.Replay {
 		out.Replayed, err = u.replay(t, 0, Replay{Actor: edit.Actor, Reason: edit.Reason, ResetAttempts: edit.ResetAttempts})
@@ -198,11 +198,11 @@ func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*Ed
 
 // endedSteps are the names of the steps that will not run again by themselves.
 func (u *unit) endedSteps(t *task.Task) ([]string, error) {
-	steps, err := u.siblings(Family{Task: t.ID})
+	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
 		return nil, err
 	}
-	def, err := u.template(t.DefID)
+	def, err := u.rows.template(t.DefID)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (u *unit) endedSteps(t *task.Task) ([]string, error) {
 }
 
 func (u *unit) actOfEdit(t *task.Task, out *EditedContext, edit *ContextEdit) error {
-	about, err := u.pendingCaseOf(t)
+	about, err := u.cases.pendingOf(t)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (u *unit) actOfEdit(t *task.Task, out *EditedContext, edit *ContextEdit) er
 	if err != nil {
 		return fmt.Errorf("encode act: %w", err)
 	}
-	u.acts = append(u.acts, task.Act{At: u.now, TaskID: t.ID, CaseID: about, Kind: task.ActEditContext, Actor: edit.Actor,
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: t.ID, CaseID: about, Kind: task.ActEditContext, Actor: edit.Actor,
 		Reason: edit.Reason, From: string(t.State), To: string(t.State), Data: data})
 	return nil
 }

@@ -191,38 +191,38 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 	err := e.store.Write(ctx, func(tx Tx) error {
 		runs++
 		if last != nil {
-			last.releasePollers()
-			last.out.leave()
+			last.ready.releasePollers()
+			last.ready.permit.leave()
 			pass.restart()
 		}
 		last = newUnit(e, tx)
 		last.key = keyOf(ctx)
-		last.recordsChanges = pass.recorded
+		last.observed.recording = pass.recorded
 		if err := fn(last); err != nil {
 			return err
 		}
 		if err := last.flush(); err != nil {
 			return err
 		}
-		pass.enter(last.changes)
+		pass.enter(last.observed.changes)
 		return nil
 	})
 	pass.end(verb, err)
 	if last != nil {
-		defer last.out.leave()
+		defer last.ready.permit.leave()
 	}
 	if err != nil {
 		if last != nil {
-			last.releasePollers()
+			last.ready.releasePollers()
 		}
 		e.observeFailure(verb, began, err)
 		return err
 	}
 	e.afterCommit(last)
-	e.freed(last.endedLeases)
+	e.freed(last.wake.endedLeases)
 	e.publishBreakers(last)
-	if last.commit != nil {
-		last.commit.Repeats = runs - 1
+	if last.observed.commit != nil {
+		last.observed.commit.Repeats = runs - 1
 	}
 	e.observeCommit(verb, began, last)
 	return nil

@@ -240,19 +240,19 @@ func (f *feed) fail(err error) {
 }
 
 // record notes what a transaction does to a task.
-func (u *unit) record(kind ChangeKind, t *task.Task, from task.State, cause string) {
-	if !u.recordsChanges {
+func (ob *observed) record(kind ChangeKind, t *task.Task, from task.State, cause string) {
+	if !ob.recording {
 		return
 	}
-	u.changes = append(u.changes, Change{Kind: kind, At: u.now, Task: t.ID, DefID: t.DefID, Priority: t.Priority,
+	ob.changes = append(ob.changes, Change{Kind: kind, At: ob.u.now, Task: t.ID, DefID: t.DefID, Priority: t.Priority,
 		CorrelationID: t.CorrelationID, Tags: t.Meta.Tags, From: from, To: t.State, Cause: cause})
 }
 
 // recordCase notes what a transaction does to a case.
-func (u *unit) recordCase(kind ChangeKind, t *task.Task, c *task.Case) {
-	if !u.recordsChanges {
+func (ob *observed) recordCase(kind ChangeKind, t *task.Task, c *task.Case) {
+	if !ob.recording {
 		return
 	}
-	u.changes = append(u.changes, Change{Kind: kind, At: u.now, Task: t.ID, DefID: t.DefID, Priority: t.Priority,
+	ob.changes = append(ob.changes, Change{Kind: kind, At: ob.u.now, Task: t.ID, DefID: t.DefID, Priority: t.Priority,
 		CorrelationID: t.CorrelationID, Tags: t.Meta.Tags, Case: c.ID, Reason: string(c.Reason), Status: string(c.Status)})
 }

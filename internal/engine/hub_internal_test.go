@@ -32,7 +32,7 @@ func TestHub(t *testing.T) {
 		t.Parallel()
 		h := newWaiters()
 		gone, next, other := waiting(t, h, 1), waiting(t, h, 1, 2), waiting(t, h, 3)
-		h.publish(&unit{queued: map[int64]int{1: 1}})
+		h.publish(&unit{wake: wakeups{queued: map[int64]int{1: 1}}})
 		if woken(gone) == woken(next) || woken(other) {
 			t.Fatal("one step wakes one poller of its route")
 		}
@@ -87,7 +87,7 @@ func TestHub(t *testing.T) {
 		if !h.await(large, h.version.Load()) {
 			t.Fatal("the poller was turned away")
 		}
-		h.publish(&unit{queued: map[int64]int{1: 3}})
+		h.publish(&unit{wake: wakeups{queued: map[int64]int{1: 3}}})
 		small := make([]*poller, 4)
 		for i := range small {
 			small[i] = waiting(t, h, 1)
@@ -123,7 +123,7 @@ func TestHub(t *testing.T) {
 		t.Parallel()
 		h := newWaiters()
 		version := h.version.Load()
-		h.publish(&unit{queued: map[int64]int{1: 1}})
+		h.publish(&unit{wake: wakeups{queued: map[int64]int{1: 1}}})
 		if h.await(&poller{routes: []int64{1}}, version) {
 			t.Error("a poll that looked before the publication waits as if nothing had happened")
 		}

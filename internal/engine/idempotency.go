@@ -135,7 +135,7 @@ func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err err
 			return u.e.known(d, t, held.bound), id, true, nil
 		}
 	}
-	t, err := u.task(held.bound.Task)
+	t, err := u.rows.task(held.bound.Task)
 	if err != nil {
 		return r, id, false, err
 	}

@@ -98,7 +98,7 @@ func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 			s.Renew(until)
 			return nil
 		}
-		u.observeStarted(s)
+		u.observed.started(s)
 		return s.Begin(u.now, until)
 	})
 }
@@ -141,13 +141,13 @@ func (e *Engine) runLeases(verb string, calls []leaseCall, fn func(*unit, *task.
 	out := make([][]LeaseAnswer, len(calls))
 	err := e.write(context.Background(), verb, func(u *unit) error {
 		for i, c := range calls {
-			works, refs, err := u.leases(c)
+			works, refs, err := u.rows.loadHeld(c)
 			if err != nil {
 				return err
 			}
 			out[i] = make([]LeaseAnswer, len(refs))
 			for j, w := range works {
-				held := w.Step != nil && u.inForce(w.Step, refs[j])
+				held := w.Step != nil && u.leases.inForce(w.Step, refs[j])
 				if held {
 					from := w.Step.State
 					if err := fn(u, w.Step, c); err != nil {
@@ -155,7 +155,7 @@ func (e *Engine) runLeases(verb string, calls []leaseCall, fn func(*unit, *task.
 					}
 					u.moved(w, from)
 				} else {
-					u.observeRefused()
+					u.observed.refused()
 				}
 				out[i][j] = u.leaseAnswer(w, refs[j], held)
 			}
@@ -168,20 +168,20 @@ func (e *Engine) runLeases(verb string, calls []leaseCall, fn func(*unit, *task.
 // maxHeld bounds the leases that one heartbeat without a list renews.
 const maxHeld = 10_000
 
-func (u *unit) leases(c leaseCall) ([]Work, []LeaseRef, error) {
+func (lr *loadedRows) loadHeld(c leaseCall) ([]Work, []LeaseRef, error) {
 	if c.all == 0 {
 		ids := make([]task.ID, len(c.refs))
 		for i, r := range c.refs {
 			ids[i] = r.Step
 		}
-		works, err := u.load(ids)
+		works, err := lr.load(ids)
 		return works, c.refs, err
 	}
-	works, err := u.tx.Held(c.all, maxHeld)
+	works, err := lr.u.tx.Held(c.all, maxHeld)
 	if err != nil {
 		return nil, nil, err
 	}
-	u.intern(works)
+	lr.intern(works)
 	refs := make([]LeaseRef, len(works))
 	for i, w := range works {
 		refs[i] = LeaseRef{Step: w.Step.ID, Token: w.Step.Token, Worker: c.all}

@@ -23,15 +23,15 @@ type opening struct {
 	opened  *task.Case // nil: the task has a pending case already
 }
 
-// openCases tells of tasks that are stuck, each with a snapshot of the task as it is now,
+// open tells of tasks that are stuck, each with a snapshot of the task as it is now,
 // in a new case, or as the latest occurrence in its pending one. What they need is asked
 // for once for all.
-func (u *unit) openCases(list []*opening) error {
-	list, err := u.findPending(list)
+func (cc *caseChanges) open(list []*opening) error {
+	list, err := cc.findPending(list)
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	camera, err := u.newSnapshotter(list)
+	camera, err := cc.u.newSnapshotter(list)
 	if err != nil {
 		return err
 	}
@@ -42,28 +42,28 @@ func (u *unit) openCases(list []*opening) error {
 		}
 		if c := o.pending; c != nil {
 			c.Recur(shown)
-			u.recurredCases = append(u.recurredCases, c)
-			u.observeRecurred(o.task, c)
+			cc.recurred = append(cc.recurred, c)
+			cc.u.observed.caseRecurred(o.task, c)
 			continue
 		}
-		c := task.NewCase(u.e.store.IDs().Take(u.now.Time(), 1), o.task, o.state, o.reason, u.now)
+		c := task.NewCase(cc.u.e.store.IDs().Take(cc.u.now.Time(), 1), o.task, o.state, o.reason, cc.u.now)
 		c.Metadata = o.metadata
 		c.Cause, c.Fingerprint, c.Retryable, c.Snapshot = shown.Cause, shown.Fingerprint, shown.Retryable, shown.Snapshot
 		c.Step, c.Class, c.Message = shown.Step, shown.Class, shown.Message
 		o.opened = c
-		u.newCases = append(u.newCases, c)
-		u.observeOpened(o.task, c)
+		cc.opened = append(cc.opened, c)
+		cc.u.observed.caseOpened(o.task, c)
 	}
 	return nil
 }
 
 // findPending finds the pending cases of tasks, and marks the tasks that will have one.
 // It leaves out what the pending case tells already, and all but one occurrence of a task.
-func (u *unit) findPending(list []*opening) ([]*opening, error) {
+func (cc *caseChanges) findPending(list []*opening) ([]*opening, error) {
 	var again []task.ID
 	of := map[task.ID]*opening{}
 	list = slices.DeleteFunc(slices.Clone(list), func(o *opening) bool {
-		if of[o.task.ID] != nil || slices.ContainsFunc(u.newCases, func(c *task.Case) bool { return c.TaskID == o.task.ID }) {
+		if of[o.task.ID] != nil || slices.ContainsFunc(cc.opened, func(c *task.Case) bool { return c.TaskID == o.task.ID }) {
 			return true
 		}
 		of[o.task.ID] = o
@@ -71,14 +71,14 @@ func (u *unit) findPending(list []*opening) ([]*opening, error) {
 			again = append(again, o.task.ID)
 		} else {
 			o.task.Meta.Case = task.HasPending
-			u.dirtyTasks[o.task] = struct{}{}
+			cc.u.rows.changedTask(o.task)
 		}
 		return false
 	})
 	if len(again) == 0 {
 		return list, nil
 	}
-	cases, err := u.tx.PendingCases(again)
+	cases, err := cc.u.tx.PendingCases(again)
 	if err != nil {
 		return nil, err
 	}
@@ -99,40 +99,40 @@ func (o *opening) alreadyTold() bool {
 }
 
 // exhausted notes that a task is in error because steps of it failed for good.
-func (u *unit) exhausted(t *task.Task, was task.State, since task.Instant) {
-	if u.opensCaseFor(t) {
-		u.openings = append(u.openings, &opening{task: t, state: was, since: since, reason: task.ReasonMaxRetries})
+func (cc *caseChanges) exhausted(t *task.Task, was task.State, since task.Instant) {
+	if cc.opensFor(t) {
+		cc.openings = append(cc.openings, &opening{task: t, state: was, since: since, reason: task.ReasonMaxRetries})
 	}
 }
 
-// opensCaseFor reports whether it is told that a task is stuck: where cases are opened without
+// opensFor reports whether it is told that a task is stuck: where cases are opened without
 // being asked, and where somebody has opened one.
-func (u *unit) opensCaseFor(t *task.Task) bool {
-	return u.e.cfg.Cases.Enabled == On || t.Meta.Case == task.HasPending
+func (cc *caseChanges) opensFor(t *task.Task) bool {
+	return cc.u.e.cfg.Cases.Enabled == On || t.Meta.Case == task.HasPending
 }
 
-// flushCases tells of what happened in this transaction, and notes in cases that their
+// flush tells of what happened in this transaction, and notes in cases that their
 // tasks have recovered.
-func (u *unit) flushCases() error {
-	if err := u.openCases(u.openings); err != nil {
+func (cc *caseChanges) flush() error {
+	if err := cc.open(cc.openings); err != nil {
 		return err
 	}
-	return u.noteRecoveries()
+	return cc.noteRecoveries()
 }
 
-func (u *unit) saveCases() error {
-	if len(u.newCases) > 0 {
-		if err := u.tx.AddCases(u.newCases); err != nil {
+func (cc *caseChanges) save() error {
+	if len(cc.opened) > 0 {
+		if err := cc.u.tx.AddCases(cc.opened); err != nil {
 			return err
 		}
 	}
-	if len(u.recurredCases) > 0 {
-		if err := u.tx.RecurCases(u.recurredCases); err != nil {
+	if len(cc.recurred) > 0 {
+		if err := cc.u.tx.RecurCases(cc.recurred); err != nil {
 			return err
 		}
 	}
-	if len(u.changedCases) > 0 {
-		return u.tx.SaveCases(u.changedCases)
+	if len(cc.changed) > 0 {
+		return cc.u.tx.SaveCases(cc.changed)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (e *Engine) Operate(ctx context.Context, taskID, stepID task.ID, act StepAc
 	}
 	var after task.Step
 	err := e.write(ctx, "operate", func(u *unit) error {
-		w, err := u.stepOf(taskID, stepID)
+		w, err := u.rows.stepOf(taskID, stepID)
 		if err != nil {
 			return err
 		}
@@ -97,8 +97,8 @@ func actorField(k ActKind) string {
 }
 
 // stepOf returns a step of a task with its task, locked.
-func (u *unit) stepOf(taskID, stepID task.ID) (Work, error) {
-	works, err := u.load([]task.ID{stepID})
+func (lr *loadedRows) stepOf(taskID, stepID task.ID) (Work, error) {
+	works, err := lr.load([]task.ID{stepID})
 	if err != nil {
 		return Work{}, err
 	}
@@ -132,12 +132,12 @@ func (u *unit) operate(w Work, a StepAct) error {
 	if err != nil {
 		return err
 	}
-	u.acts = append(u.acts, task.Act{At: u.now, TaskID: w.Task.ID, StepID: w.Step.ID, Kind: string(a.Kind), Actor: a.Actor,
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: w.Task.ID, StepID: w.Step.ID, Kind: string(a.Kind), Actor: a.Actor,
 		Reason: a.Reason, From: string(from), To: string(w.Step.State), Data: data})
 	if !w.Step.State.Satisfies() {
 		return nil
 	}
-	t, err := u.template(w.Step.DefID)
+	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
 		return err
 	}
@@ -168,13 +168,13 @@ func (u *unit) renewDeadline(w Work, was task.State) error {
 	if was != task.Errored {
 		return nil
 	}
-	t, err := u.template(w.Task.DefID)
+	t, err := u.rows.template(w.Task.DefID)
 	if err != nil {
 		return err
 	}
 	if limit := t.Lifecycle.MaxDuration; limit > 0 {
 		w.Task.DeadlineAt = u.now.Add(limit)
-		u.dirtyTasks[w.Task] = struct{}{}
+		u.rows.changedTask(w.Task)
 	}
 	return nil
 }

@@ -93,8 +93,8 @@ func (e *Engine) publish(n PeerEvents) {
 
 // publishReady tells them on which routes a transaction left ready steps.
 func (e *Engine) publishReady(u *unit) {
-	if e.cluster != nil && len(u.queued) > 0 {
-		e.cluster.Publish(PeerEvents{Routes: slices.Sorted(maps.Keys(u.queued))})
+	if e.cluster != nil && len(u.wake.queued) > 0 {
+		e.cluster.Publish(PeerEvents{Routes: slices.Sorted(maps.Keys(u.wake.queued))})
 	}
 }
 

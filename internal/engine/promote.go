@@ -118,7 +118,7 @@ func (e *Engine) Promote(ctx context.Context, s PromotionRange) (n int, more boo
 		}
 		n, err = u.rekey(steps)
 		for s, key := range was {
-			u.observePromoted(s, key)
+			u.observed.promoted(s, key)
 		}
 		more = n == s.batch && n == all
 		return err

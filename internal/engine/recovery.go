@@ -6,14 +6,14 @@ import (
 
 // recovered notes that a task with a pending case goes on, or is over. An empty
 // how is told from the acts of the transaction.
-func (u *unit) recovered(t *task.Task, how string) {
+func (cc *caseChanges) recovered(t *task.Task, how string) {
 	if t.Meta.Case != task.HasPending {
 		return
 	}
-	if u.recoveries == nil {
-		u.recoveries = map[*task.Task]string{}
+	if cc.recoveries == nil {
+		cc.recoveries = map[*task.Task]string{}
 	}
-	u.recoveries[t] = how
+	cc.recoveries[t] = how
 }
 
 // recovers reports whether a task that left a state is out of its trouble.
@@ -23,10 +23,10 @@ func recovers(t *task.Task, was task.State) bool {
 
 // noteRecoveries notes in the pending cases of tasks how they recovered, and resolves
 // those of tasks that are over where that is configured.
-func (u *unit) noteRecoveries() error {
+func (cc *caseChanges) noteRecoveries() error {
 	var ids []task.ID
 	of := map[task.ID]*task.Task{}
-	for t := range u.recoveries {
+	for t := range cc.recoveries {
 		if t.State == task.Errored || t.Meta.Case != task.HasPending {
 			continue // it has failed again, or its case was resolved, in the same transaction
 		}
@@ -36,57 +36,57 @@ func (u *unit) noteRecoveries() error {
 	if len(ids) == 0 {
 		return nil
 	}
-	cases, err := u.tx.PendingCases(ids)
+	cases, err := cc.u.tx.PendingCases(ids)
 	if err != nil {
 		return err
 	}
 	for _, c := range cases {
-		if err := u.noteRecovery(of[c.TaskID], c); err != nil {
+		if err := cc.noteRecovery(of[c.TaskID], c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (u *unit) noteRecovery(t *task.Task, c *task.Case) error {
-	how := u.recoveries[t]
+func (cc *caseChanges) noteRecovery(t *task.Task, c *task.Case) error {
+	how := cc.recoveries[t]
 	taken := how != "" // by a worker: then the task was never in error
 	if taken && (c.Reason != task.ReasonWorkerUnavailable || c.Recovery != nil) {
 		return nil
 	}
-	c.Recovery, c.UpdatedAt = u.recoveryOf(t, c, how), u.now
-	if _, replayed := u.replayed[t]; replayed {
+	c.Recovery, c.UpdatedAt = cc.recoveryOf(t, c, how), cc.u.now
+	if _, replayed := cc.replayed[t]; replayed {
 		c.Replays = task.Replays{Count: c.Replays.Count + 1, At: t.Meta.ReplayedAt.Ptr(), By: t.Meta.ReplayedBy,
 			Key: t.Meta.ReplayedKey}
 	}
-	if u.e.cfg.Cases.AutoResolve && t.State.Terminal() {
-		return u.autoResolve(t, c)
+	if cc.u.e.cfg.Cases.AutoResolve && t.State.Terminal() {
+		return cc.autoResolve(t, c)
 	}
-	u.changedCases = append(u.changedCases, c)
+	cc.changed = append(cc.changed, c)
 	return nil
 }
 
 // recoveryOf says how a task came out of the trouble that its case shows; nil for one that
 // was cancelled, which is no recovery.
-func (u *unit) recoveryOf(t *task.Task, c *task.Case, how string) *task.Recovery {
+func (cc *caseChanges) recoveryOf(t *task.Task, c *task.Case, how string) *task.Recovery {
 	if t.State == task.Cancelled {
 		return nil
 	}
-	now := task.Recovery{At: u.now.Time(), State: t.State, By: System, How: how}
-	if a := u.actOn(t.ID); a != nil && how == "" {
-		now.By, now.Key, now.How = a.Actor, u.key, a.Kind
+	now := task.Recovery{At: cc.u.now.Time(), State: t.State, By: System, How: how}
+	if a := cc.u.records.actOn(t.ID); a != nil && how == "" {
+		now.By, now.Key, now.How = a.Actor, cc.u.key, a.Kind
 	}
 	if t.State.Terminal() {
 		if before := c.Recovery; before != nil {
 			now.At, now.By, now.Key, now.How = before.At, before.By, before.Key, before.How
 		}
-		finished := u.now.Time()
+		finished := cc.u.now.Time()
 		now.FinishedAt = &finished
 	}
 	return &now
 }
 
-func (u *unit) autoResolve(t *task.Task, c *task.Case) error {
+func (cc *caseChanges) autoResolve(t *task.Task, c *task.Case) error {
 	change := task.CaseChange{Actor: System, Status: task.CaseResolved}
 	if t.State == task.Cancelled {
 		change.Status = task.CaseCancelled
@@ -95,18 +95,18 @@ func (u *unit) autoResolve(t *task.Task, c *task.Case) error {
 		notes := "the task is " + string(t.State)
 		change.Notes = &notes
 	}
-	act, err := u.changeCase(t, c, change)
+	act, err := cc.change(t, c, change)
 	if err == nil {
-		u.acts = append(u.acts, act)
+		cc.u.records.acts = append(cc.u.records.acts, act)
 	}
 	return err
 }
 
 // actOn returns the last act on a task in this transaction, or nil.
-func (u *unit) actOn(id task.ID) *task.Act {
-	for i := len(u.acts) - 1; i >= 0; i-- {
-		if u.acts[i].TaskID == id {
-			return &u.acts[i]
+func (nr *newRecords) actOn(id task.ID) *task.Act {
+	for i := len(nr.acts) - 1; i >= 0; i-- {
+		if nr.acts[i].TaskID == id {
+			return &nr.acts[i]
 		}
 	}
 	return nil

@@ -133,7 +133,7 @@ func (u *unit) recalculate(w Work) {
 
 // lose gives back a step whose worker is lost, with nothing charged.
 func (u *unit) lose(w Work, outcome task.Outcome, back task.Instant) error {
-	t, err := u.template(w.Step.DefID)
+	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
 		return err
 	}

@@ -195,6 +195,6 @@ func (u *unit) rekeyed(s *task.Step, was int64) {
 	}
 	as := offeredAs(s)
 	as.Key = was
-	u.removals = append(u.removals, Removal{Offered: as})
-	u.newOffers = append(u.newOffers, Work{Step: s})
+	u.leases.removals = append(u.leases.removals, Removal{Offered: as})
+	u.leases.newOffers = append(u.leases.newOffers, Work{Step: s})
 }

@@ -47,7 +47,7 @@ func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, e
 	}
 	var out *Replayed
 	err := e.write(ctx, "replay", func(u *unit) error {
-		t, err := u.task(id)
+		t, err := u.rows.task(id)
 		switch {
 		case err != nil:
 			return err
@@ -86,19 +86,19 @@ func (e *Engine) unexpected(ctx context.Context, id task.ID, x task.Expectation,
 
 // replay does it; the level only counts where r names one.
 func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
-	steps, err := u.siblings(Family{Task: t.ID})
+	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
 		return nil, err
 	}
 	out := &Replayed{Task: t}
-	if out.Case, err = u.pendingCaseOf(t); err != nil {
+	if out.Case, err = u.cases.pendingOf(t); err != nil {
 		return nil, err
 	}
 	before, moves := *t, r.Priority != ""
 	for _, s := range steps {
 		if moves && s.Priority != level && !s.State.Terminal() {
 			s.Priority = level
-			u.dirtySteps[s] = struct{}{}
+			u.rows.changedStep(s)
 		}
 		if s.State != task.StepErrored {
 			continue
@@ -121,23 +121,23 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 	}
 	t.Meta.Replays++
 	t.Meta.ReplayedAt, t.Meta.ReplayedBy, t.Meta.ReplayedKey = u.now, r.Actor, u.key
-	u.dirtyTasks[t] = struct{}{}
-	if u.replayed == nil {
-		u.replayed = map[*task.Task]struct{}{}
+	u.rows.changedTask(t)
+	if u.cases.replayed == nil {
+		u.cases.replayed = map[*task.Task]struct{}{}
 	}
-	u.replayed[t] = struct{}{}
+	u.cases.replayed[t] = struct{}{}
 	if err := u.reevaluate(t); err != nil { // the act says what it led to
 		return nil, err
 	}
 	return out, u.actOfReplay(&before, t, out, r)
 }
 
-// pendingCaseOf returns the ID of a task's pending case, zero for none.
-func (u *unit) pendingCaseOf(t *task.Task) (task.ID, error) {
+// pendingOf returns the ID of a task's pending case, zero for none.
+func (cc *caseChanges) pendingOf(t *task.Task) (task.ID, error) {
 	if t.Meta.Case != task.HasPending {
 		return task.ID{}, nil
 	}
-	cases, err := u.tx.PendingCases([]task.ID{t.ID})
+	cases, err := cc.u.tx.PendingCases([]task.ID{t.ID})
 	if err != nil || len(cases) == 0 {
 		return task.ID{}, err
 	}
@@ -154,7 +154,7 @@ func (u *unit) repeat(w Work, r Replay) error {
 		return err
 	}
 	u.moved(w, from)
-	u.acts = append(u.acts, task.Act{At: u.now, TaskID: w.Task.ID, StepID: w.Step.ID, Kind: task.ActReplayStep, Actor: r.Actor, Reason: r.Reason,
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: w.Task.ID, StepID: w.Step.ID, Kind: task.ActReplayStep, Actor: r.Actor, Reason: r.Reason,
 		From: string(from), To: string(w.Step.State)})
 	return nil
 }
@@ -175,7 +175,7 @@ func (u *unit) actOfReplay(before, t *task.Task, out *Replayed, r Replay) error 
 	if err != nil {
 		return fmt.Errorf("encode act: %w", err)
 	}
-	u.acts = append(u.acts, task.Act{At: u.now, TaskID: t.ID, CaseID: out.Case, Kind: task.ActReplay, Actor: r.Actor, Reason: r.Reason,
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: t.ID, CaseID: out.Case, Kind: task.ActReplay, Actor: r.Actor, Reason: r.Reason,
 		From: string(before.State), To: string(t.State), Data: b})
 	return nil
 }

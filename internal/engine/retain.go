@@ -40,7 +40,7 @@ func (e *Engine) retainCases(ctx context.Context) (int, error) {
 // dropCases deletes those cases of tasks that were resolved before a time, as they
 // are once the tasks are in hand: somebody may have opened one again.
 func (u *unit) dropCases(of []task.ID, before task.Instant) (int, error) {
-	if err := u.takeTasks(of); err != nil {
+	if err := u.rows.takeTasks(of); err != nil {
 		return 0, err
 	}
 	cases, err := u.tx.CasesOf(of)
@@ -57,9 +57,9 @@ func (u *unit) dropCases(of []task.ID, before task.Instant) (int, error) {
 		}
 	}
 	for _, id := range of {
-		if t := u.tasks[id]; t != nil && left[id] == 0 && t.Meta.Case == task.HasClosed {
+		if t := u.rows.tasks[id]; t != nil && left[id] == 0 && t.Meta.Case == task.HasClosed {
 			t.Meta.Case = task.HadClosed
-			u.dirtyTasks[t] = struct{}{}
+			u.rows.changedTask(t)
 		}
 	}
 	return len(dropped), u.tx.DeleteCases(dropped)

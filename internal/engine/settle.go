@@ -102,7 +102,7 @@ func (e *Engine) runSettles(calls [][]Result) ([][]Answer, error) {
 	}
 	out := make([][]Answer, len(calls))
 	err := e.write(context.Background(), "settle", func(u *unit) error {
-		works, err := u.load(ids)
+		works, err := u.rows.load(ids)
 		if err != nil {
 			return err
 		}
@@ -131,25 +131,25 @@ func (u *unit) gatherDependants(works []Work, calls [][]Result) error {
 	n := 0
 	for _, c := range calls {
 		for _, r := range c {
-			if s := works[n].Step; s != nil && r.Status == ResultCompleted && u.inForce(s, r.lease()) {
+			if s := works[n].Step; s != nil && r.Status == ResultCompleted && u.leases.inForce(s, r.lease()) {
 				done = append(done, s)
 			}
 			n++
 		}
 	}
-	return u.gatherAll(done, u.children)
+	return u.rows.gatherAll(done, u.rows.children)
 }
 
 // settle applies one result; the error is the transaction's, the item's own is
 // in the Answer.
 func (u *unit) settle(w Work, r *Result) (Answer, error) {
 	a := Answer{Step: r.Step}
-	if w.Step == nil || !u.inForce(w.Step, r.lease()) {
+	if w.Step == nil || !u.leases.inForce(w.Step, r.lease()) {
 		a.Err = notInForce(w.Step, r.lease())
 		if w.Step != nil && r.Token != 0 {
 			a.State = w.Step.State
 		}
-		u.observeRefused()
+		u.observed.refused()
 		return a, nil
 	}
 	if err := u.beginIfAssigned(w, r.Status); err != nil {
@@ -183,24 +183,24 @@ func (u *unit) beginIfAssigned(w Work, status ResultStatus) error {
 	if s.State != task.StepAssigned || status == ResultReleased || status == ResultSnoozed {
 		return nil
 	}
-	u.observeStarted(s)
+	u.observed.started(s)
 	if err := s.Begin(u.now, u.now.Add(u.e.cfg.Leases.Lease())); err != nil {
 		return err
 	}
-	u.observeStep(w, task.StepAssigned)
+	u.observed.stepMoved(w, task.StepAssigned)
 	return nil
 }
 
 // complete settles a step with a result and releases its dependants.
 func (u *unit) complete(w Work, result []byte) error {
 	from := w.Step.State
-	u.noteSuccess(w.Step)
+	u.breakers.noteSuccess(w.Step)
 	if err := w.Step.Succeed(u.now, result); err != nil {
 		return err
 	}
-	u.observeCompleted(w)
+	u.observed.completed(w)
 	u.moved(w, from)
-	t, err := u.template(w.Step.DefID)
+	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
 		return err
 	}
@@ -215,13 +215,13 @@ func (u *unit) fail(w Work, outcome task.Outcome, f *task.Failure) error {
 
 // failAfter is fail for a step that is to wait for a while besides its back-off.
 func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait time.Duration) error {
-	t, err := u.template(w.Step.DefID)
+	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
 		return err
 	}
 	f.Class = task.ClassOf(f)
 	attempt := w.Step.EndAttempt(u.now, outcome, f)
-	u.noteFailure(w.Step.RouteID, attempt)
+	u.breakers.noteFailure(w.Step.RouteID, attempt)
 	from := w.Step.State
 	u.e.reenter(w, t, f.Class)
 	if f.Retryable && w.Step.Attempts < u.e.allowed(w, t, f.Class) {
@@ -242,8 +242,8 @@ func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait tim
 // step that ended it.
 func (u *unit) ended(w Work, from task.StepState, a task.Attempt) {
 	a.After = w.Step.State
-	u.attempts = append(u.attempts, a)
-	u.observeEnded(w, a)
+	u.records.attempts = append(u.records.attempts, a)
+	u.observed.ended(w, a)
 	u.moved(w, from)
 }
 
@@ -259,7 +259,7 @@ func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Durat
 // have begun is not counted. The step is ready at until, or at once.
 func (u *unit) uncharged(w Work, outcome task.Outcome, until task.Instant) error {
 	attempt := w.Step.EndAttempt(u.now, outcome, nil)
-	u.noteFailure(w.Step.RouteID, attempt)
+	u.breakers.noteFailure(w.Step.RouteID, attempt)
 	from := w.Step.State
 	w.Step.Uncharge()
 	if err := w.Step.Postpone(u.now, until, u.order); err != nil {

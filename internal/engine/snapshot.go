@@ -89,12 +89,12 @@ func (u *unit) newSnapshotter(list []*opening) (*snapshotter, error) {
 		ids[i] = o.task.ID
 		families[i] = Family{Task: o.task.ID}
 	}
-	if err := u.gather(families); err != nil {
+	if err := u.rows.gather(families); err != nil {
 		return nil, err
 	}
 	c := &snapshotter{u: u, ending: map[task.ID]*task.Attempt{}, templates: map[int64]json.RawMessage{}}
-	for i := range u.attempts {
-		if a := &u.attempts[i]; a.Failure != nil {
+	for i := range u.records.attempts {
+		if a := &u.records.attempts[i]; a.Failure != nil {
 			c.ending[a.StepID] = a
 		}
 	}
@@ -118,7 +118,7 @@ func (c *snapshotter) snapshot(o *opening, def *task.Template) ([]byte, error) {
 		Reason: o.reason, Detail: o.detail, Template: template}
 	failures := c.failures(e)
 	budget := snapshotErrors
-	for _, row := range u.whole[t.ID] {
+	for _, row := range u.rows.families[t.ID] {
 		step, _ := row.Shown(def)
 		s.Steps = append(s.Steps, c.step(step, def.Spec(step), failures[step.ID], &budget))
 	}

@@ -146,7 +146,7 @@ func (e *Engine) submitIn(ctx context.Context, subs []Submission, in func(func(T
 		}
 		// nobody knows when it will be committed: the survey may have passed by then
 		for _, t := range b.tasks {
-			b.u.mustWatch(t, task.Errored)
+			b.u.cases.mustWatch(t, task.Errored)
 		}
 		return b.u.save()
 	})
@@ -243,7 +243,7 @@ func (e *Engine) runSubmits(calls [][]*draft) ([]submitted, error) {
 		if len(b.tasks) == 0 {
 			return nil
 		}
-		if err := u.handOff(); err != nil {
+		if err := u.ready.handOff(); err != nil {
 			return err
 		}
 		b.show(calls, out)
@@ -269,7 +269,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 	} else {
 		var found bool
 		if r, id, found, err = b.existing(d); err != nil || found {
-			u.observeKnown()
+			u.observed.known()
 			return r, err
 		}
 	}
@@ -287,7 +287,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 			}
 		}
 		t.Counts.Add(s.State)
-		u.observeMoved(Work{s, t}, "")
+		u.observed.moved(Work{s, t}, "")
 		b.steps = append(b.steps, s)
 	}
 	before := *t
@@ -296,7 +296,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 		b.endCycle(t, before, len(d.steps))
 	}
 	b.tasks = append(b.tasks, t)
-	u.observeSubmitted(t)
+	u.observed.submitted(t)
 	return Receipt{ID: id, State: t.State, Created: true}, nil
 }
 
@@ -326,9 +326,9 @@ func (b *builder) show(calls [][]*draft, out []submitted) {
 func (b *builder) begin(t *task.Task, s *task.Step) error {
 	if t.RunAt > b.u.now {
 		s.Schedule(t.RunAt)
-		b.u.dueAt(t.RunAt)
+		b.u.wake.dueAt(t.RunAt)
 		return nil
 	}
-	b.u.becameReady = append(b.u.becameReady, Work{s, t})
+	b.u.ready.steps = append(b.u.ready.steps, Work{s, t})
 	return s.Enqueue(b.u.now, b.u.order)
 }

@@ -122,15 +122,15 @@ func (s *submittedCache) drop(id task.ID) {
 
 // cacheSubmitted puts the new steps of a committed transaction in the cache of submitted steps, and takes
 // down what it touched.
-func (u *unit) cacheSubmitted() {
-	s := u.e.dispatch.submitted
-	s.forget(u.dirtyTasks)
-	for _, w := range u.newOffers {
+func (dl *dispatchedLeases) cacheSubmitted() {
+	s := dl.u.e.dispatch.submitted
+	s.forget(dl.u.rows.dirtyTasks)
+	for _, w := range dl.newOffers {
 		if w.Task == nil {
 			continue // not new: it got another key
 		}
-		if _, stored := u.tasks[w.Task.ID]; !stored && w.Step.State == task.StepEnqueued {
-			s.put(w, u.cacheEpoch)
+		if _, stored := dl.u.rows.tasks[w.Task.ID]; !stored && w.Step.State == task.StepEnqueued {
+			s.put(w, dl.cacheEpoch)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (u *unit) leaseSubmitted(h Hold, start bool) (Lease, bool) {
 	if err != nil || t.Unread != "" {
 		return Lease{}, false
 	}
-	u.observeHanded(w.Step, w.Step.WorkerNo, start)
-	u.observeHold(w)
-	return Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.attemptTrace(w)}, true
+	u.observed.handed(w.Step, w.Step.WorkerNo, start)
+	u.observed.holdMoved(w)
+	return Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.observed.attemptTrace(w)}, true
 }

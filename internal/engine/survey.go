@@ -119,32 +119,32 @@ func (e *Engine) saveWatches(ctx context.Context, live []*task.Task, upTo task.I
 }
 
 // mustWatch notes that a live task has changed its state.
-func (u *unit) mustWatch(t *task.Task, was task.State) {
+func (cc *caseChanges) mustWatch(t *task.Task, was task.State) {
 	if t.State.Settled() {
 		return
 	}
-	if u.unwatched == nil {
-		u.unwatched = map[*task.Task]task.State{}
+	if cc.unwatched == nil {
+		cc.unwatched = map[*task.Task]task.State{}
 	}
-	u.unwatched[t] = was
+	cc.unwatched[t] = was
 }
 
 // flushWatches sees to it that tasks get a watch that the survey has passed
 // without one, because they were in error, or whose watch is too late for the
 // state that they have come to.
-func (u *unit) flushWatches() error {
+func (cc *caseChanges) flushWatches() error {
 	var watches []Watch
-	for t, was := range u.unwatched {
+	for t, was := range cc.unwatched {
 		if t.State.Settled() {
 			continue
 		}
-		def, err := u.template(t.DefID)
+		def, err := cc.u.rows.template(t.DefID)
 		if err != nil {
 			return err
 		}
-		thresholds := u.e.cfg.StalenessThresholds
+		thresholds := cc.u.e.cfg.StalenessThresholds
 		before, now := thresholds.Of(was, def.Lifecycle), thresholds.Of(t.State, def.Lifecycle)
-		old := u.now.Sub(t.CreatedAt) >= u.e.lifecycles.youngest() // else the survey will meet it
+		old := cc.u.now.Sub(t.CreatedAt) >= cc.u.e.lifecycles.youngest() // else the survey will meet it
 		if at := thresholds.LookAt(t, def.Lifecycle); at != 0 && (was == task.Errored || old && now > 0 && now < before) {
 			watches = append(watches, Watch{t.ID, at})
 		}
@@ -152,7 +152,7 @@ func (u *unit) flushWatches() error {
 	if len(watches) == 0 {
 		return nil
 	}
-	return u.tx.Watch(watches)
+	return cc.u.tx.Watch(watches)
 }
 
 // smallestThreshold returns the smallest threshold of any state and template; 0

@@ -13,7 +13,7 @@ import (
 // step. An act of the system says of each step what was given up, and why; what the
 // steps failed with before stays their last error.
 func (u *unit) giveUp(t *task.Task, f *task.Failure, cause string) error {
-	steps, err := u.siblings(Family{Task: t.ID})
+	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
 		return err
 	}
@@ -26,8 +26,8 @@ func (u *unit) giveUp(t *task.Task, f *task.Failure, cause string) error {
 		}
 	}
 	was := t.TimeOut(u.now)
-	u.forcedErrors[t] = struct{}{}
-	u.dirtyTasks[t] = struct{}{}
+	u.cases.forcedErrors[t] = struct{}{}
+	u.rows.changedTask(t)
 	u.left(t, was, cause)
 	return nil
 }
@@ -85,7 +85,7 @@ func (u *unit) abandon(w Work, f *task.Failure, cause string) error {
 	} else {
 		u.moved(w, from)
 	}
-	u.acts = append(u.acts, task.Act{At: u.now, TaskID: s.TaskID, StepID: s.ID, Kind: task.ActGiveUp, Actor: System, Reason: cause,
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: s.TaskID, StepID: s.ID, Kind: task.ActGiveUp, Actor: System, Reason: cause,
 		From: string(from), To: string(s.State), Data: data})
 	return nil
 }

@@ -29,10 +29,10 @@ func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 				return err
 			}
 			if next != 0 && next <= u.now.Add(e.cfg.UpkeepInterval) {
-				u.dueAt(next)
+				u.wake.dueAt(next)
 			}
 		}
-		for _, w := range u.intern(works) {
+		for _, w := range u.rows.intern(works) {
 			from := w.Step.State
 			if err := w.Step.Enqueue(u.now, u.order); err != nil {
 				return err
@@ -71,7 +71,7 @@ func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
 			return err
 		}
 		n = len(works)
-		return u.reapAll(u.intern(works))
+		return u.reapAll(u.rows.intern(works))
 	})
 	return n, err
 }
@@ -92,16 +92,16 @@ func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 				running = append(running, Family{Task: t.ID})
 			}
 		}
-		if err := u.gather(running); err != nil {
+		if err := u.rows.gather(running); err != nil {
 			return err
 		}
 		for i, t := range tasks {
-			tasks[i] = u.internTask(t)
+			tasks[i] = u.rows.internTask(t)
 		}
 		slices.SortFunc(tasks, func(a, b *task.Task) int { // those of one deadline come in any order
 			return cmp.Or(cmp.Compare(a.DeadlineAt, b.DeadlineAt), bytes.Compare(a.ID[:], b.ID[:]))
 		})
-		if err := u.openExpired(tasks); err != nil {
+		if err := u.cases.openExpired(tasks); err != nil {
 			return err
 		}
 		for _, t := range tasks {
@@ -115,13 +115,13 @@ func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 }
 
 // openExpired opens cases of tasks whose deadline has passed, as they are now.
-func (u *unit) openExpired(tasks []*task.Task) error {
+func (cc *caseChanges) openExpired(tasks []*task.Task) error {
 	var list []*opening
 	for _, t := range tasks {
-		if t.State.Settled() || !u.opensCaseFor(t) {
+		if t.State.Settled() || !cc.opensFor(t) {
 			continue
 		}
-		def, err := u.template(t.DefID)
+		def, err := cc.u.rows.template(t.DefID)
 		if err != nil {
 			return err
 		}
@@ -129,19 +129,19 @@ func (u *unit) openExpired(tasks []*task.Task) error {
 			threshold: def.Lifecycle.MaxDuration,
 			detail:    "the task ran longer than its max_duration_minutes"})
 	}
-	return u.openCases(list)
+	return cc.open(list)
 }
 
 func (u *unit) expire(t *task.Task) error {
-	u.dirtyTasks[t] = struct{}{}
+	u.rows.changedTask(t)
 	if t.State.Settled() {
 		t.DeadlineAt = 0
 		return nil
 	}
 	f := &task.Failure{Type: "task_timeout", Code: task.CodeDeadline, Retryable: true, Class: task.Resource,
 		Message: "the task ran longer than its max_duration_minutes"}
-	if u.commit != nil {
-		u.commit.Expired++
+	if u.observed.commit != nil {
+		u.observed.commit.Expired++
 	}
 	return u.giveUp(t, f, "max_duration_minutes exceeded")
 }

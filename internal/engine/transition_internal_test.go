@@ -8,16 +8,17 @@ import (
 
 // TestTransitionsCostNothing unless somebody wants to hear of them.
 func TestTransitionsCostNothing(t *testing.T) {
-	u := &unit{e: &Engine{}, commit: &Commit{}}
+	u := &unit{e: &Engine{}}
+	u.observed = observed{u: u, commit: &Commit{}}
 	w := Work{&task.Step{State: task.StepInProgress}, &task.Task{State: task.Pending}}
 	hold := &Hold{}
 	got := testing.AllocsPerRun(100, func() {
-		u.observeTask(w.Task, "")
-		u.observeStep(w, task.StepAssigned)
-		u.observeHold(w)
-		u.observeHoldStarted(hold)
+		u.observed.taskMoved(w.Task, "")
+		u.observed.stepMoved(w, task.StepAssigned)
+		u.observed.holdMoved(w)
+		u.observed.holdStarted(hold)
 	})
-	if got != 0 || len(u.commit.Transitions) != 0 {
-		t.Errorf("%v allocations, %d transitions", got, len(u.commit.Transitions))
+	if got != 0 || len(u.observed.commit.Transitions) != 0 {
+		t.Errorf("%v allocations, %d transitions", got, len(u.observed.commit.Transitions))
 	}
 }

@@ -13,28 +13,28 @@ type stepKey struct {
 }
 
 // gather takes the steps of families in hand, locked, but for those that are.
-func (u *unit) gather(of []Family) error {
+func (lr *loadedRows) gather(of []Family) error {
 	var missing []Family
 	for _, f := range of {
-		if !u.gathered(f) {
+		if !lr.gathered(f) {
 			missing = append(missing, f)
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	found, err := u.tx.Steps(missing)
+	found, err := lr.u.tx.Steps(missing)
 	if err != nil {
 		return err
 	}
-	u.loadHolds(worksOf(found))
+	lr.u.leases.loadHolds(worksOf(found))
 	for i, steps := range found {
 		for j, s := range steps {
-			steps[j] = u.internStep(s)
-			u.siblingSteps[stepKey{s.TaskID, s.Ordinal}] = steps[j]
+			steps[j] = lr.internStep(s)
+			lr.siblingSteps[stepKey{s.TaskID, s.Ordinal}] = steps[j]
 		}
 		if missing[i].Ordinals == nil {
-			u.whole[missing[i].Task] = steps
+			lr.families[missing[i].Task] = steps
 		}
 	}
 	return nil
@@ -51,13 +51,13 @@ func worksOf(families [][]*task.Step) []Work {
 	return works
 }
 
-func (u *unit) gathered(f Family) bool {
+func (lr *loadedRows) gathered(f Family) bool {
 	if f.Ordinals == nil {
-		_, ok := u.whole[f.Task]
+		_, ok := lr.families[f.Task]
 		return ok
 	}
 	for _, n := range f.Ordinals {
-		if u.siblingSteps[stepKey{f.Task, n}] == nil {
+		if lr.siblingSteps[stepKey{f.Task, n}] == nil {
 			return false
 		}
 	}
@@ -65,16 +65,16 @@ func (u *unit) gathered(f Family) bool {
 }
 
 // siblings returns the steps of a family, locked.
-func (u *unit) siblings(f Family) ([]*task.Step, error) {
-	if err := u.gather([]Family{f}); err != nil {
+func (lr *loadedRows) siblings(f Family) ([]*task.Step, error) {
+	if err := lr.gather([]Family{f}); err != nil {
 		return nil, err
 	}
 	if f.Ordinals == nil {
-		return u.whole[f.Task], nil
+		return lr.families[f.Task], nil
 	}
 	steps := make([]*task.Step, 0, len(f.Ordinals))
 	for _, n := range f.Ordinals {
-		if s := u.siblingSteps[stepKey{f.Task, n}]; s != nil {
+		if s := lr.siblingSteps[stepKey{f.Task, n}]; s != nil {
 			steps = append(steps, s)
 		}
 	}
@@ -82,38 +82,38 @@ func (u *unit) siblings(f Family) ([]*task.Step, error) {
 }
 
 // gatherTasks takes whole tasks in hand: each with all of its steps.
-func (u *unit) gatherTasks(ids []task.ID) error {
+func (lr *loadedRows) gatherTasks(ids []task.ID) error {
 	families := make([]Family, len(ids))
 	for i, id := range ids {
 		families[i] = Family{Task: id}
 	}
-	if err := u.gather(families); err != nil {
+	if err := lr.gather(families); err != nil {
 		return err
 	}
 	firsts := make([]task.ID, 0, len(ids))
 	for _, id := range ids {
-		if steps := u.whole[id]; len(steps) > 0 && u.tasks[id] == nil {
+		if steps := lr.families[id]; len(steps) > 0 && lr.tasks[id] == nil {
 			firsts = append(firsts, steps[0].ID) // brings its task along
 		}
 	}
 	if len(firsts) == 0 {
 		return nil
 	}
-	_, err := u.load(firsts)
+	_, err := lr.load(firsts)
 	return err
 }
 
 // children are the direct dependants of a step, parents what it depends on.
-func (u *unit) children(s *task.Step) (Family, error) {
-	t, err := u.template(s.DefID)
+func (lr *loadedRows) children(s *task.Step) (Family, error) {
+	t, err := lr.template(s.DefID)
 	if err != nil {
 		return Family{}, err
 	}
 	return family(s, t.Spec(s).Children), nil
 }
 
-func (u *unit) parents(s *task.Step) (Family, error) {
-	t, err := u.template(s.DefID)
+func (lr *loadedRows) parents(s *task.Step) (Family, error) {
+	t, err := lr.template(s.DefID)
 	if err != nil {
 		return Family{}, err
 	}
@@ -130,7 +130,7 @@ func family(s *task.Step, indices []int) Family {
 }
 
 // gatherAll takes a family of each step in hand: its children, or its parents.
-func (u *unit) gatherAll(steps []*task.Step, of func(*task.Step) (Family, error)) error {
+func (lr *loadedRows) gatherAll(steps []*task.Step, of func(*task.Step) (Family, error)) error {
 	var families []Family
 	for _, s := range steps {
 		f, err := of(s)
@@ -141,5 +141,5 @@ func (u *unit) gatherAll(steps []*task.Step, of func(*task.Step) (Family, error)
 			families = append(families, f)
 		}
 	}
-	return u.gather(families)
+	return lr.gather(families)
 }

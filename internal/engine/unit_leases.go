@@ -10,6 +10,18 @@ import (
 // in hand as ready, and is held there, is made what it really is. If the verb
 // changes it, its row tells so; if not, nothing is written.
 
+// dispatchedLeases is how a unit sees leases that the dispatcher granted; empty without a dispatcher.
+type dispatchedLeases struct {
+	u *unit
+
+	cacheEpoch int64                   // of the cache of submitted steps when the transaction began
+	holds      map[task.ID]Hold        // those that were asked for
+	offered    map[*task.Step]Offered  // steps that were ready when they were loaded
+	applied    map[*task.Step]struct{} // those of them that a worker holds
+	newOffers  []Work                  // the dispatcher has to offer them
+	removals   []Removal               // the dispatcher has to take them out
+}
+
 // offeredAs is how a ready step is offered.
 func offeredAs(s *task.Step) Offered {
 	return Offered{Step: s.ID, Route: s.RouteID, Key: s.Key, Timeout: s.Timeout, Token: s.Token, Priority: s.Priority}
@@ -23,22 +35,22 @@ func (h Hold) lease() task.Holding {
 }
 
 // loadHolds finds out who holds those of the steps that are ready in the store.
-func (u *unit) loadHolds(works []Work) {
-	g := u.e.dispatch
+func (dl *dispatchedLeases) loadHolds(works []Work) {
+	g := dl.u.e.dispatch
 	if g == nil {
 		return
 	}
 	var ask []task.ID
 	for _, w := range works {
-		if w.Step == nil || w.Step.State != task.StepEnqueued || u.steps[w.Step.ID] != nil {
+		if w.Step == nil || w.Step.State != task.StepEnqueued || dl.u.rows.steps[w.Step.ID] != nil {
 			continue
 		}
-		if _, known := u.holds[w.Step.ID]; known {
+		if _, known := dl.holds[w.Step.ID]; known {
 			continue
 		}
 		// another process may have begun an attempt that this one only remembers as assigned
-		if h, ok := g.leaseOf(w.Step.ID); ok && h.Until > u.now && (h.StartedAt != 0 || !g.on()) {
-			u.putHold(w.Step.ID, h)
+		if h, ok := g.leaseOf(w.Step.ID); ok && h.Until > dl.u.now && (h.StartedAt != 0 || !g.on()) {
+			dl.putHold(w.Step.ID, h)
 			continue
 		}
 		ask = append(ask, w.Step.ID)
@@ -46,77 +58,77 @@ func (u *unit) loadHolds(works []Work) {
 	if len(ask) == 0 || !g.on() {
 		return
 	}
-	for i, h := range u.e.findHolds(context.Background(), ask) {
-		u.putHold(ask[i], h)
+	for i, h := range dl.u.e.findHolds(context.Background(), ask) {
+		dl.putHold(ask[i], h)
 	}
 }
 
-func (u *unit) putHold(id task.ID, h Hold) {
-	if u.holds == nil {
-		u.holds = map[task.ID]Hold{}
+func (dl *dispatchedLeases) putHold(id task.ID, h Hold) {
+	if dl.holds == nil {
+		dl.holds = map[task.ID]Hold{}
 	}
-	u.holds[id] = h
+	dl.holds[id] = h
 }
 
 // noteOffer notes how a step that comes in hand was offered, and adopts the lease
 // on it if there is one.
-func (u *unit) noteOffer(s *task.Step) {
-	if s.State != task.StepEnqueued || !u.e.leasesElsewhere() {
+func (dl *dispatchedLeases) noteOffer(s *task.Step) {
+	if s.State != task.StepEnqueued || !dl.u.e.leasesElsewhere() {
 		return
 	}
-	if u.offered == nil {
-		u.offered = map[*task.Step]Offered{}
+	if dl.offered == nil {
+		dl.offered = map[*task.Step]Offered{}
 	}
-	u.offered[s] = offeredAs(s)
-	if h := u.holds[s.ID]; h.Token > s.Token {
-		u.applyLease(s, h.lease())
+	dl.offered[s] = offeredAs(s)
+	if h := dl.holds[s.ID]; h.Token > s.Token {
+		dl.apply(s, h.lease())
 	}
 }
 
-// applyLease makes a ready step what it is under a lease.
-func (u *unit) applyLease(s *task.Step, h task.Holding) {
+// apply makes a ready step what it is under a lease.
+func (dl *dispatchedLeases) apply(s *task.Step, h task.Holding) {
 	if s.Adopt(h) != nil {
 		return // it stays what it is
 	}
-	u.notBefore(max(s.AssignedAt, s.StartedAt))
-	as := u.offered[s]
+	dl.u.notBefore(max(s.AssignedAt, s.StartedAt))
+	as := dl.offered[s]
 	as.Token = h.Token
-	u.offered[s] = as
-	if u.applied == nil {
-		u.applied = map[*task.Step]struct{}{}
+	dl.offered[s] = as
+	if dl.applied == nil {
+		dl.applied = map[*task.Step]struct{}{}
 	}
-	u.applied[s] = struct{}{}
+	dl.applied[s] = struct{}{}
 }
 
 // inForce reports whether a lease is in force, and adopts one that only its holder
 // remembers: the dispatcher has lost it, and nobody has got the step since. It is the
 // holder's if the engine has read it from a token; see Engine.LeaseOf.
-func (u *unit) inForce(s *task.Step, ref LeaseRef) bool {
+func (dl *dispatchedLeases) inForce(s *task.Step, ref LeaseRef) bool {
 	if s.HeldUnder(ref.Token) {
 		// After rows were lost, numbers that are counted come up again.
 		again := ref.At != 0 && task.CountedToken(ref.Token) && s.AssignedAt != ref.At
 		return !again && (ref.Worker == 0 || ref.Worker == s.WorkerNo)
 	}
-	if !u.e.leasesElsewhere() || s.State != task.StepEnqueued || ref.Token <= s.Token ||
-		!task.TimeToken(ref.Token, u.now) {
+	if !dl.u.e.leasesElsewhere() || s.State != task.StepEnqueued || ref.Token <= s.Token ||
+		!task.TimeToken(ref.Token, dl.u.now) {
 		return false
 	}
-	if _, ready := u.offered[s]; !ready {
+	if _, ready := dl.offered[s]; !ready {
 		return false // it has become ready in this transaction
 	}
-	u.e.coordinator.noteServed() // the lease is this process's business from now on
+	dl.u.e.coordinator.noteServed() // the lease is this process's business from now on
 	at := task.Instant(ref.Token)
-	u.applyLease(s, task.Holding{Worker: ref.Worker, Token: ref.Token, AssignedAt: at, StartedAt: at,
-		Until: u.now.Add(u.e.cfg.Leases.Lease())})
+	dl.apply(s, task.Holding{Worker: ref.Worker, Token: ref.Token, AssignedAt: at, StartedAt: at,
+		Until: dl.u.now.Add(dl.u.e.cfg.Leases.Lease())})
 	return s.HeldUnder(ref.Token)
 }
 
 // dispatchUpdate is what the dispatcher has to hear of the transaction.
-func (u *unit) dispatchUpdate() dispatchUpdate {
-	f := dispatchUpdate{queued: u.queued}
-	for s, as := range u.offered {
-		_, adopted := u.applied[s]
-		_, dirty := u.dirtySteps[s]
+func (dl *dispatchedLeases) dispatchUpdate() dispatchUpdate {
+	f := dispatchUpdate{queued: dl.u.wake.queued}
+	for s, as := range dl.offered {
+		_, adopted := dl.applied[s]
+		_, dirty := dl.u.rows.dirtySteps[s]
 		if adopted && !dirty {
 			continue // it was only looked at
 		}
@@ -125,7 +137,7 @@ func (u *unit) dispatchUpdate() dispatchUpdate {
 			f.gone = append(f.gone, Removal{Offered: as, Left: s.State != task.StepEnqueued})
 		}
 	}
-	for _, w := range u.newOffers {
+	for _, w := range dl.newOffers {
 		if w.Step.State == task.StepEnqueued {
 			f.fresh = append(f.fresh, offeredAs(w.Step))
 		}
@@ -136,15 +148,15 @@ func (u *unit) dispatchUpdate() dispatchUpdate {
 // afterCommit tells those who wait, and the dispatcher if there is one, what a
 // committed transaction did.
 func (e *Engine) afterCommit(u *unit) {
-	e.restoreRoutes(u.queued)
+	e.restoreRoutes(u.wake.queued)
 	g := e.dispatch
 	if g == nil {
 		e.waiters.publish(u)
 		e.publishReady(u)
 		return
 	}
-	f := u.dispatchUpdate()
-	f.gone = append(f.gone, u.removals...)
+	f := u.leases.dispatchUpdate()
+	f.gone = append(f.gone, u.leases.removals...)
 	if !g.reachable.Load() {
 		g.addMissed(f.gone)
 		e.waiters.publish(u)
@@ -152,8 +164,8 @@ func (e *Engine) afterCommit(u *unit) {
 		return
 	}
 	if g.on() {
-		u.cacheSubmitted()
-		u.queued = nil // they are woken once the steps can be claimed
+		u.leases.cacheSubmitted()
+		u.wake.queued = nil // they are woken once the steps can be claimed
 		e.waiters.publish(u)
 	} else { // waiting polls hear of it twice, because steps may be claimed from either place by then
 		e.waiters.publish(u)

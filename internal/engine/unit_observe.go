@@ -10,6 +10,15 @@ import (
 // This file is how a unit of work tells the observer what it did. Without an
 // observer each of these is one comparison.
 
+// observed is what the observer and the listeners are told of a unit.
+type observed struct {
+	u *unit
+
+	commit    *Commit // nil: there is no observer
+	recording bool    // the feed has listeners
+	changes   []Change
+}
+
 // newCommit returns an empty Commit, nil when nobody watches.
 func (e *Engine) newCommit() *Commit {
 	if e.observer == nil {
@@ -44,12 +53,12 @@ func (e *Engine) observeFailure(verb string, began time.Time, err error) {
 }
 
 func (e *Engine) observeCommit(verb string, began time.Time, u *unit) {
-	c := u.commit
+	c := u.observed.commit
 	if c == nil {
 		return
 	}
 	c.Verb, c.At, c.Took, c.Names = verb, u.now, e.now().Sub(began), e.catalog
-	for _, a := range u.acts {
+	for _, a := range u.records.acts {
 		if a.Kind != task.ActGiveUp { // no operator's
 			c.Acts = append(c.Acts, a.Kind)
 		}
@@ -57,58 +66,58 @@ func (e *Engine) observeCommit(verb string, began time.Time, u *unit) {
 	e.observer.Committed(c)
 	c.reset()
 	e.commits.Put(c)
-	u.commit = nil
+	u.observed.commit = nil
 }
 
-func (u *unit) observeSubmitted(t *task.Task) {
-	u.record(TaskSubmitted, t, "", "")
-	if u.commit != nil {
-		u.commit.Submitted = append(u.commit.Submitted, t.DefID)
-		u.commit.TaskMoves = append(u.commit.TaskMoves, TaskMove{To: t.State})
-		u.observeTask(t, "")
+func (ob *observed) submitted(t *task.Task) {
+	ob.record(TaskSubmitted, t, "", "")
+	if ob.commit != nil {
+		ob.commit.Submitted = append(ob.commit.Submitted, t.DefID)
+		ob.commit.TaskMoves = append(ob.commit.TaskMoves, TaskMove{To: t.State})
+		ob.taskMoved(t, "")
 	}
 }
 
-// observeHanded is for a step that is about to be handed out.
-func (u *unit) observeHanded(s *task.Step, worker int64, start bool) {
-	if u.commit == nil {
+// handed is for a step that is about to be handed out.
+func (ob *observed) handed(s *task.Step, worker int64, start bool) {
+	if ob.commit == nil {
 		return
 	}
-	u.commit.Handed = append(u.commit.Handed, Handed{RouteID: s.RouteID, Worker: worker, Priority: s.Priority, ReadyAt: s.ReadyAt})
+	ob.commit.Handed = append(ob.commit.Handed, Handed{RouteID: s.RouteID, Worker: worker, Priority: s.Priority, ReadyAt: s.ReadyAt})
 	if start { // the rest of the step is still that of the lease before
-		u.commit.Started = append(u.commit.Started, Started{RouteID: s.RouteID, AssignedAt: u.now})
+		ob.commit.Started = append(ob.commit.Started, Started{RouteID: s.RouteID, AssignedAt: ob.u.now})
 	}
 }
 
-func (u *unit) observeStarted(s *task.Step) {
-	if u.commit != nil {
-		u.commit.Started = append(u.commit.Started, Started{RouteID: s.RouteID, AssignedAt: s.AssignedAt})
+func (ob *observed) started(s *task.Step) {
+	if ob.commit != nil {
+		ob.commit.Started = append(ob.commit.Started, Started{RouteID: s.RouteID, AssignedAt: s.AssignedAt})
 	}
 }
 
-func (u *unit) observeRefused() {
-	if u.commit != nil {
-		u.commit.Refused++
+func (ob *observed) refused() {
+	if ob.commit != nil {
+		ob.commit.Refused++
 	}
 }
 
-// observeCompleted is for an attempt that ended in success, which has no record.
-func (u *unit) observeCompleted(w Work) {
-	if u.commit == nil {
+// completed is for an attempt that ended in success, which has no record.
+func (ob *observed) completed(w Work) {
+	if ob.commit == nil {
 		return
 	}
 	if w.Task.Meta.TraceParent == "" { // the rule; and an attempt is large
-		u.commit.Ended = append(u.commit.Ended, Ended{RouteID: w.Step.RouteID, Priority: w.Step.Priority, Outcome: task.Completed, After: w.Step.State,
+		ob.commit.Ended = append(ob.commit.Ended, Ended{RouteID: w.Step.RouteID, Priority: w.Step.Priority, Outcome: task.Completed, After: w.Step.State,
 			StartedAt: w.Step.StartedAt, Number: w.Step.Attempts})
 		return
 	}
-	a := w.Step.EndAttempt(u.now, task.Completed, nil)
+	a := w.Step.EndAttempt(ob.u.now, task.Completed, nil)
 	a.After = w.Step.State
-	u.observeEnded(w, a)
+	ob.ended(w, a)
 }
 
-func (u *unit) observeEnded(w Work, a task.Attempt) {
-	if u.commit == nil || a.Token == 0 { // a wait that was cut off is no attempt
+func (ob *observed) ended(w Work, a task.Attempt) {
+	if ob.commit == nil || a.Token == 0 { // a wait that was cut off is no attempt
 		return
 	}
 	e := Ended{RouteID: w.Step.RouteID, Priority: w.Step.Priority, Outcome: a.Outcome, After: a.After, StartedAt: a.StartedAt, Number: a.Number}
@@ -118,50 +127,50 @@ func (u *unit) observeEnded(w Work, a task.Attempt) {
 	if w.Task != nil && w.Task.Meta.TraceParent != "" {
 		e.Traced = &TracedAttempt{Attempt: a, Parent: w.Task.Meta.TraceParent, DefID: w.Step.DefID, Ordinal: w.Step.Ordinal}
 	}
-	u.commit.Ended = append(u.commit.Ended, e)
+	ob.commit.Ended = append(ob.commit.Ended, e)
 }
 
-// observeLeft is for a task that has left a state.
-func (u *unit) observeLeft(t *task.Task, was task.State) {
-	if u.commit == nil {
+// left is for a task that has left a state.
+func (ob *observed) left(t *task.Task, was task.State) {
+	if ob.commit == nil {
 		return
 	}
-	u.commit.TaskMoves = append(u.commit.TaskMoves, TaskMove{was, t.State})
-	u.observeTask(t, was)
+	ob.commit.TaskMoves = append(ob.commit.TaskMoves, TaskMove{was, t.State})
+	ob.taskMoved(t, was)
 	switch {
 	case t.State.Settled():
-		u.commit.Settled = append(u.commit.Settled, Settled{DefID: t.DefID, Priority: t.Priority, State: t.State, CreatedAt: t.CreatedAt})
+		ob.commit.Settled = append(ob.commit.Settled, Settled{DefID: t.DefID, Priority: t.Priority, State: t.State, CreatedAt: t.CreatedAt})
 	case was == task.Errored:
-		u.commit.Reopened = append(u.commit.Reopened, t.DefID)
+		ob.commit.Reopened = append(ob.commit.Reopened, t.DefID)
 	}
 }
 
-// observeMoved is for a step that came to another state, "" for one that is new. Hand-outs,
+// moved is for a step that came to another state, "" for one that is new. Hand-outs,
 // starts and ends of attempts are told by themselves.
-func (u *unit) observeMoved(w Work, from task.StepState) {
-	if u.commit == nil {
+func (ob *observed) moved(w Work, from task.StepState) {
+	if ob.commit == nil {
 		return
 	}
-	u.observeStep(w, from)
+	ob.stepMoved(w, from)
 	if to := w.Step.State; !from.Leased() && !to.Leased() {
-		u.commit.StepMoves = append(u.commit.StepMoves, StepMove{from, to})
+		ob.commit.StepMoves = append(ob.commit.StepMoves, StepMove{from, to})
 	}
 }
 
-// observeKnown is for a submission that finds its task there already.
-func (u *unit) observeKnown() {
-	if u.commit != nil {
-		u.commit.Known++
+// known is for a submission that finds its task there already.
+func (ob *observed) known() {
+	if ob.commit != nil {
+		ob.commit.Known++
 	}
 }
 
-// observePromoted is for a step that had another key before.
-func (u *unit) observePromoted(s *task.Step, was int64) {
-	if u.commit == nil || u.order.Mode == task.Aging { // there what had a key of another order got one of this
+// promoted is for a step that had another key before.
+func (ob *observed) promoted(s *task.Step, was int64) {
+	if ob.commit == nil || ob.u.order.Mode == task.Aging { // there what had a key of another order got one of this
 		return
 	}
 	if from, to := task.KeyLevel(was), task.KeyLevel(s.Key); from != to {
-		u.commit.Promoted = append(u.commit.Promoted, Promoted{from, to})
+		ob.commit.Promoted = append(ob.commit.Promoted, Promoted{from, to})
 	}
 }
 
@@ -177,23 +186,23 @@ func (e *Engine) observeWorkersFailed(done []changedWorker, to task.WorkerState,
 	}
 }
 
-func (u *unit) observeBreaker(w *task.Worker) {
-	if u.commit != nil {
-		u.commit.Turned = append(u.commit.Turned, BreakerTurned{Worker: w.ID, Name: w.Name, Open: w.BrokenAt != 0})
+func (ob *observed) breaker(w *task.Worker) {
+	if ob.commit != nil {
+		ob.commit.Turned = append(ob.commit.Turned, BreakerTurned{Worker: w.ID, Name: w.Name, Open: w.BrokenAt != 0})
 	}
 }
 
-func (u *unit) observeOpened(t *task.Task, c *task.Case) {
-	u.recordCase(CaseBegun, t, c)
-	if u.commit != nil {
-		u.commit.Opened = append(u.commit.Opened, observedCase(t, c))
+func (ob *observed) caseOpened(t *task.Task, c *task.Case) {
+	ob.recordCase(CaseBegun, t, c)
+	if ob.commit != nil {
+		ob.commit.Opened = append(ob.commit.Opened, observedCase(t, c))
 	}
 }
 
-// observeRecurred is for a pending case that tells of its task once more.
-func (u *unit) observeRecurred(t *task.Task, c *task.Case) {
-	if u.commit != nil {
-		u.commit.Recurred = append(u.commit.Recurred, observedCase(t, c))
+// caseRecurred is for a pending case that tells of its task once more.
+func (ob *observed) caseRecurred(t *task.Task, c *task.Case) {
+	if ob.commit != nil {
+		ob.commit.Recurred = append(ob.commit.Recurred, observedCase(t, c))
 	}
 }
 
@@ -202,22 +211,22 @@ func observedCase(t *task.Task, c *task.Case) CaseOpened {
 		Parent: t.Meta.TraceParent}
 }
 
-func (u *unit) observeResolved(t *task.Task, c *task.Case) {
-	u.recordCase(CaseEnded, t, c)
-	if u.commit != nil {
-		u.commit.Resolved = append(u.commit.Resolved, CaseResolved{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), Status: string(c.Status),
+func (ob *observed) caseResolved(t *task.Task, c *task.Case) {
+	ob.recordCase(CaseEnded, t, c)
+	if ob.commit != nil {
+		ob.commit.Resolved = append(ob.commit.Resolved, CaseResolved{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), Status: string(c.Status),
 			OpenedAt: c.OpenedAt, Parent: t.Meta.TraceParent})
 	}
 }
 
 // attemptTrace returns the trace context for the worker of a step that has just
 // been handed out, "" when its task has none.
-func (u *unit) attemptTrace(w Work) string {
+func (ob *observed) attemptTrace(w Work) string {
 	parent := w.Task.Meta.TraceParent
-	if parent == "" || u.e.observer == nil {
+	if parent == "" || ob.u.e.observer == nil {
 		return parent
 	}
-	return u.e.observer.AttemptTrace(parent, w.Step.ID, w.Step.Token)
+	return ob.u.e.observer.AttemptTrace(parent, w.Step.ID, w.Step.Token)
 }
 
 // NamesOfRoute implements Names.

@@ -27,46 +27,46 @@ func newTransitions(wanted bool) *transitions {
 }
 
 // addTransition adds a transition to what the observer is told.
-func (u *unit) addTransition(t Transition) {
-	if u.commit != nil {
-		u.commit.Transitions = append(u.commit.Transitions, t)
+func (ob *observed) addTransition(t Transition) {
+	if ob.commit != nil {
+		ob.commit.Transitions = append(ob.commit.Transitions, t)
 	}
 }
 
-// observeTask is for a task that came from a state, "" when it is new.
-func (u *unit) observeTask(t *task.Task, from task.State) {
-	if u.e.transitions == nil {
+// taskMoved is for a task that came from a state, "" when it is new.
+func (ob *observed) taskMoved(t *task.Task, from task.State) {
+	if ob.u.e.transitions == nil {
 		return
 	}
-	u.addTransition(Transition{Task: t.ID, DefID: t.DefID, From: string(from), To: string(t.State), Priority: t.Priority, CreatedAt: t.CreatedAt,
+	ob.addTransition(Transition{Task: t.ID, DefID: t.DefID, From: string(from), To: string(t.State), Priority: t.Priority, CreatedAt: t.CreatedAt,
 		Initiator: t.Meta.Initiator, Parent: t.Meta.TraceParent})
 }
 
-// observeStep is for a step that came from a state, "" when it is new.
-func (u *unit) observeStep(w Work, from task.StepState) {
-	if u.e.transitions != nil && w.Task != nil && from != w.Step.State {
-		u.addTransition(u.stepMove(w, from))
+// stepMoved is for a step that came from a state, "" when it is new.
+func (ob *observed) stepMoved(w Work, from task.StepState) {
+	if ob.u.e.transitions != nil && w.Task != nil && from != w.Step.State {
+		ob.addTransition(ob.stepTransition(w, from))
 	}
 }
 
-func (u *unit) stepMove(w Work, from task.StepState) Transition {
+func (ob *observed) stepTransition(w Work, from task.StepState) Transition {
 	s, t := w.Step, w.Task
 	move := Transition{Task: t.ID, Step: s.ID, DefID: s.DefID, Ordinal: s.Ordinal, From: string(from), To: string(s.State), Priority: s.Priority,
 		CreatedAt: t.CreatedAt, Attempts: s.Attempts, Initiator: t.Meta.Initiator, Parent: t.Meta.TraceParent}
 	if from.Leased() || s.State.Leased() { // a step keeps the number of who had it last
-		move.Worker = u.e.workers.nameOf(s.WorkerNo)
+		move.Worker = ob.u.e.workers.nameOf(s.WorkerNo)
 	}
 	return move
 }
 
-// observeHold is for a step that the dispatcher has handed out.
-func (u *unit) observeHold(w Work) {
-	all := u.e.transitions
+// holdMoved is for a step that the dispatcher has handed out.
+func (ob *observed) holdMoved(w Work) {
+	all := ob.u.e.transitions
 	if all == nil {
 		return
 	}
-	move := u.stepMove(w, task.StepEnqueued)
-	u.addTransition(move)
+	move := ob.stepTransition(w, task.StepEnqueued)
+	ob.addTransition(move)
 	if w.Step.State != task.StepAssigned {
 		return
 	}
@@ -76,10 +76,10 @@ func (u *unit) observeHold(w Work) {
 	all.assigned[w.Step.ID] = move
 }
 
-// observeHoldStarted is for a step whose attempt has begun in the dispatcher. Of one that
+// holdStarted is for a step whose attempt has begun in the dispatcher. Of one that
 // another process handed out the task is not known.
-func (u *unit) observeHoldStarted(h *Hold) {
-	all := u.e.transitions
+func (ob *observed) holdStarted(h *Hold) {
+	all := ob.u.e.transitions
 	if all == nil {
 		return
 	}
@@ -89,6 +89,6 @@ func (u *unit) observeHoldStarted(h *Hold) {
 	all.mu.Unlock()
 	move.Step, move.Priority, move.Attempts = h.Step, h.Priority, move.Attempts+1
 	move.From, move.To = string(task.StepAssigned), string(task.StepInProgress)
-	move.Worker = cmp.Or(u.e.workers.nameOf(h.Worker), move.Worker)
-	u.addTransition(move)
+	move.Worker = cmp.Or(ob.u.e.workers.nameOf(h.Worker), move.Worker)
+	ob.addTransition(move)
 }

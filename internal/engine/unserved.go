@@ -234,7 +234,7 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 	}
 	e.restoreRoutes(routes) // their names are told
 	return e.write(ctx, "unserved", func(u *unit) error {
-		works, err := u.load(ids)
+		works, err := u.rows.load(ids)
 		if err != nil {
 			return err
 		}
@@ -250,7 +250,7 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 			list = append(list, &opening{task: w.Task, state: w.Task.State, since: w.Task.StateAt, reason: task.ReasonWorkerUnavailable,
 				cause: task.CauseNoWorker, detail: detail})
 		}
-		if err := u.openCases(list); err != nil {
+		if err := u.cases.open(list); err != nil {
 			return err
 		}
 		return u.tx.Note(unservedNote, string(text))
@@ -259,7 +259,7 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 
 // unserved says which step waits for whom.
 func (u *unit) unserved(ctx context.Context, w Work) (string, error) {
-	def, err := u.template(w.Step.DefID)
+	def, err := u.rows.template(w.Step.DefID)
 	if err != nil {
 		return "", err
 	}

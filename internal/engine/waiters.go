@@ -70,21 +70,21 @@ func newWaiters() *waiters {
 
 // publish tells what a committed transaction did.
 func (h *waiters) publish(u *unit) {
-	if u.due != 0 {
-		h.publishDue(u.due)
+	if u.wake.due != 0 {
+		h.publishDue(u.wake.due)
 	}
-	for _, p := range u.pollers {
+	for _, p := range u.ready.pollers {
 		close(p.wake)
 	}
-	if len(u.queued) == 0 && len(u.settled) == 0 {
+	if len(u.wake.queued) == 0 && len(u.wake.settled) == 0 {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(u.queued) > 0 {
-		h.wake(u.queued)
+	if len(u.wake.queued) > 0 {
+		h.wake(u.wake.queued)
 	}
-	h.wakeCallers(u.settled)
+	h.wakeCallers(u.wake.settled)
 }
 
 // ready wakes pollers for steps that are ready on routes.

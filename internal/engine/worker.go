@@ -287,8 +287,8 @@ func (e *Engine) release(ctx context.Context, worker int64) (int, error) {
 		if err != nil {
 			return err
 		}
-		works = u.intern(works)
-		dispatched, err := u.load(there)
+		works = u.rows.intern(works)
+		dispatched, err := u.rows.load(there)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,11 @@
+package engine
+
+import "github.com/taskerhq/tasker/internal/task"
+
+// wakeups are what a unit has to tell waiters once it is committed.
+type wakeups struct {
+	queued      map[int64]int // steps that became ready and wait on their route
+	settled     []task.ID     // tasks that were settled
+	endedLeases map[int64]int // leases that ended, by the number of the worker
+	due         task.Instant  // the earliest time that was set in Timers; 0: none
+}
