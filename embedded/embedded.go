@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 )
 
 // Options is what Open can be told. The zero value is good.
@@ -33,7 +33,7 @@ func Open(ctx context.Context, dsn string, opts *Options) (*tasker.Client, error
 	if opts == nil {
 		opts = &Options{}
 	}
-	b, err := local.Open(ctx, dsn, local.Options{Logger: opts.Logger, Dispatch: opts.Dispatch})
+	b, err := node.Open(ctx, dsn, node.Options{Logger: opts.Logger, Dispatch: opts.Dispatch})
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +42,11 @@ func Open(ctx context.Context, dsn string, opts *Options) (*tasker.Client, error
 
 // running is a Backend whose background loops run.
 type running struct {
-	*local.Backend
+	*node.Node
 	stop func() error
 }
 
-func start(b *local.Backend) *running {
+func start(b *node.Node) *running {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()

@@ -9,14 +9,14 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 )
 
 // TestAutoResolve: where it is configured, the case of a task that is complete after a
 // repair is resolved in the name of the system.
 func TestAutoResolve(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
-		testAutoResolve(t, serve(t, dsn, local.Options{Engine: engine.Config{Cases: engine.Cases{AutoResolve: true}}}))
+		testAutoResolve(t, serve(t, dsn, node.Options{Engine: engine.Config{Cases: engine.Cases{AutoResolve: true}}}))
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
 )
 
@@ -99,7 +99,7 @@ func TestCapacityNotEnforced(t *testing.T) {
 	t.Parallel()
 	cfg := engine.Config{}
 	cfg.Leases.EnforceCapacity = engine.Off
-	s := serve(t, "memory:", local.Options{Engine: cfg})
+	s := serve(t, "memory:", node.Options{Engine: cfg})
 	for range 5 {
 		s.submit(t, tasker.TaskRequest{TaskType: "h"})
 	}
@@ -113,7 +113,7 @@ func TestCapacityNotEnforced(t *testing.T) {
 func TestCapacityOnNodes(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
-	a, b := serve(t, dsn, local.Options{}), serve(t, dsn, local.Options{})
+	a, b := serve(t, dsn, node.Options{}), serve(t, dsn, node.Options{})
 	w := a.hire(t, 3)
 	for range 20 {
 		a.submit(t, tasker.TaskRequest{TaskType: "h"})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 )
 
 // say sends a body and returns the answer, which must be 200.
@@ -189,7 +189,7 @@ func jsonOf(t *testing.T, v any) string {
 // to polls and heartbeats of both families.
 func TestWorkerHearsOfItsBreaker(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
-		s := serve(t, dsn, local.Options{Engine: engine.Config{WorkerBreaker: engine.WorkerBreaker{Failures: 1, OpenFor: time.Hour, Count: engine.CountAny}}})
+		s := serve(t, dsn, node.Options{Engine: engine.Config{WorkerBreaker: engine.WorkerBreaker{Failures: 1, OpenFor: time.Hour, Count: engine.CountAny}}})
 		w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Handlers: []string{"h"}})
 		if err != nil {
 			t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/httpapi"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/redistest"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/web"
@@ -32,7 +32,7 @@ func onEveryQueue(t *testing.T, test func(t *testing.T, s *server)) {
 	onEveryStore(t, test)
 	t.Run("Redis", func(t *testing.T) {
 		t.Parallel()
-		s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), local.Options{Dispatch: redistest.Start(t).URL()})
+		s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), node.Options{Dispatch: redistest.Start(t).URL()})
 		eventually(t, "Redis hands out the steps", func() bool {
 			stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
 			return err == nil && stats.Dispatch.Mode == "redis"
@@ -47,7 +47,7 @@ func TestTwoInstallationsOnOneRedis(t *testing.T) {
 	url := redistest.Start(t).URL()
 	var servers [2]*server
 	for i := range servers {
-		s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), local.Options{Dispatch: url})
+		s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), node.Options{Dispatch: url})
 		servers[i] = s
 		eventually(t, "Redis hands out the steps", func() bool {
 			stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
@@ -370,7 +370,7 @@ func (s *server) refusedBy(t *testing.T, body string, status int, code tasker.Co
 // not full any more.
 func TestBackpressureOverHTTP(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
-		s := serve(t, dsn, local.Options{Engine: engine.Config{Backpressure: engine.Backpressure{Soft: 2, HighOnly: 3, AllowListOnly: 4, AllowList: []string{"vip"}}}})
+		s := serve(t, dsn, node.Options{Engine: engine.Config{Backpressure: engine.Backpressure{Soft: 2, HighOnly: 3, AllowListOnly: 4, AllowList: []string{"vip"}}}})
 		put := func(body string) { t.Helper(); s.must(t, "POST", "/api/v1/tasks", body, nil) }
 		put(`{"task_type":"job"}`)
 		put(`{"task_type":"job"}`)
@@ -402,7 +402,7 @@ func nothing(context.Context, *tasker.Job) (any, error) { return nil, nil }
 // TestUserLimitsOverHTTP: who submits too much is told until when, and nobody else.
 func TestUserLimitsOverHTTP(t *testing.T) {
 	t.Parallel()
-	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), local.Options{Engine: engine.Config{Backpressure: engine.Backpressure{UserBurst: 2, UserSustained: 3}}})
+	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), node.Options{Engine: engine.Config{Backpressure: engine.Backpressure{UserBurst: 2, UserSustained: 3}}})
 	for range 2 {
 		s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job","user_id":"ann"}`, nil)
 	}
@@ -419,7 +419,7 @@ func TestUserLimitsOverHTTP(t *testing.T) {
 // TestPayloadLimitOverHTTP: the limit is a setting.
 func TestPayloadLimitOverHTTP(t *testing.T) {
 	t.Parallel()
-	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), local.Options{Engine: engine.Config{Limits: engine.Limits{PayloadBytes: 1 << 20}}})
+	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), node.Options{Engine: engine.Config{Limits: engine.Limits{PayloadBytes: 1 << 20}}})
 	body := func(n int) string { return `{"task_type":"job","parameters":"` + strings.Repeat("x", n-2) + `"}` }
 	s.must(t, "POST", "/api/v1/tasks", body(1<<20), nil)
 	if status, text := s.send(t, "POST", "/api/v1/tasks", body(1<<20+1), nil); status != 400 || !strings.Contains(text, `"/parameters"`) {
@@ -435,7 +435,7 @@ func TestOverloadOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow := &slowStore{Store: store, arrived: make(chan struct{}, 10), release: make(chan struct{})}
-	b, err := local.New(t.Context(), slow, local.Options{Engine: engine.Config{Backpressure: engine.Backpressure{NormalLoad: 2}}})
+	b, err := node.New(t.Context(), slow, node.Options{Engine: engine.Config{Backpressure: engine.Backpressure{NormalLoad: 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}

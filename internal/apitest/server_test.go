@@ -16,7 +16,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
 )
 
@@ -28,7 +28,7 @@ const patience = time.Minute
 // server is a whole server with a client of the SDK.
 type server struct {
 	*tasker.Client
-	engine *local.Backend // the one behind the API
+	engine *node.Node // the one behind the API
 	url    string
 	ctx    context.Context
 	http   *http.Client
@@ -38,7 +38,7 @@ type server struct {
 // process, empty at the beginning.
 func onEveryStore(t *testing.T, test func(t *testing.T, s *server)) {
 	t.Helper()
-	onEveryDatabase(t, func(t *testing.T, dsn string) { test(t, serve(t, dsn, local.Options{})) })
+	onEveryDatabase(t, func(t *testing.T, dsn string) { test(t, serve(t, dsn, node.Options{})) })
 }
 
 // onEveryDatabase runs a test with an empty database of each of these stores.
@@ -56,10 +56,10 @@ func onEveryDatabase(t *testing.T, test func(t *testing.T, dsn string)) {
 }
 
 // serve starts a server on a database, with its background loops.
-func serve(t *testing.T, dsn string, opts local.Options) *server {
+func serve(t *testing.T, dsn string, opts node.Options) *server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	b, err := local.Open(ctx, dsn, opts)
+	b, err := node.Open(ctx, dsn, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 )
 
 // clock is the time, and what was added to it.
@@ -38,7 +38,7 @@ steps: [{name: nobody, handler: nobody}]
 func TestStaleness(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		c := &clock{}
-		testStaleness(t, serve(t, dsn, local.Options{Now: c.now, Engine: engine.Config{
+		testStaleness(t, serve(t, dsn, node.Options{Now: c.now, Engine: engine.Config{
 			Cases:              engine.Cases{WorkerUnavailableAfter: -1},
 			StalenessDetection: engine.StalenessDetection{DetectionInterval: 24 * time.Hour},
 		}}), c)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/local"
 	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/telemetry"
 	"github.com/taskerhq/tasker/internal/web"
 )
@@ -24,7 +24,7 @@ type backend interface {
 
 // open opens the engine on the store that the configuration names.
 func open(ctx context.Context, dsn config.DSN, cfg *config.Config, log *slog.Logger, tel *telemetry.Telemetry) (backend, error) {
-	b, err := local.Open(ctx, dsn.Source(), local.Options{Logger: log, Engine: cfg.Engine,
+	b, err := node.Open(ctx, dsn.Source(), node.Options{Logger: log, Engine: cfg.Engine,
 		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Dispatch: cfg.Dispatch, Observer: tel,
 		Transitions: cfg.Log.Transitions && log.Enabled(ctx, slog.LevelInfo)})
 	if err != nil {

@@ -5,13 +5,13 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/local"
 	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/node"
 )
 
 // Schema is the schema of the database that a configuration names.
 type Schema struct {
-	*local.Schema
+	*node.Schema
 
 	// DSN names the database, without a password.
 	DSN string
@@ -24,7 +24,7 @@ func OpenSchema(cfg *config.Config, write bool) (*Schema, error) {
 	if err != nil {
 		return nil, tasker.Errorf(tasker.CodeInvalid, "db.dsn: %v", err)
 	}
-	s, err := local.OpenSchema(dsn.Source(), write)
+	s, err := node.OpenSchema(dsn.Source(), write)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 // layers says which packages of the module each package may import, and why
 // no more. Dependencies run one way:
 //
-//	cmd > cli > app > {httpapi, local} > {upkeep, store} > engine > task
+//	cmd > cli > app > {httpapi, node} > {local, upkeep, store} > engine > task
 //
 // A package that is not listed may not be imported, so a new one is entered here.
 var layers = map[string]struct {
@@ -19,11 +19,11 @@ var layers = map[string]struct {
 }{
 	".":                       {[]string{"internal/vitals"}, "a worker binary imports it, and must not carry a server or a database along"},
 	"cmd/tasker":              {[]string{"internal/cli"}, "main only hands the process over"},
-	"embedded":                {[]string{".", "internal/local"}, "it is the public door of the engine in process, without a rule of its own"},
+	"embedded":                {[]string{".", "internal/node"}, "it is the public door of the engine in process, without a rule of its own"},
 	"internal/access":         {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},
-	"internal/app":            {[]string{".", "internal/access", "internal/config", "internal/httpapi", "internal/local", "internal/migration", "internal/telemetry", "internal/web"}, "it wires; nobody below it knows the whole"},
+	"internal/app":            {[]string{".", "internal/access", "internal/config", "internal/httpapi", "internal/migration", "internal/node", "internal/telemetry", "internal/web"}, "it wires; nobody below it knows the whole"},
 	"internal/archtest":       {nil, "it looks at the tree from outside"},
-	"internal/bench":          {[]string{".", "embedded", "internal/dispatch/redis", "internal/engine", "internal/local", "internal/store/postgres", "internal/store/sqlite"}, "what is measured is what a user of the public API gets; past it goes only what holds a snapshot, makes a history, or has to let time pass"},
+	"internal/bench":          {[]string{".", "embedded", "internal/dispatch/redis", "internal/engine", "internal/node", "internal/store/postgres", "internal/store/sqlite"}, "what is measured is what a user of the public API gets; past it goes only what holds a snapshot, makes a history, or has to let time pass"},
 	"internal/cli":            {[]string{".", "internal/access", "internal/app", "internal/bench", "internal/config", "internal/demo", "internal/doctor", "internal/document", "internal/engine", "internal/migration", "internal/script", "internal/starvation", "internal/task", "internal/template", "internal/transfer"}, "commands speak to a Backend; only template validate, and what looks after a database, work without one"},
 	"internal/clock":          {nil, "it reads the machine's clocks and knows nothing of what time is for"},
 	"internal/coalesce":       {nil, "it knows nothing of what it gathers"},
@@ -35,8 +35,9 @@ var layers = map[string]struct {
 	"internal/doctor":         {[]string{"internal/config", "internal/migration", "internal/store/postgres", "internal/store/sqlite", "internal/task"}, "it looks at a database from outside, and opens no store"},
 	"internal/engine":         {[]string{"internal/access", "internal/coalesce", "internal/task"}, "the engine declares the store that it needs, and does not know how it is reached; the name of the key that a request carries it stores with what is done"},
 	"internal/httpapi":        {[]string{".", "internal/access", "internal/strictjson", "internal/task", "internal/template", "internal/web", "internal/wording"}, "it serves a Backend, whichever; it does not know the store"},
-	"internal/local":          {[]string{".", "internal/clock", "internal/dispatch/redis", "internal/engine", "internal/migration", "internal/store/memstore", "internal/store/postgres", "internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep", "internal/wording"}, "it turns the public types into the engine's, and picks the store and the dispatcher"},
+	"internal/local":          {[]string{".", "internal/engine", "internal/task", "internal/template", "internal/wording"}, "it turns the public types into the engine's and back, and opens nothing"},
 	"internal/migration":      {[]string{"internal/task"}, "it migrates whatever list it is given, and knows no store"},
+	"internal/node":           {[]string{".", "internal/clock", "internal/dispatch/redis", "internal/engine", "internal/local", "internal/migration", "internal/store/memstore", "internal/store/postgres", "internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep"}, "it wires an engine: the one place that picks the store, the dispatcher and the clock"},
 	"internal/probe":          {nil, "it asks an address how it is, and knows no engine"},
 	"internal/script":         {[]string{"."}, "running a program is a handler like any other"},
 	"internal/starvation":     {[]string{"internal/engine", "internal/store/memstore", "internal/task"}, "it simulates the engine on a clock that only the engine takes"},
@@ -135,8 +136,8 @@ var homes = map[string][]string{
 	"github.com/danielgtaylor/huma/v2":       {"internal/httpapi", "internal/strictjson"},
 	"github.com/goccy/go-yaml":               {"internal/document"},
 	"github.com/google/go-cmp":               {"internal/dispatch/dispatchtest", "internal/store/storetest"},
-	"github.com/google/uuid":                 {".", "internal/bench", "internal/cli", "internal/crashtest", "internal/crashtest/load", "internal/demo", "internal/httpapi", "internal/local", "internal/script", "internal/strictjson"},
-	"github.com/jackc/pgx/v5":                {"embedded", "internal/bench", "internal/doctor", "internal/local", "internal/pgtest", "internal/store/postgres", "internal/transfer"}, // embedded and local: SubmitTx is given a transaction of pgx
+	"github.com/google/uuid":                 {".", "internal/bench", "internal/cli", "internal/crashtest", "internal/crashtest/load", "internal/demo", "internal/httpapi", "internal/local", "internal/node", "internal/script", "internal/strictjson"},
+	"github.com/jackc/pgx/v5":                {"embedded", "internal/bench", "internal/doctor", "internal/node", "internal/pgtest", "internal/store/postgres", "internal/transfer"}, // embedded and node: SubmitTx is given a transaction of pgx
 	"github.com/pressly/goose/v3":            {"internal/migration"},
 	"github.com/prometheus/":                 {"internal/telemetry"},
 	"github.com/redis/rueidis":               {"internal/dispatch/redis"},

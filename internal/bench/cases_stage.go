@@ -12,7 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/local"
+	wired "github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
@@ -76,7 +76,7 @@ type stage struct {
 	now     time.Time // stands still but for pass
 	store   engine.Store
 	config  engine.Config
-	backend *local.Backend // owns the store
+	backend *wired.Node // owns the store
 	client  *tasker.Client
 }
 
@@ -113,7 +113,7 @@ func (s *stage) open(ctx context.Context, cases engine.Switch) error {
 		return err
 	}
 	s.config = engine.Config{Cases: engine.Cases{Enabled: cases}}
-	b, err := local.New(ctx, s.store, local.Options{Engine: s.config, Now: s.clock})
+	b, err := wired.New(ctx, s.store, wired.Options{Engine: s.config, Now: s.clock})
 	if err != nil {
 		return errors.Join(err, s.store.Close())
 	}

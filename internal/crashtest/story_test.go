@@ -9,7 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/crashtest"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 )
 
 // story is a short run without any crash, with a bit of everything that Check
@@ -36,7 +36,7 @@ steps:
 func tell(t *testing.T) *story {
 	t.Helper()
 	ctx := t.Context()
-	b, err := local.Open(ctx, "memory:", local.Options{})
+	b, err := node.Open(ctx, "memory:", node.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/httpapi"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
@@ -36,7 +36,7 @@ type server struct {
 	*tasker.Client
 	t      *testing.T
 	ctx    context.Context
-	engine *local.Backend
+	engine *node.Node
 	store  engine.Store
 	tel    *telemetry.Telemetry
 	url    string
@@ -69,7 +69,7 @@ func serve(t *testing.T, open func(*testing.T) (engine.Store, error)) *server {
 	s.must(err)
 	// so that steps of the story are promoted
 	config := engine.Config{Scheduling: engine.Scheduling{MaxWait: 10 * time.Minute}}
-	s.engine, err = local.New(s.ctx, s.store, local.Options{Engine: config, Observer: tel, Now: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }})
+	s.engine, err = node.New(s.ctx, s.store, node.Options{Engine: config, Observer: tel, Now: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }})
 	s.must(err)
 	s.tel = tel
 	s.recount()

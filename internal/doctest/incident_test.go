@@ -12,7 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -22,7 +22,7 @@ import (
 // hours ago and comes to the present.
 type incident struct {
 	t       *testing.T
-	backend *local.Backend
+	backend *node.Node
 	client  *tasker.Client
 	ago     atomic.Int64 // how far the clock is behind, in nanoseconds
 }
@@ -88,7 +88,7 @@ func haveIncident(t *testing.T, dsn string) {
 	in.ago.Store(int64(9 * time.Hour))
 	// what is stale is left for the reader to detect
 	cfg := engine.Config{StalenessDetection: engine.StalenessDetection{Enabled: engine.Off}}
-	in.backend, err = local.New(t.Context(), past{s, task.NewSource(1, 0)}, local.Options{Engine: cfg, Now: in.now})
+	in.backend, err = node.New(t.Context(), past{s, task.NewSource(1, 0)}, node.Options{Engine: cfg, Now: in.now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/doctor"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -65,7 +65,7 @@ func show(r *doctor.Report) string {
 // ready, one of them on a route that no worker serves.
 func fill(t *testing.T, dsn string) {
 	t.Helper()
-	b, err := local.Open(t.Context(), dsn, local.Options{})
+	b, err := node.Open(t.Context(), dsn, node.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/doctor"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -50,7 +50,7 @@ func TestHealthyFile(t *testing.T) {
 func TestFileInUse(t *testing.T) {
 	t.Parallel()
 	dsn := newFile(t)
-	b, err := local.Open(t.Context(), dsn, local.Options{})
+	b, err := node.Open(t.Context(), dsn, node.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

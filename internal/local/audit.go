@@ -34,7 +34,7 @@ func (b *Backend) Audit(ctx context.Context, f tasker.AuditFilter) ([]tasker.Aud
 	}
 	acts, err := b.engine.Audit(ctx, filter)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	out := make([]tasker.AuditRecord, len(acts))
 	for i := range acts {
@@ -55,7 +55,7 @@ func (b *Backend) NoteKeyUse(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("name this node: %w", err)
 	}
-	return toError(b.engine.NoteKeyUse(ctx, node))
+	return ToError(b.engine.NoteKeyUse(ctx, node))
 }
 
 // pointer is nil for the zero ID.

@@ -27,7 +27,7 @@ func (b *Backend) UpdateCases(ctx context.Context, req tasker.BulkCaseUpdate) (*
 	}
 	out, err := b.engine.UpdateCases(ctx, bulk, change)
 	if err != nil {
-		return nil, relocate(toError(err), "", "/update")
+		return nil, relocate(ToError(err), "", "/update")
 	}
 	return fromBulk(out, req.DryRun), nil
 }
@@ -47,7 +47,7 @@ func (b *Backend) ActOnCases(ctx context.Context, req tasker.BulkStepAction) (*t
 	}
 	out, err := b.engine.OperateOnCases(ctx, bulk, req.Step, act)
 	if err != nil {
-		return nil, relocate(relocate(toError(err), "/actor", field), "", "/action")
+		return nil, relocate(relocate(ToError(err), "/actor", field), "", "/action")
 	}
 	return fromBulk(out, req.DryRun), nil
 }

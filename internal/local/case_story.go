@@ -10,7 +10,7 @@ import (
 func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*tasker.Case, error) {
 	tpl, err := b.engine.TemplateOf(ctx, c.DefID)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	whole := c.Snapshot != nil
 	c, damage := c.Shown()

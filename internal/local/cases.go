@@ -26,7 +26,7 @@ func (b *Backend) Cases(ctx context.Context, f tasker.CaseFilter) ([]tasker.Case
 	}
 	list, err := b.engine.Cases(ctx, filter)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	out := make([]tasker.Case, len(list))
 	for i, c := range list {
@@ -50,7 +50,7 @@ func (b *Backend) addStates(ctx context.Context, cases []tasker.Case) error {
 	}
 	found, err := b.engine.Read().TaskStatuses(ctx, ids)
 	if err != nil {
-		return toError(err)
+		return ToError(err)
 	}
 	states := make(map[task.ID]task.State, len(found))
 	for _, t := range found {
@@ -94,7 +94,7 @@ func (b *Backend) toCaseFilter(f tasker.CaseFilter, page int) (engine.CaseFilter
 func (b *Backend) CaseOfTask(ctx context.Context, id uuid.UUID) (*tasker.Case, error) {
 	c, err := b.engine.CaseOfTask(ctx, toID(id))
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	shown, err := b.fromCase(ctx, c)
 	if err != nil {
@@ -109,7 +109,7 @@ func (b *Backend) CaseOfTask(ctx context.Context, id uuid.UUID) (*tasker.Case, e
 func (b *Backend) Case(ctx context.Context, id uuid.UUID) (*tasker.Case, error) {
 	c, err := b.engine.Case(ctx, toID(id))
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	return b.fromCase(ctx, c)
 }
@@ -118,7 +118,7 @@ func (b *Backend) Case(ctx context.Context, id uuid.UUID) (*tasker.Case, error) 
 func (b *Backend) OpenCase(ctx context.Context, id uuid.UUID, req tasker.OpenCaseRequest) (*tasker.Case, error) {
 	c, err := b.engine.OpenCase(ctx, toID(id), engine.CaseRequest{Actor: req.OpenedBy, Reason: req.Reason, Metadata: req.Metadata})
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	return b.fromCase(ctx, c)
 }
@@ -131,7 +131,7 @@ func (b *Backend) UpdateCase(ctx context.Context, id uuid.UUID, u tasker.CaseUpd
 	}
 	c, err := b.engine.UpdateCase(ctx, toID(id), change)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	return &tasker.CaseUpdated{Success: true, CaseUUID: id, Message: updated(c, u)}, nil
 }
@@ -166,7 +166,7 @@ func (b *Backend) CaseStats(ctx context.Context, f tasker.CaseFilter) ([]tasker.
 	}
 	counts, err := b.engine.CountCases(ctx, filter)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	var out []tasker.CaseStats
 	for _, reason := range b.engine.ReasonsByUrgency() {
@@ -225,13 +225,13 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f tasker.CaseFilter) (
 	}
 	list, err := b.engine.InvestigationQueue(ctx, filter)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	out := make([]tasker.QueuedCase, len(list))
 	for i, q := range list {
 		tpl, err := b.engine.TemplateOf(ctx, q.Case.DefID)
 		if err != nil {
-			return nil, toError(err)
+			return nil, ToError(err)
 		}
 		shown, damage := q.Case.Shown()
 		q.Case = shown
@@ -262,7 +262,7 @@ func (b *Backend) Staleness(ctx context.Context, f tasker.StalenessFilter) ([]ta
 	}
 	list, err := b.engine.Staleness(ctx, filter)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	out := make([]tasker.StaleTask, len(list))
 	now := b.engine.Now()
@@ -291,7 +291,7 @@ func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) tasker.St
 func (b *Backend) DetectStaleness(ctx context.Context, req tasker.DetectRequest) ([]tasker.Detection, error) {
 	list, err := b.engine.DetectStaleness(ctx, req.BatchSize, req.DryRun)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	out := make([]tasker.Detection, len(list))
 	for i, d := range list {

@@ -18,7 +18,7 @@ func (b *Backend) EditContext(ctx context.Context, id uuid.UUID, req tasker.Edit
 		Actor: req.EditedBy, Reason: req.Reason, Version: req.ExpectedVersion,
 		Replay: !req.NoRetry, ResetAttempts: req.ResetRetryCount})
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	edited := &tasker.EditedContext{TaskUUID: id, State: tasker.TaskState(out.Task.State),
 		ContextVersion: out.Task.Meta.ContextEdits, Changed: out.Changed,

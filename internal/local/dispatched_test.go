@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/redistest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
@@ -21,7 +21,7 @@ import (
 type redisNode struct {
 	*tasker.Client
 	t *testing.T
-	b *local.Backend
+	b *node.Node
 }
 
 // redisNodes starts nodes, and waits until all of them dispatch through Redis.
@@ -30,7 +30,7 @@ func redisNodes(t *testing.T, dsn string, n int) []*redisNode {
 	url := redistest.Start(t).URL()
 	nodes := make([]*redisNode, n)
 	for i := range nodes {
-		b, err := local.Open(t.Context(), dsn, local.Options{Dispatch: url})
+		b, err := node.Open(t.Context(), dsn, node.Options{Dispatch: url})
 		if err != nil {
 			t.Fatal(err)
 		}

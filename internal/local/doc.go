@@ -1,4 +1,4 @@
-// Package local is the Backend of an engine in this process: it turns the
-// public types of package tasker into the engine's and back, and adds nothing
-// of its own. The HTTP server serves it; package embedded opens it.
+// Package local translates: it is the tasker.Backend on an engine, and turns the
+// public types of package tasker into the engine's and back. It adds no rule of its
+// own, and opens nothing: package node puts an engine together.
 package local

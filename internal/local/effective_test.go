@@ -6,7 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestEffectivePriority(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	b, err := local.Open(t.Context(), "memory:", local.Options{Now: func() time.Time { return now },
+	b, err := node.Open(t.Context(), "memory:", node.Options{Now: func() time.Time { return now },
 		Engine: engine.Config{Scheduling: engine.Scheduling{Mode: task.Promote}}})
 	if err != nil {
 		t.Fatal(err)

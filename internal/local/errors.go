@@ -4,13 +4,14 @@ import (
 	"errors"
 
 	"github.com/google/uuid"
+
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// toError turns the engine's error into the API's. An unclassified error stays
+// ToError turns the engine's error into the API's. An unclassified error stays
 // as it is: it is internal, and whoever answers a caller has to log and hide it.
-func toError(err error) error {
+func ToError(err error) error {
 	var e *task.Error
 	if err == nil || !errors.As(err, &e) {
 		return err
@@ -26,7 +27,7 @@ func apiError(e *task.Error) *tasker.Error {
 	return out
 }
 
-// itemError is toError for the answer to one item.
+// itemError is ToError for the answer to one item.
 func itemError(err error) *tasker.Error {
 	var e *task.Error
 	switch {

@@ -18,7 +18,7 @@ func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.S
 	return func(yield func([]tasker.Event, error) bool) {
 		l, err := b.listen(ctx, f)
 		if err != nil {
-			yield(nil, toError(err))
+			yield(nil, ToError(err))
 			return
 		}
 		defer l.Close()
@@ -31,7 +31,7 @@ func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.S
 			if err == nil {
 				batch, err = b.fromNotices(ctx, notices)
 			}
-			if !yield(batch, toError(err)) || err != nil {
+			if !yield(batch, ToError(err)) || err != nil {
 				return
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -168,11 +169,11 @@ func (x *explainer) broken(s *task.Step, seen map[int]bool) []string {
 func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next string, err error) {
 	route, err := x.b.engine.RouteOf(ctx, s.RouteID)
 	if err != nil {
-		return "", "", toError(err)
+		return "", "", ToError(err)
 	}
 	workers, err := x.b.engine.Workers(ctx, 0)
 	if err != nil {
-		return "", "", toError(err)
+		return "", "", ToError(err)
 	}
 	serving, idle := x.serving(workers, route)
 	where := routeText(route)
@@ -185,7 +186,7 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 	}
 	place, err := x.b.engine.QueuePlace(ctx, s)
 	if err != nil {
-		return "", "", toError(err)
+		return "", "", ToError(err)
 	}
 	why = fmt.Sprintf("It is ready since %s and waits for its turn on %s: %s ahead of it, %s serving.", clock(s.ReadyAt), where,
 		atLeast(place, "step"), wording.Count(serving, "worker"))

@@ -32,7 +32,7 @@ func (b *Backend) FailedTasks(ctx context.Context, f tasker.FailedTaskFilter) (*
 	}
 	found, err := b.engine.FailedTasks(ctx, filter)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	page := &tasker.FailedTaskPage{Tasks: make([]tasker.FailedTask, len(found.Tasks)), TotalCount: found.Total, TotalCapped: found.Capped}
 	for i := range found.Tasks {
@@ -49,7 +49,7 @@ func (b *Backend) FailedTasks(ctx context.Context, f tasker.FailedTaskFilter) (*
 func (b *Backend) fromFailedTask(ctx context.Context, l *engine.FailedTask) (tasker.FailedTask, error) {
 	tpl, err := b.engine.TemplateOf(ctx, l.Task.DefID)
 	if err != nil {
-		return tasker.FailedTask{}, toError(err)
+		return tasker.FailedTask{}, ToError(err)
 	}
 	t, damage := l.Task.Shown()
 	c, wrong := l.Case.Shown()
@@ -78,7 +78,7 @@ func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req tasker.Repla
 	r, err := b.engine.Replay(ctx, toID(id), engine.Replay{Expect: expect, Actor: req.ReplayedBy, Reason: req.Reason, ResetAttempts: req.ResetRetryCount,
 		Priority: string(req.NewPriority)})
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	m := r.Task.Meta
 	return &tasker.Replay{TaskID: id, CaseID: pointer(r.Case), State: tasker.TaskState(r.Task.State),
@@ -95,7 +95,7 @@ func (b *Backend) FailureReport(ctx context.Context, namespace string) (*tasker.
 	}
 	r, err := b.engine.FailureReport(ctx, namespace)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	out := &tasker.FailureReport{AnalyzedAt: r.At.Time(), Since: r.Since.Time(), Replayable: r.Replayable, Reasons: make([]tasker.ReasonCount, len(r.Reasons)),
 		Fingerprints: make([]tasker.FingerprintCount, len(r.Fingerprints)), Alarms: make([]tasker.FailureAlarm, len(r.Alarms))}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/task"
 )

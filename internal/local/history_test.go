@@ -12,7 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 )
 
 // TestStepHistory: what the history derives from a step's times, where these
@@ -93,7 +93,7 @@ func TestActOnRunningStep(t *testing.T) {
 type life struct {
 	ctx    context.Context
 	clock  *clock
-	b      *local.Backend
+	b      *node.Node
 	worker uuid.UUID
 	step   tasker.Assignment
 }
@@ -123,7 +123,7 @@ func begin(t *testing.T) *life {
 	t.Helper()
 	l := &life{ctx: t.Context(), clock: &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}}
 	var err error
-	l.b, err = local.Open(l.ctx, "memory:", local.Options{Now: func() time.Time { return l.clock.advance(time.Millisecond) }})
+	l.b, err = node.Open(l.ctx, "memory:", node.Options{Now: func() time.Time { return l.clock.advance(time.Millisecond) }})
 	if err != nil {
 		t.Fatal(err)
 	}

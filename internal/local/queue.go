@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -41,10 +42,10 @@ func (b *Backend) EnqueueTasks(ctx context.Context, req tasker.EnqueueRequest) (
 	return out, nil
 }
 
-// toQueueError is toError with places in the words of the queue.
+// toQueueError is ToError with places in the words of the queue.
 func toQueueError(err error) error {
-	err = toError(err)
-	e, ok := err.(*tasker.Error) //nolint:errorlint // toError returns it as it is
+	err = ToError(err)
+	e, ok := err.(*tasker.Error) //nolint:errorlint // ToError returns it as it is
 	if !ok {
 		return err
 	}
@@ -146,10 +147,10 @@ func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID, req tasker.
 	receipts, err := b.engine.Cancel(ctx, []task.ID{toID(id)},
 		engine.Cancellation{Actor: req.CancelledBy, Reason: req.Reason, Expect: expect})
 	if err != nil {
-		return nil, relocate(toError(err), "/actor", "/cancelled_by")
+		return nil, relocate(ToError(err), "/actor", "/cancelled_by")
 	}
 	if receipts[0].Err != nil {
-		return nil, toError(receipts[0].Err)
+		return nil, ToError(receipts[0].Err)
 	}
 	// what the cancellation cut off, it has written down
 	v, err := b.view(ctx, toID(id))

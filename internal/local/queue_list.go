@@ -60,11 +60,11 @@ func (b *Backend) QueueTasks(ctx context.Context, f tasker.QueueTaskFilter) (*ta
 	for looked := 0; ; {
 		tasks, next, err := b.engine.Tasks(ctx, wanted)
 		if err != nil {
-			return nil, toError(err)
+			return nil, ToError(err)
 		}
 		steps, err := b.engine.BareSteps(ctx, tasks)
 		if err != nil {
-			return nil, toError(err)
+			return nil, ToError(err)
 		}
 		for i, t := range tasks {
 			listed, err := b.toListed(ctx, t, steps[i])
@@ -98,7 +98,7 @@ func (b *Backend) toListed(ctx context.Context, t *task.Task, steps []*task.Step
 	}
 	tpl, err := b.engine.TemplateOf(ctx, t.DefID)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	t, damage := t.Shown() // of the same moment as its steps, about
 	steps, wrong := shownSteps(steps, tpl)

@@ -13,7 +13,7 @@ import (
 func (b *Backend) QueueStats(ctx context.Context, f tasker.QueueFilter) (*tasker.QueueStats, error) {
 	s, err := b.engine.QueueStats(ctx, f.Namespaces)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	out := &tasker.QueueStats{At: s.At.Time(), Queues: map[string]tasker.QueueOfPriority{},
 		Queue: tasker.QueueTotals{TotalDepth: s.Depth, QueueDepth: s.Depth, ByPriority: map[string]int{}, Sampled: s.Sampled, Capped: s.Capped,

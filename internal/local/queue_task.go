@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -101,7 +102,7 @@ func (v *view) ofSteps(ctx context.Context, out *tasker.QueueTask, now task.Inst
 	}
 	route, err := v.b.engine.RouteOf(ctx, s.RouteID)
 	if err != nil {
-		return toError(err)
+		return ToError(err)
 	}
 	out.RequiredCapabilities = route.Capabilities
 	if s.State.Leased() {
@@ -115,7 +116,7 @@ func (v *view) ofSteps(ctx context.Context, out *tasker.QueueTask, now task.Inst
 	if s.State == task.StepEnqueued {
 		p, err := v.b.engine.QueuePlace(ctx, s)
 		if err != nil {
-			return toError(err)
+			return ToError(err)
 		}
 		out.QueuePlace = v.b.toPlace(s, &p)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/store/postgres"
@@ -66,7 +66,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // rig is a Backend with a clock that only the test moves, and one worker.
 type rig struct {
 	*tasker.Client
-	b      *local.Backend
+	b      *node.Node
 	store  engine.Store
 	worker uuid.UUID
 
@@ -78,7 +78,7 @@ type rig struct {
 func newRig(t *testing.T, s engine.Store, cfg engine.Config) *rig {
 	t.Helper()
 	r := &rig{now: noon, store: s}
-	b, err := local.New(t.Context(), s, local.Options{Engine: cfg, Now: r.clock})
+	b, err := node.New(t.Context(), s, node.Options{Engine: cfg, Now: r.clock})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
@@ -26,7 +26,7 @@ func TestSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dsn := dsn(t)
-			s, err := local.OpenSchema(dsn, true)
+			s, err := node.OpenSchema(dsn, true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +67,7 @@ func TestSettings(t *testing.T) {
 // start starts a process on a database, and stops it.
 func start(t *testing.T, dsn string, cfg engine.Config) {
 	t.Helper()
-	b, err := local.Open(t.Context(), dsn, local.Options{Engine: cfg})
+	b, err := node.Open(t.Context(), dsn, node.Options{Engine: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -28,7 +29,7 @@ type view struct {
 func (b *Backend) view(ctx context.Context, id task.ID) (*view, error) {
 	t, steps, err := b.engine.Steps(ctx, id)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	return b.viewOf(ctx, t, steps)
 }
@@ -36,7 +37,7 @@ func (b *Backend) view(ctx context.Context, id task.ID) (*view, error) {
 func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step) (_ *view, err error) {
 	v := &view{b: b, workers: map[int64]string{}, workerIDs: map[string]uuid.UUID{}}
 	if v.tpl, err = b.engine.TemplateOf(ctx, t.DefID); err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	if v.tpl.Unread == "" && len(steps) != len(v.tpl.Steps) { // rows are gone: nothing can be told by their places
 		bare := *v.tpl
@@ -48,7 +49,7 @@ func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step) 
 	v.steps, wrong = shownSteps(steps, v.tpl)
 	v.damage = damages(v.damage, wrong, v.tpl.Unread)
 	if v.records, err = b.engine.Records(ctx, t.ID); err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	for i := range v.records.Attempts {
 		a, wrong := v.records.Attempts[i].Shown()
@@ -80,9 +81,9 @@ func (v *view) worker(ctx context.Context, no int64) (string, error) {
 	if name, ok := v.workers[no]; ok {
 		return name, nil
 	}
-	w, err := v.b.store.FindWorkerByNo(ctx, no)
+	w, err := v.b.rows.FindWorkerByNo(ctx, no)
 	if err != nil {
-		return "", toError(err)
+		return "", ToError(err)
 	}
 	name := "forgotten"
 	if w != nil {
@@ -108,7 +109,7 @@ func (b *Backend) BareSteps(ctx context.Context, id uuid.UUID) ([]tasker.Step, e
 func (b *Backend) listSteps(ctx context.Context, id uuid.UUID, results bool) ([]tasker.Step, error) {
 	t, steps, omitted, err := b.engine.ListSteps(ctx, toID(id), results)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	v, err := b.viewOf(ctx, t, steps)
 	if err != nil {
@@ -144,7 +145,7 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	s, damage := s.Shown(v.tpl)
 	route, err := v.b.engine.RouteOf(ctx, s.RouteID)
 	if err != nil {
-		return tasker.Step{}, toError(err)
+		return tasker.Step{}, ToError(err)
 	}
 	worker, err := v.worker(ctx, s.WorkerNo)
 	if err != nil {
@@ -236,7 +237,7 @@ func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID, act t
 	}
 	after, err := b.engine.Operate(ctx, toID(taskID), toID(stepID), a)
 	if err != nil {
-		return nil, relocate(toError(err), "/actor", field)
+		return nil, relocate(ToError(err), "/actor", field)
 	}
 	v, err := b.view(ctx, toID(taskID))
 	if err != nil {

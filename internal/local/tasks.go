@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -20,7 +21,7 @@ func (b *Backend) SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([]
 	}
 	receipts, err := b.engine.Submit(ctx, subs, req.ItemErrors)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	return fromReceipts(receipts), nil
 }
@@ -45,11 +46,11 @@ func fromReceipts(receipts []engine.Receipt) []tasker.TaskReceipt {
 func (b *Backend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*tasker.Task, error) {
 	t, err := b.engine.Task(ctx, toID(id), wait)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	level, err := b.engine.EffectivePriorityOf(ctx, t)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	out, err := b.fromTask(ctx, t)
 	if err != nil {
@@ -62,7 +63,7 @@ func (b *Backend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*
 func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, error) {
 	tpl, err := b.engine.TemplateOf(ctx, t.DefID)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	t, damage := t.Shown()
 	c := t.Counts
@@ -97,7 +98,7 @@ func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskP
 	}
 	tasks, next, err := b.engine.Tasks(ctx, filter)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	page := &tasker.TaskPage{Tasks: make([]tasker.Task, len(tasks))}
 	for i, t := range tasks {
@@ -169,7 +170,7 @@ func (b *Backend) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]
 	receipts, err := b.engine.Cancel(ctx, toIDs(req.TaskUUIDs),
 		engine.Cancellation{Actor: req.CancelledBy, Reason: req.Reason, Expect: expect})
 	if err != nil {
-		return nil, relocate(toError(err), "/actor", "/cancelled_by")
+		return nil, relocate(ToError(err), "/actor", "/cancelled_by")
 	}
 	return fromReceipts(receipts), nil
 }

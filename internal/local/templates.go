@@ -24,12 +24,12 @@ func (b *Backend) RegisterTemplate(ctx context.Context, src tasker.TemplateSourc
 	}
 	t, err := template.Parse(name, []byte(src.YAML), b.engine.Level)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	t.Source = src.YAML
 	stored, created, err := b.engine.RegisterTemplate(ctx, t, engine.Registration{Actor: src.RegisteredBy, Reason: src.Reason})
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	out, err := b.fromTemplate(stored, true)
 	if err != nil {
@@ -48,7 +48,7 @@ func (b *Backend) Template(ctx context.Context, namespace, name, version string)
 	}
 	t, err := b.engine.Template(ctx, namespace, name, version)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	return b.fromTemplate(t, true)
 }
@@ -74,9 +74,9 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 			return nil, badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
 		}
 	}
-	list, err := b.store.ListTemplates(ctx, filter)
+	list, err := b.rows.ListTemplates(ctx, filter)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	page := &tasker.TemplatePage{Templates: make([]tasker.Template, len(list))}
 	for i, t := range list {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -17,7 +18,7 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistrat
 	w, err := b.engine.Register(ctx, task.Worker{Name: reg.Name, Namespaces: reg.Namespaces, Handlers: reg.Handlers,
 		Capabilities: reg.Capabilities, Capacity: reg.Capacity, Host: reg.Host, Version: reg.Version, HealthURL: reg.HealthURL})
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	cfg := b.engine.Config()
 	return &tasker.RegisteredWorker{WorkerID: toUUID(w.ID), PollIntervalMS: int(cfg.Leases.PollInterval.Milliseconds()),
@@ -34,11 +35,11 @@ const deadShown = 24 * time.Hour
 func (b *Backend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
 	list, err := b.engine.Workers(ctx, deadShown)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	loads, err := b.engine.Loads(ctx)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	out := make([]tasker.WorkerInfo, len(list))
 	for i, w := range list {
@@ -61,7 +62,7 @@ func (b *Backend) WorkerPage(ctx context.Context, cursor string, limit int) ([]t
 	}
 	list, next, err := b.engine.ListWorkers(ctx, deadShown, behind, limit)
 	if err != nil {
-		return nil, "", toError(err)
+		return nil, "", ToError(err)
 	}
 	out := make([]tasker.WorkerInfo, len(list))
 	for i, w := range list {
@@ -77,7 +78,7 @@ func (b *Backend) WorkerPage(ctx context.Context, cursor string, limit int) ([]t
 func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
 	w, err := b.engine.Worker(ctx, toID(id))
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	return b.withLoad(ctx, w)
 }
@@ -86,7 +87,7 @@ func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo,
 func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*tasker.WorkerInfo, error) {
 	loads, err := b.engine.Loads(ctx)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	info, held := b.fromWorker(w), loads[w.No]
 	info.CurrentLoad, info.CurrentTasks = held, &held
@@ -98,7 +99,7 @@ func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*tasker.WorkerI
 func (b *Backend) Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
 	w, err := b.engine.Worker(ctx, toID(id))
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	info := b.fromWorker(w)
 	return &info, nil
@@ -113,7 +114,7 @@ func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.
 	}
 	held, err := b.engine.HeldOf(ctx, toID(worker), ids)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	out := make([]*tasker.HeldTask, len(held))
 	for i, h := range held {
@@ -132,7 +133,7 @@ func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.
 func (b *Backend) ResumeWorker(ctx context.Context, req tasker.ResumeRequest) (*tasker.WorkerInfo, error) {
 	w, err := b.engine.ResumeWorker(ctx, toID(req.WorkerID), engine.WorkerAct{Actor: req.ResumedBy, Reason: req.Reason})
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	return b.withLoad(ctx, w)
 }
@@ -154,7 +155,7 @@ func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 func (b *Backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
 	leases, drain, err := b.engine.Poll(ctx, toID(req.WorkerID), max(req.Capacity, 1), times(req.WaitMS, time.Millisecond), req.Start)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	out := &tasker.PollResponse{Steps: make([]tasker.Assignment, len(leases)), ShouldDrain: drain}
 	for i := range leases {
@@ -231,7 +232,7 @@ func (b *Backend) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.
 	}
 	answers, err := b.engine.Start(ctx, b.toRefs(req.Steps, worker))
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	return fromAnswers(answers), nil
 }
@@ -245,7 +246,7 @@ func (b *Backend) Progress(ctx context.Context, r tasker.ProgressReport) (*taske
 	answer, err := b.engine.Report(ctx, b.engine.LeaseOf(toID(r.StepUUID), worker, r.Token),
 		engine.Progress{Percent: r.ProgressPercent, Note: r.StatusMessage})
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	return &fromAnswers([]engine.LeaseAnswer{answer})[0], nil
 }
@@ -265,7 +266,7 @@ func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]taske
 	}
 	answers, err := b.engine.Settle(ctx, results)
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	out := make([]tasker.SettleAnswer, len(answers))
 	for i, a := range answers {
@@ -283,7 +284,7 @@ func (b *Backend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker
 	answers, drain, err := b.engine.Heartbeat(ctx, engine.Beat{Worker: toID(beat.WorkerID), Load: beat.CurrentLoad,
 		Draining: beat.Status == string(task.WorkerDraining), Leases: b.toRefs(beat.Steps, worker)})
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	return &tasker.HeartbeatResponse{Acknowledged: true, ShouldDrain: drain, Leases: fromAnswers(answers),
 		BreakerNote: b.breakerNote(ctx, beat.WorkerID)}, nil
@@ -293,7 +294,7 @@ func (b *Backend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker
 func (b *Backend) Drain(ctx context.Context, req tasker.DrainRequest) (*tasker.DrainResponse, error) {
 	n, err := b.engine.Drain(ctx, toID(req.WorkerID), req.Final, engine.WorkerAct{Actor: req.DrainedBy, Reason: req.Reason})
 	if err != nil {
-		return nil, toError(err)
+		return nil, ToError(err)
 	}
 	return &tasker.DrainResponse{Released: n}, nil
 }
@@ -302,7 +303,7 @@ func (b *Backend) Drain(ctx context.Context, req tasker.DrainRequest) (*tasker.D
 func (b *Backend) known(ctx context.Context, id uuid.UUID) (int64, error) {
 	w, err := b.engine.Worker(ctx, toID(id))
 	if err != nil {
-		return 0, toError(err)
+		return 0, ToError(err)
 	}
 	return w.No, nil
 }

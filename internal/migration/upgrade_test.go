@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/local"
 	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/node"
 )
 
 // givenUp are the columns ("table.column") and tables that a migration takes
@@ -182,7 +182,7 @@ func TestTasksKnowSinceWhen(t *testing.T) {
 func works(t *testing.T, dsn string) {
 	t.Helper()
 	ctx := t.Context()
-	b, err := local.Open(ctx, dsn, local.Options{Migrate: migration.Never})
+	b, err := node.Open(ctx, dsn, node.Options{Migrate: migration.Never})
 	if err != nil {
 		t.Fatal(err)
 	}

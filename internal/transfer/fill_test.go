@@ -12,7 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
@@ -43,7 +43,7 @@ func openPostgres(t *testing.T, dsn string) engine.Store {
 
 func install(t *testing.T, s engine.Store) *installation {
 	t.Helper()
-	b, err := local.New(t.Context(), s, local.Options{})
+	b, err := node.New(t.Context(), s, node.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

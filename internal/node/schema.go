@@ -1,8 +1,9 @@
-package local
+package node
 
 import (
 	"context"
 
+	"github.com/taskerhq/tasker/internal/local"
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
@@ -20,7 +21,7 @@ type Schema struct {
 func OpenSchema(dsn string, write bool) (*Schema, error) {
 	m, done, err := openMigrator(dsn, write)
 	if err != nil {
-		return nil, toError(err)
+		return nil, local.ToError(err)
 	}
 	return &Schema{m, done}, nil
 }
@@ -47,17 +48,17 @@ func openMigrator(dsn string, write bool) (*migration.Migrator, func() error, er
 // Status compares the database with this binary; it changes nothing.
 func (s *Schema) Status(ctx context.Context) ([]migration.Status, error) {
 	list, err := s.m.Status(ctx)
-	return list, toError(err)
+	return list, local.ToError(err)
 }
 
 // Check refuses a database whose schema this binary must not touch.
-func (s *Schema) Check(list []migration.Status) error { return toError(migration.Check(list)) }
+func (s *Schema) Check(list []migration.Status) error { return local.ToError(migration.Check(list)) }
 
 // Up applies what is pending and returns it. It blocks while another process
 // does.
 func (s *Schema) Up(ctx context.Context) ([]migration.File, error) {
 	files, err := s.m.Up(ctx)
-	return files, toError(err)
+	return files, local.ToError(err)
 }
 
 // Close closes the connections.

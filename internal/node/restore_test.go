@@ -1,4 +1,4 @@
-package local_test
+package node_test
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/node"
 )
 
 // TestTokensAfterRestore: a database is put back to what it was before a step was handed
@@ -18,9 +18,9 @@ func TestTokensAfterRestore(t *testing.T) {
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "tasker.db"), filepath.Join(dir, "backup.db")
 	var before tasker.Assignment
-	open := func(use func(b *local.Backend)) {
+	open := func(use func(b *node.Node)) {
 		t.Helper()
-		b, err := local.Open(t.Context(), "sqlite:"+path, local.Options{})
+		b, err := node.Open(t.Context(), "sqlite:"+path, node.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestTokensAfterRestore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	claim := func(b *local.Backend) (tasker.RegisteredWorker, tasker.Assignment) {
+	claim := func(b *node.Node) (tasker.RegisteredWorker, tasker.Assignment) {
 		t.Helper()
 		w, err := b.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w"})
 		if err != nil {
@@ -52,15 +52,15 @@ func TestTokensAfterRestore(t *testing.T) {
 		return *w, polled.Steps[0]
 	}
 
-	open(func(b *local.Backend) {
+	open(func(b *node.Node) {
 		if _, err := b.SubmitTasks(t.Context(), tasker.SubmitRequest{Tasks: []tasker.TaskRequest{{TaskType: "h"}}}); err != nil {
 			t.Fatal(err)
 		}
 	})
 	move(path, backup)
-	open(func(b *local.Backend) { _, before = claim(b) })
+	open(func(b *node.Node) { _, before = claim(b) })
 	move(backup, path)
-	open(func(b *local.Backend) {
+	open(func(b *node.Node) {
 		w, now := claim(b)
 		if now.StepUUID != before.StepUUID {
 			t.Fatalf("step %s was handed out, then %s", before.StepUUID, now.StepUUID)

@@ -1,4 +1,4 @@
-package local
+package node
 
 import (
 	"context"
@@ -11,12 +11,13 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/dispatch/redis"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/local"
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/template"
 	"github.com/taskerhq/tasker/internal/upkeep"
 )
 
-// Options is what a Backend can be given.
+// Options tune Open and New. The zero value is good.
 type Options struct {
 	// Logger gets what the background loops did. Defaults to discarding.
 	Logger *slog.Logger
@@ -40,23 +41,25 @@ type Options struct {
 	Dispatch string
 }
 
-// Backend is a tasker.Backend on an engine.
-type Backend struct {
+// Node is an engine with its store and its loops, and a tasker.Backend on them.
+type Node struct {
+	*local.Backend
+
 	engine     *engine.Engine
 	store      engine.Store
 	dispatcher engine.Dispatcher // nil: the store is the queue
 	upkeep     *upkeep.Upkeep
 }
 
-var _ tasker.Backend = (*Backend)(nil)
+var _ tasker.Backend = (*Node)(nil)
 
 // Open opens the store that a DSN names: "sqlite:path" or a plain path,
 // "postgres://..." (see postgres.ParseDSN), or "memory:" for one that is gone with
 // the process. Run has to be called for anything that depends on time.
-func Open(ctx context.Context, dsn string, opts Options) (*Backend, error) {
+func Open(ctx context.Context, dsn string, opts Options) (*Node, error) {
 	s, err := openStore(ctx, dsn, opts)
 	if err != nil {
-		return nil, toError(err)
+		return nil, local.ToError(err)
 	}
 	b, err := New(ctx, s, opts)
 	if err != nil {
@@ -66,8 +69,8 @@ func Open(ctx context.Context, dsn string, opts Options) (*Backend, error) {
 	return b, nil
 }
 
-// New returns a Backend on a store, which it owns from now on if there is no error.
-func New(ctx context.Context, s engine.Store, opts Options) (*Backend, error) {
+// New returns a Node on a store, which it owns from now on if there is no error.
+func New(ctx context.Context, s engine.Store, opts Options) (*Node, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -82,17 +85,17 @@ func New(ctx context.Context, s engine.Store, opts Options) (*Backend, error) {
 	return b, err
 }
 
-func assemble(ctx context.Context, s engine.Store, d engine.Dispatcher, opts Options) (*Backend, error) {
+func assemble(ctx context.Context, s engine.Store, d engine.Dispatcher, opts Options) (*Node, error) {
 	now, stepped := timeOf(s, opts.Now)
 	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: now, Stepped: stepped, Schemas: compileSchema, Observer: opts.Observer,
 		Transitions: opts.Transitions, Dispatcher: d})
 	if err != nil {
-		return nil, toError(err)
+		return nil, local.ToError(err)
 	}
 	if err := e.KeepSettings(ctx); err != nil {
-		return nil, toError(err)
+		return nil, local.ToError(err)
 	}
-	return &Backend{engine: e, store: s, dispatcher: d, upkeep: upkeep.New(e, opts.Logger)}, nil
+	return &Node{Backend: local.New(e, s), engine: e, store: s, dispatcher: d, upkeep: upkeep.New(e, opts.Logger)}, nil
 }
 
 // openDispatcher opens what the options name; nil for none. A server that cannot be
@@ -103,7 +106,7 @@ func openDispatcher(ctx context.Context, s engine.Store, opts Options) (engine.D
 	}
 	name, err := installation(ctx, s)
 	if err != nil {
-		return nil, fmt.Errorf("name the installation: %w", toError(err))
+		return nil, fmt.Errorf("name the installation: %w", local.ToError(err))
 	}
 	d, err := redis.Open(ctx, opts.Dispatch, &redis.Options{Prefix: "tasker-" + name, Logger: opts.Logger})
 	if err != nil {
@@ -131,29 +134,29 @@ func compileSchema(schema []byte) (engine.SchemaChecker, error) {
 
 // Run keeps up what depends on time (retries, leases, deadlines, retention)
 // until ctx ends. It blocks.
-func (b *Backend) Run(ctx context.Context) error { return b.upkeep.Run(ctx) }
+func (n *Node) Run(ctx context.Context) error { return n.upkeep.Run(ctx) }
 
 // RunOnce does what is due now, and returns: for tests and simulations with a
 // clock of their own, in place of Run.
-func (b *Backend) RunOnce(ctx context.Context) error { return toError(b.upkeep.RunOnce(ctx)) }
+func (n *Node) RunOnce(ctx context.Context) error { return local.ToError(n.upkeep.RunOnce(ctx)) }
 
 // Ready reports whether the store answers and takes writes.
-func (b *Backend) Ready(ctx context.Context) error { return toError(b.engine.Ready(ctx)) }
+func (n *Node) Ready(ctx context.Context) error { return local.ToError(n.engine.Ready(ctx)) }
 
 // Census counts what there is, for metrics.
-func (b *Backend) Census(ctx context.Context) (*engine.Census, error) {
-	c, err := b.engine.Census(ctx)
-	return c, toError(err)
+func (n *Node) Census(ctx context.Context) (*engine.Census, error) {
+	c, err := n.engine.Census(ctx)
+	return c, local.ToError(err)
 }
 
 // Dispatch says how steps reach workers just now.
-func (b *Backend) Dispatch() engine.DispatchState { return b.engine.Dispatch() }
+func (n *Node) Dispatch() engine.DispatchState { return n.engine.Dispatch() }
 
 // Close closes the store, and the dispatcher if there is one. Run must have returned.
-func (b *Backend) Close() error {
-	if b.dispatcher != nil {
-		b.engine.FlushDispatch()
-		b.dispatcher.Close()
+func (n *Node) Close() error {
+	if n.dispatcher != nil {
+		n.engine.FlushDispatch()
+		n.dispatcher.Close()
 	}
-	return b.store.Close()
+	return n.store.Close()
 }

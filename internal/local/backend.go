@@ -1,0 +1,42 @@
+package local
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Backend is a tasker.Backend on an engine, but for Close: who opened the engine closes it.
+type Backend struct {
+	engine *engine.Engine
+	rows   Rows
+}
+
+// Rows is what is read past the engine, because no rule of it is about that.
+type Rows interface {
+	// FindWorkerByNo returns a worker by its number; nil when there is none.
+	FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error)
+	// ListTemplates returns a page of templates.
+	ListTemplates(ctx context.Context, filter engine.TemplateFilter) ([]*task.Template, error)
+}
+
+// New returns a Backend on an engine whose store has the rows.
+func New(e *engine.Engine, rows Rows) *Backend { return &Backend{engine: e, rows: rows} }
+
+// SubmitIn is SubmitTasks inside a transaction of the caller's: within calls its
+// argument with the store's side of that transaction.
+func (b *Backend) SubmitIn(ctx context.Context, requests []tasker.TaskRequest,
+	within func(func(engine.Tx) error) error,
+) ([]tasker.TaskReceipt, error) {
+	subs := make([]engine.Submission, len(requests))
+	for i := range requests {
+		toSubmission(&requests[i], &subs[i])
+	}
+	receipts, err := b.engine.SubmitIn(ctx, subs, within)
+	if err != nil {
+		return nil, ToError(err)
+	}
+	return fromReceipts(receipts), nil
+}
