@@ -10,7 +10,7 @@ import (
 // layers says which packages of the module each package may import, and why
 // no more. Dependencies run one way:
 //
-//	cmd > cli > app > {httpapi, node} > {local, upkeep, store} > engine > task
+//	cmd > cli > app > {httpapi, node} > {local, upkeep, store} > engine > task > failure
 //
 // A package that is not listed may not be imported, so a new one is entered here.
 var layers = map[string]struct {
@@ -33,9 +33,10 @@ var layers = map[string]struct {
 	"internal/doctest":        {nil, "it runs the documents; its tests start what they need"},
 	"internal/document":       {[]string{"internal/wording"}, "it reads a document, whatever that says"},
 	"internal/doctor":         {[]string{"internal/config", "internal/migration", "internal/store/postgres", "internal/store/sqlite", "internal/task"}, "it looks at a database from outside, and opens no store"},
-	"internal/engine":         {[]string{"internal/access", "internal/coalesce", "internal/task"}, "the engine declares the store that it needs, and does not know how it is reached; the name of the key that a request carries it stores with what is done"},
+	"internal/engine":         {[]string{"internal/access", "internal/coalesce", "internal/failure", "internal/task"}, "the engine declares the store that it needs, and does not know how it is reached; the name of the key that a request carries it stores with what is done"},
+	"internal/failure":        {nil, "what kind of failure something is does not depend on what failed"},
 	"internal/httpapi":        {[]string{".", "internal/access", "internal/strictjson", "internal/task", "internal/template", "internal/web", "internal/wording"}, "it serves a Backend, whichever; it does not know the store"},
-	"internal/local":          {[]string{".", "internal/engine", "internal/task", "internal/template", "internal/wording"}, "it turns the public types into the engine's and back, and opens nothing"},
+	"internal/local":          {[]string{".", "internal/engine", "internal/failure", "internal/task", "internal/template", "internal/wording"}, "it turns the public types into the engine's and back, and opens nothing"},
 	"internal/migration":      {[]string{"internal/task"}, "it migrates whatever list it is given, and knows no store"},
 	"internal/node":           {[]string{".", "internal/clock", "internal/dispatch/redis", "internal/engine", "internal/local", "internal/migration", "internal/store/memstore", "internal/store/postgres", "internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep"}, "it wires an engine: the one place that picks the store, the dispatcher and the clock"},
 	"internal/probe":          {nil, "it asks an address how it is, and knows no engine"},
@@ -46,8 +47,8 @@ var layers = map[string]struct {
 	"internal/store/postgres": {[]string{"internal/clock", "internal/engine", "internal/migration", "internal/store", "internal/task"}, "a store does not know its siblings"},
 	"internal/store/sqlite":   {[]string{"internal/coalesce", "internal/engine", "internal/migration", "internal/store", "internal/task"}, "a store does not know its siblings"},
 	"internal/strictjson":     {[]string{".", "internal/task", "internal/wording"}, "it reads a document into whatever value, and knows no route"},
-	"internal/task":           {nil, "the domain is pure: the standard library only"},
-	"internal/telemetry":      {[]string{"internal/engine", "internal/task"}, "it observes the engine, which knows no library for that"},
+	"internal/task":           {[]string{"internal/failure"}, "the domain is pure: the standard library only"},
+	"internal/telemetry":      {[]string{"internal/engine", "internal/failure", "internal/task"}, "it observes the engine, which knows no library for that"},
 	"internal/template":       {[]string{"internal/document", "internal/task", "internal/wording"}, "reading YAML needs the domain only"},
 	"internal/testenv":        {[]string{"internal/pgtest", "internal/redistest"}, "it starts servers as the tests would, and knows nothing of Tasker"},
 	"internal/transfer":       {[]string{"internal/config", "internal/migration", "internal/store/postgres", "internal/store/sqlite", "internal/task"}, "it opens the databases that a DSN names, and copies rows that it knows no more of than their catalogs say"},
@@ -70,7 +71,7 @@ var testOnly = map[string][]string{
 	"internal/engine/scenario":       {},
 	"internal/pgtest":                {"internal/testserver"},
 	"internal/redistest":             {"internal/testserver"},
-	"internal/store/storetest":       {"internal/engine", "internal/task"},
+	"internal/store/storetest":       {"internal/engine", "internal/failure", "internal/task"},
 	"internal/testserver":            {},
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -41,8 +42,8 @@ func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	}
 	if last := c.blockingFailure(o.task.ID); last != nil {
 		f := last.failed.Failure
-		out.Fingerprint, out.Class, out.Message = f.Pattern(), task.ClassOf(f), strings.ReplaceAll(task.Cut(f.Message, task.MaxCaseMessage), "\x00", " ") // PostgreSQL keeps no NUL
-		out.Retryable = f.Retryable && out.Class != task.Logic
+		out.Fingerprint, out.Class, out.Message = f.Fingerprint(), task.ClassOf(f), strings.ReplaceAll(failure.Cut(f.Message, task.MaxCaseMessage), "\x00", " ") // PostgreSQL keeps no NUL
+		out.Retryable = f.Retryable && out.Class != failure.Logic
 		out.Step = def.Spec(last.step).Name
 		if o.cause == "" {
 			o.cause = task.CauseOf(last.step, last.failed)
@@ -58,21 +59,21 @@ func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 
 // stalledClass is the class of the trouble of a task of which nothing failed: a step takes too
 // long, or nobody takes one.
-func (c *snapshotter) stalledClass(of task.ID) task.Class {
-	class := task.Class("")
+func (c *snapshotter) stalledClass(of task.ID) failure.Class {
+	class := failure.Class("")
 	for _, s := range c.u.rows.families[of] {
 		switch {
 		case s.State.Leased():
-			return task.Resource
+			return failure.Resource
 		case s.State == task.StepEnqueued:
-			class = task.Lost
+			class = failure.Worker
 		}
 	}
 	return class
 }
 
 // message says why a step failed for good.
-func (l *blockingFailure) message(step string, cause task.CaseCause, class task.Class) string {
+func (l *blockingFailure) message(step string, cause task.CaseCause, class failure.Class) string {
 	s := l.step
 	switch cause {
 	case task.CauseRetriesExhausted:
@@ -86,6 +87,6 @@ func (l *blockingFailure) message(step string, cause task.CaseCause, class task.
 	case task.CauseNotRetryable:
 		return fmt.Sprintf("step %s failed for good: its failure must not be repeated", step)
 	default:
-		return fmt.Sprintf("step %s is in error: %s", step, task.Cut(l.failed.Failure.Message, 255))
+		return fmt.Sprintf("step %s is in error: %s", step, failure.Cut(l.failed.Failure.Message, 255))
 	}
 }

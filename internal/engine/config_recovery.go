@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -83,7 +84,7 @@ func (r Recovery) validate(bad func(ok bool, format string, args ...any)) {
 	bad(r.BaseDelay == -1 || r.BaseDelay >= time.Millisecond && r.BaseDelay <= task.MaxDelay, "recovery.base_delay must be 1ms to 30d, or -1")
 	bad(r.Jitter == -1 || r.Jitter > 0 && r.Jitter <= 1, "recovery.jitter must be more than 0 and at most 1, or -1")
 	limits := r.common()
-	for _, c := range task.Classes {
+	for _, c := range failure.Classes {
 		n := *limits.Of(c)
 		bad(n >= -1 && n <= maxRetries, "recovery.limits.%s must be 0 to %d, or -1", c, maxRetries)
 	}

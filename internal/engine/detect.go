@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -339,7 +340,7 @@ func (u *unit) transition(d *Detected, intoError bool) error {
 	if !intoError {
 		return nil
 	}
-	f := &task.Failure{Type: "staleness_timeout", Code: task.CodeStale, Retryable: true, Class: task.Resource,
+	f := &task.Failure{Type: "staleness_timeout", Code: task.CodeStale, Retryable: true, Class: failure.Resource,
 		Message: "the task was stale: " + d.message()}
 	if err := u.giveUp(u.rows.tasks[d.Task], f, "stale: "+d.message()); err != nil {
 		return err

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -129,7 +130,7 @@ type Ended struct {
 	Outcome   task.Outcome
 	After     task.StepState // the state the step was left in
 	StartedAt task.Instant   // 0: it never began
-	Class     task.Class     // of a failure; else ""
+	Class     failure.Class  // of a failure; else ""
 	Number    int            // of attempts begun since the last reset
 	Traced    *TracedAttempt // nil unless the task was submitted under a trace
 }
@@ -165,9 +166,9 @@ type CaseOpened struct {
 	CaseID, TaskID task.ID
 	Reason         string
 	Cause          task.CaseCause
-	Class          task.Class // of the failure, "" for none
-	OriginalState  task.State // of the task, before what opened the case
-	Parent         string     // the W3C traceparent that the task was submitted under; "" for none
+	Class          failure.Class // of the failure, "" for none
+	OriginalState  task.State    // of the task, before what opened the case
+	Parent         string        // the W3C traceparent that the task was submitted under; "" for none
 }
 
 // CaseResolved is an investigation that ended.

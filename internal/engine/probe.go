@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -42,7 +43,7 @@ func (e *Engine) Probed(ctx context.Context, probes []Probe) ([]*task.Worker, er
 	var changes []workerChange
 	failed := 0
 	for _, p := range probes {
-		fault := task.Cut(p.Fault, maxFault)
+		fault := failure.Cut(p.Fault, maxFault)
 		if fault != "" {
 			failed++
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -176,7 +177,7 @@ func (e *Engine) RetryOf(spec task.StepSpec) task.Retry {
 
 // allowed is how many attempts there may be in all of a step that has failed with a
 // class.
-func (e *Engine) allowed(w Work, t *task.Template, c task.Class) int {
+func (e *Engine) allowed(w Work, t *task.Template, c failure.Class) int {
 	policy := t.Spec(w.Step).Retry
 	// The number of a task without a template is not stored with its origin. One that
 	// is what its priority gives anyway says nothing.
@@ -195,12 +196,12 @@ func ownLevel(w Work, t *task.Template) int {
 
 // reenter gives a step whose attempt has failed the priority with which it comes
 // back, if it does.
-func (e *Engine) reenter(w Work, t *task.Template, c task.Class) {
+func (e *Engine) reenter(w Work, t *task.Template, c failure.Class) {
 	switch {
 	case e.cfg.Recovery.BoostLevels == 0:
 	case e.cfg.Recovery.RetryPriority != RetryBoosted:
 		w.Step.Priority = min(w.Step.Priority, ownLevel(w, t))
-	case c == task.Lost:
+	case c == failure.Worker:
 		w.Step.Priority = e.raised(w, t)
 	}
 }
@@ -224,7 +225,7 @@ func (e *Engine) raised(w Work, t *task.Template) int {
 }
 
 // classFault says what is wrong with the class that a worker gave, or "".
-func classFault(c task.Class) string {
+func classFault(c failure.Class) string {
 	if c == "" || c.Known() {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -68,7 +69,7 @@ type snapshotFailure struct {
 	HTTPStatus        int             `json:"http_status,omitempty"`
 	ResponseBody      string          `json:"response_body,omitempty"`
 	Retryable         bool            `json:"retryable"`
-	Class             task.Class      `json:"class,omitempty"`
+	Class             failure.Class   `json:"class,omitempty"`
 	RetryAfterSeconds float64         `json:"retry_after_seconds,omitempty"`
 	Details           json.RawMessage `json:"details,omitempty"`
 }
@@ -158,10 +159,10 @@ func (c *snapshotter) step(s *task.Step, spec task.StepSpec, failed *task.Attemp
 func shownFailure(f *task.Failure, budget *int) *snapshotFailure {
 	out := &snapshotFailure{Type: f.Type, Code: f.Code, HTTPStatus: f.HTTPStatus, Retryable: f.Retryable, Class: f.Class, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000}
 	if *budget <= 0 {
-		out.Message = task.Cut(f.Message, 255)
+		out.Message = failure.Cut(f.Message, 255)
 		return out
 	}
-	out.Message, out.Stack, out.ResponseBody = task.Cut(f.Message, snapshotText), task.Cut(f.Stack, snapshotText), task.Cut(f.ResponseBody, snapshotText)
+	out.Message, out.Stack, out.ResponseBody = failure.Cut(f.Message, snapshotText), failure.Cut(f.Stack, snapshotText), failure.Cut(f.ResponseBody, snapshotText)
 	out.Details = cutJSON(f.Details, snapshotText)
 	*budget -= len(out.Message) + len(out.Stack) + len(out.ResponseBody) + len(out.Details)
 	return out
@@ -172,7 +173,7 @@ func cutJSON(document []byte, limit int) json.RawMessage {
 	if len(document) <= limit && task.JSONFault(document, limit) == "" {
 		return document
 	}
-	b, err := json.Marshal(task.Cut(string(document), limit))
+	b, err := json.Marshal(failure.Cut(string(document), limit))
 	if err != nil { // a text can always be marshalled
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -138,7 +139,7 @@ func (u *unit) expire(t *task.Task) error {
 		t.DeadlineAt = 0
 		return nil
 	}
-	f := &task.Failure{Type: "task_timeout", Code: task.CodeDeadline, Retryable: true, Class: task.Resource,
+	f := &task.Failure{Type: "task_timeout", Code: task.CodeDeadline, Retryable: true, Class: failure.Resource,
 		Message: "the task ran longer than its max_duration_minutes"}
 	if u.observed.commit != nil {
 		u.observed.commit.Expired++

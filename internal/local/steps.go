@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -207,7 +208,7 @@ func toFailure(f *tasker.Failure) *task.Failure {
 	}
 	after := min(max(f.RetryAfterSeconds, 0), task.MaxDelay.Seconds())
 	return &task.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus, ResponseBody: f.ResponseBody,
-		Retryable: f.Retryable == nil || *f.Retryable, RetryAfterMS: int64(after * 1000), Class: task.Class(f.Class), Details: f.Details}
+		Retryable: f.Retryable == nil || *f.Retryable, RetryAfterMS: int64(after * 1000), Class: failure.Class(f.Class), Details: f.Details}
 }
 
 // toStepAct converts an act, and returns the place of who does it.

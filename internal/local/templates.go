@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/template"
 )
@@ -124,7 +125,7 @@ func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
 		Retry: tasker.RetryPolicy{Retryable: retry.Retryable, MaxAttempts: retry.MaxAttempts, Backoff: string(retry.Backoff),
 			BackoffBaseMS: int(retry.Base / time.Millisecond), MaxBackoffMS: int(retry.Max / time.Millisecond), Jitter: retry.Jitter},
 		TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities}
-	for _, c := range task.Classes {
+	for _, c := range failure.Classes {
 		if n := s.Retry.Limits.Of(c); n != nil {
 			if out.Retry.Limits == nil {
 				out.Retry.Limits = map[tasker.FailureClass]int{}

@@ -1,9 +1,6 @@
 package task
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "github.com/taskerhq/tasker/internal/failure"
 
 // Outcome is how an attempt ended.
 type Outcome string
@@ -50,9 +47,9 @@ type Failure struct {
 	ResponseBody string `json:"response_body,omitempty"`
 	Retryable    bool   `json:"retryable"`
 	// Class is "" as a worker may leave it; see ClassOf.
-	Class        Class  `json:"class,omitempty"`
-	RetryAfterMS int64  `json:"retry_after_ms,omitempty"`
-	Details      []byte `json:"details,omitempty"`
+	Class        failure.Class `json:"class,omitempty"`
+	RetryAfterMS int64         `json:"retry_after_ms,omitempty"`
+	Details      []byte        `json:"details,omitempty"`
 }
 
 // EndAttempt returns the record of the lease in force, before the step is moved
@@ -73,26 +70,25 @@ const (
 // replaces what is not valid UTF-8: a failure is evidence, so it is never
 // refused for its looks.
 func (f *Failure) Trim() {
-	f.Type = Cut(f.Type, maxFailureName)
-	f.Code = Cut(f.Code, maxFailureName)
-	f.Message = Cut(f.Message, maxFailureText)
-	f.Stack = Cut(f.Stack, maxFailureStack)
-	f.ResponseBody = Cut(f.ResponseBody, maxFailureText)
+	f.Type = failure.Cut(f.Type, maxFailureName)
+	f.Code = failure.Cut(f.Code, maxFailureName)
+	f.Message = failure.Cut(f.Message, maxFailureText)
+	f.Stack = failure.Cut(f.Stack, maxFailureStack)
+	f.ResponseBody = failure.Cut(f.ResponseBody, maxFailureText)
 	f.RetryAfterMS = max(f.RetryAfterMS, 0)
 }
 
-const cutMark = "…[truncated]"
+// ClassOf returns the class of a failure.
+func ClassOf(f *Failure) failure.Class { return failure.ClassOf(f.report()) }
 
-// Cut returns a text of at most limit bytes: what is too long is cut and marked,
-// what is not valid UTF-8 replaced.
-func Cut(s string, limit int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= limit {
-		return s
+// Fingerprint returns what kind of failure it is, "" for nil.
+func (f *Failure) Fingerprint() string {
+	if f == nil {
+		return ""
 	}
-	cut := limit - len(cutMark)
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + cutMark
+	return failure.Fingerprint(f.report())
+}
+
+func (f *Failure) report() failure.Report {
+	return failure.Report{Type: f.Type, Code: f.Code, Message: f.Message, Class: f.Class, Retryable: f.Retryable}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/taskerhq/tasker/internal/failure"
 )
 
 // CaseReason says why a case was opened.
@@ -66,7 +68,7 @@ type Case struct {
 	Fingerprint   string
 	Retryable     bool
 	Step          string
-	Class         Class
+	Class         failure.Class
 	Message       string
 	Snapshot      []byte // JSON; nil where it was not asked for
 	Recovery      *Recovery

@@ -1,6 +1,10 @@
 package task
 
-import "time"
+import (
+	"time"
+
+	"github.com/taskerhq/tasker/internal/failure"
+)
 
 // GrowthRule says after which failures the next attempt gets more time.
 type GrowthRule string
@@ -26,8 +30,8 @@ type Growth struct {
 // Next returns the time-out of the attempt that follows one of a time-out that
 // failed with a class: in whole seconds, which is what workers are told. 0, which
 // is none, stays.
-func (g Growth) Next(timeout time.Duration, c Class) time.Duration {
-	grows := g.Rule == GrowAlways || g.Rule == GrowResource && c == Resource
+func (g Growth) Next(timeout time.Duration, c failure.Class) time.Duration {
+	grows := g.Rule == GrowAlways || g.Rule == GrowResource && c == failure.Resource
 	if !grows || timeout <= 0 || timeout >= g.Cap {
 		return timeout
 	}

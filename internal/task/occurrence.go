@@ -1,6 +1,10 @@
 package task
 
-import "time"
+import (
+	"time"
+
+	"github.com/taskerhq/tasker/internal/failure"
+)
 
 // CaseCause details the reason of an occurrence: what stopped the task.
 type CaseCause string
@@ -39,7 +43,7 @@ func CauseOf(s *Step, a *Attempt) CaseCause {
 		return CauseDeadline
 	case !f.Retryable:
 		return CauseNotRetryable
-	case ClassOf(f) == Lost:
+	case ClassOf(f) == failure.Worker:
 		return CauseLostWorkers
 	case s.MaxAttempts <= 1:
 		return CauseNoRetries
@@ -57,14 +61,14 @@ type Occurrence struct {
 	Reason        CaseReason
 	Cause         CaseCause // "" for one that was stored before there were causes
 	OriginalState State     // of the task, before what happened
-	// Fingerprint is the pattern of the failure (see Failure.Pattern), "" when there was none;
+	// Fingerprint is that of the failure (see Failure.Fingerprint), "" when there was none;
 	// Retryable: trying again may help.
 	Fingerprint string
 	Retryable   bool
 	// Step, Class and Message are about the failure: the step that failed last, the class
 	// of its failure and the beginning of its message. "" where nothing failed.
 	Step     string
-	Class    Class
+	Class    failure.Class
 	Message  string
 	Snapshot []byte    // JSON; nil where it was not asked for
 	Recovery *Recovery // nil: the task was not repaired before it failed again

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -21,7 +22,7 @@ func TestCauseOf(t *testing.T) {
 		"FinalOfOneAttempt":    {1, 1, task.Failed, task.Failure{}, task.CauseNotRetryable},
 		"OneAttempt":           {1, 1, task.Failed, task.Failure{Retryable: true}, task.CauseNoRetries},
 		"ReplayedOnce":         {3, 2, task.Failed, task.Failure{Retryable: true}, task.CauseRetriesExhausted},
-		"ClassAllowsNoMore":    {1, 3, task.Failed, task.Failure{Retryable: true, Class: task.Resource}, task.CauseClassLimit},
+		"ClassAllowsNoMore":    {1, 3, task.Failed, task.Failure{Retryable: true, Class: failure.Resource}, task.CauseClassLimit},
 		"LostWorkers":          {2, 3, task.LeaseExpired, task.Failure{Retryable: true, Code: "WORKER_LOST"}, task.CauseLostWorkers},
 		"LostItsOnlyWorker":    {1, 1, task.LeaseExpired, task.Failure{Retryable: true, Code: "WORKER_LOST"}, task.CauseLostWorkers},
 		"Stale":                {1, 3, task.TimedOut, task.Failure{Retryable: true, Code: task.CodeStale}, task.CauseStale},

@@ -3,6 +3,8 @@ package task
 import (
 	"math"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/failure"
 )
 
 // Backoff is how the delay between attempts grows.
@@ -67,16 +69,12 @@ func (r Retry) Over(base time.Duration, jitter float64) Retry {
 	return r
 }
 
-// slowCodes are what servers and workers answer that want to be left alone for a
-// while.
-var slowCodes = map[string]bool{"RATE_LIMIT": true, "RATE_LIMITED": true, "TEMPORARY_UNAVAILABLE": true, "TEMPORARILY_UNAVAILABLE": true}
-
 // DelayAfter returns how long to wait after the given number of attempts begun, the
 // last of which failed: twice the Delay where the failure's code says that there
 // were too many already, and at least as long as it asks for.
 func (r Retry) DelayAfter(f *Failure, attempts int, roll float64) time.Duration {
 	d := r.Delay(attempts, 0, roll)
-	if slowCodes[canonicalCode(f.Code)] {
+	if failure.Overloaded(f.report()) {
 		d *= 2
 	}
 	least := time.Duration(min(f.RetryAfterMS, MaxDelay.Milliseconds())) * time.Millisecond

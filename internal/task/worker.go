@@ -3,6 +3,8 @@ package task
 import (
 	"slices"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/failure"
 )
 
 // Worker is a process that claims steps.
@@ -140,8 +142,8 @@ func WorkersFault(o Outcome, f *Failure) bool {
 // One that is not to be repeated is logic, and goes by its words.
 func (f *Failure) workers() bool {
 	c := f.Class
-	if c == "" || c == Logic {
-		c = f.wordClass()
+	if c == "" || c == failure.Logic {
+		c = failure.ClassByWord(f.report())
 	}
-	return c == Resource || c == Lost
+	return c == failure.Resource || c == failure.Worker
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -48,9 +49,9 @@ func TestWorkersFault(t *testing.T) {
 		"TimedOut":    {task.TimedOut, &task.Failure{Type: "timeout"}, true},
 		"Memory":      {task.Failed, &task.Failure{Code: "out_of_memory"}, true},
 		"NoHandler":   {task.Failed, &task.Failure{Type: "unknown_handler"}, true},
-		"Class":       {task.Failed, &task.Failure{Class: task.Lost, Retryable: true}, true},
-		"NotItsWord":  {task.Failed, &task.Failure{Class: task.Transient, Code: "OOM", Retryable: true}, false},
-		"Logic":       {task.Failed, &task.Failure{Class: task.Logic}, false},
+		"Class":       {task.Failed, &task.Failure{Class: failure.Worker, Retryable: true}, true},
+		"NotItsWord":  {task.Failed, &task.Failure{Class: failure.Transient, Code: "OOM", Retryable: true}, false},
+		"Logic":       {task.Failed, &task.Failure{Class: failure.Logic}, false},
 		"Busy":        {task.Failed, &task.Failure{Type: "http", Retryable: true}, false},
 		"Wrong":       {task.Failed, &task.Failure{Type: "validation"}, false},
 		"GivenBack":   {task.Released, nil, false},

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -31,12 +32,12 @@ type levelNumbers struct {
 	label    attribute.KeyValue
 	wait     *histogram
 	lifetime map[task.State]*histogram
-	failures map[failure]int64
+	failures map[failureKey]int64
 }
 
-// failure is what failed attempts are told apart by.
-type failure struct {
-	class   task.Class
+// failureKey is what tells failed attempts apart.
+type failureKey struct {
+	class   failure.Class
 	attempt int
 	then    string
 }
@@ -54,7 +55,7 @@ type promotion struct {
 func (t *tally) level(c *engine.Commit, level int) *levelNumbers {
 	n := t.levels[level]
 	if n == nil {
-		n = &levelNumbers{label: priorityKey.String(c.PriorityName(level)), wait: newHistogram(secondsBounds), lifetime: map[task.State]*histogram{}, failures: map[failure]int64{}}
+		n = &levelNumbers{label: priorityKey.String(c.PriorityName(level)), wait: newHistogram(secondsBounds), lifetime: map[task.State]*histogram{}, failures: map[failureKey]int64{}}
 		t.levels[level] = n
 	}
 	return n
@@ -81,7 +82,7 @@ func (t *tally) addLevels(c *engine.Commit) {
 		if e.After == task.StepErrored {
 			then = "exhausted"
 		}
-		level(int64(e.Priority)).failures[failure{e.Class, min(e.Number, maxAttempt), then}]++
+		level(int64(e.Priority)).failures[failureKey{e.Class, min(e.Number, maxAttempt), then}]++
 	}
 	for _, p := range c.Promoted {
 		n := t.promoted[p]

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -168,7 +169,7 @@ func (in *interpreter) complete(a *args) ([]string, error) {
 }
 
 func (in *interpreter) fail(a *args) ([]string, error) {
-	f := &task.Failure{Type: a.text("type"), Code: a.text("code"), Class: task.Class(a.text("class")), Message: a.text("message"), Retryable: !a.flag("fatal")}
+	f := &task.Failure{Type: a.text("type"), Code: a.text("code"), Class: failure.Class(a.text("class")), Message: a.text("message"), Retryable: !a.flag("fatal")}
 	var after time.Duration
 	if err := a.duration("retry_after", &after); err != nil {
 		return nil, err

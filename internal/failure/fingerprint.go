@@ -1,0 +1,67 @@
+package failure
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxFingerprint bounds a fingerprint, in bytes.
+const maxFingerprint = 120
+
+// Fingerprint returns the code of a failure if it has one, else its type, else the
+// first line of its message without what differs from one failure of a kind to the
+// next (numbers, IDs). A panic has its message too: its type is the same for all.
+// It is valid UTF-8 of at most 120 bytes, in one line, and "" where nothing is known.
+func Fingerprint(r Report) string {
+	switch {
+	case r.Code != "":
+		return Cut(oneLine(r.Code), maxFingerprint)
+	case r.Type == "panic":
+		return Cut("panic: "+generalize(oneLine(r.Message)), maxFingerprint)
+	case r.Type != "" && r.Type != "error":
+		return Cut(oneLine(r.Type), maxFingerprint)
+	default:
+		return Cut(generalize(oneLine(r.Message)), maxFingerprint)
+	}
+}
+
+// oneLine returns the first line of a text, with a space for each control character.
+func oneLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s))
+}
+
+// generalize replaces each word that holds a digit by a mark: two messages of one
+// kind differ in numbers, hashes and IDs.
+func generalize(s string) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		end := strings.IndexFunc(s, func(r rune) bool { return !isWord(r) })
+		switch {
+		case end == 0:
+			_, size := utf8.DecodeRuneInString(s)
+			b.WriteString(s[:size])
+			s = s[size:]
+			continue
+		case end < 0:
+			end = len(s)
+		}
+		if word := s[:end]; strings.ContainsAny(word, "0123456789") {
+			b.WriteByte('#')
+		} else {
+			b.WriteString(word)
+		}
+		s = s[end:]
+	}
+	return b.String()
+}
+
+// isWord reports whether a rune belongs to a word. A hyphen does, so that a UUID
+// is one.
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' }

@@ -1,0 +1,23 @@
+package failure
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const cutMark = "…[truncated]"
+
+// Cut returns a text of at most limit bytes, which must be more than the mark has:
+// what is too long is cut and marked, what is not valid UTF-8 is replaced. The text of
+// a failure is evidence, so it is never refused.
+func Cut(s string, limit int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= limit {
+		return s
+	}
+	cut := limit - len(cutMark)
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + cutMark
+}
