@@ -476,7 +476,7 @@ type slowStore struct {
 	arrived, release chan struct{}
 }
 
-func (s *slowStore) Write(ctx context.Context, fn func(engine.Tx) error) error {
+func (s *slowStore) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	if s.on.Load() {
 		s.arrived <- struct{}{}
 		<-s.release

@@ -1,6 +1,7 @@
 package deploytest_test
 
 import (
+	"context"
 	"runtime"
 	"testing"
 	"time"
@@ -87,8 +88,8 @@ func (s *server) smuggleCircle() {
 		{Name: "b", Handler: "load", Dependencies: []string{"a"}, Retry: task.DefaultRetry()},
 	}}
 	circle.Link()
-	s.must(s.store.Write(s.ctx, func(tx engine.Tx) error {
-		_, err := tx.InsertTemplate(circle)
+	s.must(s.store.Write(s.ctx, func(ctx context.Context, tx engine.Tx) error {
+		_, err := tx.InsertTemplate(ctx, circle)
 		return err
 	}))
 }

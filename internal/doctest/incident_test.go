@@ -98,7 +98,10 @@ func haveIncident(t *testing.T, dsn string) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Write(t.Context(), func(tx engine.Tx) error { _, err := tx.InsertTemplate(settlement(in.now())); return err }); err != nil {
+	if err := s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+		_, err := tx.InsertTemplate(ctx, settlement(in.now()))
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	in.at(8*time.Hour, func() {

@@ -257,7 +257,7 @@ type busyStore struct {
 	arrived, release chan struct{}
 }
 
-func (s *busyStore) Write(ctx context.Context, fn func(engine.Tx) error) error {
+func (s *busyStore) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	if s.slow.Load() {
 		s.arrived <- struct{}{}
 		<-s.release

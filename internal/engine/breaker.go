@@ -254,7 +254,7 @@ func (bo *breakerOutcomes) save() error {
 	for i, t := range turns {
 		nos[i], to[t.worker] = t.worker, t.brokenAt
 	}
-	workers, err := bo.u.tx.Workers(nos) // without those that are forgotten
+	workers, err := bo.u.tx.Workers(bo.u.ctx, nos) // without those that are forgotten
 	if err != nil {
 		return err
 	}
@@ -264,7 +264,7 @@ func (bo *breakerOutcomes) save() error {
 			continue // another process was first
 		}
 		w.BrokenAt = brokenAt
-		if err := bo.u.tx.SaveWorker(w); err != nil {
+		if err := bo.u.tx.SaveWorker(bo.u.ctx, w); err != nil {
 			return err
 		}
 		bo.changed, bo.version = append(bo.changed, w), bo.u.e.workers.nextVersion()

@@ -157,8 +157,8 @@ func portion(cases []*task.Case, sizes map[task.ID]int) int {
 func (e *Engine) bulkOnce(ctx context.Context, verb string, dry bool, cases []*task.Case, fn some,
 ) (items []BulkItem, err error) {
 	if dry {
-		err = e.store.Write(ctx, func(tx Tx) error {
-			items, err = fn(newUnit(e, tx), cases)
+		err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+			items, err = fn(newUnit(ctx, e, tx), cases)
 			return err
 		})
 		return items, err
@@ -178,7 +178,7 @@ func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, e
 	if err := u.rows.takeTasks(ids); err != nil {
 		return nil, err
 	}
-	found, err := u.tx.CasesOf(ids) // read behind the tasks; see caseInHand
+	found, err := u.tx.CasesOf(u.ctx, ids) // read behind the tasks; see caseInHand
 	if err != nil {
 		return nil, err
 	}

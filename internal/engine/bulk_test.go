@@ -15,7 +15,7 @@ type failing struct {
 	left int // writes until it fails; negative: it does not
 }
 
-func (s *failing) Write(ctx context.Context, fn func(engine.Tx) error) error {
+func (s *failing) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	if s.left == 0 {
 		return task.Errorf(task.Unavailable, "the database does not answer")
 	}

@@ -181,7 +181,7 @@ func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
 // load returns a case with its task. The case is read behind the task, so
 // that nobody can have changed it in between without changing the task.
 func (cc *caseChanges) load(id task.ID) (*task.Task, *task.Case, error) {
-	c, err := cc.u.tx.Case(id)
+	c, err := cc.u.tx.Case(cc.u.ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -195,7 +195,7 @@ func (cc *caseChanges) load(id task.ID) (*task.Task, *task.Case, error) {
 	if t == nil {
 		return nil, nil, noCase(id)
 	}
-	if c, err = cc.u.tx.Case(id); err == nil && c == nil {
+	if c, err = cc.u.tx.Case(cc.u.ctx, id); err == nil && c == nil {
 		err = noCase(id)
 	}
 	return t, c, err

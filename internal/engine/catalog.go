@@ -61,17 +61,19 @@ func (c *catalog) addTemplate(t *task.Template) {
 	c.byName[templateName{t.Adhoc, t.Namespace, t.Name, t.Version}] = t
 }
 
+type findTemplate func(ctx context.Context, def int64) (*task.Template, error)
+
 // template returns the template of a task, read with find when it is not cached. One
 // that is gone is stood in for, like one that cannot be read: its Unread says why, and
 // it has no steps.
-func (c *catalog) template(def int64, find func(int64) (*task.Template, error)) (*task.Template, error) {
+func (c *catalog) template(ctx context.Context, def int64, find findTemplate) (*task.Template, error) {
 	c.mu.RLock()
 	t := c.byDef[def]
 	c.mu.RUnlock()
 	if t != nil {
 		return t, nil
 	}
-	t, err := find(def)
+	t, err := find(ctx, def)
 	if err != nil {
 		return nil, err
 	}
@@ -150,16 +152,16 @@ func (c *catalog) insertAdhoc(ctx context.Context, namespace, handler string, li
 // insert stores a template and returns it, or the one that was there before.
 func (c *catalog) insert(ctx context.Context, t *task.Template, acts ...task.Act) (*task.Template, error) {
 	var stored *task.Template
-	err := c.store.Write(ctx, func(tx Tx) error {
+	err := c.store.Write(ctx, func(ctx context.Context, tx Tx) error {
 		fresh := *t
-		existing, err := tx.InsertTemplate(&fresh)
+		existing, err := tx.InsertTemplate(ctx, &fresh)
 		if err != nil || existing != nil {
 			stored = existing
 			return err
 		}
 		stored = &fresh
 		if len(acts) > 0 {
-			return tx.AddActs(acts)
+			return tx.AddActs(ctx, acts)
 		}
 		return nil
 	})

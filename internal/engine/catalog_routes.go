@@ -193,10 +193,10 @@ func (c *catalog) storedRoute(ctx context.Context, want task.Route, limit int) (
 	if n >= limit {
 		return nil, false, &typesLimit{"routes (handlers, each with the capabilities that it needs)", want.Namespace, limit}
 	}
-	err = c.store.Write(ctx, func(tx Tx) error {
+	err = c.store.Write(ctx, func(ctx context.Context, tx Tx) error {
 		stored := want
 		r = &stored
-		return tx.InsertRoute(r)
+		return tx.InsertRoute(ctx, r)
 	})
 	return r, true, err
 }

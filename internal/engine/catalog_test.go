@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -67,12 +68,12 @@ func TestManyTaskTypes(t *testing.T) {
 		e.KeepRoutes(kept)
 	}
 	w := register(t, e, 1000)
-	err = s.Write(t.Context(), func(tx engine.Tx) error { // at once: a commit for each would take minutes
+	err = s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error { // at once: a commit for each would take minutes
 		for _, in := range types(0, count) {
-			if _, err := tx.InsertTemplate(task.Adhoc(engine.DefaultNamespace, in.TaskType)); err != nil {
+			if _, err := tx.InsertTemplate(ctx, task.Adhoc(engine.DefaultNamespace, in.TaskType)); err != nil {
 				return err
 			}
-			if err := tx.InsertRoute(&task.Route{Namespace: engine.DefaultNamespace, Handler: in.TaskType}); err != nil {
+			if err := tx.InsertRoute(ctx, &task.Route{Namespace: engine.DefaultNamespace, Handler: in.TaskType}); err != nil {
 				return err
 			}
 		}

@@ -285,7 +285,7 @@ func (u *unit) claim(seats []slot, out [][]Lease) error {
 		for _, s := range seats {
 			want = min(want+s.capacity-len(out[s.at]), maxReady)
 		}
-		works, err := u.tx.Ready(seats[0].routes, want)
+		works, err := u.tx.Ready(u.ctx, seats[0].routes, want)
 		if err != nil || len(works) == 0 {
 			return err
 		}
@@ -337,7 +337,7 @@ func (u *unit) deal(works []Work, seats []slot, out [][]Lease) ([]slot, error) {
 		return seats, nil
 	}
 	// saved at once, so that the next look at the queue does not see them
-	return seats, u.tx.SaveSteps(steps)
+	return seats, u.tx.SaveSteps(u.ctx, steps)
 }
 
 func (u *unit) hand(w Work, c *poller) (err error) {

@@ -223,11 +223,11 @@ func (c *coordinator) propose(ctx context.Context, a membership, next term) (mem
 	if err != nil {
 		return a, fmt.Errorf("encode who hands out steps: %w", err)
 	}
-	err = c.e.store.Write(ctx, func(tx Tx) error {
-		if err := tx.DropNotes(a.gone); err != nil {
+	err = c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.DropNotes(ctx, a.gone); err != nil {
 			return err
 		}
-		return tx.FirstNote(termKey(next.No), string(text))
+		return tx.FirstNote(ctx, termKey(next.No), string(text))
 	})
 	if err != nil {
 		return a, fmt.Errorf("settle who hands out steps: %w", err)
@@ -253,7 +253,7 @@ func (c *coordinator) announce(ctx context.Context, a membership, now task.Insta
 	if err != nil {
 		return fmt.Errorf("encode what this process says: %w", err)
 	}
-	if err := c.e.store.Write(ctx, func(tx Tx) error { return tx.Note(c.key, string(text)) }); err != nil {
+	if err := c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return tx.Note(ctx, c.key, string(text)) }); err != nil {
 		return fmt.Errorf("say what this process hands out: %w", err)
 	}
 	if c.announced.Until > c.e.instant() && c.announced.Term == m.Term {
@@ -339,5 +339,5 @@ func (c *coordinator) leaveForGood(ctx context.Context) error {
 		return err
 	}
 	c.announced, c.own.Term = member{}, 0
-	return c.e.store.Write(ctx, func(tx Tx) error { return tx.DropNotes([]string{c.key}) })
+	return c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return tx.DropNotes(ctx, []string{c.key}) })
 }

@@ -71,5 +71,5 @@ func (u *unit) expectKnown(drafts []*draft) error {
 			routes[s.route.ID] = s.route
 		}
 	}
-	return u.tx.ExpectKnown(templates, routes)
+	return u.tx.ExpectKnown(u.ctx, templates, routes)
 }

@@ -147,7 +147,7 @@ func (e *Engine) checkStale(ctx context.Context, watches []Watch, now task.Insta
 	if len(moves) == 0 {
 		return stale, nil
 	}
-	err = e.store.Write(ctx, func(tx Tx) error { return tx.Rewatch(moves) })
+	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return tx.Rewatch(ctx, moves) })
 	if err != nil {
 		err = fmt.Errorf("move watches: %w", err)
 	}
@@ -223,7 +223,7 @@ func (e *Engine) postponeChecks(ctx context.Context, done []Detected) error {
 	if len(moves) == 0 {
 		return nil
 	}
-	err := e.store.Write(ctx, func(tx Tx) error { return tx.Rewatch(moves) })
+	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return tx.Rewatch(ctx, moves) })
 	if err != nil {
 		err = fmt.Errorf("put off stale tasks: %w", err)
 	}
@@ -295,14 +295,14 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 		if len(moves) == 0 || !intoError {
 			return nil
 		}
-		return u.tx.Rewatch(moves)
+		return u.tx.Rewatch(u.ctx, moves)
 	})
 	return done, err
 }
 
 // takeTasks takes tasks in hand.
 func (lr *loadedRows) takeTasks(ids []task.ID) error {
-	tasks, err := lr.u.tx.Tasks(ids)
+	tasks, err := lr.u.tx.Tasks(lr.u.ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func (e *Engine) leaseHolds(calls []*poller, holds [][]Hold, out [][]Lease) (dro
 // leaseFromCache makes leases of those holds that take nothing from the store, and
 // returns how many are left.
 func (e *Engine) leaseFromCache(calls []*poller, lists [][]taken) (rest int) {
-	began, u := e.startObserving(), newUnit(e, nil)
+	began, u := e.startObserving(), newUnit(context.Background(), e, nil)
 	for i, list := range lists {
 		for j := range list {
 			if l, ok := u.leaseSubmitted(list[j].Hold, calls[i].start); ok {
@@ -304,7 +304,7 @@ func (e *Engine) observeStartedInDispatcher(holds []Hold, now task.Instant) {
 	if e.observer == nil {
 		return
 	}
-	began, u := e.startObserving(), newUnit(e, nil)
+	began, u := e.startObserving(), newUnit(context.Background(), e, nil)
 	for _, h := range holds {
 		if h.Token != 0 && h.StartedAt == now {
 			u.observed.started(&task.Step{ID: h.Step, RouteID: h.Route, Token: h.Token, StartedAt: h.StartedAt})

@@ -238,9 +238,9 @@ func (e *Engine) stillReady(ctx context.Context, steps []Offered) ([]Offered, er
 		ids[i] = s.Step
 	}
 	var ready []Offered
-	err := e.store.Write(ctx, func(tx Tx) error {
+	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
 		ready = nil
-		works, err := tx.Work(ids)
+		works, err := tx.Work(ctx, ids)
 		if err != nil {
 			return err
 		}

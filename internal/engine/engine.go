@@ -188,14 +188,14 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 	defer pass.end(verb, errPanicked)
 	var last *unit // of the run that counts: a transaction may be run again
 	runs := 0
-	err := e.store.Write(ctx, func(tx Tx) error {
+	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
 		runs++
 		if last != nil {
 			last.ready.releasePollers()
 			last.ready.permit.leave()
 			pass.restart()
 		}
-		last = newUnit(e, tx)
+		last = newUnit(ctx, e, tx)
 		last.key = keyOf(ctx)
 		last.observed.recording = pass.recorded
 		if err := fn(last); err != nil {

@@ -193,7 +193,7 @@ func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode analysis of failures: %w", err)
 	}
-	if err := e.store.Write(ctx, func(tx Tx) error { return tx.Note(analysisNote, string(text)) }); err != nil {
+	if err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return tx.Note(ctx, analysisNote, string(text)) }); err != nil {
 		return nil, fmt.Errorf("store analysis of failures: %w", err)
 	}
 	out := &Analysis{Report: after.report("", cfg), Interval: cfg.Interval}

@@ -97,7 +97,7 @@ func (rs *readySteps) waitingPoller(route int64, level int) (*poller, error) {
 	}
 	if !looked {
 		var err error
-		if vacant, err = rs.u.tx.Vacant(route); err != nil {
+		if vacant, err = rs.u.tx.Vacant(rs.u.ctx, route); err != nil {
 			return nil, err
 		}
 		if !vacant {
@@ -154,7 +154,7 @@ func (lr *loadedRows) readContexts(tasks []*task.Task) error {
 	for i, t := range tasks {
 		ids[i] = t.ID
 	}
-	contexts, err := lr.u.tx.Contexts(ids)
+	contexts, err := lr.u.tx.Contexts(lr.u.ctx, ids)
 	if err != nil {
 		return err
 	}

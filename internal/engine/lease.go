@@ -177,7 +177,7 @@ func (lr *loadedRows) loadHeld(c leaseCall) ([]Work, []LeaseRef, error) {
 		works, err := lr.load(ids)
 		return works, c.refs, err
 	}
-	works, err := lr.u.tx.Held(c.all, maxHeld)
+	works, err := lr.u.tx.Held(lr.u.ctx, c.all, maxHeld)
 	if err != nil {
 		return nil, nil, err
 	}

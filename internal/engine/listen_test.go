@@ -45,7 +45,7 @@ func (s *heldStore) Workers(ctx context.Context, seen task.Instant) ([]*task.Wor
 	return s.Store.Workers(ctx, seen)
 }
 
-func (s *heldStore) Write(ctx context.Context, fn func(engine.Tx) error) error {
+func (s *heldStore) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	hold := s.hold
 	err := s.Store.Write(ctx, fn)
 	if hold != nil {

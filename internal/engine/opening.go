@@ -78,7 +78,7 @@ func (cc *caseChanges) findPending(list []*opening) ([]*opening, error) {
 	if len(again) == 0 {
 		return list, nil
 	}
-	cases, err := cc.u.tx.PendingCases(again)
+	cases, err := cc.u.tx.PendingCases(cc.u.ctx, again)
 	if err != nil {
 		return nil, err
 	}
@@ -122,17 +122,17 @@ func (cc *caseChanges) flush() error {
 
 func (cc *caseChanges) save() error {
 	if len(cc.opened) > 0 {
-		if err := cc.u.tx.AddCases(cc.opened); err != nil {
+		if err := cc.u.tx.AddCases(cc.u.ctx, cc.opened); err != nil {
 			return err
 		}
 	}
 	if len(cc.recurred) > 0 {
-		if err := cc.u.tx.RecurCases(cc.recurred); err != nil {
+		if err := cc.u.tx.RecurCases(cc.u.ctx, cc.recurred); err != nil {
 			return err
 		}
 	}
 	if len(cc.changed) > 0 {
-		return cc.u.tx.SaveCases(cc.changed)
+		return cc.u.tx.SaveCases(cc.u.ctx, cc.changed)
 	}
 	return nil
 }

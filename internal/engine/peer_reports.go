@@ -80,11 +80,11 @@ func (e *Engine) ShareMeasurements(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode what was measured: %w", err)
 	}
-	return e.store.Write(ctx, func(tx Tx) error {
-		if err := tx.DropNotes(gone); err != nil || mine.quiet() {
+	return e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.DropNotes(ctx, gone); err != nil || mine.quiet() {
 			return err
 		}
-		return tx.Note(own, string(text))
+		return tx.Note(ctx, own, string(text))
 	})
 }
 

@@ -40,7 +40,9 @@ func (e *Engine) Resume(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
 	}
-	return e.store.Write(ctx, func(tx Tx) error { return tx.Note(graceNote, strconv.FormatInt(int64(until), 10)) })
+	return e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+		return tx.Note(ctx, graceNote, strconv.FormatInt(int64(until), 10))
+	})
 }
 
 // graceNote is the key of the note that says until when nobody loses a lease.

@@ -107,7 +107,7 @@ func (e *Engine) promotionBatch(order task.Scheduling, head *task.Step, now task
 // may be more. One process at a time should call it.
 func (e *Engine) Promote(ctx context.Context, s PromotionRange) (n int, more bool, err error) {
 	err = e.write(ctx, "promote", func(u *unit) error {
-		steps, err := u.tx.Between(s.route, s.after, s.upTo, s.batch)
+		steps, err := u.tx.Between(u.ctx, s.route, s.after, s.upTo, s.batch)
 		if err != nil {
 			return err
 		}

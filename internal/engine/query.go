@@ -12,7 +12,7 @@ import (
 // TemplateOf returns the template that a task or step was made from. One that is gone
 // or cannot be read is stood in for: its Unread says why, and it has no steps.
 func (e *Engine) TemplateOf(ctx context.Context, def int64) (*task.Template, error) {
-	return e.catalog.template(def, func(def int64) (*task.Template, error) { return e.store.FindTemplateByDef(ctx, def) })
+	return e.catalog.template(ctx, def, e.store.FindTemplateByDef)
 }
 
 // RouteOf returns the route of a step. One that is gone is stood in for: its Unread says

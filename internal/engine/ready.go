@@ -26,7 +26,9 @@ func (e *Engine) Ready(ctx context.Context) error {
 	if int64(now) < e.readiness.trusted.Load() {
 		return nil
 	}
-	err := e.store.Write(ctx, func(tx Tx) error { return tx.Note(writeProbe, now.Time().Format(time.RFC3339)) })
+	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+		return tx.Note(ctx, writeProbe, now.Time().Format(time.RFC3339))
+	})
 	if err == nil {
 		e.readiness.trusted.Store(int64(now.Add(writeTrust)))
 	}

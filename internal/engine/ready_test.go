@@ -18,7 +18,7 @@ type sick struct {
 	writes atomic.Int64
 }
 
-func (s *sick) Write(ctx context.Context, fn func(engine.Tx) error) error {
+func (s *sick) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	s.writes.Add(1)
 	if s.full.Load() {
 		return task.Errorf(task.Unavailable, "the disk is full")

@@ -36,7 +36,7 @@ func (cc *caseChanges) noteRecoveries() error {
 	if len(ids) == 0 {
 		return nil
 	}
-	cases, err := cc.u.tx.PendingCases(ids)
+	cases, err := cc.u.tx.PendingCases(cc.u.ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -42,15 +42,15 @@ func (p rekeyPlace) place() (Position, error) {
 	return Position{p.Key, id}, err
 }
 
-func noteRekeyPlace(tx Tx, p *rekeyPlace) error {
+func noteRekeyPlace(ctx context.Context, tx Tx, p *rekeyPlace) error {
 	if p == nil {
-		return tx.Note(rekeyNote, "")
+		return tx.Note(ctx, rekeyNote, "")
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encode how far steps have been rekeyed: %w", err)
 	}
-	return tx.Note(rekeyNote, string(text))
+	return tx.Note(ctx, rekeyNote, string(text))
 }
 
 // Rekeying reports whether steps may wait that have keys of an order that is not
@@ -139,7 +139,7 @@ func (e *Engine) endRound(ctx context.Context, at rekeyPlace) error {
 	if at.Again {
 		next = nil
 	}
-	return e.store.Write(ctx, func(tx Tx) error { return noteRekeyPlace(tx, next) })
+	return e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return noteRekeyPlace(ctx, tx, next) })
 }
 
 func (e *Engine) rekeyBatch(ctx context.Context, at rekeyPlace, route int64, limit int) (n int, err error) {
@@ -151,7 +151,7 @@ func (e *Engine) rekeyBatch(ctx context.Context, at rekeyPlace, route int64, lim
 		return 0, fmt.Errorf("read how far steps have been rekeyed: %w", err)
 	}
 	err = e.write(ctx, "rekey", func(u *unit) error {
-		steps, err := u.tx.Between(route, after, math.MaxInt64, limit)
+		steps, err := u.tx.Between(u.ctx, route, after, math.MaxInt64, limit)
 		if err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func (e *Engine) rekeyBatch(ctx context.Context, at rekeyPlace, route int64, lim
 		if _, err := u.rekey(steps); err != nil {
 			return err
 		}
-		return noteRekeyPlace(u.tx, &next)
+		return noteRekeyPlace(u.ctx, u.tx, &next)
 	})
 	return n, err
 }
@@ -183,7 +183,7 @@ func (u *unit) rekey(steps []*task.Step) (int, error) {
 	if len(moved) == 0 {
 		return 0, nil
 	}
-	return len(moved), u.tx.SaveSteps(moved)
+	return len(moved), u.tx.SaveSteps(u.ctx, moved)
 }
 
 // rekeyed is told of each ready step that gets another key. Where the store is the

@@ -137,7 +137,7 @@ func (cc *caseChanges) pendingOf(t *task.Task) (task.ID, error) {
 	if t.Meta.Case != task.HasPending {
 		return task.ID{}, nil
 	}
-	cases, err := cc.u.tx.PendingCases([]task.ID{t.ID})
+	cases, err := cc.u.tx.PendingCases(cc.u.ctx, []task.ID{t.ID})
 	if err != nil || len(cases) == 0 {
 		return task.ID{}, err
 	}

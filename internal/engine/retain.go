@@ -43,7 +43,7 @@ func (u *unit) dropCases(of []task.ID, before task.Instant) (int, error) {
 	if err := u.rows.takeTasks(of); err != nil {
 		return 0, err
 	}
-	cases, err := u.tx.CasesOf(of)
+	cases, err := u.tx.CasesOf(u.ctx, of)
 	if err != nil {
 		return 0, err
 	}
@@ -62,5 +62,5 @@ func (u *unit) dropCases(of []task.ID, before task.Instant) (int, error) {
 			u.rows.changedTask(t)
 		}
 	}
-	return len(dropped), u.tx.DeleteCases(dropped)
+	return len(dropped), u.tx.DeleteCases(u.ctx, dropped)
 }

@@ -154,11 +154,11 @@ func (e *Engine) declareOrdering(ctx context.Context) error {
 	if was == nil && now.order.Mode != task.Aging {
 		begin = nil // what is there was put there in strict order, and nobody was promoted
 	}
-	err = e.store.Write(ctx, func(tx Tx) error {
-		if err := tx.Note(schedulingNote, text); err != nil {
+	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.Note(ctx, schedulingNote, text); err != nil {
 			return err
 		}
-		return noteRekeyPlace(tx, begin)
+		return noteRekeyPlace(ctx, tx, begin)
 	})
 	if err != nil {
 		return fmt.Errorf("put the configured order in force: %w", err)

@@ -100,7 +100,7 @@ func (u *unit) newSnapshotter(list []*opening) (*snapshotter, error) {
 		}
 	}
 	var err error
-	c.evidence, err = u.tx.Evidence(ids)
+	c.evidence, err = u.tx.Evidence(u.ctx, ids)
 	return c, err
 }
 

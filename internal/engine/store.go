@@ -16,7 +16,7 @@ type Store interface {
 	// than once (a serialization failure, or a neighbour in the same group commit
 	// that failed), so it starts from scratch each time and touches nothing but
 	// tx and its own variables.
-	Write(ctx context.Context, fn func(tx Tx) error) error
+	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 
 	// IDs is the source of the IDs of new tasks, steps and workers.
 	IDs() *task.Source
@@ -52,26 +52,26 @@ type TxWork interface {
 	// rows that another transaction holds are passed over. The caller claims and
 	// saves those that it takes before it asks again, and leaves the others as they
 	// are: they stay in their place.
-	Ready(routes []int64, limit int) ([]Work, error)
+	Ready(ctx context.Context, routes []int64, limit int) ([]Work, error)
 	// Between returns up to limit steps of a route behind a place in its queue and up
 	// to a key, in the order of their places, locked; rows held elsewhere are passed over.
-	Between(route int64, after Position, upTo int64, limit int) ([]*task.Step, error)
+	Between(ctx context.Context, route int64, after Position, upTo int64, limit int) ([]*task.Step, error)
 	// Vacant reports whether no step is ready on the route. False may mean "not
 	// sure": then nothing is handed off and the queue decides.
-	Vacant(route int64) (bool, error)
+	Vacant(ctx context.Context, route int64) (bool, error)
 	// Due returns up to limit steps of Timers or Leases whose key is at most
 	// until, lowest first, locked; rows held elsewhere are passed over.
-	Due(queue int64, until task.Instant, limit int) ([]Work, error)
+	Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]Work, error)
 	// FirstDue returns the lowest key of Timers or Leases above after, without
 	// locking anything; 0 when there is none.
-	FirstDue(queue int64, after task.Instant) (task.Instant, error)
+	FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error)
 	// Held returns up to limit steps that the worker holds.
-	Held(worker int64, limit int) ([]Work, error)
+	Held(ctx context.Context, worker int64, limit int) ([]Work, error)
 	// Work returns the steps with their tasks, locked, in the order asked; the
 	// zero Work for an ID that does not exist.
-	Work(steps []task.ID) ([]Work, error)
+	Work(ctx context.Context, steps []task.ID) ([]Work, error)
 	// SaveSteps stores what can change of the steps.
-	SaveSteps(steps []*task.Step) error
+	SaveSteps(ctx context.Context, steps []*task.Step) error
 }
 
 // Position is the place of a step in a queue: behind all of a lower key, and behind those of
@@ -97,70 +97,70 @@ type Sized struct {
 // TxTasks is about whole tasks.
 type TxTasks interface {
 	// InsertTasks stores new tasks with their steps.
-	InsertTasks(tasks []*task.Task, steps []*task.Step) error
+	InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error
 	// Contexts returns the contexts of tasks, in the order asked.
-	Contexts(ids []task.ID) ([][]byte, error)
+	Contexts(ctx context.Context, ids []task.ID) ([][]byte, error)
 	// Task returns a task, locked, or nil.
-	Task(id task.ID) (*task.Task, error)
+	Task(ctx context.Context, id task.ID) (*task.Task, error)
 	// Tasks returns tasks, locked, in the order asked; nil for one that does not exist.
-	Tasks(ids []task.ID) ([]*task.Task, error)
+	Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error)
 	// Steps returns the steps of each family, locked, in the order asked; those of
 	// one family by ordinal. What does not exist is left out of its family.
-	Steps(of []Family) ([][]*task.Step, error)
+	Steps(ctx context.Context, of []Family) ([][]*task.Step, error)
 	// SaveTasks stores what can change of the tasks. Their priority is only stored
 	// with a Meta that may have changed.
-	SaveTasks(tasks []*task.Task) error
+	SaveTasks(ctx context.Context, tasks []*task.Task) error
 	// SaveContext stores the context of a task that SaveTasks has stored in the same
 	// transaction with another Meta.ContextEdits: what remembers contexts tells them
 	// apart by that.
-	SaveContext(t *task.Task) error
+	SaveContext(ctx context.Context, t *task.Task) error
 	// Overdue returns up to limit tasks whose deadline is at most until, locked.
-	Overdue(until task.Instant, limit int) ([]*task.Task, error)
+	Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error)
 	// DeleteFinished deletes up to limit terminal tasks that finished before a
 	// time, with all that belongs to them but for acts, and returns how many. A task
 	// that has a case stays.
-	DeleteFinished(before task.Instant, limit int) (int, error)
+	DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error)
 }
 
 // TxRecords is what is only ever added, or looked up by a key of its own.
 type TxRecords interface {
-	AddAttempts(attempts []task.Attempt) error
-	AddEvents(events []task.Event) error
+	AddAttempts(ctx context.Context, attempts []task.Attempt) error
+	AddEvents(ctx context.Context, events []task.Event) error
 	// AddActs stores acts. Nothing changes or deletes them, not even the deletion of
 	// the task that they are about.
-	AddActs(acts []task.Act) error
+	AddActs(ctx context.Context, acts []task.Act) error
 	// TakeKeys binds idempotency keys, each named once, until expires, and answers each in order. One that is
 	// bound already (and not expired at now) stays as it is.
 	//
 	// Another transaction may be about to bind one of them. Then a caller that is patient waits for the end of that
 	// transaction; for others nothing is bound and the error is ErrKeyLocked, after which this transaction can go on.
-	TakeKeys(asks []KeyAsk, now, expires task.Instant, patient bool) ([]KeyAnswer, error)
+	TakeKeys(ctx context.Context, asks []KeyAsk, now, expires task.Instant, patient bool) ([]KeyAnswer, error)
 	// BindKey binds an idempotency key until expires, whatever it is bound to.
-	BindKey(name KeyName, to Binding, expires task.Instant) error
+	BindKey(ctx context.Context, name KeyName, to Binding, expires task.Instant) error
 	// DropKeys deletes up to limit keys that expired before a time.
-	DropKeys(before task.Instant, limit int) (int, error)
+	DropKeys(ctx context.Context, before task.Instant, limit int) (int, error)
 }
 
 // TxRegistry is about templates, routes and workers.
 type TxRegistry interface {
 	// InsertTemplate stores a version and sets its DefID. It returns the stored
 	// one instead when namespace, name and version exist.
-	InsertTemplate(t *task.Template) (existing *task.Template, err error)
+	InsertTemplate(ctx context.Context, t *task.Template) (existing *task.Template, err error)
 	// Template returns a template by its key, or nil.
-	Template(def int64) (*task.Template, error)
+	Template(ctx context.Context, def int64) (*task.Template, error)
 	// ExpectKnown fails the transaction with ErrReplaced unless the templates and the routes, by their numbers,
 	// are stored under the same names. It may fail as late as with the commit. A store that belongs to one
 	// process need not look.
-	ExpectKnown(templates map[int64]*task.Template, routes map[int64]*task.Route) error
+	ExpectKnown(ctx context.Context, templates map[int64]*task.Template, routes map[int64]*task.Route) error
 	// InsertRoute stores a route and sets its ID, or finds the one that exists.
-	InsertRoute(r *task.Route) error
+	InsertRoute(ctx context.Context, r *task.Route) error
 	// SaveWorker inserts a worker whose No is 0, and sets it; else updates it.
-	SaveWorker(w *task.Worker) error
+	SaveWorker(ctx context.Context, w *task.Worker) error
 	// Workers returns workers by their numbers, which are ascending, locked and in that
 	// order. Those that do not exist are left out.
-	Workers(nos []int64) ([]*task.Worker, error)
+	Workers(ctx context.Context, nos []int64) ([]*task.Worker, error)
 	// ForgetWorkers deletes up to limit dead workers last seen before a time.
-	ForgetWorkers(before task.Instant, limit int) (int, error)
+	ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error)
 }
 
 // Reader answers questions from a committed state. An answer that does not

@@ -10,24 +10,24 @@ import (
 // reads the case, and saves the task too: so cases need no locks of their own.
 type TxCases interface {
 	// AddCases stores new cases. One whose task has a pending case is left out.
-	AddCases(cases []*task.Case) error
+	AddCases(ctx context.Context, cases []*task.Case) error
 	// Case returns a case without its snapshot and what is about the failure, or nil.
-	Case(id task.ID) (*task.Case, error)
+	Case(ctx context.Context, id task.ID) (*task.Case, error)
 	// PendingCases returns the pending cases of tasks as Case does, in any order.
-	PendingCases(tasks []task.ID) ([]*task.Case, error)
+	PendingCases(ctx context.Context, tasks []task.ID) ([]*task.Case, error)
 	// CasesOf returns all cases of tasks as Case does, in any order.
-	CasesOf(tasks []task.ID) ([]*task.Case, error)
+	CasesOf(ctx context.Context, tasks []task.ID) ([]*task.Case, error)
 	// DeleteCases deletes cases. Their tasks have to be told.
-	DeleteCases(ids []task.ID) error
+	DeleteCases(ctx context.Context, ids []task.ID) error
 	// SaveCases stores what an investigation can change of cases, and the notes of their
 	// threads that are not stored yet.
-	SaveCases(cases []*task.Case) error
+	SaveCases(ctx context.Context, cases []*task.Case) error
 	// RecurCases stores the latest occurrences of pending cases, whole. What was the
 	// latest of each becomes a former one, and those past the bounds are dropped (see
 	// task.KeptOccurrences).
-	RecurCases(cases []*task.Case) error
+	RecurCases(ctx context.Context, cases []*task.Case) error
 	// Evidence returns what a snapshot needs of tasks besides their rows.
-	Evidence(tasks []task.ID) (map[task.ID]Evidence, error)
+	Evidence(ctx context.Context, tasks []task.ID) (map[task.ID]Evidence, error)
 }
 
 // Evidence is what is stored about a task apart from its row and its steps.
@@ -40,16 +40,16 @@ type Evidence struct {
 // TxWatches is what the staleness detector remembers.
 type TxWatches interface {
 	// Watch stores when tasks have to be looked at, whatever was stored before.
-	Watch(watches []Watch) error
+	Watch(ctx context.Context, watches []Watch) error
 	// Rewatch moves watches to their Next, or deletes them when that is 0; those
 	// that are not as they were seen are left alone.
-	Rewatch(moves []WatchMove) error
+	Rewatch(ctx context.Context, moves []WatchMove) error
 	// Note keeps a small text under a key.
-	Note(key, text string) error
+	Note(ctx context.Context, key, text string) error
 	// DropNotes deletes what is kept under keys.
-	DropNotes(keys []string) error
+	DropNotes(ctx context.Context, keys []string) error
 	// FirstNote is Note for a key under which nothing is kept yet; else it does nothing.
-	FirstNote(key, text string) error
+	FirstNote(ctx context.Context, key, text string) error
 }
 
 // Watch says when a task has to be looked at.

@@ -98,7 +98,7 @@ func (e *Engine) storeDrafts(ctx context.Context, drafts []*draft) ([]Receipt, e
 // SubmitIn is Submit in a transaction that somebody else will commit: in runs a
 // function there. The tasks exist if that transaction is committed. Templates and
 // routes that they need are stored whether it is or not.
-func (e *Engine) SubmitIn(ctx context.Context, subs []Submission, in func(func(Tx) error) error) ([]Receipt, error) {
+func (e *Engine) SubmitIn(ctx context.Context, subs []Submission, in func(func(context.Context, Tx) error) error) ([]Receipt, error) {
 	receipts, err := e.submitIn(ctx, subs, in)
 	if errors.Is(err, ErrReplaced) {
 		e.forget()
@@ -107,7 +107,7 @@ func (e *Engine) SubmitIn(ctx context.Context, subs []Submission, in func(func(T
 	return receipts, err
 }
 
-func (e *Engine) submitIn(ctx context.Context, subs []Submission, in func(func(Tx) error) error) ([]Receipt, error) {
+func (e *Engine) submitIn(ctx context.Context, subs []Submission, in func(func(context.Context, Tx) error) error) ([]Receipt, error) {
 	_, drafts, err := e.drafts(ctx, subs, false)
 	if err != nil {
 		return nil, err
@@ -124,9 +124,9 @@ func (e *Engine) submitIn(ctx context.Context, subs []Submission, in func(func(T
 		}
 		entry.release(receipts)
 	}()
-	err = in(func(tx Tx) error {
+	err = in(func(ctx context.Context, tx Tx) error {
 		// no worker is waiting for it: nobody sees it before the commit
-		b := &builder{u: newUnit(e, tx)}
+		b := &builder{u: newUnit(ctx, e, tx)}
 		if err := b.u.expectKnown(drafts); err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (e *Engine) submitIn(ctx context.Context, subs []Submission, in func(func(T
 		if len(b.tasks) == 0 {
 			return nil
 		}
-		if err := tx.InsertTasks(b.tasks, b.steps); err != nil {
+		if err := tx.InsertTasks(ctx, b.tasks, b.steps); err != nil {
 			return err
 		}
 		// nobody knows when it will be committed: the survey may have passed by then
@@ -247,7 +247,7 @@ func (e *Engine) runSubmits(calls [][]*draft) ([]submitted, error) {
 			return err
 		}
 		b.show(calls, out)
-		return u.tx.InsertTasks(b.tasks, b.steps)
+		return u.tx.InsertTasks(u.ctx, b.tasks, b.steps)
 	})
 	return out, err
 }

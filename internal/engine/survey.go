@@ -104,13 +104,13 @@ func (e *Engine) saveWatches(ctx context.Context, live []*task.Task, upTo task.I
 			watches = append(watches, Watch{t.ID, at})
 		}
 	}
-	err := e.store.Write(ctx, func(tx Tx) error {
+	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
 		if len(watches) > 0 {
-			if err := tx.Watch(watches); err != nil {
+			if err := tx.Watch(ctx, watches); err != nil {
 				return err
 			}
 		}
-		return tx.Note(surveyNote, e.thresholdsKey()+" "+upTo.String())
+		return tx.Note(ctx, surveyNote, e.thresholdsKey()+" "+upTo.String())
 	})
 	if err != nil {
 		return fmt.Errorf("watch tasks: %w", err)
@@ -152,7 +152,7 @@ func (cc *caseChanges) flushWatches() error {
 	if len(watches) == 0 {
 		return nil
 	}
-	return cc.u.tx.Watch(watches)
+	return cc.u.tx.Watch(cc.u.ctx, watches)
 }
 
 // smallestThreshold returns the smallest threshold of any state and template; 0

@@ -20,12 +20,12 @@ import (
 func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 	var n int
 	err := e.write(ctx, "timers", func(u *unit) error {
-		works, err := u.tx.Due(task.Timers, u.now, limit)
+		works, err := u.tx.Due(u.ctx, task.Timers, u.now, limit)
 		if err != nil {
 			return err
 		}
 		if n = len(works); n < limit { // what comes next need not wait for the tick
-			next, err := u.tx.FirstDue(task.Timers, u.now)
+			next, err := u.tx.FirstDue(u.ctx, task.Timers, u.now)
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ func (e *Engine) NextDue() <-chan task.Instant { return e.waiters.nextDue }
 func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
 	var n int
 	err := e.write(ctx, "reap", func(u *unit) error {
-		works, err := u.tx.Due(task.Leases, u.now, limit)
+		works, err := u.tx.Due(u.ctx, task.Leases, u.now, limit)
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
 func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 	var n int
 	err := e.write(ctx, "expire", func(u *unit) error {
-		tasks, err := u.tx.Overdue(u.now, limit)
+		tasks, err := u.tx.Overdue(u.ctx, u.now, limit)
 		if err != nil {
 			return err
 		}
@@ -194,20 +194,20 @@ func (e *Engine) Retain(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	err = e.store.Write(ctx, func(tx Tx) error {
+	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
 		n = 0
 		if r.Finished > 0 {
-			deleted, err := tx.DeleteFinished(now.Add(-r.Finished), r.BatchItems)
+			deleted, err := tx.DeleteFinished(ctx, now.Add(-r.Finished), r.BatchItems)
 			if err != nil {
 				return fmt.Errorf("delete finished tasks: %w", err)
 			}
 			n += deleted
 		}
-		dropped, err := tx.DropKeys(now, r.BatchItems)
+		dropped, err := tx.DropKeys(ctx, now, r.BatchItems)
 		if err != nil {
 			return fmt.Errorf("drop idempotency keys: %w", err)
 		}
-		forgotten, err := tx.ForgetWorkers(now.Add(-r.Workers), r.BatchItems)
+		forgotten, err := tx.ForgetWorkers(ctx, now.Add(-r.Workers), r.BatchItems)
 		n = max(n, dropped, forgotten)
 		return err
 	})

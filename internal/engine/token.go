@@ -100,7 +100,7 @@ func tokenKey(ctx context.Context, s Store) ([]byte, error) {
 		var fresh [tokenKeySize]byte
 		_, _ = rand.Read(fresh[:]) // never fails: it crashes the program instead
 		made := base64.RawStdEncoding.EncodeToString(fresh[:])
-		if err = s.Write(ctx, func(tx Tx) error { return tx.FirstNote(tokenKeyNote, made) }); err == nil {
+		if err = s.Write(ctx, func(ctx context.Context, tx Tx) error { return tx.FirstNote(ctx, tokenKeyNote, made) }); err == nil {
 			text, err = s.FindNote(ctx, tokenKeyNote) // another process may have been first
 		}
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"time"
 
@@ -13,7 +14,10 @@ import (
 //
 // Each part has a type and a file of its own, and knows its unit.
 type unit struct {
-	e     *Engine
+	e *Engine
+	// ctx is that of the transaction. A unit lives exactly as long as the function that
+	// Write was given, so keeping it here is passing it to every method.
+	ctx   context.Context
 	tx    Tx
 	now   task.Instant
 	key   string          // name of the API key that the transaction acts for, "" without one
@@ -29,8 +33,8 @@ type unit struct {
 	observed observed         // unit_observe.go: what the observer and listeners are told
 }
 
-func newUnit(e *Engine, tx Tx) *unit {
-	u := &unit{e: e, tx: tx, now: e.instant(), order: e.Order()}
+func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
+	u := &unit{e: e, ctx: ctx, tx: tx, now: e.instant(), order: e.Order()}
 	u.rows = newLoadedRows(u)
 	u.records.u, u.breakers.u = u, u
 	u.cases = caseChanges{u: u, forcedErrors: map[*task.Task]struct{}{}}
@@ -90,7 +94,7 @@ func (lr *loadedRows) internTask(t *task.Task) *task.Task {
 
 // load returns steps with their tasks, locked.
 func (lr *loadedRows) load(ids []task.ID) ([]Work, error) {
-	works, err := lr.u.tx.Work(ids)
+	works, err := lr.u.tx.Work(lr.u.ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +107,7 @@ func (lr *loadedRows) task(id task.ID) (*task.Task, error) {
 	if t := lr.tasks[id]; t != nil {
 		return t, nil
 	}
-	t, err := lr.u.tx.Task(id)
+	t, err := lr.u.tx.Task(lr.u.ctx, id)
 	if err != nil || t == nil {
 		return nil, err
 	}
@@ -115,7 +119,7 @@ func (lr *loadedRows) template(def int64) (*task.Template, error) {
 	if lr.lastTemplate != nil && lr.lastTemplate.DefID == def {
 		return lr.lastTemplate, nil
 	}
-	t, err := lr.u.e.catalog.template(def, lr.u.tx.Template)
+	t, err := lr.u.e.catalog.template(lr.u.ctx, def, lr.u.tx.Template)
 	if err == nil {
 		lr.lastTemplate = t
 	}
@@ -223,17 +227,17 @@ func (u *unit) save() error {
 	}
 	steps := sorted(u.rows.dirtySteps, func(s *task.Step) task.ID { return s.ID })
 	if len(tasks) > 0 {
-		if err := u.tx.SaveTasks(tasks); err != nil {
+		if err := u.tx.SaveTasks(u.ctx, tasks); err != nil {
 			return err
 		}
 	}
 	for _, t := range u.records.contexts {
-		if err := u.tx.SaveContext(t); err != nil {
+		if err := u.tx.SaveContext(u.ctx, t); err != nil {
 			return err
 		}
 	}
 	if len(steps) > 0 {
-		if err := u.tx.SaveSteps(steps); err != nil {
+		if err := u.tx.SaveSteps(u.ctx, steps); err != nil {
 			return err
 		}
 	}
@@ -294,12 +298,12 @@ func (u *unit) reevaluate(t *task.Task) error {
 
 func (nr *newRecords) save() error {
 	if len(nr.attempts) > 0 {
-		if err := nr.u.tx.AddAttempts(nr.attempts); err != nil {
+		if err := nr.u.tx.AddAttempts(nr.u.ctx, nr.attempts); err != nil {
 			return err
 		}
 	}
 	if len(nr.events) > 0 {
-		if err := nr.u.tx.AddEvents(nr.events); err != nil {
+		if err := nr.u.tx.AddEvents(nr.u.ctx, nr.events); err != nil {
 			return err
 		}
 	}
@@ -309,7 +313,7 @@ func (nr *newRecords) save() error {
 	if err := nr.sign(); err != nil {
 		return err
 	}
-	return nr.u.tx.AddActs(nr.acts)
+	return nr.u.tx.AddActs(nr.u.ctx, nr.acts)
 }
 
 // left books that a task has left a state.

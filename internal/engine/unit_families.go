@@ -23,7 +23,7 @@ func (lr *loadedRows) gather(of []Family) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	found, err := lr.u.tx.Steps(missing)
+	found, err := lr.u.tx.Steps(lr.u.ctx, missing)
 	if err != nil {
 		return err
 	}

@@ -240,7 +240,7 @@ func (c *catalog) NamesOfRoute(id int64) *task.Route {
 
 // NamesOfTemplate implements Names.
 func (c *catalog) NamesOfTemplate(def int64) *task.Template {
-	t, err := c.template(def, func(def int64) (*task.Template, error) { return c.store.FindTemplateByDef(context.Background(), def) })
+	t, err := c.template(context.Background(), def, c.store.FindTemplateByDef)
 	if err != nil {
 		return nil
 	}

@@ -253,7 +253,7 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 		if err := u.cases.open(list); err != nil {
 			return err
 		}
-		return u.tx.Note(unservedNote, string(text))
+		return u.tx.Note(u.ctx, unservedNote, string(text))
 	})
 }
 

@@ -49,14 +49,14 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 		return nil, err
 	}
 	var stored *task.Worker
-	err := e.store.Write(ctx, func(tx Tx) error {
+	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
 		fresh := w
 		now := e.instant()
 		fresh.No, fresh.ID = 0, e.store.IDs().Take(now.Time(), 1)
 		fresh.StartedAt, fresh.LastHeartbeat = now, now
 		fresh.ProbeFailures, fresh.ProbeError, fresh.BrokenAt = 0, "", 0
 		stored = &fresh
-		return tx.SaveWorker(stored)
+		return tx.SaveWorker(ctx, stored)
 	})
 	if err != nil {
 		return nil, err
@@ -283,7 +283,7 @@ func (e *Engine) release(ctx context.Context, worker int64) (int, error) {
 	}
 	var released int
 	err = e.write(ctx, "drain", func(u *unit) error {
-		works, err := u.tx.Held(worker, maxHeld)
+		works, err := u.tx.Held(u.ctx, worker, maxHeld)
 		if err != nil {
 			return err
 		}

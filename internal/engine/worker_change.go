@@ -47,7 +47,7 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	}
 	slices.Sort(nos) // so that two transactions never lock crosswise
 	nos = slices.Compact(nos)
-	err := e.store.Write(context.Background(), func(tx Tx) error { return e.changeRows(tx, nos, calls, out, now) })
+	err := e.store.Write(context.Background(), func(ctx context.Context, tx Tx) error { return e.changeRows(ctx, tx, nos, calls, out, now) })
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +71,8 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 
 // changeRows changes the rows with the given numbers, one after another where several
 // changes are of one, and notes in out how each change left its row.
-func (e *Engine) changeRows(tx Tx, nos []int64, calls []workerChange, out []changedWorker, now task.Instant) error {
-	list, err := tx.Workers(nos)
+func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []workerChange, out []changedWorker, now task.Instant) error {
+	list, err := tx.Workers(ctx, nos)
 	if err != nil {
 		return err
 	}
@@ -105,12 +105,12 @@ func (e *Engine) changeRows(tx Tx, nos []int64, calls []workerChange, out []chan
 		if !saved[no] {
 			continue
 		}
-		if err := tx.SaveWorker(rows[no]); err != nil {
+		if err := tx.SaveWorker(ctx, rows[no]); err != nil {
 			return err
 		}
 	}
 	if len(acts) > 0 {
-		return tx.AddActs(acts)
+		return tx.AddActs(ctx, acts)
 	}
 	return nil
 }

@@ -39,9 +39,9 @@ func (e *Engine) admitWorker(ctx context.Context, w *task.Worker) error {
 		return err
 	}
 	forgotten := 0
-	err = e.store.Write(ctx, func(tx Tx) error {
+	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
 		var err error
-		forgotten, err = tx.ForgetWorkers(e.instant(), forgottenAtOnce)
+		forgotten, err = tx.ForgetWorkers(ctx, e.instant(), forgottenAtOnce)
 		return err
 	})
 	if err != nil || forgotten > 0 {

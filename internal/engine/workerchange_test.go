@@ -15,8 +15,8 @@ type asking struct {
 	times int
 }
 
-func (s *asking) Write(ctx context.Context, fn func(engine.Tx) error) error {
-	return s.Store.Write(ctx, func(tx engine.Tx) error { return fn(askingTx{tx, s}) })
+func (s *asking) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
+	return s.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return fn(ctx, askingTx{tx, s}) })
 }
 
 type askingTx struct {
@@ -24,9 +24,9 @@ type askingTx struct {
 	s *asking
 }
 
-func (t askingTx) Workers(nos []int64) ([]*task.Worker, error) {
+func (t askingTx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	t.s.times++
-	return t.Tx.Workers(nos)
+	return t.Tx.Workers(ctx, nos)
 }
 
 // What is to be changed of many workers is read at once, and several changes of one

@@ -28,7 +28,7 @@ func New(e *engine.Engine, rows Rows) *Backend { return &Backend{engine: e, rows
 // SubmitIn is SubmitTasks inside a transaction of the caller's: within calls its
 // argument with the store's side of that transaction.
 func (b *Backend) SubmitIn(ctx context.Context, requests []tasker.TaskRequest,
-	within func(func(engine.Tx) error) error,
+	within func(func(context.Context, engine.Tx) error) error,
 ) ([]tasker.TaskReceipt, error) {
 	subs := make([]engine.Submission, len(requests))
 	for i := range requests {

@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -260,7 +261,7 @@ func TestStoredSchemaOverBudget(t *testing.T) {
 		if faults := tpl.Link(); len(faults) > 0 {
 			t.Fatal(faults)
 		}
-		if err := r.store.Write(t.Context(), func(tx engine.Tx) error { _, err := tx.InsertTemplate(tpl); return err }); err != nil {
+		if err := r.store.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error { _, err := tx.InsertTemplate(ctx, tpl); return err }); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {

@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +21,8 @@ func (r *rig) smuggle(t *testing.T, name string, steps []task.StepSpec) {
 	}
 	tpl := &task.Template{Namespace: "default", Name: name, Version: "1", Fingerprint: name, CreatedAt: r.clock(), Steps: steps}
 	tpl.Link()
-	err := r.store.Write(t.Context(), func(tx engine.Tx) error {
-		_, err := tx.InsertTemplate(tpl)
+	err := r.store.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+		_, err := tx.InsertTemplate(ctx, tpl)
 		return err
 	})
 	if err != nil {

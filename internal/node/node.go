@@ -125,7 +125,7 @@ func installation(ctx context.Context, s engine.Store) (string, error) {
 	}
 	name = uuid.NewString()
 	// only PostgreSQL is shared, and there the schema comes with a name
-	return name, s.Write(ctx, func(tx engine.Tx) error { return tx.Note(key, name) })
+	return name, s.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return tx.Note(ctx, key, name) })
 }
 
 func compileSchema(schema []byte) (engine.SchemaChecker, error) {

@@ -18,5 +18,5 @@ func (n *Node) SubmitInside(ctx context.Context, host *pgconn.PgConn, requests [
 		return nil, tasker.Errorf(tasker.CodeInvalid,
 			"tasks can be submitted in a transaction of PostgreSQL only, and this client is not on PostgreSQL")
 	}
-	return n.SubmitIn(ctx, requests, func(fn func(engine.Tx) error) error { return s.WriteExternal(ctx, host, fn) })
+	return n.SubmitIn(ctx, requests, func(fn func(context.Context, engine.Tx) error) error { return s.WriteExternal(ctx, host, fn) })
 }

@@ -136,7 +136,7 @@ func (p *process) reach() error {
 	return nil
 }
 
-func (p *process) Write(ctx context.Context, fn func(engine.Tx) error) error {
+func (p *process) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	if err := p.reach(); err != nil {
 		return err
 	}

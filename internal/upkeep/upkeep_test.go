@@ -29,7 +29,7 @@ type flaky struct {
 
 var errAway = task.Errorf(task.Unavailable, "the store is away")
 
-func (f *flaky) Write(ctx context.Context, fn func(engine.Tx) error) error {
+func (f *flaky) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	if f.away.Load() {
 		return errAway
 	}

@@ -28,25 +28,25 @@ type askedTx struct {
 	of *asked
 }
 
-func (s *asked) Write(ctx context.Context, fn func(tx engine.Tx) error) error {
-	return s.Store.Write(ctx, func(tx engine.Tx) error {
+func (s *asked) Write(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error) error {
+	return s.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		time.Sleep(time.Millisecond)
-		return fn(askedTx{tx, s})
+		return fn(ctx, askedTx{tx, s})
 	})
 }
 
-func (t askedTx) Ready(routes []int64, limit int) ([]engine.Work, error) {
+func (t askedTx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	t.of.mu.Lock()
 	t.of.ready++
 	t.of.mu.Unlock()
-	return t.Tx.Ready(routes, limit)
+	return t.Tx.Ready(ctx, routes, limit)
 }
 
-func (t askedTx) Steps(of []engine.Family) ([][]*task.Step, error) {
+func (t askedTx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	t.of.mu.Lock()
 	t.of.steps++
 	t.of.mu.Unlock()
-	return t.Tx.Steps(of)
+	return t.Tx.Steps(ctx, of)
 }
 
 // questions returns how often each was asked since the last call.

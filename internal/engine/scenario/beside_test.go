@@ -19,7 +19,7 @@ type slow struct {
 	next chan struct{} // the next transaction waits for it to be closed; nil: it does not
 }
 
-func (s *slow) Write(ctx context.Context, fn func(tx engine.Tx) error) error {
+func (s *slow) Write(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error) error {
 	if gate := s.next; gate != nil {
 		s.next = nil
 		<-gate

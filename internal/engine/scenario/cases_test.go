@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,9 +46,9 @@ func (in *interpreter) smuggle(a *args) ([]string, error) {
 		t.Steps = append(t.Steps, spec)
 	}
 	t.Link()
-	return nil, in.world.store.Write(in.ctx, func(tx engine.Tx) error {
+	return nil, in.world.store.Write(in.ctx, func(ctx context.Context, tx engine.Tx) error {
 		fresh := *t
-		_, err := tx.InsertTemplate(&fresh)
+		_, err := tx.InsertTemplate(ctx, &fresh)
 		return err
 	})
 }

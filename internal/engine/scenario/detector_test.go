@@ -137,7 +137,7 @@ type mortal struct {
 	when string
 }
 
-func (m *mortal) Write(ctx context.Context, fn func(engine.Tx) error) error {
+func (m *mortal) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	killed := task.Errorf(task.Unavailable, "the process was killed")
 	left := m.left.Add(-1)
 	switch {
@@ -146,8 +146,8 @@ func (m *mortal) Write(ctx context.Context, fn func(engine.Tx) error) error {
 	case left < 0:
 		return killed
 	case m.when == "BeforeItCommits":
-		return m.Store.Write(ctx, func(tx engine.Tx) error {
-			if err := fn(tx); err != nil {
+		return m.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			if err := fn(ctx, tx); err != nil {
 				return err
 			}
 			return killed
@@ -258,8 +258,8 @@ type poisoned struct {
 	cured atomic.Bool
 }
 
-func (p *poisoned) Write(ctx context.Context, fn func(engine.Tx) error) error {
-	return p.Store.Write(ctx, func(tx engine.Tx) error { return fn(&poisonedTx{tx, p}) })
+func (p *poisoned) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
+	return p.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return fn(ctx, &poisonedTx{tx, p}) })
 }
 
 type poisonedTx struct {
@@ -274,18 +274,18 @@ func (tx *poisonedTx) refused(is bool) error {
 	return nil
 }
 
-func (tx *poisonedTx) SaveSteps(steps []*task.Step) error {
+func (tx *poisonedTx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	if err := tx.refused(slices.ContainsFunc(steps, func(s *task.Step) bool { return s.TaskID == tx.p.id })); err != nil {
 		return err
 	}
-	return tx.Tx.SaveSteps(steps)
+	return tx.Tx.SaveSteps(ctx, steps)
 }
 
-func (tx *poisonedTx) SaveTasks(tasks []*task.Task) error {
+func (tx *poisonedTx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	if err := tx.refused(tx.p.tasks && slices.ContainsFunc(tasks, func(t *task.Task) bool { return t.ID == tx.p.id })); err != nil {
 		return err
 	}
-	return tx.Tx.SaveTasks(tasks)
+	return tx.Tx.SaveTasks(ctx, tasks)
 }
 
 // One task that cannot be put in error keeps no other from it, neither in its batch

@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -149,9 +150,9 @@ func TestSnapshotIsBounded(t *testing.T) {
 		tpl.Steps = append(tpl.Steps, spec)
 	}
 	tpl.Link()
-	s.must(s.store.Write(s.ctx, func(tx engine.Tx) error {
+	s.must(s.store.Write(s.ctx, func(ctx context.Context, tx engine.Tx) error {
 		fresh := *tpl
-		_, err := tx.InsertTemplate(&fresh)
+		_, err := tx.InsertTemplate(ctx, &fresh)
 		return err
 	}))
 	receipts, err := s.engine.Submit(s.ctx, []engine.Submission{{Name: "wide"}}, false)

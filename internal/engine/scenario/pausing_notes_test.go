@@ -45,9 +45,9 @@ func (s *pausingStore) keeping(tx engine.Tx) engine.Tx {
 }
 
 // Note implements engine.TxWatches.
-func (x privateTx) Note(key, text string) error {
+func (x privateTx) Note(ctx context.Context, key, text string) error {
 	if !strings.HasPrefix(key, handOutNotes) {
-		return x.Tx.Note(key, text)
+		return x.Tx.Note(ctx, key, text)
 	}
 	x.notes.mu.Lock()
 	defer x.notes.mu.Unlock()
@@ -56,9 +56,9 @@ func (x privateTx) Note(key, text string) error {
 }
 
 // FirstNote implements engine.TxWatches.
-func (x privateTx) FirstNote(key, text string) error {
+func (x privateTx) FirstNote(ctx context.Context, key, text string) error {
 	if !strings.HasPrefix(key, handOutNotes) {
-		return x.Tx.FirstNote(key, text)
+		return x.Tx.FirstNote(ctx, key, text)
 	}
 	x.notes.mu.Lock()
 	defer x.notes.mu.Unlock()
@@ -69,7 +69,7 @@ func (x privateTx) FirstNote(key, text string) error {
 }
 
 // DropNotes implements engine.TxWatches.
-func (x privateTx) DropNotes(keys []string) error {
+func (x privateTx) DropNotes(ctx context.Context, keys []string) error {
 	var shared []string
 	x.notes.mu.Lock()
 	for _, key := range keys {
@@ -83,5 +83,5 @@ func (x privateTx) DropNotes(keys []string) error {
 	if len(shared) == 0 {
 		return nil
 	}
-	return x.Tx.DropNotes(shared)
+	return x.Tx.DropNotes(ctx, shared)
 }

@@ -107,19 +107,19 @@ func (s *pausingStore) heardOf(mark int64) error {
 }
 
 // Write implements engine.Store.
-func (s *pausingStore) Write(ctx context.Context, fn func(tx engine.Tx) error) error {
+func (s *pausingStore) Write(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error) error {
 	turn := s.schedule.Load()
 	if turn == nil {
-		return s.Store.Write(ctx, func(tx engine.Tx) error { return fn(s.keeping(tx)) })
+		return s.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return fn(ctx, s.keeping(tx)) })
 	}
 	var last *pausingTx
 	runs := 0
-	err := s.Store.Write(ctx, func(tx engine.Tx) error {
+	err := s.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		last = &pausingTx{Tx: s.keeping(tx), store: s, turn: turn, left: map[int64]int{}}
 		if runs++; runs > 1 {
 			last.pause("begins its transaction again")
 		}
-		if err := fn(last); err != nil {
+		if err := fn(ctx, last); err != nil {
 			return err
 		}
 		if last.asked {
@@ -153,8 +153,8 @@ func (s *pausingStore) violations() error {
 func (s *pausingStore) checkVacant(left map[int64]int) {
 	for route, n := range left {
 		vacant := false
-		err := s.Store.Write(context.Background(), func(tx engine.Tx) (err error) { // asks the database nothing
-			vacant, err = tx.Vacant(route)
+		err := s.Store.Write(context.Background(), func(ctx context.Context, tx engine.Tx) (err error) { // asks the database nothing
+			vacant, err = tx.Vacant(ctx, route)
 			return err
 		})
 		if err != nil {
@@ -188,11 +188,11 @@ func (x *pausingTx) noted(at string, keys ...string) {
 }
 
 // Ready implements engine.TxWork. It looks at what the answer leaves out: nobody else does anything meanwhile.
-func (x *pausingTx) Ready(routes []int64, limit int) ([]engine.Work, error) {
+func (x *pausingTx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	x.pause("Ready")
 	var known []int64 // the node looks at them
 	for _, r := range routes {
-		vacant, err := x.Tx.Vacant(r)
+		vacant, err := x.Tx.Vacant(ctx, r)
 		if err != nil {
 			return nil, err
 		}
@@ -200,7 +200,7 @@ func (x *pausingTx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 			known = append(known, r)
 		}
 	}
-	works, err := x.Tx.Ready(routes, limit)
+	works, err := x.Tx.Ready(ctx, routes, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -1,215 +1,217 @@
 package scenario_test
 
 import (
+	"context"
+
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // What a transaction is asked, each after a pause. Ready is told apart: see pausing_test.go.
 
-func (x *pausingTx) Between(route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
+func (x *pausingTx) Between(ctx context.Context, route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
 	x.pause("Between")
-	return x.Tx.Between(route, after, upTo, limit)
+	return x.Tx.Between(ctx, route, after, upTo, limit)
 }
 
-func (x *pausingTx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, error) {
+func (x *pausingTx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	x.pause("Due")
-	return x.Tx.Due(queue, until, limit)
+	return x.Tx.Due(ctx, queue, until, limit)
 }
 
-func (x *pausingTx) FirstDue(queue int64, after task.Instant) (task.Instant, error) {
+func (x *pausingTx) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
 	x.pause("FirstDue")
-	return x.Tx.FirstDue(queue, after)
+	return x.Tx.FirstDue(ctx, queue, after)
 }
 
-func (x *pausingTx) Held(worker int64, limit int) ([]engine.Work, error) {
+func (x *pausingTx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	x.pause("Held")
-	return x.Tx.Held(worker, limit)
+	return x.Tx.Held(ctx, worker, limit)
 }
 
-func (x *pausingTx) Work(steps []task.ID) ([]engine.Work, error) {
+func (x *pausingTx) Work(ctx context.Context, steps []task.ID) ([]engine.Work, error) {
 	x.pause("Work")
-	return x.Tx.Work(steps)
+	return x.Tx.Work(ctx, steps)
 }
 
-func (x *pausingTx) SaveSteps(steps []*task.Step) error {
+func (x *pausingTx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	x.pause("SaveSteps")
-	return x.Tx.SaveSteps(steps)
+	return x.Tx.SaveSteps(ctx, steps)
 }
 
-func (x *pausingTx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
+func (x *pausingTx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
 	x.pause("InsertTasks")
-	return x.Tx.InsertTasks(tasks, steps)
+	return x.Tx.InsertTasks(ctx, tasks, steps)
 }
 
-func (x *pausingTx) Contexts(ids []task.ID) ([][]byte, error) {
+func (x *pausingTx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	x.pause("Contexts")
-	return x.Tx.Contexts(ids)
+	return x.Tx.Contexts(ctx, ids)
 }
 
-func (x *pausingTx) Task(id task.ID) (*task.Task, error) {
+func (x *pausingTx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	x.pause("Task")
-	return x.Tx.Task(id)
+	return x.Tx.Task(ctx, id)
 }
 
-func (x *pausingTx) Tasks(ids []task.ID) ([]*task.Task, error) {
+func (x *pausingTx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	x.pause("Tasks")
-	return x.Tx.Tasks(ids)
+	return x.Tx.Tasks(ctx, ids)
 }
 
-func (x *pausingTx) Steps(of []engine.Family) ([][]*task.Step, error) {
+func (x *pausingTx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	x.pause("Steps")
-	return x.Tx.Steps(of)
+	return x.Tx.Steps(ctx, of)
 }
 
-func (x *pausingTx) SaveTasks(tasks []*task.Task) error {
+func (x *pausingTx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	x.pause("SaveTasks")
-	return x.Tx.SaveTasks(tasks)
+	return x.Tx.SaveTasks(ctx, tasks)
 }
 
-func (x *pausingTx) SaveContext(t *task.Task) error {
+func (x *pausingTx) SaveContext(ctx context.Context, t *task.Task) error {
 	x.pause("SaveContext")
-	return x.Tx.SaveContext(t)
+	return x.Tx.SaveContext(ctx, t)
 }
 
-func (x *pausingTx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {
+func (x *pausingTx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	x.pause("Overdue")
-	return x.Tx.Overdue(until, limit)
+	return x.Tx.Overdue(ctx, until, limit)
 }
 
-func (x *pausingTx) DeleteFinished(before task.Instant, limit int) (int, error) {
+func (x *pausingTx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
 	x.pause("DeleteFinished")
-	return x.Tx.DeleteFinished(before, limit)
+	return x.Tx.DeleteFinished(ctx, before, limit)
 }
 
-func (x *pausingTx) AddAttempts(attempts []task.Attempt) error {
+func (x *pausingTx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	x.pause("AddAttempts")
-	return x.Tx.AddAttempts(attempts)
+	return x.Tx.AddAttempts(ctx, attempts)
 }
 
-func (x *pausingTx) AddEvents(events []task.Event) error {
+func (x *pausingTx) AddEvents(ctx context.Context, events []task.Event) error {
 	x.pause("AddEvents")
-	return x.Tx.AddEvents(events)
+	return x.Tx.AddEvents(ctx, events)
 }
 
-func (x *pausingTx) AddActs(acts []task.Act) error {
+func (x *pausingTx) AddActs(ctx context.Context, acts []task.Act) error {
 	x.pause("AddActs")
-	return x.Tx.AddActs(acts)
+	return x.Tx.AddActs(ctx, acts)
 }
 
-func (x *pausingTx) TakeKeys(
+func (x *pausingTx) TakeKeys(ctx context.Context,
 	asks []engine.KeyAsk, now, expires task.Instant, patient bool,
 ) ([]engine.KeyAnswer, error) {
 	x.pause("TakeKeys")
-	return x.Tx.TakeKeys(asks, now, expires, patient)
+	return x.Tx.TakeKeys(ctx, asks, now, expires, patient)
 }
 
-func (x *pausingTx) BindKey(name engine.KeyName, to engine.Binding, expires task.Instant) error {
+func (x *pausingTx) BindKey(ctx context.Context, name engine.KeyName, to engine.Binding, expires task.Instant) error {
 	x.pause("BindKey")
-	return x.Tx.BindKey(name, to, expires)
+	return x.Tx.BindKey(ctx, name, to, expires)
 }
 
-func (x *pausingTx) DropKeys(before task.Instant, limit int) (int, error) {
+func (x *pausingTx) DropKeys(ctx context.Context, before task.Instant, limit int) (int, error) {
 	x.pause("DropKeys")
-	return x.Tx.DropKeys(before, limit)
+	return x.Tx.DropKeys(ctx, before, limit)
 }
 
-func (x *pausingTx) InsertTemplate(t *task.Template) (*task.Template, error) {
+func (x *pausingTx) InsertTemplate(ctx context.Context, t *task.Template) (*task.Template, error) {
 	x.pause("InsertTemplate")
-	return x.Tx.InsertTemplate(t)
+	return x.Tx.InsertTemplate(ctx, t)
 }
 
-func (x *pausingTx) Template(def int64) (*task.Template, error) {
+func (x *pausingTx) Template(ctx context.Context, def int64) (*task.Template, error) {
 	x.pause("Template")
-	return x.Tx.Template(def)
+	return x.Tx.Template(ctx, def)
 }
 
-func (x *pausingTx) ExpectKnown(templates map[int64]*task.Template, routes map[int64]*task.Route) error {
+func (x *pausingTx) ExpectKnown(ctx context.Context, templates map[int64]*task.Template, routes map[int64]*task.Route) error {
 	x.pause("ExpectKnown")
-	return x.Tx.ExpectKnown(templates, routes)
+	return x.Tx.ExpectKnown(ctx, templates, routes)
 }
 
-func (x *pausingTx) InsertRoute(r *task.Route) error {
+func (x *pausingTx) InsertRoute(ctx context.Context, r *task.Route) error {
 	x.pause("InsertRoute")
-	return x.Tx.InsertRoute(r)
+	return x.Tx.InsertRoute(ctx, r)
 }
 
-func (x *pausingTx) SaveWorker(w *task.Worker) error {
+func (x *pausingTx) SaveWorker(ctx context.Context, w *task.Worker) error {
 	x.pause("SaveWorker")
-	return x.Tx.SaveWorker(w)
+	return x.Tx.SaveWorker(ctx, w)
 }
 
-func (x *pausingTx) Workers(nos []int64) ([]*task.Worker, error) {
+func (x *pausingTx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	x.pause("Workers")
-	return x.Tx.Workers(nos)
+	return x.Tx.Workers(ctx, nos)
 }
 
-func (x *pausingTx) ForgetWorkers(before task.Instant, limit int) (int, error) {
+func (x *pausingTx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	x.pause("ForgetWorkers")
-	return x.Tx.ForgetWorkers(before, limit)
+	return x.Tx.ForgetWorkers(ctx, before, limit)
 }
 
-func (x *pausingTx) AddCases(cases []*task.Case) error {
+func (x *pausingTx) AddCases(ctx context.Context, cases []*task.Case) error {
 	x.pause("AddCases")
-	return x.Tx.AddCases(cases)
+	return x.Tx.AddCases(ctx, cases)
 }
 
-func (x *pausingTx) Case(id task.ID) (*task.Case, error) {
+func (x *pausingTx) Case(ctx context.Context, id task.ID) (*task.Case, error) {
 	x.pause("Case")
-	return x.Tx.Case(id)
+	return x.Tx.Case(ctx, id)
 }
 
-func (x *pausingTx) PendingCases(tasks []task.ID) ([]*task.Case, error) {
+func (x *pausingTx) PendingCases(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
 	x.pause("PendingCases")
-	return x.Tx.PendingCases(tasks)
+	return x.Tx.PendingCases(ctx, tasks)
 }
 
-func (x *pausingTx) CasesOf(tasks []task.ID) ([]*task.Case, error) {
+func (x *pausingTx) CasesOf(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
 	x.pause("CasesOf")
-	return x.Tx.CasesOf(tasks)
+	return x.Tx.CasesOf(ctx, tasks)
 }
 
-func (x *pausingTx) DeleteCases(ids []task.ID) error {
+func (x *pausingTx) DeleteCases(ctx context.Context, ids []task.ID) error {
 	x.pause("DeleteCases")
-	return x.Tx.DeleteCases(ids)
+	return x.Tx.DeleteCases(ctx, ids)
 }
 
-func (x *pausingTx) SaveCases(cases []*task.Case) error {
+func (x *pausingTx) SaveCases(ctx context.Context, cases []*task.Case) error {
 	x.pause("SaveCases")
-	return x.Tx.SaveCases(cases)
+	return x.Tx.SaveCases(ctx, cases)
 }
 
-func (x *pausingTx) RecurCases(cases []*task.Case) error {
+func (x *pausingTx) RecurCases(ctx context.Context, cases []*task.Case) error {
 	x.pause("RecurCases")
-	return x.Tx.RecurCases(cases)
+	return x.Tx.RecurCases(ctx, cases)
 }
 
-func (x *pausingTx) Evidence(tasks []task.ID) (map[task.ID]engine.Evidence, error) {
+func (x *pausingTx) Evidence(ctx context.Context, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 	x.pause("Evidence")
-	return x.Tx.Evidence(tasks)
+	return x.Tx.Evidence(ctx, tasks)
 }
 
-func (x *pausingTx) Watch(watches []engine.Watch) error {
+func (x *pausingTx) Watch(ctx context.Context, watches []engine.Watch) error {
 	x.pause("Watch")
-	return x.Tx.Watch(watches)
+	return x.Tx.Watch(ctx, watches)
 }
 
-func (x *pausingTx) Rewatch(moves []engine.WatchMove) error {
+func (x *pausingTx) Rewatch(ctx context.Context, moves []engine.WatchMove) error {
 	x.pause("Rewatch")
-	return x.Tx.Rewatch(moves)
+	return x.Tx.Rewatch(ctx, moves)
 }
 
-func (x *pausingTx) Note(key, text string) error {
+func (x *pausingTx) Note(ctx context.Context, key, text string) error {
 	x.noted("Note", key)
-	return x.Tx.Note(key, text)
+	return x.Tx.Note(ctx, key, text)
 }
 
-func (x *pausingTx) DropNotes(keys []string) error {
+func (x *pausingTx) DropNotes(ctx context.Context, keys []string) error {
 	x.noted("DropNotes", keys...)
-	return x.Tx.DropNotes(keys)
+	return x.Tx.DropNotes(ctx, keys)
 }
 
-func (x *pausingTx) FirstNote(key, text string) error {
+func (x *pausingTx) FirstNote(ctx context.Context, key, text string) error {
 	x.noted("FirstNote", key)
-	return x.Tx.FirstNote(key, text)
+	return x.Tx.FirstNote(ctx, key, text)
 }

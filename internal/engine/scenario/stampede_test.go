@@ -49,12 +49,12 @@ type faulty struct {
 	count atomic.Int64
 }
 
-func (f *faulty) Write(ctx context.Context, fn func(tx engine.Tx) error) error {
+func (f *faulty) Write(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error) error {
 	if f.count.Add(1)%int64(f.every) != 0 {
 		return f.Store.Write(ctx, fn)
 	}
-	return f.Store.Write(ctx, func(tx engine.Tx) error {
-		if err := fn(tx); err != nil {
+	return f.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		if err := fn(ctx, tx); err != nil {
 			return err
 		}
 		return task.Errorf(task.Unavailable, "the store is away")

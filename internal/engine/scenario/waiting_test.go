@@ -29,9 +29,9 @@ type breakable struct {
 	broken atomic.Bool
 }
 
-func (s *breakable) Write(ctx context.Context, fn func(tx engine.Tx) error) error {
-	return s.Store.Write(ctx, func(tx engine.Tx) error {
-		if err := fn(tx); err != nil || !s.broken.Load() {
+func (s *breakable) Write(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error) error {
+	return s.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		if err := fn(ctx, tx); err != nil || !s.broken.Load() {
 			return err
 		}
 		return task.Errorf(task.Unavailable, "the store is away")

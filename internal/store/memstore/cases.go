@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"context"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -37,7 +38,7 @@ func (t *tx) setCase(c *task.Case) {
 }
 
 // AddCases implements engine.TxCases.
-func (t *tx) AddCases(cases []*task.Case) error {
+func (t *tx) AddCases(ctx context.Context, cases []*task.Case) error {
 	for _, c := range cases {
 		switch {
 		case t.s.cases[c.ID] != nil:
@@ -51,10 +52,12 @@ func (t *tx) AddCases(cases []*task.Case) error {
 }
 
 // Case implements engine.TxCases.
-func (t *tx) Case(id task.ID) (*task.Case, error) { return bareCase(t.s.cases[id]), nil }
+func (t *tx) Case(ctx context.Context, id task.ID) (*task.Case, error) {
+	return bareCase(t.s.cases[id]), nil
+}
 
 // PendingCases implements engine.TxCases.
-func (t *tx) PendingCases(tasks []task.ID) ([]*task.Case, error) {
+func (t *tx) PendingCases(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
 	var out []*task.Case
 	for _, id := range slices.CompactFunc(slices.SortedFunc(slices.Values(tasks), compareIDs), func(a, b task.ID) bool { return a == b }) {
 		if c := t.s.pendingCase(id); c != nil {
@@ -65,7 +68,7 @@ func (t *tx) PendingCases(tasks []task.ID) ([]*task.Case, error) {
 }
 
 // CasesOf implements engine.TxCases.
-func (t *tx) CasesOf(tasks []task.ID) ([]*task.Case, error) {
+func (t *tx) CasesOf(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
 	var out []*task.Case
 	for _, id := range slices.CompactFunc(slices.SortedFunc(slices.Values(tasks), compareIDs), func(a, b task.ID) bool { return a == b }) {
 		out = append(out, clones(t.s.casesOf(id), bareCase)...)
@@ -74,7 +77,7 @@ func (t *tx) CasesOf(tasks []task.ID) ([]*task.Case, error) {
 }
 
 // DeleteCases implements engine.TxCases.
-func (t *tx) DeleteCases(ids []task.ID) error {
+func (t *tx) DeleteCases(ctx context.Context, ids []task.ID) error {
 	for _, id := range ids {
 		if c := t.s.cases[id]; c != nil {
 			drop(t, casesTable, id)
@@ -85,7 +88,7 @@ func (t *tx) DeleteCases(ids []task.ID) error {
 }
 
 // SaveCases implements engine.TxCases. What is fixed when a case is opened stays.
-func (t *tx) SaveCases(cases []*task.Case) error {
+func (t *tx) SaveCases(ctx context.Context, cases []*task.Case) error {
 	for _, from := range cases {
 		old := t.s.cases[from.ID]
 		if old == nil {
@@ -109,7 +112,7 @@ func (t *tx) SaveCases(cases []*task.Case) error {
 }
 
 // RecurCases implements engine.TxCases.
-func (t *tx) RecurCases(cases []*task.Case) error {
+func (t *tx) RecurCases(ctx context.Context, cases []*task.Case) error {
 	for _, from := range cases {
 		old := t.s.cases[from.ID]
 		if old == nil || from.Occurrences != old.Occurrences+1 {
@@ -138,7 +141,7 @@ func keptOccurrences(former []task.Occurrence, latest int) []task.Occurrence {
 }
 
 // Evidence implements engine.TxCases.
-func (t *tx) Evidence(tasks []task.ID) (map[task.ID]engine.Evidence, error) {
+func (t *tx) Evidence(ctx context.Context, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 	out := map[task.ID]engine.Evidence{}
 	for _, id := range tasks {
 		row := t.s.tasks[id]
@@ -164,7 +167,7 @@ func (s *state) lastFailures(id task.ID) []task.Attempt {
 }
 
 // Watch implements engine.TxWatches.
-func (t *tx) Watch(watches []engine.Watch) error {
+func (t *tx) Watch(ctx context.Context, watches []engine.Watch) error {
 	for _, w := range watches {
 		put(t, watchesTable, w.Task, w.At)
 	}
@@ -172,7 +175,7 @@ func (t *tx) Watch(watches []engine.Watch) error {
 }
 
 // Rewatch implements engine.TxWatches.
-func (t *tx) Rewatch(moves []engine.WatchMove) error {
+func (t *tx) Rewatch(ctx context.Context, moves []engine.WatchMove) error {
 	for _, m := range moves {
 		if at, ok := t.s.watches[m.Task]; !ok || at != m.At {
 			continue
@@ -187,7 +190,7 @@ func (t *tx) Rewatch(moves []engine.WatchMove) error {
 }
 
 // DropNotes implements engine.TxWatches.
-func (t *tx) DropNotes(keys []string) error {
+func (t *tx) DropNotes(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		drop(t, notesTable, key)
 	}
@@ -195,15 +198,15 @@ func (t *tx) DropNotes(keys []string) error {
 }
 
 // Note implements engine.TxWatches.
-func (t *tx) Note(key, text string) error {
+func (t *tx) Note(ctx context.Context, key, text string) error {
 	put(t, notesTable, key, text)
 	return nil
 }
 
 // FirstNote implements engine.TxWatches.
-func (t *tx) FirstNote(key, text string) error {
+func (t *tx) FirstNote(ctx context.Context, key, text string) error {
 	if _, kept := t.s.notes[key]; kept {
 		return nil
 	}
-	return t.Note(key, text)
+	return t.Note(ctx, key, text)
 }

@@ -28,11 +28,11 @@ func pair(t *testing.T) (*memstore.Store, *task.Task, []*task.Step) {
 		{ID: s.IDs().Step(id, 1), TaskID: id, Ordinal: 1, State: task.StepPending, MaxAttempts: 1},
 		{ID: s.IDs().Step(id, 2), TaskID: id, Ordinal: 2, State: task.StepPending, MaxAttempts: 1, OpenParents: 1},
 	}
-	err := s.Write(t.Context(), func(tx engine.Tx) error {
-		if _, err := tx.InsertTemplate(def); err != nil {
+	err := s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+		if _, err := tx.InsertTemplate(ctx, def); err != nil {
 			return err
 		}
-		if err := tx.InsertRoute(route); err != nil {
+		if err := tx.InsertRoute(ctx, route); err != nil {
 			return err
 		}
 		row.DefID = def.DefID
@@ -42,7 +42,7 @@ func pair(t *testing.T) (*memstore.Store, *task.Task, []*task.Step) {
 		if err := steps[0].Enqueue(now, task.Scheduling{}); err != nil {
 			return err
 		}
-		return tx.InsertTasks([]*task.Task{row}, steps)
+		return tx.InsertTasks(ctx, []*task.Task{row}, steps)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -92,11 +92,11 @@ func TestInvariants(t *testing.T) {
 			t.Parallel()
 			s, row, steps := pair(t)
 			c.spoil(row, steps[0], steps[1])
-			err := s.Write(t.Context(), func(tx engine.Tx) error {
-				if err := tx.SaveTasks([]*task.Task{row}); err != nil {
+			err := s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+				if err := tx.SaveTasks(ctx, []*task.Task{row}); err != nil {
 					return err
 				}
-				return tx.SaveSteps(steps)
+				return tx.SaveSteps(ctx, steps)
 			})
 			if task.CodeOf(err) != task.Internal || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got the error %v, want %q", err, c.want)
@@ -113,7 +113,7 @@ func TestTokensNeverGoBack(t *testing.T) {
 	t.Parallel()
 	s, _, steps := pair(t)
 	save := func() error {
-		return s.Write(t.Context(), func(tx engine.Tx) error { return tx.SaveSteps(steps[:1]) })
+		return s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error { return tx.SaveSteps(ctx, steps[:1]) })
 	}
 	if err := steps[0].Claim(1, now, now+1); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestLeaseEndsOnce(t *testing.T) {
 	s, row, steps := pair(t)
 	attempt := task.Attempt{TaskID: row.ID, StepID: steps[0].ID, Token: 1, Outcome: task.Failed}
 	add := func() error {
-		return s.Write(t.Context(), func(tx engine.Tx) error { return tx.AddAttempts([]task.Attempt{attempt}) })
+		return s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error { return tx.AddAttempts(ctx, []task.Attempt{attempt}) })
 	}
 	if err := add(); err != nil {
 		t.Fatal(err)
@@ -145,9 +145,9 @@ func TestLeaseEndsOnce(t *testing.T) {
 func TestKeyOfNoTask(t *testing.T) {
 	t.Parallel()
 	s, _, _ := pair(t)
-	err := s.Write(t.Context(), func(tx engine.Tx) error {
+	err := s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
 		ask := engine.KeyAsk{Name: engine.KeyName{Namespace: "default", Key: "k"}, To: engine.Binding{Task: s.IDs().Take(now.Time(), 1)}}
-		_, err := tx.TakeKeys([]engine.KeyAsk{ask}, now, now+1, true)
+		_, err := tx.TakeKeys(ctx, []engine.KeyAsk{ask}, now, now+1, true)
 		return err
 	})
 	if task.CodeOf(err) != task.Internal {
@@ -165,8 +165,8 @@ func TestPanic(t *testing.T) {
 				t.Errorf("recovered %v", p)
 			}
 		}()
-		_ = s.Write(context.Background(), func(tx engine.Tx) error {
-			if err := tx.AddEvents([]task.Event{{TaskID: row.ID, At: now}}); err != nil {
+		_ = s.Write(context.Background(), func(ctx context.Context, tx engine.Tx) error {
+			if err := tx.AddEvents(ctx, []task.Event{{TaskID: row.ID, At: now}}); err != nil {
 				return err
 			}
 			panic("boom")
@@ -176,7 +176,7 @@ func TestPanic(t *testing.T) {
 	if err != nil || len(events) != 0 {
 		t.Errorf("%d events, error %v", len(events), err)
 	}
-	if err := s.Write(t.Context(), func(engine.Tx) error { return nil }); err != nil {
+	if err := s.Write(t.Context(), func(context.Context, engine.Tx) error { return nil }); err != nil {
 		t.Error(err)
 	}
 }

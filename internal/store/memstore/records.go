@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"context"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -9,7 +10,7 @@ import (
 
 // AddAttempts implements engine.TxRecords. A lease ends once; a record without a
 // lease, of a step that was cut off while it waited, has the token 0.
-func (t *tx) AddAttempts(attempts []task.Attempt) error {
+func (t *tx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	for _, a := range attempts {
 		old := t.s.attempts[a.TaskID]
 		if a.Token != 0 && slices.ContainsFunc(old, func(b task.Attempt) bool { return a.StepID == b.StepID && a.Token == b.Token }) {
@@ -22,7 +23,7 @@ func (t *tx) AddAttempts(attempts []task.Attempt) error {
 }
 
 // AddEvents implements engine.TxRecords.
-func (t *tx) AddEvents(events []task.Event) error {
+func (t *tx) AddEvents(ctx context.Context, events []task.Event) error {
 	for _, e := range events {
 		put(t, eventsTable, e.TaskID, append(slices.Clip(t.s.events[e.TaskID]), e))
 		t.touched[e.TaskID] = true
@@ -31,7 +32,7 @@ func (t *tx) AddEvents(events []task.Event) error {
 }
 
 // AddActs implements engine.TxRecords.
-func (t *tx) AddActs(acts []task.Act) error {
+func (t *tx) AddActs(ctx context.Context, acts []task.Act) error {
 	for _, a := range acts { // one about no task is kept under the zero ID
 		a.No = t.s.lastAct[""] + 1
 		put(t, lastActTable, "", a.No)
@@ -45,12 +46,12 @@ func (t *tx) AddActs(acts []task.Act) error {
 
 // TakeKeys implements engine.TxRecords. A key is bound while now is before expires. There is one transaction at a
 // time, so none is locked.
-func (t *tx) TakeKeys(asks []engine.KeyAsk, now, expires task.Instant, _ bool) ([]engine.KeyAnswer, error) {
+func (t *tx) TakeKeys(ctx context.Context, asks []engine.KeyAsk, now, expires task.Instant, _ bool) ([]engine.KeyAnswer, error) {
 	answers := make([]engine.KeyAnswer, len(asks))
 	for i, a := range asks {
 		if b, bound := t.s.keys[a.Name]; bound && now < b.expires {
 			answers[i] = engine.KeyAnswer{Bound: b.Binding, Taken: true}
-		} else if err := t.BindKey(a.Name, a.To, expires); err != nil {
+		} else if err := t.BindKey(ctx, a.Name, a.To, expires); err != nil {
 			return nil, err
 		}
 	}
@@ -58,14 +59,14 @@ func (t *tx) TakeKeys(asks []engine.KeyAsk, now, expires task.Instant, _ bool) (
 }
 
 // BindKey implements engine.TxRecords.
-func (t *tx) BindKey(name engine.KeyName, to engine.Binding, expires task.Instant) error {
+func (t *tx) BindKey(ctx context.Context, name engine.KeyName, to engine.Binding, expires task.Instant) error {
 	put(t, keysTable, name, binding{to, expires})
 	t.touched[to.Task] = true
 	return nil
 }
 
 // DropKeys implements engine.TxRecords.
-func (t *tx) DropKeys(before task.Instant, limit int) (int, error) {
+func (t *tx) DropKeys(ctx context.Context, before task.Instant, limit int) (int, error) {
 	n := 0
 	for name, b := range t.s.keys {
 		if n < limit && b.expires < before {

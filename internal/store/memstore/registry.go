@@ -1,13 +1,14 @@
 package memstore
 
 import (
+	"context"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // InsertTemplate implements engine.TxRegistry.
-func (t *tx) InsertTemplate(row *task.Template) (*task.Template, error) {
+func (t *tx) InsertTemplate(ctx context.Context, row *task.Template) (*task.Template, error) {
 	for _, old := range t.s.templates {
 		if old.Namespace == row.Namespace && old.Name == row.Name && old.Version == row.Version && old.Adhoc == row.Adhoc {
 			return cloneTemplate(old), nil
@@ -19,15 +20,17 @@ func (t *tx) InsertTemplate(row *task.Template) (*task.Template, error) {
 }
 
 // Template implements engine.TxRegistry.
-func (t *tx) Template(def int64) (*task.Template, error) {
+func (t *tx) Template(ctx context.Context, def int64) (*task.Template, error) {
 	return cloneTemplate(t.s.templates[def]), nil
 }
 
 // ExpectKnown implements engine.TxRegistry: nobody else can have changed anything.
-func (t *tx) ExpectKnown(map[int64]*task.Template, map[int64]*task.Route) error { return nil }
+func (t *tx) ExpectKnown(context.Context, map[int64]*task.Template, map[int64]*task.Route) error {
+	return nil
+}
 
 // InsertRoute implements engine.TxRegistry.
-func (t *tx) InsertRoute(row *task.Route) error {
+func (t *tx) InsertRoute(ctx context.Context, row *task.Route) error {
 	for _, old := range t.s.routes {
 		if old.Namespace == row.Namespace && old.Handler == row.Handler && slices.Equal(old.Capabilities, row.Capabilities) {
 			row.ID = old.ID
@@ -40,7 +43,7 @@ func (t *tx) InsertRoute(row *task.Route) error {
 }
 
 // SaveWorker implements engine.TxRegistry.
-func (t *tx) SaveWorker(row *task.Worker) error {
+func (t *tx) SaveWorker(ctx context.Context, row *task.Worker) error {
 	if row.No == 0 {
 		// not the number of a forgotten worker: attempts still name that one
 		row.No = t.s.lastWorker["no"] + 1
@@ -53,7 +56,7 @@ func (t *tx) SaveWorker(row *task.Worker) error {
 }
 
 // Workers implements engine.TxRegistry.
-func (t *tx) Workers(nos []int64) ([]*task.Worker, error) {
+func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	var list []*task.Worker
 	for _, no := range nos {
 		if w := t.s.workers[no]; w != nil {
@@ -64,7 +67,7 @@ func (t *tx) Workers(nos []int64) ([]*task.Worker, error) {
 }
 
 // ForgetWorkers implements engine.TxRegistry.
-func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {
+func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	n := 0
 	for _, no := range sortedKeys(t.s.workers) {
 		if w := t.s.workers[no]; n < limit && w.State == task.WorkerDead && w.LastHeartbeat < before {

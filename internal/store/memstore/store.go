@@ -75,7 +75,7 @@ func (s *Store) Close() error {
 
 // Write implements engine.Store. One function runs at a time; a waiting caller
 // leaves when ctx is done. A panic of fn rolls back and goes on.
-func (s *Store) Write(ctx context.Context, fn func(tx engine.Tx) error) error {
+func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
@@ -89,11 +89,11 @@ func (s *Store) Write(ctx context.Context, fn func(tx engine.Tx) error) error {
 		return errClosed()
 	}
 	if s.rehearse {
-		if _, err := s.run(fn, false); err != nil {
+		if _, err := s.run(ctx, fn, false); err != nil {
 			return err
 		}
 	}
-	journal, err := s.run(fn, true)
+	journal, err := s.run(ctx, fn, true)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (s *Store) Write(ctx context.Context, fn func(tx engine.Tx) error) error {
 // run carries out fn on the writer's state and checks what it leaves there.
 // Unless the changes are sound and are to be kept, they are undone before run
 // returns or panics.
-func (s *Store) run(fn func(tx engine.Tx) error, keep bool) (journal []change, err error) {
+func (s *Store) run(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error, keep bool) (journal []change, err error) {
 	t := &tx{s: s.work, touched: map[task.ID]bool{}}
 	kept := false
 	defer func() {
@@ -116,7 +116,7 @@ func (s *Store) run(fn func(tx engine.Tx) error, keep bool) (journal []change, e
 			t.rollback()
 		}
 	}()
-	if err := fn(t); err != nil {
+	if err := fn(ctx, t); err != nil {
 		return nil, err
 	}
 	if err := t.check(); err != nil {

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -9,7 +10,7 @@ import (
 )
 
 // InsertTasks implements engine.TxTasks.
-func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
+func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
 	for _, row := range tasks {
 		switch {
 		case t.s.tasks[row.ID] != nil:
@@ -34,10 +35,12 @@ func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
 }
 
 // Task implements engine.TxTasks.
-func (t *tx) Task(id task.ID) (*task.Task, error) { return cloneTask(t.s.tasks[id]), nil }
+func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
+	return cloneTask(t.s.tasks[id]), nil
+}
 
 // Tasks implements engine.TxTasks.
-func (t *tx) Tasks(ids []task.ID) ([]*task.Task, error) {
+func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	out := make([]*task.Task, len(ids))
 	for i, id := range ids {
 		out[i] = cloneTask(t.s.tasks[id])
@@ -46,7 +49,7 @@ func (t *tx) Tasks(ids []task.ID) ([]*task.Task, error) {
 }
 
 // Steps implements engine.TxTasks.
-func (t *tx) Steps(of []engine.Family) ([][]*task.Step, error) {
+func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	out := make([][]*task.Step, len(of))
 	for i, f := range of {
 		for _, step := range t.s.stepsOf[f.Task] {
@@ -61,7 +64,7 @@ func (t *tx) Steps(of []engine.Family) ([][]*task.Step, error) {
 
 // SaveTasks implements engine.TxTasks. What is fixed at insertion stays as it is
 // whatever the caller made of it.
-func (t *tx) SaveTasks(tasks []*task.Task) error {
+func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	for _, from := range tasks {
 		old := t.s.tasks[from.ID]
 		if old == nil {
@@ -83,7 +86,7 @@ func (t *tx) SaveTasks(tasks []*task.Task) error {
 }
 
 // SaveContext implements engine.TxTasks.
-func (t *tx) SaveContext(from *task.Task) error {
+func (t *tx) SaveContext(ctx context.Context, from *task.Task) error {
 	old := t.s.tasks[from.ID]
 	if old == nil {
 		return task.Errorf(task.Internal, "save the context of task %s: it does not exist", from.ID)
@@ -95,7 +98,7 @@ func (t *tx) SaveContext(from *task.Task) error {
 }
 
 // Overdue implements engine.TxTasks.
-func (t *tx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {
+func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {
 		return row.DeadlineAt != 0 && row.DeadlineAt <= until
 	})
@@ -109,7 +112,7 @@ func (t *tx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {
 
 // DeleteFinished implements engine.TxTasks. A task in error is not terminal: it
 // waits for an operator.
-func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
+func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {
 		return row.State.Terminal() && row.FinishedAt < before && len(t.s.casesOf(row.ID)) == 0
 	})
@@ -152,7 +155,7 @@ func (t *tx) tasksWhere(match func(*task.Task) bool) []*task.Task {
 }
 
 // Contexts implements engine.TxTasks.
-func (t *tx) Contexts(ids []task.ID) ([][]byte, error) {
+func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	contexts := make([][]byte, len(ids))
 	for i, id := range ids {
 		if row, ok := t.s.tasks[id]; ok {

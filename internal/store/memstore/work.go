@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"context"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -8,7 +9,7 @@ import (
 )
 
 // Ready implements engine.TxWork.
-func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
+func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	var ready []entry
 	for _, r := range slices.Compact(slices.Sorted(slices.Values(routes))) {
 		if r > 0 {
@@ -24,7 +25,7 @@ func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 }
 
 // Between implements engine.TxWork.
-func (t *tx) Between(route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
+func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
 	entries := t.s.queue(route).entries
 	at, found := slices.BinarySearchFunc(entries, entry{after.Key, after.ID}, compareEntries)
 	if found {
@@ -41,7 +42,7 @@ func (t *tx) Between(route int64, after engine.Position, upTo int64, limit int) 
 }
 
 // Due implements engine.TxWork.
-func (t *tx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, error) {
+func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	due := t.s.queue(queue).first(limit)
 	if n := slices.IndexFunc(due, func(e entry) bool { return e.key > int64(until) }); n >= 0 {
 		due = due[:n]
@@ -50,7 +51,7 @@ func (t *tx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, err
 }
 
 // FirstDue implements engine.TxWork.
-func (t *tx) FirstDue(queue int64, after task.Instant) (task.Instant, error) {
+func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
 	entries := t.s.queue(queue).entries
 	n := slices.IndexFunc(entries, func(e entry) bool { return e.key > int64(after) })
 	if n < 0 {
@@ -60,7 +61,7 @@ func (t *tx) FirstDue(queue int64, after task.Instant) (task.Instant, error) {
 }
 
 // Held implements engine.TxWork.
-func (t *tx) Held(worker int64, limit int) ([]engine.Work, error) {
+func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	var held []task.ID
 	for _, e := range t.s.queue(task.Leases).entries {
 		if len(held) < limit && t.s.steps[e.id].WorkerNo == worker {
@@ -71,7 +72,9 @@ func (t *tx) Held(worker int64, limit int) ([]engine.Work, error) {
 }
 
 // Work implements engine.TxWork.
-func (t *tx) Work(steps []task.ID) ([]engine.Work, error) { return t.works(steps), nil }
+func (t *tx) Work(ctx context.Context, steps []task.ID) ([]engine.Work, error) {
+	return t.works(steps), nil
+}
 
 // works clones steps and their tasks, one clone of a task for all its steps and
 // without the context, which only Ready promises.
@@ -104,7 +107,7 @@ func ids(entries []entry) []task.ID {
 
 // SaveSteps implements engine.TxWork. What is fixed at insertion stays as it is
 // whatever the caller made of it.
-func (t *tx) SaveSteps(steps []*task.Step) error {
+func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	for _, from := range steps {
 		old := t.s.steps[from.ID]
 		if old == nil {
@@ -127,4 +130,6 @@ func (t *tx) SaveSteps(steps []*task.Step) error {
 }
 
 // Vacant implements engine.TxWork.
-func (t *tx) Vacant(route int64) (bool, error) { return len(t.s.queue(route).first(1)) == 0, nil }
+func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
+	return len(t.s.queue(route).first(1)) == 0, nil
+}

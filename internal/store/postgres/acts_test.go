@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -18,8 +19,8 @@ func TestActsAreKept(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
 	s := open(t, dsn)
-	err := s.Write(t.Context(), func(tx engine.Tx) error {
-		return tx.AddActs([]task.Act{{At: 1, Kind: "use_key", Actor: "ada", Auth: task.AuthKey, Key: "ops"}})
+	err := s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+		return tx.AddActs(ctx, []task.Act{{At: 1, Kind: "use_key", Actor: "ada", Auth: task.AuthKey, Key: "ops"}})
 	})
 	if err != nil {
 		t.Fatal(err)

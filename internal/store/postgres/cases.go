@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"context"
+
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -8,33 +10,43 @@ import (
 // What follows is portable SQL in this transaction. A case is read afresh, after
 // its task: if somebody else changes it meanwhile, the task is not as it was seen.
 
-func (t *tx) AddCases(c []*task.Case) error  { return t.added().AddCases(t.ctx, c) }
-func (t *tx) SaveCases(c []*task.Case) error { return t.added().SaveCases(t.ctx, c) }
+func (t *tx) AddCases(ctx context.Context, c []*task.Case) error  { return t.added().AddCases(ctx, c) }
+func (t *tx) SaveCases(ctx context.Context, c []*task.Case) error { return t.added().SaveCases(ctx, c) }
 
-func (t *tx) RecurCases(c []*task.Case) error { return t.added().RecurCases(t.ctx, c) }
-
-func (t *tx) Case(id task.ID) (*task.Case, error) { return t.sql.Case(t.ctx, id) }
-
-func (t *tx) PendingCases(tasks []task.ID) ([]*task.Case, error) {
-	return t.sql.PendingCases(t.ctx, tasks)
+func (t *tx) RecurCases(ctx context.Context, c []*task.Case) error {
+	return t.added().RecurCases(ctx, c)
 }
 
-func (t *tx) CasesOf(tasks []task.ID) ([]*task.Case, error) { return t.sql.CasesOf(t.ctx, tasks) }
-func (t *tx) DeleteCases(ids []task.ID) error               { return t.added().DeleteCases(t.ctx, ids) }
+func (t *tx) Case(ctx context.Context, id task.ID) (*task.Case, error) { return t.sql.Case(ctx, id) }
 
-func (t *tx) Evidence(tasks []task.ID) (map[task.ID]engine.Evidence, error) {
-	return t.sql.Evidence(t.ctx, tasks)
+func (t *tx) PendingCases(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
+	return t.sql.PendingCases(ctx, tasks)
 }
 
-func (t *tx) Note(key, text string) error { return t.added().Note(t.ctx, key, text) }
+func (t *tx) CasesOf(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
+	return t.sql.CasesOf(ctx, tasks)
+}
+func (t *tx) DeleteCases(ctx context.Context, ids []task.ID) error {
+	return t.added().DeleteCases(ctx, ids)
+}
 
-func (t *tx) DropNotes(keys []string) error { return t.added().DropNotes(t.ctx, keys) }
+func (t *tx) Evidence(ctx context.Context, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
+	return t.sql.Evidence(ctx, tasks)
+}
+
+func (t *tx) Note(ctx context.Context, key, text string) error { return t.added().Note(ctx, key, text) }
+
+func (t *tx) DropNotes(ctx context.Context, keys []string) error {
+	return t.added().DropNotes(ctx, keys)
+}
 
 // FirstNote implements engine.TxWatches.
-func (t *tx) FirstNote(key, text string) error { return t.added().FirstNote(t.ctx, key, text) }
+func (t *tx) FirstNote(ctx context.Context, key, text string) error {
+	return t.added().FirstNote(ctx, key, text)
+}
 
 // Watch implements engine.TxWatches.
-func (t *tx) Watch(watches []engine.Watch) error {
+func (t *tx) Watch(ctx context.Context, watches []engine.Watch) error {
 	var ids []task.ID
 	var at []int64
 	for _, w := range watches {
@@ -48,7 +60,7 @@ func (t *tx) Watch(watches []engine.Watch) error {
 }
 
 // Rewatch implements engine.TxWatches.
-func (t *tx) Rewatch(moves []engine.WatchMove) error {
+func (t *tx) Rewatch(ctx context.Context, moves []engine.WatchMove) error {
 	var moved, dropped []task.ID
 	var seen, next, last []int64
 	for _, m := range moves {

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -53,8 +54,8 @@ func TestOccupiedByAnother(t *testing.T) {
 	here, there := open(t, dsn), open(t, dsn)
 	ready := func() (n int) {
 		t.Helper()
-		err := here.Write(t.Context(), func(tx engine.Tx) error {
-			works, err := tx.Ready([]int64{7}, 10)
+		err := here.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+			works, err := tx.Ready(ctx, []int64{7}, 10)
 			n = len(works)
 			return err
 		})
@@ -66,9 +67,9 @@ func TestOccupiedByAnother(t *testing.T) {
 	if n := ready(); n != 0 {
 		t.Fatalf("%d steps ready in an empty database", n)
 	}
-	err := there.Write(t.Context(), func(tx engine.Tx) error {
+	err := there.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
 		k, step := job(there, 7)
-		return tx.InsertTasks([]*task.Task{k}, []*task.Step{step})
+		return tx.InsertTasks(ctx, []*task.Task{k}, []*task.Step{step})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 // go on.
 //
 // The other processes, and this one, hear of it with the commit.
-func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn, fn func(engine.Tx) error) (err error) {
+func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn, fn func(context.Context, engine.Tx) error) (err error) {
 	if host.TxStatus() != 'T' {
 		return task.Errorf(task.Invalid, "the transaction is not open: it has ended or failed, or never begun")
 	}
@@ -28,9 +28,9 @@ func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn, fn func(
 	if err != nil {
 		return classify(err)
 	}
-	t := s.newTx(ctx, c, false)
+	t := s.newTx(c, false)
 	t.guest, t.pending = true, nil
-	if err = guarded(t, fn); err == nil {
+	if err = guarded(ctx, t, fn); err == nil {
 		err = s.leave(ctx, t, path)
 	}
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Store) leave(ctx context.Context, t *tx, path string) error {
 	}
 	t.exec(`SELECT set_config('search_path', $1, true)`, path)
 	t.exec(`RELEASE SAVEPOINT tasker`)
-	_, err := t.commit()
+	_, err := t.commit(ctx)
 	return err
 }
 

@@ -103,7 +103,7 @@ func (s *Store) checkPool(ctx context.Context) error {
 const codeReplaced = "TK002"
 
 // ExpectKnown implements engine.TxRegistry. It goes with the next statements.
-func (t *tx) ExpectKnown(templates map[int64]*task.Template, routes map[int64]*task.Route) error {
+func (t *tx) ExpectKnown(ctx context.Context, templates map[int64]*task.Template, routes map[int64]*task.Route) error {
 	const query = `SELECT tasker_expect_known((SELECT count(*) FROM unnest($1::bigint[], $2::text[], $3::text[]) AS u(id, namespace, name)
  JOIN tasker_templates d ON d.def_id = u.id AND d.namespace = u.namespace AND d.name = u.name)
  + (SELECT count(*) FROM unnest($4::bigint[], $5::text[], $6::text[]) AS u(id, namespace, handler)

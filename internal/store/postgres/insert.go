@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -9,7 +10,7 @@ import (
 )
 
 // InsertTasks implements engine.TxTasks.
-func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
+func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
 	t.remember(tasks, steps)
 	if err := t.insertTasks(tasks); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -16,13 +17,13 @@ const keyWait = "5ms"
 
 // TakeKeys implements engine.TxRecords. All keys are taken by one statement and in one order, so two
 // transactions that want the same keys cannot each wait for the other.
-func (t *tx) TakeKeys(asks []engine.KeyAsk, now, expires task.Instant, patient bool) ([]engine.KeyAnswer, error) {
+func (t *tx) TakeKeys(ctx context.Context, asks []engine.KeyAsk, now, expires task.Instant, patient bool) ([]engine.KeyAnswer, error) {
 	var free map[engine.KeyName]bool
 	var err error
 	if patient {
-		free, err = t.bindFree(asks, now, expires)
+		free, err = t.bindFree(ctx, asks, now, expires)
 	} else {
-		free, err = t.bindFreeAtOnce(asks, now, expires)
+		free, err = t.bindFreeAtOnce(ctx, asks, now, expires)
 	}
 	if err != nil {
 		return nil, err
@@ -31,7 +32,7 @@ func (t *tx) TakeKeys(asks []engine.KeyAsk, now, expires task.Instant, patient b
 	if len(free) == len(asks) {
 		return answers, nil
 	}
-	bound, err := t.bindings(asks)
+	bound, err := t.bindings(ctx, asks)
 	if err != nil {
 		return nil, err
 	}
@@ -44,14 +45,14 @@ func (t *tx) TakeKeys(asks []engine.KeyAsk, now, expires task.Instant, patient b
 }
 
 // bindFreeAtOnce is bindFree without waiting. When a key is locked, the transaction is as it was before.
-func (t *tx) bindFreeAtOnce(asks []engine.KeyAsk, now, expires task.Instant) (map[engine.KeyName]bool, error) {
+func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now, expires task.Instant) (map[engine.KeyName]bool, error) {
 	t.later(request{sql: `SAVEPOINT tasker_keys`})
 	t.later(request{sql: `SET LOCAL lock_timeout = '` + keyWait + `'`})
-	free, err := t.bindFree(asks, now, expires)
+	free, err := t.bindFree(ctx, asks, now, expires)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == codeLocked {
 		// as text: a transaction that has failed takes nothing else
-		if err := t.conn.pg.Exec(t.ctx, `ROLLBACK TO SAVEPOINT tasker_keys`).Close(); err != nil {
+		if err := t.conn.pg.Exec(ctx, `ROLLBACK TO SAVEPOINT tasker_keys`).Close(); err != nil {
 			return nil, err
 		}
 		t.later(request{sql: `RELEASE SAVEPOINT tasker_keys`})
@@ -66,7 +67,7 @@ func (t *tx) bindFreeAtOnce(asks []engine.KeyAsk, now, expires task.Instant) (ma
 const codeLocked = "55P03"
 
 // bindFree binds those of the keys that are free, and returns them.
-func (t *tx) bindFree(asks []engine.KeyAsk, now, expires task.Instant) (map[engine.KeyName]bool, error) {
+func (t *tx) bindFree(ctx context.Context, asks []engine.KeyAsk, now, expires task.Instant) (map[engine.KeyName]bool, error) {
 	const query = `INSERT INTO tasker_idempotency_keys AS k (namespace, key, task_id, hash, expires_at)
  SELECT a.namespace, a.key, a.task, a.hash, $5 FROM unnest($1::text[], $2::text[], $3::uuid[], $4::text[]) AS a(namespace, key, task, hash)
  ORDER BY a.namespace, a.key
@@ -79,7 +80,7 @@ func (t *tx) bindFree(asks []engine.KeyAsk, now, expires task.Instant) (map[engi
 	}
 	t.wrote = true
 	free := make(map[engine.KeyName]bool, len(asks))
-	err := t.ask(query, []any{namespaces, keys, ids, hashes, int64(expires), int64(now)}, func(r store.Row) error {
+	err := t.ask(ctx, query, []any{namespaces, keys, ids, hashes, int64(expires), int64(now)}, func(r store.Row) error {
 		var n engine.KeyName
 		err := r.Scan((*store.Text)(&n.Namespace), (*store.Text)(&n.Key))
 		free[n] = true
@@ -89,12 +90,12 @@ func (t *tx) bindFree(asks []engine.KeyAsk, now, expires task.Instant) (map[engi
 }
 
 // bindings returns what keys are bound to.
-func (t *tx) bindings(asks []engine.KeyAsk) (map[engine.KeyName]engine.Binding, error) {
+func (t *tx) bindings(ctx context.Context, asks []engine.KeyAsk) (map[engine.KeyName]engine.Binding, error) {
 	const query = `SELECT k.namespace, k.key, k.task_id, k.hash FROM unnest($1::text[], $2::text[]) AS a(namespace, key)
  JOIN tasker_idempotency_keys k ON k.namespace = a.namespace AND k.key = a.key`
 	namespaces, keys := keyColumns(asks)
 	bound := make(map[engine.KeyName]engine.Binding, len(asks))
-	err := t.ask(query, []any{namespaces, keys}, func(r store.Row) error {
+	err := t.ask(ctx, query, []any{namespaces, keys}, func(r store.Row) error {
 		var n engine.KeyName
 		var b engine.Binding
 		err := r.Scan((*store.Text)(&n.Namespace), (*store.Text)(&n.Key), &scanID{&b.Task}, (*store.Text)(&b.Hash))
@@ -112,6 +113,6 @@ func keyColumns(asks []engine.KeyAsk) (namespaces, keys []string) {
 }
 
 // BindKey implements engine.TxRecords.
-func (t *tx) BindKey(name engine.KeyName, to engine.Binding, expires task.Instant) error {
-	return t.added().BindKey(t.ctx, name, to, expires)
+func (t *tx) BindKey(ctx context.Context, name engine.KeyName, to engine.Binding, expires task.Instant) error {
+	return t.added().BindKey(ctx, name, to, expires)
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ var (
 )
 
 // Work implements engine.TxWork.
-func (t *tx) Work(ids []task.ID) ([]engine.Work, error) {
+func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	works := make([]engine.Work, len(ids))
 	at := make(map[task.ID][]int)
 	var missing []task.ID
@@ -37,7 +38,7 @@ func (t *tx) Work(ids []task.ID) ([]engine.Work, error) {
 		return shareTasks(works), nil
 	}
 	const by = ` FROM unnest($1::uuid[]) AS q(id) JOIN tasker_workflow_steps s ON s.id = q.id JOIN tasker_tasks t ON t.id = s.task_id`
-	err := t.ask(`SELECT `+workColumns+by+t.lock(` ORDER BY t.id, s.id FOR UPDATE OF t, s`), []any{missing}, func(r store.Row) error {
+	err := t.ask(ctx, `SELECT `+workColumns+by+t.lock(` ORDER BY t.id, s.id FOR UPDATE OF t, s`), []any{missing}, func(r store.Row) error {
 		w, err := t.scanWork(r)
 		if err != nil {
 			return err
@@ -164,7 +165,7 @@ func (v versioned) Scan(dest ...any) error {
 }
 
 // Task implements engine.TxTasks.
-func (t *tx) Task(id task.ID) (*task.Task, error) {
+func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	if seen, ok := t.tasks[id]; ok {
 		return seen.task(), nil
 	}
@@ -175,7 +176,7 @@ func (t *tx) Task(id task.ID) (*task.Task, error) {
 	}
 	var found *task.Task
 	query := `SELECT ` + taskColumns + ` FROM tasker_tasks t WHERE t.id = $1` + t.lock(` FOR UPDATE`)
-	err := t.ask(query, []any{id}, func(r store.Row) error {
+	err := t.ask(ctx, query, []any{id}, func(r store.Row) error {
 		k, err := t.scanTask(r)
 		found = k
 		return err
@@ -184,7 +185,7 @@ func (t *tx) Task(id task.ID) (*task.Task, error) {
 }
 
 // Tasks implements engine.TxTasks.
-func (t *tx) Tasks(ids []task.ID) ([]*task.Task, error) {
+func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	var missing []task.ID
 	for _, id := range ids {
 		if _, ok := t.tasks[id]; !ok && (t.uncached() || !t.store.rowCache.remembers(id)) {
@@ -193,7 +194,7 @@ func (t *tx) Tasks(ids []task.ID) ([]*task.Task, error) {
 	}
 	if len(missing) > 0 {
 		query := `SELECT ` + taskColumns + ` FROM unnest($1::uuid[]) AS q(id) JOIN tasker_tasks t ON t.id = q.id` + t.lock(` ORDER BY t.id FOR UPDATE OF t`)
-		err := t.ask(query, []any{missing}, func(r store.Row) error {
+		err := t.ask(ctx, query, []any{missing}, func(r store.Row) error {
 			_, err := t.scanTask(r)
 			return err
 		})
@@ -207,7 +208,7 @@ func (t *tx) Tasks(ids []task.ID) ([]*task.Task, error) {
 			tasks[i] = seen.task()
 		} else if !slices.Contains(missing, id) {
 			var err error
-			if tasks[i], err = t.Task(id); err != nil {
+			if tasks[i], err = t.Task(ctx, id); err != nil {
 				return nil, err
 			}
 		}
@@ -225,7 +226,7 @@ func (t *tx) scanTask(r store.Row) (*task.Task, error) {
 }
 
 // Contexts implements engine.TxTasks.
-func (t *tx) Contexts(ids []task.ID) ([][]byte, error) {
+func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	contexts := make([][]byte, len(ids))
 	var missing []task.ID
 	var places []int64
@@ -242,7 +243,7 @@ func (t *tx) Contexts(ids []task.ID) ([][]byte, error) {
 		return contexts, nil
 	}
 	const query = `SELECT t.context, q.n FROM unnest($1::uuid[], $2::bigint[]) AS q(id, n) JOIN tasker_tasks t ON t.id = q.id`
-	err := t.ask(query, []any{missing, places}, func(r store.Row) error {
+	err := t.ask(ctx, query, []any{missing, places}, func(r store.Row) error {
 		var document store.JSON
 		var at int64
 		err := r.Scan(&document, &at)
@@ -253,7 +254,7 @@ func (t *tx) Contexts(ids []task.ID) ([][]byte, error) {
 }
 
 // Steps implements engine.TxTasks.
-func (t *tx) Steps(of []engine.Family) ([][]*task.Step, error) {
+func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	found := make([][]*task.Step, len(of))
 	var wanted ranges
 	for i, f := range of {
@@ -261,7 +262,7 @@ func (t *tx) Steps(of []engine.Family) ([][]*task.Step, error) {
 			found[i] = steps
 			continue
 		}
-		if err := wanted.add(t, i, f); err != nil {
+		if err := wanted.add(ctx, t, i, f); err != nil {
 			return nil, err
 		}
 	}
@@ -272,7 +273,7 @@ func (t *tx) Steps(of []engine.Family) ([][]*task.Step, error) {
 	const by = ` FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[]) AS q(task, low, high, n)
  JOIN tasker_workflow_steps s ON s.id >= q.low AND s.id <= q.high AND s.task_id = q.task ORDER BY q.n, s.ordinal`
 	args := []any{wanted.tasks, wanted.low, wanted.high, wanted.places}
-	err := t.ask(`SELECT `+stepColumns+`, q.n`+by+t.lock(` FOR UPDATE OF s`), args, func(r store.Row) error {
+	err := t.ask(ctx, `SELECT `+stepColumns+`, q.n`+by+t.lock(` FOR UPDATE OF s`), args, func(r store.Row) error {
 		var versions [2]uint32
 		var place int
 		s, err := t.sql.ScanStep(placed{versioned{r, &versions, false}, &place})
@@ -301,7 +302,7 @@ type ranges struct {
 	places           []int64
 }
 
-func (r *ranges) add(t *tx, place int, f engine.Family) error {
+func (r *ranges) add(ctx context.Context, t *tx, place int, f engine.Family) error {
 	between := func(from, to int) {
 		seq := f.Task.Seq()
 		r.tasks = append(r.tasks, f.Task)
@@ -315,7 +316,7 @@ func (r *ranges) add(t *tx, place int, f engine.Family) error {
 		}
 		return nil
 	}
-	k, err := t.Task(f.Task)
+	k, err := t.Task(ctx, f.Task)
 	if err != nil || k == nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -13,14 +14,14 @@ import (
 // Ready implements engine.TxWork. Routes that are known to be empty are not asked
 // about: what another process queues there comes as news, or is found by the look
 // at all routes that are waited for, as it is for those who wait already.
-func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
+func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	routes = t.store.routes.occupiedOf(routes, t.begin, t.queued)
 	if len(routes) == 0 || limit <= 0 {
 		return nil, nil
 	}
 	asked := t.store.Now()
 	spans, whole := t.store.routes.spans(routes, asked)
-	works, read, err := t.ready(routes, spans, limit)
+	works, read, err := t.ready(ctx, routes, spans, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -35,12 +36,12 @@ func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 
 // ready reads the lowest keys of the routes, up to limit. When there are fewer, read are the routes
 // that have no other step to give: those of which every step that nobody has locked is in works.
-func (t *tx) ready(routes []int64, spans []span, limit int) (works []engine.Work, read []int64, err error) {
+func (t *tx) ready(ctx context.Context, routes []int64, spans []span, limit int) (works []engine.Work, read []int64, err error) {
 	if len(routes) == 1 {
-		works, err = t.readyOfOne(spans, limit)
+		works, err = t.readyOfOne(ctx, spans, limit)
 		return works, routes, err
 	}
-	works, seen, err := t.readyOfMany(spans, limit)
+	works, seen, err := t.readyOfMany(ctx, spans, limit)
 	if err != nil || len(works) == limit || 0 < seen && seen < limit {
 		return works, routes, err
 	}
@@ -54,7 +55,7 @@ func (t *tx) ready(routes []int64, spans []span, limit int) (works []engine.Work
 	if len(rest) == 0 {
 		return works, nil, nil
 	}
-	more, err := t.readyOfOne(rest, limit-len(works))
+	more, err := t.readyOfOne(ctx, rest, limit-len(works))
 	read = slices.DeleteFunc(slices.Clone(routes), func(r int64) bool { return gave[r] })
 	return share(append(works, more...)), read, err
 }
@@ -68,29 +69,29 @@ const (
 
 // readyOfOne reads along the index, and no further than needed: the spans of one route follow one
 // another. Spans of several routes are read route after route.
-func (t *tx) readyOfOne(spans []span, limit int) ([]engine.Work, error) {
+func (t *tx) readyOfOne(ctx context.Context, spans []span, limit int) ([]engine.Work, error) {
 	const query = readyWork + ` FROM (SELECT s.* FROM ` + readySpans + `, LATERAL (` + readySteps + `$4 FOR UPDATE SKIP LOCKED) s LIMIT $4) s
  JOIN tasker_tasks t ON t.id = s.task_id`
 	ids, lows, highs := columns(spans)
-	return t.readyBy(query, []any{ids, lows, highs, limit}, func(r store.Row) store.Row { return r })
+	return t.readyBy(ctx, query, []any{ids, lows, highs, limit}, func(r store.Row) store.Row { return r })
 }
 
 // readyOfMany finds which spans have how many of the lowest keys, and takes as many from each: further on
 // where some are locked. Seen is how many steps it found, locked ones included, up to limit; 0 when
 // nothing was there to take.
-func (t *tx) readyOfMany(spans []span, limit int) (works []engine.Work, seen int, err error) {
+func (t *tx) readyOfMany(ctx context.Context, spans []span, limit int) (works []engine.Work, seen int, err error) {
 	const query = readyWork + `, share.seen FROM (SELECT h.n, count(*) AS take, sum(count(*)) OVER ()::bigint AS seen FROM
  (SELECT r.n FROM ` + readySpans + `, LATERAL (SELECT s.key, s.id FROM tasker_workflow_steps s WHERE ` + readyHead + `$4) s
  ORDER BY s.key, s.id LIMIT $4) h GROUP BY h.n) share JOIN ` + readySpans + ` ON r.n = share.n, LATERAL (` + readySteps + `share.take FOR UPDATE SKIP LOCKED) s
  JOIN tasker_tasks t ON t.id = s.task_id`
 	ids, lows, highs := columns(spans)
-	works, err = t.readyBy(query, []any{ids, lows, highs, limit}, func(r store.Row) store.Row { return counted{r, &seen} })
+	works, err = t.readyBy(ctx, query, []any{ids, lows, highs, limit}, func(r store.Row) store.Row { return counted{r, &seen} })
 	return works, seen, err
 }
 
-func (t *tx) readyBy(query string, args []any, wrap func(store.Row) store.Row) ([]engine.Work, error) {
+func (t *tx) readyBy(ctx context.Context, query string, args []any, wrap func(store.Row) store.Row) ([]engine.Work, error) {
 	works := make([]engine.Work, 0, 16)
-	err := t.ask(query, args, func(r store.Row) error {
+	err := t.ask(ctx, query, args, func(r store.Row) error {
 		w, err := t.scanWork(wrap(r))
 		works = append(works, w)
 		return err
@@ -151,7 +152,7 @@ func (t *tx) noteReady(read []int64, found []head, full bool, asked time.Time) {
 
 // Vacant implements engine.TxWork. Another process may have queued something
 // meanwhile that this one has not heard of yet.
-func (t *tx) Vacant(route int64) (bool, error) {
+func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	if _, ok := t.queued[route]; ok {
 		return false, nil
 	}
@@ -159,12 +160,12 @@ func (t *tx) Vacant(route int64) (bool, error) {
 }
 
 // Due implements engine.TxWork.
-func (t *tx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, error) {
+func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key >= $2 AND s.key <= $3
  ORDER BY s.key, s.id LIMIT $4 FOR UPDATE SKIP LOCKED) s JOIN tasker_tasks t ON t.id = s.task_id`
 	asked := t.store.Now()
 	low, whole := t.store.routes.floor(queue, asked)
-	works, err := t.works(query, []any{queue, low, int64(until), limit}, true)
+	works, err := t.works(ctx, query, []any{queue, low, int64(until), limit}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -178,11 +179,11 @@ func (t *tx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, err
 }
 
 // Between implements engine.TxWork.
-func (t *tx) Between(route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
+func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
 	query := `SELECT ` + stepColumns + ` FROM tasker_workflow_steps s
  WHERE s.queue = $1 AND (s.key, s.id) > ($2, $3::uuid) AND s.key <= $4 ORDER BY s.key, s.id LIMIT $5 FOR UPDATE SKIP LOCKED`
 	var steps []*task.Step
-	err := t.ask(query, []any{route, after.Key, after.ID, upTo, limit}, func(r store.Row) error {
+	err := t.ask(ctx, query, []any{route, after.Key, after.ID, upTo, limit}, func(r store.Row) error {
 		var versions [2]uint32
 		s, err := t.sql.ScanStep(versioned{r, &versions, false})
 		if err == nil {
@@ -197,25 +198,25 @@ func (t *tx) Between(route int64, after engine.Position, upTo int64, limit int) 
 const lateness = 5 * time.Second
 
 // FirstDue implements engine.TxWork.
-func (t *tx) FirstDue(queue int64, after task.Instant) (task.Instant, error) {
+func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
 	var at task.Instant
-	err := t.ask(`SELECT s.key FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key > $2 ORDER BY s.key LIMIT 1`, []any{queue, int64(after)},
+	err := t.ask(ctx, `SELECT s.key FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key > $2 ORDER BY s.key LIMIT 1`, []any{queue, int64(after)},
 		func(r store.Row) error { return r.Scan(&at) })
 	return at, err
 }
 
 // Held implements engine.TxWork.
-func (t *tx) Held(worker int64, limit int) ([]engine.Work, error) {
+func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = -2 AND s.worker_no = $1
  ORDER BY s.key, s.id LIMIT $2) s JOIN tasker_tasks t ON t.id = s.task_id`
-	return t.works(query, []any{worker, limit}, false)
+	return t.works(ctx, query, []any{worker, limit}, false)
 }
 
 // works reads steps with their tasks, lowest key first.
-func (t *tx) works(from string, args []any, careful bool) ([]engine.Work, error) {
+func (t *tx) works(ctx context.Context, from string, args []any, careful bool) ([]engine.Work, error) {
 	const columns = `SELECT ` + store.StepColumns + `, s.version, `
 	var works []engine.Work
-	err := t.ask(columns+taskColumns+from+t.lock(lockTask(careful)), args, func(r store.Row) error {
+	err := t.ask(ctx, columns+taskColumns+from+t.lock(lockTask(careful)), args, func(r store.Row) error {
 		w, err := t.scanWork(r)
 		works = append(works, w)
 		return err

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"sync"
 
 	"github.com/taskerhq/tasker/internal/store"
@@ -9,21 +10,21 @@ import (
 
 // DropKeys implements engine.TxRecords. A key that another transaction has locked is left
 // for the next time: it may be about to be bound anew, and its owner may take long.
-func (t *tx) DropKeys(before task.Instant, limit int) (int, error) {
+func (t *tx) DropKeys(ctx context.Context, before task.Instant, limit int) (int, error) {
 	const query = `WITH old AS MATERIALIZED (SELECT namespace, key FROM tasker_idempotency_keys WHERE expires_at < $1
  ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)
  DELETE FROM tasker_idempotency_keys k USING old WHERE k.namespace = old.namespace AND k.key = old.key`
-	n, err := t.sql.Exec(t.ctx, query, int64(before), limit)
+	n, err := t.sql.Exec(ctx, query, int64(before), limit)
 	return int(n), err
 }
 
 // ForgetWorkers implements engine.TxRegistry. A worker whose row is locked may be about to
 // come back to life.
-func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {
+func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	const query = `WITH old AS MATERIALIZED (SELECT worker_no FROM tasker_workers WHERE state = 'dead' AND last_heartbeat < $1
  ORDER BY worker_no LIMIT $2 FOR UPDATE SKIP LOCKED)
  DELETE FROM tasker_workers w USING old WHERE w.worker_no = old.worker_no`
-	n, err := t.sql.Exec(t.ctx, query, int64(before), limit)
+	n, err := t.sql.Exec(ctx, query, int64(before), limit)
 	return int(n), err
 }
 
@@ -56,12 +57,12 @@ const (
 // which tasks finish: keeping one would cost every task. The search goes through
 // the tasks in the order they were created, from where the last one ended, and
 // begins anew when it has come to those that are too young.
-func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
+func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
 	edge := task.MakeID(task.SeqFloor(before.Time()), 0)
 	from := t.store.sweep.at()
 	var old []taskRow
 	for range retentionBatches {
-		last, n, err := t.retentionPage(from, edge, func(k taskRow) {
+		last, n, err := t.retentionPage(ctx, from, edge, func(k taskRow) {
 			if k.State.Terminal() && k.FinishedAt < before && !k.Meta.Case.Kept() && len(old) < limit {
 				old = append(old, k)
 			}
@@ -79,7 +80,7 @@ func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
 		}
 	}
 	t.after = append(t.after, func() { t.store.sweep.set(from) })
-	unchanged, err := t.lockUnchanged(old)
+	unchanged, err := t.lockUnchanged(ctx, old)
 	if err != nil || len(unchanged) == 0 {
 		return 0, err
 	}
@@ -90,7 +91,7 @@ func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
 // lockUnchanged locks those of the tasks that are still as they were read, and returns them.
 // The look for old tasks locks nothing, so another transaction may have opened a case of one
 // since, or may be about to: such a task stays for the next sweep.
-func (t *tx) lockUnchanged(rows []taskRow) ([]*task.Task, error) {
+func (t *tx) lockUnchanged(ctx context.Context, rows []taskRow) ([]*task.Task, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -103,7 +104,7 @@ func (t *tx) lockUnchanged(rows []taskRow) ([]*task.Task, error) {
 	const query = `SELECT t.id FROM unnest($1::uuid[], $2::xid[]) AS u(id, seen) JOIN tasker_tasks t ON t.id = u.id AND t.xmin = u.seen
  ORDER BY t.id FOR UPDATE OF t SKIP LOCKED`
 	var locked []*task.Task
-	err := t.ask(query, []any{seen.ids, seen.versions}, func(r store.Row) error {
+	err := t.ask(ctx, query, []any{seen.ids, seen.versions}, func(r store.Row) error {
 		var id task.ID
 		err := r.Scan(&scanID{&id})
 		locked = append(locked, tasks[id])
@@ -113,10 +114,10 @@ func (t *tx) lockUnchanged(rows []taskRow) ([]*task.Task, error) {
 }
 
 // retentionPage reads tasks behind an ID, and returns the last one's and how many there were.
-func (t *tx) retentionPage(from, edge task.ID, each func(taskRow)) (task.ID, int, error) {
+func (t *tx) retentionPage(ctx context.Context, from, edge task.ID, each func(taskRow)) (task.ID, int, error) {
 	const query = ` FROM tasker_tasks t WHERE t.id > $1 AND t.id < $2 ORDER BY t.id LIMIT $3`
 	last, n := from, 0
-	err := t.ask(`SELECT `+taskColumns+query, []any{from, edge, retentionBatch}, func(r store.Row) error {
+	err := t.ask(ctx, `SELECT `+taskColumns+query, []any{from, edge, retentionBatch}, func(r store.Row) error {
 		var versions [2]uint32
 		k, err := t.sql.ScanTask(versioned{r, &versions, false})
 		if err != nil {

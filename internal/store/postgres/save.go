@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/store"
@@ -31,7 +32,7 @@ type settled struct {
 }
 
 // SaveSteps implements engine.TxWork.
-func (t *tx) SaveSteps(steps []*task.Step) error {
+func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	hand, settle := group[handed, *task.Step]{}, group[settled, *task.Step]{}
 	var other []*task.Step
 	for _, s := range steps {
@@ -169,7 +170,7 @@ func outcomeOf(was *seenTask, k *task.Task) outcome {
 }
 
 // SaveTasks implements engine.TxTasks.
-func (t *tx) SaveTasks(tasks []*task.Task) error {
+func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	alike := group[outcome, *task.Task]{}
 	for _, k := range tasks {
 		alike.add(outcomeOf(t.tasks[k.ID], k), k)
@@ -187,7 +188,7 @@ func (t *tx) SaveTasks(tasks []*task.Task) error {
 
 // SaveContext implements engine.TxTasks. The row is this transaction's since SaveTasks
 // has found it as it was seen.
-func (t *tx) SaveContext(k *task.Task) error {
+func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 	t.exec(`UPDATE tasker_tasks SET context = $2::text::json WHERE id = $1`, k.ID, k.Context)
 	t.contexts[k.ID] = k.Context
 	return nil

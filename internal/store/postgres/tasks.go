@@ -1,15 +1,17 @@
 package postgres
 
 import (
+	"context"
+
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Overdue implements engine.TxTasks.
-func (t *tx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {
+func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	query := `SELECT ` + taskColumns + ` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2 FOR UPDATE SKIP LOCKED`
 	var tasks []*task.Task
-	err := t.ask(query, []any{int64(until), limit}, func(r store.Row) error {
+	err := t.ask(ctx, query, []any{int64(until), limit}, func(r store.Row) error {
 		k, err := t.scanTask(r)
 		tasks = append(tasks, k)
 		return err

@@ -14,7 +14,6 @@ import (
 // nothing is one pipeline in all, which PostgreSQL runs as one transaction.
 type tx struct {
 	store *Store
-	ctx   context.Context
 	conn  *conn
 	// locking: an earlier run lost a race. Rows are read afresh, and locked.
 	locking bool
@@ -52,8 +51,8 @@ type seenTask struct {
 	inserted   bool
 }
 
-func (s *Store) newTx(ctx context.Context, c *conn, careful bool) *tx {
-	t := &tx{store: s, ctx: ctx, conn: c, locking: careful, begin: s.Now(),
+func (s *Store) newTx(c *conn, careful bool) *tx {
+	t := &tx{store: s, conn: c, locking: careful, begin: s.Now(),
 		steps: map[task.ID]*seenStep{}, tasks: map[task.ID]*seenTask{}, contexts: map[task.ID][]byte{}, queued: map[int64]struct{}{}}
 	t.sql = store.SQL{Conn: portable{t}, Dialect: dialect()}
 	if s.settings != nil {
@@ -72,23 +71,23 @@ func (t *tx) exec(sql string, args ...any) {
 }
 
 // ask sends what waits and then a question, and returns when it is answered.
-func (t *tx) ask(sql string, args []any, each func(store.Row) error) error {
-	return t.send(request{sql: sql, args: args, each: each})
+func (t *tx) ask(ctx context.Context, sql string, args []any, each func(store.Row) error) error {
+	return t.send(ctx, request{sql: sql, args: args, each: each})
 }
 
-func (t *tx) send(r request) error {
+func (t *tx) send(ctx context.Context, r request) error {
 	if !t.begun && !t.guest {
 		t.pending = append([]request{{sql: "BEGIN"}}, t.pending...)
 	}
 	t.begun = true
 	reqs := append(t.pending, r)
 	t.pending = nil
-	return t.conn.run(t.ctx, reqs)
+	return t.conn.run(ctx, reqs)
 }
 
 // commit makes sure that every row is still as it was seen, and ends the
 // transaction. It returns the version of the rows that it wrote.
-func (t *tx) commit() (version uint32, err error) {
+func (t *tx) commit(ctx context.Context) (version uint32, err error) {
 	t.check()
 	if t.wrote && !t.guest {
 		// the rows written have the transaction's number as their version
@@ -102,7 +101,7 @@ func (t *tx) commit() (version uint32, err error) {
 	}
 	reqs := t.pending
 	t.pending = nil
-	err = t.conn.run(t.ctx, reqs) // sets version
+	err = t.conn.run(ctx, reqs) // sets version
 	return version, err
 }
 
@@ -191,16 +190,16 @@ func (t *tx) failed() {
 type portable struct{ t *tx }
 
 // Exec implements store.Conn. The count of rows is a question, so it is asked.
-func (p portable) Exec(_ context.Context, query string, args ...any) (int64, error) {
+func (p portable) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	var n int64
 	p.t.wrote = true
-	err := p.t.send(request{sql: query, args: args, rows: &n})
+	err := p.t.send(ctx, request{sql: query, args: args, rows: &n})
 	return n, err
 }
 
 // Query implements store.Conn.
-func (p portable) Query(_ context.Context, query string, args []any, each func(store.Row) error) error {
-	return p.t.ask(query, args, each)
+func (p portable) Query(ctx context.Context, query string, args []any, each func(store.Row) error) error {
+	return p.t.ask(ctx, query, args, each)
 }
 
 // deferred is portable for statements whose count of rows does not matter.
@@ -221,30 +220,34 @@ func (d deferred) Query(ctx context.Context, query string, args []any, each func
 
 func (t *tx) added() store.SQL { return store.SQL{Conn: deferred{t}, Dialect: t.sql.Dialect} }
 
-func (t *tx) AddAttempts(a []task.Attempt) error { return t.added().AddAttempts(t.ctx, a) }
-func (t *tx) AddEvents(e []task.Event) error     { return t.added().AddEvents(t.ctx, e) }
-func (t *tx) AddActs(a []task.Act) error         { return t.added().AddActs(t.ctx, a) }
+func (t *tx) AddAttempts(ctx context.Context, a []task.Attempt) error {
+	return t.added().AddAttempts(ctx, a)
+}
+func (t *tx) AddEvents(ctx context.Context, e []task.Event) error { return t.added().AddEvents(ctx, e) }
+func (t *tx) AddActs(ctx context.Context, a []task.Act) error     { return t.added().AddActs(ctx, a) }
 
-func (t *tx) InsertTemplate(tpl *task.Template) (*task.Template, error) {
-	return t.sql.InsertTemplate(t.ctx, tpl)
+func (t *tx) InsertTemplate(ctx context.Context, tpl *task.Template) (*task.Template, error) {
+	return t.sql.InsertTemplate(ctx, tpl)
 }
 
-func (t *tx) Template(def int64) (*task.Template, error) { return t.sql.FindTemplateByDef(t.ctx, def) }
-func (t *tx) InsertRoute(r *task.Route) error            { return t.sql.InsertRoute(t.ctx, r) }
+func (t *tx) Template(ctx context.Context, def int64) (*task.Template, error) {
+	return t.sql.FindTemplateByDef(ctx, def)
+}
+func (t *tx) InsertRoute(ctx context.Context, r *task.Route) error { return t.sql.InsertRoute(ctx, r) }
 
 // SaveWorker implements engine.TxRegistry.
-func (t *tx) SaveWorker(w *task.Worker) error {
+func (t *tx) SaveWorker(ctx context.Context, w *task.Worker) error {
 	if w.No == 0 { // the answer is its number
-		return t.sql.SaveWorker(t.ctx, w)
+		return t.sql.SaveWorker(ctx, w)
 	}
-	return t.added().SaveWorker(t.ctx, w)
+	return t.added().SaveWorker(ctx, w)
 }
 
 // Workers implements engine.TxRegistry.
-func (t *tx) Workers(nos []int64) ([]*task.Worker, error) {
+func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	const query = `SELECT ` + store.WorkerColumns + ` FROM tasker_workers WHERE worker_no = ANY($1) ORDER BY worker_no FOR UPDATE`
 	var list []*task.Worker
-	err := t.ask(query, []any{nos}, func(r store.Row) error {
+	err := t.ask(ctx, query, []any{nos}, func(r store.Row) error {
 		w, err := t.sql.ScanWorker(r)
 		list = append(list, w)
 		return err

@@ -23,7 +23,7 @@ const maxRuns = 10
 // connection turned out to be dead before anything was sent, is run again. So is
 // one that was refused on rows that were only remembered: somebody else may have
 // changed them meanwhile.
-func (s *Store) Write(ctx context.Context, fn func(engine.Tx) error) error {
+func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	lost := false
@@ -63,21 +63,21 @@ func pause(ctx context.Context, run int) error {
 
 // attempt runs fn once. It reports whether fn was told of rows that were only
 // remembered.
-func (s *Store) attempt(ctx context.Context, careful bool, fn func(engine.Tx) error) (relied bool, err error) {
+func (s *Store) attempt(ctx context.Context, careful bool, fn func(context.Context, engine.Tx) error) (relied bool, err error) {
 	c, err := s.acquire(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer c.Release()
-	t := s.newTx(ctx, connOf(c.Conn().PgConn(), s.known), careful)
-	err = guarded(t, fn)
+	t := s.newTx(connOf(c.Conn().PgConn(), s.known), careful)
+	err = guarded(ctx, t, fn)
 	var version uint32
 	if err == nil {
-		version, err = t.commit()
+		version, err = t.commit(ctx)
 	}
 	if err != nil {
 		t.failed()
-		s.rollback(t)
+		s.rollback(ctx, t)
 		return t.relied(), err
 	}
 	t.committed(version)
@@ -107,22 +107,22 @@ func isRefusal(err error) bool {
 }
 
 // guarded turns a panic into an error: the transaction must be rolled back.
-func guarded(t *tx, fn func(engine.Tx) error) (err error) {
+func guarded(ctx context.Context, t *tx, fn func(context.Context, engine.Tx) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a transaction: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return fn(t)
+	return fn(ctx, t)
 }
 
 // rollback ends a transaction that came to nothing. A connection that does not
 // take it is closed, which ends it too.
-func (s *Store) rollback(t *tx) {
+func (s *Store) rollback(ctx context.Context, t *tx) {
 	if !t.begun || t.conn.pg.IsClosed() || t.conn.pg.TxStatus() == 'I' {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), rollbackTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
 	if err := t.conn.run(ctx, []request{{sql: "ROLLBACK"}}); err != nil {
 		_ = t.conn.pg.Close(ctx)

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -14,14 +15,14 @@ import (
 func handedOut(t *testing.T, s *postgres.Store) task.ID {
 	t.Helper()
 	k, step := job(s, 7)
-	err := s.Write(t.Context(), func(tx engine.Tx) error {
-		return tx.InsertTasks([]*task.Task{k}, []*task.Step{step})
+	err := s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+		return tx.InsertTasks(ctx, []*task.Task{k}, []*task.Step{step})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.Write(t.Context(), func(tx engine.Tx) error {
-		works, err := tx.Ready([]int64{7}, 1)
+	err = s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Ready(ctx, []int64{7}, 1)
 		if err != nil {
 			return err
 		}
@@ -32,7 +33,7 @@ func handedOut(t *testing.T, s *postgres.Store) task.ID {
 		if err := works[0].Step.Assign(1, now, now.Add(time.Hour)); err != nil {
 			return err
 		}
-		return tx.SaveSteps([]*task.Step{works[0].Step})
+		return tx.SaveSteps(ctx, []*task.Step{works[0].Step})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -42,10 +43,10 @@ func handedOut(t *testing.T, s *postgres.Store) task.ID {
 
 // unlessWaiting refuses anything about a step that is not on its route, and counts
 // how often it was asked.
-func unlessWaiting(id task.ID, runs *int) func(engine.Tx) error {
-	return func(tx engine.Tx) error {
+func unlessWaiting(id task.ID, runs *int) func(context.Context, engine.Tx) error {
+	return func(ctx context.Context, tx engine.Tx) error {
 		*runs++
-		works, err := tx.Work([]task.ID{id})
+		works, err := tx.Work(ctx, []task.ID{id})
 		if err != nil {
 			return err
 		}
@@ -64,15 +65,15 @@ func TestRefusedOnWhatWasRemembered(t *testing.T) {
 		dsn := pgtest.DSN(t)
 		here, there := open(t, dsn), open(t, dsn)
 		id := handedOut(t, here)
-		err := there.Write(t.Context(), func(tx engine.Tx) error {
-			works, err := tx.Work([]task.ID{id})
+		err := there.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+			works, err := tx.Work(ctx, []task.ID{id})
 			if err != nil {
 				return err
 			}
 			if err := works[0].Step.Enqueue(task.At(time.Now()), task.Scheduling{}); err != nil {
 				return err
 			}
-			return tx.SaveSteps([]*task.Step{works[0].Step})
+			return tx.SaveSteps(ctx, []*task.Step{works[0].Step})
 		})
 		if err != nil {
 			t.Fatal(err)

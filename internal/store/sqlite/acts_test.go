@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"database/sql"
 	"path/filepath"
 	"strings"
@@ -16,8 +17,8 @@ func TestActsAreKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir)
-	err := s.Write(t.Context(), func(tx engine.Tx) error {
-		return tx.AddActs([]task.Act{{At: 1, Kind: "use_key", Actor: "ada", Auth: task.AuthKey, Key: "ops"}})
+	err := s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+		return tx.AddActs(ctx, []task.Act{{At: 1, Kind: "use_key", Actor: "ada", Auth: task.AuthKey, Key: "ops"}})
 	})
 	if err != nil {
 		t.Fatal(err)

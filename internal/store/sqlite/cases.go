@@ -9,43 +9,45 @@ import (
 
 // What follows is portable SQL on the writer's connection.
 
-func (t *tx) AddCases(c []*task.Case) error  { return t.sql.AddCases(context.Background(), c) }
-func (t *tx) SaveCases(c []*task.Case) error { return t.sql.SaveCases(context.Background(), c) }
+func (t *tx) AddCases(ctx context.Context, c []*task.Case) error  { return t.sql.AddCases(ctx, c) }
+func (t *tx) SaveCases(ctx context.Context, c []*task.Case) error { return t.sql.SaveCases(ctx, c) }
 
-func (t *tx) RecurCases(c []*task.Case) error { return t.sql.RecurCases(context.Background(), c) }
+func (t *tx) RecurCases(ctx context.Context, c []*task.Case) error { return t.sql.RecurCases(ctx, c) }
 
-func (t *tx) Case(id task.ID) (*task.Case, error) { return t.sql.Case(context.Background(), id) }
+func (t *tx) Case(ctx context.Context, id task.ID) (*task.Case, error) { return t.sql.Case(ctx, id) }
 
-func (t *tx) PendingCases(tasks []task.ID) ([]*task.Case, error) {
-	return t.sql.PendingCases(context.Background(), tasks)
+func (t *tx) PendingCases(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
+	return t.sql.PendingCases(ctx, tasks)
 }
 
-func (t *tx) CasesOf(tasks []task.ID) ([]*task.Case, error) {
-	return t.sql.CasesOf(context.Background(), tasks)
+func (t *tx) CasesOf(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
+	return t.sql.CasesOf(ctx, tasks)
 }
 
-func (t *tx) DeleteCases(ids []task.ID) error { return t.sql.DeleteCases(context.Background(), ids) }
-
-func (t *tx) Evidence(tasks []task.ID) (map[task.ID]engine.Evidence, error) {
-	return t.sql.Evidence(context.Background(), tasks)
+func (t *tx) DeleteCases(ctx context.Context, ids []task.ID) error {
+	return t.sql.DeleteCases(ctx, ids)
 }
 
-func (t *tx) Note(key, text string) error { return t.sql.Note(context.Background(), key, text) }
+func (t *tx) Evidence(ctx context.Context, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
+	return t.sql.Evidence(ctx, tasks)
+}
 
-func (t *tx) DropNotes(keys []string) error {
-	return t.sql.DropNotes(context.Background(), keys)
+func (t *tx) Note(ctx context.Context, key, text string) error { return t.sql.Note(ctx, key, text) }
+
+func (t *tx) DropNotes(ctx context.Context, keys []string) error {
+	return t.sql.DropNotes(ctx, keys)
 }
 
 // FirstNote implements engine.TxWatches.
-func (t *tx) FirstNote(key, text string) error {
-	return t.sql.FirstNote(context.Background(), key, text)
+func (t *tx) FirstNote(ctx context.Context, key, text string) error {
+	return t.sql.FirstNote(ctx, key, text)
 }
 
 // Watch implements engine.TxWatches.
-func (t *tx) Watch(watches []engine.Watch) error {
+func (t *tx) Watch(ctx context.Context, watches []engine.Watch) error {
 	const query = `INSERT INTO tasker_task_watches (task_id, stale_at) VALUES (?, ?) ON CONFLICT (task_id) DO UPDATE SET stale_at = excluded.stale_at`
 	for _, w := range watches {
-		if _, err := t.conn.Exec(context.Background(), query, w.Task.Seq(), int64(w.At)); err != nil {
+		if _, err := t.conn.Exec(ctx, query, w.Task.Seq(), int64(w.At)); err != nil {
 			return err
 		}
 	}
@@ -53,7 +55,7 @@ func (t *tx) Watch(watches []engine.Watch) error {
 }
 
 // Rewatch implements engine.TxWatches.
-func (t *tx) Rewatch(moves []engine.WatchMove) error {
+func (t *tx) Rewatch(ctx context.Context, moves []engine.WatchMove) error {
 	const (
 		move = `UPDATE tasker_task_watches SET stale_at = ? WHERE task_id = ? AND stale_at = ?`
 		drop = `DELETE FROM tasker_task_watches WHERE task_id = ? AND stale_at = ?`
@@ -63,7 +65,7 @@ func (t *tx) Rewatch(moves []engine.WatchMove) error {
 		if m.Next == 0 {
 			query, args = drop, args[1:]
 		}
-		if _, err := t.conn.Exec(context.Background(), query, args...); err != nil {
+		if _, err := t.conn.Exec(ctx, query, args...); err != nil {
 			return err
 		}
 	}

@@ -10,27 +10,27 @@ import (
 )
 
 // InsertTasks implements engine.TxTasks.
-func (t *tx) InsertTasks(tasks []*task.Task, steps []*task.Step) error {
+func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
 	plain := rowsOf{shape: plainTasks}
 	for _, k := range tasks {
-		if err := t.insertTask(&plain, k); err != nil {
+		if err := t.insertTask(ctx, &plain, k); err != nil {
 			return err
 		}
 		t.rows.putTask(k)
 		t.rows.putContext(k)
 	}
-	if err := plain.flush(t.conn); err != nil {
+	if err := plain.flush(ctx, t.conn); err != nil {
 		return err
 	}
 	ready := rowsOf{shape: readySteps}
 	for _, s := range steps {
-		if err := t.insertStep(&ready, s); err != nil {
+		if err := t.insertStep(ctx, &ready, s); err != nil {
 			return err
 		}
 		t.rows.putStep(s)
 		t.queued(s)
 	}
-	return ready.flush(t.conn)
+	return ready.flush(ctx, t.conn)
 }
 
 // What a row has in common with most others is written in the statement: a
@@ -48,41 +48,41 @@ const (
 	otherStep  = `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 0, 0, ?, 0, 0, 0, 0, 0, NULL, NULL)`
 )
 
-func (t *tx) insertTask(plain *rowsOf, k *task.Task) error {
+func (t *tx) insertTask(ctx context.Context, plain *rowsOf, k *task.Task) error {
 	id := k.ID.Seq()
 	if k.State == task.StepsInProcess && k.Counts.Pending == 0 && k.RunAt == 0 && k.DeadlineAt == 0 &&
 		k.CorrelationID == "" && k.IdempotencyKey == "" && k.Meta.Empty() {
-		return plain.add(t.conn, id, k.DefID, k.Priority, k.Counts.Active, int64(k.CreatedAt), int64(k.StateAt), jsonText(k.Context))
+		return plain.add(ctx, t.conn, id, k.DefID, k.Priority, k.Counts.Active, int64(k.CreatedAt), int64(k.StateAt), jsonText(k.Context))
 	}
 	meta, err := encodeMeta(k.Meta)
 	if err != nil {
 		return err
 	}
-	if _, err := t.conn.Exec(context.Background(), insertTask+anyTask, id, k.DefID, string(k.State), k.Priority, k.Counts.Pending, k.Counts.Active,
+	if _, err := t.conn.Exec(ctx, insertTask+anyTask, id, k.DefID, string(k.State), k.Priority, k.Counts.Pending, k.Counts.Active,
 		int64(k.CreatedAt), int64(k.StateAt), int64(k.RunAt), int64(k.FinishedAt), int64(k.DeadlineAt), text(k.CorrelationID), text(k.IdempotencyKey), meta, jsonText(k.Context)); err != nil {
 		return err
 	}
 	const tag = `INSERT INTO tasker_task_tags (tag, task_id) VALUES (?, ?) ON CONFLICT DO NOTHING`
 	for _, v := range k.Meta.Tags {
-		if _, err := t.conn.Exec(context.Background(), tag, v, id); err != nil {
+		if _, err := t.conn.Exec(ctx, tag, v, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *tx) insertStep(ready *rowsOf, s *task.Step) error {
+func (t *tx) insertStep(ctx context.Context, ready *rowsOf, s *task.Step) error {
 	id, timeout := s.ID.Seq(), s.Timeout.Milliseconds()
 	switch {
 	case s.State == task.StepEnqueued:
-		return ready.add(t.conn, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, s.Queue, s.Key, s.MaxAttempts, timeout, int64(s.ReadyAt))
+		return ready.add(ctx, t.conn, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, s.Queue, s.Key, s.MaxAttempts, timeout, int64(s.ReadyAt))
 	case s.State.Leased():
-		_, err := t.conn.Exec(context.Background(), insertStep+leasedStep, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, string(s.State),
+		_, err := t.conn.Exec(ctx, insertStep+leasedStep, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, string(s.State),
 			s.Key, s.Attempts, s.MaxAttempts, timeout, s.Token, s.WorkerNo, int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt), int64(s.LeaseUntil))
 		return err
 	}
 	queue, key := queueOf(s)
-	_, err := t.conn.Exec(context.Background(), insertStep+otherStep, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, string(s.State),
+	_, err := t.conn.Exec(ctx, insertStep+otherStep, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, string(s.State),
 		s.OpenParents, queue, key, s.MaxAttempts, timeout, int64(s.ReadyAt))
 	return err
 }
@@ -121,26 +121,26 @@ type rowsOf struct {
 	n    int
 }
 
-func (r *rowsOf) add(c *conn, args ...any) error {
+func (r *rowsOf) add(ctx context.Context, c *conn, args ...any) error {
 	r.args = append(r.args, args...)
 	if r.n++; r.n < together {
 		return nil
 	}
-	_, err := c.Exec(context.Background(), r.many, r.args...)
+	_, err := c.Exec(ctx, r.many, r.args...)
 	r.args, r.n = r.args[:0], 0
 	return err
 }
 
 // flush inserts what is left, a quarter at a time and then one by one: every
 // number of rows is a statement of its own, and each is kept prepared.
-func (r *rowsOf) flush(c *conn) error {
+func (r *rowsOf) flush(ctx context.Context, c *conn) error {
 	for r.n > 0 {
 		n, query := 1, r.one
 		if r.n >= together/4 {
 			n, query = together/4, r.few
 		}
 		width := len(r.args) / r.n
-		if _, err := c.Exec(context.Background(), query, r.args[:n*width]...); err != nil {
+		if _, err := c.Exec(ctx, query, r.args[:n*width]...); err != nil {
 			return err
 		}
 		r.args, r.n = r.args[n*width:], r.n-n

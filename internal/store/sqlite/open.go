@@ -41,7 +41,7 @@ type Store struct {
 	conn  *conn
 	ids   *task.Source
 	tx    *tx
-	group *coalesce.Group[func(engine.Tx) error, error]
+	group *coalesce.Group[write, error]
 
 	closing sync.Once
 	closed  atomic.Bool
@@ -187,10 +187,10 @@ func (s *Store) close() error {
 	var errs []error
 	if s.group != nil {
 		// the last write that is let through: what was before it is through too
-		_, err := s.group.Do(context.Background(), func(engine.Tx) error {
+		_, err := s.group.Do(context.Background(), write{context.Background(), func(context.Context, engine.Tx) error {
 			s.closed.Store(true)
 			return nil
-		})
+		}})
 		errs = append(errs, err)
 	}
 	if s.pool != nil {

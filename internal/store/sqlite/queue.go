@@ -14,7 +14,7 @@ const workQuery = `SELECT ` + store.StepColumns + `, ` + store.TaskColumns + `
  FROM tasker_workflow_steps s JOIN tasker_tasks t ON t.id = s.task_id `
 
 // Ready implements engine.TxWork.
-func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
+func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	live := make([]int64, 0, len(routes))
 	for _, r := range routes {
 		if _, ok := t.nonEmpty[r]; ok {
@@ -27,26 +27,26 @@ func (t *tx) Ready(routes []int64, limit int) ([]engine.Work, error) {
 	case 0:
 		return nil, nil
 	case 1:
-		return t.readyOn(live[0], limit)
+		return t.readyOn(ctx, live[0], limit)
 	default:
-		return t.readyAcross(live, limit)
+		return t.readyAcross(ctx, live, limit)
 	}
 }
 
-func (t *tx) readyOn(route int64, limit int) ([]engine.Work, error) {
-	heads, err := t.heads(route, 1)
+func (t *tx) readyOn(ctx context.Context, route int64, limit int) ([]engine.Work, error) {
+	heads, err := t.heads(ctx, route, 1)
 	if err != nil {
 		return nil, err
 	}
 	var works []engine.Work
 	if len(heads) > 0 && t.inHand(heads[0].id) {
 		// submitted lately: most of what follows is remembered too
-		if heads, err = t.heads(route, limit); err == nil {
-			works, err = t.worksOf(heads)
+		if heads, err = t.heads(ctx, route, limit); err == nil {
+			works, err = t.worksOf(ctx, heads)
 		}
 	} else {
 		const query = workQuery + `WHERE s.queue = ? ORDER BY s.key, s.id`
-		works, err = t.works(query, limit, route)
+		works, err = t.works(ctx, query, limit, route)
 	}
 	switch {
 	case err != nil || len(works) >= limit:
@@ -64,10 +64,10 @@ type head struct{ key, id int64 }
 // heads returns the first entries of a route. It stops reading rather than
 // saying LIMIT: SQLite prepares a statement anew when the value bound to its
 // LIMIT changes.
-func (t *tx) heads(route int64, limit int) ([]head, error) {
+func (t *tx) heads(ctx context.Context, route int64, limit int) ([]head, error) {
 	const query = `SELECT key, id FROM tasker_workflow_steps WHERE queue = ? ORDER BY key, id`
 	var heads []head
-	err := t.conn.Query(context.Background(), query, []any{route}, func(row store.Row) error {
+	err := t.conn.Query(ctx, query, []any{route}, func(row store.Row) error {
 		var h head
 		if err := row.Scan(&h.key, &h.id); err != nil {
 			return err
@@ -81,10 +81,10 @@ func (t *tx) heads(route int64, limit int) ([]head, error) {
 }
 
 // readyAcross merges the heads of several routes, then reads the lowest.
-func (t *tx) readyAcross(routes []int64, limit int) ([]engine.Work, error) {
+func (t *tx) readyAcross(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	var heads []head
 	for _, r := range routes {
-		of, err := t.heads(r, limit)
+		of, err := t.heads(ctx, r, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func (t *tx) readyAcross(routes []int64, limit int) ([]engine.Work, error) {
 	slices.SortFunc(heads, func(a, b head) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
 	})
-	return t.worksOf(heads[:min(len(heads), limit)])
+	return t.worksOf(ctx, heads[:min(len(heads), limit)])
 }
 
 // inHand reports whether a step is remembered with all that a worker needs.
@@ -109,7 +109,7 @@ func (t *tx) inHand(id int64) bool {
 }
 
 // worksOf returns the steps of queue entries with their tasks and contexts.
-func (t *tx) worksOf(heads []head) ([]engine.Work, error) {
+func (t *tx) worksOf(ctx context.Context, heads []head) ([]engine.Work, error) {
 	works := make([]engine.Work, 0, len(heads))
 	for _, h := range heads {
 		s, ok := t.rows.steps[h.id]
@@ -120,7 +120,7 @@ func (t *tx) worksOf(heads []head) ([]engine.Work, error) {
 			works = append(works, engine.Work{Step: &s, Task: &k})
 			continue
 		}
-		w, err := t.works(workQuery+`WHERE s.id = ?`, 1, h.id)
+		w, err := t.works(ctx, workQuery+`WHERE s.id = ?`, 1, h.id)
 		if err != nil {
 			return nil, err
 		}
@@ -130,16 +130,16 @@ func (t *tx) worksOf(heads []head) ([]engine.Work, error) {
 }
 
 // Due implements engine.TxWork.
-func (t *tx) Due(queue int64, until task.Instant, limit int) ([]engine.Work, error) {
-	return t.works(workQuery+`WHERE s.queue = ? AND s.key <= ? ORDER BY s.key, s.id`, limit, queue, int64(until))
+func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
+	return t.works(ctx, workQuery+`WHERE s.queue = ? AND s.key <= ? ORDER BY s.key, s.id`, limit, queue, int64(until))
 }
 
 // Between implements engine.TxWork.
-func (t *tx) Between(route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
+func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
 	const query = `SELECT ` + store.StepColumns + ` FROM tasker_workflow_steps s
  WHERE s.queue = ? AND (s.key, s.id) > (?, ?) AND s.key <= ? ORDER BY s.key, s.id`
 	var steps []*task.Step
-	err := t.conn.Query(context.Background(), query, []any{route, after.Key, after.ID.Seq(), upTo}, func(row store.Row) error {
+	err := t.conn.Query(ctx, query, []any{route, after.Key, after.ID.Seq(), upTo}, func(row store.Row) error {
 		s, err := t.sql.ScanStep(row)
 		if err != nil {
 			return err
@@ -154,14 +154,14 @@ func (t *tx) Between(route int64, after engine.Position, upTo int64, limit int) 
 }
 
 // Held implements engine.TxWork.
-func (t *tx) Held(worker int64, limit int) ([]engine.Work, error) {
-	return t.works(workQuery+`WHERE s.queue = ? AND s.worker_no = ? ORDER BY s.key, s.id`, limit, task.Leases, worker)
+func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
+	return t.works(ctx, workQuery+`WHERE s.queue = ? AND s.worker_no = ? ORDER BY s.key, s.id`, limit, task.Leases, worker)
 }
 
 // works reads up to limit steps with their tasks, and remembers both.
-func (t *tx) works(query string, limit int, args ...any) ([]engine.Work, error) {
+func (t *tx) works(ctx context.Context, query string, limit int, args ...any) ([]engine.Work, error) {
 	var works []engine.Work
-	err := t.conn.Query(context.Background(), query, args, func(row store.Row) error {
+	err := t.conn.Query(ctx, query, args, func(row store.Row) error {
 		s, k, err := t.sql.ScanWork(row)
 		if err != nil {
 			return err
@@ -177,7 +177,7 @@ func (t *tx) works(query string, limit int, args ...any) ([]engine.Work, error) 
 }
 
 // Work implements engine.TxWork.
-func (t *tx) Work(ids []task.ID) ([]engine.Work, error) {
+func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	works := make([]engine.Work, len(ids))
 	for i, id := range ids {
 		if s, ok := t.rows.step(id); ok {
@@ -186,7 +186,7 @@ func (t *tx) Work(ids []task.ID) ([]engine.Work, error) {
 				continue
 			}
 		}
-		got, err := t.works(workQuery+`WHERE s.id = ?`, 1, id.Seq())
+		got, err := t.works(ctx, workQuery+`WHERE s.id = ?`, 1, id.Seq())
 		if err != nil {
 			return nil, err
 		}
@@ -237,7 +237,7 @@ func jsonText(b []byte) any {
 }
 
 // Vacant implements engine.TxWork.
-func (t *tx) Vacant(route int64) (bool, error) {
+func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	_, may := t.nonEmpty[route]
 	return !may, nil
 }

@@ -8,29 +8,29 @@ import (
 )
 
 // DropKeys implements engine.TxRecords.
-func (t *tx) DropKeys(before task.Instant, limit int) (int, error) {
+func (t *tx) DropKeys(ctx context.Context, before task.Instant, limit int) (int, error) {
 	const query = `DELETE FROM tasker_idempotency_keys WHERE (namespace, key) IN
  (SELECT namespace, key FROM tasker_idempotency_keys WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`
-	n, err := t.conn.Exec(context.Background(), query, int64(before), limit)
+	n, err := t.conn.Exec(ctx, query, int64(before), limit)
 	return int(n), err
 }
 
 // ForgetWorkers implements engine.TxRegistry.
-func (t *tx) ForgetWorkers(before task.Instant, limit int) (int, error) {
+func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	const query = `DELETE FROM tasker_workers WHERE worker_no IN
  (SELECT worker_no FROM tasker_workers WHERE state = 'dead' AND last_heartbeat < $1 ORDER BY worker_no LIMIT $2)`
-	n, err := t.conn.Exec(context.Background(), query, int64(before), limit)
+	n, err := t.conn.Exec(ctx, query, int64(before), limit)
 	return int(n), err
 }
 
 // DeleteFinished implements engine.TxTasks.
-func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
-	tasks, err := t.finished(before, limit)
+func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
+	tasks, err := t.finished(ctx, before, limit)
 	if err != nil {
 		return 0, err
 	}
 	for _, k := range tasks {
-		if err := t.delete(k); err != nil {
+		if err := t.delete(ctx, k); err != nil {
 			return 0, err
 		}
 	}
@@ -39,7 +39,7 @@ func (t *tx) DeleteFinished(before task.Instant, limit int) (int, error) {
 
 // finished finds terminal tasks by template and state, in the order they were
 // created: a task cannot have finished before that.
-func (t *tx) finished(before task.Instant, limit int) ([]*task.Task, error) {
+func (t *tx) finished(ctx context.Context, before task.Instant, limit int) ([]*task.Task, error) {
 	const query = `SELECT ` + store.TaskColumns + ` FROM tasker_templates d JOIN tasker_tasks t ON t.def_id = d.def_id AND t.state = $1
  WHERE t.id < $2 AND t.finished_at < $3
  AND NOT EXISTS (SELECT 1 FROM tasker_tasks_dlq c WHERE c.task_uuid = t.id) LIMIT $4`
@@ -49,7 +49,7 @@ func (t *tx) finished(before task.Instant, limit int) ([]*task.Task, error) {
 			continue
 		}
 		args := []any{string(state), task.SeqFloor(before.Time()), int64(before), limit - len(tasks)}
-		err := t.conn.Query(context.Background(), query, args, func(row store.Row) error {
+		err := t.conn.Query(ctx, query, args, func(row store.Row) error {
 			k, err := t.sql.ScanTask(row)
 			tasks = append(tasks, k)
 			return err
@@ -62,7 +62,7 @@ func (t *tx) finished(before task.Instant, limit int) ([]*task.Task, error) {
 }
 
 // delete removes a task with all that belongs to it, but for acts: they are kept.
-func (t *tx) delete(k *task.Task) error {
+func (t *tx) delete(ctx context.Context, k *task.Task) error {
 	id := k.ID.Seq()
 	t.rows.dropTask(k.ID)
 	for _, query := range []string{
@@ -72,16 +72,16 @@ func (t *tx) delete(k *task.Task) error {
 		`DELETE FROM tasker_task_watches WHERE task_id = $1`,
 		`DELETE FROM tasker_tasks WHERE id = $1`,
 	} {
-		if _, err := t.conn.Exec(context.Background(), query, id); err != nil {
+		if _, err := t.conn.Exec(ctx, query, id); err != nil {
 			return err
 		}
 	}
 	const steps = `DELETE FROM tasker_workflow_steps WHERE id > $1 AND id <= $2`
-	if _, err := t.conn.Exec(context.Background(), steps, id, id+int64(k.Counts.Total())); err != nil {
+	if _, err := t.conn.Exec(ctx, steps, id, id+int64(k.Counts.Total())); err != nil {
 		return err
 	}
 	for _, tag := range k.Meta.Tags {
-		if _, err := t.conn.Exec(context.Background(), `DELETE FROM tasker_task_tags WHERE tag = $1 AND task_id = $2`, tag, id); err != nil {
+		if _, err := t.conn.Exec(ctx, `DELETE FROM tasker_task_tags WHERE tag = $1 AND task_id = $2`, tag, id); err != nil {
 			return err
 		}
 	}
@@ -89,6 +89,6 @@ func (t *tx) delete(k *task.Task) error {
 		return nil
 	}
 	const key = `DELETE FROM tasker_idempotency_keys WHERE key = $1 AND task_id = $2 AND namespace = (SELECT namespace FROM tasker_templates WHERE def_id = $3)`
-	_, err := t.conn.Exec(context.Background(), key, k.IdempotencyKey, id, k.DefID)
+	_, err := t.conn.Exec(ctx, key, k.IdempotencyKey, id, k.DefID)
 	return err
 }

@@ -34,7 +34,7 @@ type settled struct {
 }
 
 // SaveSteps implements engine.TxWork.
-func (t *tx) SaveSteps(steps []*task.Step) error {
+func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	hand, settle := group[handed]{}, group[settled]{}
 	for _, s := range steps {
 		was, known := t.rows.step(s.ID)
@@ -46,10 +46,10 @@ func (t *tx) SaveSteps(steps []*task.Step) error {
 			if s.Result == nil && was.Result == nil {
 				settle.add(settled{s.State, s.FinishedAt}, s.ID.Seq())
 			} else {
-				err = t.saveResult(s)
+				err = t.saveResult(ctx, s)
 			}
 		default:
-			err = t.saveStep(s)
+			err = t.saveStep(ctx, s)
 		}
 		if err != nil {
 			return err
@@ -60,10 +60,10 @@ func (t *tx) SaveSteps(steps []*task.Step) error {
 			t.taken(was, s)
 		}
 	}
-	if err := hand.each(t.saveHanded); err != nil {
+	if err := hand.each(ctx, t.saveHanded); err != nil {
 		return err
 	}
-	return settle.each(t.saveSettled)
+	return settle.each(ctx, t.saveSettled)
 }
 
 // wasHanded reports whether the step differs from its row in nothing but what
@@ -90,25 +90,25 @@ func same(a task.Step, b *task.Step) bool {
 		a.LeaseUntil == b.LeaseUntil && a.Progress == b.Progress && a.Note == b.Note && a.Priority == b.Priority && bytes.Equal(a.Result, b.Result)
 }
 
-func (t *tx) saveHanded(v handed, ids []int64) error {
+func (t *tx) saveHanded(ctx context.Context, v handed, ids []int64) error {
 	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = -2, key = ?, attempts = ?, token = ?, worker_no = ?, assigned_at = ?,
  started_at = ?, finished_at = 0, lease_until = ?, progress = 0, note = NULL WHERE id `
-	return t.saveAlike(one, ids, string(v.state), v.key, v.attempts, v.token, v.workerNo, int64(v.assignedAt), int64(v.startedAt), int64(v.leaseUntil))
+	return t.saveAlike(ctx, one, ids, string(v.state), v.key, v.attempts, v.token, v.workerNo, int64(v.assignedAt), int64(v.startedAt), int64(v.leaseUntil))
 }
 
-func (t *tx) saveSettled(v settled, ids []int64) error {
+func (t *tx) saveSettled(ctx context.Context, v settled, ids []int64) error {
 	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = NULL, key = NULL, finished_at = ?, lease_until = 0 WHERE id `
-	return t.saveAlike(one, ids, string(v.state), int64(v.finishedAt))
+	return t.saveAlike(ctx, one, ids, string(v.state), int64(v.finishedAt))
 }
 
-func (t *tx) saveResult(s *task.Step) error {
+func (t *tx) saveResult(ctx context.Context, s *task.Step) error {
 	const query = `UPDATE tasker_workflow_steps SET state = ?, queue = NULL, key = NULL, finished_at = ?, lease_until = 0, result = ? WHERE id = ?`
-	_, err := t.conn.Exec(context.Background(), query, string(s.State), int64(s.FinishedAt), jsonText(s.Result), s.ID.Seq())
+	_, err := t.conn.Exec(ctx, query, string(s.State), int64(s.FinishedAt), jsonText(s.Result), s.ID.Seq())
 	return err
 }
 
 // saveAlike runs a statement that ends in "WHERE id " for many rows.
-func (t *tx) saveAlike(statement string, ids []int64, values ...any) error {
+func (t *tx) saveAlike(ctx context.Context, statement string, ids []int64, values ...any) error {
 	for len(ids) > 0 {
 		n := min(len(ids), fused)
 		where, args := "= ?", append(values[:len(values):len(values)], ids[0])
@@ -118,7 +118,7 @@ func (t *tx) saveAlike(statement string, ids []int64, values ...any) error {
 				args = append(args, ids[min(i, n-1)])
 			}
 		}
-		if _, err := t.conn.Exec(context.Background(), statement+where, args...); err != nil {
+		if _, err := t.conn.Exec(ctx, statement+where, args...); err != nil {
 			return err
 		}
 		ids = ids[n:]
@@ -127,12 +127,12 @@ func (t *tx) saveAlike(statement string, ids []int64, values ...any) error {
 }
 
 // saveStep writes all of a step that can change.
-func (t *tx) saveStep(s *task.Step) error {
+func (t *tx) saveStep(ctx context.Context, s *task.Step) error {
 	const query = `UPDATE tasker_workflow_steps SET state = ?, open_parents = ?, queue = ?, key = ?, attempts = ?, max_attempts = ?,
  timeout_ms = ?, token = ?, worker_no = ?, ready_at = ?, assigned_at = ?, started_at = ?, finished_at = ?, lease_until = ?,
  progress = ?, note = ?, result = ?, priority = ? WHERE id = ?`
 	queue, key := queueOf(s)
-	_, err := t.conn.Exec(context.Background(), query, string(s.State), s.OpenParents, queue, key, s.Attempts, s.MaxAttempts,
+	_, err := t.conn.Exec(ctx, query, string(s.State), s.OpenParents, queue, key, s.Attempts, s.MaxAttempts,
 		s.Timeout.Milliseconds(), s.Token, s.WorkerNo, int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt), int64(s.FinishedAt), int64(s.LeaseUntil),
 		s.Progress, text(s.Note), jsonText(s.Result), s.Priority, s.ID.Seq())
 	return err
@@ -158,7 +158,7 @@ func outcomeOf(was task.Task, known bool, k *task.Task) outcome {
 }
 
 // SaveTasks implements engine.TxTasks.
-func (t *tx) SaveTasks(tasks []*task.Task) error {
+func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	alike := group[outcome]{}
 	for _, k := range tasks {
 		was, known := t.rows.task(k.ID)
@@ -171,11 +171,11 @@ func (t *tx) SaveTasks(tasks []*task.Task) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.conn.Exec(context.Background(), `UPDATE tasker_tasks SET meta = ?, priority = ? WHERE id = ?`, meta, k.Priority, k.ID.Seq()); err != nil {
+		if _, err := t.conn.Exec(ctx, `UPDATE tasker_tasks SET meta = ?, priority = ? WHERE id = ?`, meta, k.Priority, k.ID.Seq()); err != nil {
 			return err
 		}
 	}
-	return alike.each(func(v outcome, ids []int64) error {
+	return alike.each(ctx, func(ctx context.Context, v outcome, ids []int64) error {
 		const one = `UPDATE tasker_tasks SET state = ?, steps_pending = ?, steps_active = ?, steps_waiting = ?, steps_done = ?, steps_failed = ?,
  steps_cancelled = ?, manual_ends = ?, finished_at = ?, deadline_at = ?, state_at = coalesce(?, state_at) WHERE id `
 		c := v.counts
@@ -183,7 +183,7 @@ func (t *tx) SaveTasks(tasks []*task.Task) error {
 		if v.moved {
 			stateAt = int64(v.stateAt)
 		}
-		return t.saveAlike(one, ids, string(v.state), c.Pending, c.Active, c.Waiting, c.Done, c.Failed, c.Cancelled, c.ManualEnds,
+		return t.saveAlike(ctx, one, ids, string(v.state), c.Pending, c.Active, c.Waiting, c.Done, c.Failed, c.Cancelled, c.ManualEnds,
 			int64(v.finishedAt), int64(v.deadlineAt), stateAt)
 	})
 }
@@ -204,9 +204,9 @@ func (g *group[V]) add(v V, id int64) {
 	g.ids[v] = append(g.ids[v], id)
 }
 
-func (g *group[V]) each(save func(V, []int64) error) error {
+func (g *group[V]) each(ctx context.Context, save func(context.Context, V, []int64) error) error {
 	for _, v := range g.values {
-		if err := save(v, g.ids[v]); err != nil {
+		if err := save(ctx, v, g.ids[v]); err != nil {
 			return err
 		}
 	}

@@ -10,19 +10,19 @@ import (
 )
 
 // Task implements engine.TxTasks.
-func (t *tx) Task(id task.ID) (*task.Task, error) {
+func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	if k, ok := t.rows.task(id); ok {
 		return &k, nil
 	}
-	return t.sql.FindTask(context.Background(), id)
+	return t.sql.FindTask(ctx, id)
 }
 
 // Tasks implements engine.TxTasks.
-func (t *tx) Tasks(ids []task.ID) ([]*task.Task, error) {
+func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	tasks := make([]*task.Task, len(ids))
 	for i, id := range ids {
 		var err error
-		if tasks[i], err = t.Task(id); err != nil {
+		if tasks[i], err = t.Task(ctx, id); err != nil {
 			return nil, err
 		}
 	}
@@ -31,14 +31,14 @@ func (t *tx) Tasks(ids []task.ID) ([]*task.Task, error) {
 
 // Steps implements engine.TxTasks. There is nobody to wait for between two
 // queries, so one for each step is quickest.
-func (t *tx) Steps(of []engine.Family) ([][]*task.Step, error) {
+func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	families := make([][]*task.Step, len(of))
 	for i, f := range of {
 		var err error
 		if f.Ordinals == nil {
-			families[i], err = t.sql.FindSteps(context.Background(), f.Task)
+			families[i], err = t.sql.FindSteps(ctx, f.Task)
 		} else {
-			families[i], err = t.stepsAt(f)
+			families[i], err = t.stepsAt(ctx, f)
 		}
 		if err != nil {
 			return nil, err
@@ -47,7 +47,7 @@ func (t *tx) Steps(of []engine.Family) ([][]*task.Step, error) {
 	return families, nil
 }
 
-func (t *tx) stepsAt(f engine.Family) ([]*task.Step, error) {
+func (t *tx) stepsAt(ctx context.Context, f engine.Family) ([]*task.Step, error) {
 	const query = `SELECT ` + store.StepColumns + ` FROM tasker_workflow_steps s WHERE s.id = ?`
 	ordinals := f.Ordinals
 	if !slices.IsSorted(ordinals) {
@@ -55,7 +55,7 @@ func (t *tx) stepsAt(f engine.Family) ([]*task.Step, error) {
 	}
 	steps := make([]*task.Step, 0, len(ordinals))
 	for _, n := range ordinals {
-		err := t.conn.Query(context.Background(), query, []any{f.Task.Seq() + int64(n)}, func(row store.Row) error {
+		err := t.conn.Query(ctx, query, []any{f.Task.Seq() + int64(n)}, func(row store.Row) error {
 			s, err := t.sql.ScanStep(row)
 			if err == nil && s.TaskID == f.Task { // past the end are another task's
 				steps = append(steps, s)
@@ -70,17 +70,17 @@ func (t *tx) stepsAt(f engine.Family) ([]*task.Step, error) {
 }
 
 // SaveContext implements engine.TxTasks.
-func (t *tx) SaveContext(k *task.Task) error {
+func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 	t.rows.dropContext(k.ID)
-	_, err := t.conn.Exec(context.Background(), `UPDATE tasker_tasks SET context = ? WHERE id = ?`, jsonText(k.Context), k.ID.Seq())
+	_, err := t.conn.Exec(ctx, `UPDATE tasker_tasks SET context = ? WHERE id = ?`, jsonText(k.Context), k.ID.Seq())
 	return err
 }
 
 // Overdue implements engine.TxTasks.
-func (t *tx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {
+func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	const query = `SELECT ` + store.TaskColumns + ` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2`
 	var tasks []*task.Task
-	err := t.conn.Query(context.Background(), query, []any{int64(until), limit}, func(row store.Row) error {
+	err := t.conn.Query(ctx, query, []any{int64(until), limit}, func(row store.Row) error {
 		k, err := t.sql.ScanTask(row)
 		tasks = append(tasks, k)
 		return err
@@ -89,23 +89,23 @@ func (t *tx) Overdue(until task.Instant, limit int) ([]*task.Task, error) {
 }
 
 // Contexts implements engine.TxTasks.
-func (t *tx) Contexts(ids []task.ID) ([][]byte, error) {
+func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	contexts := make([][]byte, len(ids))
 	for i, id := range ids {
 		var err error
-		if contexts[i], err = t.context(id); err != nil {
+		if contexts[i], err = t.context(ctx, id); err != nil {
 			return nil, err
 		}
 	}
 	return contexts, nil
 }
 
-func (t *tx) context(id task.ID) ([]byte, error) {
+func (t *tx) context(ctx context.Context, id task.ID) ([]byte, error) {
 	if document, ok := t.rows.contexts[id.Seq()]; ok {
 		return document, nil
 	}
 	var document store.JSON
-	err := t.conn.Query(context.Background(), `SELECT context FROM tasker_tasks WHERE id = $1`, []any{id.Seq()}, func(row store.Row) error {
+	err := t.conn.Query(ctx, `SELECT context FROM tasker_tasks WHERE id = $1`, []any{id.Seq()}, func(row store.Row) error {
 		return row.Scan(&document)
 	})
 	return document, err

@@ -86,42 +86,46 @@ func (t *tx) taken(was task.Step, s *task.Step) {
 
 // What follows is portable SQL on the writer's connection.
 
-func (t *tx) AddAttempts(a []task.Attempt) error { return t.sql.AddAttempts(context.Background(), a) }
-func (t *tx) AddEvents(e []task.Event) error     { return t.sql.AddEvents(context.Background(), e) }
-func (t *tx) AddActs(a []task.Act) error         { return t.sql.AddActs(context.Background(), a) }
+func (t *tx) AddAttempts(ctx context.Context, a []task.Attempt) error {
+	return t.sql.AddAttempts(ctx, a)
+}
+func (t *tx) AddEvents(ctx context.Context, e []task.Event) error { return t.sql.AddEvents(ctx, e) }
+func (t *tx) AddActs(ctx context.Context, a []task.Act) error     { return t.sql.AddActs(ctx, a) }
 
 // TakeKeys implements engine.TxRecords. There is one transaction at a time, so no key is locked.
-func (t *tx) TakeKeys(asks []engine.KeyAsk, now, expires task.Instant, _ bool) ([]engine.KeyAnswer, error) {
-	return t.sql.TakeKeys(context.Background(), asks, now, expires)
+func (t *tx) TakeKeys(ctx context.Context, asks []engine.KeyAsk, now, expires task.Instant, _ bool) ([]engine.KeyAnswer, error) {
+	return t.sql.TakeKeys(ctx, asks, now, expires)
 }
 
-func (t *tx) BindKey(name engine.KeyName, to engine.Binding, expires task.Instant) error {
-	return t.sql.BindKey(context.Background(), name, to, expires)
+func (t *tx) BindKey(ctx context.Context, name engine.KeyName, to engine.Binding, expires task.Instant) error {
+	return t.sql.BindKey(ctx, name, to, expires)
 }
 
-func (t *tx) FirstDue(queue int64, after task.Instant) (task.Instant, error) {
-	return t.sql.FirstDue(context.Background(), queue, after)
+func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
+	return t.sql.FirstDue(ctx, queue, after)
 }
 
-func (t *tx) InsertTemplate(tpl *task.Template) (*task.Template, error) {
-	return t.sql.InsertTemplate(context.Background(), tpl)
+func (t *tx) InsertTemplate(ctx context.Context, tpl *task.Template) (*task.Template, error) {
+	return t.sql.InsertTemplate(ctx, tpl)
 }
 
-func (t *tx) Template(def int64) (*task.Template, error) {
-	return t.sql.FindTemplateByDef(context.Background(), def)
+func (t *tx) Template(ctx context.Context, def int64) (*task.Template, error) {
+	return t.sql.FindTemplateByDef(ctx, def)
 }
 
 // ExpectKnown implements engine.TxRegistry: nobody else can have changed anything.
-func (t *tx) ExpectKnown(map[int64]*task.Template, map[int64]*task.Route) error { return nil }
+func (t *tx) ExpectKnown(context.Context, map[int64]*task.Template, map[int64]*task.Route) error {
+	return nil
+}
 
-func (t *tx) InsertRoute(r *task.Route) error { return t.sql.InsertRoute(context.Background(), r) }
-func (t *tx) SaveWorker(w *task.Worker) error { return t.sql.SaveWorker(context.Background(), w) }
+func (t *tx) InsertRoute(ctx context.Context, r *task.Route) error { return t.sql.InsertRoute(ctx, r) }
+func (t *tx) SaveWorker(ctx context.Context, w *task.Worker) error { return t.sql.SaveWorker(ctx, w) }
 
 // Workers implements engine.TxRegistry.
-func (t *tx) Workers(nos []int64) ([]*task.Worker, error) {
+func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	var list []*task.Worker
 	for _, no := range nos {
-		w, err := t.sql.FindWorkerByNo(context.Background(), no)
+		w, err := t.sql.FindWorkerByNo(ctx, no)
 		if err != nil {
 			return nil, err
 		}

@@ -11,33 +11,40 @@ import (
 
 // Write implements engine.Store. Writes that come while one is being committed
 // share the next transaction.
-func (s *Store) Write(ctx context.Context, fn func(engine.Tx) error) error {
-	failed, err := s.group.Do(ctx, fn)
+func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
+	failed, err := s.group.Do(ctx, write{context.WithoutCancel(ctx), fn})
 	if err != nil {
 		return err
 	}
 	return failed
 }
 
+// write is a function with the context of its caller, who may leave while it waits and not later: one that is gone
+// must not make the others of a batch run again.
+type write struct {
+	ctx context.Context
+	fn  func(context.Context, engine.Tx) error
+}
+
 // commit runs writes as one transaction. When one of them fails, all are rolled
 // back and each is run again on its own, so that only the guilty one fails.
-func (s *Store) commit(fns []func(engine.Tx) error) ([]error, error) {
-	failed := make([]error, len(fns))
-	err := s.transact(fns...)
+func (s *Store) commit(writes []write) ([]error, error) {
+	failed := make([]error, len(writes))
+	err := s.transact(writes...)
 	switch {
 	case err == nil:
 		return failed, nil
-	case len(fns) == 1:
+	case len(writes) == 1:
 		failed[0] = err
 		return failed, nil
 	}
-	for i, fn := range fns {
-		failed[i] = s.transact(fn)
+	for i, w := range writes {
+		failed[i] = s.transact(w)
 	}
 	return failed, nil
 }
 
-func (s *Store) transact(fns ...func(engine.Tx) error) error {
+func (s *Store) transact(writes ...write) error {
 	if s.closed.Load() {
 		return task.Errorf(task.Unavailable, "the store is closed")
 	}
@@ -46,8 +53,8 @@ func (s *Store) transact(fns ...func(engine.Tx) error) error {
 		return fmt.Errorf("begin: %w", err)
 	}
 	s.tx.begin()
-	for _, fn := range fns {
-		if err := guarded(s.tx, fn); err != nil {
+	for _, w := range writes {
+		if err := guarded(s.tx, w); err != nil {
 			return s.rollback(err)
 		}
 	}
@@ -58,13 +65,13 @@ func (s *Store) transact(fns ...func(engine.Tx) error) error {
 }
 
 // guarded turns a panic into an error: the transaction must be rolled back.
-func guarded(tx *tx, fn func(engine.Tx) error) (err error) {
+func guarded(tx *tx, w write) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a transaction: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return fn(tx)
+	return w.fn(w.ctx, tx)
 }
 
 func (s *Store) rollback(cause error) error {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -173,8 +174,8 @@ func audit(f *fixture) {
 		{At: second(5), Namespace: "video", Template: "cut", Kind: "register_template", Actor: "bob", Auth: task.AuthKey, Key: "deploy"},
 		{At: second(6), Kind: "use_key", Actor: "ops", Auth: task.AuthKey, Key: "ops", Data: []byte(`{"node":"n"}`)},
 	}
-	f.write(func(tx engine.Tx) error { return tx.AddActs(all[:2]) })
-	f.write(func(tx engine.Tx) error { return tx.AddActs(all[2:]) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.AddActs(ctx, all[:2]) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.AddActs(ctx, all[2:]) })
 	list := func(filter engine.ActFilter) []task.Act {
 		got, err := f.store.ListActs(f.Context(), filter)
 		f.must(err)
@@ -220,11 +221,11 @@ func failedTasks(f *fixture) {
 			f.move(j, func(s *task.Step) error { return s.Exhaust(f.now) })
 		}
 		j.task.Meta.Case = task.HasPending
-		f.write(func(tx engine.Tx) error {
-			if err := tx.AddCases([]*task.Case{c}); err != nil {
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			if err := tx.AddCases(ctx, []*task.Case{c}); err != nil {
 				return err
 			}
-			return tx.SaveTasks([]*task.Task{j.task})
+			return tx.SaveTasks(ctx, []*task.Task{j.task})
 		})
 		cases = append(cases, c)
 	}
@@ -301,11 +302,11 @@ func countFailures(f *fixture) {
 			f.move(j, func(s *task.Step) error { return s.Exhaust(f.now) })
 		}
 		j.task.Meta.Case = task.HasPending
-		f.write(func(tx engine.Tx) error {
-			if err := tx.AddCases([]*task.Case{c}); err != nil {
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			if err := tx.AddCases(ctx, []*task.Case{c}); err != nil {
 				return err
 			}
-			return tx.SaveTasks([]*task.Task{j.task})
+			return tx.SaveTasks(ctx, []*task.Task{j.task})
 		})
 		if i == 4 {
 			f.change(j, c, task.CaseChange{Status: task.CaseFailed, Actor: "ada"}, minute(10))

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -42,11 +43,11 @@ func (f *fixture) addCase(j job, c *task.Case) {
 	} else if j.task.Meta.Case == "" {
 		j.task.Meta.Case = task.HasClosed
 	}
-	f.write(func(tx engine.Tx) error {
-		if err := tx.SaveTasks([]*task.Task{j.task}); err != nil {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		if err := tx.SaveTasks(ctx, []*task.Task{j.task}); err != nil {
 			return err
 		}
-		return tx.AddCases([]*task.Case{c})
+		return tx.AddCases(ctx, []*task.Case{c})
 	})
 }
 
@@ -59,11 +60,11 @@ func (f *fixture) change(j job, c *task.Case, ch task.CaseChange, at task.Instan
 	if c.Status == task.CasePending {
 		j.task.Meta.Case = task.HasPending
 	}
-	f.write(func(tx engine.Tx) error {
-		if err := tx.SaveTasks([]*task.Task{j.task}); err != nil {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		if err := tx.SaveTasks(ctx, []*task.Task{j.task}); err != nil {
 			return err
 		}
-		return tx.SaveCases([]*task.Case{c})
+		return tx.SaveCases(ctx, []*task.Case{c})
 	})
 }
 
@@ -86,8 +87,8 @@ func caseAsGiven(f *fixture) {
 		j := f.one()
 		c := f.openCase(j, reason, f.now.Add(time.Duration(i)*time.Second))
 		f.equal("case", f.findCase(c.ID), c)
-		f.write(func(tx engine.Tx) error {
-			got, err := tx.Case(c.ID)
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			got, err := tx.Case(ctx, c.ID)
 			f.equal("in a transaction", got, bare(c))
 			return err
 		})
@@ -149,11 +150,11 @@ func caseOfNobody(f *fixture) {
 	if got != nil || err != nil {
 		f.Errorf("found %+v, %v", got, err)
 	}
-	f.write(func(tx engine.Tx) error {
-		if got, err := tx.Case(alike); got != nil || err != nil {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		if got, err := tx.Case(ctx, alike); got != nil || err != nil {
 			f.Errorf("in a transaction: %+v, %v", got, err)
 		}
-		none, err := tx.PendingCases([]task.ID{alike})
+		none, err := tx.PendingCases(ctx, []task.ID{alike})
 		if len(none) > 0 {
 			f.Errorf("pending: %+v", none)
 		}
@@ -177,8 +178,8 @@ func pendingOfMany(f *fixture) {
 			delete(want, j.task.ID)
 		}
 	}
-	f.write(func(tx engine.Tx) error {
-		cases, err := tx.PendingCases(ids)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		cases, err := tx.PendingCases(ctx, ids)
 		got := map[task.ID]*task.Case{}
 		for _, c := range cases {
 			got[c.TaskID] = c
@@ -201,8 +202,8 @@ func evidence(f *fixture) {
 	}
 	last, other := attempt(0, 2, "the second"), attempt(1, 1, "beside it")
 	f.addAttempts(attempt(0, 1, "the first"), last, other, attempt(1, 2, "")) // the last one did not fail
-	f.write(func(tx engine.Tx) error {
-		got, err := tx.Evidence([]task.ID{j.task.ID, plain.task.ID, silent.task.ID, f.store.IDs().Take(f.now.Time(), 1)})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := tx.Evidence(ctx, []task.ID{j.task.ID, plain.task.ID, silent.task.ID, f.store.IDs().Take(f.now.Time(), 1)})
 		byStep := func(a, b task.Attempt) int { return slices.Compare(a.StepID[:], b.StepID[:]) }
 		slices.SortFunc(got[j.task.ID].Failures, byStep)
 		f.equal("evidence", got, map[task.ID]engine.Evidence{j.task.ID: {Context: j.task.Context, Failures: []task.Attempt{last, other}},
@@ -217,11 +218,11 @@ func casesDeleted(f *fixture) {
 	f.change(j, c, task.CaseChange{Status: task.CaseResolved, Actor: "ada", Key: "ops"}, f.now)
 	f.equal("key", f.findCase(c.ID).ResolvedKey, "ops")
 	f.dropCase(j, c)
-	f.write(func(tx engine.Tx) error {
-		if err := tx.Watch([]engine.Watch{{Task: j.task.ID, At: f.now}}); err != nil {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		if err := tx.Watch(ctx, []engine.Watch{{Task: j.task.ID, At: f.now}}); err != nil {
 			return err
 		}
-		return tx.AddActs([]task.Act{{At: f.now, TaskID: j.task.ID, CaseID: c.ID, Kind: task.ActUpdateCase}})
+		return tx.AddActs(ctx, []task.Act{{At: f.now, TaskID: j.task.ID, CaseID: c.ID, Kind: task.ActUpdateCase}})
 	})
 	f.finish(j, f.now)
 	f.delete(f.now.Add(time.Hour), 10, 1)
@@ -234,8 +235,8 @@ func casesDeleted(f *fixture) {
 // delete deletes what finished before a time.
 func (f *fixture) delete(before task.Instant, limit, want int) {
 	f.Helper()
-	f.write(func(tx engine.Tx) error {
-		n, err := tx.DeleteFinished(before, limit)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		n, err := tx.DeleteFinished(ctx, before, limit)
 		if n != want {
 			f.Errorf("%d tasks were deleted, want %d", n, want)
 		}
@@ -261,12 +262,12 @@ func pendingKeepsTask(f *fixture) {
 // dropCase deletes the only case of a task.
 func (f *fixture) dropCase(j job, c *task.Case) {
 	f.Helper()
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		j.task.Meta.Case = task.HadClosed
-		if err := tx.SaveTasks([]*task.Task{j.task}); err != nil {
+		if err := tx.SaveTasks(ctx, []*task.Task{j.task}); err != nil {
 			return err
 		}
-		return tx.DeleteCases([]task.ID{c.ID})
+		return tx.DeleteCases(ctx, []task.ID{c.ID})
 	})
 }
 
@@ -291,14 +292,14 @@ func resolvedCases(f *fixture) {
 	f.equal("all", find(hour(100), 10), caseIDs([]*task.Case{cases[2], cases[1], cases[0]}))
 	f.equal("the first", find(hour(100), 1), caseIDs(cases[2:3]))
 	second := f.openCase(jobs[2], task.ReasonMaxRetries, hour(4))
-	f.write(func(tx engine.Tx) error {
-		list, err := tx.CasesOf([]task.ID{jobs[2].task.ID, jobs[3].task.ID, jobs[2].task.ID, f.store.IDs().Take(f.now.Time(), 1)})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		list, err := tx.CasesOf(ctx, []task.ID{jobs[2].task.ID, jobs[3].task.ID, jobs[2].task.ID, f.store.IDs().Take(f.now.Time(), 1)})
 		slices.SortFunc(list, func(a, b *task.Case) int { return slices.Compare(a.ID[:], b.ID[:]) })
 		f.equal("cases of two tasks", list, []*task.Case{bare(cases[2]), bare(cases[3]), bare(second)})
 		if err != nil {
 			return err
 		}
-		return tx.DeleteCases([]task.ID{cases[2].ID})
+		return tx.DeleteCases(ctx, []task.ID{cases[2].ID})
 	})
 	f.equal("what is left", find(hour(100), 10), caseIDs([]*task.Case{cases[1], cases[0]}))
 	f.equal("the deleted one", f.findCase(cases[2].ID), (*task.Case)(nil))
@@ -318,9 +319,9 @@ func metaOfMany(f *fixture) {
 			j.task.Meta.CancelReason = fmt.Sprint("reason ", i)
 		}
 	}
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		for _, j := range jobs {
-			if err := tx.SaveSteps(j.steps); err != nil {
+			if err := tx.SaveSteps(ctx, j.steps); err != nil {
 				return err
 			}
 		}
@@ -328,7 +329,7 @@ func metaOfMany(f *fixture) {
 		for _, j := range jobs {
 			tasks = append(tasks, j.task)
 		}
-		return tx.SaveTasks(tasks)
+		return tx.SaveTasks(ctx, tasks)
 	})
 	for _, j := range jobs {
 		f.wantJob(j)
@@ -339,12 +340,12 @@ func metaOfMany(f *fixture) {
 func stateAt(f *fixture) {
 	jobs := f.many(4)
 	save := func() {
-		f.write(func(tx engine.Tx) error {
+		f.write(func(ctx context.Context, tx engine.Tx) error {
 			var tasks []*task.Task
 			for _, j := range jobs {
 				tasks = append(tasks, j.task)
 			}
-			return tx.SaveTasks(tasks)
+			return tx.SaveTasks(ctx, tasks)
 		})
 		for _, j := range jobs {
 			f.wantJob(j)

@@ -53,8 +53,8 @@ func errorsAreIsolated(f *fixture) {
 	fails := func(caller, round int) bool { return (caller+round)%3 == 0 }
 	together(func(i int) {
 		for r := range rounds {
-			err := f.store.Write(f.Context(), func(tx engine.Tx) error {
-				if err := insert(tx, jobs[i][r]); err != nil {
+			err := f.store.Write(f.Context(), func(ctx context.Context, tx engine.Tx) error {
+				if err := insert(ctx, tx, jobs[i][r]); err != nil {
 					return err
 				}
 				if fails(i, r) {
@@ -91,9 +91,9 @@ func noStepTwice(f *fixture) {
 	together(func(i int) {
 		for {
 			var got []engine.Work
-			err := f.store.Write(f.Context(), func(tx engine.Tx) error {
+			err := f.store.Write(f.Context(), func(ctx context.Context, tx engine.Tx) error {
 				var err error
-				if got, err = tx.Ready([]int64{f.routes[0].ID}, 3); err != nil {
+				if got, err = tx.Ready(ctx, []int64{f.routes[0].ID}, 3); err != nil {
 					return err
 				}
 				var steps []*task.Step
@@ -103,7 +103,7 @@ func noStepTwice(f *fixture) {
 					}
 					steps = append(steps, w.Step)
 				}
-				return tx.SaveSteps(steps)
+				return tx.SaveSteps(ctx, steps)
 			})
 			if err != nil {
 				f.Errorf("claim: %v", err)
@@ -124,8 +124,8 @@ func noStepTwice(f *fixture) {
 	})
 	f.equal("steps handed out", len(taken), n)
 	for id, worker := range taken {
-		f.write(func(tx engine.Tx) error {
-			works, err := tx.Work([]task.ID{id})
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			works, err := tx.Work(ctx, []task.ID{id})
 			f.equal("holder", works[0].Step.WorkerNo, worker)
 			return err
 		})
@@ -139,8 +139,8 @@ func oneKeyOneTask(f *fixture) {
 		var named [callers]task.ID
 		together(func(i int) {
 			isNew := false
-			err := f.store.Write(f.Context(), func(tx engine.Tx) (err error) {
-				named[i], isNew, err = take(f, tx, "default", key, f.now, f.now.Add(time.Hour))
+			err := f.store.Write(f.Context(), func(ctx context.Context, tx engine.Tx) (err error) {
+				named[i], isNew, err = take(ctx, f, tx, "default", key, f.now, f.now.Add(time.Hour))
 				return err
 			})
 			if err != nil {
@@ -165,9 +165,9 @@ func oneTemplateOneKey(f *fixture) {
 	var keys [callers]int64
 	together(func(i int) {
 		isNew := false
-		err := f.store.Write(f.Context(), func(tx engine.Tx) error {
+		err := f.store.Write(f.Context(), func(ctx context.Context, tx engine.Tx) error {
 			t := diamond("default", "race", "1")
-			existing, err := tx.InsertTemplate(t)
+			existing, err := tx.InsertTemplate(ctx, t)
 			if isNew = existing == nil; !isNew {
 				t = existing
 			}
@@ -194,13 +194,13 @@ func noUpdateLost(f *fixture) {
 	f.move(j, func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Hour)) })
 	together(func(int) {
 		for range rounds {
-			err := f.store.Write(f.Context(), func(tx engine.Tx) error {
-				works, err := tx.Work(stepIDs(j))
+			err := f.store.Write(f.Context(), func(ctx context.Context, tx engine.Tx) error {
+				works, err := tx.Work(ctx, stepIDs(j))
 				if err != nil {
 					return err
 				}
 				works[0].Step.Attempts++
-				return tx.SaveSteps([]*task.Step{works[0].Step})
+				return tx.SaveSteps(ctx, []*task.Step{works[0].Step})
 			})
 			if err != nil {
 				f.Errorf("add: %v", err)
@@ -246,13 +246,13 @@ func closeWhileWriting(f *fixture) {
 	j := f.build(f.single, 0)
 	go func() {
 		once := false
-		result <- f.store.Write(context.Background(), func(tx engine.Tx) error {
+		result <- f.store.Write(context.Background(), func(ctx context.Context, tx engine.Tx) error {
 			if !once {
 				once = true
 				close(inside)
 				<-release
 			}
-			return insert(tx, j)
+			return insert(ctx, tx, j)
 		})
 	}()
 	<-inside

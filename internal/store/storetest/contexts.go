@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -17,29 +18,29 @@ func contextCases() []testCase {
 }
 
 // edit gives a job another context, and saves it.
-func (j job) edit(tx engine.Tx, document string) error {
+func (j job) edit(ctx context.Context, tx engine.Tx, document string) error {
 	j.task.Context, j.task.Meta.ContextEdits = []byte(document), j.task.Meta.ContextEdits+1
-	if err := tx.SaveTasks([]*task.Task{j.task}); err != nil {
+	if err := tx.SaveTasks(ctx, []*task.Task{j.task}); err != nil {
 		return err
 	}
-	return tx.SaveContext(j.task)
+	return tx.SaveContext(ctx, j.task)
 }
 
 // wantContext checks what a transaction is told, and what a claim is.
 func (f *fixture) wantContext(j job) {
 	f.Helper()
-	f.write(func(tx engine.Tx) error {
-		if _, err := tx.Task(j.task.ID); err != nil {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		if _, err := tx.Task(ctx, j.task.ID); err != nil {
 			return err
 		}
-		got, err := tx.Contexts([]task.ID{j.task.ID})
+		got, err := tx.Contexts(ctx, []task.ID{j.task.ID})
 		if err == nil {
 			f.equal("context in a transaction", string(got[0]), string(j.task.Context))
 		}
 		return err
 	})
-	f.write(func(tx engine.Tx) error {
-		works, err := tx.Ready([]int64{j.steps[0].RouteID}, 10)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Ready(ctx, []int64{j.steps[0].RouteID}, 10)
 		for _, w := range works {
 			if w.Task.ID == j.task.ID {
 				f.equal("context of a claim", string(w.Task.Context), string(j.task.Context))
@@ -54,7 +55,12 @@ func saveContext(f *fixture) {
 	f.insert(rich, none)
 	for _, j := range []job{rich, none} {
 		for _, document := range []string{`{"order":18}`, `[1]`, `null`} {
-			f.write(func(tx engine.Tx) error { again := j; k := *j.task; again.task = &k; return again.edit(tx, document) })
+			f.write(func(ctx context.Context, tx engine.Tx) error {
+				again := j
+				k := *j.task
+				again.task = &k
+				return again.edit(ctx, tx, document)
+			})
 			j.task.Context, j.task.Meta.ContextEdits = []byte(document), j.task.Meta.ContextEdits+1
 			f.wantJob(j)
 			f.wantContext(j)
@@ -67,9 +73,9 @@ func saveContextAfterClaim(f *fixture) {
 	j := full(f)
 	f.insert(j)
 	f.claimStart(j)
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		k := *j.task
-		return job{&k, j.steps}.edit(tx, `{"order":18}`)
+		return job{&k, j.steps}.edit(ctx, tx, `{"order":18}`)
 	})
 	j.task.Context, j.task.Meta.ContextEdits = []byte(`{"order":18}`), 1
 	f.wantContext(j)
@@ -78,13 +84,13 @@ func saveContextAfterClaim(f *fixture) {
 // claimStart claims the first step of a job by way of its queue.
 func (f *fixture) claimStart(j job) {
 	f.Helper()
-	f.write(func(tx engine.Tx) error { return claimStart(tx, j) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return claimStart(ctx, tx, j) })
 	f.must(j.steps[0].Claim(1, f.now, f.now.Add(time.Minute)))
 	j.task.Moved(task.StepEnqueued, task.StepInProgress, f.now)
 }
 
-func claimStart(tx engine.Tx, j job) error {
-	works, err := tx.Ready([]int64{j.steps[0].RouteID}, 1)
+func claimStart(ctx context.Context, tx engine.Tx, j job) error {
+	works, err := tx.Ready(ctx, []int64{j.steps[0].RouteID}, 1)
 	if err != nil || len(works) != 1 {
 		return errors.Join(err, errors.New("there is not one step to claim"))
 	}
@@ -92,7 +98,7 @@ func claimStart(tx engine.Tx, j job) error {
 	if err := s.Claim(1, s.ReadyAt, s.ReadyAt.Add(time.Minute)); err != nil {
 		return err
 	}
-	return tx.SaveSteps([]*task.Step{s})
+	return tx.SaveSteps(ctx, []*task.Step{s})
 }
 
 func saveContextRolledBack(f *fixture) {
@@ -100,9 +106,9 @@ func saveContextRolledBack(f *fixture) {
 	f.insert(j)
 	f.wantContext(j)
 	failed := errors.New("failed")
-	err := f.store.Write(f.Context(), func(tx engine.Tx) error {
+	err := f.store.Write(f.Context(), func(ctx context.Context, tx engine.Tx) error {
 		k := *j.task
-		return errors.Join(job{&k, j.steps}.edit(tx, `{"order":18}`), failed)
+		return errors.Join(job{&k, j.steps}.edit(ctx, tx, `{"order":18}`), failed)
 	})
 	if !errors.Is(err, failed) {
 		f.Errorf("Write = %v", err)
@@ -116,9 +122,9 @@ func saveContextRolledBack(f *fixture) {
 func contextEditedElsewhere(p *pair) {
 	j := full(p.fixture)
 	p.insert(j)
-	p.claimStart(j)                                          // a remembers the task, with its context
-	p.must(p.b.Write(p.Context(), func(tx engine.Tx) error { // it fails elsewhere, is edited, and is ready again
-		works, err := tx.Work([]task.ID{j.steps[0].ID})
+	p.claimStart(j)                                                               // a remembers the task, with its context
+	p.must(p.b.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error { // it fails elsewhere, is edited, and is ready again
+		works, err := tx.Work(ctx, []task.ID{j.steps[0].ID})
 		if err != nil {
 			return err
 		}
@@ -127,14 +133,14 @@ func contextEditedElsewhere(p *pair) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(job{k, []*task.Step{s}}.edit(tx, `{"order":18}`), tx.SaveSteps([]*task.Step{s}))
+		return errors.Join(job{k, []*task.Step{s}}.edit(ctx, tx, `{"order":18}`), tx.SaveSteps(ctx, []*task.Step{s}))
 	}))
-	p.must(p.a.Write(p.Context(), func(tx engine.Tx) error { return claimStart(tx, j) }))
-	p.must(p.a.Write(p.Context(), func(tx engine.Tx) error {
-		if _, err := tx.Work([]task.ID{j.steps[0].ID}); err != nil {
+	p.must(p.a.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error { return claimStart(ctx, tx, j) }))
+	p.must(p.a.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error {
+		if _, err := tx.Work(ctx, []task.ID{j.steps[0].ID}); err != nil {
 			return err
 		}
-		got, err := tx.Contexts([]task.ID{j.task.ID})
+		got, err := tx.Contexts(ctx, []task.ID{j.task.ID})
 		if err == nil {
 			p.equal("context", string(got[0]), `{"order":18}`)
 		}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -21,8 +22,8 @@ func deletionCases() []testCase {
 func deleteFinished(f *fixture, before task.Instant, limit int) int {
 	f.Helper()
 	var n int
-	f.write(func(tx engine.Tx) (err error) {
-		n, err = tx.DeleteFinished(before, limit)
+	f.write(func(ctx context.Context, tx engine.Tx) (err error) {
+		n, err = tx.DeleteFinished(ctx, before, limit)
 		return err
 	})
 	return n
@@ -57,19 +58,19 @@ func deleteEverything(f *fixture) {
 	kept, gone := f.build(f.single, 0), f.build(f.single, 0)
 	kept.task.IdempotencyKey, gone.task.IdempotencyKey = keyOf(0), keyOf(1)
 	f.insert(kept, gone)
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		for i, j := range []job{kept, gone} {
 			step := j.steps[0]
-			if err := tx.AddAttempts([]task.Attempt{{StepID: step.ID, TaskID: j.task.ID, Token: 1, Outcome: task.Failed, FinishedAt: f.now}}); err != nil {
+			if err := tx.AddAttempts(ctx, []task.Attempt{{StepID: step.ID, TaskID: j.task.ID, Token: 1, Outcome: task.Failed, FinishedAt: f.now}}); err != nil {
 				return err
 			}
-			if err := tx.AddEvents([]task.Event{{TaskID: j.task.ID, At: f.now, From: task.Pending, To: task.StepsInProcess}}); err != nil {
+			if err := tx.AddEvents(ctx, []task.Event{{TaskID: j.task.ID, At: f.now, From: task.Pending, To: task.StepsInProcess}}); err != nil {
 				return err
 			}
-			if err := tx.AddActs([]task.Act{{TaskID: j.task.ID, StepID: step.ID, At: f.now, Kind: "x", Actor: "ada", Reason: "y"}}); err != nil {
+			if err := tx.AddActs(ctx, []task.Act{{TaskID: j.task.ID, StepID: step.ID, At: f.now, Kind: "x", Actor: "ada", Reason: "y"}}); err != nil {
 				return err
 			}
-			if _, _, err := takeKey(tx, engine.KeyName{Namespace: "default", Key: keyOf(i)}, engine.Binding{Task: j.task.ID}, f.now, f.now.Add(time.Hour)); err != nil {
+			if _, _, err := takeKey(ctx, tx, engine.KeyName{Namespace: "default", Key: keyOf(i)}, engine.Binding{Task: j.task.ID}, f.now, f.now.Add(time.Hour)); err != nil {
 				return err
 			}
 		}
@@ -89,8 +90,8 @@ func deleteEverything(f *fixture) {
 		f.equal("rows left of task "+keyOf(i), []int{len(f.findSteps(j.task.ID)), len(attempts), len(events)}, []int{want, want, want})
 		f.equal("acts on task "+keyOf(i), len(acts), 1) // they outlive it
 	}
-	f.write(func(tx engine.Tx) error {
-		works, err := tx.Work([]task.ID{gone.steps[0].ID})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Work(ctx, []task.ID{gone.steps[0].ID})
 		f.equal("work", works, []engine.Work{{}})
 		return err
 	})
@@ -104,20 +105,20 @@ func deleteOnlyItsOwnKey(f *fixture) {
 	expires := f.now.Add(time.Hour)
 	old, young := f.build(f.single, 0), f.build(f.single, 0)
 	old.task.IdempotencyKey, young.task.IdempotencyKey = "k", "k"
-	take := func(j job, now task.Instant) func(tx engine.Tx) error {
-		return func(tx engine.Tx) error {
-			if _, _, err := takeKey(tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: j.task.ID}, now, expires.Add(time.Hour)); err != nil {
+	take := func(j job, now task.Instant) func(ctx context.Context, tx engine.Tx) error {
+		return func(ctx context.Context, tx engine.Tx) error {
+			if _, _, err := takeKey(ctx, tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: j.task.ID}, now, expires.Add(time.Hour)); err != nil {
 				return err
 			}
-			return insert(tx, j)
+			return insert(ctx, tx, j)
 		}
 	}
 	f.write(take(old, f.now))
 	f.finish(old, f.now.Add(time.Minute))
 	f.write(take(young, expires.Add(2*time.Hour))) // as if expired
 	f.equal("deleted", deleteFinished(f, f.now.Add(time.Hour), 10), 1)
-	f.write(func(tx engine.Tx) error {
-		bound, taken, err := takeKey(tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1)}, f.now, expires)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		bound, taken, err := takeKey(ctx, tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1)}, f.now, expires)
 		f.equal("taken", taken, true)
 		f.equal("bound to", bound.Task, young.task.ID)
 		return err

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func everythingIsThere(f *fixture, reopen func()) {
 	j, w := full(f), f.worker("w")
 	f.insert(j)
 	f.saveWorkers(w)
-	f.write(func(tx engine.Tx) error { return addRecords(f, tx, j) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return addRecords(ctx, f, tx, j) })
 	attempts := f.findAttempts(j)
 	events, err := f.store.FindEvents(ctx, j.task.ID)
 	f.must(err)
@@ -120,7 +121,7 @@ func idsGoOn(f *fixture, reopen func()) {
 
 func rollbackStaysUndone(f *fixture, reopen func()) {
 	j, gone := f.one(), f.build(f.single, 0)
-	f.fail(func(tx engine.Tx) error { return insert(tx, gone) })
+	f.fail(func(ctx context.Context, tx engine.Tx) error { return insert(ctx, tx, gone) })
 	reopen()
 	f.wantJob(j)
 	f.equal("task of the failed Write", f.find(gone.task.ID), (*task.Task)(nil))

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -28,17 +29,17 @@ func newFixture(t *testing.T, s engine.Store) *fixture {
 	f.single = task.Adhoc("default", "a")
 	f.single.CreatedAt = f.now.Time()
 	f.diamond = diamond("default", "diamond", "1")
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		for i, handler := range []string{"a", "b", "c"} {
 			f.routes[i] = &task.Route{Namespace: "default", Handler: handler}
-			if err := tx.InsertRoute(f.routes[i]); err != nil {
+			if err := tx.InsertRoute(ctx, f.routes[i]); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.InsertTemplate(f.single); err != nil {
+		if _, err := tx.InsertTemplate(ctx, f.single); err != nil {
 			return err
 		}
-		_, err := tx.InsertTemplate(f.diamond)
+		_, err := tx.InsertTemplate(ctx, f.diamond)
 		return err
 	})
 	return f
@@ -66,7 +67,7 @@ func diamond(namespace, name, version string) *task.Template {
 // write runs fn as one transaction that has to succeed. fn may run more than
 // once, so it changes nothing but rows that it got from tx; and it may run in
 // another goroutine, so it returns its errors instead of ending the test.
-func (f *fixture) write(fn func(tx engine.Tx) error) {
+func (f *fixture) write(fn func(ctx context.Context, tx engine.Tx) error) {
 	f.Helper()
 	if err := f.store.Write(f.Context(), fn); err != nil {
 		f.Fatalf("Write: %v", err)
@@ -111,17 +112,17 @@ func (f *fixture) routeOf(handler string) int64 {
 // insert stores jobs in one transaction.
 func (f *fixture) insert(jobs ...job) {
 	f.Helper()
-	f.write(func(tx engine.Tx) error { return insert(tx, jobs...) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return insert(ctx, tx, jobs...) })
 }
 
-func insert(tx engine.Tx, jobs ...job) error {
+func insert(ctx context.Context, tx engine.Tx, jobs ...job) error {
 	var tasks []*task.Task
 	var steps []*task.Step
 	for _, j := range jobs {
 		tasks = append(tasks, j.task)
 		steps = append(steps, j.steps...)
 	}
-	return tx.InsertTasks(tasks, steps)
+	return tx.InsertTasks(ctx, tasks, steps)
 }
 
 // one stores a new job of a single step.
@@ -159,11 +160,11 @@ func (f *fixture) moveAt(j job, now task.Instant, fn func(s *task.Step) error) {
 }
 
 // save stores what can change of a job.
-func (j job) save(tx engine.Tx) error {
-	if err := tx.SaveTasks([]*task.Task{j.task}); err != nil {
+func (j job) save(ctx context.Context, tx engine.Tx) error {
+	if err := tx.SaveTasks(ctx, []*task.Task{j.task}); err != nil {
 		return err
 	}
-	return tx.SaveSteps(j.steps)
+	return tx.SaveSteps(ctx, j.steps)
 }
 
 // finish completes a job of one step at a time.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -27,8 +28,8 @@ func keyCases() []testCase {
 }
 
 // takeKey takes one key, and waits for it.
-func takeKey(tx engine.Tx, name engine.KeyName, to engine.Binding, now, expires task.Instant) (bound engine.Binding, taken bool, err error) {
-	answers, err := tx.TakeKeys([]engine.KeyAsk{{Name: name, To: to}}, now, expires, true)
+func takeKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to engine.Binding, now, expires task.Instant) (bound engine.Binding, taken bool, err error) {
+	answers, err := tx.TakeKeys(ctx, []engine.KeyAsk{{Name: name, To: to}}, now, expires, true)
 	if err != nil {
 		return bound, false, err
 	}
@@ -37,20 +38,20 @@ func takeKey(tx engine.Tx, name engine.KeyName, to engine.Binding, now, expires 
 
 // take stores a new task unless its key is taken, and returns the task that the
 // key names from then on.
-func take(f *fixture, tx engine.Tx, namespace, key string, now, expires task.Instant) (named task.ID, isNew bool, err error) {
+func take(ctx context.Context, f *fixture, tx engine.Tx, namespace, key string, now, expires task.Instant) (named task.ID, isNew bool, err error) {
 	j := f.build(f.single, 0)
 	j.task.IdempotencyKey = key
-	bound, taken, err := takeKey(tx, engine.KeyName{Namespace: namespace, Key: key}, engine.Binding{Task: j.task.ID}, now, expires)
+	bound, taken, err := takeKey(ctx, tx, engine.KeyName{Namespace: namespace, Key: key}, engine.Binding{Task: j.task.ID}, now, expires)
 	if err != nil || taken {
 		return bound.Task, false, err
 	}
-	return j.task.ID, true, insert(tx, j)
+	return j.task.ID, true, insert(ctx, tx, j)
 }
 
 func (f *fixture) take(namespace, key string, now, expires task.Instant) (named task.ID, isNew bool) {
 	f.Helper()
-	f.write(func(tx engine.Tx) (err error) {
-		named, isNew, err = take(f, tx, namespace, key, now, expires)
+	f.write(func(ctx context.Context, tx engine.Tx) (err error) {
+		named, isNew, err = take(ctx, f, tx, namespace, key, now, expires)
 		return err
 	})
 	return named, isNew
@@ -62,26 +63,26 @@ func keysManyAtOnce(f *fixture) {
 	f.take("default", keyOf(1), f.now.Add(-time.Hour), f.now) // has expired
 	second, _ := f.take("default", keyOf(2), f.now, expires)
 	for _, patient := range []bool{false, true} {
-		f.write(func(tx engine.Tx) error {
+		f.write(func(ctx context.Context, tx engine.Tx) error {
 			asks := make([]engine.KeyAsk, 0, 4)
 			for _, i := range []int{3, 2, 1, 0} { // not in their order
 				j, name := f.build(f.single, 0), engine.KeyName{Namespace: "default", Key: keyOf(i)}
-				if err := insert(tx, j); err != nil {
+				if err := insert(ctx, tx, j); err != nil {
 					return err
 				}
 				asks = append(asks, engine.KeyAsk{Name: name, To: engine.Binding{Task: j.task.ID}})
 			}
-			answers, err := tx.TakeKeys(asks, f.now, expires, patient)
+			answers, err := tx.TakeKeys(ctx, asks, f.now, expires, patient)
 			if err != nil {
 				return err
 			}
 			want := []engine.KeyAnswer{{}, {Bound: engine.Binding{Task: second}, Taken: true}, {}, {}}
 			f.equal("answers", answers, want)
-			if answers, err = tx.TakeKeys(asks[:1], f.now, expires, patient); err == nil {
+			if answers, err = tx.TakeKeys(ctx, asks[:1], f.now, expires, patient); err == nil {
 				f.equal("again", answers, []engine.KeyAnswer{{Bound: asks[0].To, Taken: true}})
 			}
-			return errors.Join(err, tx.BindKey(asks[0].Name, asks[0].To, f.now), tx.BindKey(asks[2].Name, asks[2].To, f.now),
-				tx.BindKey(asks[3].Name, asks[3].To, f.now)) // free again for the next round
+			return errors.Join(err, tx.BindKey(ctx, asks[0].Name, asks[0].To, f.now), tx.BindKey(ctx, asks[2].Name, asks[2].To, f.now),
+				tx.BindKey(ctx, asks[3].Name, asks[3].To, f.now)) // free again for the next round
 		})
 	}
 }
@@ -109,12 +110,12 @@ func keyTakenUntilItExpires(f *fixture) {
 }
 
 func keyTakenInTheSameTransaction(f *fixture) {
-	f.write(func(tx engine.Tx) error {
-		first, _, err := take(f, tx, "default", "k", f.now, f.now.Add(time.Hour))
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		first, _, err := take(ctx, f, tx, "default", "k", f.now, f.now.Add(time.Hour))
 		if err != nil {
 			return err
 		}
-		second, isNew, err := take(f, tx, "default", "k", f.now, f.now.Add(time.Hour))
+		second, isNew, err := take(ctx, f, tx, "default", "k", f.now, f.now.Add(time.Hour))
 		f.equal("new", isNew, false)
 		f.equal("bound to", second, first)
 		return err
@@ -140,8 +141,8 @@ func keyExactText(f *fixture) {
 
 func keyFreeAfterRollback(f *fixture) {
 	expires := f.now.Add(time.Hour)
-	err := f.store.Write(f.Context(), func(tx engine.Tx) error {
-		if _, _, err := take(f, tx, "default", "k", f.now, expires); err != nil {
+	err := f.store.Write(f.Context(), func(ctx context.Context, tx engine.Tx) error {
+		if _, _, err := take(ctx, f, tx, "default", "k", f.now, expires); err != nil {
 			return err
 		}
 		return errBoom
@@ -155,11 +156,11 @@ func (f *fixture) bind(key string, expires task.Instant) task.ID {
 	f.Helper()
 	j := f.build(f.single, 0)
 	j.task.IdempotencyKey = key
-	f.write(func(tx engine.Tx) error {
-		if err := tx.BindKey(engine.KeyName{Namespace: "default", Key: key}, engine.Binding{Task: j.task.ID}, expires); err != nil {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		if err := tx.BindKey(ctx, engine.KeyName{Namespace: "default", Key: key}, engine.Binding{Task: j.task.ID}, expires); err != nil {
 			return err
 		}
-		return insert(tx, j)
+		return insert(ctx, tx, j)
 	})
 	return j.task.ID
 }
@@ -190,8 +191,8 @@ func dropKeys(f *fixture) {
 		f.take("default", keyOf(i), f.now, f.now.Add(time.Duration(i)*time.Hour))
 	}
 	drop := func(before task.Instant, limit int) (n int) {
-		f.write(func(tx engine.Tx) (err error) {
-			n, err = tx.DropKeys(before, limit)
+		f.write(func(ctx context.Context, tx engine.Tx) (err error) {
+			n, err = tx.DropKeys(ctx, before, limit)
 			return err
 		})
 		return n
@@ -209,32 +210,36 @@ func dropKeys(f *fixture) {
 // keyHash: a key keeps what was stored with it until it is bound anew.
 func keyHash(f *fixture) {
 	name, expires := engine.KeyName{Namespace: "default", Key: "k"}, f.now.Add(time.Hour)
-	bind := func(hash string, fn func(engine.Tx, engine.Binding) error) {
+	bind := func(hash string, fn func(context.Context, engine.Tx, engine.Binding) error) {
 		j := f.build(f.single, 0)
 		j.task.IdempotencyKey = name.Key
-		f.write(func(tx engine.Tx) error {
-			if err := fn(tx, engine.Binding{Task: j.task.ID, Hash: hash}); err != nil {
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			if err := fn(ctx, tx, engine.Binding{Task: j.task.ID, Hash: hash}); err != nil {
 				return err
 			}
-			return insert(tx, j)
+			return insert(ctx, tx, j)
 		})
 	}
 	look := func(want string) {
-		f.write(func(tx engine.Tx) error {
-			bound, taken, err := takeKey(tx, name, engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1), Hash: "later"}, f.now, expires)
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			bound, taken, err := takeKey(ctx, tx, name, engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1), Hash: "later"}, f.now, expires)
 			f.equal("taken", taken, true)
 			f.equal("hash", bound.Hash, want)
 			return err
 		})
 	}
-	bind("first", func(tx engine.Tx, to engine.Binding) error {
-		_, _, err := takeKey(tx, name, to, f.now, expires)
+	bind("first", func(ctx context.Context, tx engine.Tx, to engine.Binding) error {
+		_, _, err := takeKey(ctx, tx, name, to, f.now, expires)
 		return err
 	})
 	look("first")
-	bind("second", func(tx engine.Tx, to engine.Binding) error { return tx.BindKey(name, to, expires) })
+	bind("second", func(ctx context.Context, tx engine.Tx, to engine.Binding) error {
+		return tx.BindKey(ctx, name, to, expires)
+	})
 	look("second")
-	bind("", func(tx engine.Tx, to engine.Binding) error { return tx.BindKey(name, to, expires) })
+	bind("", func(ctx context.Context, tx engine.Tx, to engine.Binding) error {
+		return tx.BindKey(ctx, name, to, expires)
+	})
 	look("")
 }
 

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"time"
 
@@ -29,8 +30,8 @@ func leaseCases() []testCase {
 func (f *fixture) due(queue int64, until task.Instant, limit int) []task.ID {
 	f.Helper()
 	var ids []task.ID
-	f.write(func(tx engine.Tx) error {
-		works, err := tx.Due(queue, until, limit)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Due(ctx, queue, until, limit)
 		ids = workIDs(works)
 		return err
 	})
@@ -74,17 +75,17 @@ func dueLeases(f *fixture) {
 func dueSeesOwnSave(f *fixture) {
 	j := f.one()
 	f.move(j, func(s *task.Step) error { return s.Claim(1, f.now, f.now) })
-	f.write(func(tx engine.Tx) error {
-		works, err := tx.Due(task.Leases, f.now, 10)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Due(ctx, task.Leases, f.now, 10)
 		if err != nil {
 			return err
 		}
 		f.equal("due", workIDs(works), stepIDs(j))
 		works[0].Step.Renew(f.now.Add(time.Minute))
-		if err := tx.SaveSteps([]*task.Step{works[0].Step}); err != nil {
+		if err := tx.SaveSteps(ctx, []*task.Step{works[0].Step}); err != nil {
 			return err
 		}
-		works, err = tx.Due(task.Leases, f.now, 10)
+		works, err = tx.Due(ctx, task.Leases, f.now, 10)
 		f.equal("due after the renewal", workIDs(works), []task.ID(nil))
 		return err
 	})
@@ -114,24 +115,24 @@ func firstDue(f *fixture) {
 		{"the first lease", task.Leases, 0, f.now.Add(90 * time.Second)},
 		{"no lease above", task.Leases, time.Hour, 0},
 	} {
-		f.write(func(tx engine.Tx) error {
-			got, err := tx.FirstDue(c.queue, f.now.Add(c.after))
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			got, err := tx.FirstDue(ctx, c.queue, f.now.Add(c.after))
 			f.equal(c.name, got, c.want)
 			return err
 		})
 	}
-	f.fail(func(tx engine.Tx) error { // it sees what the transaction itself has saved
-		works, err := tx.Due(task.Timers, f.now.Add(time.Minute), 1)
+	f.fail(func(ctx context.Context, tx engine.Tx) error { // it sees what the transaction itself has saved
+		works, err := tx.Due(ctx, task.Timers, f.now.Add(time.Minute), 1)
 		if err != nil {
 			return err
 		}
 		if err := works[0].Step.Enqueue(f.now, task.Scheduling{}); err != nil {
 			return err
 		}
-		if err := tx.SaveSteps([]*task.Step{works[0].Step}); err != nil {
+		if err := tx.SaveSteps(ctx, []*task.Step{works[0].Step}); err != nil {
 			return err
 		}
-		got, err := tx.FirstDue(task.Timers, f.now)
+		got, err := tx.FirstDue(ctx, task.Timers, f.now)
 		f.equal("after the first one fired", got, f.now.Add(2*time.Minute))
 		return err
 	})
@@ -167,8 +168,8 @@ func renewed(f *fixture) {
 func (f *fixture) heldBy(worker int64, limit int) map[task.ID]bool {
 	f.Helper()
 	var set map[task.ID]bool
-	f.write(func(tx engine.Tx) error {
-		works, err := tx.Held(worker, limit)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Held(ctx, worker, limit)
 		set = map[task.ID]bool{}
 		for _, w := range works {
 			set[w.Step.ID] = true
@@ -249,8 +250,8 @@ func sharedTask(f *fixture) {
 	def := &task.Template{Namespace: "default", Name: "pair", Version: "1", CreatedAt: f.now.Time(),
 		Steps: []task.StepSpec{{Name: "x", Handler: "a"}, {Name: "y", Handler: "b"}}}
 	def.Link()
-	f.write(func(tx engine.Tx) error {
-		_, err := tx.InsertTemplate(def)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		_, err := tx.InsertTemplate(ctx, def)
 		return err
 	})
 	j := f.build(def, 0)
@@ -261,20 +262,20 @@ func sharedTask(f *fixture) {
 		}
 		return err
 	}
-	f.fail(func(tx engine.Tx) error {
-		works, err := tx.Ready([]int64{f.routes[0].ID, f.routes[1].ID}, 10)
+	f.fail(func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Ready(ctx, []int64{f.routes[0].ID, f.routes[1].ID}, 10)
 		return shares("Ready", works, err)
 	})
 	for _, s := range j.steps {
 		f.must(s.Claim(1, f.now, f.now))
 	}
 	f.write(j.save)
-	f.write(func(tx engine.Tx) error {
-		works, err := tx.Held(1, 10)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Held(ctx, 1, 10)
 		if err := shares("Held", works, err); err != nil {
 			return err
 		}
-		works, err = tx.Due(task.Leases, f.now, 10)
+		works, err = tx.Due(ctx, task.Leases, f.now, 10)
 		return shares("Due", works, err)
 	})
 }

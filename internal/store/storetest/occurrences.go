@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,13 +38,13 @@ func (f *fixture) recur(c *task.Case, o task.Occurrence) {
 	former := append(slices.Clone(c.Former), c.Latest())
 	c.Recur(o)
 	c.Former = former
-	f.write(func(tx engine.Tx) error {
-		found, err := tx.PendingCases([]task.ID{c.TaskID})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		found, err := tx.PendingCases(ctx, []task.ID{c.TaskID})
 		if err != nil || len(found) != 1 {
 			f.Fatalf("%d pending cases, %v", len(found), err)
 		}
 		found[0].Recur(o)
-		return tx.RecurCases(found)
+		return tx.RecurCases(ctx, found)
 	})
 }
 
@@ -53,7 +54,7 @@ func recurs(f *fixture) {
 	at := f.now.Time()
 	c.Recovery = &task.Recovery{At: at, State: task.EnqueuingSteps, By: "ada", How: "replay"}
 	c.Replays = task.Replays{Count: 2, At: &at, By: "ada"}
-	f.write(func(tx engine.Tx) error { return tx.SaveCases([]*task.Case{c}) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.SaveCases(ctx, []*task.Case{c}) })
 	f.equal("recovered", f.findCase(c.ID), c)
 	for range 3 {
 		f.recur(c, f.occurrence(c, 10))
@@ -81,7 +82,7 @@ func occurrencesBounded(f *fixture) {
 			next := *c
 			list[i] = &next
 		}
-		f.write(func(tx engine.Tx) error { return tx.RecurCases(list) })
+		f.write(func(ctx context.Context, tx engine.Tx) error { return tx.RecurCases(ctx, list) })
 	}
 	c = f.findCase(c.ID)
 	var kept []int
@@ -158,15 +159,15 @@ func thread(f *fixture) {
 	late := "late"
 	_, err := c.Change(task.CaseChange{Notes: &late, Actor: "ada"}, f.now)
 	f.must(err)
-	f.write(func(tx engine.Tx) error {
-		found, err := tx.Case(c.ID)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		found, err := tx.Case(ctx, c.ID)
 		if err != nil || len(found.Thread) != 0 {
 			f.Fatalf("in a transaction there are %d notes, %v", len(found.Thread), err)
 		}
 		if _, err := found.Change(task.CaseChange{Notes: &late, Actor: "ada"}, f.now); err != nil {
 			return err
 		}
-		return tx.SaveCases([]*task.Case{found})
+		return tx.SaveCases(ctx, []*task.Case{found})
 	})
 	f.equal("with one more", f.findCase(c.ID), c)
 }
@@ -183,12 +184,12 @@ func storyDeleted(f *fixture) {
 		f.change(of.j, of.c, task.CaseChange{Notes: &note, Actor: "ada"}, f.now)
 		f.recur(of.c, f.occurrence(of.c, 1))
 	}
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		gone.task.Meta.Case = task.HadClosed
-		if err := tx.SaveTasks([]*task.Task{gone.task}); err != nil {
+		if err := tx.SaveTasks(ctx, []*task.Task{gone.task}); err != nil {
 			return err
 		}
-		return tx.DeleteCases([]task.ID{c.ID})
+		return tx.DeleteCases(ctx, []task.ID{c.ID})
 	})
 	f.equal("the other one", f.findCase(left.ID), left)
 	// another one under its ID would meet what was left of it

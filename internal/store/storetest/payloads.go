@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 
@@ -49,8 +50,8 @@ func listContexts(f *fixture) {
 func (f *fixture) finished() job {
 	j := f.build(f.diamond, 0)
 	f.insert(j)
-	f.write(func(tx engine.Tx) error {
-		steps, err := tx.Steps([]engine.Family{{Task: j.task.ID}})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		steps, err := tx.Steps(ctx, []engine.Family{{Task: j.task.ID}})
 		if err != nil {
 			return err
 		}
@@ -59,7 +60,7 @@ func (f *fixture) finished() job {
 			s.Note = "step"
 			j.steps[i] = s
 		}
-		return tx.SaveSteps(steps[0])
+		return tx.SaveSteps(ctx, steps[0])
 	})
 	return j
 }
@@ -167,8 +168,8 @@ func caseBytes(f *fixture) {
 func actBytes(f *fixture) {
 	j := f.one()
 	for _, data := range slices.Backward(pageOfDocuments) {
-		f.write(func(tx engine.Tx) error {
-			return tx.AddActs([]task.Act{{At: f.now, TaskID: j.task.ID, Kind: "complete_manually", Actor: "ada", Data: data}})
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			return tx.AddActs(ctx, []task.Act{{At: f.now, TaskID: j.task.ID, Kind: "complete_manually", Actor: "ada", Data: data}})
 		})
 	}
 	for bytes, omitted := range pagesOfDocuments {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"math"
 	"time"
 
@@ -22,8 +23,8 @@ func placeCases() []testCase {
 func (f *fixture) between(route int64, after engine.Position, upTo int64, limit int) []task.ID {
 	f.Helper()
 	var ids []task.ID
-	f.write(func(tx engine.Tx) error {
-		steps, err := tx.Between(route, after, upTo, limit)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		steps, err := tx.Between(ctx, route, after, upTo, limit)
 		ids = nil
 		for _, s := range steps {
 			ids = append(ids, s.ID)
@@ -85,14 +86,14 @@ func anotherKey(f *fixture) {
 	jobs := f.many(4)
 	a := f.routes[0].ID
 	f.equal("order", f.ready(10, a), stepIDs(jobs...))
-	f.write(func(tx engine.Tx) error {
-		steps, err := tx.Between(a, engine.Position{Key: math.MinInt64}, math.MaxInt64, 10)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		steps, err := tx.Between(ctx, a, engine.Position{Key: math.MinInt64}, math.MaxInt64, 10)
 		if err != nil {
 			return err
 		}
 		steps[3].Key = steps[0].Key - 1
 		steps[1].Key = steps[2].Key + 1
-		return tx.SaveSteps([]*task.Step{steps[1], steps[3]})
+		return tx.SaveSteps(ctx, []*task.Step{steps[1], steps[3]})
 	})
 	f.equal("new order", f.ready(10, a), stepIDs(jobs[3], jobs[0], jobs[2], jobs[1]))
 }
@@ -102,19 +103,19 @@ func leftInPlace(f *fixture) {
 	jobs := f.many(5)
 	a := f.routes[0].ID
 	take := func(n int) (taken []task.ID) {
-		f.write(func(tx engine.Tx) error {
-			works, err := tx.Ready([]int64{a}, 10)
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			works, err := tx.Ready(ctx, []int64{a}, 10)
 			if err != nil {
 				return err
 			}
 			taken = workIDs(works[:n])
-			return claimAll(f, tx, works[:n])
+			return claimAll(ctx, f, tx, works[:n])
 		})
 		return taken
 	}
 	vacant := func() (vacant bool) {
-		f.write(func(tx engine.Tx) (err error) {
-			vacant, err = tx.Vacant(a)
+		f.write(func(ctx context.Context, tx engine.Tx) (err error) {
+			vacant, err = tx.Vacant(ctx, a)
 			return err
 		})
 		return vacant
@@ -132,22 +133,22 @@ func leftInPlace(f *fixture) {
 // What was left is there when the same transaction asks again.
 func leftAndTakenNext(f *fixture) {
 	jobs := f.many(4)
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		routes := []int64{f.routes[0].ID}
-		works, err := tx.Ready(routes, 10)
+		works, err := tx.Ready(ctx, routes, 10)
 		if err != nil {
 			return err
 		}
-		if err := claimAll(f, tx, works[:1]); err != nil {
+		if err := claimAll(ctx, f, tx, works[:1]); err != nil {
 			return err
 		}
-		works, err = tx.Ready(routes, 10)
+		works, err = tx.Ready(ctx, routes, 10)
 		f.equal("the rest", workIDs(works), stepIDs(jobs[1:]...))
 		return err
 	})
 }
 
-func claimAll(f *fixture, tx engine.Tx, works []engine.Work) error {
+func claimAll(ctx context.Context, f *fixture, tx engine.Tx, works []engine.Work) error {
 	var steps []*task.Step
 	for _, w := range works {
 		if err := w.Step.Claim(1, f.now, f.now.Add(time.Minute)); err != nil {
@@ -158,7 +159,7 @@ func claimAll(f *fixture, tx engine.Tx, works []engine.Work) error {
 	if len(steps) == 0 {
 		return nil
 	}
-	return tx.SaveSteps(steps)
+	return tx.SaveSteps(ctx, steps)
 }
 
 // In an order where steps age, one that becomes ready later may go before those that
@@ -180,13 +181,13 @@ func agedOrder(f *fixture) {
 		var got []task.ID
 		for range 3 {
 			var ids []task.ID
-			f.write(func(tx engine.Tx) error {
-				works, err := tx.Ready([]int64{f.routes[0].ID}, 1)
+			f.write(func(ctx context.Context, tx engine.Tx) error {
+				works, err := tx.Ready(ctx, []int64{f.routes[0].ID}, 1)
 				if err != nil {
 					return err
 				}
 				ids = workIDs(works)
-				return claimAll(f, tx, works)
+				return claimAll(ctx, f, tx, works)
 			})
 			got = append(got, ids...)
 		}

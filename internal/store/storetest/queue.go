@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"math"
 	"slices"
 	"time"
@@ -35,8 +36,8 @@ func queueCases() []testCase {
 func (f *fixture) ready(limit int, routes ...int64) []task.ID {
 	f.Helper()
 	var ids []task.ID
-	f.fail(func(tx engine.Tx) error {
-		works, err := tx.Ready(routes, limit)
+	f.fail(func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Ready(ctx, routes, limit)
 		ids = workIDs(works)
 		return err
 	})
@@ -126,8 +127,8 @@ func readyWithTask(f *fixture) {
 	j := full(f)
 	wide := f.build(f.single, time.Second)
 	f.insert(j, wide)
-	f.fail(func(tx engine.Tx) error {
-		works, err := tx.Ready([]int64{f.routes[0].ID}, 10)
+	f.fail(func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Ready(ctx, []int64{f.routes[0].ID}, 10)
 		f.equal("works", works, []engine.Work{{Step: j.steps[0], Task: j.task}, {Step: wide.steps[0], Task: wide.task}})
 		return err
 	})
@@ -136,12 +137,12 @@ func readyWithTask(f *fixture) {
 func readySeesOwnInsert(f *fixture) {
 	early, late := f.keyed("a", 1), f.keyed("a", 3)
 	f.insert(early, late)
-	f.fail(func(tx engine.Tx) error {
+	f.fail(func(ctx context.Context, tx engine.Tx) error {
 		fresh := f.keyed("a", 2)
-		if err := insert(tx, fresh); err != nil {
+		if err := insert(ctx, tx, fresh); err != nil {
 			return err
 		}
-		works, err := tx.Ready([]int64{f.routes[0].ID}, 10)
+		works, err := tx.Ready(ctx, []int64{f.routes[0].ID}, 10)
 		f.equal("order", workIDs(works), stepIDs(early, fresh, late))
 		return err
 	})
@@ -151,10 +152,10 @@ func readySeesOwnInsert(f *fixture) {
 func readySeesOwnSave(f *fixture) {
 	jobs := f.many(5)
 	routes := []int64{f.routes[0].ID}
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		var claimed []task.ID
 		for range 3 {
-			works, err := tx.Ready(routes, 2)
+			works, err := tx.Ready(ctx, routes, 2)
 			if err != nil {
 				return err
 			}
@@ -163,7 +164,7 @@ func readySeesOwnSave(f *fixture) {
 				if err := w.Step.Claim(1, f.now, f.now.Add(time.Minute)); err != nil {
 					return err
 				}
-				if err := tx.SaveSteps([]*task.Step{w.Step}); err != nil {
+				if err := tx.SaveSteps(ctx, []*task.Step{w.Step}); err != nil {
 					return err
 				}
 			}
@@ -180,15 +181,15 @@ func vacantNeverLies(f *fixture) {
 	a := f.routes[0].ID
 	occupied := func(when string) {
 		f.Helper()
-		f.write(func(tx engine.Tx) error {
-			vacant, err := tx.Vacant(a)
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			vacant, err := tx.Vacant(ctx, a)
 			f.equal("vacant "+when, vacant, false)
 			return err
 		})
 	}
-	take := func(fn func(tx engine.Tx, steps []*task.Step) error) error {
-		return f.store.Write(f.Context(), func(tx engine.Tx) error {
-			works, err := tx.Ready([]int64{a}, 2)
+	take := func(fn func(ctx context.Context, tx engine.Tx, steps []*task.Step) error) error {
+		return f.store.Write(f.Context(), func(ctx context.Context, tx engine.Tx) error {
+			works, err := tx.Ready(ctx, []int64{a}, 2)
 			if err != nil {
 				return err
 			}
@@ -199,35 +200,35 @@ func vacantNeverLies(f *fixture) {
 				}
 				steps = append(steps, w.Step)
 			}
-			return fn(tx, steps)
+			return fn(ctx, tx, steps)
 		})
 	}
-	f.write(func(tx engine.Tx) error {
-		if err := insert(tx, f.keyed("a", 1), f.keyed("a", 2), f.keyed("a", 3)); err != nil {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		if err := insert(ctx, tx, f.keyed("a", 1), f.keyed("a", 2), f.keyed("a", 3)); err != nil {
 			return err
 		}
-		vacant, err := tx.Vacant(a)
+		vacant, err := tx.Vacant(ctx, a)
 		f.equal("vacant in the transaction that inserts", vacant, false)
 		return err
 	})
 	occupied("with three steps")
-	f.must(take(func(tx engine.Tx, steps []*task.Step) error { return tx.SaveSteps(steps) }))
+	f.must(take(func(ctx context.Context, tx engine.Tx, steps []*task.Step) error { return tx.SaveSteps(ctx, steps) }))
 	occupied("with one left")
-	if err := take(func(engine.Tx, []*task.Step) error { return errBoom }); err == nil {
+	if err := take(func(context.Context, engine.Tx, []*task.Step) error { return errBoom }); err == nil {
 		f.Error("no error")
 	}
 	occupied("when the last was not taken after all")
-	f.must(take(func(tx engine.Tx, steps []*task.Step) error {
-		if err := tx.SaveSteps(steps); err != nil {
+	f.must(take(func(ctx context.Context, tx engine.Tx, steps []*task.Step) error {
+		if err := tx.SaveSteps(ctx, steps); err != nil {
 			return err
 		}
 		if err := steps[0].Postpone(f.now, 0, task.Scheduling{}); err != nil {
 			return err
 		}
-		if err := tx.SaveSteps(steps); err != nil {
+		if err := tx.SaveSteps(ctx, steps); err != nil {
 			return err
 		}
-		vacant, err := tx.Vacant(a)
+		vacant, err := tx.Vacant(ctx, a)
 		f.equal("vacant in the transaction that gives back", vacant, false)
 		return err
 	}))
@@ -242,7 +243,7 @@ func saveSteps(f *fixture) {
 	s.Priority, s.MaxAttempts, s.Timeout = 99, 9, 77*time.Second
 	s.Progress, s.Note, s.Result = 42, "on my way", []byte(`{"half":true}`)
 	s.FinishedAt = f.now.Add(time.Second)
-	f.write(func(tx engine.Tx) error { return tx.SaveSteps([]*task.Step{s}) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.SaveSteps(ctx, []*task.Step{s}) })
 	f.wantJob(j)
 
 	f.must(s.Succeed(f.now.Add(2*time.Second), []byte(`{"done":true}`)))
@@ -269,11 +270,11 @@ func saveManyAlike(f *fixture) {
 			j.task.Moved(was, j.steps[0].State, f.now)
 			tasks, steps = append(tasks, j.task), append(steps, j.steps...)
 		}
-		f.write(func(tx engine.Tx) error {
-			if err := tx.SaveTasks(tasks); err != nil {
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			if err := tx.SaveTasks(ctx, tasks); err != nil {
 				return err
 			}
-			return tx.SaveSteps(steps)
+			return tx.SaveSteps(ctx, steps)
 		})
 		f.wantWork(jobs...)
 		for _, j := range jobs {
@@ -349,10 +350,10 @@ func saveAnyChange(f *fixture) {
 func saveStepsKeepsWhatIsFixed(f *fixture) {
 	j, other := f.build(f.diamond, 0), f.build(f.single, 0)
 	f.insert(j, other)
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		changed := *j.steps[1]
 		changed.TaskID, changed.Ordinal, changed.DefID, changed.RouteID = other.task.ID, 9, f.single.DefID, f.routes[0].ID
-		return tx.SaveSteps([]*task.Step{&changed})
+		return tx.SaveSteps(ctx, []*task.Step{&changed})
 	})
 	f.wantJob(j)
 	f.wantJob(other)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -29,10 +30,10 @@ func RunRaces(t *testing.T, open func(t *testing.T) (a, b Node)) {
 }
 
 // within runs fn in a transaction of one process, and look in one of the other before fn's is committed.
-func (p *pair) within(fn func(engine.Tx) error, look func(engine.Tx) error) {
+func (p *pair) within(fn func(context.Context, engine.Tx) error, look func(context.Context, engine.Tx) error) {
 	p.Helper()
-	err := p.a.Write(p.Context(), func(tx engine.Tx) error {
-		if err := fn(tx); err != nil {
+	err := p.a.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error {
+		if err := fn(ctx, tx); err != nil {
 			return err
 		}
 		return p.b.Write(p.Context(), look)
@@ -53,12 +54,12 @@ func lockedRouteHidesNoOther(p *pair) {
 	}
 	p.insert(high...)
 	var found []engine.Work
-	p.within(func(tx engine.Tx) error {
-		works, err := tx.Ready([]int64{x}, len(low))
+	p.within(func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Ready(ctx, []int64{x}, len(low))
 		p.equal("steps of the locked route", len(works), len(low))
 		return err
-	}, func(tx engine.Tx) (err error) {
-		found, err = tx.Ready([]int64{x, y}, 10)
+	}, func(ctx context.Context, tx engine.Tx) (err error) {
+		found, err = tx.Ready(ctx, []int64{x, y}, 10)
 		return err
 	})
 	p.equal("steps of the other route", len(found), 10)
@@ -66,8 +67,8 @@ func lockedRouteHidesNoOther(p *pair) {
 		p.equal("route", w.Step.Queue, y)
 	}
 	var vacant bool
-	p.must(p.b.Write(p.Context(), func(tx engine.Tx) (err error) {
-		vacant, err = tx.Vacant(y)
+	p.must(p.b.Write(p.Context(), func(ctx context.Context, tx engine.Tx) (err error) {
+		vacant, err = tx.Vacant(ctx, y)
 		return err
 	}))
 	p.equal("the other route is vacant", vacant, false)
@@ -76,11 +77,11 @@ func lockedRouteHidesNoOther(p *pair) {
 // A transaction that relies on a template or a route which is not stored, or is another one, comes to nothing.
 func expectKnown(p *pair) {
 	expect := func(template *task.Template, route *task.Route) error {
-		return p.b.Write(p.Context(), func(tx engine.Tx) error {
-			if err := tx.ExpectKnown(map[int64]*task.Template{template.DefID: template}, map[int64]*task.Route{route.ID: route}); err != nil {
+		return p.b.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error {
+			if err := tx.ExpectKnown(ctx, map[int64]*task.Template{template.DefID: template}, map[int64]*task.Route{route.ID: route}); err != nil {
 				return err
 			}
-			return tx.BindKey(engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: p.b.IDs().Take(p.now.Time(), 1)}, p.now.Add(time.Hour))
+			return tx.BindKey(ctx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: p.b.IDs().Take(p.now.Time(), 1)}, p.now.Add(time.Hour))
 		})
 	}
 	other, gone, elsewhere, unknown := *p.single, *p.single, *p.routes[0], *p.routes[0]
@@ -111,19 +112,19 @@ func (p *pair) asks(of Node, names ...string) []engine.KeyAsk {
 func keyLockedElsewhere(p *pair) {
 	expires := p.now.Add(time.Hour)
 	var answers []engine.KeyAnswer
-	p.within(func(tx engine.Tx) error {
-		_, err := tx.TakeKeys(p.asks(p.a, "x"), p.now, expires, false)
+	p.within(func(ctx context.Context, tx engine.Tx) error {
+		_, err := tx.TakeKeys(ctx, p.asks(p.a, "x"), p.now, expires, false)
 		return err
-	}, func(tx engine.Tx) (err error) {
-		if _, err := tx.TakeKeys(p.asks(p.b, "w", "x", "y"), p.now, expires, false); !errors.Is(err, engine.ErrKeyLocked) {
+	}, func(ctx context.Context, tx engine.Tx) (err error) {
+		if _, err := tx.TakeKeys(ctx, p.asks(p.b, "w", "x", "y"), p.now, expires, false); !errors.Is(err, engine.ErrKeyLocked) {
 			p.Errorf("TakeKeys of a locked key: %v", err)
 		}
-		answers, err = tx.TakeKeys(p.asks(p.b, "w", "y"), p.now, expires, false)
+		answers, err = tx.TakeKeys(ctx, p.asks(p.b, "w", "y"), p.now, expires, false)
 		return err
 	})
 	p.equal("keys that are not locked", answers, make([]engine.KeyAnswer, 2))
-	p.must(p.b.Write(p.Context(), func(tx engine.Tx) (err error) {
-		answers, err = tx.TakeKeys(p.asks(p.b, "x"), p.now, expires, false)
+	p.must(p.b.Write(p.Context(), func(ctx context.Context, tx engine.Tx) (err error) {
+		answers, err = tx.TakeKeys(ctx, p.asks(p.b, "x"), p.now, expires, false)
 		return err
 	}))
 	p.equal("taken once it is committed", answers[0].Taken, true)
@@ -143,9 +144,9 @@ func keysInOppositeOrder(p *pair) {
 	for i, of := range []Node{p.a, p.b} {
 		wg.Go(func() {
 			asks := p.asks(of, [][]string{names, backward}[i]...)
-			err := of.Write(p.Context(), func(tx engine.Tx) error {
+			err := of.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error {
 				taken[i], runs[i] = 0, runs[i]+1
-				answers, err := tx.TakeKeys(asks, p.now, p.now.Add(time.Hour), true)
+				answers, err := tx.TakeKeys(ctx, asks, p.now, p.now.Add(time.Hour), true)
 				for _, a := range answers {
 					if a.Taken {
 						taken[i]++
@@ -168,16 +169,16 @@ func dropKeysLeavesAKeyBoundAnew(p *pair) {
 	p.take("default", "daily", p.now.Add(-time.Hour), p.now.Add(-time.Second))
 	var fresh task.ID
 	dropped := 0
-	p.within(func(tx engine.Tx) (err error) {
-		fresh, _, err = take(p.fixture, tx, "default", "daily", p.now, p.now.Add(time.Hour))
+	p.within(func(ctx context.Context, tx engine.Tx) (err error) {
+		fresh, _, err = take(ctx, p.fixture, tx, "default", "daily", p.now, p.now.Add(time.Hour))
 		return err
-	}, func(tx engine.Tx) (err error) {
-		dropped, err = tx.DropKeys(p.now, 10)
+	}, func(ctx context.Context, tx engine.Tx) (err error) {
+		dropped, err = tx.DropKeys(ctx, p.now, 10)
 		return err
 	})
 	p.equal("dropped while it was bound anew", dropped, 0)
-	p.must(p.b.Write(p.Context(), func(tx engine.Tx) (err error) {
-		dropped, err = tx.DropKeys(p.now, 10)
+	p.must(p.b.Write(p.Context(), func(ctx context.Context, tx engine.Tx) (err error) {
+		dropped, err = tx.DropKeys(ctx, p.now, 10)
 		return err
 	}))
 	p.equal("dropped after that", dropped, 0)
@@ -190,19 +191,19 @@ func dropKeysLeavesAKeyBoundAnew(p *pair) {
 func forgetWorkersLeavesOneThatComesBack(p *pair) {
 	w := &task.Worker{ID: p.store.IDs().Take(p.now.Time(), 1), Name: "w", State: task.WorkerDead, StartedAt: p.now,
 		LastHeartbeat: p.now.Add(-40 * 24 * time.Hour)}
-	p.write(func(tx engine.Tx) error { return tx.SaveWorker(w) })
+	p.write(func(ctx context.Context, tx engine.Tx) error { return tx.SaveWorker(ctx, w) })
 	forgotten := 0
-	forget := func(tx engine.Tx) (err error) {
-		forgotten, err = tx.ForgetWorkers(p.now.Add(-30*24*time.Hour), 10)
+	forget := func(ctx context.Context, tx engine.Tx) (err error) {
+		forgotten, err = tx.ForgetWorkers(ctx, p.now.Add(-30*24*time.Hour), 10)
 		return err
 	}
-	p.within(func(tx engine.Tx) error {
-		list, err := tx.Workers([]int64{w.No})
+	p.within(func(ctx context.Context, tx engine.Tx) error {
+		list, err := tx.Workers(ctx, []int64{w.No})
 		if err != nil {
 			return err
 		}
 		list[0].State, list[0].LastHeartbeat = task.WorkerActive, p.now
-		return tx.SaveWorker(list[0])
+		return tx.SaveWorker(ctx, list[0])
 	}, forget)
 	p.equal("forgotten while it came back", forgotten, 0)
 	p.must(p.b.Write(p.Context(), forget))
@@ -215,9 +216,9 @@ func forgetWorkersLeavesOneThatComesBack(p *pair) {
 var errGone = errors.New("the task is gone")
 
 // keep marks a finished task as one that has a case, as opening a case does.
-func keep(id task.ID) func(engine.Tx) error {
-	return func(tx engine.Tx) error {
-		k, err := tx.Task(id)
+func keep(id task.ID) func(context.Context, engine.Tx) error {
+	return func(ctx context.Context, tx engine.Tx) error {
+		k, err := tx.Task(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -225,7 +226,7 @@ func keep(id task.ID) func(engine.Tx) error {
 			return errGone
 		}
 		k.Meta.Case = task.HasPending
-		return tx.SaveTasks([]*task.Task{k})
+		return tx.SaveTasks(ctx, []*task.Task{k})
 	}
 }
 
@@ -234,14 +235,14 @@ func deleteFinishedLeavesALockedTask(p *pair) {
 	j := p.one()
 	p.finish(j, p.now)
 	deleted := 0
-	p.within(func(tx engine.Tx) error {
-		if err := keep(j.task.ID)(tx); err != nil {
+	p.within(func(ctx context.Context, tx engine.Tx) error {
+		if err := keep(j.task.ID)(ctx, tx); err != nil {
 			return err
 		}
-		_, err := tx.CasesOf([]task.ID{j.task.ID}) // a question: what was saved has been sent
+		_, err := tx.CasesOf(ctx, []task.ID{j.task.ID}) // a question: what was saved has been sent
 		return err
-	}, func(tx engine.Tx) (err error) {
-		deleted, err = tx.DeleteFinished(p.now.Add(time.Hour), 10)
+	}, func(ctx context.Context, tx engine.Tx) (err error) {
+		deleted, err = tx.DeleteFinished(ctx, p.now.Add(time.Hour), 10)
 		return err
 	})
 	p.equal("deleted", deleted, 0)
@@ -253,8 +254,8 @@ func deleteFinishedOrCase(p *pair) {
 	j := p.one()
 	p.finish(j, p.now)
 	opened := make(chan error, 1)
-	p.must(p.b.Write(p.Context(), func(tx engine.Tx) error {
-		n, err := tx.DeleteFinished(p.now.Add(time.Hour), 10)
+	p.must(p.b.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error {
+		n, err := tx.DeleteFinished(ctx, p.now.Add(time.Hour), 10)
 		p.equal("deleted", n, 1)
 		go func() { opened <- p.a.Write(p.Context(), keep(j.task.ID)) }()
 		return err

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ func recordCases() []testCase {
 
 func (f *fixture) addAttempts(list ...task.Attempt) {
 	f.Helper()
-	f.write(func(tx engine.Tx) error { return tx.AddAttempts(list) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.AddAttempts(ctx, list) })
 }
 
 func (f *fixture) findAttempts(j job) []task.Attempt {
@@ -92,8 +93,10 @@ func events(f *fixture) {
 		}
 	}
 	elsewhere := task.Event{TaskID: other.task.ID, At: f.now, From: task.Pending, To: task.Complete}
-	f.write(func(tx engine.Tx) error { return tx.AddEvents(append([]task.Event{elsewhere}, want[:20]...)) })
-	f.write(func(tx engine.Tx) error { return tx.AddEvents(want[20:]) })
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return tx.AddEvents(ctx, append([]task.Event{elsewhere}, want[:20]...))
+	})
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.AddEvents(ctx, want[20:]) })
 	got, err := f.store.FindEvents(f.Context(), j.task.ID)
 	f.must(err)
 	f.equal("events", got, want)
@@ -113,7 +116,7 @@ func acts(f *fixture) {
 		want = append(want, task.Act{At: f.now.Add(time.Duration(i+1) * time.Second), TaskID: j.task.ID, Kind: s, Actor: s, Reason: s, From: s, To: s,
 			WorkerID: other.task.ID, Namespace: s, Template: s, Auth: task.AuthKey, Key: s})
 	}
-	f.write(func(tx engine.Tx) error { return tx.AddActs(want) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.AddActs(ctx, want) })
 	got, err := f.store.FindActs(f.Context(), j.task.ID)
 	f.must(err)
 	f.equal("acts", unnumbered(f, got), want)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -43,9 +44,9 @@ func routes(f *fixture) {
 		{Namespace: "other", Handler: "a"},
 		{Namespace: hostile()[0], Handler: hostile()[1], Capabilities: []string{hostile()[2], hostile()[3]}},
 	} {
-		f.write(func(tx engine.Tx) error {
+		f.write(func(ctx context.Context, tx engine.Tx) error {
 			r.ID = 0
-			return tx.InsertRoute(r)
+			return tx.InsertRoute(ctx, r)
 		})
 		want = append(want, r)
 	}
@@ -59,9 +60,9 @@ func routes(f *fixture) {
 
 func routeAgain(f *fixture) {
 	before := f.findRoutes()
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		again := &task.Route{Namespace: "default", Handler: "b"}
-		err := tx.InsertRoute(again)
+		err := tx.InsertRoute(ctx, again)
 		f.equal("ID", again.ID, f.routes[1].ID)
 		return err
 	})
@@ -87,7 +88,7 @@ func routesInPages(f *fixture) {
 
 func findRoute(f *fixture) {
 	with := &task.Route{Namespace: "default", Handler: "a", Capabilities: []string{"gpu"}}
-	f.write(func(tx engine.Tx) error { return tx.InsertRoute(with) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.InsertRoute(ctx, with) })
 	for _, want := range []*task.Route{f.routes[0], with} {
 		got, err := f.store.FindRoute(f.Context(), task.Route{Namespace: want.Namespace, Handler: want.Handler, Capabilities: want.Capabilities})
 		f.must(err)
@@ -101,16 +102,16 @@ func findRoute(f *fixture) {
 }
 
 func countTypes(f *fixture) {
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		for _, handler := range []string{"x", "y", "z"} {
-			if err := tx.InsertRoute(&task.Route{Namespace: "counted", Handler: handler}); err != nil {
+			if err := tx.InsertRoute(ctx, &task.Route{Namespace: "counted", Handler: handler}); err != nil {
 				return err
 			}
-			if _, err := tx.InsertTemplate(task.Adhoc("counted", handler)); err != nil {
+			if _, err := tx.InsertTemplate(ctx, task.Adhoc("counted", handler)); err != nil {
 				return err
 			}
 		}
-		return tx.InsertRoute(&task.Route{Namespace: "counted", Handler: "x", Capabilities: []string{"gpu"}})
+		return tx.InsertRoute(ctx, &task.Route{Namespace: "counted", Handler: "x", Capabilities: []string{"gpu"}})
 	})
 	for _, c := range []struct {
 		namespace             string
@@ -137,10 +138,10 @@ func (f *fixture) worker(name string) *task.Worker {
 func (f *fixture) saveWorkers(list ...*task.Worker) {
 	f.Helper()
 	saved := make([]task.Worker, len(list))
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		for i, w := range list {
 			saved[i] = *w
-			if err := tx.SaveWorker(&saved[i]); err != nil {
+			if err := tx.SaveWorker(ctx, &saved[i]); err != nil {
 				return err
 			}
 		}
@@ -203,24 +204,24 @@ func workerInTransaction(f *fixture) {
 	v, w, other := f.worker("v"), f.worker("w"), f.worker("other")
 	f.saveWorkers(v, other, w)
 	nos := []int64{v.No, w.No, 987_654}
-	f.write(func(tx engine.Tx) error {
-		got, err := tx.Workers(nos)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := tx.Workers(ctx, nos)
 		if err != nil {
 			return err
 		}
 		f.equal("stored", got, []*task.Worker{v, w})
 		for _, w := range got {
 			w.Load++
-			if err := tx.SaveWorker(w); err != nil {
+			if err := tx.SaveWorker(ctx, w); err != nil {
 				return err
 			}
 		}
-		again, err := tx.Workers(nos)
+		again, err := tx.Workers(ctx, nos)
 		f.equal("saved", again, got)
 		if err != nil {
 			return err
 		}
-		none, err := tx.Workers([]int64{987_654})
+		none, err := tx.Workers(ctx, []int64{987_654})
 		f.equal("unknown number", len(none), 0)
 		return err
 	})
@@ -273,8 +274,8 @@ func workersInPages(f *fixture) {
 
 func (f *fixture) forget(before task.Instant, limit int) (n int) {
 	f.Helper()
-	f.write(func(tx engine.Tx) (err error) {
-		n, err = tx.ForgetWorkers(before, limit)
+	f.write(func(ctx context.Context, tx engine.Tx) (err error) {
+		n, err = tx.ForgetWorkers(ctx, before, limit)
 		return err
 	})
 	return n

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -69,14 +70,14 @@ func findWrongLowBits(f *fixture) {
 	forged := task.MakeID(j.task.ID.Seq(), j.task.ID.Low()^1)
 	f.equal("task", f.find(forged), (*task.Task)(nil))
 	f.equal("steps", f.findSteps(forged), []*task.Step(nil))
-	f.write(func(tx engine.Tx) error {
-		got, err := tx.Task(forged)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := tx.Task(ctx, forged)
 		f.equal("task in the transaction", got, (*task.Task)(nil))
 		if err != nil {
 			return err
 		}
 		step := j.steps[0].ID
-		works, err := tx.Work([]task.ID{task.MakeID(step.Seq(), step.Low()^1)})
+		works, err := tx.Work(ctx, []task.ID{task.MakeID(step.Seq(), step.Low()^1)})
 		f.equal("work", works, []engine.Work{{}})
 		return err
 	})
@@ -97,7 +98,7 @@ func insertMany(f *fixture) {
 
 func insertTwice(f *fixture) {
 	j := f.one()
-	err := f.store.Write(f.Context(), func(tx engine.Tx) error { return insert(tx, j) })
+	err := f.store.Write(f.Context(), func(ctx context.Context, tx engine.Tx) error { return insert(ctx, tx, j) })
 	if err == nil {
 		f.Error("inserting a task again: no error")
 	}
@@ -107,14 +108,14 @@ func insertTwice(f *fixture) {
 func taskInTx(f *fixture) {
 	j := full(f)
 	f.insert(j)
-	f.write(func(tx engine.Tx) error {
-		got, err := tx.Task(j.task.ID)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := tx.Task(ctx, j.task.ID)
 		if err != nil {
 			return err
 		}
 		got.Context = j.task.Context // may be left out
 		f.equal("task", got, j.task)
-		none, err := tx.Task(j.steps[0].ID)
+		none, err := tx.Task(ctx, j.steps[0].ID)
 		f.equal("task by the ID of a step", none, (*task.Task)(nil))
 		return err
 	})
@@ -125,12 +126,12 @@ func contextInTx(f *fixture) {
 	fresh.task.Context = []byte(`"fresh"`)
 	f.insert(rich, none)
 	f.move(none, func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Minute)) })
-	f.write(func(tx engine.Tx) error {
-		if err := insert(tx, fresh); err != nil {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		if err := insert(ctx, tx, fresh); err != nil {
 			return err
 		}
 		jobs := []job{rich, none, fresh}
-		got, err := tx.Contexts([]task.ID{rich.task.ID, none.task.ID, fresh.task.ID})
+		got, err := tx.Contexts(ctx, []task.ID{rich.task.ID, none.task.ID, fresh.task.ID})
 		if err != nil {
 			return err
 		}
@@ -139,8 +140,8 @@ func contextInTx(f *fixture) {
 		}
 		return nil
 	})
-	f.write(func(tx engine.Tx) error {
-		got, err := tx.Contexts([]task.ID{fresh.task.ID})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := tx.Contexts(ctx, []task.ID{fresh.task.ID})
 		f.equal("context of a task in hand", string(got[0]), string(fresh.task.Context))
 		return err
 	})
@@ -170,19 +171,19 @@ func stepsInTx(f *fixture) {
 	var want [][]*task.Step
 	for _, c := range cases {
 		families, want = append(families, c.of), append(want, c.want)
-		f.write(func(tx engine.Tx) error {
-			got, err := tx.Steps([]engine.Family{c.of})
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			got, err := tx.Steps(ctx, []engine.Family{c.of})
 			f.equal(c.name, got, [][]*task.Step{c.want})
 			return err
 		})
 	}
-	f.write(func(tx engine.Tx) error {
-		got, err := tx.Steps(families)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := tx.Steps(ctx, families)
 		f.equal("all of these in one call", got, want)
 		return err
 	})
-	f.write(func(tx engine.Tx) error {
-		got, err := tx.Steps(nil)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := tx.Steps(ctx, nil)
 		f.equal("no families", len(got), 0)
 		return err
 	})
@@ -191,9 +192,9 @@ func stepsInTx(f *fixture) {
 func workInTheOrderAsked(f *fixture) {
 	a, b := f.build(f.diamond, 0), f.build(f.single, 0)
 	f.insert(a, b)
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		unknown := f.store.IDs().Take(f.now.Time(), 1)
-		works, err := tx.Work([]task.ID{a.steps[2].ID, unknown, b.steps[0].ID, a.task.ID, a.steps[0].ID})
+		works, err := tx.Work(ctx, []task.ID{a.steps[2].ID, unknown, b.steps[0].ID, a.task.ID, a.steps[0].ID})
 		if err != nil {
 			return err
 		}
@@ -233,11 +234,11 @@ func saveTasks(f *fixture) {
 func saveTasksKeepsWhatIsFixed(f *fixture) {
 	j := full(f)
 	f.insert(j)
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		changed := *j.task
 		changed.Context, changed.CreatedAt, changed.RunAt = nil, 1, 2
 		changed.IdempotencyKey, changed.CorrelationID = "other", "other"
-		return tx.SaveTasks([]*task.Task{&changed})
+		return tx.SaveTasks(ctx, []*task.Task{&changed})
 	})
 	f.wantJob(j)
 }
@@ -246,8 +247,8 @@ func saveTasksKeepsWhatIsFixed(f *fixture) {
 // that it creates none is not.
 func saveUnknown(f *fixture) {
 	j, ctx := f.build(f.single, 0), f.Context()
-	_ = f.store.Write(ctx, func(tx engine.Tx) error { return tx.SaveTasks([]*task.Task{j.task}) })
-	_ = f.store.Write(ctx, func(tx engine.Tx) error { return tx.SaveSteps(j.steps) })
+	_ = f.store.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return tx.SaveTasks(ctx, []*task.Task{j.task}) })
+	_ = f.store.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return tx.SaveSteps(ctx, j.steps) })
 	f.equal("task", f.find(j.task.ID), (*task.Task)(nil))
 	f.equal("steps", f.findSteps(j.task.ID), []*task.Step(nil))
 }
@@ -274,8 +275,8 @@ func overdue(f *fixture) {
 		{"all", f.now.Add(time.Hour), 10, []*task.Task{jobs[2].task, jobs[3].task, jobs[4].task}},
 		{"a limit", f.now.Add(time.Hour), 2, []*task.Task{jobs[2].task, jobs[3].task}},
 	} {
-		f.write(func(tx engine.Tx) error {
-			got, err := tx.Overdue(c.until, c.limit)
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			got, err := tx.Overdue(ctx, c.until, c.limit)
 			f.equal(c.name, got, c.want)
 			return err
 		})

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -22,9 +23,9 @@ func templateCases() []testCase {
 // register stores templates and sets their keys.
 func (f *fixture) register(list ...*task.Template) {
 	f.Helper()
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		for _, t := range list {
-			if existing, err := tx.InsertTemplate(t); err != nil {
+			if existing, err := tx.InsertTemplate(ctx, t); err != nil {
 				return err
 			} else if existing != nil {
 				return fmt.Errorf("template %s %s exists", t.Name, t.Version)
@@ -63,8 +64,8 @@ func templateRoundTrip(f *fixture) {
 func templateInsertAgain(f *fixture) {
 	changed := diamond("default", "diamond", "1")
 	changed.Description, changed.Fingerprint = "other", "other"
-	f.write(func(tx engine.Tx) error {
-		existing, err := tx.InsertTemplate(changed)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		existing, err := tx.InsertTemplate(ctx, changed)
 		f.equal("existing", existing, f.diamond)
 		return err
 	})
@@ -73,21 +74,21 @@ func templateInsertAgain(f *fixture) {
 
 func templateSeenInTx(f *fixture) {
 	fresh := diamond("default", "fresh", "1")
-	f.write(func(tx engine.Tx) error {
-		if _, err := tx.InsertTemplate(fresh); err != nil {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		if _, err := tx.InsertTemplate(ctx, fresh); err != nil {
 			return err
 		}
-		got, err := tx.Template(fresh.DefID)
+		got, err := tx.Template(ctx, fresh.DefID)
 		f.equal("the fresh one", got, fresh)
 		if err != nil {
 			return err
 		}
-		got, err = tx.Template(f.diamond.DefID)
+		got, err = tx.Template(ctx, f.diamond.DefID)
 		f.equal("the old one", got, f.diamond)
 		if err != nil {
 			return err
 		}
-		got, err = tx.Template(fresh.DefID + 1000)
+		got, err = tx.Template(ctx, fresh.DefID+1000)
 		f.equal("an unknown one", got, (*task.Template)(nil))
 		return err
 	})
@@ -129,8 +130,8 @@ func templateAdhocApart(f *fixture) {
 	got, err = f.store.FindAdhoc(f.Context(), "default", "diamond")
 	f.must(err)
 	f.equal("stand-in for the name of a template", got, (*task.Template)(nil))
-	f.write(func(tx engine.Tx) error {
-		existing, err := tx.InsertTemplate(task.Adhoc("default", "a"))
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		existing, err := tx.InsertTemplate(ctx, task.Adhoc("default", "a"))
 		f.equal("existing", existing, f.single)
 		return err
 	})

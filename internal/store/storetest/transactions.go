@@ -30,10 +30,10 @@ func transactionCases() []testCase {
 var errBoom = errors.New("boom")
 
 // fail runs fn in a transaction that ends with an error.
-func (f *fixture) fail(fn func(tx engine.Tx) error) {
+func (f *fixture) fail(fn func(ctx context.Context, tx engine.Tx) error) {
 	f.Helper()
-	err := f.store.Write(f.Context(), func(tx engine.Tx) error {
-		if err := fn(tx); err != nil {
+	err := f.store.Write(f.Context(), func(ctx context.Context, tx engine.Tx) error {
+		if err := fn(ctx, tx); err != nil {
 			return err
 		}
 		return errBoom
@@ -51,25 +51,25 @@ func rollbackLeavesNoTrace(f *fixture) {
 	f.finish(goes, f.now)
 	before := job{clone(stays.task), []*task.Step{clone(stays.steps[0])}}
 	f.must(stays.steps[0].Claim(1, f.now, f.now))
-	f.fail(func(tx engine.Tx) error {
-		if err := insert(tx, fresh); err != nil {
+	f.fail(func(ctx context.Context, tx engine.Tx) error {
+		if err := insert(ctx, tx, fresh); err != nil {
 			return err
 		}
-		if err := stays.save(tx); err != nil {
+		if err := stays.save(ctx, tx); err != nil {
 			return err
 		}
-		if _, err := tx.DeleteFinished(f.now.Add(time.Hour), 10); err != nil {
+		if _, err := tx.DeleteFinished(ctx, f.now.Add(time.Hour), 10); err != nil {
 			return err
 		}
-		if err := addRecords(f, tx, stays); err != nil {
+		if err := addRecords(ctx, f, tx, stays); err != nil {
 			return err
 		}
 		dead := *w
 		dead.State = task.WorkerDead
-		if err := tx.SaveWorker(&dead); err != nil {
+		if err := tx.SaveWorker(ctx, &dead); err != nil {
 			return err
 		}
-		return tx.SaveWorker(f.worker("x"))
+		return tx.SaveWorker(ctx, f.worker("x"))
 	})
 	f.wantJob(before)
 	f.wantJob(goes)
@@ -94,24 +94,24 @@ func rollbackLeavesNoTrace(f *fixture) {
 }
 
 // addRecords adds one of everything that hangs on a task or is looked up by name.
-func addRecords(f *fixture, tx engine.Tx, j job) error {
+func addRecords(ctx context.Context, f *fixture, tx engine.Tx, j job) error {
 	id, step := j.task.ID, j.steps[0].ID
-	if err := tx.AddAttempts([]task.Attempt{{StepID: step, TaskID: id, Token: 1, Outcome: task.Failed, FinishedAt: f.now}}); err != nil {
+	if err := tx.AddAttempts(ctx, []task.Attempt{{StepID: step, TaskID: id, Token: 1, Outcome: task.Failed, FinishedAt: f.now}}); err != nil {
 		return err
 	}
-	if err := tx.AddEvents([]task.Event{{TaskID: id, At: f.now, From: task.Pending, To: task.Errored}}); err != nil {
+	if err := tx.AddEvents(ctx, []task.Event{{TaskID: id, At: f.now, From: task.Pending, To: task.Errored}}); err != nil {
 		return err
 	}
-	if err := tx.AddActs([]task.Act{{TaskID: id, At: f.now, Kind: "x", Actor: "y"}}); err != nil {
+	if err := tx.AddActs(ctx, []task.Act{{TaskID: id, At: f.now, Kind: "x", Actor: "y"}}); err != nil {
 		return err
 	}
-	if _, _, err := takeKey(tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: id}, f.now, f.now.Add(time.Hour)); err != nil {
+	if _, _, err := takeKey(ctx, tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: id}, f.now, f.now.Add(time.Hour)); err != nil {
 		return err
 	}
-	if err := tx.InsertRoute(&task.Route{Namespace: "default", Handler: "fresh"}); err != nil {
+	if err := tx.InsertRoute(ctx, &task.Route{Namespace: "default", Handler: "fresh"}); err != nil {
 		return err
 	}
-	_, err := tx.InsertTemplate(diamond("default", "fresh", "1"))
+	_, err := tx.InsertTemplate(ctx, diamond("default", "fresh", "1"))
 	return err
 }
 
@@ -126,8 +126,8 @@ func rollbackOfRowsInHand(f *fixture) {
 	j := f.one()
 	f.move(j, func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Minute)) })
 	for _, save := range []bool{true, false} {
-		f.fail(func(tx engine.Tx) error {
-			works, err := tx.Work(stepIDs(j))
+		f.fail(func(ctx context.Context, tx engine.Tx) error {
+			works, err := tx.Work(ctx, stepIDs(j))
 			if err != nil {
 				return err
 			}
@@ -139,15 +139,15 @@ func rollbackOfRowsInHand(f *fixture) {
 			if !save {
 				return nil
 			}
-			return changed.save(tx)
+			return changed.save(ctx, tx)
 		})
-		f.write(func(tx engine.Tx) error {
-			works, err := tx.Work(stepIDs(j))
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			works, err := tx.Work(ctx, stepIDs(j))
 			f.equal("work", works, []engine.Work{{Step: j.steps[0], Task: j.task}})
 			if err != nil {
 				return err
 			}
-			t, err := tx.Task(j.task.ID)
+			t, err := tx.Task(ctx, j.task.ID)
 			f.equal("task", t, j.task)
 			return err
 		})
@@ -158,8 +158,8 @@ func rollbackOfRowsInHand(f *fixture) {
 
 func rollbackOfAClaim(f *fixture) {
 	jobs := f.many(3)
-	f.fail(func(tx engine.Tx) error {
-		works, err := tx.Ready([]int64{f.routes[0].ID}, 10)
+	f.fail(func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Ready(ctx, []int64{f.routes[0].ID}, 10)
 		if err != nil {
 			return err
 		}
@@ -167,11 +167,11 @@ func rollbackOfAClaim(f *fixture) {
 			if err := w.Step.Claim(1, f.now, f.now.Add(time.Minute)); err != nil {
 				return err
 			}
-			if err := tx.SaveSteps([]*task.Step{w.Step}); err != nil {
+			if err := tx.SaveSteps(ctx, []*task.Step{w.Step}); err != nil {
 				return err
 			}
 		}
-		left, err := tx.Ready([]int64{f.routes[0].ID}, 10)
+		left, err := tx.Ready(ctx, []int64{f.routes[0].ID}, 10)
 		f.equal("left", len(left), 0)
 		return err
 	})
@@ -185,8 +185,8 @@ func rollbackOfAClaim(f *fixture) {
 // may come from elsewhere than what a reader finds.
 func (f *fixture) wantWork(jobs ...job) {
 	f.Helper()
-	f.write(func(tx engine.Tx) error {
-		works, err := tx.Work(stepIDs(jobs...))
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Work(ctx, stepIDs(jobs...))
 		n := 0
 		for _, j := range jobs {
 			for _, s := range j.steps {
@@ -201,7 +201,7 @@ func (f *fixture) wantWork(jobs ...job) {
 
 func errorComesBack(f *fixture) {
 	want := task.Errorf(task.Conflict, "no")
-	err := f.store.Write(f.Context(), func(engine.Tx) error { return want })
+	err := f.store.Write(f.Context(), func(context.Context, engine.Tx) error { return want })
 	var got *task.Error
 	if !errors.As(err, &got) || got != want {
 		f.Errorf("Write returned %v, not the function's error", err)
@@ -210,7 +210,7 @@ func errorComesBack(f *fixture) {
 
 func writeAfterRollback(f *fixture) {
 	j := f.build(f.single, 0)
-	f.fail(func(tx engine.Tx) error { return insert(tx, j) })
+	f.fail(func(ctx context.Context, tx engine.Tx) error { return insert(ctx, tx, j) })
 	f.insert(j) // the same IDs are free
 	f.wantJob(j)
 }
@@ -220,8 +220,8 @@ const patience = 20 * time.Second
 
 func invisibleUntilCommitted(f *fixture) {
 	j := f.build(f.single, 0)
-	f.write(func(tx engine.Tx) error {
-		if err := insert(tx, j); err != nil {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		if err := insert(ctx, tx, j); err != nil {
 			return err
 		}
 		type answer struct {
@@ -245,15 +245,15 @@ func invisibleUntilCommitted(f *fixture) {
 }
 
 func emptyTransaction(f *fixture) {
-	f.write(func(engine.Tx) error { return nil })
+	f.write(func(context.Context, engine.Tx) error { return nil })
 }
 
 func emptyArguments(f *fixture) {
-	f.write(func(tx engine.Tx) error {
-		works, err := tx.Work(nil)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Work(ctx, nil)
 		f.equal("works", len(works), 0)
-		return errors.Join(err, tx.InsertTasks(nil, nil), tx.SaveSteps(nil), tx.SaveTasks(nil),
-			tx.AddAttempts(nil), tx.AddEvents(nil), tx.AddActs(nil))
+		return errors.Join(err, tx.InsertTasks(ctx, nil, nil), tx.SaveSteps(ctx, nil), tx.SaveTasks(ctx, nil),
+			tx.AddAttempts(ctx, nil), tx.AddEvents(ctx, nil), tx.AddActs(ctx, nil))
 	})
 }
 
@@ -283,7 +283,7 @@ func cancelledBefore(f *fixture) {
 	ctx, cancel := context.WithCancel(f.Context())
 	cancel()
 	j := f.build(f.single, 0)
-	if err := f.store.Write(ctx, func(tx engine.Tx) error { return insert(tx, j) }); !errors.Is(err, context.Canceled) {
+	if err := f.store.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return insert(ctx, tx, j) }); !errors.Is(err, context.Canceled) {
 		f.Errorf("Write returned %v", err)
 	}
 	f.equal("task", f.find(j.task.ID), (*task.Task)(nil))
@@ -305,19 +305,19 @@ func cancelledWhileWaiting(f *fixture) {
 	)
 	go func() {
 		once := false
-		first <- f.store.Write(context.Background(), func(tx engine.Tx) error {
+		first <- f.store.Write(context.Background(), func(ctx context.Context, tx engine.Tx) error {
 			if !once {
 				once = true
 				close(inside)
 				<-release
 			}
-			return insert(tx, slow)
+			return insert(ctx, tx, slow)
 		})
 	}()
 	<-inside
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		second <- f.store.Write(ctx, func(tx engine.Tx) error { return insert(tx, late) })
+		second <- f.store.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return insert(ctx, tx, late) })
 	}()
 	cancel()
 	select {
@@ -330,7 +330,7 @@ func cancelledWhileWaiting(f *fixture) {
 	}
 	close(release)
 	f.must(<-first)
-	f.write(func(engine.Tx) error { return nil }) // whatever was queued has run
+	f.write(func(context.Context, engine.Tx) error { return nil }) // whatever was queued has run
 	f.wantJob(slow)
 	f.equal("task of the cancelled Write", f.find(late.task.ID), (*task.Task)(nil))
 }
@@ -340,7 +340,7 @@ func ping(f *fixture) { f.must(f.store.Ping(f.Context())) }
 func closed(f *fixture) {
 	ctx := f.Context()
 	f.must(f.store.Close())
-	if err := f.store.Write(ctx, func(engine.Tx) error { return nil }); err == nil {
+	if err := f.store.Write(ctx, func(context.Context, engine.Tx) error { return nil }); err == nil {
 		f.Error("Write after Close: no error")
 	}
 	if _, err := f.store.FindTask(ctx, task.ID{}); err == nil {

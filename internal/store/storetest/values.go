@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -94,15 +95,15 @@ func manySteps(f *fixture) {
 		def.Steps = append(def.Steps, task.StepSpec{Name: "s" + strings.Repeat("x", i), Handler: "a"})
 	}
 	def.Link()
-	f.write(func(tx engine.Tx) error {
-		_, err := tx.InsertTemplate(def)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		_, err := tx.InsertTemplate(ctx, def)
 		return err
 	})
 	j := f.build(def, 0)
 	f.insert(j)
 	f.wantJob(j)
-	f.write(func(tx engine.Tx) error {
-		got, err := tx.Steps([]engine.Family{{Task: j.task.ID, Ordinals: []int{1, task.MaxSteps}}})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := tx.Steps(ctx, []engine.Family{{Task: j.task.ID, Ordinals: []int{1, task.MaxSteps}}})
 		f.equal("the first and the last", got, [][]*task.Step{{j.steps[0], j.steps[task.MaxSteps-1]}})
 		return err
 	})
@@ -123,7 +124,7 @@ func stepExtremes(f *fixture) {
 		s.ReadyAt, s.AssignedAt, s.StartedAt, s.FinishedAt = at, at, at, at
 		s.Token, s.Attempts, s.MaxAttempts = math.MaxInt64, math.MaxInt32, math.MaxInt32
 		s.Timeout, s.Progress, s.Priority = 7*24*time.Hour, 100, 0
-		f.write(func(tx engine.Tx) error { return tx.SaveSteps(j.steps) })
+		f.write(func(ctx context.Context, tx engine.Tx) error { return tx.SaveSteps(ctx, j.steps) })
 		f.wantJob(j)
 	}
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"math"
 	"time"
 
@@ -32,8 +33,8 @@ func watchesInOrder(f *fixture) {
 	for i, j := range f.many(6) {
 		all = append(all, engine.Watch{Task: j.task.ID, At: f.now.Add(time.Duration(i/2) * time.Minute)})
 	}
-	f.write(func(tx engine.Tx) error {
-		return tx.Watch([]engine.Watch{all[3], all[0], all[5], all[1], all[4], all[2]})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return tx.Watch(ctx, []engine.Watch{all[3], all[0], all[5], all[1], all[4], all[2]})
 	})
 	f.equal("all", f.watches(f.now.Add(time.Hour), 10), all)
 	f.equal("the first", f.watches(f.now.Add(time.Hour), 3), all[:3])
@@ -44,19 +45,19 @@ func watchesInOrder(f *fixture) {
 	f.equal("behind one", got, all[3:5])
 	// stored anew: earlier, and later
 	all[0].At, all[5].At = f.now.Add(time.Hour), f.now.Add(-time.Hour)
-	f.write(func(tx engine.Tx) error { return tx.Watch([]engine.Watch{all[0], all[5]}) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.Watch(ctx, []engine.Watch{all[0], all[5]}) })
 	f.equal("moved", f.watches(f.now.Add(time.Hour), 10), []engine.Watch{all[5], all[1], all[2], all[3], all[4], all[0]})
 }
 
 // watchesOfLive: what is over is not counted, though its watch is still there.
 func watchesOfLive(f *fixture) {
 	jobs := f.many(5)
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		var all []engine.Watch
 		for _, j := range jobs {
 			all = append(all, engine.Watch{Task: j.task.ID, At: f.now})
 		}
-		return tx.Watch(all)
+		return tx.Watch(ctx, all)
 	})
 	count := func(what string, limit, want int) {
 		f.Helper()
@@ -78,12 +79,12 @@ func deadlines(f *fixture) {
 			jobs[i].task.DeadlineAt = f.now.Add(at * time.Minute)
 		}
 	}
-	f.write(func(tx engine.Tx) error {
+	f.write(func(ctx context.Context, tx engine.Tx) error {
 		var all []*task.Task
 		for _, j := range jobs {
 			all = append(all, j.task)
 		}
-		return tx.SaveTasks(all)
+		return tx.SaveTasks(ctx, all)
 	})
 	f.finish(jobs[3], f.now)
 	find := func(until time.Duration, limit int) []task.ID {
@@ -107,10 +108,10 @@ func watchesMoved(f *fixture) {
 	for i, j := range f.many(4) {
 		all = append(all, engine.Watch{Task: j.task.ID, At: f.now + task.Instant(i)})
 	}
-	f.write(func(tx engine.Tx) error { return tx.Watch(all) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.Watch(ctx, all) })
 	elsewhere := func(w engine.Watch) engine.Watch { return engine.Watch{Task: w.Task, At: w.At + 1} }
-	f.write(func(tx engine.Tx) error {
-		return tx.Rewatch([]engine.WatchMove{{Watch: all[0], Next: f.now.Add(time.Hour)}, {Watch: all[1]},
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return tx.Rewatch(ctx, []engine.WatchMove{{Watch: all[0], Next: f.now.Add(time.Hour)}, {Watch: all[1]},
 			{Watch: elsewhere(all[2]), Next: f.now.Add(time.Hour)}, {Watch: elsewhere(all[3])}})
 	})
 	f.equal("moved, deleted, and as they were", f.watches(f.now.Add(time.Hour), 10),
@@ -177,24 +178,24 @@ func notes(f *fixture) {
 		return text
 	}
 	f.equal("none", read("a"), "")
-	f.write(func(tx engine.Tx) error { return tx.Note("a", "1") })
-	f.write(func(tx engine.Tx) error { return tx.Note("b", hostile()[0]) })
-	f.write(func(tx engine.Tx) error { return tx.Note("a", "2") })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.Note(ctx, "a", "1") })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.Note(ctx, "b", hostile()[0]) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.Note(ctx, "a", "2") })
 	f.equal("a", read("a"), "2")
 	f.equal("b", read("b"), hostile()[0])
 
 	for _, text := range []string{"first", "second"} {
-		f.write(func(tx engine.Tx) error { return tx.FirstNote("c", text) })
+		f.write(func(ctx context.Context, tx engine.Tx) error { return tx.FirstNote(ctx, "c", text) })
 	}
 	f.equal("the first", read("c"), "first")
-	f.write(func(tx engine.Tx) error { return tx.Note("c", "another") })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.Note(ctx, "c", "another") })
 	f.equal("replaced", read("c"), "another")
 
 	for _, key := range []string{"p/1", "p/2", "p%", "P/3", "p"} {
-		f.write(func(tx engine.Tx) error { return tx.Note(key, key) })
+		f.write(func(ctx context.Context, tx engine.Tx) error { return tx.Note(ctx, key, key) })
 	}
-	f.write(func(tx engine.Tx) error { return tx.DropNotes([]string{"p/2", "none"}) })
-	f.write(func(tx engine.Tx) error { return tx.DropNotes(nil) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.DropNotes(ctx, []string{"p/2", "none"}) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.DropNotes(ctx, nil) })
 	of, err := f.store.Notes(f.Context(), "p/")
 	f.must(err)
 	f.equal("of a prefix", of, map[string]string{"p/1": "p/1"})
@@ -213,8 +214,8 @@ func tasksByID(f *fixture) {
 	got, err := f.store.FindTasks(f.Context(), ids)
 	f.must(err)
 	f.equal("found", got, want)
-	f.write(func(tx engine.Tx) error {
-		got, err := tx.Tasks(ids)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := tx.Tasks(ctx, ids)
 		f.equal("in a transaction", got, withGaps)
 		return err
 	})
