@@ -64,10 +64,10 @@ bench: build ## Measure this machine: the commands of docs/benchmarks.md
 	bin/tasker bench --via http --tasks 20000 --producers 16
 	bin/tasker bench --via http --tasks 40000 --producers 256 --workers 256
 	bin/tasker bench --mode latency
-	bin/tasker bench --mode depth
-	bin/tasker bench --mode cases
-	bin/tasker bench --mode workers
-	bin/tasker bench --mode workers --via http
+	cd bench && $(GO) run ./experiments -mode depth
+	cd bench && $(GO) run ./experiments -mode cases
+	cd bench && $(GO) run ./experiments -mode workers
+	cd bench && $(GO) run ./experiments -mode workers -via http
 
 bench-postgres: build ## The same on PostgreSQL, DB=postgres://...; each run in a schema of its own
 	@test -n '$(DB)' || { echo "name a PostgreSQL: make bench-postgres DB=postgres://..."; exit 2; }
@@ -76,10 +76,10 @@ bench-postgres: build ## The same on PostgreSQL, DB=postgres://...; each run in 
 	bin/tasker bench --db "$(DB)" --mode latency
 	bin/tasker bench --db "$(DB)" --via http --nodes 1 --tasks 100000 --workers 300 --producers 256
 	bin/tasker bench --db "$(DB)" --via http --nodes 3 --tasks 100000 --workers 300 --producers 256
-	bin/tasker bench --db "$(DB)" --mode pinned
-	bin/tasker bench --db "$(DB)" --mode depth --finished 10000000
-	bin/tasker bench --db "$(DB)" --mode cases
-	bin/tasker bench --db "$(DB)" --mode workers
+	cd bench && $(GO) run ./experiments -db "$(DB)" -mode pinned
+	cd bench && $(GO) run ./experiments -db "$(DB)" -mode depth -finished 10000000
+	cd bench && $(GO) run ./experiments -db "$(DB)" -mode cases
+	cd bench && $(GO) run ./experiments -db "$(DB)" -mode workers
 
 # DB=postgres://... names the server, in which schemas are made and dropped; without
 # it one is started. PEERSFLAGS='--rounds 5 --json'; -h lists them.

@@ -123,10 +123,13 @@ func TestBenchmarksCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	makefile, n := read(t, "Makefile"), 0
 	for line := range strings.Lines(read(t, "docs/benchmarks.md")) {
-		if !strings.HasPrefix(line, "tasker bench") {
+		target := "\tbin/" + line
+		if strings.HasPrefix(line, "cd bench && go run ./experiments") {
+			target = strings.Replace("\t"+line, "go run", "$(GO) run", 1)
+		} else if !strings.HasPrefix(line, "tasker bench") {
 			continue
 		}
-		if n++; !strings.Contains(makefile, "\tbin/"+line) {
+		if n++; !strings.Contains(makefile, target) {
 			t.Errorf("make bench does not run %q", strings.TrimSpace(line))
 		}
 	}

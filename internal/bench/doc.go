@@ -1,13 +1,12 @@
 // Package bench measures what a Tasker does on the machine it runs on: how many
-// single-step tasks per second go in, through and out, at what cost in CPU, how
-// long an idle system takes from the submit call to the start of the handler, and
-// what a long queue, a long history, an old snapshot or several nodes change, and
-// what the search for stale tasks and many cases cost.
+// single-step tasks per second go in, through and out, at what cost in CPU, and how
+// long an idle system takes from the submit call to the start of the handler.
 //
 // Durable settings only: every acknowledged submission and result is on disk. A
 // task counts as done when the acknowledgement of its result has come back, not
 // when its handler has returned.
 //
 // The phases are methods of Load and run on any System, so that another queue can
-// be measured in the same way: see the module in the directory bench.
+// be measured in the same way; a Rig is all that a measurement of Tasker needs. The
+// module in the directory bench uses both, for other queues and for experiments.
 package bench

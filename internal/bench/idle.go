@@ -26,13 +26,13 @@ func (l *Load) Idle(ctx context.Context, n int) (submit, start *Percentiles, err
 	if err = first(err, stop()); err != nil {
 		return nil, nil, err
 	}
-	return percentiles(submits[throwAway:]), percentiles(starts[throwAway:]), nil
+	return Summary(submits[throwAway:]), Summary(starts[throwAway:]), nil
 }
 
 func (l *Load) paced(ctx context.Context, n int, begun <-chan time.Time) (submits, starts []time.Duration, err error) {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
-	body := payload(l.PayloadBytes)
+	body := Payload(l.PayloadBytes)
 	for range n {
 		<-tick.C
 		t0 := time.Now()

@@ -14,19 +14,19 @@ import (
 // latency submits one task at a time to an idle system, and then workflows of
 // four linear steps.
 func (r *run) latency(ctx context.Context) error {
-	if err := r.load.WarmUp(ctx); err != nil {
+	if err := r.Load.WarmUp(ctx); err != nil {
 		return fmt.Errorf("warm up: %w", err)
 	}
 	var err error
-	if r.report.Submit, r.report.SubmitToStart, err = r.load.Idle(ctx, r.opts.Tasks); err != nil {
+	if r.report.Submit, r.report.SubmitToStart, err = r.Load.Idle(ctx, r.Options.Tasks); err != nil {
 		return err
 	}
-	stop := r.tasker.workOn(ctx, "bench_linear", r.opts.Workers, func() {})
+	stop := r.Tasker.WorkOn(ctx, "bench_linear", r.Options.Workers, func() {})
 	flow, err := r.workflows(ctx)
 	if err = errors.Join(err, stop()); err != nil {
 		return fmt.Errorf("workflow: %w", err)
 	}
-	r.report.Workflow = percentiles(flow)
+	r.report.Workflow = Summary(flow)
 	return nil
 }
 
@@ -43,19 +43,19 @@ steps:
 // workflows measures four linear steps from the submit call to the moment when a
 // waiting caller learns that the task is complete.
 func (r *run) workflows(ctx context.Context) ([]time.Duration, error) {
-	client := r.tasker.nodes[0].client
+	client := r.Tasker.Client()
 	if _, err := client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: workflowTemplate}); err != nil {
 		return nil, err
 	}
 	var took []time.Duration
-	body := payload(r.opts.PayloadBytes)
-	for i := range max(r.opts.Tasks/3, 30) {
+	body := Payload(r.Options.PayloadBytes)
+	for i := range max(r.Options.Tasks/3, 30) {
 		t0 := time.Now()
 		receipt, err := client.Submit(ctx, tasker.TaskRequest{Namespace: "bench", Name: "bench_linear", Context: body})
 		if err != nil {
 			return nil, err
 		}
-		if err := complete(ctx, client, receipt.TaskUUID); err != nil {
+		if err := Complete(ctx, client, receipt.TaskUUID); err != nil {
 			return nil, err
 		}
 		if i >= throwAway/2 {
@@ -66,7 +66,8 @@ func (r *run) workflows(ctx context.Context) ([]time.Duration, error) {
 	return took, nil
 }
 
-func complete(ctx context.Context, client *tasker.Client, id uuid.UUID) error {
+// Complete waits until a task is complete; another end of it is an error.
+func Complete(ctx context.Context, client *tasker.Client, id uuid.UUID) error {
 	t, err := client.Wait(ctx, id)
 	if err == nil && t.State != tasker.TaskComplete {
 		err = fmt.Errorf("task %s is %s", id, t.State)

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	bulkSize = 1000
+	// BulkSize is how many tasks a call submits that submits many.
+	BulkSize = 1000
 	warmUp   = 500
 	// stall is how long nothing may be settled before a phase is given up.
 	stall = time.Minute
@@ -33,19 +34,19 @@ func (l *Load) WarmUp(ctx context.Context) error {
 
 // Insert submits n tasks by the producers, one task a call.
 func (l *Load) Insert(ctx context.Context, n int) (*Phase, error) {
-	return l.measure(n, func() error { return l.insert(ctx, n) })
+	return l.Measure(n, func() error { return l.insert(ctx, n) })
 }
 
 // BulkInsert submits n tasks by one caller, 1,000 a call.
 func (l *Load) BulkInsert(ctx context.Context, n int) (*Phase, error) {
-	return l.measure(n, func() error { return l.bulk(ctx, n) })
+	return l.Measure(n, func() error { return l.bulk(ctx, n) })
 }
 
 // Drain carries out n tasks that are queued.
 func (l *Load) Drain(ctx context.Context, n int) (*Phase, error) {
 	goal := l.System.Settled() + int64(n)
 	stop := func() error { return nil }
-	phase, err := l.measure(n, func() (err error) {
+	phase, err := l.Measure(n, func() (err error) {
 		if stop, err = l.work(ctx); err != nil {
 			return err
 		}
@@ -61,7 +62,7 @@ func (l *Load) EndToEnd(ctx context.Context, n int) (*Phase, error) {
 	if err != nil {
 		return nil, err
 	}
-	phase, err := l.measure(n, func() error {
+	phase, err := l.Measure(n, func() error {
 		if err := l.insert(ctx, n); err != nil {
 			return err
 		}
@@ -81,7 +82,7 @@ func (l *Load) work(ctx context.Context) (func() error, error) {
 func (l *Load) insert(ctx context.Context, n int) error {
 	g, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64
-	body := payload(l.PayloadBytes)
+	body := Payload(l.PayloadBytes)
 	for caller := range l.Producers {
 		g.Go(func() error {
 			for next.Add(1) <= int64(n) {
@@ -96,9 +97,9 @@ func (l *Load) insert(ctx context.Context, n int) error {
 }
 
 func (l *Load) bulk(ctx context.Context, n int) error {
-	body := payload(l.PayloadBytes)
+	body := Payload(l.PayloadBytes)
 	for n > 0 {
-		size := min(n, bulkSize)
+		size := min(n, BulkSize)
 		if err := l.System.SubmitMany(ctx, size, body); err != nil {
 			return err
 		}
@@ -127,7 +128,8 @@ func (l *Load) until(ctx context.Context, goal int64) error {
 	return nil
 }
 
-func (l *Load) measure(n int, fn func() error) (*Phase, error) {
+// Measure runs fn, which does something n times, and says what it cost.
+func (l *Load) Measure(n int, fn func() error) (*Phase, error) {
 	before, err := l.Meter.CPU()
 	if err != nil {
 		return nil, err
@@ -141,8 +143,8 @@ func (l *Load) measure(n int, fn func() error) (*Phase, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Phase{PerSecond: round(float64(n) / took.Seconds()), Seconds: round3(took.Seconds()),
-		CPUPerTask: round3(float64((after - before).Microseconds()) / float64(n))}, nil
+	return &Phase{PerSecond: round(float64(n) / took.Seconds()), Seconds: Round3(took.Seconds()),
+		CPUPerTask: Round3(float64((after - before).Microseconds()) / float64(n))}, nil
 }
 
 func first(errs ...error) error {

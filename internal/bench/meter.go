@@ -28,10 +28,10 @@ type Meter struct {
 // it names one, which runs on this machine.
 func Watch(ctx context.Context, dsn string, pids []int) (*Meter, error) {
 	m := &Meter{pids: pids}
-	if !isPostgres(dsn) {
+	if !IsPostgres(dsn) {
 		return m, nil
 	}
-	conn, err := connect(ctx, dsn)
+	conn, err := Connect(ctx, dsn)
 	if err != nil {
 		return nil, err
 	}

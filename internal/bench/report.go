@@ -7,15 +7,7 @@ import (
 
 // Report is what was measured. Phases that did not run are absent.
 type Report struct {
-	Mode         Mode   `json:"mode"`
-	Via          Via    `json:"via"`
-	Nodes        int    `json:"nodes"`
-	DB           string `json:"db"`                 // as given: hide its password before showing it
-	Dispatch     string `json:"dispatch,omitempty"` // likewise; empty: through the database
-	Tasks        int    `json:"tasks"`
-	Workers      int    `json:"workers"`
-	Producers    int    `json:"producers"`
-	PayloadBytes int    `json:"payload_bytes"`
+	Setting
 
 	Insert     *Phase `json:"insert,omitempty"`
 	BulkInsert *Phase `json:"bulk_insert,omitempty"`
@@ -26,13 +18,26 @@ type Report struct {
 	SubmitToStart *Percentiles `json:"submit_to_start,omitempty"`
 	Workflow      *Percentiles `json:"workflow_4_steps,omitempty"`
 
-	Depth  *DepthReport   `json:"depth,omitempty"`
-	Pinned *PinnedReport  `json:"pinned,omitempty"`
-	Cases  *CasesReport   `json:"cases,omitempty"`
-	Fleet  *WorkersReport `json:"workers_mode,omitempty"`
-	Ledger *LedgerReport  `json:"ledger,omitempty"`
+	Outcome
+}
 
-	MaxRSSBytes int64 `json:"max_rss_bytes"` // of callers, workers and servers of Tasker
+// Setting is what a measurement was made with.
+type Setting struct {
+	Mode         Mode   `json:"mode"`
+	Via          Via    `json:"via"`
+	Nodes        int    `json:"nodes"`
+	DB           string `json:"db"`                 // as given: hide its password before showing it
+	Dispatch     string `json:"dispatch,omitempty"` // likewise; empty: through the database
+	Tasks        int    `json:"tasks"`
+	Workers      int    `json:"workers"`
+	Producers    int    `json:"producers"`
+	PayloadBytes int    `json:"payload_bytes"`
+}
+
+// Outcome is what is known at the end of every measurement.
+type Outcome struct {
+	Ledger      *LedgerReport `json:"ledger,omitempty"`
+	MaxRSSBytes int64         `json:"max_rss_bytes"` // of callers, workers and servers of Tasker
 }
 
 // Phase is the result of one throughput phase.
@@ -52,7 +57,8 @@ type Percentiles struct {
 	Max int64 `json:"max"`
 }
 
-func percentiles(d []time.Duration) *Percentiles {
+// Summary returns the percentiles of d, which it sorts; nil when there are none.
+func Summary(d []time.Duration) *Percentiles {
 	if len(d) == 0 {
 		return nil
 	}
@@ -61,7 +67,10 @@ func percentiles(d []time.Duration) *Percentiles {
 	return &Percentiles{P50: at(0.50), P95: at(0.95), P99: at(0.99), Max: d[len(d)-1].Microseconds()}
 }
 
-func ms(d time.Duration) float64 { return round3(float64(d.Microseconds()) / 1000) }
+// Milliseconds is d with three digits behind the point.
+func Milliseconds(d time.Duration) float64 { return Round3(float64(d.Microseconds()) / 1000) }
 
-func round(v float64) float64  { return float64(int64(v + 0.5)) }
-func round3(v float64) float64 { return float64(int64(v*1000+0.5)) / 1000 }
+// Round3 rounds to three digits behind the point.
+func Round3(v float64) float64 { return float64(int64(v*1000+0.5)) / 1000 }
+
+func round(v float64) float64 { return float64(int64(v + 0.5)) }

@@ -40,7 +40,7 @@ func (s *Schema) Drop(ctx context.Context) error {
 }
 
 func (s *Schema) execute(ctx context.Context, statement string) error {
-	conn, err := connect(ctx, s.database)
+	conn, err := Connect(ctx, s.database)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Schema) execute(ctx context.Context, statement string) error {
 // ownSchema gives a measurement on PostgreSQL a schema, unless the DSN names one.
 func ownSchema(ctx context.Context, dsn string) (own string, drop func() error, err error) {
 	nothing := func() error { return nil }
-	if !isPostgres(dsn) {
+	if !IsPostgres(dsn) {
 		return dsn, nothing, nil
 	}
 	d, err := postgres.ParseDSN(dsn)

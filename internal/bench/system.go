@@ -21,8 +21,8 @@ type System interface {
 	Settled() int64
 }
 
-// payload is a JSON document of n bytes.
-func payload(n int) json.RawMessage {
+// Payload is a JSON document of n bytes.
+func Payload(n int) json.RawMessage {
 	const frame = `{"d":""}`
 	if n <= len(frame) {
 		return json.RawMessage(`""` + strings.Repeat(" ", max(n-2, 0)))

@@ -8,13 +8,14 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/embedded"
 )
 
-// handler is what tasks are submitted for.
-const handler = "bench"
+// Handler is what tasks are submitted for.
+const Handler = "bench"
 
 // Tasker is Tasker as a System: the engine in this process, or servers in others.
 type Tasker struct {
@@ -88,9 +89,37 @@ func (t *Tasker) Close() error {
 	return errors.Join(errs...)
 }
 
+// Client is that of the first node.
+func (t *Tasker) Client() *tasker.Client { return t.nodes[0].client }
+
+// URLs are those of the servers; none in process.
+func (t *Tasker) URLs() []string {
+	var urls []string
+	for _, n := range t.nodes {
+		if n.server != nil {
+			urls = append(urls, n.url)
+		}
+	}
+	return urls
+}
+
+// Reopen closes everything, opens one node, and returns how long the opening took.
+func (t *Tasker) Reopen(ctx context.Context) (time.Duration, error) {
+	if err := t.Close(); err != nil {
+		return 0, err
+	}
+	begin := time.Now()
+	n, err := t.open(ctx)
+	if err != nil {
+		return 0, err
+	}
+	t.nodes = []*node{n}
+	return time.Since(begin), nil
+}
+
 // Submit implements System.
 func (t *Tasker) Submit(ctx context.Context, caller int, body json.RawMessage) error {
-	receipt, err := t.nodes[caller%len(t.nodes)].client.Submit(ctx, tasker.TaskRequest{TaskType: handler, Context: body})
+	receipt, err := t.nodes[caller%len(t.nodes)].client.Submit(ctx, tasker.TaskRequest{TaskType: Handler, Context: body})
 	if err == nil && t.ledger != nil {
 		t.ledger.submitted(receipt.TaskUUID)
 	}
@@ -101,7 +130,7 @@ func (t *Tasker) Submit(ctx context.Context, caller int, body json.RawMessage) e
 func (t *Tasker) SubmitMany(ctx context.Context, n int, body json.RawMessage) error {
 	req := tasker.SubmitRequest{Tasks: make([]tasker.TaskRequest, n)}
 	for i := range req.Tasks {
-		req.Tasks[i] = tasker.TaskRequest{TaskType: handler, Context: body}
+		req.Tasks[i] = tasker.TaskRequest{TaskType: Handler, Context: body}
 	}
 	receipts, err := t.nodes[0].client.SubmitTasks(ctx, req)
 	if err != nil {
@@ -120,11 +149,11 @@ func (t *Tasker) SubmitMany(ctx context.Context, n int, body json.RawMessage) er
 
 // Work implements System.
 func (t *Tasker) Work(ctx context.Context, n int, handle func()) (func() error, error) {
-	return t.workOn(ctx, handler, n, handle), nil
+	return t.WorkOn(ctx, Handler, n, handle), nil
 }
 
-// workOn runs a worker for one handler on every node. They share n.
-func (t *Tasker) workOn(ctx context.Context, handler string, n int, handle func()) (stop func() error) {
+// WorkOn runs a worker for one handler on every node. They share n.
+func (t *Tasker) WorkOn(ctx context.Context, handler string, n int, handle func()) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, len(t.nodes))
 	for i, node := range t.nodes {
@@ -164,8 +193,8 @@ func (t *Tasker) check() (*LedgerReport, error) {
 	return t.ledger.check()
 }
 
-// pids are the processes that take part.
-func (t *Tasker) pids() []int {
+// PIDs are the processes that take part.
+func (t *Tasker) PIDs() []int {
 	pids := []int{os.Getpid()}
 	for _, n := range t.nodes {
 		if n.server != nil {

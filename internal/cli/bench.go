@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +13,7 @@ import (
 
 func newBench(s *session) *cobra.Command {
 	var opts bench.Options
-	var via, mode, svg string
+	var via, mode string
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure what Tasker does on this machine",
@@ -23,19 +21,6 @@ func newBench(s *session) *cobra.Command {
 
   throughput  tasks per second in, through and out
   latency     how long an idle system takes from submission to start
-  depth       what a long queue costs (start-up, claims, lists), and on PostgreSQL
-              a long history: --finished
-  cases       what it costs to find stale tasks among many live ones, to open
-              cases, and to ask for them; --tasks are the live tasks, of which
-              one in 1,000 is stale, and one in ten has a case
-  workers     what --workers that have nothing to do cost while they poll and send
-              heartbeats, for --window; and whether claims on one of 100 routes
-              depend on --tasks that wait on the other 99
-  starvation  how long low priorities wait in each mode of scheduling while high
-              ones saturate the workers; simulated, in memory and in no time.
-              --svg draws it
-  pinned      how throughput holds up on PostgreSQL while a snapshot from before
-              the first task stays open, so that nothing can be vacuumed
 
 With --via http callers and workers are in this process and the engine is in
 another; --nodes runs several of those on one PostgreSQL, spreads callers and
@@ -53,23 +38,14 @@ names one (schema=NAME).`,
 	f := cmd.Flags()
 	f.StringVar(&opts.Dispatch, "dispatch", "", "dispatch through a Redis, redis://HOST:PORT, instead of the database")
 	f.StringVar(&opts.DB, "db", "", "database to measure on; tasks stay in a SQLite file or a schema that is named (default a temporary file in this directory)")
-	f.IntVar(&opts.Tasks, "tasks", 0, "tasks of each phase (default 20000; latency 300, depth and cases 1000000, pinned 500000, workers 990000)")
-	f.IntVar(&opts.Finished, "finished", 0, "finished tasks that depth begins with; PostgreSQL only")
-	f.IntVar(&opts.Workers, "workers", 0, "steps that run at once (default 100); in mode workers how many there are (default 10000)")
-	f.DurationVar(&opts.Window, "window", time.Minute, "how long mode workers watches them")
+	f.IntVar(&opts.Tasks, "tasks", 0, "tasks of each phase (default 20000; latency 300)")
+	f.IntVar(&opts.Workers, "workers", 0, "steps that run at once (default 100)")
 	f.IntVar(&opts.Producers, "producers", 16, "callers that submit one task a call")
 	f.IntVar(&opts.PayloadBytes, "payload", 100, "bytes of a task's context")
 	f.StringVar(&via, "via", string(bench.InProcess), "inproc: engine in this process; http: server in another process")
 	f.IntVar(&opts.Nodes, "nodes", 1, "servers that share the database; more than one need --via http and PostgreSQL")
-	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput, latency, depth, cases, workers, starvation or pinned")
-	f.StringVar(&svg, "svg", "", "file to draw the result of --mode starvation into")
+	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput or latency")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if mode == starvationMode {
-			return s.starvation(cmd.Context(), svg)
-		}
-		if svg != "" {
-			return usagef("--svg is for --mode %s", starvationMode)
-		}
 		opts.Via, opts.Mode = bench.Via(via), bench.Mode(mode)
 		if err := checkBench(cmd, &opts); err != nil {
 			return err
@@ -105,14 +81,12 @@ func checkBench(cmd *cobra.Command, opts *bench.Options) error {
 
 func (s *session) bench(ctx context.Context, opts bench.Options) error {
 	if opts.DB == "" {
-		// Not in the system's temporary directory, which is often kept in memory:
-		// what is durable there says nothing.
-		dir, err := os.MkdirTemp(".", ".tasker-bench-")
+		dsn, remove, err := bench.TempDatabase()
 		if err != nil {
-			return fmt.Errorf("make directory of the database: %w", err)
+			return err
 		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		opts.DB = "sqlite:" + filepath.Join(dir, "bench.db")
+		defer remove()
+		opts.DB = dsn
 	}
 	if opts.Via == bench.ViaHTTP {
 		exe, err := os.Executable()

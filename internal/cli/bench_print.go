@@ -2,9 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/taskerhq/tasker/internal/bench"
 )
@@ -23,10 +20,7 @@ func (s *session) printBench(r *bench.Report) error {
 		string(r.Mode), string(r.Via), nodes, r.DB, through, r.Tasks, r.PayloadBytes, r.Workers, r.Producers); err != nil {
 		return err
 	}
-	show := map[bench.Mode]func(*bench.Report) error{
-		bench.Throughput: s.printPhases, bench.Latency: s.printLatencies, bench.Depth: s.printDepth, bench.Pinned: s.printPinned, bench.Cases: s.printCaseCosts,
-		bench.Fleet: s.printFleet,
-	}[r.Mode]
+	show := map[bench.Mode]func(*bench.Report) error{bench.Throughput: s.printPhases, bench.Latency: s.printLatencies}[r.Mode]
 	if err := show(r); err != nil {
 		return err
 	}
@@ -54,43 +48,6 @@ func phaseRow(t *table, name string, p *bench.Phase) {
 }
 
 func perSecond(v float64) string { return fmt.Sprintf("%.0f", v) }
-
-func (s *session) printPinned(r *bench.Report) error {
-	t := newTable(s.Out, "PHASE", "TASKS/S", "SECONDS", "CPU PER TASK")
-	phaseRow(t, "end to end", r.Pinned.EndToEnd)
-	if err := t.flush(); err != nil {
-		return err
-	}
-	tenths := make([]string, len(r.Pinned.PerSecond))
-	for i, v := range r.Pinned.PerSecond {
-		tenths[i] = perSecond(v)
-	}
-	return s.printf("\ntasks/s of each tenth: %s\nfirst %.1f s: %.0f/s, last: %.0f/s, last to first: %.2f\ntransactions since the snapshot that was held: %d\n",
-		strings.Join(tenths, " "), r.Pinned.SpanS, r.Pinned.First, r.Pinned.Last, r.Pinned.Ratio, r.Pinned.HeldBack)
-}
-
-func (s *session) printDepth(r *bench.Report) error {
-	d := r.Depth
-	t := newTable(s.Out, "MEASURE", "VALUE")
-	t.row("finished, queued", fmt.Sprintf("%d, %d", d.Finished, d.Queued))
-	t.row("to fill it", fmt.Sprintf("%.1f s", d.FillS))
-	t.row("start-up", fmt.Sprintf("%.1f ms", d.StartUpMS))
-	t.row("claims of the long queue", fmt.Sprintf("%.0f/s", d.ClaimsPerSecond))
-	t.row("claims of 1,000", fmt.Sprintf("%.0f/s", d.ClaimsShort))
-	for _, name := range slices.Sorted(maps.Keys(d.PagesMS)) {
-		t.row("slowest page: "+name, fmt.Sprintf("%.1f ms", d.PagesMS[name]))
-	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	if err := s.printf("\n"); err != nil {
-		return err
-	}
-	t = newLatencyTable(s)
-	latencyRow(t, "claim of one", d.ClaimOne)
-	latencyRow(t, "claim of a hundred", d.ClaimMany)
-	return t.flush()
-}
 
 func (s *session) printLatencies(r *bench.Report) error {
 	t := newLatencyTable(s)

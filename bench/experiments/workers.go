@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/bench"
 )
 
 // WorkersReport is the result of workers mode: what many workers cost that have
@@ -95,9 +96,9 @@ func (r *run) makeSets(ctx context.Context) error {
 
 // queueOn submits n tasks that require the capability of a set.
 func (r *run) queueOn(ctx context.Context, set, n int) error {
-	one := tasker.TaskRequest{TaskType: handler, Context: payload(r.opts.PayloadBytes), RequiredCapabilities: []string{setName(set)}}
+	one := tasker.TaskRequest{TaskType: bench.Handler, Context: bench.Payload(r.opts.PayloadBytes), RequiredCapabilities: []string{setName(set)}}
 	for n > 0 {
-		req := tasker.SubmitRequest{Tasks: make([]tasker.TaskRequest, min(n, bulkSize))}
+		req := tasker.SubmitRequest{Tasks: make([]tasker.TaskRequest, min(n, bench.BulkSize))}
 		for i := range req.Tasks {
 			req.Tasks[i] = one
 		}
@@ -156,7 +157,7 @@ func (r *run) idleWorkers(ctx context.Context) (_ *IdleReport, err error) {
 		return nil, err
 	}
 	defer end()
-	servers, err := Watch(ctx, r.opts.DB, r.tasker.pids()[1:])
+	servers, err := bench.Watch(ctx, r.opts.DB, r.tasker.PIDs()[1:])
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func (r *run) idleWorkers(ctx context.Context) (_ *IdleReport, err error) {
 	for i := range r.opts.Workers {
 		w := tasker.NewWorker(tasker.NewClient(counted{backends[i%len(backends)], f}), &tasker.WorkerOptions{
 			Name: fmt.Sprintf("bench-%d", i), Concurrency: 1, Capabilities: []string{setName(i % capabilitySets)}, Logger: slog.New(slog.DiscardHandler)})
-		w.Handle(handler, func(context.Context, *tasker.Job) (any, error) { return nil, nil })
+		w.Handle(bench.Handler, func(context.Context, *tasker.Job) (any, error) { return nil, nil })
 		go func() { ended <- w.Run(working) }()
 	}
 	defer func() {
@@ -178,7 +179,7 @@ func (r *run) idleWorkers(ctx context.Context) (_ *IdleReport, err error) {
 	if err := f.await(ctx, int64(r.opts.Workers)); err != nil {
 		return nil, err
 	}
-	report := &IdleReport{RegisterS: round3(time.Since(begin).Seconds()), WindowS: r.opts.Window.Seconds()}
+	report := &IdleReport{RegisterS: bench.Round3(time.Since(begin).Seconds()), WindowS: r.opts.window.Seconds()}
 	if err := r.watchIdle(ctx, f, servers, report); err != nil {
 		return nil, err
 	}
@@ -206,7 +207,7 @@ func (f *fleet) await(ctx context.Context, polls int64) error {
 }
 
 // watchIdle fills in what was used and asked in the window.
-func (r *run) watchIdle(ctx context.Context, f *fleet, servers *Meter, report *IdleReport) error {
+func (r *run) watchIdle(ctx context.Context, f *fleet, servers *bench.Meter, report *IdleReport) error {
 	all, err := r.load.Meter.CPU()
 	if err != nil {
 		return err
@@ -217,7 +218,7 @@ func (r *run) watchIdle(ctx context.Context, f *fleet, servers *Meter, report *I
 	}
 	polls, beats, begin := f.polls.Load(), f.beats.Load(), time.Now()
 	select {
-	case <-time.After(r.opts.Window):
+	case <-time.After(r.opts.window):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -231,9 +232,9 @@ func (r *run) watchIdle(ctx context.Context, f *fleet, servers *Meter, report *I
 	if err != nil {
 		return err
 	}
-	report.Cores = round3((allNow - all).Seconds() / took)
-	if r.opts.Via == ViaHTTP {
-		cores := round3((theirsNow - theirs).Seconds() / took)
+	report.Cores = bench.Round3((allNow - all).Seconds() / took)
+	if r.opts.Via == bench.ViaHTTP {
+		cores := bench.Round3((theirsNow - theirs).Seconds() / took)
 		report.Servers = &cores
 	}
 	return nil
@@ -244,11 +245,12 @@ func (r *run) watchIdle(ctx context.Context, f *fleet, servers *Meter, report *I
 func (r *run) fleetBackends() (backends []tasker.Backend, end func(), err error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: r.opts.Workers}
 	end = transport.CloseIdleConnections
-	for _, n := range r.tasker.nodes {
-		if n.server == nil {
-			return []tasker.Backend{n.client.Backend}, end, nil
-		}
-		client, err := tasker.Dial(n.url, &tasker.DialOptions{HTTPClient: &http.Client{Transport: transport}})
+	urls := r.tasker.URLs()
+	if len(urls) == 0 {
+		return []tasker.Backend{r.client().Backend}, end, nil
+	}
+	for _, url := range urls {
+		client, err := tasker.Dial(url, &tasker.DialOptions{HTTPClient: &http.Client{Transport: transport}})
 		if err != nil {
 			return nil, end, err
 		}

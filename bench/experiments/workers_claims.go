@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/bench"
 )
 
 const (
@@ -35,7 +36,7 @@ func (r *run) setClaims(ctx context.Context, w *WorkersReport) error {
 	}
 	for i, n := range batches {
 		c := SetClaims{Batch: n, Alone: alone[i], Among: among[i]}
-		c.Ratio = round3(among[i].BestUS / alone[i].BestUS)
+		c.Ratio = bench.Round3(among[i].BestUS / alone[i].BestUS)
 		w.Claims = append(w.Claims, c)
 	}
 	return nil
@@ -64,7 +65,7 @@ func (r *run) claimCosts(ctx context.Context, batches []int) ([]*ClaimCost, erro
 			cpu += used
 		}
 		slices.Sort(p50)
-		costs[i] = &ClaimCost{P50US: round3(p50[len(p50)/2]), BestUS: round3(p50[0]), CPUUS: round3(float64(cpu.Nanoseconds()) / 1000 / float64(claimRounds*calls))}
+		costs[i] = &ClaimCost{P50US: bench.Round3(p50[len(p50)/2]), BestUS: bench.Round3(p50[0]), CPUUS: bench.Round3(float64(cpu.Nanoseconds()) / 1000 / float64(claimRounds*calls))}
 	}
 	return costs, nil
 }
@@ -72,7 +73,7 @@ func (r *run) claimCosts(ctx context.Context, batches []int) ([]*ClaimCost, erro
 // claimSet claims from a set by calls for so many steps each, and reports how long
 // each took and the CPU time of all; then, not measured, it settles them.
 func (r *run) claimSet(ctx context.Context, set, batch, calls int) ([]time.Duration, time.Duration, error) {
-	w, err := r.client().RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench-claims", Handlers: []string{handler},
+	w, err := r.client().RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench-claims", Handlers: []string{bench.Handler},
 		Capabilities: []string{setName(set)}, Capacity: batch * calls})
 	if err != nil {
 		return nil, 0, err
@@ -101,7 +102,7 @@ func (r *run) claimSet(ctx context.Context, set, batch, calls int) ([]time.Durat
 	if err != nil {
 		return nil, 0, err
 	}
-	for some := range slices.Chunk(done, bulkSize) {
+	for some := range slices.Chunk(done, bench.BulkSize) {
 		if _, err := r.client().Settle(ctx, tasker.SettleRequest{WorkerID: w.WorkerID, Results: some}); err != nil {
 			return nil, 0, err
 		}

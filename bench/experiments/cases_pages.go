@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/bench"
 )
 
 // questionRounds is how often each question is asked. The first time is counted
@@ -64,8 +65,8 @@ func (s *stage) caseFilters() map[string]tasker.CaseFilter {
 		"namespace, recent":       {Namespace: namespace, After: recent},
 		"pending without any":     {ResolutionStatus: tasker.CasePending, Namespace: "shop_0", TaskName: unused},
 		"reason without any":      {Reason: tasker.ReasonMaxRetries, Namespace: "shop_0", TaskName: unused},
-		"pending, 1,000 on it":    {ResolutionStatus: tasker.CasePending, Limit: bulkSize},
-		"template, 1,000 on it":   {Namespace: namespace, TaskName: name, Limit: bulkSize},
+		"pending, 1,000 on it":    {ResolutionStatus: tasker.CasePending, Limit: bench.BulkSize},
+		"template, 1,000 on it":   {Namespace: namespace, TaskName: name, Limit: bench.BulkSize},
 		"everything about it set": {Namespace: namespace, TaskName: name, ResolutionStatus: tasker.CasePending, Reason: tasker.ReasonMaxRetries, After: early, Before: recent},
 	}
 }

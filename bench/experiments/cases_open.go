@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/bench"
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
@@ -18,7 +19,7 @@ import (
 func (s *stage) producers(ctx context.Context, c *CasesReport, n int) error {
 	ways := []struct {
 		reason  tasker.CaseReason
-		produce func(ctx context.Context, n int) (*Phase, error)
+		produce func(ctx context.Context, n int) (*bench.Phase, error)
 		alone   bool // without cases there is nothing to be done
 	}{
 		{tasker.ReasonMaxRetries, s.exhaust, false},
@@ -53,7 +54,7 @@ func (s *stage) producers(ctx context.Context, c *CasesReport, n int) error {
 }
 
 // exhaust lets tasks fail for good, up to 1,000 results a call.
-func (s *stage) exhaust(ctx context.Context, n int) (*Phase, error) {
+func (s *stage) exhaust(ctx context.Context, n int) (*bench.Phase, error) {
 	if _, err := s.submit(ctx, failing, n, time.Minute); err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func (s *stage) exhaust(ctx context.Context, n int) (*Phase, error) {
 		Details: json.RawMessage(`{"gateway":"bench","reference":"4711"}`)}
 	var calls []tasker.SettleRequest
 	for got := 0; got < n; {
-		resp, err := s.client.Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: min(bulkSize, n-got), Start: true})
+		resp, err := s.client.Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: min(bench.BulkSize, n-got), Start: true})
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +82,7 @@ func (s *stage) exhaust(ctx context.Context, n int) (*Phase, error) {
 		got += len(resp.Steps)
 	}
 	s.pass(time.Second)
-	return s.run.load.measure(n, func() error { return s.settle(ctx, calls) })
+	return s.run.load.Measure(n, func() error { return s.settle(ctx, calls) })
 }
 
 func (s *stage) settle(ctx context.Context, calls []tasker.SettleRequest) error {
@@ -103,7 +104,7 @@ func (s *stage) settle(ctx context.Context, calls []tasker.SettleRequest) error 
 }
 
 // growStale lets tasks grow stale; one cycle finds them all.
-func (s *stage) growStale(ctx context.Context, n int) (*Phase, error) {
+func (s *stage) growStale(ctx context.Context, n int) (*bench.Phase, error) {
 	if _, err := s.submit(ctx, dying, n, 0); err != nil {
 		return nil, err
 	}
@@ -112,22 +113,22 @@ func (s *stage) growStale(ctx context.Context, n int) (*Phase, error) {
 		return nil, err
 	}
 	s.pass(threshold - lookedAt + time.Second)
-	return s.run.load.measure(n, func() error {
+	return s.run.load.Measure(n, func() error {
 		_, err := s.detect(ctx, n, nil)
 		return err
 	})
 }
 
 // submitRings submits tasks that can never run, up to 1,000 a call.
-func (s *stage) submitRings(ctx context.Context, n int) (*Phase, error) {
-	return s.run.load.measure(n, func() error {
+func (s *stage) submitRings(ctx context.Context, n int) (*bench.Phase, error) {
+	return s.run.load.Measure(n, func() error {
 		_, err := s.submit(ctx, ringed, n, time.Minute)
 		return err
 	})
 }
 
 // leaveUnserved lets tasks wait for a worker until they are found, 1,000 at a time.
-func (s *stage) leaveUnserved(ctx context.Context, n int) (*Phase, error) {
+func (s *stage) leaveUnserved(ctx context.Context, n int) (*bench.Phase, error) {
 	if _, err := s.submit(ctx, waiting, n, time.Minute); err != nil {
 		return nil, err
 	}
@@ -141,9 +142,9 @@ func (s *stage) leaveUnserved(ctx context.Context, n int) (*Phase, error) {
 	if _, err := s.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench", Handlers: others, Capacity: 1}); err != nil {
 		return nil, err
 	}
-	return s.run.load.measure(n, func() error {
+	return s.run.load.Measure(n, func() error {
 		for {
-			if found, err := e.FindUnserved(ctx, bulkSize); err != nil || found < bulkSize {
+			if found, err := e.FindUnserved(ctx, bench.BulkSize); err != nil || found < bench.BulkSize {
 				return err
 			}
 		}
@@ -151,13 +152,13 @@ func (s *stage) leaveUnserved(ctx context.Context, n int) (*Phase, error) {
 }
 
 // openByHand opens cases of tasks that live, one a call.
-func (s *stage) openByHand(ctx context.Context, n int) (*Phase, error) {
+func (s *stage) openByHand(ctx context.Context, n int) (*bench.Phase, error) {
 	tasks, err := s.submit(ctx, living, n, time.Minute)
 	if err != nil {
 		return nil, err
 	}
 	req := tasker.OpenCaseRequest{OpenedBy: "bench", Reason: "a customer has called about it"}
-	return s.run.load.measure(n, func() error {
+	return s.run.load.Measure(n, func() error {
 		return s.each(ctx, tasks, func(ctx context.Context, _ int, id uuid.UUID) error {
 			_, err := s.client.OpenCase(ctx, id, req)
 			return err

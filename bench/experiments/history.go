@@ -1,8 +1,9 @@
-package bench
+package main
 
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/bench"
 )
 
 const (
@@ -59,13 +61,13 @@ func (r *run) history(ctx context.Context, n int) error {
 
 // finishOne carries out one task.
 func (r *run) finishOne(ctx context.Context) (uuid.UUID, error) {
-	receipt, err := r.client().Submit(ctx, tasker.TaskRequest{TaskType: handler, Context: payload(r.opts.PayloadBytes)})
+	receipt, err := r.client().Submit(ctx, tasker.TaskRequest{TaskType: bench.Handler, Context: bench.Payload(r.opts.PayloadBytes)})
 	if err != nil {
 		return uuid.Nil, err
 	}
-	stop := r.tasker.workOn(ctx, handler, 1, func() {})
-	err = complete(ctx, r.client(), receipt.TaskUUID)
-	return receipt.TaskUUID, first(err, stop())
+	stop := r.tasker.WorkOn(ctx, bench.Handler, 1, func() {})
+	err = bench.Complete(ctx, r.client(), receipt.TaskUUID)
+	return receipt.TaskUUID, errors.Join(err, stop())
 }
 
 // copier copies the rows of a task.

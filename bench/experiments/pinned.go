@@ -1,13 +1,16 @@
-package bench
+package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/taskerhq/tasker/internal/bench"
 )
 
 const (
@@ -18,7 +21,7 @@ const (
 // PinnedReport says what a snapshot costs that is held open while tasks are
 // submitted and carried out: no row version that ended since may be vacuumed away.
 type PinnedReport struct {
-	EndToEnd *Phase `json:"end_to_end"`
+	EndToEnd *bench.Phase `json:"end_to_end"`
 	// PerSecond of each tenth of the run, in order.
 	PerSecond []float64 `json:"slices_per_s"`
 	SpanS     float64   `json:"span_s"` // a minute, or a fifth of the run if that is shorter
@@ -58,7 +61,7 @@ type snapshot struct {
 }
 
 func holdSnapshot(ctx context.Context, dsn string) (*snapshot, error) {
-	conn, err := connect(ctx, dsn)
+	conn, err := bench.Connect(ctx, dsn)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +97,7 @@ type sample struct {
 
 // sampler looks at what is settled, ten times a second.
 type sampler struct {
-	system  System
+	system  bench.System
 	begin   time.Time
 	base    int64
 	samples []sample
@@ -102,7 +105,7 @@ type sampler struct {
 	ended   sync.WaitGroup
 }
 
-func sampleSettled(system System) *sampler {
+func sampleSettled(system bench.System) *sampler {
 	s := &sampler{system: system, begin: time.Now(), base: system.Settled(), end: make(chan struct{})}
 	s.samples = []sample{{}}
 	s.ended.Go(func() {
@@ -140,12 +143,12 @@ func (s *sampler) stop() []sample {
 func pinnedReport(samples []sample) *PinnedReport {
 	total := samples[len(samples)-1].at
 	span := min(time.Minute, total/5)
-	p := &PinnedReport{SpanS: round3(span.Seconds()), First: rate(samples, 0, span), Last: rate(samples, total-span, total)}
+	p := &PinnedReport{SpanS: bench.Round3(span.Seconds()), First: rate(samples, 0, span), Last: rate(samples, total-span, total)}
 	for i := range time.Duration(runSlices) {
 		p.PerSecond = append(p.PerSecond, rate(samples, total*i/runSlices, total*(i+1)/runSlices))
 	}
 	if p.First > 0 {
-		p.Ratio = round3(p.Last / p.First)
+		p.Ratio = bench.Round3(p.Last / p.First)
 	}
 	return p
 }
@@ -155,7 +158,7 @@ func rate(samples []sample, from, to time.Duration) float64 {
 	if to <= from {
 		return 0
 	}
-	return round((settledAt(samples, to) - settledAt(samples, from)) / (to - from).Seconds())
+	return math.Round((settledAt(samples, to) - settledAt(samples, from)) / (to - from).Seconds())
 }
 
 // settledAt is how much was settled at a moment, as if it had gone evenly from one

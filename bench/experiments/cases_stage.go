@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/bench"
 	"github.com/taskerhq/tasker/internal/engine"
 	wired "github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/store/postgres"
@@ -104,7 +105,7 @@ func (s *stage) open(ctx context.Context, cases engine.Switch) error {
 		return err
 	}
 	var err error
-	if isPostgres(s.run.opts.DB) {
+	if bench.IsPostgres(s.run.opts.DB) {
 		s.store, err = postgres.Open(ctx, s.run.opts.DB, nil)
 	} else {
 		s.store, err = sqlite.Open(ctx, s.path(), nil)
@@ -182,7 +183,7 @@ func (s *stage) storeRings(ctx context.Context) error {
 // tidy leaves tables as they would be found if all had come in the course of those
 // hours, with autovacuum behind. SQLite has nothing of the kind.
 func (s *stage) tidy(ctx context.Context) error {
-	if !isPostgres(s.run.opts.DB) {
+	if !bench.IsPostgres(s.run.opts.DB) {
 		return nil
 	}
 	return s.past(ctx, func(exec execute) error {
@@ -195,7 +196,7 @@ type execute func(query string, args ...any) error
 
 // past calls fn with a connection past Tasker.
 func (s *stage) past(ctx context.Context, fn func(execute) error) error {
-	if isPostgres(s.run.opts.DB) {
+	if bench.IsPostgres(s.run.opts.DB) {
 		conn, err := connectSession(ctx, s.run.opts.DB)
 		if err != nil {
 			return err
@@ -220,10 +221,10 @@ func (s *stage) past(ctx context.Context, fn func(execute) error) error {
 // submit submits n tasks of a kind, of all templates in turn, while so much time
 // passes.
 func (s *stage) submit(ctx context.Context, k kind, n int, while time.Duration) ([]uuid.UUID, error) {
-	body := payload(s.run.opts.PayloadBytes)
+	body := bench.Payload(s.run.opts.PayloadBytes)
 	ids := make([]uuid.UUID, 0, n)
 	for len(ids) < n {
-		req := tasker.SubmitRequest{Tasks: make([]tasker.TaskRequest, min(bulkSize, n-len(ids)))}
+		req := tasker.SubmitRequest{Tasks: make([]tasker.TaskRequest, min(bench.BulkSize, n-len(ids)))}
 		for i := range req.Tasks {
 			namespace, name := templateName(len(ids) + i)
 			req.Tasks[i] = tasker.TaskRequest{Namespace: namespace, Name: name, Version: string(k), Context: body}
@@ -242,8 +243,8 @@ func (s *stage) submit(ctx context.Context, k kind, n int, while time.Duration) 
 
 // survey lets the detector look at tasks that have become old enough, n of them
 // or a few more. Nothing is stale yet.
-func (s *stage) survey(ctx context.Context, n int) (*Phase, error) {
-	return s.run.load.measure(n, func() error {
+func (s *stage) survey(ctx context.Context, n int) (*bench.Phase, error) {
+	return s.run.load.Measure(n, func() error {
 		// each call looks at a bounded number
 		for range n/surveyed + 2 {
 			found, err := s.client.DetectStaleness(ctx, tasker.DetectRequest{DryRun: true})
@@ -261,7 +262,7 @@ func (s *stage) survey(ctx context.Context, n int) (*Phase, error) {
 // detect runs one cycle that has to find so many stale tasks, and adds what it took.
 func (s *stage) detect(ctx context.Context, stale int, took []time.Duration) ([]time.Duration, error) {
 	begin := time.Now()
-	found, err := s.client.DetectStaleness(ctx, tasker.DetectRequest{BatchSize: max(stale, bulkSize)})
+	found, err := s.client.DetectStaleness(ctx, tasker.DetectRequest{BatchSize: max(stale, bench.BulkSize)})
 	if err != nil {
 		return nil, err
 	}

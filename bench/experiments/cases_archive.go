@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/bench"
 )
 
 // archivePortions is in how many portions, an hour apart, cases are filled up.
@@ -56,7 +57,7 @@ func totalOf(stats []tasker.CaseStats) int {
 func (s *stage) allCases(ctx context.Context) ([]uuid.UUID, error) {
 	var ids []uuid.UUID
 	for {
-		page, err := s.client.Cases(ctx, tasker.CaseFilter{Limit: bulkSize, Offset: len(ids)})
+		page, err := s.client.Cases(ctx, tasker.CaseFilter{Limit: bench.BulkSize, Offset: len(ids)})
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +75,7 @@ var resolutions = [10]tasker.CaseResolution{tasker.CasePending, tasker.CaseManua
 	tasker.CasePermanentlyFailed, tasker.CaseManuallyResolved, tasker.CasePending, tasker.CasePermanentlyFailed, tasker.CaseCancelled, tasker.CaseManuallyResolved}
 
 // resolve resolves most of the cases, one a call. The phase counts those.
-func (s *stage) resolve(ctx context.Context, all []uuid.UUID) (*Phase, error) {
+func (s *stage) resolve(ctx context.Context, all []uuid.UUID) (*bench.Phase, error) {
 	var ids []uuid.UUID
 	var to []tasker.CaseResolution
 	for i, id := range all {
@@ -84,7 +85,7 @@ func (s *stage) resolve(ctx context.Context, all []uuid.UUID) (*Phase, error) {
 		}
 	}
 	notes := "the card was replaced; the order went through"
-	return s.run.load.measure(len(ids), func() error {
+	return s.run.load.Measure(len(ids), func() error {
 		return s.each(ctx, ids, func(ctx context.Context, i int, id uuid.UUID) error {
 			_, err := s.client.UpdateCase(ctx, id, tasker.CaseUpdate{ResolutionStatus: to[i], ResolutionNotes: &notes, ResolvedBy: "bench",
 				Metadata: json.RawMessage(fmt.Sprintf(`{"ticket":%d}`, i))})

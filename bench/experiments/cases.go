@@ -1,10 +1,12 @@
-package bench
+package main
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/bench"
 )
 
 // CasesReport is the result of cases mode: what the search for stale tasks costs
@@ -18,13 +20,13 @@ type CasesReport struct {
 
 	// Survey is what a live task costs the detector once in its life, when it has
 	// become old enough to be looked at.
-	Survey     *Phase  `json:"survey"`
-	Detect     *Timing `json:"detection"`      // one cycle that finds all stale tasks
-	DetectNone *Timing `json:"detection_none"` // one cycle when there are none
+	Survey     *bench.Phase `json:"survey"`
+	Detect     *Timing      `json:"detection"`      // one cycle that finds all stale tasks
+	DetectNone *Timing      `json:"detection_none"` // one cycle when there are none
 
-	Producers []CaseCost `json:"producers"`
-	Resolve   *Phase     `json:"resolve"` // one case a call
-	Pages     []CasePage `json:"pages"`   // the slowest first
+	Producers []CaseCost   `json:"producers"`
+	Resolve   *bench.Phase `json:"resolve"` // one case a call
+	Pages     []CasePage   `json:"pages"`   // the slowest first
 }
 
 // Timing is what a call took, of several.
@@ -35,16 +37,16 @@ type Timing struct {
 
 func timing(took []time.Duration) *Timing {
 	slices.Sort(took)
-	return &Timing{MedianMS: ms(took[len(took)/2]), SlowestMS: ms(took[len(took)-1])}
+	return &Timing{MedianMS: bench.Milliseconds(took[len(took)/2]), SlowestMS: bench.Milliseconds(took[len(took)-1])}
 }
 
 // CaseCost is what one way to open cases costs for many tasks at once.
 type CaseCost struct {
-	Reason string `json:"dlq_reason"`
-	Tasks  int    `json:"tasks"`
-	With   *Phase `json:"with_cases"`
+	Reason string       `json:"dlq_reason"`
+	Tasks  int          `json:"tasks"`
+	With   *bench.Phase `json:"with_cases"`
 	// Without is the same with cases switched off; nil where nothing is left then.
-	Without *Phase `json:"without_cases,omitempty"`
+	Without *bench.Phase `json:"without_cases,omitempty"`
 }
 
 // CasePage is what a question about many cases takes.
@@ -111,7 +113,7 @@ func (s *stage) detection(ctx context.Context, c *CasesReport) error {
 		came = append(came, s.clock())
 		s.pass(20 * time.Second)
 	}
-	c.FillS = round3(time.Since(begin).Seconds())
+	c.FillS = bench.Round3(time.Since(begin).Seconds())
 	s.pass(lookedAt)
 	var err error
 	if c.Survey, err = s.survey(ctx, c.Live); err != nil {

@@ -1,11 +1,13 @@
-package bench
+package main
 
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/bench"
 )
 
 // DepthReport is the result of depth mode: what a long queue costs, and a long
@@ -17,8 +19,8 @@ type DepthReport struct {
 	StartUpMS       float64            `json:"start_up_ms"`          // opening the database with all that in it
 	ClaimsPerSecond float64            `json:"claims_per_s"`         // with the whole queue
 	ClaimsShort     float64            `json:"claims_per_s_of_1000"` // with 1,000 queued, in the same run
-	ClaimOne        *Percentiles       `json:"claim_1"`              // one call that claims one step, from the whole queue
-	ClaimMany       *Percentiles       `json:"claim_100"`            // one call that claims up to 100
+	ClaimOne        *bench.Percentiles `json:"claim_1"`              // one call that claims one step, from the whole queue
+	ClaimMany       *bench.Percentiles `json:"claim_100"`            // one call that claims up to 100
 	PagesMS         map[string]float64 `json:"slowest_page_ms"`      // slowest of several pages, by filter
 }
 
@@ -27,21 +29,23 @@ const (
 	claimed    = 1000 // per measurement of claims per second: the short queue holds no more
 	claimCalls = 1000 // that are timed, at most
 	pageRounds = 5
+	throwAway  = 20 // calls go first: caches fill
 )
 
 // depth fills a queue, opens it anew, and claims and lists from it.
 func (r *run) depth(ctx context.Context) error {
-	d := &DepthReport{Finished: r.opts.Finished, Queued: r.opts.Tasks}
+	d := &DepthReport{Finished: r.opts.finished, Queued: r.opts.Tasks}
 	r.report.Depth = d
 	begin := time.Now()
 	if err := r.fill(ctx); err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}
-	d.FillS = round3(time.Since(begin).Seconds())
-	var err error
-	if d.StartUpMS, err = r.reopen(ctx); err != nil {
+	d.FillS = bench.Round3(time.Since(begin).Seconds())
+	took, err := r.tasker.Reopen(ctx)
+	if err != nil {
 		return fmt.Errorf("open again: %w", err)
 	}
+	d.StartUpMS = bench.Milliseconds(took)
 	if d.PagesMS, err = r.pages(ctx); err != nil {
 		return fmt.Errorf("list: %w", err)
 	}
@@ -53,8 +57,8 @@ func (r *run) depth(ctx context.Context) error {
 
 // fill makes the history and the queue.
 func (r *run) fill(ctx context.Context) error {
-	if r.opts.Finished > 0 {
-		if err := r.history(ctx, r.opts.Finished); err != nil {
+	if r.opts.finished > 0 {
+		if err := r.history(ctx, r.opts.finished); err != nil {
 			return fmt.Errorf("finished tasks: %w", err)
 		}
 	}
@@ -62,7 +66,8 @@ func (r *run) fill(ctx context.Context) error {
 	if _, err := r.client().SubmitTasks(ctx, tasker.SubmitRequest{Tasks: rareTasks()}); err != nil {
 		return err
 	}
-	return r.load.bulk(ctx, r.opts.Tasks)
+	_, err := r.load.BulkInsert(ctx, r.opts.Tasks)
+	return err
 }
 
 func rareTasks() []tasker.TaskRequest {
@@ -73,37 +78,21 @@ func rareTasks() []tasker.TaskRequest {
 	return tasks
 }
 
-func (r *run) client() *tasker.Client { return r.tasker.nodes[0].client }
-
-// reopen closes the engine, and measures how long it takes to open.
-func (r *run) reopen(ctx context.Context) (tookMS float64, err error) {
-	if err := r.tasker.Close(); err != nil {
-		return 0, err
-	}
-	begin := time.Now()
-	n, err := r.tasker.open(ctx)
-	if err != nil {
-		return 0, err
-	}
-	r.tasker.nodes = []*node{n}
-	return ms(time.Since(begin)), nil
-}
-
 // claims measures claims from the whole queue and from a short one, both cold, and
 // then single calls on the whole queue.
 func (r *run) claims(ctx context.Context, d *DepthReport) error {
 	var err error
-	if d.ClaimsPerSecond, err = r.claimRate(ctx, handler); err != nil {
+	if d.ClaimsPerSecond, err = r.claimRate(ctx, bench.Handler); err != nil {
 		return err
 	}
 	short := make([]tasker.TaskRequest, claimed)
 	for i := range short {
-		short[i] = tasker.TaskRequest{TaskType: "bench_short", Context: payload(r.opts.PayloadBytes)}
+		short[i] = tasker.TaskRequest{TaskType: "bench_short", Context: bench.Payload(r.opts.PayloadBytes)}
 	}
 	if _, err := r.client().SubmitTasks(ctx, tasker.SubmitRequest{Tasks: short}); err != nil {
 		return err
 	}
-	if _, err := r.reopen(ctx); err != nil {
+	if _, err := r.tasker.Reopen(ctx); err != nil {
 		return err
 	}
 	if d.ClaimsShort, err = r.claimRate(ctx, "bench_short"); err != nil {
@@ -131,13 +120,13 @@ func (r *run) claimRate(ctx context.Context, handler string) (perSecond float64,
 		}
 		got += n
 	}
-	return round(claimed / time.Since(begin).Seconds()), nil
+	return math.Round(claimed / time.Since(begin).Seconds()), nil
 }
 
 // claimLatency measures calls that claim a number of steps each. The first are not
 // counted.
-func (r *run) claimLatency(ctx context.Context, capacity, calls int) (*Percentiles, error) {
-	poll, err := r.poller(ctx, handler, capacity)
+func (r *run) claimLatency(ctx context.Context, capacity, calls int) (*bench.Percentiles, error) {
+	poll, err := r.poller(ctx, bench.Handler, capacity)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +138,7 @@ func (r *run) claimLatency(ctx context.Context, capacity, calls int) (*Percentil
 		}
 		took = append(took, time.Since(begin))
 	}
-	return percentiles(took[min(throwAway, calls/10):]), nil
+	return bench.Summary(took[min(throwAway, calls/10):]), nil
 }
 
 // poller registers a worker for one handler. What it returns claims and starts up
@@ -186,7 +175,7 @@ func (r *run) pages(ctx context.Context) (map[string]float64, error) {
 		"initiator":       {Initiator: "rare"},
 		"rare_priority":   {Priority: tasker.Low},
 		"created_before":  {CreatedBefore: &middle},
-		"name_and_states": {Name: handler, States: []tasker.TaskState{tasker.TaskError, tasker.TaskStepsInProcess}},
+		"name_and_states": {Name: bench.Handler, States: []tasker.TaskState{tasker.TaskError, tasker.TaskStepsInProcess}},
 	}
 	slowest := map[string]float64{}
 	for name, f := range filters {
@@ -196,7 +185,7 @@ func (r *run) pages(ctx context.Context) (map[string]float64, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			slowest[name] = max(slowest[name], ms(time.Since(begin)))
+			slowest[name] = max(slowest[name], bench.Milliseconds(time.Since(begin)))
 			if f.Cursor = page.NextCursor; f.Cursor == "" {
 				break
 			}

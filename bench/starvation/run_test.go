@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/starvation"
+	"github.com/taskerhq/tasker/bench/starvation"
 )
 
 // While high priorities saturate the workers, a low one waits no longer than the
@@ -78,6 +78,6 @@ func TestPlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {
-		t.Error("docs/img/starvation.svg is not what `tasker bench --mode starvation --svg docs/img/starvation.svg` draws: run that")
+		t.Error("docs/img/starvation.svg is not what `go run ./experiments -mode starvation -svg ../docs/img/starvation.svg` in bench/ draws: run that")
 	}
 }

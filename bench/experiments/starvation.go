@@ -1,48 +1,47 @@
-package cli
+package main
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"text/tabwriter"
 
-	"github.com/taskerhq/tasker/internal/starvation"
+	"github.com/taskerhq/tasker/bench/starvation"
 )
 
-// starvationMode is a mode of bench that measures no time: its clock is made up.
-const starvationMode = "starvation"
-
-// starvation simulates how long low priorities wait, and draws it if a file is named.
-func (s *session) starvation(ctx context.Context, svg string) error {
+// starve simulates how long low priorities wait, and draws it if a file is named.
+func starve(ctx context.Context, o options, out io.Writer) error {
 	curves, err := starvation.Run(ctx)
 	if err != nil {
 		return err
 	}
-	if svg != "" {
+	if o.svg != "" {
 		var b bytes.Buffer
 		if err := starvation.Plot(&b, curves); err != nil {
 			return err
 		}
-		if err := os.WriteFile(svg, b.Bytes(), 0o644); err != nil { //nolint:gosec // a picture that everybody may see
+		if err := os.WriteFile(o.svg, b.Bytes(), 0o644); err != nil { //nolint:gosec // a picture that everybody may see
 			return fmt.Errorf("write plot: %w", err)
 		}
 	}
-	if s.json {
-		return s.printJSONLine(waits(curves))
+	if o.json {
+		return json.NewEncoder(out).Encode(waits(curves))
 	}
-	if err := s.printf("%d workers saturated by high priorities for %s; a step of low priority every %s\n\n",
-		starvation.Workers, starvation.Lasts, starvation.LowEach); err != nil {
-		return err
-	}
-	t := newTable(s.Out, "MODE", "OVERTAKEN FOR", "LONGEST WAIT", "TAKEN", "LEFT")
+	p := &page{tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)}
+	p.line("%d workers saturated by high priorities for %s; a step of low priority every %s\n",
+		starvation.Workers, starvation.Lasts, starvation.LowEach)
+	p.row("MODE", "OVERTAKEN FOR", "LONGEST WAIT", "TAKEN", "LEFT")
 	for _, c := range curves {
 		bound := "ever"
 		if c.Bound > 0 {
 			bound = c.Bound.String()
 		}
-		t.row(c.Name, bound, c.Longest.String(), fmt.Sprint(c.Taken), fmt.Sprint(c.Left))
+		p.row(c.Name, bound, c.Longest.String(), fmt.Sprint(c.Taken), fmt.Sprint(c.Left))
 	}
-	return t.flush()
+	return p.w.Flush()
 }
 
 // longWait is a curve in JSON. A bound of null is none.

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+)
+
+// connectSession is connect where settings and prepared statements have to last.
+func connectSession(ctx context.Context, dsn string) (*pgx.Conn, error) {
+	d, err := postgres.ParseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	if d.PgBouncer {
+		return nil, fmt.Errorf("rows are generated over a connection of one's own: leave pgbouncer=true and the pooler out")
+	}
+	return bench.Connect(ctx, dsn)
+}

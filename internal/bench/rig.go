@@ -1,0 +1,73 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Rig is all that a measurement needs: a Tasker, a load for it, and a meter of the CPU of
+// everybody who takes part.
+type Rig struct {
+	Options Options // with their defaults; DB and Dispatch are those of this run alone
+	Setting Setting // as it was given, for the report
+	Tasker  *Tasker
+	Load    *Load
+
+	drop func() error
+}
+
+// Mount makes a Rig. On PostgreSQL a DSN without schema=NAME gets a schema for the run. Close
+// what it returns.
+func Mount(ctx context.Context, opts Options) (*Rig, error) {
+	opts = opts.withDefaults()
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	r := &Rig{Setting: Setting{Mode: opts.Mode, Via: opts.Via, Nodes: opts.Nodes, DB: opts.DB, Dispatch: opts.Dispatch,
+		Tasks: opts.Tasks, Workers: opts.Workers, Producers: opts.Producers, PayloadBytes: opts.PayloadBytes}}
+	own, drop, err := ownSchema(ctx, opts.DB)
+	if err != nil {
+		return nil, err
+	}
+	opts.DB, opts.Dispatch = own, OwnPrefix(opts.Dispatch)
+	r.Options, r.drop = opts, drop
+	if r.Tasker, err = Open(ctx, opts); err != nil {
+		return nil, errors.Join(err, drop())
+	}
+	pids := r.Tasker.PIDs()
+	if pid, ok := RedisHere(ctx, opts.Dispatch); ok {
+		pids = append(pids, pid)
+	}
+	meter, err := Watch(ctx, opts.DB, pids)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	r.Load = &Load{System: r.Tasker, Workers: opts.Workers, Producers: opts.Producers, PayloadBytes: opts.PayloadBytes, Meter: meter}
+	return r, nil
+}
+
+// Check holds the promises against what was seen, and says what the run took.
+func (r *Rig) Check() (o Outcome, err error) {
+	if o.Ledger, err = r.Tasker.check(); err != nil {
+		return o, err
+	}
+	o.MaxRSSBytes, err = maxRSS(r.Tasker.PIDs())
+	return o, err
+}
+
+// Close stops the Tasker, and drops the schema that was made for it.
+func (r *Rig) Close() error { return errors.Join(r.Tasker.Close(), r.drop()) }
+
+// TempDatabase returns the DSN of a new SQLite database below the working directory, and what
+// removes it. The system's directory for temporary files is often kept in memory: what is
+// durable there says nothing.
+func TempDatabase() (dsn string, remove func(), err error) {
+	dir, err := os.MkdirTemp(".", ".tasker-bench-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make directory of the database: %w", err)
+	}
+	return "sqlite:" + filepath.Join(dir, "bench.db"), func() { _ = os.RemoveAll(dir) }, nil
+}
