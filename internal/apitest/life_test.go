@@ -180,7 +180,7 @@ func testRepairs(t *testing.T, s *server) {
 		t.Errorf("the broken step is %+v with %+v", broken, f)
 	}
 	x, err := s.ExplainTask(s.ctx, reset.TaskUUID)
-	if err != nil || x.State != tasker.TaskError || len(x.Steps) != 2 || !strings.Contains(x.Steps[0].Why, "out of order") || x.Steps[1].Next != "Repair double; then it goes on by itself." {
+	if err != nil || x.State != tasker.TaskError || len(x.Steps) != 2 || !strings.Contains(x.Steps[0].Why, "out of order") || x.Steps[1].Next != "Repair double; then it continues automatically." {
 		t.Errorf("the explanation is %+v, %v", x, err)
 	}
 

@@ -27,10 +27,10 @@ func newAudit(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Show what operators did, newest first",
-		Long: `Show what operators did to tasks, steps, cases, workers and templates, newest first:
-who, with which API key, when, why, and what the state was before and after. WHO is
-the name that was claimed; KEY is the key that the request carried, - without one.
-The trail is only ever added to, and outlives what it is about.`,
+		Long: `Show the acts of operators on tasks, steps, cases, workers and templates, newest
+first: actor, API key, time, reason, and the state before and after. ACTOR is the
+claimed name; KEY is the API key of the request, - without one. The audit trail is
+append-only and is kept when the task itself is deleted.`,
 		Example: `  tasker audit --task-uuid TASK_UUID
   tasker audit --actor ops@example.com --after 24h --json`,
 		Args:    cobra.NoArgs,
@@ -39,22 +39,26 @@ The trail is only ever added to, and outlives what it is about.`,
 	}
 	s.connectFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.task, "task-uuid", "", "only acts on this task, its steps and its cases")
-	f.StringVar(&c.dlq, "dlq-entry-uuid", "", "only acts on this case")
-	f.StringVar(&c.worker, "worker-id", "", "only acts on this worker, by its UUID")
-	f.StringVar(&c.filter.Namespace, "namespace", "", "only acts on tasks and templates of this namespace")
-	f.StringVar(&c.filter.Template, "template", "", "only acts on tasks of this template or task type, and its registrations")
-	f.StringVar(&c.filter.Actor, "actor", "", "only of this actor, as claimed")
-	f.StringVar(&c.filter.KeyName, "key-name", "", "only with the API key of this name")
-	f.StringVar(&c.filter.Kind, "kind", "", "only acts of this kind")
-	f.StringVar(&c.after, "after", "", "only done at this time or later; a time, or how long ago, such as 24h")
-	f.StringVar(&c.before, "before", "", "only done before this time, or longer ago than this")
-	f.IntVar(&c.filter.Limit, "limit", 50, "acts on a page, 1 to 1000")
-	f.Int64Var(&c.filter.Below, "below", 0, "continue below this number")
-	older(cmd, map[string]string{"task": "task-uuid", "case": "dlq-entry-uuid"})
-	f.BoolVar(&c.all, "all", false, "with --json: every act that the filters let pass, one a line")
-	offer(cmd, "kind", "cancel", tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually, "open_case", "update_case", "reopen_case",
-		"replay", "replay_step", "edit_context", "give_up_step", "drain_worker", "resume_worker", "register_template", "use_key")
+	f.StringVar(&c.task, "task-uuid", "", "filter by task, including its steps and cases")
+	f.StringVar(&c.dlq, "case-uuid", "", "filter by case")
+	f.StringVar(&c.worker, "worker-id", "", "filter by worker UUID")
+	f.StringVar(&c.filter.Namespace, "namespace", "", "filter by namespace of the task or template")
+	f.StringVar(&c.filter.Template, "name", "",
+		"filter by task name: the template or the task type; includes registrations of the template")
+	f.StringVar(&c.filter.Actor, "actor", "", "filter by actor, as claimed")
+	f.StringVar(&c.filter.KeyName, "key-name", "", "filter by name of the API key")
+	f.StringVar(&c.filter.Kind, "kind", "", "filter by kind of act")
+	f.StringVar(&c.after, "after", "", "done at or after: a time, or an age such as 24h")
+	f.StringVar(&c.before, "before", "", "done before: a time, or an age such as 24h")
+	f.IntVar(&c.filter.Limit, "limit", 50, "acts per page, 1 to 1000")
+	f.Int64Var(&c.filter.Below, "cursor", 0, "start after the previous page: the number of its last act")
+	aliases(cmd, map[string]string{
+		"task": "task-uuid", "case": "case-uuid", "dlq-entry-uuid": "case-uuid", "template": "name", "below": "cursor",
+	})
+	f.BoolVar(&c.all, "all", false, "with --json: print all acts that match the filters, one per line")
+	offer(cmd, "kind", "cancel", tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually,
+		"open_case", "update_case", "reopen_case", "replay", "replay_step", "edit_context", "give_up_step",
+		"drain_worker", "resume_worker", "register_template", "use_key")
 	return cmd
 }
 
@@ -95,16 +99,27 @@ func (c *auditTrail) run(ctx context.Context, client *tasker.Client, _ []string)
 	if len(records) == 0 {
 		return c.s.printf("No acts.\n")
 	}
-	t := newTable(c.s.Out, "NO", "TIME", "WHO", "KEY", "WHAT", "TASK", "SUBJECT", "BEFORE", "AFTER", "REASON")
+	t := newTable(c.s.Out, "NO", "TIME", "ACTOR", "KEY", "ACT", "TASK", "SUBJECT", "BEFORE", "AFTER", "REASON")
 	for i := range records {
 		r := &records[i]
 		t.damaged("act "+strconv.FormatInt(r.No, 10), r.Damage)
-		t.row(strconv.FormatInt(r.No, 10), stamp(&r.At), r.Actor, keyOf(r), r.Kind, taskOf(r), subject(r), r.Before, r.After, r.Reason)
+		t.row(
+			strconv.FormatInt(r.No, 10),
+			stamp(&r.At),
+			r.Actor,
+			keyOf(r),
+			r.Kind,
+			taskOf(r),
+			subject(r),
+			r.Before,
+			r.After,
+			r.Reason,
+		)
 	}
 	if err := t.flush(); err != nil {
 		return err
 	}
-	return c.s.more(len(records), c.filter.Limit, "--below", records[len(records)-1].No)
+	return c.s.nextPage(len(records), c.filter.Limit, records[len(records)-1].No)
 }
 
 // export writes every act as a line of JSON, newest first. What is added meanwhile is

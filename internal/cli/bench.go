@@ -16,18 +16,19 @@ func newBench(s *session) *cobra.Command {
 	var via, mode string
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure what Tasker does on this machine",
-		Long: `Measure what Tasker does on this machine with durable settings. --mode says what:
+		Short: "Measure the performance of Tasker on this machine",
+		Long: `Measure the performance of Tasker on this machine with durable settings. --mode
+selects the measurement:
 
-  throughput  tasks per second in, through and out
-  latency     how long an idle system takes from submission to start
+  throughput  submitted, processed and finished tasks per second
+  latency     time from submission to start in an idle system
 
-With --via http callers and workers are in this process and the engine is in
-another; --nodes runs several of those on one PostgreSQL, spreads callers and
-workers over them, and fails if a lease was handed out twice or a task was not
-settled exactly once.
+With --via http, callers and workers run in this process and the engine runs in a
+second one. --nodes starts several engines on one PostgreSQL and spreads callers
+and workers over them. The run fails if a lease is handed out twice or a task is
+not settled exactly once.
 
-On PostgreSQL a schema is made for the run and dropped after it, unless the DSN
+On PostgreSQL the run creates a schema and drops it at the end, unless the DSN
 names one (schema=NAME).`,
 		Example: `  tasker bench
   tasker bench --db sqlite:bench.db --producers 256 --via http --json
@@ -36,14 +37,15 @@ names one (schema=NAME).`,
 		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.Dispatch, "dispatch", "", "dispatch through a Redis, redis://HOST:PORT, instead of the database")
-	f.StringVar(&opts.DB, "db", "", "database to measure on; tasks stay in a SQLite file or a schema that is named (default a temporary file in this directory)")
-	f.IntVar(&opts.Tasks, "tasks", 0, "tasks of each phase (default 20000; latency 300)")
+	f.StringVar(&opts.Dispatch, "dispatch", "", "dispatch through Redis, redis://HOST:PORT, instead of the database")
+	f.StringVar(&opts.DB, "db", "",
+		"database; a named SQLite file or schema keeps the tasks (default a temporary file in this directory)")
+	f.IntVar(&opts.Tasks, "tasks", 0, "tasks per phase (default 20000; latency 300)")
 	f.IntVar(&opts.Workers, "workers", 0, "steps that run at once (default 100)")
-	f.IntVar(&opts.Producers, "producers", 16, "callers that submit one task a call")
-	f.IntVar(&opts.PayloadBytes, "payload", 100, "bytes of a task's context")
+	f.IntVar(&opts.Producers, "producers", 16, "concurrent callers, each submitting one task per call")
+	f.IntVar(&opts.PayloadBytes, "payload", 100, "size of a task's context in bytes")
 	f.StringVar(&via, "via", string(bench.InProcess), "inproc: engine in this process; http: server in another process")
-	f.IntVar(&opts.Nodes, "nodes", 1, "servers that share the database; more than one need --via http and PostgreSQL")
+	f.IntVar(&opts.Nodes, "nodes", 1, "servers that share the database; more than one requires --via http and PostgreSQL")
 	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput or latency")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		opts.Via, opts.Mode = bench.Via(via), bench.Mode(mode)

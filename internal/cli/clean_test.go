@@ -85,14 +85,38 @@ func TestHostileStringsNeverReachTheTerminal(t *testing.T) {
 		{"Get", task, []string{"task", "get", id}},
 		{"List", tasker.TaskPage{Tasks: []tasker.Task{task}, NextCursor: hostile}, []string{"task", "list"}},
 		{"Step", hostileStep(), []string{"task", "step", id, id}},
-		{"Explain", tasker.Explanation{Summary: hostile, Steps: []tasker.StepExplanation{{Name: hostile, Why: hostile, Next: hostile}}}, []string{"task", "explain", id}},
+		{
+			"Explain",
+			tasker.Explanation{Summary: hostile, Steps: []tasker.StepExplanation{{Name: hostile, Why: hostile, Next: hostile}}},
+			[]string{"task", "explain", id},
+		},
 		{"History", tasker.TaskHistory{
 			Transitions: []tasker.Transition{{StepName: hostile, From: hostile, To: hostile, Reason: hostile, Actor: hostile}},
-			Attempts:    []tasker.Attempt{{StepName: hostile, Outcome: hostile, Worker: hostile, Error: &tasker.Failure{Message: hostile}}},
+			Attempts: []tasker.Attempt{
+				{StepName: hostile, Outcome: hostile, Worker: hostile, Error: &tasker.Failure{Message: hostile}},
+			},
 		}, []string{"task", "history", id}},
-		{"Template", tasker.Template{Name: hostile, Description: hostile, Steps: []tasker.TemplateStep{{Name: hostile, Handler: hostile}}}, []string{"template", "show", "x"}},
+		{
+			"Template",
+			tasker.Template{
+				Name:        hostile,
+				Description: hostile,
+				Steps:       []tasker.TemplateStep{{Name: hostile, Handler: hostile}},
+			},
+			[]string{"template", "show", "x"},
+		},
 		{"TemplateSource", tasker.Template{YAML: hostile}, []string{"template", "show", "x", "--yaml"}},
-		{"Problem", map[string]any{"status": 409, "code": "conflict", "detail": hostile, "hint": hostile, "errors": []any{map[string]string{"message": hostile}}}, []string{"task", "get", id}},
+		{
+			"Problem",
+			map[string]any{
+				"status": 409,
+				"code":   "conflict",
+				"detail": hostile,
+				"hint":   hostile,
+				"errors": []any{map[string]string{"message": hostile}},
+			},
+			[]string{"task", "get", id},
+		},
 	}
 	for _, tt := range tests {
 		for _, format := range []string{"Text", "JSON"} {

@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 // newConfig groups the commands about the configuration.
 func newConfig(s *session) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Look at the configuration"}
+	cmd := &cobra.Command{Use: "config", Short: "Print the configuration"}
 	cmd.AddCommand(newConfigPrint(s))
 	return cmd
 }

@@ -13,10 +13,10 @@ import (
 func newConfigPrint(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "print",
-		Short: "Print the configuration in force, and where each setting comes from",
-		Long: `Print the configuration in force as YAML, with the source of each setting beside it:
-a default, a line of the file, a variable or a flag. Later sources win over
-earlier ones. Passwords and hashes of keys are not shown.`,
+		Short: "Print the effective configuration and the source of each setting",
+		Long: `Print the effective configuration as YAML with the source of each setting: a
+default, a line of the file, an environment variable or a flag. Later sources
+override earlier ones. Passwords and key hashes are not printed.`,
 		Args: cobra.NoArgs,
 	}
 	flags := s.configFlags(cmd)

@@ -21,10 +21,10 @@ func (s *session) configFlags(cmd *cobra.Command) *configFlags {
 	}}
 	c.databaseFlags(cmd)
 	f := cmd.Flags()
-	f.String("dispatch", "", "how ready steps reach workers: native, or redis://HOST:PORT (default native)")
-	f.String("migrate", "", "a schema older than this binary: auto migrates it, never refuses to start (default auto)")
-	f.String("listen", "", "HOST:PORT to listen on; port 0 takes a free one (default 127.0.0.1:8080)")
-	f.Bool("allow-open", false, "listen beyond this machine though there are no API keys")
+	f.String("dispatch", "", "dispatcher of ready steps: native, or redis://HOST:PORT (default native)")
+	f.String("migrate", "", "action on an older schema: auto migrates it, never refuses to start (default auto)")
+	f.String("listen", "", "HOST:PORT to listen on; port 0 picks a free one (default 127.0.0.1:8080)")
+	f.Bool("allow-open", false, "allow connections from other machines without API keys")
 	f.String("log-level", "", "debug, info, warn or error (default info)")
 	f.String("log-format", "", "text or json (default text)")
 	return c
@@ -33,8 +33,8 @@ func (s *session) configFlags(cmd *cobra.Command) *configFlags {
 // databaseFlags adds --config and --db, for commands that only want a database.
 func (c *configFlags) databaseFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.file, "config", "", "configuration file, in YAML (default $TASKER_CONFIG, else none)")
-	f.String("db", "", "where the work is kept: sqlite:PATH, a plain path, postgres://..., or memory: (default sqlite:tasker.db)")
+	f.StringVar(&c.file, "config", "", "YAML configuration file (default $TASKER_CONFIG, else none)")
+	f.String("db", "", "database: sqlite:PATH, a plain path, postgres://..., or memory: (default sqlite:tasker.db)")
 }
 
 // databaseFlags adds the flags of a command that only wants a database.

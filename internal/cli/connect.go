@@ -43,7 +43,9 @@ func (s *session) connect() (*tasker.Client, error) {
 
 // onServer makes the body of a command that needs a client and nothing else of
 // the process.
-func (s *session) onServer(body func(ctx context.Context, c *tasker.Client, args []string) error) func(*cobra.Command, []string) error {
+func (s *session) onServer(
+	body func(ctx context.Context, c *tasker.Client, args []string) error,
+) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		client, err := s.connect()
 		if err != nil {

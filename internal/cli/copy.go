@@ -24,25 +24,26 @@ func newCopy(s *session) *cobra.Command {
 	c := &copying{s: s}
 	cmd := &cobra.Command{
 		Use:   "copy --from DSN --to DSN",
-		Short: "Copy everything into another database, and compare both",
-		Long: `Copy everything into another database: from SQLite to PostgreSQL, back, or between
-two of a kind. Tasks keep their IDs, workers may stay as they are.
+		Short: "Copy all data to another database and verify the copy",
+		Long: `Copy all data to another database: between SQLite and PostgreSQL in either
+direction, or between two databases of the same kind. Tasks keep their IDs; workers
+need no change.
 
-Stop the servers of both first. The target is created or migrated as needed, and
-may hold nothing but what an earlier copy of the same source has left there: a
-copy that was interrupted is completed by running it again. At the end every row
-of both is read, and the number of rows and a checksum of each table compared.
+Stop the servers of both databases first. The command creates or migrates the target.
+The target must be empty or hold an interrupted copy of the same source; run the
+command again to complete that copy. At the end the command reads every row of both
+databases and compares the row count and a checksum of each table.
 
-A SQLite file rebuilds the IDs of tasks from one seed, and each server process
-has a seed of its own. So only what one process has written, or what came from a
-file, can be copied to SQLite; it is refused otherwise, before anything is written.`,
+A SQLite file derives the IDs of tasks from one seed, and each server process has its
+own seed. Therefore SQLite only accepts tasks that one process wrote or that came
+from a SQLite file. The command refuses any other copy before it writes anything.`,
 		Example: `  tasker copy --from sqlite:tasker.db --to 'postgres://tasker@db.example.com/tasker'`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.from, "from", "", "the database to read: sqlite:PATH, a plain path, or postgres://...")
-	f.StringVar(&c.to, "to", "", "the database to write")
+	f.StringVar(&c.from, "from", "", "source database: sqlite:PATH, a plain path, or postgres://...")
+	f.StringVar(&c.to, "to", "", "target database")
 	return cmd
 }
 
@@ -121,13 +122,20 @@ func (c *copying) print(r *transfer.Report) error {
 		if !table.Same {
 			sum, verdict = table.SourceDigest+" / "+table.TargetDigest, "DIFFERS"
 		}
-		t.row(table.Name, strconv.FormatInt(table.Copied, 10), strconv.FormatInt(table.SourceRows, 10), strconv.FormatInt(table.TargetRows, 10), sum, verdict)
+		t.row(
+			table.Name,
+			strconv.FormatInt(table.Copied, 10),
+			strconv.FormatInt(table.SourceRows, 10),
+			strconv.FormatInt(table.TargetRows, 10),
+			sum,
+			verdict,
+		)
 	}
 	if err := t.flush(); err != nil {
 		return err
 	}
 	if !r.Same {
-		return c.s.printf("\nThe databases differ. Was something at work on one of them? Run the copy again.\n")
+		return c.s.printf("\nThe databases differ. Check that no server uses either of them, then run the copy again.\n")
 	}
-	return c.s.printf("\n%s now holds what %s does.\n", r.To, r.From)
+	return c.s.printf("\n%s is now a complete copy of %s.\n", r.To, r.From)
 }

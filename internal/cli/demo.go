@@ -28,21 +28,21 @@ func newDemo(s *session) *cobra.Command {
 	c := &demoCommand{s: s}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch real, dirty data go through a workflow, and see what failed and why",
-		Long: `Start a server on an embedded database with workers in this process, and put
-bird-strike reports of the FAA through a workflow of six steps. What fails,
-fails because the report is dirty.
+		Short: "Run real, dirty data through a workflow and show what failed and why",
+		Long: `Start a server with an embedded database and workers in one process, and run FAA
+bird-strike reports through a workflow of six steps. Reports fail because their
+data is dirty.
 
-On a terminal the demo then stays up, so that failed reports can be looked at
-and repaired, until Ctrl-C. The database is temporary unless --db names one.`,
+On a terminal the demo keeps running until Ctrl-C, so that you can inspect and
+repair failed reports. The database is temporary unless --db names one.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.db, "db", "", "database to use and keep, such as sqlite:demo.db (default a temporary one)")
-	f.StringVar(&c.listen, "listen", "127.0.0.1:0", "HOST:PORT of the server; port 0 takes a free one")
+	f.StringVar(&c.db, "db", "", "database to use and keep, such as sqlite:demo.db (default: a temporary one)")
+	f.StringVar(&c.listen, "listen", "127.0.0.1:0", "HOST:PORT of the server; port 0 picks a free one")
 	f.IntVar(&c.records, "records", 0, "reports to process (default all)")
-	f.BoolVar(&c.exit, "exit", false, "leave after the summary, on a terminal too")
+	f.BoolVar(&c.exit, "exit", false, "exit after the summary, even on a terminal")
 	return cmd
 }
 
@@ -75,7 +75,11 @@ func (c *demoCommand) run(ctx context.Context) (err error) {
 
 // withServer runs a server while body runs, and ends it after body: a worker
 // that stops has to report to it. A server that ends first ends body.
-func (c *demoCommand) withServer(ctx context.Context, cfg *config.Config, body func(context.Context, app.Node) error) error {
+func (c *demoCommand) withServer(
+	ctx context.Context,
+	cfg *config.Config,
+	body func(context.Context, app.Node) error,
+) error {
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServing()
 	ctx, stopBody := context.WithCancel(ctx)
@@ -125,7 +129,11 @@ func (c *demoCommand) play(ctx context.Context, node app.Node) error {
 		return err
 	}
 	if !sum.Sound() {
-		return fmt.Errorf("the engine broke its promise: %d tasks lost, %d steps settled twice", sum.Lost, sum.SettledTwice)
+		return fmt.Errorf(
+			"the engine broke its guarantees: %d tasks lost, %d steps settled twice",
+			sum.Lost,
+			sum.SettledTwice,
+		)
 	}
 	if !c.stays() {
 		return nil
@@ -150,11 +158,11 @@ func (c *demoCommand) show(sum demo.Summary, command string, node app.Node) erro
 	}
 	switch {
 	case c.stays():
-		return c.s.printf("\nThe server stays up at %s (API: %s/docs). Ctrl-C ends it.\n", node.URL, node.URL)
+		return c.s.printf("\nThe server keeps running at %s (API: %s/docs). Press Ctrl-C to stop it.\n", node.URL, node.URL)
 	case c.db == "":
-		return c.s.printf("\nThe database was temporary and is gone now. To keep it: %s demo --db demo.db\n", command)
+		return c.s.printf("\nThe temporary database is deleted. To keep it: %s demo --db demo.db\n", command)
 	}
-	return c.s.printf("\nThe tasks are kept. First start the server on them: %s serve --db %s\n", command, node.DSN)
+	return c.s.printf("\nThe tasks are kept. To work with them, start the server: %s serve --db %s\n", command, node.DSN)
 }
 
 // spelling is how the user has to type the program again: by the path it was

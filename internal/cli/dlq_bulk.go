@@ -22,9 +22,9 @@ const bulkPage = 500
 func (b *bulkFlags) add(cmd *cobra.Command, verb string) {
 	b.caseFlags.add(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&b.all, "all", false, verb+" all pending cases that the filters let pass, newest first")
-	f.BoolVar(&b.dryRun, "dry-run", false, "with --all: tell what would be done, and do nothing")
-	f.IntVar(&b.limit, "limit", 1000, "with --all: most cases")
+	f.BoolVar(&b.all, "all", false, verb+" all pending cases that match the filters, newest first")
+	f.BoolVar(&b.dryRun, "dry-run", false, "with --all: print what would be done and change nothing")
+	f.IntVar(&b.limit, "limit", 1000, "with --all: maximum number of cases")
 }
 
 func (b *bulkFlags) prepare(s *session) error {
@@ -100,7 +100,7 @@ func (s *session) showBulk(r *tasker.BulkResult) error {
 	}
 	more := ""
 	if r.NextCursor != "" {
-		more = ", and there may be more: run it again"
+		more = ", and there may be more: run the command again"
 	}
 	return s.printf("%d %s, %d refused%s\n", r.Succeeded, done, r.Failed, more)
 }
@@ -116,21 +116,21 @@ func newDLQAct(s *session) *cobra.Command {
 		Use:   "act {reset|resolve|complete} --all",
 		Short: "Repair the failed steps of the tasks of many cases",
 		Long: `Repair the failed steps of the tasks of many cases: run them again with all their
-attempts (reset), let their dependants go on without a result (resolve), or with the
-result given here (complete). With --on-step only the step of that name, whatever its
-state. One that is refused does not keep the others back.`,
-		Example: `  tasker dlq act reset --all --namespace billing --task-name invoice --reason 'INC-8' --dry-run
-  tasker dlq act complete --all --task-name invoice --on-step render --result '{"pdf": null}' --reason 'INC-8'`,
+attempts (reset), let the dependent steps continue without a result (resolve), or
+with the given result (complete). --on-step selects the step of that name in any
+state instead. A refused act does not stop the others.`,
+		Example: `  tasker dlq act reset --all --namespace billing --name invoice --reason 'INC-8' --dry-run
+  tasker dlq act complete --all --name invoice --on-step render --result '{"pdf": null}' --reason 'INC-8'`,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{"reset", "resolve", "complete"},
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case !bulk.all:
-				return usagef("give --all; the filters say which cases are meant")
+				return usagef("--all is required; the filters select the cases")
 			case action.Reason == "":
-				return usagef("--reason is required: it is stored with the steps")
+				return usagef("--reason is required; it is stored with the steps")
 			case (args[0] == "complete") != (result != ""), metadata != "" && result == "":
-				return usagef("--result goes with complete, which needs it; --metadata goes with both")
+				return usagef("complete requires --result; reset and resolve accept neither --result nor --metadata")
 			}
 			if err := s.bulkAction(&action, args[0], actor(by), result, metadata); err != nil {
 				return err
@@ -145,11 +145,11 @@ state. One that is refused does not keep the others back.`,
 	}
 	bulk.add(cmd, "act on")
 	f := cmd.Flags()
-	f.StringVar(&step, "on-step", "", "only the step of this name, whatever its state; else all that have failed")
-	f.StringVar(&action.Reason, "reason", "", "why (required)")
-	f.StringVar(&by, "by", "", "who acts (default the user of this process)")
-	f.StringVar(&result, "result", "", "result of the steps, in JSON, @FILE, or - for standard input")
-	f.StringVar(&metadata, "metadata", "", "how it was done, in JSON")
+	f.StringVar(&step, "on-step", "", "act on the step of this name, in any state (default: all failed steps)")
+	f.StringVar(&action.Reason, "reason", "", "reason for the act (required)")
+	actorFlag(cmd, &by, "by")
+	f.StringVar(&result, "result", "", "result of the steps: JSON, @FILE, or - for standard input")
+	f.StringVar(&metadata, "metadata", "", "details of the work done by hand, in JSON")
 	return cmd
 }
 
@@ -169,7 +169,7 @@ func (s *session) bulkAction(a *tasker.StepAction, verb, by, result, metadata st
 		a.CompletionData.Metadata, err = s.jsonFlag("--metadata", metadata)
 		return err
 	default:
-		return fmt.Errorf("there is no act %q", verb)
+		return fmt.Errorf("unknown act %q", verb)
 	}
 	return nil
 }

@@ -13,8 +13,9 @@ func newDLQDetect(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "detect",
 		Short: "Run the staleness detector now",
-		Long: `Run one cycle of the staleness detector now, which servers do by themselves: each
-stale task gets a case and is put in error. With --dry-run it only says which.`,
+		Long: `Run one cycle of the staleness detector now: open a case for each stale task and set
+the task to error. Servers run the detector periodically. --dry-run lists the stale
+tasks and changes nothing.`,
 		Args: cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			found, err := c.DetectStaleness(ctx, req)
@@ -32,8 +33,13 @@ stale task gets a case and is put in error. With --dry-run it only says which.`,
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&req.DryRun, "dry-run", false, "say what would be done, and do nothing")
-	cmd.Flags().IntVar(&req.BatchSize, "batch-size", 0, "tasks to act on at the most (default the server's setting)")
+	cmd.Flags().BoolVar(&req.DryRun, "dry-run", false, "print what would be done and change nothing")
+	cmd.Flags().IntVar(
+		&req.BatchSize,
+		"batch-size",
+		0,
+		"maximum number of tasks to act on (default: the server's setting)",
+	)
 	return cmd
 }
 

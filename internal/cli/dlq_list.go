@@ -33,11 +33,18 @@ func newDLQList(s *session) *cobra.Command {
 		}),
 	}
 	flags.add(cmd)
-	older(cmd, map[string]string{"reason": "dlq-reason", "status": "resolution-status"})
-	cmd.Flags().StringVar(&status, "resolution-status", "", "only with this resolution status")
-	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 50, "cases on a page, 1 to 1000")
-	cmd.Flags().IntVar(&flags.filter.Offset, "offset", 0, "how many to leave out at the beginning")
-	offer(cmd, "resolution-status", tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
+	aliases(cmd, map[string]string{"reason": "dlq-reason", "status": "resolution-status", "offset": "cursor"})
+	cmd.Flags().StringVar(&status, "resolution-status", "", "filter by resolution status")
+	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 50, "cases per page, 1 to 1000")
+	cmd.Flags().IntVar(&flags.filter.Offset, "cursor", 0, "start after the previous page: the value that it printed")
+	offer(
+		cmd,
+		"resolution-status",
+		tasker.CasePending,
+		tasker.CaseManuallyResolved,
+		tasker.CasePermanentlyFailed,
+		tasker.CaseCancelled,
+	)
 	return cmd
 }
 
@@ -48,16 +55,28 @@ func (s *session) printCases(cases []tasker.Case, f tasker.CaseFilter) error {
 	if len(cases) == 0 {
 		return s.printf("No cases.\n")
 	}
-	t := newTable(s.Out, "CASE", "TASK", "NAME", "REASON", "CAUSE", "STEP", "TIMES", "STATE THEN", "STATE NOW", "STATUS", "OPENED", "ERROR")
+	t := newTable(s.Out, "CASE", "TASK", "NAME", "REASON", "CAUSE", "STEP", "OCCURRENCES",
+		"STATE THEN", "STATE", "STATUS", "OPENED", "ERROR")
 	for i := range cases {
 		c := &cases[i]
 		t.damaged(c.CaseUUID.String(), c.Damage)
-		t.row(c.CaseUUID.String(), c.TaskUUID.String(), qualified(c.Namespace, c.TaskName), string(c.Reason), string(c.Cause),
-			c.FailedStep, strconv.Itoa(c.OccurrenceCount), string(c.OriginalState), string(c.CurrentState), string(c.ResolutionStatus), s.ago(c.OpenedAt),
-			headline(c.ErrorMessage))
+		t.row(
+			c.CaseUUID.String(),
+			c.TaskUUID.String(),
+			qualified(c.Namespace, c.TaskName),
+			string(c.Reason),
+			string(c.Cause),
+			c.FailedStep,
+			strconv.Itoa(c.OccurrenceCount),
+			string(c.OriginalState),
+			string(c.CurrentState),
+			string(c.ResolutionStatus),
+			s.ago(c.OpenedAt),
+			headline(c.ErrorMessage),
+		)
 	}
 	if err := t.flush(); err != nil {
 		return err
 	}
-	return s.more(len(cases), f.Limit, "--offset", int64(f.Offset+len(cases)))
+	return s.nextPage(len(cases), f.Limit, int64(f.Offset+len(cases)))
 }

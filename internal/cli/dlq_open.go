@@ -15,13 +15,13 @@ func newDLQOpen(s *session) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "open TASK_UUID",
-		Short: "Open a case of a task by hand",
-		Long: `Open a case of a task by hand. The task itself goes on, or stays, as it is; what is
-known of it now is kept with the case.`,
+		Short: "Open a case manually",
+		Long: `Open a case manually. The case keeps a snapshot of the task as it is now; the task
+itself does not change.`,
 		Args: cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error {
 			if req.Reason == "" {
-				return usagef("--reason is required: it is stored with the case")
+				return usagef("--reason is required; it is stored with the case")
 			}
 			req.OpenedBy = actor(req.OpenedBy)
 			var err error
@@ -44,8 +44,8 @@ known of it now is kept with the case.`,
 				opened.CaseUUID.String(), opened.TaskUUID.String(), opened.ResolutionStatus, req.Reason, req.OpenedBy)
 		}),
 	}
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "why (required)")
-	cmd.Flags().StringVar(&req.OpenedBy, "opened-by", "", "who opens it (default the user of this process)")
-	cmd.Flags().StringVar(&metadata, "metadata", "", "what is known, a JSON object, @FILE, or - for standard input")
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason for the act (required)")
+	actorFlag(cmd, &req.OpenedBy, "opened-by")
+	cmd.Flags().StringVar(&metadata, "metadata", "", "details, a JSON object: JSON, @FILE, or - for standard input")
 	return cmd
 }

@@ -13,9 +13,9 @@ func newDLQPatterns(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
 		Use:   "patterns",
-		Short: "Show what has failed for good lately, by reason and by error",
-		Long: `Show the last analysis of what has failed for good. The cluster makes one every
-hour, of the last day; engine.dlq_patterns in the configuration says otherwise.`,
+		Short: "Show the latest analysis of permanent failures, by reason and by error",
+		Long: `Show the latest analysis of permanent failures. By default the cluster analyses the
+last day once per hour; engine.dlq_patterns in the configuration changes both.`,
 		Args: cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			report, err := c.FailureReport(ctx, namespace)
@@ -25,7 +25,7 @@ hour, of the last day; engine.dlq_patterns in the configuration says otherwise.`
 			return s.printFailures(report)
 		}),
 	}
-	cmd.Flags().StringVar(&namespace, "namespace", "", "only of this namespace")
+	cmd.Flags().StringVar(&namespace, "namespace", "", "filter by namespace")
 	return cmd
 }
 
@@ -55,7 +55,16 @@ func (s *session) printFailures(r *tasker.FailureReport) error {
 		if p.New {
 			fresh = "yes"
 		}
-		t.row(strconv.Itoa(p.Count), strconv.Itoa(p.Replayable), string(p.FailureReason), p.Fingerprint, p.Namespace, s.ago(p.FirstAt), s.ago(p.LastAt), fresh)
+		t.row(
+			strconv.Itoa(p.Count),
+			strconv.Itoa(p.Replayable),
+			string(p.FailureReason),
+			p.Fingerprint,
+			p.Namespace,
+			s.ago(p.FirstAt),
+			s.ago(p.LastAt),
+			fresh,
+		)
 	}
 	return t.flush()
 }

@@ -14,11 +14,11 @@ func newDLQQueue(s *session) *cobra.Command {
 	var flags caseFlags
 	cmd := &cobra.Command{
 		Use:   "queue",
-		Short: "List pending cases, the most urgent first: what to look at next",
-		Long: `List pending cases, the most urgent first: what to look at next. The score is the
-base of the reason (cases.priority_bases) and the minutes since the case was
-opened. A case is recovered when its task goes on, or is complete: it only has to be
-resolved.`,
+		Short: "List pending cases, most urgent first",
+		Long: `List pending cases, most urgent first. The score of a case is the base of its reason
+(engine.cases.priority_bases) plus the minutes since it was opened. A case has
+recovered when its task runs again or is complete; such a case only needs a
+resolution.`,
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return flags.prepare(s) },
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
@@ -30,8 +30,8 @@ resolved.`,
 		}),
 	}
 	flags.add(cmd)
-	older(cmd, map[string]string{"reason": "dlq-reason"})
-	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 100, "cases to show, 1 to 1000")
+	aliases(cmd, map[string]string{"reason": "dlq-reason"})
+	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 100, "number of cases, 1 to 1000")
 	return cmd
 }
 
@@ -40,9 +40,10 @@ func (s *session) printQueue(queue []tasker.QueuedCase) error {
 		return s.printJSON(queue)
 	}
 	if len(queue) == 0 {
-		return s.printf("Nothing to investigate.\n")
+		return s.printf("No pending cases.\n")
 	}
-	t := newTable(s.Out, "SCORE", "TASK", "CASE", "NAME", "REASON", "CAUSE", "STEP", "TIMES", "STATE NOW", "OPEN FOR", "PRIORITY", "RECOVERED", "ERROR")
+	t := newTable(s.Out, "SCORE", "TASK", "CASE", "NAME", "REASON", "CAUSE", "STEP", "OCCURRENCES",
+		"STATE", "OPEN FOR", "PRIORITY", "RECOVERED", "ERROR")
 	for i := range queue {
 		c := &queue[i]
 		recovered := ""
@@ -50,9 +51,23 @@ func (s *session) printQueue(queue []tasker.QueuedCase) error {
 			recovered = "yes"
 		}
 		t.damaged(c.CaseUUID.String(), c.Damage)
-		t.row(strconv.FormatFloat(c.PriorityScore, 'f', 1, 64), c.TaskUUID.String(), c.CaseUUID.String(), qualified(c.Namespace, c.TaskName),
-			string(c.Reason), string(c.Cause), c.FailedStep, strconv.Itoa(c.OccurrenceCount), string(c.CurrentState), span(c.MinutesInDLQ), string(c.Priority), recovered,
-			headline(c.ErrorMessage))
+		t.row(
+			strconv.FormatFloat(c.PriorityScore, 'f', 1, 64),
+			c.TaskUUID.String(),
+			c.CaseUUID.String(),
+			qualified(c.Namespace, c.TaskName),
+			string(
+				c.Reason,
+			),
+			string(c.Cause),
+			c.FailedStep,
+			strconv.Itoa(c.OccurrenceCount),
+			string(c.CurrentState),
+			span(c.MinutesInDLQ),
+			string(c.Priority),
+			recovered,
+			headline(c.ErrorMessage),
+		)
 	}
 	return t.flush()
 }

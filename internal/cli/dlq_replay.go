@@ -28,21 +28,21 @@ func newDLQReplay(s *session) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "replay {TASK_UUID | --all}",
-		Short: "Run the failed steps of a task again, or of many",
-		Long: `Run the failed steps of a task in error again. It is the same task, with all its
-history; its case stays pending, and counts the replays. Mend the cause first.
+		Short: "Run the failed steps of one or many tasks again",
+		Long: `Run the failed steps of a task in error again. The task keeps its history; its case
+stays pending and counts the replays. Fix the cause first.
 
-With --all, of every task that the filters let pass: oldest first, at --rate a
-second, each once. Tasks that were replayed before are left out, unless --again is
-given. It stops by itself when most of what was replayed has failed again.`,
+--all replays every task that matches the filters: oldest first, --rate tasks per
+second, each task once. It skips tasks with earlier replays unless --again is given.
+It stops when most of the replayed tasks have failed again.`,
 		Example: `  tasker dlq replay TASK_UUID --reset-retry-count --priority high --reason 'Database is back'
-  tasker dlq replay --all --error-pattern ConnectionError --after 24h --dry-run
-  tasker dlq replay --all --error-pattern ConnectionError --after 24h --reset-retry-count --rate 5`,
+  tasker dlq replay --all --fingerprint ConnectionError --after 24h --dry-run
+  tasker dlq replay --all --fingerprint ConnectionError --after 24h --reset-retry-count --rate 5`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case bulk.all && len(args) > 0, !bulk.all && len(args) == 0:
-				return usagef("name a task, or give --all")
+				return usagef("give either a task or --all")
 			case bulk.rate <= 0 || bulk.rate > 1000:
 				return usagef("--rate must be above 0, and at most 1000")
 			case bulk.limit < 1:
@@ -59,16 +59,21 @@ given. It stops by itself when most of what was replayed has failed again.`,
 		}),
 	}
 	f := cmd.Flags()
-	f.BoolVar(&req.ResetRetryCount, "reset-retry-count", false, "give the failed steps all their attempts again; else what is left, and at least one")
+	f.BoolVar(
+		&req.ResetRetryCount,
+		"reset-retry-count",
+		false,
+		"give the failed steps all their attempts again (default: the attempts left, at least one)",
+	)
 	f.StringVar(&priority, "priority", "", "new priority of the task and its open steps")
-	f.StringVar(&req.Reason, "reason", "", "why; kept in the audit trail")
-	f.StringVar(&req.ReplayedBy, "replayed-by", "", "who does it (default the user of this process)")
+	f.StringVar(&req.Reason, "reason", "", "reason for the act; kept in the audit trail")
+	actorFlag(cmd, &req.ReplayedBy, "replayed-by")
 	expectFlag(cmd, &req.ExpectedState, tasker.TaskError)
-	f.BoolVar(&bulk.all, "all", false, "replay every task that the filters let pass")
-	f.BoolVar(&bulk.again, "again", false, "with --all: also those that were replayed before")
-	f.BoolVar(&bulk.dryRun, "dry-run", false, "with --all: only say how many it would be")
-	f.Float64Var(&bulk.rate, "rate", 10, "with --all: most tasks a second")
-	f.IntVar(&bulk.limit, "limit", 1000, "with --all: most tasks")
+	f.BoolVar(&bulk.all, "all", false, "replay every task that matches the filters")
+	f.BoolVar(&bulk.again, "again", false, "with --all: include tasks with earlier replays")
+	f.BoolVar(&bulk.dryRun, "dry-run", false, "with --all: print the number of tasks and change nothing")
+	f.Float64Var(&bulk.rate, "rate", 10, "with --all: maximum number of tasks per second")
+	f.IntVar(&bulk.limit, "limit", 1000, "with --all: maximum number of tasks")
 	bulk.add(cmd)
 	return cmd
 }
@@ -94,7 +99,7 @@ func (s *session) replayOne(ctx context.Context, c *tasker.Client, arg string, r
 	f.add("Priority", string(r.Priority))
 	f.add("Steps", fmt.Sprint(r.ReplayedSteps))
 	f.add("Replays", fmt.Sprint(r.ReplayCount))
-	f.add("By", byWhom(r.ReplayedBy, r.ReplayedByKey))
+	f.add("Actor", byWhom(r.ReplayedBy, r.ReplayedByKey))
 	return s.write([]byte("✓ Task replayed!\n" + f.b.String()))
 }
 
@@ -103,7 +108,7 @@ func (s *session) replays(n int, at *time.Time, by, key string) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d, the last by %s at %s", n, byWhom(by, key), s.stampAgo(at))
+	return fmt.Sprintf("%d, last by %s at %s", n, byWhom(by, key), s.stampAgo(at))
 }
 
 // replayed is what a replay of many tasks came to.
@@ -175,7 +180,13 @@ func replayable(ctx context.Context, c *tasker.Client, b *bulkReplay) ([]uuid.UU
 // brakeEvery is after how many replays it is looked whether they help.
 const brakeEvery = 20
 
-func (r *replayed) replay(ctx context.Context, c *tasker.Client, ids []uuid.UUID, rate float64, req tasker.ReplayRequest) error {
+func (r *replayed) replay(
+	ctx context.Context,
+	c *tasker.Client,
+	ids []uuid.UUID,
+	rate float64,
+	req tasker.ReplayRequest,
+) error {
 	pace := time.NewTicker(time.Duration(float64(time.Second) / rate))
 	defer pace.Stop()
 	for i, id := range ids {
@@ -192,7 +203,7 @@ func (r *replayed) replay(ctx context.Context, c *tasker.Client, ids []uuid.UUID
 				return err
 			}
 			if failing {
-				r.Stopped = "most of what was replayed has failed again"
+				r.Stopped = "most of the replayed tasks have failed again"
 				return nil
 			}
 		}

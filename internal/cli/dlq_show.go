@@ -14,7 +14,7 @@ import (
 func newDLQShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show TASK_UUID",
-		Short: "Show the last case of a task: what happened, what was noted, and the task as it was then",
+		Short: "Show the latest case of a task, its notes, and a snapshot of the task",
 		Args:  cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
@@ -46,7 +46,7 @@ func (s *session) printCase(c *tasker.Case) error {
 	f.add("Class", string(c.Class))
 	f.add("Opened", s.stampAgo(&c.OpenedAt))
 	if c.OccurrenceCount > 1 {
-		f.add("Occurrences", fmt.Sprintf("%d, the last %s", c.OccurrenceCount, s.stampAgo(&c.LastOccurredAt)))
+		f.add("Occurrences", fmt.Sprintf("%d, last at %s", c.OccurrenceCount, s.stampAgo(&c.LastOccurredAt)))
 	}
 	f.add("Recovered", s.recovery(c.Recovery))
 	f.add("Status", string(c.ResolutionStatus))
@@ -83,26 +83,33 @@ func (s *session) printSnapshot(raw json.RawMessage) error {
 		return fmt.Errorf("read snapshot: %w", err)
 	}
 	f := fields{indent: "  "}
-	f.add("What was seen", snap.Detail)
+	f.add("Finding", snap.Detail)
 	f.add("Version", snap.Version)
 	f.add("State", string(snap.CurrentState))
 	inState := minutes(snap.TimeInStateMinutes)
 	if snap.ThresholdMinutes > 0 {
 		inState += " of " + minutes(snap.ThresholdMinutes)
 	}
-	f.add("In this state for", inState)
+	f.add("Time in state", inState)
 	f.add("Age", minutes(snap.TaskAgeMinutes))
 	f.add("Priority", string(snap.Priority))
-	f.add("Correlation id", snap.CorrelationID)
+	f.add("Correlation ID", snap.CorrelationID)
 	f.add("Context", compact(snap.Context))
-	if err := s.write([]byte("\nThe task at that time:\n\n" + f.b.String() + "\n")); err != nil {
+	if err := s.write([]byte("\nSnapshot of the task:\n\n" + f.b.String() + "\n")); err != nil {
 		return err
 	}
 	t := newTable(s.Out, "STEP", "STATE", "ATTEMPTS", "DEPENDS ON", "WORKER", "LAST FAILURE", "ERROR")
 	for i := range snap.Steps {
 		st := &snap.Steps[i]
-		t.row(st.Name, string(st.CurrentState), fmt.Sprintf("%d/%d", st.Attempts, st.MaxAttempts), strings.Join(st.Dependencies, ", "),
-			st.Worker, stamp(st.LastFailureAt), describeFailure(st.LastError))
+		t.row(
+			st.Name,
+			string(st.CurrentState),
+			fmt.Sprintf("%d/%d", st.Attempts, st.MaxAttempts),
+			strings.Join(st.Dependencies, ", "),
+			st.Worker,
+			stamp(st.LastFailureAt),
+			describeFailure(st.LastError),
+		)
 	}
 	return t.flush()
 }

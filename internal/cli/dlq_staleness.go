@@ -16,15 +16,15 @@ func newDLQStaleness(s *session) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "staleness",
-		Short: "List live tasks by how long they have been in their state",
-		Long: `List live tasks by how long they have been in their state: stale ones first, then
-those that soon will be (warning, from 80 % of the threshold), then the others.
-The detector puts stale tasks in error and opens a case for each.
+		Short: "List live tasks by time in their current state",
+		Long: `List live tasks by time in their current state: stale tasks first, then tasks that
+have used 80 % of their threshold (warning), then the others. The detector opens a
+case for each stale task and sets the task to error.
 
-WHY says where the threshold comes from: the template, the configuration (global), or
-that from the end of a promise to a step on: an attempt that runs, a step that waits
-in its queue, or for a time. max_duration is that of the task as a whole.`,
-		Example: `  tasker dlq staleness --health warning --json | jq length`,
+BASIS is the source of the threshold: the template, the configuration (global), the
+configuration counted from the end of a promise to a step (a running attempt, a wait
+in the queue, a wait for a time), or the max_duration of the whole task.`,
+		Example: `  tasker dlq staleness --health-status warning --json | jq length`,
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			filter.Health = tasker.Health(health)
@@ -36,11 +36,11 @@ in its queue, or for a time. max_duration is that of the task as a whole.`,
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVar(&health, "health-status", "", "only healthy, warning or stale ones")
-	f.StringVar(&filter.Namespace, "namespace", "", "only of this namespace")
-	f.StringVar(&filter.TaskName, "task-name", "", "only of this template or task type")
-	f.IntVar(&filter.Limit, "limit", 100, "tasks to show, 1 to 1000")
-	older(cmd, map[string]string{"health": "health-status"})
+	f.StringVar(&health, "health-status", "", "filter by health: healthy, warning or stale")
+	f.StringVar(&filter.Namespace, "namespace", "", "filter by namespace")
+	f.StringVar(&filter.TaskName, "name", "", "filter by task name: the template or the task type")
+	f.IntVar(&filter.Limit, "limit", 100, "number of tasks, 1 to 1000")
+	aliases(cmd, map[string]string{"health": "health-status", "task-name": "name"})
 	offer(cmd, "health-status", tasker.Stale, tasker.Warning, tasker.Healthy)
 	return cmd
 }
@@ -52,7 +52,7 @@ func (s *session) printStaleness(tasks []tasker.StaleTask) error {
 	if len(tasks) == 0 {
 		return s.printf("No tasks.\n")
 	}
-	t := newTable(s.Out, "HEALTH", "TASK", "NAME", "STATE", "IN STATE", "THRESHOLD", "WHY", "USED", "PRIORITY")
+	t := newTable(s.Out, "HEALTH", "TASK", "NAME", "STATE", "IN STATE", "THRESHOLD", "BASIS", "USED", "PRIORITY")
 	for i := range tasks {
 		k := &tasks[i]
 		used, threshold := "", "none"

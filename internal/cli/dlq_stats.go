@@ -36,15 +36,37 @@ func (s *session) printCaseStats(stats []tasker.CaseStats) error {
 	if len(stats) == 0 {
 		return s.printf("No cases.\n")
 	}
-	t := newTable(s.Out, "REASON", "TOTAL", "PENDING", "RESOLVED", "FAILED", "CANCELLED", "OLDEST", "NEWEST", "RESOLVED AFTER")
+	t := newTable(
+		s.Out,
+		"REASON",
+		"TOTAL",
+		"PENDING",
+		"RESOLVED",
+		"FAILED",
+		"CANCELLED",
+		"OLDEST",
+		"NEWEST",
+		"RESOLVED AFTER",
+	)
 	for i := range stats {
 		st := &stats[i]
 		mean := ""
 		if st.AvgResolutionTimeMinutes != nil {
 			mean = minutes(*st.AvgResolutionTimeMinutes)
 		}
-		t.row(string(st.Reason), strconv.Itoa(st.TotalEntries), strconv.Itoa(st.Pending), strconv.Itoa(st.ManuallyResolved),
-			strconv.Itoa(st.PermanentFailures), strconv.Itoa(st.Cancelled), s.agoOf(st.OldestEntry), s.agoOf(st.NewestEntry), mean)
+		t.row(
+			string(st.Reason),
+			strconv.Itoa(st.TotalEntries),
+			strconv.Itoa(st.Pending),
+			strconv.Itoa(st.ManuallyResolved),
+			strconv.Itoa(
+				st.PermanentFailures,
+			),
+			strconv.Itoa(st.Cancelled),
+			s.agoOf(st.OldestEntry),
+			s.agoOf(st.NewestEntry),
+			mean,
+		)
 	}
 	return t.flush()
 }

@@ -31,14 +31,22 @@ func (s *session) printOccurrences(c *tasker.Case) error {
 	t := newTable(s.Out, "NO", "AT", "REASON", "CAUSE", "STEP", "CLASS", "ERROR", "RECOVERED")
 	for i := range c.Occurrences {
 		o := &c.Occurrences[i]
-		t.row(strconv.Itoa(o.No), stamp(&o.OccurredAt), string(o.Reason), string(o.Cause), o.FailedStep, string(o.Class), o.ErrorMessage,
-			s.recovery(o.Recovery))
+		t.row(
+			strconv.Itoa(o.No),
+			stamp(&o.OccurredAt),
+			string(o.Reason),
+			string(o.Cause),
+			o.FailedStep,
+			string(o.Class),
+			o.ErrorMessage,
+			s.recovery(o.Recovery),
+		)
 	}
 	if err := t.flush(); err != nil {
 		return err
 	}
 	if dropped := c.OccurrenceCount - len(c.Occurrences); dropped > 0 {
-		return s.printf("%d more between the first and the others are not kept.\n", dropped)
+		return s.printf("%d occurrences after the first are not kept.\n", dropped)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// failedTaskFlags are the flags that narrow the list of failed tasks.
+// failedTaskFlags are the filters of the dead-letter queue.
 type failedTaskFlags struct {
 	filter                           tasker.FailedTaskFilter
 	reason, retryable, after, before string
@@ -18,15 +18,18 @@ type failedTaskFlags struct {
 
 func (l *failedTaskFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&l.reason, "failure-reason", "", "only moved there for this reason")
-	f.StringVar(&l.filter.Fingerprint, "error-pattern", "", "only with this fingerprint, as the list shows it")
-	f.StringVar(&l.retryable, "retryable", "", "only those where trying again may help (true), or not (false)")
-	f.StringVar(&l.filter.Namespace, "namespace", "", "only of this namespace")
-	f.StringVar(&l.filter.TaskType, "task-type", "", "only of this task type or template")
-	f.StringVar(&l.after, "after", "", "only moved there at this time or later; a time, or how long ago, such as 24h")
-	f.StringVar(&l.before, "before", "", "only moved there before this time, or longer ago than this")
-	older(cmd, map[string]string{"error": "error-pattern", "status": "resolution-status"})
-	offer(cmd, "failure-reason", tasker.ReasonStaleness, tasker.ReasonMaxRetries, tasker.ReasonCycle, tasker.ReasonManual)
+	f.StringVar(&l.reason, "dlq-reason", "", "filter by the reason of the case")
+	f.StringVar(&l.filter.Fingerprint, "fingerprint", "", "filter by fingerprint of the error, as 'dlq tasks' prints it")
+	f.StringVar(&l.retryable, "retryable", "", "filter by whether a retry may help: true or false")
+	f.StringVar(&l.filter.Namespace, "namespace", "", "filter by namespace")
+	f.StringVar(&l.filter.TaskType, "name", "", "filter by task name: the template or the task type")
+	f.StringVar(&l.after, "after", "", "failed at or after: a time, or an age such as 24h")
+	f.StringVar(&l.before, "before", "", "failed before: a time, or an age such as 24h")
+	aliases(cmd, map[string]string{
+		"error": "fingerprint", "error-pattern": "fingerprint", "status": "resolution-status",
+		"failure-reason": "dlq-reason", "task-type": "name",
+	})
+	offer(cmd, "dlq-reason", tasker.ReasonStaleness, tasker.ReasonMaxRetries, tasker.ReasonCycle, tasker.ReasonManual)
 	offer(cmd, "retryable", "true", "false")
 }
 
@@ -36,7 +39,7 @@ func (l *failedTaskFlags) prepare(s *session) error {
 	if l.retryable != "" {
 		retryable, err := strconv.ParseBool(l.retryable)
 		if err != nil {
-			return usagef("--retryable is true or false, not %q", l.retryable)
+			return usagef("--retryable must be true or false, not %q", l.retryable)
 		}
 		l.filter.Retryable = &retryable
 	}
@@ -52,11 +55,11 @@ func newDLQTasks(s *session) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "tasks",
-		Short: "List tasks that have failed for good, newest first",
-		Long: `List failed tasks: tasks that are in error, and whose case nobody has resolved.
- With --resolution-status, tasks whose case was resolved that way.`,
+		Short: "List tasks that failed permanently, newest first",
+		Long: `List the dead-letter queue: tasks in error with a pending case. --resolution-status
+lists tasks whose case has that resolution instead.`,
 		Example: `  tasker dlq tasks --retryable true --after 24h
-  tasker dlq tasks --error-pattern ConnectionError --json`,
+  tasker dlq tasks --fingerprint ConnectionError --json`,
 		Args: cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error {
 			flags.filter.ResolutionStatus = tasker.CaseResolution(status)
@@ -71,10 +74,17 @@ func newDLQTasks(s *session) *cobra.Command {
 		}),
 	}
 	flags.add(cmd)
-	cmd.Flags().StringVar(&status, "resolution-status", "", "only with this resolution status (default pending)")
-	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 50, "tasks on a page, 1 to 1000")
-	cmd.Flags().StringVar(&flags.filter.Cursor, "cursor", "", "where the page before ended")
-	offer(cmd, "resolution-status", tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
+	cmd.Flags().StringVar(&status, "resolution-status", "", "filter by resolution status (default pending)")
+	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 50, "tasks per page, 1 to 1000")
+	cmd.Flags().StringVar(&flags.filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
+	offer(
+		cmd,
+		"resolution-status",
+		tasker.CasePending,
+		tasker.CaseManuallyResolved,
+		tasker.CasePermanentlyFailed,
+		tasker.CaseCancelled,
+	)
 	return cmd
 }
 
@@ -85,7 +95,19 @@ func (s *session) printFailedTasks(page *tasker.FailedTaskPage) error {
 	if len(page.Tasks) == 0 {
 		return s.printf("No tasks.\n")
 	}
-	t := newTable(s.Out, "TASK", "NAME", "REASON", "CAUSE", "ERROR", "RETRYABLE", "RETRIES", "REPLAYS", "PRIORITY", "MOVED")
+	t := newTable(
+		s.Out,
+		"TASK",
+		"NAME",
+		"REASON",
+		"CAUSE",
+		"ERROR",
+		"RETRYABLE",
+		"RETRIES",
+		"REPLAYS",
+		"PRIORITY",
+		"MOVED",
+	)
 	for i := range page.Tasks {
 		l := &page.Tasks[i]
 		retryable := ""
@@ -93,13 +115,24 @@ func (s *session) printFailedTasks(page *tasker.FailedTaskPage) error {
 			retryable = "yes"
 		}
 		t.damaged(l.TaskID.String(), l.Damage)
-		t.row(l.TaskID.String(), qualified(l.Namespace, l.TaskType), string(l.FailureReason), string(l.Cause), l.Fingerprint, retryable, strconv.Itoa(l.RetryCount),
-			strconv.Itoa(l.ReplayCount), string(l.Priority), s.ago(l.MovedToDLQAt))
+		t.row(
+			l.TaskID.String(),
+			qualified(l.Namespace, l.TaskType),
+			string(l.FailureReason),
+			string(l.Cause),
+			l.Fingerprint,
+			retryable,
+			strconv.Itoa(l.RetryCount),
+			strconv.Itoa(l.ReplayCount),
+			string(l.Priority),
+			s.ago(l.MovedToDLQAt),
+		)
 	}
 	if err := t.flush(); err != nil {
 		return err
 	}
-	if err := s.printf("\n%s in all\n", counted(page.TotalCount, page.TotalCapped)); err != nil || page.NextCursor == "" {
+	if err := s.printf("\n%s in total\n", counted(page.TotalCount, page.TotalCapped)); err != nil ||
+		page.NextCursor == "" {
 		return err
 	}
 	return s.printf("More: --cursor %s\n", page.NextCursor)

@@ -16,28 +16,28 @@ func newDLQUpdate(s *session) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "update {CASE_UUID | --all}",
-		Short: "Store what an investigation found, and resolve the case, or many",
-		Long: `Store what an investigation found. What is not given stays as it is; members of
---metadata are merged into what is there, and null removes one. Notes are added to the
-thread of the case. A case that is resolved (--status) is final, unless it is opened
-again (dlq reopen); notes alone can still be added.
+		Short: "Add notes to one or many cases, or resolve them",
+		Long: `Add notes or metadata to a case, or resolve it. Omitted fields keep their value.
+--metadata is merged into the existing object; null removes a member. --notes are
+added to the thread of the case. A resolution (--status) is final: afterwards a case
+only accepts notes, until it is reopened (dlq reopen).
 
-With --all, of every pending case that the filters let pass. One that is refused does
-not keep the others back.`,
-		Example: `  tasker dlq update CASE_UUID --status manually_resolved --resolved-by ops@example.com \
+--all updates every pending case that matches the filters. A refused update does not
+stop the others.`,
+		Example: `  tasker dlq update CASE_UUID --status manually_resolved --actor ops@example.com \
     --notes 'Connection pool enlarged, step reset' --metadata '{"root_cause": "pool"}'
-  tasker dlq update --all --task-name invoice --status manually_resolved --notes 'INC-8' --dry-run`,
+  tasker dlq update --all --name invoice --status manually_resolved --notes 'INC-8' --dry-run`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			if bulk.all == (len(args) > 0) {
-				return usagef("name a case, or give --all")
+				return usagef("give either a case or --all")
 			}
 			update.ResolutionStatus = tasker.CaseResolution(status)
 			if cmd.Flags().Changed("notes") {
 				update.ResolutionNotes = &notes
 			}
 			if status == "" && metadata == "" && update.ResolutionNotes == nil {
-				return usagef("there is nothing to change: give --status, --notes or --metadata")
+				return usagef("nothing to change: give --status, --notes or --metadata")
 			}
 			update.ResolvedBy = actor(update.ResolvedBy)
 			var err error
@@ -57,10 +57,10 @@ not keep the others back.`,
 	}
 	bulk.add(cmd, "update")
 	f := cmd.Flags()
-	f.StringVar(&status, "status", "", "manually_resolved, permanently_failed or cancelled")
-	f.StringVar(&notes, "notes", "", "what was found and done; added to the thread")
-	f.StringVar(&update.ResolvedBy, "resolved-by", "", "who does it (default the user of this process)")
-	f.StringVar(&metadata, "metadata", "", "members to merge, a JSON object, @FILE, or - for standard input")
+	f.StringVar(&status, "status", "", "resolution: manually_resolved, permanently_failed or cancelled")
+	f.StringVar(&notes, "notes", "", "note to add to the thread of the case")
+	actorFlag(cmd, &update.ResolvedBy, "resolved-by")
+	f.StringVar(&metadata, "metadata", "", "JSON object to merge: JSON, @FILE, or - for standard input")
 	expectFlag(cmd, &update.ExpectedState, tasker.CasePending)
 	offer(cmd, "status", tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
 	return cmd
@@ -77,23 +77,29 @@ func newDLQReopen(s *session) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error {
 			if reason == "" {
-				return usagef("--reason is required: it is stored with the case")
+				return usagef("--reason is required; it is stored with the case")
 			}
 			update.Reopen, update.ResolutionNotes, update.ResolvedBy = true, &reason, actor(update.ResolvedBy)
 			return nil
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			return s.updateCase(ctx, c, args[0], update, "Case opened again!")
+			return s.updateCase(ctx, c, args[0], update, "Case reopened!")
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why; added to the notes of the case (required)")
-	cmd.Flags().StringVar(&update.ResolvedBy, "reopened-by", "", "who does it (default the user of this process)")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason for the act; added to the notes of the case (required)")
+	actorFlag(cmd, &update.ResolvedBy, "reopened-by")
 	expectFlag(cmd, &update.ExpectedState, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
 	return cmd
 }
 
 // updateCase changes a case and says what was changed.
-func (s *session) updateCase(ctx context.Context, c *tasker.Client, arg string, update tasker.CaseUpdate, done string) error {
+func (s *session) updateCase(
+	ctx context.Context,
+	c *tasker.Client,
+	arg string,
+	update tasker.CaseUpdate,
+	done string,
+) error {
 	id, err := caseArg(arg)
 	if err != nil {
 		return err
@@ -115,6 +121,6 @@ func (s *session) updateCase(ctx context.Context, c *tasker.Client, arg string, 
 		f.block("Notes", *update.ResolutionNotes)
 	}
 	f.add("Metadata", compact(update.Metadata))
-	f.add("By", update.ResolvedBy)
+	f.add("Actor", update.ResolvedBy)
 	return s.write([]byte("✓ " + done + "\n" + f.b.String()))
 }

@@ -14,22 +14,21 @@ func newDoctor(s *session) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what is wrong with a database, and say what to do",
-		Long: `Look for what is wrong with the database that the work is kept in, and say what
-to do about it: its schema and indexes, settings that lose data, what keeps dead
-rows from being removed, and work that nobody looks after.
+		Short: "Check a database and suggest fixes",
+		Long: `Check the database and suggest fixes. The checks cover the schema and its indexes,
+settings that can lose data, obstacles to vacuum, and unattended work.
 
-It changes nothing, and may run beside servers and through PgBouncer. The role
-that it connects as needs no more than to read; with pg_read_all_stats it sees
-the sessions of other roles too.
+The command changes nothing, and can run beside servers and through PgBouncer. Its
+role only needs read access; with pg_read_all_stats it also sees the sessions of
+other roles.
 
-Exit code 0: all is well. 9: there are warnings. 1: something fails.`,
+Exit code 0: all checks pass. 9: there are warnings. 1: a check fails.`,
 		Example: `  tasker doctor --db postgres://tasker@db.example.com/tasker
   tasker doctor --db tasker.db --json`,
 		Args: cobra.NoArgs,
 	}
 	flags := s.databaseFlags(cmd)
-	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "how long one check may take")
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "time limit of one check")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := flags.load(cmd)
 		if err != nil {
@@ -42,7 +41,11 @@ Exit code 0: all is well. 9: there are warnings. 1: something fails.`,
 		if err != nil {
 			return usagef("db.dsn: %w", err)
 		}
-		report, err := doctor.Examine(cmd.Context(), at, doctor.Options{Now: s.Now, Timeout: timeout, PoolSize: cfg.DB.PoolSize})
+		report, err := doctor.Examine(
+			cmd.Context(),
+			at,
+			doctor.Options{Now: s.Now, Timeout: timeout, PoolSize: cfg.DB.PoolSize},
+		)
 		if err != nil {
 			return databaseError(err)
 		}
@@ -71,7 +74,7 @@ func (s *session) printReport(r *doctor.Report) error {
 	if s.json {
 		return s.printJSON(r)
 	}
-	t := newTable(s.Out, "STATUS", "CHECK", "SEEN")
+	t := newTable(s.Out, "STATUS", "CHECK", "FINDING")
 	for _, c := range r.Checks {
 		t.row(string(c.Status), strings.ReplaceAll(c.Name, "_", " "), c.Seen)
 		if c.Do != "" {
@@ -85,5 +88,11 @@ func (s *session) printReport(r *doctor.Report) error {
 	for _, c := range r.Checks {
 		count[c.Status]++
 	}
-	return s.printf("\n%s: %d ok, %d to look at, %d failed\n", r.Database, count[doctor.OK], count[doctor.Warn], count[doctor.Fail])
+	return s.printf(
+		"\n%s: %d ok, %d warnings, %d failed\n",
+		r.Database,
+		count[doctor.OK],
+		count[doctor.Warn],
+		count[doctor.Fail],
+	)
 }

@@ -25,13 +25,13 @@ func newEvents(s *session) *cobra.Command {
 	c := &eventsCommand{s: s}
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "Show what happens to tasks, cases and the queue as it happens",
-		Long: `Show what happens to tasks, cases and the queue, one line each, until it is
-interrupted. A lost connection is opened again, and the stream goes on where it
-ended. A line that says "stream.gap" stands where something may be missing.
+		Short: "Stream events of tasks, cases and the queue",
+		Long: `Stream events of tasks, cases and the queue, one per line, until interrupted. After
+a lost connection the command reconnects and resumes the stream. A "stream.gap" line
+marks a place where events may be missing.
 
-With --json each line is one event; its id goes into --last-event-id to go on
-behind it.`,
+With --json each line is one event. To resume after an event, pass its id to
+--last-event-id.`,
 		Example: `  tasker events --to-state error
   tasker events --queue --type queue.stats --json
   tasker events --task-uuid 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 --until-settled`,
@@ -41,17 +41,17 @@ behind it.`,
 	}
 	s.connectFlags(cmd)
 	f := cmd.Flags()
-	f.StringSliceVar(&c.tasks, "task-uuid", nil, "only about this task, beginning with its state; repeatable")
-	f.BoolVar(&c.filter.UntilSettled, "until-settled", false, "end once all tasks named with --task-uuid are settled")
-	f.StringSliceVar(&c.types, "type", nil, "only of this type, such as task.state or case.opened; repeatable")
-	f.StringSliceVar(&c.filter.Namespaces, "namespace", nil, "only of this namespace; repeatable")
-	f.StringVar(&c.filter.Name, "name", "", "only of this template or task type")
-	f.StringSliceVar(&c.states, "to-state", nil, "only of tasks that come to this state; repeatable")
-	f.StringVar(&c.filter.Tag, "tag", "", "only with this tag")
-	f.StringVar(&c.filter.CorrelationID, "correlation-id", "", "only with this correlation id")
-	f.BoolVar(&c.filter.Queue, "queue", false, "the depth of the queue too, when it has changed")
-	f.StringVar(&c.filter.LastEventID, "last-event-id", "", "go on behind the event with this id")
-	older(cmd, map[string]string{"task": "task-uuid", "state": "to-state"})
+	f.StringSliceVar(&c.tasks, "task-uuid", nil, "filter by task; the stream begins with its state; repeatable")
+	f.BoolVar(&c.filter.UntilSettled, "until-settled", false, "exit when all tasks of --task-uuid are settled")
+	f.StringSliceVar(&c.types, "type", nil, "filter by event type, such as task.state or case.opened; repeatable")
+	f.StringSliceVar(&c.filter.Namespaces, "namespace", nil, "filter by namespace; repeatable")
+	f.StringVar(&c.filter.Name, "name", "", "filter by task name: the template or the task type")
+	f.StringSliceVar(&c.states, "to-state", nil, "filter by the new state of the task; repeatable")
+	f.StringVar(&c.filter.Tag, "tag", "", "filter by tag")
+	f.StringVar(&c.filter.CorrelationID, "correlation-id", "", "filter by correlation ID")
+	f.BoolVar(&c.filter.Queue, "queue", false, "include the queue depth whenever it changes")
+	f.StringVar(&c.filter.LastEventID, "last-event-id", "", "resume after the event with this id")
+	aliases(cmd, map[string]string{"task": "task-uuid", "state": "to-state"})
 	offer(cmd, "to-state", taskStates()...)
 	return cmd
 }
@@ -65,7 +65,7 @@ func (c *eventsCommand) prepare() error {
 		c.filter.Tasks = append(c.filter.Tasks, id)
 	}
 	if c.filter.UntilSettled && len(c.filter.Tasks) == 0 {
-		return usagef("--until-settled needs --task")
+		return usagef("--until-settled requires --task-uuid")
 	}
 	for _, t := range c.types {
 		c.filter.Types = append(c.filter.Types, tasker.EventType(t))

@@ -45,7 +45,7 @@ type exitError int
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 // errTimedOut is the end of a wait that was given a limit.
-var errTimedOut = errors.New("the time to wait is over")
+var errTimedOut = errors.New("the timeout is over")
 
 // finish shows what went wrong, if anything, and returns the exit code.
 func (s *session) finish(ctx context.Context, err error) int {

@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 // newKey groups the commands about API keys.
 func newKey(s *session) *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: "Make API keys"}
+	cmd := &cobra.Command{Use: "key", Short: "Generate API keys"}
 	cmd.AddCommand(newKeyGenerate(s))
 	return cmd
 }

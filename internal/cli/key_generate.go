@@ -16,19 +16,20 @@ func newKeyGenerate(s *session) *cobra.Command {
 	var permissions, namespaces []string
 	cmd := &cobra.Command{
 		Use:   "generate NAME",
-		Short: "Make an API key and its entry for the configuration",
-		Long: `Make a random API key. The key is printed once and kept nowhere; the
-configuration of the server takes its hash.
+		Short: "Generate an API key and its configuration entry",
+		Long: `Generate a random API key. The command prints the key once and stores it nowhere;
+the configuration of the server holds its hash.
 
-Permissions: submit (put tasks in), read (look), operate (register templates,
-repair steps, cancel), work (the worker protocol), admin (everything).`,
+Permissions: submit (submit tasks), read (read everything), operate (register
+templates, repair steps, cancel tasks), work (use the worker protocol), admin (all of
+these).`,
 		Example: `  tasker key generate ci --permission submit,read
   tasker key generate video-worker --permission work --namespace video`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			for _, p := range permissions {
 				if !slices.Contains(access.Permissions(), access.Permission(p)) {
-					return usagef("there is no permission %q; there are %s", p, strings.Join(permissionWords(), ", "))
+					return usagef("unknown permission %q; the permissions are %s", p, strings.Join(permissionWords(), ", "))
 				}
 			}
 			if args[0] == "" || slices.Contains(namespaces, "") {
@@ -38,7 +39,12 @@ repair steps, cancel), work (the worker protocol), admin (everything).`,
 			return s.printKey(secret, access.Key{Name: args[0], SHA256: hash, Permissions: permissions, Namespaces: namespaces})
 		},
 	}
-	cmd.Flags().StringSliceVar(&permissions, "permission", []string{"submit", "read"}, "what the key allows: "+strings.Join(permissionWords(), ", "))
+	cmd.Flags().StringSliceVar(
+		&permissions,
+		"permission",
+		[]string{"submit", "read"},
+		"permissions of the key: "+strings.Join(permissionWords(), ", "),
+	)
 	cmd.Flags().StringSliceVar(&namespaces, "namespace", nil, "limit the key to this namespace; repeatable (default all)")
 	return cmd
 }
@@ -68,5 +74,9 @@ func (s *session) printKey(secret string, k access.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.printf("Key (shown this once): %s\n\nAdd to the configuration of the server:\n\nkeys:\n  - %s\n", secret, line)
+	return s.printf(
+		"Key (shown only once): %s\n\nAdd this to the configuration of the server:\n\nkeys:\n  - %s\n",
+		secret,
+		line,
+	)
 }

@@ -104,9 +104,9 @@ func buildVersion(linked string) string {
 func newRoot(s *session) *cobra.Command {
 	root := &cobra.Command{
 		Use:   s.name,
-		Short: "Run durable tasks and workflows, and put right what failed",
-		Long: `Tasker runs durable tasks and workflows, and is the place where failed work goes
-to be understood and put right.
+		Short: "Run durable tasks and workflows; investigate and repair failures",
+		Long: `Tasker runs durable tasks and workflows, and helps you to investigate and repair the
+tasks that fail.
 
 Try it:  ` + s.name + ` demo
 Run it:  ` + s.name + ` serve`,
@@ -114,11 +114,28 @@ Run it:  ` + s.name + ` serve`,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 	}
-	root.PersistentFlags().BoolVar(&s.json, "json", false, "write results and errors as JSON")
+	root.PersistentFlags().BoolVar(&s.json, "json", false, "print results and errors as JSON")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
 	root.AddCommand(
-		newServe(s), newDemo(s), newBench(s), newConfig(s), newKey(s), newMigrate(s), newCopy(s), newDoctor(s),
-		newTask(s), newQueue(s), newDLQ(s), newEvents(s), newAudit(s), newTemplate(s), newWorker(s), newWorkers(s), newVersion(s),
+		newServe(s),
+		newDemo(s),
+		newBench(s),
+		newConfig(s),
+		newKey(s),
+		newMigrate(s),
+		newCopy(s),
+		newDoctor(s),
+		newTask(
+			s,
+		),
+		newQueue(s),
+		newDLQ(s),
+		newEvents(s),
+		newAudit(s),
+		newTemplate(s),
+		newWorker(s),
+		newWorkers(s),
+		newVersion(s),
 		newExitCodes(),
 	)
 	s.guard(root)

@@ -15,18 +15,18 @@ import (
 func newMigrate(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",
-		Short: "Look at the schema of a database, and migrate it",
-		Long: `Look at the schema of a database, and migrate it to the one of this binary.
+		Short: "Check or migrate the schema of a database",
+		Long: `Check the schema of a database, or migrate it to the schema of this binary.
 
-A server migrates by itself when it starts, unless it runs with --migrate=never.
-A schema goes forward only: back is a backup.`,
+A server migrates its database when it starts, unless it runs with --migrate=never.
+Migrations only go forward; to go back, restore a backup.`,
 		Example: `  tasker migrate status --db postgres://tasker@db/tasker
   tasker migrate --show-sql --db postgres://tasker@db/tasker
   tasker migrate up --db postgres://owner@db/tasker`,
 		Args: knownCommand,
 	}
 	flags := s.databaseFlags(cmd)
-	showSQL := cmd.Flags().Bool("show-sql", false, "print the SQL that would run, and run nothing")
+	showSQL := cmd.Flags().Bool("show-sql", false, "print the pending SQL without running it")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if !*showSQL {
 			return cmd.Help()

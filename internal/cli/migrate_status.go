@@ -15,9 +15,10 @@ func newMigrateStatus(s *session) *cobra.Command {
 		Short: "Compare the schema of a database with this binary",
 		Long: `Compare the schema of a database with this binary, and change nothing.
 
-A migration is applied or pending. One that the database has and this binary does
-not (unknown), that was another file when it was applied (changed), or that was
-left out (skipped) is a conflict: exit code 4. Servers refuse such a database.`,
+A migration is applied or pending. There are three conflicts: the binary does not
+have an applied migration (unknown), its file has changed since (changed), or an
+earlier migration was not applied (skipped). A conflict exits with 4, and servers
+refuse to start on such a database.`,
 		Args: cobra.NoArgs,
 	}
 	flags := s.databaseFlags(cmd)
@@ -58,7 +59,7 @@ func (s *session) printMigrations(dsn string, list []migration.Status) error {
 	case migration.Check(list) != nil:
 		return nil // the error says it
 	case n > 0:
-		return s.printf("\n%s is not up to date: tasker migrate up would apply %d\n", dsn, n)
+		return s.printf("\n%s is not up to date; pending migrations: %d. Apply them with: tasker migrate up\n", dsn, n)
 	}
 	return s.printf("\n%s is up to date\n", dsn)
 }

@@ -10,9 +10,9 @@ func newMigrateUp(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Migrate a database to the schema of this binary",
-		Long: `Migrate a database to the schema of this binary. Each migration is one
-transaction. While another process migrates, this one waits. A SQLite file must not
-be in use.`,
+		Long: `Migrate a database to the schema of this binary. Each migration is one transaction.
+The command waits while another process migrates. Stop the server of a SQLite file
+first.`,
 		Args: cobra.NoArgs,
 	}
 	flags := s.databaseFlags(cmd)

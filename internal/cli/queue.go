@@ -15,7 +15,7 @@ import (
 func newQueue(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
-		Short: "Look at what waits for workers, and where a task stands",
+		Short: "Show the queue and the position of a task",
 	}
 	s.connectFlags(cmd)
 	cmd.AddCommand(newQueueStats(s), newQueueList(s), newQueuePosition(s))
@@ -26,10 +26,10 @@ func newQueuePosition(s *session) *cobra.Command {
 	var history bool
 	cmd := &cobra.Command{
 		Use:   "position TASK_UUID",
-		Short: "Show where a task stands, and how long it is likely to wait",
-		Long: `Show a task as the queue sees it: its status, how many steps go out before it, and
-when its turn is likely to come at the rate at which its queue is served. What was
-not measured is not known, and is not guessed.`,
+		Short: "Show the position and the estimated wait of a task",
+		Long: `Show the status of a task, its position in the queue, and its estimated wait. The
+estimate divides the position by the measured throughput of the queue; without a
+measurement there is no estimate.`,
 		Args: cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
@@ -43,7 +43,7 @@ not measured is not known, and is not guessed.`,
 			return s.printQueueTask(task)
 		}),
 	}
-	cmd.Flags().BoolVar(&history, "history", false, "tell its statuses too")
+	cmd.Flags().BoolVar(&history, "history", false, "include earlier statuses")
 	return cmd
 }
 
@@ -53,20 +53,20 @@ func (s *session) printQueueTask(t *tasker.QueueTask) error {
 	}
 	f := fields{indent: "  "}
 	f.add("Task", t.TaskID.String())
-	f.add("Type", qualified(t.Namespace, t.TaskType))
+	f.add("Name", qualified(t.Namespace, t.TaskType))
 	f.add("Status", fmt.Sprintf("%s for %s", t.Status, briefly(t.CurrentStateDurationSeconds)))
 	f.add("Position", positionText(t.QueuePlace))
-	f.add("Likely wait", waitText(t))
+	f.add("Estimated wait", waitText(t))
 	priority := string(t.Priority)
 	if t.EffectivePriority != "" && t.EffectivePriority != t.Priority {
-		priority += ", goes out as " + string(t.EffectivePriority)
+		priority += ", effectively " + string(t.EffectivePriority)
 	}
 	f.add("Priority", priority)
 	if len(t.RequiredCapabilities) > 0 {
-		f.add("Needs", strings.Join(t.RequiredCapabilities, ", "))
+		f.add("Capabilities", strings.Join(t.RequiredCapabilities, ", "))
 	}
 	f.add("Worker", t.AssignedWorker)
-	f.add("Ready again", s.stampAgo(t.NextRetryAt))
+	f.add("Next retry", s.stampAgo(t.NextRetryAt))
 	f.add("Retries", fmt.Sprintf("%d of %d", t.RetryCount, t.MaxRetries))
 	if t.Error != nil {
 		f.add("Last error", t.Error.Message)
@@ -93,7 +93,7 @@ func waitText(t *tasker.QueueTask) string {
 	case t.PositionInQueue == nil:
 		return ""
 	case t.EstimatedWaitSeconds == nil:
-		return "not known: nothing was taken from its queue in the last two minutes, as far as this server knows"
+		return "unknown: this server saw no claim from the queue in the last two minutes"
 	}
 	return briefly(*t.EstimatedWaitSeconds)
 }

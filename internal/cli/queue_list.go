@@ -22,8 +22,8 @@ func newQueueList(s *session) *cobra.Command {
 	c := &queueList{s: s}
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List tasks in the words of the queue, newest first",
-		Example: `  tasker queue list --status queued --user-id ann
+		Short: "List tasks with their queue status, newest first",
+		Example: `  tasker queue list --status queued --initiator ann
   tasker queue list --status executing,assigned --json`,
 		Args: cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) (err error) {
@@ -37,16 +37,26 @@ func newQueueList(s *session) *cobra.Command {
 		RunE: s.onServer(c.run),
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&c.statuses, "status", nil, "only tasks with this status; repeatable")
-	f.StringVar(&c.filter.Namespace, "namespace", "", "only of this namespace")
-	f.StringVar(&c.filter.TaskType, "task-type", "", "only of this task type or template")
-	f.StringVar(&c.filter.UserID, "user-id", "", "only on behalf of this user")
-	f.StringVar(&c.priority, "priority", "", "only of this priority")
+	f.StringSliceVar(&c.statuses, "status", nil, "filter by status; repeatable")
+	f.StringVar(&c.filter.Namespace, "namespace", "", "filter by namespace")
+	f.StringVar(&c.filter.TaskType, "name", "", "filter by task name: the template or the task type")
+	f.StringVar(&c.filter.UserID, "initiator", "", "filter by initiator")
+	aliases(cmd, map[string]string{"task-type": "name", "user-id": "initiator"})
+	f.StringVar(&c.priority, "priority", "", "filter by priority")
 	c.created.register(cmd)
-	f.IntVar(&c.filter.Limit, "limit", 50, "tasks on a page, 1 to 1000")
-	f.StringVar(&c.filter.Cursor, "cursor", "", "where the page before ended")
-	offer(cmd, "status", tasker.QueueQueued, tasker.QueueAssigned, tasker.QueueExecuting, tasker.QueueCompleted, tasker.QueueFailed,
-		tasker.QueueDeadLetter, tasker.QueueStopped)
+	f.IntVar(&c.filter.Limit, "limit", 50, "tasks per page, 1 to 1000")
+	f.StringVar(&c.filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
+	offer(
+		cmd,
+		"status",
+		tasker.QueueQueued,
+		tasker.QueueAssigned,
+		tasker.QueueExecuting,
+		tasker.QueueCompleted,
+		tasker.QueueFailed,
+		tasker.QueueDeadLetter,
+		tasker.QueueStopped,
+	)
 	return cmd
 }
 
@@ -68,7 +78,7 @@ func (c *queueList) run(ctx context.Context, client *tasker.Client, _ []string) 
 	if len(page.Tasks) == 0 {
 		return c.s.printf("No tasks.\n")
 	}
-	t := newTable(c.s.Out, "TASK", "TYPE", "STATUS", "PRIORITY", "RETRIES", "USER", "CREATED")
+	t := newTable(c.s.Out, "TASK", "NAME", "STATUS", "PRIORITY", "RETRIES", "INITIATOR", "CREATED")
 	for i := range page.Tasks {
 		task := &page.Tasks[i]
 		t.damaged(task.TaskID.String(), task.Damage)

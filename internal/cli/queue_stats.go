@@ -17,7 +17,7 @@ func newQueueStats(s *session) *cobra.Command {
 	var filter tasker.QueueFilter
 	cmd := &cobra.Command{
 		Use:   "stats",
-		Short: "Show how much waits, how old it is, who works, and what is refused",
+		Short: "Show queue depth, age, workers, throughput and refusals",
 		Args:  cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			stats, err := c.QueueStats(ctx, filter)
@@ -27,7 +27,7 @@ func newQueueStats(s *session) *cobra.Command {
 			return s.printQueueStats(stats)
 		}),
 	}
-	cmd.Flags().StringSliceVar(&filter.Namespaces, "namespace", nil, "only this namespace; repeatable")
+	cmd.Flags().StringSliceVar(&filter.Namespaces, "namespace", nil, "filter by namespace; repeatable")
 	return cmd
 }
 
@@ -38,7 +38,13 @@ func (s *session) printQueueStats(q *tasker.QueueStats) error {
 	t := newTable(s.Out, "PRIORITY", "WAITING", "OLDEST", "ASSIGNED", "EXECUTING")
 	for _, name := range byLevel(q.Queues) {
 		of := q.Queues[name]
-		t.row(name, strconv.Itoa(of.Depth), ageText(of.OldestAgeSeconds), strconv.Itoa(of.Assigned), strconv.Itoa(of.Executing))
+		t.row(
+			name,
+			strconv.Itoa(of.Depth),
+			ageText(of.OldestAgeSeconds),
+			strconv.Itoa(of.Assigned),
+			strconv.Itoa(of.Executing),
+		)
 	}
 	if err := t.flush(); err != nil {
 		return err
@@ -49,35 +55,47 @@ func (s *session) printQueueStats(q *tasker.QueueStats) error {
 		waiting += " or more"
 	}
 	if q.Queue.Sampled {
-		waiting += " (by priority and age from a sample)"
+		waiting += " (priorities and ages from a sample)"
 	}
 	f.add("Waiting", waiting)
 	if q.Queue.OldestAgeSeconds != nil {
-		f.add("Age", fmt.Sprintf("%s at most, %s median, %s p95", ageText(q.Queue.OldestAgeSeconds), ageText(q.Queue.P50AgeSeconds), ageText(q.Queue.P95AgeSeconds)))
+		f.add(
+			"Age",
+			fmt.Sprintf(
+				"%s max, %s median, %s p95",
+				ageText(q.Queue.OldestAgeSeconds),
+				ageText(q.Queue.P50AgeSeconds),
+				ageText(q.Queue.P95AgeSeconds),
+			),
+		)
 	}
 	if q.Aging.ThresholdSeconds != nil {
-		f.add("Waiting for long", fmt.Sprintf("%d for more than %s", q.Aging.TasksWaitingOverThreshold, ageText(q.Aging.ThresholdSeconds)))
+		f.add("Long waits", fmt.Sprintf("%d over %s", q.Aging.TasksWaitingOverThreshold, ageText(q.Aging.ThresholdSeconds)))
 	}
 	f.add("Workers", workersText(q.Workers))
 	f.add("Last minute", throughputText(q.Throughput))
-	recovered := fmt.Sprintf("%d not started, %d leases ran out", q.Recovery.AssignmentTimeouts, q.Recovery.VisibilityTimeouts)
+	recovered := fmt.Sprintf(
+		"%d assignments timed out, %d leases expired",
+		q.Recovery.AssignmentTimeouts,
+		q.Recovery.VisibilityTimeouts,
+	)
 	if n := q.Recovery.HealthProbeFailures; n != nil {
 		recovered += fmt.Sprintf(", %d health probes failed", *n)
 	}
 	f.add("Last hour", recovered)
 	f.add("Back-pressure", pressureText(q.Backpressure))
-	f.add("Handed out by", dispatchText(q.Dispatch))
+	f.add("Dispatcher", dispatchText(q.Dispatch))
 	return s.write([]byte("\n" + f.b.String()))
 }
 
-// byLevel sorts the names of priorities, the highest first.
+// byLevel sorts the names of priorities, highest first.
 func byLevel(queues map[string]tasker.QueueOfPriority) []string {
 	names := slices.Sorted(maps.Keys(queues))
 	slices.SortStableFunc(names, func(a, b string) int { return queues[b].Level - queues[a].Level })
 	return names
 }
 
-// ageText is a number of seconds that there may not be.
+// ageText formats optional seconds.
 func ageText(seconds *float64) string {
 	if seconds == nil {
 		return ""
@@ -86,11 +104,14 @@ func ageText(seconds *float64) string {
 }
 
 func workersText(w tasker.QueueWorkers) string {
-	parts := []string{fmt.Sprintf("%d alive, %d of %d places taken", w.Total, w.UsedCapacity, w.TotalCapacity)}
+	parts := []string{fmt.Sprintf("%d alive, %d of %d slots used", w.Total, w.UsedCapacity, w.TotalCapacity)}
 	for _, p := range []struct {
 		n    int
 		what string
-	}{{w.Busy, "busy"}, {w.Idle, "idle"}, {w.Draining, "draining"}, {w.Unhealthy, "unhealthy"}, {w.CircuitOpen, "held back by their circuit breaker"}, {w.Dead, "died in the last hour"}} {
+	}{
+		{w.Busy, "busy"}, {w.Idle, "idle"}, {w.Draining, "draining"}, {w.Unhealthy, "unhealthy"},
+		{w.CircuitOpen, "with an open circuit breaker"}, {w.Dead, "died in the last hour"},
+	} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}
@@ -99,9 +120,14 @@ func workersText(w tasker.QueueWorkers) string {
 }
 
 func throughputText(t tasker.QueueThroughput) string {
-	text := fmt.Sprintf("%d handed out, %d completed, %d failed for good", t.HandedOutLastMinute, t.CompletedLastMinute, t.FailedLastMinute)
+	text := fmt.Sprintf(
+		"%d claimed, %d completed, %d failed permanently",
+		t.HandedOutLastMinute,
+		t.CompletedLastMinute,
+		t.FailedLastMinute,
+	)
 	if t.AvgTaskDurationSeconds != nil {
-		text += fmt.Sprintf(", %.3gs a run", *t.AvgTaskDurationSeconds)
+		text += fmt.Sprintf(", %.3gs per attempt", *t.AvgTaskDurationSeconds)
 	}
 	return text
 }
@@ -121,7 +147,7 @@ func dispatchText(d tasker.QueueDispatch) string {
 	case d.Mode == "redis":
 		return "Redis"
 	case d.Configured:
-		return "the database, for want of Redis: " + d.Why
+		return "the database, because Redis is unavailable: " + d.Why
 	}
 	return "the database"
 }

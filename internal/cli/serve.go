@@ -16,11 +16,11 @@ func newServe(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
-		Long: `Run the server until SIGINT or SIGTERM, which end it in good order: requests under
-way are answered, long polls return, and workers keep their leases.
+		Long: `Run the server until SIGINT or SIGTERM. On shutdown it answers open requests and
+long polls; workers keep their leases.
 
-Every key of the configuration is also a variable, TASKER_SERVER_LISTEN for
-server.listen; see ` + s.name + ` config print.`,
+Every configuration key is also an environment variable: server.listen is
+TASKER_SERVER_LISTEN. See ` + s.name + ` config print.`,
 		Example: `  tasker serve
   tasker serve --db /var/lib/tasker/tasker.db --listen 127.0.0.1:9000
   tasker serve --db postgres://tasker@db/tasker --migrate=never
@@ -28,7 +28,12 @@ server.listen; see ` + s.name + ` config print.`,
 		Args: cobra.NoArgs,
 	}
 	flags := s.configFlags(cmd)
-	cmd.Flags().StringVar(&addressFile, "address-file", "", "write the server's URL into this file once it answers; useful with port 0")
+	cmd.Flags().StringVar(
+		&addressFile,
+		"address-file",
+		"",
+		"file to write the server's URL to when it is ready; useful with port 0",
+	)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := flags.load(cmd)
 		if err != nil {

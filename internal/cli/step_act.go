@@ -12,22 +12,22 @@ import (
 type stepAct struct {
 	use, short, long string
 
-	done   string  // what is said of the act once it is done
-	by     string  // how the actor is called
-	byFlag string  // and the flag that names him
-	actor  *string // the field of action that takes him
-	action tasker.StepAction
+	done      string  // what is said of the act once it is done
+	by        string  // how the actor is called
+	olderFlag string  // an older name of --actor
+	actor     *string // the field of action that takes him
+	action    tasker.StepAction
 }
 
 func (s *session) newStepAct(a *stepAct, prepare func() error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   a.use,
 		Short: a.short,
-		Long:  a.long + "\nThe step is named by its UUID or by its name.",
+		Long:  a.long + "\nSTEP is the name or the UUID of a step.",
 		Args:  cobra.ExactArgs(2),
 		PreRunE: func(*cobra.Command, []string) error {
 			if a.action.Reason == "" {
-				return usagef("--reason is required: it is stored with the step")
+				return usagef("--reason is required; it is stored with the step")
 			}
 			*a.actor = actor(*a.actor)
 			return prepare()
@@ -36,15 +36,15 @@ func (s *session) newStepAct(a *stepAct, prepare func() error) *cobra.Command {
 			return s.act(ctx, c, args, a)
 		}),
 	}
-	cmd.Flags().StringVar(&a.action.Reason, "reason", "", "why (required)")
-	cmd.Flags().StringVar(a.actor, a.byFlag, "", "who acts (default the user of this process)")
+	cmd.Flags().StringVar(&a.action.Reason, "reason", "", "reason for the act (required)")
+	actorFlag(cmd, a.actor, a.olderFlag)
 	expectFlag(cmd, &a.action.ExpectedState, tasker.StepError, tasker.StepWaitingForRetry)
 	return cmd
 }
 
 // expectFlag adds the flag that makes an act depend on what its operator saw.
 func expectFlag[S ~string](cmd *cobra.Command, to *string, usual ...S) {
-	cmd.Flags().StringVar(to, "expect", "", "the state it is expected to be in; in any other nothing is done, with exit code 4")
+	cmd.Flags().StringVar(to, "expect", "", "expected current state; in any other state do nothing and exit with 4")
 	offer(cmd, "expect", usual...)
 }
 
@@ -60,5 +60,6 @@ func (s *session) act(ctx context.Context, c *tasker.Client, args []string, a *s
 	if s.json {
 		return s.printJSON(step)
 	}
-	return s.printf("✓ %s\n  New state: %s\n  Reason: %s\n  %s: %s\n", a.done, step.State, a.action.Reason, a.by, *a.actor)
+	return s.printf("✓ %s\n  New state: %s\n  Reason: %s\n  %s: %s\n",
+		a.done, step.State, a.action.Reason, a.by, *a.actor)
 }

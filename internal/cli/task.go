@@ -15,7 +15,7 @@ import (
 func newTask(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "task",
-		Short: "Submit, look at, repair and cancel tasks",
+		Short: "Submit, inspect, repair and cancel tasks",
 	}
 	s.connectFlags(cmd)
 	cmd.AddCommand(
@@ -47,7 +47,7 @@ func stepArgs(ctx context.Context, c *tasker.Client, args []string) (task, step 
 		names[i] = st.Name
 	}
 	e := tasker.Errorf(tasker.CodeNotFound, "task %s has no step %q", task, args[1])
-	e.Hint = "its steps are " + strings.Join(names, ", ")
+	e.Hint = "its steps: " + strings.Join(names, ", ")
 	return task, step, e
 }
 

@@ -13,9 +13,9 @@ func newTaskCancel(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel TASK_UUID...",
 		Short: "Cancel tasks",
-		Long: `Cancel tasks: steps that are not settled become cancelled, and workers that hold
-some are told to stop. All tasks are cancelled in one transaction; one that is
-over already is reported, and the others are cancelled all the same.`,
+		Long: `Cancel tasks: their unsettled steps become cancelled, and the workers that hold leases
+on these steps are told to stop. One transaction cancels all tasks. A task that is
+already terminal is reported and does not stop the others.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			for _, arg := range args {
@@ -28,8 +28,8 @@ over already is reported, and the others are cancelled all the same.`,
 			return s.cancel(ctx, c, req)
 		}),
 	}
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "why")
-	cmd.Flags().StringVar(&req.CancelledBy, "cancelled-by", "", "who cancels (default the user of this process)")
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason for the act")
+	actorFlag(cmd, &req.CancelledBy, "cancelled-by")
 	expectFlag(cmd, &req.ExpectedState, tasker.TaskError, tasker.TaskStepsInProcess)
 	return cmd
 }

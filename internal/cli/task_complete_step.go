@@ -9,18 +9,17 @@ import (
 func newTaskCompleteStep(s *session) *cobra.Command {
 	a := &stepAct{
 		use:   "complete-step TASK_UUID STEP",
-		short: "Complete a step by hand, with its results",
-		long: `Complete a step whose work was done by hand: the steps that depend on it read the
-results given here. --result and --metadata take JSON, @FILE, or - for standard
-input.`,
-		done: "Step completed manually with results!", by: "Completed by", byFlag: "completed-by",
+		short: "Complete a step manually and supply its result",
+		long: `Complete a step manually. The dependent steps read the given result. --result and
+--metadata accept JSON, @FILE, or - for standard input.`,
+		done: "Step completed manually with results!", by: "Completed by", olderFlag: "completed-by",
 		action: tasker.StepAction{ActionType: tasker.CompleteManually},
 	}
 	a.actor = &a.action.CompletedBy
 	var result, metadata string
 	cmd := s.newStepAct(a, func() error {
 		if result == "" {
-			return usagef("--result is required: it is what the dependants read")
+			return usagef("--result is required; the dependent steps read it")
 		}
 		data := &tasker.CompletionData{}
 		var err error
@@ -34,6 +33,6 @@ input.`,
 		return nil
 	})
 	cmd.Flags().StringVar(&result, "result", "", "result of the step, in JSON (required)")
-	cmd.Flags().StringVar(&metadata, "metadata", "", "how it was done, in JSON")
+	cmd.Flags().StringVar(&metadata, "metadata", "", "details of the work done by hand, in JSON")
 	return cmd
 }

@@ -18,25 +18,25 @@ func newTaskEdit(s *session) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "edit TASK_UUID {--context JSON | --merge JSON} --reason TEXT",
-		Short: "Change the context of a task in error, and run its failed steps again",
-		Long: `Change the context of a task in error, and run its failed steps again. The new
-context has to pass the template's input schema. The old one is kept: task history
-shows it, and editing it back undoes the edit.
+		Short: "Change the context of a task in error and run its failed steps again",
+		Long: `Change the context of a task in error and run its failed steps again. The new context
+must match the input schema of the template. The old context is kept: "task history"
+shows it, and a second edit can restore it.
 
-Steps that had ended before do not run again, whatever they made of the old context.
---context and --merge take JSON, @FILE, or - for standard input; --merge is a JSON
-merge patch (RFC 7396), of which null removes a member.`,
+Steps that ended earlier do not run again, even if they used the old context.
+--context and --merge accept JSON, @FILE, or - for standard input. --merge is a JSON
+merge patch (RFC 7396): null removes a member.`,
 		Example: `  tasker task edit TASK_UUID --merge '{"sku": "a2", "coupon": null}' --reason 'Typo in the order'
   tasker task edit TASK_UUID --context @order.json --reason 'New order' --no-retry`,
 		Args: cobra.ExactArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case (whole == "") == (changes == ""):
-				return usagef("give --context or --merge")
+				return usagef("give either --context or --merge")
 			case req.Reason == "":
-				return usagef("--reason is required: it is stored with the task")
+				return usagef("--reason is required; it is stored with the task")
 			case req.NoRetry && req.ResetRetryCount:
-				return usagef("--reset-retry-count does not go with --no-retry")
+				return usagef("--reset-retry-count and --no-retry exclude each other")
 			}
 			if cmd.Flags().Changed("expect-version") {
 				req.ExpectedVersion = &version
@@ -53,14 +53,14 @@ merge patch (RFC 7396), of which null removes a member.`,
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVar(&whole, "context", "", "the whole new context, in JSON")
-	f.StringVar(&changes, "merge", "", "what to change of the context, a JSON merge patch")
-	f.StringVar(&req.Reason, "reason", "", "why (required)")
-	f.StringVar(&req.EditedBy, "edited-by", "", "who edits (default the user of this process)")
-	f.IntVar(&version, "expect-version", 0, "refuse if the context has another version than this")
+	f.StringVar(&whole, "context", "", "the complete new context, in JSON")
+	f.StringVar(&changes, "merge", "", "changes to the context, as a JSON merge patch")
+	f.StringVar(&req.Reason, "reason", "", "reason for the act (required)")
+	actorFlag(cmd, &req.EditedBy, "edited-by")
+	f.IntVar(&version, "expect-version", 0, "expected version of the context; refuse the edit if it differs")
 	f.BoolVar(&req.NoRetry, "no-retry", false, "leave the task in error")
 	f.BoolVar(&req.ResetRetryCount, "reset-retry-count", false,
-		"give the failed steps all their attempts again; else what is left, and at least one")
+		"give the failed steps all their attempts again (default: the attempts left, at least one)")
 	return cmd
 }
 
@@ -82,12 +82,12 @@ func (s *session) editContext(ctx context.Context, c *tasker.Client, arg string,
 	f.add("Context version", fmt.Sprint(out.ContextVersion))
 	f.add("Context", compact(out.Context))
 	f.add("Old context", compact(out.OldContext))
-	f.add("Not run again", strings.Join(out.EndedSteps, ", "))
+	f.add("Ended steps, not run again", strings.Join(out.EndedSteps, ", "))
 	f.add("Steps run again", fmt.Sprint(out.ReplayedSteps))
-	f.add("By", req.EditedBy)
+	f.add("Actor", req.EditedBy)
 	done := "Context edited!"
 	if !out.Changed {
-		done = "The task had this context already"
+		done = "The task already has this context"
 	}
 	return s.write([]byte("✓ " + done + "\n" + f.b.String()))
 }
@@ -100,12 +100,12 @@ func (s *session) printEdits(edits []tasker.ContextEdit) error {
 	if err := s.printf("\n"); err != nil {
 		return err
 	}
-	t := newTable(s.Out, "VERSION", "EDITED", "BY", "REASON", "OLD CONTEXT")
+	t := newTable(s.Out, "VERSION", "EDITED", "ACTOR", "REASON", "OLD CONTEXT")
 	for i := range edits {
 		e := &edits[i]
 		old := compact(e.OldContext)
 		if e.OldOmitted {
-			old = fmt.Sprintf("in the audit trail, no. %d", e.No)
+			old = fmt.Sprintf("in the audit trail, number %d", e.No)
 		}
 		t.row(fmt.Sprint(e.ContextVersion), stamp(&e.At), e.Actor, e.Reason, old)
 	}

@@ -11,7 +11,7 @@ import (
 func newTaskExplain(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain TASK_UUID",
-		Short: "Say in words why a task is where it is",
+		Short: "Explain the state of a task and what would change it",
 		Args:  cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
@@ -37,7 +37,8 @@ func newTaskExplain(s *session) *cobra.Command {
 				f := fields{indent: "    "}
 				f.add("Why", step.Why)
 				f.add("Next", step.Next)
-				if err := s.printf("\n  Step: %s (%s)\n    State: %s\n", step.Name, step.StepUUID.String(), step.State); err != nil {
+				if err := s.printf("\n  Step: %s (%s)\n    State: %s\n",
+					step.Name, step.StepUUID.String(), step.State); err != nil {
 					return err
 				}
 				if err := s.write([]byte(f.b.String())); err != nil {

@@ -46,8 +46,8 @@ func (s *session) printTask(t *tasker.Task) error {
 	f.add("Finished", s.stampAgo(t.FinishedAt))
 	f.add("Deadline", s.stampAgo(t.DeadlineAt))
 	f.add("Tags", strings.Join(t.Tags, ", "))
-	f.add("Correlation id", t.CorrelationID)
-	f.add("Parent correlation id", t.ParentCorrelationID)
+	f.add("Correlation ID", t.CorrelationID)
+	f.add("Parent correlation ID", t.ParentCorrelationID)
 	f.add("Idempotency key", t.IdempotencyKey)
 	f.add("Initiator", t.Initiator)
 	f.add("Source system", t.SourceSystem)
@@ -57,7 +57,15 @@ func (s *session) printTask(t *tasker.Task) error {
 	f.add("Replays", s.replays(t.ReplayCount, t.LastReplayedAt, t.LastReplayedBy, t.LastReplayedByKey))
 	f.add("Context", compact(t.Context))
 	if t.ContextVersion > 0 {
-		f.add("Context edits", fmt.Sprintf("%d, the last by %s at %s", t.ContextVersion, byWhom(t.ContextEditedBy, t.ContextEditedByKey), s.stampAgo(t.ContextEditedAt)))
+		f.add(
+			"Context edits",
+			fmt.Sprintf(
+				"%d, last by %s at %s",
+				t.ContextVersion,
+				byWhom(t.ContextEditedBy, t.ContextEditedByKey),
+				s.stampAgo(t.ContextEditedAt),
+			),
+		)
 	}
 	f.add("Damage", t.Damage)
 	return s.write([]byte("✓ Task Details:\n\n" + f.b.String()))

@@ -13,7 +13,7 @@ import (
 func newTaskHistory(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "history TASK_UUID",
-		Short: "Show every change of state and every attempt of a task",
+		Short: "Show all state transitions and attempts of a task",
 		Args:  cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
@@ -39,7 +39,7 @@ func newTaskHistory(s *session) *cobra.Command {
 }
 
 func (s *session) printTransitions(transitions []tasker.Transition) error {
-	t := newTable(s.Out, "TIME", "WHAT", "FROM", "TO", "WHO", "REASON")
+	t := newTable(s.Out, "TIME", "SUBJECT", "FROM", "TO", "ACTOR", "REASON")
 	for _, tr := range transitions {
 		what := "task"
 		if tr.StepName != "" {
@@ -65,9 +65,17 @@ func (s *session) printAttempts(attempts []tasker.Attempt) error {
 	if err := s.printf("\n"); err != nil {
 		return err
 	}
-	t := newTable(s.Out, "STEP", "ATTEMPT", "OUTCOME", "STARTED", "TOOK", "WORKER", "ERROR")
+	t := newTable(s.Out, "STEP", "ATTEMPT", "OUTCOME", "STARTED", "DURATION", "WORKER", "ERROR")
 	for _, a := range attempts {
-		t.row(a.StepName, fmt.Sprint(a.Attempt), a.Outcome, stamp(a.StartedAt), took(a.StartedAt, a.FinishedAt), a.Worker, describeFailure(a.Error))
+		t.row(
+			a.StepName,
+			fmt.Sprint(a.Attempt),
+			a.Outcome,
+			stamp(a.StartedAt),
+			took(a.StartedAt, a.FinishedAt),
+			a.Worker,
+			describeFailure(a.Error),
+		)
 	}
 	return t.flush()
 }

@@ -32,19 +32,19 @@ func newTaskList(s *session) *cobra.Command {
 		RunE: s.onServer(c.run),
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&c.states, "state", nil, "only tasks in this state; repeatable")
-	f.StringVar(&c.filter.Namespace, "namespace", "", "only of this namespace")
-	f.StringVar(&c.filter.Name, "name", "", "only of this template or task type")
-	f.StringVar(&c.filter.Version, "version", "", "only of this template version")
-	f.StringVar(&c.filter.Tag, "tag", "", "only with this tag")
-	f.StringVar(&c.filter.CorrelationID, "correlation-id", "", "only with this correlation id")
-	f.StringVar(&c.filter.Initiator, "initiator", "", "only asked for by them")
-	f.StringVar(&c.priority, "priority", "", "only of this priority")
+	f.StringSliceVar(&c.states, "state", nil, "filter by task state; repeatable")
+	f.StringVar(&c.filter.Namespace, "namespace", "", "filter by namespace")
+	f.StringVar(&c.filter.Name, "name", "", "filter by task name: the template or the task type")
+	f.StringVar(&c.filter.Version, "version", "", "filter by template version")
+	f.StringVar(&c.filter.Tag, "tag", "", "filter by tag")
+	f.StringVar(&c.filter.CorrelationID, "correlation-id", "", "filter by correlation ID")
+	f.StringVar(&c.filter.Initiator, "initiator", "", "filter by initiator")
+	f.StringVar(&c.priority, "priority", "", "filter by priority")
 	c.created.register(cmd)
-	f.IntVar(&c.filter.Limit, "limit", 50, "tasks on a page, 1 to 1000")
-	f.StringVar(&c.filter.Cursor, "cursor", "", "where the page before ended")
-	f.BoolVar(&c.all, "all", false, "all pages")
-	f.BoolVar(&c.filter.WithContext, "context", false, "the contexts of the tasks too, for --json")
+	f.IntVar(&c.filter.Limit, "limit", 50, "tasks per page, 1 to 1000")
+	f.StringVar(&c.filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
+	f.BoolVar(&c.all, "all", false, "print all pages")
+	f.BoolVar(&c.filter.WithContext, "context", false, "with --json: include the contexts of the tasks")
 	offer(cmd, "state", taskStates()...)
 	cmd.PreRunE = func(*cobra.Command, []string) error { return c.prepare() }
 	return cmd
@@ -74,8 +74,8 @@ type created struct{ after, before string }
 
 func (c *created) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.after, "created-after", "", "only created at this time or later; a time, or how long ago, such as 24h")
-	f.StringVar(&c.before, "created-before", "", "only created before this time, or longer ago than this")
+	f.StringVar(&c.after, "created-after", "", "created at or after: a time, or an age such as 24h")
+	f.StringVar(&c.before, "created-before", "", "created before: a time, or an age such as 24h")
 }
 
 func (c *created) read(s *session) (after, before *time.Time, err error) {
@@ -98,7 +98,7 @@ func (s *session) timeFlag(flag, value string) (*time.Time, error) {
 		at := s.Now().Add(-d)
 		return &at, nil
 	}
-	return nil, usagef("%s must be a time such as 2026-03-01T08:00:00Z or how long ago, such as 24h, not %q", flag, value)
+	return nil, usagef("%s must be a time such as 2026-03-01T08:00:00Z or an age such as 24h, not %q", flag, value)
 }
 
 func (c *taskList) run(ctx context.Context, client *tasker.Client, _ []string) error {

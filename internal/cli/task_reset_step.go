@@ -9,10 +9,10 @@ import (
 func newTaskResetStep(s *session) *cobra.Command {
 	a := &stepAct{
 		use:   "reset-step TASK_UUID STEP",
-		short: "Run a failed step again with all its attempts",
-		long: `Put a step that is in error back with no attempts used, once what made it fail is
-mended. It runs again by itself, and its task goes on.`,
-		done: "Step reset successfully!", by: "Reset by", byFlag: "reset-by",
+		short: "Reset a failed step and run it again",
+		long: `Reset a step in error: it gets all its attempts again and runs again, and its task
+continues. Fix the cause of the failure first.`,
+		done: "Step reset successfully!", by: "Reset by", olderFlag: "reset-by",
 		action: tasker.StepAction{ActionType: tasker.ResetForRetry},
 	}
 	a.actor = &a.action.ResetBy

@@ -9,10 +9,10 @@ import (
 func newTaskResolveStep(s *session) *cobra.Command {
 	a := &stepAct{
 		use:   "resolve-step TASK_UUID STEP",
-		short: "Let a task go on without a step",
-		long: `Resolve a step manually: the steps that depend on it go on as if it had succeeded,
-without results of it.`,
-		done: "Step resolved manually!", by: "Resolved by", byFlag: "resolved-by",
+		short: "Resolve a step manually, without a result",
+		long: `Resolve a step manually: the dependent steps continue as if the step had succeeded,
+but without its result.`,
+		done: "Step resolved manually!", by: "Resolved by", olderFlag: "resolved-by",
 		action: tasker.StepAction{ActionType: tasker.ResolveManually},
 	}
 	a.actor = &a.action.ResolvedBy

@@ -13,8 +13,8 @@ import (
 func newTaskStep(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "step TASK_UUID STEP",
-		Short: "Show one step and why it failed",
-		Long:  "Show one step, named by its UUID or by its name, and why it failed.",
+		Short: "Show one step and its failure",
+		Long:  "Show one step and its failure. STEP is the name or the UUID of a step.",
 		Args:  cobra.ExactArgs(2),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			task, id, err := stepArgs(ctx, c, args)
@@ -45,7 +45,10 @@ func (s *session) printStep(st *tasker.Step) error {
 	f.add("Last failure", stamp(st.LastFailureAt))
 	f.add("Next retry", s.stampAgo(st.NextRetryAt))
 	if len(st.Dependencies) > 0 {
-		f.add("Depends on", fmt.Sprintf("%s (%d of %d done)", strings.Join(st.Dependencies, ", "), st.CompletedParents, st.TotalParents))
+		f.add(
+			"Depends on",
+			fmt.Sprintf("%s (%d of %d done)", strings.Join(st.Dependencies, ", "), st.CompletedParents, st.TotalParents),
+		)
 	}
 	f.add("Handler", st.Handler)
 	f.add("Required capabilities", strings.Join(st.RequiredCapabilities, ", "))

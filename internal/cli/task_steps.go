@@ -44,8 +44,17 @@ func newTaskSteps(s *session) *cobra.Command {
 
 // printStepInList shows a step as one of several, and when it runs again if it does.
 func (s *session) printStepInList(st *tasker.Step) error {
-	err := s.printf("\n  Step: %s (%s)\n    State: %s\n    Dependencies satisfied: %t\n    Ready for execution: %t\n    Attempts: %d/%d\n",
-		st.Name, st.StepUUID.String(), st.State, st.DependenciesSatisfied, st.ReadyForExecution, st.Attempts, st.MaxAttempts)
+	err := s.printf(
+		"\n  Step: %s (%s)\n    State: %s\n    Dependencies satisfied: %t\n"+
+			"    Ready for execution: %t\n    Attempts: %d/%d\n",
+		st.Name,
+		st.StepUUID.String(),
+		st.State,
+		st.DependenciesSatisfied,
+		st.ReadyForExecution,
+		st.Attempts,
+		st.MaxAttempts,
+	)
 	switch {
 	case err != nil:
 		return err

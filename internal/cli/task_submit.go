@@ -28,10 +28,10 @@ func newTaskSubmit(s *session) *cobra.Command {
 	c := &taskSubmit{s: s}
 	cmd := &cobra.Command{
 		Use:   "submit [TEMPLATE]",
-		Short: "Submit a task, or many from a file",
-		Long: `Submit a run of a template, or with --type a task of one step. With --file every
-line of the file is one task as the HTTP API takes it, in JSON; all the tasks of
-a batch of 1,000 lines are stored, or none.`,
+		Short: "Submit one task, or many from a file",
+		Long: `Submit a task: a run of a template or, with --type, a single step. With --file each
+line of the file is one task, in the JSON of the HTTP API. The server stores each
+batch of 1,000 lines completely or not at all.`,
 		Example: `  tasker task submit order_fulfilment --context '{"order_id": 42}'
   tasker task submit --type send_email --context @mail.json --priority high --delay 10m
   tasker task submit --file tasks.jsonl`,
@@ -39,26 +39,46 @@ a batch of 1,000 lines are stored, or none.`,
 		RunE: s.onServer(c.run),
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.req.TaskType, "type", "", "handler to run as a task of one step, instead of a template")
+	f.StringVar(&c.req.TaskType, "type", "", "handler to run as a task with one step, instead of a template")
 	f.StringVar(&c.req.Namespace, "namespace", "", "namespace of the template or handler (default \"default\")")
-	f.StringVar(&c.req.Version, "version", "", "version of the template (default the one registered last)")
-	f.StringVar(&c.context, "context", "", "input of the task: JSON, @FILE, or - for standard input")
-	f.StringVar(&c.priority, "priority", "", "high, medium, low, or a level from 0 to 100 (default the template's, else medium)")
-	f.StringSliceVar(&c.req.RequiredCapabilities, "capability", nil, "what a worker must be able to do; with --type")
-	f.DurationVar(&c.timeout, "timeout", 0, "longest run of one attempt, in whole seconds; with --type (default the priority's)")
-	f.IntVar(&c.maxRetries, "max-retries", 0, "retries after the first attempt; with --type (default the priority's)")
-	f.StringVar(&c.runAt, "run-at", "", "not before this time, such as 2026-03-01T08:00:00Z")
-	f.DurationVar(&c.delay, "delay", 0, "not before this long from now")
-	f.StringVar(&c.req.IdempotencyKey, "idempotency-key", "", "a second submission with the same key returns the first task")
-	f.StringSliceVar(&c.req.Tags, "tag", nil, "label to filter by; repeatable")
-	f.StringVar(&c.req.CorrelationID, "correlation-id", "", "id of the business process it belongs to")
-	f.StringVar(&c.req.ParentCorrelationID, "parent-correlation-id", "", "id of the process above that")
-	f.StringVar(&c.req.Initiator, "initiator", "", "who asks for it")
-	f.StringVar(&c.req.SourceSystem, "source-system", "", "where it comes from")
-	f.StringVar(&c.req.Reason, "reason", "", "why it is asked for")
-	f.StringVar(&c.file, "file", "", "submit one task per line of this file, - for standard input")
-	f.BoolVar(&c.wait, "wait", false, "wait until the task is settled, as the command wait does")
-	f.BoolVarP(&c.quiet, "quiet", "q", false, "print the task's UUID only")
+	f.StringVar(&c.req.Version, "version", "", "version of the template (default: the last registered version)")
+	f.StringVar(&c.context, "context", "", "context (input) of the task: JSON, @FILE, or - for standard input")
+	f.StringVar(
+		&c.priority,
+		"priority",
+		"",
+		"high, medium, low, or a level from 0 to 100 (default: set by the template, else medium)",
+	)
+	f.StringSliceVar(&c.req.RequiredCapabilities, "capability", nil, "required worker capability; with --type; repeatable")
+	f.DurationVar(
+		&c.timeout,
+		"timeout",
+		0,
+		"time limit of one attempt, in whole seconds; with --type (default: set by the priority)",
+	)
+	f.IntVar(
+		&c.maxRetries,
+		"max-retries",
+		0,
+		"retries after the first attempt; with --type (default: set by the priority)",
+	)
+	f.StringVar(&c.runAt, "run-at", "", "earliest start, such as 2026-03-01T08:00:00Z")
+	f.DurationVar(&c.delay, "delay", 0, "earliest start, as a delay from now")
+	f.StringVar(
+		&c.req.IdempotencyKey,
+		"idempotency-key",
+		"",
+		"key that identifies the submission; a second submission with it returns the first task",
+	)
+	f.StringSliceVar(&c.req.Tags, "tag", nil, "tag of the task; repeatable")
+	f.StringVar(&c.req.CorrelationID, "correlation-id", "", "ID of the business process")
+	f.StringVar(&c.req.ParentCorrelationID, "parent-correlation-id", "", "ID of the parent business process")
+	f.StringVar(&c.req.Initiator, "initiator", "", "person or system that requests the task")
+	f.StringVar(&c.req.SourceSystem, "source-system", "", "system that submits the task")
+	f.StringVar(&c.req.Reason, "reason", "", "reason for the task")
+	f.StringVar(&c.file, "file", "", "file with one task per line, - for standard input")
+	f.BoolVar(&c.wait, "wait", false, "wait until the task is settled, like the command wait")
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "print only the UUID of the task")
 	cmd.MarkFlagsMutuallyExclusive("run-at", "delay")
 	cmd.MarkFlagsMutuallyExclusive("file", "context")
 	cmd.MarkFlagsMutuallyExclusive("file", "type")
@@ -72,11 +92,11 @@ func (c *taskSubmit) prepare(cmd *cobra.Command, args []string) error {
 	switch named := len(args) == 1; {
 	case c.file != "":
 		if named {
-			return usagef("--file and a template exclude each other: each line names its own")
+			return usagef("--file and a template exclude each other; each line names its own template")
 		}
 		return nil
 	case named == (c.req.TaskType != ""):
-		return usagef("name either a template or, with --type, a handler")
+		return usagef("give either a template or, with --type, a handler")
 	case named:
 		c.req.Name = args[0]
 	}
@@ -125,7 +145,7 @@ func (c *taskSubmit) run(ctx context.Context, client *tasker.Client, _ []string)
 	case c.s.json:
 		return c.s.printJSON(receipt)
 	case !receipt.Created:
-		return c.s.printf("✓ Task exists already: %s\n  State: %s\n", receipt.TaskUUID.String(), receipt.State)
+		return c.s.printf("✓ Task already exists: %s\n  State: %s\n", receipt.TaskUUID.String(), receipt.State)
 	}
 	return c.s.printf("✓ Task submitted: %s\n  State: %s\n", receipt.TaskUUID.String(), receipt.State)
 }
@@ -163,7 +183,7 @@ func (c *taskSubmit) report(sum submitted) error {
 		return c.s.printJSON(sum)
 	}
 	if !c.quiet {
-		return c.s.printf("✓ Submitted %d tasks (%d existed already)\n", sum.Submitted, sum.Existing)
+		return c.s.printf("✓ Submitted %d tasks (%d already existed)\n", sum.Submitted, sum.Existing)
 	}
 	for _, r := range sum.Receipts {
 		if err := c.s.printf("%s\n", r.TaskUUID.String()); err != nil {

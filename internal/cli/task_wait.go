@@ -17,12 +17,11 @@ func newTaskWait(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait TASK_UUID",
 		Short: "Wait until a task is settled",
-		Long: `Wait until a task is complete, resolved manually, cancelled, or in error, and show
-it. Exits with 0 when it is complete or resolved manually, with 1 when it is in
-error or was cancelled, with 8 when --timeout was over first.
+		Long: `Wait until a task is settled, then show it. Exit codes: 0 if the task is complete or
+resolved manually, 1 if it is in error or cancelled, 8 if --timeout is over first.
 
-It does not poll: the server says when something has happened. If the server goes
-away meanwhile, it has a minute to come back.`,
+The command does not poll; the server notifies it. It tolerates a server outage of up
+to one minute.`,
 		Args: cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
@@ -32,7 +31,7 @@ away meanwhile, it has a minute to come back.`,
 			return s.waitFor(ctx, c, id, timeout)
 		}),
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this long (default never)")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum wait (default: no limit)")
 	return cmd
 }
 

@@ -10,7 +10,7 @@ import (
 
 // newTemplate groups the commands about templates.
 func newTemplate(s *session) *cobra.Command {
-	cmd := &cobra.Command{Use: "template", Short: "Check, register and look at workflow templates"}
+	cmd := &cobra.Command{Use: "template", Short: "Validate, register and show workflow templates"}
 	s.connectFlags(cmd)
 	cmd.AddCommand(newTemplateValidate(s), newTemplateRegister(s), newTemplateList(s), newTemplateShow(s))
 	return cmd

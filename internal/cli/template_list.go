@@ -18,11 +18,11 @@ func newTemplateList(s *session) *cobra.Command {
 		Args:  cobra.NoArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&filter.Namespace, "namespace", "", "only of this namespace")
-	f.StringVar(&filter.Name, "name", "", "only versions of this name")
-	f.IntVar(&filter.Limit, "limit", 50, "templates on a page, 1 to 1000")
-	f.StringVar(&filter.Cursor, "cursor", "", "where the page before ended")
-	f.BoolVar(&all, "all", false, "all pages")
+	f.StringVar(&filter.Namespace, "namespace", "", "filter by namespace")
+	f.StringVar(&filter.Name, "name", "", "filter by template name")
+	f.IntVar(&filter.Limit, "limit", 50, "templates per page, 1 to 1000")
+	f.StringVar(&filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
+	f.BoolVar(&all, "all", false, "print all pages")
 	cmd.RunE = s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 		page, err := c.Templates(ctx, filter)
 		if err != nil {

@@ -13,8 +13,9 @@ func newTemplateRegister(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "register FILE...",
 		Short: "Register templates",
-		Long: `Register templates, - being standard input. A version never changes: the same
-content again is a no-op, other content under the same version is a conflict.`,
+		Long: `Register templates from files, - for standard input. A version is immutable:
+registering the same content again has no effect; different content under the same
+version is a conflict.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			registered := []*tasker.Template{}
@@ -34,7 +35,7 @@ content again is a no-op, other content under the same version is a conflict.`,
 				}
 				what := "Template registered"
 				if !t.Created {
-					what = "Template is registered already"
+					what = "Template is already registered"
 				}
 				if err := s.printf("✓ %s: %s version %s\n", what, qualified(t.Namespace, t.Name), t.Version); err != nil {
 					return err
@@ -46,7 +47,7 @@ content again is a no-op, other content under the same version is a conflict.`,
 			return nil
 		}),
 	}
-	cmd.Flags().StringVar(&by, "registered-by", "", "who registers (default the user of this process)")
-	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit trail")
+	actorFlag(cmd, &by, "registered-by")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason for the act; kept in the audit trail")
 	return cmd
 }

@@ -15,12 +15,12 @@ func newTemplateShow(s *session) *cobra.Command {
 	var source bool
 	cmd := &cobra.Command{
 		Use:   "show [NAMESPACE/]NAME[@VERSION]",
-		Short: "Show one version of a template, the last one unless named",
+		Short: "Show one version of a template, by default the last registered",
 		Args:  cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			namespace, name, v := templateName(args[0])
 			if v != "" && version != "" {
-				return usagef("name the version once")
+				return usagef("give the version only once, as @VERSION or --version")
 			}
 			t, err := c.Template(ctx, namespace, name, v+version)
 			if err != nil {
@@ -36,7 +36,7 @@ func newTemplateShow(s *session) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&version, "version", "", "version to show")
-	cmd.Flags().BoolVar(&source, "yaml", false, "print the source as it was registered")
+	cmd.Flags().BoolVar(&source, "yaml", false, "print the registered YAML source")
 	return cmd
 }
 
@@ -51,7 +51,7 @@ func (s *session) printTemplate(t *tasker.Template) error {
 	if err := s.write([]byte("✓ Template Details:\n\n" + f.b.String() + "\n")); err != nil {
 		return err
 	}
-	tbl := newTable(s.Out, "STEP", "HANDLER", "DEPENDS ON", "ATTEMPTS", "BACKOFF", "TIMEOUT", "NEEDS")
+	tbl := newTable(s.Out, "STEP", "HANDLER", "DEPENDS ON", "ATTEMPTS", "BACKOFF", "TIMEOUT", "CAPABILITIES")
 	for i := range t.Steps {
 		st := &t.Steps[i]
 		tbl.row(st.Name, st.Handler, strings.Join(st.Dependencies, ", "), attemptsOf(st.Retry), st.Retry.Backoff,

@@ -20,12 +20,17 @@ func newTemplateValidate(s *session) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "validate FILE...",
-		Short: "Check templates, without a server",
-		Long: `Check templates, - being standard input, without a server. Every problem is shown
-with file:line:column. The exit code is 7 when there is one.`,
+		Short: "Validate templates without a server",
+		Long: `Validate templates without a server; - is standard input. The command prints each
+problem with file:line:column and exits with 7 if there are any.`,
 		Args: cobra.MinimumNArgs(1),
 	}
-	cmd.Flags().StringVar(&file, "config", "", "configuration of the server, if that names priorities of its own (default $TASKER_CONFIG, else none)")
+	cmd.Flags().StringVar(
+		&file,
+		"config",
+		"",
+		"configuration of the server, if it defines its own priorities (default $TASKER_CONFIG, else none)",
+	)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if file == "" {
 			file = s.getenv("TASKER_CONFIG")
@@ -86,7 +91,8 @@ func (s *session) printValidated(good []validated) error {
 		return s.printJSON(good)
 	}
 	for _, v := range good {
-		if err := s.printf("✓ %s: %s version %s is valid (%d steps)\n", v.File, qualified(v.Namespace, v.Name), v.Version, v.Steps); err != nil {
+		if err := s.printf("✓ %s: %s version %s is valid (%d steps)\n",
+			v.File, qualified(v.Namespace, v.Name), v.Version, v.Steps); err != nil {
 			return err
 		}
 	}

@@ -30,40 +30,50 @@ func newWorker(s *session) *cobra.Command {
 	c := &workerCommand{s: s}
 	cmd := &cobra.Command{
 		Use:   "worker",
-		Short: "Carry out steps by running programs",
-		Long: `Take steps from a server and run a program for each. The program reads one JSON
-document on standard input, with "parameters", "parent_results" and "step", and
-writes the step's result, in JSON, on standard output; nothing means no result.
+		Short: "Execute steps by running programs",
+		Long: `Claim steps from a server and run a program for each. The program reads one JSON
+document from standard input, with "parameters", "parent_results" and "step", and
+writes the step's result as JSON to standard output. Empty output means no result.
 
-Exit code 0 completes the step and 75 fails the attempt, to be retried. Any other
-code fails the step for good, as does output that is not JSON. Standard error
-goes into the failure.
+Exit code 0 completes the step. Exit code 75 fails the attempt and allows a retry.
+Any other exit code, or output that is not JSON, fails the step permanently. The
+failure contains the standard error of the program.
 
-A program gets PATH, HOME, USER, the locale, TZ and TMPDIR from the environment of
-the worker, and what --env adds. It does not get the worker's API key: variables
-that begin with TASKER_ are never passed on.
+A program inherits PATH, HOME, USER, the locale, TZ and TMPDIR from the worker, and
+the variables that --env adds. It never inherits variables that begin with TASKER_,
+such as the API key of the worker.
 
-A server that probes workers asks at --health-addr how the worker is: whether the
-machine, or the control group, has memory left, and whether the worker reaches
-its server. It gives nothing more to one that is not well.
+A server that probes workers sends its health checks to --health-addr. The worker
+answers whether the machine or the control group has memory left and whether the
+worker reaches its server. An unhealthy worker gets no more steps.
 
-SIGINT or SIGTERM stops the intake; programs that run may end in --drain-timeout,
-and what is left then is given back with no attempt charged.`,
+On SIGINT or SIGTERM the worker claims no more steps. Running programs may finish
+within --drain-timeout; the worker then releases the rest without charging an attempt.`,
 		Example: `  tasker worker --handler send_email=./send_email.py
   tasker worker --handler thumbnail='python3 thumbnail.py --size 200' --capability gpu --concurrency 2`,
 		Args: cobra.NoArgs,
 	}
 	s.connectFlags(cmd)
 	f := cmd.Flags()
-	f.StringArrayVar(&c.handlers, "handler", nil, "NAME=COMMAND: run this command line for the steps of a handler; repeatable")
-	f.StringArrayVar(&c.env, "env", nil, "NAME or NAME=VALUE: pass this variable to the programs too; repeatable")
-	f.StringVar(&c.opts.Name, "name", "", "name shown to operators (default host and process id)")
-	f.IntVar(&c.concurrency, "concurrency", 10, "programs that run at once")
-	f.StringSliceVar(&c.opts.Namespaces, "namespace", nil, "serve this namespace only; repeatable (default all)")
-	f.StringSliceVar(&c.opts.Capabilities, "capability", nil, "what the worker can do; repeatable")
-	f.DurationVar(&c.drain, "drain-timeout", 30*time.Second, "how long programs may go on once the worker is told to stop")
-	f.StringVar(&c.health.Addr, "health-addr", "", "tell at this address, such as :8090, how the worker is: GET /health")
-	f.StringVar(&c.health.URL, "health-url", "", "where servers reach --health-addr, such as http://10.0.0.7:8090 (default what this machine can tell)")
+	f.StringArrayVar(&c.handlers, "handler", nil, "NAME=COMMAND: command line for the steps of a handler; repeatable")
+	f.StringArrayVar(&c.env, "env", nil, "NAME or NAME=VALUE: variable to pass to the programs; repeatable")
+	f.StringVar(&c.opts.Name, "name", "", "name of the worker (default: host and process ID)")
+	f.IntVar(&c.concurrency, "concurrency", 10, "maximum number of concurrent programs")
+	f.StringSliceVar(&c.opts.Namespaces, "namespace", nil, "namespace to serve; repeatable (default all)")
+	f.StringSliceVar(&c.opts.Capabilities, "capability", nil, "capability of the worker; repeatable")
+	f.DurationVar(
+		&c.drain,
+		"drain-timeout",
+		30*time.Second,
+		"time limit for running programs after the worker is told to stop",
+	)
+	f.StringVar(&c.health.Addr, "health-addr", "", "address to serve GET /health on, such as :8090")
+	f.StringVar(
+		&c.health.URL,
+		"health-url",
+		"",
+		"URL at which servers reach --health-addr, such as http://10.0.0.7:8090 (default: derived from the host)",
+	)
 	cmd.RunE = s.onServer(func(ctx context.Context, client *tasker.Client, _ []string) error { return c.run(ctx, client) })
 	cmd.AddCommand(newWorkerList(s), newWorkerShow(s), newWorkerDrain(s), newWorkerResume(s))
 	return cmd
@@ -84,7 +94,7 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 	case c.health.Addr != "":
 		c.opts.Health = &c.health
 	case c.health.URL != "":
-		return usagef("--health-url says where --health-addr is reached: give that too")
+		return usagef("--health-url requires --health-addr")
 	}
 	c.opts.Logger = slog.New(slog.NewTextHandler(c.s.Err, nil))
 	worker := tasker.NewWorker(client, &c.opts)
@@ -93,7 +103,12 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 		return err
 	}
 	// To standard error: standard output is for results, and a worker has none.
-	fmt.Fprintf(c.s.Err, "worker serves %s at %s; Ctrl-C ends it\n", cleanLines(strings.Join(names, ", ")), cleanLines(c.s.serverURL()))
+	fmt.Fprintf(
+		c.s.Err,
+		"worker serves %s at %s; press Ctrl-C to stop it\n",
+		cleanLines(strings.Join(names, ", ")),
+		cleanLines(c.s.serverURL()),
+	)
 	if err := worker.Run(ctx); err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) {
 		return err
 	}
@@ -103,7 +118,7 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 // handle registers the commands and returns the handlers' names.
 func (c *workerCommand) handle(worker *tasker.Worker) ([]string, error) {
 	if len(c.handlers) == 0 {
-		return nil, usagef("name at least one --handler NAME=COMMAND")
+		return nil, usagef("at least one --handler NAME=COMMAND is required")
 	}
 	var names []string
 	for _, h := range c.handlers {

@@ -15,11 +15,11 @@ func newWorkerDrain(s *session) *cobra.Command {
 	var req tasker.DrainRequest
 	cmd := &cobra.Command{
 		Use:   "drain WORKER...",
-		Short: "Give workers no more steps, and ask them to end",
-		Long: `Give workers no more steps. What they have they finish; they are told with their
-next poll or heartbeat, and one of the SDK then ends. "worker resume" takes it back
-as long as a worker has not ended. WORKER is a UUID, or a name if one worker only
-has it; when a name is not unique nothing is done to any worker.`,
+		Short: "Drain workers: assign no more steps and ask them to stop",
+		Long: `Drain workers: they get no more steps and finish their current ones. A worker learns
+of the drain with its next poll or heartbeat; a worker of the SDK then stops. "worker
+resume" cancels the drain while the worker still runs. WORKER is a UUID or a unique
+name; if any name is ambiguous, the command changes no worker.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*tasker.WorkerInfo, error) {
 			req.WorkerID, req.DrainedBy = id, actor(req.DrainedBy)
@@ -29,8 +29,8 @@ has it; when a name is not unique nothing is done to any worker.`,
 			return c.Worker(ctx, id)
 		}),
 	}
-	cmd.Flags().StringVar(&req.DrainedBy, "drained-by", "", "who does it (default the user of this process)")
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "why; kept in the audit trail")
+	actorFlag(cmd, &req.DrainedBy, "drained-by")
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason for the act; kept in the audit trail")
 	return cmd
 }
 
@@ -38,29 +38,27 @@ func newWorkerResume(s *session) *cobra.Command {
 	var req tasker.ResumeRequest
 	cmd := &cobra.Command{
 		Use:   "resume WORKER...",
-		Short: "Give drained workers steps again",
-		Long: `Take "worker drain" back, for workers that have not ended yet. One that drains
-because it was told to end says so again with its next heartbeat. WORKER is a UUID,
-or a name if one worker only has it; when a name is not unique nothing is done to
-any worker.`,
+		Short: "Resume drained workers",
+		Long: `Cancel the drain of workers that still run. A worker that is shutting down reports
+the drain again with its next heartbeat. WORKER is a UUID or a unique name; if any
+name is ambiguous, the command changes no worker.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*tasker.WorkerInfo, error) {
 			req.WorkerID, req.ResumedBy = id, actor(req.ResumedBy)
 			return c.ResumeWorker(ctx, req)
 		}),
 	}
-	cmd.Flags().StringVar(&req.ResumedBy, "resumed-by", "", "who does it (default the user of this process)")
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "why; kept in the audit trail")
+	actorFlag(cmd, &req.ResumedBy, "resumed-by")
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason for the act; kept in the audit trail")
 	return cmd
 }
 
 func newWorkerShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show WORKER",
-		Short: "Show one worker, and why it gets nothing if it does not",
-		Long: `Show one worker, and why it gets nothing if it does not. WORKER is a UUID, or a
-name if one worker only has it: of those that live, or else of those that died
-within the last day.`,
+		Short: "Show one worker and why it gets no steps",
+		Long: `Show one worker and, if it gets no steps, the reason. WORKER is a UUID or a unique
+name. A name refers to a live worker, else to one that died within the last day.`,
 		Args: cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			ids, err := workerArgs(ctx, c, args)
@@ -78,7 +76,9 @@ within the last day.`,
 
 // eachWorker makes the body of a command that does something to each of the workers
 // named. All are tried; the error is that of the first that was refused.
-func (s *session) eachWorker(act func(context.Context, *tasker.Client, uuid.UUID) (*tasker.WorkerInfo, error)) func(*cobra.Command, []string) error {
+func (s *session) eachWorker(
+	act func(context.Context, *tasker.Client, uuid.UUID) (*tasker.WorkerInfo, error),
+) func(*cobra.Command, []string) error {
 	return s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 		ids, err := workerArgs(ctx, c, args)
 		if err != nil {
@@ -101,7 +101,8 @@ func (s *session) eachWorker(act func(context.Context, *tasker.Client, uuid.UUID
 			return first
 		}
 		for _, w := range done {
-			if err := s.printf("✓ Worker %s (%s) is %s, and holds %d steps\n", w.WorkerID.String(), w.Name, w.State, w.CurrentLoad); err != nil {
+			if err := s.printf("✓ Worker %s (%s) is %s and holds %d steps\n",
+				w.WorkerID.String(), w.Name, w.State, w.CurrentLoad); err != nil {
 				return err
 			}
 		}
@@ -158,7 +159,7 @@ func workerNamed(workers []tasker.WorkerInfo, name string) (uuid.UUID, error) {
 	case 1:
 		return id, nil
 	}
-	return uuid.Nil, usagef("%d workers are named %q; name one by its UUID: %s", len(found), name, strings.Join(found, ", "))
+	return uuid.Nil, usagef("%d workers are named %q; use a UUID instead: %s", len(found), name, strings.Join(found, ", "))
 }
 
 func (s *session) printWorker(w *tasker.WorkerInfo) error {
@@ -170,7 +171,7 @@ func (s *session) printWorker(w *tasker.WorkerInfo) error {
 	f.add("Name", w.Name)
 	f.add("State", w.State)
 	f.add("Load", loadText(w, " of ")+" steps")
-	f.add("Says it runs", fmt.Sprintf("%d steps", w.ReportedLoad))
+	f.add("Reported load", fmt.Sprintf("%d steps", w.ReportedLoad))
 	f.add("Handlers", orAll(w.Handlers))
 	f.add("Capabilities", joined(w.Capabilities))
 	f.add("Namespaces", orAll(w.Namespaces))
@@ -180,11 +181,11 @@ func (s *session) printWorker(w *tasker.WorkerInfo) error {
 	f.add("Last heartbeat", s.stampAgo(&w.LastHeartbeat))
 	f.add("Health", w.HealthURL)
 	if w.HealthFailures > 0 {
-		f.add("Failed probes", fmt.Sprintf("%d, the last one: %s", w.HealthFailures, w.HealthError))
+		f.add("Failed probes", fmt.Sprintf("%d, the last: %s", w.HealthFailures, w.HealthError))
 	}
 	f.add("Circuit breaker", w.Breaker)
 	if w.ConsecutiveFailures != nil {
-		f.add("Failures in a row", fmt.Sprintf("%d", *w.ConsecutiveFailures))
+		f.add("Consecutive failures", fmt.Sprintf("%d", *w.ConsecutiveFailures))
 	}
 	f.add("Opened", s.stampAgo(w.BreakerOpenedAt))
 	return s.write([]byte("✓ Worker Details:\n\n" + f.b.String()))

@@ -21,7 +21,7 @@ func newWorkers(s *session) *cobra.Command {
 func newWorkerList(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List workers, those of the last day that died included",
+		Short: "List workers, including those that died within the last day",
 		Args:  cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			workers, err := c.Workers(ctx)

@@ -22,24 +22,34 @@ func (s Summary) WriteText(w io.Writer) error {
 
 // writeCounts writes what became of the reports.
 func (s Summary) writeCounts(b *strings.Builder) {
-	fmt.Fprintf(b, "%s bird-strike reports went through %s %s in %.1f s: %s tasks/s, %s steps/s\n\n",
-		grouped(s.Tasks), templateName, s.TemplateVersion, s.Seconds, grouped(int(s.TasksPerSecond)), grouped(int(s.StepsPerSecond)))
+	fmt.Fprintf(
+		b,
+		"%s bird-strike reports went through %s %s in %.1f s: %s tasks/s, %s steps/s\n\n",
+		grouped(
+			s.Tasks,
+		),
+		templateName,
+		s.TemplateVersion,
+		s.Seconds,
+		grouped(int(s.TasksPerSecond)),
+		grouped(int(s.StepsPerSecond)),
+	)
 	row := func(n int, name, note string) {
 		fmt.Fprintln(b, strings.TrimRight(fmt.Sprintf("  %7s  %-14s %s", grouped(n), name, note), " "))
 	}
 	row(s.Completed, string(tasker.TaskComplete), "")
 	note := ""
 	if s.Failed > 0 {
-		note = "until somebody repairs a step"
+		note = "until an operator repairs a step"
 	}
 	row(s.Failed, string(tasker.TaskError), note)
 	for _, state := range s.otherStates() {
 		row(s.States[state], string(state), "")
 	}
-	row(s.Lost, "lost", "accepted, but not settled in the end")
+	row(s.Lost, "lost", "accepted, but never settled")
 	row(s.SettledTwice, "settled twice", "steps with two acknowledged results")
 	if s.Duplicates > 0 {
-		row(s.Duplicates, "duplicates", "rows filed twice, recognised by their idempotency key")
+		row(s.Duplicates, "duplicates", "rows filed twice, detected by their idempotency key")
 	}
 }
 
@@ -64,7 +74,7 @@ func (s Summary) writeFailures(b *strings.Builder) {
 	for _, g := range s.Failures {
 		steps += g.Count
 	}
-	fmt.Fprintf(b, "\nFailed steps by cause, %s in all:\n", grouped(steps))
+	fmt.Fprintf(b, "\nFailed steps by cause, %s in total:\n", grouped(steps))
 	for _, g := range s.Failures {
 		fmt.Fprintf(b, "\n  %7s  %s in %s", grouped(g.Count), g.ErrorType, g.Step)
 		if g.Code != "" {
@@ -87,18 +97,18 @@ func (s Summary) writeNext(b *strings.Builder) {
 	}
 	g := s.Failures[0]
 	task, step := g.Example.TaskUUID.String(), g.Example.StepUUID.String()
-	b.WriteString("\nLook at one of them:\n\n")
+	b.WriteString("\nInspect one of them:\n\n")
 	for _, args := range []string{"get " + task, "steps " + task, "step " + task + " " + step, "explain " + task} {
 		fmt.Fprintf(b, "  %s\n", s.spell(args))
 	}
 	fix, ok := s.repair(g)
 	if !ok {
-		b.WriteString("\nWhen the cause is gone, run the step again:\n\n")
-		fmt.Fprintf(b, "  %s --reason 'cause removed' --reset-by \"$USER\"\n", s.spell("reset-step "+task+" "+step))
+		b.WriteString("\nWhen the cause is fixed, run the step again:\n\n")
+		fmt.Fprintf(b, "  %s --reason 'cause fixed' --actor \"$USER\"\n", s.spell("reset-step "+task+" "+step))
 		return
 	}
-	b.WriteString("\nRepair it with the result that the step could not find; the task goes on by itself:\n\n")
-	fmt.Fprintf(b, "  %s \\\n    --result %s \\\n    --reason %s --completed-by \"$USER\"\n",
+	b.WriteString("\nRepair it by supplying the missing result; the task then continues automatically:\n\n")
+	fmt.Fprintf(b, "  %s \\\n    --result %s \\\n    --reason %s --actor \"$USER\"\n",
 		s.spell("complete-step "+task+" "+step), quote(fix.Result), quote(fix.Reason))
 	fmt.Fprintf(b, "  %s\n", s.spell("steps "+task))
 }

@@ -31,7 +31,16 @@ func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explan
 		if err != nil {
 			return nil, err
 		}
-		out.Steps = append(out.Steps, tasker.StepExplanation{StepUUID: toUUID(s.ID), Name: v.spec(s).Name, State: tasker.StepState(s.State), Why: why, Next: next})
+		out.Steps = append(
+			out.Steps,
+			tasker.StepExplanation{
+				StepUUID: toUUID(s.ID),
+				Name:     v.spec(s).Name,
+				State:    tasker.StepState(s.State),
+				Why:      why,
+				Next:     next,
+			},
+		)
 	}
 	out.Summary, out.Limits = x.summary(), x.limits()
 	return out, nil
@@ -47,51 +56,75 @@ func (x *explainer) summary() string {
 	t := x.task
 	switch t.State {
 	case task.Complete:
-		return fmt.Sprintf("The task is complete since %s.", clock(t.FinishedAt))
+		return fmt.Sprintf("The task completed at %s.", clock(t.FinishedAt))
 	case task.ResolvedManually:
-		return fmt.Sprintf("The task ended at %s with an outcome that an operator supplied.", clock(t.FinishedAt))
+		return fmt.Sprintf("The task was resolved manually at %s.", clock(t.FinishedAt))
 	case task.Cancelled:
-		return strings.TrimSpace(fmt.Sprintf("The task was cancelled at %s%s.", clock(t.FinishedAt), byWhom(t.Meta.CancelledBy, t.Meta.CancelledKey, t.Meta.CancelReason)))
+		return strings.TrimSpace(
+			fmt.Sprintf(
+				"The task was cancelled at %s%s.",
+				clock(t.FinishedAt),
+				byWhom(t.Meta.CancelledBy, t.Meta.CancelledKey, t.Meta.CancelReason),
+			),
+		)
 	case task.Pending:
-		return fmt.Sprintf("The task is scheduled: it begins at %s, in %s.", clock(t.RunAt), x.until(t.RunAt))
+		return fmt.Sprintf("The task is scheduled: it starts at %s, in %s.", clock(t.RunAt), x.until(t.RunAt))
 	case task.EnqueuingSteps:
-		return "The task goes on after an operator's act: its steps are about to be enqueued."
+		return "The task continues after an act of an operator: its steps are about to be enqueued."
 	case task.WaitingForRetry:
-		return "The task waits: every step that could move failed and waits for its retry, or was put off."
+		return "The task is waiting: every step that could run is waiting for a retry or is snoozed."
 	case task.Errored:
 		return x.erroredSummary()
 	case task.WaitingForDependencies:
 		if loop := x.loop(); loop != "" {
-			return "The task never moves automatically: " + loop + ". " + breakLoop
+			return "The task cannot continue automatically: " + loop + ". " + breakLoop
 		}
-		return "Nothing of the task can run now: what is left waits for its time, or for its parents."
+		return "No step of the task can run now: the remaining steps wait for a time or for their dependencies."
 	}
 	c := t.Counts
-	s := fmt.Sprintf("The task is in process: %d of %s done, %d queued or running", c.Done, wording.Count(c.Total(), "step"), c.Active)
+	s := fmt.Sprintf(
+		"The task is in progress: %d of %s done, %d queued or running",
+		c.Done,
+		wording.Count(c.Total(), "step"),
+		c.Active,
+	)
 	if c.Waiting > 0 {
 		s += fmt.Sprintf(", %d waiting for a time", c.Waiting)
 	}
 	if c.Failed > 0 {
-		s += fmt.Sprintf(", %d failed for good", c.Failed)
+		s += fmt.Sprintf(", %d failed permanently", c.Failed)
 	}
 	return s + "."
 }
 
 func (x *explainer) erroredSummary() string {
 	if loop := x.loop(); loop != "" && x.task.Counts.Failed == 0 {
-		return fmt.Sprintf("The task is in error since %s, and never moves automatically: %s. %s", clock(x.task.FinishedAt), loop, breakLoop)
+		return fmt.Sprintf(
+			"The task has been in error since %s and cannot continue automatically: %s. %s",
+			clock(x.task.FinishedAt),
+			loop,
+			breakLoop,
+		)
 	}
 	for _, e := range slices.Backward(x.records.Events) {
 		switch {
 		case e.To != task.Errored:
 			continue
 		case e.Cause != "":
-			return fmt.Sprintf("The task is in error since %s: %s. It does not move until an operator repairs a step.", clock(x.task.FinishedAt), e.Cause)
+			return fmt.Sprintf(
+				"The task has been in error since %s: %s. It continues when an operator repairs a step.",
+				clock(x.task.FinishedAt),
+				e.Cause,
+			)
 		}
 		break // by its steps, whatever it was a former time
 	}
-	return fmt.Sprintf("The task is in error since %s: %s failed for good, and nothing else can move. It goes on by itself once that is repaired.",
-		clock(x.task.FinishedAt), wording.Count(x.task.Counts.Failed, "step"))
+	failed, repaired := wording.Count(x.task.Counts.Failed, "step"), "that step is repaired"
+	if x.task.Counts.Failed != 1 {
+		repaired = "those steps are repaired"
+	}
+	return fmt.Sprintf("The task has been in error since %s: %s failed permanently, and no other step can run. "+
+		"The task continues when %s.", clock(x.task.FinishedAt), failed, repaired)
 }
 
 func byWhom(actor, key, reason string) string {
@@ -130,10 +163,14 @@ func (x *explainer) step(ctx context.Context, s *task.Step) (why, next string, e
 func (x *explainer) pending(s *task.Step) (why, next string) {
 	if s.Queue == task.Timers {
 		at := task.Instant(s.Key)
-		return fmt.Sprintf("It is scheduled for %s, in %s.", clock(at), x.until(at)), "It becomes ready by itself at that time."
+		return fmt.Sprintf(
+			"It is scheduled for %s, in %s.",
+			clock(at),
+			x.until(at),
+		), "It becomes ready automatically at that time."
 	}
 	var waits []string
-	next = "It becomes ready by itself when they are complete."
+	next = "It becomes ready automatically when they are complete."
 	for _, p := range x.spec(s).Parents {
 		parent := x.steps[p]
 		if parent.State.Satisfies() {
@@ -142,10 +179,17 @@ func (x *explainer) pending(s *task.Step) (why, next string) {
 		waits = append(waits, fmt.Sprintf("%s (%s)", x.tpl.Steps[p].Name, parent.State))
 	}
 	if loop := x.loopBehind(s); loop != nil {
-		return "It waits for " + strings.Join(waits, ", ") + ".", fmt.Sprintf("It never becomes ready automatically: %s. %s", x.inLoop(loop), breakLoop)
+		return "It waits for " + strings.Join(
+				waits,
+				", ",
+			) + ".", fmt.Sprintf(
+				"It cannot become ready automatically: %s. %s",
+				x.inLoop(loop),
+				breakLoop,
+			)
 	}
 	if broken := x.broken(s, map[int]bool{}); len(broken) > 0 {
-		next = fmt.Sprintf("Repair %s; then it goes on by itself.", strings.Join(broken, ", "))
+		next = fmt.Sprintf("Repair %s; then it continues automatically.", strings.Join(broken, ", "))
 	}
 	return "It waits for " + strings.Join(waits, ", ") + ".", next
 }
@@ -178,19 +222,19 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 	serving, idle := x.serving(workers, route)
 	where := routeText(route)
 	if serving == 0 {
-		why = fmt.Sprintf("It is ready since %s, but no live worker serves %s", clock(s.ReadyAt), where)
+		why = fmt.Sprintf("It has been ready since %s, but no live worker serves %s", clock(s.ReadyAt), where)
 		if idle != "" {
 			why += " (" + idle + ")"
 		}
-		return why + ".", "Start a worker for " + where + "; it will be handed out at once.", nil
+		return why + ".", "Start a worker for " + where + "; it then gets the step at once.", nil
 	}
 	place, err := x.b.engine.QueuePlace(ctx, s)
 	if err != nil {
 		return "", "", ToError(err)
 	}
-	why = fmt.Sprintf("It is ready since %s and waits for its turn on %s: %s ahead of it, %s serving.", clock(s.ReadyAt), where,
+	why = fmt.Sprintf("It has been ready since %s and waits on %s: %s ahead of it, %s serving.", clock(s.ReadyAt), where,
 		atLeast(place, "step"), wording.Count(serving, "worker"))
-	return why, "The next free worker takes the lowest in order; add workers if the queue grows.", nil
+	return why, "The next free worker takes the first step in the queue; add workers if the queue grows.", nil
 }
 
 // serving counts the workers that take steps of a route, and says which would, but
@@ -219,9 +263,11 @@ func (x *explainer) serving(workers []*task.Worker, route *task.Route) (serving 
 			why = append(why, wording.Count(n, "worker")+" "+many)
 		}
 	}
-	add(draining, "is draining and takes nothing more", "are draining and take nothing more")
-	add(unhealthy, "is unhealthy and gets nothing until a probe succeeds", "are unhealthy and get nothing until a probe succeeds")
-	add(broken, "gets nothing for a while because its attempts all failed", "get nothing for a while because their attempts all failed")
+	add(draining, "is draining and claims no more steps", "are draining and claim no more steps")
+	add(unhealthy, "is unhealthy and gets no steps until a probe succeeds",
+		"are unhealthy and get no steps until a probe succeeds")
+	add(broken, "has an open circuit breaker because all its recent attempts failed",
+		"have an open circuit breaker because all their recent attempts failed")
 	return serving, strings.Join(why, "; ")
 }
 
@@ -239,17 +285,19 @@ func (x *explainer) leased(ctx context.Context, s *task.Step) (why, next string,
 		return "", "", err
 	}
 	if s.State == task.StepAssigned {
-		return fmt.Sprintf("It is assigned to worker %s since %s, which has to start it before %s.", worker, clock(s.AssignedAt), clock(s.LeaseUntil)),
-			"If it is not started by then, it goes back to its queue and no attempt is charged.", nil
+		return fmt.Sprintf("It was assigned to worker %s at %s. The worker must start it before %s.",
+				worker, clock(s.AssignedAt), clock(s.LeaseUntil)),
+			"If the worker does not start it by then, it returns to the queue and no attempt is charged.", nil
 	}
-	why = fmt.Sprintf("It is leased by worker %s until %s; attempt %d of %d runs since %s.", worker, clock(s.LeaseUntil), s.Attempts, s.MaxAttempts, clock(s.StartedAt))
+	why = fmt.Sprintf("Worker %s holds its lease until %s; attempt %d of %d has been running since %s.",
+		worker, clock(s.LeaseUntil), s.Attempts, s.MaxAttempts, clock(s.StartedAt))
 	if s.Progress > 0 || s.Note != "" {
-		why += fmt.Sprintf(" It reported %d %%", s.Progress)
+		why += fmt.Sprintf(" Reported progress: %d %%", s.Progress)
 		if s.Note != "" {
-			why += ": " + s.Note
+			why += ", " + s.Note
 		}
 	}
-	next = "The worker's heartbeats renew the lease."
+	next = "Heartbeats of the worker renew the lease."
 	if d := s.Deadline(); d != 0 {
 		next += fmt.Sprintf(" The attempt times out at %s, in %s.", clock(d), x.until(d))
 	}
@@ -258,38 +306,50 @@ func (x *explainer) leased(ctx context.Context, s *task.Step) (why, next string,
 
 func (x *explainer) waiting(s *task.Step) (why, next string) {
 	at := task.Instant(s.Key)
-	next = fmt.Sprintf("It becomes ready by itself at %s, in %s; reset it to run it now.", clock(at), x.until(at))
-	if a := x.lastAttempt(s); a != nil && (a.Outcome == task.NotStarted || a.Failure == nil && a.Outcome == task.LeaseExpired) {
-		return fmt.Sprintf("Its worker was lost (%s) at %s, and the steps of a lost worker come back one after another.", a.Outcome, clock(a.FinishedAt)), next
+	next = fmt.Sprintf("It becomes ready automatically at %s, in %s; reset it to run it now.", clock(at), x.until(at))
+	if a := x.lastAttempt(s); a != nil &&
+		(a.Outcome == task.NotStarted || a.Failure == nil && a.Outcome == task.LeaseExpired) {
+		return fmt.Sprintf(
+			"Its worker was lost (%s) at %s. The steps of a lost worker return to the queue one after another.",
+			a.Outcome,
+			clock(a.FinishedAt),
+		), next
 	} else if a != nil && a.Failure == nil {
-		return fmt.Sprintf("Its handler put it off (%s) at %s.", a.Outcome, clock(a.FinishedAt)), next
+		return fmt.Sprintf("Its handler postponed it (%s) at %s.", a.Outcome, clock(a.FinishedAt)), next
 	}
 	class := ""
 	if a := x.lastAttempt(s); a != nil && a.Failure.Class != "" {
 		class = fmt.Sprintf(" (class %s)", a.Failure.Class)
 	}
-	return fmt.Sprintf("Attempt %d of %d failed%s%s; it waits for its retry.", s.Attempts, s.MaxAttempts, x.because(s), class), next
+	return fmt.Sprintf(
+		"Attempt %d of %d failed%s%s; the step waits for its retry.",
+		s.Attempts,
+		s.MaxAttempts,
+		x.because(s),
+		class,
+	), next
 }
 
 func (x *explainer) failed(s *task.Step) (why, next string) {
-	next = "Fix the cause, then reset it for retry; or resolve it, or complete it with a result."
+	next = "Fix the cause and reset the step; or resolve it, or complete it with a result."
 	if act, waited := x.givenUp(s); act != nil {
-		why = fmt.Sprintf("It was given up with its task at %s, after attempt %d of %d: %s.", clock(act.At), s.Attempts, s.MaxAttempts, act.Reason)
+		why = fmt.Sprintf("It was given up with its task at %s, after attempt %d of %d: %s.",
+			clock(act.At), s.Attempts, s.MaxAttempts, act.Reason)
 		if waited.DueAt != 0 {
 			why += fmt.Sprintf(" It would have become ready at %s.", clock(task.Instant(waited.DueAt)))
 		}
 		if a := x.lastFailure(s); a != nil && a.FinishedAt != act.At {
-			why += fmt.Sprintf(" Its last error is of %s: %s", clock(a.FinishedAt), firstLine(a.Failure.Message))
+			why += fmt.Sprintf(" Its last error, at %s: %s", clock(a.FinishedAt), firstLine(a.Failure.Message))
 		}
 		return why, next
 	}
-	why = fmt.Sprintf("It failed for good after attempt %d of %d%s.", s.Attempts, s.MaxAttempts, x.because(s))
+	why = fmt.Sprintf("It failed permanently after attempt %d of %d%s.", s.Attempts, s.MaxAttempts, x.because(s))
 	if a := x.lastAttempt(s); a != nil && a.Failure != nil && s.Attempts < s.MaxAttempts {
 		switch class := task.ClassOf(a.Failure); task.CauseOf(s, a) {
 		case task.CauseNotRetryable:
 			why += " The failure was not retryable."
 		case task.CauseClassLimit, task.CauseLostWorkers:
-			why += fmt.Sprintf(" Failures of the class %s are not repeated more often.", class)
+			why += fmt.Sprintf(" Failures of class %s allow no more retries.", class)
 		}
 	}
 	return why, next

@@ -83,7 +83,7 @@ func TestExplainLimits(t *testing.T) {
 		}
 		limits(bounded)
 		const want = "It was given up with its task at 2026-03-01 12:31:00Z, after attempt 1 of 4: stale: waiting_for_retry for 31m0s; the threshold is 30m0s. " +
-			"It would have become ready at 2026-03-01 14:00:00Z. Its last error is of 2026-03-01 12:00:00Z: no quota"
+			"It would have become ready at 2026-03-01 14:00:00Z. Its last error, at 2026-03-01 12:00:00Z: no quota"
 		if got := r.explained(t, bounded); !strings.Contains(got, want) {
 			t.Errorf("of what was given up it says\n%s\nwant\n%s", got, want)
 		}
@@ -106,20 +106,20 @@ func TestExplain(t *testing.T) {
 	}{
 		"NoWorker": {func(t *testing.T, r *rig) uuid.UUID {
 			return r.submit(t, tasker.TaskRequest{TaskType: "ocr", Namespace: "scans", RequiredCapabilities: []string{"gpu", "cuda"}})
-		}, `steps_in_process: The task is in process: 0 of 1 step done, 1 queued or running.
-ocr enqueued: It is ready since 2026-03-01 12:00:00Z, but no live worker serves handler "ocr" in namespace "scans" with cuda, gpu. | Start a worker for handler "ocr" in namespace "scans" with cuda, gpu; it will be handed out at once.`},
+		}, `steps_in_process: The task is in progress: 0 of 1 step done, 1 queued or running.
+ocr enqueued: It has been ready since 2026-03-01 12:00:00Z, but no live worker serves handler "ocr" in namespace "scans" with cuda, gpu. | Start a worker for handler "ocr" in namespace "scans" with cuda, gpu; it then gets the step at once.`},
 		"DrainingWorkerOnly": {func(t *testing.T, r *rig) uuid.UUID {
 			if _, err := r.Drain(t.Context(), tasker.DrainRequest{WorkerID: r.worker}); err != nil {
 				t.Fatal(err)
 			}
 			return r.submit(t, tasker.TaskRequest{TaskType: "h"})
-		}, `steps_in_process: The task is in process: 0 of 1 step done, 1 queued or running.
-h enqueued: It is ready since 2026-03-01 12:00:00Z, but no live worker serves handler "h" in namespace "default" (1 worker is draining and takes nothing more). | Start a worker for handler "h" in namespace "default"; it will be handed out at once.`},
+		}, `steps_in_process: The task is in progress: 0 of 1 step done, 1 queued or running.
+h enqueued: It has been ready since 2026-03-01 12:00:00Z, but no live worker serves handler "h" in namespace "default" (1 worker is draining and claims no more steps). | Start a worker for handler "h" in namespace "default"; it then gets the step at once.`},
 		"DeadWorkerOnly": {func(t *testing.T, r *rig) uuid.UUID {
 			r.wait(t, 90*time.Second) // without a sign of life
 			return r.submit(t, tasker.TaskRequest{TaskType: "h"})
-		}, `steps_in_process: The task is in process: 0 of 1 step done, 1 queued or running.
-h enqueued: It is ready since 2026-03-01 12:01:30Z, but no live worker serves handler "h" in namespace "default". | Start a worker for handler "h" in namespace "default"; it will be handed out at once.`},
+		}, `steps_in_process: The task is in progress: 0 of 1 step done, 1 queued or running.
+h enqueued: It has been ready since 2026-03-01 12:01:30Z, but no live worker serves handler "h" in namespace "default". | Start a worker for handler "h" in namespace "default"; it then gets the step at once.`},
 		"Queued": {func(t *testing.T, r *rig) uuid.UUID {
 			r.submit(t, tasker.TaskRequest{TaskType: "h"})
 			r.submit(t, tasker.TaskRequest{TaskType: "h", Priority: tasker.Low}) // comes later
@@ -127,15 +127,15 @@ h enqueued: It is ready since 2026-03-01 12:01:30Z, but no live worker serves ha
 			r.join(t, tasker.WorkerRegistration{Name: "second"})
 			r.wait(t, time.Second)
 			return r.submit(t, tasker.TaskRequest{TaskType: "h"})
-		}, `steps_in_process: The task is in process: 0 of 1 step done, 1 queued or running.
-h enqueued: It is ready since 2026-03-01 12:00:01Z and waits for its turn on handler "h" in namespace "default": 2 steps ahead of it, 2 workers serving. | The next free worker takes the lowest in order; add workers if the queue grows.`},
+		}, `steps_in_process: The task is in progress: 0 of 1 step done, 1 queued or running.
+h enqueued: It has been ready since 2026-03-01 12:00:01Z and waits on handler "h" in namespace "default": 2 steps ahead of it, 2 workers serving. | The next free worker takes the first step in the queue; add workers if the queue grows.`},
 		"AssignedAndWaitingForAParent": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
 			r.take(t, false)
 			return id
-		}, `steps_in_process: The task is in process: 0 of 2 steps done, 1 queued or running.
-a assigned: It is assigned to worker w since 2026-03-01 12:00:00Z, which has to start it before 2026-03-01 12:00:30Z. | If it is not started by then, it goes back to its queue and no attempt is charged.
-b pending: It waits for a (assigned). | It becomes ready by itself when they are complete.`},
+		}, `steps_in_process: The task is in progress: 0 of 2 steps done, 1 queued or running.
+a assigned: It was assigned to worker w at 2026-03-01 12:00:00Z. The worker must start it before 2026-03-01 12:00:30Z. | If the worker does not start it by then, it returns to the queue and no attempt is charged.
+b pending: It waits for a (assigned). | It becomes ready automatically when they are complete.`},
 		"LeasedWithProgress": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{TaskType: "h", TimeoutSeconds: 300})
 			a := r.take(t, true)
@@ -145,33 +145,33 @@ b pending: It waits for a (assigned). | It becomes ready by itself when they are
 				t.Fatal(err)
 			}
 			return id
-		}, `steps_in_process: The task is in process: 0 of 1 step done, 1 queued or running.
-h in_progress: It is leased by worker w until 2026-03-01 12:01:40Z; attempt 1 of 4 runs since 2026-03-01 12:00:00Z. It reported 40 %: page 4 of 10 | The worker's heartbeats renew the lease. The attempt times out at 2026-03-01 12:05:00Z, in 4m50s.`},
+		}, `steps_in_process: The task is in progress: 0 of 1 step done, 1 queued or running.
+h in_progress: Worker w holds its lease until 2026-03-01 12:01:40Z; attempt 1 of 4 has been running since 2026-03-01 12:00:00Z. Reported progress: 40 %, page 4 of 10 | Heartbeats of the worker renew the lease. The attempt times out at 2026-03-01 12:05:00Z, in 4m50s.`},
 		"WaitingForRetry": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
 			r.report(t, r.take(t, true), failed("connection refused\nat line 3", false))
 			return id
-		}, `waiting_for_retry: The task waits: every step that could move failed and waits for its retry, or was put off.
-a waiting_for_retry: Attempt 1 of 2 failed at 2026-03-01 12:00:00Z: connection refused (class transient); it waits for its retry. | It becomes ready by itself at 2026-03-01 12:00:10Z, in 10s; reset it to run it now.
-b pending: It waits for a (waiting_for_retry). | It becomes ready by itself when they are complete.`},
+		}, `waiting_for_retry: The task is waiting: every step that could run is waiting for a retry or is snoozed.
+a waiting_for_retry: Attempt 1 of 2 failed at 2026-03-01 12:00:00Z: connection refused (class transient); the step waits for its retry. | It becomes ready automatically at 2026-03-01 12:00:10Z, in 10s; reset it to run it now.
+b pending: It waits for a (waiting_for_retry). | It becomes ready automatically when they are complete.`},
 		"Snoozed": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
 			r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: 3600})
 			return id
-		}, `waiting_for_retry: The task waits: every step that could move failed and waits for its retry, or was put off.
-h waiting_for_retry: Its handler put it off (snoozed) at 2026-03-01 12:00:00Z. | It becomes ready by itself at 2026-03-01 13:00:00Z, in 1h0m0s; reset it to run it now.`},
+		}, `waiting_for_retry: The task is waiting: every step that could run is waiting for a retry or is snoozed.
+h waiting_for_retry: Its handler postponed it (snoozed) at 2026-03-01 12:00:00Z. | It becomes ready automatically at 2026-03-01 13:00:00Z, in 1h0m0s; reset it to run it now.`},
 		"Scheduled": {func(t *testing.T, r *rig) uuid.UUID {
 			at := noon.Add(2 * time.Hour)
 			return r.submit(t, tasker.TaskRequest{TaskType: "h", RunAt: &at})
-		}, `pending: The task is scheduled: it begins at 2026-03-01 14:00:00Z, in 2h0m0s.
-h pending: It is scheduled for 2026-03-01 14:00:00Z, in 2h0m0s. | It becomes ready by itself at that time.`},
+		}, `pending: The task is scheduled: it starts at 2026-03-01 14:00:00Z, in 2h0m0s.
+h pending: It is scheduled for 2026-03-01 14:00:00Z, in 2h0m0s. | It becomes ready automatically at that time.`},
 		"ResolvedBeforeItsTime": {func(t *testing.T, r *rig) uuid.UUID {
 			at := noon.Add(2 * time.Hour)
 			id := r.submit(t, tasker.TaskRequest{Name: "pair", RunAt: &at})
 			r.act(t, id, "a", tasker.ResolveManually)
 			return id
-		}, `waiting_for_dependencies: Nothing of the task can run now: what is left waits for its time, or for its parents.
-b pending: It is scheduled for 2026-03-01 14:00:00Z, in 2h0m0s. | It becomes ready by itself at that time.`},
+		}, `waiting_for_dependencies: No step of the task can run now: the remaining steps wait for a time or for their dependencies.
+b pending: It is scheduled for 2026-03-01 14:00:00Z, in 2h0m0s. | It becomes ready automatically at that time.`},
 		"ErrorAfterEveryAttempt": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
 			for range 2 {
@@ -179,41 +179,41 @@ b pending: It is scheduled for 2026-03-01 14:00:00Z, in 2h0m0s. | It becomes rea
 				r.wait(t, 10*time.Second)
 			}
 			return id
-		}, `error: The task is in error since 2026-03-01 12:00:10Z: 1 step failed for good, and nothing else can move. It goes on by itself once that is repaired.
-a error: It failed for good after attempt 2 of 2 at 2026-03-01 12:00:10Z: down. | Fix the cause, then reset it for retry; or resolve it, or complete it with a result.
-b pending: It waits for a (error). | Repair a; then it goes on by itself.`},
+		}, `error: The task has been in error since 2026-03-01 12:00:10Z: 1 step failed permanently, and no other step can run. The task continues when that step is repaired.
+a error: It failed permanently after attempt 2 of 2 at 2026-03-01 12:00:10Z: down. | Fix the cause and reset the step; or resolve it, or complete it with a result.
+b pending: It waits for a (error). | Repair a; then it continues automatically.`},
 		"ErrorFarUp": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "chain"})
 			r.report(t, r.take(t, true), failed("no such file", true))
 			return id
-		}, `error: The task is in error since 2026-03-01 12:00:00Z: 1 step failed for good, and nothing else can move. It goes on by itself once that is repaired.
-a error: It failed for good after attempt 1 of 4 at 2026-03-01 12:00:00Z: no such file. The failure was not retryable. | Fix the cause, then reset it for retry; or resolve it, or complete it with a result.
-b pending: It waits for a (error). | Repair a; then it goes on by itself.
-c pending: It waits for b (pending). | Repair a; then it goes on by itself.`},
+		}, `error: The task has been in error since 2026-03-01 12:00:00Z: 1 step failed permanently, and no other step can run. The task continues when that step is repaired.
+a error: It failed permanently after attempt 1 of 4 at 2026-03-01 12:00:00Z: no such file. The failure was not retryable. | Fix the cause and reset the step; or resolve it, or complete it with a result.
+b pending: It waits for a (error). | Repair a; then it continues automatically.
+c pending: It waits for b (pending). | Repair a; then it continues automatically.`},
 		"ErrorInOneBranch": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "diamond"})
 			r.report(t, r.take(t, true), completed(`1`))
 			r.report(t, r.take(t, true), failed("no", true))
 			r.take(t, true)
 			return id
-		}, `steps_in_process: The task is in process: 1 of 4 steps done, 1 queued or running, 1 failed for good.
-join pending: It waits for left (error), right (in_progress). | Repair left; then it goes on by itself.
-left error: It failed for good after attempt 1 of 4 at 2026-03-01 12:00:00Z: no. The failure was not retryable. | Fix the cause, then reset it for retry; or resolve it, or complete it with a result.
-right in_progress: It is leased by worker w until 2026-03-01 12:01:30Z; attempt 1 of 4 runs since 2026-03-01 12:00:00Z. | The worker's heartbeats renew the lease. The attempt times out at 2026-03-01 12:10:00Z, in 10m0s.`},
+		}, `steps_in_process: The task is in progress: 1 of 4 steps done, 1 queued or running, 1 failed permanently.
+join pending: It waits for left (error), right (in_progress). | Repair left; then it continues automatically.
+left error: It failed permanently after attempt 1 of 4 at 2026-03-01 12:00:00Z: no. The failure was not retryable. | Fix the cause and reset the step; or resolve it, or complete it with a result.
+right in_progress: Worker w holds its lease until 2026-03-01 12:01:30Z; attempt 1 of 4 has been running since 2026-03-01 12:00:00Z. | Heartbeats of the worker renew the lease. The attempt times out at 2026-03-01 12:10:00Z, in 10m0s.`},
 		"ResetAndAboutToGoOn": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
 			r.report(t, r.take(t, true), failed("no", true))
 			r.act(t, id, "h", tasker.ResetForRetry)
 			return id
-		}, `enqueuing_steps: The task goes on after an operator's act: its steps are about to be enqueued.
-h pending: It is scheduled for 2026-03-01 12:00:00Z, in a moment. | It becomes ready by itself at that time.`},
+		}, `enqueuing_steps: The task continues after an act of an operator: its steps are about to be enqueued.
+h pending: It is scheduled for 2026-03-01 12:00:00Z, in a moment. | It becomes ready automatically at that time.`},
 		"Deadline": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "bounded"})
 			r.take(t, true)
 			r.wait(t, time.Minute)
 			return id
-		}, `error: The task is in error since 2026-03-01 12:01:00Z: max_duration_minutes exceeded. It does not move until an operator repairs a step.
-a error: It was given up with its task at 2026-03-01 12:01:00Z, after attempt 1 of 4: max_duration_minutes exceeded. | Fix the cause, then reset it for retry; or resolve it, or complete it with a result.`},
+		}, `error: The task has been in error since 2026-03-01 12:01:00Z: max_duration_minutes exceeded. It continues when an operator repairs a step.
+a error: It was given up with its task at 2026-03-01 12:01:00Z, after attempt 1 of 4: max_duration_minutes exceeded. | Fix the cause and reset the step; or resolve it, or complete it with a result.`},
 		"ErrorAfterADeadlineWasRepaired": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "bounded"})
 			r.take(t, true)
@@ -222,25 +222,25 @@ a error: It was given up with its task at 2026-03-01 12:01:00Z, after attempt 1 
 			r.wait(t, time.Second)
 			r.report(t, r.take(t, true), failed("no", true))
 			return id
-		}, `error: The task is in error since 2026-03-01 12:01:01Z: 1 step failed for good, and nothing else can move. It goes on by itself once that is repaired.
-a error: It failed for good after attempt 1 of 4 at 2026-03-01 12:01:01Z: no. The failure was not retryable. | Fix the cause, then reset it for retry; or resolve it, or complete it with a result.`},
+		}, `error: The task has been in error since 2026-03-01 12:01:01Z: 1 step failed permanently, and no other step can run. The task continues when that step is repaired.
+a error: It failed permanently after attempt 1 of 4 at 2026-03-01 12:01:01Z: no. The failure was not retryable. | Fix the cause and reset the step; or resolve it, or complete it with a result.`},
 		"Cycle": {func(t *testing.T, r *rig) uuid.UUID {
 			r.smuggle(t, "circle", []task.StepSpec{{Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"a"}}})
 			return r.submit(t, tasker.TaskRequest{Name: "circle"})
-		}, `error: The task is in error since 2026-03-01 12:00:00Z, and never moves automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
-a pending: It waits for b (pending). | It never becomes ready automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
-b pending: It waits for a (pending). | It never becomes ready automatically: steps b, a wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.`},
+		}, `error: The task has been in error since 2026-03-01 12:00:00Z and cannot continue automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
+a pending: It waits for b (pending). | It cannot become ready automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
+b pending: It waits for a (pending). | It cannot become ready automatically: steps b, a wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.`},
 		"BehindACycle": {func(t *testing.T, r *rig) uuid.UUID {
 			r.smuggle(t, "behind", []task.StepSpec{{Name: "go"}, {Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"a"}},
 				{Name: "c", Dependencies: []string{"go", "a"}}})
 			id := r.submit(t, tasker.TaskRequest{Name: "behind"})
 			r.take(t, true)
 			return id
-		}, `steps_in_process: The task is in process: 0 of 4 steps done, 1 queued or running.
-go in_progress: It is leased by worker w until 2026-03-01 12:01:30Z; attempt 1 of 4 runs since 2026-03-01 12:00:00Z. | The worker's heartbeats renew the lease. The attempt times out at 2026-03-01 12:10:00Z, in 10m0s.
-a pending: It waits for b (pending). | It never becomes ready automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
-b pending: It waits for a (pending). | It never becomes ready automatically: steps b, a wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
-c pending: It waits for go (in_progress), a (pending). | It never becomes ready automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.`},
+		}, `steps_in_process: The task is in progress: 0 of 4 steps done, 1 queued or running.
+go in_progress: Worker w holds its lease until 2026-03-01 12:01:30Z; attempt 1 of 4 has been running since 2026-03-01 12:00:00Z. | Heartbeats of the worker renew the lease. The attempt times out at 2026-03-01 12:10:00Z, in 10m0s.
+a pending: It waits for b (pending). | It cannot become ready automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
+b pending: It waits for a (pending). | It cannot become ready automatically: steps b, a wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
+c pending: It waits for go (in_progress), a (pending). | It cannot become ready automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.`},
 		"Cancelled": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
 			r.cancel(t, id)
@@ -250,12 +250,12 @@ c pending: It waits for go (in_progress), a (pending). | It never becomes ready 
 			id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
 			r.report(t, r.take(t, true), completed(`1`))
 			return id
-		}, `complete: The task is complete since 2026-03-01 12:00:00Z.`},
+		}, `complete: The task completed at 2026-03-01 12:00:00Z.`},
 		"ResolvedManually": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
 			r.act(t, id, "h", tasker.ResolveManually)
 			return id
-		}, `resolved_manually: The task ended at 2026-03-01 12:00:00Z with an outcome that an operator supplied.`},
+		}, `resolved_manually: The task was resolved manually at 2026-03-01 12:00:00Z.`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEveryStore(t, func(t *testing.T, r *rig) {

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// TestOlderFlagNames: a flag that was renamed works under its older name, and the help
+// does not show that name.
+func TestOlderFlagNames(t *testing.T) {
+	t.Parallel()
+	for command, nameByOlder := range map[string]map[string]string{
+		"task reset-step":    {"reset-by": "actor"},
+		"task resolve-step":  {"resolved-by": "actor"},
+		"task complete-step": {"completed-by": "actor"},
+		"task cancel":        {"cancelled-by": "actor"},
+		"task edit":          {"edited-by": "actor"},
+		"template register":  {"registered-by": "actor"},
+		"worker drain":       {"drained-by": "actor"},
+		"worker resume":      {"resumed-by": "actor"},
+		"dlq open":           {"opened-by": "actor"},
+		"dlq reopen":         {"reopened-by": "actor"},
+		"dlq replay": {
+			"replayed-by": "actor", "failure-reason": "dlq-reason", "task-type": "name",
+			"error": "fingerprint", "error-pattern": "fingerprint",
+		},
+		"dlq act":    {"by": "actor", "task-name": "name", "current-state": "state"},
+		"dlq update": {"resolved-by": "actor", "task-name": "name", "current-state": "state"},
+		"dlq list": {
+			"offset": "cursor", "reason": "dlq-reason", "status": "resolution-status",
+			"task-name": "name", "current-state": "state",
+		},
+		"dlq queue":     {"reason": "dlq-reason", "task-name": "name", "current-state": "state", "error-pattern": "fingerprint"},
+		"dlq stats":     {"task-name": "name", "current-state": "state"},
+		"dlq staleness": {"health": "health-status", "task-name": "name"},
+		"dlq tasks": {
+			"error": "fingerprint", "error-pattern": "fingerprint", "status": "resolution-status",
+			"failure-reason": "dlq-reason", "task-type": "name",
+		},
+		"queue list": {"task-type": "name", "user-id": "initiator"},
+		"events":     {"task": "task-uuid", "state": "to-state"},
+		"audit": {
+			"task": "task-uuid", "case": "case-uuid", "dlq-entry-uuid": "case-uuid", "template": "name", "below": "cursor",
+		},
+	} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			cmd, _, err := newRoot(&session{name: "tasker"}).Find(strings.Fields(command))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for older, name := range nameByOlder {
+				if f := cmd.Flags().Lookup(older); f == nil || f.Name != name {
+					t.Errorf("--%s is not --%s", older, name)
+				}
+				if strings.Contains(cmd.Flags().FlagUsages(), "--"+older+" ") {
+					t.Errorf("the help shows --%s", older)
+				}
+			}
+		})
+	}
+}
+
+// TestFlagVocabulary: one concept has one flag name in all commands.
+func TestFlagVocabulary(t *testing.T) {
+	t.Parallel()
+	retired := map[string]string{
+		"below": "cursor", "offset": "cursor", "user-id": "initiator", "task-name": "name", "task-type": "name",
+		"template": "name", "current-state": "state", "failure-reason": "dlq-reason", "dlq-entry-uuid": "case-uuid",
+		"error-pattern": "fingerprint", "by": "actor",
+	}
+	seen := 0
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			seen++
+			name, bad := retired[f.Name]
+			if !bad && strings.HasSuffix(f.Name, "-by") {
+				name, bad = "actor", true
+			}
+			if bad {
+				t.Errorf("%s has a flag --%s; all commands call it --%s", cmd.CommandPath(), f.Name, name)
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot(&session{name: "tasker"}))
+	if seen < 100 {
+		t.Errorf("saw only %d flags", seen)
+	}
+}
