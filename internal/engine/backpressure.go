@@ -179,7 +179,7 @@ const exactDepth = 100_000
 func (b *backpressure) count(ctx context.Context) error {
 	limit := max(b.cfg.Soft, b.cfg.HighOnly, b.cfg.AllowListOnly, exactDepth) + 1
 	began := b.e.instant()
-	counts, err := b.e.readyCounts(ctx, limit)
+	counts, err := b.e.queue.readyCounts(ctx, limit)
 	if err != nil {
 		return err
 	}

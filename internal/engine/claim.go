@@ -144,25 +144,15 @@ func (e *Engine) claim(ctx context.Context, p *poller, beside bool) ([]Lease, er
 // way, from the store after all, because nothing would be a wrong answer.
 func (e *Engine) claimFromQueue(ctx context.Context, p *poller, beside bool) ([]Lease, error) {
 	for range maxClaimRounds {
-		if e.coordinator != nil {
-			if err := e.coordinator.ensure(ctx, !beside); err != nil {
-				return nil, err
-			}
-		} else if e.dispatch.mustPersist() {
-			if _, err := e.dispatch.persists.Do(ctx, struct{}{}); err != nil {
-				return nil, err
-			}
+		if err := e.queue.begin(ctx, !beside); err != nil {
+			return nil, err
 		}
-		there, stint := e.dispatch.on(), e.handOutEpoch()
-		take := e.claims.Do
-		switch {
-		case there && !beside:
-			e.dispatch.flush() // it does not wait, so it is to see what was done before
-		case !there && beside && e.cfg.Scheduling.FairnessWindow == 0: // the halves know nothing of each other
+		phase, take := e.queue.phase(), e.claims.Do
+		if phase.inStore && beside && e.cfg.Scheduling.FairnessWindow == 0 { // the halves know nothing of each other
 			take = e.splitClaim
 		}
 		leases, err := take(ctx, p)
-		if err != nil || len(leases) > 0 || there == e.dispatch.on() && stint != 0 && stint == e.handOutEpoch() {
+		if err != nil || len(leases) > 0 || phase.epoch != 0 && phase == e.queue.phase() {
 			return leases, err
 		}
 	}
@@ -170,15 +160,6 @@ func (e *Engine) claimFromQueue(ctx context.Context, p *poller, beside bool) ([]
 		return nil, errNoTerm // nothing would be a wrong answer
 	}
 	return nil, nil
-}
-
-// handOutEpoch tells apart the times in which steps are handed out here as processes that share
-// the store have agreed; 0 where none are, and -1 where it belongs to this process.
-func (e *Engine) handOutEpoch() int64 {
-	if e.coordinator == nil {
-		return -1
-	}
-	return e.coordinator.gate.openEpoch(e.instant())
 }
 
 // giveBack releases leases that nobody will ever use.
@@ -194,42 +175,7 @@ func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
 
 // runClaims serves many pollers in one transaction. Those that serve the same
 // routes share one look at the queue, in the order they came.
-func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
-	c := e.coordinator
-	if c == nil {
-		switch {
-		case e.dispatch.on():
-			return e.claimDispatched(calls)
-		case e.dispatch.mustPersist():
-			return make([][]Lease, len(calls)), nil // it was the queue a moment ago, and they ask again
-		}
-		return e.claimStored(calls)
-	}
-	p, ok := c.gate.enter(e.instant())
-	if !ok {
-		return make([][]Lease, len(calls)), nil
-	}
-	defer p.leave()
-	claim := e.claimStored
-	if p.at == fromDispatch {
-		claim = e.claimDispatched
-	}
-	out, err := claim(calls)
-	if err != nil || p.isValid(e.instant()) {
-		return out, err
-	}
-	// It took so long that others may hand out the same by now.
-	for i, leases := range out {
-		if len(leases) == 0 {
-			continue
-		}
-		if err := e.giveBack(context.Background(), leases); err != nil {
-			return nil, err
-		}
-		out[i] = nil
-	}
-	return out, nil
-}
+func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) { return e.queue.claim(calls) }
 
 // claimStored serves them from the store.
 func (e *Engine) claimStored(calls []*poller) ([][]Lease, error) {
@@ -343,7 +289,7 @@ func (u *unit) deal(works []Work, seats []slot, out [][]Lease) ([]slot, error) {
 func (u *unit) hand(w Work, c *poller) (err error) {
 	s, from := w.Step, w.Step.State
 	u.observed.handed(s, c.worker, c.start)
-	if u.e.leasesElsewhere() { // tokens are times, as those that the dispatcher gives out
+	if u.e.queue.leasesElsewhere() { // tokens are times, as those that the dispatcher gives out
 		s.Token = max(s.Token, u.e.nextToken(u.now)-1)
 	}
 	cfg := u.e.cfg.Leases

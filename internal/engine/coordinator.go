@@ -277,7 +277,7 @@ func (c *coordinator) leave(ctx context.Context) error {
 	if g == nil {
 		return nil
 	}
-	return c.e.persistLeases(ctx)
+	return c.e.dispatch.persistLeases(ctx)
 }
 
 // enter hands out steps in the present term as soon as the others have left those before.
@@ -340,4 +340,49 @@ func (c *coordinator) leaveForGood(ctx context.Context) error {
 	}
 	c.announced, c.own.Term = member{}, 0
 	return c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return tx.DropNotes(ctx, []string{c.key}) })
+}
+
+// epoch tells apart the times in which steps are handed out here; 0 where none are. Without other processes it is
+// always the same.
+func (c *coordinator) epoch() int64 {
+	if c == nil {
+		return -1
+	}
+	return c.gate.openEpoch(c.e.instant())
+}
+
+// claim serves pollers with what from says while steps may be handed out here. Without other processes they always may.
+func (c *coordinator) claim(calls []*poller, from func(handOutFrom) ([][]Lease, error)) ([][]Lease, error) {
+	if c == nil {
+		return from(fromAnywhere)
+	}
+	p, ok := c.gate.enter(c.e.instant())
+	if !ok {
+		return make([][]Lease, len(calls)), nil
+	}
+	defer p.leave()
+	out, err := from(p.at)
+	if err != nil || p.isValid(c.e.instant()) {
+		return out, err
+	}
+	// It took so long that others may hand out the same by now.
+	for i, leases := range out {
+		if len(leases) == 0 {
+			continue
+		}
+		if err := c.e.giveBack(context.Background(), leases); err != nil {
+			return nil, err
+		}
+		out[i] = nil
+	}
+	return out, nil
+}
+
+// databaseReplaced has nothing handed out until the processes have agreed anew. What a dispatcher has is of the future
+// of a database that went back in time.
+func (c *coordinator) databaseReplaced() {
+	if c != nil {
+		c.gate.shut()
+		c.back.Store(c.e.dispatch != nil)
+	}
 }

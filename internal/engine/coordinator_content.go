@@ -38,7 +38,7 @@ func (c *coordinator) catchUp(ctx context.Context, content string, there bool) (
 	known, err := g.catchUp(ctx)
 	switch {
 	case err != nil:
-		return "", c.e.fallBack(ctx, err)
+		return "", c.e.dispatch.fallBack(ctx, err)
 	case !known:
 		g.failed(errOthersOutOfReach)
 		return "", nil
@@ -47,7 +47,7 @@ func (c *coordinator) catchUp(ctx context.Context, content string, there bool) (
 	if there || c.announced.Until <= by {
 		by = by.Add(-sweepAge) // others hand out what is on their shelves
 	}
-	if err := c.e.sweep(ctx, g.used.Load(), by); err != nil {
+	if err := c.e.dispatch.sweep(ctx, g.used.Load(), by); err != nil {
 		g.caughtUp.Store(false)
 		return "", err
 	}
@@ -87,7 +87,7 @@ func (c *coordinator) fill(ctx context.Context) (bool, error) {
 		return true, err
 	}
 	in := c.present()
-	filled, err := c.e.fill(ctx)
+	filled, err := c.e.dispatch.fill(ctx)
 	if err != nil || !filled {
 		return false, err
 	}

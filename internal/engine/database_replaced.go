@@ -18,13 +18,8 @@ func (e *Engine) forget() {
 	e.workers.forget()
 	e.lifecycles.forget()
 	e.occupancy.doubt()
-	if e.dispatch != nil {
-		e.dispatch.submitted.clear()
-	}
-	if e.coordinator != nil {
-		e.coordinator.gate.shut()
-		e.coordinator.back.Store(e.dispatch != nil)
-	}
+	e.queue.forget()
+	e.coordinator.databaseReplaced()
 	e.readiness.trusted.Store(0)
 	e.peerEvents.put(PeerEvents{Registry: true}) // to read the routes
 	e.waiters.version.Add(1)                     // a poll that has just looked looks again

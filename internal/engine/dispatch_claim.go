@@ -17,21 +17,21 @@ const (
 	maxStaleRounds = 100
 )
 
-// claimDispatched serves many pollers from the dispatcher.
-func (e *Engine) claimDispatched(calls []*poller) ([][]Lease, error) {
+// claimThere serves many pollers from the dispatcher.
+func (g *dispatchQueue) claimThere(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
 	for n := 0; n < maxClaimRounds || n < maxStaleRounds && empty(out); n++ {
-		holds, err := e.claimHolds(calls, out)
+		holds, err := g.claimHolds(calls, out)
 		if err != nil {
-			e.dispatchFailed(err)
+			g.failOver(err)
 			return out, nil // who got nothing looks in the store
 		}
 		if holds == nil {
 			return out, nil
 		}
-		dropped, err := e.leaseHolds(calls, holds, out)
+		dropped, err := g.leaseHolds(calls, holds, out)
 		if err != nil {
-			e.returnHolds(holds)
+			g.returnHolds(holds)
 			return nil, err
 		}
 		if dropped == 0 {
@@ -48,26 +48,26 @@ func empty(out [][]Lease) bool {
 
 // claimHolds asks for as many steps as the pollers still have room for; nil when
 // there are none.
-func (e *Engine) claimHolds(calls []*poller, out [][]Lease) ([][]Hold, error) {
-	now := e.instant()
-	token := e.nextToken(now)
+func (g *dispatchQueue) claimHolds(calls []*poller, out [][]Lease) ([][]Hold, error) {
+	now := g.e.instant()
+	token := g.e.nextToken(now)
 	claims := make([]Claim, len(calls))
 	for i, p := range calls {
 		claims[i] = Claim{Worker: p.worker, Routes: p.routes, Capacity: p.capacity - len(out[i]), Start: p.start, Token: token,
-			Window: e.cfg.Scheduling.FairnessWindow,
-			Until:  now.Add(e.cfg.Leases.StartTimeout)}
+			Window: g.e.cfg.Scheduling.FairnessWindow,
+			Until:  now.Add(g.e.cfg.Leases.StartTimeout)}
 		if p.start {
-			claims[i].Until = now.Add(e.cfg.Leases.Lease())
+			claims[i].Until = now.Add(g.e.cfg.Leases.Lease())
 		}
 	}
-	holds, err := e.dispatch.d.Claim(context.Background(), claims, now)
+	holds, err := g.d.Claim(context.Background(), claims, now)
 	if err != nil {
 		return nil, err
 	}
 	some := false
 	for _, list := range holds {
 		some = some || len(list) > 0
-		e.dispatch.remember(list, now)
+		g.remember(list, now)
 	}
 	if !some {
 		return nil, nil
@@ -84,7 +84,7 @@ type taken struct {
 
 // leaseHolds turns holds into leases, and returns how many were of steps that are
 // not ready in the store any more.
-func (e *Engine) leaseHolds(calls []*poller, holds [][]Hold, out [][]Lease) (dropped int, err error) {
+func (g *dispatchQueue) leaseHolds(calls []*poller, holds [][]Hold, out [][]Lease) (dropped int, err error) {
 	lists := make([][]taken, len(holds))
 	for i, list := range holds {
 		lists[i] = make([]taken, len(list))
@@ -92,8 +92,8 @@ func (e *Engine) leaseHolds(calls []*poller, holds [][]Hold, out [][]Lease) (dro
 			lists[i][j].Hold = h
 		}
 	}
-	if rest := e.leaseFromCache(calls, lists); rest > 0 {
-		if err := e.leaseFromStore(calls, lists, rest); err != nil {
+	if rest := g.leaseFromCache(calls, lists); rest > 0 {
+		if err := g.leaseFromStore(calls, lists, rest); err != nil {
 			return 0, err
 		}
 	}
@@ -111,23 +111,23 @@ func (e *Engine) leaseHolds(calls []*poller, holds [][]Hold, out [][]Lease) (dro
 
 // leaseFromCache makes leases of those holds that take nothing from the store, and
 // returns how many are left.
-func (e *Engine) leaseFromCache(calls []*poller, lists [][]taken) (rest int) {
-	began, u := e.startObserving(), newUnit(context.Background(), e, nil)
+func (g *dispatchQueue) leaseFromCache(calls []*poller, lists [][]taken) (rest int) {
+	began, u := g.e.startObserving(), newUnit(context.Background(), g.e, nil)
 	for i, list := range lists {
 		for j := range list {
-			if l, ok := u.leaseSubmitted(list[j].Hold, calls[i].start); ok {
+			if l, ok := g.leaseSubmitted(u, list[j].Hold, calls[i].start); ok {
 				list[j].lease = &l
 			} else {
 				rest++
 			}
 		}
 	}
-	e.observeCommit("claim", began, u)
+	g.e.observeCommit("claim", began, u)
 	return rest
 }
 
 // leaseFromStore makes leases of the other holds.
-func (e *Engine) leaseFromStore(calls []*poller, lists [][]taken, n int) error {
+func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) error {
 	ids, of := make([]task.ID, 0, n), make(map[task.ID]Hold, n)
 	at, whose := make([]*taken, 0, n), make([]*poller, 0, n)
 	for i, list := range lists {
@@ -138,7 +138,7 @@ func (e *Engine) leaseFromStore(calls []*poller, lists [][]taken, n int) error {
 			}
 		}
 	}
-	return e.write(context.Background(), "claim", func(u *unit) error {
+	return g.e.write(context.Background(), "claim", func(u *unit) error {
 		u.leases.holds = of
 		works, err := u.rows.load(ids)
 		if err != nil {
@@ -187,7 +187,7 @@ func (u *unit) prepareLeases(works []Work) error {
 
 // returnHolds gives steps back that nobody got to know of. If that fails too, their
 // leases run out.
-func (e *Engine) returnHolds(holds [][]Hold) {
+func (g *dispatchQueue) returnHolds(holds [][]Hold) {
 	f := dispatchUpdate{queued: map[int64]int{}}
 	for _, list := range holds {
 		for _, h := range list {
@@ -195,15 +195,15 @@ func (e *Engine) returnHolds(holds [][]Hold) {
 			f.queued[h.Route]++
 		}
 	}
-	e.dispatch.outbox.Post(f)
+	g.outbox.Post(f)
 }
 
-// leasesDispatched starts or renews the leases that the dispatcher knows, and
+// renewThere starts or renews the leases that the dispatcher knows, and
 // leaves the others, which are in the store, to stored.
-func (e *Engine) leasesDispatched(verb string, calls []leaseCall, stored func([]leaseCall) ([][]LeaseAnswer, error)) ([][]LeaseAnswer, error) {
-	refs, holds, err := e.renewHolds(verb == "start", calls)
+func (g *dispatchQueue) renewThere(verb string, calls []leaseCall, stored func([]leaseCall) ([][]LeaseAnswer, error)) ([][]LeaseAnswer, error) {
+	refs, holds, err := g.renewHolds(verb == "start", calls)
 	if err != nil {
-		e.dispatchFailed(err)
+		g.failOver(err)
 		return stored(calls)
 	}
 	out := make([][]LeaseAnswer, len(calls))
@@ -246,17 +246,17 @@ func (e *Engine) leasesDispatched(verb string, calls []leaseCall, stored func([]
 
 // renewHolds asks the dispatcher, and returns what each call asked about with the
 // answers.
-func (e *Engine) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, holds [][]Hold, err error) {
-	e.dispatch.flush() // a lease that was ended before is not to be renewed
-	ctx, now := context.Background(), e.instant()
-	until := now.Add(e.cfg.Leases.Lease())
+func (g *dispatchQueue) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, holds [][]Hold, err error) {
+	g.flush() // a lease that was ended before is not to be renewed
+	ctx, now := context.Background(), g.e.instant()
+	until := now.Add(g.e.cfg.Leases.Lease())
 	refs, holds = make([][]LeaseRef, len(calls)), make([][]Hold, len(calls))
 	var all []LeaseRef
 	var renewals []Renewal
 	for i, c := range calls {
 		refs[i] = c.refs
 		if c.all != 0 {
-			mine, err := e.dispatch.d.HeldBy(ctx, c.all, maxHeld)
+			mine, err := g.d.HeldBy(ctx, c.all, maxHeld)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -274,16 +274,16 @@ func (e *Engine) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, h
 	}
 	var found []Hold
 	if start {
-		found, err = e.dispatch.d.Start(ctx, all, now, until)
+		found, err = g.d.Start(ctx, all, now, until)
 	} else {
-		found, err = e.dispatch.d.Renew(ctx, renewals, until)
+		found, err = g.d.Renew(ctx, renewals, until)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	e.dispatch.remember(found, now)
+	g.remember(found, now)
 	if start {
-		e.observeStartedInDispatcher(found, now)
+		g.observeStarted(found, now)
 	}
 	for i := range calls {
 		holds[i], found = found[:len(refs[i])], found[len(refs[i]):]
@@ -299,24 +299,24 @@ func heldAnswer(h Hold) LeaseAnswer {
 	return a
 }
 
-// observeStartedInDispatcher tells the observer of attempts that begin in the dispatcher.
-func (e *Engine) observeStartedInDispatcher(holds []Hold, now task.Instant) {
-	if e.observer == nil {
+// observeStarted tells the observer of attempts that begin in the dispatcher.
+func (g *dispatchQueue) observeStarted(holds []Hold, now task.Instant) {
+	if g.e.observer == nil {
 		return
 	}
-	began, u := e.startObserving(), newUnit(context.Background(), e, nil)
+	began, u := g.e.startObserving(), newUnit(context.Background(), g.e, nil)
 	for _, h := range holds {
 		if h.Token != 0 && h.StartedAt == now {
 			u.observed.started(&task.Step{ID: h.Step, RouteID: h.Route, Token: h.Token, StartedAt: h.StartedAt})
 			u.observed.holdStarted(&h)
 		}
 	}
-	e.observeCommit("start", began, u)
+	g.e.observeCommit("start", began, u)
 }
 
 // heldBy returns the steps that a worker holds in the dispatcher.
-func (e *Engine) heldBy(ctx context.Context, worker int64) ([]task.ID, error) {
-	holds, ok, err := fromDispatcher(ctx, e, func(d Dispatcher) ([]Hold, error) { return d.HeldBy(ctx, worker, maxHeld) })
+func (g *dispatchQueue) heldBy(ctx context.Context, worker int64) ([]task.ID, error) {
+	holds, ok, err := ask(ctx, g, func(d Dispatcher) ([]Hold, error) { return d.HeldBy(ctx, worker, maxHeld) })
 	if !ok || err != nil {
 		return nil, err // when it has just failed, they are stored in a moment, or their leases run out
 	}
@@ -334,11 +334,11 @@ func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 		return 0, nil
 	}
 	e.dispatch.flush() // what the last batch did away with
-	holds, ok, err := fromDispatcher(ctx, e, func(d Dispatcher) ([]Hold, error) { return d.Expired(ctx, e.instant(), limit) })
+	holds, ok, err := ask(ctx, e.dispatch, func(d Dispatcher) ([]Hold, error) { return d.Expired(ctx, e.instant(), limit) })
 	if !ok || err != nil {
 		return 0, err
 	}
-	if holds, err = e.extendLeases(ctx, holds); err != nil || len(holds) == 0 {
+	if holds, err = e.dispatch.extendLeases(ctx, holds); err != nil || len(holds) == 0 {
 		return 0, err
 	}
 	ids, of := make([]task.ID, len(holds)), make(map[task.ID]Hold, len(holds))
@@ -366,8 +366,8 @@ func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 
 // extendLeases renews leases that ran out while there was nobody to send heartbeats to,
 // and returns the others.
-func (e *Engine) extendLeases(ctx context.Context, holds []Hold) ([]Hold, error) {
-	now, grace := e.instant(), e.grace()
+func (g *dispatchQueue) extendLeases(ctx context.Context, holds []Hold) ([]Hold, error) {
+	now, grace := g.e.instant(), g.e.grace()
 	if now >= grace {
 		return holds, nil
 	}
@@ -383,10 +383,10 @@ func (e *Engine) extendLeases(ctx context.Context, holds []Hold) ([]Hold, error)
 	if len(renewals) == 0 {
 		return over, nil
 	}
-	renewed, err := e.dispatch.d.Renew(ctx, renewals, grace)
+	renewed, err := g.d.Renew(ctx, renewals, grace)
 	if err != nil {
-		return nil, e.fallBack(ctx, err)
+		return nil, g.fallBack(ctx, err)
 	}
-	e.dispatch.remember(renewed, now)
+	g.remember(renewed, now)
 	return over, nil
 }

@@ -40,83 +40,81 @@ func (e *Engine) MaintainDispatch(ctx context.Context) error {
 		return nil
 	case g.on():
 		g.failed(err)
-		return e.persistLeases(ctx)
+		return e.dispatch.persistLeases(ctx)
 	case g.mustPersist():
-		return e.persistLeases(ctx)
+		return e.dispatch.persistLeases(ctx)
 	case err == nil:
-		return e.rejoinDispatch(ctx)
+		return e.dispatch.rejoin(ctx)
 	case errors.Is(err, ErrDispatchLost):
-		return e.refill(ctx)
+		return e.dispatch.refill(ctx)
 	default:
 		g.failed(err)
 		return nil
 	}
 }
 
-// rejoinDispatch claims from the dispatcher again once it knows what it was not told of
+// rejoin claims from the dispatcher again once it knows what it was not told of
 // while it was out of reach.
-func (e *Engine) rejoinDispatch(ctx context.Context) error {
-	g := e.dispatch
+func (g *dispatchQueue) rejoin(ctx context.Context) error {
 	known, err := g.catchUp(ctx)
 	switch {
 	case err != nil:
-		return e.fallBack(ctx, err)
+		return g.fallBack(ctx, err)
 	case !known:
-		return e.refill(ctx)
+		return g.refill(ctx)
 	}
-	if err := e.sweep(ctx, g.used.Load(), e.instant()); err != nil {
+	if err := g.sweep(ctx, g.used.Load(), g.e.instant()); err != nil {
 		return err
 	}
-	e.switchOver()
+	g.switchOver()
 	return nil
 }
 
 // refill fills the dispatcher and claims from it.
-func (e *Engine) refill(ctx context.Context) error {
-	filled, err := e.fill(ctx)
+func (g *dispatchQueue) refill(ctx context.Context) error {
+	filled, err := g.fill(ctx)
 	if filled {
-		e.switchOver()
+		g.switchOver()
 	}
 	return err
 }
 
 // switchOver claims from the dispatcher from now on, unless it went away again.
-func (e *Engine) switchOver() {
-	g := e.dispatch
+func (g *dispatchQueue) switchOver() {
 	g.flush()
 	g.submitted.clear()
 	g.used.Store(true)
 	if g.reachable.Load() && g.state.CompareAndSwap(dispatchOff, dispatchOn) {
-		e.waiters.wakeAll()
+		g.e.waiters.wakeAll()
 	}
 }
 
 // fill fills the dispatcher from the store, and reports whether it did: it does not when
 // another process is at it.
-func (e *Engine) fill(ctx context.Context) (bool, error) {
-	d := e.dispatch.d
-	e.dispatch.startOver()
+func (g *dispatchQueue) fill(ctx context.Context) (bool, error) {
+	d := g.d
+	g.startOver()
 	mine, err := d.Reload(ctx, fillHold)
 	switch {
 	case err != nil:
-		return false, e.fallBack(ctx, err)
+		return false, g.fallBack(ctx, err)
 	case !mine:
 		return false, nil
 	}
-	routes, err := e.store.Routes(ctx)
+	routes, err := g.e.store.Routes(ctx)
 	if err != nil {
 		return false, fmt.Errorf("fill the dispatcher: %w", err)
 	}
 	for _, r := range routes {
 		mine := true // the turn to fill it
-		err := e.readySteps(ctx, r.ID, fillBatch, e.instant().Add(clockSlack), func(steps []Offered) (bool, error) {
+		err := g.readySteps(ctx, r.ID, fillBatch, g.e.instant().Add(clockSlack), func(steps []Offered) (bool, error) {
 			err := d.Offer(ctx, steps)
 			if err == nil {
 				mine, err = d.Reload(ctx, fillHold) // the work goes on
 			}
 			if err != nil {
 				mine = false
-				return false, e.fallBack(ctx, err)
+				return false, g.fallBack(ctx, err)
 			}
 			return mine, nil
 		})
@@ -128,7 +126,7 @@ func (e *Engine) fill(ctx context.Context) (bool, error) {
 		}
 	}
 	if err := d.Loaded(ctx); err != nil {
-		return false, e.fallBack(ctx, err)
+		return false, g.fallBack(ctx, err)
 	}
 	return true, nil
 }
@@ -146,12 +144,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // readySteps calls each with the steps of a route that were ready by a time, lowest key
 // first, until it says that this is enough.
-func (e *Engine) readySteps(ctx context.Context, route int64, batch int, by task.Instant,
+func (g *dispatchQueue) readySteps(ctx context.Context, route int64, batch int, by task.Instant,
 	each func([]Offered) (more bool, err error),
 ) error {
 	key, id := int64(math.MinInt64), task.ID{}
 	for {
-		steps, err := e.store.ReadyAfter(ctx, route, key, id, batch)
+		steps, err := g.e.store.ReadyAfter(ctx, route, key, id, batch)
 		if err != nil || len(steps) == 0 {
 			return err
 		}
@@ -177,7 +175,7 @@ func (e *Engine) SweepDispatch(ctx context.Context) error {
 	if !e.dispatch.on() {
 		return nil
 	}
-	return e.sweep(ctx, false, e.instant().Add(-sweepAge))
+	return e.dispatch.sweep(ctx, false, e.instant().Add(-sweepAge))
 }
 
 // sweepAge is how long a step must have been ready until another process than the one
@@ -186,29 +184,29 @@ func (e *Engine) SweepDispatch(ctx context.Context) error {
 const sweepAge = time.Second
 
 // sweep looks for steps that were ready by a time.
-func (e *Engine) sweep(ctx context.Context, all bool, by task.Instant) error {
-	e.dispatch.flush()
-	routes, err := e.store.Routes(ctx)
+func (g *dispatchQueue) sweep(ctx context.Context, all bool, by task.Instant) error {
+	g.flush()
+	routes, err := g.e.store.Routes(ctx)
 	if err != nil {
 		return fmt.Errorf("look for steps that the dispatcher does not know: %w", err)
 	}
 	for _, r := range routes {
-		if !e.dispatch.reachable.Load() {
+		if !g.reachable.Load() {
 			return nil // the engine goes on without it
 		}
-		err := e.readySteps(ctx, r.ID, headOfQueue, by, func(steps []Offered) (bool, error) {
+		err := g.readySteps(ctx, r.ID, headOfQueue, by, func(steps []Offered) (bool, error) {
 			if len(steps) == 0 {
 				return false, nil
 			}
-			missing, err := e.dispatch.d.Missing(ctx, steps)
+			missing, err := g.d.Missing(ctx, steps)
 			if err != nil {
-				return false, e.fallBack(ctx, err)
+				return false, g.fallBack(ctx, err)
 			}
-			if missing, err = e.stillReady(ctx, missing); err != nil || len(missing) == 0 {
+			if missing, err = g.stillReady(ctx, missing); err != nil || len(missing) == 0 {
 				return all, err
 			}
 			// gone first: an end of a lease may be what it has not heard of
-			e.dispatch.outbox.Post(dispatchUpdate{gone: removals(missing), fresh: missing, queued: map[int64]int{r.ID: len(missing)}})
+			g.outbox.Post(dispatchUpdate{gone: removals(missing), fresh: missing, queued: map[int64]int{r.ID: len(missing)}})
 			return true, nil
 		})
 		if err != nil {
@@ -229,7 +227,7 @@ func removals(steps []Offered) []Removal {
 
 // stillReady returns those of the steps that have not been settled since they
 // were read.
-func (e *Engine) stillReady(ctx context.Context, steps []Offered) ([]Offered, error) {
+func (g *dispatchQueue) stillReady(ctx context.Context, steps []Offered) ([]Offered, error) {
 	if len(steps) == 0 {
 		return nil, nil
 	}
@@ -238,7 +236,7 @@ func (e *Engine) stillReady(ctx context.Context, steps []Offered) ([]Offered, er
 		ids[i] = s.Step
 	}
 	var ready []Offered
-	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err := g.e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
 		ready = nil
 		works, err := tx.Work(ctx, ids)
 		if err != nil {

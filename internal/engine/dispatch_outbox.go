@@ -20,41 +20,41 @@ type dispatchUpdate struct {
 
 type outbox = coalesce.Group[dispatchUpdate, struct{}]
 
-func (e *Engine) newOutbox() *outbox {
+func (g *dispatchQueue) newOutbox() *outbox {
 	return coalesce.New(callers, 1, func(batch []dispatchUpdate) ([]struct{}, error) {
-		e.sendUpdates(batch)
+		g.sendUpdates(batch)
 		return make([]struct{}, len(batch)), nil
 	})
 }
 
 // flush waits until what is in the outbox now has been passed on.
-func (g *dispatchState) flush() {
+func (g *dispatchQueue) flush() {
 	_, _ = g.outbox.Do(context.Background(), dispatchUpdate{}) // it has no error
 }
 
 // sendUpdates tells the dispatcher of transactions, and then wakes those who wait for
 // what has become ready: also when the dispatcher was not told, because then they
 // find it in the store.
-func (e *Engine) sendUpdates(batch []dispatchUpdate) {
+func (g *dispatchQueue) sendUpdates(batch []dispatchUpdate) {
 	gone, fresh, queued := mergeUpdates(batch)
 	ctx := context.Background() // the dispatcher has time-outs of its own
 	if len(gone) > 0 {
-		e.dispatch.forget(gone)
-		if err := e.dispatch.d.Remove(ctx, gone); err != nil {
-			e.dispatch.addMissed(gone)
-			e.dispatchFailed(err)
+		g.dropEnded(gone)
+		if err := g.d.Remove(ctx, gone); err != nil {
+			g.addMissed(gone)
+			g.failOver(err)
 		}
 	}
 	if len(fresh) > 0 {
-		if err := e.dispatch.d.Offer(ctx, fresh); err != nil {
-			e.dispatchFailed(err)
+		if err := g.d.Offer(ctx, fresh); err != nil {
+			g.failOver(err)
 		} else {
-			e.dispatch.submitted.offered(fresh, e.instant())
+			g.submitted.offered(fresh, g.e.instant())
 		}
 	}
 	if len(queued) > 0 {
-		e.restoreRoutes(queued)
-		e.waiters.ready(queued)
+		g.e.restoreRoutes(queued)
+		g.e.waiters.ready(queued)
 	}
 }
 

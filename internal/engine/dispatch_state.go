@@ -14,22 +14,22 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// dispatchState is what the engine knows of its Dispatcher. With it, ready steps
+// dispatchQueue is what the engine knows of its Dispatcher. With it, ready steps
 // are claimed, started and kept alive there, and the store hears of an attempt
 // only when it ends: the unit of work then adopts the lease. Whatever goes wrong
 // with the dispatcher, the engine goes on with the store alone, and comes back
 // once the dispatcher is complete again.
-type dispatchState struct {
+type dispatchQueue struct {
+	storeQueue
 	d Dispatcher
 
 	state     atomic.Int32
 	reachable atomic.Bool // it answered when it was asked last
 	caughtUp  atomic.Bool // it was told of all that was done while it was out of reach
 	used      atomic.Bool // this process has claimed from it before
-	gate      *gate       // nil where no other process works on the store
 
 	mu            sync.Mutex
-	held          map[task.ID]Hold // leases that this process granted or renewed
+	leases        map[task.ID]Hold // leases that this process granted or renewed
 	room          int              // how many of them there may be until those that are over are looked for
 	reason        error            // why the engine goes on without it
 	missed        []Removal        // what went out of the queue and it was not told of
@@ -40,7 +40,7 @@ type dispatchState struct {
 	persists  *coalesce.Group[struct{}, struct{}]
 }
 
-// States of a dispatching.
+// States of a dispatchQueue.
 const (
 	dispatchOff        = iota // the store is the queue
 	dispatchPersisting        // leases that this process remembers have to be stored first
@@ -51,16 +51,14 @@ const (
 // errDispatchNew is why a process that was just started is its own queue.
 var errDispatchNew = errors.New("it has not been filled yet")
 
-func (e *Engine) newDispatchState(d Dispatcher) *dispatchState {
-	if d == nil {
-		return nil
-	}
-	g := &dispatchState{d: d, held: map[task.ID]Hold{}, reason: errDispatchNew, submitted: newSubmittedCache(), outbox: e.newOutbox()}
+func newDispatchQueue(e *Engine, d Dispatcher) *dispatchQueue {
+	g := &dispatchQueue{storeQueue: storeQueue{e}, d: d, leases: map[task.ID]Hold{}, reason: errDispatchNew, submitted: newSubmittedCache()}
+	g.outbox = g.newOutbox()
 	g.persists = coalesce.New(callers, 1, func(calls []struct{}) ([]struct{}, error) {
 		if e.coordinator != nil {
 			return calls, e.coordinator.coordinate(context.Background())
 		}
-		return calls, e.persistLeases(context.Background()) // an error leaves it to MaintainDispatch
+		return calls, g.persistLeases(context.Background()) // an error leaves it to MaintainDispatch
 	})
 	g.reachable.Store(true)
 	if r, ok := e.store.(RowCacher); ok {
@@ -70,26 +68,26 @@ func (e *Engine) newDispatchState(d Dispatcher) *dispatchState {
 }
 
 // on reports whether steps are claimed from the dispatcher.
-func (g *dispatchState) on() bool { return g != nil && g.state.Load() == dispatchOn }
+func (g *dispatchQueue) on() bool { return g != nil && g.state.Load() == dispatchOn }
 
 // mustPersist reports whether steps are claimed from nowhere for a moment.
-func (g *dispatchState) mustPersist() bool { return g != nil && g.state.Load() == dispatchPersisting }
+func (g *dispatchQueue) mustPersist() bool { return g.state.Load() == dispatchPersisting }
 
 // remember keeps leases in mind until they end here, or are long over: those that
 // another process renews or ends are not heard of any more.
-func (g *dispatchState) remember(holds []Hold, now task.Instant) {
+func (g *dispatchQueue) remember(holds []Hold, now task.Instant) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, h := range holds {
 		if h.Token > 0 {
-			g.held[h.Step] = h
+			g.leases[h.Step] = h
 		}
 	}
-	if len(g.held) <= g.room {
+	if len(g.leases) <= g.room {
 		return
 	}
-	maps.DeleteFunc(g.held, func(_ task.ID, h Hold) bool { return h.Until.Add(forgottenAfter) < now })
-	g.room = max(2*len(g.held), minRemembered)
+	maps.DeleteFunc(g.leases, func(_ task.ID, h Hold) bool { return h.Until.Add(forgottenAfter) < now })
+	g.room = max(2*len(g.leases), minRemembered)
 }
 
 const (
@@ -100,33 +98,33 @@ const (
 	minRemembered = 1000
 )
 
-// forget drops leases that have ended.
-func (g *dispatchState) forget(steps []Removal) {
+// dropEnded drops leases that have ended.
+func (g *dispatchQueue) dropEnded(steps []Removal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, s := range steps {
-		if h, ok := g.held[s.Step]; ok && s.ends(h) {
-			delete(g.held, s.Step)
+		if h, ok := g.leases[s.Step]; ok && s.ends(h) {
+			delete(g.leases, s.Step)
 		}
 	}
 }
 
 // leaseOf returns a lease that this process remembers.
-func (g *dispatchState) leaseOf(id task.ID) (Hold, bool) {
+func (g *dispatchQueue) leaseOf(id task.ID) (Hold, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	h, ok := g.held[id]
+	h, ok := g.leases[id]
 	return h, ok
 }
 
 // remembered are all leases that are not long over.
-func (g *dispatchState) remembered(now task.Instant) []Hold {
+func (g *dispatchQueue) remembered(now task.Instant) []Hold {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	holds := make([]Hold, 0, len(g.held))
-	for id, h := range g.held {
+	holds := make([]Hold, 0, len(g.leases))
+	for id, h := range g.leases {
 		if h.Until.Add(time.Hour) < now {
-			delete(g.held, id) // somebody else has looked after it
+			delete(g.leases, id) // somebody else has looked after it
 			continue
 		}
 		holds = append(holds, h)
@@ -139,7 +137,7 @@ func (g *dispatchState) remembered(now task.Instant) []Hold {
 const maxMissed = 100_000
 
 // addMissed remembers what the dispatcher was not told of: it would hand it out again.
-func (g *dispatchState) addMissed(gone []Removal) {
+func (g *dispatchQueue) addMissed(gone []Removal) {
 	if len(gone) == 0 {
 		return
 	}
@@ -154,7 +152,7 @@ func (g *dispatchState) addMissed(gone []Removal) {
 
 // catchUp tells the dispatcher what it missed. It reports false when it has missed
 // too much.
-func (g *dispatchState) catchUp(ctx context.Context) (bool, error) {
+func (g *dispatchQueue) catchUp(ctx context.Context) (bool, error) {
 	g.mu.Lock()
 	gone, overran := g.missed, g.missedTooMany
 	g.missed = nil
@@ -170,7 +168,7 @@ func (g *dispatchState) catchUp(ctx context.Context) (bool, error) {
 }
 
 // startOver forgets what the dispatcher missed: it is filled from the store.
-func (g *dispatchState) startOver() {
+func (g *dispatchQueue) startOver() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.missed, g.missedTooMany = nil, false
@@ -178,7 +176,7 @@ func (g *dispatchState) startOver() {
 
 // failed notes that the dispatcher did not do what it was asked for: the engine
 // goes on without it.
-func (g *dispatchState) failed(err error) {
+func (g *dispatchQueue) failed(err error) {
 	g.reachable.Store(errors.Is(err, ErrDispatchLost))
 	g.mu.Lock()
 	g.reason = err
@@ -187,21 +185,21 @@ func (g *dispatchState) failed(err error) {
 	g.suspendFrom(dispatchOn, dispatchPersisting)
 }
 
-func (g *dispatchState) suspendFrom(state, to int32) {
-	if g.state.CompareAndSwap(state, to) && g.gate != nil {
-		g.gate.shut()
+func (g *dispatchQueue) suspendFrom(state, to int32) {
+	if g.state.CompareAndSwap(state, to) && g.e.coordinator != nil {
+		g.e.coordinator.gate.shut()
 	}
 	g.submitted.clear() // others may claim what is on it before this process comes back
 }
 
 // suspend claims from nowhere. See coordinator.
-func (g *dispatchState) suspend() {
+func (g *dispatchQueue) suspend() {
 	g.suspendFrom(dispatchOn, dispatchPersisting)
 	g.suspendFrom(dispatchOff, dispatchSuspended)
 }
 
 // resume claims from the dispatcher, or from the store, from now on. See coordinator.
-func (g *dispatchState) resume(there bool) {
+func (g *dispatchQueue) resume(there bool) {
 	g.submitted.clear() // of transactions that began before
 	if there {
 		g.used.Store(true)
@@ -212,7 +210,7 @@ func (g *dispatchState) resume(there bool) {
 }
 
 // setReason notes why the engine goes on without the dispatcher.
-func (g *dispatchState) setReason(err error) {
+func (g *dispatchQueue) setReason(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.reason = err
@@ -243,73 +241,72 @@ func (e *Engine) Dispatch() DispatchState {
 	return s
 }
 
-// fromDispatcher asks the dispatcher while that is the queue. ok is false where it is
+// ask asks the dispatcher while that is the queue. ok is false where it is
 // not, or has just failed: the store knows then. An error is that of a caller who has
 // gone.
-func fromDispatcher[T any](ctx context.Context, e *Engine, ask func(Dispatcher) (T, error)) (answer T, ok bool, err error) {
-	if !e.dispatch.on() {
+func ask[T any](ctx context.Context, g *dispatchQueue, question func(Dispatcher) (T, error)) (answer T, ok bool, err error) {
+	if !g.on() {
 		return answer, false, nil
 	}
-	got, err := ask(e.dispatch.d)
+	got, err := question(g.d)
 	if err != nil {
-		return answer, false, e.fallBack(ctx, err)
+		return answer, false, g.fallBack(ctx, err)
 	}
 	return got, true, nil
 }
 
 // findHolds returns who holds steps, as far as the dispatcher knows; nil if it cannot be
 // asked.
-func (e *Engine) findHolds(ctx context.Context, ids []task.ID) []Hold {
-	holds, _, _ := fromDispatcher(ctx, e, func(d Dispatcher) ([]Hold, error) { return d.Find(ctx, ids) })
+func (g *dispatchQueue) findHolds(ctx context.Context, ids []task.ID) []Hold {
+	holds, _, _ := ask(ctx, g, func(d Dispatcher) ([]Hold, error) { return d.Find(ctx, ids) })
 	return holds
 }
 
 // fallBack is what becomes of an error of the dispatcher: nothing but that the
 // engine goes on without it. Who has gone meanwhile gets the error, and the dispatcher
 // is not blamed for it.
-func (e *Engine) fallBack(ctx context.Context, err error) error {
+func (g *dispatchQueue) fallBack(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	e.dispatchFailed(err)
+	g.failOver(err)
 	return nil
 }
 
-// dispatchFailed goes on without the dispatcher.
-func (e *Engine) dispatchFailed(err error) {
-	e.dispatch.failed(err)
-	if e.dispatch.mustPersist() {
-		e.dispatch.persists.Post(struct{}{})
+// failOver goes on without the dispatcher.
+func (g *dispatchQueue) failOver(err error) {
+	g.failed(err)
+	if g.mustPersist() {
+		g.persists.Post(struct{}{})
 	}
 }
 
 // persistLeases stores the leases that this process remembers, so that the store can be
 // the queue without handing out a second time what somebody works on.
-func (e *Engine) persistLeases(ctx context.Context) error {
-	g := e.dispatch
+func (g *dispatchQueue) persistLeases(ctx context.Context) error {
 	if !g.mustPersist() {
 		return nil
 	}
-	holds := g.remembered(e.instant())
-	if e.coordinator != nil {
+	holds := g.remembered(g.e.instant())
+	if g.e.coordinator != nil {
 		var err error
-		if holds, err = e.addLeasesOfOthers(ctx, holds); err != nil {
+		if holds, err = g.addLeasesOfOthers(ctx, holds); err != nil {
 			return err
 		}
 	}
 	for len(holds) > 0 {
-		some := holds[:min(len(holds), e.cfg.Limits.BatchItems)]
+		some := holds[:min(len(holds), g.e.cfg.Limits.BatchItems)]
 		holds = holds[len(some):]
-		if err := e.storeHolds(ctx, some); err != nil {
+		if err := g.storeHolds(ctx, some); err != nil {
 			return fmt.Errorf("store the leases that were granted by the dispatcher: %w", err)
 		}
 	}
-	if e.coordinator != nil {
+	if g.e.coordinator != nil {
 		g.state.CompareAndSwap(dispatchPersisting, dispatchSuspended)
 		return nil
 	}
 	if g.state.CompareAndSwap(dispatchPersisting, dispatchOff) {
-		e.waiters.wakeAll()
+		g.e.waiters.wakeAll()
 	}
 	return nil
 }
@@ -319,14 +316,13 @@ const maxPersisted = 100_000
 
 // addLeasesOfOthers adds the leases that only the dispatcher remembers: those that a process
 // granted which has gone since. Where it is out of reach, there are none to be had.
-func (e *Engine) addLeasesOfOthers(ctx context.Context, holds []Hold) ([]Hold, error) {
-	g := e.dispatch
+func (g *dispatchQueue) addLeasesOfOthers(ctx context.Context, holds []Hold) ([]Hold, error) {
 	if !g.reachable.Load() {
 		return holds, nil
 	}
 	there, err := g.d.Expired(ctx, task.Instant(math.MaxInt64), maxPersisted)
 	if err != nil {
-		return holds, e.fallBack(ctx, err)
+		return holds, g.fallBack(ctx, err)
 	}
 	known := make(map[task.ID]int64, len(holds))
 	for _, h := range holds {
@@ -343,19 +339,19 @@ func (e *Engine) addLeasesOfOthers(ctx context.Context, holds []Hold) ([]Hold, e
 // storeHolds writes leases into the rows of their steps. Another process may have
 // renewed them, or stored what it knows of them: each is as good as new, and what is
 // known best holds.
-func (e *Engine) storeHolds(ctx context.Context, holds []Hold) error {
+func (g *dispatchQueue) storeHolds(ctx context.Context, holds []Hold) error {
 	ids := make([]task.ID, len(holds))
 	of := make(map[task.ID]Hold, len(holds))
-	now := e.instant()
+	now := g.e.instant()
 	for i, h := range holds {
-		length := e.cfg.Leases.Lease()
+		length := g.e.cfg.Leases.Lease()
 		if h.StartedAt == 0 {
-			length = e.cfg.Leases.StartTimeout
+			length = g.e.cfg.Leases.StartTimeout
 		}
 		h.Until = max(h.Until, now.Add(length))
 		ids[i], of[h.Step] = h.Step, h
 	}
-	return e.write(ctx, "stow", func(u *unit) error {
+	return g.e.write(ctx, "stow", func(u *unit) error {
 		u.leases.holds = of
 		works, err := u.rows.load(ids)
 		if err != nil {

@@ -42,7 +42,8 @@ type Engine struct {
 	cluster    Cluster // nil: the store belongs to this process
 	peerEvents *peerMailbox
 
-	dispatch    *dispatchState // nil: the store is the queue
+	queue       queue
+	dispatch    *dispatchQueue // the queue if there is a dispatcher, else nil
 	coordinator *coordinator   // nil: the store belongs to this process
 	leased      atomic.Int64   // the last number of a lease that is a time
 
@@ -113,7 +114,10 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(), Err: err}
 	}
 	e := &Engine{store: store, cfg: cfg, now: opts.Now, stepped: opts.Stepped, roll: opts.Roll, schemas: opts.Schemas}
-	e.dispatch = e.newDispatchState(opts.Dispatcher)
+	if e.queue = (storeQueue{e}); opts.Dispatcher != nil {
+		e.dispatch = newDispatchQueue(e, opts.Dispatcher)
+		e.queue = e.dispatch
+	}
 	e.pressure = newBackpressure(e)
 	e.transitions = newTransitions(opts.Transitions)
 	e.meter = newMeter(opts.Observer, e.pressure.moved)
@@ -146,9 +150,6 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	e.meter.clock, e.meter.since = e.instant, e.instant()
 	e.waiters, e.queueSamples.turn = newWaiters(), make(chan struct{}, 1)
 	if e.coordinator = newCoordinator(e); e.coordinator != nil {
-		if e.dispatch != nil {
-			e.dispatch.gate = e.coordinator.gate
-		}
 		if err := e.coordinator.observe(ctx); err != nil {
 			return nil, err
 		}
@@ -237,12 +238,6 @@ func (e *Engine) nextToken(now task.Instant) int64 {
 			return next
 		}
 	}
-}
-
-// leasesElsewhere reports whether leases may be in force that the rows do not know: a
-// dispatcher has granted them, here or through another process.
-func (e *Engine) leasesElsewhere() bool {
-	return e.dispatch != nil || e.coordinator != nil && e.coordinator.mixed.Load()
 }
 
 // Now is the engine's clock.

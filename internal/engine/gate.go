@@ -23,7 +23,8 @@ type gate struct {
 type handOutFrom int
 
 const (
-	fromNowhere handOutFrom = iota
+	fromNowhere  handOutFrom = iota
+	fromAnywhere             // where no other process works on the store: no gate says it
 	fromStore
 	fromDispatch
 )

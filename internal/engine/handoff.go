@@ -35,9 +35,7 @@ func (rs *readySteps) handOff() error {
 		if w.Step.State != task.StepEnqueued {
 			continue // moved on in the same transaction
 		}
-		if rs.u.e.dispatch != nil {
-			rs.u.leases.newOffers = append(rs.u.leases.newOffers, w)
-		}
+		rs.u.e.queue.becameReady(rs.u, w)
 		if !rs.handsOut() {
 			rs.u.wake.queued[w.Step.RouteID]++
 			continue
@@ -67,14 +65,7 @@ func (rs *readySteps) handsOut() bool {
 		return rs.permitted
 	}
 	rs.asked = true
-	if rs.u.e.coordinator == nil {
-		rs.permitted = !rs.u.e.dispatch.on() && !rs.u.e.dispatch.mustPersist()
-		return rs.permitted
-	}
-	out, ok := rs.u.e.coordinator.gate.enter(rs.u.e.instant())
-	if ok {
-		rs.permit, rs.permitted = out, out.at == fromStore
-	}
+	rs.permit, rs.permitted = rs.u.e.queue.handsOut()
 	return rs.permitted
 }
 

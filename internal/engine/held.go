@@ -46,7 +46,7 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 	if err != nil {
 		return nil, err
 	}
-	e.showHolds(ctx, steps)
+	e.queue.show(ctx, steps)
 	for _, s := range steps {
 		if h := of[s.TaskID]; h != nil && s.State.Leased() && s.WorkerNo == w.No {
 			h.Leases = append(h.Leases, PresentedLease{s.ID, e.Token(s)})
@@ -65,8 +65,8 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 // dispatcher; those that hold none are left out. What the dispatcher cannot be asked is
 // not counted.
 func (e *Engine) Loads(ctx context.Context) (map[int64]int, error) {
-	e.FlushDispatch() // what has ended is not to be counted
-	there, _, err := fromDispatcher(ctx, e, func(d Dispatcher) (map[int64]int, error) { return d.Held(ctx) })
+	e.queue.flush() // what has ended is not to be counted
+	there, err := e.queue.held(ctx)
 	if err != nil {
 		return nil, err
 	}

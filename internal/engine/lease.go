@@ -88,7 +88,7 @@ func (e *Engine) renew(ctx context.Context, worker int64, refs []LeaseRef) ([]Le
 }
 
 func (e *Engine) runStarts(calls []leaseCall) ([][]LeaseAnswer, error) {
-	return e.runLeasesWhere("start", calls, e.startStored)
+	return e.queue.renew("start", calls, e.startStored)
 }
 
 func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
@@ -104,24 +104,7 @@ func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 }
 
 func (e *Engine) runHeartbeats(calls []leaseCall) ([][]LeaseAnswer, error) {
-	return e.runLeasesWhere("heartbeat", calls, e.renewStored)
-}
-
-// runLeasesWhere asks the dispatcher first while that hands out.
-func (e *Engine) runLeasesWhere(verb string, calls []leaseCall,
-	stored func([]leaseCall) ([][]LeaseAnswer, error),
-) ([][]LeaseAnswer, error) {
-	if !e.dispatch.on() {
-		return stored(calls)
-	}
-	if e.coordinator != nil {
-		p, ok := e.coordinator.gate.enterDispatch()
-		if !ok {
-			return stored(calls)
-		}
-		defer p.leave() // what this process remembers of them is stored when it is over
-	}
-	return e.leasesDispatched(verb, calls, stored)
+	return e.queue.renew("heartbeat", calls, e.renewStored)
 }
 
 func (e *Engine) renewStored(calls []leaseCall) ([][]LeaseAnswer, error) {
@@ -198,7 +181,7 @@ func (u *unit) leaseAnswer(w Work, ref LeaseRef, held bool) LeaseAnswer {
 	case held:
 		a.Status, a.LeaseUntil, a.DeadlineAt = Held, w.Step.LeaseUntil, w.Step.Deadline()
 	case ref.Token != 0 && w.Step != nil && w.Step.State == task.StepCancelled &&
-		(w.Step.Token == ref.Token || u.e.leasesElsewhere() && w.Step.Token < ref.Token):
+		(w.Step.Token == ref.Token || u.e.queue.leasesElsewhere() && w.Step.Token < ref.Token):
 		a.Status = Cancelled
 	default:
 		a.Err = notInForce(w.Step, ref)

@@ -206,7 +206,7 @@ func (e *Engine) pollReady(ctx context.Context, routes []int64) error {
 	if len(routes) == 0 {
 		return nil
 	}
-	ready, err := e.waiting(ctx, routes)
+	ready, err := e.queue.readyOn(ctx, routes)
 	if err != nil {
 		return fmt.Errorf("look for ready steps: %w", err)
 	}
@@ -214,15 +214,6 @@ func (e *Engine) pollReady(ctx context.Context, routes []int64) error {
 		e.waiters.ready(ready)
 	}
 	return nil
-}
-
-// waiting counts the ready steps of routes where they are claimed.
-func (e *Engine) waiting(ctx context.Context, routes []int64) (map[int64]int, error) {
-	ready, ok, err := fromDispatcher(ctx, e, func(d Dispatcher) (map[int64]int, error) { return d.Waiting(ctx, routes) })
-	if ok || err != nil {
-		return ready, err
-	}
-	return e.cluster.Occupied(ctx, routes, maxOccupied)
 }
 
 // pollSettled wakes those who wait for tasks that are settled.

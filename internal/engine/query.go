@@ -85,7 +85,7 @@ func (e *Engine) Steps(ctx context.Context, id task.ID) (*task.Task, []*task.Ste
 	}
 	steps, err := e.store.FindSteps(ctx, id)
 	if err == nil {
-		e.showHolds(ctx, steps)
+		e.queue.show(ctx, steps)
 	}
 	return t, steps, err
 }
@@ -101,7 +101,7 @@ func (e *Engine) BareSteps(ctx context.Context, tasks []*task.Task) ([][]*task.S
 	if err != nil {
 		return nil, err
 	}
-	e.showHolds(ctx, found)
+	e.queue.show(ctx, found)
 	out := make([][]*task.Step, len(tasks))
 	for _, s := range found {
 		i := place[s.TaskID]
@@ -145,29 +145,6 @@ func (e *Engine) ListSteps(ctx context.Context, id task.ID, results bool) (t *ta
 		}
 	}
 	return t, steps, omitted, nil
-}
-
-// showHolds makes steps that are held in the dispatcher what they are there. It
-// does without when that cannot be asked.
-func (e *Engine) showHolds(ctx context.Context, steps []*task.Step) {
-	if !e.dispatch.on() {
-		return
-	}
-	var ready []*task.Step
-	var ids []task.ID
-	for _, s := range steps {
-		if s.State == task.StepEnqueued {
-			ready, ids = append(ready, s), append(ids, s.ID)
-		}
-	}
-	if len(ids) == 0 {
-		return
-	}
-	for i, h := range e.findHolds(ctx, ids) {
-		if s := ready[i]; h.Token > s.Token {
-			_ = s.Adopt(h.lease()) // else it stays what it is in the store
-		}
-	}
 }
 
 // Records is everything that is written down about a task.

@@ -96,7 +96,7 @@ func (e *Engine) queueSample(ctx context.Context) (*queueSample, error) {
 func (e *Engine) takeSample(ctx context.Context, now task.Instant) (*queueSample, error) {
 	g := &queueSample{at: now}
 	var err error
-	if g.counts, err = e.readyCounts(ctx, statsLimit); err != nil {
+	if g.counts, err = e.queue.readyCounts(ctx, statsLimit); err != nil {
 		return nil, err
 	}
 	total := 0
@@ -122,7 +122,7 @@ func (e *Engine) takeSample(ctx context.Context, now task.Instant) (*queueSample
 // correctSample corrects a sample by what the dispatcher knows: what it has handed out
 // is still ready in the store.
 func (e *Engine) correctSample(ctx context.Context, g *queueSample) error {
-	holds, err := e.dispatchedHolds(ctx, statsLeases)
+	holds, err := e.queue.holds(ctx, statsLeases)
 	if err != nil || len(holds) == 0 {
 		return err
 	}

@@ -177,24 +177,11 @@ func (u *unit) rekey(steps []*task.Step) (int, error) {
 		if !s.Rekey(u.now, u.order) {
 			return true
 		}
-		u.rekeyed(s, was)
+		u.e.queue.rekeyed(u, s, was)
 		return false
 	})
 	if len(moved) == 0 {
 		return 0, nil
 	}
 	return len(moved), u.tx.SaveSteps(u.ctx, moved)
-}
-
-// rekeyed is told of each ready step that gets another key. Where the store is the
-// queue it is enough that it is saved; a dispatcher has it in its old place, unless
-// somebody holds it.
-func (u *unit) rekeyed(s *task.Step, was int64) {
-	if u.e.dispatch == nil {
-		return
-	}
-	as := offeredAs(s)
-	as.Key = was
-	u.leases.removals = append(u.leases.removals, Removal{Offered: as})
-	u.leases.newOffers = append(u.leases.newOffers, Work{Step: s})
 }

@@ -66,7 +66,7 @@ func (e *Engine) stateLimits(ctx context.Context, tasks []*task.Task, whole bool
 	if err != nil {
 		return nil, nil, fmt.Errorf("look at what is promised to steps: %w", err)
 	}
-	e.showHolds(ctx, steps)
+	e.queue.show(ctx, steps)
 	of := make(map[task.ID][]*task.Step, len(undecided))
 	for _, s := range steps {
 		of[s.TaskID] = append(of[s.TaskID], s)

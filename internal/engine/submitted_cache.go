@@ -120,25 +120,10 @@ func (s *submittedCache) drop(id task.ID) {
 	delete(s.steps, id)
 }
 
-// cacheSubmitted puts the new steps of a committed transaction in the cache of submitted steps, and takes
-// down what it touched.
-func (dl *dispatchedLeases) cacheSubmitted() {
-	s := dl.u.e.dispatch.submitted
-	s.forget(dl.u.rows.dirtyTasks)
-	for _, w := range dl.newOffers {
-		if w.Task == nil {
-			continue // not new: it got another key
-		}
-		if _, stored := dl.u.rows.tasks[w.Task.ID]; !stored && w.Step.State == task.StepEnqueued {
-			s.put(w, dl.cacheEpoch)
-		}
-	}
-}
-
 // leaseSubmitted makes a lease of a hold without asking the store. It reports false
 // when that takes more than what is in the cache of submitted steps.
-func (u *unit) leaseSubmitted(h Hold, start bool) (Lease, bool) {
-	w, ok := u.e.dispatch.submitted.take(h.Offered, u.now)
+func (g *dispatchQueue) leaseSubmitted(u *unit, h Hold, start bool) (Lease, bool) {
+	w, ok := g.submitted.take(h.Offered, u.now)
 	if !ok || w.Step.Adopt(h.lease()) != nil {
 		return Lease{}, false
 	}

@@ -42,9 +42,7 @@ func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	u.leases.u = u
 	u.wake.queued = map[int64]int{}
 	u.observed = observed{u: u, commit: e.newCommit()}
-	if e.dispatch != nil {
-		u.leases.cacheEpoch = e.dispatch.submitted.epoch.Load()
-	}
+	e.queue.attach(u)
 	return u
 }
 
@@ -98,7 +96,7 @@ func (lr *loadedRows) load(ids []task.ID) ([]Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	lr.u.leases.loadHolds(works)
+	lr.u.e.queue.loadHolds(lr.u, works)
 	return lr.intern(works), nil
 }
 

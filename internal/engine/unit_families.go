@@ -27,7 +27,7 @@ func (lr *loadedRows) gather(of []Family) error {
 	if err != nil {
 		return err
 	}
-	lr.u.leases.loadHolds(worksOf(found))
+	lr.u.e.queue.loadHolds(lr.u, worksOf(found))
 	for i, steps := range found {
 		for j, s := range steps {
 			steps[j] = lr.internStep(s)

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"context"
-
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -34,35 +32,6 @@ func (h Hold) lease() task.Holding {
 	return task.Holding{Worker: h.Worker, Token: h.Token, AssignedAt: h.AssignedAt, StartedAt: h.StartedAt, Until: h.Until, Progress: h.Progress, Note: h.Note}
 }
 
-// loadHolds finds out who holds those of the steps that are ready in the store.
-func (dl *dispatchedLeases) loadHolds(works []Work) {
-	g := dl.u.e.dispatch
-	if g == nil {
-		return
-	}
-	var ask []task.ID
-	for _, w := range works {
-		if w.Step == nil || w.Step.State != task.StepEnqueued || dl.u.rows.steps[w.Step.ID] != nil {
-			continue
-		}
-		if _, known := dl.holds[w.Step.ID]; known {
-			continue
-		}
-		// another process may have begun an attempt that this one only remembers as assigned
-		if h, ok := g.leaseOf(w.Step.ID); ok && h.Until > dl.u.now && (h.StartedAt != 0 || !g.on()) {
-			dl.putHold(w.Step.ID, h)
-			continue
-		}
-		ask = append(ask, w.Step.ID)
-	}
-	if len(ask) == 0 || !g.on() {
-		return
-	}
-	for i, h := range dl.u.e.findHolds(context.Background(), ask) {
-		dl.putHold(ask[i], h)
-	}
-}
-
 func (dl *dispatchedLeases) putHold(id task.ID, h Hold) {
 	if dl.holds == nil {
 		dl.holds = map[task.ID]Hold{}
@@ -73,7 +42,7 @@ func (dl *dispatchedLeases) putHold(id task.ID, h Hold) {
 // noteOffer notes how a step that comes in hand was offered, and adopts the lease
 // on it if there is one.
 func (dl *dispatchedLeases) noteOffer(s *task.Step) {
-	if s.State != task.StepEnqueued || !dl.u.e.leasesElsewhere() {
+	if s.State != task.StepEnqueued || !dl.u.e.queue.leasesElsewhere() {
 		return
 	}
 	if dl.offered == nil {
@@ -109,7 +78,7 @@ func (dl *dispatchedLeases) inForce(s *task.Step, ref LeaseRef) bool {
 		again := ref.At != 0 && task.CountedToken(ref.Token) && s.AssignedAt != ref.At
 		return !again && (ref.Worker == 0 || ref.Worker == s.WorkerNo)
 	}
-	if !dl.u.e.leasesElsewhere() || s.State != task.StepEnqueued || ref.Token <= s.Token ||
+	if !dl.u.e.queue.leasesElsewhere() || s.State != task.StepEnqueued || ref.Token <= s.Token ||
 		!task.TimeToken(ref.Token, dl.u.now) {
 		return false
 	}
@@ -143,35 +112,4 @@ func (dl *dispatchedLeases) dispatchUpdate() dispatchUpdate {
 		}
 	}
 	return f
-}
-
-// afterCommit tells those who wait, and the dispatcher if there is one, what a
-// committed transaction did.
-func (e *Engine) afterCommit(u *unit) {
-	e.restoreRoutes(u.wake.queued)
-	g := e.dispatch
-	if g == nil {
-		e.waiters.publish(u)
-		e.publishReady(u)
-		return
-	}
-	f := u.leases.dispatchUpdate()
-	f.gone = append(f.gone, u.leases.removals...)
-	if !g.reachable.Load() {
-		g.addMissed(f.gone)
-		e.waiters.publish(u)
-		e.publishReady(u)
-		return
-	}
-	if g.on() {
-		u.leases.cacheSubmitted()
-		u.wake.queued = nil // they are woken once the steps can be claimed
-		e.waiters.publish(u)
-	} else { // waiting polls hear of it twice, because steps may be claimed from either place by then
-		e.waiters.publish(u)
-		e.publishReady(u)
-	}
-	if len(f.gone)+len(f.fresh)+len(f.queued) > 0 {
-		e.dispatch.outbox.Post(f)
-	}
 }

@@ -277,7 +277,7 @@ func (c *workerCache) drop(workers map[int64]struct{}) {
 
 // release gives back all that a worker holds, and returns how much that was.
 func (e *Engine) release(ctx context.Context, worker int64) (int, error) {
-	there, err := e.heldBy(ctx, worker)
+	there, err := e.queue.heldBy(ctx, worker)
 	if err != nil {
 		return 0, err
 	}

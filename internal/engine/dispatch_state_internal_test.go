@@ -10,7 +10,7 @@ import (
 // Leases that end in other processes are not remembered for ever.
 func TestLeasesThatEndElsewhere(t *testing.T) {
 	t.Parallel()
-	g := &dispatchState{held: map[task.ID]Hold{}}
+	g := &dispatchQueue{leases: map[task.ID]Hold{}}
 	now := task.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	last := Hold{}
 	for i := range 100_000 { // a hundred in a second
@@ -19,7 +19,7 @@ func TestLeasesThatEndElsewhere(t *testing.T) {
 		g.remember([]Hold{last}, now)
 	}
 	// those of the last 90 seconds, and as many again
-	if n := len(g.held); n > 20_000 {
+	if n := len(g.leases); n > 20_000 {
 		t.Errorf("%d leases are remembered", n)
 	}
 	if _, ok := g.leaseOf(last.Step); !ok {

@@ -1,0 +1,71 @@
+package archtest_test
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestQueueSeam keeps the question whether a dispatcher is in use in one place: the two implementations of the engine's
+// queue, and the coordinator, which agrees with other processes on it.
+func TestQueueSeam(t *testing.T) {
+	t.Parallel()
+	knows := func(file string) bool {
+		name := strings.TrimPrefix(file, "internal/engine/")
+		return name == "engine.go" || strings.HasPrefix(name, "dispatch") || strings.HasPrefix(name, "coordinator")
+	}
+	eachFile(t, "internal/engine", func(file string, f *ast.File) {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "dispatch" && !knows(file) {
+				t.Errorf("%s asks for the dispatcher: ask Engine.queue, which is the store or a dispatcher", file)
+			}
+			return true
+		})
+	})
+}
+
+// TestUnitStaysSmall keeps a unit of work in parts that can be read one at a time.
+func TestUnitStaysSmall(t *testing.T) {
+	t.Parallel()
+	const maxFields, maxMethods = 15, 75
+	parts := []string{"loadedRows", "newRecords", "caseChanges", "readySteps", "dispatchedLeases", "breakerOutcomes", "wakeups", "observed"}
+	methods := map[string]int{}
+	eachFile(t, "internal/engine", func(file string, f *ast.File) {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
+				methods[receiver(fn)]++
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if s, ok := spec.Type.(*ast.StructType); ok && (spec.Name.Name == "unit" || slices.Contains(parts, spec.Name.Name)) {
+				if n := s.Fields.NumFields(); n > maxFields {
+					t.Errorf("%s: %s has %d fields; %d are enough for one part", file, spec.Name.Name, n, maxFields)
+				}
+			}
+			return true
+		})
+	})
+	for _, part := range append(parts, "unit") {
+		if n := methods[part]; n == 0 || n > maxMethods {
+			t.Errorf("internal/engine: %s has %d methods; give it a part, or take it off the list", part, n)
+		}
+	}
+}
+
+// receiver is the name of the type that a method belongs to.
+func receiver(fn *ast.FuncDecl) string {
+	e := fn.Recv.List[0].Type
+	if star, ok := e.(*ast.StarExpr); ok {
+		e = star.X
+	}
+	id, ok := e.(*ast.Ident)
+	if !ok {
+		return ""
+	}
+	return id.Name
+}
