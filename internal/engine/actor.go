@@ -103,35 +103,3 @@ func expectFault[S ~string](x task.Expectation, states []S) []task.Problem {
 	}
 	return []task.Problem{{Location: "/expected_state", Message: "must be one of " + strings.Join(known, ", ")}}
 }
-
-// sign completes the acts of the transaction: how their actors were known, and the
-// namespace and template of their tasks, which may be gone when somebody asks.
-func (nr *newRecords) sign() error {
-	for i := range nr.acts {
-		a := &nr.acts[i]
-		signAct(a, nr.u.key)
-		t := nr.u.rows.tasks[a.TaskID]
-		if t == nil || a.Template != "" {
-			continue
-		}
-		tpl, err := nr.u.rows.template(t.DefID)
-		if err != nil {
-			return err
-		}
-		a.Namespace, a.Template = tpl.Namespace, tpl.Name
-	}
-	return nil
-}
-
-// signAct tells how the actor of an act was known: by a key, unless Tasker itself is
-// the actor, or nobody needs one.
-func signAct(a *task.Act, key string) {
-	switch {
-	case a.Actor == System:
-		a.Auth, a.Key = task.AuthSystem, ""
-	case key != "":
-		a.Auth, a.Key = task.AuthKey, key
-	default:
-		a.Auth, a.Key = task.AuthNone, ""
-	}
-}

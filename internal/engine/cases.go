@@ -128,23 +128,6 @@ func (e *Engine) admitChange(ctx context.Context, ch *task.CaseChange) error {
 	return nil
 }
 
-// update makes a change to a case in hand, and an act of it.
-func (cc *caseChanges) update(t *task.Task, c *task.Case, ch task.CaseChange) error {
-	if err := ch.Expect.Check(c.Seen()); err != nil {
-		return err
-	}
-	if ch.Reopen && t.Meta.Case == task.HasPending && c.Status != task.CasePending {
-		return task.Errorf(task.Conflict, "the task %s has another case that is pending", t.ID)
-	}
-	act, err := cc.change(t, c, ch)
-	if err != nil {
-		return err
-	}
-	act.Reason = cmp.Or(act.Reason, NoReason)
-	cc.u.records.acts = append(cc.u.records.acts, act)
-	return nil
-}
-
 const maxNotes = 16 << 10
 
 func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
@@ -178,52 +161,7 @@ func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
 	return append(problems, e.checkMetadata(ch.Metadata)...)
 }
 
-// load returns a case with its task. The case is read behind the task, so
-// that nobody can have changed it in between without changing the task.
-func (cc *caseChanges) load(id task.ID) (*task.Task, *task.Case, error) {
-	c, err := cc.u.tx.Case(cc.u.ctx, id)
-	if err != nil {
-		return nil, nil, err
-	}
-	if c == nil {
-		return nil, nil, noCase(id)
-	}
-	t, err := cc.u.rows.task(c.TaskID)
-	if err != nil {
-		return nil, nil, err
-	}
-	if t == nil {
-		return nil, nil, noCase(id)
-	}
-	if c, err = cc.u.tx.Case(cc.u.ctx, id); err == nil && c == nil {
-		err = noCase(id)
-	}
-	return t, c, err
-}
-
 func noCase(id task.ID) error { return task.Errorf(task.NotFound, "there is no case %s", id) }
-
-// change changes a case and lets its task know.
-func (cc *caseChanges) change(t *task.Task, c *task.Case, ch task.CaseChange) (task.Act, error) {
-	was := c.Status
-	act, err := c.Change(ch, cc.u.now)
-	if err != nil {
-		return act, err
-	}
-	if limit := cc.u.e.cfg.Limits.PayloadBytes; len(c.Metadata) > limit {
-		return act, task.Errorf(task.TooLarge, "the metadata of the case would be %d bytes long; the limit is %d", len(c.Metadata), limit)
-	}
-	t.Meta.Case = task.HasClosed
-	if c.Status == task.CasePending {
-		t.Meta.Case = task.HasPending
-	}
-	cc.u.rows.changedTask(t)
-	cc.changed = append(cc.changed, c)
-	if was == task.CasePending && c.Status != was {
-		cc.u.observed.caseResolved(t, c)
-	}
-	return act, nil
-}
 
 // Case returns a case with its snapshot, or NotFound.
 func (e *Engine) Case(ctx context.Context, id task.ID) (*task.Case, error) {

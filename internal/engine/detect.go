@@ -300,20 +300,6 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 	return done, err
 }
 
-// takeTasks takes tasks in hand.
-func (lr *loadedRows) takeTasks(ids []task.ID) error {
-	tasks, err := lr.u.tx.Tasks(lr.u.ctx, ids)
-	if err != nil {
-		return err
-	}
-	for _, t := range tasks {
-		if t != nil {
-			lr.internTask(t)
-		}
-	}
-	return nil
-}
-
 // stalenessOf is the case of a stale task, before anything is done about it.
 func (u *unit) stalenessOf(t *task.Task, d Detected) *opening {
 	o := &opening{task: t, state: t.State, since: t.Since(u.now), reason: task.ReasonStaleness, cause: task.CauseStale,

@@ -238,21 +238,3 @@ func (f *feed) fail(err error) {
 	}
 	f.wake()
 }
-
-// record notes what a transaction does to a task.
-func (ob *observed) record(kind ChangeKind, t *task.Task, from task.State, cause string) {
-	if !ob.recording {
-		return
-	}
-	ob.changes = append(ob.changes, Change{Kind: kind, At: ob.u.now, Task: t.ID, DefID: t.DefID, Priority: t.Priority,
-		CorrelationID: t.CorrelationID, Tags: t.Meta.Tags, From: from, To: t.State, Cause: cause})
-}
-
-// recordCase notes what a transaction does to a case.
-func (ob *observed) recordCase(kind ChangeKind, t *task.Task, c *task.Case) {
-	if !ob.recording {
-		return
-	}
-	ob.changes = append(ob.changes, Change{Kind: kind, At: ob.u.now, Task: t.ID, DefID: t.DefID, Priority: t.Priority,
-		CorrelationID: t.CorrelationID, Tags: t.Meta.Tags, Case: c.ID, Reason: string(c.Reason), Status: string(c.Status)})
-}

@@ -136,25 +136,6 @@ func (rs *readySteps) deliver(gifts []handOff) error {
 	return nil
 }
 
-// readContexts completes tasks with their contexts.
-func (lr *loadedRows) readContexts(tasks []*task.Task) error {
-	if len(tasks) == 0 {
-		return nil
-	}
-	ids := make([]task.ID, len(tasks))
-	for i, t := range tasks {
-		ids[i] = t.ID
-	}
-	contexts, err := lr.u.tx.Contexts(lr.u.ctx, ids)
-	if err != nil {
-		return err
-	}
-	for i, t := range tasks {
-		t.Context = contexts[i]
-	}
-	return nil
-}
-
 // releasePollers lets the pollers go that a transaction had in hand which came to
 // nothing: they look for work themselves.
 func (rs *readySteps) releasePollers() {

@@ -151,27 +151,6 @@ func (e *Engine) runLeases(verb string, calls []leaseCall, fn func(*unit, *task.
 // maxHeld bounds the leases that one heartbeat without a list renews.
 const maxHeld = 10_000
 
-func (lr *loadedRows) loadHeld(c leaseCall) ([]Work, []LeaseRef, error) {
-	if c.all == 0 {
-		ids := make([]task.ID, len(c.refs))
-		for i, r := range c.refs {
-			ids[i] = r.Step
-		}
-		works, err := lr.load(ids)
-		return works, c.refs, err
-	}
-	works, err := lr.u.tx.Held(lr.u.ctx, c.all, maxHeld)
-	if err != nil {
-		return nil, nil, err
-	}
-	lr.intern(works)
-	refs := make([]LeaseRef, len(works))
-	for i, w := range works {
-		refs[i] = LeaseRef{Step: w.Step.ID, Token: w.Step.Token, Worker: c.all}
-	}
-	return works, refs, nil
-}
-
 // leaseAnswer says what has become of a lease. One that a cancellation ended is no error
 // of whoever holds it, also where the dispatcher granted it and the cancellation was first:
 // then its token is newer than that of the row.

@@ -96,18 +96,6 @@ func actorField(k ActKind) string {
 	}
 }
 
-// stepOf returns a step of a task with its task, locked.
-func (lr *loadedRows) stepOf(taskID, stepID task.ID) (Work, error) {
-	works, err := lr.load([]task.ID{stepID})
-	if err != nil {
-		return Work{}, err
-	}
-	if w := works[0]; w.Step != nil && w.Step.TaskID == taskID {
-		return w, nil
-	}
-	return Work{}, task.Errorf(task.NotFound, "the task %s has no step %s", taskID, stepID)
-}
-
 // operateOpen is operate for a step that is as expected, of a task that is not over.
 func (u *unit) operateOpen(w Work, a StepAct) error {
 	if err := a.Expect.Check(w.Step.Seen()); err != nil {

@@ -132,18 +132,6 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 	return out, u.actOfReplay(&before, t, out, r)
 }
 
-// pendingOf returns the ID of a task's pending case, zero for none.
-func (cc *caseChanges) pendingOf(t *task.Task) (task.ID, error) {
-	if t.Meta.Case != task.HasPending {
-		return task.ID{}, nil
-	}
-	cases, err := cc.u.tx.PendingCases(cc.u.ctx, []task.ID{t.ID})
-	if err != nil || len(cases) == 0 {
-		return task.ID{}, err
-	}
-	return cases[0].ID, nil
-}
-
 // repeat makes a failed step pending again.
 func (u *unit) repeat(w Work, r Replay) error {
 	from, again := w.Step.State, w.Step.Repeat

@@ -46,28 +46,6 @@ func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	return u
 }
 
-// intern replaces rows that are in hand already by the ones in hand.
-func (lr *loadedRows) intern(works []Work) []Work {
-	for i, w := range works {
-		if w.Step == nil {
-			continue
-		}
-		works[i].Step = lr.internStep(w.Step)
-		works[i].Task = lr.internTask(w.Task)
-	}
-	return works
-}
-
-func (lr *loadedRows) internStep(s *task.Step) *task.Step {
-	if have, ok := lr.steps[s.ID]; ok {
-		return have
-	}
-	lr.steps[s.ID] = s
-	lr.u.leases.noteOffer(s)
-	lr.u.notBefore(max(s.ReadyAt, s.AssignedAt, s.StartedAt, s.FinishedAt))
-	return s
-}
-
 // notBefore puts the unit's time after what it finds in rows. Another process, whose
 // clock is a little ahead, may have written them: what follows must not look as if
 // it had come first.
@@ -80,49 +58,6 @@ func (u *unit) notBefore(at task.Instant) {
 
 // clockSlack is how far ahead the clock of another process may be.
 const clockSlack = time.Hour
-
-func (lr *loadedRows) internTask(t *task.Task) *task.Task {
-	if have, ok := lr.tasks[t.ID]; ok {
-		return have
-	}
-	lr.tasks[t.ID] = t
-	lr.u.notBefore(max(t.CreatedAt, t.StateAt, t.FinishedAt))
-	return t
-}
-
-// load returns steps with their tasks, locked.
-func (lr *loadedRows) load(ids []task.ID) ([]Work, error) {
-	works, err := lr.u.tx.Work(lr.u.ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	lr.u.e.queue.loadHolds(lr.u, works)
-	return lr.intern(works), nil
-}
-
-// task returns a task, locked, or nil.
-func (lr *loadedRows) task(id task.ID) (*task.Task, error) {
-	if t := lr.tasks[id]; t != nil {
-		return t, nil
-	}
-	t, err := lr.u.tx.Task(lr.u.ctx, id)
-	if err != nil || t == nil {
-		return nil, err
-	}
-	return lr.internTask(t), nil
-}
-
-// template returns the template of a task.
-func (lr *loadedRows) template(def int64) (*task.Template, error) {
-	if lr.lastTemplate != nil && lr.lastTemplate.DefID == def {
-		return lr.lastTemplate, nil
-	}
-	t, err := lr.u.e.catalog.template(lr.u.ctx, def, lr.u.tx.Template)
-	if err == nil {
-		lr.lastTemplate = t
-	}
-	return t, err
-}
 
 // moved books the change of a step's state from its former one.
 func (u *unit) moved(w Work, from task.StepState) {
@@ -141,19 +76,6 @@ func (u *unit) moved(w Work, from task.StepState) {
 		u.ready.steps = append(u.ready.steps, w)
 	case w.Step.Queue == task.Timers:
 		u.wake.dueAt(task.Instant(w.Step.Key))
-	}
-}
-
-func (wu *wakeups) leaseEnded(worker int64) {
-	if wu.endedLeases == nil {
-		wu.endedLeases = map[int64]int{}
-	}
-	wu.endedLeases[worker]++
-}
-
-func (wu *wakeups) dueAt(at task.Instant) {
-	if wu.due == 0 || at < wu.due {
-		wu.due = at
 	}
 }
 
@@ -292,26 +214,6 @@ func (u *unit) reevaluate(t *task.Task) error {
 	}
 	u.left(t, before.State, "")
 	return nil
-}
-
-func (nr *newRecords) save() error {
-	if len(nr.attempts) > 0 {
-		if err := nr.u.tx.AddAttempts(nr.u.ctx, nr.attempts); err != nil {
-			return err
-		}
-	}
-	if len(nr.events) > 0 {
-		if err := nr.u.tx.AddEvents(nr.u.ctx, nr.events); err != nil {
-			return err
-		}
-	}
-	if len(nr.acts) == 0 {
-		return nil
-	}
-	if err := nr.sign(); err != nil {
-		return err
-	}
-	return nr.u.tx.AddActs(nr.u.ctx, nr.acts)
 }
 
 // left books that a task has left a state.

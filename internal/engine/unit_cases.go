@@ -1,6 +1,12 @@
 package engine
 
-import "github.com/taskerhq/tasker/internal/task"
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
 
 // caseChanges are the cases that a unit opens or changes, and why.
 type caseChanges struct {
@@ -13,4 +19,208 @@ type caseChanges struct {
 	unwatched    map[*task.Task]task.State // live tasks, and the state that they left
 
 	opened, changed, recurred []*task.Case
+}
+
+// opening is an occurrence that is about to be told: in a new case, or in the one that
+// its task has.
+type opening struct {
+	task      *task.Task
+	state     task.State   // before what happened
+	since     task.Instant // since when the task was in it
+	reason    task.CaseReason
+	cause     task.CaseCause // "" to tell it by the step that failed last
+	detail    string         // one sentence: what was seen; "" likewise
+	threshold time.Duration  // for staleness_timeout
+	metadata  []byte         // of a new case
+
+	pending *task.Case // the task's, nil for a new one
+	opened  *task.Case // nil: the task has a pending case already
+}
+
+// alreadyTold reports whether the pending case of a task tells of this already: the task is
+// still stuck in the same way. A step that fails is told each time.
+func (o *opening) alreadyTold() bool {
+	c := o.pending
+	if o.cause == "" || o.cause != c.Cause || c.Recovery != nil {
+		return false
+	}
+	return o.cause == task.CauseNoWorker || o.task.StateAt <= c.OccurredAt
+}
+
+// open tells of tasks that are stuck, each with a snapshot of the task as it is now,
+// in a new case, or as the latest occurrence in its pending one. What they need is asked
+// for once for all.
+func (cc *caseChanges) open(list []*opening) error {
+	list, err := cc.findPending(list)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	camera, err := cc.u.newSnapshotter(list)
+	if err != nil {
+		return err
+	}
+	for _, o := range list {
+		shown, err := camera.occurrence(o)
+		if err != nil {
+			return err
+		}
+		if c := o.pending; c != nil {
+			c.Recur(shown)
+			cc.recurred = append(cc.recurred, c)
+			cc.u.observed.caseRecurred(o.task, c)
+			continue
+		}
+		c := task.NewCase(cc.u.e.store.IDs().Take(cc.u.now.Time(), 1), o.task, o.state, o.reason, cc.u.now)
+		c.Metadata = o.metadata
+		c.Cause, c.Fingerprint, c.Retryable, c.Snapshot = shown.Cause, shown.Fingerprint, shown.Retryable, shown.Snapshot
+		c.Step, c.Class, c.Message = shown.Step, shown.Class, shown.Message
+		o.opened = c
+		cc.opened = append(cc.opened, c)
+		cc.u.observed.caseOpened(o.task, c)
+	}
+	return nil
+}
+
+// findPending finds the pending cases of tasks, and marks the tasks that will have one.
+// It leaves out what the pending case tells already, and all but one occurrence of a task.
+func (cc *caseChanges) findPending(list []*opening) ([]*opening, error) {
+	var again []task.ID
+	of := map[task.ID]*opening{}
+	list = slices.DeleteFunc(slices.Clone(list), func(o *opening) bool {
+		if of[o.task.ID] != nil || slices.ContainsFunc(cc.opened, func(c *task.Case) bool { return c.TaskID == o.task.ID }) {
+			return true
+		}
+		of[o.task.ID] = o
+		if o.task.Meta.Case == task.HasPending {
+			again = append(again, o.task.ID)
+		} else {
+			o.task.Meta.Case = task.HasPending
+			cc.u.rows.changedTask(o.task)
+		}
+		return false
+	})
+	if len(again) == 0 {
+		return list, nil
+	}
+	cases, err := cc.u.tx.PendingCases(cc.u.ctx, again)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range cases {
+		of[c.TaskID].pending = c
+	}
+	return slices.DeleteFunc(list, func(o *opening) bool { return o.pending != nil && o.alreadyTold() }), nil
+}
+
+// exhausted notes that a task is in error because steps of it failed for good.
+func (cc *caseChanges) exhausted(t *task.Task, was task.State, since task.Instant) {
+	if cc.opensFor(t) {
+		cc.openings = append(cc.openings, &opening{task: t, state: was, since: since, reason: task.ReasonMaxRetries})
+	}
+}
+
+// opensFor reports whether it is told that a task is stuck: where cases are opened without
+// being asked, and where somebody has opened one.
+func (cc *caseChanges) opensFor(t *task.Task) bool {
+	return cc.u.e.cfg.Cases.Enabled == On || t.Meta.Case == task.HasPending
+}
+
+// flush tells of what happened in this transaction, and notes in cases that their
+// tasks have recovered.
+func (cc *caseChanges) flush() error {
+	if err := cc.open(cc.openings); err != nil {
+		return err
+	}
+	return cc.noteRecoveries()
+}
+
+func (cc *caseChanges) save() error {
+	if len(cc.opened) > 0 {
+		if err := cc.u.tx.AddCases(cc.u.ctx, cc.opened); err != nil {
+			return err
+		}
+	}
+	if len(cc.recurred) > 0 {
+		if err := cc.u.tx.RecurCases(cc.u.ctx, cc.recurred); err != nil {
+			return err
+		}
+	}
+	if len(cc.changed) > 0 {
+		return cc.u.tx.SaveCases(cc.u.ctx, cc.changed)
+	}
+	return nil
+}
+
+// update makes a change to a case in hand, and an act of it.
+func (cc *caseChanges) update(t *task.Task, c *task.Case, ch task.CaseChange) error {
+	if err := ch.Expect.Check(c.Seen()); err != nil {
+		return err
+	}
+	if ch.Reopen && t.Meta.Case == task.HasPending && c.Status != task.CasePending {
+		return task.Errorf(task.Conflict, "the task %s has another case that is pending", t.ID)
+	}
+	act, err := cc.change(t, c, ch)
+	if err != nil {
+		return err
+	}
+	act.Reason = cmp.Or(act.Reason, NoReason)
+	cc.u.records.acts = append(cc.u.records.acts, act)
+	return nil
+}
+
+// load returns a case with its task. The case is read behind the task, so
+// that nobody can have changed it in between without changing the task.
+func (cc *caseChanges) load(id task.ID) (*task.Task, *task.Case, error) {
+	c, err := cc.u.tx.Case(cc.u.ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c == nil {
+		return nil, nil, noCase(id)
+	}
+	t, err := cc.u.rows.task(c.TaskID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t == nil {
+		return nil, nil, noCase(id)
+	}
+	if c, err = cc.u.tx.Case(cc.u.ctx, id); err == nil && c == nil {
+		err = noCase(id)
+	}
+	return t, c, err
+}
+
+// change changes a case and lets its task know.
+func (cc *caseChanges) change(t *task.Task, c *task.Case, ch task.CaseChange) (task.Act, error) {
+	was := c.Status
+	act, err := c.Change(ch, cc.u.now)
+	if err != nil {
+		return act, err
+	}
+	if limit := cc.u.e.cfg.Limits.PayloadBytes; len(c.Metadata) > limit {
+		return act, task.Errorf(task.TooLarge, "the metadata of the case would be %d bytes long; the limit is %d", len(c.Metadata), limit)
+	}
+	t.Meta.Case = task.HasClosed
+	if c.Status == task.CasePending {
+		t.Meta.Case = task.HasPending
+	}
+	cc.u.rows.changedTask(t)
+	cc.changed = append(cc.changed, c)
+	if was == task.CasePending && c.Status != was {
+		cc.u.observed.caseResolved(t, c)
+	}
+	return act, nil
+}
+
+// pendingOf returns the ID of a task's pending case, zero for none.
+func (cc *caseChanges) pendingOf(t *task.Task) (task.ID, error) {
+	if t.Meta.Case != task.HasPending {
+		return task.ID{}, nil
+	}
+	cases, err := cc.u.tx.PendingCases(cc.u.ctx, []task.ID{t.ID})
+	if err != nil || len(cases) == 0 {
+		return task.ID{}, err
+	}
+	return cases[0].ID, nil
 }

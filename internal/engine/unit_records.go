@@ -11,3 +11,65 @@ type newRecords struct {
 	acts     []task.Act
 	contexts []*task.Task // their contexts were edited
 }
+
+func (nr *newRecords) save() error {
+	if len(nr.attempts) > 0 {
+		if err := nr.u.tx.AddAttempts(nr.u.ctx, nr.attempts); err != nil {
+			return err
+		}
+	}
+	if len(nr.events) > 0 {
+		if err := nr.u.tx.AddEvents(nr.u.ctx, nr.events); err != nil {
+			return err
+		}
+	}
+	if len(nr.acts) == 0 {
+		return nil
+	}
+	if err := nr.sign(); err != nil {
+		return err
+	}
+	return nr.u.tx.AddActs(nr.u.ctx, nr.acts)
+}
+
+// sign completes the acts of the transaction: how their actors were known, and the
+// namespace and template of their tasks, which may be gone when somebody asks.
+func (nr *newRecords) sign() error {
+	for i := range nr.acts {
+		a := &nr.acts[i]
+		signAct(a, nr.u.key)
+		t := nr.u.rows.tasks[a.TaskID]
+		if t == nil || a.Template != "" {
+			continue
+		}
+		tpl, err := nr.u.rows.template(t.DefID)
+		if err != nil {
+			return err
+		}
+		a.Namespace, a.Template = tpl.Namespace, tpl.Name
+	}
+	return nil
+}
+
+// signAct tells how the actor of an act was known: by a key, unless Tasker itself is
+// the actor, or nobody needs one.
+func signAct(a *task.Act, key string) {
+	switch {
+	case a.Actor == System:
+		a.Auth, a.Key = task.AuthSystem, ""
+	case key != "":
+		a.Auth, a.Key = task.AuthKey, key
+	default:
+		a.Auth, a.Key = task.AuthNone, ""
+	}
+}
+
+// actOn returns the last act on a task in this transaction, or nil.
+func (nr *newRecords) actOn(id task.ID) *task.Act {
+	for i := len(nr.acts) - 1; i >= 0; i-- {
+		if nr.acts[i].TaskID == id {
+			return &nr.acts[i]
+		}
+	}
+	return nil
+}

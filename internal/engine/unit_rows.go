@@ -28,3 +28,134 @@ func (lr *loadedRows) changedStep(s *task.Step) { lr.dirtySteps[s] = struct{}{} 
 
 // changedTask has a task saved at the end of the unit.
 func (lr *loadedRows) changedTask(t *task.Task) { lr.dirtyTasks[t] = struct{}{} }
+
+// intern replaces rows that are in hand already by the ones in hand.
+func (lr *loadedRows) intern(works []Work) []Work {
+	for i, w := range works {
+		if w.Step == nil {
+			continue
+		}
+		works[i].Step = lr.internStep(w.Step)
+		works[i].Task = lr.internTask(w.Task)
+	}
+	return works
+}
+
+func (lr *loadedRows) internStep(s *task.Step) *task.Step {
+	if have, ok := lr.steps[s.ID]; ok {
+		return have
+	}
+	lr.steps[s.ID] = s
+	lr.u.leases.noteOffer(s)
+	lr.u.notBefore(max(s.ReadyAt, s.AssignedAt, s.StartedAt, s.FinishedAt))
+	return s
+}
+
+func (lr *loadedRows) internTask(t *task.Task) *task.Task {
+	if have, ok := lr.tasks[t.ID]; ok {
+		return have
+	}
+	lr.tasks[t.ID] = t
+	lr.u.notBefore(max(t.CreatedAt, t.StateAt, t.FinishedAt))
+	return t
+}
+
+// load returns steps with their tasks, locked.
+func (lr *loadedRows) load(ids []task.ID) ([]Work, error) {
+	works, err := lr.u.tx.Work(lr.u.ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	lr.u.e.queue.loadHolds(lr.u, works)
+	return lr.intern(works), nil
+}
+
+// task returns a task, locked, or nil.
+func (lr *loadedRows) task(id task.ID) (*task.Task, error) {
+	if t := lr.tasks[id]; t != nil {
+		return t, nil
+	}
+	t, err := lr.u.tx.Task(lr.u.ctx, id)
+	if err != nil || t == nil {
+		return nil, err
+	}
+	return lr.internTask(t), nil
+}
+
+// template returns the template of a task.
+func (lr *loadedRows) template(def int64) (*task.Template, error) {
+	if lr.lastTemplate != nil && lr.lastTemplate.DefID == def {
+		return lr.lastTemplate, nil
+	}
+	t, err := lr.u.e.catalog.template(lr.u.ctx, def, lr.u.tx.Template)
+	if err == nil {
+		lr.lastTemplate = t
+	}
+	return t, err
+}
+
+// takeTasks takes tasks in hand.
+func (lr *loadedRows) takeTasks(ids []task.ID) error {
+	tasks, err := lr.u.tx.Tasks(lr.u.ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		if t != nil {
+			lr.internTask(t)
+		}
+	}
+	return nil
+}
+
+// readContexts completes tasks with their contexts.
+func (lr *loadedRows) readContexts(tasks []*task.Task) error {
+	if len(tasks) == 0 {
+		return nil
+	}
+	ids := make([]task.ID, len(tasks))
+	for i, t := range tasks {
+		ids[i] = t.ID
+	}
+	contexts, err := lr.u.tx.Contexts(lr.u.ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i, t := range tasks {
+		t.Context = contexts[i]
+	}
+	return nil
+}
+
+// stepOf returns a step of a task with its task, locked.
+func (lr *loadedRows) stepOf(taskID, stepID task.ID) (Work, error) {
+	works, err := lr.load([]task.ID{stepID})
+	if err != nil {
+		return Work{}, err
+	}
+	if w := works[0]; w.Step != nil && w.Step.TaskID == taskID {
+		return w, nil
+	}
+	return Work{}, task.Errorf(task.NotFound, "the task %s has no step %s", taskID, stepID)
+}
+
+func (lr *loadedRows) loadHeld(c leaseCall) ([]Work, []LeaseRef, error) {
+	if c.all == 0 {
+		ids := make([]task.ID, len(c.refs))
+		for i, r := range c.refs {
+			ids[i] = r.Step
+		}
+		works, err := lr.load(ids)
+		return works, c.refs, err
+	}
+	works, err := lr.u.tx.Held(lr.u.ctx, c.all, maxHeld)
+	if err != nil {
+		return nil, nil, err
+	}
+	lr.intern(works)
+	refs := make([]LeaseRef, len(works))
+	for i, w := range works {
+		refs[i] = LeaseRef{Step: w.Step.ID, Token: w.Step.Token, Worker: c.all}
+	}
+	return works, refs, nil
+}

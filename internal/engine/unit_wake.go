@@ -9,3 +9,16 @@ type wakeups struct {
 	endedLeases map[int64]int // leases that ended, by the number of the worker
 	due         task.Instant  // the earliest time that was set in Timers; 0: none
 }
+
+func (wu *wakeups) leaseEnded(worker int64) {
+	if wu.endedLeases == nil {
+		wu.endedLeases = map[int64]int{}
+	}
+	wu.endedLeases[worker]++
+}
+
+func (wu *wakeups) dueAt(at task.Instant) {
+	if wu.due == 0 || at < wu.due {
+		wu.due = at
+	}
+}

@@ -101,13 +101,3 @@ func (cc *caseChanges) autoResolve(t *task.Task, c *task.Case) error {
 	}
 	return err
 }
-
-// actOn returns the last act on a task in this transaction, or nil.
-func (nr *newRecords) actOn(id task.ID) *task.Act {
-	for i := len(nr.acts) - 1; i >= 0; i-- {
-		if nr.acts[i].TaskID == id {
-			return &nr.acts[i]
-		}
-	}
-	return nil
-}
