@@ -13,6 +13,12 @@ import (
 // while it is on its way go together in the next request. A second lane opens
 // only for a good number of items: with few callers it would halve what a
 // request carries, and a request costs more than its items.
+//
+// The server's internal/coalesce has the same idea and another contract, so they are two: a
+// gatherer weighs its items, bounds the bytes of a request and halves one that was refused,
+// opens lanes by demand, and lets its caller go as soon as the caller's ctx ends, although
+// the answer is unknown then. A coalesce.Group promises that the outcome is known, runs the
+// first call in its caller's goroutine, and survives a panic.
 type gatherer[T, R any] struct {
 	ctx       context.Context // of the requests; a caller's would end them for others
 	verb      string          // what an item's caller wants, for errors

@@ -5,10 +5,11 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker/internal/pointer"
 )
 
 // Limits of what concurrent callers are gathered into.
@@ -74,12 +75,8 @@ func relocate(e *Error, i int) {
 	if e == nil || i == 0 {
 		return
 	}
-	prefix := "/tasks/" + strconv.Itoa(i)
 	for d := range e.Details {
-		rest, ok := strings.CutPrefix(e.Details[d].Location, prefix)
-		if ok && (rest == "" || rest[0] == '/') {
-			e.Details[d].Location = "/tasks/0" + rest
-		}
+		e.Details[d].Location = pointer.Move(e.Details[d].Location, "/tasks/"+strconv.Itoa(i), "/tasks/0")
 	}
 }
 

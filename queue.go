@@ -342,11 +342,7 @@ func (c *Client) EnqueueWait(ctx context.Context, t EnqueueTask) (QueueReceipt, 
 		if !errors.As(err, &refusal) || refusal.RetryAfter <= 0 || refusal.Code != CodeExhausted && refusal.Code != CodeUnavailable {
 			return receipt, err
 		}
-		pause := time.NewTimer(refusal.RetryAfter)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
+		if !sleep(ctx, refusal.RetryAfter) {
 			return QueueReceipt{}, errors.Join(ctx.Err(), err)
 		}
 	}

@@ -32,7 +32,8 @@ func (b *backoff) waitOr(ctx context.Context, err error, wake signal) bool {
 	return sleepOr(ctx, d, wake)
 }
 
-// sleep waits for d and reports whether ctx is still alive.
+// sleep waits for d and reports whether ctx is still alive. The server has clock.Sleep; this
+// package imports nothing of the server, and its workers are also woken.
 func sleep(ctx context.Context, d time.Duration) bool { return sleepOr(ctx, d, nil) }
 
 // sleepOr does the same; wake, which may be nil, ends it early.

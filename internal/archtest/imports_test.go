@@ -17,7 +17,7 @@ var layers = map[string]struct {
 	may []string
 	why string
 }{
-	".":                       {[]string{"internal/vitals"}, "a worker binary imports it, and must not carry a server or a database along"},
+	".":                       {[]string{"internal/pointer", "internal/vitals"}, "a worker binary imports it, and must not carry a server or a database along"},
 	"cmd/tasker":              {[]string{"internal/cli"}, "main only hands the process over"},
 	"embedded":                {[]string{".", "internal/node"}, "it is the public door of the engine in process, without a rule of its own"},
 	"internal/access":         {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},
@@ -31,27 +31,28 @@ var layers = map[string]struct {
 	"internal/demo":           {[]string{"."}, "the demo is a user of the public API like any other"},
 	"internal/dispatch/redis": {[]string{"internal/engine", "internal/task"}, "a dispatcher keeps what the engine tells it, and knows no store"},
 	"internal/doctest":        {nil, "it runs the documents; its tests start what they need"},
-	"internal/document":       {[]string{"internal/wording"}, "it reads a document, whatever that says"},
+	"internal/document":       {[]string{"internal/pointer", "internal/wording"}, "it reads a document, whatever that says"},
 	"internal/doctor":         {[]string{"internal/config", "internal/migration", "internal/store/postgres", "internal/store/sqlite", "internal/task"}, "it looks at a database from outside, and opens no store"},
-	"internal/engine":         {[]string{"internal/access", "internal/coalesce", "internal/failure", "internal/task"}, "the engine declares the store that it needs, and does not know how it is reached; the name of the key that a request carries it stores with what is done"},
+	"internal/engine":         {[]string{"internal/access", "internal/clock", "internal/coalesce", "internal/failure", "internal/task"}, "the engine declares the store that it needs, and does not know how it is reached; the name of the key that a request carries it stores with what is done"},
 	"internal/failure":        {nil, "what kind of failure something is does not depend on what failed"},
-	"internal/httpapi":        {[]string{".", "internal/access", "internal/strictjson", "internal/task", "internal/template", "internal/web", "internal/wording"}, "it serves a Backend, whichever; it does not know the store"},
-	"internal/local":          {[]string{".", "internal/engine", "internal/failure", "internal/task", "internal/template", "internal/wording"}, "it turns the public types into the engine's and back, and opens nothing"},
+	"internal/httpapi":        {[]string{".", "internal/access", "internal/pointer", "internal/strictjson", "internal/task", "internal/template", "internal/web", "internal/wording"}, "it serves a Backend, whichever; it does not know the store"},
+	"internal/local":          {[]string{".", "internal/engine", "internal/failure", "internal/pointer", "internal/task", "internal/template", "internal/wording"}, "it turns the public types into the engine's and back, and opens nothing"},
 	"internal/migration":      {[]string{"internal/task"}, "it migrates whatever list it is given, and knows no store"},
 	"internal/node":           {[]string{".", "internal/clock", "internal/dispatch/redis", "internal/engine", "internal/local", "internal/migration", "internal/store/memstore", "internal/store/postgres", "internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep"}, "it wires an engine: the one place that picks the store, the dispatcher and the clock"},
+	"internal/pointer":        {nil, "it moves pointers, whatever they point at; a worker binary carries it"},
 	"internal/probe":          {nil, "it asks an address how it is, and knows no engine"},
 	"internal/script":         {[]string{"."}, "running a program is a handler like any other"},
 	"internal/store":          {[]string{"internal/engine", "internal/task"}, "portable SQL knows no database engine"},
 	"internal/store/memstore": {[]string{"internal/engine", "internal/task"}, "a store does not know its siblings"},
 	"internal/store/postgres": {[]string{"internal/clock", "internal/engine", "internal/migration", "internal/store", "internal/task"}, "a store does not know its siblings"},
 	"internal/store/sqlite":   {[]string{"internal/coalesce", "internal/engine", "internal/migration", "internal/store", "internal/task"}, "a store does not know its siblings"},
-	"internal/strictjson":     {[]string{".", "internal/task", "internal/wording"}, "it reads a document into whatever value, and knows no route"},
+	"internal/strictjson":     {[]string{".", "internal/pointer", "internal/task", "internal/wording"}, "it reads a document into whatever value, and knows no route"},
 	"internal/task":           {[]string{"internal/failure"}, "the domain is pure: the standard library only"},
-	"internal/telemetry":      {[]string{"internal/engine", "internal/failure", "internal/task"}, "it observes the engine, which knows no library for that"},
-	"internal/template":       {[]string{"internal/document", "internal/task", "internal/wording"}, "reading YAML needs the domain only"},
+	"internal/telemetry":      {[]string{"internal/clock", "internal/engine", "internal/failure", "internal/task"}, "it observes the engine, which knows no library for that"},
+	"internal/template":       {[]string{"internal/document", "internal/pointer", "internal/task", "internal/wording"}, "reading YAML needs the domain only"},
 	"internal/testenv":        {[]string{"internal/pgtest", "internal/redistest"}, "it starts servers as the tests would, and knows nothing of Tasker"},
 	"internal/transfer":       {[]string{"internal/config", "internal/migration", "internal/store/postgres", "internal/store/sqlite", "internal/task"}, "it opens the databases that a DSN names, and copies rows that it knows no more of than their catalogs say"},
-	"internal/upkeep":         {[]string{"internal/engine", "internal/probe", "internal/task"}, "a loop calls a verb of the engine at an interval"},
+	"internal/upkeep":         {[]string{"internal/clock", "internal/engine", "internal/probe", "internal/task"}, "a loop calls a verb of the engine at an interval"},
 	"internal/web":            {[]string{".", "internal/access"}, "it stands before any handler, and knows no route and no backend"},
 	"internal/vitals":         {nil, "it measures the process, whatever that does; a worker binary carries it"},
 	"internal/wording":        {nil, "it knows words, and not what they are about"},
@@ -115,7 +116,7 @@ func TestLayersAreNoWider(t *testing.T) {
 }
 
 // light is all that a worker binary gets with the root package.
-var light = []string{"github.com/google/uuid", module + "/internal/vitals"}
+var light = []string{"github.com/google/uuid", module + "/internal/pointer", module + "/internal/vitals"}
 
 func TestRootPackageIsLight(t *testing.T) {
 	t.Parallel()

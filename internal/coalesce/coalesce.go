@@ -1,6 +1,9 @@
 // Package coalesce gathers concurrent callers of one operation into batches, as
 // group commit does: the first caller runs alone and at once, and those that
 // arrive while it runs go together in the next batch. Nothing waits for company.
+//
+// The SDK gathers requests with code of its own: its gatherer weighs and splits requests and
+// makes other promises to its callers. gather.go of the root package compares the two.
 package coalesce
 
 import (

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/taskerhq/tasker/internal/pointer"
 )
 
 // Position is a place in the source; line and column count from 1, the column in characters.
@@ -145,12 +147,12 @@ func (n *Node) Value() any {
 }
 
 // Follow follows a JSON pointer as far as it leads.
-func (n *Node) Follow(pointer string) *Node {
-	if pointer == "" {
+func (n *Node) Follow(at string) *Node {
+	if at == "" {
 		return n
 	}
-	for _, part := range strings.Split(pointer, "/")[1:] {
-		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+	for _, part := range strings.Split(at, "/")[1:] {
+		part = pointer.Unescape(part)
 		next := n.Get(part)
 		if i, err := strconv.Atoi(part); n.Kind == List && err == nil && i >= 0 && i < len(n.Items) {
 			next = n.Items[i]

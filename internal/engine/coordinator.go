@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -107,7 +108,7 @@ func (c *coordinator) coordinate(ctx context.Context) error {
 		if !again || c.e.instant().Sub(began) > c.e.cfg.UpkeepInterval {
 			return nil
 		}
-		if err := sleep(ctx, roundPause); err != nil {
+		if err := clock.Sleep(ctx, roundPause); err != nil {
 			return err
 		}
 	}

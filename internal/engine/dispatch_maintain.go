@@ -131,17 +131,6 @@ func (g *dispatchQueue) fill(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // readySteps calls each with the steps of a route that were ready by a time, lowest key
 // first, until it says that this is enough.
 func (g *dispatchQueue) readySteps(ctx context.Context, route int64, batch int, by task.Instant,

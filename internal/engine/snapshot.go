@@ -25,6 +25,8 @@ const (
 	snapshotBytes = 512 << 10
 )
 
+// snapshot is what tasker.CaseSnapshot reads. The engine does not know the public types, so it
+// has its own; TestSnapshotIsWhatClientsRead holds them to each other.
 type snapshot struct {
 	TaskUUID           string          `json:"task_uuid"`
 	Namespace          string          `json:"namespace"`

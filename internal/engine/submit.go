@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -87,10 +88,8 @@ func (e *Engine) storeDrafts(ctx context.Context, drafts []*draft) ([]Receipt, e
 				Hint: "send it again: it is answered once that transaction has ended", Err: ErrKeyLocked}
 		}
 		pause = min(2*pause, longestKeyPause)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := clock.Sleep(ctx, pause); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/pointer"
 	"github.com/taskerhq/tasker/internal/strictjson"
 )
 
@@ -72,9 +72,7 @@ func moved(err error, from, to string) error {
 	shown := *e
 	shown.Details = make([]tasker.Detail, len(e.Details))
 	for i, detail := range e.Details {
-		if rest, found := strings.CutPrefix(detail.Location, from); found && (rest == "" || rest[0] == '/') {
-			detail.Location = to + rest
-		}
+		detail.Location = pointer.Move(detail.Location, from, to)
 		shown.Details[i] = detail
 	}
 	return &shown

@@ -41,8 +41,8 @@ func (b *Backend) Audit(ctx context.Context, f tasker.AuditFilter) ([]tasker.Aud
 		a, damage := acts[i].Shown()
 		auth := cmp.Or(tasker.Authentication(a.Auth), tasker.AuthenticationLost)
 		out[i] = tasker.AuditRecord{Damage: damage, No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor, Authenticated: auth, KeyName: a.Key,
-			Reason: a.Reason, TaskUUID: toUUID(a.TaskID), StepUUID: pointer(a.StepID), CaseUUID: pointer(a.CaseID),
-			WorkerID: pointer(a.WorkerID), Namespace: a.Namespace, Template: a.Template, Before: a.From, After: a.To, Data: a.Data,
+			Reason: a.Reason, TaskUUID: toUUID(a.TaskID), StepUUID: optionalUUID(a.StepID), CaseUUID: optionalUUID(a.CaseID),
+			WorkerID: optionalUUID(a.WorkerID), Namespace: a.Namespace, Template: a.Template, Before: a.From, After: a.To, Data: a.Data,
 			DataOmitted: a.DataOmitted}
 	}
 	return out, nil
@@ -58,8 +58,8 @@ func (b *Backend) NoteKeyUse(ctx context.Context) error {
 	return ToError(b.engine.NoteKeyUse(ctx, node))
 }
 
-// pointer is nil for the zero ID.
-func pointer(id task.ID) *uuid.UUID {
+// optionalUUID is nil for the zero ID.
+func optionalUUID(id task.ID) *uuid.UUID {
 	if id.IsZero() {
 		return nil
 	}

@@ -83,8 +83,8 @@ func (b *Backend) toBulk(f tasker.CaseFilter, page tasker.BulkPage, reopen bool)
 func fromBulk(r *engine.BulkResult, dry bool) *tasker.BulkResult {
 	out := &tasker.BulkResult{DryRun: dry, Results: make([]tasker.BulkItem, len(r.Items)), Error: itemError(r.Err)}
 	for i, item := range r.Items {
-		out.Results[i] = tasker.BulkItem{CaseUUID: toUUID(item.Case), TaskUUID: pointer(item.Task),
-			StepUUID: pointer(item.Step), StepName: item.StepName, Before: item.From, After: item.To, Error: itemError(item.Err)}
+		out.Results[i] = tasker.BulkItem{CaseUUID: toUUID(item.Case), TaskUUID: optionalUUID(item.Task),
+			StepUUID: optionalUUID(item.Step), StepName: item.StepName, Before: item.From, After: item.To, Error: itemError(item.Err)}
 		if item.Err != nil {
 			out.Failed++
 		} else {

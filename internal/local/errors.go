@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/pointer"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -49,10 +50,8 @@ func relocate(err error, from, to string) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	for i, d := range e.Details {
-		if len(d.Location) >= len(from) && d.Location[:len(from)] == from {
-			e.Details[i].Location = to + d.Location[len(from):]
-		}
+	for i := range e.Details {
+		e.Details[i].Location = pointer.Move(e.Details[i].Location, from, to)
 	}
 	return err
 }

@@ -81,7 +81,7 @@ func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req tasker.Repla
 		return nil, ToError(err)
 	}
 	m := r.Task.Meta
-	return &tasker.Replay{TaskID: id, CaseID: pointer(r.Case), State: tasker.TaskState(r.Task.State),
+	return &tasker.Replay{TaskID: id, CaseID: optionalUUID(r.Case), State: tasker.TaskState(r.Task.State),
 		Priority: tasker.Priority(b.engine.PriorityText(r.Task)), ReplayedSteps: r.Steps, ReplayCount: m.Replays,
 		ReplayedAt: m.ReplayedAt.Time(), ReplayedBy: m.ReplayedBy, ReplayedByKey: m.ReplayedKey}, nil
 }

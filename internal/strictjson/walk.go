@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/pointer"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/wording"
 )
@@ -75,10 +76,7 @@ func (c *checker) reportAt(name, message string) {
 // push appends a name to the pointer, escaped as RFC 6901 wants.
 func (c *checker) push(name string) {
 	c.path = append(c.path, '/')
-	if strings.ContainsAny(name, "~/") {
-		name = strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-	}
-	c.path = append(c.path, name...)
+	c.path = append(c.path, pointer.Escape(name)...)
 }
 
 // value checks the value at i and returns the place after it.

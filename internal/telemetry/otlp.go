@@ -15,6 +15,8 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/taskerhq/tasker/internal/clock"
 )
 
 // sender sends spans by OTLP over HTTP. OpenTelemetry's own client would link
@@ -82,10 +84,8 @@ func (s *sender) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 		if err == nil || !again {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		case <-time.After(max(pause, after)):
+		if ended := clock.Sleep(ctx, max(pause, after)); ended != nil {
+			return errors.Join(err, ended)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"github.com/taskerhq/tasker/internal/pointer"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/wording"
 )
@@ -75,7 +76,7 @@ func mistyped(e *jsonschema.ValidationError, depth int) bool {
 func pointerOf(parts []string) string {
 	var b strings.Builder
 	for _, p := range parts {
-		b.WriteString("/" + escapePointer(p))
+		b.WriteString("/" + pointer.Escape(p))
 	}
 	return b.String()
 }

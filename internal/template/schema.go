@@ -12,6 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/taskerhq/tasker/internal/pointer"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/wording"
 )
@@ -162,7 +163,7 @@ func findRef(v any, target, at string) string {
 			}
 		}
 		for _, key := range sortedKeys(v) {
-			if found := findRef(v[key], target, at+"/"+escapePointer(key)); found != "" {
+			if found := findRef(v[key], target, at+"/"+pointer.Escape(key)); found != "" {
 				return found
 			}
 		}
@@ -220,7 +221,7 @@ func findUnfit(v any, at string, depth int) *task.Problem {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range sortedKeys(v) {
-			if unfit := findUnfit(v[key], at+"/"+escapePointer(key), depth+1); unfit != nil {
+			if unfit := findUnfit(v[key], at+"/"+pointer.Escape(key), depth+1); unfit != nil {
 				return unfit
 			}
 		}
@@ -250,9 +251,4 @@ func sortedKeys(m map[string]any) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// escapePointer escapes one part of a JSON pointer (RFC 6901).
-func escapePointer(part string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(part)
 }

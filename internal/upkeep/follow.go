@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/clock"
 )
 
 const (
@@ -31,7 +33,7 @@ func (u *Upkeep) listen(ctx context.Context) error {
 		}
 		wait := next/2 + rand.N(next/2+1) // so that nodes do not come back all at once
 		u.log.Warn("no news of other nodes: the connection is lost; looking for what they did meanwhile", "error", err, "again_in", wait)
-		pause(ctx, wait)
+		_ = clock.Sleep(ctx, wait)
 		next = min(2*next, lastPause)
 	}
 }
@@ -45,7 +47,7 @@ func (u *Upkeep) followDispatch(ctx context.Context) error {
 			return ctx.Err()
 		}
 		u.log.Debug("no news of the dispatcher: the connection is lost", "error", err)
-		pause(ctx, time.Second/2+rand.N(time.Second))
+		_ = clock.Sleep(ctx, time.Second/2+rand.N(time.Second))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -111,7 +112,7 @@ func (r *Runner) drain(ctx context.Context, l *running) {
 		total += n
 		if more = again; more && l.Polite {
 			// as long as the batch took: half of the time is for others
-			pause(ctx, min(max(r.host.Now().Sub(began), soonest), time.Second))
+			_ = clock.Sleep(ctx, min(max(r.host.Now().Sub(began), soonest), time.Second))
 		}
 	}
 	if total > 0 {
@@ -187,15 +188,5 @@ func (r *Runner) giveUp(ctx context.Context, l *running) {
 	defer cancel()
 	if _, err := r.host.Turn(ctx, l.Name, 0); err != nil {
 		r.log.Debug("a turn was not given up; it runs out by itself", "loop", l.Name, "error", err)
-	}
-}
-
-// pause blocks for a while, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/crashtest/process"
 )
 
@@ -35,7 +36,7 @@ func (n *Node) Revive(ctx context.Context) error {
 			return nil
 		}
 		n.refusals.Add(1)
-		if Pause(ctx, 100*time.Millisecond) != nil {
+		if clock.Sleep(ctx, 100*time.Millisecond) != nil {
 			return fmt.Errorf("start node %d: %w", n.Index, err)
 		}
 	}
@@ -43,15 +44,3 @@ func (n *Node) Revive(ctx context.Context) error {
 
 // Refusals is how often the node ended instead of coming up.
 func (n *Node) Refusals() int64 { return n.refusals.Load() }
-
-// Pause waits, and returns the error of ctx if that ends before.
-func Pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

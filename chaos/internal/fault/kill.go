@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
+	"github.com/taskerhq/tasker/internal/clock"
 )
 
 // killAtMoment kills a node at a moment that hurts, whichever node comes to it
@@ -52,7 +53,7 @@ func killWhileStarting(ctx context.Context, s *Scene) (*Wound, error) {
 		if err := w.Nodes[0].Launch(); err != nil {
 			return nil, err
 		}
-		if err := cluster.Pause(ctx, between(s.Rand, 0, 80*ms)); err != nil {
+		if err := clock.Sleep(ctx, between(s.Rand, 0, 80*ms)); err != nil {
 			return nil, err
 		}
 		w.Nodes[0].Kill()

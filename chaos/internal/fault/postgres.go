@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/pgtest"
 )
 
@@ -94,7 +95,7 @@ func useUp(ctx context.Context, s *Scene) (*Wound, error) {
 		default:
 			return nil, errors.Join(fmt.Errorf("use up connections: %w", err), free(ctx))
 		}
-		if err := cluster.Pause(ctx, 20*ms); err != nil {
+		if err := clock.Sleep(ctx, 20*ms); err != nil {
 			return nil, errors.Join(err, free(context.WithoutCancel(ctx)))
 		}
 	}

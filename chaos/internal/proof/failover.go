@@ -17,6 +17,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/crashtest"
 	"github.com/taskerhq/tasker/internal/crashtest/load"
 )
@@ -142,7 +143,7 @@ func (s *setback) producer(name string, client *tasker.Client) *load.Producer {
 }
 
 func (s *setback) retry(ctx context.Context, _ error) error {
-	return cluster.Pause(ctx, 20*time.Millisecond+rand.N(100*time.Millisecond))
+	return clock.Sleep(ctx, 20*time.Millisecond+rand.N(100*time.Millisecond))
 }
 
 // run lets everybody work while the database is replaced, until all tasks are settled.
@@ -194,7 +195,7 @@ func (s *setback) run(ctx context.Context) error {
 
 // strike replaces the database, and waits until every node has carried out a task again.
 func (s *setback) strike(ctx context.Context) error {
-	if err := cluster.Pause(ctx, calmLoad); err != nil {
+	if err := clock.Sleep(ctx, calmLoad); err != nil {
 		return err
 	}
 	there, err := s.kind.strike(ctx, s)
@@ -223,7 +224,7 @@ func (s *setback) strike(ctx context.Context) error {
 	if s.back > s.kind.limit {
 		s.notes.add("slow recovery", "%s: service was back %s after the database was, and has to be within %s", s.kind.name, round(s.back), s.kind.limit)
 	}
-	return cluster.Pause(ctx, calmLoad/2)
+	return clock.Sleep(ctx, calmLoad/2)
 }
 
 // wentBack notes that the database is as it was at a time of the journal.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/pgtest"
 )
 
@@ -43,7 +44,7 @@ func failBack(ctx context.Context, s *setback) (time.Time, error) {
 	if err := s.Standby.Stop(pgtest.Fast); err != nil {
 		return time.Time{}, err
 	}
-	if err := cluster.Pause(ctx, calmLoad); err != nil {
+	if err := clock.Sleep(ctx, calmLoad); err != nil {
 		return time.Time{}, err
 	}
 	if err := s.Postgres.Kill(); err != nil {
@@ -65,7 +66,7 @@ func caughtUp(ctx context.Context, s *setback) error {
 		if err != nil || there == "true" {
 			return err
 		}
-		if err := cluster.Pause(ctx, 20*time.Millisecond); err != nil {
+		if err := clock.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -80,7 +81,7 @@ func restore(ctx context.Context, s *setback) (time.Time, error) {
 	if err := s.Postgres.Restart(); err != nil {
 		return time.Time{}, err
 	}
-	if err := cluster.Pause(ctx, 2*calmLoad); err != nil {
+	if err := clock.Sleep(ctx, 2*calmLoad); err != nil {
 		return time.Time{}, err
 	}
 	if err := errors.Join(s.Postgres.Stop(pgtest.Fast), s.Postgres.SwapIn()); err != nil {

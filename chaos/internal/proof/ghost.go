@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/crashtest"
 	"github.com/taskerhq/tasker/internal/crashtest/load"
 )
@@ -149,7 +150,7 @@ func (g *ghost) await(ctx context.Context, stop <-chan struct{}, steps []tasker.
 				n++
 			}
 		}
-		if n == len(steps) || cluster.Pause(ctx, 20*time.Millisecond) != nil {
+		if n == len(steps) || clock.Sleep(ctx, 20*time.Millisecond) != nil {
 			return over
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/crashtest/load"
 )
 
@@ -62,7 +63,7 @@ func (r *run) probe(ctx context.Context, p *load.Producer, healed time.Time) (ba
 			case err == nil && t.State.Settled():
 				return time.Since(healed), nil
 			case err == nil:
-				err = cluster.Pause(ctx, pause)
+				err = clock.Sleep(ctx, pause)
 			}
 			if err != nil {
 				return 0, fmt.Errorf("follow task %s: %w", id, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
 	"github.com/taskerhq/tasker/chaos/internal/fault"
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/crashtest"
 	"github.com/taskerhq/tasker/internal/crashtest/load"
 )
@@ -110,7 +111,7 @@ func (r *run) dial(url string) (*tasker.Client, error) {
 // retry is how long callers wait when an answer was lost. It is shorter than what
 // a server advises, so that they are there as soon as it is.
 func (r *run) retry(ctx context.Context, _ error) error {
-	return cluster.Pause(ctx, 20*time.Millisecond+rand.N(100*time.Millisecond))
+	return clock.Sleep(ctx, 20*time.Millisecond+rand.N(100*time.Millisecond))
 }
 
 // birth kills nodes while they make the schema, all at the same time, and then
@@ -124,7 +125,7 @@ func (r *run) birth(ctx context.Context) error {
 			}
 		}
 		for _, i := range rng.Perm(len(r.Nodes)) {
-			if err := cluster.Pause(ctx, rand.N(60*time.Millisecond)); err != nil {
+			if err := clock.Sleep(ctx, rand.N(60*time.Millisecond)); err != nil {
 				return err
 			}
 			r.Nodes[i].Kill()

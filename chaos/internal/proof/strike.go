@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/chaos/internal/cluster"
 	"github.com/taskerhq/tasker/chaos/internal/fault"
+	"github.com/taskerhq/tasker/internal/clock"
 )
 
 // log is what happened, by kind of fault.
@@ -32,7 +32,7 @@ func (r *run) strike(ctx context.Context) error {
 				return nil
 			}
 			// Some load in between: nothing else is waited for.
-			if err := cluster.Pause(ctx, 100*time.Millisecond+time.Duration(rng.Int64N(int64(700*time.Millisecond)))); err != nil {
+			if err := clock.Sleep(ctx, 100*time.Millisecond+time.Duration(rng.Int64N(int64(700*time.Millisecond)))); err != nil {
 				return context.Cause(ctx)
 			}
 			if err := r.once(ctx, n, &f); err != nil {
@@ -55,7 +55,7 @@ func (r *run) once(ctx context.Context, n int, f *fault.Fault) error {
 	if w.Blind {
 		asked.Go(func() { r.inquiry.blind(ctx, w.Nodes, f.Name) })
 	}
-	paused := cluster.Pause(ctx, hold)
+	paused := clock.Sleep(ctx, hold)
 	asked.Wait()
 	healed, err := w.Heal(context.WithoutCancel(ctx))
 	if paused != nil {

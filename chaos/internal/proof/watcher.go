@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/crashtest/load"
 )
 
@@ -109,7 +110,7 @@ func (w *watcher) run(ctx context.Context, stop, done <-chan struct{}) error {
 		if err := w.look(ctx, quiet); err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
-		if err := cluster.Pause(ctx, 25*time.Millisecond); err != nil {
+		if err := clock.Sleep(ctx, 25*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/crashtest"
 	"github.com/taskerhq/tasker/internal/crashtest/process"
 	"github.com/taskerhq/tasker/internal/redistest"
@@ -292,7 +293,7 @@ func (s *stage) find(ctx context.Context, ids []uuid.UUID, wanted func(tasker.St
 				return steps[0].StepUUID, nil
 			}
 		}
-		if err := cluster.Pause(ctx, 20*time.Millisecond); err != nil {
+		if err := clock.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return uuid.Nil, err
 		}
 	}

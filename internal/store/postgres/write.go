@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -50,15 +51,7 @@ func pause(ctx context.Context, run int) error {
 	if run == 1 {
 		return nil
 	}
-	most := time.Millisecond << min(run, 6)
-	t := time.NewTimer(rand.N(most))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return clock.Sleep(ctx, rand.N(time.Millisecond<<min(run, 6)))
 }
 
 // attempt runs fn once. It reports whether fn was told of rows that were only

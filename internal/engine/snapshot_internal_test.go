@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/taskerhq/tasker"
+)
+
+// TestSnapshotIsWhatClientsRead compares the JSON that the engine writes with the types that
+// clients read it into: names, and forms of values.
+func TestSnapshotIsWhatClientsRead(t *testing.T) {
+	t.Parallel()
+	for name, pair := range map[string][2]reflect.Type{
+		"Snapshot": {reflect.TypeFor[snapshot](), reflect.TypeFor[tasker.CaseSnapshot]()},
+		"Step":     {reflect.TypeFor[snapshotStep](), reflect.TypeFor[tasker.SnapshotStep]()},
+		"Failure":  {reflect.TypeFor[snapshotFailure](), reflect.TypeFor[tasker.Failure]()},
+	} {
+		written, read := members(pair[0]), members(pair[1])
+		if !slices.Equal(written, read) {
+			t.Errorf("%s: the engine writes\n%q\nand clients read\n%q", name, written, read)
+		}
+	}
+}
+
+// members lists the JSON names of a struct with the form of their values, sorted.
+func members(of reflect.Type) []string {
+	var list []string
+	for i := range of.NumField() {
+		f := of.Field(i)
+		// What may be absent is not compared: a reader does not mind.
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			list = append(list, name+" "+form(f.Type))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// form is what a value of a type looks like in JSON, as far as that matters here.
+func form(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+		return "anything"
+	case strings.HasPrefix(t.Name(), "Time"), t.Name() == "Priority", t.Kind() == reflect.Array, t.Kind() == reflect.String:
+		return "text"
+	case t.Kind() == reflect.Int, t.Kind() == reflect.Float64:
+		return "number"
+	}
+	return t.Kind().String()
+}
