@@ -29,22 +29,22 @@ type AuditRecord struct {
 	No            int64           `json:"no"` // grows with every act
 	At            time.Time       `json:"at"`
 	Kind          string          `json:"kind"` // cancel, reset_for_retry, open_case, drain_worker, register_template ...
-	Actor         string          `json:"actor" doc:"The name that was claimed."`
-	Authenticated Authentication  `json:"authenticated" enum:"key,none,system,unknown" doc:"How the actor was known: by the API key key_name; not at all, on a server without keys or inside its caller; it was Tasker itself; or (unknown) the act is older than this field, or a function of the database stored it."`
-	KeyName       string          `json:"key_name,omitempty" doc:"The name of the API key that the request carried, whatever the actor is called."`
+	Actor         string          `json:"actor" doc:"The claimed name."`
+	Authenticated Authentication  `json:"authenticated" enum:"key,none,system,unknown" doc:"How the actor was authenticated: by the API key key_name; not at all, on a server without keys or in process; as Tasker itself; or unknown, because the act is older than this field or a database function stored it."`
+	KeyName       string          `json:"key_name,omitempty" doc:"Name of the API key of the request."`
 	Reason        string          `json:"reason,omitempty"`
-	TaskUUID      uuid.UUID       `json:"task_uuid,omitzero" doc:"Absent when the act is about no task. The task may be gone."`
+	TaskUUID      uuid.UUID       `json:"task_uuid,omitzero" doc:"Absent when the act is not about a task. The task may have been deleted."`
 	StepUUID      *uuid.UUID      `json:"step_uuid,omitempty"`
 	CaseUUID      *uuid.UUID      `json:"dlq_entry_uuid,omitempty"`
 	WorkerID      *uuid.UUID      `json:"worker_id,omitempty"`
-	Namespace     string          `json:"namespace,omitempty" doc:"Of the task or the template."`
-	Template      string          `json:"template,omitempty" doc:"The name of the task's template, or its task type; or of the template that was registered."`
+	Namespace     string          `json:"namespace,omitempty" doc:"Namespace of the task or template."`
+	Template      string          `json:"template,omitempty" doc:"Name of the task (template or task type) or of the registered template."`
 	Before        string          `json:"before"` // state
 	After         string          `json:"after"`
 	Data          json.RawMessage `json:"data,omitempty"` // what the operator supplied
-	DataOmitted   bool            `json:"data_omitted,omitempty" doc:"Data was left out of a list, whose page would be too long with it: a page of this record only has it."`
+	DataOmitted   bool            `json:"data_omitted,omitempty" doc:"The data was omitted because the page would be too long; request a page with only this record."`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // Authentication says how the actor of an act was known.

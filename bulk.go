@@ -7,25 +7,25 @@ import (
 // BulkCaseUpdate makes the same update to many cases. An item that is refused does not
 // keep the others back; some items at a time share a transaction.
 type BulkCaseUpdate struct {
-	Filter CaseFilter `json:"filter" doc:"Which cases; pending ones unless it says otherwise or names them. It must not be empty."`
+	Filter CaseFilter `json:"filter" doc:"Selects the cases, by default pending ones. Must not be empty."`
 	Update CaseUpdate `json:"update"`
 	BulkPage
 }
 
 // BulkStepAction performs the same act on the failed steps of the tasks of many cases.
 type BulkStepAction struct {
-	Filter CaseFilter `json:"filter" doc:"Which cases; pending ones unless it says otherwise or names them. It must not be empty."`
+	Filter CaseFilter `json:"filter" doc:"Selects the cases, by default pending ones. Must not be empty."`
 	// Step names the step to act on, in whatever state it is. "": all that have failed.
-	Step   string     `json:"act_on_step,omitempty" doc:"Name of the step to act on, whatever its state. Left out: all that have failed." maxLength:"255"`
+	Step   string     `json:"act_on_step,omitempty" doc:"Name of the step to act on, in any state. Defaults to all failed steps." maxLength:"255"`
 	Action StepAction `json:"action"`
 	BulkPage
 }
 
 // BulkPage is how much of a bulk request is done at once.
 type BulkPage struct {
-	DryRun bool   `json:"dry_run,omitempty" doc:"Tell what would be done, and do nothing."`
-	Limit  int    `json:"limit,omitempty" doc:"Cases to look at. Defaults to 100, or to all that the filter names." minimum:"1" maximum:"1000"`
-	Cursor string `json:"cursor,omitempty" doc:"next_cursor of the request before." maxLength:"64"`
+	DryRun bool   `json:"dry_run,omitempty" doc:"Show what would be done without changing anything."`
+	Limit  int    `json:"limit,omitempty" doc:"Maximum number of cases. Defaults to 100, or to all cases that the filter names." minimum:"1" maximum:"1000"`
+	Cursor string `json:"cursor,omitempty" doc:"next_cursor of the previous request." maxLength:"64"`
 }
 
 // BulkResult answers a bulk request.
@@ -37,7 +37,7 @@ type BulkResult struct {
 	// NextCursor is where to go on; "" is the end.
 	NextCursor string `json:"next_cursor,omitempty"`
 	// Error is why it stopped early. What Results tell is done.
-	Error *Error `json:"error,omitempty" doc:"Why it stopped before the limit; what the results tell is done."`
+	Error *Error `json:"error,omitempty" doc:"Reason for an early stop; the acts in results are done."`
 }
 
 // BulkItem is what became of one case, or of one step of its task.
@@ -47,6 +47,6 @@ type BulkItem struct {
 	StepUUID *uuid.UUID `json:"step_uuid,omitempty"`
 	StepName string     `json:"step_name,omitempty"`
 	Before   string     `json:"before,omitempty" doc:"Resolution status of the case, or state of the step."`
-	After    string     `json:"after,omitempty" doc:"In a dry run what it would be."`
-	Error    *Error     `json:"error,omitempty" doc:"It was refused, and nothing was done to it."`
+	After    string     `json:"after,omitempty" doc:"In a dry run, the expected value."`
+	Error    *Error     `json:"error,omitempty" doc:"The item was refused and not changed."`
 }

@@ -56,46 +56,46 @@ type Case struct {
 	Namespace        string          `json:"namespace"`
 	TaskName         string          `json:"task_name"`
 	OriginalState    TaskState       `json:"original_state"`
-	CurrentState     TaskState       `json:"current_state,omitempty" doc:"State of the task now, where cases are read."`
+	CurrentState     TaskState       `json:"current_state,omitempty" doc:"Current state of the task."`
 	Reason           CaseReason      `json:"dlq_reason"`
-	Cause            CaseCause       `json:"cause,omitempty" doc:"What stopped the task, in more detail than the reason. Absent where it is not known."`
-	OpenedAt         time.Time       `json:"dlq_timestamp" doc:"When the case was opened: of the first occurrence."`
-	OccurrenceCount  int             `json:"occurrence_count" doc:"How often the task was found stuck in this case."`
+	Cause            CaseCause       `json:"cause,omitempty" doc:"Detailed cause. Absent if unknown."`
+	OpenedAt         time.Time       `json:"dlq_timestamp" doc:"Time of opening, that is, of the first occurrence."`
+	OccurrenceCount  int             `json:"occurrence_count" doc:"Number of occurrences in this case."`
 	LastOccurredAt   time.Time       `json:"last_occurred_at"`
-	FailedStep       string          `json:"failed_step,omitempty" doc:"The step whose failure stops the task."`
-	Handler          string          `json:"handler,omitempty" doc:"What runs that step."`
-	Fingerprint      string          `json:"error_pattern,omitempty" doc:"What kind of failure it was: its code, else its type, else its message without numbers."`
-	ErrorMessage     string          `json:"error_message,omitempty" doc:"The beginning of its message, up to 1 KiB."`
-	Class            FailureClass    `json:"class,omitempty" doc:"Its class: transient, resource, logic or worker."`
-	Retryable        bool            `json:"retryable" doc:"Trying again may help: that failure said so, or nothing failed and time ran out."`
-	Snapshot         json.RawMessage `json:"task_snapshot,omitempty" doc:"A CaseSnapshot: the task as it was at the latest occurrence, up to 512 KiB. Left out of lists."` // a CaseSnapshot
-	Recovery         *CaseRecovery   `json:"recovery,omitempty" doc:"How the task came out of its trouble. Absent while it is stuck, and when it was cancelled."`
+	FailedStep       string          `json:"failed_step,omitempty" doc:"Name of the failed step that stops the task."`
+	Handler          string          `json:"handler,omitempty" doc:"Handler of that step."`
+	Fingerprint      string          `json:"error_pattern,omitempty" doc:"Fingerprint of the failure: its code, else its type, else its message without numbers."`
+	ErrorMessage     string          `json:"error_message,omitempty" doc:"The first 1 KiB of the error message."`
+	Class            FailureClass    `json:"class,omitempty" doc:"Class of the failure: transient, resource, logic or worker."`
+	Retryable        bool            `json:"retryable" doc:"Whether a retry may help: the failure was retryable, or the time ran out without a failure."`
+	Snapshot         json.RawMessage `json:"task_snapshot,omitempty" doc:"A CaseSnapshot of the task at the latest occurrence, up to 512 KiB. Not in lists."` // a CaseSnapshot
+	Recovery         *CaseRecovery   `json:"recovery,omitempty" doc:"How the task recovered. Absent while it is stuck or when it was cancelled."`
 	ResolutionStatus CaseResolution  `json:"resolution_status"`
-	ResolutionNotes  string          `json:"resolution_notes,omitempty" doc:"The note that the case was resolved with, or the last one while it is pending."`
+	ResolutionNotes  string          `json:"resolution_notes,omitempty" doc:"Note of the resolution, or the last note while the case is pending."`
 	ResolvedAt       *time.Time      `json:"resolved_at,omitempty"`
 	ResolvedBy       string          `json:"resolved_by,omitempty"`
-	ResolvedByKey    string          `json:"resolved_by_key,omitempty" doc:"The name of the API key that resolved it."`
+	ResolvedByKey    string          `json:"resolved_by_key,omitempty" doc:"Name of the API key that resolved the case."`
 	Metadata         json.RawMessage `json:"metadata,omitempty"`
-	MetadataOmitted  bool            `json:"metadata_omitted,omitempty" doc:"Metadata was left out of a list, whose page would be too long with it: get the case, or a shorter page, to see it."`
-	ReplayCount      int             `json:"replay_count,omitempty" doc:"How often the task was replayed while the case was pending."`
+	MetadataOmitted  bool            `json:"metadata_omitted,omitempty" doc:"The metadata was omitted because the page would be too long; request the case or a shorter page."`
+	ReplayCount      int             `json:"replay_count,omitempty" doc:"Number of replays while the case was pending."`
 	LastReplayedAt   *time.Time      `json:"last_replayed_at,omitempty"`
 	LastReplayedBy   string          `json:"last_replayed_by,omitempty"`
 	// LastReplayedByKey is the name of the API key.
 	LastReplayedByKey string    `json:"last_replayed_by_key,omitempty"`
 	CreatedAt         time.Time `json:"created_at"`
 	UpdatedAt         time.Time `json:"updated_at"`
-	ETag              string    `json:"etag,omitempty" doc:"Changes with every change of the case. An update with If-Match is refused when it has changed."`
+	ETag              string    `json:"etag,omitempty" doc:"Changes with every change of the case. An update with If-Match is refused if it has changed."`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 
-	Occurrences []CaseOccurrence `json:"occurrences,omitempty" doc:"The first, the latest, and up to 8 of those between, oldest first. Left out of lists."`
+	Occurrences []CaseOccurrence `json:"occurrences,omitempty" doc:"The first, the latest and up to 8 occurrences in between, oldest first. Not in lists."`
 	NoteCount   int              `json:"note_count"`
-	Notes       []CaseNote       `json:"notes,omitempty" doc:"All notes, oldest first. Left out of lists."`
+	Notes       []CaseNote       `json:"notes,omitempty" doc:"All notes, oldest first. Not in lists."`
 }
 
 // CaseOccurrence is one time that the task of a case was found stuck.
 type CaseOccurrence struct {
-	No            int             `json:"no" doc:"1 is what opened the case. Numbers between the first and the latest may be missing: those are not kept any more."`
+	No            int             `json:"no" doc:"1 opened the case. Numbers between the first and the latest may be missing, because only some are kept."`
 	OccurredAt    time.Time       `json:"occurred_at"`
 	Reason        CaseReason      `json:"dlq_reason"`
 	Cause         CaseCause       `json:"cause,omitempty"`
@@ -105,18 +105,18 @@ type CaseOccurrence struct {
 	ErrorMessage  string          `json:"error_message,omitempty"`
 	Class         FailureClass    `json:"class,omitempty"`
 	Retryable     bool            `json:"retryable"`
-	Recovery      *CaseRecovery   `json:"recovery,omitempty" doc:"How the task came out of it, before it was stuck again."`
-	Snapshot      json.RawMessage `json:"task_snapshot,omitempty" doc:"A CaseSnapshot. That of the latest occurrence is the case's own, and left out here."`
+	Recovery      *CaseRecovery   `json:"recovery,omitempty" doc:"How the task recovered before it got stuck again."`
+	Snapshot      json.RawMessage `json:"task_snapshot,omitempty" doc:"A CaseSnapshot. Absent for the latest occurrence, whose snapshot is that of the case."`
 }
 
 // CaseRecovery says how the task of a case came out of its trouble.
 type CaseRecovery struct {
 	At         time.Time  `json:"at"`
-	State      TaskState  `json:"state" doc:"That the task came to; its last one, once it is over."`
+	State      TaskState  `json:"state" doc:"The new state of the task; the last one when it has ended."`
 	By         string     `json:"by" doc:"The operator, or system."`
-	ByKey      string     `json:"by_key,omitempty" doc:"The name of the operator's API key."`
-	How        string     `json:"how,omitempty" doc:"The kind of the act, or which worker took the step."`
-	FinishedAt *time.Time `json:"finished_at,omitempty" doc:"When the task was over."`
+	ByKey      string     `json:"by_key,omitempty" doc:"Name of the operator's API key."`
+	How        string     `json:"how,omitempty" doc:"Kind of the act, or the worker that claimed the step."`
+	FinishedAt *time.Time `json:"finished_at,omitempty" doc:"Time at which the task ended."`
 }
 
 // CaseNote is one entry in the thread of a case. Notes are only ever added.
@@ -124,7 +124,7 @@ type CaseNote struct {
 	No     int       `json:"no"`
 	At     time.Time `json:"at"`
 	Author string    `json:"author,omitempty"`
-	Key    string    `json:"author_key,omitempty" doc:"The name of the author's API key."`
+	Key    string    `json:"author_key,omitempty" doc:"Name of the author's API key."`
 	Text   string    `json:"text"`
 }
 
@@ -176,10 +176,10 @@ type CaseFilter struct {
 	Reason           CaseReason     `json:"dlq_reason,omitempty"`
 	Namespace        string         `json:"namespace,omitempty" maxLength:"255"`
 	TaskName         string         `json:"task_name,omitempty" maxLength:"255" doc:"Template name or task type."`
-	CurrentState     TaskState      `json:"current_state,omitempty" doc:"State of the task now."`
+	CurrentState     TaskState      `json:"current_state,omitempty" doc:"Current state of the task."`
 	CaseFailureFilter
-	After  time.Time `json:"after,omitzero" doc:"Opened at this time or later."`
-	Before time.Time `json:"before,omitzero" doc:"Opened before."`
+	After  time.Time `json:"after,omitzero" doc:"Opened at or after this time."`
+	Before time.Time `json:"before,omitzero" doc:"Opened before this time."`
 	Limit  int       `json:"-"` // of a list: defaults to 50, the queue's to 100; at most the server's page limit
 	Offset int       `json:"-"`
 }
@@ -189,15 +189,15 @@ type CaseFilter struct {
 // rest of the filter. CaseStats does not take it.
 type CaseFailureFilter struct {
 	FailedStep   string `json:"failed_step,omitempty" maxLength:"255" doc:"Name of the step."`
-	Handler      string `json:"handler,omitempty" maxLength:"255" doc:"What runs that step."`
-	Fingerprint  string `json:"error_pattern,omitempty" maxLength:"255" doc:"As the list shows it."`
-	ErrorMessage string `json:"error_message,omitempty" maxLength:"255" doc:"A part of the message, letter by letter."`
+	Handler      string `json:"handler,omitempty" maxLength:"255" doc:"Handler of that step."`
+	Fingerprint  string `json:"error_pattern,omitempty" maxLength:"255" doc:"Fingerprint as lists show it."`
+	ErrorMessage string `json:"error_message,omitempty" maxLength:"255" doc:"A literal part of the error message."`
 }
 
 // OpenCaseRequest opens a case by hand.
 type OpenCaseRequest struct {
-	Reason   string          `json:"reason" doc:"Why, in words." minLength:"1" maxLength:"4096"`
-	OpenedBy string          `json:"opened_by,omitempty" doc:"Who; required, but defaults to the API key's name." maxLength:"255"`
+	Reason   string          `json:"reason" doc:"The reason in words." minLength:"1" maxLength:"4096"`
+	OpenedBy string          `json:"opened_by,omitempty" doc:"Actor. Required, but defaults to the name of the API key." maxLength:"255"`
 	Metadata json.RawMessage `json:"metadata,omitempty" doc:"An object."`
 }
 
@@ -207,14 +207,14 @@ type OpenCaseRequest struct {
 type CaseUpdate struct {
 	ResolutionStatus CaseResolution  `json:"resolution_status,omitempty"`
 	ResolutionNotes  *string         `json:"resolution_notes,omitempty" maxLength:"16384" doc:"A note to add, with resolved_by as its author. A case has up to 200 notes of 256 KiB in all."`
-	ResolvedBy       string          `json:"resolved_by,omitempty" doc:"Who does it, or writes the note; required with a resolution, or to re-open. Defaults to the API key's name." maxLength:"255"`
-	Metadata         json.RawMessage `json:"metadata,omitempty" doc:"An object; its members are merged, null removes one."`
+	ResolvedBy       string          `json:"resolved_by,omitempty" doc:"Actor of the update and author of the note; required to resolve or reopen. Defaults to the name of the API key." maxLength:"255"`
+	Metadata         json.RawMessage `json:"metadata,omitempty" doc:"Object to merge; null removes a member."`
 	// Reopen makes a resolved case pending again; ResolutionNotes say why.
 	Reopen bool `json:"reopen,omitempty" doc:"Make a resolved case pending again."`
 	// ExpectedState refuses the act with CodeConflict unless the case is in that state; IfMatch
 	// unless it has an etag of that list.
-	ExpectedState string `json:"expected_state,omitempty" doc:"The resolution_status that the case is expected to have; in any other nothing is done: conflict." enum:"pending,manually_resolved,permanently_failed,cancelled"`
-	IfMatch       string `json:"if_match,omitempty" doc:"The etag that was read; when it has another by now nothing is done: conflict. As the header If-Match." maxLength:"1024"`
+	ExpectedState string `json:"expected_state,omitempty" doc:"Expected resolution_status. With any other the update is refused with conflict." enum:"pending,manually_resolved,permanently_failed,cancelled"`
+	IfMatch       string `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
 }
 
 // CaseUpdated answers an update.
@@ -250,20 +250,20 @@ type QueuedCase struct {
 	MinutesInDLQ  float64    `json:"minutes_in_dlq"`
 	PriorityScore float64    `json:"priority_score"` // base of the reason + minutes
 	Priority      Priority   `json:"priority"`
-	Recovered     bool       `json:"recovered" doc:"The task goes on, or is complete: what is left is to resolve the case. Of a cancelled task it is false."`
+	Recovered     bool       `json:"recovered" doc:"Whether the task continued or completed, so that the case only needs a resolution. False for a cancelled task."`
 
 	Cause           CaseCause    `json:"cause,omitempty"`
 	OccurrenceCount int          `json:"occurrence_count"`
 	LastOccurredAt  time.Time    `json:"last_occurred_at"`
 	FailedStep      string       `json:"failed_step,omitempty"`
-	Handler         string       `json:"handler,omitempty" doc:"What runs that step."`
+	Handler         string       `json:"handler,omitempty" doc:"Handler of that step."`
 	Fingerprint     string       `json:"error_pattern,omitempty"`
 	ErrorMessage    string       `json:"error_message,omitempty"`
 	Class           FailureClass `json:"class,omitempty"`
 	Retryable       bool         `json:"retryable"`
 
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // Health says how near a task is to being stale.
@@ -313,17 +313,17 @@ type StaleTask struct {
 	TaskName                  string          `json:"task_name"`
 	CurrentState              TaskState       `json:"current_state"`
 	TimeInStateMinutes        float64         `json:"time_in_state_minutes"`
-	StalenessThresholdMinutes float64         `json:"staleness_threshold_minutes" doc:"The threshold in force; 0 when a promise without an end keeps it from beginning."`
-	CountedMinutes            float64         `json:"counted_minutes" doc:"What is gone of the threshold: the time in the state, or of the task as a whole."`
-	ThresholdSource           ThresholdSource `json:"threshold_source" doc:"template, global, promise (global, from the end of a promise on) or max_duration."`
-	Promise                   Promise         `json:"promise,omitempty" doc:"What prolongs the threshold: attempt, queue or time."`
-	PromisedStep              string          `json:"promised_step,omitempty" doc:"The step to which that was promised."`
-	PromisedUntil             *time.Time      `json:"promised_until,omitempty" doc:"The end of the promise; absent when it has none."`
-	StaleAt                   *time.Time      `json:"stale_at,omitempty" doc:"When the task is stale if nothing changes."`
+	StalenessThresholdMinutes float64         `json:"staleness_threshold_minutes" doc:"Effective threshold; 0 while a promise without an end delays it."`
+	CountedMinutes            float64         `json:"counted_minutes" doc:"Used part of the threshold: the time in the state or of the whole task."`
+	ThresholdSource           ThresholdSource `json:"threshold_source" doc:"template, global, promise (global, from the end of a promise) or max_duration."`
+	Promise                   Promise         `json:"promise,omitempty" doc:"Promise that delays the threshold: attempt, queue or time."`
+	PromisedStep              string          `json:"promised_step,omitempty" doc:"Name of the step with the promise."`
+	PromisedUntil             *time.Time      `json:"promised_until,omitempty" doc:"End of the promise; absent if it has none."`
+	StaleAt                   *time.Time      `json:"stale_at,omitempty" doc:"Time at which the task becomes stale if nothing changes."`
 	Health                    Health          `json:"health_status"`
 	Priority                  Priority        `json:"priority"`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // DetectRequest runs the staleness detector.

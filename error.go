@@ -39,7 +39,7 @@ type Error struct {
 	// as RetryAfterSeconds. 0 means no advice.
 	RetryAfter time.Duration `json:"-"`
 	// RetryAfterSeconds is RetryAfter in the error of an item, which has no header.
-	RetryAfterSeconds float64 `json:"retry_after_seconds,omitempty" doc:"When it is an item that is refused for now: not to come back before this long."`
+	RetryAfterSeconds float64 `json:"retry_after_seconds,omitempty" doc:"For a refused item: time to wait before the next try."`
 	// Err is what caused the error, on the side where it happened. It never
 	// travels and is not printed: a network error of the SDK, for example.
 	Err error `json:"-"`

@@ -32,32 +32,32 @@ const (
 
 // Event is something that happened.
 type Event struct {
-	ID   string    `json:"id" doc:"Where to go on behind it: Last-Event-ID."`
+	ID   string    `json:"id" doc:"ID to resume after this event, as Last-Event-ID."`
 	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,stream.open,stream.gap,stream.alive,stream.end"`
 	At   time.Time `json:"at"`
 
 	TaskUUID      *uuid.UUID `json:"task_uuid,omitempty"`
 	Namespace     string     `json:"namespace,omitempty"`
-	Name          string     `json:"name,omitempty" doc:"The template's name, or the task type."`
+	Name          string     `json:"name,omitempty" doc:"Name of the task: the template or the task type."`
 	Priority      Priority   `json:"priority,omitempty"`
 	CorrelationID string     `json:"correlation_id,omitempty"`
 	Tags          []string   `json:"tags,omitempty"`
-	FromState     TaskState  `json:"from_state,omitempty" doc:"Absent where a stream about tasks tells the state that it found."`
+	FromState     TaskState  `json:"from_state,omitempty" doc:"Absent in the initial events of a stream about tasks."`
 	ToState       TaskState  `json:"to_state,omitempty"`
-	Cause         string     `json:"cause,omitempty" doc:"What did it: submit, settle, cancelled and so on. Of a gap: why it is there."`
+	Cause         string     `json:"cause,omitempty" doc:"Cause of the event: submit, settle, cancelled and so on; for a gap, its reason."`
 
 	CaseUUID         *uuid.UUID     `json:"dlq_entry_uuid,omitempty"`
 	CaseReason       CaseReason     `json:"dlq_reason,omitempty"`
 	ResolutionStatus CaseResolution `json:"resolution_status,omitempty"`
 
-	Queue *QueueDepth `json:"queue,omitempty" doc:"Of queue.stats."`
+	Queue *QueueDepth `json:"queue,omitempty" doc:"Present in queue.stats."`
 }
 
 // QueueDepth is how many steps are ready and wait for a worker.
 type QueueDepth struct {
 	Ready      int            `json:"ready"`
-	ByPriority map[string]int `json:"by_priority" doc:"By the level's name, or its number when it has none."`
-	Capped     bool           `json:"capped,omitempty" doc:"There are more than were counted."`
+	ByPriority map[string]int `json:"by_priority" doc:"By the name of the level, or its number if it has none."`
+	Capped     bool           `json:"capped,omitempty" doc:"Whether there are more than were counted."`
 }
 
 // EventFilter selects events. Zero fields do not restrict. Gaps pass every filter.

@@ -10,30 +10,30 @@ import (
 // case is pending. On the wire such tasks are the "DLQ".
 type FailedTask struct {
 	TaskID           uuid.UUID      `json:"task_id"`
-	CaseID           uuid.UUID      `json:"case_id" doc:"Its case; called dlq_entry_uuid elsewhere."`
+	CaseID           uuid.UUID      `json:"case_id" doc:"ID of the case, called dlq_entry_uuid elsewhere."`
 	Namespace        string         `json:"namespace"`
-	TaskType         string         `json:"task_type" doc:"The task type, or the template's name."`
-	State            TaskState      `json:"state" doc:"As it is now."`
+	TaskType         string         `json:"task_type" doc:"Name of the task: the task type or the template."`
+	State            TaskState      `json:"state" doc:"Current priority."`
 	Priority         Priority       `json:"priority"`
 	CreatedAt        time.Time      `json:"created_at"`
 	MovedToDLQAt     time.Time      `json:"moved_to_dlq_at"`
 	FailureReason    CaseReason     `json:"failure_reason"`
-	Cause            CaseCause      `json:"cause,omitempty" doc:"What stopped the task, in more detail than the reason."`
-	OccurrenceCount  int            `json:"occurrence_count" doc:"How often it was found stuck since it was moved here."`
+	Cause            CaseCause      `json:"cause,omitempty" doc:"Detailed cause of the failure."`
+	OccurrenceCount  int            `json:"occurrence_count" doc:"Number of occurrences of the case."`
 	LastOccurredAt   time.Time      `json:"last_occurred_at"`
-	FailedStep       string         `json:"failed_step,omitempty" doc:"The step whose failure stops the task."`
-	Fingerprint      string         `json:"error_pattern,omitempty" doc:"What kind of failure it was the last time: its code, else its type, else its message without numbers."`
-	ErrorMessage     string         `json:"error_message,omitempty" doc:"The beginning of its message, up to 1 KiB."`
-	Retryable        bool           `json:"retryable" doc:"Trying again may help: that failure said so, or nothing failed and time ran out."`
-	LastError        *Failure       `json:"last_error,omitempty" doc:"Of the last failed attempt of the step that stops it, a replay's too."`
+	FailedStep       string         `json:"failed_step,omitempty" doc:"Name of the failed step that stops the task."`
+	Fingerprint      string         `json:"error_pattern,omitempty" doc:"Fingerprint of the latest failure: its code, else its type, else its message without numbers."`
+	ErrorMessage     string         `json:"error_message,omitempty" doc:"The first 1 KiB of the error message."`
+	Retryable        bool           `json:"retryable" doc:"Whether a retry may help: the failure was retryable, or the time ran out without a failure."`
+	LastError        *Failure       `json:"last_error,omitempty" doc:"Time of the last failed attempt of the failed step, including replays."`
 	LastFailureAt    *time.Time     `json:"last_failure_at,omitempty"`
-	RetryCount       int            `json:"retry_count" doc:"Retries of the step that failed last."`
+	RetryCount       int            `json:"retry_count" doc:"Retries of the last failed step."`
 	ResolutionStatus CaseResolution `json:"resolution_status"`
 	ReplayCount      int            `json:"replay_count"`
 	LastReplayedAt   *time.Time     `json:"last_replayed_at,omitempty"`
 	LastReplayedBy   string         `json:"last_replayed_by,omitempty"`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 	// LastReplayedByKey is the name of the API key.
 	LastReplayedByKey string `json:"last_replayed_by_key,omitempty"`
 }
@@ -61,45 +61,45 @@ type FailedTaskFilter struct {
 // FailedTaskPage is one page of failed tasks.
 type FailedTaskPage struct {
 	Tasks       []FailedTask `json:"tasks"`
-	TotalCount  int          `json:"total_count" doc:"Of all pages, counted up to 10,000."`
-	TotalCapped bool         `json:"total_capped,omitempty" doc:"There are more."`
+	TotalCount  int          `json:"total_count" doc:"Total of all pages, counted up to 10,000."`
+	TotalCapped bool         `json:"total_capped,omitempty" doc:"Whether there are more."`
 	NextCursor  string       `json:"next_cursor,omitempty"`
 }
 
 // ReplayRequest runs the failed steps of a failed task again.
 type ReplayRequest struct {
-	ResetRetryCount bool     `json:"reset_retry_count,omitempty" doc:"Give the failed steps all their attempts again. Without it they have what is left, and one attempt if nothing is."`
-	NewPriority     Priority `json:"new_priority,omitempty" doc:"For the task and all its open steps. Left out: as it was."`
-	Reason          string   `json:"reason,omitempty" maxLength:"4096" doc:"Why; kept in the audit trail. Defaults to no reason given."`
-	ReplayedBy      string   `json:"replayed_by,omitempty" maxLength:"255" doc:"Who; defaults to the API key's name, else to anonymous."`
+	ResetRetryCount bool     `json:"reset_retry_count,omitempty" doc:"Give the failed steps all their attempts again. Otherwise they have the attempts left, at least one."`
+	NewPriority     Priority `json:"new_priority,omitempty" doc:"New priority of the task and its open steps. Defaults to no change."`
+	Reason          string   `json:"reason,omitempty" maxLength:"4096" doc:"Reason for the act; kept in the audit trail. Defaults to \"no reason given\"."`
+	ReplayedBy      string   `json:"replayed_by,omitempty" maxLength:"255" doc:"Actor. Defaults to the name of the API key, else to anonymous."`
 	// ExpectedState refuses the act with CodeConflict unless the task is in that state; IfMatch
 	// unless it has an etag of that list.
-	ExpectedState string `json:"expected_state,omitempty" doc:"The state that the task is expected to be in; in any other nothing is done: conflict." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`
-	IfMatch       string `json:"if_match,omitempty" doc:"The etag that was read; when it has another by now nothing is done: conflict. As the header If-Match." maxLength:"1024"`
+	ExpectedState string `json:"expected_state,omitempty" doc:"Expected state of the task. In any other state the act is refused with conflict." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`
+	IfMatch       string `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
 }
 
 // Replay answers a ReplayRequest.
 type Replay struct {
 	TaskID        uuid.UUID  `json:"task_id"`
-	CaseID        *uuid.UUID `json:"case_id,omitempty" doc:"Its pending case, if there is one. It stays pending."`
+	CaseID        *uuid.UUID `json:"case_id,omitempty" doc:"The pending case, if any. It stays pending."`
 	State         TaskState  `json:"state"`
 	Priority      Priority   `json:"priority"`
 	ReplayedSteps int        `json:"replayed_steps"`
-	ReplayCount   int        `json:"replay_count" doc:"This one included."`
+	ReplayCount   int        `json:"replay_count" doc:"Number of replays, including this one."`
 	ReplayedAt    time.Time  `json:"replayed_at"`
 	ReplayedBy    string     `json:"replayed_by"`
-	ReplayedByKey string     `json:"replayed_by_key,omitempty" doc:"The name of the API key."`
+	ReplayedByKey string     `json:"replayed_by_key,omitempty" doc:"Name of the API key."`
 }
 
 // FailureReport counts what has failed for good lately. The cluster makes one every
 // hour, of the last day, unless it is configured otherwise.
 type FailureReport struct {
 	AnalyzedAt   time.Time          `json:"analyzed_at"`
-	Since        time.Time          `json:"since" doc:"Cases opened from here on are counted."`
+	Since        time.Time          `json:"since" doc:"Start of the analysed period."`
 	TotalCount   int                `json:"total_count"`
-	Replayable   int                `json:"replayable_count" doc:"Of these: still in error, pending, and trying again may help."`
-	Reasons      []ReasonCount      `json:"reasons" doc:"The most frequent first."`
-	Fingerprints []FingerprintCount `json:"patterns" doc:"The most frequent first; at most 200."`
+	Replayable   int                `json:"replayable_count" doc:"Number of these that are pending, in error and retryable."`
+	Reasons      []ReasonCount      `json:"reasons" doc:"Most frequent first."`
+	Fingerprints []FingerprintCount `json:"patterns" doc:"Most frequent first; at most 200."`
 	Alarms       []FailureAlarm     `json:"alarms"`
 }
 
@@ -114,21 +114,21 @@ type ReasonCount struct {
 type FingerprintCount struct {
 	Namespace     string     `json:"namespace"`
 	FailureReason CaseReason `json:"failure_reason"`
-	Fingerprint   string     `json:"error_pattern" doc:"Empty where there was no failure."`
+	Fingerprint   string     `json:"error_pattern" doc:"Empty if there was no failure."`
 	Count         int        `json:"count"`
 	Replayable    int        `json:"replayable_count"`
 	FirstAt       time.Time  `json:"first_at"`
 	LastAt        time.Time  `json:"last_at"`
-	New           bool       `json:"new,omitempty" doc:"No analysis of the last 30 days has seen it before."`
+	New           bool       `json:"new,omitempty" doc:"Not seen by any analysis in the last 30 days."`
 }
 
 // FailureAlarm is one thing that somebody should look at.
 type FailureAlarm struct {
 	Kind          FailureAlarmKind `json:"kind"`
 	Message       string           `json:"message"`
-	Namespace     string           `json:"namespace,omitempty" doc:"Of a new fingerprint."`
+	Namespace     string           `json:"namespace,omitempty" doc:"The new fingerprint."`
 	FailureReason CaseReason       `json:"failure_reason,omitempty"`
-	Fingerprint   string           `json:"error_pattern,omitempty" doc:"Of a new fingerprint."`
+	Fingerprint   string           `json:"error_pattern,omitempty" doc:"The new fingerprint."`
 	Count         int              `json:"count"`
 }
 

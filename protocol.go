@@ -9,25 +9,25 @@ import (
 
 // WorkerRegistration introduces a worker process.
 type WorkerRegistration struct {
-	Name         string   `json:"name,omitempty" doc:"Shown to operators. Defaults to the host; the SDK sends host and process id." maxLength:"255"`
-	Namespaces   []string `json:"namespaces,omitempty" doc:"Namespaces it serves. None means all." maxItems:"100"`
-	Handlers     []string `json:"handlers,omitempty" doc:"Handlers it serves. None means all." maxItems:"1000"`
-	Capabilities []string `json:"capabilities,omitempty" doc:"What it can do." maxItems:"100"`
-	Capacity     int      `json:"capacity,omitempty" doc:"Steps it runs at once: it is given no more. Without it, there is no bound." minimum:"0" maximum:"10000"`
+	Name         string   `json:"name,omitempty" doc:"Name for operators. Defaults to the host; the SDK sends host and process ID." maxLength:"255"`
+	Namespaces   []string `json:"namespaces,omitempty" doc:"Served namespaces. Defaults to all." maxItems:"100"`
+	Handlers     []string `json:"handlers,omitempty" doc:"Served handlers. Defaults to all." maxItems:"1000"`
+	Capabilities []string `json:"capabilities,omitempty" doc:"Capabilities of the worker." maxItems:"100"`
+	Capacity     int      `json:"capacity,omitempty" doc:"Maximum number of concurrent steps. Defaults to no limit." minimum:"0" maximum:"10000"`
 	Host         string   `json:"host,omitempty" maxLength:"255"`
 	Version      string   `json:"version,omitempty" maxLength:"255"`
-	HealthURL    string   `json:"health_url,omitempty" doc:"Where the server may ask how the worker is: GET <health_url>/health, 200 is well. http or https, without user, query and fragment." maxLength:"1024"`
+	HealthURL    string   `json:"health_url,omitempty" doc:"URL of the health endpoint, without /health: http or https, without user, query and fragment. GET <health_url>/health returns 200 if the worker is healthy." maxLength:"1024"`
 }
 
 // RegisteredWorker is the server's answer: who the worker is from now on, and
 // the rhythm it has to keep.
 type RegisteredWorker struct {
 	WorkerID              uuid.UUID `json:"worker_id"`
-	PollIntervalMS        int       `json:"poll_interval_ms" doc:"How long to wait between polls that are not long."`
-	PollIntervalSeconds   float64   `json:"poll_interval_seconds" doc:"The same in seconds."`
+	PollIntervalMS        int       `json:"poll_interval_ms" doc:"Pause between polls without wait_ms."`
+	PollIntervalSeconds   float64   `json:"poll_interval_seconds" doc:"Same as poll_interval_ms, in seconds."`
 	HeartbeatIntervalMS   int       `json:"heartbeat_interval_ms"`
-	LeaseSeconds          int       `json:"lease_seconds" doc:"A started step is lost when no heartbeat names it for this long."`
-	StartTimeoutSeconds   int       `json:"start_timeout_seconds" doc:"An assigned step is lost when it is not started within this."`
+	LeaseSeconds          int       `json:"lease_seconds" doc:"A started step is lost without a heartbeat for this long."`
+	StartTimeoutSeconds   int       `json:"start_timeout_seconds" doc:"Time within which an assigned step must be started."`
 	MaxLongPollSeconds    int       `json:"max_long_poll_seconds"`
 	MaxResultPayloadBytes int       `json:"max_payload_bytes"`
 }
@@ -40,9 +40,9 @@ type WorkerInfo struct {
 	Namespaces    []string  `json:"namespaces,omitempty"`
 	Handlers      []string  `json:"handlers,omitempty"`
 	Capabilities  []string  `json:"capabilities,omitempty"`
-	Capacity      int       `json:"capacity" doc:"Steps that it may hold at once, as it registered; 0: any number."`
-	CurrentLoad   int       `json:"current_load" doc:"Steps that it holds, as the server knows."`
-	ReportedLoad  int       `json:"reported_load" doc:"Steps that it said it runs, in its last heartbeat."`
+	Capacity      int       `json:"capacity" doc:"Registered maximum number of concurrent steps; 0: no limit."`
+	CurrentLoad   int       `json:"current_load" doc:"Steps that it holds, as counted by the server."`
+	ReportedLoad  int       `json:"reported_load" doc:"Number of steps in its last heartbeat."`
 	Host          string    `json:"host,omitempty"`
 	Version       string    `json:"version,omitempty"`
 	StartedAt     time.Time `json:"started_at"`
@@ -50,18 +50,18 @@ type WorkerInfo struct {
 	// HealthURL is where the worker says how it is, HealthFailures counts the
 	// probes that have failed since the last good one, and HealthError says why.
 	HealthURL      string `json:"health_url,omitempty"`
-	HealthFailures int    `json:"health_failures,omitempty" doc:"Probes that have failed since the last good one."`
-	HealthError    string `json:"health_error,omitempty" doc:"Why the last of them did."`
+	HealthFailures int    `json:"health_failures,omitempty" doc:"Failed probes since the last success."`
+	HealthError    string `json:"health_error,omitempty" doc:"Error of the last failed probe."`
 	// Breaker is the state of the worker's circuit breaker: BreakerClosed, unless
 	// its last attempts all failed.
-	Breaker         string     `json:"circuit_breaker" doc:"closed; open: its last attempts all failed and it gets nothing; half_open: it gets a few, to see whether they succeed."`
+	Breaker         string     `json:"circuit_breaker" doc:"closed; open: its last attempts all failed and it gets no steps; half_open: it gets a few attempts as a test."`
 	BreakerOpenedAt *time.Time `json:"circuit_breaker_opened_at,omitempty"`
 	// ConsecutiveFailures is what the breaker counts, on the node that answers.
-	ConsecutiveFailures *int `json:"consecutive_failures" doc:"Failures in a row that its circuit breaker counts; an open one begins anew. Each node counts those that it hears of: null where the one that answers has heard of none."`
+	ConsecutiveFailures *int `json:"consecutive_failures" doc:"Consecutive failures that its circuit breaker counts; opening resets the count. Each node has its own count; null if this node has none."`
 	// CurrentTasks is what a Backend's Worker says, and Workers does not.
-	CurrentTasks *int `json:"current_tasks,omitempty" doc:"The same as current_load. Not in lists."`
+	CurrentTasks *int `json:"current_tasks,omitempty" doc:"Same as current_load. Not in lists."`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // What a WorkerInfo says.
@@ -86,43 +86,43 @@ type HeldTask struct {
 // PollRequest asks for work.
 type PollRequest struct {
 	WorkerID uuid.UUID `json:"-"`
-	Capacity int       `json:"capacity,omitempty" doc:"At most this many steps. Defaults to 1." minimum:"0" maximum:"10000"`
-	WaitMS   int       `json:"wait_ms,omitempty" doc:"Long poll: wait this long for work. Bounded by the server." minimum:"0"`
-	Start    bool      `json:"start,omitempty" doc:"Claim and start in one move: steps come back in_progress and need no start call."`
+	Capacity int       `json:"capacity,omitempty" doc:"Maximum number of steps. Defaults to 1." minimum:"0" maximum:"10000"`
+	WaitMS   int       `json:"wait_ms,omitempty" doc:"Maximum wait for steps (long poll). The server limits it." minimum:"0"`
+	Start    bool      `json:"start,omitempty" doc:"Claim and start in one call: steps come back in_progress and need no start call."`
 }
 
 // PollResponse carries steps; lowest ordering key first.
 type PollResponse struct {
 	Steps       []Assignment `json:"steps"`
-	ShouldDrain bool         `json:"should_drain,omitempty" doc:"Finish what you have; nothing more will come."`
+	ShouldDrain bool         `json:"should_drain,omitempty" doc:"Finish the current work; no more will be assigned."`
 	BreakerNote
 }
 
 // BreakerNote tells a worker of its circuit breaker. It is empty while that is closed.
 type BreakerNote struct {
-	Breaker      string     `json:"circuit_breaker,omitempty" enum:"open,half_open" doc:"open: the last attempts of the worker all failed, and it gets nothing. half_open: it gets a few, to see whether they succeed."`
-	BreakerUntil *time.Time `json:"circuit_breaker_until,omitempty" doc:"Until when it is in that state, if nothing happens."`
+	Breaker      string     `json:"circuit_breaker,omitempty" enum:"open,half_open" doc:"open: the last attempts of the worker all failed, and it gets no steps. half_open: it gets a few attempts as a test."`
+	BreakerUntil *time.Time `json:"circuit_breaker_until,omitempty" doc:"End of this state if nothing else happens."`
 }
 
 // Assignment is one step in the hands of a worker.
 type Assignment struct {
 	StepUUID       uuid.UUID                  `json:"step_uuid"`
 	TaskUUID       uuid.UUID                  `json:"task_uuid"`
-	Token          string                     `json:"token" doc:"Fencing token of the lease, opaque: hand it back with start, progress, heartbeat and result. Good for this worker only."`
+	Token          string                     `json:"token" doc:"Opaque fencing token of the lease. Send it back with start, progress, heartbeat and result. Valid for this worker only."`
 	State          StepState                  `json:"state"`
 	Namespace      string                     `json:"namespace"`
 	TaskName       string                     `json:"task_name"`
 	Version        string                     `json:"version,omitempty"`
 	StepName       string                     `json:"step_name"`
 	Handler        string                     `json:"handler"`
-	Attempt        int                        `json:"attempt" doc:"Counted from 1; for an assigned step the attempt that start will begin."`
+	Attempt        int                        `json:"attempt" doc:"Counted from 1; for an assigned step, the attempt that start will begin."`
 	MaxAttempts    int                        `json:"max_attempts"`
 	Priority       int                        `json:"priority_level"`
 	Parameters     json.RawMessage            `json:"parameters,omitempty" doc:"The task's context."`
 	ParentResults  map[string]json.RawMessage `json:"parent_results,omitempty" doc:"Results of the direct dependencies, by step name."`
 	Initialization map[string]any             `json:"initialization,omitempty"`
 	CorrelationID  string                     `json:"correlation_id,omitempty"`
-	TraceParent    string                     `json:"traceparent,omitempty" doc:"W3C trace context to work in, if the task was submitted in one."`
+	TraceParent    string                     `json:"traceparent,omitempty" doc:"W3C trace context of the step, if the task was submitted with one."`
 	TimeoutSeconds int                        `json:"timeout_seconds"`
 	LeaseExpiresAt time.Time                  `json:"lease_expires_at"`
 	DeadlineAt     *time.Time                 `json:"deadline_at,omitempty" doc:"When the attempt times out, once started."`
@@ -131,13 +131,13 @@ type Assignment struct {
 // LeaseRef names a lease: a step and the token it was handed out with.
 type LeaseRef struct {
 	StepUUID uuid.UUID `json:"step_uuid"`
-	Token    string    `json:"token" maxLength:"255" doc:"As it came with the step."`
+	Token    string    `json:"token" maxLength:"255" doc:"Token of the step's lease."`
 }
 
 // LeaseAnswer is the state of one lease after start, progress or heartbeat.
 type LeaseAnswer struct {
 	StepUUID       uuid.UUID  `json:"step_uuid"`
-	Status         string     `json:"status" enum:"held,cancelled,lost" doc:"held: go on. cancelled: the task was cancelled, stop. lost: somebody else has it or it is settled, stop and do not report."`
+	Status         string     `json:"status" enum:"held,cancelled,lost" doc:"held: continue. cancelled: the task was cancelled, stop. lost: the step is settled or another worker has it, stop and do not report."`
 	LeaseExpiresAt *time.Time `json:"lease_expires_at,omitempty"`
 	DeadlineAt     *time.Time `json:"deadline_at,omitempty"`
 	Error          *Error     `json:"error,omitempty"`
@@ -160,7 +160,7 @@ type StartRequest struct {
 type ProgressReport struct {
 	WorkerID        uuid.UUID `json:"-"`
 	StepUUID        uuid.UUID `json:"step_uuid"`
-	Token           string    `json:"token" maxLength:"255" doc:"As it came with the step."`
+	Token           string    `json:"token" maxLength:"255" doc:"Token of the step's lease."`
 	ProgressPercent int       `json:"progress_percent" minimum:"0" maximum:"100"`
 	StatusMessage   string    `json:"status_message,omitempty" maxLength:"1024"`
 }
@@ -168,8 +168,8 @@ type ProgressReport struct {
 // StepResult settles one step.
 type StepResult struct {
 	StepUUID      uuid.UUID       `json:"step_uuid"`
-	Token         string          `json:"token" maxLength:"255" doc:"As it came with the step."`
-	Status        string          `json:"status" enum:"completed,failed,released,snoozed" doc:"released: given back unharmed, no attempt charged. snoozed: again after snooze_seconds, no attempt charged."`
+	Token         string          `json:"token" maxLength:"255" doc:"Token of the step's lease."`
+	Status        string          `json:"status" enum:"completed,failed,released,snoozed" doc:"released: returned to the queue, no attempt charged. snoozed: ready again after snooze_seconds, no attempt charged."`
 	Result        json.RawMessage `json:"result,omitempty"`
 	Error         *Failure        `json:"error,omitempty" doc:"Required by failed."`
 	SnoozeSeconds float64         `json:"snooze_seconds,omitempty" minimum:"0" maximum:"2592000"`
@@ -204,7 +204,7 @@ type Heartbeat struct {
 	CurrentLoad int                `json:"current_load,omitempty"`
 	Status      string             `json:"status,omitempty" doc:"active or draining."`
 	Health      map[string]float64 `json:"health,omitempty"`
-	Steps       []LeaseRef         `json:"steps,omitzero" doc:"Leases to renew. Absent renews all the worker holds; an empty list renews none, so that a lease whose hand-out was lost on the way runs out."`
+	Steps       []LeaseRef         `json:"steps,omitzero" doc:"Leases to renew. If absent, all leases of the worker are renewed; an empty list renews none, so that lost leases expire."`
 }
 
 // HeartbeatResponse answers a heartbeat.
@@ -221,15 +221,15 @@ type HeartbeatResponse struct {
 type DrainRequest struct {
 	WorkerID  uuid.UUID `json:"-"`
 	Final     bool      `json:"final,omitempty"`
-	DrainedBy string    `json:"drained_by,omitempty" doc:"Who; defaults to the API key's name, else to anonymous. Left out of a final one with a key that may work, it is the worker itself." maxLength:"255"`
-	Reason    string    `json:"reason,omitempty" doc:"Why; defaults to no reason given." maxLength:"4096"`
+	DrainedBy string    `json:"drained_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous; for a final drain with the permission work, to the worker." maxLength:"255"`
+	Reason    string    `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"4096"`
 }
 
 // ResumeRequest takes a drain back. It is kept in the audit trail.
 type ResumeRequest struct {
 	WorkerID  uuid.UUID `json:"-"`
-	ResumedBy string    `json:"resumed_by,omitempty" doc:"Who; defaults to the API key's name, else to anonymous." maxLength:"255"`
-	Reason    string    `json:"reason,omitempty" doc:"Why; defaults to no reason given." maxLength:"4096"`
+	ResumedBy string    `json:"resumed_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
+	Reason    string    `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"4096"`
 }
 
 // DrainResponse counts what was given back.

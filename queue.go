@@ -46,20 +46,20 @@ type EnqueueTask struct {
 	TaskType   string          `json:"task_type" doc:"Handler to run." minLength:"1" maxLength:"255"`
 	Namespace  string          `json:"namespace,omitempty" doc:"Namespace of the handler. Defaults to \"default\"." maxLength:"255"`
 	Priority   Priority        `json:"priority,omitempty" doc:"high, medium, low, or an integer level from 0 to 100, higher first. Defaults to medium."`
-	Parameters json.RawMessage `json:"parameters,omitempty" doc:"The task's input, any JSON value. Limited to 256 KiB by default: store large data elsewhere and submit a reference."`
+	Parameters json.RawMessage `json:"parameters,omitempty" doc:"Input of the task, any JSON value. Limited to 256 KiB by default; store large data elsewhere and submit a reference."`
 
-	RequiredCapabilities     []string   `json:"required_capabilities,omitempty" doc:"What a worker must be able to do." maxItems:"32"`
-	TimeoutSeconds           int        `json:"timeout_seconds,omitempty" doc:"Longest run of one attempt. Defaults to the priority level's." minimum:"0" maximum:"604800"`
-	EstimatedDurationSeconds int        `json:"estimated_duration_seconds,omitempty" doc:"How long it is likely to run. Kept and shown; waits are estimated from what is measured." minimum:"0" maximum:"604800"`
-	MaxRetries               *int       `json:"max_retries,omitempty" doc:"Retries after the first attempt. Defaults to the priority level's." minimum:"0" maximum:"1000"`
-	RunAt                    *time.Time `json:"run_at,omitempty" doc:"Not before this time."`
+	RequiredCapabilities     []string   `json:"required_capabilities,omitempty" doc:"Capabilities that a worker must have." maxItems:"32"`
+	TimeoutSeconds           int        `json:"timeout_seconds,omitempty" doc:"Time limit of one attempt. The default depends on the priority." minimum:"0" maximum:"604800"`
+	EstimatedDurationSeconds int        `json:"estimated_duration_seconds,omitempty" doc:"Expected duration. Stored and shown only; estimated waits use measurements." minimum:"0" maximum:"604800"`
+	MaxRetries               *int       `json:"max_retries,omitempty" doc:"Retries after the first attempt. The default depends on the priority." minimum:"0" maximum:"1000"`
+	RunAt                    *time.Time `json:"run_at,omitempty" doc:"Earliest start."`
 
-	IdempotencyKey string   `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours: a second submission returns the first task." maxLength:"255"`
-	UserID         string   `json:"user_id,omitempty" doc:"On whose behalf. Limits per user go by it, within the API key." maxLength:"255"`
+	IdempotencyKey string   `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours. A second submission returns the first task." maxLength:"255"`
+	UserID         string   `json:"user_id,omitempty" doc:"Initiator of the task. Limits per user apply to it, within the API key." maxLength:"255"`
 	CorrelationID  string   `json:"correlation_id,omitempty" maxLength:"255"`
-	Tags           []string `json:"tags,omitempty" doc:"Labels to filter by." maxItems:"32"`
+	Tags           []string `json:"tags,omitempty" doc:"Tags of the task." maxItems:"32"`
 	TraceID        string   `json:"trace_id,omitempty" doc:"W3C trace id, 32 hexadecimal digits. Either this or traceparent." maxLength:"32"`
-	TraceParent    string   `json:"traceparent,omitempty" doc:"W3C trace context. Defaults to the request's traceparent header." maxLength:"255"`
+	TraceParent    string   `json:"traceparent,omitempty" doc:"W3C trace context. Defaults to the traceparent header of the request." maxLength:"255"`
 }
 
 // EnqueueRequest submits many tasks in one transaction. A task that breaks a rule
@@ -74,55 +74,55 @@ type EnqueueRequest struct {
 type QueueReceipt struct {
 	TaskID  uuid.UUID   `json:"task_id"`
 	Status  QueueStatus `json:"status"`
-	Created bool        `json:"created" doc:"False when the idempotency key named a task that exists."`
-	Error   *Error      `json:"error,omitempty" doc:"Of a task of a batch: its idempotency key was used for another submission. It was not stored, the others were."`
+	Created bool        `json:"created" doc:"False if the idempotency key named an existing task."`
+	Error   *Error      `json:"error,omitempty" doc:"For an item of a batch: its idempotency key was used for another submission. This item was not stored; the others were."`
 	QueuePlace
 }
 
 // QueuePlace is where a task stands. All of it is null for one that does not wait for
 // a worker.
 type QueuePlace struct {
-	PositionInQueue      *int       `json:"position_in_queue" doc:"1 is the next to be given to a worker, of all that the workers which can take it take. Null when it does not wait for a worker, or was not counted: a batch counts 32 queues."`
-	QueuePosition        *int       `json:"queue_position" doc:"The same as position_in_queue."`
-	PositionIsMinimum    bool       `json:"position_is_minimum,omitempty" doc:"The position is that or higher: counting ends at 10,000."`
-	QueueScore           *float64   `json:"queue_score" doc:"By what the queue is sorted, in seconds, lowest first."`
-	EstimatedWaitSeconds *float64   `json:"estimated_wait_seconds" doc:"How long until a worker gets it, if nothing more urgent comes: the position divided by the measured rate at which these workers take what waits. Null when nothing was measured in the last two minutes."`
-	EstimatedStartTime   *time.Time `json:"estimated_start_time" doc:"The same as a time."`
+	PositionInQueue      *int       `json:"position_in_queue" doc:"Position among all tasks of the matching workers; 1 is next. Null if the task does not wait for a worker or was not counted (a batch counts 32 queues)."`
+	QueuePosition        *int       `json:"queue_position" doc:"Same as position_in_queue."`
+	PositionIsMinimum    bool       `json:"position_is_minimum,omitempty" doc:"Whether the position is a lower bound; counting stops at 10,000."`
+	QueueScore           *float64   `json:"queue_score" doc:"Sort key of the queue in seconds, lowest first."`
+	EstimatedWaitSeconds *float64   `json:"estimated_wait_seconds" doc:"Estimated time until a worker claims it, without more urgent arrivals: the position divided by the measured claim rate. Null without a measurement in the last two minutes."`
+	EstimatedStartTime   *time.Time `json:"estimated_start_time" doc:"Same as estimated_wait_seconds, as a time."`
 }
 
 // QueueTask is a task as the queue shows it.
 type QueueTask struct {
 	TaskID    uuid.UUID   `json:"task_id"`
 	Namespace string      `json:"namespace"`
-	TaskType  string      `json:"task_type" doc:"The handler, or the name of the template."`
+	TaskType  string      `json:"task_type" doc:"Name of the task: the handler or the template."`
 	Status    QueueStatus `json:"status"`
-	State     TaskState   `json:"state" doc:"The task's own state, of which status is a simpler view."`
-	ETag      string      `json:"etag,omitempty" doc:"Changes when the task changes its state or makes progress. An act with If-Match is refused when it has changed."`
+	State     TaskState   `json:"state" doc:"State of the task; status is a simplified form of it."`
+	ETag      string      `json:"etag,omitempty" doc:"Changes with the state and progress of the task. An act with If-Match is refused if it has changed."`
 
 	Priority          Priority `json:"priority"`
-	EffectivePriority Priority `json:"effective_priority" doc:"As what it is treated while it waits: its wait may count for it."`
+	EffectivePriority Priority `json:"effective_priority" doc:"Priority with the wait included."`
 	Progress          int      `json:"progress" doc:"Percent."`
 
 	CreatedAt   time.Time  `json:"created_at"`
-	QueuedAt    *time.Time `json:"queued_at,omitempty" doc:"When it last became ready for a worker."`
+	QueuedAt    *time.Time `json:"queued_at,omitempty" doc:"Time at which it last became ready for a worker."`
 	AssignedAt  *time.Time `json:"assigned_at,omitempty"`
-	StartedAt   *time.Time `json:"started_at,omitempty" doc:"Of the last attempt."`
-	CompletedAt *time.Time `json:"completed_at,omitempty" doc:"When it ended, however it did."`
-	NextRetryAt *time.Time `json:"next_retry_at,omitempty" doc:"When it becomes ready, for one that waits for that: a retry, run_at."`
+	StartedAt   *time.Time `json:"started_at,omitempty" doc:"Start of the last attempt."`
+	CompletedAt *time.Time `json:"completed_at,omitempty" doc:"End of the task, with any outcome."`
+	NextRetryAt *time.Time `json:"next_retry_at,omitempty" doc:"Time at which a waiting task becomes ready: a retry or run_at."`
 
-	CurrentStateDurationSeconds float64        `json:"current_state_duration_seconds" doc:"How long it has had its status."`
-	StateHistory                []QueueStateAt `json:"state_history,omitempty" doc:"Its statuses, oldest first; only with include_history."`
+	CurrentStateDurationSeconds float64        `json:"current_state_duration_seconds" doc:"Time in the current status."`
+	StateHistory                []QueueStateAt `json:"state_history,omitempty" doc:"Earlier statuses, oldest first; only with include_history."`
 
-	AssignedWorker   string     `json:"assigned_worker,omitempty" doc:"The name of the worker that has it."`
+	AssignedWorker   string     `json:"assigned_worker,omitempty" doc:"Name of the worker that holds it."`
 	AssignedWorkerID *uuid.UUID `json:"assigned_worker_id,omitempty"`
 	RetryCount       int        `json:"retry_count"`
 	MaxRetries       int        `json:"max_retries"`
-	ReplayCount      int        `json:"replay_count,omitempty" doc:"How often it was replayed after it had failed."`
+	ReplayCount      int        `json:"replay_count,omitempty" doc:"Number of replays after a failure."`
 	QueuePlace
 
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	Result     json.RawMessage `json:"result" doc:"What the handler returned; of a task of several steps an object by the name of the step. Null while there is none."`
-	Error      *QueueError     `json:"error,omitempty" doc:"Why it failed last; left out when it never did."`
+	Result     json.RawMessage `json:"result" doc:"Result of the handler; for several steps, an object by step name. Null until there is one."`
+	Error      *QueueError     `json:"error,omitempty" doc:"Latest failure; absent if there was none."`
 
 	TimeoutSeconds           int      `json:"timeout_seconds"`
 	EstimatedDurationSeconds int      `json:"estimated_duration_seconds,omitempty"`
@@ -132,7 +132,7 @@ type QueueTask struct {
 	CorrelationID            string   `json:"correlation_id,omitempty"`
 	TraceID                  string   `json:"trace_id,omitempty"`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // QueueTaskFilter selects tasks. Zero fields do not restrict.
@@ -152,39 +152,39 @@ type QueueTaskFilter struct {
 // limit, even none, and still have a next page; only an empty NextCursor is the end.
 type QueueTaskPage struct {
 	Tasks      []QueueListed `json:"tasks"`
-	NextCursor string        `json:"next_cursor,omitempty" doc:"Give it as cursor to get the next page; left out at the end."`
+	NextCursor string        `json:"next_cursor,omitempty" doc:"cursor of the next page; absent on the last page."`
 }
 
 // QueueListed is a task as a list of the queue shows it: what a look at its rows tells.
 type QueueListed struct {
 	TaskID            uuid.UUID   `json:"task_id"`
 	Namespace         string      `json:"namespace"`
-	TaskType          string      `json:"task_type" doc:"The handler, or the name of the template."`
+	TaskType          string      `json:"task_type" doc:"Name of the task: the handler or the template."`
 	Status            QueueStatus `json:"status"`
-	State             TaskState   `json:"state" doc:"The task's own state, of which status is a simpler view."`
+	State             TaskState   `json:"state" doc:"State of the task; status is a simplified form of it."`
 	Priority          Priority    `json:"priority"`
-	EffectivePriority Priority    `json:"effective_priority" doc:"As what it is treated while it waits: its wait may count for it."`
+	EffectivePriority Priority    `json:"effective_priority" doc:"Priority with the wait included."`
 	Progress          int         `json:"progress" doc:"Percent."`
 	CreatedAt         time.Time   `json:"created_at"`
-	QueuedAt          *time.Time  `json:"queued_at,omitempty" doc:"When it last became ready for a worker."`
-	StartedAt         *time.Time  `json:"started_at,omitempty" doc:"Of the last attempt."`
-	CompletedAt       *time.Time  `json:"completed_at,omitempty" doc:"When it ended, however it did."`
-	NextRetryAt       *time.Time  `json:"next_retry_at,omitempty" doc:"When it becomes ready, for one that waits for that: a retry, run_at."`
-	QueueScore        *float64    `json:"queue_score" doc:"By what the queue is sorted, in seconds, lowest first. Null for one that does not wait for a worker."`
+	QueuedAt          *time.Time  `json:"queued_at,omitempty" doc:"Time at which it last became ready for a worker."`
+	StartedAt         *time.Time  `json:"started_at,omitempty" doc:"Start of the last attempt."`
+	CompletedAt       *time.Time  `json:"completed_at,omitempty" doc:"End of the task, with any outcome."`
+	NextRetryAt       *time.Time  `json:"next_retry_at,omitempty" doc:"Time at which a waiting task becomes ready: a retry or run_at."`
+	QueueScore        *float64    `json:"queue_score" doc:"Sort key of the queue in seconds, lowest first. Null if the task does not wait for a worker."`
 	RetryCount        int         `json:"retry_count"`
 	MaxRetries        int         `json:"max_retries"`
 	IdempotencyKey    string      `json:"idempotency_key,omitempty"`
 	UserID            string      `json:"user_id,omitempty"`
 	CorrelationID     string      `json:"correlation_id,omitempty"`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // QueueStateAt is when a task got a status.
 type QueueStateAt struct {
 	State     QueueStatus `json:"state"`
 	Timestamp time.Time   `json:"timestamp"`
-	WorkerID  *uuid.UUID  `json:"worker_id,omitempty" doc:"Who got it, or had it."`
+	WorkerID  *uuid.UUID  `json:"worker_id,omitempty" doc:"Worker that has or had it."`
 }
 
 // QueueError is why a task failed.
@@ -194,7 +194,7 @@ type QueueError struct {
 	Type          string          `json:"error_type,omitempty"`
 	Class         FailureClass    `json:"class,omitempty" enum:"transient,resource,logic,worker"`
 	Retryable     bool            `json:"retryable"`
-	FailureReason string          `json:"failure_reason" doc:"How the attempt ended: failed, timed_out, lease_expired, not_started."`
+	FailureReason string          `json:"failure_reason" doc:"Outcome of the attempt: failed, timed_out, lease_expired, not_started."`
 	Details       json.RawMessage `json:"details,omitempty"`
 }
 
@@ -213,9 +213,9 @@ type QueueCancelled struct {
 	TaskID           uuid.UUID   `json:"task_id"`
 	Status           QueueStatus `json:"status"`
 	CancellationTime time.Time   `json:"cancellation_time"`
-	WasExecuting     bool        `json:"was_executing" doc:"A worker was at it."`
-	WorkerNotified   bool        `json:"worker_notified" doc:"A worker had it, and is told by the answer to its next heartbeat. It may not have heard yet; whatever it reports is refused from now on. False when nobody had it."`
-	NotifiedBy       *time.Time  `json:"worker_notified_by" doc:"Until when its next heartbeat is due; null when nobody had it."`
+	WasExecuting     bool        `json:"was_executing" doc:"Whether a worker was executing the task."`
+	WorkerNotified   bool        `json:"worker_notified" doc:"Whether a worker holds the task and will be notified with its next heartbeat. All its reports are refused from now on. False if no worker holds the task."`
+	NotifiedBy       *time.Time  `json:"worker_notified_by" doc:"Time at which its next heartbeat is due; null if no worker holds the task."`
 }
 
 // QueueFilter narrows QueueStats.
@@ -225,9 +225,9 @@ type QueueFilter struct {
 
 // QueueStats is what is in the queue.
 type QueueStats struct {
-	At     time.Time                  `json:"at" doc:"When the queue was counted."`
+	At     time.Time                  `json:"at" doc:"Time of the count."`
 	Queue  QueueTotals                `json:"queue"`
-	Queues map[string]QueueOfPriority `json:"queues" doc:"By priority: levels with a name under that, others under their number."`
+	Queues map[string]QueueOfPriority `json:"queues" doc:"By priority: the name of a level, or its number if it has none."`
 
 	Aging        QueueAging        `json:"aging_stats"`
 	Workers      QueueWorkers      `json:"workers"`
@@ -239,84 +239,84 @@ type QueueStats struct {
 
 // QueueTotals is about all priorities.
 type QueueTotals struct {
-	TotalDepth int            `json:"total_depth" doc:"Steps that are ready and wait for a worker; those in somebody's hands are not among them."`
-	ByPriority map[string]int `json:"by_priority" doc:"The same by priority."`
-	QueueDepth int            `json:"queue_depth" doc:"The same as total_depth."`
-	Executing  int            `json:"executing" doc:"Steps in the hands of workers."`
-	Processing int            `json:"processing" doc:"The same as executing."`
+	TotalDepth int            `json:"total_depth" doc:"Ready steps that wait for a worker, without leased steps."`
+	ByPriority map[string]int `json:"by_priority" doc:"The same, by priority."`
+	QueueDepth int            `json:"queue_depth" doc:"Same as total_depth."`
+	Executing  int            `json:"executing" doc:"Leased steps."`
+	Processing int            `json:"processing" doc:"Same as executing."`
 
-	OldestAgeSeconds *float64 `json:"oldest_age_seconds" doc:"How long the one has waited that has waited longest; null when none waits."`
+	OldestAgeSeconds *float64 `json:"oldest_age_seconds" doc:"Longest wait; null if no step waits."`
 	P50AgeSeconds    *float64 `json:"p50_age_seconds"`
 	P95AgeSeconds    *float64 `json:"p95_age_seconds"`
 	Sampled          bool     `json:"sampled" doc:"Ages and numbers by priority come from a sample of 10,000 steps."`
-	Capped           bool     `json:"capped" doc:"There is more than was counted, which is a million."`
+	Capped           bool     `json:"capped" doc:"Whether the count is a lower bound (one million)."`
 }
 
 // QueueOfPriority is about one priority.
 type QueueOfPriority struct {
-	Level            int      `json:"level" doc:"Its number, 0 to 100; a higher one goes first."`
-	Depth            int      `json:"depth" doc:"Steps that are ready and wait for a worker."`
-	Pending          int      `json:"pending" doc:"The same as depth."`
-	Assigned         int      `json:"assigned" doc:"Steps that were given to a worker that has not begun."`
-	Executing        int      `json:"executing" doc:"Steps that workers are at."`
-	Processing       int      `json:"processing" doc:"Steps in the hands of workers: assigned and executing."`
-	OldestAgeSeconds *float64 `json:"oldest_age_seconds" doc:"How long the one has waited that has waited longest; null when none waits."`
+	Level            int      `json:"level" doc:"Level from 0 to 100, higher first."`
+	Depth            int      `json:"depth" doc:"Ready steps that wait for a worker."`
+	Pending          int      `json:"pending" doc:"Same as depth."`
+	Assigned         int      `json:"assigned" doc:"Assigned steps that have not started."`
+	Executing        int      `json:"executing" doc:"Steps that workers are executing."`
+	Processing       int      `json:"processing" doc:"Leased steps: assigned and executing."`
+	OldestAgeSeconds *float64 `json:"oldest_age_seconds" doc:"Longest wait; null if no step waits."`
 }
 
 // QueueAging is about steps that wait for long.
 type QueueAging struct {
 	OldestQueuedTaskAgeSeconds *float64 `json:"oldest_queued_task_age_seconds"`
 	TasksWaitingOverThreshold  int      `json:"tasks_waiting_over_threshold"`
-	ThresholdSeconds           *float64 `json:"threshold_seconds" doc:"The wait from which the lowest priority is promoted, or goes first; null when that never happens."`
+	ThresholdSeconds           *float64 `json:"threshold_seconds" doc:"Wait after which the lowest priority is promoted or goes first; null if never."`
 }
 
 // QueueWorkers is about workers.
 type QueueWorkers struct {
-	Total         int `json:"total" doc:"Those that are not dead."`
-	TotalWorkers  int `json:"total_workers" doc:"The same as total."`
+	Total         int `json:"total" doc:"Workers that are not dead."`
+	TotalWorkers  int `json:"total_workers" doc:"Same as total."`
 	Active        int `json:"active"`
-	Idle          int `json:"idle" doc:"Active ones that hold nothing."`
-	IdleWorkers   int `json:"idle_workers" doc:"The same as idle."`
-	Busy          int `json:"busy" doc:"Active ones that hold something."`
+	Idle          int `json:"idle" doc:"Active workers without steps."`
+	IdleWorkers   int `json:"idle_workers" doc:"Same as idle."`
+	Busy          int `json:"busy" doc:"Active workers with steps."`
 	Draining      int `json:"draining"`
 	Unhealthy     int `json:"unhealthy"`
-	Dead          int `json:"dead" doc:"Those that died within the last hour."`
-	CircuitOpen   int `json:"circuit_open" doc:"Those that get nothing for a while, because their last attempts all failed."`
-	TotalCapacity int `json:"total_capacity" doc:"Steps that the live ones can run at once, of those that registered a capacity."`
-	UsedCapacity  int `json:"used_capacity" doc:"Steps that the live ones hold, as the server knows."`
+	Dead          int `json:"dead" doc:"Workers that died within the last hour."`
+	CircuitOpen   int `json:"circuit_open" doc:"Workers with an open circuit breaker."`
+	TotalCapacity int `json:"total_capacity" doc:"Total capacity of the live workers that registered one."`
+	UsedCapacity  int `json:"used_capacity" doc:"Steps that live workers hold, as counted by the server."`
 }
 
 // QueueThroughput is what all nodes have seen in the last minute.
 type QueueThroughput struct {
-	CompletedLastMinute    int      `json:"completed_last_minute" doc:"Tasks that completed."`
-	FailedLastMinute       int      `json:"failed_last_minute" doc:"Tasks that failed for good."`
-	HandedOutLastMinute    int      `json:"handed_out_last_minute" doc:"Steps that were given to workers."`
-	AvgTaskDurationSeconds *float64 `json:"avg_task_duration_seconds" doc:"Mean run of the attempts that ended; null when none did."`
+	CompletedLastMinute    int      `json:"completed_last_minute" doc:"Completed tasks."`
+	FailedLastMinute       int      `json:"failed_last_minute" doc:"Permanently failed tasks."`
+	HandedOutLastMinute    int      `json:"handed_out_last_minute" doc:"Claimed steps."`
+	AvgTaskDurationSeconds *float64 `json:"avg_task_duration_seconds" doc:"Mean duration of ended attempts; null if there are none."`
 }
 
 // QueueRecovery is what all nodes have seen in the last hour.
 type QueueRecovery struct {
-	AssignmentTimeouts  int       `json:"assignment_timeouts_last_hour" doc:"Steps that were assigned and not begun in time."`
-	VisibilityTimeouts  int       `json:"visibility_timeouts_last_hour" doc:"Leases of running steps that ran out."`
-	HealthProbeFailures *int      `json:"health_probe_failures_last_hour" doc:"Null when workers are not probed."`
-	MeasuredSince       time.Time `json:"measured_since" doc:"Since when the first of the nodes counts: it may be less than an hour."`
+	AssignmentTimeouts  int       `json:"assignment_timeouts_last_hour" doc:"Steps that were assigned and not started in time."`
+	VisibilityTimeouts  int       `json:"visibility_timeouts_last_hour" doc:"Expired leases of running steps."`
+	HealthProbeFailures *int      `json:"health_probe_failures_last_hour" doc:"Null if workers are not probed."`
+	MeasuredSince       time.Time `json:"measured_since" doc:"Start of the count on the first node; may be less than an hour ago."`
 }
 
 // QueueBackpressure is what is refused at present, by the node that answers.
 type QueueBackpressure struct {
-	Scope      string           `json:"scope" doc:"What may be refused: queue, submissions through /api/v1; all, every one."`
-	State      string           `json:"state" enum:"open,soft,high_only,allow_list_only,overloaded" doc:"open: everything is accepted. Else the tier that is reached, or overloaded."`
-	InHand     int              `json:"in_hand" doc:"Tasks that were submitted and are not stored yet."`
-	NormalLoad *int             `json:"normal_load" doc:"So many of those are normal; at twice that the node is overloaded. Null: any number."`
-	Refused    map[string]int64 `json:"refused" doc:"Tasks refused since the node began, by reason."`
+	Scope      string           `json:"scope" doc:"Which submissions can be refused: queue (those through /api/v1) or all."`
+	State      string           `json:"state" enum:"open,soft,high_only,allow_list_only,overloaded" doc:"open: all submissions are accepted. Else the current tier, or overloaded."`
+	InHand     int              `json:"in_hand" doc:"Submitted tasks that are not stored yet."`
+	NormalLoad *int             `json:"normal_load" doc:"Normal number of these; at twice that the node is overloaded. Null: no limit."`
+	Refused    map[string]int64 `json:"refused" doc:"Tasks refused since the start of the node, by reason."`
 }
 
 // QueueDispatch says how steps reach workers.
 type QueueDispatch struct {
-	Mode       string `json:"mode" enum:"native,redis" doc:"How they do at present: native is by the database."`
-	Configured bool   `json:"configured" doc:"Something besides the database is to hand out steps."`
-	Active     bool   `json:"active" doc:"It does."`
-	Why        string `json:"why,omitempty" doc:"Why it does not."`
+	Mode       string `json:"mode" enum:"native,redis" doc:"The current dispatcher; native is the database."`
+	Configured bool   `json:"configured" doc:"Whether a dispatcher other than the database is configured."`
+	Active     bool   `json:"active" doc:"Whether it currently dispatches."`
+	Why        string `json:"why,omitempty" doc:"Reason why it does not dispatch."`
 }
 
 // Enqueue stores one task and says where it stands.

@@ -36,50 +36,50 @@ type Step struct {
 	TotalParents          int      `json:"total_parents"`
 	CompletedParents      int      `json:"completed_parents"`
 	DependenciesSatisfied bool     `json:"dependencies_satisfied"`
-	RetryEligible         bool     `json:"retry_eligible" doc:"Failed, and may run again now: retryable, attempts left, and its back-off is over (next_retry_at)."`
-	ReadyForExecution     bool     `json:"ready_for_execution" doc:"A worker may take it now."`
+	RetryEligible         bool     `json:"retry_eligible" doc:"Whether the failed step can run again now: retryable, attempts left, and back-off over (next_retry_at)."`
+	ReadyForExecution     bool     `json:"ready_for_execution" doc:"Whether a worker can claim it now."`
 
-	Attempts    int `json:"attempts" doc:"Executions begun since the last reset."`
-	MaxAttempts int `json:"max_attempts" doc:"Includes the first."`
+	Attempts    int `json:"attempts" doc:"Attempts started since the last reset."`
+	MaxAttempts int `json:"max_attempts" doc:"Maximum number of attempts, including the first."`
 
 	Priority             Priority   `json:"priority"`
-	EffectivePriority    Priority   `json:"effective_priority" doc:"The level as which it goes out if it waits for a worker; else its own."`
+	EffectivePriority    Priority   `json:"effective_priority" doc:"Level with the wait included while it waits for a worker; else its own level."`
 	RequiredCapabilities []string   `json:"required_capabilities,omitempty"`
 	TimeoutSeconds       int        `json:"timeout_seconds"`
 	CreatedAt            time.Time  `json:"created_at"`
-	ReadyAt              *time.Time `json:"ready_at,omitempty" doc:"When it was last enqueued."`
+	ReadyAt              *time.Time `json:"ready_at,omitempty" doc:"Time at which it was last enqueued."`
 	LastAttemptedAt      *time.Time `json:"last_attempted_at,omitempty"`
 	LastFailureAt        *time.Time `json:"last_failure_at,omitempty"`
 	NextRetryAt          *time.Time `json:"next_retry_at,omitempty"`
 	CompletedAt          *time.Time `json:"completed_at,omitempty"`
 
-	Worker          string          `json:"worker,omitempty" doc:"Who holds it, or ran it last."`
+	Worker          string          `json:"worker,omitempty" doc:"Worker that holds it or ran it last."`
 	LeaseExpiresAt  *time.Time      `json:"lease_expires_at,omitempty"`
 	ProgressPercent *int            `json:"progress_percent,omitempty"`
 	StatusMessage   string          `json:"status_message,omitempty"`
 	Results         json.RawMessage `json:"results,omitempty"`
-	ResultsOmitted  bool            `json:"results_omitted,omitempty" doc:"The step is over, and its result, if it has one, was left out of the list: get the step to see it."`
+	ResultsOmitted  bool            `json:"results_omitted,omitempty" doc:"The step has ended and its result was omitted from the list; request the step to get it."`
 	LastError       *Failure        `json:"last_error,omitempty"`
 
-	ResolvedBy       string `json:"resolved_by,omitempty" doc:"The operator of the last act on the step."`
-	ResolvedByKey    string `json:"resolved_by_key,omitempty" doc:"The name of that operator's API key."`
+	ResolvedBy       string `json:"resolved_by,omitempty" doc:"Actor of the last act on the step."`
+	ResolvedByKey    string `json:"resolved_by_key,omitempty" doc:"Name of that actor's API key."`
 	ResolutionReason string `json:"resolution_reason,omitempty"`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 
-	ETag string `json:"etag,omitempty" doc:"Changes when the step changes its state or is handed out. An act with If-Match is refused when it has changed."`
+	ETag string `json:"etag,omitempty" doc:"Changes with the state and each lease of the step. An act with If-Match is refused if it has changed."`
 }
 
 // Failure is why an attempt failed, as the worker reports it.
 type Failure struct {
 	Type              string          `json:"error_type,omitempty" doc:"Class of the error." maxLength:"255"`
-	Message           string          `json:"message" doc:"Kept up to 8 KiB."`
-	Stack             string          `json:"stack_trace,omitempty" doc:"Kept up to 32 KiB."`
+	Message           string          `json:"message" doc:"Truncated to 8 KiB."`
+	Stack             string          `json:"stack_trace,omitempty" doc:"Truncated to 32 KiB."`
 	Code              string          `json:"code,omitempty" doc:"The application's own code." maxLength:"255"`
 	HTTPStatus        int             `json:"http_status,omitempty"`
-	ResponseBody      string          `json:"response_body,omitempty" doc:"Kept up to 8 KiB."`
-	Retryable         *bool           `json:"retryable,omitempty" doc:"False fails the step for good. Defaults to true."`
-	Class             FailureClass    `json:"class,omitempty" enum:"transient,resource,logic,worker" doc:"What a repetition may be good for, and so how often there is one. Left out: logic where retryable is false, else what the code or the error_type is known for, else transient."`
+	ResponseBody      string          `json:"response_body,omitempty" doc:"Truncated to 8 KiB."`
+	Retryable         *bool           `json:"retryable,omitempty" doc:"False fails the step permanently. Defaults to true."`
+	Class             FailureClass    `json:"class,omitempty" enum:"transient,resource,logic,worker" doc:"Class of the failure; limits the retries. Defaults to logic if retryable is false, else to the class of the code or error_type, else to transient."`
 	RetryAfterSeconds float64         `json:"retry_after_seconds,omitempty" doc:"Earliest next attempt, from a Retry-After header." minimum:"0"`
 	Details           json.RawMessage `json:"details,omitempty"`
 }
@@ -113,9 +113,9 @@ type Attempt struct {
 	StepUUID   uuid.UUID  `json:"step_uuid"`
 	StepName   string     `json:"step_name"`
 	Attempt    int        `json:"attempt" doc:"Counted from 1 since the last reset."`
-	Lease      int64      `json:"lease" doc:"Number of the lease; grows with every hand-out of the step. The token of its holder begins with it."`
+	Lease      int64      `json:"lease" doc:"Number of the lease; grows with each lease of the step. The token of the lease begins with it."`
 	Worker     string     `json:"worker,omitempty"`
-	WorkerID   *uuid.UUID `json:"worker_id,omitempty" doc:"Absent when the worker is forgotten."`
+	WorkerID   *uuid.UUID `json:"worker_id,omitempty" doc:"Absent when the worker has been deleted."`
 	Outcome    string     `json:"outcome" doc:"running, completed, failed, timed_out, lease_expired, not_started, released, snoozed, cancelled."`
 	ReadyAt    *time.Time `json:"ready_at,omitempty"`
 	AssignedAt *time.Time `json:"assigned_at,omitempty"`
@@ -123,7 +123,7 @@ type Attempt struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	Error      *Failure   `json:"error,omitempty"`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // StepAction is an operator's act on a step. Actor and reason are stored.
@@ -135,8 +135,8 @@ type StepAction struct {
 	Reason      string `json:"reason" minLength:"1" maxLength:"4096"`
 	// ExpectedState refuses the act with CodeConflict unless the step is in that state; IfMatch
 	// unless it has an etag of that list.
-	ExpectedState  string          `json:"expected_state,omitempty" doc:"The state that the step is expected to be in; in any other nothing is done: conflict." enum:"pending,enqueued,assigned,in_progress,enqueued_for_orchestration,waiting_for_retry,complete,error,cancelled,resolved_manually"`
-	IfMatch        string          `json:"if_match,omitempty" doc:"The etag that was read; when it has another by now nothing is done: conflict. As the header If-Match." maxLength:"1024"`
+	ExpectedState  string          `json:"expected_state,omitempty" doc:"Expected state of the step. In any other state the act is refused with conflict." enum:"pending,enqueued,assigned,in_progress,enqueued_for_orchestration,waiting_for_retry,complete,error,cancelled,resolved_manually"`
+	IfMatch        string          `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
 	CompletionData *CompletionData `json:"completion_data,omitempty" doc:"Required by complete_manually, refused by the other acts."`
 }
 

@@ -13,27 +13,27 @@ import (
 // named after the type, that any worker serving the handler of that name runs.
 type TaskRequest struct {
 	Name      string `json:"name,omitempty" doc:"Template to run. Either this or task_type." maxLength:"255"`
-	TaskType  string `json:"task_type,omitempty" doc:"Handler to run as a task of one step. Either this or name." maxLength:"255"`
+	TaskType  string `json:"task_type,omitempty" doc:"Handler to run as a task with one step. Either this or name." maxLength:"255"`
 	Namespace string `json:"namespace,omitempty" doc:"Namespace of the template or handler. Defaults to \"default\"." maxLength:"255"`
-	Version   string `json:"version,omitempty" doc:"Template version. Defaults to the one registered last." maxLength:"64"`
+	Version   string `json:"version,omitempty" doc:"Version of the template. Defaults to the last registered one." maxLength:"64"`
 
-	Context json.RawMessage `json:"context,omitempty" doc:"The task's input, any JSON value; checked against the template's input_schema. Limited to 256 KiB by default."`
+	Context json.RawMessage `json:"context,omitempty" doc:"Input of the task, any JSON value; validated against the input_schema of the template. Limited to 256 KiB by default."`
 
-	Priority             Priority   `json:"priority,omitempty" doc:"high, medium, low, or an integer level from 0 to 100, higher first. Defaults to the template's, else medium."`
-	RequiredCapabilities []string   `json:"required_capabilities,omitempty" doc:"What a worker must be able to do; only with task_type." maxItems:"32"`
-	TimeoutSeconds       int        `json:"timeout_seconds,omitempty" doc:"Longest run of one attempt; only with task_type. Defaults to the priority level's." minimum:"0" maximum:"604800"`
-	MaxRetries           *int       `json:"max_retries,omitempty" doc:"Retries after the first attempt; only with task_type. Defaults to the priority level's." minimum:"0" maximum:"1000"`
-	RunAt                *time.Time `json:"run_at,omitempty" doc:"Not before this time."`
+	Priority             Priority   `json:"priority,omitempty" doc:"high, medium, low, or an integer level from 0 to 100, higher first. Defaults to the priority of the template, else medium."`
+	RequiredCapabilities []string   `json:"required_capabilities,omitempty" doc:"Capabilities that a worker must have; only with task_type." maxItems:"32"`
+	TimeoutSeconds       int        `json:"timeout_seconds,omitempty" doc:"Time limit of one attempt; only with task_type. The default depends on the priority." minimum:"0" maximum:"604800"`
+	MaxRetries           *int       `json:"max_retries,omitempty" doc:"Retries after the first attempt; only with task_type. The default depends on the priority." minimum:"0" maximum:"1000"`
+	RunAt                *time.Time `json:"run_at,omitempty" doc:"Earliest start."`
 
-	IdempotencyKey string `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours: a second submission returns the first task." maxLength:"255"`
+	IdempotencyKey string `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours. A second submission returns the first task." maxLength:"255"`
 
-	Tags                []string `json:"tags,omitempty" doc:"Labels to filter by." maxItems:"32"`
+	Tags                []string `json:"tags,omitempty" doc:"Tags of the task." maxItems:"32"`
 	CorrelationID       string   `json:"correlation_id,omitempty" maxLength:"255"`
 	ParentCorrelationID string   `json:"parent_correlation_id,omitempty" maxLength:"255"`
-	Initiator           string   `json:"initiator,omitempty" doc:"Who asked for it." maxLength:"255"`
+	Initiator           string   `json:"initiator,omitempty" doc:"Person or system that requests the task." maxLength:"255"`
 	SourceSystem        string   `json:"source_system,omitempty" maxLength:"255"`
-	Reason              string   `json:"reason,omitempty" doc:"Why it was asked for." maxLength:"1024"`
-	TraceParent         string   `json:"traceparent,omitempty" doc:"W3C trace context that the task belongs to; its attempts are spans of that trace, and workers get it on. Defaults to the request's traceparent header." maxLength:"255"`
+	Reason              string   `json:"reason,omitempty" doc:"Reason for the task." maxLength:"1024"`
+	TraceParent         string   `json:"traceparent,omitempty" doc:"W3C trace context of the task. Attempts are spans of that trace, and workers receive it. Defaults to the traceparent header of the request." maxLength:"255"`
 }
 
 // SubmitRequest submits many tasks in one transaction.
@@ -42,7 +42,7 @@ type TaskRequest struct {
 // with ItemErrors it is answered in its own receipt and the others are stored.
 type SubmitRequest struct {
 	Tasks      []TaskRequest `json:"tasks" doc:"At most 1,000 by default." minItems:"1"`
-	ItemErrors bool          `json:"item_errors,omitempty" doc:"Answer invalid tasks one by one instead of refusing the whole request."`
+	ItemErrors bool          `json:"item_errors,omitempty" doc:"Refuse invalid tasks individually instead of the whole request."`
 	// Caller is the name of the API key that the request came under. The server sets it.
 	Caller string `json:"-"`
 }
@@ -51,7 +51,7 @@ type SubmitRequest struct {
 type TaskReceipt struct {
 	TaskUUID uuid.UUID `json:"task_uuid"`
 	State    TaskState `json:"state,omitempty"`
-	Created  bool      `json:"created" doc:"False when the idempotency key named a task that exists."`
+	Created  bool      `json:"created" doc:"False if the idempotency key named an existing task."`
 	Error    *Error    `json:"error,omitempty"`
 }
 
@@ -89,26 +89,26 @@ func (s TaskState) Settled() bool {
 type Task struct {
 	TaskUUID  uuid.UUID `json:"task_uuid"`
 	Namespace string    `json:"namespace"`
-	Name      string    `json:"name" doc:"The template's name, or the task type."`
-	Version   string    `json:"version,omitempty" doc:"The template's version; empty for a task without a template."`
+	Name      string    `json:"name" doc:"Name of the task: the template or the task type."`
+	Version   string    `json:"version,omitempty" doc:"Version of the template; empty for a task without a template."`
 	State     TaskState `json:"state"`
 
-	Priority      Priority `json:"priority" doc:"The level's name, or its number when it has none."`
+	Priority      Priority `json:"priority" doc:"Name of the level, or its number if it has none."`
 	PriorityLevel int      `json:"priority_level"`
 	// EffectivePriority is only told where one task is asked for.
-	EffectivePriority Priority        `json:"effective_priority,omitempty" doc:"The highest level as which one of its waiting steps goes out; else its own. Not in lists."`
+	EffectivePriority Priority        `json:"effective_priority,omitempty" doc:"Highest effective level of its waiting steps; else its own level. Not in lists."`
 	Context           json.RawMessage `json:"context,omitempty"`
 
 	CreatedAt  time.Time  `json:"created_at"`
 	RunAt      *time.Time `json:"run_at,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
-	DeadlineAt *time.Time `json:"deadline_at,omitempty" doc:"When the task as a whole times out (lifecycle.max_duration_minutes)."`
+	DeadlineAt *time.Time `json:"deadline_at,omitempty" doc:"Deadline of the whole task (lifecycle.max_duration_minutes)."`
 
 	TotalSteps           int     `json:"total_steps"`
 	PendingSteps         int     `json:"pending_steps"`
-	InProgressSteps      int     `json:"in_progress_steps" doc:"Enqueued, assigned or in progress."`
-	WaitingSteps         int     `json:"waiting_steps" doc:"Waiting for a retry or for run_at."`
-	CompletedSteps       int     `json:"completed_steps" doc:"Complete or resolved manually."`
+	InProgressSteps      int     `json:"in_progress_steps" doc:"Steps that are enqueued, assigned or in progress."`
+	WaitingSteps         int     `json:"waiting_steps" doc:"Steps that wait for a retry or run_at."`
+	CompletedSteps       int     `json:"completed_steps" doc:"Steps that are complete or resolved manually."`
 	FailedSteps          int     `json:"failed_steps"`
 	CancelledSteps       int     `json:"cancelled_steps"`
 	CompletionPercentage float64 `json:"completion_percentage"`
@@ -122,24 +122,24 @@ type Task struct {
 	Reason              string   `json:"reason,omitempty"`
 	CancelReason        string   `json:"cancel_reason,omitempty"`
 	CancelledBy         string   `json:"cancelled_by,omitempty"`
-	CancelledByKey      string   `json:"cancelled_by_key,omitempty" doc:"The name of the API key that cancelled it."`
-	TraceParent         string   `json:"traceparent,omitempty" doc:"W3C trace context that the task was submitted in."`
+	CancelledByKey      string   `json:"cancelled_by_key,omitempty" doc:"Name of the API key that cancelled it."`
+	TraceParent         string   `json:"traceparent,omitempty" doc:"W3C trace context of the submission."`
 
-	ContextVersion  int        `json:"context_version,omitempty" doc:"How often the context was edited since submission."`
+	ContextVersion  int        `json:"context_version,omitempty" doc:"Number of edits of the context since submission."`
 	ContextEditedAt *time.Time `json:"context_edited_at,omitempty"`
 	ContextEditedBy string     `json:"context_edited_by,omitempty"`
 	// ContextEditedByKey is the name of the API key.
 	ContextEditedByKey string `json:"context_edited_by_key,omitempty"`
 
-	ReplayCount    int        `json:"replay_count,omitempty" doc:"How often it was replayed after it had failed."`
+	ReplayCount    int        `json:"replay_count,omitempty" doc:"Number of replays after a failure."`
 	LastReplayedAt *time.Time `json:"last_replayed_at,omitempty"`
 	LastReplayedBy string     `json:"last_replayed_by,omitempty"`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 	// LastReplayedByKey is the name of the API key.
 	LastReplayedByKey string `json:"last_replayed_by_key,omitempty"`
 
-	ETag string `json:"etag,omitempty" doc:"Changes when the task changes its state or makes progress. An act with If-Match is refused when it has changed."`
+	ETag string `json:"etag,omitempty" doc:"Changes with the state and progress of the task. An act with If-Match is refused if it has changed."`
 }
 
 // TaskFilter selects tasks. Zero fields do not restrict. Newest first.
@@ -150,12 +150,12 @@ type TaskFilter struct {
 	Version       string      `json:"version,omitempty"`
 	Tag           string      `json:"tag,omitempty"`
 	CorrelationID string      `json:"correlation_id,omitempty"`
-	Initiator     string      `json:"initiator,omitempty" doc:"Who asked for it."`
+	Initiator     string      `json:"initiator,omitempty" doc:"Person or system that requests the task."`
 	Priority      Priority    `json:"priority,omitempty"`
 	CreatedAfter  *time.Time  `json:"created_after,omitempty" doc:"Inclusive."`
 	CreatedBefore *time.Time  `json:"created_before,omitempty" doc:"Exclusive."`
 	Limit         int         `json:"limit,omitempty" doc:"Page size, 1 to 1000. Defaults to 50."`
-	Cursor        string      `json:"cursor,omitempty" doc:"next_cursor of the page before."`
+	Cursor        string      `json:"cursor,omitempty" doc:"next_cursor of the previous page."`
 	// WithContext asks for the contexts of the tasks, which a list leaves out. A page
 	// then ends early when it would hold more bytes of them than the server allows.
 	WithContext bool `json:"with_context,omitempty"`
@@ -179,8 +179,8 @@ type Transition struct {
 	To       string     `json:"to_state"`
 	Attempt  int        `json:"attempt,omitempty"`
 	Worker   string     `json:"worker,omitempty"`
-	Actor    string     `json:"actor,omitempty" doc:"The operator, for an operator's act."`
-	KeyName  string     `json:"key_name,omitempty" doc:"The name of the operator's API key."`
+	Actor    string     `json:"actor,omitempty" doc:"Actor, for an act of an operator."`
+	KeyName  string     `json:"key_name,omitempty" doc:"Name of the operator's API key."`
 	Reason   string     `json:"reason,omitempty"`
 }
 
@@ -198,12 +198,12 @@ type TaskHistory struct {
 // already terminal is answered with CodeWrongState in its own receipt.
 type CancelRequest struct {
 	TaskUUIDs   []uuid.UUID `json:"task_uuids" minItems:"1"`
-	CancelledBy string      `json:"cancelled_by,omitempty" doc:"Who; defaults to the API key's name, else to anonymous." maxLength:"255"`
-	Reason      string      `json:"reason,omitempty" doc:"Why; defaults to no reason given." maxLength:"1024"`
+	CancelledBy string      `json:"cancelled_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
+	Reason      string      `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"1024"`
 	// ExpectedState refuses the act with CodeConflict unless a task is in that state; IfMatch
 	// unless it has an etag of that list.
-	ExpectedState string `json:"expected_state,omitempty" doc:"The state that every task is expected to be in; in any other nothing is done: conflict." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`
-	IfMatch       string `json:"if_match,omitempty" doc:"The etag that was read; when it has another by now nothing is done: conflict. As the header If-Match." maxLength:"1024"`
+	ExpectedState string `json:"expected_state,omitempty" doc:"Expected state of each task. In any other state the act is refused with conflict." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`
+	IfMatch       string `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
 }
 
 // Explanation says in words why a task is where it is.
@@ -211,8 +211,8 @@ type Explanation struct {
 	TaskUUID uuid.UUID         `json:"task_uuid"`
 	State    TaskState         `json:"state"`
 	Summary  string            `json:"summary" doc:"One sentence."`
-	Limits   []string          `json:"limits,omitempty" doc:"When the task is stale, and when it has taken too long as a whole, each with the reason: a sentence each."`
-	Steps    []StepExplanation `json:"steps,omitempty" doc:"One entry per step that is not settled or has failed."`
+	Limits   []string          `json:"limits,omitempty" doc:"One sentence for each time limit of the task, with its reason."`
+	Steps    []StepExplanation `json:"steps,omitempty" doc:"One entry per step that is unsettled or failed."`
 }
 
 // StepExplanation says in words why a step is where it is, and what would move it.
@@ -221,5 +221,5 @@ type StepExplanation struct {
 	Name     string    `json:"name"`
 	State    StepState `json:"state"`
 	Why      string    `json:"why"`
-	Next     string    `json:"next,omitempty" doc:"What will move it, by itself or by an operator."`
+	Next     string    `json:"next,omitempty" doc:"What would change the state, automatically or by an operator."`
 }

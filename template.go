@@ -5,10 +5,10 @@ import "time"
 // TemplateSource is a template as its author wrote it.
 type TemplateSource struct {
 	YAML     string `json:"yaml" doc:"The template document; JSON is YAML."`
-	Filename string `json:"filename,omitempty" doc:"Named in the problems found, as file:line:column." maxLength:"255"`
+	Filename string `json:"filename,omitempty" doc:"File name for problems, reported as file:line:column." maxLength:"255"`
 	// RegisteredBy and Reason are kept in the audit trail, when the version is new.
-	RegisteredBy string `json:"registered_by,omitempty" doc:"Who; defaults to the API key's name, else to anonymous." maxLength:"255"`
-	Reason       string `json:"reason,omitempty" doc:"Why; defaults to no reason given." maxLength:"4096"`
+	RegisteredBy string `json:"registered_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
+	Reason       string `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"4096"`
 }
 
 // Template is one registered version of a workflow. A version never changes:
@@ -24,10 +24,10 @@ type Template struct {
 	Steps       []TemplateStep `json:"steps,omitempty"`
 	Fingerprint string         `json:"fingerprint" doc:"SHA-256 of the canonical content."`
 	CreatedAt   time.Time      `json:"created_at"`
-	Created     bool           `json:"created" doc:"True in the answer to the registration that stored it."`
-	YAML        string         `json:"yaml,omitempty" doc:"The source as registered."`
+	Created     bool           `json:"created" doc:"True in the response to the registration that stored the version."`
+	YAML        string         `json:"yaml,omitempty" doc:"The registered source."`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Why a part of what is stored cannot be shown; that part is left out."`
+	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // Lifecycle bounds how long a task of the template may stay in one state, in
@@ -44,7 +44,7 @@ type TemplateStep struct {
 	Name                 string         `json:"name"`
 	Description          string         `json:"description,omitempty"`
 	Handler              string         `json:"handler"`
-	Initialization       map[string]any `json:"initialization,omitempty" doc:"Fixed configuration handed to the handler."`
+	Initialization       map[string]any `json:"initialization,omitempty" doc:"Fixed configuration for the handler."`
 	Dependencies         []string       `json:"dependencies,omitempty"`
 	Retry                RetryPolicy    `json:"retry"`
 	TimeoutSeconds       int            `json:"timeout_seconds"`
@@ -60,9 +60,9 @@ type RetryPolicy struct {
 	Backoff       string  `json:"backoff" enum:"none,fixed,linear,exponential"`
 	BackoffBaseMS int     `json:"backoff_base_ms"`
 	MaxBackoffMS  int     `json:"max_backoff_ms"`
-	Jitter        float64 `json:"jitter" doc:"Fraction of the delay by which it may vary, both ways."`
+	Jitter        float64 `json:"jitter" doc:"Fraction by which the delay may vary, in both directions."`
 	// Limits are retries per class of failure, for those that the template names.
-	Limits map[FailureClass]int `json:"limits,omitempty" doc:"How many retries failures of a class allow, where the template says."`
+	Limits map[FailureClass]int `json:"limits,omitempty" doc:"Retries per class of failure, if the template sets them."`
 }
 
 // TemplateFilter selects templates. Zero fields do not restrict.

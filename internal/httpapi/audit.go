@@ -14,22 +14,22 @@ import (
 // AuditQuery is what every audit trail may be narrowed by. It is exported for
 // the reason that TaskPath is.
 type AuditQuery struct {
-	Actor   string    `query:"actor" maxLength:"255" doc:"Who did it, as claimed."`
-	KeyName string    `query:"key_name" maxLength:"255" doc:"The name of the API key that the request carried."`
+	Actor   string    `query:"actor" maxLength:"255" doc:"Actor, as claimed."`
+	KeyName string    `query:"key_name" maxLength:"255" doc:"Name of the API key of the request."`
 	Kind    string    `query:"kind" enum:"cancel,reset_for_retry,resolve_manually,complete_manually,open_case,update_case,reopen_case,replay,replay_step,edit_context,give_up_step,drain_worker,resume_worker,register_template,use_key"`
-	After   time.Time `query:"after" doc:"Done at this time or later."`
-	Before  time.Time `query:"before" doc:"Done before."`
+	After   time.Time `query:"after" doc:"Done at or after this time."`
+	Before  time.Time `query:"before" doc:"Done before this time."`
 	Limit   int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
-	Below   int64     `query:"below" minimum:"1" doc:"Continue below this number: the smallest no of the page before."`
+	Below   int64     `query:"below" minimum:"1" doc:"Continue below this number: the smallest no of the previous page."`
 }
 
 // auditFilter is a tasker.AuditFilter as a query.
 type auditFilter struct {
-	TaskUUID  uuid.UUID `query:"task_uuid" doc:"Only acts on this task, its steps and its cases."`
-	CaseUUID  uuid.UUID `query:"dlq_entry_uuid" doc:"Only acts on this case."`
-	WorkerID  uuid.UUID `query:"worker_id" doc:"Only acts on this worker."`
-	Namespace string    `query:"namespace" maxLength:"255" doc:"Only acts on tasks and templates of this namespace."`
-	Template  string    `query:"template" maxLength:"255" doc:"Only acts on tasks of this template or task type, and registrations of it."`
+	TaskUUID  uuid.UUID `query:"task_uuid" doc:"Task, including its steps and cases."`
+	CaseUUID  uuid.UUID `query:"dlq_entry_uuid" doc:"Case."`
+	WorkerID  uuid.UUID `query:"worker_id" doc:"Worker."`
+	Namespace string    `query:"namespace" maxLength:"255" doc:"Namespace of the task or template."`
+	Template  string    `query:"template" maxLength:"255" doc:"Name of the task (template or task type); includes registrations of the template."`
 	AuditQuery
 }
 

@@ -13,10 +13,10 @@ import (
 // CancelParams say who cancels, why, and what he saw. They are exported for the reason
 // that TaskPath is.
 type CancelParams struct {
-	CancelledBy   string `query:"cancelled_by" maxLength:"255" doc:"Who cancels. Defaults to the key's name, else to anonymous."`
-	Reason        string `query:"reason" maxLength:"1024" doc:"Why. Defaults to no reason given."`
-	ExpectedState string `query:"expected_state" enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually" doc:"The state that the task is expected to be in; in any other nothing is done: conflict."`
-	GivenMatch    string `query:"if_match" maxLength:"1024" doc:"As the header If-Match."`
+	CancelledBy   string `query:"cancelled_by" maxLength:"255" doc:"Actor. Defaults to the name of the API key, else to anonymous."`
+	Reason        string `query:"reason" maxLength:"1024" doc:"Reason for the act. Defaults to \"no reason given\"."`
+	ExpectedState string `query:"expected_state" enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually" doc:"Expected state of the task. In any other state the act is refused with conflict."`
+	GivenMatch    string `query:"if_match" maxLength:"1024" doc:"Same as the header If-Match."`
 	Match
 }
 

@@ -29,18 +29,18 @@ type CaseQuery struct {
 	Reason    string    `query:"dlq_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
 	Namespace string    `query:"namespace" maxLength:"255"`
 	TaskName  string    `query:"task_name" maxLength:"255" doc:"Template name or task type."`
-	State     string    `query:"current_state" enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually" doc:"State of the task now."`
-	After     time.Time `query:"after" doc:"Opened at this time or later."`
-	Before    time.Time `query:"before" doc:"Opened before."`
+	State     string    `query:"current_state" enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually" doc:"Current state of the task."`
+	After     time.Time `query:"after" doc:"Opened at or after this time."`
+	Before    time.Time `query:"before" doc:"Opened before this time."`
 }
 
 // FailureQuery narrows a list of cases by the failure. It is exported for the reason
 // that TaskPath is.
 type FailureQuery struct {
-	FailedStep   string `query:"failed_step" maxLength:"255" doc:"Name of the step whose failure stops the task."`
-	Handler      string `query:"handler" maxLength:"255" doc:"What runs that step."`
-	Fingerprint  string `query:"error_pattern" maxLength:"255" doc:"What kind of failure, as the list shows it."`
-	ErrorMessage string `query:"error_message" maxLength:"255" doc:"A part of its message, letter by letter. Step, handler and message are looked for among the first 20,000 cases that pass the rest of the filter."`
+	FailedStep   string `query:"failed_step" maxLength:"255" doc:"Name of the failed step that stops the task."`
+	Handler      string `query:"handler" maxLength:"255" doc:"Handler of that step."`
+	Fingerprint  string `query:"error_pattern" maxLength:"255" doc:"Fingerprint of the failure, as lists show it."`
+	ErrorMessage string `query:"error_message" maxLength:"255" doc:"A literal part of the error message. Step, handler and message are searched in the first 20,000 cases that match the other filters."`
 }
 
 // caseFilter is a tasker.CaseFilter as a query.
@@ -48,7 +48,7 @@ type caseFilter struct {
 	CaseQuery
 	FailureQuery
 	Limit  int `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
-	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"How many to leave out at the beginning."`
+	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"Number of cases to skip."`
 }
 
 // queueFilter is a tasker.CaseFilter as a query of the investigation queue.
@@ -56,7 +56,7 @@ type queueFilter struct {
 	CaseQuery
 	FailureQuery
 	Limit  int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
-	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"How many to leave out at the beginning."`
+	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"Number of cases to skip."`
 }
 
 // filter makes the filter of a request, inside the namespaces of its key.

@@ -131,17 +131,17 @@ func (*resultForms) salvager() func([]byte) (any, bool) {
 
 // pollOfOne asks for one task, in the words of a worker that takes one at a time.
 type pollOfOne struct {
-	WorkerCapabilities []string `json:"worker_capabilities" doc:"Those of the registration." maxItems:"100"`
-	Capacity           int      `json:"capacity,omitempty" doc:"How many tasks the worker runs at once; 0 gets none. It gets one at a time." minimum:"0" maximum:"10000" default:"1"`
-	WaitMS             int      `json:"wait_ms,omitempty" doc:"Long poll: wait this long for a task." minimum:"0"`
+	WorkerCapabilities []string `json:"worker_capabilities" doc:"The registered capabilities." maxItems:"100"`
+	Capacity           int      `json:"capacity,omitempty" doc:"Number of concurrent tasks of the worker; 0 returns none. Each poll returns one." minimum:"0" maximum:"10000" default:"1"`
+	WaitMS             int      `json:"wait_ms,omitempty" doc:"Maximum wait for a task (long poll)." minimum:"0"`
 }
 
 // pollOfMany asks for tasks, in the words of a worker that takes several.
 type pollOfMany struct {
-	Capabilities      []string `json:"capabilities" doc:"Those of the registration." maxItems:"100"`
-	AvailableCapacity *int     `json:"available_capacity,omitempty" doc:"At most this many tasks. Defaults to 1; 0 gets none." minimum:"0" maximum:"10000"`
-	WaitMS            int      `json:"wait_ms,omitempty" doc:"Long poll: wait this long for tasks." minimum:"0"`
-	Start             bool     `json:"start,omitempty" doc:"Tasks come executing and need no start call."`
+	Capabilities      []string `json:"capabilities" doc:"The registered capabilities." maxItems:"100"`
+	AvailableCapacity *int     `json:"available_capacity,omitempty" doc:"Maximum number of tasks. Defaults to 1; 0 returns none." minimum:"0" maximum:"10000"`
+	WaitMS            int      `json:"wait_ms,omitempty" doc:"Maximum wait for tasks (long poll)." minimum:"0"`
+	Start             bool     `json:"start,omitempty" doc:"Return tasks already started; they need no start call."`
 }
 
 // pollForms is a tasker.PollRequest, or a poll in the words of the queue.
@@ -177,20 +177,20 @@ func (b *pollForms) UnmarshalJSON(data []byte) error {
 
 // pollPath names a worker, and how it wants its tasks.
 type pollPath struct {
-	ID    uuid.UUID `path:"id" doc:"worker_id of the answer to the registration."`
-	Shape string    `query:"shape" enum:"object,array" doc:"Of the answer to a poll that names capabilities: an object with tasks, or the bare array. Defaults to object."`
+	ID    uuid.UUID `path:"id" doc:"worker_id of the registration."`
+	Shape string    `query:"shape" enum:"object,array" doc:"Shape of the response to a poll with capabilities: an object with tasks, or the bare array. Defaults to object."`
 }
 
 // taskPolled answers a poll in the words of the queue. The first task stands there once
 // more for a worker that takes one at a time.
 type taskPolled struct {
-	TaskID         *uuid.UUID        `json:"task_id,omitempty" doc:"Of a poll with worker_capabilities: the one task, which is in tasks too."`
+	TaskID         *uuid.UUID        `json:"task_id,omitempty" doc:"For a poll with worker_capabilities: the task, which is also in tasks."`
 	TaskType       string            `json:"task_type,omitempty"`
 	Parameters     json.RawMessage   `json:"parameters,omitempty"`
 	TimeoutSeconds int               `json:"timeout_seconds,omitempty"`
 	TraceID        string            `json:"trace_id,omitempty"`
 	Tasks          []queueAssignment `json:"tasks"`
-	ShouldDrain    bool              `json:"should_drain" doc:"Finish what you have; nothing more will come."`
+	ShouldDrain    bool              `json:"should_drain" doc:"Finish the current work; no more will be assigned."`
 	tasker.BreakerNote
 }
 

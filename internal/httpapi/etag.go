@@ -38,13 +38,13 @@ func hasETag[R any]() bool {
 
 // etagHeader documents the header.
 func etagHeader() *huma.Param {
-	return &huma.Param{Description: "The state that the answer shows. Send it as If-Match with an act, which is then refused when the thing has moved.",
+	return &huma.Param{Description: "ETag of the returned state. Send it as If-Match with an act to refuse the act after a change.",
 		Schema: &huma.Schema{Type: huma.TypeString}}
 }
 
 // Match is the precondition of an act. It is exported for the reason that TaskPath is.
 type Match struct {
-	IfMatch string `header:"If-Match" maxLength:"1024" doc:"The ETag that was read, several of them separated by commas, or *. When the thing has another one by now, nothing is done: conflict."`
+	IfMatch string `header:"If-Match" maxLength:"1024" doc:"Expected ETag, several separated by commas, or *. If the ETag has changed, the act is refused with conflict."`
 }
 
 // with is the precondition of a request that may give it in the header, in the body or

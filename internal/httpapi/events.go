@@ -32,16 +32,16 @@ const eventRetry = 1000
 
 // eventQuery is a tasker.EventFilter as a query.
 type eventQuery struct {
-	Task          []string `query:"task_uuid,explode" doc:"UUIDs; the parameter may repeat, up to 100 times. The stream is about these tasks only, and begins with their present state."`
-	Until         string   `query:"until" enum:"settled" doc:"settled: the stream ends once all tasks named are settled."`
-	Type          []string `query:"type,explode" doc:"Event types; the parameter may repeat."`
-	Namespace     []string `query:"namespace,explode" doc:"The parameter may repeat."`
+	Task          []string `query:"task_uuid,explode" doc:"Task UUIDs; repeatable up to 100 times. The stream only covers these tasks and begins with their current state."`
+	Until         string   `query:"until" enum:"settled" doc:"settled: the stream ends when all tasks of task_uuid are settled."`
+	Type          []string `query:"type,explode" doc:"Event types; repeatable."`
+	Namespace     []string `query:"namespace,explode" doc:"Repeatable."`
 	Name          string   `query:"name" maxLength:"255" doc:"Template name or task type."`
-	State         []string `query:"to_state,explode" doc:"States that tasks come to; the parameter may repeat."`
+	State         []string `query:"to_state,explode" doc:"New states of tasks; repeatable."`
 	Tag           string   `query:"tag" maxLength:"255"`
 	CorrelationID string   `query:"correlation_id" maxLength:"255"`
-	Queue         bool     `query:"queue" doc:"Tell of the queue too: at first, and when it has changed, once a second at the most."`
-	LastEventID   string   `header:"Last-Event-ID" doc:"The id of the event behind which to go on. Where that is not possible any more, the stream begins with stream.gap."`
+	Queue         bool     `query:"queue" doc:"Include the queue: at the beginning and after changes, at most once a second."`
+	LastEventID   string   `header:"Last-Event-ID" doc:"ID of the event to resume after. If that is no longer possible, the stream begins with stream.gap."`
 }
 
 // maxListed bounds how often a parameter may repeat.

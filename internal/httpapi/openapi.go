@@ -30,7 +30,7 @@ func apiConfig(s *server) huma.Config {
 			Info: &huma.Info{
 				Title:   "Tasker",
 				Version: "v1",
-				Description: "Durable tasks and workflows. Bodies are JSON in UTF-8; unknown names are refused. " +
+				Description: "Durable tasks and workflows. Bodies are JSON in UTF-8; the server refuses unknown names. " +
 					"Every error is a problem (RFC 9457) with a code from the list x-problems.",
 				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			},
@@ -43,14 +43,14 @@ func apiConfig(s *server) huma.Config {
 				},
 			},
 			Tags: []*huma.Tag{
-				{Name: "tasks", Description: "Put work in and look at it."},
-				{Name: "workflow_steps", Description: "The steps of a task, and their repair."},
-				{Name: "events", Description: "What happens, as it happens, so that nobody has to ask again and again."},
-				{Name: "dlq", Description: "Cases: the investigation of tasks that are stuck."},
-				{Name: "audit", Description: "What operators did. Records are only ever added."},
-				{Name: "templates", Description: "Workflows. A registered version never changes."},
+				{Name: "tasks", Description: "Submit and list tasks."},
+				{Name: "workflow_steps", Description: "Steps of a task and their repair."},
+				{Name: "events", Description: "Server-sent events, so that clients need not poll."},
+				{Name: "dlq", Description: "Cases: investigations of stuck tasks."},
+				{Name: "audit", Description: "Acts of operators. The audit trail is append-only."},
+				{Name: "templates", Description: "Workflows. A registered version is immutable."},
 				{Name: "workers", Description: "The worker protocol: register, poll, start, result, heartbeat."},
-				{Name: "health", Description: "Probes."},
+				{Name: "health", Description: "Health probes."},
 				{Name: "server", Description: "The server itself."},
 			},
 			Extensions: map[string]any{"x-problems": web.ProblemKinds()},

@@ -20,7 +20,7 @@ type QueuePath struct {
 // queueTaskQuery is QueuePath with a wish for more.
 type queueTaskQuery struct {
 	QueuePath
-	IncludeHistory bool `query:"include_history" doc:"Tell its statuses too, oldest first."`
+	IncludeHistory bool `query:"include_history" doc:"Include earlier statuses, oldest first."`
 }
 
 // queueCancelQuery is QueuePath with who cancels, and why.
@@ -31,7 +31,7 @@ type queueCancelQuery struct {
 
 // queueStatsQuery is a tasker.QueueFilter as a query.
 type queueStatsQuery struct {
-	Namespace []string `query:"namespace,explode" doc:"Only these; the parameter may repeat, up to 100 times. Defaults to all that the key reaches."`
+	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 }
 
 func (s *server) enqueueTask(ctx context.Context, _ *none, body *tasker.EnqueueTask) (answer[tasker.QueueReceipt], error) {

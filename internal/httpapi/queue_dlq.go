@@ -12,18 +12,18 @@ import (
 
 // failedTaskFilter is a tasker.FailedTaskFilter as a query.
 type failedTaskFilter struct {
-	Status      string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled" default:"pending" doc:"Pending: tasks in error whose case nobody has resolved."`
+	Status      string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled" default:"pending" doc:"Status of the case. pending selects tasks in error with an unresolved case."`
 	Reason      string    `query:"failure_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
-	Fingerprint string    `query:"error_pattern" maxLength:"255" doc:"Of this fingerprint."`
-	FailedStep  string    `query:"failed_step" maxLength:"255" doc:"Name of the step whose failure stops the task."`
-	Message     string    `query:"error_message" maxLength:"255" doc:"A part of its message, letter by letter. Step and message are looked for among the first 20,000 entries that pass the rest of the filter."`
+	Fingerprint string    `query:"error_pattern" maxLength:"255" doc:"Fingerprint of the failure."`
+	FailedStep  string    `query:"failed_step" maxLength:"255" doc:"Name of the failed step that stops the task."`
+	Message     string    `query:"error_message" maxLength:"255" doc:"A literal part of the error message. Step and message are searched in the first 20,000 entries that match the other filters."`
 	Retryable   string    `query:"retryable" enum:"true,false"`
 	Namespace   string    `query:"namespace" maxLength:"255"`
 	TaskType    string    `query:"task_type" maxLength:"255" doc:"Task type or template name."`
-	After       time.Time `query:"after" doc:"Failed at this time or later."`
-	Before      time.Time `query:"before" doc:"Failed before."`
+	After       time.Time `query:"after" doc:"Failed at or after this time."`
+	Before      time.Time `query:"before" doc:"Failed before this time."`
 	Limit       int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
-	Cursor      string    `query:"cursor" maxLength:"64" doc:"next_cursor of the page before."`
+	Cursor      string    `query:"cursor" maxLength:"64" doc:"next_cursor of the previous page."`
 }
 
 func (s *server) listFailedTasks(ctx context.Context, params *failedTaskFilter, _ *none) (answer[*tasker.FailedTaskPage], error) {
@@ -69,7 +69,7 @@ func (s *server) replayTask(ctx context.Context, params *replayPath, body *taske
 
 // failureReportQuery narrows a report.
 type failureReportQuery struct {
-	Namespace string `query:"namespace" maxLength:"255" doc:"Count only what is in this namespace."`
+	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace to count."`
 }
 
 func (s *server) failureReport(ctx context.Context, params *failureReportQuery, _ *none) (answer[*tasker.FailureReport], error) {

@@ -16,35 +16,35 @@ import (
 
 // queueWorker introduces a worker.
 type queueWorker struct {
-	Name         string   `json:"name,omitempty" doc:"Shown to operators. Defaults to the host." maxLength:"255"`
-	Namespaces   []string `json:"namespaces,omitempty" doc:"Namespaces it serves. None means all." maxItems:"100"`
-	TaskTypes    []string `json:"task_types,omitempty" doc:"Task types it serves. None means all." maxItems:"1000"`
-	Capabilities []string `json:"capabilities,omitempty" doc:"What it can do." maxItems:"100"`
-	Capacity     int      `json:"capacity,omitempty" doc:"Tasks it runs at once: it is given no more. Without it, there is no bound." minimum:"0" maximum:"10000"`
+	Name         string   `json:"name,omitempty" doc:"Name for operators. Defaults to the host." maxLength:"255"`
+	Namespaces   []string `json:"namespaces,omitempty" doc:"Served namespaces. Defaults to all." maxItems:"100"`
+	TaskTypes    []string `json:"task_types,omitempty" doc:"Served task types. Defaults to all." maxItems:"1000"`
+	Capabilities []string `json:"capabilities,omitempty" doc:"Capabilities of the worker." maxItems:"100"`
+	Capacity     int      `json:"capacity,omitempty" doc:"Maximum number of concurrent tasks. Defaults to no limit." minimum:"0" maximum:"10000"`
 	Host         string   `json:"host,omitempty" maxLength:"255"`
 	Version      string   `json:"version,omitempty" maxLength:"255"`
-	HealthURL    string   `json:"health_url,omitempty" doc:"Where the server may ask how the worker is: GET <health_url>/health, 200 is well." maxLength:"1024"`
+	HealthURL    string   `json:"health_url,omitempty" doc:"URL of the health endpoint, without /health. GET <health_url>/health returns 200 if the worker is healthy." maxLength:"1024"`
 }
 
 // queueRegistered answers a registration.
 type queueRegistered struct {
 	WorkerID             uuid.UUID `json:"worker_id"`
-	PollIntervalMS       int       `json:"poll_interval_ms" doc:"How long to wait between polls that are not long."`
-	PollIntervalSeconds  float64   `json:"poll_interval_seconds" doc:"The same in seconds."`
+	PollIntervalMS       int       `json:"poll_interval_ms" doc:"Pause between polls without wait_ms."`
+	PollIntervalSeconds  float64   `json:"poll_interval_seconds" doc:"Same as poll_interval_ms, in seconds."`
 	HeartbeatIntervalMS  int       `json:"heartbeat_interval_ms"`
-	VisibilityTimeoutSec int       `json:"visibility_timeout_seconds" doc:"A task that was started is lost when no heartbeat comes for this long."`
-	StartTimeoutSeconds  int       `json:"start_timeout_seconds" doc:"An assigned task is lost when it is not started within this."`
-	MaxPayloadBytes      int       `json:"max_payload_bytes" doc:"The largest result."`
+	VisibilityTimeoutSec int       `json:"visibility_timeout_seconds" doc:"A started task is lost without a heartbeat for this long."`
+	StartTimeoutSeconds  int       `json:"start_timeout_seconds" doc:"Time within which an assigned task must be started."`
+	MaxPayloadBytes      int       `json:"max_payload_bytes" doc:"Maximum size of a result."`
 }
 
 // queuePoll asks for tasks. Two fields have two names each, of which one is enough.
 type queuePoll struct {
-	AvailableCapacity  *int     `json:"available_capacity,omitempty" doc:"At most this many tasks. Defaults to 1; 0 gets none." minimum:"0" maximum:"10000"`
-	Capacity           *int     `json:"capacity,omitempty" doc:"Another name of available_capacity, which goes before." minimum:"0" maximum:"10000"`
-	Capabilities       []string `json:"capabilities,omitempty" doc:"Those of the registration, or left out: others are refused." maxItems:"100"`
+	AvailableCapacity  *int     `json:"available_capacity,omitempty" doc:"Maximum number of tasks. Defaults to 1; 0 returns none." minimum:"0" maximum:"10000"`
+	Capacity           *int     `json:"capacity,omitempty" doc:"Another name of available_capacity, which takes precedence." minimum:"0" maximum:"10000"`
+	Capabilities       []string `json:"capabilities,omitempty" doc:"The registered capabilities, or absent; others are refused." maxItems:"100"`
 	WorkerCapabilities []string `json:"worker_capabilities,omitempty" doc:"Another name of capabilities." maxItems:"100"`
-	WaitMS             int      `json:"wait_ms,omitempty" doc:"Long poll: wait this long for tasks, at most 60000." minimum:"0"`
-	Start              bool     `json:"start,omitempty" doc:"Tasks come executing and need no start call."`
+	WaitMS             int      `json:"wait_ms,omitempty" doc:"Maximum wait for tasks (long poll), at most 60000." minimum:"0"`
+	Start              bool     `json:"start,omitempty" doc:"Return tasks already started; they need no start call."`
 }
 
 // capacity is how many tasks are asked for.
@@ -62,15 +62,15 @@ func (p *queuePoll) capabilities() []string {
 // queuePolled carries tasks, the most urgent first.
 type queuePolled struct {
 	Tasks       []queueAssignment `json:"tasks"`
-	ShouldDrain bool              `json:"should_drain" doc:"Finish what you have; nothing more will come."`
+	ShouldDrain bool              `json:"should_drain" doc:"Finish the current work; no more will be assigned."`
 	tasker.BreakerNote
 }
 
 // queueAssignment is a task in the hands of a worker.
 type queueAssignment struct {
 	TaskID                 uuid.UUID                  `json:"task_id"`
-	StepUUID               uuid.UUID                  `json:"step_uuid" doc:"What of the task is to be done: the only step of one that came through this API."`
-	Token                  string                     `json:"token" doc:"Of the lease. Hand it back, so that a report of an attempt that you lost is not taken for one of the next that you got."`
+	StepUUID               uuid.UUID                  `json:"step_uuid" doc:"Name of the step; tasks of this API have only one."`
+	Token                  string                     `json:"token" doc:"Token of the lease. Send it back, so that a report for a lost attempt does not apply to a later one."`
 	TaskType               string                     `json:"task_type"`
 	Namespace              string                     `json:"namespace"`
 	Parameters             json.RawMessage            `json:"parameters,omitempty"`
@@ -80,10 +80,10 @@ type queueAssignment struct {
 	MaxAttempts            int                        `json:"max_attempts"`
 	PriorityLevel          int                        `json:"priority_level"`
 	TimeoutSeconds         int                        `json:"timeout_seconds"`
-	VisibilityTimeoutUntil time.Time                  `json:"visibility_timeout_until" doc:"Until when it is yours, unless it is started or renewed."`
+	VisibilityTimeoutUntil time.Time                  `json:"visibility_timeout_until" doc:"End of the lease, unless the task is started or renewed."`
 	DeadlineAt             *time.Time                 `json:"deadline_at,omitempty" doc:"When the attempt times out, once started."`
 	TraceID                string                     `json:"trace_id,omitempty"`
-	TraceParent            string                     `json:"traceparent,omitempty" doc:"W3C trace context to work in."`
+	TraceParent            string                     `json:"traceparent,omitempty" doc:"W3C trace context of the task."`
 	CorrelationID          string                     `json:"correlation_id,omitempty"`
 }
 
@@ -91,8 +91,8 @@ type queueAssignment struct {
 // encoding/json and the schemas look into embedded structs only when they are.
 type QueueLeaseRef struct {
 	TaskID   uuid.UUID  `json:"task_id"`
-	StepUUID *uuid.UUID `json:"step_uuid,omitempty" doc:"Needed only by a worker that holds several steps of the task."`
-	Token    string     `json:"token,omitempty" maxLength:"255" doc:"As it came with the task. Left out, it is that of the lease that the worker holds at present."`
+	StepUUID *uuid.UUID `json:"step_uuid,omitempty" doc:"Only required if the worker holds several steps of the task."`
+	Token    string     `json:"token,omitempty" maxLength:"255" doc:"Token of the task. Defaults to the lease that the worker holds now."`
 }
 
 // queueStart begins a task.
@@ -110,8 +110,8 @@ type queueProgress struct {
 // queueLease is the state of a lease after start, progress or heartbeat.
 type queueLease struct {
 	TaskID                 uuid.UUID  `json:"task_id"`
-	Acknowledged           bool       `json:"acknowledged" doc:"Go on: the status is held."`
-	Status                 string     `json:"status" enum:"held,cancelled,lost" doc:"cancelled: the task was cancelled, stop. lost: somebody else has it or it is over, stop and do not report."`
+	Acknowledged           bool       `json:"acknowledged" doc:"Continue; the status is held."`
+	Status                 string     `json:"status" enum:"held,cancelled,lost" doc:"cancelled: the task was cancelled, stop. lost: the task has ended or another worker has it, stop and do not report."`
 	VisibilityTimeoutUntil *time.Time `json:"visibility_timeout_until,omitempty"`
 	DeadlineAt             *time.Time `json:"deadline_at,omitempty"`
 }
@@ -122,7 +122,7 @@ type queueResult struct {
 	Status                   string          `json:"status" enum:"completed,failed"`
 	Result                   json.RawMessage `json:"result,omitempty"`
 	Error                    *queueFailure   `json:"error,omitempty" doc:"Required by failed."`
-	ExecutionDurationSeconds float64         `json:"execution_duration_seconds,omitempty" doc:"Taken and not kept: the server measures from start to result." minimum:"0"`
+	ExecutionDurationSeconds float64         `json:"execution_duration_seconds,omitempty" doc:"Accepted and not stored; the server measures the duration." minimum:"0"`
 }
 
 // queueFailure is why an attempt failed: an object, or only its message.
@@ -132,12 +132,12 @@ type queueFailure struct {
 
 // FailureOfQueue is the object.
 type FailureOfQueue struct {
-	Message           string              `json:"message" doc:"Kept up to 8 KiB."`
+	Message           string              `json:"message" doc:"Truncated to 8 KiB."`
 	Code              string              `json:"code,omitempty" doc:"The application's own code." maxLength:"255"`
 	Type              string              `json:"error_type,omitempty" doc:"Class of the error." maxLength:"255"`
 	FailureReason     string              `json:"failure_reason,omitempty" doc:"Another name of error_type." maxLength:"255"`
 	Class             tasker.FailureClass `json:"class,omitempty" enum:"transient,resource,logic,worker"`
-	Retryable         *bool               `json:"retryable,omitempty" doc:"False fails the task for good. Defaults to true."`
+	Retryable         *bool               `json:"retryable,omitempty" doc:"False fails the task permanently. Defaults to true."`
 	Retriable         *bool               `json:"retriable,omitempty" doc:"Another spelling of retryable."`
 	RetryAfterSeconds float64             `json:"retry_after_seconds,omitempty" minimum:"0"`
 	Details           json.RawMessage     `json:"details,omitempty"`
@@ -168,22 +168,22 @@ func (f *queueFailure) failure() *tasker.Failure {
 type queueSettled struct {
 	TaskID       uuid.UUID        `json:"task_id"`
 	Acknowledged bool             `json:"acknowledged"`
-	StepState    tasker.StepState `json:"step_state" doc:"What has become of it."`
+	StepState    tasker.StepState `json:"step_state" doc:"New state of the task."`
 	NextRetryAt  *time.Time       `json:"next_retry_at,omitempty"`
 }
 
 // queueBeat says that a worker lives.
 type queueBeat struct {
 	CurrentLoad  int                `json:"current_load,omitempty" minimum:"0" maximum:"100000"`
-	Status       string             `json:"status,omitempty" enum:"active,idle,busy,draining" doc:"draining asks for no more tasks; the others mean the same."`
-	Health       map[string]float64 `json:"health,omitempty" doc:"memory_usage_percent, cpu_usage_percent. Taken and not kept."`
-	CurrentTasks []uuid.UUID        `json:"current_tasks,omitzero" doc:"Tasks to keep; each is answered. Left out, all that the worker holds are kept, and none is answered. What is not on a list is lost once its visibility timeout has passed." maxItems:"100"`
+	Status       string             `json:"status,omitempty" enum:"active,idle,busy,draining" doc:"draining requests no more tasks; the other values have no effect."`
+	Health       map[string]float64 `json:"health,omitempty" doc:"memory_usage_percent, cpu_usage_percent. Accepted and not stored."`
+	CurrentTasks []uuid.UUID        `json:"current_tasks,omitzero" doc:"Tasks to keep; each gets an answer. If absent, the worker keeps all its tasks, without answers. A task missing from the list is lost when its visibility timeout ends." maxItems:"100"`
 }
 
 // queueBeaten answers a heartbeat.
 type queueBeaten struct {
 	Acknowledged bool         `json:"acknowledged"`
-	ShouldDrain  bool         `json:"should_drain" doc:"Finish what you have; nothing more will come."`
+	ShouldDrain  bool         `json:"should_drain" doc:"Finish the current work; no more will be assigned."`
 	Tasks        []queueLease `json:"tasks" doc:"In the order of current_tasks."`
 	tasker.BreakerNote
 }

@@ -10,11 +10,11 @@ import (
 
 // queueTasksQuery is a tasker.QueueTaskFilter as a query.
 type queueTasksQuery struct {
-	Status        []string  `query:"status,explode" doc:"queued, assigned, executing, completed, failed, cancelled or dead_letter; the parameter may repeat, or hold several separated by commas."`
+	Status        []string  `query:"status,explode" doc:"queued, assigned, executing, completed, failed, cancelled or dead_letter; repeatable, or several separated by commas."`
 	Namespace     string    `query:"namespace" maxLength:"255"`
 	TaskType      string    `query:"task_type" maxLength:"255" doc:"Task type or template name."`
-	Priority      string    `query:"priority" maxLength:"64" doc:"A level's name or number."`
-	UserID        string    `query:"user_id" maxLength:"255" doc:"On whose behalf."`
+	Priority      string    `query:"priority" maxLength:"64" doc:"Name or number of a level."`
+	UserID        string    `query:"user_id" maxLength:"255" doc:"Initiator of the task."`
 	CreatedAfter  time.Time `query:"created_after" doc:"Inclusive."`
 	CreatedBefore time.Time `query:"created_before" doc:"Exclusive."`
 	PageQuery

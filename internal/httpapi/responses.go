@@ -20,23 +20,23 @@ type refusal struct {
 	doc    string // of the header
 }
 
-const retryAfterDoc = "After how many seconds to try again."
+const retryAfterDoc = "Seconds to wait before the next try."
 
 // refusalKinds is every status that an operation may refuse a request with. 405 is
 // the answer to a method that a path has no operation for, so none lists it.
 func refusalKinds() []refusal {
 	return []refusal{
-		{http.StatusBadRequest, "Invalid", "The request breaks a rule; nothing was stored.", "", ""},
-		{http.StatusUnauthorized, "Unauthenticated", "There is no API key, or an unknown one.", "WWW-Authenticate", "How to authenticate."},
+		{http.StatusBadRequest, "Invalid", "The request is invalid; nothing was stored.", "", ""},
+		{http.StatusUnauthorized, "Unauthenticated", "The API key is missing or unknown.", "WWW-Authenticate", "How to authenticate."},
 		{http.StatusForbidden, "Forbidden", "The API key lacks the permission or does not reach the namespace, or the request comes from a web page of another origin.", "", ""},
-		{http.StatusNotFound, "NotFound", "There is no such thing, or the API key does not reach it.", "", ""},
+		{http.StatusNotFound, "NotFound", "The resource does not exist, or the API key has no access to it.", "", ""},
 		{http.StatusRequestTimeout, "BodyTimeout", "The body did not arrive in time.", "Retry-After", retryAfterDoc},
-		{http.StatusConflict, "Conflict", "The thing exists with other content, is in another state, or the lease was lost.", "", ""},
+		{http.StatusConflict, "Conflict", "The resource exists with different content or is in another state, or the lease was lost.", "", ""},
 		{http.StatusRequestEntityTooLarge, "TooLarge", "A body, payload, batch or page is over its limit.", "", ""},
-		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not of a type that the operation takes.", "", ""},
+		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The operation does not accept this content type.", "", ""},
 		{http.StatusTooManyRequests, "Exhausted", "A limit of the server is reached.", "Retry-After", retryAfterDoc},
-		{http.StatusInternalServerError, "Internal", "A bug. The server's log has the detail under the request id.", "", ""},
-		{http.StatusServiceUnavailable, "Unavailable", "The store does not answer, the server is stopping, or it holds as much as it can.", "Retry-After", retryAfterDoc},
+		{http.StatusInternalServerError, "Internal", "An internal error. The log of the server has the details under the request ID.", "", ""},
+		{http.StatusServiceUnavailable, "Unavailable", "The database does not answer, or the server is stopping or at its limit.", "Retry-After", retryAfterDoc},
 	}
 }
 
@@ -103,7 +103,7 @@ func responsesOf[R any](s *server, e endpoint, hasBody bool) map[string]*huma.Re
 		response.Headers = map[string]*huma.Param{}
 		if status == http.StatusCreated {
 			response.Headers["Location"] = &huma.Param{
-				Description: "Where the new thing is.", Schema: &huma.Schema{Type: huma.TypeString},
+				Description: "URL of the new resource.", Schema: &huma.Schema{Type: huma.TypeString},
 			}
 		}
 		if hasETag[R]() {

@@ -18,7 +18,7 @@ type stepPath struct {
 // stepsQuery is TaskPath with a wish for results.
 type stepsQuery struct {
 	TaskPath
-	Include string `query:"include" enum:"results" doc:"results: the results of the steps too, which are left out else, up to the limit of bytes of a page."`
+	Include string `query:"include" enum:"results" doc:"results: include the results of the steps, up to the byte limit of a page."`
 }
 
 // bareLister is a Backend that lists steps without reading their results.

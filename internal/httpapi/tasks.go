@@ -20,7 +20,7 @@ type TaskPath struct {
 // taskQuery is TaskPath with a wish to wait.
 type taskQuery struct {
 	TaskPath
-	WaitMS int `query:"wait_ms" minimum:"0" doc:"Wait this long for the task to be settled, at most 60000."`
+	WaitMS int `query:"wait_ms" minimum:"0" doc:"Maximum wait for the task to be settled, at most 60000."`
 }
 
 func (s *server) listTasks(ctx context.Context, params *taskFilter, _ *none) (answer[tasker.TaskPage], error) {
@@ -76,17 +76,17 @@ func (s *server) explainTask(ctx context.Context, params *TaskPath, _ *none) (an
 
 // taskFilter is a tasker.TaskFilter as a query.
 type taskFilter struct {
-	State         []string  `query:"state,explode" doc:"States; the parameter may repeat, or hold several separated by commas."`
+	State         []string  `query:"state,explode" doc:"States; repeatable, or several separated by commas."`
 	Namespace     string    `query:"namespace" maxLength:"255"`
 	Name          string    `query:"name" maxLength:"255" doc:"Template name or task type."`
 	Version       string    `query:"version" maxLength:"64"`
 	Tag           string    `query:"tag" maxLength:"255"`
 	CorrelationID string    `query:"correlation_id" maxLength:"255"`
-	Initiator     string    `query:"initiator" maxLength:"255" doc:"Who asked for it: initiator, or user_id of the queue."`
-	Priority      string    `query:"priority" maxLength:"64" doc:"A level's name or number."`
+	Initiator     string    `query:"initiator" maxLength:"255" doc:"Initiator of the task; user_id in the queue API."`
+	Priority      string    `query:"priority" maxLength:"64" doc:"Name or number of a level."`
 	CreatedAfter  time.Time `query:"created_after" doc:"Inclusive."`
 	CreatedBefore time.Time `query:"created_before" doc:"Exclusive."`
-	Include       string    `query:"include" enum:"context" doc:"context: the contexts of the tasks too, which are left out else. A page then ends early when it would hold more bytes of them than the server allows; its cursor goes on."`
+	Include       string    `query:"include" enum:"context" doc:"context: include the contexts of the tasks. A page then ends early at the byte limit of the server; use its cursor for the rest."`
 	PageQuery
 }
 
@@ -94,7 +94,7 @@ type taskFilter struct {
 // for the reason that TaskPath is.
 type PageQuery struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
-	Cursor string `query:"cursor" maxLength:"1024" doc:"next_cursor of the page before."`
+	Cursor string `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
 }
 
 func (q *taskFilter) filter() (tasker.TaskFilter, error) {

@@ -16,19 +16,19 @@ import (
 
 // workerPath names a worker.
 type workerPath struct {
-	ID uuid.UUID `path:"id" doc:"worker_id of the answer to the registration."`
+	ID uuid.UUID `path:"id" doc:"worker_id of the registration."`
 }
 
 // workerList is the body of the list of workers.
 type workerList struct {
 	Workers    []tasker.WorkerInfo `json:"workers"`
-	NextCursor string              `json:"next_cursor,omitempty" doc:"Where the list goes on; a page may be short, even empty, and have one."`
+	NextCursor string              `json:"next_cursor,omitempty" doc:"cursor of the next page. Even a short or empty page may have one."`
 }
 
 // workerFilter turns the pages of the list of workers.
 type workerFilter struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"Page size."`
-	Cursor string `query:"cursor" maxLength:"64" doc:"next_cursor of the page before."`
+	Cursor string `query:"cursor" maxLength:"64" doc:"next_cursor of the previous page."`
 }
 
 // workerPager is a Backend that lists workers in pages.

@@ -32,9 +32,9 @@ type ProblemKind struct {
 // are invalid, 408 is unavailable.
 func ProblemKinds() []ProblemKind {
 	return []ProblemKind{
-		{tasker.CodeInvalid, http.StatusBadRequest, "Invalid request", "The request breaks a rule; nothing was stored."},
+		{tasker.CodeInvalid, http.StatusBadRequest, "Invalid request", "The request is invalid; nothing was stored."},
 		{tasker.CodeTooLarge, http.StatusRequestEntityTooLarge, "Too large", "A body, payload, batch or page is over its limit."},
-		{tasker.CodeUnauthenticated, http.StatusUnauthorized, "Not authenticated", "There is no API key, or an unknown one."},
+		{tasker.CodeUnauthenticated, http.StatusUnauthorized, "Not authenticated", "The API key is missing or unknown."},
 		{tasker.CodeForbidden, http.StatusForbidden, "Forbidden", "The API key lacks the permission, or is limited to other namespaces."},
 		{tasker.CodeNotFound, http.StatusNotFound, "Not found", "There is no such task, step, case, template, worker or route."},
 		{tasker.CodeConflict, http.StatusConflict, "Conflict", "The thing exists with other content."},
@@ -42,7 +42,7 @@ func ProblemKinds() []ProblemKind {
 		{tasker.CodeStaleToken, http.StatusConflict, "Stale token", "The lease was lost: somebody else holds the step, or it is settled."},
 		{tasker.CodeExhausted, http.StatusTooManyRequests, "Exhausted", "A limit of the server is reached; try again after Retry-After seconds."},
 		{tasker.CodeUnavailable, http.StatusServiceUnavailable, "Unavailable", "The store does not answer, or the server is stopping; try again after Retry-After seconds."},
-		{tasker.CodeInternal, http.StatusInternalServerError, "Internal error", "A bug. The server's log has the detail under the request id."},
+		{tasker.CodeInternal, http.StatusInternalServerError, "Internal error", "An internal error. The log of the server has the details under the request ID."},
 	}
 }
 
@@ -62,13 +62,13 @@ func StatusOf(code tasker.Code) int { return kindFor(code).Status }
 
 // Problem is the body of every error, application/problem+json of RFC 9457.
 type Problem struct {
-	Type   string          `json:"type" doc:"Where the code is explained, relative to the server."`
+	Type   string          `json:"type" doc:"Reference to the explanation of the code, relative to the server."`
 	Title  string          `json:"title" doc:"The code in words; the same for every problem of the code."`
 	Status int             `json:"status" doc:"The HTTP status."`
-	Detail string          `json:"detail" doc:"What was wrong, in one sentence."`
-	Code   tasker.Code     `json:"code" doc:"What to branch on."`
-	Hint   string          `json:"hint,omitempty" doc:"What to do about it."`
-	Errors []tasker.Detail `json:"errors,omitempty" doc:"Where: one entry per problem found, at most 50 of a body's."`
+	Detail string          `json:"detail" doc:"Explanation of this problem, in one sentence."`
+	Code   tasker.Code     `json:"code" doc:"Error code for programs."`
+	Hint   string          `json:"hint,omitempty" doc:"Suggested fix."`
+	Errors []tasker.Detail `json:"errors,omitempty" doc:"One entry per problem with its location, at most 50 per body."`
 
 	retryAfter time.Duration
 }
