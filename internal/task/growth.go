@@ -32,7 +32,7 @@ type Growth struct {
 // is none, stays.
 func (g Growth) Next(timeout time.Duration, c failure.Class) time.Duration {
 	grows := g.Rule == GrowAlways || g.Rule == GrowResource && c == failure.Resource
-	if !grows || timeout <= 0 || timeout >= g.Cap {
+	if !grows {
 		return timeout
 	}
 	grown := min(float64(timeout)*g.Factor, float64(g.Cap)) // as numbers that cannot overflow
