@@ -178,10 +178,10 @@ func TestDurationLimit(t *testing.T) {
 	}
 }
 
-func TestNearerOfTwoHealthyLimits(t *testing.T) {
+func TestNearerOfTwoLimits(t *testing.T) {
 	t.Parallel()
 	limit := func(used, threshold time.Duration, source task.LimitSource) task.Limit {
-		return task.Limit{Used: used, Threshold: threshold, Source: source}
+		return task.Limit{Used: used * time.Minute, Threshold: threshold * time.Minute, Source: source}
 	}
 	for _, c := range []struct{ state, whole, want task.Limit }{
 		{limit(7, 10, "a"), limit(0, 15, "b"), limit(7, 10, "a")}, // 3 are left of the one
@@ -189,6 +189,10 @@ func TestNearerOfTwoHealthyLimits(t *testing.T) {
 		{limit(0, 0, "a"), limit(1, 10, "b"), limit(1, 10, "b")},
 		{limit(20, 0, "a"), limit(1, 10, "b"), limit(1, 10, "b")},
 		{limit(1, 10, "a"), limit(20, 0, "b"), limit(1, 10, "a")},
+		{limit(20, 0, "a"), limit(30, 0, "b"), limit(20, 0, "a")},
+		{limit(80, 100, "a"), limit(0, 10, "b"), limit(80, 100, "a")}, // it warns, though it ends later
+		{limit(0, 10, "a"), limit(80, 100, "b"), limit(80, 100, "b")},
+		{limit(20, 10, "a"), limit(130, 100, "b"), limit(130, 100, "b")}, // both are over, the other one for longer
 	} {
 		if got := c.state.Nearer(c.whole); got != c.want {
 			t.Errorf("of %+v and %+v it is %+v", c.state, c.whole, got)
