@@ -34,25 +34,25 @@ func (d decoder) decode(path string, n *document.Node, dst reflect.Value) {
 			dst.SetString(n.Text)
 			return
 		}
-		d.report(path, "wants text, not %s", show(n))
+		d.report(path, "must be text, not %s", show(n))
 	case reflect.Bool:
 		if n.Kind == document.Boolean {
 			dst.SetBool(n.Text == "true")
 			return
 		}
-		d.report(path, "wants true or false, not %s", show(n))
+		d.report(path, "must be true or false, not %s", show(n))
 	case reflect.Int:
 		if v, ok := whole(n); ok {
 			dst.SetInt(v)
 			return
 		}
-		d.report(path, "wants a whole number, not %s", show(n))
+		d.report(path, "must be a whole number, not %s", show(n))
 	case reflect.Float64:
 		if v, ok := number(n); ok {
 			dst.SetFloat(v)
 			return
 		}
-		d.report(path, "wants a number, not %s", show(n))
+		d.report(path, "must be a number, not %s", show(n))
 	case reflect.Slice:
 		d.list(path, n, dst)
 	case reflect.Struct:
@@ -76,12 +76,12 @@ func (d decoder) duration(path string, n *document.Node, dst reflect.Value) {
 			return
 		}
 	}
-	d.report(path, "wants a time with its unit, such as 500ms, 30s, 5m, 24h or 7d, not %s", show(n))
+	d.report(path, "must be a duration with a unit, such as 500ms, 30s, 5m, 24h or 7d, not %s", show(n))
 }
 
 func (d decoder) list(path string, n *document.Node, dst reflect.Value) {
 	if n.Kind != document.List {
-		d.report(path, "wants a list, not %s", show(n))
+		d.report(path, "must be a list, not %s", show(n))
 		return
 	}
 	list := reflect.MakeSlice(dst.Type(), len(n.Items), len(n.Items))
@@ -93,7 +93,7 @@ func (d decoder) list(path string, n *document.Node, dst reflect.Value) {
 
 func (d decoder) item(path string, n *document.Node, dst reflect.Value) {
 	if n.Kind != document.Mapping {
-		d.report(path, "wants keys and values, not %s", show(n))
+		d.report(path, "must be a mapping, not %s", show(n))
 		return
 	}
 	fields := map[string]reflect.Value{}

@@ -49,12 +49,12 @@ func ParseDSN(dsn string) (DSN, error) {
 	case "sqlite":
 		path := strings.TrimPrefix(rest, "//")
 		if path == "" {
-			return DSN{}, fmt.Errorf("sqlite: wants a path, such as sqlite:tasker.db")
+			return DSN{}, fmt.Errorf("sqlite: requires a path, such as sqlite:tasker.db")
 		}
 		return DSN{"sqlite", path}, nil
 	case "memory":
 		if rest != "" {
-			return DSN{}, fmt.Errorf("memory: takes nothing after the colon")
+			return DSN{}, fmt.Errorf("memory: must have nothing after the colon")
 		}
 		return DSN{"memory", ""}, nil
 	case "postgres", "postgresql":

@@ -159,7 +159,7 @@ func TestNumbersInTheFormsOfYAML(t *testing.T) {
 	}
 	for _, form := range []string{`"1_200"`, "1_2.5", "_1", "99999999999999999999", "1.5", "[1]", "~"} {
 		got := problems(t, config.Sources{Environ: []string{"TASKER_SERVER_MAX_STREAMS=" + form}})
-		if len(got) != 1 || !strings.HasPrefix(got[0], "TASKER_SERVER_MAX_STREAMS: server.max_streams wants a whole number") {
+		if len(got) != 1 || !strings.HasPrefix(got[0], "TASKER_SERVER_MAX_STREAMS: server.max_streams must be a whole number") {
 			t.Errorf("%s is answered %q", form, got)
 		}
 	}
@@ -217,16 +217,16 @@ func TestLoadProblems(t *testing.T) {
 			"tasker.yaml:3:19: engine.limits.page_items must be positive",
 		}},
 		{"WrongTypes", "server: {listen: 8080, body_bytes: many, allow_open: maybe, drain_timeout: 30}\nengine: {leases: {free_requeue_fraction: x}}\nkeys: nobody\n", nil, []string{
-			"tasker.yaml:1:10: server.listen wants text, not 8080",
-			`tasker.yaml:1:42: server.allow_open wants true or false, not "maybe"`,
-			`tasker.yaml:1:24: server.body_bytes wants a whole number, not "many"`,
-			"tasker.yaml:1:61: server.drain_timeout wants a time with its unit, such as 500ms, 30s, 5m, 24h or 7d, not 30",
-			`tasker.yaml:2:19: engine.leases.free_requeue_fraction wants a number, not "x"`,
-			`tasker.yaml:3:1: keys wants a list, not "nobody"`,
+			"tasker.yaml:1:10: server.listen must be text, not 8080",
+			`tasker.yaml:1:42: server.allow_open must be true or false, not "maybe"`,
+			`tasker.yaml:1:24: server.body_bytes must be a whole number, not "many"`,
+			"tasker.yaml:1:61: server.drain_timeout must be a duration with a unit, such as 500ms, 30s, 5m, 24h or 7d, not 30",
+			`tasker.yaml:2:19: engine.leases.free_requeue_fraction must be a number, not "x"`,
+			`tasker.yaml:3:1: keys must be a list, not "nobody"`,
 		}},
 		{"SectionsAndValues", "server: 8080\nlog: {level: {a: b}}\n", nil, []string{
 			"tasker.yaml:1:1: server is a section: it holds keys such as server.listen",
-			"tasker.yaml:2:7: log.level wants text, not a section",
+			"tasker.yaml:2:7: log.level must be text, not a section",
 		}},
 		{"KeysByItem", "keys:\n  - name: a\n    sha256: abc\n    permissions: [reed]\n  - name: b\n    sha256: " + hashA + "\n", nil, []string{
 			"tasker.yaml:3:5: keys[0].sha256 must be 64 hexadecimal digits, as `tasker key generate` prints them",

@@ -51,7 +51,7 @@ func (q *eventQuery) filter() (tasker.EventFilter, error) {
 	f := tasker.EventFilter{UntilSettled: q.Until == "settled", Namespaces: splitAll(q.Namespace), Name: q.Name, Tag: q.Tag,
 		CorrelationID: q.CorrelationID, Queue: q.Queue, LastEventID: q.LastEventID}
 	if len(f.Namespaces) > maxListed || len(q.Type) > maxListed || len(q.State) > maxListed {
-		return f, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat %d times at the most", maxListed)
+		return f, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", maxListed)
 	}
 	for _, word := range splitAll(q.Type) {
 		f.Types = append(f.Types, tasker.EventType(word))

@@ -103,7 +103,7 @@ func (s *server) queueStats(ctx context.Context, params *queueStatsQuery, _ *non
 	var no answer[*tasker.QueueStats]
 	namespaces := splitAll(params.Namespace)
 	if len(namespaces) > maxListed {
-		return no, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat %d times at the most", maxListed)
+		return no, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", maxListed)
 	}
 	p := access.From(ctx)
 	for _, namespace := range namespaces {

@@ -30,7 +30,7 @@ func (s *server) queueTasks(ctx context.Context, params *queueTasksQuery, _ *non
 		}
 	}
 	if len(filter.Statuses) > maxListed {
-		return no, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat %d times at the most", maxListed)
+		return no, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", maxListed)
 	}
 	if !params.CreatedAfter.IsZero() {
 		filter.CreatedAfter = &params.CreatedAfter
