@@ -10,7 +10,7 @@ import (
 // layers says which packages of the module each package may import, and why
 // no more. Dependencies run one way:
 //
-//	cmd > cli > app > {httpapi, node} > {local, upkeep, store} > engine > task > failure
+//	cmd > cli > app > {httpapi, node} > {local, upkeep, store} > engine > feed > task > failure
 //
 // A package that is not listed may not be imported, so a new one is entered here.
 var layers = map[string]struct {
@@ -33,18 +33,19 @@ var layers = map[string]struct {
 	"internal/doctest":        {nil, "it runs the documents; its tests start what they need"},
 	"internal/document":       {[]string{"internal/pointer", "internal/wording"}, "it reads a document, whatever that says"},
 	"internal/doctor":         {[]string{"internal/config", "internal/migration", "internal/store/postgres", "internal/store/sqlite", "internal/task"}, "it looks at a database from outside, and opens no store"},
-	"internal/engine":         {[]string{"internal/access", "internal/clock", "internal/coalesce", "internal/failure", "internal/task"}, "the engine declares the store that it needs, and does not know how it is reached; the name of the key that a request carries it stores with what is done"},
+	"internal/engine":         {[]string{"internal/access", "internal/clock", "internal/coalesce", "internal/failure", "internal/feed", "internal/task"}, "the engine declares the store that it needs, and does not know how it is reached; the name of the key that a request carries it stores with what is done"},
+	"internal/feed":           {[]string{"internal/task"}, "it passes on what transactions did, and asks its Source for the rest"},
 	"internal/failure":        {nil, "what kind of failure something is does not depend on what failed"},
 	"internal/httpapi":        {[]string{".", "internal/access", "internal/pointer", "internal/strictjson", "internal/task", "internal/template", "internal/web", "internal/wording"}, "it serves a Backend, whichever; it does not know the store"},
-	"internal/local":          {[]string{".", "internal/engine", "internal/failure", "internal/pointer", "internal/task", "internal/template", "internal/wording"}, "it turns the public types into the engine's and back, and opens nothing"},
+	"internal/local":          {[]string{".", "internal/engine", "internal/failure", "internal/feed", "internal/pointer", "internal/task", "internal/template", "internal/wording"}, "it turns the public types into the engine's and back, and opens nothing"},
 	"internal/migration":      {[]string{"internal/task"}, "it migrates whatever list it is given, and knows no store"},
 	"internal/node":           {[]string{".", "internal/clock", "internal/dispatch/redis", "internal/engine", "internal/local", "internal/migration", "internal/store/memstore", "internal/store/postgres", "internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep"}, "it wires an engine: the one place that picks the store, the dispatcher and the clock"},
 	"internal/pointer":        {nil, "it moves pointers, whatever they point at; a worker binary carries it"},
 	"internal/probe":          {nil, "it asks an address how it is, and knows no engine"},
 	"internal/script":         {[]string{"."}, "running a program is a handler like any other"},
-	"internal/store":          {[]string{"internal/engine", "internal/task"}, "portable SQL knows no database engine"},
-	"internal/store/memstore": {[]string{"internal/engine", "internal/task"}, "a store does not know its siblings"},
-	"internal/store/postgres": {[]string{"internal/clock", "internal/engine", "internal/migration", "internal/store", "internal/task"}, "a store does not know its siblings"},
+	"internal/store":          {[]string{"internal/engine", "internal/feed", "internal/task"}, "portable SQL knows no database engine"},
+	"internal/store/memstore": {[]string{"internal/engine", "internal/feed", "internal/task"}, "a store does not know its siblings"},
+	"internal/store/postgres": {[]string{"internal/clock", "internal/engine", "internal/feed", "internal/migration", "internal/store", "internal/task"}, "a store does not know its siblings"},
 	"internal/store/sqlite":   {[]string{"internal/coalesce", "internal/engine", "internal/migration", "internal/store", "internal/task"}, "a store does not know its siblings"},
 	"internal/strictjson":     {[]string{".", "internal/pointer", "internal/task", "internal/wording"}, "it reads a document into whatever value, and knows no route"},
 	"internal/task":           {[]string{"internal/failure"}, "the domain is pure: the standard library only"},
@@ -71,7 +72,7 @@ var testOnly = map[string][]string{
 	"internal/engine/scenario":       {},
 	"internal/pgtest":                {"internal/testserver"},
 	"internal/redistest":             {"internal/testserver"},
-	"internal/store/storetest":       {"internal/engine", "internal/failure", "internal/task"},
+	"internal/store/storetest":       {"internal/engine", "internal/failure", "internal/feed", "internal/task"},
 	"internal/testserver":            {},
 }
 

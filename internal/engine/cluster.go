@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -50,7 +51,7 @@ type Cluster interface {
 
 	// PublishFeed tells the other processes what was committed here. It returns once that
 	// is on its way.
-	PublishFeed(ctx context.Context, t FeedBatch) error
+	PublishFeed(ctx context.Context, t feed.Batch) error
 
 	// SubscribeFeed says that this process wants to be told, for as long as hold. Attended
 	// reports whether any other does.
@@ -66,5 +67,5 @@ type PeerEvents struct {
 	Routes   []int64 // steps became ready on them
 	Workers  []int64 // numbers of workers that were told to drain, or died
 	Registry bool    // a route is new
-	Feed     *FeedBatch
+	Feed     *feed.Batch
 }

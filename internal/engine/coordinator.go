@@ -50,7 +50,7 @@ func newCoordinator(e *Engine) *coordinator {
 	if e.cluster == nil {
 		return nil
 	}
-	return &coordinator{e: e, key: memberPrefix + e.feed.run, gate: newGate(), turn: make(chan struct{}, 1),
+	return &coordinator{e: e, key: memberPrefix + e.feed.Run(), gate: newGate(), turn: make(chan struct{}, 1),
 		own: member{Native: e.dispatch == nil}}
 }
 

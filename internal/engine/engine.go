@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/coalesce"
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -47,8 +48,8 @@ type Engine struct {
 	coordinator *coordinator   // nil: the store belongs to this process
 	leased      atomic.Int64   // the last number of a lease that is a time
 
-	feed     *feed
-	peerFeed feedPublisher
+	feed     *feed.Feed
+	peerFeed feed.Publisher
 
 	readiness readiness
 	keys      keyring
@@ -139,7 +140,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	if err := e.keys.load(ctx, store); err != nil {
 		return nil, err
 	}
-	e.feed = newFeed(strconv.FormatUint(rand.Uint64(), 36), e.instant)
+	e.feed = feed.New(strconv.FormatUint(rand.Uint64(), 36), e.instant)
 	if err := e.arrive(ctx); err != nil {
 		return nil, err
 	}
@@ -185,8 +186,8 @@ func (e *Engine) instant() task.Instant { return task.At(e.now()) }
 // write runs fn as one transaction on a fresh unit of work and, once it is
 // committed, wakes those who wait for what it did. The verb is for the observer.
 func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error) error {
-	began, pass := e.startObserving(), e.feed.begin()
-	defer pass.end(verb, errPanicked)
+	began, pass := e.startObserving(), e.feed.Begin()
+	defer pass.End(verb, feed.ErrPanicked)
 	var last *unit // of the run that counts: a transaction may be run again
 	runs := 0
 	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
@@ -194,21 +195,21 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 		if last != nil {
 			last.ready.releasePollers()
 			last.ready.permit.leave()
-			pass.restart()
+			pass.Restart()
 		}
 		last = newUnit(ctx, e, tx)
 		last.key = keyOf(ctx)
-		last.observed.recording = pass.recorded
+		last.observed.recording = pass.Recorded
 		if err := fn(last); err != nil {
 			return err
 		}
 		if err := last.flush(); err != nil {
 			return err
 		}
-		pass.enter(last.observed.changes)
+		pass.Enter(last.observed.changes)
 		return nil
 	})
-	pass.end(verb, err)
+	pass.End(verb, err)
 	if last != nil {
 		defer last.ready.permit.leave()
 	}

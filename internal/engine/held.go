@@ -3,12 +3,13 @@ package engine
 import (
 	"context"
 
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // HeldTask is what a worker holds of a task.
 type HeldTask struct {
-	Task     TaskStatus
+	Task     feed.TaskStatus
 	Template *task.Template // nil: there is no such task
 	Leases   []PresentedLease
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -121,7 +122,7 @@ func (s *studio) trySubmit() error {
 	return err
 }
 
-func (s *studio) listen(l engine.ListenFilter) *engine.Listener {
+func (s *studio) listen(l feed.Filter) *feed.Listener {
 	s.t.Helper()
 	listener, err := s.ListenTo(s.t.Context(), l)
 	if err != nil {
@@ -133,7 +134,7 @@ func (s *studio) listen(l engine.ListenFilter) *engine.Listener {
 
 // hears reads until nothing comes any more and compares what came. It returns the
 // position behind the last.
-func hears(t *testing.T, what string, l *engine.Listener, want string) string {
+func hears(t *testing.T, what string, l *feed.Listener, want string) string {
 	t.Helper()
 	var words []string
 	var last string
@@ -143,18 +144,18 @@ func hears(t *testing.T, what string, l *engine.Listener, want string) string {
 			words = append(words, err.Error())
 			break
 		}
-		if last = batch[len(batch)-1].Position; batch[0].Kind == engine.StreamAlive {
+		if last = batch[len(batch)-1].Position; batch[0].Kind == feed.StreamAlive {
 			break
 		}
 		for _, n := range batch {
 			switch n.Kind {
-			case engine.TaskMoved:
+			case feed.TaskMoved:
 				words = append(words, string(n.From)+">"+string(n.To))
-			case engine.TaskSubmitted:
+			case feed.TaskSubmitted:
 				words = append(words, "+"+string(n.To))
-			case engine.QueueCounted:
+			case feed.QueueCounted:
 				words = append(words, fmt.Sprint(n.Queue.Ready, n.Queue.ByLevel))
-			case engine.CaseBegun, engine.CaseEnded:
+			case feed.CaseBegun, feed.CaseEnded:
 				words = append(words, string(n.Kind)+":"+n.Reason+n.Status)
 			default:
 				words = append(words, string(n.Kind))
@@ -178,7 +179,7 @@ var sub = engine.Submission{TaskType: "job"}
 func TestListen(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		s.submit(sub)
-		all := s.listen(engine.ListenFilter{})
+		all := s.listen(feed.Filter{})
 		s.run(engine.ResultCompleted)
 		s.submit(engine.Submission{TaskType: "job", Priority: "high", Namespace: "n", CorrelationID: "c", Meta: task.Meta{Tags: []string{"t"}}})
 		s.run(engine.ResultFailed)
@@ -189,7 +190,7 @@ func TestListen(t *testing.T) {
 func TestListenFilters(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		const both = "stream.open +steps_in_process steps_in_process>complete"
-		for name, l := range map[string]engine.ListenFilter{
+		for name, l := range map[string]feed.Filter{
 			"Namespace":     {Namespaces: []string{"other", "n"}},
 			"Name":          {Name: "mine"},
 			"Tag":           {Tag: "t"},
@@ -203,7 +204,7 @@ func TestListenFilters(t *testing.T) {
 			hears(t, name, l, both)
 			l.Close()
 		}
-		l, k := s.listen(engine.ListenFilter{States: []task.State{task.Complete}}), s.listen(engine.ListenFilter{Kinds: []engine.ChangeKind{engine.TaskSubmitted}})
+		l, k := s.listen(feed.Filter{States: []task.State{task.Complete}}), s.listen(feed.Filter{Kinds: []feed.ChangeKind{feed.TaskSubmitted}})
 		s.submit(sub)
 		s.run(engine.ResultCompleted)
 		hears(t, "States", l, "stream.open steps_in_process>complete")
@@ -216,21 +217,21 @@ func TestListenToTasks(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		ids := s.submit(sub, sub, sub)
 		s.run(engine.ResultCompleted)
-		l := s.listen(engine.ListenFilter{Tasks: ids[:2], UntilSettled: true})
+		l := s.listen(feed.Filter{Tasks: ids[:2], UntilSettled: true})
 		hears(t, "at first", l, "stream.open >complete >steps_in_process")
 		s.run(engine.ResultCompleted)
 		s.run(engine.ResultCompleted)
 		hears(t, "until settled", l, "steps_in_process>complete EOF")
-		hears(t, "settled already", s.listen(engine.ListenFilter{Tasks: ids[:2], UntilSettled: true}), "stream.open >complete >complete EOF")
+		hears(t, "settled already", s.listen(feed.Filter{Tasks: ids[:2], UntilSettled: true}), "stream.open >complete >complete EOF")
 
 		var why *task.Error
-		if _, err := s.ListenTo(t.Context(), engine.ListenFilter{Tasks: []task.ID{ids[0], {1}}}); !errors.As(err, &why) || why.Code != task.NotFound {
+		if _, err := s.ListenTo(t.Context(), feed.Filter{Tasks: []task.ID{ids[0], {1}}}); !errors.As(err, &why) || why.Code != task.NotFound {
 			t.Errorf("an unknown task is answered %v", err)
 		}
-		if _, err := s.ListenTo(t.Context(), engine.ListenFilter{Tasks: make([]task.ID, engine.MaxListened+1)}); !errors.As(err, &why) || why.Code != task.TooLarge {
+		if _, err := s.ListenTo(t.Context(), feed.Filter{Tasks: make([]task.ID, feed.MaxTasks+1)}); !errors.As(err, &why) || why.Code != task.TooLarge {
 			t.Errorf("too many tasks are answered %v", err)
 		}
-		if _, err := s.ListenTo(t.Context(), engine.ListenFilter{UntilSettled: true}); !errors.As(err, &why) || why.Code != task.Invalid {
+		if _, err := s.ListenTo(t.Context(), feed.Filter{UntilSettled: true}); !errors.As(err, &why) || why.Code != task.Invalid {
 			t.Errorf("a stream without end is answered %v", err)
 		}
 	})
@@ -244,9 +245,9 @@ func TestListenMissesNothingUnderWay(t *testing.T) {
 		s.store.hold = hold
 		s.aside(s.trySubmit)
 		s.store.hold = nil
-		listening := make(chan *engine.Listener, 1)
+		listening := make(chan *feed.Listener, 1)
 		go func() {
-			l, err := s.ListenTo(t.Context(), engine.ListenFilter{})
+			l, err := s.ListenTo(t.Context(), feed.Filter{})
 			if err != nil {
 				t.Error(err)
 			}
@@ -268,7 +269,7 @@ func TestListenInOrder(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		s.submit(sub)
 		s.run(engine.ResultCompleted)
-		l := s.listen(engine.ListenFilter{})
+		l := s.listen(feed.Filter{})
 		hold := make(chan struct{})
 		s.store.hold = hold
 		s.aside(s.trySubmit) // is committed, and does not know it yet
@@ -284,7 +285,7 @@ func TestListenInOrder(t *testing.T) {
 func TestListenResumes(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		ids := s.submit(sub)
-		l, one := s.listen(engine.ListenFilter{}), s.listen(engine.ListenFilter{Tasks: ids})
+		l, one := s.listen(feed.Filter{}), s.listen(feed.Filter{Tasks: ids})
 		at := hears(t, "at first", l, "stream.open")
 		atOne := hears(t, "about a task, at first", one, "stream.open >steps_in_process")
 		l.Close()
@@ -293,13 +294,13 @@ func TestListenResumes(t *testing.T) {
 		s.submit(sub)
 		const missed = "steps_in_process>error case.opened:max_retries_exceededpending"
 		time.Sleep(50 * time.Second)
-		at2 := hears(t, "resumed", s.listen(engine.ListenFilter{After: at}), missed+" +steps_in_process")
-		hears(t, "at the end", s.listen(engine.ListenFilter{After: at2}), "")
-		hears(t, "about a task, resumed", s.listen(engine.ListenFilter{Tasks: ids, After: atOne}), missed)
-		hears(t, "about a task, at the end", s.listen(engine.ListenFilter{Tasks: ids, After: at2}), ">error")
+		at2 := hears(t, "resumed", s.listen(feed.Filter{After: at}), missed+" +steps_in_process")
+		hears(t, "at the end", s.listen(feed.Filter{After: at2}), "")
+		hears(t, "about a task, resumed", s.listen(feed.Filter{Tasks: ids, After: atOne}), missed)
+		hears(t, "about a task, at the end", s.listen(feed.Filter{Tasks: ids, After: at2}), ">error")
 		for _, position := range []string{"x", "-", at + "9999", "zz-1", at[:len(at)-1] + "18446744073709551615", strings.Repeat("9", 4000), at + "\n", "-1-2"} {
-			hears(t, "resumed at "+position, s.listen(engine.ListenFilter{After: position}), "stream.gap")
-			hears(t, "about a task, resumed at "+position, s.listen(engine.ListenFilter{Tasks: ids, After: position}), "stream.gap >error")
+			hears(t, "resumed at "+position, s.listen(feed.Filter{After: position}), "stream.gap")
+			hears(t, "about a task, resumed at "+position, s.listen(feed.Filter{Tasks: ids, After: position}), "stream.gap >error")
 		}
 	})
 }
@@ -308,19 +309,19 @@ func TestListenResumes(t *testing.T) {
 // then is told so.
 func TestListenComesBackTooLate(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
-		l := s.listen(engine.ListenFilter{})
+		l := s.listen(feed.Filter{})
 		at := hears(t, "at first", l, "stream.open")
 		l.Close()
 		time.Sleep(2 * time.Minute)
 		s.submit(sub)
-		hears(t, "after two minutes", s.listen(engine.ListenFilter{After: at}), "stream.gap")
+		hears(t, "after two minutes", s.listen(feed.Filter{After: at}), "stream.gap")
 	})
 }
 
 // Whoever reads too slowly is told so; memory does not grow.
 func TestListenOverrun(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
-		l := s.listen(engine.ListenFilter{})
+		l := s.listen(feed.Filter{})
 		subs := make([]engine.Submission, 1000)
 		for i := range subs {
 			subs[i] = sub
@@ -341,7 +342,7 @@ func TestListenOverrun(t *testing.T) {
 func TestListenToTasksOverrun(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		ids := s.submit(sub)
-		l := s.listen(engine.ListenFilter{Tasks: ids})
+		l := s.listen(feed.Filter{Tasks: ids})
 		hears(t, "at first", l, "stream.open >steps_in_process")
 		for range 600 { // a case is opened and closed
 			c, err := s.OpenCase(t.Context(), ids[0], engine.CaseRequest{Actor: "a", Reason: "r"})
@@ -363,7 +364,7 @@ func TestListenToTasksOverrun(t *testing.T) {
 func TestListenInDoubt(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		ids := s.submit(sub)
-		l, one := s.listen(engine.ListenFilter{}), s.listen(engine.ListenFilter{Tasks: ids})
+		l, one := s.listen(feed.Filter{}), s.listen(feed.Filter{Tasks: ids})
 		hears(t, "about a task, at first", one, "stream.open >steps_in_process")
 		s.store.doubt = task.Errorf(task.Unavailable, "the connection was lost")
 		_, err := s.Cancel(t.Context(), ids, engine.Cancellation{Actor: "a", Reason: "r"})
@@ -379,8 +380,8 @@ func TestListenInDoubt(t *testing.T) {
 func TestListenToTheQueue(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		s.submit(sub)
-		l := s.listen(engine.ListenFilter{Queue: true, Kinds: []engine.ChangeKind{engine.QueueCounted}})
-		n := s.listen(engine.ListenFilter{Queue: true, Kinds: []engine.ChangeKind{engine.QueueCounted}, Namespaces: []string{"n"}})
+		l := s.listen(feed.Filter{Queue: true, Kinds: []feed.ChangeKind{feed.QueueCounted}})
+		n := s.listen(feed.Filter{Queue: true, Kinds: []feed.ChangeKind{feed.QueueCounted}, Namespaces: []string{"n"}})
 		hears(t, "at first", l, "stream.open 1 map[25:0 50:1 75:0]")
 		hears(t, "of a namespace", n, "stream.open 0 map[25:0 50:0 75:0]")
 		s.submit(engine.Submission{TaskType: "job", Namespace: "n", Priority: "high"}, sub)
@@ -397,7 +398,7 @@ func TestListenersShareTheCount(t *testing.T) {
 		s.submit(engine.Submission{TaskType: "job"}) // makes the route
 		asked = 0
 		for i := range 10 {
-			l := s.listen(engine.ListenFilter{Queue: true, Kinds: []engine.ChangeKind{engine.QueueCounted}, Namespaces: []string{"default", "n"}[i%2 : i%2+1]})
+			l := s.listen(feed.Filter{Queue: true, Kinds: []feed.ChangeKind{feed.QueueCounted}, Namespaces: []string{"default", "n"}[i%2 : i%2+1]})
 			for { // the opening comes before
 				got, err := l.Next(t.Context())
 				if err != nil {
@@ -419,7 +420,7 @@ func TestListenersShareTheCount(t *testing.T) {
 
 func TestListenEndsWithContext(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
-		l := s.listen(engine.ListenFilter{})
+		l := s.listen(feed.Filter{})
 		hears(t, "at first", l, "stream.open")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -66,7 +66,7 @@ func (e *Engine) ShareMeasurements(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read what others measured: %w", err)
 	}
-	now, own := e.instant(), reportPrefix+e.feed.run
+	now, own := e.instant(), reportPrefix+e.feed.Run()
 	gone := e.peerReports.update(notes, own, now)
 	mine := e.meter.report(now)
 	_, noted := notes[own]

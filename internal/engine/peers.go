@@ -106,11 +106,11 @@ func (e *Engine) SubscribePeers(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
 	}
-	defer e.feed.setConnected(false)
+	defer e.feed.SetConnected(false)
 	return e.cluster.Subscribe(ctx, func(n PeerEvents) {
-		e.feed.setConnected(true)
+		e.feed.SetConnected(true)
 		if n.Feed != nil {
-			e.feed.receive(n.Feed)
+			e.feed.Receive(n.Feed)
 		}
 		e.peerEvents.put(n)
 	})
@@ -182,7 +182,7 @@ func (e *Engine) PollPeers(ctx context.Context) error {
 	var why *task.Error
 	if errors.As(err, &why) && why.Code == task.Unavailable {
 		e.waiters.fail(why)
-		e.feed.fail(why)
+		e.feed.Fail(why)
 	}
 	return err
 }

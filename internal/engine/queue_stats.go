@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -59,7 +60,7 @@ type queueSample struct {
 	routes []*task.Route
 
 	mu      sync.Mutex
-	counted map[string]*QueueCount // by namespaces; see countOf
+	counted map[string]*feed.QueueCount // by namespaces; see countOf
 }
 
 // queueSamples keeps the last sample, so that however many ask, the store is asked by a

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -177,7 +178,7 @@ type Reader interface {
 type ReadTasks interface {
 	FindTask(ctx context.Context, id task.ID) (*task.Task, error)
 	// TaskStatuses returns how tasks are, in any order; what does not exist is left out.
-	TaskStatuses(ctx context.Context, ids []task.ID) ([]TaskStatus, error)
+	TaskStatuses(ctx context.Context, ids []task.ID) ([]feed.TaskStatus, error)
 	// ListTasks returns a page, newest first, and the ID to continue below: zero
 	// at the end. It examines a bounded number of rows, so a page may be short.
 	ListTasks(ctx context.Context, f TaskFilter) ([]*task.Task, task.ID, error)

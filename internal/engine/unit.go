@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -230,7 +231,7 @@ func (u *unit) left(t *task.Task, was task.State, cause string) {
 	}
 	u.cases.mustWatch(t, was)
 	u.observed.left(t, was)
-	u.observed.record(TaskMoved, t, was, cause)
+	u.observed.record(feed.TaskMoved, t, was, cause)
 }
 
 func sorted[T any](set map[*T]struct{}, id func(*T) task.ID) []*T {

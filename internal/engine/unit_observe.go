@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -16,7 +17,7 @@ type observed struct {
 
 	commit    *Commit // nil: there is no observer
 	recording bool    // the feed has listeners
-	changes   []Change
+	changes   []feed.Change
 }
 
 // newCommit returns an empty Commit, nil when nobody watches.
@@ -70,7 +71,7 @@ func (e *Engine) observeCommit(verb string, began time.Time, u *unit) {
 }
 
 func (ob *observed) submitted(t *task.Task) {
-	ob.record(TaskSubmitted, t, "", "")
+	ob.record(feed.TaskSubmitted, t, "", "")
 	if ob.commit != nil {
 		ob.commit.Submitted = append(ob.commit.Submitted, t.DefID)
 		ob.commit.TaskMoves = append(ob.commit.TaskMoves, TaskMove{To: t.State})
@@ -193,7 +194,7 @@ func (ob *observed) breaker(w *task.Worker) {
 }
 
 func (ob *observed) caseOpened(t *task.Task, c *task.Case) {
-	ob.recordCase(CaseBegun, t, c)
+	ob.recordCase(feed.CaseBegun, t, c)
 	if ob.commit != nil {
 		ob.commit.Opened = append(ob.commit.Opened, observedCase(t, c))
 	}
@@ -212,7 +213,7 @@ func observedCase(t *task.Task, c *task.Case) CaseOpened {
 }
 
 func (ob *observed) caseResolved(t *task.Task, c *task.Case) {
-	ob.recordCase(CaseEnded, t, c)
+	ob.recordCase(feed.CaseEnded, t, c)
 	if ob.commit != nil {
 		ob.commit.Resolved = append(ob.commit.Resolved, CaseResolved{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), Status: string(c.Status),
 			OpenedAt: c.OpenedAt, Parent: t.Meta.TraceParent})
@@ -248,19 +249,19 @@ func (c *catalog) NamesOfTemplate(def int64) *task.Template {
 }
 
 // record notes what a transaction does to a task.
-func (ob *observed) record(kind ChangeKind, t *task.Task, from task.State, cause string) {
+func (ob *observed) record(kind feed.ChangeKind, t *task.Task, from task.State, cause string) {
 	if !ob.recording {
 		return
 	}
-	ob.changes = append(ob.changes, Change{Kind: kind, At: ob.u.now, Task: t.ID, DefID: t.DefID, Priority: t.Priority,
+	ob.changes = append(ob.changes, feed.Change{Kind: kind, At: ob.u.now, Task: t.ID, DefID: t.DefID, Priority: t.Priority,
 		CorrelationID: t.CorrelationID, Tags: t.Meta.Tags, From: from, To: t.State, Cause: cause})
 }
 
 // recordCase notes what a transaction does to a case.
-func (ob *observed) recordCase(kind ChangeKind, t *task.Task, c *task.Case) {
+func (ob *observed) recordCase(kind feed.ChangeKind, t *task.Task, c *task.Case) {
 	if !ob.recording {
 		return
 	}
-	ob.changes = append(ob.changes, Change{Kind: kind, At: ob.u.now, Task: t.ID, DefID: t.DefID, Priority: t.Priority,
+	ob.changes = append(ob.changes, feed.Change{Kind: kind, At: ob.u.now, Task: t.ID, DefID: t.DefID, Priority: t.Priority,
 		CorrelationID: t.CorrelationID, Tags: t.Meta.Tags, Case: c.ID, Reason: string(c.Reason), Status: string(c.Status)})
 }

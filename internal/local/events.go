@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -38,8 +38,8 @@ func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.S
 	}
 }
 
-func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*engine.Listener, error) {
-	l := engine.ListenFilter{Tasks: toIDs(f.Tasks), UntilSettled: f.UntilSettled, Namespaces: f.Namespaces, Name: f.Name, Tag: f.Tag,
+func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*feed.Listener, error) {
+	l := feed.Filter{Tasks: toIDs(f.Tasks), UntilSettled: f.UntilSettled, Namespaces: f.Namespaces, Name: f.Name, Tag: f.Tag,
 		CorrelationID: f.CorrelationID, Queue: f.Queue, After: f.LastEventID}
 	var faults filterFaults
 	faults.names("name", f.Name, "tag", f.Tag, "correlation_id", f.CorrelationID)
@@ -50,7 +50,7 @@ func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*engine.Lis
 		if !knownEvent(t) {
 			faults.add("type", "there is no event type \""+string(t)+"\"")
 		}
-		l.Kinds = append(l.Kinds, engine.ChangeKind(t))
+		l.Kinds = append(l.Kinds, feed.ChangeKind(t))
 	}
 	for _, s := range f.States {
 		if !knownState(task.State(s)) {
@@ -73,7 +73,7 @@ func knownEvent(t tasker.EventType) bool {
 	return false
 }
 
-func (b *Backend) fromNotices(ctx context.Context, notices []engine.Notice) ([]tasker.Event, error) {
+func (b *Backend) fromNotices(ctx context.Context, notices []feed.Notice) ([]tasker.Event, error) {
 	batch := make([]tasker.Event, len(notices))
 	for i := range notices {
 		n, e := &notices[i], &batch[i]

@@ -4,18 +4,18 @@ import (
 	"context"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // TaskStatuses returns how tasks are, in any order; what does not exist is left out.
-func (s SQL) TaskStatuses(ctx context.Context, ids []task.ID) ([]engine.TaskStatus, error) {
+func (s SQL) TaskStatuses(ctx context.Context, ids []task.ID) ([]feed.TaskStatus, error) {
 	const query = `SELECT id, def_id, state, state_at, priority, correlation_id, meta FROM tasker_tasks WHERE id IN `
 	asked := make(map[task.ID]struct{}, len(ids))
 	for _, id := range ids {
 		asked[id] = struct{}{}
 	}
-	found, err := collectByIDs(ctx, s, ids, func(row Row) (t engine.TaskStatus, err error) {
+	found, err := collectByIDs(ctx, s, ids, func(row Row) (t feed.TaskStatus, err error) {
 		var meta JSON
 		var m task.Meta
 		var damage string // a task of which a part cannot be read has a status all the same
@@ -27,5 +27,5 @@ func (s SQL) TaskStatuses(ctx context.Context, ids []task.ID) ([]engine.TaskStat
 		return t, err
 	}, query, ``)
 	// an engine may keep a part of an ID only
-	return slices.DeleteFunc(found, func(t engine.TaskStatus) bool { _, ok := asked[t.ID]; return !ok }), err
+	return slices.DeleteFunc(found, func(t feed.TaskStatus) bool { _, ok := asked[t.ID]; return !ok }), err
 }

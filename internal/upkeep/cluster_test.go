@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/store/storetest"
 	"github.com/taskerhq/tasker/internal/task"
@@ -252,7 +253,7 @@ func (p *process) FeedSubscribed(context.Context) (bool, error) {
 	return false, nil
 }
 
-func (p *process) PublishFeed(_ context.Context, t engine.FeedBatch) error {
+func (p *process) PublishFeed(_ context.Context, t feed.Batch) error {
 	if err := p.reach(); err != nil {
 		return err
 	}

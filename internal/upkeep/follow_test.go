@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -252,7 +253,7 @@ func TestFollowsBesideALongTransaction(t *testing.T) {
 			submitted <- err
 		}()
 		synctest.Wait()
-		l, err := b.ListenTo(t.Context(), engine.ListenFilter{})
+		l, err := b.ListenTo(t.Context(), feed.Filter{})
 		if err != nil {
 			t.Fatal(err)
 		}

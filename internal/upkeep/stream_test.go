@@ -11,26 +11,27 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // ear is a listener that is read in the background.
 type ear struct {
 	t       *testing.T
-	heard   chan engine.Notice
+	heard   chan feed.Notice
 	ended   chan error
 	hangUp  func()
-	history []engine.Notice
+	history []feed.Notice
 }
 
-func (n *node) listen(l engine.ListenFilter) *ear {
+func (n *node) listen(l feed.Filter) *ear {
 	n.t.Helper()
 	ctx, cancel := context.WithCancel(n.t.Context())
 	stream, err := n.ListenTo(ctx, l)
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	e := &ear{t: n.t, heard: make(chan engine.Notice, 10_000), ended: make(chan error, 1), hangUp: cancel}
+	e := &ear{t: n.t, heard: make(chan feed.Notice, 10_000), ended: make(chan error, 1), hangUp: cancel}
 	go func() {
 		defer stream.Close()
 		for {
@@ -49,9 +50,9 @@ func (n *node) listen(l engine.ListenFilter) *ear {
 }
 
 // next returns what has been heard since it was asked last.
-func (e *ear) next() []engine.Notice {
+func (e *ear) next() []feed.Notice {
 	synctest.Wait()
-	var out []engine.Notice
+	var out []feed.Notice
 	for len(e.heard) > 0 {
 		out = append(out, <-e.heard)
 	}
@@ -60,11 +61,11 @@ func (e *ear) next() []engine.Notice {
 }
 
 // kinds are those of notices; a state says which.
-func kinds(list []engine.Notice) string {
+func kinds(list []feed.Notice) string {
 	var words []string
 	for _, n := range list {
 		word := string(n.Kind)
-		if n.Kind == engine.TaskMoved {
+		if n.Kind == feed.TaskMoved {
 			word = string(n.From) + ">" + string(n.To)
 		}
 		words = append(words, word)
@@ -72,10 +73,10 @@ func kinds(list []engine.Notice) string {
 	return strings.Join(words, " ")
 }
 
-func (e *ear) hears(what, want string) []engine.Notice {
+func (e *ear) hears(what, want string) []feed.Notice {
 	e.t.Helper()
 	got := e.next()
-	got = slices.DeleteFunc(got, func(n engine.Notice) bool { return n.Kind == engine.StreamAlive })
+	got = slices.DeleteFunc(got, func(n feed.Notice) bool { return n.Kind == feed.StreamAlive })
 	if kinds(got) != want {
 		e.t.Errorf("%s: heard %q, want %q", what, kinds(got), want)
 	}
@@ -87,7 +88,7 @@ func (e *ear) hears(what, want string) []engine.Notice {
 func TestListenerHearsOtherNodes(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, engine.Config{})
-		e := a.listen(engine.ListenFilter{})
+		e := a.listen(feed.Filter{})
 		e.hears("at first", "stream.open")
 		time.Sleep(2 * time.Second)
 		e.hears("once the other node tells", "stream.gap")
@@ -134,7 +135,7 @@ func TestListenerHearsOtherNodes(t *testing.T) {
 func TestSilenceIsAGap(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, engine.Config{})
-		e := a.listen(engine.ListenFilter{})
+		e := a.listen(feed.Filter{})
 		time.Sleep(2 * time.Second)
 		e.hears("at first", "stream.open stream.gap")
 		b.stop()
@@ -155,7 +156,7 @@ func TestListenerAboutTasks(t *testing.T) {
 		d.setLossy(true)
 		w := b.register(task.Worker{})
 		id := a.submit(job)
-		e := a.listen(engine.ListenFilter{Tasks: []task.ID{id}, UntilSettled: true})
+		e := a.listen(feed.Filter{Tasks: []task.ID{id}, UntilSettled: true})
 		e.hears("at first", "stream.open >steps_in_process")
 		l := b.take(w, 2*time.Second)
 		b.settle(l, engine.Result{Status: engine.ResultCompleted})
@@ -175,7 +176,7 @@ func TestOutageEndsStreams(t *testing.T) {
 	within(t, func(t *testing.T) {
 		_, a, _ := pair(t, engine.Config{})
 		id := a.submit(job)
-		all, one := a.listen(engine.ListenFilter{}), a.listen(engine.ListenFilter{Tasks: []task.ID{id}})
+		all, one := a.listen(feed.Filter{}), a.listen(feed.Filter{Tasks: []task.ID{id}})
 		a.store.setAway(true)
 		for _, e := range []*ear{all, one} {
 			var why *task.Error

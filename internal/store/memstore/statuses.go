@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -24,16 +25,16 @@ func (s *Store) BoundTasks(ctx context.Context, names []engine.KeyName, now task
 }
 
 // TaskStatuses implements engine.ReadTasks.
-func (s *Store) TaskStatuses(ctx context.Context, ids []task.ID) ([]engine.TaskStatus, error) {
+func (s *Store) TaskStatuses(ctx context.Context, ids []task.ID) ([]feed.TaskStatus, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	var out []engine.TaskStatus
+	var out []feed.TaskStatus
 	for _, id := range ids {
 		if t := cloneTask(st.tasks[id]); t != nil {
-			out = append(out, engine.TaskStatus{ID: id, DefID: t.DefID, State: t.State, StateAt: t.StateAt, Priority: t.Priority,
+			out = append(out, feed.TaskStatus{ID: id, DefID: t.DefID, State: t.State, StateAt: t.StateAt, Priority: t.Priority,
 				CorrelationID: t.CorrelationID, Tags: t.Meta.Tags})
 		}
 	}

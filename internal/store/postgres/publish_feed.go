@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// What listeners at one node hear of others: see engine.FeedBatch.
+// What listeners at one node hear of others: see feed.Batch.
 
 // listens is what the turn of a process is called that listens; its name follows.
 const listens = "listen "
@@ -34,7 +34,7 @@ func (s *Store) FeedSubscribed(ctx context.Context) (bool, error) {
 	return n > 0, err
 }
 
-// feedMessage is engine.FeedBatch in a notification.
+// feedMessage is feed.Batch in a notification.
 type feedMessage struct {
 	Number  uint64          `json:"n,omitempty"`
 	Lost    bool            `json:"l,omitempty"`
@@ -43,19 +43,19 @@ type feedMessage struct {
 
 // changeMessage is one change; names are short, because a notification has to be.
 type changeMessage struct {
-	Kind        engine.ChangeKind `json:"k"`
-	At          task.Instant      `json:"a"`
-	Task        string            `json:"t"`
-	Def         int64             `json:"d"`
-	Priority    int               `json:"p,omitempty"`
-	Correlation string            `json:"r,omitempty"`
-	Tags        []string          `json:"g,omitempty"`
-	From        task.State        `json:"f,omitempty"`
-	To          task.State        `json:"s,omitempty"`
-	Cause       string            `json:"w,omitempty"`
-	Case        string            `json:"e,omitempty"`
-	Reason      string            `json:"y,omitempty"`
-	Status      string            `json:"x,omitempty"`
+	Kind        feed.ChangeKind `json:"k"`
+	At          task.Instant    `json:"a"`
+	Task        string          `json:"t"`
+	Def         int64           `json:"d"`
+	Priority    int             `json:"p,omitempty"`
+	Correlation string          `json:"r,omitempty"`
+	Tags        []string        `json:"g,omitempty"`
+	From        task.State      `json:"f,omitempty"`
+	To          task.State      `json:"s,omitempty"`
+	Cause       string          `json:"w,omitempty"`
+	Case        string          `json:"e,omitempty"`
+	Reason      string          `json:"y,omitempty"`
+	Status      string          `json:"x,omitempty"`
 }
 
 // maxPayload is how many bytes of changes go into one notification, whose length is
@@ -63,7 +63,7 @@ type changeMessage struct {
 const maxPayload = 7500
 
 // PublishFeed implements engine.Cluster.
-func (s *Store) PublishFeed(ctx context.Context, t engine.FeedBatch) error {
+func (s *Store) PublishFeed(ctx context.Context, t feed.Batch) error {
 	payloads, err := s.split(t)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (s *Store) PublishFeed(ctx context.Context, t engine.FeedBatch) error {
 
 // split puts feed messages into as many notifications as they need. A change that fits into
 // none is lost, and it says so.
-func (s *Store) split(t engine.FeedBatch) ([]string, error) {
+func (s *Store) split(t feed.Batch) ([]string, error) {
 	parts := []feedMessage{{Number: t.Number, Lost: t.Lost}}
 	room := maxPayload
 	for i := range t.Changes {
@@ -103,7 +103,7 @@ func (s *Store) split(t engine.FeedBatch) ([]string, error) {
 	return payloads, nil
 }
 
-func changeMessageOf(c *engine.Change) changeMessage {
+func changeMessageOf(c *feed.Change) changeMessage {
 	t := changeMessage{Kind: c.Kind, At: c.At, Task: c.Task.String(), Def: c.DefID, Priority: c.Priority, Correlation: c.CorrelationID, Tags: c.Tags,
 		From: c.From, To: c.To, Cause: c.Cause, Reason: c.Reason, Status: c.Status}
 	if !c.Case.IsZero() {
@@ -114,13 +114,13 @@ func changeMessageOf(c *engine.Change) changeMessage {
 
 // feedBatch returns what another node told, nil when it told nothing. What cannot be
 // read is lost.
-func (b *peerMessage) feedBatch() *engine.FeedBatch {
+func (b *peerMessage) feedBatch() *feed.Batch {
 	if b.Tidings == nil {
 		return nil
 	}
-	t := &engine.FeedBatch{From: b.Node, Number: b.Tidings.Number, Lost: b.Tidings.Lost}
+	t := &feed.Batch{From: b.Node, Number: b.Tidings.Number, Lost: b.Tidings.Lost}
 	for _, c := range b.Tidings.Changes {
-		change := engine.Change{Kind: c.Kind, At: c.At, DefID: c.Def, Priority: c.Priority, CorrelationID: c.Correlation, Tags: c.Tags,
+		change := feed.Change{Kind: c.Kind, At: c.At, DefID: c.Def, Priority: c.Priority, CorrelationID: c.Correlation, Tags: c.Tags,
 			From: c.From, To: c.To, Cause: c.Cause, Reason: c.Reason, Status: c.Status}
 		var err error
 		if change.Task, err = task.ParseID(c.Task); err == nil && c.Case != "" {

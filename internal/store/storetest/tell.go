@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -31,9 +32,9 @@ func attended(p *pair) {
 }
 
 // tellings gathers what a process is told.
-func (p *pair) tellings(of Node) func() []engine.FeedBatch {
+func (p *pair) tellings(of Node) func() []feed.Batch {
 	var mu sync.Mutex
-	var all []engine.FeedBatch
+	var all []feed.Batch
 	ctx, cancel := context.WithCancel(p.Context())
 	connected, ended := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -50,7 +51,7 @@ func (p *pair) tellings(of Node) func() []engine.FeedBatch {
 	}()
 	p.Cleanup(func() { cancel(); <-ended })
 	<-connected
-	return func() []engine.FeedBatch {
+	return func() []feed.Batch {
 		mu.Lock()
 		defer mu.Unlock()
 		return slices.Clone(all)
@@ -60,26 +61,26 @@ func (p *pair) tellings(of Node) func() []engine.FeedBatch {
 // Everything that is told comes through as it was, in order, however much it is.
 func tidings(p *pair) {
 	atB := p.tellings(p.b)
-	rich := engine.Change{Kind: engine.CaseEnded, At: 1_700_000_000_000_001, Task: p.a.IDs().Take(p.now.Time(), 1), DefID: 3, Priority: 50,
+	rich := feed.Change{Kind: feed.CaseEnded, At: 1_700_000_000_000_001, Task: p.a.IDs().Take(p.now.Time(), 1), DefID: 3, Priority: 50,
 		CorrelationID: `c"<'`, Tags: []string{"a", "ü"}, From: task.Pending, To: task.Complete, Cause: "settle",
 		Case: p.a.IDs().Take(p.now.Time(), 1), Reason: "manual_dlq", Status: "cancelled"}
-	many := make([]engine.Change, 1000)
+	many := make([]feed.Change, 1000)
 	for i := range many {
 		many[i] = rich
 		many[i].At += task.Instant(i)
 		many[i].Case = task.ID{}
 	}
-	p.must(p.a.PublishFeed(p.Context(), engine.FeedBatch{Number: 1, Lost: true}))
-	p.must(p.a.PublishFeed(p.Context(), engine.FeedBatch{Number: 2, Changes: []engine.Change{rich}}))
-	p.must(p.a.PublishFeed(p.Context(), engine.FeedBatch{Number: 3, Changes: many}))
-	heard := func() (got []engine.Change) {
+	p.must(p.a.PublishFeed(p.Context(), feed.Batch{Number: 1, Lost: true}))
+	p.must(p.a.PublishFeed(p.Context(), feed.Batch{Number: 2, Changes: []feed.Change{rich}}))
+	p.must(p.a.PublishFeed(p.Context(), feed.Batch{Number: 3, Changes: many}))
+	heard := func() (got []feed.Change) {
 		for _, t := range atB() {
 			got = append(got, t.Changes...)
 		}
 		return got
 	}
 	p.eventually("all are heard", func() bool { return len(heard()) >= 1001 })
-	p.equal("changes", heard(), append([]engine.Change{rich}, many...))
+	p.equal("changes", heard(), append([]feed.Change{rich}, many...))
 	first := atB()
 	p.equal("numbers", []uint64{first[0].Number, first[1].Number, first[2].Number}, []uint64{1, 2, 3})
 	p.equal("lost", []bool{first[0].Lost, first[1].Lost, first[2].Lost}, []bool{true, false, false})
@@ -93,8 +94,8 @@ func tidings(p *pair) {
 // A change that is too long to be told is lost, and said to be.
 func tidingsTooLong(p *pair) {
 	atB := p.tellings(p.b)
-	long := engine.Change{Kind: engine.TaskMoved, Task: p.a.IDs().Take(p.now.Time(), 1), Tags: []string{strings.Repeat("x", 9000)}}
-	p.must(p.a.PublishFeed(p.Context(), engine.FeedBatch{Number: 1, Changes: []engine.Change{long}}))
+	long := feed.Change{Kind: feed.TaskMoved, Task: p.a.IDs().Take(p.now.Time(), 1), Tags: []string{strings.Repeat("x", 9000)}}
+	p.must(p.a.PublishFeed(p.Context(), feed.Batch{Number: 1, Changes: []feed.Change{long}}))
 	p.eventually("it is heard of", func() bool { return len(atB()) == 1 })
 	got := atB()[0]
 	p.equal("lost or there", got.Lost || len(got.Changes) == 1, true)

@@ -1,4 +1,4 @@
-package engine
+package feed
 
 import (
 	"errors"
@@ -52,16 +52,16 @@ type Change struct {
 	Foreign bool // another process told it; only the feed sets it
 }
 
-// errPanicked stands for whatever kept a transaction from its end.
-var errPanicked = errors.New("the transaction did not end")
+// ErrPanicked stands for whatever kept a transaction from its end.
+var ErrPanicked = errors.New("the transaction did not end")
 
-// feed is what happened lately, in order, for those who listen. Nothing is
+// Feed is what happened lately, in order, for those who listen. Nothing is
 // recorded while nobody does: then a transaction only counts itself.
 //
 // The order is one in which things can have happened: a transaction takes its
 // place in line when it is about to commit, so before any that sees what it did,
 // and what it did is told when all before it are over.
-type feed struct {
+type Feed struct {
 	run string // names this run of the process in positions
 	now func() task.Instant
 
@@ -70,7 +70,7 @@ type feed struct {
 	until      task.Instant  // it stays on until then, though nobody listens here
 	unrecorded int           // transactions under way that are not recorded
 	drained    chan struct{} // closed when there are none left; nil: nobody waits for it
-	line       []*inFlight
+	line       []*InFlight
 
 	ring        []Change // change n is at n modulo its length
 	first, next uint64   // first <= n < next are there
@@ -84,45 +84,46 @@ type feed struct {
 	peers peerFeeds // by other processes
 }
 
-func newFeed(run string, now func() task.Instant) *feed {
-	return &feed{run: run, now: now, first: 1, next: 1, listeners: map[*Listener]struct{}{}, about: map[task.ID]map[*Listener]struct{}{}}
+// New returns a Feed of a process. run names the process in positions.
+func New(run string, now func() task.Instant) *Feed {
+	return &Feed{run: run, now: now, first: 1, next: 1, listeners: map[*Listener]struct{}{}, about: map[task.ID]map[*Listener]struct{}{}}
 }
 
-// inFlight is one transaction on its way past the feed.
-type inFlight struct {
-	feed     *feed
-	recorded bool
+// InFlight is one transaction on its way past the feed.
+type InFlight struct {
+	feed     *Feed
+	Recorded bool // its changes are wanted
 	inLine   bool
 	ended    bool
 	changes  []Change
 }
 
-// begin is called before a transaction reads anything, and end must be called
+// Begin is called before a transaction reads anything, and End must be called
 // after it.
-func (f *feed) begin() *inFlight {
+func (f *Feed) Begin() *InFlight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.recording {
 		f.unrecorded++
 	}
-	return &inFlight{feed: f, recorded: f.recording}
+	return &InFlight{feed: f, Recorded: f.recording}
 }
 
-// restart is called when the transaction is run again.
-func (p *inFlight) restart() {
+// Restart is called when the transaction is run again.
+func (p *InFlight) Restart() {
 	if !p.inLine {
 		return
 	}
 	p.feed.mu.Lock()
 	defer p.feed.mu.Unlock()
-	p.feed.line = slices.DeleteFunc(p.feed.line, func(other *inFlight) bool { return other == p })
+	p.feed.line = slices.DeleteFunc(p.feed.line, func(other *InFlight) bool { return other == p })
 	p.inLine = false
 	p.feed.advance()
 }
 
-// enter takes a place in line; the transaction has done all but commit.
-func (p *inFlight) enter(changes []Change) {
-	if !p.recorded || len(changes) == 0 {
+// Enter takes a place in line; the transaction has done all but commit.
+func (p *InFlight) Enter(changes []Change) {
+	if !p.Recorded || len(changes) == 0 {
 		return
 	}
 	p.feed.mu.Lock()
@@ -131,9 +132,9 @@ func (p *inFlight) enter(changes []Change) {
 	p.feed.line = append(p.feed.line, p)
 }
 
-// end is called when the transaction is over; a second call does nothing. One that
+// End is called when the transaction is over; a second call does nothing. One that
 // failed as it was about to commit may be committed all the same.
-func (p *inFlight) end(verb string, err error) {
+func (p *InFlight) End(verb string, err error) {
 	f := p.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,7 +142,7 @@ func (p *inFlight) end(verb string, err error) {
 		return
 	}
 	p.ended = true
-	if !p.recorded {
+	if !p.Recorded {
 		if f.unrecorded--; f.unrecorded == 0 && f.drained != nil {
 			close(f.drained)
 			f.drained = nil
@@ -166,7 +167,7 @@ func (p *inFlight) end(verb string, err error) {
 }
 
 // advance tells what the first in line did that are over. The caller holds mu.
-func (f *feed) advance() {
+func (f *Feed) advance() {
 	n := 0
 	for n < len(f.line) && f.line[n].ended {
 		f.publish(f.line[n].changes)
@@ -179,7 +180,7 @@ func (f *feed) advance() {
 }
 
 // publish tells of changes. The caller holds mu.
-func (f *feed) publish(changes []Change) {
+func (f *Feed) publish(changes []Change) {
 	if !f.recording || len(changes) == 0 {
 		return
 	}
@@ -194,7 +195,7 @@ func (f *feed) publish(changes []Change) {
 	f.wake()
 }
 
-func (f *feed) wake() {
+func (f *Feed) wake() {
 	if f.more != nil {
 		close(f.more)
 		f.more = nil
@@ -202,7 +203,7 @@ func (f *feed) wake() {
 }
 
 // stopRecording ends the recording. Whatever comes next, it does not follow on what was there.
-func (f *feed) stopRecording() {
+func (f *Feed) stopRecording() {
 	f.recording, f.ring = false, nil
 	f.next++
 	f.first, f.whole = f.next, f.next
@@ -211,7 +212,7 @@ func (f *feed) stopRecording() {
 
 // startRecording begins to record, and returns a channel that is closed when all
 // transactions are recorded that are not over yet; nil when they are. The caller holds mu.
-func (f *feed) startRecording() <-chan struct{} {
+func (f *Feed) startRecording() <-chan struct{} {
 	if !f.recording {
 		f.recording, f.ring = true, make([]Change, feedSize)
 	}
@@ -222,10 +223,10 @@ func (f *feed) startRecording() <-chan struct{} {
 }
 
 // keepRecording keeps the feed on for a while. The caller holds mu.
-func (f *feed) keepRecording(d time.Duration) { f.until = max(f.until, f.now().Add(d)) }
+func (f *Feed) keepRecording(d time.Duration) { f.until = max(f.until, f.now().Add(d)) }
 
-// fail ends all listening.
-func (f *feed) fail(err error) {
+// Fail ends all listening.
+func (f *Feed) Fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for l := range f.listeners {
@@ -238,3 +239,6 @@ func (f *feed) fail(err error) {
 	}
 	f.wake()
 }
+
+// Run names this run of the process.
+func (f *Feed) Run() string { return f.run }

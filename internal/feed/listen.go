@@ -1,8 +1,7 @@
-package engine
+package feed
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,8 +11,8 @@ import (
 )
 
 const (
-	// MaxListened bounds the tasks that one listener names.
-	MaxListened = 100
+	// MaxTasks bounds the tasks that one listener names.
+	MaxTasks = 100
 	// listenBatch bounds the changes looked at, and so those returned, at once.
 	listenBatch = 1000
 	// maxPending bounds what waits for a listener about particular tasks.
@@ -25,10 +24,10 @@ const (
 	listenHeartbeat = 15 * time.Second
 )
 
-// ListenFilter selects what a listener hears. Zero fields do not restrict.
-type ListenFilter struct {
+// Filter selects what a listener hears. Zero fields do not restrict.
+type Filter struct {
 	// Tasks makes it a listener about these tasks only, which begins with the state
-	// that they are in. At most MaxListened.
+	// that they are in. At most MaxTasks.
 	Tasks []task.ID
 	// UntilSettled ends it once all of the Tasks are settled.
 	UntilSettled bool
@@ -45,6 +44,26 @@ type ListenFilter struct {
 	After string
 }
 
+// Source answers what a feed does not know itself. The engine is one.
+type Source interface {
+	// TaskStatuses returns how tasks are, in any order; what does not exist is left out.
+	TaskStatuses(ctx context.Context, ids []task.ID) ([]TaskStatus, error)
+	// TemplateOf returns the template of a change.
+	TemplateOf(ctx context.Context, def int64) (*task.Template, error)
+	// CountQueue counts the ready steps of some namespaces; none named is all.
+	CountQueue(ctx context.Context, namespaces []string) (*QueueCount, error)
+	// Subscribe has other processes publish what they commit.
+	Subscribe(ctx context.Context) error
+}
+
+// QueueCount is how many steps are ready, by priority level.
+type QueueCount struct {
+	Ready   int
+	ByLevel map[int]int // named levels, and others that are there
+	// Capped says that there are more than were counted.
+	Capped bool
+}
+
 // Notice is what a listener hears.
 type Notice struct {
 	Change
@@ -54,8 +73,9 @@ type Notice struct {
 
 // Listener hears what happens. It belongs to one goroutine.
 type Listener struct {
-	e      *Engine
-	filter ListenFilter
+	feed   *Feed
+	src    Source
+	filter Filter
 
 	first   []Notice    // to say first
 	resting *time.Timer // until the next batch
@@ -85,61 +105,54 @@ type pendingChange struct {
 	Change
 }
 
-// ListenTo begins to listen. What is committed after it has returned is heard. Close
-// has to be called. NotFound for a task that there is not.
-func (e *Engine) ListenTo(ctx context.Context, l ListenFilter) (*Listener, error) {
-	if len(l.Tasks) > MaxListened {
-		return nil, &task.Error{Code: task.TooLarge, Message: fmt.Sprintf("%d tasks for one stream; the limit is %d", len(l.Tasks), MaxListened)}
+// Listen begins to listen. What is committed after it has returned is heard. Close
+// has to be called. shared says that other processes commit too. NotFound for a task that there is not.
+func (f *Feed) Listen(ctx context.Context, src Source, filter Filter, shared bool) (*Listener, error) {
+	slices.SortFunc(filter.Tasks, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
+	filter.Tasks = slices.Compact(filter.Tasks)
+	l := &Listener{feed: f, src: src, filter: filter, ready: make(chan struct{}, 1)}
+	if filter.Queue {
+		l.count = time.NewTimer(0)
 	}
-	if l.UntilSettled && len(l.Tasks) == 0 {
-		return nil, refusal("the stream would never end", []task.Problem{{Location: "until", Message: "name the tasks"}})
-	}
-	slices.SortFunc(l.Tasks, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
-	l.Tasks = slices.Compact(l.Tasks)
-	li := &Listener{e: e, filter: l, ready: make(chan struct{}, 1)}
-	if l.Queue {
-		li.count = time.NewTimer(0)
-	}
-	f := e.feed
 	f.mu.Lock()
-	sighted := f.startRecording()
-	if len(l.Tasks) > 0 {
-		f.addTaskListener(li)
+	drained := f.startRecording()
+	if len(filter.Tasks) > 0 {
+		f.addTaskListener(l)
 	} else {
-		f.addListener(li, e.cluster != nil)
+		f.addListener(l, shared)
 	}
 	f.mu.Unlock()
-	if err := li.begin(ctx, sighted); err != nil {
-		li.Close()
+	if err := l.begin(ctx, drained); err != nil {
+		l.Close()
 		return nil, err
 	}
-	return li, nil
+	return l, nil
 }
 
-func (l *Listener) begin(ctx context.Context, sighted <-chan struct{}) error {
-	if sighted != nil {
+func (l *Listener) begin(ctx context.Context, drained <-chan struct{}) error {
+	if drained != nil {
 		select {
-		case <-sighted:
+		case <-drained:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 	if l.tasks == nil {
-		return l.e.subscribeFeed(ctx)
+		return l.src.Subscribe(ctx)
 	}
-	if err := l.e.readStates(ctx, l.filter.Tasks, l); err != nil {
+	if err := l.feed.readStates(ctx, l.src, l.filter.Tasks, l); err != nil {
 		return err
 	}
 	for _, id := range l.filter.Tasks {
 		if l.tasks[id].version == 0 {
-			return noTask(id)
+			return task.Errorf(task.NotFound, "there is no task %s", id)
 		}
 	}
 	return nil
 }
 
 // addListener adds a listener to all. The caller holds mu.
-func (f *feed) addListener(l *Listener, shared bool) {
+func (f *Feed) addListener(l *Listener, shared bool) {
 	if shared && !f.hasSubscribers() {
 		f.whole = f.next // nobody has told of other processes' changes before
 	}
@@ -157,7 +170,7 @@ func (f *feed) addListener(l *Listener, shared bool) {
 }
 
 // addTaskListener adds a listener about its tasks. The caller holds mu.
-func (f *feed) addTaskListener(l *Listener) {
+func (f *Feed) addTaskListener(l *Listener) {
 	f.taskListeners++
 	l.tasks = make(map[task.ID]*knownState, len(l.filter.Tasks))
 	for _, id := range l.filter.Tasks {
@@ -185,15 +198,15 @@ func (f *feed) addTaskListener(l *Listener) {
 }
 
 // gap is told where a listener has missed something. The caller holds mu.
-func (f *feed) gap(why string) Notice {
+func (f *Feed) gap(why string) Notice {
 	return Notice{Change: Change{Kind: StreamGap, At: f.now(), Cause: why}, Position: f.position(f.next)}
 }
 
 // position is where to go on before a change.
-func (f *feed) position(before uint64) string { return f.run + "-" + strconv.FormatUint(before-1, 10) }
+func (f *Feed) position(before uint64) string { return f.run + "-" + strconv.FormatUint(before-1, 10) }
 
 // seqOf returns the change that a position is behind, if it is one of this run.
-func (f *feed) seqOf(position string) (uint64, bool) {
+func (f *Feed) seqOf(position string) (uint64, bool) {
 	run, seq, _ := strings.Cut(position, "-")
 	n, err := strconv.ParseUint(seq, 10, 64)
 	return n, err == nil && run == f.run && n < 1<<63
@@ -201,7 +214,7 @@ func (f *feed) seqOf(position string) (uint64, bool) {
 
 // Close ends the listening. A second call does nothing.
 func (l *Listener) Close() {
-	f := l.e.feed
+	f := l.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, listens := f.listeners[l]; listens {

@@ -1,9 +1,10 @@
-package engine
+package feed
 
 import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -24,13 +25,12 @@ type TaskStatus struct {
 // readStates reads the states of tasks and hands those that are news to the listeners
 // about them, or only to one. The change that made it so may still be to come, or was made
 // by another process.
-func (e *Engine) readStates(ctx context.Context, ids []task.ID, only *Listener) error {
-	f := e.feed
+func (f *Feed) readStates(ctx context.Context, src Source, ids []task.ID, only *Listener) error {
 	asked := f.versions(ids, only)
 	if len(asked) == 0 {
 		return nil
 	}
-	found, err := e.store.TaskStatuses(ctx, ids)
+	found, err := src.TaskStatuses(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("read the states of tasks: %w", err)
 	}
@@ -47,7 +47,7 @@ func (e *Engine) readStates(ctx context.Context, ids []task.ID, only *Listener) 
 }
 
 // versions returns what the listeners about tasks know, or only one of them, and how new it is.
-func (f *feed) versions(ids []task.ID, only *Listener) map[*knownState]int {
+func (f *Feed) versions(ids []task.ID, only *Listener) map[*knownState]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := map[*knownState]int{}
@@ -152,7 +152,7 @@ func (l *Listener) counting() <-chan time.Time {
 
 // here is a notice about the stream, at the listener's place in it.
 func (l *Listener) here(kind ChangeKind, why string) Notice {
-	f := l.e.feed
+	f := l.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return Notice{Change: Change{Kind: kind, At: f.now(), Cause: why}, Position: f.position(l.pos)}
@@ -168,7 +168,7 @@ func (l *Listener) take(ctx context.Context) ([]Notice, <-chan struct{}, error) 
 	}
 	if lost != "" {
 		batch = append(batch, l.here(StreamGap, lost))
-		if err := l.e.readStates(ctx, l.filter.Tasks, l); err != nil {
+		if err := l.feed.readStates(ctx, l.src, l.filter.Tasks, l); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -178,7 +178,7 @@ func (l *Listener) take(ctx context.Context) ([]Notice, <-chan struct{}, error) 
 			return nil, nil, err
 		}
 		if wanted {
-			batch = append(batch, Notice{Change: h.Change, Position: l.e.feed.position(h.seq + 1)})
+			batch = append(batch, Notice{Change: h.Change, Position: l.feed.position(h.seq + 1)})
 		}
 	}
 	if len(list) > 0 {
@@ -189,7 +189,7 @@ func (l *Listener) take(ctx context.Context) ([]Notice, <-chan struct{}, error) 
 
 // collect takes what waits for the listener; lost says why some of it does not.
 func (l *Listener) collect() (list []pendingChange, more <-chan struct{}, lost string, err error) {
-	f := l.e.feed
+	f := l.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if l.failed != nil {
@@ -222,7 +222,7 @@ func (l *Listener) collectPending() (list []pendingChange, lost string) {
 		for _, k := range l.tasks {
 			k.version = 0 // their states are read anew
 		}
-		l.pending, l.lost, l.pos = nil, false, l.e.feed.next
+		l.pending, l.lost, l.pos = nil, false, l.feed.next
 		return nil, "more happened to the tasks than is kept, or it is not known what did"
 	}
 	list, l.pending = l.pending, nil
@@ -232,7 +232,7 @@ func (l *Listener) collectPending() (list []pendingChange, lost string) {
 		}
 		l.pos = list[i].seq + 1
 	}
-	l.pos = l.e.feed.next
+	l.pos = l.feed.next
 	l.done = l.filter.UntilSettled
 	for _, k := range l.tasks {
 		l.done = l.done && k.state.Settled()
@@ -254,9 +254,25 @@ func (l *Listener) wants(ctx context.Context, c *Change) (bool, error) {
 	case len(f.Namespaces) == 0 && f.Name == "":
 		return true, nil
 	}
-	t, err := l.e.TemplateOf(ctx, c.DefID)
+	t, err := l.src.TemplateOf(ctx, c.DefID)
 	if err != nil {
 		return false, err
 	}
 	return (len(f.Namespaces) == 0 || slices.Contains(f.Namespaces, t.Namespace)) && (f.Name == "" || t.Name == f.Name), nil
+}
+
+// countQueue returns what is in the queue as far as the filter lets it through, if it has
+// changed.
+func (l *Listener) countQueue(ctx context.Context) ([]Notice, error) {
+	q, err := l.src.CountQueue(ctx, l.filter.Namespaces)
+	if err != nil {
+		return nil, err
+	}
+	if l.last != nil && l.last.Ready == q.Ready && l.last.Capped == q.Capped && maps.Equal(l.last.ByLevel, q.ByLevel) {
+		return nil, nil
+	}
+	l.last = q
+	n := l.here(QueueCounted, "")
+	n.Queue = q
+	return []Notice{n}, nil
 }

@@ -1,0 +1,80 @@
+package feed
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// Heartbeat is how often a process that has nothing to publish says that.
+	Heartbeat = 5 * time.Second
+	// maxPublished bounds the changes published at once.
+	maxPublished = 2000
+)
+
+// Publisher is what this process publishes for others. Wanted may be called at any time, Publish by one goroutine at a
+// time.
+type Publisher struct {
+	until atomic.Int64 // another process listens until then
+
+	on     bool
+	pos    uint64
+	number uint64
+	lost   bool
+	at     task.Instant
+}
+
+// Wanted notes that another process listens until a time.
+func (t *Publisher) Wanted(until task.Instant) { t.until.Store(int64(until)) }
+
+// Publish sends what was committed here since the last call, if another process listens. Where send fails, the others
+// hear that something is missing.
+func (t *Publisher) Publish(f *Feed, send func(Batch) error) error {
+	now := f.now()
+	if now > task.Instant(t.until.Load()) {
+		t.on = false
+		return nil
+	}
+	batch := t.next(f)
+	if len(batch.Changes) == 0 && !batch.Lost && now.Sub(t.at) < Heartbeat {
+		t.number--
+		return nil
+	}
+	if err := send(batch); err != nil {
+		t.lost = true
+		return err
+	}
+	t.at = now
+	return nil
+}
+
+// next takes what is to be told next.
+func (t *Publisher) next(f *Feed) Batch {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !t.on {
+		t.on, t.lost, t.pos = true, true, f.next
+	}
+	if t.pos < f.first {
+		t.lost, t.pos = true, f.next
+	}
+	if f.next-t.pos > maxPublished {
+		t.lost, t.pos = true, f.next-maxPublished
+	}
+	t.number++
+	out := Batch{Number: t.number, Lost: t.lost}
+	t.lost = false
+	for ; t.pos < f.next; t.pos++ {
+		c := f.ring[t.pos%feedSize]
+		switch {
+		case c.Foreign:
+		case c.Kind == StreamGap:
+			out.Lost = true
+		default:
+			out.Changes = append(out.Changes, c)
+		}
+	}
+	return out
+}
