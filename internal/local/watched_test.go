@@ -59,7 +59,7 @@ func TestProbedWorker(t *testing.T) {
 	if err != nil || len(resp.Steps) != 0 || resp.ShouldDrain {
 		t.Errorf("an unhealthy worker got %+v, %v", resp, err)
 	}
-	if text := r.explained(t, id); !strings.Contains(text, "(1 worker is unhealthy and gets nothing until a probe succeeds)") {
+	if text := r.explained(t, id); !strings.Contains(text, "(1 worker is unhealthy and gets no steps until a probe succeeds)") {
 		t.Error(text)
 	}
 	r.report(t, held, completed(`"what it had it keeps"`))
@@ -101,7 +101,7 @@ func TestBrokenWorker(t *testing.T) {
 		t.Errorf("%+v, %v", w, err)
 	}
 	id := r.submit(t, tasker.TaskRequest{TaskType: "other"})
-	if text := r.explained(t, id); !strings.Contains(text, "(1 worker gets nothing for a while because its attempts all failed)") {
+	if text := r.explained(t, id); !strings.Contains(text, "(1 worker has an open circuit breaker because all its recent attempts failed)") {
 		t.Error(text)
 	}
 	r.wait(t, time.Minute)
