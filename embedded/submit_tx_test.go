@@ -100,12 +100,18 @@ func TestSubmitTx(t *testing.T) {
 	if got := s.state(receipts[0]); got != "" {
 		t.Errorf("before the commit the task is %s, want that it is not there", got)
 	}
-	if err := tx.Commit(t.Context()); err != nil {
-		t.Fatal(err)
+	s.committed(tx, receipts)
+}
+
+// committed commits a transaction, and wants its tasks to be there.
+func (s *shop) committed(tx pgx.Tx, receipts []tasker.TaskReceipt) {
+	s.Helper()
+	if err := tx.Commit(s.Context()); err != nil {
+		s.Fatal(err)
 	}
 	for _, r := range receipts {
 		if got := s.state(r); got != tasker.TaskStepsInProcess {
-			t.Errorf("after the commit the task is %q", got)
+			s.Errorf("after the commit the task is %q", got)
 		}
 	}
 }
@@ -243,14 +249,7 @@ func TestSubmitTxOfManyRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range receipts {
-		if got := s.state(r); got != tasker.TaskStepsInProcess {
-			t.Errorf("after the commit the task is %q", got)
-		}
-	}
+	s.committed(tx, receipts)
 }
 
 // A caller's transaction that holds an idempotency key keeps nobody from submitting but those who submit under

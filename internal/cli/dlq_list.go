@@ -34,18 +34,17 @@ func newDLQList(s *session) *cobra.Command {
 	}
 	flags.add(cmd)
 	aliases(cmd, map[string]string{"reason": "dlq-reason", "status": "resolution-status", "offset": "cursor"})
-	cmd.Flags().StringVar(&status, "resolution-status", "", "filter by resolution status")
+	resolutionFlag(cmd, &status, "filter by resolution status")
 	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 50, "cases per page, 1 to 1000")
 	cmd.Flags().IntVar(&flags.filter.Offset, "cursor", 0, "start after the previous page: the value that it printed")
-	offer(
-		cmd,
-		"resolution-status",
-		tasker.CasePending,
-		tasker.CaseManuallyResolved,
-		tasker.CasePermanentlyFailed,
-		tasker.CaseCancelled,
-	)
 	return cmd
+}
+
+// resolutionFlag filters by resolution status.
+func resolutionFlag(cmd *cobra.Command, status *string, usage string) {
+	const name = "resolution-status"
+	cmd.Flags().StringVar(status, name, "", usage)
+	offer(cmd, name, tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
 }
 
 func (s *session) printCases(cases []tasker.Case, f tasker.CaseFilter) error {

@@ -74,17 +74,9 @@ lists tasks whose case has that resolution instead.`,
 		}),
 	}
 	flags.add(cmd)
-	cmd.Flags().StringVar(&status, "resolution-status", "", "filter by resolution status (default pending)")
+	resolutionFlag(cmd, &status, "filter by resolution status (default pending)")
 	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 50, "tasks per page, 1 to 1000")
 	cmd.Flags().StringVar(&flags.filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
-	offer(
-		cmd,
-		"resolution-status",
-		tasker.CasePending,
-		tasker.CaseManuallyResolved,
-		tasker.CasePermanentlyFailed,
-		tasker.CaseCancelled,
-	)
 	return cmd
 }
 

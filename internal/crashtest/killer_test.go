@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/crashtest"
 	"github.com/taskerhq/tasker/internal/crashtest/process"
 )
@@ -186,14 +187,7 @@ func (k *killer) trap(ctx context.Context) (string, error) {
 
 // pause waits for a random time: the load goes on meanwhile.
 func (k *killer) pause(ctx context.Context, least, most time.Duration) error {
-	timer := time.NewTimer(least + time.Duration(k.rng.Int64N(int64(most-least))))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return clock.Sleep(ctx, least+time.Duration(k.rng.Int64N(int64(most-least))))
 }
 
 // recovery returns the median and the longest time from start to first answer.

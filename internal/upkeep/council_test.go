@@ -15,13 +15,13 @@ import (
 // dispatched is a node with its way to the dispatcher.
 type dispatched struct {
 	*node
-	way *severable
+	way *memory.Way
 }
 
 // dispatching starts a node that uses a server.
 func dispatching(t *testing.T, d *database, server *memory.Server) dispatched {
 	t.Helper()
-	way := &severable{Dispatcher: server.Open()}
+	way := &memory.Way{Dispatcher: server.Open()}
 	return dispatched{bootOn(t, d, way, engine.Config{}), way}
 }
 
@@ -30,7 +30,7 @@ func (n dispatched) freeze() (thaw func()) {
 	still := make(chan struct{})
 	thaw = sync.OnceFunc(func() { close(still) })
 	n.t.Cleanup(thaw)
-	n.way.frozen.Store(&still)
+	n.way.Frozen.Store(&still)
 	n.store.freeze(still)
 	return thaw
 }
@@ -107,7 +107,7 @@ func TestSleeperCountsAsLost(t *testing.T) {
 		claims := make(chan struct{})
 		answer := sync.OnceFunc(func() { close(claims) })
 		t.Cleanup(answer)
-		b.way.claims.Store(&claims)
+		b.way.Answers.Store(&claims)
 		asleep := b.tryPoll(b.register(task.Worker{}), 1, 0)
 		thaw := b.freeze()
 		server.Flush()

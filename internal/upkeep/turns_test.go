@@ -178,13 +178,9 @@ func TestGraceIsTheClusters(t *testing.T) {
 		d, a, b := pair(t, engine.Config{})
 		l, _ := a.hold()
 		time.Sleep(80 * time.Second)
-		for _, n := range []*node{a, b} {
-			n.store.setAway(true)
-		}
+		outage(true, a, b)
 		time.Sleep(time.Minute)
-		for _, n := range []*node{a, b} {
-			n.store.setAway(false)
-		}
+		outage(false, a, b)
 		time.Sleep(2 * time.Second)
 		a.stop()
 		b.stop()
@@ -202,6 +198,13 @@ func TestGraceIsTheClusters(t *testing.T) {
 	})
 }
 
+// outage puts the store out of the reach of nodes, or ends that.
+func outage(begins bool, nodes ...*node) {
+	for _, n := range nodes {
+		n.store.setAway(begins)
+	}
+}
+
 // While the store is out of reach nobody can be blamed for a missing heartbeat:
 // a lease that ran out meanwhile is held for one more. After that it is lost.
 func TestOutageCostsNoLease(t *testing.T) {
@@ -210,13 +213,9 @@ func TestOutageCostsNoLease(t *testing.T) {
 		alive, w := a.hold()
 		gone, _ := a.hold()
 		time.Sleep(30 * time.Second)
-		for _, n := range []*node{a, b} {
-			n.store.setAway(true)
-		}
+		outage(true, a, b)
 		time.Sleep(2 * time.Minute)
-		for _, n := range []*node{a, b} {
-			n.store.setAway(false)
-		}
+		outage(false, a, b)
 		time.Sleep(10 * time.Second)
 		if _, _, err := b.Heartbeat(t.Context(), engine.Beat{Worker: w}); err != nil {
 			t.Fatal(err)
@@ -243,13 +242,9 @@ func TestShortOutage(t *testing.T) {
 		_, a, b := pair(t, engine.Config{})
 		l, _ := a.hold()
 		time.Sleep(85 * time.Second)
-		for _, n := range []*node{a, b} {
-			n.store.setAway(true)
-		}
+		outage(true, a, b)
 		time.Sleep(3 * time.Second)
-		for _, n := range []*node{a, b} {
-			n.store.setAway(false)
-		}
+		outage(false, a, b)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if got := a.stepOf(l); got.State != task.StepEnqueued {

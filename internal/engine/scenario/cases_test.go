@@ -55,11 +55,7 @@ func (in *interpreter) smuggle(a *args) ([]string, error) {
 
 // caseOf returns the case of a task that was opened last.
 func (in *interpreter) caseOf(a *args) (*task.Case, error) {
-	name, err := a.place(0, "the task")
-	if err != nil {
-		return nil, err
-	}
-	id, err := in.taskID(name)
+	_, id, err := in.theTask(a)
 	if err != nil {
 		return nil, err
 	}
@@ -67,11 +63,7 @@ func (in *interpreter) caseOf(a *args) (*task.Case, error) {
 }
 
 func (in *interpreter) openCase(a *args) ([]string, error) {
-	name, err := a.place(0, "the task")
-	if err != nil {
-		return nil, err
-	}
-	id, err := in.taskID(name)
+	_, id, err := in.theTask(a)
 	if err != nil {
 		return nil, err
 	}

@@ -11,11 +11,7 @@ import (
 
 // replay runs the failed steps of a task again.
 func (in *interpreter) replay(a *args) ([]string, error) {
-	name, err := a.place(0, "the task")
-	if err != nil {
-		return nil, err
-	}
-	id, err := in.taskID(name)
+	name, id, err := in.theTask(a)
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +74,7 @@ func (in *interpreter) showFailures(a *args) ([]string, error) {
 
 // edit changes the context of a task in error.
 func (in *interpreter) edit(a *args) ([]string, error) {
-	name, err := a.place(0, "the task")
-	if err != nil {
-		return nil, err
-	}
-	id, err := in.taskID(name)
+	name, id, err := in.theTask(a)
 	if err != nil {
 		return nil, err
 	}

@@ -55,13 +55,18 @@ func (in *interpreter) stepFields(r row) []field {
 	}
 }
 
+// theTask is the task that a command names first.
+func (in *interpreter) theTask(a *args) (name string, id task.ID, err error) {
+	if name, err = a.place(0, "the task"); err != nil {
+		return "", task.ID{}, err
+	}
+	id, err = in.taskID(name)
+	return name, id, err
+}
+
 // shown resolves the task that a command names.
 func (in *interpreter) shown(a *args) (*task.Task, []row, error) {
-	name, err := a.place(0, "the task")
-	if err != nil {
-		return nil, nil, err
-	}
-	id, err := in.taskID(name)
+	_, id, err := in.theTask(a)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -35,7 +35,7 @@ func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 		at[id] = append(at[id], i)
 	}
 	if len(missing) == 0 {
-		return shareTasks(works), nil
+		return store.ShareTasks(works), nil
 	}
 	const by = ` FROM unnest($1::uuid[]) AS q(id) JOIN tasker_workflow_steps s ON s.id = q.id JOIN tasker_tasks t ON t.id = s.task_id`
 	err := t.ask(ctx, `SELECT `+workColumns+by+t.lock(` ORDER BY t.id, s.id FOR UPDATE OF t, s`), []any{missing}, func(r store.Row) error {
@@ -48,7 +48,7 @@ func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 		}
 		return nil
 	})
-	return shareTasks(works), err
+	return store.ShareTasks(works), err
 }
 
 // uncached: rows are read, and not remembered.

@@ -234,25 +234,9 @@ func lockTask(stepsLocked bool) string {
 
 // share makes steps of one task share it, and sorts them by key.
 func share(works []engine.Work) []engine.Work {
-	shareTasks(works)
+	store.ShareTasks(works)
 	slices.SortFunc(works, func(a, b engine.Work) int {
 		return cmp.Or(cmp.Compare(a.Step.Key, b.Step.Key), slices.Compare(a.Step.ID[:], b.Step.ID[:]))
 	})
-	return works
-}
-
-// shareTasks makes steps of one task share it.
-func shareTasks(works []engine.Work) []engine.Work {
-	tasks := make(map[task.ID]*task.Task, len(works))
-	for i, w := range works {
-		if w.Step == nil {
-			continue
-		}
-		if k, ok := tasks[w.Step.TaskID]; ok {
-			works[i].Task = k
-		} else {
-			tasks[w.Step.TaskID] = w.Task
-		}
-	}
 	return works
 }

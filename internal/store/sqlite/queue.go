@@ -126,7 +126,7 @@ func (t *tx) worksOf(ctx context.Context, heads []head) ([]engine.Work, error) {
 		}
 		works = append(works, w...)
 	}
-	return share(works), nil
+	return store.ShareTasks(works), nil
 }
 
 // Due implements engine.TxWork.
@@ -173,7 +173,7 @@ func (t *tx) works(ctx context.Context, query string, limit int, args ...any) ([
 		}
 		return nil
 	})
-	return share(works), err
+	return store.ShareTasks(works), err
 }
 
 // Work implements engine.TxWork.
@@ -194,23 +194,7 @@ func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 			works[i] = got[0]
 		}
 	}
-	return share(works), nil
-}
-
-// share makes steps of one task share it.
-func share(works []engine.Work) []engine.Work {
-	tasks := make(map[task.ID]*task.Task, len(works))
-	for i, w := range works {
-		if w.Step == nil {
-			continue
-		}
-		if k, ok := tasks[w.Step.TaskID]; ok {
-			works[i].Task = k
-		} else {
-			tasks[w.Step.TaskID] = w.Task
-		}
-	}
-	return works
+	return store.ShareTasks(works), nil
 }
 
 // queueOf is what the queue index holds of a step: nothing, when it is in none.

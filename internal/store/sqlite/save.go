@@ -1,10 +1,10 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -40,9 +40,9 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 		was, known := t.rows.step(s.ID)
 		var err error
 		switch {
-		case known && s.State.Leased() && wasHanded(was, s):
+		case known && store.WasHanded(was, s):
 			hand.add(handed{s.State, s.Key, s.Attempts, s.Token, s.WorkerNo, s.AssignedAt, s.StartedAt, s.LeaseUntil}, s.ID.Seq())
-		case known && s.Queue == task.NoQueue && wasSettled(was, s):
+		case known && store.WasSettled(was, s):
 			if s.Result == nil && was.Result == nil {
 				settle.add(settled{s.State, s.FinishedAt}, s.ID.Seq())
 			} else {
@@ -64,30 +64,6 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 		return err
 	}
 	return settle.each(ctx, t.saveSettled)
-}
-
-// wasHanded reports whether the step differs from its row in nothing but what
-// handed writes.
-func wasHanded(was task.Step, s *task.Step) bool {
-	was.State, was.Queue, was.Key = s.State, task.Leases, s.Key
-	was.Attempts, was.Token, was.WorkerNo = s.Attempts, s.Token, s.WorkerNo
-	was.AssignedAt, was.StartedAt, was.FinishedAt, was.LeaseUntil = s.AssignedAt, s.StartedAt, 0, s.LeaseUntil
-	was.Progress, was.Note = 0, ""
-	return same(was, s)
-}
-
-// wasSettled is the same for settled and the result.
-func wasSettled(was task.Step, s *task.Step) bool {
-	was.State, was.Queue, was.Key, was.LeaseUntil = s.State, task.NoQueue, 0, 0
-	was.FinishedAt, was.Result = s.FinishedAt, s.Result
-	return same(was, s)
-}
-
-func same(a task.Step, b *task.Step) bool {
-	return a.State == b.State && a.OpenParents == b.OpenParents && a.Queue == b.Queue && a.Key == b.Key && a.Attempts == b.Attempts &&
-		a.MaxAttempts == b.MaxAttempts && a.Timeout == b.Timeout && a.Token == b.Token && a.WorkerNo == b.WorkerNo &&
-		a.ReadyAt == b.ReadyAt && a.AssignedAt == b.AssignedAt && a.StartedAt == b.StartedAt && a.FinishedAt == b.FinishedAt &&
-		a.LeaseUntil == b.LeaseUntil && a.Progress == b.Progress && a.Note == b.Note && a.Priority == b.Priority && bytes.Equal(a.Result, b.Result)
 }
 
 func (t *tx) saveHanded(ctx context.Context, v handed, ids []int64) error {

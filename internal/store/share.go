@@ -1,0 +1,22 @@
+package store
+
+import (
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// ShareTasks makes steps of one task share it. It changes works, and returns them.
+func ShareTasks(works []engine.Work) []engine.Work {
+	tasks := make(map[task.ID]*task.Task, len(works))
+	for i, w := range works {
+		if w.Step == nil {
+			continue
+		}
+		if k, ok := tasks[w.Step.TaskID]; ok {
+			works[i].Task = k
+		} else {
+			tasks[w.Step.TaskID] = w.Task
+		}
+	}
+	return works
+}
