@@ -1,4 +1,4 @@
-# What people and CI run. "make" alone lists it.
+# Targets for people and CI. "make" lists them.
 
 GO       ?= go
 FUZZTIME ?= 10s
@@ -24,18 +24,18 @@ help: ## List the targets
 build: ## Build bin/tasker
 	$(GO) build -trimpath -o bin/tasker ./cmd/tasker
 
-test: ## Run all tests, crash tests included, on a PostgreSQL that is brought up for them
+test: ## Run all tests, including crash tests, against servers that it starts
 	$(WITH_SERVERS) $(GO) test -timeout 20m $(TESTFLAGS) ./...
 
-check: ## Before a commit: formatting, vet, lint, test
+check: ## Check formatting, vet, lint and test; run it before a commit
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	@$(MAKE) --no-print-directory lint test
 
-race: ## Run the tests under the race detector, the long ones shortened; needs a C compiler
+race: ## Run shortened tests with the race detector; needs a C compiler
 	$(WITH_SERVERS) env CGO_ENABLED=1 $(GO) test -race -short -timeout 30m $(TESTFLAGS) ./...
 
-lint: ## Every module: is go.mod tidy; golangci-lint, built from source at a fixed version
+lint: ## Check go.mod and run golangci-lint in every module
 	@set -e; for module in $(MODULES); do \
 		echo "== $$module"; \
 		(cd $$module && $(GO) mod tidy -diff && $(GO) run $(LINTER) run ./...); \
@@ -54,11 +54,11 @@ fuzz-api: ## Fuzz the HTTP API with schemathesis, on SQLite and on PostgreSQL; n
 	$(WITH_SERVERS) .ci/fuzz-api
 
 # CHAOSFLAGS='-minutes 30 -kills 500' for longer, '-seed N' repeats the choices of a run.
-chaos: ## Kill nodes, crash and replace PostgreSQL, break the network between them under load, without and with Redis
+chaos: ## Kill nodes, crash PostgreSQL and break the network under load, with and without Redis
 	@cd chaos && $(GO) vet ./... && $(GO) test -count=1 ./... && $(GO) build -o ../bin/chaos . && \
 	../bin/chaos $(CHAOSFLAGS) && ../bin/chaos -redis $(CHAOSFLAGS) && ../bin/chaos -failover $(CHAOSFLAGS)
 
-bench: build ## Measure this machine: the commands of docs/benchmarks.md
+bench: build ## Run the benchmarks of docs/benchmarks.md
 	bin/tasker bench --tasks 40000 --workers 1000 --producers 16
 	bin/tasker bench --tasks 100000 --workers 1000 --producers 256
 	bin/tasker bench --via http --tasks 20000 --producers 16
@@ -69,7 +69,7 @@ bench: build ## Measure this machine: the commands of docs/benchmarks.md
 	cd bench && $(GO) run ./experiments -mode workers
 	cd bench && $(GO) run ./experiments -mode workers -via http
 
-bench-postgres: build ## The same on PostgreSQL, DB=postgres://...; each run in a schema of its own
+bench-postgres: build ## Run the benchmarks on PostgreSQL, DB=postgres://...
 	@test -n '$(DB)' || { echo "name a PostgreSQL: make bench-postgres DB=postgres://..."; exit 2; }
 	bin/tasker bench --db "$(DB)" --tasks 40000 --workers 1000 --producers 16
 	bin/tasker bench --db "$(DB)" --tasks 100000 --workers 1000 --producers 256
@@ -83,12 +83,12 @@ bench-postgres: build ## The same on PostgreSQL, DB=postgres://...; each run in 
 
 # DB=postgres://... names the server, in which schemas are made and dropped; without
 # it one is started. PEERSFLAGS='--rounds 5 --json'; -h lists them.
-bench-peers: ## River, Asynq and Tasker side by side on one PostgreSQL and one Redis, and the ratios
+bench-peers: ## Compare River, Asynq and Tasker on one PostgreSQL and one Redis
 	@cd bench && DB='$(DB)' $(GO) run . $(PEERSFLAGS)
 	@cd bench && DB='$(DB)' $(GO) run . -peers asynq,tasker-redis -tasks 20000 $(PEERSFLAGS)
 
 demo: ## Run 10,000 real, dirty records through a workflow
 	$(GO) run ./cmd/tasker demo
 
-clean: ## Remove what the targets above made
+clean: ## Remove the files that the other targets created
 	rm -rf bin dist coverage.out
