@@ -14,6 +14,8 @@ import (
 // The methods of its Backend are promoted; Client adds convenience.
 type Client struct {
 	Backend
+
+	server *httpBackend // nil when Dial did not make it
 }
 
 // NewClient returns a Client on a Backend. Dial and embedded.Open call it.

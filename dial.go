@@ -55,7 +55,7 @@ func Dial(rawURL string, opts *DialOptions) (*Client, error) {
 	b.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	b.ctx, b.cancel = context.WithCancelCause(context.Background())
 	b.submits = newGatherer(b.ctx, "submit task", gatherLanes, gatherWiden, gatherItems, gatherBytes, taskWeight, b.submitBatch)
-	return NewClient(b), nil
+	return &Client{Backend: b, server: b}, nil
 }
 
 func (o DialOptions) withDefaults() DialOptions {

@@ -62,6 +62,26 @@ type call struct {
 	wait   time.Duration // how long the server was asked to wait
 }
 
+// Request is one request to a server, for what its API has and a Backend has not.
+type Request struct {
+	Verb   string // what the caller wants, for errors: "list cases"
+	Method string
+	Path   string // escaped, "/v1/dlq"
+	Query  url.Values
+	Body   any // is sent as JSON; nil sends none
+}
+
+// Call sends a request to the server that Dial named, and decodes the answer into out,
+// unless out is nil. Packages use it that add a part of the API, such as operate. Errors:
+// those of the server, CodeUnavailable when it does not answer, CodeInvalid for a client
+// that Dial did not make.
+func (c *Client) Call(ctx context.Context, r Request, out any) error {
+	if c.server == nil {
+		return Errorf(CodeInvalid, "%s: the client is not connected to a server, and its Backend cannot do it", r.Verb)
+	}
+	return c.server.do(ctx, call{verb: r.Verb, method: r.Method, path: r.Path, query: r.Query, body: r.Body}, out)
+}
+
 // do carries out c and decodes the answer into out.
 func (b *httpBackend) do(ctx context.Context, c call, out any) error {
 	var body []byte

@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/query"
 )
 
 // eventSilence is how long a stream may be silent until it counts as lost. The server
@@ -117,9 +119,9 @@ func (f EventFilter) query() url.Values {
 	for _, s := range f.States {
 		q.Add("to_state", string(s))
 	}
-	query(q).set("name", f.Name)
-	query(q).set("tag", f.Tag)
-	query(q).set("correlation_id", f.CorrelationID)
+	query.Values(q).Set("name", f.Name)
+	query.Values(q).Set("tag", f.Tag)
+	query.Values(q).Set("correlation_id", f.CorrelationID)
 	if f.UntilSettled {
 		q.Set("until", "settled")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker/internal/pointer"
+	"github.com/taskerhq/tasker/internal/query"
 )
 
 // Limits of what concurrent callers are gathered into.
@@ -99,23 +100,23 @@ func (b *httpBackend) Task(ctx context.Context, id uuid.UUID, wait time.Duration
 }
 
 func (b *httpBackend) Tasks(ctx context.Context, f TaskFilter) (*TaskPage, error) {
-	q := make(query)
+	q := query.Values{}
 	for _, s := range f.States {
-		url.Values(q).Add("state", string(s))
+		q.Add("state", string(s))
 	}
-	q.set("namespace", f.Namespace)
-	q.set("name", f.Name)
-	q.set("version", f.Version)
-	q.set("tag", f.Tag)
-	q.set("correlation_id", f.CorrelationID)
-	q.set("initiator", f.Initiator)
-	q.set("priority", string(f.Priority))
-	q.setTime("created_after", f.CreatedAfter)
-	q.setTime("created_before", f.CreatedBefore)
-	q.setInt("limit", f.Limit)
-	q.set("cursor", f.Cursor)
+	q.Set("namespace", f.Namespace)
+	q.Set("name", f.Name)
+	q.Set("version", f.Version)
+	q.Set("tag", f.Tag)
+	q.Set("correlation_id", f.CorrelationID)
+	q.Set("initiator", f.Initiator)
+	q.Set("priority", string(f.Priority))
+	q.SetOptional("created_after", f.CreatedAfter)
+	q.SetOptional("created_before", f.CreatedBefore)
+	q.SetInt("limit", f.Limit)
+	q.Set("cursor", f.Cursor)
 	if f.WithContext {
-		q.set("include", "context")
+		q.Set("include", "context")
 	}
 	return fetch[TaskPage](ctx, b, call{verb: "list tasks", method: http.MethodGet, path: "/v1/tasks", query: url.Values(q)})
 }
@@ -153,26 +154,4 @@ func fetch[T any](ctx context.Context, b *httpBackend, c call) (*T, error) {
 		return nil, err
 	}
 	return out, nil
-}
-
-// query collects the parameters that are set.
-type query url.Values
-
-func (q query) set(key, value string) {
-	if value != "" {
-		url.Values(q).Set(key, value)
-	}
-}
-
-// setInt keeps a negative number, so that the server can refuse it.
-func (q query) setInt(key string, n int) {
-	if n != 0 {
-		q.set(key, strconv.Itoa(n))
-	}
-}
-
-func (q query) setTime(key string, t *time.Time) {
-	if t != nil {
-		q.set(key, t.UTC().Format(time.RFC3339Nano))
-	}
 }

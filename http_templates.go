@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+
+	"github.com/taskerhq/tasker/internal/query"
 )
 
 func (b *httpBackend) RegisterTemplate(ctx context.Context, src TemplateSource) (*Template, error) {
@@ -11,11 +13,11 @@ func (b *httpBackend) RegisterTemplate(ctx context.Context, src TemplateSource) 
 }
 
 func (b *httpBackend) Templates(ctx context.Context, f TemplateFilter) (*TemplatePage, error) {
-	q := make(query)
-	q.set("namespace_name", f.Namespace)
-	q.set("name", f.Name)
-	q.setInt("limit", f.Limit)
-	q.set("cursor", f.Cursor)
+	q := query.Values{}
+	q.Set("namespace_name", f.Namespace)
+	q.Set("name", f.Name)
+	q.SetInt("limit", f.Limit)
+	q.Set("cursor", f.Cursor)
 	return fetch[TemplatePage](ctx, b, call{
 		verb: "list templates", method: http.MethodGet, path: "/v1/templates", query: url.Values(q),
 	})

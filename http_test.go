@@ -17,6 +17,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // dial starts a server with handler h and returns a Client of it.
@@ -125,26 +127,26 @@ func TestRoutes(t *testing.T) {
 			`{"results":[{"error":{"code":"wrong_state","message":"m"}}]}`, `"wrong_state"`},
 		"Enqueue": {
 			func(c *tasker.Client) (any, error) {
-				return c.Enqueue(ctx, tasker.EnqueueTask{TaskType: "h", Priority: tasker.High, RequiredCapabilities: []string{"gpu"}})
+				return queueapi.Of(c).Enqueue(ctx, queueapi.EnqueueTask{TaskType: "h", Priority: tasker.High, RequiredCapabilities: []string{"gpu"}})
 			},
 			seen{"POST", "/api/v1/tasks", `{"task_type":"h","priority":"high","required_capabilities":["gpu"]}`},
 			`{"task_id":"` + a.String() + `","status":"queued","position_in_queue":7,"queue_score":1.5,"estimated_wait_seconds":null}`, `"position_in_queue":7`},
 		"EnqueueMany": {
 			func(c *tasker.Client) (any, error) {
-				return c.EnqueueTasks(ctx, tasker.EnqueueRequest{Tasks: []tasker.EnqueueTask{{TaskType: "h"}, {TaskType: "i"}}, Caller: "somebody"})
+				return queueapi.Of(c).EnqueueTasks(ctx, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "h"}, {TaskType: "i"}}, Caller: "somebody"})
 			},
 			seen{"POST", "/api/v1/tasks/batch", `{"tasks":[{"task_type":"h"},{"task_type":"i"}]}`}, `{"results":[{"status":"queued"},{"status":"queued"}]}`, `"status":"queued"`},
 		"QueueTask": {
-			func(c *tasker.Client) (any, error) { return c.QueueTask(ctx, a, true) },
+			func(c *tasker.Client) (any, error) { return queueapi.Of(c).QueueTask(ctx, a, true) },
 			seen{"GET", "/api/v1/tasks/" + a.String() + "?include_history=true", ""}, `{"status":"executing","queue_score":null}`, `"executing"`},
 		"QueueCancel": {
 			func(c *tasker.Client) (any, error) {
-				return c.CancelQueueTask(ctx, a, tasker.QueueCancel{CancelledBy: "me", Reason: "r&r"})
+				return queueapi.Of(c).CancelQueueTask(ctx, a, queueapi.QueueCancel{CancelledBy: "me", Reason: "r&r"})
 			},
 			seen{"DELETE", "/api/v1/tasks/" + a.String() + "?cancelled_by=me&reason=r%26r", ""}, `{"status":"cancelled","worker_notified":true}`, `"worker_notified":true`},
 		"QueueStats": {
 			func(c *tasker.Client) (any, error) {
-				return c.QueueStats(ctx, tasker.QueueFilter{Namespaces: []string{"a", "b"}})
+				return queueapi.Of(c).QueueStats(ctx, queueapi.QueueFilter{Namespaces: []string{"a", "b"}})
 			},
 			seen{"GET", "/api/v1/queue/stats?namespace=a&namespace=b", ""}, `{"queue":{"total_depth":3}}`, `"total_depth":3`},
 		"Steps": {
@@ -161,7 +163,7 @@ func TestRoutes(t *testing.T) {
 			`{"current_state":"pending"}`, `"current_state":"pending"`},
 		"Cases": {
 			func(c *tasker.Client) (any, error) {
-				return c.Cases(ctx, tasker.CaseFilter{
+				return operate.Of(c).Cases(ctx, operate.CaseFilter{
 					ResolutionStatus: tasker.CasePending, Reason: tasker.ReasonManual, Namespace: "n", TaskName: "a&b", After: at, Before: at, Limit: 7, Offset: 14,
 				})
 			},
@@ -169,69 +171,69 @@ func TestRoutes(t *testing.T) {
 				"&dlq_reason=manual_dlq&limit=7&namespace=n&offset=14&resolution_status=pending&task_name=a%26b", ""},
 			`[{"dlq_reason":"manual_dlq"}]`, `"manual_dlq"`},
 		"CasesAll": {
-			func(c *tasker.Client) (any, error) { return c.Cases(ctx, tasker.CaseFilter{}) },
+			func(c *tasker.Client) (any, error) { return operate.Of(c).Cases(ctx, operate.CaseFilter{}) },
 			seen{"GET", "/v1/dlq", ""}, `[]`, `[]`},
 		"FailedTasks": {
 			func(c *tasker.Client) (any, error) {
 				no := false
-				return c.FailedTasks(ctx, tasker.FailedTaskFilter{ResolutionStatus: tasker.CasePending, Reason: tasker.ReasonMaxRetries, Fingerprint: "a b",
+				return operate.Of(c).FailedTasks(ctx, operate.FailedTaskFilter{ResolutionStatus: tasker.CasePending, Reason: tasker.ReasonMaxRetries, Fingerprint: "a b",
 					Retryable: &no, Namespace: "n", TaskType: "x", After: at, Before: at, Limit: 7, Cursor: b.String()})
 			},
 			seen{"GET", "/api/v1/dlq?after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z&cursor=" + b.String() +
 				"&error_pattern=a+b&failure_reason=max_retries_exceeded&limit=7&namespace=n&resolution_status=pending&retryable=false&task_type=x", ""},
 			`{"tasks":[{"error_pattern":"a b"}],"total_count":1}`, `"total_count":1`},
 		"FailureReport": {
-			func(c *tasker.Client) (any, error) { return c.FailureReport(ctx, "n") },
+			func(c *tasker.Client) (any, error) { return operate.Of(c).FailureReport(ctx, "n") },
 			seen{"GET", "/api/v1/dlq/patterns?namespace=n", ""}, `{"replayable_count":7}`, `"replayable_count":7`},
 		"ReplayTask": {
 			func(c *tasker.Client) (any, error) {
-				return c.ReplayTask(ctx, a, tasker.ReplayRequest{ResetRetryCount: true, NewPriority: tasker.High, Reason: "r", ReplayedBy: "me"})
+				return operate.Of(c).ReplayTask(ctx, a, operate.ReplayRequest{ResetRetryCount: true, NewPriority: tasker.High, Reason: "r", ReplayedBy: "me"})
 			},
 			seen{"POST", "/api/v1/dlq/" + a.String() + "/replay", `{"reset_retry_count":true,"new_priority":"high","reason":"r","replayed_by":"me"}`},
 			`{"replay_count":2}`, `"replay_count":2`},
 		"CaseOfTask": {
-			func(c *tasker.Client) (any, error) { return c.CaseOfTask(ctx, a) },
+			func(c *tasker.Client) (any, error) { return operate.Of(c).CaseOfTask(ctx, a) },
 			seen{"GET", "/v1/dlq/task/" + a.String(), ""}, `{"task_snapshot":{"a":1}}`, `"task_snapshot":{"a":1}`},
 		"OpenCase": {
 			func(c *tasker.Client) (any, error) {
-				return c.OpenCase(ctx, a, tasker.OpenCaseRequest{Reason: "r", OpenedBy: "me", Metadata: json.RawMessage(`{"t":1}`)})
+				return operate.Of(c).OpenCase(ctx, a, operate.OpenCaseRequest{Reason: "r", OpenedBy: "me", Metadata: json.RawMessage(`{"t":1}`)})
 			},
 			seen{"POST", "/v1/dlq/task/" + a.String(), `{"reason":"r","opened_by":"me","metadata":{"t":1}}`}, `{"dlq_reason":"manual_dlq"}`, `"manual_dlq"`},
 		"UpdateCase": {
 			func(c *tasker.Client) (any, error) {
 				notes := "found"
-				return c.UpdateCase(ctx, b, tasker.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved, ResolutionNotes: &notes, ResolvedBy: "me"})
+				return operate.Of(c).UpdateCase(ctx, b, operate.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved, ResolutionNotes: &notes, ResolvedBy: "me"})
 			},
 			seen{"PATCH", "/v1/dlq/entry/" + b.String(), `{"resolution_status":"manually_resolved","resolution_notes":"found","resolved_by":"me"}`},
 			`{"success":true,"message":"m"}`, `"success":true`},
 		"ReopenCase": {
 			func(c *tasker.Client) (any, error) {
-				return c.UpdateCase(ctx, b, tasker.CaseUpdate{ResolvedBy: "me", Reopen: true})
+				return operate.Of(c).UpdateCase(ctx, b, operate.CaseUpdate{ResolvedBy: "me", Reopen: true})
 			},
 			seen{"PATCH", "/v1/dlq/entry/" + b.String(), `{"resolved_by":"me","reopen":true}`}, `{"success":true,"message":"m"}`, `"success":true`},
 		"CaseStats": {
 			func(c *tasker.Client) (any, error) {
-				return c.CaseStats(ctx, tasker.CaseFilter{Namespace: "n", Limit: 5, Offset: 5})
+				return operate.Of(c).CaseStats(ctx, operate.CaseFilter{Namespace: "n", Limit: 5, Offset: 5})
 			},
 			seen{"GET", "/v1/dlq/stats?namespace=n", ""}, `[{"dlq_reason":"staleness_timeout","pending":45}]`, `"pending":45`},
 		"InvestigationQueue": {
 			func(c *tasker.Client) (any, error) {
-				return c.InvestigationQueue(ctx, tasker.CaseFilter{Limit: 100})
+				return operate.Of(c).InvestigationQueue(ctx, operate.CaseFilter{Limit: 100})
 			},
 			seen{"GET", "/v1/dlq/investigation-queue?limit=100", ""}, `[{"priority_score":510.5}]`, `510.5`},
 		"Staleness": {
 			func(c *tasker.Client) (any, error) {
-				return c.Staleness(ctx, tasker.StalenessFilter{Health: tasker.Warning, Namespace: "n", TaskName: "x", Limit: 3})
+				return operate.Of(c).Staleness(ctx, operate.StalenessFilter{Health: operate.Warning, Namespace: "n", TaskName: "x", Limit: 3})
 			},
 			seen{"GET", "/v1/dlq/staleness?health_status=warning&limit=3&namespace_name=n&task_name=x", ""}, `[{"health_status":"warning"}]`, `"warning"`},
 		"DetectStaleness": {
 			func(c *tasker.Client) (any, error) {
-				return c.DetectStaleness(ctx, tasker.DetectRequest{DryRun: true, BatchSize: 5})
+				return operate.Of(c).DetectStaleness(ctx, operate.DetectRequest{DryRun: true, BatchSize: 5})
 			},
 			seen{"POST", "/v1/dlq/staleness/detect", `{"dry_run":true,"batch_size":5}`}, `[{"moved_to_dlq":true}]`, `"moved_to_dlq":true`},
 		"Audit": {
 			func(c *tasker.Client) (any, error) {
-				return c.Audit(ctx, tasker.AuditFilter{TaskUUID: a, CaseUUID: b, Actor: "me", Kind: "cancel", After: at, Before: at, Limit: 5, Below: 99})
+				return operate.Of(c).Audit(ctx, operate.AuditFilter{TaskUUID: a, CaseUUID: b, Actor: "me", Kind: "cancel", After: at, Before: at, Limit: 5, Below: 99})
 			},
 			seen{"GET", "/v1/audit?actor=me&after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z&below=99" +
 				"&dlq_entry_uuid=" + b.String() + "&kind=cancel&limit=5&task_uuid=" + a.String(), ""}, `[{"no":98}]`, `"no":98`},

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker/internal/query"
 )
 
 func workerPath(id uuid.UUID, verb string) string {
@@ -21,7 +23,7 @@ func (b *httpBackend) RegisterWorker(ctx context.Context, reg WorkerRegistration
 
 func (b *httpBackend) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	var all []WorkerInfo
-	q := make(query)
+	q := query.Values{}
 	for {
 		var page struct {
 			Workers    []WorkerInfo `json:"workers"`
@@ -35,7 +37,7 @@ func (b *httpBackend) Workers(ctx context.Context) ([]WorkerInfo, error) {
 		if page.NextCursor == "" {
 			return all, nil
 		}
-		q.set("cursor", page.NextCursor)
+		q.Set("cursor", page.NextCursor)
 	}
 }
 

@@ -76,13 +76,6 @@ const (
 	BreakerHalfOpen = "half_open"
 )
 
-// HeldTask is how a task is, and the leases on its steps that a worker holds.
-type HeldTask struct {
-	Namespace string
-	State     TaskState
-	Leases    []LeaseRef
-}
-
 // PollRequest asks for work.
 type PollRequest struct {
 	WorkerID uuid.UUID `json:"-"`

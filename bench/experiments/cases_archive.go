@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // archivePortions is in how many portions, an hour apart, cases are filled up.
@@ -18,7 +19,7 @@ const archivePortions = 9
 // archive fills up the cases to a number, in the course of some hours, and
 // resolves most of them.
 func (s *stage) archive(ctx context.Context, c *CasesReport, total int) error {
-	stats, err := s.client.CaseStats(ctx, tasker.CaseFilter{})
+	stats, err := operate.Of(s.client).CaseStats(ctx, operate.CaseFilter{})
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func (s *stage) archive(ctx context.Context, c *CasesReport, total int) error {
 	return s.tidy(ctx)
 }
 
-func totalOf(stats []tasker.CaseStats) int {
+func totalOf(stats []operate.CaseStats) int {
 	n := 0
 	for _, st := range stats {
 		n += st.TotalEntries
@@ -57,7 +58,7 @@ func totalOf(stats []tasker.CaseStats) int {
 func (s *stage) allCases(ctx context.Context) ([]uuid.UUID, error) {
 	var ids []uuid.UUID
 	for {
-		page, err := s.client.Cases(ctx, tasker.CaseFilter{Limit: bench.BulkSize, Offset: len(ids)})
+		page, err := operate.Of(s.client).Cases(ctx, operate.CaseFilter{Limit: bench.BulkSize, Offset: len(ids)})
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +88,7 @@ func (s *stage) resolve(ctx context.Context, all []uuid.UUID) (*bench.Phase, err
 	notes := "the card was replaced; the order went through"
 	return s.run.load.Measure(len(ids), func() error {
 		return s.each(ctx, ids, func(ctx context.Context, i int, id uuid.UUID) error {
-			_, err := s.client.UpdateCase(ctx, id, tasker.CaseUpdate{ResolutionStatus: to[i], ResolutionNotes: &notes, ResolvedBy: "bench",
+			_, err := operate.Of(s.client).UpdateCase(ctx, id, operate.CaseUpdate{ResolutionStatus: to[i], ResolutionNotes: &notes, ResolvedBy: "bench",
 				Metadata: json.RawMessage(fmt.Sprintf(`{"ticket":%d}`, i))})
 			return err
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/bench"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // producers measures each way to open cases for n tasks, without cases and with.
@@ -157,10 +158,10 @@ func (s *stage) openByHand(ctx context.Context, n int) (*bench.Phase, error) {
 	if err != nil {
 		return nil, err
 	}
-	req := tasker.OpenCaseRequest{OpenedBy: "bench", Reason: "a customer has called about it"}
+	req := operate.OpenCaseRequest{OpenedBy: "bench", Reason: "a customer has called about it"}
 	return s.run.load.Measure(n, func() error {
 		return s.each(ctx, tasks, func(ctx context.Context, _ int, id uuid.UUID) error {
-			_, err := s.client.OpenCase(ctx, id, req)
+			_, err := operate.Of(s.client).OpenCase(ctx, id, req)
 			return err
 		})
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // questionRounds is how often each question is asked. The first time is counted
@@ -44,10 +45,10 @@ func (s *stage) pages(ctx context.Context, c *CasesReport) error {
 }
 
 // caseFilters are what is asked for. Some leave much, some little, some nothing.
-func (s *stage) caseFilters() map[string]tasker.CaseFilter {
+func (s *stage) caseFilters() map[string]operate.CaseFilter {
 	recent, early := s.clock().Add(-3*time.Hour), s.clock().Add(-9*time.Hour)
 	namespace, name := templateName(7)
-	return map[string]tasker.CaseFilter{
+	return map[string]operate.CaseFilter{
 		"all":                     {},
 		"pending":                 {ResolutionStatus: tasker.CasePending},
 		"cancelled":               {ResolutionStatus: tasker.CaseCancelled},
@@ -74,12 +75,12 @@ func (s *stage) caseFilters() map[string]tasker.CaseFilter {
 func (s *stage) questions(ctx context.Context) ([]question, error) {
 	var list []question
 	for name, f := range s.caseFilters() {
-		stats, err := s.client.CaseStats(ctx, f)
+		stats, err := operate.Of(s.client).CaseStats(ctx, f)
 		if err != nil {
 			return nil, fmt.Errorf("stats of %s: %w", name, err)
 		}
 		list = append(list, question{"stats: " + name, func(ctx context.Context) error {
-			_, err := s.client.CaseStats(ctx, f)
+			_, err := operate.Of(s.client).CaseStats(ctx, f)
 			return err
 		}})
 		matching, pending := 0, 0
@@ -95,18 +96,18 @@ func (s *stage) questions(ctx context.Context) ([]question, error) {
 	return append(list, more...), err
 }
 
-func (s *stage) listCases(ctx context.Context, f tasker.CaseFilter) (int, error) {
-	page, err := s.client.Cases(ctx, f)
+func (s *stage) listCases(ctx context.Context, f operate.CaseFilter) (int, error) {
+	page, err := operate.Of(s.client).Cases(ctx, f)
 	return len(page), err
 }
 
-func (s *stage) listQueue(ctx context.Context, f tasker.CaseFilter) (int, error) {
-	page, err := s.client.InvestigationQueue(ctx, f)
+func (s *stage) listQueue(ctx context.Context, f operate.CaseFilter) (int, error) {
+	page, err := operate.Of(s.client).InvestigationQueue(ctx, f)
 	return len(page), err
 }
 
 // depths asks for the first page of a list, one in the middle, and the last.
-func (s *stage) depths(name string, f tasker.CaseFilter, matching int, list func(context.Context, tasker.CaseFilter) (int, error)) []question {
+func (s *stage) depths(name string, f operate.CaseFilter, matching int, list func(context.Context, operate.CaseFilter) (int, error)) []question {
 	if f.Limit == 0 {
 		f.Limit = 50
 	}
@@ -135,7 +136,7 @@ func (s *stage) depths(name string, f tasker.CaseFilter, matching int, list func
 
 // otherQuestions are about staleness, single cases and what operators did.
 func (s *stage) otherQuestions(ctx context.Context) ([]question, error) {
-	page, err := s.client.Cases(ctx, tasker.CaseFilter{Offset: 10})
+	page, err := operate.Of(s.client).Cases(ctx, operate.CaseFilter{Offset: 10})
 	if err != nil {
 		return nil, err
 	}
@@ -144,16 +145,19 @@ func (s *stage) otherQuestions(ctx context.Context) ([]question, error) {
 	}
 	one := page[0]
 	list := []question{
-		{"case of a task", func(ctx context.Context) error { _, err := s.client.CaseOfTask(ctx, one.TaskUUID); return err }},
+		{"case of a task", func(ctx context.Context) error {
+			_, err := operate.Of(s.client).CaseOfTask(ctx, one.TaskUUID)
+			return err
+		}},
 		{"census for metrics", func(ctx context.Context) error { _, err := s.backend.Census(ctx); return err }},
 	}
-	for name, f := range map[string]tasker.StalenessFilter{"all": {}, "healthy": {Health: tasker.Healthy}, "warning": {Health: tasker.Warning},
-		"stale": {Health: tasker.Stale}, "template": {Namespace: one.Namespace, TaskName: one.TaskName}, "template without tasks": {Namespace: "shop_0", TaskName: unused}} {
-		list = append(list, question{"staleness: " + name, func(ctx context.Context) error { _, err := s.client.Staleness(ctx, f); return err }})
+	for name, f := range map[string]operate.StalenessFilter{"all": {}, "healthy": {Health: operate.Healthy}, "warning": {Health: operate.Warning},
+		"stale": {Health: operate.Stale}, "template": {Namespace: one.Namespace, TaskName: one.TaskName}, "template without tasks": {Namespace: "shop_0", TaskName: unused}} {
+		list = append(list, question{"staleness: " + name, func(ctx context.Context) error { _, err := operate.Of(s.client).Staleness(ctx, f); return err }})
 	}
-	for name, f := range map[string]tasker.AuditFilter{"all": {}, "case": {CaseUUID: one.CaseUUID}, "task": {TaskUUID: one.TaskUUID}, "actor": {Actor: "bench"},
+	for name, f := range map[string]operate.AuditFilter{"all": {}, "case": {CaseUUID: one.CaseUUID}, "task": {TaskUUID: one.TaskUUID}, "actor": {Actor: "bench"},
 		"kind": {Kind: "open_case"}, "nobody": {Actor: "nobody"}, "recent": {After: s.clock().Add(-time.Hour)}, "early": {Before: s.clock().Add(-9 * time.Hour)}} {
-		list = append(list, question{"audit: " + name, func(ctx context.Context) error { _, err := s.client.Audit(ctx, f); return err }})
+		list = append(list, question{"audit: " + name, func(ctx context.Context) error { _, err := operate.Of(s.client).Audit(ctx, f); return err }})
 	}
 	return list, nil
 }

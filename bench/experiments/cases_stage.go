@@ -16,6 +16,7 @@ import (
 	wired "github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/operate"
 )
 
 const (
@@ -247,7 +248,7 @@ func (s *stage) survey(ctx context.Context, n int) (*bench.Phase, error) {
 	return s.run.load.Measure(n, func() error {
 		// each call looks at a bounded number
 		for range n/surveyed + 2 {
-			found, err := s.client.DetectStaleness(ctx, tasker.DetectRequest{DryRun: true})
+			found, err := operate.Of(s.client).DetectStaleness(ctx, operate.DetectRequest{DryRun: true})
 			if err != nil {
 				return err
 			}
@@ -262,7 +263,7 @@ func (s *stage) survey(ctx context.Context, n int) (*bench.Phase, error) {
 // detect runs one cycle that has to find so many stale tasks, and adds what it took.
 func (s *stage) detect(ctx context.Context, stale int, took []time.Duration) ([]time.Duration, error) {
 	begin := time.Now()
-	found, err := s.client.DetectStaleness(ctx, tasker.DetectRequest{BatchSize: max(stale, bench.BulkSize)})
+	found, err := operate.Of(s.client).DetectStaleness(ctx, operate.DetectRequest{BatchSize: max(stale, bench.BulkSize)})
 	if err != nil {
 		return nil, err
 	}

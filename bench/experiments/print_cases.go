@@ -1,8 +1,6 @@
 package main
 
-import (
-	"fmt"
-)
+import "fmt"
 
 func (p *page) caseCosts(r *report) {
 	c := r.Cases

@@ -1,8 +1,6 @@
 package main
 
-import (
-	"fmt"
-)
+import "fmt"
 
 func (p *page) fleet(r *report) {
 	w, idle := r.Fleet, r.Fleet.Idle

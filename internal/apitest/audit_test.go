@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // broken puts a task in error whose one step has failed, and returns it with the step.
@@ -23,9 +24,9 @@ func (s *server) broken(t *testing.T) (tasker.TaskReceipt, tasker.Step) {
 }
 
 // lastAct returns the act of a kind that was stored last.
-func (s *server) lastAct(t *testing.T, kind string) tasker.AuditRecord {
+func (s *server) lastAct(t *testing.T, kind string) operate.AuditRecord {
 	t.Helper()
-	records, err := s.Audit(s.ctx, tasker.AuditFilter{Kind: kind, Limit: 1})
+	records, err := s.Audit(s.ctx, operate.AuditFilter{Kind: kind, Limit: 1})
 	if err != nil || len(records) != 1 {
 		t.Fatalf("the last act of kind %s is %+v, %v", kind, records, err)
 	}
@@ -46,7 +47,7 @@ func testWhoDidIt(t *testing.T, s *server) {
 		t.Errorf("the step is %+v, %v", acted, err)
 	}
 	act := s.lastAct(t, tasker.ResolveManually)
-	if act.Actor != "the boss" || act.KeyName != "the-key" || act.Authenticated != tasker.AuthenticatedByKey || act.Template != "fail" {
+	if act.Actor != "the boss" || act.KeyName != "the-key" || act.Authenticated != operate.AuthenticatedByKey || act.Template != "fail" {
 		t.Errorf("the act is %+v", act)
 	}
 	history, err := s.TaskHistory(s.ctx, receipt.TaskUUID)
@@ -61,7 +62,7 @@ func testWhoDidIt(t *testing.T, s *server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := key.UpdateCase(s.ctx, found.CaseUUID, tasker.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolvedBy: "ann"}); err != nil {
+	if _, err := operate.Of(key).UpdateCase(s.ctx, found.CaseUUID, operate.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolvedBy: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	if found, err = s.CaseOfTask(s.ctx, receipt.TaskUUID); err != nil || found.ResolvedBy != "ann" || found.ResolvedByKey != "the-key" {
@@ -75,13 +76,13 @@ func testWhoDidIt(t *testing.T, s *server) {
 	}
 	// without keys nobody is known, and that is stored too
 	other, _ := s.broken(t)
-	if _, err := s.ReplayTask(s.ctx, other.TaskUUID, tasker.ReplayRequest{}); err != nil {
+	if _, err := s.ReplayTask(s.ctx, other.TaskUUID, operate.ReplayRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	if act := s.lastAct(t, "replay"); act.Actor != "anonymous" || act.Reason != "no reason given" || act.Authenticated != tasker.NotAuthenticated || act.KeyName != "" {
+	if act := s.lastAct(t, "replay"); act.Actor != "anonymous" || act.Reason != "no reason given" || act.Authenticated != operate.NotAuthenticated || act.KeyName != "" {
 		t.Errorf("the act of nobody is %+v", act)
 	}
-	byKey, err := s.Audit(s.ctx, tasker.AuditFilter{KeyName: "the-key"})
+	byKey, err := s.Audit(s.ctx, operate.AuditFilter{KeyName: "the-key"})
 	if err != nil || len(byKey) != 4 { // its first use too
 		t.Errorf("%d acts are of the key, %v, want 4: %+v", len(byKey), err, byKey)
 	}
@@ -129,7 +130,7 @@ func testNobodyIsTheSystem(t *testing.T, s *server) {
 			}
 		}
 	}
-	if records, err := s.Audit(s.ctx, tasker.AuditFilter{}); err != nil || len(records) != 0 {
+	if records, err := s.Audit(s.ctx, operate.AuditFilter{}); err != nil || len(records) != 0 {
 		t.Errorf("the refused acts left %+v, %v", records, err)
 	}
 	// as the queue's own clients send it: without a word
@@ -178,7 +179,7 @@ func testTwoOperators(t *testing.T, s *server) {
 		t.Fatal(err)
 	}
 	race("replay", func() error {
-		_, err := s.ReplayTask(s.ctx, receipt.TaskUUID, tasker.ReplayRequest{ReplayedBy: "ann", IfMatch: failed.ETag})
+		_, err := s.ReplayTask(s.ctx, receipt.TaskUUID, operate.ReplayRequest{ReplayedBy: "ann", IfMatch: failed.ETag})
 		return err
 	})
 	s.settled(t, receipt, tasker.TaskError)
@@ -190,11 +191,11 @@ func testTwoOperators(t *testing.T, s *server) {
 		t.Fatal(err)
 	}
 	race("resolve a case", func() error {
-		_, err := s.UpdateCase(s.ctx, found.CaseUUID, tasker.CaseUpdate{ResolutionStatus: tasker.CaseCancelled, ResolvedBy: "ann", IfMatch: found.ETag})
+		_, err := s.UpdateCase(s.ctx, found.CaseUUID, operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled, ResolvedBy: "ann", IfMatch: found.ETag})
 		return err
 	})
-	many := tasker.BulkCaseUpdate{Filter: tasker.CaseFilter{CaseUUIDs: []uuid.UUID{found.CaseUUID}},
-		Update: tasker.CaseUpdate{ResolutionStatus: tasker.CaseCancelled, ResolvedBy: "ann", ExpectedState: string(tasker.CasePending)}}
+	many := operate.BulkCaseUpdate{Filter: operate.CaseFilter{CaseUUIDs: []uuid.UUID{found.CaseUUID}},
+		Update: operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled, ResolvedBy: "ann", ExpectedState: string(tasker.CasePending)}}
 	if bulk, err := s.UpdateCases(s.ctx, many); err != nil || len(bulk.Results) != 1 || bulk.Results[0].Error == nil ||
 		bulk.Results[0].Error.Code != tasker.CodeConflict {
 		t.Errorf("many cases of which one has moved are answered %+v, %v, want its conflict", bulk, err)
@@ -284,7 +285,7 @@ func testActsWithoutTask(t *testing.T, s *server) {
 	if _, err := key.Drain(s.ctx, tasker.DrainRequest{WorkerID: id, Final: true}); err != nil { // its own good-bye
 		t.Fatal(err)
 	}
-	records, err := s.Audit(s.ctx, tasker.AuditFilter{})
+	records, err := s.Audit(s.ctx, operate.AuditFilter{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,18 +302,18 @@ func testActsWithoutTask(t *testing.T, s *server) {
 		t.Errorf("the trail is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for name, f := range map[string]struct {
-		filter tasker.AuditFilter
+		filter operate.AuditFilter
 		want   int
 	}{
-		"Worker": {tasker.AuditFilter{WorkerID: id}, 2}, "Template": {tasker.AuditFilter{Template: "cut"}, 1},
-		"Namespace": {tasker.AuditFilter{Namespace: "audio"}, 0},
+		"Worker": {operate.AuditFilter{WorkerID: id}, 2}, "Template": {operate.AuditFilter{Template: "cut"}, 1},
+		"Namespace": {operate.AuditFilter{Namespace: "audio"}, 0},
 	} {
 		if list, err := s.Audit(s.ctx, f.filter); err != nil || len(list) != f.want {
 			t.Errorf("%s: there are %d acts, %v, want %d", name, len(list), err, f.want)
 		}
 	}
 	// a key of one namespace sees what was done there, and nothing of workers and keys
-	if list, err := s.keyed(t, []string{"read"}, "video").Audit(s.ctx, tasker.AuditFilter{}); err != nil || len(list) != 1 || list[0].Template != "cut" {
+	if list, err := operate.Of(s.keyed(t, []string{"read"}, "video")).Audit(s.ctx, operate.AuditFilter{}); err != nil || len(list) != 1 || list[0].Template != "cut" {
 		t.Errorf("the key of video sees %+v, %v", list, err)
 	}
 	raw, err := json.Marshal(records[0])

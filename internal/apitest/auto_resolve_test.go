@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // TestAutoResolve: where it is configured, the case of a task that is complete after a
@@ -30,7 +31,7 @@ func testAutoResolve(t *testing.T, s *server) {
 	}})
 	receipt := s.submit(t, tasker.TaskRequest{TaskType: "job"})
 	s.settled(t, receipt, tasker.TaskError)
-	pending := get[tasker.Case](t, s, "/v1/dlq/task/"+receipt.TaskUUID.String())
+	pending := get[operate.Case](t, s, "/v1/dlq/task/"+receipt.TaskUUID.String())
 	if pending.ResolutionStatus != tasker.CasePending || pending.ResolvedBy != "" || pending.ResolvedAt != nil {
 		t.Errorf("of the task in error the case is %+v", pending)
 	}
@@ -41,7 +42,7 @@ func testAutoResolve(t *testing.T, s *server) {
 		t.Fatal(err)
 	}
 	s.settled(t, receipt, tasker.TaskComplete)
-	resolved := get[tasker.Case](t, s, "/v1/dlq/task/"+receipt.TaskUUID.String())
+	resolved := get[operate.Case](t, s, "/v1/dlq/task/"+receipt.TaskUUID.String())
 	if resolved.CaseUUID != pending.CaseUUID || resolved.ResolutionStatus != tasker.CaseManuallyResolved || resolved.ResolvedBy != "system" ||
 		resolved.ResolvedAt == nil || resolved.ResolutionNotes == "" {
 		t.Errorf("after the repair the case is %+v", resolved)
@@ -49,7 +50,7 @@ func testAutoResolve(t *testing.T, s *server) {
 	if r := resolved.Recovery; r == nil || r.By != "ann" || r.How != tasker.ResetForRetry {
 		t.Errorf("it says %+v of who made it recover", r)
 	}
-	if queue := get[[]tasker.QueuedCase](t, s, "/v1/dlq/investigation-queue"); len(queue) != 0 {
+	if queue := get[[]operate.QueuedCase](t, s, "/v1/dlq/investigation-queue"); len(queue) != 0 {
 		t.Errorf("the queue is %+v", queue)
 	}
 	s.resolvedBySystem(t, pending.CaseUUID)
@@ -58,7 +59,7 @@ func testAutoResolve(t *testing.T, s *server) {
 // resolvedBySystem checks the trail of a case.
 func (s *server) resolvedBySystem(t *testing.T, id uuid.UUID) {
 	t.Helper()
-	acts := get[[]tasker.AuditRecord](t, s, "/v1/dlq/entry/"+id.String()+"/audit")
+	acts := get[[]operate.AuditRecord](t, s, "/v1/dlq/entry/"+id.String()+"/audit")
 	if len(acts) != 1 || acts[0].Actor != "system" || acts[0].Before != "pending" || acts[0].After != "manually_resolved" {
 		t.Errorf("the trail of the case is %+v", acts)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // TestBulk: many cases are updated by filter, page by page, and by name; each is
@@ -18,7 +19,7 @@ func testBulk(t *testing.T, s *server) {
 	open := func(namespace string) uuid.UUID {
 		t.Helper()
 		receipt := s.submit(t, tasker.TaskRequest{TaskType: "nobody", Namespace: namespace})
-		opened, err := s.OpenCase(s.ctx, receipt.TaskUUID, tasker.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"})
+		opened, err := s.OpenCase(s.ctx, receipt.TaskUUID, operate.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,22 +27,22 @@ func testBulk(t *testing.T, s *server) {
 	}
 	first, second, third, other := open("video"), open("video"), open("video"), open("audio")
 	note := "seen"
-	update := tasker.CaseUpdate{ResolutionNotes: &note, ResolvedBy: "ann"}
+	update := operate.CaseUpdate{ResolutionNotes: &note, ResolvedBy: "ann"}
 
 	const code = tasker.CodeInvalid
-	video := tasker.CaseFilter{Namespace: "video"}
+	video := operate.CaseFilter{Namespace: "video"}
 	t.Run("Refused", func(t *testing.T) {
 		for name, c := range map[string]struct {
-			req tasker.BulkCaseUpdate
+			req operate.BulkCaseUpdate
 			at  string
 		}{
-			"Empty": {tasker.BulkCaseUpdate{Update: update}, "/filter"},
-			"Status": {tasker.BulkCaseUpdate{Filter: tasker.CaseFilter{ResolutionStatus: "x"}, Update: update},
+			"Empty": {operate.BulkCaseUpdate{Update: update}, "/filter"},
+			"Status": {operate.BulkCaseUpdate{Filter: operate.CaseFilter{ResolutionStatus: "x"}, Update: update},
 				"/filter/resolution_status"},
-			"State":   {tasker.BulkCaseUpdate{Filter: tasker.CaseFilter{CurrentState: "x"}, Update: update}, "/filter/current_state"},
-			"Nothing": {tasker.BulkCaseUpdate{Filter: video}, "/update"},
-			"Cursor":  {tasker.BulkCaseUpdate{Filter: video, Update: update, BulkPage: tasker.BulkPage{Cursor: "x"}}, "/cursor"},
-			"Limit":   {tasker.BulkCaseUpdate{Filter: video, Update: update, BulkPage: tasker.BulkPage{Limit: 1001}}, "/limit"},
+			"State":   {operate.BulkCaseUpdate{Filter: operate.CaseFilter{CurrentState: "x"}, Update: update}, "/filter/current_state"},
+			"Nothing": {operate.BulkCaseUpdate{Filter: video}, "/update"},
+			"Cursor":  {operate.BulkCaseUpdate{Filter: video, Update: update, BulkPage: operate.BulkPage{Cursor: "x"}}, "/cursor"},
+			"Limit":   {operate.BulkCaseUpdate{Filter: video, Update: update, BulkPage: operate.BulkPage{Limit: 1001}}, "/limit"},
 		} {
 			if _, err := s.UpdateCases(s.ctx, c.req); tasker.ErrorCode(err) != code || !strings.Contains(err.Error(), c.at) {
 				t.Errorf("%s: %v; want a refusal of %s", name, err, c.at)
@@ -50,15 +51,15 @@ func testBulk(t *testing.T, s *server) {
 	})
 	t.Run("Scope", func(t *testing.T) {
 		key := s.keyed(t, []string{"read", "operate"}, "video")
-		named := tasker.CaseFilter{CaseUUIDs: []uuid.UUID{first, other, first}}
-		r, err := key.UpdateCases(s.ctx, tasker.BulkCaseUpdate{Filter: named, Update: tasker.CaseUpdate{ResolutionNotes: &note}})
+		named := operate.CaseFilter{CaseUUIDs: []uuid.UUID{first, other, first}}
+		r, err := operate.Of(key).UpdateCases(s.ctx, operate.BulkCaseUpdate{Filter: named, Update: operate.CaseUpdate{ResolutionNotes: &note}})
 		if err != nil || r.Succeeded != 1 || r.Failed != 1 || r.Results[0].CaseUUID != other ||
 			r.Results[0].Error.Code != tasker.CodeNotFound || r.Results[1].CaseUUID != first || r.NextCursor != "" {
 			t.Errorf("one of its own and another: %+v, %v", r, err)
 		}
 	})
 	t.Run("Pages", func(t *testing.T) {
-		req := tasker.BulkCaseUpdate{Filter: video, Update: update, BulkPage: tasker.BulkPage{Limit: 2}}
+		req := operate.BulkCaseUpdate{Filter: video, Update: update, BulkPage: operate.BulkPage{Limit: 2}}
 		req.Update.ResolutionStatus = tasker.CaseCancelled
 		r, err := s.UpdateCases(s.ctx, req)
 		if err != nil || r.Succeeded != 2 || r.Results[0].CaseUUID != third ||
@@ -70,7 +71,7 @@ func testBulk(t *testing.T, s *server) {
 		if err != nil || r.Succeeded != 1 || r.Results[0].CaseUUID != first || r.NextCursor != "" {
 			t.Errorf("the second page is %+v, %v", r, err)
 		}
-		req.Filter = tasker.CaseFilter{CaseUUIDs: []uuid.UUID{second, uuid.New()}}
+		req.Filter = operate.CaseFilter{CaseUUIDs: []uuid.UUID{second, uuid.New()}}
 		req.Cursor, req.Limit = "", 0
 		r, err = s.UpdateCases(s.ctx, req)
 		if err != nil || r.Failed != 2 || r.Results[1].Error.Code != tasker.CodeWrongState {
@@ -85,15 +86,15 @@ func atOnce(t *testing.T, s *server) {
 	const n = 5
 	for range n {
 		receipt := s.submit(t, tasker.TaskRequest{TaskType: "manual", Namespace: "hand"})
-		if _, err := s.OpenCase(s.ctx, receipt.TaskUUID, tasker.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"}); err != nil {
+		if _, err := s.OpenCase(s.ctx, receipt.TaskUUID, operate.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var wg sync.WaitGroup
-	done := make(chan *tasker.BulkResult, 2)
+	done := make(chan *operate.BulkResult, 2)
 	for _, name := range []string{"ann", "bob"} {
 		wg.Go(func() {
-			r, err := s.ActOnCases(s.ctx, tasker.BulkStepAction{Filter: tasker.CaseFilter{Namespace: "hand"}, Step: "manual",
+			r, err := s.ActOnCases(s.ctx, operate.BulkStepAction{Filter: operate.CaseFilter{Namespace: "hand"}, Step: "manual",
 				Action: tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: name, Reason: "by hand"}})
 			if err != nil {
 				t.Error(err)

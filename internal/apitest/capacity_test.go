@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
 // TestCapacity: a worker is given no more than it has places for, however much its polls
@@ -36,7 +37,7 @@ func testCapacity(t *testing.T, s *server) {
 	if err != nil || info.CurrentLoad != 3 || info.Capacity != 3 || info.ReportedLoad != 0 {
 		t.Errorf("the worker is %+v, %v", info, err)
 	}
-	stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
+	stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
 	if err != nil || stats.Workers.Busy != 1 || stats.Workers.UsedCapacity != 3 || stats.Workers.TotalCapacity != 3 {
 		t.Errorf("the numbers of workers are %+v, %v", stats.Workers, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // keyed opens a second door to a server, for one key.
@@ -42,10 +43,10 @@ func (s *server) keyed(t *testing.T, permissions []string, namespaces ...string)
 func TestCasesOfOneNamespace(t *testing.T) { onEveryStore(t, testCasesOfOneNamespace) }
 
 func testCasesOfOneNamespace(t *testing.T, s *server) {
-	open := func(namespace string) *tasker.Case {
+	open := func(namespace string) *operate.Case {
 		t.Helper()
 		receipt := s.submit(t, tasker.TaskRequest{TaskType: "nobody", Namespace: namespace})
-		opened, err := s.OpenCase(s.ctx, receipt.TaskUUID, tasker.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"})
+		opened, err := s.OpenCase(s.ctx, receipt.TaskUUID, operate.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,35 +55,35 @@ func testCasesOfOneNamespace(t *testing.T, s *server) {
 	own, other := open("video"), open("audio")
 	key := s.keyed(t, []string{"read", "operate"}, "video")
 
-	cases, err := key.Cases(s.ctx, tasker.CaseFilter{})
+	cases, err := operate.Of(key).Cases(s.ctx, operate.CaseFilter{})
 	if err != nil || len(cases) != 1 || cases[0].CaseUUID != own.CaseUUID {
 		t.Errorf("the key sees %+v, %v", cases, err)
 	}
-	if queue, err := key.InvestigationQueue(s.ctx, tasker.CaseFilter{}); err != nil || len(queue) != 1 || queue[0].CaseUUID != own.CaseUUID {
+	if queue, err := operate.Of(key).InvestigationQueue(s.ctx, operate.CaseFilter{}); err != nil || len(queue) != 1 || queue[0].CaseUUID != own.CaseUUID {
 		t.Errorf("the key's queue is %+v, %v", queue, err)
 	}
-	if stats, err := key.CaseStats(s.ctx, tasker.CaseFilter{}); err != nil || len(stats) != 1 || stats[0].TotalEntries != 1 {
+	if stats, err := operate.Of(key).CaseStats(s.ctx, operate.CaseFilter{}); err != nil || len(stats) != 1 || stats[0].TotalEntries != 1 {
 		t.Errorf("the key's stats are %+v, %v", stats, err)
 	}
 	for _, id := range []uuid.UUID{other.CaseUUID, uuid.New()} {
-		if _, err := key.UpdateCase(s.ctx, id, tasker.CaseUpdate{ResolutionStatus: tasker.CaseCancelled}); tasker.ErrorCode(err) != tasker.CodeNotFound {
+		if _, err := operate.Of(key).UpdateCase(s.ctx, id, operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled}); tasker.ErrorCode(err) != tasker.CodeNotFound {
 			t.Errorf("the case %s is changed: %v", id, err)
 		}
-		if _, err := key.Audit(s.ctx, tasker.AuditFilter{CaseUUID: id}); tasker.ErrorCode(err) != tasker.CodeNotFound {
+		if _, err := operate.Of(key).Audit(s.ctx, operate.AuditFilter{CaseUUID: id}); tasker.ErrorCode(err) != tasker.CodeNotFound {
 			t.Errorf("the trail of %s is answered %v", id, err)
 		}
 	}
-	if _, err := key.CaseOfTask(s.ctx, other.TaskUUID); tasker.ErrorCode(err) != tasker.CodeNotFound {
+	if _, err := operate.Of(key).CaseOfTask(s.ctx, other.TaskUUID); tasker.ErrorCode(err) != tasker.CodeNotFound {
 		t.Errorf("the other case is answered %v", err)
 	}
-	if _, err := key.DetectStaleness(s.ctx, tasker.DetectRequest{DryRun: true}); tasker.ErrorCode(err) != tasker.CodeForbidden {
+	if _, err := operate.Of(key).DetectStaleness(s.ctx, operate.DetectRequest{DryRun: true}); tasker.ErrorCode(err) != tasker.CodeForbidden {
 		t.Errorf("the detector is run: %v", err)
 	}
-	if _, err := key.UpdateCase(s.ctx, own.CaseUUID, tasker.CaseUpdate{ResolutionStatus: tasker.CaseCancelled}); err != nil {
+	if _, err := operate.Of(key).UpdateCase(s.ctx, own.CaseUUID, operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled}); err != nil {
 		t.Error(err)
 	}
 	// Who did it is the key, as nobody else was named.
-	acts, err := key.Audit(s.ctx, tasker.AuditFilter{CaseUUID: own.CaseUUID, Limit: 1})
+	acts, err := operate.Of(key).Audit(s.ctx, operate.AuditFilter{CaseUUID: own.CaseUUID, Limit: 1})
 	if err != nil || len(acts) != 1 || acts[0].Actor != "the-key" || acts[0].After != "cancelled" {
 		t.Errorf("the trail is %+v, %v", acts, err)
 	}
@@ -93,7 +94,7 @@ func TestCasesWhileTheDatabaseIsDown(t *testing.T) { onEveryStore(t, testCasesWh
 
 func testCasesWhileTheDatabaseIsDown(t *testing.T, s *server) {
 	receipt := s.submit(t, tasker.TaskRequest{TaskType: "nobody"})
-	opened, err := s.OpenCase(s.ctx, receipt.TaskUUID, tasker.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"})
+	opened, err := s.OpenCase(s.ctx, receipt.TaskUUID, operate.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
 // say sends a body and returns the answer, which must be 200.
@@ -61,7 +62,7 @@ func TestWorkersThatKnowTasks(t *testing.T) { onEveryStore(t, testWorkersThatKno
 func testWorkersThatKnowTasks(t *testing.T, s *server) {
 	enqueue := func() uuid.UUID {
 		t.Helper()
-		r, err := s.Enqueue(s.ctx, tasker.EnqueueTask{TaskType: "process_video", Priority: tasker.High, Parameters: json.RawMessage(`{"file":"a"}`),
+		r, err := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "process_video", Priority: tasker.High, Parameters: json.RawMessage(`{"file":"a"}`),
 			RequiredCapabilities: []string{"gpu"}, TimeoutSeconds: 600})
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +82,7 @@ func testWorkersThatKnowTasks(t *testing.T, s *server) {
 	done := func(id uuid.UUID) {
 		t.Helper()
 		task, err := s.QueueTask(s.ctx, id, false)
-		if err != nil || task.Status != tasker.QueueCompleted || string(task.Result) != `{"frames":9}` {
+		if err != nil || task.Status != queueapi.QueueCompleted || string(task.Result) != `{"frames":9}` {
 			t.Errorf("the task is %+v, %v", task, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 const orders = `name: order
@@ -115,7 +116,7 @@ func keepsOldContexts(t *testing.T, s *server, receipt tasker.TaskReceipt) {
 		!second.Replayed || second.ContextVersion != 2 || string(second.Merge) != `{"sku":"a2"}` {
 		t.Errorf("the edits are %+v", history.ContextEdits)
 	}
-	records, err := s.Audit(s.ctx, tasker.AuditFilter{TaskUUID: receipt.TaskUUID, Kind: "edit_context"})
+	records, err := s.Audit(s.ctx, operate.AuditFilter{TaskUUID: receipt.TaskUUID, Kind: "edit_context"})
 	if err != nil || len(records) != 2 || records[0].No != second.No || records[0].CaseUUID == nil {
 		t.Fatalf("the audit trail is %+v, %v", records, err)
 	}

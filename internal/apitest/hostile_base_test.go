@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // base is a request that the server takes, with the names of known things in braces.
@@ -119,7 +120,7 @@ func (h *attacker) prepare() {
 			h.known["token"] = a.Token
 		}
 	}
-	if _, err := h.engine.OpenCase(ctx, about[""], tasker.OpenCaseRequest{OpenedBy: "ann", Reason: "to have one"}); err != nil {
+	if _, err := h.engine.OpenCase(ctx, about[""], operate.OpenCaseRequest{OpenedBy: "ann", Reason: "to have one"}); err != nil {
 		h.t.Fatal(err)
 	}
 	steps, err := h.Steps(ctx, of)

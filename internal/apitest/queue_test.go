@@ -21,6 +21,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/redistest"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/web"
@@ -34,7 +35,7 @@ func onEveryQueue(t *testing.T, test func(t *testing.T, s *server)) {
 		t.Parallel()
 		s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), node.Options{Dispatch: redistest.Start(t).URL()})
 		eventually(t, "Redis hands out the steps", func() bool {
-			stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
+			stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
 			return err == nil && stats.Dispatch.Mode == "redis"
 		})
 		test(t, s)
@@ -50,7 +51,7 @@ func TestTwoInstallationsOnOneRedis(t *testing.T) {
 		s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), node.Options{Dispatch: url})
 		servers[i] = s
 		eventually(t, "Redis hands out the steps", func() bool {
-			stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
+			stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
 			return err == nil && stats.Dispatch.Mode == "redis"
 		})
 		for range 3 {
@@ -71,7 +72,7 @@ func TestTwoInstallationsOnOneRedis(t *testing.T) {
 	}
 	for _, s := range servers {
 		eventually(t, "it counts the three that it has handed out", func() bool {
-			stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
+			stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
 			return err == nil && stats.Queue.Executing == 3
 		})
 	}
@@ -143,12 +144,12 @@ func TestQueueByHand(t *testing.T) { onEveryQueue(t, testQueueByHand) }
 func testQueueByHand(t *testing.T, s *server) {
 	const body = `{"task_type":"process_video","priority":"high","parameters":{"url":"s3://b/k"},"required_capabilities":["gpu"],"timeout_seconds":600,
 		"estimated_duration_seconds":60,"idempotency_key":"video-7","user_id":"ann","trace_id":"0af7651916cd43dd8448eb211c80319c"}`
-	var receipt tasker.QueueReceipt
-	if status, text := s.send(t, "POST", "/api/v1/tasks", body, &receipt); status != 201 || receipt.Status != tasker.QueueQueued || *receipt.PositionInQueue != 1 ||
+	var receipt queueapi.QueueReceipt
+	if status, text := s.send(t, "POST", "/api/v1/tasks", body, &receipt); status != 201 || receipt.Status != queueapi.QueueQueued || *receipt.PositionInQueue != 1 ||
 		receipt.QueueScore == nil || receipt.EstimatedWaitSeconds != nil || !strings.Contains(text, `"estimated_wait_seconds":null`) {
 		t.Fatalf("the submission is answered %d %s", status, text)
 	}
-	var again tasker.QueueReceipt
+	var again queueapi.QueueReceipt
 	if status, text := s.send(t, "POST", "/api/v1/tasks", body, &again); status != 200 || again.TaskID != receipt.TaskID || again.Created || *again.PositionInQueue != 1 {
 		t.Errorf("the same again is answered %d %s", status, text)
 	}
@@ -163,7 +164,7 @@ func testQueueByHand(t *testing.T, s *server) {
 		got[0].TraceID != "0af7651916cd43dd8448eb211c80319c" || time.Until(got[0].Visible) < time.Second {
 		t.Fatalf("the poll brings %+v", got)
 	}
-	s.same(t, id, tasker.QueueAssigned)
+	s.same(t, id, queueapi.QueueAssigned)
 	ofTask := `{"task_id":"` + id.String() + `"`
 	for _, step := range []struct{ verb, body string }{{"start", ofTask + `}`}, {"progress", ofTask + `,"progress_percent":45,"status_message":"frame 450 of 1000"}`}} {
 		var l lease
@@ -171,7 +172,7 @@ func testQueueByHand(t *testing.T, s *server) {
 			t.Errorf("%s is answered %+v", step.verb, l)
 		}
 	}
-	if task := s.same(t, id, tasker.QueueExecuting); task.Progress != 45 || task.EstimatedDurationSeconds != 60 || task.TimeoutSeconds != 600 || task.AssignedWorkerID == nil {
+	if task := s.same(t, id, queueapi.QueueExecuting); task.Progress != 45 || task.EstimatedDurationSeconds != 60 || task.TimeoutSeconds != 600 || task.AssignedWorkerID == nil {
 		t.Errorf("while it runs it is %+v", task)
 	}
 	var l lease // nobody else can speak for it
@@ -194,17 +195,17 @@ func testQueueByHand(t *testing.T, s *server) {
 	if status, _ := m.send(t, "POST", m.path+"/result", ofTask+`,"status":"completed"}`, nil); status != 409 {
 		t.Errorf("the same result again is answered %d", status)
 	}
-	if task := s.same(t, id, tasker.QueueCompleted); string(task.Result) != `{"frames":1000}` || task.Progress != 100 || len(task.StateHistory) != 4 {
+	if task := s.same(t, id, queueapi.QueueCompleted); string(task.Result) != `{"frames":1000}` || task.Progress != 100 || len(task.StateHistory) != 4 {
 		t.Errorf("in the end it is %+v", task)
 	}
-	stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
+	stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
 	if err != nil || stats.Queue.TotalDepth != 0 || stats.Workers.Total != 2 || stats.Workers.Busy != 0 || stats.Throughput.CompletedLastMinute != 1 {
 		t.Errorf("the numbers are %+v, %v", stats, err)
 	}
 }
 
 // same returns a task that is the same through the SDK as from the engine.
-func (s *server) same(t *testing.T, id uuid.UUID, want tasker.QueueStatus) *tasker.QueueTask {
+func (s *server) same(t *testing.T, id uuid.UUID, want queueapi.QueueStatus) *queueapi.QueueTask {
 	t.Helper()
 	far, err := s.QueueTask(s.ctx, id, true)
 	if err != nil || far.Status != want {
@@ -238,7 +239,7 @@ func testQueueFailsByHand(t *testing.T, s *server) {
 	m := s.join(t, `{}`)
 	enqueue := func() (uuid.UUID, string) {
 		t.Helper()
-		receipt, err := s.Enqueue(s.ctx, tasker.EnqueueTask{TaskType: "job"})
+		receipt, err := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "job"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,18 +250,18 @@ func testQueueFailsByHand(t *testing.T, s *server) {
 	}
 	id, ofTask := enqueue()
 	m.must(t, "POST", m.path+"/result", ofTask+`,"status":"failed","error":"no answer"}`, nil)
-	if got := s.same(t, id, tasker.QueueQueued); got.NextRetryAt == nil || got.Error == nil || got.Error.Message != "no answer" || !got.Error.Retryable {
+	if got := s.same(t, id, queueapi.QueueQueued); got.NextRetryAt == nil || got.Error == nil || got.Error.Message != "no answer" || !got.Error.Retryable {
 		t.Errorf("after a failure it is %+v", got)
 	}
 	id, ofTask = enqueue()
 	m.must(t, "POST", m.path+"/result", ofTask+`,"status":"failed","error":{"message":"bad input","code":"E_INPUT","retryable":false}}`, nil)
-	if got := s.same(t, id, tasker.QueueDeadLetter); got.Error == nil || got.Error.Code != "E_INPUT" || got.Error.Class != tasker.ClassLogic || got.Error.Retryable || got.RetryCount != 0 {
+	if got := s.same(t, id, queueapi.QueueDeadLetter); got.Error == nil || got.Error.Code != "E_INPUT" || got.Error.Class != tasker.ClassLogic || got.Error.Retryable || got.RetryCount != 0 {
 		t.Errorf("after the last failure it is %+v", got)
 	}
 
 	id, ofTask = enqueue()
-	cancelled, err := s.CancelQueueTask(s.ctx, id, tasker.QueueCancel{Reason: "late"})
-	if err != nil || !cancelled.WasExecuting || !cancelled.WorkerNotified || cancelled.NotifiedBy == nil || cancelled.Status != tasker.QueueStopped {
+	cancelled, err := s.CancelQueueTask(s.ctx, id, queueapi.QueueCancel{Reason: "late"})
+	if err != nil || !cancelled.WasExecuting || !cancelled.WorkerNotified || cancelled.NotifiedBy == nil || cancelled.Status != queueapi.QueueStopped {
 		t.Errorf("the cancellation is answered %+v, %v", cancelled, err)
 	}
 	var beat struct{ Tasks []lease }
@@ -270,12 +271,12 @@ func testQueueFailsByHand(t *testing.T, s *server) {
 	if status, text := m.send(t, "POST", m.path+"/result", ofTask+`,"status":"completed"}`, nil); status != 409 || !strings.Contains(text, "cancelled") {
 		t.Errorf("a result after that is answered %d %s", status, text)
 	}
-	far, farErr := s.CancelQueueTask(s.ctx, id, tasker.QueueCancel{})
-	near, nearErr := s.engine.CancelQueueTask(s.ctx, id, tasker.QueueCancel{})
+	far, farErr := s.CancelQueueTask(s.ctx, id, queueapi.QueueCancel{})
+	near, nearErr := s.engine.CancelQueueTask(s.ctx, id, queueapi.QueueCancel{})
 	if farErr != nil || nearErr != nil || jsonOf(t, far) != jsonOf(t, cancelled) || jsonOf(t, near) != jsonOf(t, cancelled) {
 		t.Errorf("a second cancellation is answered %+v, %v through the SDK, %+v, %v by the engine", far, farErr, near, nearErr)
 	}
-	s.same(t, id, tasker.QueueStopped)
+	s.same(t, id, queueapi.QueueStopped)
 }
 
 // TestQueueBadTasks: refused with the same words and places through the SDK and by
@@ -284,20 +285,20 @@ func TestQueueBadTasks(t *testing.T) { onEveryStore(t, testQueueBadTasks) }
 
 func testQueueBadTasks(t *testing.T, s *server) {
 	for name, test := range map[string]struct {
-		task         tasker.EnqueueTask
+		task         queueapi.EnqueueTask
 		place, words string
 	}{
-		"ControlCharacter": {tasker.EnqueueTask{TaskType: "\x1b[31mred"}, "/task_type", "control character U+001B"},
-		"Oversized":        {tasker.EnqueueTask{TaskType: "h", Parameters: json.RawMessage(`"` + strings.Repeat("x", 256<<10) + `"`)}, "/parameters", "the limit is 262144"},
-		"Priority":         {tasker.EnqueueTask{TaskType: "h", Priority: "soon"}, "/priority", "soon"},
-		"User":             {tasker.EnqueueTask{TaskType: "h", UserID: "a\nb"}, "/user_id", "control character"},
-		"Tag":              {tasker.EnqueueTask{TaskType: "h", Tags: []string{"\x1b]0;owned\a"}}, "/tags/0", "control character"},
-		"Capability":       {tasker.EnqueueTask{TaskType: "h", RequiredCapabilities: []string{"\x00"}}, "/required_capabilities/0", "control character"},
-		"Trace":            {tasker.EnqueueTask{TaskType: "h", TraceID: "xyz"}, "/trace_id", "32 hexadecimal digits"},
+		"ControlCharacter": {queueapi.EnqueueTask{TaskType: "\x1b[31mred"}, "/task_type", "control character U+001B"},
+		"Oversized":        {queueapi.EnqueueTask{TaskType: "h", Parameters: json.RawMessage(`"` + strings.Repeat("x", 256<<10) + `"`)}, "/parameters", "the limit is 262144"},
+		"Priority":         {queueapi.EnqueueTask{TaskType: "h", Priority: "soon"}, "/priority", "soon"},
+		"User":             {queueapi.EnqueueTask{TaskType: "h", UserID: "a\nb"}, "/user_id", "control character"},
+		"Tag":              {queueapi.EnqueueTask{TaskType: "h", Tags: []string{"\x1b]0;owned\a"}}, "/tags/0", "control character"},
+		"Capability":       {queueapi.EnqueueTask{TaskType: "h", RequiredCapabilities: []string{"\x00"}}, "/required_capabilities/0", "control character"},
+		"Trace":            {queueapi.EnqueueTask{TaskType: "h", TraceID: "xyz"}, "/trace_id", "32 hexadecimal digits"},
 	} {
-		for _, tasks := range [][]tasker.EnqueueTask{{test.task}, {{TaskType: "good"}, test.task}} {
-			_, near := s.engine.EnqueueTasks(s.ctx, tasker.EnqueueRequest{Tasks: tasks})
-			_, far := s.EnqueueTasks(s.ctx, tasker.EnqueueRequest{Tasks: tasks})
+		for _, tasks := range [][]queueapi.EnqueueTask{{test.task}, {{TaskType: "good"}, test.task}} {
+			_, near := s.engine.EnqueueTasks(s.ctx, queueapi.EnqueueRequest{Tasks: tasks})
+			_, far := s.EnqueueTasks(s.ctx, queueapi.EnqueueRequest{Tasks: tasks})
 			for where, err := range map[string]error{"the engine": near, "the SDK": far} {
 				at := "/tasks/" + strconv.Itoa(len(tasks)-1) + test.place
 				if where == "the SDK" && len(tasks) == 1 {
@@ -321,7 +322,7 @@ func testQueueKeyIsAtomic(t *testing.T, s *server) {
 	var all sync.WaitGroup
 	for i := range ids {
 		all.Go(func() {
-			receipt, err := s.Enqueue(s.ctx, tasker.EnqueueTask{TaskType: "h", IdempotencyKey: "order-7"})
+			receipt, err := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "h", IdempotencyKey: "order-7"})
 			if err != nil {
 				t.Error(err)
 			}
@@ -381,17 +382,17 @@ func TestBackpressureOverHTTP(t *testing.T) {
 		s.refusedBy(t, `{"task_type":"job","priority":"high"}`, 429, tasker.CodeExhausted)
 		put(`{"task_type":"vip","priority":"low"}`)
 		s.must(t, "POST", "/v1/tasks", `{"task_type":"job"}`, nil) // has no tiers by default
-		stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
+		stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
 		if b := stats.Backpressure; err != nil || b.State != "allow_list_only" || b.Scope != "queue" || b.Refused["soft"] != 1 || b.Refused["high_only"] != 1 || b.Refused["allow_list_only"] != 1 {
 			t.Errorf("the numbers are %+v, %v", b, err)
 		}
-		_, far := s.Enqueue(s.ctx, tasker.EnqueueTask{TaskType: "job"})
+		_, far := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "job"})
 		if e, ok := far.(*tasker.Error); !ok || e.Code != tasker.CodeExhausted || e.RetryAfter < time.Second {
 			t.Errorf("the SDK says %#v", far)
 		}
 		s.work(t, map[string]tasker.Handler{"job": nothing, "vip": nothing})
 		eventually(t, "there is room again", func() bool {
-			_, err := s.Enqueue(s.ctx, tasker.EnqueueTask{TaskType: "job", Priority: tasker.Low})
+			_, err := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "job", Priority: tasker.Low})
 			return err == nil
 		})
 	})
@@ -410,7 +411,7 @@ func TestUserLimitsOverHTTP(t *testing.T) {
 		t.Errorf("ann is to come back in %d s", seconds)
 	}
 	s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job","user_id":"bob"}`, nil)
-	_, err := s.EnqueueTasks(s.ctx, tasker.EnqueueRequest{Tasks: []tasker.EnqueueTask{{TaskType: "job", UserID: "eve"}, {TaskType: "job", UserID: "eve"}, {TaskType: "job", UserID: "eve"}}})
+	_, err := s.EnqueueTasks(s.ctx, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "job", UserID: "eve"}, {TaskType: "job", UserID: "eve"}, {TaskType: "job", UserID: "eve"}}})
 	if tasker.ErrorCode(err) != tasker.CodeTooLarge {
 		t.Errorf("a batch over the limit is answered %v", err)
 	}
@@ -451,14 +452,14 @@ func TestOverloadOverHTTP(t *testing.T) {
 	slow.on.Store(true)
 	stored := make(chan error, 1)
 	go func() {
-		_, err := s.EnqueueTasks(s.ctx, tasker.EnqueueRequest{Tasks: []tasker.EnqueueTask{{TaskType: "job"}, {TaskType: "job"}, {TaskType: "job"}, {TaskType: "job"}}})
+		_, err := s.EnqueueTasks(s.ctx, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "job"}, {TaskType: "job"}, {TaskType: "job"}, {TaskType: "job"}}})
 		stored <- err
 	}()
 	<-slow.arrived
 	if seconds := s.refusedBy(t, `{"task_type":"job","priority":"high"}`, 503, tasker.CodeUnavailable); seconds != 1 {
 		t.Errorf("it is to come back in %d s", seconds)
 	}
-	stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{})
+	stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
 	if err != nil || stats.Backpressure.State != "overloaded" || stats.Backpressure.InHand != 4 || *stats.Backpressure.NormalLoad != 2 || stats.Backpressure.Refused["overloaded"] != 1 {
 		t.Errorf("the numbers are %+v, %v", stats.Backpressure, err)
 	}
@@ -489,21 +490,21 @@ func (s *slowStore) Write(ctx context.Context, fn func(context.Context, engine.T
 func TestQueuePlacesOverHTTP(t *testing.T) { onEveryQueue(t, testQueuePlacesOverHTTP) }
 
 func testQueuePlacesOverHTTP(t *testing.T, s *server) {
-	tasks := make([]tasker.EnqueueTask, 20)
+	tasks := make([]queueapi.EnqueueTask, 20)
 	for i := range tasks {
-		tasks[i] = tasker.EnqueueTask{TaskType: "job", Parameters: json.RawMessage(strconv.Itoa(i))}
+		tasks[i] = queueapi.EnqueueTask{TaskType: "job", Parameters: json.RawMessage(strconv.Itoa(i))}
 	}
-	receipts, err := s.EnqueueTasks(s.ctx, tasker.EnqueueRequest{Tasks: tasks})
+	receipts, err := s.EnqueueTasks(s.ctx, queueapi.EnqueueRequest{Tasks: tasks})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, r := range receipts {
-		got := s.same(t, r.TaskID, tasker.QueueQueued)
+		got := s.same(t, r.TaskID, queueapi.QueueQueued)
 		if *r.PositionInQueue != i+1 || *got.PositionInQueue != i+1 || r.EstimatedWaitSeconds != nil || *got.QueueScore != *r.QueueScore {
 			t.Errorf("task %d stands at %d, then at %d", i, *r.PositionInQueue, *got.PositionInQueue)
 		}
 	}
-	urgent, err := s.Enqueue(s.ctx, tasker.EnqueueTask{TaskType: "job", Priority: tasker.High})
+	urgent, err := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "job", Priority: tasker.High})
 	if err != nil || *urgent.PositionInQueue != 1 || *urgent.QueueScore >= *receipts[0].QueueScore {
 		t.Errorf("an urgent one stands at %+v, %v", urgent, err)
 	}
@@ -513,12 +514,12 @@ func testQueuePlacesOverHTTP(t *testing.T, s *server) {
 			t.Fatalf("the poll brings %+v", got)
 		}
 	}
-	last := s.same(t, receipts[19].TaskID, tasker.QueueQueued) // two of the batch are gone, and the urgent one
+	last := s.same(t, receipts[19].TaskID, queueapi.QueueQueued) // two of the batch are gone, and the urgent one
 	if *last.PositionInQueue != 18 || last.EstimatedWaitSeconds == nil || *last.EstimatedWaitSeconds < 0 || last.EstimatedStartTime == nil {
 		t.Errorf("the last stands at %s", fmt.Sprint(last.QueuePlace))
 	}
 	eventually(t, "the numbers are those of now", func() bool {
-		stats, err := s.QueueStats(s.ctx, tasker.QueueFilter{Namespaces: []string{"default"}})
+		stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{Namespaces: []string{"default"}})
 		return err == nil && stats.Throughput.HandedOutLastMinute == 3 && stats.Queue.TotalDepth == 18 && stats.Queue.Executing == 3 && stats.Queue.ByPriority["medium"] == 18 &&
 			stats.Queues["medium"].Executing == 2 && stats.Queues["high"].Executing == 1 && !stats.Queue.Sampled
 	})

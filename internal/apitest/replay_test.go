@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // TestReplay: a task that failed for good is in the list of failed tasks, runs again,
@@ -27,7 +28,7 @@ func testReplay(t *testing.T, s *server) {
 	receipt := s.submit(t, tasker.TaskRequest{TaskType: "charge", MaxRetries: &never, Priority: tasker.Low})
 	s.settled(t, receipt, tasker.TaskError)
 
-	page, err := s.FailedTasks(s.ctx, tasker.FailedTaskFilter{TaskType: "charge"})
+	page, err := s.FailedTasks(s.ctx, operate.FailedTaskFilter{TaskType: "charge"})
 	if err != nil || len(page.Tasks) != 1 || page.TotalCount != 1 {
 		t.Fatalf("the queue is %+v, %v", page, err)
 	}
@@ -37,15 +38,15 @@ func testReplay(t *testing.T, s *server) {
 		t.Errorf("the entry is %+v", l)
 	}
 	no := false
-	if page, err := s.FailedTasks(s.ctx, tasker.FailedTaskFilter{Retryable: &no}); err != nil || len(page.Tasks) != 0 {
+	if page, err := s.FailedTasks(s.ctx, operate.FailedTaskFilter{Retryable: &no}); err != nil || len(page.Tasks) != 0 {
 		t.Errorf("of those that are final: %+v, %v", page, err)
 	}
-	if _, err := s.FailedTasks(s.ctx, tasker.FailedTaskFilter{Cursor: "x"}); tasker.ErrorCode(err) != tasker.CodeInvalid {
+	if _, err := s.FailedTasks(s.ctx, operate.FailedTaskFilter{Cursor: "x"}); tasker.ErrorCode(err) != tasker.CodeInvalid {
 		t.Errorf("a cursor of nothing: %v", err)
 	}
 
 	mended.Store(true)
-	replay, err := s.ReplayTask(s.ctx, receipt.TaskUUID, tasker.ReplayRequest{ResetRetryCount: true, NewPriority: tasker.High, Reason: "mended", ReplayedBy: "ann"})
+	replay, err := s.ReplayTask(s.ctx, receipt.TaskUUID, operate.ReplayRequest{ResetRetryCount: true, NewPriority: tasker.High, Reason: "mended", ReplayedBy: "ann"})
 	if err != nil || replay.ReplayCount != 1 || replay.Priority != tasker.High || replay.ReplayedSteps != 1 || *replay.CaseID != l.CaseID || replay.ReplayedBy != "ann" {
 		t.Fatalf("the replay is %+v, %v", replay, err)
 	}
@@ -70,13 +71,13 @@ func testReplay(t *testing.T, s *server) {
 	if diff := cmp.Diff([]string{"charge error -> pending ann mended", " error -> enqueuing_steps ann mended"}, told); diff != "" {
 		t.Errorf("the history (-want +got):\n%s", diff)
 	}
-	if page, err := s.FailedTasks(s.ctx, tasker.FailedTaskFilter{}); err != nil || page.TotalCount != 0 {
+	if page, err := s.FailedTasks(s.ctx, operate.FailedTaskFilter{}); err != nil || page.TotalCount != 0 {
 		t.Errorf("the queue is %+v, %v", page, err)
 	}
-	if _, err := s.ReplayTask(s.ctx, receipt.TaskUUID, tasker.ReplayRequest{}); tasker.ErrorCode(err) != tasker.CodeWrongState {
+	if _, err := s.ReplayTask(s.ctx, receipt.TaskUUID, operate.ReplayRequest{}); tasker.ErrorCode(err) != tasker.CodeWrongState {
 		t.Errorf("a second replay: %v", err)
 	}
-	if _, err := s.ReplayTask(s.ctx, receipt.TaskUUID, tasker.ReplayRequest{NewPriority: "urgent"}); tasker.ErrorCode(err) != tasker.CodeInvalid {
+	if _, err := s.ReplayTask(s.ctx, receipt.TaskUUID, operate.ReplayRequest{NewPriority: "urgent"}); tasker.ErrorCode(err) != tasker.CodeInvalid {
 		t.Errorf("a priority that there is not: %v", err)
 	}
 }

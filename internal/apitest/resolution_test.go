@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // fulfillment has a step in the middle that is stuck.
@@ -85,15 +86,15 @@ func get[T any](t *testing.T, s *server, path string) T {
 // resolve is the operator: from the alert to the closed case.
 func resolve(t *testing.T, s *server, task uuid.UUID, how option) {
 	// 1. What is most urgent?
-	queue := get[[]tasker.QueuedCase](t, s, "/v1/dlq/investigation-queue?limit=100")
+	queue := get[[]operate.QueuedCase](t, s, "/v1/dlq/investigation-queue?limit=100")
 	if len(queue) != 1 || queue[0].TaskUUID != task || queue[0].Recovered || queue[0].CurrentState != tasker.TaskError ||
 		queue[0].PriorityScore < 500 || queue[0].PriorityScore > 501 {
 		t.Fatalf("the queue is %+v", queue)
 	}
 
 	// 2. What was seen?
-	found := get[tasker.Case](t, s, "/v1/dlq/task/"+task.String())
-	var snapshot tasker.CaseSnapshot
+	found := get[operate.Case](t, s, "/v1/dlq/task/"+task.String())
+	var snapshot operate.CaseSnapshot
 	if err := json.Unmarshal(found.Snapshot, &snapshot); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func resolve(t *testing.T, s *server, task uuid.UUID, how option) {
 	if step := s.step(t, receipt, "step_3"); string(step.Results) != how.consumed {
 		t.Errorf("step_3 was given %s, want %s", step.Results, how.consumed)
 	}
-	queue = get[[]tasker.QueuedCase](t, s, "/v1/dlq/investigation-queue?namespace=order_processing")
+	queue = get[[]operate.QueuedCase](t, s, "/v1/dlq/investigation-queue?namespace=order_processing")
 	if len(queue) != 1 || !queue[0].Recovered || queue[0].CurrentState != tasker.TaskComplete {
 		t.Errorf("after the repair the queue is %+v", queue)
 	}
@@ -151,7 +152,7 @@ func resolve(t *testing.T, s *server, task uuid.UUID, how option) {
 func (s *server) closeCase(t *testing.T, id, step uuid.UUID) {
 	t.Helper()
 	entry := "/v1/dlq/entry/" + id.String()
-	var updated tasker.CaseUpdated
+	var updated operate.CaseUpdated
 	status, body := s.send(t, "PATCH", entry, `{
 		"resolution_status": "manually_resolved", "resolution_notes": "Fixed database connection pool configuration. Task resumed execution.",
 		"resolved_by": "operator@example.com", "metadata": {
@@ -159,7 +160,7 @@ func (s *server) closeCase(t *testing.T, id, step uuid.UUID) {
 	if status != 200 || !updated.Success || updated.CaseUUID != id {
 		t.Fatalf("the update is answered %d %s", status, body)
 	}
-	closed := get[[]tasker.Case](t, s, "/v1/dlq?resolution_status=manually_resolved&limit=1")[0]
+	closed := get[[]operate.Case](t, s, "/v1/dlq?resolution_status=manually_resolved&limit=1")[0]
 	var metadata map[string]json.RawMessage
 	if err := json.Unmarshal(closed.Metadata, &metadata); err != nil {
 		t.Fatal(err)
@@ -173,7 +174,7 @@ func (s *server) closeCase(t *testing.T, id, step uuid.UUID) {
 	if status != 409 || refused.Code != tasker.CodeWrongState {
 		t.Errorf("a resolved case is changed: %d %s", status, body)
 	}
-	if queue := get[[]tasker.QueuedCase](t, s, "/v1/dlq/investigation-queue"); len(queue) != 0 {
+	if queue := get[[]operate.QueuedCase](t, s, "/v1/dlq/investigation-queue"); len(queue) != 0 {
 		t.Errorf("the queue is %+v, want it empty", queue)
 	}
 }
@@ -181,7 +182,7 @@ func (s *server) closeCase(t *testing.T, id, step uuid.UUID) {
 // trail checks who is said to have done what.
 func (s *server) trail(t *testing.T, task, id, step uuid.UUID) {
 	t.Helper()
-	acts := get[[]tasker.AuditRecord](t, s, "/v1/tasks/"+task.String()+"/audit")
+	acts := get[[]operate.AuditRecord](t, s, "/v1/tasks/"+task.String()+"/audit")
 	if len(acts) != 2 || acts[0].No <= acts[1].No {
 		t.Fatalf("the trail of the task is %+v", acts)
 	}
@@ -193,10 +194,10 @@ func (s *server) trail(t *testing.T, task, id, step uuid.UUID) {
 	if first.Actor != "operator@example.com" || *first.StepUUID != step || first.Before != "error" || first.Reason == "" {
 		t.Errorf("the first act is %+v", first)
 	}
-	if got := get[[]tasker.AuditRecord](t, s, "/v1/dlq/entry/"+id.String()+"/audit"); len(got) != 1 || got[0].No != last.No {
+	if got := get[[]operate.AuditRecord](t, s, "/v1/dlq/entry/"+id.String()+"/audit"); len(got) != 1 || got[0].No != last.No {
 		t.Errorf("the trail of the case is %+v", got)
 	}
-	page := get[[]tasker.AuditRecord](t, s, fmt.Sprintf("/v1/audit?limit=1&below=%d", last.No))
+	page := get[[]operate.AuditRecord](t, s, fmt.Sprintf("/v1/audit?limit=1&below=%d", last.No))
 	if len(page) != 1 || page[0].No != first.No {
 		t.Errorf("the page below %d is %+v", last.No, page)
 	}
@@ -225,17 +226,17 @@ func testCaseByHand(t *testing.T, s *server) {
 	if _, err := s.CaseOfTask(s.ctx, receipt.TaskUUID); !errors.Is(err, notFound) {
 		t.Errorf("a task without a case has %v", err)
 	}
-	opened, err := s.OpenCase(s.ctx, receipt.TaskUUID, tasker.OpenCaseRequest{Reason: "customer calls", OpenedBy: "ann", Metadata: json.RawMessage(`{"ticket":1}`)})
+	opened, err := s.OpenCase(s.ctx, receipt.TaskUUID, operate.OpenCaseRequest{Reason: "customer calls", OpenedBy: "ann", Metadata: json.RawMessage(`{"ticket":1}`)})
 	if err != nil || opened.Reason != tasker.ReasonManual || opened.ResolutionStatus != tasker.CasePending || !strings.Contains(string(opened.Metadata), `"ticket":1`) {
 		t.Fatalf("opened %+v, %v", opened, err)
 	}
-	if _, err := s.OpenCase(s.ctx, receipt.TaskUUID, tasker.OpenCaseRequest{Reason: "again", OpenedBy: "bob"}); !errors.Is(err, conflict) {
+	if _, err := s.OpenCase(s.ctx, receipt.TaskUUID, operate.OpenCaseRequest{Reason: "again", OpenedBy: "bob"}); !errors.Is(err, conflict) {
 		t.Errorf("a second case is answered %v", err)
 	}
-	if _, err := s.OpenCase(s.ctx, uuid.New(), tasker.OpenCaseRequest{Reason: "what", OpenedBy: "bob"}); !errors.Is(err, notFound) {
+	if _, err := s.OpenCase(s.ctx, uuid.New(), operate.OpenCaseRequest{Reason: "what", OpenedBy: "bob"}); !errors.Is(err, notFound) {
 		t.Errorf("a case of no task is answered %v", err)
 	}
-	for name, refused := range map[string]tasker.CaseUpdate{
+	for name, refused := range map[string]operate.CaseUpdate{
 		"NoActor":     {ResolutionStatus: tasker.CaseCancelled},
 		"Nothing":     {ResolvedBy: "ann"},
 		"NotAnObject": {Metadata: json.RawMessage(`[1]`)},
@@ -247,13 +248,13 @@ func testCaseByHand(t *testing.T, s *server) {
 	why := "not a duplicate after all"
 	for _, step := range []struct {
 		name   string
-		update tasker.CaseUpdate
+		update operate.CaseUpdate
 		want   error
 	}{
-		{"Cancel", tasker.CaseUpdate{ResolutionStatus: tasker.CaseCancelled, ResolvedBy: "ann"}, nil},
-		{"Final", tasker.CaseUpdate{Metadata: json.RawMessage(`{"n":1}`), ResolutionNotes: &why, ResolvedBy: "ann"}, wrongState},
-		{"Reopen", tasker.CaseUpdate{Reopen: true, ResolutionNotes: &why, ResolvedBy: "bob"}, nil},
-		{"ReopenTwice", tasker.CaseUpdate{Reopen: true, ResolutionNotes: &why, ResolvedBy: "bob"}, wrongState},
+		{"Cancel", operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled, ResolvedBy: "ann"}, nil},
+		{"Final", operate.CaseUpdate{Metadata: json.RawMessage(`{"n":1}`), ResolutionNotes: &why, ResolvedBy: "ann"}, wrongState},
+		{"Reopen", operate.CaseUpdate{Reopen: true, ResolutionNotes: &why, ResolvedBy: "bob"}, nil},
+		{"ReopenTwice", operate.CaseUpdate{Reopen: true, ResolutionNotes: &why, ResolvedBy: "bob"}, wrongState},
 	} {
 		if _, err := s.UpdateCase(s.ctx, opened.CaseUUID, step.update); !errors.Is(err, step.want) {
 			t.Errorf("%s is answered %v, want %v", step.name, err, step.want)
@@ -263,11 +264,11 @@ func testCaseByHand(t *testing.T, s *server) {
 	if err != nil || got.ResolutionStatus != tasker.CasePending || got.ResolvedAt != nil || got.ResolutionNotes != why {
 		t.Errorf("opened again it is %+v, %v", got, err)
 	}
-	stats, err := s.CaseStats(s.ctx, tasker.CaseFilter{Reason: tasker.ReasonManual})
+	stats, err := s.CaseStats(s.ctx, operate.CaseFilter{Reason: tasker.ReasonManual})
 	if err != nil || len(stats) != 1 || stats[0].TotalEntries != 1 || stats[0].Pending != 1 || stats[0].AvgResolutionTimeMinutes != nil {
 		t.Errorf("the stats are %+v, %v", stats, err)
 	}
-	acts, err := s.Audit(s.ctx, tasker.AuditFilter{CaseUUID: opened.CaseUUID})
+	acts, err := s.Audit(s.ctx, operate.AuditFilter{CaseUUID: opened.CaseUUID})
 	if err != nil || len(acts) != 3 || acts[0].Kind != "reopen_case" || acts[0].Actor != "bob" || acts[2].Kind != "open_case" || acts[2].Reason != "customer calls" {
 		t.Errorf("the trail is %+v, %v", acts, err)
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/operate"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,11 +30,15 @@ const patience = time.Minute
 // server is a whole server with a client of the SDK.
 type server struct {
 	*tasker.Client
+	operate.Backend
+	*queueClient
 	engine *node.Node // the one behind the API
 	url    string
 	ctx    context.Context
 	http   *http.Client
 }
+
+type queueClient = queueapi.Client
 
 // onEveryStore runs a test with a server on each of the stores that outlive a
 // process, empty at the beginning.
@@ -85,7 +91,7 @@ func serve(t *testing.T, dsn string, opts node.Options) *server {
 			t.Error(err)
 		}
 	})
-	return &server{Client: client, engine: b, url: h.URL, ctx: ctx, http: h.Client()}
+	return &server{Client: client, Backend: operate.Of(client), queueClient: queueapi.Of(client), engine: b, url: h.URL, ctx: ctx, http: h.Client()}
 }
 
 // work runs a worker with these handlers until the test ends.

@@ -9,6 +9,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // clock is the time, and what was added to it.
@@ -55,7 +56,7 @@ func testStaleness(t *testing.T, s *server, c *clock) {
 	health := func(query string) string {
 		t.Helper()
 		var out []string
-		for _, k := range get[[]tasker.StaleTask](t, s, "/v1/dlq/staleness"+query) {
+		for _, k := range get[[]operate.StaleTask](t, s, "/v1/dlq/staleness"+query) {
 			name := map[bool]string{true: "usual", false: "patient"}[k.TaskUUID == usual.TaskUUID]
 			out = append(out, name+" "+string(k.Health))
 		}
@@ -78,23 +79,23 @@ func testStaleness(t *testing.T, s *server, c *clock) {
 	c.advance(25 * time.Minute)
 	expect("", "usual stale, patient warning")
 
-	detect := func(body string) []tasker.Detection {
+	detect := func(body string) []operate.Detection {
 		t.Helper()
-		var out []tasker.Detection
+		var out []operate.Detection
 		if status, answer := s.send(t, "POST", "/v1/dlq/staleness/detect", body, &out); status != 200 {
 			t.Fatalf("the detection is answered %d %s", status, answer)
 		}
 		return out
 	}
 	dry := detect(`{"dry_run":true}`)
-	if len(dry) != 1 || dry[0].TaskUUID != usual.TaskUUID || dry[0].ActionTaken != tasker.WouldTransition || dry[0].MovedToDLQ || dry[0].TransitionSuccess {
+	if len(dry) != 1 || dry[0].TaskUUID != usual.TaskUUID || dry[0].ActionTaken != operate.WouldTransition || dry[0].MovedToDLQ || dry[0].TransitionSuccess {
 		t.Errorf("the dry run says %+v", dry)
 	}
-	if cases := get[[]tasker.Case](t, s, "/v1/dlq"); len(cases) != 0 {
+	if cases := get[[]operate.Case](t, s, "/v1/dlq"); len(cases) != 0 {
 		t.Errorf("the dry run opened %+v", cases)
 	}
 	done := detect("")
-	if len(done) != 1 || done[0].TaskUUID != usual.TaskUUID || done[0].ActionTaken != tasker.MovedAndErrored || !done[0].MovedToDLQ || !done[0].TransitionSuccess ||
+	if len(done) != 1 || done[0].TaskUUID != usual.TaskUUID || done[0].ActionTaken != operate.MovedAndErrored || !done[0].MovedToDLQ || !done[0].TransitionSuccess ||
 		done[0].ThresholdMinutes != 30 || done[0].TimeInStateMinutes < 50 {
 		t.Errorf("the detection says %+v", done)
 	}
@@ -103,7 +104,7 @@ func testStaleness(t *testing.T, s *server, c *clock) {
 	}
 	s.settled(t, usual, tasker.TaskError)
 	expect("", "patient warning")
-	found := get[tasker.Case](t, s, "/v1/dlq/task/"+usual.TaskUUID.String())
+	found := get[operate.Case](t, s, "/v1/dlq/task/"+usual.TaskUUID.String())
 	if found.Reason != tasker.ReasonStaleness || found.OriginalState != done[0].CurrentState {
 		t.Errorf("the case is %+v", found)
 	}
@@ -114,7 +115,7 @@ func testStaleness(t *testing.T, s *server, c *clock) {
 		t.Fatal(err)
 	}
 	s.settled(t, usual, tasker.TaskResolvedManually)
-	if again := get[tasker.Case](t, s, "/v1/dlq/task/"+usual.TaskUUID.String()); again.Recovery == nil || again.Recovery.By != "ann" {
+	if again := get[operate.Case](t, s, "/v1/dlq/task/"+usual.TaskUUID.String()); again.Recovery == nil || again.Recovery.By != "ann" {
 		t.Errorf("after the repair the recovery is %+v", again.Recovery)
 	}
 }

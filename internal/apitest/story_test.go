@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // TestCaseTellsTheWholeStory: a task fails of one thing, is repaired, and fails of
@@ -23,22 +24,22 @@ func testCaseTellsTheWholeStory(t *testing.T, s *server) {
 	receipt := s.submit(t, tasker.TaskRequest{TaskType: "job", MaxRetries: &retries})
 	s.settled(t, receipt, tasker.TaskError)
 	first, err := s.CaseOfTask(s.ctx, receipt.TaskUUID)
-	if err != nil || first.Cause != tasker.CauseNoRetries || first.Class != tasker.ClassResource || !first.Retryable || first.OccurrenceCount != 1 ||
+	if err != nil || first.Cause != operate.CauseNoRetries || first.Class != tasker.ClassResource || !first.Retryable || first.OccurrenceCount != 1 ||
 		len(first.Occurrences) != 1 || first.FailedStep != "job" || first.ErrorMessage != "no connection" {
 		t.Fatalf("the case is %+v, %v", first, err)
 	}
 
 	final := false
 	kind.Store(&tasker.Failure{Type: "SchemaError", Message: "no such column", Retryable: &final})
-	if _, err := s.ReplayTask(s.ctx, receipt.TaskUUID, tasker.ReplayRequest{ReplayedBy: "ann"}); err != nil {
+	if _, err := s.ReplayTask(s.ctx, receipt.TaskUUID, operate.ReplayRequest{ReplayedBy: "ann"}); err != nil {
 		t.Fatal(err)
 	}
-	var story *tasker.Case
+	var story *operate.Case
 	s.await(t, "the second failure", func() bool {
 		story, err = s.CaseOfTask(s.ctx, receipt.TaskUUID)
 		return err == nil && story.OccurrenceCount == 2
 	})
-	if story.CaseUUID != first.CaseUUID || story.Cause != tasker.CauseNotRetryable || story.Fingerprint != "SchemaError" || story.Retryable ||
+	if story.CaseUUID != first.CaseUUID || story.Cause != operate.CauseNotRetryable || story.Fingerprint != "SchemaError" || story.Retryable ||
 		story.Recovery != nil || !story.OpenedAt.Equal(first.OpenedAt) || len(story.Occurrences) != 2 {
 		t.Errorf("of two failures the case is %+v", story)
 	}
@@ -51,7 +52,7 @@ func testCaseTellsTheWholeStory(t *testing.T, s *server) {
 	s.saysTheSame(t, receipt, story)
 
 	for pattern, want := range map[string]int{"PoolTimeout": 0, "SchemaError": 1} {
-		page, err := s.FailedTasks(s.ctx, tasker.FailedTaskFilter{Fingerprint: pattern})
+		page, err := s.FailedTasks(s.ctx, operate.FailedTaskFilter{Fingerprint: pattern})
 		if err != nil || len(page.Tasks) != want {
 			t.Errorf("with the error %s there are %+v, %v", pattern, page, err)
 		}
@@ -61,13 +62,13 @@ func testCaseTellsTheWholeStory(t *testing.T, s *server) {
 
 // saysTheSame compares what the task, its step, the lists of cases and the
 // queue say of a failure.
-func (s *server) saysTheSame(t *testing.T, receipt tasker.TaskReceipt, c *tasker.Case) {
+func (s *server) saysTheSame(t *testing.T, receipt tasker.TaskReceipt, c *operate.Case) {
 	t.Helper()
 	step := s.step(t, receipt, c.FailedStep)
 	if step.LastError.Class != c.Class || step.LastError.Message != c.ErrorMessage {
 		t.Errorf("the step says %+v", step.LastError)
 	}
-	page, err := s.FailedTasks(s.ctx, tasker.FailedTaskFilter{})
+	page, err := s.FailedTasks(s.ctx, operate.FailedTaskFilter{})
 	if err != nil || len(page.Tasks) != 1 {
 		t.Fatalf("the list of failed tasks is %+v, %v", page, err)
 	}
@@ -78,22 +79,22 @@ func (s *server) saysTheSame(t *testing.T, receipt tasker.TaskReceipt, c *tasker
 	if err != nil || q.Error == nil || q.Error.Class != c.Class || q.Error.Retryable != c.Retryable {
 		t.Errorf("the task of the queue is %+v, %v", q, err)
 	}
-	for what, list := range map[string][]tasker.Case{"list": get[[]tasker.Case](t, s, "/v1/dlq?reason=max_retries_exceeded")} {
+	for what, list := range map[string][]operate.Case{"list": get[[]operate.Case](t, s, "/v1/dlq?reason=max_retries_exceeded")} {
 		if len(list) != 1 || list[0].Cause != c.Cause || list[0].OccurrenceCount != 2 || list[0].Class != c.Class || list[0].Occurrences != nil || list[0].Snapshot != nil {
 			t.Errorf("the %s is %+v", what, list)
 		}
 	}
-	queue := get[[]tasker.QueuedCase](t, s, "/v1/dlq/investigation-queue")
+	queue := get[[]operate.QueuedCase](t, s, "/v1/dlq/investigation-queue")
 	if len(queue) != 1 || queue[0].Cause != c.Cause || queue[0].OccurrenceCount != 2 || queue[0].Recovered || !queue[0].LastOccurredAt.Equal(c.LastOccurredAt) {
 		t.Errorf("the queue is %+v", queue)
 	}
 }
 
 // thread adds notes to a case while it is pending, with its end, and after it.
-func (s *server) thread(t *testing.T, c *tasker.Case) {
+func (s *server) thread(t *testing.T, c *operate.Case) {
 	t.Helper()
 	note := func(by, text string, status tasker.CaseResolution) {
-		if _, err := s.UpdateCase(s.ctx, c.CaseUUID, tasker.CaseUpdate{ResolvedBy: by, ResolutionNotes: &text, ResolutionStatus: status}); err != nil {
+		if _, err := s.UpdateCase(s.ctx, c.CaseUUID, operate.CaseUpdate{ResolvedBy: by, ResolutionNotes: &text, ResolutionStatus: status}); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -110,7 +111,7 @@ func (s *server) thread(t *testing.T, c *tasker.Case) {
 		}
 	}
 	metadata := json.RawMessage(`{"recovered":{"by":"eve"}}`)
-	if _, err := s.UpdateCase(s.ctx, c.CaseUUID, tasker.CaseUpdate{Metadata: metadata}); tasker.ErrorCode(err) != tasker.CodeWrongState {
+	if _, err := s.UpdateCase(s.ctx, c.CaseUUID, operate.CaseUpdate{Metadata: metadata}); tasker.ErrorCode(err) != tasker.CodeWrongState {
 		t.Errorf("the metadata of a resolved case is changed: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
 // TestGatheredSubmitsAreJudgedAlone: tasks of callers that the SDK sends together are
@@ -82,7 +83,7 @@ func testKeyOfAnotherBody(t *testing.T, s *server) {
 	if err != nil || again.TaskUUID != first.TaskUUID || again.Created {
 		t.Errorf("the same body is answered %+v, %v", again, err)
 	}
-	queued, err := s.Enqueue(s.ctx, tasker.EnqueueTask{TaskType: "h", IdempotencyKey: "k", Parameters: json.RawMessage(`{"a":1,"b":{"c":2,"d":3}}`)})
+	queued, err := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "h", IdempotencyKey: "k", Parameters: json.RawMessage(`{"a":1,"b":{"c":2,"d":3}}`)})
 	if err != nil || queued.TaskID != first.TaskUUID || queued.Created {
 		t.Errorf("through the queue it is answered %+v, %v", queued, err)
 	}
@@ -95,7 +96,7 @@ func testKeyOfAnotherBody(t *testing.T, s *server) {
 	}
 	_, err = s.Submit(s.ctx, tasker.TaskRequest{TaskType: "h", IdempotencyKey: "k", Context: json.RawMessage(`{"a":2}`)})
 	conflict("another body", err)
-	_, err = s.Enqueue(s.ctx, tasker.EnqueueTask{TaskType: "other", IdempotencyKey: "k"})
+	_, err = s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "other", IdempotencyKey: "k"})
 	conflict("another type, through the queue", err)
 	for _, itemErrors := range []bool{false, true} {
 		receipts, err := s.SubmitTasks(s.ctx, tasker.SubmitRequest{ItemErrors: itemErrors, Tasks: []tasker.TaskRequest{
@@ -109,7 +110,7 @@ func testKeyOfAnotherBody(t *testing.T, s *server) {
 			t.Errorf("in a batch the conflict is at %s", at)
 		}
 	}
-	queue, err := s.EnqueueTasks(s.ctx, tasker.EnqueueRequest{Tasks: []tasker.EnqueueTask{{TaskType: "h"}, {TaskType: "other", IdempotencyKey: "k"}}})
+	queue, err := s.EnqueueTasks(s.ctx, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "h"}, {TaskType: "other", IdempotencyKey: "k"}}})
 	if err != nil || !queue[0].Created {
 		t.Fatalf("in a batch of the queue the other is answered %+v, %v", queue, err)
 	}

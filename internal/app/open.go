@@ -6,6 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/telemetry"
@@ -15,6 +16,7 @@ import (
 // backend is the engine over its store, as Run needs it.
 type backend interface {
 	tasker.Backend
+	httpapi.Backend
 	web.KeyUse
 	// Run runs the background loops until ctx ends. It blocks.
 	Run(ctx context.Context) error

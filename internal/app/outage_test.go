@@ -20,6 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/app"
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // node is a whole server on a PostgreSQL that the test can stop.
@@ -108,7 +109,7 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := n.OpenCase(ctx, receipt.TaskUUID, tasker.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"})
+	opened, err := operate.Of(n.Client).OpenCase(ctx, receipt.TaskUUID, operate.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/app"
 	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // collector is an OTLP endpoint that keeps spans.
@@ -117,7 +118,7 @@ func TestTelemetry(t *testing.T) {
 	call(t, ctx, "POST", node.URL+"/v1/tasks", `{"task_type":"mail"}`, traced)
 	call(t, ctx, "POST", node.URL+"/v1/tasks", `{"task_type":"pay"}`, traced)
 	workedIn := workOnce(t, ctx, node)
-	var found []tasker.Case
+	var found []operate.Case
 	for len(found) == 0 {
 		if err := json.Unmarshal([]byte(call(t, ctx, "GET", node.URL+"/v1/dlq", "", "")), &found); err != nil {
 			t.Fatal(err)

@@ -10,12 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // auditTrail holds the flags of `audit`.
 type auditTrail struct {
 	s             *session
-	filter        tasker.AuditFilter
+	filter        operate.AuditFilter
 	task, dlq     string
 	worker        string
 	all           bool
@@ -89,7 +90,7 @@ func (c *auditTrail) run(ctx context.Context, client *tasker.Client, _ []string)
 	if c.all {
 		return c.export(ctx, client)
 	}
-	records, err := client.Audit(ctx, c.filter)
+	records, err := operate.Of(client).Audit(ctx, c.filter)
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (c *auditTrail) export(ctx context.Context, client *tasker.Client) error {
 	out := json.NewEncoder(c.s.Out)
 	out.SetEscapeHTML(false)
 	for {
-		records, err := client.Audit(ctx, c.filter)
+		records, err := operate.Of(client).Audit(ctx, c.filter)
 		if err != nil {
 			return err
 		}
@@ -145,7 +146,7 @@ func (c *auditTrail) export(ctx context.Context, client *tasker.Client) error {
 }
 
 // subject names the step, case, worker or template that an act was about.
-func subject(r *tasker.AuditRecord) string {
+func subject(r *operate.AuditRecord) string {
 	for _, id := range []*uuid.UUID{r.StepUUID, r.CaseUUID, r.WorkerID} {
 		if id != nil {
 			return id.String()
@@ -157,7 +158,7 @@ func subject(r *tasker.AuditRecord) string {
 	return ""
 }
 
-func taskOf(r *tasker.AuditRecord) string {
+func taskOf(r *operate.AuditRecord) string {
 	if r.TaskUUID == uuid.Nil {
 		return ""
 	}
@@ -165,11 +166,11 @@ func taskOf(r *tasker.AuditRecord) string {
 }
 
 // keyOf says how the actor was known.
-func keyOf(r *tasker.AuditRecord) string {
+func keyOf(r *operate.AuditRecord) string {
 	switch r.Authenticated {
-	case tasker.AuthenticatedByKey:
+	case operate.AuthenticatedByKey:
 		return r.KeyName
-	case tasker.NotAuthenticated:
+	case operate.NotAuthenticated:
 		return "-"
 	}
 	return "(" + string(r.Authenticated) + ")"

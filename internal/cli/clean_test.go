@@ -13,6 +13,8 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/cli"
+	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // hostile holds what a terminal would act on: an escape sequence, a C1
@@ -177,11 +179,11 @@ func TestListsTellOfDamage(t *testing.T) {
 	id := uuid.New()
 	for line, answer := range map[string]any{
 		"task list":     tasker.TaskPage{Tasks: []tasker.Task{{TaskUUID: uuid.New()}, {TaskUUID: id, Damage: "context is not\x1b valid JSON"}}},
-		"queue list":    tasker.QueueTaskPage{Tasks: []tasker.QueueListed{{TaskID: id, Damage: "context is not\x1b valid JSON"}}},
-		"dlq list":      []tasker.Case{{CaseUUID: id, Damage: "context is not\x1b valid JSON"}},
-		"dlq queue":     []tasker.QueuedCase{{CaseUUID: id, Damage: "context is not\x1b valid JSON"}},
-		"dlq staleness": []tasker.StaleTask{{TaskUUID: id, Damage: "context is not\x1b valid JSON"}},
-		"dlq tasks":     tasker.FailedTaskPage{Tasks: []tasker.FailedTask{{TaskID: id, Damage: "context is not\x1b valid JSON"}}},
+		"queue list":    queueapi.QueueTaskPage{Tasks: []queueapi.QueueListed{{TaskID: id, Damage: "context is not\x1b valid JSON"}}},
+		"dlq list":      []operate.Case{{CaseUUID: id, Damage: "context is not\x1b valid JSON"}},
+		"dlq queue":     []operate.QueuedCase{{CaseUUID: id, Damage: "context is not\x1b valid JSON"}},
+		"dlq staleness": []operate.StaleTask{{TaskUUID: id, Damage: "context is not\x1b valid JSON"}},
+		"dlq tasks":     operate.FailedTaskPage{Tasks: []operate.FailedTask{{TaskID: id, Damage: "context is not\x1b valid JSON"}}},
 	} {
 		code, out, errOut := run(t, answer, strings.Fields(line)...)
 		want := "Damaged: " + id.String() + ": context is not"

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // newDLQ groups the commands about cases.
@@ -43,7 +44,7 @@ findings in the case (dlq update).`,
 
 // caseFlags are the filters of lists of cases.
 type caseFlags struct {
-	filter        tasker.CaseFilter
+	filter        operate.CaseFilter
 	reason, state string
 	after, before string
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // bulkFlags say which cases a command is about that acts on many.
@@ -37,9 +38,9 @@ func (b *bulkFlags) prepare(s *session) error {
 
 // each turns the pages of a bulk verb until there are no more cases, or the limit is
 // reached, and gathers what became of them.
-func (b *bulkFlags) each(ask func(tasker.BulkPage) (*tasker.BulkResult, error)) (*tasker.BulkResult, error) {
-	all := &tasker.BulkResult{DryRun: b.dryRun, Results: []tasker.BulkItem{}}
-	page := tasker.BulkPage{DryRun: b.dryRun}
+func (b *bulkFlags) each(ask func(operate.BulkPage) (*operate.BulkResult, error)) (*operate.BulkResult, error) {
+	all := &operate.BulkResult{DryRun: b.dryRun, Results: []operate.BulkItem{}}
+	page := operate.BulkPage{DryRun: b.dryRun}
 	for left := b.limit; left > 0; left -= page.Limit {
 		page.Limit = min(left, bulkPage)
 		r, err := ask(page)
@@ -56,7 +57,7 @@ func (b *bulkFlags) each(ask func(tasker.BulkPage) (*tasker.BulkResult, error)) 
 }
 
 // printBulk shows what became of each item. The error is that of the first refused.
-func (s *session) printBulk(r *tasker.BulkResult, err error) error {
+func (s *session) printBulk(r *operate.BulkResult, err error) error {
 	if r == nil || err != nil && len(r.Results) == 0 {
 		return err
 	}
@@ -74,7 +75,7 @@ func (s *session) printBulk(r *tasker.BulkResult, err error) error {
 	return err
 }
 
-func (s *session) showBulk(r *tasker.BulkResult) error {
+func (s *session) showBulk(r *operate.BulkResult) error {
 	if s.json {
 		return s.printJSON(r)
 	}
@@ -138,8 +139,8 @@ state instead. A refused act does not stop the others.`,
 			return bulk.prepare(s)
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			return s.printBulk(bulk.each(func(page tasker.BulkPage) (*tasker.BulkResult, error) {
-				return c.ActOnCases(ctx, tasker.BulkStepAction{Filter: bulk.filter, Step: step, Action: action, BulkPage: page})
+			return s.printBulk(bulk.each(func(page operate.BulkPage) (*operate.BulkResult, error) {
+				return operate.Of(c).ActOnCases(ctx, operate.BulkStepAction{Filter: bulk.filter, Step: step, Action: action, BulkPage: page})
 			}))
 		}),
 	}

@@ -6,10 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 func newDLQDetect(s *session) *cobra.Command {
-	var req tasker.DetectRequest
+	var req operate.DetectRequest
 	cmd := &cobra.Command{
 		Use:   "detect",
 		Short: "Run the staleness detector now",
@@ -18,7 +19,7 @@ the task to error. Servers run the detector periodically. --dry-run lists the st
 tasks and changes nothing.`,
 		Args: cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			found, err := c.DetectStaleness(ctx, req)
+			found, err := operate.Of(c).DetectStaleness(ctx, req)
 			if err != nil {
 				return err
 			}
@@ -26,7 +27,7 @@ tasks and changes nothing.`,
 				return err
 			}
 			for _, d := range found {
-				if d.ActionTaken == tasker.DetectionTransFail {
+				if d.ActionTaken == operate.DetectionTransFail {
 					return exitError(exitFailure)
 				}
 			}
@@ -43,7 +44,7 @@ tasks and changes nothing.`,
 	return cmd
 }
 
-func (s *session) printDetections(found []tasker.Detection) error {
+func (s *session) printDetections(found []operate.Detection) error {
 	if s.json {
 		return s.printJSON(found)
 	}

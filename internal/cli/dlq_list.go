@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 func newDLQList(s *session) *cobra.Command {
@@ -25,7 +26,7 @@ func newDLQList(s *session) *cobra.Command {
 			return flags.prepare(s)
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			cases, err := c.Cases(ctx, flags.filter)
+			cases, err := operate.Of(c).Cases(ctx, flags.filter)
 			if err != nil {
 				return err
 			}
@@ -47,7 +48,7 @@ func resolutionFlag(cmd *cobra.Command, status *string, usage string) {
 	offer(cmd, name, tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
 }
 
-func (s *session) printCases(cases []tasker.Case, f tasker.CaseFilter) error {
+func (s *session) printCases(cases []operate.Case, f operate.CaseFilter) error {
 	if s.json {
 		return s.printJSON(cases)
 	}

@@ -6,11 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 func newDLQOpen(s *session) *cobra.Command {
 	var (
-		req      tasker.OpenCaseRequest
+		req      operate.OpenCaseRequest
 		metadata string
 	)
 	cmd := &cobra.Command{
@@ -33,7 +34,7 @@ itself does not change.`,
 			if err != nil {
 				return err
 			}
-			opened, err := c.OpenCase(ctx, id, req)
+			opened, err := operate.Of(c).OpenCase(ctx, id, req)
 			if err != nil {
 				return err
 			}

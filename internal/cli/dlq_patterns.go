@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 func newDLQPatterns(s *session) *cobra.Command {
@@ -18,7 +19,7 @@ func newDLQPatterns(s *session) *cobra.Command {
 last day once per hour; engine.dlq_patterns in the configuration changes both.`,
 		Args: cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			report, err := c.FailureReport(ctx, namespace)
+			report, err := operate.Of(c).FailureReport(ctx, namespace)
 			if err != nil {
 				return err
 			}
@@ -29,7 +30,7 @@ last day once per hour; engine.dlq_patterns in the configuration changes both.`,
 	return cmd
 }
 
-func (s *session) printFailures(r *tasker.FailureReport) error {
+func (s *session) printFailures(r *operate.FailureReport) error {
 	if s.json {
 		return s.printJSON(r)
 	}

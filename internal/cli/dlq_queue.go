@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 func newDLQQueue(s *session) *cobra.Command {
@@ -22,7 +23,7 @@ resolution.`,
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return flags.prepare(s) },
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			queue, err := c.InvestigationQueue(ctx, flags.filter)
+			queue, err := operate.Of(c).InvestigationQueue(ctx, flags.filter)
 			if err != nil {
 				return err
 			}
@@ -35,7 +36,7 @@ resolution.`,
 	return cmd
 }
 
-func (s *session) printQueue(queue []tasker.QueuedCase) error {
+func (s *session) printQueue(queue []operate.QueuedCase) error {
 	if s.json {
 		return s.printJSON(queue)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // bulkReplay is what a replay of many tasks is told.
@@ -23,7 +24,7 @@ type bulkReplay struct {
 func newDLQReplay(s *session) *cobra.Command {
 	var (
 		bulk     bulkReplay
-		req      tasker.ReplayRequest
+		req      operate.ReplayRequest
 		priority string
 	)
 	cmd := &cobra.Command{
@@ -78,12 +79,12 @@ It stops when most of the replayed tasks have failed again.`,
 	return cmd
 }
 
-func (s *session) replayOne(ctx context.Context, c *tasker.Client, arg string, req tasker.ReplayRequest) error {
+func (s *session) replayOne(ctx context.Context, c *tasker.Client, arg string, req operate.ReplayRequest) error {
 	id, err := taskArg(arg)
 	if err != nil {
 		return err
 	}
-	r, err := c.ReplayTask(ctx, id, req)
+	r, err := operate.Of(c).ReplayTask(ctx, id, req)
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ type replayed struct {
 
 // replayAll replays what a filter lets pass. What it will be is decided before the
 // first is replayed: what fails again meanwhile is not replayed again.
-func (s *session) replayAll(ctx context.Context, c *tasker.Client, b *bulkReplay, req tasker.ReplayRequest) error {
+func (s *session) replayAll(ctx context.Context, c *tasker.Client, b *bulkReplay, req operate.ReplayRequest) error {
 	ids, err := replayable(ctx, c, b)
 	if err != nil {
 		return err
@@ -158,7 +159,7 @@ func replayable(ctx context.Context, c *tasker.Client, b *bulkReplay) ([]uuid.UU
 	f := b.filter
 	f.Limit = page
 	for {
-		p, err := c.FailedTasks(ctx, f)
+		p, err := operate.Of(c).FailedTasks(ctx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -185,7 +186,7 @@ func (r *replayed) replay(
 	c *tasker.Client,
 	ids []uuid.UUID,
 	rate float64,
-	req tasker.ReplayRequest,
+	req operate.ReplayRequest,
 ) error {
 	pace := time.NewTicker(time.Duration(float64(time.Second) / rate))
 	defer pace.Stop()
@@ -207,7 +208,7 @@ func (r *replayed) replay(
 				return nil
 			}
 		}
-		switch _, err := c.ReplayTask(ctx, id, req); tasker.ErrorCode(err) {
+		switch _, err := operate.Of(c).ReplayTask(ctx, id, req); tasker.ErrorCode(err) {
 		case "":
 			r.Replayed++
 		case tasker.CodeWrongState, tasker.CodeConflict, tasker.CodeNotFound: // somebody has seen to it

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 func newDLQShow(s *session) *cobra.Command {
@@ -21,7 +22,7 @@ func newDLQShow(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found, err := c.CaseOfTask(ctx, id)
+			found, err := operate.Of(c).CaseOfTask(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -34,7 +35,7 @@ func newDLQShow(s *session) *cobra.Command {
 }
 
 // printCase shows a case, the task as it was, and what can be done.
-func (s *session) printCase(c *tasker.Case) error {
+func (s *session) printCase(c *operate.Case) error {
 	f := fields{indent: "  "}
 	f.add("Case", c.CaseUUID.String())
 	f.add("Task", c.TaskUUID.String())
@@ -78,7 +79,7 @@ func (s *session) printCase(c *tasker.Case) error {
 
 // printSnapshot shows a task as it was when its case was opened.
 func (s *session) printSnapshot(raw json.RawMessage) error {
-	var snap tasker.CaseSnapshot
+	var snap operate.CaseSnapshot
 	if err := json.Unmarshal(raw, &snap); err != nil {
 		return fmt.Errorf("read snapshot: %w", err)
 	}

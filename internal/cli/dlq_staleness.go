@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 func newDLQStaleness(s *session) *cobra.Command {
 	var (
-		filter tasker.StalenessFilter
+		filter operate.StalenessFilter
 		health string
 	)
 	cmd := &cobra.Command{
@@ -27,8 +28,8 @@ in the queue, a wait for a time), or the max_duration of the whole task.`,
 		Example: `  tasker dlq staleness --health-status warning --json | jq length`,
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			filter.Health = tasker.Health(health)
-			tasks, err := c.Staleness(ctx, filter)
+			filter.Health = operate.Health(health)
+			tasks, err := operate.Of(c).Staleness(ctx, filter)
 			if err != nil {
 				return err
 			}
@@ -41,11 +42,11 @@ in the queue, a wait for a time), or the max_duration of the whole task.`,
 	f.StringVar(&filter.TaskName, "name", "", "filter by task name: the template or the task type")
 	f.IntVar(&filter.Limit, "limit", 100, "number of tasks, 1 to 1000")
 	aliases(cmd, map[string]string{"health": "health-status", "task-name": "name"})
-	offer(cmd, "health-status", tasker.Stale, tasker.Warning, tasker.Healthy)
+	offer(cmd, "health-status", operate.Stale, operate.Warning, operate.Healthy)
 	return cmd
 }
 
-func (s *session) printStaleness(tasks []tasker.StaleTask) error {
+func (s *session) printStaleness(tasks []operate.StaleTask) error {
 	if s.json {
 		return s.printJSON(tasks)
 	}

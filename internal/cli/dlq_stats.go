@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 func newDLQStats(s *session) *cobra.Command {
@@ -18,7 +19,7 @@ func newDLQStats(s *session) *cobra.Command {
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return flags.prepare(s) },
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			stats, err := c.CaseStats(ctx, flags.filter)
+			stats, err := operate.Of(c).CaseStats(ctx, flags.filter)
 			if err != nil {
 				return err
 			}
@@ -29,7 +30,7 @@ func newDLQStats(s *session) *cobra.Command {
 	return cmd
 }
 
-func (s *session) printCaseStats(stats []tasker.CaseStats) error {
+func (s *session) printCaseStats(stats []operate.CaseStats) error {
 	if s.json {
 		return s.printJSON(stats)
 	}

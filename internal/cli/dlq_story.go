@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // recovery says how the task of a case came out of its trouble, "" for nothing.
-func (s *session) recovery(r *tasker.CaseRecovery) string {
+func (s *session) recovery(r *operate.CaseRecovery) string {
 	if r == nil {
 		return ""
 	}
@@ -21,7 +21,7 @@ func (s *session) recovery(r *tasker.CaseRecovery) string {
 
 // printOccurrences lists how often the task of a case was found stuck, if that was more
 // than once.
-func (s *session) printOccurrences(c *tasker.Case) error {
+func (s *session) printOccurrences(c *operate.Case) error {
 	if len(c.Occurrences) < 2 {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (s *session) printOccurrences(c *tasker.Case) error {
 }
 
 // printThread lists the notes of a case, if there is more than the one that is shown.
-func (s *session) printThread(notes []tasker.CaseNote) error {
+func (s *session) printThread(notes []operate.CaseNote) error {
 	if len(notes) < 2 {
 		return nil
 	}

@@ -8,11 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // failedTaskFlags are the filters of the dead-letter queue.
 type failedTaskFlags struct {
-	filter                           tasker.FailedTaskFilter
+	filter                           operate.FailedTaskFilter
 	reason, retryable, after, before string
 }
 
@@ -66,7 +67,7 @@ lists tasks whose case has that resolution instead.`,
 			return flags.prepare(s)
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			page, err := c.FailedTasks(ctx, flags.filter)
+			page, err := operate.Of(c).FailedTasks(ctx, flags.filter)
 			if err != nil {
 				return err
 			}
@@ -80,7 +81,7 @@ lists tasks whose case has that resolution instead.`,
 	return cmd
 }
 
-func (s *session) printFailedTasks(page *tasker.FailedTaskPage) error {
+func (s *session) printFailedTasks(page *operate.FailedTaskPage) error {
 	if s.json {
 		return s.printJSON(page)
 	}

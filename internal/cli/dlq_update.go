@@ -6,12 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 func newDLQUpdate(s *session) *cobra.Command {
 	var (
 		bulk                    bulkFlags
-		update                  tasker.CaseUpdate
+		update                  operate.CaseUpdate
 		status, notes, metadata string
 	)
 	cmd := &cobra.Command{
@@ -48,8 +49,8 @@ stop the others.`,
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			if bulk.all {
-				return s.printBulk(bulk.each(func(page tasker.BulkPage) (*tasker.BulkResult, error) {
-					return c.UpdateCases(ctx, tasker.BulkCaseUpdate{Filter: bulk.filter, Update: update, BulkPage: page})
+				return s.printBulk(bulk.each(func(page operate.BulkPage) (*operate.BulkResult, error) {
+					return operate.Of(c).UpdateCases(ctx, operate.BulkCaseUpdate{Filter: bulk.filter, Update: update, BulkPage: page})
 				}))
 			}
 			return s.updateCase(ctx, c, args[0], update, "Case updated!")
@@ -68,7 +69,7 @@ stop the others.`,
 
 func newDLQReopen(s *session) *cobra.Command {
 	var (
-		update tasker.CaseUpdate
+		update operate.CaseUpdate
 		reason string
 	)
 	cmd := &cobra.Command{
@@ -97,14 +98,14 @@ func (s *session) updateCase(
 	ctx context.Context,
 	c *tasker.Client,
 	arg string,
-	update tasker.CaseUpdate,
+	update operate.CaseUpdate,
 	done string,
 ) error {
 	id, err := caseArg(arg)
 	if err != nil {
 		return err
 	}
-	updated, err := c.UpdateCase(ctx, id, update)
+	updated, err := operate.Of(c).UpdateCase(ctx, id, update)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
 // newQueue groups the commands about the queue as a whole.
@@ -36,7 +37,7 @@ measurement there is no estimate.`,
 			if err != nil {
 				return err
 			}
-			task, err := c.QueueTask(ctx, id, history)
+			task, err := queueapi.Of(c).QueueTask(ctx, id, history)
 			if err != nil {
 				return err
 			}
@@ -47,7 +48,7 @@ measurement there is no estimate.`,
 	return cmd
 }
 
-func (s *session) printQueueTask(t *tasker.QueueTask) error {
+func (s *session) printQueueTask(t *queueapi.QueueTask) error {
 	if s.json {
 		return s.printJSON(t)
 	}
@@ -78,7 +79,7 @@ func (s *session) printQueueTask(t *tasker.QueueTask) error {
 }
 
 // positionText is a place in words, "" for a task that does not wait for a worker.
-func positionText(p tasker.QueuePlace) string {
+func positionText(p queueapi.QueuePlace) string {
 	switch {
 	case p.PositionInQueue == nil:
 		return ""
@@ -88,7 +89,7 @@ func positionText(p tasker.QueuePlace) string {
 	return fmt.Sprint(*p.PositionInQueue)
 }
 
-func waitText(t *tasker.QueueTask) string {
+func waitText(t *queueapi.QueueTask) string {
 	switch {
 	case t.PositionInQueue == nil:
 		return ""

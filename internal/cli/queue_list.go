@@ -7,12 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
 // queueList holds the flags of `queue list`.
 type queueList struct {
 	s        *session
-	filter   tasker.QueueTaskFilter
+	filter   queueapi.QueueTaskFilter
 	statuses []string
 	priority string
 	created  created
@@ -28,7 +29,7 @@ func newQueueList(s *session) *cobra.Command {
 		Args: cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) (err error) {
 			for _, status := range c.statuses {
-				c.filter.Statuses = append(c.filter.Statuses, tasker.QueueStatus(status))
+				c.filter.Statuses = append(c.filter.Statuses, queueapi.QueueStatus(status))
 			}
 			c.filter.Priority = tasker.Priority(c.priority)
 			c.filter.CreatedAfter, c.filter.CreatedBefore, err = c.created.read(s)
@@ -49,26 +50,26 @@ func newQueueList(s *session) *cobra.Command {
 	offer(
 		cmd,
 		"status",
-		tasker.QueueQueued,
-		tasker.QueueAssigned,
-		tasker.QueueExecuting,
-		tasker.QueueCompleted,
-		tasker.QueueFailed,
-		tasker.QueueDeadLetter,
-		tasker.QueueStopped,
+		queueapi.QueueQueued,
+		queueapi.QueueAssigned,
+		queueapi.QueueExecuting,
+		queueapi.QueueCompleted,
+		queueapi.QueueFailed,
+		queueapi.QueueDeadLetter,
+		queueapi.QueueStopped,
 	)
 	return cmd
 }
 
 func (c *queueList) run(ctx context.Context, client *tasker.Client, _ []string) error {
-	page, err := client.QueueTasks(ctx, c.filter)
+	page, err := queueapi.Of(client).QueueTasks(ctx, c.filter)
 	if err != nil {
 		return err
 	}
 	// A page may be empty and still have a next one: a human wants to see tasks.
 	for page.NextCursor != "" && len(page.Tasks) == 0 {
 		c.filter.Cursor = page.NextCursor
-		if page, err = client.QueueTasks(ctx, c.filter); err != nil {
+		if page, err = queueapi.Of(client).QueueTasks(ctx, c.filter); err != nil {
 			return err
 		}
 	}

@@ -11,16 +11,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
 func newQueueStats(s *session) *cobra.Command {
-	var filter tasker.QueueFilter
+	var filter queueapi.QueueFilter
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Show queue depth, age, workers, throughput and refusals",
 		Args:  cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			stats, err := c.QueueStats(ctx, filter)
+			stats, err := queueapi.Of(c).QueueStats(ctx, filter)
 			if err != nil {
 				return err
 			}
@@ -31,7 +32,7 @@ func newQueueStats(s *session) *cobra.Command {
 	return cmd
 }
 
-func (s *session) printQueueStats(q *tasker.QueueStats) error {
+func (s *session) printQueueStats(q *queueapi.QueueStats) error {
 	if s.json {
 		return s.printJSON(q)
 	}
@@ -89,7 +90,7 @@ func (s *session) printQueueStats(q *tasker.QueueStats) error {
 }
 
 // byLevel sorts the names of priorities, highest first.
-func byLevel(queues map[string]tasker.QueueOfPriority) []string {
+func byLevel(queues map[string]queueapi.QueueOfPriority) []string {
 	names := slices.Sorted(maps.Keys(queues))
 	slices.SortStableFunc(names, func(a, b string) int { return queues[b].Level - queues[a].Level })
 	return names
@@ -103,7 +104,7 @@ func ageText(seconds *float64) string {
 	return briefly(*seconds)
 }
 
-func workersText(w tasker.QueueWorkers) string {
+func workersText(w queueapi.QueueWorkers) string {
 	parts := []string{fmt.Sprintf("%d alive, %d of %d slots used", w.Total, w.UsedCapacity, w.TotalCapacity)}
 	for _, p := range []struct {
 		n    int
@@ -119,7 +120,7 @@ func workersText(w tasker.QueueWorkers) string {
 	return strings.Join(parts, ", ")
 }
 
-func throughputText(t tasker.QueueThroughput) string {
+func throughputText(t queueapi.QueueThroughput) string {
 	text := fmt.Sprintf(
 		"%d claimed, %d completed, %d failed permanently",
 		t.HandedOutLastMinute,
@@ -132,7 +133,7 @@ func throughputText(t tasker.QueueThroughput) string {
 	return text
 }
 
-func pressureText(b tasker.QueueBackpressure) string {
+func pressureText(b queueapi.QueueBackpressure) string {
 	text := b.State
 	for _, reason := range slices.Sorted(maps.Keys(b.Refused)) {
 		if n := b.Refused[reason]; n > 0 {
@@ -142,7 +143,7 @@ func pressureText(b tasker.QueueBackpressure) string {
 	return text
 }
 
-func dispatchText(d tasker.QueueDispatch) string {
+func dispatchText(d queueapi.QueueDispatch) string {
 	switch {
 	case d.Mode == "redis":
 		return "Redis"

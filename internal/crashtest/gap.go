@@ -1,8 +1,6 @@
 package crashtest
 
-import (
-	"github.com/google/uuid"
-)
+import "github.com/google/uuid"
 
 // Gap is a time of which the database knows nothing any more: an asynchronous standby that
 // was behind took over, or a backup was swapped in. What was acknowledged in it may be lost;

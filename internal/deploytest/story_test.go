@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // story makes everything happen to a server that has a metric: a case for each of
@@ -47,7 +48,7 @@ func (s *server) story() {
 
 	// Trouble.
 	odd := s.submit(tasker.TaskRequest{Name: "nobody"})
-	opened, err := s.OpenCase(s.ctx, odd, tasker.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"}) // manual_dlq
+	opened, err := operate.Of(s.Client).OpenCase(s.ctx, odd, operate.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"}) // manual_dlq
 	s.must(err)
 	s.smuggleCircle()
 	s.submit(tasker.TaskRequest{Name: "circle"}) // dependency_cycle_detected
@@ -69,7 +70,7 @@ func (s *server) story() {
 		s.submit(tasker.TaskRequest{Name: "slow"})
 	}
 	s.ahead.Add(int64(25 * time.Minute))
-	_, err = s.UpdateCase(s.ctx, opened.CaseUUID, tasker.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved, ResolvedBy: "ann"})
+	_, err = operate.Of(s.Client).UpdateCase(s.ctx, opened.CaseUUID, operate.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved, ResolvedBy: "ann"})
 	s.must(err)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // pageDSN is what docs/operations.md calls the database.
@@ -126,7 +127,7 @@ func laptop(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.OpenCase(t.Context(), receipt.TaskUUID, tasker.OpenCaseRequest{Reason: "to be looked at", OpenedBy: "ann"}); err != nil {
+	if _, err := operate.Of(c).OpenCase(t.Context(), receipt.TaskUUID, operate.OpenCaseRequest{Reason: "to be looked at", OpenedBy: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Close(); err != nil {

@@ -1,8 +1,6 @@
 package engine
 
-import (
-	"github.com/taskerhq/tasker/internal/task"
-)
+import "github.com/taskerhq/tasker/internal/task"
 
 // recovered notes that a task with a pending case goes on, or is over. An empty
 // how is told from the acts of the transaction.

@@ -25,7 +25,7 @@ const (
 	snapshotBytes = 512 << 10
 )
 
-// snapshot is what tasker.CaseSnapshot reads. The engine does not know the public types, so it
+// snapshot is what operate.CaseSnapshot reads. The engine does not know the public types, so it
 // has its own; TestSnapshotIsWhatClientsRead holds them to each other.
 type snapshot struct {
 	TaskUUID           string          `json:"task_uuid"`

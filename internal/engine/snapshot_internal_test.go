@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // TestSnapshotIsWhatClientsRead compares the JSON that the engine writes with the types that
@@ -15,8 +16,8 @@ import (
 func TestSnapshotIsWhatClientsRead(t *testing.T) {
 	t.Parallel()
 	for name, pair := range map[string][2]reflect.Type{
-		"Snapshot": {reflect.TypeFor[snapshot](), reflect.TypeFor[tasker.CaseSnapshot]()},
-		"Step":     {reflect.TypeFor[snapshotStep](), reflect.TypeFor[tasker.SnapshotStep]()},
+		"Snapshot": {reflect.TypeFor[snapshot](), reflect.TypeFor[operate.CaseSnapshot]()},
+		"Step":     {reflect.TypeFor[snapshotStep](), reflect.TypeFor[operate.SnapshotStep]()},
 		"Failure":  {reflect.TypeFor[snapshotFailure](), reflect.TypeFor[tasker.Failure]()},
 	} {
 		written, read := members(pair[0]), members(pair[1])

@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/web"
 )
 
@@ -247,7 +248,7 @@ func TestNamespacesNarrow(t *testing.T) {
 		t.Errorf("tasks are listed of %q", got)
 	}
 	a.do(t, "GET", "/api/v1/tasks?user_id=ann", "", key)
-	if got := last[tasker.QueueTaskFilter](f); got.Namespace != "default" || got.UserID != "ann" {
+	if got := last[queueapi.QueueTaskFilter](f); got.Namespace != "default" || got.UserID != "ann" {
 		t.Errorf("tasks of the queue are listed by %+v", got)
 	}
 	a.do(t, "GET", "/v1/templates", "", key)
@@ -267,7 +268,7 @@ func TestNamespacesNarrow(t *testing.T) {
 		t.Errorf("a worker of the queue is registered for %v", got)
 	}
 	a.do(t, "GET", "/api/v1/queue/stats", "", key)
-	if got := last[tasker.QueueFilter](f).Namespaces; cmp.Diff([]string{"default"}, got) != "" {
+	if got := last[queueapi.QueueFilter](f).Namespaces; cmp.Diff([]string{"default"}, got) != "" {
 		t.Errorf("numbers are asked of %v", got)
 	}
 

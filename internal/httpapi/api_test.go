@@ -14,7 +14,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/web"
 )
@@ -27,7 +26,7 @@ type api struct {
 	doc     document
 }
 
-func newAPI(t *testing.T, backend tasker.Backend, opts httpapi.Options) *api {
+func newAPI(t *testing.T, backend httpapi.Backend, opts httpapi.Options) *api {
 	t.Helper()
 	h := httpapi.New(backend, opts)
 	return &api{t: t, handler: h, doc: loadDocument(t, h)}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // AuditQuery is what every audit trail may be narrowed by. It is exported for
@@ -23,7 +24,7 @@ type AuditQuery struct {
 	Below   int64     `query:"below" minimum:"1" doc:"Continue below this number: the smallest no of the previous page."`
 }
 
-// auditFilter is a tasker.AuditFilter as a query.
+// auditFilter is a operate.AuditFilter as a query.
 type auditFilter struct {
 	TaskUUID  uuid.UUID `query:"task_uuid" doc:"Task, including its steps and cases."`
 	CaseUUID  uuid.UUID `query:"dlq_entry_uuid" doc:"Case."`
@@ -45,8 +46,8 @@ type caseAuditFilter struct {
 	AuditQuery
 }
 
-func (q *AuditQuery) filter() tasker.AuditFilter {
-	return tasker.AuditFilter{
+func (q *AuditQuery) filter() operate.AuditFilter {
+	return operate.AuditFilter{
 		Actor: q.Actor, KeyName: q.KeyName, Kind: q.Kind, After: q.After, Before: q.Before, Limit: q.Limit, Below: q.Below,
 	}
 }
@@ -54,8 +55,8 @@ func (q *AuditQuery) filter() tasker.AuditFilter {
 // listAudit answers from the whole trail. A key that is limited to namespaces sees the
 // acts on what is, or was, in one of them: on a worker and of a key there is nothing in
 // a namespace.
-func (s *server) listAudit(ctx context.Context, params *auditFilter, _ *none) (answer[[]tasker.AuditRecord], error) {
-	var no answer[[]tasker.AuditRecord]
+func (s *server) listAudit(ctx context.Context, params *auditFilter, _ *none) (answer[[]operate.AuditRecord], error) {
+	var no answer[[]operate.AuditRecord]
 	filter := params.filter()
 	filter.TaskUUID, filter.CaseUUID, filter.WorkerID = params.TaskUUID, params.CaseUUID, params.WorkerID
 	filter.Namespace, filter.Template = params.Namespace, params.Template
@@ -78,7 +79,7 @@ func (s *server) listAudit(ctx context.Context, params *auditFilter, _ *none) (a
 
 // auditOf is the trail of a task or a case. Acts outlive both, so what the key reaches
 // is told by the acts where the thing itself has gone.
-func (s *server) auditOf(ctx context.Context, filter tasker.AuditFilter) ([]tasker.AuditRecord, error) {
+func (s *server) auditOf(ctx context.Context, filter operate.AuditFilter) ([]operate.AuditRecord, error) {
 	gone, err := s.unreached(ctx, filter)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (s *server) auditOf(ctx context.Context, filter tasker.AuditFilter) ([]task
 		return records, err
 	}
 	p := access.From(ctx)
-	records = slices.DeleteFunc(records, func(r tasker.AuditRecord) bool { return r.Namespace == "" || !p.Reaches(r.Namespace) })
+	records = slices.DeleteFunc(records, func(r operate.AuditRecord) bool { return r.Namespace == "" || !p.Reaches(r.Namespace) })
 	if len(records) == 0 {
 		return nil, gone
 	}
@@ -97,7 +98,7 @@ func (s *server) auditOf(ctx context.Context, filter tasker.AuditFilter) ([]task
 
 // unreached returns as gone what the key is told of a task or case that is not there.
 // One that is there, and outside the key's limits, is refused in the same words.
-func (s *server) unreached(ctx context.Context, filter tasker.AuditFilter) (gone, err error) {
+func (s *server) unreached(ctx context.Context, filter operate.AuditFilter) (gone, err error) {
 	p := access.From(ctx)
 	if !p.Limited() {
 		return nil, nil
@@ -109,11 +110,7 @@ func (s *server) unreached(ctx context.Context, filter tasker.AuditFilter) (gone
 		}
 	}
 	if id := filter.CaseUUID; id != uuid.Nil {
-		finder, can := s.backend.(caseFinder)
-		if !can {
-			return nil, unknownCase(id)
-		}
-		found, err := finder.Case(ctx, id)
+		found, err := s.backend.Case(ctx, id)
 		return outcome(err, err == nil && p.Reaches(found.Namespace), unknownCase(id))
 	}
 	return nil, nil
@@ -134,8 +131,8 @@ func outcome(err error, reached bool, unknown *tasker.Error) (gone, refused erro
 
 // listTaskAudit is the trail of one task. That there is no such task is no empty
 // trail.
-func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter, _ *none) (answer[[]tasker.AuditRecord], error) {
-	var no answer[[]tasker.AuditRecord]
+func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter, _ *none) (answer[[]operate.AuditRecord], error) {
+	var no answer[[]operate.AuditRecord]
 	filter := params.filter()
 	filter.TaskUUID = params.UUID
 	records, err := s.auditOf(ctx, filter)
@@ -149,16 +146,16 @@ func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter, _ *
 }
 
 // listCaseAudit is the trail of one case.
-func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter, _ *none) (answer[[]tasker.AuditRecord], error) {
-	var no answer[[]tasker.AuditRecord]
+func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter, _ *none) (answer[[]operate.AuditRecord], error) {
+	var no answer[[]operate.AuditRecord]
 	filter := params.filter()
 	filter.CaseUUID = params.UUID
 	records, err := s.auditOf(ctx, filter)
 	if err != nil {
 		return no, err
 	}
-	if finder, can := s.backend.(caseFinder); can && len(records) == 0 {
-		_, err = finder.Case(ctx, params.UUID)
+	if len(records) == 0 {
+		_, err = s.backend.Case(ctx, params.UUID)
 	}
 	return ok(list(records)), err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/operate"
 )
 
 func TestAuditFilters(t *testing.T) {
@@ -20,24 +21,24 @@ func TestAuditFilters(t *testing.T) {
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
 	const about = "actor=ann%40x&key_name=ops&kind=reset_for_retry&after=2026-01-31T12:00:00.123456Z&before=2026-01-31T12:00:00.123456Z&limit=1000&below=9"
-	want := tasker.AuditFilter{Actor: "ann@x", KeyName: "ops", Kind: "reset_for_retry", After: noon, Before: noon, Limit: 1000, Below: 9}
+	want := operate.AuditFilter{Actor: "ann@x", KeyName: "ops", Kind: "reset_for_retry", After: noon, Before: noon, Limit: 1000, Below: 9}
 	for name, c := range map[string]struct {
 		path   string
-		adjust func(*tasker.AuditFilter)
+		adjust func(*operate.AuditFilter)
 	}{
-		"All": {"/v1/audit?", func(*tasker.AuditFilter) {}},
-		"Subject": {"/v1/audit?namespace=video&template=cut&worker_id=" + workerID.String() + "&", func(f *tasker.AuditFilter) {
+		"All": {"/v1/audit?", func(*operate.AuditFilter) {}},
+		"Subject": {"/v1/audit?namespace=video&template=cut&worker_id=" + workerID.String() + "&", func(f *operate.AuditFilter) {
 			f.Namespace, f.Template, f.WorkerID = "video", "cut", workerID
 		}},
-		"Both": {"/v1/audit?task_uuid=" + taskID.String() + "&case=" + caseID.String() + "&", func(f *tasker.AuditFilter) { f.TaskUUID, f.CaseUUID = taskID, caseID }},
-		"Task": {"/v1/tasks/" + taskID.String() + "/audit?", func(f *tasker.AuditFilter) { f.TaskUUID = taskID }},
-		"Case": {"/v1/dlq/entry/" + caseID.String() + "/audit?", func(f *tasker.AuditFilter) { f.CaseUUID = caseID }},
+		"Both": {"/v1/audit?task_uuid=" + taskID.String() + "&case=" + caseID.String() + "&", func(f *operate.AuditFilter) { f.TaskUUID, f.CaseUUID = taskID, caseID }},
+		"Task": {"/v1/tasks/" + taskID.String() + "/audit?", func(f *operate.AuditFilter) { f.TaskUUID = taskID }},
+		"Case": {"/v1/dlq/entry/" + caseID.String() + "/audit?", func(f *operate.AuditFilter) { f.CaseUUID = caseID }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := want
 			c.adjust(&want)
 			got := a.do(t, "GET", c.path+about, "")
-			if diff := cmp.Diff(want, last[tasker.AuditFilter](f)); diff != "" || got.body != "[]\n" {
+			if diff := cmp.Diff(want, last[operate.AuditFilter](f)); diff != "" || got.body != "[]\n" {
 				t.Errorf("answer is %s, filter (-want +got):\n%s", got.body, diff)
 			}
 		})
@@ -67,11 +68,11 @@ func (departed) Task(_ context.Context, id uuid.UUID, _ time.Duration) (*tasker.
 	return nil, tasker.Errorf(tasker.CodeNotFound, "there is no task %s", id)
 }
 
-func (departed) Audit(context.Context, tasker.AuditFilter) ([]tasker.AuditRecord, error) {
-	act := tasker.AuditRecord{No: 1, At: noon, Kind: "cancel", Actor: "ann", Authenticated: tasker.NotAuthenticated, TaskUUID: taskID}
+func (departed) Audit(context.Context, operate.AuditFilter) ([]operate.AuditRecord, error) {
+	act := operate.AuditRecord{No: 1, At: noon, Kind: "cancel", Actor: "ann", Authenticated: operate.NotAuthenticated, TaskUUID: taskID}
 	seen, hidden := act, act
 	seen.Namespace, hidden.Namespace = "video", "secret"
-	return []tasker.AuditRecord{act, seen, hidden}, nil
+	return []operate.AuditRecord{act, seen, hidden}, nil
 }
 
 // TestAuditOfWhatHasGone: a key that is limited to a namespace sees the acts that were

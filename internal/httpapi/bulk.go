@@ -4,23 +4,23 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
-func (s *server) updateCases(ctx context.Context, _ *none, body *tasker.BulkCaseUpdate,
-) (answer[*tasker.BulkResult], error) {
+func (s *server) updateCases(ctx context.Context, _ *none, body *operate.BulkCaseUpdate,
+) (answer[*operate.BulkResult], error) {
 	if err := narrowBody(ctx, &body.Filter); err != nil {
-		return answer[*tasker.BulkResult]{}, err
+		return answer[*operate.BulkResult]{}, err
 	}
 	body.Update.ResolvedBy = cmp.Or(body.Update.ResolvedBy, callerOf(ctx))
 	body.Update.Metadata = absent(body.Update.Metadata)
 	return bulkAnswer(s.backend.UpdateCases(ctx, *body))
 }
 
-func (s *server) actOnCases(ctx context.Context, _ *none, body *tasker.BulkStepAction,
-) (answer[*tasker.BulkResult], error) {
+func (s *server) actOnCases(ctx context.Context, _ *none, body *operate.BulkStepAction,
+) (answer[*operate.BulkResult], error) {
 	if err := narrowBody(ctx, &body.Filter); err != nil {
-		return answer[*tasker.BulkResult]{}, err
+		return answer[*operate.BulkResult]{}, err
 	}
 	if actor := actorOf(&body.Action); actor != nil {
 		*actor = cmp.Or(*actor, callerOf(ctx))
@@ -29,14 +29,14 @@ func (s *server) actOnCases(ctx context.Context, _ *none, body *tasker.BulkStepA
 }
 
 // narrowBody is narrow for a filter in a body.
-func narrowBody(ctx context.Context, f *tasker.CaseFilter) (err error) {
+func narrowBody(ctx context.Context, f *operate.CaseFilter) (err error) {
 	f.Namespace, err = narrow(ctx, f.Namespace)
 	return moved(err, "query.namespace", "/filter/namespace")
 }
 
-func bulkAnswer(result *tasker.BulkResult, err error) (answer[*tasker.BulkResult], error) {
+func bulkAnswer(result *operate.BulkResult, err error) (answer[*operate.BulkResult], error) {
 	if err != nil {
-		return answer[*tasker.BulkResult]{}, err
+		return answer[*operate.BulkResult]{}, err
 	}
 	result.Results = list(result.Results)
 	return ok(result), nil

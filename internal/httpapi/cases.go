@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // caseTaskPath names a task whose case is meant.
@@ -43,7 +44,7 @@ type FailureQuery struct {
 	ErrorMessage string `query:"error_message" maxLength:"255" doc:"A literal part of the error message. Step, handler and message are searched in the first 20,000 cases that match the other filters."`
 }
 
-// caseFilter is a tasker.CaseFilter as a query.
+// caseFilter is a operate.CaseFilter as a query.
 type caseFilter struct {
 	CaseQuery
 	FailureQuery
@@ -51,7 +52,7 @@ type caseFilter struct {
 	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"Number of cases to skip."`
 }
 
-// queueFilter is a tasker.CaseFilter as a query of the investigation queue.
+// queueFilter is a operate.CaseFilter as a query of the investigation queue.
 type queueFilter struct {
 	CaseQuery
 	FailureQuery
@@ -60,57 +61,57 @@ type queueFilter struct {
 }
 
 // filter makes the filter of a request, inside the namespaces of its key.
-func (q *CaseQuery) filter(ctx context.Context) (tasker.CaseFilter, error) {
+func (q *CaseQuery) filter(ctx context.Context) (operate.CaseFilter, error) {
 	namespace, err := narrow(ctx, q.Namespace)
-	return tasker.CaseFilter{
+	return operate.CaseFilter{
 		ResolutionStatus: tasker.CaseResolution(q.Status), Reason: tasker.CaseReason(q.Reason), Namespace: namespace,
 		TaskName: q.TaskName, CurrentState: tasker.TaskState(q.State),
 		After: q.After, Before: q.Before,
 	}, err
 }
 
-func (s *server) listCases(ctx context.Context, params *caseFilter, _ *none) (answer[[]tasker.Case], error) {
-	var no answer[[]tasker.Case]
+func (s *server) listCases(ctx context.Context, params *caseFilter, _ *none) (answer[[]operate.Case], error) {
+	var no answer[[]operate.Case]
 	filter, err := params.filter(ctx)
 	if err != nil {
 		return no, err
 	}
 	filter.Limit, filter.Offset = params.Limit, params.Offset
-	filter.CaseFailureFilter = tasker.CaseFailureFilter(params.FailureQuery)
+	filter.CaseFailureFilter = operate.CaseFailureFilter(params.FailureQuery)
 	cases, err := s.backend.Cases(ctx, filter)
 	return ok(list(cases)), err
 }
 
-func (s *server) caseStats(ctx context.Context, params *CaseQuery, _ *none) (answer[[]tasker.CaseStats], error) {
+func (s *server) caseStats(ctx context.Context, params *CaseQuery, _ *none) (answer[[]operate.CaseStats], error) {
 	filter, err := params.filter(ctx)
 	if err != nil {
-		return answer[[]tasker.CaseStats]{}, err
+		return answer[[]operate.CaseStats]{}, err
 	}
 	stats, err := s.backend.CaseStats(ctx, filter)
 	return ok(list(stats)), err
 }
 
-func (s *server) investigationQueue(ctx context.Context, params *queueFilter, _ *none) (answer[[]tasker.QueuedCase], error) {
+func (s *server) investigationQueue(ctx context.Context, params *queueFilter, _ *none) (answer[[]operate.QueuedCase], error) {
 	filter, err := params.filter(ctx)
 	if err != nil {
-		return answer[[]tasker.QueuedCase]{}, err
+		return answer[[]operate.QueuedCase]{}, err
 	}
 	filter.Limit, filter.Offset = params.Limit, params.Offset
-	filter.CaseFailureFilter = tasker.CaseFailureFilter(params.FailureQuery)
+	filter.CaseFailureFilter = operate.CaseFailureFilter(params.FailureQuery)
 	queue, err := s.backend.InvestigationQueue(ctx, filter)
 	return ok(list(queue)), err
 }
 
-func (s *server) getCase(ctx context.Context, params *caseTaskPath, _ *none) (answer[*tasker.Case], error) {
+func (s *server) getCase(ctx context.Context, params *caseTaskPath, _ *none) (answer[*operate.Case], error) {
 	if err := s.reachTask(ctx, params.UUID); err != nil {
-		return answer[*tasker.Case]{}, err
+		return answer[*operate.Case]{}, err
 	}
 	found, err := s.backend.CaseOfTask(ctx, params.UUID)
 	return ok(found), err
 }
 
-func (s *server) openCase(ctx context.Context, params *caseTaskPath, body *tasker.OpenCaseRequest) (answer[*tasker.Case], error) {
-	var no answer[*tasker.Case]
+func (s *server) openCase(ctx context.Context, params *caseTaskPath, body *operate.OpenCaseRequest) (answer[*operate.Case], error) {
+	var no answer[*operate.Case]
 	if err := s.reachTask(ctx, params.UUID); err != nil {
 		return no, err
 	}
@@ -125,8 +126,8 @@ type caseUpdatePath struct {
 	Match
 }
 
-func (s *server) updateCase(ctx context.Context, params *caseUpdatePath, body *tasker.CaseUpdate) (answer[*tasker.CaseUpdated], error) {
-	var no answer[*tasker.CaseUpdated]
+func (s *server) updateCase(ctx context.Context, params *caseUpdatePath, body *operate.CaseUpdate) (answer[*operate.CaseUpdated], error) {
+	var no answer[*operate.CaseUpdated]
 	if err := s.reachCase(ctx, params.UUID); err != nil {
 		return no, err
 	}
@@ -147,23 +148,13 @@ func absent(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// caseFinder is a Backend that finds a case by its own ID. Without it a key
-// that is limited to namespaces reaches cases by their tasks only.
-type caseFinder interface {
-	Case(ctx context.Context, id uuid.UUID) (*tasker.Case, error)
-}
-
 // reachCase refuses a case outside the key's limits as if it did not exist.
 func (s *server) reachCase(ctx context.Context, id uuid.UUID) error {
 	p := access.From(ctx)
 	if !p.Limited() {
 		return nil
 	}
-	finder, can := s.backend.(caseFinder)
-	if !can {
-		return unknownCase(id)
-	}
-	found, err := finder.Case(ctx, id)
+	found, err := s.backend.Case(ctx, id)
 	if err == nil && p.Reaches(found.Namespace) {
 		return nil
 	}

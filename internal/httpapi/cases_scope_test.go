@@ -1,12 +1,16 @@
 package httpapi_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // TestCaseNamespaces drives a key that reaches the namespace default only.
@@ -77,12 +81,12 @@ func TestCaseNamespacesNarrow(t *testing.T) {
 	a := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 	for _, path := range []string{"/v1/dlq", "/v1/dlq/stats", "/v1/dlq/investigation-queue"} {
 		a.do(t, "GET", path, "", key)
-		if got := last[tasker.CaseFilter](f).Namespace; got != "default" {
+		if got := last[operate.CaseFilter](f).Namespace; got != "default" {
 			t.Errorf("%s is of %q", path, got)
 		}
 	}
 	a.do(t, "GET", "/v1/dlq/staleness", "", key)
-	if got := last[tasker.StalenessFilter](f).Namespace; got != "default" {
+	if got := last[operate.StalenessFilter](f).Namespace; got != "default" {
 		t.Errorf("staleness is of %q", got)
 	}
 	ring, key = ringOf(t, "k", "read", "default", "video")
@@ -90,7 +94,7 @@ func TestCaseNamespacesNarrow(t *testing.T) {
 	if got := a.do(t, "GET", "/v1/dlq", "", key); got.status != 403 || !strings.Contains(got.body, "name one") {
 		t.Errorf("a key with two namespaces that names none is answered %d %s", got.status, got.body)
 	}
-	if got := a.do(t, "GET", "/v1/dlq?namespace=video", "", key); got.status != 200 || last[tasker.CaseFilter](f).Namespace != "video" {
+	if got := a.do(t, "GET", "/v1/dlq?namespace=video", "", key); got.status != 200 || last[operate.CaseFilter](f).Namespace != "video" {
 		t.Errorf("a key with two namespaces that names one is answered %d", got.status)
 	}
 }
@@ -109,7 +113,11 @@ func TestCaseProbing(t *testing.T) {
 }
 
 // blind is a Backend that cannot find a case by its ID.
-type blind struct{ tasker.Backend }
+type blind struct{ httpapi.Backend }
+
+func (blind) Case(context.Context, uuid.UUID) (*operate.Case, error) {
+	return nil, tasker.Errorf(tasker.CodeUnavailable, "the store is away")
+}
 
 // TestCaseNotFoundCloses: without a way to tell whose a case is, a limited key
 // does not reach it.
@@ -118,7 +126,7 @@ func TestCaseNotFoundCloses(t *testing.T) {
 	ring, key := ringOf(t, "k", "admin", "default")
 	f := &fake{}
 	got := newAPI(t, blind{f}, httpapi.Options{Front: web.New(web.Options{Keys: ring})}).do(t, "PATCH", "/v1/dlq/entry/"+caseID.String(), `{"reopen":true}`, key)
-	if got.status != 404 || f.called() != 0 {
+	if got.status != 503 || f.called() != 0 {
 		t.Errorf("answer is %d %s", got.status, got.body)
 	}
 }

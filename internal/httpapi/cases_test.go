@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/operate"
 )
 
 func TestCaseFilters(t *testing.T) {
@@ -19,27 +20,27 @@ func TestCaseFilters(t *testing.T) {
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
 	const about = "resolution_status=cancelled&reason=max_retries_exceeded&namespace=n%2F1&task_name=a%20b&after=2026-01-31T12:00:00.123456Z&before=2026-02-01T00:00:00%2B01:00"
-	want := tasker.CaseFilter{ResolutionStatus: tasker.CaseCancelled, Reason: tasker.ReasonMaxRetries, Namespace: "n/1", TaskName: "a b", After: noon,
+	want := operate.CaseFilter{ResolutionStatus: tasker.CaseCancelled, Reason: tasker.ReasonMaxRetries, Namespace: "n/1", TaskName: "a b", After: noon,
 		Before: time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)}
 
 	a.do(t, "GET", "/v1/dlq/stats?"+about, "")
-	if diff := cmp.Diff(want, last[tasker.CaseFilter](f)); diff != "" {
+	if diff := cmp.Diff(want, last[operate.CaseFilter](f)); diff != "" {
 		t.Errorf("stats (-want +got):\n%s", diff)
 	}
 	want.Limit, want.Offset = 7, 20
 	a.do(t, "GET", "/v1/dlq/investigation-queue?limit=7&offset=20&"+about, "")
-	if diff := cmp.Diff(want, last[tasker.CaseFilter](f)); diff != "" {
+	if diff := cmp.Diff(want, last[operate.CaseFilter](f)); diff != "" {
 		t.Errorf("queue (-want +got):\n%s", diff)
 	}
 	got := a.do(t, "GET", "/v1/dlq?limit=7&offset=20&"+about, "")
-	if diff := cmp.Diff(want, last[tasker.CaseFilter](f)); diff != "" {
+	if diff := cmp.Diff(want, last[operate.CaseFilter](f)); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
 	if got.body != "[]\n" {
 		t.Errorf("an empty page is %q", got.body)
 	}
 	a.do(t, "GET", "/v1/dlq/staleness?health=stale&namespace=n&task_name=x&limit=3", "")
-	if diff := cmp.Diff(tasker.StalenessFilter{Health: tasker.Stale, Namespace: "n", TaskName: "x", Limit: 3}, last[tasker.StalenessFilter](f)); diff != "" {
+	if diff := cmp.Diff(operate.StalenessFilter{Health: operate.Stale, Namespace: "n", TaskName: "x", Limit: 3}, last[operate.StalenessFilter](f)); diff != "" {
 		t.Errorf("staleness (-want +got):\n%s", diff)
 	}
 }
@@ -49,19 +50,19 @@ func TestCaseListsHaveLimits(t *testing.T) {
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
 	a.do(t, "GET", "/v1/dlq", "")
-	if got := last[tasker.CaseFilter](f); !reflect.DeepEqual(got, tasker.CaseFilter{Limit: 50}) {
+	if got := last[operate.CaseFilter](f); !reflect.DeepEqual(got, operate.CaseFilter{Limit: 50}) {
 		t.Errorf("the list's defaults are %+v", got)
 	}
 	a.do(t, "GET", "/v1/dlq/investigation-queue", "")
-	if got := last[tasker.CaseFilter](f); !reflect.DeepEqual(got, tasker.CaseFilter{Limit: 100}) {
+	if got := last[operate.CaseFilter](f); !reflect.DeepEqual(got, operate.CaseFilter{Limit: 100}) {
 		t.Errorf("the queue's defaults are %+v", got)
 	}
 	a.do(t, "GET", "/v1/dlq/staleness", "")
-	if got := last[tasker.StalenessFilter](f); got != (tasker.StalenessFilter{Limit: 100}) {
+	if got := last[operate.StalenessFilter](f); got != (operate.StalenessFilter{Limit: 100}) {
 		t.Errorf("the defaults of staleness are %+v", got)
 	}
 	a.do(t, "GET", "/v1/audit", "")
-	if got := last[tasker.AuditFilter](f); got != (tasker.AuditFilter{Limit: 50}) {
+	if got := last[operate.AuditFilter](f); got != (operate.AuditFilter{Limit: 50}) {
 		t.Errorf("the trail's defaults are %+v", got)
 	}
 }
@@ -119,28 +120,28 @@ func TestCaseBodies(t *testing.T) {
 	if opened.status != 201 || opened.header.Get("Location") != "/v1/dlq/task/"+taskID.String() {
 		t.Errorf("answer is %d, Location %q", opened.status, opened.header.Get("Location"))
 	}
-	want := tasker.OpenCaseRequest{Reason: "odd", OpenedBy: "ann", Metadata: []byte(`{"ticket":12345678901234567890}`)}
-	if diff := cmp.Diff(want, last[tasker.OpenCaseRequest](f)); diff != "" {
+	want := operate.OpenCaseRequest{Reason: "odd", OpenedBy: "ann", Metadata: []byte(`{"ticket":12345678901234567890}`)}
+	if diff := cmp.Diff(want, last[operate.OpenCaseRequest](f)); diff != "" {
 		t.Errorf("open (-want +got):\n%s", diff)
 	}
 
 	a.do(t, "PATCH", entry, `{"resolution_status":"permanently_failed","resolution_notes":"","resolved_by":"ann","metadata":{"a":null}}`)
 	empty := ""
-	wantUpdate := tasker.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolutionNotes: &empty, ResolvedBy: "ann", Metadata: []byte(`{"a":null}`)}
-	if diff := cmp.Diff(wantUpdate, last[tasker.CaseUpdate](f)); diff != "" {
+	wantUpdate := operate.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolutionNotes: &empty, ResolvedBy: "ann", Metadata: []byte(`{"a":null}`)}
+	if diff := cmp.Diff(wantUpdate, last[operate.CaseUpdate](f)); diff != "" {
 		t.Errorf("update (-want +got):\n%s", diff)
 	}
 	a.do(t, "PATCH", entry, `{"resolution_status":null,"resolution_notes":null,"metadata":null,"reopen":true}`)
-	if diff := cmp.Diff(tasker.CaseUpdate{Reopen: true}, last[tasker.CaseUpdate](f)); diff != "" {
+	if diff := cmp.Diff(operate.CaseUpdate{Reopen: true}, last[operate.CaseUpdate](f)); diff != "" {
 		t.Errorf("null is not left out (-want +got):\n%s", diff)
 	}
 
 	a.do(t, "POST", "/v1/dlq/staleness/detect", "")
-	if got := last[tasker.DetectRequest](f); got != (tasker.DetectRequest{}) {
+	if got := last[operate.DetectRequest](f); got != (operate.DetectRequest{}) {
 		t.Errorf("a detection without a body is %+v", got)
 	}
 	a.do(t, "POST", "/v1/dlq/staleness/detect", `{"dry_run":true,"batch_size":5}`)
-	if got := last[tasker.DetectRequest](f); got != (tasker.DetectRequest{DryRun: true, BatchSize: 5}) {
+	if got := last[operate.DetectRequest](f); got != (operate.DetectRequest{DryRun: true, BatchSize: 5}) {
 		t.Errorf("a detection is %+v", got)
 	}
 }
@@ -169,15 +170,15 @@ func TestCaseActorDefaultsToTheKey(t *testing.T) {
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 	a.do(t, "POST", "/v1/dlq/task/"+taskID.String(), `{"reason":"odd"}`, key)
-	if got := last[tasker.OpenCaseRequest](f).OpenedBy; got != "ann" {
+	if got := last[operate.OpenCaseRequest](f).OpenedBy; got != "ann" {
 		t.Errorf("opened by %q", got)
 	}
 	a.do(t, "PATCH", "/v1/dlq/entry/"+caseID.String(), `{"resolution_status":"cancelled"}`, key)
-	if got := last[tasker.CaseUpdate](f).ResolvedBy; got != "ann" {
+	if got := last[operate.CaseUpdate](f).ResolvedBy; got != "ann" {
 		t.Errorf("resolved by %q", got)
 	}
 	a.do(t, "PATCH", "/v1/dlq/entry/"+caseID.String(), `{"resolution_status":"cancelled","resolved_by":"bob"}`, key)
-	if got := last[tasker.CaseUpdate](f).ResolvedBy; got != "bob" {
+	if got := last[operate.CaseUpdate](f).ResolvedBy; got != "bob" {
 		t.Errorf("a named actor became %q", got)
 	}
 }

@@ -13,11 +13,13 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // dial returns a Client of a server over a Backend.
-func dial(t *testing.T, backend tasker.Backend, opts httpapi.Options, key string) *tasker.Client {
+func dial(t *testing.T, backend httpapi.Backend, opts httpapi.Options, key string) *tasker.Client {
 	t.Helper()
 	server := httptest.NewServer(httpapi.New(backend, opts))
 	client, err := tasker.Dial(server.URL, &tasker.DialOptions{APIKey: key})
@@ -28,10 +30,31 @@ func dial(t *testing.T, backend tasker.Backend, opts httpapi.Options, key string
 	return client
 }
 
+// everything is what can be asked of a server from Go.
+type everything interface {
+	tasker.Backend
+	operate.CaseBackend
+	operate.FailureBackend
+	queueapi.Backend
+	Audit(ctx context.Context, filter operate.AuditFilter) ([]operate.AuditRecord, error)
+}
+
+// far is everything of a client.
+type far struct {
+	tasker.Backend
+	operators
+	queue
+}
+
+type (
+	operators = operate.Backend
+	queue     = queueapi.Backend
+)
+
 // verbs calls every method of a Backend once.
-func verbs() map[string]func(context.Context, tasker.Backend) (any, error) {
+func verbs() map[string]func(context.Context, everything) (any, error) {
 	type ctx = context.Context
-	type backend = tasker.Backend
+	type backend = everything
 	run := true
 	return map[string]func(ctx, backend) (any, error){
 		"SubmitOne": func(c ctx, b backend) (any, error) {
@@ -54,12 +77,12 @@ func verbs() map[string]func(context.Context, tasker.Backend) (any, error) {
 			return b.EditContext(c, taskID, tasker.EditContextRequest{Merge: json.RawMessage(`{"a":2}`), Reason: "typo", EditedBy: "ann", ExpectedVersion: &seen})
 		},
 		"UpdateCases": func(c ctx, b backend) (any, error) {
-			return b.UpdateCases(c, tasker.BulkCaseUpdate{Filter: tasker.CaseFilter{CaseUUIDs: []uuid.UUID{caseID}, After: noon},
-				Update:   tasker.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved, ResolvedBy: "ann"},
-				BulkPage: tasker.BulkPage{DryRun: true, Limit: 7}})
+			return b.UpdateCases(c, operate.BulkCaseUpdate{Filter: operate.CaseFilter{CaseUUIDs: []uuid.UUID{caseID}, After: noon},
+				Update:   operate.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved, ResolvedBy: "ann"},
+				BulkPage: operate.BulkPage{DryRun: true, Limit: 7}})
 		},
 		"ActOnCases": func(c ctx, b backend) (any, error) {
-			return b.ActOnCases(c, tasker.BulkStepAction{Filter: tasker.CaseFilter{Reason: tasker.ReasonStaleness}, Step: "load",
+			return b.ActOnCases(c, operate.BulkStepAction{Filter: operate.CaseFilter{Reason: tasker.ReasonStaleness}, Step: "load",
 				Action: tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "fixed"}})
 		},
 		"ExplainTask": func(c ctx, b backend) (any, error) { return b.ExplainTask(c, taskID) },
@@ -102,19 +125,19 @@ func verbs() map[string]func(context.Context, tasker.Backend) (any, error) {
 			return b.Heartbeat(c, tasker.Heartbeat{WorkerID: workerID, Steps: []tasker.LeaseRef{}})
 		},
 		"EnqueueOne": func(c ctx, b backend) (any, error) {
-			return b.EnqueueTasks(c, tasker.EnqueueRequest{Tasks: []tasker.EnqueueTask{{TaskType: "x", Parameters: json.RawMessage(`{"a":1}`), RequiredCapabilities: []string{"gpu"}}}})
+			return b.EnqueueTasks(c, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "x", Parameters: json.RawMessage(`{"a":1}`), RequiredCapabilities: []string{"gpu"}}}})
 		},
 		"EnqueueMany": func(c ctx, b backend) (any, error) {
-			return b.EnqueueTasks(c, tasker.EnqueueRequest{Tasks: []tasker.EnqueueTask{{TaskType: "x", Priority: tasker.High, UserID: "ann"}, {TaskType: "y", RunAt: &noon}}})
+			return b.EnqueueTasks(c, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "x", Priority: tasker.High, UserID: "ann"}, {TaskType: "y", RunAt: &noon}}})
 		},
 		"QueueTask":        func(c ctx, b backend) (any, error) { return b.QueueTask(c, taskID, false) },
 		"QueueTaskHistory": func(c ctx, b backend) (any, error) { return b.QueueTask(c, taskID, true) },
 		"CancelQueueTask": func(c ctx, b backend) (any, error) {
-			return b.CancelQueueTask(c, taskID, tasker.QueueCancel{CancelledBy: "ann", Reason: "late"})
+			return b.CancelQueueTask(c, taskID, queueapi.QueueCancel{CancelledBy: "ann", Reason: "late"})
 		},
-		"QueueStats": func(c ctx, b backend) (any, error) { return b.QueueStats(c, tasker.QueueFilter{}) },
+		"QueueStats": func(c ctx, b backend) (any, error) { return b.QueueStats(c, queueapi.QueueFilter{}) },
 		"QueueStatsOf": func(c ctx, b backend) (any, error) {
-			return b.QueueStats(c, tasker.QueueFilter{Namespaces: []string{"a", "b c"}})
+			return b.QueueStats(c, queueapi.QueueFilter{Namespaces: []string{"a", "b c"}})
 		},
 		"Drain": func(c ctx, b backend) (any, error) {
 			return b.Drain(c, tasker.DrainRequest{WorkerID: workerID, Final: true})
@@ -134,7 +157,8 @@ func TestDialIsTheBackend(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := verb(t.Context(), dial(t, behind, httpapi.Options{}, "").Backend)
+			c := dial(t, behind, httpapi.Options{}, "")
+			got, err := verb(t.Context(), far{c.Backend, operate.Of(c), queueapi.Of(c)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +193,7 @@ func TestDialKeepsErrors(t *testing.T) {
 			}
 			client := dial(t, &fake{err: sent}, httpapi.Options{}, "")
 			for name, verb := range verbs() {
-				_, err := verb(t.Context(), client.Backend)
+				_, err := verb(t.Context(), far{client.Backend, operate.Of(client), queueapi.Of(client)})
 				if tasker.ErrorCode(err) != kind.Code {
 					t.Errorf("%s: the error is %v", name, err)
 					continue

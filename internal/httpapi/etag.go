@@ -4,6 +4,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // etagOf is the ETag of an answer, "" for one without. It names the state of the thing,
@@ -13,11 +15,11 @@ func etagOf(body any) string {
 	switch v := body.(type) {
 	case *tasker.Task:
 		etag = v.ETag
-	case *tasker.QueueTask:
+	case *queueapi.QueueTask:
 		etag = v.ETag
 	case *tasker.Step:
 		etag = v.ETag
-	case *tasker.Case:
+	case *operate.Case:
 		etag = v.ETag
 	}
 	if etag == "" {
@@ -30,7 +32,7 @@ func etagOf(body any) string {
 func hasETag[R any]() bool {
 	var body R
 	switch any(body).(type) {
-	case *tasker.Task, *tasker.QueueTask, *tasker.Step, *tasker.Case:
+	case *tasker.Task, *queueapi.QueueTask, *tasker.Step, *operate.Case:
 		return true
 	}
 	return false

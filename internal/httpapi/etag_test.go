@@ -6,6 +6,8 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // TestPreconditions: an act carries what its operator saw, in the header or beside the
@@ -37,16 +39,16 @@ func TestPreconditions(t *testing.T) {
 	act := last[tasker.StepAction](f)
 	seen("step", act.IfMatch, act.ExpectedState)
 	a.do(t, "POST", "/api/v1/dlq/"+taskID.String()+"/replay", `{`+expected+`}`, "If-Match: "+match)
-	replay := last[tasker.ReplayRequest](f)
+	replay := last[operate.ReplayRequest](f)
 	seen("replay", replay.IfMatch, replay.ExpectedState)
 	a.do(t, "PATCH", "/v1/dlq/entry/"+caseID.String(), `{"resolution_notes":"x","expected_state":"pending"}`, "If-Match: "+match)
-	update := last[tasker.CaseUpdate](f)
+	update := last[operate.CaseUpdate](f)
 	seen("case", update.IfMatch, update.ExpectedState)
 	a.do(t, "DELETE", "/v1/tasks/"+taskID.String()+"?expected_state=error", "", "If-Match: "+match)
 	cancel := last[tasker.CancelRequest](f)
 	seen("cancel", cancel.IfMatch, cancel.ExpectedState)
 	a.do(t, "DELETE", "/api/v1/tasks/"+taskID.String()+"?expected_state=error", "", "If-Match: "+match)
-	queued := last[tasker.QueueCancel](f)
+	queued := last[queueapi.QueueCancel](f)
 	seen("cancel in the queue", queued.IfMatch, string(queued.ExpectedState))
 
 	for name, body := range map[string]string{"Other": `"if_match":"\"error-8\""`, "Long": `"if_match":"` + strings.Repeat("a", 1025) + `"`} {

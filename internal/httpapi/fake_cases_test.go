@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // More things that the fake knows.
@@ -16,31 +17,31 @@ var (
 	otherCaseID = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f75") // of otherID
 )
 
-func cannedCase(id, task uuid.UUID, namespace string) *tasker.Case {
-	return &tasker.Case{
+func cannedCase(id, task uuid.UUID, namespace string) *operate.Case {
+	return &operate.Case{
 		CaseUUID: id, TaskUUID: task, Namespace: namespace, TaskName: "import", OriginalState: tasker.TaskWaitingForDependencies,
 		Reason: tasker.ReasonStaleness, OpenedAt: noon, ResolutionStatus: tasker.CaseManuallyResolved, ResolutionNotes: "fixed <it>",
 		ResolvedAt: &noon, ResolvedBy: "ann", Metadata: json.RawMessage(`{"root_cause":"disk","n":12345678901234567890}`), CreatedAt: noon, UpdatedAt: noon, ETag: "pending-4",
 	}
 }
 
-func cannedSnapshot() tasker.CaseSnapshot {
-	return tasker.CaseSnapshot{
+func cannedSnapshot() operate.CaseSnapshot {
+	return operate.CaseSnapshot{
 		TaskUUID: taskID, Namespace: "default", TaskName: "import", Version: "1.0.0", CurrentState: tasker.TaskWaitingForDependencies,
 		TimeInStateMinutes: 65.5, ThresholdMinutes: 60, TaskAgeMinutes: 70, Priority: tasker.High, Context: json.RawMessage(`{"a":1}`),
 		CreatedAt: noon, DetectedAt: noon, Reason: tasker.ReasonStaleness, Detail: "65 minutes in a state", Template: json.RawMessage(`{"name":"import"}`),
-		Steps: []tasker.SnapshotStep{{StepUUID: stepID, Name: "load", CurrentState: tasker.StepError, Attempts: 3, MaxAttempts: 3,
+		Steps: []operate.SnapshotStep{{StepUUID: stepID, Name: "load", CurrentState: tasker.StepError, Attempts: 3, MaxAttempts: 3,
 			Dependencies: []string{"read"}, Worker: "w", ReadyAt: &noon, StartedAt: &noon, LastFailureAt: &noon, LastError: cannedFailure()}},
 	}
 }
 
-func withSnapshot(c *tasker.Case) *tasker.Case {
+func withSnapshot(c *operate.Case) *operate.Case {
 	c.Snapshot, _ = json.Marshal(cannedSnapshot())
 	return c
 }
 
 // Case makes the fake a Backend that finds cases by their own IDs.
-func (f *fake) Case(_ context.Context, id uuid.UUID) (*tasker.Case, error) {
+func (f *fake) Case(_ context.Context, id uuid.UUID) (*operate.Case, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -54,101 +55,101 @@ func (f *fake) Case(_ context.Context, id uuid.UUID) (*tasker.Case, error) {
 	return nil, tasker.Errorf(tasker.CodeNotFound, "case %s is unknown", id)
 }
 
-func (f *fake) Cases(_ context.Context, filter tasker.CaseFilter) ([]tasker.Case, error) {
+func (f *fake) Cases(_ context.Context, filter operate.CaseFilter) ([]operate.Case, error) {
 	if err := f.note(filter); err != nil || filter.Offset > 0 {
 		return nil, err
 	}
-	return []tasker.Case{*cannedCase(caseID, taskID, "default")}, nil
+	return []operate.Case{*cannedCase(caseID, taskID, "default")}, nil
 }
 
-func (f *fake) FailedTasks(_ context.Context, filter tasker.FailedTaskFilter) (*tasker.FailedTaskPage, error) {
-	return &tasker.FailedTaskPage{TotalCount: 1, NextCursor: caseID.String(), Tasks: []tasker.FailedTask{{TaskID: taskID, CaseID: caseID, Namespace: "default",
+func (f *fake) FailedTasks(_ context.Context, filter operate.FailedTaskFilter) (*operate.FailedTaskPage, error) {
+	return &operate.FailedTaskPage{TotalCount: 1, NextCursor: caseID.String(), Tasks: []operate.FailedTask{{TaskID: taskID, CaseID: caseID, Namespace: "default",
 		TaskType: "import", State: tasker.TaskError, Priority: tasker.High, CreatedAt: noon, MovedToDLQAt: noon, FailureReason: tasker.ReasonMaxRetries,
 		Fingerprint: "Timeout", Retryable: true, LastError: cannedFailure(), LastFailureAt: &noon, RetryCount: 3, ResolutionStatus: tasker.CasePending,
 		ReplayCount: 1, LastReplayedAt: &noon, LastReplayedBy: "ann"}}}, f.note(filter)
 }
 
-func (f *fake) FailureReport(_ context.Context, namespace string) (*tasker.FailureReport, error) {
-	return &tasker.FailureReport{AnalyzedAt: noon, Since: noon, TotalCount: 120, Replayable: 101,
-		Reasons: []tasker.ReasonCount{{FailureReason: tasker.ReasonMaxRetries, Count: 120, Replayable: 101}},
-		Fingerprints: []tasker.FingerprintCount{{Namespace: "default", FailureReason: tasker.ReasonMaxRetries, Fingerprint: "Timeout", Count: 120, Replayable: 101,
+func (f *fake) FailureReport(_ context.Context, namespace string) (*operate.FailureReport, error) {
+	return &operate.FailureReport{AnalyzedAt: noon, Since: noon, TotalCount: 120, Replayable: 101,
+		Reasons: []operate.ReasonCount{{FailureReason: tasker.ReasonMaxRetries, Count: 120, Replayable: 101}},
+		Fingerprints: []operate.FingerprintCount{{Namespace: "default", FailureReason: tasker.ReasonMaxRetries, Fingerprint: "Timeout", Count: 120, Replayable: 101,
 			FirstAt: noon, LastAt: noon, New: true}},
-		Alarms: []tasker.FailureAlarm{{Kind: tasker.AlarmNewFingerprint, Message: "new", Namespace: "default", FailureReason: tasker.ReasonMaxRetries,
+		Alarms: []operate.FailureAlarm{{Kind: operate.AlarmNewFingerprint, Message: "new", Namespace: "default", FailureReason: tasker.ReasonMaxRetries,
 			Fingerprint: "Timeout", Count: 120}}}, f.note(namespace)
 }
 
-func (f *fake) UpdateCases(_ context.Context, req tasker.BulkCaseUpdate) (*tasker.BulkResult, error) {
+func (f *fake) UpdateCases(_ context.Context, req operate.BulkCaseUpdate) (*operate.BulkResult, error) {
 	if err := f.note(req); err != nil {
 		return nil, err
 	}
-	return &tasker.BulkResult{DryRun: req.DryRun, Succeeded: 1, Failed: 1, NextCursor: "on", Results: []tasker.BulkItem{
+	return &operate.BulkResult{DryRun: req.DryRun, Succeeded: 1, Failed: 1, NextCursor: "on", Results: []operate.BulkItem{
 		{CaseUUID: caseID, TaskUUID: &taskID, Before: "pending", After: "manually_resolved"},
 		{CaseUUID: otherCaseID, Error: tasker.Errorf(tasker.CodeNotFound, "there is no case")}}}, nil
 }
 
-func (f *fake) ActOnCases(_ context.Context, req tasker.BulkStepAction) (*tasker.BulkResult, error) {
+func (f *fake) ActOnCases(_ context.Context, req operate.BulkStepAction) (*operate.BulkResult, error) {
 	if err := f.note(req); err != nil {
 		return nil, err
 	}
-	return &tasker.BulkResult{Succeeded: 1, Results: []tasker.BulkItem{
+	return &operate.BulkResult{Succeeded: 1, Results: []operate.BulkItem{
 		{CaseUUID: caseID, TaskUUID: &taskID, StepUUID: &stepID, StepName: "load", Before: "error", After: "pending"}}}, nil
 }
 
-func (f *fake) ReplayTask(_ context.Context, id uuid.UUID, req tasker.ReplayRequest) (*tasker.Replay, error) {
+func (f *fake) ReplayTask(_ context.Context, id uuid.UUID, req operate.ReplayRequest) (*operate.Replay, error) {
 	if err := f.note(req); err != nil {
 		return nil, err
 	}
-	return &tasker.Replay{TaskID: id, CaseID: &caseID, State: tasker.TaskEnqueuingSteps, Priority: tasker.High, ReplayedSteps: 1, ReplayCount: 2,
+	return &operate.Replay{TaskID: id, CaseID: &caseID, State: tasker.TaskEnqueuingSteps, Priority: tasker.High, ReplayedSteps: 1, ReplayCount: 2,
 		ReplayedAt: noon, ReplayedBy: req.ReplayedBy}, nil
 }
 
-func (f *fake) CaseOfTask(_ context.Context, task uuid.UUID) (*tasker.Case, error) {
+func (f *fake) CaseOfTask(_ context.Context, task uuid.UUID) (*operate.Case, error) {
 	return withSnapshot(cannedCase(caseID, task, "default")), f.note(task)
 }
 
-func (f *fake) OpenCase(_ context.Context, task uuid.UUID, req tasker.OpenCaseRequest) (*tasker.Case, error) {
+func (f *fake) OpenCase(_ context.Context, task uuid.UUID, req operate.OpenCaseRequest) (*operate.Case, error) {
 	opened := cannedCase(caseID, task, "default")
 	opened.Reason, opened.ResolutionStatus = tasker.ReasonManual, tasker.CasePending
 	return opened, f.note(req)
 }
 
-func (f *fake) UpdateCase(_ context.Context, id uuid.UUID, update tasker.CaseUpdate) (*tasker.CaseUpdated, error) {
-	return &tasker.CaseUpdated{Success: true, Message: "The case is resolved.", CaseUUID: id}, f.note(update)
+func (f *fake) UpdateCase(_ context.Context, id uuid.UUID, update operate.CaseUpdate) (*operate.CaseUpdated, error) {
+	return &operate.CaseUpdated{Success: true, Message: "The case is resolved.", CaseUUID: id}, f.note(update)
 }
 
-func (f *fake) CaseStats(_ context.Context, filter tasker.CaseFilter) ([]tasker.CaseStats, error) {
+func (f *fake) CaseStats(_ context.Context, filter operate.CaseFilter) ([]operate.CaseStats, error) {
 	mean := 12.5
-	return []tasker.CaseStats{
+	return []operate.CaseStats{
 		{Reason: tasker.ReasonMaxRetries, TotalEntries: 2, Pending: 2, OldestEntry: &noon, NewestEntry: &noon},
 		{Reason: tasker.ReasonStaleness, TotalEntries: 1, ManuallyResolved: 1, AvgResolutionTimeMinutes: &mean},
 	}, f.note(filter)
 }
 
-func (f *fake) InvestigationQueue(_ context.Context, filter tasker.CaseFilter) ([]tasker.QueuedCase, error) {
-	return []tasker.QueuedCase{{CaseUUID: caseID, TaskUUID: taskID, Namespace: "default", TaskName: "import", Priority: tasker.High,
+func (f *fake) InvestigationQueue(_ context.Context, filter operate.CaseFilter) ([]operate.QueuedCase, error) {
+	return []operate.QueuedCase{{CaseUUID: caseID, TaskUUID: taskID, Namespace: "default", TaskName: "import", Priority: tasker.High,
 		OriginalState: tasker.TaskStepsInProcess, CurrentState: tasker.TaskError, Reason: tasker.ReasonStaleness,
 		OpenedAt: noon, MinutesInDLQ: 65.5, PriorityScore: 165.5}}, f.note(filter)
 }
 
-func (f *fake) Staleness(_ context.Context, filter tasker.StalenessFilter) ([]tasker.StaleTask, error) {
-	return []tasker.StaleTask{{TaskUUID: taskID, Namespace: "default", TaskName: "import", CurrentState: tasker.TaskWaitingForRetry,
-		TimeInStateMinutes: 25, StalenessThresholdMinutes: 30, ThresholdSource: tasker.ThresholdOfAll, Health: tasker.Warning, Priority: tasker.Low}}, f.note(filter)
+func (f *fake) Staleness(_ context.Context, filter operate.StalenessFilter) ([]operate.StaleTask, error) {
+	return []operate.StaleTask{{TaskUUID: taskID, Namespace: "default", TaskName: "import", CurrentState: tasker.TaskWaitingForRetry,
+		TimeInStateMinutes: 25, StalenessThresholdMinutes: 30, ThresholdSource: operate.ThresholdOfAll, Health: operate.Warning, Priority: tasker.Low}}, f.note(filter)
 }
 
-func (f *fake) DetectStaleness(_ context.Context, req tasker.DetectRequest) ([]tasker.Detection, error) {
-	return []tasker.Detection{{TaskUUID: taskID, Namespace: "default", TaskName: "import", CurrentState: tasker.TaskStepsInProcess,
-		TimeInStateMinutes: 65, ThresholdMinutes: 60, ActionTaken: tasker.WouldTransition}}, f.note(req)
+func (f *fake) DetectStaleness(_ context.Context, req operate.DetectRequest) ([]operate.Detection, error) {
+	return []operate.Detection{{TaskUUID: taskID, Namespace: "default", TaskName: "import", CurrentState: tasker.TaskStepsInProcess,
+		TimeInStateMinutes: 65, ThresholdMinutes: 60, ActionTaken: operate.WouldTransition}}, f.note(req)
 }
 
 // Audit answers with nothing for steps, and below the one act there is.
-func (f *fake) Audit(_ context.Context, filter tasker.AuditFilter) ([]tasker.AuditRecord, error) {
+func (f *fake) Audit(_ context.Context, filter operate.AuditFilter) ([]operate.AuditRecord, error) {
 	err := f.note(filter)
 	known := filter.TaskUUID == uuid.Nil || filter.TaskUUID == taskID
 	knownCase := filter.CaseUUID == uuid.Nil || filter.CaseUUID == caseID
 	if err != nil || !known || !knownCase || filter.Below > 0 {
 		return nil, err
 	}
-	return []tasker.AuditRecord{{No: 9, At: noon.Add(time.Second), Kind: "update_case", Actor: "ann", Authenticated: tasker.AuthenticatedByKey, KeyName: "ops",
+	return []operate.AuditRecord{{No: 9, At: noon.Add(time.Second), Kind: "update_case", Actor: "ann", Authenticated: operate.AuthenticatedByKey, KeyName: "ops",
 		Reason: "fixed", TaskUUID: taskID,
 		StepUUID: &stepID, CaseUUID: &caseID, Before: "pending", After: "manually_resolved", Data: json.RawMessage(`{"root_cause":"disk"}`)}}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
 // Things that the fake knows.
@@ -176,20 +177,20 @@ func (f *fake) TaskHistory(_ context.Context, id uuid.UUID) (*tasker.TaskHistory
 }
 
 // HeldTasks is no verb of a client's, and not noted.
-func (f *fake) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*tasker.HeldTask, error) {
+func (f *fake) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	f.mu.Lock()
 	err := f.err
 	f.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*tasker.HeldTask, len(tasks))
+	out := make([]*queueapi.HeldTask, len(tasks))
 	for i, id := range tasks {
 		found, err := f.Task(ctx, id, 0)
 		if err != nil {
 			continue // there is none
 		}
-		out[i] = &tasker.HeldTask{Namespace: found.Namespace, State: found.State}
+		out[i] = &queueapi.HeldTask{Namespace: found.Namespace, State: found.State}
 		if worker == workerID {
 			out[i].Leases = []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}
 		}
@@ -268,6 +269,17 @@ func (f *fake) Workers(context.Context) ([]tasker.WorkerInfo, error) {
 		{WorkerID: otherID, Name: "x", State: "active", Namespaces: []string{"secret", "default"}, StartedAt: noon, LastHeartbeat: noon},
 		{WorkerID: stepID, Name: "y", State: "active", Namespaces: []string{"secret"}, StartedAt: noon, LastHeartbeat: noon},
 	}, f.err
+}
+
+// Registered is no verb of a client's either.
+func (f *fake) Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
+	return f.Worker(ctx, id)
+}
+
+// WorkerPage has one page.
+func (f *fake) WorkerPage(ctx context.Context, _ string, _ int) ([]tasker.WorkerInfo, string, error) {
+	workers, err := f.Workers(ctx)
+	return workers, "", err
 }
 
 func (f *fake) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // notFields are parameters of lists that are no filter by a field: they turn pages, say
@@ -111,19 +112,19 @@ func TestOlderNamesOfFilters(t *testing.T) {
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
 	a.do(t, "GET", "/v1/dlq?reason=manual_dlq&limit=7", "")
-	if got := last[tasker.CaseFilter](f); got.Reason != tasker.ReasonManual || got.Limit != 7 {
+	if got := last[operate.CaseFilter](f); got.Reason != tasker.ReasonManual || got.Limit != 7 {
 		t.Errorf("cases: %+v", got)
 	}
 	a.do(t, "GET", "/v1/dlq/staleness?health=stale&namespace=n", "")
-	if got := last[tasker.StalenessFilter](f); got.Health != tasker.Stale || got.Namespace != "n" {
+	if got := last[operate.StalenessFilter](f); got.Health != operate.Stale || got.Namespace != "n" {
 		t.Errorf("staleness: %+v", got)
 	}
 	a.do(t, "GET", "/v1/audit?case="+caseID.String(), "")
-	if got := last[tasker.AuditFilter](f); got.CaseUUID != caseID {
+	if got := last[operate.AuditFilter](f); got.CaseUUID != caseID {
 		t.Errorf("audit: %+v", got)
 	}
 	a.do(t, "GET", "/api/v1/dlq?reason=manual_dlq&error=x%20y", "")
-	if got := last[tasker.FailedTaskFilter](f); got.Reason != tasker.ReasonManual || got.Fingerprint != "x y" {
+	if got := last[operate.FailedTaskFilter](f); got.Reason != tasker.ReasonManual || got.Fingerprint != "x y" {
 		t.Errorf("failed tasks: %+v", got)
 	}
 	if got := a.do(t, "GET", "/v1/dlq?reason=manual_dlq&dlq_reason=manual_dlq", ""); got.status != 400 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/web"
 )
 
@@ -29,14 +30,14 @@ type queueCancelQuery struct {
 	CancelParams
 }
 
-// queueStatsQuery is a tasker.QueueFilter as a query.
+// queueStatsQuery is a queueapi.QueueFilter as a query.
 type queueStatsQuery struct {
 	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 }
 
-func (s *server) enqueueTask(ctx context.Context, _ *none, body *tasker.EnqueueTask) (answer[tasker.QueueReceipt], error) {
-	var no answer[tasker.QueueReceipt]
-	receipts, err := s.enqueue(ctx, []tasker.EnqueueTask{*body})
+func (s *server) enqueueTask(ctx context.Context, _ *none, body *queueapi.EnqueueTask) (answer[queueapi.QueueReceipt], error) {
+	var no answer[queueapi.QueueReceipt]
+	receipts, err := s.enqueue(ctx, []queueapi.EnqueueTask{*body})
 	if err != nil {
 		return no, moved(err, "/tasks/0", "")
 	}
@@ -50,13 +51,13 @@ func (s *server) enqueueTask(ctx context.Context, _ *none, body *tasker.EnqueueT
 	return stored(receipt.Created, "/api/v1/tasks/"+receipt.TaskID.String(), receipt), nil
 }
 
-func (s *server) enqueueTasks(ctx context.Context, _ *none, body *tasker.EnqueueRequest) (answer[results[tasker.QueueReceipt]], error) {
+func (s *server) enqueueTasks(ctx context.Context, _ *none, body *queueapi.EnqueueRequest) (answer[results[queueapi.QueueReceipt]], error) {
 	receipts, err := s.enqueue(ctx, body.Tasks)
-	return ok(results[tasker.QueueReceipt]{list(receipts)}), err
+	return ok(results[queueapi.QueueReceipt]{list(receipts)}), err
 }
 
 // enqueue stores tasks in the name of the request's key.
-func (s *server) enqueue(ctx context.Context, tasks []tasker.EnqueueTask) ([]tasker.QueueReceipt, error) {
+func (s *server) enqueue(ctx context.Context, tasks []queueapi.EnqueueTask) ([]queueapi.QueueReceipt, error) {
 	trace := web.TraceParent(ctx)
 	for i := range tasks {
 		if err := reachNamespace(ctx, tasks[i].Namespace, "/namespace"); err != nil {
@@ -66,7 +67,7 @@ func (s *server) enqueue(ctx context.Context, tasks []tasker.EnqueueTask) ([]tas
 			tasks[i].TraceParent = trace
 		}
 	}
-	return s.backend.EnqueueTasks(ctx, tasker.EnqueueRequest{Tasks: tasks, Caller: callerOf(ctx)})
+	return s.backend.EnqueueTasks(ctx, queueapi.EnqueueRequest{Tasks: tasks, Caller: callerOf(ctx)})
 }
 
 // callerOf is the name of the request's key, "" without one.
@@ -77,30 +78,30 @@ func callerOf(ctx context.Context) string {
 	return ""
 }
 
-func (s *server) queueTask(ctx context.Context, params *queueTaskQuery, _ *none) (answer[*tasker.QueueTask], error) {
+func (s *server) queueTask(ctx context.Context, params *queueTaskQuery, _ *none) (answer[*queueapi.QueueTask], error) {
 	if err := s.reachTask(ctx, params.ID); err != nil {
-		return answer[*tasker.QueueTask]{}, err
+		return answer[*queueapi.QueueTask]{}, err
 	}
 	task, err := s.backend.QueueTask(ctx, params.ID, params.IncludeHistory)
 	return ok(task), err
 }
 
-func (s *server) cancelQueueTask(ctx context.Context, params *queueCancelQuery, _ *none) (answer[*tasker.QueueCancelled], error) {
+func (s *server) cancelQueueTask(ctx context.Context, params *queueCancelQuery, _ *none) (answer[*queueapi.QueueCancelled], error) {
 	if err := s.reachTask(ctx, params.ID); err != nil {
-		return answer[*tasker.QueueCancelled]{}, err
+		return answer[*queueapi.QueueCancelled]{}, err
 	}
 	match, err := params.with(params.GivenMatch)
 	if err != nil {
-		return answer[*tasker.QueueCancelled]{}, err
+		return answer[*queueapi.QueueCancelled]{}, err
 	}
-	req := tasker.QueueCancel{CancelledBy: cmp.Or(params.CancelledBy, callerOf(ctx)), Reason: params.Reason,
+	req := queueapi.QueueCancel{CancelledBy: cmp.Or(params.CancelledBy, callerOf(ctx)), Reason: params.Reason,
 		ExpectedState: tasker.TaskState(params.ExpectedState), IfMatch: match}
 	cancelled, err := s.backend.CancelQueueTask(ctx, params.ID, req)
 	return ok(cancelled), err
 }
 
-func (s *server) queueStats(ctx context.Context, params *queueStatsQuery, _ *none) (answer[*tasker.QueueStats], error) {
-	var no answer[*tasker.QueueStats]
+func (s *server) queueStats(ctx context.Context, params *queueStatsQuery, _ *none) (answer[*queueapi.QueueStats], error) {
+	var no answer[*queueapi.QueueStats]
 	namespaces := splitAll(params.Namespace)
 	if len(namespaces) > maxListed {
 		return no, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", maxListed)
@@ -115,6 +116,6 @@ func (s *server) queueStats(ctx context.Context, params *queueStatsQuery, _ *non
 	if len(namespaces) == 0 && p.Limited() {
 		namespaces = p.Namespaces()
 	}
-	stats, err := s.backend.QueueStats(ctx, tasker.QueueFilter{Namespaces: namespaces})
+	stats, err := s.backend.QueueStats(ctx, queueapi.QueueFilter{Namespaces: namespaces})
 	return ok(stats), err
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
-// failedTaskFilter is a tasker.FailedTaskFilter as a query.
+// failedTaskFilter is a operate.FailedTaskFilter as a query.
 type failedTaskFilter struct {
 	Status      string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled" default:"pending" doc:"Status of the case. pending selects tasks in error with an unresolved case."`
 	Reason      string    `query:"failure_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
@@ -26,13 +27,13 @@ type failedTaskFilter struct {
 	Cursor      string    `query:"cursor" maxLength:"64" doc:"next_cursor of the previous page."`
 }
 
-func (s *server) listFailedTasks(ctx context.Context, params *failedTaskFilter, _ *none) (answer[*tasker.FailedTaskPage], error) {
-	var no answer[*tasker.FailedTaskPage]
+func (s *server) listFailedTasks(ctx context.Context, params *failedTaskFilter, _ *none) (answer[*operate.FailedTaskPage], error) {
+	var no answer[*operate.FailedTaskPage]
 	namespace, err := narrow(ctx, params.Namespace)
 	if err != nil {
 		return no, err
 	}
-	filter := tasker.FailedTaskFilter{
+	filter := operate.FailedTaskFilter{
 		ResolutionStatus: tasker.CaseResolution(params.Status), Reason: tasker.CaseReason(params.Reason), Fingerprint: params.Fingerprint, FailedStep: params.FailedStep, ErrorMessage: params.Message, Namespace: namespace,
 		TaskType: params.TaskType, After: params.After, Before: params.Before, Limit: params.Limit, Cursor: params.Cursor,
 	}
@@ -54,13 +55,13 @@ type replayPath struct {
 	Match
 }
 
-func (s *server) replayTask(ctx context.Context, params *replayPath, body *tasker.ReplayRequest) (answer[*tasker.Replay], error) {
+func (s *server) replayTask(ctx context.Context, params *replayPath, body *operate.ReplayRequest) (answer[*operate.Replay], error) {
 	if err := s.reachTask(ctx, params.ID); err != nil {
-		return answer[*tasker.Replay]{}, err
+		return answer[*operate.Replay]{}, err
 	}
 	var err error
 	if body.IfMatch, err = params.with(body.IfMatch); err != nil {
-		return answer[*tasker.Replay]{}, err
+		return answer[*operate.Replay]{}, err
 	}
 	body.ReplayedBy = cmp.Or(body.ReplayedBy, callerOf(ctx))
 	replay, err := s.backend.ReplayTask(ctx, params.ID, *body)
@@ -72,8 +73,8 @@ type failureReportQuery struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace to count."`
 }
 
-func (s *server) failureReport(ctx context.Context, params *failureReportQuery, _ *none) (answer[*tasker.FailureReport], error) {
-	var no answer[*tasker.FailureReport]
+func (s *server) failureReport(ctx context.Context, params *failureReportQuery, _ *none) (answer[*operate.FailureReport], error) {
+	var no answer[*operate.FailureReport]
 	namespace, err := narrow(ctx, params.Namespace)
 	if err != nil {
 		return no, err

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
 // What workers of the queue say and hear: the worker protocol in the words of the
@@ -75,7 +76,7 @@ type queueAssignment struct {
 	Namespace              string                     `json:"namespace"`
 	Parameters             json.RawMessage            `json:"parameters,omitempty"`
 	ParentResults          map[string]json.RawMessage `json:"parent_results,omitempty" doc:"Results of the direct dependencies, by step name."`
-	Status                 tasker.QueueStatus         `json:"status" doc:"assigned or executing."`
+	Status                 queueapi.QueueStatus       `json:"status" doc:"assigned or executing."`
 	Attempt                int                        `json:"attempt" doc:"Counted from 1."`
 	MaxAttempts            int                        `json:"max_attempts"`
 	PriorityLevel          int                        `json:"priority_level"`

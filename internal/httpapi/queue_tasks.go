@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
-// queueTasksQuery is a tasker.QueueTaskFilter as a query.
+// queueTasksQuery is a queueapi.QueueTaskFilter as a query.
 type queueTasksQuery struct {
 	Status        []string  `query:"status,explode" doc:"queued, assigned, executing, completed, failed, cancelled or dead_letter; repeatable, or several separated by commas."`
 	Namespace     string    `query:"namespace" maxLength:"255"`
@@ -20,13 +21,13 @@ type queueTasksQuery struct {
 	PageQuery
 }
 
-func (s *server) queueTasks(ctx context.Context, params *queueTasksQuery, _ *none) (answer[*tasker.QueueTaskPage], error) {
-	var no answer[*tasker.QueueTaskPage]
-	filter := tasker.QueueTaskFilter{TaskType: params.TaskType, Priority: tasker.Priority(params.Priority), UserID: params.UserID,
+func (s *server) queueTasks(ctx context.Context, params *queueTasksQuery, _ *none) (answer[*queueapi.QueueTaskPage], error) {
+	var no answer[*queueapi.QueueTaskPage]
+	filter := queueapi.QueueTaskFilter{TaskType: params.TaskType, Priority: tasker.Priority(params.Priority), UserID: params.UserID,
 		Limit: params.Limit, Cursor: params.Cursor}
 	for _, word := range strings.Split(strings.Join(params.Status, ","), ",") {
 		if word != "" {
-			filter.Statuses = append(filter.Statuses, tasker.QueueStatus(word))
+			filter.Statuses = append(filter.Statuses, queueapi.QueueStatus(word))
 		}
 	}
 	if len(filter.Statuses) > maxListed {

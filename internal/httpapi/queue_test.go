@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/web"
 )
 
@@ -22,9 +23,9 @@ func TestEnqueue(t *testing.T) {
 		f := &fake{}
 		got := newAPI(t, f, httpapi.Options{}).do(t, "POST", "/api/v1/tasks", `{"task_type":"video","priority":75,"parameters":{"html":"<a&b>"},"required_capabilities":["gpu"],
 			"timeout_seconds":600,"estimated_duration_seconds":30,"idempotency_key":"k","user_id":"ann","run_at":null}`)
-		want := tasker.EnqueueTask{TaskType: "video", Priority: "75", Parameters: []byte(`{"html":"<a&b>"}`), RequiredCapabilities: []string{"gpu"}, TimeoutSeconds: 600,
+		want := queueapi.EnqueueTask{TaskType: "video", Priority: "75", Parameters: []byte(`{"html":"<a&b>"}`), RequiredCapabilities: []string{"gpu"}, TimeoutSeconds: 600,
 			EstimatedDurationSeconds: 30, IdempotencyKey: "k", UserID: "ann"}
-		if req := last[tasker.EnqueueRequest](f); len(req.Tasks) != 1 || cmp.Diff(want, req.Tasks[0]) != "" || req.Caller != "" {
+		if req := last[queueapi.EnqueueRequest](f); len(req.Tasks) != 1 || cmp.Diff(want, req.Tasks[0]) != "" || req.Caller != "" {
 			t.Errorf("the backend is asked for %+v", req)
 		}
 		if got.status != 201 || got.header.Get("Location") != "/api/v1/tasks/"+taskID.String() {
@@ -44,7 +45,7 @@ func TestEnqueue(t *testing.T) {
 		f := &fake{}
 		a := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 		a.do(t, "POST", "/api/v1/tasks", `{"task_type":"x"}`, key)
-		if got := last[tasker.EnqueueRequest](f).Caller; got != "shop" {
+		if got := last[queueapi.EnqueueRequest](f).Caller; got != "shop" {
 			t.Errorf("the caller is %q", got)
 		}
 		a.do(t, "POST", "/v1/tasks", `{"task_type":"x"}`, key)
@@ -52,7 +53,7 @@ func TestEnqueue(t *testing.T) {
 			t.Errorf("the caller of the other family is %q", got)
 		}
 		a.do(t, "DELETE", "/api/v1/tasks/"+taskID.String(), "", key)
-		if got := last[tasker.QueueCancel](f).CancelledBy; got != "shop" {
+		if got := last[queueapi.QueueCancel](f).CancelledBy; got != "shop" {
 			t.Errorf("cancelled by %q", got)
 		}
 	})
@@ -159,7 +160,7 @@ type failing struct {
 	err error
 }
 
-func (f *failing) EnqueueTasks(context.Context, tasker.EnqueueRequest) ([]tasker.QueueReceipt, error) {
+func (f *failing) EnqueueTasks(context.Context, queueapi.EnqueueRequest) ([]queueapi.QueueReceipt, error) {
 	return nil, f.err
 }
 
@@ -236,14 +237,14 @@ type leasing struct {
 	self  string // the worker's state
 }
 
-func (l *leasing) HeldTasks(_ context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*tasker.HeldTask, error) {
+func (l *leasing) HeldTasks(_ context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	l.looks++
-	out := make([]*tasker.HeldTask, len(tasks))
+	out := make([]*queueapi.HeldTask, len(tasks))
 	for i, id := range tasks {
 		if id != taskID || worker != workerID {
 			continue
 		}
-		out[i] = &tasker.HeldTask{Namespace: l.space, State: l.state, Leases: l.held}
+		out[i] = &queueapi.HeldTask{Namespace: l.space, State: l.state, Leases: l.held}
 		if l.held == nil {
 			out[i].Leases = []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}
 		}
@@ -251,7 +252,7 @@ func (l *leasing) HeldTasks(_ context.Context, worker uuid.UUID, tasks []uuid.UU
 	return out, nil
 }
 
-func (l *leasing) Worker(context.Context, uuid.UUID) (*tasker.WorkerInfo, error) {
+func (l *leasing) Registered(context.Context, uuid.UUID) (*tasker.WorkerInfo, error) {
 	return &tasker.WorkerInfo{Namespaces: []string{"default"}, Capabilities: l.caps, State: l.self}, nil
 }
 

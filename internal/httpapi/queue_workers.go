@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
 func (s *server) registerQueueWorker(ctx context.Context, _ *none, body *queueWorker) (answer[queueRegistered], error) {
@@ -50,23 +51,11 @@ func (s *server) pollForNothing(ctx context.Context, id uuid.UUID) (answer[queue
 	if err := s.reachWorker(ctx, id); err != nil {
 		return answer[queuePolled]{}, err
 	}
-	w, err := s.registered(ctx, id)
+	w, err := s.backend.Registered(ctx, id)
 	if err != nil {
 		return answer[queuePolled]{}, err
 	}
 	return ok(queuePolled{Tasks: []queueAssignment{}, ShouldDrain: w.State == draining}), nil
-}
-
-// registered returns a worker as it was registered, and may leave out what it holds:
-// that has to be counted, and polls are many.
-func (s *server) registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
-	type register interface {
-		Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error)
-	}
-	if r, can := s.backend.(register); can {
-		return r.Registered(ctx, id)
-	}
-	return s.backend.Worker(ctx, id)
 }
 
 // sameCapabilities refuses a poll that names other capabilities than the worker was
@@ -78,7 +67,7 @@ func (s *server) sameCapabilities(ctx context.Context, id uuid.UUID, named []str
 	if err := s.reachWorker(ctx, id); err != nil {
 		return err
 	}
-	w, err := s.registered(ctx, id)
+	w, err := s.backend.Registered(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -94,10 +83,10 @@ func (s *server) sameCapabilities(ctx context.Context, id uuid.UUID, named []str
 
 func toQueueAssignment(a *tasker.Assignment) queueAssignment {
 	out := queueAssignment{TaskID: a.TaskUUID, StepUUID: a.StepUUID, Token: a.Token, TaskType: a.Handler, Namespace: a.Namespace, Parameters: a.Parameters,
-		ParentResults: a.ParentResults, Status: tasker.QueueAssigned, Attempt: a.Attempt, MaxAttempts: a.MaxAttempts, PriorityLevel: a.Priority,
+		ParentResults: a.ParentResults, Status: queueapi.QueueAssigned, Attempt: a.Attempt, MaxAttempts: a.MaxAttempts, PriorityLevel: a.Priority,
 		TimeoutSeconds: a.TimeoutSeconds, VisibilityTimeoutUntil: a.LeaseExpiresAt, DeadlineAt: a.DeadlineAt, TraceParent: a.TraceParent, CorrelationID: a.CorrelationID}
 	if a.State == tasker.StepInProgress {
-		out.Status = tasker.QueueExecuting
+		out.Status = queueapi.QueueExecuting
 	}
 	if parts := strings.Split(a.TraceParent, "-"); len(parts) >= 4 {
 		out.TraceID = parts[1]
@@ -105,23 +94,13 @@ func toQueueAssignment(a *tasker.Assignment) queueAssignment {
 	return out
 }
 
-// taskHolder is a Backend that can say what a worker holds of tasks.
-type taskHolder interface {
-	// HeldTasks answers in the order asked: nil for a task that does not exist.
-	HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*tasker.HeldTask, error)
-}
-
 // heldTasks is what a worker holds of tasks; nil for one that is outside the key's
 // limits, or does not exist.
-func (s *server) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*tasker.HeldTask, error) {
+func (s *server) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	if len(tasks) == 0 {
 		return nil, nil
 	}
-	holder, can := s.backend.(taskHolder)
-	if !can {
-		return nil, tasker.Errorf(tasker.CodeUnavailable, "this server cannot say what a worker holds; name the step and the token")
-	}
-	held, err := holder.HeldTasks(ctx, worker, tasks)
+	held, err := s.backend.HeldTasks(ctx, worker, tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +133,7 @@ func (s *server) held(ctx context.Context, worker uuid.UUID, r *QueueLeaseRef) (
 }
 
 // leaseOf is the one lease that is meant of those that a worker holds of a task.
-func leaseOf(h *tasker.HeldTask, r *QueueLeaseRef) (ref tasker.LeaseRef, status string, err error) {
+func leaseOf(h *queueapi.HeldTask, r *QueueLeaseRef) (ref tasker.LeaseRef, status string, err error) {
 	found := 0
 	for _, l := range h.Leases {
 		if (r.StepUUID == nil || *r.StepUUID == l.StepUUID) && (r.Token == "" || r.Token == l.Token) {

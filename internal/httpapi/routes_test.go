@@ -16,6 +16,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/web"
 )
 
@@ -360,9 +361,9 @@ func TestQueueFilters(t *testing.T) {
 	a.do(t, "GET", "/api/v1/tasks?status=queued,failed&status=dead_letter&namespace=n&task_type=a%20b&user_id=%C3%BC&priority=7"+
 		"&created_after=2026-01-31T12:00:00.123456Z&created_before=2026-02-01T00:00:00%2B01:00&limit=1000&cursor=abc", "")
 	before := time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)
-	want := tasker.QueueTaskFilter{Statuses: []tasker.QueueStatus{tasker.QueueQueued, tasker.QueueFailed, tasker.QueueDeadLetter},
+	want := queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueQueued, queueapi.QueueFailed, queueapi.QueueDeadLetter},
 		Namespace: "n", TaskType: "a b", UserID: "ü", Priority: "7", CreatedAfter: &noon, CreatedBefore: &before, Limit: 1000, Cursor: "abc"}
-	if diff := cmp.Diff(want, last[tasker.QueueTaskFilter](f)); diff != "" {
+	if diff := cmp.Diff(want, last[queueapi.QueueTaskFilter](f)); diff != "" {
 		t.Errorf("filter (-want +got):\n%s", diff)
 	}
 	if got := a.do(t, "GET", "/api/v1/tasks?cursor=end", ""); got.body != `{"tasks":[]}`+"\n" {

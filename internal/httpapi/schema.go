@@ -8,7 +8,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // The types of package tasker import no schema library, so the schemas that Go
@@ -80,35 +82,35 @@ func (caseResolutionSchema) Schema(huma.Registry) *huma.Schema {
 
 // Schema lists the healths of tasks.
 func (healthSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.Health{tasker.Healthy, tasker.Warning, tasker.Stale})}
+	return &huma.Schema{Type: huma.TypeString, Enum: words([]operate.Health{operate.Healthy, operate.Warning, operate.Stale})}
 }
 
 type thresholdSourceSchema string
 
 // Schema implements huma.SchemaProvider.
 func (thresholdSourceSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.ThresholdSource{tasker.ThresholdOfTemplate, tasker.ThresholdOfAll,
-		tasker.ThresholdOfPromise, tasker.ThresholdOfDuration})}
+	return &huma.Schema{Type: huma.TypeString, Enum: words([]operate.ThresholdSource{operate.ThresholdOfTemplate, operate.ThresholdOfAll,
+		operate.ThresholdOfPromise, operate.ThresholdOfDuration})}
 }
 
 type promiseSchema string
 
 // Schema implements huma.SchemaProvider.
 func (promiseSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.Promise{tasker.PromisedAttempt, tasker.PromisedQueue, tasker.PromisedTime})}
+	return &huma.Schema{Type: huma.TypeString, Enum: words([]operate.Promise{operate.PromisedAttempt, operate.PromisedQueue, operate.PromisedTime})}
 }
 
 // Schema lists what the detector may have done.
 func (detectionSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.DetectionAction{
-		tasker.WouldTransition, tasker.MovedAndErrored, tasker.MovedToDLQOnly, tasker.ErroredOnly, tasker.DetectionTransFail,
+	return &huma.Schema{Type: huma.TypeString, Enum: words([]operate.DetectionAction{
+		operate.WouldTransition, operate.MovedAndErrored, operate.MovedToDLQOnly, operate.ErroredOnly, operate.DetectionTransFail,
 	})}
 }
 
 // Schema lists the statuses of tasks in the queue.
 func (queueStatusSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.QueueStatus{tasker.QueueQueued, tasker.QueueAssigned, tasker.QueueExecuting,
-		tasker.QueueCompleted, tasker.QueueFailed, tasker.QueueStopped, tasker.QueueDeadLetter})}
+	return &huma.Schema{Type: huma.TypeString, Enum: words([]queueapi.QueueStatus{queueapi.QueueQueued, queueapi.QueueAssigned, queueapi.QueueExecuting,
+		queueapi.QueueCompleted, queueapi.QueueFailed, queueapi.QueueStopped, queueapi.QueueDeadLetter})}
 }
 
 func taskStates() []tasker.TaskState {
@@ -139,13 +141,13 @@ func newRegistry() huma.Registry {
 		reflect.TypeFor[tasker.StepState](): reflect.TypeFor[stepStateSchema](),
 		reflect.TypeFor[tasker.Code]():      reflect.TypeFor[codeSchema](),
 
-		reflect.TypeFor[tasker.CaseReason]():      reflect.TypeFor[caseReasonSchema](),
-		reflect.TypeFor[tasker.CaseResolution]():  reflect.TypeFor[caseResolutionSchema](),
-		reflect.TypeFor[tasker.Health]():          reflect.TypeFor[healthSchema](),
-		reflect.TypeFor[tasker.ThresholdSource](): reflect.TypeFor[thresholdSourceSchema](),
-		reflect.TypeFor[tasker.Promise]():         reflect.TypeFor[promiseSchema](),
-		reflect.TypeFor[tasker.DetectionAction](): reflect.TypeFor[detectionSchema](),
-		reflect.TypeFor[tasker.QueueStatus]():     reflect.TypeFor[queueStatusSchema](),
+		reflect.TypeFor[tasker.CaseReason]():       reflect.TypeFor[caseReasonSchema](),
+		reflect.TypeFor[tasker.CaseResolution]():   reflect.TypeFor[caseResolutionSchema](),
+		reflect.TypeFor[operate.Health]():          reflect.TypeFor[healthSchema](),
+		reflect.TypeFor[operate.ThresholdSource](): reflect.TypeFor[thresholdSourceSchema](),
+		reflect.TypeFor[operate.Promise]():         reflect.TypeFor[promiseSchema](),
+		reflect.TypeFor[operate.DetectionAction](): reflect.TypeFor[detectionSchema](),
+		reflect.TypeFor[queueapi.QueueStatus]():    reflect.TypeFor[queueStatusSchema](),
 
 		reflect.TypeFor[templateBody](): reflect.TypeFor[tasker.TemplateSource](),
 		reflect.TypeFor[submitBody]():   reflect.TypeFor[tasker.SubmitRequest](),

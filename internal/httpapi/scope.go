@@ -150,7 +150,7 @@ func (s *server) reachWorker(ctx context.Context, id uuid.UUID) error {
 	}
 	namespaces, known := s.workers.of(id)
 	if !known {
-		w, err := s.registered(ctx, id)
+		w, err := s.backend.Registered(ctx, id)
 		switch {
 		case err == nil:
 			namespaces = w.Namespaces

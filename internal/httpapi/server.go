@@ -8,10 +8,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/strictjson"
 	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // Options are what New can do without. The zero value serves everybody.
@@ -68,9 +71,40 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// Backend is what the API serves: an engine, whichever way it is reached. Each family
+// of routes declares its part.
+type Backend interface {
+	tasker.TaskBackend
+	tasker.TemplateBackend
+	CaseBackend
+	WorkerBackend
+	queueapi.Backend
+}
+
+// CaseBackend is what the routes about cases need.
+type CaseBackend interface {
+	operate.Backend
+	// Case returns a case. CodeNotFound when there is none.
+	Case(ctx context.Context, id uuid.UUID) (*operate.Case, error)
+}
+
+// WorkerBackend is what the worker protocol needs, in its own words and in those of the
+// queue.
+type WorkerBackend interface {
+	tasker.WorkerBackend
+	// WorkerPage returns a page of Workers, and the cursor to go on with, "" at the end.
+	WorkerPage(ctx context.Context, cursor string, limit int) ([]tasker.WorkerInfo, string, error)
+	// Registered returns a worker as it was registered, and may leave out what it holds:
+	// that has to be counted, and polls are many.
+	Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error)
+	// HeldTasks says what a worker holds of tasks, in the order asked: nil for a task that
+	// does not exist.
+	HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error)
+}
+
 // server is the API over one Backend.
 type server struct {
-	backend tasker.Backend
+	backend Backend
 	front   *web.Front
 	ready   func(context.Context) error
 	limits  Limits
@@ -96,7 +130,7 @@ type server struct {
 // New returns the API over a Backend as one handler. The Backend stays the
 // caller's to close. New panics when the API cannot be built from its types,
 // which no input can cause.
-func New(backend tasker.Backend, opts Options) http.Handler {
+func New(backend Backend, opts Options) http.Handler {
 	s := &server{
 		backend: backend, front: opts.Front, ready: opts.Ready,
 		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Streams,

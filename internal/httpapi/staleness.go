@@ -5,9 +5,10 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/operate"
 )
 
-// stalenessFilter is a tasker.StalenessFilter as a query.
+// stalenessFilter is a operate.StalenessFilter as a query.
 type stalenessFilter struct {
 	Health    string `query:"health_status" enum:"healthy,warning,stale"`
 	Namespace string `query:"namespace_name" maxLength:"255"`
@@ -15,22 +16,22 @@ type stalenessFilter struct {
 	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
 }
 
-func (s *server) staleness(ctx context.Context, params *stalenessFilter, _ *none) (answer[[]tasker.StaleTask], error) {
-	var no answer[[]tasker.StaleTask]
+func (s *server) staleness(ctx context.Context, params *stalenessFilter, _ *none) (answer[[]operate.StaleTask], error) {
+	var no answer[[]operate.StaleTask]
 	namespace, err := narrow(ctx, params.Namespace)
 	if err != nil {
 		return no, err
 	}
-	tasks, err := s.backend.Staleness(ctx, tasker.StalenessFilter{
-		Health: tasker.Health(params.Health), Namespace: namespace, TaskName: params.TaskName, Limit: params.Limit,
+	tasks, err := s.backend.Staleness(ctx, operate.StalenessFilter{
+		Health: operate.Health(params.Health), Namespace: namespace, TaskName: params.TaskName, Limit: params.Limit,
 	})
 	return ok(list(tasks)), err
 }
 
 // detectStaleness runs a cycle of the detector. It looks at the tasks of all
 // namespaces, so a key that is limited to some may not run it, dry or not.
-func (s *server) detectStaleness(ctx context.Context, _ *none, body *tasker.DetectRequest) (answer[[]tasker.Detection], error) {
-	var no answer[[]tasker.Detection]
+func (s *server) detectStaleness(ctx context.Context, _ *none, body *operate.DetectRequest) (answer[[]operate.Detection], error) {
+	var no answer[[]operate.Detection]
 	if p := access.From(ctx); p.Limited() {
 		return no, outside(p, tasker.Detail{Message: "the detector looks at the tasks of all namespaces"})
 	}

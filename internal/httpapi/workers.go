@@ -31,11 +31,6 @@ type workerFilter struct {
 	Cursor string `query:"cursor" maxLength:"64" doc:"next_cursor of the previous page."`
 }
 
-// workerPager is a Backend that lists workers in pages.
-type workerPager interface {
-	WorkerPage(ctx context.Context, cursor string, limit int) ([]tasker.WorkerInfo, string, error)
-}
-
 // leaseList is the body of the answer to start.
 type leaseList struct {
 	Leases []tasker.LeaseAnswer `json:"leases"`
@@ -95,14 +90,7 @@ func (s *server) registerWorker(ctx context.Context, _ *none, reg *tasker.Worker
 }
 
 func (s *server) listWorkers(ctx context.Context, params *workerFilter, _ *none) (answer[workerList], error) {
-	var workers []tasker.WorkerInfo
-	var next string
-	var err error
-	if pager, can := s.backend.(workerPager); can {
-		workers, next, err = pager.WorkerPage(ctx, params.Cursor, params.Limit)
-	} else {
-		workers, err = s.backend.Workers(ctx)
-	}
+	workers, next, err := s.backend.WorkerPage(ctx, params.Cursor, params.Limit)
 	if err != nil {
 		return answer[workerList]{}, err
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/operate"
 )
 
-// Audit implements tasker.CaseBackend.
-func (b *Backend) Audit(ctx context.Context, f tasker.AuditFilter) ([]tasker.AuditRecord, error) {
+// Audit implements operate.CaseBackend.
+func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.AuditRecord, error) {
 	filter := engine.ActFilter{Task: toID(f.TaskUUID), Case: toID(f.CaseUUID), Worker: toID(f.WorkerID), Namespace: f.Namespace,
 		Template: f.Template, Actor: f.Actor, Key: f.KeyName, Kind: f.Kind, After: task.FromFilter(f.After), Before: task.FromFilter(f.Before),
 		Below: f.Below, Limit: f.Limit}
@@ -36,11 +37,11 @@ func (b *Backend) Audit(ctx context.Context, f tasker.AuditFilter) ([]tasker.Aud
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]tasker.AuditRecord, len(acts))
+	out := make([]operate.AuditRecord, len(acts))
 	for i := range acts {
 		a, damage := acts[i].Shown()
-		auth := cmp.Or(tasker.Authentication(a.Auth), tasker.AuthenticationLost)
-		out[i] = tasker.AuditRecord{Damage: damage, No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor, Authenticated: auth, KeyName: a.Key,
+		auth := cmp.Or(operate.Authentication(a.Auth), operate.AuthenticationLost)
+		out[i] = operate.AuditRecord{Damage: damage, No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor, Authenticated: auth, KeyName: a.Key,
 			Reason: a.Reason, TaskUUID: toUUID(a.TaskID), StepUUID: optionalUUID(a.StepID), CaseUUID: optionalUUID(a.CaseID),
 			WorkerID: optionalUUID(a.WorkerID), Namespace: a.Namespace, Template: a.Template, Before: a.From, After: a.To, Data: a.Data,
 			DataOmitted: a.DataOmitted}

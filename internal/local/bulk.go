@@ -7,13 +7,14 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // defaultBulk is how many cases a bulk request looks at where none is said.
 const defaultBulk = 100
 
-// UpdateCases implements tasker.CaseBackend.
-func (b *Backend) UpdateCases(ctx context.Context, req tasker.BulkCaseUpdate) (*tasker.BulkResult, error) {
+// UpdateCases implements operate.CaseBackend.
+func (b *Backend) UpdateCases(ctx context.Context, req operate.BulkCaseUpdate) (*operate.BulkResult, error) {
 	bulk, err := b.toBulk(req.Filter, req.BulkPage, req.Update.Reopen)
 	if err != nil {
 		return nil, err
@@ -32,8 +33,8 @@ func (b *Backend) UpdateCases(ctx context.Context, req tasker.BulkCaseUpdate) (*
 	return fromBulk(out, req.DryRun), nil
 }
 
-// ActOnCases implements tasker.CaseBackend.
-func (b *Backend) ActOnCases(ctx context.Context, req tasker.BulkStepAction) (*tasker.BulkResult, error) {
+// ActOnCases implements operate.CaseBackend.
+func (b *Backend) ActOnCases(ctx context.Context, req operate.BulkStepAction) (*operate.BulkResult, error) {
 	bulk, err := b.toBulk(req.Filter, req.BulkPage, false)
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func (b *Backend) ActOnCases(ctx context.Context, req tasker.BulkStepAction) (*t
 
 // toBulk checks what a bulk request is about. One that does not say which cases it
 // means is refused, and so is one to open cases again that does not say how they ended.
-func (b *Backend) toBulk(f tasker.CaseFilter, page tasker.BulkPage, reopen bool) (engine.Bulk, error) {
+func (b *Backend) toBulk(f operate.CaseFilter, page operate.BulkPage, reopen bool) (engine.Bulk, error) {
 	switch {
 	case reflect.ValueOf(f).IsZero():
 		return engine.Bulk{}, badFilter(tasker.Detail{Location: "/filter",
@@ -80,10 +81,10 @@ func (b *Backend) toBulk(f tasker.CaseFilter, page tasker.BulkPage, reopen bool)
 	return engine.Bulk{Filter: filter, DryRun: page.DryRun}, nil
 }
 
-func fromBulk(r *engine.BulkResult, dry bool) *tasker.BulkResult {
-	out := &tasker.BulkResult{DryRun: dry, Results: make([]tasker.BulkItem, len(r.Items)), Error: itemError(r.Err)}
+func fromBulk(r *engine.BulkResult, dry bool) *operate.BulkResult {
+	out := &operate.BulkResult{DryRun: dry, Results: make([]operate.BulkItem, len(r.Items)), Error: itemError(r.Err)}
 	for i, item := range r.Items {
-		out.Results[i] = tasker.BulkItem{CaseUUID: toUUID(item.Case), TaskUUID: optionalUUID(item.Task),
+		out.Results[i] = operate.BulkItem{CaseUUID: toUUID(item.Case), TaskUUID: optionalUUID(item.Task),
 			StepUUID: optionalUUID(item.Step), StepName: item.StepName, Before: item.From, After: item.To, Error: itemError(item.Err)}
 		if item.Err != nil {
 			out.Failed++

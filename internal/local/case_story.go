@@ -5,17 +5,18 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/operate"
 )
 
-func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*tasker.Case, error) {
+func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*operate.Case, error) {
 	tpl, err := b.engine.TemplateOf(ctx, c.DefID)
 	if err != nil {
 		return nil, ToError(err)
 	}
 	whole := c.Snapshot != nil
 	c, damage := c.Shown()
-	out := &tasker.Case{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(c.ID), TaskUUID: toUUID(c.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
-		OriginalState: tasker.TaskState(c.OriginalState), Reason: tasker.CaseReason(c.Reason), Cause: tasker.CaseCause(c.Cause),
+	out := &operate.Case{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(c.ID), TaskUUID: toUUID(c.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
+		OriginalState: tasker.TaskState(c.OriginalState), Reason: tasker.CaseReason(c.Reason), Cause: operate.CaseCause(c.Cause),
 		OpenedAt: c.OpenedAt.Time(), OccurrenceCount: c.Occurrences, LastOccurredAt: c.OccurredAt.Time(),
 		FailedStep: c.Step, Handler: handlerOf(tpl, c.Step), Fingerprint: c.Fingerprint, ErrorMessage: c.Message, Class: tasker.FailureClass(c.Class), Retryable: c.Retryable,
 		Snapshot: c.Snapshot, Recovery: fromRecovery(c.Recovery),
@@ -27,7 +28,7 @@ func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*tasker.Case, err
 		return out, nil // of a list
 	}
 	for _, n := range c.Thread {
-		out.Notes = append(out.Notes, tasker.CaseNote{No: n.No, At: n.At.Time(), Author: n.Author, Key: n.Key, Text: n.Text})
+		out.Notes = append(out.Notes, operate.CaseNote{No: n.No, At: n.At.Time(), Author: n.Author, Key: n.Key, Text: n.Text})
 	}
 	for _, o := range c.Former {
 		out.Occurrences = append(out.Occurrences, fromOccurrence(o))
@@ -48,15 +49,15 @@ func handlerOf(tpl *task.Template, step string) string {
 	return ""
 }
 
-func fromOccurrence(o task.Occurrence) tasker.CaseOccurrence {
-	return tasker.CaseOccurrence{No: o.No, OccurredAt: o.At.Time(), Reason: tasker.CaseReason(o.Reason), Cause: tasker.CaseCause(o.Cause),
+func fromOccurrence(o task.Occurrence) operate.CaseOccurrence {
+	return operate.CaseOccurrence{No: o.No, OccurredAt: o.At.Time(), Reason: tasker.CaseReason(o.Reason), Cause: operate.CaseCause(o.Cause),
 		OriginalState: tasker.TaskState(o.OriginalState), FailedStep: o.Step, Fingerprint: o.Fingerprint, ErrorMessage: o.Message,
 		Class: tasker.FailureClass(o.Class), Retryable: o.Retryable, Recovery: fromRecovery(o.Recovery), Snapshot: o.Snapshot}
 }
 
-func fromRecovery(r *task.Recovery) *tasker.CaseRecovery {
+func fromRecovery(r *task.Recovery) *operate.CaseRecovery {
 	if r == nil {
 		return nil
 	}
-	return &tasker.CaseRecovery{At: r.At, State: tasker.TaskState(r.State), By: r.By, ByKey: r.Key, How: r.How, FinishedAt: r.FinishedAt}
+	return &operate.CaseRecovery{At: r.At, State: tasker.TaskState(r.State), By: r.By, ByKey: r.Key, How: r.How, FinishedAt: r.FinishedAt}
 }

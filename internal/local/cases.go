@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // Pages of cases where none is asked for.
@@ -18,8 +19,8 @@ const (
 	defaultStaleness = 100
 )
 
-// Cases implements tasker.CaseBackend.
-func (b *Backend) Cases(ctx context.Context, f tasker.CaseFilter) ([]tasker.Case, error) {
+// Cases implements operate.CaseBackend.
+func (b *Backend) Cases(ctx context.Context, f operate.CaseFilter) ([]operate.Case, error) {
 	filter, err := b.toCaseFilter(f, defaultPage)
 	if err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func (b *Backend) Cases(ctx context.Context, f tasker.CaseFilter) ([]tasker.Case
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]tasker.Case, len(list))
+	out := make([]operate.Case, len(list))
 	for i, c := range list {
 		shown, err := b.fromCase(ctx, c)
 		if err != nil {
@@ -40,7 +41,7 @@ func (b *Backend) Cases(ctx context.Context, f tasker.CaseFilter) ([]tasker.Case
 }
 
 // addStates tells how the tasks of cases are now.
-func (b *Backend) addStates(ctx context.Context, cases []tasker.Case) error {
+func (b *Backend) addStates(ctx context.Context, cases []operate.Case) error {
 	if len(cases) == 0 {
 		return nil
 	}
@@ -63,7 +64,7 @@ func (b *Backend) addStates(ctx context.Context, cases []tasker.Case) error {
 }
 
 // toCaseFilter checks the words of a filter.
-func (b *Backend) toCaseFilter(f tasker.CaseFilter, page int) (engine.CaseFilter, error) {
+func (b *Backend) toCaseFilter(f operate.CaseFilter, page int) (engine.CaseFilter, error) {
 	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason), Namespace: f.Namespace, TaskName: f.TaskName,
 		Step: f.FailedStep, Handler: f.Handler, Fingerprint: f.Fingerprint, Message: f.ErrorMessage,
 		State: task.State(f.CurrentState), After: task.FromFilter(f.After), Before: task.FromFilter(f.Before), Limit: f.Limit, Offset: f.Offset}
@@ -90,8 +91,8 @@ func (b *Backend) toCaseFilter(f tasker.CaseFilter, page int) (engine.CaseFilter
 	return out, faults.err()
 }
 
-// CaseOfTask implements tasker.CaseBackend.
-func (b *Backend) CaseOfTask(ctx context.Context, id uuid.UUID) (*tasker.Case, error) {
+// CaseOfTask implements operate.CaseBackend.
+func (b *Backend) CaseOfTask(ctx context.Context, id uuid.UUID) (*operate.Case, error) {
 	c, err := b.engine.CaseOfTask(ctx, toID(id))
 	if err != nil {
 		return nil, ToError(err)
@@ -100,13 +101,13 @@ func (b *Backend) CaseOfTask(ctx context.Context, id uuid.UUID) (*tasker.Case, e
 	if err != nil {
 		return nil, err
 	}
-	one := []tasker.Case{*shown}
+	one := []operate.Case{*shown}
 	return &one[0], b.addStates(ctx, one)
 }
 
 // Case returns a case by its own ID, with its snapshot. It is not in
-// tasker.CaseBackend: the HTTP API asks for it to tell whose a case is.
-func (b *Backend) Case(ctx context.Context, id uuid.UUID) (*tasker.Case, error) {
+// operate.CaseBackend: the HTTP API asks for it to tell whose a case is.
+func (b *Backend) Case(ctx context.Context, id uuid.UUID) (*operate.Case, error) {
 	c, err := b.engine.Case(ctx, toID(id))
 	if err != nil {
 		return nil, ToError(err)
@@ -114,8 +115,8 @@ func (b *Backend) Case(ctx context.Context, id uuid.UUID) (*tasker.Case, error) 
 	return b.fromCase(ctx, c)
 }
 
-// OpenCase implements tasker.CaseBackend.
-func (b *Backend) OpenCase(ctx context.Context, id uuid.UUID, req tasker.OpenCaseRequest) (*tasker.Case, error) {
+// OpenCase implements operate.CaseBackend.
+func (b *Backend) OpenCase(ctx context.Context, id uuid.UUID, req operate.OpenCaseRequest) (*operate.Case, error) {
 	c, err := b.engine.OpenCase(ctx, toID(id), engine.CaseRequest{Actor: req.OpenedBy, Reason: req.Reason, Metadata: req.Metadata})
 	if err != nil {
 		return nil, ToError(err)
@@ -123,8 +124,8 @@ func (b *Backend) OpenCase(ctx context.Context, id uuid.UUID, req tasker.OpenCas
 	return b.fromCase(ctx, c)
 }
 
-// UpdateCase implements tasker.CaseBackend.
-func (b *Backend) UpdateCase(ctx context.Context, id uuid.UUID, u tasker.CaseUpdate) (*tasker.CaseUpdated, error) {
+// UpdateCase implements operate.CaseBackend.
+func (b *Backend) UpdateCase(ctx context.Context, id uuid.UUID, u operate.CaseUpdate) (*operate.CaseUpdated, error) {
 	change, err := toCaseChange(u)
 	if err != nil {
 		return nil, err
@@ -133,16 +134,16 @@ func (b *Backend) UpdateCase(ctx context.Context, id uuid.UUID, u tasker.CaseUpd
 	if err != nil {
 		return nil, ToError(err)
 	}
-	return &tasker.CaseUpdated{Success: true, CaseUUID: id, Message: updated(c, u)}, nil
+	return &operate.CaseUpdated{Success: true, CaseUUID: id, Message: updated(c, u)}, nil
 }
 
-func toCaseChange(u tasker.CaseUpdate) (task.CaseChange, error) {
+func toCaseChange(u operate.CaseUpdate) (task.CaseChange, error) {
 	expect, err := expectation(u.ExpectedState, u.IfMatch)
 	return task.CaseChange{Status: task.Resolution(u.ResolutionStatus), Notes: u.ResolutionNotes, Actor: u.ResolvedBy,
 		Metadata: u.Metadata, Reopen: u.Reopen, Expect: expect}, err
 }
 
-func updated(c *task.Case, u tasker.CaseUpdate) string {
+func updated(c *task.Case, u operate.CaseUpdate) string {
 	switch {
 	case u.Reopen:
 		return "DLQ entry opened again"
@@ -155,9 +156,9 @@ func updated(c *task.Case, u tasker.CaseUpdate) string {
 	}
 }
 
-// CaseStats implements tasker.CaseBackend.
-func (b *Backend) CaseStats(ctx context.Context, f tasker.CaseFilter) ([]tasker.CaseStats, error) {
-	if f.CaseFailureFilter != (tasker.CaseFailureFilter{}) {
+// CaseStats implements operate.CaseBackend.
+func (b *Backend) CaseStats(ctx context.Context, f operate.CaseFilter) ([]operate.CaseStats, error) {
+	if f.CaseFailureFilter != (operate.CaseFailureFilter{}) {
 		return nil, badFilter(tasker.Detail{Location: "failed_step", Message: "counts cannot be narrowed by step, handler or error"})
 	}
 	filter, err := b.toCaseFilter(f, 0)
@@ -168,7 +169,7 @@ func (b *Backend) CaseStats(ctx context.Context, f tasker.CaseFilter) ([]tasker.
 	if err != nil {
 		return nil, ToError(err)
 	}
-	var out []tasker.CaseStats
+	var out []operate.CaseStats
 	for _, reason := range b.engine.ReasonsByUrgency() {
 		if s := statsOf(reason, counts); s != nil {
 			out = append(out, *s)
@@ -178,8 +179,8 @@ func (b *Backend) CaseStats(ctx context.Context, f tasker.CaseFilter) ([]tasker.
 }
 
 // statsOf gathers the counts of a reason; nil when there are none.
-func statsOf(reason task.CaseReason, counts []engine.CaseCount) *tasker.CaseStats {
-	s := tasker.CaseStats{Reason: tasker.CaseReason(reason)}
+func statsOf(reason task.CaseReason, counts []engine.CaseCount) *operate.CaseStats {
+	s := operate.CaseStats{Reason: tasker.CaseReason(reason)}
 	var oldest, newest task.Instant
 	var openFor int64
 	resolved := 0
@@ -217,8 +218,8 @@ func statsOf(reason task.CaseReason, counts []engine.CaseCount) *tasker.CaseStat
 	return &s
 }
 
-// InvestigationQueue implements tasker.CaseBackend.
-func (b *Backend) InvestigationQueue(ctx context.Context, f tasker.CaseFilter) ([]tasker.QueuedCase, error) {
+// InvestigationQueue implements operate.CaseBackend.
+func (b *Backend) InvestigationQueue(ctx context.Context, f operate.CaseFilter) ([]operate.QueuedCase, error) {
 	filter, err := b.toCaseFilter(f, defaultQueue)
 	if err != nil {
 		return nil, err
@@ -227,7 +228,7 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f tasker.CaseFilter) (
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]tasker.QueuedCase, len(list))
+	out := make([]operate.QueuedCase, len(list))
 	for i, q := range list {
 		tpl, err := b.engine.TemplateOf(ctx, q.Case.DefID)
 		if err != nil {
@@ -235,23 +236,23 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f tasker.CaseFilter) (
 		}
 		shown, damage := q.Case.Shown()
 		q.Case = shown
-		out[i] = tasker.QueuedCase{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(q.Case.ID), TaskUUID: toUUID(q.Case.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
+		out[i] = operate.QueuedCase{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(q.Case.ID), TaskUUID: toUUID(q.Case.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
 			OriginalState: tasker.TaskState(q.Case.OriginalState), CurrentState: tasker.TaskState(q.Task.State), Reason: tasker.CaseReason(q.Case.Reason),
 			OpenedAt: q.Case.OpenedAt.Time(), MinutesInDLQ: q.Open.Minutes(), PriorityScore: q.Score,
 			Priority: tasker.Priority(b.engine.PriorityName(q.Task.Priority)), Recovered: q.Recovered,
-			Cause: tasker.CaseCause(q.Case.Cause), OccurrenceCount: q.Case.Occurrences, LastOccurredAt: q.Case.OccurredAt.Time(), FailedStep: q.Case.Step,
+			Cause: operate.CaseCause(q.Case.Cause), OccurrenceCount: q.Case.Occurrences, LastOccurredAt: q.Case.OccurredAt.Time(), FailedStep: q.Case.Step,
 			Handler:     handlerOf(tpl, q.Case.Step),
 			Fingerprint: q.Case.Fingerprint, ErrorMessage: q.Case.Message, Class: tasker.FailureClass(q.Case.Class), Retryable: q.Case.Retryable}
 	}
 	return out, nil
 }
 
-// Staleness implements tasker.CaseBackend.
-func (b *Backend) Staleness(ctx context.Context, f tasker.StalenessFilter) ([]tasker.StaleTask, error) {
+// Staleness implements operate.CaseBackend.
+func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]operate.StaleTask, error) {
 	filter := engine.StalenessFilter{Health: task.Health(f.Health), Namespace: f.Namespace, TaskName: f.TaskName, Limit: f.Limit}
 	var faults filterFaults
 	faults.names("namespace", f.Namespace, "task_name", f.TaskName)
-	if f.Health != "" && f.Health != tasker.Healthy && f.Health != tasker.Warning && f.Health != tasker.Stale {
+	if f.Health != "" && f.Health != operate.Healthy && f.Health != operate.Warning && f.Health != operate.Stale {
 		faults.add("health_status", "must be healthy, warning or stale")
 	}
 	if err := faults.err(); err != nil {
@@ -264,7 +265,7 @@ func (b *Backend) Staleness(ctx context.Context, f tasker.StalenessFilter) ([]ta
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]tasker.StaleTask, len(list))
+	out := make([]operate.StaleTask, len(list))
 	now := b.engine.Now()
 	for i := range list {
 		out[i] = b.fromStaleness(&list[i], now)
@@ -272,12 +273,12 @@ func (b *Backend) Staleness(ctx context.Context, f tasker.StalenessFilter) ([]ta
 	return out, nil
 }
 
-func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) tasker.StaleTask {
+func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) operate.StaleTask {
 	_, damage := s.Task.Shown()
-	out := tasker.StaleTask{Damage: damages(damage, s.Template.Unread), TaskUUID: toUUID(s.Task.ID), Namespace: s.Template.Namespace, TaskName: s.Template.Name,
+	out := operate.StaleTask{Damage: damages(damage, s.Template.Unread), TaskUUID: toUUID(s.Task.ID), Namespace: s.Template.Namespace, TaskName: s.Template.Name,
 		CurrentState: tasker.TaskState(s.Task.State), TimeInStateMinutes: s.InState.Minutes(), StalenessThresholdMinutes: s.Threshold.Minutes(),
-		CountedMinutes: s.Used.Minutes(), ThresholdSource: tasker.ThresholdSource(s.Source), Promise: tasker.Promise(s.Promise), StaleAt: s.StaleAt(now).Ptr(),
-		Health: tasker.Health(s.Health), Priority: tasker.Priority(b.engine.PriorityName(s.Task.Priority))}
+		CountedMinutes: s.Used.Minutes(), ThresholdSource: operate.ThresholdSource(s.Source), Promise: operate.Promise(s.Promise), StaleAt: s.StaleAt(now).Ptr(),
+		Health: operate.Health(s.Health), Priority: tasker.Priority(b.engine.PriorityName(s.Task.Priority))}
 	if step := s.PromisedStep; step != nil && step.Ordinal <= len(s.Template.Steps) {
 		out.PromisedStep = s.Template.Steps[step.Ordinal-1].Name
 	}
@@ -287,16 +288,16 @@ func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) tasker.St
 	return out
 }
 
-// DetectStaleness implements tasker.CaseBackend.
-func (b *Backend) DetectStaleness(ctx context.Context, req tasker.DetectRequest) ([]tasker.Detection, error) {
+// DetectStaleness implements operate.CaseBackend.
+func (b *Backend) DetectStaleness(ctx context.Context, req operate.DetectRequest) ([]operate.Detection, error) {
 	list, err := b.engine.DetectStaleness(ctx, req.BatchSize, req.DryRun)
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]tasker.Detection, len(list))
+	out := make([]operate.Detection, len(list))
 	for i, d := range list {
-		out[i] = tasker.Detection{TaskUUID: toUUID(d.Task), Namespace: d.Template.Namespace, TaskName: d.Template.Name, CurrentState: tasker.TaskState(d.State),
-			TimeInStateMinutes: d.InState.Minutes(), ThresholdMinutes: d.Threshold.Minutes(), ActionTaken: tasker.DetectionAction(d.Action),
+		out[i] = operate.Detection{TaskUUID: toUUID(d.Task), Namespace: d.Template.Namespace, TaskName: d.Template.Name, CurrentState: tasker.TaskState(d.State),
+			TimeInStateMinutes: d.InState.Minutes(), ThresholdMinutes: d.Threshold.Minutes(), ActionTaken: operate.DetectionAction(d.Action),
 			MovedToDLQ: d.Case, TransitionSuccess: d.Errored}
 	}
 	return out, nil

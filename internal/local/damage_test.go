@@ -16,9 +16,11 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // damaged is a database into which somebody writes what no version of Tasker would.
@@ -105,7 +107,7 @@ func TestDamagedRows(t *testing.T) {
 			}
 			ids["flow"] = r.submit(t, tasker.TaskRequest{Name: "pair", CorrelationID: "flow", Context: json.RawMessage(`{}`)})
 			for _, id := range ids {
-				if _, err := r.OpenCase(t.Context(), id, tasker.OpenCaseRequest{OpenedBy: "ann", Reason: "to have one"}); err != nil {
+				if _, err := r.OpenCase(t.Context(), id, operate.OpenCaseRequest{OpenedBy: "ann", Reason: "to have one"}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -189,7 +191,7 @@ func showsAll(t *testing.T, r *rig, ids map[string]uuid.UUID, want map[string]st
 	}
 	page, err := r.Tasks(ctx, tasker.TaskFilter{Limit: 100, WithContext: true})
 	check("tasks", page, err)
-	queue, err := r.b.QueueTasks(ctx, tasker.QueueTaskFilter{Limit: 100})
+	queue, err := r.b.QueueTasks(ctx, queueapi.QueueTaskFilter{Limit: 100})
 	check("queue", queue, err)
 	if err != nil || page == nil || len(page.Tasks) != len(ids) || len(queue.Tasks) != len(ids) {
 		t.Fatalf("the lists show %d and %d of %d tasks", len(page.Tasks), len(queue.Tasks), len(ids))
@@ -225,26 +227,26 @@ func showsAll(t *testing.T, r *rig, ids map[string]uuid.UUID, want map[string]st
 		c, err := r.b.CaseOfTask(ctx, id)
 		check("case of "+name, c, err)
 	}
-	cases, err := r.b.Cases(ctx, tasker.CaseFilter{Limit: 100})
+	cases, err := r.b.Cases(ctx, operate.CaseFilter{Limit: 100})
 	check("cases", cases, err)
 	if len(cases) < len(ids) {
 		t.Errorf("the list shows %d cases", len(cases))
 	}
-	stats, err := r.b.CaseStats(ctx, tasker.CaseFilter{})
+	stats, err := r.b.CaseStats(ctx, operate.CaseFilter{})
 	check("counts of cases", stats, err)
-	urgent, err := r.b.InvestigationQueue(ctx, tasker.CaseFilter{})
+	urgent, err := r.b.InvestigationQueue(ctx, operate.CaseFilter{})
 	check("investigation queue", urgent, err)
-	stale, err := r.b.Staleness(ctx, tasker.StalenessFilter{})
+	stale, err := r.b.Staleness(ctx, operate.StalenessFilter{})
 	check("staleness", stale, err)
-	failed, err := r.b.FailedTasks(ctx, tasker.FailedTaskFilter{})
+	failed, err := r.b.FailedTasks(ctx, operate.FailedTaskFilter{})
 	check("failed tasks", failed, err)
-	acts, err := r.b.Audit(ctx, tasker.AuditFilter{Limit: 100})
+	acts, err := r.b.Audit(ctx, operate.AuditFilter{Limit: 100})
 	check("audit", acts, err)
 	workers, err := r.b.Workers(ctx)
 	check("workers", workers, err)
 	templates, err := r.Templates(ctx, tasker.TemplateFilter{})
 	check("templates", templates, err)
-	numbers, err := r.b.QueueStats(ctx, tasker.QueueFilter{})
+	numbers, err := r.b.QueueStats(ctx, queueapi.QueueFilter{})
 	check("numbers of the queue", numbers, err)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // smuggle stores a template past the checks.
@@ -78,7 +79,7 @@ func TestExplainLimits(t *testing.T) {
 			"and the threshold for all tasks for waiting_for_retry, 30m0s, begins then.")
 
 		r.wait(t, 31*time.Minute)
-		if _, err := r.b.DetectStaleness(t.Context(), tasker.DetectRequest{}); err != nil {
+		if _, err := r.b.DetectStaleness(t.Context(), operate.DetectRequest{}); err != nil {
 			t.Fatal(err)
 		}
 		limits(bounded)

@@ -9,13 +9,14 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/operate"
 )
 
-// FailedTasks implements tasker.CaseBackend.
-func (b *Backend) FailedTasks(ctx context.Context, f tasker.FailedTaskFilter) (*tasker.FailedTaskPage, error) {
-	filter, err := b.toCaseFilter(tasker.CaseFilter{ResolutionStatus: cmp.Or(f.ResolutionStatus, tasker.CasePending), Reason: f.Reason, Namespace: f.Namespace,
+// FailedTasks implements operate.CaseBackend.
+func (b *Backend) FailedTasks(ctx context.Context, f operate.FailedTaskFilter) (*operate.FailedTaskPage, error) {
+	filter, err := b.toCaseFilter(operate.CaseFilter{ResolutionStatus: cmp.Or(f.ResolutionStatus, tasker.CasePending), Reason: f.Reason, Namespace: f.Namespace,
 		TaskName: f.TaskType, After: f.After, Before: f.Before, Limit: f.Limit,
-		CaseFailureFilter: tasker.CaseFailureFilter{FailedStep: f.FailedStep, ErrorMessage: f.ErrorMessage}}, defaultPage)
+		CaseFailureFilter: operate.CaseFailureFilter{FailedStep: f.FailedStep, ErrorMessage: f.ErrorMessage}}, defaultPage)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +35,7 @@ func (b *Backend) FailedTasks(ctx context.Context, f tasker.FailedTaskFilter) (*
 	if err != nil {
 		return nil, ToError(err)
 	}
-	page := &tasker.FailedTaskPage{Tasks: make([]tasker.FailedTask, len(found.Tasks)), TotalCount: found.Total, TotalCapped: found.Capped}
+	page := &operate.FailedTaskPage{Tasks: make([]operate.FailedTask, len(found.Tasks)), TotalCount: found.Total, TotalCapped: found.Capped}
 	for i := range found.Tasks {
 		if page.Tasks[i], err = b.fromFailedTask(ctx, &found.Tasks[i]); err != nil {
 			return nil, err
@@ -46,18 +47,18 @@ func (b *Backend) FailedTasks(ctx context.Context, f tasker.FailedTaskFilter) (*
 	return page, nil
 }
 
-func (b *Backend) fromFailedTask(ctx context.Context, l *engine.FailedTask) (tasker.FailedTask, error) {
+func (b *Backend) fromFailedTask(ctx context.Context, l *engine.FailedTask) (operate.FailedTask, error) {
 	tpl, err := b.engine.TemplateOf(ctx, l.Task.DefID)
 	if err != nil {
-		return tasker.FailedTask{}, ToError(err)
+		return operate.FailedTask{}, ToError(err)
 	}
 	t, damage := l.Task.Shown()
 	c, wrong := l.Case.Shown()
 	l = &engine.FailedTask{Task: t, Case: c, Failed: l.Failed}
 	m := l.Task.Meta
-	out := tasker.FailedTask{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(l.Task.ID), CaseID: toUUID(l.Case.ID), Namespace: tpl.Namespace, TaskType: tpl.Name,
+	out := operate.FailedTask{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(l.Task.ID), CaseID: toUUID(l.Case.ID), Namespace: tpl.Namespace, TaskType: tpl.Name,
 		State: tasker.TaskState(l.Task.State), Priority: tasker.Priority(b.engine.PriorityText(l.Task)), CreatedAt: l.Task.CreatedAt.Time(),
-		MovedToDLQAt: l.Case.OpenedAt.Time(), FailureReason: tasker.CaseReason(l.Case.Reason), Cause: tasker.CaseCause(l.Case.Cause),
+		MovedToDLQAt: l.Case.OpenedAt.Time(), FailureReason: tasker.CaseReason(l.Case.Reason), Cause: operate.CaseCause(l.Case.Cause),
 		OccurrenceCount: l.Case.Occurrences, LastOccurredAt: l.Case.OccurredAt.Time(), FailedStep: l.Case.Step, Fingerprint: l.Case.Fingerprint, ErrorMessage: l.Case.Message, Retryable: l.Case.Retryable,
 		ResolutionStatus: tasker.CaseResolution(l.Case.Status), ReplayCount: m.Replays, LastReplayedAt: m.ReplayedAt.Ptr(), LastReplayedBy: m.ReplayedBy,
 		LastReplayedByKey: m.ReplayedKey}
@@ -69,8 +70,8 @@ func (b *Backend) fromFailedTask(ctx context.Context, l *engine.FailedTask) (tas
 	return out, nil
 }
 
-// ReplayTask implements tasker.CaseBackend.
-func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req tasker.ReplayRequest) (*tasker.Replay, error) {
+// ReplayTask implements operate.CaseBackend.
+func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req operate.ReplayRequest) (*operate.Replay, error) {
 	expect, err := expectation(string(req.ExpectedState), req.IfMatch)
 	if err != nil {
 		return nil, err
@@ -81,13 +82,13 @@ func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req tasker.Repla
 		return nil, ToError(err)
 	}
 	m := r.Task.Meta
-	return &tasker.Replay{TaskID: id, CaseID: optionalUUID(r.Case), State: tasker.TaskState(r.Task.State),
+	return &operate.Replay{TaskID: id, CaseID: optionalUUID(r.Case), State: tasker.TaskState(r.Task.State),
 		Priority: tasker.Priority(b.engine.PriorityText(r.Task)), ReplayedSteps: r.Steps, ReplayCount: m.Replays,
 		ReplayedAt: m.ReplayedAt.Time(), ReplayedBy: m.ReplayedBy, ReplayedByKey: m.ReplayedKey}, nil
 }
 
-// FailureReport implements tasker.CaseBackend.
-func (b *Backend) FailureReport(ctx context.Context, namespace string) (*tasker.FailureReport, error) {
+// FailureReport implements operate.CaseBackend.
+func (b *Backend) FailureReport(ctx context.Context, namespace string) (*operate.FailureReport, error) {
 	var faults filterFaults
 	faults.name("namespace", namespace)
 	if err := faults.err(); err != nil {
@@ -97,18 +98,18 @@ func (b *Backend) FailureReport(ctx context.Context, namespace string) (*tasker.
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := &tasker.FailureReport{AnalyzedAt: r.At.Time(), Since: r.Since.Time(), Replayable: r.Replayable, Reasons: make([]tasker.ReasonCount, len(r.Reasons)),
-		Fingerprints: make([]tasker.FingerprintCount, len(r.Fingerprints)), Alarms: make([]tasker.FailureAlarm, len(r.Alarms))}
+	out := &operate.FailureReport{AnalyzedAt: r.At.Time(), Since: r.Since.Time(), Replayable: r.Replayable, Reasons: make([]operate.ReasonCount, len(r.Reasons)),
+		Fingerprints: make([]operate.FingerprintCount, len(r.Fingerprints)), Alarms: make([]operate.FailureAlarm, len(r.Alarms))}
 	for i, c := range r.Reasons {
 		out.TotalCount += c.Cases
-		out.Reasons[i] = tasker.ReasonCount{FailureReason: tasker.CaseReason(c.Reason), Count: c.Cases, Replayable: c.Replayable}
+		out.Reasons[i] = operate.ReasonCount{FailureReason: tasker.CaseReason(c.Reason), Count: c.Cases, Replayable: c.Replayable}
 	}
 	for i, c := range r.Fingerprints {
-		out.Fingerprints[i] = tasker.FingerprintCount{Namespace: c.Namespace, FailureReason: tasker.CaseReason(c.Reason), Fingerprint: c.Fingerprint, Count: c.Cases,
+		out.Fingerprints[i] = operate.FingerprintCount{Namespace: c.Namespace, FailureReason: tasker.CaseReason(c.Reason), Fingerprint: c.Fingerprint, Count: c.Cases,
 			Replayable: c.Replayable, FirstAt: c.First.Time(), LastAt: c.Last.Time(), New: c.New}
 	}
 	for i, a := range r.Alarms {
-		out.Alarms[i] = tasker.FailureAlarm{Kind: tasker.FailureAlarmKind(a.Kind), Message: a.Message(), Namespace: a.Namespace,
+		out.Alarms[i] = operate.FailureAlarm{Kind: operate.FailureAlarmKind(a.Kind), Message: a.Message(), Namespace: a.Namespace,
 			FailureReason: tasker.CaseReason(a.Reason), Fingerprint: a.Fingerprint, Count: a.Cases}
 	}
 	return out, nil

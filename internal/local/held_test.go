@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
 // TestHeldTasks: what a worker holds of tasks, and how many steps that are.
@@ -33,8 +34,8 @@ steps:
 		if err != nil {
 			t.Fatal(err)
 		}
-		held := &tasker.HeldTask{Namespace: "default", State: tasker.TaskStepsInProcess, Leases: []tasker.LeaseRef{ref(one), ref(two)}}
-		want := []*tasker.HeldTask{held, {Namespace: "default", State: tasker.TaskStepsInProcess}, nil, {Namespace: "default", State: tasker.TaskStepsInProcess},
+		held := &queueapi.HeldTask{Namespace: "default", State: tasker.TaskStepsInProcess, Leases: []tasker.LeaseRef{ref(one), ref(two)}}
+		want := []*queueapi.HeldTask{held, {Namespace: "default", State: tasker.TaskStepsInProcess}, nil, {Namespace: "default", State: tasker.TaskStepsInProcess},
 			{Namespace: "default", State: tasker.TaskCancelled}, held}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("held are (-want +got):\n%s", diff)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // TestListsWithoutPayloads: what tasks carry is in a list only when it is asked for,
@@ -71,15 +72,15 @@ func TestListsOfTroubleAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.UpdateCase(t.Context(), found.CaseUUID, tasker.CaseUpdate{Metadata: large, ResolvedBy: "ann"}); err != nil {
+		if _, err := r.UpdateCase(t.Context(), found.CaseUUID, operate.CaseUpdate{Metadata: large, ResolvedBy: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cases, err := r.Cases(t.Context(), tasker.CaseFilter{})
+	cases, err := r.Cases(t.Context(), operate.CaseFilter{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	acts, err := r.Audit(t.Context(), tasker.AuditFilter{})
+	acts, err := r.Audit(t.Context(), operate.AuditFilter{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestListsOfTroubleAreBounded(t *testing.T) {
 			t.Errorf("act %d has %d bytes of data, omitted %t", i, len(a.Data), a.DataOmitted)
 		}
 	}
-	seen, filter := map[uuid.UUID]bool{}, tasker.FailedTaskFilter{}
+	seen, filter := map[uuid.UUID]bool{}, operate.FailedTaskFilter{}
 	for pages := 1; ; pages++ {
 		page, err := r.FailedTasks(t.Context(), filter)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // The templates of a population: what they say of staleness differs, and so do
@@ -204,10 +205,10 @@ func (p *population) investigate() {
 	c, err := p.b.CaseOfTask(p.t.Context(), id)
 	switch {
 	case err != nil && p.random.IntN(2) == 0:
-		_, err = p.b.OpenCase(p.t.Context(), id, tasker.OpenCaseRequest{OpenedBy: "ann", Reason: "it looks odd"})
+		_, err = p.b.OpenCase(p.t.Context(), id, operate.OpenCaseRequest{OpenedBy: "ann", Reason: "it looks odd"})
 	case err == nil && c.ResolutionStatus == tasker.CasePending:
 		to := []tasker.CaseResolution{tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled}[p.random.IntN(3)]
-		_, err = p.b.UpdateCase(p.t.Context(), c.CaseUUID, tasker.CaseUpdate{ResolutionStatus: to, ResolvedBy: "ann"})
+		_, err = p.b.UpdateCase(p.t.Context(), c.CaseUUID, operate.CaseUpdate{ResolutionStatus: to, ResolvedBy: "ann"})
 	default:
 		return
 	}

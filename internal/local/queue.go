@@ -12,11 +12,12 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// EnqueueTasks implements tasker.QueueBackend.
-func (b *Backend) EnqueueTasks(ctx context.Context, req tasker.EnqueueRequest) ([]tasker.QueueReceipt, error) {
+// EnqueueTasks implements queueapi.Backend.
+func (b *Backend) EnqueueTasks(ctx context.Context, req queueapi.EnqueueRequest) ([]queueapi.QueueReceipt, error) {
 	subs := make([]engine.Submission, len(req.Tasks))
 	for i := range req.Tasks {
 		if err := toQueued(&req.Tasks[i], req.Caller, &subs[i]); err != nil {
@@ -35,7 +36,7 @@ func (b *Backend) EnqueueTasks(ctx context.Context, req tasker.EnqueueRequest) (
 	if err != nil {
 		places = make([]*engine.QueuePlace, len(steps)) // the tasks are stored; where they stand is not known
 	}
-	out := make([]tasker.QueueReceipt, len(receipts))
+	out := make([]queueapi.QueueReceipt, len(receipts))
 	for i, r := range receipts {
 		out[i] = b.toQueueReceipt(ctx, r, places[i])
 	}
@@ -58,7 +59,7 @@ func toQueueError(err error) error {
 
 var traceIDForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-func toQueued(r *tasker.EnqueueTask, caller string, s *engine.Submission) error {
+func toQueued(r *queueapi.EnqueueTask, caller string, s *engine.Submission) error {
 	bad := func(at, message string) error {
 		return &tasker.Error{Code: tasker.CodeInvalid, Message: "nothing was stored: the submission is not valid",
 			Details: []tasker.Detail{{Location: at, Message: message}}}
@@ -96,8 +97,8 @@ func spanOf(traceID string) string {
 	return traceID[:16]
 }
 
-func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engine.QueuePlace) tasker.QueueReceipt {
-	out := tasker.QueueReceipt{TaskID: toUUID(r.ID), Created: r.Created, Status: tasker.QueueQueued, Error: itemError(r.Err)}
+func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engine.QueuePlace) queueapi.QueueReceipt {
+	out := queueapi.QueueReceipt{TaskID: toUUID(r.ID), Created: r.Created, Status: queueapi.QueueQueued, Error: itemError(r.Err)}
 	if r.Step != nil {
 		out.Status = statusOfSteps(r.Step)
 		out.QueuePlace = b.toPlace(r.Step, p)
@@ -117,12 +118,12 @@ func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engin
 	return out
 }
 
-func (b *Backend) toPlace(s *task.Step, p *engine.QueuePlace) tasker.QueuePlace {
+func (b *Backend) toPlace(s *task.Step, p *engine.QueuePlace) queueapi.QueuePlace {
 	if s.State != task.StepEnqueued {
-		return tasker.QueuePlace{}
+		return queueapi.QueuePlace{}
 	}
 	score := float64(s.Key) / 1e6
-	out := tasker.QueuePlace{QueueScore: &score}
+	out := queueapi.QueuePlace{QueueScore: &score}
 	if p == nil {
 		return out
 	}
@@ -138,8 +139,8 @@ func (b *Backend) toPlace(s *task.Step, p *engine.QueuePlace) tasker.QueuePlace 
 // milli is a duration in seconds, to the millisecond.
 func milli(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
 
-// CancelQueueTask implements tasker.QueueBackend.
-func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID, req tasker.QueueCancel) (*tasker.QueueCancelled, error) {
+// CancelQueueTask implements queueapi.Backend.
+func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID, req queueapi.QueueCancel) (*queueapi.QueueCancelled, error) {
 	expect, err := expectation(string(req.ExpectedState), req.IfMatch)
 	if err != nil {
 		return nil, err
@@ -157,7 +158,7 @@ func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID, req tasker.
 	if err != nil {
 		return nil, err
 	}
-	out := &tasker.QueueCancelled{TaskID: id, Status: tasker.QueueStopped, CancellationTime: v.task.FinishedAt.Time()}
+	out := &queueapi.QueueCancelled{TaskID: id, Status: queueapi.QueueStopped, CancellationTime: v.task.FinishedAt.Time()}
 	for _, a := range v.records.Attempts {
 		if a.Outcome == task.Interrupted && a.FinishedAt == v.task.FinishedAt {
 			out.WorkerNotified = true

@@ -6,19 +6,20 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // queueStates are the states of tasks that have a status. Of a status that is told by
 // more than the state they are those that it may have.
-var queueStates = map[tasker.QueueStatus][]task.State{
-	tasker.QueueQueued:     liveStates(),
-	tasker.QueueAssigned:   liveStates(),
-	tasker.QueueExecuting:  liveStates(),
-	tasker.QueueCompleted:  {task.Complete, task.ResolvedManually},
-	tasker.QueueFailed:     {task.Errored},
-	tasker.QueueDeadLetter: {task.Errored},
-	tasker.QueueStopped:    {task.Cancelled},
+var queueStates = map[queueapi.QueueStatus][]task.State{
+	queueapi.QueueQueued:     liveStates(),
+	queueapi.QueueAssigned:   liveStates(),
+	queueapi.QueueExecuting:  liveStates(),
+	queueapi.QueueCompleted:  {task.Complete, task.ResolvedManually},
+	queueapi.QueueFailed:     {task.Errored},
+	queueapi.QueueDeadLetter: {task.Errored},
+	queueapi.QueueStopped:    {task.Cancelled},
 }
 
 func liveStates() []task.State {
@@ -32,9 +33,9 @@ const (
 	searched = 500
 )
 
-// QueueTasks implements tasker.QueueBackend. The store finds what has a state; what a
+// QueueTasks implements queueapi.Backend. The store finds what has a state; what a
 // status says beyond that is told by the steps, of a bounded number of tasks a page.
-func (b *Backend) QueueTasks(ctx context.Context, f tasker.QueueTaskFilter) (*tasker.QueueTaskPage, error) {
+func (b *Backend) QueueTasks(ctx context.Context, f queueapi.QueueTaskFilter) (*queueapi.QueueTaskPage, error) {
 	wanted, err := b.toFilter(tasker.TaskFilter{Namespace: f.Namespace, Name: f.TaskType, Initiator: f.UserID, Priority: f.Priority,
 		CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, Limit: f.Limit, Cursor: f.Cursor})
 	if err != nil {
@@ -56,7 +57,7 @@ func (b *Backend) QueueTasks(ctx context.Context, f tasker.QueueTaskFilter) (*ta
 	if len(f.Statuses) > 0 {
 		wanted.Limit = min(stretch, most)
 	}
-	page := &tasker.QueueTaskPage{Tasks: []tasker.QueueListed{}}
+	page := &queueapi.QueueTaskPage{Tasks: []queueapi.QueueListed{}}
 	for looked := 0; ; {
 		tasks, next, err := b.engine.Tasks(ctx, wanted)
 		if err != nil {
@@ -92,7 +93,7 @@ func (b *Backend) QueueTasks(ctx context.Context, f tasker.QueueTaskFilter) (*ta
 }
 
 // toListed is a task as lists show it, nil when it is gone meanwhile.
-func (b *Backend) toListed(ctx context.Context, t *task.Task, steps []*task.Step) (*tasker.QueueListed, error) {
+func (b *Backend) toListed(ctx context.Context, t *task.Task, steps []*task.Step) (*queueapi.QueueListed, error) {
 	if len(steps) < t.Counts.Total() {
 		return nil, nil
 	}
@@ -103,7 +104,7 @@ func (b *Backend) toListed(ctx context.Context, t *task.Task, steps []*task.Step
 	t, damage := t.Shown() // of the same moment as its steps, about
 	steps, wrong := shownSteps(steps, tpl)
 	v := &view{b: b, task: t, steps: steps, tpl: tpl}
-	out := &tasker.QueueListed{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(t.ID), Namespace: tpl.Namespace, TaskType: tpl.Name, Status: statusOf(t, steps), State: tasker.TaskState(t.State),
+	out := &queueapi.QueueListed{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(t.ID), Namespace: tpl.Namespace, TaskType: tpl.Name, Status: statusOf(t, steps), State: tasker.TaskState(t.State),
 		Priority: tasker.Priority(b.engine.PriorityText(t)), Progress: int(percentage(t.Counts.Done, t.Counts.Total())),
 		CreatedAt: t.CreatedAt.Time(), CompletedAt: t.FinishedAt.Ptr(), IdempotencyKey: t.IdempotencyKey, UserID: t.Meta.Initiator, CorrelationID: t.CorrelationID}
 	s := v.foremost()

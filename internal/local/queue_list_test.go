@@ -9,10 +9,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // listedOf follows a filter through all its pages: "k1 queued, k2 executing", newest first.
-func (r *rig) listedOf(t *testing.T, f tasker.QueueTaskFilter) string {
+func (r *rig) listedOf(t *testing.T, f queueapi.QueueTaskFilter) string {
 	t.Helper()
 	var parts []string
 	for range 1000 {
@@ -39,7 +41,7 @@ func TestQueueList(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		none := 0
 		put := func(name, user string, p tasker.Priority) uuid.UUID {
-			id := r.enqueue(t, tasker.EnqueueTask{TaskType: "h", CorrelationID: name, UserID: user, Priority: p, MaxRetries: &none}).TaskID
+			id := r.enqueue(t, queueapi.EnqueueTask{TaskType: "h", CorrelationID: name, UserID: user, Priority: p, MaxRetries: &none}).TaskID
 			r.silent(time.Second)
 			return id
 		}
@@ -53,11 +55,11 @@ func TestQueueList(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.UpdateCase(t.Context(), found.CaseUUID, tasker.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolvedBy: "ann"}); err != nil {
+		if _, err := r.UpdateCase(t.Context(), found.CaseUUID, operate.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolvedBy: "ann"}); err != nil {
 			t.Fatal(err)
 		}
-		cancelled := r.enqueue(t, tasker.EnqueueTask{TaskType: "h", CorrelationID: "cancelled", UserID: "bob"}).TaskID
-		if _, err := r.CancelQueueTask(t.Context(), cancelled, tasker.QueueCancel{}); err != nil {
+		cancelled := r.enqueue(t, queueapi.EnqueueTask{TaskType: "h", CorrelationID: "cancelled", UserID: "bob"}).TaskID
+		if _, err := r.CancelQueueTask(t.Context(), cancelled, queueapi.QueueCancel{}); err != nil {
 			t.Fatal(err)
 		}
 		r.silent(time.Second)
@@ -70,25 +72,25 @@ func TestQueueList(t *testing.T) {
 		all := "second queued, first queued, assigned assigned, executing executing, cancelled cancelled, failed failed, dead dead_letter, done completed"
 		for _, c := range []struct {
 			name   string
-			filter tasker.QueueTaskFilter
+			filter queueapi.QueueTaskFilter
 			want   string
 		}{
-			{"All", tasker.QueueTaskFilter{}, all},
-			{"Queued", tasker.QueueTaskFilter{Statuses: []tasker.QueueStatus{tasker.QueueQueued}}, "second queued, first queued"},
-			{"Assigned", tasker.QueueTaskFilter{Statuses: []tasker.QueueStatus{tasker.QueueAssigned}}, "assigned assigned"},
-			{"Executing", tasker.QueueTaskFilter{Statuses: []tasker.QueueStatus{tasker.QueueExecuting}}, "executing executing"},
-			{"Completed", tasker.QueueTaskFilter{Statuses: []tasker.QueueStatus{tasker.QueueCompleted}}, "done completed"},
-			{"Failed", tasker.QueueTaskFilter{Statuses: []tasker.QueueStatus{tasker.QueueFailed}}, "failed failed"},
-			{"DeadLetter", tasker.QueueTaskFilter{Statuses: []tasker.QueueStatus{tasker.QueueDeadLetter}}, "dead dead_letter"},
-			{"Cancelled", tasker.QueueTaskFilter{Statuses: []tasker.QueueStatus{tasker.QueueStopped}}, "cancelled cancelled"},
-			{"Several", tasker.QueueTaskFilter{Statuses: []tasker.QueueStatus{tasker.QueueQueued, tasker.QueueDeadLetter}}, "second queued, first queued, dead dead_letter"},
-			{"User", tasker.QueueTaskFilter{UserID: "ann"}, "first queued, assigned assigned, executing executing, failed failed, done completed"},
-			{"UserAndStatus", tasker.QueueTaskFilter{UserID: "ann", Statuses: []tasker.QueueStatus{tasker.QueueQueued, tasker.QueueFailed}}, "first queued, failed failed"},
-			{"UserOfNone", tasker.QueueTaskFilter{UserID: "eve"}, ""},
-			{"Priority", tasker.QueueTaskFilter{Priority: tasker.High}, "done completed"},
-			{"TaskType", tasker.QueueTaskFilter{TaskType: "h", UserID: "bob"}, "cancelled cancelled, dead dead_letter"},
-			{"OtherTaskType", tasker.QueueTaskFilter{TaskType: "g"}, ""},
-			{"OtherNamespace", tasker.QueueTaskFilter{Namespace: "elsewhere"}, ""},
+			{"All", queueapi.QueueTaskFilter{}, all},
+			{"Queued", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueQueued}}, "second queued, first queued"},
+			{"Assigned", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueAssigned}}, "assigned assigned"},
+			{"Executing", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueExecuting}}, "executing executing"},
+			{"Completed", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueCompleted}}, "done completed"},
+			{"Failed", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueFailed}}, "failed failed"},
+			{"DeadLetter", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueDeadLetter}}, "dead dead_letter"},
+			{"Cancelled", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueStopped}}, "cancelled cancelled"},
+			{"Several", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueQueued, queueapi.QueueDeadLetter}}, "second queued, first queued, dead dead_letter"},
+			{"User", queueapi.QueueTaskFilter{UserID: "ann"}, "first queued, assigned assigned, executing executing, failed failed, done completed"},
+			{"UserAndStatus", queueapi.QueueTaskFilter{UserID: "ann", Statuses: []queueapi.QueueStatus{queueapi.QueueQueued, queueapi.QueueFailed}}, "first queued, failed failed"},
+			{"UserOfNone", queueapi.QueueTaskFilter{UserID: "eve"}, ""},
+			{"Priority", queueapi.QueueTaskFilter{Priority: tasker.High}, "done completed"},
+			{"TaskType", queueapi.QueueTaskFilter{TaskType: "h", UserID: "bob"}, "cancelled cancelled, dead dead_letter"},
+			{"OtherTaskType", queueapi.QueueTaskFilter{TaskType: "g"}, ""},
+			{"OtherNamespace", queueapi.QueueTaskFilter{Namespace: "elsewhere"}, ""},
 		} {
 			for _, limit := range []int{0, 1, 2} {
 				c.filter.Limit = limit
@@ -97,7 +99,7 @@ func TestQueueList(t *testing.T) {
 				}
 			}
 		}
-		page, err := r.QueueTasks(t.Context(), tasker.QueueTaskFilter{Limit: 1})
+		page, err := r.QueueTasks(t.Context(), queueapi.QueueTaskFilter{Limit: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,10 +109,10 @@ func TestQueueList(t *testing.T) {
 			t.Errorf("listed as %+v, and by itself %+v", q, one)
 		}
 		after, before := one.CreatedAt, one.CreatedAt
-		if got := r.listedOf(t, tasker.QueueTaskFilter{CreatedAfter: &after}); got != "second queued" {
+		if got := r.listedOf(t, queueapi.QueueTaskFilter{CreatedAfter: &after}); got != "second queued" {
 			t.Errorf("created after: %s", got)
 		}
-		if got := r.listedOf(t, tasker.QueueTaskFilter{CreatedBefore: &before}); got != strings.TrimPrefix(all, "second queued, ") {
+		if got := r.listedOf(t, queueapi.QueueTaskFilter{CreatedBefore: &before}); got != strings.TrimPrefix(all, "second queued, ") {
 			t.Errorf("created before: %s", got)
 		}
 	})
@@ -119,17 +121,17 @@ func TestQueueList(t *testing.T) {
 // A status that few have is found among many, page by page.
 func TestQueueListRare(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
-		first := tasker.EnqueueTask{TaskType: "h", CorrelationID: "first"}
+		first := queueapi.EnqueueTask{TaskType: "h", CorrelationID: "first"}
 		r.enqueue(t, first)
 		r.start(t, r.take(t, false))
-		tasks := slices.Repeat([]tasker.EnqueueTask{{TaskType: "h"}}, 700)
-		if _, err := r.EnqueueTasks(t.Context(), tasker.EnqueueRequest{Tasks: tasks}); err != nil {
+		tasks := slices.Repeat([]queueapi.EnqueueTask{{TaskType: "h"}}, 700)
+		if _, err := r.EnqueueTasks(t.Context(), queueapi.EnqueueRequest{Tasks: tasks}); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.listedOf(t, tasker.QueueTaskFilter{Statuses: []tasker.QueueStatus{tasker.QueueExecuting}, Limit: 1}); got != "first executing" {
+		if got := r.listedOf(t, queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueExecuting}, Limit: 1}); got != "first executing" {
 			t.Errorf("executing: %s", got)
 		}
-		page, err := r.QueueTasks(t.Context(), tasker.QueueTaskFilter{Statuses: []tasker.QueueStatus{tasker.QueueExecuting}})
+		page, err := r.QueueTasks(t.Context(), queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueExecuting}})
 		if err != nil || len(page.Tasks) != 0 || page.NextCursor == "" {
 			t.Errorf("the first page is %+v, %v; want it empty, with another", page, err)
 		}
@@ -138,9 +140,9 @@ func TestQueueListRare(t *testing.T) {
 
 func TestQueueListRefuses(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
-		for name, f := range map[string]tasker.QueueTaskFilter{
-			"Status": {Statuses: []tasker.QueueStatus{"asleep"}}, "Priority": {Priority: "huge"}, "Cursor": {Cursor: "x"}, "Limit": {Limit: 1_000_000},
-			"LimitOfStatus": {Limit: 1_000_000, Statuses: []tasker.QueueStatus{tasker.QueueFailed}},
+		for name, f := range map[string]queueapi.QueueTaskFilter{
+			"Status": {Statuses: []queueapi.QueueStatus{"asleep"}}, "Priority": {Priority: "huge"}, "Cursor": {Cursor: "x"}, "Limit": {Limit: 1_000_000},
+			"LimitOfStatus": {Limit: 1_000_000, Statuses: []queueapi.QueueStatus{queueapi.QueueFailed}},
 		} {
 			if _, err := r.QueueTasks(t.Context(), f); tasker.ErrorCode(err) != tasker.CodeInvalid {
 				t.Errorf("%s: %v, want invalid", name, err)

@@ -6,24 +6,25 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// QueueStats implements tasker.QueueBackend.
-func (b *Backend) QueueStats(ctx context.Context, f tasker.QueueFilter) (*tasker.QueueStats, error) {
+// QueueStats implements queueapi.Backend.
+func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queueapi.QueueStats, error) {
 	s, err := b.engine.QueueStats(ctx, f.Namespaces)
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := &tasker.QueueStats{At: s.At.Time(), Queues: map[string]tasker.QueueOfPriority{},
-		Queue: tasker.QueueTotals{TotalDepth: s.Depth, QueueDepth: s.Depth, ByPriority: map[string]int{}, Sampled: s.Sampled, Capped: s.Capped,
+	out := &queueapi.QueueStats{At: s.At.Time(), Queues: map[string]queueapi.QueueOfPriority{},
+		Queue: queueapi.QueueTotals{TotalDepth: s.Depth, QueueDepth: s.Depth, ByPriority: map[string]int{}, Sampled: s.Sampled, Capped: s.Capped,
 			OldestAgeSeconds: ageOf(s.Oldest, s.Depth), P50AgeSeconds: ageOf(s.P50, s.Depth), P95AgeSeconds: ageOf(s.P95, s.Depth)},
-		Aging:        tasker.QueueAging{OldestQueuedTaskAgeSeconds: ageOf(s.Oldest, s.Depth), TasksWaitingOverThreshold: s.Overdue, ThresholdSeconds: someSeconds(s.Patience)},
+		Aging:        queueapi.QueueAging{OldestQueuedTaskAgeSeconds: ageOf(s.Oldest, s.Depth), TasksWaitingOverThreshold: s.Overdue, ThresholdSeconds: someSeconds(s.Patience)},
 		Workers:      b.countWorkers(s.Workers, s.Loads),
 		Throughput:   throughput(s.Measured),
-		Recovery:     tasker.QueueRecovery{AssignmentTimeouts: s.Measured.NotStartedLastHour, VisibilityTimeouts: s.Measured.LapsedLastHour, MeasuredSince: s.Measured.Since.Time()},
+		Recovery:     queueapi.QueueRecovery{AssignmentTimeouts: s.Measured.NotStartedLastHour, VisibilityTimeouts: s.Measured.LapsedLastHour, MeasuredSince: s.Measured.Since.Time()},
 		Backpressure: pressureOf(s.Pressure),
-		Dispatch:     tasker.QueueDispatch{Mode: "native", Configured: s.Dispatch.Configured, Active: s.Dispatch.Active},
+		Dispatch:     queueapi.QueueDispatch{Mode: "native", Configured: s.Dispatch.Configured, Active: s.Dispatch.Active},
 	}
 	if b.engine.Config().WorkerProbes.Enabled {
 		out.Recovery.HealthProbeFailures = &s.Measured.ProbesFailedLastHour
@@ -36,7 +37,7 @@ func (b *Backend) QueueStats(ctx context.Context, f tasker.QueueFilter) (*tasker
 	}
 	for _, l := range s.Levels {
 		name := b.engine.PriorityName(l.Level)
-		out.Queues[name] = tasker.QueueOfPriority{Level: l.Level, Depth: l.Ready, Pending: l.Ready, Assigned: l.Assigned, Executing: l.Executing,
+		out.Queues[name] = queueapi.QueueOfPriority{Level: l.Level, Depth: l.Ready, Pending: l.Ready, Assigned: l.Assigned, Executing: l.Executing,
 			Processing: l.Assigned + l.Executing, OldestAgeSeconds: ageOf(l.Oldest, l.Ready)}
 		out.Queue.ByPriority[name] = l.Ready
 		out.Queue.Executing += l.Assigned + l.Executing
@@ -63,8 +64,8 @@ func someSeconds(d time.Duration) *float64 {
 	return &seconds
 }
 
-func (b *Backend) countWorkers(workers []*task.Worker, loads map[int64]int) tasker.QueueWorkers {
-	var out tasker.QueueWorkers
+func (b *Backend) countWorkers(workers []*task.Worker, loads map[int64]int) queueapi.QueueWorkers {
+	var out queueapi.QueueWorkers
 	for _, w := range workers {
 		switch w.State {
 		case task.WorkerDead:
@@ -93,13 +94,13 @@ func (b *Backend) countWorkers(workers []*task.Worker, loads map[int64]int) task
 	return out
 }
 
-func throughput(m engine.Measured) tasker.QueueThroughput {
-	return tasker.QueueThroughput{CompletedLastMinute: m.CompletedLastMinute, FailedLastMinute: m.FailedLastMinute, HandedOutLastMinute: m.HandedLastMinute,
+func throughput(m engine.Measured) queueapi.QueueThroughput {
+	return queueapi.QueueThroughput{CompletedLastMinute: m.CompletedLastMinute, FailedLastMinute: m.FailedLastMinute, HandedOutLastMinute: m.HandedLastMinute,
 		AvgTaskDurationSeconds: ageOf(m.MeanRun, m.RunsLastMinute)}
 }
 
-func pressureOf(p engine.Pressure) tasker.QueueBackpressure {
-	out := tasker.QueueBackpressure{Scope: string(p.Scope), State: "open", InHand: p.Active, Refused: map[string]int64{}}
+func pressureOf(p engine.Pressure) queueapi.QueueBackpressure {
+	out := queueapi.QueueBackpressure{Scope: string(p.Scope), State: "open", InHand: p.Active, Refused: map[string]int64{}}
 	for reason, n := range p.Refused {
 		out.Refused[string(reason)] = n
 	}

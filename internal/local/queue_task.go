@@ -12,48 +12,49 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // statusOf is the state of a task in the words of the queue.
-func statusOf(t *task.Task, steps []*task.Step) tasker.QueueStatus {
+func statusOf(t *task.Task, steps []*task.Step) queueapi.QueueStatus {
 	switch t.State {
 	case task.Complete, task.ResolvedManually:
-		return tasker.QueueCompleted
+		return queueapi.QueueCompleted
 	case task.Cancelled:
-		return tasker.QueueStopped
+		return queueapi.QueueStopped
 	case task.Errored:
 		if t.Meta.Case == task.HasPending {
-			return tasker.QueueDeadLetter
+			return queueapi.QueueDeadLetter
 		}
-		return tasker.QueueFailed
+		return queueapi.QueueFailed
 	}
 	return statusOfSteps(steps...)
 }
 
 // statusOfSteps is the status of a task that is not over, by its steps: by the one
 // that has come furthest.
-func statusOfSteps(steps ...*task.Step) tasker.QueueStatus {
-	status := tasker.QueueQueued
+func statusOfSteps(steps ...*task.Step) queueapi.QueueStatus {
+	status := queueapi.QueueQueued
 	for _, s := range steps {
 		switch s.State {
 		case task.StepInProgress, task.StepEnqueuedForOrchestration:
-			return tasker.QueueExecuting
+			return queueapi.QueueExecuting
 		case task.StepAssigned:
-			status = tasker.QueueAssigned
+			status = queueapi.QueueAssigned
 		}
 	}
 	return status
 }
 
-// QueueTask implements tasker.QueueBackend.
-func (b *Backend) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*tasker.QueueTask, error) {
+// QueueTask implements queueapi.Backend.
+func (b *Backend) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*queueapi.QueueTask, error) {
 	v, err := b.view(ctx, toID(id))
 	if err != nil {
 		return nil, err
 	}
 	t, tpl := v.task, v.tpl
-	out := &tasker.QueueTask{Damage: v.damage, TaskID: id, Namespace: tpl.Namespace, TaskType: tpl.Name, Status: statusOf(t, v.steps), State: tasker.TaskState(t.State), ETag: t.Seen().Version,
+	out := &queueapi.QueueTask{Damage: v.damage, TaskID: id, Namespace: tpl.Namespace, TaskType: tpl.Name, Status: statusOf(t, v.steps), State: tasker.TaskState(t.State), ETag: t.Seen().Version,
 		Priority: tasker.Priority(b.engine.PriorityText(t)), CreatedAt: t.CreatedAt.Time(), CompletedAt: t.FinishedAt.Ptr(),
 		Parameters: t.Context, IdempotencyKey: t.IdempotencyKey, UserID: t.Meta.Initiator, CorrelationID: t.CorrelationID,
 		EstimatedDurationSeconds: t.Meta.Estimate, ReplayCount: t.Meta.Replays, TraceID: traceIDOf(t.Meta.TraceParent), Progress: int(percentage(t.Counts.Done, t.Counts.Total()))}
@@ -85,7 +86,7 @@ func traceIDOf(parent string) string {
 
 // ofSteps adds what the steps tell: of the one that has come furthest, and the
 // results of all.
-func (v *view) ofSteps(ctx context.Context, out *tasker.QueueTask, now task.Instant) error {
+func (v *view) ofSteps(ctx context.Context, out *queueapi.QueueTask, now task.Instant) error {
 	s := v.foremost()
 	if s == nil {
 		return nil
@@ -186,11 +187,11 @@ func (v *view) results() (json.RawMessage, error) {
 }
 
 // lastError is why a step of the task failed last, nil when none ever did.
-func (v *view) lastError() *tasker.QueueError {
+func (v *view) lastError() *queueapi.QueueError {
 	for _, a := range slices.Backward(v.records.Attempts) {
 		switch {
 		case a.Failure != nil:
-			return &tasker.QueueError{Message: a.Failure.Message, Code: a.Failure.Code, Type: a.Failure.Type, Class: tasker.FailureClass(task.ClassOf(a.Failure)), Retryable: a.Failure.Retryable,
+			return &queueapi.QueueError{Message: a.Failure.Message, Code: a.Failure.Code, Type: a.Failure.Type, Class: tasker.FailureClass(task.ClassOf(a.Failure)), Retryable: a.Failure.Retryable,
 				FailureReason: string(a.Outcome), Details: a.Failure.Details}
 		case v.givenUpAt(a.FinishedAt):
 			continue // it was cut off: what failed is what failed before
@@ -199,12 +200,12 @@ func (v *view) lastError() *tasker.QueueError {
 			if a.Outcome == task.LeaseExpired {
 				class = tasker.ClassWorker
 			}
-			return &tasker.QueueError{Message: "the attempt ended without a result: " + string(a.Outcome), Class: class, Retryable: true, FailureReason: string(a.Outcome)}
+			return &queueapi.QueueError{Message: "the attempt ended without a result: " + string(a.Outcome), Class: class, Retryable: true, FailureReason: string(a.Outcome)}
 		}
 	}
 	for _, a := range slices.Backward(v.records.Acts) { // nothing failed, but nobody came to it
 		if a.Kind == task.ActGiveUp {
-			return &tasker.QueueError{Message: a.Reason, Retryable: true, FailureReason: string(task.TimedOut)}
+			return &queueapi.QueueError{Message: a.Reason, Retryable: true, FailureReason: string(task.TimedOut)}
 		}
 	}
 	return nil
@@ -216,7 +217,7 @@ func (v *view) givenUpAt(at task.Instant) bool {
 }
 
 // statuses is the history of a task in the words of the queue: when it got which.
-func (v *view) statuses(ctx context.Context) ([]tasker.QueueStateAt, error) {
+func (v *view) statuses(ctx context.Context) ([]queueapi.QueueStateAt, error) {
 	h := &history{view: v, out: &tasker.TaskHistory{}}
 	if err := h.tell(ctx); err != nil {
 		return nil, err
@@ -224,7 +225,7 @@ func (v *view) statuses(ctx context.Context) ([]tasker.QueueStateAt, error) {
 	of := map[uuid.UUID]*task.Step{} // what is needed of each at a time: its state
 	steps := make([]*task.Step, 0, len(v.steps))
 	t := &task.Task{Meta: v.task.Meta}
-	var out []tasker.QueueStateAt
+	var out []queueapi.QueueStateAt
 	var worker string // whom the skipped transitions of the same transaction name
 	list := h.out.Transitions
 	for i, tr := range list {
@@ -249,10 +250,10 @@ func (v *view) statuses(ctx context.Context) ([]tasker.QueueStateAt, error) {
 		}
 		// the steps of a task move before it does, in the same transaction: that the last
 		// one is done, and the task not yet, is seen by nobody
-		if status == tasker.QueueQueued && i+1 < len(list) && list[i+1].At.Equal(tr.At) && i > 0 {
+		if status == queueapi.QueueQueued && i+1 < len(list) && list[i+1].At.Equal(tr.At) && i > 0 {
 			continue
 		}
-		at := tasker.QueueStateAt{State: status, Timestamp: tr.At}
+		at := queueapi.QueueStateAt{State: status, Timestamp: tr.At}
 		if id, known := v.workerIDs[worker]; known {
 			at.WorkerID = &id
 		}
@@ -260,7 +261,7 @@ func (v *view) statuses(ctx context.Context) ([]tasker.QueueStateAt, error) {
 	}
 	if now := statusOf(v.task, v.steps); len(out) > 0 && out[len(out)-1].State != now {
 		// the records and the rows were read one after the other; the rows are what is shown
-		out = append(out, tasker.QueueStateAt{State: now, Timestamp: v.task.StateAt.Time()})
+		out = append(out, queueapi.QueueStateAt{State: now, Timestamp: v.task.StateAt.Time()})
 	}
 	return out, nil
 }

@@ -15,10 +15,12 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // onEveryStore runs a test on the reference model, on SQLite and on PostgreSQL.
@@ -66,6 +68,8 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // rig is a Backend with a clock that only the test moves, and one worker.
 type rig struct {
 	*tasker.Client
+	operate.Backend
+	*queueClient
 	b      *node.Node
 	store  engine.Store
 	worker uuid.UUID
@@ -73,6 +77,8 @@ type rig struct {
 	mu  sync.Mutex
 	now time.Time
 }
+
+type queueClient = queueapi.Client
 
 // newRig opens a Backend on a store. Its worker is called "w" and serves everything.
 func newRig(t *testing.T, s engine.Store, cfg engine.Config) *rig {
@@ -88,6 +94,7 @@ func newRig(t *testing.T, s engine.Store, cfg engine.Config) *rig {
 		}
 	})
 	r.b, r.Client = b, tasker.NewClient(b)
+	r.Backend, r.queueClient = operate.Of(r.Client), queueapi.Of(r.Client)
 	r.worker = r.join(t, tasker.WorkerRegistration{Name: "w"})
 	return r
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
 )
 
 const nightly = `
@@ -30,18 +31,18 @@ func TestScheduledTaskAgrees(t *testing.T) {
 	p.rig.act(t, id, "extract", tasker.ResolveManually)
 	for _, c := range []struct {
 		after  time.Duration
-		health tasker.Health
-	}{{23 * time.Hour, tasker.Healthy}, {2*time.Hour + 15*time.Minute, tasker.Warning}, {15 * time.Minute, tasker.Stale}} {
+		health operate.Health
+	}{{23 * time.Hour, operate.Healthy}, {2*time.Hour + 15*time.Minute, operate.Warning}, {15 * time.Minute, operate.Stale}} {
 		p.rig.silent(c.after)
 		want := seen{id, string(c.health)}
 		same(t, "the view says", query[seen](p, `SELECT task_uuid, health_status FROM @.v_task_staleness_monitoring`), []seen{want})
-		list, err := p.rig.b.Staleness(t.Context(), tasker.StalenessFilter{})
+		list, err := p.rig.b.Staleness(t.Context(), operate.StalenessFilter{})
 		if err != nil || len(list) != 1 {
 			t.Fatalf("the engine lists %+v, %v", list, err)
 		}
 		same(t, "the engine says", seen{list[0].TaskUUID, string(list[0].Health)}, want)
 		stale := query[struct{ ID uuid.UUID }](p, `SELECT task_uuid FROM @.get_stale_tasks_for_dlq()`)
-		if (len(stale) == 1) != (c.health == tasker.Stale) {
+		if (len(stale) == 1) != (c.health == operate.Stale) {
 			t.Errorf("when it is %s the function finds %d stale tasks", c.health, len(stale))
 		}
 	}

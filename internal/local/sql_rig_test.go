@@ -11,11 +11,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // psql is somebody who asks the database itself: on a connection of his own,
@@ -141,9 +141,9 @@ func (p *psql) dump() string {
 }
 
 // decode reads a snapshot, with its documents in one form.
-func (p *psql) decode(text string) tasker.CaseSnapshot {
+func (p *psql) decode(text string) operate.CaseSnapshot {
 	p.t.Helper()
-	var s tasker.CaseSnapshot
+	var s operate.CaseSnapshot
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s); err != nil {

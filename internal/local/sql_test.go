@@ -8,6 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/operate"
 )
 
 type readyRow struct {
@@ -71,7 +72,7 @@ func TestSnapshotsAgree(t *testing.T) {
 	for _, id := range crowd.tasks {
 		p.rig.silent(time.Second)
 		want := p.text(`SELECT @.tasker_snapshot($1, 'manual_dlq', NULL, NULL, 'look')`, id)
-		c, err := p.rig.b.OpenCase(t.Context(), id, tasker.OpenCaseRequest{OpenedBy: "ann", Reason: "look"})
+		c, err := p.rig.b.OpenCase(t.Context(), id, operate.OpenCaseRequest{OpenedBy: "ann", Reason: "look"})
 		if err != nil {
 			refusal(t, err, tasker.CodeConflict)
 			continue
@@ -105,11 +106,11 @@ func TestDetectionAgrees(t *testing.T) {
 			same(t, "a dry run", bySQL.dump(), byEngine.dump())
 
 			want = detectByEngine(t, byEngine, false)
-			actions := map[tasker.DetectionAction]int{}
+			actions := map[operate.DetectionAction]int{}
 			for _, d := range want {
 				actions[d.Action]++
 			}
-			if actions[tasker.ErroredOnly] < 2 || cfg.Cases.Enabled != engine.Off && actions[tasker.MovedAndErrored] < 20 {
+			if actions[operate.ErroredOnly] < 2 || cfg.Cases.Enabled != engine.Off && actions[operate.MovedAndErrored] < 20 {
 				t.Fatalf("the population shows little: %v", actions)
 			}
 			same(t, "what was done", detectBySQL(bySQL, false), want)
@@ -138,7 +139,7 @@ type detectedRow struct {
 	Namespace, Name    string
 	State              tasker.TaskState
 	InState, Threshold float64
-	Action             tasker.DetectionAction
+	Action             operate.DetectionAction
 	Moved, Errored     bool
 }
 
@@ -154,7 +155,7 @@ func detectBySQL(p *psql, dry bool) map[uuid.UUID]detectedRow {
 
 func detectByEngine(t *testing.T, p *psql, dry bool) map[uuid.UUID]detectedRow {
 	t.Helper()
-	list, err := p.rig.b.DetectStaleness(t.Context(), tasker.DetectRequest{DryRun: dry, BatchSize: 1000})
+	list, err := p.rig.b.DetectStaleness(t.Context(), operate.DetectRequest{DryRun: dry, BatchSize: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

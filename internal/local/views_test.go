@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // asked is a database that somebody asks with a client of his own.
@@ -155,9 +156,9 @@ type staleRow struct {
 	Namespace, Name             string
 	State                       tasker.TaskState
 	InState, Threshold, Counted float64
-	Health                      tasker.Health
-	Source                      tasker.ThresholdSource
-	Promise                     tasker.Promise
+	Health                      operate.Health
+	Source                      operate.ThresholdSource
+	Promise                     operate.Promise
 	Step, Until, StaleAt        string
 }
 
@@ -173,7 +174,7 @@ func (a *asked) staleness() []staleRow {
 
 func (a *asked) stalenessByEngine() []staleRow {
 	a.t.Helper()
-	list, err := a.rig.b.Staleness(a.t.Context(), tasker.StalenessFilter{Limit: 1000})
+	list, err := a.rig.b.Staleness(a.t.Context(), operate.StalenessFilter{Limit: 1000})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -212,7 +213,7 @@ func (a *asked) queue() []queueRow {
 
 func (a *asked) queueByEngine() []queueRow {
 	a.t.Helper()
-	list, err := a.rig.b.InvestigationQueue(a.t.Context(), tasker.CaseFilter{Limit: 1000})
+	list, err := a.rig.b.InvestigationQueue(a.t.Context(), operate.CaseFilter{Limit: 1000})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -242,7 +243,7 @@ func (a *asked) dashboard() []dashboardRow {
 
 func (a *asked) dashboardByEngine() []dashboardRow {
 	a.t.Helper()
-	list, err := a.rig.b.CaseStats(a.t.Context(), tasker.CaseFilter{})
+	list, err := a.rig.b.CaseStats(a.t.Context(), operate.CaseFilter{})
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -107,7 +108,7 @@ func (b *Backend) Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerI
 
 // HeldTasks says of each of the tasks, in order, how it is and which leases on its
 // steps a worker holds; nil for one that does not exist.
-func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*tasker.HeldTask, error) {
+func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	ids := make([]task.ID, len(tasks))
 	for i, id := range tasks {
 		ids[i] = toID(id)
@@ -116,12 +117,12 @@ func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]*tasker.HeldTask, len(held))
+	out := make([]*queueapi.HeldTask, len(held))
 	for i, h := range held {
 		if h.Template == nil {
 			continue
 		}
-		out[i] = &tasker.HeldTask{Namespace: h.Template.Namespace, State: tasker.TaskState(h.Task.State)}
+		out[i] = &queueapi.HeldTask{Namespace: h.Template.Namespace, State: tasker.TaskState(h.Task.State)}
 		for _, l := range h.Leases {
 			out[i].Leases = append(out[i].Leases, tasker.LeaseRef{StepUUID: toUUID(l.Step), Token: l.Token})
 		}

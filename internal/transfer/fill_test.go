@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // installation is an engine on a store, with one worker that serves everything.
@@ -123,15 +124,15 @@ func (in *installation) steps(t *testing.T, i int) {
 // investigate leaves cases that are pending, resolved, and opened by hand.
 func (in *installation) investigate(t *testing.T, broken, cancelled uuid.UUID) {
 	t.Helper()
-	if _, err := in.OpenCase(t.Context(), cancelled, tasker.OpenCaseRequest{OpenedBy: "me", Reason: "größer als gedacht"}); err != nil {
+	if _, err := operate.Of(in.Client).OpenCase(t.Context(), cancelled, operate.OpenCaseRequest{OpenedBy: "me", Reason: "größer als gedacht"}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := in.CaseOfTask(t.Context(), broken)
+	c, err := operate.Of(in.Client).CaseOfTask(t.Context(), broken)
 	if err != nil {
 		t.Fatal(err)
 	}
 	notes := "seen \"it\""
-	_, err = in.UpdateCase(t.Context(), c.CaseUUID, tasker.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolutionNotes: &notes,
+	_, err = operate.Of(in.Client).UpdateCase(t.Context(), c.CaseUUID, operate.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolutionNotes: &notes,
 		ResolvedBy: "me", Metadata: json.RawMessage(`{"ticket": 7}`)})
 	if err != nil {
 		t.Fatal(err)
@@ -220,11 +221,11 @@ func (in *installation) show(t *testing.T) string {
 		}
 		out = append(out, full, steps, history)
 	}
-	cases, err := in.Cases(t.Context(), tasker.CaseFilter{Limit: 1000})
+	cases, err := operate.Of(in.Client).Cases(t.Context(), operate.CaseFilter{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	audit, err := in.Audit(t.Context(), tasker.AuditFilter{Limit: 1000})
+	audit, err := operate.Of(in.Client).Audit(t.Context(), operate.AuditFilter{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,6 @@
 package transfer
 
-import (
-	"github.com/taskerhq/tasker/internal/task"
-)
+import "github.com/taskerhq/tasker/internal/task"
 
 // seedKey names the row of tasker_meta from which a SQLite file rebuilds its IDs.
 const seedKey = "id_seed"

@@ -1,4 +1,4 @@
-package tasker
+package operate
 
 import (
 	"encoding/json"

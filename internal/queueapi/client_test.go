@@ -1,4 +1,4 @@
-package tasker_test
+package queueapi_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
 // fullQueue is a Backend that answers Enqueue with errors, then with a receipt.
@@ -17,12 +18,12 @@ type fullQueue struct {
 	asked []time.Time
 }
 
-func (q *fullQueue) EnqueueTasks(context.Context, tasker.EnqueueRequest) ([]tasker.QueueReceipt, error) {
+func (q *fullQueue) EnqueueTasks(context.Context, queueapi.EnqueueRequest) ([]queueapi.QueueReceipt, error) {
 	q.asked = append(q.asked, time.Now())
 	if n := len(q.asked); n <= len(q.errs) {
 		return nil, q.errs[n-1]
 	}
-	return []tasker.QueueReceipt{{Status: tasker.QueueQueued}}, nil
+	return []queueapi.QueueReceipt{{Status: queueapi.QueueQueued}}, nil
 }
 
 func TestEnqueueWait(t *testing.T) {
@@ -50,11 +51,11 @@ func TestEnqueueWait(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), c.limit)
 				defer cancel()
 				begun := time.Now()
-				receipt, err := tasker.NewClient(q).EnqueueWait(ctx, tasker.EnqueueTask{TaskType: "h"})
+				receipt, err := queueapi.Of(tasker.NewClient(q)).EnqueueWait(ctx, queueapi.EnqueueTask{TaskType: "h"})
 				if took := time.Since(begun); took != c.took || len(q.asked) != c.asked {
 					t.Errorf("it took %s and %d questions, want %s and %d", took, len(q.asked), c.took, c.asked)
 				}
-				if c.code == "" && (err != nil || receipt.Status != tasker.QueueQueued) || c.code != "" && tasker.ErrorCode(err) != c.code || c.gaveUp != errors.Is(err, context.DeadlineExceeded) {
+				if c.code == "" && (err != nil || receipt.Status != queueapi.QueueQueued) || c.code != "" && tasker.ErrorCode(err) != c.code || c.gaveUp != errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("the answer is %+v, %v", receipt, err)
 				}
 			})

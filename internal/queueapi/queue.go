@@ -1,18 +1,19 @@
-package tasker
+package queueapi
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
 )
 
-// QueueBackend is the part of a Backend that looks at it as one priority queue:
-// tasks of one step, each with its place and an estimate of its wait. It is a view of
-// the same tasks, with fewer states; see QueueStatus.
-type QueueBackend interface {
+// Backend is the engine as one priority queue: tasks of one step, each with its place and
+// an estimate of its wait. It is a view of the same tasks, with fewer states; see
+// QueueStatus.
+type Backend interface {
 	// EnqueueTasks stores tasks in one transaction and answers each in order. A task
 	// that breaks a rule, or a queue that is full, refuses all: CodeExhausted and
 	// CodeUnavailable come with the time after which to try again.
@@ -45,7 +46,7 @@ const (
 type EnqueueTask struct {
 	TaskType   string          `json:"task_type" doc:"Handler to run." minLength:"1" maxLength:"255"`
 	Namespace  string          `json:"namespace,omitempty" doc:"Namespace of the handler. Defaults to \"default\"." maxLength:"255"`
-	Priority   Priority        `json:"priority,omitempty" doc:"high, medium, low, or an integer level from 0 to 100, higher first. Defaults to medium."`
+	Priority   tasker.Priority `json:"priority,omitempty" doc:"high, medium, low, or an integer level from 0 to 100, higher first. Defaults to medium."`
 	Parameters json.RawMessage `json:"parameters,omitempty" doc:"Input of the task, any JSON value. Limited to 256 KiB by default; store large data elsewhere and submit a reference."`
 
 	RequiredCapabilities     []string   `json:"required_capabilities,omitempty" doc:"Capabilities that a worker must have." maxItems:"32"`
@@ -72,10 +73,10 @@ type EnqueueRequest struct {
 
 // QueueReceipt answers one task. What is null is not known.
 type QueueReceipt struct {
-	TaskID  uuid.UUID   `json:"task_id"`
-	Status  QueueStatus `json:"status"`
-	Created bool        `json:"created" doc:"False if the idempotency key named an existing task."`
-	Error   *Error      `json:"error,omitempty" doc:"For an item of a batch: its idempotency key was used for another submission. This item was not stored; the others were."`
+	TaskID  uuid.UUID     `json:"task_id"`
+	Status  QueueStatus   `json:"status"`
+	Created bool          `json:"created" doc:"False if the idempotency key named an existing task."`
+	Error   *tasker.Error `json:"error,omitempty" doc:"For an item of a batch: its idempotency key was used for another submission. This item was not stored; the others were."`
 	QueuePlace
 }
 
@@ -92,16 +93,16 @@ type QueuePlace struct {
 
 // QueueTask is a task as the queue shows it.
 type QueueTask struct {
-	TaskID    uuid.UUID   `json:"task_id"`
-	Namespace string      `json:"namespace"`
-	TaskType  string      `json:"task_type" doc:"Name of the task: the handler or the template."`
-	Status    QueueStatus `json:"status"`
-	State     TaskState   `json:"state" doc:"State of the task; status is a simplified form of it."`
-	ETag      string      `json:"etag,omitempty" doc:"Changes with the state and progress of the task. An act with If-Match is refused if it has changed."`
+	TaskID    uuid.UUID        `json:"task_id"`
+	Namespace string           `json:"namespace"`
+	TaskType  string           `json:"task_type" doc:"Name of the task: the handler or the template."`
+	Status    QueueStatus      `json:"status"`
+	State     tasker.TaskState `json:"state" doc:"State of the task; status is a simplified form of it."`
+	ETag      string           `json:"etag,omitempty" doc:"Changes with the state and progress of the task. An act with If-Match is refused if it has changed."`
 
-	Priority          Priority `json:"priority"`
-	EffectivePriority Priority `json:"effective_priority" doc:"Priority with the wait included."`
-	Progress          int      `json:"progress" doc:"Percent."`
+	Priority          tasker.Priority `json:"priority"`
+	EffectivePriority tasker.Priority `json:"effective_priority" doc:"Priority with the wait included."`
+	Progress          int             `json:"progress" doc:"Percent."`
 
 	CreatedAt   time.Time  `json:"created_at"`
 	QueuedAt    *time.Time `json:"queued_at,omitempty" doc:"Time at which it last became ready for a worker."`
@@ -140,7 +141,7 @@ type QueueTaskFilter struct {
 	Statuses      []QueueStatus
 	Namespace     string
 	TaskType      string // the handler, or the name of the template
-	Priority      Priority
+	Priority      tasker.Priority
 	UserID        string
 	CreatedAfter  *time.Time // inclusive
 	CreatedBefore *time.Time // exclusive
@@ -157,25 +158,25 @@ type QueueTaskPage struct {
 
 // QueueListed is a task as a list of the queue shows it: what a look at its rows tells.
 type QueueListed struct {
-	TaskID            uuid.UUID   `json:"task_id"`
-	Namespace         string      `json:"namespace"`
-	TaskType          string      `json:"task_type" doc:"Name of the task: the handler or the template."`
-	Status            QueueStatus `json:"status"`
-	State             TaskState   `json:"state" doc:"State of the task; status is a simplified form of it."`
-	Priority          Priority    `json:"priority"`
-	EffectivePriority Priority    `json:"effective_priority" doc:"Priority with the wait included."`
-	Progress          int         `json:"progress" doc:"Percent."`
-	CreatedAt         time.Time   `json:"created_at"`
-	QueuedAt          *time.Time  `json:"queued_at,omitempty" doc:"Time at which it last became ready for a worker."`
-	StartedAt         *time.Time  `json:"started_at,omitempty" doc:"Start of the last attempt."`
-	CompletedAt       *time.Time  `json:"completed_at,omitempty" doc:"End of the task, with any outcome."`
-	NextRetryAt       *time.Time  `json:"next_retry_at,omitempty" doc:"Time at which a waiting task becomes ready: a retry or run_at."`
-	QueueScore        *float64    `json:"queue_score" doc:"Sort key of the queue in seconds, lowest first. Null if the task does not wait for a worker."`
-	RetryCount        int         `json:"retry_count"`
-	MaxRetries        int         `json:"max_retries"`
-	IdempotencyKey    string      `json:"idempotency_key,omitempty"`
-	UserID            string      `json:"user_id,omitempty"`
-	CorrelationID     string      `json:"correlation_id,omitempty"`
+	TaskID            uuid.UUID        `json:"task_id"`
+	Namespace         string           `json:"namespace"`
+	TaskType          string           `json:"task_type" doc:"Name of the task: the handler or the template."`
+	Status            QueueStatus      `json:"status"`
+	State             tasker.TaskState `json:"state" doc:"State of the task; status is a simplified form of it."`
+	Priority          tasker.Priority  `json:"priority"`
+	EffectivePriority tasker.Priority  `json:"effective_priority" doc:"Priority with the wait included."`
+	Progress          int              `json:"progress" doc:"Percent."`
+	CreatedAt         time.Time        `json:"created_at"`
+	QueuedAt          *time.Time       `json:"queued_at,omitempty" doc:"Time at which it last became ready for a worker."`
+	StartedAt         *time.Time       `json:"started_at,omitempty" doc:"Start of the last attempt."`
+	CompletedAt       *time.Time       `json:"completed_at,omitempty" doc:"End of the task, with any outcome."`
+	NextRetryAt       *time.Time       `json:"next_retry_at,omitempty" doc:"Time at which a waiting task becomes ready: a retry or run_at."`
+	QueueScore        *float64         `json:"queue_score" doc:"Sort key of the queue in seconds, lowest first. Null if the task does not wait for a worker."`
+	RetryCount        int              `json:"retry_count"`
+	MaxRetries        int              `json:"max_retries"`
+	IdempotencyKey    string           `json:"idempotency_key,omitempty"`
+	UserID            string           `json:"user_id,omitempty"`
+	CorrelationID     string           `json:"correlation_id,omitempty"`
 	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
@@ -189,13 +190,13 @@ type QueueStateAt struct {
 
 // QueueError is why a task failed.
 type QueueError struct {
-	Message       string          `json:"message"`
-	Code          string          `json:"code,omitempty"`
-	Type          string          `json:"error_type,omitempty"`
-	Class         FailureClass    `json:"class,omitempty" enum:"transient,resource,logic,worker"`
-	Retryable     bool            `json:"retryable"`
-	FailureReason string          `json:"failure_reason" doc:"Outcome of the attempt: failed, timed_out, lease_expired, not_started."`
-	Details       json.RawMessage `json:"details,omitempty"`
+	Message       string              `json:"message"`
+	Code          string              `json:"code,omitempty"`
+	Type          string              `json:"error_type,omitempty"`
+	Class         tasker.FailureClass `json:"class,omitempty" enum:"transient,resource,logic,worker"`
+	Retryable     bool                `json:"retryable"`
+	FailureReason string              `json:"failure_reason" doc:"Outcome of the attempt: failed, timed_out, lease_expired, not_started."`
+	Details       json.RawMessage     `json:"details,omitempty"`
 }
 
 // QueueCancel says who cancels, and why.
@@ -204,7 +205,7 @@ type QueueCancel struct {
 	Reason      string // defaults to no reason given
 	// ExpectedState refuses the cancellation with CodeConflict unless the task is in that
 	// state; IfMatch unless it has an etag of that list.
-	ExpectedState TaskState
+	ExpectedState tasker.TaskState
 	IfMatch       string
 }
 
@@ -319,31 +320,9 @@ type QueueDispatch struct {
 	Why        string `json:"why,omitempty" doc:"Reason why it does not dispatch."`
 }
 
-// Enqueue stores one task and says where it stands.
-func (c *Client) Enqueue(ctx context.Context, t EnqueueTask) (QueueReceipt, error) {
-	receipts, err := c.EnqueueTasks(ctx, EnqueueRequest{Tasks: []EnqueueTask{t}})
-	if err != nil {
-		return QueueReceipt{}, err
-	}
-	if receipts[0].Error != nil {
-		return receipts[0], receipts[0].Error
-	}
-	return receipts[0], nil
-}
-
-// EnqueueWait is Enqueue that waits while the queue is full or the server overloaded:
-// as long as the server says, again and again, until ctx ends. It comes back with any
-// other error, and with one that does not say when to try again. With an idempotency
-// key an answer that got lost on the way does no harm.
-func (c *Client) EnqueueWait(ctx context.Context, t EnqueueTask) (QueueReceipt, error) {
-	for {
-		receipt, err := c.Enqueue(ctx, t)
-		var refusal *Error
-		if !errors.As(err, &refusal) || refusal.RetryAfter <= 0 || refusal.Code != CodeExhausted && refusal.Code != CodeUnavailable {
-			return receipt, err
-		}
-		if !sleep(ctx, refusal.RetryAfter) {
-			return QueueReceipt{}, errors.Join(ctx.Err(), err)
-		}
-	}
+// HeldTask is how a task is, and the leases on its steps that a worker holds.
+type HeldTask struct {
+	Namespace string
+	State     tasker.TaskState
+	Leases    []tasker.LeaseRef
 }

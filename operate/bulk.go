@@ -1,7 +1,9 @@
-package tasker
+package operate
 
 import (
 	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
 )
 
 // BulkCaseUpdate makes the same update to many cases. An item that is refused does not
@@ -16,8 +18,8 @@ type BulkCaseUpdate struct {
 type BulkStepAction struct {
 	Filter CaseFilter `json:"filter" doc:"Selects the cases, by default pending ones. Must not be empty."`
 	// Step names the step to act on, in whatever state it is. "": all that have failed.
-	Step   string     `json:"act_on_step,omitempty" doc:"Name of the step to act on, in any state. Defaults to all failed steps." maxLength:"255"`
-	Action StepAction `json:"action"`
+	Step   string            `json:"act_on_step,omitempty" doc:"Name of the step to act on, in any state. Defaults to all failed steps." maxLength:"255"`
+	Action tasker.StepAction `json:"action"`
 	BulkPage
 }
 
@@ -37,16 +39,16 @@ type BulkResult struct {
 	// NextCursor is where to go on; "" is the end.
 	NextCursor string `json:"next_cursor,omitempty"`
 	// Error is why it stopped early. What Results tell is done.
-	Error *Error `json:"error,omitempty" doc:"Reason for an early stop; the acts in results are done."`
+	Error *tasker.Error `json:"error,omitempty" doc:"Reason for an early stop; the acts in results are done."`
 }
 
 // BulkItem is what became of one case, or of one step of its task.
 type BulkItem struct {
-	CaseUUID uuid.UUID  `json:"dlq_entry_uuid"`
-	TaskUUID *uuid.UUID `json:"task_uuid,omitempty"`
-	StepUUID *uuid.UUID `json:"step_uuid,omitempty"`
-	StepName string     `json:"step_name,omitempty"`
-	Before   string     `json:"before,omitempty" doc:"Resolution status of the case, or state of the step."`
-	After    string     `json:"after,omitempty" doc:"In a dry run, the expected value."`
-	Error    *Error     `json:"error,omitempty" doc:"The item was refused and not changed."`
+	CaseUUID uuid.UUID     `json:"dlq_entry_uuid"`
+	TaskUUID *uuid.UUID    `json:"task_uuid,omitempty"`
+	StepUUID *uuid.UUID    `json:"step_uuid,omitempty"`
+	StepName string        `json:"step_name,omitempty"`
+	Before   string        `json:"before,omitempty" doc:"Resolution status of the case, or state of the step."`
+	After    string        `json:"after,omitempty" doc:"In a dry run, the expected value."`
+	Error    *tasker.Error `json:"error,omitempty" doc:"The item was refused and not changed."`
 }

@@ -1,0 +1,52 @@
+// Package query writes the parameters of a request that are set.
+package query
+
+import (
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Values are parameters of a request. Only what restricts is in them.
+type Values url.Values
+
+// Set sets a text, unless it is empty.
+func (v Values) Set(key, value string) {
+	if value != "" {
+		url.Values(v).Set(key, value)
+	}
+}
+
+// Add adds one of several values of a parameter.
+func (v Values) Add(key, value string) { url.Values(v).Add(key, value) }
+
+// SetInt sets a number other than 0. It keeps a negative one, so that the server can
+// refuse it.
+func (v Values) SetInt(key string, n int) {
+	if n != 0 {
+		v.Set(key, strconv.Itoa(n))
+	}
+}
+
+// SetID sets an ID other than the zero one.
+func (v Values) SetID(key string, id uuid.UUID) {
+	if id != uuid.Nil {
+		v.Set(key, id.String())
+	}
+}
+
+// SetTime sets a time, unless it is zero: that restricts nothing.
+func (v Values) SetTime(key string, t time.Time) {
+	if !t.IsZero() {
+		v.Set(key, t.UTC().Format(time.RFC3339Nano))
+	}
+}
+
+// SetOptional sets a time, unless it is nil.
+func (v Values) SetOptional(key string, t *time.Time) {
+	if t != nil {
+		v.Set(key, t.UTC().Format(time.RFC3339Nano))
+	}
+}
