@@ -17,14 +17,14 @@ var layers = map[string]struct {
 	may []string
 	why string
 }{
-	".":                       {[]string{"internal/pointer", "internal/vitals"}, "a worker binary imports it, and must not carry a server or a database along"},
+	".":                       {[]string{"internal/pointer", "internal/query", "internal/vitals"}, "a worker binary imports it, and must not carry a server or a database along"},
 	"cmd/tasker":              {[]string{"internal/cli"}, "main only hands the process over"},
 	"embedded":                {[]string{".", "internal/node"}, "it is the public door of the engine in process, without a rule of its own"},
 	"internal/access":         {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},
 	"internal/app":            {[]string{".", "internal/access", "internal/config", "internal/httpapi", "internal/migration", "internal/node", "internal/telemetry", "internal/web"}, "it wires; nobody below it knows the whole"},
 	"internal/archtest":       {nil, "it looks at the tree from outside"},
 	"internal/bench":          {[]string{".", "embedded", "internal/dispatch/redis", "internal/store/postgres"}, "what is measured is what a user of the public API gets; past it goes only what makes a schema or finds a process"},
-	"internal/cli":            {[]string{".", "internal/access", "internal/app", "internal/bench", "internal/config", "internal/demo", "internal/doctor", "internal/document", "internal/engine", "internal/migration", "internal/script", "internal/task", "internal/template", "internal/transfer"}, "commands speak to a Backend; only template validate, and what looks after a database, work without one"},
+	"internal/cli":            {[]string{".", "internal/access", "internal/app", "internal/bench", "internal/config", "internal/demo", "internal/doctor", "internal/document", "internal/engine", "internal/migration", "internal/queueapi", "internal/script", "internal/task", "internal/template", "internal/transfer", "operate"}, "commands speak to a Backend; only template validate, and what looks after a database, work without one"},
 	"internal/clock":          {nil, "it reads the machine's clocks and knows nothing of what time is for"},
 	"internal/coalesce":       {nil, "it knows nothing of what it gathers"},
 	"internal/config":         {[]string{".", "internal/access", "internal/document", "internal/engine", "internal/wording"}, "it fills in the structs that others declare"},
@@ -36,12 +36,14 @@ var layers = map[string]struct {
 	"internal/engine":         {[]string{"internal/access", "internal/clock", "internal/coalesce", "internal/failure", "internal/feed", "internal/task"}, "the engine declares the store that it needs, and does not know how it is reached; the name of the key that a request carries it stores with what is done"},
 	"internal/feed":           {[]string{"internal/task"}, "it passes on what transactions did, and asks its Source for the rest"},
 	"internal/failure":        {nil, "what kind of failure something is does not depend on what failed"},
-	"internal/httpapi":        {[]string{".", "internal/access", "internal/pointer", "internal/strictjson", "internal/task", "internal/template", "internal/web", "internal/wording"}, "it serves a Backend, whichever; it does not know the store"},
-	"internal/local":          {[]string{".", "internal/engine", "internal/failure", "internal/feed", "internal/pointer", "internal/task", "internal/template", "internal/wording"}, "it turns the public types into the engine's and back, and opens nothing"},
+	"internal/httpapi":        {[]string{".", "internal/access", "internal/pointer", "internal/queueapi", "internal/strictjson", "internal/task", "internal/template", "internal/web", "internal/wording", "operate"}, "it serves a Backend, whichever; it does not know the store"},
+	"internal/local":          {[]string{".", "internal/engine", "internal/failure", "internal/feed", "internal/pointer", "internal/queueapi", "internal/task", "internal/template", "internal/wording", "operate"}, "it turns the public types into the engine's and back, and opens nothing"},
 	"internal/migration":      {[]string{"internal/task"}, "it migrates whatever list it is given, and knows no store"},
 	"internal/node":           {[]string{".", "internal/clock", "internal/dispatch/redis", "internal/engine", "internal/local", "internal/migration", "internal/store/memstore", "internal/store/postgres", "internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep"}, "it wires an engine: the one place that picks the store, the dispatcher and the clock"},
 	"internal/pointer":        {nil, "it moves pointers, whatever they point at; a worker binary carries it"},
 	"internal/probe":          {nil, "it asks an address how it is, and knows no engine"},
+	"internal/query":          {nil, "it writes parameters, and knows no request"},
+	"internal/queueapi":       {[]string{".", "internal/query"}, "a compatibility family knows the public API, and no other family"},
 	"internal/script":         {[]string{"."}, "running a program is a handler like any other"},
 	"internal/store":          {[]string{"internal/engine", "internal/feed", "internal/task"}, "portable SQL knows no database engine"},
 	"internal/store/memstore": {[]string{"internal/engine", "internal/feed", "internal/task"}, "a store does not know its siblings"},
@@ -55,6 +57,7 @@ var layers = map[string]struct {
 	"internal/transfer":       {[]string{"internal/config", "internal/migration", "internal/store/postgres", "internal/store/sqlite", "internal/task"}, "it opens the databases that a DSN names, and copies rows that it knows no more of than their catalogs say"},
 	"internal/upkeep":         {[]string{"internal/clock", "internal/engine", "internal/probe", "internal/task"}, "a loop calls a verb of the engine at an interval"},
 	"internal/web":            {[]string{".", "internal/access"}, "it stands before any handler, and knows no route and no backend"},
+	"operate":                 {[]string{".", "internal/query"}, "the public API of operators is as light as the root package"},
 	"internal/vitals":         {nil, "it measures the process, whatever that does; a worker binary carries it"},
 	"internal/wording":        {nil, "it knows words, and not what they are about"},
 }
@@ -116,18 +119,44 @@ func TestLayersAreNoWider(t *testing.T) {
 	}
 }
 
-// light is all that a worker binary gets with the root package.
-var light = []string{"github.com/google/uuid", module + "/internal/pointer", module + "/internal/vitals"}
+// light is all that a worker binary gets with the public packages.
+var light = []string{"github.com/google/uuid", module + "/internal/pointer", module + "/internal/query", module + "/internal/vitals"}
 
-func TestRootPackageIsLight(t *testing.T) {
+func TestPublicPackagesAreLight(t *testing.T) {
 	t.Parallel()
-	root := find(t, ".")
-	if !slices.Contains(root.Deps, light[0]) {
-		t.Errorf("the root package does not use %s any more: change the rule", light[0])
+	for _, name := range []string{".", "operate"} {
+		public := find(t, name)
+		if !slices.Contains(public.Deps, light[0]) {
+			t.Errorf("%s does not use %s any more: change the rule", name, light[0])
+		}
+		for _, path := range public.Deps {
+			if !standard(path) && !slices.Contains(light, path) && path != module {
+				t.Errorf("%s brings %s along: every worker binary would carry it", name, path)
+			}
+		}
 	}
-	for _, path := range root.Deps {
-		if !standard(path) && !slices.Contains(light, path) {
-			t.Errorf("the root package brings %s along: every worker binary would carry it", path)
+}
+
+// TestOneDoorToTheStores: one package wires an engine to its store and one puts an API
+// before it. What else opens a store looks after databases, and serves nobody.
+func TestOneDoorToTheStores(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		name := p.short()
+		stores, serves := 0, false
+		for _, path := range p.Imports {
+			switch short(path) {
+			case "internal/store/memstore", "internal/store/postgres", "internal/store/sqlite":
+				stores++
+			case "internal/httpapi":
+				serves = true
+			}
+		}
+		if serves && name != "internal/app" {
+			t.Errorf("%s imports internal/httpapi: only internal/app puts an API before an engine", name)
+		}
+		if serves && stores > 0 || slices.Contains(p.Imports, module+"/internal/local") && name != "internal/node" {
+			t.Errorf("%s wires an engine: internal/node does", name)
 		}
 	}
 }
@@ -138,7 +167,7 @@ var homes = map[string][]string{
 	"github.com/danielgtaylor/huma/v2":       {"internal/httpapi", "internal/strictjson"},
 	"github.com/goccy/go-yaml":               {"internal/document"},
 	"github.com/google/go-cmp":               {"internal/dispatch/dispatchtest", "internal/store/storetest"},
-	"github.com/google/uuid":                 {".", "internal/bench", "internal/cli", "internal/crashtest", "internal/crashtest/load", "internal/demo", "internal/httpapi", "internal/local", "internal/node", "internal/script", "internal/strictjson"},
+	"github.com/google/uuid":                 {".", "internal/bench", "internal/cli", "internal/crashtest", "internal/crashtest/load", "internal/demo", "internal/httpapi", "internal/local", "internal/node", "internal/query", "internal/queueapi", "internal/script", "internal/strictjson", "operate"},
 	"github.com/jackc/pgx/v5":                {"embedded", "internal/bench", "internal/doctor", "internal/node", "internal/pgtest", "internal/store/postgres", "internal/transfer"}, // embedded and node: SubmitTx is given a transaction of pgx
 	"github.com/pressly/goose/v3":            {"internal/migration"},
 	"github.com/prometheus/":                 {"internal/telemetry"},

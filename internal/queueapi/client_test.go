@@ -13,7 +13,7 @@ import (
 
 // fullQueue is a Backend that answers Enqueue with errors, then with a receipt.
 type fullQueue struct {
-	tasker.Backend
+	queueapi.Backend
 	errs  []error
 	asked []time.Time
 }
@@ -51,7 +51,7 @@ func TestEnqueueWait(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), c.limit)
 				defer cancel()
 				begun := time.Now()
-				receipt, err := queueapi.Of(tasker.NewClient(q)).EnqueueWait(ctx, queueapi.EnqueueTask{TaskType: "h"})
+				receipt, err := (&queueapi.Client{Backend: q}).EnqueueWait(ctx, queueapi.EnqueueTask{TaskType: "h"})
 				if took := time.Since(begun); took != c.took || len(q.asked) != c.asked {
 					t.Errorf("it took %s and %d questions, want %s and %d", took, len(q.asked), c.took, c.asked)
 				}
@@ -60,5 +60,38 @@ func TestEnqueueWait(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// both is a Backend with a queue beside what every Backend has.
+type both struct {
+	tasker.Backend
+	queue
+}
+
+type queue = queueapi.Backend
+
+// TestOf: the queue of a client is its Backend's where that has one, else the server's;
+// a client without either says so.
+func TestOf(t *testing.T) {
+	t.Parallel()
+	ask := func(c *tasker.Client) error {
+		_, err := queueapi.Of(c).Enqueue(t.Context(), queueapi.EnqueueTask{TaskType: "h"})
+		return err
+	}
+	q := &fullQueue{}
+	if err := ask(tasker.NewClient(both{queue: q})); err != nil || len(q.asked) != 1 {
+		t.Errorf("a Backend with a queue was asked %d times: %v", len(q.asked), err)
+	}
+	dialled, err := tasker.Dial("http://127.0.0.1:1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dialled.Close()
+	if err := ask(dialled); tasker.ErrorCode(err) != tasker.CodeUnavailable {
+		t.Errorf("a client of a server that is away says %v", err)
+	}
+	if err := ask(tasker.NewClient(struct{ tasker.Backend }{})); tasker.ErrorCode(err) != tasker.CodeInvalid {
+		t.Errorf("a client without a queue says %v", err)
 	}
 }
