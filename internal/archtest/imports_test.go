@@ -41,6 +41,7 @@ var layers = map[string]struct {
 	"internal/migration":      {[]string{"internal/task"}, "it migrates whatever list it is given, and knows no store"},
 	"internal/node":           {[]string{".", "internal/clock", "internal/dispatch/redis", "internal/engine", "internal/local", "internal/migration", "internal/store/memstore", "internal/store/postgres", "internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep"}, "it wires an engine: the one place that picks the store, the dispatcher and the clock"},
 	"internal/pointer":        {nil, "it moves pointers, whatever they point at; a worker binary carries it"},
+	"internal/mutation":       {nil, "it runs a tool over packages, and knows nothing of them"},
 	"internal/probe":          {nil, "it asks an address how it is, and knows no engine"},
 	"internal/query":          {nil, "it writes parameters, and knows no request"},
 	"internal/queueapi":       {[]string{".", "internal/query"}, "a compatibility family knows the public API, and no other family"},

@@ -78,7 +78,8 @@ func TestClassOfIsStable(t *testing.T) {
 	t.Parallel()
 	words := rapid.SampledFrom([]string{"", "x", "TIMEOUT", "oom", "WORKER_LOST", "lease_expired", "RATE_LIMIT"})
 	rapid.Check(t, func(t *rapid.T) {
-		r := failure.Report{Type: words.Draw(t, "type"), Code: words.Draw(t, "code"), Retryable: rapid.Bool().Draw(t, "retryable")}
+		r := failure.Report{Type: words.Draw(t, "type"), Code: words.Draw(t, "code"), Retryable: rapid.Bool().Draw(t,
+			"retryable")}
 		first := failure.ClassOf(r)
 		r.Class = first
 		if second := failure.ClassOf(r); !first.Known() || second != first {

@@ -25,7 +25,8 @@ func TestFingerprint(t *testing.T) {
 		"PlainError":  {failure.Report{Type: "error", Message: "order 4711 of a9f3-22: no stock"}, "order # of #: no stock"},
 		"UUID":        {failure.Report{Message: "task 01a1fe28-4fcd-7000-a47a-b069f9c030a4 not found"}, "task # not found"},
 		"OneLine":     {failure.Report{Message: " first\nsecond 2"}, "first"},
-		"Panic":       {failure.Report{Type: "panic", Message: "index 5 out of range [3]"}, "panic: index # out of range [#]"},
+		"Panic": {failure.Report{Type: "panic", Message: "index 5 out of range [3]"},
+			"panic: index # out of range [#]"},
 		"Punctuation": {failure.Report{Message: "10.0.0.1:5432 – refused"}, "#.#.#.#:# – refused"},
 		"Unseen":      {failure.Report{Code: "a\x00b\t"}, "a b"},
 		"NoUTF8":      {failure.Report{Message: "ok \xc3"}, "ok \uFFFD"},
@@ -56,7 +57,8 @@ func TestFingerprintIsBounded(t *testing.T) {
 			t.Errorf("%s: 121 bytes became %q, want %q", name, got, want)
 		}
 	}
-	if got := failure.Fingerprint(failure.Report{Type: "panic", Message: fits}); len(got) != 120 || !strings.HasPrefix(got, "panic: xxx") {
+	if got := failure.Fingerprint(failure.Report{Type: "panic", Message: fits}); len(got) != 120 ||
+		!strings.HasPrefix(got, "panic: xxx") {
 		t.Errorf("a long panic became %q", got)
 	}
 }

@@ -26,7 +26,8 @@ func TestKindsAreFrozen(t *testing.T) {
 		var r failure.Report
 		var class failure.Class
 		var print string
-		if _, err := fmt.Sscanf(line, "%q %q %q %q %t => %q %q", &r.Type, &r.Code, &r.Message, &r.Class, &r.Retryable, &class, &print); err != nil {
+		if _, err := fmt.Sscanf(line, "%q %q %q %q %t => %q %q", &r.Type, &r.Code, &r.Message, &r.Class, &r.Retryable,
+			&class, &print); err != nil {
 			t.Fatalf("line %d: %v", i+1, err)
 		}
 		if got := failure.ClassOf(r); got != class {

@@ -40,11 +40,13 @@ func TestTrim(t *testing.T) {
 	t.Parallel()
 	of := func(more int) task.Failure {
 		text := func(n int) string { return strings.Repeat("x", n+more) }
-		return task.Failure{Type: text(255), Code: text(255), Message: text(8192), Stack: text(32768), ResponseBody: text(8192), RetryAfterMS: -1}
+		return task.Failure{Type: text(255), Code: text(255), Message: text(8192), Stack: text(32768),
+			ResponseBody: text(8192), RetryAfterMS: -1}
 	}
 	fits := of(0)
 	fits.Trim()
-	if want := of(0); fits.Type != want.Type || fits.Code != want.Code || fits.Message != want.Message || fits.Stack != want.Stack || fits.ResponseBody != want.ResponseBody {
+	if want := of(0); fits.Type != want.Type || fits.Code != want.Code || fits.Message != want.Message ||
+		fits.Stack != want.Stack || fits.ResponseBody != want.ResponseBody {
 		t.Error("what fits was cut")
 	}
 	if fits.RetryAfterMS != 0 {
@@ -52,12 +54,14 @@ func TestTrim(t *testing.T) {
 	}
 	long := of(1)
 	long.Trim()
-	for name, got := range map[string]string{"type": long.Type, "code": long.Code, "message": long.Message, "stack": long.Stack, "response": long.ResponseBody} {
+	for name, got := range map[string]string{"type": long.Type, "code": long.Code, "message": long.Message,
+		"stack": long.Stack, "response": long.ResponseBody} {
 		if !strings.HasSuffix(got, "x…[truncated]") {
 			t.Errorf("the %s ends in %q", name, got[len(got)-20:])
 		}
 	}
-	if n := len(long.Type) + len(long.Code) + len(long.Message) + len(long.Stack) + len(long.ResponseBody); n != 255+255+8192+32768+8192 {
+	names, texts := len(long.Type)+len(long.Code), len(long.Message)+len(long.ResponseBody)
+	if n := names + texts + len(long.Stack); n != 2*255+2*8192+32768 {
 		t.Errorf("%d bytes are kept", n)
 	}
 	kept := task.Failure{RetryAfterMS: 7}

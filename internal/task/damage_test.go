@@ -20,9 +20,11 @@ func TestShownTask(t *testing.T) {
 	if got, why := (task.Task{State: task.Pending}).Shown(); why != "" || got.Context != nil {
 		t.Errorf("a task without a context is shown as %+v: %q", got, why)
 	}
-	damaged := task.Task{State: "lost", CreatedAt: far, RunAt: now, Context: []byte(`{`), Unread: "a column could not be read"}
+	damaged := task.Task{State: "lost", CreatedAt: far, RunAt: now, Context: []byte(`{`),
+		Unread: "a column could not be read"}
 	got, why := damaged.Shown()
-	want := `a column could not be read; there is no task state "lost"; the time 253402300800000000 is out of range; context is not valid JSON`
+	want := `a column could not be read; there is no task state "lost"; the time 253402300800000000 is out of range; ` +
+		"context is not valid JSON"
 	if why != want || got.CreatedAt != 0 || got.RunAt != now || got.Context != nil {
 		t.Errorf("it is shown as %+v: %s", got, why)
 	}
@@ -40,16 +42,19 @@ func TestShownStep(t *testing.T) {
 		of   *task.Template
 		why  string
 	}{
-		"First":         {task.Step{Ordinal: 1, State: task.StepPending}, tpl, ""},
-		"Last":          {task.Step{Ordinal: 2, State: task.StepPending, Result: []byte(`1`)}, tpl, ""},
-		"BeforeFirst":   {task.Step{Ordinal: 0, State: task.StepPending}, tpl, "its template has no step 0"},
-		"AfterLast":     {task.Step{Ordinal: 3, State: task.StepPending}, tpl, "its template has no step 3"},
-		"NoTemplate":    {task.Step{Ordinal: 3, State: task.StepPending}, task.UnreadTemplate(7, "is gone"), ""},
-		"State":         {task.Step{Ordinal: 1, State: "lost"}, tpl, `there is no step state "lost"`},
-		"Time":          {task.Step{Ordinal: 1, State: task.StepPending, LeaseUntil: far}, tpl, "the time 253402300800000000 is out of range"},
-		"DueTime":       {task.Step{Ordinal: 1, State: task.StepPending, Queue: task.Timers, Key: int64(far)}, tpl, "the time 253402300800000000 is out of range"},
-		"KeyIsNoTime":   {task.Step{Ordinal: 1, State: task.StepEnqueued, Queue: 7, Key: int64(far)}, tpl, ""},
-		"Result":        {task.Step{Ordinal: 1, State: task.StepComplete, Result: []byte(`x`)}, tpl, "result is not valid JSON"},
+		"First":       {task.Step{Ordinal: 1, State: task.StepPending}, tpl, ""},
+		"Last":        {task.Step{Ordinal: 2, State: task.StepPending, Result: []byte(`1`)}, tpl, ""},
+		"BeforeFirst": {task.Step{Ordinal: 0, State: task.StepPending}, tpl, "its template has no step 0"},
+		"AfterLast":   {task.Step{Ordinal: 3, State: task.StepPending}, tpl, "its template has no step 3"},
+		"NoTemplate":  {task.Step{Ordinal: 3, State: task.StepPending}, task.UnreadTemplate(7, "is gone"), ""},
+		"State":       {task.Step{Ordinal: 1, State: "lost"}, tpl, `there is no step state "lost"`},
+		"Time": {task.Step{Ordinal: 1, State: task.StepPending, LeaseUntil: far}, tpl,
+			"the time 253402300800000000 is out of range"},
+		"DueTime": {task.Step{Ordinal: 1, State: task.StepPending, Queue: task.Timers, Key: int64(far)}, tpl,
+			"the time 253402300800000000 is out of range"},
+		"KeyIsNoTime": {task.Step{Ordinal: 1, State: task.StepEnqueued, Queue: 7, Key: int64(far)}, tpl, ""},
+		"Result": {task.Step{Ordinal: 1, State: task.StepComplete, Result: []byte(`x`)}, tpl,
+			"result is not valid JSON"},
 		"UnreadColumns": {task.Step{Ordinal: 1, State: task.StepPending, Unread: "x"}, tpl, "x"},
 	} {
 		got, why := c.step.Shown(c.of)
@@ -80,11 +85,15 @@ func TestShownOthers(t *testing.T) {
 	t.Parallel()
 	const outOfRange = "the time 253402300800000000 is out of range"
 	c, why := task.Case{OpenedAt: now, UpdatedAt: far, Metadata: []byte(`{`), Snapshot: []byte(`{}`),
-		Former: []task.Occurrence{{No: 1, At: far, Snapshot: []byte(`x`), Unread: "u"}}, Thread: []task.CaseNote{{At: far}}}.Shown()
-	if want := outOfRange + "; metadata is not valid JSON; u; " + outOfRange + "; the snapshot of occurrence 1 is not valid JSON; " + outOfRange; why != want {
+		Former: []task.Occurrence{{No: 1, At: far, Snapshot: []byte(`x`), Unread: "u"}},
+		Thread: []task.CaseNote{{At: far}}}.Shown()
+	want := strings.Join([]string{outOfRange, "metadata is not valid JSON", "u", outOfRange,
+		"the snapshot of occurrence 1 is not valid JSON", outOfRange}, "; ")
+	if why != want {
 		t.Errorf("of a case is said: %s", why)
 	}
-	if c.OpenedAt != now || c.UpdatedAt != 0 || c.Metadata != nil || string(c.Snapshot) != `{}` || c.Former[0].At != 0 || c.Former[0].Snapshot != nil || c.Thread[0].At != 0 {
+	if c.OpenedAt != now || c.UpdatedAt != 0 || c.Metadata != nil || string(c.Snapshot) != `{}` ||
+		c.Former[0].At != 0 || c.Former[0].Snapshot != nil || c.Thread[0].At != 0 {
 		t.Errorf("the case is shown as %+v", c)
 	}
 	a, why := task.Act{At: far, Data: []byte(`x`), Unread: "u"}.Shown()

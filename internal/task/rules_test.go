@@ -65,7 +65,8 @@ func TestOvertaken(t *testing.T) {
 
 func TestEffectiveWithoutAWeight(t *testing.T) {
 	t.Parallel()
-	if got := (task.Scheduling{Mode: task.Aging}).Effective(&task.Step{State: task.StepEnqueued, Priority: 30}, now); got != 30 {
+	if got := (task.Scheduling{Mode: task.Aging}).Effective(&task.Step{State: task.StepEnqueued, Priority: 30},
+		now); got != 30 {
 		t.Errorf("the level is %d, want its own", got)
 	}
 }
@@ -83,8 +84,10 @@ func TestEqualOrders(t *testing.T) {
 	}
 	for name, change := range map[string]func(*task.Scheduling){
 		"Mode": func(s *task.Scheduling) { s.Mode = task.Strict }, "Weight": func(s *task.Scheduling) { s.AgingWeight = 9 },
-		"MaxWait": func(s *task.Scheduling) { s.MaxWait = 9 }, "OneLess": func(s *task.Scheduling) { s.Promotions = s.Promotions[:1] },
-		"Level": func(s *task.Scheduling) { s.Promotions[1].Level = 9 }, "After": func(s *task.Scheduling) { s.Promotions[0].After = 9 },
+		"MaxWait": func(s *task.Scheduling) { s.MaxWait = 9 },
+		"OneLess": func(s *task.Scheduling) { s.Promotions = s.Promotions[:1] },
+		"Level":   func(s *task.Scheduling) { s.Promotions[1].Level = 9 },
+		"After":   func(s *task.Scheduling) { s.Promotions[0].After = 9 },
 	} {
 		if first.Equal(order(change)) {
 			t.Errorf("%s does not tell two orders apart", name)
@@ -103,15 +106,18 @@ func TestPromised(t *testing.T) {
 		want  task.Promise
 		until task.Instant
 	}{
-		"Timer":         {task.Step{State: task.StepPending, Queue: task.Timers, Key: 77}, 0, task.PromisedTime, 77},
-		"Ready":         {task.Step{State: task.StepEnqueued, Queue: 5, ReadyAt: now}, time.Second, task.PromisedTurn, now.Add(time.Second)},
+		"Timer": {task.Step{State: task.StepPending, Queue: task.Timers, Key: 77}, 0, task.PromisedTime, 77},
+		"Ready": {task.Step{State: task.StepEnqueued, Queue: 5, ReadyAt: now}, time.Second, task.PromisedTurn,
+			now.Add(time.Second)},
 		"ReadyForEver":  {task.Step{State: task.StepEnqueued, Queue: 5, ReadyAt: now}, 0, task.PromisedTurn, task.Endless},
 		"WaitsForOther": {task.Step{State: task.StepPending}, 0, task.NoPromise, 0},
 		"WithoutBound":  {task.Step{State: task.StepComplete}, 0, task.NoPromise, 0},
 		"Running":       {lease(running, now+1), time.Second, task.PromisedAttempt, running.StartedAt.Add(time.Second)},
 		"LeaseIsOver":   {lease(running, now), time.Second, task.PromisedAttempt, now},
-		"NotBegun":      {lease(task.Step{State: task.StepAssigned, Queue: task.Leases}, now+9), time.Second, task.PromisedAttempt, now + 9},
-		"NoTimeout":     {lease(task.Step{State: task.StepInProgress, Queue: task.Leases}, now+9), time.Second, task.PromisedAttempt, now + 9},
+		"NotBegun": {lease(task.Step{State: task.StepAssigned, Queue: task.Leases}, now+9), time.Second,
+			task.PromisedAttempt, now + 9},
+		"NoTimeout": {lease(task.Step{State: task.StepInProgress, Queue: task.Leases}, now+9), time.Second,
+			task.PromisedAttempt, now + 9},
 	} {
 		if got, until := c.step.Promised(now, c.bound); got != c.want || until != c.until {
 			t.Errorf("%s: %q until %d, want %q until %d", name, got, until, c.want, c.until)
@@ -151,7 +157,8 @@ func TestLimitOfPromises(t *testing.T) {
 
 func TestStaleAt(t *testing.T) {
 	t.Parallel()
-	if got := (task.Limit{Threshold: 10 * time.Second, Used: 4 * time.Second}).StaleAt(now); got != now.Add(6*time.Second) {
+	if got := (task.Limit{Threshold: 10 * time.Second,
+		Used: 4 * time.Second}).StaleAt(now); got != now.Add(6*time.Second) {
 		t.Errorf("stale at %d", got)
 	}
 	if got := (task.Limit{Used: 4 * time.Second}).StaleAt(now); got != 0 {
@@ -167,7 +174,8 @@ func TestDurationLimit(t *testing.T) {
 		of       task.Lifecycle
 		want     task.Limit
 	}{
-		"Half":       {now.Add(30 * time.Minute), hour, task.Limit{Threshold: time.Hour, Used: 30 * time.Minute, Source: task.LimitOfDuration}},
+		"Half": {now.Add(30 * time.Minute), hour, task.Limit{Threshold: time.Hour, Used: 30 * time.Minute,
+			Source: task.LimitOfDuration}},
 		"Scheduled":  {now.Add(2 * time.Hour), hour, task.Limit{Threshold: time.Hour, Source: task.LimitOfDuration}},
 		"NoDeadline": {0, hour, task.Limit{}},
 		"NoDuration": {now.Add(time.Hour), task.Lifecycle{}, task.Limit{}},
@@ -254,7 +262,8 @@ func TestTokens(t *testing.T) {
 	}
 	at := func(d time.Duration) int64 { return int64(now.Add(d)) }
 	for token, want := range map[int64]bool{
-		at(0): true, at(time.Minute): true, at(time.Minute) + 1: false, at(-30 * 24 * time.Hour): true, at(-30*24*time.Hour) - 1: false,
+		at(0): true, at(time.Minute): true, at(time.Minute) + 1: false, at(-30 * 24 * time.Hour): true,
+		at(-30*24*time.Hour) - 1: false,
 	} {
 		if got := task.TimeToken(token, now); got != want {
 			t.Errorf("a token of %v before now: %t, want %t", now.Sub(task.Instant(token)), got, want)
@@ -289,13 +298,15 @@ func TestOldLeases(t *testing.T) {
 
 func TestWorkerStates(t *testing.T) {
 	t.Parallel()
-	for state, want := range map[task.WorkerState]bool{task.WorkerActive: false, task.WorkerDraining: true, task.WorkerUnhealthy: false, task.WorkerDead: true} {
+	for state, want := range map[task.WorkerState]bool{task.WorkerActive: false, task.WorkerDraining: true,
+		task.WorkerUnhealthy: false, task.WorkerDead: true} {
 		if got := state.Leaving(); got != want {
 			t.Errorf("%s: %t, want %t", state, got, want)
 		}
 	}
 	w := task.Worker{State: task.WorkerDead, ProbeFailures: 3, ProbeError: "e", LastHeartbeat: now}
-	if w.Heard(now-1, false); w.State != task.WorkerActive || w.ProbeFailures != 0 || w.ProbeError != "" || w.LastHeartbeat != now {
+	if w.Heard(now-1, false); w.State != task.WorkerActive || w.ProbeFailures != 0 || w.ProbeError != "" ||
+		w.LastHeartbeat != now {
 		t.Errorf("a dead worker that is heard is %+v", w)
 	}
 	w = task.Worker{State: task.WorkerUnhealthy, ProbeFailures: 3, ProbeError: "e"}
@@ -305,7 +316,8 @@ func TestWorkerStates(t *testing.T) {
 	if w.Heard(now, true); w.State != task.WorkerDraining {
 		t.Errorf("it drains, and is %s", w.State)
 	}
-	if s, until, period := (&task.Worker{BrokenAt: now}).Breaker(now, 0); s != task.BreakerClosed || until != 0 || period != 0 {
+	if s, until, period := (&task.Worker{BrokenAt: now}).Breaker(now, 0); s != task.BreakerClosed || until != 0 ||
+		period != 0 {
 		t.Errorf("without a breaker it is %s until %d, %d", s, until, period)
 	}
 }
@@ -328,7 +340,8 @@ func TestProbed(t *testing.T) {
 		{"", true, task.WorkerActive, 0},
 		{"", false, task.WorkerActive, 0},
 	} {
-		if got := w.Probed(c.fault, 2); got != c.changed || w.State != c.state || w.ProbeFailures != c.failures || w.ProbeError != c.fault {
+		if got := w.Probed(c.fault, 2); got != c.changed || w.State != c.state || w.ProbeFailures != c.failures ||
+			w.ProbeError != c.fault {
 			t.Errorf("probe %d: %t, %+v; want %t, %+v", i+1, got, w, c.changed, c)
 		}
 	}
@@ -351,13 +364,16 @@ func TestExpectation(t *testing.T) {
 		now    task.Seen
 		want   string
 	}{
-		"Nothing":       {task.Expectation{}, seen, ""},
-		"State":         {task.Expectation{State: "error"}, seen, ""},
-		"Version":       {task.Expectation{Versions: []string{"v1", "v2"}}, seen, ""},
-		"OtherState":    {task.Expectation{State: "complete"}, seen, "is error, not complete as expected: it last moved at 2023-11-14T22:13:20Z"},
-		"OtherVersion":  {task.Expectation{Versions: []string{"v1"}}, seen, "is error, and has moved since it was read: it last moved at"},
-		"StateFirst":    {task.Expectation{State: "complete", Versions: []string{"v1"}}, seen, "not complete as expected"},
-		"NeverMoved":    {task.Expectation{State: "complete"}, task.Seen{What: "task", State: "error"}, "not complete as expected"},
+		"Nothing": {task.Expectation{}, seen, ""},
+		"State":   {task.Expectation{State: "error"}, seen, ""},
+		"Version": {task.Expectation{Versions: []string{"v1", "v2"}}, seen, ""},
+		"OtherState": {task.Expectation{State: "complete"}, seen,
+			"is error, not complete as expected: it last moved at 2023-11-14T22:13:20Z"},
+		"OtherVersion": {task.Expectation{Versions: []string{"v1"}}, seen,
+			"is error, and has moved since it was read: it last moved at"},
+		"StateFirst": {task.Expectation{State: "complete", Versions: []string{"v1"}}, seen, "not complete as expected"},
+		"NeverMoved": {task.Expectation{State: "complete"}, task.Seen{What: "task", State: "error"},
+			"not complete as expected"},
 		"StateVersions": {task.Expectation{State: "error", Versions: []string{"v1"}}, seen, "has moved since"},
 	} {
 		err := c.expect.Check(c.now)
@@ -367,7 +383,8 @@ func TestExpectation(t *testing.T) {
 			}
 			continue
 		}
-		if task.CodeOf(err) != task.Conflict || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "last moved") != (c.now.Since != 0) {
+		if task.CodeOf(err) != task.Conflict || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "last moved") != (c.now.Since != 0) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
@@ -402,7 +419,8 @@ func TestBoundsOfInput(t *testing.T) {
 func TestIDsAreFrozen(t *testing.T) {
 	t.Parallel()
 	s := task.NewSource(42, 0)
-	for seq, want := range map[int64]string{1: "00000000-0000-7001-ba69-ec90eb4fef88", 7_000_000_000_000_000: "018de768-16d8-7000-b066-4f80068a0ec3"} {
+	for seq, want := range map[int64]string{1: "00000000-0000-7001-ba69-ec90eb4fef88",
+		7_000_000_000_000_000: "018de768-16d8-7000-b066-4f80068a0ec3"} {
 		if got := s.ID(seq).String(); got != want {
 			t.Errorf("the sequence %d has the ID %s, want %s", seq, got, want)
 		}

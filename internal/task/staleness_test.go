@@ -10,8 +10,10 @@ import (
 // What a template says of a state counts before what is said for all.
 func TestThresholdOf(t *testing.T) {
 	t.Parallel()
-	all := task.Thresholds{WaitingForDependencies: 3 * time.Hour, WaitingForRetry: 2 * time.Hour, StepsInProcess: time.Hour}
-	own := task.Lifecycle{MaxWaitingForDependencies: 30 * time.Minute, MaxWaitingForRetry: 20 * time.Minute, MaxStepsInProcess: 10 * time.Minute}
+	all := task.Thresholds{WaitingForDependencies: 3 * time.Hour, WaitingForRetry: 2 * time.Hour,
+		StepsInProcess: time.Hour}
+	own := task.Lifecycle{MaxWaitingForDependencies: 30 * time.Minute, MaxWaitingForRetry: 20 * time.Minute,
+		MaxStepsInProcess: 10 * time.Minute}
 	for _, c := range []struct {
 		state task.State
 		all   task.Thresholds
@@ -64,9 +66,10 @@ func TestLookAtStaleness(t *testing.T) {
 		all  task.Thresholds
 		want task.Instant
 	}{
-		"OwnState":     {task.Task{State: task.WaitingForRetry, StateAt: now}, all, now.Add(2 * time.Hour)},
-		"OtherState":   {task.Task{State: task.WaitingForDependencies, StateAt: now}, all, now.Add(time.Hour)},
-		"Scheduled":    {task.Task{State: task.StepsInProcess, StateAt: now, RunAt: now.Add(time.Minute)}, all, now.Add(time.Hour + time.Minute)},
+		"OwnState":   {task.Task{State: task.WaitingForRetry, StateAt: now}, all, now.Add(2 * time.Hour)},
+		"OtherState": {task.Task{State: task.WaitingForDependencies, StateAt: now}, all, now.Add(time.Hour)},
+		"Scheduled": {task.Task{State: task.StepsInProcess, StateAt: now, RunAt: now.Add(time.Minute)}, all,
+			now.Add(time.Hour + time.Minute)},
 		"NoThresholds": {task.Task{State: task.StepsInProcess, StateAt: now}, task.Thresholds{}, 0},
 		"Settled":      {task.Task{State: task.Complete, StateAt: now}, all, 0},
 	} {

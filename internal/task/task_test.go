@@ -15,7 +15,8 @@ func TestMeta(t *testing.T) {
 		t.Error("a Meta without anything has to be stored")
 	}
 	for name, m := range map[string]task.Meta{
-		"Tags": {Tags: []string{"a"}}, "Parent": {ParentCorrelationID: "a"}, "Initiator": {Initiator: "a"}, "Source": {SourceSystem: "a"},
+		"Tags": {Tags: []string{"a"}}, "Parent": {ParentCorrelationID: "a"}, "Initiator": {Initiator: "a"},
+		"Source": {SourceSystem: "a"},
 		"Reason": {Reason: "a"}, "Trace": {TraceParent: "a"}, "Estimate": {Estimate: 1}, "Priority": {Priority: "a"},
 	} {
 		if m.Empty() || m.Changed() {
@@ -34,7 +35,8 @@ func TestMeta(t *testing.T) {
 
 func TestCasesAreKept(t *testing.T) {
 	t.Parallel()
-	for mark, want := range map[task.CaseMark]bool{task.HasPending: true, task.HasClosed: true, task.HadClosed: false, "": false} {
+	for mark, want := range map[task.CaseMark]bool{task.HasPending: true, task.HasClosed: true,
+		task.HadClosed: false, "": false} {
 		if got := mark.Kept(); got != want {
 			t.Errorf("%q: %t, want %t", mark, got, want)
 		}
@@ -98,7 +100,8 @@ func TestUndecided(t *testing.T) {
 func TestInstantsThatShow(t *testing.T) {
 	t.Parallel()
 	const first, last task.Instant = -62_135_596_800_000_000 + 1, far - 1
-	for i, want := range map[task.Instant]bool{first - 1: false, first: true, 0: false, 1: true, last: true, last + 1: false} {
+	for i, want := range map[task.Instant]bool{first - 1: false, first: true, 0: false, 1: true, last: true,
+		last + 1: false} {
 		p := i.Ptr()
 		if (p != nil) != want || i.Time().IsZero() == want {
 			t.Errorf("%d is shown as %v, %v", i, p, i.Time())

@@ -27,24 +27,27 @@ func TestParseAtTheBounds(t *testing.T) {
 		}
 		return doc("required_capabilities: [" + strings.Join(names, ",") + "]")
 	}
-	schema := func(values int) string {
-		return "input_schema: {examples: [" + strings.TrimSuffix(strings.Repeat("1,", values-2), ",") + "]}\n" + doc()
+	schema := func(values int) string { // the object, the list, three lists in it and what they hold
+		list := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("1,", n), ",") + "]" }
+		return "input_schema: {examples: [" + list(4000) + "," + list(4000) + "," + list(values-8005) + "]}\n" + doc()
 	}
 	for name, c := range map[string]struct {
 		yaml string
 		want string // "" for none
 	}{
-		"Steps":            {steps(task.MaxSteps), ""},
-		"TooManySteps":     {steps(task.MaxSteps + 1), fmt.Sprintf("at most %d steps", task.MaxSteps)},
-		"Capabilities":     {capabilities(template.MaxCapabilities), ""},
-		"TooManyOfThem":    {capabilities(template.MaxCapabilities + 1), "at most 100 capabilities"},
-		"Handler":          {strings.Replace(doc(), "handler: h", "handler: "+strings.Repeat("ä", 255), 1), ""},
-		"LongHandler":      {strings.Replace(doc(), "handler: h", "handler: "+strings.Repeat("ä", 256), 1), "at most 255 characters"},
+		"Steps":         {steps(task.MaxSteps), ""},
+		"TooManySteps":  {steps(task.MaxSteps + 1), fmt.Sprintf("at most %d steps", task.MaxSteps)},
+		"Capabilities":  {capabilities(template.MaxCapabilities), ""},
+		"TooManyOfThem": {capabilities(template.MaxCapabilities + 1), "at most 100 capabilities"},
+		"Handler":       {strings.Replace(doc(), "handler: h", "handler: "+strings.Repeat("ä", 255), 1), ""},
+		"LongHandler": {strings.Replace(doc(), "handler: h", "handler: "+strings.Repeat("ä", 256), 1),
+			"at most 255 characters"},
 		"Priority":         {doc(`priority: "100"`), ""},
 		"LowPriority":      {doc(`priority: "0"`), ""},
 		"HighPriority":     {doc(`priority: "101"`), "nor a level from 0 to 100"},
 		"NegativePriority": {doc(`priority: "-1"`), "nor a level from 0 to 100"},
-		"Schema":           {schema(4000), ""},
+		"Schema":           {schema(10_000), ""},
+		"LargeSchema":      {schema(10_001), "the schema has more than 10000 values, with its aliases expanded"},
 	} {
 		_, err := template.Parse("", []byte(c.yaml), nil)
 		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -62,8 +65,9 @@ func TestCheckAtTheBounds(t *testing.T) {
 	s := compile(t, `{}`)
 	for context, want := range map[string]string{
 		strings.Repeat("1", 1000): "", strings.Repeat("1", 1001): "more than 1000 digits",
-		"1e400": "", "1e401": "out of range", "1e-400": "", "1e-401": "out of range", "1E401": "out of range", "1e99999999999999999999": "out of range",
-		nested(200, "[", "]"): "", nested(201, "[", "]"): "deeper than 200 levels",
+		"1e400": "", "1e401": "out of range", "1e-400": "", "1e-401": "out of range", "1E401": "out of range",
+		"1e99999999999999999999": "out of range",
+		nested(200, "[", "]"):    "", nested(201, "[", "]"): "deeper than 200 levels",
 		nested(200, `{"a":`, "}"): "", nested(201, `{"a":`, "}"): "deeper than 200 levels",
 	} {
 		got := s.Check([]byte(context))
@@ -83,7 +87,8 @@ func TestReportsAreShort(t *testing.T) {
 		}
 		return `{"required":[` + strings.Join(names, ",") + `]}`
 	}
-	for n, want := range map[int]string{1: `the property "p00"`, 2: `the properties "p00", "p01"`, 10: `"p09"`, 11: `"p09", and 1 more`, 13: `"p09", and 3 more`} {
+	for n, want := range map[int]string{1: `the property "p00"`, 2: `the properties "p00", "p01"`, 10: `"p09"`,
+		11: `"p09", and 1 more`, 13: `"p09", and 3 more`} {
 		got := compile(t, required(n)).Check([]byte(`{}`))
 		if len(got) != 1 || !strings.HasSuffix(got[0].Message, want) {
 			t.Errorf("%d properties: %v, want %s", n, got, want)

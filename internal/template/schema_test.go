@@ -102,6 +102,8 @@ func TestCompileSchemaRefuses(t *testing.T) {
 		{"UnknownType", `{"properties":{"a/b":{"type":"date"}}}`,
 			task.Problem{Location: "/properties/a~1b/type", Message: "value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'"}},
 		{"Network", `{"$ref":"https://example.com/x"}`, task.Problem{Location: "/$ref", Message: `cannot use "https://example.com/x"` + elsewhere}},
+		{"SecondReference", `{"$defs":{"a":true},"allOf":[{"$ref":"#/$defs/a"},{"$ref":"https://example.com/x"}]}`,
+			task.Problem{Location: "/allOf/1/$ref", Message: `cannot use "https://example.com/x"` + elsewhere}},
 		{"Disk", `{"items":{"$ref":"file:///etc/passwd"}}`, task.Problem{Location: "/items/$ref", Message: `cannot use "file:///etc/passwd"` + elsewhere}},
 		{"Path", `{"$ref":"/etc/passwd#/x"}`, task.Problem{Location: "/$ref", Message: `cannot use "etc/passwd"` + elsewhere}},
 		{"MetaSchema", `{"$schema":"https://example.com/s"}`, task.Problem{Location: "/$schema", Message: `cannot use "https://example.com/s"` + elsewhere}},

@@ -43,10 +43,12 @@ func TestWorkOfOneEvaluation(t *testing.T) {
 		of     value
 		want   work
 	}{
-		"Nothing":   {jsonschema.Schema{}, value{size: 80}, work{evaluations: 1}},
-		"Members":   {jsonschema.Schema{Required: make([]string, 16)}, value{members: eight}, work{evaluations: 1 + 3}},
-		"Items":     {jsonschema.Schema{Required: make([]string, 8)}, value{items: make([]*value, 16)}, work{evaluations: 1 + 3}},
-		"Enum":      {jsonschema.Schema{Enum: &jsonschema.Enum{Values: many(24)}}, value{size: 16}, work{evaluations: 1 + 3 + 2}},
+		"Nothing": {jsonschema.Schema{}, value{size: 80}, work{evaluations: 1}},
+		"Members": {jsonschema.Schema{Required: make([]string, 16)}, value{members: eight}, work{evaluations: 1 + 3}},
+		"Items": {jsonschema.Schema{Required: make([]string, 8)}, value{items: make([]*value, 16)},
+			work{evaluations: 1 + 3}},
+		"Enum": {jsonschema.Schema{Enum: &jsonschema.Enum{Values: many(24)}}, value{size: 16},
+			work{evaluations: 1 + 3 + 2}},
 		"Const":     {jsonschema.Schema{Const: &something}, value{size: 16}, work{evaluations: 1 + 2}},
 		"Unique":    {jsonschema.Schema{UniqueItems: true}, value{size: 16}, work{evaluations: 1 + 2}},
 		"Text":      {jsonschema.Schema{}, value{v: strings.Repeat("x", 3072)}, work{evaluations: 1 + 3}},
@@ -114,7 +116,8 @@ func TestEnter(t *testing.T) {
 		c.graph.root = costly
 		leave, refused := c.graph.enter(document, c.bytes)
 		if (refused != nil) != c.counted {
-			t.Errorf("size %d, %d instructions, %d bytes: refused %v, want %t", c.graph.size, c.graph.instructions, c.bytes, refused, c.counted)
+			t.Errorf("size %d, %d instructions, %d bytes: refused %v, want %t", c.graph.size, c.graph.instructions,
+				c.bytes, refused, c.counted)
 		}
 		if leave != nil {
 			leave()
@@ -178,8 +181,9 @@ func TestTargets(t *testing.T) {
 		schema jsonschema.Schema
 		want   []*jsonschema.Schema
 	}{
-		"None":      {jsonschema.Schema{}, nil},
-		"Dynamic":   {jsonschema.Schema{DynamicRef: &jsonschema.DynamicRef{Ref: other, Anchor: "n"}}, []*jsonschema.Schema{named}},
+		"None": {jsonschema.Schema{}, nil},
+		"Dynamic": {jsonschema.Schema{DynamicRef: &jsonschema.DynamicRef{Ref: other, Anchor: "n"}},
+			[]*jsonschema.Schema{named}},
 		"Static":    {jsonschema.Schema{DynamicRef: &jsonschema.DynamicRef{Ref: other}}, nil},
 		"Recursive": {jsonschema.Schema{RecursiveRef: other}, []*jsonschema.Schema{recursive}},
 	} {
@@ -225,7 +229,8 @@ func TestBoundsOfSchemas(t *testing.T) {
 		}
 	}
 	g := &graph{}
-	if got := g.unfolded(&jsonschema.Schema{Enum: &jsonschema.Enum{Values: many(24)}}, map[*jsonschema.Schema]int{}); got != 1+3 {
+	if got := g.unfolded(&jsonschema.Schema{Enum: &jsonschema.Enum{Values: many(24)}},
+		map[*jsonschema.Schema]int{}); got != 1+3 {
 		t.Errorf("an enumeration counts as %d", got)
 	}
 	for n, want := range map[int]int{maxUnfolded: maxUnfolded, maxUnfolded + 1: 0} {
@@ -246,9 +251,8 @@ func TestSizeOfSchemas(t *testing.T) {
 		}
 	}
 	for n, want := range map[int]bool{maxInstructions: true, maxInstructions + 1: false} {
-		_, err := compilePattern(strings.Repeat("a", n-1)) // and one for the end
-		if _, err2 := compilePattern(strings.Repeat("a", n)); (err == nil) != want && (err2 == nil) != want {
-			t.Errorf("%d instructions: %v, %v", n, err, err2)
+		if _, err := compilePattern(strings.Repeat("a", n)); (err == nil) != want {
+			t.Errorf("%d instructions: %v", n, err)
 		}
 	}
 }
@@ -257,7 +261,8 @@ func TestSuggest(t *testing.T) {
 	t.Parallel()
 	known := []string{"name", "timeout_seconds", strings.Repeat("k", 65)}
 	for got, want := range map[string]string{
-		"Name": "name", "nane": "name", "timeout": "timeout_seconds", "time": "timeout_seconds", "out": "", "step_name": "name",
+		"Name": "name", "nane": "name", "timeout": "timeout_seconds", "time": "timeout_seconds", "out": "",
+		"step_name":                      "name",
 		strings.Repeat("x", 60) + "name": "name", strings.Repeat("x", 61) + "name": "",
 	} {
 		if s := suggest(got, known); s != want {
