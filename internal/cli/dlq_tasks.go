@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// failedTaskFlags are the filters of the dead-letter queue.
+// failedTaskFlags are the filters of the list of failed tasks.
 type failedTaskFlags struct {
 	filter                           operate.FailedTaskFilter
 	reason, retryable, after, before string
@@ -57,7 +57,7 @@ func newDLQTasks(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tasks",
 		Short: "List tasks that failed permanently, newest first",
-		Long: `List the dead-letter queue: tasks in error with a pending case. --resolution-status
+		Long: `List failed tasks: tasks in error with a pending case. --resolution-status
 lists tasks whose case has that resolution instead.`,
 		Example: `  tasker dlq tasks --retryable true --after 24h
   tasker dlq tasks --fingerprint ConnectionError --json`,
