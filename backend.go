@@ -40,8 +40,7 @@ type TaskBackend interface {
 	// ExplainTask says in words why a task is where it is.
 	ExplainTask(ctx context.Context, id uuid.UUID) (*Explanation, error)
 
-	// Steps returns all steps of a task in template order.
-	// Steps lists the steps of a task. Results that come to more bytes together than
+	// Steps returns all steps of a task in template order. Results that come to more bytes together than
 	// the server sends at once are left out of the later steps: see ResultsOmitted.
 	Steps(ctx context.Context, task uuid.UUID) ([]Step, error)
 	// Step returns one step of a task.

@@ -25,6 +25,7 @@ import (
 	"github.com/taskerhq/tasker/internal/redistest"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // onEveryQueue is onEveryStore, and with Redis before the store.
@@ -447,7 +448,7 @@ func TestOverloadOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	s := &server{Client: client, engine: b, url: h.URL, ctx: t.Context(), http: h.Client()}
+	s := &server{Client: client, Backend: operate.Of(client), queueClient: queueapi.Of(client), engine: b, url: h.URL, ctx: t.Context(), http: h.Client()}
 	s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job"}`, nil)
 	slow.on.Store(true)
 	stored := make(chan error, 1)

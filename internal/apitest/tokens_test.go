@@ -112,7 +112,7 @@ func (s *server) doorFor(t *testing.T, namespace string) *server {
 	}
 	door := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Front: web.New(web.Options{Keys: ring, KeyUse: s.engine})}))
 	t.Cleanup(door.Close)
-	return &server{Client: s.Client, engine: s.engine, url: door.URL, ctx: s.ctx, http: &http.Client{Transport: withKey(secret)}}
+	return &server{Client: s.Client, Backend: s.Backend, queueClient: s.queueClient, engine: s.engine, url: door.URL, ctx: s.ctx, http: &http.Client{Transport: withKey(secret)}}
 }
 
 // withKey sends every request with an API key.

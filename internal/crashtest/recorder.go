@@ -113,7 +113,7 @@ func (r *Recorder) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([
 	return receipts, err
 }
 
-// ActOnStep implements tasker.StepBackend.
+// ActOnStep implements tasker.TaskBackend.
 func (r *Recorder) ActOnStep(ctx context.Context, task, step uuid.UUID, act tasker.StepAction) (*tasker.Step, error) {
 	begin := r.journal.begin()
 	r.tell(ActSent)

@@ -84,7 +84,7 @@ func splitAll(list []string) []string {
 	return out
 }
 
-// events is what a stream is made of: see tasker.EventBackend.
+// events is what a stream is made of: see tasker.TaskBackend.
 type events = iter.Seq2[[]tasker.Event, error]
 
 // streamEvents serves what the key reaches.

@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// Audit implements operate.CaseBackend.
+// Audit implements operate.Backend.
 func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.AuditRecord, error) {
 	filter := engine.ActFilter{Task: toID(f.TaskUUID), Case: toID(f.CaseUUID), Worker: toID(f.WorkerID), Namespace: f.Namespace,
 		Template: f.Template, Actor: f.Actor, Key: f.KeyName, Kind: f.Kind, After: task.FromFilter(f.After), Before: task.FromFilter(f.Before),

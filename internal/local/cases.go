@@ -247,7 +247,7 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f operate.CaseFilter) 
 	return out, nil
 }
 
-// Staleness implements operate.CaseBackend.
+// Staleness implements operate.FailureBackend.
 func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]operate.StaleTask, error) {
 	filter := engine.StalenessFilter{Health: task.Health(f.Health), Namespace: f.Namespace, TaskName: f.TaskName, Limit: f.Limit}
 	var faults filterFaults
@@ -288,7 +288,7 @@ func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) operate.S
 	return out
 }
 
-// DetectStaleness implements operate.CaseBackend.
+// DetectStaleness implements operate.FailureBackend.
 func (b *Backend) DetectStaleness(ctx context.Context, req operate.DetectRequest) ([]operate.Detection, error) {
 	list, err := b.engine.DetectStaleness(ctx, req.BatchSize, req.DryRun)
 	if err != nil {

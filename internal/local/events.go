@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// StreamEvents implements tasker.EventBackend.
+// StreamEvents implements tasker.TaskBackend.
 func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.Seq2[[]tasker.Event, error] {
 	return func(yield func([]tasker.Event, error) bool) {
 		l, err := b.listen(ctx, f)

@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// FailedTasks implements operate.CaseBackend.
+// FailedTasks implements operate.FailureBackend.
 func (b *Backend) FailedTasks(ctx context.Context, f operate.FailedTaskFilter) (*operate.FailedTaskPage, error) {
 	filter, err := b.toCaseFilter(operate.CaseFilter{ResolutionStatus: cmp.Or(f.ResolutionStatus, tasker.CasePending), Reason: f.Reason, Namespace: f.Namespace,
 		TaskName: f.TaskType, After: f.After, Before: f.Before, Limit: f.Limit,
@@ -70,7 +70,7 @@ func (b *Backend) fromFailedTask(ctx context.Context, l *engine.FailedTask) (ope
 	return out, nil
 }
 
-// ReplayTask implements operate.CaseBackend.
+// ReplayTask implements operate.FailureBackend.
 func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req operate.ReplayRequest) (*operate.Replay, error) {
 	expect, err := expectation(string(req.ExpectedState), req.IfMatch)
 	if err != nil {
@@ -87,7 +87,7 @@ func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req operate.Repl
 		ReplayedAt: m.ReplayedAt.Time(), ReplayedBy: m.ReplayedBy, ReplayedByKey: m.ReplayedKey}, nil
 }
 
-// FailureReport implements operate.CaseBackend.
+// FailureReport implements operate.FailureBackend.
 func (b *Backend) FailureReport(ctx context.Context, namespace string) (*operate.FailureReport, error) {
 	var faults filterFaults
 	faults.name("namespace", namespace)

@@ -97,7 +97,7 @@ func (v *view) worker(ctx context.Context, no int64) (string, error) {
 
 func (v *view) spec(s *task.Step) task.StepSpec { return v.tpl.Spec(s) }
 
-// Steps implements tasker.StepBackend.
+// Steps implements tasker.TaskBackend.
 func (b *Backend) Steps(ctx context.Context, id uuid.UUID) ([]tasker.Step, error) {
 	return b.listSteps(ctx, id, true)
 }
@@ -126,7 +126,7 @@ func (b *Backend) listSteps(ctx context.Context, id uuid.UUID, results bool) ([]
 	return out, nil
 }
 
-// Step implements tasker.StepBackend.
+// Step implements tasker.TaskBackend.
 func (b *Backend) Step(ctx context.Context, taskID, stepID uuid.UUID) (*tasker.Step, error) {
 	v, err := b.view(ctx, toID(taskID))
 	if err != nil {
@@ -230,7 +230,7 @@ func toStepAct(act tasker.StepAction) (a engine.StepAct, field string, err error
 	return a, field, err
 }
 
-// ActOnStep implements tasker.StepBackend.
+// ActOnStep implements tasker.TaskBackend.
 func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID, act tasker.StepAction) (*tasker.Step, error) {
 	a, field, err := toStepAct(act)
 	if err != nil {
