@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/coalesce"
+	"github.com/taskerhq/tasker/internal/rate"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -34,7 +35,7 @@ var Refusals = []Refusal{Overloaded, OverAllowList, OverHigh, OverSoft, OverBurs
 type backpressure struct {
 	e     *Engine
 	cfg   Backpressure
-	users *userLimits
+	users *rate.Limits
 
 	active  atomic.Int64 // tasks that are being stored, whatever their scope
 	pending atomic.Int64 // of these, accepted here
@@ -60,7 +61,7 @@ const (
 )
 
 func newBackpressure(e *Engine) *backpressure {
-	b := &backpressure{e: e, cfg: e.cfg.Backpressure, users: newUserLimits(e.cfg.Backpressure.UserBurst, e.cfg.Backpressure.UserSustained)}
+	b := &backpressure{e: e, cfg: e.cfg.Backpressure, users: rate.NewLimits(e.cfg.Backpressure.UserBurst, e.cfg.Backpressure.UserSustained)}
 	b.counts = coalesce.New(callers, 1, func(calls []struct{}) ([]struct{}, error) {
 		return calls, b.count(context.Background())
 	})

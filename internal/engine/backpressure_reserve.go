@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/rate"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -74,7 +75,7 @@ func (t *reservation) release(receipts []Receipt) {
 	t.b.pending.Add(-int64(t.normal))
 	for i, d := range t.admitted {
 		if t.counted[d] && (receipts == nil || !receipts[i].Created) {
-			t.b.users.giveBack(userOf(d), t.at)
+			t.b.users.GiveBack(userOf(d), t.at)
 		}
 	}
 }
@@ -193,31 +194,31 @@ func (b *backpressure) depthText(depth int) string {
 }
 
 func (b *backpressure) checkUsers(t *reservation, drafts []*draft) (Refusal, *task.Error) {
-	if !b.users.on() {
+	if !b.users.On() {
 		return "", nil
 	}
-	counts := map[user]int{}
+	counts := map[rate.User]int{}
 	for _, d := range drafts {
 		counts[userOf(d)]++
 	}
-	hit := b.users.take(counts, t.at)
+	hit := b.users.Take(counts, t.at)
 	if hit == nil {
 		for _, d := range drafts {
 			t.counted[d] = true
 		}
 		return "", nil
 	}
-	within := "a minute"
-	if hit.reason == OverSustained {
-		within = "an hour"
+	reason, within := OverBurst, "a minute"
+	if hit.Sustained {
+		reason, within = OverSustained, "an hour"
 	}
-	if hit.never {
-		return hit.reason, &task.Error{Code: task.TooLarge, Hint: "nothing was stored; send fewer at a time",
-			Message: fmt.Sprintf("more tasks at once than the %d that one user may submit within %s", hit.limit, within)}
+	if hit.Never {
+		return reason, &task.Error{Code: task.TooLarge, Hint: "nothing was stored; send fewer at a time",
+			Message: fmt.Sprintf("more tasks at once than the %d that one user may submit within %s", hit.Limit, within)}
 	}
-	return hit.reason, &task.Error{Code: task.Exhausted, Hint: "nothing was stored; try again later", RetryAfter: hit.room,
-		Message: fmt.Sprintf("the user has submitted the %d tasks that are allowed within %s", hit.limit, within)}
+	return reason, &task.Error{Code: task.Exhausted, Hint: "nothing was stored; try again later", RetryAfter: hit.Room,
+		Message: fmt.Sprintf("the user has submitted the %d tasks that are allowed within %s", hit.Limit, within)}
 }
 
 // userOf is on whose behalf a task is submitted.
-func userOf(d *draft) user { return user{key: d.in.Caller, id: d.in.Meta.Initiator} }
+func userOf(d *draft) rate.User { return rate.User{Key: d.in.Caller, ID: d.in.Meta.Initiator} }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/rate"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -21,10 +22,10 @@ type meter struct {
 	moved func(n int)
 
 	mu         sync.Mutex
-	kinds      map[string]*serviceRate // by kind of worker
+	kinds      map[string]*rate.Service // by kind of worker
 	namespaces map[string]*activity
-	stored     serviceRate // tasks written, by the time that writing took
-	probes     window      // of workers that failed, by minute
+	stored     rate.Service // tasks written, by the time that writing took
+	probes     rate.Window  // of workers that failed, by minute
 }
 
 var _ Observer = (*meter)(nil)
@@ -38,64 +39,20 @@ const (
 )
 
 func newMeter(next Observer, moved func(n int)) *meter {
-	return &meter{next: next, moved: moved, kinds: map[string]*serviceRate{}, namespaces: map[string]*activity{}, probes: newWindow(time.Minute, 60)}
-}
-
-// serviceRate is how quickly something is served while somebody waits for it: an
-// average in which what was long ago weighs less.
-type serviceRate struct {
-	last    task.Instant // when something was served last
-	n       float64
-	seconds float64 // of those in which n were served
-}
-
-const (
-	// rateMemory is the time of serving after which an observation weighs 1/e.
-	rateMemory = 60 * time.Second
-	// rateDecay is after how long without any service a rate is not known any more.
-	rateDecay = 2 * time.Minute
-)
-
-// observe notes that n were served in a time in which somebody waited all along.
-func (s *serviceRate) observe(n int, took time.Duration) {
-	fade := math.Exp(-took.Seconds() / rateMemory.Seconds())
-	s.n, s.seconds = s.n*fade+float64(n), s.seconds*fade+took.Seconds()
-}
-
-// left notes that n steps left a queue at a time, of which the oldest had been
-// there since another. The time since the last ones left counts only if that one was
-// waiting all along: how long an empty queue stays empty says nothing about how
-// quickly a full one is served.
-func (s *serviceRate) left(n int, oldest, now task.Instant) {
-	gap := max(now.Sub(s.last), 0) // two transactions may end in another order than they began
-	switch {
-	case s.last == 0 || gap > rateDecay:
-		*s = serviceRate{}
-	case oldest <= s.last:
-		s.observe(n, gap)
-	}
-	s.last = max(s.last, now)
-}
-
-// rate is how many are served in a second; 0 when that is not known.
-func (s *serviceRate) rate(now task.Instant) float64 {
-	if s == nil || s.seconds <= 0 || s.n < 1 || now.Sub(s.last) > rateDecay {
-		return 0
-	}
-	return s.n / s.seconds
+	return &meter{next: next, moved: moved, kinds: map[string]*rate.Service{}, namespaces: map[string]*activity{}, probes: rate.NewWindow(time.Minute, 60)}
 }
 
 // activity is what ended in a namespace.
 type activity struct {
-	completed, failed  window // tasks, by second
-	runs, runMillis    window // attempts and how long they took, by second
-	handed             window // steps given to workers, by second
-	notStarted, lapsed window // assignments and leases that ran out, by minute
+	completed, failed  rate.Window // tasks, by second
+	runs, runMillis    rate.Window // attempts and how long they took, by second
+	handed             rate.Window // steps given to workers, by second
+	notStarted, lapsed rate.Window // assignments and leases that ran out, by minute
 }
 
 func newActivity() *activity {
-	second := func() window { return newWindow(time.Second, 60) }
-	minute := func() window { return newWindow(time.Minute, 60) }
+	second := func() rate.Window { return rate.NewWindow(time.Second, 60) }
+	minute := func() rate.Window { return rate.NewWindow(time.Minute, 60) }
 	return &activity{completed: second(), failed: second(), runs: second(), runMillis: second(), handed: second(), notStarted: minute(), lapsed: minute()}
 }
 
@@ -151,26 +108,25 @@ func (m *meter) measure(c *Commit) {
 	defer m.mu.Unlock()
 	now := int64(c.At)
 	if c.Verb == "submit" && len(c.Submitted) > 0 {
-		m.stored.observe(len(c.Submitted), c.Took)
-		m.stored.last = c.At
+		m.stored.Observe(len(c.Submitted), c.Took, c.At)
 	}
 	m.measureHanded(c)
 	route := m.ofRoute(c.Names)
 	for _, h := range c.Handed {
-		route(h.RouteID).handed.add(now, 1)
+		route(h.RouteID).handed.Add(now, 1)
 	}
 	for i := range c.Ended {
 		e := &c.Ended[i]
 		a := route(e.RouteID)
 		switch e.Outcome {
 		case task.NotStarted:
-			a.notStarted.add(now, 1)
+			a.notStarted.Add(now, 1)
 		case task.LeaseExpired:
-			a.lapsed.add(now, 1)
+			a.lapsed.Add(now, 1)
 		}
 		if e.StartedAt != 0 {
-			a.runs.add(now, 1)
-			a.runMillis.add(now, int(min(c.At.Sub(e.StartedAt).Milliseconds(), math.MaxInt32/60)))
+			a.runs.Add(now, 1)
+			a.runMillis.Add(now, int(min(c.At.Sub(e.StartedAt).Milliseconds(), math.MaxInt32/60)))
 		}
 	}
 	for _, s := range c.Settled {
@@ -180,9 +136,9 @@ func (m *meter) measure(c *Commit) {
 		}
 		switch s.State {
 		case task.Complete, task.ResolvedManually:
-			m.namespace(t.Namespace).completed.add(now, 1)
+			m.namespace(t.Namespace).completed.Add(now, 1)
 		case task.Errored:
-			m.namespace(t.Namespace).failed.add(now, 1)
+			m.namespace(t.Namespace).failed.Add(now, 1)
 		}
 	}
 }
@@ -225,10 +181,10 @@ func (m *meter) noteTaken(kind string, n int, oldest, now task.Instant) {
 		if len(m.kinds) >= meteredKinds {
 			return
 		}
-		s = &serviceRate{}
+		s = &rate.Service{}
 		m.kinds[kind] = s
 	}
-	s.left(n, oldest, now)
+	s.Left(n, oldest, now)
 }
 
 // rateOf is how many steps a second workers of a kind take while some wait for them; 0
@@ -236,7 +192,7 @@ func (m *meter) noteTaken(kind string, n int, oldest, now task.Instant) {
 func (m *meter) rateOf(kind string, now task.Instant) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.kinds[kind].rate(now)
+	return m.kinds[kind].PerSecond(now)
 }
 
 // storeRate is how many tasks a second are stored while some wait for it; 0 when
@@ -244,7 +200,7 @@ func (m *meter) rateOf(kind string, now task.Instant) float64 {
 func (m *meter) storeRate(now task.Instant) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.stored.rate(now)
+	return m.stored.PerSecond(now)
 }
 
 // Measured is what the processes that share the store saw happen.
@@ -262,7 +218,7 @@ type Measured struct {
 func (m *meter) tally(now task.Instant, pass func(namespace string) bool) tally {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := tally{since: m.since, probes: m.probes.sum(int64(now))}
+	out := tally{since: m.since, probes: m.probes.Sum(int64(now))}
 	for namespace, a := range m.namespaces {
 		if pass(namespace) {
 			out.add(a.count(int64(now)))
@@ -281,7 +237,7 @@ func (m *meter) Failed(verb string, took time.Duration, err error) {
 // Probed implements Observer.
 func (m *meter) Probed(good, failed int) {
 	m.mu.Lock()
-	m.probes.add(int64(m.clock()), failed)
+	m.probes.Add(int64(m.clock()), failed)
 	m.mu.Unlock()
 	if m.next != nil {
 		m.next.Probed(good, failed)

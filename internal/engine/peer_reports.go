@@ -174,17 +174,17 @@ func (t *tally) measured() Measured {
 
 // counts is what happened in a namespace. The caller holds the meter's mu.
 func (a *activity) count(at int64) measuredCounts {
-	return measuredCounts{Completed: a.completed.sum(at), Failed: a.failed.sum(at), Handed: a.handed.sum(at), Runs: a.runs.sum(at),
-		RunMillis: a.runMillis.sum(at), NotStarted: a.notStarted.sum(at), Lapsed: a.lapsed.sum(at)}
+	return measuredCounts{Completed: a.completed.Sum(at), Failed: a.failed.Sum(at), Handed: a.handed.Sum(at), Runs: a.runs.Sum(at),
+		RunMillis: a.runMillis.Sum(at), NotStarted: a.notStarted.Sum(at), Lapsed: a.lapsed.Sum(at)}
 }
 
 // report is what this process measured.
 func (m *meter) report(now task.Instant) report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := report{At: now, Since: m.since, Kinds: map[string]float64{}, Namespaces: map[string]measuredCounts{}, Probes: m.probes.sum(int64(now))}
+	r := report{At: now, Since: m.since, Kinds: map[string]float64{}, Namespaces: map[string]measuredCounts{}, Probes: m.probes.Sum(int64(now))}
 	for kind, s := range m.kinds {
-		if rate := s.rate(now); rate > 0 {
+		if rate := s.PerSecond(now); rate > 0 {
 			r.Kinds[kind] = rate
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package rate
 
 import (
 	"testing"
@@ -15,21 +15,21 @@ func TestUserLimitsHold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		burst, sustained := rapid.IntRange(1, 8).Draw(t, "burst"), rapid.IntRange(1, 20).Draw(t, "sustained")
-		l := newUserLimits(burst, sustained)
+		l := NewLimits(burst, sustained)
 		now := task.Instant(1_760_000_000_000_000)
-		who := user{id: "ann"}
+		who := User{ID: "ann"}
 		var taken []task.Instant // one for each task
 		for range rapid.IntRange(1, 60).Draw(t, "calls") {
 			now = now.Add(time.Duration(rapid.Int64Range(0, 400_000_000).Draw(t, "pause")) * time.Microsecond)
 			n := rapid.IntRange(1, 3).Draw(t, "n")
-			hit := l.take(map[user]int{who: n}, now)
-			if hit != nil && !hit.never {
-				if hit.room <= 0 {
-					t.Fatalf("refused, and told to come back in %s", hit.room)
+			hit := l.Take(map[User]int{who: n}, now)
+			if hit != nil && !hit.Never {
+				if hit.Room <= 0 {
+					t.Fatalf("refused, and told to come back in %s", hit.Room)
 				}
-				now = now.Add(hit.room)
-				if again := l.take(map[user]int{who: n}, now); again != nil {
-					t.Fatalf("told to come back in %s, and refused again: %+v", hit.room, *again)
+				now = now.Add(hit.Room)
+				if again := l.Take(map[User]int{who: n}, now); again != nil {
+					t.Fatalf("told to come back in %s, and refused again: %+v", hit.Room, *again)
 				}
 				hit = nil
 			}
@@ -61,35 +61,35 @@ func TestUserLimitsHold(t *testing.T) {
 
 func TestUsersAreApart(t *testing.T) {
 	t.Parallel()
-	l, now := newUserLimits(1, 0), task.Instant(1_760_000_000_000_000)
-	one := func(u user) *limitHit { return l.take(map[user]int{u: 1}, now) }
-	for _, u := range []user{{"key", "ann"}, {"key", "bob"}, {"other", "ann"}, {"key", ""}} {
+	l, now := NewLimits(1, 0), task.Instant(1_760_000_000_000_000)
+	one := func(u User) *Hit { return l.Take(map[User]int{u: 1}, now) }
+	for _, u := range []User{{"key", "ann"}, {"key", "bob"}, {"other", "ann"}, {"key", ""}} {
 		if hit := one(u); hit != nil {
 			t.Errorf("%+v is refused for what others did", u)
 		}
-		if hit := one(u); hit == nil || hit.reason != OverBurst || hit.room <= 0 || hit.room > 61*time.Second {
+		if hit := one(u); hit == nil || hit.Sustained || hit.Room <= 0 || hit.Room > 61*time.Second {
 			t.Errorf("%+v is over the limit, and is told %+v", u, hit)
 		}
 	}
 	// one of a call is over the limit: nobody's tasks of it are counted
-	if l.take(map[user]int{{"key", "eve"}: 1, {"key", "ann"}: 1}, now) == nil {
+	if l.Take(map[User]int{{"key", "eve"}: 1, {"key", "ann"}: 1}, now) == nil {
 		t.Error("ann is over the limit")
 	}
-	if one(user{"key", "eve"}) != nil {
+	if one(User{"key", "eve"}) != nil {
 		t.Error("a task that was refused was counted")
 	}
 }
 
 func TestUsersAreBounded(t *testing.T) {
 	t.Parallel()
-	l, now := newUserLimits(5, 0), task.Instant(1_760_000_000_000_000)
+	l, now := NewLimits(5, 0), task.Instant(1_760_000_000_000_000)
 	for i := range knownUsers + 100 {
-		l.take(map[user]int{{id: string(rune('a'+i%26)) + time.Duration(i).String()}: 1}, now)
+		l.Take(map[User]int{{ID: string(rune('a'+i%26)) + time.Duration(i).String()}: 1}, now)
 	}
 	if n := len(l.users); n > knownUsers+1 {
 		t.Errorf("%d users are remembered", n)
 	}
-	l.take(map[user]int{{id: "late"}: 1}, now.Add(3*time.Hour))
+	l.Take(map[User]int{{ID: "late"}: 1}, now.Add(3*time.Hour))
 	if n := len(l.users); n > 2 {
 		t.Errorf("%d users are remembered who did nothing for hours", n)
 	}
@@ -107,51 +107,51 @@ func TestService(t *testing.T) {
 	}
 	t.Run("WhileSomebodyWaits", func(t *testing.T) {
 		t.Parallel()
-		var s serviceRate
+		var s Service
 		for i := range 100 { // ten every two seconds, all of them there from the beginning
-			s.left(10, start, at(time.Duration(2*i)*time.Second))
+			s.Left(10, start, at(time.Duration(2*i)*time.Second))
 		}
-		near(t, s.rate(at(200*time.Second)), 5)
+		near(t, s.PerSecond(at(200*time.Second)), 5)
 	})
 	t.Run("AnEmptyQueueSaysNothing", func(t *testing.T) {
 		t.Parallel()
-		var s serviceRate
+		var s Service
 		for i := range 100 { // each comes alone, and leaves at once
 			now := at(time.Duration(10*i) * time.Second)
-			s.left(1, now, now)
+			s.Left(1, now, now)
 		}
-		if r := s.rate(at(1000 * time.Second)); r != 0 {
+		if r := s.PerSecond(at(1000 * time.Second)); r != 0 {
 			t.Errorf("the rate is %g; nobody ever waited", r)
 		}
 	})
 	t.Run("WhatWasLongAgoWeighsLess", func(t *testing.T) {
 		t.Parallel()
-		var s serviceRate
+		var s Service
 		for i := range 600 {
-			s.left(1, start, at(time.Duration(i)*time.Second))
+			s.Left(1, start, at(time.Duration(i)*time.Second))
 		}
 		for i := range 6000 {
-			s.left(1, start, at(600*time.Second+time.Duration(i)*100*time.Millisecond))
+			s.Left(1, start, at(600*time.Second+time.Duration(i)*100*time.Millisecond))
 		}
-		near(t, s.rate(at(1200*time.Second)), 10)
+		near(t, s.PerSecond(at(1200*time.Second)), 10)
 	})
 	t.Run("ForgottenWhenNothingMoves", func(t *testing.T) {
 		t.Parallel()
-		var s serviceRate
-		s.left(1, start, at(0))
-		s.left(1, start, at(time.Second))
-		near(t, s.rate(at(time.Minute)), 1)
-		if r := s.rate(at(time.Hour)); r != 0 {
+		var s Service
+		s.Left(1, start, at(0))
+		s.Left(1, start, at(time.Second))
+		near(t, s.PerSecond(at(time.Minute)), 1)
+		if r := s.PerSecond(at(time.Hour)); r != 0 {
 			t.Errorf("the rate is %g an hour later", r)
 		}
 	})
 	t.Run("OutOfOrder", func(t *testing.T) {
 		t.Parallel()
-		var s serviceRate
+		var s Service
 		for i := range 50 {
-			s.left(1, start, at(time.Duration(i)*time.Second))
-			s.left(1, start, at(time.Duration(i)*time.Second-time.Millisecond))
+			s.Left(1, start, at(time.Duration(i)*time.Second))
+			s.Left(1, start, at(time.Duration(i)*time.Second-time.Millisecond))
 		}
-		near(t, s.rate(at(50*time.Second)), 2)
+		near(t, s.PerSecond(at(50*time.Second)), 2)
 	})
 }

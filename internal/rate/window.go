@@ -1,20 +1,21 @@
-package engine
+package rate
 
 import "time"
 
-// window counts what happened in the last slots of a time, in slots of equal
-// length. The zero value is not ready; see newWindow.
-type window struct {
+// Window counts what happened in the last slots of a time, in slots of equal
+// length. The zero value is not ready; see NewWindow. Times are
+// microseconds since 1970. It is not safe for concurrent use.
+type Window struct {
 	slot   time.Duration
 	counts []int64
 	newest int64 // the number of the slot that was counted in last
 }
 
-// newWindow returns a window of n slots, that in progress among them.
-func newWindow(slot time.Duration, n int) window { return window{slot: slot, counts: make([]int64, n)} }
+// NewWindow returns a Window of n slots, that in progress among them.
+func NewWindow(slot time.Duration, n int) Window { return Window{slot: slot, counts: make([]int64, n)} }
 
 // turn forgets the slots that are over, and returns the number of the present one.
-func (w *window) turn(now int64) int64 {
+func (w *Window) turn(now int64) int64 {
 	s := now / w.slot.Microseconds()
 	if s <= w.newest {
 		return w.newest // a clock that went back counts in the newest
@@ -27,22 +28,22 @@ func (w *window) turn(now int64) int64 {
 	return s
 }
 
-// add counts n at a time, in microseconds since 1970.
-func (w *window) add(now int64, n int) {
+// Add counts n at a time, in microseconds since 1970.
+func (w *Window) Add(now int64, n int) {
 	s := w.turn(now)
 	w.counts[s%int64(len(w.counts))] += int64(n)
 }
 
-// remove takes back n that were counted at a time, unless that is over.
-func (w *window) remove(at int64, n int) {
+// Remove takes back n that were counted at a time, unless that is over.
+func (w *Window) Remove(at int64, n int) {
 	s, size := at/w.slot.Microseconds(), int64(len(w.counts))
 	if s <= w.newest && s > w.newest-size {
 		w.counts[s%size] = max(w.counts[s%size]-int64(n), 0)
 	}
 }
 
-// sum is what was counted in all slots.
-func (w *window) sum(now int64) int {
+// Sum is what was counted in all slots.
+func (w *Window) Sum(now int64) int {
 	w.turn(now)
 	total := 0
 	for _, c := range w.counts {
@@ -51,10 +52,10 @@ func (w *window) sum(now int64) int {
 	return total
 }
 
-// roomIn returns after what time n more fit under a limit, if nothing else is
+// RoomIn returns after what time n more fit under a limit, if nothing else is
 // counted meanwhile: 0 when they do now. n must not be over the limit.
-func (w *window) roomIn(now int64, n, limit int) time.Duration {
-	left := w.sum(now)
+func (w *Window) RoomIn(now int64, n, limit int) time.Duration {
+	left := w.Sum(now)
 	if left+n <= limit {
 		return 0
 	}
