@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -151,4 +152,27 @@ func TestArchitectureHasThePackages(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^((?:cmd|internal|embedded)[a-z/]*)/ `).FindAllStringSubmatch(doc, -1) {
 		find(t, m[1])
 	}
+}
+
+// TestMarkdownLines limits lines of prose in Markdown to 120 characters. Code blocks show
+// real output, and a row of a table cannot be broken.
+func TestMarkdownLines(t *testing.T) {
+	t.Parallel()
+	const limit = 120
+	files(t, ".md", func(file string, content []byte) {
+		inCode := false
+		number := 0
+		for line := range strings.Lines(string(content)) {
+			number++
+			if strings.HasPrefix(strings.TrimSpace(line), "```") {
+				inCode = !inCode
+			}
+			if inCode || strings.HasPrefix(strings.TrimSpace(line), "|") {
+				continue
+			}
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > limit {
+				t.Errorf("%s:%d has %d characters; the limit is %d", file, number, n, limit)
+			}
+		}
+	})
 }
