@@ -436,7 +436,7 @@ func TestOverloadOverHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow := &slowStore{Store: store, arrived: make(chan struct{}, 10), release: make(chan struct{})}
+	slow := &slowStore{Database: store, arrived: make(chan struct{}, 10), release: make(chan struct{})}
 	b, err := node.New(t.Context(), slow, node.Options{Engine: engine.Config{Backpressure: engine.Backpressure{NormalLoad: 2}}})
 	if err != nil {
 		t.Fatal(err)
@@ -473,7 +473,7 @@ func TestOverloadOverHTTP(t *testing.T) {
 
 // slowStore holds writes back while it is on.
 type slowStore struct {
-	engine.Store
+	engine.Database
 	on               atomic.Bool
 	arrived, release chan struct{}
 }
@@ -483,7 +483,7 @@ func (s *slowStore) Write(ctx context.Context, fn func(context.Context, engine.T
 		s.arrived <- struct{}{}
 		<-s.release
 	}
-	return s.Store.Write(ctx, fn)
+	return s.Database.Write(ctx, fn)
 }
 
 // TestQueuePlacesOverHTTP: a batch stands in a row, and its places go down as workers

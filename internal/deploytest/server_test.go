@@ -37,22 +37,22 @@ type server struct {
 	t      *testing.T
 	ctx    context.Context
 	engine *node.Node
-	store  engine.Store
+	store  engine.Database
 	tel    *telemetry.Telemetry
 	url    string
 	ahead  atomic.Int64
 }
 
 // openSQLite and openPostgreSQL open empty stores.
-func openSQLite(t *testing.T) (engine.Store, error) {
+func openSQLite(t *testing.T) (engine.Database, error) {
 	return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "tasker.db"), nil)
 }
 
-func openPostgreSQL(t *testing.T) (engine.Store, error) {
+func openPostgreSQL(t *testing.T) (engine.Database, error) {
 	return postgres.Open(t.Context(), pgtest.DSN(t), nil)
 }
 
-func serve(t *testing.T, open func(*testing.T) (engine.Store, error)) *server {
+func serve(t *testing.T, open func(*testing.T) (engine.Database, error)) *server {
 	t.Helper()
 	s := &server{t: t}
 	var cancel context.CancelFunc

@@ -100,7 +100,7 @@ var goVersion = runtime.Version()
 // TestRealCasesAreCounted: what /metrics says after the story is what happened.
 func TestRealCasesAreCounted(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(*testing.T) (engine.Store, error){"SQLite": openSQLite, "PostgreSQL": openPostgreSQL} {
+	for name, open := range map[string]func(*testing.T) (engine.Database, error){"SQLite": openSQLite, "PostgreSQL": openPostgreSQL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, open)

@@ -197,7 +197,7 @@ func TestUserLimits(t *testing.T) {
 
 func TestOverload(t *testing.T) {
 	t.Parallel()
-	s := &busyStore{Store: memstore.New(&memstore.Options{Seed: 1}), arrived: make(chan struct{}, 10), release: make(chan struct{})}
+	s := &busyStore{Database: memstore.New(&memstore.Options{Seed: 1}), arrived: make(chan struct{}, 10), release: make(chan struct{})}
 	e, err := engine.New(t.Context(), s, engine.Options{Config: engine.Config{Backpressure: engine.Backpressure{NormalLoad: 2}}})
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestBackpressureConfig(t *testing.T) {
 
 // busyStore holds writes back while it is slow.
 type busyStore struct {
-	engine.Store
+	engine.Database
 	slow             atomic.Bool
 	arrived, release chan struct{}
 }
@@ -262,5 +262,5 @@ func (s *busyStore) Write(ctx context.Context, fn func(context.Context, engine.T
 		s.arrived <- struct{}{}
 		<-s.release
 	}
-	return s.Store.Write(ctx, fn)
+	return s.Database.Write(ctx, fn)
 }

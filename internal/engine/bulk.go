@@ -79,7 +79,7 @@ func (e *Engine) bulk(ctx context.Context, verb string, b Bulk, fn some) (*BulkR
 		return nil, err
 	}
 	b.Filter.Bytes = -1 // metadata is of no interest here
-	cases, err := e.store.ListCases(ctx, b.Filter)
+	cases, err := e.caseStore.ListCases(ctx, b.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, e
 	if err := u.rows.takeTasks(ids); err != nil {
 		return nil, err
 	}
-	found, err := u.tx.CasesOf(u.ctx, ids) // read behind the tasks; see caseInHand
+	found, err := u.e.caseStore.CasesOf(u.ctx, u.tx, ids) // read behind the tasks; see caseInHand
 	if err != nil {
 		return nil, err
 	}

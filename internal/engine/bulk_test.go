@@ -11,7 +11,7 @@ import (
 
 // failing is a store whose writes fail once some have been made.
 type failing struct {
-	engine.Store
+	engine.Database
 	left int // writes until it fails; negative: it does not
 }
 
@@ -20,7 +20,7 @@ func (s *failing) Write(ctx context.Context, fn func(context.Context, engine.Tx)
 		return task.Errorf(task.Unavailable, "the database does not answer")
 	}
 	s.left--
-	return s.Store.Write(ctx, fn)
+	return s.Database.Write(ctx, fn)
 }
 
 // TestBulkGoesOn: a request over many cases is many transactions. When the store fails

@@ -34,7 +34,7 @@ func (cc *caseChanges) noteRecoveries() error {
 	if len(ids) == 0 {
 		return nil
 	}
-	cases, err := cc.u.tx.PendingCases(cc.u.ctx, ids)
+	cases, err := cc.u.e.caseStore.PendingCases(cc.u.ctx, cc.u.tx, ids)
 	if err != nil {
 		return err
 	}

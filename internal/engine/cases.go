@@ -165,7 +165,7 @@ func noCase(id task.ID) error { return task.Errorf(task.NotFound, "there is no c
 
 // Case returns a case with its snapshot, or NotFound.
 func (e *Engine) Case(ctx context.Context, id task.ID) (*task.Case, error) {
-	c, err := e.store.FindCase(ctx, id)
+	c, err := e.caseStore.FindCase(ctx, id)
 	if err == nil && c == nil {
 		err = noCase(id)
 	}
@@ -174,7 +174,7 @@ func (e *Engine) Case(ctx context.Context, id task.ID) (*task.Case, error) {
 
 // CaseOfTask returns the case of a task that was opened last, or NotFound.
 func (e *Engine) CaseOfTask(ctx context.Context, id task.ID) (*task.Case, error) {
-	c, err := e.store.LastCase(ctx, id)
+	c, err := e.caseStore.LastCase(ctx, id)
 	if err != nil || c != nil {
 		return c, err
 	}
@@ -190,7 +190,7 @@ func (e *Engine) Cases(ctx context.Context, f CaseFilter) ([]*task.Case, error) 
 		return nil, err
 	}
 	f.Bytes = e.cfg.Limits.PageBytes
-	return e.store.ListCases(ctx, f)
+	return e.caseStore.ListCases(ctx, f)
 }
 
 // maxOffset bounds how far a page may be from the first.
@@ -208,7 +208,7 @@ func (e *Engine) checkPage(limit, offset int) error {
 
 // CountCases counts cases by reason and resolution.
 func (e *Engine) CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, error) {
-	return e.store.CountCases(ctx, f)
+	return e.caseStore.CountCases(ctx, f)
 }
 
 // Audit returns what operators did, newest first.
@@ -217,5 +217,5 @@ func (e *Engine) Audit(ctx context.Context, f ActFilter) ([]task.Act, error) {
 		return nil, err
 	}
 	f.Bytes = e.cfg.Limits.PageBytes
-	return e.store.ListActs(ctx, f)
+	return e.actStore.ListActs(ctx, f)
 }

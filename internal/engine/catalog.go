@@ -17,7 +17,8 @@ import (
 // entry never goes stale; only "the newest version" is asked of the store. The cache is
 // bounded: what is missing is read again when it is needed. Routes are in catalog_routes.go.
 type catalog struct {
-	store Store
+	store registry
+	acts  ActStore
 
 	mu      sync.RWMutex
 	byDef   map[int64]*task.Template
@@ -35,13 +36,20 @@ type catalog struct {
 	eviction  eviction
 }
 
+// registry is what the catalog needs of a store.
+type registry interface {
+	Writer
+	ReadTemplates
+	ReadRoutes
+}
+
 type templateName struct {
 	adhoc                    bool
 	namespace, name, version string
 }
 
-func newCatalog(s Store, widened func([]*task.Route)) *catalog {
-	return &catalog{store: s, widened: widened, byDef: map[int64]*task.Template{}, byName: map[templateName]*task.Template{},
+func newCatalog(s registry, acts ActStore, widened func([]*task.Route)) *catalog {
+	return &catalog{store: s, acts: acts, widened: widened, byDef: map[int64]*task.Template{}, byName: map[templateName]*task.Template{},
 		schemas: map[int64]compiledSchema{}, routes: map[routeName]*knownRoute{}, byRoute: map[int64]*knownRoute{},
 		kinds: map[workerKind]*servedRoutes{}, byWorker: map[int64]*servedRoutes{}, eviction: newEviction()}
 }
@@ -161,7 +169,7 @@ func (c *catalog) insert(ctx context.Context, t *task.Template, acts ...task.Act
 		}
 		stored = &fresh
 		if len(acts) > 0 {
-			return tx.AddActs(ctx, acts)
+			return c.acts.AddActs(ctx, tx, acts)
 		}
 		return nil
 	})

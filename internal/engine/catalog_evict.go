@@ -133,7 +133,7 @@ func (e *Engine) occupied(ctx context.Context, routes []*task.Route) ([]*task.Ro
 	}
 	var some []*task.Route
 	for _, r := range routes {
-		head, err := e.store.First(ctx, r.ID, math.MinInt64)
+		head, err := e.queueStore.First(ctx, r.ID, math.MinInt64)
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ func newEngine(t *testing.T, opts engine.Options) (e *engine.Engine, tick func(t
 	return newEngineOn(t, memstore.New(&memstore.Options{Seed: 1, Rehearse: true}), opts)
 }
 
-func newEngineOn(t *testing.T, s engine.Store, opts engine.Options) (e *engine.Engine, tick func(time.Duration)) {
+func newEngineOn(t *testing.T, s engine.Database, opts engine.Options) (e *engine.Engine, tick func(time.Duration)) {
 	t.Helper()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	opts.Now = func() time.Time { return now }

@@ -74,7 +74,7 @@ func (c *coordinator) observe(ctx context.Context) error {
 }
 
 func (c *coordinator) read(ctx context.Context) (membership, error) {
-	a, err := readMembership(ctx, c.e.store, c.key, c.e.instant())
+	a, err := readMembership(ctx, c.e.noteStore, c.key, c.e.instant())
 	if err != nil {
 		return a, err
 	}
@@ -225,10 +225,10 @@ func (c *coordinator) propose(ctx context.Context, a membership, next term) (mem
 		return a, fmt.Errorf("encode who hands out steps: %w", err)
 	}
 	err = c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.DropNotes(ctx, a.gone); err != nil {
+		if err := c.e.noteStore.DropNotes(ctx, tx, a.gone); err != nil {
 			return err
 		}
-		return tx.FirstNote(ctx, termKey(next.No), string(text))
+		return c.e.noteStore.FirstNote(ctx, tx, termKey(next.No), string(text))
 	})
 	if err != nil {
 		return a, fmt.Errorf("settle who hands out steps: %w", err)
@@ -254,7 +254,7 @@ func (c *coordinator) announce(ctx context.Context, a membership, now task.Insta
 	if err != nil {
 		return fmt.Errorf("encode what this process says: %w", err)
 	}
-	if err := c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return tx.Note(ctx, c.key, string(text)) }); err != nil {
+	if err := c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return c.e.noteStore.Note(ctx, tx, c.key, string(text)) }); err != nil {
 		return fmt.Errorf("say what this process hands out: %w", err)
 	}
 	if c.announced.Until > c.e.instant() && c.announced.Term == m.Term {
@@ -340,7 +340,7 @@ func (c *coordinator) leaveForGood(ctx context.Context) error {
 		return err
 	}
 	c.announced, c.own.Term = member{}, 0
-	return c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return tx.DropNotes(ctx, []string{c.key}) })
+	return c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return c.e.noteStore.DropNotes(ctx, tx, []string{c.key}) })
 }
 
 // epoch tells apart the times in which steps are handed out here; 0 where none are. Without other processes it is

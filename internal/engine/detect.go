@@ -94,7 +94,7 @@ func (e *Engine) findStale(ctx context.Context, batch int) ([]Detected, error) {
 	var found []Detected
 	var behind Watch
 	for len(found) < batch {
-		watches, err := e.store.Watches(ctx, behind, now, watchPage)
+		watches, err := e.watchStore.Watches(ctx, behind, now, watchPage)
 		if err != nil {
 			return nil, fmt.Errorf("look for stale tasks: %w", err)
 		}
@@ -147,7 +147,7 @@ func (e *Engine) checkStale(ctx context.Context, watches []Watch, now task.Insta
 	if len(moves) == 0 {
 		return stale, nil
 	}
-	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return tx.Rewatch(ctx, moves) })
+	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return e.watchStore.Rewatch(ctx, tx, moves) })
 	if err != nil {
 		err = fmt.Errorf("move watches: %w", err)
 	}
@@ -223,7 +223,7 @@ func (e *Engine) postponeChecks(ctx context.Context, done []Detected) error {
 	if len(moves) == 0 {
 		return nil
 	}
-	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return tx.Rewatch(ctx, moves) })
+	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return e.watchStore.Rewatch(ctx, tx, moves) })
 	if err != nil {
 		err = fmt.Errorf("put off stale tasks: %w", err)
 	}
@@ -295,7 +295,7 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 		if len(moves) == 0 || !intoError {
 			return nil
 		}
-		return u.tx.Rewatch(u.ctx, moves)
+		return u.e.watchStore.Rewatch(u.ctx, u.tx, moves)
 	})
 	return done, err
 }

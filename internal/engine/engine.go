@@ -16,6 +16,7 @@ import (
 
 // Engine carries out the verbs on a Store. It is safe for concurrent use.
 type Engine struct {
+	domains
 	store   Store
 	cfg     Config
 	now     func() time.Time
@@ -72,6 +73,20 @@ type Engine struct {
 	heartbeats *coalesce.Group[leaseCall, []LeaseAnswer]
 }
 
+// domains are the roles for the rows that an Engine keeps beside its own.
+type domains struct {
+	caseStore  CaseStore
+	watchStore WatchStore
+	noteStore  NoteStore
+	actStore   ActStore
+	keyStore   KeyStore
+	queueStore QueueStore
+}
+
+func domainsOf(db Database) domains {
+	return domains{db.CaseStore(), db.WatchStore(), db.NoteStore(), db.ActStore(), db.KeyStore(), db.QueueStore()}
+}
+
 // Options is what an Engine can be given besides its store.
 type Options struct {
 	// Config's zero fields take their defaults. One without anything about Scheduling
@@ -108,13 +123,13 @@ type SchemaChecker interface {
 // callers bounds how many callers share one transaction.
 const callers = 1024
 
-// New returns an Engine on a store. It reads the routes that the store knows.
-func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
+// New returns an Engine on a database. It reads the routes that the store knows.
+func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	cfg := opts.Config.WithDefaults()
 	if err := cfg.Validate(); err != nil {
 		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(), Err: err}
 	}
-	e := &Engine{store: store, cfg: cfg, now: opts.Now, stepped: opts.Stepped, roll: opts.Roll, schemas: opts.Schemas}
+	e := &Engine{store: db, domains: domainsOf(db), cfg: cfg, now: opts.Now, stepped: opts.Stepped, roll: opts.Roll, schemas: opts.Schemas}
 	if e.queue = (storeQueue{e}); opts.Dispatcher != nil {
 		e.dispatch = newDispatchQueue(e, opts.Dispatcher)
 		e.queue = e.dispatch
@@ -123,7 +138,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	e.transitions = newTransitions(opts.Transitions)
 	e.meter = newMeter(opts.Observer, e.pressure.moved)
 	e.observer = e.meter
-	e.cluster, _ = store.(Cluster)
+	e.cluster, _ = db.(Cluster)
 	e.peerEvents = newPeerMailbox()
 	if e.now == nil && e.cluster != nil {
 		e.now = e.cluster.Now
@@ -137,7 +152,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 	if e.roll == nil {
 		e.roll = rand.Float64
 	}
-	if err := e.keys.load(ctx, store); err != nil {
+	if err := e.keys.load(ctx, e.store, e.noteStore); err != nil {
 		return nil, err
 	}
 	e.feed = feed.New(strconv.FormatUint(rand.Uint64(), 36), e.instant)
@@ -155,7 +170,7 @@ func New(ctx context.Context, store Store, opts Options) (*Engine, error) {
 			return nil, err
 		}
 	}
-	e.catalog = newCatalog(store, e.waiters.wakeForRoutes)
+	e.catalog = newCatalog(e.store, e.actStore, e.waiters.wakeForRoutes)
 	e.catalog.eviction.dropped, e.catalog.eviction.occupied = e.waiters.dropRoutes, e.occupied
 	e.meter.kindOf = e.catalog.kindName
 	if err := e.catalog.loadRoutes(ctx); err != nil {

@@ -182,10 +182,10 @@ func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 		return nil, err
 	}
 	after := &analysis{At: now, Since: now.Add(-cfg.Window), Known: map[string]task.Instant{}}
-	if after.Reasons, err = e.store.CountFailures(ctx, after.Since, false, knownFingerprints); err != nil {
+	if after.Reasons, err = e.caseStore.CountFailures(ctx, after.Since, false, knownFingerprints); err != nil {
 		return nil, fmt.Errorf("analyse failures: %w", err)
 	}
-	if after.Fingerprints, err = e.store.CountFailures(ctx, after.Since, true, shownFingerprints); err != nil {
+	if after.Fingerprints, err = e.caseStore.CountFailures(ctx, after.Since, true, shownFingerprints); err != nil {
 		return nil, fmt.Errorf("analyse failures: %w", err)
 	}
 	after.compare(before)
@@ -193,7 +193,7 @@ func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode analysis of failures: %w", err)
 	}
-	if err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return tx.Note(ctx, analysisNote, string(text)) }); err != nil {
+	if err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return e.noteStore.Note(ctx, tx, analysisNote, string(text)) }); err != nil {
 		return nil, fmt.Errorf("store analysis of failures: %w", err)
 	}
 	out := &Analysis{Report: after.report("", cfg), Interval: cfg.Interval}
@@ -235,7 +235,7 @@ func (a *analysis) compare(before *analysis) {
 
 // lastAnalysis returns the one that is stored, nil when there is none.
 func (e *Engine) lastAnalysis(ctx context.Context) (*analysis, error) {
-	text, err := e.store.FindNote(ctx, analysisNote)
+	text, err := e.noteStore.FindNote(ctx, analysisNote)
 	if err != nil {
 		return nil, fmt.Errorf("read analysis of failures: %w", err)
 	}

@@ -71,7 +71,7 @@ func (e *Engine) Loads(ctx context.Context) (map[int64]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	loads, err := e.store.CountHeld(ctx)
+	loads, err := e.queueStore.CountHeld(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (b *builder) takeKeys(drafts []*draft, patient bool) error {
 	if len(asks) == 0 {
 		return nil
 	}
-	answers, err := b.u.tx.TakeKeys(b.u.ctx, asks, b.u.now, b.expires(), patient)
+	answers, err := b.u.e.keyStore.TakeKeys(b.u.ctx, b.u.tx, asks, b.u.now, b.expires(), patient)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err err
 		// the task is gone, or its key may be used again: bind the key anew
 		id = u.e.store.IDs().Take(u.now.Time(), len(d.steps)+1)
 		*held = heldKey{bound: Binding{Task: id, Hash: d.hash}, owner: d}
-		return r, id, false, u.tx.BindKey(u.ctx, d.keyName(), held.bound, b.expires())
+		return r, id, false, u.e.keyStore.BindKey(u.ctx, u.tx, d.keyName(), held.bound, b.expires())
 	}
 	return u.e.known(d, t, held.bound), id, true, nil
 }
@@ -175,7 +175,7 @@ func (e *Engine) knownKeys(ctx context.Context, drafts []*draft) (map[*draft]boo
 	if len(names) == 0 {
 		return nil, nil
 	}
-	bound, err := e.store.BoundTasks(ctx, names, e.instant())
+	bound, err := e.keyStore.BoundTasks(ctx, names, e.instant())
 	if err != nil || len(bound) == 0 {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ type studio struct {
 
 // heldStore is a store whose commits can be held up, or be lost sight of.
 type heldStore struct {
-	engine.Store
+	engine.Database
 	hold  chan struct{} // not nil: writes wait here before they are done
 	doubt error         // not nil: what writes are answered, though they are done
 	asked *int          // not nil: counts the lists of routes and workers
@@ -36,19 +36,19 @@ func (s *heldStore) Routes(ctx context.Context) ([]*task.Route, error) {
 	if s.asked != nil {
 		*s.asked++
 	}
-	return s.Store.Routes(ctx)
+	return s.Database.Routes(ctx)
 }
 
 func (s *heldStore) Workers(ctx context.Context, seen task.Instant) ([]*task.Worker, error) {
 	if s.asked != nil {
 		*s.asked++
 	}
-	return s.Store.Workers(ctx, seen)
+	return s.Database.Workers(ctx, seen)
 }
 
 func (s *heldStore) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	hold := s.hold
-	err := s.Store.Write(ctx, fn)
+	err := s.Database.Write(ctx, fn)
 	if hold != nil {
 		<-hold
 	}
@@ -60,7 +60,7 @@ func (s *heldStore) Write(ctx context.Context, fn func(context.Context, engine.T
 
 func newStudio(t *testing.T) *studio {
 	t.Helper()
-	s := &studio{t: t, store: &heldStore{Store: memstore.New(&memstore.Options{Seed: 1})}}
+	s := &studio{t: t, store: &heldStore{Database: memstore.New(&memstore.Options{Seed: 1})}}
 	var err error
 	if s.Engine, err = engine.New(t.Context(), s.store, engine.Options{}); err != nil {
 		t.Fatal(err)

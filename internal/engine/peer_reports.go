@@ -62,7 +62,7 @@ func (e *Engine) ShareMeasurements(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
 	}
-	notes, err := e.store.Notes(ctx, reportPrefix)
+	notes, err := e.noteStore.Notes(ctx, reportPrefix)
 	if err != nil {
 		return fmt.Errorf("read what others measured: %w", err)
 	}
@@ -81,10 +81,10 @@ func (e *Engine) ShareMeasurements(ctx context.Context) error {
 		return fmt.Errorf("encode what was measured: %w", err)
 	}
 	return e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.DropNotes(ctx, gone); err != nil || mine.quiet() {
+		if err := e.noteStore.DropNotes(ctx, tx, gone); err != nil || mine.quiet() {
 			return err
 		}
-		return tx.Note(ctx, own, string(text))
+		return e.noteStore.Note(ctx, tx, own, string(text))
 	})
 }
 

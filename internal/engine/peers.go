@@ -41,7 +41,7 @@ func (e *Engine) Resume(ctx context.Context) error {
 		return nil
 	}
 	return e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
-		return tx.Note(ctx, graceNote, strconv.FormatInt(int64(until), 10))
+		return e.noteStore.Note(ctx, tx, graceNote, strconv.FormatInt(int64(until), 10))
 	})
 }
 
@@ -51,7 +51,7 @@ const graceNote = "grace"
 // learnGrace takes over the grace that other processes have begun. A note that cannot be
 // read as a time is none.
 func (e *Engine) learnGrace(ctx context.Context) error {
-	text, err := e.store.FindNote(ctx, graceNote)
+	text, err := e.noteStore.FindNote(ctx, graceNote)
 	if err != nil {
 		return fmt.Errorf("look for the end of an outage: %w", err)
 	}

@@ -164,6 +164,6 @@ func (e *Engine) Records(ctx context.Context, id task.ID) (Records, error) {
 	if r.Events, err = e.store.FindEvents(ctx, id); err != nil {
 		return r, err
 	}
-	r.Acts, err = e.store.FindActs(ctx, id)
+	r.Acts, err = e.actStore.FindActs(ctx, id)
 	return r, err
 }

@@ -106,15 +106,15 @@ func (q storeQueue) leasesElsewhere() bool {
 }
 
 func (q storeQueue) depth(ctx context.Context, route, key int64, id task.ID, limit int) (int, error) {
-	return q.e.store.Depth(ctx, route, key, id, limit)
+	return q.e.queueStore.Depth(ctx, route, key, id, limit)
 }
 
 func (q storeQueue) ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error) {
-	return q.e.store.Ahead(ctx, routes, key, id, limit)
+	return q.e.queueStore.Ahead(ctx, routes, key, id, limit)
 }
 
 func (q storeQueue) readyCounts(ctx context.Context, limit int) (map[int64]int, error) {
-	return q.e.store.ReadyCounts(ctx, limit)
+	return q.e.queueStore.ReadyCounts(ctx, limit)
 }
 
 func (q storeQueue) readyOn(ctx context.Context, routes []int64) (map[int64]int, error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // endless is a store with a queue that is too long to look at.
-type endless struct{ engine.Store }
+type endless struct{ engine.Database }
 
 func (endless) ReadySample(ctx context.Context, _, _ int) ([]engine.ReadyStep, error) {
 	<-ctx.Done()

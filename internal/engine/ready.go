@@ -27,7 +27,7 @@ func (e *Engine) Ready(ctx context.Context) error {
 		return nil
 	}
 	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
-		return tx.Note(ctx, writeProbe, now.Time().Format(time.RFC3339))
+		return e.noteStore.Note(ctx, tx, writeProbe, now.Time().Format(time.RFC3339))
 	})
 	if err == nil {
 		e.readiness.trusted.Store(int64(now.Add(writeTrust)))

@@ -13,7 +13,7 @@ import (
 
 // sick is a store that takes no writes, when told so.
 type sick struct {
-	engine.Store
+	engine.Database
 	full   atomic.Bool
 	writes atomic.Int64
 }
@@ -23,12 +23,12 @@ func (s *sick) Write(ctx context.Context, fn func(context.Context, engine.Tx) er
 	if s.full.Load() {
 		return task.Errorf(task.Unavailable, "the disk is full")
 	}
-	return s.Store.Write(ctx, fn)
+	return s.Database.Write(ctx, fn)
 }
 
 func TestReadyTriesToWrite(t *testing.T) {
 	t.Parallel()
-	s := &sick{Store: memstore.New(nil)}
+	s := &sick{Database: memstore.New(nil)}
 	e, tick := newEngineOn(t, s, engine.Options{})
 	ready := func(want task.Code, writes int64) {
 		t.Helper()

@@ -42,15 +42,15 @@ func (p rekeyPlace) place() (Position, error) {
 	return Position{p.Key, id}, err
 }
 
-func noteRekeyPlace(ctx context.Context, tx Tx, p *rekeyPlace) error {
+func noteRekeyPlace(ctx context.Context, notes NoteStore, tx Tx, p *rekeyPlace) error {
 	if p == nil {
-		return tx.Note(ctx, rekeyNote, "")
+		return notes.Note(ctx, tx, rekeyNote, "")
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encode how far steps have been rekeyed: %w", err)
 	}
-	return tx.Note(ctx, rekeyNote, string(text))
+	return notes.Note(ctx, tx, rekeyNote, string(text))
 }
 
 // Rekeying reports whether steps may wait that have keys of an order that is not
@@ -68,7 +68,7 @@ func (e *Engine) Rekeying(ctx context.Context) (bool, error) {
 
 // rekeyPlace returns how far the steps have been rekeyed; nil when all have been.
 func (e *Engine) rekeyPlace(ctx context.Context) (*rekeyPlace, error) {
-	text, err := e.store.FindNote(ctx, rekeyNote)
+	text, err := e.noteStore.FindNote(ctx, rekeyNote)
 	if err != nil || text == "" {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (e *Engine) endRound(ctx context.Context, at rekeyPlace) error {
 	if at.Again {
 		next = nil
 	}
-	return e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return noteRekeyPlace(ctx, tx, next) })
+	return e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return noteRekeyPlace(ctx, e.noteStore, tx, next) })
 }
 
 func (e *Engine) rekeyBatch(ctx context.Context, at rekeyPlace, route int64, limit int) (n int, err error) {
@@ -164,7 +164,7 @@ func (e *Engine) rekeyBatch(ctx context.Context, at rekeyPlace, route int64, lim
 		if _, err := u.rekey(steps); err != nil {
 			return err
 		}
-		return noteRekeyPlace(u.ctx, u.tx, &next)
+		return noteRekeyPlace(u.ctx, e.noteStore, u.tx, &next)
 	})
 	return n, err
 }

@@ -15,7 +15,7 @@ func (e *Engine) retainCases(ctx context.Context) (int, error) {
 		return 0, nil
 	}
 	before := e.instant().Add(-r.Cases)
-	old, err := e.store.ResolvedCases(ctx, before, r.BatchItems)
+	old, err := e.caseStore.ResolvedCases(ctx, before, r.BatchItems)
 	if err != nil {
 		return 0, fmt.Errorf("look for old cases: %w", err)
 	}
@@ -43,7 +43,7 @@ func (u *unit) dropCases(of []task.ID, before task.Instant) (int, error) {
 	if err := u.rows.takeTasks(of); err != nil {
 		return 0, err
 	}
-	cases, err := u.tx.CasesOf(u.ctx, of)
+	cases, err := u.e.caseStore.CasesOf(u.ctx, u.tx, of)
 	if err != nil {
 		return 0, err
 	}
@@ -62,5 +62,5 @@ func (u *unit) dropCases(of []task.ID, before task.Instant) (int, error) {
 			u.rows.changedTask(t)
 		}
 	}
-	return len(dropped), u.tx.DeleteCases(u.ctx, dropped)
+	return len(dropped), u.e.caseStore.DeleteCases(u.ctx, u.tx, dropped)
 }

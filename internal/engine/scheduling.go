@@ -103,7 +103,7 @@ func (e *Engine) EffectivePriorityOf(ctx context.Context, t *task.Task) (int, er
 
 // storedOrdering returns the order in force as it is stored; nil before the first.
 func (e *Engine) storedOrdering(ctx context.Context) (*ordering, error) {
-	text, err := e.store.FindNote(ctx, schedulingNote)
+	text, err := e.noteStore.FindNote(ctx, schedulingNote)
 	if err != nil {
 		return nil, fmt.Errorf("look up the order in force: %w", err)
 	}
@@ -155,10 +155,10 @@ func (e *Engine) declareOrdering(ctx context.Context) error {
 		begin = nil // what is there was put there in strict order, and nobody was promoted
 	}
 	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.Note(ctx, schedulingNote, text); err != nil {
+		if err := e.noteStore.Note(ctx, tx, schedulingNote, text); err != nil {
 			return err
 		}
-		return noteRekeyPlace(ctx, tx, begin)
+		return noteRekeyPlace(ctx, e.noteStore, tx, begin)
 	})
 	if err != nil {
 		return fmt.Errorf("put the configured order in force: %w", err)

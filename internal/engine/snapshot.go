@@ -102,7 +102,7 @@ func (u *unit) newSnapshotter(list []*opening) (*snapshotter, error) {
 		}
 	}
 	var err error
-	c.evidence, err = u.tx.Evidence(u.ctx, ids)
+	c.evidence, err = u.e.caseStore.Evidence(u.ctx, u.tx, ids)
 	return c, err
 }
 

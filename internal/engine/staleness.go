@@ -68,7 +68,7 @@ func (l *stalenessList) fromWatches(ctx context.Context) error {
 	healthyFrom := l.now.Add(l.e.longestThreshold() / 100 * (100 - task.WarningPercent))
 	var behind Watch
 	for l.looked < stalenessWindow {
-		watches, err := l.e.store.Watches(ctx, behind, math.MaxInt64, watchPage)
+		watches, err := l.e.watchStore.Watches(ctx, behind, math.MaxInt64, watchPage)
 		if err != nil {
 			return fmt.Errorf("look for stale tasks: %w", err)
 		}
@@ -180,14 +180,14 @@ func (e *Engine) longestThreshold() time.Duration {
 // healthy.
 func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error) {
 	out := Investigations{Health: map[string]int{string(task.Healthy): 0, string(task.Warning): 0, string(task.Stale): 0}}
-	counts, err := e.store.CountCases(ctx, CaseFilter{Status: task.CasePending})
+	counts, err := e.caseStore.CountCases(ctx, CaseFilter{Status: task.CasePending})
 	if err != nil {
 		return out, err
 	}
 	for _, c := range counts {
 		out.Pending += c.Cases
 	}
-	watched, err := e.store.CountWatches(ctx, CensusLimit)
+	watched, err := e.watchStore.CountWatches(ctx, CensusLimit)
 	if err != nil {
 		return out, err
 	}

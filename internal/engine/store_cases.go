@@ -6,69 +6,38 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// TxCases is about cases. Whoever changes a case has its task in hand before he
-// reads the case, and saves the task too: so cases need no locks of their own.
-type TxCases interface {
+// CaseStore keeps cases. A method that takes a Tx is part of that transaction.
+type CaseStore interface {
+	CaseRows
+	CaseReader
+	CaseCounter
+	Evidences
+}
+
+// CaseRows are the cases of tasks in a transaction. Whoever changes a case has loaded its task before the case,
+// and saves the task too: so cases need no locks of their own.
+type CaseRows interface {
 	// AddCases stores new cases. One whose task has a pending case is left out.
-	AddCases(ctx context.Context, cases []*task.Case) error
+	AddCases(ctx context.Context, tx Tx, cases []*task.Case) error
 	// Case returns a case without its snapshot and what is about the failure, or nil.
-	Case(ctx context.Context, id task.ID) (*task.Case, error)
+	Case(ctx context.Context, tx Tx, id task.ID) (*task.Case, error)
 	// PendingCases returns the pending cases of tasks as Case does, in any order.
-	PendingCases(ctx context.Context, tasks []task.ID) ([]*task.Case, error)
+	PendingCases(ctx context.Context, tx Tx, tasks []task.ID) ([]*task.Case, error)
 	// CasesOf returns all cases of tasks as Case does, in any order.
-	CasesOf(ctx context.Context, tasks []task.ID) ([]*task.Case, error)
+	CasesOf(ctx context.Context, tx Tx, tasks []task.ID) ([]*task.Case, error)
 	// DeleteCases deletes cases. Their tasks have to be told.
-	DeleteCases(ctx context.Context, ids []task.ID) error
+	DeleteCases(ctx context.Context, tx Tx, ids []task.ID) error
 	// SaveCases stores what an investigation can change of cases, and the notes of their
 	// threads that are not stored yet.
-	SaveCases(ctx context.Context, cases []*task.Case) error
+	SaveCases(ctx context.Context, tx Tx, cases []*task.Case) error
 	// RecurCases stores the latest occurrences of pending cases, whole. What was the
 	// latest of each becomes a former one, and those past the bounds are dropped (see
 	// task.KeptOccurrences).
-	RecurCases(ctx context.Context, cases []*task.Case) error
-	// Evidence returns what a snapshot needs of tasks besides their rows.
-	Evidence(ctx context.Context, tasks []task.ID) (map[task.ID]Evidence, error)
+	RecurCases(ctx context.Context, tx Tx, cases []*task.Case) error
 }
 
-// Evidence is what is stored about a task apart from its row and its steps.
-type Evidence struct {
-	Context []byte // JSON, nil when there is none
-	// Failures are the last failed attempts of its steps, one each at the most.
-	Failures []task.Attempt
-}
-
-// TxWatches is what the staleness detector remembers.
-type TxWatches interface {
-	// Watch stores when tasks have to be looked at, whatever was stored before.
-	Watch(ctx context.Context, watches []Watch) error
-	// Rewatch moves watches to their Next, or deletes them when that is 0; those
-	// that are not as they were seen are left alone.
-	Rewatch(ctx context.Context, moves []WatchMove) error
-	// Note keeps a small text under a key.
-	Note(ctx context.Context, key, text string) error
-	// DropNotes deletes what is kept under keys.
-	DropNotes(ctx context.Context, keys []string) error
-	// FirstNote is Note for a key under which nothing is kept yet; else it does nothing.
-	FirstNote(ctx context.Context, key, text string) error
-}
-
-// Watch says when a task has to be looked at.
-type Watch struct {
-	Task task.ID
-	At   task.Instant
-}
-
-// WatchMove is what becomes of a watch.
-type WatchMove struct {
-	Watch
-	Next task.Instant
-}
-
-// Stop is what stopped a task: a step, or zero where it is not known.
-type Stop struct{ Task, Step task.ID }
-
-// ReadCases is the part of Reader about cases, and what finds them.
-type ReadCases interface {
+// CaseReader answers questions about cases from a committed state.
+type CaseReader interface {
 	// FindCase returns a whole case: with its snapshot, former occurrences and thread; or nil.
 	FindCase(ctx context.Context, id task.ID) (*task.Case, error)
 	// LastCase returns the case of a task that was opened last, whole; or nil.
@@ -79,46 +48,41 @@ type ReadCases interface {
 	// first: the one opened first, where the base of its reason counts as so many
 	// minutes; then by ID. f.Status is ignored.
 	UrgentCases(ctx context.Context, f CaseFilter, bases PriorityBases) ([]*task.Case, error)
-	// CountCases counts cases by reason and resolution.
-	CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, error)
 	// ResolvedCases returns up to limit cases that were resolved before a time, the one
 	// resolved first first, as Case does.
 	ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error)
+}
+
+// CaseCounter counts cases.
+type CaseCounter interface {
+	// CountCases counts cases by reason and resolution.
+	CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, error)
 	// SizeOf counts the cases that a filter lets pass, up to a limit.
 	SizeOf(ctx context.Context, f CaseFilter, limit int) (int, error)
 	// CountFailures counts cases opened at or after a time by namespace, reason and, when
 	// asked for, fingerprint; up to limit groups, the most frequent first, then in the
 	// order of their names.
 	CountFailures(ctx context.Context, since task.Instant, byFingerprint bool, limit int) ([]FailureCount, error)
+}
+
+// Evidences is what cases tell of tasks and is kept with those.
+type Evidences interface {
+	// Evidence returns what a snapshot needs of tasks besides their rows.
+	Evidence(ctx context.Context, tx Tx, tasks []task.ID) (map[task.ID]Evidence, error)
 	// LastFailures returns the last failed attempt of each task, in any order; where it
 	// names a step that has failed, that of the step.
 	LastFailures(ctx context.Context, of []Stop) ([]task.Attempt, error)
-	// ListActs returns a page of what operators did, newest first.
-	ListActs(ctx context.Context, f ActFilter) ([]task.Act, error)
 }
 
-// ReadWatches is the part of Reader about what may be stale.
-type ReadWatches interface {
-	// FindTasks returns tasks without their contexts, in the order asked; those that
-	// do not exist are left out.
-	FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, error)
-	// Watches returns up to limit watches behind one, in the order of their time and
-	// up to a time.
-	Watches(ctx context.Context, behind Watch, until task.Instant, limit int) ([]Watch, error)
-	// CountWatches counts those of up to limit watches whose tasks are not settled.
-	CountWatches(ctx context.Context, limit int) (int, error)
-	// Deadlines returns up to limit tasks that are not settled and whose deadline is at
-	// most until, without their contexts; the one with the earliest first.
-	Deadlines(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error)
-	// Survey looks at up to limit tasks between two IDs, both exclusive, in their
-	// order. It returns those that are not settled, without their contexts, and the
-	// ID at which it stopped: zero when it looked at all there are.
-	Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error)
-	// FindNote returns the text kept under a key, "" when there is none.
-	// Notes returns the texts whose keys begin with a prefix.
-	Notes(ctx context.Context, prefix string) (map[string]string, error)
-	FindNote(ctx context.Context, key string) (string, error)
+// Evidence is what is stored about a task apart from its row and its steps.
+type Evidence struct {
+	Context []byte // JSON, nil when there is none
+	// Failures are the last failed attempts of its steps, one each at the most.
+	Failures []task.Attempt
 }
+
+// Stop is what stopped a task: a step, or zero where it is not known.
+type Stop struct{ Task, Step task.ID }
 
 // CaseFilter selects cases. Zero fields do not restrict.
 type CaseFilter struct {
@@ -166,21 +130,4 @@ type CaseCount struct {
 	Oldest, Newest task.Instant // when they were opened
 	// OpenFor is how long resolved ones were open, together, in microseconds.
 	OpenFor int64
-}
-
-// ActFilter selects acts. Zero fields do not restrict.
-type ActFilter struct {
-	Task      task.ID
-	Case      task.ID
-	Worker    task.ID
-	Namespace string
-	Template  string
-	Actor     string
-	Key       string // name of the API key
-	Kind      string
-	After     task.Instant // inclusive
-	Before    task.Instant // exclusive
-	Below     int64        // No, exclusive
-	Limit     int
-	Bytes     int // of the data of a page, as in CaseFilter
 }

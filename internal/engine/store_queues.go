@@ -6,9 +6,14 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// ReadQueues is the part of Reader that looks at queues as a whole. What a method
-// costs grows with the number of steps, up to its limit.
-type ReadQueues interface {
+// QueueStore looks at queues from a committed state.
+type QueueStore interface {
+	QueueCounts
+	QueuePlaces
+}
+
+// QueueCounts looks at queues as a whole. What a method costs grows with the number of steps, up to its limit.
+type QueueCounts interface {
 	// ReadyCounts counts the ready steps of each route, of the first limit of all
 	// routes together in the order of (route, key).
 	ReadyCounts(ctx context.Context, limit int) (map[int64]int, error)
@@ -17,6 +22,23 @@ type ReadQueues interface {
 	ReadySample(ctx context.Context, stride, limit int) ([]ReadyStep, error)
 	// LeasedCounts counts up to limit leased steps by route, priority and state.
 	LeasedCounts(ctx context.Context, limit int) ([]LeasedCount, error)
+	// CountHeld counts the steps that workers hold, by their numbers. Who holds none is
+	// left out.
+	CountHeld(ctx context.Context) (map[int64]int, error)
+}
+
+// QueuePlaces looks at places in single queues.
+type QueuePlaces interface {
+	// Depth counts the steps in a queue that stand before a place in the order of (key,
+	// ID), up to limit. With the zero ID these are the ones whose key is below.
+	Depth(ctx context.Context, queue, key int64, id task.ID, limit int) (int, error)
+	// Ahead is Depth of several routes together; there is at least one.
+	Ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error)
+	// ReadyAfter returns up to limit steps of a route in the order of (key, ID), from
+	// behind the place given.
+	ReadyAfter(ctx context.Context, route, key int64, id task.ID, limit int) ([]*task.Step, error)
+	// First returns the step in a queue with the lowest key at or above from, or nil.
+	First(ctx context.Context, queue, from int64) (*task.Step, error)
 }
 
 // ReadyStep is what a look at a queue shows of a step.

@@ -70,7 +70,7 @@ func justBelow(edge task.ID) task.ID { return task.MakeID(edge.Seq()-1, math.Max
 // surveyed returns the ID up to which tasks were looked at under the thresholds
 // in force.
 func (e *Engine) surveyed(ctx context.Context) (task.ID, error) {
-	text, err := e.store.FindNote(ctx, surveyNote)
+	text, err := e.noteStore.FindNote(ctx, surveyNote)
 	if err != nil {
 		return task.ID{}, fmt.Errorf("find out how far the survey has come: %w", err)
 	}
@@ -106,11 +106,11 @@ func (e *Engine) saveWatches(ctx context.Context, live []*task.Task, upTo task.I
 	}
 	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
 		if len(watches) > 0 {
-			if err := tx.Watch(ctx, watches); err != nil {
+			if err := e.watchStore.Watch(ctx, tx, watches); err != nil {
 				return err
 			}
 		}
-		return tx.Note(ctx, surveyNote, e.thresholdsKey()+" "+upTo.String())
+		return e.noteStore.Note(ctx, tx, surveyNote, e.thresholdsKey()+" "+upTo.String())
 	})
 	if err != nil {
 		return fmt.Errorf("watch tasks: %w", err)
@@ -152,7 +152,7 @@ func (cc *caseChanges) flushWatches() error {
 	if len(watches) == 0 {
 		return nil
 	}
-	return cc.u.tx.Watch(cc.u.ctx, watches)
+	return cc.u.e.watchStore.Watch(cc.u.ctx, cc.u.tx, watches)
 }
 
 // smallestThreshold returns the smallest threshold of any state and template; 0
@@ -198,7 +198,7 @@ func (l *lifecycles) longestDuration() time.Duration {
 
 const templatePage = 200
 
-func (l *lifecycles) smallest(ctx context.Context, s Store, global task.Thresholds) (time.Duration, error) {
+func (l *lifecycles) smallest(ctx context.Context, s ReadTemplates, global task.Thresholds) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	least, most, newest, duration := l.least, l.most, l.seen, l.duration

@@ -71,8 +71,8 @@ type membership struct {
 }
 
 // readMembership reads it.
-func readMembership(ctx context.Context, s Store, own string, now task.Instant) (a membership, err error) {
-	notes, err := s.Notes(ctx, dispatchPrefix)
+func readMembership(ctx context.Context, store NoteStore, own string, now task.Instant) (a membership, err error) {
+	notes, err := store.Notes(ctx, dispatchPrefix)
 	if err != nil {
 		return a, fmt.Errorf("look up who hands out steps: %w", err)
 	}

@@ -203,7 +203,7 @@ func (e *Engine) Retain(ctx context.Context) (int, error) {
 			}
 			n += deleted
 		}
-		dropped, err := tx.DropKeys(ctx, now, r.BatchItems)
+		dropped, err := e.keyStore.DropKeys(ctx, tx, now, r.BatchItems)
 		if err != nil {
 			return fmt.Errorf("drop idempotency keys: %w", err)
 		}

@@ -44,16 +44,16 @@ type keyring struct {
 
 // current returns the tokens in force. While a key that is in doubt cannot be read, they are the ones
 // from before.
-func (k *keyring) current(s Store) *tokens {
+func (k *keyring) current(w Writer, notes NoteStore) *tokens {
 	if k.doubted.Load() {
-		_ = k.load(context.Background(), s) // else the next call reads it
+		_ = k.load(context.Background(), w, notes) // else the next call reads it
 	}
 	return k.tokens.Load()
 }
 
-func (k *keyring) load(ctx context.Context, s Store) error {
+func (k *keyring) load(ctx context.Context, w Writer, notes NoteStore) error {
 	k.doubted.Store(false) // what is doubted from here on is read again
-	key, err := tokenKey(ctx, s)
+	key, err := tokenKey(ctx, w, notes)
 	if err != nil {
 		k.doubted.Store(true)
 		return err
@@ -94,14 +94,14 @@ func (c *coder) make(r LeaseRef) []byte {
 }
 
 // tokenKey returns the key of the store, and makes one where there is none yet.
-func tokenKey(ctx context.Context, s Store) ([]byte, error) {
-	text, err := s.FindNote(ctx, tokenKeyNote)
+func tokenKey(ctx context.Context, w Writer, notes NoteStore) ([]byte, error) {
+	text, err := notes.FindNote(ctx, tokenKeyNote)
 	if err == nil && text == "" {
 		var fresh [tokenKeySize]byte
 		_, _ = rand.Read(fresh[:]) // never fails: it crashes the program instead
 		made := base64.RawStdEncoding.EncodeToString(fresh[:])
-		if err = s.Write(ctx, func(ctx context.Context, tx Tx) error { return tx.FirstNote(ctx, tokenKeyNote, made) }); err == nil {
-			text, err = s.FindNote(ctx, tokenKeyNote) // another process may have been first
+		if err = w.Write(ctx, func(ctx context.Context, tx Tx) error { return notes.FirstNote(ctx, tx, tokenKeyNote, made) }); err == nil {
+			text, err = notes.FindNote(ctx, tokenKeyNote) // another process may have been first
 		}
 	}
 	if err != nil {
@@ -160,11 +160,11 @@ func (t *tokens) read(step task.ID, worker int64, token string) LeaseRef {
 
 // Token is what the worker who holds a step shows for its lease.
 func (e *Engine) Token(s *task.Step) string {
-	return e.keys.current(e.store).of(LeaseRef{Step: s.ID, Worker: s.WorkerNo, Token: s.Token, At: given(s.Token, s.AssignedAt)})
+	return e.keys.current(e.store, e.noteStore).of(LeaseRef{Step: s.ID, Worker: s.WorkerNo, Token: s.Token, At: given(s.Token, s.AssignedAt)})
 }
 
 // LeaseOf is the lease that a worker means by a token. One that was not given to this
 // worker for this step, in this database, is as if there were no such lease.
 func (e *Engine) LeaseOf(step task.ID, worker int64, token string) LeaseRef {
-	return e.keys.current(e.store).read(step, worker, token)
+	return e.keys.current(e.store, e.noteStore).read(step, worker, token)
 }

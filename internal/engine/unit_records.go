@@ -29,7 +29,7 @@ func (nr *newRecords) save() error {
 	if err := nr.sign(); err != nil {
 		return err
 	}
-	return nr.u.tx.AddActs(nr.u.ctx, nr.acts)
+	return nr.u.e.actStore.AddActs(nr.u.ctx, nr.u.tx, nr.acts)
 }
 
 // sign completes the acts of the transaction: how their actors were known, and the

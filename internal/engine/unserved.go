@@ -93,7 +93,7 @@ func (e *Engine) unservedRoutes(ctx context.Context, since task.Instant) ([]*tas
 }
 
 func (e *Engine) unservedMarks(ctx context.Context) (unservedMarks, error) {
-	text, err := e.store.FindNote(ctx, unservedNote)
+	text, err := e.noteStore.FindNote(ctx, unservedNote)
 	if err != nil {
 		return nil, fmt.Errorf("find out which steps were looked at: %w", err)
 	}
@@ -120,7 +120,7 @@ type unservedScan struct {
 func (l *unservedScan) route(ctx context.Context, route int64, was map[int]unservedMark) (map[int]unservedMark, error) {
 	at := map[int]unservedMark{}
 	for from := int64(0); ; {
-		head, err := l.e.store.First(ctx, route, from)
+		head, err := l.e.queueStore.First(ctx, route, from)
 		if err != nil || head == nil {
 			return at, err
 		}
@@ -159,7 +159,7 @@ func (l *unservedScan) band(ctx context.Context, route int64, level int, at unse
 		if n <= 0 {
 			break
 		}
-		steps, err := l.e.store.ReadyAfter(ctx, route, behind.Key, behind.ID, n)
+		steps, err := l.e.queueStore.ReadyAfter(ctx, route, behind.Key, behind.ID, n)
 		if err != nil {
 			return at, err
 		}
@@ -211,7 +211,7 @@ func (l *unservedScan) known(ctx context.Context, steps []*task.Step, ask bool) 
 		case task.HasPending:
 			known[s.ID] = true
 		case task.HasClosed: // this one, or one of a former trouble
-			last, err := l.e.store.LastCase(ctx, s.TaskID)
+			last, err := l.e.caseStore.LastCase(ctx, s.TaskID)
 			if err != nil {
 				return nil, err
 			}
@@ -253,7 +253,7 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 		if err := u.cases.open(list); err != nil {
 			return err
 		}
-		return u.tx.Note(u.ctx, unservedNote, string(text))
+		return u.e.noteStore.Note(u.ctx, u.tx, unservedNote, string(text))
 	})
 }
 

@@ -110,7 +110,7 @@ func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []wor
 		}
 	}
 	if len(acts) > 0 {
-		return tx.AddActs(ctx, acts)
+		return e.actStore.AddActs(ctx, tx, acts)
 	}
 	return nil
 }

@@ -11,12 +11,12 @@ import (
 
 // asking counts how often transactions ask for workers.
 type asking struct {
-	engine.Store
+	engine.Database
 	times int
 }
 
 func (s *asking) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
-	return s.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return fn(ctx, askingTx{tx, s}) })
+	return s.Database.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return fn(ctx, askingTx{tx, s}) })
 }
 
 type askingTx struct {
@@ -33,7 +33,7 @@ func (t askingTx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, err
 // come one after another.
 func TestWorkersAreChangedTogether(t *testing.T) {
 	t.Parallel()
-	s := &asking{Store: memstore.New(&memstore.Options{Seed: 1})}
+	s := &asking{Database: memstore.New(&memstore.Options{Seed: 1})}
 	e, err := engine.New(t.Context(), s, engine.Options{Config: engine.Config{WorkerProbes: engine.WorkerProbes{Enabled: true}}})
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ import (
 
 // damaged is a database into which somebody writes what no version of Tasker would.
 type damaged struct {
-	open  func(t *testing.T) engine.Store
+	open  func(t *testing.T) engine.Database
 	exec  func(t *testing.T, statement string)
 	loose bool // columns take any type, and JSON is only text
 }
@@ -35,7 +35,7 @@ func onDamagedStores(t *testing.T, test func(t *testing.T, d damaged)) {
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "tasker.db")
-		test(t, damaged{loose: true, open: func(t *testing.T) engine.Store {
+		test(t, damaged{loose: true, open: func(t *testing.T) engine.Database {
 			s, err := sqlite.Open(t.Context(), path, &sqlite.Options{Seed: 1, Readers: 1})
 			if err != nil {
 				t.Fatal(err)
@@ -61,7 +61,7 @@ func onDamagedStores(t *testing.T, test func(t *testing.T, d damaged)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		test(t, damaged{open: func(t *testing.T) engine.Store {
+		test(t, damaged{open: func(t *testing.T) engine.Database {
 			s, err := postgres.Open(t.Context(), dsn, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -53,7 +53,7 @@ type sameIDs struct {
 
 func (s sameIDs) IDs() *task.Source { return s.ids }
 
-func openSQLite(t *testing.T) engine.Store {
+func openSQLite(t *testing.T) engine.Database {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "tasker.db"), &sqlite.Options{Seed: 1, Readers: 1})
 	if err != nil {
@@ -71,7 +71,7 @@ type rig struct {
 	operate.Backend
 	*queueClient
 	b      *node.Node
-	store  engine.Store
+	store  engine.Database
 	worker uuid.UUID
 
 	mu  sync.Mutex
@@ -81,7 +81,7 @@ type rig struct {
 type queueClient = queueapi.Client
 
 // newRig opens a Backend on a store. Its worker is called "w" and serves everything.
-func newRig(t *testing.T, s engine.Store, cfg engine.Config) *rig {
+func newRig(t *testing.T, s engine.Database, cfg engine.Config) *rig {
 	t.Helper()
 	r := &rig{now: noon, store: s}
 	b, err := node.New(t.Context(), s, node.Options{Engine: cfg, Now: r.clock})

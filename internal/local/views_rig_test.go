@@ -73,7 +73,7 @@ func askSQLite(t *testing.T, cfg engine.Config) *asked {
 		}}
 }
 
-func reopenSQLite(t *testing.T, path string) engine.Store {
+func reopenSQLite(t *testing.T, path string) engine.Database {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), path, &sqlite.Options{Seed: 1, Readers: 1})
 	if err != nil {

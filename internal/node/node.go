@@ -70,7 +70,7 @@ func Open(ctx context.Context, dsn string, opts Options) (*Node, error) {
 }
 
 // New returns a Node on a store, which it owns from now on if there is no error.
-func New(ctx context.Context, s engine.Store, opts Options) (*Node, error) {
+func New(ctx context.Context, s engine.Database, opts Options) (*Node, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -85,7 +85,7 @@ func New(ctx context.Context, s engine.Store, opts Options) (*Node, error) {
 	return b, err
 }
 
-func assemble(ctx context.Context, s engine.Store, d engine.Dispatcher, opts Options) (*Node, error) {
+func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts Options) (*Node, error) {
 	now, stepped := timeOf(s, opts.Now)
 	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: now, Stepped: stepped, Schemas: compileSchema, Observer: opts.Observer,
 		Transitions: opts.Transitions, Dispatcher: d})
@@ -100,11 +100,11 @@ func assemble(ctx context.Context, s engine.Store, d engine.Dispatcher, opts Opt
 
 // openDispatcher opens what the options name; nil for none. A server that cannot be
 // reached now is no error.
-func openDispatcher(ctx context.Context, s engine.Store, opts Options) (engine.Dispatcher, error) {
+func openDispatcher(ctx context.Context, s engine.Database, opts Options) (engine.Dispatcher, error) {
 	if opts.Dispatch == "" || opts.Dispatch == "native" {
 		return nil, nil
 	}
-	name, err := installation(ctx, s)
+	name, err := installation(ctx, s, s.NoteStore())
 	if err != nil {
 		return nil, fmt.Errorf("name the installation: %w", local.ToError(err))
 	}
@@ -117,15 +117,15 @@ func openDispatcher(ctx context.Context, s engine.Store, opts Options) (engine.D
 
 // installation is the name of a database, by which others tell it from theirs: in a
 // Redis, where the steps of two must not come to stand in one queue.
-func installation(ctx context.Context, s engine.Store) (string, error) {
+func installation(ctx context.Context, s engine.Writer, notes engine.NoteStore) (string, error) {
 	const key = "installation"
-	name, err := s.FindNote(ctx, key)
+	name, err := notes.FindNote(ctx, key)
 	if err != nil || name != "" {
 		return name, err
 	}
 	name = uuid.NewString()
 	// only PostgreSQL is shared, and there the schema comes with a name
-	return name, s.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return tx.Note(ctx, key, name) })
+	return name, s.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return notes.Note(ctx, tx, key, name) })
 }
 
 func compileSchema(schema []byte) (engine.SchemaChecker, error) {

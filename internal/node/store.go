@@ -38,7 +38,7 @@ func locate(dsn string) (kind, what string, err error) {
 	return kind, what, nil
 }
 
-func openStore(ctx context.Context, dsn string, opts Options) (engine.Store, error) {
+func openStore(ctx context.Context, dsn string, opts Options) (engine.Database, error) {
 	kind, what, err := locate(dsn)
 	if err != nil {
 		return nil, err

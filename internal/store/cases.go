@@ -58,13 +58,14 @@ func (s SQL) scanCaseAnd(row Row, more ...any) (*task.Case, error) {
 }
 
 // AddCases stores new cases; see engine.TxCases.
-func (s SQL) AddCases(ctx context.Context, cases []*task.Case) error {
+func (SQL) AddCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
+	s := In(tx)
 	const query = `INSERT INTO tasker_tasks_dlq (dlq_entry_uuid, task_uuid, def_id, original_state, dlq_reason, dlq_timestamp, task_snapshot,
  resolution_status, resolution_notes, resolved_at, resolved_by, metadata, created_at, updated_at, error_pattern, retryable, resolved_key,
  cause, occurred_at, failed_step, error_class, error_message, snapshot_bytes)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23) ON CONFLICT DO NOTHING`
 	for _, c := range cases {
-		_, err := s.Exec(ctx, query, s.id(c.ID), s.id(c.TaskID), c.DefID, string(c.OriginalState), string(c.Reason), int64(c.OpenedAt), document(c.Snapshot),
+		err := s.Send(ctx, query, s.id(c.ID), s.id(c.TaskID), c.DefID, string(c.OriginalState), string(c.Reason), int64(c.OpenedAt), document(c.Snapshot),
 			string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy), document(c.Metadata), int64(c.CreatedAt), int64(c.UpdatedAt),
 			nullable(c.Fingerprint), flag(c.Retryable), nullable(c.ResolvedKey), nullable(string(c.Cause)), int64(c.OccurredAt), nullable(c.Step),
 			nullable(string(c.Class)), nullable(c.Message), len(c.Snapshot))
@@ -100,7 +101,8 @@ func document(b []byte) any {
 }
 
 // Case returns a case as a transaction needs it, or nil; see engine.TxCases.
-func (s SQL) Case(ctx context.Context, id task.ID) (*task.Case, error) {
+func (SQL) Case(ctx context.Context, tx engine.Tx, id task.ID) (*task.Case, error) {
+	s := In(tx)
 	return s.caseByID(ctx, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, id)
 }
 
@@ -132,22 +134,25 @@ func (s SQL) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
 }
 
 // PendingCases returns the pending cases of tasks, without their snapshots.
-func (s SQL) PendingCases(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
+func (SQL) PendingCases(ctx context.Context, tx engine.Tx, tasks []task.ID) ([]*task.Case, error) {
+	s := In(tx)
 	return collectByIDs(ctx, s, tasks, s.scanCase, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.resolution_status = 'pending' AND c.task_uuid IN `, ``)
 }
 
 // CasesOf returns all cases of tasks, without their snapshots.
-func (s SQL) CasesOf(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
+func (SQL) CasesOf(ctx context.Context, tx engine.Tx, tasks []task.ID) ([]*task.Case, error) {
+	s := In(tx)
 	return collectByIDs(ctx, s, tasks, s.scanCase, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.task_uuid IN `, ``)
 }
 
 // DeleteCases deletes cases.
-func (s SQL) DeleteCases(ctx context.Context, ids []task.ID) error {
+func (SQL) DeleteCases(ctx context.Context, tx engine.Tx, ids []task.ID) error {
+	s := In(tx)
 	for part := range chunks(ids) {
 		for _, table := range []string{"tasker_case_occurrences", "tasker_case_notes", "tasker_tasks_dlq"} {
 			w := where{}
 			query := `DELETE FROM ` + table + ` WHERE dlq_entry_uuid IN ` + s.idList(&w, part)
-			if _, err := s.Exec(ctx, query, w.args...); err != nil {
+			if err := s.Send(ctx, query, w.args...); err != nil {
 				return err
 			}
 		}
@@ -163,7 +168,8 @@ func (s SQL) ResolvedCases(ctx context.Context, before task.Instant, limit int) 
 }
 
 // SaveCases stores what an investigation can change of cases; see engine.TxCases.
-func (s SQL) SaveCases(ctx context.Context, cases []*task.Case) error {
+func (SQL) SaveCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
+	s := In(tx)
 	const query = `UPDATE tasker_tasks_dlq SET resolution_status = $2, resolution_notes = $3, resolved_at = $4, resolved_by = $5, metadata = $6,
  updated_at = $7, resolved_key = $8, recovery = $9, replays = $10, note_count = $11, note_bytes = $12 WHERE dlq_entry_uuid = $1`
 	for _, c := range cases {
@@ -171,7 +177,7 @@ func (s SQL) SaveCases(ctx context.Context, cases []*task.Case) error {
 		if err != nil {
 			return err
 		}
-		if _, err := s.Exec(ctx, query, s.id(c.ID), string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy),
+		if err := s.Send(ctx, query, s.id(c.ID), string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy),
 			document(c.Metadata), int64(c.UpdatedAt), nullable(c.ResolvedKey), document(recovery), document(replays), c.NoteCount, c.NoteBytes); err != nil {
 			return err
 		}
@@ -183,7 +189,8 @@ func (s SQL) SaveCases(ctx context.Context, cases []*task.Case) error {
 }
 
 // Evidence returns what a snapshot needs of tasks; see engine.TxCases.
-func (s SQL) Evidence(ctx context.Context, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
+func (SQL) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
+	s := In(tx)
 	found := make(map[task.ID]engine.Evidence, len(tasks))
 	type input struct {
 		id       task.ID
@@ -291,9 +298,10 @@ func (s SQL) Notes(ctx context.Context, prefix string) (map[string]string, error
 }
 
 // DropNotes deletes what is kept under keys.
-func (s SQL) DropNotes(ctx context.Context, keys []string) error {
+func (SQL) DropNotes(ctx context.Context, tx engine.Tx, keys []string) error {
+	s := In(tx)
 	for _, key := range keys {
-		if _, err := s.Exec(ctx, `DELETE FROM tasker_meta WHERE key = $1`, key); err != nil {
+		if err := s.Send(ctx, `DELETE FROM tasker_meta WHERE key = $1`, key); err != nil {
 			return err
 		}
 	}
@@ -301,16 +309,18 @@ func (s SQL) DropNotes(ctx context.Context, keys []string) error {
 }
 
 // Note keeps a small text under a key.
-func (s SQL) Note(ctx context.Context, key, text string) error {
+func (SQL) Note(ctx context.Context, tx engine.Tx, key, text string) error {
+	s := In(tx)
 	const query = `INSERT INTO tasker_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
-	_, err := s.Exec(ctx, query, key, text)
+	err := s.Send(ctx, query, key, text)
 	return err
 }
 
 // FirstNote keeps a small text under a key that has none.
-func (s SQL) FirstNote(ctx context.Context, key, text string) error {
+func (SQL) FirstNote(ctx context.Context, tx engine.Tx, key, text string) error {
+	s := In(tx)
 	const query = `INSERT INTO tasker_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`
-	_, err := s.Exec(ctx, query, key, text)
+	err := s.Send(ctx, query, key, text)
 	return err
 }
 

@@ -13,6 +13,9 @@ import (
 type Conn interface {
 	// Exec runs a statement and returns how many rows it touched.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
+	// Send runs a statement of which nobody asks what it did. Inside a transaction it may wait until the next
+	// question, or the commit, which then fails instead of Send.
+	Send(ctx context.Context, query string, args ...any) error
 	// Query calls each with every row in turn. The Row is valid during the call.
 	Query(ctx context.Context, query string, args []any, each func(Row) error) error
 }
@@ -114,6 +117,12 @@ func (p Pool) Exec(ctx context.Context, query string, args ...any) (int64, error
 	}
 	n, err := r.RowsAffected()
 	return n, p.Classify(err)
+}
+
+// Send implements Conn.
+func (p Pool) Send(ctx context.Context, query string, args ...any) error {
+	_, err := p.Exec(ctx, query, args...)
+	return err
 }
 
 // Query implements Conn.

@@ -9,7 +9,8 @@ import (
 )
 
 // TakeKeys binds idempotency keys, for an engine that has one writer; see engine.TxRecords.
-func (s SQL) TakeKeys(ctx context.Context, asks []engine.KeyAsk, now, expires task.Instant) ([]engine.KeyAnswer, error) {
+func (SQL) TakeKeys(ctx context.Context, tx engine.Tx, asks []engine.KeyAsk, now, expires task.Instant, _ bool) ([]engine.KeyAnswer, error) {
+	s := In(tx)
 	answers := make([]engine.KeyAnswer, len(asks))
 	for i, a := range asks {
 		var err error
@@ -39,10 +40,11 @@ func (s SQL) takeKey(ctx context.Context, a engine.KeyAsk, now, expires task.Ins
 }
 
 // BindKey binds an idempotency key anew; see engine.TxRecords.
-func (s SQL) BindKey(ctx context.Context, name engine.KeyName, to engine.Binding, expires task.Instant) error {
+func (SQL) BindKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to engine.Binding, expires task.Instant) error {
+	s := In(tx)
 	const bind = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, hash, expires_at) VALUES ($1, $2, $3, $4, $5)
  ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, hash = excluded.hash, expires_at = excluded.expires_at`
-	_, err := s.Exec(ctx, bind, name.Namespace, name.Key, s.id(to.Task), to.Hash, int64(expires))
+	err := s.Send(ctx, bind, name.Namespace, name.Key, s.id(to.Task), to.Hash, int64(expires))
 	return err
 }
 

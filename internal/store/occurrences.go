@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -13,7 +14,8 @@ import (
 // its own, without leaving the database.
 
 // RecurCases stores the latest occurrences of cases; see engine.TxCases.
-func (s SQL) RecurCases(ctx context.Context, cases []*task.Case) error {
+func (SQL) RecurCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
+	s := In(tx)
 	const (
 		keep = `INSERT INTO tasker_case_occurrences (dlq_entry_uuid, no, occurred_at, original_state, dlq_reason, cause, error_pattern, retryable,
  failed_step, error_class, error_message, recovery, snapshot_bytes, task_snapshot)
@@ -27,17 +29,17 @@ func (s SQL) RecurCases(ctx context.Context, cases []*task.Case) error {
  WHERE q.bytes > CAST($3 AS bigint)))`
 	)
 	for _, c := range cases {
-		if _, err := s.Exec(ctx, keep, s.id(c.ID)); err != nil {
+		if err := s.Send(ctx, keep, s.id(c.ID)); err != nil {
 			return err
 		}
-		if _, err := s.Exec(ctx, show, s.id(c.ID), c.Occurrences, int64(c.OccurredAt), string(c.OriginalState), string(c.Reason), nullable(string(c.Cause)),
+		if err := s.Send(ctx, show, s.id(c.ID), c.Occurrences, int64(c.OccurredAt), string(c.OriginalState), string(c.Reason), nullable(string(c.Cause)),
 			nullable(c.Fingerprint), flag(c.Retryable), nullable(c.Step), nullable(string(c.Class)), nullable(c.Message), len(c.Snapshot), document(c.Snapshot)); err != nil {
 			return err
 		}
 		if c.Occurrences <= 2 {
 			continue // the first is never dropped
 		}
-		if _, err := s.Exec(ctx, drop, s.id(c.ID), task.KeptFrom(c.Occurrences), task.OccurrenceBytes); err != nil {
+		if err := s.Send(ctx, drop, s.id(c.ID), task.KeptFrom(c.Occurrences), task.OccurrenceBytes); err != nil {
 			return err
 		}
 	}
@@ -108,7 +110,7 @@ func encodeRecovery(c *task.Case) (recovery, replays []byte, err error) {
 func (s SQL) addNotes(ctx context.Context, c *task.Case) error {
 	const query = `INSERT INTO tasker_case_notes (dlq_entry_uuid, no, at, author, author_key, body) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
 	for _, n := range c.Thread {
-		if _, err := s.Exec(ctx, query, s.id(c.ID), n.No, int64(n.At), n.Author, nullable(n.Key), n.Text); err != nil {
+		if err := s.Send(ctx, query, s.id(c.ID), n.No, int64(n.At), n.Author, nullable(n.Key), n.Text); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,7 @@ func (s SQL) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 				return err
 			}
 		}
-		if _, err := s.Exec(ctx, query, s.id(a.TaskID), s.id(a.StepID), a.Token, a.Number, a.WorkerNo, string(a.Outcome),
+		if err := s.Send(ctx, query, s.id(a.TaskID), s.id(a.StepID), a.Token, a.Number, a.WorkerNo, string(a.Outcome),
 			int64(a.ReadyAt), int64(a.AssignedAt), int64(a.StartedAt), int64(a.FinishedAt), string(a.After), failure); err != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ func (s SQL) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 func (s SQL) AddEvents(ctx context.Context, events []task.Event) error {
 	const query = `INSERT INTO tasker_task_events (task_id, at, from_state, to_state, cause) VALUES ($1, $2, $3, $4, $5)`
 	for _, e := range events {
-		if _, err := s.Exec(ctx, query, s.id(e.TaskID), int64(e.At), string(e.From), string(e.To), e.Cause); err != nil {
+		if err := s.Send(ctx, query, s.id(e.TaskID), int64(e.At), string(e.From), string(e.To), e.Cause); err != nil {
 			return err
 		}
 	}

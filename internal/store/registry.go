@@ -134,7 +134,7 @@ func (s SQL) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*tas
 // InsertRoute stores a route and sets its ID, or finds the one that exists.
 func (s SQL) InsertRoute(ctx context.Context, r *task.Route) error {
 	const insert = `INSERT INTO tasker_routes (namespace, handler, capabilities) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
-	if _, err := s.Exec(ctx, insert, r.Namespace, r.Handler, r.CapabilityKey()); err != nil {
+	if err := s.Send(ctx, insert, r.Namespace, r.Handler, r.CapabilityKey()); err != nil {
 		return err
 	}
 	const find = `SELECT route_id FROM tasker_routes WHERE namespace = $1 AND handler = $2 AND capabilities = $3`
@@ -206,7 +206,7 @@ func joined(list []string) string { return strings.Join(list, "\n") }
 func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
 	if w.No != 0 {
 		const update = `UPDATE tasker_workers SET state = $2, load = $3, last_heartbeat = $4, probe_failures = $5, probe_error = $6, broken_at = $7 WHERE worker_no = $1`
-		_, err := s.Exec(ctx, update, w.No, string(w.State), w.Load, int64(w.LastHeartbeat), w.ProbeFailures, w.ProbeError, int64(w.BrokenAt))
+		err := s.Send(ctx, update, w.No, string(w.State), w.Load, int64(w.LastHeartbeat), w.ProbeFailures, w.ProbeError, int64(w.BrokenAt))
 		return err
 	}
 	const insert = `INSERT INTO tasker_workers (id, name, state, namespaces, handlers, capabilities, capacity, load, host, version, started_at, last_heartbeat,

@@ -40,7 +40,7 @@ type rig struct {
 	*engine.Engine
 	t      *testing.T
 	tel    *telemetry.Telemetry
-	store  engine.Store
+	store  engine.Database
 	now    time.Time
 	worker *task.Worker
 }

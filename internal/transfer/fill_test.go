@@ -24,7 +24,7 @@ type installation struct {
 	worker uuid.UUID
 }
 
-func openSQLite(t *testing.T, path string) engine.Store {
+func openSQLite(t *testing.T, path string) engine.Database {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), path, nil)
 	if err != nil {
@@ -33,7 +33,7 @@ func openSQLite(t *testing.T, path string) engine.Store {
 	return s
 }
 
-func openPostgres(t *testing.T, dsn string) engine.Store {
+func openPostgres(t *testing.T, dsn string) engine.Database {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), dsn, nil)
 	if err != nil {
@@ -42,7 +42,7 @@ func openPostgres(t *testing.T, dsn string) engine.Store {
 	return s
 }
 
-func install(t *testing.T, s engine.Store) *installation {
+func install(t *testing.T, s engine.Database) *installation {
 	t.Helper()
 	b, err := node.New(t.Context(), s, node.Options{})
 	if err != nil {

@@ -27,7 +27,7 @@ const clockAhead = 30*365*24*time.Hour + 3*time.Hour
 
 // database is a store in memory that several processes share.
 type database struct {
-	engine.Store
+	engine.Database
 
 	mu    sync.Mutex
 	turns map[string]turn
@@ -43,7 +43,7 @@ type turn struct {
 }
 
 func newDatabase() *database {
-	return &database{Store: memstore.New(&memstore.Options{Seed: 1}), turns: map[string]turn{}, ears: map[*process]func(engine.PeerEvents){}}
+	return &database{Database: memstore.New(&memstore.Options{Seed: 1}), turns: map[string]turn{}, ears: map[*process]func(engine.PeerEvents){}}
 }
 
 func (d *database) setLossy(lossy bool) {
@@ -87,7 +87,7 @@ type process struct {
 }
 
 var (
-	_ engine.Store   = (*process)(nil)
+	_ engine.Database   = (*process)(nil)
 	_ engine.Cluster = (*process)(nil)
 )
 
@@ -146,7 +146,7 @@ func (p *process) Write(ctx context.Context, fn func(context.Context, engine.Tx)
 	slow := p.slow
 	p.slow = nil
 	p.lock.Unlock()
-	err := p.Store.Write(ctx, fn)
+	err := p.Database.Write(ctx, fn)
 	if slow != nil {
 		<-slow
 	}
@@ -278,7 +278,7 @@ func (p *process) Occupied(ctx context.Context, routes []int64, limit int) (map[
 	}
 	found := map[int64]int{}
 	for _, r := range routes {
-		n, err := p.Depth(ctx, r, math.MaxInt64, task.ID{}, limit)
+		n, err := p.QueueStore().Depth(ctx, r, math.MaxInt64, task.ID{}, limit)
 		if err != nil {
 			return nil, err
 		}

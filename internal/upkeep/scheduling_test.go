@@ -25,7 +25,7 @@ func (n *node) foreign() (foreign, all int) {
 		n.t.Fatal(err)
 	}
 	for _, r := range routes {
-		steps, err := n.store.ReadyAfter(n.t.Context(), r.ID, math.MinInt64, task.ID{}, 10_000)
+		steps, err := n.store.QueueStore().ReadyAfter(n.t.Context(), r.ID, math.MinInt64, task.ID{}, 10_000)
 		if err != nil {
 			n.t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestPromotionHasATurn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps, err := n.store.ReadyAfter(t.Context(), routes[0].ID, math.MinInt64, task.ID{}, 1000)
+			steps, err := n.store.QueueStore().ReadyAfter(t.Context(), routes[0].ID, math.MinInt64, task.ID{}, 1000)
 			if err != nil {
 				t.Fatal(err)
 			}

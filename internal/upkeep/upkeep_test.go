@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // flaky is a store whose transactions fail while it is away.
 type flaky struct {
-	engine.Store
+	engine.Database
 	away atomic.Bool
 }
 
@@ -33,7 +33,7 @@ func (f *flaky) Write(ctx context.Context, fn func(context.Context, engine.Tx) e
 	if f.away.Load() {
 		return errAway
 	}
-	return f.Store.Write(ctx, fn)
+	return f.Database.Write(ctx, fn)
 }
 
 // world is an engine with its upkeep running, in a bubble where time passes by itself.
@@ -73,7 +73,7 @@ func inBubble(t *testing.T, tick time.Duration, test func(t *testing.T, w *world
 
 func newWorld(t *testing.T, tick time.Duration) *world {
 	t.Helper()
-	w := &world{store: &flaky{Store: memstore.New(&memstore.Options{Seed: 1})}, log: &bytes.Buffer{}}
+	w := &world{store: &flaky{Database: memstore.New(&memstore.Options{Seed: 1})}, log: &bytes.Buffer{}}
 	var err error
 	w.Engine, err = engine.New(t.Context(), w.store, engine.Options{
 		Config: engine.Config{UpkeepInterval: tick, Leases: engine.Leases{StartTimeout: 10 * time.Second}},

@@ -18,7 +18,7 @@ import (
 // asked is a store that counts the questions of its transactions, and takes a
 // while for each of these, so that callers gather.
 type asked struct {
-	engine.Store
+	engine.Database
 	mu           sync.Mutex
 	ready, steps int
 }
@@ -29,7 +29,7 @@ type askedTx struct {
 }
 
 func (s *asked) Write(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error) error {
-	return s.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return s.Database.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		time.Sleep(time.Millisecond)
 		return fn(ctx, askedTx{tx, s})
 	})
@@ -62,8 +62,8 @@ func inAskedBubble(t *testing.T, fn func(b *bubble, s *asked)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &asked{Store: memstore.New(nil)}
-		w, err := newWorld(t, s, func() engine.Store { return s }, engine.Config{})
+		s := &asked{Database: memstore.New(nil)}
+		w, err := newWorld(t, s, func() engine.Database { return s }, engine.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

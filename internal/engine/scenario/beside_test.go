@@ -15,7 +15,7 @@ import (
 
 // slow is a store that can hold transactions up before they begin.
 type slow struct {
-	engine.Store
+	engine.Database
 	next chan struct{} // the next transaction waits for it to be closed; nil: it does not
 }
 
@@ -24,7 +24,7 @@ func (s *slow) Write(ctx context.Context, fn func(ctx context.Context, tx engine
 		s.next = nil
 		<-gate
 	}
-	return s.Store.Write(ctx, fn)
+	return s.Database.Write(ctx, fn)
 }
 
 // slowBubble is a bubble whose claims can be held up.
@@ -37,8 +37,8 @@ func inSlowBubble(t *testing.T, fn func(b *slowBubble)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &slow{Store: memstore.New(nil)}
-		w, err := newWorld(t, s, func() engine.Store { return s }, engine.Config{})
+		s := &slow{Database: memstore.New(nil)}
+		w, err := newWorld(t, s, func() engine.Database { return s }, engine.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,9 +179,9 @@ func TestRollbackBesideAClaim(t *testing.T) {
 	inSlowBubble(t, func(b *slowBubble) {
 		ids := b.submitMany(1)
 		poll, release := b.claiming(b.ctx, b.register(task.Worker{}), 4)
-		broken := &breakable{Store: b.store.Store}
+		broken := &breakable{Database: b.store.Database}
 		broken.broken.Store(true)
-		b.store.Store, broken.Store = broken, b.store.Store
+		b.store.Database, broken.Database = broken, b.store.Database
 		if _, err := b.engine.Submit(b.ctx, []engine.Submission{job}, false); task.CodeOf(err) != task.Unavailable {
 			t.Errorf("got the error %v", err)
 		}

@@ -20,8 +20,8 @@ type interpreter struct {
 	t       *testing.T
 	config  engine.Config
 	dice    float64 // places jitter; 0.5 is the middle
-	store   engine.Store
-	restore func() engine.Store
+	store   engine.Database
+	restore func() engine.Database
 
 	tasks   map[string]task.ID
 	workers map[string]*hand
@@ -35,7 +35,7 @@ type hand struct {
 	crashed bool
 }
 
-func newInterpreter(t *testing.T, store engine.Store, reopen func() engine.Store) *interpreter {
+func newInterpreter(t *testing.T, store engine.Database, reopen func() engine.Database) *interpreter {
 	return &interpreter{t: t, dice: 0.5, store: store, restore: reopen, tasks: map[string]task.ID{}, workers: map[string]*hand{}}
 }
 

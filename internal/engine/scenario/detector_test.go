@@ -122,7 +122,7 @@ func (s *stalled) casesOf(id task.ID) []*task.Case {
 }
 
 // another returns an engine of another process: on the same data, by the same clock.
-func (s *stalled) another(store engine.Store) *engine.Engine {
+func (s *stalled) another(store engine.Database) *engine.Engine {
 	s.t.Helper()
 	e, err := engine.New(s.ctx, store, engine.Options{Config: s.cfg, Now: s.clock})
 	s.must(err)
@@ -132,7 +132,7 @@ func (s *stalled) another(store engine.Store) *engine.Engine {
 // mortal is the store of a process that is killed with one of its transactions:
 // before it commits, or before the answer arrives.
 type mortal struct {
-	engine.Store
+	engine.Database
 	left atomic.Int64 // transactions that it will see the end of
 	when string
 }
@@ -142,18 +142,18 @@ func (m *mortal) Write(ctx context.Context, fn func(context.Context, engine.Tx) 
 	left := m.left.Add(-1)
 	switch {
 	case left > 0:
-		return m.Store.Write(ctx, fn)
+		return m.Database.Write(ctx, fn)
 	case left < 0:
 		return killed
 	case m.when == "BeforeItCommits":
-		return m.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		return m.Database.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			if err := fn(ctx, tx); err != nil {
 				return err
 			}
 			return killed
 		})
 	}
-	if err := m.Store.Write(ctx, fn); err != nil {
+	if err := m.Database.Write(ctx, fn); err != nil {
 		return err
 	}
 	return killed
@@ -171,7 +171,7 @@ func TestDetectorKilled(t *testing.T) {
 				const tasks, batch = 3, 2
 				for n := int64(1); ; n++ {
 					ids := s.stall(tasks)
-					m := &mortal{Store: s.store, when: when}
+					m := &mortal{Database: s.store, when: when}
 					m.left.Store(n)
 					killed := s.killed(s.another(m), batch)
 					moved := 0
@@ -252,14 +252,14 @@ func (s *stalled) finish(ids []task.ID, rest, batch int) {
 // poisoned is a store that refuses what is written about one task: steps of it, or
 // the task too.
 type poisoned struct {
-	engine.Store
+	engine.Database
 	id    task.ID
 	tasks bool
 	cured atomic.Bool
 }
 
 func (p *poisoned) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
-	return p.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return fn(ctx, &poisonedTx{tx, p}) })
+	return p.Database.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return fn(ctx, &poisonedTx{tx, p}) })
 }
 
 type poisonedTx struct {
@@ -308,7 +308,7 @@ func TestFailureOnOneTask(t *testing.T) {
 				const batch = 3
 				ids := s.stall(7)
 				bad := ids[1]
-				p := &poisoned{Store: s.store, id: bad, tasks: c.tasks}
+				p := &poisoned{Database: s.store, id: bad, tasks: c.tasks}
 				e := s.another(p)
 				got := map[task.ID]engine.DetectionAction{}
 				for range 3 {

@@ -22,16 +22,25 @@ type meeting struct{ all sync.WaitGroup }
 // attending is the store of a detector that has found what is stale, and waits for
 // the others to have found the same, before it does anything about it.
 type attending struct {
-	engine.Store
+	engine.Database
 	at   *meeting
 	once sync.Once
 }
 
-func (a *attending) Watches(ctx context.Context, behind engine.Watch, until task.Instant, limit int) ([]engine.Watch, error) {
-	found, err := a.Store.Watches(ctx, behind, until, limit)
-	a.once.Do(func() {
-		a.at.all.Done()
-		a.at.all.Wait()
+// WatchStore implements engine.Database.
+func (a *attending) WatchStore() engine.WatchStore { return attendingWatches{a.Database.WatchStore(), a} }
+
+type attendingWatches struct {
+	engine.WatchStore
+	of *attending
+}
+
+// Watches implements engine.WatchStore.
+func (a attendingWatches) Watches(ctx context.Context, behind engine.Watch, until task.Instant, limit int) ([]engine.Watch, error) {
+	found, err := a.WatchStore.Watches(ctx, behind, until, limit)
+	a.of.once.Do(func() {
+		a.of.at.all.Done()
+		a.of.at.all.Wait()
 	})
 	return found, err
 }
@@ -41,7 +50,7 @@ func (a *attending) Watches(ctx context.Context, behind engine.Watch, until task
 func TestNodesDetectAtOnce(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
-	open := func(seed uint64) engine.Store {
+	open := func(seed uint64) engine.Database {
 		t.Helper()
 		store, err := postgres.Open(t.Context(), dsn, nil)
 		if err != nil {
@@ -51,8 +60,8 @@ func TestNodesDetectAtOnce(t *testing.T) {
 		return sameIDs{store, task.NewSource(seed, 0)}
 	}
 	first := open(1)
-	s := newStalled(t, kind{"postgres", func(*testing.T) (engine.Store, func() engine.Store) {
-		return first, func() engine.Store { return first }
+	s := newStalled(t, kind{"postgres", func(*testing.T) (engine.Database, func() engine.Database) {
+		return first, func() engine.Database { return first }
 	}})
 	const nodes, tasks = 3, 24
 	ids := s.stall(tasks)
@@ -61,7 +70,7 @@ func TestNodesDetectAtOnce(t *testing.T) {
 	done := make([][]engine.Detected, nodes)
 	var all sync.WaitGroup
 	for i := range nodes {
-		e := s.another(&attending{Store: open(uint64(2 + i)), at: at})
+		e := s.another(&attending{Database: open(uint64(2 + i)), at: at})
 		all.Go(func() {
 			var err error
 			if done[i], err = e.DetectStaleness(t.Context(), 10*tasks, false); err != nil {

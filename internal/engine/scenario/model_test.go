@@ -149,10 +149,10 @@ func openBoth(t *testing.T, other kind) ([2]*world, error) {
 	mem := memstore.New(&memstore.Options{Seed: seedOfIDs})
 	store, reopen := other.open(t)
 	for i, open := range []struct {
-		store  engine.Store
-		reopen func() engine.Store
+		store  engine.Database
+		reopen func() engine.Database
 	}{
-		{mem, func() engine.Store { return mem }},
+		{mem, func() engine.Database { return mem }},
 		{store, reopen},
 	} {
 		var err error

@@ -13,7 +13,7 @@ import (
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(nil)
-	w, err := newWorld(t, s, func() engine.Store { return s }, engine.Config{})
+	w, err := newWorld(t, s, func() engine.Database { return s }, engine.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestCasesWhileTheDatabaseIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { closeStore(t, store) })
-	s := newStalled(t, kind{"postgres", func(*testing.T) (engine.Store, func() engine.Store) {
+	s := newStalled(t, kind{"postgres", func(*testing.T) (engine.Database, func() engine.Database) {
 		return sameIDs{store, task.NewSource(seedOfIDs, 0)}, nil
 	}})
 	ids := s.stall(3)

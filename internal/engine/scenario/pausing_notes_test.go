@@ -3,6 +3,7 @@ package scenario_test
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,68 +21,87 @@ type privateNotes struct {
 	texts map[string]string
 }
 
-// Notes implements engine.Store.
-func (s *pausingStore) Notes(ctx context.Context, prefix string) (map[string]string, error) {
-	if s.private == nil || prefix != handOutNotes {
-		return s.Store.Notes(ctx, prefix)
+// NoteStore implements engine.Store.
+func (s *pausingStore) NoteStore() engine.NoteStore { return pausingNotes{s.Store.NoteStore(), s} }
+
+// pausingNotes are the notes of a node: its private ones, which are kept whether a transaction commits or not, and
+// the others, each after a pause.
+type pausingNotes struct {
+	engine.NoteStore
+	of *pausingStore
+}
+
+// noted is a pause before something is done to a note, unless only the node knows that.
+func (p pausingNotes) noted(tx engine.Tx, at string, keys ...string) {
+	if p.of.private == nil || slices.ContainsFunc(keys, func(k string) bool { return !strings.HasPrefix(k, handOutNotes) }) {
+		pauseIn(tx, at)
 	}
-	s.private.mu.Lock()
-	defer s.private.mu.Unlock()
-	return maps.Clone(s.private.texts), nil
 }
 
-// privateTx is a transaction of a node with private notes, which are kept whether it commits or not.
-type privateTx struct {
-	engine.Tx
-	notes *privateNotes
-}
-
-// keeping returns the transaction for the notes of the node.
-func (s *pausingStore) keeping(tx engine.Tx) engine.Tx {
-	if s.private == nil {
-		return tx
-	}
-	return privateTx{tx, s.private}
-}
-
-// Note implements engine.TxWatches.
-func (x privateTx) Note(ctx context.Context, key, text string) error {
+// private returns the notes that the key is one of, nil when others share them.
+func (p pausingNotes) private(key string) *privateNotes {
 	if !strings.HasPrefix(key, handOutNotes) {
-		return x.Tx.Note(ctx, key, text)
+		return nil
 	}
-	x.notes.mu.Lock()
-	defer x.notes.mu.Unlock()
-	x.notes.texts[key] = text
+	return p.of.private
+}
+
+// Notes implements engine.NoteStore.
+func (p pausingNotes) Notes(ctx context.Context, prefix string) (map[string]string, error) {
+	if p.of.private == nil || prefix != handOutNotes {
+		return p.NoteStore.Notes(ctx, prefix)
+	}
+	p.of.private.mu.Lock()
+	defer p.of.private.mu.Unlock()
+	return maps.Clone(p.of.private.texts), nil
+}
+
+// Note implements engine.NoteStore.
+func (p pausingNotes) Note(ctx context.Context, tx engine.Tx, key, text string) error {
+	p.noted(tx, "Note", key)
+	own := p.private(key)
+	if own == nil {
+		return p.NoteStore.Note(ctx, tx, key, text)
+	}
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	own.texts[key] = text
 	return nil
 }
 
-// FirstNote implements engine.TxWatches.
-func (x privateTx) FirstNote(ctx context.Context, key, text string) error {
-	if !strings.HasPrefix(key, handOutNotes) {
-		return x.Tx.FirstNote(ctx, key, text)
+// FirstNote implements engine.NoteStore.
+func (p pausingNotes) FirstNote(ctx context.Context, tx engine.Tx, key, text string) error {
+	p.noted(tx, "FirstNote", key)
+	own := p.private(key)
+	if own == nil {
+		return p.NoteStore.FirstNote(ctx, tx, key, text)
 	}
-	x.notes.mu.Lock()
-	defer x.notes.mu.Unlock()
-	if _, there := x.notes.texts[key]; !there {
-		x.notes.texts[key] = text
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	if _, there := own.texts[key]; !there {
+		own.texts[key] = text
 	}
 	return nil
 }
 
-// DropNotes implements engine.TxWatches.
-func (x privateTx) DropNotes(ctx context.Context, keys []string) error {
+// DropNotes implements engine.NoteStore.
+func (p pausingNotes) DropNotes(ctx context.Context, tx engine.Tx, keys []string) error {
+	p.noted(tx, "DropNotes", keys...)
+	if p.of.private == nil {
+		return p.NoteStore.DropNotes(ctx, tx, keys)
+	}
 	var shared []string
-	x.notes.mu.Lock()
+	p.of.private.mu.Lock()
 	for _, key := range keys {
-		if strings.HasPrefix(key, handOutNotes) {
-			delete(x.notes.texts, key)
+		if p.private(key) != nil {
+			delete(p.of.private.texts, key)
 		} else {
 			shared = append(shared, key)
 		}
 	}
-	x.notes.mu.Unlock()
+	p.of.private.mu.Unlock()
 	if len(shared) == 0 {
 		return nil
 	}
-	return x.Tx.DropNotes(ctx, shared)
+	return p.NoteStore.DropNotes(ctx, tx, shared)
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -52,7 +50,7 @@ func openPausing(ctx context.Context, dsn string, seedOfIDs uint64) (*pausingSto
 	return &pausingStore{Store: s, ids: ids, hidden: map[task.ID]bool{}, marks: make(chan int64, 100)}, nil
 }
 
-// IDs implements engine.Store.
+// IDs implements engine.Database.
 func (s *pausingStore) IDs() *task.Source { return s.ids }
 
 // Publish implements engine.Cluster.
@@ -106,16 +104,16 @@ func (s *pausingStore) heardOf(mark int64) error {
 	}
 }
 
-// Write implements engine.Store.
+// Write implements engine.Database.
 func (s *pausingStore) Write(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error) error {
 	turn := s.schedule.Load()
 	if turn == nil {
-		return s.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return fn(ctx, s.keeping(tx)) })
+		return s.Store.Write(ctx, fn)
 	}
 	var last *pausingTx
 	runs := 0
 	err := s.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		last = &pausingTx{Tx: s.keeping(tx), store: s, turn: turn, left: map[int64]int{}}
+		last = &pausingTx{Tx: tx, store: s, turn: turn, left: map[int64]int{}}
 		if runs++; runs > 1 {
 			last.pause("begins its transaction again")
 		}
@@ -178,13 +176,6 @@ type pausingTx struct {
 func (x *pausingTx) pause(at string) {
 	x.asked = true
 	x.turn.pause(x.turn.actor, at)
-}
-
-// noted is a pause before something is done to a note, unless only the node knows that.
-func (x *pausingTx) noted(at string, keys ...string) {
-	if x.store.private == nil || slices.ContainsFunc(keys, func(k string) bool { return !strings.HasPrefix(k, handOutNotes) }) {
-		x.pause(at)
-	}
 }
 
 // Ready implements engine.TxWork. It looks at what the answer leaves out: nobody else does anything meanwhile.

@@ -94,28 +94,6 @@ func (x *pausingTx) AddEvents(ctx context.Context, events []task.Event) error {
 	return x.Tx.AddEvents(ctx, events)
 }
 
-func (x *pausingTx) AddActs(ctx context.Context, acts []task.Act) error {
-	x.pause("AddActs")
-	return x.Tx.AddActs(ctx, acts)
-}
-
-func (x *pausingTx) TakeKeys(ctx context.Context,
-	asks []engine.KeyAsk, now, expires task.Instant, patient bool,
-) ([]engine.KeyAnswer, error) {
-	x.pause("TakeKeys")
-	return x.Tx.TakeKeys(ctx, asks, now, expires, patient)
-}
-
-func (x *pausingTx) BindKey(ctx context.Context, name engine.KeyName, to engine.Binding, expires task.Instant) error {
-	x.pause("BindKey")
-	return x.Tx.BindKey(ctx, name, to, expires)
-}
-
-func (x *pausingTx) DropKeys(ctx context.Context, before task.Instant, limit int) (int, error) {
-	x.pause("DropKeys")
-	return x.Tx.DropKeys(ctx, before, limit)
-}
-
 func (x *pausingTx) InsertTemplate(ctx context.Context, t *task.Template) (*task.Template, error) {
 	x.pause("InsertTemplate")
 	return x.Tx.InsertTemplate(ctx, t)
@@ -149,69 +127,4 @@ func (x *pausingTx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, e
 func (x *pausingTx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	x.pause("ForgetWorkers")
 	return x.Tx.ForgetWorkers(ctx, before, limit)
-}
-
-func (x *pausingTx) AddCases(ctx context.Context, cases []*task.Case) error {
-	x.pause("AddCases")
-	return x.Tx.AddCases(ctx, cases)
-}
-
-func (x *pausingTx) Case(ctx context.Context, id task.ID) (*task.Case, error) {
-	x.pause("Case")
-	return x.Tx.Case(ctx, id)
-}
-
-func (x *pausingTx) PendingCases(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
-	x.pause("PendingCases")
-	return x.Tx.PendingCases(ctx, tasks)
-}
-
-func (x *pausingTx) CasesOf(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
-	x.pause("CasesOf")
-	return x.Tx.CasesOf(ctx, tasks)
-}
-
-func (x *pausingTx) DeleteCases(ctx context.Context, ids []task.ID) error {
-	x.pause("DeleteCases")
-	return x.Tx.DeleteCases(ctx, ids)
-}
-
-func (x *pausingTx) SaveCases(ctx context.Context, cases []*task.Case) error {
-	x.pause("SaveCases")
-	return x.Tx.SaveCases(ctx, cases)
-}
-
-func (x *pausingTx) RecurCases(ctx context.Context, cases []*task.Case) error {
-	x.pause("RecurCases")
-	return x.Tx.RecurCases(ctx, cases)
-}
-
-func (x *pausingTx) Evidence(ctx context.Context, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
-	x.pause("Evidence")
-	return x.Tx.Evidence(ctx, tasks)
-}
-
-func (x *pausingTx) Watch(ctx context.Context, watches []engine.Watch) error {
-	x.pause("Watch")
-	return x.Tx.Watch(ctx, watches)
-}
-
-func (x *pausingTx) Rewatch(ctx context.Context, moves []engine.WatchMove) error {
-	x.pause("Rewatch")
-	return x.Tx.Rewatch(ctx, moves)
-}
-
-func (x *pausingTx) Note(ctx context.Context, key, text string) error {
-	x.noted("Note", key)
-	return x.Tx.Note(ctx, key, text)
-}
-
-func (x *pausingTx) DropNotes(ctx context.Context, keys []string) error {
-	x.noted("DropNotes", keys...)
-	return x.Tx.DropNotes(ctx, keys)
-}
-
-func (x *pausingTx) FirstNote(ctx context.Context, key, text string) error {
-	x.noted("FirstNote", key)
-	return x.Tx.FirstNote(ctx, key, text)
 }

@@ -74,7 +74,7 @@ func (in *interpreter) showReady(*args) ([]string, error) {
 	}
 	var steps []*task.Step
 	for _, r := range routes {
-		some, err := in.world.store.ReadyAfter(in.ctx, r.ID, math.MinInt64, task.ID{}, 1000)
+		some, err := in.world.store.QueueStore().ReadyAfter(in.ctx, r.ID, math.MinInt64, task.ID{}, 1000)
 		if err != nil {
 			return nil, err
 		}

@@ -153,7 +153,7 @@ func split(line string) ([]string, error) {
 }
 
 // run carries out a script and returns it with what its commands really print.
-func run(t *testing.T, src string, store engine.Store, reopen func() engine.Store) string {
+func run(t *testing.T, src string, store engine.Database, reopen func() engine.Database) string {
 	t.Helper()
 	list, tail, err := parse(src)
 	if err != nil {

@@ -29,7 +29,7 @@ func TestStampede(t *testing.T) {
 					store = memstore.New(nil)
 				}
 				if every > 0 {
-					store = &faulty{Store: store, every: every}
+					store = &faulty{Database: store, every: every}
 				}
 				w, err := newWorld(t, store, reopen, engine.Config{})
 				if err != nil {
@@ -44,16 +44,16 @@ func TestStampede(t *testing.T) {
 // faulty is a store that rolls back every so many transactions, after all of
 // their work was done.
 type faulty struct {
-	engine.Store
+	engine.Database
 	every int
 	count atomic.Int64
 }
 
 func (f *faulty) Write(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error) error {
 	if f.count.Add(1)%int64(f.every) != 0 {
-		return f.Store.Write(ctx, fn)
+		return f.Database.Write(ctx, fn)
 	}
-	return f.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return f.Database.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		if err := fn(ctx, tx); err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ import (
 // reopen is what a server does that starts again on the same data.
 type kind struct {
 	name string
-	open func(t *testing.T) (s engine.Store, reopen func() engine.Store)
+	open func(t *testing.T) (s engine.Database, reopen func() engine.Database)
 }
 
 // stores is what everything here runs on: the stores alone, the first of which is
@@ -31,18 +31,18 @@ var stores = append(bare, throughDispatcher(once), throughDispatcher(bare[1]))
 
 // once is the reference model, where every transaction runs once and so takes the
 // same IDs as elsewhere.
-var once = kind{"memstore", func(*testing.T) (engine.Store, func() engine.Store) {
+var once = kind{"memstore", func(*testing.T) (engine.Database, func() engine.Database) {
 	s := memstore.New(&memstore.Options{Seed: seedOfIDs})
-	return s, func() engine.Store { return s }
+	return s, func() engine.Database { return s }
 }}
 
 var bare = []kind{
-	{"memstore", func(*testing.T) (engine.Store, func() engine.Store) {
+	{"memstore", func(*testing.T) (engine.Database, func() engine.Database) {
 		// rehearsed: whatever the engine does in a transaction, it must be able to do again
 		s := memstore.New(&memstore.Options{Seed: seedOfIDs, Rehearse: true})
-		return s, func() engine.Store { return s }
+		return s, func() engine.Database { return s }
 	}},
-	{"sqlite", func(t *testing.T) (engine.Store, func() engine.Store) {
+	{"sqlite", func(t *testing.T) (engine.Database, func() engine.Database) {
 		path := filepath.Join(t.TempDir(), "tasker.db")
 		file, err := migrated()
 		if err == nil {
@@ -51,13 +51,13 @@ var bare = []kind{
 		if err != nil {
 			t.Fatal(err)
 		}
-		return durable(t, func() (engine.Store, error) {
+		return durable(t, func() (engine.Database, error) {
 			return sqlite.Open(t.Context(), path, &sqlite.Options{Seed: seedOfIDs, Readers: 1})
 		})
 	}},
-	{"postgres", func(t *testing.T) (engine.Store, func() engine.Store) {
+	{"postgres", func(t *testing.T) (engine.Database, func() engine.Database) {
 		dsn, ids := pgtest.DSN(t), task.NewSource(seedOfIDs, 0)
-		return durable(t, func() (engine.Store, error) {
+		return durable(t, func() (engine.Database, error) {
 			s, err := postgres.Open(t.Context(), dsn, nil)
 			return sameIDs{s, ids}, err
 		})
@@ -89,16 +89,16 @@ var migrated = sync.OnceValues(func() (file []byte, err error) {
 // throughDispatcher is a kind of store with a dispatcher beside it, which outlives
 // a crash of the process as the store does. Everything has to be as it is without.
 func throughDispatcher(k kind) kind {
-	return kind{k.name + "+dispatcher", func(t *testing.T) (engine.Store, func() engine.Store) {
+	return kind{k.name + "+dispatcher", func(t *testing.T) (engine.Database, func() engine.Database) {
 		s, reopen := k.open(t)
 		server := memory.NewServer()
-		return dispatched{s, server}, func() engine.Store { return dispatched{reopen(), server} }
+		return dispatched{s, server}, func() engine.Database { return dispatched{reopen(), server} }
 	}}
 }
 
 // dispatched is a store whose engine dispatches through a server.
 type dispatched struct {
-	engine.Store
+	engine.Database
 	server *memory.Server
 }
 
@@ -125,9 +125,9 @@ type sameIDs struct {
 func (s sameIDs) IDs() *task.Source { return s.ids }
 
 // durable opens a store that outlives its process.
-func durable(t *testing.T, open func() (engine.Store, error)) (engine.Store, func() engine.Store) {
+func durable(t *testing.T, open func() (engine.Database, error)) (engine.Database, func() engine.Database) {
 	t.Helper()
-	again := func() engine.Store {
+	again := func() engine.Database {
 		s, err := open()
 		if err != nil {
 			t.Fatal(err)
@@ -136,7 +136,7 @@ func durable(t *testing.T, open func() (engine.Store, error)) (engine.Store, fun
 	}
 	s := again()
 	t.Cleanup(func() { closeStore(t, s) })
-	return s, func() engine.Store {
+	return s, func() engine.Database {
 		closeStore(t, s)
 		s = again()
 		return s
@@ -144,7 +144,7 @@ func durable(t *testing.T, open func() (engine.Store, error)) (engine.Store, fun
 }
 
 // closeStore closes a store. Closing it twice is harmless.
-func closeStore(t *testing.T, s engine.Store) {
+func closeStore(t *testing.T, s engine.Database) {
 	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Errorf("close the store: %v", err)

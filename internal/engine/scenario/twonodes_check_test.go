@@ -192,7 +192,7 @@ func (d *duo) checkUnserved(n *node) error {
 		if served {
 			continue
 		}
-		steps, err := n.store.ReadyAfter(n.ctx, r.ID, math.MinInt64, task.ID{}, 10_000)
+		steps, err := n.store.QueueStore().ReadyAfter(n.ctx, r.ID, math.MinInt64, task.ID{}, 10_000)
 		if err != nil {
 			return err
 		}

@@ -25,12 +25,12 @@ type bubble struct {
 
 // breakable is a store whose transactions are rolled back while it is broken.
 type breakable struct {
-	engine.Store
+	engine.Database
 	broken atomic.Bool
 }
 
 func (s *breakable) Write(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error) error {
-	return s.Store.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return s.Database.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		if err := fn(ctx, tx); err != nil || !s.broken.Load() {
 			return err
 		}
@@ -43,8 +43,8 @@ func inBubble(t *testing.T, fn func(b *bubble)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &breakable{Store: memstore.New(nil)}
-		w, err := newWorld(t, s, func() engine.Store { return s }, engine.Config{})
+		s := &breakable{Database: memstore.New(nil)}
+		w, err := newWorld(t, s, func() engine.Database { return s }, engine.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

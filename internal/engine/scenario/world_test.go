@@ -20,8 +20,8 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // world is an engine on a store with a clock of its own.
 type world struct {
 	ctx    context.Context
-	store  engine.Store
-	reopen func() engine.Store
+	store  engine.Database
+	reopen func() engine.Database
 	cfg    engine.Config
 	now    time.Time // read by engines through clock, and changed by set
 	moving sync.Mutex
@@ -31,7 +31,7 @@ type world struct {
 	upkeep *upkeep.Upkeep
 }
 
-func newWorld(t *testing.T, s engine.Store, reopen func() engine.Store, cfg engine.Config) (*world, error) {
+func newWorld(t *testing.T, s engine.Database, reopen func() engine.Database, cfg engine.Config) (*world, error) {
 	w := &world{ctx: t.Context(), store: s, reopen: reopen, cfg: cfg, now: start, roll: 0.5}
 	return w, w.boot()
 }

@@ -38,7 +38,8 @@ func (t *tx) setCase(c *task.Case) {
 }
 
 // AddCases implements engine.TxCases.
-func (t *tx) AddCases(ctx context.Context, cases []*task.Case) error {
+func (*Store) AddCases(ctx context.Context, within engine.Tx, cases []*task.Case) error {
+	t := in(within)
 	for _, c := range cases {
 		switch {
 		case t.s.cases[c.ID] != nil:
@@ -52,12 +53,14 @@ func (t *tx) AddCases(ctx context.Context, cases []*task.Case) error {
 }
 
 // Case implements engine.TxCases.
-func (t *tx) Case(ctx context.Context, id task.ID) (*task.Case, error) {
+func (*Store) Case(ctx context.Context, within engine.Tx, id task.ID) (*task.Case, error) {
+	t := in(within)
 	return bareCase(t.s.cases[id]), nil
 }
 
 // PendingCases implements engine.TxCases.
-func (t *tx) PendingCases(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
+func (*Store) PendingCases(ctx context.Context, within engine.Tx, tasks []task.ID) ([]*task.Case, error) {
+	t := in(within)
 	var out []*task.Case
 	for _, id := range slices.CompactFunc(slices.SortedFunc(slices.Values(tasks), compareIDs), func(a, b task.ID) bool { return a == b }) {
 		if c := t.s.pendingCase(id); c != nil {
@@ -68,7 +71,8 @@ func (t *tx) PendingCases(ctx context.Context, tasks []task.ID) ([]*task.Case, e
 }
 
 // CasesOf implements engine.TxCases.
-func (t *tx) CasesOf(ctx context.Context, tasks []task.ID) ([]*task.Case, error) {
+func (*Store) CasesOf(ctx context.Context, within engine.Tx, tasks []task.ID) ([]*task.Case, error) {
+	t := in(within)
 	var out []*task.Case
 	for _, id := range slices.CompactFunc(slices.SortedFunc(slices.Values(tasks), compareIDs), func(a, b task.ID) bool { return a == b }) {
 		out = append(out, clones(t.s.casesOf(id), bareCase)...)
@@ -77,7 +81,8 @@ func (t *tx) CasesOf(ctx context.Context, tasks []task.ID) ([]*task.Case, error)
 }
 
 // DeleteCases implements engine.TxCases.
-func (t *tx) DeleteCases(ctx context.Context, ids []task.ID) error {
+func (*Store) DeleteCases(ctx context.Context, within engine.Tx, ids []task.ID) error {
+	t := in(within)
 	for _, id := range ids {
 		if c := t.s.cases[id]; c != nil {
 			drop(t, casesTable, id)
@@ -88,7 +93,8 @@ func (t *tx) DeleteCases(ctx context.Context, ids []task.ID) error {
 }
 
 // SaveCases implements engine.TxCases. What is fixed when a case is opened stays.
-func (t *tx) SaveCases(ctx context.Context, cases []*task.Case) error {
+func (*Store) SaveCases(ctx context.Context, within engine.Tx, cases []*task.Case) error {
+	t := in(within)
 	for _, from := range cases {
 		old := t.s.cases[from.ID]
 		if old == nil {
@@ -112,7 +118,8 @@ func (t *tx) SaveCases(ctx context.Context, cases []*task.Case) error {
 }
 
 // RecurCases implements engine.TxCases.
-func (t *tx) RecurCases(ctx context.Context, cases []*task.Case) error {
+func (*Store) RecurCases(ctx context.Context, within engine.Tx, cases []*task.Case) error {
+	t := in(within)
 	for _, from := range cases {
 		old := t.s.cases[from.ID]
 		if old == nil || from.Occurrences != old.Occurrences+1 {
@@ -141,7 +148,8 @@ func keptOccurrences(former []task.Occurrence, latest int) []task.Occurrence {
 }
 
 // Evidence implements engine.TxCases.
-func (t *tx) Evidence(ctx context.Context, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
+func (*Store) Evidence(ctx context.Context, within engine.Tx, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
+	t := in(within)
 	out := map[task.ID]engine.Evidence{}
 	for _, id := range tasks {
 		row := t.s.tasks[id]
@@ -167,7 +175,8 @@ func (s *state) lastFailures(id task.ID) []task.Attempt {
 }
 
 // Watch implements engine.TxWatches.
-func (t *tx) Watch(ctx context.Context, watches []engine.Watch) error {
+func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watch) error {
+	t := in(within)
 	for _, w := range watches {
 		put(t, watchesTable, w.Task, w.At)
 	}
@@ -175,7 +184,8 @@ func (t *tx) Watch(ctx context.Context, watches []engine.Watch) error {
 }
 
 // Rewatch implements engine.TxWatches.
-func (t *tx) Rewatch(ctx context.Context, moves []engine.WatchMove) error {
+func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.WatchMove) error {
+	t := in(within)
 	for _, m := range moves {
 		if at, ok := t.s.watches[m.Task]; !ok || at != m.At {
 			continue
@@ -190,7 +200,8 @@ func (t *tx) Rewatch(ctx context.Context, moves []engine.WatchMove) error {
 }
 
 // DropNotes implements engine.TxWatches.
-func (t *tx) DropNotes(ctx context.Context, keys []string) error {
+func (*Store) DropNotes(ctx context.Context, within engine.Tx, keys []string) error {
+	t := in(within)
 	for _, key := range keys {
 		drop(t, notesTable, key)
 	}
@@ -198,15 +209,18 @@ func (t *tx) DropNotes(ctx context.Context, keys []string) error {
 }
 
 // Note implements engine.TxWatches.
-func (t *tx) Note(ctx context.Context, key, text string) error {
+func (*Store) Note(ctx context.Context, within engine.Tx, key, text string) error {
+	t := in(within)
 	put(t, notesTable, key, text)
 	return nil
 }
 
 // FirstNote implements engine.TxWatches.
-func (t *tx) FirstNote(ctx context.Context, key, text string) error {
+func (*Store) FirstNote(ctx context.Context, within engine.Tx, key, text string) error {
+	t := in(within)
 	if _, kept := t.s.notes[key]; kept {
 		return nil
 	}
-	return t.Note(ctx, key, text)
+	put(t, notesTable, key, text)
+	return nil
 }

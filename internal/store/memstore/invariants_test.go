@@ -147,7 +147,7 @@ func TestKeyOfNoTask(t *testing.T) {
 	s, _, _ := pair(t)
 	err := s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
 		ask := engine.KeyAsk{Name: engine.KeyName{Namespace: "default", Key: "k"}, To: engine.Binding{Task: s.IDs().Take(now.Time(), 1)}}
-		_, err := tx.TakeKeys(ctx, []engine.KeyAsk{ask}, now, now+1, true)
+		_, err := s.KeyStore().TakeKeys(ctx, tx, []engine.KeyAsk{ask}, now, now+1, true)
 		return err
 	})
 	if task.CodeOf(err) != task.Internal {

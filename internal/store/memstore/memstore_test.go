@@ -10,11 +10,11 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(*testing.T) engine.Store { return memstore.New(&memstore.Options{Seed: 1}) })
+	storetest.Run(t, func(*testing.T) engine.Database { return memstore.New(&memstore.Options{Seed: 1}) })
 }
 
 // The suite's own functions can be run again, like those of the engine.
 func TestConformanceRehearsed(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(*testing.T) engine.Store { return memstore.New(&memstore.Options{Seed: 2, Rehearse: true}) })
+	storetest.Run(t, func(*testing.T) engine.Database { return memstore.New(&memstore.Options{Seed: 2, Rehearse: true}) })
 }

@@ -32,7 +32,8 @@ func (t *tx) AddEvents(ctx context.Context, events []task.Event) error {
 }
 
 // AddActs implements engine.TxRecords.
-func (t *tx) AddActs(ctx context.Context, acts []task.Act) error {
+func (*Store) AddActs(ctx context.Context, within engine.Tx, acts []task.Act) error {
+	t := in(within)
 	for _, a := range acts { // one about no task is kept under the zero ID
 		a.No = t.s.lastAct[""] + 1
 		put(t, lastActTable, "", a.No)
@@ -46,27 +47,33 @@ func (t *tx) AddActs(ctx context.Context, acts []task.Act) error {
 
 // TakeKeys implements engine.TxRecords. A key is bound while now is before expires. There is one transaction at a
 // time, so none is locked.
-func (t *tx) TakeKeys(ctx context.Context, asks []engine.KeyAsk, now, expires task.Instant, _ bool) ([]engine.KeyAnswer, error) {
+func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyAsk, now, expires task.Instant, _ bool) ([]engine.KeyAnswer, error) {
+	t := in(within)
 	answers := make([]engine.KeyAnswer, len(asks))
 	for i, a := range asks {
 		if b, bound := t.s.keys[a.Name]; bound && now < b.expires {
 			answers[i] = engine.KeyAnswer{Bound: b.Binding, Taken: true}
-		} else if err := t.BindKey(ctx, a.Name, a.To, expires); err != nil {
-			return nil, err
+		} else {
+			t.bindKey(a.Name, a.To, expires)
 		}
 	}
 	return answers, nil
 }
 
 // BindKey implements engine.TxRecords.
-func (t *tx) BindKey(ctx context.Context, name engine.KeyName, to engine.Binding, expires task.Instant) error {
-	put(t, keysTable, name, binding{to, expires})
-	t.touched[to.Task] = true
+func (*Store) BindKey(ctx context.Context, within engine.Tx, name engine.KeyName, to engine.Binding, expires task.Instant) error {
+	in(within).bindKey(name, to, expires)
 	return nil
 }
 
+func (t *tx) bindKey(name engine.KeyName, to engine.Binding, expires task.Instant) {
+	put(t, keysTable, name, binding{to, expires})
+	t.touched[to.Task] = true
+}
+
 // DropKeys implements engine.TxRecords.
-func (t *tx) DropKeys(ctx context.Context, before task.Instant, limit int) (int, error) {
+func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instant, limit int) (int, error) {
+	t := in(within)
 	n := 0
 	for name, b := range t.s.keys {
 		if n < limit && b.expires < before {

@@ -32,7 +32,7 @@ type Store struct {
 	closed    bool
 }
 
-var _ engine.Store = (*Store)(nil)
+var _ engine.Database = (*Store)(nil)
 
 // New returns an empty Store.
 func New(opts *Options) *Store {
@@ -93,23 +93,31 @@ func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx engin
 			return err
 		}
 	}
-	journal, err := s.run(ctx, fn, true)
+	t, err := s.run(ctx, fn, true)
 	if err != nil {
 		return err
 	}
+	s.publish(t.journal)
+	for _, fn := range t.after {
+		fn()
+	}
+	return nil
+}
+
+// publish makes what a transaction changed the committed state.
+func (s *Store) publish(journal []change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range journal {
 		c.redo(s.committed)
 	}
-	return nil
 }
 
 // run carries out fn on the writer's state and checks what it leaves there.
 // Unless the changes are sound and are to be kept, they are undone before run
 // returns or panics.
-func (s *Store) run(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error, keep bool) (journal []change, err error) {
-	t := &tx{s: s.work, touched: map[task.ID]bool{}}
+func (s *Store) run(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error, keep bool) (t *tx, err error) {
+	t = &tx{s: s.work, touched: map[task.ID]bool{}}
 	kept := false
 	defer func() {
 		if !kept {
@@ -123,7 +131,7 @@ func (s *Store) run(ctx context.Context, fn func(ctx context.Context, tx engine.
 		return nil, err
 	}
 	kept = keep
-	return t.journal, nil
+	return t, nil
 }
 
 func (s *Store) isClosed() bool {

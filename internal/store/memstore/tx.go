@@ -12,9 +12,42 @@ type tx struct {
 	s       *state
 	journal []change
 	touched map[task.ID]bool // tasks to check at the commit
+	after   []func()         // to be done once it is committed
 }
 
 var _ engine.Tx = (*tx)(nil)
+
+// Handle implements engine.Tx.
+func (t *tx) Handle() engine.Handle { return t }
+
+// AfterCommit implements engine.Handle.
+func (t *tx) AfterCommit(fn func()) bool {
+	t.after = append(t.after, fn)
+	return true
+}
+
+// in is the transaction that a Tx is, or wraps. It panics for one of another kind of store.
+func in(of engine.Tx) *tx { return of.Handle().(*tx) }
+
+// The domains whose rows are in the same tables.
+
+// CaseStore implements engine.Database.
+func (s *Store) CaseStore() engine.CaseStore { return s }
+
+// WatchStore implements engine.Database.
+func (s *Store) WatchStore() engine.WatchStore { return s }
+
+// NoteStore implements engine.Database.
+func (s *Store) NoteStore() engine.NoteStore { return s }
+
+// ActStore implements engine.Database.
+func (s *Store) ActStore() engine.ActStore { return s }
+
+// KeyStore implements engine.Database.
+func (s *Store) KeyStore() engine.KeyStore { return s }
+
+// QueueStore implements engine.Database.
+func (s *Store) QueueStore() engine.QueueStore { return s }
 
 // change is one entry of the journal.
 type change struct{ redo, undo func(*state) }

@@ -12,7 +12,7 @@ import (
 )
 
 // job is a task of one step, ready on a route.
-func job(s engine.Store, route int64) (*task.Task, *task.Step) {
+func job(s engine.Database, route int64) (*task.Task, *task.Step) {
 	now := task.At(time.Now())
 	id := s.IDs().Take(now.Time(), 2)
 	step := &task.Step{ID: s.IDs().Step(id, 1), TaskID: id, Ordinal: 1, RouteID: route, State: task.StepEnqueued, MaxAttempts: 1,

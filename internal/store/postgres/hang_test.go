@@ -39,7 +39,7 @@ func until(t *testing.T, most time.Duration, do func(ctx context.Context) error)
 
 func note(s *postgres.Store) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
-		return s.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return tx.Note(ctx, "hang", "over") })
+		return s.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return s.NoteStore().Note(ctx, tx, "hang", "over") })
 	}
 }
 

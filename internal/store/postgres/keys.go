@@ -17,7 +17,8 @@ const keyWait = "5ms"
 
 // TakeKeys implements engine.TxRecords. All keys are taken by one statement and in one order, so two
 // transactions that want the same keys cannot each wait for the other.
-func (t *tx) TakeKeys(ctx context.Context, asks []engine.KeyAsk, now, expires task.Instant, patient bool) ([]engine.KeyAnswer, error) {
+func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyAsk, now, expires task.Instant, patient bool) ([]engine.KeyAnswer, error) {
+	t := in(within)
 	var free map[engine.KeyName]bool
 	var err error
 	if patient {
@@ -110,9 +111,4 @@ func keyColumns(asks []engine.KeyAsk) (namespaces, keys []string) {
 		namespaces, keys = append(namespaces, a.Name.Namespace), append(keys, a.Name.Key)
 	}
 	return namespaces, keys
-}
-
-// BindKey implements engine.TxRecords.
-func (t *tx) BindKey(ctx context.Context, name engine.KeyName, to engine.Binding, expires task.Instant) error {
-	return t.added().BindKey(ctx, name, to, expires)
 }

@@ -67,8 +67,8 @@ type Store struct {
 }
 
 var (
-	_ engine.Store   = (*Store)(nil)
-	_ engine.Cluster = (*Store)(nil)
+	_ engine.Database = (*Store)(nil)
+	_ engine.Cluster  = (*Store)(nil)
 )
 
 // CacheNewRows implements engine.Rememberer.
@@ -202,6 +202,11 @@ func (r readers) Exec(ctx context.Context, query string, args ...any) (int64, er
 	var n int64
 	err := r.s.do(ctx, request{sql: query, args: args, rows: &n})
 	return n, err
+}
+
+// Send implements store.Conn.
+func (r readers) Send(ctx context.Context, query string, args ...any) error {
+	return r.s.do(ctx, request{sql: query, args: args})
 }
 
 // Query implements store.Conn.

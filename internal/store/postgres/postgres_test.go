@@ -26,20 +26,20 @@ func open(t *testing.T, dsn string) *postgres.Store {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) engine.Store { return open(t, pgtest.DSN(t)) })
+	storetest.Run(t, func(t *testing.T) engine.Database { return open(t, pgtest.DSN(t)) })
 }
 
 func TestConformancePgBouncer(t *testing.T) {
 	t.Parallel()
 	pooled := pgtest.PgBouncer(t, pgtest.DSN(t))
-	storetest.Run(t, func(t *testing.T) engine.Store { return open(t, pgtest.Schema(t, pooled)) })
+	storetest.Run(t, func(t *testing.T) engine.Database { return open(t, pgtest.Schema(t, pooled)) })
 }
 
 func TestDurability(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	dsns := map[string]string{} // a schema for each directory
-	storetest.RunDurable(t, func(t *testing.T, dir string) engine.Store {
+	storetest.RunDurable(t, func(t *testing.T, dir string) engine.Database {
 		mu.Lock()
 		defer mu.Unlock()
 		if dsns[dir] == "" {

@@ -4,13 +4,15 @@ import (
 	"context"
 	"sync"
 
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // DropKeys implements engine.TxRecords. A key that another transaction has locked is left
 // for the next time: it may be about to be bound anew, and its owner may take long.
-func (t *tx) DropKeys(ctx context.Context, before task.Instant, limit int) (int, error) {
+func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instant, limit int) (int, error) {
+	t := in(within)
 	const query = `WITH old AS MATERIALIZED (SELECT namespace, key FROM tasker_idempotency_keys WHERE expires_at < $1
  ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)
  DELETE FROM tasker_idempotency_keys k USING old WHERE k.namespace = old.namespace AND k.key = old.key`

@@ -35,7 +35,10 @@ type tx struct {
 	after  []func() // to be done once it is committed
 }
 
-var _ engine.Tx = (*tx)(nil)
+var (
+	_ engine.Tx    = (*tx)(nil)
+	_ store.Handle = (*tx)(nil)
+)
 
 // seenStep is a step as the transaction saw it last, or wrote it.
 type seenStep struct {
@@ -50,6 +53,30 @@ type seenTask struct {
 	saved      bool
 	inserted   bool
 }
+
+// Handle implements engine.Tx.
+func (t *tx) Handle() engine.Handle { return t }
+
+// SQL implements store.Handle.
+func (t *tx) SQL() store.SQL { return t.sql }
+
+// AfterCommit implements engine.Handle.
+func (t *tx) AfterCommit(fn func()) bool {
+	if t.guest {
+		return false
+	}
+	t.after = append(t.after, fn)
+	return true
+}
+
+// in is the transaction that a Tx is, or wraps.
+func in(of engine.Tx) *tx { return of.Handle().(*tx) }
+
+// WatchStore implements engine.Database.
+func (s *Store) WatchStore() engine.WatchStore { return s }
+
+// KeyStore implements engine.Database.
+func (s *Store) KeyStore() engine.KeyStore { return s }
 
 func (s *Store) newTx(c *conn, careful bool) *tx {
 	t := &tx{store: s, conn: c, locking: careful, begin: s.Now(),
@@ -197,34 +224,23 @@ func (p portable) Exec(ctx context.Context, query string, args ...any) (int64, e
 	return n, err
 }
 
+// Send implements store.Conn: the statement goes with the next question, or with the commit.
+func (p portable) Send(_ context.Context, query string, args ...any) error {
+	p.t.exec(query, args...)
+	return nil
+}
+
 // Query implements store.Conn.
 func (p portable) Query(ctx context.Context, query string, args []any, each func(store.Row) error) error {
 	return p.t.ask(ctx, query, args, each)
 }
 
-// deferred is portable for statements whose count of rows does not matter.
-type deferred struct{ t *tx }
-
-// Exec implements store.Conn; it returns before the statement has run, and 0.
-func (d deferred) Exec(_ context.Context, query string, args ...any) (int64, error) {
-	d.t.exec(query, args...)
-	return 0, nil
-}
-
-// Query implements store.Conn.
-func (d deferred) Query(ctx context.Context, query string, args []any, each func(store.Row) error) error {
-	return portable(d).Query(ctx, query, args, each)
-}
-
 // What follows is portable SQL in this transaction.
 
-func (t *tx) added() store.SQL { return store.SQL{Conn: deferred{t}, Dialect: t.sql.Dialect} }
-
 func (t *tx) AddAttempts(ctx context.Context, a []task.Attempt) error {
-	return t.added().AddAttempts(ctx, a)
+	return t.sql.AddAttempts(ctx, a)
 }
-func (t *tx) AddEvents(ctx context.Context, e []task.Event) error { return t.added().AddEvents(ctx, e) }
-func (t *tx) AddActs(ctx context.Context, a []task.Act) error     { return t.added().AddActs(ctx, a) }
+func (t *tx) AddEvents(ctx context.Context, e []task.Event) error { return t.sql.AddEvents(ctx, e) }
 
 func (t *tx) InsertTemplate(ctx context.Context, tpl *task.Template) (*task.Template, error) {
 	return t.sql.InsertTemplate(ctx, tpl)
@@ -237,10 +253,7 @@ func (t *tx) InsertRoute(ctx context.Context, r *task.Route) error { return t.sq
 
 // SaveWorker implements engine.TxRegistry.
 func (t *tx) SaveWorker(ctx context.Context, w *task.Worker) error {
-	if w.No == 0 { // the answer is its number
-		return t.sql.SaveWorker(ctx, w)
-	}
-	return t.added().SaveWorker(ctx, w)
+	return t.sql.SaveWorker(ctx, w)
 }
 
 // Workers implements engine.TxRegistry.

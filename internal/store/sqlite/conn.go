@@ -90,6 +90,12 @@ func (c *conn) Exec(_ context.Context, query string, args ...any) (int64, error)
 	return r.RowsAffected()
 }
 
+// Send implements store.Conn.
+func (c *conn) Send(ctx context.Context, query string, args ...any) error {
+	_, err := c.Exec(ctx, query, args...)
+	return err
+}
+
 // errEnough ends a Query early and well.
 var errEnough = errors.New("enough rows")
 

@@ -47,7 +47,7 @@ type Store struct {
 	closed  atomic.Bool
 }
 
-var _ engine.Store = (*Store)(nil)
+var _ engine.Database = (*Store)(nil)
 
 // maxFused bounds how many writes share one transaction.
 const maxFused = 256

@@ -3,12 +3,14 @@ package sqlite
 import (
 	"context"
 
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // DropKeys implements engine.TxRecords.
-func (t *tx) DropKeys(ctx context.Context, before task.Instant, limit int) (int, error) {
+func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instant, limit int) (int, error) {
+	t := in(within)
 	const query = `DELETE FROM tasker_idempotency_keys WHERE (namespace, key) IN
  (SELECT namespace, key FROM tasker_idempotency_keys WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`
 	n, err := t.conn.Exec(ctx, query, int64(before), limit)

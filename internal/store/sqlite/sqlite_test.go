@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-func open(t *testing.T, dir string) engine.Store {
+func open(t *testing.T, dir string) engine.Database {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "tasker.db"), nil)
 	if err != nil {
@@ -26,7 +26,7 @@ func open(t *testing.T, dir string) engine.Store {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) engine.Store {
+	storetest.Run(t, func(t *testing.T) engine.Database {
 		s := open(t, t.TempDir())
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {

@@ -24,19 +24,45 @@ type tx struct {
 	// leaving counts the ready steps of routes where all were handed to the caller,
 	// who has not taken them yet.
 	leaving map[int64]int
+	after   []func() // to be done once it is committed
 }
 
-var _ engine.Tx = (*tx)(nil)
+var (
+	_ engine.Tx    = (*tx)(nil)
+	_ store.Handle = (*tx)(nil)
+)
 
 func newTx(c *conn, d store.Dialect, ids *task.Source) *tx {
 	return &tx{sql: store.SQL{Conn: c, Dialect: d}, conn: c, ids: ids, nonEmpty: map[int64]struct{}{}, leaving: map[int64]int{}, rows: newRows()}
 }
+
+// Handle implements engine.Tx.
+func (t *tx) Handle() engine.Handle { return t }
+
+// SQL implements store.Handle.
+func (t *tx) SQL() store.SQL { return t.sql }
+
+// AfterCommit implements engine.Handle.
+func (t *tx) AfterCommit(fn func()) bool {
+	t.after = append(t.after, fn)
+	return true
+}
+
+// in is the transaction that a Tx is, or wraps.
+func in(of engine.Tx) *tx { return of.Handle().(*tx) }
+
+// WatchStore implements engine.Database.
+func (s *Store) WatchStore() engine.WatchStore { return s }
+
+// KeyStore implements engine.Database.
+func (s *Store) KeyStore() engine.KeyStore { return s }
 
 // begin starts a transaction.
 func (t *tx) begin() {
 	t.rows.trim()
 	t.emptied = t.emptied[:0]
 	clear(t.leaving)
+	t.after = nil
 }
 
 // undo forgets what a transaction did that was rolled back.
@@ -90,16 +116,6 @@ func (t *tx) AddAttempts(ctx context.Context, a []task.Attempt) error {
 	return t.sql.AddAttempts(ctx, a)
 }
 func (t *tx) AddEvents(ctx context.Context, e []task.Event) error { return t.sql.AddEvents(ctx, e) }
-func (t *tx) AddActs(ctx context.Context, a []task.Act) error     { return t.sql.AddActs(ctx, a) }
-
-// TakeKeys implements engine.TxRecords. There is one transaction at a time, so no key is locked.
-func (t *tx) TakeKeys(ctx context.Context, asks []engine.KeyAsk, now, expires task.Instant, _ bool) ([]engine.KeyAnswer, error) {
-	return t.sql.TakeKeys(ctx, asks, now, expires)
-}
-
-func (t *tx) BindKey(ctx context.Context, name engine.KeyName, to engine.Binding, expires task.Instant) error {
-	return t.sql.BindKey(ctx, name, to, expires)
-}
 
 func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
 	return t.sql.FirstDue(ctx, queue, after)

@@ -61,6 +61,9 @@ func (s *Store) transact(writes ...write) error {
 	if _, err := s.conn.Exec(ctx, "COMMIT"); err != nil {
 		return s.rollback(fmt.Errorf("commit: %w", err))
 	}
+	for _, fn := range s.tx.after {
+		fn()
+	}
 	return nil
 }
 

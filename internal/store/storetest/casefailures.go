@@ -54,19 +54,19 @@ func caseFailures(f *fixture) {
 			urgent = append([]task.ID{cases[i].ID}, urgent...)
 		}
 		f.equal(name, f.listCases(c.filter), want)
-		n, err := f.store.SizeOf(f.Context(), c.filter, 10)
+		n, err := f.store.CaseStore().SizeOf(f.Context(), c.filter, 10)
 		f.must(err)
 		f.equal("number of "+name, n, len(want))
 		if c.filter.Status == task.CaseResolved || len(c.filter.IDs) > 0 {
 			continue // the queue has those that are pending
 		}
-		got, err := f.store.UrgentCases(f.Context(), c.filter, engine.PriorityBases{})
+		got, err := f.store.CaseStore().UrgentCases(f.Context(), c.filter, engine.PriorityBases{})
 		f.must(err)
 		f.equal(name+" by urgency", caseIDs(got), urgent)
 	}
 	page := engine.CaseFilter{Handler: "a", Limit: 1, Offset: 1}
 	f.equal("the second page", f.listCases(page), []task.ID{cases[2].ID})
-	got, err := f.store.UrgentCases(f.Context(), page, engine.PriorityBases{})
+	got, err := f.store.CaseStore().UrgentCases(f.Context(), page, engine.PriorityBases{})
 	f.must(err)
 	f.equal("the second page by urgency", caseIDs(got), []task.ID{cases[2].ID})
 }

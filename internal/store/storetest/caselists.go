@@ -37,7 +37,7 @@ func caseIDs(cases []*task.Case) []task.ID {
 
 func (f *fixture) listCases(filter engine.CaseFilter) []task.ID {
 	f.Helper()
-	cases, err := f.store.ListCases(f.Context(), filter)
+	cases, err := f.store.CaseStore().ListCases(f.Context(), filter)
 	f.must(err)
 	for _, c := range cases {
 		if c.Snapshot != nil {
@@ -109,7 +109,7 @@ func urgentCases(f *fixture) {
 	}
 	bases := engine.PriorityBases{}
 	list := func(filter engine.CaseFilter) []task.ID {
-		got, err := f.store.UrgentCases(f.Context(), filter, bases)
+		got, err := f.store.CaseStore().UrgentCases(f.Context(), filter, bases)
 		f.must(err)
 		return caseIDs(got)
 	}
@@ -138,21 +138,21 @@ func countCases(f *fixture) {
 	of := func(reason int, status task.Resolution, n int, oldest, newest *task.Case, minutes int64) engine.CaseCount {
 		return engine.CaseCount{Reason: task.CaseReasons[reason], Status: status, Cases: n, Oldest: oldest.OpenedAt, Newest: newest.OpenedAt, OpenFor: minutes * minute}
 	}
-	got, err := f.store.CountCases(f.Context(), engine.CaseFilter{})
+	got, err := f.store.CaseStore().CountCases(f.Context(), engine.CaseFilter{})
 	f.must(err)
 	f.equal("counts", got, []engine.CaseCount{
 		of(0, task.CaseResolved, 2, cases[0], cases[2], 4), of(0, task.CasePending, 2, cases[4], cases[6], 0),
 		of(1, task.CaseResolved, 2, cases[1], cases[3], 6), of(1, task.CasePending, 2, cases[5], cases[7], 0)})
-	got, err = f.store.CountCases(f.Context(), engine.CaseFilter{Reason: task.CaseReasons[0], After: cases[6].OpenedAt})
+	got, err = f.store.CaseStore().CountCases(f.Context(), engine.CaseFilter{Reason: task.CaseReasons[0], After: cases[6].OpenedAt})
 	f.must(err)
 	f.equal("some", got, []engine.CaseCount{of(0, task.CasePending, 1, cases[6], cases[6], 0)})
 }
 
 func noCases(f *fixture) {
 	f.equal("list", f.listCases(engine.CaseFilter{Limit: 10}), []task.ID(nil))
-	urgent, err := f.store.UrgentCases(f.Context(), engine.CaseFilter{Limit: 10}, engine.PriorityBases{})
+	urgent, err := f.store.CaseStore().UrgentCases(f.Context(), engine.CaseFilter{Limit: 10}, engine.PriorityBases{})
 	f.must(err)
-	counts, err := f.store.CountCases(f.Context(), engine.CaseFilter{})
+	counts, err := f.store.CaseStore().CountCases(f.Context(), engine.CaseFilter{})
 	f.must(err)
 	if len(urgent)+len(counts) > 0 {
 		f.Errorf("found %v and %v", urgent, counts)
@@ -174,10 +174,10 @@ func audit(f *fixture) {
 		{At: second(5), Namespace: "video", Template: "cut", Kind: "register_template", Actor: "bob", Auth: task.AuthKey, Key: "deploy"},
 		{At: second(6), Kind: "use_key", Actor: "ops", Auth: task.AuthKey, Key: "ops", Data: []byte(`{"node":"n"}`)},
 	}
-	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.AddActs(ctx, all[:2]) })
-	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.AddActs(ctx, all[2:]) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.ActStore().AddActs(ctx, tx, all[:2]) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.ActStore().AddActs(ctx, tx, all[2:]) })
 	list := func(filter engine.ActFilter) []task.Act {
-		got, err := f.store.ListActs(f.Context(), filter)
+		got, err := f.store.ActStore().ListActs(f.Context(), filter)
 		f.must(err)
 		slices.Reverse(got)
 		return got
@@ -222,7 +222,7 @@ func failedTasks(f *fixture) {
 		}
 		j.task.Meta.Case = task.HasPending
 		f.write(func(ctx context.Context, tx engine.Tx) error {
-			if err := tx.AddCases(ctx, []*task.Case{c}); err != nil {
+			if err := f.store.CaseStore().AddCases(ctx, tx, []*task.Case{c}); err != nil {
 				return err
 			}
 			return tx.SaveTasks(ctx, []*task.Task{j.task})
@@ -246,21 +246,21 @@ func failedTasks(f *fixture) {
 	} {
 		test.filter.Limit = 10
 		f.equal(name, f.listCases(test.filter), test.want)
-		n, err := f.store.SizeOf(f.Context(), test.filter, 5)
+		n, err := f.store.CaseStore().SizeOf(f.Context(), test.filter, 5)
 		f.must(err)
 		f.equal("number of "+name, n, min(len(test.want), 5))
 	}
-	list, err := f.store.ListCases(f.Context(), engine.CaseFilter{Limit: 10})
+	list, err := f.store.CaseStore().ListCases(f.Context(), engine.CaseFilter{Limit: 10})
 	f.must(err)
 	for i, c := range list {
 		f.equal("error", []any{c.Fingerprint, c.Retryable}, []any{cases[i].Fingerprint, cases[i].Retryable})
 	}
-	whole, err := f.store.FindCase(f.Context(), cases[0].ID)
+	whole, err := f.store.CaseStore().FindCase(f.Context(), cases[0].ID)
 	f.must(err)
 	f.equal("the whole case", whole, cases[0])
 	// what is fixed when a case is opened stays
 	f.change(job{task: f.find(cases[0].TaskID)}, cases[0], task.CaseChange{Status: task.CaseFailed, Actor: "ada"}, f.now)
-	whole, err = f.store.FindCase(f.Context(), cases[0].ID)
+	whole, err = f.store.CaseStore().FindCase(f.Context(), cases[0].ID)
 	f.must(err)
 	f.equal("the resolved case", whole, cases[0])
 }
@@ -283,7 +283,7 @@ func lastFailures(f *fixture) {
 		"of any":                  {task.ID{}, other},
 		"of a step without a one": {j.steps[2].ID, other},
 	} {
-		got, err := f.store.LastFailures(f.Context(), []engine.Stop{{Task: silent.task.ID, Step: silent.steps[0].ID}, {Task: j.task.ID, Step: test.step},
+		got, err := f.store.CaseStore().LastFailures(f.Context(), []engine.Stop{{Task: silent.task.ID, Step: silent.steps[0].ID}, {Task: j.task.ID, Step: test.step},
 			{Task: f.store.IDs().Take(f.now.Time(), 1)}})
 		f.must(err)
 		f.equal("the last failure "+name, got, []task.Attempt{test.want})
@@ -303,7 +303,7 @@ func countFailures(f *fixture) {
 		}
 		j.task.Meta.Case = task.HasPending
 		f.write(func(ctx context.Context, tx engine.Tx) error {
-			if err := tx.AddCases(ctx, []*task.Case{c}); err != nil {
+			if err := f.store.CaseStore().AddCases(ctx, tx, []*task.Case{c}); err != nil {
 				return err
 			}
 			return tx.SaveTasks(ctx, []*task.Task{j.task})
@@ -313,7 +313,7 @@ func countFailures(f *fixture) {
 		}
 	}
 	count := func(since task.Instant, byFingerprint bool, limit int) []engine.FailureCount {
-		got, err := f.store.CountFailures(f.Context(), since, byFingerprint, limit)
+		got, err := f.store.CaseStore().CountFailures(f.Context(), since, byFingerprint, limit)
 		f.must(err)
 		return got
 	}

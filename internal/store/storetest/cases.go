@@ -47,7 +47,7 @@ func (f *fixture) addCase(j job, c *task.Case) {
 		if err := tx.SaveTasks(ctx, []*task.Task{j.task}); err != nil {
 			return err
 		}
-		return tx.AddCases(ctx, []*task.Case{c})
+		return f.store.CaseStore().AddCases(ctx, tx, []*task.Case{c})
 	})
 }
 
@@ -64,13 +64,13 @@ func (f *fixture) change(j job, c *task.Case, ch task.CaseChange, at task.Instan
 		if err := tx.SaveTasks(ctx, []*task.Task{j.task}); err != nil {
 			return err
 		}
-		return tx.SaveCases(ctx, []*task.Case{c})
+		return f.store.CaseStore().SaveCases(ctx, tx, []*task.Case{c})
 	})
 }
 
 func (f *fixture) findCase(id task.ID) *task.Case {
 	f.Helper()
-	c, err := f.store.FindCase(f.Context(), id)
+	c, err := f.store.CaseStore().FindCase(f.Context(), id)
 	f.must(err)
 	return c
 }
@@ -88,7 +88,7 @@ func caseAsGiven(f *fixture) {
 		c := f.openCase(j, reason, f.now.Add(time.Duration(i)*time.Second))
 		f.equal("case", f.findCase(c.ID), c)
 		f.write(func(ctx context.Context, tx engine.Tx) error {
-			got, err := tx.Case(ctx, c.ID)
+			got, err := f.store.CaseStore().Case(ctx, tx, c.ID)
 			f.equal("in a transaction", got, bare(c))
 			return err
 		})
@@ -129,11 +129,11 @@ func lastCase(f *fixture) {
 	first := f.openCase(j, task.ReasonManual, f.now)
 	f.change(j, first, task.CaseChange{Status: task.CaseCancelled, Actor: "ada"}, f.now+1)
 	f.openCase(other, task.ReasonManual, f.now.Add(time.Minute))
-	got, err := f.store.LastCase(f.Context(), j.task.ID)
+	got, err := f.store.CaseStore().LastCase(f.Context(), j.task.ID)
 	f.must(err)
 	f.equal("the only one", got, first)
 	second := f.openCase(j, task.ReasonStaleness, f.now.Add(time.Second))
-	got, err = f.store.LastCase(f.Context(), j.task.ID)
+	got, err = f.store.CaseStore().LastCase(f.Context(), j.task.ID)
 	f.must(err)
 	f.equal("the last one", got, second)
 }
@@ -146,15 +146,15 @@ func caseOfNobody(f *fixture) {
 	if got := f.findCase(alike); got != nil {
 		f.Errorf("found %+v", got)
 	}
-	got, err := f.store.LastCase(f.Context(), task.MakeID(j.task.ID.Seq(), j.task.ID.Low()+1))
+	got, err := f.store.CaseStore().LastCase(f.Context(), task.MakeID(j.task.ID.Seq(), j.task.ID.Low()+1))
 	if got != nil || err != nil {
 		f.Errorf("found %+v, %v", got, err)
 	}
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		if got, err := tx.Case(ctx, alike); got != nil || err != nil {
+		if got, err := f.store.CaseStore().Case(ctx, tx, alike); got != nil || err != nil {
 			f.Errorf("in a transaction: %+v, %v", got, err)
 		}
-		none, err := tx.PendingCases(ctx, []task.ID{alike})
+		none, err := f.store.CaseStore().PendingCases(ctx, tx, []task.ID{alike})
 		if len(none) > 0 {
 			f.Errorf("pending: %+v", none)
 		}
@@ -179,7 +179,7 @@ func pendingOfMany(f *fixture) {
 		}
 	}
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		cases, err := tx.PendingCases(ctx, ids)
+		cases, err := f.store.CaseStore().PendingCases(ctx, tx, ids)
 		got := map[task.ID]*task.Case{}
 		for _, c := range cases {
 			got[c.TaskID] = c
@@ -203,7 +203,7 @@ func evidence(f *fixture) {
 	last, other := attempt(0, 2, "the second"), attempt(1, 1, "beside it")
 	f.addAttempts(attempt(0, 1, "the first"), last, other, attempt(1, 2, "")) // the last one did not fail
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		got, err := tx.Evidence(ctx, []task.ID{j.task.ID, plain.task.ID, silent.task.ID, f.store.IDs().Take(f.now.Time(), 1)})
+		got, err := f.store.CaseStore().Evidence(ctx, tx, []task.ID{j.task.ID, plain.task.ID, silent.task.ID, f.store.IDs().Take(f.now.Time(), 1)})
 		byStep := func(a, b task.Attempt) int { return slices.Compare(a.StepID[:], b.StepID[:]) }
 		slices.SortFunc(got[j.task.ID].Failures, byStep)
 		f.equal("evidence", got, map[task.ID]engine.Evidence{j.task.ID: {Context: j.task.Context, Failures: []task.Attempt{last, other}},
@@ -219,10 +219,10 @@ func casesDeleted(f *fixture) {
 	f.equal("key", f.findCase(c.ID).ResolvedKey, "ops")
 	f.dropCase(j, c)
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		if err := tx.Watch(ctx, []engine.Watch{{Task: j.task.ID, At: f.now}}); err != nil {
+		if err := f.store.WatchStore().Watch(ctx, tx, []engine.Watch{{Task: j.task.ID, At: f.now}}); err != nil {
 			return err
 		}
-		return tx.AddActs(ctx, []task.Act{{At: f.now, TaskID: j.task.ID, CaseID: c.ID, Kind: task.ActUpdateCase}})
+		return f.store.ActStore().AddActs(ctx, tx, []task.Act{{At: f.now, TaskID: j.task.ID, CaseID: c.ID, Kind: task.ActUpdateCase}})
 	})
 	f.finish(j, f.now)
 	f.delete(f.now.Add(time.Hour), 10, 1)
@@ -267,7 +267,7 @@ func (f *fixture) dropCase(j job, c *task.Case) {
 		if err := tx.SaveTasks(ctx, []*task.Task{j.task}); err != nil {
 			return err
 		}
-		return tx.DeleteCases(ctx, []task.ID{c.ID})
+		return f.store.CaseStore().DeleteCases(ctx, tx, []task.ID{c.ID})
 	})
 }
 
@@ -284,7 +284,7 @@ func resolvedCases(f *fixture) {
 		cases = append(cases, c)
 	}
 	find := func(before task.Instant, limit int) []task.ID {
-		list, err := f.store.ResolvedCases(f.Context(), before, limit)
+		list, err := f.store.CaseStore().ResolvedCases(f.Context(), before, limit)
 		f.must(err)
 		return caseIDs(list)
 	}
@@ -293,13 +293,13 @@ func resolvedCases(f *fixture) {
 	f.equal("the first", find(hour(100), 1), caseIDs(cases[2:3]))
 	second := f.openCase(jobs[2], task.ReasonMaxRetries, hour(4))
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		list, err := tx.CasesOf(ctx, []task.ID{jobs[2].task.ID, jobs[3].task.ID, jobs[2].task.ID, f.store.IDs().Take(f.now.Time(), 1)})
+		list, err := f.store.CaseStore().CasesOf(ctx, tx, []task.ID{jobs[2].task.ID, jobs[3].task.ID, jobs[2].task.ID, f.store.IDs().Take(f.now.Time(), 1)})
 		slices.SortFunc(list, func(a, b *task.Case) int { return slices.Compare(a.ID[:], b.ID[:]) })
 		f.equal("cases of two tasks", list, []*task.Case{bare(cases[2]), bare(cases[3]), bare(second)})
 		if err != nil {
 			return err
 		}
-		return tx.DeleteCases(ctx, []task.ID{cases[2].ID})
+		return f.store.CaseStore().DeleteCases(ctx, tx, []task.ID{cases[2].ID})
 	})
 	f.equal("what is left", find(hour(100), 10), caseIDs([]*task.Case{cases[1], cases[0]}))
 	f.equal("the deleted one", f.findCase(cases[2].ID), (*task.Case)(nil))

@@ -16,7 +16,7 @@ import (
 
 // Node is a store that several processes share, as one of them sees it.
 type Node interface {
-	engine.Store
+	engine.Database
 	engine.Cluster
 }
 

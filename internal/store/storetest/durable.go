@@ -12,7 +12,7 @@ import (
 // RunDurable tests that what was committed is there when the store is opened
 // again. open opens the store that is kept in dir, creating it the first time;
 // the suite closes it.
-func RunDurable(t *testing.T, open func(t *testing.T, dir string) engine.Store) {
+func RunDurable(t *testing.T, open func(t *testing.T, dir string) engine.Database) {
 	t.Helper()
 	for _, c := range []struct {
 		name string
@@ -46,7 +46,7 @@ func everythingIsThere(f *fixture, reopen func()) {
 	attempts := f.findAttempts(j)
 	events, err := f.store.FindEvents(ctx, j.task.ID)
 	f.must(err)
-	acts, err := f.store.FindActs(ctx, j.task.ID)
+	acts, err := f.store.ActStore().FindActs(ctx, j.task.ID)
 	f.must(err)
 	routes := f.findRoutes()
 	fresh := f.findTemplate("default", "fresh", "1")
@@ -59,7 +59,7 @@ func everythingIsThere(f *fixture, reopen func()) {
 	got, err := f.store.FindEvents(ctx, j.task.ID)
 	f.must(err)
 	f.equal("events", got, events)
-	gotActs, err := f.store.FindActs(ctx, j.task.ID)
+	gotActs, err := f.store.ActStore().FindActs(ctx, j.task.ID)
 	f.must(err)
 	f.equal("acts", gotActs, acts)
 	f.equal("routes", f.findRoutes(), routes)

@@ -15,7 +15,7 @@ import (
 // fixture is an open store with a few templates and routes in it.
 type fixture struct {
 	*testing.T
-	store engine.Store
+	store engine.Database
 	now   task.Instant
 
 	routes  [3]*task.Route // of the handlers a, b and c
@@ -23,7 +23,7 @@ type fixture struct {
 	diamond *task.Template // start; left and right; end
 }
 
-func newFixture(t *testing.T, s engine.Store) *fixture {
+func newFixture(t *testing.T, s engine.Database) *fixture {
 	t.Helper()
 	f := &fixture{T: t, store: s, now: task.At(time.Date(2026, 3, 1, 12, 0, 0, 123_456_000, time.UTC))}
 	f.single = task.Adhoc("default", "a")

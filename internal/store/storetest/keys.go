@@ -28,8 +28,8 @@ func keyCases() []testCase {
 }
 
 // takeKey takes one key, and waits for it.
-func takeKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to engine.Binding, now, expires task.Instant) (bound engine.Binding, taken bool, err error) {
-	answers, err := tx.TakeKeys(ctx, []engine.KeyAsk{{Name: name, To: to}}, now, expires, true)
+func takeKey(ctx context.Context, f *fixture, tx engine.Tx, name engine.KeyName, to engine.Binding, now, expires task.Instant) (bound engine.Binding, taken bool, err error) {
+	answers, err := f.store.KeyStore().TakeKeys(ctx, tx, []engine.KeyAsk{{Name: name, To: to}}, now, expires, true)
 	if err != nil {
 		return bound, false, err
 	}
@@ -41,7 +41,7 @@ func takeKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to engine.B
 func take(ctx context.Context, f *fixture, tx engine.Tx, namespace, key string, now, expires task.Instant) (named task.ID, isNew bool, err error) {
 	j := f.build(f.single, 0)
 	j.task.IdempotencyKey = key
-	bound, taken, err := takeKey(ctx, tx, engine.KeyName{Namespace: namespace, Key: key}, engine.Binding{Task: j.task.ID}, now, expires)
+	bound, taken, err := takeKey(ctx, f, tx, engine.KeyName{Namespace: namespace, Key: key}, engine.Binding{Task: j.task.ID}, now, expires)
 	if err != nil || taken {
 		return bound.Task, false, err
 	}
@@ -72,17 +72,17 @@ func keysManyAtOnce(f *fixture) {
 				}
 				asks = append(asks, engine.KeyAsk{Name: name, To: engine.Binding{Task: j.task.ID}})
 			}
-			answers, err := tx.TakeKeys(ctx, asks, f.now, expires, patient)
+			answers, err := f.store.KeyStore().TakeKeys(ctx, tx, asks, f.now, expires, patient)
 			if err != nil {
 				return err
 			}
 			want := []engine.KeyAnswer{{}, {Bound: engine.Binding{Task: second}, Taken: true}, {}, {}}
 			f.equal("answers", answers, want)
-			if answers, err = tx.TakeKeys(ctx, asks[:1], f.now, expires, patient); err == nil {
+			if answers, err = f.store.KeyStore().TakeKeys(ctx, tx, asks[:1], f.now, expires, patient); err == nil {
 				f.equal("again", answers, []engine.KeyAnswer{{Bound: asks[0].To, Taken: true}})
 			}
-			return errors.Join(err, tx.BindKey(ctx, asks[0].Name, asks[0].To, f.now), tx.BindKey(ctx, asks[2].Name, asks[2].To, f.now),
-				tx.BindKey(ctx, asks[3].Name, asks[3].To, f.now)) // free again for the next round
+			return errors.Join(err, f.store.KeyStore().BindKey(ctx, tx, asks[0].Name, asks[0].To, f.now), f.store.KeyStore().BindKey(ctx, tx, asks[2].Name, asks[2].To, f.now),
+				f.store.KeyStore().BindKey(ctx, tx, asks[3].Name, asks[3].To, f.now)) // free again for the next round
 		})
 	}
 }
@@ -157,7 +157,7 @@ func (f *fixture) bind(key string, expires task.Instant) task.ID {
 	j := f.build(f.single, 0)
 	j.task.IdempotencyKey = key
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		if err := tx.BindKey(ctx, engine.KeyName{Namespace: "default", Key: key}, engine.Binding{Task: j.task.ID}, expires); err != nil {
+		if err := f.store.KeyStore().BindKey(ctx, tx, engine.KeyName{Namespace: "default", Key: key}, engine.Binding{Task: j.task.ID}, expires); err != nil {
 			return err
 		}
 		return insert(ctx, tx, j)
@@ -192,7 +192,7 @@ func dropKeys(f *fixture) {
 	}
 	drop := func(before task.Instant, limit int) (n int) {
 		f.write(func(ctx context.Context, tx engine.Tx) (err error) {
-			n, err = tx.DropKeys(ctx, before, limit)
+			n, err = f.store.KeyStore().DropKeys(ctx, tx, before, limit)
 			return err
 		})
 		return n
@@ -222,23 +222,23 @@ func keyHash(f *fixture) {
 	}
 	look := func(want string) {
 		f.write(func(ctx context.Context, tx engine.Tx) error {
-			bound, taken, err := takeKey(ctx, tx, name, engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1), Hash: "later"}, f.now, expires)
+			bound, taken, err := takeKey(ctx, f, tx, name, engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1), Hash: "later"}, f.now, expires)
 			f.equal("taken", taken, true)
 			f.equal("hash", bound.Hash, want)
 			return err
 		})
 	}
 	bind("first", func(ctx context.Context, tx engine.Tx, to engine.Binding) error {
-		_, _, err := takeKey(ctx, tx, name, to, f.now, expires)
+		_, _, err := takeKey(ctx, f, tx, name, to, f.now, expires)
 		return err
 	})
 	look("first")
 	bind("second", func(ctx context.Context, tx engine.Tx, to engine.Binding) error {
-		return tx.BindKey(ctx, name, to, expires)
+		return f.store.KeyStore().BindKey(ctx, tx, name, to, expires)
 	})
 	look("second")
 	bind("", func(ctx context.Context, tx engine.Tx, to engine.Binding) error {
-		return tx.BindKey(ctx, name, to, expires)
+		return f.store.KeyStore().BindKey(ctx, tx, name, to, expires)
 	})
 	look("")
 }
@@ -257,10 +257,10 @@ func boundTasks(f *fixture) {
 	for i := range 1200 { // more than one statement takes
 		names = append(names, engine.KeyName{Namespace: "a", Key: fmt.Sprint("none-", i)})
 	}
-	got, err := f.store.BoundTasks(f.Context(), names, f.now.Add(time.Minute))
+	got, err := f.store.KeyStore().BoundTasks(f.Context(), names, f.now.Add(time.Minute))
 	f.must(err)
 	f.equal("bound", fmt.Sprint(got), fmt.Sprint(want))
-	none, err := f.store.BoundTasks(f.Context(), nil, f.now)
+	none, err := f.store.KeyStore().BoundTasks(f.Context(), nil, f.now)
 	f.must(err)
 	f.equal("of none", len(none), 0)
 }

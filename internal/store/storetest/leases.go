@@ -191,7 +191,7 @@ func held(f *fixture) {
 	f.equal("worker 2", f.heldBy(2, 10), map[task.ID]bool{jobs[2].steps[0].ID: true})
 	f.equal("worker 3", f.heldBy(3, 10), map[task.ID]bool{})
 	f.equal("worker 0", f.heldBy(0, 10), map[task.ID]bool{})
-	counts, err := f.store.CountHeld(f.Context())
+	counts, err := f.store.QueueStore().CountHeld(f.Context())
 	f.must(err)
 	f.equal("number of held steps", counts, map[int64]int{1: 2, 2: 1})
 }

@@ -30,7 +30,7 @@ func readyCounts(f *fixture) {
 		{2, map[int64]int{min(a, b): 2}},
 		{3, map[int64]int{a: 2, b: 1}},
 	} {
-		got, err := f.store.ReadyCounts(f.Context(), c.limit)
+		got, err := f.store.QueueStore().ReadyCounts(f.Context(), c.limit)
 		f.must(err)
 		f.equal("counts", got, c.want)
 	}
@@ -68,7 +68,7 @@ func readySample(f *fixture) {
 		{"one of three, of the first four", 3, 4, want(1)},
 		{"too few", 100, 100, nil},
 	} {
-		got, err := f.store.ReadySample(f.Context(), c.stride, c.limit)
+		got, err := f.store.QueueStore().ReadySample(f.Context(), c.stride, c.limit)
 		f.must(err)
 		f.equal(c.name, got, c.want)
 	}
@@ -85,14 +85,14 @@ func leasedCounts(f *fixture) {
 	f.move(jobs[1], func(s *task.Step) error { return s.Begin(f.now, until) })
 	a, b := f.routeOf("a"), f.routeOf("b")
 	usual := jobs[0].steps[0].Priority
-	got, err := f.store.LeasedCounts(f.Context(), 100)
+	got, err := f.store.QueueStore().LeasedCounts(f.Context(), 100)
 	f.must(err)
 	f.equal("counts", got, []engine.LeasedCount{
 		{Route: a, Priority: usual, State: task.StepAssigned, Steps: 2},
 		{Route: a, Priority: 90, State: task.StepInProgress, Steps: 1},
 		{Route: b, Priority: 90, State: task.StepAssigned, Steps: 1},
 	})
-	got, err = f.store.LeasedCounts(f.Context(), 2)
+	got, err = f.store.QueueStore().LeasedCounts(f.Context(), 2)
 	f.must(err)
 	n := 0
 	for _, c := range got {
@@ -102,13 +102,13 @@ func leasedCounts(f *fixture) {
 }
 
 func looksAtNothing(f *fixture) {
-	counts, err := f.store.ReadyCounts(f.Context(), 10)
+	counts, err := f.store.QueueStore().ReadyCounts(f.Context(), 10)
 	f.must(err)
 	f.equal("counts", len(counts), 0)
-	sample, err := f.store.ReadySample(f.Context(), 1, 10)
+	sample, err := f.store.QueueStore().ReadySample(f.Context(), 1, 10)
 	f.must(err)
 	f.equal("sample", len(sample), 0)
-	leased, err := f.store.LeasedCounts(f.Context(), 10)
+	leased, err := f.store.QueueStore().LeasedCounts(f.Context(), 10)
 	f.must(err)
 	f.equal("leased", len(leased), 0)
 }

@@ -39,12 +39,12 @@ func (f *fixture) recur(c *task.Case, o task.Occurrence) {
 	c.Recur(o)
 	c.Former = former
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		found, err := tx.PendingCases(ctx, []task.ID{c.TaskID})
+		found, err := f.store.CaseStore().PendingCases(ctx, tx, []task.ID{c.TaskID})
 		if err != nil || len(found) != 1 {
 			f.Fatalf("%d pending cases, %v", len(found), err)
 		}
 		found[0].Recur(o)
-		return tx.RecurCases(ctx, found)
+		return f.store.CaseStore().RecurCases(ctx, tx, found)
 	})
 }
 
@@ -54,7 +54,9 @@ func recurs(f *fixture) {
 	at := f.now.Time()
 	c.Recovery = &task.Recovery{At: at, State: task.EnqueuingSteps, By: "ada", How: "replay"}
 	c.Replays = task.Replays{Count: 2, At: &at, By: "ada"}
-	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.SaveCases(ctx, []*task.Case{c}) })
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return f.store.CaseStore().SaveCases(ctx, tx, []*task.Case{c})
+	})
 	f.equal("recovered", f.findCase(c.ID), c)
 	for range 3 {
 		f.recur(c, f.occurrence(c, 10))
@@ -63,10 +65,10 @@ func recurs(f *fixture) {
 	if c.Former[0].Recovery == nil || c.Recovery != nil || c.Replays.Count != 2 {
 		f.Errorf("the case is %+v", c)
 	}
-	last, err := f.store.LastCase(f.Context(), j.task.ID)
+	last, err := f.store.CaseStore().LastCase(f.Context(), j.task.ID)
 	f.must(err)
 	f.equal("last of its task", last, c)
-	list, err := f.store.ListCases(f.Context(), engine.CaseFilter{Limit: 1})
+	list, err := f.store.CaseStore().ListCases(f.Context(), engine.CaseFilter{Limit: 1})
 	f.must(err)
 	c.Former, c.Snapshot = nil, nil
 	f.equal("listed", list, []*task.Case{c})
@@ -82,7 +84,7 @@ func occurrencesBounded(f *fixture) {
 			next := *c
 			list[i] = &next
 		}
-		f.write(func(ctx context.Context, tx engine.Tx) error { return tx.RecurCases(ctx, list) })
+		f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.CaseStore().RecurCases(ctx, tx, list) })
 	}
 	c = f.findCase(c.ID)
 	var kept []int
@@ -135,9 +137,9 @@ func foundByTheLatest(f *fixture) {
 	} {
 		for _, filter := range filters {
 			filter.Limit = 10
-			list, err := f.store.ListCases(f.Context(), filter)
+			list, err := f.store.CaseStore().ListCases(f.Context(), filter)
 			f.must(err)
-			urgent, err := f.store.UrgentCases(f.Context(), filter, engine.PriorityBases{})
+			urgent, err := f.store.CaseStore().UrgentCases(f.Context(), filter, engine.PriorityBases{})
 			f.must(err)
 			if len(list) != want || len(urgent) != want {
 				f.Errorf("with %+v there are %d cases, %d of them urgent", filter, len(list), len(urgent))
@@ -160,14 +162,14 @@ func thread(f *fixture) {
 	_, err := c.Change(task.CaseChange{Notes: &late, Actor: "ada"}, f.now)
 	f.must(err)
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		found, err := tx.Case(ctx, c.ID)
+		found, err := f.store.CaseStore().Case(ctx, tx, c.ID)
 		if err != nil || len(found.Thread) != 0 {
 			f.Fatalf("in a transaction there are %d notes, %v", len(found.Thread), err)
 		}
 		if _, err := found.Change(task.CaseChange{Notes: &late, Actor: "ada"}, f.now); err != nil {
 			return err
 		}
-		return tx.SaveCases(ctx, []*task.Case{found})
+		return f.store.CaseStore().SaveCases(ctx, tx, []*task.Case{found})
 	})
 	f.equal("with one more", f.findCase(c.ID), c)
 }
@@ -189,7 +191,7 @@ func storyDeleted(f *fixture) {
 		if err := tx.SaveTasks(ctx, []*task.Task{gone.task}); err != nil {
 			return err
 		}
-		return tx.DeleteCases(ctx, []task.ID{c.ID})
+		return f.store.CaseStore().DeleteCases(ctx, tx, []task.ID{c.ID})
 	})
 	f.equal("the other one", f.findCase(left.ID), left)
 	// another one under its ID would meet what was left of it

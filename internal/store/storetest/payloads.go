@@ -146,7 +146,7 @@ func caseBytes(f *fixture) {
 		f.change(job{task: f.find(c.TaskID)}, c, task.CaseChange{Metadata: metadata, Actor: "ada"}, f.now)
 	}
 	for bytes, omitted := range pagesOfDocuments {
-		cases, err := f.store.ListCases(f.Context(), engine.CaseFilter{Limit: 10, Bytes: bytes})
+		cases, err := f.store.CaseStore().ListCases(f.Context(), engine.CaseFilter{Limit: 10, Bytes: bytes})
 		f.must(err)
 		for i, c := range cases {
 			f.equal("left out", c.MetadataOmitted, omitted[i])
@@ -155,11 +155,11 @@ func caseBytes(f *fixture) {
 				f.equal("metadata", string(c.Metadata), string(pageOfDocuments[i]))
 			}
 		}
-		urgent, err := f.store.UrgentCases(f.Context(), engine.CaseFilter{Limit: 10, Bytes: bytes}, engine.PriorityBases{})
+		urgent, err := f.store.CaseStore().UrgentCases(f.Context(), engine.CaseFilter{Limit: 10, Bytes: bytes}, engine.PriorityBases{})
 		f.must(err)
 		f.equal("the last of the queue", urgent[0].MetadataOmitted, bytes == 1 || bytes == -1)
 	}
-	one, err := f.store.ListCases(f.Context(), engine.CaseFilter{Limit: 1, Offset: 3, Bytes: 1})
+	one, err := f.store.CaseStore().ListCases(f.Context(), engine.CaseFilter{Limit: 1, Offset: 3, Bytes: 1})
 	f.must(err)
 	f.equal("the metadata of one", string(one[0].Metadata), string(pageOfDocuments[3]))
 }
@@ -169,11 +169,11 @@ func actBytes(f *fixture) {
 	j := f.one()
 	for _, data := range slices.Backward(pageOfDocuments) {
 		f.write(func(ctx context.Context, tx engine.Tx) error {
-			return tx.AddActs(ctx, []task.Act{{At: f.now, TaskID: j.task.ID, Kind: "complete_manually", Actor: "ada", Data: data}})
+			return f.store.ActStore().AddActs(ctx, tx, []task.Act{{At: f.now, TaskID: j.task.ID, Kind: "complete_manually", Actor: "ada", Data: data}})
 		})
 	}
 	for bytes, omitted := range pagesOfDocuments {
-		acts, err := f.store.ListActs(f.Context(), engine.ActFilter{Limit: 10, Bytes: bytes})
+		acts, err := f.store.ActStore().ListActs(f.Context(), engine.ActFilter{Limit: 10, Bytes: bytes})
 		f.must(err)
 		for i, a := range acts {
 			f.equal("left out", a.DataOmitted, omitted[i])
@@ -183,9 +183,9 @@ func actBytes(f *fixture) {
 			}
 		}
 	}
-	acts, err := f.store.ListActs(f.Context(), engine.ActFilter{Limit: 5})
+	acts, err := f.store.ActStore().ListActs(f.Context(), engine.ActFilter{Limit: 5})
 	f.must(err)
-	one, err := f.store.ListActs(f.Context(), engine.ActFilter{Limit: 1, Below: acts[3].No + 1, Bytes: 1})
+	one, err := f.store.ActStore().ListActs(f.Context(), engine.ActFilter{Limit: 1, Below: acts[3].No + 1, Bytes: 1})
 	f.must(err)
 	f.equal("the data of one", string(one[0].Data), string(acts[3].Data))
 }

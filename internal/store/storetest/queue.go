@@ -376,12 +376,12 @@ func depth(f *fixture) {
 		{"empty", f.routes[2].ID, 100, 100, 0},
 		{"unknown", 987_654, 100, 100, 0},
 	} {
-		got, err := f.store.Depth(f.Context(), c.queue, c.below, task.ID{}, c.limit)
+		got, err := f.store.QueueStore().Depth(f.Context(), c.queue, c.below, task.ID{}, c.limit)
 		f.must(err)
 		f.equal(c.name, got, c.want)
 	}
 	for want, j := range []job{one, two} {
-		got, err := f.store.Depth(f.Context(), f.routes[0].ID, 2, j.steps[0].ID, 100)
+		got, err := f.store.QueueStore().Depth(f.Context(), f.routes[0].ID, 2, j.steps[0].ID, 100)
 		f.must(err)
 		f.equal("before equals", got, want+1)
 	}
@@ -398,11 +398,11 @@ func depth(f *fixture) {
 		{"of one", []int64{b}, math.MaxInt64, 100, 1},
 		{"up to a limit", []int64{a, b}, math.MaxInt64, 3, 3},
 	} {
-		got, err := f.store.Ahead(f.Context(), c.routes, c.below, task.ID{}, c.limit)
+		got, err := f.store.QueueStore().Ahead(f.Context(), c.routes, c.below, task.ID{}, c.limit)
 		f.must(err)
 		f.equal("ahead: "+c.name, got, c.want)
 	}
-	got, err := f.store.Ahead(f.Context(), []int64{a, b}, 2, two.steps[0].ID, 100)
+	got, err := f.store.QueueStore().Ahead(f.Context(), []int64{a, b}, 2, two.steps[0].ID, 100)
 	f.must(err)
 	f.equal("ahead of an equal", got, 3)
 }
@@ -423,7 +423,7 @@ func firstOfQueue(f *fixture) {
 		{"empty", f.routes[2].ID, 0, nil},
 		{"unknown", 987_654, 0, nil},
 	} {
-		got, err := f.store.First(f.Context(), c.queue, c.from)
+		got, err := f.store.QueueStore().First(f.Context(), c.queue, c.from)
 		f.must(err)
 		f.equal(c.name, got, c.want)
 	}

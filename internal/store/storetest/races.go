@@ -81,7 +81,7 @@ func expectKnown(p *pair) {
 			if err := tx.ExpectKnown(ctx, map[int64]*task.Template{template.DefID: template}, map[int64]*task.Route{route.ID: route}); err != nil {
 				return err
 			}
-			return tx.BindKey(ctx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: p.b.IDs().Take(p.now.Time(), 1)}, p.now.Add(time.Hour))
+			return p.b.KeyStore().BindKey(ctx, tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: p.b.IDs().Take(p.now.Time(), 1)}, p.now.Add(time.Hour))
 		})
 	}
 	other, gone, elsewhere, unknown := *p.single, *p.single, *p.routes[0], *p.routes[0]
@@ -113,18 +113,18 @@ func keyLockedElsewhere(p *pair) {
 	expires := p.now.Add(time.Hour)
 	var answers []engine.KeyAnswer
 	p.within(func(ctx context.Context, tx engine.Tx) error {
-		_, err := tx.TakeKeys(ctx, p.asks(p.a, "x"), p.now, expires, false)
+		_, err := p.b.KeyStore().TakeKeys(ctx, tx, p.asks(p.a, "x"), p.now, expires, false)
 		return err
 	}, func(ctx context.Context, tx engine.Tx) (err error) {
-		if _, err := tx.TakeKeys(ctx, p.asks(p.b, "w", "x", "y"), p.now, expires, false); !errors.Is(err, engine.ErrKeyLocked) {
+		if _, err := p.b.KeyStore().TakeKeys(ctx, tx, p.asks(p.b, "w", "x", "y"), p.now, expires, false); !errors.Is(err, engine.ErrKeyLocked) {
 			p.Errorf("TakeKeys of a locked key: %v", err)
 		}
-		answers, err = tx.TakeKeys(ctx, p.asks(p.b, "w", "y"), p.now, expires, false)
+		answers, err = p.b.KeyStore().TakeKeys(ctx, tx, p.asks(p.b, "w", "y"), p.now, expires, false)
 		return err
 	})
 	p.equal("keys that are not locked", answers, make([]engine.KeyAnswer, 2))
 	p.must(p.b.Write(p.Context(), func(ctx context.Context, tx engine.Tx) (err error) {
-		answers, err = tx.TakeKeys(ctx, p.asks(p.b, "x"), p.now, expires, false)
+		answers, err = p.b.KeyStore().TakeKeys(ctx, tx, p.asks(p.b, "x"), p.now, expires, false)
 		return err
 	}))
 	p.equal("taken once it is committed", answers[0].Taken, true)
@@ -146,7 +146,7 @@ func keysInOppositeOrder(p *pair) {
 			asks := p.asks(of, [][]string{names, backward}[i]...)
 			err := of.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error {
 				taken[i], runs[i] = 0, runs[i]+1
-				answers, err := tx.TakeKeys(ctx, asks, p.now, p.now.Add(time.Hour), true)
+				answers, err := p.b.KeyStore().TakeKeys(ctx, tx, asks, p.now, p.now.Add(time.Hour), true)
 				for _, a := range answers {
 					if a.Taken {
 						taken[i]++
@@ -173,12 +173,12 @@ func dropKeysLeavesAKeyBoundAnew(p *pair) {
 		fresh, _, err = take(ctx, p.fixture, tx, "default", "daily", p.now, p.now.Add(time.Hour))
 		return err
 	}, func(ctx context.Context, tx engine.Tx) (err error) {
-		dropped, err = tx.DropKeys(ctx, p.now, 10)
+		dropped, err = p.b.KeyStore().DropKeys(ctx, tx, p.now, 10)
 		return err
 	})
 	p.equal("dropped while it was bound anew", dropped, 0)
 	p.must(p.b.Write(p.Context(), func(ctx context.Context, tx engine.Tx) (err error) {
-		dropped, err = tx.DropKeys(ctx, p.now, 10)
+		dropped, err = p.b.KeyStore().DropKeys(ctx, tx, p.now, 10)
 		return err
 	}))
 	p.equal("dropped after that", dropped, 0)
@@ -239,7 +239,7 @@ func deleteFinishedLeavesALockedTask(p *pair) {
 		if err := keep(j.task.ID)(ctx, tx); err != nil {
 			return err
 		}
-		_, err := tx.CasesOf(ctx, []task.ID{j.task.ID}) // a question: what was saved has been sent
+		_, err := p.b.CaseStore().CasesOf(ctx, tx, []task.ID{j.task.ID}) // a question: what was saved has been sent
 		return err
 	}, func(ctx context.Context, tx engine.Tx) (err error) {
 		deleted, err = tx.DeleteFinished(ctx, p.now.Add(time.Hour), 10)

@@ -116,11 +116,11 @@ func acts(f *fixture) {
 		want = append(want, task.Act{At: f.now.Add(time.Duration(i+1) * time.Second), TaskID: j.task.ID, Kind: s, Actor: s, Reason: s, From: s, To: s,
 			WorkerID: other.task.ID, Namespace: s, Template: s, Auth: task.AuthKey, Key: s})
 	}
-	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.AddActs(ctx, want) })
-	got, err := f.store.FindActs(f.Context(), j.task.ID)
+	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.ActStore().AddActs(ctx, tx, want) })
+	got, err := f.store.ActStore().FindActs(f.Context(), j.task.ID)
 	f.must(err)
 	f.equal("acts", unnumbered(f, got), want)
-	got, err = f.store.FindActs(f.Context(), other.task.ID)
+	got, err = f.store.ActStore().FindActs(f.Context(), other.task.ID)
 	f.must(err)
 	f.equal("acts of the other task", got, []task.Act(nil))
 }

@@ -1,4 +1,4 @@
-// Package storetest is the conformance suite of engine.Store: what every store
+// Package storetest is the conformance suite of engine.Database: what every store
 // has to pass, so that the engine need not know which one it runs on.
 //
 // A store's own test file opens an empty store and calls Run; one that outlives
@@ -13,7 +13,7 @@ import (
 
 // Run runs the suite. open returns a new, empty store, and sees to it that the
 // store is closed when t ends.
-func Run(t *testing.T, open func(t *testing.T) engine.Store) {
+func Run(t *testing.T, open func(t *testing.T) engine.Database) {
 	t.Helper()
 	groups := []struct {
 		name  string

@@ -58,7 +58,7 @@ func findUnknown(f *fixture) {
 	events, err := f.store.FindEvents(ctx, unknown)
 	f.must(err)
 	f.equal("events", events, []task.Event(nil))
-	acts, err := f.store.FindActs(ctx, unknown)
+	acts, err := f.store.ActStore().FindActs(ctx, unknown)
 	f.must(err)
 	f.equal("acts", acts, []task.Act(nil))
 }

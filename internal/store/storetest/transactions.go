@@ -86,7 +86,7 @@ func rollbackLeavesNoTrace(f *fixture) {
 	attempts := f.findAttempts(before)
 	events, err := f.store.FindEvents(ctx, before.task.ID)
 	f.must(err)
-	acts, err := f.store.FindActs(ctx, before.task.ID)
+	acts, err := f.store.ActStore().FindActs(ctx, before.task.ID)
 	f.must(err)
 	f.equal("records", []int{len(attempts), len(events), len(acts)}, []int{0, 0, 0})
 	_, isNew := f.take("default", "k", f.now, f.now.Add(time.Hour))
@@ -102,10 +102,10 @@ func addRecords(ctx context.Context, f *fixture, tx engine.Tx, j job) error {
 	if err := tx.AddEvents(ctx, []task.Event{{TaskID: id, At: f.now, From: task.Pending, To: task.Errored}}); err != nil {
 		return err
 	}
-	if err := tx.AddActs(ctx, []task.Act{{TaskID: id, At: f.now, Kind: "x", Actor: "y"}}); err != nil {
+	if err := f.store.ActStore().AddActs(ctx, tx, []task.Act{{TaskID: id, At: f.now, Kind: "x", Actor: "y"}}); err != nil {
 		return err
 	}
-	if _, _, err := takeKey(ctx, tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: id}, f.now, f.now.Add(time.Hour)); err != nil {
+	if _, _, err := takeKey(ctx, f, tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: id}, f.now, f.now.Add(time.Hour)); err != nil {
 		return err
 	}
 	if err := tx.InsertRoute(ctx, &task.Route{Namespace: "default", Handler: "fresh"}); err != nil {
@@ -253,7 +253,7 @@ func emptyArguments(f *fixture) {
 		works, err := tx.Work(ctx, nil)
 		f.equal("works", len(works), 0)
 		return errors.Join(err, tx.InsertTasks(ctx, nil, nil), tx.SaveSteps(ctx, nil), tx.SaveTasks(ctx, nil),
-			tx.AddAttempts(ctx, nil), tx.AddEvents(ctx, nil), tx.AddActs(ctx, nil))
+			tx.AddAttempts(ctx, nil), tx.AddEvents(ctx, nil), f.store.ActStore().AddActs(ctx, tx, nil))
 	})
 }
 

@@ -23,7 +23,7 @@ func watchCases() []testCase {
 
 func (f *fixture) watches(until task.Instant, limit int) []engine.Watch {
 	f.Helper()
-	list, err := f.store.Watches(f.Context(), engine.Watch{At: math.MinInt64}, until, limit)
+	list, err := f.store.WatchStore().Watches(f.Context(), engine.Watch{At: math.MinInt64}, until, limit)
 	f.must(err)
 	return list
 }
@@ -34,18 +34,20 @@ func watchesInOrder(f *fixture) {
 		all = append(all, engine.Watch{Task: j.task.ID, At: f.now.Add(time.Duration(i/2) * time.Minute)})
 	}
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		return tx.Watch(ctx, []engine.Watch{all[3], all[0], all[5], all[1], all[4], all[2]})
+		return f.store.WatchStore().Watch(ctx, tx, []engine.Watch{all[3], all[0], all[5], all[1], all[4], all[2]})
 	})
 	f.equal("all", f.watches(f.now.Add(time.Hour), 10), all)
 	f.equal("the first", f.watches(f.now.Add(time.Hour), 3), all[:3])
 	f.equal("those due", f.watches(f.now.Add(time.Minute), 10), all[:4])
 	f.equal("none yet", f.watches(f.now-1, 10), []engine.Watch(nil))
-	got, err := f.store.Watches(f.Context(), all[2], f.now.Add(time.Hour), 2)
+	got, err := f.store.WatchStore().Watches(f.Context(), all[2], f.now.Add(time.Hour), 2)
 	f.must(err)
 	f.equal("behind one", got, all[3:5])
 	// stored anew: earlier, and later
 	all[0].At, all[5].At = f.now.Add(time.Hour), f.now.Add(-time.Hour)
-	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.Watch(ctx, []engine.Watch{all[0], all[5]}) })
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return f.store.WatchStore().Watch(ctx, tx, []engine.Watch{all[0], all[5]})
+	})
 	f.equal("moved", f.watches(f.now.Add(time.Hour), 10), []engine.Watch{all[5], all[1], all[2], all[3], all[4], all[0]})
 }
 
@@ -57,11 +59,11 @@ func watchesOfLive(f *fixture) {
 		for _, j := range jobs {
 			all = append(all, engine.Watch{Task: j.task.ID, At: f.now})
 		}
-		return tx.Watch(ctx, all)
+		return f.store.WatchStore().Watch(ctx, tx, all)
 	})
 	count := func(what string, limit, want int) {
 		f.Helper()
-		n, err := f.store.CountWatches(f.Context(), limit)
+		n, err := f.store.WatchStore().CountWatches(f.Context(), limit)
 		f.must(err)
 		f.equal(what, n, want)
 	}
@@ -108,10 +110,10 @@ func watchesMoved(f *fixture) {
 	for i, j := range f.many(4) {
 		all = append(all, engine.Watch{Task: j.task.ID, At: f.now + task.Instant(i)})
 	}
-	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.Watch(ctx, all) })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.WatchStore().Watch(ctx, tx, all) })
 	elsewhere := func(w engine.Watch) engine.Watch { return engine.Watch{Task: w.Task, At: w.At + 1} }
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		return tx.Rewatch(ctx, []engine.WatchMove{{Watch: all[0], Next: f.now.Add(time.Hour)}, {Watch: all[1]},
+		return f.store.WatchStore().Rewatch(ctx, tx, []engine.WatchMove{{Watch: all[0], Next: f.now.Add(time.Hour)}, {Watch: all[1]},
 			{Watch: elsewhere(all[2]), Next: f.now.Add(time.Hour)}, {Watch: elsewhere(all[3])}})
 	})
 	f.equal("moved, deleted, and as they were", f.watches(f.now.Add(time.Hour), 10),
@@ -173,30 +175,38 @@ func surveyInParts(f *fixture) {
 
 func notes(f *fixture) {
 	read := func(key string) string {
-		text, err := f.store.FindNote(f.Context(), key)
+		text, err := f.store.NoteStore().FindNote(f.Context(), key)
 		f.must(err)
 		return text
 	}
 	f.equal("none", read("a"), "")
-	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.Note(ctx, "a", "1") })
-	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.Note(ctx, "b", hostile()[0]) })
-	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.Note(ctx, "a", "2") })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.NoteStore().Note(ctx, tx, "a", "1") })
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return f.store.NoteStore().Note(ctx, tx, "b", hostile()[0])
+	})
+	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.NoteStore().Note(ctx, tx, "a", "2") })
 	f.equal("a", read("a"), "2")
 	f.equal("b", read("b"), hostile()[0])
 
 	for _, text := range []string{"first", "second"} {
-		f.write(func(ctx context.Context, tx engine.Tx) error { return tx.FirstNote(ctx, "c", text) })
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			return f.store.NoteStore().FirstNote(ctx, tx, "c", text)
+		})
 	}
 	f.equal("the first", read("c"), "first")
-	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.Note(ctx, "c", "another") })
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return f.store.NoteStore().Note(ctx, tx, "c", "another")
+	})
 	f.equal("replaced", read("c"), "another")
 
 	for _, key := range []string{"p/1", "p/2", "p%", "P/3", "p"} {
-		f.write(func(ctx context.Context, tx engine.Tx) error { return tx.Note(ctx, key, key) })
+		f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.NoteStore().Note(ctx, tx, key, key) })
 	}
-	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.DropNotes(ctx, []string{"p/2", "none"}) })
-	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.DropNotes(ctx, nil) })
-	of, err := f.store.Notes(f.Context(), "p/")
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return f.store.NoteStore().DropNotes(ctx, tx, []string{"p/2", "none"})
+	})
+	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.NoteStore().DropNotes(ctx, tx, nil) })
+	of, err := f.store.NoteStore().Notes(f.Context(), "p/")
 	f.must(err)
 	f.equal("of a prefix", of, map[string]string{"p/1": "p/1"})
 }
@@ -230,7 +240,7 @@ func readyAfter(f *fixture) {
 	f.move(jobs[1], func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Minute)) })
 	var got []task.ID
 	for key, id := int64(math.MinInt64), (task.ID{}); ; {
-		steps, err := f.store.ReadyAfter(f.Context(), f.routes[0].ID, key, id, 3)
+		steps, err := f.store.QueueStore().ReadyAfter(f.Context(), f.routes[0].ID, key, id, 3)
 		f.must(err)
 		for _, s := range steps {
 			got = append(got, s.TaskID)
@@ -241,7 +251,7 @@ func readyAfter(f *fixture) {
 		}
 	}
 	f.equal("page by page", got, []task.ID{jobs[0].task.ID, jobs[2].task.ID, jobs[3].task.ID, jobs[4].task.ID})
-	none, err := f.store.ReadyAfter(f.Context(), f.routes[1].ID, math.MinInt64, task.ID{}, 3)
+	none, err := f.store.QueueStore().ReadyAfter(f.Context(), f.routes[1].ID, math.MinInt64, task.ID{}, 3)
 	f.must(err)
 	f.equal("of another route", len(none), 0)
 }

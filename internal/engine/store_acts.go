@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// ActStore keeps what operators did.
+type ActStore interface {
+	// AddActs stores acts. Nothing changes or deletes them, not even the deletion of
+	// the task that they are about.
+	AddActs(ctx context.Context, tx Tx, acts []task.Act) error
+	// FindActs returns the acts about a task, oldest first.
+	FindActs(ctx context.Context, id task.ID) ([]task.Act, error)
+	// ListActs returns a page of what operators did, newest first.
+	ListActs(ctx context.Context, f ActFilter) ([]task.Act, error)
+}
+
+// ActFilter selects acts. Zero fields do not restrict.
+type ActFilter struct {
+	Task      task.ID
+	Case      task.ID
+	Worker    task.ID
+	Namespace string
+	Template  string
+	Actor     string
+	Key       string // name of the API key
+	Kind      string
+	After     task.Instant // inclusive
+	Before    task.Instant // exclusive
+	Below     int64        // No, exclusive
+	Limit     int
+	Bytes     int // of the data of a page, as in CaseFilter
+}

@@ -1,0 +1,39 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/engine"
+)
+
+// Handle is an open transaction of an SQL database. Its engine.Tx gives the engine's rows, and SQL the tables of
+// everybody: both are parts of the one transaction.
+type Handle interface {
+	engine.Handle
+	// SQL runs portable statements in the transaction.
+	SQL() SQL
+}
+
+// In returns portable SQL in a transaction of an SQL database. It panics for one of memstore: who keeps a domain's
+// rows in a database has mixed up two, and the store that runs the transaction turns the panic into an error.
+func In(tx engine.Tx) SQL {
+	h, ok := tx.Handle().(Handle)
+	if !ok {
+		panic(fmt.Sprintf("store: a transaction of SQL was expected, not %T", tx.Handle()))
+	}
+	return h.SQL()
+}
+
+// The domains that need nothing but portable SQL.
+
+// CaseStore implements engine.Database.
+func (s SQL) CaseStore() engine.CaseStore { return s }
+
+// NoteStore implements engine.Database.
+func (s SQL) NoteStore() engine.NoteStore { return s }
+
+// ActStore implements engine.Database.
+func (s SQL) ActStore() engine.ActStore { return s }
+
+// QueueStore implements engine.Database.
+func (s SQL) QueueStore() engine.QueueStore { return s }
