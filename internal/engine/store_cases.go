@@ -11,6 +11,7 @@ type CaseStore interface {
 	CaseRows
 	CaseReader
 	CaseCounter
+	CaseRetention
 	Evidences
 }
 
@@ -25,8 +26,6 @@ type CaseRows interface {
 	PendingCases(ctx context.Context, tx Tx, tasks []task.ID) ([]*task.Case, error)
 	// CasesOf returns all cases of tasks as Case does, in any order.
 	CasesOf(ctx context.Context, tx Tx, tasks []task.ID) ([]*task.Case, error)
-	// DeleteCases deletes cases. Their tasks have to be told.
-	DeleteCases(ctx context.Context, tx Tx, ids []task.ID) error
 	// SaveCases stores what an investigation can change of cases, and the notes of their
 	// threads that are not stored yet.
 	SaveCases(ctx context.Context, tx Tx, cases []*task.Case) error
@@ -48,9 +47,6 @@ type CaseReader interface {
 	// first: the one opened first, where the base of its reason counts as so many
 	// minutes; then by ID. f.Status is ignored.
 	UrgentCases(ctx context.Context, f CaseFilter, bases PriorityBases) ([]*task.Case, error)
-	// ResolvedCases returns up to limit cases that were resolved before a time, the one
-	// resolved first first, as Case does.
-	ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error)
 }
 
 // CaseCounter counts cases.
@@ -63,6 +59,15 @@ type CaseCounter interface {
 	// asked for, fingerprint; up to limit groups, the most frequent first, then in the
 	// order of their names.
 	CountFailures(ctx context.Context, since task.Instant, byFingerprint bool, limit int) ([]FailureCount, error)
+}
+
+// CaseRetention ends the life of cases.
+type CaseRetention interface {
+	// ResolvedCases returns up to limit cases that were resolved before a time, the one
+	// resolved first first, as Case does.
+	ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error)
+	// DeleteCases deletes cases. Their tasks have to be told.
+	DeleteCases(ctx context.Context, tx Tx, ids []task.ID) error
 }
 
 // Evidences is what cases tell of tasks and is kept with those.

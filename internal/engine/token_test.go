@@ -32,7 +32,9 @@ func TestTokenKey(t *testing.T) {
 		}
 	}
 	for _, damaged := range []string{"short", "not base64!", strings.Repeat("A", 44)} {
-		if err := shared.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error { return shared.NoteStore().Note(ctx, tx, "token_key", damaged) }); err != nil {
+		if err := shared.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+			return shared.NoteStore().Note(ctx, tx, "token_key", damaged)
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := engine.New(t.Context(), shared, engine.Options{}); err == nil || !strings.Contains(err.Error(), "token_key") {
@@ -54,7 +56,9 @@ func TestTokenKeyOfAReplacedDatabase(t *testing.T) {
 	}
 	old := node()
 	other := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("k", 32)))
-	if err := shared.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error { return shared.NoteStore().Note(ctx, tx, "token_key", other) }); err != nil {
+	if err := shared.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+		return shared.NoteStore().Note(ctx, tx, "token_key", other)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	step := &task.Step{ID: task.MakeID(3, 4), Token: 1, WorkerNo: 5, AssignedAt: 6}

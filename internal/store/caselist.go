@@ -58,7 +58,7 @@ func (s SQL) caseTerms(ctx context.Context, w *where, f engine.CaseFilter, ofDef
 	return true, nil
 }
 
-// ListCases returns a page, newest first; see engine.ReadCases.
+// ListCases returns a page, newest first; see engine.CaseReader.
 func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, error) {
 	w := where{}
 	reason := f.Reason
@@ -111,7 +111,7 @@ func (s SQL) fetchCases(ctx context.Context, ids []task.ID, bytes int) ([]*task.
 }
 
 // UrgentCases returns a page of pending cases, the most urgent first; see
-// engine.ReadCases.
+// engine.CaseReader.
 func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engine.PriorityBases) ([]*task.Case, error) {
 	f.Status = ""
 	base := where{}
@@ -151,7 +151,7 @@ func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engine.
 	return s.fetchCases(ctx, ids, f.Bytes)
 }
 
-// SizeOf counts cases up to a limit; see engine.ReadCases.
+// SizeOf counts cases up to a limit; see engine.CaseCounter.
 func (s SQL) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int, error) {
 	w := where{}
 	if ok, err := s.caseTerms(ctx, &w, f, soughtDefs); err != nil || !ok {
@@ -169,7 +169,7 @@ func (s SQL) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int, e
 	return int(n), err
 }
 
-// CountFailures counts cases by kind; see engine.ReadCases.
+// CountFailures counts cases by kind; see engine.CaseCounter.
 func (s SQL) CountFailures(ctx context.Context, since task.Instant, byFingerprint bool, limit int) ([]engine.FailureCount, error) {
 	pattern := `''`
 	if byFingerprint {

@@ -57,7 +57,7 @@ func (s SQL) scanCaseAnd(row Row, more ...any) (*task.Case, error) {
 	return &c, nil
 }
 
-// AddCases stores new cases; see engine.TxCases.
+// AddCases stores new cases; see engine.CaseRows.
 func (SQL) AddCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
 	s := In(tx)
 	const query = `INSERT INTO tasker_tasks_dlq (dlq_entry_uuid, task_uuid, def_id, original_state, dlq_reason, dlq_timestamp, task_snapshot,
@@ -100,7 +100,7 @@ func document(b []byte) any {
 	return string(b)
 }
 
-// Case returns a case as a transaction needs it, or nil; see engine.TxCases.
+// Case returns a case as a transaction needs it, or nil; see engine.CaseRows.
 func (SQL) Case(ctx context.Context, tx engine.Tx, id task.ID) (*task.Case, error) {
 	s := In(tx)
 	return s.caseByID(ctx, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, id)
@@ -160,14 +160,14 @@ func (SQL) DeleteCases(ctx context.Context, tx engine.Tx, ids []task.ID) error {
 	return nil
 }
 
-// ResolvedCases returns cases that were resolved before a time; see engine.ReadCases.
+// ResolvedCases returns cases that were resolved before a time; see engine.CaseReader.
 func (s SQL) ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error) {
 	const query = `SELECT ` + bareCase + ` FROM tasker_tasks_dlq c WHERE c.resolution_status <> 'pending' AND c.resolved_at < $1
  ORDER BY c.resolved_at, c.dlq_entry_uuid LIMIT $2`
 	return collect(ctx, s, s.scanCase, query, int64(before), limit)
 }
 
-// SaveCases stores what an investigation can change of cases; see engine.TxCases.
+// SaveCases stores what an investigation can change of cases; see engine.CaseRows.
 func (SQL) SaveCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
 	s := In(tx)
 	const query = `UPDATE tasker_tasks_dlq SET resolution_status = $2, resolution_notes = $3, resolved_at = $4, resolved_by = $5, metadata = $6,
@@ -188,7 +188,7 @@ func (SQL) SaveCases(ctx context.Context, tx engine.Tx, cases []*task.Case) erro
 	return nil
 }
 
-// Evidence returns what a snapshot needs of tasks; see engine.TxCases.
+// Evidence returns what a snapshot needs of tasks; see engine.Evidences.
 func (SQL) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 	s := In(tx)
 	found := make(map[task.ID]engine.Evidence, len(tasks))
@@ -220,7 +220,7 @@ func (SQL) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[tas
 	return found, nil
 }
 
-// LastFailures returns the last failed attempt of each task; see engine.ReadCases. It
+// LastFailures returns the last failed attempt of each task; see engine.Evidences. It
 // reads where they are first: what a failure says may be long, and one of each task is
 // wanted.
 func (s SQL) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt, error) {
@@ -324,7 +324,7 @@ func (SQL) FirstNote(ctx context.Context, tx engine.Tx, key, text string) error 
 	return err
 }
 
-// Watches returns watches in the order of their time; see engine.ReadWatches.
+// Watches returns watches in the order of their time; see engine.WatchStore.
 func (s SQL) Watches(ctx context.Context, behind engine.Watch, until task.Instant, limit int) ([]engine.Watch, error) {
 	const query = `SELECT task_id, stale_at FROM tasker_task_watches WHERE (stale_at, task_id) > ($1, $2) AND stale_at <= $3
  ORDER BY stale_at, task_id LIMIT $4`
@@ -334,7 +334,7 @@ func (s SQL) Watches(ctx context.Context, behind engine.Watch, until task.Instan
 	}, query, int64(behind.At), s.id(behind.Task), int64(until), limit)
 }
 
-// CountWatches counts watches of live tasks; see engine.ReadWatches. What is over has
+// CountWatches counts watches of live tasks; see engine.WatchStore. What is over has
 // its watch until it is looked at. Each task is looked up by its key: no plan that
 // begins with all tasks is any good.
 func (s SQL) CountWatches(ctx context.Context, limit int) (int, error) {
@@ -344,20 +344,20 @@ func (s SQL) CountWatches(ctx context.Context, limit int) (int, error) {
 	return int(n), err
 }
 
-// Deadlines returns live tasks in the order of their deadlines; see engine.ReadWatches.
+// Deadlines returns live tasks in the order of their deadlines; see engine.ReadTasks.
 func (s SQL) Deadlines(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	query := `SELECT ` + bareTask + ` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 AND t.state NOT IN (` + settledStates + `)
  ORDER BY t.deadline_at LIMIT $2`
 	return collect(ctx, s, s.ScanTask, query, int64(until), limit)
 }
 
-// FindTasks returns tasks without their contexts; see engine.ReadWatches.
+// FindTasks returns tasks without their contexts; see engine.ReadTasks.
 func (s SQL) FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	rows, err := collectByIDs(ctx, s, ids, s.ScanTask, `SELECT `+bareTask+` FROM tasker_tasks t WHERE t.id IN `, ``)
 	return inOrder(ids, rows), err
 }
 
-// Survey looks at tasks in the order of their IDs; see engine.ReadWatches.
+// Survey looks at tasks in the order of their IDs; see engine.ReadTasks.
 func (s SQL) Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error) {
 	// an offset says how far it goes without carrying anything over
 	const edge = `SELECT t.id FROM tasker_tasks t WHERE t.id > $1 AND t.id < $2 ORDER BY t.id LIMIT 1 OFFSET $3`

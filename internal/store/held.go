@@ -23,7 +23,7 @@ func (s SQL) BareSteps(ctx context.Context, of []engine.Sized) ([]*task.Step, er
 }
 
 // Results returns the results of steps until they come to so many bytes; see
-// engine.ReadTasks.
+// engine.ReadSteps.
 func (s SQL) Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error) {
 	type row struct {
 		id     task.ID

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// TakeKeys binds idempotency keys, for an engine that has one writer; see engine.TxRecords.
+// TakeKeys binds idempotency keys, for an engine that has one writer; see engine.KeyStore.
 func (SQL) TakeKeys(ctx context.Context, tx engine.Tx, asks []engine.KeyAsk, now, expires task.Instant, _ bool) ([]engine.KeyAnswer, error) {
 	s := In(tx)
 	answers := make([]engine.KeyAnswer, len(asks))
@@ -39,7 +39,7 @@ func (s SQL) takeKey(ctx context.Context, a engine.KeyAsk, now, expires task.Ins
 	return answer, err
 }
 
-// BindKey binds an idempotency key anew; see engine.TxRecords.
+// BindKey binds an idempotency key anew; see engine.KeyStore.
 func (SQL) BindKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to engine.Binding, expires task.Instant) error {
 	s := In(tx)
 	const bind = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, hash, expires_at) VALUES ($1, $2, $3, $4, $5)
@@ -51,7 +51,7 @@ func (SQL) BindKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to en
 // keysAtOnce is how many keys one statement asks for.
 const keysAtOnce = 500
 
-// BoundTasks returns what idempotency keys are bound to; see engine.ReadTasks.
+// BoundTasks returns what idempotency keys are bound to; see engine.KeyStore.
 func (s SQL) BoundTasks(ctx context.Context, names []engine.KeyName, now task.Instant) (map[engine.KeyName]task.ID, error) {
 	keys := map[string][]string{}
 	for _, n := range names {

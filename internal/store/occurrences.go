@@ -13,7 +13,7 @@ import (
 // a task that fails once costs one row. What was the latest before moves to a table of
 // its own, without leaving the database.
 
-// RecurCases stores the latest occurrences of cases; see engine.TxCases.
+// RecurCases stores the latest occurrences of cases; see engine.CaseRows.
 func (SQL) RecurCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
 	s := In(tx)
 	const (

@@ -87,8 +87,8 @@ type process struct {
 }
 
 var (
-	_ engine.Database   = (*process)(nil)
-	_ engine.Cluster = (*process)(nil)
+	_ engine.Database = (*process)(nil)
+	_ engine.Cluster  = (*process)(nil)
 )
 
 func (p *process) setAway(away bool) {

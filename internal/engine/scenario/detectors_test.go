@@ -28,7 +28,9 @@ type attending struct {
 }
 
 // WatchStore implements engine.Database.
-func (a *attending) WatchStore() engine.WatchStore { return attendingWatches{a.Database.WatchStore(), a} }
+func (a *attending) WatchStore() engine.WatchStore {
+	return attendingWatches{a.Database.WatchStore(), a}
+}
 
 type attendingWatches struct {
 	engine.WatchStore

@@ -37,7 +37,7 @@ func (t *tx) setCase(c *task.Case) {
 	t.touched[c.TaskID] = true
 }
 
-// AddCases implements engine.TxCases.
+// AddCases implements engine.CaseRows.
 func (*Store) AddCases(ctx context.Context, within engine.Tx, cases []*task.Case) error {
 	t := in(within)
 	for _, c := range cases {
@@ -52,13 +52,13 @@ func (*Store) AddCases(ctx context.Context, within engine.Tx, cases []*task.Case
 	return nil
 }
 
-// Case implements engine.TxCases.
+// Case implements engine.CaseRows.
 func (*Store) Case(ctx context.Context, within engine.Tx, id task.ID) (*task.Case, error) {
 	t := in(within)
 	return bareCase(t.s.cases[id]), nil
 }
 
-// PendingCases implements engine.TxCases.
+// PendingCases implements engine.CaseRows.
 func (*Store) PendingCases(ctx context.Context, within engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	t := in(within)
 	var out []*task.Case
@@ -70,7 +70,7 @@ func (*Store) PendingCases(ctx context.Context, within engine.Tx, tasks []task.I
 	return out, nil
 }
 
-// CasesOf implements engine.TxCases.
+// CasesOf implements engine.CaseRows.
 func (*Store) CasesOf(ctx context.Context, within engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	t := in(within)
 	var out []*task.Case
@@ -80,7 +80,7 @@ func (*Store) CasesOf(ctx context.Context, within engine.Tx, tasks []task.ID) ([
 	return out, nil
 }
 
-// DeleteCases implements engine.TxCases.
+// DeleteCases implements engine.CaseRows.
 func (*Store) DeleteCases(ctx context.Context, within engine.Tx, ids []task.ID) error {
 	t := in(within)
 	for _, id := range ids {
@@ -92,7 +92,7 @@ func (*Store) DeleteCases(ctx context.Context, within engine.Tx, ids []task.ID) 
 	return nil
 }
 
-// SaveCases implements engine.TxCases. What is fixed when a case is opened stays.
+// SaveCases implements engine.CaseRows. What is fixed when a case is opened stays.
 func (*Store) SaveCases(ctx context.Context, within engine.Tx, cases []*task.Case) error {
 	t := in(within)
 	for _, from := range cases {
@@ -117,7 +117,7 @@ func (*Store) SaveCases(ctx context.Context, within engine.Tx, cases []*task.Cas
 	return nil
 }
 
-// RecurCases implements engine.TxCases.
+// RecurCases implements engine.CaseRows.
 func (*Store) RecurCases(ctx context.Context, within engine.Tx, cases []*task.Case) error {
 	t := in(within)
 	for _, from := range cases {
@@ -147,7 +147,7 @@ func keptOccurrences(former []task.Occurrence, latest int) []task.Occurrence {
 	return former
 }
 
-// Evidence implements engine.TxCases.
+// Evidence implements engine.Evidences.
 func (*Store) Evidence(ctx context.Context, within engine.Tx, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 	t := in(within)
 	out := map[task.ID]engine.Evidence{}
@@ -174,7 +174,7 @@ func (s *state) lastFailures(id task.ID) []task.Attempt {
 	return last
 }
 
-// Watch implements engine.TxWatches.
+// Watch implements engine.WatchStore.
 func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watch) error {
 	t := in(within)
 	for _, w := range watches {
@@ -183,7 +183,7 @@ func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watc
 	return nil
 }
 
-// Rewatch implements engine.TxWatches.
+// Rewatch implements engine.WatchStore.
 func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.WatchMove) error {
 	t := in(within)
 	for _, m := range moves {
@@ -199,7 +199,7 @@ func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.Watc
 	return nil
 }
 
-// DropNotes implements engine.TxWatches.
+// DropNotes implements engine.NoteStore.
 func (*Store) DropNotes(ctx context.Context, within engine.Tx, keys []string) error {
 	t := in(within)
 	for _, key := range keys {
@@ -208,14 +208,14 @@ func (*Store) DropNotes(ctx context.Context, within engine.Tx, keys []string) er
 	return nil
 }
 
-// Note implements engine.TxWatches.
+// Note implements engine.NoteStore.
 func (*Store) Note(ctx context.Context, within engine.Tx, key, text string) error {
 	t := in(within)
 	put(t, notesTable, key, text)
 	return nil
 }
 
-// FirstNote implements engine.TxWatches.
+// FirstNote implements engine.NoteStore.
 func (*Store) FirstNote(ctx context.Context, within engine.Tx, key, text string) error {
 	t := in(within)
 	if _, kept := t.s.notes[key]; kept {

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// InQueues implements engine.ReadTasks.
+// InQueues implements engine.ReadSteps.
 func (s *Store) InQueues(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Store) InQueues(ctx context.Context, of []engine.Sized) ([]*task.Step, 
 	return out, nil
 }
 
-// BareSteps implements engine.ReadTasks.
+// BareSteps implements engine.ReadSteps.
 func (s *Store) BareSteps(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Store) BareSteps(ctx context.Context, of []engine.Sized) ([]*task.Step,
 	return out, nil
 }
 
-// Results implements engine.ReadTasks.
+// Results implements engine.ReadSteps.
 func (s *Store) Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Store) Results(ctx context.Context, steps []task.ID, bytes int) (map[ta
 	return out, nil
 }
 
-// CountHeld implements engine.ReadTasks.
+// CountHeld implements engine.QueueCounts.
 func (s *Store) CountHeld(ctx context.Context) (map[int64]int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

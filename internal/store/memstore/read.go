@@ -66,7 +66,7 @@ func (s *state) matches(t *task.Task, f engine.TaskFilter) bool {
 		(f.CreatedBefore == 0 || t.CreatedAt < f.CreatedBefore)
 }
 
-// FindSteps implements engine.ReadTasks.
+// FindSteps implements engine.ReadSteps.
 func (s *Store) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Store) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error)
 	return out, nil
 }
 
-// FindAttempts implements engine.ReadTasks.
+// FindAttempts implements engine.ReadSteps.
 func (s *Store) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Store) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, e
 	return clones(st.attempts[id], cloneAttempt), nil
 }
 
-// FindEvents implements engine.ReadTasks.
+// FindEvents implements engine.ReadSteps.
 func (s *Store) FindEvents(ctx context.Context, id task.ID) ([]task.Event, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Store) FindEvents(ctx context.Context, id task.ID) ([]task.Event, error
 	return slices.Clone(st.events[id]), nil
 }
 
-// FindActs implements engine.ReadTasks.
+// FindActs implements engine.ActStore.
 func (s *Store) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Store) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
 	return clones(st.acts[id], cloneAct), nil
 }
 
-// Depth implements engine.ReadTasks.
+// Depth implements engine.QueuePlaces.
 func (s *Store) Depth(ctx context.Context, queue, key int64, id task.ID, limit int) (int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Store) Depth(ctx context.Context, queue, key int64, id task.ID, limit i
 	return 0, nil
 }
 
-// Ahead implements engine.ReadTasks.
+// Ahead implements engine.QueuePlaces.
 func (s *Store) Ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error) {
 	total := 0
 	for _, r := range routes {
@@ -140,7 +140,7 @@ func (s *Store) Ahead(ctx context.Context, routes []int64, key int64, id task.ID
 	return min(total, limit), nil
 }
 
-// First implements engine.ReadTasks.
+// First implements engine.QueuePlaces.
 func (s *Store) First(ctx context.Context, queue, from int64) (*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// FindCase implements engine.ReadCases.
+// FindCase implements engine.CaseReader.
 func (s *Store) FindCase(ctx context.Context, id task.ID) (*task.Case, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -21,7 +21,7 @@ func (s *Store) FindCase(ctx context.Context, id task.ID) (*task.Case, error) {
 	return cloneCase(st.cases[id]), nil
 }
 
-// LastCase implements engine.ReadCases.
+// LastCase implements engine.CaseReader.
 func (s *Store) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *state) failedAs(c *task.Case, def *task.Template, f engine.CaseFilter) 
 		(f.Handler == "" || slices.ContainsFunc(def.Steps, runs))
 }
 
-// ListCases implements engine.ReadCases.
+// ListCases implements engine.CaseReader.
 func (s *Store) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Store) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Cas
 	return casePage(list, f), nil
 }
 
-// ResolvedCases implements engine.ReadCases.
+// ResolvedCases implements engine.CaseReader.
 func (s *Store) ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Store) ResolvedCases(ctx context.Context, before task.Instant, limit in
 	return clones(list[:min(limit, len(list))], bareCase), nil
 }
 
-// SizeOf implements engine.ReadCases.
+// SizeOf implements engine.CaseCounter.
 func (s *Store) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Store) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int
 	return min(len(st.casesWhere(f)), limit), nil
 }
 
-// CountFailures implements engine.ReadCases.
+// CountFailures implements engine.CaseCounter.
 func (s *Store) CountFailures(ctx context.Context, since task.Instant, byFingerprint bool, limit int) ([]engine.FailureCount, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Store) CountFailures(ctx context.Context, since task.Instant, byFingerp
 	return out[:min(limit, len(out))], nil
 }
 
-// LastFailures implements engine.ReadCases.
+// LastFailures implements engine.Evidences.
 func (s *Store) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -174,7 +174,7 @@ func bound[T any](page []T, limit int, of func(*T) (document *[]byte, omitted *b
 	}
 }
 
-// UrgentCases implements engine.ReadCases.
+// UrgentCases implements engine.CaseReader.
 func (s *Store) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engine.PriorityBases) ([]*task.Case, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *Store) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engi
 	return casePage(list, f), nil
 }
 
-// CountCases implements engine.ReadCases.
+// CountCases implements engine.CaseCounter.
 func (s *Store) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.CaseCount, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -217,7 +217,7 @@ func (s *Store) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.C
 	return out, nil
 }
 
-// ListActs implements engine.ReadCases.
+// ListActs implements engine.ActStore.
 func (s *Store) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -247,7 +247,7 @@ func actMatches(f engine.ActFilter, a *task.Act) bool {
 		(f.Before == 0 || a.At < f.Before) && (f.Below == 0 || a.No < f.Below)
 }
 
-// FindTasks implements engine.ReadWatches.
+// FindTasks implements engine.ReadTasks.
 func (s *Store) FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -269,7 +269,7 @@ func bareTask(t *task.Task) *task.Task {
 	return &c
 }
 
-// Watches implements engine.ReadWatches.
+// Watches implements engine.WatchStore.
 func (s *Store) Watches(ctx context.Context, behind engine.Watch, until task.Instant, limit int) ([]engine.Watch, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -287,7 +287,7 @@ func (s *Store) Watches(ctx context.Context, behind engine.Watch, until task.Ins
 	return list[:min(limit, len(list))], nil
 }
 
-// CountWatches implements engine.ReadWatches.
+// CountWatches implements engine.WatchStore.
 func (s *Store) CountWatches(ctx context.Context, limit int) (int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -303,7 +303,7 @@ func (s *Store) CountWatches(ctx context.Context, limit int) (int, error) {
 	return min(n, limit), nil
 }
 
-// Deadlines implements engine.ReadWatches.
+// Deadlines implements engine.ReadTasks.
 func (s *Store) Deadlines(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -320,7 +320,7 @@ func (s *Store) Deadlines(ctx context.Context, until task.Instant, limit int) ([
 	return list[:min(limit, len(list))], nil
 }
 
-// Survey implements engine.ReadWatches.
+// Survey implements engine.ReadTasks.
 func (s *Store) Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -345,7 +345,7 @@ func (s *Store) Survey(ctx context.Context, after, before task.ID, limit int) ([
 	return live, task.ID{}, nil
 }
 
-// Notes implements engine.ReadWatches.
+// Notes implements engine.NoteStore.
 func (s *Store) Notes(ctx context.Context, prefix string) (map[string]string, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -361,7 +361,7 @@ func (s *Store) Notes(ctx context.Context, prefix string) (map[string]string, er
 	return out, nil
 }
 
-// FindNote implements engine.ReadWatches.
+// FindNote implements engine.NoteStore.
 func (s *Store) FindNote(ctx context.Context, key string) (string, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -371,7 +371,7 @@ func (s *Store) FindNote(ctx context.Context, key string) (string, error) {
 	return st.notes[key], nil
 }
 
-// ReadyAfter implements engine.ReadTasks.
+// ReadyAfter implements engine.QueuePlaces.
 func (s *Store) ReadyAfter(ctx context.Context, route, key int64, id task.ID, limit int) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

@@ -28,7 +28,7 @@ func (s *state) ready(limit int, each func(place int, step *task.Step)) {
 	}
 }
 
-// ReadyCounts implements engine.ReadQueues.
+// ReadyCounts implements engine.QueueCounts.
 func (s *Store) ReadyCounts(ctx context.Context, limit int) (map[int64]int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Store) ReadyCounts(ctx context.Context, limit int) (map[int64]int, erro
 	return out, nil
 }
 
-// ReadySample implements engine.ReadQueues.
+// ReadySample implements engine.QueueCounts.
 func (s *Store) ReadySample(ctx context.Context, stride, limit int) ([]engine.ReadyStep, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Store) ReadySample(ctx context.Context, stride, limit int) ([]engine.Re
 	return out, nil
 }
 
-// LeasedCounts implements engine.ReadQueues.
+// LeasedCounts implements engine.QueueCounts.
 func (s *Store) LeasedCounts(ctx context.Context, limit int) ([]engine.LeasedCount, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// FindTemplateByDef implements engine.ReadRegistry.
+// FindTemplateByDef implements engine.ReadTemplates.
 func (s *Store) FindTemplateByDef(ctx context.Context, def int64) (*task.Template, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -18,14 +18,14 @@ func (s *Store) FindTemplateByDef(ctx context.Context, def int64) (*task.Templat
 	return cloneTemplate(st.templates[def]), nil
 }
 
-// FindTemplate implements engine.ReadRegistry.
+// FindTemplate implements engine.ReadTemplates.
 func (s *Store) FindTemplate(ctx context.Context, namespace, name, version string) (*task.Template, error) {
 	return s.newestTemplate(ctx, func(t *task.Template) bool {
 		return !t.Adhoc && t.Namespace == namespace && t.Name == name && (version == "" || t.Version == version)
 	})
 }
 
-// FindAdhoc implements engine.ReadRegistry.
+// FindAdhoc implements engine.ReadTemplates.
 func (s *Store) FindAdhoc(ctx context.Context, namespace, handler string) (*task.Template, error) {
 	return s.newestTemplate(ctx, func(t *task.Template) bool {
 		return t.Adhoc && t.Namespace == namespace && t.Name == handler
@@ -46,7 +46,7 @@ func (s *Store) newestTemplate(ctx context.Context, match func(*task.Template) b
 	return nil, nil
 }
 
-// ListTemplates implements engine.ReadRegistry.
+// ListTemplates implements engine.ReadTemplates.
 func (s *Store) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*task.Template, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Store) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*
 	return page, nil
 }
 
-// Routes implements engine.ReadRegistry.
+// Routes implements engine.ReadRoutes.
 func (s *Store) Routes(ctx context.Context) ([]*task.Route, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -78,14 +78,14 @@ func (s *Store) Routes(ctx context.Context) ([]*task.Route, error) {
 	return out, nil
 }
 
-// RoutesAfter implements engine.ReadRegistry.
+// RoutesAfter implements engine.ReadRoutes.
 func (s *Store) RoutesAfter(ctx context.Context, behind int64, limit int) ([]*task.Route, error) {
 	all, err := s.Routes(ctx)
 	all = slices.DeleteFunc(all, func(r *task.Route) bool { return r.ID <= behind })
 	return all[:min(len(all), limit)], err
 }
 
-// FindRoute implements engine.ReadRegistry.
+// FindRoute implements engine.ReadRoutes.
 func (s *Store) FindRoute(ctx context.Context, like task.Route) (*task.Route, error) {
 	all, err := s.Routes(ctx)
 	for _, r := range all {
@@ -96,14 +96,14 @@ func (s *Store) FindRoute(ctx context.Context, like task.Route) (*task.Route, er
 	return nil, err
 }
 
-// CountRoutes implements engine.ReadRegistry.
+// CountRoutes implements engine.ReadRoutes.
 func (s *Store) CountRoutes(ctx context.Context, namespace string, limit int) (int, error) {
 	all, err := s.Routes(ctx)
 	all = slices.DeleteFunc(all, func(r *task.Route) bool { return r.Namespace != namespace })
 	return min(len(all), limit), err
 }
 
-// CountAdhoc implements engine.ReadRegistry.
+// CountAdhoc implements engine.ReadTemplates.
 func (s *Store) CountAdhoc(ctx context.Context, namespace string, limit int) (int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Store) CountAdhoc(ctx context.Context, namespace string, limit int) (in
 	return min(n, limit), nil
 }
 
-// Workers implements engine.ReadRegistry.
+// Workers implements engine.ReadWorkers.
 func (s *Store) Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Store) Workers(ctx context.Context, since task.Instant) ([]*task.Worker
 	return out, nil
 }
 
-// ListWorkers implements engine.ReadRegistry.
+// ListWorkers implements engine.ReadWorkers.
 func (s *Store) ListWorkers(ctx context.Context, since task.Instant, behind int64, limit int) ([]*task.Worker, error) {
 	all, err := s.Workers(ctx, since)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *Store) ListWorkers(ctx context.Context, since task.Instant, behind int6
 	return all[:min(limit, len(all))], nil
 }
 
-// CountWorkers implements engine.ReadRegistry.
+// CountWorkers implements engine.ReadWorkers.
 func (s *Store) CountWorkers(ctx context.Context, limit int) (int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *Store) CountWorkers(ctx context.Context, limit int) (int, error) {
 	return min(len(st.workers), limit), nil
 }
 
-// KnowsWorker implements engine.ReadRegistry.
+// KnowsWorker implements engine.ReadWorkers.
 func (s *Store) KnowsWorker(ctx context.Context, name, host string) (bool, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *Store) KnowsWorker(ctx context.Context, name, host string) (bool, error
 	return false, nil
 }
 
-// FindWorker implements engine.ReadRegistry.
+// FindWorker implements engine.ReadWorkers.
 func (s *Store) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Store) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error
 	return nil, nil
 }
 
-// FindWorkerByNo implements engine.ReadRegistry.
+// FindWorkerByNo implements engine.ReadWorkers.
 func (s *Store) FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

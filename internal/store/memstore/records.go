@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// AddAttempts implements engine.TxRecords. A lease ends once; a record without a
+// AddAttempts implements engine.TxSteps. A lease ends once; a record without a
 // lease, of a step that was cut off while it waited, has the token 0.
 func (t *tx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	for _, a := range attempts {
@@ -22,7 +22,7 @@ func (t *tx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	return nil
 }
 
-// AddEvents implements engine.TxRecords.
+// AddEvents implements engine.TxAging.
 func (t *tx) AddEvents(ctx context.Context, events []task.Event) error {
 	for _, e := range events {
 		put(t, eventsTable, e.TaskID, append(slices.Clip(t.s.events[e.TaskID]), e))
@@ -31,7 +31,7 @@ func (t *tx) AddEvents(ctx context.Context, events []task.Event) error {
 	return nil
 }
 
-// AddActs implements engine.TxRecords.
+// AddActs implements engine.ActStore.
 func (*Store) AddActs(ctx context.Context, within engine.Tx, acts []task.Act) error {
 	t := in(within)
 	for _, a := range acts { // one about no task is kept under the zero ID
@@ -45,7 +45,7 @@ func (*Store) AddActs(ctx context.Context, within engine.Tx, acts []task.Act) er
 	return nil
 }
 
-// TakeKeys implements engine.TxRecords. A key is bound while now is before expires. There is one transaction at a
+// TakeKeys implements engine.KeyStore. A key is bound while now is before expires. There is one transaction at a
 // time, so none is locked.
 func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyAsk, now, expires task.Instant, _ bool) ([]engine.KeyAnswer, error) {
 	t := in(within)
@@ -60,7 +60,7 @@ func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyA
 	return answers, nil
 }
 
-// BindKey implements engine.TxRecords.
+// BindKey implements engine.KeyStore.
 func (*Store) BindKey(ctx context.Context, within engine.Tx, name engine.KeyName, to engine.Binding, expires task.Instant) error {
 	in(within).bindKey(name, to, expires)
 	return nil
@@ -71,7 +71,7 @@ func (t *tx) bindKey(name engine.KeyName, to engine.Binding, expires task.Instan
 	t.touched[to.Task] = true
 }
 
-// DropKeys implements engine.TxRecords.
+// DropKeys implements engine.KeyStore.
 func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instant, limit int) (int, error) {
 	t := in(within)
 	n := 0

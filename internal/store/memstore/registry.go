@@ -42,7 +42,7 @@ func (t *tx) InsertRoute(ctx context.Context, row *task.Route) error {
 	return nil
 }
 
-// SaveWorker implements engine.TxRegistry.
+// SaveWorker implements engine.TxWorkers.
 func (t *tx) SaveWorker(ctx context.Context, row *task.Worker) error {
 	if row.No == 0 {
 		// not the number of a forgotten worker: attempts still name that one
@@ -55,7 +55,7 @@ func (t *tx) SaveWorker(ctx context.Context, row *task.Worker) error {
 	return nil
 }
 
-// Workers implements engine.TxRegistry.
+// Workers implements engine.TxWorkers.
 func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	var list []*task.Worker
 	for _, no := range nos {
@@ -66,7 +66,7 @@ func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	return list, nil
 }
 
-// ForgetWorkers implements engine.TxRegistry.
+// ForgetWorkers implements engine.TxWorkers.
 func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	n := 0
 	for _, no := range sortedKeys(t.s.workers) {

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// BoundTasks implements engine.ReadTasks.
+// BoundTasks implements engine.KeyStore.
 func (s *Store) BoundTasks(ctx context.Context, names []engine.KeyName, now task.Instant) (map[engine.KeyName]task.ID, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

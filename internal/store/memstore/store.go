@@ -116,8 +116,8 @@ func (s *Store) publish(journal []change) {
 // run carries out fn on the writer's state and checks what it leaves there.
 // Unless the changes are sound and are to be kept, they are undone before run
 // returns or panics.
-func (s *Store) run(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error, keep bool) (t *tx, err error) {
-	t = &tx{s: s.work, touched: map[task.ID]bool{}}
+func (s *Store) run(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error, keep bool) (*tx, error) {
+	t := &tx{s: s.work, touched: map[task.ID]bool{}}
 	kept := false
 	defer func() {
 		if !kept {

@@ -48,7 +48,7 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	return out, nil
 }
 
-// Steps implements engine.TxTasks.
+// Steps implements engine.TxSteps.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	out := make([][]*task.Step, len(of))
 	for i, f := range of {
@@ -97,7 +97,7 @@ func (t *tx) SaveContext(ctx context.Context, from *task.Task) error {
 	return nil
 }
 
-// Overdue implements engine.TxTasks.
+// Overdue implements engine.TxAging.
 func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {
 		return row.DeadlineAt != 0 && row.DeadlineAt <= until
@@ -110,7 +110,7 @@ func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*tas
 	return out, nil
 }
 
-// DeleteFinished implements engine.TxTasks. A task in error is not terminal: it
+// DeleteFinished implements engine.TxAging. A task in error is not terminal: it
 // waits for an operator.
 func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Ready implements engine.TxWork.
+// Ready implements engine.TxQueues.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	var ready []entry
 	for _, r := range slices.Compact(slices.Sorted(slices.Values(routes))) {
@@ -24,7 +24,7 @@ func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Wor
 	return works, nil
 }
 
-// Between implements engine.TxWork.
+// Between implements engine.TxQueues.
 func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
 	entries := t.s.queue(route).entries
 	at, found := slices.BinarySearchFunc(entries, entry{after.Key, after.ID}, compareEntries)
@@ -41,7 +41,7 @@ func (t *tx) Between(ctx context.Context, route int64, after engine.Position, up
 	return steps, nil
 }
 
-// Due implements engine.TxWork.
+// Due implements engine.TxQueues.
 func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	due := t.s.queue(queue).first(limit)
 	if n := slices.IndexFunc(due, func(e entry) bool { return e.key > int64(until) }); n >= 0 {
@@ -50,7 +50,7 @@ func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int
 	return t.works(ids(due)), nil
 }
 
-// FirstDue implements engine.TxWork.
+// FirstDue implements engine.TxQueues.
 func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
 	entries := t.s.queue(queue).entries
 	n := slices.IndexFunc(entries, func(e entry) bool { return e.key > int64(after) })
@@ -60,7 +60,7 @@ func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (tas
 	return task.Instant(entries[n].key), nil
 }
 
-// Held implements engine.TxWork.
+// Held implements engine.TxSteps.
 func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	var held []task.ID
 	for _, e := range t.s.queue(task.Leases).entries {
@@ -71,7 +71,7 @@ func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, 
 	return t.works(held), nil
 }
 
-// Work implements engine.TxWork.
+// Work implements engine.TxSteps.
 func (t *tx) Work(ctx context.Context, steps []task.ID) ([]engine.Work, error) {
 	return t.works(steps), nil
 }
@@ -105,7 +105,7 @@ func ids(entries []entry) []task.ID {
 	return out
 }
 
-// SaveSteps implements engine.TxWork. What is fixed at insertion stays as it is
+// SaveSteps implements engine.TxSteps. What is fixed at insertion stays as it is
 // whatever the caller made of it.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	for _, from := range steps {
@@ -129,7 +129,7 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	return nil
 }
 
-// Vacant implements engine.TxWork.
+// Vacant implements engine.TxQueues.
 func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	return len(t.s.queue(route).first(1)) == 0, nil
 }

@@ -15,7 +15,7 @@ import (
 // the moment of its commit is done by then; a caller's own transaction may stay open for minutes.
 const keyWait = "5ms"
 
-// TakeKeys implements engine.TxRecords. All keys are taken by one statement and in one order, so two
+// TakeKeys implements engine.KeyStore. All keys are taken by one statement and in one order, so two
 // transactions that want the same keys cannot each wait for the other.
 func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyAsk, now, expires task.Instant, patient bool) ([]engine.KeyAnswer, error) {
 	t := in(within)

@@ -19,7 +19,7 @@ var (
 	workColumns = stepColumns + `, ` + taskColumns
 )
 
-// Work implements engine.TxWork.
+// Work implements engine.TxSteps.
 func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	works := make([]engine.Work, len(ids))
 	at := make(map[task.ID][]int)
@@ -253,7 +253,7 @@ func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	return contexts, err
 }
 
-// Steps implements engine.TxTasks.
+// Steps implements engine.TxSteps.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	found := make([][]*task.Step, len(of))
 	var wanted ranges

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Ready implements engine.TxWork. Routes that are known to be empty are not asked
+// Ready implements engine.TxQueues. Routes that are known to be empty are not asked
 // about: what another process queues there comes as news, or is found by the look
 // at all routes that are waited for, as it is for those who wait already.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
@@ -150,7 +150,7 @@ func (t *tx) noteReady(read []int64, found []head, full bool, asked time.Time) {
 	}
 }
 
-// Vacant implements engine.TxWork. Another process may have queued something
+// Vacant implements engine.TxQueues. Another process may have queued something
 // meanwhile that this one has not heard of yet.
 func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	if _, ok := t.queued[route]; ok {
@@ -159,7 +159,7 @@ func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	return t.store.routes.isVacant(route, t.begin), nil
 }
 
-// Due implements engine.TxWork.
+// Due implements engine.TxQueues.
 func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key >= $2 AND s.key <= $3
  ORDER BY s.key, s.id LIMIT $4 FOR UPDATE SKIP LOCKED) s JOIN tasker_tasks t ON t.id = s.task_id`
@@ -178,7 +178,7 @@ func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int
 	return works, nil
 }
 
-// Between implements engine.TxWork.
+// Between implements engine.TxQueues.
 func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
 	query := `SELECT ` + stepColumns + ` FROM tasker_workflow_steps s
  WHERE s.queue = $1 AND (s.key, s.id) > ($2, $3::uuid) AND s.key <= $4 ORDER BY s.key, s.id LIMIT $5 FOR UPDATE SKIP LOCKED`
@@ -197,7 +197,7 @@ func (t *tx) Between(ctx context.Context, route int64, after engine.Position, up
 // lateness is how long before now a time may lie that somebody sets.
 const lateness = 5 * time.Second
 
-// FirstDue implements engine.TxWork.
+// FirstDue implements engine.TxQueues.
 func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
 	var at task.Instant
 	err := t.ask(ctx, `SELECT s.key FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key > $2 ORDER BY s.key LIMIT 1`, []any{queue, int64(after)},
@@ -205,7 +205,7 @@ func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (tas
 	return at, err
 }
 
-// Held implements engine.TxWork.
+// Held implements engine.TxSteps.
 func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = -2 AND s.worker_no = $1
  ORDER BY s.key, s.id LIMIT $2) s JOIN tasker_tasks t ON t.id = s.task_id`

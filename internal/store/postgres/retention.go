@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// DropKeys implements engine.TxRecords. A key that another transaction has locked is left
+// DropKeys implements engine.KeyStore. A key that another transaction has locked is left
 // for the next time: it may be about to be bound anew, and its owner may take long.
 func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instant, limit int) (int, error) {
 	t := in(within)
@@ -20,7 +20,7 @@ func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instan
 	return int(n), err
 }
 
-// ForgetWorkers implements engine.TxRegistry. A worker whose row is locked may be about to
+// ForgetWorkers implements engine.TxWorkers. A worker whose row is locked may be about to
 // come back to life.
 func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	const query = `WITH old AS MATERIALIZED (SELECT worker_no FROM tasker_workers WHERE state = 'dead' AND last_heartbeat < $1
@@ -55,7 +55,7 @@ const (
 	retentionBatches = 5
 )
 
-// DeleteFinished implements engine.TxTasks. No index is sorted by the time at
+// DeleteFinished implements engine.TxAging. No index is sorted by the time at
 // which tasks finish: keeping one would cost every task. The search goes through
 // the tasks in the order they were created, from where the last one ended, and
 // begins anew when it has come to those that are too young.

@@ -31,7 +31,7 @@ type settled struct {
 	result     bool // there is one
 }
 
-// SaveSteps implements engine.TxWork.
+// SaveSteps implements engine.TxSteps.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	hand, settle := group[handed, *task.Step]{}, group[settled, *task.Step]{}
 	var other []*task.Step

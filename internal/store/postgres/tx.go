@@ -251,12 +251,12 @@ func (t *tx) Template(ctx context.Context, def int64) (*task.Template, error) {
 }
 func (t *tx) InsertRoute(ctx context.Context, r *task.Route) error { return t.sql.InsertRoute(ctx, r) }
 
-// SaveWorker implements engine.TxRegistry.
+// SaveWorker implements engine.TxWorkers.
 func (t *tx) SaveWorker(ctx context.Context, w *task.Worker) error {
 	return t.sql.SaveWorker(ctx, w)
 }
 
-// Workers implements engine.TxRegistry.
+// Workers implements engine.TxWorkers.
 func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	const query = `SELECT ` + store.WorkerColumns + ` FROM tasker_workers WHERE worker_no = ANY($1) ORDER BY worker_no FOR UPDATE`
 	var list []*task.Worker

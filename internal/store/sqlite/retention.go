@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// DropKeys implements engine.TxRecords.
+// DropKeys implements engine.KeyStore.
 func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instant, limit int) (int, error) {
 	t := in(within)
 	const query = `DELETE FROM tasker_idempotency_keys WHERE (namespace, key) IN
@@ -17,7 +17,7 @@ func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instan
 	return int(n), err
 }
 
-// ForgetWorkers implements engine.TxRegistry.
+// ForgetWorkers implements engine.TxWorkers.
 func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	const query = `DELETE FROM tasker_workers WHERE worker_no IN
  (SELECT worker_no FROM tasker_workers WHERE state = 'dead' AND last_heartbeat < $1 ORDER BY worker_no LIMIT $2)`
@@ -25,7 +25,7 @@ func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) 
 	return int(n), err
 }
 
-// DeleteFinished implements engine.TxTasks.
+// DeleteFinished implements engine.TxAging.
 func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
 	tasks, err := t.finished(ctx, before, limit)
 	if err != nil {

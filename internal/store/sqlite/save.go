@@ -33,7 +33,7 @@ type settled struct {
 	finishedAt task.Instant
 }
 
-// SaveSteps implements engine.TxWork.
+// SaveSteps implements engine.TxSteps.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	hand, settle := group[handed]{}, group[settled]{}
 	for _, s := range steps {

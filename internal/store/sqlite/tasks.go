@@ -29,7 +29,7 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	return tasks, nil
 }
 
-// Steps implements engine.TxTasks. There is nobody to wait for between two
+// Steps implements engine.TxSteps. There is nobody to wait for between two
 // queries, so one for each step is quickest.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	families := make([][]*task.Step, len(of))
@@ -76,7 +76,7 @@ func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 	return err
 }
 
-// Overdue implements engine.TxTasks.
+// Overdue implements engine.TxAging.
 func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	const query = `SELECT ` + store.TaskColumns + ` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2`
 	var tasks []*task.Task

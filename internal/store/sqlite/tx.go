@@ -137,7 +137,7 @@ func (t *tx) ExpectKnown(context.Context, map[int64]*task.Template, map[int64]*t
 func (t *tx) InsertRoute(ctx context.Context, r *task.Route) error { return t.sql.InsertRoute(ctx, r) }
 func (t *tx) SaveWorker(ctx context.Context, w *task.Worker) error { return t.sql.SaveWorker(ctx, w) }
 
-// Workers implements engine.TxRegistry.
+// Workers implements engine.TxWorkers.
 func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	var list []*task.Worker
 	for _, no := range nos {
