@@ -12,7 +12,13 @@ import (
 // endless is a store with a queue that is too long to look at.
 type endless struct{ engine.Database }
 
-func (endless) ReadySample(ctx context.Context, _, _ int) ([]engine.ReadyStep, error) {
+// QueueStore implements engine.Database.
+func (s endless) QueueStore() engine.QueueStore { return endlessQueues{s.Database.QueueStore()} }
+
+type endlessQueues struct{ engine.QueueStore }
+
+// ReadySample implements engine.QueueCounts.
+func (endlessQueues) ReadySample(ctx context.Context, _, _ int) ([]engine.ReadyStep, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
