@@ -134,7 +134,7 @@ type broken struct {
 
 // theWork is what can be wrong with the work, on every engine.
 var theWork = []broken{
-	{name: "StuckLease", statements: []string{`UPDATE tasker_workflow_steps SET key = 1000000 WHERE queue = -2`}, check: "leases", status: doctor.Fail, says: "1 leases are past their end"},
+	{name: "StuckLease", statements: []string{`UPDATE tasker_workflow_steps SET key = 1000000 WHERE queue = -2`}, check: "leases", status: doctor.Fail, says: "1 leases have expired"},
 	{name: "OverdueTimer", statements: []string{`UPDATE tasker_workflow_steps SET key = 1000000 WHERE queue = -1`}, check: "timers", status: doctor.Fail, says: "1 steps wait for a time that has passed"},
 	{name: "MissedDeadline", statements: []string{`UPDATE tasker_tasks SET deadline_at = 1000000`}, check: "deadlines", status: doctor.Fail, says: "4 tasks are past their deadline"},
 	{name: "NobodyServes", statements: []string{`UPDATE tasker_workflow_steps SET ready_at = 1000000`}, check: "routes", status: doctor.Warn, says: "1 ready steps wait for handler b of namespace other with gpu"},

@@ -165,11 +165,11 @@ func (s *server) turns(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	if len(alive) > 0 {
 		return ok("%s", joined(alive)), nil
 	}
-	seen := "no server is at work on this database"
+	seen := "no server uses this database"
 	if last != 0 {
 		seen += fmt.Sprintf("; the last one was %s ago", long(now.Sub(last)))
 	} else {
 		seen += ", and none ever was"
 	}
-	return []Check{{Status: Warn, Seen: seen, Do: "Start one: until then nothing is handed out, retried or reaped."}}, nil
+	return []Check{{Status: Warn, Seen: seen, Do: "Start one: until then no step is claimed, retried or reaped."}}, nil
 }

@@ -85,7 +85,7 @@ func (s *server) prepared(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		age := time.Duration(t.age * float64(time.Second))
 		if status := s.old(age); status != OK {
 			checks = append(checks, Check{Status: status, Seen: fmt.Sprintf("the prepared transaction %s of %s has been open for %s and holds vacuum back", t.gid, t.owner, long(age)),
-				Do: "It survives restarts and belongs to nobody's session: run ROLLBACK PREPARED or COMMIT PREPARED with its name."})
+				Do: "It survives restarts and belongs to no session: run ROLLBACK PREPARED or COMMIT PREPARED with its name."})
 		}
 	}
 	if len(checks) == 0 {
@@ -111,12 +111,12 @@ func (s *server) slots(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	}
 	var checks []Check
 	for _, t := range all {
-		drop := fmt.Sprintf("If nobody needs it any more, run SELECT pg_drop_replication_slot('%s').", t.name)
+		drop := fmt.Sprintf("If it is no longer needed, run SELECT pg_drop_replication_slot('%s').", t.name)
 		switch {
 		case !t.active && t.kept > 16*s.Limits.WasteBytes:
-			checks = append(checks, Check{Status: Fail, Seen: fmt.Sprintf("nobody reads from slot %s, and %s of write-ahead log are kept for it: the disk will be full", t.name, size(t.kept)), Do: drop})
+			checks = append(checks, Check{Status: Fail, Seen: fmt.Sprintf("slot %s is unused, and %s of write-ahead log are kept for it: the disk will fill up", t.name, size(t.kept)), Do: drop})
 		case !t.active:
-			checks = append(checks, Check{Status: Warn, Seen: fmt.Sprintf("nobody reads from slot %s; %s of write-ahead log are kept for it", t.name, size(t.kept)), Do: drop})
+			checks = append(checks, Check{Status: Warn, Seen: fmt.Sprintf("slot %s is unused; %s of write-ahead log are kept for it", t.name, size(t.kept)), Do: drop})
 		case t.xids > manyTransactions:
 			checks = append(checks, Check{Status: Warn, Seen: fmt.Sprintf("slot %s holds back vacuum by %d transactions", t.name, t.xids),
 				Do: "A long query on that standby, with hot_standby_feedback, does this: end the query, or turn the feedback off."})

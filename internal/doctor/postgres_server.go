@@ -74,7 +74,7 @@ var hurtful = []setting{
 	{"synchronous_commit", is("off"), Fail, "tasks and results that callers were told of are lost when the server crashes", "Set synchronous_commit = on, for the role of Tasker at least."},
 	{"autovacuum", is("off"), Fail, "dead rows are never removed, and every claim walks over them", "Set autovacuum = on."},
 	{"track_counts", is("off"), Fail, "autovacuum does not see what there is to do", "Set track_counts = on."},
-	{"track_activities", is("off"), Warn, "nobody can see which sessions hold vacuum back, doctor neither", "Set track_activities = on."},
+	{"track_activities", is("off"), Warn, "the sessions that block vacuum are not visible, not even to doctor", "Set track_activities = on."},
 	{"default_transaction_read_only", is("on"), Fail, "Tasker cannot write", "Set default_transaction_read_only = off for the role, or name another server."},
 	{"default_transaction_isolation", isNot("read committed"), Warn, "transactions of Tasker fail and are run again where they would have waited", "Set default_transaction_isolation = 'read committed' for the role of Tasker."},
 	{"statement_timeout", below(5000), Warn, "large batches and retention are cut off", "Raise it to 15 s or more for the role of Tasker, or set it to 0: Tasker bounds its statements itself."},

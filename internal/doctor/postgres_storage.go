@@ -151,7 +151,7 @@ func (s *server) deadRows(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 			last = fmt.Sprintf("vacuumed %s ago", long(time.Duration(t.vacuumed.Float64*float64(time.Second))))
 		}
 		checks = append(checks, Check{Status: Warn, Seen: fmt.Sprintf("%s has %d dead rows beside %d live ones; %s", t.name, t.dead, t.live, last),
-			Do: "If something holds vacuum back (transactions, slots), end that first. Then run VACUUM (ANALYZE) " + t.name + "; if it comes back, give autovacuum more workers."})
+			Do: "If something holds vacuum back (transactions, slots), end that first. Then run VACUUM (ANALYZE) " + t.name + "; if it recurs, give autovacuum more workers."})
 	}
 	if len(checks) == 0 {
 		return ok("%d dead rows beside %d live ones", dead, live), nil

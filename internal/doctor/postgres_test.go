@@ -102,7 +102,7 @@ func TestProduction(t *testing.T) {
 	r := examine(t, dsn, strict)
 	wantCheck(t, r, "transactions", doctor.Fail, "idle in transaction")
 	wantCheck(t, r, "prepared_transactions", doctor.Fail, "the prepared transaction forgotten of")
-	wantCheck(t, r, "replication_slots", doctor.Warn, "nobody reads from slot standby")
+	wantCheck(t, r, "replication_slots", doctor.Warn, "slot standby is unused")
 	for _, statement := range []string{`ROLLBACK`, `ROLLBACK PREPARED 'forgotten'`} { // so that the schema can be dropped
 		if _, err := conn.ExecContext(context.WithoutCancel(t.Context()), statement); err != nil {
 			t.Fatal(err)
@@ -130,7 +130,7 @@ func TestBrokenSchema(t *testing.T) {
 	t.Parallel()
 	little := doctor.Limits{WasteBytes: 256 << 10, DeadRows: 10}
 	cases := append([]broken{
-		{name: "NoServer", check: "turns", status: doctor.Warn, says: "no server is at work on this database, and none ever was"},
+		{name: "NoServer", check: "turns", status: doctor.Warn, says: "no server uses this database, and none ever was"},
 		{name: "ServerGone", statements: []string{`INSERT INTO tasker_turns (loop, node, taken_at, held_until) VALUES ('timers', gen_random_uuid(), 1, 2)`},
 			check: "turns", status: doctor.Warn, says: "the last one was"},
 		{name: "AutovacuumOff", statements: []string{`ALTER TABLE tasker_tasks SET (autovacuum_enabled = false)`}, check: "autovacuum", status: doctor.Fail, says: "off for tasker_tasks"},

@@ -20,8 +20,8 @@ func (p *patient) workExams(who string) []exam {
 		{"leases", p.overdue(overdue{
 			query:  `SELECT count(*), min(at) FROM (SELECT key AS at FROM tasker_workflow_steps WHERE queue = $1 AND key < $2 ORDER BY key LIMIT 10000) AS late`,
 			args:   []any{task.Leases},
-			well:   "no lease is long past its end",
-			broken: "%s leases are past their end, the first for %s: nobody gives the steps back",
+			well:   "no lease expired long ago",
+			broken: "%s leases have expired, the first %s ago, and no server returns their steps",
 			do:     "Make sure that " + who + "; it ends such leases within a second. If one runs, look for errors in its log.",
 		})},
 		{"timers", p.overdue(overdue{
@@ -33,8 +33,8 @@ func (p *patient) workExams(who string) []exam {
 		})},
 		{"deadlines", p.overdue(overdue{
 			query:  `SELECT count(*), min(at) FROM (SELECT deadline_at AS at FROM tasker_tasks WHERE deadline_at > 0 AND deadline_at < $1 ORDER BY deadline_at LIMIT 10000) AS late`,
-			well:   "no task is past its deadline unnoticed",
-			broken: "%s tasks are past their deadline, the first for %s, and nobody has noticed",
+			well:   "no task is past its deadline",
+			broken: "%s tasks are past their deadline, the first by %s, and no server has ended them",
 			do:     "Make sure that " + who + ". If one runs, look for errors in its log.",
 		})},
 		{"routes", p.routes},

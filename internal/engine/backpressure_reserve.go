@@ -157,7 +157,7 @@ func (b *backpressure) checkLoad(now task.Instant) *task.Error {
 		return nil
 	}
 	return &task.Error{Code: task.Unavailable, RetryAfter: time.Second, Hint: "nothing was stored; try again later",
-		Message: fmt.Sprintf("the server is overloaded: it has twice the %d tasks in hand that are normal", normal)}
+		Message: fmt.Sprintf("the server is overloaded: it holds twice its normal number of %d unstored tasks", normal)}
 }
 
 // checkDepth refuses what is not urgent enough for the length of the queue.

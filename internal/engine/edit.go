@@ -152,7 +152,7 @@ func editable(t *task.Task, edit *ContextEdit) error {
 	case edit.Version != nil && *edit.Version != edits:
 		return &task.Error{Code: task.Conflict,
 			Message: fmt.Sprintf("the context of the task %s has version %d, not %d", t.ID, edits, *edit.Version),
-			Hint:    "somebody else has edited it: look at it again"}
+			Hint:    "another edit came first: read the context again"}
 	case edits >= maxEdits:
 		return &task.Error{Code: task.Conflict,
 			Message: fmt.Sprintf("the context of the task %s was edited %d times, which is the limit", t.ID, edits),

@@ -189,6 +189,6 @@ func idle(ctx context.Context, d *database) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	return &task.Error{Code: task.Unavailable, Message: fmt.Sprintf("%d tasker processes are at work on %s", n, d.where),
+	return &task.Error{Code: task.Unavailable, Message: fmt.Sprintf("%d tasker processes use %s", n, d.where),
 		Hint: "stop them; one that was killed counts for some seconds more"}
 }

@@ -124,8 +124,8 @@ func TestCopyRefuses(t *testing.T) {
 		{"IDsOfTwoProcesses", filledPostgresTwice, fresh, task.Conflict, "not made from the same seed"},
 		{"SourceInUse", inUse, fresh, task.Unavailable, "in use by another"},
 		{"TargetInUse", one, inUse, task.Unavailable, "in use by another"},
-		{"ServersOnSource", served, fresh, task.Unavailable, "1 tasker processes are at work"},
-		{"ServersOnTarget", one, served, task.Unavailable, "1 tasker processes are at work"},
+		{"ServersOnSource", served, fresh, task.Unavailable, "1 tasker processes use"},
+		{"ServersOnTarget", one, served, task.Unavailable, "1 tasker processes use"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

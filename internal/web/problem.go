@@ -39,7 +39,7 @@ func ProblemKinds() []ProblemKind {
 		{tasker.CodeNotFound, http.StatusNotFound, "Not found", "There is no such task, step, case, template, worker or route."},
 		{tasker.CodeConflict, http.StatusConflict, "Conflict", "The thing exists with other content."},
 		{tasker.CodeWrongState, http.StatusConflict, "Wrong state", "The act is not allowed in the state the thing is in."},
-		{tasker.CodeStaleToken, http.StatusConflict, "Stale token", "The lease was lost: somebody else holds the step, or it is settled."},
+		{tasker.CodeStaleToken, http.StatusConflict, "Stale token", "The lease was lost: another worker holds the step, or it is settled."},
 		{tasker.CodeExhausted, http.StatusTooManyRequests, "Exhausted", "A limit of the server is reached; try again after Retry-After seconds."},
 		{tasker.CodeUnavailable, http.StatusServiceUnavailable, "Unavailable", "The store does not answer, or the server is stopping; try again after Retry-After seconds."},
 		{tasker.CodeInternal, http.StatusInternalServerError, "Internal error", "An internal error. The log of the server has the details under the request ID."},
