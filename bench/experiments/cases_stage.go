@@ -76,7 +76,7 @@ const ring = `{"lifecycle":{"MaxWaitingForDependencies":0,"MaxWaitingForRetry":0
 type stage struct {
 	run     *run
 	now     time.Time // stands still but for pass
-	store   engine.Store
+	store   engine.Database
 	config  engine.Config
 	backend *wired.Node // owns the store
 	client  *tasker.Client

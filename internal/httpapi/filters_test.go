@@ -1,133 +1,146 @@
 package httpapi_test
 
 import (
-	"encoding/json"
-	"maps"
-	"os"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
-	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
-// notFields are parameters of lists that are no filter by a field: they turn pages, say
-// what to show, or are the ends of a range of times (created_after is about created_at).
-var notFields = []string{"limit", "offset", "cursor", "below", "after", "before", "created_after", "created_before", "fields", "include",
-	"until", "queue",
-	"resolution_status", // the queue takes the filters of all lists of cases; its rows are pending
-	"tag",               // one of tags
-	"namespace",         // called namespace_name in rows that have the names of a view
-}
-
-// TestFiltersAreCalledAsTheirFields: whoever reads a list knows what its filters are called.
-func TestFiltersAreCalledAsTheirFields(t *testing.T) {
-	t.Parallel()
-	raw, err := os.ReadFile("testdata/openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var doc openAPI
-	if err := json.Unmarshal(raw, &doc); err != nil {
-		t.Fatal(err)
-	}
-	lists := 0
-	for path, item := range doc.Paths {
-		op, isList := item["get"], false
-		if op.OperationID == "stream-events" {
-			checkFilters(t, path, op.Parameters, doc.fields("#/components/schemas/Event"))
-			continue
-		}
-		for _, p := range op.Parameters {
-			isList = isList || p.Name == "limit"
-		}
-		if isList {
-			lists++
-			checkFilters(t, path, op.Parameters, doc.rows(op.Responses["200"].Content["application/json"].Schema))
-		}
-	}
-	if lists < 9 {
-		t.Errorf("there are %d lists in the document", lists)
-	}
-}
-
-func checkFilters(t *testing.T, path string, parameters []openAPIParameter, fields []string) {
-	t.Helper()
-	for _, p := range parameters {
-		if p.In != "query" || slices.Contains(notFields, p.Name) || strings.HasPrefix(p.Name, "include_") || slices.Contains(fields, p.Name) {
-			continue
-		}
-		t.Errorf("%s: the filter %s is called as no field of its rows: %v", path, p.Name, fields)
-	}
-}
-
-// openAPI is as much of OpenAPI as the test reads.
-type openAPI struct {
-	Paths      map[string]map[string]openAPIOperation
-	Components struct{ Schemas map[string]openAPISchema }
-}
-
-type openAPIOperation struct {
-	OperationID string `json:"operationId"`
-	Parameters  []openAPIParameter
-	Responses   map[string]struct {
-		Content map[string]struct{ Schema openAPISchema }
-	}
-}
-
-type openAPIParameter struct{ Name, In string }
-
-type openAPISchema struct {
-	Ref        string `json:"$ref"`
-	Items      *openAPISchema
-	Properties map[string]openAPISchema
-}
-
-// fields are the names of the properties of a schema.
-func (d *openAPI) fields(ref string) []string {
-	return slices.Sorted(maps.Keys(d.Components.Schemas[ref[strings.LastIndex(ref, "/")+1:]].Properties))
-}
-
-// rows are the fields of what a list holds: it is one, or has one.
-func (d *openAPI) rows(s openAPISchema) []string {
-	if s.Items != nil {
-		return d.fields(s.Items.Ref)
-	}
-	if s.Ref != "" {
-		s = d.Components.Schemas[s.Ref[strings.LastIndex(s.Ref, "/")+1:]]
-	}
-	for _, p := range s.Properties {
-		if p.Items != nil && p.Items.Ref != "" {
-			return d.fields(p.Items.Ref)
-		}
-	}
-	return nil
-}
-
-// TestOlderNamesOfFilters: what was sent to an earlier release is understood.
-func TestOlderNamesOfFilters(t *testing.T) {
+func TestFilters(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
-	a.do(t, "GET", "/v1/dlq?reason=manual_dlq&limit=7", "")
-	if got := last[operate.CaseFilter](f); got.Reason != tasker.ReasonManual || got.Limit != 7 {
-		t.Errorf("cases: %+v", got)
+	a.do(t, "GET", "/v1/tasks?state=error,pending&state=complete&namespace=n%2F1&name=a%20b&version=1&tag=%C3%BC&correlation_id=c&initiator=ann%40b&priority=7"+
+		"&created_after=2026-01-31T12:00:00.123456Z&created_before=2026-02-01T00:00:00%2B01:00&limit=1000&cursor=abc", "")
+	before := time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)
+	want := tasker.TaskFilter{
+		States:    []tasker.TaskState{tasker.TaskError, tasker.TaskPending, tasker.TaskComplete},
+		Namespace: "n/1", Name: "a b", Version: "1", Tag: "ü", CorrelationID: "c", Initiator: "ann@b", Priority: "7",
+		CreatedAfter: &noon, CreatedBefore: &before, Limit: 1000, Cursor: "abc",
 	}
-	a.do(t, "GET", "/v1/dlq/staleness?health=stale&namespace=n", "")
-	if got := last[operate.StalenessFilter](f); got.Health != operate.Stale || got.Namespace != "n" {
-		t.Errorf("staleness: %+v", got)
+	if diff := cmp.Diff(want, last[tasker.TaskFilter](f)); diff != "" {
+		t.Errorf("filter (-want +got):\n%s", diff)
 	}
-	a.do(t, "GET", "/v1/audit?case="+caseID.String(), "")
-	if got := last[operate.AuditFilter](f); got.CaseUUID != caseID {
-		t.Errorf("audit: %+v", got)
+	if got := a.do(t, "GET", "/v1/tasks?cursor=end", ""); got.body != `{"tasks":[]}`+"\n" {
+		t.Errorf("an empty page is %q", got.body)
 	}
-	a.do(t, "GET", "/api/v1/dlq?reason=manual_dlq&error=x%20y", "")
-	if got := last[operate.FailedTaskFilter](f); got.Reason != tasker.ReasonManual || got.Fingerprint != "x y" {
-		t.Errorf("failed tasks: %+v", got)
+	if got := last[tasker.TaskFilter](f); got.Limit != 50 || got.States != nil {
+		t.Errorf("defaults are %+v", got)
 	}
-	if got := a.do(t, "GET", "/v1/dlq?reason=manual_dlq&dlq_reason=manual_dlq", ""); got.status != 400 {
-		t.Errorf("both names: %d", got.status)
+}
+
+func TestQueueFilters(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	a.do(t, "GET", "/api/v1/tasks?status=queued,failed&status=dead_letter&namespace=n&task_type=a%20b&user_id=%C3%BC&priority=7"+
+		"&created_after=2026-01-31T12:00:00.123456Z&created_before=2026-02-01T00:00:00%2B01:00&limit=1000&cursor=abc", "")
+	before := time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)
+	want := queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueQueued, queueapi.QueueFailed, queueapi.QueueDeadLetter},
+		Namespace: "n", TaskType: "a b", UserID: "ü", Priority: "7", CreatedAfter: &noon, CreatedBefore: &before, Limit: 1000, Cursor: "abc"}
+	if diff := cmp.Diff(want, last[queueapi.QueueTaskFilter](f)); diff != "" {
+		t.Errorf("filter (-want +got):\n%s", diff)
+	}
+	if got := a.do(t, "GET", "/api/v1/tasks?cursor=end", ""); got.body != `{"tasks":[]}`+"\n" {
+		t.Errorf("an empty page is %q", got.body)
+	}
+}
+
+func TestBadParameters(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	for name, c := range map[string]struct{ method, target, at string }{
+		"LimitZero":     {"GET", "/v1/tasks?limit=0", "query.limit"},
+		"LimitTooLarge": {"GET", "/v1/tasks?limit=1001", "query.limit"},
+		"LimitText":     {"GET", "/v1/templates?limit=ten", "query.limit"},
+		"Time":          {"GET", "/v1/tasks?created_after=yesterday", "query.created_after"},
+		"State":         {"GET", "/v1/tasks?state=error,lost", "query.state"},
+		"Unknown":       {"GET", "/v1/tasks?nmae=x", "query.nmae"},
+		"TaskUUID":      {"GET", "/v1/tasks/abc", "path.uuid"},
+		"StepUUID":      {"GET", "/v1/tasks/" + taskID.String() + "/workflow_steps/1", "path.step_uuid"},
+		"WorkerUUID":    {"POST", "/internal/workers/x/poll", "path.id"},
+		"NegativeWait":  {"GET", "/v1/tasks/" + taskID.String() + "?wait_ms=-1", "query.wait_ms"},
+		"LongName":      {"GET", "/v1/tasks?name=" + strings.Repeat("x", 256), "query.name"},
+		"BadEscape":     {"GET", "/v1/tasks?name=%zz", ""},
+		"BadUTF8":       {"GET", "/v1/tasks?name=%ff", "query.name"},
+		"BadUTF8InPath": {"GET", "/v1/templates/%ff/x", ""},
+		"NUL":           {"GET", "/v1/tasks?tag=%00", "query.tag"},
+		"Escape":        {"GET", "/v1/dlq?task_name=%1b[2J", "query.task_name"},
+		"NextLine":      {"GET", "/v1/tasks?name=%C2%85", "query.name"},
+		"NULInName":     {"GET", "/v1/tasks?%00=1", ""},
+		"NULInPath":     {"GET", "/v1/templates/default/a%00b", ""},
+		"LineInFilter":  {"GET", "/api/v1/queue/stats?namespace=%0a", "query.namespace"},
+		"LineInPath":    {"GET", "/v1/templates/default/a%0Ab", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := a.do(t, c.method, c.target, "")
+			p := got.problem(t)
+			if got.status != 400 || p.Status != 400 || p.Code != tasker.CodeInvalid || at(p) != c.at {
+				t.Errorf("answer is %d at %q: %s", got.status, at(p), got.body)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if f.called() != 0 {
+			t.Error("a refused request reached the backend")
+		}
+	})
+}
+
+func TestHostileStringsPassUntouched(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	for name, s := range map[string]string{
+		"SQL": `'; DROP TABLE tasker_tasks; --`, "HTML": `<script>alert(1)</script>`, "Path": `../../etc/passwd`, "NUL": "a\x00b",
+		"Newline": "a\r\nSet-Cookie: x", "Emoji": "👩‍👩‍👧‍👦", "RTL": "\u202eabc", "Quote": `"\`, "Format": "%s%n{{.}}${x}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := a.do(t, "POST", "/v1/tasks", `{"name":`+jsonString(s)+`,"reason":`+jsonString(s)+`}`); got.status != 201 {
+				t.Fatalf("answer is %d %s", got.status, got.body)
+			}
+			if got := last[tasker.SubmitRequest](f).Tasks[0]; got.Name != s || got.Reason != s {
+				t.Errorf("the backend got %q, want %q", got.Name, s)
+			}
+		})
+	}
+}
+
+func TestJSONPassesByteForByte(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	const context = `{ "big": 12345678901234567890.10, "dup":1,"dup":2, "html":"<&>\u0041", "nul":null }`
+	a.do(t, "POST", "/v1/tasks/batch", `{"tasks":[{"name":"x","context":`+context+`}]}`)
+	if got := string(last[tasker.SubmitRequest](f).Tasks[0].Context); got != context {
+		t.Errorf("in: %s, want %s", got, context)
+	}
+	if got := a.do(t, "GET", "/v1/tasks/"+taskID.String(), ""); !strings.Contains(got.body, `"context":{"n":12345678901234567890,"html":"<a&b>"}`) {
+		t.Errorf("out: %s", got.body)
+	}
+}
+
+func TestRawYAML(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	a := newAPI(t, f, httpapi.Options{})
+	for _, contentType := range []string{"application/yaml", "text/yaml; charset=utf-8", "application/x-yaml"} {
+		got := a.do(t, "POST", "/v1/templates", "name: import\n# so\n", "Content-Type: "+contentType)
+		if got.status != 201 || got.header.Get("Location") != "/v1/templates/default/import/1.0.0" {
+			t.Errorf("%s answers %d %s", contentType, got.status, got.body)
+		}
+		if src := last[tasker.TemplateSource](f); src.YAML != "name: import\n# so\n" {
+			t.Errorf("%s passes %q", contentType, src.YAML)
+		}
+	}
+	if got := a.do(t, "POST", "/v1/templates", "name: seen", "Content-Type: text/yaml"); got.status != 200 {
+		t.Errorf("a version that existed answers %d", got.status)
 	}
 }
