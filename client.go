@@ -64,7 +64,8 @@ func (c *Client) Wait(ctx context.Context, id uuid.UUID) (*Task, error) {
 		switch {
 		case err == nil:
 			pause = backoff{}
-		case ErrorCode(err) == CodeUnavailable && !errors.Is(err, errClosed) && !w.there.IsZero() && time.Since(w.there) < waitPatience:
+		case ErrorCode(err) == CodeUnavailable && !errors.Is(err, errClosed) && !w.there.IsZero() &&
+			time.Since(w.there) < waitPatience:
 			if !pause.wait(ctx, err) {
 				return nil, fmt.Errorf("wait for task %s: %w", id, ctx.Err())
 			}

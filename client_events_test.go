@@ -39,7 +39,8 @@ func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
 	case "away":
 		return nil, errors.New("connection refused")
 	case "403", "404", "429", "503":
-		code := map[string]tasker.Code{"403": tasker.CodeForbidden, "404": tasker.CodeNotFound, "429": tasker.CodeExhausted, "503": tasker.CodeUnavailable}[script]
+		code := map[string]tasker.Code{"403": tasker.CodeForbidden, "404": tasker.CodeNotFound, "429": tasker.CodeExhausted,
+			"503": tasker.CodeUnavailable}[script]
 		var status int
 		fmt.Sscan(script, &status)
 		return respond(r, status, "application/problem+json", strings.NewReader(`{"code":"`+string(code)+`"}`)), nil
@@ -53,7 +54,8 @@ func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func respond(r *http.Request, status int, kind string, body io.Reader) *http.Response {
-	return &http.Response{StatusCode: status, Status: fmt.Sprint(status), Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(body), Request: r}
+	return &http.Response{StatusCode: status, Status: fmt.Sprint(status), Header: http.Header{"Content-Type": {kind}},
+		Body: io.NopCloser(body), Request: r}
 }
 
 // silence says nothing until the client gives up.
@@ -101,7 +103,8 @@ func follow(ctx context.Context, c *tasker.Client, filter tasker.EventFilter, mo
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	open, one, two, gap, end := said("r-0", "stream.open"), said("r-1", "task.state"), said("r-2", "task.state"), said("s-7", "stream.gap"), said("s-8", "stream.end")
+	open, one, two, gap, end := said("r-0", "stream.open"), said("r-1", "task.state"), said("r-2", "task.state"),
+		said("s-7", "stream.gap"), said("s-8", "stream.end")
 	for name, tc := range map[string]struct {
 		scripts []string
 		want    string // events, and the last error
@@ -109,17 +112,19 @@ func TestEvents(t *testing.T) {
 	}{
 		"ResumesBehindTheLast": {[]string{open + one, two + end}, "stream.open r-0, task.state r-1, task.state r-2", ", r-1"},
 		"AliveMovesOnUnseen":   {[]string{open + ": alive\nid: r-5\n\n", end}, "stream.open r-0", ", r-5"},
-		"GapOfAnotherServer":   {[]string{open + one, "away", "away", "503", gap + end}, "stream.open r-0, task.state r-1, stream.gap s-7", ", r-1, r-1, r-1, r-1"},
-		"HalfAnEvent":          {[]string{open + one[:len(one)-1], one + end}, "stream.open r-0, task.state r-1", ", r-0"},
-		"TooManyStreamsLater":  {[]string{open, "429", one + end}, "stream.open r-0, task.state r-1", ", r-0, r-0"},
-		"AwayAtFirst":          {[]string{"away"}, "unavailable", ""},
-		"RefusedAtFirst":       {[]string{"429"}, "exhausted", ""},
-		"KeyTakenAway":         {[]string{open, "403"}, "stream.open r-0, forbidden", ", r-0"},
-		"NoSuchTask":           {[]string{"404"}, "not_found", ""},
-		"Garbage":              {[]string{open + "data: {\n\n", one + end}, "stream.open r-0, task.state r-1", ", r-0"},
-		"FallsSilent":          {[]string{open + "hang", one + end}, "stream.open r-0, task.state r-1", ", r-0"},
-		"OtherLineEnds":        {[]string{strings.ReplaceAll(open+": note\nretry: 5\nunknown: x\n"+one+end, "\n", "\r\n")}, "stream.open r-0, task.state r-1", ""},
-		"DataInLines":          {[]string{"id:r-3\ndata:{\"type\":\ndata:\"case.opened\"}\n\n" + end}, "case.opened r-3", ""},
+		"GapOfAnotherServer": {[]string{open + one, "away", "away", "503", gap + end},
+			"stream.open r-0, task.state r-1, stream.gap s-7", ", r-1, r-1, r-1, r-1"},
+		"HalfAnEvent":         {[]string{open + one[:len(one)-1], one + end}, "stream.open r-0, task.state r-1", ", r-0"},
+		"TooManyStreamsLater": {[]string{open, "429", one + end}, "stream.open r-0, task.state r-1", ", r-0, r-0"},
+		"AwayAtFirst":         {[]string{"away"}, "unavailable", ""},
+		"RefusedAtFirst":      {[]string{"429"}, "exhausted", ""},
+		"KeyTakenAway":        {[]string{open, "403"}, "stream.open r-0, forbidden", ", r-0"},
+		"NoSuchTask":          {[]string{"404"}, "not_found", ""},
+		"Garbage":             {[]string{open + "data: {\n\n", one + end}, "stream.open r-0, task.state r-1", ", r-0"},
+		"FallsSilent":         {[]string{open + "hang", one + end}, "stream.open r-0, task.state r-1", ", r-0"},
+		"OtherLineEnds": {[]string{strings.ReplaceAll(open+": note\nretry: 5\nunknown: x\n"+one+end, "\n", "\r\n")},
+			"stream.open r-0, task.state r-1", ""},
+		"DataInLines": {[]string{"id:r-3\ndata:{\"type\":\ndata:\"case.opened\"}\n\n" + end}, "case.opened r-3", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -191,7 +196,8 @@ func TestEventsEnd(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := (&stage{scripts: []string{open + "hang"}}).dial(t)
 			time.AfterFunc(time.Second, func() { c.Close() })
-			if got := follow(t.Context(), c, tasker.EventFilter{}, 100); !slices.Equal(got, []string{"stream.open r-0", "unavailable"}) {
+			if got := follow(t.Context(), c, tasker.EventFilter{}, 100); !slices.Equal(got,
+				[]string{"stream.open r-0", "unavailable"}) {
 				t.Errorf("events are %q", got)
 			}
 		})

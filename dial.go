@@ -54,7 +54,8 @@ func Dial(rawURL string, opts *DialOptions) (*Client, error) {
 	b.http.Timeout = 0 // RequestTimeout does it, and knows of long polls
 	b.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	b.ctx, b.cancel = context.WithCancelCause(context.Background())
-	b.submits = newGatherer(b.ctx, "submit task", gatherLanes, gatherWiden, gatherItems, gatherBytes, taskWeight, b.submitBatch)
+	b.submits = newGatherer(b.ctx, "submit task", gatherLanes, gatherWiden, gatherItems, gatherBytes, taskWeight,
+		b.submitBatch)
 	return &Client{Backend: b, server: b}, nil
 }
 

@@ -25,22 +25,34 @@ func TestProblems(t *testing.T) {
 		body   string
 		want   tasker.Error
 	}{
-		"Full": {422, [2]string{}, `{"type":"about:blank","title":"Unprocessable","status":422,"detail":"task is invalid","code":"invalid","hint":"fix it","errors":[{"location":"/tasks/0/context","message":"must be an object"}]}`,
-			tasker.Error{Code: tasker.CodeInvalid, Message: "task is invalid", Hint: "fix it", Details: []tasker.Detail{{Location: "/tasks/0/context", Message: "must be an object"}}}},
-		"CodeWins":    {409, [2]string{}, `{"detail":"d","code":"stale_token"}`, tasker.Error{Code: tasker.CodeStaleToken, Message: "d"}},
-		"TitleOnly":   {404, [2]string{}, `{"title":"Not Found"}`, tasker.Error{Code: tasker.CodeNotFound, Message: "Not Found"}},
-		"NoBody":      {403, [2]string{}, ``, tasker.Error{Code: tasker.CodeForbidden, Message: "the server answers 403 Forbidden"}},
-		"ProxyPage":   {502, [2]string{}, `<html>`, tasker.Error{Code: tasker.CodeUnavailable, Message: "the server answers 502 Bad Gateway"}},
-		"Seconds":     {429, [2]string{"Retry-After", "7"}, `{"detail":"d"}`, tasker.Error{Code: tasker.CodeExhausted, Message: "d", RetryAfter: 7 * time.Second}},
-		"Nonsense":    {503, [2]string{"Retry-After", "soon"}, `{"detail":"d"}`, tasker.Error{Code: tasker.CodeUnavailable, Message: "d"}},
-		"Negative":    {503, [2]string{"Retry-After", "-7"}, `{"detail":"d"}`, tasker.Error{Code: tasker.CodeUnavailable, Message: "d"}},
-		"Redirect":    {307, [2]string{"Location", "http://other/"}, ``, tasker.Error{Code: tasker.CodeInternal, Message: "the server answers 307 Temporary Redirect to http://other/", Hint: "redirects are not followed; use the address it names"}},
-		"Status400":   {400, [2]string{}, `{"detail":"d"}`, tasker.Error{Code: tasker.CodeInvalid, Message: "d"}},
-		"Status401":   {401, [2]string{}, `{"detail":"d"}`, tasker.Error{Code: tasker.CodeUnauthenticated, Message: "d"}},
-		"Status409":   {409, [2]string{}, `{"detail":"d"}`, tasker.Error{Code: tasker.CodeConflict, Message: "d"}},
-		"Status413":   {413, [2]string{}, `{"detail":"d"}`, tasker.Error{Code: tasker.CodeTooLarge, Message: "d"}},
-		"Status500":   {500, [2]string{}, `{"detail":"d"}`, tasker.Error{Code: tasker.CodeInternal, Message: "d"}},
-		"OddDocument": {400, [2]string{}, `[1]`, tasker.Error{Code: tasker.CodeInvalid, Message: "the server answers 400 Bad Request"}},
+		"Full": {422, [2]string{},
+			`{"type":"about:blank","title":"Unprocessable","status":422,"detail":"task is invalid","code":"invalid","hint":"fix it","errors":[{"location":"/tasks/0/context","message":"must be an object"}]}`,
+			tasker.Error{Code: tasker.CodeInvalid, Message: "task is invalid", Hint: "fix it",
+				Details: []tasker.Detail{{Location: "/tasks/0/context", Message: "must be an object"}}}},
+		"CodeWins": {409, [2]string{}, `{"detail":"d","code":"stale_token"}`,
+			tasker.Error{Code: tasker.CodeStaleToken, Message: "d"}},
+		"TitleOnly": {404, [2]string{}, `{"title":"Not Found"}`,
+			tasker.Error{Code: tasker.CodeNotFound, Message: "Not Found"}},
+		"NoBody": {403, [2]string{}, ``, tasker.Error{Code: tasker.CodeForbidden,
+			Message: "the server answers 403 Forbidden"}},
+		"ProxyPage": {502, [2]string{}, `<html>`,
+			tasker.Error{Code: tasker.CodeUnavailable, Message: "the server answers 502 Bad Gateway"}},
+		"Seconds": {429, [2]string{"Retry-After", "7"}, `{"detail":"d"}`,
+			tasker.Error{Code: tasker.CodeExhausted, Message: "d", RetryAfter: 7 * time.Second}},
+		"Nonsense": {503, [2]string{"Retry-After", "soon"}, `{"detail":"d"}`,
+			tasker.Error{Code: tasker.CodeUnavailable, Message: "d"}},
+		"Negative": {503, [2]string{"Retry-After", "-7"}, `{"detail":"d"}`,
+			tasker.Error{Code: tasker.CodeUnavailable, Message: "d"}},
+		"Redirect": {307, [2]string{"Location", "http://other/"}, ``,
+			tasker.Error{Code: tasker.CodeInternal, Message: "the server answers 307 Temporary Redirect to http://other/",
+				Hint: "redirects are not followed; use the address it names"}},
+		"Status400": {400, [2]string{}, `{"detail":"d"}`, tasker.Error{Code: tasker.CodeInvalid, Message: "d"}},
+		"Status401": {401, [2]string{}, `{"detail":"d"}`, tasker.Error{Code: tasker.CodeUnauthenticated, Message: "d"}},
+		"Status409": {409, [2]string{}, `{"detail":"d"}`, tasker.Error{Code: tasker.CodeConflict, Message: "d"}},
+		"Status413": {413, [2]string{}, `{"detail":"d"}`, tasker.Error{Code: tasker.CodeTooLarge, Message: "d"}},
+		"Status500": {500, [2]string{}, `{"detail":"d"}`, tasker.Error{Code: tasker.CodeInternal, Message: "d"}},
+		"OddDocument": {400, [2]string{}, `[1]`, tasker.Error{Code: tasker.CodeInvalid,
+			Message: "the server answers 400 Bad Request"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -116,7 +128,9 @@ func TestNotATaskerServer(t *testing.T) {
 // TestTooFewAnswers: a server that loses items must not make the SDK panic.
 func TestTooFewAnswers(t *testing.T) {
 	t.Parallel()
-	client := dial(t, func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, `{"results":[],"leases":[]}`) }, nil)
+	client := dial(t, func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusOK, `{"results":[],"leases":[]}`)
+	}, nil)
 	ctx, ref := t.Context(), tasker.LeaseRef{}
 	for name, call := range map[string]func() error{
 		"Submit": func() error { _, err := client.Submit(ctx, tasker.TaskRequest{}); return err },
@@ -154,7 +168,8 @@ func TestNoServer(t *testing.T) {
 	defer client.Close()
 	_, err = client.Submit(t.Context(), tasker.TaskRequest{TaskType: "x"})
 	var got *tasker.Error
-	if !errors.As(err, &got) || got.Code != tasker.CodeUnavailable || got.Hint == "" || !strings.Contains(got.Message, address) {
+	if !errors.As(err, &got) || got.Code != tasker.CodeUnavailable || got.Hint == "" ||
+		!strings.Contains(got.Message, address) {
 		t.Fatalf("error %+v, want CodeUnavailable that names %s and has a hint", err, address)
 	}
 	var network *net.OpError
@@ -166,14 +181,17 @@ func TestNoServer(t *testing.T) {
 func TestRequestTimeout(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
-	client := dial(t, func(http.ResponseWriter, *http.Request) { <-hold }, &tasker.DialOptions{RequestTimeout: 20 * time.Millisecond})
+	client := dial(t, func(http.ResponseWriter, *http.Request) {
+		<-hold
+	}, &tasker.DialOptions{RequestTimeout: 20 * time.Millisecond})
 	defer close(hold)
 	if _, err := client.Workers(t.Context()); tasker.ErrorCode(err) != tasker.CodeUnavailable {
 		t.Errorf("error %v, want CodeUnavailable: the caller did not end it", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := client.Workers(ctx); !errors.Is(err, context.DeadlineExceeded) || tasker.ErrorCode(err) == tasker.CodeUnavailable {
+	if _, err := client.Workers(ctx); !errors.Is(err, context.DeadlineExceeded) ||
+		tasker.ErrorCode(err) == tasker.CodeUnavailable {
 		t.Errorf("error %v, want the caller's own deadline", err)
 	}
 }
@@ -215,11 +233,14 @@ func TestBrokenConnection(t *testing.T) {
 // with a client that would follow it.
 func TestKeyStaysHome(t *testing.T) {
 	t.Parallel()
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the redirect was followed")
+	}))
 	defer other.Close()
 	client := dial(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
-	}, &tasker.DialOptions{APIKey: "secret", HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
+	},
+		&tasker.DialOptions{APIKey: "secret", HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
 	if _, err := client.Workers(t.Context()); tasker.ErrorCode(err) != tasker.CodeInternal {
 		t.Errorf("error %v, want CodeInternal", err)
 	}

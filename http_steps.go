@@ -12,7 +12,8 @@ func stepsPath(task uuid.UUID) string { return "/v1/tasks/" + task.String() + "/
 
 func (b *httpBackend) Steps(ctx context.Context, task uuid.UUID) ([]Step, error) {
 	var steps []Step
-	err := b.do(ctx, call{verb: "list steps", method: http.MethodGet, path: stepsPath(task), query: url.Values{"include": {"results"}}}, &steps)
+	err := b.do(ctx, call{verb: "list steps", method: http.MethodGet, path: stepsPath(task),
+		query: url.Values{"include": {"results"}}}, &steps)
 	if err != nil {
 		return nil, err
 	}

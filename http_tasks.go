@@ -118,19 +118,23 @@ func (b *httpBackend) Tasks(ctx context.Context, f TaskFilter) (*TaskPage, error
 	if f.WithContext {
 		q.Set("include", "context")
 	}
-	return fetch[TaskPage](ctx, b, call{verb: "list tasks", method: http.MethodGet, path: "/v1/tasks", query: url.Values(q)})
+	return fetch[TaskPage](ctx, b, call{verb: "list tasks", method: http.MethodGet, path: "/v1/tasks",
+		query: url.Values(q)})
 }
 
 func (b *httpBackend) TaskHistory(ctx context.Context, id uuid.UUID) (*TaskHistory, error) {
-	return fetch[TaskHistory](ctx, b, call{verb: "get task history", method: http.MethodGet, path: "/v1/tasks/" + id.String() + "/history"})
+	return fetch[TaskHistory](ctx, b, call{verb: "get task history", method: http.MethodGet,
+		path: "/v1/tasks/" + id.String() + "/history"})
 }
 
 func (b *httpBackend) ExplainTask(ctx context.Context, id uuid.UUID) (*Explanation, error) {
-	return fetch[Explanation](ctx, b, call{verb: "explain task", method: http.MethodGet, path: "/v1/tasks/" + id.String() + "/explain"})
+	return fetch[Explanation](ctx, b, call{verb: "explain task", method: http.MethodGet,
+		path: "/v1/tasks/" + id.String() + "/explain"})
 }
 
 func (b *httpBackend) EditContext(ctx context.Context, id uuid.UUID, req EditContextRequest) (*EditedContext, error) {
-	return fetch[EditedContext](ctx, b, call{verb: "edit context", method: http.MethodPatch, path: "/v1/tasks/" + id.String() + "/context", body: req})
+	return fetch[EditedContext](ctx, b, call{verb: "edit context", method: http.MethodPatch,
+		path: "/v1/tasks/" + id.String() + "/context", body: req})
 }
 
 func (b *httpBackend) CancelTasks(ctx context.Context, req CancelRequest) ([]TaskReceipt, error) {

@@ -9,7 +9,8 @@ import (
 )
 
 func (b *httpBackend) RegisterTemplate(ctx context.Context, src TemplateSource) (*Template, error) {
-	return fetch[Template](ctx, b, call{verb: "register template", method: http.MethodPost, path: "/v1/templates", body: src})
+	return fetch[Template](ctx, b, call{verb: "register template", method: http.MethodPost, path: "/v1/templates",
+		body: src})
 }
 
 func (b *httpBackend) Templates(ctx context.Context, f TemplateFilter) (*TemplatePage, error) {

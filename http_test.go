@@ -47,7 +47,8 @@ func reply(w http.ResponseWriter, status int, body string) {
 func TestDialRefusesAddresses(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
-		"", "localhost:8080", "ftp://host", "http://", "http://us er@host", "http://u:secret@host", "http://host?a=b", "http://host#f", "://",
+		"", "localhost:8080", "ftp://host", "http://", "http://us er@host", "http://u:secret@host", "http://host?a=b",
+		"http://host#f", "://",
 	} {
 		_, err := tasker.Dial(address, nil)
 		if tasker.ErrorCode(err) != tasker.CodeInvalid {
@@ -107,8 +108,9 @@ func TestRoutes(t *testing.T) {
 					Tag: "t", CorrelationID: "c", Priority: tasker.High, CreatedAfter: &at, CreatedBefore: &at, Limit: 7, Cursor: "x",
 				})
 			},
-			seen{"GET", "/v1/tasks?correlation_id=c&created_after=2026-01-02T02%3A04%3A05.000000006Z&created_before=2026-01-02T02%3A04%3A05.000000006Z" +
-				"&cursor=x&limit=7&name=a%26b&namespace=n&priority=high&state=error&state=complete&tag=t&version=1", ""},
+			seen{"GET",
+				"/v1/tasks?correlation_id=c&created_after=2026-01-02T02%3A04%3A05.000000006Z&created_before=2026-01-02T02%3A04%3A05.000000006Z" +
+					"&cursor=x&limit=7&name=a%26b&namespace=n&priority=high&state=error&state=complete&tag=t&version=1", ""},
 			`{"tasks":[{"name":"n"}],"next_cursor":"more"}`, `"next_cursor":"more"`},
 		"TasksAll": {
 			func(c *tasker.Client) (any, error) { return c.Tasks(ctx, tasker.TaskFilter{}) },
@@ -127,23 +129,30 @@ func TestRoutes(t *testing.T) {
 			`{"results":[{"error":{"code":"wrong_state","message":"m"}}]}`, `"wrong_state"`},
 		"Enqueue": {
 			func(c *tasker.Client) (any, error) {
-				return queueapi.Of(c).Enqueue(ctx, queueapi.EnqueueTask{TaskType: "h", Priority: tasker.High, RequiredCapabilities: []string{"gpu"}})
+				return queueapi.Of(c).Enqueue(ctx, queueapi.EnqueueTask{TaskType: "h", Priority: tasker.High,
+					RequiredCapabilities: []string{"gpu"}})
 			},
 			seen{"POST", "/api/v1/tasks", `{"task_type":"h","priority":"high","required_capabilities":["gpu"]}`},
-			`{"task_id":"` + a.String() + `","status":"queued","position_in_queue":7,"queue_score":1.5,"estimated_wait_seconds":null}`, `"position_in_queue":7`},
+			`{"task_id":"` + a.String() +
+				`","status":"queued","position_in_queue":7,"queue_score":1.5,"estimated_wait_seconds":null}`,
+			`"position_in_queue":7`},
 		"EnqueueMany": {
 			func(c *tasker.Client) (any, error) {
-				return queueapi.Of(c).EnqueueTasks(ctx, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "h"}, {TaskType: "i"}}, Caller: "somebody"})
+				return queueapi.Of(c).EnqueueTasks(ctx,
+					queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "h"}, {TaskType: "i"}}, Caller: "somebody"})
 			},
-			seen{"POST", "/api/v1/tasks/batch", `{"tasks":[{"task_type":"h"},{"task_type":"i"}]}`}, `{"results":[{"status":"queued"},{"status":"queued"}]}`, `"status":"queued"`},
+			seen{"POST", "/api/v1/tasks/batch", `{"tasks":[{"task_type":"h"},{"task_type":"i"}]}`},
+			`{"results":[{"status":"queued"},{"status":"queued"}]}`, `"status":"queued"`},
 		"QueueTask": {
 			func(c *tasker.Client) (any, error) { return queueapi.Of(c).QueueTask(ctx, a, true) },
-			seen{"GET", "/api/v1/tasks/" + a.String() + "?include_history=true", ""}, `{"status":"executing","queue_score":null}`, `"executing"`},
+			seen{"GET", "/api/v1/tasks/" + a.String() + "?include_history=true", ""},
+			`{"status":"executing","queue_score":null}`, `"executing"`},
 		"QueueCancel": {
 			func(c *tasker.Client) (any, error) {
 				return queueapi.Of(c).CancelQueueTask(ctx, a, queueapi.QueueCancel{CancelledBy: "me", Reason: "r&r"})
 			},
-			seen{"DELETE", "/api/v1/tasks/" + a.String() + "?cancelled_by=me&reason=r%26r", ""}, `{"status":"cancelled","worker_notified":true}`, `"worker_notified":true`},
+			seen{"DELETE", "/api/v1/tasks/" + a.String() + "?cancelled_by=me&reason=r%26r", ""},
+			`{"status":"cancelled","worker_notified":true}`, `"worker_notified":true`},
 		"QueueStats": {
 			func(c *tasker.Client) (any, error) {
 				return queueapi.Of(c).QueueStats(ctx, queueapi.QueueFilter{Namespaces: []string{"a", "b"}})
@@ -159,12 +168,14 @@ func TestRoutes(t *testing.T) {
 			func(c *tasker.Client) (any, error) {
 				return c.ActOnStep(ctx, a, b, tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "me", Reason: "r"})
 			},
-			seen{"PATCH", task + "/workflow_steps/" + b.String(), `{"action_type":"reset_for_retry","reset_by":"me","reason":"r"}`},
+			seen{"PATCH", task + "/workflow_steps/" + b.String(),
+				`{"action_type":"reset_for_retry","reset_by":"me","reason":"r"}`},
 			`{"current_state":"pending"}`, `"current_state":"pending"`},
 		"Cases": {
 			func(c *tasker.Client) (any, error) {
 				return operate.Of(c).Cases(ctx, operate.CaseFilter{
-					ResolutionStatus: tasker.CasePending, Reason: tasker.ReasonManual, Namespace: "n", TaskName: "a&b", After: at, Before: at, Limit: 7, Offset: 14,
+					ResolutionStatus: tasker.CasePending, Reason: tasker.ReasonManual, Namespace: "n", TaskName: "a&b", After: at,
+					Before: at, Limit: 7, Offset: 14,
 				})
 			},
 			seen{"GET", "/v1/dlq?after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z" +
@@ -176,41 +187,51 @@ func TestRoutes(t *testing.T) {
 		"FailedTasks": {
 			func(c *tasker.Client) (any, error) {
 				no := false
-				return operate.Of(c).FailedTasks(ctx, operate.FailedTaskFilter{ResolutionStatus: tasker.CasePending, Reason: tasker.ReasonMaxRetries, Fingerprint: "a b",
+				return operate.Of(c).FailedTasks(ctx, operate.FailedTaskFilter{ResolutionStatus: tasker.CasePending,
+					Reason: tasker.ReasonMaxRetries, Fingerprint: "a b",
 					Retryable: &no, Namespace: "n", TaskType: "x", After: at, Before: at, Limit: 7, Cursor: b.String()})
 			},
-			seen{"GET", "/api/v1/dlq?after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z&cursor=" + b.String() +
-				"&error_pattern=a+b&failure_reason=max_retries_exceeded&limit=7&namespace=n&resolution_status=pending&retryable=false&task_type=x", ""},
+			seen{"GET",
+				"/api/v1/dlq?after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z&cursor=" +
+					b.String() +
+					"&error_pattern=a+b&failure_reason=max_retries_exceeded&limit=7&namespace=n&resolution_status=pending&retryable=false&task_type=x", ""},
 			`{"tasks":[{"error_pattern":"a b"}],"total_count":1}`, `"total_count":1`},
 		"FailureReport": {
 			func(c *tasker.Client) (any, error) { return operate.Of(c).FailureReport(ctx, "n") },
 			seen{"GET", "/api/v1/dlq/patterns?namespace=n", ""}, `{"replayable_count":7}`, `"replayable_count":7`},
 		"ReplayTask": {
 			func(c *tasker.Client) (any, error) {
-				return operate.Of(c).ReplayTask(ctx, a, operate.ReplayRequest{ResetRetryCount: true, NewPriority: tasker.High, Reason: "r", ReplayedBy: "me"})
+				return operate.Of(c).ReplayTask(ctx, a, operate.ReplayRequest{ResetRetryCount: true, NewPriority: tasker.High,
+					Reason: "r", ReplayedBy: "me"})
 			},
-			seen{"POST", "/api/v1/dlq/" + a.String() + "/replay", `{"reset_retry_count":true,"new_priority":"high","reason":"r","replayed_by":"me"}`},
+			seen{"POST", "/api/v1/dlq/" + a.String() + "/replay",
+				`{"reset_retry_count":true,"new_priority":"high","reason":"r","replayed_by":"me"}`},
 			`{"replay_count":2}`, `"replay_count":2`},
 		"CaseOfTask": {
 			func(c *tasker.Client) (any, error) { return operate.Of(c).CaseOfTask(ctx, a) },
 			seen{"GET", "/v1/dlq/task/" + a.String(), ""}, `{"task_snapshot":{"a":1}}`, `"task_snapshot":{"a":1}`},
 		"OpenCase": {
 			func(c *tasker.Client) (any, error) {
-				return operate.Of(c).OpenCase(ctx, a, operate.OpenCaseRequest{Reason: "r", OpenedBy: "me", Metadata: json.RawMessage(`{"t":1}`)})
+				return operate.Of(c).OpenCase(ctx, a, operate.OpenCaseRequest{Reason: "r", OpenedBy: "me",
+					Metadata: json.RawMessage(`{"t":1}`)})
 			},
-			seen{"POST", "/v1/dlq/task/" + a.String(), `{"reason":"r","opened_by":"me","metadata":{"t":1}}`}, `{"dlq_reason":"manual_dlq"}`, `"manual_dlq"`},
+			seen{"POST", "/v1/dlq/task/" + a.String(), `{"reason":"r","opened_by":"me","metadata":{"t":1}}`},
+			`{"dlq_reason":"manual_dlq"}`, `"manual_dlq"`},
 		"UpdateCase": {
 			func(c *tasker.Client) (any, error) {
 				notes := "found"
-				return operate.Of(c).UpdateCase(ctx, b, operate.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved, ResolutionNotes: &notes, ResolvedBy: "me"})
+				return operate.Of(c).UpdateCase(ctx, b, operate.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved,
+					ResolutionNotes: &notes, ResolvedBy: "me"})
 			},
-			seen{"PATCH", "/v1/dlq/entry/" + b.String(), `{"resolution_status":"manually_resolved","resolution_notes":"found","resolved_by":"me"}`},
+			seen{"PATCH", "/v1/dlq/entry/" + b.String(),
+				`{"resolution_status":"manually_resolved","resolution_notes":"found","resolved_by":"me"}`},
 			`{"success":true,"message":"m"}`, `"success":true`},
 		"ReopenCase": {
 			func(c *tasker.Client) (any, error) {
 				return operate.Of(c).UpdateCase(ctx, b, operate.CaseUpdate{ResolvedBy: "me", Reopen: true})
 			},
-			seen{"PATCH", "/v1/dlq/entry/" + b.String(), `{"resolved_by":"me","reopen":true}`}, `{"success":true,"message":"m"}`, `"success":true`},
+			seen{"PATCH", "/v1/dlq/entry/" + b.String(), `{"resolved_by":"me","reopen":true}`}, `{"success":true,"message":"m"}`,
+			`"success":true`},
 		"CaseStats": {
 			func(c *tasker.Client) (any, error) {
 				return operate.Of(c).CaseStats(ctx, operate.CaseFilter{Namespace: "n", Limit: 5, Offset: 5})
@@ -223,30 +244,37 @@ func TestRoutes(t *testing.T) {
 			seen{"GET", "/v1/dlq/investigation-queue?limit=100", ""}, `[{"priority_score":510.5}]`, `510.5`},
 		"Staleness": {
 			func(c *tasker.Client) (any, error) {
-				return operate.Of(c).Staleness(ctx, operate.StalenessFilter{Health: operate.Warning, Namespace: "n", TaskName: "x", Limit: 3})
+				return operate.Of(c).Staleness(ctx, operate.StalenessFilter{Health: operate.Warning, Namespace: "n", TaskName: "x",
+					Limit: 3})
 			},
-			seen{"GET", "/v1/dlq/staleness?health_status=warning&limit=3&namespace_name=n&task_name=x", ""}, `[{"health_status":"warning"}]`, `"warning"`},
+			seen{"GET", "/v1/dlq/staleness?health_status=warning&limit=3&namespace_name=n&task_name=x", ""},
+			`[{"health_status":"warning"}]`, `"warning"`},
 		"DetectStaleness": {
 			func(c *tasker.Client) (any, error) {
 				return operate.Of(c).DetectStaleness(ctx, operate.DetectRequest{DryRun: true, BatchSize: 5})
 			},
-			seen{"POST", "/v1/dlq/staleness/detect", `{"dry_run":true,"batch_size":5}`}, `[{"moved_to_dlq":true}]`, `"moved_to_dlq":true`},
+			seen{"POST", "/v1/dlq/staleness/detect", `{"dry_run":true,"batch_size":5}`}, `[{"moved_to_dlq":true}]`,
+			`"moved_to_dlq":true`},
 		"Audit": {
 			func(c *tasker.Client) (any, error) {
-				return operate.Of(c).Audit(ctx, operate.AuditFilter{TaskUUID: a, CaseUUID: b, Actor: "me", Kind: "cancel", After: at, Before: at, Limit: 5, Below: 99})
+				return operate.Of(c).Audit(ctx, operate.AuditFilter{TaskUUID: a, CaseUUID: b, Actor: "me", Kind: "cancel",
+					After: at, Before: at, Limit: 5, Below: 99})
 			},
-			seen{"GET", "/v1/audit?actor=me&after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z&below=99" +
-				"&dlq_entry_uuid=" + b.String() + "&kind=cancel&limit=5&task_uuid=" + a.String(), ""}, `[{"no":98}]`, `"no":98`},
+			seen{"GET",
+				"/v1/audit?actor=me&after=2026-01-02T02%3A04%3A05.000000006Z&before=2026-01-02T02%3A04%3A05.000000006Z&below=99" +
+					"&dlq_entry_uuid=" + b.String() + "&kind=cancel&limit=5&task_uuid=" + a.String(), ""}, `[{"no":98}]`, `"no":98`},
 		"RegisterTemplate": {
 			func(c *tasker.Client) (any, error) {
 				return c.RegisterTemplate(ctx, tasker.TemplateSource{YAML: "name: x", Filename: "x.yaml"})
 			},
-			seen{"POST", "/v1/templates", `{"yaml":"name: x","filename":"x.yaml"}`}, `{"name":"x","created":true}`, `"created":true`},
+			seen{"POST", "/v1/templates", `{"yaml":"name: x","filename":"x.yaml"}`}, `{"name":"x","created":true}`,
+			`"created":true`},
 		"Templates": {
 			func(c *tasker.Client) (any, error) {
 				return c.Templates(ctx, tasker.TemplateFilter{Namespace: "n", Name: "x", Limit: 3, Cursor: "c"})
 			},
-			seen{"GET", "/v1/templates?cursor=c&limit=3&name=x&namespace_name=n", ""}, `{"templates":[{"name":"x"}]}`, `"name":"x"`},
+			seen{"GET", "/v1/templates?cursor=c&limit=3&name=x&namespace_name=n", ""}, `{"templates":[{"name":"x"}]}`,
+			`"name":"x"`},
 		"Template": {
 			func(c *tasker.Client) (any, error) { return c.Template(ctx, "a/b", "x y", "1.0") },
 			seen{"GET", "/v1/templates/a%2Fb/x%20y/1.0", ""}, `{"name":"x y"}`, `"name":"x y"`},
@@ -257,7 +285,8 @@ func TestRoutes(t *testing.T) {
 			func(c *tasker.Client) (any, error) {
 				return c.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w", Capacity: 3})
 			},
-			seen{"POST", "/internal/workers/register", `{"name":"w","capacity":3}`}, `{"worker_id":"` + a.String() + `"}`, a.String()},
+			seen{"POST", "/internal/workers/register", `{"name":"w","capacity":3}`}, `{"worker_id":"` + a.String() + `"}`,
+			a.String()},
 		"Workers": {
 			func(c *tasker.Client) (any, error) { return c.Workers(ctx) },
 			seen{"GET", "/internal/workers", ""}, `{"workers":[{"name":"w"}]}`, `"name":"w"`},
@@ -265,34 +294,42 @@ func TestRoutes(t *testing.T) {
 			func(c *tasker.Client) (any, error) {
 				return c.Poll(ctx, tasker.PollRequest{WorkerID: a, Capacity: 2, WaitMS: 10, Start: true})
 			},
-			seen{"POST", me + "/poll", `{"capacity":2,"wait_ms":10,"start":true}`}, `{"steps":[{"step_name":"s"}],"should_drain":true}`, `"should_drain":true`},
+			seen{"POST", me + "/poll", `{"capacity":2,"wait_ms":10,"start":true}`},
+			`{"steps":[{"step_name":"s"}],"should_drain":true}`, `"should_drain":true`},
 		"Start": {
 			func(c *tasker.Client) (any, error) {
 				return c.Start(ctx, tasker.StartRequest{WorkerID: a, Steps: []tasker.LeaseRef{{StepUUID: b, Token: "4"}}})
 			},
-			seen{"POST", me + "/start", `{"steps":[{"step_uuid":"` + b.String() + `","token":"4"}]}`}, `{"leases":[{"status":"held"}]}`, `"held"`},
+			seen{"POST", me + "/start", `{"steps":[{"step_uuid":"` + b.String() + `","token":"4"}]}`},
+			`{"leases":[{"status":"held"}]}`, `"held"`},
 		"Progress": {
 			func(c *tasker.Client) (any, error) {
 				return c.Progress(ctx, tasker.ProgressReport{WorkerID: a, StepUUID: b, Token: "4", ProgressPercent: 50})
 			},
-			seen{"POST", me + "/progress", `{"step_uuid":"` + b.String() + `","token":"4","progress_percent":50}`}, `{"status":"lost"}`, `"lost"`},
+			seen{"POST", me + "/progress", `{"step_uuid":"` + b.String() + `","token":"4","progress_percent":50}`},
+			`{"status":"lost"}`, `"lost"`},
 		"SettleOne": {
 			func(c *tasker.Client) (any, error) {
-				return c.Settle(ctx, tasker.SettleRequest{WorkerID: a, Results: []tasker.StepResult{{StepUUID: b, Token: "4", Status: "completed"}}})
+				return c.Settle(ctx, tasker.SettleRequest{WorkerID: a,
+					Results: []tasker.StepResult{{StepUUID: b, Token: "4", Status: "completed"}}})
 			},
 			seen{"POST", me + "/result", `{"results":[{"step_uuid":"` + b.String() + `","token":"4","status":"completed"}]}`},
 			`{"results":[{"state":"complete"}]}`, `"complete"`},
 		"SettleMany": {
 			func(c *tasker.Client) (any, error) {
-				return c.Settle(ctx, tasker.SettleRequest{WorkerID: a, Results: []tasker.StepResult{{StepUUID: b, Status: "completed"}, {StepUUID: a, Status: "released"}}})
+				return c.Settle(ctx, tasker.SettleRequest{WorkerID: a,
+					Results: []tasker.StepResult{{StepUUID: b, Status: "completed"}, {StepUUID: a, Status: "released"}}})
 			},
-			seen{"POST", me + "/result", `{"results":[{"step_uuid":"` + b.String() + `","token":"","status":"completed"},{"step_uuid":"` + a.String() + `","token":"","status":"released"}]}`},
+			seen{"POST", me + "/result", `{"results":[{"step_uuid":"` + b.String() +
+				`","token":"","status":"completed"},{"step_uuid":"` + a.String() + `","token":"","status":"released"}]}`},
 			`{"results":[{"state":"complete"},{"error":{"code":"stale_token","message":"m"}}]}`, `"stale_token"`},
 		"Heartbeat": {
 			func(c *tasker.Client) (any, error) {
-				return c.Heartbeat(ctx, tasker.Heartbeat{WorkerID: a, CurrentLoad: 1, Steps: []tasker.LeaseRef{{StepUUID: b, Token: "4"}}})
+				return c.Heartbeat(ctx, tasker.Heartbeat{WorkerID: a, CurrentLoad: 1,
+					Steps: []tasker.LeaseRef{{StepUUID: b, Token: "4"}}})
 			},
-			seen{"POST", me + "/heartbeat", `{"current_load":1,"steps":[{"step_uuid":"` + b.String() + `","token":"4"}]}`}, `{"acknowledged":true}`, `"acknowledged":true`},
+			seen{"POST", me + "/heartbeat", `{"current_load":1,"steps":[{"step_uuid":"` + b.String() + `","token":"4"}]}`},
+			`{"acknowledged":true}`, `"acknowledged":true`},
 		"HeartbeatOfNoStep": {
 			func(c *tasker.Client) (any, error) {
 				return c.Heartbeat(ctx, tasker.Heartbeat{WorkerID: a, Steps: []tasker.LeaseRef{}})
@@ -363,8 +400,9 @@ func TestConcurrentSubmits(t *testing.T) {
 		for i, task := range req.Tasks {
 			receipt := tasker.TaskReceipt{TaskUUID: uuid.NewSHA1(uuid.Nil, []byte(task.CorrelationID)), Created: true}
 			if strings.HasSuffix(task.CorrelationID, "/7") {
-				receipt = tasker.TaskReceipt{Error: &tasker.Error{Code: tasker.CodeInvalid, Message: "seven", Details: []tasker.Detail{
-					{Location: fmt.Sprintf("/tasks/%d/context", i), Message: "bad"}}}}
+				receipt = tasker.TaskReceipt{Error: &tasker.Error{Code: tasker.CodeInvalid, Message: "seven",
+					Details: []tasker.Detail{
+						{Location: fmt.Sprintf("/tasks/%d/context", i), Message: "bad"}}}}
 			}
 			out.Results = append(out.Results, receipt)
 		}

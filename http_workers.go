@@ -29,7 +29,8 @@ func (b *httpBackend) Workers(ctx context.Context) ([]WorkerInfo, error) {
 			Workers    []WorkerInfo `json:"workers"`
 			NextCursor string       `json:"next_cursor"`
 		}
-		err := b.do(ctx, call{verb: "list workers", method: http.MethodGet, path: "/internal/workers", query: url.Values(q)}, &page)
+		err := b.do(ctx, call{verb: "list workers", method: http.MethodGet, path: "/internal/workers", query: url.Values(q)},
+			&page)
 		if err != nil {
 			return nil, err
 		}
@@ -42,11 +43,13 @@ func (b *httpBackend) Workers(ctx context.Context) ([]WorkerInfo, error) {
 }
 
 func (b *httpBackend) Worker(ctx context.Context, id uuid.UUID) (*WorkerInfo, error) {
-	return fetch[WorkerInfo](ctx, b, call{verb: "get worker", method: http.MethodGet, path: "/internal/workers/" + id.String()})
+	return fetch[WorkerInfo](ctx, b, call{verb: "get worker", method: http.MethodGet,
+		path: "/internal/workers/" + id.String()})
 }
 
 func (b *httpBackend) ResumeWorker(ctx context.Context, req ResumeRequest) (*WorkerInfo, error) {
-	return fetch[WorkerInfo](ctx, b, call{verb: "resume worker", method: http.MethodPost, path: workerPath(req.WorkerID, "resume"), body: req})
+	return fetch[WorkerInfo](ctx, b, call{verb: "resume worker", method: http.MethodPost,
+		path: workerPath(req.WorkerID, "resume"), body: req})
 }
 
 func (b *httpBackend) Poll(ctx context.Context, req PollRequest) (*PollResponse, error) {

@@ -187,7 +187,8 @@ func TestServerAsksToDrain(t *testing.T) {
 				t.Errorf("Run: %v", err)
 			}
 			if took := time.Since(begun); took != 0 || f.pollCount() != 2 {
-				t.Errorf("Run ended after %v and %d polls, want it at once: the other poll must not be waited for", took, f.pollCount())
+				t.Errorf("Run ended after %v and %d polls, want it at once: the other poll must not be waited for", took,
+					f.pollCount())
 			}
 			if res := f.results(); len(res) != 1 || res[0].Status != tasker.ResultCompleted {
 				t.Errorf("reported %+v, want what it had completed", res)

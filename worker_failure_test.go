@@ -57,25 +57,43 @@ func TestFailures(t *testing.T) {
 		want    tasker.Failure
 		final   bool
 	}{
-		"Plain":   {fails(errors.New("no")), tasker.Failure{Type: "error", Message: "no"}, false},
-		"Wrapped": {fails(fmt.Errorf("a: %w", &url.Error{Op: "Get", URL: "u", Err: errors.New("b")})), tasker.Failure{Type: "*url.Error", Message: `a: Get "u": b`}, false},
-		"OfOurs":  {fails(tasker.Errorf(tasker.CodeNotFound, "no task")), tasker.Failure{Type: "*tasker.Error", Message: "no task", Code: "not_found"}, false},
+		"Plain": {fails(errors.New("no")), tasker.Failure{Type: "error", Message: "no"}, false},
+		"Wrapped": {fails(fmt.Errorf("a: %w", &url.Error{Op: "Get", URL: "u", Err: errors.New("b")})),
+			tasker.Failure{Type: "*url.Error", Message: `a: Get "u": b`}, false},
+		"OfOurs": {fails(tasker.Errorf(tasker.CodeNotFound, "no task")),
+			tasker.Failure{Type: "*tasker.Error", Message: "no task", Code: "not_found"}, false},
 		"Failure": {fails(gateway), *gateway, false},
 		"FailureWrapped": {fails(fmt.Errorf("charge: %w", gateway)), tasker.Failure{
 			Type: "GatewayError", Message: "charge: declined", Code: "card_declined", HTTPStatus: 402,
 			ResponseBody: "try another card", Details: json.RawMessage(`{"card":"x"}`)}, false},
-		"NonRetryable":   {fails(tasker.NonRetryable(errors.New("bad"))), tasker.Failure{Type: "error", Message: "bad"}, true},
-		"RetryAfter":     {fails(tasker.RetryAfter(90*time.Second, errors.New("busy"))), tasker.Failure{Type: "error", Message: "busy", RetryAfterSeconds: 90}, false},
-		"Class":          {fails(tasker.WithClass(tasker.ClassResource, errors.New("full"))), tasker.Failure{Type: "error", Message: "full", Class: tasker.ClassResource}, false},
-		"ClassOfFailure": {fails(&tasker.Failure{Type: "t", Message: "m", Class: tasker.ClassLogic}), tasker.Failure{Type: "t", Message: "m", Class: tasker.ClassLogic}, false},
-		"ClassOverClass": {fails(tasker.WithClass(tasker.ClassWorker, &tasker.Failure{Type: "t", Message: "m", Class: tasker.ClassLogic})), tasker.Failure{Type: "t", Message: "m", Class: tasker.ClassWorker}, false},
-		"UnknownClass":   {fails(tasker.WithClass("postage", errors.New("x"))), tasker.Failure{Type: "error", Message: "x"}, false},
-		"Both":           {fails(tasker.RetryAfter(time.Second, tasker.NonRetryable(errors.New("x")))), tasker.Failure{Type: "error", Message: "x", RetryAfterSeconds: 1}, true},
-		"BrokenDetails":  {fails(&tasker.Failure{Type: "t", Message: "m", Details: json.RawMessage(`{`)}), tasker.Failure{Type: "t", Message: "m", Details: json.RawMessage(`"{"`)}, false},
-		"BrokenText":     {fails(errors.New("a\xffb")), tasker.Failure{Type: "error", Message: "a\uFFFDb"}, false},
-		"ResultNotJSON":  {func(context.Context, *tasker.Job) (any, error) { return json.RawMessage("{"), nil }, tasker.Failure{Type: "invalid_result", Message: "the handler's result is not JSON"}, true},
-		"ResultNoValue":  {func(context.Context, *tasker.Job) (any, error) { return math.NaN(), nil }, tasker.Failure{Type: "invalid_result", Message: "marshal result: json: unsupported value: NaN"}, true},
-		"ResultTooLarge": {func(context.Context, *tasker.Job) (any, error) { return strings.Repeat("x", 999), nil }, tasker.Failure{Type: "result_too_large", Message: "the result of step h has 1001 bytes, the server takes 1000"}, true},
+		"NonRetryable": {fails(tasker.NonRetryable(errors.New("bad"))), tasker.Failure{Type: "error", Message: "bad"},
+			true},
+		"RetryAfter": {fails(tasker.RetryAfter(90*time.Second, errors.New("busy"))),
+			tasker.Failure{Type: "error", Message: "busy", RetryAfterSeconds: 90}, false},
+		"Class": {fails(tasker.WithClass(tasker.ClassResource, errors.New("full"))),
+			tasker.Failure{Type: "error", Message: "full", Class: tasker.ClassResource}, false},
+		"ClassOfFailure": {fails(&tasker.Failure{Type: "t", Message: "m", Class: tasker.ClassLogic}),
+			tasker.Failure{Type: "t", Message: "m", Class: tasker.ClassLogic}, false},
+		"ClassOverClass": {
+			fails(tasker.WithClass(tasker.ClassWorker, &tasker.Failure{Type: "t", Message: "m", Class: tasker.ClassLogic})),
+			tasker.Failure{Type: "t", Message: "m", Class: tasker.ClassWorker}, false},
+		"UnknownClass": {fails(tasker.WithClass("postage", errors.New("x"))), tasker.Failure{Type: "error", Message: "x"},
+			false},
+		"Both": {fails(tasker.RetryAfter(time.Second, tasker.NonRetryable(errors.New("x")))),
+			tasker.Failure{Type: "error", Message: "x", RetryAfterSeconds: 1}, true},
+		"BrokenDetails": {fails(&tasker.Failure{Type: "t", Message: "m", Details: json.RawMessage(`{`)}),
+			tasker.Failure{Type: "t", Message: "m", Details: json.RawMessage(`"{"`)}, false},
+		"BrokenText": {fails(errors.New("a\xffb")), tasker.Failure{Type: "error", Message: "a\uFFFDb"}, false},
+		"ResultNotJSON": {func(context.Context, *tasker.Job) (any, error) {
+			return json.RawMessage("{"), nil
+		}, tasker.Failure{Type: "invalid_result", Message: "the handler's result is not JSON"}, true},
+		"ResultNoValue": {func(context.Context, *tasker.Job) (any, error) {
+			return math.NaN(), nil
+		}, tasker.Failure{Type: "invalid_result", Message: "marshal result: json: unsupported value: NaN"}, true},
+		"ResultTooLarge": {func(context.Context, *tasker.Job) (any, error) {
+			return strings.Repeat("x", 999), nil
+		}, tasker.Failure{Type: "result_too_large", Message: "the result of step h has 1001 bytes, the server takes 1000"},
+			true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +126,8 @@ func TestFailureTooLong(t *testing.T) {
 
 func TestNilErrorsStayNil(t *testing.T) {
 	t.Parallel()
-	if tasker.NonRetryable(nil) != nil || tasker.RetryAfter(time.Second, nil) != nil || tasker.WithClass(tasker.ClassLogic, nil) != nil {
+	if tasker.NonRetryable(nil) != nil || tasker.RetryAfter(time.Second, nil) != nil ||
+		tasker.WithClass(tasker.ClassLogic, nil) != nil {
 		t.Error("a wrapper made an error of nil")
 	}
 }

@@ -87,7 +87,8 @@ type healthCheck struct {
 
 const heartbeatCheck = "heartbeat"
 
-var healthUnits = map[string]string{vitals.Memory: "percent", vitals.CPU: "percent", vitals.Goroutines: "goroutines", heartbeatCheck: "seconds"}
+var healthUnits = map[string]string{vitals.Memory: "percent", vitals.CPU: "percent", vitals.Goroutines: "goroutines",
+	heartbeatCheck: "seconds"}
 
 // HealthHandler answers GET, at whichever path it is mounted, with how the worker
 // is: 200 when it is well and 503 when it is not, and as JSON the checks memory, cpu,
@@ -116,7 +117,8 @@ func (w *Worker) HealthHandler() http.Handler {
 }
 
 func (w *Worker) health(now time.Time) healthReport {
-	report := healthReport{Status: "ok", Worker: w.opts.Name, Capacity: w.opts.Concurrency, Checks: map[string]healthCheck{}}
+	report := healthReport{Status: "ok", Worker: w.opts.Name, Capacity: w.opts.Concurrency,
+		Checks: map[string]healthCheck{}}
 	checks := append(w.vitals.Look(), w.current.Load().vitals(now, &report))
 	for _, c := range checks {
 		shown := healthCheck{OK: c.OK, Unit: healthUnits[c.Name]}
@@ -183,7 +185,8 @@ func (w *Worker) serveHealth(ctx context.Context) (url string, stop func(), err 
 	}
 	for name, check := range h.Checks {
 		if _, taken := healthUnits[name]; taken || name == "" || check == nil {
-			return "", stop, Errorf(CodeInvalid, "worker %s: Health.Checks: %q needs a name of its own, and a function", w.opts.Name, name)
+			return "", stop, Errorf(CodeInvalid, "worker %s: Health.Checks: %q needs a name of its own, and a function",
+				w.opts.Name, name)
 		}
 	}
 	if h.Addr == "" {
@@ -196,7 +199,8 @@ func (w *Worker) serveHealth(ctx context.Context) (url string, stop func(), err 
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/health", w.HealthHandler())
-	server := &http.Server{Handler: mux, ReadTimeout: healthTimeout, WriteTimeout: healthTimeout, IdleTimeout: healthTimeout,
+	server := &http.Server{Handler: mux, ReadTimeout: healthTimeout, WriteTimeout: healthTimeout,
+		IdleTimeout:    healthTimeout,
 		MaxHeaderBytes: healthHeader, ErrorLog: slog.NewLogLogger(w.opts.Logger.Handler(), slog.LevelDebug)}
 	ended := make(chan struct{})
 	go func() {

@@ -81,7 +81,8 @@ func TestHealthHandler(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(15 * time.Second) // one heartbeat, and 5 s
 		got := askHandler(t, w)
-		if got.code != 200 || got.Status != "ok" || got.ill() != "" || got.Worker != "w" || got.WorkerID == "" || got.Load != 1 || got.Capacity != 4 {
+		if got.code != 200 || got.Status != "ok" || got.ill() != "" || got.Worker != "w" || got.WorkerID == "" ||
+			got.Load != 1 || got.Capacity != 4 {
 			t.Errorf("at work: %+v", got)
 		}
 		if beat := got.Checks["heartbeat"]; beat.Value == nil || *beat.Value != 5 || beat.Limit == nil || *beat.Limit != 60 {
@@ -114,13 +115,16 @@ func TestHealthOwnChecks(t *testing.T) {
 		},
 	}
 	var log bytes.Buffer
-	w := tasker.NewWorker(tasker.NewClient(newFake()), &tasker.WorkerOptions{Health: h, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	w := tasker.NewWorker(tasker.NewClient(newFake()),
+		&tasker.WorkerOptions{Health: h, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	rec := httptest.NewRecorder()
 	w.HealthHandler().ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/health", nil))
-	if body := rec.Body.String(); rec.Code != 503 || strings.Contains(body, "hunter2") || !strings.Contains(body, `"pool":{"ok":false,`) || !strings.Contains(body, `"disk":{"ok":true,`) {
+	if body := rec.Body.String(); rec.Code != 503 || strings.Contains(body, "hunter2") ||
+		!strings.Contains(body, `"pool":{"ok":false,`) || !strings.Contains(body, `"disk":{"ok":true,`) {
 		t.Errorf("it answers %d %s", rec.Code, body)
 	}
-	if !strings.Contains(log.String(), "check=pool") || !strings.Contains(log.String(), "db-7") || strings.Contains(log.String(), "disk") {
+	if !strings.Contains(log.String(), "check=pool") || !strings.Contains(log.String(), "db-7") ||
+		strings.Contains(log.String(), "disk") {
 		t.Errorf("the log says %s", &log)
 	}
 }
@@ -155,7 +159,9 @@ func TestHealthServer(t *testing.T) {
 	f := newFake()
 	registered := make(chan tasker.WorkerRegistration, 1)
 	f.onRegister = func(reg tasker.WorkerRegistration) error { registered <- reg; return nil }
-	w := worker(f, tasker.WorkerOptions{Health: &tasker.WorkerHealth{Addr: "127.0.0.1:0", MaxMemoryPercent: -1, MaxCPUPercent: -1, MaxGoroutines: 1}})
+	w := worker(f,
+		tasker.WorkerOptions{Health: &tasker.WorkerHealth{Addr: "127.0.0.1:0", MaxMemoryPercent: -1, MaxCPUPercent: -1,
+			MaxGoroutines: 1}})
 	w.Handle("h", func(context.Context, *tasker.Job) (any, error) { return nil, nil })
 	r := run(t, w)
 	base := (<-registered).HealthURL
@@ -172,7 +178,8 @@ func TestHealthServer(t *testing.T) {
 	resp := get("/health")
 	got := parse(t, resp.StatusCode, resp.Body)
 	many := got.Checks["goroutines"]
-	if got.code != 503 || many.OK || many.Value == nil || *many.Value < 2 || many.Limit == nil || *many.Limit != 1 || !got.Checks["memory"].OK || !got.Checks["cpu"].OK {
+	if got.code != 503 || many.OK || many.Value == nil || *many.Value < 2 || many.Limit == nil || *many.Limit != 1 ||
+		!got.Checks["memory"].OK || !got.Checks["cpu"].OK {
 		t.Errorf("%+v", got)
 	}
 	if got.Checks["memory"].Limit != nil {
@@ -229,7 +236,8 @@ func TestHealthMisuse(t *testing.T) {
 	for name, h := range map[string]tasker.WorkerHealth{
 		"Nothing": {},
 		"Taken":   {Addr: taken.Addr().String()},
-		"Name":    {URL: "http://10.0.0.7:1", Checks: map[string]func(context.Context) error{"memory": func(context.Context) error { return nil }}},
+		"Name": {URL: "http://10.0.0.7:1",
+			Checks: map[string]func(context.Context) error{"memory": func(context.Context) error { return nil }}},
 		"NoCheck": {URL: "http://10.0.0.7:1", Checks: map[string]func(context.Context) error{"pool": nil}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -74,7 +74,8 @@ func TestTimeOut(t *testing.T) {
 		synctest.Wait()
 		slow.only(t, tasker.ErrTimedOut)
 		res := f.results()[1]
-		if res.Status != tasker.ResultFailed || res.Error.Type != "timeout" || !strings.HasPrefix(res.Error.Message, "timed out after 45 s") {
+		if res.Status != tasker.ResultFailed || res.Error.Type != "timeout" ||
+			!strings.HasPrefix(res.Error.Message, "timed out after 45 s") {
 			t.Errorf("reported %+v, want a time-out", res.Error)
 		}
 		if err := r.stop(); err != nil {

@@ -196,8 +196,9 @@ func TestWorkerWaves(t *testing.T) {
 		wave     time.Duration // until then there is no other poll
 		polls    []int         // that wait after that
 	}{
-		"AllShort":    {slices.Repeat([]string{"short"}, slots), []int{slots}, slots * shortStep, []int{4, 4}},
-		"OneLong":     {append(slices.Repeat([]string{"short"}, slots-1), "long"), []int{slots - 1, 1}, time.Millisecond, []int{3, 4}},
+		"AllShort": {slices.Repeat([]string{"short"}, slots), []int{slots}, slots * shortStep, []int{4, 4}},
+		"OneLong": {append(slices.Repeat([]string{"short"}, slots-1), "long"), []int{slots - 1, 1}, time.Millisecond,
+			[]int{3, 4}},
 		"AFewAreNone": {[]string{"long"}, []int{1}, 0, []int{3, 4}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -121,7 +121,9 @@ func TestSettleRetries(t *testing.T) {
 
 // answerItems refuses the named items, the first n times each is sent, and
 // takes the others. What is taken is noted in f.
-func answerItems(f *fake, bad map[uuid.UUID]*tasker.Error, n int) func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+func answerItems(f *fake, bad map[uuid.UUID]*tasker.Error,
+	n int,
+) func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
 	refused := map[uuid.UUID]int{}
 	return func(_ context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
 		answers := make([]tasker.SettleAnswer, len(req.Results))
@@ -150,7 +152,8 @@ func TestSettleRefused(t *testing.T) {
 	tooLarge := tasker.Errorf(tasker.CodeTooLarge, "over the limit")
 	isBad := func(r tasker.StepResult) bool { return string(r.Result) == "4" }
 
-	for name, refuse := range map[string]func(*fake) func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error){
+	for name, refuse := range map[string]func(*fake) func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer,
+		error){
 		"Whole": func(*fake) func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
 			return func(_ context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
 				for _, r := range req.Results {
@@ -220,7 +223,8 @@ func TestSettleStale(t *testing.T) {
 		f := newFake()
 		stale := step("noop")
 		var calls atomic.Int64
-		inner := answerItems(f, map[uuid.UUID]*tasker.Error{stale.StepUUID: tasker.Errorf(tasker.CodeStaleToken, "stale")}, 99)
+		inner := answerItems(f, map[uuid.UUID]*tasker.Error{stale.StepUUID: tasker.Errorf(tasker.CodeStaleToken, "stale")},
+			99)
 		f.onSettle = func(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
 			calls.Add(1)
 			return inner(ctx, req)

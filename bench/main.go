@@ -64,8 +64,10 @@ func parse(args []string, db string, stderr io.Writer) (options, error) {
 	o := options{Options: compare.Options{Producers: []int{16, 256}}}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&o.db, "db", "", "DSN of a PostgreSQL, postgres://...; schemas are made in it and dropped (default $DB, else a server of its own)")
-	f.StringVar(&o.redis, "redis", "", "URL of a Redis that holds nothing else, redis://... (default a server of its own, appendfsync everysec)")
+	f.StringVar(&o.db, "db", "", "DSN of a PostgreSQL, postgres://...; schemas are made in it and dropped (default $DB, "+
+		"else a server of its own)")
+	f.StringVar(&o.redis, "redis", "", "URL of a Redis that holds nothing else, redis://... (default a server of its "+
+		"own, appendfsync everysec)")
 	f.IntVar(&o.Rounds, "rounds", 3, "how often everything is measured")
 	f.IntVar(&o.Tasks, "tasks", 40_000, "tasks of each phase")
 	f.IntVar(&o.Workers, "workers", 1000, "tasks that are carried out at once")
@@ -134,7 +136,8 @@ func run(ctx context.Context, args []string, db string, stdout, stderr io.Writer
 		defer func() { _ = server.Close() }()
 		o.redis = server.URL()
 	}
-	r := result{Versions: versions(), CPUs: runtime.NumCPU(), Rounds: o.Rounds, Tasks: o.Tasks, Workers: o.Workers, PayloadBytes: o.PayloadBytes}
+	r := result{Versions: versions(), CPUs: runtime.NumCPU(), Rounds: o.Rounds, Tasks: o.Tasks, Workers: o.Workers,
+		PayloadBytes: o.PayloadBytes}
 	if r.Server, err = look(ctx, o.db); err != nil {
 		return err
 	}
@@ -198,11 +201,13 @@ func versions() map[string]string {
 }
 
 func (r result) write(out io.Writer) error {
-	_, err := fmt.Fprintf(out, "%d rounds, %d tasks a phase of %d bytes, %d workers, %d CPUs; median (lowest to highest)\n"+
-		"river %s, asynq %s, pgx %s, %s; PostgreSQL %s, shared_buffers %s, fsync %s, synchronous_commit %s, data in %s\n",
+	_, err := fmt.Fprintf(out,
+		"%d rounds, %d tasks a phase of %d bytes, %d workers, %d CPUs; median (lowest to highest)\n"+
+			"river %s, asynq %s, pgx %s, %s; PostgreSQL %s, shared_buffers %s, fsync %s, synchronous_commit %s, data in %s\n",
 		r.Rounds, r.Tasks, r.PayloadBytes, r.Workers, r.CPUs,
 		r.Versions["riverqueue/river"], r.Versions["hibiken/asynq"], r.Versions["jackc/pgx/v5"], r.Versions["go"],
-		r.Server["server_version"], r.Server["shared_buffers"], r.Server["fsync"], r.Server["synchronous_commit"], r.Server["data_directory"])
+		r.Server["server_version"], r.Server["shared_buffers"], r.Server["fsync"], r.Server["synchronous_commit"],
+		r.Server["data_directory"])
 	if err != nil {
 		return err
 	}

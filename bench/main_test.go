@@ -27,7 +27,8 @@ func TestSideBySide(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(t.Context()) }()
-	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'bench%'`).Scan(&left); err != nil || left != 0 {
+	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'bench%'`).Scan(
+		&left); err != nil || left != 0 {
 		t.Errorf("%d schemas are left: %v", left, err)
 	}
 }
@@ -35,7 +36,8 @@ func TestSideBySide(t *testing.T) {
 func sideBySide(t *testing.T, dsn, redis, peers string) {
 	t.Helper()
 	var out bytes.Buffer
-	args := []string{"--db", dsn, "--redis", redis, "--peers", peers, "--rounds", "2", "--tasks", "300", "--workers", "20", "--idle-tasks", "5", "--json"}
+	args := []string{"--db", dsn, "--redis", redis, "--peers", peers, "--rounds", "2", "--tasks", "300", "--workers", "20",
+		"--idle-tasks", "5", "--json"}
 	if err := run(t.Context(), args, "", &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +53,8 @@ func sideBySide(t *testing.T, dsn, redis, peers string) {
 		t.Errorf("%s", out.Bytes())
 	}
 	for _, m := range r.Metrics {
-		if m.Ratio.Median <= 0 || m.Ratio.Min > m.Ratio.Max || len(m.Peer) != 2 || m.Peer[0].Median <= 0 || m.Peer[1].Median <= 0 {
+		if m.Ratio.Median <= 0 || m.Ratio.Min > m.Ratio.Max || len(m.Peer) != 2 || m.Peer[0].Median <= 0 ||
+			m.Peer[1].Median <= 0 {
 			t.Errorf("%s: %+v", m.Name, m)
 		}
 	}
@@ -63,8 +66,9 @@ func sideBySide(t *testing.T, dsn, redis, peers string) {
 func TestRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
-		"UnknownPeer": {"--peers", "tasker,pigeon"}, "SamePeerTwice": {"--peers", "river,river"}, "NoRounds": {"--rounds", "0"},
-		"NoTasks": {"--tasks", "-1"}, "ShortPayload": {"--payload", "1"}, "NoPool": {"--river-pool", "0"},
+		"UnknownPeer": {"--peers", "tasker,pigeon"}, "SamePeerTwice": {"--peers", "river,river"},
+		"NoRounds": {"--rounds", "0"},
+		"NoTasks":  {"--tasks", "-1"}, "ShortPayload": {"--payload", "1"}, "NoPool": {"--river-pool", "0"},
 		"NotADSN": {"--db", "postgres://a b/"}, "Argument": {"fast"},
 	} {
 		if _, err := parse(args, "", io.Discard); err == nil {
@@ -76,7 +80,8 @@ func TestRefusesNonsense(t *testing.T) {
 func TestNotDurable(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t, "fsync=off").DSN()
-	if err := run(t.Context(), []string{"--db", dsn, "--tasks", "1"}, "", io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "fsync is off") {
+	if err := run(t.Context(), []string{"--db", dsn, "--tasks", "1"}, "", io.Discard, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "fsync is off") {
 		t.Errorf("a server that loses tasks was measured: %v", err)
 	}
 }

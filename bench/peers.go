@@ -63,7 +63,8 @@ func (q taskerQueue) Check(ctx context.Context) error {
 	}
 	defer func() { _ = conn.Close(ctx) }()
 	var complete, others int64
-	err = conn.QueryRow(ctx, `SELECT count(*) FILTER (WHERE state = 'complete'), count(*) FILTER (WHERE state <> 'complete')
+	err = conn.QueryRow(ctx,
+		`SELECT count(*) FILTER (WHERE state = 'complete'), count(*) FILTER (WHERE state <> 'complete')
 		FROM tasker_tasks`).Scan(&complete, &others)
 	switch {
 	case err != nil:

@@ -13,15 +13,18 @@ import (
 // launch starts a PostgreSQL for this run alone: memory that a server of this size
 // would be given, and durability as it is by default.
 func launch() (*pgtest.Server, error) {
-	return pgtest.Launch("shared_buffers=1GB", "max_wal_size=8GB", "synchronous_commit=on", "fsync=on", "full_page_writes=on")
+	return pgtest.Launch("shared_buffers=1GB", "max_wal_size=8GB", "synchronous_commit=on", "fsync=on",
+		"full_page_writes=on")
 }
 
 // settings are those that the numbers depend on.
-var settings = []string{"server_version", "data_directory", "shared_buffers", "max_wal_size", "fsync", "synchronous_commit", "full_page_writes"}
+var settings = []string{"server_version", "data_directory", "shared_buffers", "max_wal_size", "fsync",
+	"synchronous_commit", "full_page_writes"}
 
 // serverSettings reads them. What the role may not see is left out.
 func serverSettings(ctx context.Context, conn *pgx.Conn) (map[string]string, error) {
-	rows, err := conn.Query(ctx, `SELECT name, current_setting(name, true) FROM pg_settings WHERE name = ANY($1)`, settings)
+	rows, err := conn.Query(ctx, `SELECT name, current_setting(name, true) FROM pg_settings WHERE name = ANY($1)`,
+		settings)
 	if err != nil {
 		return nil, fmt.Errorf("read the server's settings: %w", err)
 	}

@@ -64,7 +64,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	flags.IntVar(&o.Kills, "kills", 0, "kill nodes at least this often; without -failover")
 	flags.BoolVar(&o.Redis, "redis", false, "dispatch through a Redis, which is killed, flushed and cut off too")
 	flags.BoolVar(&o.Unsafe, "unsafe", false, "let PostgreSQL lose commits when it crashes: the run has to find that")
-	failover := flags.Bool("failover", false, "replace the database instead: by a standby, by a backup, and while it hangs")
+	failover := flags.Bool("failover", false,
+		"replace the database instead: by a standby, by a backup, and while it hangs")
 	keep := flags.Bool("keep", false, "keep the binary and the logs of a run that went wrong")
 	if err := flags.Parse(args); err != nil {
 		return impossible

@@ -21,7 +21,9 @@ import (
 // Client.SubmitTasks otherwise. After an error tx is as it was, and can go on. A
 // template that the tasks name must be registered before; the stand-in for a
 // handler is stored even if tx is rolled back.
-func SubmitTx(ctx context.Context, tx pgx.Tx, client *tasker.Client, tasks ...tasker.TaskRequest) ([]tasker.TaskReceipt, error) {
+func SubmitTx(ctx context.Context, tx pgx.Tx, client *tasker.Client,
+	tasks ...tasker.TaskRequest,
+) ([]tasker.TaskReceipt, error) {
 	r, ok := client.Backend.(*running)
 	if !ok {
 		return nil, tasker.Errorf(tasker.CodeInvalid, "the client is that of a server: SubmitTx wants one from embedded.Open")

@@ -93,7 +93,8 @@ func TestSubmitTx(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	tx := s.begin()
-	receipts, err := embedded.SubmitTx(t.Context(), tx, s.client, tasker.TaskRequest{TaskType: "ship"}, tasker.TaskRequest{TaskType: "bill"})
+	receipts, err := embedded.SubmitTx(t.Context(), tx, s.client, tasker.TaskRequest{TaskType: "ship"},
+		tasker.TaskRequest{TaskType: "bill"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,8 @@ func TestSubmitTxRolledBack(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	tx := s.begin()
-	receipts, err := embedded.SubmitTx(t.Context(), tx, s.client, tasker.TaskRequest{TaskType: "ship", IdempotencyKey: "order 1"})
+	receipts, err := embedded.SubmitTx(t.Context(), tx, s.client,
+		tasker.TaskRequest{TaskType: "ship", IdempotencyKey: "order 1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +143,8 @@ func TestSubmitTxRefused(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	tx := s.begin()
-	_, err := embedded.SubmitTx(t.Context(), tx, s.client, tasker.TaskRequest{TaskType: "ship"}, tasker.TaskRequest{Name: "no such template"})
+	_, err := embedded.SubmitTx(t.Context(), tx, s.client, tasker.TaskRequest{TaskType: "ship"},
+		tasker.TaskRequest{Name: "no such template"})
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -162,7 +165,8 @@ func TestSubmitTxSameKeyTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	tx := s.begin()
-	receipts, err := embedded.SubmitTx(t.Context(), tx, s.client, tasker.TaskRequest{TaskType: "ship", IdempotencyKey: "order 1"})
+	receipts, err := embedded.SubmitTx(t.Context(), tx, s.client,
+		tasker.TaskRequest{TaskType: "ship", IdempotencyKey: "order 1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +189,8 @@ func TestSubmitTxWrongClient(t *testing.T) {
 	other := newShop(t) // the same server, another schema
 	for name, client := range map[string]*tasker.Client{"NotPostgres": memory, "Remote": tasker.NewClient(nil)} {
 		tx := s.begin()
-		if _, err := embedded.SubmitTx(t.Context(), tx, client, tasker.TaskRequest{TaskType: "ship"}); tasker.ErrorCode(err) != tasker.CodeInvalid {
+		if _, err := embedded.SubmitTx(t.Context(), tx, client,
+			tasker.TaskRequest{TaskType: "ship"}); tasker.ErrorCode(err) != tasker.CodeInvalid {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := tx.Rollback(t.Context()); err != nil {
@@ -196,7 +201,8 @@ func TestSubmitTxWrongClient(t *testing.T) {
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := embedded.SubmitTx(t.Context(), tx, other.client, tasker.TaskRequest{TaskType: "ship"}); tasker.ErrorCode(err) != tasker.CodeInvalid {
+	if _, err := embedded.SubmitTx(t.Context(), tx, other.client,
+		tasker.TaskRequest{TaskType: "ship"}); tasker.ErrorCode(err) != tasker.CodeInvalid {
 		t.Errorf("a transaction that has ended: %v", err)
 	}
 }
@@ -258,7 +264,8 @@ func TestSubmitTxKeepsNobodyElse(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	tx := s.begin()
-	if _, err := embedded.SubmitTx(t.Context(), tx, s.client, tasker.TaskRequest{TaskType: "x", IdempotencyKey: "order-17"}); err != nil {
+	if _, err := embedded.SubmitTx(t.Context(), tx, s.client,
+		tasker.TaskRequest{TaskType: "x", IdempotencyKey: "order-17"}); err != nil {
 		t.Fatal(err)
 	}
 	same := make(chan error, 4)

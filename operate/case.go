@@ -30,24 +30,25 @@ const (
 // the latest occurrence: a task that is repaired and fails again while its case is pending
 // is told in the same case.
 type Case struct {
-	CaseUUID         uuid.UUID             `json:"dlq_entry_uuid"`
-	TaskUUID         uuid.UUID             `json:"task_uuid"`
-	Namespace        string                `json:"namespace"`
-	TaskName         string                `json:"task_name"`
-	OriginalState    tasker.TaskState      `json:"original_state"`
-	CurrentState     tasker.TaskState      `json:"current_state,omitempty" doc:"Current state of the task."`
-	Reason           tasker.CaseReason     `json:"dlq_reason"`
-	Cause            CaseCause             `json:"cause,omitempty" doc:"Detailed cause. Absent if unknown."`
-	OpenedAt         time.Time             `json:"dlq_timestamp" doc:"Time of opening, that is, of the first occurrence."`
-	OccurrenceCount  int                   `json:"occurrence_count" doc:"Number of occurrences in this case."`
-	LastOccurredAt   time.Time             `json:"last_occurred_at"`
-	FailedStep       string                `json:"failed_step,omitempty" doc:"Name of the failed step that stops the task."`
-	Handler          string                `json:"handler,omitempty" doc:"Handler of that step."`
-	Fingerprint      string                `json:"error_pattern,omitempty" doc:"Fingerprint of the failure: its code, else its type, else its message without numbers."`
-	ErrorMessage     string                `json:"error_message,omitempty" doc:"The first 1 KiB of the error message."`
-	Class            tasker.FailureClass   `json:"class,omitempty" doc:"Class of the failure: transient, resource, logic or worker."`
-	Retryable        bool                  `json:"retryable" doc:"Whether a retry may help: the failure was retryable, or the time ran out without a failure."`
-	Snapshot         json.RawMessage       `json:"task_snapshot,omitempty" doc:"A CaseSnapshot of the task at the latest occurrence, up to 512 KiB. Not in lists."` // a CaseSnapshot
+	CaseUUID        uuid.UUID           `json:"dlq_entry_uuid"`
+	TaskUUID        uuid.UUID           `json:"task_uuid"`
+	Namespace       string              `json:"namespace"`
+	TaskName        string              `json:"task_name"`
+	OriginalState   tasker.TaskState    `json:"original_state"`
+	CurrentState    tasker.TaskState    `json:"current_state,omitempty" doc:"Current state of the task."`
+	Reason          tasker.CaseReason   `json:"dlq_reason"`
+	Cause           CaseCause           `json:"cause,omitempty" doc:"Detailed cause. Absent if unknown."`
+	OpenedAt        time.Time           `json:"dlq_timestamp" doc:"Time of opening, that is, of the first occurrence."`
+	OccurrenceCount int                 `json:"occurrence_count" doc:"Number of occurrences in this case."`
+	LastOccurredAt  time.Time           `json:"last_occurred_at"`
+	FailedStep      string              `json:"failed_step,omitempty" doc:"Name of the failed step that stops the task."`
+	Handler         string              `json:"handler,omitempty" doc:"Handler of that step."`
+	Fingerprint     string              `json:"error_pattern,omitempty" doc:"Fingerprint of the failure: its code, else its type, else its message without numbers."`
+	ErrorMessage    string              `json:"error_message,omitempty" doc:"The first 1 KiB of the error message."`
+	Class           tasker.FailureClass `json:"class,omitempty" doc:"Class of the failure: transient, resource, logic or worker."`
+	Retryable       bool                `json:"retryable" doc:"Whether a retry may help: the failure was retryable, or the time ran out without a failure."`
+	// a CaseSnapshot
+	Snapshot         json.RawMessage       `json:"task_snapshot,omitempty" doc:"A CaseSnapshot of the task at the latest occurrence, up to 512 KiB. Not in lists."`
 	Recovery         *CaseRecovery         `json:"recovery,omitempty" doc:"How the task recovered. Absent while it is stuck or when it was cancelled."`
 	ResolutionStatus tasker.CaseResolution `json:"resolution_status"`
 	ResolutionNotes  string                `json:"resolution_notes,omitempty" doc:"Note of the resolution, or the last note while the case is pending."`
@@ -205,15 +206,16 @@ type CaseUpdated struct {
 
 // CaseStats counts the cases of one reason.
 type CaseStats struct {
-	Reason                   tasker.CaseReason `json:"dlq_reason"`
-	TotalEntries             int               `json:"total_entries"`
-	Pending                  int               `json:"pending"`
-	ManuallyResolved         int               `json:"manually_resolved"`
-	PermanentFailures        int               `json:"permanent_failures"`
-	Cancelled                int               `json:"cancelled"`
-	OldestEntry              *time.Time        `json:"oldest_entry,omitempty"`
-	NewestEntry              *time.Time        `json:"newest_entry,omitempty"`
-	AvgResolutionTimeMinutes *float64          `json:"avg_resolution_time_minutes"` // of resolved ones; null when there are none
+	Reason            tasker.CaseReason `json:"dlq_reason"`
+	TotalEntries      int               `json:"total_entries"`
+	Pending           int               `json:"pending"`
+	ManuallyResolved  int               `json:"manually_resolved"`
+	PermanentFailures int               `json:"permanent_failures"`
+	Cancelled         int               `json:"cancelled"`
+	OldestEntry       *time.Time        `json:"oldest_entry,omitempty"`
+	NewestEntry       *time.Time        `json:"newest_entry,omitempty"`
+	// of resolved ones; null when there are none
+	AvgResolutionTimeMinutes *float64 `json:"avg_resolution_time_minutes"`
 }
 
 // QueuedCase is a pending case in the order of urgency.

@@ -20,23 +20,28 @@ func (s server) Cases(ctx context.Context, f CaseFilter) ([]Case, error) {
 }
 
 func (s server) CaseOfTask(ctx context.Context, task uuid.UUID) (*Case, error) {
-	return fetch[Case](ctx, s.client, tasker.Request{Verb: "get case", Method: http.MethodGet, Path: "/v1/dlq/task/" + task.String()})
+	return fetch[Case](ctx, s.client, tasker.Request{Verb: "get case", Method: http.MethodGet,
+		Path: "/v1/dlq/task/" + task.String()})
 }
 
 func (s server) OpenCase(ctx context.Context, task uuid.UUID, req OpenCaseRequest) (*Case, error) {
-	return fetch[Case](ctx, s.client, tasker.Request{Verb: "open case", Method: http.MethodPost, Path: "/v1/dlq/task/" + task.String(), Body: req})
+	return fetch[Case](ctx, s.client, tasker.Request{Verb: "open case", Method: http.MethodPost,
+		Path: "/v1/dlq/task/" + task.String(), Body: req})
 }
 
 func (s server) UpdateCase(ctx context.Context, id uuid.UUID, update CaseUpdate) (*CaseUpdated, error) {
-	return fetch[CaseUpdated](ctx, s.client, tasker.Request{Verb: "update case", Method: http.MethodPatch, Path: "/v1/dlq/entry/" + id.String(), Body: update})
+	return fetch[CaseUpdated](ctx, s.client, tasker.Request{Verb: "update case", Method: http.MethodPatch,
+		Path: "/v1/dlq/entry/" + id.String(), Body: update})
 }
 
 func (s server) UpdateCases(ctx context.Context, req BulkCaseUpdate) (*BulkResult, error) {
-	return fetch[BulkResult](ctx, s.client, tasker.Request{Verb: "update cases", Method: http.MethodPost, Path: "/v1/dlq/update", Body: req})
+	return fetch[BulkResult](ctx, s.client, tasker.Request{Verb: "update cases", Method: http.MethodPost,
+		Path: "/v1/dlq/update", Body: req})
 }
 
 func (s server) ActOnCases(ctx context.Context, req BulkStepAction) (*BulkResult, error) {
-	return fetch[BulkResult](ctx, s.client, tasker.Request{Verb: "act on cases", Method: http.MethodPost, Path: "/v1/dlq/act", Body: req})
+	return fetch[BulkResult](ctx, s.client, tasker.Request{Verb: "act on cases", Method: http.MethodPost,
+		Path: "/v1/dlq/act", Body: req})
 }
 
 func (s server) CaseStats(ctx context.Context, f CaseFilter) ([]CaseStats, error) {
@@ -116,7 +121,8 @@ func fetch[T any](ctx context.Context, c *tasker.Client, r tasker.Request) (*T, 
 // fetchList reads a list whose body is a bare array.
 func fetchList[T any](ctx context.Context, c *tasker.Client, verb, path string, q query.Values) ([]T, error) {
 	var out []T
-	if err := c.Call(ctx, tasker.Request{Verb: verb, Method: http.MethodGet, Path: path, Query: url.Values(q)}, &out); err != nil {
+	if err := c.Call(ctx, tasker.Request{Verb: verb, Method: http.MethodGet, Path: path, Query: url.Values(q)},
+		&out); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -138,15 +144,18 @@ func (s server) FailedTasks(ctx context.Context, f FailedTaskFilter) (*FailedTas
 	q.SetTime("before", f.Before)
 	q.SetInt("limit", f.Limit)
 	q.Set("cursor", f.Cursor)
-	return fetch[FailedTaskPage](ctx, s.client, tasker.Request{Verb: "list failed tasks", Method: http.MethodGet, Path: "/api/v1/dlq", Query: url.Values(q)})
+	return fetch[FailedTaskPage](ctx, s.client, tasker.Request{Verb: "list failed tasks", Method: http.MethodGet,
+		Path: "/api/v1/dlq", Query: url.Values(q)})
 }
 
 func (s server) ReplayTask(ctx context.Context, task uuid.UUID, req ReplayRequest) (*Replay, error) {
-	return fetch[Replay](ctx, s.client, tasker.Request{Verb: "replay task", Method: http.MethodPost, Path: "/api/v1/dlq/" + task.String() + "/replay", Body: req})
+	return fetch[Replay](ctx, s.client, tasker.Request{Verb: "replay task", Method: http.MethodPost,
+		Path: "/api/v1/dlq/" + task.String() + "/replay", Body: req})
 }
 
 func (s server) FailureReport(ctx context.Context, namespace string) (*FailureReport, error) {
 	q := query.Values{}
 	q.Set("namespace", namespace)
-	return fetch[FailureReport](ctx, s.client, tasker.Request{Verb: "get failure report", Method: http.MethodGet, Path: "/api/v1/dlq/patterns", Query: url.Values(q)})
+	return fetch[FailureReport](ctx, s.client, tasker.Request{Verb: "get failure report", Method: http.MethodGet,
+		Path: "/api/v1/dlq/patterns", Query: url.Values(q)})
 }

@@ -71,7 +71,8 @@ func (a *Asynq) SubmitMany(ctx context.Context, n int, body json.RawMessage) err
 
 // Work implements bench.System.
 func (a *Asynq) Work(_ context.Context, n int, handle func()) (func() error, error) {
-	server := asynq.NewServer(a.redis, asynq.Config{Concurrency: n, TaskCheckInterval: checkInterval, LogLevel: asynq.FatalLevel, ShutdownTimeout: stopTimeout})
+	server := asynq.NewServer(a.redis, asynq.Config{Concurrency: n, TaskCheckInterval: checkInterval,
+		LogLevel: asynq.FatalLevel, ShutdownTimeout: stopTimeout})
 	err := server.Start(asynq.HandlerFunc(func(context.Context, *asynq.Task) error {
 		handle()
 		a.handled.Add(1)
@@ -99,7 +100,8 @@ func (a *Asynq) Check(context.Context) error {
 		return fmt.Errorf("look at the queue: %w", err)
 	}
 	if left := info.Size - info.Completed; left != 0 || info.ProcessedTotal < int(a.Settled()) {
-		return fmt.Errorf("%d tasks are left; %d were processed of %d that were handled", left, info.ProcessedTotal, a.Settled())
+		return fmt.Errorf("%d tasks are left; %d were processed of %d that were handled", left, info.ProcessedTotal,
+			a.Settled())
 	}
 	return nil
 }

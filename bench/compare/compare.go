@@ -117,7 +117,9 @@ func runRound(ctx context.Context, peers []Peer, o Options, round int, report *R
 // carries out.
 func (o Options) phases() []phase {
 	load := bench.Load{Workers: o.Workers, PayloadBytes: o.PayloadBytes, Meter: o.Meter, Producers: o.Producers[0]}
-	all := []phase{{"warm-up", func(ctx context.Context, l *bench.Load, _ func(string, Value)) error { return l.WarmUp(ctx) }, load}}
+	all := []phase{{"warm-up", func(ctx context.Context, l *bench.Load, _ func(string, Value)) error {
+		return l.WarmUp(ctx)
+	}, load}}
 	timed := func(name string, producers, n int, run func(*bench.Load, context.Context, int) (*bench.Phase, error)) {
 		l := load
 		l.Producers = producers

@@ -72,7 +72,8 @@ func (r *Report) add(name string, peer int, v Value) {
 	}
 	m := r.Metrics[i]
 	m.values[peer] = append(m.values[peer], v)
-	m.Peer[peer] = Stats{spread(numbers(m.values[peer], Value.number)), spread(numbers(m.values[peer], func(v Value) float64 { return v.CPU })).Median}
+	m.Peer[peer] = Stats{spread(numbers(m.values[peer], Value.number)),
+		spread(numbers(m.values[peer], func(v Value) float64 { return v.CPU })).Median}
 	if len(m.values) < 2 {
 		return
 	}

@@ -15,7 +15,8 @@ func TestReport(t *testing.T) {
 	r.add("start p50", 0, Value{MS: 4})
 	r.add("start p50", 1, Value{MS: 1})
 	m := r.Metrics[0]
-	if m.Unit != "tasks/s" || m.Peer[0].Spread != (Spread{20, 10, 30}) || m.Peer[1].Spread != (Spread{60, 10, 60}) || m.Peer[1].CPU != 2 {
+	if m.Unit != "tasks/s" || m.Peer[0].Spread != (Spread{20, 10, 30}) || m.Peer[1].Spread != (Spread{60, 10, 60}) ||
+		m.Peer[1].CPU != 2 {
 		t.Errorf("%+v", m)
 	}
 	// Round by round, so that a round that was slow for both does not count.

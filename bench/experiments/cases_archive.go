@@ -72,8 +72,10 @@ func (s *stage) allCases(ctx context.Context) ([]uuid.UUID, error) {
 }
 
 // resolutions is what becomes of ten cases in turn.
-var resolutions = [10]tasker.CaseResolution{tasker.CasePending, tasker.CaseManuallyResolved, tasker.CaseManuallyResolved, tasker.CasePending,
-	tasker.CasePermanentlyFailed, tasker.CaseManuallyResolved, tasker.CasePending, tasker.CasePermanentlyFailed, tasker.CaseCancelled, tasker.CaseManuallyResolved}
+var resolutions = [10]tasker.CaseResolution{tasker.CasePending, tasker.CaseManuallyResolved,
+	tasker.CaseManuallyResolved, tasker.CasePending,
+	tasker.CasePermanentlyFailed, tasker.CaseManuallyResolved, tasker.CasePending, tasker.CasePermanentlyFailed,
+	tasker.CaseCancelled, tasker.CaseManuallyResolved}
 
 // resolve resolves most of the cases, one a call. The phase counts those.
 func (s *stage) resolve(ctx context.Context, all []uuid.UUID) (*bench.Phase, error) {
@@ -88,8 +90,9 @@ func (s *stage) resolve(ctx context.Context, all []uuid.UUID) (*bench.Phase, err
 	notes := "the card was replaced; the order went through"
 	return s.run.load.Measure(len(ids), func() error {
 		return s.each(ctx, ids, func(ctx context.Context, i int, id uuid.UUID) error {
-			_, err := operate.Of(s.client).UpdateCase(ctx, id, operate.CaseUpdate{ResolutionStatus: to[i], ResolutionNotes: &notes, ResolvedBy: "bench",
-				Metadata: json.RawMessage(fmt.Sprintf(`{"ticket":%d}`, i))})
+			_, err := operate.Of(s.client).UpdateCase(ctx, id,
+				operate.CaseUpdate{ResolutionStatus: to[i], ResolutionNotes: &notes, ResolvedBy: "bench",
+					Metadata: json.RawMessage(fmt.Sprintf(`{"ticket":%d}`, i))})
 			return err
 		})
 	})

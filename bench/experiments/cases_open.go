@@ -59,16 +59,19 @@ func (s *stage) exhaust(ctx context.Context, n int) (*bench.Phase, error) {
 	if _, err := s.submit(ctx, failing, n, time.Minute); err != nil {
 		return nil, err
 	}
-	w, err := s.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench", Handlers: []string{string(failing)}, Capacity: n})
+	w, err := s.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench", Handlers: []string{string(failing)},
+		Capacity: n})
 	if err != nil {
 		return nil, err
 	}
 	final := false
-	failure := &tasker.Failure{Retryable: &final, Type: "DeclinedError", Message: "the card was declined: insufficient funds", Code: "DECLINED",
+	failure := &tasker.Failure{Retryable: &final, Type: "DeclinedError",
+		Message: "the card was declined: insufficient funds", Code: "DECLINED",
 		Details: json.RawMessage(`{"gateway":"bench","reference":"4711"}`)}
 	var calls []tasker.SettleRequest
 	for got := 0; got < n; {
-		resp, err := s.client.Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: min(bench.BulkSize, n-got), Start: true})
+		resp, err := s.client.Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: min(bench.BulkSize, n-got),
+			Start: true})
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +80,8 @@ func (s *stage) exhaust(ctx context.Context, n int) (*bench.Phase, error) {
 		}
 		req := tasker.SettleRequest{WorkerID: w.WorkerID}
 		for _, a := range resp.Steps {
-			req.Results = append(req.Results, tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultFailed, Error: failure})
+			req.Results = append(req.Results, tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token,
+				Status: tasker.ResultFailed, Error: failure})
 		}
 		calls = append(calls, req)
 		got += len(resp.Steps)
@@ -140,7 +144,8 @@ func (s *stage) leaveUnserved(ctx context.Context, n int) (*bench.Phase, error) 
 	s.pass(10 * time.Minute)
 	// the others are served
 	others := []string{string(living), string(dying), string(failing), string(ringed)}
-	if _, err := s.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench", Handlers: others, Capacity: 1}); err != nil {
+	if _, err := s.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench", Handlers: others,
+		Capacity: 1}); err != nil {
 		return nil, err
 	}
 	return s.run.load.Measure(n, func() error {
@@ -168,7 +173,9 @@ func (s *stage) openByHand(ctx context.Context, n int) (*bench.Phase, error) {
 }
 
 // each calls fn for each of many by the producers.
-func (s *stage) each(ctx context.Context, ids []uuid.UUID, fn func(ctx context.Context, i int, id uuid.UUID) error) error {
+func (s *stage) each(ctx context.Context, ids []uuid.UUID,
+	fn func(ctx context.Context, i int, id uuid.UUID) error,
+) error {
 	g, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64
 	for range s.run.opts.Producers {

@@ -49,26 +49,27 @@ func (s *stage) caseFilters() map[string]operate.CaseFilter {
 	recent, early := s.clock().Add(-3*time.Hour), s.clock().Add(-9*time.Hour)
 	namespace, name := templateName(7)
 	return map[string]operate.CaseFilter{
-		"all":                     {},
-		"pending":                 {ResolutionStatus: tasker.CasePending},
-		"cancelled":               {ResolutionStatus: tasker.CaseCancelled},
-		"max_retries":             {Reason: tasker.ReasonMaxRetries},
-		"manual":                  {Reason: tasker.ReasonManual},
-		"cycle, resolved":         {Reason: tasker.ReasonCycle, ResolutionStatus: tasker.CaseManuallyResolved},
-		"namespace":               {Namespace: namespace},
-		"template":                {Namespace: namespace, TaskName: name},
-		"template, cancelled":     {Namespace: namespace, TaskName: name, ResolutionStatus: tasker.CaseCancelled},
-		"template without cases":  {Namespace: "shop_0", TaskName: unused},
-		"recent":                  {After: recent},
-		"early":                   {Before: early},
-		"recent, of no reason":    {After: recent, Reason: tasker.ReasonWorkerUnavailable},
-		"early, pending, manual":  {Before: early, Reason: tasker.ReasonManual, ResolutionStatus: tasker.CasePending},
-		"namespace, recent":       {Namespace: namespace, After: recent},
-		"pending without any":     {ResolutionStatus: tasker.CasePending, Namespace: "shop_0", TaskName: unused},
-		"reason without any":      {Reason: tasker.ReasonMaxRetries, Namespace: "shop_0", TaskName: unused},
-		"pending, 1,000 on it":    {ResolutionStatus: tasker.CasePending, Limit: bench.BulkSize},
-		"template, 1,000 on it":   {Namespace: namespace, TaskName: name, Limit: bench.BulkSize},
-		"everything about it set": {Namespace: namespace, TaskName: name, ResolutionStatus: tasker.CasePending, Reason: tasker.ReasonMaxRetries, After: early, Before: recent},
+		"all":                    {},
+		"pending":                {ResolutionStatus: tasker.CasePending},
+		"cancelled":              {ResolutionStatus: tasker.CaseCancelled},
+		"max_retries":            {Reason: tasker.ReasonMaxRetries},
+		"manual":                 {Reason: tasker.ReasonManual},
+		"cycle, resolved":        {Reason: tasker.ReasonCycle, ResolutionStatus: tasker.CaseManuallyResolved},
+		"namespace":              {Namespace: namespace},
+		"template":               {Namespace: namespace, TaskName: name},
+		"template, cancelled":    {Namespace: namespace, TaskName: name, ResolutionStatus: tasker.CaseCancelled},
+		"template without cases": {Namespace: "shop_0", TaskName: unused},
+		"recent":                 {After: recent},
+		"early":                  {Before: early},
+		"recent, of no reason":   {After: recent, Reason: tasker.ReasonWorkerUnavailable},
+		"early, pending, manual": {Before: early, Reason: tasker.ReasonManual, ResolutionStatus: tasker.CasePending},
+		"namespace, recent":      {Namespace: namespace, After: recent},
+		"pending without any":    {ResolutionStatus: tasker.CasePending, Namespace: "shop_0", TaskName: unused},
+		"reason without any":     {Reason: tasker.ReasonMaxRetries, Namespace: "shop_0", TaskName: unused},
+		"pending, 1,000 on it":   {ResolutionStatus: tasker.CasePending, Limit: bench.BulkSize},
+		"template, 1,000 on it":  {Namespace: namespace, TaskName: name, Limit: bench.BulkSize},
+		"everything about it set": {Namespace: namespace, TaskName: name, ResolutionStatus: tasker.CasePending,
+			Reason: tasker.ReasonMaxRetries, After: early, Before: recent},
 	}
 }
 
@@ -107,7 +108,9 @@ func (s *stage) listQueue(ctx context.Context, f operate.CaseFilter) (int, error
 }
 
 // depths asks for the first page of a list, one in the middle, and the last.
-func (s *stage) depths(name string, f operate.CaseFilter, matching int, list func(context.Context, operate.CaseFilter) (int, error)) []question {
+func (s *stage) depths(name string, f operate.CaseFilter, matching int,
+	list func(context.Context, operate.CaseFilter) (int, error),
+) []question {
 	if f.Limit == 0 {
 		f.Limit = 50
 	}
@@ -151,13 +154,23 @@ func (s *stage) otherQuestions(ctx context.Context) ([]question, error) {
 		}},
 		{"census for metrics", func(ctx context.Context) error { _, err := s.backend.Census(ctx); return err }},
 	}
-	for name, f := range map[string]operate.StalenessFilter{"all": {}, "healthy": {Health: operate.Healthy}, "warning": {Health: operate.Warning},
-		"stale": {Health: operate.Stale}, "template": {Namespace: one.Namespace, TaskName: one.TaskName}, "template without tasks": {Namespace: "shop_0", TaskName: unused}} {
-		list = append(list, question{"staleness: " + name, func(ctx context.Context) error { _, err := operate.Of(s.client).Staleness(ctx, f); return err }})
+	for name, f := range map[string]operate.StalenessFilter{"all": {}, "healthy": {Health: operate.Healthy},
+		"warning": {Health: operate.Warning},
+		"stale":   {Health: operate.Stale}, "template": {Namespace: one.Namespace, TaskName: one.TaskName},
+		"template without tasks": {Namespace: "shop_0", TaskName: unused}} {
+		list = append(list, question{"staleness: " + name, func(ctx context.Context) error {
+			_, err := operate.Of(s.client).Staleness(ctx, f)
+			return err
+		}})
 	}
-	for name, f := range map[string]operate.AuditFilter{"all": {}, "case": {CaseUUID: one.CaseUUID}, "task": {TaskUUID: one.TaskUUID}, "actor": {Actor: "bench"},
-		"kind": {Kind: "open_case"}, "nobody": {Actor: "nobody"}, "recent": {After: s.clock().Add(-time.Hour)}, "early": {Before: s.clock().Add(-9 * time.Hour)}} {
-		list = append(list, question{"audit: " + name, func(ctx context.Context) error { _, err := operate.Of(s.client).Audit(ctx, f); return err }})
+	for name, f := range map[string]operate.AuditFilter{"all": {}, "case": {CaseUUID: one.CaseUUID},
+		"task": {TaskUUID: one.TaskUUID}, "actor": {Actor: "bench"},
+		"kind": {Kind: "open_case"}, "nobody": {Actor: "nobody"}, "recent": {After: s.clock().Add(-time.Hour)},
+		"early": {Before: s.clock().Add(-9 * time.Hour)}} {
+		list = append(list, question{"audit: " + name, func(ctx context.Context) error {
+			_, err := operate.Of(s.client).Audit(ctx, f)
+			return err
+		}})
 	}
 	return list, nil
 }

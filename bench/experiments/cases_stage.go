@@ -152,14 +152,16 @@ func (s *stage) prepare(ctx context.Context) error {
 	}
 	for i := range caseTemplates {
 		namespace, name := templateName(i)
-		for k, text := range map[kind]string{living: patientTemplate, dying: hastyTemplate, failing: patientTemplate, waiting: patientTemplate} {
+		for k, text := range map[kind]string{living: patientTemplate, dying: hastyTemplate, failing: patientTemplate,
+			waiting: patientTemplate} {
 			yaml := fmt.Sprintf(text, namespace, name, k)
 			if _, err := s.client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: yaml}); err != nil {
 				return err
 			}
 		}
 	}
-	_, err := s.client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: fmt.Sprintf(patientTemplate, "shop_0", unused, living)})
+	_, err := s.client.RegisterTemplate(ctx,
+		tasker.TemplateSource{YAML: fmt.Sprintf(patientTemplate, "shop_0", unused, living)})
 	return err
 }
 
@@ -188,7 +190,8 @@ func (s *stage) tidy(ctx context.Context) error {
 		return nil
 	}
 	return s.past(ctx, func(exec execute) error {
-		return exec(`VACUUM (ANALYZE) tasker_tasks, tasker_workflow_steps, tasker_tasks_dlq, tasker_task_watches, tasker_acts`)
+		return exec(
+			`VACUUM (ANALYZE) tasker_tasks, tasker_workflow_steps, tasker_tasks_dlq, tasker_task_watches, tasker_acts`)
 	})
 }
 

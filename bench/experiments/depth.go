@@ -73,7 +73,8 @@ func (r *run) fill(ctx context.Context) error {
 func rareTasks() []tasker.TaskRequest {
 	tasks := make([]tasker.TaskRequest, 10)
 	for i := range tasks {
-		tasks[i] = tasker.TaskRequest{TaskType: "bench_rare", Tags: []string{"rare"}, CorrelationID: "rare", Initiator: "rare", Priority: tasker.Low}
+		tasks[i] = tasker.TaskRequest{TaskType: "bench_rare", Tags: []string{"rare"}, CorrelationID: "rare",
+			Initiator: "rare", Priority: tasker.Low}
 	}
 	return tasks
 }

@@ -61,7 +61,8 @@ func (r *run) history(ctx context.Context, n int) error {
 
 // finishOne carries out one task.
 func (r *run) finishOne(ctx context.Context) (uuid.UUID, error) {
-	receipt, err := r.client().Submit(ctx, tasker.TaskRequest{TaskType: bench.Handler, Context: bench.Payload(r.opts.PayloadBytes)})
+	receipt, err := r.client().Submit(ctx, tasker.TaskRequest{TaskType: bench.Handler,
+		Context: bench.Payload(r.opts.PayloadBytes)})
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -139,7 +140,8 @@ func copyStatement(table, key string, columns []string, gap time.Duration, value
 		}
 	}
 	// From the last to the first: in the order of their IDs, as they would have come.
-	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s m, generate_series($3::bigint, $2::bigint, -1) n WHERE m.%s = $1",
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s m, generate_series($3::bigint, $2::bigint, -1) n WHERE "+
+		"m.%s = $1",
 		table, strings.Join(columns, ", "), strings.Join(out, ", "), table, key)
 }
 

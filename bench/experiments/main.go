@@ -82,7 +82,8 @@ func measure(ctx context.Context, o options) (_ *report, err error) {
 	defer func() { err = errors.Join(err, rig.Close()) }()
 	o.Options = rig.Options
 	r := &run{opts: o, tasker: rig.Tasker, load: rig.Load, report: &report{Setting: rig.Setting, Mode: o.mode}}
-	experiment := map[mode]func(context.Context) error{depth: r.depth, pinned: r.pinned, cases: r.cases, workers: r.workers}[o.mode]
+	experiment := map[mode]func(context.Context) error{depth: r.depth, pinned: r.pinned, cases: r.cases,
+		workers: r.workers}[o.mode]
 	if err := experiment(ctx); err != nil {
 		return nil, err
 	}

@@ -37,7 +37,8 @@ func experiment(t *testing.T, args ...string) *report {
 		t.Errorf("the report is %+v", r)
 	}
 	out.Reset()
-	if err := r.write(&out); err != nil || !strings.HasPrefix(out.String(), args[1]+" via ") || strings.Contains(out.String(), "%!") {
+	if err := r.write(&out); err != nil || !strings.HasPrefix(out.String(), args[1]+" via ") ||
+		strings.Contains(out.String(), "%!") {
 		t.Errorf("people are shown %v\n%s", err, &out)
 	}
 	return r
@@ -46,7 +47,8 @@ func experiment(t *testing.T, args ...string) *report {
 func TestDepth(t *testing.T) {
 	t.Parallel()
 	r := experiment(t, "-mode", "depth", "-db", file(t), "-tasks", "2000")
-	if r.Depth == nil || r.Depth.ClaimOne == nil || r.Depth.ClaimMany == nil || r.Depth.ClaimsPerSecond <= 0 || r.Depth.ClaimsShort <= 0 || r.Depth.StartUpMS <= 0 || len(r.Depth.PagesMS) == 0 {
+	if r.Depth == nil || r.Depth.ClaimOne == nil || r.Depth.ClaimMany == nil || r.Depth.ClaimsPerSecond <= 0 ||
+		r.Depth.ClaimsShort <= 0 || r.Depth.StartUpMS <= 0 || len(r.Depth.PagesMS) == 0 {
 		t.Errorf("%+v", r.Depth)
 	}
 }
@@ -54,13 +56,16 @@ func TestDepth(t *testing.T) {
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	serves := filepath.Join(t.TempDir(), "tasker")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", serves, "./cmd/tasker").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", serves,
+		"./cmd/tasker").CombinedOutput(); err != nil {
 		t.Fatalf("build the program that serves: %v\n%s", err, out)
 	}
 	for via, db := range map[string]string{"inproc": file(t), "http": "memory:"} {
-		r := experiment(t, "-mode", "workers", "-db", db, "-tasks", "990", "-workers", "150", "-window", "1s", "-via", via, "-tasker", serves)
+		r := experiment(t, "-mode", "workers", "-db", db, "-tasks", "990", "-workers", "150", "-window", "1s", "-via", via,
+			"-tasker", serves)
 		f := r.Fleet
-		if f == nil || f.Idle == nil || f.Sets != 100 || f.Queued != 990 || len(f.Claims) != 2 || (f.Idle.Servers != nil) != (via == "http") {
+		if f == nil || f.Idle == nil || f.Sets != 100 || f.Queued != 990 || len(f.Claims) != 2 ||
+			(f.Idle.Servers != nil) != (via == "http") {
 			t.Fatalf("%s: %+v", via, f)
 		}
 		for _, c := range f.Claims {
@@ -80,7 +85,8 @@ func TestCases(t *testing.T) {
 
 func checkCases(t *testing.T, c *CasesReport) {
 	t.Helper()
-	if c == nil || c.Live != 2000 || c.PerRound != 2 || c.Cases != 200 || c.Survey == nil || c.Detect == nil || c.DetectNone == nil || c.Resolve == nil {
+	if c == nil || c.Live != 2000 || c.PerRound != 2 || c.Cases != 200 || c.Survey == nil || c.Detect == nil ||
+		c.DetectNone == nil || c.Resolve == nil {
 		t.Fatalf("%+v", c)
 	}
 	if c.Detect.MedianMS <= 0 || c.Detect.SlowestMS < c.Detect.MedianMS {
@@ -90,7 +96,8 @@ func checkCases(t *testing.T, c *CasesReport) {
 		t.Errorf("%d ways to open a case, not 5", len(c.Producers))
 	}
 	for _, p := range c.Producers {
-		if p.Tasks != 20 || p.With == nil || p.With.PerSecond <= 0 || (p.Without == nil) != (p.Reason == "manual_dlq" || p.Reason == "worker_unavailable") {
+		if p.Tasks != 20 || p.With == nil || p.With.PerSecond <= 0 ||
+			(p.Without == nil) != (p.Reason == "manual_dlq" || p.Reason == "worker_unavailable") {
 			t.Errorf("%s: %+v", p.Reason, p)
 		}
 	}
@@ -203,10 +210,13 @@ func TestRefusesNonsense(t *testing.T) {
 		"NoMode": "", "UnknownMode": "-mode mood", "Argument": "-mode depth more", "PinnedOnSQLite": "-mode pinned -db x",
 		"FinishedOnSQLite": "-mode depth -db x -finished 1", "FinishedInCases": "-mode cases -db postgres://h/d -finished 1",
 		"NegativeFinished": "-mode depth -db postgres://h/d -finished -1", "CasesOverHTTP": "-mode cases -db x -via http",
-		"CasesInMemory": "-mode cases -db memory:", "NoStaleTask": "-mode cases -db x -tasks 999", "DepthOverHTTP": "-mode depth -db x -via http",
-		"FewSets": "-mode workers -db x -tasks 99", "ShortWindow": "-mode workers -db x -window 1ms", "LongWindow": "-mode workers -db x -window 2h",
-		"NegativeTasks": "-mode depth -db x -tasks -1", "PlotOfDepth": "-mode depth -db x -svg x", "NoDatabase": "-mode depth -db mysql://h/d",
-		"Nodes": "-mode workers -db x -nodes 2",
+		"CasesInMemory": "-mode cases -db memory:", "NoStaleTask": "-mode cases -db x -tasks 999",
+		"DepthOverHTTP": "-mode depth -db x -via http",
+		"FewSets":       "-mode workers -db x -tasks 99", "ShortWindow": "-mode workers -db x -window 1ms",
+		"LongWindow":    "-mode workers -db x -window 2h",
+		"NegativeTasks": "-mode depth -db x -tasks -1", "PlotOfDepth": "-mode depth -db x -svg x",
+		"NoDatabase": "-mode depth -db mysql://h/d",
+		"Nodes":      "-mode workers -db x -nodes 2",
 	} {
 		if err := perform(t.Context(), strings.Fields(line), io.Discard, io.Discard); err == nil {
 			t.Errorf("%s was accepted", name)

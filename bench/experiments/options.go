@@ -68,15 +68,18 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		f.PrintDefaults()
 	}
 	f.StringVar((*string)(&o.mode), "mode", "", "depth, cases, workers, pinned or starvation")
-	f.StringVar(&o.DB, "db", "", "database to measure on; tasks stay in a SQLite file or a schema that is named (default a temporary file in this directory)")
+	f.StringVar(&o.DB, "db", "", "database to measure on; tasks stay in a SQLite file or a schema that is named (default "+
+		"a temporary file in this directory)")
 	f.StringVar(&o.Dispatch, "dispatch", "", "dispatch through a Redis, redis://HOST:PORT, instead of the database")
 	f.IntVar(&o.Tasks, "tasks", 0, "tasks (default depth and cases 1000000, pinned 500000, workers 990000)")
 	f.IntVar(&o.finished, "finished", 0, "finished tasks that depth begins with; PostgreSQL only")
-	f.IntVar(&o.Workers, "workers", 0, "steps that run at once (default 100); in mode workers how many there are (default 10000)")
+	f.IntVar(&o.Workers, "workers", 0, "steps that run at once (default 100); in mode workers how many there are "+
+		"(default 10000)")
 	f.DurationVar(&o.window, "window", time.Minute, "how long mode workers watches them")
 	f.IntVar(&o.Producers, "producers", 16, "callers that submit one task a call")
 	f.IntVar(&o.PayloadBytes, "payload", 100, "bytes of a task's context")
-	f.StringVar((*string)(&o.Via), "via", string(bench.InProcess), "inproc: engine in this process; http: server in another process")
+	f.StringVar((*string)(&o.Via), "via", string(bench.InProcess),
+		"inproc: engine in this process; http: server in another process")
 	f.IntVar(&o.Nodes, "nodes", 1, "servers that share the database; more than one need -via http and PostgreSQL")
 	f.StringVar(&o.Executable, "tasker", "../bin/tasker", "the program that serves, for -via http")
 	f.StringVar(&o.svg, "svg", "", "file to draw the result of -mode starvation into")

@@ -143,7 +143,8 @@ func (s *sampler) stop() []sample {
 func pinnedReport(samples []sample) *PinnedReport {
 	total := samples[len(samples)-1].at
 	span := min(time.Minute, total/5)
-	p := &PinnedReport{SpanS: bench.Round3(span.Seconds()), First: rate(samples, 0, span), Last: rate(samples, total-span, total)}
+	p := &PinnedReport{SpanS: bench.Round3(span.Seconds()), First: rate(samples, 0, span),
+		Last: rate(samples, total-span, total)}
 	for i := range time.Duration(runSlices) {
 		p.PerSecond = append(p.PerSecond, rate(samples, total*i/runSlices, total*(i+1)/runSlices))
 	}

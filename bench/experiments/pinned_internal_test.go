@@ -13,7 +13,8 @@ func TestPinnedReport(t *testing.T) {
 	if p.SpanS != 4 || p.First != 100 || p.Last != 50 || p.Ratio != 0.5 {
 		t.Errorf("%+v", p)
 	}
-	if len(p.PerSecond) != runSlices || p.PerSecond[0] != 100 || p.PerSecond[4] != 100 || p.PerSecond[5] != 50 || p.PerSecond[9] != 50 {
+	if len(p.PerSecond) != runSlices || p.PerSecond[0] != 100 || p.PerSecond[4] != 100 || p.PerSecond[5] != 50 ||
+		p.PerSecond[9] != 50 {
 		t.Errorf("slices: %v", p.PerSecond)
 	}
 	long := pinnedReport([]sample{{}, {10 * time.Minute, 6000}})

@@ -56,7 +56,8 @@ func (p *page) pinned(r *report) {
 	for i, v := range r.Pinned.PerSecond {
 		tenths[i] = fmt.Sprintf("%.0f", v)
 	}
-	p.line("\ntasks/s of each tenth: %s\nfirst %.1f s: %.0f/s, last: %.0f/s, last to first: %.2f\ntransactions since the snapshot that was held: %d",
+	p.line("\ntasks/s of each tenth: %s\nfirst %.1f s: %.0f/s, last: %.0f/s, last to first: %.2f\ntransactions since the "+
+		"snapshot that was held: %d",
 		strings.Join(tenths, " "), r.Pinned.SpanS, r.Pinned.First, r.Pinned.Last, r.Pinned.Ratio, r.Pinned.HeldBack)
 }
 

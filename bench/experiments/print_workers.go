@@ -15,7 +15,8 @@ func (p *page) fleet(r *report) {
 	p.line("")
 	p.row(fmt.Sprintf("CLAIM ON ONE OF %d ROUTES", w.Sets), "QUEUED ON THE OTHERS", "P50", "P50 OF THE BEST ROUND", "CPU")
 	row := func(batch, queued int, c *ClaimCost) {
-		p.row(fmt.Sprintf("of %d", batch), fmt.Sprint(queued), fmt.Sprintf("%.0f µs", c.P50US), fmt.Sprintf("%.0f µs", c.BestUS), fmt.Sprintf("%.0f µs", c.CPUUS))
+		p.row(fmt.Sprintf("of %d", batch), fmt.Sprint(queued), fmt.Sprintf("%.0f µs", c.P50US),
+			fmt.Sprintf("%.0f µs", c.BestUS), fmt.Sprintf("%.0f µs", c.CPUUS))
 	}
 	for _, c := range w.Claims {
 		row(c.Batch, 0, c.Alone)

@@ -96,7 +96,8 @@ func (r *run) makeSets(ctx context.Context) error {
 
 // queueOn submits n tasks that require the capability of a set.
 func (r *run) queueOn(ctx context.Context, set, n int) error {
-	one := tasker.TaskRequest{TaskType: bench.Handler, Context: bench.Payload(r.opts.PayloadBytes), RequiredCapabilities: []string{setName(set)}}
+	one := tasker.TaskRequest{TaskType: bench.Handler, Context: bench.Payload(r.opts.PayloadBytes),
+		RequiredCapabilities: []string{setName(set)}}
 	for n > 0 {
 		req := tasker.SubmitRequest{Tasks: make([]tasker.TaskRequest, min(n, bench.BulkSize))}
 		for i := range req.Tasks {
@@ -166,7 +167,8 @@ func (r *run) idleWorkers(ctx context.Context) (_ *IdleReport, err error) {
 	begin := time.Now()
 	for i := range r.opts.Workers {
 		w := tasker.NewWorker(tasker.NewClient(counted{backends[i%len(backends)], f}), &tasker.WorkerOptions{
-			Name: fmt.Sprintf("bench-%d", i), Concurrency: 1, Capabilities: []string{setName(i % capabilitySets)}, Logger: slog.New(slog.DiscardHandler)})
+			Name: fmt.Sprintf("bench-%d", i), Concurrency: 1, Capabilities: []string{setName(i % capabilitySets)},
+			Logger: slog.New(slog.DiscardHandler)})
 		w.Handle(bench.Handler, func(context.Context, *tasker.Job) (any, error) { return nil, nil })
 		go func() { ended <- w.Run(working) }()
 	}

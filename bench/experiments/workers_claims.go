@@ -65,7 +65,8 @@ func (r *run) claimCosts(ctx context.Context, batches []int) ([]*ClaimCost, erro
 			cpu += used
 		}
 		slices.Sort(p50)
-		costs[i] = &ClaimCost{P50US: bench.Round3(p50[len(p50)/2]), BestUS: bench.Round3(p50[0]), CPUUS: bench.Round3(float64(cpu.Nanoseconds()) / 1000 / float64(claimRounds*calls))}
+		costs[i] = &ClaimCost{P50US: bench.Round3(p50[len(p50)/2]), BestUS: bench.Round3(p50[0]),
+			CPUUS: bench.Round3(float64(cpu.Nanoseconds()) / 1000 / float64(claimRounds*calls))}
 	}
 	return costs, nil
 }
@@ -73,7 +74,8 @@ func (r *run) claimCosts(ctx context.Context, batches []int) ([]*ClaimCost, erro
 // claimSet claims from a set by calls for so many steps each, and reports how long
 // each took and the CPU time of all; then, not measured, it settles them.
 func (r *run) claimSet(ctx context.Context, set, batch, calls int) ([]time.Duration, time.Duration, error) {
-	w, err := r.client().RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench-claims", Handlers: []string{bench.Handler},
+	w, err := r.client().RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench-claims",
+		Handlers:     []string{bench.Handler},
 		Capabilities: []string{setName(set)}, Capacity: batch * calls})
 	if err != nil {
 		return nil, 0, err

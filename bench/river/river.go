@@ -74,7 +74,8 @@ func Open(ctx context.Context, cfg *pgxpool.Config, schema string, log *slog.Log
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
 	// The cooldown also bounds how often an insert wakes the workers.
-	if r.inserts, err = river.NewClient(riverpgxv5.New(pool), &river.Config{Schema: schema, Logger: log, FetchCooldown: fetchCooldown}); err != nil {
+	if r.inserts, err = river.NewClient(riverpgxv5.New(pool),
+		&river.Config{Schema: schema, Logger: log, FetchCooldown: fetchCooldown}); err != nil {
 		pool.Close()
 		return nil, err
 	}
@@ -161,7 +162,8 @@ func (r *River) Settled() int64 { return r.settled.Load() }
 // Check compares what was counted with what the table says.
 func (r *River) Check(ctx context.Context) error {
 	var completed, others int64
-	err := r.pool.QueryRow(ctx, `SELECT count(*) FILTER (WHERE state = 'completed'), count(*) FILTER (WHERE state <> 'completed')
+	err := r.pool.QueryRow(ctx,
+		`SELECT count(*) FILTER (WHERE state = 'completed'), count(*) FILTER (WHERE state <> 'completed')
 		FROM `+pgx.Identifier{r.schema, "river_job"}.Sanitize()).Scan(&completed, &others)
 	switch {
 	case err != nil:

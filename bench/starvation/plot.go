@@ -38,7 +38,8 @@ const style = `
 // Plot draws the curves, no more than four.
 func Plot(w io.Writer, curves []Curve) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`+"\n",
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`+"\n",
 		width, height, width, height, describe(curves))
 	fmt.Fprintf(&b, "<style>%s</style>\n", style)
 	fmt.Fprintf(&b, `<rect class="back" width="%d" height="%d" rx="8"/>`+"\n", width, height)
@@ -83,7 +84,8 @@ func axes(b *bytes.Buffer) {
 		if wait == 0 {
 			class = "axis"
 		}
-		fmt.Fprintf(b, `<line class="%s" x1="%d" y1="%.1f" x2="%d" y2="%.1f"/>`+"\n", class, left, yOf(wait), left+plotWidth, yOf(wait))
+		fmt.Fprintf(b, `<line class="%s" x1="%d" y1="%.1f" x2="%d" y2="%.1f"/>`+"\n", class, left, yOf(wait), left+plotWidth,
+			yOf(wait))
 		fmt.Fprintf(b, `<text x="%d" y="%.1f" text-anchor="end">%.0f</text>`+"\n", left-10, yOf(wait)+4, wait.Minutes())
 	}
 	for at := time.Duration(0); at <= Lasts; at += perColumn {

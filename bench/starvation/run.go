@@ -100,7 +100,9 @@ func newSimulation(ctx context.Context, cfg engine.Config) (*simulation, error) 
 	s := &simulation{ctx: ctx, begin: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	s.now = s.begin
 	var err error
-	if s.engine, err = engine.New(ctx, memstore.New(nil), engine.Options{Config: cfg, Now: func() time.Time { return s.now }}); err != nil {
+	if s.engine, err = engine.New(ctx, memstore.New(nil), engine.Options{Config: cfg, Now: func() time.Time {
+		return s.now
+	}}); err != nil {
 		return nil, fmt.Errorf("open the engine: %w", err)
 	}
 	s.high, _ = s.engine.Level("high")

@@ -43,7 +43,8 @@ func TestLongestWait(t *testing.T) {
 			continue
 		}
 		if c.Longest > c.Allowed() {
-			t.Errorf("%s: the longest wait is %v, with a bound of %v no more than %v is allowed", c.Name, c.Longest, c.Bound, c.Allowed())
+			t.Errorf("%s: the longest wait is %v, with a bound of %v no more than %v is allowed", c.Name, c.Longest, c.Bound,
+				c.Allowed())
 		}
 		if c.Taken < 100 {
 			t.Errorf("%s: %d steps of low priority were taken in %v", c.Name, c.Taken, starvation.Lasts)
@@ -78,6 +79,7 @@ func TestPlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {
-		t.Error("docs/img/starvation.svg is not what `go run ./experiments -mode starvation -svg ../docs/img/starvation.svg` in bench/ draws: run that")
+		t.Error(
+			"docs/img/starvation.svg is not what `go run ./experiments -mode starvation -svg ../docs/img/starvation.svg` in bench/ draws: run that")
 	}
 }

@@ -99,7 +99,8 @@ func TestCan(t *testing.T) {
 				t.Errorf("a key with %s: Can(%s) = %v, want %v", held, wanted, got, want)
 			}
 		}
-		if want := held == access.Submit || held == access.Operate || held == access.Admin; p.Can(access.Submit, access.Operate) != want {
+		if want := held == access.Submit || held == access.Operate ||
+			held == access.Admin; p.Can(access.Submit, access.Operate) != want {
 			t.Errorf("a key with %s: Can(submit, operate) = %v", held, !want)
 		}
 	}
@@ -108,7 +109,8 @@ func TestCan(t *testing.T) {
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
 	secret, hash := access.Generate()
-	ring, err := access.New([]access.Key{{Name: "k", SHA256: hash, Permissions: []string{"read"}, Namespaces: []string{"video", "audio"}}})
+	ring, err := access.New(
+		[]access.Key{{Name: "k", SHA256: hash, Permissions: []string{"read"}, Namespaces: []string{"video", "audio"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,15 +137,22 @@ func TestNewRefuses(t *testing.T) {
 		keys []access.Key
 		want string
 	}{
-		"NoName":            {[]access.Key{{SHA256: hash, Permissions: []string{"read"}}}, "a name is required"},
-		"NoHash":            {[]access.Key{{Name: "a", Permissions: []string{"read"}}}, "64 hexadecimal digits"},
-		"NotHex":            {[]access.Key{{Name: "a", SHA256: strings.Repeat("z", 64), Permissions: []string{"read"}}}, "64 hexadecimal digits"},
-		"ShortHash":         {[]access.Key{{Name: "a", SHA256: hash[:62], Permissions: []string{"read"}}}, "64 hexadecimal digits"},
-		"NoPermission":      {[]access.Key{{Name: "a", SHA256: hash}}, "at least one permission"},
-		"UnknownPermission": {[]access.Key{{Name: "a", SHA256: hash, Permissions: []string{"root"}}}, `unknown permission "root"`},
-		"EmptyNamespace":    {[]access.Key{{Name: "a", SHA256: hash, Permissions: []string{"read"}, Namespaces: []string{""}}}, "namespace must not be empty"},
-		"NameTwice":         {[]access.Key{good, {Name: "a", SHA256: other, Permissions: []string{"read"}}}, "the name is taken"},
-		"KeyTwice":          {[]access.Key{good, {Name: "b", SHA256: hash, Permissions: []string{"work"}}}, `the same key as "a"`},
+		"NoName": {[]access.Key{{SHA256: hash, Permissions: []string{"read"}}}, "a name is required"},
+		"NoHash": {[]access.Key{{Name: "a", Permissions: []string{"read"}}}, "64 hexadecimal digits"},
+		"NotHex": {[]access.Key{{Name: "a", SHA256: strings.Repeat("z", 64), Permissions: []string{"read"}}},
+			"64 hexadecimal digits"},
+		"ShortHash": {[]access.Key{{Name: "a", SHA256: hash[:62], Permissions: []string{"read"}}},
+			"64 hexadecimal digits"},
+		"NoPermission": {[]access.Key{{Name: "a", SHA256: hash}}, "at least one permission"},
+		"UnknownPermission": {[]access.Key{{Name: "a", SHA256: hash, Permissions: []string{"root"}}},
+			`unknown permission "root"`},
+		"EmptyNamespace": {
+			[]access.Key{{Name: "a", SHA256: hash, Permissions: []string{"read"}, Namespaces: []string{""}}},
+			"namespace must not be empty"},
+		"NameTwice": {[]access.Key{good, {Name: "a", SHA256: other, Permissions: []string{"read"}}},
+			"the name is taken"},
+		"KeyTwice": {[]access.Key{good, {Name: "b", SHA256: hash, Permissions: []string{"work"}}},
+			`the same key as "a"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

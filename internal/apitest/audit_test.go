@@ -41,13 +41,15 @@ func testWhoDidIt(t *testing.T, s *server) {
 	s.work(t, map[string]tasker.Handler{"fail": failing})
 	key := s.keyed(t, []string{"operate", "read", "submit"})
 	receipt, step := s.broken(t)
-	acted, err := key.ActOnStep(s.ctx, receipt.TaskUUID, step.StepUUID, tasker.StepAction{ActionType: tasker.ResolveManually,
-		ResolvedBy: "the boss", Reason: "because"})
+	acted, err := key.ActOnStep(s.ctx, receipt.TaskUUID, step.StepUUID,
+		tasker.StepAction{ActionType: tasker.ResolveManually,
+			ResolvedBy: "the boss", Reason: "because"})
 	if err != nil || acted.ResolvedBy != "the boss" || acted.ResolvedByKey != "the-key" {
 		t.Errorf("the step is %+v, %v", acted, err)
 	}
 	act := s.lastAct(t, tasker.ResolveManually)
-	if act.Actor != "the boss" || act.KeyName != "the-key" || act.Authenticated != operate.AuthenticatedByKey || act.Template != "fail" {
+	if act.Actor != "the boss" || act.KeyName != "the-key" || act.Authenticated != operate.AuthenticatedByKey ||
+		act.Template != "fail" {
 		t.Errorf("the act is %+v", act)
 	}
 	history, err := s.TaskHistory(s.ctx, receipt.TaskUUID)
@@ -62,16 +64,20 @@ func testWhoDidIt(t *testing.T, s *server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := operate.Of(key).UpdateCase(s.ctx, found.CaseUUID, operate.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolvedBy: "ann"}); err != nil {
+	if _, err := operate.Of(key).UpdateCase(s.ctx, found.CaseUUID,
+		operate.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolvedBy: "ann"}); err != nil {
 		t.Fatal(err)
 	}
-	if found, err = s.CaseOfTask(s.ctx, receipt.TaskUUID); err != nil || found.ResolvedBy != "ann" || found.ResolvedByKey != "the-key" {
+	if found, err = s.CaseOfTask(s.ctx, receipt.TaskUUID); err != nil || found.ResolvedBy != "ann" ||
+		found.ResolvedByKey != "the-key" {
 		t.Errorf("the case is %+v, %v", found, err)
 	}
-	if _, err := key.CancelTasks(s.ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{receipt.TaskUUID}, CancelledBy: "bob", Reason: "late"}); err != nil {
+	if _, err := key.CancelTasks(s.ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{receipt.TaskUUID}, CancelledBy: "bob",
+		Reason: "late"}); err != nil {
 		t.Fatal(err)
 	}
-	if task, err := s.Task(s.ctx, receipt.TaskUUID, 0); err != nil || task.CancelledBy != "bob" || task.CancelledByKey != "the-key" {
+	if task, err := s.Task(s.ctx, receipt.TaskUUID, 0); err != nil || task.CancelledBy != "bob" ||
+		task.CancelledByKey != "the-key" {
 		t.Errorf("the task is %+v, %v", task, err)
 	}
 	// without keys nobody is known, and that is stored too
@@ -79,7 +85,8 @@ func testWhoDidIt(t *testing.T, s *server) {
 	if _, err := s.ReplayTask(s.ctx, other.TaskUUID, operate.ReplayRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	if act := s.lastAct(t, "replay"); act.Actor != "anonymous" || act.Reason != "no reason given" || act.Authenticated != operate.NotAuthenticated || act.KeyName != "" {
+	if act := s.lastAct(t, "replay"); act.Actor != "anonymous" || act.Reason != "no reason given" ||
+		act.Authenticated != operate.NotAuthenticated || act.KeyName != "" {
 		t.Errorf("the act of nobody is %+v", act)
 	}
 	byKey, err := s.Audit(s.ctx, operate.AuditFilter{KeyName: "the-key"})
@@ -101,16 +108,21 @@ func testNobodyIsTheSystem(t *testing.T, s *server) {
 	}
 	id := receipt.TaskUUID.String()
 	bodies := map[string]struct{ method, path, before, after string }{
-		"Cancel":      {"POST", "/v1/tasks/cancel", `{"task_uuids":["` + id + `"],"reason":"x","cancelled_by":"`, `"}`},
-		"CancelWhy":   {"POST", "/v1/tasks/cancel", `{"task_uuids":["` + id + `"],"cancelled_by":"x","reason":"`, `"}`},
-		"Step":        {"PATCH", "/v1/tasks/" + id + "/workflow_steps/" + step.StepUUID.String(), `{"action_type":"resolve_manually","reason":"x","resolved_by":"`, `"}`},
-		"StepWhy":     {"PATCH", "/v1/tasks/" + id + "/workflow_steps/" + step.StepUUID.String(), `{"action_type":"resolve_manually","resolved_by":"x","reason":"`, `"}`},
-		"Case":        {"PATCH", "/v1/dlq/entry/" + found.CaseUUID.String(), `{"resolution_status":"cancelled","resolved_by":"`, `"}`},
-		"Replay":      {"POST", "/api/v1/dlq/" + id + "/replay", `{"replayed_by":"`, `"}`},
-		"ReplayWhy":   {"POST", "/api/v1/dlq/" + id + "/replay", `{"reason":"`, `"}`},
-		"Template":    {"POST", "/v1/templates", `{"yaml":"{name: a, version: \"1\", steps: [{name: a, handler: a}]}","registered_by":"`, `"}`},
-		"TemplateWhy": {"POST", "/v1/templates", `{"yaml":"{name: a, version: \"1\", steps: [{name: a, handler: a}]}","reason":"`, `"}`},
-		"Edit":        {"PATCH", "/v1/tasks/" + id + "/context", `{"context":{},"reason":"x","edited_by":"`, `"}`},
+		"Cancel":    {"POST", "/v1/tasks/cancel", `{"task_uuids":["` + id + `"],"reason":"x","cancelled_by":"`, `"}`},
+		"CancelWhy": {"POST", "/v1/tasks/cancel", `{"task_uuids":["` + id + `"],"cancelled_by":"x","reason":"`, `"}`},
+		"Step": {"PATCH", "/v1/tasks/" + id + "/workflow_steps/" + step.StepUUID.String(),
+			`{"action_type":"resolve_manually","reason":"x","resolved_by":"`, `"}`},
+		"StepWhy": {"PATCH", "/v1/tasks/" + id + "/workflow_steps/" + step.StepUUID.String(),
+			`{"action_type":"resolve_manually","resolved_by":"x","reason":"`, `"}`},
+		"Case": {"PATCH", "/v1/dlq/entry/" + found.CaseUUID.String(),
+			`{"resolution_status":"cancelled","resolved_by":"`, `"}`},
+		"Replay":    {"POST", "/api/v1/dlq/" + id + "/replay", `{"replayed_by":"`, `"}`},
+		"ReplayWhy": {"POST", "/api/v1/dlq/" + id + "/replay", `{"reason":"`, `"}`},
+		"Template": {"POST", "/v1/templates",
+			`{"yaml":"{name: a, version: \"1\", steps: [{name: a, handler: a}]}","registered_by":"`, `"}`},
+		"TemplateWhy": {"POST", "/v1/templates",
+			`{"yaml":"{name: a, version: \"1\", steps: [{name: a, handler: a}]}","reason":"`, `"}`},
+		"Edit": {"PATCH", "/v1/tasks/" + id + "/context", `{"context":{},"reason":"x","edited_by":"`, `"}`},
 	}
 	for name, b := range bodies {
 		words := []string{" ", "\u00a0\u200b\u202e"}
@@ -124,7 +136,8 @@ func testNobodyIsTheSystem(t *testing.T, s *server) {
 		}
 	}
 	for _, family := range []string{"/v1/tasks/", "/api/v1/tasks/"} {
-		for _, query := range []string{"cancelled_by=system", "cancelled_by=%20", "cancelled_by=%E2%80%8B", "cancelled_by=sys%E2%80%8Btem", "reason=%20%20"} {
+		for _, query := range []string{"cancelled_by=system", "cancelled_by=%20", "cancelled_by=%E2%80%8B",
+			"cancelled_by=sys%E2%80%8Btem", "reason=%20%20"} {
 			if status, answer := s.send(t, "DELETE", family+id+"?"+query, "", nil); status != 400 {
 				t.Errorf("DELETE %s?%s is answered %d %s, want 400", family, query, status, answer)
 			}
@@ -170,7 +183,8 @@ func testTwoOperators(t *testing.T, s *server) {
 	receipt, step = s.broken(t)
 	race("resolve in a state", func() error {
 		_, err := s.ActOnStep(s.ctx, receipt.TaskUUID, step.StepUUID,
-			tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann", Reason: "x", ExpectedState: string(tasker.StepError)})
+			tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann", Reason: "x",
+				ExpectedState: string(tasker.StepError)})
 		return err
 	})
 	receipt, _ = s.broken(t)
@@ -191,11 +205,13 @@ func testTwoOperators(t *testing.T, s *server) {
 		t.Fatal(err)
 	}
 	race("resolve a case", func() error {
-		_, err := s.UpdateCase(s.ctx, found.CaseUUID, operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled, ResolvedBy: "ann", IfMatch: found.ETag})
+		_, err := s.UpdateCase(s.ctx, found.CaseUUID,
+			operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled, ResolvedBy: "ann", IfMatch: found.ETag})
 		return err
 	})
 	many := operate.BulkCaseUpdate{Filter: operate.CaseFilter{CaseUUIDs: []uuid.UUID{found.CaseUUID}},
-		Update: operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled, ResolvedBy: "ann", ExpectedState: string(tasker.CasePending)}}
+		Update: operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled, ResolvedBy: "ann",
+			ExpectedState: string(tasker.CasePending)}}
 	if bulk, err := s.UpdateCases(s.ctx, many); err != nil || len(bulk.Results) != 1 || bulk.Results[0].Error == nil ||
 		bulk.Results[0].Error.Code != tasker.CodeConflict {
 		t.Errorf("many cases of which one has moved are answered %+v, %v, want its conflict", bulk, err)
@@ -205,7 +221,8 @@ func testTwoOperators(t *testing.T, s *server) {
 		t.Errorf("an etag for many cases is answered %v, want invalid", err)
 	}
 	race("cancel", func() error {
-		receipts, err := s.CancelTasks(s.ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{receipt.TaskUUID}, ExpectedState: string(tasker.TaskError)})
+		receipts, err := s.CancelTasks(s.ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{receipt.TaskUUID},
+			ExpectedState: string(tasker.TaskError)})
 		if err == nil && receipts[0].Error != nil {
 			err = receipts[0].Error
 		}
@@ -213,7 +230,8 @@ func testTwoOperators(t *testing.T, s *server) {
 	})
 	for name, body := range map[string]string{"State": `"expected_state":"broken"`, "Match": `"if_match":"a b"`} {
 		path := "/v1/tasks/" + receipt.TaskUUID.String() + "/workflow_steps/" + step.StepUUID.String()
-		status, answer := s.send(t, "PATCH", path, `{"action_type":"reset_for_retry","reset_by":"a","reason":"x",`+body+`}`, nil)
+		status, answer := s.send(t, "PATCH", path, `{"action_type":"reset_for_retry","reset_by":"a","reason":"x",`+body+`}`,
+			nil)
 		if status != 400 {
 			t.Errorf("%s: answered %d %s, want 400", name, status, answer)
 		}
@@ -252,7 +270,8 @@ func testETag(t *testing.T, s *server) {
 	if got := request(http.MethodPatch, `"error-0"`); etag == "" || got.StatusCode != http.StatusConflict {
 		t.Errorf("with another etag than %s it is answered %d, want 409", etag, got.StatusCode)
 	}
-	if got := request(http.MethodPatch, `"error-0", W/`+etag); got.StatusCode != http.StatusOK || got.Header.Get("ETag") == etag {
+	if got := request(http.MethodPatch, `"error-0", W/`+etag); got.StatusCode != http.StatusOK ||
+		got.Header.Get("ETag") == etag {
 		t.Errorf("with its etag it is answered %d, and has the etag %s", got.StatusCode, got.Header.Get("ETag"))
 	}
 }
@@ -265,7 +284,8 @@ func testActsWithoutTask(t *testing.T, s *server) {
 	key := s.keyed(t, []string{"operate", "read", "work"})
 	const document = "{name: cut, namespace_name: video, version: \"2\", steps: [{name: a, handler: a}]}"
 	for range 2 { // the second time nothing is new
-		if _, err := key.RegisterTemplate(s.ctx, tasker.TemplateSource{YAML: document, RegisteredBy: "ann", Reason: "a new cut"}); err != nil {
+		if _, err := key.RegisterTemplate(s.ctx, tasker.TemplateSource{YAML: document, RegisteredBy: "ann",
+			Reason: "a new cut"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -296,7 +316,8 @@ func testActsWithoutTask(t *testing.T, s *server) {
 		}
 		got = append(got, r.Kind+" by "+r.Actor+": "+r.Reason+" ("+r.Before+" -> "+r.After+")")
 	}
-	want := []string{"resume_worker by the-key: no reason given (draining -> active)", "drain_worker by bob: the disk (active -> draining)",
+	want := []string{"resume_worker by the-key: no reason given (draining -> active)",
+		"drain_worker by bob: the disk (active -> draining)",
 		"register_template by ann: a new cut ( -> 2)", "use_key by the-key: first use of the day on this node ( -> )"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the trail is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -313,7 +334,8 @@ func testActsWithoutTask(t *testing.T, s *server) {
 		}
 	}
 	// a key of one namespace sees what was done there, and nothing of workers and keys
-	if list, err := operate.Of(s.keyed(t, []string{"read"}, "video")).Audit(s.ctx, operate.AuditFilter{}); err != nil || len(list) != 1 || list[0].Template != "cut" {
+	if list, err := operate.Of(s.keyed(t, []string{"read"}, "video")).Audit(s.ctx, operate.AuditFilter{}); err != nil ||
+		len(list) != 1 || list[0].Template != "cut" {
 		t.Errorf("the key of video sees %+v, %v", list, err)
 	}
 	raw, err := json.Marshal(records[0])

@@ -43,7 +43,8 @@ func testAutoResolve(t *testing.T, s *server) {
 	}
 	s.settled(t, receipt, tasker.TaskComplete)
 	resolved := get[operate.Case](t, s, "/v1/dlq/task/"+receipt.TaskUUID.String())
-	if resolved.CaseUUID != pending.CaseUUID || resolved.ResolutionStatus != tasker.CaseManuallyResolved || resolved.ResolvedBy != "system" ||
+	if resolved.CaseUUID != pending.CaseUUID || resolved.ResolutionStatus != tasker.CaseManuallyResolved ||
+		resolved.ResolvedBy != "system" ||
 		resolved.ResolvedAt == nil || resolved.ResolutionNotes == "" {
 		t.Errorf("after the repair the case is %+v", resolved)
 	}

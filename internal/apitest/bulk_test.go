@@ -39,10 +39,13 @@ func testBulk(t *testing.T, s *server) {
 			"Empty": {operate.BulkCaseUpdate{Update: update}, "/filter"},
 			"Status": {operate.BulkCaseUpdate{Filter: operate.CaseFilter{ResolutionStatus: "x"}, Update: update},
 				"/filter/resolution_status"},
-			"State":   {operate.BulkCaseUpdate{Filter: operate.CaseFilter{CurrentState: "x"}, Update: update}, "/filter/current_state"},
+			"State": {operate.BulkCaseUpdate{Filter: operate.CaseFilter{CurrentState: "x"}, Update: update},
+				"/filter/current_state"},
 			"Nothing": {operate.BulkCaseUpdate{Filter: video}, "/update"},
-			"Cursor":  {operate.BulkCaseUpdate{Filter: video, Update: update, BulkPage: operate.BulkPage{Cursor: "x"}}, "/cursor"},
-			"Limit":   {operate.BulkCaseUpdate{Filter: video, Update: update, BulkPage: operate.BulkPage{Limit: 1001}}, "/limit"},
+			"Cursor": {operate.BulkCaseUpdate{Filter: video, Update: update, BulkPage: operate.BulkPage{Cursor: "x"}},
+				"/cursor"},
+			"Limit": {operate.BulkCaseUpdate{Filter: video, Update: update, BulkPage: operate.BulkPage{Limit: 1001}},
+				"/limit"},
 		} {
 			if _, err := s.UpdateCases(s.ctx, c.req); tasker.ErrorCode(err) != code || !strings.Contains(err.Error(), c.at) {
 				t.Errorf("%s: %v; want a refusal of %s", name, err, c.at)
@@ -52,7 +55,8 @@ func testBulk(t *testing.T, s *server) {
 	t.Run("Scope", func(t *testing.T) {
 		key := s.keyed(t, []string{"read", "operate"}, "video")
 		named := operate.CaseFilter{CaseUUIDs: []uuid.UUID{first, other, first}}
-		r, err := operate.Of(key).UpdateCases(s.ctx, operate.BulkCaseUpdate{Filter: named, Update: operate.CaseUpdate{ResolutionNotes: &note}})
+		r, err := operate.Of(key).UpdateCases(s.ctx,
+			operate.BulkCaseUpdate{Filter: named, Update: operate.CaseUpdate{ResolutionNotes: &note}})
 		if err != nil || r.Succeeded != 1 || r.Failed != 1 || r.Results[0].CaseUUID != other ||
 			r.Results[0].Error.Code != tasker.CodeNotFound || r.Results[1].CaseUUID != first || r.NextCursor != "" {
 			t.Errorf("one of its own and another: %+v, %v", r, err)
@@ -86,7 +90,8 @@ func atOnce(t *testing.T, s *server) {
 	const n = 5
 	for range n {
 		receipt := s.submit(t, tasker.TaskRequest{TaskType: "manual", Namespace: "hand"})
-		if _, err := s.OpenCase(s.ctx, receipt.TaskUUID, operate.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"}); err != nil {
+		if _, err := s.OpenCase(s.ctx, receipt.TaskUUID,
+			operate.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,11 +20,13 @@ import (
 func (s *server) keyed(t *testing.T, permissions []string, namespaces ...string) *tasker.Client {
 	t.Helper()
 	secret, hash := access.Generate()
-	ring, err := access.New([]access.Key{{Name: "the-key", SHA256: hash, Permissions: permissions, Namespaces: namespaces}})
+	ring, err := access.New(
+		[]access.Key{{Name: "the-key", SHA256: hash, Permissions: permissions, Namespaces: namespaces}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Front: web.New(web.Options{Keys: ring, KeyUse: s.engine})}))
+	door := httptest.NewServer(httpapi.New(s.engine,
+		httpapi.Options{Front: web.New(web.Options{Keys: ring, KeyUse: s.engine})}))
 	t.Cleanup(door.Close)
 	client, err := tasker.Dial(door.URL, &tasker.DialOptions{APIKey: secret})
 	if err != nil {
@@ -59,27 +61,33 @@ func testCasesOfOneNamespace(t *testing.T, s *server) {
 	if err != nil || len(cases) != 1 || cases[0].CaseUUID != own.CaseUUID {
 		t.Errorf("the key sees %+v, %v", cases, err)
 	}
-	if queue, err := operate.Of(key).InvestigationQueue(s.ctx, operate.CaseFilter{}); err != nil || len(queue) != 1 || queue[0].CaseUUID != own.CaseUUID {
+	if queue, err := operate.Of(key).InvestigationQueue(s.ctx, operate.CaseFilter{}); err != nil || len(queue) != 1 ||
+		queue[0].CaseUUID != own.CaseUUID {
 		t.Errorf("the key's queue is %+v, %v", queue, err)
 	}
-	if stats, err := operate.Of(key).CaseStats(s.ctx, operate.CaseFilter{}); err != nil || len(stats) != 1 || stats[0].TotalEntries != 1 {
+	if stats, err := operate.Of(key).CaseStats(s.ctx, operate.CaseFilter{}); err != nil || len(stats) != 1 ||
+		stats[0].TotalEntries != 1 {
 		t.Errorf("the key's stats are %+v, %v", stats, err)
 	}
 	for _, id := range []uuid.UUID{other.CaseUUID, uuid.New()} {
-		if _, err := operate.Of(key).UpdateCase(s.ctx, id, operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled}); tasker.ErrorCode(err) != tasker.CodeNotFound {
+		if _, err := operate.Of(key).UpdateCase(s.ctx, id,
+			operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled}); tasker.ErrorCode(err) != tasker.CodeNotFound {
 			t.Errorf("the case %s is changed: %v", id, err)
 		}
-		if _, err := operate.Of(key).Audit(s.ctx, operate.AuditFilter{CaseUUID: id}); tasker.ErrorCode(err) != tasker.CodeNotFound {
+		if _, err := operate.Of(key).Audit(s.ctx, operate.AuditFilter{CaseUUID: id}); tasker.ErrorCode(
+			err) != tasker.CodeNotFound {
 			t.Errorf("the trail of %s is answered %v", id, err)
 		}
 	}
 	if _, err := operate.Of(key).CaseOfTask(s.ctx, other.TaskUUID); tasker.ErrorCode(err) != tasker.CodeNotFound {
 		t.Errorf("the other case is answered %v", err)
 	}
-	if _, err := operate.Of(key).DetectStaleness(s.ctx, operate.DetectRequest{DryRun: true}); tasker.ErrorCode(err) != tasker.CodeForbidden {
+	if _, err := operate.Of(key).DetectStaleness(s.ctx,
+		operate.DetectRequest{DryRun: true}); tasker.ErrorCode(err) != tasker.CodeForbidden {
 		t.Errorf("the detector is run: %v", err)
 	}
-	if _, err := operate.Of(key).UpdateCase(s.ctx, own.CaseUUID, operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled}); err != nil {
+	if _, err := operate.Of(key).UpdateCase(s.ctx, own.CaseUUID,
+		operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled}); err != nil {
 		t.Error(err)
 	}
 	// Who did it is the key, as nobody else was named.
@@ -118,7 +126,8 @@ func testCasesWhileTheDatabaseIsDown(t *testing.T, s *server) {
 	} {
 		status, body := s.send(t, r.method, r.path, r.body, nil)
 		var problem tasker.Error
-		if err := json.Unmarshal([]byte(body), &problem); err != nil || status != http.StatusServiceUnavailable || problem.Code != tasker.CodeUnavailable {
+		if err := json.Unmarshal([]byte(body), &problem); err != nil || status != http.StatusServiceUnavailable ||
+			problem.Code != tasker.CodeUnavailable {
 			t.Errorf("%s %s is answered %d %s", r.method, r.path, status, strings.TrimSpace(body))
 		}
 	}

@@ -62,7 +62,8 @@ func TestWorkersThatKnowTasks(t *testing.T) { onEveryStore(t, testWorkersThatKno
 func testWorkersThatKnowTasks(t *testing.T, s *server) {
 	enqueue := func() uuid.UUID {
 		t.Helper()
-		r, err := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "process_video", Priority: tasker.High, Parameters: json.RawMessage(`{"file":"a"}`),
+		r, err := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "process_video", Priority: tasker.High,
+			Parameters:           json.RawMessage(`{"file":"a"}`),
 			RequiredCapabilities: []string{"gpu"}, TimeoutSeconds: 600})
 		if err != nil {
 			t.Fatal(err)
@@ -74,8 +75,10 @@ func testWorkersThatKnowTasks(t *testing.T, s *server) {
 		PollIntervalMS      int       `json:"poll_interval_ms"`
 		PollIntervalSeconds float64   `json:"poll_interval_seconds"`
 		HeartbeatIntervalMS int       `json:"heartbeat_interval_ms"`
-	}](t, s.say(t, "POST", "/internal/workers/register", `{"capabilities":["gpu","cpu-intensive"],"capacity":5,"host":"worker-pod-123.default.svc.cluster.local"}`))
-	if registered.PollIntervalMS != 1000 || registered.PollIntervalSeconds != 1 || registered.HeartbeatIntervalMS != 30000 {
+	}](t, s.say(t, "POST", "/internal/workers/register",
+		`{"capabilities":["gpu","cpu-intensive"],"capacity":5,"host":"worker-pod-123.default.svc.cluster.local"}`))
+	if registered.PollIntervalMS != 1000 || registered.PollIntervalSeconds != 1 ||
+		registered.HeartbeatIntervalMS != 30000 {
 		t.Errorf("registered as %+v", registered)
 	}
 	path := "/internal/workers/" + registered.WorkerID.String()
@@ -88,14 +91,16 @@ func testWorkersThatKnowTasks(t *testing.T, s *server) {
 	}
 	fresh := func(got spoken, id uuid.UUID, status string) {
 		t.Helper()
-		if got.TaskID != id || got.TaskType != "process_video" || string(got.Parameters) != `{"file":"a"}` || got.TimeoutSeconds != 600 || got.Status != status {
+		if got.TaskID != id || got.TaskType != "process_video" || string(got.Parameters) != `{"file":"a"}` ||
+			got.TimeoutSeconds != 600 || got.Status != status {
 			t.Errorf("the task comes as %+v", got)
 		}
 	}
 
 	// one task at a time, and no word for its beginning
 	first, second := enqueue(), enqueue()
-	one := unpack[spoken](t, s.say(t, "POST", path+"/poll", `{"worker_capabilities":["gpu","cpu-intensive"],"capacity":5}`))
+	one := unpack[spoken](t, s.say(t, "POST", path+"/poll",
+		`{"worker_capabilities":["gpu","cpu-intensive"],"capacity":5}`))
 	if len(one.Tasks) != 1 {
 		t.Fatalf("one at a time comes as %+v", one)
 	}
@@ -106,7 +111,8 @@ func testWorkersThatKnowTasks(t *testing.T, s *server) {
 
 	// several, each with a beginning, a progress and an end
 	third := enqueue()
-	many := unpack[spoken](t, s.say(t, "POST", path+"/poll", `{"capabilities":["gpu","cpu-intensive"],"available_capacity":3}`))
+	many := unpack[spoken](t, s.say(t, "POST", path+"/poll",
+		`{"capabilities":["gpu","cpu-intensive"],"available_capacity":3}`))
 	if len(many.Tasks) != 2 || many.TaskID != uuid.Nil {
 		t.Fatalf("several come as %+v", many)
 	}
@@ -114,7 +120,8 @@ func testWorkersThatKnowTasks(t *testing.T, s *server) {
 	fresh(many.Tasks[1], third, "assigned")
 	for _, id := range []uuid.UUID{second, third} {
 		of := `{"task_id":"` + id.String() + `"`
-		for _, call := range [][2]string{{"/start", of + `}`}, {"/progress", of + `,"progress_percent":45,"status_message":"Processing frame 450/1000"}`}} {
+		for _, call := range [][2]string{{"/start", of + `}`},
+			{"/progress", of + `,"progress_percent":45,"status_message":"Processing frame 450/1000"}`}} {
 			if got := s.say(t, "POST", path+call[0], call[1]); !strings.Contains(got, `"acknowledged":true`) {
 				t.Errorf("%s is answered %s", call[0], got)
 			}
@@ -122,30 +129,35 @@ func testWorkersThatKnowTasks(t *testing.T, s *server) {
 		s.say(t, "POST", path+"/result", of+`,"status":"completed","result":{"frames":9},"execution_duration_seconds":45.2}`)
 		done(id)
 	}
-	beaten := s.say(t, "POST", path+"/heartbeat", `{"current_load":3,"status":"busy","health":{"memory_usage_percent":65,"cpu_usage_percent":80}}`)
+	beaten := s.say(t, "POST", path+"/heartbeat",
+		`{"current_load":3,"status":"busy","health":{"memory_usage_percent":65,"cpu_usage_percent":80}}`)
 	if !strings.Contains(beaten, `"acknowledged":true`) || !strings.Contains(beaten, `"should_drain":false`) {
 		t.Errorf("the heartbeat is answered %s", beaten)
 	}
 
 	// the bare array
 	fourth := enqueue()
-	array := unpack[[]spoken](t, s.say(t, "POST", path+"/poll?shape=array", `{"capabilities":["cpu-intensive","gpu"],"available_capacity":3}`))
+	array := unpack[[]spoken](t, s.say(t, "POST", path+"/poll?shape=array",
+		`{"capabilities":["cpu-intensive","gpu"],"available_capacity":3}`))
 	if len(array) != 1 {
 		t.Fatalf("the array is %+v", array)
 	}
 	fresh(array[0], fourth, "assigned")
-	if got := s.say(t, "POST", path+"/poll?shape=array", `{"capabilities":["cpu-intensive","gpu"],"available_capacity":0}`); got != "[]\n" && got != "[]" {
+	if got := s.say(t, "POST", path+"/poll?shape=array",
+		`{"capabilities":["cpu-intensive","gpu"],"available_capacity":0}`); got != "[]\n" && got != "[]" {
 		t.Errorf("for nothing it is %q", got)
 	}
 	// good-bye gives back what is left, and leaves no worker
-	if got := s.say(t, "DELETE", "/api/v1/workers/"+registered.WorkerID.String(), ""); !strings.Contains(got, `"released":1`) {
+	if got := s.say(t, "DELETE", "/api/v1/workers/"+registered.WorkerID.String(), ""); !strings.Contains(got,
+		`"released":1`) {
 		t.Errorf("the good-bye is answered %s", got)
 	}
 	other := unpack[struct {
 		WorkerID uuid.UUID `json:"worker_id"`
 	}](t, s.say(t, "POST", "/api/v1/workers/register", `{"capabilities":["gpu"]}`))
 	s.say(t, "POST", "/api/v1/workers/"+other.WorkerID.String()+"/drain", `{}`)
-	if got := s.say(t, "POST", "/api/v1/workers/"+other.WorkerID.String()+"/poll", `{}`); !strings.Contains(got, `"should_drain":true`) {
+	if got := s.say(t, "POST", "/api/v1/workers/"+other.WorkerID.String()+"/poll", `{}`); !strings.Contains(got,
+		`"should_drain":true`) {
 		t.Errorf("after a drain the poll is answered %s", got)
 	}
 }
@@ -159,7 +171,8 @@ func testPriorityForms(t *testing.T, s *server) {
 		sent, shown string
 		level       int
 	}{
-		{`"high"`, `"high"`, 75}, {`"High"`, `"High"`, 75}, {`75`, `75`, 75}, {`60`, `60`, 60}, {`"60"`, `60`, 60}, {`"LOW"`, `"LOW"`, 25}, {`100`, `100`, 100},
+		{`"high"`, `"high"`, 75}, {`"High"`, `"High"`, 75}, {`75`, `75`, 75}, {`60`, `60`, 60}, {`"60"`, `60`, 60},
+		{`"LOW"`, `"LOW"`, 25}, {`100`, `100`, 100},
 	} {
 		for _, family := range []string{"/v1/tasks", "/api/v1/tasks"} {
 			receipt := unpack[map[string]any](t, s.say(t, "POST", family, `{"task_type":"x","priority":`+c.sent+`}`))
@@ -169,7 +182,8 @@ func testPriorityForms(t *testing.T, s *server) {
 			}
 			for _, at := range []string{"/v1/tasks/", "/api/v1/tasks/"} {
 				got := unpack[map[string]json.RawMessage](t, s.say(t, "GET", at+id, ""))
-				if string(got["priority"]) != c.shown || at == "/v1/tasks/" && string(got["priority_level"]) != unpack[json.Number](t, jsonOf(t, c.level)).String() {
+				if string(got["priority"]) != c.shown || at == "/v1/tasks/" &&
+					string(got["priority_level"]) != unpack[json.Number](t, jsonOf(t, c.level)).String() {
 					t.Errorf("%s to %s is shown at %s as %s, level %s", c.sent, family, at, got["priority"], got["priority_level"])
 				}
 			}
@@ -190,12 +204,16 @@ func jsonOf(t *testing.T, v any) string {
 // to polls and heartbeats of both families.
 func TestWorkerHearsOfItsBreaker(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
-		s := serve(t, dsn, node.Options{Engine: engine.Config{WorkerBreaker: engine.WorkerBreaker{Failures: 1, OpenFor: time.Hour, Count: engine.CountAny}}})
+		s := serve(t, dsn,
+			node.Options{
+				Engine: engine.Config{WorkerBreaker: engine.WorkerBreaker{Failures: 1, OpenFor: time.Hour,
+					Count: engine.CountAny}}})
 		w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Handlers: []string{"h"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		calls := [][2]string{{"/internal/workers/", "/poll"}, {"/internal/workers/", "/heartbeat"}, {"/api/v1/workers/", "/poll"}, {"/api/v1/workers/", "/heartbeat"}}
+		calls := [][2]string{{"/internal/workers/", "/poll"}, {"/internal/workers/", "/heartbeat"},
+			{"/api/v1/workers/", "/poll"}, {"/api/v1/workers/", "/heartbeat"}}
 		for _, c := range calls {
 			if got := s.say(t, "POST", c[0]+w.WorkerID.String()+c[1], `{}`); strings.Contains(got, "circuit_breaker") {
 				t.Errorf("before a failure %s is answered %s", c, got)
@@ -203,7 +221,8 @@ func TestWorkerHearsOfItsBreaker(t *testing.T) {
 		}
 		receipt := s.submit(t, tasker.TaskRequest{TaskType: "h"})
 		s.say(t, "POST", "/api/v1/workers/"+w.WorkerID.String()+"/poll", `{"start":true,"wait_ms":5000}`)
-		s.say(t, "POST", "/api/v1/workers/"+w.WorkerID.String()+"/result", `{"task_id":"`+receipt.TaskUUID.String()+`","status":"failed","error":{"message":"no memory","class":"resource"}}`)
+		s.say(t, "POST", "/api/v1/workers/"+w.WorkerID.String()+"/result",
+			`{"task_id":"`+receipt.TaskUUID.String()+`","status":"failed","error":{"message":"no memory","class":"resource"}}`)
 		for _, c := range calls {
 			got := unpack[tasker.BreakerNote](t, s.say(t, "POST", c[0]+w.WorkerID.String()+c[1], `{}`))
 			if got.Breaker != tasker.BreakerOpen || got.BreakerUntil == nil || time.Until(*got.BreakerUntil) < 50*time.Minute {

@@ -24,34 +24,42 @@ var baseOf = map[string]base{
 	"post /v1/tasks":        {"", `{"task_type":"h"}`},
 	"post /v1/tasks/batch":  {"", `{"tasks":[{"task_type":"h"}]}`},
 	"post /v1/tasks/cancel": {"waiting", `{"task_uuids":["{task_uuid}"]}`},
-	"patch /v1/tasks/{uuid}/workflow_steps/{step_uuid}": {"failed", `{"action_type":"resolve_manually","resolved_by":"ann","reason":"x"}`},
-	"patch /v1/tasks/{uuid}/context":                    {"failed", `{"context":{},"edited_by":"ann","reason":"x"}`},
-	"post /v1/templates":                                {"", `{"yaml":"name: t\nversion: \"1\"\nsteps: [{name: a, handler: h}]\n"}`},
-	"post /v1/dlq/task/{task_uuid}":                     {"waiting", `{"opened_by":"ann","reason":"x"}`},
-	"patch /v1/dlq/entry/{dlq_entry_uuid}":              {"", `{"resolution_notes":"x","resolved_by":"ann"}`},
-	"post /v1/dlq/update":                               {"", `{"filter":{"resolution_status":"pending"},"update":{"resolution_notes":"x","resolved_by":"ann"}}`},
-	"post /v1/dlq/act":                                  {"failed", `{"filter":{"resolution_status":"pending"},"action":{"action_type":"reset_for_retry","reset_by":"ann","reason":"x"}}`},
-	"post /v1/dlq/staleness/detect":                     {"", `{"dry_run":true}`},
-	"post /internal/workers/register":                   {"", `{"handlers":["h"]}`},
-	"post /internal/workers/{id}/poll":                  {"", `{}`},
-	"post /internal/workers/{id}/start":                 {"", `{"steps":[{"step_uuid":"{step_uuid}","token":"{token}"}]}`},
-	"post /internal/workers/{id}/progress":              {"", `{"step_uuid":"{step_uuid}","token":"{token}","progress_percent":5}`},
-	"post /internal/workers/{id}/result":                {"", `{"results":[{"step_uuid":"{step_uuid}","token":"{token}","status":"completed"}]}`},
-	"post /internal/workers/{id}/heartbeat":             {"", `{}`},
-	"post /internal/workers/{id}/drain":                 {"", `{}`},
-	"post /internal/workers/{id}/resume":                {"", `{}`},
-	"post /api/v1/tasks":                                {"", `{"task_type":"h"}`},
-	"post /api/v1/tasks/batch":                          {"", `{"tasks":[{"task_type":"h"}]}`},
-	"post /api/v1/dlq/{task_id}/replay":                 {"failed", `{}`},
-	"post /api/v1/workers/register":                     {"", `{"task_types":["h"]}`},
-	"post /api/v1/workers/{id}/poll":                    {"", `{}`},
-	"post /api/v1/workers/{id}/start":                   {"", `{"task_id":"{task_id}","token":"{token}"}`},
-	"post /api/v1/workers/{id}/progress":                {"", `{"task_id":"{task_id}","token":"{token}","progress_percent":5}`},
-	"post /api/v1/workers/{id}/result":                  {"", `{"task_id":"{task_id}","token":"{token}","status":"completed"}`},
-	"post /api/v1/workers/{id}/heartbeat":               {"", `{}`},
-	"post /api/v1/workers/{id}/drain":                   {"", `{}`},
-	"delete /v1/tasks/{uuid}":                           {about: "waiting"},
-	"delete /api/v1/tasks/{id}":                         {about: "waiting"},
+	"patch /v1/tasks/{uuid}/workflow_steps/{step_uuid}": {"failed",
+		`{"action_type":"resolve_manually","resolved_by":"ann","reason":"x"}`},
+	"patch /v1/tasks/{uuid}/context": {"failed", `{"context":{},"edited_by":"ann","reason":"x"}`},
+	"post /v1/templates": {"",
+		`{"yaml":"name: t\nversion: \"1\"\nsteps: [{name: a, handler: h}]\n"}`},
+	"post /v1/dlq/task/{task_uuid}":        {"waiting", `{"opened_by":"ann","reason":"x"}`},
+	"patch /v1/dlq/entry/{dlq_entry_uuid}": {"", `{"resolution_notes":"x","resolved_by":"ann"}`},
+	"post /v1/dlq/update": {"",
+		`{"filter":{"resolution_status":"pending"},"update":{"resolution_notes":"x","resolved_by":"ann"}}`},
+	"post /v1/dlq/act": {"failed",
+		`{"filter":{"resolution_status":"pending"},"action":{"action_type":"reset_for_retry","reset_by":"ann","reason":"x"}}`},
+	"post /v1/dlq/staleness/detect":     {"", `{"dry_run":true}`},
+	"post /internal/workers/register":   {"", `{"handlers":["h"]}`},
+	"post /internal/workers/{id}/poll":  {"", `{}`},
+	"post /internal/workers/{id}/start": {"", `{"steps":[{"step_uuid":"{step_uuid}","token":"{token}"}]}`},
+	"post /internal/workers/{id}/progress": {"",
+		`{"step_uuid":"{step_uuid}","token":"{token}","progress_percent":5}`},
+	"post /internal/workers/{id}/result": {"",
+		`{"results":[{"step_uuid":"{step_uuid}","token":"{token}","status":"completed"}]}`},
+	"post /internal/workers/{id}/heartbeat": {"", `{}`},
+	"post /internal/workers/{id}/drain":     {"", `{}`},
+	"post /internal/workers/{id}/resume":    {"", `{}`},
+	"post /api/v1/tasks":                    {"", `{"task_type":"h"}`},
+	"post /api/v1/tasks/batch":              {"", `{"tasks":[{"task_type":"h"}]}`},
+	"post /api/v1/dlq/{task_id}/replay":     {"failed", `{}`},
+	"post /api/v1/workers/register":         {"", `{"task_types":["h"]}`},
+	"post /api/v1/workers/{id}/poll":        {"", `{}`},
+	"post /api/v1/workers/{id}/start":       {"", `{"task_id":"{task_id}","token":"{token}"}`},
+	"post /api/v1/workers/{id}/progress": {"",
+		`{"task_id":"{task_id}","token":"{token}","progress_percent":5}`},
+	"post /api/v1/workers/{id}/result": {"",
+		`{"task_id":"{task_id}","token":"{token}","status":"completed"}`},
+	"post /api/v1/workers/{id}/heartbeat": {"", `{}`},
+	"post /api/v1/workers/{id}/drain":     {"", `{}`},
+	"delete /v1/tasks/{uuid}":             {about: "waiting"},
+	"delete /api/v1/tasks/{id}":           {about: "waiting"},
 }
 
 // plain sends a request without anything hostile in it. It has to be taken.
@@ -94,7 +102,8 @@ func (h *attacker) prepare() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.known = map[string]any{"task_type": "h", "id": worker.WorkerID.String(), "worker_id": worker.WorkerID.String(), "wait_ms": 0, "wait_seconds": 0}
+	h.known = map[string]any{"task_type": "h", "id": worker.WorkerID.String(), "worker_id": worker.WorkerID.String(),
+		"wait_ms": 0, "wait_seconds": 0}
 	about := map[string]uuid.UUID{}
 	for kind, handler := range map[string]string{"failed": "failing", "waiting": "nobody", "": "h"} {
 		receipt, err := h.Submit(ctx, tasker.TaskRequest{TaskType: handler})
@@ -112,22 +121,26 @@ func (h *attacker) prepare() {
 		switch a.TaskUUID {
 		case about["failed"]:
 			no := false
-			result := tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultFailed, Error: &tasker.Failure{Message: "broken", Retryable: &no}}
-			if _, err := h.engine.Settle(ctx, tasker.SettleRequest{WorkerID: worker.WorkerID, Results: []tasker.StepResult{result}}); err != nil {
+			result := tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultFailed,
+				Error: &tasker.Failure{Message: "broken", Retryable: &no}}
+			if _, err := h.engine.Settle(ctx, tasker.SettleRequest{WorkerID: worker.WorkerID,
+				Results: []tasker.StepResult{result}}); err != nil {
 				h.t.Fatal(err)
 			}
 		case of:
 			h.known["token"] = a.Token
 		}
 	}
-	if _, err := h.engine.OpenCase(ctx, about[""], operate.OpenCaseRequest{OpenedBy: "ann", Reason: "to have one"}); err != nil {
+	if _, err := h.engine.OpenCase(ctx, about[""],
+		operate.OpenCaseRequest{OpenedBy: "ann", Reason: "to have one"}); err != nil {
 		h.t.Fatal(err)
 	}
 	steps, err := h.Steps(ctx, of)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.known["uuid"], h.known["task_uuid"], h.known["task_id"], h.known["step_uuid"] = of.String(), of.String(), of.String(), steps[0].StepUUID.String()
+	h.known["uuid"], h.known["task_uuid"], h.known["task_id"], h.known["step_uuid"] = of.String(), of.String(),
+		of.String(), steps[0].StepUUID.String()
 	if strings.HasPrefix(h.path, "/api/v1/tasks/") {
 		h.known["id"] = of.String()
 	}

@@ -38,7 +38,8 @@ func testHostileValues(t *testing.T, s *server) {
 	if h.sent < 3000 || h.taken < h.sent/20 {
 		t.Errorf("%d requests were sent and %d taken: too few to show anything", h.sent, h.taken)
 	}
-	for _, list := range []string{"/v1/tasks?limit=1000&include=context", "/api/v1/tasks?limit=1000", "/v1/dlq?limit=1000", "/api/v1/dlq", "/v1/dlq/investigation-queue",
+	for _, list := range []string{"/v1/tasks?limit=1000&include=context", "/api/v1/tasks?limit=1000", "/v1/dlq?limit=1000",
+		"/api/v1/dlq", "/v1/dlq/investigation-queue",
 		"/v1/dlq/staleness", "/v1/dlq/stats", "/v1/audit?limit=1000", "/v1/templates?limit=1000", "/internal/workers"} {
 		h.get(list, nil)
 	}
@@ -83,8 +84,10 @@ type attacker struct {
 }
 
 // hostileTexts are values of parameters, escaped.
-var hostileTexts = []string{"%00", "a%00b", "%ff", "a%0Ab", "%1b%5B2J", "%C2%85", strings.Repeat("x", 300), "-1", "0", "2147483648", "99999999999999999999", "1e400", "NaN",
-	"1.0", "0000-01-01T00:00:00%2B23:59", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "%27%20OR%201%3D1", "%F0%9F%92%A9", "00000000-0000-0000-0000-000000000000", ""}
+var hostileTexts = []string{"%00", "a%00b", "%ff", "a%0Ab", "%1b%5B2J", "%C2%85", strings.Repeat("x", 300), "-1", "0",
+	"2147483648", "99999999999999999999", "1e400", "NaN",
+	"1.0", "0000-01-01T00:00:00%2B23:59", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "%27%20OR%201%3D1",
+	"%F0%9F%92%A9", "00000000-0000-0000-0000-000000000000", ""}
 
 // parameters sends hostile values in the path, the query and headers.
 func (h *attacker) parameters(method, path string, op operation) {
@@ -99,7 +102,8 @@ func (h *attacker) parameters(method, path string, op operation) {
 			case "query":
 				h.send(method, h.fill(path)+"?"+p.Name+"="+value, body, nil)
 			case "header":
-				if text, err := url.PathUnescape(value); err == nil && !strings.ContainsAny(text, "\x00\n\x1b") { // net/http sends no others
+				if text, err := url.PathUnescape(value); err == nil && !strings.ContainsAny(text, "\x00\n\x1b") {
+					// net/http sends no others
 					h.send(method, h.fill(path), body, http.Header{p.Name: {text}})
 				}
 			}
@@ -131,9 +135,12 @@ func (h *attacker) fill(path string) string {
 }
 
 // hostileValues are values of properties, as JSON.
-var hostileValues = []string{`null`, `true`, `""`, `"\u0000"`, `"a\u0000b"`, `"a\nb"`, `"\u001b[2J"`, `"\u0085"`, `"\ud800"`, "\"\xff\"", `"` + strings.Repeat("x", 5000) + `"`,
-	`-1`, `0`, `59.0`, `0.5`, `1e400`, `9223372036854775808`, `-9223372036854775808`, `[]`, `[null]`, `["\u0000"]`, `{}`, `{"\u0000":"\u0000"}`, `{"a":"\u0000"}`,
-	`"0000-01-01T00:00:00+23:59"`, `"9999-12-31T23:59:59-23:59"`, `"1970-01-01T00:00:00Z"`, `"00000000-0000-0000-0000-000000000000"`,
+var hostileValues = []string{`null`, `true`, `""`, `"\u0000"`, `"a\u0000b"`, `"a\nb"`, `"\u001b[2J"`, `"\u0085"`,
+	`"\ud800"`, "\"\xff\"", `"` + strings.Repeat("x", 5000) + `"`,
+	`-1`, `0`, `59.0`, `0.5`, `1e400`, `9223372036854775808`, `-9223372036854775808`, `[]`, `[null]`, `["\u0000"]`, `{}`,
+	`{"\u0000":"\u0000"}`, `{"a":"\u0000"}`,
+	`"0000-01-01T00:00:00+23:59"`, `"9999-12-31T23:59:59-23:59"`, `"1970-01-01T00:00:00Z"`,
+	`"00000000-0000-0000-0000-000000000000"`,
 	strings.Repeat("[", 300) + strings.Repeat("]", 300), strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)}
 
 // properties sends hostile values in the body: in each property of each object.

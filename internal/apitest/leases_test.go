@@ -42,11 +42,13 @@ func testCancelledMeanwhile(t *testing.T, s *server) {
 		{queue + "/progress", `{` + ofTask + `,"progress_percent":5}`},
 		{queue + "/heartbeat", fmt.Sprintf(`{"current_tasks":[%q]}`, a.TaskUUID)},
 	} {
-		if status, text := s.send(t, "POST", c.path, c.body, nil); status != 200 || !strings.Contains(text, `"status":"cancelled"`) || strings.Contains(text, `"error"`) {
+		if status, text := s.send(t, "POST", c.path, c.body, nil); status != 200 ||
+			!strings.Contains(text, `"status":"cancelled"`) || strings.Contains(text, `"error"`) {
 			t.Errorf("POST %s %s is answered %d %s; want cancelled", c.path, c.body, status, text)
 		}
 	}
-	if status, text := s.send(t, "POST", native+"/result", `{`+lease+`,"status":"completed"}`, nil); status != 409 || !strings.Contains(text, `"stale_token"`) {
+	if status, text := s.send(t, "POST", native+"/result", `{`+lease+`,"status":"completed"}`, nil); status != 409 ||
+		!strings.Contains(text, `"stale_token"`) {
 		t.Errorf("a result after that is answered %d %s", status, text)
 	}
 }

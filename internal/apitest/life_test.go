@@ -64,7 +64,8 @@ func TestDiamond(t *testing.T) { onEveryStore(t, testDiamond) }
 func testDiamond(t *testing.T, s *server) {
 	s.register(t, diamond)
 	s.work(t, arithmetic())
-	receipt := s.submit(t, tasker.TaskRequest{Name: "diamond", Namespace: "math", Context: json.RawMessage(`{"n": 5}`), Tags: []string{"sums"}})
+	receipt := s.submit(t, tasker.TaskRequest{Name: "diamond", Namespace: "math", Context: json.RawMessage(`{"n": 5}`),
+		Tags: []string{"sums"}})
 	if !receipt.Created {
 		t.Errorf("the receipt is %+v", receipt)
 	}
@@ -73,8 +74,10 @@ func testDiamond(t *testing.T, s *server) {
 		t.Fatalf("the sum is %d, %v; want 35", sum, err)
 	}
 	task := s.settled(t, receipt, tasker.TaskComplete)
-	if task.Name != "diamond" || task.Namespace != "math" || task.Version != "1.0" || task.TotalSteps != 4 || task.CompletedSteps != 4 ||
-		task.CompletionPercentage != 100 || task.FinishedAt == nil || string(task.Context) != `{"n":5}` || task.Tags[0] != "sums" {
+	if task.Name != "diamond" || task.Namespace != "math" || task.Version != "1.0" || task.TotalSteps != 4 ||
+		task.CompletedSteps != 4 ||
+		task.CompletionPercentage != 100 || task.FinishedAt == nil || string(task.Context) != `{"n":5}` ||
+		task.Tags[0] != "sums" {
 		t.Errorf("the task is %+v", task)
 	}
 	history, err := s.TaskHistory(s.ctx, receipt.TaskUUID)
@@ -93,17 +96,22 @@ func testDiamond(t *testing.T, s *server) {
 			done[tr.StepName] = i
 		}
 	}
-	if len(done) != 5 || done["task"] != len(history.Transitions)-1 || done["sum"] < done["square"] || done["sum"] < done["double"] || done["double"] < done["read"] {
+	if len(done) != 5 || done["task"] != len(history.Transitions)-1 || done["sum"] < done["square"] ||
+		done["sum"] < done["double"] || done["double"] < done["read"] {
 		t.Errorf("the history is out of order: %v", done)
 	}
-	if len(history.Attempts) != 4 || slices.ContainsFunc(history.Attempts, func(a tasker.Attempt) bool { return a.Outcome != "completed" || a.Attempt != 1 || a.Worker == "" }) {
+	if len(history.Attempts) != 4 || slices.ContainsFunc(history.Attempts, func(a tasker.Attempt) bool {
+		return a.Outcome != "completed" || a.Attempt != 1 || a.Worker == ""
+	}) {
 		t.Errorf("the attempts are %+v", history.Attempts)
 	}
-	if x, err := s.ExplainTask(s.ctx, receipt.TaskUUID); err != nil || !strings.HasPrefix(x.Summary, "The task is complete") || len(x.Steps) != 0 {
+	if x, err := s.ExplainTask(s.ctx, receipt.TaskUUID); err != nil ||
+		!strings.HasPrefix(x.Summary, "The task is complete") || len(x.Steps) != 0 {
 		t.Errorf("the explanation is %+v, %v", x, err)
 	}
 	step := s.step(t, receipt, "sum")
-	if one, err := s.Step(s.ctx, receipt.TaskUUID, step.StepUUID); err != nil || string(one.Results) != "35" || one.TotalParents != 2 || one.CompletedParents != 2 {
+	if one, err := s.Step(s.ctx, receipt.TaskUUID, step.StepUUID); err != nil || string(one.Results) != "35" ||
+		one.TotalParents != 2 || one.CompletedParents != 2 {
 		t.Errorf("the step is %+v, %v", one, err)
 	}
 }
@@ -153,14 +161,17 @@ func testManyCallers(t *testing.T, s *server) {
 func TestRepairs(t *testing.T) { onEveryStore(t, testRepairs) }
 
 func testRepairs(t *testing.T, s *server) {
-	s.register(t, strings.Replace(diamond, "input_schema:\n  type: object\n  required: [n]\n  properties: {n: {type: integer}}\n", "", 1))
+	s.register(t, strings.Replace(diamond, "input_schema:\n  type: object\n  required: [n]\n  properties: {n: {type: "+
+		"integer}}\n", "", 1))
 	var mended atomic.Bool
 	handlers := arithmetic()
 	handlers["double"] = func(context.Context, *tasker.Job) (any, error) {
 		if mended.Load() {
 			return 1000, nil
 		}
-		return nil, tasker.NonRetryable(&tasker.Failure{Type: "broken", Message: "out of order", Code: "E7", HTTPStatus: 500, ResponseBody: "no"})
+		return nil,
+			tasker.NonRetryable(&tasker.Failure{Type: "broken", Message: "out of order", Code: "E7", HTTPStatus: 500,
+				ResponseBody: "no"})
 	}
 	handlers["sum"] = func(_ context.Context, job *tasker.Job) (any, error) {
 		return string(job.ParentResults["double"]), nil
@@ -176,11 +187,14 @@ func testRepairs(t *testing.T, s *server) {
 
 	broken := s.step(t, reset, "double")
 	f := broken.LastError
-	if broken.State != tasker.StepError || f == nil || f.Type != "broken" || f.Message != "out of order" || f.Code != "E7" || f.HTTPStatus != 500 || f.ResponseBody != "no" || *f.Retryable {
+	if broken.State != tasker.StepError || f == nil || f.Type != "broken" || f.Message != "out of order" ||
+		f.Code != "E7" || f.HTTPStatus != 500 || f.ResponseBody != "no" || *f.Retryable {
 		t.Errorf("the broken step is %+v with %+v", broken, f)
 	}
 	x, err := s.ExplainTask(s.ctx, reset.TaskUUID)
-	if err != nil || x.State != tasker.TaskError || len(x.Steps) != 2 || !strings.Contains(x.Steps[0].Why, "out of order") || x.Steps[1].Next != "Repair double; then it continues automatically." {
+	if err != nil || x.State != tasker.TaskError || len(x.Steps) != 2 ||
+		!strings.Contains(x.Steps[0].Why, "out of order") ||
+		x.Steps[1].Next != "Repair double; then it continues automatically." {
 		t.Errorf("the explanation is %+v, %v", x, err)
 	}
 
@@ -192,9 +206,11 @@ func testRepairs(t *testing.T, s *server) {
 		sum     string
 	}{
 		{"Reset", reset, tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "mended"}, `"1000"`},
-		{"Resolve", resolved, tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann", Reason: "not needed"}, `"null"`},
+		{"Resolve", resolved, tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann", Reason: "not needed"},
+			`"null"`},
 		{"Complete", completed, tasker.StepAction{ActionType: tasker.CompleteManually, CompletedBy: "ann", Reason: "by hand",
-			CompletionData: &tasker.CompletionData{Result: json.RawMessage(`77`), Metadata: json.RawMessage(`{"ticket":1}`)}}, `"77"`},
+			CompletionData: &tasker.CompletionData{Result: json.RawMessage(`77`), Metadata: json.RawMessage(`{"ticket":1}`)}},
+			`"77"`},
 	} {
 		step, err := s.ActOnStep(s.ctx, test.receipt.TaskUUID, s.step(t, test.receipt, "double").StepUUID, test.act)
 		if err != nil || step.ResolvedBy != "ann" || step.ResolutionReason != test.act.Reason {
@@ -236,8 +252,10 @@ func testCancelWhileRunning(t *testing.T, s *server) {
 	}})
 	receipt := s.submit(t, tasker.TaskRequest{TaskType: "slow"})
 	<-running
-	receipts, err := s.CancelTasks(s.ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{receipt.TaskUUID, uuid.New()}, CancelledBy: "ann", Reason: "too slow"})
-	if err != nil || receipts[0].State != tasker.TaskCancelled || receipts[1].Error == nil || receipts[1].Error.Code != tasker.CodeNotFound {
+	receipts, err := s.CancelTasks(s.ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{receipt.TaskUUID, uuid.New()},
+		CancelledBy: "ann", Reason: "too slow"})
+	if err != nil || receipts[0].State != tasker.TaskCancelled || receipts[1].Error == nil ||
+		receipts[1].Error.Code != tasker.CodeNotFound {
 		t.Fatalf("the cancellation is answered %+v, %v", receipts, err)
 	}
 	if err := <-cause; !errors.Is(err, tasker.ErrCancelled) {
@@ -263,11 +281,13 @@ func testRetry(t *testing.T, s *server) {
 		}
 		return job.Attempt, nil
 	}})
-	s.register(t, "name: flaky\nversion: \"1\"\nsteps: [{name: a, handler: flaky, retry: {max_attempts: 2, backoff: none}}]\n")
+	s.register(t, "name: flaky\nversion: \"1\"\nsteps: [{name: a, handler: flaky, retry: {max_attempts: 2, backoff: "+
+		"none}}]\n")
 	receipt := s.submit(t, tasker.TaskRequest{Name: "flaky"})
 	s.settled(t, receipt, tasker.TaskComplete)
 	history, err := s.TaskHistory(s.ctx, receipt.TaskUUID)
-	if err != nil || len(history.Attempts) != 2 || history.Attempts[0].Outcome != "failed" || history.Attempts[0].Error.Message != "busy" || history.Attempts[1].Outcome != "completed" {
+	if err != nil || len(history.Attempts) != 2 || history.Attempts[0].Outcome != "failed" ||
+		history.Attempts[0].Error.Message != "busy" || history.Attempts[1].Outcome != "completed" {
 		t.Fatalf("the history is %+v, %v", history, err)
 	}
 	if gap := history.Attempts[1].ReadyAt.Sub(*history.Attempts[0].FinishedAt); gap < 20*time.Millisecond {
@@ -351,13 +371,17 @@ func testTemplates(t *testing.T, s *server) {
 	if err != nil || !first.Created {
 		t.Fatalf("registered as %+v, %v", first, err)
 	}
-	if again, err := s.RegisterTemplate(s.ctx, tasker.TemplateSource{YAML: diamond}); err != nil || again.Created || again.Fingerprint != first.Fingerprint {
+	if again, err := s.RegisterTemplate(s.ctx, tasker.TemplateSource{YAML: diamond}); err != nil || again.Created ||
+		again.Fingerprint != first.Fingerprint {
 		t.Errorf("registered again as %+v, %v", again, err)
 	}
-	if _, err := s.RegisterTemplate(s.ctx, tasker.TemplateSource{YAML: strings.Replace(diamond, "handler: sum", "handler: other", 1)}); tasker.ErrorCode(err) != tasker.CodeConflict {
+	if _, err := s.RegisterTemplate(s.ctx,
+		tasker.TemplateSource{YAML: strings.Replace(diamond, "handler: sum", "handler: other", 1)}); tasker.ErrorCode(
+		err) != tasker.CodeConflict {
 		t.Errorf("other content under the same version is answered %v", err)
 	}
-	if got, err := s.Template(s.ctx, "math", "diamond", ""); err != nil || got.Version != "1.0" || got.Steps[3].Handler != "sum" || got.YAML != diamond {
+	if got, err := s.Template(s.ctx, "math", "diamond", ""); err != nil || got.Version != "1.0" ||
+		got.Steps[3].Handler != "sum" || got.YAML != diamond {
 		t.Errorf("the template is %+v, %v", got, err)
 	}
 	if page, err := s.Templates(s.ctx, tasker.TemplateFilter{Namespace: "math"}); err != nil || len(page.Templates) != 1 {

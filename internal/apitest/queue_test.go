@@ -146,12 +146,15 @@ func testQueueByHand(t *testing.T, s *server) {
 	const body = `{"task_type":"process_video","priority":"high","parameters":{"url":"s3://b/k"},"required_capabilities":["gpu"],"timeout_seconds":600,
 		"estimated_duration_seconds":60,"idempotency_key":"video-7","user_id":"ann","trace_id":"0af7651916cd43dd8448eb211c80319c"}`
 	var receipt queueapi.QueueReceipt
-	if status, text := s.send(t, "POST", "/api/v1/tasks", body, &receipt); status != 201 || receipt.Status != queueapi.QueueQueued || *receipt.PositionInQueue != 1 ||
-		receipt.QueueScore == nil || receipt.EstimatedWaitSeconds != nil || !strings.Contains(text, `"estimated_wait_seconds":null`) {
+	if status, text := s.send(t, "POST", "/api/v1/tasks", body, &receipt); status != 201 ||
+		receipt.Status != queueapi.QueueQueued || *receipt.PositionInQueue != 1 ||
+		receipt.QueueScore == nil || receipt.EstimatedWaitSeconds != nil ||
+		!strings.Contains(text, `"estimated_wait_seconds":null`) {
 		t.Fatalf("the submission is answered %d %s", status, text)
 	}
 	var again queueapi.QueueReceipt
-	if status, text := s.send(t, "POST", "/api/v1/tasks", body, &again); status != 200 || again.TaskID != receipt.TaskID || again.Created || *again.PositionInQueue != 1 {
+	if status, text := s.send(t, "POST", "/api/v1/tasks", body, &again); status != 200 || again.TaskID != receipt.TaskID ||
+		again.Created || *again.PositionInQueue != 1 {
 		t.Errorf("the same again is answered %d %s", status, text)
 	}
 	id := receipt.TaskID
@@ -161,26 +164,31 @@ func testQueueByHand(t *testing.T, s *server) {
 	}
 	m := s.join(t, `{"capabilities":["gpu","cpu"],"capacity":5,"host":"pod-7"}`)
 	got := m.poll(t, `{"worker_capabilities":["cpu","gpu"],"capacity":3}`)
-	if len(got) != 1 || got[0].TaskID != id || got[0].TaskType != "process_video" || string(got[0].Parameters) != `{"url":"s3://b/k"}` ||
+	if len(got) != 1 || got[0].TaskID != id || got[0].TaskType != "process_video" ||
+		string(got[0].Parameters) != `{"url":"s3://b/k"}` ||
 		got[0].TraceID != "0af7651916cd43dd8448eb211c80319c" || time.Until(got[0].Visible) < time.Second {
 		t.Fatalf("the poll brings %+v", got)
 	}
 	s.same(t, id, queueapi.QueueAssigned)
 	ofTask := `{"task_id":"` + id.String() + `"`
-	for _, step := range []struct{ verb, body string }{{"start", ofTask + `}`}, {"progress", ofTask + `,"progress_percent":45,"status_message":"frame 450 of 1000"}`}} {
+	for _, step := range []struct{ verb, body string }{{"start", ofTask + `}`},
+		{"progress", ofTask + `,"progress_percent":45,"status_message":"frame 450 of 1000"}`}} {
 		var l lease
 		if m.must(t, "POST", m.path+"/"+step.verb, step.body, &l); !l.Acknowledged || l.Status != "held" {
 			t.Errorf("%s is answered %+v", step.verb, l)
 		}
 	}
-	if task := s.same(t, id, queueapi.QueueExecuting); task.Progress != 45 || task.EstimatedDurationSeconds != 60 || task.TimeoutSeconds != 600 || task.AssignedWorkerID == nil {
+	if task := s.same(t, id, queueapi.QueueExecuting); task.Progress != 45 || task.EstimatedDurationSeconds != 60 ||
+		task.TimeoutSeconds != 600 || task.AssignedWorkerID == nil {
 		t.Errorf("while it runs it is %+v", task)
 	}
 	var l lease // nobody else can speak for it
-	if blind.must(t, "POST", blind.path+"/progress", ofTask+`,"progress_percent":1}`, &l); l.Acknowledged || l.Status != "lost" {
+	if blind.must(t, "POST", blind.path+"/progress", ofTask+`,"progress_percent":1}`, &l); l.Acknowledged ||
+		l.Status != "lost" {
 		t.Errorf("another worker's progress is answered %+v", l)
 	}
-	if status, text := blind.send(t, "POST", blind.path+"/result", ofTask+`,"status":"completed"}`, nil); status != 409 || !strings.Contains(text, `"stale_token"`) {
+	if status, text := blind.send(t, "POST", blind.path+"/result", ofTask+`,"status":"completed"}`, nil); status != 409 ||
+		!strings.Contains(text, `"stale_token"`) {
 		t.Errorf("another worker's result is answered %d %s", status, text)
 	}
 	var beat struct {
@@ -188,19 +196,23 @@ func testQueueByHand(t *testing.T, s *server) {
 		ShouldDrain  bool `json:"should_drain"`
 		Tasks        []lease
 	}
-	m.must(t, "POST", m.path+"/heartbeat", `{"current_load":1,"status":"busy","health":{"memory_usage_percent":65},"current_tasks":["`+id.String()+`"]}`, &beat)
+	m.must(t, "POST", m.path+"/heartbeat",
+		`{"current_load":1,"status":"busy","health":{"memory_usage_percent":65},"current_tasks":["`+id.String()+`"]}`, &beat)
 	if !beat.Acknowledged || beat.ShouldDrain || len(beat.Tasks) != 1 || beat.Tasks[0].Status != "held" {
 		t.Errorf("the heartbeat is answered %+v", beat)
 	}
-	m.must(t, "POST", m.path+"/result", ofTask+`,"status":"completed","result":{"frames":1000},"execution_duration_seconds":45.2}`, nil)
+	m.must(t, "POST", m.path+"/result",
+		ofTask+`,"status":"completed","result":{"frames":1000},"execution_duration_seconds":45.2}`, nil)
 	if status, _ := m.send(t, "POST", m.path+"/result", ofTask+`,"status":"completed"}`, nil); status != 409 {
 		t.Errorf("the same result again is answered %d", status)
 	}
-	if task := s.same(t, id, queueapi.QueueCompleted); string(task.Result) != `{"frames":1000}` || task.Progress != 100 || len(task.StateHistory) != 4 {
+	if task := s.same(t, id, queueapi.QueueCompleted); string(task.Result) != `{"frames":1000}` || task.Progress != 100 ||
+		len(task.StateHistory) != 4 {
 		t.Errorf("in the end it is %+v", task)
 	}
 	stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
-	if err != nil || stats.Queue.TotalDepth != 0 || stats.Workers.Total != 2 || stats.Workers.Busy != 0 || stats.Throughput.CompletedLastMinute != 1 {
+	if err != nil || stats.Queue.TotalDepth != 0 || stats.Workers.Total != 2 || stats.Workers.Busy != 0 ||
+		stats.Throughput.CompletedLastMinute != 1 {
 		t.Errorf("the numbers are %+v, %v", stats, err)
 	}
 }
@@ -251,31 +263,39 @@ func testQueueFailsByHand(t *testing.T, s *server) {
 	}
 	id, ofTask := enqueue()
 	m.must(t, "POST", m.path+"/result", ofTask+`,"status":"failed","error":"no answer"}`, nil)
-	if got := s.same(t, id, queueapi.QueueQueued); got.NextRetryAt == nil || got.Error == nil || got.Error.Message != "no answer" || !got.Error.Retryable {
+	if got := s.same(t, id, queueapi.QueueQueued); got.NextRetryAt == nil || got.Error == nil ||
+		got.Error.Message != "no answer" || !got.Error.Retryable {
 		t.Errorf("after a failure it is %+v", got)
 	}
 	id, ofTask = enqueue()
-	m.must(t, "POST", m.path+"/result", ofTask+`,"status":"failed","error":{"message":"bad input","code":"E_INPUT","retryable":false}}`, nil)
-	if got := s.same(t, id, queueapi.QueueDeadLetter); got.Error == nil || got.Error.Code != "E_INPUT" || got.Error.Class != tasker.ClassLogic || got.Error.Retryable || got.RetryCount != 0 {
+	m.must(t, "POST", m.path+"/result",
+		ofTask+`,"status":"failed","error":{"message":"bad input","code":"E_INPUT","retryable":false}}`, nil)
+	if got := s.same(t, id, queueapi.QueueDeadLetter); got.Error == nil || got.Error.Code != "E_INPUT" ||
+		got.Error.Class != tasker.ClassLogic || got.Error.Retryable || got.RetryCount != 0 {
 		t.Errorf("after the last failure it is %+v", got)
 	}
 
 	id, ofTask = enqueue()
 	cancelled, err := s.CancelQueueTask(s.ctx, id, queueapi.QueueCancel{Reason: "late"})
-	if err != nil || !cancelled.WasExecuting || !cancelled.WorkerNotified || cancelled.NotifiedBy == nil || cancelled.Status != queueapi.QueueStopped {
+	if err != nil || !cancelled.WasExecuting || !cancelled.WorkerNotified || cancelled.NotifiedBy == nil ||
+		cancelled.Status != queueapi.QueueStopped {
 		t.Errorf("the cancellation is answered %+v, %v", cancelled, err)
 	}
 	var beat struct{ Tasks []lease }
-	if m.must(t, "POST", m.path+"/heartbeat", `{"current_tasks":["`+id.String()+`"]}`, &beat); len(beat.Tasks) != 1 || beat.Tasks[0].Status != "cancelled" {
+	if m.must(t, "POST", m.path+"/heartbeat", `{"current_tasks":["`+id.String()+`"]}`, &beat); len(beat.Tasks) != 1 ||
+		beat.Tasks[0].Status != "cancelled" {
 		t.Errorf("the heartbeat is answered %+v", beat)
 	}
-	if status, text := m.send(t, "POST", m.path+"/result", ofTask+`,"status":"completed"}`, nil); status != 409 || !strings.Contains(text, "cancelled") {
+	if status, text := m.send(t, "POST", m.path+"/result", ofTask+`,"status":"completed"}`, nil); status != 409 ||
+		!strings.Contains(text, "cancelled") {
 		t.Errorf("a result after that is answered %d %s", status, text)
 	}
 	far, farErr := s.CancelQueueTask(s.ctx, id, queueapi.QueueCancel{})
 	near, nearErr := s.engine.CancelQueueTask(s.ctx, id, queueapi.QueueCancel{})
-	if farErr != nil || nearErr != nil || jsonOf(t, far) != jsonOf(t, cancelled) || jsonOf(t, near) != jsonOf(t, cancelled) {
-		t.Errorf("a second cancellation is answered %+v, %v through the SDK, %+v, %v by the engine", far, farErr, near, nearErr)
+	if farErr != nil || nearErr != nil || jsonOf(t, far) != jsonOf(t, cancelled) ||
+		jsonOf(t, near) != jsonOf(t, cancelled) {
+		t.Errorf("a second cancellation is answered %+v, %v through the SDK, %+v, %v by the engine", far, farErr, near,
+			nearErr)
 	}
 	s.same(t, id, queueapi.QueueStopped)
 }
@@ -290,12 +310,15 @@ func testQueueBadTasks(t *testing.T, s *server) {
 		place, words string
 	}{
 		"ControlCharacter": {queueapi.EnqueueTask{TaskType: "\x1b[31mred"}, "/task_type", "control character U+001B"},
-		"Oversized":        {queueapi.EnqueueTask{TaskType: "h", Parameters: json.RawMessage(`"` + strings.Repeat("x", 256<<10) + `"`)}, "/parameters", "the limit is 262144"},
-		"Priority":         {queueapi.EnqueueTask{TaskType: "h", Priority: "soon"}, "/priority", "soon"},
-		"User":             {queueapi.EnqueueTask{TaskType: "h", UserID: "a\nb"}, "/user_id", "control character"},
-		"Tag":              {queueapi.EnqueueTask{TaskType: "h", Tags: []string{"\x1b]0;owned\a"}}, "/tags/0", "control character"},
-		"Capability":       {queueapi.EnqueueTask{TaskType: "h", RequiredCapabilities: []string{"\x00"}}, "/required_capabilities/0", "control character"},
-		"Trace":            {queueapi.EnqueueTask{TaskType: "h", TraceID: "xyz"}, "/trace_id", "32 hexadecimal digits"},
+		"Oversized": {queueapi.EnqueueTask{TaskType: "h",
+			Parameters: json.RawMessage(`"` + strings.Repeat("x", 256<<10) + `"`)}, "/parameters", "the limit is 262144"},
+		"Priority": {queueapi.EnqueueTask{TaskType: "h", Priority: "soon"}, "/priority", "soon"},
+		"User":     {queueapi.EnqueueTask{TaskType: "h", UserID: "a\nb"}, "/user_id", "control character"},
+		"Tag": {queueapi.EnqueueTask{TaskType: "h", Tags: []string{"\x1b]0;owned\a"}}, "/tags/0",
+			"control character"},
+		"Capability": {queueapi.EnqueueTask{TaskType: "h", RequiredCapabilities: []string{"\x00"}},
+			"/required_capabilities/0", "control character"},
+		"Trace": {queueapi.EnqueueTask{TaskType: "h", TraceID: "xyz"}, "/trace_id", "32 hexadecimal digits"},
 	} {
 		for _, tasks := range [][]queueapi.EnqueueTask{{test.task}, {{TaskType: "good"}, test.task}} {
 			_, near := s.engine.EnqueueTasks(s.ctx, queueapi.EnqueueRequest{Tasks: tasks})
@@ -305,7 +328,8 @@ func testQueueBadTasks(t *testing.T, s *server) {
 				if where == "the SDK" && len(tasks) == 1 {
 					at = test.place // it sent the one task
 				}
-				if e, ok := err.(*tasker.Error); !ok || e.Code != tasker.CodeInvalid || places(e) != at || !strings.Contains(e.Error(), test.words) {
+				if e, ok := err.(*tasker.Error); !ok || e.Code != tasker.CodeInvalid || places(e) != at ||
+					!strings.Contains(e.Error(), test.words) {
 					t.Errorf("%s: %d tasks through %s are answered %.500v", name, len(tasks), where, err)
 				}
 			}
@@ -372,7 +396,10 @@ func (s *server) refusedBy(t *testing.T, body string, status int, code tasker.Co
 // not full any more.
 func TestBackpressureOverHTTP(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
-		s := serve(t, dsn, node.Options{Engine: engine.Config{Backpressure: engine.Backpressure{Soft: 2, HighOnly: 3, AllowListOnly: 4, AllowList: []string{"vip"}}}})
+		s := serve(t, dsn,
+			node.Options{
+				Engine: engine.Config{Backpressure: engine.Backpressure{Soft: 2, HighOnly: 3, AllowListOnly: 4,
+					AllowList: []string{"vip"}}}})
 		put := func(body string) { t.Helper(); s.must(t, "POST", "/api/v1/tasks", body, nil) }
 		put(`{"task_type":"job"}`)
 		put(`{"task_type":"job"}`)
@@ -384,7 +411,8 @@ func TestBackpressureOverHTTP(t *testing.T) {
 		put(`{"task_type":"vip","priority":"low"}`)
 		s.must(t, "POST", "/v1/tasks", `{"task_type":"job"}`, nil) // has no tiers by default
 		stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
-		if b := stats.Backpressure; err != nil || b.State != "allow_list_only" || b.Scope != "queue" || b.Refused["soft"] != 1 || b.Refused["high_only"] != 1 || b.Refused["allow_list_only"] != 1 {
+		if b := stats.Backpressure; err != nil || b.State != "allow_list_only" || b.Scope != "queue" ||
+			b.Refused["soft"] != 1 || b.Refused["high_only"] != 1 || b.Refused["allow_list_only"] != 1 {
 			t.Errorf("the numbers are %+v, %v", b, err)
 		}
 		_, far := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "job"})
@@ -404,7 +432,8 @@ func nothing(context.Context, *tasker.Job) (any, error) { return nil, nil }
 // TestUserLimitsOverHTTP: who submits too much is told until when, and nobody else.
 func TestUserLimitsOverHTTP(t *testing.T) {
 	t.Parallel()
-	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), node.Options{Engine: engine.Config{Backpressure: engine.Backpressure{UserBurst: 2, UserSustained: 3}}})
+	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"),
+		node.Options{Engine: engine.Config{Backpressure: engine.Backpressure{UserBurst: 2, UserSustained: 3}}})
 	for range 2 {
 		s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job","user_id":"ann"}`, nil)
 	}
@@ -412,7 +441,9 @@ func TestUserLimitsOverHTTP(t *testing.T) {
 		t.Errorf("ann is to come back in %d s", seconds)
 	}
 	s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job","user_id":"bob"}`, nil)
-	_, err := s.EnqueueTasks(s.ctx, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "job", UserID: "eve"}, {TaskType: "job", UserID: "eve"}, {TaskType: "job", UserID: "eve"}}})
+	_, err := s.EnqueueTasks(s.ctx,
+		queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "job", UserID: "eve"},
+			{TaskType: "job", UserID: "eve"}, {TaskType: "job", UserID: "eve"}}})
 	if tasker.ErrorCode(err) != tasker.CodeTooLarge {
 		t.Errorf("a batch over the limit is answered %v", err)
 	}
@@ -421,10 +452,12 @@ func TestUserLimitsOverHTTP(t *testing.T) {
 // TestPayloadLimitOverHTTP: the limit is a setting.
 func TestPayloadLimitOverHTTP(t *testing.T) {
 	t.Parallel()
-	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), node.Options{Engine: engine.Config{Limits: engine.Limits{PayloadBytes: 1 << 20}}})
+	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"),
+		node.Options{Engine: engine.Config{Limits: engine.Limits{PayloadBytes: 1 << 20}}})
 	body := func(n int) string { return `{"task_type":"job","parameters":"` + strings.Repeat("x", n-2) + `"}` }
 	s.must(t, "POST", "/api/v1/tasks", body(1<<20), nil)
-	if status, text := s.send(t, "POST", "/api/v1/tasks", body(1<<20+1), nil); status != 400 || !strings.Contains(text, `"/parameters"`) {
+	if status, text := s.send(t, "POST", "/api/v1/tasks", body(1<<20+1), nil); status != 400 ||
+		!strings.Contains(text, `"/parameters"`) {
 		t.Errorf("a byte more is answered %d %.300s", status, text)
 	}
 }
@@ -437,7 +470,8 @@ func TestOverloadOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow := &slowStore{Database: store, arrived: make(chan struct{}, 10), release: make(chan struct{})}
-	b, err := node.New(t.Context(), slow, node.Options{Engine: engine.Config{Backpressure: engine.Backpressure{NormalLoad: 2}}})
+	b, err := node.New(t.Context(), slow,
+		node.Options{Engine: engine.Config{Backpressure: engine.Backpressure{NormalLoad: 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -448,12 +482,15 @@ func TestOverloadOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	s := &server{Client: client, Backend: operate.Of(client), queueClient: queueapi.Of(client), engine: b, url: h.URL, ctx: t.Context(), http: h.Client()}
+	s := &server{Client: client, Backend: operate.Of(client), queueClient: queueapi.Of(client), engine: b, url: h.URL,
+		ctx: t.Context(), http: h.Client()}
 	s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job"}`, nil)
 	slow.on.Store(true)
 	stored := make(chan error, 1)
 	go func() {
-		_, err := s.EnqueueTasks(s.ctx, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "job"}, {TaskType: "job"}, {TaskType: "job"}, {TaskType: "job"}}})
+		_, err := s.EnqueueTasks(s.ctx,
+			queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "job"}, {TaskType: "job"}, {TaskType: "job"},
+				{TaskType: "job"}}})
 		stored <- err
 	}()
 	<-slow.arrived
@@ -461,7 +498,8 @@ func TestOverloadOverHTTP(t *testing.T) {
 		t.Errorf("it is to come back in %d s", seconds)
 	}
 	stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
-	if err != nil || stats.Backpressure.State != "overloaded" || stats.Backpressure.InHand != 4 || *stats.Backpressure.NormalLoad != 2 || stats.Backpressure.Refused["overloaded"] != 1 {
+	if err != nil || stats.Backpressure.State != "overloaded" || stats.Backpressure.InHand != 4 ||
+		*stats.Backpressure.NormalLoad != 2 || stats.Backpressure.Refused["overloaded"] != 1 {
 		t.Errorf("the numbers are %+v, %v", stats.Backpressure, err)
 	}
 	close(slow.release)
@@ -501,7 +539,8 @@ func testQueuePlacesOverHTTP(t *testing.T, s *server) {
 	}
 	for i, r := range receipts {
 		got := s.same(t, r.TaskID, queueapi.QueueQueued)
-		if *r.PositionInQueue != i+1 || *got.PositionInQueue != i+1 || r.EstimatedWaitSeconds != nil || *got.QueueScore != *r.QueueScore {
+		if *r.PositionInQueue != i+1 || *got.PositionInQueue != i+1 || r.EstimatedWaitSeconds != nil ||
+			*got.QueueScore != *r.QueueScore {
 			t.Errorf("task %d stands at %d, then at %d", i, *r.PositionInQueue, *got.PositionInQueue)
 		}
 	}
@@ -516,12 +555,14 @@ func testQueuePlacesOverHTTP(t *testing.T, s *server) {
 		}
 	}
 	last := s.same(t, receipts[19].TaskID, queueapi.QueueQueued) // two of the batch are gone, and the urgent one
-	if *last.PositionInQueue != 18 || last.EstimatedWaitSeconds == nil || *last.EstimatedWaitSeconds < 0 || last.EstimatedStartTime == nil {
+	if *last.PositionInQueue != 18 || last.EstimatedWaitSeconds == nil || *last.EstimatedWaitSeconds < 0 ||
+		last.EstimatedStartTime == nil {
 		t.Errorf("the last stands at %s", fmt.Sprint(last.QueuePlace))
 	}
 	eventually(t, "the numbers are those of now", func() bool {
 		stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{Namespaces: []string{"default"}})
-		return err == nil && stats.Throughput.HandedOutLastMinute == 3 && stats.Queue.TotalDepth == 18 && stats.Queue.Executing == 3 && stats.Queue.ByPriority["medium"] == 18 &&
+		return err == nil && stats.Throughput.HandedOutLastMinute == 3 && stats.Queue.TotalDepth == 18 &&
+			stats.Queue.Executing == 3 && stats.Queue.ByPriority["medium"] == 18 &&
 			stats.Queues["medium"].Executing == 2 && stats.Queues["high"].Executing == 1 && !stats.Queue.Sampled
 	})
 }

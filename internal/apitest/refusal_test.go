@@ -27,21 +27,27 @@ func testBadSubmissions(t *testing.T, s *server) {
 		place string
 		words string
 	}{
-		"Schema":           {tasker.TaskRequest{Name: "diamond", Namespace: "math", Context: json.RawMessage(`{"n":"five"}`)}, "/context/n", "integer"},
-		"SchemaMissing":    {tasker.TaskRequest{Name: "diamond", Namespace: "math", Context: json.RawMessage(`{}`)}, "/context", "n"},
-		"NoTemplate":       {tasker.TaskRequest{Name: "diamond"}, "/name", `no template "diamond" in namespace "default"`},
-		"NoVersion":        {tasker.TaskRequest{Name: "diamond", Namespace: "math", Version: "9"}, "/version", `no version "9"`},
-		"Oversized":        {tasker.TaskRequest{TaskType: "h", Context: json.RawMessage(`"` + strings.Repeat("x", 256<<10) + `"`)}, "/context", "the limit is 262144"},
+		"Schema": {tasker.TaskRequest{Name: "diamond", Namespace: "math", Context: json.RawMessage(`{"n":"five"}`)},
+			"/context/n", "integer"},
+		"SchemaMissing": {tasker.TaskRequest{Name: "diamond", Namespace: "math", Context: json.RawMessage(`{}`)},
+			"/context", "n"},
+		"NoTemplate": {tasker.TaskRequest{Name: "diamond"}, "/name", `no template "diamond" in namespace "default"`},
+		"NoVersion": {tasker.TaskRequest{Name: "diamond", Namespace: "math", Version: "9"}, "/version",
+			`no version "9"`},
+		"Oversized": {tasker.TaskRequest{TaskType: "h",
+			Context: json.RawMessage(`"` + strings.Repeat("x", 256<<10) + `"`)}, "/context", "the limit is 262144"},
 		"ControlCharacter": {tasker.TaskRequest{TaskType: "\x1b[31mred"}, "/task_type", "control character U+001B"},
 		"NUL":              {tasker.TaskRequest{TaskType: "a\x00b"}, "/task_type", "control character U+0000"},
 		"LineBreak":        {tasker.TaskRequest{TaskType: "a\nb"}, "/task_type", "control character U+000A"},
 		"Megabyte":         {tasker.TaskRequest{TaskType: strings.Repeat("h", 1<<20)}, "/task_type", "255"},
-		"HostileTag":       {tasker.TaskRequest{TaskType: "h", Tags: []string{"\x1b]0;owned\a"}}, "/tags/0", "control character"},
-		"HostileKey":       {tasker.TaskRequest{TaskType: "h", IdempotencyKey: "\x7f"}, "/idempotency_key", "control character"},
-		"Nothing":          {tasker.TaskRequest{}, "/name", "task_type"},
-		"Both":             {tasker.TaskRequest{Name: "diamond", TaskType: "h"}, "/task_type", "not both"},
-		"Priority":         {tasker.TaskRequest{TaskType: "h", Priority: "soon"}, "/priority", "soon"},
-		"RunAt":            {tasker.TaskRequest{TaskType: "h", RunAt: &late}, "/run_at", "before 9000"},
+		"HostileTag": {tasker.TaskRequest{TaskType: "h", Tags: []string{"\x1b]0;owned\a"}}, "/tags/0",
+			"control character"},
+		"HostileKey": {tasker.TaskRequest{TaskType: "h", IdempotencyKey: "\x7f"}, "/idempotency_key",
+			"control character"},
+		"Nothing":  {tasker.TaskRequest{}, "/name", "task_type"},
+		"Both":     {tasker.TaskRequest{Name: "diamond", TaskType: "h"}, "/task_type", "not both"},
+		"Priority": {tasker.TaskRequest{TaskType: "h", Priority: "soon"}, "/priority", "soon"},
+		"RunAt":    {tasker.TaskRequest{TaskType: "h", RunAt: &late}, "/run_at", "before 9000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, tasks := range [][]tasker.TaskRequest{{test.task}, {good, test.task, good}} {
@@ -50,7 +56,8 @@ func testBadSubmissions(t *testing.T, s *server) {
 				_, near := s.engine.SubmitTasks(s.ctx, tasker.SubmitRequest{Tasks: tasks})
 				for where, err := range map[string]error{"the SDK": far, "the engine": near} {
 					e, ok := err.(*tasker.Error)
-					if !ok || e.Code != tasker.CodeInvalid || places(e) != at || !strings.Contains(e.Error(), test.words) || len(e.Error()) > 1000 {
+					if !ok || e.Code != tasker.CodeInvalid || places(e) != at || !strings.Contains(e.Error(), test.words) ||
+						len(e.Error()) > 1000 {
 						t.Errorf("%d tasks through %s are answered %.1000v", len(tasks), where, err)
 					}
 				}
@@ -71,22 +78,30 @@ func testBadBodies(t *testing.T, s *server) {
 		code               tasker.Code
 		words              []string
 	}{
-		"BrokenJSON":   {"POST", "/v1/tasks", `{"task_type": "h"`, 400, tasker.CodeInvalid, []string{"JSON"}},
-		"Twice":        {"POST", "/v1/tasks", `{"task_type": "h"} {}`, 400, tasker.CodeInvalid, nil},
-		"UnknownField": {"POST", "/v1/tasks", `{"task_type": "h", "prioritty": "high"}`, 400, tasker.CodeInvalid, []string{"/prioritty"}},
-		"WrongType":    {"POST", "/v1/tasks", `{"task_type": 7}`, 400, tasker.CodeInvalid, []string{"/task_type"}},
-		"BrokenBatch":  {"POST", "/v1/tasks/batch", `{"tasks":[{"task_type":"h"},{"task_type":"h","x":1}]}`, 400, tasker.CodeInvalid, []string{"/tasks/1/x"}},
-		"EmptyBatch":   {"POST", "/v1/tasks/batch", `{"tasks":[]}`, 400, tasker.CodeInvalid, []string{"/tasks"}},
-		"LongBatch":    {"POST", "/v1/tasks/batch", `{"tasks":[` + strings.Repeat(`{"task_type":"h"},`, 1000) + `{"task_type":"h"}]}`, 413, tasker.CodeTooLarge, []string{"1001 items", "1000"}},
-		"HugeBatch":    {"POST", "/v1/tasks/batch", `{"tasks":[` + strings.Repeat(item+",", 170) + item + `]}`, 413, tasker.CodeTooLarge, []string{"larger than 16777216 bytes"}},
-		"HugeTask":     {"POST", "/v1/tasks", `{"task_type":"h","context":"` + strings.Repeat("a", 10<<20) + `"}`, 413, tasker.CodeTooLarge, []string{"larger than"}},
-		"TenMBOneBad": {"POST", "/v1/tasks/batch", `{"tasks":[` + strings.Repeat(item+",", 100) + `{"task_type":"h","priority":"soon"}]}`, 400, tasker.CodeInvalid,
+		"BrokenJSON": {"POST", "/v1/tasks", `{"task_type": "h"`, 400, tasker.CodeInvalid, []string{"JSON"}},
+		"Twice":      {"POST", "/v1/tasks", `{"task_type": "h"} {}`, 400, tasker.CodeInvalid, nil},
+		"UnknownField": {"POST", "/v1/tasks", `{"task_type": "h", "prioritty": "high"}`, 400, tasker.CodeInvalid,
+			[]string{"/prioritty"}},
+		"WrongType": {"POST", "/v1/tasks", `{"task_type": 7}`, 400, tasker.CodeInvalid, []string{"/task_type"}},
+		"BrokenBatch": {"POST", "/v1/tasks/batch", `{"tasks":[{"task_type":"h"},{"task_type":"h","x":1}]}`, 400,
+			tasker.CodeInvalid, []string{"/tasks/1/x"}},
+		"EmptyBatch": {"POST", "/v1/tasks/batch", `{"tasks":[]}`, 400, tasker.CodeInvalid, []string{"/tasks"}},
+		"LongBatch": {"POST", "/v1/tasks/batch",
+			`{"tasks":[` + strings.Repeat(`{"task_type":"h"},`, 1000) + `{"task_type":"h"}]}`, 413, tasker.CodeTooLarge,
+			[]string{"1001 items", "1000"}},
+		"HugeBatch": {"POST", "/v1/tasks/batch", `{"tasks":[` + strings.Repeat(item+",", 170) + item + `]}`, 413,
+			tasker.CodeTooLarge, []string{"larger than 16777216 bytes"}},
+		"HugeTask": {"POST", "/v1/tasks", `{"task_type":"h","context":"` + strings.Repeat("a", 10<<20) + `"}`, 413,
+			tasker.CodeTooLarge, []string{"larger than"}},
+		"TenMBOneBad": {"POST", "/v1/tasks/batch", `{"tasks":[` + strings.Repeat(item+",", 100) +
+			`{"task_type":"h","priority":"soon"}]}`, 400, tasker.CodeInvalid,
 			[]string{"/tasks/100/priority", "nothing was stored"}},
-		"RepeatedKey": {"POST", "/v1/tasks", `{"task_type":"a","task_type":"b"}`, 400, tasker.CodeInvalid, []string{"task_type"}},
-		"BadUUID":     {"GET", "/v1/tasks/17", "", 400, tasker.CodeInvalid, []string{"uuid"}},
-		"Unknown":     {"GET", "/v1/tasks/" + uuid.NewString(), "", 404, tasker.CodeNotFound, []string{"there is no task"}},
-		"BadCursor":   {"GET", "/v1/tasks?cursor=abc", "", 400, tasker.CodeInvalid, []string{"cursor"}},
-		"BadFilter":   {"GET", "/v1/tasks?priority=soon", "", 400, tasker.CodeInvalid, []string{"priority", "soon"}},
+		"RepeatedKey": {"POST", "/v1/tasks", `{"task_type":"a","task_type":"b"}`, 400, tasker.CodeInvalid,
+			[]string{"task_type"}},
+		"BadUUID":   {"GET", "/v1/tasks/17", "", 400, tasker.CodeInvalid, []string{"uuid"}},
+		"Unknown":   {"GET", "/v1/tasks/" + uuid.NewString(), "", 404, tasker.CodeNotFound, []string{"there is no task"}},
+		"BadCursor": {"GET", "/v1/tasks?cursor=abc", "", 400, tasker.CodeInvalid, []string{"cursor"}},
+		"BadFilter": {"GET", "/v1/tasks?priority=soon", "", 400, tasker.CodeInvalid, []string{"priority", "soon"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p struct {
@@ -106,7 +121,8 @@ func testBadBodies(t *testing.T, s *server) {
 		})
 	}
 	// ten megabytes of good tasks are no crime
-	if status, body := s.send(t, "POST", "/v1/tasks/batch", `{"tasks":[`+strings.Repeat(item+",", 99)+item+`]}`, nil); status != 200 {
+	if status, body := s.send(t, "POST", "/v1/tasks/batch", `{"tasks":[`+strings.Repeat(item+",", 99)+item+`]}`,
+		nil); status != 200 {
 		t.Errorf("a good batch of 10 MB is answered %d %.300s", status, body)
 	}
 }
@@ -120,18 +136,26 @@ func testBadTemplates(t *testing.T, s *server) {
 		place string
 		words string
 	}{
-		"Cycle": {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: h, dependencies: [c]}\n  - {name: b, handler: h, dependencies: [a]}\n  - {name: c, handler: h, dependencies: [b]}\n",
+		"Cycle": {
+			"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: h, dependencies: [c]}\n  - {name: b, handler: h, " +
+				"dependencies: [a]}\n  - {name: c, handler: h, dependencies: [b]}\n",
 			"flow.yaml:5:", "a -> c -> b -> a"},
-		"UnknownDependency": {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: h, dependencies: [nope]}\n", "flow.yaml:4:", "nope"},
-		"DuplicateName":     {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: h}\n  - {name: a, handler: h}\n", "flow.yaml:5:", "a"},
-		"MissingHandler":    {"name: c\nversion: \"1\"\nsteps:\n  - {name: a}\n", "flow.yaml:4:", "handler"},
-		"UnknownField":      {"name: c\nversion: \"1\"\nsteps: [{name: a, handler: h}]\nstages: []\n", "flow.yaml:4:1", "stages"},
-		"HostileHandler":    {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: \"\\e[2J\"}\n", "flow.yaml:4:", "control characters"},
-		"LongHandler":       {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: " + strings.Repeat("h", 1<<19) + "}\n", "flow.yaml:4:", "255"},
+		"UnknownDependency": {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: h, dependencies: [nope]}\n",
+			"flow.yaml:4:", "nope"},
+		"DuplicateName": {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: h}\n  - {name: a, handler: h}\n",
+			"flow.yaml:5:", "a"},
+		"MissingHandler": {"name: c\nversion: \"1\"\nsteps:\n  - {name: a}\n", "flow.yaml:4:", "handler"},
+		"UnknownField": {"name: c\nversion: \"1\"\nsteps: [{name: a, handler: h}]\nstages: []\n", "flow.yaml:4:1",
+			"stages"},
+		"HostileHandler": {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: \"\\e[2J\"}\n", "flow.yaml:4:",
+			"control characters"},
+		"LongHandler": {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: " + strings.Repeat("h", 1<<19) + "}\n",
+			"flow.yaml:4:", "255"},
 	} {
 		_, err := s.RegisterTemplate(s.ctx, tasker.TemplateSource{YAML: test.yaml, Filename: "flow.yaml"})
 		e, ok := err.(*tasker.Error)
-		if !ok || e.Code != tasker.CodeInvalid || !strings.HasPrefix(places(e), test.place) || !strings.Contains(e.Error(), test.words) || len(e.Error()) > 2000 {
+		if !ok || e.Code != tasker.CodeInvalid || !strings.HasPrefix(places(e), test.place) ||
+			!strings.Contains(e.Error(), test.words) || len(e.Error()) > 2000 {
 			t.Errorf("%s: answered %.2000v at %s", name, err, places(e))
 		}
 	}
@@ -147,7 +171,8 @@ func TestProtocolErrors(t *testing.T) { onEveryStore(t, testProtocolErrors) }
 func testProtocolErrors(t *testing.T, s *server) {
 	receipt := s.submit(t, tasker.TaskRequest{TaskType: "h"})
 	nobody := uuid.New()
-	if _, err := s.Poll(s.ctx, tasker.PollRequest{WorkerID: nobody}); tasker.ErrorCode(err) != tasker.CodeNotFound || !strings.Contains(err.Error(), "register the worker again") {
+	if _, err := s.Poll(s.ctx, tasker.PollRequest{WorkerID: nobody}); tasker.ErrorCode(err) != tasker.CodeNotFound ||
+		!strings.Contains(err.Error(), "register the worker again") {
 		t.Errorf("a poll of a stranger is answered %v", err)
 	}
 	if _, err := s.Heartbeat(s.ctx, tasker.Heartbeat{WorkerID: nobody}); tasker.ErrorCode(err) != tasker.CodeNotFound {
@@ -163,8 +188,10 @@ func testProtocolErrors(t *testing.T, s *server) {
 	}
 	a := resp.Steps[0]
 	answers, err := s.Settle(s.ctx, tasker.SettleRequest{WorkerID: w.WorkerID, Results: []tasker.StepResult{
-		{StepUUID: a.StepUUID, Token: "2" + a.Token[1:], Status: tasker.ResultCompleted, Result: json.RawMessage(`"forged"`)}}})
-	if err != nil || answers[0].Error == nil || answers[0].Error.Code != tasker.CodeStaleToken || !strings.Contains(answers[0].Error.Message, "not in the hands of this worker") {
+		{StepUUID: a.StepUUID, Token: "2" + a.Token[1:], Status: tasker.ResultCompleted,
+			Result: json.RawMessage(`"forged"`)}}})
+	if err != nil || answers[0].Error == nil || answers[0].Error.Code != tasker.CodeStaleToken ||
+		!strings.Contains(answers[0].Error.Message, "not in the hands of this worker") {
 		t.Errorf("a forged token is answered %+v, %v", answers, err)
 	}
 	act := tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "x"}
@@ -174,7 +201,8 @@ func testProtocolErrors(t *testing.T, s *server) {
 		t.Errorf("a reset of a running step is answered %#v through the SDK, %#v by the engine", far, near)
 	}
 	act.ResetBy = "\x1b[2J"
-	if _, err := s.ActOnStep(s.ctx, receipt.TaskUUID, a.StepUUID, act); tasker.ErrorCode(err) != tasker.CodeInvalid || !strings.Contains(err.Error(), "/reset_by") {
+	if _, err := s.ActOnStep(s.ctx, receipt.TaskUUID, a.StepUUID, act); tasker.ErrorCode(err) != tasker.CodeInvalid ||
+		!strings.Contains(err.Error(), "/reset_by") {
 		t.Errorf("an act of a hostile name is answered %v", err)
 	}
 	if step := s.step(t, receipt, "h"); step.State != tasker.StepInProgress || step.Results != nil {
@@ -193,7 +221,8 @@ func TestHostileStrings(t *testing.T) { onEveryStore(t, testHostileStrings) }
 
 func testHostileStrings(t *testing.T, s *server) {
 	for name, text := range map[string]string{
-		"SQL": `'); DROP TABLE tasker_tasks; --`, "Markup": `<script>alert(1)</script>`, "Percent": `%s%n%`, "Path": `../../etc/passwd`,
+		"SQL": `'); DROP TABLE tasker_tasks; --`, "Markup": `<script>alert(1)</script>`, "Percent": `%s%n%`,
+		"Path":    `../../etc/passwd`,
 		"Unicode": "Привет, 世界 👩‍👩‍👧 \u202eevil", "Quotes": `"\'` + "`", "Separators": "a\u2028b",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -201,14 +230,16 @@ func testHostileStrings(t *testing.T, s *server) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			receipt := s.submit(t, tasker.TaskRequest{TaskType: text, Namespace: text, Tags: []string{text}, CorrelationID: text, Initiator: text,
-				Reason: text + "\n" + text, IdempotencyKey: text, Context: context})
+			receipt := s.submit(t, tasker.TaskRequest{TaskType: text, Namespace: text, Tags: []string{text}, CorrelationID: text,
+				Initiator: text,
+				Reason:    text + "\n" + text, IdempotencyKey: text, Context: context})
 			page, err := s.Tasks(s.ctx, tasker.TaskFilter{Name: text, Namespace: text, Tag: text, CorrelationID: text})
 			if err != nil || len(page.Tasks) != 1 || page.Tasks[0].TaskUUID != receipt.TaskUUID {
 				t.Fatalf("the filter finds %+v, %v", page, err)
 			}
 			got, err := s.Task(s.ctx, receipt.TaskUUID, 0)
-			if err != nil || got.Name != text || got.Namespace != text || got.Tags[0] != text || got.CorrelationID != text || got.Initiator != text ||
+			if err != nil || got.Name != text || got.Namespace != text || got.Tags[0] != text || got.CorrelationID != text ||
+				got.Initiator != text ||
 				got.Reason != text+"\n"+text || got.IdempotencyKey != text || string(got.Context) != string(context) {
 				t.Errorf("it came back as %+v, %v", got, err)
 			}

@@ -33,8 +33,10 @@ func testReplay(t *testing.T, s *server) {
 		t.Fatalf("the queue is %+v, %v", page, err)
 	}
 	l := page.Tasks[0]
-	if l.TaskID != receipt.TaskUUID || l.Fingerprint != "no connection to #.#.#.#" || !l.Retryable || l.ReplayCount != 0 || l.LastError == nil ||
-		l.State != tasker.TaskError || l.Priority != tasker.Low || l.FailureReason != tasker.ReasonMaxRetries || l.RetryCount != 0 {
+	if l.TaskID != receipt.TaskUUID || l.Fingerprint != "no connection to #.#.#.#" || !l.Retryable || l.ReplayCount != 0 ||
+		l.LastError == nil ||
+		l.State != tasker.TaskError || l.Priority != tasker.Low || l.FailureReason != tasker.ReasonMaxRetries ||
+		l.RetryCount != 0 {
 		t.Errorf("the entry is %+v", l)
 	}
 	no := false
@@ -46,16 +48,20 @@ func testReplay(t *testing.T, s *server) {
 	}
 
 	mended.Store(true)
-	replay, err := s.ReplayTask(s.ctx, receipt.TaskUUID, operate.ReplayRequest{ResetRetryCount: true, NewPriority: tasker.High, Reason: "mended", ReplayedBy: "ann"})
-	if err != nil || replay.ReplayCount != 1 || replay.Priority != tasker.High || replay.ReplayedSteps != 1 || *replay.CaseID != l.CaseID || replay.ReplayedBy != "ann" {
+	replay, err := s.ReplayTask(s.ctx, receipt.TaskUUID,
+		operate.ReplayRequest{ResetRetryCount: true, NewPriority: tasker.High, Reason: "mended", ReplayedBy: "ann"})
+	if err != nil || replay.ReplayCount != 1 || replay.Priority != tasker.High || replay.ReplayedSteps != 1 ||
+		*replay.CaseID != l.CaseID || replay.ReplayedBy != "ann" {
 		t.Fatalf("the replay is %+v, %v", replay, err)
 	}
 	task := s.settled(t, receipt, tasker.TaskComplete)
-	if task.ReplayCount != 1 || task.LastReplayedBy != "ann" || !task.LastReplayedAt.Equal(replay.ReplayedAt) || task.Priority != tasker.High {
+	if task.ReplayCount != 1 || task.LastReplayedBy != "ann" || !task.LastReplayedAt.Equal(replay.ReplayedAt) ||
+		task.Priority != tasker.High {
 		t.Errorf("the task is %+v", task)
 	}
 	found, err := s.CaseOfTask(s.ctx, receipt.TaskUUID)
-	if err != nil || found.ReplayCount != 1 || found.LastReplayedBy != "ann" || found.ResolutionStatus != tasker.CasePending {
+	if err != nil || found.ReplayCount != 1 || found.LastReplayedBy != "ann" ||
+		found.ResolutionStatus != tasker.CasePending {
 		t.Errorf("the case is %+v, %v", found, err)
 	}
 	history, err := s.TaskHistory(s.ctx, receipt.TaskUUID)
@@ -68,16 +74,19 @@ func testReplay(t *testing.T, s *server) {
 			told = append(told, tr.StepName+" "+tr.From+" -> "+tr.To+" "+tr.Actor+" "+tr.Reason)
 		}
 	}
-	if diff := cmp.Diff([]string{"charge error -> pending ann mended", " error -> enqueuing_steps ann mended"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"charge error -> pending ann mended", " error -> enqueuing_steps ann mended"},
+		told); diff != "" {
 		t.Errorf("the history (-want +got):\n%s", diff)
 	}
 	if page, err := s.FailedTasks(s.ctx, operate.FailedTaskFilter{}); err != nil || page.TotalCount != 0 {
 		t.Errorf("the queue is %+v, %v", page, err)
 	}
-	if _, err := s.ReplayTask(s.ctx, receipt.TaskUUID, operate.ReplayRequest{}); tasker.ErrorCode(err) != tasker.CodeWrongState {
+	if _, err := s.ReplayTask(s.ctx, receipt.TaskUUID,
+		operate.ReplayRequest{}); tasker.ErrorCode(err) != tasker.CodeWrongState {
 		t.Errorf("a second replay: %v", err)
 	}
-	if _, err := s.ReplayTask(s.ctx, receipt.TaskUUID, operate.ReplayRequest{NewPriority: "urgent"}); tasker.ErrorCode(err) != tasker.CodeInvalid {
+	if _, err := s.ReplayTask(s.ctx, receipt.TaskUUID,
+		operate.ReplayRequest{NewPriority: "urgent"}); tasker.ErrorCode(err) != tasker.CodeInvalid {
 		t.Errorf("a priority that there is not: %v", err)
 	}
 }

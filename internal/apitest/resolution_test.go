@@ -58,7 +58,8 @@ func testResolutionWorkflow(t *testing.T, s *server) {
 	}{
 		{"ResolveManually", option{state: tasker.StepResolvedManually, attempts: 3, consumed: `null`, act: `{
 			"action_type": "resolve_manually", "resolved_by": "operator@example.com", "reason": "Non-critical validation step, bypassing"}`}},
-		{"CompleteManually", option{state: tasker.StepComplete, attempts: 3, consumed: `{"validation_status":"passed","score":100}`, act: `{
+		{"CompleteManually", option{state: tasker.StepComplete, attempts: 3,
+			consumed: `{"validation_status":"passed","score":100}`, act: `{
 			"action_type": "complete_manually",
 			"completion_data": {"result": {"validation_status":"passed","score":100}, "metadata": {"manually_verified": true}},
 			"reason": "Manual validation completed", "completed_by": "operator@example.com"}`}},
@@ -66,7 +67,8 @@ func testResolutionWorkflow(t *testing.T, s *server) {
 			"action_type": "reset_for_retry", "reset_by": "operator@example.com",
 			"reason": "Database connection pool fixed, resetting attempts for automatic retry"}`}},
 	} {
-		receipt := s.submit(t, tasker.TaskRequest{Name: "fulfill_order", Namespace: "order_processing", Context: json.RawMessage(`{"order":7}`)})
+		receipt := s.submit(t, tasker.TaskRequest{Name: "fulfill_order", Namespace: "order_processing",
+			Context: json.RawMessage(`{"order":7}`)})
 		s.settled(t, receipt, tasker.TaskError)
 		poolFixed.Store(c.name == "ResetForRetry")
 		t.Run(c.name, func(t *testing.T) { resolve(t, s, receipt.TaskUUID, c.option) })
@@ -98,26 +100,32 @@ func resolve(t *testing.T, s *server, task uuid.UUID, how option) {
 	if err := json.Unmarshal(found.Snapshot, &snapshot); err != nil {
 		t.Fatal(err)
 	}
-	if found.CaseUUID != queue[0].CaseUUID || found.Reason != tasker.ReasonMaxRetries || found.ResolutionStatus != tasker.CasePending {
+	if found.CaseUUID != queue[0].CaseUUID || found.Reason != tasker.ReasonMaxRetries ||
+		found.ResolutionStatus != tasker.CasePending {
 		t.Errorf("the case is %+v", found)
 	}
-	if snapshot.TaskUUID != task || snapshot.Namespace != "order_processing" || snapshot.TaskName != "fulfill_order" || string(snapshot.Context) != `{"order":7}` ||
-		snapshot.Reason != tasker.ReasonMaxRetries || snapshot.Detail == "" || len(snapshot.Template) == 0 || len(snapshot.Steps) != 3 {
+	if snapshot.TaskUUID != task || snapshot.Namespace != "order_processing" || snapshot.TaskName != "fulfill_order" ||
+		string(snapshot.Context) != `{"order":7}` ||
+		snapshot.Reason != tasker.ReasonMaxRetries || snapshot.Detail == "" || len(snapshot.Template) == 0 ||
+		len(snapshot.Steps) != 3 {
 		t.Errorf("the snapshot is %s", found.Snapshot)
 	}
 	stuck := snapshot.Steps[1]
-	if stuck.Name != "step_2" || stuck.CurrentState != tasker.StepError || stuck.Attempts != 3 || stuck.MaxAttempts != 3 || stuck.Worker != "tester" ||
+	if stuck.Name != "step_2" || stuck.CurrentState != tasker.StepError || stuck.Attempts != 3 || stuck.MaxAttempts != 3 ||
+		stuck.Worker != "tester" ||
 		stuck.LastError == nil || stuck.LastError.Code != "E17" {
 		t.Errorf("in the snapshot the step is %+v with %+v", stuck, stuck.LastError)
 	}
 
 	// 3, 4. The steps, and the failure of the one.
 	steps := get[[]tasker.Step](t, s, "/v1/tasks/"+task.String()+"/workflow_steps")
-	if steps[0].State != tasker.StepComplete || steps[1].State != tasker.StepError || steps[2].State != tasker.StepPending {
+	if steps[0].State != tasker.StepComplete || steps[1].State != tasker.StepError ||
+		steps[2].State != tasker.StepPending {
 		t.Errorf("the steps are %+v", steps)
 	}
 	path := "/v1/tasks/" + task.String() + "/workflow_steps/" + stuck.StepUUID.String()
-	if step := get[tasker.Step](t, s, path); step.LastFailureAt == nil || step.LastError.Message != "database connection timeout" {
+	if step := get[tasker.Step](t, s, path); step.LastFailureAt == nil ||
+		step.LastError.Message != "database connection timeout" {
 		t.Errorf("the step is %+v", step)
 	}
 
@@ -165,8 +173,10 @@ func (s *server) closeCase(t *testing.T, id, step uuid.UUID) {
 	if err := json.Unmarshal(closed.Metadata, &metadata); err != nil {
 		t.Fatal(err)
 	}
-	if closed.CaseUUID != id || closed.ResolvedBy != "operator@example.com" || closed.ResolvedAt == nil || closed.Snapshot != nil ||
-		!strings.HasPrefix(closed.ResolutionNotes, "Fixed database") || closed.Recovery == nil || closed.Recovery.State != tasker.TaskComplete || string(metadata["root_cause"]) != `"database_connection_timeout"` {
+	if closed.CaseUUID != id || closed.ResolvedBy != "operator@example.com" || closed.ResolvedAt == nil ||
+		closed.Snapshot != nil ||
+		!strings.HasPrefix(closed.ResolutionNotes, "Fixed database") || closed.Recovery == nil ||
+		closed.Recovery.State != tasker.TaskComplete || string(metadata["root_cause"]) != `"database_connection_timeout"` {
 		t.Errorf("the closed case is %+v with %s", closed, closed.Metadata)
 	}
 	var refused tasker.Error
@@ -187,14 +197,16 @@ func (s *server) trail(t *testing.T, task, id, step uuid.UUID) {
 		t.Fatalf("the trail of the task is %+v", acts)
 	}
 	last, first := acts[0], acts[1]
-	if last.Kind != "update_case" || last.Actor != "operator@example.com" || *last.CaseUUID != id || last.Before != "pending" ||
+	if last.Kind != "update_case" || last.Actor != "operator@example.com" || *last.CaseUUID != id ||
+		last.Before != "pending" ||
 		last.After != "manually_resolved" || !strings.Contains(string(last.Data), "increased_connection_pool_size") {
 		t.Errorf("the last act is %+v", last)
 	}
 	if first.Actor != "operator@example.com" || *first.StepUUID != step || first.Before != "error" || first.Reason == "" {
 		t.Errorf("the first act is %+v", first)
 	}
-	if got := get[[]operate.AuditRecord](t, s, "/v1/dlq/entry/"+id.String()+"/audit"); len(got) != 1 || got[0].No != last.No {
+	if got := get[[]operate.AuditRecord](t, s, "/v1/dlq/entry/"+id.String()+"/audit"); len(got) != 1 ||
+		got[0].No != last.No {
 		t.Errorf("the trail of the case is %+v", got)
 	}
 	page := get[[]operate.AuditRecord](t, s, fmt.Sprintf("/v1/audit?limit=1&below=%d", last.No))
@@ -222,18 +234,23 @@ func TestCaseByHand(t *testing.T) { onEveryStore(t, testCaseByHand) }
 
 func testCaseByHand(t *testing.T, s *server) {
 	receipt := s.submit(t, tasker.TaskRequest{TaskType: "nobody"})
-	notFound, conflict, wrongState := &tasker.Error{Code: tasker.CodeNotFound}, &tasker.Error{Code: tasker.CodeConflict}, &tasker.Error{Code: tasker.CodeWrongState}
+	notFound, conflict, wrongState := &tasker.Error{Code: tasker.CodeNotFound}, &tasker.Error{Code: tasker.CodeConflict},
+		&tasker.Error{Code: tasker.CodeWrongState}
 	if _, err := s.CaseOfTask(s.ctx, receipt.TaskUUID); !errors.Is(err, notFound) {
 		t.Errorf("a task without a case has %v", err)
 	}
-	opened, err := s.OpenCase(s.ctx, receipt.TaskUUID, operate.OpenCaseRequest{Reason: "customer calls", OpenedBy: "ann", Metadata: json.RawMessage(`{"ticket":1}`)})
-	if err != nil || opened.Reason != tasker.ReasonManual || opened.ResolutionStatus != tasker.CasePending || !strings.Contains(string(opened.Metadata), `"ticket":1`) {
+	opened, err := s.OpenCase(s.ctx, receipt.TaskUUID,
+		operate.OpenCaseRequest{Reason: "customer calls", OpenedBy: "ann", Metadata: json.RawMessage(`{"ticket":1}`)})
+	if err != nil || opened.Reason != tasker.ReasonManual || opened.ResolutionStatus != tasker.CasePending ||
+		!strings.Contains(string(opened.Metadata), `"ticket":1`) {
 		t.Fatalf("opened %+v, %v", opened, err)
 	}
-	if _, err := s.OpenCase(s.ctx, receipt.TaskUUID, operate.OpenCaseRequest{Reason: "again", OpenedBy: "bob"}); !errors.Is(err, conflict) {
+	if _, err := s.OpenCase(s.ctx, receipt.TaskUUID,
+		operate.OpenCaseRequest{Reason: "again", OpenedBy: "bob"}); !errors.Is(err, conflict) {
 		t.Errorf("a second case is answered %v", err)
 	}
-	if _, err := s.OpenCase(s.ctx, uuid.New(), operate.OpenCaseRequest{Reason: "what", OpenedBy: "bob"}); !errors.Is(err, notFound) {
+	if _, err := s.OpenCase(s.ctx, uuid.New(), operate.OpenCaseRequest{Reason: "what", OpenedBy: "bob"}); !errors.Is(err,
+		notFound) {
 		t.Errorf("a case of no task is answered %v", err)
 	}
 	for name, refused := range map[string]operate.CaseUpdate{
@@ -252,7 +269,8 @@ func testCaseByHand(t *testing.T, s *server) {
 		want   error
 	}{
 		{"Cancel", operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled, ResolvedBy: "ann"}, nil},
-		{"Final", operate.CaseUpdate{Metadata: json.RawMessage(`{"n":1}`), ResolutionNotes: &why, ResolvedBy: "ann"}, wrongState},
+		{"Final", operate.CaseUpdate{Metadata: json.RawMessage(`{"n":1}`), ResolutionNotes: &why, ResolvedBy: "ann"},
+			wrongState},
 		{"Reopen", operate.CaseUpdate{Reopen: true, ResolutionNotes: &why, ResolvedBy: "bob"}, nil},
 		{"ReopenTwice", operate.CaseUpdate{Reopen: true, ResolutionNotes: &why, ResolvedBy: "bob"}, wrongState},
 	} {
@@ -265,11 +283,13 @@ func testCaseByHand(t *testing.T, s *server) {
 		t.Errorf("opened again it is %+v, %v", got, err)
 	}
 	stats, err := s.CaseStats(s.ctx, operate.CaseFilter{Reason: tasker.ReasonManual})
-	if err != nil || len(stats) != 1 || stats[0].TotalEntries != 1 || stats[0].Pending != 1 || stats[0].AvgResolutionTimeMinutes != nil {
+	if err != nil || len(stats) != 1 || stats[0].TotalEntries != 1 || stats[0].Pending != 1 ||
+		stats[0].AvgResolutionTimeMinutes != nil {
 		t.Errorf("the stats are %+v, %v", stats, err)
 	}
 	acts, err := s.Audit(s.ctx, operate.AuditFilter{CaseUUID: opened.CaseUUID})
-	if err != nil || len(acts) != 3 || acts[0].Kind != "reopen_case" || acts[0].Actor != "bob" || acts[2].Kind != "open_case" || acts[2].Reason != "customer calls" {
+	if err != nil || len(acts) != 3 || acts[0].Kind != "reopen_case" || acts[0].Actor != "bob" ||
+		acts[2].Kind != "open_case" || acts[2].Reason != "customer calls" {
 		t.Errorf("the trail is %+v, %v", acts, err)
 	}
 }

@@ -91,13 +91,15 @@ func serve(t *testing.T, dsn string, opts node.Options) *server {
 			t.Error(err)
 		}
 	})
-	return &server{Client: client, Backend: operate.Of(client), queueClient: queueapi.Of(client), engine: b, url: h.URL, ctx: ctx, http: h.Client()}
+	return &server{Client: client, Backend: operate.Of(client), queueClient: queueapi.Of(client), engine: b, url: h.URL,
+		ctx: ctx, http: h.Client()}
 }
 
 // work runs a worker with these handlers until the test ends.
 func (s *server) work(t *testing.T, handlers map[string]tasker.Handler) {
 	t.Helper()
-	w := tasker.NewWorker(s.Client, &tasker.WorkerOptions{Name: "tester", PollWait: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	w := tasker.NewWorker(s.Client, &tasker.WorkerOptions{Name: "tester", PollWait: time.Second,
+		Logger: slog.New(slog.DiscardHandler)})
 	for name, h := range handlers {
 		w.Handle(name, h)
 	}

@@ -88,14 +88,16 @@ func testStaleness(t *testing.T, s *server, c *clock) {
 		return out
 	}
 	dry := detect(`{"dry_run":true}`)
-	if len(dry) != 1 || dry[0].TaskUUID != usual.TaskUUID || dry[0].ActionTaken != operate.WouldTransition || dry[0].MovedToDLQ || dry[0].TransitionSuccess {
+	if len(dry) != 1 || dry[0].TaskUUID != usual.TaskUUID || dry[0].ActionTaken != operate.WouldTransition ||
+		dry[0].MovedToDLQ || dry[0].TransitionSuccess {
 		t.Errorf("the dry run says %+v", dry)
 	}
 	if cases := get[[]operate.Case](t, s, "/v1/dlq"); len(cases) != 0 {
 		t.Errorf("the dry run opened %+v", cases)
 	}
 	done := detect("")
-	if len(done) != 1 || done[0].TaskUUID != usual.TaskUUID || done[0].ActionTaken != operate.MovedAndErrored || !done[0].MovedToDLQ || !done[0].TransitionSuccess ||
+	if len(done) != 1 || done[0].TaskUUID != usual.TaskUUID || done[0].ActionTaken != operate.MovedAndErrored ||
+		!done[0].MovedToDLQ || !done[0].TransitionSuccess ||
 		done[0].ThresholdMinutes != 30 || done[0].TimeInStateMinutes < 50 {
 		t.Errorf("the detection says %+v", done)
 	}
@@ -111,11 +113,13 @@ func testStaleness(t *testing.T, s *server, c *clock) {
 
 	// The step never ran: somebody does its work by hand.
 	step := s.step(t, usual, "nobody")
-	if _, err := s.ActOnStep(s.ctx, usual.TaskUUID, step.StepUUID, tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann", Reason: "done by mail"}); err != nil {
+	if _, err := s.ActOnStep(s.ctx, usual.TaskUUID, step.StepUUID,
+		tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann", Reason: "done by mail"}); err != nil {
 		t.Fatal(err)
 	}
 	s.settled(t, usual, tasker.TaskResolvedManually)
-	if again := get[operate.Case](t, s, "/v1/dlq/task/"+usual.TaskUUID.String()); again.Recovery == nil || again.Recovery.By != "ann" {
+	if again := get[operate.Case](t, s, "/v1/dlq/task/"+usual.TaskUUID.String()); again.Recovery == nil ||
+		again.Recovery.By != "ann" {
 		t.Errorf("after the repair the recovery is %+v", again.Recovery)
 	}
 }

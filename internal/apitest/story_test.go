@@ -19,12 +19,15 @@ func TestCaseTellsTheWholeStory(t *testing.T) { onEveryStore(t, testCaseTellsThe
 func testCaseTellsTheWholeStory(t *testing.T, s *server) {
 	var kind atomic.Value
 	kind.Store(&tasker.Failure{Type: "PoolTimeout", Message: "no connection", Class: tasker.ClassResource})
-	s.work(t, map[string]tasker.Handler{"job": func(context.Context, *tasker.Job) (any, error) { return nil, kind.Load().(*tasker.Failure) }})
+	s.work(t, map[string]tasker.Handler{"job": func(context.Context, *tasker.Job) (any, error) {
+		return nil, kind.Load().(*tasker.Failure)
+	}})
 	retries := 0
 	receipt := s.submit(t, tasker.TaskRequest{TaskType: "job", MaxRetries: &retries})
 	s.settled(t, receipt, tasker.TaskError)
 	first, err := s.CaseOfTask(s.ctx, receipt.TaskUUID)
-	if err != nil || first.Cause != operate.CauseNoRetries || first.Class != tasker.ClassResource || !first.Retryable || first.OccurrenceCount != 1 ||
+	if err != nil || first.Cause != operate.CauseNoRetries || first.Class != tasker.ClassResource || !first.Retryable ||
+		first.OccurrenceCount != 1 ||
 		len(first.Occurrences) != 1 || first.FailedStep != "job" || first.ErrorMessage != "no connection" {
 		t.Fatalf("the case is %+v, %v", first, err)
 	}
@@ -39,11 +42,13 @@ func testCaseTellsTheWholeStory(t *testing.T, s *server) {
 		story, err = s.CaseOfTask(s.ctx, receipt.TaskUUID)
 		return err == nil && story.OccurrenceCount == 2
 	})
-	if story.CaseUUID != first.CaseUUID || story.Cause != operate.CauseNotRetryable || story.Fingerprint != "SchemaError" || story.Retryable ||
+	if story.CaseUUID != first.CaseUUID || story.Cause != operate.CauseNotRetryable ||
+		story.Fingerprint != "SchemaError" || story.Retryable ||
 		story.Recovery != nil || !story.OpenedAt.Equal(first.OpenedAt) || len(story.Occurrences) != 2 {
 		t.Errorf("of two failures the case is %+v", story)
 	}
-	if o := story.Occurrences[0]; o.Fingerprint != "PoolTimeout" || o.Recovery == nil || o.Recovery.By != "ann" || !strings.Contains(string(o.Snapshot), "no connection") {
+	if o := story.Occurrences[0]; o.Fingerprint != "PoolTimeout" || o.Recovery == nil || o.Recovery.By != "ann" ||
+		!strings.Contains(string(o.Snapshot), "no connection") {
 		t.Errorf("the first occurrence is %+v", o)
 	}
 	if !strings.Contains(string(story.Snapshot), "no such column") || story.Occurrences[1].Snapshot != nil {
@@ -72,20 +77,24 @@ func (s *server) saysTheSame(t *testing.T, receipt tasker.TaskReceipt, c *operat
 	if err != nil || len(page.Tasks) != 1 {
 		t.Fatalf("the list of failed tasks is %+v, %v", page, err)
 	}
-	if l := page.Tasks[0]; l.Cause != c.Cause || l.LastError.Class != c.Class || l.FailureReason != c.Reason || l.OccurrenceCount != 2 || l.Retryable != c.Retryable {
+	if l := page.Tasks[0]; l.Cause != c.Cause || l.LastError.Class != c.Class || l.FailureReason != c.Reason ||
+		l.OccurrenceCount != 2 || l.Retryable != c.Retryable {
 		t.Errorf("the failed task is %+v with %+v", l, l.LastError)
 	}
 	q, err := s.QueueTask(s.ctx, receipt.TaskUUID, false)
 	if err != nil || q.Error == nil || q.Error.Class != c.Class || q.Error.Retryable != c.Retryable {
 		t.Errorf("the task of the queue is %+v, %v", q, err)
 	}
-	for what, list := range map[string][]operate.Case{"list": get[[]operate.Case](t, s, "/v1/dlq?reason=max_retries_exceeded")} {
-		if len(list) != 1 || list[0].Cause != c.Cause || list[0].OccurrenceCount != 2 || list[0].Class != c.Class || list[0].Occurrences != nil || list[0].Snapshot != nil {
+	for what, list := range map[string][]operate.Case{"list": get[[]operate.Case](t, s,
+		"/v1/dlq?reason=max_retries_exceeded")} {
+		if len(list) != 1 || list[0].Cause != c.Cause || list[0].OccurrenceCount != 2 || list[0].Class != c.Class ||
+			list[0].Occurrences != nil || list[0].Snapshot != nil {
 			t.Errorf("the %s is %+v", what, list)
 		}
 	}
 	queue := get[[]operate.QueuedCase](t, s, "/v1/dlq/investigation-queue")
-	if len(queue) != 1 || queue[0].Cause != c.Cause || queue[0].OccurrenceCount != 2 || queue[0].Recovered || !queue[0].LastOccurredAt.Equal(c.LastOccurredAt) {
+	if len(queue) != 1 || queue[0].Cause != c.Cause || queue[0].OccurrenceCount != 2 || queue[0].Recovered ||
+		!queue[0].LastOccurredAt.Equal(c.LastOccurredAt) {
 		t.Errorf("the queue is %+v", queue)
 	}
 }
@@ -94,7 +103,8 @@ func (s *server) saysTheSame(t *testing.T, receipt tasker.TaskReceipt, c *operat
 func (s *server) thread(t *testing.T, c *operate.Case) {
 	t.Helper()
 	note := func(by, text string, status tasker.CaseResolution) {
-		if _, err := s.UpdateCase(s.ctx, c.CaseUUID, operate.CaseUpdate{ResolvedBy: by, ResolutionNotes: &text, ResolutionStatus: status}); err != nil {
+		if _, err := s.UpdateCase(s.ctx, c.CaseUUID,
+			operate.CaseUpdate{ResolvedBy: by, ResolutionNotes: &text, ResolutionStatus: status}); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -102,7 +112,8 @@ func (s *server) thread(t *testing.T, c *operate.Case) {
 	note("bob", "the migration was missing", tasker.CasePermanentlyFailed)
 	note("eve", "it has run now", "")
 	got, err := s.CaseOfTask(s.ctx, c.TaskUUID)
-	if err != nil || got.ResolutionNotes != "the migration was missing" || got.ResolvedBy != "bob" || got.NoteCount != 3 || len(got.Notes) != 3 {
+	if err != nil || got.ResolutionNotes != "the migration was missing" || got.ResolvedBy != "bob" || got.NoteCount != 3 ||
+		len(got.Notes) != 3 {
 		t.Fatalf("the thread is %+v, %v", got, err)
 	}
 	for i, author := range []string{"ann", "bob", "eve"} {
@@ -111,7 +122,8 @@ func (s *server) thread(t *testing.T, c *operate.Case) {
 		}
 	}
 	metadata := json.RawMessage(`{"recovered":{"by":"eve"}}`)
-	if _, err := s.UpdateCase(s.ctx, c.CaseUUID, operate.CaseUpdate{Metadata: metadata}); tasker.ErrorCode(err) != tasker.CodeWrongState {
+	if _, err := s.UpdateCase(s.ctx, c.CaseUUID,
+		operate.CaseUpdate{Metadata: metadata}); tasker.ErrorCode(err) != tasker.CodeWrongState {
 		t.Errorf("the metadata of a resolved case is changed: %v", err)
 	}
 }

@@ -59,7 +59,8 @@ func testGatheredSubmits(t *testing.T, s *server) {
 	if got := atOnce(of(60, tasker.TaskRequest{TaskType: "x", Initiator: "ann"})...); got["ann"] != 20 {
 		t.Errorf("of 60 tasks of ann 20 are allowed, and %d were accepted", got["ann"])
 	}
-	beside := append(of(15, tasker.TaskRequest{TaskType: "x", Initiator: "bob"}), of(15, tasker.TaskRequest{TaskType: "x", Initiator: "ann"})...)
+	beside := append(of(15, tasker.TaskRequest{TaskType: "x", Initiator: "bob"}),
+		of(15, tasker.TaskRequest{TaskType: "x", Initiator: "ann"})...)
 	if got := atOnce(beside...); got["bob"] != 15 || got["ann"] != 0 {
 		t.Errorf("beside ann, who may submit no more, bob: %v", got)
 	}
@@ -67,7 +68,8 @@ func testGatheredSubmits(t *testing.T, s *server) {
 		t.Errorf("20 on the allow-list: %v", got)
 	}
 	mixed := append(of(10, tasker.TaskRequest{TaskType: "x", Initiator: "dora", Priority: tasker.High}),
-		append(of(10, tasker.TaskRequest{TaskType: "x", Initiator: "emil"}), of(10, tasker.TaskRequest{TaskType: "vip", Initiator: "fred"})...)...)
+		append(of(10, tasker.TaskRequest{TaskType: "x", Initiator: "emil"}),
+			of(10, tasker.TaskRequest{TaskType: "vip", Initiator: "fred"})...)...)
 	if got := atOnce(mixed...); got["dora"] != 10 || got["emil"] != 0 || got["fred"] != 10 {
 		t.Errorf("in a full queue, urgent, usual and listed: %v", got)
 	}
@@ -78,12 +80,15 @@ func testGatheredSubmits(t *testing.T, s *server) {
 func TestKeyOfAnotherBody(t *testing.T) { onEveryStore(t, testKeyOfAnotherBody) }
 
 func testKeyOfAnotherBody(t *testing.T, s *server) {
-	first := s.submit(t, tasker.TaskRequest{TaskType: "h", IdempotencyKey: "k", Context: json.RawMessage(`{"a": 1, "b": {"c": 2, "d": 3}}`)})
-	again, err := s.Submit(s.ctx, tasker.TaskRequest{TaskType: "h", IdempotencyKey: "k", Context: json.RawMessage(`{"b":{"d":3,"c":2},"a":1}`)})
+	first := s.submit(t, tasker.TaskRequest{TaskType: "h", IdempotencyKey: "k",
+		Context: json.RawMessage(`{"a": 1, "b": {"c": 2, "d": 3}}`)})
+	again, err := s.Submit(s.ctx, tasker.TaskRequest{TaskType: "h", IdempotencyKey: "k",
+		Context: json.RawMessage(`{"b":{"d":3,"c":2},"a":1}`)})
 	if err != nil || again.TaskUUID != first.TaskUUID || again.Created {
 		t.Errorf("the same body is answered %+v, %v", again, err)
 	}
-	queued, err := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "h", IdempotencyKey: "k", Parameters: json.RawMessage(`{"a":1,"b":{"c":2,"d":3}}`)})
+	queued, err := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "h", IdempotencyKey: "k",
+		Parameters: json.RawMessage(`{"a":1,"b":{"c":2,"d":3}}`)})
 	if err != nil || queued.TaskID != first.TaskUUID || queued.Created {
 		t.Errorf("through the queue it is answered %+v, %v", queued, err)
 	}
@@ -110,7 +115,8 @@ func testKeyOfAnotherBody(t *testing.T, s *server) {
 			t.Errorf("in a batch the conflict is at %s", at)
 		}
 	}
-	queue, err := s.EnqueueTasks(s.ctx, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "h"}, {TaskType: "other", IdempotencyKey: "k"}}})
+	queue, err := s.EnqueueTasks(s.ctx,
+		queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "h"}, {TaskType: "other", IdempotencyKey: "k"}}})
 	if err != nil || !queue[0].Created {
 		t.Fatalf("in a batch of the queue the other is answered %+v, %v", queue, err)
 	}

@@ -41,9 +41,11 @@ func testTokenOfAnother(t *testing.T, s *server) {
 	_, code, _ := strings.Cut(own.Token, ".")
 	now := strconv.FormatInt(time.Now().UnixMicro(), 10)
 
-	steps := map[string]uuid.UUID{"Held": held.StepUUID, "NeverHandedOut": ready.StepUUID, "Unknown": uuid.Must(uuid.NewV7())}
-	for name, token := range map[string]string{"True": held.Token, "Own": own.Token, "First": "1", "Time": now, "Empty": "",
-		"Junk": "1.é.\\\"", "TimeWithOwnCode": now + "." + code, "SecondWithOwnCode": "2." + code,
+	steps := map[string]uuid.UUID{"Held": held.StepUUID, "NeverHandedOut": ready.StepUUID,
+		"Unknown": uuid.Must(uuid.NewV7())}
+	for name, token := range map[string]string{"True": held.Token, "Own": own.Token, "First": "1", "Time": now,
+		"Empty": "",
+		"Junk":  "1.é.\\\"", "TimeWithOwnCode": now + "." + code, "SecondWithOwnCode": "2." + code,
 		"Long": strings.Repeat("9", 250)} {
 		var first map[string]string // the answers about one of the steps
 		for of, step := range steps {
@@ -71,13 +73,15 @@ func testTokenOfAnother(t *testing.T, s *server) {
 			}
 		}
 	}
-	for name, want := range map[uuid.UUID]tasker.StepState{held.TaskUUID: tasker.StepAssigned, ready.TaskUUID: tasker.StepEnqueued} {
+	for name, want := range map[uuid.UUID]tasker.StepState{held.TaskUUID: tasker.StepAssigned,
+		ready.TaskUUID: tasker.StepEnqueued} {
 		steps, err := s.Steps(s.ctx, name)
 		if err != nil || steps[0].State != want || steps[0].Attempts != 0 {
 			t.Errorf("after all that the step is %+v, %v; want %s", steps, err, want)
 		}
 	}
-	for who, a := range map[uuid.UUID]tasker.Assignment{victim.WorkerID: held, me.WorkerID: own} { // the true holders go on
+	for who, a := range map[uuid.UUID]tasker.Assignment{victim.WorkerID: held, me.WorkerID: own} {
+		// the true holders go on
 		settled, err := s.Settle(s.ctx, completion(who, a.StepUUID, a.Token))
 		if err != nil || settled[0].Error != nil {
 			t.Errorf("the holder's result is answered %+v, %v", settled, err)
@@ -106,13 +110,16 @@ func (s *server) claimOne(t *testing.T, worker uuid.UUID, namespace string) task
 func (s *server) doorFor(t *testing.T, namespace string) *server {
 	t.Helper()
 	secret, hash := access.Generate()
-	ring, err := access.New([]access.Key{{Name: "worker", SHA256: hash, Permissions: []string{"work"}, Namespaces: []string{namespace}}})
+	ring, err := access.New(
+		[]access.Key{{Name: "worker", SHA256: hash, Permissions: []string{"work"}, Namespaces: []string{namespace}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Front: web.New(web.Options{Keys: ring, KeyUse: s.engine})}))
+	door := httptest.NewServer(httpapi.New(s.engine,
+		httpapi.Options{Front: web.New(web.Options{Keys: ring, KeyUse: s.engine})}))
 	t.Cleanup(door.Close)
-	return &server{Client: s.Client, Backend: s.Backend, queueClient: s.queueClient, engine: s.engine, url: door.URL, ctx: s.ctx, http: &http.Client{Transport: withKey(secret)}}
+	return &server{Client: s.Client, Backend: s.Backend, queueClient: s.queueClient, engine: s.engine, url: door.URL,
+		ctx: s.ctx, http: &http.Client{Transport: withKey(secret)}}
 }
 
 // withKey sends every request with an API key.
@@ -135,9 +142,11 @@ func (s *server) intrude(t *testing.T, worker, step uuid.UUID, token string) map
 	ofTask := fmt.Sprintf(`"task_id":%q,`, step) + lease
 	out := map[string]string{}
 	for verb, body := range map[string]string{
-		"start": `{` + lease + `}`, "start ": `{"steps":[{` + lease + `}]}`, "progress": `{` + lease + `,"progress_percent":50}`,
+		"start": `{` + lease + `}`, "start ": `{"steps":[{` + lease + `}]}`,
+		"progress":  `{` + lease + `,"progress_percent":50}`,
 		"heartbeat": `{"steps":[{` + lease + `}]}`, "result": `{` + lease + `,"status":"completed","result":1}`,
-		"result ":  `{"results":[{` + lease + `,"status":"failed","error":{"message":"no","retryable":false}},{` + lease + `,"status":"released"}]}`,
+		"result ": `{"results":[{` + lease + `,"status":"failed","error":{"message":"no","retryable":false}},{` + lease +
+			`,"status":"released"}]}`,
 		"result  ": `{` + lease + `,"status":"snoozed","snooze_seconds":60}`,
 	} {
 		status, text := s.send(t, "POST", native+"/"+strings.TrimSpace(verb), body, nil)
@@ -146,8 +155,9 @@ func (s *server) intrude(t *testing.T, worker, step uuid.UUID, token string) map
 	if token == "" {
 		return out // there, a token that is left out is that of the worker's own lease
 	}
-	for verb, body := range map[string]string{"start": `{` + ofTask + `}`, "progress": `{` + ofTask + `,"progress_percent":50}`,
-		"result": `{` + ofTask + `,"status":"completed","result":1}`} {
+	for verb, body := range map[string]string{"start": `{` + ofTask + `}`,
+		"progress": `{` + ofTask + `,"progress_percent":50}`,
+		"result":   `{` + ofTask + `,"status":"completed","result":1}`} {
 		status, text := s.send(t, "POST", queue+"/"+verb, body, nil)
 		out["queue "+verb] = strconv.Itoa(status) + " " + uuids.ReplaceAllString(text, "X")
 	}

@@ -86,7 +86,8 @@ func TestEventsAcrossNodes(t *testing.T) {
 		t.Errorf("heard %+v of the submission", e)
 	}
 	carryOut(t, b, "job")
-	if e := next(t, heard, tasker.EventTaskState); *e.TaskUUID != receipt.TaskUUID || e.ToState != tasker.TaskComplete || e.Cause != "settle" {
+	if e := next(t, heard, tasker.EventTaskState); *e.TaskUUID != receipt.TaskUUID || e.ToState != tasker.TaskComplete ||
+		e.Cause != "settle" {
 		t.Errorf("heard %+v of the result", e)
 	}
 	if opened.ID == e.ID {

@@ -25,7 +25,9 @@ type backend interface {
 }
 
 // open opens the engine on the store that the configuration names.
-func open(ctx context.Context, dsn config.DSN, cfg *config.Config, log *slog.Logger, tel *telemetry.Telemetry) (backend, error) {
+func open(ctx context.Context, dsn config.DSN, cfg *config.Config, log *slog.Logger,
+	tel *telemetry.Telemetry,
+) (backend, error) {
 	b, err := node.Open(ctx, dsn.Source(), node.Options{Logger: log, Engine: cfg.Engine,
 		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Dispatch: cfg.Dispatch, Observer: tel,
 		Transitions: cfg.Log.Transitions && log.Enabled(ctx, slog.LevelInfo)})

@@ -94,7 +94,8 @@ func (n *node) send(t *testing.T, method, path, body string) (*http.Response, st
 func (n *node) operations(t *testing.T) map[string][2]string {
 	t.Helper()
 	ctx := t.Context()
-	if _, err := n.RegisterTemplate(ctx, tasker.TemplateSource{YAML: "name: import\nversion: 1.0.0\nsteps:\n- {name: load, handler: load}\n"}); err != nil {
+	if _, err := n.RegisterTemplate(ctx, tasker.TemplateSource{YAML: "name: import\nversion: 1.0.0\nsteps:\n- {name: " +
+		"load, handler: load}\n"}); err != nil {
 		t.Fatal(err)
 	}
 	receipt, err := n.Submit(ctx, tasker.TaskRequest{Name: "import"})
@@ -109,7 +110,8 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := operate.Of(n.Client).OpenCase(ctx, receipt.TaskUUID, operate.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"})
+	opened, err := operate.Of(n.Client).OpenCase(ctx, receipt.TaskUUID,
+		operate.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,64 +132,77 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 	mine := `"task_id":"` + receipt.TaskUUID.String() + `","token":"1"`
 	at, lease := "/internal/workers/"+worker.WorkerID.String(), `{"step_uuid":"`+step+`","token":"1"}`
 	return map[string][2]string{
-		"POST /v1/tasks":                                    {"/v1/tasks", `{"name":"import"}`},
-		"POST /v1/tasks/batch":                              {"/v1/tasks/batch", `{"tasks":[{"name":"import"},{"task_type":"other"}]}`},
-		"GET /v1/tasks":                                     {"/v1/tasks", ""},
-		"GET /v1/tasks/{uuid}":                              {task + "?wait_ms=1000", ""},
-		"GET /v1/tasks/{uuid}/history":                      {task + "/history", ""},
-		"GET /v1/tasks/{uuid}/explain":                      {task + "/explain", ""},
-		"DELETE /v1/tasks/{uuid}":                           {task, ""},
-		"POST /v1/tasks/cancel":                             {"/v1/tasks/cancel", `{"task_uuids":["` + receipt.TaskUUID.String() + `"]}`},
-		"GET /v1/tasks/{uuid}/workflow_steps":               {task + "/workflow_steps", ""},
-		"GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}":   {task + "/workflow_steps/" + step, ""},
-		"PATCH /v1/tasks/{uuid}/workflow_steps/{step_uuid}": {task + "/workflow_steps/" + step, `{"action_type":"reset_for_retry","reset_by":"a","reason":"b"}`},
-		"PATCH /v1/tasks/{uuid}/context":                    {task + "/context", `{"context":{},"edited_by":"ann","reason":"b"}`},
-		"GET /v1/tasks/{uuid}/audit":                        {task + "/audit", ""},
-		"POST /v1/dlq/act":                                  {"/v1/dlq/act", `{"filter":{"resolution_status":"pending"},"action":{"action_type":"reset_for_retry","reset_by":"ann","reason":"b"},"dry_run":true}`},
-		"POST /v1/dlq/update":                               {"/v1/dlq/update", `{"filter":{"resolution_status":"pending"},"update":{"resolution_status":"cancelled","resolved_by":"ann"},"dry_run":true}`},
-		"POST /api/v1/workers/{id}/drain":                   {pool + "/drain", ""},
-		"DELETE /api/v1/workers/{id}":                       {pool, ""},
-		"GET /v1/dlq":                                       {"/v1/dlq", ""},
-		"GET /v1/dlq/stats":                                 {"/v1/dlq/stats", ""},
-		"GET /v1/dlq/investigation-queue":                   {"/v1/dlq/investigation-queue", ""},
-		"GET /v1/dlq/staleness":                             {"/v1/dlq/staleness", ""},
-		"POST /v1/dlq/staleness/detect":                     {"/v1/dlq/staleness/detect", `{"dry_run":true}`},
-		"GET /v1/dlq/task/{task_uuid}":                      {"/v1/dlq/task/" + receipt.TaskUUID.String(), ""},
-		"POST /v1/dlq/task/{task_uuid}":                     {"/v1/dlq/task/" + other.TaskUUID.String(), `{"reason":"odd","opened_by":"ann"}`},
-		"PATCH /v1/dlq/entry/{dlq_entry_uuid}":              {entry, `{"resolution_notes":"looked at"}`},
-		"GET /v1/dlq/entry/{dlq_entry_uuid}/audit":          {entry + "/audit", ""},
-		"GET /v1/audit":                                     {"/v1/audit", ""},
-		"GET /v1/events":                                    {"/v1/events?until=settled&task=" + over.TaskUUID.String(), ""},
-		"POST /v1/templates":                                {"/v1/templates", `{"yaml":"name: export\nversion: 1.0.0\nsteps:\n- {name: save, handler: save}\n"}`},
-		"GET /v1/templates":                                 {"/v1/templates", ""},
-		"GET /v1/templates/{namespace}/{name}":              {"/v1/templates/default/import", ""},
-		"GET /v1/templates/{namespace}/{name}/{version}":    {"/v1/templates/default/import/1.0.0", ""},
-		"POST /internal/workers/register":                   {"/internal/workers/register", `{"handlers":["save"]}`},
-		"GET /internal/workers":                             {"/internal/workers", ""},
-		"POST /internal/workers/{id}/poll":                  {at + "/poll", `{"wait_ms":1000}`},
-		"POST /internal/workers/{id}/start":                 {at + "/start", `{"steps":[` + lease + `]}`},
-		"POST /internal/workers/{id}/progress":              {at + "/progress", `{"step_uuid":"` + step + `","token":"1","progress_percent":5}`},
-		"POST /internal/workers/{id}/result":                {at + "/result", `{"results":[{"step_uuid":"` + step + `","token":"1","status":"completed"}]}`},
-		"POST /internal/workers/{id}/heartbeat":             {at + "/heartbeat", `{"steps":[` + lease + `]}`},
-		"POST /internal/workers/{id}/drain":                 {at + "/drain", `{"final":true}`},
-		"GET /internal/workers/{id}":                        {at, ""},
-		"POST /internal/workers/{id}/resume":                {at + "/resume", ""},
-		"GET /api/v1/tasks":                                 {"/api/v1/tasks", ""},
-		"POST /api/v1/tasks":                                {"/api/v1/tasks", `{"task_type":"load"}`},
-		"POST /api/v1/tasks/batch":                          {"/api/v1/tasks/batch", `{"tasks":[{"task_type":"load"},{"task_type":"other"}]}`},
-		"GET /api/v1/tasks/{id}":                            {queued, ""},
-		"DELETE /api/v1/tasks/{id}":                         {queued, ""},
-		"GET /api/v1/queue/stats":                           {"/api/v1/queue/stats", ""},
-		"GET /api/v1/dlq":                                   {"/api/v1/dlq", ""},
-		"GET /api/v1/dlq/patterns":                          {"/api/v1/dlq/patterns", ""},
-		"POST /api/v1/dlq/{task_id}/replay":                 {"/api/v1/dlq/" + receipt.TaskUUID.String() + "/replay", `{"replayed_by":"ann"}`},
-		"POST /api/v1/workers/register":                     {"/api/v1/workers/register", `{"task_types":["save"]}`},
-		"POST /api/v1/workers/{id}/poll":                    {pool + "/poll", `{"wait_ms":1000}`},
-		"POST /api/v1/workers/{id}/start":                   {pool + "/start", `{` + mine + `}`},
-		"POST /api/v1/workers/{id}/progress":                {pool + "/progress", `{` + mine + `,"progress_percent":5}`},
-		"POST /api/v1/workers/{id}/result":                  {pool + "/result", `{` + mine + `,"status":"completed"}`},
-		"POST /api/v1/workers/{id}/heartbeat":               {pool + "/heartbeat", `{"current_tasks":["` + receipt.TaskUUID.String() + `"]}`},
-		"GET /health/ready":                                 {"/health/ready", ""},
+		"POST /v1/tasks": {"/v1/tasks", `{"name":"import"}`},
+		"POST /v1/tasks/batch": {"/v1/tasks/batch",
+			`{"tasks":[{"name":"import"},{"task_type":"other"}]}`},
+		"GET /v1/tasks":                {"/v1/tasks", ""},
+		"GET /v1/tasks/{uuid}":         {task + "?wait_ms=1000", ""},
+		"GET /v1/tasks/{uuid}/history": {task + "/history", ""},
+		"GET /v1/tasks/{uuid}/explain": {task + "/explain", ""},
+		"DELETE /v1/tasks/{uuid}":      {task, ""},
+		"POST /v1/tasks/cancel": {"/v1/tasks/cancel",
+			`{"task_uuids":["` + receipt.TaskUUID.String() + `"]}`},
+		"GET /v1/tasks/{uuid}/workflow_steps":             {task + "/workflow_steps", ""},
+		"GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}": {task + "/workflow_steps/" + step, ""},
+		"PATCH /v1/tasks/{uuid}/workflow_steps/{step_uuid}": {task + "/workflow_steps/" + step,
+			`{"action_type":"reset_for_retry","reset_by":"a","reason":"b"}`},
+		"PATCH /v1/tasks/{uuid}/context": {task + "/context",
+			`{"context":{},"edited_by":"ann","reason":"b"}`},
+		"GET /v1/tasks/{uuid}/audit": {task + "/audit", ""},
+		"POST /v1/dlq/act": {"/v1/dlq/act",
+			`{"filter":{"resolution_status":"pending"},"action":{"action_type":"reset_for_retry","reset_by":"ann","reason":"b"},"dry_run":true}`},
+		"POST /v1/dlq/update": {"/v1/dlq/update",
+			`{"filter":{"resolution_status":"pending"},"update":{"resolution_status":"cancelled","resolved_by":"ann"},"dry_run":true}`},
+		"POST /api/v1/workers/{id}/drain": {pool + "/drain", ""},
+		"DELETE /api/v1/workers/{id}":     {pool, ""},
+		"GET /v1/dlq":                     {"/v1/dlq", ""},
+		"GET /v1/dlq/stats":               {"/v1/dlq/stats", ""},
+		"GET /v1/dlq/investigation-queue": {"/v1/dlq/investigation-queue", ""},
+		"GET /v1/dlq/staleness":           {"/v1/dlq/staleness", ""},
+		"POST /v1/dlq/staleness/detect":   {"/v1/dlq/staleness/detect", `{"dry_run":true}`},
+		"GET /v1/dlq/task/{task_uuid}":    {"/v1/dlq/task/" + receipt.TaskUUID.String(), ""},
+		"POST /v1/dlq/task/{task_uuid}": {"/v1/dlq/task/" + other.TaskUUID.String(),
+			`{"reason":"odd","opened_by":"ann"}`},
+		"PATCH /v1/dlq/entry/{dlq_entry_uuid}":     {entry, `{"resolution_notes":"looked at"}`},
+		"GET /v1/dlq/entry/{dlq_entry_uuid}/audit": {entry + "/audit", ""},
+		"GET /v1/audit":  {"/v1/audit", ""},
+		"GET /v1/events": {"/v1/events?until=settled&task=" + over.TaskUUID.String(), ""},
+		"POST /v1/templates": {"/v1/templates",
+			`{"yaml":"name: export\nversion: 1.0.0\nsteps:\n- {name: save, handler: save}\n"}`},
+		"GET /v1/templates":                              {"/v1/templates", ""},
+		"GET /v1/templates/{namespace}/{name}":           {"/v1/templates/default/import", ""},
+		"GET /v1/templates/{namespace}/{name}/{version}": {"/v1/templates/default/import/1.0.0", ""},
+		"POST /internal/workers/register":                {"/internal/workers/register", `{"handlers":["save"]}`},
+		"GET /internal/workers":                          {"/internal/workers", ""},
+		"POST /internal/workers/{id}/poll":               {at + "/poll", `{"wait_ms":1000}`},
+		"POST /internal/workers/{id}/start":              {at + "/start", `{"steps":[` + lease + `]}`},
+		"POST /internal/workers/{id}/progress": {at + "/progress",
+			`{"step_uuid":"` + step + `","token":"1","progress_percent":5}`},
+		"POST /internal/workers/{id}/result": {at + "/result",
+			`{"results":[{"step_uuid":"` + step + `","token":"1","status":"completed"}]}`},
+		"POST /internal/workers/{id}/heartbeat": {at + "/heartbeat", `{"steps":[` + lease + `]}`},
+		"POST /internal/workers/{id}/drain":     {at + "/drain", `{"final":true}`},
+		"GET /internal/workers/{id}":            {at, ""},
+		"POST /internal/workers/{id}/resume":    {at + "/resume", ""},
+		"GET /api/v1/tasks":                     {"/api/v1/tasks", ""},
+		"POST /api/v1/tasks":                    {"/api/v1/tasks", `{"task_type":"load"}`},
+		"POST /api/v1/tasks/batch": {"/api/v1/tasks/batch",
+			`{"tasks":[{"task_type":"load"},{"task_type":"other"}]}`},
+		"GET /api/v1/tasks/{id}":    {queued, ""},
+		"DELETE /api/v1/tasks/{id}": {queued, ""},
+		"GET /api/v1/queue/stats":   {"/api/v1/queue/stats", ""},
+		"GET /api/v1/dlq":           {"/api/v1/dlq", ""},
+		"GET /api/v1/dlq/patterns":  {"/api/v1/dlq/patterns", ""},
+		"POST /api/v1/dlq/{task_id}/replay": {"/api/v1/dlq/" + receipt.TaskUUID.String() + "/replay",
+			`{"replayed_by":"ann"}`},
+		"POST /api/v1/workers/register":      {"/api/v1/workers/register", `{"task_types":["save"]}`},
+		"POST /api/v1/workers/{id}/poll":     {pool + "/poll", `{"wait_ms":1000}`},
+		"POST /api/v1/workers/{id}/start":    {pool + "/start", `{` + mine + `}`},
+		"POST /api/v1/workers/{id}/progress": {pool + "/progress", `{` + mine + `,"progress_percent":5}`},
+		"POST /api/v1/workers/{id}/result":   {pool + "/result", `{` + mine + `,"status":"completed"}`},
+		"POST /api/v1/workers/{id}/heartbeat": {pool + "/heartbeat",
+			`{"current_tasks":["` + receipt.TaskUUID.String() + `"]}`},
+		"GET /health/ready": {"/health/ready", ""},
 	}
 }
 
@@ -266,7 +281,8 @@ func TestDatabaseDown(t *testing.T) {
 		t.Error(err)
 	}
 	var e *tasker.Error
-	if _, err := n.Tasks(t.Context(), tasker.TaskFilter{}); !errors.As(err, &e) || e.Code != tasker.CodeUnavailable || e.RetryAfter <= 0 {
+	if _, err := n.Tasks(t.Context(), tasker.TaskFilter{}); !errors.As(err, &e) || e.Code != tasker.CodeUnavailable ||
+		e.RetryAfter <= 0 {
 		t.Errorf("the client says %v", err)
 	}
 

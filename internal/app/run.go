@@ -95,7 +95,8 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 		return err
 	}
 	if cfg.Open() {
-		log.Warn("the API is open to the network: there are no API keys, so everybody who reaches this address can read and change all tasks",
+		log.Warn("the API is open to the network: there are no API keys, so everybody who reaches this address can read and "+
+			"change all tasks",
 			"listen", ln.Addr().String())
 	}
 	return serve(ctx, cfg, store, ln, handler, func() error {
@@ -117,7 +118,9 @@ type looper interface {
 
 // serve runs the API and the loops. Whichever ends first ends the other; the
 // loops outlive the API, since a request under way may need them.
-func serve(ctx context.Context, cfg *config.Config, store looper, ln net.Listener, h http.Handler, ready func() error) error {
+func serve(ctx context.Context, cfg *config.Config, store looper, ln net.Listener, h http.Handler,
+	ready func() error,
+) error {
 	serving, stopServing := context.WithCancel(ctx)
 	defer stopServing()
 	looping, stopLoops := context.WithCancel(context.WithoutCancel(ctx))
@@ -159,7 +162,9 @@ func ignoreCanceled(err error) error {
 	return err
 }
 
-func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *telemetry.Telemetry, version string) (http.Handler, error) {
+func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *telemetry.Telemetry,
+	version string,
+) (http.Handler, error) {
 	keys, err := keyring(cfg)
 	if err != nil {
 		return nil, err

@@ -23,8 +23,12 @@ func TestRunRefuses(t *testing.T) {
 		code   tasker.Code
 		text   string
 	}{
-		{"OpenToTheNetwork", func(c *config.Config) { c.Server.Listen = "0.0.0.0:0" }, tasker.CodeInvalid, "without API keys"},
-		{"PortTaken", func(c *config.Config) { c.Server.Listen = taken.Addr().String() }, tasker.CodeUnavailable, "address already in use"},
+		{"OpenToTheNetwork", func(c *config.Config) {
+			c.Server.Listen = "0.0.0.0:0"
+		}, tasker.CodeInvalid, "without API keys"},
+		{"PortTaken", func(c *config.Config) {
+			c.Server.Listen = taken.Addr().String()
+		}, tasker.CodeUnavailable, "address already in use"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

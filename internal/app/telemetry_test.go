@@ -106,7 +106,10 @@ func TestTelemetry(t *testing.T) {
 	defer stop()
 	nodes, ended := make(chan app.Node, 1), make(chan error, 1)
 	go func() {
-		ended <- app.Run(ctx, &cfg, app.Options{Log: log, Version: "1.2.3", Ready: func(n app.Node) error { nodes <- n; return nil }})
+		ended <- app.Run(ctx, &cfg, app.Options{Log: log, Version: "1.2.3", Ready: func(n app.Node) error {
+			nodes <- n
+			return nil
+		}})
 	}()
 	var node app.Node
 	select {
@@ -125,7 +128,8 @@ func TestTelemetry(t *testing.T) {
 		}
 	}
 	entry := found[0].CaseUUID.String()
-	call(t, ctx, "PATCH", node.URL+"/v1/dlq/entry/"+entry, `{"resolution_status":"permanently_failed","resolved_by":"ann"}`, "")
+	call(t, ctx, "PATCH", node.URL+"/v1/dlq/entry/"+entry,
+		`{"resolution_status":"permanently_failed","resolved_by":"ann"}`, "")
 	checkMetrics(t, ctx, node)
 	stop()
 	if err := <-ended; err != nil {
@@ -133,7 +137,8 @@ func TestTelemetry(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	checkTrace(t, spans, workedIn)
-	for _, want := range []string{"path=/v1/tasks status=201", "msg=\"case opened\" case=" + entry, "msg=\"case resolved\" case=" + entry,
+	for _, want := range []string{"path=/v1/tasks status=201", "msg=\"case opened\" case=" + entry,
+		"msg=\"case resolved\" case=" + entry,
 		"msg=\"task transition\" task=", "from=in_progress to=complete verb=settle"} {
 		if !inOneLine(log.String(), want, "trace_id="+traceID+" span_id=") {
 			t.Errorf("no line of the log has %s and the ids of the trace: %s", want, log)
@@ -179,7 +184,8 @@ func workOnce(t *testing.T, ctx context.Context, node app.Node) string { //nolin
 func checkMetrics(t *testing.T, ctx context.Context, node app.Node) { //nolint:revive // t comes first in a test
 	t.Helper()
 	metrics := call(t, ctx, "GET", node.URL+"/metrics", "", "")
-	for _, want := range []string{`tasker_build_info{go_version="go1.`, "tasker_store_up 1", "go_goroutines ", "process_resident_memory_bytes ",
+	for _, want := range []string{`tasker_build_info{go_version="go1.`, "tasker_store_up 1", "go_goroutines ",
+		"process_resident_memory_bytes ",
 		`http_server_request_duration_seconds_count{http_request_method="POST",http_response_status_code="201",http_route="/v1/tasks"} 2`,
 		`tasker_dlq_entries_created_total{dlq_reason="max_retries_exceeded"} 1`,
 		`tasker_dlq_time_in_queue_hours_count{dlq_reason="max_retries_exceeded",resolution_status="permanently_failed"} 1`,
@@ -212,15 +218,18 @@ func checkTrace(t *testing.T, spans *collector, workedIn string) {
 		request *tracepb.Span
 	}{{mails[0], requests[0]}, {pays[0], requests[1]}, {opened[0], requests[1]}, {cases[0], requests[1]}} {
 		if !bytes.Equal(below.span.ParentSpanId, below.request.SpanId) {
-			t.Errorf("%s is below %x, want the request of its task, %x", below.span.Name, below.span.ParentSpanId, below.request.SpanId)
+			t.Errorf("%s is below %x, want the request of its task, %x", below.span.Name, below.span.ParentSpanId,
+				below.request.SpanId)
 		}
 	}
 	if want := "00-" + traceID + "-" + hex.EncodeToString(mails[0].SpanId) + "-01"; workedIn != want {
 		t.Errorf("the worker worked in %s, want %s", workedIn, want)
 	}
-	if pays[0].EndTimeUnixNano > opened[0].StartTimeUnixNano || cases[0].StartTimeUnixNano != opened[0].StartTimeUnixNano ||
+	if pays[0].EndTimeUnixNano > opened[0].StartTimeUnixNano ||
+		cases[0].StartTimeUnixNano != opened[0].StartTimeUnixNano ||
 		cases[0].EndTimeUnixNano <= cases[0].StartTimeUnixNano {
-		t.Errorf("the case began at %d and ended at %d, the attempt ended at %d", cases[0].StartTimeUnixNano, cases[0].EndTimeUnixNano, pays[0].EndTimeUnixNano)
+		t.Errorf("the case began at %d and ended at %d, the attempt ended at %d", cases[0].StartTimeUnixNano,
+			cases[0].EndTimeUnixNano, pays[0].EndTimeUnixNano)
 	}
 	if strings.Contains(fmt.Sprint(spans.spans), "secret") {
 		t.Error("a span holds the message of the failure, which may be confidential")

@@ -17,7 +17,8 @@ func TestDatabaseLostWhileWaiting(t *testing.T) {
 	server := pgtest.Start(t)
 	n := runNode(t, server.DSN())
 	ctx := t.Context()
-	if _, err := n.RegisterTemplate(ctx, tasker.TemplateSource{YAML: "name: import\nversion: 1.0.0\nsteps:\n- {name: load, handler: load}\n"}); err != nil {
+	if _, err := n.RegisterTemplate(ctx, tasker.TemplateSource{YAML: "name: import\nversion: 1.0.0\nsteps:\n- {name: " +
+		"load, handler: load}\n"}); err != nil {
 		t.Fatal(err)
 	}
 	receipt, err := n.Submit(ctx, tasker.TaskRequest{Name: "import"})
@@ -29,7 +30,8 @@ func TestDatabaseLostWhileWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	poll := func(ctx context.Context, wait time.Duration) (*tasker.PollResponse, error) {
-		return n.Backend.Poll(ctx, tasker.PollRequest{WorkerID: worker.WorkerID, Capacity: 1, WaitMS: int(wait.Milliseconds()), Start: true})
+		return n.Backend.Poll(ctx, tasker.PollRequest{WorkerID: worker.WorkerID, Capacity: 1,
+			WaitMS: int(wait.Milliseconds()), Start: true})
 	}
 	if got, err := poll(ctx, time.Second); err != nil || len(got.Steps) != 1 {
 		t.Fatalf("the poll for the only step there is was answered %+v, %v", got, err)

@@ -109,7 +109,8 @@ func TestMakefileHasTheTargets(t *testing.T) {
 	t.Parallel()
 	makefile := read(t, "Makefile")
 	for _, target := range []string{"help", "build", "test", "check", "race", "lint", "fuzz", "bench", "demo", "clean"} {
-		if !strings.Contains(makefile, "\n"+target+":") || !regexp.MustCompile(`(?m)^`+target+`:.* ## \S`).MatchString(makefile) {
+		if !strings.Contains(makefile, "\n"+target+":") ||
+			!regexp.MustCompile(`(?m)^`+target+`:.* ## \S`).MatchString(makefile) {
 			t.Errorf("the Makefile has no target %s with a word about it", target)
 		}
 	}

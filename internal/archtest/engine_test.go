@@ -29,7 +29,8 @@ func TestQueueSeam(t *testing.T) {
 func TestUnitStaysSmall(t *testing.T) {
 	t.Parallel()
 	const maxFields, maxMethods = 15, 75
-	parts := []string{"loadedRows", "newRecords", "caseChanges", "readySteps", "dispatchedLeases", "breakerOutcomes", "wakeups", "observed"}
+	parts := []string{"loadedRows", "newRecords", "caseChanges", "readySteps", "dispatchedLeases", "breakerOutcomes",
+		"wakeups", "observed"}
 	methods := map[string]int{}
 	eachFile(t, "internal/engine", func(file string, f *ast.File) {
 		for _, d := range f.Decls {

@@ -83,7 +83,8 @@ func TestTimeIsAnArgument(t *testing.T) {
 // loops, and whoever runs a process.
 func TestNoGoroutines(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"internal/failure", "internal/task", "internal/template", "internal/engine", "internal/store", "internal/store/sqlite", "internal/store/memstore", "internal/config", "internal/access"} {
+	for _, name := range []string{"internal/failure", "internal/task", "internal/template", "internal/engine",
+		"internal/store", "internal/store/sqlite", "internal/store/memstore", "internal/config", "internal/access"} {
 		eachFile(t, name, func(file string, f *ast.File) {
 			ast.Inspect(f, func(n ast.Node) bool {
 				if _, ok := n.(*ast.GoStmt); ok {
@@ -114,7 +115,8 @@ func eachFile(t *testing.T, name string, fn func(file string, f *ast.File)) {
 	t.Helper()
 	p := find(t, name)
 	for _, file := range p.GoFiles {
-		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil,
+			parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,7 +53,8 @@ func TestStoreRoles(t *testing.T) {
 		t.Fatal("engine.Store or engine.Tx has no methods: this test looks for them in the wrong place")
 	}
 	if store+tx >= most {
-		t.Errorf("engine.Store has %d methods and engine.Tx %d, together at least %d: give the domain a role of its own", store, tx, most)
+		t.Errorf("engine.Store has %d methods and engine.Tx %d, together at least %d: give the domain a role of its own",
+			store, tx, most)
 	}
 	t.Logf("Store %d, Tx %d, Database %d", store, tx, all("Database"))
 }

@@ -10,11 +10,13 @@ import (
 // Every phase runs and counts; what it measures is not judged here.
 func TestThroughput(t *testing.T) {
 	t.Parallel()
-	r, err := bench.Run(t.Context(), bench.Options{DB: filepath.Join(t.TempDir(), "b.db"), Tasks: 300, Workers: 10, Producers: 4})
+	r, err := bench.Run(t.Context(), bench.Options{DB: filepath.Join(t.TempDir(), "b.db"), Tasks: 300, Workers: 10,
+		Producers: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]*bench.Phase{"insert": r.Insert, "bulk_insert": r.BulkInsert, "drain": r.Drain, "end_to_end": r.EndToEnd} {
+	for name, p := range map[string]*bench.Phase{"insert": r.Insert, "bulk_insert": r.BulkInsert, "drain": r.Drain,
+		"end_to_end": r.EndToEnd} {
 		if p == nil || p.PerSecond <= 0 || p.Seconds <= 0 {
 			t.Errorf("%s: %+v", name, p)
 		}
@@ -23,7 +25,8 @@ func TestThroughput(t *testing.T) {
 
 func TestLatency(t *testing.T) {
 	t.Parallel()
-	r, err := bench.Run(t.Context(), bench.Options{DB: filepath.Join(t.TempDir(), "b.db"), Mode: bench.Latency, Tasks: 5, Workers: 2})
+	r, err := bench.Run(t.Context(), bench.Options{DB: filepath.Join(t.TempDir(), "b.db"), Mode: bench.Latency, Tasks: 5,
+		Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +39,8 @@ func TestRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]bench.Options{
 		"NoDatabase": {}, "UnknownVia": {DB: "x", Via: "pigeon"}, "UnknownMode": {DB: "x", Mode: "mood"},
-		"NoExecutable": {DB: "x", Via: bench.ViaHTTP}, "NegativeTasks": {DB: "x", Tasks: -1}, "NegativeWorkers": {DB: "x", Workers: -1},
+		"NoExecutable": {DB: "x", Via: bench.ViaHTTP}, "NegativeTasks": {DB: "x", Tasks: -1},
+		"NegativeWorkers":   {DB: "x", Workers: -1},
 		"NegativeProducers": {DB: "x", Producers: -1}, "ShortPayload": {DB: "x", PayloadBytes: 1},
 		"NodesInProcess": {DB: "postgres://h/d", Nodes: 2}, "NodesOnSQLite": {DB: "x", Via: bench.ViaHTTP, Nodes: 2},
 		"TooManyNodes":     {DB: "postgres://h/d", Via: bench.ViaHTTP, Nodes: 1000, Workers: 1000},

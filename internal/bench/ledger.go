@@ -35,7 +35,8 @@ type lease struct {
 }
 
 func newLedger() *ledger {
-	return &ledger{tasks: map[uuid.UUID]bool{}, leases: map[lease]bool{}, owner: map[uuid.UUID]uuid.UUID{}, done: map[uuid.UUID]int{}}
+	return &ledger{tasks: map[uuid.UUID]bool{}, leases: map[lease]bool{}, owner: map[uuid.UUID]uuid.UUID{},
+		done: map[uuid.UUID]int{}}
 }
 
 func (l *ledger) submitted(task uuid.UUID) {
@@ -79,7 +80,8 @@ func (l *ledger) check() (*LedgerReport, error) {
 	defer l.mu.Unlock()
 	r := &LedgerReport{Submitted: len(l.tasks), Leases: len(l.leases), Settled: len(l.done)}
 	if len(l.twice) > 0 {
-		return r, fmt.Errorf("%d leases were handed out twice, the first is token %s of step %s", len(l.twice), l.twice[0].token, l.twice[0].step)
+		return r, fmt.Errorf("%d leases were handed out twice, the first is token %s of step %s", len(l.twice),
+			l.twice[0].token, l.twice[0].step)
 	}
 	if l.orphan > 0 {
 		return r, fmt.Errorf("%d steps were settled that nobody had been handed", l.orphan)
@@ -94,7 +96,8 @@ func (l *ledger) check() (*LedgerReport, error) {
 		}
 	}
 	if lost > 0 || often > 0 || len(l.done) != len(l.tasks) {
-		return r, fmt.Errorf("of %d tasks %d were not settled, %d more than once, and %d were settled in all", len(l.tasks), lost, often, len(l.done))
+		return r, fmt.Errorf("of %d tasks %d were not settled, %d more than once, and %d were settled in all", len(l.tasks),
+			lost, often, len(l.done))
 	}
 	return r, nil
 }

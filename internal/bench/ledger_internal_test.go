@@ -25,11 +25,21 @@ func TestLedger(t *testing.T) {
 	}{
 		"OK":                           {func(l *ledger) { l.submitted(task); claim(l, "1"); settle(l) }, ""},
 		"HandedOutAgainUnderANewToken": {func(l *ledger) { l.submitted(task); claim(l, "1"); claim(l, "2"); settle(l) }, ""},
-		"HandedOutTwice":               {func(l *ledger) { l.submitted(task); claim(l, "1"); claim(l, "1"); settle(l) }, "handed out twice"},
-		"SettledTwice":                 {func(l *ledger) { l.submitted(task); claim(l, "1"); settle(l); settle(l) }, "1 more than once"},
-		"Lost":                         {func(l *ledger) { l.submitted(task); claim(l, "1") }, "1 were not settled"},
-		"SettledWithoutALease":         {func(l *ledger) { l.submitted(task); settle(l) }, "nobody had been handed"},
-		"NeverSubmitted":               {func(l *ledger) { claim(l, "1"); settle(l) }, "1 were settled in all"},
+		"HandedOutTwice": {func(l *ledger) {
+			l.submitted(task)
+			claim(l, "1")
+			claim(l, "1")
+			settle(l)
+		}, "handed out twice"},
+		"SettledTwice": {func(l *ledger) {
+			l.submitted(task)
+			claim(l, "1")
+			settle(l)
+			settle(l)
+		}, "1 more than once"},
+		"Lost":                 {func(l *ledger) { l.submitted(task); claim(l, "1") }, "1 were not settled"},
+		"SettledWithoutALease": {func(l *ledger) { l.submitted(task); settle(l) }, "nobody had been handed"},
+		"NeverSubmitted":       {func(l *ledger) { claim(l, "1"); settle(l) }, "1 were settled in all"},
 		"RefusedIsNotSettled": {func(l *ledger) {
 			l.submitted(task)
 			claim(l, "1")

@@ -21,8 +21,9 @@ func TestMain(m *testing.M) {
 
 func TestNodes(t *testing.T) {
 	t.Parallel()
-	r, err := bench.Run(t.Context(), bench.Options{DB: pgtest.DSN(t), Via: bench.ViaHTTP, Nodes: 3, Executable: executable(t),
-		Tasks: 300, Workers: 7, Producers: 5})
+	r, err := bench.Run(t.Context(), bench.Options{DB: pgtest.DSN(t), Via: bench.ViaHTTP, Nodes: 3,
+		Executable: executable(t),
+		Tasks:      300, Workers: 7, Producers: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,8 @@ func TestSchemaOfItsOwn(t *testing.T) {
 	}
 	defer func() { _ = conn.Close(t.Context()) }()
 	var tables int
-	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relname LIKE 'tasker%'`).Scan(&tables); err != nil || tables != 0 {
+	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relname LIKE 'tasker%'`).Scan(
+		&tables); err != nil || tables != 0 {
 		t.Errorf("%d tables and indexes are left: %v", tables, err)
 	}
 }

@@ -45,7 +45,8 @@ func Mount(ctx context.Context, opts Options) (*Rig, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	r.Load = &Load{System: r.Tasker, Workers: opts.Workers, Producers: opts.Producers, PayloadBytes: opts.PayloadBytes, Meter: meter}
+	r.Load = &Load{System: r.Tasker, Workers: opts.Workers, Producers: opts.Producers, PayloadBytes: opts.PayloadBytes,
+		Meter: meter}
 	return r, nil
 }
 

@@ -60,7 +60,8 @@ names one (schema=NAME).`,
 // checkBench refuses what cannot be measured before a database is made for it.
 func checkBench(cmd *cobra.Command, opts *bench.Options) error {
 	// A number that was not given takes its default; one that was is meant.
-	for flag, v := range map[string]int{"tasks": opts.Tasks, "workers": opts.Workers, "producers": opts.Producers, "nodes": opts.Nodes, "payload": opts.PayloadBytes} {
+	for flag, v := range map[string]int{"tasks": opts.Tasks, "workers": opts.Workers, "producers": opts.Producers,
+		"nodes": opts.Nodes, "payload": opts.PayloadBytes} {
 		if v == 0 && cmd.Flags().Changed(flag) {
 			return usagef("--%s must not be 0", flag)
 		}

@@ -20,12 +20,14 @@ func (s *session) printBench(r *bench.Report) error {
 		string(r.Mode), string(r.Via), nodes, r.DB, through, r.Tasks, r.PayloadBytes, r.Workers, r.Producers); err != nil {
 		return err
 	}
-	show := map[bench.Mode]func(*bench.Report) error{bench.Throughput: s.printPhases, bench.Latency: s.printLatencies}[r.Mode]
+	show := map[bench.Mode]func(*bench.Report) error{bench.Throughput: s.printPhases,
+		bench.Latency: s.printLatencies}[r.Mode]
 	if err := show(r); err != nil {
 		return err
 	}
 	if l := r.Ledger; l != nil {
-		if err := s.printf("\n%d tasks submitted, %d leases handed out, none twice; %d tasks settled, each once\n", l.Submitted, l.Leases, l.Settled); err != nil {
+		if err := s.printf("\n%d tasks submitted, %d leases handed out, none twice; %d tasks settled, each once\n",
+			l.Submitted, l.Leases, l.Settled); err != nil {
 			return err
 		}
 	}

@@ -76,8 +76,9 @@ func TestHostileStringsNeverReachTheTerminal(t *testing.T) {
 	t.Parallel()
 	id := uuid.NewString()
 	task := tasker.Task{
-		TaskUUID: uuid.New(), Name: hostile, Namespace: hostile, State: tasker.TaskState(hostile), Priority: tasker.Priority(hostile),
-		Tags: []string{hostile}, Reason: hostile, Context: json.RawMessage(`"` + "\u009b" + `"`), CreatedAt: fixedNow,
+		TaskUUID: uuid.New(), Name: hostile, Namespace: hostile, State: tasker.TaskState(hostile),
+		Priority: tasker.Priority(hostile),
+		Tags:     []string{hostile}, Reason: hostile, Context: json.RawMessage(`"` + "\u009b" + `"`), CreatedAt: fixedNow,
 	}
 	tests := []struct {
 		name   string
@@ -178,12 +179,15 @@ func TestListsTellOfDamage(t *testing.T) {
 	t.Parallel()
 	id := uuid.New()
 	for line, answer := range map[string]any{
-		"task list":     tasker.TaskPage{Tasks: []tasker.Task{{TaskUUID: uuid.New()}, {TaskUUID: id, Damage: "context is not\x1b valid JSON"}}},
-		"queue list":    queueapi.QueueTaskPage{Tasks: []queueapi.QueueListed{{TaskID: id, Damage: "context is not\x1b valid JSON"}}},
+		"task list": tasker.TaskPage{Tasks: []tasker.Task{{TaskUUID: uuid.New()},
+			{TaskUUID: id, Damage: "context is not\x1b valid JSON"}}},
+		"queue list": queueapi.QueueTaskPage{Tasks: []queueapi.QueueListed{
+			{TaskID: id, Damage: "context is not\x1b valid JSON"}}},
 		"dlq list":      []operate.Case{{CaseUUID: id, Damage: "context is not\x1b valid JSON"}},
 		"dlq queue":     []operate.QueuedCase{{CaseUUID: id, Damage: "context is not\x1b valid JSON"}},
 		"dlq staleness": []operate.StaleTask{{TaskUUID: id, Damage: "context is not\x1b valid JSON"}},
-		"dlq tasks":     operate.FailedTaskPage{Tasks: []operate.FailedTask{{TaskID: id, Damage: "context is not\x1b valid JSON"}}},
+		"dlq tasks": operate.FailedTaskPage{Tasks: []operate.FailedTask{
+			{TaskID: id, Damage: "context is not\x1b valid JSON"}}},
 	} {
 		code, out, errOut := run(t, answer, strings.Fields(line)...)
 		want := "Damaged: " + id.String() + ": context is not"

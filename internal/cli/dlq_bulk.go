@@ -140,7 +140,8 @@ state instead. A refused act does not stop the others.`,
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			return s.printBulk(bulk.each(func(page operate.BulkPage) (*operate.BulkResult, error) {
-				return operate.Of(c).ActOnCases(ctx, operate.BulkStepAction{Filter: bulk.filter, Step: step, Action: action, BulkPage: page})
+				return operate.Of(c).ActOnCases(ctx, operate.BulkStepAction{Filter: bulk.filter, Step: step, Action: action,
+					BulkPage: page})
 			}))
 		}),
 	}

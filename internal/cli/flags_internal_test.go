@@ -33,7 +33,8 @@ func TestOlderFlagNames(t *testing.T) {
 			"offset": "cursor", "reason": "dlq-reason", "status": "resolution-status",
 			"task-name": "name", "current-state": "state",
 		},
-		"dlq queue":     {"reason": "dlq-reason", "task-name": "name", "current-state": "state", "error-pattern": "fingerprint"},
+		"dlq queue": {"reason": "dlq-reason", "task-name": "name", "current-state": "state",
+			"error-pattern": "fingerprint"},
 		"dlq stats":     {"task-name": "name", "current-state": "state"},
 		"dlq staleness": {"health": "health-status", "task-name": "name"},
 		"dlq tasks": {

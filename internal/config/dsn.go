@@ -73,7 +73,8 @@ var (
 	secretName = regexp.MustCompile(`(?i)pass|pwd|secret|token|key`)
 	// secretParam is one of them, bare or in the quotes of the keyword/value form,
 	// where a backslash keeps the next character.
-	secretParam = regexp.MustCompile(`(?i)((?:pass|pwd|secret|token|key)[a-z0-9_]*\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:[^&#\s\\]|\\.)*)`)
+	secretParam = regexp.MustCompile(
+		`(?i)((?:pass|pwd|secret|token|key)[a-z0-9_]*\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:[^&#\s\\]|\\.)*)`)
 	// userPart is what stands before the host, wherever the host begins.
 	userPart = regexp.MustCompile(`(?is)^(postgres(?:ql)?:(?://)?|[a-z][a-z0-9+.-]*://).*@`)
 )

@@ -17,7 +17,8 @@ const envPrefix = "TASKER_"
 // command line reads them for itself, or they tell our own tests, which start
 // whole servers, where a database is.
 func reserved(name string) bool {
-	return name == "TASKER_SERVER" || name == "TASKER_API_KEY" || name == "TASKER_CONFIG" || strings.HasPrefix(name, "TASKER_TEST_")
+	return name == "TASKER_SERVER" || name == "TASKER_API_KEY" || name == "TASKER_CONFIG" ||
+		strings.HasPrefix(name, "TASKER_TEST_")
 }
 
 // serviceLink matches what Kubernetes puts into the environment of every pod

@@ -12,7 +12,8 @@ import (
 
 // limits bound a file and a value of the environment. Whoever writes them runs the process,
 // so they are wide.
-var limits = document.Limits{Marks: 1_000_000, Entries: 50_000, Depth: 64, Nodes: 1_000_000, Merged: 100_000, Digits: 1000}
+var limits = document.Limits{Marks: 1_000_000, Entries: 50_000, Depth: 64, Nodes: 1_000_000, Merged: 100_000,
+	Digits: 1000}
 
 // loadFile reads the YAML file at path. A file that cannot be read or parsed
 // is a problem like any other, so that the other layers are still checked.

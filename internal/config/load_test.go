@@ -98,7 +98,8 @@ log: {level: warn}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("sources differ (-want +got):\n%s", diff)
 	}
-	if cfg.DB.DSN != "sqlite:flag.db" || cfg.Server.Listen != "127.0.0.1:2" || cfg.Server.BodyBytes != 1000 || cfg.Log.Format != "text" {
+	if cfg.DB.DSN != "sqlite:flag.db" || cfg.Server.Listen != "127.0.0.1:2" || cfg.Server.BodyBytes != 1000 ||
+		cfg.Log.Format != "text" {
 		t.Errorf("in force is %+v", cfg)
 	}
 }
@@ -123,13 +124,16 @@ engine:
 keys:
   - {name: ci, sha256: `+hashA+`, permissions: [submit, read], namespaces: [build]}
 `),
-		Environ: []string{"TASKER_ENGINE_LIMITS_BATCH_ITEMS=7", "TASKER_ENGINE_UPKEEP_INTERVAL=250ms", "TASKER_SERVER_ALLOW_OPEN=1"},
+		Environ: []string{"TASKER_ENGINE_LIMITS_BATCH_ITEMS=7", "TASKER_ENGINE_UPKEEP_INTERVAL=250ms",
+			"TASKER_SERVER_ALLOW_OPEN=1"},
 	})
 	want := engine.Config{
-		Limits:                engine.Limits{PayloadBytes: 1024, BatchItems: 7},
-		Leases:                engine.Leases{ClaimMode: engine.SinglePhase, HeartbeatInterval: 5 * time.Second, FreeRequeueFraction: -1},
-		Retention:             engine.Retention{Finished: -1, Workers: 180 * time.Hour},
-		Priorities:            []engine.PriorityLevel{{Name: "urgent", Level: 90, MaxRetries: 9, Timeout: time.Minute, MaxRetryDelay: 5 * time.Second}},
+		Limits: engine.Limits{PayloadBytes: 1024, BatchItems: 7},
+		Leases: engine.Leases{ClaimMode: engine.SinglePhase, HeartbeatInterval: 5 * time.Second,
+			FreeRequeueFraction: -1},
+		Retention: engine.Retention{Finished: -1, Workers: 180 * time.Hour},
+		Priorities: []engine.PriorityLevel{
+			{Name: "urgent", Level: 90, MaxRetries: 9, Timeout: time.Minute, MaxRetryDelay: 5 * time.Second}},
 		ResubmitAfterTerminal: true,
 		IdempotencyMismatch:   engine.MismatchAccept,
 		UpkeepInterval:        250 * time.Millisecond,
@@ -137,7 +141,8 @@ keys:
 	if diff := cmp.Diff(want, cfg.Engine); diff != "" {
 		t.Errorf("engine differs (-want +got):\n%s", diff)
 	}
-	wantKeys := []access.Key{{Name: "ci", SHA256: hashA, Permissions: []string{"submit", "read"}, Namespaces: []string{"build"}}}
+	wantKeys := []access.Key{{Name: "ci", SHA256: hashA, Permissions: []string{"submit", "read"},
+		Namespaces: []string{"build"}}}
 	if diff := cmp.Diff(wantKeys, cfg.Keys); diff != "" {
 		t.Errorf("keys differ (-want +got):\n%s", diff)
 	}
@@ -154,12 +159,14 @@ func TestNumbersInTheFormsOfYAML(t *testing.T) {
 			Environ: []string{"TASKER_SERVER_MAX_STREAMS=" + form},
 		})
 		if cfg.Server.MaxConnections != 1200 || cfg.Server.MaxStreams != 1200 {
-			t.Errorf("%s is read as %d in the file and %d in the environment", form, cfg.Server.MaxConnections, cfg.Server.MaxStreams)
+			t.Errorf("%s is read as %d in the file and %d in the environment", form, cfg.Server.MaxConnections,
+				cfg.Server.MaxStreams)
 		}
 	}
 	for _, form := range []string{`"1_200"`, "1_2.5", "_1", "99999999999999999999", "1.5", "[1]", "~"} {
 		got := problems(t, config.Sources{Environ: []string{"TASKER_SERVER_MAX_STREAMS=" + form}})
-		if len(got) != 1 || !strings.HasPrefix(got[0], "TASKER_SERVER_MAX_STREAMS: server.max_streams must be a whole number") {
+		if len(got) != 1 || !strings.HasPrefix(got[0],
+			"TASKER_SERVER_MAX_STREAMS: server.max_streams must be a whole number") {
 			t.Errorf("%s is answered %q", form, got)
 		}
 	}
@@ -167,7 +174,8 @@ func TestNumbersInTheFormsOfYAML(t *testing.T) {
 
 func TestLoadListFromEnvironment(t *testing.T) {
 	t.Parallel()
-	cfg := load(t, config.Sources{Environ: []string{`TASKER_KEYS=[{"name":"a","sha256":"` + hashA + `","permissions":["admin"]}]`}})
+	cfg := load(t,
+		config.Sources{Environ: []string{`TASKER_KEYS=[{"name":"a","sha256":"` + hashA + `","permissions":["admin"]}]`}})
 	if len(cfg.Keys) != 1 || cfg.Keys[0].Name != "a" {
 		t.Errorf("keys are %+v", cfg.Keys)
 	}
@@ -176,7 +184,8 @@ func TestLoadListFromEnvironment(t *testing.T) {
 func TestLoadPassesOverKubernetesServiceLinks(t *testing.T) {
 	t.Parallel()
 	load(t, config.Sources{Environ: []string{
-		"TASKER_SERVICE_HOST=10.0.0.1", "TASKER_SERVICE_PORT=80", "TASKER_SERVICE_PORT_HTTP=80", "TASKER_PORT=tcp://10.0.0.1:80",
+		"TASKER_SERVICE_HOST=10.0.0.1", "TASKER_SERVICE_PORT=80", "TASKER_SERVICE_PORT_HTTP=80",
+		"TASKER_PORT=tcp://10.0.0.1:80",
 		"TASKER_PORT_80_TCP=tcp://10.0.0.1:80", "TASKER_PORT_80_TCP_ADDR=10.0.0.1", "TASKER_WEB_SERVICE_HOST=10.0.0.1",
 		"TASKER_SERVER=http://x", "TASKER_API_KEY=k", "TASKER_CONFIG=f", "TASKER_TEST_POSTGRES=postgres://h/d",
 	}})
@@ -207,16 +216,19 @@ func TestLoadProblems(t *testing.T) {
 			"tasker.yaml:1:13: telemetry.otlp_endpoint: must be a URL such as http://localhost:4318",
 			"tasker.yaml:1:61: telemetry.sample_ratio: must be from 0 to 1, not 2",
 		}},
-		{"EveryProblemAtOnce", "log: {level: loud, format: xml}\nserver: {listen: nowhere}\nengine: {limits: {page_items: -5}}\n", []string{"TASKER_DB=mysql://u:p@h/d", "TASKER_DB_MIGRATE=nevr", "TASKER_DB_POOL_SIZE=-1"}, []string{
-			`TASKER_DB: db.dsn: unknown database "mysql"; use sqlite:PATH, postgres://..., memory: or a plain path`,
-			`TASKER_DB_MIGRATE: db.migrate: must be one of auto, never, not "nevr"; did you mean never?`,
-			"TASKER_DB_POOL_SIZE: db.pool_size: must be from 0 to 10000",
-			`tasker.yaml:2:10: server.listen: must be HOST:PORT, not "nowhere"`,
-			`tasker.yaml:1:7: log.level: must be one of debug, info, warn, error, not "loud"`,
-			`tasker.yaml:1:20: log.format: must be one of text, json, not "xml"`,
-			"tasker.yaml:3:19: engine.limits.page_items must be positive",
-		}},
-		{"WrongTypes", "server: {listen: 8080, body_bytes: many, allow_open: maybe, drain_timeout: 30}\nengine: {leases: {free_requeue_fraction: x}}\nkeys: nobody\n", nil, []string{
+		{"EveryProblemAtOnce",
+			"log: {level: loud, format: xml}\nserver: {listen: nowhere}\nengine: {limits: {page_items: -5}}\n",
+			[]string{"TASKER_DB=mysql://u:p@h/d", "TASKER_DB_MIGRATE=nevr", "TASKER_DB_POOL_SIZE=-1"}, []string{
+				`TASKER_DB: db.dsn: unknown database "mysql"; use sqlite:PATH, postgres://..., memory: or a plain path`,
+				`TASKER_DB_MIGRATE: db.migrate: must be one of auto, never, not "nevr"; did you mean never?`,
+				"TASKER_DB_POOL_SIZE: db.pool_size: must be from 0 to 10000",
+				`tasker.yaml:2:10: server.listen: must be HOST:PORT, not "nowhere"`,
+				`tasker.yaml:1:7: log.level: must be one of debug, info, warn, error, not "loud"`,
+				`tasker.yaml:1:20: log.format: must be one of text, json, not "xml"`,
+				"tasker.yaml:3:19: engine.limits.page_items must be positive",
+			}},
+		{"WrongTypes", "server: {listen: 8080, body_bytes: many, allow_open: maybe, drain_timeout: 30}\nengine: {leases: " +
+			"{free_requeue_fraction: x}}\nkeys: nobody\n", nil, []string{
 			"tasker.yaml:1:10: server.listen must be text, not 8080",
 			`tasker.yaml:1:42: server.allow_open must be true or false, not "maybe"`,
 			`tasker.yaml:1:24: server.body_bytes must be a whole number, not "many"`,
@@ -228,12 +240,14 @@ func TestLoadProblems(t *testing.T) {
 			"tasker.yaml:1:1: server is a section: it holds keys such as server.listen",
 			"tasker.yaml:2:7: log.level must be text, not a section",
 		}},
-		{"KeysByItem", "keys:\n  - name: a\n    sha256: abc\n    permissions: [reed]\n  - name: b\n    sha256: " + hashA + "\n", nil, []string{
+		{"KeysByItem", "keys:\n  - name: a\n    sha256: abc\n    permissions: [reed]\n  - name: b\n    sha256: " + hashA +
+			"\n", nil, []string{
 			"tasker.yaml:3:5: keys[0].sha256 must be 64 hexadecimal digits, as `tasker key generate` prints them",
 			`tasker.yaml:4:19: keys[0].permissions[0] must be one of submit, read, operate, work, admin, not "reed"; did you mean read?`,
 			"tasker.yaml:5:5: keys[1].permissions is missing: say some of submit, read, operate, work, admin",
 		}},
-		{"KeysTwice", "keys:\n- {name: a, sha256: " + hashA + ", permissions: [read]}\n- {name: a, sha256: " + hashA + ", permissions: [read], namespaces: ['']}\n", nil, []string{
+		{"KeysTwice", "keys:\n- {name: a, sha256: " + hashA + ", permissions: [read]}\n- {name: a, sha256: " + hashA +
+			", permissions: [read], namespaces: ['']}\n", nil, []string{
 			"tasker.yaml:3:4: keys[1].name is the name of keys[0] too",
 			"tasker.yaml:3:13: keys[1].sha256 is the hash of keys[0] too",
 			"tasker.yaml:3:121: keys[1].namespaces[0] must not be empty",
@@ -242,8 +256,10 @@ func TestLoadProblems(t *testing.T) {
 			"tasker.yaml:3:5: keys[0].permision is an unknown key; known are name, sha256, permissions, namespaces",
 		}},
 		{"BrokenYAML", "server: [1\n", nil, []string{"tasker.yaml:1:9: sequence end token ']' not found"}},
-		{"SameKeyTwice", "log: {level: info}\nlog: {level: warn}\n", nil, []string{`tasker.yaml:2:1: the key "log" is used twice; first on line 1`}},
-		{"TwoDocuments", "log: {level: info}\n---\nlog: {level: warn}\n", nil, []string{"tasker.yaml:2:1: the file is one document; a second one begins here"}},
+		{"SameKeyTwice", "log: {level: info}\nlog: {level: warn}\n", nil,
+			[]string{`tasker.yaml:2:1: the key "log" is used twice; first on line 1`}},
+		{"TwoDocuments", "log: {level: info}\n---\nlog: {level: warn}\n", nil,
+			[]string{"tasker.yaml:2:1: the file is one document; a second one begins here"}},
 		{"NoMapping", "- a\n", nil, []string{"tasker.yaml:1:1: the file must hold sections and keys, such as `server:`"}},
 	}
 	for _, tt := range tests {
@@ -277,7 +293,8 @@ func TestLoadEmptyFileAndEmptySections(t *testing.T) {
 }
 
 func FuzzLoad(f *testing.F) {
-	for _, seed := range []string{"", "db: x", "server: {listen: 1}", "keys: [{name: a}]", "a: &a [*a]", "<<: {}", "? {a: b}\n: c", "db: !!binary x"} {
+	for _, seed := range []string{"", "db: x", "server: {listen: 1}", "keys: [{name: a}]", "a: &a [*a]", "<<: {}",
+		"? {a: b}\n: c", "db: !!binary x"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, yaml string) {

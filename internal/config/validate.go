@@ -136,7 +136,8 @@ func (c *Config) CheckOpen() error {
 	}
 	return &tasker.Error{
 		Code: tasker.CodeInvalid,
-		Message: fmt.Sprintf("refusing to listen on %s without API keys: everybody who reaches this address could read and change all tasks",
+		Message: fmt.Sprintf("refusing to listen on %s without API keys: everybody who reaches this address could read and "+
+			"change all tasks",
 			c.Server.Listen),
 		Hint: "add a key (tasker key generate), listen on 127.0.0.1, or say server.allow_open: true (--allow-open)",
 	}

@@ -28,7 +28,8 @@ func (c *checker) stepHistory(s *stepAbout) {
 		} else if a == nil {
 			c.report(BadHistory, "step %s was handed out under token %d; its history does not know", h.Step, h.Lease)
 		} else if !strings.Contains(a.Worker, h.Worker.String()) {
-			c.report(BadHistory, "step %s was handed out under token %d to %s; its history says to %s", h.Step, h.Lease, h.Worker, a.Worker)
+			c.report(BadHistory, "step %s was handed out under token %d to %s; its history says to %s", h.Step, h.Lease,
+				h.Worker, a.Worker)
 		}
 	}
 	for _, r := range s.reports {
@@ -36,25 +37,30 @@ func (c *checker) stepHistory(s *stepAbout) {
 			continue
 		}
 		if a := s.byLease[r.Lease]; a == nil || a.Outcome != outcomes[r.Status] {
-			c.report(BadHistory, "step %s was reported %s under token %d; its history does not say so", r.Step, r.Status, r.Lease)
+			c.report(BadHistory, "step %s was reported %s under token %d; its history does not say so", r.Step, r.Status,
+				r.Lease)
 		}
 	}
 	c.attempts(s)
 	c.accounted(s)
-	c.chain("step "+s.step.StepUUID.String(), &s.step.StepUUID, s.task.found, string(s.step.State), func(from, to string) bool {
-		return task.StepState(from).Can(task.StepState(to))
-	})
+	c.chain("step "+s.step.StepUUID.String(), &s.step.StepUUID, s.task.found, string(s.step.State),
+		func(from, to string) bool {
+			return task.StepState(from).Can(task.StepState(to))
+		})
 }
 
 // attempts checks the attempts of a step against each other.
 func (c *checker) attempts(s *stepAbout) {
 	if s.step.Attempts > s.step.MaxAttempts || s.step.Attempts > len(s.attempts) {
-		c.report(BadCounts, "step %s counts %d attempts of at most %d; its history lists %d", s.step.StepUUID, s.step.Attempts,
+		c.report(BadCounts, "step %s counts %d attempts of at most %d; its history lists %d", s.step.StepUUID,
+			s.step.Attempts,
 			s.step.MaxAttempts, len(s.attempts))
 	}
 	for i, a := range s.attempts {
-		if !inOrder(a.ReadyAt, a.AssignedAt, a.StartedAt, a.FinishedAt) || a.Outcome == "running" && s.step.State != tasker.StepInProgress {
-			c.report(BadHistory, "step %s: the attempt under token %d did not happen like this: %s, ready %v, assigned %v, started %v, finished %v",
+		if !inOrder(a.ReadyAt, a.AssignedAt, a.StartedAt, a.FinishedAt) ||
+			a.Outcome == "running" && s.step.State != tasker.StepInProgress {
+			c.report(BadHistory, "step %s: the attempt under token %d did not happen like this: %s, ready %v, assigned %v, "+
+				"started %v, finished %v",
 				s.step.StepUUID, a.Lease, a.Outcome, a.ReadyAt, a.AssignedAt, a.StartedAt, a.FinishedAt)
 		}
 		if i == 0 {
@@ -65,7 +71,8 @@ func (c *checker) attempts(s *stepAbout) {
 			c.report(TokenReused, "step %s: token %d comes after token %d in the history", s.step.StepUUID, a.Lease, last.Lease)
 		}
 		if !inOrder(last.FinishedAt, a.AssignedAt) {
-			c.report(SettledTwice, "step %s: the leases under tokens %d and %d overlap: one ended (%s) at %s, the next began at %s",
+			c.report(SettledTwice,
+				"step %s: the leases under tokens %d and %d overlap: one ended (%s) at %s, the next began at %s",
 				s.step.StepUUID, last.Lease, a.Lease, last.Outcome, clock(last.FinishedAt), clock(a.AssignedAt))
 		}
 	}
@@ -81,7 +88,8 @@ func (c *checker) accounted(s *stepAbout) {
 			n = 0 // an operator has reset it
 		}
 		if a.Attempt != n+1 {
-			c.report(BadCounts, "step %s: under token %d (%s) the history counts attempt %d; it is the %dth", s.step.StepUUID, a.Lease, a.Outcome, a.Attempt, n+1)
+			c.report(BadCounts, "step %s: under token %d (%s) the history counts attempt %d; it is the %dth", s.step.StepUUID,
+				a.Lease, a.Outcome, a.Attempt, n+1)
 			return
 		}
 		if charged(a) {
@@ -178,7 +186,8 @@ func (c *checker) counts(f *Found) {
 	got := task.Counts{Pending: t.PendingSteps, Active: t.InProgressSteps, Waiting: t.WaitingSteps, Done: t.CompletedSteps,
 		Failed: t.FailedSteps, Cancelled: t.CancelledSteps}
 	if got != want || t.TotalSteps != len(f.Steps) {
-		c.report(BadCounts, "task %s counts %+v, total %d; its %d steps make %+v", t.TaskUUID, got, t.TotalSteps, len(f.Steps), want)
+		c.report(BadCounts, "task %s counts %+v, total %d; its %d steps make %+v", t.TaskUUID, got, t.TotalSteps,
+			len(f.Steps), want)
 	}
 	names := make([]string, len(f.Steps))
 	for i, s := range f.Steps {

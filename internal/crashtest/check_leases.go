@@ -56,7 +56,8 @@ func (c *checker) tokens(s *stepAbout) {
 				c.report(TokenReused, "step %s was handed out twice under token %d", h.Step, h.Lease)
 			case c.j.Dispatched: // another process may have handed it out meanwhile, by its own clock
 			case other.Before(h.Span) && other.Lease > h.Lease, h.Before(other.Span) && h.Lease > other.Lease:
-				c.report(TokenReused, "step %s was handed out under tokens %d and %d, and the greater came first", h.Step, h.Lease, other.Lease)
+				c.report(TokenReused, "step %s was handed out under tokens %d and %d, and the greater came first", h.Step, h.Lease,
+					other.Lease)
 			}
 		}
 		if over < h.Begin && c.j.Dispatched {

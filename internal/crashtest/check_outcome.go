@@ -105,7 +105,8 @@ func (c *checker) parents(s *stepAbout) {
 		}
 		for _, a := range s.attempts {
 			if a.AssignedAt != nil && (p.step.CompletedAt == nil || a.AssignedAt.Before(*p.step.CompletedAt)) {
-				c.report(TooEarly, "step %s was handed out under token %d at %s; its parent %s was settled at %s", s.step.StepUUID, a.Lease,
+				c.report(TooEarly, "step %s was handed out under token %d at %s; its parent %s was settled at %s", s.step.StepUUID,
+					a.Lease,
 					clock(a.AssignedAt), name, clock(p.step.CompletedAt))
 			}
 		}
@@ -115,7 +116,8 @@ func (c *checker) parents(s *stepAbout) {
 			}
 			got, ok := h.Parents[name]
 			if !ok || !sameJSON(got, p.step.Results) {
-				c.report(TooEarly, "step %s was handed out with %s from its parent %s, which holds %s", s.step.StepUUID, got, name, p.step.Results)
+				c.report(TooEarly, "step %s was handed out with %s from its parent %s, which holds %s", s.step.StepUUID, got, name,
+					p.step.Results)
 			}
 		}
 	}

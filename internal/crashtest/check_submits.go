@@ -56,7 +56,8 @@ func (c *checker) submission(ref string, tries []*Submit) {
 	case len(accepted) > 0 && len(there) == 0:
 		c.report(Lost, "task %s (%s) was accepted and is gone", accepted[0].Task, ref)
 	case len(there) > 1:
-		c.report(DuplicateKey, "%d tasks are there for one submission (%s): %s, %s", len(there), ref, there[0].Task.TaskUUID, there[1].Task.TaskUUID)
+		c.report(DuplicateKey, "%d tasks are there for one submission (%s): %s, %s", len(there), ref, there[0].Task.TaskUUID,
+			there[1].Task.TaskUUID)
 	case len(accepted) == 0 && len(there) == 1:
 		c.verdict.Orphans++
 	}
@@ -84,10 +85,12 @@ func (c *checker) identity(ref string, first *Submit, accepted []*Submit, there 
 			c.report(Lost, "%s was accepted as another task than %s", ref, f.Task.TaskUUID)
 		}
 		if !sameJSON(f.Task.Context, first.Context) {
-			c.report(Lost, "task %s (%s): the context is %s, submitted was %s", f.Task.TaskUUID, ref, f.Task.Context, first.Context)
+			c.report(Lost, "task %s (%s): the context is %s, submitted was %s", f.Task.TaskUUID, ref, f.Task.Context,
+				first.Context)
 		}
 		if f.Task.IdempotencyKey != first.Key {
-			c.report(Lost, "task %s (%s): the idempotency key is %q, submitted was %q", f.Task.TaskUUID, ref, f.Task.IdempotencyKey, first.Key)
+			c.report(Lost, "task %s (%s): the idempotency key is %q, submitted was %q", f.Task.TaskUUID, ref,
+				f.Task.IdempotencyKey, first.Key)
 		}
 	}
 }

@@ -22,7 +22,8 @@ func TestGoodStory(t *testing.T) {
 	for _, found := range v.Violations {
 		t.Error(found)
 	}
-	if v.Tasks != 11 || v.Steps != 12 || v.Handouts != 12 || v.StaleRefused != 15 || v.Unknown != 0 || v.Orphans != 0 || v.Duplicates != 1 {
+	if v.Tasks != 11 || v.Steps != 12 || v.Handouts != 12 || v.StaleRefused != 15 || v.Unknown != 0 || v.Orphans != 0 ||
+		v.Duplicates != 1 {
 		t.Errorf("the verdict is %+v", v)
 	}
 }
@@ -106,11 +107,13 @@ var violations = map[string]struct {
 		s.Cancels = nil
 	}},
 
-	"TaskOfNobody":        {crashtest.Phantom, func(s *story) { s.end("one").Task.CorrelationID = "?" }},
-	"RefusedTaskIsThere":  {crashtest.Phantom, func(s *story) { s.submitted("one")[0].Code = tasker.CodeInvalid }},
-	"RefusedResultIsHeld": {crashtest.Phantom, func(s *story) { s.reports(s.step("one", 0))[0].Code = tasker.CodeStaleToken }},
-	"ResultOfNobody":      {crashtest.Phantom, func(s *story) { s.Reports = nil }},
-	"ResolvedByNobody":    {crashtest.Phantom, func(s *story) { s.Acts = nil }},
+	"TaskOfNobody":       {crashtest.Phantom, func(s *story) { s.end("one").Task.CorrelationID = "?" }},
+	"RefusedTaskIsThere": {crashtest.Phantom, func(s *story) { s.submitted("one")[0].Code = tasker.CodeInvalid }},
+	"RefusedResultIsHeld": {crashtest.Phantom, func(s *story) {
+		s.reports(s.step("one", 0))[0].Code = tasker.CodeStaleToken
+	}},
+	"ResultOfNobody":   {crashtest.Phantom, func(s *story) { s.Reports = nil }},
+	"ResolvedByNobody": {crashtest.Phantom, func(s *story) { s.Acts = nil }},
 
 	"HalfABatch": {crashtest.SplitBatch, func(s *story) {
 		for _, ref := range []string{"b1", "b2", "b3"} {
@@ -133,7 +136,9 @@ var violations = map[string]struct {
 		released := s.reports(s.step("retried", 0))[0]
 		released.Status, released.Result = tasker.ResultCompleted, json.RawMessage(`1`)
 	}},
-	"TwoSuccessesInHistory": {crashtest.SettledTwice, func(s *story) { s.end("retried").History.Attempts[0].Outcome = "completed" }},
+	"TwoSuccessesInHistory": {crashtest.SettledTwice, func(s *story) {
+		s.end("retried").History.Attempts[0].Outcome = "completed"
+	}},
 	"OperatorAndWorker": {crashtest.SettledTwice, func(s *story) {
 		done := *s.reports(s.step("one", 0))[0]
 		done.Step, done.Lease = s.step("supplied", 0), 1
@@ -144,9 +149,15 @@ var violations = map[string]struct {
 		s.end("retried").History.Attempts[0].FinishedAt = &late
 	}},
 
-	"ResultChanged":           {crashtest.WrongResult, func(s *story) { s.end("one").Steps[0].Results = json.RawMessage(`"stale"`) }},
-	"CompletedByAnotherLease": {crashtest.WrongResult, func(s *story) { s.end("one").History.Attempts[0].Outcome = "released" }},
-	"OperatorsResultChanged":  {crashtest.WrongResult, func(s *story) { s.end("supplied").Steps[0].Results = json.RawMessage(`1`) }},
+	"ResultChanged": {crashtest.WrongResult, func(s *story) {
+		s.end("one").Steps[0].Results = json.RawMessage(`"stale"`)
+	}},
+	"CompletedByAnotherLease": {crashtest.WrongResult, func(s *story) {
+		s.end("one").History.Attempts[0].Outcome = "released"
+	}},
+	"OperatorsResultChanged": {crashtest.WrongResult, func(s *story) {
+		s.end("supplied").Steps[0].Results = json.RawMessage(`1`)
+	}},
 	"ResultOfAnotherStep": {crashtest.WrongResult, func(s *story) {
 		s.Foreign["ok"] = true
 		s.Reports = nil
@@ -182,7 +193,9 @@ var violations = map[string]struct {
 		r.Begin, r.End = s.Cancels[0].End+1, s.Cancels[0].End+2
 		s.Reports = append(s.Reports, r)
 	}},
-	"RefusedForTheWrongReason": {crashtest.StaleTaken, func(s *story) { s.reports(s.step("one", 0))[1].Code = tasker.CodeConflict }},
+	"RefusedForTheWrongReason": {crashtest.StaleTaken, func(s *story) {
+		s.reports(s.step("one", 0))[1].Code = tasker.CodeConflict
+	}},
 
 	"SameTokenTwice":    {crashtest.TokenReused, func(s *story) { s.handouts(s.step("retried", 0))[1].Lease = 1 }},
 	"TokensDecrease":    {crashtest.TokenReused, func(s *story) { s.handouts(s.step("retried", 0))[0].Lease = 3 }},
@@ -199,14 +212,22 @@ var violations = map[string]struct {
 		late := time.Now().Add(time.Hour)
 		s.end("flow").Steps[0].CompletedAt = &late
 	}},
-	"ParentNotSettled":    {crashtest.TooEarly, func(s *story) { s.end("flow").Steps[0].CompletedAt = nil }},
-	"ParentsResultWrong":  {crashtest.TooEarly, func(s *story) { s.handouts(s.step("flow", 1))[0].Parents["first"] = json.RawMessage(`0`) }},
+	"ParentNotSettled": {crashtest.TooEarly, func(s *story) { s.end("flow").Steps[0].CompletedAt = nil }},
+	"ParentsResultWrong": {crashtest.TooEarly, func(s *story) {
+		s.handouts(s.step("flow", 1))[0].Parents["first"] = json.RawMessage(`0`)
+	}},
 	"ParentsResultMissed": {crashtest.TooEarly, func(s *story) { s.handouts(s.step("flow", 1))[0].Parents = nil }},
 
-	"LeaseForgotten":    {crashtest.BadHistory, func(s *story) { s.end("retried").History.Attempts = s.end("retried").History.Attempts[1:] }},
-	"AnotherWorker":     {crashtest.BadHistory, func(s *story) { s.end("one").History.Attempts[0].Worker = "w" }},
-	"AnotherOutcome":    {crashtest.BadHistory, func(s *story) { s.end("retried").History.Attempts[0].Outcome = "failed" }},
-	"TransitionMissing": {crashtest.BadHistory, func(s *story) { s.end("one").History.Transitions = s.end("one").History.Transitions[1:] }},
+	"LeaseForgotten": {crashtest.BadHistory, func(s *story) {
+		s.end("retried").History.Attempts = s.end("retried").History.Attempts[1:]
+	}},
+	"AnotherWorker": {crashtest.BadHistory, func(s *story) { s.end("one").History.Attempts[0].Worker = "w" }},
+	"AnotherOutcome": {crashtest.BadHistory, func(s *story) {
+		s.end("retried").History.Attempts[0].Outcome = "failed"
+	}},
+	"TransitionMissing": {crashtest.BadHistory, func(s *story) {
+		s.end("one").History.Transitions = s.end("one").History.Transitions[1:]
+	}},
 	"TransitionTwice": {crashtest.BadHistory, func(s *story) {
 		h := &s.end("one").History
 		h.Transitions = append(h.Transitions, h.Transitions[len(h.Transitions)-1])
@@ -241,7 +262,9 @@ var violations = map[string]struct {
 	"AttemptForgotten": {crashtest.BadCounts, func(s *story) { s.end("one").Steps[0].Attempts = 0 }},
 	"AttemptCharged":   {crashtest.BadCounts, func(s *story) { s.end("retried").History.Attempts[1].Attempt = 2 }},
 
-	"ServerHasABug": {crashtest.ServerFault, func(s *story) { s.Faults = append(s.Faults, crashtest.Fault{Verb: "poll", Message: "bug"}) }},
+	"ServerHasABug": {crashtest.ServerFault, func(s *story) {
+		s.Faults = append(s.Faults, crashtest.Fault{Verb: "poll", Message: "bug"})
+	}},
 }
 
 // broken is a Backend that answers everything with one error.
@@ -263,11 +286,12 @@ func TestRecorder(t *testing.T) {
 		want   crashtest.Answer
 		faults int
 	}{
-		"Unavailable":  {&tasker.Error{Code: tasker.CodeUnavailable}, crashtest.Answer{}, 0},
-		"CallerLeft":   {context.Canceled, crashtest.Answer{}, 0},
-		"Bug":          {&tasker.Error{Code: tasker.CodeInternal}, crashtest.Answer{}, 1},
-		"Refused":      {&tasker.Error{Code: tasker.CodeInvalid}, crashtest.Answer{Known: true, Code: tasker.CodeInvalid}, 0},
-		"WrappedError": {errors.Join(&tasker.Error{Code: tasker.CodeConflict}), crashtest.Answer{Known: true, Code: tasker.CodeConflict}, 0},
+		"Unavailable": {&tasker.Error{Code: tasker.CodeUnavailable}, crashtest.Answer{}, 0},
+		"CallerLeft":  {context.Canceled, crashtest.Answer{}, 0},
+		"Bug":         {&tasker.Error{Code: tasker.CodeInternal}, crashtest.Answer{}, 1},
+		"Refused":     {&tasker.Error{Code: tasker.CodeInvalid}, crashtest.Answer{Known: true, Code: tasker.CodeInvalid}, 0},
+		"WrappedError": {errors.Join(&tasker.Error{Code: tasker.CodeConflict}),
+			crashtest.Answer{Known: true, Code: tasker.CodeConflict}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

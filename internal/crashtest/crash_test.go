@@ -19,7 +19,8 @@ import (
 	_ "modernc.org/sqlite" // to look at the file behind the server's back
 
 	"github.com/taskerhq/tasker"
-	_ "github.com/taskerhq/tasker/internal/cli" // all that the binary is made of: a change must run the test again, not answer from the cache
+	// all that the binary is made of: a change must run the test again, not answer from the cache
+	_ "github.com/taskerhq/tasker/internal/cli"
 	"github.com/taskerhq/tasker/internal/crashtest"
 	"github.com/taskerhq/tasker/internal/crashtest/load"
 	"github.com/taskerhq/tasker/internal/crashtest/process"
@@ -115,7 +116,8 @@ func newRun(t *testing.T, seed uint64) *run {
 	}
 	r.server = &process.Server{Program: binary, DSN: "sqlite:" + r.db, Address: addresses[0], Env: process.ShortLeases(),
 		Log: open("server.log"), Group: group}
-	r.program = &process.Worker{Program: binary, URL: r.server.URL(), Name: "program", Log: open("worker.log"), Group: group}
+	r.program = &process.Worker{Program: binary, URL: r.server.URL(), Name: "program", Log: open("worker.log"),
+		Group: group}
 	client, err := tasker.Dial(r.server.URL(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +145,8 @@ func (r *run) load(ctx context.Context, kills int) error {
 		return fmt.Errorf("after the kills at birth: %w", err)
 	}
 	client := tasker.NewClient(r.backend)
-	if _, err := client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: load.Diamond, Filename: "diamond.yaml"}); err != nil {
+	if _, err := client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: load.Diamond,
+		Filename: "diamond.yaml"}); err != nil {
 		return err
 	}
 	quiet, done := make(chan struct{}), make(chan struct{})
@@ -160,11 +163,13 @@ func (r *run) load(ctx context.Context, kills int) error {
 		})
 	}
 	for i := range producers {
-		p := &load.Producer{Name: fmt.Sprintf("p%d", i), Rand: r.rand(100 + uint64(i)), Client: client, Retry: r.retry, Journal: r.journal, Handlers: r.handlers}
+		p := &load.Producer{Name: fmt.Sprintf("p%d", i), Rand: r.rand(100 + uint64(i)), Client: client, Retry: r.retry,
+			Journal: r.journal, Handlers: r.handlers}
 		join(&callers, func() error { return p.Run(ctx, quiet) })
 	}
 	for i := range zombies {
-		z := &load.Zombie{Name: fmt.Sprintf("zombie%d", i), Rand: r.rand(200 + uint64(i)), Backend: r.backend, Retry: r.retry, Journal: r.journal}
+		z := &load.Zombie{Name: fmt.Sprintf("zombie%d", i), Rand: r.rand(200 + uint64(i)), Backend: r.backend, Retry: r.retry,
+			Journal: r.journal}
 		r.zombies = append(r.zombies, z)
 		join(&callers, func() error { return z.Run(ctx, quiet) })
 	}
@@ -239,9 +244,12 @@ func integrity(ctx context.Context, path string) error {
 func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
 	t.Helper()
 	p50, longest := r.killer.recovery()
-	t.Logf("kills=%d early_kills=%d worker_kills=%d tasks=%d steps=%d handouts=%d unknown_answers=%d orphans=%d duplicate_executions=%d stale_refused=%d "+
-		"lost=%d settled_twice=%d violations=%d recovery_p50=%s recovery_max=%s seed=%d", r.killer.kills, r.killer.early, r.program.Kills(), v.Tasks, v.Steps, v.Handouts,
-		v.Unknown, v.Orphans, v.Duplicates, v.StaleRefused, v.Count(crashtest.Lost), v.Count(crashtest.SettledTwice), len(v.Violations),
+	t.Logf("kills=%d early_kills=%d worker_kills=%d tasks=%d steps=%d handouts=%d unknown_answers=%d orphans=%d "+
+		"duplicate_executions=%d stale_refused=%d "+
+		"lost=%d settled_twice=%d violations=%d recovery_p50=%s recovery_max=%s seed=%d", r.killer.kills, r.killer.early,
+		r.program.Kills(), v.Tasks, v.Steps, v.Handouts,
+		v.Unknown, v.Orphans, v.Duplicates, v.StaleRefused, v.Count(crashtest.Lost), v.Count(crashtest.SettledTwice),
+		len(v.Violations),
 		p50.Round(time.Millisecond), longest.Round(time.Millisecond), r.seed)
 	t.Logf("restarts by occasion: %v", r.killer.byOccasion)
 	shown := map[crashtest.Rule]int{}

@@ -91,7 +91,8 @@ func (c *checker) settledOnceBefore(j *Journal) {
 		for _, r := range j.Reports {
 			if r.completes() && r.Accepted() && r.End <= g.To && (i == 0 || r.Begin > j.Gaps[i-1].To) {
 				if settled[r.Step]++; settled[r.Step] == 2 {
-					c.report(SettledTwice, "step %s: two callers were told that they settled it, before the database went back", r.Step)
+					c.report(SettledTwice, "step %s: two callers were told that they settled it, before the database went back",
+						r.Step)
 				}
 			}
 		}

@@ -119,7 +119,8 @@ func (r *Recorder) ActOnStep(ctx context.Context, task, step uuid.UUID, act task
 	r.tell(ActSent)
 	after, err := r.Backend.ActOnStep(ctx, task, step, act)
 	r.journal.write(begin, func(span Span) {
-		a := Act{Span: span, Answer: r.journal.answer("act", err), Task: task, Step: step, Kind: act.ActionType, Reason: act.Reason}
+		a := Act{Span: span, Answer: r.journal.answer("act", err), Task: task, Step: step, Kind: act.ActionType,
+			Reason: act.Reason}
 		if act.CompletionData != nil {
 			a.Result = act.CompletionData.Result
 		}

@@ -77,7 +77,8 @@ func (r *Recorder) Progress(ctx context.Context, report tasker.ProgressReport) (
 	if err == nil {
 		answers = []tasker.LeaseAnswer{*answer}
 	}
-	r.leases(begin, VerbProgress, report.WorkerID, []tasker.LeaseRef{{StepUUID: report.StepUUID, Token: report.Token}}, answers, err)
+	r.leases(begin, VerbProgress, report.WorkerID, []tasker.LeaseRef{{StepUUID: report.StepUUID, Token: report.Token}},
+		answers, err)
 	return answer, err
 }
 

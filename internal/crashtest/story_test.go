@@ -107,7 +107,8 @@ func (s *story) workAll(ctx context.Context) error {
 			case "resolved", "supplied":
 				r.Status, r.Result, r.Error = tasker.ResultFailed, nil, &tasker.Failure{Message: "no", Retryable: &final}
 			}
-			if _, err := s.client.Settle(ctx, tasker.SettleRequest{WorkerID: s.worker, Results: []tasker.StepResult{r}}); err != nil {
+			if _, err := s.client.Settle(ctx, tasker.SettleRequest{WorkerID: s.worker,
+				Results: []tasker.StepResult{r}}); err != nil {
 				return err
 			}
 		}
@@ -173,11 +174,13 @@ func (s *story) slow(ctx context.Context) error {
 		if _, err := s.client.Start(ctx, tasker.StartRequest{WorkerID: s.worker, Steps: []tasker.LeaseRef{ref}}); err != nil {
 			return err
 		}
-		_, err := s.client.Progress(ctx, tasker.ProgressReport{WorkerID: s.worker, StepUUID: ref.StepUUID, Token: ref.Token, ProgressPercent: 50})
+		_, err := s.client.Progress(ctx, tasker.ProgressReport{WorkerID: s.worker, StepUUID: ref.StepUUID, Token: ref.Token,
+			ProgressPercent: 50})
 		if err != nil {
 			return err
 		}
-		if _, err := s.client.Heartbeat(ctx, tasker.Heartbeat{WorkerID: s.worker, Steps: []tasker.LeaseRef{ref}}); err != nil {
+		if _, err := s.client.Heartbeat(ctx, tasker.Heartbeat{WorkerID: s.worker,
+			Steps: []tasker.LeaseRef{ref}}); err != nil {
 			return err
 		}
 		_, err = s.client.Settle(ctx, tasker.SettleRequest{WorkerID: s.worker, Results: []tasker.StepResult{

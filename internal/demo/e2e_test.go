@@ -58,7 +58,8 @@ func TestWholeRun(t *testing.T) {
 		failedSteps += n
 	}
 	if e.tasks != 9976 || e.duplicates != 24 || e.failed != 558 || failedSteps != 565 {
-		t.Errorf("tasks %d, duplicates %d, failed %d, failed steps %d; want 9976, 24, 558, 565", e.tasks, e.duplicates, e.failed, failedSteps)
+		t.Errorf("tasks %d, duplicates %d, failed %d, failed steps %d; want 9976, 24, 558, 565", e.tasks, e.duplicates,
+			e.failed, failedSteps)
 	}
 }
 
@@ -97,8 +98,10 @@ func TestEndToEnd(t *testing.T) {
 // checkSummary compares a summary with the prediction.
 func checkSummary(t *testing.T, sum Summary, want expected) {
 	t.Helper()
-	if sum.Tasks != want.tasks || sum.Duplicates != want.duplicates || sum.Failed != want.failed || sum.Completed != want.tasks-want.failed {
-		t.Errorf("tasks %d, duplicates %d, failed %d, completed %d; want %d, %d, %d, %d", sum.Tasks, sum.Duplicates, sum.Failed,
+	if sum.Tasks != want.tasks || sum.Duplicates != want.duplicates || sum.Failed != want.failed ||
+		sum.Completed != want.tasks-want.failed {
+		t.Errorf("tasks %d, duplicates %d, failed %d, completed %d; want %d, %d, %d, %d", sum.Tasks, sum.Duplicates,
+			sum.Failed,
 			sum.Completed, want.tasks, want.duplicates, want.failed, want.tasks-want.failed)
 	}
 	if !sum.Sound() {
@@ -109,7 +112,8 @@ func checkSummary(t *testing.T, sum Summary, want expected) {
 		got[cause{g.Step, g.Code, dirtKind(g.ErrorType)}] = g.Count
 		row := rowsOf(t)[g.Example.Record-1]
 		d := predict(t, row).refused[g.Step]
-		if d == nil || d.Code != g.Code || d.Message != g.Example.Message || d.Field != g.Example.Field || d.Value != g.Example.Value {
+		if d == nil || d.Code != g.Code || d.Message != g.Example.Message || d.Field != g.Example.Field ||
+			d.Value != g.Example.Value {
 			t.Errorf("example is %+v, the rules say %+v", g.Example, d)
 		}
 	}
@@ -152,7 +156,9 @@ func repairs(t *testing.T, client *tasker.Client, opts Options, sum Summary) {
 }
 
 // putRight acts on a failed step and waits for the report of its task.
-func putRight(ctx context.Context, t *testing.T, client *tasker.Client, e Example, deed tasker.StepAction, ending string) {
+func putRight(ctx context.Context, t *testing.T, client *tasker.Client, e Example, deed tasker.StepAction,
+	ending string,
+) {
 	t.Helper()
 	if _, err := client.ActOnStep(ctx, e.TaskUUID, e.StepUUID, deed); err != nil {
 		t.Fatal(err)

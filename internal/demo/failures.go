@@ -38,7 +38,9 @@ const readers = 8
 
 // failures reads the failed steps of all tasks in error and groups them by
 // step, error type and code, the most frequent first.
-func failures(ctx context.Context, client *tasker.Client, settled map[uuid.UUID]tasker.TaskState) ([]FailureGroup, error) {
+func failures(ctx context.Context, client *tasker.Client,
+	settled map[uuid.UUID]tasker.TaskState,
+) ([]FailureGroup, error) {
 	var (
 		mu     sync.Mutex
 		failed []tasker.Step
@@ -87,7 +89,8 @@ func group(failed []tasker.Step) []FailureGroup {
 		}
 		g.Count++
 		e := example(s, f)
-		if g.Count == 1 || cmp.Or(cmp.Compare(e.Record, g.Example.Record), cmp.Compare(e.StepUUID.String(), g.Example.StepUUID.String())) < 0 {
+		if g.Count == 1 || cmp.Or(cmp.Compare(e.Record, g.Example.Record),
+			cmp.Compare(e.StepUUID.String(), g.Example.StepUUID.String())) < 0 {
 			g.Example = e
 		}
 	}

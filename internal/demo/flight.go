@@ -33,7 +33,8 @@ var speedRules = map[string]speedRule{
 }
 
 // helicopters are the types that may be slower than 60 kt in the air.
-var helicopters = []string{"AEROS 350", "AEROS SA365", "BELL-206", "BELL-212", "HUGHES 500", "ROBINSON R22", "SIKORSKY S-76"}
+var helicopters = []string{"AEROS 350", "AEROS SA365", "BELL-206", "BELL-212", "HUGHES 500", "ROBINSON R22",
+	"SIKORSKY S-76"}
 
 // walkers are the animals that cannot be met in the air.
 var walkers = []string{"Coyote", "White-tailed deer"}

@@ -68,7 +68,8 @@ func normaliseNames(s Strike) (Names, error) {
 	}
 	code, ok := states[s.State]
 	if !ok {
-		return Names{}, found(unknownValue, "state_unknown", s.Record, "state", s.State, "is not a state that has a listed airport")
+		return Names{}, found(unknownValue, "state_unknown", s.Record, "state", s.State,
+			"is not a state that has a listed airport")
 	}
 	n := Names{
 		Airport:  airportName(s.Airport),

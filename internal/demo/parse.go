@@ -73,7 +73,8 @@ func parseRecord(r Row) (Strike, error) {
 		return Strike{}, found(badFormat, "date_unreadable", r.Record, "date", r.Date, "is not a date of the form 1996-03-31")
 	}
 	if r.Date < firstStrike {
-		return Strike{}, found(outOfRange, "date_too_early", r.Record, "date", r.Date, "is before the first report of "+firstStrike)
+		return Strike{}, found(outOfRange, "date_too_early", r.Record, "date", r.Date,
+			"is before the first report of "+firstStrike)
 	}
 	s := Strike{
 		Record: r.Record, Date: r.Date, Airport: r.Airport, State: r.State, Aircraft: r.Aircraft, Operator: r.Operator,

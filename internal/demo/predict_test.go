@@ -142,10 +142,12 @@ func TestRealRows(t *testing.T) {
 			headline: "1990-01-08, Barksdale Air Force Base, LA: T-38A (Military), climb at 300 kt, turkey vulture: no damage",
 		}, {
 			name: "SpeedMissingIsEstimated", record: 401,
-			headline: "1990-11-04, Logan International, MA: B-737-200 (US Airways), landing roll at about 115 kt, small unknown bird: no damage",
+			headline: "1990-11-04, Logan International, MA: B-737-200 (US Airways), landing roll at about 115 kt, small " +
+				"unknown bird: no damage",
 		}, {
 			name: "StateCorrected", record: 5601,
-			headline: "1998-05-23, Washington Dulles International, VA: LEARJET-24 (Business), climb at 150 kt, medium unknown bird: no damage",
+			headline: "1998-05-23, Washington Dulles International, VA: LEARJET-24 (Business), climb at 150 kt, medium unknown " +
+				"bird: no damage",
 		}, {
 			name: "CostMissing", record: 4,
 			refused: map[string]string{stepPrice: `cost_total "0" is no price for substantial damage`},
@@ -154,7 +156,8 @@ func TestRealRows(t *testing.T) {
 			refused: map[string]string{stepPrice: `damage "None" does not go with a repair that cost 4175 dollars`},
 		}, {
 			name: "MishapClassForDamage", record: 300,
-			refused: map[string]string{stepPrice: `damage "C" is not a grade of damage (a mishap class of the armed forces, by its looks)`},
+			refused: map[string]string{
+				stepPrice: `damage "C" is not a grade of damage (a mishap class of the armed forces, by its looks)`},
 		}, {
 			name: "OperatorUnknown", record: 29,
 			refused: map[string]string{stepNames: `operator "UNKNOWN" names nobody who could answer for the report`},

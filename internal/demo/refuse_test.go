@@ -53,7 +53,8 @@ func TestRunRefused(t *testing.T) {
 
 	t.Run("Template", func(t *testing.T) {
 		t.Parallel()
-		_, err := Run(t.Context(), tasker.NewClient(stubborn{template: tasker.Errorf(tasker.CodeConflict, "other content")}), opts)
+		_, err := Run(t.Context(), tasker.NewClient(stubborn{template: tasker.Errorf(tasker.CodeConflict, "other content")}),
+			opts)
 		if tasker.ErrorCode(err) != tasker.CodeConflict {
 			t.Errorf("error is %v, want a conflict", err)
 		}

@@ -30,7 +30,8 @@ func publishReport(r Row, a Assessment) Report {
 		Record:   r.Record,
 		Severity: a.Severity,
 		Headline: fmt.Sprintf("%s, %s, %s: %s (%s), %s %s, %s: %s",
-			r.Date, n.Airport, n.State, n.Aircraft, n.Operator, strings.ToLower(r.Phase), speed, animal(r.Species), consequence(a.Price)),
+			r.Date, n.Airport, n.State, n.Aircraft, n.Operator, strings.ToLower(r.Phase), speed, animal(r.Species),
+			consequence(a.Price)),
 	}
 }
 

@@ -70,13 +70,15 @@ func TestCheckFlight(t *testing.T) {
 		want    Flight
 		refused string
 	}{
-		{"Helicopter", Strike{Phase: approach, Aircraft: "HUGHES 500", SpeedKt: kt(40)}, Flight{Phase: approach, SpeedKt: 40}, ""},
+		{"Helicopter", Strike{Phase: approach, Aircraft: "HUGHES 500", SpeedKt: kt(40)}, Flight{Phase: approach, SpeedKt: 40},
+			""},
 		{"Hovering", Strike{Phase: climb, Aircraft: "BELL-206", SpeedKt: kt(0)}, Flight{Phase: climb}, ""},
 		{"ParkedAtZero", Strike{Phase: parked, SpeedKt: kt(0)}, Flight{Phase: parked}, ""},
 		{"ParkedUnknown", Strike{Phase: parked}, Flight{Phase: parked}, ""},
 		{"ParkedMoving", Strike{Phase: parked, SpeedKt: kt(20)}, Flight{}, "speed_impossible"},
 		{"Estimated", Strike{Phase: descent}, Flight{Phase: descent, SpeedKt: 250, Estimated: true}, ""},
-		{"DeerOnTheRunway", Strike{Phase: landing, Species: "White-tailed deer", SpeedKt: kt(90)}, Flight{Phase: landing, SpeedKt: 90}, ""},
+		{"DeerOnTheRunway", Strike{Phase: landing, Species: "White-tailed deer", SpeedKt: kt(90)},
+			Flight{Phase: landing, SpeedKt: 90}, ""},
 		{"PhaseUnknown", Strike{Phase: "Hovering"}, Flight{}, "word_unknown"},
 	}
 	for _, tt := range tests {
@@ -112,7 +114,8 @@ func TestNormaliseNames(t *testing.T) {
 			t.Errorf("operator %q is %q, want %q", in, got, want)
 		}
 	}
-	n, err := normaliseNames(Strike{Airport: "WASHINGTON DULLES INTL ARPT", State: "DC", Aircraft: "BE-90  KING", Operator: "BUSINESS"})
+	n, err := normaliseNames(Strike{Airport: "WASHINGTON DULLES INTL ARPT", State: "DC", Aircraft: "BE-90  KING",
+		Operator: "BUSINESS"})
 	if err != nil || n.State != "VA" || len(n.Corrected) != 1 || n.Aircraft != "BE-90 KING" {
 		t.Errorf("got %+v, %v", n, err)
 	}
@@ -154,7 +157,8 @@ func TestAssessSeverity(t *testing.T) {
 func TestPublishReport(t *testing.T) {
 	t.Parallel()
 	got := publishReport(clean(), Assessment{Severity: low}).Headline
-	want := "1996-03-31, DENVER INTL AIRPORT, Colorado: B-757-200 (UNITED AIRLINES), approach at unknown speed, horned lark: damage not settled"
+	want := "1996-03-31, DENVER INTL AIRPORT, Colorado: B-757-200 (UNITED AIRLINES), approach at unknown speed, horned " +
+		"lark: damage not settled"
 	if got != want {
 		t.Errorf("headline is %q, want %q", got, want)
 	}

@@ -61,7 +61,8 @@ func TestObserver(t *testing.T) {
 		c := o.counts()
 		s, w := o.totals()
 		if c != (counts{steps, ended, failed}) || s != steps || w != twice {
-			t.Errorf("%s: %+v, steps %d, twice %d; want ended %d, failed %d, steps %d, twice %d", what, c, s, w, ended, failed, steps, twice)
+			t.Errorf("%s: %+v, steps %d, twice %d; want ended %d, failed %d, steps %d, twice %d", what, c, s, w, ended, failed,
+				steps, twice)
 		}
 	}
 
@@ -133,8 +134,10 @@ func TestGroup(t *testing.T) {
 
 func TestSummaryCountsLost(t *testing.T) {
 	t.Parallel()
-	r := run{seen: observe(nil, "demo-1", stepPublish), got: receipts{accepted: map[uuid.UUID]bool{id(1): true, id(2): true, id(3): true}}}
-	s := r.summary(map[uuid.UUID]tasker.TaskState{id(1): tasker.TaskComplete, id(2): tasker.TaskError, id(9): tasker.TaskComplete}, 2)
+	r := run{seen: observe(nil, "demo-1", stepPublish),
+		got: receipts{accepted: map[uuid.UUID]bool{id(1): true, id(2): true, id(3): true}}}
+	s := r.summary(map[uuid.UUID]tasker.TaskState{id(1): tasker.TaskComplete, id(2): tasker.TaskError,
+		id(9): tasker.TaskComplete}, 2)
 	if s.Tasks != 3 || s.Completed != 1 || s.Failed != 1 || s.Lost != 1 || s.Sound() {
 		t.Errorf("summary is %+v", s)
 	}
@@ -151,7 +154,8 @@ func TestProgress(t *testing.T) {
 		terminal bool
 		want     string
 	}{
-		{"Terminal", true, "\r[###############...............] 30,000 steps, 30,000/s; 5 of 9,999 reports through, 2 failed\x1b[K" +
+		{"Terminal", true, "\r[###############...............] 30,000 steps, 30,000/s; 5 of 9,999 reports through, 2 " +
+			"failed\x1b[K" +
 			"\r[##############################] 58,700 steps, 29,350/s; 9,999 of 9,999 reports through, 559 failed\x1b[K\n"},
 		{"Lines", false, "58,700 steps, 29,350/s; 9,999 of 9,999 reports through, 559 failed\n"},
 	}

@@ -15,7 +15,9 @@ const pageSize = 1000
 
 // finalStates asks the Backend for the state of every task of the run, and
 // returns those that have settled. Ten thousand tasks are ten pages.
-func finalStates(ctx context.Context, client *tasker.Client, correlationID string, since time.Time) (map[uuid.UUID]tasker.TaskState, error) {
+func finalStates(ctx context.Context, client *tasker.Client, correlationID string,
+	since time.Time,
+) (map[uuid.UUID]tasker.TaskState, error) {
 	settled := map[uuid.UUID]tasker.TaskState{}
 	filter := tasker.TaskFilter{
 		Namespace: namespace, CorrelationID: correlationID, CreatedAfter: &since, Limit: pageSize,

@@ -61,16 +61,20 @@ func TestAlerts(t *testing.T) {
 	t.Run("AsPublished", func(t *testing.T) {
 		t.Parallel()
 		for name, want := range map[string]rule{
-			"HighPendingDLQInvestigations": {Expr: "tasker_dlq_pending_investigations > 50", For: "15m", Labels: map[string]string{"severity": "warning"}},
-			"SlowStalenessDetection":       {Expr: "tasker_staleness_detection_duration > 5000", For: "5m", Labels: map[string]string{"severity": "warning"}},
-			"HighStalenessRate":            {Expr: "rate(tasker_staleness_tasks_detected_total[5m]) > 10", For: "10m", Labels: map[string]string{"severity": "critical"}},
+			"HighPendingDLQInvestigations": {Expr: "tasker_dlq_pending_investigations > 50", For: "15m",
+				Labels: map[string]string{"severity": "warning"}},
+			"SlowStalenessDetection": {Expr: "tasker_staleness_detection_duration > 5000", For: "5m",
+				Labels: map[string]string{"severity": "warning"}},
+			"HighStalenessRate": {Expr: "rate(tasker_staleness_tasks_detected_total[5m]) > 10", For: "10m",
+				Labels: map[string]string{"severity": "critical"}},
 		} {
 			i := slices.IndexFunc(rules(t), func(r rule) bool { return r.Alert == name })
 			if i < 0 {
 				t.Errorf("there is no rule %s", name)
 				continue
 			}
-			if got := rules(t)[i]; got.Expr != want.Expr || got.For != want.For || got.Labels["severity"] != want.Labels["severity"] {
+			if got := rules(t)[i]; got.Expr != want.Expr || got.For != want.For ||
+				got.Labels["severity"] != want.Labels["severity"] {
 				t.Errorf("%s is %+v, want %+v", name, got, want)
 			}
 		}

@@ -58,7 +58,9 @@ func TestDocumentedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	there := everything(t)
-	rows := regexp.MustCompile("(?m)^\\| `(tasker[.][\\w.]+)` \\| (counter|gauge|histogram)[^|]*\\| `(\\w+)` \\|$").FindAllStringSubmatch(string(raw), -1)
+	rows := regexp.MustCompile(
+		"(?m)^\\| `(tasker[.][\\w.]+)` \\| (counter|gauge|histogram)[^|]*\\| `(\\w+)` \\|$").FindAllStringSubmatch(
+		string(raw), -1)
 	if len(rows) != 8 {
 		t.Errorf("docs/metrics.md has %d names of OpenTelemetry, want 8", len(rows))
 	}

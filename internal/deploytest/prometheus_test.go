@@ -32,9 +32,11 @@ func program(t *testing.T, name string) string {
 	switch {
 	case path != "":
 	case os.Getenv("CI") == "true":
-		t.Fatalf("%s is not installed, and on CI it has to be: it is in the package prometheus; PROMTOOL may name promtool, and the server is looked for beside it", name)
+		t.Fatalf("%s is not installed, and on CI it has to be: it is in the package prometheus; PROMTOOL may name promtool, "+
+			"and the server is looked for beside it", name)
 	default:
-		t.Skipf("SKIPPED: %s is not installed, so what is in deploy/ is not run; it is in the package prometheus, and PROMTOOL may name promtool", name)
+		t.Skipf("SKIPPED: %s is not installed, so what is in deploy/ is not run; it is in the package prometheus, and "+
+			"PROMTOOL may name promtool", name)
 	}
 	return path
 }
@@ -65,8 +67,10 @@ func startPrometheus(t *testing.T, target string) *scraper {
 		files = append(files, strconv.Quote(path))
 	}
 	dir := t.TempDir()
-	config := fmt.Sprintf("global: {scrape_interval: 400ms, scrape_timeout: 400ms, evaluation_interval: 200ms}\nrule_files: [%s]\n"+
-		"scrape_configs: [{job_name: tasker, static_configs: [{targets: [%q]}]}]\n", strings.Join(files, ", "), strings.TrimPrefix(target, "http://"))
+	config := fmt.Sprintf("global: {scrape_interval: 400ms, scrape_timeout: 400ms, evaluation_interval: "+
+		"200ms}\nrule_files: [%s]\n"+
+		"scrape_configs: [{job_name: tasker, static_configs: [{targets: [%q]}]}]\n", strings.Join(files, ", "),
+		strings.TrimPrefix(target, "http://"))
 	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +83,8 @@ func startPrometheus(t *testing.T, target string) *scraper {
 		t.Fatal(err)
 	}
 	ctx, kill := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, program(t, "prometheus"), "--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address="+address)
+	cmd := exec.CommandContext(ctx, program(t, "prometheus"), "--config.file=prometheus.yml", "--storage.tsdb.path=data",
+		"--web.listen-address="+address)
 	var log bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &log, &log
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

@@ -69,11 +69,14 @@ func serve(t *testing.T, open func(*testing.T) (engine.Database, error)) *server
 	s.must(err)
 	// so that steps of the story are promoted
 	config := engine.Config{Scheduling: engine.Scheduling{MaxWait: 10 * time.Minute}}
-	s.engine, err = node.New(s.ctx, s.store, node.Options{Engine: config, Observer: tel, Now: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }})
+	s.engine, err = node.New(s.ctx, s.store, node.Options{Engine: config, Observer: tel, Now: func() time.Time {
+		return time.Now().Add(time.Duration(s.ahead.Load()))
+	}})
 	s.must(err)
 	s.tel = tel
 	s.recount()
-	h := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Metrics: tel.Handler(), Front: web.New(web.Options{Watcher: tel}), Streams: tel, Version: "1.2.3"}))
+	h := httptest.NewServer(httpapi.New(s.engine,
+		httpapi.Options{Metrics: tel.Handler(), Front: web.New(web.Options{Watcher: tel}), Streams: tel, Version: "1.2.3"}))
 	s.url = h.URL
 	s.Client, err = tasker.Dial(h.URL, nil)
 	s.must(err)

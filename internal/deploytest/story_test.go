@@ -20,7 +20,8 @@ func (s *server) story() {
 	s.t.Helper()
 	busy, idle := s.worker("load"), s.worker("slow")
 	for _, name := range []string{"nobody", "slow"} { // stale after half an hour, whatever is promised to their steps
-		_, err := s.RegisterTemplate(s.ctx, tasker.TemplateSource{YAML: "name: " + name + "\nversion: \"1\"\nlifecycle: {max_steps_in_process_minutes: 30}\n" +
+		_, err := s.RegisterTemplate(s.ctx, tasker.TemplateSource{YAML: "name: " + name + "\nversion: \"1\"\nlifecycle: " +
+			"{max_steps_in_process_minutes: 30}\n" +
 			"steps: [{name: only, handler: " + name + "}]\n"})
 		s.must(err)
 	}
@@ -38,7 +39,8 @@ func (s *server) story() {
 	s.work(busy, failed(true))
 	run(time.Minute)
 	s.work(busy, completed())
-	answers, err := s.Settle(s.ctx, tasker.SettleRequest{WorkerID: busy, Results: []tasker.StepResult{{StepUUID: s.stepOf(broken), Token: "99", Status: tasker.ResultCompleted}}})
+	answers, err := s.Settle(s.ctx, tasker.SettleRequest{WorkerID: busy,
+		Results: []tasker.StepResult{{StepUUID: s.stepOf(broken), Token: "99", Status: tasker.ResultCompleted}}})
 	s.must(err)
 	if answers[0].Error == nil {
 		s.t.Error("a result under a token that was never in force was taken")
@@ -48,7 +50,8 @@ func (s *server) story() {
 
 	// Trouble.
 	odd := s.submit(tasker.TaskRequest{Name: "nobody"})
-	opened, err := operate.Of(s.Client).OpenCase(s.ctx, odd, operate.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"}) // manual_dlq
+	// manual_dlq
+	opened, err := operate.Of(s.Client).OpenCase(s.ctx, odd, operate.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"})
 	s.must(err)
 	s.smuggleCircle()
 	s.submit(tasker.TaskRequest{Name: "circle"}) // dependency_cycle_detected
@@ -58,7 +61,8 @@ func (s *server) story() {
 	run(25 * time.Minute)
 
 	// Repair.
-	_, err = s.ActOnStep(s.ctx, broken, s.stepOf(broken), tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "mended"})
+	_, err = s.ActOnStep(s.ctx, broken, s.stepOf(broken),
+		tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "mended"})
 	s.must(err)
 	run(time.Second)
 	s.work(busy, completed())
@@ -70,7 +74,8 @@ func (s *server) story() {
 		s.submit(tasker.TaskRequest{Name: "slow"})
 	}
 	s.ahead.Add(int64(25 * time.Minute))
-	_, err = operate.Of(s.Client).UpdateCase(s.ctx, opened.CaseUUID, operate.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved, ResolvedBy: "ann"})
+	_, err = operate.Of(s.Client).UpdateCase(s.ctx, opened.CaseUUID,
+		operate.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved, ResolvedBy: "ann"})
 	s.must(err)
 }
 
@@ -84,10 +89,11 @@ func (s *server) stepOf(id uuid.UUID) uuid.UUID {
 // smuggleCircle stores a template past the checks, whose steps wait for each other.
 func (s *server) smuggleCircle() {
 	s.t.Helper()
-	circle := &task.Template{Namespace: "default", Name: "circle", Version: "1", Fingerprint: "circle", CreatedAt: time.Now(), Steps: []task.StepSpec{
-		{Name: "a", Handler: "load", Dependencies: []string{"b"}, Retry: task.DefaultRetry()},
-		{Name: "b", Handler: "load", Dependencies: []string{"a"}, Retry: task.DefaultRetry()},
-	}}
+	circle := &task.Template{Namespace: "default", Name: "circle", Version: "1", Fingerprint: "circle",
+		CreatedAt: time.Now(), Steps: []task.StepSpec{
+			{Name: "a", Handler: "load", Dependencies: []string{"b"}, Retry: task.DefaultRetry()},
+			{Name: "b", Handler: "load", Dependencies: []string{"a"}, Retry: task.DefaultRetry()},
+		}}
 	circle.Link()
 	s.must(s.store.Write(s.ctx, func(ctx context.Context, tx engine.Tx) error {
 		_, err := tx.InsertTemplate(ctx, circle)
@@ -100,7 +106,8 @@ var goVersion = runtime.Version()
 // TestRealCasesAreCounted: what /metrics says after the story is what happened.
 func TestRealCasesAreCounted(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(*testing.T) (engine.Database, error){"SQLite": openSQLite, "PostgreSQL": openPostgreSQL} {
+	for name, open := range map[string]func(*testing.T) (engine.Database, error){"SQLite": openSQLite,
+		"PostgreSQL": openPostgreSQL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, open)
@@ -117,33 +124,36 @@ func TestRealCasesAreCounted(t *testing.T) {
 				`tasker_dlq_time_in_queue_hours_count{dlq_reason="staleness_timeout",resolution_status="manually_resolved"}`:         "1",
 				`tasker_dlq_time_in_queue_hours_bucket{dlq_reason="staleness_timeout",resolution_status="manually_resolved",le="1"}`: "0",
 				`tasker_dlq_time_in_queue_hours_bucket{dlq_reason="staleness_timeout",resolution_status="manually_resolved",le="2"}`: "1",
-				"tasker_staleness_tasks_detected_total":                                                                              "3", // those that nobody serves too
-				"tasker_staleness_tasks_transitioned_to_error_total":                                                                 "3",
-				"tasker_staleness_detection_runs_total":                                                                              "3", // not while workers could not be heard yet
-				"tasker_staleness_detection_failures_total":                                                                          "0",
-				"tasker_staleness_detection_duration_milliseconds_count":                                                             "3",
-				`tasker_staleness_tasks{health_status="warning"}`:                                                                    "2",
-				`tasker_staleness_tasks{health_status="stale"}`:                                                                      "1",
-				`tasker_tasks_settled_total{namespace="default",state="error",task="nobody"}`:                                        "2",
-				`tasker_tasks_settled_total{namespace="default",state="error",task="circle"}`:                                        "1",
-				`tasker_tasks_reopened_total{namespace="default",task="load"}`:                                                       "1",
-				`tasker_steps_exhausted_total{handler="load",namespace="default"}`:                                                   "1",
-				`tasker_steps_retried_total{handler="load",namespace="default"}`:                                                     "1",
-				`tasker_operator_acts_total{act="open_case"}`:                                                                        "1",
-				`tasker_operator_acts_total{act="update_case"}`:                                                                      "1",
-				`tasker_operator_acts_total{act="reset_for_retry"}`:                                                                  "1",
-				"tasker_idempotency_hits_total":                                                                                      "1",
-				`tasker_steps_promoted_total{from="medium",to="100"}`:                                                                "3",
-				`tasker_attempts_failed_total{attempt="1",class="transient",priority="medium",then="retried"}`:                       "1",
-				`tasker_attempts_failed_total{attempt="1",class="logic",priority="medium",then="exhausted"}`:                         "1",
-				`tasker_queue_depth{priority="medium"}`:                                                                              "3",
-				"tasker_queue_overdue":                                                                                               "3",
-				`tasker_step_transitions_total{from="in_progress",to="complete"}`:                                                    "3",
-				`tasker_task_transitions_total{from="none",to="steps_in_process"}`:                                                   "9",
-				`tasker_queue_wait_seconds_count{priority="medium"}`:                                                                 "5",
-				`tasker_task_lifetime_seconds_count{priority="medium",state="error"}`:                                                "5",
-				"tasker_results_refused_total":                                                                                       "1",
-				`tasker_build_info{go_version="` + goVersion + `",version="1.2.3"}`:                                                  "1",
+				// those that nobody serves too
+				"tasker_staleness_tasks_detected_total":              "3",
+				"tasker_staleness_tasks_transitioned_to_error_total": "3",
+				// not while workers could not be heard yet
+				"tasker_staleness_detection_runs_total":                                                        "3",
+				"tasker_staleness_detection_failures_total":                                                    "0",
+				"tasker_staleness_detection_duration_milliseconds_count":                                       "3",
+				`tasker_staleness_tasks{health_status="warning"}`:                                              "2",
+				`tasker_staleness_tasks{health_status="stale"}`:                                                "1",
+				`tasker_tasks_settled_total{namespace="default",state="error",task="nobody"}`:                  "2",
+				`tasker_tasks_settled_total{namespace="default",state="error",task="circle"}`:                  "1",
+				`tasker_tasks_reopened_total{namespace="default",task="load"}`:                                 "1",
+				`tasker_steps_exhausted_total{handler="load",namespace="default"}`:                             "1",
+				`tasker_steps_retried_total{handler="load",namespace="default"}`:                               "1",
+				`tasker_operator_acts_total{act="open_case"}`:                                                  "1",
+				`tasker_operator_acts_total{act="update_case"}`:                                                "1",
+				`tasker_operator_acts_total{act="reset_for_retry"}`:                                            "1",
+				"tasker_idempotency_hits_total":                                                                "1",
+				`tasker_steps_promoted_total{from="medium",to="100"}`:                                          "3",
+				`tasker_attempts_failed_total{attempt="1",class="transient",priority="medium",then="retried"}`: "1",
+				`tasker_attempts_failed_total{attempt="1",class="logic",priority="medium",then="exhausted"}`:   "1",
+				`tasker_queue_depth{priority="medium"}`:                                                        "3",
+				"tasker_queue_overdue":                                                                         "3",
+				`tasker_step_transitions_total{from="in_progress",to="complete"}`:                              "3",
+				`tasker_task_transitions_total{from="none",to="steps_in_process"}`:                             "9",
+				`tasker_queue_wait_seconds_count{priority="medium"}`:                                           "5",
+				`tasker_task_lifetime_seconds_count{priority="medium",state="error"}`:                          "5",
+				"tasker_results_refused_total":                                                                 "1",
+				`tasker_build_info{go_version="` + goVersion +
+					`",version="1.2.3"}`: "1",
 			} {
 				if got := m.value(series); got != want {
 					t.Errorf("%s is %q, want %q", series, got, want)

@@ -164,7 +164,8 @@ func start(t *testing.T, to server, script string) *session {
 	t.Helper()
 	need(t, "bash")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	s := &session{cmd: exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(script, pageURL, to.url))}
+	s := &session{cmd: exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c",
+		strings.ReplaceAll(script, pageURL, to.url))}
 	s.cmd.Dir = t.TempDir()
 	// A program built for the race detector sleeps for a second before it ends.
 	s.cmd.Env = append(os.Environ(), "TASKER_SERVER="+to.url, "GORACE=atexit_sleep_ms=10")

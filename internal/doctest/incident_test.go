@@ -68,7 +68,8 @@ steps: [{name: scale, handler: scale, required_capabilities: [gpu]}]
 // settlement is a workflow whose steps wait for each other. It would be refused,
 // so somebody has written it into the database.
 func settlement(now time.Time) *task.Template {
-	t := &task.Template{Namespace: "order_processing", Name: "settle", Version: "1.0.0", Fingerprint: "by hand", CreatedAt: now,
+	t := &task.Template{Namespace: "order_processing", Name: "settle", Version: "1.0.0", Fingerprint: "by hand",
+		CreatedAt: now,
 		Steps: []task.StepSpec{
 			{Name: "book", Handler: "book", Retry: task.DefaultRetry(), Dependencies: []string{"pay"}},
 			{Name: "pay", Handler: "pay", Retry: task.DefaultRetry(), Dependencies: []string{"book"}},
@@ -138,7 +139,8 @@ func (in *incident) at(ago time.Duration, what func()) {
 
 func (in *incident) submit(namespace, name, input string) uuid.UUID {
 	in.t.Helper()
-	receipt, err := in.client.Submit(in.t.Context(), tasker.TaskRequest{Namespace: namespace, Name: name, Context: []byte(input)})
+	receipt, err := in.client.Submit(in.t.Context(),
+		tasker.TaskRequest{Namespace: namespace, Name: name, Context: []byte(input)})
 	if err != nil {
 		in.t.Fatal(err)
 	}
@@ -149,13 +151,16 @@ func (in *incident) submit(namespace, name, input string) uuid.UUID {
 // do now.
 func (in *incident) fail() {
 	in.t.Helper()
-	w := tasker.NewWorker(in.client, &tasker.WorkerOptions{Name: "worker-1", Concurrency: 1, PollWait: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	w := tasker.NewWorker(in.client, &tasker.WorkerOptions{Name: "worker-1", Concurrency: 1, PollWait: time.Second,
+		Logger: slog.New(slog.DiscardHandler)})
 	w.Handle("validate", func(context.Context, *tasker.Job) (any, error) { return map[string]bool{"valid": true}, nil })
 	w.Handle("charge", func(context.Context, *tasker.Job) (any, error) {
-		return nil, &tasker.Failure{Type: "ConnectionError", Code: "DB_UNAVAILABLE", Message: "connect to cards.internal:5432: connection refused"}
+		return nil, &tasker.Failure{Type: "ConnectionError", Code: "DB_UNAVAILABLE",
+			Message: "connect to cards.internal:5432: connection refused"}
 	})
 	w.Handle("render", func(context.Context, *tasker.Job) (any, error) {
-		return nil, &tasker.Failure{Type: "HTTPError", Message: "POST http://pdf.internal/render: 503", HTTPStatus: 503, ResponseBody: "no healthy upstream"}
+		return nil, &tasker.Failure{Type: "HTTPError", Message: "POST http://pdf.internal/render: 503", HTTPStatus: 503,
+			ResponseBody: "no healthy upstream"}
 	})
 	w.Handle("export", func(context.Context, *tasker.Job) (any, error) {
 		return nil, &tasker.Failure{Type: "QuotaExceeded", Message: "the warehouse has no slots left"}
@@ -176,7 +181,8 @@ func (in *incident) idle() {
 	ctx, cancel := context.WithTimeout(in.t.Context(), patience)
 	defer cancel()
 	for {
-		page, err := in.client.Tasks(ctx, tasker.TaskFilter{States: []tasker.TaskState{tasker.TaskStepsInProcess, tasker.TaskEnqueuingSteps}})
+		page, err := in.client.Tasks(ctx,
+			tasker.TaskFilter{States: []tasker.TaskState{tasker.TaskStepsInProcess, tasker.TaskEnqueuingSteps}})
 		if err != nil {
 			in.t.Fatal(err)
 		}

@@ -66,7 +66,8 @@ func TestAlertsHaveARunbook(t *testing.T) {
 		slices.Sort(found)
 		return found
 	}
-	rules := names(regexp.MustCompile(`(?m)^ +- alert: (\w+)$`), "deploy/prometheus/alerts.yml", "deploy/prometheus/queue.yml")
+	rules := names(regexp.MustCompile(`(?m)^ +- alert: (\w+)$`), "deploy/prometheus/alerts.yml",
+		"deploy/prometheus/queue.yml")
 	rows := names(regexp.MustCompile("(?m)^\\| `([A-Z][A-Za-z]+)` \\|"), "docs/operations.md")
 	if len(rules) < 5 || !slices.Equal(rules, rows) {
 		t.Errorf("the alerts are %q\ndocs/operations.md is about %q", rules, rows)
@@ -127,7 +128,8 @@ func laptop(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := operate.Of(c).OpenCase(t.Context(), receipt.TaskUUID, operate.OpenCaseRequest{Reason: "to be looked at", OpenedBy: "ann"}); err != nil {
+	if _, err := operate.Of(c).OpenCase(t.Context(), receipt.TaskUUID,
+		operate.OpenCaseRequest{Reason: "to be looked at", OpenedBy: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Close(); err != nil {
@@ -139,9 +141,11 @@ func laptop(t *testing.T) string {
 // morning begins it: a worker to whom everything works.
 func morning(t *testing.T, client *tasker.Client) {
 	t.Helper()
-	w := tasker.NewWorker(client, &tasker.WorkerOptions{Name: "worker-2", PollWait: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	w := tasker.NewWorker(client, &tasker.WorkerOptions{Name: "worker-2", PollWait: time.Second,
+		Logger: slog.New(slog.DiscardHandler)})
 	for handler, result := range map[string]any{
-		"validate": map[string]bool{"valid": true}, "charge": map[string]string{"receipt": "R-17"}, "ship": map[string]string{"parcel": "P-5"},
+		"validate": map[string]bool{"valid": true}, "charge": map[string]string{"receipt": "R-17"},
+		"ship":   map[string]string{"parcel": "P-5"},
 		"render": map[string]int{"pages": 2}, "export": map[string]int{"rows": 812}, "book": nil, "pay": nil,
 	} {
 		w.Handle(handler, func(context.Context, *tasker.Job) (any, error) { return result, nil })

@@ -35,7 +35,8 @@ func TestPostgresPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := &postgresPage{t: t, admin: admin, hosts: map[string]string{pageDatabase: admin.Host, pageListen: freeAddress(t), pageSecond: freeAddress(t)}}
+	page := &postgresPage{t: t, admin: admin, hosts: map[string]string{pageDatabase: admin.Host,
+		pageListen: freeAddress(t), pageSecond: freeAddress(t)}}
 	ran := map[string]int{}
 	for _, b := range blocks(t, "docs/postgres.md") {
 		ran[b.language]++

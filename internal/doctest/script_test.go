@@ -85,7 +85,8 @@ func (b shownBlock) check(t *testing.T, page, printed string) {
 
 var (
 	anUUID   = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
-	unsteady = regexp.MustCompile(`\b\d+\.\d+\b|\b\d+ %|\b(\d+h)?(\d+m)?\d+(h|m|ms|s)( ago)?\b|\bnow\b|-{2,}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC|\+00)`)
+	unsteady = regexp.MustCompile(
+		`\b\d+\.\d+\b|\b\d+ %|\b(\d+h)?(\d+m)?\d+(h|m|ms|s)( ago)?\b|\bnow\b|-{2,}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC|\+00)`)
 )
 
 // even replaces what differs from run to run, and makes the width of columns not

@@ -135,7 +135,8 @@ func (p *patient) examine(ctx context.Context, exams []exam) ([]Check, error) {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err != nil:
-			found = []Check{{e.name, Warn, "could not be looked at: " + reason(err), "Find out why, and run doctor again; --timeout gives a check more time."}}
+			found = []Check{{e.name, Warn, "could not be looked at: " + reason(err), "Find out why, and run doctor again; " +
+				"--timeout gives a check more time."}}
 		}
 		for _, c := range found {
 			c.Name = cmp.Or(c.Name, e.name)
@@ -179,7 +180,9 @@ func ok(format string, args ...any) []Check {
 }
 
 // list reads the rows of a query.
-func list[T any](ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+func list[T any](ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) (T, error), query string,
+	args ...any,
+) ([]T, error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

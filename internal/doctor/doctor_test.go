@@ -75,7 +75,8 @@ func fill(t *testing.T, dsn string) {
 		t.Fatal(err)
 	}
 	later := time.Now().Add(time.Hour)
-	for _, req := range []tasker.TaskRequest{{TaskType: "a"}, {TaskType: "a"}, {TaskType: "a", RunAt: &later}, {TaskType: "b", Namespace: "other", RequiredCapabilities: []string{"gpu"}}} {
+	for _, req := range []tasker.TaskRequest{{TaskType: "a"}, {TaskType: "a"}, {TaskType: "a", RunAt: &later},
+		{TaskType: "b", Namespace: "other", RequiredCapabilities: []string{"gpu"}}} {
 		if _, err := c.Submit(t.Context(), req); err != nil {
 			t.Fatal(err)
 		}
@@ -134,23 +135,35 @@ type broken struct {
 
 // theWork is what can be wrong with the work, on every engine.
 var theWork = []broken{
-	{name: "StuckLease", statements: []string{`UPDATE tasker_workflow_steps SET key = 1000000 WHERE queue = -2`}, check: "leases", status: doctor.Fail, says: "1 leases have expired"},
-	{name: "OverdueTimer", statements: []string{`UPDATE tasker_workflow_steps SET key = 1000000 WHERE queue = -1`}, check: "timers", status: doctor.Fail, says: "1 steps wait for a time that has passed"},
-	{name: "MissedDeadline", statements: []string{`UPDATE tasker_tasks SET deadline_at = 1000000`}, check: "deadlines", status: doctor.Fail, says: "4 tasks are past their deadline"},
-	{name: "NobodyServes", statements: []string{`UPDATE tasker_workflow_steps SET ready_at = 1000000`}, check: "routes", status: doctor.Warn, says: "1 ready steps wait for handler b of namespace other with gpu"},
-	{name: "WorkersGone", statements: []string{`UPDATE tasker_workflow_steps SET ready_at = 1000000`, `UPDATE tasker_workers SET last_heartbeat = 1000000`},
+	{name: "StuckLease", statements: []string{`UPDATE tasker_workflow_steps SET key = 1000000 WHERE queue = -2`},
+		check: "leases", status: doctor.Fail, says: "1 leases have expired"},
+	{name: "OverdueTimer", statements: []string{`UPDATE tasker_workflow_steps SET key = 1000000 WHERE queue = -1`},
+		check: "timers", status: doctor.Fail, says: "1 steps wait for a time that has passed"},
+	{name: "MissedDeadline", statements: []string{`UPDATE tasker_tasks SET deadline_at = 1000000`}, check: "deadlines",
+		status: doctor.Fail, says: "4 tasks are past their deadline"},
+	{name: "NobodyServes", statements: []string{`UPDATE tasker_workflow_steps SET ready_at = 1000000`}, check: "routes",
+		status: doctor.Warn, says: "1 ready steps wait for handler b of namespace other with gpu"},
+	{name: "WorkersGone", statements: []string{`UPDATE tasker_workflow_steps SET ready_at = 1000000`,
+		`UPDATE tasker_workers SET last_heartbeat = 1000000`},
 		check: "routes", status: doctor.Warn, says: "1 ready steps wait for handler a of namespace default"},
-	{name: "NoQueueIndex", statements: []string{`DROP INDEX tasker_workflow_steps_queue`}, check: "indexes", status: doctor.Fail, says: "index tasker_workflow_steps_queue is missing"},
-	{name: "OtherIndex", statements: []string{`DROP INDEX tasker_attempts_by_task`, `CREATE INDEX tasker_attempts_by_task ON tasker_attempts (step_id)`},
+	{name: "NoQueueIndex", statements: []string{`DROP INDEX tasker_workflow_steps_queue`}, check: "indexes",
+		status: doctor.Fail, says: "index tasker_workflow_steps_queue is missing"},
+	{name: "OtherIndex", statements: []string{`DROP INDEX tasker_attempts_by_task`,
+		`CREATE INDEX tasker_attempts_by_task ON tasker_attempts (step_id)`},
 		check: "indexes", status: doctor.Warn, says: "index tasker_attempts_by_task is another: CREATE INDEX"},
-	{name: "IndexTooMany", statements: []string{`CREATE INDEX my_own ON tasker_tasks (state)`}, check: "indexes", status: doctor.Warn, says: "index my_own on tasker_tasks is not Tasker's"},
-	{name: "NewerSchema", statements: []string{`INSERT INTO tasker_migrations (version_id, is_applied) VALUES (9999, true)`}, check: "schema", status: doctor.Fail, says: "newer tasker"},
-	{name: "ChangedMigration", statements: []string{`UPDATE tasker_migration_checksums SET sha256 = 'x'`}, check: "schema", status: doctor.Fail, says: "another 0001"},
+	{name: "IndexTooMany", statements: []string{`CREATE INDEX my_own ON tasker_tasks (state)`}, check: "indexes",
+		status: doctor.Warn, says: "index my_own on tasker_tasks is not Tasker's"},
+	{name: "NewerSchema",
+		statements: []string{`INSERT INTO tasker_migrations (version_id, is_applied) VALUES (9999, true)`}, check: "schema",
+		status: doctor.Fail, says: "newer tasker"},
+	{name: "ChangedMigration", statements: []string{`UPDATE tasker_migration_checksums SET sha256 = 'x'`}, check: "schema",
+		status: doctor.Fail, says: "another 0001"},
 	{name: "OrphanedTasks", statements: []string{`DELETE FROM tasker_templates WHERE name = 'a'`},
 		check: "orphans", status: doctor.Fail, says: "tasks are of templates that do not exist"},
 	{name: "OrphanedSteps", statements: []string{`DELETE FROM tasker_routes WHERE handler = 'a'`},
 		check: "orphans", status: doctor.Fail, says: "steps are ready on routes that do not exist"},
-	{name: "CannotLook", statements: []string{`ALTER TABLE tasker_routes RENAME TO elsewhere`}, check: "routes", status: doctor.Warn, says: "could not be looked at"},
+	{name: "CannotLook", statements: []string{`ALTER TABLE tasker_routes RENAME TO elsewhere`}, check: "routes",
+		status: doctor.Warn, says: "could not be looked at"},
 }
 
 // wantRefusal wants an examination to end with an error.

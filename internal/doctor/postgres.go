@@ -44,7 +44,8 @@ func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, er
 		{"clock", s.clockSkew}, {"transactions", s.transactions}, {"prepared_transactions", s.prepared},
 		{"replication_slots", s.slots}, {"transaction_ids", s.wraparound}}
 	if there {
-		exams = append(exams, exam{"indexes", s.indexes}, exam{"table_bloat", s.tableBloat}, exam{"index_bloat", s.indexBloat},
+		exams = append(exams, exam{"indexes", s.indexes}, exam{"table_bloat", s.tableBloat},
+			exam{"index_bloat", s.indexBloat},
 			exam{"dead_rows", s.deadRows}, exam{"autovacuum", s.autovacuum}, exam{"turns", s.turns})
 		exams = append(exams, s.workExams("a server runs on this database")...)
 	}
@@ -110,7 +111,8 @@ func unreachable(err error) error {
 		if len(refused.Code) == 5 && (refused.Code[:2] == "28" || refused.Code == "3D000") { // who, or which database
 			code = task.Invalid
 		}
-		return &task.Error{Code: code, Message: "PostgreSQL refuses: " + refused.Message, Hint: "check user, password and database of the DSN", Err: err}
+		return &task.Error{Code: code, Message: "PostgreSQL refuses: " + refused.Message,
+			Hint: "check user, password and database of the DSN", Err: err}
 	}
 	return &task.Error{Code: task.Unavailable, Message: fmt.Sprintf("PostgreSQL does not answer: %v", err),
 		Hint: "is it running, and does the DSN name the right host and port?", Err: err}
@@ -136,7 +138,8 @@ func (s *server) clockSkew(context.Context, *sql.Tx) ([]Check, error) {
 		return ok("the database's clock is %s %s this machine's; an answer takes %s", long(ahead), word, long(s.trip)), nil
 	}
 	return []Check{{Status: Warn, Seen: fmt.Sprintf("the database's clock is %s %s this machine's", long(ahead), word),
-		Do: "The database's time decides, so work is done in time; but logs of different machines do not agree, and run_at means the database's time. Let NTP set both clocks."}}, nil
+		Do: "The database's time decides, so work is done in time; but logs of different machines do not agree, and run_at " +
+			"means the database's time. Let NTP set both clocks."}}, nil
 }
 
 // turns shows which process looks after what.
@@ -149,7 +152,9 @@ func (s *server) turns(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		node, loops string
 		until       int64
 	}
-	all, err := list(ctx, tx, func(rows *sql.Rows) (t turn, err error) { return t, rows.Scan(&t.node, &t.loops, &t.until) },
+	all, err := list(ctx, tx, func(rows *sql.Rows) (t turn, err error) {
+		return t, rows.Scan(&t.node, &t.loops, &t.until)
+	},
 		`SELECT node::text, string_agg(loop, ', ' ORDER BY loop), max(held_until) FROM tasker_turns GROUP BY node ORDER BY node`)
 	if err != nil {
 		return nil, err

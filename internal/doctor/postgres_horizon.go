@@ -48,16 +48,20 @@ func (s *server) transactions(ctx context.Context, tx *sql.Tx) ([]Check, error) 
 		who := fmt.Sprintf("session %d of role %s (%s)", t.pid, t.role, t.app)
 		if !t.age.Valid {
 			if t.xids > manyTransactions {
-				checks = append(checks, Check{Status: Warn, Seen: fmt.Sprintf("%s holds a snapshot that is %d transactions old", who, t.xids),
-					Do: "Find out whose it is (grant pg_read_all_stats to see more) and end it, or turn hot_standby_feedback off if it is a standby."})
+				checks = append(checks, Check{Status: Warn,
+					Seen: fmt.Sprintf("%s holds a snapshot that is %d transactions old", who, t.xids),
+					Do: "Find out whose it is (grant pg_read_all_stats to see more) and end it, or turn hot_standby_feedback off if " +
+						"it is a standby."})
 			}
 			continue
 		}
 		age := time.Duration(t.age.Float64 * float64(time.Second))
 		oldest = max(oldest, age)
 		if status := s.old(age); status != OK {
-			checks = append(checks, Check{Status: status, Seen: fmt.Sprintf("%s has a transaction open for %s, %s", who, long(age), t.state),
-				Do: fmt.Sprintf("Vacuum removes nothing that was deleted since. End it where it comes from, or with SELECT pg_terminate_backend(%d); set idle_in_transaction_session_timeout for that role.", t.pid)})
+			checks = append(checks, Check{Status: status,
+				Seen: fmt.Sprintf("%s has a transaction open for %s, %s", who, long(age), t.state),
+				Do: fmt.Sprintf("Vacuum removes nothing that was deleted since. End it where it comes from, or with SELECT "+
+					"pg_terminate_backend(%d); set idle_in_transaction_session_timeout for that role.", t.pid)})
 		}
 	}
 	if len(checks) == 0 {
@@ -76,7 +80,9 @@ func (s *server) prepared(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		gid, owner string
 		age        float64
 	}
-	all, err := list(ctx, tx, func(rows *sql.Rows) (t transaction, err error) { return t, rows.Scan(&t.gid, &t.owner, &t.age) }, query)
+	all, err := list(ctx, tx, func(rows *sql.Rows) (t transaction, err error) {
+		return t, rows.Scan(&t.gid, &t.owner, &t.age)
+	}, query)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +90,8 @@ func (s *server) prepared(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	for _, t := range all {
 		age := time.Duration(t.age * float64(time.Second))
 		if status := s.old(age); status != OK {
-			checks = append(checks, Check{Status: status, Seen: fmt.Sprintf("the prepared transaction %s of %s has been open for %s and holds vacuum back", t.gid, t.owner, long(age)),
+			checks = append(checks, Check{Status: status, Seen: fmt.Sprintf("the prepared transaction %s of %s has been open "+
+				"for %s and holds vacuum back", t.gid, t.owner, long(age)),
 				Do: "It survives restarts and belongs to no session: run ROLLBACK PREPARED or COMMIT PREPARED with its name."})
 		}
 	}
@@ -105,7 +112,9 @@ func (s *server) slots(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		active     bool
 		xids, kept int64
 	}
-	all, err := list(ctx, tx, func(rows *sql.Rows) (t slot, err error) { return t, rows.Scan(&t.name, &t.active, &t.xids, &t.kept) }, query)
+	all, err := list(ctx, tx, func(rows *sql.Rows) (t slot, err error) {
+		return t, rows.Scan(&t.name, &t.active, &t.xids, &t.kept)
+	}, query)
 	if err != nil {
 		return nil, err
 	}
@@ -114,12 +123,15 @@ func (s *server) slots(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		drop := fmt.Sprintf("If it is no longer needed, run SELECT pg_drop_replication_slot('%s').", t.name)
 		switch {
 		case !t.active && t.kept > 16*s.Limits.WasteBytes:
-			checks = append(checks, Check{Status: Fail, Seen: fmt.Sprintf("slot %s is unused, and %s of write-ahead log are kept for it: the disk will fill up", t.name, size(t.kept)), Do: drop})
+			checks = append(checks, Check{Status: Fail, Seen: fmt.Sprintf("slot %s is unused, and %s of write-ahead log are "+
+				"kept for it: the disk will fill up", t.name, size(t.kept)), Do: drop})
 		case !t.active:
-			checks = append(checks, Check{Status: Warn, Seen: fmt.Sprintf("slot %s is unused; %s of write-ahead log are kept for it", t.name, size(t.kept)), Do: drop})
+			checks = append(checks, Check{Status: Warn,
+				Seen: fmt.Sprintf("slot %s is unused; %s of write-ahead log are kept for it", t.name, size(t.kept)), Do: drop})
 		case t.xids > manyTransactions:
-			checks = append(checks, Check{Status: Warn, Seen: fmt.Sprintf("slot %s holds back vacuum by %d transactions", t.name, t.xids),
-				Do: "A long query on that standby, with hot_standby_feedback, does this: end the query, or turn the feedback off."})
+			checks = append(checks, Check{Status: Warn,
+				Seen: fmt.Sprintf("slot %s holds back vacuum by %d transactions", t.name, t.xids),
+				Do:   "A long query on that standby, with hot_standby_feedback, does this: end the query, or turn the feedback off."})
 		}
 	}
 	if len(checks) == 0 {
@@ -132,11 +144,13 @@ func (s *server) slots(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 // writes, two thousand million after the oldest row that was not frozen.
 func (s *server) wraparound(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var age int64
-	if err := tx.QueryRowContext(ctx, `SELECT age(datfrozenxid) FROM pg_database WHERE datname = current_database()`).Scan(&age); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT age(datfrozenxid) FROM pg_database WHERE datname = current_database()`).Scan(
+		&age); err != nil {
 		return nil, err
 	}
 	seen := fmt.Sprintf("%d of 2000 million transactions since the oldest row that is not frozen", age/1_000_000)
-	do := "End whatever holds vacuum back, then run VACUUM (FREEZE) on the tables with the highest age(relfrozenxid); PostgreSQL stops taking writes at the end."
+	do := "End whatever holds vacuum back, then run VACUUM (FREEZE) on the tables with the highest age(relfrozenxid); " +
+		"PostgreSQL stops taking writes at the end."
 	switch {
 	case age > 1_600_000_000:
 		return []Check{{Status: Fail, Seen: seen, Do: do}}, nil

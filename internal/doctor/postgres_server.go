@@ -22,14 +22,17 @@ func (s *server) version(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	version := fmt.Sprintf("PostgreSQL %d.%d", number/10000, number%10000)
 	var checks []Check
 	if number < oldest {
-		checks = append(checks, Check{Status: Fail, Seen: version + " is older than Tasker works with", Do: fmt.Sprintf("Upgrade to PostgreSQL %d or newer.", oldest/10000)})
+		checks = append(checks, Check{Status: Fail, Seen: version + " is older than Tasker works with",
+			Do: fmt.Sprintf("Upgrade to PostgreSQL %d or newer.", oldest/10000)})
 	}
 	if standby {
 		checks = append(checks, Check{Status: Fail, Seen: "this is a standby, which cannot be written to",
 			Do: "Name the primary in the DSN; with several hosts, add target_session_attrs=read-write."})
 	}
 	if encoding != "UTF8" {
-		checks = append(checks, Check{Status: Fail, Seen: "the database is encoded in " + encoding + ", which cannot keep every text", Do: "Create a database with ENCODING 'UTF8' and copy the work there with tasker copy."})
+		checks = append(checks, Check{Status: Fail,
+			Seen: "the database is encoded in " + encoding + ", which cannot keep every text",
+			Do:   "Create a database with ENCODING 'UTF8' and copy the work there with tasker copy."})
 	}
 	if len(checks) == 0 {
 		return ok("%s", version), nil
@@ -71,16 +74,26 @@ func below(limit int) func(string) bool {
 var hurtful = []setting{
 	{"fsync", is("off"), Fail, "when the machine fails, the whole database may be lost", "Set fsync = on."},
 	{"full_page_writes", is("off"), Fail, "when the machine fails, pages may be torn", "Set full_page_writes = on."},
-	{"synchronous_commit", is("off"), Fail, "tasks and results that callers were told of are lost when the server crashes", "Set synchronous_commit = on, for the role of Tasker at least."},
-	{"autovacuum", is("off"), Fail, "dead rows are never removed, and every claim walks over them", "Set autovacuum = on."},
+	{"synchronous_commit", is("off"), Fail, "tasks and results that callers were told of are lost when the server crashes",
+		"Set synchronous_commit = on, for the role of Tasker at least."},
+	{"autovacuum", is("off"), Fail, "dead rows are never removed, and every claim walks over them",
+		"Set autovacuum = on."},
 	{"track_counts", is("off"), Fail, "autovacuum does not see what there is to do", "Set track_counts = on."},
-	{"track_activities", is("off"), Warn, "the sessions that block vacuum are not visible, not even to doctor", "Set track_activities = on."},
-	{"default_transaction_read_only", is("on"), Fail, "Tasker cannot write", "Set default_transaction_read_only = off for the role, or name another server."},
-	{"default_transaction_isolation", isNot("read committed"), Warn, "transactions of Tasker fail and are run again where they would have waited", "Set default_transaction_isolation = 'read committed' for the role of Tasker."},
-	{"statement_timeout", below(5000), Warn, "large batches and retention are cut off", "Raise it to 15 s or more for the role of Tasker, or set it to 0: Tasker bounds its statements itself."},
-	{"transaction_timeout", below(5000), Warn, "large batches and retention are cut off", "Raise it to 15 s or more for the role of Tasker, or set it to 0."},
-	{"lock_timeout", below(1000), Warn, "a transaction that waits for another for a moment fails", "Raise it to 5 s or more for the role of Tasker, or set it to 0."},
-	{"vacuum_defer_cleanup_age", isNot("0"), Warn, "dead rows are kept for that many transactions more", "Set vacuum_defer_cleanup_age = 0; hot_standby_feedback is the better way."},
+	{"track_activities", is("off"), Warn, "the sessions that block vacuum are not visible, not even to doctor",
+		"Set track_activities = on."},
+	{"default_transaction_read_only", is("on"), Fail, "Tasker cannot write",
+		"Set default_transaction_read_only = off for the role, or name another server."},
+	{"default_transaction_isolation", isNot("read committed"), Warn,
+		"transactions of Tasker fail and are run again where they would have waited",
+		"Set default_transaction_isolation = 'read committed' for the role of Tasker."},
+	{"statement_timeout", below(5000), Warn, "large batches and retention are cut off",
+		"Raise it to 15 s or more for the role of Tasker, or set it to 0: Tasker bounds its statements itself."},
+	{"transaction_timeout", below(5000), Warn, "large batches and retention are cut off",
+		"Raise it to 15 s or more for the role of Tasker, or set it to 0."},
+	{"lock_timeout", below(1000), Warn, "a transaction that waits for another for a moment fails",
+		"Raise it to 5 s or more for the role of Tasker, or set it to 0."},
+	{"vacuum_defer_cleanup_age", isNot("0"), Warn, "dead rows are kept for that many transactions more",
+		"Set vacuum_defer_cleanup_age = 0; hot_standby_feedback is the better way."},
 }
 
 func (s *server) settings(ctx context.Context, tx *sql.Tx) ([]Check, error) {
@@ -118,7 +131,9 @@ func (s *server) connections(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		return nil, err
 	}
 	seen := fmt.Sprintf("%d of %d connections are in use, %d of them by this role", used, room, ours)
-	advice := "Lower db.pool_size of the servers (or pool_max_conns of the DSN), raise max_connections, or put PgBouncer in between."
+	advice :=
+		"Lower db.pool_size of the servers (or pool_max_conns of the DSN), raise max_connections, or put PgBouncer " +
+			"in between."
 	full := used*10 > room*9
 	if !s.at.PgBouncer {
 		perNode := int(s.at.Pool.MaxConns) + 1

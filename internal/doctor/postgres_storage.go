@@ -27,7 +27,8 @@ func (s *server) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var want []index
 	for line := range strings.Lines(freshIndexes) {
 		definition := strings.TrimSpace(line)
-		name, rest, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(definition, "CREATE UNIQUE INDEX "), "CREATE INDEX "), " ON ")
+		name, rest, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(definition, "CREATE UNIQUE INDEX "),
+			"CREATE INDEX "), " ON ")
 		table, _, _ := strings.Cut(rest, " ")
 		want = append(want, index{name, table, definition, true})
 	}
@@ -60,15 +61,18 @@ func (s *server) bloat(kind string, all []relation, do func(name string) string)
 		bytes += r.bytes
 		if !r.known {
 			if r.bytes > s.Limits.WasteBytes {
-				checks = append(checks, Check{Status: Warn, Seen: fmt.Sprintf("%s %s holds %s and has no statistics: plans may be bad", kind, r.name, size(r.bytes)),
-					Do: "Run ANALYZE; autovacuum does it where it is on."})
+				checks = append(checks, Check{Status: Warn,
+					Seen: fmt.Sprintf("%s %s holds %s and has no statistics: plans may be bad", kind, r.name, size(r.bytes)),
+					Do:   "Run ANALYZE; autovacuum does it where it is on."})
 			}
 			continue
 		}
 		w := max(r.bytes-r.expected, 0)
 		waste += w
 		if w > s.Limits.WasteBytes && w*2 > r.bytes {
-			checks = append(checks, Check{Status: Warn, Seen: fmt.Sprintf("%s %s takes %s, new it would take about %s", kind, r.name, size(r.bytes), size(r.expected)), Do: do(r.name)})
+			checks = append(checks, Check{Status: Warn,
+				Seen: fmt.Sprintf("%s %s takes %s, new it would take about %s", kind, r.name, size(r.bytes), size(r.expected)),
+				Do:   do(r.name)})
 		}
 	}
 	if len(checks) == 0 {
@@ -106,7 +110,8 @@ func (s *server) tableBloat(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		return nil, err
 	}
 	return s.bloat("table", all, func(name string) string {
-		return "First see to what holds vacuum back, if anything does; the room is then used again. To give it back, run VACUUM FULL " + name + " with the servers stopped, or pg_repack."
+		return "First see to what holds vacuum back, if anything does; the room is then used again. To give it back, run " +
+			"VACUUM FULL " + name + " with the servers stopped, or pg_repack."
 	}), nil
 }
 
@@ -150,8 +155,10 @@ func (s *server) deadRows(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		if t.vacuumed.Valid {
 			last = fmt.Sprintf("vacuumed %s ago", long(time.Duration(t.vacuumed.Float64*float64(time.Second))))
 		}
-		checks = append(checks, Check{Status: Warn, Seen: fmt.Sprintf("%s has %d dead rows beside %d live ones; %s", t.name, t.dead, t.live, last),
-			Do: "If something holds vacuum back (transactions, slots), end that first. Then run VACUUM (ANALYZE) " + t.name + "; if it recurs, give autovacuum more workers."})
+		checks = append(checks, Check{Status: Warn,
+			Seen: fmt.Sprintf("%s has %d dead rows beside %d live ones; %s", t.name, t.dead, t.live, last),
+			Do: "If something holds vacuum back (transactions, slots), end that first. Then run VACUUM (ANALYZE) " + t.name +
+				"; if it recurs, give autovacuum more workers."})
 	}
 	if len(checks) == 0 {
 		return ok("%d dead rows beside %d live ones", dead, live), nil
@@ -169,7 +176,8 @@ func (s *server) autovacuum(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	}
 	var checks []Check
 	for _, name := range off {
-		checks = append(checks, Check{Status: Fail, Seen: "autovacuum is off for " + name + ": dead rows are never removed", Do: "Run ALTER TABLE " + name + " RESET (autovacuum_enabled)."})
+		checks = append(checks, Check{Status: Fail, Seen: "autovacuum is off for " + name + ": dead rows are never removed",
+			Do: "Run ALTER TABLE " + name + " RESET (autovacuum_enabled)."})
 	}
 	if len(checks) == 0 {
 		return ok("it is on for every table"), nil

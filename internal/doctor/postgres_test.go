@@ -32,7 +32,8 @@ func TestExpectedIndexes(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
 	fill(t, dsn)
-	rows, err := connect(t, dsn).QueryContext(t.Context(), `SELECT replace(indexdef, ' ON ' || quote_ident(schemaname) || '.', ' ON ') FROM pg_indexes
+	rows, err := connect(t, dsn).QueryContext(t.Context(),
+		`SELECT replace(indexdef, ' ON ' || quote_ident(schemaname) || '.', ' ON ') FROM pg_indexes
  WHERE schemaname = current_schema() AND tablename LIKE 'tasker\_%' ORDER BY indexname`)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +60,8 @@ func TestExpectedIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(kept) != made.String() {
-		t.Errorf("the migrations make\n%s\nbut doctor expects\n%s\nRun go test ./internal/doctor -update.", made.String(), kept)
+		t.Errorf("the migrations make\n%s\nbut doctor expects\n%s\nRun go test ./internal/doctor -update.", made.String(),
+			kept)
 	}
 }
 
@@ -94,7 +96,8 @@ func TestProduction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, statement := range []string{`BEGIN`, `INSERT INTO tasker_meta (key, value) VALUES ('a', 'b')`, `PREPARE TRANSACTION 'forgotten'`, `BEGIN`, `INSERT INTO tasker_meta (key, value) VALUES ('c', 'd')`} {
+	for _, statement := range []string{`BEGIN`, `INSERT INTO tasker_meta (key, value) VALUES ('a', 'b')`,
+		`PREPARE TRANSACTION 'forgotten'`, `BEGIN`, `INSERT INTO tasker_meta (key, value) VALUES ('c', 'd')`} {
 		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
@@ -113,8 +116,10 @@ func TestProduction(t *testing.T) {
 // TestDangerousServer examines a server that loses data and never cleans up.
 func TestDangerousServer(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t, "fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off", "track_counts=off", "track_activities=off",
-		"default_transaction_isolation=serializable", "statement_timeout=4000", "max_connections=7", "superuser_reserved_connections=3")
+	server := pgtest.Start(t, "fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off",
+		"track_counts=off", "track_activities=off",
+		"default_transaction_isolation=serializable", "statement_timeout=4000", "max_connections=7",
+		"superuser_reserved_connections=3")
 	r := examine(t, pgtest.Schema(t, server.DSN()), doctor.Options{})
 	for _, name := range []string{"fsync", "full_page_writes", "synchronous_commit", "autovacuum", "track_counts"} {
 		wantCheck(t, r, "settings", doctor.Fail, name+" is off: ")
@@ -131,9 +136,12 @@ func TestBrokenSchema(t *testing.T) {
 	little := doctor.Limits{WasteBytes: 256 << 10, DeadRows: 10}
 	cases := append([]broken{
 		{name: "NoServer", check: "turns", status: doctor.Warn, says: "no server uses this database, and none ever was"},
-		{name: "ServerGone", statements: []string{`INSERT INTO tasker_turns (loop, node, taken_at, held_until) VALUES ('timers', gen_random_uuid(), 1, 2)`},
+		{name: "ServerGone",
+			statements: []string{
+				`INSERT INTO tasker_turns (loop, node, taken_at, held_until) VALUES ('timers', gen_random_uuid(), 1, 2)`},
 			check: "turns", status: doctor.Warn, says: "the last one was"},
-		{name: "AutovacuumOff", statements: []string{`ALTER TABLE tasker_tasks SET (autovacuum_enabled = false)`}, check: "autovacuum", status: doctor.Fail, says: "off for tasker_tasks"},
+		{name: "AutovacuumOff", statements: []string{`ALTER TABLE tasker_tasks SET (autovacuum_enabled = false)`},
+			check: "autovacuum", status: doctor.Fail, says: "off for tasker_tasks"},
 		{name: "Bloated", statements: []string{
 			`INSERT INTO tasker_task_events (task_id, at, from_state, to_state, cause) SELECT gen_random_uuid(), i, 'pending', 'complete', repeat('x', 50) FROM generate_series(1, 30000) AS i`,
 			`DELETE FROM tasker_task_events WHERE at % 100 <> 0`, `VACUUM ANALYZE tasker_task_events`,
@@ -147,8 +155,10 @@ func TestBrokenSchema(t *testing.T) {
 			`VACUUM ANALYZE tasker_task_events`,
 		}, check: "table_bloat", status: doctor.OK, says: "hold nothing", limits: little},
 		{name: "DeadRows", statements: []string{
-			`INSERT INTO tasker_task_tags (tag, task_id) SELECT 'x', gen_random_uuid() FROM generate_series(1, 30)`, `DELETE FROM tasker_task_tags`,
-		}, check: "dead_rows", status: doctor.Warn, says: "tasker_task_tags has 30 dead rows beside 0 live ones; it was never vacuumed", limits: little},
+			`INSERT INTO tasker_task_tags (tag, task_id) SELECT 'x', gen_random_uuid() FROM generate_series(1, 30)`,
+			`DELETE FROM tasker_task_tags`,
+		}, check: "dead_rows", status: doctor.Warn,
+			says: "tasker_task_tags has 30 dead rows beside 0 live ones; it was never vacuumed", limits: little},
 	}, theWork...)
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -168,7 +178,8 @@ func TestInvalidIndex(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	fill(t, dsn)
 	execute(t, dsn, `DROP INDEX tasker_workflow_steps_queue`)
-	if _, err := connect(t, dsn).ExecContext(t.Context(), `CREATE UNIQUE INDEX CONCURRENTLY tasker_workflow_steps_queue ON tasker_workflow_steps (max_attempts)`); err == nil {
+	if _, err := connect(t, dsn).ExecContext(t.Context(),
+		`CREATE UNIQUE INDEX CONCURRENTLY tasker_workflow_steps_queue ON tasker_workflow_steps (max_attempts)`); err == nil {
 		t.Fatal("the index could be built")
 	}
 	wantCheck(t, examine(t, dsn, doctor.Options{}), "indexes", doctor.Fail, "index tasker_workflow_steps_queue is invalid")

@@ -26,11 +26,16 @@ func schema(ctx context.Context, m *migration.Migrator) ([]Check, bool, error) {
 	}
 	switch {
 	case pending == len(list):
-		return []Check{{"schema", Fail, "there are no tables of Tasker here", "Check that the DSN names the right database and schema; then run tasker migrate up, or start a server."}}, false, nil
+		return []Check{{"schema", Fail, "there are no tables of Tasker here", "Check that the DSN names the right database " +
+			"and schema; then run tasker migrate up, or start a server."}}, false, nil
 	case pending > 0:
-		return []Check{{"schema", Fail, fmt.Sprintf("%d of %d migrations are pending", pending, len(list)), "Run tasker migrate up, or start a server of this version."}}, true, nil
+		return []Check{{"schema", Fail, fmt.Sprintf("%d of %d migrations are pending", pending, len(list)),
+			"Run tasker migrate up, or start a server of this version."}}, true, nil
 	}
-	return []Check{{Name: "schema", Status: OK, Seen: fmt.Sprintf("at %s, as this binary, checksums included", list[len(list)-1].Name)}}, true, nil
+	return []Check{
+			{Name: "schema", Status: OK, Seen: fmt.Sprintf("at %s, as this binary, checksums included",
+				list[len(list)-1].Name)}},
+		true, nil
 }
 
 // index is an index as the database tells it.
@@ -52,12 +57,15 @@ func compareIndexes(want, have []index, repair func(index) string) []Check {
 		delete(found, w.name)
 		switch {
 		case !exists:
-			checks = append(checks, Check{Status: Fail, Seen: fmt.Sprintf("index %s is missing", w.name), Do: "Create it: " + repair(w)})
+			checks = append(checks, Check{Status: Fail, Seen: fmt.Sprintf("index %s is missing", w.name),
+				Do: "Create it: " + repair(w)})
 		case !h.valid:
-			checks = append(checks, Check{Status: Fail, Seen: fmt.Sprintf("index %s is invalid: it is maintained and never used", w.name),
-				Do: fmt.Sprintf("Run REINDEX INDEX CONCURRENTLY %s.", w.name)})
+			checks = append(checks, Check{Status: Fail,
+				Seen: fmt.Sprintf("index %s is invalid: it is maintained and never used", w.name),
+				Do:   fmt.Sprintf("Run REINDEX INDEX CONCURRENTLY %s.", w.name)})
 		case h.definition != w.definition:
-			checks = append(checks, Check{Status: Warn, Seen: fmt.Sprintf("index %s is another: %s", w.name, h.definition), Do: fmt.Sprintf("Replace it: %s", repair(w))})
+			checks = append(checks, Check{Status: Warn, Seen: fmt.Sprintf("index %s is another: %s", w.name, h.definition),
+				Do: fmt.Sprintf("Replace it: %s", repair(w))})
 		}
 	}
 	var extra []string
@@ -66,8 +74,9 @@ func compareIndexes(want, have []index, repair func(index) string) []Check {
 	}
 	slices.Sort(extra)
 	for _, name := range extra {
-		checks = append(checks, Check{Status: Warn, Seen: fmt.Sprintf("index %s on %s is not Tasker's: every write pays for it", name, found[name].table),
-			Do: "Drop it, unless a report of yours needs it and you know what it costs."})
+		checks = append(checks, Check{Status: Warn,
+			Seen: fmt.Sprintf("index %s on %s is not Tasker's: every write pays for it", name, found[name].table),
+			Do:   "Drop it, unless a report of yours needs it and you know what it costs."})
 	}
 	if len(checks) == 0 {
 		return ok("all %d are there, and no others", len(want))

@@ -58,7 +58,9 @@ func examineFile(ctx context.Context, path string, calm bool, opts Options) (*Re
 	}
 	defer db.Close()
 	f := &file{path: path}
-	f.patient = patient{Options: opts, db: db, begin: func(ctx context.Context) (*sql.Tx, error) { return db.BeginTx(ctx, nil) },
+	f.patient = patient{Options: opts, db: db, begin: func(ctx context.Context) (*sql.Tx, error) {
+		return db.BeginTx(ctx, nil)
+	},
 		clock: func(context.Context, *sql.Tx) (task.Instant, error) { return task.At(opts.Now()), nil }}
 	checks, there, err := f.schema(ctx)
 	if err != nil {
@@ -107,7 +109,9 @@ func (f *file) schema(ctx context.Context) ([]Check, bool, error) {
 
 // integrity asks SQLite to look for damage.
 func (f *file) integrity(ctx context.Context, tx *sql.Tx) ([]Check, error) {
-	found, err := list(ctx, tx, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }, `PRAGMA quick_check(5)`)
+	found, err := list(ctx, tx, func(rows *sql.Rows) (s string, err error) {
+		return s, rows.Scan(&s)
+	}, `PRAGMA quick_check(5)`)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +119,8 @@ func (f *file) integrity(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		return ok("quick_check finds no damage"), nil
 	}
 	return []Check{{Status: Fail, Seen: "the file is damaged: " + strings.Join(found, "; "),
-		Do: "Stop the server, keep a copy of the file, and restore a backup, or save what can be read with .recover of the program sqlite3."}}, nil
+		Do: "Stop the server, keep a copy of the file, and restore a backup, or save what can be read with .recover of the " +
+			"program sqlite3."}}, nil
 }
 
 // journal reads the mode from the file's header: SQLite does not tell it of a file
@@ -135,7 +140,8 @@ func (f *file) journal(context.Context, *sql.Tx) ([]Check, error) {
 		return ok("journal_mode is wal"), nil
 	}
 	return []Check{{Status: Warn, Seen: "journal_mode is not wal, so readers and the writer wait for each other",
-		Do: "Start a server on the file once; it sets wal. On a network file system SQLite cannot use it: move the file to a local disk."}}, nil
+		Do: "Start a server on the file once; it sets wal. On a network file system SQLite cannot use it: move the file to " +
+			"a local disk."}}, nil
 }
 
 // log looks at the write-ahead log, which is moved into the file a few times a
@@ -151,13 +157,15 @@ func (f *file) log(context.Context, *sql.Tx) ([]Check, error) {
 	if info.Size() <= max(4*f.Limits.WasteBytes, 1<<20) {
 		return ok("the write-ahead log holds %s", size(info.Size())), nil
 	}
-	return []Check{{Status: Warn, Seen: "the write-ahead log has grown to " + size(info.Size()) + " and is not moved into the file",
+	return []Check{{Status: Warn, Seen: "the write-ahead log has grown to " + size(info.Size()) +
+		" and is not moved into the file",
 		Do: "Some process reads the file without an end (a backup, an open sqlite3): end it. If none does, restart the server."}}, nil
 }
 
 func (f *file) free(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var pages, free, bytes int64
-	for query, dest := range map[string]*int64{`PRAGMA page_count`: &pages, `PRAGMA freelist_count`: &free, `PRAGMA page_size`: &bytes} {
+	for query, dest := range map[string]*int64{`PRAGMA page_count`: &pages, `PRAGMA freelist_count`: &free,
+		`PRAGMA page_size`: &bytes} {
 		if err := tx.QueryRowContext(ctx, query).Scan(dest); err != nil {
 			return nil, err
 		}
@@ -166,7 +174,8 @@ func (f *file) free(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	if free*bytes <= f.Limits.WasteBytes || free*2 <= pages {
 		return ok("%s, and will be used again", seen), nil
 	}
-	return []Check{{Status: Warn, Seen: seen, Do: "They will be used again; to give them back to the file system, stop the server and run VACUUM with the program sqlite3."}}, nil
+	return []Check{{Status: Warn, Seen: seen, Do: "They will be used again; to give them back to the file system, stop " +
+		"the server and run VACUUM with the program sqlite3."}}, nil
 }
 
 // indexes compares the file with a fresh one, which is made in memory.

@@ -80,10 +80,13 @@ func TestReadOnlyDirectory(t *testing.T) {
 func TestBrokenFile(t *testing.T) {
 	t.Parallel()
 	cases := append([]broken{
-		{name: "OtherJournal", statements: []string{`PRAGMA journal_mode = delete`}, check: "journal", status: doctor.Warn, says: "journal_mode is not wal"},
-		{name: "FreePages", statements: []string{`CREATE TABLE t (v)`, `INSERT INTO t SELECT zeroblob(2000000)`, `DROP TABLE t`},
+		{name: "OtherJournal", statements: []string{`PRAGMA journal_mode = delete`}, check: "journal", status: doctor.Warn,
+			says: "journal_mode is not wal"},
+		{name: "FreePages", statements: []string{`CREATE TABLE t (v)`, `INSERT INTO t SELECT zeroblob(2000000)`,
+			`DROP TABLE t`},
 			check: "free_pages", status: doctor.Warn, says: "are free", limits: doctor.Limits{WasteBytes: 1 << 20}},
-		{name: "NoTables", statements: []string{`DROP TABLE tasker_migrations`, `DROP TABLE tasker_migration_checksums`}, check: "schema", status: doctor.Fail, says: "no tables of Tasker"},
+		{name: "NoTables", statements: []string{`DROP TABLE tasker_migrations`, `DROP TABLE tasker_migration_checksums`},
+			check: "schema", status: doctor.Fail, says: "no tables of Tasker"},
 	}, theWork...)
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -100,7 +103,8 @@ func TestBrokenFile(t *testing.T) {
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	dsn := newFile(t)
-	execute(t, dsn, `CREATE TABLE t (v)`, `INSERT INTO t SELECT zeroblob(2000) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) SELECT i FROM n)`)
+	execute(t, dsn, `CREATE TABLE t (v)`,
+		`INSERT INTO t SELECT zeroblob(2000) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) SELECT i FROM n)`)
 	f, err := os.OpenFile(path(dsn), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +125,8 @@ func TestLongLog(t *testing.T) {
 	t.Parallel()
 	dsn := newFile(t)
 	db := connect(t, dsn) // open, so that the log stays
-	for _, s := range []string{`PRAGMA wal_autocheckpoint = 0`, `CREATE TABLE t (v)`, `INSERT INTO t SELECT zeroblob(3000000)`} {
+	for _, s := range []string{`PRAGMA wal_autocheckpoint = 0`, `CREATE TABLE t (v)`,
+		`INSERT INTO t SELECT zeroblob(3000000)`} {
 		if _, err := db.ExecContext(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}

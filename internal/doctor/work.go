@@ -29,7 +29,8 @@ func (p *patient) workExams(who string) []exam {
 			args:   []any{task.Timers},
 			well:   "no retry or scheduled step is overdue",
 			broken: "%s steps wait for a time that has passed, the first for %s: upkeep is not running",
-			do:     "Make sure that " + who + "; it starts what is due within a second. If one runs, look for errors in its log.",
+			do: "Make sure that " + who +
+				"; it starts what is due within a second. If one runs, look for errors in its log.",
 		})},
 		{"deadlines", p.overdue(overdue{
 			query:  `SELECT count(*), min(at) FROM (SELECT deadline_at AS at FROM tasker_tasks WHERE deadline_at > 0 AND deadline_at < $1 ORDER BY deadline_at LIMIT 10000) AS late`,
@@ -64,7 +65,9 @@ func (p *patient) overdue(o overdue) func(context.Context, *sql.Tx) ([]Check, er
 		if n == 0 {
 			return ok("%s", o.well), nil
 		}
-		return []Check{{Status: Fail, Seen: fmt.Sprintf(o.broken, counted(n, countLimit), long(now.Sub(task.Instant(first.Int64)))), Do: o.do}}, nil
+		return []Check{
+			{Status: Fail, Seen: fmt.Sprintf(o.broken, counted(n, countLimit), long(now.Sub(task.Instant(first.Int64)))),
+				Do: o.do}}, nil
 	}
 }
 
@@ -78,14 +81,16 @@ func (p *patient) orphans(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		why = ": the database went back in time (a standby that was behind took over, or a backup was restored) while nodes ran"
 	)
 	var checks []Check
-	for query, seen := range map[string]string{tasks: "%s tasks are of templates that do not exist", steps: "%s steps are ready on routes that do not exist"} {
+	for query, seen := range map[string]string{tasks: "%s tasks are of templates that do not exist",
+		steps: "%s steps are ready on routes that do not exist"} {
 		var n int64
 		if err := tx.QueryRowContext(ctx, query).Scan(&n); err != nil {
 			return nil, err
 		}
 		if n > 0 {
 			checks = append(checks, Check{Status: Fail, Seen: fmt.Sprintf(seen, counted(n, countLimit)) + why,
-				Do: "Cancel them (tasker task list shows them and what is wrong with them; tasker task cancel), and submit the work again."})
+				Do: "Cancel them (tasker task list shows them and what is wrong with them; tasker task cancel), and submit the " +
+					"work again."})
 		}
 	}
 	if len(checks) == 0 {
@@ -141,7 +146,9 @@ func (p *patient) unserved(ctx context.Context, tx *sql.Tx, now task.Instant, al
 	var checks []Check
 	for i, w := range alone {
 		if i == most {
-			checks = append(checks, Check{Status: Warn, Seen: fmt.Sprintf("%d more routes are not served by any live worker", len(alone)-most), Do: "Start workers for them too."})
+			checks = append(checks, Check{Status: Warn,
+				Seen: fmt.Sprintf("%d more routes are not served by any live worker", len(alone)-most),
+				Do:   "Start workers for them too."})
 			break
 		}
 		const count = `SELECT count(*) FROM (SELECT 1 AS one FROM tasker_workflow_steps WHERE queue = $1 LIMIT 10000) AS few`
@@ -153,8 +160,9 @@ func (p *patient) unserved(ctx context.Context, tx *sql.Tx, now task.Instant, al
 			route += " with " + strings.Join(w.Capabilities, ", ")
 		}
 		checks = append(checks, Check{Status: Warn,
-			Seen: fmt.Sprintf("%s ready steps wait for %s, for %s by now, and no live worker serves it", counted(w.steps, countLimit), route, long(now.Sub(w.since))),
-			Do:   "Start a worker that serves it, or cancel the tasks."})
+			Seen: fmt.Sprintf("%s ready steps wait for %s, for %s by now, and no live worker serves it",
+				counted(w.steps, countLimit), route, long(now.Sub(w.since))),
+			Do: "Start a worker that serves it, or cancel the tasks."})
 	}
 	return checks, nil
 }
@@ -174,7 +182,8 @@ func (p *patient) workers(ctx context.Context, tx *sql.Tx, now task.Instant) ([]
 	return list(ctx, tx, func(rows *sql.Rows) (w task.Worker, err error) {
 		var namespaces, handlers, capabilities string
 		err = rows.Scan(&namespaces, &handlers, &capabilities)
-		w.Namespaces, w.Handlers, w.Capabilities = task.SplitCapabilities(namespaces), task.SplitCapabilities(handlers), task.SplitCapabilities(capabilities)
+		w.Namespaces, w.Handlers, w.Capabilities = task.SplitCapabilities(namespaces), task.SplitCapabilities(handlers),
+			task.SplitCapabilities(capabilities)
 		return w, err
 	}, query, int64(now.Add(-p.Limits.Silent)))
 }

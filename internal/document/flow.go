@@ -61,7 +61,8 @@ func (n *Node) writeFlow(b *strings.Builder) {
 
 // older is plain text that readers of YAML 1.1 take for something else: a truth, a number
 // with underscores or in base 60, a date.
-var older = regexp.MustCompile(`^((?i:y|n|yes|no|on|off)|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*)$`)
+var older = regexp.MustCompile(
+	`^((?i:y|n|yes|no|on|off)|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*)$`)
 
 // flowText writes a string: plain if every reader takes it for one, else in quotes.
 func flowText(s string) string {

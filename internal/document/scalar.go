@@ -36,7 +36,8 @@ func (r *reader) resolve(raw string, at Position) *Node {
 		r.report(at, "%s is not a number that JSON knows", raw)
 		return newBroken(at)
 	}
-	if whole, based := wholeForm.MatchString(raw), basedForm.MatchString(raw); whole || based || floatForm.MatchString(raw) {
+	if whole, based := wholeForm.MatchString(raw), basedForm.MatchString(raw); whole || based ||
+		floatForm.MatchString(raw) {
 		if len(raw) > r.Limits.Digits {
 			r.report(at, "the number %s is longer than %d characters", wording.Quoted(raw), r.Limits.Digits)
 			return newBroken(at)

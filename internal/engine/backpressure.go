@@ -61,7 +61,8 @@ const (
 )
 
 func newBackpressure(e *Engine) *backpressure {
-	b := &backpressure{e: e, cfg: e.cfg.Backpressure, users: rate.NewLimits(e.cfg.Backpressure.UserBurst, e.cfg.Backpressure.UserSustained)}
+	b := &backpressure{e: e, cfg: e.cfg.Backpressure,
+		users: rate.NewLimits(e.cfg.Backpressure.UserBurst, e.cfg.Backpressure.UserSustained)}
 	b.counts = coalesce.New(callers, 1, func(calls []struct{}) ([]struct{}, error) {
 		return calls, b.count(context.Background())
 	})
@@ -222,7 +223,8 @@ type Pressure struct {
 // Pressure says how much there is to do just now, without asking the store.
 func (e *Engine) Pressure() Pressure {
 	b, now := e.pressure, e.instant()
-	p := Pressure{Scope: b.cfg.Scope, Active: int(b.active.Load()), NormalLoad: b.normalLoad(now), Refused: map[Refusal]int64{}}
+	p := Pressure{Scope: b.cfg.Scope, Active: int(b.active.Load()), NormalLoad: b.normalLoad(now),
+		Refused: map[Refusal]int64{}}
 	p.Overloaded = p.NormalLoad > 0 && p.Active >= 2*p.NormalLoad
 	b.mu.Lock()
 	p.Depth, p.Counted = b.depth, b.counted

@@ -174,7 +174,8 @@ func (b *backpressure) checkDepth(now task.Instant, depth int, drafts []*draft) 
 		Message: fmt.Sprintf("the queue is full: %s, and only %s accepted", b.depthText(depth), who),
 		Hint:    "nothing was stored; try again later, or raise engine.backpressure." + string(tier)}
 	if len(drafts) > 1 {
-		e.Problems = []task.Problem{{Location: fmt.Sprintf("/tasks/%d", drafts[outside].place), Message: fmt.Sprintf("has level %d", drafts[outside].priority)}}
+		e.Problems = []task.Problem{{Location: fmt.Sprintf("/tasks/%d", drafts[outside].place),
+			Message: fmt.Sprintf("has level %d", drafts[outside].priority)}}
 	}
 	return tier, e
 }

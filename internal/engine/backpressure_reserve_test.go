@@ -50,7 +50,8 @@ func TestEachByItself(t *testing.T) {
 	from := func(user, priority string) engine.Submission {
 		return engine.Submission{TaskType: "h", Priority: priority, Meta: task.Meta{Initiator: user}}
 	}
-	config := engine.Backpressure{Scope: engine.AllScope, UserBurst: 20, Soft: 100, HighOnly: -1, AllowListOnly: -1, AllowList: []string{"vip"}}
+	config := engine.Backpressure{Scope: engine.AllScope, UserBurst: 20, Soft: 100, HighOnly: -1, AllowListOnly: -1,
+		AllowList: []string{"vip"}}
 	e, advance := pressed(t, config)
 	expect(t, "60 of ann, 20 allowed", each(t, e, many(60, from("ann", ""))...), "created 20, exhausted 40")
 	mixed := append(many(5, from("ann", "")), append(many(15, from("bob", "")), many(45, from("carl", ""))...)...)
@@ -66,8 +67,10 @@ func TestEachByItself(t *testing.T) {
 	expect(t, "the last places of the queue", each(t, e, filling...), "created 45, exhausted 5")
 	vip := from("dora", "low")
 	vip.TaskType = "vip"
-	expect(t, "urgent beside usual beside listed", each(t, e, from("dora", "high"), from("emil", "medium"), vip, from("emil", "")), "created 2, exhausted 2")
-	if _, err := e.Submit(t.Context(), []engine.Submission{from("dora", "high"), from("emil", "medium")}, false); task.CodeOf(err) != task.Exhausted {
+	expect(t, "urgent beside usual beside listed",
+		each(t, e, from("dora", "high"), from("emil", "medium"), vip, from("emil", "")), "created 2, exhausted 2")
+	if _, err := e.Submit(t.Context(), []engine.Submission{from("dora", "high"), from("emil", "medium")},
+		false); task.CodeOf(err) != task.Exhausted {
 		t.Errorf("a batch without errors by item: %v", err)
 	}
 }
@@ -85,7 +88,8 @@ func TestKnownKeysAreAlwaysAnswered(t *testing.T) {
 			t.Fatalf("the known key is answered %+v", r)
 		}
 	}
-	expect(t, "the rest of her quota", each(t, e, keyed("b"), keyed("c"), keyed("d"), keyed("e"), keyed("f")), "created 4, exhausted 1")
+	expect(t, "the rest of her quota", each(t, e, keyed("b"), keyed("c"), keyed("d"), keyed("e"), keyed("f")),
+		"created 4, exhausted 1")
 	expect(t, "known keys beyond it", each(t, e, keyed("a"), keyed("e"), keyed("g")), "known 2, exhausted 1")
 	submit(t, e, keyed("a"), keyed("b"))
 	refused(t, e, task.Exhausted, keyed("a"), keyed("new"))
@@ -116,7 +120,8 @@ func TestRefusedTellTheDepth(t *testing.T) {
 	submit(t, e, mail("low"))
 	submit(t, e, append(many(40, mail("high")), many(7, later)...)...)
 	for _, when := range []string{"at once", "when it was counted anew"} {
-		if err := refused(t, e, task.Exhausted, mail("low")); !strings.Contains(err.Message, "the queue is full: 41 steps are ready,") {
+		if err := refused(t, e, task.Exhausted, mail("low")); !strings.Contains(err.Message,
+			"the queue is full: 41 steps are ready,") {
 			t.Errorf("%s: %s", when, err.Message)
 		}
 		advance(time.Minute)

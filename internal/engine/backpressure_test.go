@@ -20,7 +20,9 @@ func pressed(t *testing.T, b engine.Backpressure) (*engine.Engine, func(time.Dur
 	var now atomic.Int64
 	now.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMicro())
 	s := memstore.New(&memstore.Options{Seed: 1})
-	e, err := engine.New(t.Context(), s, engine.Options{Config: engine.Config{Backpressure: b}, Now: func() time.Time { return time.UnixMicro(now.Load()).UTC() }})
+	e, err := engine.New(t.Context(), s, engine.Options{Config: engine.Config{Backpressure: b}, Now: func() time.Time {
+		return time.UnixMicro(now.Load()).UTC()
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,8 +76,10 @@ func TestTiers(t *testing.T) {
 		refused  []engine.Submission
 	}{
 		{9, []engine.Submission{mail("low")}, nil},
-		{10, []engine.Submission{mail("high"), mail("51"), vip, render, direct}, []engine.Submission{mail(""), mail("medium"), mail("low"), mail("0")}},
-		{20, []engine.Submission{mail("high"), mail("100"), vip, direct}, []engine.Submission{mail("74"), mail("51"), mail("")}},
+		{10, []engine.Submission{mail("high"), mail("51"), vip, render, direct},
+			[]engine.Submission{mail(""), mail("medium"), mail("low"), mail("0")}},
+		{20, []engine.Submission{mail("high"), mail("100"), vip, direct},
+			[]engine.Submission{mail("74"), mail("51"), mail("")}},
 		{30, []engine.Submission{vip, render, direct}, []engine.Submission{mail("high"), mail("100"), elsewhere}},
 	} {
 		t.Run(fmt.Sprint(c.depth), func(t *testing.T) {
@@ -90,7 +94,8 @@ func TestTiers(t *testing.T) {
 			for i, s := range c.refused {
 				e, _ := pressed(t, config)
 				fill(t, e, c.depth)
-				if err := refused(t, e, task.Exhausted, s); !strings.Contains(err.Message, fmt.Sprintf("%d steps are ready", c.depth)) {
+				if err := refused(t, e, task.Exhausted, s); !strings.Contains(err.Message,
+					fmt.Sprintf("%d steps are ready", c.depth)) {
 					t.Errorf("submission %d is refused with %q", i, err.Message)
 				}
 			}
@@ -154,7 +159,8 @@ func TestDepthIsFollowed(t *testing.T) {
 	if err := refused(t, e, task.Exhausted, mail("")); err.RetryAfter >= time.Minute || err.RetryAfter < time.Second {
 		t.Errorf("two steps have left the queue, and the advice is to come back in %s", err.RetryAfter)
 	}
-	if _, err := e.Cancel(t.Context(), []task.ID{submit(t, e, mail("high"))[0].ID}, engine.Cancellation{Actor: "ann", Reason: "late"}); err != nil {
+	if _, err := e.Cancel(t.Context(), []task.ID{submit(t, e, mail("high"))[0].ID},
+		engine.Cancellation{Actor: "ann", Reason: "late"}); err != nil {
 		t.Fatal(err)
 	}
 	leases, _, err := e.Poll(t.Context(), w.ID, 3, 0, true)
@@ -197,8 +203,10 @@ func TestUserLimits(t *testing.T) {
 
 func TestOverload(t *testing.T) {
 	t.Parallel()
-	s := &busyStore{Database: memstore.New(&memstore.Options{Seed: 1}), arrived: make(chan struct{}, 10), release: make(chan struct{})}
-	e, err := engine.New(t.Context(), s, engine.Options{Config: engine.Config{Backpressure: engine.Backpressure{NormalLoad: 2}}})
+	s := &busyStore{Database: memstore.New(&memstore.Options{Seed: 1}), arrived: make(chan struct{}, 10),
+		release: make(chan struct{})}
+	e, err := engine.New(t.Context(), s,
+		engine.Options{Config: engine.Config{Backpressure: engine.Backpressure{NormalLoad: 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,9 @@ func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	}
 	if last := c.blockingFailure(o.task.ID); last != nil {
 		f := last.failed.Failure
-		out.Fingerprint, out.Class, out.Message = f.Fingerprint(), task.ClassOf(f), strings.ReplaceAll(failure.Cut(f.Message, task.MaxCaseMessage), "\x00", " ") // PostgreSQL keeps no NUL
+		// PostgreSQL keeps no NUL
+		out.Fingerprint, out.Class, out.Message = f.Fingerprint(), task.ClassOf(f),
+			strings.ReplaceAll(failure.Cut(f.Message, task.MaxCaseMessage), "\x00", " ")
 		out.Retryable = f.Retryable && out.Class != failure.Logic
 		out.Step = def.Spec(last.step).Name
 		if o.cause == "" {
@@ -79,9 +81,11 @@ func (l *blockingFailure) message(step string, cause task.CaseCause, class failu
 	case task.CauseRetriesExhausted:
 		return fmt.Sprintf("step %s failed for good: attempt %d of %d failed", step, s.Attempts, s.MaxAttempts)
 	case task.CauseLostWorkers:
-		return fmt.Sprintf("step %s failed for good: it lost its worker, in attempt %d of %d", step, s.Attempts, s.MaxAttempts)
+		return fmt.Sprintf("step %s failed for good: it lost its worker, in attempt %d of %d", step, s.Attempts,
+			s.MaxAttempts)
 	case task.CauseClassLimit:
-		return fmt.Sprintf("step %s failed for good: failures of the class %s are not repeated after attempt %d of %d", step, class, s.Attempts, s.MaxAttempts)
+		return fmt.Sprintf("step %s failed for good: failures of the class %s are not repeated after attempt %d of %d", step,
+			class, s.Attempts, s.MaxAttempts)
 	case task.CauseNoRetries:
 		return fmt.Sprintf("step %s failed for good: it has one attempt", step)
 	case task.CauseNotRetryable:

@@ -173,7 +173,8 @@ func (of breaker) after(good bool, cfg WorkerBreaker, now task.Instant) breaker 
 		return of
 	}
 	of.failures++
-	if state == task.BreakerClosed && of.failures >= cfg.Failures || state == task.BreakerHalfOpen && of.failures >= cfg.HalfOpen {
+	if state == task.BreakerClosed && of.failures >= cfg.Failures ||
+		state == task.BreakerHalfOpen && of.failures >= cfg.HalfOpen {
 		return breaker{brokenAt: now}
 	}
 	return of

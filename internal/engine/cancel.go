@@ -84,7 +84,8 @@ func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
 	was := t.Cancel(u.now)
 	u.rows.changedTask(t)
 	u.left(t, was, "cancelled")
-	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: id, Kind: "cancel", Actor: c.Actor, Reason: c.Reason, From: string(was), To: string(t.State)})
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: id, Kind: "cancel", Actor: c.Actor,
+		Reason: c.Reason, From: string(was), To: string(t.State)})
 	r.State = t.State
 	return r, nil
 }

@@ -39,12 +39,14 @@ func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*ta
 		if err != nil {
 			return err
 		}
-		o := opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonManual, cause: task.CauseManual, detail: req.Reason, metadata: metadata}
+		o := opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonManual, cause: task.CauseManual,
+			detail: req.Reason, metadata: metadata}
 		if err := u.cases.open([]*opening{&o}); err != nil {
 			return err
 		}
 		opened = o.opened
-		u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: id, CaseID: opened.ID, Kind: task.ActOpenCase, Actor: req.Actor, Reason: req.Reason,
+		u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: id, CaseID: opened.ID, Kind: task.ActOpenCase,
+			Actor: req.Actor, Reason: req.Reason,
 			To: string(opened.Status), Data: req.Metadata})
 		return nil
 	})
@@ -55,7 +57,8 @@ func (e *Engine) checkOpening(r *CaseRequest) []task.Problem {
 	problems := checkActor(r.Actor, r.Reason)
 	problems = renamed(problems, "/actor", "/opened_by")
 	if r.Actor == "" {
-		problems = append(problems, task.Problem{Location: "/opened_by", Message: "say who does it; the name is kept with the case"})
+		problems = append(problems, task.Problem{Location: "/opened_by",
+			Message: "say who does it; the name is kept with the case"})
 	}
 	if r.Reason == "" {
 		problems = append(problems, task.Problem{Location: "/reason", Message: "say why; the reason is kept with the case"})

@@ -49,7 +49,8 @@ type templateName struct {
 }
 
 func newCatalog(s registry, acts ActStore, widened func([]*task.Route)) *catalog {
-	return &catalog{store: s, acts: acts, widened: widened, byDef: map[int64]*task.Template{}, byName: map[templateName]*task.Template{},
+	return &catalog{store: s, acts: acts, widened: widened, byDef: map[int64]*task.Template{},
+		byName:  map[templateName]*task.Template{},
 		schemas: map[int64]compiledSchema{}, routes: map[routeName]*knownRoute{}, byRoute: map[int64]*knownRoute{},
 		kinds: map[workerKind]*servedRoutes{}, byWorker: map[int64]*servedRoutes{}, eviction: newEviction()}
 }
@@ -107,7 +108,8 @@ func (c *catalog) templateNamed(ctx context.Context, namespace, name, version st
 	case err != nil || t == nil:
 		return nil, err
 	case t.Unread != "":
-		return nil, task.Errorf(task.WrongState, "the template %s/%s, version %q, is damaged (%s); register a new version", namespace, name, t.Version, t.Unread)
+		return nil, task.Errorf(task.WrongState, "the template %s/%s, version %q, is damaged (%s); register a new version",
+			namespace, name, t.Version, t.Unread)
 	}
 	c.addTemplate(t)
 	return t, nil

@@ -34,7 +34,8 @@ type typesLimit struct {
 
 // Error implements error.
 func (l *typesLimit) Error() string {
-	return fmt.Sprintf("the namespace %q already has %d %s, the most it may have (engine.limits.routes): use one of them, or raise the limit",
+	return fmt.Sprintf("the namespace %q already has %d %s, the most it may have (engine.limits.routes): use one of "+
+		"them, or raise the limit",
 		l.namespace, l.limit, l.what)
 }
 

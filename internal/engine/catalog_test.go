@@ -68,7 +68,8 @@ func TestManyTaskTypes(t *testing.T) {
 		e.KeepRoutes(kept)
 	}
 	w := register(t, e, 1000)
-	err = s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error { // at once: a commit for each would take minutes
+	err = s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+		// at once: a commit for each would take minutes
 		for _, in := range types(0, count) {
 			if _, err := tx.InsertTemplate(ctx, task.Adhoc(engine.DefaultNamespace, in.TaskType)); err != nil {
 				return err

@@ -63,7 +63,8 @@ const (
 // Census counts what there is. It reads; what it costs grows with the number of
 // routes and, up to the bounds, of ready steps.
 func (e *Engine) Census(ctx context.Context) (*Census, error) {
-	c := &Census{At: e.instant(), Dispatch: e.Dispatch(), Workers: map[task.WorkerState]int{}, Breakers: map[task.BreakerState]int{}}
+	c := &Census{At: e.instant(), Dispatch: e.Dispatch(), Workers: map[task.WorkerState]int{},
+		Breakers: map[task.BreakerState]int{}}
 	if e.cluster != nil {
 		c.ClockOffset = e.cluster.ClockOffset()
 	}

@@ -61,7 +61,8 @@ func TestCensus(t *testing.T) {
 	t.Run("Empty", func(t *testing.T) {
 		t.Parallel()
 		e, _ := newEngine(t, engine.Options{})
-		if c := census(t, e); len(c.Ready) != 0 || c.Leased != 0 || c.Waiting != 0 || c.NextDue != 0 || c.Investigations.Pending != 0 {
+		if c := census(t, e); len(c.Ready) != 0 || c.Leased != 0 || c.Waiting != 0 || c.NextDue != 0 ||
+			c.Investigations.Pending != 0 {
 			t.Errorf("a fresh store has %+v", c)
 		}
 	})
@@ -71,7 +72,8 @@ func TestCensus(t *testing.T) {
 		submit(t, e, engine.Submission{TaskType: "mail", Priority: "low"})
 		oldest := e.Now()
 		tick(time.Minute)
-		submit(t, e, engine.Submission{TaskType: "mail", Priority: "0"}, engine.Submission{TaskType: "mail", Priority: "high"})
+		submit(t, e, engine.Submission{TaskType: "mail", Priority: "0"},
+			engine.Submission{TaskType: "mail", Priority: "high"})
 		c := census(t, e)
 		if len(c.Ready) != 1 || c.Ready[0].Steps != 3 || c.Ready[0].Oldest != oldest || c.Ready[0].Route.Handler != "mail" {
 			t.Errorf("ready is %+v, want 3 for mail, the oldest since %d", c.Ready, oldest)
@@ -103,7 +105,10 @@ func TestCensus(t *testing.T) {
 	t.Run("CasesAndHealth", func(t *testing.T) {
 		t.Parallel()
 		// 30 minutes in steps_in_process, and nothing to speak of in the queue before
-		e, tick := newEngine(t, engine.Options{Config: engine.Config{Scheduling: engine.Scheduling{MaxWait: time.Microsecond, PromotionInterval: time.Microsecond}}})
+		e, tick := newEngine(t,
+			engine.Options{
+				Config: engine.Config{Scheduling: engine.Scheduling{MaxWait: time.Microsecond,
+					PromotionInterval: time.Microsecond}}})
 		health := func(want string) {
 			t.Helper()
 			if got := fmt.Sprint(census(t, e).Investigations); got != want {
@@ -153,7 +158,8 @@ func TestCensus(t *testing.T) {
 			if d.Task == found[0].Task {
 				kind = engine.ResetForRetry // goes on
 			}
-			if _, err := e.Operate(t.Context(), d.Task, steps[0].ID, engine.StepAct{Kind: kind, Actor: "ann", Reason: "done"}); err != nil {
+			if _, err := e.Operate(t.Context(), d.Task, steps[0].ID,
+				engine.StepAct{Kind: kind, Actor: "ann", Reason: "done"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -164,14 +170,16 @@ func TestCensus(t *testing.T) {
 	t.Run("MaxDuration", func(t *testing.T) {
 		t.Parallel()
 		e, tick := newEngine(t, engine.Options{})
-		tpl := &task.Template{Namespace: "default", Name: "slow", Version: "1", Fingerprint: "x", Source: "x", Lifecycle: task.Lifecycle{MaxDuration: 10 * time.Minute},
-			Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: task.DefaultRetry()}}}
+		tpl := &task.Template{Namespace: "default", Name: "slow", Version: "1", Fingerprint: "x", Source: "x",
+			Lifecycle: task.Lifecycle{MaxDuration: 10 * time.Minute},
+			Steps:     []task.StepSpec{{Name: "a", Handler: "h", Retry: task.DefaultRetry()}}}
 		tpl.Link()
 		if _, _, err := e.RegisterTemplate(t.Context(), tpl, engine.Registration{}); err != nil {
 			t.Fatal(err)
 		}
 		submit(t, e, engine.Submission{Name: "slow"})
-		for after, want := range []string{"map[healthy:0 stale:0 warning:0]", "map[healthy:0 stale:0 warning:1]", "map[healthy:0 stale:1 warning:0]"} {
+		for after, want := range []string{"map[healthy:0 stale:0 warning:0]", "map[healthy:0 stale:0 warning:1]",
+			"map[healthy:0 stale:1 warning:0]"} {
 			if got := fmt.Sprint(census(t, e).Investigations.Health); got != want {
 				t.Errorf("look %d: health is %s, want %s", after, got, want)
 			}

@@ -33,7 +33,9 @@ type Lease struct {
 // is noticed, within a few poll intervals.
 //
 // The second result tells the worker to drain: nothing more will come.
-func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait time.Duration, start bool) ([]Lease, bool, error) {
+func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait time.Duration,
+	start bool,
+) ([]Lease, bool, error) {
 	version := e.waiters.version.Load() // before the worker is looked at: a change of it counts too
 	w, err := e.Worker(ctx, worker)
 	if err != nil {
@@ -82,7 +84,9 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 
 // round looks for steps once and, with wait, waits for some. It reports whether
 // the poll is over; if not, there is reason to look again.
-func (e *Engine) round(ctx context.Context, p *poller, version int64, adm admission, wait bool, timeout func() <-chan time.Time) ([]Lease, bool, error) {
+func (e *Engine) round(ctx context.Context, p *poller, version int64, adm admission, wait bool,
+	timeout func() <-chan time.Time,
+) ([]Lease, bool, error) {
 	leases, err := e.claim(ctx, p, wait)
 	if err != nil || len(leases) > 0 || !wait || ctx.Err() != nil {
 		p.countClaimed(leases)

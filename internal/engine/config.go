@@ -257,7 +257,8 @@ func (c Config) Validate() error {
 		bad(p.Name != "" && numeric != nil, "priorities[%d]: the name must be a word, not %q", i, p.Name)
 		bad(!seen[strings.ToLower(p.Name)], "priorities[%d]: the name %q is used twice", i, p.Name)
 		bad(!levels[p.Level], "priorities[%d]: the level %d is used twice", i, p.Level)
-		bad(p.Level >= 0 && p.Level <= task.MaxPriority, "priorities[%d]: the level must be 0 to %d, not %d", i, task.MaxPriority, p.Level)
+		bad(p.Level >= 0 && p.Level <= task.MaxPriority, "priorities[%d]: the level must be 0 to %d, not %d", i,
+			task.MaxPriority, p.Level)
 		bad(p.MaxRetries >= 0, "priorities[%d]: max_retries must not be negative", i)
 		bad(p.Timeout > 0, "priorities[%d]: timeout must be positive", i)
 		bad(p.MaxRetryDelay > 0, "priorities[%d]: max_retry_delay must be positive", i)

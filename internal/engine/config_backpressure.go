@@ -48,7 +48,8 @@ func (b *Backpressure) setDefaults() {
 const maxDepth = 10_000_000
 
 func (b Backpressure) validate(bad func(ok bool, format string, args ...any)) {
-	bad(b.Scope == QueueScope || b.Scope == AllScope, "backpressure.scope must be %s or %s, not %q", QueueScope, AllScope, b.Scope)
+	bad(b.Scope == QueueScope || b.Scope == AllScope, "backpressure.scope must be %s or %s, not %q", QueueScope, AllScope,
+		b.Scope)
 	last, lastName := 0, ""
 	for _, t := range []struct {
 		name  string

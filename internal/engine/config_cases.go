@@ -111,8 +111,10 @@ func (c Config) validateCases(bad func(ok bool, format string, args ...any)) {
 		base := c.Cases.PriorityBases.Of(r)
 		bad(base >= 0 && base <= maxPriorityBase, "cases.priority_bases.%s must be 0 to %d", r, maxPriorityBase)
 	}
-	bad(c.StalenessDetection.Enabled.valid(), "staleness_detection.enabled must be true or false, not %q", c.StalenessDetection.Enabled)
-	bad(c.StalenessDetection.BatchSize > 0 && c.StalenessDetection.BatchSize <= maxDetections, "staleness_detection.batch_size must be 1 to %d", maxDetections)
+	bad(c.StalenessDetection.Enabled.valid(), "staleness_detection.enabled must be true or false, not %q",
+		c.StalenessDetection.Enabled)
+	bad(c.StalenessDetection.BatchSize > 0 && c.StalenessDetection.BatchSize <= maxDetections,
+		"staleness_detection.batch_size must be 1 to %d", maxDetections)
 	bad(c.StalenessDetection.DetectionInterval > 0, "staleness_detection.detection_interval must be positive")
 	t := c.StalenessThresholds
 	bad(orNever(t.WaitingForDependencies), "staleness_thresholds.waiting_for_dependencies must be positive, or -1")

@@ -81,20 +81,24 @@ func (r *Recovery) setDefaults() {
 }
 
 func (r Recovery) validate(bad func(ok bool, format string, args ...any)) {
-	bad(r.BaseDelay == -1 || r.BaseDelay >= time.Millisecond && r.BaseDelay <= task.MaxDelay, "recovery.base_delay must be 1ms to 30d, or -1")
+	bad(r.BaseDelay == -1 || r.BaseDelay >= time.Millisecond && r.BaseDelay <= task.MaxDelay,
+		"recovery.base_delay must be 1ms to 30d, or -1")
 	bad(r.Jitter == -1 || r.Jitter > 0 && r.Jitter <= 1, "recovery.jitter must be more than 0 and at most 1, or -1")
 	limits := r.common()
 	for _, c := range failure.Classes {
 		n := *limits.Of(c)
 		bad(n >= -1 && n <= maxRetries, "recovery.limits.%s must be 0 to %d, or -1", c, maxRetries)
 	}
-	bad(slices.Contains(task.GrowthRules, r.TimeoutGrowth), "recovery.timeout_growth must be never, resource or always, not %q", r.TimeoutGrowth)
-	bad(r.TimeoutFactor >= 1 && r.TimeoutFactor <= maxTimeoutFactor, "recovery.timeout_factor must be 1 to %d", maxTimeoutFactor)
+	bad(slices.Contains(task.GrowthRules, r.TimeoutGrowth),
+		"recovery.timeout_growth must be never, resource or always, not %q", r.TimeoutGrowth)
+	bad(r.TimeoutFactor >= 1 && r.TimeoutFactor <= maxTimeoutFactor, "recovery.timeout_factor must be 1 to %d",
+		maxTimeoutFactor)
 	bad(r.TimeoutCap > 0 && r.TimeoutCap <= maxTimeout, "recovery.timeout_cap must be positive, and at most 7d")
 	bad(r.BoostLevels >= 0 && r.BoostLevels <= task.MaxPriority, "recovery.boost_levels must be 0 to %d", task.MaxPriority)
 	bad(slices.Contains(RetryPriorities, r.RetryPriority),
 		"recovery.retry_priority must be original, boosted or recalculated, not %q", r.RetryPriority)
-	bad(r.Stagger == -1 || r.Stagger > 0 && r.Stagger <= maxStagger, "recovery.stagger must be positive and at most 1m, or -1")
+	bad(r.Stagger == -1 || r.Stagger > 0 && r.Stagger <= maxStagger,
+		"recovery.stagger must be positive and at most 1m, or -1")
 	bad(r.MaxStagger > 0 && r.MaxStagger <= maxRequeueDelay, "recovery.max_stagger must be positive, and at most 1h")
 	bad(r.RequeueDelay >= 0 && r.RequeueDelay <= maxRequeueDelay, "recovery.requeue_delay must be 0 to 1h")
 }

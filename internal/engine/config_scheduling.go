@@ -61,12 +61,17 @@ func (s Scheduling) validate(bad func(ok bool, format string, args ...any)) {
 	bad(slices.Contains(modes, s.Mode), "scheduling.mode must be strict, promote or aging, not %q", s.Mode)
 	bad(s.PromotionInterval > 0, "scheduling.promotion_interval must be positive")
 	bad(s.LowToMedium > 0, "scheduling.low_to_medium must be positive")
-	bad(s.MediumToHigh >= s.LowToMedium, "scheduling.medium_to_high must not be shorter than scheduling.low_to_medium: both are counted from the beginning of the wait")
-	bad(s.PromotionBatch > 0 && s.PromotionBatch <= maxPromotions, "scheduling.promotion_batch must be 1 to %d", maxPromotions)
-	bad(s.HighPromotionBatch > 0 && s.HighPromotionBatch <= maxPromotions, "scheduling.high_promotion_batch must be 1 to %d", maxPromotions)
+	bad(s.MediumToHigh >= s.LowToMedium, "scheduling.medium_to_high must not be shorter than scheduling.low_to_medium: "+
+		"both are counted from the beginning of the wait")
+	bad(s.PromotionBatch > 0 && s.PromotionBatch <= maxPromotions, "scheduling.promotion_batch must be 1 to %d",
+		maxPromotions)
+	bad(s.HighPromotionBatch > 0 && s.HighPromotionBatch <= maxPromotions,
+		"scheduling.high_promotion_batch must be 1 to %d", maxPromotions)
 	bad(s.AgingWeight > 0 && s.AgingWeight <= maxAgingWeight, "scheduling.aging_weight must be positive, and at most 7d")
-	bad(s.MaxWait == -1 || s.MaxWait > 0 && s.MaxWait <= maxMaxWait, "scheduling.max_wait must be positive and at most 365d, or -1")
-	bad(s.FairnessWindow >= 0 && s.FairnessWindow <= task.MaxPriority, "scheduling.fairness_window must be 0 to %d", task.MaxPriority)
+	bad(s.MaxWait == -1 || s.MaxWait > 0 && s.MaxWait <= maxMaxWait,
+		"scheduling.max_wait must be positive and at most 365d, or -1")
+	bad(s.FairnessWindow >= 0 && s.FairnessWindow <= task.MaxPriority, "scheduling.fairness_window must be 0 to %d",
+		task.MaxPriority)
 }
 
 // Order is how a Config that has its defaults orders ready steps.

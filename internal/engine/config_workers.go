@@ -69,9 +69,11 @@ func (p *WorkerProbes) setDefaults() {
 
 func (p WorkerProbes) validate(bad func(ok bool, format string, args ...any)) {
 	bad(p.Interval > 0, "worker_probes.interval must be positive")
-	bad(p.Timeout > 0 && p.Timeout <= maxProbeTimeout, "worker_probes.timeout must be positive, and at most %s", maxProbeTimeout)
+	bad(p.Timeout > 0 && p.Timeout <= maxProbeTimeout, "worker_probes.timeout must be positive, and at most %s",
+		maxProbeTimeout)
 	bad(p.UnhealthyAfter > 0, "worker_probes.unhealthy_after must be positive")
-	bad(p.Concurrency > 0 && p.Concurrency <= maxProbeConcurrency, "worker_probes.concurrency must be 1 to %d", maxProbeConcurrency)
+	bad(p.Concurrency > 0 && p.Concurrency <= maxProbeConcurrency, "worker_probes.concurrency must be 1 to %d",
+		maxProbeConcurrency)
 	for i, a := range p.Allow {
 		_, err := netip.ParsePrefix(a)
 		bad(err == nil, "worker_probes.allow[%d] must be a network such as 10.0.0.0/8, not %q", i, a)

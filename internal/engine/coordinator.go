@@ -254,7 +254,9 @@ func (c *coordinator) announce(ctx context.Context, a membership, now task.Insta
 	if err != nil {
 		return fmt.Errorf("encode what this process says: %w", err)
 	}
-	if err := c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return c.e.noteStore.Note(ctx, tx, c.key, string(text)) }); err != nil {
+	if err := c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+		return c.e.noteStore.Note(ctx, tx, c.key, string(text))
+	}); err != nil {
 		return fmt.Errorf("say what this process hands out: %w", err)
 	}
 	if c.announced.Until > c.e.instant() && c.announced.Term == m.Term {
@@ -340,7 +342,9 @@ func (c *coordinator) leaveForGood(ctx context.Context) error {
 		return err
 	}
 	c.announced, c.own.Term = member{}, 0
-	return c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return c.e.noteStore.DropNotes(ctx, tx, []string{c.key}) })
+	return c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+		return c.e.noteStore.DropNotes(ctx, tx, []string{c.key})
+	})
 }
 
 // epoch tells apart the times in which steps are handed out here; 0 where none are. Without other processes it is

@@ -43,7 +43,8 @@ func (u *unit) endCycle(t *task.Task, before task.Task) error {
 
 func (cc *caseChanges) cycled(t *task.Task, before task.Task, def *task.Template) {
 	if cc.opensFor(t) {
-		cc.openings = append(cc.openings, &opening{task: t, state: before.State, since: before.StateAt, reason: task.ReasonCycle, cause: task.CauseCycle, detail: def.Cycle})
+		cc.openings = append(cc.openings, &opening{task: t, state: before.State, since: before.StateAt,
+			reason: task.ReasonCycle, cause: task.CauseCycle, detail: def.Cycle})
 	}
 }
 

@@ -14,10 +14,11 @@ type DetectionAction string
 
 // What it may have done.
 const (
-	WouldTransition  DetectionAction = "would_transition_to_dlq_and_error" // dry run
-	MovedAndErrored  DetectionAction = "transitioned_to_dlq_and_error"
-	MovedOnly        DetectionAction = "moved_to_dlq_only"
-	ErroredOnly      DetectionAction = "transitioned_to_error_only" // it has a pending case already, or cases are switched off
+	WouldTransition DetectionAction = "would_transition_to_dlq_and_error" // dry run
+	MovedAndErrored DetectionAction = "transitioned_to_dlq_and_error"
+	MovedOnly       DetectionAction = "moved_to_dlq_only"
+	// it has a pending case already, or cases are switched off
+	ErroredOnly      DetectionAction = "transitioned_to_error_only"
 	TransitionFailed DetectionAction = "transition_failed"
 )
 
@@ -64,7 +65,8 @@ func (e *Engine) DetectStaleness(ctx context.Context, batch int, dryRun bool) ([
 }
 
 func detection(began, ended time.Time, interval time.Duration, dryRun bool, found []Detected, err error) Detection {
-	d := Detection{At: task.At(ended), Took: ended.Sub(began), Interval: interval, DryRun: dryRun, Detected: len(found), Err: err}
+	d := Detection{At: task.At(ended), Took: ended.Sub(began), Interval: interval, DryRun: dryRun, Detected: len(found),
+		Err: err}
 	for _, f := range found {
 		if f.Errored {
 			d.Transitioned++
@@ -138,7 +140,8 @@ func (e *Engine) checkStale(ctx context.Context, watches []Watch, now task.Insta
 	var stale []Detected
 	for i, t := range live {
 		if l := limits[i]; l.Health() == task.Stale {
-			stale = append(stale, Detected{Task: t.ID, Template: defs[i], State: t.State, InState: l.Used, Threshold: l.Threshold, Limit: l, Action: WouldTransition,
+			stale = append(stale, Detected{Task: t.ID, Template: defs[i], State: t.State, InState: l.Used,
+				Threshold: l.Threshold, Limit: l, Action: WouldTransition,
 				TraceParent: t.Meta.TraceParent, watch: of[i]})
 			continue
 		}
@@ -272,7 +275,8 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 		var openings []*opening // of these
 		for _, d := range found {
 			t := u.rows.tasks[d.Task]
-			if t == nil || t.State != d.State || e.stateLimit(t, d.Template, u.rows.families[d.Task], u.now).Health() != task.Stale {
+			if t == nil || t.State != d.State || e.stateLimit(t, d.Template, u.rows.families[d.Task],
+				u.now).Health() != task.Stale {
 				continue
 			}
 			if u.cases.opensFor(t) {

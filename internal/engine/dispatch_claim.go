@@ -53,7 +53,8 @@ func (g *dispatchQueue) claimHolds(calls []*poller, out [][]Lease) ([][]Hold, er
 	token := g.e.nextToken(now)
 	claims := make([]Claim, len(calls))
 	for i, p := range calls {
-		claims[i] = Claim{Worker: p.worker, Routes: p.routes, Capacity: p.capacity - len(out[i]), Start: p.start, Token: token,
+		claims[i] = Claim{Worker: p.worker, Routes: p.routes, Capacity: p.capacity - len(out[i]), Start: p.start,
+			Token:  token,
 			Window: g.e.cfg.Scheduling.FairnessWindow,
 			Until:  now.Add(g.e.cfg.Leases.StartTimeout)}
 		if p.start {
@@ -200,7 +201,9 @@ func (g *dispatchQueue) returnHolds(holds [][]Hold) {
 
 // renewThere starts or renews the leases that the dispatcher knows, and
 // leaves the others, which are in the store, to stored.
-func (g *dispatchQueue) renewThere(verb string, calls []leaseCall, stored func([]leaseCall) ([][]LeaseAnswer, error)) ([][]LeaseAnswer, error) {
+func (g *dispatchQueue) renewThere(verb string, calls []leaseCall,
+	stored func([]leaseCall) ([][]LeaseAnswer, error),
+) ([][]LeaseAnswer, error) {
 	refs, holds, err := g.renewHolds(verb == "start", calls)
 	if err != nil {
 		g.failOver(err)
@@ -334,7 +337,9 @@ func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 		return 0, nil
 	}
 	e.dispatch.flush() // what the last batch did away with
-	holds, ok, err := ask(ctx, e.dispatch, func(d Dispatcher) ([]Hold, error) { return d.Expired(ctx, e.instant(), limit) })
+	holds, ok, err := ask(ctx, e.dispatch, func(d Dispatcher) ([]Hold, error) {
+		return d.Expired(ctx, e.instant(), limit)
+	})
 	if !ok || err != nil {
 		return 0, err
 	}
@@ -354,7 +359,8 @@ func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 		var over []Work
 		for i, w := range works {
 			if _, adopted := u.leases.applied[w.Step]; w.Step == nil || !adopted {
-				u.leases.removals = append(u.leases.removals, Removal{Offered: holds[i].Offered}) // it has ended, or is in the store by now
+				// it has ended, or is in the store by now
+				u.leases.removals = append(u.leases.removals, Removal{Offered: holds[i].Offered})
 				continue
 			}
 			over = append(over, w)

@@ -42,7 +42,9 @@ func (g *dispatchQueue) claim(calls []*poller) ([][]Lease, error) {
 }
 
 // renew asks the dispatcher first while that hands out.
-func (g *dispatchQueue) renew(verb string, calls []leaseCall, stored func([]leaseCall) ([][]LeaseAnswer, error)) ([][]LeaseAnswer, error) {
+func (g *dispatchQueue) renew(verb string, calls []leaseCall,
+	stored func([]leaseCall) ([][]LeaseAnswer, error),
+) ([][]LeaseAnswer, error) {
 	if !g.on() {
 		return stored(calls)
 	}
@@ -115,7 +117,9 @@ func (g *dispatchQueue) held(ctx context.Context) (map[int64]int, error) {
 }
 
 func (g *dispatchQueue) holds(ctx context.Context, limit int) ([]Hold, error) {
-	holds, _, err := ask(ctx, g, func(d Dispatcher) ([]Hold, error) { return d.Expired(ctx, task.Instant(math.MaxInt64), limit) })
+	holds, _, err := ask(ctx, g, func(d Dispatcher) ([]Hold, error) {
+		return d.Expired(ctx, task.Instant(math.MaxInt64), limit)
+	})
 	return holds, err // when it has just failed, they are stored in a moment
 }
 

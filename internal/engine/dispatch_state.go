@@ -52,7 +52,8 @@ const (
 var errDispatchNew = errors.New("it has not been filled yet")
 
 func newDispatchQueue(e *Engine, d Dispatcher) *dispatchQueue {
-	g := &dispatchQueue{storeQueue: storeQueue{e}, d: d, leases: map[task.ID]Hold{}, reason: errDispatchNew, submitted: newSubmittedCache()}
+	g := &dispatchQueue{storeQueue: storeQueue{e}, d: d, leases: map[task.ID]Hold{}, reason: errDispatchNew,
+		submitted: newSubmittedCache()}
 	g.outbox = g.newOutbox()
 	g.persists = coalesce.New(callers, 1, func(calls []struct{}) ([]struct{}, error) {
 		if e.coordinator != nil {
@@ -244,7 +245,9 @@ func (e *Engine) Dispatch() DispatchState {
 // ask asks the dispatcher while that is the queue. ok is false where it is
 // not, or has just failed: the store knows then. An error is that of a caller who has
 // gone.
-func ask[T any](ctx context.Context, g *dispatchQueue, question func(Dispatcher) (T, error)) (answer T, ok bool, err error) {
+func ask[T any](ctx context.Context, g *dispatchQueue,
+	question func(Dispatcher) (T, error),
+) (answer T, ok bool, err error) {
 	if !g.on() {
 		return answer, false, nil
 	}

@@ -226,7 +226,8 @@ func (u *unit) actOfEdit(t *task.Task, out *EditedContext, edit *ContextEdit) er
 	if err != nil {
 		return fmt.Errorf("encode act: %w", err)
 	}
-	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: t.ID, CaseID: about, Kind: task.ActEditContext, Actor: edit.Actor,
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: t.ID, CaseID: about, Kind: task.ActEditContext,
+		Actor:  edit.Actor,
 		Reason: edit.Reason, From: string(t.State), To: string(t.State), Data: data})
 	return nil
 }

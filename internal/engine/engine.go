@@ -127,9 +127,11 @@ const callers = 1024
 func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	cfg := opts.Config.WithDefaults()
 	if err := cfg.Validate(); err != nil {
-		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(), Err: err}
+		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(),
+			Err: err}
 	}
-	e := &Engine{store: db, domains: domainsOf(db), cfg: cfg, now: opts.Now, stepped: opts.Stepped, roll: opts.Roll, schemas: opts.Schemas}
+	e := &Engine{store: db, domains: domainsOf(db), cfg: cfg, now: opts.Now, stepped: opts.Stepped, roll: opts.Roll,
+		schemas: opts.Schemas}
 	if e.queue = (storeQueue{e}); opts.Dispatcher != nil {
 		e.dispatch = newDispatchQueue(e, opts.Dispatcher)
 		e.queue = e.dispatch

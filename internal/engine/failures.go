@@ -93,7 +93,8 @@ type FailureAlarm struct {
 func (a FailureAlarm) Message() string {
 	switch a.Kind {
 	case NewFingerprint:
-		return fmt.Sprintf("new failure pattern in the DLQ: %s, %s in %s (%d)", a.Reason, cmp.Or(a.Fingerprint, "without an error"), a.Namespace, a.Cases)
+		return fmt.Sprintf("new failure pattern in the DLQ: %s, %s in %s (%d)", a.Reason,
+			cmp.Or(a.Fingerprint, "without an error"), a.Namespace, a.Cases)
 	case FrequentReason:
 		return fmt.Sprintf("%d tasks moved to the DLQ for %s", a.Cases, a.Reason)
 	default:
@@ -128,7 +129,8 @@ func (a *analysis) report(namespace string, cfg FailureAnalysis) *FailureReport 
 		}
 		r.Fingerprints = append(r.Fingerprints, p)
 		if p.New {
-			r.Alarms = append(r.Alarms, FailureAlarm{Kind: NewFingerprint, Namespace: p.Namespace, Reason: p.Reason, Fingerprint: p.Fingerprint, Cases: p.Cases})
+			r.Alarms = append(r.Alarms, FailureAlarm{Kind: NewFingerprint, Namespace: p.Namespace, Reason: p.Reason,
+				Fingerprint: p.Fingerprint, Cases: p.Cases})
 		}
 	}
 	for _, p := range a.Reasons {
@@ -193,7 +195,9 @@ func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode analysis of failures: %w", err)
 	}
-	if err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return e.noteStore.Note(ctx, tx, analysisNote, string(text)) }); err != nil {
+	if err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+		return e.noteStore.Note(ctx, tx, analysisNote, string(text))
+	}); err != nil {
 		return nil, fmt.Errorf("store analysis of failures: %w", err)
 	}
 	out := &Analysis{Report: after.report("", cfg), Interval: cfg.Interval}
@@ -226,7 +230,9 @@ func (a *analysis) compare(before *analysis) {
 		a.Known[p.key()] = a.At
 	}
 	if excess := len(a.Known) - knownFingerprints; excess > 0 {
-		oldest := slices.SortedFunc(maps.Keys(a.Known), func(x, y string) int { return cmp.Or(cmp.Compare(a.Known[x], a.Known[y]), cmp.Compare(x, y)) })
+		oldest := slices.SortedFunc(maps.Keys(a.Known), func(x, y string) int {
+			return cmp.Or(cmp.Compare(a.Known[x], a.Known[y]), cmp.Compare(x, y))
+		})
 		for _, key := range oldest[:excess] {
 			delete(a.Known, key)
 		}

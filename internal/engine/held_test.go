@@ -27,7 +27,8 @@ func TestHeldInTheDispatcher(t *testing.T) {
 		t.Fatalf("the worker got %d steps, %v", len(got), err)
 	}
 	held, err := e.HeldOf(t.Context(), w.ID, ids)
-	if err != nil || len(held) != 2 || len(held[0].Leases) != 1 || len(held[1].Leases) != 1 || held[1].Leases[0].Token != e.Token(&got[0].Step) {
+	if err != nil || len(held) != 2 || len(held[0].Leases) != 1 || len(held[1].Leases) != 1 ||
+		held[1].Leases[0].Token != e.Token(&got[0].Step) {
 		t.Errorf("it holds %+v, %v", held, err)
 	}
 	for who, want := range map[*task.Worker]int{w: 2, other: 0} {

@@ -157,8 +157,9 @@ func (e *Engine) known(d *draft, t *task.Task, bound Binding) Receipt {
 	if e.cfg.IdempotencyMismatch == MismatchConflict && bound.Hash != "" && bound.Hash != d.hash {
 		at := fmt.Sprintf("/tasks/%d/idempotency_key", d.place)
 		r.Err = &task.Error{Code: task.Conflict, Message: "the idempotency key was used for another submission",
-			Hint:     "use a new key for a new task, or send again what was sent with this one",
-			Problems: []task.Problem{{Location: at, Message: fmt.Sprintf("names the task %s, which was submitted with another body", t.ID)}}}
+			Hint: "use a new key for a new task, or send again what was sent with this one",
+			Problems: []task.Problem{
+				{Location: at, Message: fmt.Sprintf("names the task %s, which was submitted with another body", t.ID)}}}
 	}
 	return r
 }
@@ -220,7 +221,8 @@ func (e *Engine) hashOf(in *Submission) (string, error) {
 		Tags         []string
 		Estimate     int
 	}{
-		1, in.Name, in.TaskType, in.Version, nil, in.Priority, task.Capabilities(in.Capabilities), in.Timeout, in.MaxRetries, in.RunAt,
+		1, in.Name, in.TaskType, in.Version, nil, in.Priority, task.Capabilities(in.Capabilities), in.Timeout, in.MaxRetries,
+		in.RunAt,
 		[]string{in.CorrelationID, in.Meta.ParentCorrelationID, in.Meta.Initiator, in.Meta.SourceSystem, in.Meta.Reason},
 		in.Meta.Tags, in.Meta.Estimate,
 	}

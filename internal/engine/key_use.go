@@ -20,7 +20,8 @@ func (e *Engine) NoteKeyUse(ctx context.Context, node string) error {
 		return fmt.Errorf("encode act: %w", err)
 	}
 	return e.write(ctx, "note_key_use", func(u *unit) error {
-		u.records.acts = append(u.records.acts, task.Act{At: u.now, Kind: task.ActUseKey, Actor: key, Reason: "first use of the day on this node", Data: data})
+		u.records.acts = append(u.records.acts, task.Act{At: u.now, Kind: task.ActUseKey, Actor: key,
+			Reason: "first use of the day on this node", Data: data})
 		return nil
 	})
 }

@@ -60,10 +60,12 @@ func (e *Engine) Start(ctx context.Context, refs []LeaseRef) ([]LeaseAnswer, err
 // Report stores the progress of a step and renews its lease.
 func (e *Engine) Report(ctx context.Context, ref LeaseRef, p Progress) (LeaseAnswer, error) {
 	if p.Percent < 0 || p.Percent > 100 {
-		return LeaseAnswer{}, refusal("the progress was not stored", []task.Problem{{Location: "/progress_percent", Message: "must be 0 to 100, not " + strconv.Itoa(p.Percent)}})
+		return LeaseAnswer{}, refusal("the progress was not stored",
+			[]task.Problem{{Location: "/progress_percent", Message: "must be 0 to 100, not " + strconv.Itoa(p.Percent)}})
 	}
 	if fault := task.TextFault(p.Note, maxText); fault != "" {
-		return LeaseAnswer{}, refusal("the progress was not stored", []task.Problem{{Location: "/status_message", Message: fault}})
+		return LeaseAnswer{}, refusal("the progress was not stored",
+			[]task.Problem{{Location: "/status_message", Message: fault}})
 	}
 	answers, err := e.heartbeats.Do(ctx, leaseCall{refs: []LeaseRef{ref}, progress: &p})
 	if err != nil {
@@ -120,7 +122,9 @@ func (e *Engine) renewStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 }
 
 // runLeases applies fn to every lease in force of many callers, in one transaction.
-func (e *Engine) runLeases(verb string, calls []leaseCall, fn func(*unit, *task.Step, leaseCall) error) ([][]LeaseAnswer, error) {
+func (e *Engine) runLeases(verb string, calls []leaseCall,
+	fn func(*unit, *task.Step, leaseCall) error,
+) ([][]LeaseAnswer, error) {
 	out := make([][]LeaseAnswer, len(calls))
 	err := e.write(context.Background(), verb, func(u *unit) error {
 		for i, c := range calls {

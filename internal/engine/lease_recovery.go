@@ -157,7 +157,8 @@ func (u *unit) stagger(works []Work) map[*task.Step]time.Duration {
 	waits := map[*task.Step]time.Duration{}
 	for _, steps := range batches {
 		slices.SortFunc(steps, func(a, b *task.Step) int {
-			return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ReadyAt, b.ReadyAt), bytes.Compare(a.ID[:], b.ID[:]))
+			return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ReadyAt, b.ReadyAt),
+				bytes.Compare(a.ID[:], b.ID[:]))
 		})
 		gap := max(cfg.Stagger, 0)
 		if last := len(steps) - 1; last > 0 {

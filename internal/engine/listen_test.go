@@ -181,9 +181,11 @@ func TestListen(t *testing.T) {
 		s.submit(sub)
 		all := s.listen(feed.Filter{})
 		s.run(engine.ResultCompleted)
-		s.submit(engine.Submission{TaskType: "job", Priority: "high", Namespace: "n", CorrelationID: "c", Meta: task.Meta{Tags: []string{"t"}}})
+		s.submit(engine.Submission{TaskType: "job", Priority: "high", Namespace: "n", CorrelationID: "c",
+			Meta: task.Meta{Tags: []string{"t"}}})
 		s.run(engine.ResultFailed)
-		hears(t, "all", all, "stream.open steps_in_process>complete +steps_in_process steps_in_process>error case.opened:max_retries_exceededpending")
+		hears(t, "all", all, "stream.open steps_in_process>complete +steps_in_process steps_in_process>error "+
+			"case.opened:max_retries_exceededpending")
 	})
 }
 
@@ -199,12 +201,14 @@ func TestListenFilters(t *testing.T) {
 			l := s.listen(l)
 			s.submit(sub)
 			s.run(engine.ResultCompleted)
-			s.submit(engine.Submission{TaskType: "mine", Namespace: "n", CorrelationID: "c", Meta: task.Meta{Tags: []string{"s", "t"}}})
+			s.submit(engine.Submission{TaskType: "mine", Namespace: "n", CorrelationID: "c",
+				Meta: task.Meta{Tags: []string{"s", "t"}}})
 			s.run(engine.ResultCompleted)
 			hears(t, name, l, both)
 			l.Close()
 		}
-		l, k := s.listen(feed.Filter{States: []task.State{task.Complete}}), s.listen(feed.Filter{Kinds: []feed.ChangeKind{feed.TaskSubmitted}})
+		l, k := s.listen(feed.Filter{States: []task.State{task.Complete}}),
+			s.listen(feed.Filter{Kinds: []feed.ChangeKind{feed.TaskSubmitted}})
 		s.submit(sub)
 		s.run(engine.ResultCompleted)
 		hears(t, "States", l, "stream.open steps_in_process>complete")
@@ -222,16 +226,20 @@ func TestListenToTasks(t *testing.T) {
 		s.run(engine.ResultCompleted)
 		s.run(engine.ResultCompleted)
 		hears(t, "until settled", l, "steps_in_process>complete EOF")
-		hears(t, "settled already", s.listen(feed.Filter{Tasks: ids[:2], UntilSettled: true}), "stream.open >complete >complete EOF")
+		hears(t, "settled already", s.listen(feed.Filter{Tasks: ids[:2], UntilSettled: true}),
+			"stream.open >complete >complete EOF")
 
 		var why *task.Error
-		if _, err := s.ListenTo(t.Context(), feed.Filter{Tasks: []task.ID{ids[0], {1}}}); !errors.As(err, &why) || why.Code != task.NotFound {
+		if _, err := s.ListenTo(t.Context(), feed.Filter{Tasks: []task.ID{ids[0], {1}}}); !errors.As(err, &why) ||
+			why.Code != task.NotFound {
 			t.Errorf("an unknown task is answered %v", err)
 		}
-		if _, err := s.ListenTo(t.Context(), feed.Filter{Tasks: make([]task.ID, feed.MaxTasks+1)}); !errors.As(err, &why) || why.Code != task.TooLarge {
+		if _, err := s.ListenTo(t.Context(), feed.Filter{Tasks: make([]task.ID, feed.MaxTasks+1)}); !errors.As(err, &why) ||
+			why.Code != task.TooLarge {
 			t.Errorf("too many tasks are answered %v", err)
 		}
-		if _, err := s.ListenTo(t.Context(), feed.Filter{UntilSettled: true}); !errors.As(err, &why) || why.Code != task.Invalid {
+		if _, err := s.ListenTo(t.Context(), feed.Filter{UntilSettled: true}); !errors.As(err, &why) ||
+			why.Code != task.Invalid {
 			t.Errorf("a stream without end is answered %v", err)
 		}
 	})
@@ -298,9 +306,11 @@ func TestListenResumes(t *testing.T) {
 		hears(t, "at the end", s.listen(feed.Filter{After: at2}), "")
 		hears(t, "about a task, resumed", s.listen(feed.Filter{Tasks: ids, After: atOne}), missed)
 		hears(t, "about a task, at the end", s.listen(feed.Filter{Tasks: ids, After: at2}), ">error")
-		for _, position := range []string{"x", "-", at + "9999", "zz-1", at[:len(at)-1] + "18446744073709551615", strings.Repeat("9", 4000), at + "\n", "-1-2"} {
+		for _, position := range []string{"x", "-", at + "9999", "zz-1", at[:len(at)-1] + "18446744073709551615",
+			strings.Repeat("9", 4000), at + "\n", "-1-2"} {
 			hears(t, "resumed at "+position, s.listen(feed.Filter{After: position}), "stream.gap")
-			hears(t, "about a task, resumed at "+position, s.listen(feed.Filter{Tasks: ids, After: position}), "stream.gap >error")
+			hears(t, "about a task, resumed at "+position, s.listen(feed.Filter{Tasks: ids, After: position}),
+				"stream.gap >error")
 		}
 	})
 }
@@ -398,7 +408,8 @@ func TestListenersShareTheCount(t *testing.T) {
 		s.submit(engine.Submission{TaskType: "job"}) // makes the route
 		asked = 0
 		for i := range 10 {
-			l := s.listen(feed.Filter{Queue: true, Kinds: []feed.ChangeKind{feed.QueueCounted}, Namespaces: []string{"default", "n"}[i%2 : i%2+1]})
+			l := s.listen(feed.Filter{Queue: true, Kinds: []feed.ChangeKind{feed.QueueCounted},
+				Namespaces: []string{"default", "n"}[i%2 : i%2+1]})
 			for { // the opening comes before
 				got, err := l.Next(t.Context())
 				if err != nil {

@@ -39,7 +39,8 @@ const (
 )
 
 func newMeter(next Observer, moved func(n int)) *meter {
-	return &meter{next: next, moved: moved, kinds: map[string]*rate.Service{}, namespaces: map[string]*activity{}, probes: rate.NewWindow(time.Minute, 60)}
+	return &meter{next: next, moved: moved, kinds: map[string]*rate.Service{}, namespaces: map[string]*activity{},
+		probes: rate.NewWindow(time.Minute, 60)}
 }
 
 // activity is what ended in a namespace.
@@ -53,7 +54,8 @@ type activity struct {
 func newActivity() *activity {
 	second := func() rate.Window { return rate.NewWindow(time.Second, 60) }
 	minute := func() rate.Window { return rate.NewWindow(time.Minute, 60) }
-	return &activity{completed: second(), failed: second(), runs: second(), runMillis: second(), handed: second(), notStarted: minute(), lapsed: minute()}
+	return &activity{completed: second(), failed: second(), runs: second(), runMillis: second(), handed: second(),
+		notStarted: minute(), lapsed: minute()}
 }
 
 // namespace returns the activity of a namespace. The caller holds mu.

@@ -159,7 +159,8 @@ type BreakerTurned struct {
 }
 
 // CaseReasons are the reasons for which a case is opened.
-var CaseReasons = []string{"staleness_timeout", "max_retries_exceeded", "dependency_cycle_detected", "worker_unavailable", "manual_dlq"}
+var CaseReasons = []string{"staleness_timeout", "max_retries_exceeded", "dependency_cycle_detected",
+	"worker_unavailable", "manual_dlq"}
 
 // CaseOpened is an investigation that began, or one whose task was found stuck again.
 type CaseOpened struct {

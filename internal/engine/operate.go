@@ -65,7 +65,8 @@ func (e *Engine) checkAct(a *StepAct) []task.Problem {
 	if a.Reason == "" {
 		bad("/reason", "say why; the reason is kept with the act")
 	}
-	if known := a.Kind == ResetForRetry || a.Kind == ResolveManually || a.Kind == CompleteManually; known && a.Actor == "" {
+	if known := a.Kind == ResetForRetry || a.Kind == ResolveManually ||
+		a.Kind == CompleteManually; known && a.Actor == "" {
 		bad("/"+actorField(a.Kind), "say who does it; the name is kept with the act")
 	}
 	switch a.Kind {
@@ -102,7 +103,8 @@ func (u *unit) operateOpen(w Work, a StepAct) error {
 		return err
 	}
 	if w.Task.State.Terminal() {
-		return task.Errorf(task.WrongState, "the task %s is %s; its steps cannot be changed any more", w.Task.ID, w.Task.State)
+		return task.Errorf(task.WrongState, "the task %s is %s; its steps cannot be changed any more", w.Task.ID,
+			w.Task.State)
 	}
 	return u.operate(w, a)
 }
@@ -120,7 +122,8 @@ func (u *unit) operate(w Work, a StepAct) error {
 	if err != nil {
 		return err
 	}
-	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: w.Task.ID, StepID: w.Step.ID, Kind: string(a.Kind), Actor: a.Actor,
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: w.Task.ID, StepID: w.Step.ID, Kind: string(a.Kind),
+		Actor:  a.Actor,
 		Reason: a.Reason, From: string(from), To: string(w.Step.State), Data: data})
 	if !w.Step.State.Satisfies() {
 		return nil

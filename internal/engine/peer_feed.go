@@ -21,7 +21,8 @@ const (
 // has to be called. NotFound for a task that there is not.
 func (e *Engine) ListenTo(ctx context.Context, f feed.Filter) (*feed.Listener, error) {
 	if len(f.Tasks) > feed.MaxTasks {
-		return nil, &task.Error{Code: task.TooLarge, Message: fmt.Sprintf("%d tasks for one stream; the limit is %d", len(f.Tasks), feed.MaxTasks)}
+		return nil, &task.Error{Code: task.TooLarge,
+			Message: fmt.Sprintf("%d tasks for one stream; the limit is %d", len(f.Tasks), feed.MaxTasks)}
 	}
 	if f.UntilSettled && len(f.Tasks) == 0 {
 		return nil, refusal("the stream would never end", []task.Problem{{Location: "until", Message: "name the tasks"}})

@@ -164,8 +164,9 @@ func (t *tally) add(c measuredCounts) {
 
 // measured is the tally as it is shown.
 func (t *tally) measured() Measured {
-	out := Measured{Since: t.since, CompletedLastMinute: t.Completed, FailedLastMinute: t.Failed, HandedLastMinute: t.Handed,
-		RunsLastMinute: t.Runs, NotStartedLastHour: t.NotStarted, LapsedLastHour: t.Lapsed, ProbesFailedLastHour: t.probes}
+	out := Measured{Since: t.since, CompletedLastMinute: t.Completed, FailedLastMinute: t.Failed,
+		HandedLastMinute: t.Handed,
+		RunsLastMinute:   t.Runs, NotStartedLastHour: t.NotStarted, LapsedLastHour: t.Lapsed, ProbesFailedLastHour: t.probes}
 	if t.Runs > 0 {
 		out.MeanRun = time.Duration(t.RunMillis) * time.Millisecond / time.Duration(t.Runs)
 	}
@@ -174,7 +175,8 @@ func (t *tally) measured() Measured {
 
 // counts is what happened in a namespace. The caller holds the meter's mu.
 func (a *activity) count(at int64) measuredCounts {
-	return measuredCounts{Completed: a.completed.Sum(at), Failed: a.failed.Sum(at), Handed: a.handed.Sum(at), Runs: a.runs.Sum(at),
+	return measuredCounts{Completed: a.completed.Sum(at), Failed: a.failed.Sum(at), Handed: a.handed.Sum(at),
+		Runs:      a.runs.Sum(at),
 		RunMillis: a.runMillis.Sum(at), NotStarted: a.notStarted.Sum(at), Lapsed: a.lapsed.Sum(at)}
 }
 
@@ -182,7 +184,8 @@ func (a *activity) count(at int64) measuredCounts {
 func (m *meter) report(now task.Instant) report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := report{At: now, Since: m.since, Kinds: map[string]float64{}, Namespaces: map[string]measuredCounts{}, Probes: m.probes.Sum(int64(now))}
+	r := report{At: now, Since: m.since, Kinds: map[string]float64{}, Namespaces: map[string]measuredCounts{},
+		Probes: m.probes.Sum(int64(now))}
 	for kind, s := range m.kinds {
 		if rate := s.PerSecond(now); rate > 0 {
 			r.Kinds[kind] = rate

@@ -177,7 +177,8 @@ func (e *Engine) PollPeers(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
 	}
-	err := errors.Join(e.followOrdering(ctx), e.pollRoutes(ctx), e.pollReady(ctx, e.waiters.awaitedRoutes()), e.pollSettled(ctx, e.waiters.awaitedTasks()),
+	err := errors.Join(e.followOrdering(ctx), e.pollRoutes(ctx), e.pollReady(ctx, e.waiters.awaitedRoutes()),
+		e.pollSettled(ctx, e.waiters.awaitedTasks()),
 		e.followPeerFeeds(ctx))
 	var why *task.Error
 	if errors.As(err, &why) && why.Code == task.Unavailable {

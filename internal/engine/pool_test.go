@@ -24,7 +24,9 @@ func newCrew(t *testing.T) *crew {
 	c.now.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMicro())
 	s := memstore.New(&memstore.Options{Seed: 1})
 	var err error
-	c.Engine, err = engine.New(t.Context(), s, engine.Options{Now: func() time.Time { return time.UnixMicro(c.now.Load()).UTC() }})
+	c.Engine, err = engine.New(t.Context(), s, engine.Options{Now: func() time.Time {
+		return time.UnixMicro(c.now.Load()).UTC()
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,9 @@ func (e *Engine) occupiedRoutes(ctx context.Context) ([]int64, error) {
 	return occupied, nil
 }
 
-func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduling, now task.Instant) ([]PromotionRange, error) {
+func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduling,
+	now task.Instant,
+) ([]PromotionRange, error) {
 	if order.Mode == task.Aging {
 		// The cap is in the keys. What has a key of another order (a process that had
 		// not heard of this one put it there) would stay behind for ever.
@@ -86,7 +88,8 @@ func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduli
 		after := order.Threshold(level)
 		upTo := task.StrictKey(level, now.Add(-after))
 		if after > 0 && head.Key <= upTo {
-			found = append(found, PromotionRange{route, Position{Key: task.StrictKey(level, 0)}, upTo, e.promotionBatch(order, head, now)})
+			found = append(found, PromotionRange{route, Position{Key: task.StrictKey(level, 0)}, upTo,
+				e.promotionBatch(order, head, now)})
 		}
 	}
 	return found, nil

@@ -71,7 +71,8 @@ func (e *Engine) findTask(ctx context.Context, id task.ID) (*task.Task, error) {
 // the end.
 func (e *Engine) Tasks(ctx context.Context, f TaskFilter) ([]*task.Task, task.ID, error) {
 	if f.Limit < 1 || f.Limit > e.cfg.Limits.PageItems {
-		return nil, task.ID{}, task.Errorf(task.Invalid, "the limit of a page must be 1 to %d, not %d", e.cfg.Limits.PageItems, f.Limit)
+		return nil, task.ID{}, task.Errorf(task.Invalid, "the limit of a page must be 1 to %d, not %d",
+			e.cfg.Limits.PageItems, f.Limit)
 	}
 	f.Bytes = e.cfg.Limits.PageBytes
 	return e.store.ListTasks(ctx, f)
@@ -116,7 +117,9 @@ func (e *Engine) BareSteps(ctx context.Context, tasks []*task.Task) ([][]*task.S
 // ListSteps returns all steps of a task by ordinal, or NotFound, with as many results
 // as fit a page; without any unless they are asked for. omitted holds those whose
 // result, if they have one, was left out.
-func (e *Engine) ListSteps(ctx context.Context, id task.ID, results bool) (t *task.Task, steps []*task.Step, omitted map[task.ID]bool, err error) {
+func (e *Engine) ListSteps(ctx context.Context, id task.ID,
+	results bool,
+) (t *task.Task, steps []*task.Step, omitted map[task.ID]bool, err error) {
 	if t, err = e.findTask(ctx, id); err != nil {
 		return nil, nil, nil, err
 	}

@@ -97,7 +97,9 @@ func (q storeQueue) claim(calls []*poller) ([][]Lease, error) {
 	return q.e.coordinator.claim(calls, func(handOutFrom) ([][]Lease, error) { return q.e.claimStored(calls) })
 }
 
-func (q storeQueue) renew(_ string, calls []leaseCall, stored func([]leaseCall) ([][]LeaseAnswer, error)) ([][]LeaseAnswer, error) {
+func (q storeQueue) renew(_ string, calls []leaseCall,
+	stored func([]leaseCall) ([][]LeaseAnswer, error),
+) ([][]LeaseAnswer, error) {
 	return stored(calls)
 }
 

@@ -85,7 +85,8 @@ func (e *Engine) countByLevel(ctx context.Context) (*QueueCensus, error) {
 	}
 	out.AtRisk, out.Overdue, out.Scores = whole(out.AtRisk), whole(out.Overdue), percentiles(scores)
 	for level, list := range ages {
-		out.Levels = append(out.Levels, LevelCensus{Level: level, Name: e.PriorityName(level), Ready: whole(len(list)), Ages: percentiles(list)})
+		out.Levels = append(out.Levels, LevelCensus{Level: level, Name: e.PriorityName(level), Ready: whole(len(list)),
+			Ages: percentiles(list)})
 	}
 	slices.SortFunc(out.Levels, func(a, b LevelCensus) int { return b.Level - a.Level })
 	return out, nil

@@ -151,7 +151,8 @@ func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueSta
 		return nil, err
 	}
 	pass := passing(namespaces)
-	out := &QueueStats{At: g.at, Sampled: g.stride > 1, Capped: g.capped, Patience: e.patience(), Pressure: e.Pressure(), Dispatch: e.Dispatch()}
+	out := &QueueStats{At: g.at, Sampled: g.stride > 1, Capped: g.capped, Patience: e.patience(), Pressure: e.Pressure(),
+		Dispatch: e.Dispatch()}
 	total := 0
 	for _, n := range g.counts {
 		total += n

@@ -37,8 +37,10 @@ func TestQueueStatsProbes(t *testing.T) {
 	}{{0, 2}, {30 * time.Minute, 2}, {31 * time.Minute, 0}} {
 		now = now.Add(c.after)
 		got, err := e.QueueStats(t.Context(), nil)
-		if err != nil || got.Measured.ProbesFailedLastHour != c.want || len(got.Workers) != 1 || got.Workers[0].State != task.WorkerUnhealthy {
-			t.Errorf("after %s more %d probes have failed, want %d; the workers are %+v, %v", c.after, got.Measured.ProbesFailedLastHour, c.want, got.Workers, err)
+		if err != nil || got.Measured.ProbesFailedLastHour != c.want || len(got.Workers) != 1 ||
+			got.Workers[0].State != task.WorkerUnhealthy {
+			t.Errorf("after %s more %d probes have failed, want %d; the workers are %+v, %v", c.after,
+				got.Measured.ProbesFailedLastHour, c.want, got.Workers, err)
 		}
 	}
 }

@@ -19,7 +19,9 @@ type Registration struct {
 // RegisterTemplate stores a version of a template with the act, and reports whether it
 // is new. A version is immutable: the same content again is a no-op, other content
 // is Conflict.
-func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template, by Registration) (*task.Template, bool, error) {
+func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template,
+	by Registration,
+) (*task.Template, bool, error) {
 	if problems := renamed(checkActor(by.Actor, by.Reason), "/actor", "/registered_by"); len(problems) > 0 {
 		return nil, false, refusal("the template was not registered", problems)
 	}
@@ -48,8 +50,9 @@ func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template, by Regi
 	}
 	if have.Fingerprint != t.Fingerprint {
 		return nil, false, &task.Error{Code: task.Conflict,
-			Message: fmt.Sprintf("version %s of template %s/%s is registered with other content", t.Version, t.Namespace, t.Name),
-			Hint:    "a version never changes, because tasks may be running on it: raise the version"}
+			Message: fmt.Sprintf("version %s of template %s/%s is registered with other content", t.Version, t.Namespace,
+				t.Name),
+			Hint: "a version never changes, because tasks may be running on it: raise the version"}
 	}
 	return have, created, nil
 }
@@ -63,7 +66,8 @@ func (e *Engine) registration(ctx context.Context, t *task.Template, by Registra
 	if err != nil {
 		return task.Act{}, fmt.Errorf("encode act: %w", err)
 	}
-	act := task.Act{At: e.instant(), Namespace: t.Namespace, Template: t.Name, Kind: task.ActRegisterTemplate, To: t.Version,
+	act := task.Act{At: e.instant(), Namespace: t.Namespace, Template: t.Name, Kind: task.ActRegisterTemplate,
+		To:    t.Version,
 		Actor: actorOf(ctx, by.Actor), Reason: cmp.Or(by.Reason, NoReason), Data: data}
 	signAct(&act, keyOf(ctx))
 	return act, nil

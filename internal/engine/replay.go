@@ -40,7 +40,9 @@ func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, e
 	problems = append(problems, expectFault(r.Expect, task.States)...)
 	level, known := e.Level(r.Priority)
 	if r.Priority != "" && !known {
-		problems = append(problems, task.Problem{Location: "/new_priority", Message: fmt.Sprintf("%q is not a priority: use %s, or a level from 0 to %d", r.Priority, e.levelNames(), task.MaxPriority)})
+		problems = append(problems, task.Problem{Location: "/new_priority",
+			Message: fmt.Sprintf("%q is not a priority: use %s, or a level from 0 to %d", r.Priority, e.levelNames(),
+				task.MaxPriority)})
 	}
 	if len(problems) > 0 {
 		return nil, refusal("the task was not replayed", problems)
@@ -58,8 +60,9 @@ func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, e
 			return err
 		}
 		if t.State != task.Errored {
-			return &task.Error{Code: task.WrongState, Message: fmt.Sprintf("the task %s is %s; only one in error can be replayed", id, t.State),
-				Hint: "a task that is over can be submitted again"}
+			return &task.Error{Code: task.WrongState,
+				Message: fmt.Sprintf("the task %s is %s; only one in error can be replayed", id, t.State),
+				Hint:    "a task that is over can be submitted again"}
 		}
 		out, err = u.replay(t, level, r)
 		return err
@@ -110,8 +113,9 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 		}
 	}
 	if out.Steps == 0 {
-		return nil, &task.Error{Code: task.WrongState, Message: fmt.Sprintf("no step of the task %s has failed; there is nothing to replay", t.ID),
-			Hint: "tasker task explain says what it waits for"}
+		return nil, &task.Error{Code: task.WrongState,
+			Message: fmt.Sprintf("no step of the task %s has failed; there is nothing to replay", t.ID),
+			Hint:    "tasker task explain says what it waits for"}
 	}
 	if err := u.renewDeadline(Work{steps[0], t}, before.State); err != nil {
 		return nil, err
@@ -142,7 +146,8 @@ func (u *unit) repeat(w Work, r Replay) error {
 		return err
 	}
 	u.moved(w, from)
-	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: w.Task.ID, StepID: w.Step.ID, Kind: task.ActReplayStep, Actor: r.Actor, Reason: r.Reason,
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: w.Task.ID, StepID: w.Step.ID,
+		Kind: task.ActReplayStep, Actor: r.Actor, Reason: r.Reason,
 		From: string(from), To: string(w.Step.State)})
 	return nil
 }
@@ -163,7 +168,8 @@ func (u *unit) actOfReplay(before, t *task.Task, out *Replayed, r Replay) error 
 	if err != nil {
 		return fmt.Errorf("encode act: %w", err)
 	}
-	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: t.ID, CaseID: out.Case, Kind: task.ActReplay, Actor: r.Actor, Reason: r.Reason,
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: t.ID, CaseID: out.Case, Kind: task.ActReplay,
+		Actor: r.Actor, Reason: r.Reason,
 		From: string(before.State), To: string(t.State), Data: b})
 	return nil
 }

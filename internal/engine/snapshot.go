@@ -116,8 +116,9 @@ func (c *snapshotter) snapshot(o *opening, def *task.Template) ([]byte, error) {
 	e := c.evidence[t.ID]
 	s := snapshot{TaskUUID: t.ID.String(), Namespace: def.Namespace, TaskName: def.Name, Version: def.Version,
 		CurrentState: o.state, TimeInStateMinutes: minutes(u.now.Sub(o.since)), ThresholdMinutes: minutes(o.threshold),
-		TaskAgeMinutes: minutes(u.now.Sub(t.CreatedAt)), Priority: u.e.PriorityName(t.Priority), CorrelationID: t.CorrelationID,
-		Context: cutJSON(e.Context, snapshotContext), CreatedAt: t.CreatedAt.Time(), DetectedAt: u.now.Time(),
+		TaskAgeMinutes: minutes(u.now.Sub(t.CreatedAt)), Priority: u.e.PriorityName(t.Priority),
+		CorrelationID: t.CorrelationID,
+		Context:       cutJSON(e.Context, snapshotContext), CreatedAt: t.CreatedAt.Time(), DetectedAt: u.now.Time(),
 		Reason: o.reason, Detail: o.detail, Template: template}
 	failures := c.failures(e)
 	budget := snapshotErrors
@@ -142,8 +143,10 @@ func (c *snapshotter) failures(e Evidence) map[task.ID]*task.Attempt {
 }
 
 func (c *snapshotter) step(s *task.Step, spec task.StepSpec, failed *task.Attempt, budget *int) snapshotStep {
-	out := snapshotStep{StepUUID: s.ID.String(), Name: spec.Name, CurrentState: s.State, Attempts: s.Attempts, MaxAttempts: s.MaxAttempts,
-		Dependencies: spec.Dependencies, Worker: c.u.e.workers.nameOf(s.WorkerNo), ReadyAt: s.ReadyAt.Ptr(), StartedAt: s.StartedAt.Ptr()}
+	out := snapshotStep{StepUUID: s.ID.String(), Name: spec.Name, CurrentState: s.State, Attempts: s.Attempts,
+		MaxAttempts:  s.MaxAttempts,
+		Dependencies: spec.Dependencies, Worker: c.u.e.workers.nameOf(s.WorkerNo), ReadyAt: s.ReadyAt.Ptr(),
+		StartedAt: s.StartedAt.Ptr()}
 	if s.Queue == task.Timers {
 		out.NextRetryAt = task.Instant(s.Key).Ptr()
 	}
@@ -159,12 +162,14 @@ func (c *snapshotter) step(s *task.Step, spec task.StepSpec, failed *task.Attemp
 
 // shownFailure is a failure as snapshots show it, within what is left of the budget.
 func shownFailure(f *task.Failure, budget *int) *snapshotFailure {
-	out := &snapshotFailure{Type: f.Type, Code: f.Code, HTTPStatus: f.HTTPStatus, Retryable: f.Retryable, Class: f.Class, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000}
+	out := &snapshotFailure{Type: f.Type, Code: f.Code, HTTPStatus: f.HTTPStatus, Retryable: f.Retryable, Class: f.Class,
+		RetryAfterSeconds: float64(f.RetryAfterMS) / 1000}
 	if *budget <= 0 {
 		out.Message = failure.Cut(f.Message, 255)
 		return out
 	}
-	out.Message, out.Stack, out.ResponseBody = failure.Cut(f.Message, snapshotText), failure.Cut(f.Stack, snapshotText), failure.Cut(f.ResponseBody, snapshotText)
+	out.Message, out.Stack, out.ResponseBody = failure.Cut(f.Message, snapshotText), failure.Cut(f.Stack, snapshotText),
+		failure.Cut(f.ResponseBody, snapshotText)
 	out.Details = cutJSON(f.Details, snapshotText)
 	*budget -= len(out.Message) + len(out.Stack) + len(out.ResponseBody) + len(out.Details)
 	return out

@@ -49,7 +49,8 @@ func form(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[json.RawMessage]():
 		return "anything"
-	case strings.HasPrefix(t.Name(), "Time"), t.Name() == "Priority", t.Kind() == reflect.Array, t.Kind() == reflect.String:
+	case strings.HasPrefix(t.Name(), "Time"), t.Name() == "Priority", t.Kind() == reflect.Array,
+		t.Kind() == reflect.String:
 		return "text"
 	case t.Kind() == reflect.Int, t.Kind() == reflect.Float64:
 		return "number"

@@ -58,13 +58,17 @@ func (c *snapshotter) template(t *task.Template) (json.RawMessage, error) {
 	}
 	whole := func(d time.Duration) int { return int(d / time.Minute) }
 	l := t.Lifecycle
-	out := shownTemplate{Namespace: t.Namespace, Name: t.Name, Version: t.Version, Description: t.Description, InputSchema: cutJSON(t.InputSchema, snapshotContext),
-		Lifecycle: shownLifecycle{whole(l.MaxWaitingForDependencies), whole(l.MaxWaitingForRetry), whole(l.MaxStepsInProcess), whole(l.MaxDuration)}}
+	out := shownTemplate{Namespace: t.Namespace, Name: t.Name, Version: t.Version, Description: t.Description,
+		InputSchema: cutJSON(t.InputSchema, snapshotContext),
+		Lifecycle: shownLifecycle{whole(l.MaxWaitingForDependencies), whole(l.MaxWaitingForRetry), whole(l.MaxStepsInProcess),
+			whole(l.MaxDuration)}}
 	for _, s := range t.Steps {
 		r := s.Retry
-		out.Steps = append(out.Steps, shownSpec{Name: s.Name, Handler: s.Handler, Initialization: cutJSON(s.Initialization, snapshotText),
-			Dependencies: s.Dependencies, TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities,
-			Retry: shownRetry{r.Retryable, r.MaxAttempts, string(r.Backoff), int(r.Base / time.Millisecond), int(r.Max / time.Millisecond), r.Jitter, r.Limits}})
+		out.Steps = append(out.Steps, shownSpec{Name: s.Name, Handler: s.Handler,
+			Initialization: cutJSON(s.Initialization, snapshotText),
+			Dependencies:   s.Dependencies, TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities,
+			Retry: shownRetry{r.Retryable, r.MaxAttempts, string(r.Backoff), int(r.Base / time.Millisecond),
+				int(r.Max / time.Millisecond), r.Jitter, r.Limits}})
 	}
 	doc, err := json.Marshal(out)
 	if err != nil {

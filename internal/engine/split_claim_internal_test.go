@@ -51,7 +51,8 @@ func TestClaimBeside(t *testing.T) {
 		p := &poller{routes: routes, capacity: capacity}
 		leases, err := e.splitClaim(context.Background(), p)
 		if len(e.waiters.emptying) > 0 || e.waiters.awaited(routes[0]) {
-			t.Errorf("after the claim %v count as being emptied, and a poller waits: %t", e.waiters.emptying, e.waiters.awaited(routes[0]))
+			t.Errorf("after the claim %v count as being emptied, and a poller waits: %t", e.waiters.emptying,
+				e.waiters.awaited(routes[0]))
 		}
 		return p, leases, err
 	}

@@ -26,14 +26,16 @@ func (e *Engine) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness,
 	if _, err := e.smallestThreshold(ctx); err != nil { // knows the thresholds of all templates from then on
 		return nil, err
 	}
-	l := &stalenessList{e: e, f: f, now: e.instant(), near: f.Health == task.Warning || f.Health == task.Stale, seen: map[task.ID]struct{}{}}
+	l := &stalenessList{e: e, f: f, now: e.instant(), near: f.Health == task.Warning ||
+		f.Health == task.Stale, seen: map[task.ID]struct{}{}}
 	for _, from := range []func(context.Context) error{l.fromWatches, l.fromSurvey, l.fromDeadlines} {
 		if err := from(ctx); err != nil {
 			return nil, err
 		}
 	}
 	slices.SortFunc(l.found, func(a, b Staleness) int {
-		return cmp.Or(cmp.Compare(urgency(a.Health), urgency(b.Health)), cmp.Compare(b.InState, a.InState), slices.Compare(a.Task.ID[:], b.Task.ID[:]))
+		return cmp.Or(cmp.Compare(urgency(a.Health), urgency(b.Health)), cmp.Compare(b.InState, a.InState),
+			slices.Compare(a.Task.ID[:], b.Task.ID[:]))
 	})
 	return l.complete(ctx, l.found[:min(f.Limit, len(l.found))])
 }
@@ -161,7 +163,8 @@ func (l *stalenessList) add(ctx context.Context, tasks []*task.Task) error {
 		return err
 	}
 	for _, s := range list {
-		if s.Source != task.NoLimit && (l.f.Health == "" || s.Health == l.f.Health) && (l.f.Namespace == "" || s.Template.Namespace == l.f.Namespace) &&
+		if s.Source != task.NoLimit && (l.f.Health == "" || s.Health == l.f.Health) &&
+			(l.f.Namespace == "" || s.Template.Namespace == l.f.Namespace) &&
 			(l.f.TaskName == "" || s.Template.Name == l.f.TaskName) {
 			l.found = append(l.found, s)
 		}
@@ -198,7 +201,8 @@ func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error
 	if err != nil {
 		return out, err
 	}
-	l := &stalenessList{e: e, f: StalenessFilter{Limit: CensusLimit}, now: e.instant(), near: true, seen: map[task.ID]struct{}{}}
+	l := &stalenessList{e: e, f: StalenessFilter{Limit: CensusLimit}, now: e.instant(), near: true,
+		seen: map[task.ID]struct{}{}}
 	// by their watches; those that the detector has not met yet, whose next cycle may be
 	// minutes away; and those that take long as a whole
 	for _, from := range []func(context.Context) error{l.fromWatches, l.fromSurvey, l.fromDeadlines} {

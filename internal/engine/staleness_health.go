@@ -46,7 +46,9 @@ func (e *Engine) stateLimit(t *task.Task, def *task.Template, steps []*task.Step
 // templates. The steps of a task are asked for only where they decide: what is
 // healthy without promises is healthy with them. With whole they are asked for
 // wherever a promise may prolong a limit.
-func (e *Engine) stateLimits(ctx context.Context, tasks []*task.Task, whole bool, now task.Instant) ([]task.Limit, []*task.Template, error) {
+func (e *Engine) stateLimits(ctx context.Context, tasks []*task.Task, whole bool,
+	now task.Instant,
+) ([]task.Limit, []*task.Template, error) {
 	limits, defs := make([]task.Limit, len(tasks)), make([]*task.Template, len(tasks))
 	var undecided []Sized
 	for i, t := range tasks {
@@ -88,7 +90,8 @@ func (e *Engine) staleness(ctx context.Context, tasks []*task.Task, whole bool, 
 	}
 	out := make([]Staleness, len(tasks))
 	for i, t := range tasks {
-		s := Staleness{Task: t, Template: defs[i], InState: limits[i].Used, Limit: limits[i].Nearer(task.DurationLimit(t, defs[i].Lifecycle, now))}
+		s := Staleness{Task: t, Template: defs[i], InState: limits[i].Used,
+			Limit: limits[i].Nearer(task.DurationLimit(t, defs[i].Lifecycle, now))}
 		s.Health = s.Limit.Health()
 		out[i] = s
 	}

@@ -65,8 +65,8 @@ type Tx interface {
 // transaction that somebody else has begun: see store.In, and memstore.
 type Handle interface {
 	// AfterCommit has fn called once the transaction is committed, before Write returns; never when it is rolled
-	// back, and not for a run that is repeated. fn must not block, nor begin a transaction. It reports false, and forgets fn, where nobody learns of the commit:
-	// the transaction is one that its owner ends elsewhere.
+	// back, and not for a run that is repeated. fn must not block, nor begin a transaction. It reports false, and forgets
+	// fn, where nobody learns of the commit: the transaction is one that its owner ends elsewhere.
 	AfterCommit(fn func()) bool
 }
 

@@ -119,7 +119,8 @@ func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 	if d.template.Adhoc {
 		capabilities = task.Capabilities(d.in.Capabilities)
 	}
-	route, fresh, err := e.catalog.route(ctx, task.Route{Namespace: d.template.Namespace, Handler: spec.Handler, Capabilities: capabilities}, e.cfg.Limits.Routes)
+	route, fresh, err := e.catalog.route(ctx, task.Route{Namespace: d.template.Namespace, Handler: spec.Handler,
+		Capabilities: capabilities}, e.cfg.Limits.Routes)
 	if err != nil {
 		return fmt.Errorf("store route of %s: %w", spec.Handler, err)
 	}
@@ -127,7 +128,8 @@ func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 		e.publish(PeerEvents{Registry: true})
 	}
 	level := e.level(priority)
-	s := draftStep{route: route, priority: priority, maxAttempts: spec.Retry.MaxAttempts, timeout: spec.Timeout, parents: len(spec.Parents)}
+	s := draftStep{route: route, priority: priority, maxAttempts: spec.Retry.MaxAttempts, timeout: spec.Timeout,
+		parents: len(spec.Parents)}
 	if d.in.MaxRetries != nil {
 		s.maxAttempts = *d.in.MaxRetries + 1
 	}
@@ -160,9 +162,12 @@ func (e *Engine) findTemplate(ctx context.Context, in *Submission, at string) (*
 		return t, nil, err
 	}
 	if in.Version != "" {
-		return nil, &task.Problem{Location: at + "/version", Message: fmt.Sprintf("the template %q has no version %q in namespace %q", in.Name, in.Version, in.Namespace)}, nil
+		return nil, &task.Problem{Location: at + "/version",
+			Message: fmt.Sprintf("the template %q has no version %q in namespace %q", in.Name, in.Version, in.Namespace)}, nil
 	}
-	return nil, &task.Problem{Location: at + "/name", Message: fmt.Sprintf("there is no template %q in namespace %q; register it first, or submit a task_type", in.Name, in.Namespace)}, nil
+	return nil, &task.Problem{Location: at + "/name",
+		Message: fmt.Sprintf("there is no template %q in namespace %q; register it first, or submit a task_type", in.Name,
+			in.Namespace)}, nil
 }
 
 func (e *Engine) levelOf(in *Submission, t *task.Template, at string) (int, *task.Problem) {
@@ -171,7 +176,9 @@ func (e *Engine) levelOf(in *Submission, t *task.Template, at string) (int, *tas
 	}
 	level, ok := e.Level(in.Priority)
 	if !ok {
-		return 0, &task.Problem{Location: at + "/priority", Message: fmt.Sprintf("%q is not a priority: use %s, or a level from 0 to %d", in.Priority, e.levelNames(), task.MaxPriority)}
+		return 0, &task.Problem{Location: at + "/priority",
+			Message: fmt.Sprintf("%q is not a priority: use %s, or a level from 0 to %d", in.Priority, e.levelNames(),
+				task.MaxPriority)}
 	}
 	return level, nil
 }
@@ -180,7 +187,8 @@ func (e *Engine) checkSchema(t *task.Template, document []byte, at string) ([]ta
 	schema, err := e.catalog.schema(t, e.schemas)
 	if task.CodeOf(err) == task.Invalid {
 		// the template was registered when more was allowed, or its row is damaged
-		return []task.Problem{{Location: at + "/name", Message: fmt.Sprintf("the input schema of the template %q, version %q, cannot be used (%v); register a new version", t.Name, t.Version, err)}}, nil
+		return []task.Problem{{Location: at + "/name", Message: fmt.Sprintf("the input schema of the template %q, version "+
+			"%q, cannot be used (%v); register a new version", t.Name, t.Version, err)}}, nil
 	}
 	if err != nil || schema == nil {
 		return nil, err

@@ -84,8 +84,9 @@ func (e *Engine) storeDrafts(ctx context.Context, drafts []*draft) ([]Receipt, e
 			return out.receipts, err
 		}
 		if waited >= keyPatience {
-			return nil, &task.Error{Code: task.Unavailable, Message: "another transaction that is still open submits under the same idempotency key",
-				Hint: "send it again: it is answered once that transaction has ended", Err: ErrKeyLocked}
+			return nil, &task.Error{Code: task.Unavailable,
+				Message: "another transaction that is still open submits under the same idempotency key",
+				Hint:    "send it again: it is answered once that transaction has ended", Err: ErrKeyLocked}
 		}
 		pause = min(2*pause, longestKeyPause)
 		if err := clock.Sleep(ctx, pause); err != nil {
@@ -97,7 +98,9 @@ func (e *Engine) storeDrafts(ctx context.Context, drafts []*draft) ([]Receipt, e
 // SubmitIn is Submit in a transaction that somebody else will commit: in runs a
 // function there. The tasks exist if that transaction is committed. Templates and
 // routes that they need are stored whether it is or not.
-func (e *Engine) SubmitIn(ctx context.Context, subs []Submission, in func(func(context.Context, Tx) error) error) ([]Receipt, error) {
+func (e *Engine) SubmitIn(ctx context.Context, subs []Submission,
+	in func(func(context.Context, Tx) error) error,
+) ([]Receipt, error) {
 	receipts, err := e.submitIn(ctx, subs, in)
 	if errors.Is(err, ErrReplaced) {
 		e.forget()
@@ -106,7 +109,9 @@ func (e *Engine) SubmitIn(ctx context.Context, subs []Submission, in func(func(c
 	return receipts, err
 }
 
-func (e *Engine) submitIn(ctx context.Context, subs []Submission, in func(func(context.Context, Tx) error) error) ([]Receipt, error) {
+func (e *Engine) submitIn(ctx context.Context, subs []Submission,
+	in func(func(context.Context, Tx) error) error,
+) ([]Receipt, error) {
 	_, drafts, err := e.drafts(ctx, subs, false)
 	if err != nil {
 		return nil, err
@@ -157,7 +162,9 @@ func (e *Engine) submitIn(ctx context.Context, subs []Submission, in func(func(c
 
 // drafts checks submissions and prepares their rows. With itemErrors those that
 // break a rule are answered in the receipts.
-func (e *Engine) drafts(ctx context.Context, subs []Submission, itemErrors bool) (receipts []Receipt, drafts []*draft, err error) {
+func (e *Engine) drafts(ctx context.Context, subs []Submission,
+	itemErrors bool,
+) (receipts []Receipt, drafts []*draft, err error) {
 	if err := e.checkBatch("/tasks", len(subs)); err != nil {
 		return nil, nil, err
 	}
@@ -188,7 +195,8 @@ const maxProblems = 50
 
 func refusal(message string, problems []task.Problem) *task.Error {
 	if n := len(problems); n > maxProblems {
-		problems = append(problems[:maxProblems:maxProblems], task.Problem{Message: fmt.Sprintf("and %d more problems", n-maxProblems)})
+		problems = append(problems[:maxProblems:maxProblems],
+			task.Problem{Message: fmt.Sprintf("and %d more problems", n-maxProblems)})
 	}
 	return &task.Error{Code: task.Invalid, Message: message, Problems: problems}
 }
@@ -198,7 +206,8 @@ func (e *Engine) checkBatch(at string, n int) error {
 		return refusal("the request is empty", []task.Problem{{Location: at, Message: "must have at least one item"}})
 	}
 	if n > e.cfg.Limits.BatchItems {
-		return &task.Error{Code: task.TooLarge, Message: fmt.Sprintf("%d items in one request; the limit is %d", n, e.cfg.Limits.BatchItems),
+		return &task.Error{Code: task.TooLarge, Message: fmt.Sprintf("%d items in one request; the limit is %d", n,
+			e.cfg.Limits.BatchItems),
 			Hint: "send several requests; nothing of this one was stored"}
 	}
 	return nil
@@ -273,13 +282,15 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 		}
 	}
 	t := &task.Task{ID: id, DefID: d.template.DefID, State: task.Pending, Priority: d.priority, Context: d.in.Context,
-		CreatedAt: u.now, StateAt: u.now, RunAt: d.in.RunAt, IdempotencyKey: d.in.IdempotencyKey, CorrelationID: d.in.CorrelationID, Meta: d.in.Meta}
+		CreatedAt: u.now, StateAt: u.now, RunAt: d.in.RunAt, IdempotencyKey: d.in.IdempotencyKey,
+		CorrelationID: d.in.CorrelationID, Meta: d.in.Meta}
 	if limit := d.template.Lifecycle.MaxDuration; limit > 0 {
 		t.DeadlineAt = max(u.now, t.RunAt).Add(limit)
 	}
 	for i, ds := range d.steps {
-		s := &task.Step{ID: ids.Step(id, i+1), TaskID: id, Ordinal: i + 1, DefID: t.DefID, RouteID: ds.route.ID, Priority: ds.priority,
-			State: task.StepPending, OpenParents: ds.parents, MaxAttempts: ds.maxAttempts, Timeout: ds.timeout}
+		s := &task.Step{ID: ids.Step(id, i+1), TaskID: id, Ordinal: i + 1, DefID: t.DefID, RouteID: ds.route.ID,
+			Priority: ds.priority,
+			State:    task.StepPending, OpenParents: ds.parents, MaxAttempts: ds.maxAttempts, Timeout: ds.timeout}
 		if ds.parents == 0 {
 			if err := b.begin(t, s); err != nil {
 				return Receipt{}, err

@@ -218,7 +218,8 @@ func (l *lifecycles) smallest(ctx context.Context, s ReadTemplates, global task.
 				note(global.Smallest(t.Lifecycle))
 				newest = max(newest, t.DefID)
 				duration = max(duration, t.Lifecycle.MaxDuration)
-				most = max(most, t.Lifecycle.MaxWaitingForDependencies, t.Lifecycle.MaxWaitingForRetry, t.Lifecycle.MaxStepsInProcess)
+				most = max(most, t.Lifecycle.MaxWaitingForDependencies, t.Lifecycle.MaxWaitingForRetry,
+					t.Lifecycle.MaxStepsInProcess)
 			}
 			below = t.DefID
 		}

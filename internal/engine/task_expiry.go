@@ -85,7 +85,8 @@ func (u *unit) abandon(w Work, f *task.Failure, cause string) error {
 	} else {
 		u.moved(w, from)
 	}
-	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: s.TaskID, StepID: s.ID, Kind: task.ActGiveUp, Actor: System, Reason: cause,
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: s.TaskID, StepID: s.ID, Kind: task.ActGiveUp,
+		Actor: System, Reason: cause,
 		From: string(from), To: string(s.State), Data: data})
 	return nil
 }

@@ -126,7 +126,8 @@ func (cc *caseChanges) openExpired(tasks []*task.Task) error {
 		if err != nil {
 			return err
 		}
-		list = append(list, &opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonStaleness, cause: task.CauseDeadline,
+		list = append(list, &opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonStaleness,
+			cause:     task.CauseDeadline,
 			threshold: def.Lifecycle.MaxDuration,
 			detail:    "the task ran longer than its max_duration_minutes"})
 	}

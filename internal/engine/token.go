@@ -100,7 +100,9 @@ func tokenKey(ctx context.Context, w Writer, notes NoteStore) ([]byte, error) {
 		var fresh [tokenKeySize]byte
 		_, _ = rand.Read(fresh[:]) // never fails: it crashes the program instead
 		made := base64.RawStdEncoding.EncodeToString(fresh[:])
-		if err = w.Write(ctx, func(ctx context.Context, tx Tx) error { return notes.FirstNote(ctx, tx, tokenKeyNote, made) }); err == nil {
+		if err = w.Write(ctx, func(ctx context.Context, tx Tx) error {
+			return notes.FirstNote(ctx, tx, tokenKeyNote, made)
+		}); err == nil {
 			text, err = notes.FindNote(ctx, tokenKeyNote) // another process may have been first
 		}
 	}
@@ -160,7 +162,8 @@ func (t *tokens) read(step task.ID, worker int64, token string) LeaseRef {
 
 // Token is what the worker who holds a step shows for its lease.
 func (e *Engine) Token(s *task.Step) string {
-	return e.keys.current(e.store, e.noteStore).of(LeaseRef{Step: s.ID, Worker: s.WorkerNo, Token: s.Token, At: given(s.Token, s.AssignedAt)})
+	return e.keys.current(e.store, e.noteStore).of(
+		LeaseRef{Step: s.ID, Worker: s.WorkerNo, Token: s.Token, At: given(s.Token, s.AssignedAt)})
 }
 
 // LeaseOf is the lease that a worker means by a token. One that was not given to this

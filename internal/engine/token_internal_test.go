@@ -24,8 +24,10 @@ func TestTokens(t *testing.T) {
 		t.Errorf("the longest token is read as %+v", got)
 	}
 	for name, other := range map[string]LeaseRef{
-		"Step": {Step: task.MakeID(7, 10), Worker: 3, Token: 2, At: lease.At}, "Worker": {Step: lease.Step, Worker: 4, Token: 2, At: lease.At},
-		"Number": {Step: lease.Step, Worker: 3, Token: 3, At: lease.At}, "Time": {Step: lease.Step, Worker: 3, Token: 2, At: lease.At + 1},
+		"Step":   {Step: task.MakeID(7, 10), Worker: 3, Token: 2, At: lease.At},
+		"Worker": {Step: lease.Step, Worker: 4, Token: 2, At: lease.At},
+		"Number": {Step: lease.Step, Worker: 3, Token: 3, At: lease.At},
+		"Time":   {Step: lease.Step, Worker: 3, Token: 2, At: lease.At + 1},
 	} {
 		if made.of(other) == token {
 			t.Errorf("%s: two leases have one token", name)
@@ -37,9 +39,12 @@ func TestTokens(t *testing.T) {
 	_, rest, _ := strings.Cut(token, ".")
 	at, code, _ := strings.Cut(rest, ".")
 	for name, shown := range map[string]string{
-		"Empty": "", "NumberOnly": "2", "NoCode": "2." + at, "EmptyCode": "2." + at + ".", "CutCode": token[:len(token)-1], "Longer": token + "A", "Dot": token + ".",
-		"OtherNumber": "3." + rest, "OtherTime": "2.1." + code, "Zero": "0." + rest, "Negative": "-2." + rest, "Plus": "+2." + rest, "Leading": "02." + rest,
-		"UpperCase": "2." + strings.ToUpper(at) + "." + code, "Spaces": " " + token, "Overflow": "99999999999999999999." + rest, "Huge": strings.Repeat("9", 1<<16),
+		"Empty": "", "NumberOnly": "2", "NoCode": "2." + at, "EmptyCode": "2." + at + ".", "CutCode": token[:len(token)-1],
+		"Longer": token + "A", "Dot": token + ".",
+		"OtherNumber": "3." + rest, "OtherTime": "2.1." + code, "Zero": "0." + rest, "Negative": "-2." + rest,
+		"Plus": "+2." + rest, "Leading": "02." + rest,
+		"UpperCase": "2." + strings.ToUpper(at) + "." + code, "Spaces": " " + token,
+		"Overflow": "99999999999999999999." + rest, "Huge": strings.Repeat("9", 1<<16),
 	} {
 		if got := made.read(lease.Step, lease.Worker, shown); got.Token != 0 || got.At != 0 {
 			t.Errorf("%s: %q is read as %+v", name, shown, got)

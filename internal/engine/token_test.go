@@ -37,7 +37,8 @@ func TestTokenKey(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := engine.New(t.Context(), shared, engine.Options{}); err == nil || !strings.Contains(err.Error(), "token_key") {
+		if _, err := engine.New(t.Context(), shared, engine.Options{}); err == nil ||
+			!strings.Contains(err.Error(), "token_key") {
 			t.Errorf("with the key %q the engine starts with %v", damaged, err)
 		}
 	}

@@ -199,7 +199,8 @@ func (cc *caseChanges) change(t *task.Task, c *task.Case, ch task.CaseChange) (t
 		return act, err
 	}
 	if limit := cc.u.e.cfg.Limits.PayloadBytes; len(c.Metadata) > limit {
-		return act, task.Errorf(task.TooLarge, "the metadata of the case would be %d bytes long; the limit is %d", len(c.Metadata), limit)
+		return act, task.Errorf(task.TooLarge, "the metadata of the case would be %d bytes long; the limit is %d",
+			len(c.Metadata), limit)
 	}
 	t.Meta.Case = task.HasClosed
 	if c.Status == task.CasePending {

@@ -29,7 +29,8 @@ func offeredAs(s *task.Step) Offered {
 func (r Removal) ends(h Hold) bool { return h.Token <= r.Token || r.Left && h.Key == r.Key }
 
 func (h Hold) lease() task.Holding {
-	return task.Holding{Worker: h.Worker, Token: h.Token, AssignedAt: h.AssignedAt, StartedAt: h.StartedAt, Until: h.Until, Progress: h.Progress, Note: h.Note}
+	return task.Holding{Worker: h.Worker, Token: h.Token, AssignedAt: h.AssignedAt, StartedAt: h.StartedAt, Until: h.Until,
+		Progress: h.Progress, Note: h.Note}
 }
 
 func (dl *dispatchedLeases) putHold(id task.ID, h Hold) {

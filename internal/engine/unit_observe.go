@@ -35,7 +35,8 @@ func (e *Engine) newCommit() *Commit {
 func (c *Commit) reset() {
 	clear(c.Ended) // drops what it points to
 	clear(c.Transitions)
-	*c = Commit{PriorityName: c.PriorityName, Submitted: c.Submitted[:0], Handed: c.Handed[:0], Started: c.Started[:0], Ended: c.Ended[:0],
+	*c = Commit{PriorityName: c.PriorityName, Submitted: c.Submitted[:0], Handed: c.Handed[:0], Started: c.Started[:0],
+		Ended:   c.Ended[:0],
 		Settled: c.Settled[:0], TaskMoves: c.TaskMoves[:0], StepMoves: c.StepMoves[:0], Transitions: c.Transitions[:0]}
 }
 
@@ -84,7 +85,8 @@ func (ob *observed) handed(s *task.Step, worker int64, start bool) {
 	if ob.commit == nil {
 		return
 	}
-	ob.commit.Handed = append(ob.commit.Handed, Handed{RouteID: s.RouteID, Worker: worker, Priority: s.Priority, ReadyAt: s.ReadyAt})
+	ob.commit.Handed = append(ob.commit.Handed, Handed{RouteID: s.RouteID, Worker: worker, Priority: s.Priority,
+		ReadyAt: s.ReadyAt})
 	if start { // the rest of the step is still that of the lease before
 		ob.commit.Started = append(ob.commit.Started, Started{RouteID: s.RouteID, AssignedAt: ob.u.now})
 	}
@@ -108,7 +110,8 @@ func (ob *observed) completed(w Work) {
 		return
 	}
 	if w.Task.Meta.TraceParent == "" { // the rule; and an attempt is large
-		ob.commit.Ended = append(ob.commit.Ended, Ended{RouteID: w.Step.RouteID, Priority: w.Step.Priority, Outcome: task.Completed, After: w.Step.State,
+		ob.commit.Ended = append(ob.commit.Ended, Ended{RouteID: w.Step.RouteID, Priority: w.Step.Priority,
+			Outcome: task.Completed, After: w.Step.State,
 			StartedAt: w.Step.StartedAt, Number: w.Step.Attempts})
 		return
 	}
@@ -121,7 +124,8 @@ func (ob *observed) ended(w Work, a task.Attempt) {
 	if ob.commit == nil || a.Token == 0 { // a wait that was cut off is no attempt
 		return
 	}
-	e := Ended{RouteID: w.Step.RouteID, Priority: w.Step.Priority, Outcome: a.Outcome, After: a.After, StartedAt: a.StartedAt, Number: a.Number}
+	e := Ended{RouteID: w.Step.RouteID, Priority: w.Step.Priority, Outcome: a.Outcome, After: a.After,
+		StartedAt: a.StartedAt, Number: a.Number}
 	if a.Failure != nil {
 		e.Class = a.Failure.Class
 	}
@@ -140,7 +144,8 @@ func (ob *observed) left(t *task.Task, was task.State) {
 	ob.taskMoved(t, was)
 	switch {
 	case t.State.Settled():
-		ob.commit.Settled = append(ob.commit.Settled, Settled{DefID: t.DefID, Priority: t.Priority, State: t.State, CreatedAt: t.CreatedAt})
+		ob.commit.Settled = append(ob.commit.Settled,
+			Settled{DefID: t.DefID, Priority: t.Priority, State: t.State, CreatedAt: t.CreatedAt})
 	case was == task.Errored:
 		ob.commit.Reopened = append(ob.commit.Reopened, t.DefID)
 	}
@@ -208,15 +213,17 @@ func (ob *observed) caseRecurred(t *task.Task, c *task.Case) {
 }
 
 func observedCase(t *task.Task, c *task.Case) CaseOpened {
-	return CaseOpened{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), Cause: c.Cause, Class: c.Class, OriginalState: c.OriginalState,
-		Parent: t.Meta.TraceParent}
+	return CaseOpened{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), Cause: c.Cause, Class: c.Class,
+		OriginalState: c.OriginalState,
+		Parent:        t.Meta.TraceParent}
 }
 
 func (ob *observed) caseResolved(t *task.Task, c *task.Case) {
 	ob.recordCase(feed.CaseEnded, t, c)
 	if ob.commit != nil {
-		ob.commit.Resolved = append(ob.commit.Resolved, CaseResolved{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), Status: string(c.Status),
-			OpenedAt: c.OpenedAt, Parent: t.Meta.TraceParent})
+		ob.commit.Resolved = append(ob.commit.Resolved,
+			CaseResolved{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), Status: string(c.Status),
+				OpenedAt: c.OpenedAt, Parent: t.Meta.TraceParent})
 	}
 }
 

@@ -133,7 +133,8 @@ func TestObserver(t *testing.T) {
 			t.Fatal(err)
 		}
 		n.want(t, "start: started mail")
-		if _, err := e.Start(t.Context(), []engine.LeaseRef{{Step: l.Step.ID, Token: l.Step.Token}, {Step: l.Step.ID, Token: 77}}); err != nil {
+		if _, err := e.Start(t.Context(), []engine.LeaseRef{{Step: l.Step.ID, Token: l.Step.Token},
+			{Step: l.Step.ID, Token: 77}}); err != nil {
 			t.Fatal(err)
 		}
 		n.want(t, "start: refused 1") // said twice is begun once
@@ -201,7 +202,8 @@ func TestObserver(t *testing.T) {
 		receipts := submit(t, e, engine.Submission{TaskType: "mail"})
 		poll(t, e, w, true)
 		n.took()
-		if _, err := e.Cancel(t.Context(), []task.ID{receipts[0].ID}, engine.Cancellation{Actor: "ann", Reason: "late"}); err != nil {
+		if _, err := e.Cancel(t.Context(), []task.ID{receipts[0].ID},
+			engine.Cancellation{Actor: "ann", Reason: "late"}); err != nil {
 			t.Fatal(err)
 		}
 		n.want(t, "cancel: ended mail cancelled, cancelled; settled mail cancelled after 0s; cancel")

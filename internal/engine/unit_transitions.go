@@ -38,7 +38,8 @@ func (ob *observed) taskMoved(t *task.Task, from task.State) {
 	if ob.u.e.transitions == nil {
 		return
 	}
-	ob.addTransition(Transition{Task: t.ID, DefID: t.DefID, From: string(from), To: string(t.State), Priority: t.Priority, CreatedAt: t.CreatedAt,
+	ob.addTransition(Transition{Task: t.ID, DefID: t.DefID, From: string(from), To: string(t.State), Priority: t.Priority,
+		CreatedAt: t.CreatedAt,
 		Initiator: t.Meta.Initiator, Parent: t.Meta.TraceParent})
 }
 
@@ -51,7 +52,8 @@ func (ob *observed) stepMoved(w Work, from task.StepState) {
 
 func (ob *observed) stepTransition(w Work, from task.StepState) Transition {
 	s, t := w.Step, w.Task
-	move := Transition{Task: t.ID, Step: s.ID, DefID: s.DefID, Ordinal: s.Ordinal, From: string(from), To: string(s.State), Priority: s.Priority,
+	move := Transition{Task: t.ID, Step: s.ID, DefID: s.DefID, Ordinal: s.Ordinal, From: string(from), To: string(s.State),
+		Priority:  s.Priority,
 		CreatedAt: t.CreatedAt, Attempts: s.Attempts, Initiator: t.Meta.Initiator, Parent: t.Meta.TraceParent}
 	if from.Leased() || s.State.Leased() { // a step keeps the number of who had it last
 		move.Worker = ob.u.e.workers.nameOf(s.WorkerNo)

@@ -247,8 +247,9 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 			if err != nil {
 				return err
 			}
-			list = append(list, &opening{task: w.Task, state: w.Task.State, since: w.Task.StateAt, reason: task.ReasonWorkerUnavailable,
-				cause: task.CauseNoWorker, detail: detail})
+			list = append(list, &opening{task: w.Task, state: w.Task.State, since: w.Task.StateAt,
+				reason: task.ReasonWorkerUnavailable,
+				cause:  task.CauseNoWorker, detail: detail})
 		}
 		if err := u.cases.open(list); err != nil {
 			return err
@@ -272,5 +273,6 @@ func (u *unit) unserved(ctx context.Context, w Work) (string, error) {
 		needs = " with " + strings.Join(route.Capabilities, ", ")
 	}
 	return fmt.Sprintf("step %s is ready since %s, and no live worker serves the handler %s in namespace %s%s",
-		def.Spec(w.Step).Name, w.Step.ReadyAt.Time().Format("2006-01-02 15:04:05 MST"), route.Handler, route.Namespace, needs), nil
+		def.Spec(w.Step).Name, w.Step.ReadyAt.Time().Format("2006-01-02 15:04:05 MST"), route.Handler, route.Namespace,
+		needs), nil
 }

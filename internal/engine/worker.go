@@ -17,7 +17,8 @@ import (
 // Register introduces a worker and returns it with its ID.
 func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, error) {
 	var problems []task.Problem
-	for at, list := range map[string][]string{"/namespaces": w.Namespaces, "/handlers": w.Handlers, "/capabilities": w.Capabilities} {
+	for at, list := range map[string][]string{"/namespaces": w.Namespaces, "/handlers": w.Handlers,
+		"/capabilities": w.Capabilities} {
 		for _, s := range list {
 			if fault := task.TextFault(s, maxName); fault != "" {
 				problems = append(problems, task.Problem{Location: at, Message: "an entry " + fault})
@@ -112,7 +113,8 @@ func (e *Engine) Worker(ctx context.Context, id task.ID) (*task.Worker, error) {
 }
 
 func noWorker(id task.ID) error {
-	return &task.Error{Code: task.NotFound, Message: "there is no worker " + id.String(), Hint: "register the worker again and go on under its new id"}
+	return &task.Error{Code: task.NotFound, Message: "there is no worker " + id.String(),
+		Hint: "register the worker again and go on under its new id"}
 }
 
 // noteSeen notes that a poll came from the worker, if its last sign of life is

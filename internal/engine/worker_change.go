@@ -24,7 +24,9 @@ type changedWorker struct {
 
 // change changes a worker's row together with those of other callers, in one
 // transaction, and returns the row as it then is.
-func (e *Engine) change(ctx context.Context, w *task.Worker, apply func(*task.Worker, task.Instant) error) (*task.Worker, error) {
+func (e *Engine) change(ctx context.Context, w *task.Worker,
+	apply func(*task.Worker, task.Instant) error,
+) (*task.Worker, error) {
 	return e.changeRow(ctx, workerChange{worker: w, apply: apply})
 }
 
@@ -47,7 +49,9 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	}
 	slices.Sort(nos) // so that two transactions never lock crosswise
 	nos = slices.Compact(nos)
-	err := e.store.Write(context.Background(), func(ctx context.Context, tx Tx) error { return e.changeRows(ctx, tx, nos, calls, out, now) })
+	err := e.store.Write(context.Background(), func(ctx context.Context, tx Tx) error {
+		return e.changeRows(ctx, tx, nos, calls, out, now)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +75,9 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 
 // changeRows changes the rows with the given numbers, one after another where several
 // changes are of one, and notes in out how each change left its row.
-func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []workerChange, out []changedWorker, now task.Instant) error {
+func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []workerChange, out []changedWorker,
+	now task.Instant,
+) error {
 	list, err := tx.Workers(ctx, nos)
 	if err != nil {
 		return err

@@ -34,7 +34,8 @@ func (t askingTx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, err
 func TestWorkersAreChangedTogether(t *testing.T) {
 	t.Parallel()
 	s := &asking{Database: memstore.New(&memstore.Options{Seed: 1})}
-	e, err := engine.New(t.Context(), s, engine.Options{Config: engine.Config{WorkerProbes: engine.WorkerProbes{Enabled: true}}})
+	e, err := engine.New(t.Context(), s,
+		engine.Options{Config: engine.Config{WorkerProbes: engine.WorkerProbes{Enabled: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,9 +49,11 @@ func TestWorkersAreChangedTogether(t *testing.T) {
 	}
 	forgotten := *probes[0].Worker
 	forgotten.No, forgotten.ID = 987_654, task.ID{15: 1}
-	probes = append(probes, engine.Probe{Worker: &forgotten, Fault: "no answer"}, engine.Probe{Worker: probes[0].Worker, Fault: "no answer again"})
+	probes = append(probes, engine.Probe{Worker: &forgotten, Fault: "no answer"},
+		engine.Probe{Worker: probes[0].Worker, Fault: "no answer again"})
 	turned, err := e.Probed(t.Context(), probes)
-	if err != nil || len(turned) != 1 || turned[0].State != task.WorkerUnhealthy || turned[0].ProbeError != "no answer again" {
+	if err != nil || len(turned) != 1 || turned[0].State != task.WorkerUnhealthy ||
+		turned[0].ProbeError != "no answer again" {
 		t.Errorf("turned %+v, %v", turned, err)
 	}
 	if s.times != 1 {

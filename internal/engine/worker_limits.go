@@ -53,14 +53,18 @@ func (e *Engine) admitWorker(ctx context.Context, w *task.Worker) error {
 			return err
 		}
 	}
-	return &task.Error{Code: task.Exhausted, Message: fmt.Sprintf("%d workers are registered; there may be no more than %d", n, limit),
-		Hint: "wait until dead ones are forgotten, or raise engine.limits.workers", RetryAfter: e.cfg.Leases.HeartbeatInterval}
+	return &task.Error{Code: task.Exhausted,
+		Message:    fmt.Sprintf("%d workers are registered; there may be no more than %d", n, limit),
+		Hint:       "wait until dead ones are forgotten, or raise engine.limits.workers",
+		RetryAfter: e.cfg.Leases.HeartbeatInterval}
 }
 
 // ListWorkers returns a page of the workers seen within a time, and of all that are not
 // dead, behind the one with the number; and the number behind which to go on, 0 at the
 // end. The page ends early when it holds too many bytes.
-func (e *Engine) ListWorkers(ctx context.Context, within time.Duration, behind int64, limit int) ([]*task.Worker, int64, error) {
+func (e *Engine) ListWorkers(ctx context.Context, within time.Duration, behind int64,
+	limit int,
+) ([]*task.Worker, int64, error) {
 	if err := e.checkPage(limit, 0); err != nil {
 		return nil, 0, err
 	}

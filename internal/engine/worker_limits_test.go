@@ -41,7 +41,8 @@ func TestWorkersServeABoundedList(t *testing.T) {
 	for i := range long {
 		long[i] = strings.Repeat("x", 250)
 	}
-	if _, err := e.Register(t.Context(), task.Worker{Handlers: long}); task.CodeOf(err) != task.Invalid || !strings.Contains(err.Error(), "75000 bytes") {
+	if _, err := e.Register(t.Context(), task.Worker{Handlers: long}); task.CodeOf(err) != task.Invalid ||
+		!strings.Contains(err.Error(), "75000 bytes") {
 		t.Errorf("a worker with 75,000 bytes of handlers is registered with %v", err)
 	}
 }

@@ -86,7 +86,8 @@ type Feed struct {
 
 // New returns a Feed of a process. run names the process in positions.
 func New(run string, now func() task.Instant) *Feed {
-	return &Feed{run: run, now: now, first: 1, next: 1, listeners: map[*Listener]struct{}{}, about: map[task.ID]map[*Listener]struct{}{}}
+	return &Feed{run: run, now: now, first: 1, next: 1, listeners: map[*Listener]struct{}{},
+		about: map[task.ID]map[*Listener]struct{}{}}
 }
 
 // InFlight is one transaction on its way past the feed.

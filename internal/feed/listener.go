@@ -66,11 +66,13 @@ func (f *Feed) versions(ids []task.ID, only *Listener) map[*knownState]int {
 func (l *Listener) apply(s TaskStatus, version int) {
 	k := l.tasks[s.ID]
 	fresh := k.version == 0
-	newer := s.StateAt > k.at || s.StateAt == k.at && k.version == version // else it may have been read before the last change
+	// else it may have been read before the last change
+	newer := s.StateAt > k.at || s.StateAt == k.at && k.version == version
 	if !fresh && (!newer || s.State == k.state) {
 		return
 	}
-	c := Change{Kind: TaskMoved, At: s.StateAt, Task: s.ID, DefID: s.DefID, Priority: s.Priority, CorrelationID: s.CorrelationID, Tags: s.Tags, To: s.State}
+	c := Change{Kind: TaskMoved, At: s.StateAt, Task: s.ID, DefID: s.DefID, Priority: s.Priority,
+		CorrelationID: s.CorrelationID, Tags: s.Tags, To: s.State}
 	if !fresh {
 		c.From = k.state
 	}
@@ -258,7 +260,8 @@ func (l *Listener) wants(ctx context.Context, c *Change) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return (len(f.Namespaces) == 0 || slices.Contains(f.Namespaces, t.Namespace)) && (f.Name == "" || t.Name == f.Name), nil
+	return (len(f.Namespaces) == 0 || slices.Contains(f.Namespaces, t.Namespace)) && (f.Name == "" || t.Name == f.Name),
+		nil
 }
 
 // countQueue returns what is in the queue as far as the filter lets it through, if it has

@@ -23,13 +23,15 @@ var needs = map[string]string{
 	"list-steps": "read", "get-step": "read", "act-on-step": "operate",
 	"list-cases": "read", "get-case": "read", "open-case": "operate", "update-case": "operate",
 	"get-case-stats": "read", "get-investigation-queue": "read", "get-staleness": "read", "detect-staleness": "operate",
-	"edit-task-context": "operate", "update-cases": "operate", "act-on-cases": "operate", "list-failed-tasks": "read", "replay-task": "operate", "get-failure-report": "read",
+	"edit-task-context": "operate", "update-cases": "operate", "act-on-cases": "operate", "list-failed-tasks": "read",
+	"replay-task": "operate", "get-failure-report": "read",
 	"stream-events": "read",
 	"list-audit":    "read", "list-task-audit": "read", "list-case-audit": "read",
 	"register-template": "operate", "list-templates": "read", "get-template": "read", "get-template-version": "read",
 	"register-worker": "work", "list-workers": "read", "poll": "work", "start": "work", "progress": "work",
 	"result": "work", "heartbeat": "work", "drain": "work operate", "get-worker": "read", "resume-worker": "operate",
-	"enqueue-task": "submit", "enqueue-tasks": "submit", "get-queue-task": "read", "list-queue-tasks": "read", "cancel-queue-task": "submit operate", "get-queue-stats": "read",
+	"enqueue-task": "submit", "enqueue-tasks": "submit", "get-queue-task": "read", "list-queue-tasks": "read",
+	"cancel-queue-task": "submit operate", "get-queue-stats": "read",
 	"register-queue-worker": "work", "poll-queue": "work", "start-queue-task": "work", "progress-of-queue-task": "work",
 	"result-of-queue-task": "work", "heartbeat-of-queue-worker": "work",
 	"drain-queue-worker": "work operate", "dismiss-queue-worker": "work operate",
@@ -40,7 +42,8 @@ var needs = map[string]string{
 func ringOf(t *testing.T, name, permission string, namespaces ...string) (*access.Keyring, string) {
 	t.Helper()
 	secret, hash := access.Generate()
-	ring, err := access.New([]access.Key{{Name: name, SHA256: hash, Permissions: []string{permission}, Namespaces: namespaces}})
+	ring, err := access.New(
+		[]access.Key{{Name: name, SHA256: hash, Permissions: []string{permission}, Namespaces: namespaces}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,13 +76,15 @@ func TestPermissions(t *testing.T) {
 					}
 				}
 				before := f.called()
-				for _, header := range []string{"X-None: 1", "X-API-Key: tsk_wrong", "Authorization: Bearer tsk_wrong", "Authorization: Basic " + key[len("X-API-Key: "):]} {
+				for _, header := range []string{"X-None: 1", "X-API-Key: tsk_wrong", "Authorization: Bearer tsk_wrong",
+					"Authorization: Basic " + key[len("X-API-Key: "):]} {
 					got := a.do(t, e.method, e.path, e.body, header)
 					if open && got.status != e.status {
 						t.Errorf("%s needs no key and is answered %d", e.id, got.status)
 					}
 					if !open {
-						if p := got.problem(t); got.status != 401 || p.Code != tasker.CodeUnauthenticated || got.header.Get("WWW-Authenticate") == "" {
+						if p := got.problem(t); got.status != 401 || p.Code != tasker.CodeUnauthenticated ||
+							got.header.Get("WWW-Authenticate") == "" {
 							t.Errorf("%s with %s is answered %d %s", e.id, header, got.status, got.body)
 						}
 					}
@@ -167,9 +172,10 @@ func TestNamespaces(t *testing.T) {
 		status             int
 		at                 string
 	}{
-		"SubmitDefault":       {"POST", "/v1/tasks", `{"name":"x"}`, 201, ""},
-		"SubmitOutside":       {"POST", "/v1/tasks", `{"name":"x","namespace":"secret"}`, 403, "/namespace"},
-		"BatchOutside":        {"POST", "/v1/tasks/batch", `{"tasks":[{"name":"x"},{"name":"x","namespace":"secret"}]}`, 403, "/tasks/1/namespace"},
+		"SubmitDefault": {"POST", "/v1/tasks", `{"name":"x"}`, 201, ""},
+		"SubmitOutside": {"POST", "/v1/tasks", `{"name":"x","namespace":"secret"}`, 403, "/namespace"},
+		"BatchOutside": {"POST", "/v1/tasks/batch", `{"tasks":[{"name":"x"},{"name":"x","namespace":"secret"}]}`, 403,
+			"/tasks/1/namespace"},
 		"ListOutside":         {"GET", "/v1/tasks?namespace=secret", "", 403, "query.namespace"},
 		"GetOwn":              {"GET", "/v1/tasks/" + taskID.String(), "", 200, ""},
 		"GetOther":            {"GET", other, "", 404, ""},
@@ -186,24 +192,32 @@ func TestNamespaces(t *testing.T) {
 		"TemplateNoNamespace": {"POST", "/v1/templates", template(""), 201, ""},
 		"TemplateOutside":     {"POST", "/v1/templates", template("namespace_name: secret"), 403, "namespace_name"},
 		"TemplateUnreadable":  {"POST", "/v1/templates", template("namespace_name: [secret"), 400, "*"},
-		"TemplateTwice":       {"POST", "/v1/templates", template("namespace_name: default\nnamespace_name: secret"), 400, "*"},
-		"TemplateMerged":      {"POST", "/v1/templates", template("x: &x {namespace_name: secret}\n<<: *x"), 400, "*"},
-		"TemplateLevels":      {"POST", "/v1/templates", template("priority: urgent"), 201, ""},
-		"TemplateJSON":        {"POST", "/v1/templates", `{"yaml":` + jsonString(`{"namespace_name":"secret","name":"x","version":"1","steps":[{"name":"a","handler":"h"}]}`) + `}`, 403, "namespace_name"},
-		"TemplatesOutside":    {"GET", "/v1/templates?namespace=secret", "", 403, "query.namespace"},
-		"GetTemplateOutside":  {"GET", "/v1/templates/secret/x", "", 403, "path.namespace"},
-		"GetVersionOutside":   {"GET", "/v1/templates/secret/x/1", "", 403, "path.namespace"},
-		"RegisterOutside":     {"POST", worker + "register", `{"namespaces":["default","secret"]}`, 403, "/namespaces/1"},
-		"PollOwn":             {"POST", worker + workerID.String() + "/poll", "", 200, ""},
-		"PollOther":           {"POST", worker + otherID.String() + "/poll", "", 404, ""},
-		"PollMissing":         {"POST", worker + taskID.String() + "/poll", "", 404, ""},
-		"StartOther":          {"POST", worker + otherID.String() + "/start", `{"step_uuid":"` + stepID.String() + `","token":"1"}`, 404, ""},
-		"ProgressOther":       {"POST", worker + otherID.String() + "/progress", `{"step_uuid":"` + stepID.String() + `","token":"1","progress_percent":1}`, 404, ""},
-		"ResultOther":         {"POST", worker + otherID.String() + "/result", `{"step_uuid":"` + stepID.String() + `","token":"1","status":"completed"}`, 404, ""},
-		"HeartbeatOther":      {"POST", worker + otherID.String() + "/heartbeat", "", 404, ""},
-		"EnqueueDefault":      {"POST", "/api/v1/tasks", `{"task_type":"x"}`, 201, ""},
-		"EnqueueOutside":      {"POST", "/api/v1/tasks", `{"task_type":"x","namespace":"secret"}`, 403, "/namespace"},
-		"EnqueueManyOutside":  {"POST", "/api/v1/tasks/batch", `{"tasks":[{"task_type":"x"},{"task_type":"x","namespace":"secret"}]}`, 403, "/tasks/1/namespace"},
+		"TemplateTwice": {"POST", "/v1/templates", template("namespace_name: default\nnamespace_name: secret"), 400,
+			"*"},
+		"TemplateMerged": {"POST", "/v1/templates", template("x: &x {namespace_name: secret}\n<<: *x"), 400, "*"},
+		"TemplateLevels": {"POST", "/v1/templates", template("priority: urgent"), 201, ""},
+		"TemplateJSON": {"POST", "/v1/templates",
+			`{"yaml":` +
+				jsonString(`{"namespace_name":"secret","name":"x","version":"1","steps":[{"name":"a","handler":"h"}]}`) + `}`, 403,
+			"namespace_name"},
+		"TemplatesOutside":   {"GET", "/v1/templates?namespace=secret", "", 403, "query.namespace"},
+		"GetTemplateOutside": {"GET", "/v1/templates/secret/x", "", 403, "path.namespace"},
+		"GetVersionOutside":  {"GET", "/v1/templates/secret/x/1", "", 403, "path.namespace"},
+		"RegisterOutside":    {"POST", worker + "register", `{"namespaces":["default","secret"]}`, 403, "/namespaces/1"},
+		"PollOwn":            {"POST", worker + workerID.String() + "/poll", "", 200, ""},
+		"PollOther":          {"POST", worker + otherID.String() + "/poll", "", 404, ""},
+		"PollMissing":        {"POST", worker + taskID.String() + "/poll", "", 404, ""},
+		"StartOther": {"POST", worker + otherID.String() + "/start",
+			`{"step_uuid":"` + stepID.String() + `","token":"1"}`, 404, ""},
+		"ProgressOther": {"POST", worker + otherID.String() + "/progress",
+			`{"step_uuid":"` + stepID.String() + `","token":"1","progress_percent":1}`, 404, ""},
+		"ResultOther": {"POST", worker + otherID.String() + "/result",
+			`{"step_uuid":"` + stepID.String() + `","token":"1","status":"completed"}`, 404, ""},
+		"HeartbeatOther": {"POST", worker + otherID.String() + "/heartbeat", "", 404, ""},
+		"EnqueueDefault": {"POST", "/api/v1/tasks", `{"task_type":"x"}`, 201, ""},
+		"EnqueueOutside": {"POST", "/api/v1/tasks", `{"task_type":"x","namespace":"secret"}`, 403, "/namespace"},
+		"EnqueueManyOutside": {"POST", "/api/v1/tasks/batch",
+			`{"tasks":[{"task_type":"x"},{"task_type":"x","namespace":"secret"}]}`, 403, "/tasks/1/namespace"},
 		"QueueTaskOwn":        {"GET", "/api/v1/tasks/" + taskID.String(), "", 200, ""},
 		"QueueTaskOther":      {"GET", "/api" + other, "", 404, ""},
 		"QueueCancelOther":    {"DELETE", "/api" + other, "", 404, ""},
@@ -259,7 +273,8 @@ func TestNamespacesNarrow(t *testing.T) {
 	if got := last[tasker.WorkerRegistration](f).Namespaces; cmp.Diff([]string{"default"}, got) != "" {
 		t.Errorf("a worker is registered for %v", got)
 	}
-	if got := a.do(t, "GET", "/internal/workers", "", key); strings.Count(got.body, `"worker_id"`) != 2 || strings.Contains(got.body, stepID.String()) {
+	if got := a.do(t, "GET", "/internal/workers", "", key); strings.Count(got.body, `"worker_id"`) != 2 ||
+		strings.Contains(got.body, stepID.String()) {
 		t.Errorf("the workers shown are %s", got.body)
 	}
 
@@ -280,7 +295,8 @@ func TestNamespacesNarrow(t *testing.T) {
 	if got := a.do(t, "GET", "/api/v1/tasks", "", key); got.status != 403 || !strings.Contains(got.body, "name one") {
 		t.Errorf("a key with two namespaces that lists the queue of none is answered %d %s", got.status, got.body)
 	}
-	if got := a.do(t, "GET", "/v1/tasks?namespace=video", "", key); got.status != 200 || last[tasker.TaskFilter](f).Namespace != "video" {
+	if got := a.do(t, "GET", "/v1/tasks?namespace=video", "", key); got.status != 200 ||
+		last[tasker.TaskFilter](f).Namespace != "video" {
 		t.Errorf("a key with two namespaces that names one is answered %d", got.status)
 	}
 }
@@ -309,7 +325,8 @@ func TestNamespacesInBatches(t *testing.T) {
 			t.Errorf("answer is %d, the backend got %v", got.status, req.TaskUUIDs)
 		}
 		first, second, _ := strings.Cut(got.body, "},{")
-		if !strings.Contains(first, otherID.String()) || !strings.Contains(first+second, `"code":"not_found"`) || !strings.Contains(got.body, `"state":"cancelled"`) {
+		if !strings.Contains(first, otherID.String()) || !strings.Contains(first+second, `"code":"not_found"`) ||
+			!strings.Contains(got.body, `"state":"cancelled"`) {
 			t.Errorf("answer is %s", got.body)
 		}
 	})

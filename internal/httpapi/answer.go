@@ -97,7 +97,8 @@ func write(hc huma.Context, status int, contentType string, body []byte) {
 	hc.SetStatus(status)
 	_, w := humago.Unwrap(hc)
 	for len(body) > answerPiece { // a client that does not read on must not hold it for long
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerSilence)) // in a test there may be none to set
+		// in a test there may be none to set
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerSilence))
 		if _, err := hc.BodyWriter().Write(body[:answerPiece]); err != nil {
 			return
 		}

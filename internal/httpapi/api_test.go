@@ -43,7 +43,8 @@ type response struct {
 func (r response) problem(t *testing.T) web.Problem {
 	t.Helper()
 	var p web.Problem
-	if err := json.Unmarshal([]byte(r.body), &p); err != nil || r.header.Get("Content-Type") != "application/problem+json" {
+	if err := json.Unmarshal([]byte(r.body), &p); err != nil ||
+		r.header.Get("Content-Type") != "application/problem+json" {
 		t.Fatalf("not a problem: %d %s %s", r.status, r.header.Get("Content-Type"), r.body)
 	}
 	return p

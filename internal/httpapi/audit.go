@@ -89,7 +89,9 @@ func (s *server) auditOf(ctx context.Context, filter operate.AuditFilter) ([]ope
 		return records, err
 	}
 	p := access.From(ctx)
-	records = slices.DeleteFunc(records, func(r operate.AuditRecord) bool { return r.Namespace == "" || !p.Reaches(r.Namespace) })
+	records = slices.DeleteFunc(records, func(r operate.AuditRecord) bool {
+		return r.Namespace == "" || !p.Reaches(r.Namespace)
+	})
 	if len(records) == 0 {
 		return nil, gone
 	}
@@ -131,7 +133,9 @@ func outcome(err error, reached bool, unknown *tasker.Error) (gone, refused erro
 
 // listTaskAudit is the trail of one task. That there is no such task is no empty
 // trail.
-func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter, _ *none) (answer[[]operate.AuditRecord], error) {
+func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter,
+	_ *none,
+) (answer[[]operate.AuditRecord], error) {
 	var no answer[[]operate.AuditRecord]
 	filter := params.filter()
 	filter.TaskUUID = params.UUID
@@ -146,7 +150,9 @@ func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter, _ *
 }
 
 // listCaseAudit is the trail of one case.
-func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter, _ *none) (answer[[]operate.AuditRecord], error) {
+func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter,
+	_ *none,
+) (answer[[]operate.AuditRecord], error) {
 	var no answer[[]operate.AuditRecord]
 	filter := params.filter()
 	filter.CaseUUID = params.UUID

@@ -21,16 +21,20 @@ func TestAuditFilters(t *testing.T) {
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
 	const about = "actor=ann%40x&key_name=ops&kind=reset_for_retry&after=2026-01-31T12:00:00.123456Z&before=2026-01-31T12:00:00.123456Z&limit=1000&below=9"
-	want := operate.AuditFilter{Actor: "ann@x", KeyName: "ops", Kind: "reset_for_retry", After: noon, Before: noon, Limit: 1000, Below: 9}
+	want := operate.AuditFilter{Actor: "ann@x", KeyName: "ops", Kind: "reset_for_retry", After: noon, Before: noon,
+		Limit: 1000, Below: 9}
 	for name, c := range map[string]struct {
 		path   string
 		adjust func(*operate.AuditFilter)
 	}{
 		"All": {"/v1/audit?", func(*operate.AuditFilter) {}},
-		"Subject": {"/v1/audit?namespace=video&template=cut&worker_id=" + workerID.String() + "&", func(f *operate.AuditFilter) {
-			f.Namespace, f.Template, f.WorkerID = "video", "cut", workerID
+		"Subject": {"/v1/audit?namespace=video&template=cut&worker_id=" + workerID.String() + "&",
+			func(f *operate.AuditFilter) {
+				f.Namespace, f.Template, f.WorkerID = "video", "cut", workerID
+			}},
+		"Both": {"/v1/audit?task_uuid=" + taskID.String() + "&case=" + caseID.String() + "&", func(f *operate.AuditFilter) {
+			f.TaskUUID, f.CaseUUID = taskID, caseID
 		}},
-		"Both": {"/v1/audit?task_uuid=" + taskID.String() + "&case=" + caseID.String() + "&", func(f *operate.AuditFilter) { f.TaskUUID, f.CaseUUID = taskID, caseID }},
 		"Task": {"/v1/tasks/" + taskID.String() + "/audit?", func(f *operate.AuditFilter) { f.TaskUUID = taskID }},
 		"Case": {"/v1/dlq/entry/" + caseID.String() + "/audit?", func(f *operate.AuditFilter) { f.CaseUUID = caseID }},
 	} {
@@ -69,7 +73,8 @@ func (departed) Task(_ context.Context, id uuid.UUID, _ time.Duration) (*tasker.
 }
 
 func (departed) Audit(context.Context, operate.AuditFilter) ([]operate.AuditRecord, error) {
-	act := operate.AuditRecord{No: 1, At: noon, Kind: "cancel", Actor: "ann", Authenticated: operate.NotAuthenticated, TaskUUID: taskID}
+	act := operate.AuditRecord{No: 1, At: noon, Kind: "cancel", Actor: "ann", Authenticated: operate.NotAuthenticated,
+		TaskUUID: taskID}
 	seen, hidden := act, act
 	seen.Namespace, hidden.Namespace = "video", "secret"
 	return []operate.AuditRecord{act, seen, hidden}, nil
@@ -93,7 +98,8 @@ func TestAuditOfWhatHasGone(t *testing.T) {
 		for _, path := range []string{"/v1/tasks/" + taskID.String() + "/audit", "/v1/audit?task_uuid=" + taskID.String()} {
 			got := a.do(t, "GET", path, "", "X-API-Key: "+secret)
 			if n := strings.Count(got.body, `"kind"`); n != want || (got.status == 404) != (want == 0) {
-				t.Errorf("%s with a key of %q is answered %d with %d acts, want %d: %s", path, namespace, got.status, n, want, got.body)
+				t.Errorf("%s with a key of %q is answered %d with %d acts, want %d: %s", path, namespace, got.status, n, want,
+					got.body)
 			}
 		}
 	}

@@ -56,7 +56,8 @@ func (b *bodyReader) document() *huma.RequestBody {
 	content := map[string]*huma.MediaType{jsonType: {Schema: b.schema}}
 	if _, ok := b.newBody().(textBody); ok {
 		for _, name := range []string{"application/yaml", "text/yaml"} {
-			content[name] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "The template document itself."}}
+			content[name] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString,
+				Description: "The template document itself."}}
 		}
 	}
 	return &huma.RequestBody{Required: !b.optional, Content: content}

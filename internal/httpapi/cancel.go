@@ -49,7 +49,9 @@ func (s *server) cancelTask(ctx context.Context, params *cancelQuery, _ *none) (
 	return ok(receipt), nil
 }
 
-func (s *server) cancelTasks(ctx context.Context, _ *none, body *tasker.CancelRequest) (answer[results[tasker.TaskReceipt]], error) {
+func (s *server) cancelTasks(ctx context.Context, _ *none,
+	body *tasker.CancelRequest,
+) (answer[results[tasker.TaskReceipt]], error) {
 	receipts, err := s.cancel(ctx, *body)
 	return ok(results[tasker.TaskReceipt]{list(receipts)}), err
 }

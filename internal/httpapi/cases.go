@@ -91,7 +91,9 @@ func (s *server) caseStats(ctx context.Context, params *CaseQuery, _ *none) (ans
 	return ok(list(stats)), err
 }
 
-func (s *server) investigationQueue(ctx context.Context, params *queueFilter, _ *none) (answer[[]operate.QueuedCase], error) {
+func (s *server) investigationQueue(ctx context.Context, params *queueFilter,
+	_ *none,
+) (answer[[]operate.QueuedCase], error) {
 	filter, err := params.filter(ctx)
 	if err != nil {
 		return answer[[]operate.QueuedCase]{}, err
@@ -110,7 +112,9 @@ func (s *server) getCase(ctx context.Context, params *caseTaskPath, _ *none) (an
 	return ok(found), err
 }
 
-func (s *server) openCase(ctx context.Context, params *caseTaskPath, body *operate.OpenCaseRequest) (answer[*operate.Case], error) {
+func (s *server) openCase(ctx context.Context, params *caseTaskPath,
+	body *operate.OpenCaseRequest,
+) (answer[*operate.Case], error) {
 	var no answer[*operate.Case]
 	if err := s.reachTask(ctx, params.UUID); err != nil {
 		return no, err
@@ -126,7 +130,9 @@ type caseUpdatePath struct {
 	Match
 }
 
-func (s *server) updateCase(ctx context.Context, params *caseUpdatePath, body *operate.CaseUpdate) (answer[*operate.CaseUpdated], error) {
+func (s *server) updateCase(ctx context.Context, params *caseUpdatePath,
+	body *operate.CaseUpdate,
+) (answer[*operate.CaseUpdated], error) {
 	var no answer[*operate.CaseUpdated]
 	if err := s.reachCase(ctx, params.UUID); err != nil {
 		return no, err

@@ -39,24 +39,28 @@ func TestCaseNamespaces(t *testing.T) {
 		"PatternsOutside":  {"GET", "/api/v1/dlq/patterns?namespace=secret", "", 403, "query.namespace"},
 		"EditOwn":          {"PATCH", "/v1/tasks/" + taskID.String() + "/context", `{"context":{},"reason":"x"}`, 200, ""},
 		"EditOther":        {"PATCH", "/v1/tasks/" + otherID.String() + "/context", `{"context":{},"reason":"x"}`, 404, ""},
-		"BulkOutside":      {"POST", "/v1/dlq/update", `{"filter":{"namespace":"secret"},"update":{"resolution_notes":"x"}}`, 403, "/filter/namespace"},
-		"BulkActOutside":   {"POST", "/v1/dlq/act", `{"filter":{"namespace":"secret"},"action":{"action_type":"reset_for_retry","reason":"x"}}`, 403, "/filter/namespace"},
-		"BulkOwn":          {"POST", "/v1/dlq/update", `{"filter":{"task_name":"import"},"update":{"resolution_notes":"x"}}`, 200, ""},
-		"ReplayOwn":        {"POST", "/api/v1/dlq/" + taskID.String() + "/replay", "", 200, ""},
-		"ReplayOther":      {"POST", "/api/v1/dlq/" + otherID.String() + "/replay", "", 404, ""},
-		"ReplayMissing":    {"POST", "/api/v1/dlq/" + stepID.String() + "/replay", "{}", 404, ""},
-		"Detect":           {"POST", "/v1/dlq/staleness/detect", `{"dry_run":true}`, 403, ""},
-		"AuditOutside":     {"GET", "/v1/audit?namespace=secret", "", 403, "query.namespace"},
-		"AuditOwnOutside":  {"GET", "/v1/audit?namespace=secret&task_uuid=" + taskID.String(), "", 403, "query.namespace"},
-		"AuditOwn":         {"GET", "/v1/audit?task_uuid=" + taskID.String(), "", 200, ""},
-		"AuditOther":       {"GET", "/v1/audit?task_uuid=" + otherID.String(), "", 404, ""},
-		"AuditOwnCase":     {"GET", "/v1/audit?case=" + caseID.String(), "", 200, ""},
-		"AuditOtherCase":   {"GET", "/v1/audit?case=" + otherCaseID.String(), "", 404, ""},
-		"AuditMixed":       {"GET", "/v1/audit?task_uuid=" + taskID.String() + "&case=" + otherCaseID.String(), "", 404, ""},
-		"TaskAuditOwn":     {"GET", "/v1/tasks/" + taskID.String() + "/audit", "", 200, ""},
-		"TaskAuditOther":   {"GET", "/v1/tasks/" + otherID.String() + "/audit", "", 404, ""},
-		"CaseAuditOwn":     {"GET", "/v1/dlq/entry/" + caseID.String() + "/audit", "", 200, ""},
-		"CaseAuditOther":   {"GET", "/v1/dlq/entry/" + otherCaseID.String() + "/audit", "", 404, ""},
+		"BulkOutside": {"POST", "/v1/dlq/update", `{"filter":{"namespace":"secret"},"update":{"resolution_notes":"x"}}`,
+			403, "/filter/namespace"},
+		"BulkActOutside": {"POST", "/v1/dlq/act",
+			`{"filter":{"namespace":"secret"},"action":{"action_type":"reset_for_retry","reason":"x"}}`, 403,
+			"/filter/namespace"},
+		"BulkOwn": {"POST", "/v1/dlq/update", `{"filter":{"task_name":"import"},"update":{"resolution_notes":"x"}}`,
+			200, ""},
+		"ReplayOwn":       {"POST", "/api/v1/dlq/" + taskID.String() + "/replay", "", 200, ""},
+		"ReplayOther":     {"POST", "/api/v1/dlq/" + otherID.String() + "/replay", "", 404, ""},
+		"ReplayMissing":   {"POST", "/api/v1/dlq/" + stepID.String() + "/replay", "{}", 404, ""},
+		"Detect":          {"POST", "/v1/dlq/staleness/detect", `{"dry_run":true}`, 403, ""},
+		"AuditOutside":    {"GET", "/v1/audit?namespace=secret", "", 403, "query.namespace"},
+		"AuditOwnOutside": {"GET", "/v1/audit?namespace=secret&task_uuid=" + taskID.String(), "", 403, "query.namespace"},
+		"AuditOwn":        {"GET", "/v1/audit?task_uuid=" + taskID.String(), "", 200, ""},
+		"AuditOther":      {"GET", "/v1/audit?task_uuid=" + otherID.String(), "", 404, ""},
+		"AuditOwnCase":    {"GET", "/v1/audit?case=" + caseID.String(), "", 200, ""},
+		"AuditOtherCase":  {"GET", "/v1/audit?case=" + otherCaseID.String(), "", 404, ""},
+		"AuditMixed":      {"GET", "/v1/audit?task_uuid=" + taskID.String() + "&case=" + otherCaseID.String(), "", 404, ""},
+		"TaskAuditOwn":    {"GET", "/v1/tasks/" + taskID.String() + "/audit", "", 200, ""},
+		"TaskAuditOther":  {"GET", "/v1/tasks/" + otherID.String() + "/audit", "", 404, ""},
+		"CaseAuditOwn":    {"GET", "/v1/dlq/entry/" + caseID.String() + "/audit", "", 200, ""},
+		"CaseAuditOther":  {"GET", "/v1/dlq/entry/" + otherCaseID.String() + "/audit", "", 404, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -94,7 +98,8 @@ func TestCaseNamespacesNarrow(t *testing.T) {
 	if got := a.do(t, "GET", "/v1/dlq", "", key); got.status != 403 || !strings.Contains(got.body, "name one") {
 		t.Errorf("a key with two namespaces that names none is answered %d %s", got.status, got.body)
 	}
-	if got := a.do(t, "GET", "/v1/dlq?namespace=video", "", key); got.status != 200 || last[operate.CaseFilter](f).Namespace != "video" {
+	if got := a.do(t, "GET", "/v1/dlq?namespace=video", "", key); got.status != 200 ||
+		last[operate.CaseFilter](f).Namespace != "video" {
 		t.Errorf("a key with two namespaces that names one is answered %d", got.status)
 	}
 }
@@ -125,7 +130,8 @@ func TestCaseNotFoundCloses(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "admin", "default")
 	f := &fake{}
-	got := newAPI(t, blind{f}, httpapi.Options{Front: web.New(web.Options{Keys: ring})}).do(t, "PATCH", "/v1/dlq/entry/"+caseID.String(), `{"reopen":true}`, key)
+	got := newAPI(t, blind{f}, httpapi.Options{Front: web.New(web.Options{Keys: ring})}).do(t, "PATCH",
+		"/v1/dlq/entry/"+caseID.String(), `{"reopen":true}`, key)
 	if got.status != 503 || f.called() != 0 {
 		t.Errorf("answer is %d %s", got.status, got.body)
 	}

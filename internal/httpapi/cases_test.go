@@ -20,7 +20,8 @@ func TestCaseFilters(t *testing.T) {
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
 	const about = "resolution_status=cancelled&reason=max_retries_exceeded&namespace=n%2F1&task_name=a%20b&after=2026-01-31T12:00:00.123456Z&before=2026-02-01T00:00:00%2B01:00"
-	want := operate.CaseFilter{ResolutionStatus: tasker.CaseCancelled, Reason: tasker.ReasonMaxRetries, Namespace: "n/1", TaskName: "a b", After: noon,
+	want := operate.CaseFilter{ResolutionStatus: tasker.CaseCancelled, Reason: tasker.ReasonMaxRetries, Namespace: "n/1",
+		TaskName: "a b", After: noon,
 		Before: time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)}
 
 	a.do(t, "GET", "/v1/dlq/stats?"+about, "")
@@ -40,7 +41,8 @@ func TestCaseFilters(t *testing.T) {
 		t.Errorf("an empty page is %q", got.body)
 	}
 	a.do(t, "GET", "/v1/dlq/staleness?health=stale&namespace=n&task_name=x&limit=3", "")
-	if diff := cmp.Diff(operate.StalenessFilter{Health: operate.Stale, Namespace: "n", TaskName: "x", Limit: 3}, last[operate.StalenessFilter](f)); diff != "" {
+	if diff := cmp.Diff(operate.StalenessFilter{Health: operate.Stale, Namespace: "n", TaskName: "x", Limit: 3},
+		last[operate.StalenessFilter](f)); diff != "" {
 		t.Errorf("staleness (-want +got):\n%s", diff)
 	}
 }
@@ -89,7 +91,8 @@ func TestCaseParametersRefused(t *testing.T) {
 		"AuditBelow":      {"GET", "/v1/audit?below=0", "", "query.below"},
 		"OpenNoReason":    {"POST", "/v1/dlq/task/" + taskID.String(), `{"opened_by":"ann"}`, "/reason"},
 		"OpenEmptyReason": {"POST", "/v1/dlq/task/" + taskID.String(), `{"reason":"","opened_by":"ann"}`, "/reason"},
-		"OpenLongActor":   {"POST", "/v1/dlq/task/" + taskID.String(), `{"reason":"x","opened_by":"` + strings.Repeat("x", 256) + `"}`, "/opened_by"},
+		"OpenLongActor": {"POST", "/v1/dlq/task/" + taskID.String(),
+			`{"reason":"x","opened_by":"` + strings.Repeat("x", 256) + `"}`, "/opened_by"},
 		"OpenNothing":     {"POST", "/v1/dlq/task/" + taskID.String(), "", ""},
 		"UpdateStatus":    {"PATCH", entry, `{"resolution_status":"resolved"}`, "/resolution_status"},
 		"UpdateUnknown":   {"PATCH", entry, `{"resolution_note":"x"}`, "/resolution_note"},
@@ -116,7 +119,8 @@ func TestCaseBodies(t *testing.T) {
 	a := newAPI(t, f, httpapi.Options{})
 	entry := "/v1/dlq/entry/" + caseID.String()
 
-	opened := a.do(t, "POST", "/v1/dlq/task/"+taskID.String(), `{"reason":"odd","opened_by":"ann","metadata":{"ticket":12345678901234567890}}`)
+	opened := a.do(t, "POST", "/v1/dlq/task/"+taskID.String(),
+		`{"reason":"odd","opened_by":"ann","metadata":{"ticket":12345678901234567890}}`)
 	if opened.status != 201 || opened.header.Get("Location") != "/v1/dlq/task/"+taskID.String() {
 		t.Errorf("answer is %d, Location %q", opened.status, opened.header.Get("Location"))
 	}
@@ -125,9 +129,11 @@ func TestCaseBodies(t *testing.T) {
 		t.Errorf("open (-want +got):\n%s", diff)
 	}
 
-	a.do(t, "PATCH", entry, `{"resolution_status":"permanently_failed","resolution_notes":"","resolved_by":"ann","metadata":{"a":null}}`)
+	a.do(t, "PATCH", entry,
+		`{"resolution_status":"permanently_failed","resolution_notes":"","resolved_by":"ann","metadata":{"a":null}}`)
 	empty := ""
-	wantUpdate := operate.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolutionNotes: &empty, ResolvedBy: "ann", Metadata: []byte(`{"a":null}`)}
+	wantUpdate := operate.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolutionNotes: &empty,
+		ResolvedBy: "ann", Metadata: []byte(`{"a":null}`)}
 	if diff := cmp.Diff(wantUpdate, last[operate.CaseUpdate](f)); diff != "" {
 		t.Errorf("update (-want +got):\n%s", diff)
 	}

@@ -7,7 +7,9 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-func (s *server) editContext(ctx context.Context, params *TaskPath, body *tasker.EditContextRequest) (answer[*tasker.EditedContext], error) {
+func (s *server) editContext(ctx context.Context, params *TaskPath,
+	body *tasker.EditContextRequest,
+) (answer[*tasker.EditedContext], error) {
 	var no answer[*tasker.EditedContext]
 	if err := s.reachTask(ctx, params.UUID); err != nil {
 		return no, err

@@ -58,14 +58,18 @@ func verbs() map[string]func(context.Context, everything) (any, error) {
 	run := true
 	return map[string]func(ctx, backend) (any, error){
 		"SubmitOne": func(c ctx, b backend) (any, error) {
-			return b.SubmitTasks(c, tasker.SubmitRequest{Tasks: []tasker.TaskRequest{{Name: "x", Context: json.RawMessage(`{"a":1}`)}}})
+			return b.SubmitTasks(c,
+				tasker.SubmitRequest{Tasks: []tasker.TaskRequest{{Name: "x", Context: json.RawMessage(`{"a":1}`)}}})
 		},
 		"SubmitMany": func(c ctx, b backend) (any, error) {
-			return b.SubmitTasks(c, tasker.SubmitRequest{Tasks: []tasker.TaskRequest{{Name: "x", Priority: tasker.High}, {TaskType: "y", RunAt: &noon}}})
+			return b.SubmitTasks(c,
+				tasker.SubmitRequest{Tasks: []tasker.TaskRequest{{Name: "x", Priority: tasker.High},
+					{TaskType: "y", RunAt: &noon}}})
 		},
 		"Task": func(c ctx, b backend) (any, error) { return b.Task(c, taskID, 0) },
 		"Tasks": func(c ctx, b backend) (any, error) {
-			return b.Tasks(c, tasker.TaskFilter{States: []tasker.TaskState{tasker.TaskError, tasker.TaskComplete}, CreatedAfter: &noon})
+			return b.Tasks(c, tasker.TaskFilter{States: []tasker.TaskState{tasker.TaskError, tasker.TaskComplete},
+				CreatedAfter: &noon})
 		},
 		"LastPage":    func(c ctx, b backend) (any, error) { return b.Tasks(c, tasker.TaskFilter{Cursor: "end"}) },
 		"TaskHistory": func(c ctx, b backend) (any, error) { return b.TaskHistory(c, taskID) },
@@ -74,22 +78,26 @@ func verbs() map[string]func(context.Context, everything) (any, error) {
 		},
 		"EditContext": func(c ctx, b backend) (any, error) {
 			seen := 0
-			return b.EditContext(c, taskID, tasker.EditContextRequest{Merge: json.RawMessage(`{"a":2}`), Reason: "typo", EditedBy: "ann", ExpectedVersion: &seen})
+			return b.EditContext(c, taskID, tasker.EditContextRequest{Merge: json.RawMessage(`{"a":2}`), Reason: "typo",
+				EditedBy: "ann", ExpectedVersion: &seen})
 		},
 		"UpdateCases": func(c ctx, b backend) (any, error) {
-			return b.UpdateCases(c, operate.BulkCaseUpdate{Filter: operate.CaseFilter{CaseUUIDs: []uuid.UUID{caseID}, After: noon},
-				Update:   operate.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved, ResolvedBy: "ann"},
-				BulkPage: operate.BulkPage{DryRun: true, Limit: 7}})
+			return b.UpdateCases(c,
+				operate.BulkCaseUpdate{Filter: operate.CaseFilter{CaseUUIDs: []uuid.UUID{caseID}, After: noon},
+					Update:   operate.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved, ResolvedBy: "ann"},
+					BulkPage: operate.BulkPage{DryRun: true, Limit: 7}})
 		},
 		"ActOnCases": func(c ctx, b backend) (any, error) {
-			return b.ActOnCases(c, operate.BulkStepAction{Filter: operate.CaseFilter{Reason: tasker.ReasonStaleness}, Step: "load",
+			return b.ActOnCases(c, operate.BulkStepAction{Filter: operate.CaseFilter{Reason: tasker.ReasonStaleness},
+				Step:   "load",
 				Action: tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "fixed"}})
 		},
 		"ExplainTask": func(c ctx, b backend) (any, error) { return b.ExplainTask(c, taskID) },
 		"Steps":       func(c ctx, b backend) (any, error) { return b.Steps(c, taskID) },
 		"Step":        func(c ctx, b backend) (any, error) { return b.Step(c, taskID, stepID) },
 		"ActOnStep": func(c ctx, b backend) (any, error) {
-			return b.ActOnStep(c, taskID, stepID, tasker.StepAction{ActionType: tasker.CompleteManually, CompletedBy: "ann", Reason: "checked",
+			return b.ActOnStep(c, taskID, stepID, tasker.StepAction{ActionType: tasker.CompleteManually, CompletedBy: "ann",
+				Reason:         "checked",
 				CompletionData: &tasker.CompletionData{Result: json.RawMessage(`{"ok":true}`)}})
 		},
 		"RegisterTemplate": func(c ctx, b backend) (any, error) {
@@ -114,21 +122,27 @@ func verbs() map[string]func(context.Context, everything) (any, error) {
 			return b.Progress(c, tasker.ProgressReport{WorkerID: workerID, StepUUID: stepID, Token: "7", ProgressPercent: 50})
 		},
 		"SettleOne": func(c ctx, b backend) (any, error) {
-			return b.Settle(c, tasker.SettleRequest{WorkerID: workerID, Results: []tasker.StepResult{{StepUUID: stepID, Token: "7", Status: "completed"}}})
+			return b.Settle(c, tasker.SettleRequest{WorkerID: workerID,
+				Results: []tasker.StepResult{{StepUUID: stepID, Token: "7", Status: "completed"}}})
 		},
 		"SettleMany": func(c ctx, b backend) (any, error) {
 			return b.Settle(c, tasker.SettleRequest{WorkerID: workerID, Results: []tasker.StepResult{
-				{StepUUID: stepID, Token: "7", Status: "failed", Error: cannedFailure()}, {StepUUID: stepID, Token: "8", Status: "snoozed", SnoozeSeconds: 1.5}}})
+				{StepUUID: stepID, Token: "7", Status: "failed", Error: cannedFailure()},
+				{StepUUID: stepID, Token: "8", Status: "snoozed", SnoozeSeconds: 1.5}}})
 		},
 		"HeartbeatAll": func(c ctx, b backend) (any, error) { return b.Heartbeat(c, tasker.Heartbeat{WorkerID: workerID}) },
 		"HeartbeatNone": func(c ctx, b backend) (any, error) {
 			return b.Heartbeat(c, tasker.Heartbeat{WorkerID: workerID, Steps: []tasker.LeaseRef{}})
 		},
 		"EnqueueOne": func(c ctx, b backend) (any, error) {
-			return b.EnqueueTasks(c, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "x", Parameters: json.RawMessage(`{"a":1}`), RequiredCapabilities: []string{"gpu"}}}})
+			return b.EnqueueTasks(c,
+				queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{
+					{TaskType: "x", Parameters: json.RawMessage(`{"a":1}`), RequiredCapabilities: []string{"gpu"}}}})
 		},
 		"EnqueueMany": func(c ctx, b backend) (any, error) {
-			return b.EnqueueTasks(c, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "x", Priority: tasker.High, UserID: "ann"}, {TaskType: "y", RunAt: &noon}}})
+			return b.EnqueueTasks(c,
+				queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "x", Priority: tasker.High, UserID: "ann"},
+					{TaskType: "y", RunAt: &noon}}})
 		},
 		"QueueTask":        func(c ctx, b backend) (any, error) { return b.QueueTask(c, taskID, false) },
 		"QueueTaskHistory": func(c ctx, b backend) (any, error) { return b.QueueTask(c, taskID, true) },
@@ -187,7 +201,8 @@ func TestDialKeepsErrors(t *testing.T) {
 	for _, kind := range web.ProblemKinds() {
 		t.Run(string(kind.Code), func(t *testing.T) {
 			t.Parallel()
-			sent := &tasker.Error{Code: kind.Code, Message: "what", Hint: "do this", Details: []tasker.Detail{{Location: "/a~1b/0", Message: "where"}}}
+			sent := &tasker.Error{Code: kind.Code, Message: "what", Hint: "do this",
+				Details: []tasker.Detail{{Location: "/a~1b/0", Message: "where"}}}
 			if kind.Status == 429 || kind.Status == 503 {
 				sent.RetryAfter = 7 * time.Second
 			}
@@ -221,7 +236,8 @@ func TestDialWithKey(t *testing.T) {
 		t.Errorf("Workers = %v", err)
 	}
 	stranger := dial(t, &fake{}, httpapi.Options{Front: web.New(web.Options{Keys: ring})}, "")
-	if _, err := stranger.Submit(t.Context(), tasker.TaskRequest{Name: "x"}); tasker.ErrorCode(err) != tasker.CodeUnauthenticated {
+	if _, err := stranger.Submit(t.Context(), tasker.TaskRequest{Name: "x"}); tasker.ErrorCode(
+		err) != tasker.CodeUnauthenticated {
 		t.Errorf("Submit without a key = %v", err)
 	}
 }

@@ -153,7 +153,8 @@ type pollForms struct {
 
 // Schema documents the forms.
 func (pollForms) Schema(r huma.Registry) *huma.Schema {
-	return &huma.Schema{OneOf: []*huma.Schema{schemaOf[pollOfOne](r), schemaOf[pollOfMany](r), schemaOf[tasker.PollRequest](r)}}
+	return &huma.Schema{OneOf: []*huma.Schema{schemaOf[pollOfOne](r), schemaOf[pollOfMany](r),
+		schemaOf[tasker.PollRequest](r)}}
 }
 
 // UnmarshalJSON decides by the capabilities, which a poll of the protocol does not name.
@@ -200,7 +201,8 @@ type pollAnswers struct{ body any }
 // Schema documents the forms.
 func (pollAnswers) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{
-		schemaOf[tasker.PollResponse](r), schemaOf[taskPolled](r), {Type: huma.TypeArray, Items: schemaOf[queueAssignment](r)},
+		schemaOf[tasker.PollResponse](r), schemaOf[taskPolled](r),
+		{Type: huma.TypeArray, Items: schemaOf[queueAssignment](r)},
 	}}
 }
 
@@ -224,7 +226,8 @@ func (s *server) pollEither(ctx context.Context, params *pollPath, body *pollFor
 	out := taskPolled{Tasks: tasks, ShouldDrain: polled.body.ShouldDrain, BreakerNote: polled.body.BreakerNote}
 	if body.one && len(tasks) > 0 {
 		t := tasks[0]
-		out.TaskID, out.TaskType, out.Parameters, out.TimeoutSeconds, out.TraceID = &t.TaskID, t.TaskType, t.Parameters, t.TimeoutSeconds, t.TraceID
+		out.TaskID, out.TaskType, out.Parameters, out.TimeoutSeconds, out.TraceID = &t.TaskID, t.TaskType, t.Parameters,
+			t.TimeoutSeconds, t.TraceID
 	}
 	return ok(pollAnswers{out}), nil
 }

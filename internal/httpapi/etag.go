@@ -40,7 +40,9 @@ func hasETag[R any]() bool {
 
 // etagHeader documents the header.
 func etagHeader() *huma.Param {
-	return &huma.Param{Description: "ETag of the returned state. Send it as If-Match with an act to refuse the act after a change.",
+	return &huma.Param{
+		Description: "ETag of the returned state. Send it as If-Match with an act to refuse the act after " +
+			"a change.",
 		Schema: &huma.Schema{Type: huma.TypeString}}
 }
 

@@ -35,13 +35,15 @@ func TestPreconditions(t *testing.T) {
 		}
 	}
 	expected := `"expected_state":"error"`
-	a.do(t, "PATCH", step, `{"action_type":"reset_for_retry","reset_by":"ann","reason":"x",`+expected+`}`, "If-Match: "+match)
+	a.do(t, "PATCH", step, `{"action_type":"reset_for_retry","reset_by":"ann","reason":"x",`+expected+`}`,
+		"If-Match: "+match)
 	act := last[tasker.StepAction](f)
 	seen("step", act.IfMatch, act.ExpectedState)
 	a.do(t, "POST", "/api/v1/dlq/"+taskID.String()+"/replay", `{`+expected+`}`, "If-Match: "+match)
 	replay := last[operate.ReplayRequest](f)
 	seen("replay", replay.IfMatch, replay.ExpectedState)
-	a.do(t, "PATCH", "/v1/dlq/entry/"+caseID.String(), `{"resolution_notes":"x","expected_state":"pending"}`, "If-Match: "+match)
+	a.do(t, "PATCH", "/v1/dlq/entry/"+caseID.String(), `{"resolution_notes":"x","expected_state":"pending"}`,
+		"If-Match: "+match)
 	update := last[operate.CaseUpdate](f)
 	seen("case", update.IfMatch, update.ExpectedState)
 	a.do(t, "DELETE", "/v1/tasks/"+taskID.String()+"?expected_state=error", "", "If-Match: "+match)
@@ -51,8 +53,10 @@ func TestPreconditions(t *testing.T) {
 	queued := last[queueapi.QueueCancel](f)
 	seen("cancel in the queue", queued.IfMatch, string(queued.ExpectedState))
 
-	for name, body := range map[string]string{"Other": `"if_match":"\"error-8\""`, "Long": `"if_match":"` + strings.Repeat("a", 1025) + `"`} {
-		got := a.do(t, "PATCH", step, `{"action_type":"reset_for_retry","reset_by":"ann","reason":"x",`+body+`}`, "If-Match: "+match)
+	for name, body := range map[string]string{"Other": `"if_match":"\"error-8\""`,
+		"Long": `"if_match":"` + strings.Repeat("a", 1025) + `"`} {
+		got := a.do(t, "PATCH", step, `{"action_type":"reset_for_retry","reset_by":"ann","reason":"x",`+body+`}`,
+			"If-Match: "+match)
 		if got.status != 400 {
 			t.Errorf("%s: answered %d %s, want 400", name, got.status, got.body)
 		}

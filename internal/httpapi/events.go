@@ -48,7 +48,8 @@ type eventQuery struct {
 const maxListed = 100
 
 func (q *eventQuery) filter() (tasker.EventFilter, error) {
-	f := tasker.EventFilter{UntilSettled: q.Until == "settled", Namespaces: splitAll(q.Namespace), Name: q.Name, Tag: q.Tag,
+	f := tasker.EventFilter{UntilSettled: q.Until == "settled", Namespaces: splitAll(q.Namespace), Name: q.Name,
+		Tag:           q.Tag,
 		CorrelationID: q.CorrelationID, Queue: q.Queue, LastEventID: q.LastEventID}
 	if len(f.Namespaces) > maxListed || len(q.Type) > maxListed || len(q.State) > maxListed {
 		return f, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", maxListed)
@@ -122,7 +123,9 @@ func addStream[P any](s *server, e endpoint, h func(ctx context.Context, params 
 		Middlewares:                  huma.Middlewares{s.guard(e, nil)},
 	}
 	ok := op.Responses["200"]
-	ok.Description = "Server-sent events. The data of each is an Event; its id and event repeat the Event's id and type. Comments keep the connection alive."
+	ok.Description =
+		"Server-sent events. The data of each is an Event; its id and event repeat the Event's id and type. " +
+			"Comments keep the connection alive."
 	ok.Content = map[string]*huma.MediaType{eventType: {Schema: &huma.Schema{Type: huma.TypeString}}}
 	huma.Register(s.api, op, func(ctx context.Context, params *P) (*reply, error) {
 		return &reply{Body: func(hc huma.Context) { serveStream(ctx, s, hc, params, h) }}, nil
@@ -130,7 +133,9 @@ func addStream[P any](s *server, e endpoint, h func(ctx context.Context, params 
 	s.declare(e)
 }
 
-func serveStream[P any](ctx context.Context, s *server, hc huma.Context, params *P, h func(context.Context, *P) (events, error)) {
+func serveStream[P any](ctx context.Context, s *server, hc huma.Context, params *P,
+	h func(context.Context, *P) (events, error),
+) {
 	leave, err := s.streams.enter(callerOf(ctx), s.limits)
 	if err != nil {
 		s.refuse(hc, err)

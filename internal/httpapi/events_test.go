@@ -24,14 +24,18 @@ func TestEventsOnTheWire(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, &fake{}, httpapi.Options{})
 	got := a.do(t, "GET", "/v1/events", "")
-	head := "retry: 1000\nid: run-1\nevent: stream.open\ndata: {\"id\":\"run-1\",\"type\":\"stream.open\",\"at\":\"2026-01-31T12:00:00.123456Z\"}\n\nid: run-2\nevent: task.state\ndata: {"
+	head := "retry: 1000\nid: run-1\nevent: stream.open\ndata: " +
+		"{\"id\":\"run-1\",\"type\":\"stream.open\",\"at\":\"2026-01-31T12:00:00.123456Z\"}\n\nid: run-2\nevent: " +
+		"task.state\ndata: {"
 	if got.status != 200 || !strings.HasPrefix(got.body, head) {
 		t.Errorf("the stream is %d %q, want it to begin with %q", got.status, got.body, head)
 	}
-	if !strings.Contains(got.body, "\n\n: alive\nid: run-4\n\nid: run-4\nevent: queue.stats\n") || !strings.HasSuffix(got.body, "\n\n") {
+	if !strings.Contains(got.body, "\n\n: alive\nid: run-4\n\nid: run-4\nevent: queue.stats\n") ||
+		!strings.HasSuffix(got.body, "\n\n") {
 		t.Errorf("the stream is %q", got.body)
 	}
-	for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no", "Content-Length": ""} {
+	for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-store",
+		"X-Accel-Buffering": "no", "Content-Length": ""} {
 		if got.header.Get(name) != want {
 			t.Errorf("%s is %q", name, got.header.Get(name))
 		}
@@ -42,15 +46,19 @@ func TestEventsFilter(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
-	a.do(t, "GET", "/v1/events?task="+taskID.String()+"&task="+otherID.String()+"&until=settled&type=task.state,case.opened&namespace=a&namespace=b"+
+	a.do(t, "GET", "/v1/events?task="+taskID.String()+"&task="+otherID.String()+
+		"&until=settled&type=task.state,case.opened&namespace=a&namespace=b"+
 		"&name=n&state=error&state=complete&tag=t&correlation_id=c&queue=true", "", "Last-Event-ID: run-7")
-	want := tasker.EventFilter{Tasks: []uuid.UUID{taskID, otherID}, UntilSettled: true, Types: []tasker.EventType{tasker.EventTaskState, tasker.EventCaseOpened},
-		Namespaces: []string{"a", "b"}, Name: "n", States: []tasker.TaskState{tasker.TaskError, tasker.TaskComplete}, Tag: "t", CorrelationID: "c",
+	want := tasker.EventFilter{Tasks: []uuid.UUID{taskID, otherID}, UntilSettled: true,
+		Types:      []tasker.EventType{tasker.EventTaskState, tasker.EventCaseOpened},
+		Namespaces: []string{"a", "b"}, Name: "n", States: []tasker.TaskState{tasker.TaskError, tasker.TaskComplete},
+		Tag: "t", CorrelationID: "c",
 		Queue: true, LastEventID: "run-7"}
 	if diff := cmp.Diff(want, last[tasker.EventFilter](f)); diff != "" {
 		t.Errorf("the filter differs (-want +got):\n%s", diff)
 	}
-	for _, query := range []string{"task=x", "task=" + strings.ReplaceAll(taskID.String(), "-", ""), "state=done", "until=never", "queue=perhaps", "unknown=1", "name=" + strings.Repeat("n", 256)} {
+	for _, query := range []string{"task=x", "task=" + strings.ReplaceAll(taskID.String(), "-", ""), "state=done",
+		"until=never", "queue=perhaps", "unknown=1", "name=" + strings.Repeat("n", 256)} {
 		if got := a.do(t, "GET", "/v1/events?"+query, ""); got.status != 400 || got.problem(t).Code != tasker.CodeInvalid {
 			t.Errorf("%s is answered %d %s", query, got.status, got.body)
 		}
@@ -59,7 +67,8 @@ func TestEventsFilter(t *testing.T) {
 		t.Errorf("a long list is answered %d %s", got.status, got.body)
 	}
 	// whatever it is, it is only a position that is not known
-	for _, hostile := range []string{"-", "run-18446744073709551616", "'; DROP TABLE x", strings.Repeat("9", 10_000), "<script>"} {
+	for _, hostile := range []string{"-", "run-18446744073709551616", "'; DROP TABLE x", strings.Repeat("9", 10_000),
+		"<script>"} {
 		if got := a.do(t, "GET", "/v1/events", "", "Last-Event-ID: "+hostile); got.status != 200 {
 			t.Errorf("Last-Event-ID %.20q is answered %d %s", hostile, got.status, got.body)
 		}
@@ -82,7 +91,8 @@ func TestEventsOfNamespaces(t *testing.T) {
 	ring, key := ringOf(t, "k", "read", "default", "more")
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
-	if got := a.do(t, "GET", "/v1/events?queue=true", "", key); got.status != 200 || cmp.Diff([]string{"default", "more"}, last[tasker.EventFilter](f).Namespaces) != "" {
+	if got := a.do(t, "GET", "/v1/events?queue=true", "", key); got.status != 200 ||
+		cmp.Diff([]string{"default", "more"}, last[tasker.EventFilter](f).Namespaces) != "" {
 		t.Errorf("answer is %d, the filter %+v", got.status, last[tasker.EventFilter](f))
 	}
 	a.do(t, "GET", "/v1/events?namespace=more", "", key)

@@ -19,19 +19,28 @@ var (
 
 func cannedCase(id, task uuid.UUID, namespace string) *operate.Case {
 	return &operate.Case{
-		CaseUUID: id, TaskUUID: task, Namespace: namespace, TaskName: "import", OriginalState: tasker.TaskWaitingForDependencies,
-		Reason: tasker.ReasonStaleness, OpenedAt: noon, ResolutionStatus: tasker.CaseManuallyResolved, ResolutionNotes: "fixed <it>",
-		ResolvedAt: &noon, ResolvedBy: "ann", Metadata: json.RawMessage(`{"root_cause":"disk","n":12345678901234567890}`), CreatedAt: noon, UpdatedAt: noon, ETag: "pending-4",
+		CaseUUID: id, TaskUUID: task, Namespace: namespace, TaskName: "import",
+		OriginalState: tasker.TaskWaitingForDependencies,
+		Reason:        tasker.ReasonStaleness, OpenedAt: noon, ResolutionStatus: tasker.CaseManuallyResolved,
+		ResolutionNotes: "fixed <it>",
+		ResolvedAt:      &noon, ResolvedBy: "ann",
+		Metadata:  json.RawMessage(`{"root_cause":"disk","n":12345678901234567890}`),
+		CreatedAt: noon, UpdatedAt: noon, ETag: "pending-4",
 	}
 }
 
 func cannedSnapshot() operate.CaseSnapshot {
 	return operate.CaseSnapshot{
-		TaskUUID: taskID, Namespace: "default", TaskName: "import", Version: "1.0.0", CurrentState: tasker.TaskWaitingForDependencies,
-		TimeInStateMinutes: 65.5, ThresholdMinutes: 60, TaskAgeMinutes: 70, Priority: tasker.High, Context: json.RawMessage(`{"a":1}`),
-		CreatedAt: noon, DetectedAt: noon, Reason: tasker.ReasonStaleness, Detail: "65 minutes in a state", Template: json.RawMessage(`{"name":"import"}`),
-		Steps: []operate.SnapshotStep{{StepUUID: stepID, Name: "load", CurrentState: tasker.StepError, Attempts: 3, MaxAttempts: 3,
-			Dependencies: []string{"read"}, Worker: "w", ReadyAt: &noon, StartedAt: &noon, LastFailureAt: &noon, LastError: cannedFailure()}},
+		TaskUUID: taskID, Namespace: "default", TaskName: "import", Version: "1.0.0",
+		CurrentState:       tasker.TaskWaitingForDependencies,
+		TimeInStateMinutes: 65.5, ThresholdMinutes: 60, TaskAgeMinutes: 70, Priority: tasker.High,
+		Context:   json.RawMessage(`{"a":1}`),
+		CreatedAt: noon, DetectedAt: noon, Reason: tasker.ReasonStaleness, Detail: "65 minutes in a state",
+		Template: json.RawMessage(`{"name":"import"}`),
+		Steps: []operate.SnapshotStep{{StepUUID: stepID, Name: "load", CurrentState: tasker.StepError, Attempts: 3,
+			MaxAttempts:  3,
+			Dependencies: []string{"read"}, Worker: "w", ReadyAt: &noon, StartedAt: &noon, LastFailureAt: &noon,
+			LastError: cannedFailure()}},
 	}
 }
 
@@ -63,19 +72,24 @@ func (f *fake) Cases(_ context.Context, filter operate.CaseFilter) ([]operate.Ca
 }
 
 func (f *fake) FailedTasks(_ context.Context, filter operate.FailedTaskFilter) (*operate.FailedTaskPage, error) {
-	return &operate.FailedTaskPage{TotalCount: 1, NextCursor: caseID.String(), Tasks: []operate.FailedTask{{TaskID: taskID, CaseID: caseID, Namespace: "default",
-		TaskType: "import", State: tasker.TaskError, Priority: tasker.High, CreatedAt: noon, MovedToDLQAt: noon, FailureReason: tasker.ReasonMaxRetries,
-		Fingerprint: "Timeout", Retryable: true, LastError: cannedFailure(), LastFailureAt: &noon, RetryCount: 3, ResolutionStatus: tasker.CasePending,
-		ReplayCount: 1, LastReplayedAt: &noon, LastReplayedBy: "ann"}}}, f.note(filter)
+	return &operate.FailedTaskPage{TotalCount: 1, NextCursor: caseID.String(),
+		Tasks: []operate.FailedTask{{TaskID: taskID, CaseID: caseID, Namespace: "default",
+			TaskType: "import", State: tasker.TaskError, Priority: tasker.High, CreatedAt: noon, MovedToDLQAt: noon,
+			FailureReason: tasker.ReasonMaxRetries,
+			Fingerprint:   "Timeout", Retryable: true, LastError: cannedFailure(), LastFailureAt: &noon, RetryCount: 3,
+			ResolutionStatus: tasker.CasePending,
+			ReplayCount:      1, LastReplayedAt: &noon, LastReplayedBy: "ann"}}}, f.note(filter)
 }
 
 func (f *fake) FailureReport(_ context.Context, namespace string) (*operate.FailureReport, error) {
 	return &operate.FailureReport{AnalyzedAt: noon, Since: noon, TotalCount: 120, Replayable: 101,
 		Reasons: []operate.ReasonCount{{FailureReason: tasker.ReasonMaxRetries, Count: 120, Replayable: 101}},
-		Fingerprints: []operate.FingerprintCount{{Namespace: "default", FailureReason: tasker.ReasonMaxRetries, Fingerprint: "Timeout", Count: 120, Replayable: 101,
+		Fingerprints: []operate.FingerprintCount{{Namespace: "default", FailureReason: tasker.ReasonMaxRetries,
+			Fingerprint: "Timeout", Count: 120, Replayable: 101,
 			FirstAt: noon, LastAt: noon, New: true}},
-		Alarms: []operate.FailureAlarm{{Kind: operate.AlarmNewFingerprint, Message: "new", Namespace: "default", FailureReason: tasker.ReasonMaxRetries,
-			Fingerprint: "Timeout", Count: 120}}}, f.note(namespace)
+		Alarms: []operate.FailureAlarm{{Kind: operate.AlarmNewFingerprint, Message: "new", Namespace: "default",
+			FailureReason: tasker.ReasonMaxRetries,
+			Fingerprint:   "Timeout", Count: 120}}}, f.note(namespace)
 }
 
 func (f *fake) UpdateCases(_ context.Context, req operate.BulkCaseUpdate) (*operate.BulkResult, error) {
@@ -99,7 +113,8 @@ func (f *fake) ReplayTask(_ context.Context, id uuid.UUID, req operate.ReplayReq
 	if err := f.note(req); err != nil {
 		return nil, err
 	}
-	return &operate.Replay{TaskID: id, CaseID: &caseID, State: tasker.TaskEnqueuingSteps, Priority: tasker.High, ReplayedSteps: 1, ReplayCount: 2,
+	return &operate.Replay{TaskID: id, CaseID: &caseID, State: tasker.TaskEnqueuingSteps, Priority: tasker.High,
+		ReplayedSteps: 1, ReplayCount: 2,
 		ReplayedAt: noon, ReplayedBy: req.ReplayedBy}, nil
 }
 
@@ -126,18 +141,22 @@ func (f *fake) CaseStats(_ context.Context, filter operate.CaseFilter) ([]operat
 }
 
 func (f *fake) InvestigationQueue(_ context.Context, filter operate.CaseFilter) ([]operate.QueuedCase, error) {
-	return []operate.QueuedCase{{CaseUUID: caseID, TaskUUID: taskID, Namespace: "default", TaskName: "import", Priority: tasker.High,
+	return []operate.QueuedCase{{CaseUUID: caseID, TaskUUID: taskID, Namespace: "default", TaskName: "import",
+		Priority:      tasker.High,
 		OriginalState: tasker.TaskStepsInProcess, CurrentState: tasker.TaskError, Reason: tasker.ReasonStaleness,
 		OpenedAt: noon, MinutesInDLQ: 65.5, PriorityScore: 165.5}}, f.note(filter)
 }
 
 func (f *fake) Staleness(_ context.Context, filter operate.StalenessFilter) ([]operate.StaleTask, error) {
-	return []operate.StaleTask{{TaskUUID: taskID, Namespace: "default", TaskName: "import", CurrentState: tasker.TaskWaitingForRetry,
-		TimeInStateMinutes: 25, StalenessThresholdMinutes: 30, ThresholdSource: operate.ThresholdOfAll, Health: operate.Warning, Priority: tasker.Low}}, f.note(filter)
+	return []operate.StaleTask{{TaskUUID: taskID, Namespace: "default", TaskName: "import",
+		CurrentState:       tasker.TaskWaitingForRetry,
+		TimeInStateMinutes: 25, StalenessThresholdMinutes: 30, ThresholdSource: operate.ThresholdOfAll,
+		Health: operate.Warning, Priority: tasker.Low}}, f.note(filter)
 }
 
 func (f *fake) DetectStaleness(_ context.Context, req operate.DetectRequest) ([]operate.Detection, error) {
-	return []operate.Detection{{TaskUUID: taskID, Namespace: "default", TaskName: "import", CurrentState: tasker.TaskStepsInProcess,
+	return []operate.Detection{{TaskUUID: taskID, Namespace: "default", TaskName: "import",
+		CurrentState:       tasker.TaskStepsInProcess,
 		TimeInStateMinutes: 65, ThresholdMinutes: 60, ActionTaken: operate.WouldTransition}}, f.note(req)
 }
 
@@ -149,7 +168,9 @@ func (f *fake) Audit(_ context.Context, filter operate.AuditFilter) ([]operate.A
 	if err != nil || !known || !knownCase || filter.Below > 0 {
 		return nil, err
 	}
-	return []operate.AuditRecord{{No: 9, At: noon.Add(time.Second), Kind: "update_case", Actor: "ann", Authenticated: operate.AuthenticatedByKey, KeyName: "ops",
+	return []operate.AuditRecord{{No: 9, At: noon.Add(time.Second), Kind: "update_case", Actor: "ann",
+		Authenticated: operate.AuthenticatedByKey, KeyName: "ops",
 		Reason: "fixed", TaskUUID: taskID,
-		StepUUID: &stepID, CaseUUID: &caseID, Before: "pending", After: "manually_resolved", Data: json.RawMessage(`{"root_cause":"disk"}`)}}, nil
+		StepUUID: &stepID, CaseUUID: &caseID, Before: "pending", After: "manually_resolved",
+		Data: json.RawMessage(`{"root_cause":"disk"}`)}}, nil
 }

@@ -12,7 +12,8 @@ import (
 
 func cannedPlace() queueapi.QueuePlace {
 	place, score, wait := 3, 1767268800.5, 1.25
-	return queueapi.QueuePlace{PositionInQueue: &place, QueuePosition: &place, QueueScore: &score, EstimatedWaitSeconds: &wait, EstimatedStartTime: &noon}
+	return queueapi.QueuePlace{PositionInQueue: &place, QueuePosition: &place, QueueScore: &score,
+		EstimatedWaitSeconds: &wait, EstimatedStartTime: &noon}
 }
 
 // EnqueueTasks makes the fake a Backend of the queue.
@@ -22,7 +23,8 @@ func (f *fake) EnqueueTasks(_ context.Context, req queueapi.EnqueueRequest) ([]q
 	}
 	out := make([]queueapi.QueueReceipt, len(req.Tasks))
 	for i, task := range req.Tasks {
-		out[i] = queueapi.QueueReceipt{TaskID: taskID, Status: queueapi.QueueQueued, Created: task.IdempotencyKey != "seen", QueuePlace: cannedPlace()}
+		out[i] = queueapi.QueueReceipt{TaskID: taskID, Status: queueapi.QueueQueued, Created: task.IdempotencyKey != "seen",
+			QueuePlace: cannedPlace()}
 	}
 	return out, nil
 }
@@ -35,13 +37,18 @@ func (f *fake) QueueTask(_ context.Context, id uuid.UUID, history bool) (*queuea
 	if id == otherID {
 		namespace = "secret"
 	}
-	out := &queueapi.QueueTask{TaskID: id, ETag: "error-3", Namespace: namespace, TaskType: "import", Status: queueapi.QueueExecuting, State: tasker.TaskStepsInProcess,
-		Priority: tasker.Low, EffectivePriority: tasker.High, Progress: 40, CreatedAt: noon, QueuedAt: &noon, StartedAt: &noon,
+	out := &queueapi.QueueTask{TaskID: id, ETag: "error-3", Namespace: namespace, TaskType: "import",
+		Status: queueapi.QueueExecuting, State: tasker.TaskStepsInProcess,
+		Priority: tasker.Low, EffectivePriority: tasker.High, Progress: 40, CreatedAt: noon, QueuedAt: &noon,
+		StartedAt:                   &noon,
 		CurrentStateDurationSeconds: 1.5, AssignedWorker: "w", AssignedWorkerID: &workerID, RetryCount: 1, MaxRetries: 3,
-		Parameters: json.RawMessage(`{"html":"<a&b>"}`), Result: json.RawMessage(`null`), TimeoutSeconds: 300, RequiredCapabilities: []string{"gpu"},
-		Error: &queueapi.QueueError{Message: "no answer", Retryable: true, FailureReason: "timed_out", Details: json.RawMessage(`[1]`)}}
+		Parameters: json.RawMessage(`{"html":"<a&b>"}`), Result: json.RawMessage(`null`), TimeoutSeconds: 300,
+		RequiredCapabilities: []string{"gpu"},
+		Error: &queueapi.QueueError{Message: "no answer", Retryable: true, FailureReason: "timed_out",
+			Details: json.RawMessage(`[1]`)}}
 	if history {
-		out.StateHistory = []queueapi.QueueStateAt{{State: queueapi.QueueQueued, Timestamp: noon}, {State: queueapi.QueueExecuting, Timestamp: noon, WorkerID: &workerID}}
+		out.StateHistory = []queueapi.QueueStateAt{{State: queueapi.QueueQueued, Timestamp: noon},
+			{State: queueapi.QueueExecuting, Timestamp: noon, WorkerID: &workerID}}
 	}
 	return out, nil
 }
@@ -51,21 +58,28 @@ func (f *fake) QueueTasks(_ context.Context, filter queueapi.QueueTaskFilter) (*
 		return &queueapi.QueueTaskPage{}, err
 	}
 	score := 1767268800.5
-	return &queueapi.QueueTaskPage{Tasks: []queueapi.QueueListed{{TaskID: taskID, Namespace: "default", TaskType: "import", Status: queueapi.QueueQueued,
-		State: tasker.TaskStepsInProcess, Priority: tasker.Low, EffectivePriority: tasker.High, CreatedAt: noon, QueuedAt: &noon, QueueScore: &score,
-		MaxRetries: 3, UserID: "ann"}}, NextCursor: "more"}, nil
+	return &queueapi.QueueTaskPage{Tasks: []queueapi.QueueListed{
+		{TaskID: taskID, Namespace: "default", TaskType: "import", Status: queueapi.QueueQueued,
+			State: tasker.TaskStepsInProcess, Priority: tasker.Low, EffectivePriority: tasker.High, CreatedAt: noon,
+			QueuedAt: &noon, QueueScore: &score,
+			MaxRetries: 3, UserID: "ann"}}, NextCursor: "more"}, nil
 }
 
-func (f *fake) CancelQueueTask(_ context.Context, id uuid.UUID, req queueapi.QueueCancel) (*queueapi.QueueCancelled, error) {
-	return &queueapi.QueueCancelled{TaskID: id, Status: queueapi.QueueStopped, CancellationTime: noon, WasExecuting: true, WorkerNotified: true, NotifiedBy: &noon}, f.note(req)
+func (f *fake) CancelQueueTask(_ context.Context, id uuid.UUID,
+	req queueapi.QueueCancel,
+) (*queueapi.QueueCancelled, error) {
+	return &queueapi.QueueCancelled{TaskID: id, Status: queueapi.QueueStopped, CancellationTime: noon, WasExecuting: true,
+		WorkerNotified: true, NotifiedBy: &noon}, f.note(req)
 }
 
 func (f *fake) QueueStats(_ context.Context, filter queueapi.QueueFilter) (*queueapi.QueueStats, error) {
 	age, load := 12.5, 5000
 	return &queueapi.QueueStats{At: noon,
-		Queue:        queueapi.QueueTotals{TotalDepth: 7, ByPriority: map[string]int{"high": 7}, OldestAgeSeconds: &age},
-		Queues:       map[string]queueapi.QueueOfPriority{"high": {Depth: 7, Pending: 7, Executing: 1, OldestAgeSeconds: &age}},
-		Backpressure: queueapi.QueueBackpressure{Scope: "queue", State: "soft", NormalLoad: &load, Refused: map[string]int64{"soft": 3}},
-		Dispatch:     queueapi.QueueDispatch{Mode: "native", Configured: true, Why: "away"},
+		Queue: queueapi.QueueTotals{TotalDepth: 7, ByPriority: map[string]int{"high": 7}, OldestAgeSeconds: &age},
+		Queues: map[string]queueapi.QueueOfPriority{
+			"high": {Depth: 7, Pending: 7, Executing: 1, OldestAgeSeconds: &age}},
+		Backpressure: queueapi.QueueBackpressure{Scope: "queue", State: "soft", NormalLoad: &load,
+			Refused: map[string]int64{"soft": 3}},
+		Dispatch: queueapi.QueueDispatch{Mode: "native", Configured: true, Why: "away"},
 	}, f.note(filter)
 }

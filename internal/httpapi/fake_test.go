@@ -73,13 +73,15 @@ func cannedTask(id uuid.UUID, namespace string) *tasker.Task {
 
 func cannedFailure() *tasker.Failure {
 	retryable := true
-	return &tasker.Failure{Type: "Timeout", Message: "no answer", HTTPStatus: 504, Retryable: &retryable, Details: json.RawMessage(`[1]`)}
+	return &tasker.Failure{Type: "Timeout", Message: "no answer", HTTPStatus: 504, Retryable: &retryable,
+		Details: json.RawMessage(`[1]`)}
 }
 
 func cannedStep() *tasker.Step {
 	percent := 50
 	return &tasker.Step{
-		ETag: "error-2", StepUUID: stepID, TaskUUID: taskID, Name: "load", Handler: "load", State: tasker.StepError, Dependencies: []string{"read"},
+		ETag: "error-2", StepUUID: stepID, TaskUUID: taskID, Name: "load", Handler: "load", State: tasker.StepError,
+		Dependencies: []string{"read"},
 		TotalParents: 1, CompletedParents: 1, DependenciesSatisfied: true, Attempts: 3, MaxAttempts: 3, Priority: tasker.High,
 		TimeoutSeconds: 60, CreatedAt: noon, LastFailureAt: &noon, Worker: "w", ProgressPercent: &percent,
 		Results: json.RawMessage(`null`), LastError: cannedFailure(),
@@ -101,7 +103,8 @@ func (f *fake) SubmitTasks(_ context.Context, req tasker.SubmitRequest) ([]taske
 	}
 	out := make([]tasker.TaskReceipt, len(req.Tasks))
 	for i, task := range req.Tasks {
-		out[i] = tasker.TaskReceipt{TaskUUID: taskID, State: tasker.TaskPending, Created: task.IdempotencyKey != "seen", Error: f.item}
+		out[i] = tasker.TaskReceipt{TaskUUID: taskID, State: tasker.TaskPending, Created: task.IdempotencyKey != "seen",
+			Error: f.item}
 	}
 	return out, nil
 }
@@ -109,11 +112,14 @@ func (f *fake) SubmitTasks(_ context.Context, req tasker.SubmitRequest) ([]taske
 func cannedEvents() [][]tasker.Event {
 	return [][]tasker.Event{
 		{{ID: "run-1", Type: tasker.EventStreamOpen, At: noon}},
-		{{ID: "run-2", Type: tasker.EventTaskState, At: noon, TaskUUID: &taskID, Namespace: "default", Name: "import", Priority: tasker.High, Tags: []string{"a\nb"},
+		{{ID: "run-2", Type: tasker.EventTaskState, At: noon, TaskUUID: &taskID, Namespace: "default", Name: "import",
+			Priority: tasker.High, Tags: []string{"a\nb"},
 			FromState: tasker.TaskStepsInProcess, ToState: tasker.TaskComplete, Cause: "settle"},
-			{ID: "run-3", Type: tasker.EventCaseOpened, At: noon, TaskUUID: &taskID, CaseUUID: &caseID, CaseReason: tasker.ReasonManual, ResolutionStatus: tasker.CasePending}},
+			{ID: "run-3", Type: tasker.EventCaseOpened, At: noon, TaskUUID: &taskID, CaseUUID: &caseID,
+				CaseReason: tasker.ReasonManual, ResolutionStatus: tasker.CasePending}},
 		{{ID: "run-4", Type: tasker.EventStreamAlive, At: noon}},
-		{{ID: "run-4", Type: tasker.EventQueueStats, At: noon, Queue: &tasker.QueueDepth{Ready: 2, ByPriority: map[string]int{"high": 2}}}},
+		{{ID: "run-4", Type: tasker.EventQueueStats, At: noon,
+			Queue: &tasker.QueueDepth{Ready: 2, ByPriority: map[string]int{"high": 2}}}},
 	}
 }
 
@@ -170,8 +176,10 @@ func (f *fake) TaskHistory(_ context.Context, id uuid.UUID) (*tasker.TaskHistory
 		return nil, err
 	}
 	return &tasker.TaskHistory{TaskUUID: id,
-		Transitions: []tasker.Transition{{At: noon, From: "pending", To: "initializing"}, {At: noon, StepUUID: &stepID, To: "error", Attempt: 1}},
-		Attempts: []tasker.Attempt{{StepUUID: stepID, StepName: "load", Attempt: 1, Lease: 7, Outcome: "failed", StartedAt: &noon, Error: cannedFailure()},
+		Transitions: []tasker.Transition{{At: noon, From: "pending", To: "initializing"},
+			{At: noon, StepUUID: &stepID, To: "error", Attempt: 1}},
+		Attempts: []tasker.Attempt{{StepUUID: stepID, StepName: "load", Attempt: 1, Lease: 7, Outcome: "failed",
+			StartedAt: &noon, Error: cannedFailure()},
 			{StepUUID: stepID, StepName: "load", Attempt: 2, Lease: 8, WorkerID: &workerID, Outcome: "running"}},
 	}, nil
 }
@@ -209,11 +217,14 @@ func (f *fake) CancelTasks(_ context.Context, req tasker.CancelRequest) ([]taske
 	return out, nil
 }
 
-func (f *fake) EditContext(_ context.Context, id uuid.UUID, req tasker.EditContextRequest) (*tasker.EditedContext, error) {
+func (f *fake) EditContext(_ context.Context, id uuid.UUID,
+	req tasker.EditContextRequest,
+) (*tasker.EditedContext, error) {
 	if err := f.note(req); err != nil {
 		return nil, err
 	}
-	return &tasker.EditedContext{TaskUUID: id, State: tasker.TaskEnqueuingSteps, ContextVersion: 1, Changed: true, Context: json.RawMessage(`{"a":2}`),
+	return &tasker.EditedContext{TaskUUID: id, State: tasker.TaskEnqueuingSteps, ContextVersion: 1, Changed: true,
+		Context:    json.RawMessage(`{"a":2}`),
 		OldContext: json.RawMessage(`{"a":1}`), EndedSteps: []string{"first"}, ReplayedSteps: 1}, nil
 }
 
@@ -222,7 +233,8 @@ func (f *fake) ExplainTask(_ context.Context, id uuid.UUID) (*tasker.Explanation
 		return nil, err
 	}
 	return &tasker.Explanation{TaskUUID: id, State: tasker.TaskError, Summary: "One step failed.",
-		Steps: []tasker.StepExplanation{{StepUUID: stepID, Name: "load", State: tasker.StepError, Why: "3 of 3 attempts failed."}}}, nil
+		Steps: []tasker.StepExplanation{{StepUUID: stepID, Name: "load", State: tasker.StepError,
+			Why: "3 of 3 attempts failed."}}}, nil
 }
 
 func (f *fake) Steps(_ context.Context, task uuid.UUID) ([]tasker.Step, error) {
@@ -258,15 +270,18 @@ func (f *fake) Template(_ context.Context, namespace, name, version string) (*ta
 }
 
 func (f *fake) RegisterWorker(_ context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
-	return &tasker.RegisteredWorker{WorkerID: workerID, PollIntervalMS: 1000, HeartbeatIntervalMS: 30000, LeaseSeconds: 90}, f.note(reg)
+	return &tasker.RegisteredWorker{WorkerID: workerID, PollIntervalMS: 1000, HeartbeatIntervalMS: 30000,
+		LeaseSeconds: 90}, f.note(reg)
 }
 
 func (f *fake) Workers(context.Context) ([]tasker.WorkerInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return []tasker.WorkerInfo{
-		{WorkerID: workerID, Name: "w", State: "active", Namespaces: []string{"default"}, StartedAt: noon, LastHeartbeat: noon},
-		{WorkerID: otherID, Name: "x", State: "active", Namespaces: []string{"secret", "default"}, StartedAt: noon, LastHeartbeat: noon},
+		{WorkerID: workerID, Name: "w", State: "active", Namespaces: []string{"default"}, StartedAt: noon,
+			LastHeartbeat: noon},
+		{WorkerID: otherID, Name: "x", State: "active", Namespaces: []string{"secret", "default"}, StartedAt: noon,
+			LastHeartbeat: noon},
 		{WorkerID: stepID, Name: "y", State: "active", Namespaces: []string{"secret"}, StartedAt: noon, LastHeartbeat: noon},
 	}, f.err
 }
@@ -310,8 +325,9 @@ func (f *fake) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollRe
 		return f.poll(ctx)
 	}
 	return &tasker.PollResponse{Steps: []tasker.Assignment{{
-		StepUUID: stepID, TaskUUID: taskID, Token: "7", State: tasker.StepAssigned, Namespace: "default", TaskName: "import", StepName: "load",
-		Handler: "load", Attempt: 1, MaxAttempts: 3, Parameters: json.RawMessage(`{"n":12345678901234567890}`),
+		StepUUID: stepID, TaskUUID: taskID, Token: "7", State: tasker.StepAssigned, Namespace: "default", TaskName: "import",
+		StepName: "load",
+		Handler:  "load", Attempt: 1, MaxAttempts: 3, Parameters: json.RawMessage(`{"n":12345678901234567890}`),
 		ParentResults: map[string]json.RawMessage{"read": json.RawMessage(`[1,2]`)}, LeaseExpiresAt: noon,
 	}}}, nil
 }
@@ -343,7 +359,8 @@ func (f *fake) Settle(_ context.Context, req tasker.SettleRequest) ([]tasker.Set
 }
 
 func (f *fake) Heartbeat(_ context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
-	return &tasker.HeartbeatResponse{Acknowledged: true, Leases: []tasker.LeaseAnswer{{StepUUID: stepID, Status: tasker.LeaseCancelled}}}, f.note(beat)
+	return &tasker.HeartbeatResponse{Acknowledged: true,
+		Leases: []tasker.LeaseAnswer{{StepUUID: stepID, Status: tasker.LeaseCancelled}}}, f.note(beat)
 }
 
 func (f *fake) Drain(_ context.Context, req tasker.DrainRequest) (*tasker.DrainResponse, error) {

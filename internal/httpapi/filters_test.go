@@ -15,8 +15,9 @@ func TestFilters(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
-	a.do(t, "GET", "/v1/tasks?state=error,pending&state=complete&namespace=n%2F1&name=a%20b&version=1&tag=%C3%BC&correlation_id=c&initiator=ann%40b&priority=7"+
-		"&created_after=2026-01-31T12:00:00.123456Z&created_before=2026-02-01T00:00:00%2B01:00&limit=1000&cursor=abc", "")
+	a.do(t, "GET",
+		"/v1/tasks?state=error,pending&state=complete&namespace=n%2F1&name=a%20b&version=1&tag=%C3%BC&correlation_id=c&initiator=ann%40b&priority=7"+
+			"&created_after=2026-01-31T12:00:00.123456Z&created_before=2026-02-01T00:00:00%2B01:00&limit=1000&cursor=abc", "")
 	before := time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)
 	want := tasker.TaskFilter{
 		States:    []tasker.TaskState{tasker.TaskError, tasker.TaskPending, tasker.TaskComplete},
@@ -38,11 +39,14 @@ func TestQueueFilters(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
-	a.do(t, "GET", "/api/v1/tasks?status=queued,failed&status=dead_letter&namespace=n&task_type=a%20b&user_id=%C3%BC&priority=7"+
-		"&created_after=2026-01-31T12:00:00.123456Z&created_before=2026-02-01T00:00:00%2B01:00&limit=1000&cursor=abc", "")
+	a.do(t, "GET",
+		"/api/v1/tasks?status=queued,failed&status=dead_letter&namespace=n&task_type=a%20b&user_id=%C3%BC&priority=7"+
+			"&created_after=2026-01-31T12:00:00.123456Z&created_before=2026-02-01T00:00:00%2B01:00&limit=1000&cursor=abc", "")
 	before := time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)
-	want := queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueQueued, queueapi.QueueFailed, queueapi.QueueDeadLetter},
-		Namespace: "n", TaskType: "a b", UserID: "ü", Priority: "7", CreatedAfter: &noon, CreatedBefore: &before, Limit: 1000, Cursor: "abc"}
+	want := queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueQueued, queueapi.QueueFailed,
+		queueapi.QueueDeadLetter},
+		Namespace: "n", TaskType: "a b", UserID: "ü", Priority: "7", CreatedAfter: &noon, CreatedBefore: &before, Limit: 1000,
+		Cursor: "abc"}
 	if diff := cmp.Diff(want, last[queueapi.QueueTaskFilter](f)); diff != "" {
 		t.Errorf("filter (-want +got):\n%s", diff)
 	}
@@ -99,7 +103,8 @@ func TestHostileStringsPassUntouched(t *testing.T) {
 	f := &fake{}
 	a := newAPI(t, f, httpapi.Options{})
 	for name, s := range map[string]string{
-		"SQL": `'; DROP TABLE tasker_tasks; --`, "HTML": `<script>alert(1)</script>`, "Path": `../../etc/passwd`, "NUL": "a\x00b",
+		"SQL": `'; DROP TABLE tasker_tasks; --`, "HTML": `<script>alert(1)</script>`, "Path": `../../etc/passwd`,
+		"NUL":     "a\x00b",
 		"Newline": "a\r\nSet-Cookie: x", "Emoji": "👩‍👩‍👧‍👦", "RTL": "\u202eabc", "Quote": `"\`, "Format": "%s%n{{.}}${x}",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +127,8 @@ func TestJSONPassesByteForByte(t *testing.T) {
 	if got := string(last[tasker.SubmitRequest](f).Tasks[0].Context); got != context {
 		t.Errorf("in: %s, want %s", got, context)
 	}
-	if got := a.do(t, "GET", "/v1/tasks/"+taskID.String(), ""); !strings.Contains(got.body, `"context":{"n":12345678901234567890,"html":"<a&b>"}`) {
+	if got := a.do(t, "GET", "/v1/tasks/"+taskID.String(), ""); !strings.Contains(got.body,
+		`"context":{"n":12345678901234567890,"html":"<a&b>"}`) {
 		t.Errorf("out: %s", got.body)
 	}
 }

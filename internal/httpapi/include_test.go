@@ -22,7 +22,8 @@ func TestInclude(t *testing.T) {
 		t.Error("include=context does not reach the Backend")
 	}
 	steps := "/v1/tasks/" + taskID.String() + "/workflow_steps"
-	if got := a.do(t, "GET", steps, ""); strings.Contains(got.body, `"results":`) || !strings.Contains(got.body, `"results_omitted":true`) {
+	if got := a.do(t, "GET", steps, ""); strings.Contains(got.body, `"results":`) ||
+		!strings.Contains(got.body, `"results_omitted":true`) {
 		t.Errorf("a list of steps is %s", got.body)
 	}
 	if got := a.do(t, "GET", steps+"?include=results", ""); !strings.Contains(got.body, `"results":`) {

@@ -83,7 +83,8 @@ func TestLingeringClose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conn := dialRaw(t, url)
-			fmt.Fprintf(conn, "POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%s\r\n%s\r\n", key, headers)
+			fmt.Fprintf(conn, "POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%s\r\n%s\r\n",
+				key, headers)
 			if name == "Chunked" {
 				fmt.Fprintf(conn, "%x\r\n", size)
 			}
@@ -105,9 +106,12 @@ func TestLingeringClose(t *testing.T) {
 // TestBodiesTogether holds the bodies that arrive at one time to a limit of bytes.
 func TestBodiesTogether(t *testing.T) {
 	t.Parallel()
-	s := serve(t, httpapi.New(&fake{}, httpapi.Options{Limits: httpapi.Limits{BodyBytes: 1 << 20, BatchBodyBytes: 1 << 20}, Front: web.New(web.Options{BodiesBytes: 1 << 20})}), time.Minute)
+	s := serve(t,
+		httpapi.New(&fake{}, httpapi.Options{Limits: httpapi.Limits{BodyBytes: 1 << 20, BatchBodyBytes: 1 << 20},
+			Front: web.New(web.Options{BodiesBytes: 1 << 20})}), time.Minute)
 	slow := dialRaw(t, s.url)
-	fmt.Fprintf(slow, "POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", 1<<20)
+	fmt.Fprintf(slow, "POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "+
+		"%d\r\n\r\n", 1<<20)
 	body := []byte(`{"name":"x"}` + strings.Repeat(" ", 1<<20-12))
 	if _, err := slow.Write(body[:1<<20-1]); err != nil {
 		t.Fatal(err)
@@ -164,7 +168,8 @@ func TestLimitConnections(t *testing.T) {
 			t.Fatalf("answer is %v %v", got, err)
 		}
 	}
-	if got, err := ask(dialRaw(t, url)); err != nil || got.StatusCode != 503 || got.Header.Get("Retry-After") == "" || !got.Close {
+	if got, err := ask(dialRaw(t, url)); err != nil || got.StatusCode != 503 || got.Header.Get("Retry-After") == "" ||
+		!got.Close {
 		t.Fatalf("one too many is answered %v %v", got, err)
 	}
 	_ = first.Close()

@@ -34,7 +34,8 @@ func TestOpenAPIGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(w.Body.String(), "\n")); diff != "" {
-		t.Errorf("the contract changed; if it should, run go test ./internal/httpapi -run Golden -update (-want +got):\n%s", diff)
+		t.Errorf("the contract changed; if it should, run go test ./internal/httpapi -run Golden -update (-want +got):\n%s",
+			diff)
 	}
 }
 
@@ -87,7 +88,8 @@ func TestOpenAPIYAML(t *testing.T) {
 		OpenAPI string
 		Paths   map[string]any
 	}
-	if err := yaml.Unmarshal([]byte(got.body), &doc); err != nil || doc.OpenAPI != "3.1.0" || len(doc.Paths) != len(a.doc.raw["paths"].(map[string]any)) {
+	if err := yaml.Unmarshal([]byte(got.body), &doc); err != nil || doc.OpenAPI != "3.1.0" ||
+		len(doc.Paths) != len(a.doc.raw["paths"].(map[string]any)) {
 		t.Errorf("%v: openapi %q with %d paths", err, doc.OpenAPI, len(doc.Paths))
 	}
 }
@@ -96,13 +98,15 @@ func TestOpenAPIYAML(t *testing.T) {
 func TestDocsPage(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, &fake{}, httpapi.Options{})
-	for path, contentType := range map[string]string{"/docs": "text/html", "/docs/docs.js": "text/javascript", "/docs/style.css": "text/css"} {
+	for path, contentType := range map[string]string{"/docs": "text/html", "/docs/docs.js": "text/javascript",
+		"/docs/style.css": "text/css"} {
 		got := a.do(t, "GET", path, "")
 		if got.status != 200 || !strings.HasPrefix(got.header.Get("Content-Type"), contentType) {
 			t.Errorf("%s is answered %d %s", path, got.status, got.header.Get("Content-Type"))
 		}
 		policy := got.header.Get("Content-Security-Policy")
-		if !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'") || strings.Contains(policy, "http") {
+		if !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'") ||
+			strings.Contains(policy, "http") {
 			t.Errorf("%s has the policy %q", path, policy)
 		}
 		if strings.Contains(got.body, "//") && regexp.MustCompile(`["'(=]\s*(https?:)?//`).MatchString(got.body) {
@@ -114,7 +118,8 @@ func TestDocsPage(t *testing.T) {
 			}
 		}
 	}
-	if got := a.do(t, "GET", "/docs/docs.js", ""); strings.Contains(got.body, "innerHTML") || strings.Contains(got.body, "eval(") {
+	if got := a.do(t, "GET", "/docs/docs.js", ""); strings.Contains(got.body, "innerHTML") ||
+		strings.Contains(got.body, "eval(") {
 		t.Error("the page turns text into markup or code")
 	}
 	if got := a.do(t, "GET", "/", ""); got.status != 302 || got.header.Get("Location") != "/docs" {

@@ -35,7 +35,9 @@ type queueStatsQuery struct {
 	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 }
 
-func (s *server) enqueueTask(ctx context.Context, _ *none, body *queueapi.EnqueueTask) (answer[queueapi.QueueReceipt], error) {
+func (s *server) enqueueTask(ctx context.Context, _ *none,
+	body *queueapi.EnqueueTask,
+) (answer[queueapi.QueueReceipt], error) {
 	var no answer[queueapi.QueueReceipt]
 	receipts, err := s.enqueue(ctx, []queueapi.EnqueueTask{*body})
 	if err != nil {
@@ -51,7 +53,9 @@ func (s *server) enqueueTask(ctx context.Context, _ *none, body *queueapi.Enqueu
 	return stored(receipt.Created, "/api/v1/tasks/"+receipt.TaskID.String(), receipt), nil
 }
 
-func (s *server) enqueueTasks(ctx context.Context, _ *none, body *queueapi.EnqueueRequest) (answer[results[queueapi.QueueReceipt]], error) {
+func (s *server) enqueueTasks(ctx context.Context, _ *none,
+	body *queueapi.EnqueueRequest,
+) (answer[results[queueapi.QueueReceipt]], error) {
 	receipts, err := s.enqueue(ctx, body.Tasks)
 	return ok(results[queueapi.QueueReceipt]{list(receipts)}), err
 }
@@ -86,7 +90,9 @@ func (s *server) queueTask(ctx context.Context, params *queueTaskQuery, _ *none)
 	return ok(task), err
 }
 
-func (s *server) cancelQueueTask(ctx context.Context, params *queueCancelQuery, _ *none) (answer[*queueapi.QueueCancelled], error) {
+func (s *server) cancelQueueTask(ctx context.Context, params *queueCancelQuery,
+	_ *none,
+) (answer[*queueapi.QueueCancelled], error) {
 	if err := s.reachTask(ctx, params.ID); err != nil {
 		return answer[*queueapi.QueueCancelled]{}, err
 	}
@@ -100,7 +106,9 @@ func (s *server) cancelQueueTask(ctx context.Context, params *queueCancelQuery, 
 	return ok(cancelled), err
 }
 
-func (s *server) queueStats(ctx context.Context, params *queueStatsQuery, _ *none) (answer[*queueapi.QueueStats], error) {
+func (s *server) queueStats(ctx context.Context, params *queueStatsQuery,
+	_ *none,
+) (answer[*queueapi.QueueStats], error) {
 	var no answer[*queueapi.QueueStats]
 	namespaces := splitAll(params.Namespace)
 	if len(namespaces) > maxListed {
@@ -111,7 +119,9 @@ func (s *server) queueStats(ctx context.Context, params *queueStatsQuery, _ *non
 		if !p.Limited() || p.Reaches(namespace) {
 			continue
 		}
-		return no, outside(p, tasker.Detail{Location: "query.namespace", Message: fmt.Sprintf("the key does not reach the namespace %q", namespace)})
+		return no,
+			outside(p, tasker.Detail{Location: "query.namespace",
+				Message: fmt.Sprintf("the key does not reach the namespace %q", namespace)})
 	}
 	if len(namespaces) == 0 && p.Limited() {
 		namespaces = p.Namespaces()

@@ -27,14 +27,17 @@ type failedTaskFilter struct {
 	Cursor      string    `query:"cursor" maxLength:"64" doc:"next_cursor of the previous page."`
 }
 
-func (s *server) listFailedTasks(ctx context.Context, params *failedTaskFilter, _ *none) (answer[*operate.FailedTaskPage], error) {
+func (s *server) listFailedTasks(ctx context.Context, params *failedTaskFilter,
+	_ *none,
+) (answer[*operate.FailedTaskPage], error) {
 	var no answer[*operate.FailedTaskPage]
 	namespace, err := narrow(ctx, params.Namespace)
 	if err != nil {
 		return no, err
 	}
 	filter := operate.FailedTaskFilter{
-		ResolutionStatus: tasker.CaseResolution(params.Status), Reason: tasker.CaseReason(params.Reason), Fingerprint: params.Fingerprint, FailedStep: params.FailedStep, ErrorMessage: params.Message, Namespace: namespace,
+		ResolutionStatus: tasker.CaseResolution(params.Status), Reason: tasker.CaseReason(params.Reason),
+		Fingerprint: params.Fingerprint, FailedStep: params.FailedStep, ErrorMessage: params.Message, Namespace: namespace,
 		TaskType: params.TaskType, After: params.After, Before: params.Before, Limit: params.Limit, Cursor: params.Cursor,
 	}
 	if params.Retryable != "" {
@@ -55,7 +58,9 @@ type replayPath struct {
 	Match
 }
 
-func (s *server) replayTask(ctx context.Context, params *replayPath, body *operate.ReplayRequest) (answer[*operate.Replay], error) {
+func (s *server) replayTask(ctx context.Context, params *replayPath,
+	body *operate.ReplayRequest,
+) (answer[*operate.Replay], error) {
 	if err := s.reachTask(ctx, params.ID); err != nil {
 		return answer[*operate.Replay]{}, err
 	}
@@ -73,7 +78,9 @@ type failureReportQuery struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace to count."`
 }
 
-func (s *server) failureReport(ctx context.Context, params *failureReportQuery, _ *none) (answer[*operate.FailureReport], error) {
+func (s *server) failureReport(ctx context.Context, params *failureReportQuery,
+	_ *none,
+) (answer[*operate.FailureReport], error) {
 	var no answer[*operate.FailureReport]
 	namespace, err := narrow(ctx, params.Namespace)
 	if err != nil {
@@ -83,6 +90,7 @@ func (s *server) failureReport(ctx context.Context, params *failureReportQuery, 
 	if err != nil {
 		return no, err
 	}
-	report.Reasons, report.Fingerprints, report.Alarms = list(report.Reasons), list(report.Fingerprints), list(report.Alarms)
+	report.Reasons, report.Fingerprints, report.Alarms = list(report.Reasons), list(report.Fingerprints),
+		list(report.Alarms)
 	return ok(report), nil
 }

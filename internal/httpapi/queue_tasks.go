@@ -21,10 +21,13 @@ type queueTasksQuery struct {
 	PageQuery
 }
 
-func (s *server) queueTasks(ctx context.Context, params *queueTasksQuery, _ *none) (answer[*queueapi.QueueTaskPage], error) {
+func (s *server) queueTasks(ctx context.Context, params *queueTasksQuery,
+	_ *none,
+) (answer[*queueapi.QueueTaskPage], error) {
 	var no answer[*queueapi.QueueTaskPage]
-	filter := queueapi.QueueTaskFilter{TaskType: params.TaskType, Priority: tasker.Priority(params.Priority), UserID: params.UserID,
-		Limit: params.Limit, Cursor: params.Cursor}
+	filter := queueapi.QueueTaskFilter{TaskType: params.TaskType, Priority: tasker.Priority(params.Priority),
+		UserID: params.UserID,
+		Limit:  params.Limit, Cursor: params.Cursor}
 	for _, word := range strings.Split(strings.Join(params.Status, ","), ",") {
 		if word != "" {
 			filter.Statuses = append(filter.Statuses, queueapi.QueueStatus(word))

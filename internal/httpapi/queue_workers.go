@@ -14,16 +14,19 @@ import (
 )
 
 func (s *server) registerQueueWorker(ctx context.Context, _ *none, body *queueWorker) (answer[queueRegistered], error) {
-	reg := &tasker.WorkerRegistration{Name: body.Name, Namespaces: body.Namespaces, Handlers: body.TaskTypes, Capabilities: body.Capabilities,
-		Capacity: body.Capacity, Host: body.Host, Version: body.Version, HealthURL: body.HealthURL}
+	reg := &tasker.WorkerRegistration{Name: body.Name, Namespaces: body.Namespaces, Handlers: body.TaskTypes,
+		Capabilities: body.Capabilities,
+		Capacity:     body.Capacity, Host: body.Host, Version: body.Version, HealthURL: body.HealthURL}
 	registered, err := s.registerWorker(ctx, nil, reg)
 	if err != nil {
 		return answer[queueRegistered]{}, moved(err, "/handlers", "/task_types")
 	}
 	r := registered.body
-	return ok(queueRegistered{WorkerID: r.WorkerID, PollIntervalMS: r.PollIntervalMS, PollIntervalSeconds: float64(r.PollIntervalMS) / 1000,
-		HeartbeatIntervalMS: r.HeartbeatIntervalMS, VisibilityTimeoutSec: r.LeaseSeconds, StartTimeoutSeconds: r.StartTimeoutSeconds,
-		MaxPayloadBytes: r.MaxResultPayloadBytes}), nil
+	return ok(queueRegistered{WorkerID: r.WorkerID, PollIntervalMS: r.PollIntervalMS,
+		PollIntervalSeconds: float64(r.PollIntervalMS) / 1000,
+		HeartbeatIntervalMS: r.HeartbeatIntervalMS, VisibilityTimeoutSec: r.LeaseSeconds,
+		StartTimeoutSeconds: r.StartTimeoutSeconds,
+		MaxPayloadBytes:     r.MaxResultPayloadBytes}), nil
 }
 
 func (s *server) pollQueue(ctx context.Context, params *workerPath, body *queuePoll) (answer[queuePolled], error) {
@@ -34,11 +37,13 @@ func (s *server) pollQueue(ctx context.Context, params *workerPath, body *queueP
 	if body.capacity() == 0 {
 		return s.pollForNothing(ctx, params.ID)
 	}
-	polled, err := s.poll(ctx, params, &tasker.PollRequest{Capacity: body.capacity(), WaitMS: body.WaitMS, Start: body.Start})
+	polled, err := s.poll(ctx, params, &tasker.PollRequest{Capacity: body.capacity(), WaitMS: body.WaitMS,
+		Start: body.Start})
 	if err != nil {
 		return no, err
 	}
-	out := queuePolled{Tasks: make([]queueAssignment, len(polled.body.Steps)), ShouldDrain: polled.body.ShouldDrain, BreakerNote: polled.body.BreakerNote}
+	out := queuePolled{Tasks: make([]queueAssignment, len(polled.body.Steps)), ShouldDrain: polled.body.ShouldDrain,
+		BreakerNote: polled.body.BreakerNote}
 	for i := range polled.body.Steps {
 		out.Tasks[i] = toQueueAssignment(&polled.body.Steps[i])
 	}
@@ -77,14 +82,19 @@ func (s *server) sameCapabilities(ctx context.Context, id uuid.UUID, named []str
 	if slices.Equal(slices.Compact(named), slices.Compact(registered)) {
 		return nil
 	}
-	return &tasker.Error{Code: tasker.CodeInvalid, Message: "the worker was registered with other capabilities", Hint: "register it again with these, or leave them out",
-		Details: []tasker.Detail{{Location: "/capabilities", Message: fmt.Sprintf("must be %q, as registered", strings.Join(registered, ", "))}}}
+	return &tasker.Error{Code: tasker.CodeInvalid, Message: "the worker was registered with other capabilities",
+		Hint: "register it again with these, or leave them out",
+		Details: []tasker.Detail{{Location: "/capabilities",
+			Message: fmt.Sprintf("must be %q, as registered", strings.Join(registered, ", "))}}}
 }
 
 func toQueueAssignment(a *tasker.Assignment) queueAssignment {
-	out := queueAssignment{TaskID: a.TaskUUID, StepUUID: a.StepUUID, Token: a.Token, TaskType: a.Handler, Namespace: a.Namespace, Parameters: a.Parameters,
-		ParentResults: a.ParentResults, Status: queueapi.QueueAssigned, Attempt: a.Attempt, MaxAttempts: a.MaxAttempts, PriorityLevel: a.Priority,
-		TimeoutSeconds: a.TimeoutSeconds, VisibilityTimeoutUntil: a.LeaseExpiresAt, DeadlineAt: a.DeadlineAt, TraceParent: a.TraceParent, CorrelationID: a.CorrelationID}
+	out := queueAssignment{TaskID: a.TaskUUID, StepUUID: a.StepUUID, Token: a.Token, TaskType: a.Handler,
+		Namespace: a.Namespace, Parameters: a.Parameters,
+		ParentResults: a.ParentResults, Status: queueapi.QueueAssigned, Attempt: a.Attempt, MaxAttempts: a.MaxAttempts,
+		PriorityLevel:  a.Priority,
+		TimeoutSeconds: a.TimeoutSeconds, VisibilityTimeoutUntil: a.LeaseExpiresAt, DeadlineAt: a.DeadlineAt,
+		TraceParent: a.TraceParent, CorrelationID: a.CorrelationID}
 	if a.State == tasker.StepInProgress {
 		out.Status = queueapi.QueueExecuting
 	}
@@ -115,7 +125,9 @@ func (s *server) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.U
 
 // held is the lease of a task that a worker within the key's limits holds. Where there
 // is none, status says why: cancelled, or lost.
-func (s *server) held(ctx context.Context, worker uuid.UUID, r *QueueLeaseRef) (ref tasker.LeaseRef, status string, err error) {
+func (s *server) held(ctx context.Context, worker uuid.UUID,
+	r *QueueLeaseRef,
+) (ref tasker.LeaseRef, status string, err error) {
 	if err := s.reachWorker(ctx, worker); err != nil {
 		return ref, "", err
 	}
@@ -145,7 +157,8 @@ func leaseOf(h *queueapi.HeldTask, r *QueueLeaseRef) (ref tasker.LeaseRef, statu
 	case found == 1:
 		return ref, tasker.LeaseHeld, nil
 	case found > 1:
-		return ref, "", &tasker.Error{Code: tasker.CodeInvalid, Message: "the worker holds several steps of the task", Hint: "say which",
+		return ref, "", &tasker.Error{Code: tasker.CodeInvalid, Message: "the worker holds several steps of the task",
+			Hint:    "say which",
 			Details: []tasker.Detail{{Location: "/step_uuid", Message: "is required"}}}
 	case h.State == tasker.TaskCancelled:
 		return ref, tasker.LeaseCancelled, nil
@@ -154,7 +167,8 @@ func leaseOf(h *queueapi.HeldTask, r *QueueLeaseRef) (ref tasker.LeaseRef, statu
 }
 
 func toQueueLease(id uuid.UUID, l *tasker.LeaseAnswer) queueLease {
-	return queueLease{TaskID: id, Acknowledged: l.Status == tasker.LeaseHeld, Status: l.Status, VisibilityTimeoutUntil: l.LeaseExpiresAt, DeadlineAt: l.DeadlineAt}
+	return queueLease{TaskID: id, Acknowledged: l.Status == tasker.LeaseHeld, Status: l.Status,
+		VisibilityTimeoutUntil: l.LeaseExpiresAt, DeadlineAt: l.DeadlineAt}
 }
 
 func (s *server) startQueueTask(ctx context.Context, params *workerPath, body *queueStart) (answer[queueLease], error) {
@@ -180,7 +194,9 @@ func (s *server) startQueueTask(ctx context.Context, params *workerPath, body *q
 	return ok(toQueueLease(body.TaskID, &lease)), nil
 }
 
-func (s *server) progressOfQueueTask(ctx context.Context, params *workerPath, body *queueProgress) (answer[queueLease], error) {
+func (s *server) progressOfQueueTask(ctx context.Context, params *workerPath,
+	body *queueProgress,
+) (answer[queueLease], error) {
 	var no answer[queueLease]
 	ref, status, err := s.held(ctx, params.ID, &body.QueueLeaseRef)
 	if err != nil {
@@ -189,7 +205,8 @@ func (s *server) progressOfQueueTask(ctx context.Context, params *workerPath, bo
 	if status != tasker.LeaseHeld {
 		return ok(queueLease{TaskID: body.TaskID, Status: status}), nil
 	}
-	lease, err := s.backend.Progress(ctx, tasker.ProgressReport{WorkerID: params.ID, StepUUID: ref.StepUUID, Token: ref.Token,
+	lease, err := s.backend.Progress(ctx, tasker.ProgressReport{WorkerID: params.ID, StepUUID: ref.StepUUID,
+		Token:           ref.Token,
 		ProgressPercent: body.ProgressPercent, StatusMessage: body.StatusMessage})
 	if err != nil {
 		return no, err
@@ -200,17 +217,21 @@ func (s *server) progressOfQueueTask(ctx context.Context, params *workerPath, bo
 	return ok(toQueueLease(body.TaskID, lease)), nil
 }
 
-func (s *server) resultOfQueueTask(ctx context.Context, params *workerPath, body *queueResult) (answer[queueSettled], error) {
+func (s *server) resultOfQueueTask(ctx context.Context, params *workerPath,
+	body *queueResult,
+) (answer[queueSettled], error) {
 	var no answer[queueSettled]
 	ref, status, err := s.held(ctx, params.ID, &body.QueueLeaseRef)
 	if err != nil {
 		return no, err
 	}
 	if status != tasker.LeaseHeld {
-		return no, &tasker.Error{Code: tasker.CodeStaleToken, Message: fmt.Sprintf("the worker does not hold the task %s: %s", body.TaskID, status),
-			Hint: "nothing was settled; stop working on it"}
+		return no, &tasker.Error{Code: tasker.CodeStaleToken,
+			Message: fmt.Sprintf("the worker does not hold the task %s: %s", body.TaskID, status),
+			Hint:    "nothing was settled; stop working on it"}
 	}
-	result := tasker.StepResult{StepUUID: ref.StepUUID, Token: ref.Token, Status: body.Status, Result: body.Result, Error: body.Error.failure()}
+	result := tasker.StepResult{StepUUID: ref.StepUUID, Token: ref.Token, Status: body.Status, Result: body.Result,
+		Error: body.Error.failure()}
 	settled, err := s.backend.Settle(ctx, tasker.SettleRequest{WorkerID: params.ID, Results: []tasker.StepResult{result}})
 	if err != nil {
 		return no, moved(err, "/results/0", "")
@@ -222,10 +243,13 @@ func (s *server) resultOfQueueTask(ctx context.Context, params *workerPath, body
 	if one.Error != nil {
 		return no, moved(one.Error, "/results/0", "")
 	}
-	return ok(queueSettled{TaskID: body.TaskID, Acknowledged: true, StepState: one.State, NextRetryAt: one.NextRetryAt}), nil
+	return ok(queueSettled{TaskID: body.TaskID, Acknowledged: true, StepState: one.State, NextRetryAt: one.NextRetryAt}),
+		nil
 }
 
-func (s *server) heartbeatOfQueueWorker(ctx context.Context, params *workerPath, body *queueBeat) (answer[queueBeaten], error) {
+func (s *server) heartbeatOfQueueWorker(ctx context.Context, params *workerPath,
+	body *queueBeat,
+) (answer[queueBeaten], error) {
 	var no answer[queueBeaten]
 	if err := s.reachWorker(ctx, params.ID); err != nil {
 		return no, err
@@ -265,13 +289,16 @@ func (s *server) heartbeatOfQueueWorker(ctx context.Context, params *workerPath,
 			leases[i] = toQueueLease(body.CurrentTasks[i], &beaten.Leases[k])
 		}
 	}
-	return ok(queueBeaten{Acknowledged: beaten.Acknowledged, ShouldDrain: beaten.ShouldDrain, Tasks: leases, BreakerNote: beaten.BreakerNote}), nil
+	return ok(queueBeaten{Acknowledged: beaten.Acknowledged, ShouldDrain: beaten.ShouldDrain, Tasks: leases,
+		BreakerNote: beaten.BreakerNote}), nil
 }
 
 // draining is the status of a worker that wants no more.
 const draining = "draining"
 
 // dismissQueueWorker is the good-bye of a worker: a drain that is final.
-func (s *server) dismissQueueWorker(ctx context.Context, params *workerPath, _ *none) (answer[*tasker.DrainResponse], error) {
+func (s *server) dismissQueueWorker(ctx context.Context, params *workerPath,
+	_ *none,
+) (answer[*tasker.DrainResponse], error) {
 	return s.drain(ctx, params, &tasker.DrainRequest{Final: true})
 }

@@ -27,16 +27,21 @@ const retryAfterDoc = "Seconds to wait before the next try."
 func refusalKinds() []refusal {
 	return []refusal{
 		{http.StatusBadRequest, "Invalid", "The request is invalid; nothing was stored.", "", ""},
-		{http.StatusUnauthorized, "Unauthenticated", "The API key is missing or unknown.", "WWW-Authenticate", "How to authenticate."},
-		{http.StatusForbidden, "Forbidden", "The API key lacks the permission or does not reach the namespace, or the request comes from a web page of another origin.", "", ""},
+		{http.StatusUnauthorized, "Unauthenticated", "The API key is missing or unknown.", "WWW-Authenticate",
+			"How to authenticate."},
+		{http.StatusForbidden, "Forbidden", "The API key lacks the permission or does not reach the namespace, or the " +
+			"request comes from a web page of another origin.", "", ""},
 		{http.StatusNotFound, "NotFound", "The resource does not exist, or the API key has no access to it.", "", ""},
 		{http.StatusRequestTimeout, "BodyTimeout", "The body did not arrive in time.", "Retry-After", retryAfterDoc},
-		{http.StatusConflict, "Conflict", "The resource exists with different content or is in another state, or the lease was lost.", "", ""},
+		{http.StatusConflict, "Conflict", "The resource exists with different content or is in another state, or the lease " +
+			"was lost.", "", ""},
 		{http.StatusRequestEntityTooLarge, "TooLarge", "A body, payload, batch or page is over its limit.", "", ""},
 		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The operation does not accept this content type.", "", ""},
 		{http.StatusTooManyRequests, "Exhausted", "A limit of the server is reached.", "Retry-After", retryAfterDoc},
-		{http.StatusInternalServerError, "Internal", "An internal error. The log of the server has the details under the request ID.", "", ""},
-		{http.StatusServiceUnavailable, "Unavailable", "The database does not answer, or the server is stopping or at its limit.", "Retry-After", retryAfterDoc},
+		{http.StatusInternalServerError, "Internal",
+			"An internal error. The log of the server has the details under the request ID.", "", ""},
+		{http.StatusServiceUnavailable, "Unavailable",
+			"The database does not answer, or the server is stopping or at its limit.", "Retry-After", retryAfterDoc},
 	}
 }
 

@@ -34,7 +34,8 @@ func examples() []example {
 	lease := `{"step_uuid":"` + stepID.String() + `","token":"7"}`
 	return []example{
 		{"submit-task", "POST", "/v1/tasks", `{"name":"import","context":{"a":1}}`, 201, `"created":true`},
-		{"submit-tasks", "POST", "/v1/tasks/batch", `{"tasks":[{"name":"import"},{"task_type":"noop","priority":75}]}`, 200, `{"results":[{"task_uuid"`},
+		{"submit-tasks", "POST", "/v1/tasks/batch", `{"tasks":[{"name":"import"},{"task_type":"noop","priority":75}]}`, 200,
+			`{"results":[{"task_uuid"`},
 		{"list-tasks", "GET", "/v1/tasks?state=error&limit=10", "", 200, `"next_cursor":"end"`},
 		{"get-task", "GET", task, "", 200, `"priority_level":75`},
 		{"get-task-history", "GET", task + "/history", "", 200, `"outcome":"failed"`},
@@ -43,21 +44,31 @@ func examples() []example {
 		{"cancel-tasks", "POST", "/v1/tasks/cancel", `{"task_uuids":["` + taskID.String() + `"]}`, 200, `{"results":[`},
 		{"list-steps", "GET", task + "/workflow_steps", "", 200, `[{"step_uuid"`},
 		{"get-step", "GET", step, "", 200, `"current_state":"error"`},
-		{"act-on-step", "PATCH", step, `{"action_type":"reset_for_retry","reset_by":"ann","reason":"fixed"}`, 200, `"step_uuid"`},
+		{"act-on-step", "PATCH", step, `{"action_type":"reset_for_retry","reset_by":"ann","reason":"fixed"}`, 200,
+			`"step_uuid"`},
 		{"list-cases", "GET", "/v1/dlq?resolution_status=pending&limit=10.0", "", 200, `[{"dlq_entry_uuid"`},
 		{"list-failed-tasks", "GET", "/api/v1/dlq?retryable=true&limit=10", "", 200, `{"tasks":[{"task_id"`},
 		{"get-failure-report", "GET", "/api/v1/dlq/patterns?namespace=default", "", 200, `"replayable_count":101`},
-		{"edit-task-context", "PATCH", "/v1/tasks/" + taskID.String() + "/context", `{"merge":{"a":2},"reason":"typo","edited_by":"ann"}`, 200, `"ended_steps":["first"]`},
-		{"update-cases", "POST", "/v1/dlq/update", `{"filter":{"resolution_status":"pending"},"update":{"resolution_notes":"x"},"dry_run":true}`, 200, `"next_cursor":"on"`},
-		{"act-on-cases", "POST", "/v1/dlq/act", `{"filter":{"task_name":"import"},"action":{"action_type":"reset_for_retry","reason":"x"}}`, 200, `"step_name":"load"`},
-		{"replay-task", "POST", "/api/v1/dlq/" + taskID.String() + "/replay", `{"reset_retry_count":true,"new_priority":"high"}`, 200, `"replay_count":2`},
+		{"edit-task-context", "PATCH", "/v1/tasks/" + taskID.String() + "/context",
+			`{"merge":{"a":2},"reason":"typo","edited_by":"ann"}`, 200, `"ended_steps":["first"]`},
+		{"update-cases", "POST", "/v1/dlq/update",
+			`{"filter":{"resolution_status":"pending"},"update":{"resolution_notes":"x"},"dry_run":true}`, 200,
+			`"next_cursor":"on"`},
+		{"act-on-cases", "POST", "/v1/dlq/act",
+			`{"filter":{"task_name":"import"},"action":{"action_type":"reset_for_retry","reason":"x"}}`, 200,
+			`"step_name":"load"`},
+		{"replay-task", "POST", "/api/v1/dlq/" + taskID.String() + "/replay",
+			`{"reset_retry_count":true,"new_priority":"high"}`, 200, `"replay_count":2`},
 		{"get-case", "GET", "/v1/dlq/task/" + taskID.String(), "", 200, `"task_snapshot":{`},
-		{"open-case", "POST", "/v1/dlq/task/" + taskID.String(), `{"reason":"looks odd","opened_by":"ann"}`, 201, `"dlq_reason":"manual_dlq"`},
-		{"update-case", "PATCH", "/v1/dlq/entry/" + caseID.String(), `{"resolution_status":"manually_resolved","resolved_by":"ann"}`, 200, `{"success":true`},
+		{"open-case", "POST", "/v1/dlq/task/" + taskID.String(), `{"reason":"looks odd","opened_by":"ann"}`, 201,
+			`"dlq_reason":"manual_dlq"`},
+		{"update-case", "PATCH", "/v1/dlq/entry/" + caseID.String(),
+			`{"resolution_status":"manually_resolved","resolved_by":"ann"}`, 200, `{"success":true`},
 		{"get-case-stats", "GET", "/v1/dlq/stats", "", 200, `[{"dlq_reason"`},
 		{"get-investigation-queue", "GET", "/v1/dlq/investigation-queue?limit=100", "", 200, `"priority_score":165.5`},
 		{"get-staleness", "GET", "/v1/dlq/staleness?limit=100", "", 200, `"health_status":"warning"`},
-		{"detect-staleness", "POST", "/v1/dlq/staleness/detect", `{"dry_run":true}`, 200, `"action_taken":"would_transition_to_dlq_and_error"`},
+		{"detect-staleness", "POST", "/v1/dlq/staleness/detect", `{"dry_run":true}`, 200,
+			`"action_taken":"would_transition_to_dlq_and_error"`},
 		{"stream-events", "GET", "/v1/events?task=" + taskID.String() + "&until=settled", "", 200, `"to_state":"complete"`},
 		{"list-audit", "GET", "/v1/audit?actor=ann", "", 200, `[{"no":9`},
 		{"list-task-audit", "GET", task + "/audit", "", 200, `"kind":"update_case"`},
@@ -66,30 +77,42 @@ func examples() []example {
 		{"list-templates", "GET", "/v1/templates?namespace=default", "", 200, `{"templates":[`},
 		{"get-template", "GET", "/v1/templates/default/import", "", 200, `"version":"1.0.0"`},
 		{"get-template-version", "GET", "/v1/templates/default/import/1.0.0", "", 200, `"version":"1.0.0"`},
-		{"register-worker", "POST", "/internal/workers/register", `{"capabilities":["gpu"],"capacity":5}`, 200, `"worker_id"`},
+		{"register-worker", "POST", "/internal/workers/register", `{"capabilities":["gpu"],"capacity":5}`, 200,
+			`"worker_id"`},
 		{"list-workers", "GET", "/internal/workers", "", 200, `{"workers":[`},
 		{"poll", "POST", worker + "/poll", `{"capacity":3}`, 200, `"token":"7"`},
 		{"start", "POST", worker + "/start", `{"steps":[` + lease + `]}`, 200, `{"leases":[`},
-		{"progress", "POST", worker + "/progress", `{"step_uuid":"` + stepID.String() + `","token":"7","progress_percent":10}`, 200, `"status":"held"`},
-		{"result", "POST", worker + "/result", `{"results":[{"step_uuid":"` + stepID.String() + `","token":"7","status":"completed"}]}`, 200, `{"results":[`},
-		{"heartbeat", "POST", worker + "/heartbeat", `{"current_load":1,"steps":[` + lease + `]}`, 200, `"acknowledged":true`},
+		{"progress", "POST", worker + "/progress", `{"step_uuid":"` + stepID.String() +
+			`","token":"7","progress_percent":10}`, 200, `"status":"held"`},
+		{"result", "POST", worker + "/result", `{"results":[{"step_uuid":"` + stepID.String() +
+			`","token":"7","status":"completed"}]}`, 200, `{"results":[`},
+		{"heartbeat", "POST", worker + "/heartbeat", `{"current_load":1,"steps":[` + lease + `]}`, 200,
+			`"acknowledged":true`},
 		{"get-worker", "GET", worker, "", 200, `"circuit_breaker"`},
 		{"resume-worker", "POST", worker + "/resume", "", 200, `"status":"active"`},
 		{"drain", "POST", worker + "/drain", `{"final":true}`, 200, `"released":2`},
 		{"enqueue-task", "POST", "/api/v1/tasks", `{"task_type":"video","priority":"low"}`, 201, `"position_in_queue":3`},
-		{"enqueue-tasks", "POST", "/api/v1/tasks/batch", `{"tasks":[{"task_type":"video"},{"task_type":"mail","priority":75}]}`, 200, `{"results":[{"task_id"`},
-		{"list-queue-tasks", "GET", "/api/v1/tasks?status=queued&status=executing,failed&user_id=ann&limit=10", "", 200, `{"tasks":[{"task_id"`},
-		{"get-queue-task", "GET", "/api/v1/tasks/" + taskID.String() + "?include_history=true", "", 200, `"state_history":[{"state":"queued"`},
-		{"cancel-queue-task", "DELETE", "/api/v1/tasks/" + taskID.String() + "?cancelled_by=ann&reason=late", "", 200, `"worker_notified":true`},
+		{"enqueue-tasks", "POST", "/api/v1/tasks/batch",
+			`{"tasks":[{"task_type":"video"},{"task_type":"mail","priority":75}]}`, 200, `{"results":[{"task_id"`},
+		{"list-queue-tasks", "GET", "/api/v1/tasks?status=queued&status=executing,failed&user_id=ann&limit=10", "", 200,
+			`{"tasks":[{"task_id"`},
+		{"get-queue-task", "GET", "/api/v1/tasks/" + taskID.String() + "?include_history=true", "", 200,
+			`"state_history":[{"state":"queued"`},
+		{"cancel-queue-task", "DELETE", "/api/v1/tasks/" + taskID.String() + "?cancelled_by=ann&reason=late", "", 200,
+			`"worker_notified":true`},
 		{"get-queue-stats", "GET", "/api/v1/queue/stats?namespace=default", "", 200, `"total_depth":7`},
-		{"register-queue-worker", "POST", "/api/v1/workers/register", `{"capabilities":["gpu"],"capacity":5,"host":"h"}`, 200, `"poll_interval_seconds":1`},
+		{"register-queue-worker", "POST", "/api/v1/workers/register", `{"capabilities":["gpu"],"capacity":5,"host":"h"}`, 200,
+			`"poll_interval_seconds":1`},
 		{"poll-queue", "POST", queueWorker + "/poll", `{"available_capacity":3}`, 200, `"visibility_timeout_until"`},
 		{"start-queue-task", "POST", queueWorker + "/start", held, 200, `"acknowledged":true`},
-		{"progress-of-queue-task", "POST", queueWorker + "/progress", `{"task_id":"` + taskID.String() + `","progress_percent":10}`, 200, `"status":"held"`},
-		{"result-of-queue-task", "POST", queueWorker + "/result", `{"task_id":"` + taskID.String() + `","status":"completed","result":{"n":1}}`, 200, `"step_state":"complete"`},
+		{"progress-of-queue-task", "POST", queueWorker + "/progress",
+			`{"task_id":"` + taskID.String() + `","progress_percent":10}`, 200, `"status":"held"`},
+		{"result-of-queue-task", "POST", queueWorker + "/result",
+			`{"task_id":"` + taskID.String() + `","status":"completed","result":{"n":1}}`, 200, `"step_state":"complete"`},
 		{"drain-queue-worker", "POST", queueWorker + "/drain", `{}`, 200, `"released":2`},
 		{"dismiss-queue-worker", "DELETE", queueWorker, "", 200, `"released":2`},
-		{"heartbeat-of-queue-worker", "POST", queueWorker + "/heartbeat", `{"current_load":3,"status":"busy","health":{"cpu_usage_percent":80}}`, 200, `"should_drain":false`},
+		{"heartbeat-of-queue-worker", "POST", queueWorker + "/heartbeat",
+			`{"current_load":3,"status":"busy","health":{"cpu_usage_percent":80}}`, 200, `"should_drain":false`},
 		{"live", "GET", "/health/live", "", 200, `"live"`},
 		{"ready", "GET", "/health/ready", "", 200, `"ready"`},
 		{"version", "GET", "/version", "", 200, `"v9"`},
@@ -130,7 +153,8 @@ func TestEveryRouteError(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
 			err := &tasker.Error{Code: kind.Code, Message: "words of the backend", Hint: "a hint"}
-			a := newAPI(t, &fake{err: err}, httpapi.Options{Front: web.New(web.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})})
+			a := newAPI(t, &fake{err: err},
+				httpapi.Options{Front: web.New(web.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})})
 			internal := kind.Code == tasker.CodeInternal
 			for _, e := range examples() {
 				if e.id == "live" || e.id == "ready" || e.id == "version" {
@@ -180,7 +204,8 @@ func TestTimeIsUp(t *testing.T) {
 func TestInternalDetailStaysInside(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	a := newAPI(t, &fake{err: errors.New("open /secret/tasker.db: disk on fire")}, httpapi.Options{Front: web.New(web.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})})
+	a := newAPI(t, &fake{err: errors.New("open /secret/tasker.db: disk on fire")},
+		httpapi.Options{Front: web.New(web.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})})
 	got := a.do(t, "GET", "/v1/tasks", "", "X-Request-Id: from-proxy.1")
 	if got.status != 500 || strings.Contains(got.body, "secret") {
 		t.Errorf("answer is %d %s", got.status, got.body)
@@ -199,7 +224,9 @@ func TestInternalDetailStaysInside(t *testing.T) {
 
 func TestRetryAfterOfTheBackend(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, &fake{err: &tasker.Error{Code: tasker.CodeExhausted, Message: "full", RetryAfter: 2500 * time.Millisecond}}, httpapi.Options{})
+	a := newAPI(t,
+		&fake{err: &tasker.Error{Code: tasker.CodeExhausted, Message: "full", RetryAfter: 2500 * time.Millisecond}},
+		httpapi.Options{})
 	if got := a.do(t, "POST", "/v1/tasks", `{"name":"x"}`); got.status != 429 || got.header.Get("Retry-After") != "3" {
 		t.Errorf("answer is %d, Retry-After %q; want 429, 3", got.status, got.header.Get("Retry-After"))
 	}
@@ -247,7 +274,8 @@ func TestSubmitOne(t *testing.T) {
 	if p := last[tasker.SubmitRequest](f).Tasks[0].Priority; p != tasker.Level(7) {
 		t.Errorf("priority is %q", p)
 	}
-	if got := a.do(t, "POST", "/v1/tasks", `{"name":"x","idempotency_key":"seen"}`); got.status != 200 || got.header.Get("Location") != "" {
+	if got := a.do(t, "POST", "/v1/tasks", `{"name":"x","idempotency_key":"seen"}`); got.status != 200 ||
+		got.header.Get("Location") != "" {
 		t.Errorf("a task that existed answers %d with Location %q", got.status, got.header.Get("Location"))
 	}
 }
@@ -357,7 +385,8 @@ func TestReady(t *testing.T) {
 			t.Parallel()
 			a := newAPI(t, &fake{}, httpapi.Options{Ready: func(context.Context) error { return c.err }})
 			got := a.do(t, "GET", "/health/ready", "")
-			if got.status != 503 || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, c.want) || strings.Contains(got.body, "10.0.0.1") {
+			if got.status != 503 || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, c.want) ||
+				strings.Contains(got.body, "10.0.0.1") {
 				t.Errorf("answer is %d %s", got.status, got.body)
 			}
 			if got := a.do(t, "GET", "/health/live", ""); got.status != 200 {
@@ -375,7 +404,8 @@ func (panicking) Steps(context.Context, uuid.UUID) ([]tasker.Step, error) { pani
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	a := newAPI(t, panicking{&fake{}}, httpapi.Options{Front: web.New(web.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})})
+	a := newAPI(t, panicking{&fake{}},
+		httpapi.Options{Front: web.New(web.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})})
 	got := a.do(t, "GET", "/v1/tasks/"+taskID.String()+"/workflow_steps", "")
 	if p := got.problem(t); got.status != 500 || p.Code != tasker.CodeInternal || strings.Contains(got.body, "secret") {
 		t.Errorf("answer is %d %s", got.status, got.body)

@@ -69,7 +69,8 @@ func (codeSchema) Schema(huma.Registry) *huma.Schema {
 // Schema lists the reasons of cases.
 func (caseReasonSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.CaseReason{
-		tasker.ReasonStaleness, tasker.ReasonMaxRetries, tasker.ReasonCycle, tasker.ReasonWorkerUnavailable, tasker.ReasonManual,
+		tasker.ReasonStaleness, tasker.ReasonMaxRetries, tasker.ReasonCycle, tasker.ReasonWorkerUnavailable,
+		tasker.ReasonManual,
 	})}
 }
 
@@ -82,42 +83,48 @@ func (caseResolutionSchema) Schema(huma.Registry) *huma.Schema {
 
 // Schema lists the healths of tasks.
 func (healthSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: words([]operate.Health{operate.Healthy, operate.Warning, operate.Stale})}
+	return &huma.Schema{Type: huma.TypeString,
+		Enum: words([]operate.Health{operate.Healthy, operate.Warning, operate.Stale})}
 }
 
 type thresholdSourceSchema string
 
 // Schema implements huma.SchemaProvider.
 func (thresholdSourceSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: words([]operate.ThresholdSource{operate.ThresholdOfTemplate, operate.ThresholdOfAll,
-		operate.ThresholdOfPromise, operate.ThresholdOfDuration})}
+	return &huma.Schema{Type: huma.TypeString,
+		Enum: words([]operate.ThresholdSource{operate.ThresholdOfTemplate, operate.ThresholdOfAll,
+			operate.ThresholdOfPromise, operate.ThresholdOfDuration})}
 }
 
 type promiseSchema string
 
 // Schema implements huma.SchemaProvider.
 func (promiseSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: words([]operate.Promise{operate.PromisedAttempt, operate.PromisedQueue, operate.PromisedTime})}
+	return &huma.Schema{Type: huma.TypeString,
+		Enum: words([]operate.Promise{operate.PromisedAttempt, operate.PromisedQueue, operate.PromisedTime})}
 }
 
 // Schema lists what the detector may have done.
 func (detectionSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: words([]operate.DetectionAction{
-		operate.WouldTransition, operate.MovedAndErrored, operate.MovedToDLQOnly, operate.ErroredOnly, operate.DetectionTransFail,
+		operate.WouldTransition, operate.MovedAndErrored, operate.MovedToDLQOnly, operate.ErroredOnly,
+		operate.DetectionTransFail,
 	})}
 }
 
 // Schema lists the statuses of tasks in the queue.
 func (queueStatusSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: words([]queueapi.QueueStatus{queueapi.QueueQueued, queueapi.QueueAssigned, queueapi.QueueExecuting,
-		queueapi.QueueCompleted, queueapi.QueueFailed, queueapi.QueueStopped, queueapi.QueueDeadLetter})}
+	return &huma.Schema{Type: huma.TypeString,
+		Enum: words([]queueapi.QueueStatus{queueapi.QueueQueued, queueapi.QueueAssigned, queueapi.QueueExecuting,
+			queueapi.QueueCompleted, queueapi.QueueFailed, queueapi.QueueStopped, queueapi.QueueDeadLetter})}
 }
 
 func taskStates() []tasker.TaskState {
 	return []tasker.TaskState{
 		tasker.TaskPending, tasker.TaskInitializing, tasker.TaskEnqueuingSteps, tasker.TaskStepsInProcess,
 		tasker.TaskEvaluatingResults, tasker.TaskWaitingForDependencies, tasker.TaskWaitingForRetry,
-		tasker.TaskBlockedByFailures, tasker.TaskComplete, tasker.TaskError, tasker.TaskCancelled, tasker.TaskResolvedManually,
+		tasker.TaskBlockedByFailures, tasker.TaskComplete, tasker.TaskError, tasker.TaskCancelled,
+		tasker.TaskResolvedManually,
 	}
 }
 
@@ -229,7 +236,8 @@ func nullable(s *huma.Schema) {
 		switch {
 		case slices.Contains(s.Required, name):
 		case property.Ref != "":
-			s.Properties[name] = &huma.Schema{Description: property.Description, OneOf: []*huma.Schema{{Ref: property.Ref}, {Type: "null"}}}
+			s.Properties[name] = &huma.Schema{Description: property.Description,
+				OneOf: []*huma.Schema{{Ref: property.Ref}, {Type: "null"}}}
 		case len(property.OneOf) > 0:
 			property.OneOf = append(slices.Clip(property.OneOf), &huma.Schema{Type: "null"})
 		case property.Type != "":

@@ -36,7 +36,8 @@ func reachNamespace(ctx context.Context, namespace, location string) error {
 	if p.Reaches(namespace) {
 		return nil
 	}
-	return outside(p, tasker.Detail{Location: location, Message: fmt.Sprintf("the key does not reach the namespace %q", namespace)})
+	return outside(p, tasker.Detail{Location: location,
+		Message: fmt.Sprintf("the key does not reach the namespace %q", namespace)})
 }
 
 func outside(p *access.Principal, details ...tasker.Detail) error {

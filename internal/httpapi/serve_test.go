@@ -215,7 +215,8 @@ func TestClientGoneEndsPoll(t *testing.T) {
 	}}
 	s := serve(t, httpapi.New(f, httpapi.Options{}), time.Minute)
 	ctx, leave := context.WithCancel(context.Background())
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/internal/workers/"+workerID.String()+"/poll", strings.NewReader(`{"wait_ms":60000}`))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/internal/workers/"+workerID.String()+"/poll",
+		strings.NewReader(`{"wait_ms":60000}`))
 	if err != nil {
 		t.Fatal(err)
 	}

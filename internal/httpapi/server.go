@@ -134,7 +134,8 @@ func New(backend Backend, opts Options) http.Handler {
 	s := &server{
 		backend: backend, front: opts.Front, ready: opts.Ready,
 		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Streams,
-		mux: http.NewServeMux(), registry: newRegistry(), hot: map[string]bool{}, methods: map[string][]string{}, typed: map[string][]string{}, integers: map[string][]string{},
+		mux: http.NewServeMux(), registry: newRegistry(), hot: map[string]bool{}, methods: map[string][]string{},
+		typed: map[string][]string{}, integers: map[string][]string{},
 		buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
 	}
 	if s.front == nil {

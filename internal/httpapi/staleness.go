@@ -30,7 +30,9 @@ func (s *server) staleness(ctx context.Context, params *stalenessFilter, _ *none
 
 // detectStaleness runs a cycle of the detector. It looks at the tasks of all
 // namespaces, so a key that is limited to some may not run it, dry or not.
-func (s *server) detectStaleness(ctx context.Context, _ *none, body *operate.DetectRequest) (answer[[]operate.Detection], error) {
+func (s *server) detectStaleness(ctx context.Context, _ *none,
+	body *operate.DetectRequest,
+) (answer[[]operate.Detection], error) {
 	var no answer[[]operate.Detection]
 	if p := access.From(ctx); p.Limited() {
 		return no, outside(p, tasker.Detail{Message: "the detector looks at the tasks of all namespaces"})

@@ -58,7 +58,9 @@ type stepActPath struct {
 	Match
 }
 
-func (s *server) actOnStep(ctx context.Context, params *stepActPath, act *tasker.StepAction) (answer[*tasker.Step], error) {
+func (s *server) actOnStep(ctx context.Context, params *stepActPath,
+	act *tasker.StepAction,
+) (answer[*tasker.Step], error) {
 	if err := s.reachTask(ctx, params.UUID); err != nil {
 		return answer[*tasker.Step]{}, err
 	}

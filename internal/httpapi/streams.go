@@ -26,7 +26,8 @@ func (o *openStreams) enter(key string, limits Limits) (leave func(), err error)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if key != "" && o.byKey[key] >= limits.StreamsPerKey {
-		return nil, tooManyStreams(fmt.Sprintf("the key %s has %d streams of events open", key, limits.StreamsPerKey), "server.max_streams_per_key")
+		return nil, tooManyStreams(fmt.Sprintf("the key %s has %d streams of events open", key, limits.StreamsPerKey),
+			"server.max_streams_per_key")
 	}
 	if o.all >= limits.Streams {
 		return nil, tooManyStreams(fmt.Sprintf("%d streams of events are open", limits.Streams), "server.max_streams")

@@ -22,7 +22,8 @@ func TestEventsLimitPerKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url, _ := listening(t, httpapi.New(&fake{stream: lasting}, httpapi.Options{Front: web.New(web.Options{Keys: ring}), Limits: httpapi.Limits{Streams: 3, StreamsPerKey: 2}}))
+	url, _ := listening(t, httpapi.New(&fake{stream: lasting},
+		httpapi.Options{Front: web.New(web.Options{Keys: ring}), Limits: httpapi.Limits{Streams: 3, StreamsPerKey: 2}}))
 	open := func(secret string) *http.Response {
 		r, err := http.NewRequest(http.MethodGet, url+"/v1/events", nil)
 		if err != nil {

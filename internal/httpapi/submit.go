@@ -32,7 +32,9 @@ func (*submitBody) salvager() func([]byte) (any, bool) {
 	}
 }
 
-func (s *server) submitTask(ctx context.Context, _ *none, body *tasker.TaskRequest) (answer[tasker.TaskReceipt], error) {
+func (s *server) submitTask(ctx context.Context, _ *none,
+	body *tasker.TaskRequest,
+) (answer[tasker.TaskReceipt], error) {
 	var no answer[tasker.TaskReceipt]
 	if err := reachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
 		return no, err
@@ -53,7 +55,9 @@ func (s *server) submitTask(ctx context.Context, _ *none, body *tasker.TaskReque
 	return stored(receipt.Created, "/v1/tasks/"+receipt.TaskUUID.String(), receipt), nil
 }
 
-func (s *server) submitTasks(ctx context.Context, _ *none, body *submitBody) (answer[results[tasker.TaskReceipt]], error) {
+func (s *server) submitTasks(ctx context.Context, _ *none,
+	body *submitBody,
+) (answer[results[tasker.TaskReceipt]], error) {
 	var no answer[results[tasker.TaskReceipt]]
 	for i := range body.Tasks {
 		if body.refused[i] != nil {
@@ -72,7 +76,8 @@ func (s *server) submitTasks(ctx context.Context, _ *none, body *submitBody) (an
 	if len(tasks) > 0 {
 		inTrace(ctx, tasks)
 		var err error
-		receipts, err = s.backend.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: tasks, ItemErrors: body.ItemErrors, Caller: callerOf(ctx)})
+		receipts, err = s.backend.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: tasks, ItemErrors: body.ItemErrors,
+			Caller: callerOf(ctx)})
 		if err != nil {
 			return no, err
 		}

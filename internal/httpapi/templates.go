@@ -49,7 +49,9 @@ func (s *server) registerTemplate(ctx context.Context, _ *none, body *templateBo
 	return stored(template.Created, location, template), nil
 }
 
-func (s *server) listTemplates(ctx context.Context, params *templateFilter, _ *none) (answer[tasker.TemplatePage], error) {
+func (s *server) listTemplates(ctx context.Context, params *templateFilter,
+	_ *none,
+) (answer[tasker.TemplatePage], error) {
 	var no answer[tasker.TemplatePage]
 	namespace, err := narrow(ctx, params.Namespace)
 	if err != nil {
@@ -68,7 +70,9 @@ func (s *server) getTemplate(ctx context.Context, params *TemplatePath, _ *none)
 	return s.template(ctx, params.Namespace, params.Name, "")
 }
 
-func (s *server) getTemplateVersion(ctx context.Context, params *versionPath, _ *none) (answer[*tasker.Template], error) {
+func (s *server) getTemplateVersion(ctx context.Context, params *versionPath,
+	_ *none,
+) (answer[*tasker.Template], error) {
 	return s.template(ctx, params.Namespace, params.Name, params.Version)
 }
 

@@ -82,13 +82,16 @@ func TestWatcher(t *testing.T) {
 		a.do(t, "POST", "/v1/tasks/batch", `{"tasks":[{"name":"import"},{"name":"import","traceparent":"`+traceB+`"}]}`)
 		tasks := last[tasker.SubmitRequest](f).Tasks
 		if tasks[0].TraceParent != traceA || tasks[1].TraceParent != traceB {
-			t.Errorf("tasks are submitted in %q and %q, want %q and the second's own %q", tasks[0].TraceParent, tasks[1].TraceParent, traceA, traceB)
+			t.Errorf("tasks are submitted in %q and %q, want %q and the second's own %q", tasks[0].TraceParent,
+				tasks[1].TraceParent, traceA, traceB)
 		}
 	})
 	t.Run("LoggedInTheRequestsTrace", func(t *testing.T) {
 		t.Parallel()
 		var log bytes.Buffer
-		a := newAPI(t, panicking{&fake{err: errors.New("disk on fire")}}, httpapi.Options{Front: web.New(web.Options{Watcher: &watcher{}, Logger: slog.New(watchedOnly{slog.NewTextHandler(&log, nil)})})})
+		a := newAPI(t, panicking{&fake{err: errors.New("disk on fire")}},
+			httpapi.Options{
+				Front: web.New(web.Options{Watcher: &watcher{}, Logger: slog.New(watchedOnly{slog.NewTextHandler(&log, nil)})})})
 		a.do(t, "GET", "/v1/tasks", "")
 		a.do(t, "GET", "/v1/tasks/"+taskID.String()+"/workflow_steps", "")
 		for _, want := range []string{"disk on fire", "bug in /secret", "path=/v1/tasks status=500"} {
@@ -100,10 +103,11 @@ func TestWatcher(t *testing.T) {
 	t.Run("ToldOfATornAnswer", func(t *testing.T) {
 		t.Parallel()
 		w := &watcher{}
-		h := httpapi.New(&fake{}, httpapi.Options{Front: web.New(web.Options{Watcher: w}), Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = io.WriteString(w, "half of")
-			panic("the rest")
-		})})
+		h := httpapi.New(&fake{}, httpapi.Options{Front: web.New(web.Options{Watcher: w}),
+			Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, "half of")
+				panic("the rest")
+			})})
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -76,7 +76,9 @@ func (*resultBody) salvager() func([]byte) (any, bool) {
 	}
 }
 
-func (s *server) registerWorker(ctx context.Context, _ *none, reg *tasker.WorkerRegistration) (answer[*tasker.RegisteredWorker], error) {
+func (s *server) registerWorker(ctx context.Context, _ *none,
+	reg *tasker.WorkerRegistration,
+) (answer[*tasker.RegisteredWorker], error) {
 	var no answer[*tasker.RegisteredWorker]
 	if err := narrowWorker(ctx, reg); err != nil {
 		return no, err
@@ -105,7 +107,9 @@ func (s *server) getWorker(ctx context.Context, params *workerPath, _ *none) (an
 	return ok(found), err
 }
 
-func (s *server) resumeWorker(ctx context.Context, params *workerPath, body *tasker.ResumeRequest) (answer[*tasker.WorkerInfo], error) {
+func (s *server) resumeWorker(ctx context.Context, params *workerPath,
+	body *tasker.ResumeRequest,
+) (answer[*tasker.WorkerInfo], error) {
 	if err := s.reachWorker(ctx, params.ID); err != nil {
 		return answer[*tasker.WorkerInfo]{}, err
 	}
@@ -114,7 +118,9 @@ func (s *server) resumeWorker(ctx context.Context, params *workerPath, body *tas
 	return ok(resumed), err
 }
 
-func (s *server) poll(ctx context.Context, params *workerPath, body *tasker.PollRequest) (answer[tasker.PollResponse], error) {
+func (s *server) poll(ctx context.Context, params *workerPath,
+	body *tasker.PollRequest,
+) (answer[tasker.PollResponse], error) {
 	var no answer[tasker.PollResponse]
 	if err := s.reachWorker(ctx, params.ID); err != nil {
 		return no, err
@@ -132,7 +138,8 @@ func (s *server) poll(ctx context.Context, params *workerPath, body *tasker.Poll
 	if err != nil {
 		return no, err
 	}
-	return ok(tasker.PollResponse{Steps: list(polled.Steps), ShouldDrain: polled.ShouldDrain, BreakerNote: polled.BreakerNote}), nil
+	return ok(tasker.PollResponse{Steps: list(polled.Steps), ShouldDrain: polled.ShouldDrain,
+		BreakerNote: polled.BreakerNote}), nil
 }
 
 func (s *server) start(ctx context.Context, params *workerPath, body *startBody) (answer[leaseList], error) {
@@ -154,7 +161,9 @@ func (s *server) start(ctx context.Context, params *workerPath, body *startBody)
 	return ok(leaseList{list(leases)}), nil
 }
 
-func (s *server) progress(ctx context.Context, params *workerPath, body *tasker.ProgressReport) (answer[*tasker.LeaseAnswer], error) {
+func (s *server) progress(ctx context.Context, params *workerPath,
+	body *tasker.ProgressReport,
+) (answer[*tasker.LeaseAnswer], error) {
 	if err := s.reachWorker(ctx, params.ID); err != nil {
 		return answer[*tasker.LeaseAnswer]{}, err
 	}
@@ -166,7 +175,9 @@ func (s *server) progress(ctx context.Context, params *workerPath, body *tasker.
 // result settles steps. A bare result that is refused is answered with the
 // status of its problem, so that a worker of one step at a time need not look
 // into the body.
-func (s *server) result(ctx context.Context, params *workerPath, body *resultBody) (answer[results[tasker.SettleAnswer]], error) {
+func (s *server) result(ctx context.Context, params *workerPath,
+	body *resultBody,
+) (answer[results[tasker.SettleAnswer]], error) {
 	var no answer[results[tasker.SettleAnswer]]
 	if err := s.reachWorker(ctx, params.ID); err != nil {
 		return no, err
@@ -175,7 +186,8 @@ func (s *server) result(ctx context.Context, params *workerPath, body *resultBod
 		settled, err := s.settle(ctx, params.ID, body)
 		return ok(results[tasker.SettleAnswer]{settled}), err
 	}
-	settled, err := s.backend.Settle(ctx, tasker.SettleRequest{WorkerID: params.ID, Results: []tasker.StepResult{body.StepResult}})
+	settled, err := s.backend.Settle(ctx, tasker.SettleRequest{WorkerID: params.ID,
+		Results: []tasker.StepResult{body.StepResult}})
 	if err != nil {
 		return no, moved(err, "/results/0", "")
 	}
@@ -205,7 +217,9 @@ func (s *server) settle(ctx context.Context, worker uuid.UUID, body *resultBody)
 	}), nil
 }
 
-func (s *server) heartbeat(ctx context.Context, params *workerPath, body *tasker.Heartbeat) (answer[*tasker.HeartbeatResponse], error) {
+func (s *server) heartbeat(ctx context.Context, params *workerPath,
+	body *tasker.Heartbeat,
+) (answer[*tasker.HeartbeatResponse], error) {
 	if err := s.reachWorker(ctx, params.ID); err != nil {
 		return answer[*tasker.HeartbeatResponse]{}, err
 	}
@@ -214,7 +228,9 @@ func (s *server) heartbeat(ctx context.Context, params *workerPath, body *tasker
 	return ok(beat), err
 }
 
-func (s *server) drain(ctx context.Context, params *workerPath, body *tasker.DrainRequest) (answer[*tasker.DrainResponse], error) {
+func (s *server) drain(ctx context.Context, params *workerPath,
+	body *tasker.DrainRequest,
+) (answer[*tasker.DrainResponse], error) {
 	if err := s.reachWorker(ctx, params.ID); err != nil {
 		return answer[*tasker.DrainResponse]{}, err
 	}

@@ -17,9 +17,11 @@ import (
 
 // Audit implements operate.Backend.
 func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.AuditRecord, error) {
-	filter := engine.ActFilter{Task: toID(f.TaskUUID), Case: toID(f.CaseUUID), Worker: toID(f.WorkerID), Namespace: f.Namespace,
-		Template: f.Template, Actor: f.Actor, Key: f.KeyName, Kind: f.Kind, After: task.FromFilter(f.After), Before: task.FromFilter(f.Before),
-		Below: f.Below, Limit: f.Limit}
+	filter := engine.ActFilter{Task: toID(f.TaskUUID), Case: toID(f.CaseUUID), Worker: toID(f.WorkerID),
+		Namespace: f.Namespace,
+		Template:  f.Template, Actor: f.Actor, Key: f.KeyName, Kind: f.Kind, After: task.FromFilter(f.After),
+		Before: task.FromFilter(f.Before),
+		Below:  f.Below, Limit: f.Limit}
 	var faults filterFaults
 	faults.names("namespace", f.Namespace, "template", f.Template, "actor", f.Actor, "key_name", f.KeyName, "kind", f.Kind)
 	faults.instant("after", filter.After)
@@ -41,9 +43,11 @@ func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.A
 	for i := range acts {
 		a, damage := acts[i].Shown()
 		auth := cmp.Or(operate.Authentication(a.Auth), operate.AuthenticationLost)
-		out[i] = operate.AuditRecord{Damage: damage, No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor, Authenticated: auth, KeyName: a.Key,
+		out[i] = operate.AuditRecord{Damage: damage, No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor,
+			Authenticated: auth, KeyName: a.Key,
 			Reason: a.Reason, TaskUUID: toUUID(a.TaskID), StepUUID: optionalUUID(a.StepID), CaseUUID: optionalUUID(a.CaseID),
-			WorkerID: optionalUUID(a.WorkerID), Namespace: a.Namespace, Template: a.Template, Before: a.From, After: a.To, Data: a.Data,
+			WorkerID: optionalUUID(a.WorkerID), Namespace: a.Namespace, Template: a.Template, Before: a.From, After: a.To,
+			Data:        a.Data,
 			DataOmitted: a.DataOmitted}
 	}
 	return out, nil

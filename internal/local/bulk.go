@@ -85,7 +85,8 @@ func fromBulk(r *engine.BulkResult, dry bool) *operate.BulkResult {
 	out := &operate.BulkResult{DryRun: dry, Results: make([]operate.BulkItem, len(r.Items)), Error: itemError(r.Err)}
 	for i, item := range r.Items {
 		out.Results[i] = operate.BulkItem{CaseUUID: toUUID(item.Case), TaskUUID: optionalUUID(item.Task),
-			StepUUID: optionalUUID(item.Step), StepName: item.StepName, Before: item.From, After: item.To, Error: itemError(item.Err)}
+			StepUUID: optionalUUID(item.Step), StepName: item.StepName, Before: item.From, After: item.To,
+			Error: itemError(item.Err)}
 		if item.Err != nil {
 			out.Failed++
 		} else {

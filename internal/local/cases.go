@@ -65,9 +65,11 @@ func (b *Backend) addStates(ctx context.Context, cases []operate.Case) error {
 
 // toCaseFilter checks the words of a filter.
 func (b *Backend) toCaseFilter(f operate.CaseFilter, page int) (engine.CaseFilter, error) {
-	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason), Namespace: f.Namespace, TaskName: f.TaskName,
+	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason),
+		Namespace: f.Namespace, TaskName: f.TaskName,
 		Step: f.FailedStep, Handler: f.Handler, Fingerprint: f.Fingerprint, Message: f.ErrorMessage,
-		State: task.State(f.CurrentState), After: task.FromFilter(f.After), Before: task.FromFilter(f.Before), Limit: f.Limit, Offset: f.Offset}
+		State: task.State(f.CurrentState), After: task.FromFilter(f.After), Before: task.FromFilter(f.Before), Limit: f.Limit,
+		Offset: f.Offset}
 	if len(f.CaseUUIDs) > 0 {
 		out.IDs = toIDs(f.CaseUUIDs)
 	}
@@ -83,7 +85,8 @@ func (b *Backend) toCaseFilter(f operate.CaseFilter, page int) (engine.CaseFilte
 		faults.add("current_state", "there is no task state \""+string(out.State)+"\"")
 	}
 	if out.Reason != "" && !slices.Contains(task.CaseReasons, out.Reason) {
-		faults.add("dlq_reason", "must be staleness_timeout, max_retries_exceeded, dependency_cycle_detected, worker_unavailable or manual_dlq")
+		faults.add("dlq_reason", "must be staleness_timeout, max_retries_exceeded, dependency_cycle_detected, "+
+			"worker_unavailable or manual_dlq")
 	}
 	if out.Limit == 0 {
 		out.Limit = min(page, b.engine.Config().Limits.PageItems)
@@ -117,7 +120,8 @@ func (b *Backend) Case(ctx context.Context, id uuid.UUID) (*operate.Case, error)
 
 // OpenCase implements operate.CaseBackend.
 func (b *Backend) OpenCase(ctx context.Context, id uuid.UUID, req operate.OpenCaseRequest) (*operate.Case, error) {
-	c, err := b.engine.OpenCase(ctx, toID(id), engine.CaseRequest{Actor: req.OpenedBy, Reason: req.Reason, Metadata: req.Metadata})
+	c, err := b.engine.OpenCase(ctx, toID(id), engine.CaseRequest{Actor: req.OpenedBy, Reason: req.Reason,
+		Metadata: req.Metadata})
 	if err != nil {
 		return nil, ToError(err)
 	}
@@ -159,7 +163,8 @@ func updated(c *task.Case, u operate.CaseUpdate) string {
 // CaseStats implements operate.CaseBackend.
 func (b *Backend) CaseStats(ctx context.Context, f operate.CaseFilter) ([]operate.CaseStats, error) {
 	if f.CaseFailureFilter != (operate.CaseFailureFilter{}) {
-		return nil, badFilter(tasker.Detail{Location: "failed_step", Message: "counts cannot be narrowed by step, handler or error"})
+		return nil,
+			badFilter(tasker.Detail{Location: "failed_step", Message: "counts cannot be narrowed by step, handler or error"})
 	}
 	filter, err := b.toCaseFilter(f, 0)
 	if err != nil {
@@ -236,20 +241,25 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f operate.CaseFilter) 
 		}
 		shown, damage := q.Case.Shown()
 		q.Case = shown
-		out[i] = operate.QueuedCase{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(q.Case.ID), TaskUUID: toUUID(q.Case.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
-			OriginalState: tasker.TaskState(q.Case.OriginalState), CurrentState: tasker.TaskState(q.Task.State), Reason: tasker.CaseReason(q.Case.Reason),
+		out[i] = operate.QueuedCase{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(q.Case.ID),
+			TaskUUID: toUUID(q.Case.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
+			OriginalState: tasker.TaskState(q.Case.OriginalState), CurrentState: tasker.TaskState(q.Task.State),
+			Reason:   tasker.CaseReason(q.Case.Reason),
 			OpenedAt: q.Case.OpenedAt.Time(), MinutesInDLQ: q.Open.Minutes(), PriorityScore: q.Score,
 			Priority: tasker.Priority(b.engine.PriorityName(q.Task.Priority)), Recovered: q.Recovered,
-			Cause: operate.CaseCause(q.Case.Cause), OccurrenceCount: q.Case.Occurrences, LastOccurredAt: q.Case.OccurredAt.Time(), FailedStep: q.Case.Step,
+			Cause: operate.CaseCause(q.Case.Cause), OccurrenceCount: q.Case.Occurrences,
+			LastOccurredAt: q.Case.OccurredAt.Time(), FailedStep: q.Case.Step,
 			Handler:     handlerOf(tpl, q.Case.Step),
-			Fingerprint: q.Case.Fingerprint, ErrorMessage: q.Case.Message, Class: tasker.FailureClass(q.Case.Class), Retryable: q.Case.Retryable}
+			Fingerprint: q.Case.Fingerprint, ErrorMessage: q.Case.Message, Class: tasker.FailureClass(q.Case.Class),
+			Retryable: q.Case.Retryable}
 	}
 	return out, nil
 }
 
 // Staleness implements operate.FailureBackend.
 func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]operate.StaleTask, error) {
-	filter := engine.StalenessFilter{Health: task.Health(f.Health), Namespace: f.Namespace, TaskName: f.TaskName, Limit: f.Limit}
+	filter := engine.StalenessFilter{Health: task.Health(f.Health), Namespace: f.Namespace, TaskName: f.TaskName,
+		Limit: f.Limit}
 	var faults filterFaults
 	faults.names("namespace", f.Namespace, "task_name", f.TaskName)
 	if f.Health != "" && f.Health != operate.Healthy && f.Health != operate.Warning && f.Health != operate.Stale {
@@ -275,9 +285,12 @@ func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]o
 
 func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) operate.StaleTask {
 	_, damage := s.Task.Shown()
-	out := operate.StaleTask{Damage: damages(damage, s.Template.Unread), TaskUUID: toUUID(s.Task.ID), Namespace: s.Template.Namespace, TaskName: s.Template.Name,
-		CurrentState: tasker.TaskState(s.Task.State), TimeInStateMinutes: s.InState.Minutes(), StalenessThresholdMinutes: s.Threshold.Minutes(),
-		CountedMinutes: s.Used.Minutes(), ThresholdSource: operate.ThresholdSource(s.Source), Promise: operate.Promise(s.Promise), StaleAt: s.StaleAt(now).Ptr(),
+	out := operate.StaleTask{Damage: damages(damage, s.Template.Unread), TaskUUID: toUUID(s.Task.ID),
+		Namespace: s.Template.Namespace, TaskName: s.Template.Name,
+		CurrentState: tasker.TaskState(s.Task.State), TimeInStateMinutes: s.InState.Minutes(),
+		StalenessThresholdMinutes: s.Threshold.Minutes(),
+		CountedMinutes:            s.Used.Minutes(), ThresholdSource: operate.ThresholdSource(s.Source),
+		Promise: operate.Promise(s.Promise), StaleAt: s.StaleAt(now).Ptr(),
 		Health: operate.Health(s.Health), Priority: tasker.Priority(b.engine.PriorityName(s.Task.Priority))}
 	if step := s.PromisedStep; step != nil && step.Ordinal <= len(s.Template.Steps) {
 		out.PromisedStep = s.Template.Steps[step.Ordinal-1].Name
@@ -296,9 +309,11 @@ func (b *Backend) DetectStaleness(ctx context.Context, req operate.DetectRequest
 	}
 	out := make([]operate.Detection, len(list))
 	for i, d := range list {
-		out[i] = operate.Detection{TaskUUID: toUUID(d.Task), Namespace: d.Template.Namespace, TaskName: d.Template.Name, CurrentState: tasker.TaskState(d.State),
-			TimeInStateMinutes: d.InState.Minutes(), ThresholdMinutes: d.Threshold.Minutes(), ActionTaken: operate.DetectionAction(d.Action),
-			MovedToDLQ: d.Case, TransitionSuccess: d.Errored}
+		out[i] = operate.Detection{TaskUUID: toUUID(d.Task), Namespace: d.Template.Namespace, TaskName: d.Template.Name,
+			CurrentState:       tasker.TaskState(d.State),
+			TimeInStateMinutes: d.InState.Minutes(), ThresholdMinutes: d.Threshold.Minutes(),
+			ActionTaken: operate.DetectionAction(d.Action),
+			MovedToDLQ:  d.Case, TransitionSuccess: d.Errored}
 	}
 	return out, nil
 }

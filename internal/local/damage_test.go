@@ -102,17 +102,20 @@ func TestDamagedRows(t *testing.T) {
 		ids := map[string]uuid.UUID{}
 		d.begin(t, "Submit", func(t *testing.T, r *rig) {
 			r.template(t, pair)
-			for _, name := range []string{"good", "deep", "ancient", "late", "template", "route", "ordinal", "json", "meta", "type", "state", "queue"} {
+			for _, name := range []string{"good", "deep", "ancient", "late", "template", "route", "ordinal", "json", "meta",
+				"type", "state", "queue"} {
 				ids[name] = r.submit(t, tasker.TaskRequest{TaskType: "h", CorrelationID: name, Context: json.RawMessage(`{"a":1}`)})
 			}
 			ids["flow"] = r.submit(t, tasker.TaskRequest{Name: "pair", CorrelationID: "flow", Context: json.RawMessage(`{}`)})
 			for _, id := range ids {
-				if _, err := r.OpenCase(t.Context(), id, operate.OpenCaseRequest{OpenedBy: "ann", Reason: "to have one"}); err != nil {
+				if _, err := r.OpenCase(t.Context(), id, operate.OpenCaseRequest{OpenedBy: "ann",
+					Reason: "to have one"}); err != nil {
 					t.Fatal(err)
 				}
 			}
 		})
-		want := map[string]string{"deep": "context nests deeper", "ancient": "is out of range", "late": "is out of range", "template": "with key 999999, is gone", "meta": "meta cannot be read"}
+		want := map[string]string{"deep": "context nests deeper", "ancient": "is out of range", "late": "is out of range",
+			"template": "with key 999999, is gone", "meta": "meta cannot be read"}
 		on := func(name, statement string) {
 			d.exec(t, fmt.Sprintf(statement, "(SELECT id FROM tasker_tasks WHERE correlation_id = '"+name+"')"))
 		}
@@ -128,7 +131,8 @@ func TestDamagedRows(t *testing.T) {
 		d.exec(t, `INSERT INTO tasker_acts (task_id, at, kind, actor, reason, from_state, to_state)
 			SELECT id, 900000000000000000, 'cancel', 'x', 'y', '', '' FROM tasker_tasks WHERE correlation_id = 'good'`)
 		if d.loose {
-			for name, words := range map[string]string{"json": "context is not valid JSON", "type": "an integer column holds string", "state": `no task state "lost"`} {
+			for name, words := range map[string]string{"json": "context is not valid JSON",
+				"type": "an integer column holds string", "state": `no task state "lost"`} {
 				want[name] = words
 			}
 			on("json", `UPDATE tasker_tasks SET context = '{"a":' WHERE id = %s`)
@@ -165,7 +169,8 @@ func TestDamagedRows(t *testing.T) {
 					t.Errorf("%s: delivered %t, the task is %s", name, got[name], r.task(t, ids[name]).State)
 				}
 			}
-			if s, err := r.Steps(t.Context(), ids["deep"]); err != nil || s[0].LastError == nil || !strings.Contains(s[0].LastError.Message, "nests deeper") {
+			if s, err := r.Steps(t.Context(), ids["deep"]); err != nil || s[0].LastError == nil ||
+				!strings.Contains(s[0].LastError.Message, "nests deeper") {
 				t.Errorf("the failure is not told: %+v, %v", s, err)
 			}
 			for range 3 { // what depends on time goes on too
@@ -258,12 +263,16 @@ func TestStoredSchemaOverBudget(t *testing.T) {
 		for i := range 24 {
 			fmt.Fprintf(&defs, `"d%d":{"anyOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]},`, i, i+1, i+1)
 		}
-		tpl := &task.Template{Namespace: "default", Name: "heavy", Version: "1", Fingerprint: "f", CreatedAt: noon, Steps: []task.StepSpec{{Name: "a", Handler: "h"}},
+		tpl := &task.Template{Namespace: "default", Name: "heavy", Version: "1", Fingerprint: "f", CreatedAt: noon,
+			Steps:       []task.StepSpec{{Name: "a", Handler: "h"}},
 			InputSchema: []byte(`{"$defs":{` + defs.String() + `"d24":{"type":"string"}},"$ref":"#/$defs/d0"}`)}
 		if faults := tpl.Link(); len(faults) > 0 {
 			t.Fatal(faults)
 		}
-		if err := r.store.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error { _, err := tx.InsertTemplate(ctx, tpl); return err }); err != nil {
+		if err := r.store.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+			_, err := tx.InsertTemplate(ctx, tpl)
+			return err
+		}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -272,7 +281,8 @@ func TestStoredSchemaOverBudget(t *testing.T) {
 			if err != nil || receipts[1].Error != nil {
 				t.Fatalf("%+v, %v", receipts, err)
 			}
-			if e := receipts[0].Error; e == nil || places(e) != "/tasks/0/name" || !strings.Contains(e.Error(), "cannot be used") || !strings.Contains(e.Error(), "10000 subschemas") {
+			if e := receipts[0].Error; e == nil || places(e) != "/tasks/0/name" ||
+				!strings.Contains(e.Error(), "cannot be used") || !strings.Contains(e.Error(), "10000 subschemas") {
 				t.Errorf("refused with %v", e)
 			}
 		}

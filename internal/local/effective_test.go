@@ -20,7 +20,8 @@ func TestEffectivePriority(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	receipts, err := b.SubmitTasks(t.Context(), tasker.SubmitRequest{Tasks: []tasker.TaskRequest{{TaskType: "job", Priority: tasker.Low}}})
+	receipts, err := b.SubmitTasks(t.Context(),
+		tasker.SubmitRequest{Tasks: []tasker.TaskRequest{{TaskType: "job", Priority: tasker.Low}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,8 @@ func TestEffectivePriority(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := steps[0]; got.EffectivePriority != want.effective || s.EffectivePriority != want.effective || got.Priority != tasker.Low || s.Priority != tasker.Low {
+		if s := steps[0]; got.EffectivePriority != want.effective || s.EffectivePriority != want.effective ||
+			got.Priority != tasker.Low || s.Priority != tasker.Low {
 			t.Errorf("after %v the task is %s, goes as %s, and its step is %s, goes as %s; want low, %s", want.after,
 				got.Priority, got.EffectivePriority, s.Priority, s.EffectivePriority, want.effective)
 		}

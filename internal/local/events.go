@@ -39,7 +39,8 @@ func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.S
 }
 
 func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*feed.Listener, error) {
-	l := feed.Filter{Tasks: toIDs(f.Tasks), UntilSettled: f.UntilSettled, Namespaces: f.Namespaces, Name: f.Name, Tag: f.Tag,
+	l := feed.Filter{Tasks: toIDs(f.Tasks), UntilSettled: f.UntilSettled, Namespaces: f.Namespaces, Name: f.Name,
+		Tag:           f.Tag,
 		CorrelationID: f.CorrelationID, Queue: f.Queue, After: f.LastEventID}
 	var faults filterFaults
 	faults.names("name", f.Name, "tag", f.Tag, "correlation_id", f.CorrelationID)
@@ -67,7 +68,8 @@ func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*feed.Liste
 // knownEvent reports whether a filter may name the type.
 func knownEvent(t tasker.EventType) bool {
 	switch t {
-	case tasker.EventTaskSubmitted, tasker.EventTaskState, tasker.EventCaseOpened, tasker.EventCaseResolved, tasker.EventQueueStats:
+	case tasker.EventTaskSubmitted, tasker.EventTaskState, tasker.EventCaseOpened, tasker.EventCaseResolved,
+		tasker.EventQueueStats:
 		return true
 	}
 	return false
@@ -77,7 +79,8 @@ func (b *Backend) fromNotices(ctx context.Context, notices []feed.Notice) ([]tas
 	batch := make([]tasker.Event, len(notices))
 	for i := range notices {
 		n, e := &notices[i], &batch[i]
-		*e = tasker.Event{ID: n.Position, Type: tasker.EventType(n.Kind), At: n.At.Time(), Cause: n.Cause, CorrelationID: n.CorrelationID, Tags: n.Tags,
+		*e = tasker.Event{ID: n.Position, Type: tasker.EventType(n.Kind), At: n.At.Time(), Cause: n.Cause,
+			CorrelationID: n.CorrelationID, Tags: n.Tags,
 			FromState: tasker.TaskState(n.From), ToState: tasker.TaskState(n.To), CaseUUID: optional(n.Case),
 			CaseReason: tasker.CaseReason(n.Reason), ResolutionStatus: tasker.CaseResolution(n.Status)}
 		if n.Queue != nil {

@@ -21,8 +21,9 @@ func (x *explainer) limits() []string {
 		out = append(out, s)
 	}
 	if whole.Threshold > 0 {
-		out = append(out, fmt.Sprintf("Its max_duration_minutes (%s) end at %s, in %s; then it is in error, whatever it does.",
-			whole.Threshold, clock(t.DeadlineAt), x.until(t.DeadlineAt)))
+		out = append(out,
+			fmt.Sprintf("Its max_duration_minutes (%s) end at %s, in %s; then it is in error, whatever it does.",
+				whole.Threshold, clock(t.DeadlineAt), x.until(t.DeadlineAt)))
 	}
 	return out
 }
@@ -41,7 +42,8 @@ func (x *explainer) limitOfState(l task.Limit) string {
 		if x.task.RunAt > x.now { // what comes before is not held against it
 			at = x.task.RunAt.Add(l.Threshold)
 		}
-		return fmt.Sprintf("It is stale at %s, in %s: the threshold %s for %s is %s.", clock(at), x.until(at), of, state, l.Threshold)
+		return fmt.Sprintf("It is stale at %s, in %s: the threshold %s for %s is %s.", clock(at), x.until(at), of, state,
+			l.Threshold)
 	}
 	name := x.spec(l.PromisedStep).Name
 	if l.PromisedUntil == task.Endless {

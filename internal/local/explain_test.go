@@ -20,7 +20,8 @@ func (r *rig) smuggle(t *testing.T, name string, steps []task.StepSpec) {
 	for i := range steps {
 		steps[i].Handler, steps[i].Retry = "h", task.DefaultRetry()
 	}
-	tpl := &task.Template{Namespace: "default", Name: name, Version: "1", Fingerprint: name, CreatedAt: r.clock(), Steps: steps}
+	tpl := &task.Template{Namespace: "default", Name: name, Version: "1", Fingerprint: name, CreatedAt: r.clock(),
+		Steps: steps}
 	tpl.Link()
 	err := r.store.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
 		_, err := tx.InsertTemplate(ctx, tpl)
@@ -49,7 +50,8 @@ func (r *rig) explained(t *testing.T, id uuid.UUID) string {
 // had gone wrong before.
 func TestExplainLimits(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
-		r.template(t, "name: bounded\nversion: \"1\"\nlifecycle: {max_duration_minutes: 100, max_steps_in_process_minutes: 20, max_waiting_for_retry_minutes: 30}\nsteps:\n"+
+		r.template(t, "name: bounded\nversion: \"1\"\nlifecycle: {max_duration_minutes: 100, max_steps_in_process_minutes: "+
+			"20, max_waiting_for_retry_minutes: 30}\nsteps:\n"+
 			"  - {name: a, handler: h, retry: {backoff: fixed, backoff_base_ms: 7200000, max_backoff_ms: 7200000, jitter: 0}}\n")
 		limits := func(id uuid.UUID, want ...string) {
 			t.Helper()
@@ -62,20 +64,26 @@ func TestExplainLimits(t *testing.T) {
 			}
 		}
 		bounded := r.submit(t, tasker.TaskRequest{Name: "bounded"})
-		whole := "Its max_duration_minutes (1h40m0s) end at 2026-03-01 13:40:00Z, in 1h40m0s; then it is in error, whatever it does."
-		limits(bounded, "It is stale at 2026-03-01 12:20:00Z, in 20m0s: the threshold of its template for steps_in_process is 20m0s.", whole)
+		whole :=
+			"Its max_duration_minutes (1h40m0s) end at 2026-03-01 13:40:00Z, in 1h40m0s; then it is in error, whatever it does."
+		limits(bounded, "It is stale at 2026-03-01 12:20:00Z, in 20m0s: the threshold of its template for steps_in_process "+
+			"is 20m0s.", whole)
 		r.report(t, r.take(t, true), failed("no quota", false))
-		limits(bounded, "It is stale at 2026-03-01 12:30:00Z, in 30m0s: the threshold of its template for waiting_for_retry is 30m0s.", whole)
+		limits(bounded, "It is stale at 2026-03-01 12:30:00Z, in 30m0s: the threshold of its template for waiting_for_retry "+
+			"is 30m0s.", whole)
 
 		usual := r.submit(t, tasker.TaskRequest{TaskType: "h", TimeoutSeconds: 7200})
-		limits(usual, "It is stale at 2026-03-01 13:31:00Z, in 1h31m0s: step h may wait in its queue until 2026-03-01 13:01:00Z, "+
+		limits(usual, "It is stale at 2026-03-01 13:31:00Z, in 1h31m0s: step h may wait in its queue until 2026-03-01 "+
+			"13:01:00Z, "+
 			"and the threshold for all tasks for steps_in_process, 30m0s, begins then.")
 		a := r.take(t, true)
-		limits(usual, "It is stale at 2026-03-01 14:30:00Z, in 2h30m0s: the attempt of step h may run until 2026-03-01 14:00:00Z, "+
+		limits(usual, "It is stale at 2026-03-01 14:30:00Z, in 2h30m0s: the attempt of step h may run until 2026-03-01 "+
+			"14:00:00Z, "+
 			"and the threshold for all tasks for steps_in_process, 30m0s, begins then.")
 		snoozed := tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: 86400}
 		r.report(t, a, snoozed)
-		limits(usual, "It is stale at 2026-03-02 12:30:00Z, in 24h30m0s: step h waits for a time that it was given, 2026-03-02 12:00:00Z, "+
+		limits(usual, "It is stale at 2026-03-02 12:30:00Z, in 24h30m0s: step h waits for a time that it was given, "+
+			"2026-03-02 12:00:00Z, "+
 			"and the threshold for all tasks for waiting_for_retry, 30m0s, begins then.")
 
 		r.wait(t, 31*time.Minute)
@@ -83,7 +91,8 @@ func TestExplainLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 		limits(bounded)
-		const want = "It was given up with its task at 2026-03-01 12:31:00Z, after attempt 1 of 4: stale: waiting_for_retry for 31m0s; the threshold is 30m0s. " +
+		const want = "It was given up with its task at 2026-03-01 12:31:00Z, after attempt 1 of 4: stale: waiting_for_retry " +
+			"for 31m0s; the threshold is 30m0s. " +
 			"It would have become ready at 2026-03-01 14:00:00Z. Its last error, at 2026-03-01 12:00:00Z: no quota"
 		if got := r.explained(t, bounded); !strings.Contains(got, want) {
 			t.Errorf("of what was given up it says\n%s\nwant\n%s", got, want)
@@ -106,7 +115,8 @@ func TestExplain(t *testing.T) {
 		want string
 	}{
 		"NoWorker": {func(t *testing.T, r *rig) uuid.UUID {
-			return r.submit(t, tasker.TaskRequest{TaskType: "ocr", Namespace: "scans", RequiredCapabilities: []string{"gpu", "cuda"}})
+			return r.submit(t, tasker.TaskRequest{TaskType: "ocr", Namespace: "scans",
+				RequiredCapabilities: []string{"gpu", "cuda"}})
 		}, `steps_in_process: The task is in progress: 0 of 1 step done, 1 queued or running.
 ocr enqueued: It has been ready since 2026-03-01 12:00:00Z, but no live worker serves handler "ocr" in namespace "scans" with cuda, gpu. | Start a worker for handler "ocr" in namespace "scans" with cuda, gpu; it then gets the step at once.`},
 		"DrainingWorkerOnly": {func(t *testing.T, r *rig) uuid.UUID {
@@ -141,7 +151,8 @@ b pending: It waits for a (assigned). | It becomes ready automatically when they
 			id := r.submit(t, tasker.TaskRequest{TaskType: "h", TimeoutSeconds: 300})
 			a := r.take(t, true)
 			r.silent(10 * time.Second)
-			report := tasker.ProgressReport{WorkerID: r.worker, StepUUID: a.StepUUID, Token: a.Token, ProgressPercent: 40, StatusMessage: "page 4 of 10"}
+			report := tasker.ProgressReport{WorkerID: r.worker, StepUUID: a.StepUUID, Token: a.Token, ProgressPercent: 40,
+				StatusMessage: "page 4 of 10"}
 			if _, err := r.Progress(t.Context(), report); err != nil {
 				t.Fatal(err)
 			}
@@ -171,7 +182,8 @@ h pending: It is scheduled for 2026-03-01 14:00:00Z, in 2h0m0s. | It becomes rea
 			id := r.submit(t, tasker.TaskRequest{Name: "pair", RunAt: &at})
 			r.act(t, id, "a", tasker.ResolveManually)
 			return id
-		}, `waiting_for_dependencies: No step of the task can run now: the remaining steps wait for a time or for their dependencies.
+		},
+			`waiting_for_dependencies: No step of the task can run now: the remaining steps wait for a time or for their dependencies.
 b pending: It is scheduled for 2026-03-01 14:00:00Z, in 2h0m0s. | It becomes ready automatically at that time.`},
 		"ErrorAfterEveryAttempt": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
@@ -180,14 +192,16 @@ b pending: It is scheduled for 2026-03-01 14:00:00Z, in 2h0m0s. | It becomes rea
 				r.wait(t, 10*time.Second)
 			}
 			return id
-		}, `error: The task has been in error since 2026-03-01 12:00:10Z: 1 step failed permanently, and no other step can run. The task continues when that step is repaired.
+		},
+			`error: The task has been in error since 2026-03-01 12:00:10Z: 1 step failed permanently, and no other step can run. The task continues when that step is repaired.
 a error: It failed permanently after attempt 2 of 2 at 2026-03-01 12:00:10Z: down. | Fix the cause and reset the step; or resolve it, or complete it with a result.
 b pending: It waits for a (error). | Repair a; then it continues automatically.`},
 		"ErrorFarUp": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "chain"})
 			r.report(t, r.take(t, true), failed("no such file", true))
 			return id
-		}, `error: The task has been in error since 2026-03-01 12:00:00Z: 1 step failed permanently, and no other step can run. The task continues when that step is repaired.
+		},
+			`error: The task has been in error since 2026-03-01 12:00:00Z: 1 step failed permanently, and no other step can run. The task continues when that step is repaired.
 a error: It failed permanently after attempt 1 of 4 at 2026-03-01 12:00:00Z: no such file. The failure was not retryable. | Fix the cause and reset the step; or resolve it, or complete it with a result.
 b pending: It waits for a (error). | Repair a; then it continues automatically.
 c pending: It waits for b (pending). | Repair a; then it continues automatically.`},
@@ -213,7 +227,8 @@ h pending: It is scheduled for 2026-03-01 12:00:00Z, in a moment. | It becomes r
 			r.take(t, true)
 			r.wait(t, time.Minute)
 			return id
-		}, `error: The task has been in error since 2026-03-01 12:01:00Z: max_duration_minutes exceeded. It continues when an operator repairs a step.
+		},
+			`error: The task has been in error since 2026-03-01 12:01:00Z: max_duration_minutes exceeded. It continues when an operator repairs a step.
 a error: It was given up with its task at 2026-03-01 12:01:00Z, after attempt 1 of 4: max_duration_minutes exceeded. | Fix the cause and reset the step; or resolve it, or complete it with a result.`},
 		"ErrorAfterADeadlineWasRepaired": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "bounded"})
@@ -223,16 +238,20 @@ a error: It was given up with its task at 2026-03-01 12:01:00Z, after attempt 1 
 			r.wait(t, time.Second)
 			r.report(t, r.take(t, true), failed("no", true))
 			return id
-		}, `error: The task has been in error since 2026-03-01 12:01:01Z: 1 step failed permanently, and no other step can run. The task continues when that step is repaired.
+		},
+			`error: The task has been in error since 2026-03-01 12:01:01Z: 1 step failed permanently, and no other step can run. The task continues when that step is repaired.
 a error: It failed permanently after attempt 1 of 4 at 2026-03-01 12:01:01Z: no. The failure was not retryable. | Fix the cause and reset the step; or resolve it, or complete it with a result.`},
 		"Cycle": {func(t *testing.T, r *rig) uuid.UUID {
-			r.smuggle(t, "circle", []task.StepSpec{{Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"a"}}})
+			r.smuggle(t, "circle", []task.StepSpec{{Name: "a", Dependencies: []string{"b"}},
+				{Name: "b", Dependencies: []string{"a"}}})
 			return r.submit(t, tasker.TaskRequest{Name: "circle"})
-		}, `error: The task has been in error since 2026-03-01 12:00:00Z and cannot continue automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
+		},
+			`error: The task has been in error since 2026-03-01 12:00:00Z and cannot continue automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
 a pending: It waits for b (pending). | It cannot become ready automatically: steps a, b wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.
 b pending: It waits for a (pending). | It cannot become ready automatically: steps b, a wait for each other. Resolve or complete one of them, or cancel the task; then correct the template.`},
 		"BehindACycle": {func(t *testing.T, r *rig) uuid.UUID {
-			r.smuggle(t, "behind", []task.StepSpec{{Name: "go"}, {Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"a"}},
+			r.smuggle(t, "behind", []task.StepSpec{{Name: "go"}, {Name: "a", Dependencies: []string{"b"}},
+				{Name: "b", Dependencies: []string{"a"}},
 				{Name: "c", Dependencies: []string{"go", "a"}}})
 			id := r.submit(t, tasker.TaskRequest{Name: "behind"})
 			r.take(t, true)
@@ -261,7 +280,8 @@ c pending: It waits for go (in_progress), a (pending). | It cannot become ready 
 		t.Run(name, func(t *testing.T) {
 			onEveryStore(t, func(t *testing.T, r *rig) {
 				for _, yaml := range []string{pair, diamond,
-					"name: chain\nversion: \"1\"\nsteps:\n  - {name: a, handler: h}\n  - {name: b, handler: h, dependencies: [a]}\n  - {name: c, handler: h, dependencies: [b]}\n",
+					"name: chain\nversion: \"1\"\nsteps:\n  - {name: a, handler: h}\n  - {name: b, handler: h, dependencies: [a]}\n  " +
+						"- {name: c, handler: h, dependencies: [b]}\n",
 					"name: bounded\nversion: \"1\"\nlifecycle: {max_duration_minutes: 1}\nsteps:\n  - {name: a, handler: h}\n"} {
 					r.template(t, yaml)
 				}
@@ -291,7 +311,8 @@ func TestUnknownThings(t *testing.T) {
 			"History": func() error { _, err := r.TaskHistory(ctx, nobody); return err },
 			"Explain": func() error { _, err := r.ExplainTask(ctx, nobody); return err },
 			"Act": func() error {
-				_, err := r.ActOnStep(ctx, id, nobody, tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann", Reason: "x"})
+				_, err := r.ActOnStep(ctx, id, nobody, tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann",
+					Reason: "x"})
 				return err
 			},
 			"Template":        func() error { _, err := r.Template(ctx, "", "nothing", ""); return err },

@@ -14,7 +14,8 @@ import (
 
 // FailedTasks implements operate.FailureBackend.
 func (b *Backend) FailedTasks(ctx context.Context, f operate.FailedTaskFilter) (*operate.FailedTaskPage, error) {
-	filter, err := b.toCaseFilter(operate.CaseFilter{ResolutionStatus: cmp.Or(f.ResolutionStatus, tasker.CasePending), Reason: f.Reason, Namespace: f.Namespace,
+	filter, err := b.toCaseFilter(operate.CaseFilter{ResolutionStatus: cmp.Or(f.ResolutionStatus, tasker.CasePending),
+		Reason: f.Reason, Namespace: f.Namespace,
 		TaskName: f.TaskType, After: f.After, Before: f.Before, Limit: f.Limit,
 		CaseFailureFilter: operate.CaseFailureFilter{FailedStep: f.FailedStep, ErrorMessage: f.ErrorMessage}}, defaultPage)
 	if err != nil {
@@ -35,7 +36,8 @@ func (b *Backend) FailedTasks(ctx context.Context, f operate.FailedTaskFilter) (
 	if err != nil {
 		return nil, ToError(err)
 	}
-	page := &operate.FailedTaskPage{Tasks: make([]operate.FailedTask, len(found.Tasks)), TotalCount: found.Total, TotalCapped: found.Capped}
+	page := &operate.FailedTaskPage{Tasks: make([]operate.FailedTask, len(found.Tasks)), TotalCount: found.Total,
+		TotalCapped: found.Capped}
 	for i := range found.Tasks {
 		if page.Tasks[i], err = b.fromFailedTask(ctx, &found.Tasks[i]); err != nil {
 			return nil, err
@@ -56,11 +58,16 @@ func (b *Backend) fromFailedTask(ctx context.Context, l *engine.FailedTask) (ope
 	c, wrong := l.Case.Shown()
 	l = &engine.FailedTask{Task: t, Case: c, Failed: l.Failed}
 	m := l.Task.Meta
-	out := operate.FailedTask{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(l.Task.ID), CaseID: toUUID(l.Case.ID), Namespace: tpl.Namespace, TaskType: tpl.Name,
-		State: tasker.TaskState(l.Task.State), Priority: tasker.Priority(b.engine.PriorityText(l.Task)), CreatedAt: l.Task.CreatedAt.Time(),
-		MovedToDLQAt: l.Case.OpenedAt.Time(), FailureReason: tasker.CaseReason(l.Case.Reason), Cause: operate.CaseCause(l.Case.Cause),
-		OccurrenceCount: l.Case.Occurrences, LastOccurredAt: l.Case.OccurredAt.Time(), FailedStep: l.Case.Step, Fingerprint: l.Case.Fingerprint, ErrorMessage: l.Case.Message, Retryable: l.Case.Retryable,
-		ResolutionStatus: tasker.CaseResolution(l.Case.Status), ReplayCount: m.Replays, LastReplayedAt: m.ReplayedAt.Ptr(), LastReplayedBy: m.ReplayedBy,
+	out := operate.FailedTask{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(l.Task.ID),
+		CaseID: toUUID(l.Case.ID), Namespace: tpl.Namespace, TaskType: tpl.Name,
+		State: tasker.TaskState(l.Task.State), Priority: tasker.Priority(b.engine.PriorityText(l.Task)),
+		CreatedAt:    l.Task.CreatedAt.Time(),
+		MovedToDLQAt: l.Case.OpenedAt.Time(), FailureReason: tasker.CaseReason(l.Case.Reason),
+		Cause:           operate.CaseCause(l.Case.Cause),
+		OccurrenceCount: l.Case.Occurrences, LastOccurredAt: l.Case.OccurredAt.Time(), FailedStep: l.Case.Step,
+		Fingerprint: l.Case.Fingerprint, ErrorMessage: l.Case.Message, Retryable: l.Case.Retryable,
+		ResolutionStatus: tasker.CaseResolution(l.Case.Status), ReplayCount: m.Replays, LastReplayedAt: m.ReplayedAt.Ptr(),
+		LastReplayedBy:    m.ReplayedBy,
 		LastReplayedByKey: m.ReplayedKey}
 	if l.Failed != nil {
 		a, wrong := l.Failed.Shown()
@@ -76,8 +83,9 @@ func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req operate.Repl
 	if err != nil {
 		return nil, err
 	}
-	r, err := b.engine.Replay(ctx, toID(id), engine.Replay{Expect: expect, Actor: req.ReplayedBy, Reason: req.Reason, ResetAttempts: req.ResetRetryCount,
-		Priority: string(req.NewPriority)})
+	r, err := b.engine.Replay(ctx, toID(id), engine.Replay{Expect: expect, Actor: req.ReplayedBy, Reason: req.Reason,
+		ResetAttempts: req.ResetRetryCount,
+		Priority:      string(req.NewPriority)})
 	if err != nil {
 		return nil, ToError(err)
 	}
@@ -98,18 +106,23 @@ func (b *Backend) FailureReport(ctx context.Context, namespace string) (*operate
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := &operate.FailureReport{AnalyzedAt: r.At.Time(), Since: r.Since.Time(), Replayable: r.Replayable, Reasons: make([]operate.ReasonCount, len(r.Reasons)),
-		Fingerprints: make([]operate.FingerprintCount, len(r.Fingerprints)), Alarms: make([]operate.FailureAlarm, len(r.Alarms))}
+	out := &operate.FailureReport{AnalyzedAt: r.At.Time(), Since: r.Since.Time(), Replayable: r.Replayable,
+		Reasons:      make([]operate.ReasonCount, len(r.Reasons)),
+		Fingerprints: make([]operate.FingerprintCount, len(r.Fingerprints)),
+		Alarms:       make([]operate.FailureAlarm, len(r.Alarms))}
 	for i, c := range r.Reasons {
 		out.TotalCount += c.Cases
-		out.Reasons[i] = operate.ReasonCount{FailureReason: tasker.CaseReason(c.Reason), Count: c.Cases, Replayable: c.Replayable}
+		out.Reasons[i] = operate.ReasonCount{FailureReason: tasker.CaseReason(c.Reason), Count: c.Cases,
+			Replayable: c.Replayable}
 	}
 	for i, c := range r.Fingerprints {
-		out.Fingerprints[i] = operate.FingerprintCount{Namespace: c.Namespace, FailureReason: tasker.CaseReason(c.Reason), Fingerprint: c.Fingerprint, Count: c.Cases,
+		out.Fingerprints[i] = operate.FingerprintCount{Namespace: c.Namespace, FailureReason: tasker.CaseReason(c.Reason),
+			Fingerprint: c.Fingerprint, Count: c.Cases,
 			Replayable: c.Replayable, FirstAt: c.First.Time(), LastAt: c.Last.Time(), New: c.New}
 	}
 	for i, a := range r.Alarms {
-		out.Alarms[i] = operate.FailureAlarm{Kind: operate.FailureAlarmKind(a.Kind), Message: a.Message(), Namespace: a.Namespace,
+		out.Alarms[i] = operate.FailureAlarm{Kind: operate.FailureAlarmKind(a.Kind), Message: a.Message(),
+			Namespace:     a.Namespace,
 			FailureReason: tasker.CaseReason(a.Reason), Fingerprint: a.Fingerprint, Count: a.Cases}
 	}
 	return out, nil

@@ -34,8 +34,10 @@ steps:
 		if err != nil {
 			t.Fatal(err)
 		}
-		held := &queueapi.HeldTask{Namespace: "default", State: tasker.TaskStepsInProcess, Leases: []tasker.LeaseRef{ref(one), ref(two)}}
-		want := []*queueapi.HeldTask{held, {Namespace: "default", State: tasker.TaskStepsInProcess}, nil, {Namespace: "default", State: tasker.TaskStepsInProcess},
+		held := &queueapi.HeldTask{Namespace: "default", State: tasker.TaskStepsInProcess,
+			Leases: []tasker.LeaseRef{ref(one), ref(two)}}
+		want := []*queueapi.HeldTask{held, {Namespace: "default", State: tasker.TaskStepsInProcess}, nil,
+			{Namespace: "default", State: tasker.TaskStepsInProcess},
 			{Namespace: "default", State: tasker.TaskCancelled}, held}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("held are (-want +got):\n%s", diff)

@@ -196,7 +196,9 @@ func (h *history) untold(s *task.Step) task.Attempt {
 }
 
 // attempt adds what happened during one lease; listed ones are attempts too.
-func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepState, a *task.Attempt, listed bool) (task.StepState, error) {
+func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepState, a *task.Attempt,
+	listed bool,
+) (task.StepState, error) {
 	worker, err := h.worker(ctx, a.WorkerNo)
 	if err != nil {
 		return state, err
@@ -240,15 +242,18 @@ func why(a *task.Attempt) string {
 	switch {
 	case a.Failure != nil:
 		return a.Failure.Message
-	case a.Outcome == task.Released, a.Outcome == task.Snoozed, a.Outcome == task.NotStarted, a.Outcome == task.LeaseExpired:
+	case a.Outcome == task.Released, a.Outcome == task.Snoozed, a.Outcome == task.NotStarted,
+		a.Outcome == task.LeaseExpired:
 		return string(a.Outcome)
 	}
 	return ""
 }
 
 func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker string) tasker.Attempt {
-	out := tasker.Attempt{StepUUID: toUUID(s.ID), StepName: h.spec(s).Name, Attempt: number, Lease: a.Token, Worker: worker, Outcome: string(a.Outcome),
-		ReadyAt: a.ReadyAt.Ptr(), AssignedAt: a.AssignedAt.Ptr(), StartedAt: a.StartedAt.Ptr(), FinishedAt: a.FinishedAt.Ptr()}
+	out := tasker.Attempt{StepUUID: toUUID(s.ID), StepName: h.spec(s).Name, Attempt: number, Lease: a.Token,
+		Worker: worker, Outcome: string(a.Outcome),
+		ReadyAt: a.ReadyAt.Ptr(), AssignedAt: a.AssignedAt.Ptr(), StartedAt: a.StartedAt.Ptr(),
+		FinishedAt: a.FinishedAt.Ptr()}
 	if id, known := h.workerIDs[worker]; known {
 		out.WorkerID = &id
 	}

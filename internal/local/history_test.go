@@ -25,12 +25,15 @@ func TestStepHistory(t *testing.T) {
 		end  func(*life) error
 		want string
 	}{
-		"CancelledWhileWaitingForRetry": {true, (*life).cancel, begun + "in_progress>waiting_for_retry waiting_for_retry>cancelled"},
-		"CancelledWhileRunning":         {false, (*life).cancel, begun + "in_progress>cancelled"},
-		"ResolvedWhileWaitingForRetry":  {true, (*life).resolve, begun + "in_progress>waiting_for_retry waiting_for_retry>resolved_manually"},
-		"ResolvedWhileRunning":          {false, (*life).resolve, begun + "in_progress>resolved_manually"},
-		"CompletedWhileRunning":         {false, (*life).complete, begun + "in_progress>complete"},
-		"ExpiredWhileWaitingForRetry":   {true, (*life).expire, begun + "in_progress>waiting_for_retry waiting_for_retry>error"},
+		"CancelledWhileWaitingForRetry": {true, (*life).cancel,
+			begun + "in_progress>waiting_for_retry waiting_for_retry>cancelled"},
+		"CancelledWhileRunning": {false, (*life).cancel, begun + "in_progress>cancelled"},
+		"ResolvedWhileWaitingForRetry": {true, (*life).resolve,
+			begun + "in_progress>waiting_for_retry waiting_for_retry>resolved_manually"},
+		"ResolvedWhileRunning":  {false, (*life).resolve, begun + "in_progress>resolved_manually"},
+		"CompletedWhileRunning": {false, (*life).complete, begun + "in_progress>complete"},
+		"ExpiredWhileWaitingForRetry": {true, (*life).expire,
+			begun + "in_progress>waiting_for_retry waiting_for_retry>error"},
 		"ResetAndCancelled": {true, func(l *life) error {
 			if err := l.act(tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "op", Reason: "now"}); err != nil {
 				return err
@@ -123,7 +126,9 @@ func begin(t *testing.T) *life {
 	t.Helper()
 	l := &life{ctx: t.Context(), clock: &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}}
 	var err error
-	l.b, err = node.Open(l.ctx, "memory:", node.Options{Now: func() time.Time { return l.clock.advance(time.Millisecond) }})
+	l.b, err = node.Open(l.ctx, "memory:", node.Options{Now: func() time.Time {
+		return l.clock.advance(time.Millisecond)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,9 +25,11 @@ func TestTaskFilters(t *testing.T) {
 		r.template(t, pair)
 		r.submit(t, tasker.TaskRequest{Name: "pair", CorrelationID: "template"})
 		r.wait(t, time.Second)
-		r.submit(t, tasker.TaskRequest{TaskType: "h", CorrelationID: "urgent", Priority: tasker.High, Tags: []string{"red", "blue"}})
+		r.submit(t, tasker.TaskRequest{TaskType: "h", CorrelationID: "urgent", Priority: tasker.High,
+			Tags: []string{"red", "blue"}})
 		r.wait(t, time.Second)
-		r.submit(t, tasker.TaskRequest{TaskType: "h", Namespace: "other", CorrelationID: "elsewhere", Priority: tasker.Level(7), Tags: []string{"red"}})
+		r.submit(t, tasker.TaskRequest{TaskType: "h", Namespace: "other", CorrelationID: "elsewhere",
+			Priority: tasker.Level(7), Tags: []string{"red"}})
 		r.wait(t, time.Second)
 		r.cancel(t, r.submit(t, tasker.TaskRequest{TaskType: "gone", CorrelationID: "cancelled"}))
 		ancient := time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -37,9 +39,10 @@ func TestTaskFilters(t *testing.T) {
 			filter tasker.TaskFilter
 			want   string
 		}{
-			"All":           {tasker.TaskFilter{}, "cancelled elsewhere urgent template"},
-			"State":         {tasker.TaskFilter{States: []tasker.TaskState{tasker.TaskCancelled}}, "cancelled"},
-			"States":        {tasker.TaskFilter{States: []tasker.TaskState{tasker.TaskCancelled, tasker.TaskStepsInProcess}}, "cancelled elsewhere urgent template"},
+			"All":   {tasker.TaskFilter{}, "cancelled elsewhere urgent template"},
+			"State": {tasker.TaskFilter{States: []tasker.TaskState{tasker.TaskCancelled}}, "cancelled"},
+			"States": {tasker.TaskFilter{States: []tasker.TaskState{tasker.TaskCancelled, tasker.TaskStepsInProcess}},
+				"cancelled elsewhere urgent template"},
 			"Namespace":     {tasker.TaskFilter{Namespace: "other"}, "elsewhere"},
 			"Name":          {tasker.TaskFilter{Name: "h"}, "elsewhere urgent"},
 			"Version":       {tasker.TaskFilter{Name: "pair", Version: "1"}, "template"},
@@ -70,16 +73,20 @@ func TestTaskFilters(t *testing.T) {
 			places string
 			words  string
 		}{
-			"State":        {tasker.TaskFilter{States: []tasker.TaskState{"done"}}, "state", `there is no task state "done"`},
-			"StepState":    {tasker.TaskFilter{States: []tasker.TaskState{tasker.TaskState(tasker.StepEnqueued)}}, "state", "enqueued"},
+			"State": {tasker.TaskFilter{States: []tasker.TaskState{"done"}}, "state", `there is no task state "done"`},
+			"StepState": {tasker.TaskFilter{States: []tasker.TaskState{tasker.TaskState(tasker.StepEnqueued)}}, "state",
+				"enqueued"},
 			"Priority":     {tasker.TaskFilter{Priority: "soon"}, "priority", `"soon" is not a priority`},
 			"PriorityHigh": {tasker.TaskFilter{Priority: "101"}, "priority", "101"},
 			"Cursor":       {tasker.TaskFilter{Cursor: "page 2"}, "cursor", "is not a cursor"},
-			"All":          {tasker.TaskFilter{States: []tasker.TaskState{"x", "y"}, Priority: "z", Cursor: "?"}, "state state priority cursor", ""},
-			"Controls": {tasker.TaskFilter{Namespace: "\x00", Name: "a\nb", Version: "\x1b", Tag: "\x7f", CorrelationID: "\u0085", Initiator: "\xff"},
+			"All": {tasker.TaskFilter{States: []tasker.TaskState{"x", "y"}, Priority: "z", Cursor: "?"},
+				"state state priority cursor", ""},
+			"Controls": {tasker.TaskFilter{Namespace: "\x00", Name: "a\nb", Version: "\x1b", Tag: "\x7f",
+				CorrelationID: "\u0085", Initiator: "\xff"},
 				"namespace name version tag correlation_id initiator", "contains the control character U+0000"},
 			"LongName": {tasker.TaskFilter{Name: strings.Repeat("x", 256)}, "name", "the limit is 255"},
-			"Times":    {tasker.TaskFilter{CreatedAfter: &ancient, CreatedBefore: &ancient}, "created_after created_before", "must be after 1970-01-01T00:00:00Z"},
+			"Times": {tasker.TaskFilter{CreatedAfter: &ancient, CreatedBefore: &ancient}, "created_after created_before",
+				"must be after 1970-01-01T00:00:00Z"},
 			"Negative": {tasker.TaskFilter{Limit: -1}, "", "1 to 1000, not -1"},
 			"TooMany":  {tasker.TaskFilter{Limit: 1001}, "", "1 to 1000, not 1001"},
 		} {
@@ -135,11 +142,13 @@ func TestTemplates(t *testing.T) {
 		}
 		r.wait(t, time.Minute)
 		again, err := register("# only the looks are other\n" + pair)
-		if err != nil || again.Created || again.Fingerprint != first.Fingerprint || !again.CreatedAt.Equal(first.CreatedAt) || again.YAML != pair {
+		if err != nil || again.Created || again.Fingerprint != first.Fingerprint || !again.CreatedAt.Equal(first.CreatedAt) ||
+			again.YAML != pair {
 			t.Errorf("registered again as %+v, %v", again, err)
 		}
 		_, err = register(strings.Replace(pair, "timeout_seconds: 600", "timeout_seconds: 60", 1))
-		if e := refusal(t, err, tasker.CodeConflict); !strings.Contains(e.Message, "version 1 of template default/pair") || !strings.Contains(e.Hint, "raise the version") {
+		if e := refusal(t, err, tasker.CodeConflict); !strings.Contains(e.Message, "version 1 of template default/pair") ||
+			!strings.Contains(e.Hint, "raise the version") {
 			t.Errorf("the conflict says %v", e)
 		}
 		if stored, err := r.Template(ctx, "", "pair", "1"); err != nil || stored.Steps[0].TimeoutSeconds != 600 {
@@ -152,7 +161,8 @@ func TestTemplates(t *testing.T) {
 		if newest, err := r.Template(ctx, "default", "pair", ""); err != nil || newest.Version != "2" {
 			t.Errorf("the newest is %+v, %v", newest, err)
 		}
-		if _, err := register("name: other\nnamespace_name: ops\nversion: \"1\"\nsteps: [{name: a, handler: h}]"); err != nil {
+		if _, err := register(
+			"name: other\nnamespace_name: ops\nversion: \"1\"\nsteps: [{name: a, handler: h}]"); err != nil {
 			t.Fatal(err)
 		}
 		r.submit(t, tasker.TaskRequest{TaskType: "h"}) // a task without a template leaves none behind
@@ -211,15 +221,19 @@ func TestBadTemplates(t *testing.T) {
 			code  tasker.Code
 			words []string
 		}{
-			"Cycle": {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: h, dependencies: [b]}\n  - {name: b, handler: h, dependencies: [a]}\n",
+			"Cycle": {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: h, dependencies: [b]}\n  - {name: b, handler: " +
+				"h, dependencies: [a]}\n",
 				tasker.CodeInvalid, []string{"f.yaml:5:", "a -> b -> a"}},
 			"UnknownField": {"name: c\nversion: \"1\"\nstep: []\n", tasker.CodeInvalid, []string{"f.yaml:3:1", "step"}},
-			"Handler":      {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: \"a\\tb\"}\n", tasker.CodeInvalid, []string{"f.yaml:4:", "control characters"}},
-			"LongHandler":  {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: " + strings.Repeat("h", 300) + "}\n", tasker.CodeInvalid, []string{"f.yaml:4:", "255"}},
-			"BrokenYAML":   {"name: [", tasker.CodeInvalid, []string{"f.yaml:1:"}},
-			"Empty":        {"", tasker.CodeInvalid, []string{"f.yaml:"}},
-			"TooLarge":     {"# " + strings.Repeat("x", 1<<20), tasker.CodeTooLarge, []string{"1048578 bytes", "1048576"}},
-			"BadSchema":    {"name: c\nversion: \"1\"\ninput_schema: {type: nothing}\nsteps: [{name: a, handler: h}]\n", tasker.CodeInvalid, []string{"f.yaml:3:"}},
+			"Handler": {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: \"a\\tb\"}\n", tasker.CodeInvalid,
+				[]string{"f.yaml:4:", "control characters"}},
+			"LongHandler": {"name: c\nversion: \"1\"\nsteps:\n  - {name: a, handler: " + strings.Repeat("h", 300) + "}\n",
+				tasker.CodeInvalid, []string{"f.yaml:4:", "255"}},
+			"BrokenYAML": {"name: [", tasker.CodeInvalid, []string{"f.yaml:1:"}},
+			"Empty":      {"", tasker.CodeInvalid, []string{"f.yaml:"}},
+			"TooLarge":   {"# " + strings.Repeat("x", 1<<20), tasker.CodeTooLarge, []string{"1048578 bytes", "1048576"}},
+			"BadSchema": {"name: c\nversion: \"1\"\ninput_schema: {type: nothing}\nsteps: [{name: a, handler: h}]\n",
+				tasker.CodeInvalid, []string{"f.yaml:3:"}},
 		} {
 			_, err := r.RegisterTemplate(t.Context(), tasker.TemplateSource{YAML: test.yaml, Filename: "f.yaml"})
 			e := refusal(t, err, test.code)

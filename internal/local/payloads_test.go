@@ -72,7 +72,8 @@ func TestListsOfTroubleAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.UpdateCase(t.Context(), found.CaseUUID, operate.CaseUpdate{Metadata: large, ResolvedBy: "ann"}); err != nil {
+		if _, err := r.UpdateCase(t.Context(), found.CaseUUID,
+			operate.CaseUpdate{Metadata: large, ResolvedBy: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 	}

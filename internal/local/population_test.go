@@ -173,13 +173,15 @@ func (p *population) settle() {
 		res = failed("it broke\x00 for good", true)
 	case 1:
 		res = failed("it broke", false)
-		res.Error.Code, res.Error.HTTPStatus, res.Error.Details, res.Error.Stack = "E7", 503, []byte(`{"row": 9}`), "at line 1"
+		res.Error.Code, res.Error.HTTPStatus, res.Error.Details, res.Error.Stack = "E7", 503, []byte(`{"row": 9}`),
+			"at line 1"
 		res.Error.RetryAfterSeconds = 2000
 	case 2:
 		res = tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: 4000}
 	}
 	res.StepUUID, res.Token = a.StepUUID, a.Token
-	if _, err := p.Settle(p.t.Context(), tasker.SettleRequest{WorkerID: p.worker, Results: []tasker.StepResult{res}}); err != nil {
+	if _, err := p.Settle(p.t.Context(), tasker.SettleRequest{WorkerID: p.worker,
+		Results: []tasker.StepResult{res}}); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -190,7 +192,8 @@ func (p *population) cancelOne() {
 		return
 	}
 	id := p.tasks[p.random.IntN(len(p.tasks))]
-	if _, err := p.CancelTasks(p.t.Context(), tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id}, CancelledBy: "ann"}); err != nil {
+	if _, err := p.CancelTasks(p.t.Context(), tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id},
+		CancelledBy: "ann"}); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -207,7 +210,8 @@ func (p *population) investigate() {
 	case err != nil && p.random.IntN(2) == 0:
 		_, err = p.b.OpenCase(p.t.Context(), id, operate.OpenCaseRequest{OpenedBy: "ann", Reason: "it looks odd"})
 	case err == nil && c.ResolutionStatus == tasker.CasePending:
-		to := []tasker.CaseResolution{tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled}[p.random.IntN(3)]
+		to := []tasker.CaseResolution{tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed,
+			tasker.CaseCancelled}[p.random.IntN(3)]
 		_, err = p.b.UpdateCase(p.t.Context(), c.CaseUUID, operate.CaseUpdate{ResolutionStatus: to, ResolvedBy: "ann"})
 	default:
 		return

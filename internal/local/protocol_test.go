@@ -30,7 +30,8 @@ func TestUnknownWorker(t *testing.T) {
 				return err
 			},
 			"Settle": func() error {
-				_, err := r.Settle(ctx, tasker.SettleRequest{WorkerID: nobody, Results: []tasker.StepResult{{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultCompleted}}})
+				_, err := r.Settle(ctx, tasker.SettleRequest{WorkerID: nobody,
+					Results: []tasker.StepResult{{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultCompleted}}})
 				return err
 			},
 			"Heartbeat": func() error { _, err := r.Heartbeat(ctx, tasker.Heartbeat{WorkerID: nobody}); return err },
@@ -49,14 +50,17 @@ func TestUnknownWorker(t *testing.T) {
 
 func TestRegisterWorker(t *testing.T) {
 	t.Parallel()
-	cfg := engine.Config{Leases: engine.Leases{HeartbeatInterval: 10 * time.Second, MissedHeartbeats: 2, StartTimeout: 5 * time.Second, MaxLongPoll: 3 * time.Second, PollInterval: 5 * time.Second},
+	cfg := engine.Config{Leases: engine.Leases{HeartbeatInterval: 10 * time.Second, MissedHeartbeats: 2,
+		StartTimeout: 5 * time.Second, MaxLongPoll: 3 * time.Second, PollInterval: 5 * time.Second},
 		Limits: engine.Limits{PayloadBytes: 99}}
 	r := newRig(t, memstore.New(nil), cfg)
-	got, err := r.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "x", Handlers: []string{"h"}, Capabilities: []string{"b", "a", "b"}, Host: "box", Version: "v1"})
+	got, err := r.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "x", Handlers: []string{"h"},
+		Capabilities: []string{"b", "a", "b"}, Host: "box", Version: "v1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := tasker.RegisteredWorker{WorkerID: got.WorkerID, PollIntervalMS: 5000, PollIntervalSeconds: 5, HeartbeatIntervalMS: 10_000, LeaseSeconds: 20,
+	want := tasker.RegisteredWorker{WorkerID: got.WorkerID, PollIntervalMS: 5000, PollIntervalSeconds: 5,
+		HeartbeatIntervalMS: 10_000, LeaseSeconds: 20,
 		StartTimeoutSeconds: 5, MaxLongPollSeconds: 3, MaxResultPayloadBytes: 99}
 	if *got != want {
 		t.Errorf("registered as %+v, want %+v", *got, want)
@@ -66,7 +70,8 @@ func TestRegisterWorker(t *testing.T) {
 		t.Fatalf("the workers are %+v, %v", list, err)
 	}
 	w := list[1]
-	if w.Name != "x" || w.State != "active" || w.Capacity != 0 || strings.Join(w.Capabilities, " ") != "a b" || w.Host != "box" || w.Version != "v1" || !w.StartedAt.Equal(noon) {
+	if w.Name != "x" || w.State != "active" || w.Capacity != 0 || strings.Join(w.Capabilities, " ") != "a b" ||
+		w.Host != "box" || w.Version != "v1" || !w.StartedAt.Equal(noon) {
 		t.Errorf("the worker is %+v", w)
 	}
 	for place, reg := range map[string]tasker.WorkerRegistration{
@@ -94,27 +99,35 @@ steps:
   - {name: skip, handler: get}
   - {name: mail, handler: send, dependencies: [fetch, skip], timeout_seconds: 60}
 `)
-		id := r.submit(t, tasker.TaskRequest{Name: "report", Namespace: "ops", Context: json.RawMessage(`{"day":1}`), Priority: tasker.High, CorrelationID: "c"})
+		id := r.submit(t, tasker.TaskRequest{Name: "report", Namespace: "ops", Context: json.RawMessage(`{"day":1}`),
+			Priority: tasker.High, CorrelationID: "c"})
 		fetch := r.take(t, true)
-		if fetch.StepName != "fetch" || fetch.Initialization["url"] != "x" || fetch.ParentResults != nil || string(fetch.Parameters) != `{"day":1}` {
+		if fetch.StepName != "fetch" || fetch.Initialization["url"] != "x" || fetch.ParentResults != nil ||
+			string(fetch.Parameters) != `{"day":1}` {
 			t.Errorf("the first step comes as %+v", fetch)
 		}
 		r.report(t, fetch, completed(`[1,2]`))
 		r.act(t, id, "skip", tasker.ResolveManually)
 		got := r.take(t, false)
 		deadline := got.DeadlineAt
-		if got.TaskUUID != id || !strings.HasPrefix(got.Token, "1.") || got.State != tasker.StepAssigned || got.Namespace != "ops" || got.TaskName != "report" ||
-			got.Version != "3" || got.StepName != "mail" || got.Handler != "send" || got.Attempt != 1 || got.MaxAttempts != 6 || got.Priority != 75 ||
-			got.CorrelationID != "c" || got.TimeoutSeconds != 60 || !got.LeaseExpiresAt.Equal(noon.Add(30*time.Second)) || deadline != nil {
+		if got.TaskUUID != id || !strings.HasPrefix(got.Token, "1.") || got.State != tasker.StepAssigned ||
+			got.Namespace != "ops" || got.TaskName != "report" ||
+			got.Version != "3" || got.StepName != "mail" || got.Handler != "send" || got.Attempt != 1 || got.MaxAttempts != 6 ||
+			got.Priority != 75 ||
+			got.CorrelationID != "c" || got.TimeoutSeconds != 60 || !got.LeaseExpiresAt.Equal(noon.Add(30*time.Second)) ||
+			deadline != nil {
 			t.Errorf("the step comes as %+v", got)
 		}
 		// what an operator resolved has no result, and its dependants see that
-		if len(got.ParentResults) != 2 || string(got.ParentResults["fetch"]) != `[1,2]` || string(got.ParentResults["skip"]) != `null` {
+		if len(got.ParentResults) != 2 || string(got.ParentResults["fetch"]) != `[1,2]` ||
+			string(got.ParentResults["skip"]) != `null` {
 			t.Errorf("the results of the parents are %s", got.ParentResults)
 		}
 		r.silent(10 * time.Second)
 		answers, err := r.Start(t.Context(), tasker.StartRequest{WorkerID: r.worker, Steps: []tasker.LeaseRef{ref(got)}})
-		if err != nil || answers[0].Status != tasker.LeaseHeld || !answers[0].LeaseExpiresAt.Equal(noon.Add(100*time.Second)) || !answers[0].DeadlineAt.Equal(noon.Add(70*time.Second)) {
+		if err != nil || answers[0].Status != tasker.LeaseHeld ||
+			!answers[0].LeaseExpiresAt.Equal(noon.Add(100*time.Second)) ||
+			!answers[0].DeadlineAt.Equal(noon.Add(70*time.Second)) {
 			t.Errorf("start was answered %+v, %v", answers, err)
 		}
 	})
@@ -164,7 +177,8 @@ func TestStaleToken(t *testing.T) {
 			{StepUUID: old.StepUUID, Token: old.Token, Status: tasker.ResultCompleted, Result: json.RawMessage(`"old"`)},
 			{StepUUID: uuid.New(), Token: now.Token, Status: tasker.ResultCompleted},
 			{StepUUID: now.StepUUID, Token: now.Token, Status: tasker.ResultCompleted, Result: json.RawMessage(`"new"`)},
-			{StepUUID: now.StepUUID, Token: now.Token, Status: tasker.ResultFailed, Error: &tasker.Failure{Message: "said twice"}},
+			{StepUUID: now.StepUUID, Token: now.Token, Status: tasker.ResultFailed,
+				Error: &tasker.Failure{Message: "said twice"}},
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -177,13 +191,16 @@ func TestStaleToken(t *testing.T) {
 		if s := r.step(t, now.TaskUUID, "h"); s.State != tasker.StepComplete || string(s.Results) != `"new"` {
 			t.Errorf("the step is %s with %s", s.State, s.Results)
 		}
-		for name, lease := range map[string]tasker.LeaseRef{"Settled": ref(now), "Old": ref(old), "Unknown": {StepUUID: uuid.New(), Token: now.Token}} {
+		for name, lease := range map[string]tasker.LeaseRef{"Settled": ref(now), "Old": ref(old),
+			"Unknown": {StepUUID: uuid.New(), Token: now.Token}} {
 			started, err := r.Start(t.Context(), tasker.StartRequest{WorkerID: r.worker, Steps: []tasker.LeaseRef{lease}})
 			if err != nil || started[0].Status != tasker.LeaseLost || started[0].Error == nil {
 				t.Errorf("%s: start was answered %+v, %v", name, started, err)
 			}
-			report := tasker.ProgressReport{WorkerID: r.worker, StepUUID: lease.StepUUID, Token: lease.Token, ProgressPercent: 50}
-			if answer, err := r.Progress(t.Context(), report); err != nil || answer.Status != tasker.LeaseLost || answer.Error == nil {
+			report := tasker.ProgressReport{WorkerID: r.worker, StepUUID: lease.StepUUID, Token: lease.Token,
+				ProgressPercent: 50}
+			if answer, err := r.Progress(t.Context(), report); err != nil || answer.Status != tasker.LeaseLost ||
+				answer.Error == nil {
 				t.Errorf("%s: progress was answered %+v, %v", name, answer, err)
 			}
 		}
@@ -205,7 +222,8 @@ func TestProgress(t *testing.T) {
 			}
 		}
 		r.silent(time.Minute)
-		answer, err := r.Progress(t.Context(), tasker.ProgressReport{WorkerID: r.worker, StepUUID: a.StepUUID, Token: a.Token, ProgressPercent: 30, StatusMessage: "a third"})
+		answer, err := r.Progress(t.Context(), tasker.ProgressReport{WorkerID: r.worker, StepUUID: a.StepUUID, Token: a.Token,
+			ProgressPercent: 30, StatusMessage: "a third"})
 		if err != nil || answer.Status != tasker.LeaseHeld || !answer.LeaseExpiresAt.Equal(noon.Add(150*time.Second)) {
 			t.Errorf("progress was answered %+v, %v", answer, err)
 		}
@@ -251,7 +269,8 @@ func TestHeartbeat(t *testing.T) {
 		}
 		r.cancel(t, first.TaskUUID)
 		resp = beat([]tasker.LeaseRef{ref(second), ref(first)})
-		if resp.Leases[0].Status != tasker.LeaseHeld || resp.Leases[1].Status != tasker.LeaseCancelled || resp.Leases[1].StepUUID != first.StepUUID {
+		if resp.Leases[0].Status != tasker.LeaseHeld || resp.Leases[1].Status != tasker.LeaseCancelled ||
+			resp.Leases[1].StepUUID != first.StepUUID {
 			t.Errorf("after the cancellation the leases are %+v", resp.Leases)
 		}
 		// the worker that said nothing of its lease loses it
@@ -273,7 +292,8 @@ func TestHeartbeat(t *testing.T) {
 		if _, err := r.Heartbeat(ctx, tasker.Heartbeat{WorkerID: other}); err != nil {
 			t.Error(err)
 		}
-		if resp, err := r.Poll(ctx, tasker.PollRequest{WorkerID: other, Start: true}); err != nil || len(resp.Steps) != 1 || !strings.HasPrefix(resp.Steps[0].Token, "2.") {
+		if resp, err := r.Poll(ctx, tasker.PollRequest{WorkerID: other, Start: true}); err != nil || len(resp.Steps) != 1 ||
+			!strings.HasPrefix(resp.Steps[0].Token, "2.") {
 			t.Errorf("back again it got %+v, %v", resp, err)
 		}
 	})
@@ -291,10 +311,12 @@ func TestDrain(t *testing.T) {
 		if resp, err := r.Drain(ctx, tasker.DrainRequest{WorkerID: r.worker}); err != nil || resp.Released != 0 {
 			t.Errorf("drain was answered %+v, %v", resp, err)
 		}
-		if resp, err := r.Poll(ctx, tasker.PollRequest{WorkerID: r.worker, Start: true}); err != nil || len(resp.Steps) != 0 || !resp.ShouldDrain {
+		if resp, err := r.Poll(ctx, tasker.PollRequest{WorkerID: r.worker, Start: true}); err != nil ||
+			len(resp.Steps) != 0 || !resp.ShouldDrain {
 			t.Errorf("a draining worker got %+v, %v", resp, err)
 		}
-		if resp, err := r.Heartbeat(ctx, tasker.Heartbeat{WorkerID: r.worker}); err != nil || !resp.ShouldDrain || len(resp.Leases) != 2 {
+		if resp, err := r.Heartbeat(ctx, tasker.Heartbeat{WorkerID: r.worker}); err != nil || !resp.ShouldDrain ||
+			len(resp.Leases) != 2 {
 			t.Errorf("its heartbeat was answered %+v, %v", resp, err)
 		}
 		resp, err := r.Drain(ctx, tasker.DrainRequest{WorkerID: r.worker, Final: true})
@@ -320,17 +342,21 @@ func TestActs(t *testing.T) {
 			act   tasker.StepAction
 			place string
 		}{
-			"ResetByNobody":    {tasker.StepAction{ActionType: tasker.ResetForRetry, Reason: "x"}, "/reset_by"},
-			"ResolvedByNobody": {tasker.StepAction{ActionType: tasker.ResolveManually, ResetBy: "ann", Reason: "x"}, "/resolved_by"},
+			"ResetByNobody": {tasker.StepAction{ActionType: tasker.ResetForRetry, Reason: "x"}, "/reset_by"},
+			"ResolvedByNobody": {tasker.StepAction{ActionType: tasker.ResolveManually, ResetBy: "ann", Reason: "x"},
+				"/resolved_by"},
 			"CompletedByNobody": {tasker.StepAction{ActionType: tasker.CompleteManually, Reason: "x",
 				CompletionData: &tasker.CompletionData{Result: json.RawMessage(`1`)}}, "/completed_by"},
-			"HostileName":   {tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "\x1b]0;x\a", Reason: "x"}, "/reset_by"},
+			"HostileName": {tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "\x1b]0;x\a", Reason: "x"},
+				"/reset_by"},
 			"WithoutReason": {tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann"}, "/reason"},
-			"WithoutResult": {tasker.StepAction{ActionType: tasker.CompleteManually, CompletedBy: "ann", Reason: "x"}, "/completion_data/result"},
+			"WithoutResult": {tasker.StepAction{ActionType: tasker.CompleteManually, CompletedBy: "ann", Reason: "x"},
+				"/completion_data/result"},
 			"BrokenResult": {tasker.StepAction{ActionType: tasker.CompleteManually, CompletedBy: "ann", Reason: "x",
 				CompletionData: &tasker.CompletionData{Result: json.RawMessage(`{`)}}, "/completion_data/result"},
 			"BrokenMetadata": {tasker.StepAction{ActionType: tasker.CompleteManually, CompletedBy: "ann", Reason: "x",
-				CompletionData: &tasker.CompletionData{Result: json.RawMessage(`1`), Metadata: json.RawMessage(`{`)}}, "/completion_data/metadata"},
+				CompletionData: &tasker.CompletionData{Result: json.RawMessage(`1`), Metadata: json.RawMessage(`{`)}},
+				"/completion_data/metadata"},
 			"ResolvedWithResult": {tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann", Reason: "x",
 				CompletionData: &tasker.CompletionData{Result: json.RawMessage(`1`)}}, "/completion_data"},
 			"ResetWithMetadata": {tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "x",
@@ -351,25 +377,32 @@ func TestActs(t *testing.T) {
 		}
 
 		// an act shows the step as it left it, with who and why
-		if s := r.act(t, id, "h", tasker.ResetForRetry); s.State != tasker.StepPending || s.Attempts != 0 || s.ResolvedBy != "ann" || s.ResolutionReason != "by hand" {
+		if s := r.act(t, id, "h", tasker.ResetForRetry); s.State != tasker.StepPending || s.Attempts != 0 ||
+			s.ResolvedBy != "ann" || s.ResolutionReason != "by hand" {
 			t.Errorf("the reset was answered %+v", s)
 		}
 		r.wait(t, time.Second)
 		a := r.take(t, true)
 		_, err = r.ActOnStep(ctx, id, step, tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "x"})
-		if e := refusal(t, err, tasker.CodeWrongState); !strings.Contains(e.Message, "in_progress") || !strings.Contains(e.Hint, "in error") {
+		if e := refusal(t, err, tasker.CodeWrongState); !strings.Contains(e.Message, "in_progress") ||
+			!strings.Contains(e.Hint, "in error") {
 			t.Errorf("the reset of a running step is refused with %v", e)
 		}
-		if s := r.act(t, id, "h", tasker.CompleteManually); s.State != tasker.StepComplete || string(s.Results) != `{"by":"hand"}` {
+		if s := r.act(t, id, "h", tasker.CompleteManually); s.State != tasker.StepComplete ||
+			string(s.Results) != `{"by":"hand"}` {
 			t.Errorf("the completion was answered %+v", s)
 		}
-		answers, err := r.Settle(ctx, tasker.SettleRequest{WorkerID: r.worker, Results: []tasker.StepResult{{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultCompleted}}})
-		if err != nil || answers[0].Error == nil || answers[0].Error.Code != tasker.CodeStaleToken || answers[0].State != tasker.StepComplete {
+		answers, err := r.Settle(ctx, tasker.SettleRequest{WorkerID: r.worker,
+			Results: []tasker.StepResult{{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultCompleted}}})
+		if err != nil || answers[0].Error == nil || answers[0].Error.Code != tasker.CodeStaleToken ||
+			answers[0].State != tasker.StepComplete {
 			t.Errorf("the worker that was cut off was answered %+v, %v", answers, err)
 		}
-		_, err = r.ActOnStep(ctx, id, step, tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann", Reason: "x"})
+		_, err = r.ActOnStep(ctx, id, step, tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann",
+			Reason: "x"})
 		refusal(t, err, tasker.CodeWrongState)
-		receipts, err := r.CancelTasks(ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id, uuid.New(), r.submit(t, tasker.TaskRequest{TaskType: "h"})}})
+		receipts, err := r.CancelTasks(ctx,
+			tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id, uuid.New(), r.submit(t, tasker.TaskRequest{TaskType: "h"})}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -390,8 +423,10 @@ func TestFailureComesBack(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		retryable := true
-		sent := tasker.Failure{Type: "http", Message: "503 from the bank\x00\xff", Stack: "main.go:1", Code: "BANK", HTTPStatus: 503,
-			ResponseBody: strings.Repeat("b", 9000), Retryable: &retryable, RetryAfterSeconds: 45, Details: json.RawMessage(`{"try": 1}`)}
+		sent := tasker.Failure{Type: "http", Message: "503 from the bank\x00\xff", Stack: "main.go:1", Code: "BANK",
+			HTTPStatus:   503,
+			ResponseBody: strings.Repeat("b", 9000), Retryable: &retryable, RetryAfterSeconds: 45,
+			Details: json.RawMessage(`{"try": 1}`)}
 		answer := r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultFailed, Error: &sent})
 		if answer.State != tasker.StepWaitingForRetry || !answer.NextRetryAt.Equal(noon.Add(45*time.Second)) {
 			t.Errorf("the failure was answered %+v", answer)
@@ -402,8 +437,10 @@ func TestFailureComesBack(t *testing.T) {
 			t.Fatalf("the history is %+v, %v", h, err)
 		}
 		for where, f := range map[string]*tasker.Failure{"step": s.LastError, "attempt": h.Attempts[0].Error} {
-			if f.Type != "http" || f.Message != "503 from the bank\x00\uFFFD" || f.Stack != "main.go:1" || f.Code != "BANK" || f.HTTPStatus != 503 ||
-				len(f.ResponseBody) > 8<<10 || !strings.HasSuffix(f.ResponseBody, "[truncated]") || !*f.Retryable || f.RetryAfterSeconds != 45 || string(f.Details) != `{"try": 1}` {
+			if f.Type != "http" || f.Message != "503 from the bank\x00\uFFFD" || f.Stack != "main.go:1" || f.Code != "BANK" ||
+				f.HTTPStatus != 503 ||
+				len(f.ResponseBody) > 8<<10 || !strings.HasSuffix(f.ResponseBody, "[truncated]") || !*f.Retryable ||
+				f.RetryAfterSeconds != 45 || string(f.Details) != `{"try": 1}` {
 				t.Errorf("the %s shows %+v", where, f)
 			}
 		}
@@ -425,11 +462,13 @@ func TestTaskCounts(t *testing.T) {
 		r.report(t, r.take(t, true), completed(`1`))
 		r.report(t, r.take(t, true), failed("later", false))
 		got := r.task(t, id)
-		if got.TotalSteps != 4 || got.CompletedSteps != 1 || got.WaitingSteps != 1 || got.InProgressSteps != 1 || got.PendingSteps != 1 || got.CompletionPercentage != 25 {
+		if got.TotalSteps != 4 || got.CompletedSteps != 1 || got.WaitingSteps != 1 || got.InProgressSteps != 1 ||
+			got.PendingSteps != 1 || got.CompletionPercentage != 25 {
 			t.Errorf("the task is %+v", got)
 		}
 		r.cancel(t, id)
-		if got = r.task(t, id); got.CancelledSteps != 3 || got.CompletedSteps != 1 || got.CancelledBy != "ann" || got.CancelReason != "not needed" || !got.FinishedAt.Equal(noon) {
+		if got = r.task(t, id); got.CancelledSteps != 3 || got.CompletedSteps != 1 || got.CancelledBy != "ann" ||
+			got.CancelReason != "not needed" || !got.FinishedAt.Equal(noon) {
 			t.Errorf("cancelled, the task is %+v", got)
 		}
 	})

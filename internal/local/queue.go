@@ -82,8 +82,10 @@ func toQueued(r *queueapi.EnqueueTask, caller string, s *engine.Submission) erro
 			trace = "00-" + id + "-" + spanOf(id) + "-01"
 		}
 	}
-	*s = engine.Submission{TaskType: r.TaskType, Namespace: r.Namespace, Context: r.Parameters, Priority: string(r.Priority),
-		Capabilities: r.RequiredCapabilities, Timeout: times(r.TimeoutSeconds, time.Second), MaxRetries: r.MaxRetries, RunAt: task.FromOptional(r.RunAt),
+	*s = engine.Submission{TaskType: r.TaskType, Namespace: r.Namespace, Context: r.Parameters,
+		Priority:     string(r.Priority),
+		Capabilities: r.RequiredCapabilities, Timeout: times(r.TimeoutSeconds, time.Second), MaxRetries: r.MaxRetries,
+		RunAt:          task.FromOptional(r.RunAt),
 		IdempotencyKey: r.IdempotencyKey, CorrelationID: r.CorrelationID, Queued: true, Caller: caller,
 		Meta: task.Meta{Tags: r.Tags, Initiator: r.UserID, TraceParent: trace, Estimate: r.EstimatedDurationSeconds}}
 	return nil
@@ -98,7 +100,8 @@ func spanOf(traceID string) string {
 }
 
 func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engine.QueuePlace) queueapi.QueueReceipt {
-	out := queueapi.QueueReceipt{TaskID: toUUID(r.ID), Created: r.Created, Status: queueapi.QueueQueued, Error: itemError(r.Err)}
+	out := queueapi.QueueReceipt{TaskID: toUUID(r.ID), Created: r.Created, Status: queueapi.QueueQueued,
+		Error: itemError(r.Err)}
 	if r.Step != nil {
 		out.Status = statusOfSteps(r.Step)
 		out.QueuePlace = b.toPlace(r.Step, p)
@@ -140,7 +143,9 @@ func (b *Backend) toPlace(s *task.Step, p *engine.QueuePlace) queueapi.QueuePlac
 func milli(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
 
 // CancelQueueTask implements queueapi.Backend.
-func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID, req queueapi.QueueCancel) (*queueapi.QueueCancelled, error) {
+func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID,
+	req queueapi.QueueCancel,
+) (*queueapi.QueueCancelled, error) {
 	expect, err := expectation(string(req.ExpectedState), req.IfMatch)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,8 @@ const (
 // QueueTasks implements queueapi.Backend. The store finds what has a state; what a
 // status says beyond that is told by the steps, of a bounded number of tasks a page.
 func (b *Backend) QueueTasks(ctx context.Context, f queueapi.QueueTaskFilter) (*queueapi.QueueTaskPage, error) {
-	wanted, err := b.toFilter(tasker.TaskFilter{Namespace: f.Namespace, Name: f.TaskType, Initiator: f.UserID, Priority: f.Priority,
+	wanted, err := b.toFilter(tasker.TaskFilter{Namespace: f.Namespace, Name: f.TaskType, Initiator: f.UserID,
+		Priority:     f.Priority,
 		CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, Limit: f.Limit, Cursor: f.Cursor})
 	if err != nil {
 		return nil, err
@@ -104,14 +105,17 @@ func (b *Backend) toListed(ctx context.Context, t *task.Task, steps []*task.Step
 	t, damage := t.Shown() // of the same moment as its steps, about
 	steps, wrong := shownSteps(steps, tpl)
 	v := &view{b: b, task: t, steps: steps, tpl: tpl}
-	out := &queueapi.QueueListed{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(t.ID), Namespace: tpl.Namespace, TaskType: tpl.Name, Status: statusOf(t, steps), State: tasker.TaskState(t.State),
+	out := &queueapi.QueueListed{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(t.ID),
+		Namespace: tpl.Namespace, TaskType: tpl.Name, Status: statusOf(t, steps), State: tasker.TaskState(t.State),
 		Priority: tasker.Priority(b.engine.PriorityText(t)), Progress: int(percentage(t.Counts.Done, t.Counts.Total())),
-		CreatedAt: t.CreatedAt.Time(), CompletedAt: t.FinishedAt.Ptr(), IdempotencyKey: t.IdempotencyKey, UserID: t.Meta.Initiator, CorrelationID: t.CorrelationID}
+		CreatedAt: t.CreatedAt.Time(), CompletedAt: t.FinishedAt.Ptr(), IdempotencyKey: t.IdempotencyKey,
+		UserID: t.Meta.Initiator, CorrelationID: t.CorrelationID}
 	s := v.foremost()
 	if s == nil {
 		return out, nil
 	}
-	out.QueuedAt, out.StartedAt, out.RetryCount, out.MaxRetries = s.ReadyAt.Ptr(), s.StartedAt.Ptr(), retries(s), max(s.MaxAttempts-1, 0)
+	out.QueuedAt, out.StartedAt, out.RetryCount, out.MaxRetries = s.ReadyAt.Ptr(), s.StartedAt.Ptr(), retries(s),
+		max(s.MaxAttempts-1, 0)
 	out.EffectivePriority = tasker.Priority(b.engine.PriorityName(b.engine.Order().Effective(s, b.engine.Now())))
 	out.QueueScore = b.toPlace(s, nil).QueueScore
 	if len(steps) == 1 && !t.State.Terminal() {

@@ -41,7 +41,8 @@ func TestQueueList(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		none := 0
 		put := func(name, user string, p tasker.Priority) uuid.UUID {
-			id := r.enqueue(t, queueapi.EnqueueTask{TaskType: "h", CorrelationID: name, UserID: user, Priority: p, MaxRetries: &none}).TaskID
+			id := r.enqueue(t, queueapi.EnqueueTask{TaskType: "h", CorrelationID: name, UserID: user, Priority: p,
+				MaxRetries: &none}).TaskID
 			r.silent(time.Second)
 			return id
 		}
@@ -55,7 +56,8 @@ func TestQueueList(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.UpdateCase(t.Context(), found.CaseUUID, operate.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolvedBy: "ann"}); err != nil {
+		if _, err := r.UpdateCase(t.Context(), found.CaseUUID,
+			operate.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolvedBy: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 		cancelled := r.enqueue(t, queueapi.EnqueueTask{TaskType: "h", CorrelationID: "cancelled", UserID: "bob"}).TaskID
@@ -69,23 +71,33 @@ func TestQueueList(t *testing.T) {
 		r.take(t, false)
 		put("first", "ann", tasker.Low)
 		put("second", "", tasker.Low)
-		all := "second queued, first queued, assigned assigned, executing executing, cancelled cancelled, failed failed, dead dead_letter, done completed"
+		all := "second queued, first queued, assigned assigned, executing executing, cancelled cancelled, failed failed, " +
+			"dead dead_letter, done completed"
 		for _, c := range []struct {
 			name   string
 			filter queueapi.QueueTaskFilter
 			want   string
 		}{
 			{"All", queueapi.QueueTaskFilter{}, all},
-			{"Queued", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueQueued}}, "second queued, first queued"},
-			{"Assigned", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueAssigned}}, "assigned assigned"},
-			{"Executing", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueExecuting}}, "executing executing"},
+			{"Queued", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueQueued}},
+				"second queued, first queued"},
+			{"Assigned", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueAssigned}},
+				"assigned assigned"},
+			{"Executing", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueExecuting}},
+				"executing executing"},
 			{"Completed", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueCompleted}}, "done completed"},
 			{"Failed", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueFailed}}, "failed failed"},
-			{"DeadLetter", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueDeadLetter}}, "dead dead_letter"},
-			{"Cancelled", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueStopped}}, "cancelled cancelled"},
-			{"Several", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueQueued, queueapi.QueueDeadLetter}}, "second queued, first queued, dead dead_letter"},
-			{"User", queueapi.QueueTaskFilter{UserID: "ann"}, "first queued, assigned assigned, executing executing, failed failed, done completed"},
-			{"UserAndStatus", queueapi.QueueTaskFilter{UserID: "ann", Statuses: []queueapi.QueueStatus{queueapi.QueueQueued, queueapi.QueueFailed}}, "first queued, failed failed"},
+			{"DeadLetter", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueDeadLetter}},
+				"dead dead_letter"},
+			{"Cancelled", queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueStopped}},
+				"cancelled cancelled"},
+			{"Several",
+				queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueQueued, queueapi.QueueDeadLetter}},
+				"second queued, first queued, dead dead_letter"},
+			{"User", queueapi.QueueTaskFilter{UserID: "ann"},
+				"first queued, assigned assigned, executing executing, failed failed, done completed"},
+			{"UserAndStatus", queueapi.QueueTaskFilter{UserID: "ann",
+				Statuses: []queueapi.QueueStatus{queueapi.QueueQueued, queueapi.QueueFailed}}, "first queued, failed failed"},
 			{"UserOfNone", queueapi.QueueTaskFilter{UserID: "eve"}, ""},
 			{"Priority", queueapi.QueueTaskFilter{Priority: tasker.High}, "done completed"},
 			{"TaskType", queueapi.QueueTaskFilter{TaskType: "h", UserID: "bob"}, "cancelled cancelled, dead dead_letter"},
@@ -104,15 +116,18 @@ func TestQueueList(t *testing.T) {
 			t.Fatal(err)
 		}
 		one := r.queued(t, page.Tasks[0].TaskID)
-		if q := page.Tasks[0]; q.TaskType != "h" || q.Namespace != "default" || q.State != one.State || q.Priority != tasker.Low || q.EffectivePriority != one.EffectivePriority ||
-			q.QueueScore == nil || *q.QueueScore != *one.QueueScore || !q.CreatedAt.Equal(one.CreatedAt) || q.QueuedAt == nil || q.MaxRetries != 0 {
+		if q := page.Tasks[0]; q.TaskType != "h" || q.Namespace != "default" || q.State != one.State ||
+			q.Priority != tasker.Low || q.EffectivePriority != one.EffectivePriority ||
+			q.QueueScore == nil || *q.QueueScore != *one.QueueScore || !q.CreatedAt.Equal(one.CreatedAt) || q.QueuedAt == nil ||
+			q.MaxRetries != 0 {
 			t.Errorf("listed as %+v, and by itself %+v", q, one)
 		}
 		after, before := one.CreatedAt, one.CreatedAt
 		if got := r.listedOf(t, queueapi.QueueTaskFilter{CreatedAfter: &after}); got != "second queued" {
 			t.Errorf("created after: %s", got)
 		}
-		if got := r.listedOf(t, queueapi.QueueTaskFilter{CreatedBefore: &before}); got != strings.TrimPrefix(all, "second queued, ") {
+		if got := r.listedOf(t, queueapi.QueueTaskFilter{CreatedBefore: &before}); got != strings.TrimPrefix(all,
+			"second queued, ") {
 			t.Errorf("created before: %s", got)
 		}
 	})
@@ -128,10 +143,12 @@ func TestQueueListRare(t *testing.T) {
 		if _, err := r.EnqueueTasks(t.Context(), queueapi.EnqueueRequest{Tasks: tasks}); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.listedOf(t, queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueExecuting}, Limit: 1}); got != "first executing" {
+		if got := r.listedOf(t, queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueExecuting},
+			Limit: 1}); got != "first executing" {
 			t.Errorf("executing: %s", got)
 		}
-		page, err := r.QueueTasks(t.Context(), queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueExecuting}})
+		page, err := r.QueueTasks(t.Context(),
+			queueapi.QueueTaskFilter{Statuses: []queueapi.QueueStatus{queueapi.QueueExecuting}})
 		if err != nil || len(page.Tasks) != 0 || page.NextCursor == "" {
 			t.Errorf("the first page is %+v, %v; want it empty, with another", page, err)
 		}
@@ -141,7 +158,8 @@ func TestQueueListRare(t *testing.T) {
 func TestQueueListRefuses(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		for name, f := range map[string]queueapi.QueueTaskFilter{
-			"Status": {Statuses: []queueapi.QueueStatus{"asleep"}}, "Priority": {Priority: "huge"}, "Cursor": {Cursor: "x"}, "Limit": {Limit: 1_000_000},
+			"Status": {Statuses: []queueapi.QueueStatus{"asleep"}}, "Priority": {Priority: "huge"}, "Cursor": {Cursor: "x"},
+			"Limit":         {Limit: 1_000_000},
 			"LimitOfStatus": {Limit: 1_000_000, Statuses: []queueapi.QueueStatus{queueapi.QueueFailed}},
 		} {
 			if _, err := r.QueueTasks(t.Context(), f); tasker.ErrorCode(err) != tasker.CodeInvalid {

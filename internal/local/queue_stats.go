@@ -17,12 +17,16 @@ func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queu
 		return nil, ToError(err)
 	}
 	out := &queueapi.QueueStats{At: s.At.Time(), Queues: map[string]queueapi.QueueOfPriority{},
-		Queue: queueapi.QueueTotals{TotalDepth: s.Depth, QueueDepth: s.Depth, ByPriority: map[string]int{}, Sampled: s.Sampled, Capped: s.Capped,
-			OldestAgeSeconds: ageOf(s.Oldest, s.Depth), P50AgeSeconds: ageOf(s.P50, s.Depth), P95AgeSeconds: ageOf(s.P95, s.Depth)},
-		Aging:        queueapi.QueueAging{OldestQueuedTaskAgeSeconds: ageOf(s.Oldest, s.Depth), TasksWaitingOverThreshold: s.Overdue, ThresholdSeconds: someSeconds(s.Patience)},
-		Workers:      b.countWorkers(s.Workers, s.Loads),
-		Throughput:   throughput(s.Measured),
-		Recovery:     queueapi.QueueRecovery{AssignmentTimeouts: s.Measured.NotStartedLastHour, VisibilityTimeouts: s.Measured.LapsedLastHour, MeasuredSince: s.Measured.Since.Time()},
+		Queue: queueapi.QueueTotals{TotalDepth: s.Depth, QueueDepth: s.Depth, ByPriority: map[string]int{},
+			Sampled: s.Sampled, Capped: s.Capped,
+			OldestAgeSeconds: ageOf(s.Oldest, s.Depth), P50AgeSeconds: ageOf(s.P50, s.Depth),
+			P95AgeSeconds: ageOf(s.P95, s.Depth)},
+		Aging: queueapi.QueueAging{OldestQueuedTaskAgeSeconds: ageOf(s.Oldest, s.Depth),
+			TasksWaitingOverThreshold: s.Overdue, ThresholdSeconds: someSeconds(s.Patience)},
+		Workers:    b.countWorkers(s.Workers, s.Loads),
+		Throughput: throughput(s.Measured),
+		Recovery: queueapi.QueueRecovery{AssignmentTimeouts: s.Measured.NotStartedLastHour,
+			VisibilityTimeouts: s.Measured.LapsedLastHour, MeasuredSince: s.Measured.Since.Time()},
 		Backpressure: pressureOf(s.Pressure),
 		Dispatch:     queueapi.QueueDispatch{Mode: "native", Configured: s.Dispatch.Configured, Active: s.Dispatch.Active},
 	}
@@ -37,7 +41,8 @@ func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queu
 	}
 	for _, l := range s.Levels {
 		name := b.engine.PriorityName(l.Level)
-		out.Queues[name] = queueapi.QueueOfPriority{Level: l.Level, Depth: l.Ready, Pending: l.Ready, Assigned: l.Assigned, Executing: l.Executing,
+		out.Queues[name] = queueapi.QueueOfPriority{Level: l.Level, Depth: l.Ready, Pending: l.Ready, Assigned: l.Assigned,
+			Executing:  l.Executing,
 			Processing: l.Assigned + l.Executing, OldestAgeSeconds: ageOf(l.Oldest, l.Ready)}
 		out.Queue.ByPriority[name] = l.Ready
 		out.Queue.Executing += l.Assigned + l.Executing
@@ -95,7 +100,8 @@ func (b *Backend) countWorkers(workers []*task.Worker, loads map[int64]int) queu
 }
 
 func throughput(m engine.Measured) queueapi.QueueThroughput {
-	return queueapi.QueueThroughput{CompletedLastMinute: m.CompletedLastMinute, FailedLastMinute: m.FailedLastMinute, HandedOutLastMinute: m.HandedLastMinute,
+	return queueapi.QueueThroughput{CompletedLastMinute: m.CompletedLastMinute, FailedLastMinute: m.FailedLastMinute,
+		HandedOutLastMinute:    m.HandedLastMinute,
 		AvgTaskDurationSeconds: ageOf(m.MeanRun, m.RunsLastMinute)}
 }
 

@@ -54,10 +54,12 @@ func (b *Backend) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*q
 		return nil, err
 	}
 	t, tpl := v.task, v.tpl
-	out := &queueapi.QueueTask{Damage: v.damage, TaskID: id, Namespace: tpl.Namespace, TaskType: tpl.Name, Status: statusOf(t, v.steps), State: tasker.TaskState(t.State), ETag: t.Seen().Version,
+	out := &queueapi.QueueTask{Damage: v.damage, TaskID: id, Namespace: tpl.Namespace, TaskType: tpl.Name,
+		Status: statusOf(t, v.steps), State: tasker.TaskState(t.State), ETag: t.Seen().Version,
 		Priority: tasker.Priority(b.engine.PriorityText(t)), CreatedAt: t.CreatedAt.Time(), CompletedAt: t.FinishedAt.Ptr(),
 		Parameters: t.Context, IdempotencyKey: t.IdempotencyKey, UserID: t.Meta.Initiator, CorrelationID: t.CorrelationID,
-		EstimatedDurationSeconds: t.Meta.Estimate, ReplayCount: t.Meta.Replays, TraceID: traceIDOf(t.Meta.TraceParent), Progress: int(percentage(t.Counts.Done, t.Counts.Total()))}
+		EstimatedDurationSeconds: t.Meta.Estimate, ReplayCount: t.Meta.Replays, TraceID: traceIDOf(t.Meta.TraceParent),
+		Progress: int(percentage(t.Counts.Done, t.Counts.Total()))}
 	states, err := v.statuses(ctx)
 	if err != nil {
 		return nil, err
@@ -191,7 +193,8 @@ func (v *view) lastError() *queueapi.QueueError {
 	for _, a := range slices.Backward(v.records.Attempts) {
 		switch {
 		case a.Failure != nil:
-			return &queueapi.QueueError{Message: a.Failure.Message, Code: a.Failure.Code, Type: a.Failure.Type, Class: tasker.FailureClass(task.ClassOf(a.Failure)), Retryable: a.Failure.Retryable,
+			return &queueapi.QueueError{Message: a.Failure.Message, Code: a.Failure.Code, Type: a.Failure.Type,
+				Class: tasker.FailureClass(task.ClassOf(a.Failure)), Retryable: a.Failure.Retryable,
 				FailureReason: string(a.Outcome), Details: a.Failure.Details}
 		case v.givenUpAt(a.FinishedAt):
 			continue // it was cut off: what failed is what failed before
@@ -200,7 +203,8 @@ func (v *view) lastError() *queueapi.QueueError {
 			if a.Outcome == task.LeaseExpired {
 				class = tasker.ClassWorker
 			}
-			return &queueapi.QueueError{Message: "the attempt ended without a result: " + string(a.Outcome), Class: class, Retryable: true, FailureReason: string(a.Outcome)}
+			return &queueapi.QueueError{Message: "the attempt ended without a result: " + string(a.Outcome), Class: class,
+				Retryable: true, FailureReason: string(a.Outcome)}
 		}
 	}
 	for _, a := range slices.Backward(v.records.Acts) { // nothing failed, but nobody came to it

@@ -212,7 +212,8 @@ func (r *rig) act(t *testing.T, id uuid.UUID, step, kind string) *tasker.Step {
 
 func (r *rig) cancel(t *testing.T, id uuid.UUID) {
 	t.Helper()
-	receipts, err := r.CancelTasks(t.Context(), tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id}, CancelledBy: "ann", Reason: "not needed"})
+	receipts, err := r.CancelTasks(t.Context(), tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id}, CancelledBy: "ann",
+		Reason: "not needed"})
 	if err != nil || receipts[0].Error != nil || receipts[0].State != tasker.TaskCancelled {
 		t.Fatalf("cancel was answered %+v, %v", receipts, err)
 	}

@@ -32,10 +32,12 @@ func TestScheduledTaskAgrees(t *testing.T) {
 	for _, c := range []struct {
 		after  time.Duration
 		health operate.Health
-	}{{23 * time.Hour, operate.Healthy}, {2*time.Hour + 15*time.Minute, operate.Warning}, {15 * time.Minute, operate.Stale}} {
+	}{{23 * time.Hour, operate.Healthy}, {2*time.Hour + 15*time.Minute, operate.Warning},
+		{15 * time.Minute, operate.Stale}} {
 		p.rig.silent(c.after)
 		want := seen{id, string(c.health)}
-		same(t, "the view says", query[seen](p, `SELECT task_uuid, health_status FROM @.v_task_staleness_monitoring`), []seen{want})
+		same(t, "the view says", query[seen](p, `SELECT task_uuid, health_status FROM @.v_task_staleness_monitoring`),
+			[]seen{want})
 		list, err := p.rig.b.Staleness(t.Context(), operate.StalenessFilter{})
 		if err != nil || len(list) != 1 {
 			t.Fatalf("the engine lists %+v, %v", list, err)

@@ -46,10 +46,12 @@ func TestSettings(t *testing.T) {
 			changed := engine.Config{StalenessThresholds: task.Thresholds{WaitingForRetry: time.Minute, StepsInProcess: -1}}
 			changed.Cases.Enabled = engine.Off
 			changed.Cases.PriorityBases.ManualDLQ = 7
-			changed.Priorities = []engine.PriorityLevel{{Name: "only", Level: 50, Timeout: time.Minute, MaxRetryDelay: time.Second}}
+			changed.Priorities = []engine.PriorityLevel{
+				{Name: "only", Level: 50, Timeout: time.Minute, MaxRetryDelay: time.Second}}
 			start(t, dsn, changed)
 			got := settings(t, name, dsn)
-			for key, want := range map[string]int64{"staleness.waiting_for_retry": 60_000_000, "staleness.steps_in_process": 0, "cases.enabled": 0,
+			for key, want := range map[string]int64{"staleness.waiting_for_retry": 60_000_000, "staleness.steps_in_process": 0,
+				"cases.enabled":            0,
 				"priority_base.manual_dlq": 7, "priority_level.only": 50, "staleness.waiting_for_dependencies": 3_600_000_000} {
 				if value, ok := got[key]; !ok || value != want {
 					t.Errorf("%s is %d (%v), want %d", key, value, ok, want)

@@ -98,7 +98,8 @@ func (p *psql) exec(sql string, args ...any) {
 func (p *psql) tick() {
 	p.t.Helper()
 	now := p.rig.clock().Truncate(time.Microsecond) // as the engine does; PostgreSQL would round it
-	if _, err := p.conn.Exec(p.t.Context(), `SELECT set_config('tasker.now', $1, false)`, now.Format(time.RFC3339Nano)); err != nil {
+	if _, err := p.conn.Exec(p.t.Context(), `SELECT set_config('tasker.now', $1, false)`,
+		now.Format(time.RFC3339Nano)); err != nil {
 		p.t.Fatal(err)
 	}
 }

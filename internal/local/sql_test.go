@@ -39,7 +39,8 @@ func TestReadinessAgrees(t *testing.T) {
 		}
 		for _, s := range steps {
 			states[s.State]++
-			row := readyRow{s.StepUUID, s.TaskUUID, s.Name, s.State, s.DependenciesSatisfied, s.RetryEligible, s.ReadyForExecution, s.LastFailureAt,
+			row := readyRow{s.StepUUID, s.TaskUUID, s.Name, s.State, s.DependenciesSatisfied, s.RetryEligible,
+				s.ReadyForExecution, s.LastFailureAt,
 				s.NextRetryAt, s.TotalParents, s.CompletedParents, s.Attempts, s.MaxAttempts, s.LastAttemptedAt}
 			want = append(want, row)
 			same(t, "one step", inUTC(query[readyRow](p, ask, id, []uuid.UUID{s.StepUUID})), []readyRow{row})
@@ -102,7 +103,9 @@ func TestDetectionAgrees(t *testing.T) {
 
 			want := detectByEngine(t, byEngine, true)
 			same(t, "what would be done", detectBySQL(bySQL, true), want)
-			same(t, "get_stale_tasks_for_dlq", len(query[struct{ Task uuid.UUID }](bySQL, `SELECT task_uuid FROM @.get_stale_tasks_for_dlq(p_batch_size => 1000)`)), len(want))
+			same(t, "get_stale_tasks_for_dlq",
+				len(query[struct{ Task uuid.UUID }](bySQL,
+					`SELECT task_uuid FROM @.get_stale_tasks_for_dlq(p_batch_size => 1000)`)), len(want))
 			same(t, "a dry run", bySQL.dump(), byEngine.dump())
 
 			want = detectByEngine(t, byEngine, false)
@@ -146,7 +149,8 @@ type detectedRow struct {
 func detectBySQL(p *psql, dry bool) map[uuid.UUID]detectedRow {
 	p.t.Helper()
 	out := map[uuid.UUID]detectedRow{}
-	for _, r := range query[detectedRow](p, `SELECT task_uuid, namespace_name, task_name, current_state, time_in_state_minutes::float8, staleness_threshold_minutes::float8,
+	for _, r := range query[detectedRow](p,
+		`SELECT task_uuid, namespace_name, task_name, current_state, time_in_state_minutes::float8, staleness_threshold_minutes::float8,
  action_taken, moved_to_dlq, transition_success FROM @.detect_and_transition_stale_tasks($1, 1000)`, dry) {
 		out[r.Task] = r
 	}
@@ -161,7 +165,8 @@ func detectByEngine(t *testing.T, p *psql, dry bool) map[uuid.UUID]detectedRow {
 	}
 	out := map[uuid.UUID]detectedRow{}
 	for _, d := range list {
-		out[d.TaskUUID] = detectedRow{d.TaskUUID, d.Namespace, d.TaskName, d.CurrentState, inMinutes(d.TimeInStateMinutes), inMinutes(d.ThresholdMinutes),
+		out[d.TaskUUID] = detectedRow{d.TaskUUID, d.Namespace, d.TaskName, d.CurrentState, inMinutes(d.TimeInStateMinutes),
+			inMinutes(d.ThresholdMinutes),
 			d.ActionTaken, d.MovedToDLQ, d.TransitionSuccess}
 	}
 	return out

@@ -152,14 +152,17 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	if err != nil {
 		return tasker.Step{}, err
 	}
-	out := tasker.Step{Damage: damages(damage, v.tpl.Unread, route.Unread), StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Name: spec.Name, Handler: spec.Handler, State: tasker.StepState(s.State),
+	out := tasker.Step{Damage: damages(damage, v.tpl.Unread, route.Unread), StepUUID: toUUID(s.ID),
+		TaskUUID: toUUID(s.TaskID), Name: spec.Name, Handler: spec.Handler, State: tasker.StepState(s.State),
 		Dependencies: spec.Dependencies, TotalParents: len(spec.Parents), CompletedParents: len(spec.Parents) - s.OpenParents,
 		DependenciesSatisfied: s.OpenParents == 0, RetryEligible: v.retryEligible(s),
 		ReadyForExecution: s.State == task.StepEnqueued, Attempts: s.Attempts, MaxAttempts: s.MaxAttempts,
-		Priority:          tasker.Priority(v.b.engine.PriorityName(s.Priority)),
-		EffectivePriority: tasker.Priority(v.b.engine.PriorityName(v.b.engine.EffectivePriority(s))), RequiredCapabilities: route.Capabilities,
-		TimeoutSeconds: int(s.Timeout / time.Second), CreatedAt: v.task.CreatedAt.Time(), ReadyAt: s.ReadyAt.Ptr(),
-		LastAttemptedAt: s.StartedAt.Ptr(), Worker: worker, LeaseExpiresAt: s.LeaseUntil.Ptr(), StatusMessage: s.Note, Results: s.Result, ETag: s.Seen().Version}
+		Priority:             tasker.Priority(v.b.engine.PriorityName(s.Priority)),
+		EffectivePriority:    tasker.Priority(v.b.engine.PriorityName(v.b.engine.EffectivePriority(s))),
+		RequiredCapabilities: route.Capabilities,
+		TimeoutSeconds:       int(s.Timeout / time.Second), CreatedAt: v.task.CreatedAt.Time(), ReadyAt: s.ReadyAt.Ptr(),
+		LastAttemptedAt: s.StartedAt.Ptr(), Worker: worker, LeaseExpiresAt: s.LeaseUntil.Ptr(), StatusMessage: s.Note,
+		Results: s.Result, ETag: s.Seen().Version}
 	if s.Queue == task.Timers {
 		out.NextRetryAt = task.Instant(s.Key).Ptr()
 	}
@@ -198,8 +201,11 @@ func (v *view) actOn(s *task.Step, out *tasker.Step) {
 
 func fromFailure(f *task.Failure) *tasker.Failure {
 	retryable := f.Retryable
-	return &tasker.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus, ResponseBody: f.ResponseBody,
-		Retryable: &retryable, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000, Class: tasker.FailureClass(task.ClassOf(f)), Details: f.Details}
+	return &tasker.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus,
+		ResponseBody: f.ResponseBody,
+		Retryable:    &retryable, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000,
+		Class:   tasker.FailureClass(task.ClassOf(f)),
+		Details: f.Details}
 }
 
 func toFailure(f *tasker.Failure) *task.Failure {
@@ -207,8 +213,10 @@ func toFailure(f *tasker.Failure) *task.Failure {
 		return nil
 	}
 	after := min(max(f.RetryAfterSeconds, 0), task.MaxDelay.Seconds())
-	return &task.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus, ResponseBody: f.ResponseBody,
-		Retryable: f.Retryable == nil || *f.Retryable, RetryAfterMS: int64(after * 1000), Class: failure.Class(f.Class), Details: f.Details}
+	return &task.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus,
+		ResponseBody: f.ResponseBody,
+		Retryable:    f.Retryable == nil || *f.Retryable, RetryAfterMS: int64(after * 1000), Class: failure.Class(f.Class),
+		Details: f.Details}
 }
 
 // toStepAct converts an act, and returns the place of who does it.
@@ -231,7 +239,9 @@ func toStepAct(act tasker.StepAction) (a engine.StepAct, field string, err error
 }
 
 // ActOnStep implements tasker.TaskBackend.
-func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID, act tasker.StepAction) (*tasker.Step, error) {
+func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID,
+	act tasker.StepAction,
+) (*tasker.Step, error) {
 	a, field, err := toStepAct(act)
 	if err != nil {
 		return nil, err

@@ -385,7 +385,8 @@ attempt h #1 token 1 snoozed: 0s 1s 1s 1s
 			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
 			a := r.take(t, true)
 			r.wait(t, 80*second) // well into the attempt
-			if _, err := r.Heartbeat(t.Context(), tasker.Heartbeat{WorkerID: r.worker, Steps: []tasker.LeaseRef{ref(a)}}); err != nil {
+			if _, err := r.Heartbeat(t.Context(), tasker.Heartbeat{WorkerID: r.worker,
+				Steps: []tasker.LeaseRef{ref(a)}}); err != nil {
 				t.Fatal(err)
 			}
 			r.wait(t, 90*second)
@@ -504,7 +505,8 @@ attempt join #1 token 1 completed: 3s 4s 4s 4s
 func TestHistoryOfADeadline(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, "name: quick\nversion: \"1\"\nlifecycle: {max_duration_minutes: 1}\nsteps:\n"+
-			"  - {name: a, handler: h, retry: {max_attempts: 3, backoff: fixed, backoff_base_ms: 300000, max_backoff_ms: 300000, jitter: 0}}\n"+
+			"  - {name: a, handler: h, retry: {max_attempts: 3, backoff: fixed, backoff_base_ms: 300000, max_backoff_ms: "+
+			"300000, jitter: 0}}\n"+
 			"  - {name: b, handler: h}\n")
 		id := r.submit(t, tasker.TaskRequest{Name: "quick"})
 		r.wait(t, second)

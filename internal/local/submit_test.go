@@ -49,32 +49,44 @@ func TestRefusedSubmissions(t *testing.T) {
 		place string
 		words string
 	}{
-		"Nothing":           {tasker.TaskRequest{}, "/name", "name a template (name) or a handler (task_type)"},
-		"Both":              {tasker.TaskRequest{Name: "strict", TaskType: "h"}, "/task_type", "not both"},
-		"NoSuchTemplate":    {tasker.TaskRequest{Name: "nope"}, "/name", `there is no template "nope" in namespace "default"`},
+		"Nothing": {tasker.TaskRequest{}, "/name", "name a template (name) or a handler (task_type)"},
+		"Both":    {tasker.TaskRequest{Name: "strict", TaskType: "h"}, "/task_type", "not both"},
+		"NoSuchTemplate": {tasker.TaskRequest{Name: "nope"}, "/name",
+			`there is no template "nope" in namespace "default"`},
 		"OtherNamespace":    {tasker.TaskRequest{Name: "strict", Namespace: "ops"}, "/name", `in namespace "ops"`},
 		"NoSuchVersion":     {tasker.TaskRequest{Name: "strict", Version: "2"}, "/version", `has no version "2"`},
 		"TemplatesBusiness": {tasker.TaskRequest{Name: "strict", MaxRetries: &one}, "/name", "go with task_type only"},
-		"Schema":            {tasker.TaskRequest{Name: "strict", Context: json.RawMessage(`{"count":0}`)}, "/context/count", "must be at least 1, not 0"},
-		"NoContext":         {tasker.TaskRequest{Name: "strict"}, "/context", "object"},
-		"BrokenJSON":        {tasker.TaskRequest{TaskType: "h", Context: json.RawMessage(`{"a":`)}, "/context", "not valid JSON"},
-		"TooDeep":           {tasker.TaskRequest{TaskType: "h", Context: json.RawMessage(strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000))}, "/context", "nests deeper than 200 levels"},
-		"Oversized":         {tasker.TaskRequest{TaskType: "h", Context: json.RawMessage(`"` + strings.Repeat("x", 256<<10) + `"`)}, "/context", "262146 bytes long; the limit is 262144"},
-		"ControlCharacter":  {tasker.TaskRequest{TaskType: "rm\x1b[2J"}, "/task_type", "control character U+001B"},
-		"LineBreak":         {tasker.TaskRequest{TaskType: "a\nb"}, "/task_type", "control character U+000A"},
-		"Megabyte":          {tasker.TaskRequest{TaskType: strings.Repeat("h", 1<<20)}, "/task_type", "1048576 bytes long; the limit is 255"},
-		"NotUTF8":           {tasker.TaskRequest{TaskType: "a\xff"}, "/task_type", "UTF-8"},
-		"Priority":          {tasker.TaskRequest{TaskType: "h", Priority: "soon"}, "/priority", `"soon" is not a priority`},
-		"PriorityMegabyte":  {tasker.TaskRequest{TaskType: "h", Priority: tasker.Priority(strings.Repeat("p", 1<<20))}, "/priority", "the limit is"},
-		"PriorityTooHigh":   {tasker.TaskRequest{TaskType: "h", Priority: tasker.Level(101)}, "/priority", "0 to 100"},
-		"Timeout":           {tasker.TaskRequest{TaskType: "h", TimeoutSeconds: -1}, "/timeout_seconds", "must be 0 to 604800"},
-		"Tags":              {tasker.TaskRequest{TaskType: "h", Tags: tooMany}, "/tags", "33 entries; the limit is 32"},
-		"EmptyTag":          {tasker.TaskRequest{TaskType: "h", Tags: []string{"ok", ""}}, "/tags/1", "must not be empty"},
-		"Capability":        {tasker.TaskRequest{TaskType: "h", RequiredCapabilities: []string{"g\x00"}}, "/required_capabilities/0", "U+0000"},
-		"RunAtWithoutForm":  {tasker.TaskRequest{TaskType: "h", RunAt: &late}, "/run_at", "before 9000-01-01"},
-		"RunAtInYear0":      {tasker.TaskRequest{TaskType: "h", RunAt: &early}, "/run_at", "after 1970-01-01"},
-		"RunAtZero":         {tasker.TaskRequest{TaskType: "h", RunAt: &time.Time{}}, "/run_at", "after 1970-01-01"},
-		"Reason":            {tasker.TaskRequest{TaskType: "h", Reason: strings.Repeat("r", 1025)}, "/reason", "the limit is 1024"},
+		"Schema": {tasker.TaskRequest{Name: "strict", Context: json.RawMessage(`{"count":0}`)}, "/context/count",
+			"must be at least 1, not 0"},
+		"NoContext": {tasker.TaskRequest{Name: "strict"}, "/context", "object"},
+		"BrokenJSON": {tasker.TaskRequest{TaskType: "h", Context: json.RawMessage(`{"a":`)}, "/context",
+			"not valid JSON"},
+		"TooDeep": {tasker.TaskRequest{TaskType: "h",
+			Context: json.RawMessage(strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000))}, "/context",
+			"nests deeper than 200 levels"},
+		"Oversized": {tasker.TaskRequest{TaskType: "h",
+			Context: json.RawMessage(`"` + strings.Repeat("x", 256<<10) + `"`)}, "/context",
+			"262146 bytes long; the limit is 262144"},
+		"ControlCharacter": {tasker.TaskRequest{TaskType: "rm\x1b[2J"}, "/task_type", "control character U+001B"},
+		"LineBreak":        {tasker.TaskRequest{TaskType: "a\nb"}, "/task_type", "control character U+000A"},
+		"Megabyte": {tasker.TaskRequest{TaskType: strings.Repeat("h", 1<<20)}, "/task_type",
+			"1048576 bytes long; the limit is 255"},
+		"NotUTF8":  {tasker.TaskRequest{TaskType: "a\xff"}, "/task_type", "UTF-8"},
+		"Priority": {tasker.TaskRequest{TaskType: "h", Priority: "soon"}, "/priority", `"soon" is not a priority`},
+		"PriorityMegabyte": {tasker.TaskRequest{TaskType: "h", Priority: tasker.Priority(strings.Repeat("p", 1<<20))},
+			"/priority", "the limit is"},
+		"PriorityTooHigh": {tasker.TaskRequest{TaskType: "h", Priority: tasker.Level(101)}, "/priority", "0 to 100"},
+		"Timeout": {tasker.TaskRequest{TaskType: "h", TimeoutSeconds: -1}, "/timeout_seconds",
+			"must be 0 to 604800"},
+		"Tags":     {tasker.TaskRequest{TaskType: "h", Tags: tooMany}, "/tags", "33 entries; the limit is 32"},
+		"EmptyTag": {tasker.TaskRequest{TaskType: "h", Tags: []string{"ok", ""}}, "/tags/1", "must not be empty"},
+		"Capability": {tasker.TaskRequest{TaskType: "h", RequiredCapabilities: []string{"g\x00"}},
+			"/required_capabilities/0", "U+0000"},
+		"RunAtWithoutForm": {tasker.TaskRequest{TaskType: "h", RunAt: &late}, "/run_at", "before 9000-01-01"},
+		"RunAtInYear0":     {tasker.TaskRequest{TaskType: "h", RunAt: &early}, "/run_at", "after 1970-01-01"},
+		"RunAtZero":        {tasker.TaskRequest{TaskType: "h", RunAt: &time.Time{}}, "/run_at", "after 1970-01-01"},
+		"Reason": {tasker.TaskRequest{TaskType: "h", Reason: strings.Repeat("r", 1025)}, "/reason",
+			"the limit is 1024"},
 	}
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, strict)
@@ -134,7 +146,8 @@ func TestIdempotency(t *testing.T) {
 		if receipts[0].Created || receipts[0].TaskUUID != first.TaskUUID {
 			t.Errorf("the key that is known was answered %+v", receipts[0])
 		}
-		if !receipts[1].Created || !receipts[2].Created || receipts[3].Created || receipts[3].TaskUUID != receipts[2].TaskUUID {
+		if !receipts[1].Created || !receipts[2].Created || receipts[3].Created ||
+			receipts[3].TaskUUID != receipts[2].TaskUUID {
 			t.Errorf("the others were answered %+v", receipts[1:])
 		}
 		r.wait(t, 24*time.Hour)
@@ -147,7 +160,8 @@ func TestIdempotency(t *testing.T) {
 // TestLimits: what a call may bring is bounded, and refused whole beyond.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, memstore.New(nil), engine.Config{Limits: engine.Limits{PayloadBytes: 10, BatchItems: 2, PageItems: 5, TemplateBytes: 100}})
+	r := newRig(t, memstore.New(nil),
+		engine.Config{Limits: engine.Limits{PayloadBytes: 10, BatchItems: 2, PageItems: 5, TemplateBytes: 100}})
 	ctx := t.Context()
 	three := []tasker.TaskRequest{{TaskType: "h"}, {TaskType: "h"}, {TaskType: "h"}}
 	for name, call := range map[string]func() error{
@@ -202,9 +216,11 @@ func TestLimits(t *testing.T) {
 		result tasker.StepResult
 		place  string
 	}{
-		"Result":  {tasker.StepResult{Status: tasker.ResultCompleted, Result: json.RawMessage(`"123456789"`)}, "/results/0/result"},
-		"Broken":  {tasker.StepResult{Status: tasker.ResultCompleted, Result: json.RawMessage(`{`)}, "/results/0/result"},
-		"Details": {tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Details: json.RawMessage(`"123456789"`)}}, "/results/0/error/details"},
+		"Result": {tasker.StepResult{Status: tasker.ResultCompleted, Result: json.RawMessage(`"123456789"`)},
+			"/results/0/result"},
+		"Broken": {tasker.StepResult{Status: tasker.ResultCompleted, Result: json.RawMessage(`{`)}, "/results/0/result"},
+		"Details": {tasker.StepResult{Status: tasker.ResultFailed,
+			Error: &tasker.Failure{Details: json.RawMessage(`"123456789"`)}}, "/results/0/error/details"},
 		"NoError": {tasker.StepResult{Status: tasker.ResultFailed}, "/results/0/error"},
 		"Status":  {tasker.StepResult{Status: "done"}, "/results/0/status"},
 		"Snooze":  {tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: -1}, "/results/0/snooze_seconds"},

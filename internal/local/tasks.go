@@ -31,13 +31,15 @@ func toSubmission(r *tasker.TaskRequest, s *engine.Submission) {
 		Context: r.Context, Priority: string(r.Priority), Capabilities: r.RequiredCapabilities,
 		Timeout: times(r.TimeoutSeconds, time.Second), MaxRetries: r.MaxRetries, RunAt: task.FromOptional(r.RunAt),
 		IdempotencyKey: r.IdempotencyKey, CorrelationID: r.CorrelationID,
-		Meta: task.Meta{Tags: r.Tags, ParentCorrelationID: r.ParentCorrelationID, Initiator: r.Initiator, SourceSystem: r.SourceSystem, Reason: r.Reason, TraceParent: r.TraceParent}}
+		Meta: task.Meta{Tags: r.Tags, ParentCorrelationID: r.ParentCorrelationID, Initiator: r.Initiator,
+			SourceSystem: r.SourceSystem, Reason: r.Reason, TraceParent: r.TraceParent}}
 }
 
 func fromReceipts(receipts []engine.Receipt) []tasker.TaskReceipt {
 	out := make([]tasker.TaskReceipt, len(receipts))
 	for i, r := range receipts {
-		out[i] = tasker.TaskReceipt{TaskUUID: toUUID(r.ID), State: tasker.TaskState(r.State), Created: r.Created, Error: itemError(r.Err)}
+		out[i] = tasker.TaskReceipt{TaskUUID: toUUID(r.ID), State: tasker.TaskState(r.State), Created: r.Created,
+			Error: itemError(r.Err)}
 	}
 	return out
 }
@@ -67,14 +69,18 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 	}
 	t, damage := t.Shown()
 	c := t.Counts
-	return &tasker.Task{Damage: damages(damage, tpl.Unread), TaskUUID: toUUID(t.ID), Namespace: tpl.Namespace, Name: tpl.Name, Version: tpl.Version, State: tasker.TaskState(t.State),
+	return &tasker.Task{Damage: damages(damage, tpl.Unread), TaskUUID: toUUID(t.ID), Namespace: tpl.Namespace,
+		Name: tpl.Name, Version: tpl.Version, State: tasker.TaskState(t.State),
 		Priority: tasker.Priority(b.engine.PriorityText(t)), PriorityLevel: t.Priority, Context: t.Context,
 		CreatedAt: t.CreatedAt.Time(), RunAt: t.RunAt.Ptr(), FinishedAt: t.FinishedAt.Ptr(), DeadlineAt: t.DeadlineAt.Ptr(),
-		TotalSteps: c.Total(), PendingSteps: c.Pending, InProgressSteps: c.Active, WaitingSteps: c.Waiting, CompletedSteps: c.Done,
-		FailedSteps: c.Failed, CancelledSteps: c.Cancelled, CompletionPercentage: percentage(c.Done, c.Total()),
-		Tags: t.Meta.Tags, CorrelationID: t.CorrelationID, ParentCorrelationID: t.Meta.ParentCorrelationID, IdempotencyKey: t.IdempotencyKey,
-		Initiator: t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
-		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, CancelledByKey: t.Meta.CancelledKey, TraceParent: t.Meta.TraceParent,
+		TotalSteps: c.Total(), PendingSteps: c.Pending, InProgressSteps: c.Active, WaitingSteps: c.Waiting,
+		CompletedSteps: c.Done,
+		FailedSteps:    c.Failed, CancelledSteps: c.Cancelled, CompletionPercentage: percentage(c.Done, c.Total()),
+		Tags: t.Meta.Tags, CorrelationID: t.CorrelationID, ParentCorrelationID: t.Meta.ParentCorrelationID,
+		IdempotencyKey: t.IdempotencyKey,
+		Initiator:      t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
+		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, CancelledByKey: t.Meta.CancelledKey,
+		TraceParent:    t.Meta.TraceParent,
 		ContextVersion: t.Meta.ContextEdits, ContextEditedAt: t.Meta.EditedAt.Ptr(), ContextEditedBy: t.Meta.EditedBy,
 		ContextEditedByKey: t.Meta.EditedKey,
 		ReplayCount:        t.Meta.Replays, LastReplayedAt: t.Meta.ReplayedAt.Ptr(), LastReplayedBy: t.Meta.ReplayedBy,
@@ -115,9 +121,11 @@ func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskP
 }
 
 func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
-	out := engine.TaskFilter{Namespace: f.Namespace, Name: f.Name, Version: f.Version, Tag: f.Tag, CorrelationID: f.CorrelationID, Initiator: f.Initiator, Limit: f.Limit, Contexts: f.WithContext}
+	out := engine.TaskFilter{Namespace: f.Namespace, Name: f.Name, Version: f.Version, Tag: f.Tag,
+		CorrelationID: f.CorrelationID, Initiator: f.Initiator, Limit: f.Limit, Contexts: f.WithContext}
 	var faults filterFaults
-	faults.names("namespace", f.Namespace, "name", f.Name, "version", f.Version, "tag", f.Tag, "correlation_id", f.CorrelationID, "initiator", f.Initiator)
+	faults.names("namespace", f.Namespace, "name", f.Name, "version", f.Version, "tag", f.Tag, "correlation_id",
+		f.CorrelationID, "initiator", f.Initiator)
 	for _, s := range f.States {
 		if !knownState(task.State(s)) {
 			faults.add("state", "there is no task state \""+string(s)+"\"")

@@ -28,7 +28,8 @@ func (b *Backend) RegisterTemplate(ctx context.Context, src tasker.TemplateSourc
 		return nil, ToError(err)
 	}
 	t.Source = src.YAML
-	stored, created, err := b.engine.RegisterTemplate(ctx, t, engine.Registration{Actor: src.RegisteredBy, Reason: src.Reason})
+	stored, created, err := b.engine.RegisterTemplate(ctx, t,
+		engine.Registration{Actor: src.RegisteredBy, Reason: src.Reason})
 	if err != nil {
 		return nil, ToError(err)
 	}
@@ -95,8 +96,9 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 
 // fromTemplate shows a template; in a list without steps and source.
 func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, error) {
-	out := &tasker.Template{Damage: t.Unread, Namespace: t.Namespace, Name: t.Name, Version: t.Version, Description: t.Description,
-		Lifecycle: fromLifecycle(t.Lifecycle), Fingerprint: t.Fingerprint, CreatedAt: t.CreatedAt}
+	out := &tasker.Template{Damage: t.Unread, Namespace: t.Namespace, Name: t.Name, Version: t.Version,
+		Description: t.Description,
+		Lifecycle:   fromLifecycle(t.Lifecycle), Fingerprint: t.Fingerprint, CreatedAt: t.CreatedAt}
 	if t.Priority != nil {
 		out.Priority = tasker.Priority(b.engine.PriorityName(*t.Priority))
 	}
@@ -123,7 +125,8 @@ func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
 	retry := b.engine.RetryOf(s)
 	out := tasker.TemplateStep{Name: s.Name, Description: s.Description, Handler: s.Handler, Dependencies: s.Dependencies,
 		Retry: tasker.RetryPolicy{Retryable: retry.Retryable, MaxAttempts: retry.MaxAttempts, Backoff: string(retry.Backoff),
-			BackoffBaseMS: int(retry.Base / time.Millisecond), MaxBackoffMS: int(retry.Max / time.Millisecond), Jitter: retry.Jitter},
+			BackoffBaseMS: int(retry.Base / time.Millisecond), MaxBackoffMS: int(retry.Max / time.Millisecond),
+			Jitter: retry.Jitter},
 		TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities}
 	for _, c := range failure.Classes {
 		if n := s.Retry.Limits.Of(c); n != nil {
@@ -154,6 +157,7 @@ func initialization(s task.StepSpec) (map[string]any, error) {
 
 func fromLifecycle(l task.Lifecycle) tasker.Lifecycle {
 	minutes := func(d time.Duration) int { return int(d / time.Minute) }
-	return tasker.Lifecycle{MaxWaitingForDependencies: minutes(l.MaxWaitingForDependencies), MaxWaitingForRetry: minutes(l.MaxWaitingForRetry),
-		MaxStepsInProcess: minutes(l.MaxStepsInProcess), MaxDuration: minutes(l.MaxDuration)}
+	return tasker.Lifecycle{MaxWaitingForDependencies: minutes(l.MaxWaitingForDependencies),
+		MaxWaitingForRetry: minutes(l.MaxWaitingForRetry),
+		MaxStepsInProcess:  minutes(l.MaxStepsInProcess), MaxDuration: minutes(l.MaxDuration)}
 }

@@ -44,7 +44,8 @@ func TestViewsAgree(t *testing.T) {
 	cfg := handDetected()
 	cfg.StalenessThresholds.WaitingForDependencies = 50 * time.Minute
 	cfg.Cases.PriorityBases.StalenessTimeout = 300
-	for name, open := range map[string]func(*testing.T, engine.Config) *asked{"PostgreSQL": askPostgres, "SQLite": askSQLite} {
+	for name, open := range map[string]func(*testing.T, engine.Config) *asked{"PostgreSQL": askPostgres,
+		"SQLite": askSQLite} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := open(t, cfg)
@@ -61,7 +62,8 @@ func TestViewsAgree(t *testing.T) {
 				a.rig.silent(time.Microsecond)
 				a.compare(seen)
 			}
-			for _, what := range []string{"healthy", "warning", "stale", "steps_in_process", "waiting_for_retry", "waiting_for_dependencies", "queue", "dashboard",
+			for _, what := range []string{"healthy", "warning", "stale", "steps_in_process", "waiting_for_retry",
+				"waiting_for_dependencies", "queue", "dashboard",
 				"template", "global", "promise", "max_duration", "time", "attempt"} {
 				if seen[what] == 0 {
 					t.Errorf("nothing was compared about %s: %v", what, seen)
@@ -75,12 +77,14 @@ func TestViewsAgree(t *testing.T) {
 func (a *asked) showsTemplates() {
 	a.t.Helper()
 	type shown struct{ Name, Config string }
-	got := rowsOf(a, `SELECT DISTINCT task_name, CAST(template_config AS text) FROM @.v_task_state_analysis WHERE task_name IN ('plain', 'hasty') ORDER BY 1`,
+	got := rowsOf(a,
+		`SELECT DISTINCT task_name, CAST(template_config AS text) FROM @.v_task_state_analysis WHERE task_name IN ('plain', 'hasty') ORDER BY 1`,
 		func(r *shown) []any { return []any{&r.Name, &r.Config} })
 	for i := range got {
 		got[i].Config = string(canonical(a.t, []byte(got[i].Config)))
 	}
-	same(a.t, "template_config", got, []shown{{"hasty", `{"max_steps_in_process_minutes":2,"max_waiting_for_retry_minutes":1}`}, {"plain", "{}"}})
+	same(a.t, "template_config", got,
+		[]shown{{"hasty", `{"max_steps_in_process_minutes":2,"max_waiting_for_retry_minutes":1}`}, {"plain", "{}"}})
 }
 
 // compare holds all views against the engine, and counts what it has seen.
@@ -109,7 +113,8 @@ func (a *asked) nextTurn() time.Time {
 		StaleAt   string
 		Threshold float64
 	}
-	for _, r := range rowsOf(a, `SELECT time(stale_at), CAST(threshold_minutes AS double precision) FROM @.v_task_state_analysis WHERE threshold_minutes > 0`,
+	for _, r := range rowsOf(a,
+		`SELECT time(stale_at), CAST(threshold_minutes AS double precision) FROM @.v_task_state_analysis WHERE threshold_minutes > 0`,
 		func(r *turn) []any { return []any{&r.StaleAt, &r.Threshold} }) {
 		stale, err := time.Parse(microseconds, r.StaleAt)
 		if err != nil {
@@ -164,11 +169,13 @@ type staleRow struct {
 
 func (a *asked) staleness() []staleRow {
 	a.t.Helper()
-	return rowsOf(a, `SELECT task_uuid, namespace_name, task_name, current_state, CAST(time_in_state_minutes AS double precision),
+	return rowsOf(a,
+		`SELECT task_uuid, namespace_name, task_name, current_state, CAST(time_in_state_minutes AS double precision),
  CAST(coalesce(staleness_threshold_minutes, 0) AS double precision), CAST(counted_minutes AS double precision), health_status, threshold_source,
  coalesce(promise, ''), coalesce(promised_step, ''), coalesce(time(promised_until), ''), coalesce(time(stale_at), '') FROM @.v_task_staleness_monitoring`,
 		func(r *staleRow) []any {
-			return []any{&r.Task, &r.Namespace, &r.Name, &r.State, &r.InState, &r.Threshold, &r.Counted, &r.Health, &r.Source, &r.Promise, &r.Step, &r.Until, &r.StaleAt}
+			return []any{&r.Task, &r.Namespace, &r.Name, &r.State, &r.InState, &r.Threshold, &r.Counted, &r.Health, &r.Source,
+				&r.Promise, &r.Step, &r.Until, &r.StaleAt}
 		})
 }
 
@@ -186,8 +193,10 @@ func (a *asked) stalenessByEngine() []staleRow {
 	}
 	var want []staleRow
 	for _, s := range list {
-		want = append(want, staleRow{s.TaskUUID, s.Namespace, s.TaskName, s.CurrentState, inMinutes(s.TimeInStateMinutes), inMinutes(s.StalenessThresholdMinutes),
-			inMinutes(s.CountedMinutes), s.Health, s.ThresholdSource, s.Promise, s.PromisedStep, at(s.PromisedUntil), at(s.StaleAt)})
+		want = append(want, staleRow{s.TaskUUID, s.Namespace, s.TaskName, s.CurrentState, inMinutes(s.TimeInStateMinutes),
+			inMinutes(s.StalenessThresholdMinutes),
+			inMinutes(s.CountedMinutes), s.Health, s.ThresholdSource, s.Promise, s.PromisedStep, at(s.PromisedUntil),
+			at(s.StaleAt)})
 	}
 	return want
 }
@@ -204,10 +213,12 @@ type queueRow struct {
 
 func (a *asked) queue() []queueRow {
 	a.t.Helper()
-	return rowsOf(a, `SELECT dlq_entry_uuid, task_uuid, namespace_name, task_name, original_state, current_state, dlq_reason, time(dlq_timestamp),
+	return rowsOf(a,
+		`SELECT dlq_entry_uuid, task_uuid, namespace_name, task_name, original_state, current_state, dlq_reason, time(dlq_timestamp),
  CAST(minutes_in_dlq AS double precision), CAST(priority_score AS double precision), recovered FROM @.v_dlq_investigation_queue`,
 		func(r *queueRow) []any {
-			return []any{&r.Case, &r.Task, &r.Namespace, &r.Name, &r.Was, &r.State, &r.Reason, &r.Opened, &r.Minutes, &r.Score, &r.Recovered}
+			return []any{&r.Case, &r.Task, &r.Namespace, &r.Name, &r.Was, &r.State, &r.Reason, &r.Opened, &r.Minutes, &r.Score,
+				&r.Recovered}
 		})
 }
 
@@ -219,7 +230,8 @@ func (a *asked) queueByEngine() []queueRow {
 	}
 	var want []queueRow
 	for _, q := range list {
-		want = append(want, queueRow{q.CaseUUID, q.TaskUUID, q.Namespace, q.TaskName, q.OriginalState, q.CurrentState, q.Reason, q.OpenedAt.Format(microseconds),
+		want = append(want, queueRow{q.CaseUUID, q.TaskUUID, q.Namespace, q.TaskName, q.OriginalState, q.CurrentState,
+			q.Reason, q.OpenedAt.Format(microseconds),
 			inMinutes(q.MinutesInDLQ), inMinutes(q.PriorityScore), q.Recovered})
 	}
 	return want
@@ -234,7 +246,8 @@ type dashboardRow struct {
 
 func (a *asked) dashboard() []dashboardRow {
 	a.t.Helper()
-	return rowsOf(a, `SELECT dlq_reason, total_entries, pending, manually_resolved, permanent_failures, cancelled, time(oldest_entry), time(newest_entry),
+	return rowsOf(a,
+		`SELECT dlq_reason, total_entries, pending, manually_resolved, permanent_failures, cancelled, time(oldest_entry), time(newest_entry),
  CAST(avg_resolution_time_minutes AS double precision) FROM @.v_dlq_dashboard`,
 		func(r *dashboardRow) []any {
 			return []any{&r.Reason, &r.Total, &r.Pending, &r.Resolved, &r.Failed, &r.Cancelled, &r.Oldest, &r.Newest, &r.Average}

@@ -42,7 +42,8 @@ func TestProbedWorker(t *testing.T) {
 		}
 		return w
 	}
-	if w := look(); w.State != tasker.WorkerActive || w.HealthFailures != 0 || w.HealthURL != health.URL || w.Breaker != tasker.BreakerClosed {
+	if w := look(); w.State != tasker.WorkerActive || w.HealthFailures != 0 || w.HealthURL != health.URL ||
+		w.Breaker != tasker.BreakerClosed {
 		t.Errorf("well: %+v", w)
 	}
 	r.submit(t, tasker.TaskRequest{TaskType: "p"})
@@ -59,7 +60,8 @@ func TestProbedWorker(t *testing.T) {
 	if err != nil || len(resp.Steps) != 0 || resp.ShouldDrain {
 		t.Errorf("an unhealthy worker got %+v, %v", resp, err)
 	}
-	if text := r.explained(t, id); !strings.Contains(text, "(1 worker is unhealthy and gets no steps until a probe succeeds)") {
+	if text := r.explained(t, id); !strings.Contains(text,
+		"(1 worker is unhealthy and gets no steps until a probe succeeds)") {
 		t.Error(text)
 	}
 	r.report(t, held, completed(`"what it had it keeps"`))
@@ -93,15 +95,18 @@ func TestBrokenWorker(t *testing.T) {
 	for n := range 2 {
 		inARow(n)
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})
-		r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Type: "OUT_OF_MEMORY", Message: "full"}})
+		r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultFailed,
+			Error: &tasker.Failure{Type: "OUT_OF_MEMORY", Message: "full"}})
 	}
 	inARow(0) // it opened
 	w, err := r.Worker(t.Context(), r.worker)
-	if err != nil || w.State != tasker.WorkerActive || w.Breaker != tasker.BreakerOpen || w.BreakerOpenedAt == nil || !w.BreakerOpenedAt.Equal(noon) {
+	if err != nil || w.State != tasker.WorkerActive || w.Breaker != tasker.BreakerOpen || w.BreakerOpenedAt == nil ||
+		!w.BreakerOpenedAt.Equal(noon) {
 		t.Errorf("%+v, %v", w, err)
 	}
 	id := r.submit(t, tasker.TaskRequest{TaskType: "other"})
-	if text := r.explained(t, id); !strings.Contains(text, "(1 worker has an open circuit breaker because all its recent attempts failed)") {
+	if text := r.explained(t, id); !strings.Contains(text,
+		"(1 worker has an open circuit breaker because all its recent attempts failed)") {
 		t.Error(text)
 	}
 	r.wait(t, time.Minute)

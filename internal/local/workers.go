@@ -17,15 +17,18 @@ import (
 // RegisterWorker implements tasker.WorkerBackend.
 func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
 	w, err := b.engine.Register(ctx, task.Worker{Name: reg.Name, Namespaces: reg.Namespaces, Handlers: reg.Handlers,
-		Capabilities: reg.Capabilities, Capacity: reg.Capacity, Host: reg.Host, Version: reg.Version, HealthURL: reg.HealthURL})
+		Capabilities: reg.Capabilities, Capacity: reg.Capacity, Host: reg.Host, Version: reg.Version,
+		HealthURL: reg.HealthURL})
 	if err != nil {
 		return nil, ToError(err)
 	}
 	cfg := b.engine.Config()
 	return &tasker.RegisteredWorker{WorkerID: toUUID(w.ID), PollIntervalMS: int(cfg.Leases.PollInterval.Milliseconds()),
-		PollIntervalSeconds: cfg.Leases.PollInterval.Seconds(),
-		HeartbeatIntervalMS: int(cfg.Leases.HeartbeatInterval.Milliseconds()), LeaseSeconds: int(cfg.Leases.Lease().Seconds()),
-		StartTimeoutSeconds: int(cfg.Leases.StartTimeout.Seconds()), MaxLongPollSeconds: int(cfg.Leases.MaxLongPoll.Seconds()),
+		PollIntervalSeconds:   cfg.Leases.PollInterval.Seconds(),
+		HeartbeatIntervalMS:   int(cfg.Leases.HeartbeatInterval.Milliseconds()),
+		LeaseSeconds:          int(cfg.Leases.Lease().Seconds()),
+		StartTimeoutSeconds:   int(cfg.Leases.StartTimeout.Seconds()),
+		MaxLongPollSeconds:    int(cfg.Leases.MaxLongPoll.Seconds()),
 		MaxResultPayloadBytes: cfg.Limits.PayloadBytes}, nil
 }
 
@@ -141,7 +144,8 @@ func (b *Backend) ResumeWorker(ctx context.Context, req tasker.ResumeRequest) (*
 
 func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 	w, damage := w.Shown()
-	info := tasker.WorkerInfo{Damage: damage, WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State), Namespaces: w.Namespaces, Handlers: w.Handlers,
+	info := tasker.WorkerInfo{Damage: damage, WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State),
+		Namespaces: w.Namespaces, Handlers: w.Handlers,
 		Capabilities: w.Capabilities, Capacity: w.Capacity, ReportedLoad: w.Load, Host: w.Host, Version: w.Version,
 		StartedAt: w.StartedAt.Time(), LastHeartbeat: w.LastHeartbeat.Time(),
 		HealthURL: w.HealthURL, HealthFailures: w.ProbeFailures, HealthError: w.ProbeError,
@@ -154,7 +158,8 @@ func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 
 // Poll implements tasker.WorkerBackend.
 func (b *Backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
-	leases, drain, err := b.engine.Poll(ctx, toID(req.WorkerID), max(req.Capacity, 1), times(req.WaitMS, time.Millisecond), req.Start)
+	leases, drain, err := b.engine.Poll(ctx, toID(req.WorkerID), max(req.Capacity, 1), times(req.WaitMS, time.Millisecond),
+		req.Start)
 	if err != nil {
 		return nil, ToError(err)
 	}
@@ -187,9 +192,12 @@ func (b *Backend) fromLease(l *engine.Lease) (tasker.Assignment, error) {
 	if s.State == task.StepAssigned {
 		attempt++
 	}
-	a := tasker.Assignment{StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Token: b.engine.Token(s), State: tasker.StepState(s.State),
-		Namespace: l.Template.Namespace, TaskName: l.Template.Name, Version: l.Template.Version, StepName: spec.Name, Handler: spec.Handler,
-		Attempt: attempt, MaxAttempts: s.MaxAttempts, Priority: s.Priority, Parameters: l.Task.Context, CorrelationID: l.Task.CorrelationID, TraceParent: l.TraceParent,
+	a := tasker.Assignment{StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Token: b.engine.Token(s),
+		State:     tasker.StepState(s.State),
+		Namespace: l.Template.Namespace, TaskName: l.Template.Name, Version: l.Template.Version, StepName: spec.Name,
+		Handler: spec.Handler,
+		Attempt: attempt, MaxAttempts: s.MaxAttempts, Priority: s.Priority, Parameters: l.Task.Context,
+		CorrelationID: l.Task.CorrelationID, TraceParent: l.TraceParent,
 		TimeoutSeconds: int(s.Timeout / time.Second), LeaseExpiresAt: s.LeaseUntil.Time(), DeadlineAt: s.Deadline().Ptr()}
 	if l.ParentResults != nil {
 		a.ParentResults = make(map[string]json.RawMessage, len(l.ParentResults))
@@ -271,7 +279,8 @@ func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]taske
 	}
 	out := make([]tasker.SettleAnswer, len(answers))
 	for i, a := range answers {
-		out[i] = tasker.SettleAnswer{StepUUID: toUUID(a.Step), State: tasker.StepState(a.State), NextRetryAt: a.NextRetryAt.Ptr(), Error: itemError(a.Err)}
+		out[i] = tasker.SettleAnswer{StepUUID: toUUID(a.Step), State: tasker.StepState(a.State),
+			NextRetryAt: a.NextRetryAt.Ptr(), Error: itemError(a.Err)}
 	}
 	return out, nil
 }
@@ -293,7 +302,8 @@ func (b *Backend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker
 
 // Drain implements tasker.WorkerBackend.
 func (b *Backend) Drain(ctx context.Context, req tasker.DrainRequest) (*tasker.DrainResponse, error) {
-	n, err := b.engine.Drain(ctx, toID(req.WorkerID), req.Final, engine.WorkerAct{Actor: req.DrainedBy, Reason: req.Reason})
+	n, err := b.engine.Drain(ctx, toID(req.WorkerID), req.Final,
+		engine.WorkerAct{Actor: req.DrainedBy, Reason: req.Reason})
 	if err != nil {
 		return nil, ToError(err)
 	}

@@ -77,7 +77,8 @@ func (m *Migrator) applied(ctx context.Context) (map[int64]record, error) {
 		return nil, err
 	}
 	if kept {
-		find = `SELECT v.version_id, coalesce(c.file, ''), coalesce(c.sha256, ''), coalesce(c.applied_at, 0) FROM ` + m.dialect.table(versionTable) + ` v
+		find = `SELECT v.version_id, coalesce(c.file, ''), coalesce(c.sha256, ''), coalesce(c.applied_at, 0) FROM ` +
+			m.dialect.table(versionTable) + ` v
  LEFT JOIN ` + m.dialect.table(checksumTable) + ` c ON c.version = v.version_id WHERE v.version_id > 0`
 	}
 	rows, err := m.db.QueryContext(ctx, find)

@@ -132,8 +132,9 @@ func await(ctx context.Context, tx *sql.Tx, key int64) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-late.C:
-			return &task.Error{Code: task.Unavailable, Message: fmt.Sprintf("another process has been migrating this database for %s", lockPatience),
-				Hint: "look for it in pg_stat_activity; it holds an advisory lock (pg_locks)"}
+			return &task.Error{Code: task.Unavailable,
+				Message: fmt.Sprintf("another process has been migrating this database for %s", lockPatience),
+				Hint:    "look for it in pg_stat_activity; it holds an advisory lock (pg_locks)"}
 		}
 	}
 }

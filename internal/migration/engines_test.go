@@ -52,7 +52,8 @@ func onSQLite(t *testing.T) place {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.db")
 	return place{
-		dsn: "sqlite:" + path, dialect: migration.SQLite(), catalog: sqliteCatalog, fresh: onSQLite, shipped: sqlite.Migrations,
+		dsn: "sqlite:" + path, dialect: migration.SQLite(), catalog: sqliteCatalog, fresh: onSQLite,
+		shipped: sqlite.Migrations,
 		open: func(t *testing.T) *sql.DB {
 			db, err := sql.Open("sqlite", "file:"+path)
 			if err != nil {
@@ -77,7 +78,8 @@ func postgresAt(t *testing.T, dsn string) place {
 		t.Fatal(err)
 	}
 	return place{
-		dsn: dsn, dialect: migration.Postgres(d.Schema), catalog: postgresCatalog, fresh: onPostgres, shipped: postgres.Migrations,
+		dsn: dsn, dialect: migration.Postgres(d.Schema), catalog: postgresCatalog, fresh: onPostgres,
+		shipped: postgres.Migrations,
 		open: func(t *testing.T) *sql.DB {
 			db := stdlib.OpenDB(*d.Pool.ConnConfig)
 			db.SetMaxOpenConns(2)

@@ -85,7 +85,8 @@ func TestSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := migration.SQL(files)
-	for _, want := range []string{"-- 0001_first.sql (sha256 " + files[0].SHA256, "CREATE TABLE fruit", "-- 0002_second.sql", "UPDATE fruit"} {
+	for _, want := range []string{"-- 0001_first.sql (sha256 " + files[0].SHA256, "CREATE TABLE fruit",
+		"-- 0002_second.sql", "UPDATE fruit"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

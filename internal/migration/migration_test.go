@@ -69,7 +69,8 @@ func TestUp(t *testing.T) {
 		same(t, "states after", states(t, later), map[string]migration.State{
 			"0001_first.sql": migration.Applied, "0002_second.sql": migration.Applied, "0003_third.sql": migration.Applied})
 		var colour string
-		if err := p.open(t).QueryRowContext(t.Context(), `SELECT colour FROM fruit WHERE name = 'apple'`).Scan(&colour); err != nil || colour != "green" {
+		if err := p.open(t).QueryRowContext(t.Context(),
+			`SELECT colour FROM fruit WHERE name = 'apple'`).Scan(&colour); err != nil || colour != "green" {
 			t.Errorf("the row has colour %q after the migration: %v", colour, err)
 		}
 	})
@@ -197,7 +198,8 @@ func TestSchemaIsCreated(t *testing.T) {
 		t.Errorf("the table is not in the schema: %v", err)
 	}
 	var n int
-	if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()`).Scan(&n); err != nil || n != 0 {
+	if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()`).Scan(
+		&n); err != nil || n != 0 {
 		t.Errorf("%d tables are in the schema of the search_path: %v", n, err)
 	}
 }

@@ -70,8 +70,9 @@ func Refuse(list []Status) error {
 		names[i] = f.Name
 	}
 	return &task.Error{Code: task.Invalid,
-		Message: "the schema of the database is older than this binary, and db.migrate=never: pending are " + strings.Join(names, ", "),
-		Hint:    "run tasker migrate up with the same database, or start with --migrate=auto"}
+		Message: "the schema of the database is older than this binary, and db.migrate=never: pending are " +
+			strings.Join(names, ", "),
+		Hint: "run tasker migrate up with the same database, or start with --migrate=auto"}
 }
 
 // Up applies what is pending, each file in a transaction of its own, and returns
@@ -138,7 +139,8 @@ func (m *Migrator) up(ctx context.Context) ([]File, error) {
 	var partial *goose.PartialError
 	if errors.As(err, &partial) {
 		// goose's text names neither the file nor what to do.
-		results, err = partial.Applied, fmt.Errorf("apply %s, which was rolled back: %w", partial.Failed.Source.Path, partial.Err)
+		results, err = partial.Applied, fmt.Errorf("apply %s, which was rolled back: %w", partial.Failed.Source.Path,
+			partial.Err)
 	}
 	done := make([]File, len(results))
 	for i, r := range results {

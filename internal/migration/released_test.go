@@ -44,19 +44,23 @@ var released = map[string][]string{
 // a comment. A binary in which it has refuses all of them.
 func TestReleasedMigrations(t *testing.T) {
 	t.Parallel()
-	for name, files := range map[string][]migration.File{"postgres": shipped(t, postgres.Migrations), "sqlite": shipped(t, sqlite.Migrations)} {
+	for name, files := range map[string][]migration.File{"postgres": shipped(t, postgres.Migrations),
+		"sqlite": shipped(t, sqlite.Migrations)} {
 		sums := released[name]
 		if len(files) < len(sums) {
 			t.Fatalf("%s: %d migrations were released, and there are %d", name, len(sums), len(files))
 		}
 		for i, sum := range sums {
 			if f := files[i]; f.SHA256 != sum {
-				t.Errorf("%s: %s was released and has changed (its checksum is %s): undo that, and write a migration that follows it", name, f.Name, f.SHA256)
+				t.Errorf(
+					"%s: %s was released and has changed (its checksum is %s): undo that, and write a migration that follows it", name,
+					f.Name, f.SHA256)
 			}
 		}
 		// only the newest may still be in the making
 		for _, f := range files[len(sums):max(len(files)-1, len(sums))] {
-			t.Errorf("%s: %s has a follower, but its checksum %s is not in the list of what was released", name, f.Name, f.SHA256)
+			t.Errorf("%s: %s has a follower, but its checksum %s is not in the list of what was released", name, f.Name,
+				f.SHA256)
 		}
 		if sorted := slices.Compact(slices.Sorted(slices.Values(sums))); len(sorted) != len(sums) {
 			t.Errorf("%s: a checksum is listed twice", name)

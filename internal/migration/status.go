@@ -61,7 +61,8 @@ func compare(files []File, have map[int64]record) []Status {
 		if v > int64(len(files)) {
 			r := have[v]
 			name := cmp.Or(r.file, fmt.Sprintf("%04d", v))
-			out = append(out, Status{File: File{Version: v, Name: name, SHA256: r.sha256}, State: Unknown, AppliedAt: r.appliedAt})
+			out = append(out, Status{File: File{Version: v, Name: name, SHA256: r.sha256}, State: Unknown,
+				AppliedAt: r.appliedAt})
 		}
 	}
 	return out
@@ -81,7 +82,9 @@ func Check(list []Status) error {
 			e.Hint = "use the binary that migrated it, or one of a later release; a released migration never changes"
 		case Skipped:
 			e.Message = fmt.Sprintf("the database lacks %s, though it has later migrations", s.Name)
-			e.Hint = "somebody edited tasker_migrations; restore the row if the schema has the change, or restore the database from a backup"
+			e.Hint =
+				"somebody edited tasker_migrations; restore the row if the schema has the change, or restore the database " +
+					"from a backup"
 		default:
 			continue
 		}

@@ -131,8 +131,10 @@ func TestUpgradeNotices(t *testing.T) {
 		want         []string
 	}{
 		{"Nothing", second, nil},
-		{"DeletedRow", begin + `DELETE FROM fruit WHERE name LIKE '%2%';`, []string{`fruit lost the row name={"n": "2"} ripe=2`}},
-		{"ChangedValue", begin + `UPDATE fruit SET ripe = 7 WHERE ripe = 1;`, []string{`fruit lost the row name={"n": "1"} ripe=1`}},
+		{"DeletedRow", begin + `DELETE FROM fruit WHERE name LIKE '%2%';`,
+			[]string{`fruit lost the row name={"n": "2"} ripe=2`}},
+		{"ChangedValue", begin + `UPDATE fruit SET ripe = 7 WHERE ripe = 1;`,
+			[]string{`fruit lost the row name={"n": "1"} ripe=1`}},
 		{"DroppedColumn", begin + `ALTER TABLE fruit DROP COLUMN ripe;`, []string{"fruit.ripe is gone"}},
 		{"DroppedTable", begin + `DROP TABLE fruit;`, []string{"fruit.name is gone", "fruit.ripe is gone"}},
 	}
@@ -140,7 +142,8 @@ func TestUpgradeNotices(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			engines(t, func(t *testing.T, p place) {
-				files, err := migration.Files(list(begin+`CREATE TABLE fruit (name text PRIMARY KEY, ripe int NOT NULL CHECK (ripe > 0));`, tt.second))
+				files, err := migration.Files(list(begin+
+					`CREATE TABLE fruit (name text PRIMARY KEY, ripe int NOT NULL CHECK (ripe > 0));`, tt.second))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -163,7 +166,8 @@ func TestTasksKnowSinceWhen(t *testing.T) {
 			t.Fatal(err)
 		}
 		fill(t, db, tables)
-		if _, err := db.ExecContext(t.Context(), `UPDATE tasker_tasks SET created_at = created_at + 10, finished_at = CASE WHEN created_at = 1 THEN 0 ELSE 20 END`); err != nil {
+		if _, err := db.ExecContext(t.Context(),
+			`UPDATE tasker_tasks SET created_at = created_at + 10, finished_at = CASE WHEN created_at = 1 THEN 0 ELSE 20 END`); err != nil {
 			t.Fatal(err)
 		}
 		up(t, p.migrator(t, dirOf(files)))

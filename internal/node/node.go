@@ -87,7 +87,8 @@ func New(ctx context.Context, s engine.Database, opts Options) (*Node, error) {
 
 func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts Options) (*Node, error) {
 	now, stepped := timeOf(s, opts.Now)
-	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: now, Stepped: stepped, Schemas: compileSchema, Observer: opts.Observer,
+	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: now, Stepped: stepped, Schemas: compileSchema,
+		Observer:    opts.Observer,
 		Transitions: opts.Transitions, Dispatcher: d})
 	if err != nil {
 		return nil, local.ToError(err)

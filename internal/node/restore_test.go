@@ -53,7 +53,8 @@ func TestTokensAfterRestore(t *testing.T) {
 	}
 
 	open(func(b *node.Node) {
-		if _, err := b.SubmitTasks(t.Context(), tasker.SubmitRequest{Tasks: []tasker.TaskRequest{{TaskType: "h"}}}); err != nil {
+		if _, err := b.SubmitTasks(t.Context(),
+			tasker.SubmitRequest{Tasks: []tasker.TaskRequest{{TaskType: "h"}}}); err != nil {
 			t.Fatal(err)
 		}
 	})

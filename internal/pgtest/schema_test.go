@@ -64,7 +64,8 @@ func ask[T comparable](t *testing.T, conn *pgx.Conn, query string, want T, args 
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	outside := open(t, pgtest.DSN(t))
-	const schemas, named = `SELECT count(*) FROM pg_namespace WHERE nspname = ANY($1)`, `SELECT count(*) FROM pg_class WHERE relname = 'here_only'`
+	const schemas, named = `SELECT count(*) FROM pg_namespace WHERE nspname = ANY($1)`,
+		`SELECT count(*) FROM pg_class WHERE relname = 'here_only'`
 	var names []string
 	t.Run("Apart", func(t *testing.T) {
 		for range 2 {

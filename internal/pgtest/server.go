@@ -86,7 +86,8 @@ func (s *Server) begin(home *testserver.Home, settings []string) error {
 	s.server = &testserver.Server{
 		Name: "PostgreSQL", Home: home, Kill: Immediate.signal,
 		Program: func(port int) (*exec.Cmd, error) {
-			return home.Command(filepath.Join(s.programs, "postgres"), append(args, "-D", "data", "-p", fmt.Sprint(port))...), nil
+			return home.Command(filepath.Join(s.programs, "postgres"), append(args, "-D", "data", "-p", fmt.Sprint(port))...),
+				nil
 		},
 		Greet: func(ctx context.Context, port int) error { return greet(ctx, s.dsn(port)) },
 	}
@@ -101,7 +102,8 @@ func initdb(home *testserver.Home, programs, password string) error {
 	}
 	// The order of words is that of a language, as it usually is in production,
 	// and not that of bytes: what relies on an order has to say on which.
-	cmd := home.Command(filepath.Join(programs, "initdb"), "-D", "data", "-U", "postgres", "-A", "scram-sha-256", "--pwfile", secret,
+	cmd := home.Command(filepath.Join(programs, "initdb"), "-D", "data", "-U", "postgres", "-A", "scram-sha-256",
+		"--pwfile", secret,
 		"-E", "UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US", "--no-sync", "--no-instructions")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("create a cluster: %w\n%s", err, out)

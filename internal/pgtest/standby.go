@@ -34,7 +34,8 @@ func (s *Server) LaunchStandby(settings ...string) (*Server, error) {
 		return nil, err
 	}
 	copied := &Server{password: s.password, programs: s.programs}
-	source := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres password=%s application_name=standby", s.Port(), s.password)
+	source := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres password=%s application_name=standby", s.Port(),
+		s.password)
 	cmd := home.Command(program, "-d", source, "-D", "data", "-R", "-X", "stream", "-c", "fast", "--no-sync")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, errors.Join(fmt.Errorf("copy a server: %w\n%s", err, out), home.Close())

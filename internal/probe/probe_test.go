@@ -42,8 +42,9 @@ func TestAsk(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"Well":        {status(200, `{"status":"ok"}`), ""},
-		"NotWell":     {status(503, `{"checks":{"memory":{"ok":false},"cpu":{"ok":true},"heartbeat":{"ok":false}}}`), "status 503: memory, heartbeat"},
+		"Well": {status(200, `{"status":"ok"}`), ""},
+		"NotWell": {status(503, `{"checks":{"memory":{"ok":false},"cpu":{"ok":true},"heartbeat":{"ok":false}}}`),
+			"status 503: memory, heartbeat"},
 		"NotRepeated": {status(500, `{"checks":{"secret":{"ok":false}}, "password":"hunter2"}`), "status 500"},
 		"NoJSON":      {status(404, "what?"), "status 404"},
 		"Redirect": {func(w http.ResponseWriter, r *http.Request) {

@@ -41,7 +41,8 @@ func (c *Client) EnqueueWait(ctx context.Context, t EnqueueTask) (QueueReceipt, 
 	for {
 		receipt, err := c.Enqueue(ctx, t)
 		var refusal *tasker.Error
-		if !errors.As(err, &refusal) || refusal.RetryAfter <= 0 || refusal.Code != tasker.CodeExhausted && refusal.Code != tasker.CodeUnavailable {
+		if !errors.As(err, &refusal) || refusal.RetryAfter <= 0 ||
+			refusal.Code != tasker.CodeExhausted && refusal.Code != tasker.CodeUnavailable {
 			return receipt, err
 		}
 		pause := time.NewTimer(refusal.RetryAfter)

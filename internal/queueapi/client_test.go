@@ -39,10 +39,12 @@ func TestEnqueueWait(t *testing.T) {
 	}{
 		"Room":       {nil, time.Hour, 0, 1, "", false},
 		"WaitsTwice": {[]error{full(7 * time.Second), full(time.Minute)}, time.Hour, 67 * time.Second, 3, "", false},
-		"GivesUp":    {[]error{full(time.Minute), full(time.Minute)}, 90 * time.Second, 90 * time.Second, 2, tasker.CodeExhausted, true},
-		"NoTime":     {[]error{full(0)}, time.Hour, 0, 1, tasker.CodeExhausted, false},
-		"Invalid":    {[]error{tasker.Errorf(tasker.CodeInvalid, "no")}, time.Hour, 0, 1, tasker.CodeInvalid, false},
-		"Overloaded": {[]error{&tasker.Error{Code: tasker.CodeUnavailable, RetryAfter: time.Second}}, time.Hour, time.Second, 2, "", false},
+		"GivesUp": {[]error{full(time.Minute), full(time.Minute)}, 90 * time.Second, 90 * time.Second, 2,
+			tasker.CodeExhausted, true},
+		"NoTime":  {[]error{full(0)}, time.Hour, 0, 1, tasker.CodeExhausted, false},
+		"Invalid": {[]error{tasker.Errorf(tasker.CodeInvalid, "no")}, time.Hour, 0, 1, tasker.CodeInvalid, false},
+		"Overloaded": {[]error{&tasker.Error{Code: tasker.CodeUnavailable, RetryAfter: time.Second}}, time.Hour, time.Second,
+			2, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +57,8 @@ func TestEnqueueWait(t *testing.T) {
 				if took := time.Since(begun); took != c.took || len(q.asked) != c.asked {
 					t.Errorf("it took %s and %d questions, want %s and %d", took, len(q.asked), c.took, c.asked)
 				}
-				if c.code == "" && (err != nil || receipt.Status != queueapi.QueueQueued) || c.code != "" && tasker.ErrorCode(err) != c.code || c.gaveUp != errors.Is(err, context.DeadlineExceeded) {
+				if c.code == "" && (err != nil || receipt.Status != queueapi.QueueQueued) ||
+					c.code != "" && tasker.ErrorCode(err) != c.code || c.gaveUp != errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("the answer is %+v, %v", receipt, err)
 				}
 			})

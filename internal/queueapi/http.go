@@ -44,7 +44,8 @@ func (s server) EnqueueTasks(ctx context.Context, req EnqueueRequest) ([]QueueRe
 		return nil, err
 	}
 	if asked, answered := len(req.Tasks), len(out.Results); asked != answered {
-		return out.Results, tasker.Errorf(tasker.CodeInternal, "%s: the server answered %d of %d items", c.Verb, answered, asked)
+		return out.Results, tasker.Errorf(tasker.CodeInternal, "%s: the server answered %d of %d items", c.Verb, answered,
+			asked)
 	}
 	return out.Results, nil
 }
@@ -72,7 +73,8 @@ func (s server) QueueTasks(ctx context.Context, f QueueTaskFilter) (*QueueTaskPa
 	q.SetOptional("created_before", f.CreatedBefore)
 	q.SetInt("limit", f.Limit)
 	q.Set("cursor", f.Cursor)
-	return fetch[QueueTaskPage](ctx, s.client, tasker.Request{Verb: "list tasks", Method: http.MethodGet, Path: queueTasks, Query: url.Values(q)})
+	return fetch[QueueTaskPage](ctx, s.client, tasker.Request{Verb: "list tasks", Method: http.MethodGet, Path: queueTasks,
+		Query: url.Values(q)})
 }
 
 // CancelQueueTask implements Backend.
@@ -82,11 +84,13 @@ func (s server) CancelQueueTask(ctx context.Context, id uuid.UUID, req QueueCanc
 	q.Set("reason", req.Reason)
 	q.Set("expected_state", string(req.ExpectedState))
 	q.Set("if_match", req.IfMatch)
-	return fetch[QueueCancelled](ctx, s.client, tasker.Request{Verb: "cancel task", Method: http.MethodDelete, Path: queueTasks + "/" + id.String(), Query: url.Values(q)})
+	return fetch[QueueCancelled](ctx, s.client, tasker.Request{Verb: "cancel task", Method: http.MethodDelete,
+		Path: queueTasks + "/" + id.String(), Query: url.Values(q)})
 }
 
 // QueueStats implements Backend.
 func (s server) QueueStats(ctx context.Context, f QueueFilter) (*QueueStats, error) {
-	return fetch[QueueStats](ctx, s.client, tasker.Request{Verb: "get queue stats", Method: http.MethodGet, Path: "/api/v1/queue/stats",
+	return fetch[QueueStats](ctx, s.client, tasker.Request{Verb: "get queue stats", Method: http.MethodGet,
+		Path:  "/api/v1/queue/stats",
 		Query: url.Values{"namespace": f.Namespaces}})
 }

@@ -60,7 +60,8 @@ func checkName(name string) error {
 	case name == "" || strings.IndexByte(name, 0) >= 0:
 		return fmt.Errorf("%q is not the name of a variable: give NAME or NAME=VALUE", name)
 	case strings.HasPrefix(strings.ToUpper(name), reserved):
-		return fmt.Errorf("the variable %s cannot be passed on: variables that begin with %s are the worker's own; use another name", name, reserved)
+		return fmt.Errorf("the variable %s cannot be passed on: variables that begin with %s are the worker's own; use "+
+			"another name", name, reserved)
 	}
 	return nil
 }

@@ -199,7 +199,8 @@ func result(cmd *exec.Cmd, err error, stdout []byte, stderr *tail) (any, error) 
 		return nil, nil
 	}
 	if !json.Valid(document) {
-		return nil, failure(cmd, stderr, "invalid_result", "standard output is not one JSON document: "+excerpt(document), true)
+		return nil, failure(cmd, stderr, "invalid_result", "standard output is not one JSON document: "+excerpt(document),
+			true)
 	}
 	return json.RawMessage(document), nil
 }

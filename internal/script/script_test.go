@@ -56,7 +56,8 @@ func TestInput(t *testing.T) {
 	if err := json.Unmarshal(out.(json.RawMessage), &in); err != nil {
 		t.Fatal(err)
 	}
-	if in.Parameters.Amount != 5 || !in.ParentResults["check"] || in.Step["attempt"] != 2.0 || in.Step["name"] != "charge" ||
+	if in.Parameters.Amount != 5 || !in.ParentResults["check"] || in.Step["attempt"] != 2.0 ||
+		in.Step["name"] != "charge" ||
 		in.Step["uuid"] != "00000000-0000-0000-0000-000000000001" || in.Step["task_name"] != "order" {
 		t.Errorf("the program read %s", out)
 	}
@@ -71,7 +72,8 @@ func TestEnvironment(t *testing.T) {
 	traced := job()
 	traced.TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	out, err := handler(t, `printf '"%s %s"' "$TASKER_STEP_UUID" "$TRACEPARENT"`, nil)(t.Context(), traced)
-	if want := `"00000000-0000-0000-0000-000000000001 ` + traced.TraceParent + `"`; err != nil || string(out.(json.RawMessage)) != want {
+	if want := `"00000000-0000-0000-0000-000000000001 ` + traced.TraceParent + `"`; err != nil ||
+		string(out.(json.RawMessage)) != want {
 		t.Errorf("the program has %s, %v; want %s", out, err, want)
 	}
 }
@@ -80,12 +82,14 @@ func TestEnvironment(t *testing.T) {
 // business. Not in parallel: the environment is the process's.
 func TestEnvironmentIsSmall(t *testing.T) {
 	for name, value := range map[string]string{
-		"TASKER_API_KEY": "secret", "tasker_other": "secret", "AWS_SECRET_ACCESS_KEY": "secret", "LC_TIME": "C", "TZ": "UTC", "MINE": "passed",
+		"TASKER_API_KEY": "secret", "tasker_other": "secret", "AWS_SECRET_ACCESS_KEY": "secret", "LC_TIME": "C", "TZ": "UTC",
+		"MINE": "passed",
 	} {
 		t.Setenv(name, value)
 	}
 	command := `printf '"%s"' "$(env | cut -d= -f1 | sort | tr '\n' ' ')$TZ $LC_TIME $MINE $SET $TWICE"`
-	out, err := handler(t, command, &script.Options{Env: []string{"MINE", "ABSENT", "SET=a=b", "TWICE=1", "TWICE=2"}})(t.Context(), job())
+	out, err := handler(t, command, &script.Options{Env: []string{"MINE", "ABSENT", "SET=a=b", "TWICE=1", "TWICE=2"}})(
+		t.Context(), job())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +160,8 @@ func TestOutcomes(t *testing.T) {
 
 func TestStderrTail(t *testing.T) {
 	t.Parallel()
-	h := handler(t, `i=0; while [ $i -lt 500 ]; do echo "line $i" >&2; i=$((i+1)); done; printf 'end\377\n' >&2; exit 3`, &script.Options{MaxStderr: 100})
+	h := handler(t, `i=0; while [ $i -lt 500 ]; do echo "line $i" >&2; i=$((i+1)); done; printf 'end\377\n' >&2; exit 3`,
+		&script.Options{MaxStderr: 100})
 	_, err := h(t.Context(), job())
 	var f *tasker.Failure
 	if !errors.As(err, &f) {
@@ -169,7 +174,8 @@ func TestStderrTail(t *testing.T) {
 	if err := json.Unmarshal(f.Details, &d); err != nil {
 		t.Fatal(err)
 	}
-	if d.ExitCode != 3 || len(d.Stderr) > 110 || !strings.HasPrefix(d.Stderr, "...") || !strings.HasSuffix(d.Stderr, "line 499\nend\uFFFD\n") {
+	if d.ExitCode != 3 || len(d.Stderr) > 110 || !strings.HasPrefix(d.Stderr, "...") ||
+		!strings.HasSuffix(d.Stderr, "line 499\nend\uFFFD\n") {
 		t.Errorf("details %+v, want the end of standard error", d)
 	}
 }

@@ -16,9 +16,11 @@ const actColumns = `id, task_id, step_id, case_id, worker_id, namespace, templat
 func (s SQL) scanAct(row Row) (task.Act, error) { return s.scanActAnd(row) }
 
 func (s SQL) scanActAnd(row Row, more ...any) (a task.Act, err error) {
-	err = scan(row, append([]any{&a.No, s.ScanID(&a.TaskID), s.ScanID(&a.StepID), s.ScanID(&a.CaseID), s.ScanID(&a.WorkerID),
-		(*Text)(&a.Namespace), (*Text)(&a.Template), &a.At, (*Text)(&a.Kind), (*Text)(&a.Actor), (*Text)(&a.Auth),
-		(*Text)(&a.Key), (*Text)(&a.Reason), (*Text)(&a.From), (*Text)(&a.To), (*JSON)(&a.Data)}, more...), &a.TaskID, &a.Unread)
+	err = scan(row,
+		append([]any{&a.No, s.ScanID(&a.TaskID), s.ScanID(&a.StepID), s.ScanID(&a.CaseID), s.ScanID(&a.WorkerID),
+			(*Text)(&a.Namespace), (*Text)(&a.Template), &a.At, (*Text)(&a.Kind), (*Text)(&a.Actor), (*Text)(&a.Auth),
+			(*Text)(&a.Key), (*Text)(&a.Reason), (*Text)(&a.From), (*Text)(&a.To), (*JSON)(&a.Data)}, more...), &a.TaskID,
+		&a.Unread)
 	if a.No != 0 && a.Unread != "" {
 		return a, nil // it has no task, but a number
 	}

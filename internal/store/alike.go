@@ -33,8 +33,11 @@ func WasSettled(was task.Step, s *task.Step) bool {
 }
 
 func same(a task.Step, b *task.Step) bool {
-	return a.State == b.State && a.OpenParents == b.OpenParents && a.Queue == b.Queue && a.Key == b.Key && a.Attempts == b.Attempts &&
+	return a.State == b.State && a.OpenParents == b.OpenParents && a.Queue == b.Queue && a.Key == b.Key &&
+		a.Attempts == b.Attempts &&
 		a.MaxAttempts == b.MaxAttempts && a.Timeout == b.Timeout && a.Token == b.Token && a.WorkerNo == b.WorkerNo &&
-		a.ReadyAt == b.ReadyAt && a.AssignedAt == b.AssignedAt && a.StartedAt == b.StartedAt && a.FinishedAt == b.FinishedAt &&
-		a.LeaseUntil == b.LeaseUntil && a.Progress == b.Progress && a.Note == b.Note && a.Priority == b.Priority && bytes.Equal(a.Result, b.Result)
+		a.ReadyAt == b.ReadyAt && a.AssignedAt == b.AssignedAt && a.StartedAt == b.StartedAt &&
+		a.FinishedAt == b.FinishedAt &&
+		a.LeaseUntil == b.LeaseUntil && a.Progress == b.Progress && a.Note == b.Note && a.Priority == b.Priority &&
+		bytes.Equal(a.Result, b.Result)
 }

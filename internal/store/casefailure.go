@@ -23,7 +23,8 @@ func asksForFailure(f engine.CaseFilter) bool {
 // failureWindow are the newest of the cases that the terms let pass, on the alias c, for
 // failureTerms.
 func failureWindow(w *where) string {
-	return `(SELECT c.dlq_entry_uuid AS id FROM tasker_tasks_dlq c` + w.text() + ` ORDER BY c.dlq_entry_uuid DESC LIMIT ` + w.arg(engine.CaseWindow) +
+	return `(SELECT c.dlq_entry_uuid AS id FROM tasker_tasks_dlq c` + w.text() + ` ORDER BY c.dlq_entry_uuid DESC LIMIT ` +
+		w.arg(engine.CaseWindow) +
 		`) q JOIN tasker_tasks_dlq c ON c.dlq_entry_uuid = q.id`
 }
 

@@ -80,7 +80,8 @@ func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, 
 			return nil, err
 		}
 	}
-	query := `SELECT c.dlq_entry_uuid FROM ` + from + w.text() + ` ORDER BY c.dlq_entry_uuid DESC LIMIT ` + w.arg(f.Limit) + ` OFFSET ` + w.arg(f.Offset)
+	query := `SELECT c.dlq_entry_uuid FROM ` + from + w.text() + ` ORDER BY c.dlq_entry_uuid DESC LIMIT ` +
+		w.arg(f.Limit) + ` OFFSET ` + w.arg(f.Offset)
 	ids, err := collect(ctx, s, s.scanID, query, w.args...)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,8 @@ func (s SQL) fetchCases(ctx context.Context, ids []task.ID, bytes int) ([]*task.
 	for i, id := range ids {
 		place[id] = i
 	}
-	cases, err := collectByIDs(ctx, s, ids, s.scanListed, `SELECT `+listedCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid IN `, ``)
+	cases, err := collectByIDs(ctx, s, ids, s.scanListed,
+		`SELECT `+listedCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid IN `, ``)
 	if err != nil {
 		return nil, err
 	}
@@ -137,13 +139,15 @@ func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engine.
 		// each reason is one walk along the index of what is urgent, where its cases
 		// are in order: as many of each as if all of the page were of one reason
 		of := strings.Join(append(terms, "c.dlq_reason = '"+string(r)+"'"), " AND ")
-		parts = append(parts, `SELECT q.dlq_entry_uuid, q.urgency FROM (SELECT c.dlq_entry_uuid, c.dlq_timestamp - `+w.arg(bases.Headstart(r).Microseconds())+` AS urgency
+		parts = append(parts, `SELECT q.dlq_entry_uuid, q.urgency FROM (SELECT c.dlq_entry_uuid, c.dlq_timestamp - `+
+			w.arg(bases.Headstart(r).Microseconds())+` AS urgency
  FROM tasker_tasks_dlq c WHERE `+of+` ORDER BY c.dlq_timestamp, c.dlq_entry_uuid LIMIT `+most+`)`+among)
 	}
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	query := `SELECT dlq_entry_uuid FROM (` + strings.Join(parts, ` UNION ALL `) + `) AS u ORDER BY urgency, dlq_entry_uuid LIMIT ` + w.arg(f.Limit) + ` OFFSET ` + w.arg(f.Offset)
+	query := `SELECT dlq_entry_uuid FROM (` + strings.Join(parts, ` UNION ALL `) +
+		`) AS u ORDER BY urgency, dlq_entry_uuid LIMIT ` + w.arg(f.Limit) + ` OFFSET ` + w.arg(f.Offset)
 	ids, err := collect(ctx, s, s.scanID, query, w.args...)
 	if err != nil {
 		return nil, err
@@ -165,12 +169,15 @@ func (s SQL) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int, e
 			return 0, err
 		}
 	}
-	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT 1 FROM `+from+w.text()+` LIMIT `+w.arg(limit)+`) AS q`, w.args...)
+	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT 1 FROM `+from+w.text()+` LIMIT `+w.arg(limit)+`) AS q`,
+		w.args...)
 	return int(n), err
 }
 
 // CountFailures counts cases by kind; see engine.CaseCounter.
-func (s SQL) CountFailures(ctx context.Context, since task.Instant, byFingerprint bool, limit int) ([]engine.FailureCount, error) {
+func (s SQL) CountFailures(ctx context.Context, since task.Instant, byFingerprint bool,
+	limit int,
+) ([]engine.FailureCount, error) {
 	pattern := `''`
 	if byFingerprint {
 		pattern = `coalesce(c.error_pattern, '')`
@@ -182,11 +189,13 @@ func (s SQL) CountFailures(ctx context.Context, since task.Instant, byFingerprin
  FROM tasker_tasks_dlq c JOIN tasker_templates d ON d.def_id = c.def_id WHERE c.dlq_timestamp >= $1
  GROUP BY d.namespace, c.dlq_reason, pattern ORDER BY cases DESC, d.namespace, c.dlq_reason, pattern LIMIT $2`
 	list, err := collect(ctx, s, func(row Row) (p engine.FailureCount, err error) {
-		err = row.Scan((*Text)(&p.Namespace), (*Text)(&p.Reason), (*Text)(&p.Fingerprint), &p.Cases, &p.Replayable, &p.First, &p.Last)
+		err = row.Scan((*Text)(&p.Namespace), (*Text)(&p.Reason), (*Text)(&p.Fingerprint), &p.Cases, &p.Replayable, &p.First,
+			&p.Last)
 		return p, err
 	}, query, int64(since), limit)
 	slices.SortStableFunc(list, func(a, b engine.FailureCount) int { // a database may sort names by its language
-		return cmp.Or(cmp.Compare(b.Cases, a.Cases), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Fingerprint, b.Fingerprint))
+		return cmp.Or(cmp.Compare(b.Cases, a.Cases), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Reason, b.Reason),
+			cmp.Compare(a.Fingerprint, b.Fingerprint))
 	})
 	return list, err
 }
@@ -205,7 +214,8 @@ func (s SQL) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.Case
 	if w.terms != nil && f.Status == "" {
 		w.add("c.resolution_status IN ("+marks(len(task.Resolutions))+")", anys(texts(task.Resolutions))...)
 	}
-	query := `SELECT c.dlq_reason, c.resolution_status, count(*), CAST(min(c.dlq_timestamp) AS bigint), CAST(max(c.dlq_timestamp) AS bigint),
+	query :=
+		`SELECT c.dlq_reason, c.resolution_status, count(*), CAST(min(c.dlq_timestamp) AS bigint), CAST(max(c.dlq_timestamp) AS bigint),
  CAST(sum(CASE WHEN c.resolved_at <> 0 THEN c.resolved_at - c.dlq_timestamp ELSE 0 END) AS bigint)
  FROM tasker_tasks_dlq c` + w.text() + ` GROUP BY c.dlq_reason, c.resolution_status ORDER BY c.dlq_reason, c.resolution_status`
 	return collect(ctx, s, func(row Row) (n engine.CaseCount, err error) {

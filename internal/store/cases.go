@@ -20,7 +20,8 @@ const (
 )
 
 // listedCase has a case without its snapshot, and whether its metadata was left out.
-var listedCase = strings.Replace(caseColumns, `c.metadata`, small(`c.metadata`), 1) + failureColumns + `, NULL, ` + large(`c.metadata`)
+var listedCase = strings.Replace(caseColumns, `c.metadata`, small(`c.metadata`), 1) + failureColumns + `, NULL, ` +
+	large(`c.metadata`)
 
 // scanListed reads listedCase.
 func (s SQL) scanListed(row Row) (*task.Case, error) {
@@ -39,10 +40,15 @@ func (s SQL) scanCaseAnd(row Row, more ...any) (*task.Case, error) {
 	var c task.Case
 	var retryable int
 	var recovery, replays JSON
-	err := scan(row, append([]any{s.ScanID(&c.ID), s.ScanID(&c.TaskID), &c.DefID, (*Text)(&c.OriginalState), (*Text)(&c.Reason), &c.OpenedAt, (*Text)(&c.Status),
-		(*Text)(&c.Notes), &c.ResolvedAt, (*Text)(&c.ResolvedBy), (*Text)(&c.ResolvedKey), (*JSON)(&c.Metadata), &c.CreatedAt, &c.UpdatedAt,
-		(*Text)(&c.Cause), &c.Occurrences, &c.OccurredAt, &recovery, &replays, &c.NoteCount, &c.NoteBytes,
-		(*Text)(&c.Fingerprint), &retryable, (*Text)(&c.Step), (*Text)(&c.Class), (*Text)(&c.Message), (*JSON)(&c.Snapshot)}, more...), &c.ID, &c.Unread)
+	err := scan(row,
+		append([]any{s.ScanID(&c.ID), s.ScanID(&c.TaskID), &c.DefID, (*Text)(&c.OriginalState), (*Text)(&c.Reason),
+			&c.OpenedAt, (*Text)(&c.Status),
+			(*Text)(&c.Notes), &c.ResolvedAt, (*Text)(&c.ResolvedBy), (*Text)(&c.ResolvedKey), (*JSON)(&c.Metadata),
+			&c.CreatedAt,
+			&c.UpdatedAt,
+			(*Text)(&c.Cause), &c.Occurrences, &c.OccurredAt, &recovery, &replays, &c.NoteCount, &c.NoteBytes,
+			(*Text)(&c.Fingerprint), &retryable, (*Text)(&c.Step), (*Text)(&c.Class), (*Text)(&c.Message), (*JSON)(&c.Snapshot)},
+			more...), &c.ID, &c.Unread)
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +71,12 @@ func (SQL) AddCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error
  cause, occurred_at, failed_step, error_class, error_message, snapshot_bytes)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23) ON CONFLICT DO NOTHING`
 	for _, c := range cases {
-		err := s.Send(ctx, query, s.id(c.ID), s.id(c.TaskID), c.DefID, string(c.OriginalState), string(c.Reason), int64(c.OpenedAt), document(c.Snapshot),
-			string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy), document(c.Metadata), int64(c.CreatedAt), int64(c.UpdatedAt),
-			nullable(c.Fingerprint), flag(c.Retryable), nullable(c.ResolvedKey), nullable(string(c.Cause)), int64(c.OccurredAt), nullable(c.Step),
+		err := s.Send(ctx, query, s.id(c.ID), s.id(c.TaskID), c.DefID, string(c.OriginalState), string(c.Reason),
+			int64(c.OpenedAt), document(c.Snapshot),
+			string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy), document(c.Metadata),
+			int64(c.CreatedAt), int64(c.UpdatedAt),
+			nullable(c.Fingerprint), flag(c.Retryable), nullable(c.ResolvedKey), nullable(string(c.Cause)), int64(c.OccurredAt),
+			nullable(c.Step),
 			nullable(string(c.Class)), nullable(c.Message), len(c.Snapshot))
 		if err != nil {
 			return err
@@ -125,7 +134,8 @@ func (s SQL) caseByID(ctx context.Context, query string, id task.ID) (*task.Case
 
 // LastCase returns the case of a task that was opened last, or nil.
 func (s SQL) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
-	const query = `SELECT ` + wholeCase + ` FROM tasker_tasks_dlq c WHERE c.task_uuid = $1 ORDER BY c.dlq_entry_uuid DESC LIMIT 1`
+	const query = `SELECT ` + wholeCase +
+		` FROM tasker_tasks_dlq c WHERE c.task_uuid = $1 ORDER BY c.dlq_entry_uuid DESC LIMIT 1`
 	c, err := first(ctx, s, s.scanCase, query, s.id(of))
 	if err != nil || c == nil || c.TaskID != of {
 		return nil, err
@@ -136,7 +146,8 @@ func (s SQL) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
 // PendingCases returns the pending cases of tasks, without their snapshots.
 func (SQL) PendingCases(ctx context.Context, tx engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	s := In(tx)
-	return collectByIDs(ctx, s, tasks, s.scanCase, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.resolution_status = 'pending' AND c.task_uuid IN `, ``)
+	return collectByIDs(ctx, s, tasks, s.scanCase,
+		`SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.resolution_status = 'pending' AND c.task_uuid IN `, ``)
 }
 
 // CasesOf returns all cases of tasks, without their snapshots.
@@ -162,7 +173,8 @@ func (SQL) DeleteCases(ctx context.Context, tx engine.Tx, ids []task.ID) error {
 
 // ResolvedCases returns cases that were resolved before a time; see engine.CaseReader.
 func (s SQL) ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error) {
-	const query = `SELECT ` + bareCase + ` FROM tasker_tasks_dlq c WHERE c.resolution_status <> 'pending' AND c.resolved_at < $1
+	const query = `SELECT ` + bareCase +
+		` FROM tasker_tasks_dlq c WHERE c.resolution_status <> 'pending' AND c.resolved_at < $1
  ORDER BY c.resolved_at, c.dlq_entry_uuid LIMIT $2`
 	return collect(ctx, s, s.scanCase, query, int64(before), limit)
 }
@@ -177,8 +189,10 @@ func (SQL) SaveCases(ctx context.Context, tx engine.Tx, cases []*task.Case) erro
 		if err != nil {
 			return err
 		}
-		if err := s.Send(ctx, query, s.id(c.ID), string(c.Status), nullable(c.Notes), int64(c.ResolvedAt), nullable(c.ResolvedBy),
-			document(c.Metadata), int64(c.UpdatedAt), nullable(c.ResolvedKey), document(recovery), document(replays), c.NoteCount, c.NoteBytes); err != nil {
+		if err := s.Send(ctx, query, s.id(c.ID), string(c.Status), nullable(c.Notes), int64(c.ResolvedAt),
+			nullable(c.ResolvedBy),
+			document(c.Metadata), int64(c.UpdatedAt), nullable(c.ResolvedKey), document(recovery), document(replays),
+			c.NoteCount, c.NoteBytes); err != nil {
 			return err
 		}
 		if err := s.addNotes(ctx, c); err != nil {
@@ -207,7 +221,8 @@ func (SQL) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[tas
 		found[in.id] = engine.Evidence{Context: in.document}
 	}
 	// the last of each step; the list of tasks stands for the inner query
-	const last = `SELECT ` + attemptColumns + ` FROM tasker_attempts WHERE id IN (SELECT max(id) FROM tasker_attempts WHERE failure IS NOT NULL AND task_id IN `
+	const last = `SELECT ` + attemptColumns +
+		` FROM tasker_attempts WHERE id IN (SELECT max(id) FROM tasker_attempts WHERE failure IS NOT NULL AND task_id IN `
 	failures, err := collectByIDs(ctx, s, tasks, s.scanAttempt, last, ` GROUP BY task_id, step_id)`)
 	if err != nil {
 		return nil, err
@@ -253,7 +268,8 @@ func (s SQL) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt
 	for part := range slices.Chunk(nos, fetched) {
 		w := where{}
 		of := list(&w, part, func(no int64) any { return no })
-		some, err := collect(ctx, s, s.scanAttempt, `SELECT `+attemptColumns+` FROM tasker_attempts WHERE id IN `+of, w.args...)
+		some, err := collect(ctx, s, s.scanAttempt, `SELECT `+attemptColumns+` FROM tasker_attempts WHERE id IN `+of,
+			w.args...)
 		if err != nil {
 			return nil, err
 		}
@@ -263,7 +279,9 @@ func (s SQL) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt
 }
 
 // collectByIDs runs a query with a list of IDs in the middle, as often as it takes.
-func collectByIDs[T any](ctx context.Context, s SQL, ids []task.ID, scan func(Row) (T, error), before, behind string) ([]T, error) {
+func collectByIDs[T any](ctx context.Context, s SQL, ids []task.ID, scan func(Row) (T, error), before,
+	behind string,
+) ([]T, error) {
 	var all []T
 	for part := range chunks(ids) {
 		w := where{}
@@ -288,12 +306,13 @@ func (s SQL) FindNote(ctx context.Context, key string) (string, error) {
 // Notes returns the texts whose keys begin with a prefix. There are few in all.
 func (s SQL) Notes(ctx context.Context, prefix string) (map[string]string, error) {
 	out := map[string]string{}
-	err := s.Query(ctx, `SELECT key, value FROM tasker_meta WHERE substr(key, 1, length($1)) = $1`, []any{prefix}, func(row Row) error {
-		var key, text Text
-		err := row.Scan(&key, &text)
-		out[string(key)] = string(text)
-		return err
-	})
+	err := s.Query(ctx, `SELECT key, value FROM tasker_meta WHERE substr(key, 1, length($1)) = $1`, []any{prefix},
+		func(row Row) error {
+			var key, text Text
+			err := row.Scan(&key, &text)
+			out[string(key)] = string(text)
+			return err
+		})
 	return out, err
 }
 
@@ -346,7 +365,8 @@ func (s SQL) CountWatches(ctx context.Context, limit int) (int, error) {
 
 // Deadlines returns live tasks in the order of their deadlines; see engine.ReadTasks.
 func (s SQL) Deadlines(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
-	query := `SELECT ` + bareTask + ` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 AND t.state NOT IN (` + settledStates + `)
+	query := `SELECT ` + bareTask +
+		` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 AND t.state NOT IN (` + settledStates + `)
  ORDER BY t.deadline_at LIMIT $2`
 	return collect(ctx, s, s.ScanTask, query, int64(until), limit)
 }
@@ -370,7 +390,8 @@ func (s SQL) Survey(ctx context.Context, after, before task.ID, limit int) ([]*t
 	if stop.IsZero() {
 		end, upTo = `t.id < $2`, before
 	}
-	query := `SELECT ` + bareTask + ` FROM tasker_tasks t WHERE t.id > $1 AND ` + end + ` AND t.state NOT IN (` + settledStates + `) ORDER BY t.id`
+	query := `SELECT ` + bareTask + ` FROM tasker_tasks t WHERE t.id > $1 AND ` + end + ` AND t.state NOT IN (` +
+		settledStates + `) ORDER BY t.id`
 	live, err := collect(ctx, s, s.ScanTask, query, s.id(after), s.id(upTo))
 	return live, stop, err
 }

@@ -13,7 +13,8 @@ import (
 
 // small is a column where its text is short, NULL where it is not.
 func small(column string) string {
-	return `CASE WHEN length(CAST(` + column + ` AS text)) <= ` + strconv.Itoa(engine.SmallDocument) + ` THEN ` + column + ` END`
+	return `CASE WHEN length(CAST(` + column + ` AS text)) <= ` + strconv.Itoa(engine.SmallDocument) + ` THEN ` + column +
+		` END`
 }
 
 // large is 1 where small leaves out what is there.

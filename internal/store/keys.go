@@ -9,7 +9,9 @@ import (
 )
 
 // TakeKeys binds idempotency keys, for an engine that has one writer; see engine.KeyStore.
-func (SQL) TakeKeys(ctx context.Context, tx engine.Tx, asks []engine.KeyAsk, now, expires task.Instant, _ bool) ([]engine.KeyAnswer, error) {
+func (SQL) TakeKeys(ctx context.Context, tx engine.Tx, asks []engine.KeyAsk, now, expires task.Instant,
+	_ bool,
+) ([]engine.KeyAnswer, error) {
 	s := In(tx)
 	answers := make([]engine.KeyAnswer, len(asks))
 	for i, a := range asks {
@@ -21,7 +23,9 @@ func (SQL) TakeKeys(ctx context.Context, tx engine.Tx, asks []engine.KeyAsk, now
 	return answers, nil
 }
 
-func (s SQL) takeKey(ctx context.Context, a engine.KeyAsk, now, expires task.Instant) (answer engine.KeyAnswer, err error) {
+func (s SQL) takeKey(ctx context.Context, a engine.KeyAsk, now,
+	expires task.Instant,
+) (answer engine.KeyAnswer, err error) {
 	// one statement decides: the insert wins, or replaces an expired binding
 	const take = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, hash, expires_at) VALUES ($1, $2, $3, $4, $5)
  ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, hash = excluded.hash, expires_at = excluded.expires_at
@@ -40,7 +44,9 @@ func (s SQL) takeKey(ctx context.Context, a engine.KeyAsk, now, expires task.Ins
 }
 
 // BindKey binds an idempotency key anew; see engine.KeyStore.
-func (SQL) BindKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to engine.Binding, expires task.Instant) error {
+func (SQL) BindKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to engine.Binding,
+	expires task.Instant,
+) error {
 	s := In(tx)
 	const bind = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, hash, expires_at) VALUES ($1, $2, $3, $4, $5)
  ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, hash = excluded.hash, expires_at = excluded.expires_at`
@@ -52,7 +58,9 @@ func (SQL) BindKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to en
 const keysAtOnce = 500
 
 // BoundTasks returns what idempotency keys are bound to; see engine.KeyStore.
-func (s SQL) BoundTasks(ctx context.Context, names []engine.KeyName, now task.Instant) (map[engine.KeyName]task.ID, error) {
+func (s SQL) BoundTasks(ctx context.Context, names []engine.KeyName,
+	now task.Instant,
+) (map[engine.KeyName]task.ID, error) {
 	keys := map[string][]string{}
 	for _, n := range names {
 		keys[n.Namespace] = append(keys[n.Namespace], n.Key)
@@ -68,7 +76,9 @@ func (s SQL) BoundTasks(ctx context.Context, names []engine.KeyName, now task.In
 	return out, nil
 }
 
-func (s SQL) boundTasks(ctx context.Context, namespace string, keys []string, now task.Instant, out map[engine.KeyName]task.ID) error {
+func (s SQL) boundTasks(ctx context.Context, namespace string, keys []string, now task.Instant,
+	out map[engine.KeyName]task.ID,
+) error {
 	w := where{}
 	w.add("namespace = ?", namespace)
 	w.add("expires_at > ?", int64(now))

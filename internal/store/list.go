@@ -68,7 +68,9 @@ func (s SQL) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, 
 
 // page returns the tasks in the order of the IDs, and next; or fewer, and where they
 // end, when their contexts come to too many bytes. At least one task is on it.
-func (s SQL) page(ctx context.Context, ids []task.ID, next task.ID, f engine.TaskFilter) ([]*task.Task, task.ID, error) {
+func (s SQL) page(ctx context.Context, ids []task.ID, next task.ID,
+	f engine.TaskFilter,
+) ([]*task.Task, task.ID, error) {
 	if !f.Contexts {
 		rows, err := collectByIDs(ctx, s, ids, s.ScanTask, `SELECT `+bareTask+` FROM tasker_tasks t WHERE t.id IN `, ``)
 		return inOrder(ids, rows), next, err
@@ -148,7 +150,8 @@ func (s SQL) draw(ctx context.Context, src source, f engine.TaskFilter) ([]task.
 	w := src.cond
 	w.addIf(!f.Below.IsZero(), "i."+src.id+" < ?", s.id(f.Below))
 	w.addIf(f.CreatedAfter != 0, "i."+src.id+" >= ?", s.id(task.MakeID(task.SeqFloor(f.CreatedAfter.Time()), 0)))
-	w.addIf(f.CreatedBefore != 0, "i."+src.id+" < ?", s.id(task.MakeID(task.SeqFloor(f.CreatedBefore.Time().Add(clockSlack)), 0)))
+	w.addIf(f.CreatedBefore != 0, "i."+src.id+" < ?",
+		s.id(task.MakeID(task.SeqFloor(f.CreatedBefore.Time().Add(clockSlack)), 0)))
 	inner := "SELECT i." + src.id + " AS id FROM " + src.from + " i" + w.text() + " ORDER BY i." + src.id + " DESC"
 	if len(src.filter.terms) == 0 {
 		ids, err := collect(ctx, s, s.scanID, inner+" LIMIT "+w.arg(f.Limit+1), w.args...)

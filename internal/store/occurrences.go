@@ -32,8 +32,10 @@ func (SQL) RecurCases(ctx context.Context, tx engine.Tx, cases []*task.Case) err
 		if err := s.Send(ctx, keep, s.id(c.ID)); err != nil {
 			return err
 		}
-		if err := s.Send(ctx, show, s.id(c.ID), c.Occurrences, int64(c.OccurredAt), string(c.OriginalState), string(c.Reason), nullable(string(c.Cause)),
-			nullable(c.Fingerprint), flag(c.Retryable), nullable(c.Step), nullable(string(c.Class)), nullable(c.Message), len(c.Snapshot), document(c.Snapshot)); err != nil {
+		if err := s.Send(ctx, show, s.id(c.ID), c.Occurrences, int64(c.OccurredAt), string(c.OriginalState), string(c.Reason),
+			nullable(string(c.Cause)),
+			nullable(c.Fingerprint), flag(c.Retryable), nullable(c.Step), nullable(string(c.Class)), nullable(c.Message),
+			len(c.Snapshot), document(c.Snapshot)); err != nil {
 			return err
 		}
 		if c.Occurrences <= 2 {
@@ -71,7 +73,8 @@ func (s SQL) scanOccurrence(row Row) (o task.Occurrence, err error) {
 	var id task.ID // with it a row counts as found, whatever else it holds
 	var retryable int
 	var recovery JSON
-	err = scan(row, []any{s.ScanID(&id), &o.No, &o.At, (*Text)(&o.OriginalState), (*Text)(&o.Reason), (*Text)(&o.Cause), (*Text)(&o.Fingerprint), &retryable,
+	err = scan(row, []any{s.ScanID(&id), &o.No, &o.At, (*Text)(&o.OriginalState), (*Text)(&o.Reason), (*Text)(&o.Cause),
+		(*Text)(&o.Fingerprint), &retryable,
 		(*Text)(&o.Step), (*Text)(&o.Class), (*Text)(&o.Message), &recovery, (*JSON)(&o.Snapshot)}, &id, &o.Unread)
 	o.Retryable = retryable != 0
 	o.Recovery = readRecovery(recovery, &o.Unread)

@@ -20,7 +20,8 @@ func (s SQL) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 			}
 		}
 		if err := s.Send(ctx, query, s.id(a.TaskID), s.id(a.StepID), a.Token, a.Number, a.WorkerNo, string(a.Outcome),
-			int64(a.ReadyAt), int64(a.AssignedAt), int64(a.StartedAt), int64(a.FinishedAt), string(a.After), failure); err != nil {
+			int64(a.ReadyAt), int64(a.AssignedAt), int64(a.StartedAt), int64(a.FinishedAt), string(a.After),
+			failure); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,8 @@ type stepBody struct {
 func encodeTemplate(t *task.Template) (any, error) {
 	b := templateBody{Description: t.Description, Priority: t.Priority, InputSchema: t.InputSchema, Lifecycle: t.Lifecycle}
 	for _, s := range t.Steps {
-		b.Steps = append(b.Steps, stepBody{s.Name, s.Description, s.Handler, s.Initialization, s.Dependencies, s.Retry, s.Timeout, s.Capabilities, s.Priority})
+		b.Steps = append(b.Steps, stepBody{s.Name, s.Description, s.Handler, s.Initialization, s.Dependencies, s.Retry,
+			s.Timeout, s.Capabilities, s.Priority})
 	}
 	return jsonText(b)
 }
@@ -47,8 +48,10 @@ func decodeTemplate(t *task.Template, body JSON) error {
 	}
 	t.Description, t.Priority, t.InputSchema, t.Lifecycle = b.Description, b.Priority, b.InputSchema, b.Lifecycle
 	for _, s := range b.Steps {
-		t.Steps = append(t.Steps, task.StepSpec{Name: s.Name, Description: s.Description, Handler: s.Handler, Initialization: s.Initialization,
-			Dependencies: s.Dependencies, Retry: s.Retry, Timeout: s.Timeout, Capabilities: s.Capabilities, Priority: s.Priority})
+		t.Steps = append(t.Steps, task.StepSpec{Name: s.Name, Description: s.Description, Handler: s.Handler,
+			Initialization: s.Initialization,
+			Dependencies:   s.Dependencies, Retry: s.Retry, Timeout: s.Timeout, Capabilities: s.Capabilities,
+			Priority: s.Priority})
 	}
 	// steps in a cycle never run, and their tasks get a case; nothing else is excused
 	if faults := t.Link(); len(faults) > 0 && faults[0].Message != t.Cycle {
@@ -64,7 +67,8 @@ func scanTemplate(row Row) (*task.Template, error) {
 	var adhoc int
 	var created task.Instant
 	var body JSON
-	if err := row.Scan(&t.DefID, (*Text)(&t.Namespace), (*Text)(&t.Name), (*Text)(&t.Version), &adhoc, (*Text)(&t.Fingerprint), &created, (*Text)(&t.Source), &body); err != nil {
+	if err := row.Scan(&t.DefID, (*Text)(&t.Namespace), (*Text)(&t.Name), (*Text)(&t.Version), &adhoc,
+		(*Text)(&t.Fingerprint), &created, (*Text)(&t.Source), &body); err != nil {
 		return nil, err
 	}
 	t.Adhoc, t.CreatedAt = adhoc == 1, created.Time()
@@ -87,11 +91,13 @@ func (s SQL) InsertTemplate(ctx context.Context, t *task.Template) (*task.Templa
 	}
 	const insert = `INSERT INTO tasker_templates (namespace, name, version, adhoc, fingerprint, created_at, source, body)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`
-	n, err := s.Exec(ctx, insert, t.Namespace, t.Name, t.Version, adhoc, t.Fingerprint, int64(task.At(t.CreatedAt)), t.Source, body)
+	n, err := s.Exec(ctx, insert, t.Namespace, t.Name, t.Version, adhoc, t.Fingerprint, int64(task.At(t.CreatedAt)),
+		t.Source, body)
 	if err != nil {
 		return nil, err
 	}
-	const find = `SELECT ` + templateColumns + ` FROM tasker_templates WHERE namespace = $1 AND name = $2 AND version = $3 AND adhoc = $4`
+	const find = `SELECT ` + templateColumns +
+		` FROM tasker_templates WHERE namespace = $1 AND name = $2 AND version = $3 AND adhoc = $4`
 	stored, err := first(ctx, s, scanTemplate, find, t.Namespace, t.Name, t.Version, adhoc)
 	if err != nil || stored == nil {
 		return nil, err
@@ -128,7 +134,8 @@ func (s SQL) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*tas
 	w.addIf(f.Namespace != "", "namespace = ?", f.Namespace)
 	w.addIf(f.Name != "", "name = ?", f.Name)
 	w.addIf(f.Below != 0, "def_id < ?", f.Below)
-	return collect(ctx, s, scanTemplate, `SELECT `+templateColumns+` FROM tasker_templates`+w.text()+` ORDER BY def_id DESC LIMIT `+w.arg(f.Limit), w.args...)
+	return collect(ctx, s, scanTemplate, `SELECT `+templateColumns+` FROM tasker_templates`+w.text()+
+		` ORDER BY def_id DESC LIMIT `+w.arg(f.Limit), w.args...)
 }
 
 // InsertRoute stores a route and sets its ID, or finds the one that exists.
@@ -166,7 +173,8 @@ func (s SQL) RoutesAfter(ctx context.Context, behind int64, limit int) ([]*task.
 
 // FindRoute returns the route with the namespace, handler and capabilities of another, or nil.
 func (s SQL) FindRoute(ctx context.Context, like task.Route) (*task.Route, error) {
-	const query = `SELECT ` + routeColumns + ` FROM tasker_routes WHERE namespace = $1 AND handler = $2 AND capabilities = $3`
+	const query = `SELECT ` + routeColumns +
+		` FROM tasker_routes WHERE namespace = $1 AND handler = $2 AND capabilities = $3`
 	return first(ctx, s, scanRoute, query, like.Namespace, like.Handler, like.CapabilityKey())
 }
 
@@ -192,7 +200,8 @@ const WorkerColumns = `worker_no, id, name, state, namespaces, handlers, capabil
 func (s SQL) ScanWorker(row Row) (*task.Worker, error) {
 	var w task.Worker
 	var namespaces, handlers, capabilities Text
-	err := scan(row, []any{&w.No, s.ScanID(&w.ID), (*Text)(&w.Name), (*Text)(&w.State), &namespaces, &handlers, &capabilities,
+	err := scan(row, []any{&w.No, s.ScanID(&w.ID), (*Text)(&w.Name), (*Text)(&w.State), &namespaces, &handlers,
+		&capabilities,
 		&w.Capacity, &w.Load, (*Text)(&w.Host), (*Text)(&w.Version), &w.StartedAt, &w.LastHeartbeat,
 		(*Text)(&w.HealthURL), &w.ProbeFailures, (*Text)(&w.ProbeError), &w.BrokenAt}, &w.ID, &w.Unread)
 	w.Namespaces, w.Handlers, w.Capabilities = split(namespaces), split(handlers), split(capabilities)
@@ -206,7 +215,8 @@ func joined(list []string) string { return strings.Join(list, "\n") }
 func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
 	if w.No != 0 {
 		const update = `UPDATE tasker_workers SET state = $2, load = $3, last_heartbeat = $4, probe_failures = $5, probe_error = $6, broken_at = $7 WHERE worker_no = $1`
-		err := s.Send(ctx, update, w.No, string(w.State), w.Load, int64(w.LastHeartbeat), w.ProbeFailures, w.ProbeError, int64(w.BrokenAt))
+		err := s.Send(ctx, update, w.No, string(w.State), w.Load, int64(w.LastHeartbeat), w.ProbeFailures, w.ProbeError,
+			int64(w.BrokenAt))
 		return err
 	}
 	const insert = `INSERT INTO tasker_workers (id, name, state, namespaces, handlers, capabilities, capacity, load, host, version, started_at, last_heartbeat,
@@ -214,14 +224,16 @@ func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING worker_no`
 	no, err := first(ctx, s, scanInt, insert,
 		s.id(w.ID), w.Name, string(w.State), joined(w.Namespaces), joined(w.Handlers), joined(w.Capabilities),
-		w.Capacity, w.Load, w.Host, w.Version, int64(w.StartedAt), int64(w.LastHeartbeat), w.HealthURL, w.ProbeFailures, w.ProbeError, int64(w.BrokenAt))
+		w.Capacity, w.Load, w.Host, w.Version, int64(w.StartedAt), int64(w.LastHeartbeat), w.HealthURL, w.ProbeFailures,
+		w.ProbeError, int64(w.BrokenAt))
 	w.No = no
 	return err
 }
 
 // Workers returns those seen at or after a time, and all that are not dead.
 func (s SQL) Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error) {
-	const query = `SELECT ` + WorkerColumns + ` FROM tasker_workers WHERE state <> 'dead' OR last_heartbeat >= $1 ORDER BY worker_no`
+	const query = `SELECT ` + WorkerColumns +
+		` FROM tasker_workers WHERE state <> 'dead' OR last_heartbeat >= $1 ORDER BY worker_no`
 	return collect(ctx, s, s.ScanWorker, query, int64(since))
 }
 
@@ -240,7 +252,8 @@ func (s SQL) CountWorkers(ctx context.Context, limit int) (int, error) {
 
 // KnowsWorker reports whether a worker of this name and host is stored.
 func (s SQL) KnowsWorker(ctx context.Context, name, host string) (bool, error) {
-	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT 1 FROM tasker_workers WHERE name = $1 AND host = $2 LIMIT 1) AS w`, name, host)
+	n, err := first(ctx, s, scanInt,
+		`SELECT count(*) FROM (SELECT 1 FROM tasker_workers WHERE name = $1 AND host = $2 LIMIT 1) AS w`, name, host)
 	return n > 0, err
 }
 

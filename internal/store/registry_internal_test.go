@@ -18,8 +18,10 @@ func TestTemplateBody(t *testing.T) {
 		InputSchema: []byte(`{"maximum":123456789012345678901234567890}`),
 		Lifecycle:   task.Lifecycle{MaxDuration: time.Hour, MaxWaitingForRetry: time.Minute},
 		Steps: []task.StepSpec{
-			{Name: "a", Handler: "h", Initialization: []byte(`{"n":1.50,"text":"é"}`), Retry: task.Retry{Backoff: task.BackoffNone}, Timeout: time.Second},
-			{Name: "b", Handler: "h", Dependencies: []string{"a"}, Capabilities: []string{"eu", "gpu"}, Priority: &level, Retry: task.DefaultRetry()},
+			{Name: "a", Handler: "h", Initialization: []byte(`{"n":1.50,"text":"é"}`),
+				Retry: task.Retry{Backoff: task.BackoffNone}, Timeout: time.Second},
+			{Name: "b", Handler: "h", Dependencies: []string{"a"}, Capabilities: []string{"eu", "gpu"}, Priority: &level,
+				Retry: task.DefaultRetry()},
 		}}
 	if faults := in.Link(); len(faults) > 0 {
 		t.Fatal(faults)

@@ -33,8 +33,10 @@ type taskRow struct {
 
 func (r *taskRow) dest(d Dialect) []any {
 	t := r.t
-	return []any{d.ScanID(&t.ID), &t.DefID, &r.state, &t.Priority, &t.Counts.Pending, &t.Counts.Active, &t.Counts.Waiting, &t.Counts.Done,
-		&t.Counts.Failed, &t.Counts.Cancelled, &t.Counts.ManualEnds, &t.CreatedAt, &t.StateAt, &t.RunAt, &t.FinishedAt, &t.DeadlineAt,
+	return []any{d.ScanID(&t.ID), &t.DefID, &r.state, &t.Priority, &t.Counts.Pending, &t.Counts.Active, &t.Counts.Waiting,
+		&t.Counts.Done,
+		&t.Counts.Failed, &t.Counts.Cancelled, &t.Counts.ManualEnds, &t.CreatedAt, &t.StateAt, &t.RunAt, &t.FinishedAt,
+		&t.DeadlineAt,
 		(*Text)(&t.CorrelationID), (*Text)(&t.IdempotencyKey), &r.meta, &r.context}
 }
 
@@ -67,8 +69,10 @@ type stepRow struct {
 
 func (r *stepRow) dest(d Dialect) []any {
 	s := r.s
-	return []any{d.ScanID(&s.ID), d.ScanID(&s.TaskID), &s.Ordinal, &s.DefID, &s.RouteID, &s.Priority, &r.state, &s.OpenParents, &r.queue, &r.key,
-		&s.Attempts, &s.MaxAttempts, &r.timeoutMS, &s.Token, &s.WorkerNo, &s.ReadyAt, &s.AssignedAt, &s.StartedAt, &s.FinishedAt,
+	return []any{d.ScanID(&s.ID), d.ScanID(&s.TaskID), &s.Ordinal, &s.DefID, &s.RouteID, &s.Priority, &r.state,
+		&s.OpenParents, &r.queue, &r.key,
+		&s.Attempts, &s.MaxAttempts, &r.timeoutMS, &s.Token, &s.WorkerNo, &s.ReadyAt, &s.AssignedAt, &s.StartedAt,
+		&s.FinishedAt,
 		&s.LeaseUntil, &s.Progress, (*Text)(&s.Note), &r.result}
 }
 

@@ -64,13 +64,15 @@ func (s SQL) FirstDue(ctx context.Context, queue int64, after task.Instant) (tas
 // ReadyAfter returns up to limit steps of a route in the order of (key, ID), from
 // behind the place given.
 func (s SQL) ReadyAfter(ctx context.Context, route, key int64, id task.ID, limit int) ([]*task.Step, error) {
-	const query = `SELECT ` + StepColumns + ` FROM tasker_workflow_steps s WHERE s.queue = $1 AND (s.key, s.id) > ($2, $3) ORDER BY s.key, s.id LIMIT $4`
+	const query = `SELECT ` + StepColumns +
+		` FROM tasker_workflow_steps s WHERE s.queue = $1 AND (s.key, s.id) > ($2, $3) ORDER BY s.key, s.id LIMIT $4`
 	return collect(ctx, s, s.ScanStep, query, route, key, s.id(id), limit)
 }
 
 // First returns the step in a queue with the lowest key at or above from, or nil.
 func (s SQL) First(ctx context.Context, queue, from int64) (*task.Step, error) {
-	const query = `SELECT ` + StepColumns + ` FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key >= $2 ORDER BY s.key LIMIT 1`
+	const query = `SELECT ` + StepColumns +
+		` FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key >= $2 ORDER BY s.key LIMIT 1`
 	return first(ctx, s, s.ScanStep, query, queue, from)
 }
 

@@ -90,7 +90,8 @@ func TestLargeDocumentsAreReadLikeSmallOnes(t *testing.T) {
 		if diff := cmp.Diff(want, o); diff != "" {
 			t.Errorf("the document is read differently (-want +got):\n%s", diff)
 		}
-		if _, got := problems(t, `{"name":"a",`+filler+`"count":1.5}`); len(got) != 1 || !strings.HasPrefix(got[0], "/count: must be an integer") {
+		if _, got := problems(t, `{"name":"a",`+filler+`"count":1.5}`); len(got) != 1 ||
+			!strings.HasPrefix(got[0], "/count: must be an integer") {
 			t.Errorf("problems are %q", got)
 		}
 	}
@@ -103,7 +104,8 @@ func TestProblemsAreBounded(t *testing.T) {
 		t.Errorf("%d problems, %q; want 50", len(got), e.Message)
 	}
 	long := `{"name":"a","lines":[` + strings.Repeat(`{"sku":""},`, 10_000) + `{"sku":""}]}`
-	if e, got := problems(t, long); e.Code != tasker.CodeTooLarge || fmt.Sprint(got) != "[/lines: must have at most 10000 items, not 10001]" {
+	if e, got := problems(t, long); e.Code != tasker.CodeTooLarge ||
+		fmt.Sprint(got) != "[/lines: must have at most 10000 items, not 10001]" {
 		t.Errorf("a long array is answered %s %q", e.Code, got)
 	}
 }

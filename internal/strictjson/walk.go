@@ -366,7 +366,8 @@ func unquote(raw []byte) []byte {
 
 // String names the kind for a message.
 func (k kind) String() string {
-	return [...]string{"any value", "an object", "an array", "a string", "an integer", "a number", "a boolean", "one of several types"}[k]
+	return [...]string{"any value", "an object", "an array", "a string", "an integer", "a number", "a boolean",
+		"one of several types"}[k]
 }
 
 // kindOf names the type of a value by its first byte.

@@ -22,7 +22,8 @@ type Holding struct {
 // the step was ready, whatever the clock said of the process that granted it.
 func (s *Step) Adopt(h Holding) error {
 	if s.State != StepEnqueued || h.Token <= s.Token {
-		return Errorf(StaleToken, "the lease with token %d on step %s is not in force: the step is %s", h.Token, s.ID, s.State)
+		return Errorf(StaleToken, "the lease with token %d on step %s is not in force: the step is %s", h.Token, s.ID,
+			s.State)
 	}
 	to := StepAssigned
 	if h.StartedAt != 0 {

@@ -55,7 +55,8 @@ type Failure struct {
 // EndAttempt returns the record of the lease in force, before the step is moved
 // on.
 func (s *Step) EndAttempt(now Instant, outcome Outcome, f *Failure) Attempt {
-	return Attempt{StepID: s.ID, TaskID: s.TaskID, Token: s.Token, Number: s.Attempts, WorkerNo: s.WorkerNo, Outcome: outcome,
+	return Attempt{StepID: s.ID, TaskID: s.TaskID, Token: s.Token, Number: s.Attempts, WorkerNo: s.WorkerNo,
+		Outcome: outcome,
 		ReadyAt: s.ReadyAt, AssignedAt: s.AssignedAt, StartedAt: s.StartedAt, FinishedAt: now, Failure: f}
 }
 

@@ -33,9 +33,11 @@ func TestBudget(t *testing.T) {
 			map[failure.Class]int{failure.Transient: 1, failure.Resource: 1, failure.Logic: 1, failure.Worker: 1}},
 		{"Chosen", task.Budget{Attempts: 20, Chosen: true, Common: common()},
 			map[failure.Class]int{failure.Transient: 20, failure.Resource: 20, failure.Logic: 1, failure.Worker: 20}},
-		{"ChosenWithOwn", task.Budget{Attempts: 20, Chosen: true, Own: task.ClassLimits{Resource: limit(0), Logic: limit(2)}, Common: common()},
+		{"ChosenWithOwn", task.Budget{Attempts: 20, Chosen: true, Own: task.ClassLimits{Resource: limit(0), Logic: limit(2)},
+			Common: common()},
 			map[failure.Class]int{failure.Transient: 20, failure.Resource: 1, failure.Logic: 3, failure.Worker: 20}},
-		{"OwnBeatsCommon", task.Budget{Attempts: 20, Own: task.ClassLimits{Transient: limit(9), Worker: limit(1)}, Common: common()},
+		{"OwnBeatsCommon", task.Budget{Attempts: 20, Own: task.ClassLimits{Transient: limit(9), Worker: limit(1)},
+			Common: common()},
 			map[failure.Class]int{failure.Transient: 10, failure.Resource: 4, failure.Logic: 1, failure.Worker: 2}},
 		{"NoneAtAll", task.Budget{Attempts: 6, Common: task.ClassLimits{Resource: limit(-1)}},
 			map[failure.Class]int{failure.Transient: 6, failure.Resource: 0, failure.Logic: 6, failure.Worker: 6}},
@@ -64,7 +66,8 @@ func TestBudgetBounds(t *testing.T) {
 			}
 			return l
 		}
-		b := task.Budget{Attempts: rapid.IntRange(1, 12).Draw(t, "attempts"), Chosen: rapid.Bool().Draw(t, "chosen"), Own: limits("own "), Common: limits("common ")}
+		b := task.Budget{Attempts: rapid.IntRange(1, 12).Draw(t, "attempts"), Chosen: rapid.Bool().Draw(t, "chosen"),
+			Own: limits("own "), Common: limits("common ")}
 		class := rapid.SampledFrom(failure.Classes).Draw(t, "class")
 		got := b.After(class)
 		if got > b.Attempts || got < 0 {

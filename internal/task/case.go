@@ -100,7 +100,8 @@ type Case struct {
 
 // NewCase opens a case of a task that is, or was until now, in a state.
 func NewCase(id ID, t *Task, state State, reason CaseReason, now Instant) *Case {
-	return &Case{ID: id, TaskID: t.ID, DefID: t.DefID, Occurrences: 1, OccurredAt: now, OriginalState: state, Reason: reason, OpenedAt: now,
+	return &Case{ID: id, TaskID: t.ID, DefID: t.DefID, Occurrences: 1, OccurredAt: now, OriginalState: state,
+		Reason: reason, OpenedAt: now,
 		Status: CasePending, CreatedAt: now, UpdatedAt: now}
 }
 

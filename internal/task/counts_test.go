@@ -82,7 +82,8 @@ func TestEvaluate(t *testing.T) {
 			}
 		}
 	}
-	each(&c.Pending, each(&c.Active, each(&c.Waiting, each(&c.Done, each(&c.Failed, each(&c.Cancelled, each(&c.ManualEnds, check)))))))()
+	each(&c.Pending,
+		each(&c.Active, each(&c.Waiting, each(&c.Done, each(&c.Failed, each(&c.Cancelled, each(&c.ManualEnds, check)))))))()
 	if want := 2 * (27*27 - 1) * len(task.States); n < want {
 		t.Fatalf("checked %d combinations, want at least %d", n, want)
 	}
@@ -122,7 +123,8 @@ func TestEvaluateExamples(t *testing.T) {
 // classOf says where each step state is counted.
 func classOf(c *task.Counts, s task.StepState) *int {
 	return map[task.StepState]*int{
-		task.StepPending: &c.Pending, task.StepEnqueued: &c.Active, task.StepAssigned: &c.Active, task.StepInProgress: &c.Active,
+		task.StepPending: &c.Pending, task.StepEnqueued: &c.Active, task.StepAssigned: &c.Active,
+		task.StepInProgress:               &c.Active,
 		task.StepEnqueuedForOrchestration: &c.Active, task.StepWaitingForRetry: &c.Waiting, task.StepComplete: &c.Done,
 		task.StepErrored: &c.Failed, task.StepCancelled: &c.Cancelled, task.StepResolvedManually: &c.Done,
 	}[s]
@@ -179,15 +181,18 @@ func TestTaskState(t *testing.T) {
 	} {
 		was := tk.Moved(m.from, m.to, now)
 		if was != m.was || tk.State != m.state || tk.FinishedAt != m.finished {
-			t.Fatalf("%s -> %s: left %q for %s, finished %d; want %q, %s, %d", m.from, m.to, was, tk.State, tk.FinishedAt, m.was, m.state, m.finished)
+			t.Fatalf("%s -> %s: left %q for %s, finished %d; want %q, %s, %d", m.from, m.to, was, tk.State, tk.FinishedAt, m.was,
+				m.state, m.finished)
 		}
 	}
 	timed := task.Task{State: task.StepsInProcess, DeadlineAt: now}
-	if was := timed.TimeOut(now); was != task.StepsInProcess || timed.State != task.Errored || timed.DeadlineAt != 0 || timed.FinishedAt != now {
+	if was := timed.TimeOut(now); was != task.StepsInProcess || timed.State != task.Errored || timed.DeadlineAt != 0 ||
+		timed.FinishedAt != now {
 		t.Errorf("timed out: %q, %+v", was, timed)
 	}
 	cancelled := task.Task{State: task.WaitingForRetry}
-	if was := cancelled.Cancel(now); was != task.WaitingForRetry || cancelled.State != task.Cancelled || cancelled.FinishedAt != now {
+	if was := cancelled.Cancel(now); was != task.WaitingForRetry || cancelled.State != task.Cancelled ||
+		cancelled.FinishedAt != now {
 		t.Errorf("cancelled: %q, %+v", was, cancelled)
 	}
 }

@@ -89,18 +89,21 @@ func versionOf(state string, numbers ...int64) string {
 // Seen is the task as an act finds it. Its version changes with its state, its
 // progress, its priority, its replays and its context, not with every move of its steps.
 func (t *Task) Seen() Seen {
-	return Seen{What: "task", ID: t.ID, State: string(t.State), Since: t.StateAt, Version: versionOf(string(t.State), int64(t.StateAt),
-		int64(t.FinishedAt), int64(t.Priority), int64(t.Meta.Replays),
-		int64(t.Meta.ContextEdits), int64(t.DeadlineAt))}
+	return Seen{What: "task", ID: t.ID, State: string(t.State), Since: t.StateAt,
+		Version: versionOf(string(t.State), int64(t.StateAt),
+			int64(t.FinishedAt), int64(t.Priority), int64(t.Meta.Replays),
+			int64(t.Meta.ContextEdits), int64(t.DeadlineAt))}
 }
 
 // Seen is the step as an act finds it. Its version changes with its state, its
 // attempts and its leases; it tells nothing of a lease's token.
 func (s *Step) Seen() Seen {
 	moves := []Instant{s.ReadyAt, s.AssignedAt, s.StartedAt, s.FinishedAt}
-	return Seen{What: "step", ID: s.ID, State: string(s.State), Since: slices.Max(moves), Version: versionOf(string(s.State),
-		int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt), int64(s.FinishedAt), int64(s.Attempts), int64(s.MaxAttempts),
-		int64(s.Priority))}
+	return Seen{What: "step", ID: s.ID, State: string(s.State), Since: slices.Max(moves),
+		Version: versionOf(string(s.State),
+			int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt), int64(s.FinishedAt), int64(s.Attempts),
+			int64(s.MaxAttempts),
+			int64(s.Priority))}
 }
 
 // Seen is the case as an act finds it. Its version changes with every change of it.

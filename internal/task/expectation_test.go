@@ -62,7 +62,8 @@ func TestSeenMoves(t *testing.T) {
 			t.Errorf("%s: answered %v, want a conflict", name, err)
 		}
 	}
-	if err := (task.Expectation{State: "in_progress", Versions: []string{"x-1", before.Version}}).Check(s.Seen()); err != nil {
+	if err := (task.Expectation{State: "in_progress", Versions: []string{"x-1", before.Version}}).Check(
+		s.Seen()); err != nil {
 		t.Errorf("what is as expected is answered %v", err)
 	}
 }

@@ -79,7 +79,8 @@ func TestLinkLongCycle(t *testing.T) {
 		path[i] = fmt.Sprintf("s%d", i)
 	}
 	faults := graph(lines...).Link()
-	want := []task.GraphError{{Step: task.MaxSteps - 1, Dependency: 0, Message: "the dependencies form a cycle: " + strings.Join(append(path, "s0"), " -> ")}}
+	want := []task.GraphError{{Step: task.MaxSteps - 1, Dependency: 0,
+		Message: "the dependencies form a cycle: " + strings.Join(append(path, "s0"), " -> ")}}
 	if diff := cmp.Diff(want, faults); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}

@@ -101,7 +101,8 @@ func CharacterFault(s string, prose bool) string {
 func JSONFault(p []byte, limit int) string {
 	switch {
 	case len(p) > limit:
-		return fmt.Sprintf("is %d bytes long; the limit is %d: store large data elsewhere and submit a reference", len(p), limit)
+		return fmt.Sprintf("is %d bytes long; the limit is %d: store large data elsewhere and submit a reference", len(p),
+			limit)
 	case p == nil:
 		return ""
 	case !utf8.Valid(p):

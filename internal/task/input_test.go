@@ -34,7 +34,8 @@ func TestTimesHaveBounds(t *testing.T) {
 			t.Errorf("%s cannot be shown: %v", text, err)
 		}
 	}
-	for _, far := range []time.Time{time.Date(-300_000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(300_000, 1, 1, 0, 0, 0, 0, time.UTC)} {
+	for _, far := range []time.Time{time.Date(-300_000, 1, 1, 0, 0, 0, 0, time.UTC),
+		time.Date(300_000, 1, 1, 0, 0, 0, 0, time.UTC)} {
 		if task.InstantFault(task.FromTime(far)) == "" {
 			t.Errorf("%v passes", far)
 		}
@@ -51,7 +52,8 @@ func TestTextFault(t *testing.T) {
 		limit int
 		good  bool
 	}{
-		{"", 255, true}, {"señor 名前", 255, true}, {strings.Repeat("x", 255), 255, true}, {strings.Repeat("x", 256), 255, false},
+		{"", 255, true}, {"señor 名前", 255, true}, {strings.Repeat("x", 255), 255, true},
+		{strings.Repeat("x", 256), 255, false},
 		{"a\x00", 255, false}, {"a\x00", 4096, false}, {"a\nb", 255, false}, {"a\nb\tc", 4096, true}, {"a\rb", 4096, false},
 		{"\x7f", 255, false}, {"\u0085", 255, false}, {"\x1b[31m", 4096, false}, {"\xff", 255, false},
 	} {
@@ -67,7 +69,8 @@ func TestJSONFault(t *testing.T) {
 		return strings.Repeat(open, n) + leaf + strings.Repeat(end, n)
 	}
 	for _, c := range []struct{ document, want string }{
-		{`null`, ""}, {`{"a":[1,2]}`, ""}, {``, "is not valid JSON"}, {`{`, "is not valid JSON"}, {`{} {}`, "is not valid JSON"},
+		{`null`, ""}, {`{"a":[1,2]}`, ""}, {``, "is not valid JSON"}, {`{`, "is not valid JSON"},
+		{`{} {}`, "is not valid JSON"},
 		{"\"\xff\"", "is not valid UTF-8"}, {`"` + strings.Repeat("x", 1<<16) + `"`, "the limit is 65536"},
 		{nested("[", "", "]", 200), ""}, {nested("[", "", "]", 201), "nests deeper than 200 levels"},
 		{nested(`{"a":`, "1", "}", 200), ""}, {nested(`{"a":`, "1", "}", 9_998), "nests deeper than 200 levels"},

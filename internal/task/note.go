@@ -18,7 +18,8 @@ const (
 // note adds to the thread. TooLarge when it is full.
 func (c *Case) note(author, key, text string, now Instant) error {
 	if c.NoteCount >= MaxNotes || c.NoteBytes+len(text) > MaxNoteBytes {
-		e := Errorf(TooLarge, "the case %s has %d notes of %d bytes; the limit is %d notes and %d bytes", c.ID, c.NoteCount, c.NoteBytes, MaxNotes, MaxNoteBytes)
+		e := Errorf(TooLarge, "the case %s has %d notes of %d bytes; the limit is %d notes and %d bytes", c.ID, c.NoteCount,
+			c.NoteBytes, MaxNotes, MaxNoteBytes)
 		e.Hint = "resolve the case without a note, and go on in a new case of the task"
 		return e
 	}

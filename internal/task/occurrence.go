@@ -24,7 +24,8 @@ const (
 )
 
 // CaseCauses lists the causes.
-var CaseCauses = []CaseCause{CauseRetriesExhausted, CauseNoRetries, CauseNotRetryable, CauseClassLimit, CauseLostWorkers, CauseStale, CauseDeadline,
+var CaseCauses = []CaseCause{CauseRetriesExhausted, CauseNoRetries, CauseNotRetryable, CauseClassLimit,
+	CauseLostWorkers, CauseStale, CauseDeadline,
 	CauseCycle, CauseNoWorker, CauseManual}
 
 // Codes of failures that the engine reports of steps whose task was given up.
@@ -112,7 +113,8 @@ func (c *Case) Dropped() int { return c.Occurrences - 1 - len(c.Former) }
 
 // Latest is the occurrence that a case shows.
 func (c *Case) Latest() Occurrence {
-	return Occurrence{No: c.Occurrences, At: c.OccurredAt, Reason: c.Reason, Cause: c.Cause, OriginalState: c.OriginalState, Fingerprint: c.Fingerprint,
+	return Occurrence{No: c.Occurrences, At: c.OccurredAt, Reason: c.Reason, Cause: c.Cause,
+		OriginalState: c.OriginalState, Fingerprint: c.Fingerprint,
 		Retryable: c.Retryable, Step: c.Step, Class: c.Class, Message: c.Message, Snapshot: c.Snapshot, Recovery: c.Recovery}
 }
 
@@ -120,6 +122,7 @@ func (c *Case) Latest() Occurrence {
 func (c *Case) Recur(o Occurrence) {
 	c.Occurrences++
 	c.OccurredAt, c.UpdatedAt = o.At, o.At
-	c.Reason, c.Cause, c.OriginalState, c.Fingerprint, c.Retryable = o.Reason, o.Cause, o.OriginalState, o.Fingerprint, o.Retryable
+	c.Reason, c.Cause, c.OriginalState, c.Fingerprint, c.Retryable = o.Reason, o.Cause, o.OriginalState, o.Fingerprint,
+		o.Retryable
 	c.Step, c.Class, c.Message, c.Snapshot, c.Recovery = o.Step, o.Class, o.Message, o.Snapshot, o.Recovery
 }

@@ -16,18 +16,24 @@ func TestCauseOf(t *testing.T) {
 		failure        task.Failure
 		want           task.CaseCause
 	}{
-		"LastAttempt":          {3, 3, task.Failed, task.Failure{Retryable: true}, task.CauseRetriesExhausted},
-		"TimedOutEachTime":     {3, 3, task.TimedOut, task.Failure{Retryable: true, Code: "TIMEOUT"}, task.CauseRetriesExhausted},
-		"FinalAtOnce":          {1, 3, task.Failed, task.Failure{}, task.CauseNotRetryable},
-		"FinalOfOneAttempt":    {1, 1, task.Failed, task.Failure{}, task.CauseNotRetryable},
-		"OneAttempt":           {1, 1, task.Failed, task.Failure{Retryable: true}, task.CauseNoRetries},
-		"ReplayedOnce":         {3, 2, task.Failed, task.Failure{Retryable: true}, task.CauseRetriesExhausted},
-		"ClassAllowsNoMore":    {1, 3, task.Failed, task.Failure{Retryable: true, Class: failure.Resource}, task.CauseClassLimit},
-		"LostWorkers":          {2, 3, task.LeaseExpired, task.Failure{Retryable: true, Code: "WORKER_LOST"}, task.CauseLostWorkers},
-		"LostItsOnlyWorker":    {1, 1, task.LeaseExpired, task.Failure{Retryable: true, Code: "WORKER_LOST"}, task.CauseLostWorkers},
-		"Stale":                {1, 3, task.TimedOut, task.Failure{Retryable: true, Code: task.CodeStale}, task.CauseStale},
-		"Deadline":             {1, 3, task.TimedOut, task.Failure{Retryable: true, Code: task.CodeDeadline}, task.CauseDeadline},
-		"StaleSaysTheWorker":   {3, 3, task.Failed, task.Failure{Retryable: true, Code: task.CodeStale}, task.CauseRetriesExhausted},
+		"LastAttempt": {3, 3, task.Failed, task.Failure{Retryable: true}, task.CauseRetriesExhausted},
+		"TimedOutEachTime": {3, 3, task.TimedOut, task.Failure{Retryable: true, Code: "TIMEOUT"},
+			task.CauseRetriesExhausted},
+		"FinalAtOnce":       {1, 3, task.Failed, task.Failure{}, task.CauseNotRetryable},
+		"FinalOfOneAttempt": {1, 1, task.Failed, task.Failure{}, task.CauseNotRetryable},
+		"OneAttempt":        {1, 1, task.Failed, task.Failure{Retryable: true}, task.CauseNoRetries},
+		"ReplayedOnce":      {3, 2, task.Failed, task.Failure{Retryable: true}, task.CauseRetriesExhausted},
+		"ClassAllowsNoMore": {1, 3, task.Failed, task.Failure{Retryable: true, Class: failure.Resource},
+			task.CauseClassLimit},
+		"LostWorkers": {2, 3, task.LeaseExpired, task.Failure{Retryable: true, Code: "WORKER_LOST"},
+			task.CauseLostWorkers},
+		"LostItsOnlyWorker": {1, 1, task.LeaseExpired, task.Failure{Retryable: true, Code: "WORKER_LOST"},
+			task.CauseLostWorkers},
+		"Stale": {1, 3, task.TimedOut, task.Failure{Retryable: true, Code: task.CodeStale}, task.CauseStale},
+		"Deadline": {1, 3, task.TimedOut, task.Failure{Retryable: true, Code: task.CodeDeadline},
+			task.CauseDeadline},
+		"StaleSaysTheWorker": {3, 3, task.Failed, task.Failure{Retryable: true, Code: task.CodeStale},
+			task.CauseRetriesExhausted},
 		"StaleFromFormerTimes": {1, 3, task.TimedOut, task.Failure{Code: task.CodeStale}, task.CauseStale},
 	} {
 		s := &task.Step{Attempts: c.attempts, MaxAttempts: c.most}
@@ -52,7 +58,8 @@ func TestThreadIsBounded(t *testing.T) {
 				break
 			}
 		}
-		if len(c.Thread) != n || c.NoteCount != n || n > task.MaxNotes || c.NoteBytes > task.MaxNoteBytes || n*len(text)+len(text) <= task.MaxNoteBytes && n < task.MaxNotes {
+		if len(c.Thread) != n || c.NoteCount != n || n > task.MaxNotes || c.NoteBytes > task.MaxNoteBytes ||
+			n*len(text)+len(text) <= task.MaxNoteBytes && n < task.MaxNotes {
 			t.Errorf("%s: the thread has %d notes, %d bytes", name, c.NoteCount, c.NoteBytes)
 		}
 		if _, err := c.Change(task.CaseChange{Status: task.CaseResolved, Actor: "ada"}, 2); err != nil {

@@ -14,12 +14,15 @@ func TestLongestTurn(t *testing.T) {
 		order task.Scheduling
 		want  time.Duration
 	}{
-		"Strict":               {task.Scheduling{Mode: task.Strict, MaxWait: time.Hour}, 61 * time.Minute},
-		"StrictWithoutABound":  {task.Scheduling{Mode: task.Strict}, 0},
-		"Promote":              {task.Scheduling{Mode: task.Promote, MaxWait: time.Hour, Promotions: []task.Promotion{{Level: 75, After: time.Minute}}}, 61 * time.Minute},
-		"PromoteWithoutABound": {task.Scheduling{Mode: task.Promote, Promotions: []task.Promotion{{Level: 75, After: time.Minute}}}, 0},
-		"Aging":                {task.Scheduling{Mode: task.Aging, AgingWeight: 24 * time.Second, MaxWait: time.Hour}, 40 * time.Minute},
-		"AgingWithoutABound":   {task.Scheduling{Mode: task.Aging, AgingWeight: time.Minute}, 100 * time.Minute},
+		"Strict":              {task.Scheduling{Mode: task.Strict, MaxWait: time.Hour}, 61 * time.Minute},
+		"StrictWithoutABound": {task.Scheduling{Mode: task.Strict}, 0},
+		"Promote": {task.Scheduling{Mode: task.Promote, MaxWait: time.Hour,
+			Promotions: []task.Promotion{{Level: 75, After: time.Minute}}}, 61 * time.Minute},
+		"PromoteWithoutABound": {task.Scheduling{Mode: task.Promote,
+			Promotions: []task.Promotion{{Level: 75, After: time.Minute}}}, 0},
+		"Aging": {task.Scheduling{Mode: task.Aging, AgingWeight: 24 * time.Second, MaxWait: time.Hour},
+			40 * time.Minute},
+		"AgingWithoutABound": {task.Scheduling{Mode: task.Aging, AgingWeight: time.Minute}, 100 * time.Minute},
 	} {
 		if got := c.order.LongestTurn(time.Minute); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
@@ -34,9 +37,12 @@ func TestLimit(t *testing.T) {
 	now := task.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	ago := func(d time.Duration) task.Instant { return now.Add(-d) }
 	ready := &task.Step{Ordinal: 1, State: task.StepEnqueued, Queue: 5, ReadyAt: ago(10 * time.Minute)}
-	held := &task.Step{Ordinal: 2, State: task.StepInProgress, Queue: task.Leases, StartedAt: ago(20 * time.Minute), LeaseUntil: now.Add(time.Minute), Timeout: 2 * time.Hour}
-	silent := &task.Step{Ordinal: 3, State: task.StepInProgress, Queue: task.Leases, StartedAt: ago(25 * time.Minute), LeaseUntil: ago(time.Minute), Timeout: 2 * time.Hour}
-	retry := &task.Step{Ordinal: 4, State: task.StepWaitingForRetry, Queue: task.Timers, Key: int64(now.Add(4 * time.Hour))}
+	held := &task.Step{Ordinal: 2, State: task.StepInProgress, Queue: task.Leases, StartedAt: ago(20 * time.Minute),
+		LeaseUntil: now.Add(time.Minute), Timeout: 2 * time.Hour}
+	silent := &task.Step{Ordinal: 3, State: task.StepInProgress, Queue: task.Leases, StartedAt: ago(25 * time.Minute),
+		LeaseUntil: ago(time.Minute), Timeout: 2 * time.Hour}
+	retry := &task.Step{Ordinal: 4, State: task.StepWaitingForRetry, Queue: task.Timers,
+		Key: int64(now.Add(4 * time.Hour))}
 	done := &task.Step{Ordinal: 5, State: task.StepComplete}
 	for name, c := range map[string]struct {
 		own   time.Duration
@@ -48,17 +54,24 @@ func TestLimit(t *testing.T) {
 		source    task.LimitSource
 		promise   task.Promise
 	}{
-		"Nothing":          {0, task.StepsInProcess, turn, []*task.Step{done}, 30 * time.Minute, task.LimitOfAll, task.NoPromise},
-		"InItsQueue":       {0, task.StepsInProcess, turn, []*task.Step{done, ready}, 110 * time.Minute, task.LimitOfPromise, task.PromisedTurn},
-		"WithoutABound":    {0, task.StepsInProcess, 0, []*task.Step{held, ready}, 0, task.LimitOfPromise, task.PromisedTurn},
-		"Held":             {0, task.StepsInProcess, turn, []*task.Step{ready, held}, 160 * time.Minute, task.LimitOfPromise, task.PromisedAttempt},
-		"ByASilentWorker":  {0, task.StepsInProcess, turn, []*task.Step{silent}, 59 * time.Minute, task.LimitOfPromise, task.PromisedAttempt},
-		"Retry":            {0, task.WaitingForRetry, turn, []*task.Step{retry}, 5 * time.Hour, task.LimitOfPromise, task.PromisedTime},
-		"TemplateWins":     {20 * time.Minute, task.StepsInProcess, turn, []*task.Step{held, ready}, 20 * time.Minute, task.LimitOfTemplate, task.NoPromise},
+		"Nothing": {0, task.StepsInProcess, turn, []*task.Step{done}, 30 * time.Minute, task.LimitOfAll,
+			task.NoPromise},
+		"InItsQueue": {0, task.StepsInProcess, turn, []*task.Step{done, ready}, 110 * time.Minute, task.LimitOfPromise,
+			task.PromisedTurn},
+		"WithoutABound": {0, task.StepsInProcess, 0, []*task.Step{held, ready}, 0, task.LimitOfPromise, task.PromisedTurn},
+		"Held": {0, task.StepsInProcess, turn, []*task.Step{ready, held}, 160 * time.Minute, task.LimitOfPromise,
+			task.PromisedAttempt},
+		"ByASilentWorker": {0, task.StepsInProcess, turn, []*task.Step{silent}, 59 * time.Minute, task.LimitOfPromise,
+			task.PromisedAttempt},
+		"Retry": {0, task.WaitingForRetry, turn, []*task.Step{retry}, 5 * time.Hour, task.LimitOfPromise,
+			task.PromisedTime},
+		"TemplateWins": {20 * time.Minute, task.StepsInProcess, turn, []*task.Step{held, ready}, 20 * time.Minute,
+			task.LimitOfTemplate, task.NoPromise},
 		"NoThreshold":      {0, task.WaitingForDependencies, turn, []*task.Step{held}, 0, task.NoLimit, task.NoPromise},
 		"NoStateOfConcern": {0, task.Pending, turn, []*task.Step{retry}, 0, task.NoLimit, task.NoPromise},
 	} {
-		thresholds := task.Thresholds{StepsInProcess: 30 * time.Minute, WaitingForRetry: 30 * time.Minute, WaitingForDependencies: -1}
+		thresholds := task.Thresholds{StepsInProcess: 30 * time.Minute, WaitingForRetry: 30 * time.Minute,
+			WaitingForDependencies: -1}
 		k := &task.Task{State: c.state, StateAt: ago(30 * time.Minute)}
 		l := thresholds.Limit(k, task.Lifecycle{MaxStepsInProcess: c.own}, c.steps, c.turn, now)
 		if l.Threshold != c.threshold || l.Source != c.source || l.Promise != c.promise || l.Used != 30*time.Minute {

@@ -26,7 +26,8 @@ func TestDelay(t *testing.T) {
 		want       []time.Duration // after attempt 1, 2, 3 ...
 	}{
 		{"Exponential", capped, 0, half, []time.Duration{1 * s, 2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s}},
-		{"Linear", task.Retry{Backoff: task.BackoffLinear, Base: 2 * s, Max: 7 * s}, 0, half, []time.Duration{2 * s, 4 * s, 6 * s, 7 * s, 7 * s}},
+		{"Linear", task.Retry{Backoff: task.BackoffLinear, Base: 2 * s, Max: 7 * s}, 0, half,
+			[]time.Duration{2 * s, 4 * s, 6 * s, 7 * s, 7 * s}},
 		{"Fixed", task.Retry{Backoff: task.BackoffFixed, Base: 3 * s}, 0, half, []time.Duration{3 * s, 3 * s, 3 * s}},
 		{"FixedAboveMax", task.Retry{Backoff: task.BackoffFixed, Base: 3 * s, Max: s}, 0, half, []time.Duration{s, s}},
 		{"None", task.Retry{Backoff: task.BackoffNone, Base: 3 * s, Jitter: 1}, 0, half, []time.Duration{0, 0, 0}},
@@ -37,7 +38,8 @@ func TestDelay(t *testing.T) {
 		{"NegativeRetryAfter", capped, -time.Hour, half, []time.Duration{1 * s, 2 * s}},
 		{"JitterLow", withJitter(capped, 0.1), 0, 0, []time.Duration{900 * ms, 1800 * ms, 3600 * ms}},
 		{"JitterHigh", withJitter(capped, 0.1), 0, 0.75, []time.Duration{1050 * ms, 2100 * ms, 4200 * ms}},
-		{"JitterAroundMax", withJitter(capped, 0.1), 0, 0.75, []time.Duration{1050 * ms, 2100 * ms, 4200 * ms, 8400 * ms, 16800 * ms, 31500 * ms}},
+		{"JitterAroundMax", withJitter(capped, 0.1), 0, 0.75,
+			[]time.Duration{1050 * ms, 2100 * ms, 4200 * ms, 8400 * ms, 16800 * ms, 31500 * ms}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -67,7 +69,8 @@ func TestDelayAfter(t *testing.T) {
 		{"RateLimit", task.Failure{Code: "RATE_LIMIT"}, []time.Duration{8 * s, 10 * s, 10 * s}},
 		{"TemporaryUnavailable", task.Failure{Code: "Temporary-Unavailable"}, []time.Duration{8 * s, 10 * s, 10 * s}},
 		{"OnlyTheCodeCounts", task.Failure{Type: "RATE_LIMIT"}, []time.Duration{4 * s, 5 * s, 5 * s}},
-		{"RetryAfterIsNotDoubled", task.Failure{Code: "RATE_LIMIT", RetryAfterMS: 9000}, []time.Duration{9 * s, 10 * s, 10 * s}},
+		{"RetryAfterIsNotDoubled", task.Failure{Code: "RATE_LIMIT", RetryAfterMS: 9000},
+			[]time.Duration{9 * s, 10 * s, 10 * s}},
 		{"RetryAfterIsCapped", task.Failure{RetryAfterMS: 1 << 62}, []time.Duration{task.MaxDelay}},
 		{"NegativeRetryAfter", task.Failure{RetryAfterMS: -1}, []time.Duration{4 * s}},
 	} {
@@ -183,9 +186,12 @@ func TestDelayBounds(t *testing.T) {
 func TestDelayAfterBounds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		p := task.Retry{Backoff: rapid.SampledFrom(task.Backoffs).Draw(t, "backoff"), Base: time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "base")),
-			Max: time.Duration(rapid.Int64Range(0, int64(24*time.Hour)).Draw(t, "max")), Jitter: rapid.Float64Range(0, 1).Draw(t, "jitter")}
-		f := task.Failure{Code: rapid.SampledFrom([]string{"", "BUSY", "RATE_LIMIT", "temporary unavailable"}).Draw(t, "code"),
+		p := task.Retry{Backoff: rapid.SampledFrom(task.Backoffs).Draw(t, "backoff"),
+			Base:   time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "base")),
+			Max:    time.Duration(rapid.Int64Range(0, int64(24*time.Hour)).Draw(t, "max")),
+			Jitter: rapid.Float64Range(0, 1).Draw(t, "jitter")}
+		f := task.Failure{Code: rapid.SampledFrom([]string{"", "BUSY", "RATE_LIMIT", "temporary unavailable"}).Draw(t,
+			"code"),
 			RetryAfterMS: rapid.Int64Range(-1, 60*24*3600*1000).Draw(t, "retryAfter")}
 		attempts, roll := rapid.IntRange(1, 200).Draw(t, "attempts"), rapid.Float64Range(0, 0.999999).Draw(t, "roll")
 		asked := min(time.Duration(max(f.RetryAfterMS, 0))*time.Millisecond, task.MaxDelay)

@@ -22,7 +22,8 @@ func TestServes(t *testing.T) {
 		want   bool
 	}{
 		{"AllWithCapabilities", task.Worker{Capabilities: []string{"fast", "gpu", "pci"}}, route, true},
-		{"ExactlyNamed", task.Worker{Namespaces: []string{"a", "shop"}, Handlers: []string{"charge"}, Capabilities: []string{"gpu", "pci"}}, route, true},
+		{"ExactlyNamed", task.Worker{Namespaces: []string{"a", "shop"}, Handlers: []string{"charge"},
+			Capabilities: []string{"gpu", "pci"}}, route, true},
 		{"LacksOneCapability", task.Worker{Capabilities: []string{"gpu"}}, route, false},
 		{"LacksAllCapabilities", task.Worker{}, route, false},
 		{"NeedsNone", task.Worker{}, plain, true},

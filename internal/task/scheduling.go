@@ -157,7 +157,8 @@ func (s Scheduling) Effective(st *Step, now Instant) int {
 
 // Equal reports whether two orders give every step the same key.
 func (s Scheduling) Equal(o Scheduling) bool {
-	if s.Mode != o.Mode || s.AgingWeight != o.AgingWeight || s.MaxWait != o.MaxWait || len(s.Promotions) != len(o.Promotions) {
+	if s.Mode != o.Mode || s.AgingWeight != o.AgingWeight || s.MaxWait != o.MaxWait ||
+		len(s.Promotions) != len(o.Promotions) {
 		return false
 	}
 	for i, p := range s.Promotions {

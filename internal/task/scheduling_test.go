@@ -60,7 +60,8 @@ func drawOrder(t *rapid.T) task.Scheduling {
 	minutes := func(name string) time.Duration {
 		return time.Duration(rapid.IntRange(1, 200).Draw(t, name)) * time.Minute
 	}
-	s := task.Scheduling{Mode: rapid.SampledFrom([]task.SchedulingMode{task.Strict, task.Promote, task.Aging}).Draw(t, "mode")}
+	s := task.Scheduling{Mode: rapid.SampledFrom([]task.SchedulingMode{task.Strict, task.Promote, task.Aging}).Draw(t,
+		"mode")}
 	if rapid.Bool().Draw(t, "bounded") {
 		s.MaxWait = minutes("max_wait")
 	}
@@ -69,7 +70,8 @@ func drawOrder(t *rapid.T) task.Scheduling {
 		s.AgingWeight = time.Duration(rapid.IntRange(1, 600).Draw(t, "weight")) * time.Second
 	case task.Promote:
 		for range rapid.IntRange(0, 4).Draw(t, "promotions") {
-			s.Promotions = append(s.Promotions, task.Promotion{Level: rapid.IntRange(0, 100).Draw(t, "to"), After: minutes("after")})
+			s.Promotions = append(s.Promotions, task.Promotion{Level: rapid.IntRange(0, 100).Draw(t, "to"),
+				After: minutes("after")})
 		}
 	}
 	return s
@@ -138,7 +140,8 @@ func TestEffective(t *testing.T) {
 			t.Errorf("%s: level %d after %v was rekeyed: %v", c.order, c.level, c.waited, moved)
 		}
 		if got := order.Effective(s, at); got != c.want || s.Priority != c.level {
-			t.Errorf("%s: level %d after %v counts as %d, want %d; its own is %d", c.order, c.level, c.waited, got, c.want, s.Priority)
+			t.Errorf("%s: level %d after %v counts as %d, want %d; its own is %d", c.order, c.level, c.waited, got, c.want,
+				s.Priority)
 		}
 		if err := s.Claim(1, at, at.Add(time.Minute)); err != nil {
 			t.Fatal(err)

@@ -28,11 +28,12 @@ var States = []State{Pending, Initializing, EnqueuingSteps, StepsInProcess, Eval
 
 // transitions is the one table of a task's moves. A repair re-opens error.
 var transitions = map[State][]State{
-	Pending:                {Initializing, Cancelled, ResolvedManually, Errored},
-	Initializing:           {EnqueuingSteps, Complete, WaitingForDependencies, Cancelled, ResolvedManually},
-	EnqueuingSteps:         {StepsInProcess, Errored, Cancelled, ResolvedManually},
-	StepsInProcess:         {EvaluatingResults, WaitingForRetry, Errored, Cancelled, ResolvedManually},
-	EvaluatingResults:      {Complete, EnqueuingSteps, WaitingForDependencies, WaitingForRetry, BlockedByFailures, Errored, Cancelled, ResolvedManually},
+	Pending:        {Initializing, Cancelled, ResolvedManually, Errored},
+	Initializing:   {EnqueuingSteps, Complete, WaitingForDependencies, Cancelled, ResolvedManually},
+	EnqueuingSteps: {StepsInProcess, Errored, Cancelled, ResolvedManually},
+	StepsInProcess: {EvaluatingResults, WaitingForRetry, Errored, Cancelled, ResolvedManually},
+	EvaluatingResults: {Complete, EnqueuingSteps, WaitingForDependencies, WaitingForRetry, BlockedByFailures, Errored,
+		Cancelled, ResolvedManually},
 	WaitingForDependencies: {EvaluatingResults, EnqueuingSteps, Errored, Cancelled, ResolvedManually},
 	WaitingForRetry:        {EnqueuingSteps, EvaluatingResults, Errored, Cancelled, ResolvedManually},
 	BlockedByFailures:      {Errored, EnqueuingSteps, EvaluatingResults, Cancelled, ResolvedManually},
@@ -105,16 +106,20 @@ var StepStates = []StepState{StepPending, StepEnqueued, StepAssigned, StepInProg
 //   - an operator may resolve or complete a step from any state that is not
 //     terminal, and reset it where a retry makes sense.
 var stepTransitions = map[StepState][]StepState{
-	StepPending:                  {StepEnqueued, StepWaitingForRetry, StepComplete, StepCancelled, StepResolvedManually},
-	StepEnqueued:                 {StepAssigned, StepInProgress, StepErrored, StepComplete, StepCancelled, StepResolvedManually},
-	StepAssigned:                 {StepInProgress, StepEnqueued, StepWaitingForRetry, StepErrored, StepComplete, StepCancelled, StepResolvedManually},
-	StepInProgress:               {StepEnqueuedForOrchestration, StepEnqueued, StepWaitingForRetry, StepComplete, StepErrored, StepCancelled, StepResolvedManually},
+	StepPending: {StepEnqueued, StepWaitingForRetry, StepComplete, StepCancelled, StepResolvedManually},
+	StepEnqueued: {StepAssigned, StepInProgress, StepErrored, StepComplete, StepCancelled,
+		StepResolvedManually},
+	StepAssigned: {StepInProgress, StepEnqueued, StepWaitingForRetry, StepErrored, StepComplete,
+		StepCancelled, StepResolvedManually},
+	StepInProgress: {StepEnqueuedForOrchestration, StepEnqueued, StepWaitingForRetry, StepComplete,
+		StepErrored, StepCancelled, StepResolvedManually},
 	StepEnqueuedForOrchestration: {StepComplete, StepWaitingForRetry, StepErrored, StepCancelled, StepResolvedManually},
-	StepWaitingForRetry:          {StepPending, StepEnqueued, StepErrored, StepComplete, StepCancelled, StepResolvedManually},
-	StepErrored:                  {StepPending, StepEnqueued, StepComplete, StepCancelled, StepResolvedManually},
-	StepComplete:                 {},
-	StepCancelled:                {},
-	StepResolvedManually:         {},
+	StepWaitingForRetry: {StepPending, StepEnqueued, StepErrored, StepComplete, StepCancelled,
+		StepResolvedManually},
+	StepErrored:          {StepPending, StepEnqueued, StepComplete, StepCancelled, StepResolvedManually},
+	StepComplete:         {},
+	StepCancelled:        {},
+	StepResolvedManually: {},
 }
 
 // Next lists the states a step may move to from s.

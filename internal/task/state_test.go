@@ -11,8 +11,9 @@ import (
 // compared with them pair by pair, so that a change of one is seen.
 
 var taskMoves = map[task.State][]task.State{
-	task.Pending:      {task.Initializing, task.Cancelled, task.ResolvedManually, task.Errored},
-	task.Initializing: {task.EnqueuingSteps, task.Complete, task.WaitingForDependencies, task.Cancelled, task.ResolvedManually},
+	task.Pending: {task.Initializing, task.Cancelled, task.ResolvedManually, task.Errored},
+	task.Initializing: {task.EnqueuingSteps, task.Complete, task.WaitingForDependencies, task.Cancelled,
+		task.ResolvedManually},
 	task.EnqueuingSteps: {
 		task.StepsInProcess, task.Errored, task.Cancelled, task.ResolvedManually,
 	},
@@ -42,7 +43,8 @@ var stepMoves = map[task.StepState][]task.StepState{
 		task.StepEnqueued, task.StepWaitingForRetry, task.StepComplete, task.StepCancelled, task.StepResolvedManually,
 	},
 	task.StepEnqueued: {
-		task.StepAssigned, task.StepInProgress, task.StepErrored, task.StepComplete, task.StepCancelled, task.StepResolvedManually,
+		task.StepAssigned, task.StepInProgress, task.StepErrored, task.StepComplete, task.StepCancelled,
+		task.StepResolvedManually,
 	},
 	task.StepAssigned: {
 		task.StepInProgress, task.StepEnqueued, task.StepWaitingForRetry, task.StepErrored, task.StepComplete,
@@ -56,7 +58,8 @@ var stepMoves = map[task.StepState][]task.StepState{
 		task.StepComplete, task.StepWaitingForRetry, task.StepErrored, task.StepCancelled, task.StepResolvedManually,
 	},
 	task.StepWaitingForRetry: {
-		task.StepPending, task.StepEnqueued, task.StepErrored, task.StepComplete, task.StepCancelled, task.StepResolvedManually,
+		task.StepPending, task.StepEnqueued, task.StepErrored, task.StepComplete, task.StepCancelled,
+		task.StepResolvedManually,
 	},
 	task.StepErrored: {
 		task.StepPending, task.StepEnqueued, task.StepComplete, task.StepCancelled, task.StepResolvedManually,
@@ -174,7 +177,8 @@ func checkReachable[S comparable](t *testing.T, all []S, first S, next func(S) [
 // states that a transaction passes unobserved may be passed.
 func TestReaches(t *testing.T) {
 	t.Parallel()
-	passed := []task.State{task.Initializing, task.EnqueuingSteps, task.EvaluatingResults, task.BlockedByFailures, task.StepsInProcess}
+	passed := []task.State{task.Initializing, task.EnqueuingSteps, task.EvaluatingResults, task.BlockedByFailures,
+		task.StepsInProcess}
 	var walk func(at, to task.State, been map[task.State]bool) bool
 	walk = func(at, to task.State, been map[task.State]bool) bool {
 		for _, n := range taskMoves[at] {

@@ -40,16 +40,28 @@ func TestStepMethods(t *testing.T) {
 		{name: "Enqueue", call: func(s *task.Step) error { return s.Enqueue(now, task.Scheduling{}) }, to: task.StepEnqueued},
 		{name: "Wait", call: func(s *task.Step) error { return s.Wait(later) }, to: task.StepWaitingForRetry},
 		{name: "Assign", call: func(s *task.Step) error { return s.Assign(3, now, later) }, to: task.StepAssigned},
-		{name: "Claim", call: func(s *task.Step) error { return s.Claim(3, now, later) }, to: task.StepInProgress, only: []task.StepState{task.StepEnqueued}},
-		{name: "Begin", call: func(s *task.Step) error { return s.Begin(now, later) }, to: task.StepInProgress, only: []task.StepState{task.StepAssigned}},
+		{name: "Claim", call: func(s *task.Step) error {
+			return s.Claim(3, now, later)
+		}, to: task.StepInProgress, only: []task.StepState{task.StepEnqueued}},
+		{name: "Begin", call: func(s *task.Step) error {
+			return s.Begin(now, later)
+		}, to: task.StepInProgress, only: []task.StepState{task.StepAssigned}},
 		{name: "Succeed", call: func(s *task.Step) error { return s.Succeed(now, []byte(`1`)) }, to: task.StepComplete},
 		{name: "Exhaust", call: func(s *task.Step) error { return s.Exhaust(now) }, to: task.StepErrored},
 		{name: "Cancel", call: func(s *task.Step) error { return s.Cancel(now) }, to: task.StepCancelled},
 		{name: "Resolve", call: func(s *task.Step) error { return s.Resolve(now) }, to: task.StepResolvedManually},
-		{name: "PostponeUntil", call: func(s *task.Step) error { return s.Postpone(now, later, task.Scheduling{}) }, to: task.StepWaitingForRetry},
-		{name: "PostponeAtOnce", call: func(s *task.Step) error { return s.Postpone(now, 0, task.Scheduling{}) }, to: task.StepEnqueued},
-		{name: "Repeat", call: func(s *task.Step) error { return s.Repeat(now) }, to: task.StepPending, only: []task.StepState{task.StepErrored, task.StepWaitingForRetry}},
-		{name: "Reset", call: func(s *task.Step) error { return s.Reset(now) }, to: task.StepPending, only: []task.StepState{task.StepErrored, task.StepWaitingForRetry}},
+		{name: "PostponeUntil", call: func(s *task.Step) error {
+			return s.Postpone(now, later, task.Scheduling{})
+		}, to: task.StepWaitingForRetry},
+		{name: "PostponeAtOnce", call: func(s *task.Step) error {
+			return s.Postpone(now, 0, task.Scheduling{})
+		}, to: task.StepEnqueued},
+		{name: "Repeat", call: func(s *task.Step) error {
+			return s.Repeat(now)
+		}, to: task.StepPending, only: []task.StepState{task.StepErrored, task.StepWaitingForRetry}},
+		{name: "Reset", call: func(s *task.Step) error {
+			return s.Reset(now)
+		}, to: task.StepPending, only: []task.StepState{task.StepErrored, task.StepWaitingForRetry}},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
@@ -92,23 +104,47 @@ func TestStepQueues(t *testing.T) {
 		queue, key int64
 		lease      task.Instant
 	}{
-		{"Enqueue", change(t, task.StepPending, func(s *task.Step) error { return s.Enqueue(now, task.Scheduling{}) }), 5, task.StrictKey(50, now), 0},
-		{"EnqueueFromLease", change(t, task.StepAssigned, func(s *task.Step) error { return s.Enqueue(now, task.Scheduling{}) }), 5, task.StrictKey(50, now), 0},
-		{"Wait", change(t, task.StepInProgress, func(s *task.Step) error { return s.Wait(later) }), task.Timers, int64(later), 0},
-		{"Assign", change(t, task.StepEnqueued, func(s *task.Step) error { return s.Assign(1, now, later) }), task.Leases, int64(later), later},
-		{"Claim", change(t, task.StepEnqueued, func(s *task.Step) error { return s.Claim(1, now, later) }), task.Leases, int64(later), later},
-		{"ClaimBeyondTimeout", change(t, task.StepEnqueued, func(s *task.Step) error { return s.Claim(1, now, now.Add(time.Hour)) }),
+		{"Enqueue", change(t, task.StepPending, func(s *task.Step) error {
+			return s.Enqueue(now, task.Scheduling{})
+		}), 5, task.StrictKey(50, now), 0},
+		{"EnqueueFromLease", change(t, task.StepAssigned, func(s *task.Step) error {
+			return s.Enqueue(now, task.Scheduling{})
+		}), 5, task.StrictKey(50, now), 0},
+		{"Wait", change(t, task.StepInProgress, func(s *task.Step) error {
+			return s.Wait(later)
+		}), task.Timers, int64(later), 0},
+		{"Assign", change(t, task.StepEnqueued, func(s *task.Step) error {
+			return s.Assign(1, now, later)
+		}), task.Leases, int64(later), later},
+		{"Claim", change(t, task.StepEnqueued, func(s *task.Step) error {
+			return s.Claim(1, now, later)
+		}), task.Leases, int64(later), later},
+		{"ClaimBeyondTimeout", change(t, task.StepEnqueued, func(s *task.Step) error {
+			return s.Claim(1, now, now.Add(time.Hour))
+		}),
 			task.Leases, int64(now.Add(time.Minute)), now.Add(time.Hour)},
-		{"Succeed", change(t, task.StepInProgress, func(s *task.Step) error { return s.Succeed(now, nil) }), task.NoQueue, 0, 0},
+		{"Succeed", change(t, task.StepInProgress, func(s *task.Step) error {
+			return s.Succeed(now, nil)
+		}), task.NoQueue, 0, 0},
 		{"Exhaust", change(t, task.StepInProgress, func(s *task.Step) error { return s.Exhaust(now) }), task.NoQueue, 0, 0},
-		{"Cancel", change(t, task.StepWaitingForRetry, func(s *task.Step) error { return s.Cancel(now) }), task.NoQueue, 0, 0},
-		{"Postpone", change(t, task.StepInProgress, func(s *task.Step) error { return s.Postpone(now, later, task.Scheduling{}) }), task.Timers, int64(later), 0},
-		{"PostponeIntoThePast", change(t, task.StepInProgress, func(s *task.Step) error { return s.Postpone(now, now, task.Scheduling{}) }), 5, task.StrictKey(50, now), 0},
+		{"Cancel", change(t, task.StepWaitingForRetry, func(s *task.Step) error {
+			return s.Cancel(now)
+		}), task.NoQueue, 0, 0},
+		{"Postpone", change(t, task.StepInProgress, func(s *task.Step) error {
+			return s.Postpone(now, later, task.Scheduling{})
+		}), task.Timers, int64(later), 0},
+		{"PostponeIntoThePast", change(t, task.StepInProgress, func(s *task.Step) error {
+			return s.Postpone(now, now, task.Scheduling{})
+		}), 5, task.StrictKey(50, now), 0},
 		{"Reset", change(t, task.StepErrored, func(s *task.Step) error { return s.Reset(now) }), task.Timers, int64(now), 0},
-		{"Schedule", change(t, task.StepPending, func(s *task.Step) error { s.Schedule(later); return nil }), task.Timers, int64(later), now + 10},
+		{"Schedule", change(t, task.StepPending, func(s *task.Step) error {
+			s.Schedule(later)
+			return nil
+		}), task.Timers, int64(later), now + 10},
 	} {
 		if c.got.Queue != c.queue || c.got.Key != c.key || c.got.LeaseUntil != c.lease {
-			t.Errorf("%s: queue %d key %d lease %d, want %d %d %d", c.name, c.got.Queue, c.got.Key, c.got.LeaseUntil, c.queue, c.key, c.lease)
+			t.Errorf("%s: queue %d key %d lease %d, want %d %d %d", c.name, c.got.Queue, c.got.Key, c.got.LeaseUntil, c.queue,
+				c.key, c.lease)
 		}
 	}
 }
@@ -126,7 +162,8 @@ func TestStepLife(t *testing.T) {
 	expect := func(attempts int, token int64, deadline task.Instant) {
 		t.Helper()
 		if s.Attempts != attempts || s.Token != token || s.Deadline() != deadline {
-			t.Fatalf("attempts %d, token %d, deadline %d; want %d, %d, %d", s.Attempts, s.Token, s.Deadline(), attempts, token, deadline)
+			t.Fatalf("attempts %d, token %d, deadline %d; want %d, %d, %d", s.Attempts, s.Token, s.Deadline(), attempts, token,
+				deadline)
 		}
 	}
 	must(s.Enqueue(now, task.Scheduling{}))
@@ -139,7 +176,8 @@ func TestStepLife(t *testing.T) {
 	expect(1, 1, (now + 1).Add(time.Second))
 	s.Progress, s.Note = 30, "going"
 	a := s.EndAttempt(now+2, task.Failed, &task.Failure{Message: "no"})
-	if a.Number != 1 || a.Token != 1 || a.WorkerNo != 9 || a.StartedAt != now+1 || a.FinishedAt != now+2 || a.Failure.Message != "no" {
+	if a.Number != 1 || a.Token != 1 || a.WorkerNo != 9 || a.StartedAt != now+1 || a.FinishedAt != now+2 ||
+		a.Failure.Message != "no" {
 		t.Fatalf("attempt %+v", a)
 	}
 	must(s.Postpone(now+2, later, task.Scheduling{}))

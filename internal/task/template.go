@@ -85,7 +85,8 @@ func (t *Template) Link() []GraphError {
 	index := make(map[string]int, len(t.Steps))
 	for i, s := range t.Steps {
 		if first, dup := index[s.Name]; dup {
-			faults = append(faults, GraphError{i, -1, fmt.Sprintf("the step name %q is used twice: steps %d and %d", s.Name, first+1, i+1)})
+			faults = append(faults,
+				GraphError{i, -1, fmt.Sprintf("the step name %q is used twice: steps %d and %d", s.Name, first+1, i+1)})
 			continue
 		}
 		index[s.Name] = i
@@ -99,10 +100,13 @@ func (t *Template) Link() []GraphError {
 			p, known := index[name]
 			switch {
 			case !known:
-				faults = append(faults, GraphError{i, d, fmt.Sprintf("step %q depends on %q, which is not a step of this template", t.Steps[i].Name, name)})
+				faults = append(faults,
+					GraphError{i, d, fmt.Sprintf("step %q depends on %q, which is not a step of this template", t.Steps[i].Name,
+						name)})
 				continue
 			case seen[name]:
-				faults = append(faults, GraphError{i, d, fmt.Sprintf("step %q names the dependency %q twice", t.Steps[i].Name, name)})
+				faults = append(faults,
+					GraphError{i, d, fmt.Sprintf("step %q names the dependency %q twice", t.Steps[i].Name, name)})
 				continue
 			}
 			seen[name] = true

@@ -32,10 +32,13 @@ func BenchmarkCommitted(b *testing.B) {
 	settle := &engine.Commit{Verb: "settle", At: noon, Took: time.Millisecond, Names: fixedNames{}}
 	for i := range batch {
 		submit.Submitted = append(submit.Submitted, 1)
-		submit.Handed = append(submit.Handed, engine.Handed{RouteID: 1, ReadyAt: noon.Add(-time.Duration(i) * time.Millisecond)})
+		submit.Handed = append(submit.Handed, engine.Handed{RouteID: 1,
+			ReadyAt: noon.Add(-time.Duration(i) * time.Millisecond)})
 		submit.Started = append(submit.Started, engine.Started{RouteID: 1, AssignedAt: noon})
-		settle.Ended = append(settle.Ended, engine.Ended{RouteID: 1, Outcome: task.Completed, After: task.StepComplete, StartedAt: noon.Add(-time.Duration(i) * time.Millisecond)})
-		settle.Settled = append(settle.Settled, engine.Settled{DefID: 1, State: task.Complete, CreatedAt: noon.Add(-time.Duration(i) * time.Second)})
+		settle.Ended = append(settle.Ended, engine.Ended{RouteID: 1, Outcome: task.Completed, After: task.StepComplete,
+			StartedAt: noon.Add(-time.Duration(i) * time.Millisecond)})
+		settle.Settled = append(settle.Settled, engine.Settled{DefID: 1, State: task.Complete,
+			CreatedAt: noon.Add(-time.Duration(i) * time.Second)})
 	}
 	b.ReportAllocs()
 	for i := 0; i < b.N; i += batch {

@@ -31,9 +31,11 @@ type caseMetrics struct {
 func newCaseMetrics(m metric.Meter, registry *prometheus.Registry) (*caseMetrics, error) {
 	b := &builder{meter: m}
 	c := &caseMetrics{
-		opened:       b.counter("tasker.dlq.entries_created.total", "{entry}", "Cases opened."),
-		occurred:     b.counter("tasker.dlq.occurrences.total", "{occurrence}", "Tasks found stuck: in a new case, or once more in a pending one."),
-		inQueue:      b.histogram("tasker.dlq.time_in_queue", "h", "From the opening of a case until it was resolved.", caseBounds),
+		opened: b.counter("tasker.dlq.entries_created.total", "{entry}", "Cases opened."),
+		occurred: b.counter("tasker.dlq.occurrences.total", "{occurrence}",
+			"Tasks found stuck: in a new case, or once more in a pending one."),
+		inQueue: b.histogram("tasker.dlq.time_in_queue", "h", "From the opening of a case until it was resolved.",
+			caseBounds),
 		found:        b.counter("tasker.staleness.tasks_detected.total", "{task}", "Stale tasks found."),
 		transitioned: b.counter("tasker.staleness.tasks_transitioned_to_error.total", "{task}", "Stale tasks put in error."),
 		runs:         b.counter("tasker.staleness.detection_runs.total", "{run}", "Detection cycles."),
@@ -77,7 +79,8 @@ func (c *caseMetrics) add(commit *engine.Commit) {
 	}
 	for _, list := range [][]engine.CaseOpened{commit.Opened, commit.Recurred} {
 		for _, o := range list {
-			c.occurred.Add(ctx, 1, metric.WithAttributes(reasonKey.String(o.Reason), causeKey.String(string(o.Cause)), classKey.String(string(o.Class))))
+			c.occurred.Add(ctx, 1, metric.WithAttributes(reasonKey.String(o.Reason), causeKey.String(string(o.Cause)),
+				classKey.String(string(o.Class))))
 		}
 	}
 	for _, r := range commit.Resolved {

@@ -23,23 +23,26 @@ func TestNamesOfCases(t *testing.T) {
 	t.Parallel()
 	tel := open(t, telemetry.Options{})
 	tel.Watch(func(context.Context) (*engine.Census, error) {
-		return &engine.Census{Investigations: engine.Investigations{Pending: 51, Health: map[string]int{"healthy": 900, "warning": 12, "stale": 3}}}, nil
+		return &engine.Census{Investigations: engine.Investigations{Pending: 51,
+			Health: map[string]int{"healthy": 900, "warning": 12, "stale": 3}}}, nil
 	})
 	tel.Committed(&engine.Commit{Verb: "detect", At: noon,
 		Opened:   []engine.CaseOpened{{Reason: "staleness_timeout"}, {Reason: "staleness_timeout"}, {Reason: "manual_dlq"}},
 		Resolved: []engine.CaseResolved{{Reason: "manual_dlq", Status: "cancelled", OpenedAt: noon.Add(-90 * time.Minute)}}})
 	tel.Committed(&engine.Commit{Verb: "expire", At: noon, Expired: 2}) // took longer than their max_duration
 	tel.Detected(engine.Detection{Took: 5250 * time.Millisecond, Interval: 5 * time.Minute, Detected: 7, Transitioned: 6})
-	tel.Detected(engine.Detection{Took: 40 * time.Millisecond, Interval: 5 * time.Minute, Err: errors.New("the store is away")})
+	tel.Detected(engine.Detection{Took: 40 * time.Millisecond, Interval: 5 * time.Minute,
+		Err: errors.New("the store is away")})
 
 	scrape(t, tel).want(t, map[string]string{
-		`tasker_dlq_entries_created_total{dlq_reason="staleness_timeout"}`:                                    "2",
-		`tasker_dlq_entries_created_total{dlq_reason="manual_dlq"}`:                                           "1",
-		"tasker_staleness_tasks_detected_total":                                                               "9",
-		"tasker_staleness_tasks_transitioned_to_error_total":                                                  "8",
-		"tasker_staleness_detection_runs_total":                                                               "2",
-		"tasker_staleness_detection_failures_total":                                                           "1",
-		"tasker_staleness_detection_duration":                                                                 "40", // the last
+		`tasker_dlq_entries_created_total{dlq_reason="staleness_timeout"}`: "2",
+		`tasker_dlq_entries_created_total{dlq_reason="manual_dlq"}`:        "1",
+		"tasker_staleness_tasks_detected_total":                            "9",
+		"tasker_staleness_tasks_transitioned_to_error_total":               "8",
+		"tasker_staleness_detection_runs_total":                            "2",
+		"tasker_staleness_detection_failures_total":                        "1",
+		// the last
+		"tasker_staleness_detection_duration":                                                                 "40",
 		"tasker_staleness_detection_duration_milliseconds_count":                                              "2",
 		"tasker_staleness_detection_duration_milliseconds_sum":                                                "5290",
 		`tasker_dlq_time_in_queue_hours_sum{dlq_reason="manual_dlq",resolution_status="cancelled"}`:           "1.5",
@@ -109,5 +112,6 @@ func TestLastCycleExpires(t *testing.T) {
 	t.Parallel()
 	tel := open(t, telemetry.Options{})
 	tel.Detected(engine.Detection{Took: time.Minute, Interval: -time.Hour})
-	scrape(t, tel).want(t, map[string]string{"tasker_staleness_detection_duration": "", "tasker_staleness_detection_runs_total": "1"})
+	scrape(t, tel).want(t, map[string]string{"tasker_staleness_detection_duration": "",
+		"tasker_staleness_detection_runs_total": "1"})
 }

@@ -55,33 +55,43 @@ type gauges struct {
 func (c *censusCache) watch(m metric.Meter) error {
 	b := &builder{meter: m}
 	g := gauges{
-		up:       b.gauge("tasker.store.up", "", "1 when the store answers, else 0."),
-		ready:    b.gauge("tasker.queue.ready", "{step}", "Steps that are ready and wait for a worker, counted up to 100,000 per route."),
-		oldest:   b.gauge("tasker.queue.oldest.age", "s", "How long the ready step has waited that has waited longest."),
-		leased:   b.gauge("tasker.leases.held", "{lease}", "Steps in the hands of workers."),
-		waiting:  b.gauge("tasker.timers.waiting", "{step}", "Steps that wait for a time: a retry, a snooze, run_at."),
-		overdue:  b.gauge("tasker.timers.lag", "s", "How long the step that waits for a time is overdue that is overdue longest."),
+		up: b.gauge("tasker.store.up", "", "1 when the store answers, else 0."),
+		ready: b.gauge("tasker.queue.ready", "{step}",
+			"Steps that are ready and wait for a worker, counted up to 100,000 per route."),
+		oldest:  b.gauge("tasker.queue.oldest.age", "s", "How long the ready step has waited that has waited longest."),
+		leased:  b.gauge("tasker.leases.held", "{lease}", "Steps in the hands of workers."),
+		waiting: b.gauge("tasker.timers.waiting", "{step}", "Steps that wait for a time: a retry, a snooze, run_at."),
+		overdue: b.gauge("tasker.timers.lag", "s",
+			"How long the step that waits for a time is overdue that is overdue longest."),
 		workers:  b.gauge("tasker.workers", "{worker}", "Workers by state; the dead of the last hour."),
 		breakers: b.gauge("tasker.worker.breakers", "{breaker}", "Circuit breakers of the live workers by state."),
 		capacity: b.gauge("tasker.workers.capacity", "{step}", "Steps that the live workers can run at once."),
 		load:     b.gauge("tasker.workers.load", "{step}", "Steps that the live workers hold."),
 		pending:  b.gauge("tasker.dlq.pending_investigations", "{entry}", "Open cases."),
-		health:   b.gauge("tasker.staleness.tasks", "{task}", "Tasks in a state with a staleness threshold, by health: warning from 80 % of it, stale from 100 %."),
-		dispatch: b.gauge("tasker.dispatch.active", "", "1 while steps are dispatched through Redis, 0 while the database does it in its place; absent where no Redis is configured."),
+		health: b.gauge("tasker.staleness.tasks", "{task}",
+			"Tasks in a state with a staleness threshold, by health: warning from 80 % of it, stale from 100 %."),
+		dispatch: b.gauge("tasker.dispatch.active", "", "1 while steps are dispatched through Redis, 0 while the database "+
+			"does it in its place; absent where no Redis is configured."),
 	}
-	g.depth = b.gauge("tasker.queue.depth", "{step}", "Steps that are ready and wait for a worker, by priority; extrapolated when there are more than 10,000.")
-	g.age = b.gauge("tasker.queue.age", "s", "How long the ready steps of a priority have waited that so many percent do not exceed.")
-	g.score = b.gauge("tasker.queue.score", "", "The ordering keys of the ready steps, in seconds, that so many percent do not exceed; lower goes first.")
-	g.risk = b.gauge("tasker.queue.starvation_risk", "{step}", "Ready steps that have waited for more than 80 % of the maximum wait.")
+	g.depth = b.gauge("tasker.queue.depth", "{step}",
+		"Steps that are ready and wait for a worker, by priority; extrapolated when there are more than 10,000.")
+	g.age = b.gauge("tasker.queue.age", "s", "How long the ready steps of a priority have waited that so many percent do "+
+		"not exceed.")
+	g.score = b.gauge("tasker.queue.score", "", "The ordering keys of the ready steps, in seconds, that so many percent "+
+		"do not exceed; lower goes first.")
+	g.risk = b.gauge("tasker.queue.starvation_risk", "{step}",
+		"Ready steps that have waited for more than 80 % of the maximum wait.")
 	g.late = b.gauge("tasker.queue.overdue", "{step}", "Ready steps that have waited for longer than the maximum wait.")
 	g.longest = b.gauge("tasker.queue.max_wait", "s", "The maximum wait of the scheduling in force.")
 	g.used = b.gauge("tasker.workers.used", "1", "The part of the capacity of the live workers that is in use.")
-	g.clock = b.gauge("tasker.clock.offset", "s", "How far this machine's wall clock is ahead of the database's; 0 where the database has no clock of its own.")
+	g.clock = b.gauge("tasker.clock.offset", "s",
+		"How far this machine's wall clock is ahead of the database's; 0 where the database has no clock of its own.")
 	if b.err != nil {
 		return b.err
 	}
 	c.gauges = g
-	_, err := m.RegisterCallback(c.observe, g.up, g.ready, g.oldest, g.leased, g.waiting, g.overdue, g.workers, g.breakers, g.capacity, g.load, g.pending, g.health,
+	_, err := m.RegisterCallback(c.observe, g.up, g.ready, g.oldest, g.leased, g.waiting, g.overdue, g.workers, g.breakers,
+		g.capacity, g.load, g.pending, g.health,
 		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used, g.dispatch, g.clock)
 	return err
 }

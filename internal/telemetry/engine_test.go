@@ -15,7 +15,8 @@ func TestEngineMetrics(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, telemetry.Options{Version: "1.2.3"})
 	one := 1
-	receipts := r.submit(engine.Submission{TaskType: "mail"}, engine.Submission{TaskType: "mail", MaxRetries: &one}, engine.Submission{TaskType: "mail"})
+	receipts := r.submit(engine.Submission{TaskType: "mail"}, engine.Submission{TaskType: "mail", MaxRetries: &one},
+		engine.Submission{TaskType: "mail"})
 	r.now = r.now.Add(2 * time.Second)
 
 	// one succeeds, with a stale report before
@@ -44,7 +45,8 @@ func TestEngineMetrics(t *testing.T) {
 			r.settle(l, engine.ResultCompleted, nil)
 		}
 	}
-	_, err = r.Operate(t.Context(), second.Task.ID, second.Step.ID, engine.StepAct{Kind: engine.ResetForRetry, Actor: "ann", Reason: "mended"})
+	_, err = r.Operate(t.Context(), second.Task.ID, second.Step.ID,
+		engine.StepAct{Kind: engine.ResetForRetry, Actor: "ann", Reason: "mended"})
 	r.must(err)
 
 	mail := `{handler="mail",namespace="default"}`
@@ -84,7 +86,8 @@ func TestCensusMetrics(t *testing.T) {
 	t.Run("Counted", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, telemetry.Options{})
-		r.submit(engine.Submission{TaskType: "mail"}, engine.Submission{TaskType: "mail"}, engine.Submission{TaskType: "later", RunAt: task.At(r.now.Add(time.Minute))})
+		r.submit(engine.Submission{TaskType: "mail"}, engine.Submission{TaskType: "mail"},
+			engine.Submission{TaskType: "later", RunAt: task.At(r.now.Add(time.Minute))})
 		r.claim()
 		r.now = r.now.Add(90 * time.Second)
 		scrape(t, r.tel).want(t, map[string]string{

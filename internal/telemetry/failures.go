@@ -25,9 +25,11 @@ type lastAnalysis struct {
 
 var (
 	alarmsDesc = prometheus.NewDesc("tasker_dlq_pattern_alarms",
-		"Alarms of the last analysis of failures by this process, by kind; not there when it runs none.", []string{"kind"}, nil)
+		"Alarms of the last analysis of failures by this process, by kind; not there when it runs none.", []string{"kind"},
+		nil)
 	replayableDesc = prometheus.NewDesc("tasker_dlq_replayable_tasks",
-		"Tasks that failed for good within the window of the last analysis by this process, and that a replay may help; not there when it runs none.", nil, nil)
+		"Tasks that failed for good within the window of the last analysis by this process, and that a replay may help; not "+
+			"there when it runs none.", nil, nil)
 )
 
 func (l *lastAnalysis) set(r *engine.FailureReport, expires time.Time) {

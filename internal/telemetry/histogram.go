@@ -11,7 +11,8 @@ import (
 // Upper bounds of the buckets.
 var (
 	// waits and runs: from a hand-off of a millisecond to an hour.
-	secondsBounds = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
+	secondsBounds = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900,
+		3600}
 	// whole tasks: to a week.
 	taskBounds = []float64{0.01, 0.05, 0.25, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600, 7 * 24 * 3600}
 	// transactions of the store.

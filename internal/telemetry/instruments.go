@@ -41,10 +41,12 @@ func (b *builder) gauge(name, unit, description string) metric.Float64Observable
 
 // recordBuild shows which binary this is.
 func recordBuild(meter metric.Meter, version string) error {
-	g, err := meter.Int64Gauge("tasker.build.info", metric.WithDescription("Always 1; the labels say which binary this is."))
+	g, err := meter.Int64Gauge("tasker.build.info",
+		metric.WithDescription("Always 1; the labels say which binary this is."))
 	if err != nil {
 		return err
 	}
-	g.Record(context.Background(), 1, metric.WithAttributes(attribute.String("version", version), attribute.String("go_version", runtime.Version())))
+	g.Record(context.Background(), 1, metric.WithAttributes(attribute.String("version", version),
+		attribute.String("go_version", runtime.Version())))
 	return nil
 }

@@ -55,7 +55,8 @@ type promotion struct {
 func (t *tally) level(c *engine.Commit, level int) *levelNumbers {
 	n := t.levels[level]
 	if n == nil {
-		n = &levelNumbers{label: priorityKey.String(c.PriorityName(level)), wait: newHistogram(secondsBounds), lifetime: map[task.State]*histogram{}, failures: map[failureKey]int64{}}
+		n = &levelNumbers{label: priorityKey.String(c.PriorityName(level)), wait: newHistogram(secondsBounds),
+			lifetime: map[task.State]*histogram{}, failures: map[failureKey]int64{}}
 		t.levels[level] = n
 	}
 	return n
@@ -87,7 +88,8 @@ func (t *tally) addLevels(c *engine.Commit) {
 	for _, p := range c.Promoted {
 		n := t.promoted[p]
 		if n == nil {
-			n = &promotion{labels: []attribute.KeyValue{fromKey.String(c.PriorityName(p.From)), toKey.String(c.PriorityName(p.To))}}
+			n = &promotion{labels: []attribute.KeyValue{fromKey.String(c.PriorityName(p.From)),
+				toKey.String(c.PriorityName(p.To))}}
 			t.promoted[p] = n
 		}
 		n.n++
@@ -133,8 +135,10 @@ func (t *Telemetry) Refused(why engine.Refusal, tasks int) {
 
 func (t *tally) produceLevels(p *producer) {
 	wait := p.histogram("tasker.queue.wait", "From ready until given to a worker, by priority.")
-	lifetime := p.histogram("tasker.task.lifetime", "From the submission of a task until it settled, by priority and the state in which it did.")
-	failed := p.counter("tasker.attempts.failed", "{attempt}", "Failed attempts by priority, class, number of the attempt, and what became of the step: retried, exhausted.")
+	lifetime := p.histogram("tasker.task.lifetime",
+		"From the submission of a task until it settled, by priority and the state in which it did.")
+	failed := p.counter("tasker.attempts.failed", "{attempt}",
+		"Failed attempts by priority, class, number of the attempt, and what became of the step: retried, exhausted.")
 	for _, level := range slices.Sorted(maps.Keys(t.levels)) {
 		n := t.levels[level]
 		labels := []attribute.KeyValue{n.label}
@@ -150,7 +154,8 @@ func (t *tally) produceLevels(p *producer) {
 			failed.add(count, labels, classKey.String(string(f.class)), attemptKey.String(number), thenKey.String(f.then))
 		}
 	}
-	promoted := p.counter("tasker.steps.promoted", "{step}", "Ready steps that were given the place of another level, because they had waited for long.")
+	promoted := p.counter("tasker.steps.promoted", "{step}",
+		"Ready steps that were given the place of another level, because they had waited for long.")
 	for _, n := range t.promoted {
 		promoted.add(n.n, n.labels)
 	}
@@ -158,21 +163,25 @@ func (t *tally) produceLevels(p *producer) {
 }
 
 func (t *tally) produceMoves(p *producer) {
-	tasks := p.counter("tasker.task.transitions", "{transition}", "Tasks that came from one state to another; from none when they were submitted.")
+	tasks := p.counter("tasker.task.transitions", "{transition}",
+		"Tasks that came from one state to another; from none when they were submitted.")
 	for m, n := range t.taskMoves {
 		tasks.add(n, nil, fromKey.String(orNone(string(m.From))), toKey.String(string(m.To)))
 	}
-	steps := p.counter("tasker.step.transitions", "{transition}", "Steps that came from one state to another; from none when their task was submitted.")
+	steps := p.counter("tasker.step.transitions", "{transition}",
+		"Steps that came from one state to another; from none when their task was submitted.")
 	for m, n := range t.stepMoves {
 		steps.add(n, nil, fromKey.String(orNone(string(m.From))), toKey.String(string(m.To)))
 	}
-	known := p.counter("tasker.idempotency.hits", "{task}", "Submissions that were answered with a task that is there already, under the same idempotency key.")
+	known := p.counter("tasker.idempotency.hits", "{task}",
+		"Submissions that were answered with a task that is there already, under the same idempotency key.")
 	known.add(t.known, nil)
 	turned := p.counter("tasker.submissions.refused", "{task}", "Tasks that back-pressure refused, by why.")
 	for why, n := range t.turned {
 		turned.add(n, nil, whyKey.String(string(why)))
 	}
-	lost := p.counter("tasker.worker.failures", "{worker}", "Workers that were given up: dead because they fell silent (heartbeat), unhealthy (health_probe).")
+	lost := p.counter("tasker.worker.failures", "{worker}",
+		"Workers that were given up: dead because they fell silent (heartbeat), unhealthy (health_probe).")
 	for reason, n := range t.lost {
 		lost.add(n, nil, whyKey.String(reason))
 	}

@@ -12,7 +12,8 @@ import (
 func TestPriorities(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, telemetry.Options{})
-	r.submit(engine.Submission{TaskType: "mail", Priority: "high", IdempotencyKey: "k"}, engine.Submission{TaskType: "mail", Priority: "low"})
+	r.submit(engine.Submission{TaskType: "mail", Priority: "high", IdempotencyKey: "k"},
+		engine.Submission{TaskType: "mail", Priority: "low"})
 	r.submit(engine.Submission{TaskType: "mail", Priority: "high", IdempotencyKey: "k"})
 	r.now = r.now.Add(2 * time.Second)
 
@@ -60,12 +61,14 @@ func TestAssigned(t *testing.T) {
 	r.now = r.now.Add(3 * time.Second)
 	_, err = r.Start(t.Context(), []engine.LeaseRef{{Step: leases[0].Step.ID, Token: leases[0].Step.Token}})
 	r.must(err)
-	scrape(t, r.tel).want(t, map[string]string{`tasker_step_assigned_seconds_sum{handler="mail",namespace="default"}`: "3"})
+	scrape(t, r.tel).want(t,
+		map[string]string{`tasker_step_assigned_seconds_sum{handler="mail",namespace="default"}`: "3"})
 }
 
 func TestQueueByPriority(t *testing.T) {
 	t.Parallel()
-	r := newRigOf(t, telemetry.Options{}, engine.Config{Scheduling: engine.Scheduling{Mode: task.Promote, MaxWait: 100 * time.Minute}})
+	r := newRigOf(t, telemetry.Options{},
+		engine.Config{Scheduling: engine.Scheduling{Mode: task.Promote, MaxWait: 100 * time.Minute}})
 	low := engine.Submission{TaskType: "mail", Priority: "low"}
 	r.submit(low)
 	r.now = r.now.Add(10 * time.Minute)
@@ -107,12 +110,14 @@ func TestQueueByPriority(t *testing.T) {
 func TestNoMaximumWait(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, telemetry.Options{}, engine.Config{Scheduling: engine.Scheduling{MaxWait: -1}})
-	scrape(t, r.tel).want(t, map[string]string{"tasker_queue_starvation_risk": "", "tasker_queue_overdue": "", "tasker_queue_max_wait_seconds": ""})
+	scrape(t, r.tel).want(t, map[string]string{"tasker_queue_starvation_risk": "", "tasker_queue_overdue": "",
+		"tasker_queue_max_wait_seconds": ""})
 }
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	r := newRigOf(t, telemetry.Options{}, engine.Config{Backpressure: engine.Backpressure{UserBurst: 2, UserSustained: 100}})
+	r := newRigOf(t, telemetry.Options{},
+		engine.Config{Backpressure: engine.Backpressure{UserBurst: 2, UserSustained: 100}})
 	sub := engine.Submission{TaskType: "mail", Queued: true, Meta: task.Meta{Initiator: "ann"}}
 	r.submit(sub, sub)
 	if _, err := r.Submit(t.Context(), []engine.Submission{sub, sub}, false); task.CodeOf(err) != task.Exhausted {

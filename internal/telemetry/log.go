@@ -59,8 +59,10 @@ func (t *Telemetry) logCases(c *engine.Commit) {
 		for i := range list {
 			o := &list[i]
 			ctx, _, _ := parent(o.Parent)
-			t.log.LogAttrs(ctx, slog.LevelInfo, message, slog.String("case", o.CaseID.String()), slog.String("task", o.TaskID.String()),
-				slog.String("reason", o.Reason), slog.String("cause", string(o.Cause)), slog.String("state", string(o.OriginalState)))
+			t.log.LogAttrs(ctx, slog.LevelInfo, message, slog.String("case", o.CaseID.String()),
+				slog.String("task", o.TaskID.String()),
+				slog.String("reason", o.Reason), slog.String("cause", string(o.Cause)),
+				slog.String("state", string(o.OriginalState)))
 		}
 	}
 	opened("case opened", c.Opened)
@@ -68,7 +70,8 @@ func (t *Telemetry) logCases(c *engine.Commit) {
 	for i := range c.Resolved {
 		r := &c.Resolved[i]
 		ctx, _, _ := parent(r.Parent)
-		t.log.LogAttrs(ctx, slog.LevelInfo, "case resolved", slog.String("case", r.CaseID.String()), slog.String("task", r.TaskID.String()),
+		t.log.LogAttrs(ctx, slog.LevelInfo, "case resolved", slog.String("case", r.CaseID.String()),
+			slog.String("task", r.TaskID.String()),
 			slog.String("reason", r.Reason), slog.String("as", r.Status), slog.Duration("open", max(c.At.Sub(r.OpenedAt), 0)))
 	}
 }

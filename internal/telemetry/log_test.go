@@ -31,7 +31,8 @@ func TestCasesAreLogged(t *testing.T) {
 	t.Parallel()
 	log, lines := newLog()
 	r := newRig(t, telemetry.Options{Logger: log})
-	r.submit(engine.Submission{TaskType: "mail", Meta: task.Meta{TraceParent: sampled}}, engine.Submission{TaskType: "mail"})
+	r.submit(engine.Submission{TaskType: "mail", Meta: task.Meta{TraceParent: sampled}},
+		engine.Submission{TaskType: "mail"})
 	for range 2 {
 		l := r.claim()
 		r.settle(l, engine.ResultFailed, &task.Failure{Message: "secret"})

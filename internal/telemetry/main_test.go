@@ -58,7 +58,8 @@ func newRigOf(t *testing.T, opts telemetry.Options, config engine.Config) *rig {
 // newRigWith sets the observer and the clock of the engine's options.
 func newRigWith(t *testing.T, opts telemetry.Options, of engine.Options) *rig {
 	t.Helper()
-	r := &rig{t: t, tel: open(t, opts), store: memstore.New(&memstore.Options{Seed: 1}), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	r := &rig{t: t, tel: open(t, opts), store: memstore.New(&memstore.Options{Seed: 1}),
+		now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	var err error
 	of.Observer, of.Now = r.tel, func() time.Time { return r.now }
 	r.Engine, err = engine.New(t.Context(), r.store, of)
@@ -97,7 +98,8 @@ func (r *rig) claim() engine.Lease {
 
 func (r *rig) settle(l engine.Lease, status engine.ResultStatus, f *task.Failure) engine.Answer {
 	r.t.Helper()
-	answers, err := r.Settle(r.t.Context(), []engine.Result{{Step: l.Step.ID, Token: l.Step.Token, Status: status, Failure: f}})
+	answers, err := r.Settle(r.t.Context(),
+		[]engine.Result{{Step: l.Step.ID, Token: l.Step.Token, Status: status, Failure: f}})
 	r.must(err)
 	return answers[0]
 }

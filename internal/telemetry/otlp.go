@@ -47,7 +47,8 @@ func newSender(endpoint string, pause time.Duration) (*sender, error) {
 	if !ok {
 		transport = &http.Transport{Proxy: http.ProxyFromEnvironment}
 	}
-	return &sender{url: u.String(), pause: pause, client: &http.Client{Transport: transport.Clone(), Timeout: sendTimeout}}, nil
+	return &sender{url: u.String(), pause: pause,
+		client: &http.Client{Transport: transport.Clone(), Timeout: sendTimeout}}, nil
 }
 
 // ParseEndpoint reads the URL of an OTLP endpoint. The path defaults to

@@ -75,8 +75,10 @@ func TestOTLP(t *testing.T) {
 		server := httptest.NewServer(c)
 		defer server.Close()
 		var log bytes.Buffer
-		tel, err := telemetry.New(t.Context(), telemetry.Options{OTLPEndpoint: strings.Replace(server.URL, "http://", "http://ann:hunter2@", 1) + path,
-			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})), RetryPause: time.Millisecond})
+		tel, err := telemetry.New(t.Context(),
+			telemetry.Options{OTLPEndpoint: strings.Replace(server.URL, "http://", "http://ann:hunter2@", 1) + path,
+				Logger:     slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+				RetryPause: time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +116,8 @@ func TestOTLP(t *testing.T) {
 	t.Run("RefusedForGood", func(t *testing.T) {
 		t.Parallel()
 		c := &collector{status: http.StatusUnauthorized}
-		if log := send(t, c, ""); c.asked != 1 || !strings.Contains(log, "spans were lost") || !strings.Contains(log, "401 Unauthorized") {
+		if log := send(t, c, ""); c.asked != 1 || !strings.Contains(log, "spans were lost") ||
+			!strings.Contains(log, "401 Unauthorized") {
 			t.Errorf("asked %d times; log: %s", c.asked, log)
 		}
 	})

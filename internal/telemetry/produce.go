@@ -39,7 +39,8 @@ func (t *tally) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 
 func (t *tally) produceTasks(p *producer) {
 	submitted := p.counter("tasker.tasks.submitted", "{task}", "Tasks stored.")
-	settled := p.counter("tasker.tasks.settled", "{task}", "Tasks that became terminal, or went into error. One that is repaired settles again.")
+	settled := p.counter("tasker.tasks.settled", "{task}",
+		"Tasks that became terminal, or went into error. One that is repaired settles again.")
 	reopened := p.counter("tasker.tasks.reopened", "{task}", "Tasks taken out of error by a repair.")
 	duration := p.histogram("tasker.task.duration", "From the submission of a task until it settled.")
 	for _, n := range t.tasks.list {
@@ -72,15 +73,19 @@ func (t *tally) produceSteps(p *producer) {
 		assigned.show(n.assigned, n.labels)
 		run.show(n.run, n.labels)
 	}
-	refused := p.counter("tasker.results.refused", "{result}", "Results and leases refused because their token was not in force.")
+	refused := p.counter("tasker.results.refused", "{result}",
+		"Results and leases refused because their token was not in force.")
 	refused.add(t.refused, nil)
 	p.done(started, ended, retried, exhausted, wait, assigned, run, refused)
 }
 
 func (t *tally) produceStore(p *producer) {
-	took := p.histogram("tasker.store.write.duration", "Write transactions that committed, the wait for the store included.")
-	failed := p.counter("tasker.store.writes.failed", "{transaction}", "Write transactions that came to nothing: the store failed (unavailable, internal), or what a caller wanted was refused.")
-	repeated := p.counter("tasker.store.writes.repeated", "{transaction}", "Write transactions that were run again, mostly because another one had changed what they had read.")
+	took := p.histogram("tasker.store.write.duration",
+		"Write transactions that committed, the wait for the store included.")
+	failed := p.counter("tasker.store.writes.failed", "{transaction}", "Write transactions that came to nothing: the "+
+		"store failed (unavailable, internal), or what a caller wanted was refused.")
+	repeated := p.counter("tasker.store.writes.repeated", "{transaction}",
+		"Write transactions that were run again, mostly because another one had changed what they had read.")
 	for _, verb := range slices.Sorted(maps.Keys(t.verbs)) {
 		n := t.verbs[verb]
 		took.show(n.took, n.labels)
@@ -122,7 +127,8 @@ func (p *producer) histogram(name, description string) *family {
 // needs to see it rise from there.
 func (f *family) add(v int64, labels []attribute.KeyValue, more ...attribute.KeyValue) {
 	set := attribute.NewSet(slices.Concat(labels, more)...)
-	f.counts = append(f.counts, metricdata.DataPoint[int64]{Attributes: set, StartTime: f.p.since, Time: f.p.now, Value: v})
+	f.counts = append(f.counts, metricdata.DataPoint[int64]{Attributes: set, StartTime: f.p.since, Time: f.p.now,
+		Value: v})
 }
 
 // show adds the point of a histogram.
@@ -136,7 +142,8 @@ func (p *producer) done(families ...*family) {
 		m := metricdata.Metrics{Name: f.name, Unit: f.unit, Description: f.description}
 		switch {
 		case len(f.counts) > 0:
-			m.Data = metricdata.Sum[int64]{DataPoints: f.counts, Temporality: metricdata.CumulativeTemporality, IsMonotonic: true}
+			m.Data = metricdata.Sum[int64]{DataPoints: f.counts, Temporality: metricdata.CumulativeTemporality,
+				IsMonotonic: true}
 		case len(f.histograms) > 0:
 			m.Data = metricdata.Histogram[float64]{DataPoints: f.histograms, Temporality: metricdata.CumulativeTemporality}
 		default:

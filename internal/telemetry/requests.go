@@ -31,8 +31,10 @@ type answered struct {
 
 func newRequestMetrics(m metric.Meter) (*requestMetrics, error) {
 	b := &builder{meter: m}
-	r := &requestMetrics{duration: b.histogram("http.server.request.duration", "s", "Requests, long polls included.", requestBounds)}
-	active, err := m.Int64UpDownCounter("http.server.active_requests", metric.WithUnit("{request}"), metric.WithDescription("Requests under way."))
+	r := &requestMetrics{duration: b.histogram("http.server.request.duration", "s", "Requests, long polls included.",
+		requestBounds)}
+	active, err := m.Int64UpDownCounter("http.server.active_requests", metric.WithUnit("{request}"),
+		metric.WithDescription("Requests under way."))
 	b.note(err)
 	r.active = active
 	r.active.Add(context.Background(), 0)
@@ -53,7 +55,8 @@ func (r *requestMetrics) record(a answered, took time.Duration) {
 
 // known are the methods that are told apart; the others are one, or a caller
 // could make up labels.
-var known = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+var known = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+	http.MethodDelete, http.MethodOptions}
 
 // WatchRequest implements web.Watcher. The request is served with the context returned, which
 // carries its place in a trace; traceparent is that place, to be stored with what

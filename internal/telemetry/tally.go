@@ -14,8 +14,9 @@ import (
 // outcomes of an attempt, and states in which a task settles: each has a
 // counter, by its place here.
 var (
-	outcomes = [...]task.Outcome{task.Completed, task.Failed, task.TimedOut, task.LeaseExpired, task.NotStarted, task.Released, task.Snoozed, task.Interrupted}
-	ends     = [...]task.State{task.Complete, task.Errored, task.Cancelled, task.ResolvedManually}
+	outcomes = [...]task.Outcome{task.Completed, task.Failed, task.TimedOut, task.LeaseExpired, task.NotStarted,
+		task.Released, task.Snoozed, task.Interrupted}
+	ends = [...]task.State{task.Complete, task.Errored, task.Cancelled, task.ResolvedManually}
 )
 
 // tally adds up what transactions did. It is safe for concurrent use; the lock
@@ -70,7 +71,8 @@ func newTally(since time.Time) *tally {
 	t := &tally{
 		since: since,
 		tasks: newRoster(func(n name) *taskNumbers {
-			return &taskNumbers{labels: []attribute.KeyValue{namespaceKey.String(n.namespace), taskKey.String(n.name)}, duration: newHistogram(taskBounds)}
+			return &taskNumbers{labels: []attribute.KeyValue{namespaceKey.String(n.namespace), taskKey.String(n.name)},
+				duration: newHistogram(taskBounds)}
 		}),
 		routes: newRoster(func(n name) *routeNumbers {
 			return &routeNumbers{labels: []attribute.KeyValue{namespaceKey.String(n.namespace), handlerKey.String(n.name)},

@@ -107,7 +107,8 @@ func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
 	if err != nil {
 		return fmt.Errorf("start Prometheus exporter: %w", err)
 	}
-	options := []sdkmetric.Option{sdkmetric.WithReader(reader), sdkmetric.WithResource(res), sdkmetric.WithCardinalityLimit(maxSeries)}
+	options := []sdkmetric.Option{sdkmetric.WithReader(reader), sdkmetric.WithResource(res),
+		sdkmetric.WithCardinalityLimit(maxSeries)}
 	if opts.Reader != nil {
 		options = append(options, sdkmetric.WithReader(opts.Reader))
 	}

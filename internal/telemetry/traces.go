@@ -108,7 +108,8 @@ func (t *traces) attempt(a *engine.TracedAttempt, names engine.Names) {
 	if d := names.NamesOfTemplate(a.DefID); d != nil && a.Ordinal >= 1 && a.Ordinal <= len(d.Steps) {
 		step := d.Steps[a.Ordinal-1]
 		title = "attempt " + step.Name
-		attributes = append(attributes, attribute.String("tasker.namespace", d.Namespace), attribute.String("tasker.task.name", d.Name),
+		attributes = append(attributes, attribute.String("tasker.namespace", d.Namespace),
+			attribute.String("tasker.task.name", d.Name),
 			attribute.String("tasker.step.name", step.Name), attribute.String("tasker.handler", step.Handler))
 	}
 	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(attributes...),
@@ -153,7 +154,8 @@ func (t *traces) investigation(traceparent, title string, from, to task.Instant,
 }
 
 func withCase(id, of task.ID, reason string, more attribute.KeyValue) []attribute.KeyValue {
-	return []attribute.KeyValue{attribute.String("tasker.case.id", id.String()), attribute.String("tasker.task.id", of.String()),
+	return []attribute.KeyValue{attribute.String("tasker.case.id", id.String()),
+		attribute.String("tasker.task.id", of.String()),
 		attribute.String("tasker.case.reason", reason), more}
 }
 

@@ -52,7 +52,8 @@ func TestAttemptsAreSpans(t *testing.T) {
 	exporter := spans()
 	r := newRig(t, telemetry.Options{Exporter: exporter})
 	one := 1
-	r.submit(engine.Submission{TaskType: "mail", MaxRetries: &one, Meta: task.Meta{TraceParent: sampled}}, engine.Submission{TaskType: "untraced"})
+	r.submit(engine.Submission{TaskType: "mail", MaxRetries: &one, Meta: task.Meta{TraceParent: sampled}},
+		engine.Submission{TaskType: "untraced"})
 
 	began := r.now
 	first := r.claim()
@@ -71,18 +72,21 @@ func TestAttemptsAreSpans(t *testing.T) {
 	}
 	for i, l := range []engine.Lease{first, second} {
 		s := got[i]
-		if s.Name != "attempt mail" || s.SpanContext.TraceID().String() != traceID || s.Parent.SpanID().String() != callerSpan {
+		if s.Name != "attempt mail" || s.SpanContext.TraceID().String() != traceID ||
+			s.Parent.SpanID().String() != callerSpan {
 			t.Errorf("span %d is %s in %s below %s", i, s.Name, s.SpanContext.TraceID(), s.Parent.SpanID())
 		}
 		// what the worker was given long before the span was made
 		if want := "00-" + traceID + "-" + s.SpanContext.SpanID().String() + "-01"; l.TraceParent != want {
 			t.Errorf("worker %d works in %s, its attempt is the span %s", i, l.TraceParent, want)
 		}
-		if value(s, "tasker.task.id") != l.Task.ID.String() || value(s, "tasker.step.id") != l.Step.ID.String() || value(s, "tasker.handler") != "mail" {
+		if value(s, "tasker.task.id") != l.Task.ID.String() || value(s, "tasker.step.id") != l.Step.ID.String() ||
+			value(s, "tasker.handler") != "mail" {
 			t.Errorf("span %d says %v", i, s.Attributes)
 		}
 	}
-	if f := got[0]; !f.StartTime.Equal(began) || f.EndTime.Sub(f.StartTime) != time.Second || f.Status.Code != codes.Error ||
+	if f := got[0]; !f.StartTime.Equal(began) || f.EndTime.Sub(f.StartTime) != time.Second ||
+		f.Status.Code != codes.Error ||
 		value(f, "error.type") != "Refused" || value(f, "tasker.attempt.outcome") != "failed" {
 		t.Errorf("the failed attempt is %s to %s, %v, %v", f.StartTime, f.EndTime, f.Status, f.Attributes)
 	}
@@ -91,7 +95,8 @@ func TestAttemptsAreSpans(t *testing.T) {
 			t.Errorf("%s holds the message of the failure, which may be confidential", a.Key)
 		}
 	}
-	if s := got[1]; len(s.Links) != 1 || s.Links[0].SpanContext.SpanID() != got[0].SpanContext.SpanID() || value(s, "tasker.attempt.number") != "2" {
+	if s := got[1]; len(s.Links) != 1 || s.Links[0].SpanContext.SpanID() != got[0].SpanContext.SpanID() ||
+		value(s, "tasker.attempt.number") != "2" {
 		t.Errorf("the second attempt is linked to %v, number %s", s.Links, value(s, "tasker.attempt.number"))
 	}
 }
@@ -126,18 +131,25 @@ func TestCasesAreSpans(t *testing.T) {
 	t.Parallel()
 	exporter := spans()
 	tel := open(t, telemetry.Options{Exporter: exporter})
-	tel.Committed(&engine.Commit{At: noon, Opened: []engine.CaseOpened{{Reason: "manual_dlq", OriginalState: task.WaitingForRetry, Parent: sampled}, {Reason: "manual_dlq"}}})
-	tel.Committed(&engine.Commit{At: noon.Add(time.Hour), Resolved: []engine.CaseResolved{{Reason: "manual_dlq", Status: "manually_resolved", OpenedAt: noon, Parent: sampled}}})
+	tel.Committed(
+		&engine.Commit{At: noon,
+			Opened: []engine.CaseOpened{{Reason: "manual_dlq", OriginalState: task.WaitingForRetry, Parent: sampled},
+				{Reason: "manual_dlq"}}})
+	tel.Committed(&engine.Commit{At: noon.Add(time.Hour),
+		Resolved: []engine.CaseResolved{{Reason: "manual_dlq", Status: "manually_resolved", OpenedAt: noon,
+			Parent: sampled}}})
 	got := flushed(t, tel, exporter)
 	if len(got) != 2 {
 		t.Fatalf("%d spans, want 2: %v", len(got), got)
 	}
 	for _, s := range got {
-		if s.SpanContext.TraceID().String() != traceID || s.Parent.SpanID().String() != callerSpan || value(s, "tasker.case.reason") != "manual_dlq" {
+		if s.SpanContext.TraceID().String() != traceID || s.Parent.SpanID().String() != callerSpan ||
+			value(s, "tasker.case.reason") != "manual_dlq" {
 			t.Errorf("span %s is in %s below %s: %v", s.Name, s.SpanContext.TraceID(), s.Parent.SpanID(), s.Attributes)
 		}
 	}
-	if s := got[1]; s.Name != "case" || s.EndTime.Sub(s.StartTime) != time.Hour || value(s, "tasker.case.resolution_status") != "manually_resolved" {
+	if s := got[1]; s.Name != "case" || s.EndTime.Sub(s.StartTime) != time.Hour ||
+		value(s, "tasker.case.resolution_status") != "manually_resolved" {
 		t.Errorf("the case is %s of %s, %v", s.Name, s.EndTime.Sub(s.StartTime), s.Attributes)
 	}
 }
@@ -152,7 +164,8 @@ func TestRequests(t *testing.T) {
 		ctx, stored, done := tel.WatchRequest(r)
 		var line bytes.Buffer
 		slog.New(telemetry.LogHandler(slog.NewTextHandler(&line, nil))).InfoContext(ctx, "request")
-		if has := strings.Contains(line.String(), "trace_id=") && strings.Contains(line.String(), "span_id="); has != (stored != "") {
+		if has := strings.Contains(line.String(), "trace_id=") &&
+			strings.Contains(line.String(), "span_id="); has != (stored != "") {
 			t.Errorf("%s in %q is logged as %s", path, traceparent, line.String())
 		}
 		done(pattern, status)
@@ -178,7 +191,8 @@ func TestRequests(t *testing.T) {
 		tel := open(t, telemetry.Options{Exporter: exporter})
 		stored := request(tel, "POST", "/v1/tasks", sampled, "POST /v1/tasks", 503)
 		got := flushed(t, tel, exporter)
-		if len(got) != 1 || got[0].Name != "POST /v1/tasks" || got[0].Parent.SpanID().String() != callerSpan || got[0].Status.Code != codes.Error {
+		if len(got) != 1 || got[0].Name != "POST /v1/tasks" || got[0].Parent.SpanID().String() != callerSpan ||
+			got[0].Status.Code != codes.Error {
 			t.Fatalf("spans are %v", got)
 		}
 		if want := "00-" + traceID + "-" + got[0].SpanContext.SpanID().String() + "-01"; stored != want {
@@ -193,7 +207,8 @@ func TestRequests(t *testing.T) {
 	})
 	t.Run("NonsenseIsIgnored", func(t *testing.T) {
 		t.Parallel()
-		if got := request(open(t, telemetry.Options{}), "POST", "/v1/tasks", "00-nonsense", "POST /v1/tasks", 201); got != "" {
+		if got := request(open(t, telemetry.Options{}), "POST", "/v1/tasks", "00-nonsense", "POST /v1/tasks",
+			201); got != "" {
 			t.Errorf("tasks are submitted in %q", got)
 		}
 	})
@@ -206,7 +221,8 @@ func TestRequests(t *testing.T) {
 			request(tel, "POST", "/internal/workers/1/poll", "", "POST /internal/workers/{id}/poll", 200)
 			request(tel, "GET", "/v1/tasks", "", "GET /v1/tasks", 200)
 			if got := flushed(t, tel, exporter); len(got) != want || (stored != "") != (want == 1) {
-				t.Errorf("with ratio %v there are %d spans, and %q is stored; want %d, for the submission alone", ratio, len(got), stored, want)
+				t.Errorf("with ratio %v there are %d spans, and %q is stored; want %d, for the submission alone", ratio, len(got),
+					stored, want)
 			}
 		}
 	})

@@ -17,12 +17,14 @@ import (
 func newTransitions(t *testing.T, of engine.Options) (r *rig, logged func(named map[task.ID]string) string) {
 	t.Helper()
 	var lines strings.Builder
-	log := slog.New(telemetry.LogHandler(slog.NewTextHandler(&lines, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
-			return slog.Attr{}
-		}
-		return a
-	}})))
+	log := slog.New(
+		telemetry.LogHandler(slog.NewTextHandler(&lines,
+			&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
+					return slog.Attr{}
+				}
+				return a
+			}})))
 	of.Transitions = true
 	return newRigWith(t, telemetry.Options{Logger: log}, of), func(named map[task.ID]string) string {
 		text := lines.String()
@@ -49,12 +51,14 @@ func TestTransitionsAreLogged(t *testing.T) {
 	r.must(err)
 	r.settle(leases[0], engine.ResultCompleted, nil)
 	const of, who = " namespace=default name=mail", " user=ann" + ids
-	const ofTask, ofStep = `msg="task transition" task=TASK` + of, `msg="step transition" task=TASK step=STEP` + of + " step_name=mail"
+	const ofTask, ofStep = `msg="task transition" task=TASK` + of,
+		`msg="step transition" task=TASK step=STEP` + of + " step_name=mail"
 	want := []string{
 		ofStep + " to=enqueued verb=submit priority=medium age_seconds=0 retry_count=0" + who,
 		ofTask + " to=steps_in_process verb=submit priority=medium age_seconds=0" + who,
 		ofStep + " from=enqueued to=in_progress verb=claim worker=w priority=medium age_seconds=1 retry_count=0" + who,
-		ofStep + " from=in_progress to=waiting_for_retry verb=settle worker=w priority=medium age_seconds=1 retry_count=0" + who,
+		ofStep + " from=in_progress to=waiting_for_retry verb=settle worker=w priority=medium age_seconds=1 retry_count=0" +
+			who,
 		ofTask + " from=steps_in_process to=waiting_for_retry verb=settle priority=medium age_seconds=1" + who,
 		ofStep + " from=waiting_for_retry to=enqueued verb=timers priority=medium age_seconds=3601 retry_count=0" + who,
 		ofTask + " from=waiting_for_retry to=steps_in_process verb=timers priority=medium age_seconds=3601" + who,

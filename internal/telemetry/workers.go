@@ -20,7 +20,8 @@ func newWorkerMetrics(m metric.Meter) (*workerMetrics, error) {
 	b := &builder{meter: m}
 	w := &workerMetrics{
 		probes: b.counter("tasker.worker.probes", "{probe}", "Workers asked how they are, by outcome: good, failed."),
-		opened: b.counter("tasker.worker.breakers.opened", "{breaker}", "Circuit breakers of workers that opened, also again after a half-open period."),
+		opened: b.counter("tasker.worker.breakers.opened", "{breaker}",
+			"Circuit breakers of workers that opened, also again after a half-open period."),
 	}
 	if b.err != nil {
 		return nil, b.err
@@ -43,11 +44,13 @@ func (t *Telemetry) Probed(good, failed int) { t.workers.probed(good, failed) }
 func (t *Telemetry) addBreakers(c *engine.Commit) {
 	for _, b := range c.Turned {
 		if !b.Open {
-			t.log.LogAttrs(context.Background(), slog.LevelInfo, "worker gets work again", slog.String("worker", b.Name), slog.String("worker_id", b.Worker.String()))
+			t.log.LogAttrs(context.Background(), slog.LevelInfo, "worker gets work again", slog.String("worker", b.Name),
+				slog.String("worker_id", b.Worker.String()))
 			continue
 		}
 		t.workers.opened.Add(context.Background(), 1)
-		t.log.LogAttrs(context.Background(), slog.LevelWarn, "worker fails all the time and gets no work for a while", slog.String("worker", b.Name),
+		t.log.LogAttrs(context.Background(), slog.LevelWarn, "worker fails all the time and gets no work for a while",
+			slog.String("worker", b.Name),
 			slog.String("worker_id", b.Worker.String()))
 	}
 }

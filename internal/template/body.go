@@ -72,7 +72,8 @@ func bodyOf(t *task.Template) body {
 	for _, s := range t.Steps {
 		b.Steps = append(b.Steps, step{
 			Name: s.Name, Description: s.Description, Handler: s.Handler, Initialization: s.Initialization,
-			Dependencies: s.Dependencies, Retry: retry(s.Retry), Timeout: s.Timeout, Capabilities: s.Capabilities, Priority: s.Priority,
+			Dependencies: s.Dependencies, Retry: retry(s.Retry), Timeout: s.Timeout, Capabilities: s.Capabilities,
+			Priority: s.Priority,
 		})
 	}
 	return b

@@ -62,11 +62,15 @@ priority: "high"
 version: '1'
 name: order
 `,
-		"DefaultsWrittenOut": strings.NewReplacer("version:", "namespace_name: default\ndescription:\nlifecycle: {}\nversion:",
+		"DefaultsWrittenOut": strings.NewReplacer("version:",
+			"namespace_name: default\ndescription:\nlifecycle: {}\nversion:",
 			"{max_attempts: 3}", "{retryable: true, max_attempts: 3, backoff: exponential, backoff_base_ms: 1000, jitter: 0.10}",
-			"    handler: h\n  - name: b", "    handler: {callable: h}\n    retry: {}\n    dependencies: []\n  - name: b").Replace(plain),
-		"Numbers": strings.NewReplacer("x: 1,", "x: 0x1,", "2.5", "25e-1", "60", "+060", "maximum: 1000", "maximum: 0o1750").Replace(plain),
-		"Anchors": strings.NewReplacer("    handler: h\n  - name: b\n    handler: h\n", "    handler: &h h\n  - name: b\n    handler: *h\n").Replace(plain),
+			"    handler: h\n  - name: b",
+			"    handler: {callable: h}\n    retry: {}\n    dependencies: []\n  - name: b").Replace(plain),
+		"Numbers": strings.NewReplacer("x: 1,", "x: 0x1,", "2.5", "25e-1", "60", "+060", "maximum: 1000",
+			"maximum: 0o1750").Replace(plain),
+		"Anchors": strings.NewReplacer("    handler: h\n  - name: b\n    handler: h\n",
+			"    handler: &h h\n  - name: b\n    handler: *h\n").Replace(plain),
 		"JSON": `{"name":"order","version":"1","priority":"high","metadata":{"author":"ops","numbers":[1,2.5]},
 			"input_schema":{"type":"object","required":["a"],"properties":{"a":{"type":"number","maximum":1000}}},
 			"steps":[{"name":"a","handler":"h"},{"name":"b","handler":"h"},
@@ -148,7 +152,8 @@ func TestFingerprintIsFrozen(t *testing.T) {
 // Numbers keep their digits on the way from the document to the handler.
 func TestInitializationKeepsNumbers(t *testing.T) {
 	t.Parallel()
-	got := parse(t, strings.Replace(doc(), "handler: h", `handler: {callable: h, initialization: {big: 123456789012345678901234567890, neg: -0, hex: 0xFF, f: 1.50, e: 1e3, old: 0123, text: 1_000}}`, 1))
+	got := parse(t, strings.Replace(doc(), "handler: h",
+		`handler: {callable: h, initialization: {big: 123456789012345678901234567890, neg: -0, hex: 0xFF, f: 1.50, e: 1e3, old: 0123, text: 1_000}}`, 1))
 	want := `{"big":123456789012345678901234567890,"e":1000,"f":1.5,"hex":255,"neg":0,"old":123,"text":"1_000"}`
 	if init := string(got.Steps[0].Initialization); init != want || !json.Valid(got.Steps[0].Initialization) {
 		t.Errorf("%s, want %s", init, want)

@@ -51,11 +51,15 @@ func newGraph(root *jsonschema.Schema) (*graph, *task.Problem) {
 	for _, s := range all {
 		switch x := e.expand(s); {
 		case x.endless:
-			return nil, &task.Problem{Location: pointerIn(s), Message: "refers to itself for one and the same value, without end"}
+			return nil, &task.Problem{Location: pointerIn(s),
+				Message: "refers to itself for one and the same value, without end"}
 		case x.depth > maxSchemaDepth:
-			return nil, &task.Problem{Location: pointerIn(s), Message: fmt.Sprintf("leads through more than %d references and alternatives, one inside the other", maxSchemaDepth)}
+			return nil, &task.Problem{Location: pointerIn(s),
+				Message: fmt.Sprintf("leads through more than %d references and alternatives, one inside the other",
+					maxSchemaDepth)}
 		case x.schemas > maxExpansion:
-			return nil, &task.Problem{Location: pointerIn(s), Message: fmt.Sprintf("one value would be checked against more than %d subschemas: references and alternatives inside alternatives multiply", maxExpansion)}
+			return nil, &task.Problem{Location: pointerIn(s), Message: fmt.Sprintf("one value would be checked against more "+
+				"than %d subschemas: references and alternatives inside alternatives multiply", maxExpansion)}
 		}
 	}
 	g.size = g.unfolded(root, map[*jsonschema.Schema]int{})

@@ -90,7 +90,8 @@ func messageOf(k jsonschema.ErrorKind) string {
 		return "matches none of the alternatives (anyOf)"
 	case *fault.OneOf:
 		if len(k.Subschemas) > 1 {
-			return fmt.Sprintf("matches the alternatives %d and %d; it must match exactly one (oneOf)", k.Subschemas[0], k.Subschemas[1])
+			return fmt.Sprintf("matches the alternatives %d and %d; it must match exactly one (oneOf)", k.Subschemas[0],
+				k.Subschemas[1])
 		}
 		return "matches none of the alternatives (oneOf)"
 	case *fault.Not:

@@ -61,4 +61,5 @@ const (
 )
 
 // sourceLimits bound the source of a template.
-var sourceLimits = document.Limits{Marks: 60_000, Entries: 5000, Depth: 64, Nodes: 200_000, Merged: 50_000, Digits: maxDigits}
+var sourceLimits = document.Limits{Marks: 60_000, Entries: 5000, Depth: 64, Nodes: 200_000, Merged: 50_000,
+	Digits: maxDigits}

@@ -34,7 +34,8 @@ func TestFingerprintOfLimits(t *testing.T) {
 	if of("retry: {}") != of("retry: {limits: {}}") {
 		t.Error("limits that say nothing change the fingerprint")
 	}
-	if of("retry: {limits: {logic: 0}}") == of("retry: {}") || of("retry: {limits: {logic: 0}}") == of("retry: {limits: {logic: 1}}") {
+	if of("retry: {limits: {logic: 0}}") == of("retry: {}") ||
+		of("retry: {limits: {logic: 0}}") == of("retry: {limits: {logic: 1}}") {
 		t.Error("limits do not change the fingerprint")
 	}
 }

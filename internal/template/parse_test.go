@@ -86,7 +86,8 @@ func TestParseFull(t *testing.T) {
 	src := read(t, "testdata/good/full.yaml")
 	got := parse(t, string(src))
 	high, ninety, low := 75, 90, 25
-	careful := task.Retry{Retryable: true, MaxAttempts: 5, Backoff: task.BackoffExponential, Base: time.Second, Max: 30 * time.Second, Jitter: 0.25, BaseSaid: true, JitterSaid: true}
+	careful := task.Retry{Retryable: true, MaxAttempts: 5, Backoff: task.BackoffExponential, Base: time.Second,
+		Max: 30 * time.Second, Jitter: 0.25, BaseSaid: true, JitterSaid: true}
 	linear := careful
 	linear.Backoff, linear.MaxAttempts = task.BackoffLinear, 3
 	once := task.DefaultRetry()
@@ -94,17 +95,22 @@ func TestParseFull(t *testing.T) {
 	want := &task.Template{
 		Namespace: "shop", Name: "order_fulfilment", Version: "2.1.0-rc.1+build.7", Priority: &high,
 		Description: "Takes an order from payment to the parcel.\nTwo branches run side by side.\n",
-		InputSchema: []byte(`{"properties":{"amount":{"exclusiveMinimum":0,"maximum":123456789012345678901234567890,"type":"number"},` +
-			`"sku":{"pattern":"^[A-Z]{3}-[0-9]+$","type":"string"}},"required":["amount","sku"],"type":"object"}`),
+		InputSchema: []byte(
+			`{"properties":{"amount":{"exclusiveMinimum":0,"maximum":123456789012345678901234567890,"type":"number"},` +
+				`"sku":{"pattern":"^[A-Z]{3}-[0-9]+$","type":"string"}},"required":["amount","sku"],"type":"object"}`),
 		Lifecycle: task.Lifecycle{MaxWaitingForDependencies: time.Hour, MaxWaitingForRetry: 30 * time.Minute,
 			MaxStepsInProcess: 15 * time.Minute, MaxDuration: 24 * time.Hour},
 		Steps: []task.StepSpec{
-			{Name: "validate", Description: "Looks at the order.", Handler: "orders.validate", Retry: once, Children: []int{1, 2}},
-			{Name: "reserve", Handler: "stock.reserve", Initialization: []byte(`{"url":"https://stock.example.com/?a=1&b=<2>","warehouse":"north"}`),
-				Dependencies: []string{"validate"}, Retry: task.DefaultRetry(), Timeout: 2 * time.Minute,
+			{Name: "validate", Description: "Looks at the order.", Handler: "orders.validate", Retry: once,
+				Children: []int{1, 2}},
+			{Name: "reserve", Handler: "stock.reserve",
+				Initialization: []byte(`{"url":"https://stock.example.com/?a=1&b=<2>","warehouse":"north"}`),
+				Dependencies:   []string{"validate"}, Retry: task.DefaultRetry(), Timeout: 2 * time.Minute,
 				Capabilities: []string{"eu", "stock"}, Priority: &ninety, Parents: []int{0}, Children: []int{3}},
-			{Name: "charge", Handler: "payments.charge", Dependencies: []string{"validate"}, Retry: careful, Parents: []int{0}, Children: []int{3}},
-			{Name: "ship", Handler: "parcels.ship", Dependencies: []string{"reserve", "charge"}, Retry: linear, Priority: &low, Parents: []int{1, 2}},
+			{Name: "charge", Handler: "payments.charge", Dependencies: []string{"validate"}, Retry: careful, Parents: []int{0},
+				Children: []int{3}},
+			{Name: "ship", Handler: "parcels.ship", Dependencies: []string{"reserve", "charge"}, Retry: linear, Priority: &low,
+				Parents: []int{1, 2}},
 		},
 		Source: string(src),
 	}
@@ -145,14 +151,19 @@ func TestParseRetry(t *testing.T) {
 	}{
 		{"retry:", task.DefaultRetry()},
 		{"retry: {}", task.DefaultRetry()},
-		{"retry: {max_attempts: 7}", task.Retry{Retryable: true, MaxAttempts: 7, Backoff: task.BackoffExponential, Base: time.Second, Jitter: 0.1}},
-		{"retry: {jitter: 0}", task.Retry{Retryable: true, Backoff: task.BackoffExponential, Base: time.Second, JitterSaid: true}},
-		{"retry: {jitter: 1}", task.Retry{Retryable: true, Backoff: task.BackoffExponential, Base: time.Second, Jitter: 1, JitterSaid: true}},
+		{"retry: {max_attempts: 7}", task.Retry{Retryable: true, MaxAttempts: 7, Backoff: task.BackoffExponential,
+			Base: time.Second, Jitter: 0.1}},
+		{"retry: {jitter: 0}", task.Retry{Retryable: true, Backoff: task.BackoffExponential, Base: time.Second,
+			JitterSaid: true}},
+		{"retry: {jitter: 1}", task.Retry{Retryable: true, Backoff: task.BackoffExponential, Base: time.Second, Jitter: 1,
+			JitterSaid: true}},
 		{"retry: {backoff: none}", task.Retry{Retryable: true, Backoff: task.BackoffNone, Base: time.Second, Jitter: 0.1}},
 		{"retry: {backoff: fixed, backoff_base_ms: 250, max_backoff_ms: 500}",
-			task.Retry{Retryable: true, Backoff: task.BackoffFixed, Base: 250 * time.Millisecond, Max: 500 * time.Millisecond, Jitter: 0.1, BaseSaid: true}},
+			task.Retry{Retryable: true, Backoff: task.BackoffFixed, Base: 250 * time.Millisecond, Max: 500 * time.Millisecond,
+				Jitter: 0.1, BaseSaid: true}},
 		{"retry: {backoff_base_ms: 1000, jitter: 0.1}",
-			task.Retry{Retryable: true, Backoff: task.BackoffExponential, Base: time.Second, Jitter: 0.1, BaseSaid: true, JitterSaid: true}},
+			task.Retry{Retryable: true, Backoff: task.BackoffExponential, Base: time.Second, Jitter: 0.1, BaseSaid: true,
+				JitterSaid: true}},
 		{"retry: {retryable: false}", task.Retry{Backoff: task.BackoffExponential, Base: time.Second, Jitter: 0.1}},
 	} {
 		if got := parse(t, doc(c.yaml)).Steps[0].Retry; got != c.want {

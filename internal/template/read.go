@@ -121,7 +121,8 @@ func (r *reader) priority(f fields) *int {
 			level := int(n)
 			return &level
 		}
-		r.report(v.At, "%s is not the name of a priority level, nor a level from 0 to %d", wording.Quoted(v.Text), task.MaxPriority)
+		r.report(v.At, "%s is not the name of a priority level, nor a level from 0 to %d", wording.Quoted(v.Text),
+			task.MaxPriority)
 		return nil
 	}
 	level := f.whole("priority", 0, task.MaxPriority)

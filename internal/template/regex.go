@@ -24,7 +24,8 @@ func compilePattern(source string) (jsonschema.Regexp, error) {
 	}
 	n := instructions(parsed)
 	if n > maxInstructions {
-		return nil, fmt.Errorf("the regular expression is too large: it compiles to more than %d instructions", maxInstructions)
+		return nil, fmt.Errorf("the regular expression is too large: it compiles to more than %d instructions",
+			maxInstructions)
 	}
 	compiled, err := regexp.Compile(source)
 	if err != nil {
@@ -40,7 +41,8 @@ func instructions(re *syntax.Regexp) int {
 	switch re.Op {
 	case syntax.OpLiteral:
 		n = len(re.Rune)
-	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest, syntax.OpCapture, syntax.OpRepeat, syntax.OpConcat, syntax.OpAlternate:
+	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest, syntax.OpCapture, syntax.OpRepeat, syntax.OpConcat,
+		syntax.OpAlternate:
 		for _, sub := range re.Sub {
 			n = min(n+instructions(sub), maxInstructions+1)
 		}

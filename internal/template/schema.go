@@ -138,15 +138,19 @@ func compileProblems(v any, err error) []task.Problem {
 		return explain(invalid)
 	case errors.As(err, &regex):
 		_, at, _ := strings.Cut(regex.URL, "#")
-		return []task.Problem{{Location: at, Message: fmt.Sprintf("%s is not a regular expression: %v", wording.Quoted(regex.Regex), regex.Err)}}
+		return []task.Problem{
+			{Location: at, Message: fmt.Sprintf("%s is not a regular expression: %v", wording.Quoted(regex.Regex), regex.Err)}}
 	case errors.As(err, &remote):
-		return []task.Problem{{Location: findRef(v, remote.URL, ""), Message: fmt.Sprintf("cannot use %s: %v", wording.Quoted(strings.TrimPrefix(remote.URL, schemaBase)), errRemote)}}
+		return []task.Problem{{Location: findRef(v, remote.URL, ""),
+			Message: fmt.Sprintf("cannot use %s: %v", wording.Quoted(strings.TrimPrefix(remote.URL, schemaBase)), errRemote)}}
 	case errors.As(err, &pointer):
 		ref := strings.TrimPrefix(pointer.URL, schemaURL)
-		return []task.Problem{{Location: findRef(v, ref, ""), Message: fmt.Sprintf("the reference %s leads nowhere", wording.Quoted(ref))}}
+		return []task.Problem{{Location: findRef(v, ref, ""),
+			Message: fmt.Sprintf("the reference %s leads nowhere", wording.Quoted(ref))}}
 	case errors.As(err, &anchor):
 		ref := strings.TrimPrefix(anchor.Reference, schemaURL)
-		return []task.Problem{{Location: findRef(v, ref, ""), Message: fmt.Sprintf("the reference %s leads nowhere", wording.Quoted(ref))}}
+		return []task.Problem{{Location: findRef(v, ref, ""),
+			Message: fmt.Sprintf("the reference %s leads nowhere", wording.Quoted(ref))}}
 	default:
 		return []task.Problem{{Message: strings.ReplaceAll(err.Error(), schemaURL, "")}}
 	}
@@ -237,7 +241,8 @@ func findUnfit(v any, at string, depth int) *task.Problem {
 		}
 		if i := strings.IndexAny(v.String(), "eE"); i >= 0 {
 			if exp, err := strconv.Atoi(v.String()[i+1:]); err != nil || exp > maxExponent || exp < -maxExponent {
-				return &task.Problem{Location: at, Message: fmt.Sprintf("the number %s is out of range", wording.Quoted(v.String()))}
+				return &task.Problem{Location: at, Message: fmt.Sprintf("the number %s is out of range",
+					wording.Quoted(v.String()))}
 			}
 		}
 	}

@@ -34,23 +34,25 @@ func TestCheck(t *testing.T) {
 		want                  []task.Problem
 	}{
 		{"OK", order, `{"amount":5,"sku":"AB","lines":[{"n":4}],"when":"2026-01-02T03:04:05Z","size":"s","a/b~c":1.0}`, nil},
-		{"OrderOfProblems", order, `{"amount":-1,"sku":"abcde","lines":[{"n":3},{"n":"x"}],"when":"soon","size":"xl","a/b~c":2}`, []task.Problem{
-			{Location: "/amount", Message: "must be more than 0, not -1"},
-			{Location: "/a~1b~0c", Message: "value must be 1"},
-			{Location: "/lines/0/n", Message: "must be a multiple of 2, not 3"},
-			{Location: "/lines/1/n", Message: "must be of type integer, not string"},
-			{Location: "/size", Message: "value must be one of 's', 'm'"},
-			{Location: "/sku", Message: "must have at most 4 characters, not 5"},
-			{Location: "/sku", Message: `must match the pattern "^[A-Z]+$"`},
-			{Location: "/when", Message: "is not a valid date-time: less than 20 characters long"},
-		}},
+		{"OrderOfProblems", order,
+			`{"amount":-1,"sku":"abcde","lines":[{"n":3},{"n":"x"}],"when":"soon","size":"xl","a/b~c":2}`, []task.Problem{
+				{Location: "/amount", Message: "must be more than 0, not -1"},
+				{Location: "/a~1b~0c", Message: "value must be 1"},
+				{Location: "/lines/0/n", Message: "must be a multiple of 2, not 3"},
+				{Location: "/lines/1/n", Message: "must be of type integer, not string"},
+				{Location: "/size", Message: "value must be one of 's', 'm'"},
+				{Location: "/sku", Message: "must have at most 4 characters, not 5"},
+				{Location: "/sku", Message: `must match the pattern "^[A-Z]+$"`},
+				{Location: "/when", Message: "is not a valid date-time: less than 20 characters long"},
+			}},
 		{"Missing", order, `{}`, []task.Problem{{Message: `lacks the properties "amount", "sku"`}}},
 		{"MissingOne", order, `{"amount":1}`, []task.Problem{{Message: `lacks the property "sku"`}}},
 		{"Additional", order, `{"amount":1,"sku":"A","x":1}`, []task.Problem{{Message: `must not have the property "x"`}}},
 		{"NotAnObject", order, `[1]`, []task.Problem{{Message: "must be of type object, not array"}}},
 		{"NotJSON", order, `{"amount":`, []task.Problem{{Message: "it is not valid JSON: unexpected EOF"}}},
 		{"Empty", order, ``, []task.Problem{{Message: "it is not valid JSON: EOF"}}},
-		{"TwoValues", order, `{} {}`, []task.Problem{{Message: "it is not valid JSON: invalid character after top-level value"}}},
+		{"TwoValues", order, `{} {}`,
+			[]task.Problem{{Message: "it is not valid JSON: invalid character after top-level value"}}},
 		{"TrueSchema", `true`, `{"anything":1}`, nil},
 		{"FalseSchema", `false`, `1`, []task.Problem{{Message: "is not allowed"}}},
 		{"AnyOfTheRightType", `{"anyOf":[{"type":"string"},{"type":"object","required":["id"]}]}`, `{}`,
@@ -70,14 +72,19 @@ func TestCheck(t *testing.T) {
 			[]task.Problem{{Location: "/0", Message: "must be of type string, not number"}}},
 		{"BigIntegerOverMaximum", `{"maximum":123456789012345678901234567890}`, `123456789012345678901234567891`,
 			[]task.Problem{{Message: "must be at most 123456789012345678901234567890, not 123456789012345678901234567891"}}},
-		{"BigIntegerAtMaximum", `{"maximum":123456789012345678901234567890,"type":"integer"}`, `123456789012345678901234567890`, nil},
-		{"BigIntegersAreDistinct", `{"const":9007199254740993}`, `9007199254740992`, []task.Problem{{Message: "value must be 9007199254740993"}}},
+		{"BigIntegerAtMaximum", `{"maximum":123456789012345678901234567890,"type":"integer"}`,
+			`123456789012345678901234567890`, nil},
+		{"BigIntegersAreDistinct", `{"const":9007199254740993}`, `9007199254740992`,
+			[]task.Problem{{Message: "value must be 9007199254740993"}}},
 		{"DecimalsAreExact", `{"multipleOf":0.1}`, `0.3`, nil},
-		{"HugeExponent", `{"minimum":1}`, `{"a":[1e999999999]}`, []task.Problem{{Location: "/a/0", Message: `the number "1e999999999" is out of range`}}},
-		{"TinyExponent", `{"minimum":1}`, `1E-999999999999999999999`, []task.Problem{{Message: `the number "1E-999999999999999999999" is out of range`}}},
+		{"HugeExponent", `{"minimum":1}`, `{"a":[1e999999999]}`,
+			[]task.Problem{{Location: "/a/0", Message: `the number "1e999999999" is out of range`}}},
+		{"TinyExponent", `{"minimum":1}`, `1E-999999999999999999999`,
+			[]task.Problem{{Message: `the number "1E-999999999999999999999" is out of range`}}},
 		{"TooDeep", `{"items":{"$ref":"#"}}`, strings.Repeat("[", 300) + strings.Repeat("]", 300),
 			[]task.Problem{{Location: strings.Repeat("/0", 200), Message: "it nests deeper than 200 levels"}}},
-		{"ControlCharacters", `{"additionalProperties":false}`, `{"\u001b[31m\n":1}`, []task.Problem{{Message: `must not have the property "\x1b[31m\n"`}}},
+		{"ControlCharacters", `{"additionalProperties":false}`, `{"\u001b[31m\n":1}`,
+			[]task.Problem{{Message: `must not have the property "\x1b[31m\n"`}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -100,20 +107,32 @@ func TestCompileSchemaRefuses(t *testing.T) {
 		{"NotJSON", `{`, task.Problem{Message: "it is not valid JSON: unexpected EOF"}},
 		{"NotASchema", `[]`, task.Problem{Message: "must be of type boolean or object, not array"}},
 		{"UnknownType", `{"properties":{"a/b":{"type":"date"}}}`,
-			task.Problem{Location: "/properties/a~1b/type", Message: "value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'"}},
-		{"Network", `{"$ref":"https://example.com/x"}`, task.Problem{Location: "/$ref", Message: `cannot use "https://example.com/x"` + elsewhere}},
+			task.Problem{Location: "/properties/a~1b/type",
+				Message: "value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'"}},
+		{"Network", `{"$ref":"https://example.com/x"}`,
+			task.Problem{Location: "/$ref", Message: `cannot use "https://example.com/x"` + elsewhere}},
 		{"SecondReference", `{"$defs":{"a":true},"allOf":[{"$ref":"#/$defs/a"},{"$ref":"https://example.com/x"}]}`,
 			task.Problem{Location: "/allOf/1/$ref", Message: `cannot use "https://example.com/x"` + elsewhere}},
-		{"Disk", `{"items":{"$ref":"file:///etc/passwd"}}`, task.Problem{Location: "/items/$ref", Message: `cannot use "file:///etc/passwd"` + elsewhere}},
-		{"Path", `{"$ref":"/etc/passwd#/x"}`, task.Problem{Location: "/$ref", Message: `cannot use "etc/passwd"` + elsewhere}},
-		{"MetaSchema", `{"$schema":"https://example.com/s"}`, task.Problem{Location: "/$schema", Message: `cannot use "https://example.com/s"` + elsewhere}},
-		{"DeadPointer", `{"allOf":[{"$ref":"#/$defs/x"}]}`, task.Problem{Location: "/allOf/0/$ref", Message: `the reference "#/$defs/x" leads nowhere`}},
-		{"DeadAnchor", `{"$dynamicRef":"#x"}`, task.Problem{Location: "/$dynamicRef", Message: `the reference "#x" leads nowhere`}},
-		{"Pattern", `{"pattern":"(?<=a)b"}`, task.Problem{Location: "/pattern", Message: "is not a valid regex: error parsing regexp: invalid named capture: `(?<=a)b`"}},
-		{"EndlessReference", `{"$ref":"#"}`, task.Problem{Message: "refers to itself for one and the same value, without end"}},
-		{"EndlessAlternative", `{"items":{"anyOf":[{"type":"null"},{"$ref":"#/items"}]}}`, task.Problem{Location: "/items", Message: "refers to itself for one and the same value, without end"}},
-		{"EndlessDynamicReference", `{"$dynamicAnchor":"n","allOf":[{"$dynamicRef":"#n"}]}`, task.Problem{Message: "refers to itself for one and the same value, without end"}},
-		{"HugeExponent", `{"maximum":1e99999999}`, task.Problem{Location: "/maximum", Message: `the number "1e99999999" is out of range`}},
+		{"Disk", `{"items":{"$ref":"file:///etc/passwd"}}`,
+			task.Problem{Location: "/items/$ref", Message: `cannot use "file:///etc/passwd"` + elsewhere}},
+		{"Path", `{"$ref":"/etc/passwd#/x"}`, task.Problem{Location: "/$ref",
+			Message: `cannot use "etc/passwd"` + elsewhere}},
+		{"MetaSchema", `{"$schema":"https://example.com/s"}`,
+			task.Problem{Location: "/$schema", Message: `cannot use "https://example.com/s"` + elsewhere}},
+		{"DeadPointer", `{"allOf":[{"$ref":"#/$defs/x"}]}`,
+			task.Problem{Location: "/allOf/0/$ref", Message: `the reference "#/$defs/x" leads nowhere`}},
+		{"DeadAnchor", `{"$dynamicRef":"#x"}`, task.Problem{Location: "/$dynamicRef",
+			Message: `the reference "#x" leads nowhere`}},
+		{"Pattern", `{"pattern":"(?<=a)b"}`, task.Problem{Location: "/pattern",
+			Message: "is not a valid regex: error parsing regexp: invalid named capture: `(?<=a)b`"}},
+		{"EndlessReference", `{"$ref":"#"}`,
+			task.Problem{Message: "refers to itself for one and the same value, without end"}},
+		{"EndlessAlternative", `{"items":{"anyOf":[{"type":"null"},{"$ref":"#/items"}]}}`,
+			task.Problem{Location: "/items", Message: "refers to itself for one and the same value, without end"}},
+		{"EndlessDynamicReference", `{"$dynamicAnchor":"n","allOf":[{"$dynamicRef":"#n"}]}`,
+			task.Problem{Message: "refers to itself for one and the same value, without end"}},
+		{"HugeExponent", `{"maximum":1e99999999}`, task.Problem{Location: "/maximum",
+			Message: `the number "1e99999999" is out of range`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -137,7 +156,8 @@ func TestCompileParsedSchema(t *testing.T) {
 	if got := s.Check([]byte(`{"amount":123456789012345678901234567890,"sku":"ABC-1"}`)); got != nil {
 		t.Errorf("a good context: %v", got)
 	}
-	want := []task.Problem{{Location: "/amount", Message: "must be at most 123456789012345678901234567890, not 123456789012345678901234567891"}}
+	want := []task.Problem{{Location: "/amount", Message: "must be at most 123456789012345678901234567890, not " +
+		"123456789012345678901234567891"}}
 	if diff := cmp.Diff(want, s.Check([]byte(`{"amount":123456789012345678901234567891,"sku":"ABC-1"}`))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

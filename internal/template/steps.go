@@ -102,7 +102,8 @@ func (r *reader) capabilities(f fields) []string {
 	var set []string
 	items := f.list("required_capabilities")
 	if len(items) > MaxCapabilities {
-		f.report(f.get("required_capabilities").At, "a step requires at most %d capabilities, not %d", MaxCapabilities, len(items))
+		f.report(f.get("required_capabilities").At, "a step requires at most %d capabilities, not %d", MaxCapabilities,
+			len(items))
 		return nil
 	}
 	for _, v := range items {
@@ -119,7 +120,8 @@ func (r *reader) retry(v *document.Node) task.Retry {
 	if v == nil {
 		return policy
 	}
-	f, ok := r.open(v, "retry", "retryable", "max_attempts", "backoff", "backoff_base_ms", "max_backoff_ms", "jitter", "limits")
+	f, ok := r.open(v, "retry", "retryable", "max_attempts", "backoff", "backoff_base_ms", "max_backoff_ms", "jitter",
+		"limits")
 	if !ok {
 		return policy
 	}

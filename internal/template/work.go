@@ -169,7 +169,8 @@ func (c *counter) members(s *jsonschema.Schema, v *value, w *work) {
 		w.add(c.of(s.UnevaluatedProperties, member))
 		if s.PropertyNames != nil {
 			// a name has no number, and comes up once
-			w.add((&counter{graph: c.graph, allowed: c.allowed, known: map[visit]work{}}).of(s.PropertyNames, &value{v: name, size: 1}))
+			w.add((&counter{graph: c.graph, allowed: c.allowed, known: map[visit]work{}}).of(s.PropertyNames,
+				&value{v: name, size: 1}))
 		}
 	}
 }

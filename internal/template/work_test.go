@@ -44,12 +44,14 @@ func TestSchemaIsBounded(t *testing.T) {
 		fmt.Fprintf(&chain, `"d%d":{"$ref":"#/$defs/d%d"},`, i, i+1)
 	}
 	for name, c := range map[string]struct{ schema, words string }{
-		"AnyOf":      {doubling("anyOf", 24), "more than 10000 subschemas"},
-		"OneOf":      {doubling("oneOf", 24), "more than 10000 subschemas"},
-		"AllOf":      {doubling("allOf", 24), "more than 10000 subschemas"},
-		"Conditions": {`{"$defs":{"a":` + strings.Repeat(`{"if":{"not":`, 40) + `{}` + strings.Repeat(`}}`, 40) + `},"$ref":"#/$defs/a"}`, "more than 64"},
+		"AnyOf": {doubling("anyOf", 24), "more than 10000 subschemas"},
+		"OneOf": {doubling("oneOf", 24), "more than 10000 subschemas"},
+		"AllOf": {doubling("allOf", 24), "more than 10000 subschemas"},
+		"Conditions": {`{"$defs":{"a":` + strings.Repeat(`{"if":{"not":`, 40) + `{}` + strings.Repeat(`}}`, 40) +
+			`},"$ref":"#/$defs/a"}`, "more than 64"},
 		"Dependent": {`{"$defs":{"a":{"dependentSchemas":{"x":{"$ref":"#/$defs/b"},"y":{"$ref":"#/$defs/b"}}},"b":` +
-			strings.ReplaceAll(doubling("anyOf", 13), "#/$defs/", "#/$defs/b/$defs/") + `},"items":{"$ref":"#/$defs/a"}}`, "more than 10000 subschemas"},
+			strings.ReplaceAll(doubling("anyOf", 13), "#/$defs/", "#/$defs/b/$defs/") + `},"items":{"$ref":"#/$defs/a"}}`,
+			"more than 10000 subschemas"},
 		"Chain":       {`{"$defs":{` + chain.String() + `"d3000":{}},"$ref":"#/$defs/d0"}`, "more than 64 references"},
 		"Values":      {`{"enum":[` + strings.Repeat("1,", 20_000) + `2]}`, "more than 10000 values"},
 		"Pattern":     {`{"pattern":"` + strings.Repeat("(a?b|c)", 900) + `"}`, "more than 1000 instructions"},
@@ -74,13 +76,17 @@ func TestCheckHasABudget(t *testing.T) {
 	nested := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 	list := func(item string, n int) string { return "[" + strings.Repeat(item+",", n-1) + item + "]" }
 	for name, c := range map[string]struct{ schema, context string }{
-		"Depth":      {`{"anyOf":[` + branch + "," + branch + `]}`, nested(100)},
-		"Items":      {`{"items":` + strings.ReplaceAll(doubling("anyOf", 10), "#/$defs", "#/items/$defs") + `}`, list("1", 10_000)},
-		"Text":       {`{"pattern":"^(` + strings.Repeat("a?", 300) + `)*b$"}`, `"` + strings.Repeat("a", 250_000) + `"`},
-		"Names":      {`{"patternProperties":{"^(` + strings.Repeat("a?", 300) + `)*b$":{}}}`, `{"` + strings.Repeat("a", 250_000) + `":1}`},
-		"NamesAlone": {`{"propertyNames":` + strings.ReplaceAll(doubling("anyOf", 10), "#/$defs", "#/propertyNames/$defs") + `}`, `{` + numbered(3000) + `}`},
+		"Depth": {`{"anyOf":[` + branch + "," + branch + `]}`, nested(100)},
+		"Items": {`{"items":` + strings.ReplaceAll(doubling("anyOf", 10), "#/$defs", "#/items/$defs") + `}`,
+			list("1", 10_000)},
+		"Text": {`{"pattern":"^(` + strings.Repeat("a?", 300) + `)*b$"}`, `"` + strings.Repeat("a", 250_000) + `"`},
+		"Names": {`{"patternProperties":{"^(` + strings.Repeat("a?", 300) + `)*b$":{}}}`,
+			`{"` + strings.Repeat("a", 250_000) + `":1}`},
+		"NamesAlone": {`{"propertyNames":` + strings.ReplaceAll(doubling("anyOf", 10), "#/$defs", "#/propertyNames/$defs") +
+			`}`, `{` + numbered(3000) + `}`},
 		"Comparison": {`{"items":{"enum":` + list("1.5", 9_000) + `}}`, list("1.25", 10_000)},
-		"Dynamic":    {`{"$dynamicAnchor":"n","anyOf":[{"properties":{"a":{"$dynamicRef":"#n"}},"required":["x"]},{"properties":{"a":{"$dynamicRef":"#n"}},"required":["x"]}]}`, nested(100)},
+		"Dynamic": {
+			`{"$dynamicAnchor":"n","anyOf":[{"properties":{"a":{"$dynamicRef":"#n"}},"required":["x"]},{"properties":{"a":{"$dynamicRef":"#n"}},"required":["x"]}]}`, nested(100)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := compile(t, c.schema)
@@ -97,9 +103,12 @@ func TestCheckHasABudget(t *testing.T) {
 func TestDocumentIsBounded(t *testing.T) {
 	fill := func(s string) string { return strings.Repeat(s, (template.MaxSource-300)/len(s)) }
 	for name, source := range map[string]string{
-		"Anchors": "metadata:\n" + fill("- &a x\n"), "OneLine": "metadata: " + fill("&a "), "Aliases": "a: &a x\nmetadata: [" + fill("*a,") + "]",
-		"Brackets": fill("["), "Empty": "metadata: [" + fill(",") + "]", "JSON": `{"metadata":[` + fill("1,") + "1]}", "Keys": fill("a: 1\n"),
-		"Tags": fill("! "), "Documents": fill("---\n"), "Comments": fill("#\n"), "Quotes": fill(`''`), "Words": fill("x "), "Strings": "metadata: [" + fill(`"",`) + "]",
+		"Anchors": "metadata:\n" + fill("- &a x\n"), "OneLine": "metadata: " + fill("&a "),
+		"Aliases":  "a: &a x\nmetadata: [" + fill("*a,") + "]",
+		"Brackets": fill("["), "Empty": "metadata: [" + fill(",") + "]", "JSON": `{"metadata":[` + fill("1,") + "1]}",
+		"Keys": fill("a: 1\n"),
+		"Tags": fill("! "), "Documents": fill("---\n"), "Comments": fill("#\n"), "Quotes": fill(`''`), "Words": fill("x "),
+		"Strings": "metadata: [" + fill(`"",`) + "]",
 	} {
 		t.Run(name, func(t *testing.T) {
 			costs(t, func() {
@@ -129,11 +138,14 @@ func TestLargeContextsAreChecked(t *testing.T) {
 		"type":"array","items":{"$ref":"#/$defs/line"}}`
 	line := `{"sku":"ABC-12345","n":3,"note":null}`
 	for name, c := range map[string]struct{ schema, context string }{
-		"Records":   {order, "[" + strings.Repeat(line+",", 6000) + line + "]"},
-		"Numbers":   {`{"items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"integer","minimum":0}}}`, "[" + strings.Repeat("1,", 130_000) + "1]"},
-		"LongText":  {`{"type":"string","pattern":"^[ -~]+$"}`, `"` + strings.Repeat("x", 260_000) + `"`},
-		"Recursive": {`{"properties":{"next":{"$ref":"#"},"n":{"type":"integer"}},"additionalProperties":false}`, strings.Repeat(`{"n":1,"next":`, 190) + "{}" + strings.Repeat("}", 190)},
-		"Tree":      {`{"items":{"$ref":"#"},"type":["array","number"]}`, "[" + strings.Repeat("[[[1,2],[3]],[4]],", 10_000) + "1]"},
+		"Records": {order, "[" + strings.Repeat(line+",", 6000) + line + "]"},
+		"Numbers": {`{"items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"integer","minimum":0}}}`,
+			"[" + strings.Repeat("1,", 130_000) + "1]"},
+		"LongText": {`{"type":"string","pattern":"^[ -~]+$"}`, `"` + strings.Repeat("x", 260_000) + `"`},
+		"Recursive": {`{"properties":{"next":{"$ref":"#"},"n":{"type":"integer"}},"additionalProperties":false}`,
+			strings.Repeat(`{"n":1,"next":`, 190) + "{}" + strings.Repeat("}", 190)},
+		"Tree": {`{"items":{"$ref":"#"},"type":["array","number"]}`,
+			"[" + strings.Repeat("[[[1,2],[3]],[4]],", 10_000) + "1]"},
 	} {
 		if got := compile(t, c.schema).Check([]byte(c.context)); got != nil {
 			t.Errorf("%s: %.500v", name, got)

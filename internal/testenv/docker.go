@@ -22,7 +22,8 @@ func composeUp(s service, log io.Writer) (dsn string, stop func() error, err err
 	// A project of its own: two runs on one machine do not meet.
 	project, password := "tasker-test-"+strings.ToLower(rand.Text()[:8]), rand.Text()
 	compose := func(args ...string) *exec.Cmd {
-		cmd := exec.Command("docker", append([]string{"compose", "--file", composeFile, "--project-name", project}, args...)...)
+		cmd := exec.Command("docker", append([]string{"compose", "--file", composeFile, "--project-name", project},
+			args...)...)
 		cmd.Env = append(os.Environ(), "TASKER_TEST_PASSWORD="+password)
 		cmd.Stderr = log
 		return cmd

@@ -82,7 +82,8 @@ func docker(t *testing.T, script string) (calls func() string) {
 	t.Helper()
 	dir := t.TempDir()
 	log := filepath.Join(dir, "calls")
-	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte("#!/bin/sh\necho \"$*\" >> "+log+"\n"+script), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte("#!/bin/sh\necho \"$*\" >> "+log+"\n"+script),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
@@ -128,7 +129,8 @@ func TestNothingHelps(t *testing.T) {
 	if code != 1 || out != "" {
 		t.Errorf("exit %d, output %q; want the command not run", code, out)
 	}
-	for _, want := range []string{"it is not here", "cannot connect", "brew install", "TASKER_TEST_POSTGRES=", "TASKER_TEST_REDIS="} {
+	for _, want := range []string{"it is not here", "cannot connect", "brew install", "TASKER_TEST_POSTGRES=",
+		"TASKER_TEST_REDIS="} {
 		if !strings.Contains(log, want) {
 			t.Errorf("it does not say %q:\n%s", want, log)
 		}

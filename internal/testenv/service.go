@@ -176,5 +176,6 @@ func advice(all []service) string {
   a server         export %s=postgres://user:password@host/database
                    export %s=redis://:password@host:port
 Or run "go test ./...", which skips the tests that need a server, and says so.`,
-		pgtest.Oldest, redistest.Oldest, strings.Join(packages, " "), strings.Join(packages, " "), pgtest.Variable, redistest.Variable)
+		pgtest.Oldest, redistest.Oldest, strings.Join(packages, " "), strings.Join(packages, " "), pgtest.Variable,
+		redistest.Variable)
 }

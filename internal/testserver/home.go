@@ -42,7 +42,8 @@ func NewHome(name, lastAct string) (*Home, error) {
 	}
 	// The guard is not impressed by an interrupt, which goes to all that a
 	// terminal has started: we stop the server first.
-	h.guard = exec.Command("/bin/sh", "-c", "trap '' HUP INT TERM; cat > /dev/null; if [ -s "+pidFile+" ]; then "+lastAct+"; fi; rm -rf \"$0\"", dir)
+	h.guard = exec.Command("/bin/sh", "-c", "trap '' HUP INT TERM; cat > /dev/null; if [ -s "+pidFile+" ]; then "+lastAct+
+		"; fi; rm -rf \"$0\"", dir)
 	h.guard.Dir = dir
 	apart(h.guard)
 	if h.alive, err = h.guard.StdinPipe(); err == nil {
@@ -59,7 +60,9 @@ func NewHome(name, lastAct string) (*Home, error) {
 func (h *Home) Command(program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = h.Dir
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PG") }), "LC_ALL=C")
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "PG")
+	}), "LC_ALL=C")
 	apart(cmd)
 	h.account.apply(cmd)
 	return cmd

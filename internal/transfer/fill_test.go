@@ -49,7 +49,8 @@ func install(t *testing.T, s engine.Database) *installation {
 		t.Fatal(err)
 	}
 	c := tasker.NewClient(b)
-	w, err := c.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w", Capabilities: []string{"gpu"}, Capacity: 100})
+	w, err := c.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w", Capabilities: []string{"gpu"},
+		Capacity: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,33 +89,41 @@ func (in *installation) fill(t *testing.T, n int) {
 // steps takes tasks of a template some of their ways.
 func (in *installation) steps(t *testing.T, i int) {
 	t.Helper()
-	req := tasker.TaskRequest{Name: "report", Namespace: "büro", Context: json.RawMessage(fmt.Sprintf(`{"i": %d,  "text": "Grüße \u0000 \"<&>"}`, i)),
-		Tags: []string{"größe", "b", "Zebra"}, CorrelationID: fmt.Sprint("order ", i), Reason: "because"}
+	req := tasker.TaskRequest{Name: "report", Namespace: "büro",
+		Context: json.RawMessage(fmt.Sprintf(`{"i": %d,  "text": "Grüße \u0000 \"<&>"}`, i)),
+		Tags:    []string{"größe", "b", "Zebra"}, CorrelationID: fmt.Sprint("order ", i), Reason: "because"}
 	done := in.submit(t, req)
 	for range 3 {
-		in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultCompleted, Result: json.RawMessage(`{"z": 1.50, "a": [null, "` + strings.Repeat("x", 2000) + `"]}`)})
+		in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultCompleted,
+			Result: json.RawMessage(`{"z": 1.50, "a": [null, "` + strings.Repeat("x", 2000) + `"]}`)})
 	}
 	retrying := in.submit(t, req)
-	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Message: "the other side\nis busy", Details: json.RawMessage(`[1]`)}})
+	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultFailed,
+		Error: &tasker.Failure{Message: "the other side\nis busy", Details: json.RawMessage(`[1]`)}})
 	broken := in.submit(t, req)
 	no := false
-	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Message: "no", Retryable: &no}})
+	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultFailed,
+		Error: &tasker.Failure{Message: "no", Retryable: &no}})
 	repaired := in.submit(t, req)
-	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Message: "no", Retryable: &no}})
+	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultFailed,
+		Error: &tasker.Failure{Message: "no", Retryable: &no}})
 	steps, err := in.Steps(t.Context(), repaired)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := in.ActOnStep(t.Context(), repaired, steps[0].StepUUID, tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "me", Reason: "by hand"}); err != nil {
+	if _, err := in.ActOnStep(t.Context(), repaired, steps[0].StepUUID,
+		tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "me", Reason: "by hand"}); err != nil {
 		t.Fatal(err)
 	}
 	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: 3600})
 	cancelled := in.submit(t, req)
-	if _, err := in.CancelTasks(t.Context(), tasker.CancelRequest{TaskUUIDs: []uuid.UUID{cancelled}, Reason: "not wanted", CancelledBy: "me"}); err != nil {
+	if _, err := in.CancelTasks(t.Context(), tasker.CancelRequest{TaskUUIDs: []uuid.UUID{cancelled}, Reason: "not wanted",
+		CancelledBy: "me"}); err != nil {
 		t.Fatal(err)
 	}
 	in.investigate(t, broken, cancelled)
-	for id, want := range map[uuid.UUID]tasker.TaskState{done: tasker.TaskComplete, retrying: tasker.TaskWaitingForRetry, broken: tasker.TaskError, cancelled: tasker.TaskCancelled} {
+	for id, want := range map[uuid.UUID]tasker.TaskState{done: tasker.TaskComplete, retrying: tasker.TaskWaitingForRetry,
+		broken: tasker.TaskError, cancelled: tasker.TaskCancelled} {
 		if got, err := in.Task(t.Context(), id, 0); err != nil || got.State != want {
 			t.Fatalf("a task is %+v, %v; want it %s", got, err, want)
 		}
@@ -124,7 +133,8 @@ func (in *installation) steps(t *testing.T, i int) {
 // investigate leaves cases that are pending, resolved, and opened by hand.
 func (in *installation) investigate(t *testing.T, broken, cancelled uuid.UUID) {
 	t.Helper()
-	if _, err := operate.Of(in.Client).OpenCase(t.Context(), cancelled, operate.OpenCaseRequest{OpenedBy: "me", Reason: "größer als gedacht"}); err != nil {
+	if _, err := operate.Of(in.Client).OpenCase(t.Context(), cancelled,
+		operate.OpenCaseRequest{OpenedBy: "me", Reason: "größer als gedacht"}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := operate.Of(in.Client).CaseOfTask(t.Context(), broken)
@@ -132,8 +142,9 @@ func (in *installation) investigate(t *testing.T, broken, cancelled uuid.UUID) {
 		t.Fatal(err)
 	}
 	notes := "seen \"it\""
-	_, err = operate.Of(in.Client).UpdateCase(t.Context(), c.CaseUUID, operate.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolutionNotes: &notes,
-		ResolvedBy: "me", Metadata: json.RawMessage(`{"ticket": 7}`)})
+	_, err = operate.Of(in.Client).UpdateCase(t.Context(), c.CaseUUID,
+		operate.CaseUpdate{ResolutionStatus: tasker.CasePermanentlyFailed, ResolutionNotes: &notes,
+			ResolvedBy: "me", Metadata: json.RawMessage(`{"ticket": 7}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,12 +155,14 @@ func (in *installation) singles(t *testing.T, i int) {
 	t.Helper()
 	in.submit(t, tasker.TaskRequest{TaskType: "held"})
 	a := in.take(t)
-	if _, err := in.Progress(t.Context(), tasker.ProgressReport{WorkerID: in.worker, StepUUID: a.StepUUID, Token: a.Token, ProgressPercent: 40, StatusMessage: "halfway"}); err != nil {
+	if _, err := in.Progress(t.Context(), tasker.ProgressReport{WorkerID: in.worker, StepUUID: a.StepUUID, Token: a.Token,
+		ProgressPercent: 40, StatusMessage: "halfway"}); err != nil {
 		t.Fatal(err)
 	}
 	later := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
 	in.submit(t, tasker.TaskRequest{TaskType: "later", RunAt: &later, IdempotencyKey: fmt.Sprint("key ", i)})
-	in.submit(t, tasker.TaskRequest{TaskType: "elsewhere", RequiredCapabilities: []string{"quantum", "gpu"}, Priority: "high"})
+	in.submit(t, tasker.TaskRequest{TaskType: "elsewhere", RequiredCapabilities: []string{"quantum", "gpu"},
+		Priority: "high"})
 }
 
 // bulk leaves n ready tasks.

@@ -69,8 +69,10 @@ func openTarget(ctx context.Context, at config.DSN, source *database) (*database
 		return nil, err
 	}
 	if kept := d.dialect.(*lite).seed; !wanted.allow(kept) {
-		return nil, errors.Join(&task.Error{Code: task.Conflict, Message: "the file " + path + " rebuilds its IDs from another seed than the source's IDs were made from",
-			Hint: "copy into a file that does not exist yet"}, d.close())
+		return nil,
+			errors.Join(&task.Error{Code: task.Conflict, Message: "the file " + path + " rebuilds its IDs from another seed " +
+				"than the source's IDs were made from",
+				Hint: "copy into a file that does not exist yet"}, d.close())
 	}
 	return d, nil
 }

@@ -170,7 +170,8 @@ func (p *pg) advance(ctx context.Context, t *table, to int64) error {
 			return err
 		}
 		// Not every engine counts apart from the rows.
-		query := `SELECT greatest(max(` + t.keyNames()[0] + `), $1::bigint, (SELECT last_value FROM ` + seq + ` WHERE is_called)) FROM ` + t.name
+		query := `SELECT greatest(max(` + t.keyNames()[0] + `), $1::bigint, (SELECT last_value FROM ` + seq +
+			` WHERE is_called)) FROM ` + t.name
 		last, err := number(ctx, tx, query, to)
 		if err != nil || last < 1 {
 			return err

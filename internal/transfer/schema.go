@@ -101,7 +101,8 @@ func match(from, to []table) ([]table, error) {
 	}
 	if len(problems) > 0 {
 		slices.Sort(problems)
-		return nil, task.Errorf(task.Conflict, "the two databases do not have the same tables: %s", strings.Join(problems, "; "))
+		return nil, task.Errorf(task.Conflict, "the two databases do not have the same tables: %s",
+			strings.Join(problems, "; "))
 	}
 	slices.SortFunc(out, func(a, b table) int {
 		if d := slices.Index(late, a.name) - slices.Index(late, b.name); d != 0 {

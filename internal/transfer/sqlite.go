@@ -85,7 +85,8 @@ func (l *lite) insert(ctx context.Context, t *table, rows []row) (added int64, e
 			_ = tx.Rollback() // why it failed is the news
 		}
 	}()
-	stmt, err := tx.PrepareContext(ctx, "INSERT INTO "+t.name+" ("+strings.Join(names, ", ")+") VALUES ("+strings.Join(params, ", ")+") ON CONFLICT DO NOTHING")
+	stmt, err := tx.PrepareContext(ctx, "INSERT INTO "+t.name+" ("+strings.Join(names, ", ")+") VALUES ("+
+		strings.Join(params, ", ")+") ON CONFLICT DO NOTHING")
 	if err != nil {
 		return 0, err
 	}
@@ -153,6 +154,8 @@ func seedOf(ctx context.Context, tx *sql.Tx) (uint64, error) {
 
 func foreignID(id string) error {
 	return &task.Error{Code: task.Conflict,
-		Message: "the ID " + id + " was not made from the same seed as the others, and a SQLite file rebuilds its IDs from one seed",
-		Hint:    "each server process makes IDs from a seed of its own: only what one process has written can be copied to SQLite; copy to PostgreSQL instead"}
+		Message: "the ID " + id +
+			" was not made from the same seed as the others, and a SQLite file rebuilds its IDs from one seed",
+		Hint: "each server process makes IDs from a seed of its own: only what one process has written can be copied to " +
+			"SQLite; copy to PostgreSQL instead"}
 }

@@ -179,7 +179,8 @@ func sameRow(t *table, key, there, here row) error {
 	for i, c := range t.columns {
 		if here[i] != there[i] {
 			return &task.Error{Code: task.Conflict, Hint: hint,
-				Message: fmt.Sprintf("the target holds other data: %s of %s (%s) is not what it is in the source", c.name, t.name, key.name())}
+				Message: fmt.Sprintf("the target holds other data: %s of %s (%s) is not what it is in the source", c.name, t.name,
+					key.name())}
 		}
 	}
 	return nil

@@ -47,7 +47,8 @@ func TestDigest(t *testing.T) {
 		t.Error("the order of rows matters")
 	}
 	for name, other := range map[string]*digest{
-		"Shifted": of(row{{text: "ab"}, {}}, b), "Null": of(a, row{{text: "c"}, {}}), "Missing": of(a), "Twice": of(a, b, b), "Swapped": of(row{{text: "b"}, {text: "a"}}, b),
+		"Shifted": of(row{{text: "ab"}, {}}, b), "Null": of(a, row{{text: "c"}, {}}), "Missing": of(a), "Twice": of(a, b, b),
+		"Swapped": of(row{{text: "b"}, {text: "a"}}, b),
 	} {
 		if of(a, b).same(other) {
 			t.Errorf("%s: the checksum is the same", name)
@@ -58,16 +59,19 @@ func TestDigest(t *testing.T) {
 func TestMatch(t *testing.T) {
 	t.Parallel()
 	one := func(name string, k kind) table { return table{name: name, columns: []column{{"id", k}}, key: []int{0}} }
-	got, err := match([]table{one("tasker_tasks", integers), one("tasker_workflow_steps", integers), one("tasker_z", texts)},
+	got, err := match([]table{one("tasker_tasks", integers), one("tasker_workflow_steps", integers),
+		one("tasker_z", texts)},
 		[]table{one("tasker_z", documents), one("tasker_tasks", ids), one("tasker_workflow_steps", ids)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 3 || got[0].columns[0].kind != documents || got[1].name != "tasker_workflow_steps" || got[2].columns[0].kind != ids {
+	if len(got) != 3 || got[0].columns[0].kind != documents || got[1].name != "tasker_workflow_steps" ||
+		got[2].columns[0].kind != ids {
 		t.Errorf("matched as %+v", got)
 	}
 	for name, to := range map[string][]table{
-		"MissingThere": {}, "MissingHere": {one("tasker_a", texts), one("tasker_b", texts)}, "OtherKind": {one("tasker_a", ids)},
+		"MissingThere": {}, "MissingHere": {one("tasker_a", texts), one("tasker_b", texts)},
+		"OtherKind":    {one("tasker_a", ids)},
 		"OtherColumns": {{name: "tasker_a", columns: []column{{"id", texts}, {"more", texts}}, key: []int{0}}},
 		"OtherKey":     {{name: "tasker_a", columns: []column{{"id", texts}}}},
 	} {

@@ -74,7 +74,8 @@ func TestCopyThroughPostgres(t *testing.T) {
 	source := install(t, openSQLite(t, path(from)))
 	defer source.close(t)
 	want := source.show(t)
-	for name, in := range map[string]*installation{"PostgreSQL": install(t, openPostgres(t, second)), "SQLite": install(t, openSQLite(t, path(back)))} {
+	for name, in := range map[string]*installation{"PostgreSQL": install(t, openPostgres(t, second)),
+		"SQLite": install(t, openSQLite(t, path(back)))} {
 		if diff := cmp.Diff(want, in.show(t)); diff != "" {
 			t.Errorf("on %s the API says something else (-source +target):\n%s", name, diff)
 		}
@@ -159,7 +160,8 @@ func TestDeletedRowsKeepTheirNumbers(t *testing.T) {
 	execute(t, from, `DELETE FROM tasker_workers`)
 	mustCopy(t, from, there)
 	mustCopy(t, there, back)
-	if got := query(t, there, `SELECT last_value FROM `+query(t, there, `SELECT pg_get_serial_sequence('tasker_workers', 'worker_no')`)); got != last {
+	if got := query(t, there, `SELECT last_value FROM `+
+		query(t, there, `SELECT pg_get_serial_sequence('tasker_workers', 'worker_no')`)); got != last {
 		t.Errorf("PostgreSQL counts workers from %s, the source from %s", got, last)
 	}
 	if got := query(t, back, `SELECT seq FROM sqlite_sequence WHERE name = 'tasker_workers'`); got != last {

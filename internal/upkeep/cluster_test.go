@@ -43,7 +43,8 @@ type turn struct {
 }
 
 func newDatabase() *database {
-	return &database{Database: memstore.New(&memstore.Options{Seed: 1}), turns: map[string]turn{}, ears: map[*process]func(engine.PeerEvents){}}
+	return &database{Database: memstore.New(&memstore.Options{Seed: 1}), turns: map[string]turn{},
+		ears: map[*process]func(engine.PeerEvents){}}
 }
 
 func (d *database) setLossy(lossy bool) {
@@ -326,7 +327,8 @@ func bootOn(t *testing.T, d *database, through engine.Dispatcher, cfg engine.Con
 	t.Helper()
 	n := &node{t: t, store: &process{database: d}, log: &bytes.Buffer{}}
 	var err error
-	if n.Engine, err = engine.New(t.Context(), n.store, engine.Options{Config: cfg, Dispatcher: through, Roll: func() float64 { return 0.5 }}); err != nil {
+	if n.Engine, err = engine.New(t.Context(), n.store,
+		engine.Options{Config: cfg, Dispatcher: through, Roll: func() float64 { return 0.5 }}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

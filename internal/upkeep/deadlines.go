@@ -4,8 +4,9 @@ import "context"
 
 // deadlines puts tasks in error that ran longer than their max_duration.
 func (u *Upkeep) deadlines() Loop {
-	return Loop{Name: "deadlines", Every: u.engine.Config().UpkeepInterval, Once: func(ctx context.Context) (int, bool, error) {
-		n, err := u.engine.ExpireTasks(ctx, batch)
-		return n, n == batch, err
-	}}
+	return Loop{Name: "deadlines", Every: u.engine.Config().UpkeepInterval,
+		Once: func(ctx context.Context) (int, bool, error) {
+			n, err := u.engine.ExpireTasks(ctx, batch)
+			return n, n == batch, err
+		}}
 }

@@ -12,19 +12,20 @@ import (
 func (u *Upkeep) dispatch() Loop {
 	was := engine.DispatchState{Active: true}
 	every := u.engine.Config().UpkeepInterval
-	return Loop{Name: "dispatch", Every: every, Everywhere: true, ReadsOnly: true, Once: func(ctx context.Context) (int, bool, error) {
-		err := u.engine.MaintainDispatch(ctx)
-		now := u.engine.Dispatch()
-		switch {
-		case !now.Configured || now.Active == was.Active:
-		case now.Active:
-			u.log.Info("steps are dispatched through the dispatcher again")
-		default:
-			u.log.Warn("steps are dispatched through the database until the dispatcher can be used", "why", now.Why)
-		}
-		was = now
-		return 0, false, err
-	}}
+	return Loop{Name: "dispatch", Every: every, Everywhere: true, ReadsOnly: true,
+		Once: func(ctx context.Context) (int, bool, error) {
+			err := u.engine.MaintainDispatch(ctx)
+			now := u.engine.Dispatch()
+			switch {
+			case !now.Configured || now.Active == was.Active:
+			case now.Active:
+				u.log.Info("steps are dispatched through the dispatcher again")
+			default:
+				u.log.Warn("steps are dispatched through the database until the dispatcher can be used", "why", now.Why)
+			}
+			was = now
+			return 0, false, err
+		}}
 }
 
 // active reports whether the dispatcher is used here. A process that is cut off from it
@@ -33,15 +34,17 @@ func (u *Upkeep) active() bool { return u.engine.Dispatch().Active }
 
 // held ends leases that ran out in the dispatcher.
 func (u *Upkeep) held() Loop {
-	return Loop{Name: "dispatch_leases", Every: u.engine.Config().UpkeepInterval, Able: u.active, Once: func(ctx context.Context) (int, bool, error) {
-		n, err := u.engine.ReapDispatched(ctx, batch)
-		return n, n == batch, err
-	}}
+	return Loop{Name: "dispatch_leases", Every: u.engine.Config().UpkeepInterval, Able: u.active,
+		Once: func(ctx context.Context) (int, bool, error) {
+			n, err := u.engine.ReapDispatched(ctx, batch)
+			return n, n == batch, err
+		}}
 }
 
 // sweep finds what the dispatcher was never told of.
 func (u *Upkeep) sweep() Loop {
-	return Loop{Name: "dispatch_sweep", Every: u.engine.Config().UpkeepInterval, Able: u.active, Once: func(ctx context.Context) (int, bool, error) {
-		return 0, false, u.engine.SweepDispatch(ctx)
-	}}
+	return Loop{Name: "dispatch_sweep", Every: u.engine.Config().UpkeepInterval, Able: u.active,
+		Once: func(ctx context.Context) (int, bool, error) {
+			return 0, false, u.engine.SweepDispatch(ctx)
+		}}
 }

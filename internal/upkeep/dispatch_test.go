@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// The node that has all turns is cut off from the dispatcher. No node uses it then: steps that the first makes ready reach its workers, and so
-// do those of a worker that has died.
+// The node that has all turns is cut off from the dispatcher. No node uses it then: steps that the first makes ready
+// reach its workers, and so do those of a worker that has died.
 func TestCutOffWithTheTurns(t *testing.T) {
 	within(t, func(t *testing.T) {
 		server, d := memory.NewServer(), newDatabase()

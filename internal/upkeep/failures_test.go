@@ -15,7 +15,8 @@ func (n *node) exhaust(count int) {
 	w := n.register(task.Worker{})
 	for range count {
 		n.submit(engine.Submission{TaskType: "job", MaxRetries: new(int)})
-		n.settle(n.take(w, time.Second), engine.Result{Status: engine.ResultFailed, Failure: &task.Failure{Code: "DOWN", Message: "no", Retryable: true}})
+		n.settle(n.take(w, time.Second), engine.Result{Status: engine.ResultFailed,
+			Failure: &task.Failure{Code: "DOWN", Message: "no", Retryable: true}})
 	}
 }
 
@@ -38,7 +39,8 @@ func TestFailuresOncePerCluster(t *testing.T) {
 		if err != nil || len(r.Fingerprints) != 1 || !r.Fingerprints[0].New || r.Replayable != 3 || len(r.Alarms) != 3 {
 			t.Fatalf("the report is %+v, %v", r, err)
 		}
-		if other, err := b.FailureReport(t.Context(), "other"); err != nil || len(other.Fingerprints)+len(other.Alarms)+other.Replayable > 0 {
+		if other, err := b.FailureReport(t.Context(), "other"); err != nil ||
+			len(other.Fingerprints)+len(other.Alarms)+other.Replayable > 0 {
 			t.Errorf("another namespace sees %+v, %v", other, err)
 		}
 		d.turnOf("patterns").setAway(true) // it is cut off; the other goes on
@@ -47,7 +49,8 @@ func TestFailuresOncePerCluster(t *testing.T) {
 		if a.store.reach() != nil {
 			live = b
 		}
-		if r, err = live.FailureReport(t.Context(), ""); err != nil || r.Fingerprints[0].New || len(r.Alarms) != 2 || live.Now().Sub(r.At) > time.Hour+2*time.Minute {
+		if r, err = live.FailureReport(t.Context(), ""); err != nil || r.Fingerprints[0].New || len(r.Alarms) != 2 ||
+			live.Now().Sub(r.At) > time.Hour+2*time.Minute {
 			t.Errorf("hours later the report is %+v, %v", r, err)
 		}
 		a.store.setAway(false)

@@ -32,7 +32,8 @@ func (u *Upkeep) listen(ctx context.Context) error {
 			next = firstPause // it worked for a while
 		}
 		wait := next/2 + rand.N(next/2+1) // so that nodes do not come back all at once
-		u.log.Warn("no news of other nodes: the connection is lost; looking for what they did meanwhile", "error", err, "again_in", wait)
+		u.log.Warn("no news of other nodes: the connection is lost; looking for what they did meanwhile", "error", err,
+			"again_in", wait)
 		_ = clock.Sleep(ctx, wait)
 		next = min(2*next, lastPause)
 	}

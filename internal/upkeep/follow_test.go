@@ -328,7 +328,8 @@ func TestNewsComeBack(t *testing.T) {
 		b.submit(job)
 		between(t, "the step with news again", (<-poll).after, 0, 0)
 		a.stop()
-		if log := a.log.String(); strings.Count(log, "no news of other nodes") != 1 || !strings.Contains(log, errAway.Error()) {
+		if log := a.log.String(); strings.Count(log, "no news of other nodes") != 1 ||
+			!strings.Contains(log, errAway.Error()) {
 			t.Errorf("the loss was logged as\n%s", log)
 		}
 	})

@@ -68,7 +68,8 @@ func (u *Upkeep) ask(ctx context.Context, client *probe.Client, workers []*task.
 	}
 	for _, w := range turned {
 		if w.State == task.WorkerUnhealthy {
-			u.log.Warn("worker is unhealthy and gets nothing until a probe succeeds", "worker", w.Name, "worker_id", w.ID.String(), "why", w.ProbeError)
+			u.log.Warn("worker is unhealthy and gets nothing until a probe succeeds", "worker", w.Name, "worker_id",
+				w.ID.String(), "why", w.ProbeError)
 		} else {
 			u.log.Info("worker is healthy again", "worker", w.Name, "worker_id", w.ID.String())
 		}

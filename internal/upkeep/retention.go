@@ -11,8 +11,9 @@ const retentionInterval = time.Minute
 
 // retention deletes what is older than the configuration keeps.
 func (u *Upkeep) retention() Loop {
-	return Loop{Name: "retention", Every: retentionInterval, Polite: true, Once: func(ctx context.Context) (int, bool, error) {
-		n, err := u.engine.Retain(ctx)
-		return n, n >= u.engine.Config().Retention.BatchItems, err
-	}}
+	return Loop{Name: "retention", Every: retentionInterval, Polite: true,
+		Once: func(ctx context.Context) (int, bool, error) {
+			n, err := u.engine.Retain(ctx)
+			return n, n >= u.engine.Config().Retention.BatchItems, err
+		}}
 }

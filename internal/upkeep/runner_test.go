@@ -50,13 +50,14 @@ func TestRunnerRunsAnyLoop(t *testing.T) {
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		err := r.Run(ctx, upkeep.Loop{Name: "sweeping", Every: 2 * time.Second, Once: func(context.Context) (int, bool, error) {
-			ran = append(ran, time.Since(began))
-			if len(ran) == 1 {
-				return 0, false, errors.New("away")
-			}
-			return 1, len(ran) == 2, nil
-		}})
+		err := r.Run(ctx, upkeep.Loop{Name: "sweeping", Every: 2 * time.Second,
+			Once: func(context.Context) (int, bool, error) {
+				ran = append(ran, time.Since(began))
+				if len(ran) == 1 {
+					return 0, false, errors.New("away")
+				}
+				return 1, len(ran) == 2, nil
+			}})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("ended with %v", err)
 		}
@@ -120,15 +121,16 @@ func TestRunnerResumesAfterAnOutage(t *testing.T) {
 		n := 0
 		ctx, cancel := context.WithTimeout(t.Context(), 12500*time.Millisecond)
 		defer cancel()
-		_ = upkeep.NewRunner(h, slog.New(slog.DiscardHandler), 5*time.Second).Run(ctx, upkeep.Loop{Name: "l", Every: time.Second,
-			Once: func(context.Context) (int, bool, error) {
-				if n++; n < 9 && n > 1 {
-					return 0, false, errors.New("away")
-				}
-				if want := min(n/9*3, 3); h.resume != want {
-					t.Errorf("batch %d: resumed %d times, want %d", n, h.resume, want)
-				}
-				return 0, false, nil
-			}})
+		_ = upkeep.NewRunner(h, slog.New(slog.DiscardHandler), 5*time.Second).Run(ctx,
+			upkeep.Loop{Name: "l", Every: time.Second,
+				Once: func(context.Context) (int, bool, error) {
+					if n++; n < 9 && n > 1 {
+						return 0, false, errors.New("away")
+					}
+					if want := min(n/9*3, 3); h.resume != want {
+						t.Errorf("batch %d: resumed %d times, want %d", n, h.resume, want)
+					}
+					return 0, false, nil
+				}})
 	})
 }

@@ -72,7 +72,8 @@ func (u *Upkeep) noticeOrder() {
 	args := []any{"mode", order.Mode, "max_wait", order.MaxWait, "aging_weight", order.AgingWeight}
 	switch {
 	case !u.engine.OwnOrder():
-		u.log.Warn("another node has put another scheduling in force than this one is configured for; this node follows", args...)
+		u.log.Warn("another node has put another scheduling in force than this one is configured for; this node follows",
+			args...)
 	case was != nil:
 		u.log.Info("another scheduling is in force", args...)
 	}

@@ -12,9 +12,12 @@ import (
 )
 
 var (
-	byStrictness = engine.Config{Scheduling: engine.Scheduling{Mode: task.Strict}, StalenessDetection: engine.StalenessDetection{Enabled: engine.Off}}
-	byAge        = engine.Config{Scheduling: engine.Scheduling{Mode: task.Aging}, StalenessDetection: engine.StalenessDetection{Enabled: engine.Off}}
-	byPromotion  = engine.Config{Scheduling: engine.Scheduling{Mode: task.Promote}, StalenessDetection: engine.StalenessDetection{Enabled: engine.Off}}
+	byStrictness = engine.Config{Scheduling: engine.Scheduling{Mode: task.Strict},
+		StalenessDetection: engine.StalenessDetection{Enabled: engine.Off}}
+	byAge = engine.Config{Scheduling: engine.Scheduling{Mode: task.Aging},
+		StalenessDetection: engine.StalenessDetection{Enabled: engine.Off}}
+	byPromotion = engine.Config{Scheduling: engine.Scheduling{Mode: task.Promote},
+		StalenessDetection: engine.StalenessDetection{Enabled: engine.Off}}
 )
 
 // foreign counts the ready steps that have not the keys of the order in force.
@@ -102,7 +105,8 @@ func TestAnotherOrder(t *testing.T) {
 				for _, n := range []*node{a, b, c} {
 					n.store.setAway(false)
 					n.stop()
-					if warned := strings.Contains(n.log.String(), "another scheduling in force than this one is configured for"); warned != (n != c) {
+					if warned := strings.Contains(n.log.String(),
+						"another scheduling in force than this one is configured for"); warned != (n != c) {
 						t.Errorf("a node warned: %v. Its log:\n%s", warned, n.log)
 					}
 				}

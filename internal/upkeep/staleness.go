@@ -55,9 +55,10 @@ const unservedInterval = 30 * time.Second
 
 // unserved opens cases of tasks that wait for a worker in vain.
 func (u *Upkeep) unserved() Loop {
-	return Loop{Name: "unserved", Every: unservedInterval, Polite: true, Once: func(ctx context.Context) (int, bool, error) {
-		limit := u.engine.Config().StalenessDetection.BatchSize
-		n, err := u.engine.FindUnserved(ctx, limit)
-		return n, n == limit, err
-	}}
+	return Loop{Name: "unserved", Every: unservedInterval, Polite: true,
+		Once: func(ctx context.Context) (int, bool, error) {
+			limit := u.engine.Config().StalenessDetection.BatchSize
+			n, err := u.engine.FindUnserved(ctx, limit)
+			return n, n == limit, err
+		}}
 }

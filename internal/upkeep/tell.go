@@ -24,7 +24,8 @@ func (u *Upkeep) tell(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil && !failing {
-			u.log.Warn("cannot tell other nodes what happens here; who listens there is told that something is missing", "error", err)
+			u.log.Warn("cannot tell other nodes what happens here; who listens there is told that something is missing", "error",
+				err)
 		}
 		failing = err != nil
 	}

@@ -272,7 +272,8 @@ func TestOutageOfAStoreOfOurOwn(t *testing.T) {
 func TestRetentionIsPolite(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, began := newDatabase(), time.Now()
-		cfg := engine.Config{UpkeepInterval: time.Hour, Retention: engine.Retention{Finished: 10 * time.Second, BatchItems: 2}}
+		cfg := engine.Config{UpkeepInterval: time.Hour,
+			Retention: engine.Retention{Finished: 10 * time.Second, BatchItems: 2}}
 		a := boot(t, d, cfg)
 		w := a.register(task.Worker{})
 		var last task.ID

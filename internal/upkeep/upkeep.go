@@ -36,7 +36,8 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	r := NewRunner(u.engine, u.log, patience(u.engine.Config().UpkeepInterval))
 	u.noticeOrder()
 	g, ctx := errgroup.WithContext(ctx)
-	for _, l := range slices.Concat([]Loop{u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(),
+	for _, l := range slices.Concat([]Loop{u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(),
+		u.staleness(),
 		u.unserved(), u.failures(), u.promotion()}, u.also) {
 		g.Go(func() error { return r.Run(ctx, l) })
 	}
@@ -76,7 +77,8 @@ func (u *Upkeep) retire() {
 // RunOnce runs every loop's work until nothing is due, in a fixed order and
 // whoever's turn it is: for tests and simulations with a clock of their own.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
-	for _, l := range slices.Concat([]Loop{u.regular(), u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(), u.leases(),
+	for _, l := range slices.Concat([]Loop{u.regular(), u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(),
+		u.leases(),
 		u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures()}, u.also) {
 		for more := true; more; {
 			var err error

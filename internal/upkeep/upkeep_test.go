@@ -212,7 +212,8 @@ func TestEveryLoopRuns(t *testing.T) {
 		t.Parallel()
 		inBubble(t, time.Second, func(t *testing.T, w *world) {
 			tpl := &task.Template{Namespace: "default", Name: "bounded", Version: "1", Fingerprint: "f",
-				Lifecycle: task.Lifecycle{MaxDuration: time.Minute}, Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: task.DefaultRetry()}}}
+				Lifecycle: task.Lifecycle{MaxDuration: time.Minute},
+				Steps:     []task.StepSpec{{Name: "a", Handler: "h", Retry: task.DefaultRetry()}}}
 			if _, _, err := w.RegisterTemplate(t.Context(), tpl, engine.Registration{}); err != nil {
 				t.Fatal(err)
 			}

@@ -62,7 +62,9 @@ type source struct {
 
 // New returns a monitor of this process, which measures CPU use from now on.
 func New(limits Limits) *Monitor {
-	return newMonitor(limits, source{cpuTime, func() int { return runtime.GOMAXPROCS(0) }, memoryPercent, runtime.NumGoroutine})
+	return newMonitor(limits, source{cpuTime, func() int {
+		return runtime.GOMAXPROCS(0)
+	}, memoryPercent, runtime.NumGoroutine})
 }
 
 func newMonitor(limits Limits, s source) *Monitor {

@@ -69,8 +69,9 @@ func (b *bodyBudget) take(n int64) bool { return b.used.Add(n) <= b.limit }
 
 func (b *bodyBudget) give(n int64) { b.used.Add(-n) }
 
-var errBodiesFull = &tasker.Error{Code: tasker.CodeUnavailable, Message: "the server receives too many large bodies at this time",
-	Hint: "try again, or raise server.bodies_bytes"}
+var errBodiesFull = &tasker.Error{Code: tasker.CodeUnavailable,
+	Message: "the server receives too many large bodies at this time",
+	Hint:    "try again, or raise server.bodies_bytes"}
 
 // ReadBody reads the whole body of a request into buf: within limit, in bytes, within
 // time, and within the budget of all bodies that are being received. Errors:
@@ -103,7 +104,8 @@ func bodyFault(err error, limit int64) error {
 		return errBodiesFull
 	case errors.As(err, &netError) && netError.Timeout():
 		return &StatusError{http.StatusRequestTimeout,
-			tasker.Errorf(tasker.CodeUnavailable, "the body did not arrive within %v, or nothing of it for %v", bodyTimeout, bodySilence)}
+			tasker.Errorf(tasker.CodeUnavailable, "the body did not arrive within %v, or nothing of it for %v", bodyTimeout,
+				bodySilence)}
 	}
 	return tasker.Errorf(tasker.CodeInvalid, "the body ended early")
 }

@@ -73,8 +73,10 @@ func (l *limitedListener) refuse(conn net.Conn) {
 // fullAnswer is what a client hears whose connection is one too many.
 func fullAnswer(limit int) []byte {
 	body := fmt.Sprintf(`{"type":"/docs#unavailable","title":"Unavailable","status":503,"code":"unavailable",`+
-		`"detail":"%d connections are open; there may be no more","hint":"try again later, or raise server.max_connections"}`+"\n", limit)
-	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: %s\r\nContent-Length: %d\r\nRetry-After: 1\r\nConnection: close\r\n\r\n%s",
+		`"detail":"%d connections are open; there may be no more","hint":"try again later, or raise server.max_connections"}`+
+		"\n", limit)
+	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: %s\r\nContent-Length: %d\r\nRetry-After: "+
+		"1\r\nConnection: close\r\n\r\n%s",
 		ProblemType, len(body), body)
 }
 

@@ -41,7 +41,8 @@ type Front struct {
 
 // New returns a Front with nothing mounted on it.
 func New(opts Options) *Front {
-	f := &Front{log: opts.Logger, keys: opts.Keys, keyUse: opts.KeyUse, watcher: opts.Watcher, idPrefix: rand.Text()[:8] + "-"}
+	f := &Front{log: opts.Logger, keys: opts.Keys, keyUse: opts.KeyUse, watcher: opts.Watcher,
+		idPrefix: rand.Text()[:8] + "-"}
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}

@@ -52,7 +52,8 @@ func ask(h http.Handler, body string, headers ...string) *httptest.ResponseRecor
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	secrets, keys := map[string]string{}, []access.Key{}
-	for _, k := range []access.Key{{Name: "reader", Permissions: []string{"read"}}, {Name: "worker", Permissions: []string{"work"}},
+	for _, k := range []access.Key{{Name: "reader", Permissions: []string{"read"}},
+		{Name: "worker", Permissions: []string{"work"}},
 		{Name: "some", Permissions: []string{"read"}, Namespaces: []string{"billing"}}} {
 		secret, hash := access.Generate()
 		k.SHA256, secrets[k.Name] = hash, "X-API-Key: "+secret
@@ -75,7 +76,8 @@ func TestPolicy(t *testing.T) {
 		{"NoKey", web.Policy{Needs: read}, "", nil, 401, `"code":"unauthenticated"`},
 		{"WrongPermission", web.Policy{Needs: read}, "", []string{secrets["worker"]}, 403, "the request needs read"},
 		{"SomeNamespaces", web.Policy{Needs: read}, "", []string{secrets["some"]}, 200, "some:"},
-		{"AllNamespaces", web.Policy{Needs: read, AllNamespaces: "pages"}, "", []string{secrets["some"]}, 403, "pages are about all of them"},
+		{"AllNamespaces", web.Policy{Needs: read, AllNamespaces: "pages"}, "", []string{secrets["some"]}, 403,
+			"pages are about all of them"},
 		{"OtherOrigin", web.Policy{SameOrigin: true}, "", []string{"Sec-Fetch-Site: cross-site"}, 403, `"code":"forbidden"`},
 		{"OwnOrigin", web.Policy{SameOrigin: true}, "", []string{"Sec-Fetch-Site: same-origin"}, 200, ":"},
 		{"ForeignHost", web.Policy{LoopbackOnly: true}, "", []string{"Host: evil.example"}, 403, "loopback"},
@@ -86,10 +88,12 @@ func TestPolicy(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			front := web.New(web.Options{Keys: ring})
-			if w := ask(front.Mount(tt.policy, page()), tt.body, tt.headers...); w.Code != tt.status || !strings.Contains(w.Body.String(), tt.answer) {
+			if w := ask(front.Mount(tt.policy, page()), tt.body, tt.headers...); w.Code != tt.status ||
+				!strings.Contains(w.Body.String(), tt.answer) {
 				t.Errorf("answers %d %s, want %d with %q", w.Code, w.Body, tt.status, tt.answer)
 			}
-			if w := ask(front.Mount(web.Policy{}, page()), tt.body, tt.headers...); w.Code != 200 || w.Body.String() != ":"+tt.body {
+			if w := ask(front.Mount(web.Policy{}, page()), tt.body, tt.headers...); w.Code != 200 ||
+				w.Body.String() != ":"+tt.body {
 				t.Errorf("without a policy it answers %d %s", w.Code, w.Body)
 			}
 		})
@@ -121,10 +125,11 @@ func TestObserved(t *testing.T) {
 	var log bytes.Buffer
 	var patterns []string
 	front := web.New(web.Options{Keys: ring, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	h := front.Mount(web.Policy{Observe: true, Needs: []access.Permission{access.Read}, BodyBytes: 9, Quiet: func(pattern string) bool {
-		patterns = append(patterns, pattern)
-		return len(patterns) == 3
-	}}, page())
+	h := front.Mount(web.Policy{Observe: true, Needs: []access.Permission{access.Read}, BodyBytes: 9,
+		Quiet: func(pattern string) bool {
+			patterns = append(patterns, pattern)
+			return len(patterns) == 3
+		}}, page())
 	w := ask(h, "a", "X-API-Key: "+secret, "X-Request-Id: mine")
 	if w.Header().Get("X-Request-Id") != "mine" || w.Header().Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("the answer has the headers %v", w.Header())

@@ -14,8 +14,9 @@ func (f *Front) authenticate(p Policy, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		principal, err := f.Admit(w, r, p.Needs)
 		if err == nil && p.AllNamespaces != "" && principal.Limited() {
-			err = &tasker.Error{Code: tasker.CodeForbidden, Message: "the key " + principal.Name + " is limited to some namespaces",
-				Hint: p.AllNamespaces + " are about all of them; use a key that is not limited"}
+			err = &tasker.Error{Code: tasker.CodeForbidden,
+				Message: "the key " + principal.Name + " is limited to some namespaces",
+				Hint:    p.AllNamespaces + " are about all of them; use a key that is not limited"}
 		}
 		if err != nil {
 			f.Refuse(w, r, r.Pattern, err)

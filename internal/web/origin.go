@@ -41,7 +41,8 @@ func isLoopback(host string) bool {
 func (f *Front) sameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		f.Refuse(w, r, "cross-origin", tasker.Errorf(tasker.CodeForbidden, "requests from web pages of another origin are refused"))
+		f.Refuse(w, r, "cross-origin", tasker.Errorf(tasker.CodeForbidden,
+			"requests from web pages of another origin are refused"))
 	}))
 	return protection.Handler(next)
 }

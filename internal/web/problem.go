@@ -33,16 +33,23 @@ type ProblemKind struct {
 func ProblemKinds() []ProblemKind {
 	return []ProblemKind{
 		{tasker.CodeInvalid, http.StatusBadRequest, "Invalid request", "The request is invalid; nothing was stored."},
-		{tasker.CodeTooLarge, http.StatusRequestEntityTooLarge, "Too large", "A body, payload, batch or page is over its limit."},
+		{tasker.CodeTooLarge, http.StatusRequestEntityTooLarge, "Too large",
+			"A body, payload, batch or page is over its limit."},
 		{tasker.CodeUnauthenticated, http.StatusUnauthorized, "Not authenticated", "The API key is missing or unknown."},
-		{tasker.CodeForbidden, http.StatusForbidden, "Forbidden", "The API key lacks the permission, or is limited to other namespaces."},
-		{tasker.CodeNotFound, http.StatusNotFound, "Not found", "There is no such task, step, case, template, worker or route."},
+		{tasker.CodeForbidden, http.StatusForbidden, "Forbidden",
+			"The API key lacks the permission, or is limited to other namespaces."},
+		{tasker.CodeNotFound, http.StatusNotFound, "Not found",
+			"There is no such task, step, case, template, worker or route."},
 		{tasker.CodeConflict, http.StatusConflict, "Conflict", "The thing exists with other content."},
 		{tasker.CodeWrongState, http.StatusConflict, "Wrong state", "The act is not allowed in the state the thing is in."},
-		{tasker.CodeStaleToken, http.StatusConflict, "Stale token", "The lease was lost: another worker holds the step, or it is settled."},
-		{tasker.CodeExhausted, http.StatusTooManyRequests, "Exhausted", "A limit of the server is reached; try again after Retry-After seconds."},
-		{tasker.CodeUnavailable, http.StatusServiceUnavailable, "Unavailable", "The store does not answer, or the server is stopping; try again after Retry-After seconds."},
-		{tasker.CodeInternal, http.StatusInternalServerError, "Internal error", "An internal error. The log of the server has the details under the request ID."},
+		{tasker.CodeStaleToken, http.StatusConflict, "Stale token",
+			"The lease was lost: another worker holds the step, or it is settled."},
+		{tasker.CodeExhausted, http.StatusTooManyRequests, "Exhausted",
+			"A limit of the server is reached; try again after Retry-After seconds."},
+		{tasker.CodeUnavailable, http.StatusServiceUnavailable, "Unavailable",
+			"The store does not answer, or the server is stopping; try again after Retry-After seconds."},
+		{tasker.CodeInternal, http.StatusInternalServerError, "Internal error",
+			"An internal error. The log of the server has the details under the request ID."},
 	}
 }
 

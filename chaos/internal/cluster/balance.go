@@ -17,7 +17,8 @@ type Moment struct {
 // moments are when the end of a node hurts most.
 var moments = []Moment{
 	{"/v1/tasks/batch", false}, {"/v1/tasks/batch", true}, {"/poll", true}, {"/poll", false},
-	{"/result", false}, {"/result", true}, {"/start", false}, {"/heartbeat", false}, {"/cancel", false}, {"/workflow_steps/", false},
+	{"/result", false}, {"/result", true}, {"/start", false}, {"/heartbeat", false}, {"/cancel", false},
+	{"/workflow_steps/", false},
 }
 
 // Balancer is an http.RoundTripper that sends each request to one of several

@@ -70,7 +70,8 @@ func (l *Link) Slow(d time.Duration) error {
 // poison adds a toxic to each of the ways.
 func (l *Link) poison(kind string, attributes map[string]any, ways ...Direction) error {
 	for _, way := range ways {
-		toxic, err := json.Marshal(map[string]any{"name": kind + " " + string(way), "type": kind, "stream": way, "toxicity": 1, "attributes": attributes})
+		toxic, err := json.Marshal(map[string]any{"name": kind + " " + string(way), "type": kind, "stream": way,
+			"toxicity": 1, "attributes": attributes})
 		if err != nil {
 			return fmt.Errorf("describe %s: %w", kind, err)
 		}

@@ -48,7 +48,8 @@ func (c *Cluster) openPair(dir string, how Replication) (err error) {
 		}
 	}
 	if how == Sync {
-		err = errors.Join(c.Postgres.Execute("ALTER SYSTEM SET synchronous_standby_names = 'standby'"), c.Postgres.Execute("SELECT pg_reload_conf()"))
+		err = errors.Join(c.Postgres.Execute("ALTER SYSTEM SET synchronous_standby_names = 'standby'"),
+			c.Postgres.Execute("SELECT pg_reload_conf()"))
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,8 @@ func (c *Cluster) openPair(dir string, how Replication) (err error) {
 		return err
 	}
 	for i, address := range addresses {
-		n := &Node{Index: i, Server: &process.Server{Program: c.Binary, Address: address, Env: process.ShortLeases(), Group: c.Group, DSN: dsn}}
+		n := &Node{Index: i, Server: &process.Server{Program: c.Binary, Address: address, Env: process.ShortLeases(),
+			Group: c.Group, DSN: dsn}}
 		if n.Log, err = c.Log(dir, fmt.Sprintf("node%d.log", i)); err != nil {
 			return err
 		}

@@ -76,7 +76,8 @@ func Round(rng *rand.Rand, redis bool) []Fault {
 const ms = time.Millisecond
 
 func kinds() []Fault {
-	short, outage, stall := [2]time.Duration{0, 200 * ms}, [2]time.Duration{300 * ms, 1500 * ms}, [2]time.Duration{500 * ms, 4000 * ms}
+	short, outage, stall := [2]time.Duration{0, 200 * ms}, [2]time.Duration{300 * ms, 1500 * ms},
+		[2]time.Duration{500 * ms, 4000 * ms}
 	return []Fault{
 		{"node killed", 7, short, killAtMoment},
 		{"node killed while it starts", 2, short, killWhileStarting},

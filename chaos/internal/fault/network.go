@@ -24,7 +24,9 @@ func swallowBack(l *cluster.Link, _ *rand.Rand) error  { return l.Swallow(cluste
 func slow(l *cluster.Link, rng *rand.Rand) error       { return l.Slow(between(rng, 10*ms, 60*ms)) }
 
 // onLinks does something to the links of n nodes with PostgreSQL.
-func onLinks(n int, blind bool, do func(*cluster.Link, *rand.Rand) error) func(context.Context, *Scene) (*Wound, error) {
+func onLinks(n int, blind bool,
+	do func(*cluster.Link, *rand.Rand) error,
+) func(context.Context, *Scene) (*Wound, error) {
 	return onThe(func(node *cluster.Node) *cluster.Link { return node.Link }, n, blind, do)
 }
 
@@ -34,7 +36,9 @@ func onCarriers(n int, do func(*cluster.Link, *rand.Rand) error) func(context.Co
 }
 
 // onThe does something to one link of each of n nodes.
-func onThe(link func(*cluster.Node) *cluster.Link, n int, blind bool, do func(*cluster.Link, *rand.Rand) error) func(context.Context, *Scene) (*Wound, error) {
+func onThe(link func(*cluster.Node) *cluster.Link, n int, blind bool,
+	do func(*cluster.Link, *rand.Rand) error,
+) func(context.Context, *Scene) (*Wound, error) {
 	return func(ctx context.Context, s *Scene) (*Wound, error) {
 		w := &Wound{Nodes: s.some(n), Blind: blind}
 		mend := func(ctx context.Context) error {

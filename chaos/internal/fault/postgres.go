@@ -102,7 +102,8 @@ func useUp(ctx context.Context, s *Scene) (*Wound, error) {
 	if err := node.Link.Mend(ctx); err != nil {
 		return nil, errors.Join(err, free(ctx))
 	}
-	return &Wound{What: fmt.Sprintf("%d by others, node %d has none", len(taken), node.Index), Nodes: []*cluster.Node{node}, Blind: true,
+	return &Wound{What: fmt.Sprintf("%d by others, node %d has none", len(taken), node.Index),
+		Nodes: []*cluster.Node{node}, Blind: true,
 		heal: func(ctx context.Context) (time.Time, error) {
 			err := free(ctx)
 			return time.Now(), err

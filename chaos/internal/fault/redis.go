@@ -10,7 +10,8 @@ import (
 
 // What goes wrong with Redis blinds nobody: the nodes go on with the database.
 func ofRedis() []Fault {
-	short, outage, stall := [2]time.Duration{0, 200 * ms}, [2]time.Duration{300 * ms, 1500 * ms}, [2]time.Duration{500 * ms, 3000 * ms}
+	short, outage, stall := [2]time.Duration{0, 200 * ms}, [2]time.Duration{300 * ms, 1500 * ms},
+		[2]time.Duration{500 * ms, 3000 * ms}
 	return []Fault{
 		{"Redis flushed", 3, short, flush},
 		{"Redis killed", 2, outage, away((*redistest.Server).Kill)},

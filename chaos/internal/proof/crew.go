@@ -63,7 +63,8 @@ func (r *run) hire(ctx context.Context, stop context.CancelCauseFunc) error {
 		r.join(ctx, &c.callers, stop, func() error { return p.Run(ctx, c.quiet) })
 	}
 	for i := range hoarders {
-		z := &load.Zombie{Name: fmt.Sprintf("zombie%d", i), Rand: r.rand(uint64(200 + i)), Backend: r.balanced, Retry: r.retry, Journal: r.journal}
+		z := &load.Zombie{Name: fmt.Sprintf("zombie%d", i), Rand: r.rand(uint64(200 + i)), Backend: r.balanced,
+			Retry: r.retry, Journal: r.journal}
 		c.zombies = append(c.zombies, z)
 		r.join(ctx, &c.callers, stop, func() error { return z.Run(ctx, c.quiet) })
 	}
@@ -101,7 +102,8 @@ func (r *run) hireGhosts(ctx context.Context, stop context.CancelCauseFunc) erro
 		if err != nil {
 			return err
 		}
-		g := &ghost{name: fmt.Sprintf("ghost%d", i), rng: r.rand(uint64(500 + i)), backend: client, link: link, retry: r.retry, journal: r.journal, notes: &r.notes}
+		g := &ghost{name: fmt.Sprintf("ghost%d", i), rng: r.rand(uint64(500 + i)), backend: client, link: link,
+			retry: r.retry, journal: r.journal, notes: &r.notes}
 		r.crew.ghosts = append(r.crew.ghosts, g)
 		r.join(ctx, &r.crew.workers, stop, func() error { return g.run(ctx, r.crew.quiet) })
 	}
@@ -109,7 +111,8 @@ func (r *run) hireGhosts(ctx context.Context, stop context.CancelCauseFunc) erro
 }
 
 func (r *run) producer(name string, part uint64, client *tasker.Client) *load.Producer {
-	return &load.Producer{Name: name, Rand: r.rand(part), Client: client, Retry: r.retry, Journal: r.journal, Handlers: r.handlers}
+	return &load.Producer{Name: name, Rand: r.rand(part), Client: client, Retry: r.retry, Journal: r.journal,
+		Handlers: r.handlers}
 }
 
 // crowd lets n more producers loose on a node. The function that it returns sends

@@ -96,7 +96,8 @@ func runSetback(ctx context.Context, o Options, binary string, kind setbackKind,
 		return nil, err
 	}
 	fmt.Fprintf(o.Out, "%s: nodes on %s\n", kind.name, strings.Join(c.Addresses(), ", "))
-	s := &setback{Cluster: c, kind: kind, options: o, rng: rand.New(rand.NewPCG(o.Seed, uint64(1000+n))), journal: crashtest.NewJournal()}
+	s := &setback{Cluster: c, kind: kind, options: o, rng: rand.New(rand.NewPCG(o.Seed, uint64(1000+n))),
+		journal: crashtest.NewJournal()}
 	err = s.connect()
 	if err == nil {
 		err = s.run(ctx)
@@ -116,7 +117,8 @@ func (s *setback) connect() error {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, 256
 	s.closers = append(s.closers, transport.CloseIdleConnections)
-	balancer := cluster.NewBalancer(s.Nodes, &witness{next: transport, notes: &s.notes}, rand.New(rand.NewPCG(s.rng.Uint64(), 1)))
+	balancer := cluster.NewBalancer(s.Nodes, &witness{next: transport, notes: &s.notes},
+		rand.New(rand.NewPCG(s.rng.Uint64(), 1)))
 	urls := []string{cluster.URL}
 	for _, n := range s.Nodes {
 		urls = append(urls, n.URL())
@@ -139,7 +141,8 @@ func (s *setback) connect() error {
 }
 
 func (s *setback) producer(name string, client *tasker.Client) *load.Producer {
-	return &load.Producer{Name: name, Rand: rand.New(rand.NewPCG(s.rng.Uint64(), 2)), Client: client, Retry: s.retry, Journal: s.journal}
+	return &load.Producer{Name: name, Rand: rand.New(rand.NewPCG(s.rng.Uint64(), 2)), Client: client, Retry: s.retry,
+		Journal: s.journal}
 }
 
 func (s *setback) retry(ctx context.Context, _ error) error {
@@ -151,7 +154,8 @@ func (s *setback) run(ctx context.Context) error {
 	if err := s.Up(ctx); err != nil {
 		return err
 	}
-	if _, err := s.client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: load.Diamond, Filename: "diamond.yaml"}); err != nil {
+	if _, err := s.client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: load.Diamond,
+		Filename: "diamond.yaml"}); err != nil {
 		return err
 	}
 	var callers, workers errgroup.Group
@@ -222,7 +226,8 @@ func (s *setback) strike(ctx context.Context) error {
 	}
 	s.back = time.Since(there)
 	if s.back > s.kind.limit {
-		s.notes.add("slow recovery", "%s: service was back %s after the database was, and has to be within %s", s.kind.name, round(s.back), s.kind.limit)
+		s.notes.add("slow recovery", "%s: service was back %s after the database was, and has to be within %s", s.kind.name,
+			round(s.back), s.kind.limit)
 	}
 	return clock.Sleep(ctx, calmLoad/2)
 }
@@ -252,7 +257,8 @@ func (s *setback) report(found []crashtest.Found, err error) *Report {
 	if s.kind.goesBack && v.Undone == 0 && !s.options.Unsafe {
 		rep.Weak = append(rep.Weak, s.kind.name+": the database went back, and no task was lost with it")
 	}
-	rep.Text = fmt.Sprintf("%-34s service back after %7s  tasks=%d handouts=%d unknown_answers=%d gone_with_the_database=%d violations=%d\n",
+	rep.Text = fmt.Sprintf("%-34s service back after %7s  tasks=%d handouts=%d unknown_answers=%d "+
+		"gone_with_the_database=%d violations=%d\n",
 		s.kind.name, round(s.back), v.Tasks, v.Handouts, v.Unknown, v.Undone, len(v.Violations))
 	fmt.Fprint(s.options.Out, rep.Text)
 	return rep

@@ -67,7 +67,8 @@ func (q *inquiry) blind(ctx context.Context, nodes []*cluster.Node, what string)
 			{"POST", own + "/poll", `{"capacity":5}`},
 			{"POST", own + "/poll", `{"capacity":5,"wait_ms":300}`},
 			{"POST", own + "/heartbeat", `{}`},
-			{"POST", own + "/result", fmt.Sprintf(`{"results":[{"step_uuid":%q,"token":"1","status":"completed","result":1}]}`, q.task)},
+			{"POST", own + "/result", fmt.Sprintf(`{"results":[{"step_uuid":%q,"token":"1","status":"completed","result":1}]}`,
+				q.task)},
 		} {
 			all.Go(func() { q.ask(ctx, n, what, r.method, r.path, r.body) })
 		}
@@ -93,8 +94,10 @@ func (q *inquiry) ask(ctx context.Context, n *cluster.Node, what, method, path, 
 	case ctx.Err() != nil, q.redis && got.status == http.StatusOK && strings.HasSuffix(path, "/poll"):
 	case err != nil:
 		q.notes.add("no answer", "%s: %s %s of node %d, after %s: %v", what, method, path, n.Index, took, err)
-	case got.status != http.StatusServiceUnavailable || !got.advice || json.Unmarshal(got.body, &problem) != nil || problem.Code != "unavailable":
-		q.notes.add("outage denied", "%s: %s %s of node %d: %d, with a Retry-After %t: %s", what, method, path, n.Index, got.status, got.advice, got.body)
+	case got.status != http.StatusServiceUnavailable || !got.advice || json.Unmarshal(got.body, &problem) != nil ||
+		problem.Code != "unavailable":
+		q.notes.add("outage denied", "%s: %s %s of node %d: %d, with a Retry-After %t: %s", what, method, path, n.Index,
+			got.status, got.advice, got.body)
 	}
 }
 

@@ -27,7 +27,8 @@ func searchLogs(c *cluster.Cluster, notes *notes) {
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
 			line := lines.Text()
-			broken := strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || line == "WARNING: DATA RACE"
+			broken := strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") ||
+				line == "WARNING: DATA RACE"
 			if broken || strings.Contains(line, " level=ERROR ") && !excused.MatchString(line) {
 				notes.add("log", "node %d: %s", n.Index, line)
 			}

@@ -87,7 +87,8 @@ func (r *run) text(v *crashtest.Verdict) string {
 		for _, one := range of {
 			accepted, complete, told = append(accepted, one.accepted), append(complete, one.complete), append(told, one.told)
 		}
-		line("%-38s %5d  %8s %8s  %8s %8s  %8s %8s", kind, len(of), half(accepted), longest(accepted), half(complete), longest(complete), half(told), longest(told))
+		line("%-38s %5d  %8s %8s  %8s %8s  %8s %8s", kind, len(of), half(accepted), longest(accepted), half(complete),
+			longest(complete), half(told), longest(told))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.log.times)) {
 		row(kind, r.log.times[kind])
@@ -108,13 +109,16 @@ func (r *run) text(v *crashtest.Verdict) string {
 	for _, n := range r.Nodes {
 		refusals += n.Refusals()
 	}
-	line("faults=%d node_kills=%d worker_kills=%d starts_refused=%d under_load=%s settling=%s", len(all), r.log.kills, workerKills, refusals, r.log.took.Round(time.Second), round(r.log.settling))
+	line("faults=%d node_kills=%d worker_kills=%d starts_refused=%d under_load=%s settling=%s", len(all), r.log.kills,
+		workerKills, refusals, r.log.took.Round(time.Second), round(r.log.settling))
 	line("tasks=%d steps=%d handouts=%d unknown_answers=%d orphans=%d duplicate_executions=%d unrecorded=%d late=%d",
 		v.Tasks, v.Steps, v.Handouts, v.Unknown, v.Orphans, v.Duplicates, v.Unrecorded, v.Late)
-	line("requests=%d refused_503=%d asked_in_outages=%d answered_p50=%s answered_max=%s looks=%d", r.witness.requests.Load(), r.witness.refusals.Load(),
+	line("requests=%d refused_503=%d asked_in_outages=%d answered_p50=%s answered_max=%s looks=%d",
+		r.witness.requests.Load(), r.witness.refusals.Load(),
 		r.inquiry.asked, half(r.inquiry.took), longest(r.inquiry.took), looks)
 	line("stale_refused=%d late_reports_refused=%d", v.StaleRefused, late)
-	line("lost=%d settled_twice=%d claimed_twice=%d violations=%d seed=%d", v.Count(crashtest.Lost), v.Count(crashtest.SettledTwice),
+	line("lost=%d settled_twice=%d claimed_twice=%d violations=%d seed=%d", v.Count(crashtest.Lost),
+		v.Count(crashtest.SettledTwice),
 		v.Count(crashtest.TokenReused), len(v.Violations), r.options.Seed)
 	return b.String()
 }

@@ -142,7 +142,8 @@ func (r *run) birth(ctx context.Context) error {
 
 // load lets everybody work while faults strike, until all tasks are settled.
 func (r *run) load(ctx context.Context) error {
-	if _, err := r.balanced.RegisterTemplate(ctx, tasker.TemplateSource{YAML: load.Diamond, Filename: "diamond.yaml"}); err != nil {
+	if _, err := r.balanced.RegisterTemplate(ctx,
+		tasker.TemplateSource{YAML: load.Diamond, Filename: "diamond.yaml"}); err != nil {
 		return err
 	}
 	working, stop := context.WithCancelCause(ctx)

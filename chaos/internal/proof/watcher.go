@@ -53,7 +53,8 @@ const watcherPlaces = 5000
 
 // prepare registers the watcher and fills its stock.
 func (w *watcher) prepare(ctx context.Context) error {
-	me, err := w.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: w.name, Handlers: []string{w.handler}, Capacity: watcherPlaces})
+	me, err := w.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: w.name, Handlers: []string{w.handler},
+		Capacity: watcherPlaces})
 	if err != nil {
 		return fmt.Errorf("register %s: %w", w.name, err)
 	}
@@ -159,7 +160,8 @@ func (w *watcher) settle(ctx context.Context, steps []tasker.Assignment) error {
 	}
 	req := tasker.SettleRequest{WorkerID: w.me}
 	for _, s := range steps {
-		req.Results = append(req.Results, tasker.StepResult{StepUUID: s.StepUUID, Token: s.Token, Status: tasker.ResultCompleted,
+		req.Results = append(req.Results, tasker.StepResult{StepUUID: s.StepUUID, Token: s.Token,
+			Status: tasker.ResultCompleted,
 			Result: json.RawMessage(fmt.Sprintf(`{"by":%q,"step":%q,"token":%q}`, w.name, s.StepUUID, s.Token))})
 	}
 	var answers []tasker.SettleAnswer

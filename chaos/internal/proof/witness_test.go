@@ -12,7 +12,8 @@ type answers struct {
 }
 
 func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: a.status, Status: http.StatusText(a.status), Header: a.header, Body: http.NoBody}, nil
+	return &http.Response{StatusCode: a.status, Status: http.StatusText(a.status), Header: a.header, Body: http.NoBody},
+		nil
 }
 
 func TestWitness(t *testing.T) {

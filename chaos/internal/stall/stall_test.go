@@ -139,7 +139,8 @@ func newStage(t *testing.T, binary, dispatch string) *stage {
 			t.Logf("what everybody logged:\n%s", text[max(0, len(text)-20_000):])
 		}
 	})
-	server := &process.Server{Program: binary, DSN: "sqlite:" + filepath.Join(dir, "tasker.db"), Address: addresses[0], Log: log, Group: group,
+	server := &process.Server{Program: binary, DSN: "sqlite:" + filepath.Join(dir, "tasker.db"), Address: addresses[0],
+		Log: log, Group: group,
 		Env: append(process.ShortLeases(), "TASKER_DISPATCH="+dispatch)}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -274,7 +275,9 @@ func (s *stage) complete(ctx context.Context, ids []uuid.UUID) error {
 
 // arrives waits until one of the tasks is complete by a result of the victim.
 func (s *stage) arrives(ctx context.Context, ids []uuid.UUID, victim *program) error {
-	_, err := s.find(ctx, ids, func(step tasker.Step) bool { return step.State == tasker.StepComplete && victim.is(step.Worker) })
+	_, err := s.find(ctx, ids, func(step tasker.Step) bool {
+		return step.State == tasker.StepComplete && victim.is(step.Worker)
+	})
 	if err != nil {
 		return fmt.Errorf("no result of %s arrives: %w", victim.name, err)
 	}
@@ -310,7 +313,9 @@ func (s *stage) give(ctx context.Context, victim *program) (ids []uuid.UUID, ste
 		ids = append(ids, receipt.TaskUUID)
 	}
 	s.tasks = append(s.tasks, ids...)
-	step, err = s.find(ctx, ids, func(step tasker.Step) bool { return step.State == tasker.StepInProgress && victim.is(step.Worker) })
+	step, err = s.find(ctx, ids, func(step tasker.Step) bool {
+		return step.State == tasker.StepInProgress && victim.is(step.Worker)
+	})
 	if err != nil {
 		return nil, uuid.Nil, fmt.Errorf("%s gets no step: %w", victim.name, err)
 	}
@@ -356,7 +361,9 @@ func (s *stage) judge(t *testing.T) {
 		if err := json.Unmarshal(step.Results, &stored); err != nil || step.State != tasker.StepComplete {
 			t.Errorf("step %s is %s with %s: %v", step.StepUUID, step.State, step.Results, err)
 		}
-		completed := slices.DeleteFunc(slices.Clone(history.Attempts), func(a tasker.Attempt) bool { return a.Outcome != "completed" })
+		completed := slices.DeleteFunc(slices.Clone(history.Attempts), func(a tasker.Attempt) bool {
+			return a.Outcome != "completed"
+		})
 		if len(completed) != 1 || completed[0].Lease != crashtest.LeaseNo(stored.Token) {
 			t.Errorf("step %s holds the result of %+v; its history has the completions %+v", step.StepUUID, stored, completed)
 		}

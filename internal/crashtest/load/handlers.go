@@ -108,7 +108,8 @@ func (h *Handlers) misbehave(o *order, job *tasker.Job) error {
 		}
 	case workDoomed:
 		if _, ok := h.mended.Load(o.Ref); !ok {
-			return tasker.NonRetryable(&tasker.Failure{Type: "doomed", Message: "somebody has to put this right", Code: "E_DOOMED"})
+			return tasker.NonRetryable(&tasker.Failure{Type: "doomed", Message: "somebody has to put this right",
+				Code: "E_DOOMED"})
 		}
 	case workSnooze:
 		if _, again := h.snoozed.LoadOrStore(o.Ref, true); !again {

@@ -35,7 +35,8 @@ func (p *Producer) cancel(ctx context.Context) error {
 		}
 	}
 	for {
-		_, err := p.Client.CancelTasks(ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id}, CancelledBy: p.Name, Reason: "crash test"})
+		_, err := p.Client.CancelTasks(ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id}, CancelledBy: p.Name,
+			Reason: "crash test"})
 		if !Lost(err) {
 			return err
 		}

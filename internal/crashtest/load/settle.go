@@ -14,7 +14,8 @@ func Settle(ctx context.Context, client *tasker.Client, retry Retry, limit time.
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	moving := tasker.TaskFilter{Limit: 1, States: []tasker.TaskState{
-		tasker.TaskPending, tasker.TaskInitializing, tasker.TaskEnqueuingSteps, tasker.TaskStepsInProcess, tasker.TaskEvaluatingResults,
+		tasker.TaskPending, tasker.TaskInitializing, tasker.TaskEnqueuingSteps, tasker.TaskStepsInProcess,
+		tasker.TaskEvaluatingResults,
 		tasker.TaskWaitingForDependencies, tasker.TaskWaitingForRetry, tasker.TaskBlockedByFailures,
 	}}
 	for ctx.Err() == nil {

@@ -12,7 +12,9 @@ import (
 
 // Work runs workers of the SDK one after the other until stop is closed. Each
 // ends in good order after a while and gives back what it holds.
-func Work(ctx context.Context, stop <-chan struct{}, client *tasker.Client, h *Handlers, name string, rng *rand.Rand) error {
+func Work(ctx context.Context, stop <-chan struct{}, client *tasker.Client, h *Handlers, name string,
+	rng *rand.Rand,
+) error {
 	for round := 0; ; round++ {
 		life, end := context.WithTimeout(ctx, 5*time.Second+time.Duration(rng.Int64N(int64(10*time.Second))))
 		w := tasker.NewWorker(client, &tasker.WorkerOptions{

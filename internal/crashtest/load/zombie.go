@@ -60,7 +60,8 @@ func (z *Zombie) turn(ctx context.Context) error {
 		z.me = w.WorkerID
 	}
 	// Half of the polls leave the steps assigned, to be started by a call of its own.
-	resp, err := z.Backend.Poll(ctx, tasker.PollRequest{WorkerID: z.me, Capacity: 1 + z.Rand.IntN(3), WaitMS: 300, Start: z.Rand.IntN(2) == 0})
+	resp, err := z.Backend.Poll(ctx, tasker.PollRequest{WorkerID: z.me, Capacity: 1 + z.Rand.IntN(3), WaitMS: 300,
+		Start: z.Rand.IntN(2) == 0})
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,8 @@ func (z *Zombie) waiting() int {
 // work carries out a step by hand, in the smallest steps of the protocol.
 func (z *Zombie) work(ctx context.Context, a tasker.Assignment) error {
 	if a.State == tasker.StepAssigned {
-		_, err := z.Backend.Start(ctx, tasker.StartRequest{WorkerID: z.me, Steps: []tasker.LeaseRef{{StepUUID: a.StepUUID, Token: a.Token}}})
+		_, err := z.Backend.Start(ctx, tasker.StartRequest{WorkerID: z.me,
+			Steps: []tasker.LeaseRef{{StepUUID: a.StepUUID, Token: a.Token}}})
 		if err != nil {
 			return err
 		}
@@ -172,11 +174,13 @@ func (z *Zombie) intrude(ctx context.Context, step uuid.UUID, token string) erro
 	case 0:
 		_, err = z.Backend.Start(ctx, tasker.StartRequest{WorkerID: z.me, Steps: []tasker.LeaseRef{ref}})
 	case 1:
-		_, err = z.Backend.Progress(ctx, tasker.ProgressReport{WorkerID: z.me, StepUUID: step, Token: token, ProgressPercent: 99})
+		_, err = z.Backend.Progress(ctx, tasker.ProgressReport{WorkerID: z.me, StepUUID: step, Token: token,
+			ProgressPercent: 99})
 	case 2:
 		_, err = z.Backend.Heartbeat(ctx, tasker.Heartbeat{WorkerID: z.me, Steps: []tasker.LeaseRef{ref}})
 	default:
-		status := []string{tasker.ResultCompleted, tasker.ResultCompleted, tasker.ResultFailed, tasker.ResultReleased, tasker.ResultSnoozed}[z.Rand.IntN(5)]
+		status := []string{tasker.ResultCompleted, tasker.ResultCompleted, tasker.ResultFailed, tasker.ResultReleased,
+			tasker.ResultSnoozed}[z.Rand.IntN(5)]
 		result := tasker.StepResult{StepUUID: step, Token: token, Status: status}
 		switch status {
 		case tasker.ResultCompleted:

@@ -33,7 +33,8 @@ func Build(ctx context.Context, dir string, flags ...string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "tasker")
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", path}, flags, []string{product + "/cmd/tasker"})...)
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", path}, flags,
+		[]string{product + "/cmd/tasker"})...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the binary: %w\n%s", err, out)

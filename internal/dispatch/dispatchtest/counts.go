@@ -24,7 +24,8 @@ func depth(f *fixture) {
 	for _, tc := range []struct {
 		below int64
 		want  int
-	}{{math.MinInt64, 0}, {-5, 1}, {-4, 2}, {0, 2}, {1, 3}, {1<<53 + 1, 3}, {1<<53 + 2, 4}, {1<<53 + 3, 5}, {math.MaxInt64, 5}} {
+	}{{math.MinInt64, 0}, {-5, 1}, {-4, 2}, {0, 2}, {1, 3}, {1<<53 + 1, 3}, {1<<53 + 2, 4}, {1<<53 + 3, 5},
+		{math.MaxInt64, 5}} {
 		got, err := f.d.Depth(f.Context(), route, tc.below, task.ID{})
 		f.ok(err)
 		if got != tc.want {

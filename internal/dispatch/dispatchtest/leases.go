@@ -83,7 +83,8 @@ func renew(f *fixture) {
 func renewAssigned(f *fixture) {
 	f.offer(step(1))
 	h := f.one(claim(1))
-	got, err := f.d.Renew(f.Context(), []engine.Renewal{{LeaseRef: ref(h), Progress: &engine.Progress{Percent: 5}}}, start+90*second)
+	got, err := f.d.Renew(f.Context(), []engine.Renewal{{LeaseRef: ref(h), Progress: &engine.Progress{Percent: 5}}},
+		start+90*second)
 	f.ok(err)
 	h.Progress = 5
 	f.same("answer", []engine.Hold{h}, got)
@@ -116,7 +117,8 @@ func progress(f *fixture) {
 	notes := []string{"", "half\x00 way \xff é 漢", strings.Repeat("n", 4096)}
 	var renewals []engine.Renewal
 	for i, h := range holds {
-		renewals = append(renewals, engine.Renewal{LeaseRef: ref(h), Progress: &engine.Progress{Percent: i * 50, Note: notes[i]}})
+		renewals = append(renewals, engine.Renewal{LeaseRef: ref(h),
+			Progress: &engine.Progress{Percent: i * 50, Note: notes[i]}})
 	}
 	_, err := f.d.Renew(f.Context(), renewals, start+30*second)
 	f.ok(err)

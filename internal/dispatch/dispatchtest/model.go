@@ -135,7 +135,8 @@ func (m *machine) renew(rt *rapid.T) {
 	for i, h := range holds {
 		renewals[i].LeaseRef = ref(h)
 		if rapid.Bool().Draw(rt, "progress") {
-			renewals[i].Progress = &engine.Progress{Percent: rapid.IntRange(0, 100).Draw(rt, "percent"), Note: rapid.String().Draw(rt, "note")}
+			renewals[i].Progress = &engine.Progress{Percent: rapid.IntRange(0, 100).Draw(rt, "percent"),
+				Note: rapid.String().Draw(rt, "note")}
 		}
 	}
 	m.known = append(m.known, both(m, "Renew", func(d engine.Dispatcher) ([]engine.Hold, error) {

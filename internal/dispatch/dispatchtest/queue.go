@@ -44,7 +44,8 @@ func lowestKeyFirst(f *fixture) {
 
 // Keys have 64 bits, of which a float keeps 53.
 func allKeys(f *fixture) {
-	keys := []int64{math.MinInt64, math.MinInt64 + 1, -1 << 53, -1<<53 + 1, -256, -255, -1, 0, 1, 255, 256, math.MaxInt32, math.MaxUint32,
+	keys := []int64{math.MinInt64, math.MinInt64 + 1, -1 << 53, -1<<53 + 1, -256, -255, -1, 0, 1, 255, 256, math.MaxInt32,
+		math.MaxUint32,
 		1 << 53, 1<<53 + 1, 1<<53 + 2, 1 << 62, 1<<62 + 1, math.MaxInt64 - 1, math.MaxInt64}
 	list := make([]engine.Offered, len(keys))
 	for i, k := range keys {
@@ -196,11 +197,13 @@ func window(f *fixture) {
 }
 
 func asOffered(f *fixture) {
-	want := engine.Offered{Step: id(9), Route: route, Key: -77, Timeout: 90*time.Second + time.Microsecond, Token: 1<<51 + 1, Priority: 100}
+	want := engine.Offered{Step: id(9), Route: route, Key: -77, Timeout: 90*time.Second + time.Microsecond,
+		Token: 1<<51 + 1, Priority: 100}
 	f.offer(want)
 	h := f.one(claim(1))
 	want.Token++
-	f.same("hold", engine.Hold{Offered: want, Worker: worker, AssignedAt: start, Until: start + 30*second, LookAt: start + 30*second}, h)
+	f.same("hold", engine.Hold{Offered: want, Worker: worker, AssignedAt: start, Until: start + 30*second,
+		LookAt: start + 30*second}, h)
 	f.same("found", h, f.find(9))
 }
 

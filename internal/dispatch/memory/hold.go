@@ -34,14 +34,17 @@ func (st *step) begin(now, until task.Instant) {
 
 // held returns the step of a lease in force, nil if it is not.
 func (s *Server) held(ref engine.LeaseRef) *step {
-	if st := s.steps[ref.Step]; st != nil && st.hold != nil && st.hold.Token == ref.Token && (ref.Worker == 0 || ref.Worker == st.hold.Worker) {
+	if st := s.steps[ref.Step]; st != nil && st.hold != nil && st.hold.Token == ref.Token &&
+		(ref.Worker == 0 || ref.Worker == st.hold.Worker) {
 		return st
 	}
 	return nil
 }
 
 // Start begins attempts.
-func (d *Dispatcher) Start(ctx context.Context, refs []engine.LeaseRef, now, until task.Instant) ([]engine.Hold, error) {
+func (d *Dispatcher) Start(ctx context.Context, refs []engine.LeaseRef, now,
+	until task.Instant,
+) ([]engine.Hold, error) {
 	if err := d.begin(ctx, false); err != nil {
 		return nil, err
 	}

@@ -137,7 +137,8 @@ func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]eng
 	defer d.s.mu.Unlock()
 	var missing []engine.Offered
 	for _, o := range steps {
-		if st := d.s.steps[o.Step]; st == nil || st.hold == nil && st.Key != o.Key || st.hold != nil && st.hold.Token <= o.Token {
+		if st := d.s.steps[o.Step]; st == nil || st.hold == nil && st.Key != o.Key ||
+			st.hold != nil && st.hold.Token <= o.Token {
 			missing = append(missing, o)
 		}
 	}

@@ -31,7 +31,8 @@ func someSteps(from, n int) []engine.Offered {
 	list := make([]engine.Offered, n)
 	for i := range list {
 		at := from + i
-		list[i] = engine.Offered{Step: task.MakeID(int64(at), uint64(at)), Route: int64(at % 10), Key: 50<<52 | int64(now) + int64(at),
+		list[i] = engine.Offered{Step: task.MakeID(int64(at), uint64(at)), Route: int64(at % 10),
+			Key:     50<<52 | int64(now) + int64(at),
 			Timeout: time.Minute, Priority: 50}
 	}
 	return list

@@ -21,7 +21,9 @@ const (
 )
 
 // call runs a script once. The epoch goes before the arguments.
-func (d *Dispatcher) call(ctx context.Context, verb string, script *rueidis.Lua, args ...string) (rueidis.RedisMessage, error) {
+func (d *Dispatcher) call(ctx context.Context, verb string, script *rueidis.Lua,
+	args ...string,
+) (rueidis.RedisMessage, error) {
 	answers, err := d.calls(ctx, verb, script, [][]string{args})
 	if err != nil {
 		return rueidis.RedisMessage{}, err
@@ -30,7 +32,9 @@ func (d *Dispatcher) call(ctx context.Context, verb string, script *rueidis.Lua,
 }
 
 // calls runs a script many times, in their order, and returns its answers.
-func (d *Dispatcher) calls(ctx context.Context, verb string, script *rueidis.Lua, runs [][]string) ([]rueidis.RedisMessage, error) {
+func (d *Dispatcher) calls(ctx context.Context, verb string, script *rueidis.Lua,
+	runs [][]string,
+) ([]rueidis.RedisMessage, error) {
 	epoch := d.believed()
 	answers := make([]rueidis.RedisMessage, 0, len(runs))
 	for len(runs) > 0 {
@@ -53,7 +57,9 @@ func (d *Dispatcher) calls(ctx context.Context, verb string, script *rueidis.Lua
 }
 
 // ask runs a script a few times within the time of a call.
-func (d *Dispatcher) ask(ctx context.Context, script *rueidis.Lua, epoch string, runs [][]string) ([]rueidis.RedisMessage, error) {
+func (d *Dispatcher) ask(ctx context.Context, script *rueidis.Lua, epoch string,
+	runs [][]string,
+) ([]rueidis.RedisMessage, error) {
 	client, err := d.connected()
 	if err != nil {
 		return nil, err

@@ -20,7 +20,8 @@ type belief struct {
 }
 
 // errEvicts says that the server is not fit to keep anything.
-var errEvicts = errors.New("the server throws keys away when its memory is full: set its maxmemory-policy to noeviction")
+var errEvicts = errors.New(
+	"the server throws keys away when its memory is full: set its maxmemory-policy to noeviction")
 
 func (d *Dispatcher) believed() string {
 	d.mu.Lock()

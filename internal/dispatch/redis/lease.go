@@ -14,7 +14,9 @@ import (
 )
 
 // Start begins attempts.
-func (d *Dispatcher) Start(ctx context.Context, refs []engine.LeaseRef, now, until task.Instant) ([]engine.Hold, error) {
+func (d *Dispatcher) Start(ctx context.Context, refs []engine.LeaseRef, now,
+	until task.Instant,
+) ([]engine.Hold, error) {
 	packed := batches(refs, idSize+16, putLease)
 	runs := each(packed, string(put64(nil, int64(now))), string(put64(nil, int64(until))))
 	return d.holds(ctx, "start attempts", d.scripts.start, runs, len(refs))
@@ -89,7 +91,9 @@ func (d *Dispatcher) Expired(ctx context.Context, now task.Instant, limit int) (
 }
 
 // holds asks for holds: one for each of what was asked about, or as many as there are.
-func (d *Dispatcher) holds(ctx context.Context, verb string, script *rueidis.Lua, runs [][]string, asked int) ([]engine.Hold, error) {
+func (d *Dispatcher) holds(ctx context.Context, verb string, script *rueidis.Lua, runs [][]string,
+	asked int,
+) ([]engine.Hold, error) {
 	answers, err := d.calls(ctx, verb, script, runs)
 	if err != nil {
 		return nil, err

@@ -84,9 +84,11 @@ func Open(ctx context.Context, url string, o *Options) (*Dispatcher, error) {
 		prefix = defaultPrefix
 	}
 	if !names.MatchString(prefix) {
-		return nil, fmt.Errorf("the prefix of keys in Redis must be 1 to 64 of the characters A-Z a-z 0-9 _ . : -, not %q", prefix)
+		return nil, fmt.Errorf("the prefix of keys in Redis must be 1 to 64 of the characters A-Z a-z 0-9 _ . : -, not %q",
+			prefix)
 	}
-	d := &Dispatcher{option: t.option, timeout: t.timeout, log: o.Logger, keys: []string{"{" + prefix + "}:"}, node: rand.Text()[:nodeSize]}
+	d := &Dispatcher{option: t.option, timeout: t.timeout, log: o.Logger, keys: []string{"{" + prefix + "}:"},
+		node: rand.Text()[:nodeSize]}
 	// Channels know no databases.
 	d.channel = d.keys[0] + "offered:" + strconv.Itoa(t.option.SelectDB)
 	if d.log == nil {

@@ -118,7 +118,9 @@ func TestServerComesLater(t *testing.T) {
 		t.Fatalf("Check: %v, want that it is out of reach", err)
 	}
 	s.Restart(t)
-	dispatchtest.Eventually(t, "the server answers", func() bool { return errors.Is(d.Check(t.Context()), engine.ErrDispatchLost) })
+	dispatchtest.Eventually(t, "the server answers", func() bool {
+		return errors.Is(d.Check(t.Context()), engine.ErrDispatchLost)
+	})
 	fill(t, d)
 }
 
@@ -134,7 +136,8 @@ func TestStalled(t *testing.T) {
 	began := time.Now()
 	d := open(t, "redis://"+l.Addr().String()+"?timeout=50ms", "")
 	for range 3 {
-		if _, err := d.Claim(t.Context(), []engine.Claim{{Capacity: 1, Routes: []int64{1}}}, now); err == nil || errors.Is(err, engine.ErrDispatchLost) {
+		if _, err := d.Claim(t.Context(), []engine.Claim{{Capacity: 1, Routes: []int64{1}}}, now); err == nil ||
+			errors.Is(err, engine.ErrDispatchLost) {
 			t.Errorf("Claim: %v, want that it is out of reach", err)
 		}
 	}

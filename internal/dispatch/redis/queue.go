@@ -88,7 +88,8 @@ func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]eng
 
 // Depth counts the waiting steps of a route before a place.
 func (d *Dispatcher) Depth(ctx context.Context, route, key int64, id task.ID) (int, error) {
-	answer, err := d.call(ctx, "count steps", d.scripts.depth, string(put64(nil, route)), string(append(putKey(nil, key), id[:]...)))
+	answer, err := d.call(ctx, "count steps", d.scripts.depth, string(put64(nil, route)),
+		string(append(putKey(nil, key), id[:]...)))
 	if err != nil {
 		return 0, err
 	}

@@ -13,13 +13,15 @@ var sources embed.FS
 // scripts are the verbs. Each is sent by its checksum, and as a whole only when
 // the server does not know it.
 type scripts struct {
-	offer, claim, start, renew, find, heldBy, held, expired, remove, missing, depth, waiting, reload, loaded, check *rueidis.Lua
+	offer, claim, start, renew, find, heldBy, held, expired, remove, missing, depth, waiting, reload, loaded,
+	check *rueidis.Lua
 }
 
 func loadScripts() (*scripts, error) {
 	var s scripts
 	for name, into := range map[string]**rueidis.Lua{
-		"offer": &s.offer, "claim": &s.claim, "start": &s.start, "renew": &s.renew, "find": &s.find, "heldby": &s.heldBy, "held": &s.held,
+		"offer": &s.offer, "claim": &s.claim, "start": &s.start, "renew": &s.renew, "find": &s.find, "heldby": &s.heldBy,
+		"held":    &s.held,
 		"expired": &s.expired, "remove": &s.remove, "missing": &s.missing, "depth": &s.depth, "waiting": &s.waiting,
 		"reload": &s.reload, "loaded": &s.loaded, "check": &s.check,
 	} {

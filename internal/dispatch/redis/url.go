@@ -25,7 +25,8 @@ type target struct {
 
 // errURL does not quote: a typing error puts any part of a URL anywhere, the
 // password too.
-var errURL = errors.New("the URL of Redis must look like redis://[USER:PASSWORD@]HOST:PORT[/DATABASE][?prefix=NAME], with special characters of the password escaped")
+var errURL = errors.New("the URL of Redis must look like redis://[USER:PASSWORD@]HOST:PORT[/DATABASE][?prefix=NAME], " +
+	"with special characters of the password escaped")
 
 // parameters that a URL may have: ours, and some of rueidis.
 var parameters = []string{"prefix", "timeout", "addr", "client_name", "master_set", "skip_verify"}
@@ -49,7 +50,8 @@ func parseURL(text string) (target, error) {
 	}
 	t := target{prefix: query.Get("prefix"), timeout: defaultTimeout}
 	if query.Has("prefix") && !names.MatchString(t.prefix) {
-		return target{}, fmt.Errorf("the prefix in the URL of Redis must be 1 to 64 of the characters A-Z a-z 0-9 _ . : -, not %q", t.prefix)
+		return target{},
+			fmt.Errorf("the prefix in the URL of Redis must be 1 to 64 of the characters A-Z a-z 0-9 _ . : -, not %q", t.prefix)
 	}
 	if text := query.Get("timeout"); query.Has("timeout") {
 		if t.timeout, err = time.ParseDuration(text); err != nil || t.timeout < time.Millisecond || t.timeout > time.Minute {

@@ -136,7 +136,8 @@ func TestAlikePollersShareALook(t *testing.T) {
 		other.TaskType = "other"
 		b.submitMany(job, 12)
 		b.submitMany(other, 1)
-		workers := append(b.registerMany(task.Worker{Handlers: []string{"job"}}, 8), b.registerMany(task.Worker{Handlers: []string{"other"}}, 2)...)
+		workers := append(b.registerMany(task.Worker{Handlers: []string{"job"}}, 8),
+			b.registerMany(task.Worker{Handlers: []string{"other"}}, 2)...)
 		s.questions()
 		got := b.pollAll(workers, 2)
 		total, others := 0, 0
@@ -203,7 +204,8 @@ func TestFamiliesAreOneQuestion(t *testing.T) {
 		s.questions()
 		report := make([]engine.Result, len(first))
 		for i, l := range first {
-			report[i] = engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted, Result: []byte(`"A"`)}
+			report[i] = engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted,
+				Result: []byte(`"A"`)}
 		}
 		_, err = b.engine.Settle(b.ctx, report)
 		b.must(err)
@@ -238,7 +240,8 @@ func TestHandedOffFamiliesAreOneQuestion(t *testing.T) {
 		}
 		report := make([]engine.Result, len(first))
 		for i, l := range first {
-			report[i] = engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted, Result: []byte(`"A"`)}
+			report[i] = engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted,
+				Result: []byte(`"A"`)}
 		}
 		time.Sleep(time.Second) // until they wait
 		s.questions()

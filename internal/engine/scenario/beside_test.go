@@ -168,7 +168,8 @@ func TestPollGivenUpBesideAClaim(t *testing.T) {
 		b.want(p, 2, 0)
 		for _, l := range p.leases {
 			if l.Step.Token != 2 || l.Step.Attempts != 1 {
-				t.Errorf("token %d and %d attempts; want the second hand-out, and only this one charged", l.Step.Token, l.Step.Attempts)
+				t.Errorf("token %d and %d attempts; want the second hand-out, and only this one charged", l.Step.Token,
+					l.Step.Attempts)
 			}
 		}
 	})

@@ -10,7 +10,8 @@ import (
 
 // bulkOf reads which cases a bulk verb is about. A cursor is the name of a task.
 func (in *interpreter) bulkOf(a *args) (engine.Bulk, error) {
-	b := engine.Bulk{DryRun: a.flag("dry"), Filter: engine.CaseFilter{Status: task.CasePending, TaskName: a.text("name"), Limit: 100}}
+	b := engine.Bulk{DryRun: a.flag("dry"), Filter: engine.CaseFilter{Status: task.CasePending, TaskName: a.text("name"),
+		Limit: 100}}
 	if s := a.text("status_was"); s != "" {
 		b.Filter.Status = task.Resolution(s)
 	}

@@ -16,8 +16,10 @@ import (
 
 func (in *interpreter) configureCases(a *args) error {
 	c := &in.config
-	durations := map[string]*time.Duration{"stale_in_process": &c.StalenessThresholds.StepsInProcess, "stale_in_retry": &c.StalenessThresholds.WaitingForRetry,
-		"stale_in_dependencies": &c.StalenessThresholds.WaitingForDependencies, "unavailable_after": &c.Cases.WorkerUnavailableAfter}
+	durations := map[string]*time.Duration{"stale_in_process": &c.StalenessThresholds.StepsInProcess,
+		"stale_in_retry":        &c.StalenessThresholds.WaitingForRetry,
+		"stale_in_dependencies": &c.StalenessThresholds.WaitingForDependencies,
+		"unavailable_after":     &c.Cases.WorkerUnavailableAfter}
 	for key, d := range durations {
 		if err := a.duration(key, d); err != nil {
 			return err
@@ -79,7 +81,8 @@ func (in *interpreter) openCase(a *args) ([]string, error) {
 }
 
 func (in *interpreter) caseFields(c *task.Case) []field {
-	return []field{{"reason", string(c.Reason)}, {"from", string(c.OriginalState)}, {"opened", in.sinceStart(c.OpenedAt)}, {"status", string(c.Status)},
+	return []field{{"reason", string(c.Reason)}, {"from", string(c.OriginalState)}, {"opened", in.sinceStart(c.OpenedAt)},
+		{"status", string(c.Status)},
 		{"notes", c.Notes}, {"resolved", in.sinceStart(c.ResolvedAt)}, {"by", c.ResolvedBy}}
 }
 
@@ -104,7 +107,8 @@ func (in *interpreter) updateCase(a *args) ([]string, error) {
 
 // showCases prints the cases of all tasks, or of one, newest first.
 func (in *interpreter) showCases(a *args) ([]string, error) {
-	f := engine.CaseFilter{Limit: 100, Status: task.Resolution(a.text("status")), Reason: task.CaseReason(a.text("reason"))}
+	f := engine.CaseFilter{Limit: 100, Status: task.Resolution(a.text("status")),
+		Reason: task.CaseReason(a.text("reason"))}
 	cases, err := in.engine.Cases(in.ctx, f)
 	if err != nil {
 		return nil, err
@@ -141,7 +145,10 @@ func (in *interpreter) showCaseNotes(a *args) ([]string, error) {
 		out = append(out, "recovered "+line(in.recoveryFields(c.Recovery)))
 	}
 	if c.Replays.Count > 0 {
-		out = append(out, "replayed "+line([]field{{"count", strconv.Itoa(c.Replays.Count)}, {"at", in.sinceStart(task.At(*c.Replays.At))}, {"by", c.Replays.By}}))
+		out = append(out,
+			"replayed "+
+				line([]field{{"count", strconv.Itoa(c.Replays.Count)}, {"at", in.sinceStart(task.At(*c.Replays.At))},
+					{"by", c.Replays.By}}))
 	}
 	return out, nil
 }
@@ -163,8 +170,10 @@ func (in *interpreter) showStory(a *args) ([]string, error) {
 	}
 	var out []string
 	for _, o := range append(c.Former, c.Latest()) {
-		fields := []field{{"at", in.sinceStart(o.At)}, {"reason", string(o.Reason)}, {"cause", string(o.Cause)}, {"from", string(o.OriginalState)}, {"step", o.Step},
-			{"class", string(o.Class)}, {"error", o.Fingerprint}, {"retryable", strconv.FormatBool(o.Retryable)}, {"message", o.Message}}
+		fields := []field{{"at", in.sinceStart(o.At)}, {"reason", string(o.Reason)}, {"cause", string(o.Cause)},
+			{"from", string(o.OriginalState)}, {"step", o.Step},
+			{"class", string(o.Class)}, {"error", o.Fingerprint}, {"retryable", strconv.FormatBool(o.Retryable)},
+			{"message", o.Message}}
 		if len(o.Snapshot) == 0 {
 			fields = append(fields, field{"snapshot", "missing"})
 		}
@@ -208,10 +217,14 @@ func (in *interpreter) showSnapshot(a *args) ([]string, error) {
 		return nil, err
 	}
 	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-	out := []string{s.TaskName + " " + line([]field{{"state", s.State}, {"minutes", number(s.InState)}, {"threshold", number(s.Threshold)}, {"age", number(s.Age)},
-		{"priority", s.Priority}, {"context", string(s.Context)}, {"template_steps", strconv.Itoa(len(s.Template.Steps))}, {"detail", s.Detail}})}
+	out := []string{s.TaskName + " " +
+		line([]field{{"state", s.State}, {"minutes", number(s.InState)}, {"threshold", number(s.Threshold)},
+			{"age", number(s.Age)},
+			{"priority", s.Priority}, {"context", string(s.Context)}, {"template_steps", strconv.Itoa(len(s.Template.Steps))},
+			{"detail", s.Detail}})}
 	for _, step := range s.Steps {
-		fields := []field{{"state", step.State}, {"attempts", fmt.Sprintf("%d/%d", step.Attempts, step.MaxAttempts)}, {"worker", step.Worker}}
+		fields := []field{{"state", step.State}, {"attempts", fmt.Sprintf("%d/%d", step.Attempts, step.MaxAttempts)},
+			{"worker", step.Worker}}
 		if step.LastError != nil {
 			fields = append(fields, field{"error", step.LastError.Message})
 		}
@@ -235,7 +248,9 @@ func (in *interpreter) showQueue(a *args) ([]string, error) {
 		if q.Recovered {
 			recovered = "recovered"
 		}
-		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s score=%.0f now=%s %s", in.nameOf(q.Case.TaskID), q.Case.Reason, math.Floor(q.Score), q.Task.State, recovered)))
+		out = append(out,
+			strings.TrimSpace(fmt.Sprintf("%s %s score=%.0f now=%s %s", in.nameOf(q.Case.TaskID), q.Case.Reason,
+				math.Floor(q.Score), q.Task.State, recovered)))
 	}
 	return out, nil
 }
@@ -268,7 +283,8 @@ func (in *interpreter) showAudit(a *args) ([]string, error) {
 		case !x.StepID.IsZero():
 			about = "step"
 		}
-		out = append(out, fmt.Sprintf("%s %s %s %s by %s: %s (%s -> %s)", in.sinceStart(x.At), in.nameOf(x.TaskID), about, x.Kind, x.Actor, x.Reason, x.From, x.To))
+		out = append(out, fmt.Sprintf("%s %s %s %s by %s: %s (%s -> %s)", in.sinceStart(x.At), in.nameOf(x.TaskID), about,
+			x.Kind, x.Actor, x.Reason, x.From, x.To))
 	}
 	return out, err
 }
@@ -284,7 +300,8 @@ func (in *interpreter) detect(a *args) ([]string, error) {
 		if d.Err != nil {
 			err = errors.Join(err, d.Err)
 		}
-		out = append(out, fmt.Sprintf("%s %s %s of %s: %s case=%t error=%t", in.nameOf(d.Task), d.State, d.InState, d.Threshold, d.Action, d.Case, d.Errored))
+		out = append(out, fmt.Sprintf("%s %s %s of %s: %s case=%t error=%t", in.nameOf(d.Task), d.State, d.InState,
+			d.Threshold, d.Action, d.Case, d.Errored))
 	}
 	return out, err
 }
@@ -293,7 +310,8 @@ func (in *interpreter) showStaleness(a *args) ([]string, error) {
 	list, err := in.engine.Staleness(in.ctx, engine.StalenessFilter{Limit: 100, Health: task.Health(a.text("health"))})
 	var out []string
 	for _, s := range list {
-		out = append(out, fmt.Sprintf("%s %s %s %s of %s (%s)", in.nameOf(s.Task.ID), s.Health, s.Task.State, s.Used, s.Threshold, strings.TrimSpace(string(s.Source)+" "+string(s.Promise))))
+		out = append(out, fmt.Sprintf("%s %s %s %s of %s (%s)", in.nameOf(s.Task.ID), s.Health, s.Task.State, s.Used,
+			s.Threshold, strings.TrimSpace(string(s.Source)+" "+string(s.Promise))))
 	}
 	return out, err
 }

@@ -28,7 +28,8 @@ func newStepped(t *testing.T) *stepped {
 	t.Helper()
 	s := &stepped{T: t, reading: clock.Reading{Wall: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}}
 	steady := clock.NewSteady(func() clock.Reading { return s.reading })
-	e, err := engine.New(t.Context(), memstore.New(&memstore.Options{Seed: 1}), engine.Options{Now: steady.Now, Stepped: steady.Stepped})
+	e, err := engine.New(t.Context(), memstore.New(&memstore.Options{Seed: 1}),
+		engine.Options{Now: steady.Now, Stepped: steady.Stepped})
 	s.must(err)
 	s.engine, s.upkeep = e, upkeep.New(e, slog.New(slog.DiscardHandler))
 	w, err := e.Register(t.Context(), task.Worker{})

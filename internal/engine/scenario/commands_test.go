@@ -36,7 +36,8 @@ type hand struct {
 }
 
 func newInterpreter(t *testing.T, store engine.Database, reopen func() engine.Database) *interpreter {
-	return &interpreter{t: t, dice: 0.5, store: store, restore: reopen, tasks: map[string]task.ID{}, workers: map[string]*hand{}}
+	return &interpreter{t: t, dice: 0.5, store: store, restore: reopen, tasks: map[string]task.ID{},
+		workers: map[string]*hand{}}
 }
 
 // do carries out one command and returns what it prints.
@@ -53,17 +54,23 @@ func (in *interpreter) do(s statement) ([]string, error) {
 	}
 	commands := map[string]func(*args) ([]string, error){
 		"template": func(*args) ([]string, error) { return in.template(s.body) },
-		"submit":   in.submit, "cancel": in.cancel, "advance": in.advance, "upkeep": in.keepUp, "retain": in.retain, "crash": in.crash,
+		"submit":   in.submit, "cancel": in.cancel, "advance": in.advance, "upkeep": in.keepUp, "retain": in.retain,
+		"crash":  in.crash,
 		"worker": in.worker, "claim": in.claim, "heartbeat": in.heartbeat, "drain": in.drain,
 		"resume": in.resume, "probe": in.probe,
-		"start": in.begin, "progress": in.progress, "complete": in.complete, "fail": in.fail, "release": in.release, "snooze": in.snooze,
-		"reset": in.act(engine.ResetForRetry), "resolve": in.act(engine.ResolveManually), "complete-manually": in.act(engine.CompleteManually),
-		"reconfigure": in.reconfigure, "rekey": in.rekey, "ready": in.showReady, "recovery": in.showRecovery,
+		"start": in.begin, "progress": in.progress, "complete": in.complete, "fail": in.fail, "release": in.release,
+		"snooze": in.snooze,
+		"reset":  in.act(engine.ResetForRetry), "resolve": in.act(engine.ResolveManually),
+		"complete-manually": in.act(engine.CompleteManually),
+		"reconfigure":       in.reconfigure, "rekey": in.rekey, "ready": in.showReady, "recovery": in.showRecovery,
 		"update-cases": in.updateCases, "act-on-cases": in.actOnCases,
 		"replay": in.replay, "edit": in.edit, "failed": in.showFailedTasks, "failures": in.showFailures,
-		"smuggle": in.smuggle, "open": in.openCase, "update": in.updateCase, "cases": in.showCases, "snapshot": in.showSnapshot, "queue": in.showQueue, "stats": in.showStats,
-		"audit": in.showAudit, "detect": in.detect, "staleness": in.showStaleness, "note": in.showCaseNotes, "story": in.showStory,
-		"task": in.showTask, "steps": in.showSteps, "history": in.showHistory, "workers": in.showWorkers, "list": in.list, "expect": in.expect,
+		"smuggle": in.smuggle, "open": in.openCase, "update": in.updateCase, "cases": in.showCases,
+		"snapshot": in.showSnapshot, "queue": in.showQueue, "stats": in.showStats,
+		"audit": in.showAudit, "detect": in.detect, "staleness": in.showStaleness, "note": in.showCaseNotes,
+		"story": in.showStory,
+		"task":  in.showTask, "steps": in.showSteps, "history": in.showHistory, "workers": in.showWorkers, "list": in.list,
+		"expect": in.expect,
 	}
 	command, ok := commands[s.words[0]]
 	if !ok {
@@ -107,14 +114,18 @@ func describe(err error) string {
 
 func (in *interpreter) configure(a *args) error {
 	c := &in.config
-	durations := map[string]*time.Duration{"start_timeout": &c.Leases.StartTimeout, "heartbeat": &c.Leases.HeartbeatInterval,
-		"retention": &c.Retention.Finished, "worker_retention": &c.Retention.Workers, "case_retention": &c.Retention.Cases, "idempotency_window": &c.IdempotencyWindow}
+	durations := map[string]*time.Duration{"start_timeout": &c.Leases.StartTimeout,
+		"heartbeat": &c.Leases.HeartbeatInterval,
+		"retention": &c.Retention.Finished, "worker_retention": &c.Retention.Workers, "case_retention": &c.Retention.Cases,
+		"idempotency_window": &c.IdempotencyWindow}
 	for key, d := range durations {
 		if err := a.duration(key, d); err != nil {
 			return err
 		}
 	}
-	if err := firstError(a.number("alarm_above", &c.DLQPatterns.AlarmAbove), a.number("replayable_above", &c.DLQPatterns.ReplayableAbove), in.configureCases(a), in.configureScheduling(a), in.configureWorkers(a), in.configureRecovery(a)); err != nil {
+	if err := firstError(a.number("alarm_above", &c.DLQPatterns.AlarmAbove),
+		a.number("replayable_above", &c.DLQPatterns.ReplayableAbove), in.configureCases(a), in.configureScheduling(a),
+		in.configureWorkers(a), in.configureRecovery(a)); err != nil {
 		return err
 	}
 	c.Leases.ClaimMode = engine.ClaimMode(a.text("claim_mode"))
@@ -173,7 +184,8 @@ func (in *interpreter) submit(a *args) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	sub := engine.Submission{Name: a.text("template"), TaskType: a.text("type"), Namespace: a.text("namespace"), Version: a.text("version"), Priority: a.text("priority"),
+	sub := engine.Submission{Name: a.text("template"), TaskType: a.text("type"), Namespace: a.text("namespace"),
+		Version: a.text("version"), Priority: a.text("priority"),
 		Capabilities: a.list("caps"), IdempotencyKey: a.text("key"), CorrelationID: a.text("correlation"),
 		Meta: task.Meta{Tags: a.list("tags")}}
 	if c, ok := a.get("context"); ok {
@@ -181,7 +193,8 @@ func (in *interpreter) submit(a *args) ([]string, error) {
 	}
 	var runAt time.Duration
 	count := 1
-	if err := firstError(a.duration("run_at", &runAt), a.duration("timeout", &sub.Timeout), a.number("count", &count)); err != nil {
+	if err := firstError(a.duration("run_at", &runAt), a.duration("timeout", &sub.Timeout),
+		a.number("count", &count)); err != nil {
 		return nil, err
 	}
 	if runAt != 0 {
@@ -294,7 +307,8 @@ func (in *interpreter) cancel(a *args) ([]string, error) {
 			return nil, err
 		}
 	}
-	receipts, err := in.engine.Cancel(in.ctx, ids, engine.Cancellation{Actor: a.text("by"), Reason: a.text("reason"), Expect: task.Expectation{State: a.text("expect")}})
+	receipts, err := in.engine.Cancel(in.ctx, ids,
+		engine.Cancellation{Actor: a.text("by"), Reason: a.text("reason"), Expect: task.Expectation{State: a.text("expect")}})
 	if err != nil {
 		return nil, err
 	}

@@ -98,13 +98,15 @@ func (s *stalled) verdict(id task.ID) string {
 	}
 	r := now.Records
 	switch {
-	case len(cases) != 1 || cases[0].Status != task.CasePending || cases[0].Reason != task.ReasonStaleness || cases[0].OriginalState != task.StepsInProcess:
+	case len(cases) != 1 || cases[0].Status != task.CasePending || cases[0].Reason != task.ReasonStaleness ||
+		cases[0].OriginalState != task.StepsInProcess:
 		return fmt.Sprintf("the cases are %+v", cases)
 	case now.Task.State != task.Errored || now.Task.Meta.Case != task.HasPending || now.Task.FinishedAt == 0:
 		return fmt.Sprintf("the task is %+v", now.Task)
 	case now.Steps[0].State != task.StepErrored || now.Task.Counts != task.Counts{Failed: 1}:
 		return fmt.Sprintf("the step is %+v", now.Steps[0])
-	case len(r.Attempts) != attempts || attempts == 1 && (r.Attempts[0].Outcome != task.TimedOut || r.Attempts[0].Token == 0):
+	case len(r.Attempts) != attempts || attempts == 1 &&
+		(r.Attempts[0].Outcome != task.TimedOut || r.Attempts[0].Token == 0):
 		return fmt.Sprintf("the attempts are %+v", r.Attempts)
 	case len(r.Acts) != 1 || r.Acts[0].Kind != task.ActGiveUp || r.Acts[0].Actor != engine.System:
 		return fmt.Sprintf("the acts are %+v", r.Acts)
@@ -282,7 +284,9 @@ func (tx *poisonedTx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 }
 
 func (tx *poisonedTx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
-	if err := tx.refused(tx.p.tasks && slices.ContainsFunc(tasks, func(t *task.Task) bool { return t.ID == tx.p.id })); err != nil {
+	if err := tx.refused(tx.p.tasks && slices.ContainsFunc(tasks, func(t *task.Task) bool {
+		return t.ID == tx.p.id
+	})); err != nil {
 		return err
 	}
 	return tx.Tx.SaveTasks(ctx, tasks)

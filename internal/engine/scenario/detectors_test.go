@@ -38,7 +38,9 @@ type attendingWatches struct {
 }
 
 // Watches implements engine.WatchStore.
-func (a attendingWatches) Watches(ctx context.Context, behind engine.Watch, until task.Instant, limit int) ([]engine.Watch, error) {
+func (a attendingWatches) Watches(ctx context.Context, behind engine.Watch, until task.Instant,
+	limit int,
+) ([]engine.Watch, error) {
 	found, err := a.WatchStore.Watches(ctx, behind, until, limit)
 	a.of.once.Do(func() {
 		a.of.at.all.Done()
@@ -85,7 +87,8 @@ func TestNodesDetectAtOnce(t *testing.T) {
 	for node, found := range done {
 		for _, d := range found {
 			if by[d.Task]++; by[d.Task] > 1 || d.Action != engine.MovedAndErrored || !d.Case || d.Err != nil {
-				t.Errorf("node %d says of task %s: %s, case %t, error %v; that is the %d. act on it", node, d.Task, d.Action, d.Case, d.Err, by[d.Task])
+				t.Errorf("node %d says of task %s: %s, case %t, error %v; that is the %d. act on it", node, d.Task, d.Action,
+					d.Case, d.Err, by[d.Task])
 			}
 		}
 	}

@@ -37,7 +37,8 @@ func TestCutOff(t *testing.T) {
 		c.must(other.MaintainDispatch(c.ctx))
 		c.active(true)
 		c.engine = mine
-		answers, _, err := mine.Heartbeat(c.ctx, engine.Beat{Worker: a, Leases: []engine.LeaseRef{{Step: first.Step.ID, Token: first.Step.Token}}})
+		answers, _, err := mine.Heartbeat(c.ctx, engine.Beat{Worker: a,
+			Leases: []engine.LeaseRef{{Step: first.Step.ID, Token: first.Step.Token}}})
 		c.must(err)
 		if answers[0].Status != engine.Lost {
 			t.Errorf("the first lease is %s", answers[0].Status)
@@ -63,7 +64,8 @@ func TestRenewedElsewhere(t *testing.T) {
 		l := c.claim(a, 1, 1)[0]
 		beat := func() engine.LeaseAnswer {
 			c.t.Helper()
-			answers, _, err := other.Heartbeat(c.ctx, engine.Beat{Worker: a, Leases: []engine.LeaseRef{{Step: l.Step.ID, Token: l.Step.Token}}})
+			answers, _, err := other.Heartbeat(c.ctx, engine.Beat{Worker: a,
+				Leases: []engine.LeaseRef{{Step: l.Step.ID, Token: l.Step.Token}}})
 			c.must(err)
 			return answers[0]
 		}
@@ -105,7 +107,8 @@ func TestStartedElsewhere(t *testing.T) {
 		r, err := c.step(l.Task.ID, "job")
 		c.must(err)
 		if after := r.StartedAt.Sub(r.AssignedAt); r.State != want || r.Attempts != 1 || after != time.Second {
-			c.t.Errorf("the step is %s with %d attempts, begun after %s; want %s with one, after a second", r.State, r.Attempts, after, want)
+			c.t.Errorf("the step is %s with %d attempts, begun after %s; want %s with one, after a second", r.State, r.Attempts,
+				after, want)
 		}
 	}
 	t.Run("EndsHere", func(t *testing.T) {
@@ -163,7 +166,8 @@ func TestCancelRacesClaimElsewhere(t *testing.T) {
 			c.t.Fatal("nothing was granted meanwhile")
 		}
 		c.pass(time.Second)
-		answers, _, err := c.engine.Heartbeat(c.ctx, engine.Beat{Worker: a, Leases: []engine.LeaseRef{{Step: held.Step.ID, Token: held.Step.Token}}})
+		answers, _, err := c.engine.Heartbeat(c.ctx,
+			engine.Beat{Worker: a, Leases: []engine.LeaseRef{{Step: held.Step.ID, Token: held.Step.Token}}})
 		c.must(err)
 		if answers[0].Status != engine.Cancelled {
 			c.t.Errorf("the heartbeat of the one who got it is answered %s, want cancelled", answers[0].Status)

@@ -56,7 +56,9 @@ func (c *carried) node(server *memory.Server) *engine.Engine {
 
 func (c *carried) nodeOn(d engine.Dispatcher) *engine.Engine {
 	c.t.Helper()
-	e, err := engine.New(c.ctx, c.mem, engine.Options{Now: func() time.Time { return c.now }, Roll: func() float64 { return 0.5 }, Dispatcher: d})
+	e, err := engine.New(c.ctx, c.mem, engine.Options{Now: func() time.Time {
+		return c.now
+	}, Roll: func() float64 { return 0.5 }, Dispatcher: d})
 	c.must(err)
 	return e
 }
@@ -206,7 +208,8 @@ func TestOnlyTheWorkerKnows(t *testing.T) {
 		c.server.Flush()
 		c.boot()
 
-		answers, _, err := c.engine.Heartbeat(c.ctx, engine.Beat{Worker: a, Leases: []engine.LeaseRef{{Step: held.Step.ID, Token: held.Step.Token}}})
+		answers, _, err := c.engine.Heartbeat(c.ctx,
+			engine.Beat{Worker: a, Leases: []engine.LeaseRef{{Step: held.Step.ID, Token: held.Step.Token}}})
 		c.must(err)
 		if answers[0].Status != engine.Held {
 			t.Fatalf("the heartbeat was answered %+v", answers[0])

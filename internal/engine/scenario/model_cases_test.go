@@ -34,7 +34,8 @@ func (m *model) caseVerb(o op) error {
 	}
 	notes := "because"
 	change := []task.CaseChange{
-		{Metadata: []byte(`{"n":null,"m":2}`)}, {Status: task.CaseResolved, Actor: "ada"}, {Status: task.CaseCancelled, Actor: "bob", Notes: &notes},
+		{Metadata: []byte(`{"n":null,"m":2}`)}, {Status: task.CaseResolved, Actor: "ada"},
+		{Status: task.CaseCancelled, Actor: "bob", Notes: &notes},
 		{Status: task.CaseFailed, Actor: "eve"}, {Reopen: true, Actor: "ada", Notes: &notes},
 	}[o.n[2]%5]
 	_, err := both(m, func(w *world) (*task.Case, error) {
@@ -77,7 +78,8 @@ func (p taskPicture) checkCases(all []*task.Case) error {
 			mark = task.HasClosed
 		}
 		if len(c.Snapshot) == 0 || !slices.Contains(task.States, c.OriginalState) {
-			return fmt.Errorf("its case %s is of a task in %q, with %d bytes of snapshot", c.ID, c.OriginalState, len(c.Snapshot))
+			return fmt.Errorf("its case %s is of a task in %q, with %d bytes of snapshot", c.ID, c.OriginalState,
+				len(c.Snapshot))
 		}
 	}
 	if mark == "" && p.Task.Meta.Case == task.HadClosed {

@@ -67,7 +67,8 @@ func (w *world) pictureOf(t *task.Task) (one taskPicture, err error) {
 	}
 	// the order within one transaction is nobody's promise
 	slices.SortStableFunc(one.Records.Attempts, func(a, b task.Attempt) int {
-		return cmp.Or(cmp.Compare(a.FinishedAt, b.FinishedAt), slices.Compare(a.StepID[:], b.StepID[:]), cmp.Compare(a.Token, b.Token))
+		return cmp.Or(cmp.Compare(a.FinishedAt, b.FinishedAt), slices.Compare(a.StepID[:], b.StepID[:]),
+			cmp.Compare(a.Token, b.Token))
 	})
 	for i := range one.Records.Acts {
 		one.Records.Acts[i].No = 0 // a transaction that is run again may use up numbers
@@ -212,7 +213,8 @@ func (m *model) repair() (int, error) {
 				continue
 			}
 			_, err := both(m, func(w *world) (*task.Step, error) {
-				return w.engine.Operate(w.ctx, id, r.ID, engine.StepAct{Kind: engine.ResetForRetry, Actor: "ada", Reason: "at the end"})
+				return w.engine.Operate(w.ctx, id, r.ID, engine.StepAct{Kind: engine.ResetForRetry, Actor: "ada",
+					Reason: "at the end"})
 			})
 			if err != nil {
 				return 0, err

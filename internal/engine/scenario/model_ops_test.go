@@ -47,13 +47,18 @@ func modelTemplates() []*task.Template {
 	none := task.Retry{Retryable: true, MaxAttempts: 3, Backoff: task.BackoffNone}
 	never := task.Retry{}
 	list := []*task.Template{
-		{Name: "chain", Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick}, {Name: "b", Handler: "h", Dependencies: []string{"a"}, Retry: never},
+		{Name: "chain", Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick},
+			{Name: "b", Handler: "h", Dependencies: []string{"a"}, Retry: never},
 			{Name: "c", Handler: "i", Dependencies: []string{"b"}, Retry: none}}},
-		{Name: "diamond", Lifecycle: task.Lifecycle{MaxDuration: 20 * time.Minute}, Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: none},
-			{Name: "b", Handler: "h", Dependencies: []string{"a"}, Retry: quick, Capabilities: []string{"gpu"}}, {Name: "c", Handler: "i", Dependencies: []string{"a"}, Retry: never},
-			{Name: "d", Handler: "h", Dependencies: []string{"b", "c"}, Retry: quick, Timeout: time.Minute}}},
-		{Name: "wide", Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick}, {Name: "b", Handler: "h", Retry: none}, {Name: "c", Handler: "i", Retry: never},
-			{Name: "end", Handler: "h", Dependencies: []string{"a", "b", "c"}, Retry: quick}, {Name: "aside", Handler: "i", Dependencies: []string{"a"}, Retry: none}}},
+		{Name: "diamond", Lifecycle: task.Lifecycle{MaxDuration: 20 * time.Minute},
+			Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: none},
+				{Name: "b", Handler: "h", Dependencies: []string{"a"}, Retry: quick, Capabilities: []string{"gpu"}},
+				{Name: "c", Handler: "i", Dependencies: []string{"a"}, Retry: never},
+				{Name: "d", Handler: "h", Dependencies: []string{"b", "c"}, Retry: quick, Timeout: time.Minute}}},
+		{Name: "wide", Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick}, {Name: "b", Handler: "h", Retry: none},
+			{Name: "c", Handler: "i", Retry: never},
+			{Name: "end", Handler: "h", Dependencies: []string{"a", "b", "c"}, Retry: quick},
+			{Name: "aside", Handler: "i", Dependencies: []string{"a"}, Retry: none}}},
 	}
 	for _, t := range list {
 		t.Namespace, t.Version, t.Fingerprint = engine.DefaultNamespace, "1", t.Name
@@ -94,7 +99,8 @@ func (m *model) do(o op) error {
 		return m.register(task.Worker{Name: "w", Capacity: 3, Handlers: [][]string{nil, {"h"}, {"i", "h"}}[o.n[0]%3],
 			Capabilities: [][]string{nil, {"gpu"}}[o.n[1]%2]})
 	case "advance":
-		d := []time.Duration{time.Millisecond, time.Second, 5 * time.Second, 31 * time.Second, 61 * time.Second, 91 * time.Second,
+		d := []time.Duration{time.Millisecond, time.Second, 5 * time.Second, 31 * time.Second, 61 * time.Second,
+			91 * time.Second,
 			11 * time.Minute, time.Hour, 25 * time.Hour}[o.n[0]%9]
 		if o.n[1]%40 == 0 {
 			d = 8 * 24 * time.Hour
@@ -155,7 +161,9 @@ func (m *model) submit(o op) error {
 		}
 		subs[i] = s
 	}
-	receipts, err := both(m, func(w *world) ([]engine.Receipt, error) { return w.engine.Submit(w.ctx, slices.Clone(subs), false) })
+	receipts, err := both(m, func(w *world) ([]engine.Receipt, error) {
+		return w.engine.Submit(w.ctx, slices.Clone(subs), false)
+	})
 	for _, r := range receipts {
 		if r.Created {
 			m.tasks = append(m.tasks, r.ID)
@@ -178,7 +186,9 @@ func (m *model) workerVerb(o op, id task.ID) error {
 		_, err := m.claim(id, 1+int(o.n[1]%4), o.n[2]%3 > 0)
 		return err
 	case "drain":
-		_, err := both(m, func(w *world) (int, error) { return w.engine.Drain(w.ctx, id, o.n[1]%2 == 0, engine.WorkerAct{}) }, forgotten)
+		_, err := both(m, func(w *world) (int, error) {
+			return w.engine.Drain(w.ctx, id, o.n[1]%2 == 0, engine.WorkerAct{})
+		}, forgotten)
 		return err
 	}
 	beat := engine.Beat{Worker: id, Load: int(o.n[1] % 4), Draining: o.n[2]%16 == 0}
@@ -207,7 +217,8 @@ func (m *model) claim(id task.ID, n int, start bool) ([]engine.Lease, error) {
 	}
 	for _, l := range leases {
 		if l.Step.Token <= m.tokens[l.Step.ID] {
-			return nil, fmt.Errorf("step %s was handed out under the token %d after %d", l.Step.ID, l.Step.Token, m.tokens[l.Step.ID])
+			return nil, fmt.Errorf("step %s was handed out under the token %d after %d", l.Step.ID, l.Step.Token,
+				m.tokens[l.Step.ID])
 		}
 		m.tokens[l.Step.ID] = l.Step.Token
 		m.leases = append(m.leases, engine.LeaseRef{Step: l.Step.ID, Token: l.Step.Token})
@@ -280,7 +291,9 @@ func (m *model) leaseVerb(o op) error {
 }
 
 func (m *model) settle(results []engine.Result) error {
-	answers, err := both(m, func(w *world) ([]engine.Answer, error) { return w.engine.Settle(w.ctx, slices.Clone(results)) })
+	answers, err := both(m, func(w *world) ([]engine.Answer, error) {
+		return w.engine.Settle(w.ctx, slices.Clone(results))
+	})
 	if err != nil {
 		return err
 	}
@@ -289,7 +302,8 @@ func (m *model) settle(results []engine.Result) error {
 			continue
 		}
 		if results[i].Token != m.tokens[a.Step] {
-			return fmt.Errorf("a result under the token %d was accepted; the last one handed out is %d", results[i].Token, m.tokens[a.Step])
+			return fmt.Errorf("a result under the token %d was accepted; the last one handed out is %d", results[i].Token,
+				m.tokens[a.Step])
 		}
 		if m.done[a.Step]++; m.done[a.Step] > 1 {
 			return fmt.Errorf("step %s was completed twice", a.Step)
@@ -324,7 +338,8 @@ func (m *model) replay(o op) error {
 	}); i >= 0 && o.n[1]%4 > 0 {
 		id = m.tasks[i]
 	}
-	r := engine.Replay{Actor: "ada", Reason: "again", ResetAttempts: o.n[2]%2 == 0, Priority: []string{"", "high", "low"}[o.n[3]%3]}
+	r := engine.Replay{Actor: "ada", Reason: "again", ResetAttempts: o.n[2]%2 == 0,
+		Priority: []string{"", "high", "low"}[o.n[3]%3]}
 	_, err := both(m, func(w *world) (string, error) {
 		out, err := w.engine.Replay(w.ctx, id, r)
 		if err != nil {
@@ -351,7 +366,8 @@ func (m *model) act(o op) error {
 	if i := slices.IndexFunc(rows, func(r row) bool { return r.State == task.StepErrored }); i >= 0 && o.n[2]%2 == 0 {
 		r = rows[i]
 	}
-	act := engine.StepAct{Kind: []engine.ActKind{engine.ResetForRetry, engine.ResetForRetry, engine.ResolveManually, engine.CompleteManually}[o.n[3]%4],
+	act := engine.StepAct{Kind: []engine.ActKind{engine.ResetForRetry, engine.ResetForRetry, engine.ResolveManually,
+		engine.CompleteManually}[o.n[3]%4],
 		Actor: "ada", Reason: "because"}
 	if act.Kind == engine.CompleteManually {
 		act.Result = []byte("1")

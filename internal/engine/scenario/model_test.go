@@ -60,7 +60,8 @@ var weights = []struct {
 	kind   string
 	weight int
 }{
-	{"submit", 14}, {"worker", 3}, {"claim", 22}, {"start", 8}, {"settle", 22}, {"heartbeat", 6}, {"progress", 3}, {"drain", 2},
+	{"submit", 14}, {"worker", 3}, {"claim", 22}, {"start", 8}, {"settle", 22}, {"heartbeat", 6}, {"progress", 3},
+	{"drain", 2},
 	{"cancel", 2}, {"act", 6}, {"replay", 4}, {"case", 8}, {"advance", 14}, {"upkeep", 12}, {"restart", 2},
 }
 
@@ -89,7 +90,8 @@ func generate(seed uint64, n int) []op {
 func transcript(script []op) string {
 	var b strings.Builder
 	for _, o := range script {
-		fmt.Fprintf(&b, "  {%q, [6]uint32{%d, %d, %d, %d, %d, %d}},\n", o.kind, o.n[0], o.n[1], o.n[2], o.n[3], o.n[4], o.n[5])
+		fmt.Fprintf(&b, "  {%q, [6]uint32{%d, %d, %d, %d, %d, %d}},\n", o.kind, o.n[0], o.n[1], o.n[2], o.n[3], o.n[4],
+			o.n[5])
 	}
 	return b.String()
 }

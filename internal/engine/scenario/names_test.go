@@ -17,19 +17,22 @@ func TestHostileNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, name := range map[string]string{"LineBreak": "a\nb", "NUL": "a\x00", "Escape": "\x1b[31m", "InvalidUTF8": "\xff", "Long": strings.Repeat("n", 256)} {
+	for what, name := range map[string]string{"LineBreak": "a\nb", "NUL": "a\x00", "Escape": "\x1b[31m",
+		"InvalidUTF8": "\xff", "Long": strings.Repeat("n", 256)} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			for _, sub := range []engine.Submission{
 				{TaskType: name}, {Name: name}, {TaskType: "h", Namespace: name}, {TaskType: "h", Capabilities: []string{name}},
-				{TaskType: "h", IdempotencyKey: name}, {TaskType: "h", CorrelationID: name}, {TaskType: "h", Meta: task.Meta{Tags: []string{name}}},
+				{TaskType: "h", IdempotencyKey: name}, {TaskType: "h", CorrelationID: name},
+				{TaskType: "h", Meta: task.Meta{Tags: []string{name}}},
 				{TaskType: "h", Meta: task.Meta{Initiator: name}},
 			} {
 				if _, err := w.engine.Submit(w.ctx, []engine.Submission{sub}, false); task.CodeOf(err) != task.Invalid {
 					t.Errorf("submit %+v: got the error %v", sub, err)
 				}
 			}
-			for _, worker := range []task.Worker{{Name: name}, {Handlers: []string{name}}, {Capabilities: []string{name}}, {Namespaces: []string{name}}, {Host: name}} {
+			for _, worker := range []task.Worker{{Name: name}, {Handlers: []string{name}}, {Capabilities: []string{name}},
+				{Namespaces: []string{name}}, {Host: name}} {
 				if _, err := w.engine.Register(w.ctx, worker); task.CodeOf(err) != task.Invalid {
 					t.Errorf("register %+v: got the error %v", worker, err)
 				}

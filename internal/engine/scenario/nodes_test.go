@@ -99,7 +99,8 @@ func TestNodesFollowWithoutNews(t *testing.T) {
 		}
 		done <- got
 	}()
-	answers, err := a.Settle(t.Context(), []engine.Result{{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted}})
+	answers, err := a.Settle(t.Context(),
+		[]engine.Result{{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted}})
 	if err != nil || answers[0].Err != nil {
 		t.Fatalf("settle was answered %+v, %v", answers, err)
 	}

@@ -24,7 +24,9 @@ func TestCaseOfATaskThatAlwaysFails(t *testing.T) {
 			const repeats = 60
 			s := newStalled(t, k)
 			none := 0
-			receipts, err := s.engine.Submit(s.ctx, []engine.Submission{{TaskType: "job", MaxRetries: &none, Context: []byte(`"` + strings.Repeat("x", 8<<10) + `"`)}}, false)
+			receipts, err := s.engine.Submit(s.ctx,
+				[]engine.Submission{{TaskType: "job", MaxRetries: &none, Context: []byte(`"` + strings.Repeat("x", 8<<10) + `"`)}},
+				false)
 			s.must(err)
 			id := receipts[0].ID
 			for n := range repeats {
@@ -42,8 +44,10 @@ func TestCaseOfATaskThatAlwaysFails(t *testing.T) {
 			for _, o := range c.Former {
 				size += len(o.Snapshot)
 			}
-			if c.Occurrences != repeats || len(c.Former) != task.KeptOccurrences-1 || c.Former[0].Fingerprint != "E0" || c.Fingerprint != fmt.Sprintf("E%d", repeats-1) {
-				t.Errorf("of %d failures %d are counted and %d kept, from %s to %s", repeats, c.Occurrences, len(c.Former)+1, c.Former[0].Fingerprint, c.Fingerprint)
+			if c.Occurrences != repeats || len(c.Former) != task.KeptOccurrences-1 || c.Former[0].Fingerprint != "E0" ||
+				c.Fingerprint != fmt.Sprintf("E%d", repeats-1) {
+				t.Errorf("of %d failures %d are counted and %d kept, from %s to %s", repeats, c.Occurrences, len(c.Former)+1,
+					c.Former[0].Fingerprint, c.Fingerprint)
 			}
 			if size > task.OccurrenceBytes {
 				t.Errorf("the snapshots are %d bytes", size)
@@ -64,8 +68,9 @@ func (s *stalled) failNext(code string) {
 		s.t.Fatalf("the worker was given %d steps", len(leases))
 	}
 	l := leases[0]
-	answers, err := s.engine.Settle(s.ctx, []engine.Result{{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultFailed,
-		Failure: &task.Failure{Code: code, Message: code, Retryable: true}}})
+	answers, err := s.engine.Settle(s.ctx,
+		[]engine.Result{{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultFailed,
+			Failure: &task.Failure{Code: code, Message: code, Retryable: true}}})
 	s.must(err)
 	s.must(answers[0].Err)
 }
@@ -111,8 +116,10 @@ func TestNodesShareACase(t *testing.T) {
 		if len(leases) != 1 {
 			t.Fatalf("the worker was given %d steps", len(leases))
 		}
-		answers, err := nodes[n%2].Settle(ctx, []engine.Result{{Step: leases[0].Step.ID, Token: leases[0].Step.Token, Status: engine.ResultFailed, Worker: leases[0].Step.WorkerNo,
-			Failure: &task.Failure{Code: fmt.Sprintf("E%d", n), Message: "x", Retryable: true}}})
+		answers, err := nodes[n%2].Settle(ctx,
+			[]engine.Result{{Step: leases[0].Step.ID, Token: leases[0].Step.Token, Status: engine.ResultFailed,
+				Worker:  leases[0].Step.WorkerNo,
+				Failure: &task.Failure{Code: fmt.Sprintf("E%d", n), Message: "x", Retryable: true}}})
 		must(err)
 		must(answers[0].Err)
 		if n == 0 {
@@ -128,8 +135,10 @@ func TestNodesShareACase(t *testing.T) {
 	must(<-noted)
 	c, err := nodes[1].CaseOfTask(ctx, id)
 	must(err)
-	if c.Occurrences != repeats || c.Fingerprint != fmt.Sprintf("E%d", repeats-1) || c.Replays.Count != repeats-1 || len(c.Thread) != 2*notes || c.NoteCount != 2*notes {
-		t.Errorf("the case has %d occurrences, the last %s, %d replays and %d notes", c.Occurrences, c.Fingerprint, c.Replays.Count, len(c.Thread))
+	if c.Occurrences != repeats || c.Fingerprint != fmt.Sprintf("E%d", repeats-1) || c.Replays.Count != repeats-1 ||
+		len(c.Thread) != 2*notes || c.NoteCount != 2*notes {
+		t.Errorf("the case has %d occurrences, the last %s, %d replays and %d notes", c.Occurrences, c.Fingerprint,
+			c.Replays.Count, len(c.Thread))
 	}
 }
 
@@ -142,7 +151,8 @@ func TestSnapshotIsBounded(t *testing.T) {
 	tpl := &task.Template{Namespace: "default", Name: "wide", Version: "1", Fingerprint: "wide", CreatedAt: s.now}
 	var names []string
 	for i := range steps {
-		spec := task.StepSpec{Name: fmt.Sprintf("%s_%d", strings.Repeat("a_long_name", 5), i), Handler: "h", Retry: task.DefaultRetry()}
+		spec := task.StepSpec{Name: fmt.Sprintf("%s_%d", strings.Repeat("a_long_name", 5), i), Handler: "h",
+			Retry: task.DefaultRetry()}
 		if i > 0 {
 			spec.Dependencies = names[:min(i, 20)]
 		}
@@ -159,8 +169,9 @@ func TestSnapshotIsBounded(t *testing.T) {
 	s.must(err)
 	leases, _, err := s.engine.Poll(s.ctx, s.worker, 1, 0, true)
 	s.must(err)
-	answers, err := s.engine.Settle(s.ctx, []engine.Result{{Step: leases[0].Step.ID, Token: leases[0].Step.Token, Status: engine.ResultFailed,
-		Failure: &task.Failure{Message: "broken"}}})
+	answers, err := s.engine.Settle(s.ctx,
+		[]engine.Result{{Step: leases[0].Step.ID, Token: leases[0].Step.Token, Status: engine.ResultFailed,
+			Failure: &task.Failure{Message: "broken"}}})
 	s.must(err)
 	s.must(answers[0].Err)
 	c, err := s.engine.CaseOfTask(s.ctx, receipts[0].ID)
@@ -173,7 +184,8 @@ func TestSnapshotIsBounded(t *testing.T) {
 		Omitted int `json:"steps_omitted"`
 	}
 	s.must(json.Unmarshal(c.Snapshot, &shown))
-	if len(c.Snapshot) > 512<<10 || shown.Omitted == 0 || len(shown.Steps)+shown.Omitted != steps || shown.Steps[0].LastError == nil {
+	if len(c.Snapshot) > 512<<10 || shown.Omitted == 0 || len(shown.Steps)+shown.Omitted != steps ||
+		shown.Steps[0].LastError == nil {
 		t.Errorf("the snapshot is %d bytes, with %d steps and %d omitted", len(c.Snapshot), len(shown.Steps), shown.Omitted)
 	}
 }

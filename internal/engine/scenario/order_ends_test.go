@@ -30,7 +30,8 @@ var ends = []string{completed, givenBack, failed, forsaken, notBegun}
 
 // end ends what was taken.
 func (m *crowd) end(rt *rapid.T, leases []engine.Lease, taken []waiter, end string) {
-	status := map[string]engine.ResultStatus{completed: engine.ResultCompleted, givenBack: engine.ResultReleased, failed: engine.ResultFailed}[end]
+	status := map[string]engine.ResultStatus{completed: engine.ResultCompleted, givenBack: engine.ResultReleased,
+		failed: engine.ResultFailed}[end]
 	if status != "" && len(leases) > 0 {
 		results := make([]engine.Result, len(leases))
 		for i, l := range leases {
@@ -104,7 +105,8 @@ func (m *crowd) keepUp(rt *rapid.T) {
 				continue
 			}
 			latest := now.Add(m.cfg.Recovery.RequeueDelay + 5*time.Second)
-			if due := task.Instant(s.Key); due <= now || due > latest || m.cfg.Recovery.Stagger < 0 && due != now.Add(m.cfg.Recovery.RequeueDelay) {
+			if due := task.Instant(s.Key); due <= now || due > latest ||
+				m.cfg.Recovery.Stagger < 0 && due != now.Add(m.cfg.Recovery.RequeueDelay) {
 				rt.Fatalf("a step that was lost by %s comes back at %s", m.sinceStart(now), m.sinceStart(due))
 			}
 			m.putOff(rt, id, x, s)
@@ -126,7 +128,8 @@ func (m *crowd) putOff(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
 // back notes that a step waits for workers again, from now on.
 func (m *crowd) back(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
 	if s.State != task.StepEnqueued || s.Priority != x.level || s.ReadyAt != task.At(m.now) {
-		rt.Fatalf("at %s a step of level %d is %s at level %d since %s, want it enqueued at level %d", m.sinceStart(task.At(m.now)), x.own,
+		rt.Fatalf("at %s a step of level %d is %s at level %d since %s, want it enqueued at level %d",
+			m.sinceStart(task.At(m.now)), x.own,
 			s.State, s.Priority, m.sinceStart(s.ReadyAt), x.level)
 	}
 	x.due, x.ready = 0, m.since(x)

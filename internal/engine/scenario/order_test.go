@@ -93,7 +93,8 @@ func newCrowd(t *testing.T, rt *rapid.T, k kind) *crowd {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	m := &crowd{world: w, can: capabilitySets, waiting: map[task.ID]waiter{}, away: map[task.ID]waiter{}, promoted: task.At(w.now), seen: map[string]int{}}
+	m := &crowd{world: w, can: capabilitySets, waiting: map[task.ID]waiter{}, away: map[task.ID]waiter{},
+		promoted: task.At(w.now), seen: map[string]int{}}
 	for i, caps := range capabilitySets {
 		reg, err := w.engine.Register(w.ctx, task.Worker{Name: fmt.Sprint("w", i), Capabilities: caps})
 		if err != nil {
@@ -159,7 +160,8 @@ func (m *crowd) take(rt *rapid.T, worker, capacity int, end string) {
 		rt.Fatal(err)
 	}
 	window := m.cfg.Scheduling.FairnessWindow
-	if want := min(capacity, servable); window == 0 && len(leases) != want || len(leases) > want || want > 0 && len(leases) == 0 {
+	if want := min(capacity, servable); window == 0 && len(leases) != want || len(leases) > want ||
+		want > 0 && len(leases) == 0 {
 		rt.Fatalf("a worker with capacity %d got %d steps of %d", capacity, len(leases), servable)
 	}
 	lowest, highest := task.MaxPriority, 0
@@ -201,7 +203,8 @@ func (m *crowd) fair(rt *rapid.T, worker int, got waiter) {
 			continue
 		}
 		if x.level == got.level && x.ready < got.ready {
-			rt.Fatalf("level %d: what was ready at %s went before what was at %s", x.level, m.sinceStart(got.ready), m.sinceStart(x.ready))
+			rt.Fatalf("level %d: what was ready at %s went before what was at %s", x.level, m.sinceStart(got.ready),
+				m.sinceStart(x.ready))
 		}
 		if most, bounded := order.Overtaken(x.level, got.level); bounded && got.ready > x.ready.Add(most+late) {
 			rt.Fatalf("%s: level %d, ready at %s, went before level %d, ready at %s; the bound is %v", order.Mode,

@@ -35,7 +35,8 @@ func TestCasesWhileTheDatabaseIsDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.engine.UpdateCase(s.ctx, c.ID, task.CaseChange{Actor: "ada", Metadata: []byte(`{"seen":true}`)}); err != nil {
+	if _, err := s.engine.UpdateCase(s.ctx, c.ID,
+		task.CaseChange{Actor: "ada", Metadata: []byte(`{"seen":true}`)}); err != nil {
 		t.Fatal(err)
 	}
 	questions := s.questions(ids[0], c.ID)
@@ -54,7 +55,8 @@ func TestCasesWhileTheDatabaseIsDown(t *testing.T) {
 			t.Errorf("%s answers %d, %v", name, n, errs[name])
 		}
 	}
-	if err := server.Stop(pgtest.Immediate); err != nil { // a postmaster that is shot leaves backends, which answer for a moment
+	if err := server.Stop(pgtest.Immediate); err != nil {
+		// a postmaster that is shot leaves backends, which answer for a moment
 		t.Fatal(err)
 	}
 	down, errs := ask()

@@ -56,7 +56,9 @@ func (p pausingCases) RecurCases(ctx context.Context, tx engine.Tx, cases []*tas
 	return p.CaseStore.RecurCases(ctx, tx, cases)
 }
 
-func (p pausingCases) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
+func (p pausingCases) Evidence(ctx context.Context, tx engine.Tx,
+	tasks []task.ID,
+) (map[task.ID]engine.Evidence, error) {
 	pauseIn(tx, "Evidence")
 	return p.CaseStore.Evidence(ctx, tx, tasks)
 }
@@ -98,7 +100,9 @@ func (p pausingKeys) TakeKeys(ctx context.Context, tx engine.Tx,
 	return p.KeyStore.TakeKeys(ctx, tx, asks, now, expires, patient)
 }
 
-func (p pausingKeys) BindKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to engine.Binding, expires task.Instant) error {
+func (p pausingKeys) BindKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to engine.Binding,
+	expires task.Instant,
+) error {
 	pauseIn(tx, "BindKey")
 	return p.KeyStore.BindKey(ctx, tx, name, to, expires)
 }

@@ -33,7 +33,9 @@ type pausingNotes struct {
 
 // noted is a pause before something is done to a note, unless only the node knows that.
 func (p pausingNotes) noted(tx engine.Tx, at string, keys ...string) {
-	if p.of.private == nil || slices.ContainsFunc(keys, func(k string) bool { return !strings.HasPrefix(k, handOutNotes) }) {
+	if p.of.private == nil || slices.ContainsFunc(keys, func(k string) bool {
+		return !strings.HasPrefix(k, handOutNotes)
+	}) {
 		pauseIn(tx, at)
 	}
 }

@@ -151,7 +151,8 @@ func (s *pausingStore) violations() error {
 func (s *pausingStore) checkVacant(left map[int64]int) {
 	for route, n := range left {
 		vacant := false
-		err := s.Store.Write(context.Background(), func(ctx context.Context, tx engine.Tx) (err error) { // asks the database nothing
+		err := s.Store.Write(context.Background(), func(ctx context.Context, tx engine.Tx) (err error) {
+			// asks the database nothing
 			vacant, err = tx.Vacant(ctx, route)
 			return err
 		})

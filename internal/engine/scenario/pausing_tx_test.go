@@ -9,7 +9,9 @@ import (
 
 // What a transaction is asked, each after a pause. Ready is told apart: see pausing_test.go.
 
-func (x *pausingTx) Between(ctx context.Context, route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
+func (x *pausingTx) Between(ctx context.Context, route int64, after engine.Position, upTo int64,
+	limit int,
+) ([]*task.Step, error) {
 	x.pause("Between")
 	return x.Tx.Between(ctx, route, after, upTo, limit)
 }
@@ -104,7 +106,9 @@ func (x *pausingTx) Template(ctx context.Context, def int64) (*task.Template, er
 	return x.Tx.Template(ctx, def)
 }
 
-func (x *pausingTx) ExpectKnown(ctx context.Context, templates map[int64]*task.Template, routes map[int64]*task.Route) error {
+func (x *pausingTx) ExpectKnown(ctx context.Context, templates map[int64]*task.Template,
+	routes map[int64]*task.Route,
+) error {
 	x.pause("ExpectKnown")
 	return x.Tx.ExpectKnown(ctx, templates, routes)
 }

@@ -12,7 +12,8 @@ import (
 // configureRecovery reads what scripts say about steps that fail or lose their worker.
 func (in *interpreter) configureRecovery(a *args) error {
 	r := &in.config.Recovery
-	for key, d := range map[string]*time.Duration{"timeout_cap": &r.TimeoutCap, "stagger": &r.Stagger, "max_stagger": &r.MaxStagger, "base": &r.BaseDelay, "requeue_delay": &r.RequeueDelay} {
+	for key, d := range map[string]*time.Duration{"timeout_cap": &r.TimeoutCap, "stagger": &r.Stagger,
+		"max_stagger": &r.MaxStagger, "base": &r.BaseDelay, "requeue_delay": &r.RequeueDelay} {
 		if err := a.duration(key, d); err != nil {
 			return err
 		}
@@ -20,8 +21,9 @@ func (in *interpreter) configureRecovery(a *args) error {
 	if r.Stagger < 0 {
 		r.Stagger = -1
 	}
-	for key, n := range map[string]*int{"boost": &r.BoostLevels, "transient": &r.Limits.Transient, "resource": &r.Limits.Resource,
-		"logic": &r.Limits.Logic, "lost": &r.Limits.Worker} {
+	for key, n := range map[string]*int{"boost": &r.BoostLevels, "transient": &r.Limits.Transient,
+		"resource": &r.Limits.Resource,
+		"logic":    &r.Limits.Logic, "lost": &r.Limits.Worker} {
 		if err := a.number(key, n); err != nil {
 			return err
 		}
@@ -32,7 +34,8 @@ func (in *interpreter) configureRecovery(a *args) error {
 	if v, ok := a.get("retry_priority"); ok {
 		r.RetryPriority = engine.RetryPriority(v)
 	}
-	for key, n := range map[string]*float64{"free_fraction": &in.config.Leases.FreeRequeueFraction, "jitter": &r.Jitter, "roll": &in.dice} {
+	for key, n := range map[string]*float64{"free_fraction": &in.config.Leases.FreeRequeueFraction, "jitter": &r.Jitter,
+		"roll": &in.dice} {
 		if v, ok := a.get(key); ok {
 			var err error
 			if *n, err = strconv.ParseFloat(v, 64); err != nil {
@@ -65,8 +68,11 @@ func (in *interpreter) showRecovery(a *args) ([]string, error) {
 		if r.Queue == task.Timers {
 			due = task.Instant(r.Key)
 		}
-		out = append(out, r.name+" "+line([]field{{"state", string(r.State)}, {"attempts", fmt.Sprintf("%d/%d", r.Attempts, r.MaxAttempts)}, {"due", in.sinceStart(due)},
-			{"timeout", r.Timeout.String()}, {"priority", in.engine.PriorityName(r.Priority)}, {"class", class}}))
+		out = append(out,
+			r.name+" "+
+				line([]field{{"state", string(r.State)}, {"attempts", fmt.Sprintf("%d/%d", r.Attempts, r.MaxAttempts)},
+					{"due", in.sinceStart(due)},
+					{"timeout", r.Timeout.String()}, {"priority", in.engine.PriorityName(r.Priority)}, {"class", class}}))
 	}
 	return out, nil
 }

@@ -82,8 +82,8 @@ func (r *restored) handlerOf(e *engine.Engine, id task.ID) string {
 	return t.Steps[0].Handler
 }
 
-// A backup is swapped in while a node runs. What the node knew of templates, routes and workers that are gone does it no
-// harm, though their numbers were given to others.
+// A backup is swapped in while a node runs. What the node knew of templates, routes and workers that are gone does it
+// no harm, though their numbers were given to others.
 func TestDatabaseGoesBack(t *testing.T) {
 	t.Parallel()
 	r := &restored{t, pgtest.Start(t, "fsync=off")}

@@ -15,16 +15,19 @@ func (in *interpreter) replay(a *args) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := in.engine.Replay(in.ctx, id, engine.Replay{Actor: a.text("by"), Reason: a.text("reason"), ResetAttempts: a.flag("reset"), Priority: a.text("priority")})
+	r, err := in.engine.Replay(in.ctx, id, engine.Replay{Actor: a.text("by"), Reason: a.text("reason"),
+		ResetAttempts: a.flag("reset"), Priority: a.text("priority")})
 	if err != nil {
 		return nil, err
 	}
-	return []string{fmt.Sprintf("%s %s steps=%d replays=%d priority=%s", name, r.Task.State, r.Steps, r.Task.Meta.Replays, in.engine.PriorityName(r.Task.Priority))}, nil
+	return []string{fmt.Sprintf("%s %s steps=%d replays=%d priority=%s", name, r.Task.State, r.Steps, r.Task.Meta.Replays,
+		in.engine.PriorityName(r.Task.Priority))}, nil
 }
 
 // showFailedTasks prints the failed tasks, newest first.
 func (in *interpreter) showFailedTasks(a *args) ([]string, error) {
-	f := engine.CaseFilter{Limit: 100, Status: task.CasePending, Fingerprint: a.text("error"), Reason: task.CaseReason(a.text("reason"))}
+	f := engine.CaseFilter{Limit: 100, Status: task.CasePending, Fingerprint: a.text("error"),
+		Reason: task.CaseReason(a.text("reason"))}
 	if v, ok := a.get("retryable"); ok {
 		retryable := v == "true"
 		f.Retryable = &retryable
@@ -39,7 +42,8 @@ func (in *interpreter) showFailedTasks(a *args) ([]string, error) {
 	var out []string
 	for _, l := range page.Tasks {
 		note := l.Case.Replays
-		fields := []field{{"reason", string(l.Case.Reason)}, {"error", l.Case.Fingerprint}, {"retryable", strconv.FormatBool(l.Case.Retryable)},
+		fields := []field{{"reason", string(l.Case.Reason)}, {"error", l.Case.Fingerprint},
+			{"retryable", strconv.FormatBool(l.Case.Retryable)},
 			{"replays", strconv.Itoa(note.Count)}, {"by", note.By}}
 		if l.Failed != nil {
 			fields = append(fields, field{"attempt", strconv.Itoa(l.Failed.Number)}, field{"message", l.Failed.Failure.Message})
@@ -64,7 +68,8 @@ func (in *interpreter) showFailures(a *args) ([]string, error) {
 		if c.New {
 			fresh = " new"
 		}
-		out = append(out, fmt.Sprintf("%s/%s '%s' %d replayable=%d%s", c.Namespace, c.Reason, c.Fingerprint, c.Cases, c.Replayable, fresh))
+		out = append(out, fmt.Sprintf("%s/%s '%s' %d replayable=%d%s", c.Namespace, c.Reason, c.Fingerprint, c.Cases,
+			c.Replayable, fresh))
 	}
 	for _, alarm := range r.Alarms {
 		out = append(out, fmt.Sprintf("alarm %s: %s", alarm.Kind, alarm.Message()))
@@ -78,7 +83,8 @@ func (in *interpreter) edit(a *args) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	edit := engine.ContextEdit{Actor: a.text("by"), Reason: a.text("reason"), Replay: !a.flag("no_retry"), ResetAttempts: a.flag("reset")}
+	edit := engine.ContextEdit{Actor: a.text("by"), Reason: a.text("reason"), Replay: !a.flag("no_retry"),
+		ResetAttempts: a.flag("reset")}
 	if v, ok := a.get("context"); ok {
 		edit.Context = []byte(v)
 	}

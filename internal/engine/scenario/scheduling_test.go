@@ -19,7 +19,8 @@ func (in *interpreter) configureScheduling(a *args) error {
 	if v, ok := a.get("mode"); ok {
 		s.Mode = task.SchedulingMode(v)
 	}
-	for key, d := range map[string]*time.Duration{"max_wait": &s.MaxWait, "low_to_medium": &s.LowToMedium, "medium_to_high": &s.MediumToHigh, "weight": &s.AgingWeight} {
+	for key, d := range map[string]*time.Duration{"max_wait": &s.MaxWait, "low_to_medium": &s.LowToMedium,
+		"medium_to_high": &s.MediumToHigh, "weight": &s.AgingWeight} {
 		if err := a.duration(key, d); err != nil {
 			return err
 		}
@@ -39,7 +40,8 @@ func (in *interpreter) configureScheduling(a *args) error {
 				engine.PriorityLevel{Name: name, Level: level, MaxRetries: 3, Timeout: time.Hour, MaxRetryDelay: time.Minute})
 		}
 	}
-	for key, n := range map[string]*int{"promotion_batch": &s.PromotionBatch, "high_promotion_batch": &s.HighPromotionBatch, "window": &s.FairnessWindow} {
+	for key, n := range map[string]*int{"promotion_batch": &s.PromotionBatch,
+		"high_promotion_batch": &s.HighPromotionBatch, "window": &s.FairnessWindow} {
 		if err := a.number(key, n); err != nil {
 			return err
 		}

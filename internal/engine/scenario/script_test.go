@@ -54,7 +54,8 @@ func compare(t *testing.T, file, want, got string) {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range w {
 		if i >= len(g) || w[i] != g[i] {
-			t.Errorf("%s:%d: want %q\nwhat it prints from there on:\n%s", file, i+1, w[i], strings.Join(g[min(i, len(g)):min(i+12, len(g))], "\n"))
+			t.Errorf("%s:%d: want %q\nwhat it prints from there on:\n%s", file, i+1, w[i],
+				strings.Join(g[min(i, len(g)):min(i+12, len(g))], "\n"))
 			return
 		}
 	}

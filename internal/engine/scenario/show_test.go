@@ -28,9 +28,11 @@ func line(fields []field) string {
 func (in *interpreter) taskFields(t *task.Task) []field {
 	c := t.Counts
 	return []field{
-		{"state", string(t.State)}, {"pending", strconv.Itoa(c.Pending)}, {"active", strconv.Itoa(c.Active)}, {"waiting", strconv.Itoa(c.Waiting)},
+		{"state", string(t.State)}, {"pending", strconv.Itoa(c.Pending)}, {"active", strconv.Itoa(c.Active)},
+		{"waiting", strconv.Itoa(c.Waiting)},
 		{"done", strconv.Itoa(c.Done)}, {"failed", strconv.Itoa(c.Failed)}, {"cancelled", strconv.Itoa(c.Cancelled)},
-		{"run_at", in.sinceStart(t.RunAt)}, {"deadline", in.sinceStart(t.DeadlineAt)}, {"finished", in.sinceStart(t.FinishedAt)},
+		{"run_at", in.sinceStart(t.RunAt)}, {"deadline", in.sinceStart(t.DeadlineAt)},
+		{"finished", in.sinceStart(t.FinishedAt)},
 		{"cancelled_by", t.Meta.CancelledBy}, {"cancel_reason", t.Meta.CancelReason},
 	}
 }
@@ -49,7 +51,8 @@ func (in *interpreter) stepFields(r row) []field {
 		progress = strconv.Itoa(r.Progress) + "%"
 	}
 	return []field{
-		{"state", string(r.State)}, {"attempts", fmt.Sprintf("%d/%d", r.Attempts, r.MaxAttempts)}, {"open_parents", strconv.Itoa(r.OpenParents)},
+		{"state", string(r.State)}, {"attempts", fmt.Sprintf("%d/%d", r.Attempts, r.MaxAttempts)},
+		{"open_parents", strconv.Itoa(r.OpenParents)},
 		{"worker", worker}, {"until", in.sinceStart(r.LeaseUntil)}, {"due", in.sinceStart(due)},
 		{"progress", progress}, {"note", r.Note}, {"result", string(r.Result)},
 	}
@@ -113,14 +116,16 @@ func (in *interpreter) showHistory(a *args) ([]string, error) {
 	}
 	var all []entry
 	for _, x := range records.Attempts {
-		all = append(all, entry{x.FinishedAt, fmt.Sprintf("%s %s -> %s %s", names[x.StepID], x.Outcome, x.After, in.attemptFields(x))})
+		all = append(all,
+			entry{x.FinishedAt, fmt.Sprintf("%s %s -> %s %s", names[x.StepID], x.Outcome, x.After, in.attemptFields(x))})
 	}
 	for _, x := range records.Acts {
 		of := x.StepID
 		if of.IsZero() {
 			of = t.ID
 		}
-		all = append(all, entry{x.At, fmt.Sprintf("%s %s by %s: %s (%s -> %s)", names[of], x.Kind, x.Actor, x.Reason, x.From, x.To)})
+		all = append(all,
+			entry{x.At, fmt.Sprintf("%s %s by %s: %s (%s -> %s)", names[of], x.Kind, x.Actor, x.Reason, x.From, x.To)})
 	}
 	for _, x := range records.Events {
 		all = append(all, entry{x.At, strings.TrimSpace(fmt.Sprintf("task %s -> %s %s", x.From, x.To, x.Cause))})

@@ -115,10 +115,12 @@ func TestPollWakesOnSubmit(t *testing.T) {
 			b.submit(job)
 			p := <-poll
 			b.want(p, 1, wait)
-			if l := p.leases[0]; l.Step.State != task.StepInProgress || string(l.Task.Context) != string(job.Context) || l.Step.Token != 1 {
+			if l := p.leases[0]; l.Step.State != task.StepInProgress || string(l.Task.Context) != string(job.Context) ||
+				l.Step.Token != 1 {
 				t.Errorf("got the lease %+v", l)
 			}
-			r, err := b.engine.Settle(b.ctx, []engine.Result{{Step: p.leases[0].Step.ID, Token: 1, Status: engine.ResultCompleted}})
+			r, err := b.engine.Settle(b.ctx,
+				[]engine.Result{{Step: p.leases[0].Step.ID, Token: 1, Status: engine.ResultCompleted}})
 			if err != nil || r[0].Err != nil {
 				t.Errorf("settle: %v, %v", err, r[0].Err)
 			}
@@ -275,7 +277,8 @@ func TestPollWakesOnDependants(t *testing.T) {
 		b.want(a, 1, 0)
 		poll := b.poll(b.ctx, b.register(task.Worker{}), 1, 30*time.Second)
 		time.Sleep(time.Second)
-		_, err = b.engine.Settle(b.ctx, []engine.Result{{Step: a.leases[0].Step.ID, Token: 1, Status: engine.ResultCompleted, Result: []byte(`"A"`)}})
+		_, err = b.engine.Settle(b.ctx,
+			[]engine.Result{{Step: a.leases[0].Step.ID, Token: 1, Status: engine.ResultCompleted, Result: []byte(`"A"`)}})
 		b.must(err)
 		p := <-poll
 		b.want(p, 1, time.Second)

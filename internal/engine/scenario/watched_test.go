@@ -12,7 +12,8 @@ import (
 func (in *interpreter) configureWorkers(a *args) error {
 	b, p := &in.config.WorkerBreaker, &in.config.WorkerProbes
 	b.Count = engine.BreakerCount(a.text("breaker_count"))
-	return firstError(a.number("breaker_failures", &b.Failures), a.duration("breaker_open_for", &b.OpenFor), a.number("breaker_half_open", &b.HalfOpen),
+	return firstError(a.number("breaker_failures", &b.Failures), a.duration("breaker_open_for", &b.OpenFor),
+		a.number("breaker_half_open", &b.HalfOpen),
 		a.number("unhealthy_after", &p.UnhealthyAfter))
 }
 

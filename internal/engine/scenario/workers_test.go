@@ -35,7 +35,8 @@ func (in *interpreter) worker(a *args) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := in.engine.Register(in.ctx, task.Worker{Name: name, Handlers: a.list("handlers"), Capabilities: a.list("caps"), Namespaces: a.list("namespaces"), HealthURL: a.text("health")})
+	w, err := in.engine.Register(in.ctx, task.Worker{Name: name, Handlers: a.list("handlers"),
+		Capabilities: a.list("caps"), Namespaces: a.list("namespaces"), HealthURL: a.text("health")})
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +170,8 @@ func (in *interpreter) complete(a *args) ([]string, error) {
 }
 
 func (in *interpreter) fail(a *args) ([]string, error) {
-	f := &task.Failure{Type: a.text("type"), Code: a.text("code"), Class: failure.Class(a.text("class")), Message: a.text("message"), Retryable: !a.flag("fatal")}
+	f := &task.Failure{Type: a.text("type"), Code: a.text("code"), Class: failure.Class(a.text("class")),
+		Message: a.text("message"), Retryable: !a.flag("fatal")}
 	var after time.Duration
 	if err := a.duration("retry_after", &after); err != nil {
 		return nil, err
@@ -241,7 +243,8 @@ func (in *interpreter) drain(a *args) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := in.engine.Drain(in.ctx, h.id, a.flag("final"), engine.WorkerAct{Actor: a.text("by"), Reason: a.text("reason")})
+	n, err := in.engine.Drain(in.ctx, h.id, a.flag("final"),
+		engine.WorkerAct{Actor: a.text("by"), Reason: a.text("reason")})
 	if err != nil {
 		return nil, err
 	}

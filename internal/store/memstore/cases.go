@@ -62,7 +62,9 @@ func (*Store) Case(ctx context.Context, within engine.Tx, id task.ID) (*task.Cas
 func (*Store) PendingCases(ctx context.Context, within engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	t := in(within)
 	var out []*task.Case
-	for _, id := range slices.CompactFunc(slices.SortedFunc(slices.Values(tasks), compareIDs), func(a, b task.ID) bool { return a == b }) {
+	for _, id := range slices.CompactFunc(slices.SortedFunc(slices.Values(tasks), compareIDs), func(a, b task.ID) bool {
+		return a == b
+	}) {
 		if c := t.s.pendingCase(id); c != nil {
 			out = append(out, bareCase(c))
 		}
@@ -74,7 +76,9 @@ func (*Store) PendingCases(ctx context.Context, within engine.Tx, tasks []task.I
 func (*Store) CasesOf(ctx context.Context, within engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	t := in(within)
 	var out []*task.Case
-	for _, id := range slices.CompactFunc(slices.SortedFunc(slices.Values(tasks), compareIDs), func(a, b task.ID) bool { return a == b }) {
+	for _, id := range slices.CompactFunc(slices.SortedFunc(slices.Values(tasks), compareIDs), func(a, b task.ID) bool {
+		return a == b
+	}) {
 		out = append(out, clones(t.s.casesOf(id), bareCase)...)
 	}
 	return out, nil
@@ -105,7 +109,8 @@ func (*Store) SaveCases(ctx context.Context, within engine.Tx, cases []*task.Cas
 		}
 		row := cloneCase(old)
 		row.Status, row.Notes, row.Metadata = from.Status, from.Notes, slices.Clone(from.Metadata)
-		row.ResolvedAt, row.ResolvedBy, row.ResolvedKey, row.UpdatedAt = from.ResolvedAt, from.ResolvedBy, from.ResolvedKey, from.UpdatedAt
+		row.ResolvedAt, row.ResolvedBy, row.ResolvedKey, row.UpdatedAt = from.ResolvedAt, from.ResolvedBy, from.ResolvedKey,
+			from.UpdatedAt
 		row.Recovery, row.Replays, row.NoteCount, row.NoteBytes = from.Recovery, from.Replays, from.NoteCount, from.NoteBytes
 		for _, n := range from.Thread {
 			if n.No > len(row.Thread) {
@@ -123,7 +128,8 @@ func (*Store) RecurCases(ctx context.Context, within engine.Tx, cases []*task.Ca
 	for _, from := range cases {
 		old := t.s.cases[from.ID]
 		if old == nil || from.Occurrences != old.Occurrences+1 {
-			return task.Errorf(task.Internal, "add occurrence %d of case %s: it does not follow the last one", from.Occurrences, from.ID)
+			return task.Errorf(task.Internal, "add occurrence %d of case %s: it does not follow the last one", from.Occurrences,
+				from.ID)
 		}
 		row := cloneCase(old)
 		row.Former = keptOccurrences(append(row.Former, old.Latest()), from.Occurrences)

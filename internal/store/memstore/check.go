@@ -13,7 +13,8 @@ import (
 func checkStepMove(old, now *task.Step) error {
 	switch {
 	case old.State.Terminal() && now.State != old.State:
-		return task.Errorf(task.Internal, "save step %s: it is %s for ever and cannot become %s", old.ID, old.State, now.State)
+		return task.Errorf(task.Internal, "save step %s: it is %s for ever and cannot become %s", old.ID, old.State,
+			now.State)
 	case now.Token < old.Token:
 		return task.Errorf(task.Internal, "save step %s: its token went back from %d to %d", old.ID, old.Token, now.Token)
 	case now.State.Leased() && !old.State.Leased() && now.Token == old.Token:
@@ -145,7 +146,8 @@ func (t *tx) checkParents(row *task.Task, steps []*task.Step) error {
 			}
 		}
 		waits := step.State == task.StepPending
-		runs := slices.Contains([]task.StepState{task.StepEnqueued, task.StepAssigned, task.StepInProgress, task.StepWaitingForRetry}, step.State)
+		runs := slices.Contains([]task.StepState{task.StepEnqueued, task.StepAssigned, task.StepInProgress,
+			task.StepWaitingForRetry}, step.State)
 		switch {
 		case waits && step.OpenParents != open:
 			return task.Errorf(task.Internal, "commit: step %s counts %d open parents of %d", step.ID, step.OpenParents, open)

@@ -61,15 +61,21 @@ func TestInvariants(t *testing.T) {
 		spoil func(row *task.Task, a, b *task.Step)
 		want  string
 	}{
-		"SettledButQueued":      {func(row *task.Task, a, _ *task.Step) { a.State = task.StepErrored }, "error in queue"},
-		"ReadyInNoQueue":        {func(row *task.Task, a, _ *task.Step) { a.Queue, a.Key = 0, 0 }, "enqueued in queue 0"},
-		"KeyWithoutQueue":       {func(row *task.Task, _, b *task.Step) { b.Key = 7 }, "pending in queue 0 under key 7"},
-		"WaitingOnItsRoute":     {func(row *task.Task, a, _ *task.Step) { a.State = task.StepWaitingForRetry }, "waiting_for_retry in queue"},
-		"LeaseWithoutWorker":    {func(row *task.Task, a, _ *task.Step) { a.LeaseUntil = now }, "with a lease until"},
-		"CountsDiffer":          {func(row *task.Task, a, _ *task.Step) { settle(a, task.StepErrored) }, "its steps are"},
-		"FinishedButNot":        {func(row *task.Task, _, _ *task.Step) { row.FinishedAt = now }, "with FinishedAt"},
-		"CompleteWithOpenSteps": {func(row *task.Task, _, _ *task.Step) { row.State, row.FinishedAt = task.Complete, now }, "while steps of it can run"},
-		"ImpossibleMove":        {func(row *task.Task, _, _ *task.Step) { row.State = task.Initializing }, "cannot become initializing"},
+		"SettledButQueued": {func(row *task.Task, a, _ *task.Step) { a.State = task.StepErrored }, "error in queue"},
+		"ReadyInNoQueue":   {func(row *task.Task, a, _ *task.Step) { a.Queue, a.Key = 0, 0 }, "enqueued in queue 0"},
+		"KeyWithoutQueue":  {func(row *task.Task, _, b *task.Step) { b.Key = 7 }, "pending in queue 0 under key 7"},
+		"WaitingOnItsRoute": {func(row *task.Task, a, _ *task.Step) {
+			a.State = task.StepWaitingForRetry
+		}, "waiting_for_retry in queue"},
+		"LeaseWithoutWorker": {func(row *task.Task, a, _ *task.Step) { a.LeaseUntil = now }, "with a lease until"},
+		"CountsDiffer":       {func(row *task.Task, a, _ *task.Step) { settle(a, task.StepErrored) }, "its steps are"},
+		"FinishedButNot":     {func(row *task.Task, _, _ *task.Step) { row.FinishedAt = now }, "with FinishedAt"},
+		"CompleteWithOpenSteps": {func(row *task.Task, _, _ *task.Step) {
+			row.State, row.FinishedAt = task.Complete, now
+		}, "while steps of it can run"},
+		"ImpossibleMove": {func(row *task.Task, _, _ *task.Step) {
+			row.State = task.Initializing
+		}, "cannot become initializing"},
 		"RunsBeforeItsParent": {func(row *task.Task, _, b *task.Step) {
 			b.OpenParents = 0
 			b.State, b.Queue, b.Key = task.StepEnqueued, b.RouteID, 1
@@ -132,7 +138,9 @@ func TestLeaseEndsOnce(t *testing.T) {
 	s, row, steps := pair(t)
 	attempt := task.Attempt{TaskID: row.ID, StepID: steps[0].ID, Token: 1, Outcome: task.Failed}
 	add := func() error {
-		return s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error { return tx.AddAttempts(ctx, []task.Attempt{attempt}) })
+		return s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+			return tx.AddAttempts(ctx, []task.Attempt{attempt})
+		})
 	}
 	if err := add(); err != nil {
 		t.Fatal(err)
@@ -146,7 +154,8 @@ func TestKeyOfNoTask(t *testing.T) {
 	t.Parallel()
 	s, _, _ := pair(t)
 	err := s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
-		ask := engine.KeyAsk{Name: engine.KeyName{Namespace: "default", Key: "k"}, To: engine.Binding{Task: s.IDs().Take(now.Time(), 1)}}
+		ask := engine.KeyAsk{Name: engine.KeyName{Namespace: "default", Key: "k"},
+			To: engine.Binding{Task: s.IDs().Take(now.Time(), 1)}}
 		_, err := s.KeyStore().TakeKeys(ctx, tx, []engine.KeyAsk{ask}, now, now+1, true)
 		return err
 	})

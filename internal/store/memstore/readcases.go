@@ -39,7 +39,8 @@ func (s *state) casesWhere(f engine.CaseFilter) []*task.Case {
 	var list []*task.Case
 	for _, c := range s.cases {
 		def := s.template(c.DefID)
-		if (len(f.IDs) == 0 || slices.Contains(f.IDs, c.ID)) && (f.Status == "" || c.Status == f.Status) && (f.Reason == "" || c.Reason == f.Reason) &&
+		if (len(f.IDs) == 0 || slices.Contains(f.IDs, c.ID)) && (f.Status == "" || c.Status == f.Status) &&
+			(f.Reason == "" || c.Reason == f.Reason) &&
 			(f.Namespace == "" || def.Namespace == f.Namespace) && (f.TaskName == "" || def.Name == f.TaskName) &&
 			(f.After == 0 || c.OpenedAt >= f.After) && (f.Before == 0 || c.OpenedAt < f.Before) &&
 			(f.Fingerprint == "" || c.Fingerprint == f.Fingerprint) && (f.Retryable == nil || c.Retryable == *f.Retryable) &&
@@ -79,7 +80,9 @@ func (s *Store) ResolvedCases(ctx context.Context, before task.Instant, limit in
 		return nil, err
 	}
 	defer done()
-	list := slices.DeleteFunc(st.casesWhere(engine.CaseFilter{}), func(c *task.Case) bool { return c.Status == task.CasePending || c.ResolvedAt >= before })
+	list := slices.DeleteFunc(st.casesWhere(engine.CaseFilter{}), func(c *task.Case) bool {
+		return c.Status == task.CasePending || c.ResolvedAt >= before
+	})
 	slices.SortStableFunc(list, func(a, b *task.Case) int { return cmp.Compare(a.ResolvedAt, b.ResolvedAt) })
 	return clones(list[:min(limit, len(list))], bareCase), nil
 }
@@ -95,7 +98,9 @@ func (s *Store) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int
 }
 
 // CountFailures implements engine.CaseCounter.
-func (s *Store) CountFailures(ctx context.Context, since task.Instant, byFingerprint bool, limit int) ([]engine.FailureCount, error) {
+func (s *Store) CountFailures(ctx context.Context, since task.Instant, byFingerprint bool,
+	limit int,
+) ([]engine.FailureCount, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
 		return nil, err
@@ -103,7 +108,8 @@ func (s *Store) CountFailures(ctx context.Context, since task.Instant, byFingerp
 	defer done()
 	var out []engine.FailureCount
 	for _, c := range st.casesWhere(engine.CaseFilter{After: since}) {
-		p := engine.FailureCount{Namespace: st.template(c.DefID).Namespace, Reason: c.Reason, First: c.OpenedAt, Last: c.OpenedAt}
+		p := engine.FailureCount{Namespace: st.template(c.DefID).Namespace, Reason: c.Reason, First: c.OpenedAt,
+			Last: c.OpenedAt}
 		if byFingerprint {
 			p.Fingerprint = c.Fingerprint
 		}
@@ -122,7 +128,8 @@ func (s *Store) CountFailures(ctx context.Context, since task.Instant, byFingerp
 		}
 	}
 	slices.SortFunc(out, func(a, b engine.FailureCount) int {
-		return cmp.Or(cmp.Compare(b.Cases, a.Cases), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Fingerprint, b.Fingerprint))
+		return cmp.Or(cmp.Compare(b.Cases, a.Cases), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Reason, b.Reason),
+			cmp.Compare(a.Fingerprint, b.Fingerprint))
 	})
 	return out[:min(limit, len(out))], nil
 }
@@ -175,7 +182,9 @@ func bound[T any](page []T, limit int, of func(*T) (document *[]byte, omitted *b
 }
 
 // UrgentCases implements engine.CaseReader.
-func (s *Store) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engine.PriorityBases) ([]*task.Case, error) {
+func (s *Store) UrgentCases(ctx context.Context, f engine.CaseFilter,
+	bases engine.PriorityBases,
+) ([]*task.Case, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
 		return nil, err
@@ -270,7 +279,9 @@ func bareTask(t *task.Task) *task.Task {
 }
 
 // Watches implements engine.WatchStore.
-func (s *Store) Watches(ctx context.Context, behind engine.Watch, until task.Instant, limit int) ([]engine.Watch, error) {
+func (s *Store) Watches(ctx context.Context, behind engine.Watch, until task.Instant,
+	limit int,
+) ([]engine.Watch, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
 		return nil, err

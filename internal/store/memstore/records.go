@@ -13,7 +13,9 @@ import (
 func (t *tx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	for _, a := range attempts {
 		old := t.s.attempts[a.TaskID]
-		if a.Token != 0 && slices.ContainsFunc(old, func(b task.Attempt) bool { return a.StepID == b.StepID && a.Token == b.Token }) {
+		if a.Token != 0 && slices.ContainsFunc(old, func(b task.Attempt) bool {
+			return a.StepID == b.StepID && a.Token == b.Token
+		}) {
 			return task.Errorf(task.Internal, "add attempt of step %s: its lease %d has ended before", a.StepID, a.Token)
 		}
 		put(t, attemptsTable, a.TaskID, append(slices.Clip(old), cloneAttempt(a)))
@@ -47,7 +49,9 @@ func (*Store) AddActs(ctx context.Context, within engine.Tx, acts []task.Act) er
 
 // TakeKeys implements engine.KeyStore. A key is bound while now is before expires. There is one transaction at a
 // time, so none is locked.
-func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyAsk, now, expires task.Instant, _ bool) ([]engine.KeyAnswer, error) {
+func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyAsk, now, expires task.Instant,
+	_ bool,
+) ([]engine.KeyAnswer, error) {
 	t := in(within)
 	answers := make([]engine.KeyAnswer, len(asks))
 	for i, a := range asks {
@@ -61,7 +65,9 @@ func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyA
 }
 
 // BindKey implements engine.KeyStore.
-func (*Store) BindKey(ctx context.Context, within engine.Tx, name engine.KeyName, to engine.Binding, expires task.Instant) error {
+func (*Store) BindKey(ctx context.Context, within engine.Tx, name engine.KeyName, to engine.Binding,
+	expires task.Instant,
+) error {
 	in(within).bindKey(name, to, expires)
 	return nil
 }

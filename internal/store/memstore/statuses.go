@@ -9,7 +9,9 @@ import (
 )
 
 // BoundTasks implements engine.KeyStore.
-func (s *Store) BoundTasks(ctx context.Context, names []engine.KeyName, now task.Instant) (map[engine.KeyName]task.ID, error) {
+func (s *Store) BoundTasks(ctx context.Context, names []engine.KeyName,
+	now task.Instant,
+) (map[engine.KeyName]task.ID, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,9 @@ func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Wor
 }
 
 // Between implements engine.TxQueues.
-func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
+func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64,
+	limit int,
+) ([]*task.Step, error) {
 	entries := t.s.queue(route).entries
 	at, found := slices.BinarySearchFunc(entries, entry{after.Key, after.ID}, compareEntries)
 	if found {

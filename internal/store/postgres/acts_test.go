@@ -20,7 +20,8 @@ func TestActsAreKept(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	s := open(t, dsn)
 	err := s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
-		return s.ActStore().AddActs(ctx, tx, []task.Act{{At: 1, Kind: "use_key", Actor: "ada", Auth: task.AuthKey, Key: "ops"}})
+		return s.ActStore().AddActs(ctx, tx,
+			[]task.Act{{At: 1, Kind: "use_key", Actor: "ada", Auth: task.AuthKey, Key: "ops"}})
 	})
 	if err != nil {
 		t.Fatal(err)

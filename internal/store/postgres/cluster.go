@@ -29,7 +29,9 @@ func (s *Store) Turn(ctx context.Context, loop string, hold time.Duration) (bool
 // LastTurn implements engine.Cluster.
 func (s *Store) LastTurn(ctx context.Context) (task.Instant, error) {
 	var at task.Instant
-	err := s.Query(ctx, `SELECT coalesce(max(taken_at), 0) FROM tasker_turns`, nil, func(r store.Row) error { return r.Scan(&at) })
+	err := s.Query(ctx, `SELECT coalesce(max(taken_at), 0) FROM tasker_turns`, nil, func(r store.Row) error {
+		return r.Scan(&at)
+	})
 	return at, err
 }
 

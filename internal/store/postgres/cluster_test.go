@@ -15,9 +15,11 @@ import (
 func job(s engine.Database, route int64) (*task.Task, *task.Step) {
 	now := task.At(time.Now())
 	id := s.IDs().Take(now.Time(), 2)
-	step := &task.Step{ID: s.IDs().Step(id, 1), TaskID: id, Ordinal: 1, RouteID: route, State: task.StepEnqueued, MaxAttempts: 1,
-		Queue: route, Key: task.StrictKey(50, now), ReadyAt: now}
-	return &task.Task{ID: id, State: task.StepsInProcess, Counts: task.Counts{Active: 1}, CreatedAt: now, Context: []byte(`{}`)}, step
+	step := &task.Step{ID: s.IDs().Step(id, 1), TaskID: id, Ordinal: 1, RouteID: route, State: task.StepEnqueued,
+		MaxAttempts: 1,
+		Queue:       route, Key: task.StrictKey(50, now), ReadyAt: now}
+	return &task.Task{ID: id, State: task.StepsInProcess, Counts: task.Counts{Active: 1}, CreatedAt: now,
+		Context: []byte(`{}`)}, step
 }
 
 func TestCluster(t *testing.T) {

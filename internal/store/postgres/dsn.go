@@ -70,8 +70,9 @@ func ParseDSN(dsn string) (DSN, error) {
 	}
 	switch {
 	case d.PgBouncer && cc.RuntimeParams["search_path"] != "":
-		return DSN{}, &task.Error{Code: task.Invalid, Message: "with pgbouncer=true the DSN cannot set search_path: PgBouncer does not keep it for its clients",
-			Hint: "name the schema with schema=NAME: then every transaction sets it for itself"}
+		return DSN{}, &task.Error{Code: task.Invalid,
+			Message: "with pgbouncer=true the DSN cannot set search_path: PgBouncer does not keep it for its clients",
+			Hint:    "name the schema with schema=NAME: then every transaction sets it for itself"}
 	case d.Schema != "" && cc.RuntimeParams["search_path"] != "":
 		return DSN{}, task.Errorf(task.Invalid, "the DSN names both schema and search_path; schema says it all")
 	case d.Schema != "" && !d.PgBouncer:
@@ -85,7 +86,8 @@ func ParseDSN(dsn string) (DSN, error) {
 	if cc.RuntimeParams["application_name"] == "" {
 		cc.RuntimeParams["application_name"] = "tasker" // what pg_stat_activity shows
 	}
-	if cc.ValidateConnect == nil && !strings.Contains(dsn, "target_session_attrs") && os.Getenv("PGTARGETSESSIONATTRS") == "" && severalHosts(cc) {
+	if cc.ValidateConnect == nil && !strings.Contains(dsn, "target_session_attrs") &&
+		os.Getenv("PGTARGETSESSIONATTRS") == "" && severalHosts(cc) {
 		cc.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	if cc.ConnectTimeout == 0 {
@@ -143,7 +145,8 @@ func takeSchema(params map[string]string) (string, error) {
 	case !given:
 		return "", nil
 	case !schemaName.MatchString(name) || strings.HasPrefix(strings.ToLower(name), "pg_"):
-		return "", task.Errorf(task.Invalid, "schema=%q: a schema is named by letters, digits and _, at most 63, and not pg_", name)
+		return "", task.Errorf(task.Invalid, "schema=%q: a schema is named by letters, digits and _, at most 63, and not pg_",
+			name)
 	}
 	return name, nil
 }

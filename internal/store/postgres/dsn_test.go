@@ -33,7 +33,8 @@ func TestParseDSN(t *testing.T) {
 		if _, sent := cc.RuntimeParams["schema"]; sent {
 			t.Error("schema would be sent to the server")
 		}
-		if cc.Password != "pw" || d.Pool.MaxConns != 7 || cc.ConnectTimeout != 3*time.Second || cc.RuntimeParams["application_name"] != "tasker" {
+		if cc.Password != "pw" || d.Pool.MaxConns != 7 || cc.ConnectTimeout != 3*time.Second ||
+			cc.RuntimeParams["application_name"] != "tasker" {
 			t.Errorf("pool is %d, time-out %s, parameters %v", d.Pool.MaxConns, cc.ConnectTimeout, cc.RuntimeParams)
 		}
 	})

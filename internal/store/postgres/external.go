@@ -19,7 +19,9 @@ import (
 // go on.
 //
 // The other processes, and this one, hear of it with the commit.
-func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn, fn func(context.Context, engine.Tx) error) (err error) {
+func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn,
+	fn func(context.Context, engine.Tx) error,
+) (err error) {
 	if host.TxStatus() != 'T' {
 		return task.Errorf(task.Invalid, "the transaction is not open: it has ended or failed, or never begun")
 	}
@@ -56,7 +58,8 @@ func (s *Store) enter(ctx context.Context, c *conn) (path string, err error) {
 	var theirs store.Text
 	err = c.run(ctx, []request{{sql: installationQuery, each: func(r store.Row) error { return r.Scan(&theirs) }}})
 	if err != nil || string(theirs) != s.installation {
-		stranger := &task.Error{Code: task.Invalid, Message: "the transaction is on another database than the client", Err: err,
+		stranger := &task.Error{Code: task.Invalid, Message: "the transaction is on another database than the client",
+			Err:  err,
 			Hint: "open the client with a DSN of the database that the transaction is on"}
 		return "", first(s.undo(ctx, c), stranger)
 	}

@@ -39,7 +39,9 @@ func until(t *testing.T, most time.Duration, do func(ctx context.Context) error)
 
 func note(s *postgres.Store) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
-		return s.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return s.NoteStore().Note(ctx, tx, "hang", "over") })
+		return s.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			return s.NoteStore().Note(ctx, tx, "hang", "over")
+		})
 	}
 }
 

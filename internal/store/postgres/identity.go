@@ -78,7 +78,8 @@ func (s *Store) forgetAll() {
 func (s *Store) checkIdentity(ctx context.Context, c *pgx.Conn) error {
 	before, known := s.identity.before()
 	var now position
-	if err := c.QueryRow(ctx, identityQuery, pgx.QueryExecModeSimpleProtocol).Scan(&now.system, &now.timeline, &now.log); err != nil {
+	if err := c.QueryRow(ctx, identityQuery, pgx.QueryExecModeSimpleProtocol).Scan(&now.system, &now.timeline,
+		&now.log); err != nil {
 		return err
 	}
 	s.identity.see(now, before, known)

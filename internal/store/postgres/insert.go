@@ -64,7 +64,8 @@ func (t *tx) insertTasks(tasks []*task.Task) error {
 	alike := group[plainTask, *task.Task]{}
 	var other taskLists
 	for _, k := range tasks {
-		if k.State == task.StepsInProcess && k.StateAt == k.CreatedAt && k.Counts.Pending == 0 && k.RunAt == 0 && k.DeadlineAt == 0 &&
+		if k.State == task.StepsInProcess && k.StateAt == k.CreatedAt && k.Counts.Pending == 0 && k.RunAt == 0 &&
+			k.DeadlineAt == 0 &&
 			k.CorrelationID == "" && k.IdempotencyKey == "" && k.Meta.Empty() {
 			alike.add(plainTask{k.DefID, k.Priority, k.Counts.Active, k.CreatedAt}, k)
 		} else if err := other.add(k); err != nil {
@@ -108,7 +109,8 @@ type taskLists struct {
 
 func (l *taskLists) add(k *task.Task) error {
 	l.ids = append(l.ids, k.ID)
-	l.defs, l.created, l.priority = append(l.defs, k.DefID), append(l.created, int64(k.CreatedAt)), append(l.priority, int64(k.Priority))
+	l.defs, l.created, l.priority = append(l.defs, k.DefID), append(l.created, int64(k.CreatedAt)),
+		append(l.priority, int64(k.Priority))
 	l.active, l.pending = append(l.active, int64(k.Counts.Active)), append(l.pending, int64(k.Counts.Pending))
 	l.runAt, l.deadline = append(l.runAt, int64(k.RunAt)), append(l.deadline, int64(k.DeadlineAt))
 	l.stateAt, l.finished = append(l.stateAt, int64(k.StateAt)), append(l.finished, int64(k.FinishedAt))
@@ -126,9 +128,11 @@ func (l *taskLists) add(k *task.Task) error {
 const (
 	intoTasks = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting, steps_done, steps_failed,
  steps_cancelled, manual_ends, created_at, state_at, run_at, finished_at, deadline_at, correlation_id, idempotency_key, meta, context) SELECT `
-	insertPlain = intoTasks + `u.id, $3, 'steps_in_process', $4, 0, $5, 0, 0, 0, 0, 0, $6, $6, 0, 0, 0, NULL, NULL, NULL, u.context::json
+	insertPlain = intoTasks +
+		`u.id, $3, 'steps_in_process', $4, 0, $5, 0, 0, 0, 0, 0, $6, $6, 0, 0, 0, NULL, NULL, NULL, u.context::json
  FROM unnest($1::uuid[], $2::text[]) AS u(id, context)`
-	insertAny = intoTasks + `u.id, u.def, u.state, u.priority, u.pending, u.active, 0, 0, 0, 0, 0, u.created, u.state_at, u.run_at, u.finished, u.deadline, u.correlation,
+	insertAny = intoTasks +
+		`u.id, u.def, u.state, u.priority, u.pending, u.active, 0, 0, 0, 0, 0, u.created, u.state_at, u.run_at, u.finished, u.deadline, u.correlation,
  u.key, u.meta::json, u.context::json FROM unnest($1::uuid[], $2::bigint[], $3::smallint[], $4::int[], $5::text[], $6::text[], $7::int[], $8::bigint[],
  $9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[])
  AS u(id, def, priority, active, context, state, pending, created, run_at, deadline, correlation, key, meta, state_at, finished)`
@@ -139,7 +143,8 @@ func (l *taskLists) insert(t *tx) {
 	if len(l.ids) == 0 {
 		return
 	}
-	t.exec(insertAny, l.ids, l.defs, l.priority, l.active, l.ctext, l.states, l.pending, l.created, l.runAt, l.deadline, l.correlation, l.key, l.meta,
+	t.exec(insertAny, l.ids, l.defs, l.priority, l.active, l.ctext, l.states, l.pending, l.created, l.runAt, l.deadline,
+		l.correlation, l.key, l.meta,
 		l.stateAt, l.finished)
 	if len(l.tags) > 0 {
 		t.exec(insertTags, l.tags, l.tagged)
@@ -158,7 +163,8 @@ type stepLists struct {
 
 func (l *stepLists) add(s *task.Step) {
 	l.ids, l.tasks = append(l.ids, s.ID), append(l.tasks, s.TaskID)
-	l.ordinals, l.defs, l.routes = append(l.ordinals, int64(s.Ordinal)), append(l.defs, s.DefID), append(l.routes, s.RouteID)
+	l.ordinals, l.defs, l.routes = append(l.ordinals, int64(s.Ordinal)), append(l.defs, s.DefID),
+		append(l.routes, s.RouteID)
 	l.priorities, l.open = append(l.priorities, int64(s.Priority)), append(l.open, int64(s.OpenParents))
 	l.queues, l.keys = append(l.queues, s.Queue), append(l.keys, s.Key)
 	l.maxAttempts, l.timeouts = append(l.maxAttempts, int64(s.MaxAttempts)), append(l.timeouts, s.Timeout.Milliseconds())
@@ -166,16 +172,20 @@ func (l *stepLists) add(s *task.Step) {
 }
 
 func (l *stepLists) addLease(s *task.Step) {
-	l.attempts, l.tokens, l.workers = append(l.attempts, int64(s.Attempts)), append(l.tokens, s.Token), append(l.workers, s.WorkerNo)
-	l.assigned, l.started, l.leases = append(l.assigned, int64(s.AssignedAt)), append(l.started, int64(s.StartedAt)), append(l.leases, int64(s.LeaseUntil))
+	l.attempts, l.tokens, l.workers = append(l.attempts, int64(s.Attempts)), append(l.tokens, s.Token),
+		append(l.workers, s.WorkerNo)
+	l.assigned, l.started, l.leases = append(l.assigned, int64(s.AssignedAt)), append(l.started, int64(s.StartedAt)),
+		append(l.leases, int64(s.LeaseUntil))
 }
 
 const (
 	intoSteps = `INSERT INTO tasker_workflow_steps (id, task_id, ordinal, def_id, route_id, priority, open_parents, queue, key, max_attempts, timeout_ms,
  ready_at, state, attempts, token, worker_no, assigned_at, started_at, lease_until, finished_at, progress, note, result) SELECT `
-	insertAlike = intoSteps + `u.id, u.task, $3, $4, $5, $6, $7, NULLIF($8::bigint, 0), CASE WHEN $8 <> 0 THEN $9::bigint END, $10, $11, $12, $13, $14, $15, $16,
+	insertAlike = intoSteps +
+		`u.id, u.task, $3, $4, $5, $6, $7, NULLIF($8::bigint, 0), CASE WHEN $8 <> 0 THEN $9::bigint END, $10, $11, $12, $13, $14, $15, $16,
  $17, $18, $19, 0, 0, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) AS u(id, task)`
-	insertStep = intoSteps + `u.id, u.task, u.ordinal, u.def, u.route, u.priority, u.open, NULLIF(u.queue, 0), CASE WHEN u.queue <> 0 THEN u.key END,
+	insertStep = intoSteps +
+		`u.id, u.task, u.ordinal, u.def, u.route, u.priority, u.open, NULLIF(u.queue, 0), CASE WHEN u.queue <> 0 THEN u.key END,
  u.max_attempts, u.timeout, u.ready, u.state, u.attempts, u.token, u.worker, u.assigned, u.started, u.lease, 0, 0, NULL, NULL
  FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::smallint[], $7::int[], $8::bigint[], $9::bigint[], $10::int[],
  $11::bigint[], $12::bigint[], $13::text[], $14::int[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[])
@@ -193,7 +203,8 @@ type stepShape struct {
 }
 
 func stepShapeOf(s *task.Step) stepShape {
-	return stepShape{s.Ordinal, s.Priority, s.OpenParents, s.Attempts, s.MaxAttempts, s.DefID, s.RouteID, s.Queue, s.Key, s.Token, s.WorkerNo,
+	return stepShape{s.Ordinal, s.Priority, s.OpenParents, s.Attempts, s.MaxAttempts, s.DefID, s.RouteID, s.Queue, s.Key,
+		s.Token, s.WorkerNo,
 		s.Timeout, s.State, s.ReadyAt, s.AssignedAt, s.StartedAt, s.LeaseUntil}
 }
 
@@ -211,7 +222,8 @@ func (t *tx) insertSteps(steps []*task.Step) {
 		l.add(s)
 		l.addLease(s)
 	}
-	t.exec(insertStep, l.ids, l.tasks, l.ordinals, l.defs, l.routes, l.priorities, l.open, l.queues, l.keys, l.maxAttempts, l.timeouts, l.ready, l.states,
+	t.exec(insertStep, l.ids, l.tasks, l.ordinals, l.defs, l.routes, l.priorities, l.open, l.queues, l.keys, l.maxAttempts,
+		l.timeouts, l.ready, l.states,
 		l.attempts, l.tokens, l.workers, l.assigned, l.started, l.leases)
 }
 
@@ -220,7 +232,8 @@ func (t *tx) insertAlike(v stepShape, steps []*task.Step) {
 	for i, s := range steps {
 		ids[i], tasks[i] = s.ID, s.TaskID
 	}
-	t.exec(insertAlike, ids, tasks, v.ordinal, v.def, v.route, v.priority, v.open, v.queue, v.key, v.maxAttempts, v.timeout.Milliseconds(), int64(v.ready),
+	t.exec(insertAlike, ids, tasks, v.ordinal, v.def, v.route, v.priority, v.open, v.queue, v.key, v.maxAttempts,
+		v.timeout.Milliseconds(), int64(v.ready),
 		string(v.state), v.attempts, v.token, v.worker, int64(v.assigned), int64(v.started), int64(v.lease))
 }
 

@@ -17,7 +17,9 @@ const keyWait = "5ms"
 
 // TakeKeys implements engine.KeyStore. All keys are taken by one statement and in one order, so two
 // transactions that want the same keys cannot each wait for the other.
-func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyAsk, now, expires task.Instant, patient bool) ([]engine.KeyAnswer, error) {
+func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyAsk, now, expires task.Instant,
+	patient bool,
+) ([]engine.KeyAnswer, error) {
 	t := in(within)
 	var free map[engine.KeyName]bool
 	var err error
@@ -46,7 +48,9 @@ func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyA
 }
 
 // bindFreeAtOnce is bindFree without waiting. When a key is locked, the transaction is as it was before.
-func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now, expires task.Instant) (map[engine.KeyName]bool, error) {
+func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now,
+	expires task.Instant,
+) (map[engine.KeyName]bool, error) {
 	t.later(request{sql: `SAVEPOINT tasker_keys`})
 	t.later(request{sql: `SET LOCAL lock_timeout = '` + keyWait + `'`})
 	free, err := t.bindFree(ctx, asks, now, expires)
@@ -68,7 +72,9 @@ func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now, expi
 const codeLocked = "55P03"
 
 // bindFree binds those of the keys that are free, and returns them.
-func (t *tx) bindFree(ctx context.Context, asks []engine.KeyAsk, now, expires task.Instant) (map[engine.KeyName]bool, error) {
+func (t *tx) bindFree(ctx context.Context, asks []engine.KeyAsk, now,
+	expires task.Instant,
+) (map[engine.KeyName]bool, error) {
 	const query = `INSERT INTO tasker_idempotency_keys AS k (namespace, key, task_id, hash, expires_at)
  SELECT a.namespace, a.key, a.task, a.hash, $5 FROM unnest($1::text[], $2::text[], $3::uuid[], $4::text[]) AS a(namespace, key, task, hash)
  ORDER BY a.namespace, a.key

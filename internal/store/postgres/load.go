@@ -38,16 +38,17 @@ func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 		return store.ShareTasks(works), nil
 	}
 	const by = ` FROM unnest($1::uuid[]) AS q(id) JOIN tasker_workflow_steps s ON s.id = q.id JOIN tasker_tasks t ON t.id = s.task_id`
-	err := t.ask(ctx, `SELECT `+workColumns+by+t.lock(` ORDER BY t.id, s.id FOR UPDATE OF t, s`), []any{missing}, func(r store.Row) error {
-		w, err := t.scanWork(r)
-		if err != nil {
-			return err
-		}
-		for _, i := range at[w.Step.ID] {
-			works[i] = w
-		}
-		return nil
-	})
+	err := t.ask(ctx, `SELECT `+workColumns+by+t.lock(` ORDER BY t.id, s.id FOR UPDATE OF t, s`), []any{missing},
+		func(r store.Row) error {
+			w, err := t.scanWork(r)
+			if err != nil {
+				return err
+			}
+			for _, i := range at[w.Step.ID] {
+				works[i] = w
+			}
+			return nil
+		})
 	return store.ShareTasks(works), err
 }
 
@@ -193,7 +194,8 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 		}
 	}
 	if len(missing) > 0 {
-		query := `SELECT ` + taskColumns + ` FROM unnest($1::uuid[]) AS q(id) JOIN tasker_tasks t ON t.id = q.id` + t.lock(` ORDER BY t.id FOR UPDATE OF t`)
+		query := `SELECT ` + taskColumns + ` FROM unnest($1::uuid[]) AS q(id) JOIN tasker_tasks t ON t.id = q.id` +
+			t.lock(` ORDER BY t.id FOR UPDATE OF t`)
 		err := t.ask(ctx, query, []any{missing}, func(r store.Row) error {
 			_, err := t.scanTask(r)
 			return err

@@ -54,7 +54,8 @@ func checkServer(ctx context.Context, db *sql.DB) error {
 		return connectError(ctx, err)
 	}
 	if number < oldestServer {
-		return task.Errorf(task.Invalid, "the server is PostgreSQL %d.%d; Tasker needs %d or newer", number/10000, number%10000, oldestServer/10000)
+		return task.Errorf(task.Invalid, "the server is PostgreSQL %d.%d; Tasker needs %d or newer", number/10000,
+			number%10000, oldestServer/10000)
 	}
 	return nil
 }

@@ -143,9 +143,10 @@ func (s *Store) start(ctx context.Context) error {
 	if err := s.readClock(bounded); err != nil {
 		return err
 	}
-	err := s.Query(bounded, `SELECT current_schema()::text, value FROM tasker_meta WHERE key = 'installation'`, nil, func(r store.Row) error {
-		return r.Scan((*store.Text)(&s.schema), (*store.Text)(&s.installation))
-	})
+	err := s.Query(bounded, `SELECT current_schema()::text, value FROM tasker_meta WHERE key = 'installation'`, nil,
+		func(r store.Row) error {
+			return r.Scan((*store.Text)(&s.schema), (*store.Text)(&s.installation))
+		})
 	if err != nil {
 		return err
 	}
@@ -274,5 +275,6 @@ func (s *Store) Close() error {
 // isCut reports whether a connection was cut.
 func isCut(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed)
+	return errors.As(err, &op) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
+		errors.Is(err, net.ErrClosed)
 }

@@ -22,7 +22,8 @@ func (s *Store) SubscribeFeed(ctx context.Context, hold time.Duration) error {
 	if _, err := s.Turn(ctx, listens+s.node, hold); err != nil {
 		return err
 	}
-	_, err := s.Exec(ctx, `DELETE FROM tasker_turns WHERE loop LIKE $1 AND held_until < `+now+` - $2`, listens+"%", time.Hour.Microseconds())
+	_, err := s.Exec(ctx, `DELETE FROM tasker_turns WHERE loop LIKE $1 AND held_until < `+now+` - $2`, listens+"%",
+		time.Hour.Microseconds())
 	return err
 }
 
@@ -68,7 +69,8 @@ func (s *Store) PublishFeed(ctx context.Context, t feed.Batch) error {
 	if err != nil {
 		return err
 	}
-	return s.Query(ctx, `SELECT count(pg_notify($1, p)) FROM unnest($2::text[]) AS p`, []any{s.channel, payloads}, func(store.Row) error { return nil })
+	return s.Query(ctx, `SELECT count(pg_notify($1, p)) FROM unnest($2::text[]) AS p`, []any{s.channel, payloads},
+		func(store.Row) error { return nil })
 }
 
 // split puts feed messages into as many notifications as they need. A change that fits into
@@ -104,7 +106,8 @@ func (s *Store) split(t feed.Batch) ([]string, error) {
 }
 
 func changeMessageOf(c *feed.Change) changeMessage {
-	t := changeMessage{Kind: c.Kind, At: c.At, Task: c.Task.String(), Def: c.DefID, Priority: c.Priority, Correlation: c.CorrelationID, Tags: c.Tags,
+	t := changeMessage{Kind: c.Kind, At: c.At, Task: c.Task.String(), Def: c.DefID, Priority: c.Priority,
+		Correlation: c.CorrelationID, Tags: c.Tags,
 		From: c.From, To: c.To, Cause: c.Cause, Reason: c.Reason, Status: c.Status}
 	if !c.Case.IsZero() {
 		t.Case = c.Case.String()
@@ -120,7 +123,8 @@ func (b *peerMessage) feedBatch() *feed.Batch {
 	}
 	t := &feed.Batch{From: b.Node, Number: b.Tidings.Number, Lost: b.Tidings.Lost}
 	for _, c := range b.Tidings.Changes {
-		change := feed.Change{Kind: c.Kind, At: c.At, DefID: c.Def, Priority: c.Priority, CorrelationID: c.Correlation, Tags: c.Tags,
+		change := feed.Change{Kind: c.Kind, At: c.At, DefID: c.Def, Priority: c.Priority, CorrelationID: c.Correlation,
+			Tags: c.Tags,
 			From: c.From, To: c.To, Cause: c.Cause, Reason: c.Reason, Status: c.Status}
 		var err error
 		if change.Task, err = task.ParseID(c.Task); err == nil && c.Case != "" {

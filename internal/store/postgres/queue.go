@@ -36,7 +36,9 @@ func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Wor
 
 // ready reads the lowest keys of the routes, up to limit. When there are fewer, read are the routes
 // that have no other step to give: those of which every step that nobody has locked is in works.
-func (t *tx) ready(ctx context.Context, routes []int64, spans []span, limit int) (works []engine.Work, read []int64, err error) {
+func (t *tx) ready(ctx context.Context, routes []int64, spans []span,
+	limit int,
+) (works []engine.Work, read []int64, err error) {
 	if len(routes) == 1 {
 		works, err = t.readyOfOne(ctx, spans, limit)
 		return works, routes, err
@@ -70,7 +72,8 @@ const (
 // readyOfOne reads along the index, and no further than needed: the spans of one route follow one
 // another. Spans of several routes are read route after route.
 func (t *tx) readyOfOne(ctx context.Context, spans []span, limit int) ([]engine.Work, error) {
-	const query = readyWork + ` FROM (SELECT s.* FROM ` + readySpans + `, LATERAL (` + readySteps + `$4 FOR UPDATE SKIP LOCKED) s LIMIT $4) s
+	const query = readyWork + ` FROM (SELECT s.* FROM ` + readySpans + `, LATERAL (` + readySteps +
+		`$4 FOR UPDATE SKIP LOCKED) s LIMIT $4) s
  JOIN tasker_tasks t ON t.id = s.task_id`
 	ids, lows, highs := columns(spans)
 	return t.readyBy(ctx, query, []any{ids, lows, highs, limit}, func(r store.Row) store.Row { return r })
@@ -85,11 +88,15 @@ func (t *tx) readyOfMany(ctx context.Context, spans []span, limit int) (works []
  ORDER BY s.key, s.id LIMIT $4) h GROUP BY h.n) share JOIN ` + readySpans + ` ON r.n = share.n, LATERAL (` + readySteps + `share.take FOR UPDATE SKIP LOCKED) s
  JOIN tasker_tasks t ON t.id = s.task_id`
 	ids, lows, highs := columns(spans)
-	works, err = t.readyBy(ctx, query, []any{ids, lows, highs, limit}, func(r store.Row) store.Row { return counted{r, &seen} })
+	works, err = t.readyBy(ctx, query, []any{ids, lows, highs, limit}, func(r store.Row) store.Row {
+		return counted{r, &seen}
+	})
 	return works, seen, err
 }
 
-func (t *tx) readyBy(ctx context.Context, query string, args []any, wrap func(store.Row) store.Row) ([]engine.Work, error) {
+func (t *tx) readyBy(ctx context.Context, query string, args []any,
+	wrap func(store.Row) store.Row,
+) ([]engine.Work, error) {
 	works := make([]engine.Work, 0, 16)
 	err := t.ask(ctx, query, args, func(r store.Row) error {
 		w, err := t.scanWork(wrap(r))
@@ -179,7 +186,9 @@ func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int
 }
 
 // Between implements engine.TxQueues.
-func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
+func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64,
+	limit int,
+) ([]*task.Step, error) {
 	query := `SELECT ` + stepColumns + ` FROM tasker_workflow_steps s
  WHERE s.queue = $1 AND (s.key, s.id) > ($2, $3::uuid) AND s.key <= $4 ORDER BY s.key, s.id LIMIT $5 FOR UPDATE SKIP LOCKED`
 	var steps []*task.Step
@@ -200,7 +209,8 @@ const lateness = 5 * time.Second
 // FirstDue implements engine.TxQueues.
 func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
 	var at task.Instant
-	err := t.ask(ctx, `SELECT s.key FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key > $2 ORDER BY s.key LIMIT 1`, []any{queue, int64(after)},
+	err := t.ask(ctx, `SELECT s.key FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key > $2 ORDER BY s.key LIMIT 1`,
+		[]any{queue, int64(after)},
 		func(r store.Row) error { return r.Scan(&at) })
 	return at, err
 }

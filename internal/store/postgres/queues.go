@@ -117,7 +117,9 @@ func (q *queues) spans(ids []int64, now time.Time) (spans []span, whole bool) {
 // nothing, nor is there anything between the present of one stream and the floor of the
 // next: that is where steps of others were taken from.
 func (k *queue) spans(spans []span, id int64, now task.Instant) []span {
-	streams := slices.SortedFunc(maps.Keys(k.floors), func(a, b int64) int { return cmp.Compare(k.floors[a], k.floors[b]) })
+	streams := slices.SortedFunc(maps.Keys(k.floors), func(a, b int64) int {
+		return cmp.Compare(k.floors[a], k.floors[b])
+	})
 	low, present, band := int64(math.MinInt64), int64(math.MinInt64), int64(math.MinInt64)
 	for _, stream := range streams {
 		floor := k.floors[stream]
@@ -178,7 +180,8 @@ func (q *queues) noteTaken(id, stream, key int64, now time.Time) {
 	}
 	for other, floor := range k.floors {
 		// what is new there has a key of now at the least
-		if up := min(key, other+int64(task.At(now))); other != stream && bandOf(floor) == bandOf(key) && up > max(floor, k.after[other]) {
+		if up := min(key, other+int64(task.At(now))); other != stream && bandOf(floor) == bandOf(key) &&
+			up > max(floor, k.after[other]) {
 			k.after[other] = up
 		}
 	}

@@ -157,10 +157,12 @@ func (t *tx) delete(tasks []*task.Task) {
  WHERE s.id > u.task AND s.id <= u.last AND s.task_id = u.task`, ids, ends)
 	t.exec(`DELETE FROM tasker_tasks t USING unnest($1::uuid[]) AS u(id) WHERE t.id = u.id`, ids)
 	if len(tags) > 0 {
-		t.exec(`DELETE FROM tasker_task_tags g USING unnest($1::text[], $2::uuid[]) AS u(tag, task) WHERE g.tag = u.tag AND g.task_id = u.task`, tags, tagged)
+		t.exec(
+			`DELETE FROM tasker_task_tags g USING unnest($1::text[], $2::uuid[]) AS u(tag, task) WHERE g.tag = u.tag AND g.task_id = u.task`, tags, tagged)
 	}
 	if len(keys) > 0 {
-		t.exec(`DELETE FROM tasker_idempotency_keys k USING unnest($1::text[], $2::uuid[], $3::bigint[]) AS u(key, task, def), tasker_templates d
+		t.exec(
+			`DELETE FROM tasker_idempotency_keys k USING unnest($1::text[], $2::uuid[], $3::bigint[]) AS u(key, task, def), tasker_templates d
  WHERE d.def_id = u.def AND k.namespace = d.namespace AND k.key = u.key AND k.task_id = u.task`, keys, keyed, defs)
 	}
 	for _, id := range ids {

@@ -82,10 +82,12 @@ func (t *tx) saveHanded(v handed, steps []*task.Step) {
 		keys, attempts = append(keys, s.Key), append(attempts, int64(s.Attempts))
 		tokens, workers = append(tokens, s.Token), append(workers, s.WorkerNo)
 	}
-	t.exec(saveSteps+`state = $8, queue = -2, key = u.key, attempts = u.attempts, token = u.token, worker_no = u.worker, assigned_at = $9, started_at = $10,
+	t.exec(saveSteps+
+		`state = $8, queue = -2, key = u.key, attempts = u.attempts, token = u.token, worker_no = u.worker, assigned_at = $9, started_at = $10,
  finished_at = 0, lease_until = $11, progress = 0, note = NULL
  FROM unnest($2::uuid[], $3::xid[], $4::bigint[], $5::int[], $6::bigint[], $7::bigint[]) AS u(id, seen, key, attempts, token, worker)`+guardSteps,
-		len(steps), seen.ids, seen.versions, keys, attempts, tokens, workers, string(v.state), int64(v.assignedAt), int64(v.startedAt), int64(v.leaseUntil))
+		len(steps), seen.ids, seen.versions, keys, attempts, tokens, workers, string(v.state), int64(v.assignedAt),
+		int64(v.startedAt), int64(v.leaseUntil))
 }
 
 // claimedAlike reports whether two steps of one claim differ in nothing that it writes.
@@ -96,9 +98,11 @@ func claimedAlike(a, b *task.Step) bool {
 // saveHandedAlike is for what one worker got that has not been tried before.
 func (t *tx) saveHandedAlike(v handed, steps []*task.Step) {
 	seen, s := t.savedSteps(steps), steps[0]
-	t.exec(saveSteps+`state = $4, queue = -2, key = $5, attempts = $6, token = $7, worker_no = $8, assigned_at = $9, started_at = $10,
+	t.exec(saveSteps+
+		`state = $4, queue = -2, key = $5, attempts = $6, token = $7, worker_no = $8, assigned_at = $9, started_at = $10,
  finished_at = 0, lease_until = $11, progress = 0, note = NULL FROM unnest($2::uuid[], $3::xid[]) AS u(id, seen)`+guardSteps,
-		len(steps), seen.ids, seen.versions, string(v.state), s.Key, s.Attempts, s.Token, s.WorkerNo, int64(v.assignedAt), int64(v.startedAt), int64(v.leaseUntil))
+		len(steps), seen.ids, seen.versions, string(v.state), s.Key, s.Attempts, s.Token, s.WorkerNo, int64(v.assignedAt),
+		int64(v.startedAt), int64(v.leaseUntil))
 }
 
 func (t *tx) saveSettled(v settled, steps []*task.Step) {
@@ -138,7 +142,8 @@ func (t *tx) saveOthers(steps []*task.Step) {
 		finished, progress = append(finished, int64(s.FinishedAt)), append(progress, int64(s.Progress))
 		notes, results = append(notes, text(s.Note)), append(results, s.Result)
 	}
-	t.exec(saveSteps+`state = u.state, open_parents = u.open, queue = NULLIF(u.queue, 0), key = CASE WHEN u.queue <> 0 THEN u.key END,
+	t.exec(saveSteps+
+		`state = u.state, open_parents = u.open, queue = NULLIF(u.queue, 0), key = CASE WHEN u.queue <> 0 THEN u.key END,
  attempts = u.attempts, max_attempts = u.max_attempts, timeout_ms = u.timeout, token = u.token, worker_no = u.worker, ready_at = u.ready,
  assigned_at = u.assigned, started_at = u.started, finished_at = u.finished, lease_until = u.lease, progress = u.progress, note = u.note,
  result = u.result::json, priority = u.priority
@@ -162,7 +167,8 @@ type outcome struct {
 }
 
 func outcomeOf(was *seenTask, k *task.Task) outcome {
-	o := outcome{state: k.State, counts: k.Counts, finishedAt: k.FinishedAt, deadlineAt: k.DeadlineAt, meta: k.Meta.Changed()}
+	o := outcome{state: k.State, counts: k.Counts, finishedAt: k.FinishedAt, deadlineAt: k.DeadlineAt,
+		meta: k.Meta.Changed()}
 	if was == nil || was.row.StateAt != k.StateAt {
 		o.moved, o.stateAt = true, k.StateAt
 	}
@@ -215,17 +221,20 @@ func (t *tx) saveOutcome(v outcome, tasks []*task.Task) error {
 			metas, priorities = append(metas, meta), append(priorities, int64(k.Priority))
 		}
 	}
-	const set = saveTasks + `state = $4, steps_pending = $5, steps_active = $6, steps_waiting = $7, steps_done = $8, steps_failed = $9, steps_cancelled = $10,
+	const set = saveTasks +
+		`state = $4, steps_pending = $5, steps_active = $6, steps_waiting = $7, steps_done = $8, steps_failed = $9, steps_cancelled = $10,
  manual_ends = $11, finished_at = $12, deadline_at = $13, state_at = coalesce($14, t.state_at)`
 	var stateAt any
 	if v.moved {
 		stateAt = int64(v.stateAt)
 	}
 	c := v.counts
-	args := []any{len(tasks), seen.ids, seen.versions, string(v.state), c.Pending, c.Active, c.Waiting, c.Done, c.Failed, c.Cancelled, c.ManualEnds,
+	args := []any{len(tasks), seen.ids, seen.versions, string(v.state), c.Pending, c.Active, c.Waiting, c.Done, c.Failed,
+		c.Cancelled, c.ManualEnds,
 		int64(v.finishedAt), int64(v.deadlineAt), stateAt}
 	if v.meta {
-		t.exec(set+`, meta = u.meta::json, priority = u.priority FROM unnest($2::uuid[], $3::xid[], $15::text[], $16::smallint[]) AS u(id, seen, meta, priority)`+guardTasks,
+		t.exec(set+
+			`, meta = u.meta::json, priority = u.priority FROM unnest($2::uuid[], $3::xid[], $15::text[], $16::smallint[]) AS u(id, seen, meta, priority)`+guardTasks,
 			append(args, metas, priorities)...)
 		return nil
 	}

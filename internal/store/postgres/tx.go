@@ -80,7 +80,8 @@ func (s *Store) KeyStore() engine.KeyStore { return s }
 
 func (s *Store) newTx(c *conn, careful bool) *tx {
 	t := &tx{store: s, conn: c, locking: careful, begin: s.Now(),
-		steps: map[task.ID]*seenStep{}, tasks: map[task.ID]*seenTask{}, contexts: map[task.ID][]byte{}, queued: map[int64]struct{}{}}
+		steps: map[task.ID]*seenStep{}, tasks: map[task.ID]*seenTask{}, contexts: map[task.ID][]byte{},
+		queued: map[int64]struct{}{}}
 	t.sql = store.SQL{Conn: portable{t}, Dialect: dialect()}
 	if s.settings != nil {
 		t.later(*s.settings)
@@ -149,10 +150,12 @@ func (t *tx) check() {
 	}
 	const unchanged = `SELECT tasker_expect(count(*), $3) FROM unnest($1::uuid[], $2::xid[]) AS u(id, seen) JOIN `
 	if n := len(tasks.ids); n > 0 {
-		t.later(request{sql: unchanged + `tasker_tasks t ON t.id = u.id AND t.xmin = u.seen`, args: []any{tasks.ids, tasks.versions, n}})
+		t.later(request{sql: unchanged + `tasker_tasks t ON t.id = u.id AND t.xmin = u.seen`,
+			args: []any{tasks.ids, tasks.versions, n}})
 	}
 	if n := len(steps.ids); n > 0 {
-		t.later(request{sql: unchanged + `tasker_workflow_steps t ON t.id = u.id AND t.xmin = u.seen`, args: []any{steps.ids, steps.versions, n}})
+		t.later(request{sql: unchanged + `tasker_workflow_steps t ON t.id = u.id AND t.xmin = u.seen`,
+			args: []any{steps.ids, steps.versions, n}})
 	}
 }
 
@@ -258,7 +261,8 @@ func (t *tx) SaveWorker(ctx context.Context, w *task.Worker) error {
 
 // Workers implements engine.TxWorkers.
 func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
-	const query = `SELECT ` + store.WorkerColumns + ` FROM tasker_workers WHERE worker_no = ANY($1) ORDER BY worker_no FOR UPDATE`
+	const query = `SELECT ` + store.WorkerColumns +
+		` FROM tasker_workers WHERE worker_no = ANY($1) ORDER BY worker_no FOR UPDATE`
 	var list []*task.Worker
 	err := t.ask(ctx, query, []any{nos}, func(r store.Row) error {
 		w, err := t.sql.ScanWorker(r)

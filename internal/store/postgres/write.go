@@ -56,7 +56,9 @@ func pause(ctx context.Context, run int) error {
 
 // attempt runs fn once. It reports whether fn was told of rows that were only
 // remembered.
-func (s *Store) attempt(ctx context.Context, careful bool, fn func(context.Context, engine.Tx) error) (relied bool, err error) {
+func (s *Store) attempt(ctx context.Context, careful bool,
+	fn func(context.Context, engine.Tx) error,
+) (relied bool, err error) {
 	c, err := s.acquire(ctx)
 	if err != nil {
 		return false, err
@@ -158,7 +160,8 @@ func classify(err error) error {
 	case err == nil || errors.As(err, &e) || errors.Is(err, context.Canceled):
 		return err
 	case isRace(err):
-		return &task.Error{Code: task.Unavailable, Message: "the database is too busy: others kept changing the same rows", Err: err}
+		return &task.Error{Code: task.Unavailable, Message: "the database is too busy: others kept changing the same rows",
+			Err: err}
 	case errors.As(err, &pg):
 		return classifyState(pg, err)
 	case errors.Is(err, context.DeadlineExceeded), isConnection(err):
@@ -174,7 +177,8 @@ func classifyState(pg *pgconn.PgError, err error) error {
 	}
 	switch {
 	case pg.Code == codeReplaced:
-		return &task.Error{Code: task.Unavailable, Message: "the database went back in time; what this node knew of it is read again",
+		return &task.Error{Code: task.Unavailable, Message: "the database went back in time; what this node knew of it is " +
+			"read again",
 			Hint: "send the request again", Err: errors.Join(engine.ErrReplaced, err)}
 	case pg.Code == "53100":
 		return unavailable("the disk of the database is full", "free space; nothing was stored")

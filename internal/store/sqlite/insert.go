@@ -52,14 +52,17 @@ func (t *tx) insertTask(ctx context.Context, plain *rowsOf, k *task.Task) error 
 	id := k.ID.Seq()
 	if k.State == task.StepsInProcess && k.Counts.Pending == 0 && k.RunAt == 0 && k.DeadlineAt == 0 &&
 		k.CorrelationID == "" && k.IdempotencyKey == "" && k.Meta.Empty() {
-		return plain.add(ctx, t.conn, id, k.DefID, k.Priority, k.Counts.Active, int64(k.CreatedAt), int64(k.StateAt), jsonText(k.Context))
+		return plain.add(ctx, t.conn, id, k.DefID, k.Priority, k.Counts.Active, int64(k.CreatedAt), int64(k.StateAt),
+			jsonText(k.Context))
 	}
 	meta, err := encodeMeta(k.Meta)
 	if err != nil {
 		return err
 	}
-	if _, err := t.conn.Exec(ctx, insertTask+anyTask, id, k.DefID, string(k.State), k.Priority, k.Counts.Pending, k.Counts.Active,
-		int64(k.CreatedAt), int64(k.StateAt), int64(k.RunAt), int64(k.FinishedAt), int64(k.DeadlineAt), text(k.CorrelationID), text(k.IdempotencyKey), meta, jsonText(k.Context)); err != nil {
+	if _, err := t.conn.Exec(ctx, insertTask+anyTask, id, k.DefID, string(k.State), k.Priority, k.Counts.Pending,
+		k.Counts.Active,
+		int64(k.CreatedAt), int64(k.StateAt), int64(k.RunAt), int64(k.FinishedAt), int64(k.DeadlineAt), text(k.CorrelationID),
+		text(k.IdempotencyKey), meta, jsonText(k.Context)); err != nil {
 		return err
 	}
 	const tag = `INSERT INTO tasker_task_tags (tag, task_id) VALUES (?, ?) ON CONFLICT DO NOTHING`
@@ -75,14 +78,18 @@ func (t *tx) insertStep(ctx context.Context, ready *rowsOf, s *task.Step) error 
 	id, timeout := s.ID.Seq(), s.Timeout.Milliseconds()
 	switch {
 	case s.State == task.StepEnqueued:
-		return ready.add(ctx, t.conn, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, s.Queue, s.Key, s.MaxAttempts, timeout, int64(s.ReadyAt))
+		return ready.add(ctx, t.conn, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, s.Queue, s.Key,
+			s.MaxAttempts, timeout, int64(s.ReadyAt))
 	case s.State.Leased():
-		_, err := t.conn.Exec(ctx, insertStep+leasedStep, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, string(s.State),
-			s.Key, s.Attempts, s.MaxAttempts, timeout, s.Token, s.WorkerNo, int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt), int64(s.LeaseUntil))
+		_, err := t.conn.Exec(ctx, insertStep+leasedStep, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority,
+			string(s.State),
+			s.Key, s.Attempts, s.MaxAttempts, timeout, s.Token, s.WorkerNo, int64(s.ReadyAt), int64(s.AssignedAt),
+			int64(s.StartedAt), int64(s.LeaseUntil))
 		return err
 	}
 	queue, key := queueOf(s)
-	_, err := t.conn.Exec(ctx, insertStep+otherStep, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority, string(s.State),
+	_, err := t.conn.Exec(ctx, insertStep+otherStep, id, s.TaskID.Seq(), s.Ordinal, s.DefID, s.RouteID, s.Priority,
+		string(s.State),
 		s.OpenParents, queue, key, s.MaxAttempts, timeout, int64(s.ReadyAt))
 	return err
 }

@@ -18,7 +18,8 @@ func takeFile(path string, create bool) (*fileLock, error) {
 			return nil, err
 		}
 	} else if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, &task.Error{Code: task.Invalid, Message: "there is no directory " + dir, Hint: "check the DSN; tasker migrate up makes file and directory", Err: err}
+		return nil, &task.Error{Code: task.Invalid, Message: "there is no directory " + dir,
+			Hint: "check the DSN; tasker migrate up makes file and directory", Err: err}
 	}
 	lock, err := lockFile(path + ".lock")
 	if err != nil || !create {

@@ -105,7 +105,8 @@ func (s *Store) open(ctx context.Context, opts *Options) error {
 // second under load. Readers cannot write.
 var (
 	writerPragmas = []string{"journal_mode(wal)", "synchronous(full)", "busy_timeout(10000)", "foreign_keys(off)",
-		"cache_size(-65536)", "wal_autocheckpoint(" + strconv.Itoa(checkpointPages) + ")", "temp_store(memory)", "journal_size_limit(67108864)"}
+		"cache_size(-65536)", "wal_autocheckpoint(" + strconv.Itoa(checkpointPages) + ")", "temp_store(memory)",
+		"journal_size_limit(67108864)"}
 	readerPragmas = []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-8192)", "temp_store(memory)"}
 )
 

@@ -18,7 +18,9 @@ func TestPrivate(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	defer s.Close()
-	if err := s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error { return s.NoteStore().Note(ctx, tx, "key", "text") }); err != nil {
+	if err := s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+		return s.NoteStore().Note(ctx, tx, "key", "text")
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"tasker.db", "tasker.db-wal", "tasker.db-shm", "tasker.db.lock"} {

@@ -135,7 +135,9 @@ func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int
 }
 
 // Between implements engine.TxQueues.
-func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64, limit int) ([]*task.Step, error) {
+func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64,
+	limit int,
+) ([]*task.Step, error) {
 	const query = `SELECT ` + store.StepColumns + ` FROM tasker_workflow_steps s
  WHERE s.queue = ? AND (s.key, s.id) > (?, ?) AND s.key <= ? ORDER BY s.key, s.id`
 	var steps []*task.Step

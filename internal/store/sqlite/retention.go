@@ -42,7 +42,8 @@ func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int)
 // finished finds terminal tasks by template and state, in the order they were
 // created: a task cannot have finished before that.
 func (t *tx) finished(ctx context.Context, before task.Instant, limit int) ([]*task.Task, error) {
-	const query = `SELECT ` + store.TaskColumns + ` FROM tasker_templates d JOIN tasker_tasks t ON t.def_id = d.def_id AND t.state = $1
+	const query = `SELECT ` + store.TaskColumns +
+		` FROM tasker_templates d JOIN tasker_tasks t ON t.def_id = d.def_id AND t.state = $1
  WHERE t.id < $2 AND t.finished_at < $3
  AND NOT EXISTS (SELECT 1 FROM tasker_tasks_dlq c WHERE c.task_uuid = t.id) LIMIT $4`
 	var tasks []*task.Task

@@ -41,7 +41,8 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 		var err error
 		switch {
 		case known && store.WasHanded(was, s):
-			hand.add(handed{s.State, s.Key, s.Attempts, s.Token, s.WorkerNo, s.AssignedAt, s.StartedAt, s.LeaseUntil}, s.ID.Seq())
+			hand.add(handed{s.State, s.Key, s.Attempts, s.Token, s.WorkerNo, s.AssignedAt, s.StartedAt, s.LeaseUntil},
+				s.ID.Seq())
 		case known && store.WasSettled(was, s):
 			if s.Result == nil && was.Result == nil {
 				settle.add(settled{s.State, s.FinishedAt}, s.ID.Seq())
@@ -69,7 +70,8 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 func (t *tx) saveHanded(ctx context.Context, v handed, ids []int64) error {
 	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = -2, key = ?, attempts = ?, token = ?, worker_no = ?, assigned_at = ?,
  started_at = ?, finished_at = 0, lease_until = ?, progress = 0, note = NULL WHERE id `
-	return t.saveAlike(ctx, one, ids, string(v.state), v.key, v.attempts, v.token, v.workerNo, int64(v.assignedAt), int64(v.startedAt), int64(v.leaseUntil))
+	return t.saveAlike(ctx, one, ids, string(v.state), v.key, v.attempts, v.token, v.workerNo, int64(v.assignedAt),
+		int64(v.startedAt), int64(v.leaseUntil))
 }
 
 func (t *tx) saveSettled(ctx context.Context, v settled, ids []int64) error {
@@ -109,7 +111,8 @@ func (t *tx) saveStep(ctx context.Context, s *task.Step) error {
  progress = ?, note = ?, result = ?, priority = ? WHERE id = ?`
 	queue, key := queueOf(s)
 	_, err := t.conn.Exec(ctx, query, string(s.State), s.OpenParents, queue, key, s.Attempts, s.MaxAttempts,
-		s.Timeout.Milliseconds(), s.Token, s.WorkerNo, int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt), int64(s.FinishedAt), int64(s.LeaseUntil),
+		s.Timeout.Milliseconds(), s.Token, s.WorkerNo, int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt),
+		int64(s.FinishedAt), int64(s.LeaseUntil),
 		s.Progress, text(s.Note), jsonText(s.Result), s.Priority, s.ID.Seq())
 	return err
 }
@@ -147,7 +150,8 @@ func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.conn.Exec(ctx, `UPDATE tasker_tasks SET meta = ?, priority = ? WHERE id = ?`, meta, k.Priority, k.ID.Seq()); err != nil {
+		if _, err := t.conn.Exec(ctx, `UPDATE tasker_tasks SET meta = ?, priority = ? WHERE id = ?`, meta, k.Priority,
+			k.ID.Seq()); err != nil {
 			return err
 		}
 	}
@@ -159,7 +163,8 @@ func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 		if v.moved {
 			stateAt = int64(v.stateAt)
 		}
-		return t.saveAlike(ctx, one, ids, string(v.state), c.Pending, c.Active, c.Waiting, c.Done, c.Failed, c.Cancelled, c.ManualEnds,
+		return t.saveAlike(ctx, one, ids, string(v.state), c.Pending, c.Active, c.Waiting, c.Done, c.Failed, c.Cancelled,
+			c.ManualEnds,
 			int64(v.finishedAt), int64(v.deadlineAt), stateAt)
 	})
 }

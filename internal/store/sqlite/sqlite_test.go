@@ -99,7 +99,8 @@ func TestDirectoryThatCannotBe(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sqlite.Open(t.Context(), filepath.Join(file, "tasker.db"), nil); err == nil || !strings.Contains(err.Error(), "mkdir "+file) {
+	if _, err := sqlite.Open(t.Context(), filepath.Join(file, "tasker.db"), nil); err == nil ||
+		!strings.Contains(err.Error(), "mkdir "+file) {
 		t.Errorf("below a file a file opens with %v", err)
 	}
 }

@@ -78,7 +78,8 @@ func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 
 // Overdue implements engine.TxAging.
 func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
-	const query = `SELECT ` + store.TaskColumns + ` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2`
+	const query = `SELECT ` + store.TaskColumns +
+		` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2`
 	var tasks []*task.Task
 	err := t.conn.Query(ctx, query, []any{int64(until), limit}, func(row store.Row) error {
 		k, err := t.sql.ScanTask(row)

@@ -33,7 +33,8 @@ var (
 )
 
 func newTx(c *conn, d store.Dialect, ids *task.Source) *tx {
-	return &tx{sql: store.SQL{Conn: c, Dialect: d}, conn: c, ids: ids, nonEmpty: map[int64]struct{}{}, leaving: map[int64]int{}, rows: newRows()}
+	return &tx{sql: store.SQL{Conn: c, Dialect: d}, conn: c, ids: ids, nonEmpty: map[int64]struct{}{},
+		leaving: map[int64]int{}, rows: newRows()}
 }
 
 // Handle implements engine.Tx.

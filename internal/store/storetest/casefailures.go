@@ -23,7 +23,8 @@ func caseFailures(f *fixture) {
 	} {
 		j := f.build(c.def, 0)
 		f.insert(j)
-		stuck := task.NewCase(f.store.IDs().Take(f.now.Time(), 1), j.task, j.task.State, task.ReasonMaxRetries, f.now.Add(time.Duration(i)*time.Minute))
+		stuck := task.NewCase(f.store.IDs().Take(f.now.Time(), 1), j.task, j.task.State, task.ReasonMaxRetries,
+			f.now.Add(time.Duration(i)*time.Minute))
 		stuck.Snapshot, stuck.Step, stuck.Message = []byte(`{}`), c.step, c.message
 		f.addCase(j, stuck)
 		cases = append(cases, stuck)
@@ -80,6 +81,8 @@ func caseFilterByState(f *fixture) {
 	f.equal("in error", f.listCases(engine.CaseFilter{State: task.Errored, Limit: 10}), []task.ID{first.ID})
 	f.equal("running", f.listCases(engine.CaseFilter{State: task.StepsInProcess, Limit: 10}), []task.ID{second.ID})
 	forged := task.MakeID(first.ID.Seq(), first.ID.Low()^1)
-	f.equal("by name", f.listCases(engine.CaseFilter{IDs: []task.ID{first.ID, failed.task.ID, first.ID}, Limit: 10}), []task.ID{first.ID})
-	f.equal("by a name that only looks like one", f.listCases(engine.CaseFilter{IDs: []task.ID{forged}, Limit: 10}), []task.ID(nil))
+	f.equal("by name", f.listCases(engine.CaseFilter{IDs: []task.ID{first.ID, failed.task.ID, first.ID}, Limit: 10}),
+		[]task.ID{first.ID})
+	f.equal("by a name that only looks like one", f.listCases(engine.CaseFilter{IDs: []task.ID{forged}, Limit: 10}),
+		[]task.ID(nil))
 }

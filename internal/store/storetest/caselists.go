@@ -74,8 +74,9 @@ func caseFilters(f *fixture) {
 		"After":     {engine.CaseFilter{After: minute(1)}, all[:3]},
 		"Before":    {engine.CaseFilter{Before: minute(1)}, all[3:]},
 		"Between":   {engine.CaseFilter{After: minute(1), Before: minute(120)}, []task.ID{third.ID, second.ID}},
-		"Everything": {engine.CaseFilter{Status: task.CasePending, Reason: task.ReasonManual, Namespace: "default", TaskName: "diamond",
-			After: minute(2), Before: minute(3)}, []task.ID{third.ID}},
+		"Everything": {engine.CaseFilter{Status: task.CasePending, Reason: task.ReasonManual, Namespace: "default",
+			TaskName: "diamond",
+			After:    minute(2), Before: minute(3)}, []task.ID{third.ID}},
 		"Hostile": {engine.CaseFilter{TaskName: "'; --", Reason: "x' OR 1=1"}, nil},
 	} {
 		test.filter.Limit = 10
@@ -97,7 +98,8 @@ func casePages(f *fixture) {
 	cases := f.manyCases(9, func(int) task.CaseReason { return task.ReasonManual })
 	slices.Reverse(cases)
 	want := caseIDs(cases)
-	for _, page := range []struct{ offset, limit, from, to int }{{0, 4, 0, 4}, {4, 4, 4, 8}, {8, 4, 8, 9}, {9, 4, 9, 9}, {50, 4, 9, 9}} {
+	for _, page := range []struct{ offset, limit, from, to int }{{0, 4, 0, 4}, {4, 4, 4, 8}, {8, 4, 8, 9}, {9, 4, 9, 9},
+		{50, 4, 9, 9}} {
 		f.equal("page", f.listCases(engine.CaseFilter{Limit: page.limit, Offset: page.offset}), want[page.from:page.to])
 	}
 }
@@ -119,31 +121,36 @@ func urgentCases(f *fixture) {
 	f.equal("a page", list(engine.CaseFilter{Limit: 3, Offset: 4}), caseIDs(cases[7:10]))
 	f.equal("the last", list(engine.CaseFilter{Limit: 3, Offset: 7}), caseIDs(cases[10:]))
 	f.equal("beyond", list(engine.CaseFilter{Limit: 3, Offset: 20}), []task.ID(nil))
-	f.equal("of a reason", list(engine.CaseFilter{Limit: 2, Reason: task.CaseReasons[1]}), []task.ID{cases[4].ID, cases[7].ID})
+	f.equal("of a reason", list(engine.CaseFilter{Limit: 2, Reason: task.CaseReasons[1]}),
+		[]task.ID{cases[4].ID, cases[7].ID})
 	f.equal("of a task", list(engine.CaseFilter{Limit: 100, TaskName: "a", Namespace: "default"}), caseIDs(cases[3:]))
 	f.equal("of another", list(engine.CaseFilter{Limit: 100, TaskName: "b"}), []task.ID(nil))
 	f.equal("opened after", list(engine.CaseFilter{Limit: 100, After: cases[9].OpenedAt}), caseIDs(cases[9:]))
 	// cases of the reasons are opened in turn, a minute apart: reasons 0, 1, 2, 0 ...
 	bases = engine.PriorityBases{StalenessTimeout: 4, MaxRetriesExceeded: 1}
-	f.equal("by the bases of reasons", list(engine.CaseFilter{Limit: 5}), caseIDs([]*task.Case{cases[5], cases[3], cases[4], cases[8], cases[6]}))
+	f.equal("by the bases of reasons", list(engine.CaseFilter{Limit: 5}),
+		caseIDs([]*task.Case{cases[5], cases[3], cases[4], cases[8], cases[6]}))
 	f.equal("a page of that", list(engine.CaseFilter{Limit: 2, Offset: 2}), caseIDs([]*task.Case{cases[4], cases[8]}))
 }
 
 func countCases(f *fixture) {
 	cases := f.manyCases(8, func(i int) task.CaseReason { return task.CaseReasons[i%2] })
 	for i, c := range cases[:4] {
-		f.change(job{task: f.find(c.TaskID)}, c, task.CaseChange{Status: task.CaseResolved, Actor: "ada"}, c.OpenedAt.Add(time.Duration(i+1)*time.Minute))
+		f.change(job{task: f.find(c.TaskID)}, c, task.CaseChange{Status: task.CaseResolved, Actor: "ada"},
+			c.OpenedAt.Add(time.Duration(i+1)*time.Minute))
 	}
 	minute := int64(time.Minute / time.Microsecond)
 	of := func(reason int, status task.Resolution, n int, oldest, newest *task.Case, minutes int64) engine.CaseCount {
-		return engine.CaseCount{Reason: task.CaseReasons[reason], Status: status, Cases: n, Oldest: oldest.OpenedAt, Newest: newest.OpenedAt, OpenFor: minutes * minute}
+		return engine.CaseCount{Reason: task.CaseReasons[reason], Status: status, Cases: n, Oldest: oldest.OpenedAt,
+			Newest: newest.OpenedAt, OpenFor: minutes * minute}
 	}
 	got, err := f.store.CaseStore().CountCases(f.Context(), engine.CaseFilter{})
 	f.must(err)
 	f.equal("counts", got, []engine.CaseCount{
 		of(0, task.CaseResolved, 2, cases[0], cases[2], 4), of(0, task.CasePending, 2, cases[4], cases[6], 0),
 		of(1, task.CaseResolved, 2, cases[1], cases[3], 6), of(1, task.CasePending, 2, cases[5], cases[7], 0)})
-	got, err = f.store.CaseStore().CountCases(f.Context(), engine.CaseFilter{Reason: task.CaseReasons[0], After: cases[6].OpenedAt})
+	got, err = f.store.CaseStore().CountCases(f.Context(),
+		engine.CaseFilter{Reason: task.CaseReasons[0], After: cases[6].OpenedAt})
 	f.must(err)
 	f.equal("some", got, []engine.CaseCount{of(0, task.CasePending, 1, cases[6], cases[6], 0)})
 }
@@ -165,13 +172,17 @@ func audit(f *fixture) {
 	second := func(n int) task.Instant { return f.now.Add(time.Duration(n) * time.Second) }
 	worker := f.store.IDs().Take(f.now.Time(), 1)
 	all := []task.Act{
-		{At: second(0), TaskID: a.task.ID, StepID: a.steps[0].ID, Kind: "reset_for_retry", Actor: "ada", Reason: "up again", From: "error", To: "pending"},
-		{At: second(1), TaskID: b.task.ID, CaseID: c.ID, Kind: task.ActOpenCase, Actor: "ada", To: "pending", Data: []byte(`{"a":1}`)},
-		{At: second(2), TaskID: b.task.ID, CaseID: c.ID, Kind: task.ActUpdateCase, Actor: "bob", From: "pending", To: "cancelled"},
+		{At: second(0), TaskID: a.task.ID, StepID: a.steps[0].ID, Kind: "reset_for_retry", Actor: "ada", Reason: "up again",
+			From: "error", To: "pending"},
+		{At: second(1), TaskID: b.task.ID, CaseID: c.ID, Kind: task.ActOpenCase, Actor: "ada", To: "pending",
+			Data: []byte(`{"a":1}`)},
+		{At: second(2), TaskID: b.task.ID, CaseID: c.ID, Kind: task.ActUpdateCase, Actor: "bob", From: "pending",
+			To: "cancelled"},
 		{At: second(3), TaskID: a.task.ID, Kind: "cancel", Actor: "bob", From: "error", To: "cancelled",
 			Namespace: "video", Template: "encode", Auth: task.AuthNone},
 		{At: second(4), WorkerID: worker, Kind: "drain_worker", Actor: "ada", Auth: task.AuthKey, Key: "ops"},
-		{At: second(5), Namespace: "video", Template: "cut", Kind: "register_template", Actor: "bob", Auth: task.AuthKey, Key: "deploy"},
+		{At: second(5), Namespace: "video", Template: "cut", Kind: "register_template", Actor: "bob", Auth: task.AuthKey,
+			Key: "deploy"},
 		{At: second(6), Kind: "use_key", Actor: "ops", Auth: task.AuthKey, Key: "ops", Data: []byte(`{"node":"n"}`)},
 	}
 	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.ActStore().AddActs(ctx, tx, all[:2]) })
@@ -215,7 +226,8 @@ func audit(f *fixture) {
 func failedTasks(f *fixture) {
 	var cases []*task.Case
 	for i, j := range f.many(6) {
-		c := task.NewCase(f.store.IDs().Take(f.now.Time(), 1), j.task, task.StepsInProcess, task.ReasonMaxRetries, f.now.Add(time.Duration(i)*time.Minute))
+		c := task.NewCase(f.store.IDs().Take(f.now.Time(), 1), j.task, task.StepsInProcess, task.ReasonMaxRetries,
+			f.now.Add(time.Duration(i)*time.Minute))
 		c.Fingerprint, c.Retryable, c.Snapshot = []string{"DOWN", "", "it's broken"}[i%3], i%2 == 0, []byte(`{}`)
 		if i < 4 {
 			f.move(j, func(s *task.Step) error { return s.Exhaust(f.now) })
@@ -241,7 +253,8 @@ func failedTasks(f *fixture) {
 		"Retryable": {engine.CaseFilter{Retryable: &yes}, caseIDs([]*task.Case{cases[1], cases[3], cases[5]})},
 		"Final":     {engine.CaseFilter{Retryable: &no, InError: true}, caseIDs([]*task.Case{cases[2], cases[4]})},
 		"Below":     {engine.CaseFilter{Below: cases[2].ID, InError: true}, caseIDs(cases[3:])},
-		"Together": {engine.CaseFilter{Status: task.CasePending, Reason: task.ReasonMaxRetries, InError: true, Fingerprint: "DOWN", Retryable: &yes, TaskName: "a",
+		"Together": {engine.CaseFilter{Status: task.CasePending, Reason: task.ReasonMaxRetries, InError: true,
+			Fingerprint: "DOWN", Retryable: &yes, TaskName: "a",
 			Below: cases[0].ID}, caseIDs(cases[5:])},
 	} {
 		test.filter.Limit = 10
@@ -269,7 +282,8 @@ func lastFailures(f *fixture) {
 	j, silent := f.build(f.diamond, 0), f.build(f.single, 0)
 	f.insert(j, silent)
 	attempt := func(step int, token int64, message string) task.Attempt {
-		return task.Attempt{StepID: j.steps[step].ID, TaskID: j.task.ID, Token: token, Outcome: task.Failed, FinishedAt: f.now, After: task.StepEnqueued,
+		return task.Attempt{StepID: j.steps[step].ID, TaskID: j.task.ID, Token: token, Outcome: task.Failed,
+			FinishedAt: f.now, After: task.StepEnqueued,
 			Failure: &task.Failure{Message: message}}
 	}
 	last, other := attempt(0, 2, "the second"), attempt(1, 1, "beside it")
@@ -283,8 +297,9 @@ func lastFailures(f *fixture) {
 		"of any":                  {task.ID{}, other},
 		"of a step without a one": {j.steps[2].ID, other},
 	} {
-		got, err := f.store.CaseStore().LastFailures(f.Context(), []engine.Stop{{Task: silent.task.ID, Step: silent.steps[0].ID}, {Task: j.task.ID, Step: test.step},
-			{Task: f.store.IDs().Take(f.now.Time(), 1)}})
+		got, err := f.store.CaseStore().LastFailures(f.Context(),
+			[]engine.Stop{{Task: silent.task.ID, Step: silent.steps[0].ID}, {Task: j.task.ID, Step: test.step},
+				{Task: f.store.IDs().Take(f.now.Time(), 1)}})
 		f.must(err)
 		f.equal("the last failure "+name, got, []task.Attempt{test.want})
 	}
@@ -319,14 +334,17 @@ func countFailures(f *fixture) {
 	}
 	exhausted, stale := task.ReasonMaxRetries, task.ReasonStaleness
 	byFingerprint := []engine.FailureCount{
-		{Namespace: "default", Reason: exhausted, Fingerprint: "DOWN", Cases: 4, Replayable: 2, First: minute(0), Last: minute(5)},
-		{Namespace: "default", Reason: exhausted, Fingerprint: "it's broken", Cases: 2, Replayable: 1, First: minute(1), Last: minute(4)},
+		{Namespace: "default", Reason: exhausted, Fingerprint: "DOWN", Cases: 4, Replayable: 2, First: minute(0),
+			Last: minute(5)},
+		{Namespace: "default", Reason: exhausted, Fingerprint: "it's broken", Cases: 2, Replayable: 1, First: minute(1),
+			Last: minute(4)},
 		{Namespace: "default", Reason: stale, Cases: 1, Replayable: 1, First: minute(6), Last: minute(6)},
 	}
 	f.equal("by fingerprint", count(minute(0), true, 10), byFingerprint)
 	f.equal("the most frequent", count(minute(0), true, 1), byFingerprint[:1])
 	f.equal("by reason", count(minute(0), false, 10), []engine.FailureCount{
-		{Namespace: "default", Reason: exhausted, Cases: 6, Replayable: 3, First: minute(0), Last: minute(5)}, byFingerprint[2]})
+		{Namespace: "default", Reason: exhausted, Cases: 6, Replayable: 3, First: minute(0), Last: minute(5)},
+		byFingerprint[2]})
 	f.equal("of late", count(minute(6), true, 10), byFingerprint[2:])
 	f.equal("of nothing", count(minute(7), true, 10), []engine.FailureCount(nil))
 }

@@ -94,7 +94,8 @@ func caseAsGiven(f *fixture) {
 		})
 		notes := "found it"
 		status := task.Resolutions[1+i%3]
-		f.change(j, c, task.CaseChange{Status: status, Notes: &notes, Actor: "ada", Metadata: []byte(`{"root_cause":"pool"}`)}, f.now.Add(time.Hour))
+		f.change(j, c, task.CaseChange{Status: status, Notes: &notes, Actor: "ada",
+			Metadata: []byte(`{"root_cause":"pool"}`)}, f.now.Add(time.Hour))
 		f.equal("resolved", f.findCase(c.ID), c)
 		f.change(j, c, task.CaseChange{Reopen: true, Actor: "bob"}, f.now.Add(2*time.Hour))
 		f.equal("open again", f.findCase(c.ID), c)
@@ -106,7 +107,8 @@ func caseHostile(f *fixture) {
 	for _, s := range hostile() {
 		j := f.one()
 		c := f.openCase(j, task.ReasonManual, f.now)
-		f.change(j, c, task.CaseChange{Status: task.CaseResolved, Notes: &s, Actor: s, Metadata: []byte(`{"n":9007199254740993}`)}, f.now+1)
+		f.change(j, c, task.CaseChange{Status: task.CaseResolved, Notes: &s, Actor: s,
+			Metadata: []byte(`{"n":9007199254740993}`)}, f.now+1)
 		f.equal("case", f.findCase(c.ID), c)
 	}
 }
@@ -194,7 +196,8 @@ func evidence(f *fixture) {
 	j.task.Context, plain.task.Context = []byte(`{"order":1}`), []byte(`[]`)
 	f.insert(j, plain, silent)
 	attempt := func(step int, token int64, message string) task.Attempt {
-		a := task.Attempt{StepID: j.steps[step].ID, TaskID: j.task.ID, Token: token, Outcome: task.Failed, FinishedAt: f.now, After: task.StepEnqueued}
+		a := task.Attempt{StepID: j.steps[step].ID, TaskID: j.task.ID, Token: token, Outcome: task.Failed, FinishedAt: f.now,
+			After: task.StepEnqueued}
 		if message != "" {
 			a.Failure = &task.Failure{Message: message}
 		}
@@ -203,11 +206,13 @@ func evidence(f *fixture) {
 	last, other := attempt(0, 2, "the second"), attempt(1, 1, "beside it")
 	f.addAttempts(attempt(0, 1, "the first"), last, other, attempt(1, 2, "")) // the last one did not fail
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		got, err := f.store.CaseStore().Evidence(ctx, tx, []task.ID{j.task.ID, plain.task.ID, silent.task.ID, f.store.IDs().Take(f.now.Time(), 1)})
+		got, err := f.store.CaseStore().Evidence(ctx, tx,
+			[]task.ID{j.task.ID, plain.task.ID, silent.task.ID, f.store.IDs().Take(f.now.Time(), 1)})
 		byStep := func(a, b task.Attempt) int { return slices.Compare(a.StepID[:], b.StepID[:]) }
 		slices.SortFunc(got[j.task.ID].Failures, byStep)
-		f.equal("evidence", got, map[task.ID]engine.Evidence{j.task.ID: {Context: j.task.Context, Failures: []task.Attempt{last, other}},
-			plain.task.ID: {Context: plain.task.Context}, silent.task.ID: {}})
+		f.equal("evidence", got,
+			map[task.ID]engine.Evidence{j.task.ID: {Context: j.task.Context, Failures: []task.Attempt{last, other}},
+				plain.task.ID: {Context: plain.task.Context}, silent.task.ID: {}})
 		return err
 	})
 }
@@ -222,7 +227,8 @@ func casesDeleted(f *fixture) {
 		if err := f.store.WatchStore().Watch(ctx, tx, []engine.Watch{{Task: j.task.ID, At: f.now}}); err != nil {
 			return err
 		}
-		return f.store.ActStore().AddActs(ctx, tx, []task.Act{{At: f.now, TaskID: j.task.ID, CaseID: c.ID, Kind: task.ActUpdateCase}})
+		return f.store.ActStore().AddActs(ctx, tx,
+			[]task.Act{{At: f.now, TaskID: j.task.ID, CaseID: c.ID, Kind: task.ActUpdateCase}})
 	})
 	f.finish(j, f.now)
 	f.delete(f.now.Add(time.Hour), 10, 1)
@@ -293,7 +299,8 @@ func resolvedCases(f *fixture) {
 	f.equal("the first", find(hour(100), 1), caseIDs(cases[2:3]))
 	second := f.openCase(jobs[2], task.ReasonMaxRetries, hour(4))
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		list, err := f.store.CaseStore().CasesOf(ctx, tx, []task.ID{jobs[2].task.ID, jobs[3].task.ID, jobs[2].task.ID, f.store.IDs().Take(f.now.Time(), 1)})
+		list, err := f.store.CaseStore().CasesOf(ctx, tx,
+			[]task.ID{jobs[2].task.ID, jobs[3].task.ID, jobs[2].task.ID, f.store.IDs().Take(f.now.Time(), 1)})
 		slices.SortFunc(list, func(a, b *task.Case) int { return slices.Compare(a.ID[:], b.ID[:]) })
 		f.equal("cases of two tasks", list, []*task.Case{bare(cases[2]), bare(cases[3]), bare(second)})
 		if err != nil {

@@ -122,8 +122,9 @@ func saveContextRolledBack(f *fixture) {
 func contextEditedElsewhere(p *pair) {
 	j := full(p.fixture)
 	p.insert(j)
-	p.claimStart(j)                                                               // a remembers the task, with its context
-	p.must(p.b.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error { // it fails elsewhere, is edited, and is ready again
+	p.claimStart(j) // a remembers the task, with its context
+	p.must(p.b.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error {
+		// it fails elsewhere, is edited, and is ready again
 		works, err := tx.Work(ctx, []task.ID{j.steps[0].ID})
 		if err != nil {
 			return err

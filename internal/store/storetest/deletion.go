@@ -61,16 +61,21 @@ func deleteEverything(f *fixture) {
 	f.write(func(ctx context.Context, tx engine.Tx) error {
 		for i, j := range []job{kept, gone} {
 			step := j.steps[0]
-			if err := tx.AddAttempts(ctx, []task.Attempt{{StepID: step.ID, TaskID: j.task.ID, Token: 1, Outcome: task.Failed, FinishedAt: f.now}}); err != nil {
+			if err := tx.AddAttempts(ctx,
+				[]task.Attempt{{StepID: step.ID, TaskID: j.task.ID, Token: 1, Outcome: task.Failed,
+					FinishedAt: f.now}}); err != nil {
 				return err
 			}
-			if err := tx.AddEvents(ctx, []task.Event{{TaskID: j.task.ID, At: f.now, From: task.Pending, To: task.StepsInProcess}}); err != nil {
+			if err := tx.AddEvents(ctx,
+				[]task.Event{{TaskID: j.task.ID, At: f.now, From: task.Pending, To: task.StepsInProcess}}); err != nil {
 				return err
 			}
-			if err := f.store.ActStore().AddActs(ctx, tx, []task.Act{{TaskID: j.task.ID, StepID: step.ID, At: f.now, Kind: "x", Actor: "ada", Reason: "y"}}); err != nil {
+			if err := f.store.ActStore().AddActs(ctx, tx,
+				[]task.Act{{TaskID: j.task.ID, StepID: step.ID, At: f.now, Kind: "x", Actor: "ada", Reason: "y"}}); err != nil {
 				return err
 			}
-			if _, _, err := takeKey(ctx, f, tx, engine.KeyName{Namespace: "default", Key: keyOf(i)}, engine.Binding{Task: j.task.ID}, f.now, f.now.Add(time.Hour)); err != nil {
+			if _, _, err := takeKey(ctx, f, tx, engine.KeyName{Namespace: "default", Key: keyOf(i)},
+				engine.Binding{Task: j.task.ID}, f.now, f.now.Add(time.Hour)); err != nil {
 				return err
 			}
 		}
@@ -87,7 +92,8 @@ func deleteEverything(f *fixture) {
 		f.must(err)
 		acts, err := f.store.ActStore().FindActs(ctx, j.task.ID)
 		f.must(err)
-		f.equal("rows left of task "+keyOf(i), []int{len(f.findSteps(j.task.ID)), len(attempts), len(events)}, []int{want, want, want})
+		f.equal("rows left of task "+keyOf(i), []int{len(f.findSteps(j.task.ID)), len(attempts), len(events)},
+			[]int{want, want, want})
 		f.equal("acts on task "+keyOf(i), len(acts), 1) // they outlive it
 	}
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -107,7 +113,8 @@ func deleteOnlyItsOwnKey(f *fixture) {
 	old.task.IdempotencyKey, young.task.IdempotencyKey = "k", "k"
 	take := func(j job, now task.Instant) func(ctx context.Context, tx engine.Tx) error {
 		return func(ctx context.Context, tx engine.Tx) error {
-			if _, _, err := takeKey(ctx, f, tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: j.task.ID}, now, expires.Add(time.Hour)); err != nil {
+			if _, _, err := takeKey(ctx, f, tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: j.task.ID},
+				now, expires.Add(time.Hour)); err != nil {
 				return err
 			}
 			return insert(ctx, tx, j)
@@ -118,7 +125,8 @@ func deleteOnlyItsOwnKey(f *fixture) {
 	f.write(take(young, expires.Add(2*time.Hour))) // as if expired
 	f.equal("deleted", deleteFinished(f, f.now.Add(time.Hour), 10), 1)
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		bound, taken, err := takeKey(ctx, f, tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1)}, f.now, expires)
+		bound, taken, err := takeKey(ctx, f, tx, engine.KeyName{Namespace: "default", Key: "k"},
+			engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1)}, f.now, expires)
 		f.equal("taken", taken, true)
 		f.equal("bound to", bound.Task, young.task.ID)
 		return err

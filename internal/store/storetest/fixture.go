@@ -54,9 +54,11 @@ func diamond(namespace, name, version string) *task.Template {
 			MaxStepsInProcess: 3 * time.Hour, MaxDuration: 4 * time.Hour},
 		Source: "name: " + name, Fingerprint: "f00d" + version, CreatedAt: time.Date(2026, 2, 1, 0, 0, 0, 1000, time.UTC),
 		Steps: []task.StepSpec{
-			{Name: "start", Handler: "a", Description: "first", Initialization: []byte(`{"n":1}`), Retry: task.DefaultRetry(), Timeout: 30 * time.Second},
+			{Name: "start", Handler: "a", Description: "first", Initialization: []byte(`{"n":1}`), Retry: task.DefaultRetry(),
+				Timeout: 30 * time.Second},
 			{Name: "left", Handler: "b", Dependencies: []string{"start"}, Retry: task.Retry{Retryable: true, MaxAttempts: 3,
-				Backoff: task.BackoffLinear, Base: 1500 * time.Millisecond, Max: time.Minute, Jitter: 0.25, BaseSaid: true, JitterSaid: true}},
+				Backoff: task.BackoffLinear, Base: 1500 * time.Millisecond, Max: time.Minute, Jitter: 0.25, BaseSaid: true,
+				JitterSaid: true}},
 			{Name: "right", Handler: "c", Dependencies: []string{"start"}, Priority: &high},
 			{Name: "end", Handler: "a", Dependencies: []string{"left", "right"}, Capabilities: []string{"gpu", "net"}},
 		}}

@@ -28,7 +28,9 @@ func keyCases() []testCase {
 }
 
 // takeKey takes one key, and waits for it.
-func takeKey(ctx context.Context, f *fixture, tx engine.Tx, name engine.KeyName, to engine.Binding, now, expires task.Instant) (bound engine.Binding, taken bool, err error) {
+func takeKey(ctx context.Context, f *fixture, tx engine.Tx, name engine.KeyName, to engine.Binding, now,
+	expires task.Instant,
+) (bound engine.Binding, taken bool, err error) {
 	answers, err := f.store.KeyStore().TakeKeys(ctx, tx, []engine.KeyAsk{{Name: name, To: to}}, now, expires, true)
 	if err != nil {
 		return bound, false, err
@@ -38,10 +40,13 @@ func takeKey(ctx context.Context, f *fixture, tx engine.Tx, name engine.KeyName,
 
 // take stores a new task unless its key is taken, and returns the task that the
 // key names from then on.
-func take(ctx context.Context, f *fixture, tx engine.Tx, namespace, key string, now, expires task.Instant) (named task.ID, isNew bool, err error) {
+func take(ctx context.Context, f *fixture, tx engine.Tx, namespace, key string, now,
+	expires task.Instant,
+) (named task.ID, isNew bool, err error) {
 	j := f.build(f.single, 0)
 	j.task.IdempotencyKey = key
-	bound, taken, err := takeKey(ctx, f, tx, engine.KeyName{Namespace: namespace, Key: key}, engine.Binding{Task: j.task.ID}, now, expires)
+	bound, taken, err := takeKey(ctx, f, tx, engine.KeyName{Namespace: namespace, Key: key},
+		engine.Binding{Task: j.task.ID}, now, expires)
 	if err != nil || taken {
 		return bound.Task, false, err
 	}
@@ -81,7 +86,8 @@ func keysManyAtOnce(f *fixture) {
 			if answers, err = f.store.KeyStore().TakeKeys(ctx, tx, asks[:1], f.now, expires, patient); err == nil {
 				f.equal("again", answers, []engine.KeyAnswer{{Bound: asks[0].To, Taken: true}})
 			}
-			return errors.Join(err, f.store.KeyStore().BindKey(ctx, tx, asks[0].Name, asks[0].To, f.now), f.store.KeyStore().BindKey(ctx, tx, asks[2].Name, asks[2].To, f.now),
+			return errors.Join(err, f.store.KeyStore().BindKey(ctx, tx, asks[0].Name, asks[0].To, f.now),
+				f.store.KeyStore().BindKey(ctx, tx, asks[2].Name, asks[2].To, f.now),
 				f.store.KeyStore().BindKey(ctx, tx, asks[3].Name, asks[3].To, f.now)) // free again for the next round
 		})
 	}
@@ -157,7 +163,8 @@ func (f *fixture) bind(key string, expires task.Instant) task.ID {
 	j := f.build(f.single, 0)
 	j.task.IdempotencyKey = key
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		if err := f.store.KeyStore().BindKey(ctx, tx, engine.KeyName{Namespace: "default", Key: key}, engine.Binding{Task: j.task.ID}, expires); err != nil {
+		if err := f.store.KeyStore().BindKey(ctx, tx, engine.KeyName{Namespace: "default", Key: key},
+			engine.Binding{Task: j.task.ID}, expires); err != nil {
 			return err
 		}
 		return insert(ctx, tx, j)
@@ -222,7 +229,8 @@ func keyHash(f *fixture) {
 	}
 	look := func(want string) {
 		f.write(func(ctx context.Context, tx engine.Tx) error {
-			bound, taken, err := takeKey(ctx, f, tx, name, engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1), Hash: "later"}, f.now, expires)
+			bound, taken, err := takeKey(ctx, f, tx, name,
+				engine.Binding{Task: f.store.IDs().Take(f.now.Time(), 1), Hash: "later"}, f.now, expires)
 			f.equal("taken", taken, true)
 			f.equal("hash", bound.Hash, want)
 			return err
@@ -248,7 +256,8 @@ func boundTasks(f *fixture) {
 	expires := f.now.Add(time.Hour)
 	want := map[engine.KeyName]task.ID{}
 	var names []engine.KeyName
-	for _, n := range []engine.KeyName{{Namespace: "a", Key: "k"}, {Namespace: "b", Key: "k"}, {Namespace: "a", Key: "it's"}} {
+	for _, n := range []engine.KeyName{{Namespace: "a", Key: "k"}, {Namespace: "b", Key: "k"},
+		{Namespace: "a", Key: "it's"}} {
 		want[n], _ = f.take(n.Namespace, n.Key, f.now, expires)
 		names = append(names, n)
 	}

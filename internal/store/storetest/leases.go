@@ -207,7 +207,8 @@ func inQueues(f *fixture) {
 	f.move(jobs[3], func(s *task.Step) error { return s.Wait(f.now.Add(time.Hour)) })
 	diamond := f.build(f.diamond, 0) // only its first step is ready
 	f.insert(diamond)
-	all := []engine.Sized{{Task: jobs[0].task.ID, Steps: 1}, {Task: diamond.task.ID, Steps: 4}, {Task: jobs[1].task.ID, Steps: 1}, {Task: jobs[3].task.ID, Steps: 1},
+	all := []engine.Sized{{Task: jobs[0].task.ID, Steps: 1}, {Task: diamond.task.ID, Steps: 4},
+		{Task: jobs[1].task.ID, Steps: 1}, {Task: jobs[3].task.ID, Steps: 1},
 		{Task: jobs[2].task.ID, Steps: 1},
 		{Task: f.store.IDs().Take(f.now.Time(), 1), Steps: 1}}
 	f.wantInQueues("all", all, jobs[0].steps[0], jobs[1].steps[0], jobs[3].steps[0], diamond.steps[0])

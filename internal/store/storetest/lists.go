@@ -92,7 +92,8 @@ func listFilters(f *fixture) {
 		want   []task.ID
 	}{
 		{"State", engine.TaskFilter{States: []task.State{task.Complete}}, newest(plain)},
-		{"States", engine.TaskFilter{States: []task.State{task.Complete, task.StepsInProcess}}, newest(plain, diamond1, diamond2)},
+		{"States", engine.TaskFilter{States: []task.State{task.Complete, task.StepsInProcess}},
+			newest(plain, diamond1, diamond2)},
 		{"StateOfNone", engine.TaskFilter{States: []task.State{task.Errored, task.Pending}}, nil},
 		{"Namespace", engine.TaskFilter{Namespace: "default"}, newest(plain, diamond1)},
 		{"UnknownNamespace", engine.TaskFilter{Namespace: "nope"}, nil},
@@ -113,7 +114,8 @@ func listFilters(f *fixture) {
 		{"InitiatorAndName", engine.TaskFilter{Initiator: "ann", Namespace: "other", Name: "diamond"}, newest(diamond2)},
 		{"InitiatorAndTag", engine.TaskFilter{Initiator: "ann", Tag: "red"}, newest(diamond1)},
 		{"OtherInitiatorAndTag", engine.TaskFilter{Initiator: "Ann", Tag: "red"}, nil},
-		{"InitiatorAndCorrelationID", engine.TaskFilter{Initiator: "ann", CorrelationID: "c1", CreatedAfter: f.now.Add(2 * time.Minute)}, newest(diamond2)},
+		{"InitiatorAndCorrelationID", engine.TaskFilter{Initiator: "ann", CorrelationID: "c1",
+			CreatedAfter: f.now.Add(2 * time.Minute)}, newest(diamond2)},
 		{"Priority", engine.TaskFilter{Priority: &level}, newest(plain, diamond1)},
 		{"PriorityZero", engine.TaskFilter{Priority: &none}, newest(diamond2)},
 		{"PriorityOfNone", engine.TaskFilter{Priority: &unused}, nil},
@@ -121,10 +123,13 @@ func listFilters(f *fixture) {
 		{"CreatedAfterIsInclusive", engine.TaskFilter{CreatedAfter: f.now.Add(time.Minute) + 1}, newest(diamond2)},
 		{"CreatedBefore", engine.TaskFilter{CreatedBefore: f.now.Add(time.Minute)}, newest(plain)},
 		{"CreatedBeforeIsExclusive", engine.TaskFilter{CreatedBefore: f.now.Add(time.Minute) + 1}, newest(plain, diamond1)},
-		{"CreatedBetween", engine.TaskFilter{CreatedAfter: f.now + 1, CreatedBefore: f.now.Add(2 * time.Minute)}, newest(diamond1)},
-		{"Everything", engine.TaskFilter{States: []task.State{task.StepsInProcess}, Namespace: "default", Name: "diamond", Version: "1", Tag: "blue",
+		{"CreatedBetween", engine.TaskFilter{CreatedAfter: f.now + 1, CreatedBefore: f.now.Add(2 * time.Minute)},
+			newest(diamond1)},
+		{"Everything", engine.TaskFilter{States: []task.State{task.StepsInProcess}, Namespace: "default", Name: "diamond",
+			Version: "1", Tag: "blue",
 			CorrelationID: "c1", Priority: &level, CreatedAfter: f.now, CreatedBefore: f.now.Add(time.Hour)}, newest(diamond1)},
-		{"EverythingButOne", engine.TaskFilter{States: []task.State{task.StepsInProcess}, Namespace: "default", Name: "diamond", Version: "1", Tag: "blue",
+		{"EverythingButOne", engine.TaskFilter{States: []task.State{task.StepsInProcess}, Namespace: "default",
+			Name: "diamond", Version: "1", Tag: "blue",
 			CorrelationID: "c1", Priority: &none, CreatedAfter: f.now, CreatedBefore: f.now.Add(time.Hour)}, nil},
 	} {
 		for _, limit := range []int{1, 100} {
@@ -177,9 +182,11 @@ func listSparse(f *fixture) {
 	f.equal("one a page", f.list(engine.TaskFilter{Tag: "rare", Limit: 1}), want)
 	f.equal("all at once", f.list(engine.TaskFilter{Tag: "rare", Limit: 1000}), want)
 	f.equal("one a page by initiator", f.list(engine.TaskFilter{Initiator: "rare", Limit: 1}), want)
-	f.equal("by initiator and state", f.list(engine.TaskFilter{Initiator: "rare", States: []task.State{task.StepsInProcess}, Limit: 2}), want)
+	f.equal("by initiator and state",
+		f.list(engine.TaskFilter{Initiator: "rare", States: []task.State{task.StepsInProcess}, Limit: 2}), want)
 	f.equal("large pages", f.list(engine.TaskFilter{Limit: 700}), newest(jobs...))
-	f.equal("combined", f.list(engine.TaskFilter{Tag: "rare", Limit: 10, CreatedBefore: jobs[1001].task.CreatedAt}), newest(jobs[1]))
+	f.equal("combined", f.list(engine.TaskFilter{Tag: "rare", Limit: 10, CreatedBefore: jobs[1001].task.CreatedAt}),
+		newest(jobs[1]))
 }
 
 // A page may be short, because a store looks at a bounded number of rows; the
@@ -219,5 +226,6 @@ func listShortPages(f *fixture) {
 			f.equal(fmt.Sprintf("%+v", filter), f.list(filter), newest(want...))
 		}
 	}
-	f.equal("of one state", f.list(engine.TaskFilter{Priority: &rare, States: []task.State{task.Complete}, Limit: 2}), newest(done...))
+	f.equal("of one state", f.list(engine.TaskFilter{Priority: &rare, States: []task.State{task.Complete}, Limit: 2}),
+		newest(done...))
 }

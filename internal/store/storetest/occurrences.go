@@ -26,8 +26,10 @@ func occurrenceCases() []testCase {
 // occurrence is the one after the last of a case.
 func (f *fixture) occurrence(c *task.Case, snapshot int) task.Occurrence {
 	n := c.Occurrences + 1
-	return task.Occurrence{No: n, At: f.now.Add(time.Duration(n) * time.Minute), Reason: task.CaseReasons[n%len(task.CaseReasons)],
-		Cause: task.CaseCauses[n%len(task.CaseCauses)], OriginalState: task.States[n%len(task.States)], Fingerprint: fmt.Sprintf("E%d", n), Retryable: n%2 == 0,
+	return task.Occurrence{No: n, At: f.now.Add(time.Duration(n) * time.Minute),
+		Reason: task.CaseReasons[n%len(task.CaseReasons)],
+		Cause:  task.CaseCauses[n%len(task.CaseCauses)], OriginalState: task.States[n%len(task.States)],
+		Fingerprint: fmt.Sprintf("E%d", n), Retryable: n%2 == 0,
 		Step: fmt.Sprintf("step_%d", n), Class: failure.Classes[n%len(failure.Classes)], Message: hostile()[n%len(hostile())],
 		Snapshot: []byte(`{"n":"` + strings.Repeat("x", snapshot) + `"}`)}
 }

@@ -155,7 +155,8 @@ func caseBytes(f *fixture) {
 				f.equal("metadata", string(c.Metadata), string(pageOfDocuments[i]))
 			}
 		}
-		urgent, err := f.store.CaseStore().UrgentCases(f.Context(), engine.CaseFilter{Limit: 10, Bytes: bytes}, engine.PriorityBases{})
+		urgent, err := f.store.CaseStore().UrgentCases(f.Context(), engine.CaseFilter{Limit: 10, Bytes: bytes},
+			engine.PriorityBases{})
 		f.must(err)
 		f.equal("the last of the queue", urgent[0].MetadataOmitted, bytes == 1 || bytes == -1)
 	}
@@ -169,7 +170,8 @@ func actBytes(f *fixture) {
 	j := f.one()
 	for _, data := range slices.Backward(pageOfDocuments) {
 		f.write(func(ctx context.Context, tx engine.Tx) error {
-			return f.store.ActStore().AddActs(ctx, tx, []task.Act{{At: f.now, TaskID: j.task.ID, Kind: "complete_manually", Actor: "ada", Data: data}})
+			return f.store.ActStore().AddActs(ctx, tx,
+				[]task.Act{{At: f.now, TaskID: j.task.ID, Kind: "complete_manually", Actor: "ada", Data: data}})
 		})
 	}
 	for bytes, omitted := range pagesOfDocuments {

@@ -78,10 +78,12 @@ func lockedRouteHidesNoOther(p *pair) {
 func expectKnown(p *pair) {
 	expect := func(template *task.Template, route *task.Route) error {
 		return p.b.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error {
-			if err := tx.ExpectKnown(ctx, map[int64]*task.Template{template.DefID: template}, map[int64]*task.Route{route.ID: route}); err != nil {
+			if err := tx.ExpectKnown(ctx, map[int64]*task.Template{template.DefID: template},
+				map[int64]*task.Route{route.ID: route}); err != nil {
 				return err
 			}
-			return p.b.KeyStore().BindKey(ctx, tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: p.b.IDs().Take(p.now.Time(), 1)}, p.now.Add(time.Hour))
+			return p.b.KeyStore().BindKey(ctx, tx, engine.KeyName{Namespace: "default", Key: "k"},
+				engine.Binding{Task: p.b.IDs().Take(p.now.Time(), 1)}, p.now.Add(time.Hour))
 		})
 	}
 	other, gone, elsewhere, unknown := *p.single, *p.single, *p.routes[0], *p.routes[0]
@@ -102,7 +104,8 @@ func expectKnown(p *pair) {
 func (p *pair) asks(of Node, names ...string) []engine.KeyAsk {
 	asks := make([]engine.KeyAsk, len(names))
 	for i, n := range names {
-		asks[i] = engine.KeyAsk{Name: engine.KeyName{Namespace: "default", Key: n}, To: engine.Binding{Task: of.IDs().Take(p.now.Time(), 1)}}
+		asks[i] = engine.KeyAsk{Name: engine.KeyName{Namespace: "default", Key: n},
+			To: engine.Binding{Task: of.IDs().Take(p.now.Time(), 1)}}
 	}
 	return asks
 }
@@ -116,7 +119,8 @@ func keyLockedElsewhere(p *pair) {
 		_, err := p.b.KeyStore().TakeKeys(ctx, tx, p.asks(p.a, "x"), p.now, expires, false)
 		return err
 	}, func(ctx context.Context, tx engine.Tx) (err error) {
-		if _, err := p.b.KeyStore().TakeKeys(ctx, tx, p.asks(p.b, "w", "x", "y"), p.now, expires, false); !errors.Is(err, engine.ErrKeyLocked) {
+		if _, err := p.b.KeyStore().TakeKeys(ctx, tx, p.asks(p.b, "w", "x", "y"), p.now, expires, false); !errors.Is(err,
+			engine.ErrKeyLocked) {
 			p.Errorf("TakeKeys of a locked key: %v", err)
 		}
 		answers, err = p.b.KeyStore().TakeKeys(ctx, tx, p.asks(p.b, "w", "y"), p.now, expires, false)

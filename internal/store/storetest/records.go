@@ -36,7 +36,8 @@ func attempts(f *fixture) {
 	f.insert(j, other)
 	attempt := func(j job, step int, token int64, minutes int) task.Attempt {
 		at := f.now.Add(time.Duration(minutes) * time.Minute)
-		return task.Attempt{StepID: j.steps[step].ID, TaskID: j.task.ID, Token: token, Number: int(token), WorkerNo: 9, Outcome: task.Failed,
+		return task.Attempt{StepID: j.steps[step].ID, TaskID: j.task.ID, Token: token, Number: int(token), WorkerNo: 9,
+			Outcome: task.Failed,
 			ReadyAt: at - 3, AssignedAt: at - 2, StartedAt: at - 1, FinishedAt: at, After: task.StepWaitingForRetry,
 			Failure: &task.Failure{Message: "no"}}
 	}
@@ -52,9 +53,12 @@ func attempts(f *fixture) {
 func attemptOfEveryOutcome(f *fixture) {
 	j := f.one()
 	var want []task.Attempt
-	for i, o := range []task.Outcome{task.Failed, task.TimedOut, task.LeaseExpired, task.NotStarted, task.Released, task.Snoozed, task.Interrupted} {
-		for _, after := range []task.StepState{task.StepEnqueued, task.StepWaitingForRetry, task.StepErrored, task.StepCancelled} {
-			want = append(want, task.Attempt{StepID: j.steps[0].ID, TaskID: j.task.ID, Token: int64(len(want) + 1), Number: i, Outcome: o,
+	for i, o := range []task.Outcome{task.Failed, task.TimedOut, task.LeaseExpired, task.NotStarted, task.Released,
+		task.Snoozed, task.Interrupted} {
+		for _, after := range []task.StepState{task.StepEnqueued, task.StepWaitingForRetry, task.StepErrored,
+			task.StepCancelled} {
+			want = append(want, task.Attempt{StepID: j.steps[0].ID, TaskID: j.task.ID, Token: int64(len(want) + 1), Number: i,
+				Outcome:    o,
 				FinishedAt: f.now.Add(time.Duration(len(want)) * time.Second), After: after})
 		}
 	}
@@ -89,7 +93,8 @@ func events(f *fixture) {
 	var want []task.Event
 	for i, from := range task.States {
 		for _, to := range task.States {
-			want = append(want, task.Event{TaskID: j.task.ID, At: f.now.Add(time.Duration(i) * time.Second), From: from, To: to, Cause: hostile()[i]})
+			want = append(want, task.Event{TaskID: j.task.ID, At: f.now.Add(time.Duration(i) * time.Second), From: from, To: to,
+				Cause: hostile()[i]})
 		}
 	}
 	elsewhere := task.Event{TaskID: other.task.ID, At: f.now, From: task.Pending, To: task.Complete}
@@ -108,12 +113,15 @@ func events(f *fixture) {
 func acts(f *fixture) {
 	j, other := f.one(), f.one()
 	want := []task.Act{
-		{At: f.now, TaskID: j.task.ID, Kind: "cancel", Actor: "ada", Reason: "no longer wanted", From: "error", To: "cancelled"},
-		{At: f.now + 1, TaskID: j.task.ID, StepID: j.steps[0].ID, Kind: "complete_manually", Actor: "bob", Reason: "done by hand",
-			From: "error", To: "complete", Data: []byte(`{"result":{"a":1}}`)},
+		{At: f.now, TaskID: j.task.ID, Kind: "cancel", Actor: "ada", Reason: "no longer wanted", From: "error",
+			To: "cancelled"},
+		{At: f.now + 1, TaskID: j.task.ID, StepID: j.steps[0].ID, Kind: "complete_manually", Actor: "bob",
+			Reason: "done by hand",
+			From:   "error", To: "complete", Data: []byte(`{"result":{"a":1}}`)},
 	}
 	for i, s := range hostile() {
-		want = append(want, task.Act{At: f.now.Add(time.Duration(i+1) * time.Second), TaskID: j.task.ID, Kind: s, Actor: s, Reason: s, From: s, To: s,
+		want = append(want, task.Act{At: f.now.Add(time.Duration(i+1) * time.Second), TaskID: j.task.ID, Kind: s, Actor: s,
+			Reason: s, From: s, To: s,
 			WorkerID: other.task.ID, Namespace: s, Template: s, Auth: task.AuthKey, Key: s})
 	}
 	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.ActStore().AddActs(ctx, tx, want) })

@@ -90,11 +90,13 @@ func findRoute(f *fixture) {
 	with := &task.Route{Namespace: "default", Handler: "a", Capabilities: []string{"gpu"}}
 	f.write(func(ctx context.Context, tx engine.Tx) error { return tx.InsertRoute(ctx, with) })
 	for _, want := range []*task.Route{f.routes[0], with} {
-		got, err := f.store.FindRoute(f.Context(), task.Route{Namespace: want.Namespace, Handler: want.Handler, Capabilities: want.Capabilities})
+		got, err := f.store.FindRoute(f.Context(), task.Route{Namespace: want.Namespace, Handler: want.Handler,
+			Capabilities: want.Capabilities})
 		f.must(err)
 		f.equal("route", got, want)
 	}
-	for _, other := range []task.Route{{Namespace: "default", Handler: "none"}, {Namespace: "none", Handler: "a"}, {Namespace: "default", Handler: "a", Capabilities: []string{"net"}}} {
+	for _, other := range []task.Route{{Namespace: "default", Handler: "none"}, {Namespace: "none", Handler: "a"},
+		{Namespace: "default", Handler: "a", Capabilities: []string{"net"}}} {
 		if got, err := f.store.FindRoute(f.Context(), other); err != nil || got != nil {
 			f.Errorf("the route %+v: %+v, %v; want none", other, got, err)
 		}
@@ -122,15 +124,18 @@ func countTypes(f *fixture) {
 		adhocs, err := f.store.CountAdhoc(f.Context(), c.namespace, c.limit)
 		f.must(err)
 		if routes != c.routes || adhocs != c.adhocs {
-			f.Errorf("in %q, up to %d: %d routes and %d handlers; want %d and %d", c.namespace, c.limit, routes, adhocs, c.routes, c.adhocs)
+			f.Errorf("in %q, up to %d: %d routes and %d handlers; want %d and %d", c.namespace, c.limit, routes, adhocs,
+				c.routes, c.adhocs)
 		}
 	}
 }
 
 // worker returns a worker that is not stored yet and has every field set.
 func (f *fixture) worker(name string) *task.Worker {
-	return &task.Worker{ID: f.store.IDs().Take(f.now.Time(), 1), Name: name, State: task.WorkerActive, Namespaces: []string{"default", "other"},
-		Handlers: []string{"a", "b"}, Capabilities: []string{"gpu", "net"}, Capacity: 5, Load: 2, Host: "host-1", Version: "1.2.3",
+	return &task.Worker{ID: f.store.IDs().Take(f.now.Time(), 1), Name: name, State: task.WorkerActive,
+		Namespaces: []string{"default", "other"},
+		Handlers:   []string{"a", "b"}, Capabilities: []string{"gpu", "net"}, Capacity: 5, Load: 2, Host: "host-1",
+		Version:   "1.2.3",
 		StartedAt: f.now.Add(-time.Hour), LastHeartbeat: f.now,
 		HealthURL: "http://10.0.0.7:8090", ProbeFailures: 1, ProbeError: "no answer within 5s", BrokenAt: f.now - 1}
 }
@@ -164,7 +169,8 @@ func (f *fixture) wantWorker(w *task.Worker) {
 }
 
 func workerRoundTrip(f *fixture) {
-	rich, bare, odd := f.worker("rich"), &task.Worker{ID: f.store.IDs().Take(f.now.Time(), 1), State: task.WorkerActive}, f.worker(hostile()[0])
+	rich, bare, odd := f.worker("rich"), &task.Worker{ID: f.store.IDs().Take(f.now.Time(), 1), State: task.WorkerActive},
+		f.worker(hostile()[0])
 	odd.Handlers, odd.Host, odd.Version = hostile()[:5], hostile()[1], hostile()[3]
 	f.saveWorkers(rich, bare, odd)
 	numbers := map[int64]bool{}
@@ -235,7 +241,8 @@ func workerInTransaction(f *fixture) {
 func workersSince(f *fixture) {
 	active, draining, dead, long := f.worker("active"), f.worker("draining"), f.worker("dead"), f.worker("long dead")
 	draining.State, dead.State, long.State = task.WorkerDraining, task.WorkerDead, task.WorkerDead
-	active.LastHeartbeat, draining.LastHeartbeat, long.LastHeartbeat = f.now.Add(-48*time.Hour), f.now.Add(-48*time.Hour), f.now-1
+	active.LastHeartbeat, draining.LastHeartbeat, long.LastHeartbeat = f.now.Add(-48*time.Hour), f.now.Add(-48*time.Hour),
+		f.now-1
 	f.saveWorkers(active, draining, dead, long)
 	got, err := f.store.Workers(f.Context(), f.now)
 	f.must(err)

@@ -36,7 +36,8 @@ func full(f *fixture) job {
 	j.task.DeadlineAt = f.now.Add(4 * time.Hour)
 	j.task.IdempotencyKey, j.task.CorrelationID = "order-17", "trace-4711"
 	j.task.Meta = task.Meta{Tags: []string{"blue", "a b"}, ParentCorrelationID: "parent", Initiator: "ada",
-		SourceSystem: "shop", Reason: "an order came in", TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+		SourceSystem: "shop", Reason: "an order came in",
+		TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
 	return j
 }
 
@@ -158,7 +159,8 @@ func stepsInTx(f *fixture) {
 	}{
 		{"all", engine.Family{Task: j.task.ID}, j.steps},
 		{"2 and 4", engine.Family{Task: j.task.ID, Ordinals: []int{2, 4}}, []*task.Step{j.steps[1], j.steps[3]}},
-		{"in any order", engine.Family{Task: j.task.ID, Ordinals: []int{4, 1, 3}}, []*task.Step{j.steps[0], j.steps[2], j.steps[3]}},
+		{"in any order", engine.Family{Task: j.task.ID, Ordinals: []int{4, 1, 3}},
+			[]*task.Step{j.steps[0], j.steps[2], j.steps[3]}},
 		// ordinals past the end would be the steps of the next task
 		{"4 and beyond", engine.Family{Task: j.task.ID, Ordinals: []int{4, 5, 6}}, j.steps[3:]},
 		{"none", engine.Family{Task: j.task.ID, Ordinals: []int{}}, nil},
@@ -247,7 +249,9 @@ func saveTasksKeepsWhatIsFixed(f *fixture) {
 // that it creates none is not.
 func saveUnknown(f *fixture) {
 	j, ctx := f.build(f.single, 0), f.Context()
-	_ = f.store.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return tx.SaveTasks(ctx, []*task.Task{j.task}) })
+	_ = f.store.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		return tx.SaveTasks(ctx, []*task.Task{j.task})
+	})
 	_ = f.store.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return tx.SaveSteps(ctx, j.steps) })
 	f.equal("task", f.find(j.task.ID), (*task.Task)(nil))
 	f.equal("steps", f.findSteps(j.task.ID), []*task.Step(nil))

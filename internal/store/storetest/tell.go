@@ -61,7 +61,8 @@ func (p *pair) tellings(of Node) func() []feed.Batch {
 // Everything that is told comes through as it was, in order, however much it is.
 func tidings(p *pair) {
 	atB := p.tellings(p.b)
-	rich := feed.Change{Kind: feed.CaseEnded, At: 1_700_000_000_000_001, Task: p.a.IDs().Take(p.now.Time(), 1), DefID: 3, Priority: 50,
+	rich := feed.Change{Kind: feed.CaseEnded, At: 1_700_000_000_000_001, Task: p.a.IDs().Take(p.now.Time(), 1), DefID: 3,
+		Priority:      50,
 		CorrelationID: `c"<'`, Tags: []string{"a", "ü"}, From: task.Pending, To: task.Complete, Cause: "settle",
 		Case: p.a.IDs().Take(p.now.Time(), 1), Reason: "manual_dlq", Status: "cancelled"}
 	many := make([]feed.Change, 1000)
@@ -94,7 +95,8 @@ func tidings(p *pair) {
 // A change that is too long to be told is lost, and said to be.
 func tidingsTooLong(p *pair) {
 	atB := p.tellings(p.b)
-	long := feed.Change{Kind: feed.TaskMoved, Task: p.a.IDs().Take(p.now.Time(), 1), Tags: []string{strings.Repeat("x", 9000)}}
+	long := feed.Change{Kind: feed.TaskMoved, Task: p.a.IDs().Take(p.now.Time(), 1),
+		Tags: []string{strings.Repeat("x", 9000)}}
 	p.must(p.a.PublishFeed(p.Context(), feed.Batch{Number: 1, Changes: []feed.Change{long}}))
 	p.eventually("it is heard of", func() bool { return len(atB()) == 1 })
 	got := atB()[0]

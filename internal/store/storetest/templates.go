@@ -43,7 +43,8 @@ func (f *fixture) findTemplate(namespace, name, version string) *task.Template {
 }
 
 func templateRoundTrip(f *fixture) {
-	bare := &task.Template{Namespace: "n", Name: "bare", Version: "0", CreatedAt: f.now.Time(), Steps: []task.StepSpec{{Name: "only", Handler: "h"}}}
+	bare := &task.Template{Namespace: "n", Name: "bare", Version: "0", CreatedAt: f.now.Time(),
+		Steps: []task.StepSpec{{Name: "only", Handler: "h"}}}
 	bare.Link()
 	zero := 0
 	low := &task.Template{Namespace: "n", Name: "low", Version: "0", Priority: &zero, CreatedAt: f.now.Time(),
@@ -165,7 +166,8 @@ func templateList(f *fixture) {
 	f.equal("all", list(engine.TemplateFilter{Limit: 100}), all)
 	f.equal("in pages", list(engine.TemplateFilter{Limit: 3}), all)
 	f.equal("by name", list(engine.TemplateFilter{Name: "t1", Limit: 1}), []string{"other/t1/3", "default/t1/2"})
-	f.equal("by namespace", list(engine.TemplateFilter{Namespace: "other", Limit: 2}), []string{"other/t2/5", "other/t1/3", "other/t0/1"})
+	f.equal("by namespace", list(engine.TemplateFilter{Namespace: "other", Limit: 2}),
+		[]string{"other/t2/5", "other/t1/3", "other/t0/1"})
 	f.equal("by both", list(engine.TemplateFilter{Namespace: "other", Name: "t2", Limit: 2}), []string{"other/t2/5"})
 	f.equal("by none there is", list(engine.TemplateFilter{Name: "a", Limit: 2}), []string(nil))
 }

@@ -126,7 +126,8 @@ func rollbackLeavesNoTrace(f *fixture) {
 // addRecords adds one of everything that hangs on a task or is looked up by name.
 func addRecords(ctx context.Context, f *fixture, tx engine.Tx, j job) error {
 	id, step := j.task.ID, j.steps[0].ID
-	if err := tx.AddAttempts(ctx, []task.Attempt{{StepID: step, TaskID: id, Token: 1, Outcome: task.Failed, FinishedAt: f.now}}); err != nil {
+	if err := tx.AddAttempts(ctx,
+		[]task.Attempt{{StepID: step, TaskID: id, Token: 1, Outcome: task.Failed, FinishedAt: f.now}}); err != nil {
 		return err
 	}
 	if err := tx.AddEvents(ctx, []task.Event{{TaskID: id, At: f.now, From: task.Pending, To: task.Errored}}); err != nil {
@@ -135,7 +136,8 @@ func addRecords(ctx context.Context, f *fixture, tx engine.Tx, j job) error {
 	if err := f.store.ActStore().AddActs(ctx, tx, []task.Act{{TaskID: id, At: f.now, Kind: "x", Actor: "y"}}); err != nil {
 		return err
 	}
-	if _, _, err := takeKey(ctx, f, tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: id}, f.now, f.now.Add(time.Hour)); err != nil {
+	if _, _, err := takeKey(ctx, f, tx, engine.KeyName{Namespace: "default", Key: "k"}, engine.Binding{Task: id}, f.now,
+		f.now.Add(time.Hour)); err != nil {
 		return err
 	}
 	if err := tx.InsertRoute(ctx, &task.Route{Namespace: "default", Handler: "fresh"}); err != nil {
@@ -313,7 +315,9 @@ func cancelledBefore(f *fixture) {
 	ctx, cancel := context.WithCancel(f.Context())
 	cancel()
 	j := f.build(f.single, 0)
-	if err := f.store.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return insert(ctx, tx, j) }); !errors.Is(err, context.Canceled) {
+	if err := f.store.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		return insert(ctx, tx, j)
+	}); !errors.Is(err, context.Canceled) {
 		f.Errorf("Write returned %v", err)
 	}
 	f.equal("task", f.find(j.task.ID), (*task.Task)(nil))

@@ -38,7 +38,8 @@ func hostileStrings(f *fixture) {
 	for _, s := range hostile() {
 		j := f.build(f.single, 0)
 		j.task.IdempotencyKey, j.task.CorrelationID = s, s
-		j.task.Meta = task.Meta{Tags: []string{s, "x"}, ParentCorrelationID: s, Initiator: s, SourceSystem: s, Reason: s, CancelReason: s, CancelledBy: s, TraceParent: s}
+		j.task.Meta = task.Meta{Tags: []string{s, "x"}, ParentCorrelationID: s, Initiator: s, SourceSystem: s, Reason: s,
+			CancelReason: s, CancelledBy: s, TraceParent: s}
 		jobs = append(jobs, j)
 	}
 	f.insert(jobs...)
@@ -58,7 +59,8 @@ func hostileStrings(f *fixture) {
 }
 
 func jsonValues(f *fixture) {
-	texts := []string{"null", `""`, "{}", "[]", "0", "-1.5e300", "9007199254740993", `"\u0000"`, `{"b":1,"a":{"ü":"\ud83c\udf0d"}}`, "  [1 , 2]\n", "true"}
+	texts := []string{"null", `""`, "{}", "[]", "0", "-1.5e300", "9007199254740993", `"\u0000"`,
+		`{"b":1,"a":{"ü":"\ud83c\udf0d"}}`, "  [1 , 2]\n", "true"}
 	var jobs []job
 	for _, s := range texts {
 		j := f.build(f.single, 0)
@@ -111,7 +113,8 @@ func manySteps(f *fixture) {
 
 // extremes are times before 1970, at its first moments, and far away.
 func extremes() []task.Instant {
-	return []task.Instant{1, -1, task.At(time.Date(1, 1, 1, 0, 0, 0, 1000, time.UTC)), task.At(time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)),
+	return []task.Instant{1, -1, task.At(time.Date(1, 1, 1, 0, 0, 0, 1000, time.UTC)),
+		task.At(time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)),
 		1 << 53, math.MaxInt64, math.MinInt64}
 }
 

@@ -113,8 +113,9 @@ func watchesMoved(f *fixture) {
 	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.WatchStore().Watch(ctx, tx, all) })
 	elsewhere := func(w engine.Watch) engine.Watch { return engine.Watch{Task: w.Task, At: w.At + 1} }
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		return f.store.WatchStore().Rewatch(ctx, tx, []engine.WatchMove{{Watch: all[0], Next: f.now.Add(time.Hour)}, {Watch: all[1]},
-			{Watch: elsewhere(all[2]), Next: f.now.Add(time.Hour)}, {Watch: elsewhere(all[3])}})
+		return f.store.WatchStore().Rewatch(ctx, tx,
+			[]engine.WatchMove{{Watch: all[0], Next: f.now.Add(time.Hour)}, {Watch: all[1]},
+				{Watch: elsewhere(all[2]), Next: f.now.Add(time.Hour)}, {Watch: elsewhere(all[3])}})
 	})
 	f.equal("moved, deleted, and as they were", f.watches(f.now.Add(time.Hour), 10),
 		[]engine.Watch{all[2], all[3], {Task: all[0].Task, At: f.now.Add(time.Hour)}})
