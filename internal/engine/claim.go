@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Lease is one step in the hands of a worker.
+// Lease is one step held by a worker.
 type Lease struct {
 	Step     task.Step
 	Task     task.Task
@@ -21,22 +21,20 @@ type Lease struct {
 	TraceParent string
 }
 
-// Poll hands up to capacity steps to a worker, lowest ordering key first. With
-// wait > 0 it blocks until there is at least one, wait is over or ctx ends. With
-// start, or in single-phase mode, the attempts begin at once.
+// Poll leases up to capacity steps to a worker, lowest ordering key first. With wait > 0 it blocks until there is at
+// least one, wait is over or ctx ends. With start, or in single-phase mode, the attempts begin at once.
 //
-// Steps claimed for a caller that has gone meanwhile are given back, and no
-// attempt is charged. So are steps whose contexts and parents' results would come to more
-// bytes than a page may have, but for one.
+// Steps claimed for a caller that has left meanwhile are given back, and no attempt is charged. So are the steps beyond
+// the first whose contexts and parents' results would exceed the bytes of a page.
 //
-// A poll that waits when the store is lost ends with Unavailable as soon as that
-// is noticed, within a few poll intervals.
+// A poll that is waiting when the store is lost ends with Unavailable as soon as the loss is noticed, within a few poll
+// intervals.
 //
-// The second result tells the worker to drain: nothing more will come.
+// The second result tells the worker to drain: no more steps will come.
 func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait time.Duration,
 	start bool,
 ) ([]Lease, bool, error) {
-	version := e.waiters.version.Load() // before the worker is looked at: a change of it counts too
+	version := e.waiters.version.Load() // before the worker is read: a change of it counts too
 	w, err := e.Worker(ctx, worker)
 	if err != nil {
 		return nil, false, err
@@ -46,7 +44,7 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	}
 	wait = min(wait, e.cfg.Leases.MaxLongPoll)
 	timeout := sync.OnceValue(func() <-chan time.Time { return time.After(wait) })
-	if e.catalog.forgotten.Load() { // without routes a poll would come away with nothing
+	if e.catalog.forgotten.Load() { // without routes a poll would find nothing
 		if err := e.catalog.loadRoutes(ctx); err != nil {
 			return nil, false, err
 		}
@@ -56,7 +54,7 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	for rounds := 0; ; rounds++ {
 		adm := e.admit(ctx, w, min(capacity, p.served.fit(e.cfg.Limits.PageBytes)), rounds)
 		if adm.room == 0 {
-			e.waiters.forwardWake(p) // it was woken for what it may not take
+			e.waiters.forwardWake(p) // woken for steps that it may not take
 		}
 		if adm.leaving {
 			return nil, true, nil
@@ -82,8 +80,8 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	}
 }
 
-// round looks for steps once and, with wait, waits for some. It reports whether
-// the poll is over; if not, there is reason to look again.
+// round tries to claim steps once and, with wait, waits for some. It reports whether the poll is over; if not, the
+// caller tries again.
 func (e *Engine) round(ctx context.Context, p *poller, version int64, adm admission, wait bool,
 	timeout func() <-chan time.Time,
 ) ([]Lease, bool, error) {
@@ -106,8 +104,8 @@ func (e *Engine) round(ctx context.Context, p *poller, version int64, adm admiss
 	return p.handed, over || p.dismissed, nil
 }
 
-// await blocks until the poller is woken, or to look again at what it may take,
-// and reports whether its time is over or its caller has gone instead.
+// await blocks until the poller is woken or must check again what it may take. It reports whether the poll's time is
+// over or its caller has left instead.
 func (e *Engine) await(ctx context.Context, p *poller, timeout, again <-chan time.Time) (over bool) {
 	select {
 	case <-p.wake:
@@ -121,7 +119,7 @@ func (e *Engine) await(ctx context.Context, p *poller, timeout, again <-chan tim
 	if e.waiters.withdraw(p) {
 		return over
 	}
-	<-p.wake // a transaction has the poll in hand; it is over in a moment
+	<-p.wake // a transaction holds the poll; it ends in a moment
 	if over {
 		e.waiters.forwardWake(p)
 	}
@@ -144,15 +142,15 @@ func (e *Engine) claim(ctx context.Context, p *poller, beside bool) ([]Lease, er
 	return leases, nil
 }
 
-// claimFromQueue claims from what is the queue: when the dispatcher is lost on the
-// way, from the store after all, because nothing would be a wrong answer.
+// claimFromQueue claims from the queue in use. When the dispatcher is lost on the way, it claims from the store: an
+// empty answer would be wrong.
 func (e *Engine) claimFromQueue(ctx context.Context, p *poller, beside bool) ([]Lease, error) {
 	for range maxClaimRounds {
 		if err := e.queue.begin(ctx, !beside); err != nil {
 			return nil, err
 		}
 		phase, take := e.queue.phase(), e.claims.Do
-		if phase.inStore && beside && e.cfg.Scheduling.FairnessWindow == 0 { // the halves know nothing of each other
+		if phase.inStore && beside && e.cfg.Scheduling.FairnessWindow == 0 { // the two halves cannot share a fairness window
 			take = e.splitClaim
 		}
 		leases, err := take(ctx, p)
@@ -161,14 +159,14 @@ func (e *Engine) claimFromQueue(ctx context.Context, p *poller, beside bool) ([]
 		}
 	}
 	if e.coordinator != nil && !beside {
-		return nil, errNoTerm // nothing would be a wrong answer
+		return nil, errNoTerm // an empty answer would be wrong
 	}
 	return nil, nil
 }
 
-// giveBack releases leases that nobody will ever use.
+// giveBack releases leases that no worker will use.
 func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
-	e.occupancy.take(leases[0].Step.WorkerNo, len(leases)) // their ends are about to be told
+	e.occupancy.take(leases[0].Step.WorkerNo, len(leases)) // their ends are reported in a moment
 	results := make([]Result, len(leases))
 	for i, l := range leases {
 		results[i] = Result{Step: l.Step.ID, Token: l.Step.Token, Status: ResultReleased}
@@ -177,11 +175,11 @@ func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
 	return err
 }
 
-// runClaims serves many pollers in one transaction. Those that serve the same
-// routes share one look at the queue, in the order they came.
+// runClaims serves many pollers in one transaction. Pollers of the same routes share one read of the queue, in the
+// order in which they came.
 func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) { return e.queue.claim(calls) }
 
-// claimStored serves them from the store.
+// claimStored serves pollers from the store.
 func (e *Engine) claimStored(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
 	groups := groupByRoutes(calls)
@@ -206,8 +204,7 @@ type slot struct {
 	at int
 }
 
-// groupByRoutes groups pollers that serve the same routes, in the order of the first of
-// each group.
+// groupByRoutes groups pollers that serve the same routes, ordered by the first of each group.
 func groupByRoutes(calls []*poller) [][]slot {
 	var groups [][]slot
 	of := map[*int64]int{}
@@ -224,22 +221,21 @@ func groupByRoutes(calls []*poller) [][]slot {
 	return groups
 }
 
-// maxReady bounds how many steps one look at the queue asks for.
+// maxReady bounds the steps of one read of the queue.
 const maxReady = 2000
 
-// claim deals ready steps out to pollers of the same routes: to the first up to
-// its capacity, then to the next.
-func (u *unit) claim(seats []slot, out [][]Lease) error {
-	for len(seats) > 0 {
+// claim distributes ready steps to pollers of the same routes: to the first up to its capacity, then to the next.
+func (u *unit) claim(slots []slot, out [][]Lease) error {
+	for len(slots) > 0 {
 		want := 0
-		for _, s := range seats {
+		for _, s := range slots {
 			want = min(want+s.capacity-len(out[s.at]), maxReady)
 		}
-		works, err := u.tx.Ready(u.ctx, seats[0].routes, want)
+		works, err := u.tx.Ready(u.ctx, slots[0].routes, want)
 		if err != nil || len(works) == 0 {
 			return err
 		}
-		if seats, err = u.deal(u.rows.intern(works), seats, out); err != nil {
+		if slots, err = u.deal(u.rows.intern(works), slots, out); err != nil {
 			return err
 		}
 		if len(works) < want {
@@ -249,9 +245,9 @@ func (u *unit) claim(seats []slot, out [][]Lease) error {
 	return nil
 }
 
-// deal hands out steps, and returns the pollers that have room left. What none of
-// them may have is not taken; then none is left.
-func (u *unit) deal(works []Work, seats []slot, out [][]Lease) ([]slot, error) {
+// deal hands out steps, and returns the pollers with capacity left. Steps that none of them may have are not taken;
+// then it returns no poller.
+func (u *unit) deal(works []Work, slots []slot, out [][]Lease) ([]slot, error) {
 	steps := make([]*task.Step, len(works))
 	for i, w := range works {
 		steps[i] = w.Step
@@ -260,15 +256,15 @@ func (u *unit) deal(works []Work, seats []slot, out [][]Lease) ([]slot, error) {
 		return nil, err
 	}
 	for n, w := range works {
-		for len(seats) > 0 && !(len(out[seats[0].at]) < seats[0].capacity && u.e.fits(out[seats[0].at], w.Step.Priority)) {
-			seats = seats[1:]
+		for len(slots) > 0 && !(len(out[slots[0].at]) < slots[0].capacity && u.e.fits(out[slots[0].at], w.Step.Priority)) {
+			slots = slots[1:]
 		}
-		if len(seats) == 0 {
-			steps = steps[:n] // the others stay where they are
+		if len(slots) == 0 {
+			steps = steps[:n] // the others stay ready
 			break
 		}
-		to := seats[0]
-		// counted as active before and after: the task is not touched
+		to := slots[0]
+		// counted as active before and after: the task does not change
 		if err := u.hand(w, to.poller); err != nil {
 			return nil, err
 		}
@@ -280,14 +276,14 @@ func (u *unit) deal(works []Work, seats []slot, out [][]Lease) ([]slot, error) {
 			out[to.at] = append(out[to.at], *l)
 		}
 	}
-	if len(seats) > 0 && len(out[seats[0].at]) == seats[0].capacity {
-		seats = seats[1:]
+	if len(slots) > 0 && len(out[slots[0].at]) == slots[0].capacity {
+		slots = slots[1:]
 	}
 	if len(steps) == 0 {
-		return seats, nil
+		return slots, nil
 	}
-	// saved at once, so that the next look at the queue does not see them
-	return seats, u.tx.SaveSteps(u.ctx, steps)
+	// saved at once, so that the next read of the queue does not find them
+	return slots, u.tx.SaveSteps(u.ctx, steps)
 }
 
 func (u *unit) hand(w Work, c *poller) (err error) {
@@ -308,8 +304,8 @@ func (u *unit) hand(w Work, c *poller) (err error) {
 	return err
 }
 
-// lease is what a worker gets to know of a step in its hands. It is nil for a step that
-// no worker can do anything with: that one is out of the worker's hands again.
+// lease returns what a worker receives with a step. It is nil for a damaged step that no worker can process: that step
+// is no longer leased.
 func (u *unit) lease(w Work) (*Lease, error) {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {

@@ -25,7 +25,7 @@ type Engine struct {
 	schemas SchemaCompiler
 
 	observer     Observer     // the meter, and behind it the one that Options names
-	transitions  *transitions // nil: nobody wants to hear of each
+	transitions  *transitions // nil: the observer does not want single transitions
 	meter        *meter
 	pressure     *backpressure
 	queueSamples queueSamples
@@ -33,12 +33,11 @@ type Engine struct {
 	peerReports  peerReports
 	commits      sync.Pool // of *Commit
 
-	// graceUntil is the instant at which heartbeats must have come in that could
-	// not be sent or stored for a while.
+	// graceUntil is the instant by which heartbeats that could not be sent or stored for a while must have arrived.
 	graceUntil atomic.Int64
 
 	ordering atomic.Pointer[ordering] // in force
-	rekeying atomic.Bool              // there may be steps with keys of another
+	rekeying atomic.Bool              // there may be steps with keys of another order
 	follows  bool                     // whatever is in force
 
 	cluster    Cluster // nil: the store belongs to this process
@@ -47,7 +46,7 @@ type Engine struct {
 	queue       queue
 	dispatch    *dispatchQueue // the queue if there is a dispatcher, else nil
 	coordinator *coordinator   // nil: the store belongs to this process
-	leased      atomic.Int64   // the last number of a lease that is a time
+	leased      atomic.Int64   // the last lease number that is a time
 
 	feed     *feed.Feed
 	peerFeed feed.Publisher
@@ -73,7 +72,7 @@ type Engine struct {
 	heartbeats *coalesce.Group[leaseCall, []LeaseAnswer]
 }
 
-// domains are the roles for the rows that an Engine keeps beside its own.
+// domains are the roles for the rows that an Engine keeps next to tasks and steps.
 type domains struct {
 	caseStore  CaseStore
 	watchStore WatchStore
@@ -87,35 +86,33 @@ func domainsOf(db Database) domains {
 	return domains{db.CaseStore(), db.WatchStore(), db.NoteStore(), db.ActStore(), db.KeyStore(), db.QueueStore()}
 }
 
-// Options is what an Engine can be given besides its store.
+// Options configures an Engine, apart from its store.
 type Options struct {
-	// Config's zero fields take their defaults. One without anything about Scheduling
-	// follows the order in force, if there is one.
+	// Config's zero fields take their defaults. A Config without Scheduling follows the order in force, if there is
+	// one.
 	Config Config
-	// Now is the clock. Defaults to that of a store that is a Cluster, else to time.Now.
+	// Now is the clock. Defaults to the clock of a store that is a Cluster, else to time.Now.
 	Now func() time.Time
-	// Stepped is how far Now was put forward since a time that it showed: so much less has
-	// really passed. Defaults to never. A Cluster has a clock that needs none.
+	// Stepped returns how far Now was put forward since a time that it showed: really elapsed time is shorter by that
+	// much. Defaults to never. The clock of a Cluster needs none.
 	Stepped func(since time.Time) time.Duration
 	// Roll returns a random number in [0,1) for the jitter of retries.
 	// Defaults to math/rand.
 	Roll func() float64
-	// Schemas compiles input schemas. Without it templates that have one are
-	// refused.
+	// Schemas compiles input schemas. Without it templates with an input schema are refused.
 	Schemas SchemaCompiler
-	// Observer is told what transactions did. Defaults to none.
+	// Observer receives what transactions did. Defaults to none.
 	Observer Observer
-	// Transitions has the observer told of each transition of a task or step by itself.
+	// Transitions reports each single transition of a task or step to the Observer.
 	Transitions bool
-	// Dispatcher keeps the order of ready steps and the leases on them. Without it
-	// the store does.
+	// Dispatcher keeps the order of ready steps and their leases. Without it the store keeps both.
 	Dispatcher Dispatcher
 }
 
 // SchemaCompiler compiles a JSON Schema.
 type SchemaCompiler func(schema []byte) (SchemaChecker, error)
 
-// SchemaChecker checks a document and returns what is wrong, each with its JSON pointer.
+// SchemaChecker checks a document and returns the problems found, each with its JSON pointer.
 type SchemaChecker interface {
 	Check(document []byte) []task.Problem
 }
@@ -194,18 +191,18 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 // Config returns the configuration in force.
 func (e *Engine) Config() Config { return e.cfg }
 
-// Read gives access to the committed state.
+// Read returns a reader of the committed state.
 func (e *Engine) Read() Reader { return e.store }
 
-// instant is the clock, in the resolution of the stores.
+// instant returns the time of the clock, in the resolution of the stores.
 func (e *Engine) instant() task.Instant { return task.At(e.now()) }
 
-// write runs fn as one transaction on a fresh unit of work and, once it is
-// committed, wakes those who wait for what it did. The verb is for the observer.
+// write runs fn as one transaction on a fresh unit of work and, once it is committed, wakes the waiters that it
+// concerns. The verb is for the observer.
 func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error) error {
 	began, pass := e.startObserving(), e.feed.Begin()
 	defer pass.End(verb, feed.ErrPanicked)
-	var last *unit // of the run that counts: a transaction may be run again
+	var last *unit // of the run that counts: a transaction may run again
 	runs := 0
 	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
 		runs++
@@ -247,7 +244,7 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 	return nil
 }
 
-// nextToken is a time, and higher than any that this process asked for before.
+// nextToken returns a time that is higher than any that this process asked for before.
 func (e *Engine) nextToken(now task.Instant) int64 {
 	for {
 		last := e.leased.Load()
@@ -258,5 +255,5 @@ func (e *Engine) nextToken(now task.Instant) int64 {
 	}
 }
 
-// Now is the engine's clock.
+// Now returns the time of the engine's clock.
 func (e *Engine) Now() task.Instant { return e.instant() }

@@ -2,7 +2,7 @@ package engine
 
 // CatalogSize returns how many templates and routes the engine has in memory, and how many
 // sets of waiting polls.
-func (e *Engine) CatalogSize() (templates, routes, seats int) {
+func (e *Engine) CatalogSize() (templates, routes, sets int) {
 	e.catalog.mu.RLock()
 	defer e.catalog.mu.RUnlock()
 	e.waiters.mu.Lock()

@@ -30,7 +30,7 @@ func (rs *readySteps) handOff() error {
 	if len(rs.steps) > 1 {
 		slices.SortStableFunc(rs.steps, func(a, b Work) int { return cmp.Compare(a.Step.Key, b.Step.Key) })
 	}
-	var gifts []handOff
+	var handOffs []handOff
 	for _, w := range rs.steps {
 		if w.Step.State != task.StepEnqueued {
 			continue // moved on in the same transaction
@@ -53,10 +53,10 @@ func (rs *readySteps) handOff() error {
 			return err
 		}
 		p.promise(w.Step.Priority)
-		gifts = append(gifts, handOff{w, p})
+		handOffs = append(handOffs, handOff{w, p})
 	}
 	rs.steps = nil
-	return rs.deliver(gifts)
+	return rs.deliver(handOffs)
 }
 
 // handsOut reports whether the transaction may hand out steps of the store.
@@ -106,16 +106,16 @@ func (rs *readySteps) waitingPoller(route int64, level int) (*poller, error) {
 }
 
 // deliver tells the pollers of their steps.
-func (rs *readySteps) deliver(gifts []handOff) error {
-	steps := make([]*task.Step, len(gifts))
-	for i, g := range gifts {
+func (rs *readySteps) deliver(handOffs []handOff) error {
+	steps := make([]*task.Step, len(handOffs))
+	for i, g := range handOffs {
 		steps[i] = g.Step
 	}
 	if err := rs.u.rows.gatherAll(steps, rs.u.rows.parents); err != nil {
 		return err
 	}
 	var bare []*task.Task
-	for _, g := range gifts {
+	for _, g := range handOffs {
 		// a task that is not in hand is being submitted now, context and all
 		if _, stored := rs.u.rows.tasks[g.Task.ID]; stored && g.Task.Context == nil {
 			bare = append(bare, g.Task)
@@ -124,7 +124,7 @@ func (rs *readySteps) deliver(gifts []handOff) error {
 	if err := rs.u.rows.readContexts(bare); err != nil {
 		return err
 	}
-	for _, g := range gifts {
+	for _, g := range handOffs {
 		l, err := rs.u.lease(g.Work)
 		if err != nil {
 			return err

@@ -11,18 +11,18 @@ import (
 // LeaseRef names a lease.
 type LeaseRef struct {
 	Step   task.ID
-	Token  int64        // its number; 0: of no lease that there ever was
-	Worker int64        // number of the worker that says it holds it; 0: not known
+	Token  int64        // number of the worker that claims to hold it; 0: not known
+	Worker int64        // number of the worker that claims to hold it; 0: not known
 	At     task.Instant // when it was handed out; 0: not known
 }
 
-// LeaseStatus is what has become of a lease.
+// LeaseStatus is the state of a lease.
 type LeaseStatus string
 
-// What may have become of a lease.
+// The states of a lease.
 const (
 	Held      LeaseStatus = "held"
-	Cancelled LeaseStatus = "cancelled" // the task was cancelled: stop
+	Cancelled LeaseStatus = "cancelled" // settled, or leased to another worker: stop, do not report
 	Lost      LeaseStatus = "lost"      // settled, or in other hands: stop, do not report
 )
 
@@ -38,18 +38,18 @@ type LeaseAnswer struct {
 // leaseCall is one caller's start, progress or heartbeat.
 type leaseCall struct {
 	refs     []LeaseRef
-	all      int64 // heartbeat of everything that the worker with this number holds
+	all      int64 // heartbeat of every lease of the worker with this number
 	progress *Progress
 }
 
-// Progress is how far a step is.
+// Progress is the progress of a step.
 type Progress struct {
 	Percent int
 	Note    string
 }
 
-// Start begins the attempts of assigned steps, and answers each lease. Starting
-// a step twice under one token is harmless.
+// Start begins the attempts of assigned steps, and answers for each lease. Starting a step twice under one token is
+// harmless.
 func (e *Engine) Start(ctx context.Context, refs []LeaseRef) ([]LeaseAnswer, error) {
 	if err := e.checkBatch("/steps", len(refs)); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (e *Engine) Report(ctx context.Context, ref LeaseRef, p Progress) (LeaseAns
 	return answers[0], nil
 }
 
-// renew extends the leases named; all that the worker holds when refs is nil.
+// renew extends the named leases, or every lease of the worker when refs is nil.
 func (e *Engine) renew(ctx context.Context, worker int64, refs []LeaseRef) ([]LeaseAnswer, error) {
 	if refs == nil {
 		return e.heartbeats.Do(ctx, leaseCall{all: worker})
@@ -96,7 +96,7 @@ func (e *Engine) runStarts(calls []leaseCall) ([][]LeaseAnswer, error) {
 func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 	return e.runLeases("start", calls, func(u *unit, s *task.Step, _ leaseCall) error {
 		until := u.now.Add(e.cfg.Leases.Lease())
-		if s.State == task.StepInProgress { // said twice
+		if s.State == task.StepInProgress { // started twice
 			s.Renew(until)
 			return nil
 		}
@@ -155,9 +155,8 @@ func (e *Engine) runLeases(verb string, calls []leaseCall,
 // maxHeld bounds the leases that one heartbeat without a list renews.
 const maxHeld = 10_000
 
-// leaseAnswer says what has become of a lease. One that a cancellation ended is no error
-// of whoever holds it, also where the dispatcher granted it and the cancellation was first:
-// then its token is newer than that of the row.
+// leaseAnswer returns the state of a lease. A lease that a cancellation ended is no error for its holder, even if the
+// dispatcher granted it after the cancellation: then its token is newer than the row's.
 func (u *unit) leaseAnswer(w Work, ref LeaseRef, held bool) LeaseAnswer {
 	a := LeaseAnswer{Step: ref.Step, Status: Lost}
 	switch {
@@ -172,8 +171,8 @@ func (u *unit) leaseAnswer(w Work, ref LeaseRef, held bool) LeaseAnswer {
 	return a
 }
 
-// notInForce is the error about a lease that is over, or never was. Who shows a token
-// that it was not given learns nothing of the step, not even whether there is one.
+// notInForce is the error for a lease that is over, or never existed. A caller that shows a token of another learns
+// nothing about the step, not even whether it exists.
 func notInForce(s *task.Step, ref LeaseRef) error {
 	lease := "lease " + strconv.FormatInt(ref.Token, 10)
 	e := &task.Error{Code: task.StaleToken,

@@ -6,10 +6,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// queue is where ready steps are claimed and where the leases on them are kept. There are two: storeQueue, for which
-// the rows say everything, and dispatchQueue, which has a Dispatcher beside the store and goes on without it whenever
-// it fails. Nothing but these two (queue.go, dispatch_*.go) and the agreement of several processes (coordinator*.go)
-// asks which one it is.
+// queue is where ready steps are claimed and where their leases are kept. There are two: storeQueue reads both from the
+// rows; dispatchQueue keeps both in a Dispatcher next to the store, and continues without it whenever it fails. Only
+// these two (queue.go, dispatch_*.go) and the agreement of several processes (coordinator*.go) know which of them is in
+// use.
 type queue interface {
 	queueClaims
 	queueCounts
@@ -18,68 +18,69 @@ type queue interface {
 
 // queueClaims is the part of a queue for workers.
 type queueClaims interface {
-	// begin comes before each claim: steps may be claimed here when it returns. Without wait it does not block, and
-	// whoever comes too early is woken.
+	// begin precedes each claim: when it returns, steps may be claimed here. Without wait it does not block, and a
+	// caller that comes too early is woken later.
 	begin(ctx context.Context, wait bool) error
-	// phase tells apart the times in which steps are claimed from one place. A claim that came away with nothing asks
-	// again if it has changed meanwhile.
+	// phase identifies the current claimPhase. A claim that found nothing runs again if the phase has changed
+	// meanwhile.
 	phase() claimPhase
 	// claim serves many pollers.
 	claim(calls []*poller) ([][]Lease, error)
-	// renew starts leases, or renews them; stored does it for those that are in the store.
+	// renew starts or renews leases; stored does so for the leases that are in the store.
 	renew(verb string, calls []leaseCall, stored func([]leaseCall) ([][]LeaseAnswer, error)) ([][]LeaseAnswer, error)
-	// leasesElsewhere reports whether leases may be in force that the rows do not know: a dispatcher has granted them,
+	// leasesElsewhere reports whether leases may be in force that the rows do not show: a dispatcher has granted them,
 	// here or through another process.
 	leasesElsewhere() bool
 }
 
-// claimPhase is a time in which steps are claimed from one place.
+// claimPhase is a period in which steps are claimed from one place.
 type claimPhase struct {
 	inStore bool
 	epoch   int64 // 0: nothing is handed out; see coordinator
 }
 
-// queueCounts is the part of a queue for whoever looks at it.
+// queueCounts is the part of a queue for readers.
 type queueCounts interface {
-	// depth and ahead count as Engine.Depth and Engine.Ahead.
+	// depth and ahead count like Engine.Depth and Engine.Ahead.
 	depth(ctx context.Context, route, key int64, id task.ID, limit int) (int, error)
 	ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error)
-	// readyCounts counts the steps that wait on each route, of the store's the first limit. Routes without any may
+	// readyCounts counts the steps that wait on each route; in the store, the first limit steps. Routes without any may
 	// be missing.
 	readyCounts(ctx context.Context, limit int) (map[int64]int, error)
-	// readyOn counts the steps that wait on the routes. The store belongs to several processes.
+	// readyOn counts the steps that wait on the routes. The store must be shared by several processes.
 	readyOn(ctx context.Context, routes []int64) (map[int64]int, error)
 	// held counts, by the numbers of workers, the leases that are not in the store.
 	held(ctx context.Context) (map[int64]int, error)
-	// holds returns up to limit leases that are not in the store, those that run out first at the head.
+	// holds returns up to limit leases that are not in the store, the first to expire first.
 	holds(ctx context.Context, limit int) ([]Hold, error)
 	// heldBy returns the steps of leases of a worker that are not in the store.
 	heldBy(ctx context.Context, worker int64) ([]task.ID, error)
-	// show makes of steps that were read from the store what they are under leases that it does not know. It leaves
-	// them as they are when it cannot tell.
+	// show applies leases that the store does not know to steps read from it. It leaves the steps unchanged when it
+	// cannot read the leases.
 	show(ctx context.Context, steps []*task.Step)
 }
 
 // queueUnits is the part of a queue for units of work.
 type queueUnits interface {
-	// attach is called before a unit reads anything.
+	// attach precedes every read of a unit.
 	attach(u *unit)
-	// loadHolds tells a unit the leases on steps that are ready in the store.
+	// loadHolds gives a unit the leases on steps that are ready in the store.
 	loadHolds(u *unit, works []Work)
-	// handsOut reports whether a unit may hand out steps of the store, and the permit that it then has to leave.
+	// handsOut reports whether a unit may hand out steps of the store, and returns the permit that it must then
+	// release.
 	handsOut() (permit, bool)
-	// becameReady and rekeyed are told of steps that wait from now on, or in another place than was.
+	// becameReady and rekeyed report steps that wait from now on, or that wait at a new position.
 	becameReady(u *unit, w Work)
 	rekeyed(u *unit, s *task.Step, was int64)
-	// committed wakes those who wait for what a unit did.
+	// committed wakes the waiters that a unit concerns.
 	committed(u *unit)
-	// flush waits until the queue knows of all that was committed before, or cannot be reached.
+	// flush waits until the queue has received everything committed before, or cannot be reached.
 	flush()
-	// forget drops what is remembered of the database's rows.
+	// forget drops everything remembered of the database's rows.
 	forget()
 }
 
-// storeQueue is the store as the queue.
+// storeQueue is the queue in the store.
 type storeQueue struct{ e *Engine }
 
 func (q storeQueue) begin(ctx context.Context, wait bool) error {

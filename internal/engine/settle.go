@@ -8,10 +8,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// ResultStatus is what a worker reports of a step.
+// ResultStatus is the outcome that a worker reports for a step.
 type ResultStatus string
 
-// What a worker may report.
+// The statuses that a worker may report.
 const (
 	ResultCompleted ResultStatus = "completed"
 	ResultFailed    ResultStatus = "failed"
@@ -35,7 +35,7 @@ func (r *Result) lease() LeaseRef {
 	return LeaseRef{Step: r.Step, Token: r.Token, Worker: r.Worker, At: r.At}
 }
 
-// Answer tells what a result did.
+// Answer is the effect of one result.
 type Answer struct {
 	Step        task.ID
 	State       task.StepState
@@ -43,9 +43,8 @@ type Answer struct {
 	Err         error // *task.Error: stale_token
 }
 
-// Settle settles steps in one transaction and answers each in order. A result
-// under a token that is not in force changes nothing. Malformed results refuse
-// the whole call. Blocks until the outcome is durable.
+// Settle settles steps in one transaction and answers each in order. A result whose token is not in force changes
+// nothing. One malformed result refuses the whole call. Settle blocks until the outcome is durable.
 func (e *Engine) Settle(ctx context.Context, results []Result) ([]Answer, error) {
 	if err := e.checkBatch("/results", len(results)); err != nil {
 		return nil, err
@@ -124,8 +123,7 @@ func (e *Engine) runSettles(calls [][]Result) ([][]Answer, error) {
 	return out, err
 }
 
-// gatherDependants takes the dependants in hand of all steps that are about to
-// complete.
+// gatherDependants loads the dependants of all steps that are about to complete.
 func (u *unit) gatherDependants(works []Work, calls [][]Result) error {
 	var done []*task.Step
 	n := 0
@@ -140,8 +138,7 @@ func (u *unit) gatherDependants(works []Work, calls [][]Result) error {
 	return u.rows.gatherAll(done, u.rows.children)
 }
 
-// settle applies one result; the error is the transaction's, the item's own is
-// in the Answer.
+// settle applies one result. The error is the transaction's; the item's own error is in the Answer.
 func (u *unit) settle(w Work, r *Result) (Answer, error) {
 	a := Answer{Step: r.Step}
 	if w.Step == nil || !u.leases.inForce(w.Step, r.lease()) {
@@ -176,8 +173,7 @@ func (u *unit) apply(w Work, r *Result) error {
 	}
 }
 
-// beginIfAssigned counts the attempt of a worker that reports an outcome
-// without having said that it started.
+// beginIfAssigned counts the attempt of a worker that reports an outcome without having started the step.
 func (u *unit) beginIfAssigned(w Work, status ResultStatus) error {
 	s := w.Step
 	if s.State != task.StepAssigned || status == ResultReleased || status == ResultSnoozed {
@@ -207,13 +203,13 @@ func (u *unit) complete(w Work, result []byte) error {
 	return u.satisfied(w, t)
 }
 
-// fail ends an attempt with a failure: the step is repeated after its back-off,
-// or is in error when it must not be or has no attempts left.
+// fail ends an attempt with a failure: the step is retried after its back-off, or is in error if it must not be retried
+// or has no attempts left.
 func (u *unit) fail(w Work, outcome task.Outcome, f *task.Failure) error {
 	return u.failAfter(w, outcome, f, 0)
 }
 
-// failAfter is fail for a step that is to wait for a while besides its back-off.
+// failAfter is fail for a step that waits for a while in addition to its back-off.
 func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait time.Duration) error {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
@@ -238,8 +234,7 @@ func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait tim
 	return nil
 }
 
-// ended books an attempt that was anything but a success, and the move of its
-// step that ended it.
+// ended records an attempt that did not succeed, and the move of its step that ended it.
 func (u *unit) ended(w Work, from task.StepState, a task.Attempt) {
 	a.After = w.Step.State
 	u.records.attempts = append(u.records.attempts, a)
@@ -255,8 +250,8 @@ func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Durat
 	return policy.DelayAfter(f, s.Attempts, u.e.roll())
 }
 
-// uncharged ends a lease through no fault of the step: the attempt that it may
-// have begun is not counted. The step is ready at until, or at once.
+// uncharged ends a lease through no fault of the step: an attempt that it may have begun does not count. The step is
+// ready at until, or at once.
 func (u *unit) uncharged(w Work, outcome task.Outcome, until task.Instant) error {
 	attempt := w.Step.EndAttempt(u.now, outcome, nil)
 	u.breakers.noteFailure(w.Step.RouteID, attempt)

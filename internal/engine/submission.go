@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Submission asks for one task: a run of the template Name, or of the handler
-// TaskType alone.
+// Submission asks for one task: a run of the template Name, or of the single handler TaskType.
 type Submission struct {
 	Name      string
 	TaskType  string
@@ -29,11 +28,11 @@ type Submission struct {
 	CorrelationID  string
 	Meta           task.Meta
 
-	// Queued says that it came through the queue API: back-pressure is about it
-	// whatever its scope, and its receipt says where its first step stands.
+	// Queued marks a submission through the queue API: back-pressure applies to it whatever its scope, and its receipt
+	// has the position of its first step.
 	Queued bool
-	// Caller is the name of the API key that it came under, "" for none. Together with
-	// Meta.Initiator it is the user whom back-pressure counts it for.
+	// Caller is the name of the submission's API key, "" for none. Together with Meta.Initiator it identifies the user
+	// for back-pressure.
 	Caller string
 }
 
@@ -47,10 +46,10 @@ type draft struct {
 	priority int
 	steps    []draftStep
 	hash     string // of what was submitted; "" without an idempotency key
-	place    int    // among the submissions of its call
+	place    int    // position among the submissions of its call
 }
 
-// draftStep is what a step of the task will be.
+// draftStep is a step of the task to be created.
 type draftStep struct {
 	route       *task.Route
 	priority    int
@@ -59,8 +58,7 @@ type draftStep struct {
 	parents     int
 }
 
-// draft checks a submission and resolves what it names. Problems are located
-// below the pointer at.
+// draft checks a submission and resolves its references. Problems are located below the pointer at.
 func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, []task.Problem, error) {
 	problems := e.checkFields(in, at)
 	if len(problems) > 0 {
@@ -101,7 +99,7 @@ func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, 
 	return d, nil, nil
 }
 
-// named is the field that the submission names its template with.
+// named returns the field with which the submission names its template.
 func (d *draft) named() string {
 	if d.template.Adhoc {
 		return "/task_type"
@@ -212,7 +210,7 @@ const (
 	maxRetries = 1000
 )
 
-// checkFields finds what is wrong with a submission by itself.
+// checkFields returns the problems of a submission that show without reading the store.
 func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	var problems []task.Problem
 	bad := func(field, format string, args ...any) {
@@ -278,7 +276,7 @@ func checkList(at string, list []string) []task.Problem {
 	return problems
 }
 
-// payloadFault says what is wrong with a JSON payload, or "".
+// payloadFault returns what is wrong with a JSON payload, or "".
 func (e *Engine) payloadFault(p []byte) string { return task.JSONFault(p, e.cfg.Limits.PayloadBytes) }
 
 func one(p *task.Problem) []task.Problem {

@@ -10,28 +10,28 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// unit is the unit of work of one transaction: the rows that the verb works on, once each, and what has to be
-// saved at the end. A verb may bring several items that touch the same task; they see each other's changes.
+// unit is the unit of work of one transaction: the rows that the verb works on, each loaded once, and what is saved at
+// the end. Several items of a verb may touch the same task; they see each other's changes.
 //
-// Each part has a type and a file of its own, and knows its unit.
+// Each part has its own type and file, and points to its unit.
 type unit struct {
 	e *Engine
-	// ctx is that of the transaction. A unit lives exactly as long as the function that
-	// Write was given, so keeping it here is passing it to every method.
+	// ctx is the context of the transaction. A unit lives exactly as long as the function passed to Write, so keeping
+	// it here is the same as passing it to every method.
 	ctx   context.Context
 	tx    Tx
 	now   task.Instant
-	key   string          // name of the API key that the transaction acts for, "" without one
+	key   string          // name of the API key of the transaction, "" without one
 	order task.Scheduling // in force when the transaction began
 
 	rows     loadedRows       // unit_rows.go: steps and tasks, and which of them changed
 	records  newRecords       // unit_records.go: attempts, events and acts
 	cases    caseChanges      // unit_cases.go: cases that open, recur, change or recover
-	ready    readySteps       // handoff.go: steps that became ready, and polls that get them
+	ready    readySteps       // handoff.go: steps that became ready, and the polls that receive them
 	leases   dispatchedLeases // unit_leases.go: leases and offers of the dispatcher
 	breakers breakerOutcomes  // breaker.go: attempts that count for or against their workers
-	wake     wakeups          // unit_wake.go: what waiters are told after the commit
-	observed observed         // unit_observe.go: what the observer and listeners are told
+	wake     wakeups          // unit_wake.go: what to tell waiters after the commit
+	observed observed         // unit_observe.go: what to report to the observer and to listeners
 }
 
 func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
@@ -47,10 +47,9 @@ func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	return u
 }
 
-// notBefore puts the unit's time after what it finds in rows. Another process, whose
-// clock is a little ahead, may have written them: what follows must not look as if
-// it had come first.
-// A time far ahead is a damaged row's: it must not become that of others.
+// notBefore moves the unit's time past a time found in a row. Another process, whose clock is a little ahead, may have
+// written the row: the changes of this unit must not appear to precede it. A time far ahead comes from a damaged row
+// and must not spread to others.
 func (u *unit) notBefore(at task.Instant) {
 	if at < u.now.Add(clockSlack) {
 		u.now = max(u.now, at)
@@ -60,7 +59,7 @@ func (u *unit) notBefore(at task.Instant) {
 // clockSlack is how far ahead the clock of another process may be.
 const clockSlack = time.Hour
 
-// moved books the change of a step's state from its former one.
+// moved records the change of a step's state from its former one.
 func (u *unit) moved(w Work, from task.StepState) {
 	u.rows.changedStep(w.Step)
 	if from == w.Step.State {
@@ -80,8 +79,8 @@ func (u *unit) moved(w Work, from task.StepState) {
 	}
 }
 
-// satisfied releases the dependants of a step that has just become complete or
-// resolved manually: each has one open parent less, and is ready at none.
+// satisfied releases the dependants of a step that has just become complete or resolved manually: each has one open
+// parent fewer, and is ready when none is left.
 func (u *unit) satisfied(w Work, t *task.Template) error {
 	w.Task.Progress(u.now)
 	spec := t.Spec(w.Step)
@@ -101,7 +100,7 @@ func (u *unit) satisfied(w Work, t *task.Template) error {
 		if c.OpenParents > 0 || c.State != task.StepPending {
 			continue
 		}
-		if at := w.Task.RunAt; at > u.now { // its parents were resolved by hand before
+		if at := w.Task.RunAt; at > u.now { // an operator resolved its parents early
 			c.Schedule(at)
 			u.wake.dueAt(at)
 			continue
@@ -114,8 +113,8 @@ func (u *unit) satisfied(w Work, t *task.Template) error {
 	return nil
 }
 
-// flush brings the tasks' states in line with their steps and saves everything
-// in one order, so that two transactions never lock the same rows crosswise.
+// flush brings the states of tasks in line with their steps and saves everything in one fixed order, so that two
+// transactions never lock the same rows crosswise.
 func (u *unit) flush() error {
 	if err := u.ready.handOff(); err != nil {
 		return err
@@ -126,7 +125,7 @@ func (u *unit) flush() error {
 	return u.breakers.save()
 }
 
-// save is flush for steps that nobody waits for.
+// save is flush for steps that no poll waits for.
 func (u *unit) save() error {
 	tasks := sorted(u.rows.dirtyTasks, func(t *task.Task) task.ID { return t.ID })
 	if err := u.gatherUndecided(tasks); err != nil {
@@ -168,7 +167,7 @@ func (u *unit) save() error {
 	return u.records.save()
 }
 
-// gatherUndecided takes in hand the steps of tasks that may be in error, together.
+// gatherUndecided loads, in one read, the steps of tasks that may be in error.
 func (u *unit) gatherUndecided(tasks []*task.Task) error {
 	var families []Family
 	for _, t := range tasks {
@@ -179,9 +178,8 @@ func (u *unit) gatherUndecided(tasks []*task.Task) error {
 	return u.rows.gather(families)
 }
 
-// hasDue reports whether a task that would be in error has a step that is about to
-// be enqueued. Without this a task of two failed branches, one of which is being
-// repaired, would be in error until the timers have fired.
+// hasDue reports whether a task that would be in error has a step that is scheduled to be enqueued. Without this check
+// a task with two failed branches, one of them under repair, would be in error until the timers have fired.
 func (u *unit) hasDue(t *task.Task) (bool, error) {
 	if !t.Counts.Undecided() {
 		return false, nil
@@ -217,7 +215,7 @@ func (u *unit) reevaluate(t *task.Task) error {
 	return nil
 }
 
-// left books that a task has left a state.
+// left records that a task has left a state.
 func (u *unit) left(t *task.Task, was task.State, cause string) {
 	ev := task.Event{TaskID: t.ID, At: u.now, From: was, To: t.State, Cause: cause}
 	if !ev.Derivable() {
@@ -240,7 +238,7 @@ func sorted[T any](set map[*T]struct{}, id func(*T) task.ID) []*T {
 		list = append(list, v)
 	}
 	slices.SortFunc(list, func(a, b *T) int {
-		x, y := id(a), id(b) // whole: those of two nodes may share a sequence
+		x, y := id(a), id(b) // the whole ID: IDs of two nodes may share a sequence
 		return bytes.Compare(x[:], y[:])
 	})
 	return list

@@ -8,28 +8,27 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// caseChanges are the cases that a unit opens or changes, and why.
+// caseChanges holds the cases that a unit opens or changes, and why.
 type caseChanges struct {
 	u *unit
 
 	forcedErrors map[*task.Task]struct{}   // tasks in error whatever their steps say
 	openings     []*opening                // become cases before the unit ends
-	recoveries   map[*task.Task]string     // tasks that go on, and how they recovered
+	recoveries   map[*task.Task]string     // tasks that continue, and how they recovered
 	replayed     map[*task.Task]struct{}   // tasks that an operator replayed
 	unwatched    map[*task.Task]task.State // live tasks, and the state that they left
 
 	opened, changed, recurred []*task.Case
 }
 
-// opening is an occurrence that is about to be told: in a new case, or in the one that
-// its task has.
+// opening is an occurrence to record: in a new case, or in the pending case of its task.
 type opening struct {
 	task      *task.Task
-	state     task.State   // before what happened
+	state     task.State   // before the occurrence
 	since     task.Instant // since when the task was in it
 	reason    task.CaseReason
-	cause     task.CaseCause // "" to tell it by the step that failed last
-	detail    string         // one sentence: what was seen; "" likewise
+	cause     task.CaseCause // "" takes it from the step that failed last
+	detail    string         // one sentence on what was found; "" likewise
 	threshold time.Duration  // for staleness_timeout
 	metadata  []byte         // of a new case
 
@@ -37,8 +36,8 @@ type opening struct {
 	opened  *task.Case // nil: the task has a pending case already
 }
 
-// alreadyTold reports whether the pending case of a task tells of this already: the task is
-// still stuck in the same way. A step that fails is told each time.
+// alreadyTold reports whether the pending case of a task already records this occurrence: the task is still stuck in
+// the same way. A failing step is recorded each time.
 func (o *opening) alreadyTold() bool {
 	c := o.pending
 	if o.cause == "" || o.cause != c.Cause || c.Recovery != nil {
@@ -47,20 +46,19 @@ func (o *opening) alreadyTold() bool {
 	return o.cause == task.CauseNoWorker || o.task.StateAt <= c.OccurredAt
 }
 
-// open tells of tasks that are stuck, each with a snapshot of the task as it is now,
-// in a new case, or as the latest occurrence in its pending one. What they need is asked
-// for once for all.
+// open records stuck tasks, each with a snapshot of the task as it is now: in a new case, or as the latest occurrence
+// of its pending case. It loads the rows for all of them in one read.
 func (cc *caseChanges) open(list []*opening) error {
 	list, err := cc.findPending(list)
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	camera, err := cc.u.newSnapshotter(list)
+	snapshots, err := cc.u.newSnapshotter(list)
 	if err != nil {
 		return err
 	}
 	for _, o := range list {
-		shown, err := camera.occurrence(o)
+		shown, err := snapshots.occurrence(o)
 		if err != nil {
 			return err
 		}
@@ -81,8 +79,8 @@ func (cc *caseChanges) open(list []*opening) error {
 	return nil
 }
 
-// findPending finds the pending cases of tasks, and marks the tasks that will have one.
-// It leaves out what the pending case tells already, and all but one occurrence of a task.
+// findPending finds the pending cases of tasks, and marks the tasks that will get one. It drops occurrences that the
+// pending case already records, and all but one occurrence per task.
 func (cc *caseChanges) findPending(list []*opening) ([]*opening, error) {
 	var again []task.ID
 	of := map[task.ID]*opening{}
@@ -112,21 +110,20 @@ func (cc *caseChanges) findPending(list []*opening) ([]*opening, error) {
 	return slices.DeleteFunc(list, func(o *opening) bool { return o.pending != nil && o.alreadyTold() }), nil
 }
 
-// exhausted notes that a task is in error because steps of it failed for good.
+// exhausted records that a task is in error because some of its steps failed for good.
 func (cc *caseChanges) exhausted(t *task.Task, was task.State, since task.Instant) {
 	if cc.opensFor(t) {
 		cc.openings = append(cc.openings, &opening{task: t, state: was, since: since, reason: task.ReasonMaxRetries})
 	}
 }
 
-// opensFor reports whether it is told that a task is stuck: where cases are opened without
-// being asked, and where somebody has opened one.
+// opensFor reports whether a stuck task gets an occurrence: where cases open automatically, and where the task already
+// has a pending case.
 func (cc *caseChanges) opensFor(t *task.Task) bool {
 	return cc.u.e.cfg.Cases.Enabled == On || t.Meta.Case == task.HasPending
 }
 
-// flush tells of what happened in this transaction, and notes in cases that their
-// tasks have recovered.
+// flush records the occurrences of this transaction, and notes recoveries in the cases of tasks that recovered.
 func (cc *caseChanges) flush() error {
 	if err := cc.open(cc.openings); err != nil {
 		return err
@@ -151,7 +148,7 @@ func (cc *caseChanges) save() error {
 	return nil
 }
 
-// update makes a change to a case in hand, and an act of it.
+// update applies a change to a loaded case, and adds the act for it.
 func (cc *caseChanges) update(t *task.Task, c *task.Case, ch task.CaseChange) error {
 	if err := ch.Expect.Check(c.Seen()); err != nil {
 		return err
@@ -168,8 +165,8 @@ func (cc *caseChanges) update(t *task.Task, c *task.Case, ch task.CaseChange) er
 	return nil
 }
 
-// load returns a case with its task. The case is read behind the task, so
-// that nobody can have changed it in between without changing the task.
+// load returns a case with its task. It reads the case after locking the task: no transaction can change the case
+// without changing the task.
 func (cc *caseChanges) load(id task.ID) (*task.Task, *task.Case, error) {
 	c, err := cc.u.e.caseStore.Case(cc.u.ctx, cc.u.tx, id)
 	if err != nil {
@@ -191,7 +188,7 @@ func (cc *caseChanges) load(id task.ID) (*task.Task, *task.Case, error) {
 	return t, c, err
 }
 
-// change changes a case and lets its task know.
+// change changes a case and marks its task.
 func (cc *caseChanges) change(t *task.Task, c *task.Case, ch task.CaseChange) (task.Act, error) {
 	was := c.Status
 	act, err := c.Change(ch, cc.u.now)

@@ -2,17 +2,16 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/task"
 
-// A verb over many items first asks for the families of all of them, with one
-// question for a store that is a round trip away; what follows finds the steps
-// in hand.
+// A verb over many items first loads the families of all of them, in one query for a store that is a round trip away.
+// Later calls find the steps loaded.
 
-// stepKey is that of a step in its task.
+// stepKey identifies a step within its task.
 type stepKey struct {
 	task    task.ID
 	ordinal int
 }
 
-// gather takes the steps of families in hand, locked, but for those that are.
+// gather loads and locks the steps of families that are not loaded yet.
 func (lr *loadedRows) gather(of []Family) error {
 	var missing []Family
 	for _, f := range of {
@@ -40,7 +39,7 @@ func (lr *loadedRows) gather(of []Family) error {
 	return nil
 }
 
-// worksOf are the steps of families, without their tasks.
+// worksOf returns the steps of families, without their tasks.
 func worksOf(families [][]*task.Step) []Work {
 	var works []Work
 	for _, steps := range families {
@@ -81,7 +80,7 @@ func (lr *loadedRows) siblings(f Family) ([]*task.Step, error) {
 	return steps, nil
 }
 
-// gatherTasks takes whole tasks in hand: each with all of its steps.
+// gatherTasks loads whole tasks: each with all of its steps.
 func (lr *loadedRows) gatherTasks(ids []task.ID) error {
 	families := make([]Family, len(ids))
 	for i, id := range ids {
@@ -93,7 +92,7 @@ func (lr *loadedRows) gatherTasks(ids []task.ID) error {
 	firsts := make([]task.ID, 0, len(ids))
 	for _, id := range ids {
 		if steps := lr.families[id]; len(steps) > 0 && lr.tasks[id] == nil {
-			firsts = append(firsts, steps[0].ID) // brings its task along
+			firsts = append(firsts, steps[0].ID) // loads its task too
 		}
 	}
 	if len(firsts) == 0 {
@@ -103,7 +102,7 @@ func (lr *loadedRows) gatherTasks(ids []task.ID) error {
 	return err
 }
 
-// children are the direct dependants of a step, parents what it depends on.
+// children returns the direct dependants of a step, parents its direct dependencies.
 func (lr *loadedRows) children(s *task.Step) (Family, error) {
 	t, err := lr.template(s.DefID)
 	if err != nil {
@@ -120,7 +119,7 @@ func (lr *loadedRows) parents(s *task.Step) (Family, error) {
 	return family(s, t.Spec(s).Parents), nil
 }
 
-// family names steps of a step's task by their index in the template.
+// family returns steps of a step's task, by their index in the template.
 func family(s *task.Step, indices []int) Family {
 	f := Family{Task: s.TaskID, Ordinals: make([]int, len(indices))}
 	for i, n := range indices {
@@ -129,7 +128,7 @@ func family(s *task.Step, indices []int) Family {
 	return f
 }
 
-// gatherAll takes a family of each step in hand: its children, or its parents.
+// gatherAll loads one family of each step: its children, or its parents.
 func (lr *loadedRows) gatherAll(steps []*task.Step, of func(*task.Step) (Family, error)) error {
 	var families []Family
 	for _, s := range steps {

@@ -8,10 +8,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// This file is how a unit of work tells the observer what it did. Without an
-// observer each of these is one comparison.
+// This file records what a unit of work did, for the observer. Without an observer each of these methods is one
+// comparison.
 
-// observed is what the observer and the listeners are told of a unit.
+// observed holds what a unit reports to the observer and to listeners.
 type observed struct {
 	u *unit
 
@@ -20,7 +20,7 @@ type observed struct {
 	changes   []feed.Change
 }
 
-// newCommit returns an empty Commit, nil when nobody watches.
+// newCommit returns an empty Commit, or nil without an observer.
 func (e *Engine) newCommit() *Commit {
 	if e.observer == nil {
 		return nil
@@ -33,14 +33,14 @@ func (e *Engine) newCommit() *Commit {
 
 // reset empties a Commit and keeps its memory.
 func (c *Commit) reset() {
-	clear(c.Ended) // drops what it points to
+	clear(c.Ended) // drops the pointers
 	clear(c.Transitions)
 	*c = Commit{PriorityName: c.PriorityName, Submitted: c.Submitted[:0], Handed: c.Handed[:0], Started: c.Started[:0],
 		Ended:   c.Ended[:0],
 		Settled: c.Settled[:0], TaskMoves: c.TaskMoves[:0], StepMoves: c.StepMoves[:0], Transitions: c.Transitions[:0]}
 }
 
-// startObserving returns the time, or the zero time when nobody watches.
+// startObserving returns the time, or the zero time without an observer.
 func (e *Engine) startObserving() time.Time {
 	if e.observer == nil {
 		return time.Time{}
@@ -61,7 +61,7 @@ func (e *Engine) observeCommit(verb string, began time.Time, u *unit) {
 	}
 	c.Verb, c.At, c.Took, c.Names = verb, u.now, e.now().Sub(began), e.catalog
 	for _, a := range u.records.acts {
-		if a.Kind != task.ActGiveUp { // no operator's
+		if a.Kind != task.ActGiveUp { // not an operator's
 			c.Acts = append(c.Acts, a.Kind)
 		}
 	}
@@ -80,14 +80,14 @@ func (ob *observed) submitted(t *task.Task) {
 	}
 }
 
-// handed is for a step that is about to be handed out.
+// handed records a step that is about to be handed out.
 func (ob *observed) handed(s *task.Step, worker int64, start bool) {
 	if ob.commit == nil {
 		return
 	}
 	ob.commit.Handed = append(ob.commit.Handed, Handed{RouteID: s.RouteID, Worker: worker, Priority: s.Priority,
 		ReadyAt: s.ReadyAt})
-	if start { // the rest of the step is still that of the lease before
+	if start { // the step's other fields still belong to the lease before
 		ob.commit.Started = append(ob.commit.Started, Started{RouteID: s.RouteID, AssignedAt: ob.u.now})
 	}
 }
@@ -104,12 +104,12 @@ func (ob *observed) refused() {
 	}
 }
 
-// completed is for an attempt that ended in success, which has no record.
+// completed records an attempt that ended in success, which has no row.
 func (ob *observed) completed(w Work) {
 	if ob.commit == nil {
 		return
 	}
-	if w.Task.Meta.TraceParent == "" { // the rule; and an attempt is large
+	if w.Task.Meta.TraceParent == "" { // the usual case; and an attempt is large
 		ob.commit.Ended = append(ob.commit.Ended, Ended{RouteID: w.Step.RouteID, Priority: w.Step.Priority,
 			Outcome: task.Completed, After: w.Step.State,
 			StartedAt: w.Step.StartedAt, Number: w.Step.Attempts})
@@ -135,7 +135,7 @@ func (ob *observed) ended(w Work, a task.Attempt) {
 	ob.commit.Ended = append(ob.commit.Ended, e)
 }
 
-// left is for a task that has left a state.
+// left records a task that has left a state.
 func (ob *observed) left(t *task.Task, was task.State) {
 	if ob.commit == nil {
 		return
@@ -151,8 +151,8 @@ func (ob *observed) left(t *task.Task, was task.State) {
 	}
 }
 
-// moved is for a step that came to another state, "" for one that is new. Hand-outs,
-// starts and ends of attempts are told by themselves.
+// moved records a step that came to another state, from "" for a new one. Hand-outs, starts and ends of attempts are
+// recorded separately.
 func (ob *observed) moved(w Work, from task.StepState) {
 	if ob.commit == nil {
 		return
@@ -163,16 +163,16 @@ func (ob *observed) moved(w Work, from task.StepState) {
 	}
 }
 
-// known is for a submission that finds its task there already.
+// known records a submission that found its task already stored.
 func (ob *observed) known() {
 	if ob.commit != nil {
 		ob.commit.Known++
 	}
 }
 
-// promoted is for a step that had another key before.
+// promoted records a step whose key has changed.
 func (ob *observed) promoted(s *task.Step, was int64) {
-	if ob.commit == nil || ob.u.order.Mode == task.Aging { // there what had a key of another order got one of this
+	if ob.commit == nil || ob.u.order.Mode == task.Aging { // under Aging, a key of another order was replaced
 		return
 	}
 	if from, to := task.KeyLevel(was), task.KeyLevel(s.Key); from != to {
@@ -180,7 +180,7 @@ func (ob *observed) promoted(s *task.Step, was int64) {
 	}
 }
 
-// observeWorkersFailed is for workers whose state was changed, if they came to the one given.
+// observeWorkersFailed reports workers whose state was changed to the one given.
 func (e *Engine) observeWorkersFailed(done []changedWorker, to task.WorkerState, reason string) {
 	if e.observer == nil {
 		return
@@ -205,7 +205,7 @@ func (ob *observed) caseOpened(t *task.Task, c *task.Case) {
 	}
 }
 
-// caseRecurred is for a pending case that tells of its task once more.
+// caseRecurred records another occurrence of a pending case.
 func (ob *observed) caseRecurred(t *task.Task, c *task.Case) {
 	if ob.commit != nil {
 		ob.commit.Recurred = append(ob.commit.Recurred, observedCase(t, c))
@@ -227,8 +227,8 @@ func (ob *observed) caseResolved(t *task.Task, c *task.Case) {
 	}
 }
 
-// attemptTrace returns the trace context for the worker of a step that has just
-// been handed out, "" when its task has none.
+// attemptTrace returns the trace context for the worker of a step that has just been handed out, "" when its task has
+// none.
 func (ob *observed) attemptTrace(w Work) string {
 	parent := w.Task.Meta.TraceParent
 	if parent == "" || ob.u.e.observer == nil {
@@ -255,7 +255,7 @@ func (c *catalog) NamesOfTemplate(def int64) *task.Template {
 	return t
 }
 
-// record notes what a transaction does to a task.
+// record notes a change of a task by the transaction.
 func (ob *observed) record(kind feed.ChangeKind, t *task.Task, from task.State, cause string) {
 	if !ob.recording {
 		return
@@ -264,7 +264,7 @@ func (ob *observed) record(kind feed.ChangeKind, t *task.Task, from task.State, 
 		CorrelationID: t.CorrelationID, Tags: t.Meta.Tags, From: from, To: t.State, Cause: cause})
 }
 
-// recordCase notes what a transaction does to a case.
+// recordCase notes a change of a case by the transaction.
 func (ob *observed) recordCase(kind feed.ChangeKind, t *task.Task, c *task.Case) {
 	if !ob.recording {
 		return

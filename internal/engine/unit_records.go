@@ -2,14 +2,14 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/task"
 
-// newRecords are rows that a unit only adds.
+// newRecords holds rows that a unit only adds.
 type newRecords struct {
 	u *unit
 
 	attempts []task.Attempt
 	events   []task.Event
 	acts     []task.Act
-	contexts []*task.Task // their contexts were edited
+	contexts []*task.Task // tasks whose contexts were edited
 }
 
 func (nr *newRecords) save() error {
@@ -32,8 +32,8 @@ func (nr *newRecords) save() error {
 	return nr.u.e.actStore.AddActs(nr.u.ctx, nr.u.tx, nr.acts)
 }
 
-// sign completes the acts of the transaction: how their actors were known, and the
-// namespace and template of their tasks, which may be gone when somebody asks.
+// sign completes the acts of the transaction: how their actors were authenticated, and the namespace and template of
+// their tasks, which may be deleted before an act is read.
 func (nr *newRecords) sign() error {
 	for i := range nr.acts {
 		a := &nr.acts[i]
@@ -51,8 +51,8 @@ func (nr *newRecords) sign() error {
 	return nil
 }
 
-// signAct tells how the actor of an act was known: by a key, unless Tasker itself is
-// the actor, or nobody needs one.
+// signAct records how the actor of an act was authenticated: by a key, unless Tasker itself is the actor or no key is
+// required.
 func signAct(a *task.Act, key string) {
 	switch {
 	case a.Actor == System:

@@ -2,7 +2,7 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/task"
 
-// loadedRows are the rows that a unit has loaded. Each step and task is there once, however often it is asked for.
+// loadedRows holds the rows that a unit has loaded. Each step and task exists once, however often it is loaded.
 type loadedRows struct {
 	u *unit
 
@@ -10,7 +10,7 @@ type loadedRows struct {
 	tasks        map[task.ID]*task.Task
 	siblingSteps map[stepKey]*task.Step   // steps of families; see unit_families.go
 	families     map[task.ID][]*task.Step // families of which all steps are loaded
-	lastTemplate *task.Template           // asked for last
+	lastTemplate *task.Template           // the last one used
 
 	dirtySteps map[*task.Step]struct{}
 	dirtyTasks map[*task.Task]struct{}
@@ -23,13 +23,13 @@ func newLoadedRows(u *unit) loadedRows {
 		dirtySteps: map[*task.Step]struct{}{}, dirtyTasks: map[*task.Task]struct{}{}}
 }
 
-// changedStep has a step saved at the end of the unit.
+// changedStep marks a step to be saved at the end of the unit.
 func (lr *loadedRows) changedStep(s *task.Step) { lr.dirtySteps[s] = struct{}{} }
 
-// changedTask has a task saved at the end of the unit.
+// changedTask marks a task to be saved at the end of the unit.
 func (lr *loadedRows) changedTask(t *task.Task) { lr.dirtyTasks[t] = struct{}{} }
 
-// intern replaces rows that are in hand already by the ones in hand.
+// intern replaces rows that are already loaded by the loaded ones.
 func (lr *loadedRows) intern(works []Work) []Work {
 	for i, w := range works {
 		if w.Step == nil {
@@ -94,7 +94,7 @@ func (lr *loadedRows) template(def int64) (*task.Template, error) {
 	return t, err
 }
 
-// takeTasks takes tasks in hand.
+// takeTasks loads tasks.
 func (lr *loadedRows) takeTasks(ids []task.ID) error {
 	tasks, err := lr.u.tx.Tasks(lr.u.ctx, ids)
 	if err != nil {
@@ -108,7 +108,7 @@ func (lr *loadedRows) takeTasks(ids []task.ID) error {
 	return nil
 }
 
-// readContexts completes tasks with their contexts.
+// readContexts adds their contexts to tasks.
 func (lr *loadedRows) readContexts(tasks []*task.Task) error {
 	if len(tasks) == 0 {
 		return nil

@@ -7,16 +7,16 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// transitions is how an Engine tells its observer of each transition by itself. A nil
-// one tells nothing, and costs a comparison.
+// transitions lets an Engine report each single transition to its observer. A nil one reports nothing, and costs a
+// comparison.
 type transitions struct {
 	mu sync.Mutex
-	// assigned has what was handed out in the dispatcher and has not begun, by step:
-	// the dispatcher does not know of tasks.
+	// assigned holds, by step, the steps that the dispatcher handed out and that have not begun: the dispatcher does
+	// not know tasks.
 	assigned map[task.ID]Transition
 }
 
-// maxAssigned bounds the memory of what was handed out in the dispatcher.
+// maxAssigned bounds assigned.
 const maxAssigned = 50_000
 
 func newTransitions(wanted bool) *transitions {
@@ -26,14 +26,14 @@ func newTransitions(wanted bool) *transitions {
 	return &transitions{assigned: map[task.ID]Transition{}}
 }
 
-// addTransition adds a transition to what the observer is told.
+// addTransition adds a transition to the report for the observer.
 func (ob *observed) addTransition(t Transition) {
 	if ob.commit != nil {
 		ob.commit.Transitions = append(ob.commit.Transitions, t)
 	}
 }
 
-// taskMoved is for a task that came from a state, "" when it is new.
+// taskMoved records a task that came from a state, "" for a new one.
 func (ob *observed) taskMoved(t *task.Task, from task.State) {
 	if ob.u.e.transitions == nil {
 		return
@@ -43,7 +43,7 @@ func (ob *observed) taskMoved(t *task.Task, from task.State) {
 		Initiator: t.Meta.Initiator, Parent: t.Meta.TraceParent})
 }
 
-// stepMoved is for a step that came from a state, "" when it is new.
+// stepMoved records a step that came from a state, "" for a new one.
 func (ob *observed) stepMoved(w Work, from task.StepState) {
 	if ob.u.e.transitions != nil && w.Task != nil && from != w.Step.State {
 		ob.addTransition(ob.stepTransition(w, from))
@@ -55,13 +55,13 @@ func (ob *observed) stepTransition(w Work, from task.StepState) Transition {
 	move := Transition{Task: t.ID, Step: s.ID, DefID: s.DefID, Ordinal: s.Ordinal, From: string(from), To: string(s.State),
 		Priority:  s.Priority,
 		CreatedAt: t.CreatedAt, Attempts: s.Attempts, Initiator: t.Meta.Initiator, Parent: t.Meta.TraceParent}
-	if from.Leased() || s.State.Leased() { // a step keeps the number of who had it last
+	if from.Leased() || s.State.Leased() { // a step keeps the number of its last worker
 		move.Worker = ob.u.e.workers.nameOf(s.WorkerNo)
 	}
 	return move
 }
 
-// holdMoved is for a step that the dispatcher has handed out.
+// holdMoved records a step that the dispatcher has handed out.
 func (ob *observed) holdMoved(w Work) {
 	all := ob.u.e.transitions
 	if all == nil {
@@ -78,8 +78,8 @@ func (ob *observed) holdMoved(w Work) {
 	all.assigned[w.Step.ID] = move
 }
 
-// holdStarted is for a step whose attempt has begun in the dispatcher. Of one that
-// another process handed out the task is not known.
+// holdStarted records a step whose attempt has begun in the dispatcher. Its task is not known if another process handed
+// the step out.
 func (ob *observed) holdStarted(h *Hold) {
 	all := ob.u.e.transitions
 	if all == nil {

@@ -9,41 +9,40 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// waiters wakes those who wait for something that a transaction of this process
-// made happen: pollers for ready steps, callers for settled tasks, the timer
-// loop for an earlier due time. It only saves waiting time; who misses a wake-up
-// (another process did the work) finds out by looking again.
+// waiters wakes pollers for ready steps, callers for settled tasks, and the timer loop for an earlier due time, when a
+// transaction of this process makes them happen. It only shortens waiting: a waiter that misses a wake-up, because
+// another process did the work, finds out at its next check.
 type waiters struct {
-	version atomic.Int64 // grows with every publication of ready steps
+	version atomic.Int64 // grows whenever ready steps are published
 
 	mu       sync.Mutex
-	pollers  pollerSets          // those that wait, by route
-	ofWorker map[int64][]*poller // those that wait, by worker
+	pollers  pollerSets          // waiting pollers, by route
+	ofWorker map[int64][]*poller // waiting pollers, by worker
 	tasks    map[task.ID][]chan error
-	emptying map[int64]int      // claims under way that expect to take all of a route; see beside.go
-	deep     map[int64]struct{} // routes where the last claim found as much as it could take
+	emptying map[int64]int      // running claims that expect to take all steps of a route; see split_claim.go
+	deep     map[int64]struct{} // routes where the last claim found as many steps as it could take
 
-	nextDue chan task.Instant // the earliest time set since it was read last
+	nextDue chan task.Instant // the earliest time set since the last read
 }
 
 // poller is one poll.
 type poller struct {
 	worker   int64
 	served   *servedRoutes // what its worker serves
-	routes   []int64       // those it waits on, sorted; shared with every poller that serves the same
+	routes   []int64       // the routes it waits on, sorted; shared with every poller that serves the same
 	capacity int
 	start    bool // begin the attempts at once
 
-	wake      chan struct{} // closed when there may be work, or what follows is set
-	handed    []Lease       // steps that a transaction put into the poller's hands
-	promised  int           // how many those are, or will be when it is done
-	lowest    int           // of their levels
+	wake      chan struct{} // closed when there may be work, or when a field below is set
+	handed    []Lease       // steps that a transaction gave to the poller
+	promised  int           // number of those, or what it will be when the transaction ends
+	lowest    int           // of their priority levels
 	highest   int
-	dismissed bool  // its worker takes nothing more
-	failed    error // why waiting on makes no sense
+	dismissed bool  // its worker accepts no more steps
+	failed    error // why the poll must not wait any longer
 
-	// how many steps of which route it was woken for; if it does not take them, it
-	// has to wake others for them
+	// the steps, and their route, that the poller was woken for; if it does not take them, it has to wake others for
+	// them
 	owed      int
 	owedRoute int64
 }
@@ -68,7 +67,7 @@ func newWaiters() *waiters {
 		nextDue: make(chan task.Instant, 1)}
 }
 
-// publish tells what a committed transaction did.
+// publish wakes the waiters that a committed transaction concerns.
 func (h *waiters) publish(u *unit) {
 	if u.wake.due != 0 {
 		h.publishDue(u.wake.due)
@@ -94,8 +93,7 @@ func (h *waiters) ready(steps map[int64]int) {
 	h.wake(steps)
 }
 
-// wake wakes as many pollers of each route as there are steps for. The caller
-// holds mu.
+// wake wakes as many pollers of each route as there are steps. The caller holds mu.
 func (h *waiters) wake(steps map[int64]int) {
 	h.version.Add(1)
 	for route, n := range steps {
@@ -111,7 +109,7 @@ func (h *waiters) wake(steps map[int64]int) {
 	}
 }
 
-// settled wakes those who wait for the tasks.
+// settled wakes the callers that wait for the tasks.
 func (h *waiters) settled(ids []task.ID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -130,21 +128,21 @@ func (h *waiters) wakeCallers(ids []task.ID) {
 	}
 }
 
-// awaitedRoutes are those that pollers wait on, sorted.
+// awaitedRoutes returns the routes that pollers wait on, sorted.
 func (h *waiters) awaitedRoutes() []int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.pollers.routes()
 }
 
-// awaitedTasks are those that callers wait for.
+// awaitedTasks returns the tasks that callers wait for.
 func (h *waiters) awaitedTasks() []task.ID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Collect(maps.Keys(h.tasks))
 }
 
-// polling returns those of the workers that have a poll waiting.
+// polling returns the workers among those given that have a waiting poll.
 func (h *waiters) polling(workers map[int64]struct{}) []int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -165,8 +163,7 @@ func (h *waiters) awaited(route int64) bool {
 	return h.pollers.first(route) != nil
 }
 
-// reserve takes a poller that waits on the route, or nil. Whoever takes it has
-// to close its wake.
+// reserve removes and returns a poller that waits on the route, or nil. The caller has to close its wake.
 func (h *waiters) reserve(route int64) *poller {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -188,7 +185,7 @@ func (h *waiters) publishDue(due task.Instant) {
 	}
 }
 
-// wakeAll wakes every poller: the queue is another one.
+// wakeAll wakes every poller: the queue in use has changed.
 func (h *waiters) wakeAll() { h.wakeIf(func(*poller) bool { return true }) }
 
 // wakeForRoutes wakes the pollers that can serve one of the routes, which are new.
@@ -210,7 +207,7 @@ func (h *waiters) wakeIf(those func(*poller) bool) {
 	}
 }
 
-// await registers a poller, unless something has become ready since version.
+// await registers a poller, unless steps have become ready since version.
 func (h *waiters) await(p *poller, version int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -221,21 +218,21 @@ func (h *waiters) await(p *poller, version int64) bool {
 	return true
 }
 
-// enqueue lets a poller wait; the caller holds mu.
+// enqueue adds a waiting poller. The caller holds mu.
 func (h *waiters) enqueue(p *poller) {
 	p.wake, p.handed, p.promised, p.owed = make(chan struct{}), nil, 0, 0
 	h.ofWorker[p.worker] = append(h.ofWorker[p.worker], p)
 	h.pollers.add(p)
 }
 
-// dismiss ends the polls of a worker that takes nothing more.
+// dismiss ends the polls of a worker that accepts no more steps.
 func (h *waiters) dismiss(worker int64) { h.wakeOf(worker, true) }
 
-// recheck lets the polls of a worker look at what it may take now.
+// recheck wakes the polls of a worker, so that they check again what it may take.
 func (h *waiters) recheck(worker int64) { h.wakeOf(worker, false) }
 
 func (h *waiters) wakeOf(worker int64, dismissed bool) {
-	h.version.Add(1) // for one that has just looked
+	h.version.Add(1) // for a poll that has just checked
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, p := range slices.Clone(h.ofWorker[worker]) {
@@ -245,8 +242,8 @@ func (h *waiters) wakeOf(worker int64, dismissed bool) {
 	}
 }
 
-// forwardWake wakes others for the steps that a poller was woken for and does not take:
-// its caller has gone, or it has got other ones, or may not have any.
+// forwardWake wakes others for the steps that a poller was woken for and does not take: its caller has left, it got
+// other steps, or it may not have any.
 func (h *waiters) forwardWake(p *poller) {
 	if p.owed > 0 {
 		h.ready(map[int64]int{p.owedRoute: p.owed})
@@ -254,9 +251,9 @@ func (h *waiters) forwardWake(p *poller) {
 	}
 }
 
-// fail ends all waiting with err: what would end it well, nobody here would hear of.
+// fail ends all waiting with err: this process would not learn of what the waiters wait for.
 func (h *waiters) fail(err error) {
-	h.version.Add(1) // a poll that has just looked meets the error when it looks again
+	h.version.Add(1) // a poll that has just checked finds the error at its next check
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, list := range h.ofWorker {
@@ -274,8 +271,8 @@ func (h *waiters) fail(err error) {
 	clear(h.tasks)
 }
 
-// withdraw takes a poller out. It reports false when the poller was not waiting
-// any more: it has been woken, or a transaction has it in hand.
+// withdraw removes a poller. It returns false when the poller no longer waits: it has been woken, or a transaction
+// holds it.
 func (h *waiters) withdraw(p *poller) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -297,10 +294,10 @@ func (h *waiters) remove(p *poller) bool {
 	return true
 }
 
-// awaitTask returns a channel that is closed when the task is settled, or says
-// why it makes no sense to wait on, and a function to stop waiting.
+// awaitTask returns a channel, and a function to stop waiting. The channel is closed when the task is settled, or
+// receives the reason why waiting is pointless.
 func (h *waiters) awaitTask(id task.ID) (<-chan error, func()) {
-	ch := make(chan error, 1) // whoever has stopped waiting keeps nobody up
+	ch := make(chan error, 1) // with room for one: a caller that has stopped waiting blocks no sender
 	h.mu.Lock()
 	h.tasks[id] = append(h.tasks[id], ch)
 	h.mu.Unlock()
