@@ -12,7 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/bench"
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/operate"
 )
 
@@ -30,7 +30,7 @@ func (s *stage) producers(ctx context.Context, c *CasesReport, n int) error {
 		{tasker.ReasonManual, s.openByHand, true},
 	}
 	costs := make([]CaseCost, len(ways))
-	for _, cases := range []engine.Switch{withoutCases, withCases} {
+	for _, cases := range []settings.Switch{withoutCases, withCases} {
 		if err := s.open(ctx, cases); err != nil {
 			return err
 		}

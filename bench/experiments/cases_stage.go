@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/bench"
 	"github.com/taskerhq/tasker/internal/engine"
 	wired "github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/operate"
@@ -77,7 +78,7 @@ type stage struct {
 	run     *run
 	now     time.Time // stands still but for pass
 	store   engine.Database
-	config  engine.Config
+	config  settings.Config
 	backend *wired.Node // owns the store
 	client  *tasker.Client
 }
@@ -96,12 +97,12 @@ func (s *stage) passUntil(t time.Time) {
 }
 
 const (
-	withCases    = engine.On
-	withoutCases = engine.Off
+	withCases    = settings.On
+	withoutCases = settings.Off
 )
 
 // open opens the engine, anew if it is open.
-func (s *stage) open(ctx context.Context, cases engine.Switch) error {
+func (s *stage) open(ctx context.Context, cases settings.Switch) error {
 	if err := s.close(); err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (s *stage) open(ctx context.Context, cases engine.Switch) error {
 	if err != nil {
 		return err
 	}
-	s.config = engine.Config{Cases: engine.Cases{Enabled: cases}}
+	s.config = settings.Config{Cases: settings.Cases{Enabled: cases}}
 	b, err := wired.New(ctx, s.store, wired.Options{Engine: s.config, Now: s.clock})
 	if err != nil {
 		return errors.Join(err, s.store.Close())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -51,16 +52,16 @@ func (c Curve) Allowed() time.Duration {
 // modes are the configurations compared.
 func modes() []struct {
 	name string
-	cfg  engine.Scheduling
+	cfg  settings.Scheduling
 } {
 	return []struct {
 		name string
-		cfg  engine.Scheduling
+		cfg  settings.Scheduling
 	}{
-		{"strict, no max_wait", engine.Scheduling{Mode: task.Strict, MaxWait: -1}},
-		{"strict", engine.Scheduling{Mode: task.Strict}},
-		{"promote", engine.Scheduling{Mode: task.Promote}},
-		{"aging", engine.Scheduling{Mode: task.Aging}},
+		{"strict, no max_wait", settings.Scheduling{Mode: task.Strict, MaxWait: -1}},
+		{"strict", settings.Scheduling{Mode: task.Strict}},
+		{"promote", settings.Scheduling{Mode: task.Promote}},
+		{"aging", settings.Scheduling{Mode: task.Aging}},
 	}
 }
 
@@ -68,7 +69,7 @@ func modes() []struct {
 func Run(ctx context.Context) ([]Curve, error) {
 	var curves []Curve
 	for _, m := range modes() {
-		s, err := newSimulation(ctx, engine.Config{Scheduling: m.cfg})
+		s, err := newSimulation(ctx, settings.Config{Scheduling: m.cfg})
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +97,7 @@ type simulation struct {
 	curve     Curve
 }
 
-func newSimulation(ctx context.Context, cfg engine.Config) (*simulation, error) {
+func newSimulation(ctx context.Context, cfg settings.Config) (*simulation, error) {
 	s := &simulation{ctx: ctx, begin: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	s.now = s.begin
 	var err error

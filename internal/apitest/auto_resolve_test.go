@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/operate"
 )
 
@@ -17,7 +17,7 @@ import (
 // repair is resolved in the name of the system.
 func TestAutoResolve(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
-		testAutoResolve(t, serve(t, dsn, node.Options{Engine: engine.Config{Cases: engine.Cases{AutoResolve: true}}}))
+		testAutoResolve(t, serve(t, dsn, node.Options{Engine: settings.Config{Cases: settings.Cases{AutoResolve: true}}}))
 	})
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/internal/settings"
 )
 
 // TestCapacity: a worker is given no more than it has places for, however much its polls
@@ -98,8 +98,8 @@ func (s *server) grab(t *testing.T, worker uuid.UUID, capacity int, wait time.Du
 // TestCapacityNotEnforced: it can be switched off.
 func TestCapacityNotEnforced(t *testing.T) {
 	t.Parallel()
-	cfg := engine.Config{}
-	cfg.Leases.EnforceCapacity = engine.Off
+	cfg := settings.Config{}
+	cfg.Leases.EnforceCapacity = settings.Off
 	s := serve(t, "memory:", node.Options{Engine: cfg})
 	for range 5 {
 		s.submit(t, tasker.TaskRequest{TaskType: "h"})

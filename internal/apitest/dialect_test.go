@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/internal/settings"
 )
 
 // say sends a body and returns the answer, which must be 200.
@@ -206,8 +206,8 @@ func TestWorkerHearsOfItsBreaker(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		s := serve(t, dsn,
 			node.Options{
-				Engine: engine.Config{WorkerBreaker: engine.WorkerBreaker{Failures: 1, OpenFor: time.Hour,
-					Count: engine.CountAny}}})
+				Engine: settings.Config{WorkerBreaker: settings.WorkerBreaker{Failures: 1, OpenFor: time.Hour,
+					Count: settings.CountAny}}})
 		w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Handlers: []string{"h"}})
 		if err != nil {
 			t.Fatal(err)

@@ -23,6 +23,7 @@ import (
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/redistest"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/web"
 	"github.com/taskerhq/tasker/operate"
@@ -398,7 +399,7 @@ func TestBackpressureOverHTTP(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		s := serve(t, dsn,
 			node.Options{
-				Engine: engine.Config{Backpressure: engine.Backpressure{Soft: 2, HighOnly: 3, AllowListOnly: 4,
+				Engine: settings.Config{Backpressure: settings.Backpressure{Soft: 2, HighOnly: 3, AllowListOnly: 4,
 					AllowList: []string{"vip"}}}})
 		put := func(body string) { t.Helper(); s.must(t, "POST", "/api/v1/tasks", body, nil) }
 		put(`{"task_type":"job"}`)
@@ -433,7 +434,7 @@ func nothing(context.Context, *tasker.Job) (any, error) { return nil, nil }
 func TestUserLimitsOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"),
-		node.Options{Engine: engine.Config{Backpressure: engine.Backpressure{UserBurst: 2, UserSustained: 3}}})
+		node.Options{Engine: settings.Config{Backpressure: settings.Backpressure{UserBurst: 2, UserSustained: 3}}})
 	for range 2 {
 		s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job","user_id":"ann"}`, nil)
 	}
@@ -453,7 +454,7 @@ func TestUserLimitsOverHTTP(t *testing.T) {
 func TestPayloadLimitOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"),
-		node.Options{Engine: engine.Config{Limits: engine.Limits{PayloadBytes: 1 << 20}}})
+		node.Options{Engine: settings.Config{Limits: settings.Limits{PayloadBytes: 1 << 20}}})
 	body := func(n int) string { return `{"task_type":"job","parameters":"` + strings.Repeat("x", n-2) + `"}` }
 	s.must(t, "POST", "/api/v1/tasks", body(1<<20), nil)
 	if status, text := s.send(t, "POST", "/api/v1/tasks", body(1<<20+1), nil); status != 400 ||
@@ -471,7 +472,7 @@ func TestOverloadOverHTTP(t *testing.T) {
 	}
 	slow := &slowStore{Database: store, arrived: make(chan struct{}, 10), release: make(chan struct{})}
 	b, err := node.New(t.Context(), slow,
-		node.Options{Engine: engine.Config{Backpressure: engine.Backpressure{NormalLoad: 2}}})
+		node.Options{Engine: settings.Config{Backpressure: settings.Backpressure{NormalLoad: 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/operate"
 )
 
@@ -39,9 +39,9 @@ steps: [{name: nobody, handler: nobody}]
 func TestStaleness(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		c := &clock{}
-		testStaleness(t, serve(t, dsn, node.Options{Now: c.now, Engine: engine.Config{
-			Cases:              engine.Cases{WorkerUnavailableAfter: -1},
-			StalenessDetection: engine.StalenessDetection{DetectionInterval: 24 * time.Hour},
+		testStaleness(t, serve(t, dsn, node.Options{Now: c.now, Engine: settings.Config{
+			Cases:              settings.Cases{WorkerUnavailableAfter: -1},
+			StalenessDetection: settings.StalenessDetection{DetectionInterval: 24 * time.Hour},
 		}}), c)
 	})
 }

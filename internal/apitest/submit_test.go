@@ -7,17 +7,17 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/internal/settings"
 )
 
 // TestGatheredSubmitsAreJudgedAlone: tasks of callers that the SDK sends together are
 // accepted and refused as if each had come alone.
 func TestGatheredSubmitsAreJudgedAlone(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
-		testGatheredSubmits(t, serve(t, dsn, node.Options{Engine: engine.Config{Backpressure: engine.Backpressure{
-			Scope: engine.AllScope, UserBurst: 20, Soft: 50, HighOnly: -1, AllowListOnly: -1, AllowList: []string{"vip"},
+		testGatheredSubmits(t, serve(t, dsn, node.Options{Engine: settings.Config{Backpressure: settings.Backpressure{
+			Scope: settings.AllScope, UserBurst: 20, Soft: 50, HighOnly: -1, AllowListOnly: -1, AllowList: []string{"vip"},
 		}}}))
 	})
 }

@@ -10,7 +10,7 @@ import (
 // layers says which packages of the module each package may import, and why
 // no more. Dependencies run one way:
 //
-//	cmd > cli > app > {httpapi, node} > {local, upkeep, store} > engine > feed > task > failure
+//	cmd > cli > app > {httpapi, node} > {local, upkeep, store} > engine > {feed, settings} > task > failure
 //
 // A package that is not listed may not be imported, so a new one is entered here.
 var layers = map[string]struct {
@@ -29,14 +29,14 @@ var layers = map[string]struct {
 	"internal/archtest": {nil, "it looks at the tree from outside"},
 	"internal/bench": {[]string{".", "embedded", "internal/dispatch/redis", "internal/store/postgres"},
 		"what is measured is what a user of the public API gets; past it goes only what makes a schema or finds a process"},
-	"internal/cli": {[]string{".", "internal/access", "internal/app", "internal/bench", "internal/config",
-		"internal/demo", "internal/doctor", "internal/document", "internal/engine", "internal/migration", "internal/queueapi",
-		"internal/script", "internal/task", "internal/template", "internal/transfer", "operate"},
+	"internal/cli": {[]string{".", "internal/access", "internal/app", "internal/bench", "internal/config", "internal/demo",
+		"internal/doctor", "internal/document", "internal/migration", "internal/queueapi", "internal/script",
+		"internal/settings", "internal/task", "internal/template", "internal/transfer", "operate"},
 		"commands speak to a Backend; only template validate, and what looks after a database, work without one"},
 	"internal/clock":    {nil, "it reads the machine's clocks and knows nothing of what time is for"},
 	"internal/coalesce": {nil, "it knows nothing of what it gathers"},
-	"internal/config": {[]string{".", "internal/access", "internal/document", "internal/engine",
-		"internal/wording"}, "it fills in the structs that others declare"},
+	"internal/config": {[]string{".", "internal/access", "internal/document", "internal/settings", "internal/wording"},
+		"it fills in the structs that others declare"},
 	"internal/demo": {[]string{"."}, "the demo is a user of the public API like any other"},
 	"internal/dispatch/redis": {[]string{"internal/engine", "internal/task"},
 		"a dispatcher keeps what the engine tells it, and knows no store"},
@@ -46,7 +46,7 @@ var layers = map[string]struct {
 	"internal/doctor": {[]string{"internal/config", "internal/migration", "internal/store/postgres",
 		"internal/store/sqlite", "internal/task"}, "it looks at a database from outside, and opens no store"},
 	"internal/engine": {[]string{"internal/access", "internal/clock", "internal/coalesce", "internal/failure",
-		"internal/feed", "internal/rate", "internal/task"},
+		"internal/feed", "internal/rate", "internal/settings", "internal/task"},
 		"the engine declares the store that it needs, and does not know " +
 			"how it is reached; the name of the key that a request carries it stores with what is done"},
 	"internal/feed": {[]string{"internal/task"},
@@ -59,9 +59,9 @@ var layers = map[string]struct {
 		"internal/queueapi", "internal/task", "internal/template", "internal/wording", "operate"},
 		"it turns the public types into the engine's and back, and opens nothing"},
 	"internal/migration": {[]string{"internal/task"}, "it migrates whatever list it is given, and knows no store"},
-	"internal/node": {[]string{".", "internal/clock", "internal/dispatch/redis", "internal/engine",
-		"internal/local", "internal/migration", "internal/store/memstore", "internal/store/postgres", "internal/store/sqlite",
-		"internal/task", "internal/template", "internal/upkeep"},
+	"internal/node": {[]string{".", "internal/clock", "internal/dispatch/redis", "internal/engine", "internal/local",
+		"internal/migration", "internal/settings", "internal/store/memstore", "internal/store/postgres",
+		"internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep"},
 		"it wires an engine: the one place that picks the store, the dispatcher and the clock"},
 	"internal/pointer":  {nil, "it moves pointers, whatever they point at; a worker binary carries it"},
 	"internal/mutation": {nil, "it runs a tool over packages, and knows nothing of them"},
@@ -72,9 +72,11 @@ var layers = map[string]struct {
 	"internal/rate": {[]string{"internal/task"},
 		"it counts over time, whatever that is; every call says what time it is"},
 	"internal/script": {[]string{"."}, "running a program is a handler like any other"},
-	"internal/store": {[]string{"internal/engine", "internal/feed", "internal/task"},
+	"internal/settings": {[]string{"internal/failure", "internal/task"},
+		"what can be configured is known without the engine"},
+	"internal/store": {[]string{"internal/engine", "internal/feed", "internal/settings", "internal/task"},
 		"portable SQL knows no database engine"},
-	"internal/store/memstore": {[]string{"internal/engine", "internal/feed", "internal/task"},
+	"internal/store/memstore": {[]string{"internal/engine", "internal/feed", "internal/settings", "internal/task"},
 		"a store does not know its siblings"},
 	"internal/store/postgres": {[]string{"internal/clock", "internal/engine", "internal/feed", "internal/migration",
 		"internal/store", "internal/task"}, "a store does not know its siblings"},
@@ -92,7 +94,8 @@ var layers = map[string]struct {
 	"internal/transfer": {[]string{"internal/config", "internal/migration", "internal/store/postgres",
 		"internal/store/sqlite", "internal/task"},
 		"it opens the databases that a DSN names, and copies rows that it knows no more of than their catalogs say"},
-	"internal/upkeep": {[]string{"internal/clock", "internal/engine", "internal/probe", "internal/task"},
+	"internal/upkeep": {[]string{"internal/clock", "internal/engine", "internal/probe", "internal/settings",
+		"internal/task"},
 		"a loop calls a verb of the engine at an interval"},
 	"internal/web": {[]string{".", "internal/access"},
 		"it stands before any handler, and knows no route and no backend"},
@@ -115,8 +118,9 @@ var testOnly = map[string][]string{
 	"internal/engine/scenario":       {},
 	"internal/pgtest":                {"internal/testserver"},
 	"internal/redistest":             {"internal/testserver"},
-	"internal/store/storetest":       {"internal/engine", "internal/failure", "internal/feed", "internal/task"},
-	"internal/testserver":            {},
+	"internal/store/storetest": {"internal/engine", "internal/failure", "internal/feed", "internal/settings",
+		"internal/task"},
+	"internal/testserver": {},
 }
 
 func TestLayers(t *testing.T) {

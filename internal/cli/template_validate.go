@@ -9,7 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/template"
 )
@@ -54,9 +54,9 @@ type validated struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-func (s *session) validate(files []string, priorities []engine.PriorityLevel) error {
+func (s *session) validate(files []string, priorities []settings.PriorityLevel) error {
 	level := func(name string) (int, bool) {
-		i := slices.IndexFunc(priorities, func(p engine.PriorityLevel) bool { return p.Name == name })
+		i := slices.IndexFunc(priorities, func(p settings.PriorityLevel) bool { return p.Name == name })
 		if i < 0 {
 			return 0, false
 		}

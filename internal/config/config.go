@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/access"
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 )
 
 // Config is everything that can be set about a Tasker process. Load makes one
@@ -17,7 +17,7 @@ type Config struct {
 	// it. Defaults to native.
 	Dispatch string
 	Server   Server
-	Engine   engine.Config
+	Engine   settings.Config
 	// Keys are the API keys: name, sha256 (the hash of the key), permissions
 	// (submit, read, operate, work, admin; at least one) and namespaces (defaults
 	// to all). `tasker key generate` makes a key and its entry. Defaults to none:
@@ -100,7 +100,7 @@ func Default() Config {
 		DB: DB{DSN: "sqlite:tasker.db", Migrate: "auto"}, Dispatch: DispatchNative,
 		Server: Server{Listen: "127.0.0.1:8080", BodyBytes: 4 << 20, BatchBodyBytes: 16 << 20, BodiesBytes: 256 << 20,
 			MaxConnections: 10_000, MaxStreams: 1000, MaxStreamsPerKey: 250, DrainTimeout: 15 * time.Second},
-		Engine: engine.Config{}.WithDefaults(),
+		Engine: settings.Config{}.WithDefaults(),
 		Log:    Log{Level: "info", Format: "text"},
 	}
 }

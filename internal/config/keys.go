@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
@@ -75,5 +75,5 @@ func nearest(word string, known []string) string {
 
 var (
 	durationType = reflect.TypeFor[time.Duration]()
-	switchType   = reflect.TypeFor[engine.Switch]()
+	switchType   = reflect.TypeFor[settings.Switch]()
 )

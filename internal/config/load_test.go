@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 )
 
 const hashA = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -59,7 +59,7 @@ func TestLoadDefaults(t *testing.T) {
 	if cfg.DB.DSN != "sqlite:tasker.db" || cfg.Server.Listen != "127.0.0.1:8080" {
 		t.Errorf("defaults are %+v", cfg)
 	}
-	if diff := cmp.Diff(engine.Config{}.WithDefaults(), cfg.Engine); diff != "" {
+	if diff := cmp.Diff(settings.Config{}.WithDefaults(), cfg.Engine); diff != "" {
 		t.Errorf("engine defaults differ (-want +got):\n%s", diff)
 	}
 	for _, s := range cfg.Settings() {
@@ -127,15 +127,15 @@ keys:
 		Environ: []string{"TASKER_ENGINE_LIMITS_BATCH_ITEMS=7", "TASKER_ENGINE_UPKEEP_INTERVAL=250ms",
 			"TASKER_SERVER_ALLOW_OPEN=1"},
 	})
-	want := engine.Config{
-		Limits: engine.Limits{PayloadBytes: 1024, BatchItems: 7},
-		Leases: engine.Leases{ClaimMode: engine.SinglePhase, HeartbeatInterval: 5 * time.Second,
+	want := settings.Config{
+		Limits: settings.Limits{PayloadBytes: 1024, BatchItems: 7},
+		Leases: settings.Leases{ClaimMode: settings.SinglePhase, HeartbeatInterval: 5 * time.Second,
 			FreeRequeueFraction: -1},
-		Retention: engine.Retention{Finished: -1, Workers: 180 * time.Hour},
-		Priorities: []engine.PriorityLevel{
+		Retention: settings.Retention{Finished: -1, Workers: 180 * time.Hour},
+		Priorities: []settings.PriorityLevel{
 			{Name: "urgent", Level: 90, MaxRetries: 9, Timeout: time.Minute, MaxRetryDelay: 5 * time.Second}},
 		ResubmitAfterTerminal: true,
-		IdempotencyMismatch:   engine.MismatchAccept,
+		IdempotencyMismatch:   settings.MismatchAccept,
 		UpkeepInterval:        250 * time.Millisecond,
 	}.WithDefaults()
 	if diff := cmp.Diff(want, cfg.Engine); diff != "" {

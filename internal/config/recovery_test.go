@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 )
 
 func TestRecovery(t *testing.T) {
@@ -28,9 +28,9 @@ engine:
 `),
 		Environ: []string{"TASKER_ENGINE_RECOVERY_LIMITS_WORKER=1", "TASKER_ENGINE_RECOVERY_TIMEOUT_CAP=2h"},
 	})
-	want := engine.Recovery{BaseDelay: 250 * time.Millisecond, Jitter: -1,
-		Limits: engine.RecoveryLimits{Transient: 9, Resource: -1, Worker: 1}, TimeoutGrowth: "always", TimeoutFactor: 2,
-		TimeoutCap: 2 * time.Hour, BoostLevels: 1, RetryPriority: engine.RetryBoosted, Stagger: -1,
+	want := settings.Recovery{BaseDelay: 250 * time.Millisecond, Jitter: -1,
+		Limits: settings.RecoveryLimits{Transient: 9, Resource: -1, Worker: 1}, TimeoutGrowth: "always", TimeoutFactor: 2,
+		TimeoutCap: 2 * time.Hour, BoostLevels: 1, RetryPriority: settings.RetryBoosted, Stagger: -1,
 		MaxStagger: 5 * time.Second, RequeueDelay: 5 * time.Second}
 	if diff := cmp.Diff(want, cfg.Engine.Recovery); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

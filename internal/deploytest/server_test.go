@@ -19,6 +19,7 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/telemetry"
@@ -68,7 +69,7 @@ func serve(t *testing.T, open func(*testing.T) (engine.Database, error)) *server
 	s.store, err = open(t)
 	s.must(err)
 	// so that steps of the story are promoted
-	config := engine.Config{Scheduling: engine.Scheduling{MaxWait: 10 * time.Minute}}
+	config := settings.Config{Scheduling: settings.Scheduling{MaxWait: 10 * time.Minute}}
 	s.engine, err = node.New(s.ctx, s.store, node.Options{Engine: config, Observer: tel, Now: func() time.Time {
 		return time.Now().Add(time.Duration(s.ahead.Load()))
 	}})

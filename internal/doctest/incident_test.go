@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -88,7 +89,7 @@ func haveIncident(t *testing.T, dsn string) {
 	in := &incident{t: t}
 	in.ago.Store(int64(9 * time.Hour))
 	// what is stale is left for the reader to detect
-	cfg := engine.Config{StalenessDetection: engine.StalenessDetection{Enabled: engine.Off}}
+	cfg := settings.Config{StalenessDetection: settings.StalenessDetection{Enabled: settings.Off}}
 	in.backend, err = node.New(t.Context(), past{s, task.NewSource(1, 0)}, node.Options{Engine: cfg, Now: in.now})
 	if err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/embedded"
 	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/operate"
 )
 
@@ -35,7 +35,7 @@ func TestOperationsPage(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	haveIncident(t, dsn)
 	server := serveOn(t, dsn, func(cfg *config.Config) {
-		cfg.Engine.StalenessDetection.Enabled = engine.Off // the page detects
+		cfg.Engine.StalenessDetection.Enabled = settings.Off // the page detects
 	})
 	morning(t, server.client)
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/coalesce"
 	"github.com/taskerhq/tasker/internal/rate"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -34,7 +35,7 @@ var Refusals = []Refusal{Overloaded, OverAllowList, OverHigh, OverSoft, OverBurs
 // somebody submits, and by what this process has put in and handed out since.
 type backpressure struct {
 	e     *Engine
-	cfg   Backpressure
+	cfg   settings.Backpressure
 	users *rate.Limits
 
 	active  atomic.Int64 // tasks that are being stored, whatever their scope
@@ -75,7 +76,9 @@ func (b *backpressure) tiers() bool {
 }
 
 // appliesTo reports whether a submission is one that may be refused.
-func (b *backpressure) appliesTo(d *draft) bool { return b.cfg.Scope == AllScope || d.in.Queued }
+func (b *backpressure) appliesTo(d *draft) bool {
+	return b.cfg.Scope == settings.AllScope || d.in.Queued
+}
 
 // minNormalLoad is what a process can always have in hand.
 const minNormalLoad = 5000
@@ -131,7 +134,7 @@ const (
 
 // drained is after how long the queue is likely to be below the lowest tier.
 func (b *backpressure) drained(now task.Instant, depth int) time.Duration {
-	lowest := maxDepth
+	lowest := settings.MaxDepth
 	for _, at := range []int{b.cfg.Soft, b.cfg.HighOnly, b.cfg.AllowListOnly} {
 		if at > 0 {
 			lowest = min(lowest, at)
@@ -205,7 +208,7 @@ func (b *backpressure) moved(n int) {
 
 // Pressure says how much there is to do, and what is refused for it.
 type Pressure struct {
-	Scope BackpressureScope
+	Scope settings.BackpressureScope
 	// Tier is the tier that the queue has reached, "" for none.
 	Tier Refusal
 	// Depth is the number of ready steps, as far as this process knows; only while

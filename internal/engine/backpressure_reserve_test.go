@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -50,7 +51,7 @@ func TestEachByItself(t *testing.T) {
 	from := func(user, priority string) engine.Submission {
 		return engine.Submission{TaskType: "h", Priority: priority, Meta: task.Meta{Initiator: user}}
 	}
-	config := engine.Backpressure{Scope: engine.AllScope, UserBurst: 20, Soft: 100, HighOnly: -1, AllowListOnly: -1,
+	config := settings.Backpressure{Scope: settings.AllScope, UserBurst: 20, Soft: 100, HighOnly: -1, AllowListOnly: -1,
 		AllowList: []string{"vip"}}
 	e, advance := pressed(t, config)
 	expect(t, "60 of ann, 20 allowed", each(t, e, many(60, from("ann", ""))...), "created 20, exhausted 40")
@@ -81,7 +82,7 @@ func TestKnownKeysAreAlwaysAnswered(t *testing.T) {
 	keyed := func(key string) engine.Submission {
 		return engine.Submission{TaskType: "mail", Queued: true, IdempotencyKey: key, Meta: task.Meta{Initiator: "ann"}}
 	}
-	e, advance := pressed(t, engine.Backpressure{UserBurst: 5, Soft: 12, HighOnly: -1, AllowListOnly: -1})
+	e, advance := pressed(t, settings.Backpressure{UserBurst: 5, Soft: 12, HighOnly: -1, AllowListOnly: -1})
 	first := submit(t, e, keyed("a"))[0]
 	for range 20 { // within her quota of five
 		if r := submit(t, e, keyed("a"))[0]; r.ID != first.ID || r.Created {
@@ -114,7 +115,7 @@ func TestKnownKeysAreAlwaysAnswered(t *testing.T) {
 // TestRefusedTellTheDepth: who is refused is told how many steps are ready.
 func TestRefusedTellTheDepth(t *testing.T) {
 	t.Parallel()
-	e, advance := pressed(t, engine.Backpressure{Soft: 3, HighOnly: -1, AllowListOnly: -1})
+	e, advance := pressed(t, settings.Backpressure{Soft: 3, HighOnly: -1, AllowListOnly: -1})
 	later := mail("high")
 	later.RunAt = task.At(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
 	submit(t, e, mail("low"))

@@ -10,17 +10,18 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // pressed returns an engine with back-pressure, and what moves its clock.
-func pressed(t *testing.T, b engine.Backpressure) (*engine.Engine, func(time.Duration)) {
+func pressed(t *testing.T, b settings.Backpressure) (*engine.Engine, func(time.Duration)) {
 	t.Helper()
 	var now atomic.Int64
 	now.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMicro())
 	s := memstore.New(&memstore.Options{Seed: 1})
-	e, err := engine.New(t.Context(), s, engine.Options{Config: engine.Config{Backpressure: b}, Now: func() time.Time {
+	e, err := engine.New(t.Context(), s, engine.Options{Config: settings.Config{Backpressure: b}, Now: func() time.Time {
 		return time.UnixMicro(now.Load()).UTC()
 	}})
 	if err != nil {
@@ -59,7 +60,7 @@ func refused(t *testing.T, e *engine.Engine, code task.Code, subs ...engine.Subm
 
 func TestTiers(t *testing.T) {
 	t.Parallel()
-	config := engine.Backpressure{Soft: 10, HighOnly: 20, AllowListOnly: 30, AllowList: []string{"vip", "video/render"}}
+	config := settings.Backpressure{Soft: 10, HighOnly: 20, AllowListOnly: 30, AllowList: []string{"vip", "video/render"}}
 	// fill stands on the allow-list, so that it can
 	fill := func(t *testing.T, e *engine.Engine, n int) {
 		t.Helper()
@@ -128,14 +129,14 @@ func TestTiers(t *testing.T) {
 	t.Run("ScopeAll", func(t *testing.T) {
 		t.Parallel()
 		all := config
-		all.Scope = engine.AllScope
+		all.Scope = settings.AllScope
 		e, _ := pressed(t, all)
 		fill(t, e, 10)
 		refused(t, e, task.Exhausted, direct)
 	})
 	t.Run("Never", func(t *testing.T) {
 		t.Parallel()
-		e, _ := pressed(t, engine.Backpressure{Soft: -1, HighOnly: -1, AllowListOnly: 5})
+		e, _ := pressed(t, settings.Backpressure{Soft: -1, HighOnly: -1, AllowListOnly: 5})
 		submit(t, e, many(5, mail("low"))...)
 		refused(t, e, task.Exhausted, mail("high"))
 	})
@@ -144,7 +145,7 @@ func TestTiers(t *testing.T) {
 // The queue is counted in the background; what goes in and out meanwhile is known.
 func TestDepthIsFollowed(t *testing.T) {
 	t.Parallel()
-	e, tick := pressed(t, engine.Backpressure{Soft: 3})
+	e, tick := pressed(t, settings.Backpressure{Soft: 3})
 	w := register(t, e, 10)
 	submit(t, e, mail(""))
 	submit(t, e, mail("")) // the clock stands still: the count is as old as it was
@@ -176,7 +177,7 @@ func TestDepthIsFollowed(t *testing.T) {
 
 func TestUserLimits(t *testing.T) {
 	t.Parallel()
-	e, tick := pressed(t, engine.Backpressure{UserBurst: 2, UserSustained: 3})
+	e, tick := pressed(t, settings.Backpressure{UserBurst: 2, UserSustained: 3})
 	of := func(key, user string) engine.Submission {
 		s := mail("")
 		s.Caller, s.Meta.Initiator = key, user
@@ -206,7 +207,7 @@ func TestOverload(t *testing.T) {
 	s := &busyStore{Database: memstore.New(&memstore.Options{Seed: 1}), arrived: make(chan struct{}, 10),
 		release: make(chan struct{})}
 	e, err := engine.New(t.Context(), s,
-		engine.Options{Config: engine.Config{Backpressure: engine.Backpressure{NormalLoad: 2}}})
+		engine.Options{Config: settings.Config{Backpressure: settings.Backpressure{NormalLoad: 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,21 +237,21 @@ func TestOverload(t *testing.T) {
 func TestBackpressureConfig(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		config engine.Backpressure
+		config settings.Backpressure
 		want   string
 	}{
-		"Scope":     {engine.Backpressure{Scope: "some"}, "backpressure.scope"},
-		"Order":     {engine.Backpressure{Soft: 100, HighOnly: 99}, "must not be less than backpressure.soft"},
-		"Negative":  {engine.Backpressure{Soft: -2}, "backpressure.soft"},
-		"Huge":      {engine.Backpressure{AllowListOnly: 1 << 40}, "backpressure.allow_list_only"},
-		"EmptyName": {engine.Backpressure{AllowList: []string{""}}, "allow_list"},
-		"Burst":     {engine.Backpressure{UserBurst: -1}, "user_burst"},
-		"Sustained": {engine.Backpressure{UserSustained: -1}, "user_sustained"},
-		"Load":      {engine.Backpressure{NormalLoad: -2}, "normal_load"},
+		"Scope":     {settings.Backpressure{Scope: "some"}, "backpressure.scope"},
+		"Order":     {settings.Backpressure{Soft: 100, HighOnly: 99}, "must not be less than backpressure.soft"},
+		"Negative":  {settings.Backpressure{Soft: -2}, "backpressure.soft"},
+		"Huge":      {settings.Backpressure{AllowListOnly: 1 << 40}, "backpressure.allow_list_only"},
+		"EmptyName": {settings.Backpressure{AllowList: []string{""}}, "allow_list"},
+		"Burst":     {settings.Backpressure{UserBurst: -1}, "user_burst"},
+		"Sustained": {settings.Backpressure{UserSustained: -1}, "user_sustained"},
+		"Load":      {settings.Backpressure{NormalLoad: -2}, "normal_load"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := engine.Config{Backpressure: c.config}.WithDefaults().Validate()
+			err := settings.Config{Backpressure: c.config}.WithDefaults().Validate()
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is %v; want one about %s", err, c.want)
 			}

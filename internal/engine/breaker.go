@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -28,7 +29,7 @@ type breakerOutcomes struct {
 
 // breakers is what a process has counted. A worker that does not fail is not in it.
 type breakers struct {
-	cfg WorkerBreaker
+	cfg settings.WorkerBreaker
 
 	// failing is how many entries there are. While there are none, a success is
 	// not even looked at.
@@ -57,7 +58,7 @@ type routeFailure struct {
 // maxFailing bounds the entries; past it, counting starts afresh.
 const maxFailing = 50_000
 
-func newBreakers(cfg WorkerBreaker) *breakers {
+func newBreakers(cfg settings.WorkerBreaker) *breakers {
 	return &breakers{cfg: cfg, workers: map[int64]*breaker{}, routes: map[int64]*routeFailure{}}
 }
 
@@ -163,7 +164,7 @@ func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, heed bool) 
 }
 
 // after returns the entry as the end of an attempt leaves it.
-func (of breaker) after(good bool, cfg WorkerBreaker, now task.Instant) breaker {
+func (of breaker) after(good bool, cfg settings.WorkerBreaker, now task.Instant) breaker {
 	w := task.Worker{BrokenAt: of.brokenAt}
 	state, _, _ := w.Breaker(now, cfg.OpenFor)
 	switch {
@@ -183,7 +184,7 @@ func (of breaker) after(good bool, cfg WorkerBreaker, now task.Instant) breaker 
 // isRouteFault reports whether a failure is the route's rather than the worker's, and
 // notes in routes what the end of the attempt says about that.
 func (b *breakers) isRouteFault(v breakerOutcome, routes map[int64]*routeFailure) bool {
-	if b.cfg.Count != CountAny || !v.good && !v.final {
+	if b.cfg.Count != settings.CountAny || !v.good && !v.final {
 		return false
 	}
 	have, ok := routes[v.route]
@@ -236,7 +237,7 @@ func (bo *breakerOutcomes) noteFailure(route int64, a task.Attempt) {
 		return // what is lost together has one cause
 	}
 	fault := task.WorkersFault(a.Outcome, a.Failure)
-	if fault || b.cfg.Count == CountAny && a.Outcome == task.Failed {
+	if fault || b.cfg.Count == settings.CountAny && a.Outcome == task.Failed {
 		bo.outcomes = append(bo.outcomes, breakerOutcome{worker: a.WorkerNo, route: route, lost: lost,
 			final: !fault && a.Failure != nil && !a.Failure.Retryable})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/task"
@@ -61,7 +62,7 @@ func TestManyTaskTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	count, kept := 24_000, 10_000
-	cfg := engine.Config{Limits: engine.Limits{Routes: 2 * count}}
+	cfg := settings.Config{Limits: settings.Limits{Routes: 2 * count}}
 	e, _ := newEngineOn(t, s, engine.Options{Config: cfg})
 	if testing.Short() {
 		count, kept = 3_000, 1_000
@@ -209,7 +210,7 @@ func TestTaskTypesOfAnotherNode(t *testing.T) {
 // nothing else.
 func TestTaskTypesHaveALimit(t *testing.T) {
 	t.Parallel()
-	e, _ := newEngine(t, engine.Options{Config: engine.Config{Limits: engine.Limits{Routes: 3}}})
+	e, _ := newEngine(t, engine.Options{Config: settings.Config{Limits: settings.Limits{Routes: 3}}})
 	submit(t, e, types(0, 3)...)
 	refused := func(in engine.Submission, at, what string) {
 		t.Helper()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -107,7 +108,7 @@ func TestCensus(t *testing.T) {
 		// 30 minutes in steps_in_process, and nothing to speak of in the queue before
 		e, tick := newEngine(t,
 			engine.Options{
-				Config: engine.Config{Scheduling: engine.Scheduling{MaxWait: time.Microsecond,
+				Config: settings.Config{Scheduling: settings.Scheduling{MaxWait: time.Microsecond,
 					PromotionInterval: time.Microsecond}}})
 		health := func(want string) {
 			t.Helper()

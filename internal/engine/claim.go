@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -49,7 +50,7 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 			return nil, false, err
 		}
 	}
-	p := &poller{worker: w.No, served: e.catalog.served(w), start: start || e.cfg.Leases.ClaimMode == SinglePhase}
+	p := &poller{worker: w.No, served: e.catalog.served(w), start: start || e.cfg.Leases.ClaimMode == settings.SinglePhase}
 	capacity = min(max(capacity, 1), e.cfg.Limits.BatchItems)
 	for rounds := 0; ; rounds++ {
 		adm := e.admit(ctx, w, min(capacity, p.served.fit(e.cfg.Limits.PageBytes)), rounds)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -53,8 +54,8 @@ func (e *Engine) DetectStaleness(ctx context.Context, batch int, dryRun bool) ([
 	if batch == 0 {
 		batch = e.cfg.StalenessDetection.BatchSize
 	}
-	if batch < 1 || batch > maxDetections {
-		return nil, task.Errorf(task.Invalid, "the batch must be 1 to %d tasks, not %d", maxDetections, batch)
+	if batch < 1 || batch > settings.MaxDetections {
+		return nil, task.Errorf(task.Invalid, "the batch must be 1 to %d tasks, not %d", settings.MaxDetections, batch)
 	}
 	began := e.now()
 	found, err := e.detect(ctx, batch, dryRun)

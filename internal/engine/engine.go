@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/coalesce"
 	"github.com/taskerhq/tasker/internal/feed"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -18,7 +19,7 @@ import (
 type Engine struct {
 	domains
 	store   Store
-	cfg     Config
+	cfg     settings.Config
 	now     func() time.Time
 	stepped func(since time.Time) time.Duration
 	roll    func() float64
@@ -90,7 +91,7 @@ func domainsOf(db Database) domains {
 type Options struct {
 	// Config's zero fields take their defaults. A Config without Scheduling follows the order in force, if there is
 	// one.
-	Config Config
+	Config settings.Config
 	// Now is the clock. Defaults to the clock of a store that is a Cluster, else to time.Now.
 	Now func() time.Time
 	// Stepped returns how far Now was put forward since a time that it showed: really elapsed time is shorter by that
@@ -158,7 +159,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	if err := e.arrive(ctx); err != nil {
 		return nil, err
 	}
-	e.follows = opts.Config.Scheduling == Scheduling{}
+	e.follows = opts.Config.Scheduling == settings.Scheduling{}
 	if err := e.declareOrdering(ctx); err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 }
 
 // Config returns the configuration in force.
-func (e *Engine) Config() Config { return e.cfg }
+func (e *Engine) Config() settings.Config { return e.cfg }
 
 // Read returns a reader of the committed state.
 func (e *Engine) Read() Reader { return e.store }

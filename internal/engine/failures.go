@@ -9,36 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
-
-// FailureAnalysis is about the analysis of what has failed for good lately.
-type FailureAnalysis struct {
-	// Interval is its rhythm, in the whole cluster. Defaults to 1 h; -1 is never.
-	Interval time.Duration
-	// Window is how far back it looks. Defaults to 24 h.
-	Window time.Duration
-	// AlarmAbove is the number of cases of one reason above which it raises an alarm.
-	// Defaults to 50.
-	AlarmAbove int
-	// ReplayableAbove is the number of tasks that could be replayed above which it says
-	// so. Defaults to 100.
-	ReplayableAbove int
-}
-
-func (p *FailureAnalysis) setDefaults() {
-	orDefault(&p.Interval, time.Hour)
-	orDefault(&p.Window, 24*time.Hour)
-	orDefault(&p.AlarmAbove, 50)
-	orDefault(&p.ReplayableAbove, 100)
-}
-
-func (p *FailureAnalysis) validate(bad func(ok bool, format string, args ...any)) {
-	bad(p.Interval >= time.Minute || p.Interval == -1, "dlq_patterns.interval must be at least 1m, or -1")
-	bad(p.Window > 0, "dlq_patterns.window must be positive")
-	bad(p.AlarmAbove > 0, "dlq_patterns.alarm_above must be positive")
-	bad(p.ReplayableAbove > 0, "dlq_patterns.replayable_above must be positive")
-}
 
 // FailureCount counts the cases of one namespace, one reason and one fingerprint
 // that were opened within the window.
@@ -121,7 +94,7 @@ type analysis struct {
 }
 
 // report is an analysis as one namespace sees it, or all of them ("").
-func (a *analysis) report(namespace string, cfg FailureAnalysis) *FailureReport {
+func (a *analysis) report(namespace string, cfg settings.FailureAnalysis) *FailureReport {
 	r := &FailureReport{At: a.At, Since: a.Since}
 	for _, p := range a.Fingerprints {
 		if namespace != "" && p.Namespace != namespace {

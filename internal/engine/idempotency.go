@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -38,16 +39,6 @@ type KeyAnswer struct {
 
 // ErrKeyLocked says that a transaction that is still open binds the idempotency key.
 var ErrKeyLocked = errors.New("the idempotency key is being bound by another transaction")
-
-// KeyMismatch says what a submission is answered whose idempotency key names a task
-// that was submitted with another body.
-type KeyMismatch string
-
-// The answers.
-const (
-	MismatchConflict KeyMismatch = "conflict" // a Conflict error
-	MismatchAccept   KeyMismatch = "accept"   // the task that the key names
-)
 
 // keyName is the name of a draft's idempotency key.
 func (d *draft) keyName() KeyName { return KeyName{d.template.Namespace, d.in.IdempotencyKey} }
@@ -154,7 +145,7 @@ func (e *Engine) keyIsFree(s task.State) bool { return s.Terminal() && e.cfg.Res
 // known answers a submission whose key is bound to a task.
 func (e *Engine) known(d *draft, t *task.Task, bound Binding) Receipt {
 	r := Receipt{ID: t.ID, State: t.State}
-	if e.cfg.IdempotencyMismatch == MismatchConflict && bound.Hash != "" && bound.Hash != d.hash {
+	if e.cfg.IdempotencyMismatch == settings.MismatchConflict && bound.Hash != "" && bound.Hash != d.hash {
 		at := fmt.Sprintf("/tasks/%d/idempotency_key", d.place)
 		r.Err = &task.Error{Code: task.Conflict, Message: "the idempotency key was used for another submission",
 			Hint: "use a new key for a new task, or send again what was sent with this one",

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -127,7 +128,7 @@ func (u *unit) chargeUnstarted(w Work, wait time.Duration) error {
 // recalculate gives a step that has come back the place that its whole wait is worth,
 // where that is configured: since its task was submitted, or was to begin.
 func (u *unit) recalculate(w Work) {
-	if u.e.cfg.Recovery.RetryPriority == RetryRecalculated {
+	if u.e.cfg.Recovery.RetryPriority == settings.RetryRecalculated {
 		w.Step.Age(u.now, max(w.Task.CreatedAt, w.Task.RunAt), u.order)
 	}
 }
@@ -183,7 +184,7 @@ func (e *Engine) allowed(w Work, t *task.Template, c failure.Class) int {
 	// The number of a task without a template is not stored with its origin. One that
 	// is what its priority gives anyway says nothing.
 	chosen := policy.MaxAttempts > 0 || w.Step.MaxAttempts != e.level(ownLevel(w, t)).MaxRetries+1
-	b := task.Budget{Attempts: w.Step.MaxAttempts, Chosen: chosen, Own: policy.Limits, Common: e.cfg.Recovery.common()}
+	b := task.Budget{Attempts: w.Step.MaxAttempts, Chosen: chosen, Own: policy.Limits, Common: e.cfg.Recovery.Common()}
 	return b.After(c)
 }
 
@@ -200,7 +201,7 @@ func ownLevel(w Work, t *task.Template) int {
 func (e *Engine) reenter(w Work, t *task.Template, c failure.Class) {
 	switch {
 	case e.cfg.Recovery.BoostLevels == 0:
-	case e.cfg.Recovery.RetryPriority != RetryBoosted:
+	case e.cfg.Recovery.RetryPriority != settings.RetryBoosted:
 		w.Step.Priority = min(w.Step.Priority, ownLevel(w, t))
 	case c == failure.Worker:
 		w.Step.Priority = e.raised(w, t)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -170,7 +171,7 @@ const (
 
 // bounds reports whether a worker is given no more than it has places for.
 func (e *Engine) bounds(w *task.Worker) bool {
-	return e.cfg.Leases.EnforceCapacity != Off && w.Capacity > 0
+	return e.cfg.Leases.EnforceCapacity != settings.Off && w.Capacity > 0
 }
 
 // occupy promises a poll as many of the places that it wants as its worker has free.
@@ -217,7 +218,7 @@ func (e *Engine) recount(ctx context.Context, since task.Instant) {
 // leaving hands out places of a worker whose results have come. The caller calls what it
 // returns with the answers, nil when there are none.
 func (e *Engine) leaving(results []Result) func([]Answer) {
-	if e.cfg.Leases.EnforceCapacity == Off {
+	if e.cfg.Leases.EnforceCapacity == settings.Off {
 		return func([]Answer) {}
 	}
 	worker, n := results[0].Worker, 0

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -48,7 +49,7 @@ func (e *Engine) PriorityText(t *task.Task) string {
 
 // level returns the settings of a level: its own, else those of the nearest
 // named level below it, else of the lowest.
-func (e *Engine) level(n int) PriorityLevel {
+func (e *Engine) level(n int) settings.PriorityLevel {
 	for _, p := range e.cfg.Priorities { // highest first
 		if p.Level <= n {
 			return p

@@ -223,7 +223,7 @@ func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait tim
 	if f.Retryable && w.Step.Attempts < u.e.allowed(w, t, f.Class) {
 		err = w.Step.Postpone(u.now, u.now.Add(u.delay(w.Step, t, f)+wait), u.order)
 		u.recalculate(w)
-		w.Step.Timeout = u.e.cfg.Recovery.growth().Next(w.Step.Timeout, f.Class)
+		w.Step.Timeout = u.e.cfg.Recovery.Growth().Next(w.Step.Timeout, f.Class)
 	} else {
 		err = w.Step.Exhaust(u.now)
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -46,7 +47,7 @@ type CaseReader interface {
 	// UrgentCases returns a page of pending cases without snapshots, the most urgent
 	// first: the one opened first, where the base of its reason counts as so many
 	// minutes; then by ID. f.Status is ignored.
-	UrgentCases(ctx context.Context, f CaseFilter, bases PriorityBases) ([]*task.Case, error)
+	UrgentCases(ctx context.Context, f CaseFilter, bases settings.PriorityBases) ([]*task.Case, error)
 }
 
 // CaseCounter counts cases.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -205,9 +206,6 @@ const (
 	maxName = task.MaxName
 	maxText = 1024
 	maxList = 32
-	// maxTimeout bounds the run of one attempt.
-	maxTimeout = 7 * 24 * time.Hour
-	maxRetries = 1000
 )
 
 // checkFields returns the problems of a submission that show without reading the store.
@@ -244,11 +242,11 @@ func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	}
 	problems = append(problems, checkList(at+"/tags", in.Meta.Tags)...)
 	problems = append(problems, checkList(at+"/required_capabilities", in.Capabilities)...)
-	if in.Timeout < 0 || in.Timeout > maxTimeout {
-		bad("timeout_seconds", "must be 0 to %d", int(maxTimeout.Seconds()))
+	if in.Timeout < 0 || in.Timeout > settings.MaxTimeout {
+		bad("timeout_seconds", "must be 0 to %d", int(settings.MaxTimeout.Seconds()))
 	}
-	if in.MaxRetries != nil && (*in.MaxRetries < 0 || *in.MaxRetries > maxRetries) {
-		bad("max_retries", "must be 0 to %d", maxRetries)
+	if in.MaxRetries != nil && (*in.MaxRetries < 0 || *in.MaxRetries > settings.MaxRetries) {
+		bad("max_retries", "must be 0 to %d", settings.MaxRetries)
 	}
 	if fault := task.InstantFault(in.RunAt); fault != "" {
 		bad("run_at", "%s", fault)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -120,7 +121,7 @@ func (cc *caseChanges) exhausted(t *task.Task, was task.State, since task.Instan
 // opensFor reports whether a stuck task gets an occurrence: where cases open automatically, and where the task already
 // has a pending case.
 func (cc *caseChanges) opensFor(t *task.Task) bool {
-	return cc.u.e.cfg.Cases.Enabled == On || t.Meta.Case == task.HasPending
+	return cc.u.e.cfg.Cases.Enabled == settings.On || t.Meta.Case == task.HasPending
 }
 
 // flush records the occurrences of this transaction, and notes recoveries in the cases of tasks that recovered.

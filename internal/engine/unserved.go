@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -36,7 +37,7 @@ type unservedMarks map[int64]map[int]unservedMark
 // worker comes.
 func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	after := e.cfg.Cases.WorkerUnavailableAfter
-	if e.cfg.Cases.Enabled != On || after <= 0 {
+	if e.cfg.Cases.Enabled != settings.On || after <= 0 {
 		return 0, nil
 	}
 	now := e.instant()

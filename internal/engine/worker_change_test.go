@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -35,7 +36,7 @@ func TestWorkersAreChangedTogether(t *testing.T) {
 	t.Parallel()
 	s := &asking{Database: memstore.New(&memstore.Options{Seed: 1})}
 	e, err := engine.New(t.Context(), s,
-		engine.Options{Config: engine.Config{WorkerProbes: engine.WorkerProbes{Enabled: true}}})
+		engine.Options{Config: settings.Config{WorkerProbes: settings.WorkerProbes{Enabled: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}

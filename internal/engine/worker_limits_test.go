@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 func TestWorkersHaveALimit(t *testing.T) {
 	t.Parallel()
-	e, tick := newEngine(t, engine.Options{Config: engine.Config{Limits: engine.Limits{Workers: 3}}})
+	e, tick := newEngine(t, engine.Options{Config: settings.Config{Limits: settings.Limits{Workers: 3}}})
 	add := func(name string, want task.Code) {
 		t.Helper()
 		_, err := e.Register(t.Context(), task.Worker{Name: name, Host: "h"})
@@ -49,7 +50,7 @@ func TestWorkersServeABoundedList(t *testing.T) {
 
 func TestPagesOfWorkers(t *testing.T) {
 	t.Parallel()
-	e, _ := newEngine(t, engine.Options{Config: engine.Config{Limits: engine.Limits{PageBytes: 300}}})
+	e, _ := newEngine(t, engine.Options{Config: settings.Config{Limits: settings.Limits{PageBytes: 300}}})
 	for range 7 {
 		if _, err := e.Register(t.Context(), task.Worker{Handlers: []string{strings.Repeat("x", 100)}}); err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/task"
@@ -87,7 +88,7 @@ func onDamagedStores(t *testing.T, test func(t *testing.T, d damaged)) {
 // begin runs something on a rig, and closes its store: it keeps rows in memory.
 func (d damaged) begin(t *testing.T, name string, act func(t *testing.T, r *rig)) {
 	t.Helper()
-	t.Run(name, func(t *testing.T) { act(t, newRig(t, d.open(t), engine.Config{})) })
+	t.Run(name, func(t *testing.T) { act(t, newRig(t, d.open(t), settings.Config{})) })
 	if t.Failed() {
 		t.FailNow()
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -15,7 +15,7 @@ func TestEffectivePriority(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	b, err := node.Open(t.Context(), "memory:", node.Options{Now: func() time.Time { return now },
-		Engine: engine.Config{Scheduling: engine.Scheduling{Mode: task.Promote}}})
+		Engine: settings.Config{Scheduling: settings.Scheduling{Mode: task.Promote}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/settings"
 )
 
 // TestStepHistory: what the history derives from a step's times, where these
@@ -196,7 +196,7 @@ func (l *life) act(a tasker.StepAction) error {
 // number in its history that it was handed out under.
 func TestHistoryOfWhatWasCharged(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, openSQLite(t), engine.Config{Leases: engine.Leases{FreeRequeueFraction: -1}})
+	r := newRig(t, openSQLite(t), settings.Config{Leases: settings.Leases{FreeRequeueFraction: -1}})
 	id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
 	a := r.take(t, false)
 	r.wait(t, time.Minute)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/operate"
 )
 
@@ -17,7 +17,7 @@ import (
 // and then a page ends at a limit of bytes.
 func TestListsWithoutPayloads(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, openSQLite(t), engine.Config{Limits: engine.Limits{PageBytes: 3000}})
+	r := newRig(t, openSQLite(t), settings.Config{Limits: settings.Limits{PageBytes: 3000}})
 	large := json.RawMessage(`"` + strings.Repeat("x", 998) + `"`)
 	var all []uuid.UUID
 	for range 10 {
@@ -63,7 +63,7 @@ func TestListsWithoutPayloads(t *testing.T) {
 // queue ends early, and its cursor goes on.
 func TestListsOfTroubleAreBounded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, openSQLite(t), engine.Config{Limits: engine.Limits{PageBytes: 20_000}})
+	r := newRig(t, openSQLite(t), settings.Config{Limits: settings.Limits{PageBytes: 20_000}})
 	large := json.RawMessage(`{"a":"` + strings.Repeat("x", 8000) + `"}`)
 	for range 5 {
 		id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
@@ -125,7 +125,7 @@ func TestListsOfTroubleAreBounded(t *testing.T) {
 // is left is there for the next one, and no attempt is charged.
 func TestPollsAreBounded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, openSQLite(t), engine.Config{Limits: engine.Limits{PageBytes: 3000}})
+	r := newRig(t, openSQLite(t), settings.Config{Limits: settings.Limits{PageBytes: 3000}})
 	large := json.RawMessage(`"` + strings.Repeat("x", 998) + `"`)
 	for range 10 {
 		r.submit(t, tasker.TaskRequest{TaskType: "h", Context: large})

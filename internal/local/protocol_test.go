@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 )
 
@@ -50,9 +50,9 @@ func TestUnknownWorker(t *testing.T) {
 
 func TestRegisterWorker(t *testing.T) {
 	t.Parallel()
-	cfg := engine.Config{Leases: engine.Leases{HeartbeatInterval: 10 * time.Second, MissedHeartbeats: 2,
+	cfg := settings.Config{Leases: settings.Leases{HeartbeatInterval: 10 * time.Second, MissedHeartbeats: 2,
 		StartTimeout: 5 * time.Second, MaxLongPoll: 3 * time.Second, PollInterval: 5 * time.Second},
-		Limits: engine.Limits{PayloadBytes: 99}}
+		Limits: settings.Limits{PayloadBytes: 99}}
 	r := newRig(t, memstore.New(nil), cfg)
 	got, err := r.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "x", Handlers: []string{"h"},
 		Capabilities: []string{"b", "a", "b"}, Host: "box", Version: "v1"})

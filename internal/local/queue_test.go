@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/operate"
 )
@@ -216,7 +216,7 @@ func TestQueueIdempotency(t *testing.T) {
 	for name, again := range map[string]bool{"TheOldTask": false, "ANewTask": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, memstore.New(&memstore.Options{Seed: 1}), engine.Config{ResubmitAfterTerminal: again})
+			r := newRig(t, memstore.New(&memstore.Options{Seed: 1}), settings.Config{ResubmitAfterTerminal: again})
 			req := queueapi.EnqueueTask{TaskType: "h", IdempotencyKey: "order-7"}
 			first := r.enqueue(t, req)
 			second := r.enqueue(t, req)
@@ -348,7 +348,7 @@ func TestQueueStatistics(t *testing.T) {
 // What is said of workers: who idles, who drains, whom the circuit breaker holds back.
 func TestQueueWorkers(t *testing.T) {
 	t.Parallel()
-	cfg := engine.Config{}
+	cfg := settings.Config{}
 	cfg.WorkerProbes.Enabled, cfg.WorkerBreaker.Failures = true, 1
 	r := newRig(t, memstore.New(&memstore.Options{Seed: 1}), cfg)
 	leaving := r.join(t, tasker.WorkerRegistration{Name: "leaving", Capacity: 3, Handlers: []string{"none"}})
@@ -384,7 +384,7 @@ func TestQueueWorkers(t *testing.T) {
 // A refusal speaks of what the caller sent.
 func TestQueueRefusals(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, memstore.New(&memstore.Options{Seed: 1}), engine.Config{})
+	r := newRig(t, memstore.New(&memstore.Options{Seed: 1}), settings.Config{})
 	for name, c := range map[string]struct {
 		task queueapi.EnqueueTask
 		at   string

@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
@@ -28,11 +29,11 @@ func onEveryStore(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Parallel()
 	t.Run("Memory", func(t *testing.T) {
 		t.Parallel()
-		test(t, newRig(t, memstore.New(&memstore.Options{Seed: 1, Rehearse: true}), engine.Config{}))
+		test(t, newRig(t, memstore.New(&memstore.Options{Seed: 1, Rehearse: true}), settings.Config{}))
 	})
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		test(t, newRig(t, openSQLite(t), engine.Config{}))
+		test(t, newRig(t, openSQLite(t), settings.Config{}))
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
@@ -40,7 +41,7 @@ func onEveryStore(t *testing.T, test func(t *testing.T, r *rig)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		test(t, newRig(t, sameIDs{s, task.NewSource(1, 0)}, engine.Config{}))
+		test(t, newRig(t, sameIDs{s, task.NewSource(1, 0)}, settings.Config{}))
 	})
 }
 
@@ -81,7 +82,7 @@ type rig struct {
 type queueClient = queueapi.Client
 
 // newRig opens a Backend on a store. Its worker is called "w" and serves everything.
-func newRig(t *testing.T, s engine.Database, cfg engine.Config) *rig {
+func newRig(t *testing.T, s engine.Database, cfg settings.Config) *rig {
 	t.Helper()
 	r := &rig{now: noon, store: s}
 	b, err := node.New(t.Context(), s, node.Options{Engine: cfg, Now: r.clock})

@@ -8,9 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -36,20 +36,20 @@ func TestSettings(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			migrated := settings(t, name, dsn)
+			migrated := settingsOf(t, name, dsn)
 			if len(migrated) < 10 {
 				t.Errorf("the migrations make the settings %v", migrated)
 			}
-			start(t, dsn, engine.Config{})
-			same(t, "the settings of a new database", migrated, settings(t, name, dsn)) // nothing was changed
+			start(t, dsn, settings.Config{})
+			same(t, "the settings of a new database", migrated, settingsOf(t, name, dsn)) // nothing was changed
 
-			changed := engine.Config{StalenessThresholds: task.Thresholds{WaitingForRetry: time.Minute, StepsInProcess: -1}}
-			changed.Cases.Enabled = engine.Off
+			changed := settings.Config{StalenessThresholds: task.Thresholds{WaitingForRetry: time.Minute, StepsInProcess: -1}}
+			changed.Cases.Enabled = settings.Off
 			changed.Cases.PriorityBases.ManualDLQ = 7
-			changed.Priorities = []engine.PriorityLevel{
+			changed.Priorities = []settings.PriorityLevel{
 				{Name: "only", Level: 50, Timeout: time.Minute, MaxRetryDelay: time.Second}}
 			start(t, dsn, changed)
-			got := settings(t, name, dsn)
+			got := settingsOf(t, name, dsn)
 			for key, want := range map[string]int64{"staleness.waiting_for_retry": 60_000_000, "staleness.steps_in_process": 0,
 				"cases.enabled":            0,
 				"priority_base.manual_dlq": 7, "priority_level.only": 50, "staleness.waiting_for_dependencies": 3_600_000_000} {
@@ -60,14 +60,14 @@ func TestSettings(t *testing.T) {
 			if _, ok := got["priority_level.low"]; ok {
 				t.Error("a level that there is no more is still there")
 			}
-			start(t, dsn, engine.Config{})
-			same(t, "the settings after a start with the defaults", settings(t, name, dsn), migrated)
+			start(t, dsn, settings.Config{})
+			same(t, "the settings after a start with the defaults", settingsOf(t, name, dsn), migrated)
 		})
 	}
 }
 
 // start starts a process on a database, and stops it.
-func start(t *testing.T, dsn string, cfg engine.Config) {
+func start(t *testing.T, dsn string, cfg settings.Config) {
 	t.Helper()
 	b, err := node.Open(t.Context(), dsn, node.Options{Engine: cfg})
 	if err != nil {
@@ -78,8 +78,8 @@ func start(t *testing.T, dsn string, cfg engine.Config) {
 	}
 }
 
-// settings reads what the database goes by.
-func settings(t *testing.T, kind, dsn string) map[string]int64 {
+// settingsOf reads what the database goes by.
+func settingsOf(t *testing.T, kind, dsn string) map[string]int64 {
 	t.Helper()
 	var db *sql.DB
 	if kind == "SQLite" {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/operate"
@@ -29,12 +29,12 @@ type psql struct {
 
 // handDetected is a configuration in which the staleness detector only runs when
 // it is told to.
-func handDetected() engine.Config {
-	return engine.Config{StalenessDetection: engine.StalenessDetection{Enabled: engine.Off}}
+func handDetected() settings.Config {
+	return settings.Config{StalenessDetection: settings.StalenessDetection{Enabled: settings.Off}}
 }
 
 // newPSQL opens a rig on PostgreSQL, and a connection beside it.
-func newPSQL(t *testing.T, cfg engine.Config) *psql {
+func newPSQL(t *testing.T, cfg settings.Config) *psql {
 	t.Helper()
 	dsn := pgtest.DSN(t)
 	d, err := postgres.ParseDSN(dsn)

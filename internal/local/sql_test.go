@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/operate"
 )
 
@@ -91,7 +91,7 @@ func TestSnapshotsAgree(t *testing.T) {
 // then repairs both through the engine, which has to find its way.
 func TestDetectionAgrees(t *testing.T) {
 	t.Parallel()
-	for name, cfg := range map[string]engine.Config{"Cases": handDetected(), "NoCases": withoutCases()} {
+	for name, cfg := range map[string]settings.Config{"Cases": handDetected(), "NoCases": withoutCases()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			byEngine, bySQL := newPSQL(t, cfg), newPSQL(t, cfg)
@@ -113,13 +113,13 @@ func TestDetectionAgrees(t *testing.T) {
 			for _, d := range want {
 				actions[d.Action]++
 			}
-			if actions[operate.ErroredOnly] < 2 || cfg.Cases.Enabled != engine.Off && actions[operate.MovedAndErrored] < 20 {
+			if actions[operate.ErroredOnly] < 2 || cfg.Cases.Enabled != settings.Off && actions[operate.MovedAndErrored] < 20 {
 				t.Fatalf("the population shows little: %v", actions)
 			}
 			same(t, "what was done", detectBySQL(bySQL, false), want)
 			same(t, "the databases", bySQL.dump(), byEngine.dump())
 			if n := bySQL.text(`SELECT count(*)::text FROM @.tasker_tasks_dlq WHERE dlq_reason = 'dependency_cycle_detected'
- AND original_state = 'waiting_for_dependencies'`); n == "0" && cfg.Cases.Enabled != engine.Off {
+ AND original_state = 'waiting_for_dependencies'`); n == "0" && cfg.Cases.Enabled != settings.Off {
 				t.Error("no task that goes round in circles was detected")
 			}
 			same(t, "what is left", detectBySQL(bySQL, false), detectByEngine(t, byEngine, false))
@@ -131,9 +131,9 @@ func TestDetectionAgrees(t *testing.T) {
 	}
 }
 
-func withoutCases() engine.Config {
+func withoutCases() settings.Config {
 	cfg := handDetected()
-	cfg.Cases.Enabled = engine.Off
+	cfg.Cases.Enabled = settings.Off
 	return cfg
 }
 

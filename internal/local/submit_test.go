@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 )
 
@@ -161,7 +161,7 @@ func TestIdempotency(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, memstore.New(nil),
-		engine.Config{Limits: engine.Limits{PayloadBytes: 10, BatchItems: 2, PageItems: 5, TemplateBytes: 100}})
+		settings.Config{Limits: settings.Limits{PayloadBytes: 10, BatchItems: 2, PageItems: 5, TemplateBytes: 100}})
 	ctx := t.Context()
 	three := []tasker.TaskRequest{{TaskType: "h"}, {TaskType: "h"}, {TaskType: "h"}}
 	for name, call := range map[string]func() error{

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
@@ -19,7 +20,7 @@ const (
 )
 
 // askPostgres is a population on PostgreSQL.
-func askPostgres(t *testing.T, cfg engine.Config) *asked {
+func askPostgres(t *testing.T, cfg settings.Config) *asked {
 	t.Helper()
 	p := newPSQL(t, cfg)
 	populate(t, p.rig, populationSeed, populationMoves)
@@ -41,7 +42,7 @@ func askPostgres(t *testing.T, cfg engine.Config) *asked {
 
 // askSQLite is the same on SQLite: a copy of the file is asked, whose clock is the
 // rig's.
-func askSQLite(t *testing.T, cfg engine.Config) *asked {
+func askSQLite(t *testing.T, cfg settings.Config) *asked {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tasker.db")
 	first := newRig(t, reopenSQLite(t, path), cfg)

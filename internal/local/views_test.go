@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/operate"
 )
 
@@ -44,7 +44,7 @@ func TestViewsAgree(t *testing.T) {
 	cfg := handDetected()
 	cfg.StalenessThresholds.WaitingForDependencies = 50 * time.Minute
 	cfg.Cases.PriorityBases.StalenessTimeout = 300
-	for name, open := range map[string]func(*testing.T, engine.Config) *asked{"PostgreSQL": askPostgres,
+	for name, open := range map[string]func(*testing.T, settings.Config) *asked{"PostgreSQL": askPostgres,
 		"SQLite": askSQLite} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 )
 
 // A worker that says where it can be asked is asked by the loops, and what follows
@@ -28,7 +28,7 @@ func TestProbedWorker(t *testing.T) {
 		}
 	}))
 	t.Cleanup(health.Close)
-	r := newRig(t, openSQLite(t), engine.Config{WorkerProbes: engine.WorkerProbes{Enabled: true}})
+	r := newRig(t, openSQLite(t), settings.Config{WorkerProbes: settings.WorkerProbes{Enabled: true}})
 	r.worker = r.join(t, tasker.WorkerRegistration{Name: "probed", Handlers: []string{"p"}, HealthURL: health.URL})
 	look := func() *tasker.WorkerInfo {
 		t.Helper()
@@ -77,7 +77,7 @@ func TestProbedWorker(t *testing.T) {
 
 func TestBrokenWorker(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, openSQLite(t), engine.Config{WorkerBreaker: engine.WorkerBreaker{Failures: 2}})
+	r := newRig(t, openSQLite(t), settings.Config{WorkerBreaker: settings.WorkerBreaker{Failures: 2}})
 	inARow := func(want int) {
 		t.Helper()
 		w, err := r.Worker(t.Context(), r.worker)

@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/local"
 	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/template"
 	"github.com/taskerhq/tasker/internal/upkeep"
 )
@@ -22,7 +23,7 @@ type Options struct {
 	// Logger gets what the background loops did. Defaults to discarding.
 	Logger *slog.Logger
 	// Engine's zero fields take their defaults.
-	Engine engine.Config
+	Engine settings.Config
 	// Observer is told what transactions did. Defaults to none.
 	Observer engine.Observer
 	// Transitions has the observer told of each transition of a task or step by itself.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -114,7 +115,7 @@ func (s SQL) fetchCases(ctx context.Context, ids []task.ID, bytes int) ([]*task.
 
 // UrgentCases returns a page of pending cases, the most urgent first; see
 // engine.CaseReader.
-func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases engine.PriorityBases) ([]*task.Case, error) {
+func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases settings.PriorityBases) ([]*task.Case, error) {
 	f.Status = ""
 	base := where{}
 	if ok, err := s.caseTerms(ctx, &base, f, filteredDefs); err != nil || !ok {

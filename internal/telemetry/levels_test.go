@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/telemetry"
 )
@@ -68,7 +69,7 @@ func TestAssigned(t *testing.T) {
 func TestQueueByPriority(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, telemetry.Options{},
-		engine.Config{Scheduling: engine.Scheduling{Mode: task.Promote, MaxWait: 100 * time.Minute}})
+		settings.Config{Scheduling: settings.Scheduling{Mode: task.Promote, MaxWait: 100 * time.Minute}})
 	low := engine.Submission{TaskType: "mail", Priority: "low"}
 	r.submit(low)
 	r.now = r.now.Add(10 * time.Minute)
@@ -109,7 +110,7 @@ func TestQueueByPriority(t *testing.T) {
 // Without a maximum wait nothing can be near to it.
 func TestNoMaximumWait(t *testing.T) {
 	t.Parallel()
-	r := newRigOf(t, telemetry.Options{}, engine.Config{Scheduling: engine.Scheduling{MaxWait: -1}})
+	r := newRigOf(t, telemetry.Options{}, settings.Config{Scheduling: settings.Scheduling{MaxWait: -1}})
 	scrape(t, r.tel).want(t, map[string]string{"tasker_queue_starvation_risk": "", "tasker_queue_overdue": "",
 		"tasker_queue_max_wait_seconds": ""})
 }
@@ -117,7 +118,7 @@ func TestNoMaximumWait(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, telemetry.Options{},
-		engine.Config{Backpressure: engine.Backpressure{UserBurst: 2, UserSustained: 100}})
+		settings.Config{Backpressure: settings.Backpressure{UserBurst: 2, UserSustained: 100}})
 	sub := engine.Submission{TaskType: "mail", Queued: true, Meta: task.Meta{Initiator: "ann"}}
 	r.submit(sub, sub)
 	if _, err := r.Submit(t.Context(), []engine.Submission{sub, sub}, false); task.CodeOf(err) != task.Exhausted {

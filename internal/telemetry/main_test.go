@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/telemetry"
@@ -47,10 +48,10 @@ type rig struct {
 
 func newRig(t *testing.T, opts telemetry.Options) *rig {
 	t.Helper()
-	return newRigOf(t, opts, engine.Config{})
+	return newRigOf(t, opts, settings.Config{})
 }
 
-func newRigOf(t *testing.T, opts telemetry.Options, config engine.Config) *rig {
+func newRigOf(t *testing.T, opts telemetry.Options, config settings.Config) *rig {
 	t.Helper()
 	return newRigWith(t, opts, engine.Options{Config: config})
 }

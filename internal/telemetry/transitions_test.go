@@ -8,6 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/telemetry"
 )
@@ -39,7 +40,7 @@ func newTransitions(t *testing.T, of engine.Options) (r *rig, logged func(named 
 // TestTransitionsAreLogged: from the submission over a retry to the end.
 func TestTransitionsAreLogged(t *testing.T) {
 	t.Parallel()
-	r, logged := newTransitions(t, engine.Options{Config: engine.Config{Cases: engine.Cases{Enabled: engine.Off}}})
+	r, logged := newTransitions(t, engine.Options{Config: settings.Config{Cases: settings.Cases{Enabled: settings.Off}}})
 	id := r.submit(engine.Submission{TaskType: "mail", Meta: task.Meta{TraceParent: sampled, Initiator: "ann"}})[0].ID
 	r.now = r.now.Add(time.Second)
 	l := r.claim()

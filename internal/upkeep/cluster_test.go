@@ -15,6 +15,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/feed"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/store/storetest"
 	"github.com/taskerhq/tasker/internal/task"
@@ -317,13 +318,13 @@ type node struct {
 }
 
 // boot starts a node. It is stopped at the end of the test, if not before.
-func boot(t *testing.T, d *database, cfg engine.Config) *node {
+func boot(t *testing.T, d *database, cfg settings.Config) *node {
 	t.Helper()
 	return bootOn(t, d, nil, cfg)
 }
 
 // bootOn starts one that uses a dispatcher.
-func bootOn(t *testing.T, d *database, through engine.Dispatcher, cfg engine.Config) *node {
+func bootOn(t *testing.T, d *database, through engine.Dispatcher, cfg settings.Config) *node {
 	t.Helper()
 	n := &node{t: t, store: &process{database: d}, log: &bytes.Buffer{}}
 	var err error
@@ -351,7 +352,7 @@ func (n *node) stop() {
 }
 
 // pair starts two nodes on one database, the first of which has the turns.
-func pair(t *testing.T, cfg engine.Config) (d *database, a, b *node) {
+func pair(t *testing.T, cfg settings.Config) (d *database, a, b *node) {
 	t.Helper()
 	d = newDatabase()
 	a = boot(t, d, cfg)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -22,7 +23,7 @@ type dispatched struct {
 func dispatching(t *testing.T, d *database, server *memory.Server) dispatched {
 	t.Helper()
 	way := &memory.Way{Dispatcher: server.Open()}
-	return dispatched{bootOn(t, d, way, engine.Config{}), way}
+	return dispatched{bootOn(t, d, way, settings.Config{}), way}
 }
 
 // freeze has the node stand still until it is thawed.
@@ -144,7 +145,7 @@ func TestRollingSwitch(t *testing.T) {
 			through.FlushDispatch()
 			held = append(held, from.take(from.register(task.Worker{}), 10*time.Second))
 		}
-		a, b := boot(t, d, engine.Config{}), boot(t, d, engine.Config{})
+		a, b := boot(t, d, settings.Config{}), boot(t, d, settings.Config{})
 		step(a, b)
 		step(b, a)
 		a.stop()
@@ -159,12 +160,12 @@ func TestRollingSwitch(t *testing.T) {
 		step(e.node, c.node)
 
 		c.stop()
-		a = boot(t, d, engine.Config{})
+		a = boot(t, d, settings.Config{})
 		step(e.node, a)
 		step(a, e.node)
 		active(t, false, e.node)
 		e.stop()
-		b = boot(t, d, engine.Config{})
+		b = boot(t, d, settings.Config{})
 		step(a, b)
 		step(b, a)
 		for len(held) < tasks {
@@ -192,7 +193,7 @@ func TestOldContent(t *testing.T) {
 		first := a.submit(job)
 		a.FlushDispatch()
 		a.stop()
-		b := boot(t, d, engine.Config{})
+		b := boot(t, d, settings.Config{})
 		l := b.take(b.register(task.Worker{}), 0)
 		second := b.submit(job)
 		b.settle(l, engine.Result{Status: engine.ResultCompleted})
@@ -213,7 +214,7 @@ func TestOldContent(t *testing.T) {
 func TestNodeWithoutDispatcher(t *testing.T) {
 	within(t, func(t *testing.T) {
 		server, d := memory.NewServer(), newDatabase()
-		a, b := dispatching(t, d, server), boot(t, d, engine.Config{})
+		a, b := dispatching(t, d, server), boot(t, d, settings.Config{})
 		active(t, true, a.node)
 		b.submit(job)
 		l := a.take(a.register(task.Worker{}), 10*time.Second)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -15,7 +16,7 @@ func TestCutOffWithTheTurns(t *testing.T) {
 	within(t, func(t *testing.T) {
 		server, d := memory.NewServer(), newDatabase()
 		way := &memory.Way{Dispatcher: server.Open()}
-		a, b := bootOn(t, d, way, engine.Config{}), bootOn(t, d, server.Open(), engine.Config{})
+		a, b := bootOn(t, d, way, settings.Config{}), bootOn(t, d, server.Open(), settings.Config{})
 		time.Sleep(10*time.Second + 500*time.Millisecond) // between two ticks
 		if !a.Dispatch().Active || !b.Dispatch().Active {
 			t.Fatalf("the nodes dispatch %+v, %+v", a.Dispatch(), b.Dispatch())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -24,7 +25,7 @@ func (n *node) exhaust(count int) {
 // has the turn, and an alarm is told once, for as long as it stands.
 func TestFailuresOncePerCluster(t *testing.T) {
 	within(t, func(t *testing.T) {
-		d, a, b := pair(t, engine.Config{DLQPatterns: engine.FailureAnalysis{AlarmAbove: 2, ReplayableAbove: 2}})
+		d, a, b := pair(t, settings.Config{DLQPatterns: settings.FailureAnalysis{AlarmAbove: 2, ReplayableAbove: 2}})
 		first, err := b.FailureReport(t.Context(), "")
 		if err != nil || len(first.Fingerprints) != 0 {
 			t.Fatalf("the first analysis is %+v, %v", first, err)

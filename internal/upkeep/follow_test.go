@@ -8,6 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/feed"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -29,7 +30,7 @@ func TestPollLearnsOfSteps(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			within(t, func(t *testing.T) {
-				d, a, b := pair(t, engine.Config{})
+				d, a, b := pair(t, settings.Config{})
 				d.setLossy(way.lossy)
 				w := a.register(task.Worker{})
 				for _, what := range []string{"the first of its route", "the second"} {
@@ -52,7 +53,7 @@ func TestPollLearnsOfSteps(t *testing.T) {
 // As many polls are woken as there are steps for; the others go on waiting.
 func TestNewsWakeNoMoreThanNeeded(t *testing.T) {
 	within(t, func(t *testing.T) {
-		_, a, b := pair(t, engine.Config{})
+		_, a, b := pair(t, settings.Config{})
 		b.submit(job)
 		w := a.register(task.Worker{})
 		a.settle(a.take(w, 2*time.Second), engine.Result{Status: engine.ResultCompleted})
@@ -87,7 +88,7 @@ func TestNewsWakeNoMoreThanNeeded(t *testing.T) {
 // the hands of a poll here, nor what is idle.
 func TestNewsAreFew(t *testing.T) {
 	within(t, func(t *testing.T) {
-		d, a, b := pair(t, engine.Config{})
+		d, a, b := pair(t, settings.Config{})
 		w := b.register(task.Worker{})
 		id := b.submit(job)
 		said := d.news()
@@ -122,7 +123,7 @@ func TestNewsAreFew(t *testing.T) {
 // A caller on one node who waits for a task sees that another settled it.
 func TestCallerLearnsOfSettlement(t *testing.T) {
 	within(t, func(t *testing.T) {
-		_, a, b := pair(t, engine.Config{})
+		_, a, b := pair(t, settings.Config{})
 		id := a.submit(job)
 		l := b.take(b.register(task.Worker{}), 2*time.Second)
 		done := make(chan *task.Task, 1)
@@ -149,7 +150,7 @@ func TestRouteOfAnotherNode(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			within(t, func(t *testing.T) {
-				d, a, b := pair(t, engine.Config{})
+				d, a, b := pair(t, settings.Config{})
 				d.setLossy(way.lossy)
 				b.submit(job)
 				time.Sleep(way.most)
@@ -166,7 +167,7 @@ func TestDrainThroughAnotherNode(t *testing.T) {
 	for name, final := range map[string]bool{"Draining": false, "Final": true} {
 		t.Run(name, func(t *testing.T) {
 			within(t, func(t *testing.T) {
-				_, a, b := pair(t, engine.Config{})
+				_, a, b := pair(t, settings.Config{})
 				a.submit(job) // so that there is a route
 				w := a.register(task.Worker{})
 				a.take(w, 0)
@@ -185,7 +186,7 @@ func TestDrainThroughAnotherNode(t *testing.T) {
 	}
 	t.Run("NewsLost", func(t *testing.T) {
 		within(t, func(t *testing.T) {
-			d, a, b := pair(t, engine.Config{})
+			d, a, b := pair(t, settings.Config{})
 			d.setLossy(true)
 			w := a.register(task.Worker{})
 			<-a.poll(w, 1, 0) // who this is, is known now
@@ -205,7 +206,7 @@ func TestDrainThroughAnotherNode(t *testing.T) {
 // the step to another at once.
 func TestDrainedPollWakesAnother(t *testing.T) {
 	within(t, func(t *testing.T) {
-		d, a, b := pair(t, engine.Config{})
+		d, a, b := pair(t, settings.Config{})
 		b.submit(job) // so that there is a route
 		w := a.register(task.Worker{})
 		a.settle(a.take(w, 2*time.Second), engine.Result{Status: engine.ResultCompleted})
@@ -239,7 +240,7 @@ func TestDrainedPollWakesAnother(t *testing.T) {
 // cannot tell them of all it does until that is over.
 func TestFollowsBesideALongTransaction(t *testing.T) {
 	within(t, func(t *testing.T) {
-		_, a, b := pair(t, engine.Config{})
+		_, a, b := pair(t, settings.Config{})
 		a.submit(job)
 		w := a.register(task.Worker{})
 		a.settle(a.take(w, 0), engine.Result{Status: engine.ResultCompleted})
@@ -277,7 +278,7 @@ func TestFollowsBesideALongTransaction(t *testing.T) {
 // A heartbeat at one node does not undo what another was told a moment ago.
 func TestHeartbeatKeepsTheDrain(t *testing.T) {
 	within(t, func(t *testing.T) {
-		d, a, b := pair(t, engine.Config{})
+		d, a, b := pair(t, settings.Config{})
 		d.setLossy(true)
 		w := a.register(task.Worker{})
 		<-a.poll(w, 1, 0)
@@ -296,7 +297,7 @@ func TestHeartbeatKeepsTheDrain(t *testing.T) {
 // A dead worker's polls end on whichever node they wait.
 func TestBurialEndsPollsElsewhere(t *testing.T) {
 	within(t, func(t *testing.T) {
-		_, a, b := pair(t, engine.Config{Leases: engine.Leases{HeartbeatInterval: 2 * time.Second}})
+		_, a, b := pair(t, settings.Config{Leases: settings.Leases{HeartbeatInterval: 2 * time.Second}})
 		w := b.register(task.Worker{}) // a has the turn to bury it
 		p := <-b.poll(w, 1, 60*time.Second)
 		if !p.drain {
@@ -313,7 +314,7 @@ func TestBurialEndsPollsElsewhere(t *testing.T) {
 // comes back by itself.
 func TestNewsComeBack(t *testing.T) {
 	within(t, func(t *testing.T) {
-		d, a, b := pair(t, engine.Config{})
+		d, a, b := pair(t, settings.Config{})
 		b.submit(job)
 		w := a.register(task.Worker{})
 		a.take(w, 2*time.Second)
@@ -339,7 +340,7 @@ func TestNewsComeBack(t *testing.T) {
 func TestListenBacksOff(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d := newDatabase()
-		a := boot(t, d, engine.Config{})
+		a := boot(t, d, settings.Config{})
 		a.store.setAway(true)
 		d.hangUp()
 		time.Sleep(time.Minute)
@@ -359,7 +360,7 @@ func TestListenBacksOff(t *testing.T) {
 // and when the store is back so is the fallback.
 func TestFollowOutlivesAnOutage(t *testing.T) {
 	within(t, func(t *testing.T) {
-		d, a, b := pair(t, engine.Config{UpkeepInterval: time.Hour})
+		d, a, b := pair(t, settings.Config{UpkeepInterval: time.Hour})
 		d.setLossy(true)
 		id := a.submit(job)
 		w := a.register(task.Worker{})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -12,7 +13,7 @@ import (
 // waits is taken, whichever node is asked; a node that has gone counts no more.
 func TestMeasuredByTheCluster(t *testing.T) {
 	within(t, func(t *testing.T) {
-		_, a, b := pair(t, engine.Config{})
+		_, a, b := pair(t, settings.Config{})
 		w := a.register(task.Worker{})
 		var last task.ID
 		for range 40 {

@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 var (
-	byStrictness = engine.Config{Scheduling: engine.Scheduling{Mode: task.Strict},
-		StalenessDetection: engine.StalenessDetection{Enabled: engine.Off}}
-	byAge = engine.Config{Scheduling: engine.Scheduling{Mode: task.Aging},
-		StalenessDetection: engine.StalenessDetection{Enabled: engine.Off}}
-	byPromotion = engine.Config{Scheduling: engine.Scheduling{Mode: task.Promote},
-		StalenessDetection: engine.StalenessDetection{Enabled: engine.Off}}
+	byStrictness = settings.Config{Scheduling: settings.Scheduling{Mode: task.Strict},
+		StalenessDetection: settings.StalenessDetection{Enabled: settings.Off}}
+	byAge = settings.Config{Scheduling: settings.Scheduling{Mode: task.Aging},
+		StalenessDetection: settings.StalenessDetection{Enabled: settings.Off}}
+	byPromotion = settings.Config{Scheduling: settings.Scheduling{Mode: task.Promote},
+		StalenessDetection: settings.StalenessDetection{Enabled: settings.Off}}
 )
 
 // foreign counts the ready steps that have not the keys of the order in force.
@@ -135,7 +136,7 @@ func TestSameOrder(t *testing.T) {
 func TestNoOrderOfItsOwn(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, _ := pair(t, byAge)
-		c := boot(t, d, engine.Config{})
+		c := boot(t, d, settings.Config{})
 		if c.Order().Mode != task.Aging || !c.OwnOrder() || a.Order().Mode != task.Aging {
 			t.Errorf("the orders are %+v and %+v", c.Order(), a.Order())
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 )
 
 // staleness puts tasks in error that stay too long in one state. Where the
@@ -14,7 +15,7 @@ func (u *Upkeep) staleness() Loop {
 	cfg := u.engine.Config().StalenessDetection
 	return Loop{Name: "staleness", Every: cfg.DetectionInterval, Keep: cfg.DetectionInterval + time.Minute, Polite: true,
 		Once: func(ctx context.Context) (int, bool, error) {
-			if done, err := u.engine.Survey(ctx); err != nil || !done || cfg.Enabled != engine.On {
+			if done, err := u.engine.Survey(ctx); err != nil || !done || cfg.Enabled != settings.On {
 				return 0, err == nil && !done, err
 			}
 			if u.engine.Arriving() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/feed"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -87,7 +88,7 @@ func (e *ear) hears(what, want string) []feed.Notice {
 // that did before it knew of the listener.
 func TestListenerHearsOtherNodes(t *testing.T) {
 	within(t, func(t *testing.T) {
-		d, a, b := pair(t, engine.Config{})
+		d, a, b := pair(t, settings.Config{})
 		e := a.listen(feed.Filter{})
 		e.hears("at first", "stream.open")
 		time.Sleep(2 * time.Second)
@@ -134,7 +135,7 @@ func TestListenerHearsOtherNodes(t *testing.T) {
 // A node that dies, or whose connection does, leaves a gap.
 func TestSilenceIsAGap(t *testing.T) {
 	within(t, func(t *testing.T) {
-		d, a, b := pair(t, engine.Config{})
+		d, a, b := pair(t, settings.Config{})
 		e := a.listen(feed.Filter{})
 		time.Sleep(2 * time.Second)
 		e.hears("at first", "stream.open stream.gap")
@@ -152,7 +153,7 @@ func TestSilenceIsAGap(t *testing.T) {
 // A listener about tasks hears of them within the poll interval, news or not.
 func TestListenerAboutTasks(t *testing.T) {
 	within(t, func(t *testing.T) {
-		d, a, b := pair(t, engine.Config{})
+		d, a, b := pair(t, settings.Config{})
 		d.setLossy(true)
 		w := b.register(task.Worker{})
 		id := a.submit(job)
@@ -174,7 +175,7 @@ func TestListenerAboutTasks(t *testing.T) {
 // When the store is out of reach, streams end, so that clients look elsewhere.
 func TestOutageEndsStreams(t *testing.T) {
 	within(t, func(t *testing.T) {
-		_, a, _ := pair(t, engine.Config{})
+		_, a, _ := pair(t, settings.Config{})
 		id := a.submit(job)
 		all, one := a.listen(feed.Filter{}), a.listen(feed.Filter{Tasks: []task.ID{id}})
 		a.store.setAway(true)

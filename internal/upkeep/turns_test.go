@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // The clock is the database's.
 func TestTheStoresClockDecides(t *testing.T) {
 	within(t, func(t *testing.T) {
-		a := boot(t, newDatabase(), engine.Config{})
+		a := boot(t, newDatabase(), settings.Config{})
 		if ahead := a.Now().Sub(task.At(time.Now())); ahead != clockAhead {
 			t.Errorf("the engine's clock is %v ahead, the store's %v", ahead, clockAhead)
 		}
@@ -48,7 +49,7 @@ func TestLoopsMove(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			within(t, func(t *testing.T) {
-				_, a, b := pair(t, engine.Config{})
+				_, a, b := pair(t, settings.Config{})
 				// timers, leases, deadlines every second, workers reads only
 				if got := idle(10*time.Second, a, b); got[0] < 30 || got[1] != 0 {
 					t.Errorf("in ten seconds the nodes wrote %v times, want 30 and 0", got)
@@ -70,7 +71,7 @@ func TestLoopsMove(t *testing.T) {
 // A node that stops gives up the turns of which it never heard that it has them.
 func TestTurnUnheardOf(t *testing.T) {
 	within(t, func(t *testing.T) {
-		d, a, b := pair(t, engine.Config{UpkeepInterval: time.Hour}) // a turn that is not given up is kept for hours
+		d, a, b := pair(t, settings.Config{UpkeepInterval: time.Hour}) // a turn that is not given up is kept for hours
 		had := d.turnOf("leases")
 		if had != a.store {
 			t.Fatal("the turn is not that of the node that was there first")
@@ -98,7 +99,7 @@ func TestTimersNeedNoTurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			within(t, func(t *testing.T) {
-				_, a, b := pair(t, engine.Config{UpkeepInterval: c.tick})
+				_, a, b := pair(t, settings.Config{UpkeepInterval: c.tick})
 				b.submit(job)
 				w := b.register(task.Worker{})
 				l := b.take(w, 0)
@@ -146,12 +147,12 @@ func TestGraceAtTheStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			within(t, func(t *testing.T) {
 				d := newDatabase()
-				a := boot(t, d, engine.Config{})
+				a := boot(t, d, settings.Config{})
 				l, _ := a.hold()
 				time.Sleep(90*time.Second - c.gap)
 				a.stop()
 				time.Sleep(c.gap)
-				b := boot(t, d, engine.Config{})
+				b := boot(t, d, settings.Config{})
 				time.Sleep(8 * time.Second)
 				synctest.Wait()
 				if got := b.stepOf(l); got.State != c.want {
@@ -175,7 +176,7 @@ func TestGraceAtTheStart(t *testing.T) {
 // they are gone a moment later.
 func TestGraceIsTheClusters(t *testing.T) {
 	within(t, func(t *testing.T) {
-		d, a, b := pair(t, engine.Config{})
+		d, a, b := pair(t, settings.Config{})
 		l, _ := a.hold()
 		time.Sleep(80 * time.Second)
 		outage(true, a, b)
@@ -184,7 +185,7 @@ func TestGraceIsTheClusters(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		a.stop()
 		b.stop()
-		c := boot(t, d, engine.Config{})
+		c := boot(t, d, settings.Config{})
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
 		if got := c.stepOf(l); got.State != task.StepInProgress {
@@ -209,7 +210,7 @@ func outage(begins bool, nodes ...*node) {
 // a lease that ran out meanwhile is held for one more. After that it is lost.
 func TestOutageCostsNoLease(t *testing.T) {
 	within(t, func(t *testing.T) {
-		_, a, b := pair(t, engine.Config{})
+		_, a, b := pair(t, settings.Config{})
 		alive, w := a.hold()
 		gone, _ := a.hold()
 		time.Sleep(30 * time.Second)
@@ -239,7 +240,7 @@ func TestOutageCostsNoLease(t *testing.T) {
 // A short one is none: leases run out at their time.
 func TestShortOutage(t *testing.T) {
 	within(t, func(t *testing.T) {
-		_, a, b := pair(t, engine.Config{})
+		_, a, b := pair(t, settings.Config{})
 		l, _ := a.hold()
 		time.Sleep(85 * time.Second)
 		outage(true, a, b)
@@ -272,8 +273,8 @@ func TestOutageOfAStoreOfOurOwn(t *testing.T) {
 func TestRetentionIsPolite(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, began := newDatabase(), time.Now()
-		cfg := engine.Config{UpkeepInterval: time.Hour,
-			Retention: engine.Retention{Finished: 10 * time.Second, BatchItems: 2}}
+		cfg := settings.Config{UpkeepInterval: time.Hour,
+			Retention: settings.Retention{Finished: 10 * time.Second, BatchItems: 2}}
 		a := boot(t, d, cfg)
 		w := a.register(task.Worker{})
 		var last task.ID

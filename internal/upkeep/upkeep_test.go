@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/upkeep"
@@ -76,7 +77,7 @@ func newWorld(t *testing.T, tick time.Duration) *world {
 	w := &world{store: &flaky{Database: memstore.New(&memstore.Options{Seed: 1})}, log: &bytes.Buffer{}}
 	var err error
 	w.Engine, err = engine.New(t.Context(), w.store, engine.Options{
-		Config: engine.Config{UpkeepInterval: tick, Leases: engine.Leases{StartTimeout: 10 * time.Second}},
+		Config: settings.Config{UpkeepInterval: tick, Leases: settings.Leases{StartTimeout: 10 * time.Second}},
 		Roll:   func() float64 { return 0.5 }, // delays without jitter
 	})
 	if err != nil {

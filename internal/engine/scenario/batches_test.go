@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -63,7 +64,7 @@ func inAskedBubble(t *testing.T, fn func(b *bubble, s *asked)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &asked{Database: memstore.New(nil)}
-		w, err := newWorld(t, s, func() engine.Database { return s }, engine.Config{})
+		w, err := newWorld(t, s, func() engine.Database { return s }, settings.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

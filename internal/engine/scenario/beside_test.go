@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -38,7 +39,7 @@ func inSlowBubble(t *testing.T, fn func(b *slowBubble)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{Database: memstore.New(nil)}
-		w, err := newWorld(t, s, func() engine.Database { return s }, engine.Config{})
+		w, err := newWorld(t, s, func() engine.Database { return s }, settings.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

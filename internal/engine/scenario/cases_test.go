@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -26,8 +27,8 @@ func (in *interpreter) configureCases(a *args) error {
 		}
 	}
 	c.Cases.AutoResolve = a.text("auto_resolve") == "true"
-	c.Cases.Enabled = engine.Switch(a.text("cases"))
-	c.StalenessDetection.Enabled = engine.Switch(a.text("detection"))
+	c.Cases.Enabled = settings.Switch(a.text("cases"))
+	c.StalenessDetection.Enabled = settings.Switch(a.text("detection"))
 	c.StalenessDetection.DryRun = a.text("dry_run") == "true"
 	return a.number("batch", &c.StalenessDetection.BatchSize)
 }

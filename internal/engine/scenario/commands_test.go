@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/template"
 )
@@ -18,7 +19,7 @@ import (
 type interpreter struct {
 	*world
 	t       *testing.T
-	config  engine.Config
+	config  settings.Config
 	dice    float64 // places jitter; 0.5 is the middle
 	store   engine.Database
 	restore func() engine.Database
@@ -128,9 +129,9 @@ func (in *interpreter) configure(a *args) error {
 		in.configureWorkers(a), in.configureRecovery(a)); err != nil {
 		return err
 	}
-	c.Leases.ClaimMode = engine.ClaimMode(a.text("claim_mode"))
+	c.Leases.ClaimMode = settings.ClaimMode(a.text("claim_mode"))
 	c.ResubmitAfterTerminal = a.text("resubmit") == "true"
-	c.IdempotencyMismatch = engine.KeyMismatch(a.text("mismatch"))
+	c.IdempotencyMismatch = settings.KeyMismatch(a.text("mismatch"))
 	return a.number("missed", &c.Leases.MissedHeartbeats)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -29,7 +30,7 @@ type stalled struct {
 func newStalled(t *testing.T, k kind) *stalled {
 	t.Helper()
 	store, reopen := k.open(t)
-	w, err := newWorld(t, store, reopen, engine.Config{Cases: engine.Cases{WorkerUnavailableAfter: -1}})
+	w, err := newWorld(t, store, reopen, settings.Config{Cases: settings.Cases{WorkerUnavailableAfter: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}

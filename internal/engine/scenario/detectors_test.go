@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/upkeep"
@@ -137,8 +138,8 @@ func TestOneNodeDetects(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, err := engine.New(t.Context(), s, engine.Options{Observer: &cycles{node: node, seen: seen},
-			Config: engine.Config{StalenessDetection: engine.StalenessDetection{DetectionInterval: 20 * time.Millisecond},
-				Leases: engine.Leases{HeartbeatInterval: 10 * time.Millisecond}}}) // so long it waits for workers to be heard
+			Config: settings.Config{StalenessDetection: settings.StalenessDetection{DetectionInterval: 20 * time.Millisecond},
+				Leases: settings.Leases{HeartbeatInterval: 10 * time.Millisecond}}}) // so long it waits for workers to be heard
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/redistest"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/upkeep"
@@ -38,7 +39,7 @@ func joined(t *testing.T, dsn, url string) (e *engine.Engine, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := engine.Options{Config: engine.Config{UpkeepInterval: 200 * time.Millisecond}}
+	opts := engine.Options{Config: settings.Config{UpkeepInterval: 200 * time.Millisecond}}
 	if url != "" {
 		d, err := redis.Open(t.Context(), url, nil)
 		if err != nil {

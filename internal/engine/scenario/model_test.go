@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 )
 
@@ -158,7 +159,7 @@ func openBoth(t *testing.T, other kind) ([2]*world, error) {
 		{store, reopen},
 	} {
 		var err error
-		if worlds[i], err = newWorld(t, open.store, open.reopen, engine.Config{}); err != nil {
+		if worlds[i], err = newWorld(t, open.store, open.reopen, settings.Config{}); err != nil {
 			return worlds, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -13,7 +14,7 @@ import (
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(nil)
-	w, err := newWorld(t, s, func() engine.Database { return s }, engine.Config{})
+	w, err := newWorld(t, s, func() engine.Database { return s }, settings.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/upkeep"
@@ -26,7 +27,7 @@ func startNode(t *testing.T, dsn string, poll time.Duration) *engine.Engine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { closeStore(t, s) })
-	e, err := engine.New(t.Context(), s, engine.Options{Config: engine.Config{PollInterval: poll}})
+	e, err := engine.New(t.Context(), s, engine.Options{Config: settings.Config{PollInterval: poll}})
 	if err != nil {
 		t.Fatal(err)
 	}

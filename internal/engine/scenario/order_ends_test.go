@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -78,7 +79,7 @@ func (m *crowd) fail(rt *rapid.T, id task.ID, x waiter) {
 		}
 		return
 	}
-	if m.cfg.Recovery.BoostLevels > 0 && m.cfg.Recovery.RetryPriority != engine.RetryBoosted {
+	if m.cfg.Recovery.BoostLevels > 0 && m.cfg.Recovery.RetryPriority != settings.RetryBoosted {
 		x.level = min(x.level, x.own)
 	}
 	backoff := time.Second << (x.failures - 1)
@@ -139,7 +140,7 @@ func (m *crowd) back(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
 
 // since is the time from which the wait of a step counts that is ready again.
 func (m *crowd) since(x waiter) task.Instant {
-	if m.cfg.Recovery.RetryPriority == engine.RetryRecalculated {
+	if m.cfg.Recovery.RetryPriority == settings.RetryRecalculated {
 		return x.born
 	}
 	return task.At(m.now)

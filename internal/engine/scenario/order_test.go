@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -71,7 +72,7 @@ func newCrowd(t *testing.T, rt *rapid.T, k kind) *crowd {
 	minutes := func(name string, from int) time.Duration {
 		return time.Duration(rapid.IntRange(from, 40).Draw(rt, name)) * time.Minute
 	}
-	cfg := engine.Config{Scheduling: engine.Scheduling{
+	cfg := settings.Config{Scheduling: settings.Scheduling{
 		Mode:           rapid.SampledFrom([]task.SchedulingMode{task.Strict, task.Promote, task.Aging}).Draw(rt, "mode"),
 		LowToMedium:    minutes("low_to_medium", 1),
 		AgingWeight:    time.Duration(rapid.IntRange(1, 60).Draw(rt, "weight")) * time.Second,
@@ -82,9 +83,9 @@ func newCrowd(t *testing.T, rt *rapid.T, k kind) *crowd {
 	cfg.Scheduling.MediumToHigh = cfg.Scheduling.LowToMedium + minutes("more", 0)
 	cfg.WorkerBreaker.Failures = -1 // who fails gets more
 	cfg.StalenessThresholds = task.Thresholds{WaitingForDependencies: -1, WaitingForRetry: -1, StepsInProcess: -1}
-	cfg.Recovery = engine.Recovery{
+	cfg.Recovery = settings.Recovery{
 		BoostLevels:   rapid.IntRange(0, 2).Draw(rt, "boost"),
-		RetryPriority: rapid.SampledFrom(engine.RetryPriorities).Draw(rt, "retry_priority"),
+		RetryPriority: rapid.SampledFrom(settings.RetryPriorities).Draw(rt, "retry_priority"),
 		Stagger:       rapid.SampledFrom([]time.Duration{-1, 0, time.Second}).Draw(rt, "stagger"),
 		RequeueDelay:  rapid.SampledFrom([]time.Duration{0, 0, 5 * time.Second}).Draw(rt, "requeue_delay"),
 	}

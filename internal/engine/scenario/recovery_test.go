@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -32,7 +32,7 @@ func (in *interpreter) configureRecovery(a *args) error {
 		r.TimeoutGrowth = task.GrowthRule(v)
 	}
 	if v, ok := a.get("retry_priority"); ok {
-		r.RetryPriority = engine.RetryPriority(v)
+		r.RetryPriority = settings.RetryPriority(v)
 	}
 	for key, n := range map[string]*float64{"free_fraction": &in.config.Leases.FreeRequeueFraction, "jitter": &r.Jitter,
 		"roll": &in.dice} {

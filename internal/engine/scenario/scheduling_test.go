@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -37,7 +37,7 @@ func (in *interpreter) configureScheduling(a *args) error {
 				return badScript("a level is NAME:NUMBER, not %q", word)
 			}
 			in.config.Priorities = append(in.config.Priorities,
-				engine.PriorityLevel{Name: name, Level: level, MaxRetries: 3, Timeout: time.Hour, MaxRetryDelay: time.Minute})
+				settings.PriorityLevel{Name: name, Level: level, MaxRetries: 3, Timeout: time.Hour, MaxRetryDelay: time.Minute})
 		}
 	}
 	for key, n := range map[string]*int{"promotion_batch": &s.PromotionBatch,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -31,7 +32,7 @@ func TestStampede(t *testing.T) {
 				if every > 0 {
 					store = &faulty{Database: store, every: every}
 				}
-				w, err := newWorld(t, store, reopen, engine.Config{})
+				w, err := newWorld(t, store, reopen, settings.Config{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -65,10 +66,10 @@ type node struct {
 }
 
 // duoConfig has short times, so that the edges of many are near each other.
-var duoConfig = engine.Config{
+var duoConfig = settings.Config{
 	IdempotencyWindow:  time.Hour,
-	Retention:          engine.Retention{Finished: 2 * time.Hour, Cases: 3 * time.Hour, Workers: 2 * time.Hour},
-	StalenessDetection: engine.StalenessDetection{BatchSize: 5},
+	Retention:          settings.Retention{Finished: 2 * time.Hour, Cases: 3 * time.Hour, Workers: 2 * time.Hour},
+	StalenessDetection: settings.StalenessDetection{BatchSize: 5},
 }
 
 func newDuo(t *testing.T) (*duo, error) {

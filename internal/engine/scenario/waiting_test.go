@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -44,7 +45,7 @@ func inBubble(t *testing.T, fn func(b *bubble)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &breakable{Database: memstore.New(nil)}
-		w, err := newWorld(t, s, func() engine.Database { return s }, engine.Config{})
+		w, err := newWorld(t, s, func() engine.Database { return s }, settings.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 )
 
 // Commands about workers that are watched: probes of their health, circuit
@@ -11,7 +12,7 @@ import (
 
 func (in *interpreter) configureWorkers(a *args) error {
 	b, p := &in.config.WorkerBreaker, &in.config.WorkerProbes
-	b.Count = engine.BreakerCount(a.text("breaker_count"))
+	b.Count = settings.BreakerCount(a.text("breaker_count"))
 	return firstError(a.number("breaker_failures", &b.Failures), a.duration("breaker_open_for", &b.OpenFor),
 		a.number("breaker_half_open", &b.HalfOpen),
 		a.number("unhealthy_after", &p.UnhealthyAfter))

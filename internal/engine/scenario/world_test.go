@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/upkeep"
 )
@@ -22,7 +23,7 @@ type world struct {
 	ctx    context.Context
 	store  engine.Database
 	reopen func() engine.Database
-	cfg    engine.Config
+	cfg    settings.Config
 	now    time.Time // read by engines through clock, and changed by set
 	moving sync.Mutex
 	roll   float64 // places jitter; the middle of the range is delays without
@@ -31,7 +32,7 @@ type world struct {
 	upkeep *upkeep.Upkeep
 }
 
-func newWorld(t *testing.T, s engine.Database, reopen func() engine.Database, cfg engine.Config) (*world, error) {
+func newWorld(t *testing.T, s engine.Database, reopen func() engine.Database, cfg settings.Config) (*world, error) {
 	w := &world{ctx: t.Context(), store: s, reopen: reopen, cfg: cfg, now: start, roll: 0.5}
 	return w, w.boot()
 }

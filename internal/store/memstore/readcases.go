@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -183,7 +184,7 @@ func bound[T any](page []T, limit int, of func(*T) (document *[]byte, omitted *b
 
 // UrgentCases implements engine.CaseReader.
 func (s *Store) UrgentCases(ctx context.Context, f engine.CaseFilter,
-	bases engine.PriorityBases,
+	bases settings.PriorityBases,
 ) ([]*task.Case, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

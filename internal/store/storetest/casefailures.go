@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -61,13 +62,13 @@ func caseFailures(f *fixture) {
 		if c.filter.Status == task.CaseResolved || len(c.filter.IDs) > 0 {
 			continue // the queue has those that are pending
 		}
-		got, err := f.store.CaseStore().UrgentCases(f.Context(), c.filter, engine.PriorityBases{})
+		got, err := f.store.CaseStore().UrgentCases(f.Context(), c.filter, settings.PriorityBases{})
 		f.must(err)
 		f.equal(name+" by urgency", caseIDs(got), urgent)
 	}
 	page := engine.CaseFilter{Handler: "a", Limit: 1, Offset: 1}
 	f.equal("the second page", f.listCases(page), []task.ID{cases[2].ID})
-	got, err := f.store.CaseStore().UrgentCases(f.Context(), page, engine.PriorityBases{})
+	got, err := f.store.CaseStore().UrgentCases(f.Context(), page, settings.PriorityBases{})
 	f.must(err)
 	f.equal("the second page by urgency", caseIDs(got), []task.ID{cases[2].ID})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -109,7 +110,7 @@ func urgentCases(f *fixture) {
 	for _, c := range cases[:3] {
 		f.change(job{task: f.find(c.TaskID)}, c, task.CaseChange{Status: task.CaseResolved, Actor: "ada"}, f.now)
 	}
-	bases := engine.PriorityBases{}
+	bases := settings.PriorityBases{}
 	list := func(filter engine.CaseFilter) []task.ID {
 		got, err := f.store.CaseStore().UrgentCases(f.Context(), filter, bases)
 		f.must(err)
@@ -127,7 +128,7 @@ func urgentCases(f *fixture) {
 	f.equal("of another", list(engine.CaseFilter{Limit: 100, TaskName: "b"}), []task.ID(nil))
 	f.equal("opened after", list(engine.CaseFilter{Limit: 100, After: cases[9].OpenedAt}), caseIDs(cases[9:]))
 	// cases of the reasons are opened in turn, a minute apart: reasons 0, 1, 2, 0 ...
-	bases = engine.PriorityBases{StalenessTimeout: 4, MaxRetriesExceeded: 1}
+	bases = settings.PriorityBases{StalenessTimeout: 4, MaxRetriesExceeded: 1}
 	f.equal("by the bases of reasons", list(engine.CaseFilter{Limit: 5}),
 		caseIDs([]*task.Case{cases[5], cases[3], cases[4], cases[8], cases[6]}))
 	f.equal("a page of that", list(engine.CaseFilter{Limit: 2, Offset: 2}), caseIDs([]*task.Case{cases[4], cases[8]}))
@@ -157,7 +158,7 @@ func countCases(f *fixture) {
 
 func noCases(f *fixture) {
 	f.equal("list", f.listCases(engine.CaseFilter{Limit: 10}), []task.ID(nil))
-	urgent, err := f.store.CaseStore().UrgentCases(f.Context(), engine.CaseFilter{Limit: 10}, engine.PriorityBases{})
+	urgent, err := f.store.CaseStore().UrgentCases(f.Context(), engine.CaseFilter{Limit: 10}, settings.PriorityBases{})
 	f.must(err)
 	counts, err := f.store.CaseStore().CountCases(f.Context(), engine.CaseFilter{})
 	f.must(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -141,7 +142,7 @@ func foundByTheLatest(f *fixture) {
 			filter.Limit = 10
 			list, err := f.store.CaseStore().ListCases(f.Context(), filter)
 			f.must(err)
-			urgent, err := f.store.CaseStore().UrgentCases(f.Context(), filter, engine.PriorityBases{})
+			urgent, err := f.store.CaseStore().UrgentCases(f.Context(), filter, settings.PriorityBases{})
 			f.must(err)
 			if len(list) != want || len(urgent) != want {
 				f.Errorf("with %+v there are %d cases, %d of them urgent", filter, len(list), len(urgent))

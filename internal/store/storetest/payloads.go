@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -156,7 +157,7 @@ func caseBytes(f *fixture) {
 			}
 		}
 		urgent, err := f.store.CaseStore().UrgentCases(f.Context(), engine.CaseFilter{Limit: 10, Bytes: bytes},
-			engine.PriorityBases{})
+			settings.PriorityBases{})
 		f.must(err)
 		f.equal("the last of the queue", urgent[0].MetadataOmitted, bytes == 1 || bytes == -1)
 	}

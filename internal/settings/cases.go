@@ -1,4 +1,4 @@
-package engine
+package settings
 
 import (
 	"time"
@@ -97,8 +97,8 @@ func (d *StalenessDetection) setDefaults() {
 	orDefault(&d.DetectionInterval, 5*time.Minute)
 }
 
-// maxDetections bounds a batch of the staleness detector.
-const maxDetections = 10_000
+// MaxDetections bounds a batch of the staleness detector.
+const MaxDetections = 10_000
 
 // maxPriorityBase is some two years, in minutes.
 const maxPriorityBase = 1_000_000
@@ -113,8 +113,8 @@ func (c Config) validateCases(bad func(ok bool, format string, args ...any)) {
 	}
 	bad(c.StalenessDetection.Enabled.valid(), "staleness_detection.enabled must be true or false, not %q",
 		c.StalenessDetection.Enabled)
-	bad(c.StalenessDetection.BatchSize > 0 && c.StalenessDetection.BatchSize <= maxDetections,
-		"staleness_detection.batch_size must be 1 to %d", maxDetections)
+	bad(c.StalenessDetection.BatchSize > 0 && c.StalenessDetection.BatchSize <= MaxDetections,
+		"staleness_detection.batch_size must be 1 to %d", MaxDetections)
 	bad(c.StalenessDetection.DetectionInterval > 0, "staleness_detection.detection_interval must be positive")
 	t := c.StalenessThresholds
 	bad(orNever(t.WaitingForDependencies), "staleness_thresholds.waiting_for_dependencies must be positive, or -1")

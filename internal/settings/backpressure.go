@@ -1,4 +1,4 @@
-package engine
+package settings
 
 import "slices"
 
@@ -44,8 +44,8 @@ func (b *Backpressure) setDefaults() {
 	orDefault(&b.AllowListOnly, 100_000)
 }
 
-// maxDepth bounds a tier: how far the queue is counted.
-const maxDepth = 10_000_000
+// MaxDepth bounds a tier: how far the queue is counted.
+const MaxDepth = 10_000_000
 
 func (b Backpressure) validate(bad func(ok bool, format string, args ...any)) {
 	bad(b.Scope == QueueScope || b.Scope == AllScope, "backpressure.scope must be %s or %s, not %q", QueueScope, AllScope,
@@ -55,7 +55,7 @@ func (b Backpressure) validate(bad func(ok bool, format string, args ...any)) {
 		name  string
 		depth int
 	}{{"soft", b.Soft}, {"high_only", b.HighOnly}, {"allow_list_only", b.AllowListOnly}} {
-		bad(t.depth == -1 || t.depth > 0 && t.depth <= maxDepth, "backpressure.%s must be 1 to %d, or -1", t.name, maxDepth)
+		bad(t.depth == -1 || t.depth > 0 && t.depth <= MaxDepth, "backpressure.%s must be 1 to %d, or -1", t.name, MaxDepth)
 		if t.depth == -1 {
 			continue
 		}

@@ -1,4 +1,4 @@
-package engine
+package settings
 
 import (
 	"slices"
@@ -84,16 +84,16 @@ func (r Recovery) validate(bad func(ok bool, format string, args ...any)) {
 	bad(r.BaseDelay == -1 || r.BaseDelay >= time.Millisecond && r.BaseDelay <= task.MaxDelay,
 		"recovery.base_delay must be 1ms to 30d, or -1")
 	bad(r.Jitter == -1 || r.Jitter > 0 && r.Jitter <= 1, "recovery.jitter must be more than 0 and at most 1, or -1")
-	limits := r.common()
+	limits := r.Common()
 	for _, c := range failure.Classes {
 		n := *limits.Of(c)
-		bad(n >= -1 && n <= maxRetries, "recovery.limits.%s must be 0 to %d, or -1", c, maxRetries)
+		bad(n >= -1 && n <= MaxRetries, "recovery.limits.%s must be 0 to %d, or -1", c, MaxRetries)
 	}
 	bad(slices.Contains(task.GrowthRules, r.TimeoutGrowth),
 		"recovery.timeout_growth must be never, resource or always, not %q", r.TimeoutGrowth)
 	bad(r.TimeoutFactor >= 1 && r.TimeoutFactor <= maxTimeoutFactor, "recovery.timeout_factor must be 1 to %d",
 		maxTimeoutFactor)
-	bad(r.TimeoutCap > 0 && r.TimeoutCap <= maxTimeout, "recovery.timeout_cap must be positive, and at most 7d")
+	bad(r.TimeoutCap > 0 && r.TimeoutCap <= MaxTimeout, "recovery.timeout_cap must be positive, and at most 7d")
 	bad(r.BoostLevels >= 0 && r.BoostLevels <= task.MaxPriority, "recovery.boost_levels must be 0 to %d", task.MaxPriority)
 	bad(slices.Contains(RetryPriorities, r.RetryPriority),
 		"recovery.retry_priority must be original, boosted or recalculated, not %q", r.RetryPriority)
@@ -103,14 +103,14 @@ func (r Recovery) validate(bad func(ok bool, format string, args ...any)) {
 	bad(r.RequeueDelay >= 0 && r.RequeueDelay <= maxRequeueDelay, "recovery.requeue_delay must be 0 to 1h")
 }
 
-// common are the limits as rules take them: -1 stays -1 here, and is no attempt more
+// Common are the limits as rules take them: -1 stays -1 here, and is no attempt more
 // than the one that failed.
-func (r Recovery) common() task.ClassLimits {
+func (r Recovery) Common() task.ClassLimits {
 	l := r.Limits
 	return task.ClassLimits{Transient: &l.Transient, Resource: &l.Resource, Logic: &l.Logic, Worker: &l.Worker}
 }
 
-// growth is how time-outs grow.
-func (r Recovery) growth() task.Growth {
+// Growth is how time-outs grow.
+func (r Recovery) Growth() task.Growth {
 	return task.Growth{Rule: r.TimeoutGrowth, Factor: r.TimeoutFactor, Cap: r.TimeoutCap}
 }
