@@ -10,19 +10,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// Client puts work in and looks at it. It is safe for concurrent use.
-// The methods of its Backend are promoted; Client adds convenience.
+// Client submits tasks and reads their state. It is safe for concurrent use. It promotes the methods of its
+// Backend and adds convenience.
 type Client struct {
 	Backend
 
-	server *httpBackend // nil when Dial did not make it
+	server *httpBackend // nil unless Dial made the Client
 }
 
-// NewClient returns a Client on a Backend. Dial and embedded.Open call it.
+// NewClient returns a Client of b. Dial and embedded.Open call it.
 func NewClient(b Backend) *Client { return &Client{Backend: b} }
 
-// Submit stores one task and returns its receipt. Concurrent calls are
-// gathered into one transaction, so many callers are cheap.
+// Submit stores one task and returns its receipt. Concurrent calls share a transaction, so that many callers
+// are cheap.
 func (c *Client) Submit(ctx context.Context, req TaskRequest) (TaskReceipt, error) {
 	receipts, err := c.SubmitTasks(ctx, SubmitRequest{Tasks: []TaskRequest{req}})
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *Client) Submit(ctx context.Context, req TaskRequest) (TaskReceipt, erro
 	return receipts[0], nil
 }
 
-// Run submits a task of one step: handler with input marshalled as its context.
+// Run submits a task with a single step that runs handler, with the JSON of input as the task's context.
 func (c *Client) Run(ctx context.Context, handler string, input any) (TaskReceipt, error) {
 	body, err := json.Marshal(input)
 	if err != nil {
@@ -46,16 +46,14 @@ func (c *Client) Run(ctx context.Context, handler string, input any) (TaskReceip
 // waitRound bounds one long poll of Wait.
 const waitRound = 30 * time.Second
 
-// waitPatience is how long Wait goes on while nobody answers.
+// waitPatience bounds how long Wait retries while no server answers.
 const waitPatience = time.Minute
 
-// Wait blocks until the task is settled and returns it. A task in error is
-// returned without an error: look at its State. It waits on a stream of events, and
-// polls only where the server has none to give. A server that becomes unavailable
-// while Wait waits has a minute to come back; one that is at the start is an
-// error at once.
+// Wait blocks until the task is settled and returns it. A task in error comes without a Go error: check its
+// State. Wait follows a stream of events, and polls only where the server offers no stream. When the server
+// becomes unavailable, Wait retries for a minute; when it is unavailable at the first call, Wait returns the
 func (c *Client) Wait(ctx context.Context, id uuid.UUID) (*Task, error) {
-	early := 0 // answers in a row that came at once
+	early := 0 // consecutive answers before the end of the long poll
 	var pause backoff
 	w := c.newWatcher(id)
 	for {
@@ -83,15 +81,14 @@ func (c *Client) Wait(ctx context.Context, id uuid.UUID) (*Task, error) {
 			early = 0
 			continue
 		}
-		// A Backend that is closing does not hold the call; do not spin on it.
+		// A Backend that is closing does not hold the call: pause instead of spinning.
 		early++
 		sleep(ctx, earlyPause(early, 1000))
 	}
 }
 
-// Result waits for a task and decodes the result of its step named step (of
-// its only step, when step is "") into out. A task that did not complete is an
-// error that carries the failure.
+// Result waits for a task and decodes the result of the step named step into out; step "" means the only
+// step. For a task that did not complete it returns an error that carries the failure.
 func (c *Client) Result(ctx context.Context, id uuid.UUID, step string, out any) error {
 	t, err := c.Wait(ctx, id)
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Events returns what happens from now on, or behind filter.LastEventID, in order. It
-// goes on until ctx ends, the caller stops, or with UntilSettled all tasks are
-// settled:
+// Events yields events in order, from now on or after filter.LastEventID. It continues until ctx ends, the
+// caller stops, or with UntilSettled all tasks are settled:
 //
 //	for event, err := range client.Events(ctx, tasker.EventFilter{Name: "import"}) {
 //		if err != nil {
@@ -21,9 +20,9 @@ import (
 //		fmt.Println(event.Type, event.TaskUUID, event.ToState)
 //	}
 //
-// A stream that breaks off is resumed, for as long as it takes; what was missed then
-// shows as EventStreamGap. An error is the last that comes. The one that keeps the
-// first stream from opening comes at once.
+// Events resumes a broken stream, and retries without a time limit; an EventStreamGap marks events that may
+// be missing. An error is the last item. An error that prevents the first stream from opening is returned at
+// once.
 func (c *Client) Events(ctx context.Context, filter EventFilter) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		var pause backoff
@@ -49,11 +48,11 @@ func (c *Client) Events(ctx context.Context, filter EventFilter) iter.Seq2[Event
 	}
 }
 
-// errEnough says that the caller wants no more events.
+// errEnough reports that the caller stopped the iteration.
 var errEnough = errors.New("enough")
 
-// eventsOnce receives the events of one stream, and notes in the filter where to go
-// on. It returns nil when nothing more is to come.
+// eventsOnce receives the events of one stream and records in filter where the next stream resumes. It
+// returns nil when no more events can follow.
 func (c *Client) eventsOnce(ctx context.Context, filter *EventFilter, receive func(Event) bool) error {
 	for batch, err := range c.StreamEvents(ctx, *filter) {
 		if err != nil {
@@ -71,23 +70,23 @@ func (c *Client) eventsOnce(ctx context.Context, filter *EventFilter, receive fu
 	return nil
 }
 
-// watcher waits for a task on a stream of events. Where there is none it falls back on long polls.
+// watcher waits for a task on a stream of events, or with long polls where the server offers no stream.
 type watcher struct {
 	client *Client
 	filter EventFilter
 	polls  bool
-	there  time.Time // when the server was there last
+	there  time.Time // when the server last answered
 }
 
 func (c *Client) newWatcher(id uuid.UUID) *watcher {
 	w := &watcher{client: c, filter: EventFilter{Tasks: []uuid.UUID{id}, UntilSettled: true}}
-	// an engine in this process holds the call at no cost
+	// An engine in this process holds the call at no cost.
 	_, remote := c.Backend.(*httpBackend)
 	w.polls = !remote
 	return w
 }
 
-// look returns the task once it is settled; before that when a long poll is over.
+// look returns the task once it is settled, or in its present state at the end of a long poll.
 func (w *watcher) look(ctx context.Context) (*Task, error) {
 	id := w.filter.Tasks[0]
 	if !w.polls {
@@ -104,14 +103,13 @@ func (w *watcher) look(ctx context.Context) (*Task, error) {
 		case ErrorCode(err) == CodeUnavailable:
 			return nil, err
 		}
-		// an older server, too many streams, a proxy that passes none: a long poll
-		// finds out what there is to say
+		// An older server, too many streams, or a proxy that blocks streams: a long poll finds the reason.
 		w.polls = ErrorCode(err) != CodeExhausted
 	}
 	begun := time.Now()
 	t, err := w.client.Task(ctx, id, waitRound)
 	if err == nil || w.there.IsZero() && time.Since(begun) >= time.Second {
-		w.there = time.Now() // whatever it says: it has held the call
+		w.there = time.Now() // whatever the error: the server held the call
 	}
 	return t, err
 }

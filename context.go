@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// EditContextRequest changes the context of a task in error. Exactly one of Context
-// and Merge is given. Steps that have ended before do not run again.
+// EditContextRequest changes the context of a task in error. Exactly one of Context and Merge is set. Steps
+// that have already ended do not run again.
 type EditContextRequest struct {
 	Context json.RawMessage `json:"context,omitempty" doc:"The complete new context, any JSON value except null. Either this or merge."`
 	Merge   json.RawMessage `json:"merge,omitempty" doc:"A JSON merge patch (RFC 7396) for the context; null removes a member. Either this or context."`
@@ -16,14 +16,14 @@ type EditContextRequest struct {
 	Reason   string `json:"reason" doc:"Reason for the edit; kept with the task." minLength:"1" maxLength:"4096"`
 	EditedBy string `json:"edited_by,omitempty" doc:"Actor. Required, but defaults to the name of the API key." maxLength:"255"`
 
-	// ExpectedVersion is the Task.ContextVersion that the caller has seen.
+	// ExpectedVersion is the Task.ContextVersion that the caller has read.
 	ExpectedVersion *int `json:"expected_context_version,omitempty" doc:"Expected context_version. With any other the edit is refused with conflict." minimum:"0"`
 
 	NoRetry         bool `json:"no_retry,omitempty" doc:"Leave the task in error instead of running its failed steps again."`
 	ResetRetryCount bool `json:"reset_retry_count,omitempty" doc:"Give the failed steps all their attempts again. Otherwise they have the attempts left, at least one."`
 }
 
-// EditedContext answers an EditContextRequest.
+// EditedContext is the response to an EditContextRequest.
 type EditedContext struct {
 	TaskUUID       uuid.UUID       `json:"task_uuid"`
 	State          TaskState       `json:"state"`
@@ -35,7 +35,7 @@ type EditedContext struct {
 	ReplayedSteps  int             `json:"replayed_steps" doc:"Names of the steps that run again."`
 }
 
-// ContextEdit is one change of a task's context in its history.
+// ContextEdit is one change of a task's context, as its history records it.
 type ContextEdit struct {
 	No             int64           `json:"no" doc:"Number of the record in the audit trail."`
 	At             time.Time       `json:"at"`

@@ -8,36 +8,33 @@ import (
 	"time"
 )
 
-// Defaults of DialOptions.
+// The defaults of DialOptions.
 const (
 	defaultRequestTimeout   = 30 * time.Second
 	defaultMaxResponseBytes = 64 << 20
 	defaultUserAgent        = "tasker-go"
 )
 
-// DialOptions tune Dial. The zero value of each field, and nil for the whole,
-// mean the default.
+// DialOptions configures Dial. A zero field, or nil for the whole, selects the default.
 type DialOptions struct {
-	// APIKey is sent as the header X-API-Key. Defaults to none.
+	// APIKey is the value of the header X-API-Key. Defaults to none.
 	APIKey string
-	// UserAgent is sent with every request. Defaults to "tasker-go".
+	// UserAgent is the value of the header User-Agent. Defaults to "tasker-go".
 	UserAgent string
-	// RequestTimeout bounds one request, on top of the time a long poll is
-	// asked to wait. Defaults to 30 seconds.
+	// RequestTimeout bounds one request, in addition to the wait of a long poll. Defaults to 30 seconds.
 	RequestTimeout time.Duration
-	// MaxResponseBytes bounds what is read of one response; a longer one is
-	// CodeTooLarge. Defaults to 64 MiB.
+	// MaxResponseBytes bounds the body of one response; a longer one fails with CodeTooLarge. Defaults to 64
+	// MiB.
 	MaxResponseBytes int64
-	// HTTPClient carries the requests. Its Timeout is not used, nor its redirect
-	// policy: no redirect is followed, so that a key never goes to another host.
-	// Defaults to one that keeps many connections to the server alive.
+	// HTTPClient sends the requests. Dial ignores its Timeout and its redirect policy: the Client follows no
+	// redirect, so that a key never reaches another host. Defaults to a client that keeps many connections to
+	// the server alive.
 	HTTPClient *http.Client
 }
 
-// Dial returns a Client of the server at rawURL, "http://host:port" with an
-// optional path prefix. It does not connect: a server that is not there shows
-// as CodeUnavailable in the first call. Close the Client to let go of its
-// connections.
+// Dial returns a Client of the server at rawURL, "http://host:port" with an optional path prefix. It does not
+// connect: an unreachable server fails the first call with CodeUnavailable. CodeInvalid: rawURL is no such
+// address. Close the Client to release its connections.
 func Dial(rawURL string, opts *DialOptions) (*Client, error) {
 	base, err := serverURL(rawURL)
 	if err != nil {
@@ -51,7 +48,7 @@ func Dial(rawURL string, opts *DialOptions) (*Client, error) {
 
 	b := &httpBackend{base: base, opts: o, ownsConns: opts == nil || opts.HTTPClient == nil}
 	b.http = *o.HTTPClient
-	b.http.Timeout = 0 // RequestTimeout does it, and knows of long polls
+	b.http.Timeout = 0 // RequestTimeout replaces it and allows for long polls
 	b.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	b.ctx, b.cancel = context.WithCancelCause(context.Background())
 	b.submits = newGatherer(b.ctx, "submit task", gatherLanes, gatherWiden, gatherItems, gatherBytes, taskWeight,
@@ -75,7 +72,7 @@ func (o DialOptions) withDefaults() DialOptions {
 	return o
 }
 
-// serverURL checks rawURL and returns it without a slash at its end.
+// serverURL checks rawURL and returns it without a trailing slash.
 func serverURL(rawURL string) (string, error) {
 	u, err := url.Parse(rawURL)
 	switch {
@@ -84,7 +81,7 @@ func serverURL(rawURL string) (string, error) {
 		e.Hint = "write it as http://host:port"
 		return "", e
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		// The address is repeated in errors and logs, so it must hold no secret.
+		// Errors and logs repeat the address, so it must hold no secret.
 		e := Errorf(CodeInvalid, "server address has a user, a query or a fragment")
 		e.Hint = "write it as http://host:port; a key goes into DialOptions.APIKey"
 		return "", e
@@ -92,12 +89,12 @@ func serverURL(rawURL string) (string, error) {
 	return strings.TrimRight(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), nil
 }
 
-// newTransport differs from the default transport where a client of one server
-// does: all connections go to one host, and a loopback gains nothing from gzip.
+// newTransport adapts the default transport to a client of one server: all connections go to one host, and a
+// loopback gains nothing from gzip.
 func newTransport() http.RoundTripper {
 	base, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
-		// Somebody replaced it, for tracing perhaps: respect that.
+		// The program replaced the default transport, perhaps for tracing: use it.
 		return http.DefaultTransport
 	}
 	t := base.Clone()

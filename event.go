@@ -6,31 +6,30 @@ import (
 	"github.com/google/uuid"
 )
 
-// EventType says what an Event tells of.
+// EventType is the kind of an Event.
 type EventType string
 
-// The types of events. Those named stream are about the stream itself.
+// The types of events. The types stream.* are about the stream itself.
 const (
-	EventTaskSubmitted EventType = "task.submitted" // ToState is the state that the submission left it in
-	EventTaskState     EventType = "task.state"     // from one state to another
+	EventTaskSubmitted EventType = "task.submitted" // ToState is the state after the submission
+	EventTaskState     EventType = "task.state"     // a change of state
 	EventCaseOpened    EventType = "case.opened"
 	EventCaseResolved  EventType = "case.resolved"
-	EventQueueStats    EventType = "queue.stats" // with EventFilter.Queue
+	EventQueueStats    EventType = "queue.stats" // only with EventFilter.Queue
 
-	// EventStreamOpen is the first event of a stream that does not go on with
-	// another: what happens from now on is in it.
+	// EventStreamOpen is the first event of a stream that does not resume another. The stream contains every
+	// later event.
 	EventStreamOpen EventType = "stream.open"
-	// EventStreamGap stands where events may be missing; Cause says why. Read the state
-	// again of what you follow. The stream goes on.
+	// EventStreamGap marks a place where events may be missing; Cause gives the reason. Read the state of the
+	// watched tasks again. The stream continues.
 	EventStreamGap EventType = "stream.gap"
-	// EventStreamAlive says that nothing has happened for a while. It carries an ID to
-	// go on behind.
+	// EventStreamAlive reports a time without events. It carries an ID from which a stream can resume.
 	EventStreamAlive EventType = "stream.alive"
-	// EventStreamEnd says that nothing more is to come.
+	// EventStreamEnd is the last event of a stream.
 	EventStreamEnd EventType = "stream.end"
 )
 
-// Event is something that happened.
+// Event is one change, of a task, a step, a case, a queue or the stream itself.
 type Event struct {
 	ID   string    `json:"id" doc:"ID to resume after this event, as Last-Event-ID."`
 	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,stream.open,stream.gap,stream.alive,stream.end"`
@@ -53,18 +52,17 @@ type Event struct {
 	Queue *QueueDepth `json:"queue,omitempty" doc:"Present in queue.stats."`
 }
 
-// QueueDepth is how many steps are ready and wait for a worker.
+// QueueDepth counts the ready steps that wait for a worker.
 type QueueDepth struct {
 	Ready      int            `json:"ready"`
 	ByPriority map[string]int `json:"by_priority" doc:"By the name of the level, or its number if it has none."`
 	Capped     bool           `json:"capped,omitempty" doc:"Whether there are more than were counted."`
 }
 
-// EventFilter selects events. Zero fields do not restrict. Gaps pass every filter.
+// EventFilter selects events. A zero field does not restrict. Every filter passes EventStreamGap.
 type EventFilter struct {
-	// Tasks makes it a stream about these tasks only, at most 100. It begins with an
-	// event for each that tells its present state, so nothing is missed between reading
-	// and listening.
+	// Tasks restricts the stream to at most 100 tasks. The stream begins with one event per task that carries
+	// its present state, so that no change is missed between a read and the start of the stream.
 	Tasks []uuid.UUID
 	// UntilSettled ends the stream once all of the Tasks are settled.
 	UntilSettled bool
@@ -72,14 +70,12 @@ type EventFilter struct {
 	Types         []EventType
 	Namespaces    []string
 	Name          string      // of the template, or the task type
-	States        []TaskState // that a task comes to; events of cases are not touched
+	States        []TaskState // new states of tasks; events of cases always pass
 	Tag           string
 	CorrelationID string
-	// Queue adds EventQueueStats: at first, and when it has changed, once a second at the
-	// most.
+	// Queue adds EventQueueStats: one at the start, then one after each change, at most once a second.
 	Queue bool
-	// LastEventID is the ID of the event behind which to go on. Where that is not
-	// possible any more (too much has happened since, another node, a restart), the
-	// stream begins with EventStreamGap.
+	// LastEventID is the ID of the event after which the stream resumes. Where that is no longer possible
+	// (too many events since, another node, a restart), the stream begins with EventStreamGap.
 	LastEventID string
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Limits of what is kept of a failure; the server cuts at the same.
+// Limits of a stored failure; the server cuts at the same sizes.
 const (
 	maxFailureWord    = 255
 	maxFailureMessage = 8 << 10
@@ -16,8 +16,8 @@ const (
 	maxFailureBody    = 8 << 10
 )
 
-// NonRetryable marks err as final: the step fails for good, whatever attempts
-// are left. It returns nil for nil.
+// NonRetryable marks err as final: the step fails for good, whatever attempts are left. It returns nil for
+// nil.
 func NonRetryable(err error) error {
 	if err == nil {
 		return nil
@@ -25,8 +25,7 @@ func NonRetryable(err error) error {
 	return &permanentError{err}
 }
 
-// WithClass says what kind of trouble err is, and so how often the step is tried
-// again. It returns nil for a nil err.
+// WithClass sets the class of err, which decides how often the step is retried. It returns nil for a nil err.
 func WithClass(c FailureClass, err error) error {
 	if err == nil {
 		return nil
@@ -34,9 +33,8 @@ func WithClass(c FailureClass, err error) error {
 	return &classError{err, c}
 }
 
-// RetryAfter fails the attempt with err and asks that the next one does not
-// begin before d has passed. Use it for a Retry-After header. It returns nil
-// for a nil err.
+// RetryAfter fails the attempt with err and delays the next attempt by at least d. Use it for a Retry-After
+// header. It returns nil for a nil err.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -44,8 +42,8 @@ func RetryAfter(d time.Duration, err error) error {
 	return &laterError{err, d}
 }
 
-// Snooze gives the step back, to run again after d. No attempt is charged, so a
-// handler can wait for the world this way as often as it likes.
+// Snooze returns the step to the queue, to run again after d. It charges no attempt, so that a handler can
+// wait for an outside condition any number of times.
 func Snooze(d time.Duration) error { return &snoozeError{d} }
 
 type permanentError struct{ err error }
@@ -73,7 +71,7 @@ type snoozeError struct{ after time.Duration }
 
 func (e *snoozeError) Error() string { return "snooze for " + e.after.String() }
 
-// panicError is a handler that did not return.
+// panicError is the panic of a handler.
 type panicError struct {
 	value any
 	stack []byte
@@ -81,8 +79,8 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprint(e.value) }
 
-// failureOf describes err as the server stores it. A Failure in the chain of
-// err supplies what only the handler knows.
+// failureOf converts err to the Failure that the server stores. A Failure in the chain of err adds the
+// details that only the handler knows.
 func failureOf(err error) *Failure {
 	f := &Failure{}
 	var given *Failure
@@ -117,8 +115,8 @@ func failureOf(err error) *Failure {
 	return f.bounded()
 }
 
-// bounded cuts what is over a limit and repairs what JSON cannot carry, so that
-// one odd error cannot get a whole batch of results refused.
+// bounded cuts the fields that exceed a limit and repairs those that JSON cannot carry, so that one unusual
+// error does not get a whole batch of results refused.
 func (f *Failure) bounded() *Failure {
 	f.Type = cut(f.Type, maxFailureWord)
 	f.Code = cut(f.Code, maxFailureWord)
@@ -131,7 +129,7 @@ func (f *Failure) bounded() *Failure {
 		f.Class = ""
 	}
 	if len(f.Details) > 0 && !json.Valid(f.Details) {
-		f.Details, _ = json.Marshal(string(f.Details)) // a string can always be marshalled
+		f.Details, _ = json.Marshal(string(f.Details)) // a string always marshals
 	}
 	return f
 }
@@ -143,8 +141,7 @@ func cut(s string, limit int) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// typeName is the Go type of the first error in the chain that says more than
-// that somebody made a text.
+// typeName is the Go type of the first error in the chain that is more than a formatted text.
 func typeName(err error) string {
 	for ; err != nil; err = errors.Unwrap(err) {
 		switch err.(type) { //nolint:errorlint // the loop unwraps

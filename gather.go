@@ -8,20 +8,18 @@ import (
 	"sync"
 )
 
-// gatherer sends the items of concurrent callers together. Nothing waits for
-// company: an item that comes alone goes out at once, and those that arrive
-// while it is on its way go together in the next request. A second lane opens
-// only for a good number of items: with few callers it would halve what a
-// request carries, and a request costs more than its items.
+// gatherer sends the items of concurrent callers together. No item waits for others: an item that comes alone
+// goes out at once, and the items that arrive during a request share the next one. A second lane opens only
+// for a good number of items: with few callers it would halve the items per request, and a request costs more
+// than its items.
 //
-// The server's internal/coalesce has the same idea and another contract, so they are two: a
-// gatherer weighs its items, bounds the bytes of a request and halves one that was refused,
-// opens lanes by demand, and lets its caller go as soon as the caller's ctx ends, although
-// the answer is unknown then. A coalesce.Group promises that the outcome is known, runs the
-// first call in its caller's goroutine, and survives a panic.
+// The server's internal/coalesce has the same idea and another contract, so they are two: a gatherer weighs
+// its items, bounds the bytes of a request, halves a refused request, opens lanes by demand, and releases its
+// caller as soon as the caller's ctx ends, although the answer is unknown then. A coalesce.Group promises
+// that the outcome is known, runs the first call in its caller's goroutine, and survives a panic.
 type gatherer[T, R any] struct {
-	ctx       context.Context // of the requests; a caller's would end them for others
-	verb      string          // what an item's caller wants, for errors
+	ctx       context.Context // of the requests; the ctx of one caller would end them for others
+	verb      string          // the caller's intention, for errors
 	send      func(context.Context, []T) ([]R, error)
 	weigh     func(*T) int
 	lanes     int // requests in flight, at most
@@ -40,7 +38,7 @@ type waiter[T, R any] struct {
 	result  R
 	err     error
 	done    chan struct{} // closed when result and err are set
-	settled bool          // taken for sending, or given up
+	settled bool          // sent, or given up
 }
 
 func newGatherer[T, R any](
@@ -53,9 +51,8 @@ func newGatherer[T, R any](
 	}
 }
 
-// do sends item and returns its answer. When ctx ends first, do returns its
-// error at once: an item that was not sent yet is then not sent, one that is on
-// its way may still take effect.
+// do sends item and returns its answer. When ctx ends first, do returns its error at once: an unsent item is
+// then never sent, and an item in a request may still take effect.
 func (g *gatherer[T, R]) do(ctx context.Context, item T) (R, error) {
 	var none R
 	if err := ctx.Err(); err != nil {
@@ -66,7 +63,7 @@ func (g *gatherer[T, R]) do(ctx context.Context, item T) (R, error) {
 	g.queue = append(g.queue, w)
 	if g.busy == 0 || (g.busy < g.lanes && len(g.queue) >= g.widenAt) {
 		g.busy++
-		// Not in this goroutine: the caller must be able to leave when its ctx ends.
+		// Not in this goroutine: the caller must be able to return when its ctx ends.
 		go g.run()
 	}
 	g.mu.Unlock()
@@ -82,7 +79,7 @@ func (g *gatherer[T, R]) do(ctx context.Context, item T) (R, error) {
 	return none, fmt.Errorf("%s: %w", g.verb, ctx.Err())
 }
 
-// run is one lane: it sends until nothing waits.
+// run is one lane: it sends until the queue is empty.
 func (g *gatherer[T, R]) run() {
 	for {
 		batch := g.take()
@@ -94,15 +91,12 @@ func (g *gatherer[T, R]) run() {
 	}
 }
 
-// regroupYields bounds how long a lane stays open for callers to come back:
-// some tens of microseconds.
+// regroupYields bounds how long a lane stays open for callers to return: some tens of microseconds.
 const regroupYields = 200
 
-// regroup gives the n callers that were just answered the moment they need to
-// come back with their next item. Otherwise callers in a loop fall into two
-// groups, one under way while the other waits, and each request carries half.
-// It yields instead of sleeping, because a sleep this short may take twenty
-// times as long.
+// regroup gives the n callers just answered the moment they need to return with their next item. Without it,
+// callers in a loop fall into two groups, one in a request while the other waits, and each request carries
+// half. It yields instead of sleeping, because a sleep this short may take twenty times as long.
 func (g *gatherer[T, R]) regroup(n int) {
 	g.mu.Lock()
 	want := min(len(g.queue)+n, g.maxItems)
@@ -118,8 +112,7 @@ func (g *gatherer[T, R]) regroup(n int) {
 	}
 }
 
-// take removes the next batch from the queue. With an empty queue it gives the
-// lane back and returns nil.
+// take removes the next batch from the queue. When the queue is empty, it frees the lane and returns nil.
 func (g *gatherer[T, R]) take() []*waiter[T, R] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -142,7 +135,7 @@ func (g *gatherer[T, R]) take() []*waiter[T, R] {
 		taken++
 	}
 	rest := copy(g.queue, g.queue[taken:])
-	clear(g.queue[rest:]) // let go of what was taken
+	clear(g.queue[rest:]) // release the taken items
 	g.queue = g.queue[:rest]
 	if batch == nil {
 		g.busy--
@@ -150,9 +143,9 @@ func (g *gatherer[T, R]) take() []*waiter[T, R] {
 	return batch
 }
 
-// deliver sends batch and answers its callers. A batch that was refused whole
-// is halved and sent again, because one bad item must not fail the items of
-// other callers; the codes that mean so promise that nothing was stored.
+// deliver sends batch and answers its callers. It halves a batch that was refused whole and sends the halves,
+// because one bad item must not fail the items of other callers; the codes of such a refusal promise that
+// nothing was stored.
 func (g *gatherer[T, R]) deliver(batch []*waiter[T, R]) {
 	items := make([]T, len(batch))
 	for i, w := range batch {
@@ -173,9 +166,8 @@ func (g *gatherer[T, R]) deliver(batch []*waiter[T, R]) {
 	}
 }
 
-// refusedWhole reports whether the server refused a batch, which may be the
-// fault of a single item. An answer too long to read is no refusal: what it
-// answers has happened.
+// refusedWhole reports whether the server refused a whole batch, perhaps because of a single item. A response
+// too long to read is no refusal: its acts have happened.
 func refusedWhole(err error) bool {
 	if errors.Is(err, errAnswerTooLong) {
 		return false

@@ -6,23 +6,21 @@ import (
 	"fmt"
 )
 
-// Handler carries out one step. What it returns is marshalled to JSON and
-// becomes the step's result, which the steps that depend on it read; nil is no
-// result and a json.RawMessage is taken as it is.
+// Handler runs one step. Its return value is marshalled to JSON and becomes the step's result, which
+// dependent steps can read; nil means no result, and a json.RawMessage is stored unchanged.
 //
-// An error fails the attempt, and the step's retry policy decides what follows.
-// See NonRetryable, RetryAfter and Snooze; return a *Failure (or wrap one) to
-// set an application's code, an HTTP status or a response body. A panic fails
-// the attempt too and takes its stack along.
+// An error fails the attempt, and the step's retry policy decides what follows. See NonRetryable, WithClass,
+// RetryAfter and Snooze; return a *Failure (or wrap one) to set an application's code, an HTTP status or a
+// response body. A panic fails the attempt too, with its stack in the failure.
 //
-// ctx ends when the step times out, its task is cancelled, its lease is lost or
-// the worker has to stop; context.Cause tells which. Its deadline is the step's.
-// Delivery is at least once: a Handler should be idempotent.
+// ctx ends when the step times out, its task is cancelled, its lease is lost or the worker must stop;
+// context.Cause returns which. The deadline of ctx is the step's. Delivery is at least once: a Handler should
+// be idempotent.
 type Handler func(ctx context.Context, job *Job) (any, error)
 
-// HandleFunc registers fn as w's handler of that name. The step's parameters
-// are decoded into an In; parameters that do not fit fail the step for good,
-// because no retry can mend them. JobFrom gives fn the rest of the step.
+// HandleFunc registers fn as w's handler called name. It decodes the step's parameters into an In; parameters
+// that do not fit fail the step for good, because no retry can fix them. JobFrom gives fn the rest of the
+// step.
 func HandleFunc[In, Out any](w *Worker, name string, fn func(ctx context.Context, in In) (Out, error)) {
 	if fn == nil {
 		w.Handle(name, nil)
@@ -41,8 +39,8 @@ func HandleFunc[In, Out any](w *Worker, name string, fn func(ctx context.Context
 	})
 }
 
-// encodeResult marshals what a handler returned. A RawMessage is checked here,
-// because an invalid one would get the results of other steps refused with it.
+// encodeResult marshals the return value of a handler. It checks a RawMessage, because the server would
+// refuse an invalid one together with the results of other steps.
 func encodeResult(out any) (json.RawMessage, error) {
 	switch v := out.(type) {
 	case nil:

@@ -17,15 +17,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// httpBackend is a Backend whose work is on a server.
+// httpBackend is a Backend over HTTP.
 type httpBackend struct {
 	base      string
 	opts      DialOptions
 	http      http.Client
 	ownsConns bool
 
-	// ctx ends with Close. Requests that serve several callers run under it,
-	// because none of those callers may end it for the others.
+	// ctx ends with Close. It is the context of requests that serve several callers, because none of those
+	// callers may end them for the others.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -37,7 +37,7 @@ type httpBackend struct {
 
 var _ Backend = (*httpBackend)(nil)
 
-// errAnswerTooLong marks an answer over DialOptions.MaxResponseBytes.
+// errAnswerTooLong marks a response over DialOptions.MaxResponseBytes.
 var errAnswerTooLong = errors.New("answer over the limit of the client")
 
 // errClosed is the cause of every request that Close ended.
@@ -52,29 +52,28 @@ func (b *httpBackend) Close() error {
 	return nil
 }
 
-// call is one request: what for, where to, what with.
+// call is one request of the backend.
 type call struct {
-	verb   string // what the caller wanted, for errors: "submit tasks"
+	verb   string // the caller's intention, for errors: "submit tasks"
 	method string
 	path   string
 	query  url.Values
 	body   any           // marshalled; nil sends none
-	wait   time.Duration // how long the server was asked to wait
+	wait   time.Duration // how long the request asks the server to wait
 }
 
-// Request is one request to a server, for what its API has and a Backend has not.
+// Request is one request to a server, for the part of its API that a Backend lacks.
 type Request struct {
-	Verb   string // what the caller wants, for errors: "list cases"
+	Verb   string // the caller's intention, for errors: "list cases"
 	Method string
 	Path   string // escaped, "/v1/dlq"
 	Query  url.Values
-	Body   any // is sent as JSON; nil sends none
+	Body   any // sent as JSON; nil sends none
 }
 
-// Call sends a request to the server that Dial named, and decodes the answer into out,
-// unless out is nil. Packages use it that add a part of the API, such as operate. Errors:
-// those of the server, CodeUnavailable when it does not answer, CodeInvalid for a client
-// that Dial did not make.
+// Call sends a request to the server that Dial named, and decodes the response into out unless out is nil. It
+// is for packages that add a part of the API, such as operate. It returns the server's errors,
+// CodeUnavailable when the server does not answer, and CodeInvalid for a Client that Dial did not make.
 func (c *Client) Call(ctx context.Context, r Request, out any) error {
 	if c.server == nil {
 		return Errorf(CodeInvalid, "%s: the client is not connected to a server, and its Backend cannot do it", r.Verb)
@@ -82,7 +81,7 @@ func (c *Client) Call(ctx context.Context, r Request, out any) error {
 	return c.server.do(ctx, call{verb: r.Verb, method: r.Method, path: r.Path, query: r.Query, body: r.Body}, out)
 }
 
-// do carries out c and decodes the answer into out.
+// do sends c and decodes the response into out.
 func (b *httpBackend) do(ctx context.Context, c call, out any) error {
 	var body []byte
 	if c.body != nil {
@@ -100,8 +99,8 @@ func (b *httpBackend) do(ctx context.Context, c call, out any) error {
 
 	answer, err := b.roundTrip(limited, c, body)
 	if err != nil && c.method == http.MethodGet && limited.Err() == nil && isNetworkError(err) {
-		// Reading twice does no harm, and a connection that the server closed
-		// while it was idle is the usual reason.
+		// Reading twice does no harm, and the usual reason is a connection that the server closed while it
+		// was idle.
 		answer, err = b.roundTrip(limited, c, body)
 	}
 	if err != nil {
@@ -119,8 +118,8 @@ func (b *httpBackend) do(ctx context.Context, c call, out any) error {
 	return nil
 }
 
-// roundTrip returns the body of a successful answer. Anything else is an error:
-// an *Error when the server spoke, the transport's own when it did not.
+// roundTrip returns the body of a successful response. Anything else is an error: an *Error when the server
+// answered, the transport's own when it did not.
 func (b *httpBackend) roundTrip(ctx context.Context, c call, body []byte) ([]byte, error) {
 	req, err := b.newRequest(ctx, c, body)
 	if err != nil {
@@ -139,7 +138,7 @@ func (b *httpBackend) roundTrip(ctx context.Context, c call, body []byte) ([]byt
 		return nil, problemError(resp, answer)
 	}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "application/json" {
-		// A proxy's page, most likely. The decoder would only say "invalid character '<'".
+		// Most likely a proxy's page. The decoder would only report "invalid character '<'".
 		e := Errorf(CodeInternal, "%s answers with %q instead of JSON", b.base, kind)
 		e.Hint = "check the address: it does not look like a Tasker server"
 		return nil, e
@@ -178,7 +177,7 @@ func readLimited(resp *http.Response, limit int64) ([]byte, error) {
 	}
 	var buf bytes.Buffer
 	if resp.ContentLength > 0 {
-		// ReadFrom wants room for one more read to see the end without growing.
+		// ReadFrom needs room for one more read to see the end without growing.
 		buf.Grow(int(resp.ContentLength) + bytes.MinRead)
 	}
 	n, err := buf.ReadFrom(io.LimitReader(resp.Body, limit+1))
@@ -198,14 +197,14 @@ func tooLong(limit int64) error {
 	return e
 }
 
-// isNetworkError reports whether the server did not speak.
+// isNetworkError reports whether the request failed without an answer of the server.
 func isNetworkError(err error) bool {
 	var spoke *Error
 	return !errors.As(err, &spoke)
 }
 
-// explain turns a failed round trip into the error of the API. ctx is the
-// caller's: when that ended, the error says so and is no *Error.
+// explain converts a failed round trip to the error of the API. ctx is the caller's: when it ended, the error
+// says so and is no *Error.
 func (b *httpBackend) explain(ctx context.Context, c call, err error) error {
 	if !isNetworkError(err) {
 		return err
@@ -218,7 +217,7 @@ func (b *httpBackend) explain(ctx context.Context, c call, err error) error {
 	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
-		err = wrapped.Err // the URL is said below, without the query
+		err = wrapped.Err // the message below has the URL, without the query
 	}
 	reason := err.Error()
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -232,8 +231,8 @@ func (b *httpBackend) explain(ctx context.Context, c call, err error) error {
 	}
 }
 
-// pathOf joins segments to a path. A segment that HTTP would resolve or drop
-// names nothing, so it is refused here instead of reaching another route.
+// pathOf joins segments to a path. It refuses a segment that HTTP would resolve or drop, so that the request
+// does not reach another route.
 func pathOf(segments ...string) (string, error) {
 	var path strings.Builder
 	for _, s := range segments {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// problem is RFC 9457 problem details, as the server sends them.
+// problem is the RFC 9457 problem document that the server sends.
 type problem struct {
 	Title  string   `json:"title"`
 	Detail string   `json:"detail"`
@@ -16,9 +16,8 @@ type problem struct {
 	Errors []Detail `json:"errors"`
 }
 
-// problemError rebuilds the error that the server had. An answer without a code
-// does not come from Tasker but from something in front of it, or is older than
-// the code; its status has to do.
+// problemError rebuilds the server's error. A response without a code comes from a program in front of
+// Tasker, or from a server older than the code; its status then decides the code.
 func problemError(resp *http.Response, body []byte) *Error {
 	e := &Error{RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now())}
 	var p problem
@@ -42,7 +41,7 @@ func problemError(resp *http.Response, body []byte) *Error {
 	return e
 }
 
-// codeOfStatus is the code that an HTTP status alone stands for.
+// codeOfStatus is the code for a bare HTTP status.
 func codeOfStatus(status int) Code {
 	switch status {
 	case http.StatusUnauthorized:
@@ -63,10 +62,10 @@ func codeOfStatus(status int) Code {
 	if status >= 400 && status < 500 {
 		return CodeInvalid
 	}
-	return CodeInternal // a redirect too: no server of ours sends one
+	return CodeInternal // a redirect too: Tasker sends none
 }
 
-// retryAfter reads the header Retry-After: seconds, or a date. 0 means none.
+// retryAfter parses the header Retry-After: seconds, or a date. 0 means none.
 func retryAfter(value string, now time.Time) time.Duration {
 	if value == "" {
 		return 0

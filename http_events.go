@@ -16,14 +16,14 @@ import (
 	"github.com/taskerhq/tasker/internal/query"
 )
 
-// eventSilence is how long a stream may be silent until it counts as lost. The server
-// says every 15 seconds that it lives.
+// eventSilence is the silence after which a stream counts as lost. The server sends a sign of life every 15
+// seconds.
 const eventSilence = 45 * time.Second
 
 // maxEventBytes bounds one line of a stream.
 const maxEventBytes = 1 << 20
 
-// errSilent is the cause of the end of a stream that has fallen silent.
+// errSilent is the cause that ends a silent stream.
 var errSilent = errors.New("the stream of events has been silent for " + eventSilence.String())
 
 // StreamEvents implements EventBackend.
@@ -33,7 +33,7 @@ func (b *httpBackend) StreamEvents(ctx context.Context, f EventFilter) iter.Seq2
 		defer cancel(nil)
 		stop := context.AfterFunc(b.ctx, func() { cancel(errClosed) })
 		defer stop()
-		// until its head is there, a stream is a request like any other
+		// Until its header arrives, a stream is a request like any other.
 		patience := time.AfterFunc(b.opts.RequestTimeout, func() { cancel(errSilent) })
 		defer patience.Stop()
 
@@ -53,7 +53,7 @@ func (b *httpBackend) StreamEvents(ctx context.Context, f EventFilter) iter.Seq2
 			}
 			last := batch[len(batch)-1]
 			if last.Type == EventStreamEnd {
-				_, _ = s.lines.ReadByte() // to the end, so that the connection can be used again
+				_, _ = s.lines.ReadByte() // to the end, so that the connection can be reused
 				batch = batch[:len(batch)-1]
 			}
 			if len(batch) > 0 && !yield(batch, nil) || last.Type == EventStreamEnd {
@@ -63,7 +63,7 @@ func (b *httpBackend) StreamEvents(ctx context.Context, f EventFilter) iter.Seq2
 	}
 }
 
-// silent returns why the stream was given up, if it was.
+// silent returns errSilent if the stream was given up for silence, and err otherwise.
 func silent(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return errSilent
@@ -71,7 +71,7 @@ func silent(ctx context.Context, err error) error {
 	return err
 }
 
-// openEvents returns the answer that is a stream; its body is the caller's to close.
+// openEvents returns the response with the stream. The caller must close its body.
 func (b *httpBackend) openEvents(ctx context.Context, c call, after string) (*http.Response, error) {
 	req, err := b.newRequest(ctx, c, nil)
 	if err != nil {
@@ -104,7 +104,7 @@ func (b *httpBackend) openEvents(ctx context.Context, c call, after string) (*ht
 	return nil, err
 }
 
-// query is the filter as parameters.
+// query returns the filter as query parameters.
 func (f EventFilter) query() url.Values {
 	q := url.Values{}
 	for _, id := range f.Tasks {
@@ -131,15 +131,15 @@ func (f EventFilter) query() url.Values {
 	return q
 }
 
-// eventReader takes a stream of server-sent events apart.
+// eventReader parses a stream of server-sent events.
 type eventReader struct {
 	lines *bufio.Reader
-	alive func() // is called when anything comes
+	alive func() // called on every received line
 	id    string
-	err   error // to be returned next
+	err   error // for the next call
 }
 
-// next returns the events that are there; it blocks until there is one.
+// next returns the events already received; it blocks until there is one.
 func (r *eventReader) next() ([]Event, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -159,7 +159,7 @@ func (r *eventReader) next() ([]Event, error) {
 	return batch, nil
 }
 
-// event reads up to a blank line.
+// event reads one event, up to a blank line.
 func (r *eventReader) event() (Event, error) {
 	var data []byte
 	for {
@@ -194,7 +194,7 @@ func (r *eventReader) event() (Event, error) {
 	}
 }
 
-// line reads a line, without its end.
+// line reads one line and strips its end.
 func (r *eventReader) line() ([]byte, error) {
 	var line []byte
 	for {

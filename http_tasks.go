@@ -13,18 +13,17 @@ import (
 	"github.com/taskerhq/tasker/internal/query"
 )
 
-// Limits of what concurrent callers are gathered into.
+// Limits of a request that gathers concurrent callers.
 const (
 	gatherLanes = 2       // requests in flight
-	gatherWiden = 64      // items waiting that are worth a second request in flight
+	gatherWiden = 64      // waiting items that justify a second request in flight
 	gatherItems = 500     // items of one request; half of the server's default limit
 	gatherBytes = 2 << 20 // payload of one request; well below the server's limit of a body
 )
 
 func taskWeight(t *TaskRequest) int { return len(t.Context) + 256 }
 
-// SubmitTasks sends one task together with those of other callers, and many as
-// the request they are.
+// SubmitTasks gathers a single task with those of other callers, and sends several tasks as one request.
 func (b *httpBackend) SubmitTasks(ctx context.Context, req SubmitRequest) ([]TaskReceipt, error) {
 	if len(req.Tasks) != 1 {
 		return b.submit(ctx, req)
@@ -34,8 +33,8 @@ func (b *httpBackend) SubmitTasks(ctx context.Context, req SubmitRequest) ([]Tas
 		return nil, err
 	}
 	if receipt.Error != nil && !req.ItemErrors {
-		// On the wire every gathered task is answered by itself; this caller
-		// asked for the refusal of the whole, and its task is the whole.
+		// A gathered task has a receipt of its own on the wire. This caller asked to refuse the whole
+		// request, and its task is the whole.
 		return nil, receipt.Error
 	}
 	return []TaskReceipt{receipt}, nil
@@ -70,8 +69,8 @@ func (b *httpBackend) submitBatch(ctx context.Context, tasks []TaskRequest) ([]T
 	return receipts, err
 }
 
-// relocate rewrites the places named in the error of the i-th gathered task to
-// what its caller knows: a request of one.
+// relocate rewrites the pointers in the error of the i-th gathered task to those of its caller's request,
+// which has one task.
 func relocate(e *Error, i int) {
 	if e == nil || i == 0 {
 		return
@@ -88,8 +87,8 @@ func sameLength(verb string, asked, answered int) error {
 	return Errorf(CodeInternal, "%s: the server answered %d of %d items", verb, answered, asked)
 }
 
-// Task implements TaskBackend. A wait longer than the server's limit is cut by
-// the server; the caller sees a task that is not settled and asks again.
+// Task implements TaskBackend. The server cuts a wait longer than its limit; the caller then gets a task that
+// is not settled and can ask again.
 func (b *httpBackend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*Task, error) {
 	c := call{verb: "get task", method: http.MethodGet, path: "/v1/tasks/" + id.String()}
 	if wait > 0 {
@@ -151,7 +150,7 @@ func (b *httpBackend) CancelTasks(ctx context.Context, req CancelRequest) ([]Tas
 	return out.Results, nil
 }
 
-// fetch carries out c and returns the answer as a T.
+// fetch sends c and returns the response as a T.
 func fetch[T any](ctx context.Context, b *httpBackend, c call) (*T, error) {
 	out := new(T)
 	if err := b.do(ctx, c, out); err != nil {

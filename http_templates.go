@@ -26,7 +26,7 @@ func (b *httpBackend) Templates(ctx context.Context, f TemplateFilter) (*Templat
 
 func (b *httpBackend) Template(ctx context.Context, namespace, name, version string) (*Template, error) {
 	if namespace == "" {
-		namespace = "default" // a path cannot leave a segment out
+		namespace = "default" // a path cannot omit a segment
 	}
 	segments := []string{"v1", "templates", namespace, name}
 	if version != "" {

@@ -91,7 +91,7 @@ func (b *httpBackend) Drain(ctx context.Context, req DrainRequest) (*DrainRespon
 	})
 	if req.Final {
 		b.mu.Lock()
-		delete(b.settles, req.WorkerID) // a final drain is the last that is heard of a worker
+		delete(b.settles, req.WorkerID) // a final drain is the worker's last request
 		b.mu.Unlock()
 	}
 	return resp, err
@@ -105,8 +105,8 @@ func resultWeight(r *StepResult) int {
 	return w
 }
 
-// Settle sends one result together with those of the worker's other callers,
-// and many as the request they are.
+// Settle gathers a single result with those of the worker's other callers, and sends several results as one
+// request.
 func (b *httpBackend) Settle(ctx context.Context, req SettleRequest) ([]SettleAnswer, error) {
 	if len(req.Results) != 1 {
 		return b.settle(ctx, req)
@@ -133,8 +133,8 @@ func (b *httpBackend) settle(ctx context.Context, req SettleRequest) ([]SettleAn
 	return out.Results, nil
 }
 
-// settlesOf returns the gatherer of one worker; the worker is part of the
-// request's path, so results of two workers cannot travel together.
+// settlesOf returns the gatherer of one worker. The worker's ID is part of the path, so results of two
+// workers cannot share a request.
 func (b *httpBackend) settlesOf(worker uuid.UUID) *gatherer[StepResult, SettleAnswer] {
 	b.mu.Lock()
 	defer b.mu.Unlock()

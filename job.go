@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// The causes for which the context of a handler ends; see context.Cause.
+// The causes that end the context of a handler; see context.Cause.
 var (
-	// ErrTimedOut: the attempt ran longer than the step's timeout. What the
-	// handler returns is reported as a failed attempt, unless it succeeded after all.
+	// ErrTimedOut: the attempt exceeded the step's timeout. The worker reports a failed attempt, unless the
+	// handler succeeds after all.
 	ErrTimedOut = errors.New("step timed out")
-	// ErrCancelled: the task was cancelled. Nothing is reported.
+	// ErrCancelled: the task was cancelled. The worker reports nothing.
 	ErrCancelled = errors.New("task was cancelled")
-	// ErrLeaseLost: a server says that the lease is over, or did not renew it until
-	// its end, so another worker may have the step by now. Nothing is reported. While
-	// no server answers at all, the handler goes on until the step's time-out.
+	// ErrLeaseLost: a server reported the lease as lost, or did not renew it before its end, so that another
+	// worker may hold the step. The worker reports nothing. While no server answers at all, the handler
+	// continues until the step's timeout.
 	ErrLeaseLost = errors.New("lease of the step was lost")
-	// ErrDraining: the worker must stop. Unless the handler succeeds, the step is
-	// given back with no attempt charged.
+	// ErrDraining: the worker must stop. Unless the handler succeeds, the worker gives the step back, with no
+	// attempt charged.
 	ErrDraining = errors.New("worker is stopping")
 )
 
-// Job is one step in the hands of a handler. A Job made by hand, with just an
-// Assignment, serves to test a handler; it reports its progress to nobody.
+// Job is one step that a handler runs. A test of a handler can make a Job from an Assignment alone; its
+// progress is reported to no server.
 type Job struct {
 	Assignment
 
@@ -34,28 +34,26 @@ type Job struct {
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	maxResult int // bytes; 0 means unlimited
-	wave      int // the accept that brought it
+	wave      int // number of the batch that brought it
 
-	// Below: guarded by shift.mu.
+	// The fields below are guarded by shift.mu.
 
-	deadline time.Time // on our clock; zero when there is none, or it has passed
-	leaseEnd time.Time // on our clock; zero when leases do not end
+	deadline time.Time // on the worker's clock; zero: none, or it has passed
+	leaseEnd time.Time // on the worker's clock; zero: leases do not end
 	ended    bool      // the handler has returned
-	dropped  bool      // nothing is to be reported any more
-	refused  bool      // the result was refused once, a failure takes its place
+	dropped  bool      // nothing more is reported
+	refused  bool      // the server refused the result once; a failure replaces it
 }
 
 type jobKey struct{}
 
-// JobFrom returns the Job of the handler that ctx was given to, nil outside of
-// a handler.
+// JobFrom returns the Job of the handler that received ctx, or nil outside of a handler.
 func JobFrom(ctx context.Context) *Job {
 	job, _ := ctx.Value(jobKey{}).(*Job)
 	return job
 }
 
-// Decode unmarshals the step's parameters into out. No parameters leave out as
-// it is.
+// Decode unmarshals the step's parameters into out. Without parameters out stays unchanged.
 func (j *Job) Decode(out any) error {
 	if len(j.Parameters) == 0 {
 		return nil
@@ -66,9 +64,8 @@ func (j *Job) Decode(out any) error {
 	return nil
 }
 
-// ParentResult unmarshals the result of the direct dependency named name into
-// out. CodeNotFound means that it has none: it is no dependency, returned
-// nothing, or was resolved manually.
+// ParentResult unmarshals the result of the direct dependency called name into out. CodeNotFound: name is no
+// dependency, returned no result, or was resolved manually.
 func (j *Job) ParentResult(name string, out any) error {
 	raw, ok := j.ParentResults[name]
 	if !ok || len(raw) == 0 || string(raw) == "null" {
@@ -80,10 +77,9 @@ func (j *Job) ParentResult(name string, out any) error {
 	return nil
 }
 
-// Progress tells how far the step is, 0 to 100, and renews its lease. It is one
-// request, so report now and then, not in every turn of a tight loop. When it
-// returns ErrCancelled or ErrLeaseLost the handler's context has ended too; any
-// other error is no reason to stop.
+// Progress reports a progress of 0 to 100 percent and renews the step's lease. It sends one request, so
+// report from time to time, not in every turn of a tight loop. After ErrCancelled or ErrLeaseLost the
+// handler's context has ended too; any other error is no reason to stop.
 func (j *Job) Progress(percent int, message string) error {
 	if j.shift == nil {
 		return nil
@@ -91,10 +87,9 @@ func (j *Job) Progress(percent int, message string) error {
 	return j.shift.progress(j, percent, message)
 }
 
-// stepContext is the parent of a handler's context: what it adds to the values
-// of the worker's context is the Job and the deadline. It has no Done channel,
-// so that a step costs no registration with a parent and no timer; the
-// shift ends the handler's context itself.
+// stepContext is the parent of a handler's context: it adds the Job and the deadline to the values of the
+// worker's context. It has no Done channel, so that a step costs no registration with a parent and no timer;
+// the shift ends the handler's context directly.
 type stepContext struct {
 	context.Context
 	job *Job

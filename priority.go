@@ -6,10 +6,9 @@ import (
 	"strconv"
 )
 
-// Priority is a level's name ("high", "medium", "low", or one of the server's
-// table, in any case) or a decimal level from 0 to 100; a higher level goes first.
-// In JSON a name is a string and a level an integer; a level as a string is
-// understood too.
+// Priority is the name of a level ("high", "medium", "low", or one of the server's table, in any case) or a
+// decimal level from 0 to 100; a higher level runs first. In JSON a name is a string and a level an integer;
+// a string that holds a level is accepted too.
 type Priority string
 
 // The priorities that every server knows.
@@ -19,10 +18,10 @@ const (
 	Low    Priority = "low"
 )
 
-// Level is the Priority of a bare level.
+// Level returns the Priority of level n.
 func Level(n int) Priority { return Priority(strconv.Itoa(n)) }
 
-// MarshalJSON writes a level as an integer, a name as a string.
+// MarshalJSON encodes a level as an integer and a name as a string.
 func (p Priority) MarshalJSON() ([]byte, error) {
 	if n, err := strconv.Atoi(string(p)); err == nil {
 		return strconv.AppendInt(nil, int64(n), 10), nil

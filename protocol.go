@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// WorkerRegistration introduces a worker process.
+// WorkerRegistration registers a worker process.
 type WorkerRegistration struct {
 	Name         string   `json:"name,omitempty" doc:"Name for operators. Defaults to the host; the SDK sends host and process ID." maxLength:"255"`
 	Namespaces   []string `json:"namespaces,omitempty" doc:"Served namespaces. Defaults to all." maxItems:"100"`
@@ -19,8 +19,8 @@ type WorkerRegistration struct {
 	HealthURL    string   `json:"health_url,omitempty" doc:"URL of the health endpoint, without /health: http or https, without user, query and fragment. GET <health_url>/health returns 200 if the worker is healthy." maxLength:"1024"`
 }
 
-// RegisteredWorker is the server's answer: who the worker is from now on, and
-// the rhythm it has to keep.
+// RegisteredWorker is the response to a WorkerRegistration: the worker's ID, and the intervals and limits it
+// must keep.
 type RegisteredWorker struct {
 	WorkerID              uuid.UUID `json:"worker_id"`
 	PollIntervalMS        int       `json:"poll_interval_ms" doc:"Pause between polls without wait_ms."`
@@ -32,7 +32,7 @@ type RegisteredWorker struct {
 	MaxResultPayloadBytes int       `json:"max_payload_bytes"`
 }
 
-// WorkerInfo is what is known of a worker.
+// WorkerInfo is the state of a worker.
 type WorkerInfo struct {
 	WorkerID      uuid.UUID `json:"worker_id"`
 	Name          string    `json:"name"`
@@ -47,24 +47,24 @@ type WorkerInfo struct {
 	Version       string    `json:"version,omitempty"`
 	StartedAt     time.Time `json:"started_at"`
 	LastHeartbeat time.Time `json:"last_heartbeat"`
-	// HealthURL is where the worker says how it is, HealthFailures counts the
-	// probes that have failed since the last good one, and HealthError says why.
+	// HealthURL is the address of the worker's health report, HealthFailures the number of failed probes
+	// since the last successful one, and HealthError the reason of the last failure.
 	HealthURL      string `json:"health_url,omitempty"`
 	HealthFailures int    `json:"health_failures,omitempty" doc:"Failed probes since the last success."`
 	HealthError    string `json:"health_error,omitempty" doc:"Error of the last failed probe."`
-	// Breaker is the state of the worker's circuit breaker: BreakerClosed, unless
-	// its last attempts all failed.
+	// Breaker is the state of the worker's circuit breaker: BreakerClosed, unless its last attempts all
+	// failed.
 	Breaker         string     `json:"circuit_breaker" doc:"closed; open: its last attempts all failed and it gets no steps; half_open: it gets a few attempts as a test."`
 	BreakerOpenedAt *time.Time `json:"circuit_breaker_opened_at,omitempty"`
-	// ConsecutiveFailures is what the breaker counts, on the node that answers.
+	// ConsecutiveFailures is the count of the circuit breaker, on the node that answers.
 	ConsecutiveFailures *int `json:"consecutive_failures" doc:"Consecutive failures that its circuit breaker counts; opening resets the count. Each node has its own count; null if this node has none."`
-	// CurrentTasks is what a Backend's Worker says, and Workers does not.
+	// CurrentTasks repeats the load. Worker sets it, Workers does not.
 	CurrentTasks *int `json:"current_tasks,omitempty" doc:"Same as current_load. Not in lists."`
-	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
-// What a WorkerInfo says.
+// The states in a WorkerInfo.
 const (
 	WorkerActive    = "active"
 	WorkerDraining  = "draining"
@@ -76,7 +76,7 @@ const (
 	BreakerHalfOpen = "half_open"
 )
 
-// PollRequest asks for work.
+// PollRequest asks for steps.
 type PollRequest struct {
 	WorkerID uuid.UUID `json:"-"`
 	Capacity int       `json:"capacity,omitempty" doc:"Maximum number of steps. Defaults to 1." minimum:"0" maximum:"10000"`
@@ -84,20 +84,20 @@ type PollRequest struct {
 	Start    bool      `json:"start,omitempty" doc:"Claim and start in one call: steps come back in_progress and need no start call."`
 }
 
-// PollResponse carries steps; lowest ordering key first.
+// PollResponse carries steps, lowest ordering key first.
 type PollResponse struct {
 	Steps       []Assignment `json:"steps"`
 	ShouldDrain bool         `json:"should_drain,omitempty" doc:"Finish the current work; no more will be assigned."`
 	BreakerNote
 }
 
-// BreakerNote tells a worker of its circuit breaker. It is empty while that is closed.
+// BreakerNote is the state of the worker's circuit breaker. It is empty while the breaker is closed.
 type BreakerNote struct {
 	Breaker      string     `json:"circuit_breaker,omitempty" enum:"open,half_open" doc:"open: the last attempts of the worker all failed, and it gets no steps. half_open: it gets a few attempts as a test."`
 	BreakerUntil *time.Time `json:"circuit_breaker_until,omitempty" doc:"End of this state if nothing else happens."`
 }
 
-// Assignment is one step in the hands of a worker.
+// Assignment is one step that a worker holds.
 type Assignment struct {
 	StepUUID       uuid.UUID                  `json:"step_uuid"`
 	TaskUUID       uuid.UUID                  `json:"task_uuid"`
@@ -121,13 +121,13 @@ type Assignment struct {
 	DeadlineAt     *time.Time                 `json:"deadline_at,omitempty" doc:"When the attempt times out, once started."`
 }
 
-// LeaseRef names a lease: a step and the token it was handed out with.
+// LeaseRef names a lease by its step and its fencing token.
 type LeaseRef struct {
 	StepUUID uuid.UUID `json:"step_uuid"`
 	Token    string    `json:"token" maxLength:"255" doc:"Token of the step's lease."`
 }
 
-// LeaseAnswer is the state of one lease after start, progress or heartbeat.
+// LeaseAnswer is the state of one lease after a start, a progress report or a heartbeat.
 type LeaseAnswer struct {
 	StepUUID       uuid.UUID  `json:"step_uuid"`
 	Status         string     `json:"status" enum:"held,cancelled,lost" doc:"held: continue. cancelled: the task was cancelled, stop. lost: the step is settled or another worker has it, stop and do not report."`
@@ -136,7 +136,7 @@ type LeaseAnswer struct {
 	Error          *Error     `json:"error,omitempty"`
 }
 
-// What a LeaseAnswer says.
+// The states of a LeaseAnswer.
 const (
 	LeaseHeld      = "held"
 	LeaseCancelled = "cancelled"
@@ -149,7 +149,7 @@ type StartRequest struct {
 	Steps    []LeaseRef `json:"steps" minItems:"1"`
 }
 
-// ProgressReport says how far a step is. It renews the lease too.
+// ProgressReport is the progress of a step. It also renews the lease.
 type ProgressReport struct {
 	WorkerID        uuid.UUID `json:"-"`
 	StepUUID        uuid.UUID `json:"step_uuid"`
@@ -168,7 +168,7 @@ type StepResult struct {
 	SnoozeSeconds float64         `json:"snooze_seconds,omitempty" minimum:"0" maximum:"2592000"`
 }
 
-// What a StepResult reports.
+// The outcomes of a StepResult.
 const (
 	ResultCompleted = "completed"
 	ResultFailed    = "failed"
@@ -176,14 +176,14 @@ const (
 	ResultSnoozed   = "snoozed"
 )
 
-// SettleRequest settles many steps in one transaction. Each is answered by itself.
+// SettleRequest settles many steps in one transaction. Each has an answer of its own.
 type SettleRequest struct {
 	WorkerID uuid.UUID    `json:"-"`
 	Results  []StepResult `json:"results" minItems:"1"`
 }
 
-// SettleAnswer answers one result. A result under an old token carries
-// CodeStaleToken and changed nothing.
+// SettleAnswer is the answer to one result. A result under an old token gets CodeStaleToken and changes
+// nothing.
 type SettleAnswer struct {
 	StepUUID    uuid.UUID  `json:"step_uuid"`
 	State       StepState  `json:"state,omitempty"`
@@ -191,7 +191,7 @@ type SettleAnswer struct {
 	Error       *Error     `json:"error,omitempty"`
 }
 
-// Heartbeat says that a worker lives and renews the leases it names.
+// Heartbeat is a worker's sign of life; it renews the leases that it names.
 type Heartbeat struct {
 	WorkerID    uuid.UUID          `json:"-"`
 	CurrentLoad int                `json:"current_load,omitempty"`
@@ -200,7 +200,7 @@ type Heartbeat struct {
 	Steps       []LeaseRef         `json:"steps,omitzero" doc:"Leases to renew. If absent, all leases of the worker are renewed; an empty list renews none, so that lost leases expire."`
 }
 
-// HeartbeatResponse answers a heartbeat.
+// HeartbeatResponse is the response to a heartbeat.
 type HeartbeatResponse struct {
 	Acknowledged bool          `json:"acknowledged"`
 	ShouldDrain  bool          `json:"should_drain"`
@@ -208,9 +208,9 @@ type HeartbeatResponse struct {
 	BreakerNote
 }
 
-// DrainRequest ends a worker's intake; with Final the worker says good-bye and
-// what it still holds is given back with no attempt charged. It is an act, and kept
-// in the audit trail, unless it is a worker's own good-bye: Final without DrainedBy.
+// DrainRequest ends a worker's intake. With Final the worker deregisters, and the steps it still holds are
+// given back with no attempt charged. The audit trail records the act, except a worker's own end: Final
+// without DrainedBy.
 type DrainRequest struct {
 	WorkerID  uuid.UUID `json:"-"`
 	Final     bool      `json:"final,omitempty"`
@@ -218,14 +218,14 @@ type DrainRequest struct {
 	Reason    string    `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"4096"`
 }
 
-// ResumeRequest takes a drain back. It is kept in the audit trail.
+// ResumeRequest revokes a drain. The audit trail records it.
 type ResumeRequest struct {
 	WorkerID  uuid.UUID `json:"-"`
 	ResumedBy string    `json:"resumed_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
 	Reason    string    `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"4096"`
 }
 
-// DrainResponse counts what was given back.
+// DrainResponse counts the steps given back.
 type DrainResponse struct {
 	Released int `json:"released"`
 }

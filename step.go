@@ -10,7 +10,7 @@ import (
 // StepState is the state of a step.
 type StepState string
 
-// Step states. Complete and resolved_manually satisfy dependants.
+// The states of steps. Complete and resolved_manually satisfy dependants.
 const (
 	StepPending                  StepState = "pending"
 	StepEnqueued                 StepState = "enqueued"
@@ -24,7 +24,7 @@ const (
 	StepResolvedManually         StepState = "resolved_manually"
 )
 
-// Step is the unit handed to a worker, with its readiness.
+// Step is the unit that a worker runs, with its readiness.
 type Step struct {
 	StepUUID uuid.UUID `json:"step_uuid"`
 	TaskUUID uuid.UUID `json:"task_uuid"`
@@ -64,13 +64,13 @@ type Step struct {
 	ResolvedBy       string `json:"resolved_by,omitempty" doc:"Actor of the last act on the step."`
 	ResolvedByKey    string `json:"resolved_by_key,omitempty" doc:"Name of that actor's API key."`
 	ResolutionReason string `json:"resolution_reason,omitempty"`
-	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 
 	ETag string `json:"etag,omitempty" doc:"Changes with the state and each lease of the step. An act with If-Match is refused if it has changed."`
 }
 
-// Failure is why an attempt failed, as the worker reports it.
+// Failure describes a failed attempt, as the worker reports it.
 type Failure struct {
 	Type              string          `json:"error_type,omitempty" doc:"Class of the error." maxLength:"255"`
 	Message           string          `json:"message" doc:"Truncated to 8 KiB."`
@@ -84,20 +84,19 @@ type Failure struct {
 	Details           json.RawMessage `json:"details,omitempty"`
 }
 
-// FailureClass says what kind of trouble a failure is.
+// FailureClass is the kind of a failure.
 type FailureClass string
 
-// The classes of failures. How many retries each allows is the server's
-// configuration, or the template's.
+// The classes of failures. The server's configuration, or the template, sets the number of retries for each.
 const (
-	ClassTransient FailureClass = "transient" // the world was not as it should be for a moment
+	ClassTransient FailureClass = "transient" // a condition outside of the step that may pass
 	ClassResource  FailureClass = "resource"  // the attempt needed more time or memory than it had
 	ClassLogic     FailureClass = "logic"     // the same input will fail the same way
-	ClassWorker    FailureClass = "worker"    // this worker is to blame, not the step
+	ClassWorker    FailureClass = "worker"    // the worker is the cause, not the step
 )
 
-// Error makes a Failure an error, so that a handler can return one and set
-// code, HTTP status and response body.
+// Error implements error, so that a handler can return a Failure and set its code, HTTP status and response
+// body.
 func (f *Failure) Error() string {
 	switch {
 	case f.Message != "":
@@ -108,7 +107,7 @@ func (f *Failure) Error() string {
 	return f.Type
 }
 
-// Attempt is one execution of a step that has ended, or runs now.
+// Attempt is one execution of a step, ended or running.
 type Attempt struct {
 	StepUUID   uuid.UUID  `json:"step_uuid"`
 	StepName   string     `json:"step_name"`
@@ -122,19 +121,19 @@ type Attempt struct {
 	StartedAt  *time.Time `json:"started_at,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	Error      *Failure   `json:"error,omitempty"`
-	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
-// StepAction is an operator's act on a step. Actor and reason are stored.
+// StepAction is an operator's act on a step. Its actor and reason are stored.
 type StepAction struct {
 	ActionType  string `json:"action_type" enum:"reset_for_retry,resolve_manually,complete_manually"`
 	ResetBy     string `json:"reset_by,omitempty" maxLength:"255"`
 	ResolvedBy  string `json:"resolved_by,omitempty" maxLength:"255"`
 	CompletedBy string `json:"completed_by,omitempty" maxLength:"255"`
 	Reason      string `json:"reason" minLength:"1" maxLength:"4096"`
-	// ExpectedState refuses the act with CodeConflict unless the step is in that state; IfMatch
-	// unless it has an etag of that list.
+	// ExpectedState refuses the act with CodeConflict unless the step is in that state; IfMatch refuses it
+	// unless the step's etag is in the list.
 	ExpectedState  string          `json:"expected_state,omitempty" doc:"Expected state of the step. In any other state the act is refused with conflict." enum:"pending,enqueued,assigned,in_progress,enqueued_for_orchestration,waiting_for_retry,complete,error,cancelled,resolved_manually"`
 	IfMatch        string          `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
 	CompletionData *CompletionData `json:"completion_data,omitempty" doc:"Required by complete_manually, refused by the other acts."`
@@ -142,16 +141,16 @@ type StepAction struct {
 
 // The acts on a step.
 const (
-	// ResetForRetry puts a step in error back to pending with no attempts
-	// used; it runs again by itself. Allowed from error, cancelled is final.
+	// ResetForRetry returns a step in error to pending with no attempts used; it then runs again
+	// automatically. It is allowed in state error only; cancelled is final.
 	ResetForRetry = "reset_for_retry"
-	// ResolveManually lets dependants go on as if the step had succeeded, without results.
+	// ResolveManually lets dependants continue as if the step had succeeded, without results.
 	ResolveManually = "resolve_manually"
 	// CompleteManually completes the step with results that dependants read.
 	CompleteManually = "complete_manually"
 )
 
-// CompletionData is what an operator supplies in place of a worker's result.
+// CompletionData is the result that an operator supplies in place of a worker's.
 type CompletionData struct {
 	Result   json.RawMessage `json:"result"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`

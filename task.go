@@ -9,8 +9,8 @@ import (
 
 // TaskRequest asks for one run of a template, or of a single handler.
 //
-// Exactly one of Name and TaskType is set. With TaskType the task is one step,
-// named after the type, that any worker serving the handler of that name runs.
+// Exactly one of Name and TaskType is set. With TaskType the task has one step, named after the type; any
+// worker that serves the handler of that name runs it.
 type TaskRequest struct {
 	Name      string `json:"name,omitempty" doc:"Template to run. Either this or task_type." maxLength:"255"`
 	TaskType  string `json:"task_type,omitempty" doc:"Handler to run as a task with one step. Either this or name." maxLength:"255"`
@@ -38,16 +38,16 @@ type TaskRequest struct {
 
 // SubmitRequest submits many tasks in one transaction.
 //
-// A task that breaks a rule refuses the whole request, and nothing is stored;
-// with ItemErrors it is answered in its own receipt and the others are stored.
+// An invalid task refuses the whole request, and nothing is stored. With ItemErrors its own receipt carries
+// the error, and the other tasks are stored.
 type SubmitRequest struct {
 	Tasks      []TaskRequest `json:"tasks" doc:"At most 1,000 by default." minItems:"1"`
 	ItemErrors bool          `json:"item_errors,omitempty" doc:"Refuse invalid tasks individually instead of the whole request."`
-	// Caller is the name of the API key that the request came under. The server sets it.
+	// Caller is the name of the request's API key. The server sets it.
 	Caller string `json:"-"`
 }
 
-// TaskReceipt answers one submitted or cancelled task.
+// TaskReceipt is the outcome for one submitted or cancelled task.
 type TaskReceipt struct {
 	TaskUUID uuid.UUID `json:"task_uuid"`
 	State    TaskState `json:"state,omitempty"`
@@ -58,8 +58,8 @@ type TaskReceipt struct {
 // TaskState is the state of a task.
 type TaskState string
 
-// Task states. Terminal: complete, cancelled, resolved_manually. A task in
-// error is re-opened by the repair of one of its steps.
+// The states of tasks. Terminal states are complete, cancelled and resolved_manually. A repair of one of its
+// steps re-opens a task in error.
 const (
 	TaskPending                TaskState = "pending"
 	TaskInitializing           TaskState = "initializing"
@@ -75,8 +75,8 @@ const (
 	TaskResolvedManually       TaskState = "resolved_manually"
 )
 
-// Settled reports whether nothing more will happen to the task by itself:
-// it is terminal, or in error and waits for an operator.
+// Settled reports whether the task no longer changes automatically: it is terminal, or in error and waits for
+// an operator.
 func (s TaskState) Settled() bool {
 	switch s {
 	case TaskComplete, TaskError, TaskCancelled, TaskResolvedManually:
@@ -85,7 +85,7 @@ func (s TaskState) Settled() bool {
 	return false
 }
 
-// Task is what is known of one task.
+// Task is the state of one task.
 type Task struct {
 	TaskUUID  uuid.UUID `json:"task_uuid"`
 	Namespace string    `json:"namespace"`
@@ -95,7 +95,7 @@ type Task struct {
 
 	Priority      Priority `json:"priority" doc:"Name of the level, or its number if it has none."`
 	PriorityLevel int      `json:"priority_level"`
-	// EffectivePriority is only told where one task is asked for.
+	// EffectivePriority is set where a single task is read.
 	EffectivePriority Priority        `json:"effective_priority,omitempty" doc:"Highest effective level of its waiting steps; else its own level. Not in lists."`
 	Context           json.RawMessage `json:"context,omitempty"`
 
@@ -134,7 +134,7 @@ type Task struct {
 	ReplayCount    int        `json:"replay_count,omitempty" doc:"Number of replays after a failure."`
 	LastReplayedAt *time.Time `json:"last_replayed_at,omitempty"`
 	LastReplayedBy string     `json:"last_replayed_by,omitempty"`
-	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 	// LastReplayedByKey is the name of the API key.
 	LastReplayedByKey string `json:"last_replayed_by_key,omitempty"`
@@ -142,7 +142,7 @@ type Task struct {
 	ETag string `json:"etag,omitempty" doc:"Changes with the state and progress of the task. An act with If-Match is refused if it has changed."`
 }
 
-// TaskFilter selects tasks. Zero fields do not restrict. Newest first.
+// TaskFilter selects tasks, newest first. A zero field does not restrict.
 type TaskFilter struct {
 	States        []TaskState `json:"state,omitempty"`
 	Namespace     string      `json:"namespace,omitempty"`
@@ -156,21 +156,20 @@ type TaskFilter struct {
 	CreatedBefore *time.Time  `json:"created_before,omitempty" doc:"Exclusive."`
 	Limit         int         `json:"limit,omitempty" doc:"Page size, 1 to 1000. Defaults to 50."`
 	Cursor        string      `json:"cursor,omitempty" doc:"next_cursor of the previous page."`
-	// WithContext asks for the contexts of the tasks, which a list leaves out. A page
-	// then ends early when it would hold more bytes of them than the server allows.
+	// WithContext includes the contexts of the tasks, which a list leaves out. A page then ends early at the
+	// server's limit of bytes.
 	WithContext bool `json:"with_context,omitempty"`
 }
 
-// TaskPage is one page of a list. A page may hold fewer tasks than the limit,
-// even none, and still have a next page: a filter that matches few of very many
-// tasks is searched a bounded stretch at a time, and contexts are sent up to a
-// limit of bytes. Only an empty NextCursor is the end.
+// TaskPage is one page of a list. A page may hold fewer tasks than the limit, even none, and still have a
+// next page: the server searches a bounded number of tasks per page for a filter that matches few of them,
+// and bounds the bytes of contexts. Only an empty NextCursor marks the end.
 type TaskPage struct {
 	Tasks      []Task `json:"tasks"`
 	NextCursor string `json:"next_cursor,omitempty"`
 }
 
-// Transition is one observed change of state of a task or of one of its steps.
+// Transition is one recorded change of state, of a task or of one of its steps.
 type Transition struct {
 	At       time.Time  `json:"at"`
 	StepUUID *uuid.UUID `json:"step_uuid,omitempty" doc:"Absent for a transition of the task itself."`
@@ -184,29 +183,28 @@ type Transition struct {
 	Reason   string     `json:"reason,omitempty"`
 }
 
-// TaskHistory is everything that happened to a task, oldest first.
+// TaskHistory is the history of a task, oldest first.
 type TaskHistory struct {
 	TaskUUID    uuid.UUID    `json:"task_uuid"`
 	Transitions []Transition `json:"transitions"`
 	Attempts    []Attempt    `json:"attempts"`
-	// ContextEdits are the changes of its context.
+	// ContextEdits are the changes of the task's context.
 	ContextEdits []ContextEdit `json:"context_edits,omitempty"`
 }
 
-// CancelRequest cancels tasks: steps that are not settled become cancelled, and
-// the workers that hold some are told with their next heartbeat. A task that is
-// already terminal is answered with CodeWrongState in its own receipt.
+// CancelRequest cancels tasks: unsettled steps become cancelled, and the workers that hold them learn it with
+// their next heartbeat. For a terminal task the receipt carries CodeWrongState.
 type CancelRequest struct {
 	TaskUUIDs   []uuid.UUID `json:"task_uuids" minItems:"1"`
 	CancelledBy string      `json:"cancelled_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
 	Reason      string      `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"1024"`
-	// ExpectedState refuses the act with CodeConflict unless a task is in that state; IfMatch
-	// unless it has an etag of that list.
+	// ExpectedState refuses the act with CodeConflict unless a task is in that state; IfMatch refuses it
+	// unless the task's etag is in the list.
 	ExpectedState string `json:"expected_state,omitempty" doc:"Expected state of each task. In any other state the act is refused with conflict." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`
 	IfMatch       string `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
 }
 
-// Explanation says in words why a task is where it is.
+// Explanation explains in sentences why a task is in its state.
 type Explanation struct {
 	TaskUUID uuid.UUID         `json:"task_uuid"`
 	State    TaskState         `json:"state"`
@@ -215,7 +213,7 @@ type Explanation struct {
 	Steps    []StepExplanation `json:"steps,omitempty" doc:"One entry per step that is unsettled or failed."`
 }
 
-// StepExplanation says in words why a step is where it is, and what would move it.
+// StepExplanation explains in sentences why a step is in its state, and what would change it.
 type StepExplanation struct {
 	StepUUID uuid.UUID `json:"step_uuid"`
 	Name     string    `json:"name"`

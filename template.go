@@ -2,17 +2,17 @@ package tasker
 
 import "time"
 
-// TemplateSource is a template as its author wrote it.
+// TemplateSource is a template in its author's notation.
 type TemplateSource struct {
 	YAML     string `json:"yaml" doc:"The template document; JSON is YAML."`
 	Filename string `json:"filename,omitempty" doc:"File name for problems, reported as file:line:column." maxLength:"255"`
-	// RegisteredBy and Reason are kept in the audit trail, when the version is new.
+	// RegisteredBy and Reason are recorded in the audit trail when the version is new.
 	RegisteredBy string `json:"registered_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
 	Reason       string `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"4096"`
 }
 
-// Template is one registered version of a workflow. A version never changes:
-// registering the same content again is a no-op, other content is CodeConflict.
+// Template is one registered version of a workflow. A version never changes: to register the same content
+// again changes nothing, and other content is refused with CodeConflict.
 type Template struct {
 	Namespace   string         `json:"namespace_name"`
 	Name        string         `json:"name"`
@@ -26,12 +26,12 @@ type Template struct {
 	CreatedAt   time.Time      `json:"created_at"`
 	Created     bool           `json:"created" doc:"True in the response to the registration that stored the version."`
 	YAML        string         `json:"yaml,omitempty" doc:"The registered source."`
-	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
-// Lifecycle bounds how long a task of the template may stay in one state, in
-// minutes. 0 means the server's default; for MaxDuration it means no bound.
+// Lifecycle bounds how long a task of the template may stay in one state, in minutes. 0 means the server's
+// default; for MaxDuration it means no bound.
 type Lifecycle struct {
 	MaxWaitingForDependencies int `json:"max_waiting_for_dependencies_minutes,omitempty" yaml:"max_waiting_for_dependencies_minutes"`
 	MaxWaitingForRetry        int `json:"max_waiting_for_retry_minutes,omitempty" yaml:"max_waiting_for_retry_minutes"`
@@ -52,8 +52,8 @@ type TemplateStep struct {
 	Priority             Priority       `json:"priority,omitempty"`
 }
 
-// RetryPolicy says whether, how often and after what delay a failed attempt is
-// repeated. max_attempts includes the first.
+// RetryPolicy decides whether, how often and after what delay a failed attempt is repeated. max_attempts
+// includes the first attempt.
 type RetryPolicy struct {
 	Retryable     bool    `json:"retryable"`
 	MaxAttempts   int     `json:"max_attempts"`
@@ -61,11 +61,11 @@ type RetryPolicy struct {
 	BackoffBaseMS int     `json:"backoff_base_ms"`
 	MaxBackoffMS  int     `json:"max_backoff_ms"`
 	Jitter        float64 `json:"jitter" doc:"Fraction by which the delay may vary, in both directions."`
-	// Limits are retries per class of failure, for those that the template names.
+	// Limits are the retries per class of failure, for the classes that the template names.
 	Limits map[FailureClass]int `json:"limits,omitempty" doc:"Retries per class of failure, if the template sets them."`
 }
 
-// TemplateFilter selects templates. Zero fields do not restrict.
+// TemplateFilter selects templates. A zero field does not restrict.
 type TemplateFilter struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
@@ -73,8 +73,7 @@ type TemplateFilter struct {
 	Cursor    string `json:"cursor,omitempty"`
 }
 
-// TemplatePage is one page of templates, the one registered last first; steps
-// and YAML are left out.
+// TemplatePage is one page of templates, the one registered last first. It leaves out steps and YAML.
 type TemplatePage struct {
 	Templates  []Template `json:"templates"`
 	NextCursor string     `json:"next_cursor,omitempty"`

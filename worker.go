@@ -16,55 +16,50 @@ import (
 	"github.com/taskerhq/tasker/internal/vitals"
 )
 
-// WorkerOptions tune NewWorker. The zero value of each field, and nil for the
-// whole, mean the default.
+// WorkerOptions configures NewWorker. A zero field, or nil for the whole, selects the default.
 type WorkerOptions struct {
-	// Name is shown to operators. Defaults to host name and process id.
+	// Name is the name that operators see. Defaults to host name and process ID.
 	Name string
-	// Namespaces the worker serves. Defaults to all.
+	// Namespaces are the namespaces that the worker serves. Defaults to all.
 	Namespaces []string
-	// Capabilities say what the worker can do; it gets no step that requires
-	// another. Defaults to none.
+	// Capabilities are the abilities of the worker; it gets no step that requires another. Defaults to none.
 	Capabilities []string
 	// Concurrency bounds the steps that run at once. Defaults to 10.
 	Concurrency int
-	// PollWait bounds one long poll; the server may bound it further.
-	// Defaults to 20 seconds.
+	// PollWait bounds one long poll; the server may shorten it. Defaults to 20 seconds.
 	PollWait time.Duration
-	// DrainTimeout bounds how long running handlers may go on once Run was told
-	// to stop; then their contexts end. Results that no server takes meanwhile are
-	// tried for as long, and for 10 seconds at least; then they are given up, and
-	// their steps run again. Defaults to 30 seconds; negative means at once.
+	// DrainTimeout bounds how long running handlers may continue after Run was told to stop; then their
+	// contexts end. Run retries results that no server accepts for the same time, and for at least 10
+	// seconds; then it gives them up, and their steps run again. Defaults to 30 seconds; negative means at
+	// once.
 	DrainTimeout time.Duration
-	// HeartbeatInterval overrides the rhythm that the server asks for. It is
-	// shortened to a third of the lease in either case.
+	// HeartbeatInterval overrides the interval that the server requests. Either is shortened to a third of
+	// the lease.
 	HeartbeatInterval time.Duration
-	// Health is where the worker says how it is, to a server that asks. Defaults to
-	// nowhere.
+	// Health is where the worker serves its health report for the server's probes. Defaults to nowhere.
 	Health *WorkerHealth
-	// Logger gets what an operator should know: a server that does not answer,
-	// a lease that was lost, a result that was refused. Defaults to slog.Default().
+	// Logger receives warnings for operators: a server that does not answer, a lost lease, a refused result.
+	// Defaults to slog.Default().
 	Logger *slog.Logger
 }
 
-// Worker claims steps and carries them out. It keeps the leases of what it runs
-// alive by itself, registers again when the server forgot it, and waits with
-// growing pauses while the server is away. Handlers go on meanwhile, and results are
-// kept until a server answers, up to the time-out of the attempt. Two polls of it wait at the server, each
-// for half of the slots at the most; one when Concurrency is 1.
+// Worker claims steps and runs their handlers. It renews the leases of running steps automatically, registers
+// again when the server has forgotten it, and retries with growing pauses while the server is unavailable.
+// Handlers continue meanwhile, and results are kept until a server answers, up to the timeout of the attempt.
+// A worker keeps two polls at the server, each for at most half of the slots; one when Concurrency is 1.
 type Worker struct {
 	backend Backend
 	opts    WorkerOptions
 	vitals  *vitals.Monitor
-	current atomic.Pointer[shift] // of the Run that began last; nil: none runs
+	current atomic.Pointer[shift] // of the latest Run; nil: none runs
 
 	mu       sync.Mutex
 	handlers map[string]Handler
-	misuse   []error // of Handle, told by Run
+	misuse   []error // of Handle; Run returns them
 }
 
-// NewWorker returns a Worker that takes its work from client. Register handlers
-// with Handle or HandleFunc, then call Run.
+// NewWorker returns a Worker that takes its steps from client. Register handlers with Handle or HandleFunc,
+// then call Run.
 func NewWorker(client *Client, opts *WorkerOptions) *Worker {
 	w := &Worker{backend: client.Backend, handlers: make(map[string]Handler)}
 	if opts != nil {
@@ -98,9 +93,8 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	return o
 }
 
-// Handle registers h for the steps whose handler is called name. A name that is
-// empty or taken, or a nil h, makes Run fail. A Run that has begun does not see
-// it.
+// Handle registers h for the steps whose handler is called name. Run fails after an empty or duplicate name
+// or a nil h. A Run that has begun does not see h.
 func (w *Worker) Handle(name string, h Handler) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,14 +110,13 @@ func (w *Worker) Handle(name string, h Handler) {
 	}
 }
 
-// Run works until ctx ends or the server asks the worker to drain. Then it takes
-// no more steps, lets running handlers finish within DrainTimeout, ends the
-// contexts of those that do not and gives their steps back unharmed, reports
-// what is left to report and says good-bye to the server.
+// Run works until ctx ends or the server asks the worker to drain. Then it takes no more steps, lets running
+// handlers finish within DrainTimeout, ends the contexts of the others and gives their steps back with no
+// attempt charged, reports the remaining results and deregisters from the server.
 //
-// It returns nil after such an end. It returns an error at once when the worker
-// is not fit to run, cannot listen where WorkerHealth says, or the server refuses it, and at the end when a handler did
-// not return even then, or a result could not be reported.
+// It returns nil after such an end. It returns an error at once when the worker's configuration is invalid,
+// the address of WorkerHealth is not available, or the server refuses the worker; and at the end when a
+// handler did not return even then, or a result could not be reported.
 func (w *Worker) Run(ctx context.Context) error {
 	w.mu.Lock()
 	handlers, misuse := maps.Clone(w.handlers), errors.Join(w.misuse...)
@@ -152,7 +145,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	return s.work(ctx)
 }
 
-// registration introduces the worker with these handlers.
+// registration returns the request that registers the worker with these handlers.
 func (w *Worker) registration(handlers map[string]Handler) WorkerRegistration {
 	return WorkerRegistration{
 		Name:         w.opts.Name,
@@ -165,7 +158,7 @@ func (w *Worker) registration(handlers map[string]Handler) WorkerRegistration {
 	}
 }
 
-// hostname is only shown, so a host that does not know its name is no error.
+// hostname is only for display, so a host without a name is no error.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -174,7 +167,7 @@ func hostname() string {
 	return name
 }
 
-// buildVersion is the version of the program that the worker is part of.
+// buildVersion is the version of the program that contains the worker.
 func buildVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version

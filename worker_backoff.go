@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Bounds of the pause between tries against a server that does not answer.
+// Bounds of the pause between tries while a server does not answer.
 const (
 	firstPause = 100 * time.Millisecond
 	maxPause   = 15 * time.Second
 )
 
-// backoff counts failures in a row and pauses longer after each, with jitter so
-// that a thousand workers do not come back in the same instant.
+// backoff counts consecutive failures and pauses longer after each, with jitter so that a thousand workers do
+// not return at the same instant.
 type backoff struct{ failures int }
 
 // wait pauses after err and reports whether ctx is still alive.
 func (b *backoff) wait(ctx context.Context, err error) bool { return b.waitOr(ctx, err, nil) }
 
-// waitOr does the same; wake, which may be nil, ends the pause early.
+// waitOr is wait with a signal, which may be nil, that ends the pause early.
 func (b *backoff) waitOr(ctx context.Context, err error, wake signal) bool {
 	d := min(firstPause<<min(b.failures, 10), maxPause)
 	b.failures++
@@ -32,11 +32,11 @@ func (b *backoff) waitOr(ctx context.Context, err error, wake signal) bool {
 	return sleepOr(ctx, d, wake)
 }
 
-// sleep waits for d and reports whether ctx is still alive. The server has clock.Sleep; this
-// package imports nothing of the server, and its workers are also woken.
+// sleep waits for d and reports whether ctx is still alive. It is not the server's clock.Sleep, because this
+// package imports nothing of the server and its workers need an early end.
 func sleep(ctx context.Context, d time.Duration) bool { return sleepOr(ctx, d, nil) }
 
-// sleepOr does the same; wake, which may be nil, ends it early.
+// sleepOr is sleep with a signal, which may be nil, that ends it early.
 func sleepOr(ctx context.Context, d time.Duration, wake signal) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -50,8 +50,7 @@ func sleepOr(ctx context.Context, d time.Duration, wake signal) bool {
 	}
 }
 
-// comesBack reports whether a call that failed with err may succeed later
-// without anybody changing it.
+// comesBack reports whether a call that failed with err may succeed later without a change by an operator.
 func comesBack(err error) bool {
 	switch ErrorCode(err) {
 	case CodeUnavailable, CodeExhausted, CodeInternal:

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// defaultBeat is the rhythm when neither the server nor the options name one.
+// defaultBeat is the interval when neither the server nor the options set one.
 const defaultBeat = 30 * time.Second
 
-// beatLoop tells the server that the worker lives until ctx ends.
+// beatLoop sends heartbeats until ctx ends.
 func (s *shift) beatLoop(ctx context.Context) {
 	var pause backoff
 	for sleepOr(ctx, s.beatInterval(), s.beatWake) {
@@ -16,7 +16,7 @@ func (s *shift) beatLoop(ctx context.Context) {
 			err := s.beat(ctx)
 			if err == nil {
 				pause = backoff{}
-				s.beatWake.clear() // this was the beat that it asked for
+				s.beatWake.clear() // this beat answers the signal
 				break
 			}
 			if ctx.Err() != nil {
@@ -24,9 +24,9 @@ func (s *shift) beatLoop(ctx context.Context) {
 			}
 			s.log.Warn("heartbeat", "error", err)
 			if pause.failures >= 3 {
-				break // by now the usual rhythm is as good
+				break // the regular interval is now as short
 			}
-			// Sooner than the next beat is due: leases are running.
+			// Retry before the next regular beat: leases are running out.
 			if !pause.wait(ctx, err) {
 				return
 			}
@@ -34,7 +34,7 @@ func (s *shift) beatLoop(ctx context.Context) {
 	}
 }
 
-// beatInterval leaves room for two beats to fail within one lease.
+// beatInterval lets two beats fail within one lease.
 func (s *shift) beatInterval() time.Duration {
 	me := s.me()
 	d := time.Duration(me.HeartbeatIntervalMS) * time.Millisecond
@@ -50,9 +50,8 @@ func (s *shift) beatInterval() time.Duration {
 	return d
 }
 
-// beat sends one heartbeat. It names every lease the worker knows of, and an
-// empty list when there is none: a step whose hand-out was lost on the way
-// must not be kept alive by a worker that never heard of it.
+// beat sends one heartbeat. It names every lease that the worker holds, and sends an empty list when there is
+// none: a worker must not renew the lease of a step whose assignment never reached it.
 func (s *shift) beat(ctx context.Context) error {
 	beat, jobs := s.pulse()
 	ctx, cancel := context.WithTimeout(ctx, s.beatInterval())
@@ -62,7 +61,7 @@ func (s *shift) beat(ctx context.Context) error {
 	s.note(err)
 	if ErrorCode(err) == CodeNotFound {
 		s.registerAgain(ctx, beat.WorkerID)
-		return nil // the next beat goes out under the new id
+		return nil // the next beat carries the new ID
 	}
 	if err != nil {
 		return err

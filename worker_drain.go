@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// drain ends the shift: handlers may finish, then they are told to, then they
-// are left behind. life keeps settling and heartbeats going meanwhile. Results that
-// no server takes, for lack of one, are given up when DrainTimeout is over.
+// drain ends the shift: it waits for the handlers, ends their contexts, and then abandons them. life keeps
+// settling and heartbeats running meanwhile. Results that no server accepts are given up after DrainTimeout.
 func (s *shift) drain(life context.Context) error {
 	end := time.Now().Add(s.opts.DrainTimeout)
 	s.mu.Lock()
 	s.draining = true
 	s.mu.Unlock()
-	s.settleAgain.send() // the pause may be longer than what time is left
+	s.settleAgain.send() // the pause may exceed the remaining time
 
 	left := 0
 	if !s.await(max(s.opts.DrainTimeout, 0), s.noneRunning) {
@@ -25,12 +24,12 @@ func (s *shift) drain(life context.Context) error {
 	}
 	settled := s.await(max(settleGrace, time.Until(end)), s.noneUnreported)
 
-	// What the server still counts as ours, it gives to others: steps of the
-	// handlers left behind, and of a poll that was ended on its way.
+	// The server gives the steps that it still assigns to this worker to others: those of abandoned handlers,
+	// and of a poll that ended before its answer.
 	ctx, cancel := context.WithTimeout(life, drainGrace)
 	defer cancel()
 	if _, err := s.backend.Drain(ctx, DrainRequest{WorkerID: s.me().WorkerID, Final: true}); err != nil {
-		// Not worth an error: without a good-bye the leases run out.
+		// Not worth an error: without the final drain the leases expire.
 		s.log.Warn("say good-bye to the server", "error", err)
 	}
 	s.mu.Lock()
@@ -45,8 +44,7 @@ func (s *shift) drain(life context.Context) error {
 	return nil
 }
 
-// await waits up to d for done, which is called with mu held, and reports
-// whether it came true.
+// await waits up to d for done, which it calls with mu held, and reports whether done became true.
 func (s *shift) await(d time.Duration, done func() bool) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -84,7 +82,7 @@ func (s *shift) stopAll() {
 	}
 }
 
-// leave gives up on the handlers that do not return, and counts them.
+// leave abandons the handlers that do not return, and counts them.
 func (s *shift) leave() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// polls is how many polls a worker keeps outstanding: while the steps of one are
-// on their way, another waits at the server, so that a step that becomes ready
-// finds a poll there and need not be fetched from the queue.
+// polls is the number of polls that a worker keeps outstanding: while the answer to one is on its way,
+// another waits at the server, so that a step that becomes ready finds a waiting poll instead of going
+// through the queue.
 const polls = 2
 
-// loops is how many loops poll: no more than there are slots.
+// loops is the number of polling loops, at most one per slot.
 func (s *shift) loops() int { return min(polls, s.opts.Concurrency) }
 
-// fetch runs the loops that poll until they end: when ctx does, or the server
-// asks the worker to drain.
+// fetch runs the polling loops until ctx ends or the server asks the worker to drain.
 func (s *shift) fetch(ctx context.Context) {
 	var loops sync.WaitGroup
 	for range s.loops() {
@@ -27,8 +26,8 @@ func (s *shift) fetch(ctx context.Context) {
 
 // fetchLoop keeps one poll outstanding while there is room for steps.
 func (s *shift) fetchLoop(ctx context.Context) {
-	var mine *outage // the one that this loop has in hand
-	early := 0       // polls in a row that came back empty before their time
+	var mine *outage // the outage that this loop handles
+	early := 0       // consecutive polls that returned empty before their time
 	for {
 		room, ok := s.awaitRoom(ctx, mine)
 		if !ok {
@@ -59,16 +58,15 @@ func (s *shift) fetchLoop(ctx context.Context) {
 		}
 		if resp.ShouldDrain {
 			s.log.Info("server asks the worker to drain")
-			s.stopFetch() // the other poll too
+			s.stopFetch() // end the other poll too
 			return
 		}
 		if len(resp.Steps) > 0 || time.Since(begun) >= max(wait/2, time.Millisecond) {
 			early = 0
 			continue
 		}
-		// Waking for nothing happens, another worker was quicker. A server that
-		// does not hold polls at all must not be asked in a tight loop, nor more
-		// often by two loops than by one.
+		// A poll may wake for nothing, because another worker was faster. A server that does not hold polls
+		// at all must not be polled in a tight loop, nor more often by two loops than by one.
 		early++
 		if !sleep(ctx, earlyPause(early, me.PollIntervalMS)*time.Duration(s.loops())) {
 			return
@@ -76,7 +74,7 @@ func (s *shift) fetchLoop(ctx context.Context) {
 	}
 }
 
-// maxFetch bounds the steps of one poll, and with it the size of the answer.
+// maxFetch bounds the steps of one poll, and so the size of the response.
 const maxFetch = 1000
 
 func (s *shift) pollWait(me *RegisteredWorker) time.Duration {
@@ -86,7 +84,7 @@ func (s *shift) pollWait(me *RegisteredWorker) time.Duration {
 	return s.opts.PollWait
 }
 
-// earlyPause grows from 1 ms to the poll interval that the server asks for.
+// earlyPause grows from 1 ms to the poll interval that the server requests.
 func earlyPause(early, intervalMS int) time.Duration {
 	bound := time.Duration(intervalMS) * time.Millisecond
 	if bound <= 0 {
@@ -96,17 +94,16 @@ func earlyPause(early, intervalMS int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// awaitRoom blocks until a poll is worth it and returns for how many steps; they
-// count as asked for until answered. During an outage only the loop polls that has
-// it in hand.
+// awaitRoom blocks until a poll is worthwhile and returns its number of steps, which count as asked for until
+// the poll is answered. During an outage only the loop that handles it polls.
 func (s *shift) awaitRoom(ctx context.Context, mine *outage) (int, bool) {
 	loops := s.loops()
-	share := (s.opts.Concurrency + loops - 1) / loops // the other loops want some too
+	share := (s.opts.Concurrency + loops - 1) / loops // leave some for the other loops
 	for ctx.Err() == nil {
 		s.awaitWave(ctx, s.fetchWake)
 		s.mu.Lock()
 		if o := s.outage; o != nil && o != mine {
-			s.fetchWake.send() // whoever has it in hand may need what was used up here
+			s.fetchWake.send() // pass the signal on to the loop that handles the outage
 			s.mu.Unlock()
 			select {
 			case <-o.over:
@@ -116,7 +113,7 @@ func (s *shift) awaitRoom(ctx context.Context, mine *outage) (int, bool) {
 		}
 		room := min(s.room(), share, s.limit)
 		s.asked += room
-		s.wakeFetch() // there may be room for the other one
+		s.wakeFetch() // there may be room for the other loop
 		s.mu.Unlock()
 		if room > 0 {
 			return room, true
@@ -137,11 +134,10 @@ func (s *shift) answered(n int) {
 	s.wakeFetch()
 }
 
-// room returns how many steps to poll for; 0 means not now. While results are
-// on their way more slots are about to come free, and polling for one slot at a
-// time would cost a transaction a step; so it waits for a quarter of the slots. Steps whose
-// results pile up because the server does not take them stop the intake.
-// The caller holds mu.
+// room returns how many steps to poll for; 0 means none yet. While results are being reported, more slots are
+// about to become free, and a poll per slot would cost a transaction per step; so room waits for a quarter of
+// the slots. Results that pile up because the server does not accept them stop the intake. The caller holds
+// mu.
 func (s *shift) room() int {
 	free := s.opts.Concurrency - s.running - s.asked
 	unreported := len(s.done.list) + s.settling
@@ -154,7 +150,7 @@ func (s *shift) room() int {
 	return free
 }
 
-// wakeFetch wakes a loop that waits for room, if there is some. The caller holds mu.
+// wakeFetch wakes a loop that waits for room, if there is room. The caller holds mu.
 func (s *shift) wakeFetch() {
 	if s.room() > 0 {
 		s.fetchWake.send()

@@ -15,36 +15,35 @@ import (
 	"github.com/taskerhq/tasker/internal/vitals"
 )
 
-// WorkerHealth says where a worker tells how it is, and what is still well. A
-// server that probes workers (engine.worker_probes) asks there, and gives nothing
-// more to a worker that is not well or does not answer. Who else can reach the
-// address learns how much memory, CPU and goroutines the process uses.
+// WorkerHealth configures a worker's health report. A server that probes workers (engine.worker_probes) reads
+// it, and assigns no more steps to a worker that is unhealthy or does not answer. Anyone else who can reach
+// the address learns how much memory and CPU and how many goroutines the process uses.
 type WorkerHealth struct {
-	// Addr is the address at which Run listens, such as ":8090"; with port 0 the
-	// system picks one. "" listens nowhere: serve HealthHandler yourself.
+	// Addr is the address at which Run listens, such as ":8090"; with port 0 the system chooses a port. ""
+	// listens nowhere: serve HealthHandler yourself.
 	Addr string
-	// URL is where servers reach it, without the path /health, such as
-	// http://10.0.0.7:8090. Defaults to Addr; where that names no host, to the
-	// address of this machine from which the default route leaves. Needed without Addr.
+	// URL is the address under which servers reach the report, without the path /health, such as
+	// http://10.0.0.7:8090. Defaults to Addr; where Addr names no host, to this machine's address on the
+	// default route. Required without Addr.
 	URL string
-	// MaxMemoryPercent of the memory that the process may use: of GOMEMLIMIT, of
-	// its control group, or of the machine. Defaults to 90; negative means any.
+	// MaxMemoryPercent bounds the memory of the process, in percent of GOMEMLIMIT, of its control group, or
+	// of the machine. Defaults to 90; negative means no bound.
 	MaxMemoryPercent float64
-	// MaxCPUPercent of the cores that the process may use, over 30 s. Defaults to
-	// 95; negative means any.
+	// MaxCPUPercent bounds the CPU time of the process over 30 s, in percent of its cores. Defaults to 95;
+	// negative means no bound.
 	MaxCPUPercent float64
-	// MaxGoroutines defaults to 100,000; negative means any.
+	// MaxGoroutines bounds the goroutines of the process. Defaults to 100,000; negative means no bound.
 	MaxGoroutines int
-	// Checks are the application's own, by name: whether its database answers, say. An
-	// error makes the worker unhealthy; it is logged, and not shown to who asks. They
-	// run with each GET /health, and share three seconds.
+	// Checks are the application's own checks by name: for example, whether its database answers. An error
+	// makes the worker unhealthy; it is logged and not shown in the report. The checks run with each GET
+	// /health, and share three seconds.
 	Checks map[string]func(context.Context) error
 }
 
-// checksTimeout is less than the time for which servers wait for an answer.
+// checksTimeout is shorter than the timeout of the servers' probes.
 const checksTimeout = 3 * time.Second
 
-// own looks whether the application says that it is well.
+// own runs the application's checks.
 func (w *Worker) own(ctx context.Context, report *healthReport) {
 	if w.opts.Health == nil {
 		return
@@ -66,7 +65,7 @@ func (h WorkerHealth) limits() vitals.Limits {
 		Goroutines: cmp.Or(h.MaxGoroutines, 100_000)}
 }
 
-// healthReport is what GET /health answers.
+// healthReport is the response to GET /health.
 type healthReport struct {
 	Status   string                 `json:"status"` // ok or unhealthy
 	Worker   string                 `json:"worker"`
@@ -76,8 +75,7 @@ type healthReport struct {
 	Checks   map[string]healthCheck `json:"checks"`
 }
 
-// healthCheck is one of them. Value and Limit are null where it cannot be
-// measured, and where there is no limit.
+// healthCheck is one check. Value is null where it cannot be measured, and Limit where there is none.
 type healthCheck struct {
 	OK    bool     `json:"ok"`
 	Value *float64 `json:"value"`
@@ -90,12 +88,10 @@ const heartbeatCheck = "heartbeat"
 var healthUnits = map[string]string{vitals.Memory: "percent", vitals.CPU: "percent", vitals.Goroutines: "goroutines",
 	heartbeatCheck: "seconds"}
 
-// HealthHandler answers GET, at whichever path it is mounted, with how the worker
-// is: 200 when it is well and 503 when it is not, and as JSON the checks memory, cpu,
-// goroutines and heartbeat: how long ago the server last answered one, at most a lease;
-// and those of WorkerHealth.Checks.
-// A worker that is not running is not well. It is for programs that serve HTTP
-// anyway; see WorkerHealth.
+// HealthHandler serves the worker's health report at any path: status 200 when the worker is healthy, 503
+// when it is not. The JSON body holds the checks memory, cpu, goroutines and heartbeat (the time since the
+// server last answered one, at most a lease), and those of WorkerHealth.Checks. A worker that does not run is
+// unhealthy. The handler is for programs that serve HTTP already; see WorkerHealth.
 func (w *Worker) HealthHandler() http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -136,8 +132,8 @@ func (w *Worker) health(now time.Time) healthReport {
 	return report
 }
 
-// vitals completes a report, and returns the check that is about the server. s may
-// be nil, for a worker that does not run.
+// vitals completes a report, and returns the check of the server. s may be nil, for a worker that does not
+// run.
 func (s *shift) vitals(now time.Time, report *healthReport) vitals.Check {
 	check := vitals.Check{Name: heartbeatCheck}
 	if s == nil {
@@ -159,21 +155,20 @@ func (s *shift) vitals(now time.Time, report *healthReport) vitals.Check {
 	return check
 }
 
-// hear notes that the server has answered; the caller does not hold mu.
+// hear records an answer of the server. The caller does not hold mu.
 func (s *shift) hear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heard = time.Now()
 }
 
-// Bounds of the listener: it answers probes, nothing else.
+// Bounds of the listener: it serves probes only.
 const (
 	healthTimeout = 5 * time.Second
 	healthHeader  = 8 << 10
 )
 
-// serveHealth listens as the options say until stop is called, and returns where
-// servers reach it.
+// serveHealth listens as the options say until stop is called, and returns the URL for servers.
 func (w *Worker) serveHealth(ctx context.Context) (url string, stop func(), err error) {
 	h := w.opts.Health
 	stop = func() {}
@@ -208,22 +203,21 @@ func (w *Worker) serveHealth(ctx context.Context) (url string, stop func(), err 
 		_ = server.Serve(listener) // ends when it is closed
 	}()
 	stop = func() {
-		_ = server.Close() // whoever asks at this moment asks again
+		_ = server.Close() // an interrupted probe is repeated
 		<-ended
 	}
 	return cmp.Or(h.URL, "http://"+reachable(ctx, listener.Addr())), stop, nil
 }
 
-// reachable is the address under which others reach a listener, as far as this
-// machine can tell.
+// reachable is the address under which others probably reach a listener on this machine.
 func reachable(ctx context.Context, at net.Addr) string {
 	bound, err := netip.ParseAddrPort(at.String())
 	if err != nil || !bound.Addr().IsUnspecified() {
 		return at.String()
 	}
 	host := "127.0.0.1"
-	// Nothing is sent: connecting a datagram socket only picks the way out. The
-	// address is one that documents use.
+	// Nothing is sent: connecting a datagram socket only selects the route. The address is one reserved for
+	// documents.
 	var dialer net.Dialer
 	if conn, err := dialer.DialContext(ctx, "udp", "192.0.2.1:9"); err == nil {
 		if own, err := netip.ParseAddrPort(conn.LocalAddr().String()); err == nil {

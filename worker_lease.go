@@ -6,9 +6,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// watch makes sure that expire runs when the job's deadline or lease ends. One
-// timer serves all steps: it is moved only for a step that is due earlier than
-// all others, and a firing too early costs one look around. The caller holds mu.
+// watch ensures that expire runs when the job's deadline or lease ends. One timer serves all steps: it moves
+// only for a step that is due before all others, and a timer that fires too early costs one check. The caller
+// holds mu.
 func (s *shift) watch(job *Job) {
 	at := s.dueAt(job)
 	if at.IsZero() || (!s.nextDue.IsZero() && !at.Before(s.nextDue)) {
@@ -22,8 +22,7 @@ func (s *shift) watch(job *Job) {
 	s.due.Reset(time.Until(at))
 }
 
-// dueAt is when something ends for the running job; zero: never. The caller
-// holds mu.
+// dueAt is when the deadline or lease of the running job ends; zero: never. The caller holds mu.
 func (s *shift) dueAt(job *Job) time.Time {
 	lost := s.lostAt(job, time.Now())
 	if job.deadline.IsZero() || (!lost.IsZero() && lost.Before(job.deadline)) {
@@ -32,9 +31,9 @@ func (s *shift) dueAt(job *Job) time.Time {
 	return job.deadline
 }
 
-// expire ends the contexts of the handlers that are out of time. A lease that
-// a server did not renew until its end is lost: from then on another worker may
-// run the step, so this one must not go on. While no server answers it goes on.
+// expire ends the contexts of the handlers whose time is over. A lease that a server did not renew before its
+// end is lost: another worker may now run the step, so this worker must stop. While no server answers, it
+// continues.
 func (s *shift) expire() {
 	now := time.Now()
 	var late, lost []*Job
@@ -43,7 +42,7 @@ func (s *shift) expire() {
 	s.nextDue = time.Time{}
 	for _, job := range s.held {
 		if job.ended {
-			continue // its result is on its way; settling knows how long to try
+			continue // its result is being reported; settling decides how long to try
 		}
 		if end := s.lostAt(job, now); !end.IsZero() && !now.Before(end) {
 			s.drop(job)
@@ -51,10 +50,10 @@ func (s *shift) expire() {
 			continue
 		}
 		if !job.leaseEnd.IsZero() && !now.Before(job.leaseEnd) && !s.outliving {
-			s.outliving, outlives = true, true // once for all steps is enough
+			s.outliving, outlives = true, true // once for all steps
 		}
 		if !job.deadline.IsZero() && !now.Before(job.deadline) {
-			job.deadline = time.Time{} // once is enough
+			job.deadline = time.Time{} // once
 			late = append(late, job)
 		}
 		s.watch(job)
@@ -72,8 +71,8 @@ func (s *shift) expire() {
 	}
 }
 
-// drop makes the shift forget job: nothing will be reported of it. Its handler
-// keeps its slot until it returns. The caller holds mu.
+// drop makes the shift forget job: it reports nothing more about it. The handler keeps its slot until it
+// returns. The caller holds mu.
 func (s *shift) drop(job *Job) {
 	job.dropped = true
 	if s.held[job.StepUUID] == job {
@@ -81,10 +80,9 @@ func (s *shift) drop(job *Job) {
 	}
 }
 
-// renew applies the server's answers to what was sent about jobs. A lease that
-// no answer calls lost or cancelled is held from when the question was sent.
-// Of a job that has ended meanwhile no lease is held because its result has
-// arrived, or is about to be refused; either is for settling to find out.
+// renew applies the server's answers to a call about jobs. A lease that no answer reports lost or cancelled
+// is renewed from the time the call was sent. A lease that is not held, of a job that has ended meanwhile, is
+// no loss: the server has its result, or is about to refuse it, and settling finds out which.
 func (s *shift) renew(jobs []*Job, answers []LeaseAnswer, sent time.Time) {
 	var gone map[uuid.UUID]string
 	for i := range answers {

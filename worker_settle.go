@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// settleLoop reports results until ctx ends. What finishes while one report is
-// on its way goes together in the next.
+// settleLoop reports results until ctx ends. Results that arrive during one report share the next.
 func (s *shift) settleLoop(ctx context.Context) {
 	for {
 		s.awaitWave(ctx, s.settleWake)
@@ -27,7 +26,7 @@ func (s *shift) settleLoop(ctx context.Context) {
 	}
 }
 
-// takeResults removes the next batch of what is to be reported.
+// takeResults removes the next batch of results to report.
 func (s *shift) takeResults() results {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +41,7 @@ func (s *shift) takeResults() results {
 	}
 	if n == len(s.done.list) {
 		batch, s.done = s.done, results{}
-		// The next batch will be about as long.
+		// The next batch is probably as long.
 		s.done.jobs = make([]*Job, 0, n)
 		s.done.list = make([]StepResult, 0, n)
 	} else {
@@ -53,7 +52,7 @@ func (s *shift) takeResults() results {
 	return batch
 }
 
-// settled lets go of the steps of a batch that is dealt with.
+// settled releases the steps of a finished batch.
 func (s *shift) settled(batch results) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,8 +68,7 @@ func (s *shift) settled(batch results) {
 	}
 }
 
-// settle reports batch and returns when every result is taken, refused for
-// good, or beyond its lease.
+// settle reports batch and returns when every result is accepted, refused for good, or beyond its lease.
 func (s *shift) settle(ctx context.Context, batch results) {
 	var pause backoff
 	for {
@@ -90,7 +88,7 @@ func (s *shift) settle(ctx context.Context, batch results) {
 		case err == nil:
 			batch, err = s.sift(batch, answers)
 			if err == nil {
-				continue // what is left was changed and can go at once
+				continue // the remaining results were changed and can be sent at once
 			}
 		case refusedWhole(err):
 			if half := len(batch.list) / 2; half > 0 {
@@ -113,12 +111,12 @@ func (s *shift) settle(ctx context.Context, batch results) {
 	}
 }
 
-// lastTries bounds the pause between reports of a worker that stops, to about a
-// second: it has little time left.
+// lastTries bounds the pause between reports of a stopping worker to about a second, because little time is
+// left.
 const lastTries = 3
 
-// waitToReport pauses before another report, until a server answers again or the
-// worker begins to stop, and reports whether ctx is still alive.
+// waitToReport pauses before the next report, until a server answers again or the worker begins to stop, and
+// reports whether ctx is still alive.
 func (s *shift) waitToReport(ctx context.Context, pause *backoff, err error) bool {
 	s.mu.Lock()
 	if s.draining {
@@ -128,11 +126,10 @@ func (s *shift) waitToReport(ctx context.Context, pause *backoff, err error) boo
 	return pause.waitOr(ctx, err, s.settleAgain)
 }
 
-// reportable drops the results that are not worth another try. A result is
-// reported past the end of its lease, because the server may be slow to take
-// the step away and refuses it if it has; a lease later it surely has. While no
-// server answers, it is kept for as long as its attempt may last. How many are kept
-// is bounded, because they stop the intake; see room.
+// reportable drops the results that are not worth another try. A result is reported even after the end of its
+// lease, because the server may take the step away late, and refuses the result if it has; one lease later it
+// certainly has. While no server answers, a result is kept as long as its attempt may last. The number of
+// kept results is bounded, because they stop the intake; see room.
 func (s *shift) reportable(batch results) results {
 	now := time.Now()
 	var kept, late results
@@ -144,7 +141,7 @@ func (s *shift) reportable(batch results) results {
 	}
 	if !slices.ContainsFunc(batch.jobs, func(job *Job) bool { return job.dropped || tooLate(job) }) {
 		s.mu.Unlock()
-		return batch // nearly always; spare the copy
+		return batch // the usual case; avoid the copy
 	}
 	for i, job := range batch.jobs {
 		switch {
@@ -160,8 +157,8 @@ func (s *shift) reportable(batch results) results {
 	return kept
 }
 
-// sift looks at the answers to batch. It returns what is to be sent again, with
-// the error to wait out first when there is one.
+// sift evaluates the answers to batch. It returns the results to send again, and the error to wait out first,
+// if any.
 func (s *shift) sift(batch results, answers []SettleAnswer) (again results, wait error) {
 	for i := range answers {
 		err := answers[i].Error
@@ -173,8 +170,7 @@ func (s *shift) sift(batch results, answers []SettleAnswer) (again results, wait
 			again.add(batch.jobs[i], batch.list[i])
 			wait = err
 		default:
-			// The lease was lost or the task cancelled meanwhile. The step is in
-			// other hands, which is no matter for us any more.
+			// The lease was lost or the task cancelled meanwhile. The step no longer belongs to this worker.
 			s.log.Info("result was not taken", "step", batch.jobs[i].StepName,
 				"step_uuid", batch.jobs[i].StepUUID, "error", err)
 		}
@@ -182,9 +178,8 @@ func (s *shift) sift(batch results, answers []SettleAnswer) (again results, wait
 	return again, wait
 }
 
-// refused replaces the i-th result of batch, which the server will never take,
-// by a failure that says so, and adds that to again. The step must not run
-// again and again to the same end.
+// refused replaces the i-th result of batch, which the server will never accept, by a failure with that
+// reason, and appends it to again. The step must not run repeatedly to the same end.
 func (s *shift) refused(batch results, i int, err error, again results) results {
 	job := batch.jobs[i]
 	s.mu.Lock()
@@ -201,8 +196,7 @@ func (s *shift) refused(batch results, i int, err error, again results) results 
 	return again
 }
 
-// giveUp tells the operator of results that nobody will see. Their steps run
-// again when their leases end.
+// giveUp logs the results that no server will get. Their steps run again when their leases end.
 func (s *shift) giveUp(batch results, err error) {
 	for i, job := range batch.jobs {
 		s.log.Error("result could not be reported", "step", job.StepName, "step_uuid", job.StepUUID,

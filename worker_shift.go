@@ -10,29 +10,29 @@ import (
 	"github.com/google/uuid"
 )
 
-// How long a stopping worker waits, after DrainTimeout.
+// Times that a stopping worker waits, after DrainTimeout.
 const (
 	stopGrace   = 5 * time.Second  // for handlers whose context has ended
 	settleGrace = 10 * time.Second // for the last results to be reported, at least
-	drainGrace  = 5 * time.Second  // for the good-bye
+	drainGrace  = 5 * time.Second  // for the final drain
 )
 
-// shift is one Run of a Worker. Four parts share it: fetching (a goroutine for
-// each poll), the handlers, settling and heartbeats (a goroutine each). What they
-// share is behind mu, and they wake each other with signals.
+// shift is one Run of a Worker. Four parts share it: fetching (one goroutine per poll), the handlers,
+// settling and heartbeats (one goroutine each). mu guards their shared state, and they wake each other with
+// signals.
 type shift struct {
 	backend      Backend
 	opts         WorkerOptions
 	log          *slog.Logger
 	handlers     map[string]Handler
 	registration WorkerRegistration
-	values       context.Context // Run's, without its end: parent of the handlers'
+	values       context.Context // Run's, without its end: parent of the handlers' contexts
 
 	fetchWake   signal // there may be room for another poll
 	settleWake  signal // there is a result to report
-	settleAgain signal // a report that failed is worth another try now
-	beatWake    signal // a heartbeat is worth it now
-	drainWake   signal // what drain waits for may have come
+	settleAgain signal // a failed report is worth another try now
+	beatWake    signal // a heartbeat is due now
+	drainWake   signal // the condition that drain awaits may hold
 	stopFetch   context.CancelFunc
 
 	enrol sync.Mutex // held while registering; before mu
@@ -42,22 +42,22 @@ type shift struct {
 	held       map[uuid.UUID]*Job // assigned, and neither settled nor lost
 	running    int                // handlers that have not returned
 	done       results            // to be reported
-	settling   int                // being reported
-	asked      int                // polled for, and not answered yet
+	settling   int                // results being reported
+	asked      int                // steps polled for, without an answer yet
 	limit      int                // of one poll
-	outage     *outage            // polls fail; nil: they do not
+	outage     *outage            // while polls fail, else nil
 	draining   bool
-	wave       wave        // the steps accepted last
+	wave       wave        // the latest accepted steps
 	unreported int         // results given up since draining
 	due        *time.Timer // fires expire
-	nextDue    time.Time   // when due fires; zero: it does not
+	nextDue    time.Time   // when due fires; zero: never
 	heard      time.Time   // when the server last answered a heartbeat
 	spoken     time.Time   // when a server last answered about leases
-	unanswered bool        // since then such a call has failed because none was reached
-	outliving  bool        // it was logged that steps outlive their leases
+	unanswered bool        // since then such a call failed without an answer
+	outliving  bool        // the log has the message that steps outlive their leases
 }
 
-// results pairs what is to be reported with the jobs it is about.
+// results pairs the results to report with their jobs.
 type results struct {
 	jobs []*Job
 	list []StepResult
@@ -68,7 +68,7 @@ func (r *results) add(job *Job, result StepResult) {
 	r.list = append(r.list, result)
 }
 
-// signal wakes one waiter; a signal that finds nobody waiting is kept.
+// signal wakes one waiter; a signal without a waiter is kept.
 type signal chan struct{}
 
 func newSignal() signal { return make(signal, 1) }
@@ -80,7 +80,7 @@ func (s signal) send() {
 	}
 }
 
-// clear takes back a signal that nobody waited for.
+// clear discards a kept signal.
 func (s signal) clear() {
 	select {
 	case <-s:
@@ -101,7 +101,7 @@ func newShift(ctx context.Context, w *Worker, handlers map[string]Handler) *shif
 
 // work runs the parts of the shift until the end that Run documents.
 func (s *shift) work(ctx context.Context) error {
-	// The life of settling and heartbeats is longer than ctx: it ends with the drain.
+	// Settling and heartbeats outlive ctx: they end with the drain.
 	life, end := context.WithCancel(s.values)
 	var parts sync.WaitGroup
 	fetching, stop := context.WithCancel(ctx)
@@ -122,8 +122,8 @@ func (s *shift) work(ctx context.Context) error {
 	return err
 }
 
-// register introduces the worker and learns its id and rhythm. While the server
-// is away it tries again; it returns when the server refuses or ctx ends.
+// register registers the worker and learns its ID and intervals. It retries while the server is unavailable,
+// and returns when the server refuses or ctx ends.
 func (s *shift) register(ctx context.Context) error {
 	var pause backoff
 	for {
@@ -145,8 +145,8 @@ func (s *shift) register(ctx context.Context) error {
 	}
 }
 
-// registerAgain follows a CodeNotFound for the worker known as old. Whichever
-// part of the shift notices first does it for all.
+// registerAgain handles a CodeNotFound for the worker called old. The part of the shift that notices first
+// does it for all.
 func (s *shift) registerAgain(ctx context.Context, old uuid.UUID) {
 	s.enrol.Lock()
 	defer s.enrol.Unlock()
@@ -160,14 +160,14 @@ func (s *shift) registerAgain(ctx context.Context, old uuid.UUID) {
 	}
 }
 
-// me returns what the server said about this worker.
+// me returns the registration of this worker.
 func (s *shift) me() RegisteredWorker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.self
 }
 
-// lease is how long a lease lasts without renewal; 0 means for ever.
+// lease is how long a lease lasts without renewal; 0 means without end.
 func (r *RegisteredWorker) lease() time.Duration {
 	return time.Duration(r.LeaseSeconds) * time.Second
 }

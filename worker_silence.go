@@ -2,24 +2,22 @@ package tasker
 
 import "time"
 
-// longestSilence bounds how long a step without a time-out outlives its lease.
+// longestSilence bounds how long a step without a timeout outlives its lease.
 const longestSilence = 24 * time.Hour
 
-// unreachable reports whether a call that failed with err got no answer of a
-// server that knows the leases: nobody was there, nobody answered in time, or
-// somebody said that the service or its database is away.
+// unreachable reports whether a call that failed with err got no answer from a server that knows the leases:
+// the connection failed, no answer came in time, or the answer was that the service or its database is
+// unavailable.
 func unreachable(err error) bool {
 	return err != nil && (isNetworkError(err) || ErrorCode(err) == CodeUnavailable)
 }
 
-// note learns from the outcome of a call about leases whether a server answers.
-// Polls do not count: a server that hands out through Redis answers them while
-// its database is away.
+// note learns from the outcome of a call about leases whether a server answers. Polls do not count: a server
+// that dispatches through Redis answers them while its database is unavailable.
 //
-// The first answer after a long silence begins a new lease for all that the
-// worker holds, because the server does the same for workers that could not
-// reach it. Where only this worker was cut off, the heartbeat that goes out at
-// once is told which leases are lost.
+// The first answer after a long silence begins a new lease for every step that the worker holds, because the
+// server does the same for workers that could not reach it. If only this worker was cut off, its next
+// heartbeat, sent at once, learns which leases are lost.
 func (s *shift) note(err error) {
 	now := time.Now()
 	s.mu.Lock()
@@ -29,7 +27,7 @@ func (s *shift) note(err error) {
 		return
 	}
 	silent, lease := now.Sub(s.spoken), s.self.lease()
-	again := s.unanswered && silent >= lease/3 // else the usual beat is early enough
+	again := s.unanswered && silent >= lease/3 // otherwise the regular beat is early enough
 	s.spoken, s.unanswered, s.outliving = now, false, false
 	if !again {
 		return
@@ -46,19 +44,17 @@ func (s *shift) note(err error) {
 	}
 }
 
-// silent reports whether no server has answered for so long that no lease could be
-// renewed. Beats go out each third of a lease, so one has failed when a lease ends
-// in such a silence. A process that was suspended for as long has not asked, and cannot
-// know. The caller holds mu.
+// silent reports whether no server has answered for so long that no lease could be renewed. A beat is sent
+// each third of a lease, so one has failed when a lease ends in such a silence. A process that was suspended
+// for as long has sent none, and cannot know. The caller holds mu.
 func (s *shift) silent(now time.Time) bool {
 	return s.unanswered && now.Sub(s.spoken) >= s.self.lease()/2
 }
 
-// lostAt is when job is given up unless its lease is renewed; zero: never. While no
-// server answers, nobody may be there to take the step away, so the end of the
-// lease is no reason to stop; the end of the attempt is, after which no server takes a
-// result. Of that a lease is left over for what the time-out makes of the step. The
-// caller holds mu.
+// lostAt is when the worker gives job up unless its lease is renewed; zero: never. While no server answers,
+// perhaps no server takes the step away, so the end of the lease is no reason to stop. The end of the attempt
+// is one, because no server accepts a result after it; a further lease is added for the result of the
+// timeout. The caller holds mu.
 func (s *shift) lostAt(job *Job, now time.Time) time.Time {
 	end := job.leaseEnd
 	switch {
@@ -73,7 +69,7 @@ func (s *shift) lostAt(job *Job, now time.Time) time.Time {
 	return end
 }
 
-// hold notes that job's lease ends at end. The caller holds mu.
+// hold records end as the end of job's lease. The caller holds mu.
 func (s *shift) hold(job *Job, end time.Time) {
 	job.leaseEnd = end
 	if !job.ended {

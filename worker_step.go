@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// accept takes over assigned steps and starts their handlers, or gives them
-// back when fetching was ended while they were handed out.
+// accept takes over assigned steps and starts their handlers, or gives the steps back when fetching ended
+// while they were being assigned.
 func (s *shift) accept(steps []Assignment, open bool) {
 	if len(steps) == 0 {
 		return
 	}
 	now := time.Now()
-	// Jobs are allocated one by one: as one block, the longest step of a batch
-	// would keep the parameters of all in memory.
+	// Jobs are allocated one by one: as one block, the longest step of a batch would keep the parameters of
+	// all in memory.
 	jobs := make([]*Job, len(steps))
 	var lost []*Job
 	s.mu.Lock()
@@ -27,7 +27,7 @@ func (s *shift) accept(steps []Assignment, open bool) {
 		job := s.newJob(&steps[i], now)
 		jobs[i] = job
 		if old := s.held[job.StepUUID]; old != nil {
-			// The step comes a second time: the first lease has run out unnoticed.
+			// The step comes a second time: the first lease expired unnoticed.
 			s.drop(old)
 			lost = append(lost, old)
 		}
@@ -53,8 +53,8 @@ func (s *shift) accept(steps []Assignment, open bool) {
 	}
 }
 
-// newJob returns the Job of a. Its times are on our own clock, because the
-// server's may differ. The caller holds mu.
+// newJob returns the Job of a. Its times are on the worker's clock, because the server's may differ. The
+// caller holds mu.
 func (s *shift) newJob(a *Assignment, now time.Time) *Job {
 	job := &Job{Assignment: *a, shift: s, maxResult: s.self.MaxResultPayloadBytes, wave: s.wave.no}
 	if a.TimeoutSeconds > 0 {
@@ -68,7 +68,7 @@ func (s *shift) newJob(a *Assignment, now time.Time) *Job {
 	return job
 }
 
-// run carries out one step. Whatever the handler does, finish is called once.
+// run executes one step. Whatever the handler does, run calls finish once.
 func (s *shift) run(job *Job) {
 	var result json.RawMessage
 	var err error
@@ -89,13 +89,13 @@ func (s *shift) run(job *Job) {
 	} else {
 		var out any
 		if out, err = handler(job.ctx, job); err == nil {
-			result, err = encodeResult(out) // in here, because a marshaller of the user's may panic
+			result, err = encodeResult(out) // in here, because the user's marshaller may panic
 		}
 	}
 	returned = true
 }
 
-// finish hands what the handler returned over to settling.
+// finish hands the handler's result to settling.
 func (s *shift) finish(job *Job, raw json.RawMessage, err error) {
 	var result StepResult
 	if err == nil {
@@ -103,7 +103,7 @@ func (s *shift) finish(job *Job, raw json.RawMessage, err error) {
 	} else {
 		result = failed(job, err)
 	}
-	job.cancel(nil) // ends what the handler derived from its context
+	job.cancel(nil) // ends the contexts that the handler derived from its own
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,14 +113,14 @@ func (s *shift) finish(job *Job, raw json.RawMessage, err error) {
 	s.wakeFetch()
 }
 
-// end notes that the work on job is over with result. The caller holds mu.
+// end records result as the end of job. The caller holds mu.
 func (s *shift) end(job *Job, result *StepResult) {
 	job.ended = true
 	if !job.dropped {
 		result.StepUUID, result.Token = job.StepUUID, job.Token
 		s.done.add(job, *result)
 		if s.settling == 0 && len(s.done.list) == 1 {
-			s.settleWake.send() // else settling is at work and looks again by itself
+			s.settleWake.send() // otherwise settling is running and checks again
 		}
 	}
 	if s.draining {
@@ -143,7 +143,7 @@ func refusal(kind, message string) StepResult {
 	return StepResult{Status: ResultFailed, Error: f.bounded()}
 }
 
-// failed decides what an error of a handler means for its step.
+// failed decides the effect of a handler's error on its step.
 func failed(job *Job, err error) StepResult {
 	var snooze *snoozeError
 	if errors.As(err, &snooze) {
@@ -157,15 +157,15 @@ func failed(job *Job, err error) StepResult {
 	}
 	f := failureOf(err)
 	if errors.Is(cause, ErrTimedOut) && !isPanic {
-		// The handler's error is just how it noticed, and says nothing on the
-		// worth of another attempt.
+		// The handler's error only shows how it noticed the timeout, and nothing about the use of another
+		// attempt.
 		f.Type, f.Class, f.Retryable = "timeout", ClassResource, nil
 		f.Message = cut(fmt.Sprintf("timed out after %d s: %s", job.TimeoutSeconds, f.Message), maxFailureMessage)
 	}
 	return StepResult{Status: ResultFailed, Error: f}
 }
 
-// progress reports for a handler.
+// progress sends a handler's progress report.
 func (s *shift) progress(job *Job, percent int, message string) error {
 	if cause := context.Cause(job.ctx); cause != nil {
 		return cause

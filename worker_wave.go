@@ -5,24 +5,22 @@ import (
 	"time"
 )
 
-// waveTime bounds how long settling and fetching wait for the steps of the last
-// poll to end together.
+// waveTime bounds how long settling and fetching wait for the steps of the last poll to end together.
 const waveTime = time.Millisecond
 
-// wave is the steps that one poll brought, or two that came back together, when
-// they take a good part of the slots. Short ones among them end within moments of
-// each other, and a report or a poll costs the server a transaction; so the first
-// to end wait a little for the others. Without that, the steps in flight fall into two halves, one
-// being fetched while the other is reported, and each transaction carries half.
-// A few steps on a worker with room make no wave: they wait for nobody.
+// wave is the batch of steps from one poll, or from two that returned together, when it fills a good part of
+// the slots. Short steps in it end within moments of each other, and each report or poll costs the server a
+// transaction; so the first to end wait a little for the others. Otherwise the steps fall into two halves,
+// one being fetched while the other is reported, and each transaction carries half. A few steps on a worker
+// with free slots make no wave and wait for no other.
 type wave struct {
 	no      int
 	running int       // handlers of the wave that have not returned
-	until   time.Time // from then on nothing waits for the wave
+	until   time.Time // afterwards nothing waits for the wave
 }
 
-// beginWave notes that n steps were accepted. Those of two polls that come
-// together are one wave. The caller holds mu.
+// beginWave records n accepted steps. Those of two polls that return together are one wave. The caller holds
+// mu.
 func (s *shift) beginWave(n int, now time.Time) {
 	if s.wave.running > 0 && now.Before(s.wave.until) && !s.draining {
 		s.wave.running += n
@@ -34,7 +32,7 @@ func (s *shift) beginWave(n int, now time.Time) {
 	}
 }
 
-// leaveWave notes that the handler of job has returned. The caller holds mu.
+// leaveWave records that the handler of job has returned. The caller holds mu.
 func (s *shift) leaveWave(job *Job) {
 	if job.wave != s.wave.no || s.wave.running == 0 {
 		return
@@ -45,8 +43,8 @@ func (s *shift) leaveWave(job *Job) {
 	}
 }
 
-// awaitWave blocks while steps of the last wave may be about to end. wake is
-// the signal of the part that calls; it may be used up.
+// awaitWave blocks while steps of the last wave may be about to end. wake is the signal of the calling part;
+// awaitWave may consume it.
 func (s *shift) awaitWave(ctx context.Context, wake signal) {
 	var timer *time.Timer
 	for ctx.Err() == nil {
