@@ -12,27 +12,26 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// coordinator is the part of a process in agreeing on who hands out steps. See term.
+// coordinator is this process's part in the agreement on where steps are handed out. See term.
 type coordinator struct {
 	e    *Engine
-	key  string // of what this process says of itself
+	key  string // key of this process's own note
 	gate *gate
 
-	served atomic.Int64 // a worker was served here last
-	mixed  atomic.Bool  // a dispatcher hands out, may do that, or did
-	back   atomic.Bool  // the database went back in time: contents are of its future
+	served atomic.Int64 // last time a worker was served here
+	mixed  atomic.Bool  // a dispatcher hands out, may hand out, or did
+	back   atomic.Bool  // the database went back in time: contents belong to its future
 
-	turn      chan struct{} // one round at a time; it guards what follows
-	announced member        // last, as the store has it
-	own       member        // what there is to say
+	turn      chan struct{} // one round at a time; it guards the fields below
+	announced member        // the last one stored
+	own       member        // the one to announce
 	begun     task.Instant  // of the last round
 }
 
 const (
-	// roundPause is how long a process waits for the others until it looks again.
+	// roundPause is how long a process waits for the others before it checks again.
 	roundPause = 25 * time.Millisecond
-	// servesFor is for how long after a worker was served a process without a
-	// dispatcher has a say.
+	// servesFor is how long a process without a dispatcher takes part after it served a worker.
 	servesFor = 2 * time.Minute
 )
 
@@ -42,7 +41,7 @@ var (
 	errOthersOutOfReach = errors.New("another node cannot use what this one sees in Redis, or has not filled it yet")
 )
 
-// errNoTerm is what a poll is told when that takes too long.
+// errNoTerm is returned to a poll when the agreement takes too long.
 var errNoTerm = &task.Error{Code: task.Unavailable, Message: "the nodes have not agreed yet on who hands out steps",
 	Hint: "poll again; one of them may have died a moment ago"}
 
@@ -54,10 +53,10 @@ func newCoordinator(e *Engine) *coordinator {
 		own: member{Native: e.dispatch == nil}}
 }
 
-// hold is how long a process counts as there without a word of it.
+// hold is how long a process counts as present without a new announcement.
 func (c *coordinator) hold() time.Duration { return max(8*time.Second, 5*c.e.cfg.UpkeepInterval) }
 
-// guard is how long before its end a process stops to hand out steps.
+// guard is how long before the end of its hold a process stops handing out steps.
 func (c *coordinator) guard() time.Duration { return c.hold() / 10 }
 
 // noteServed notes that a worker is served here.
@@ -67,7 +66,7 @@ func (c *coordinator) noteServed() {
 	}
 }
 
-// observe looks who hands out, without a say.
+// observe reads the current term without taking part.
 func (c *coordinator) observe(ctx context.Context) error {
 	_, err := c.read(ctx)
 	return err
@@ -88,7 +87,7 @@ func (c *coordinator) read(ctx context.Context) (membership, error) {
 	return a, nil
 }
 
-// coordinate takes part until all is as it should be, or others have to do something first.
+// coordinate takes part until nothing is left to do, or other processes have to act first.
 func (c *coordinator) coordinate(ctx context.Context) error {
 	began := c.e.instant()
 	if c.own.Native && task.Instant(c.served.Load()).Add(servesFor) < began {
@@ -114,14 +113,14 @@ func (c *coordinator) coordinate(ctx context.Context) error {
 	}
 }
 
-// ensure sees to it that steps may be handed out, and with wait does not return before. It
-// gives up when that takes longer than a process that has gone is waited for.
+// ensure takes part until steps may be handed out here; with wait it returns only then. It gives up when that takes
+// longer than the wait for a process that has ended.
 func (c *coordinator) ensure(ctx context.Context, wait bool) error {
 	c.noteServed()
 	if c.gate.isOpen(c.e.instant()) {
 		return nil
 	}
-	if !wait { // whoever comes is woken when it opens
+	if !wait { // waiting pollers are woken when it opens
 		return c.roundUnlessOpen(ctx)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.hold()+2*time.Second)
@@ -146,17 +145,16 @@ func (c *coordinator) ensure(ctx context.Context, wait bool) error {
 	}
 }
 
-// wants is what has to be done after a round.
+// wants is the work left after a round.
 type wants int
 
 const (
 	wantsNothing wants = iota
-	wantsAgain         // soon: others have something to do
+	wantsAgain         // soon: others have work to do
 	wantsFilling       // the dispatcher has to be filled
 )
 
-// round looks at what there is, says what this process has to say, and goes over to another
-// term if it has to.
+// round reads the notes, announces this process's state, and enters another term if necessary.
 func (c *coordinator) round(ctx context.Context) (wants, error) {
 	select {
 	case c.turn <- struct{}{}:
@@ -167,7 +165,7 @@ func (c *coordinator) round(ctx context.Context) (wants, error) {
 	return c.exclusiveRound(ctx)
 }
 
-// roundUnlessOpen is a round, unless another caller has just had one that was enough.
+// roundUnlessOpen runs a round, unless another caller has just opened the gate.
 func (c *coordinator) roundUnlessOpen(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -217,8 +215,7 @@ func (c *coordinator) exclusiveRound(ctx context.Context) (wants, error) {
 	return c.enter(ctx, a, now, stale && reached)
 }
 
-// propose begins a term, unless another process is first, and returns the one that is in
-// force.
+// propose begins a term, unless another process is first, and returns the membership with the term in force.
 func (c *coordinator) propose(ctx context.Context, a membership, next term) (membership, error) {
 	text, err := json.Marshal(next)
 	if err != nil {
@@ -236,8 +233,7 @@ func (c *coordinator) propose(ctx context.Context, a membership, next term) (mem
 	return c.read(ctx)
 }
 
-// announce leaves the terms before the present one, and says so, and that this process is
-// still there.
+// announce leaves the terms before the present one, and announces that, and that this process is still present.
 func (c *coordinator) announce(ctx context.Context, a membership, now task.Instant) error {
 	if c.own.Term != a.term.No {
 		if err := c.leave(ctx); err != nil {
@@ -260,14 +256,14 @@ func (c *coordinator) announce(ctx context.Context, a membership, now task.Insta
 		return fmt.Errorf("say what this process hands out: %w", err)
 	}
 	if c.announced.Until > c.e.instant() && c.announced.Term == m.Term {
-		c.gate.extend(m.Until.Add(-c.guard())) // nobody can have taken it for gone meanwhile
+		c.gate.extend(m.Until.Add(-c.guard())) // no process can have counted it as ended meanwhile
 	}
 	c.announced = m
 	return nil
 }
 
-// leave hands out nothing more, waits until what is being handed out is in the hands of
-// its workers, and stores the leases that only this process and the dispatcher know.
+// leave hands out nothing more, waits until the steps being handed out have reached their workers, and stores the
+// leases that only this process and the dispatcher know.
 func (c *coordinator) leave(ctx context.Context) error {
 	c.gate.shut()
 	g := c.e.dispatch
@@ -283,12 +279,12 @@ func (c *coordinator) leave(ctx context.Context) error {
 	return c.e.dispatch.persistLeases(ctx)
 }
 
-// enter hands out steps in the present term as soon as the others have left those before.
+// enter hands out steps in the present term as soon as the others have left the terms before.
 func (c *coordinator) enter(ctx context.Context, a membership, now task.Instant, fill bool) (wants, error) {
 	if !c.gate.isOpen(now) {
 		var err error
 		no := a.term.No
-		if a, err = c.read(ctx); err != nil { // after what this process said: who comes now has read that
+		if a, err = c.read(ctx); err != nil { // after this process's announcement: a process that joins now has read it
 			return wantsNothing, err
 		}
 		if a.term.No != no || !a.left() || a.term.There && a.term.Content != c.own.Sees {
@@ -325,8 +321,8 @@ func (c *coordinator) open(t term) {
 	c.e.waiters.wakeAll()
 }
 
-// leaveForGood has the other processes wait no more for this one, which hands out nothing from
-// now on. Leases that the dispatcher knows stay there.
+// leaveForGood tells the other processes not to wait for this one, which hands out nothing from now on. Leases that the
+// dispatcher knows stay there.
 func (c *coordinator) leaveForGood(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -347,8 +343,8 @@ func (c *coordinator) leaveForGood(ctx context.Context) error {
 	})
 }
 
-// epoch tells apart the times in which steps are handed out here; 0 where none are. Without other processes it is
-// always the same.
+// epoch identifies the period in which steps are handed out here; 0 where none are. Without other processes it never
+// changes.
 func (c *coordinator) epoch() int64 {
 	if c == nil {
 		return -1
@@ -356,7 +352,8 @@ func (c *coordinator) epoch() int64 {
 	return c.gate.openEpoch(c.e.instant())
 }
 
-// claim serves pollers with what from says while steps may be handed out here. Without other processes they always may.
+// claim serves pollers from the current place while steps may be handed out here. Without other processes they always
+// may.
 func (c *coordinator) claim(calls []*poller, from func(handOutFrom) ([][]Lease, error)) ([][]Lease, error) {
 	if c == nil {
 		return from(fromAnywhere)
@@ -370,7 +367,7 @@ func (c *coordinator) claim(calls []*poller, from func(handOutFrom) ([][]Lease, 
 	if err != nil || p.isValid(c.e.instant()) {
 		return out, err
 	}
-	// It took so long that others may hand out the same by now.
+	// It took so long that others may hand out the same steps by now.
 	for i, leases := range out {
 		if len(leases) == 0 {
 			continue
@@ -383,8 +380,8 @@ func (c *coordinator) claim(calls []*poller, from func(handOutFrom) ([][]Lease, 
 	return out, nil
 }
 
-// databaseReplaced has nothing handed out until the processes have agreed anew. What a dispatcher has is of the future
-// of a database that went back in time.
+// databaseReplaced stops handing out until the processes have agreed anew. The content of a dispatcher belongs to the
+// future of a database that went back in time.
 func (c *coordinator) databaseReplaced() {
 	if c != nil {
 		c.gate.shut()

@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// What a process with a dispatcher does for the agreement of all: see what that has, bring
-// it up to date, fill it, and say why it is not used.
+// The part of a process with a dispatcher in the agreement: check its content, bring it up to date, fill it, and note
+// why it is not used.
 
-// content names what the dispatcher has that is complete, as far as that is known to it.
+// content returns the name of the dispatcher's content, "" unless it is complete.
 func (c *coordinator) content(ctx context.Context) (name string, reached bool, err error) {
 	g := c.e.dispatch
 	if g == nil {
@@ -27,14 +27,14 @@ func (c *coordinator) content(ctx context.Context) (name string, reached bool, e
 	return g.d.Content(), true, nil
 }
 
-// catchUp tells the dispatcher what it was not told of while it was out of reach. The
-// content is "" if that is too much, or fails.
+// catchUp sends the dispatcher the removals that it missed while it was out of reach. It returns "" if there are too
+// many, or sending fails.
 func (c *coordinator) catchUp(ctx context.Context, content string, there bool) (string, error) {
 	g := c.e.dispatch
 	if g.caughtUp.Load() {
 		return content, nil
 	}
-	g.caughtUp.Store(true) // before: what fails from now on counts
+	g.caughtUp.Store(true) // before: later failures count
 	known, err := g.catchUp(ctx)
 	switch {
 	case err != nil:
@@ -45,7 +45,7 @@ func (c *coordinator) catchUp(ctx context.Context, content string, there bool) (
 	}
 	by := c.e.instant()
 	if there || c.announced.Until <= by {
-		by = by.Add(-sweepAge) // others hand out what is on their shelves
+		by = by.Add(-sweepAge) // others hand out the steps in their caches of submitted steps
 	}
 	if err := c.e.dispatch.sweep(ctx, g.used.Load(), by); err != nil {
 		g.caughtUp.Store(false)
@@ -73,15 +73,15 @@ func (c *coordinator) explain(a membership) {
 	}
 }
 
-// fill fills the dispatcher, if it is this process's turn. It reports whether it did.
+// fill fills the dispatcher, if it is this process's turn. It reports whether it was.
 func (c *coordinator) fill(ctx context.Context) (bool, error) {
 	const loop = "dispatch_fill"
 	mine, err := c.e.cluster.Turn(ctx, loop, fillHold)
 	if err != nil || !mine {
 		return false, err
 	}
-	defer func() { _, _ = c.e.cluster.Turn(context.WithoutCancel(ctx), loop, 0) }() // else it runs out
-	// Another process may have filled it while this one looked.
+	defer func() { _, _ = c.e.cluster.Turn(context.WithoutCancel(ctx), loop, 0) }() // else the turn runs out
+	// Another process may have filled it in the meantime.
 	w, err := c.round(ctx)
 	if err != nil || w != wantsFilling {
 		return true, err
@@ -99,7 +99,7 @@ func (c *coordinator) fill(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// present is the term that this process has come to.
+// present returns the term that this process has entered.
 func (c *coordinator) present() int64 {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()

@@ -7,13 +7,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// The verbs of workers, as far as the dispatcher carries them out.
+// The verbs of workers that the dispatcher carries out.
 
 const (
-	// maxClaimRounds bounds how often a claim asks again because what it was given
-	// turned out to be out of date.
+	// maxClaimRounds bounds how often a claim repeats because its holds were out of date.
 	maxClaimRounds = 5
-	// maxStaleRounds bounds it as long as nobody has got anything.
+	// maxStaleRounds bounds it as long as no poller has got a step.
 	maxStaleRounds = 100
 )
 
@@ -24,7 +23,7 @@ func (g *dispatchQueue) claimThere(calls []*poller) ([][]Lease, error) {
 		holds, err := g.claimHolds(calls, out)
 		if err != nil {
 			g.failOver(err)
-			return out, nil // who got nothing looks in the store
+			return out, nil // pollers without steps try the store
 		}
 		if holds == nil {
 			return out, nil
@@ -41,13 +40,12 @@ func (g *dispatchQueue) claimThere(calls []*poller) ([][]Lease, error) {
 	return out, nil
 }
 
-// empty reports whether nobody has got anything.
+// empty reports whether no poller has got a step.
 func empty(out [][]Lease) bool {
 	return !slices.ContainsFunc(out, func(l []Lease) bool { return len(l) > 0 })
 }
 
-// claimHolds asks for as many steps as the pollers still have room for; nil when
-// there are none.
+// claimHolds asks for as many steps as the pollers still have capacity for; nil when that is none.
 func (g *dispatchQueue) claimHolds(calls []*poller, out [][]Lease) ([][]Hold, error) {
 	now := g.e.instant()
 	token := g.e.nextToken(now)
@@ -76,15 +74,13 @@ func (g *dispatchQueue) claimHolds(calls []*poller, out [][]Lease) ([][]Hold, er
 	return holds, nil
 }
 
-// taken is a hold, and the lease that it becomes; nil: the step is not ready in the
-// store any more.
+// taken is a hold, and the lease that it becomes; nil: the step is no longer ready in the store.
 type taken struct {
 	Hold
 	lease *Lease
 }
 
-// leaseHolds turns holds into leases, and returns how many were of steps that are
-// not ready in the store any more.
+// leaseHolds turns holds into leases, and returns the number of steps that are no longer ready in the store.
 func (g *dispatchQueue) leaseHolds(calls []*poller, holds [][]Hold, out [][]Lease) (dropped int, err error) {
 	lists := make([][]taken, len(holds))
 	for i, list := range holds {
@@ -110,8 +106,7 @@ func (g *dispatchQueue) leaseHolds(calls []*poller, holds [][]Hold, out [][]Leas
 	return dropped, nil
 }
 
-// leaseFromCache makes leases of those holds that take nothing from the store, and
-// returns how many are left.
+// leaseFromCache makes leases of the holds that need nothing from the store, and returns the number of the others.
 func (g *dispatchQueue) leaseFromCache(calls []*poller, lists [][]taken) (rest int) {
 	began, u := g.e.startObserving(), newUnit(context.Background(), g.e, nil)
 	for i, list := range lists {
@@ -166,8 +161,8 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 	})
 }
 
-// prepareLeases reads what workers get to know besides the rows of their steps:
-// the contexts of the tasks, and the results of the parents.
+// prepareLeases reads what a lease contains in addition to the row of its step: the context of the task, and the
+// results of the parents.
 func (u *unit) prepareLeases(works []Work) error {
 	var steps []*task.Step
 	var bare []*task.Task
@@ -186,8 +181,7 @@ func (u *unit) prepareLeases(works []Work) error {
 	return u.rows.gatherAll(steps, u.rows.parents)
 }
 
-// returnHolds gives steps back that nobody got to know of. If that fails too, their
-// leases run out.
+// returnHolds gives back steps that no worker has received. If that fails too, their leases run out.
 func (g *dispatchQueue) returnHolds(holds [][]Hold) {
 	f := dispatchUpdate{queued: map[int64]int{}}
 	for _, list := range holds {
@@ -199,8 +193,8 @@ func (g *dispatchQueue) returnHolds(holds [][]Hold) {
 	g.outbox.Post(f)
 }
 
-// renewThere starts or renews the leases that the dispatcher knows, and
-// leaves the others, which are in the store, to stored.
+// renewThere starts or renews the leases that the dispatcher knows, and leaves the others, which are in the store, to
+// stored.
 func (g *dispatchQueue) renewThere(verb string, calls []leaseCall,
 	stored func([]leaseCall) ([][]LeaseAnswer, error),
 ) ([][]LeaseAnswer, error) {
@@ -247,10 +241,9 @@ func (g *dispatchQueue) renewThere(verb string, calls []leaseCall,
 	return out, nil
 }
 
-// renewHolds asks the dispatcher, and returns what each call asked about with the
-// answers.
+// renewHolds asks the dispatcher, and returns the leases of each call with the answers.
 func (g *dispatchQueue) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, holds [][]Hold, err error) {
-	g.flush() // a lease that was ended before is not to be renewed
+	g.flush() // a lease that was ended before must not be renewed
 	ctx, now := context.Background(), g.e.instant()
 	until := now.Add(g.e.cfg.Leases.Lease())
 	refs, holds = make([][]LeaseRef, len(calls)), make([][]Hold, len(calls))
@@ -302,7 +295,7 @@ func heldAnswer(h Hold) LeaseAnswer {
 	return a
 }
 
-// observeStarted tells the observer of attempts that begin in the dispatcher.
+// observeStarted reports attempts that begin in the dispatcher to the observer.
 func (g *dispatchQueue) observeStarted(holds []Hold, now task.Instant) {
 	if g.e.observer == nil {
 		return
@@ -330,13 +323,13 @@ func (g *dispatchQueue) heldBy(ctx context.Context, worker int64) ([]task.ID, er
 	return ids, nil
 }
 
-// ReapDispatched ends leases that ran out in the dispatcher, as ReapLeases does in
-// the store. While the store is the queue here, it does nothing.
+// ReapDispatched ends leases that ran out in the dispatcher, as ReapLeases does in the store. While the store is the
+// queue here, it does nothing.
 func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 	if !e.dispatch.on() {
 		return 0, nil
 	}
-	e.dispatch.flush() // what the last batch did away with
+	e.dispatch.flush() // send what the last batch removed
 	holds, ok, err := ask(ctx, e.dispatch, func(d Dispatcher) ([]Hold, error) {
 		return d.Expired(ctx, e.instant(), limit)
 	})
@@ -370,8 +363,7 @@ func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 	return len(holds), err
 }
 
-// extendLeases renews leases that ran out while there was nobody to send heartbeats to,
-// and returns the others.
+// extendLeases renews leases that ran out while no process could receive heartbeats, and returns the others.
 func (g *dispatchQueue) extendLeases(ctx context.Context, holds []Hold) ([]Hold, error) {
 	now, grace := g.e.instant(), g.e.grace()
 	if now >= grace {

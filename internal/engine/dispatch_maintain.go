@@ -10,21 +10,20 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// What package upkeep does about the dispatcher, in every process: look whether
-// it is there and complete, fill it when it is not, and find what it missed.
+// The work of package upkeep on the dispatcher, in every process: check that it is reachable and complete, fill it when
+// it is not, and find the steps that it missed.
 
 const (
-	// fillBatch is how many steps are offered at once while it is filled.
+	// fillBatch is the number of steps offered at once during filling.
 	fillBatch = 5000
-	// fillHold is how long filling may stand still until another process takes over.
+	// fillHold is how long filling may stall before another process takes over.
 	fillHold = 15 * time.Second
-	// headOfQueue is how many steps of each route one sweep looks at.
+	// headOfQueue is the number of steps of each route that one sweep reads.
 	headOfQueue = 1000
 )
 
-// MaintainDispatch goes back to the dispatcher when it is there, and away from it when
-// it is not. It blocks for as long as filling it takes. Without a dispatcher it
-// does nothing.
+// MaintainDispatch returns to the dispatcher when it is reachable and complete, and leaves it when it is not. It blocks
+// while it fills the dispatcher. Without a dispatcher it does nothing.
 func (e *Engine) MaintainDispatch(ctx context.Context) error {
 	if e.coordinator != nil {
 		return e.coordinator.coordinate(ctx)
@@ -53,8 +52,7 @@ func (e *Engine) MaintainDispatch(ctx context.Context) error {
 	}
 }
 
-// rejoin claims from the dispatcher again once it knows what it was not told of
-// while it was out of reach.
+// rejoin claims from the dispatcher again once it has received the removals that it missed while it was out of reach.
 func (g *dispatchQueue) rejoin(ctx context.Context) error {
 	known, err := g.catchUp(ctx)
 	switch {
@@ -79,7 +77,7 @@ func (g *dispatchQueue) refill(ctx context.Context) error {
 	return err
 }
 
-// switchOver claims from the dispatcher from now on, unless it went away again.
+// switchOver claims from the dispatcher from now on, unless it has failed again.
 func (g *dispatchQueue) switchOver() {
 	g.flush()
 	g.submitted.clear()
@@ -89,8 +87,7 @@ func (g *dispatchQueue) switchOver() {
 	}
 }
 
-// fill fills the dispatcher from the store, and reports whether it did: it does not when
-// another process is at it.
+// fill fills the dispatcher from the store, and reports whether it did: it does not when another process is filling.
 func (g *dispatchQueue) fill(ctx context.Context) (bool, error) {
 	d := g.d
 	g.startOver()
@@ -110,7 +107,7 @@ func (g *dispatchQueue) fill(ctx context.Context) (bool, error) {
 		err := g.readySteps(ctx, r.ID, fillBatch, g.e.instant().Add(clockSlack), func(steps []Offered) (bool, error) {
 			err := d.Offer(ctx, steps)
 			if err == nil {
-				mine, err = d.Reload(ctx, fillHold) // the work goes on
+				mine, err = d.Reload(ctx, fillHold) // the work continues
 			}
 			if err != nil {
 				mine = false
@@ -122,7 +119,7 @@ func (g *dispatchQueue) fill(ctx context.Context) (bool, error) {
 			return false, fmt.Errorf("fill the dispatcher: %w", err)
 		}
 		if !mine {
-			return false, nil // the server went away, or another process has taken over
+			return false, nil // the server is gone, or another process has taken over
 		}
 	}
 	if err := d.Loaded(ctx); err != nil {
@@ -131,8 +128,8 @@ func (g *dispatchQueue) fill(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// readySteps calls each with the steps of a route that were ready by a time, lowest key
-// first, until it says that this is enough.
+// readySteps calls each with the steps of a route that were ready by a time, lowest key first, until each returns
+// false.
 func (g *dispatchQueue) readySteps(ctx context.Context, route int64, batch int, by task.Instant,
 	each func([]Offered) (more bool, err error),
 ) error {
@@ -157,9 +154,8 @@ func (g *dispatchQueue) readySteps(ctx context.Context, route int64, batch int, 
 	}
 }
 
-// SweepDispatch offers again what is ready in the store and unknown to the
-// dispatcher: a process died, or was cut off, before it could tell. It looks at the
-// head of each queue, which is where such steps end up.
+// SweepDispatch offers again steps that are ready in the store and unknown to the dispatcher: a process died, or was
+// cut off, before it could send them. It reads the head of each queue, where such steps end up.
 func (e *Engine) SweepDispatch(ctx context.Context) error {
 	if !e.dispatch.on() {
 		return nil
@@ -167,12 +163,11 @@ func (e *Engine) SweepDispatch(ctx context.Context) error {
 	return e.dispatch.sweep(ctx, false, e.instant().Add(-sweepAge))
 }
 
-// sweepAge is how long a step must have been ready until another process than the one
-// that made it so offers it. Until then that one may have it on its cache of submitted steps, and not have
-// offered it yet.
+// sweepAge is how long a step must have been ready before a process other than the one that made it ready offers it.
+// Until then it may be in that process's cache of submitted steps, and not offered yet.
 const sweepAge = time.Second
 
-// sweep looks for steps that were ready by a time.
+// sweep offers again the missing steps that were ready by a time.
 func (g *dispatchQueue) sweep(ctx context.Context, all bool, by task.Instant) error {
 	g.flush()
 	routes, err := g.e.store.Routes(ctx)
@@ -181,7 +176,7 @@ func (g *dispatchQueue) sweep(ctx context.Context, all bool, by task.Instant) er
 	}
 	for _, r := range routes {
 		if !g.reachable.Load() {
-			return nil // the engine goes on without it
+			return nil // the engine continues without it
 		}
 		err := g.readySteps(ctx, r.ID, headOfQueue, by, func(steps []Offered) (bool, error) {
 			if len(steps) == 0 {
@@ -194,7 +189,7 @@ func (g *dispatchQueue) sweep(ctx context.Context, all bool, by task.Instant) er
 			if missing, err = g.stillReady(ctx, missing); err != nil || len(missing) == 0 {
 				return all, err
 			}
-			// gone first: an end of a lease may be what it has not heard of
+			// removed first: the dispatcher may have missed the end of a lease
 			g.outbox.Post(dispatchUpdate{gone: removals(missing), fresh: missing, queued: map[int64]int{r.ID: len(missing)}})
 			return true, nil
 		})
@@ -205,7 +200,7 @@ func (g *dispatchQueue) sweep(ctx context.Context, all bool, by task.Instant) er
 	return nil
 }
 
-// removals takes offers back that are about to be made again.
+// removals takes back offers that are about to be made again.
 func removals(steps []Offered) []Removal {
 	out := make([]Removal, len(steps))
 	for i, s := range steps {
@@ -214,8 +209,7 @@ func removals(steps []Offered) []Removal {
 	return out
 }
 
-// stillReady returns those of the steps that have not been settled since they
-// were read.
+// stillReady returns the steps that have not been settled since they were read.
 func (g *dispatchQueue) stillReady(ctx context.Context, steps []Offered) ([]Offered, error) {
 	if len(steps) == 0 {
 		return nil, nil
@@ -242,8 +236,8 @@ func (g *dispatchQueue) stillReady(ctx context.Context, steps []Offered) ([]Offe
 	return ready, err
 }
 
-// FollowDispatch wakes polls for steps that other processes offered, until ctx
-// ends or the connection is lost, and returns why. It blocks.
+// FollowDispatch wakes polls for steps that other processes offered, until ctx ends or the connection is lost, and
+// returns the reason. It blocks.
 func (e *Engine) FollowDispatch(ctx context.Context) error {
 	return e.dispatch.d.Listen(ctx, func(routes map[int64]int) {
 		e.restoreRoutes(routes)
@@ -251,19 +245,18 @@ func (e *Engine) FollowDispatch(ctx context.Context) error {
 	})
 }
 
-// FlushDispatch waits until the dispatcher has been told of all that was committed
-// before, or cannot be reached.
+// FlushDispatch waits until the dispatcher has received everything committed before, or cannot be reached.
 func (e *Engine) FlushDispatch() {
 	if e.dispatch != nil {
 		e.dispatch.flush()
 	}
 }
 
-// Dispatched reports whether there is a dispatcher to be tended.
+// Dispatched reports whether a dispatcher is configured.
 func (e *Engine) Dispatched() bool { return e.dispatch != nil }
 
-// LeaveDispatch has other processes not wait for this one, which is about to end: it
-// hands out no more steps. Where it goes on after all, a poll begins anew.
+// LeaveDispatch tells other processes not to wait for this one, which is about to end: it hands out no more steps. If
+// it continues after all, the next poll rejoins.
 func (e *Engine) LeaveDispatch(ctx context.Context) error {
 	if e.coordinator == nil {
 		return nil

@@ -7,15 +7,14 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// The outbox passes what transactions did on to the dispatcher, in their order and
-// many at once, while those who waited for the transactions go on. What it has not
-// passed on when the process dies is found by the sweep.
+// The outbox sends the effects of transactions to the dispatcher, in their order and many at once, while the callers of
+// those transactions continue. Updates that are lost when the process dies are found by the sweep.
 
-// dispatchUpdate is what the dispatcher has to hear of one transaction.
+// dispatchUpdate is the change of the dispatcher after one transaction.
 type dispatchUpdate struct {
-	gone   []Removal     // are not ready any more, or not in that place
+	gone   []Removal     // no longer ready, or no longer at that position
 	fresh  []Offered     // have become ready
-	queued map[int64]int // how many, for those who wait for them
+	queued map[int64]int // number of steps to wake pollers for, by route
 }
 
 type outbox = coalesce.Group[dispatchUpdate, struct{}]
@@ -27,14 +26,13 @@ func (g *dispatchQueue) newOutbox() *outbox {
 	})
 }
 
-// flush waits until what is in the outbox now has been passed on.
+// flush waits until everything now in the outbox has been sent.
 func (g *dispatchQueue) flush() {
 	_, _ = g.outbox.Do(context.Background(), dispatchUpdate{}) // it has no error
 }
 
-// sendUpdates tells the dispatcher of transactions, and then wakes those who wait for
-// what has become ready: also when the dispatcher was not told, because then they
-// find it in the store.
+// sendUpdates sends the updates of transactions to the dispatcher, and then wakes the waiters for steps that became
+// ready: also when the dispatcher was not reached, because then they find the steps in the store.
 func (g *dispatchQueue) sendUpdates(batch []dispatchUpdate) {
 	gone, fresh, queued := mergeUpdates(batch)
 	ctx := context.Background() // the dispatcher has time-outs of its own
@@ -58,8 +56,7 @@ func (g *dispatchQueue) sendUpdates(batch []dispatchUpdate) {
 	}
 }
 
-// mergeUpdates is what is left to tell of a sequence of follow-ups when the dispatcher
-// first takes out and then lets in.
+// mergeUpdates merges a sequence of updates into one that first removes and then offers.
 func mergeUpdates(batch []dispatchUpdate) (gone []Removal, fresh []Offered, queued map[int64]int) {
 	if len(batch) == 1 {
 		return batch[0].gone, batch[0].fresh, batch[0].queued

@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// This file has the methods of queue for a dispatcher. While the dispatcher is not in use each does what storeQueue
-// does.
+// This file has the methods of queue for a dispatcher. While the dispatcher is not in use each does the same as
+// storeQueue.
 
 func (g *dispatchQueue) begin(ctx context.Context, wait bool) error {
 	if err := g.storeQueue.begin(ctx, wait); err != nil {
@@ -20,7 +20,7 @@ func (g *dispatchQueue) begin(ctx context.Context, wait bool) error {
 		}
 	}
 	if wait && g.on() {
-		g.flush() // a claim sees what was done before it
+		g.flush() // a claim sees everything that was done before it
 	}
 	return nil
 }
@@ -35,13 +35,13 @@ func (g *dispatchQueue) claim(calls []*poller) ([][]Lease, error) {
 		case from == fromDispatch, from == fromAnywhere && g.on():
 			return g.claimThere(calls)
 		case from == fromAnywhere && g.mustPersist():
-			return make([][]Lease, len(calls)), nil // it was the queue a moment ago, and they ask again
+			return make([][]Lease, len(calls)), nil // it was the queue a moment ago; the pollers try again
 		}
 		return g.e.claimStored(calls)
 	})
 }
 
-// renew asks the dispatcher first while that hands out.
+// renew asks the dispatcher first while it hands out steps.
 func (g *dispatchQueue) renew(verb string, calls []leaseCall,
 	stored func([]leaseCall) ([][]LeaseAnswer, error),
 ) ([][]LeaseAnswer, error) {
@@ -53,7 +53,7 @@ func (g *dispatchQueue) renew(verb string, calls []leaseCall,
 		if !ok {
 			return stored(calls)
 		}
-		defer p.leave() // what this process remembers of them is stored when it is over
+		defer p.leave() // leases that this process remembers are stored when the permit has been left
 	}
 	return g.renewThere(verb, calls, stored)
 }
@@ -123,8 +123,8 @@ func (g *dispatchQueue) holds(ctx context.Context, limit int) ([]Hold, error) {
 	return holds, err // when it has just failed, they are stored in a moment
 }
 
-// show makes steps that are held in the dispatcher what they are there. It
-// does without when that cannot be asked.
+// show gives steps that are held in the dispatcher their state there. When the dispatcher cannot be asked, it leaves
+// them unchanged.
 func (g *dispatchQueue) show(ctx context.Context, steps []*task.Step) {
 	if !g.on() {
 		return
@@ -141,7 +141,7 @@ func (g *dispatchQueue) show(ctx context.Context, steps []*task.Step) {
 	}
 	for i, h := range g.findHolds(ctx, ids) {
 		if s := ready[i]; h.Token > s.Token {
-			_ = s.Adopt(h.lease()) // else it stays what it is in the store
+			_ = s.Adopt(h.lease()) // else it keeps its state in the store
 		}
 	}
 }
@@ -159,7 +159,7 @@ func (g *dispatchQueue) becameReady(u *unit, w Work) {
 	u.leases.newOffers = append(u.leases.newOffers, w)
 }
 
-// rekeyed has a step offered in its new place: the dispatcher has it in the old one, unless a worker holds it.
+// rekeyed offers a step at its new position: the dispatcher has it at the old one, unless a worker holds it.
 func (g *dispatchQueue) rekeyed(u *unit, s *task.Step, was int64) {
 	as := offeredAs(s)
 	as.Key = was
@@ -167,7 +167,7 @@ func (g *dispatchQueue) rekeyed(u *unit, s *task.Step, was int64) {
 	u.leases.newOffers = append(u.leases.newOffers, Work{Step: s})
 }
 
-// loadHolds finds out who holds those of the steps that are ready in the store.
+// loadHolds finds the holds on steps that are ready in the store.
 func (g *dispatchQueue) loadHolds(u *unit, works []Work) {
 	dl := &u.leases
 	var unknown []task.ID
@@ -178,7 +178,7 @@ func (g *dispatchQueue) loadHolds(u *unit, works []Work) {
 		if _, known := dl.holds[w.Step.ID]; known {
 			continue
 		}
-		// another process may have begun an attempt that this one only remembers as assigned
+		// another process may have begun an attempt that this one remembers only as assigned
 		if h, ok := g.leaseOf(w.Step.ID); ok && h.Until > u.now && (h.StartedAt != 0 || !g.on()) {
 			dl.putHold(w.Step.ID, h)
 			continue
@@ -193,7 +193,8 @@ func (g *dispatchQueue) loadHolds(u *unit, works []Work) {
 	}
 }
 
-// committed tells the dispatcher what a unit did. What became ready there wakes waiters once it can be claimed.
+// committed sends the changes of a unit to the dispatcher. Steps that became ready there wake waiters once they can be
+// claimed.
 func (g *dispatchQueue) committed(u *unit) {
 	f := u.leases.dispatchUpdate()
 	f.gone = append(f.gone, u.leases.removals...)
@@ -204,9 +205,9 @@ func (g *dispatchQueue) committed(u *unit) {
 	}
 	if g.on() {
 		g.cacheSubmitted(u)
-		u.wake.queued = nil // they are woken once the steps can be claimed
+		u.wake.queued = nil // the waiters are woken once the steps can be claimed
 		g.e.waiters.publish(u)
-	} else { // waiting polls hear of it twice, because steps may be claimed from either place by then
+	} else { // waiting polls are woken twice, because by then steps may be claimed from either place
 		g.storeQueue.committed(u)
 	}
 	if len(f.gone)+len(f.fresh)+len(f.queued) > 0 {
@@ -214,8 +215,8 @@ func (g *dispatchQueue) committed(u *unit) {
 	}
 }
 
-// cacheSubmitted puts the new steps of a committed transaction in the cache of submitted steps, and takes
-// down what it touched.
+// cacheSubmitted puts the new steps of a committed transaction into the cache of submitted steps, and drops the entries
+// that the transaction changed.
 func (g *dispatchQueue) cacheSubmitted(u *unit) {
 	s, dl := g.submitted, &u.leases
 	s.forget(u.rows.dirtyTasks)

@@ -14,26 +14,24 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// dispatchQueue is what the engine knows of its Dispatcher. With it, ready steps
-// are claimed, started and kept alive there, and the store hears of an attempt
-// only when it ends: the unit of work then adopts the lease. Whatever goes wrong
-// with the dispatcher, the engine goes on with the store alone, and comes back
-// once the dispatcher is complete again.
+// dispatchQueue is the engine's view of its Dispatcher. With a dispatcher, ready steps are claimed, started and renewed
+// there, and the store learns of an attempt only when it ends: the unit of work then adopts the lease. Whatever fails
+// in the dispatcher, the engine continues with the store alone, and returns once the dispatcher is complete again.
 type dispatchQueue struct {
 	storeQueue
 	d Dispatcher
 
 	state     atomic.Int32
-	reachable atomic.Bool // it answered when it was asked last
-	caughtUp  atomic.Bool // it was told of all that was done while it was out of reach
+	reachable atomic.Bool // it answered the last request
+	caughtUp  atomic.Bool // it has received everything that was done while it was out of reach
 	used      atomic.Bool // this process has claimed from it before
 
 	mu            sync.Mutex
 	leases        map[task.ID]Hold // leases that this process granted or renewed
-	room          int              // how many of them there may be until those that are over are looked for
-	reason        error            // why the engine goes on without it
-	missed        []Removal        // what went out of the queue and it was not told of
-	missedTooMany bool             // they are too many to be remembered
+	room          int              // number of leases to keep until expired ones are removed
+	reason        error            // why the engine continues without it
+	missed        []Removal        // removals that it was not sent
+	missedTooMany bool             // there were too many to remember
 
 	submitted *submittedCache
 	outbox    *outbox
@@ -43,12 +41,12 @@ type dispatchQueue struct {
 // States of a dispatchQueue.
 const (
 	dispatchOff        = iota // the store is the queue
-	dispatchPersisting        // leases that this process remembers have to be stored first
-	dispatchSuspended         // they are; other processes have to store theirs. See coordinator
+	dispatchPersisting        // leases that this process remembers must be stored first
+	dispatchSuspended         // they are stored; other processes have to store theirs. See coordinator
 	dispatchOn
 )
 
-// errDispatchNew is why a process that was just started is its own queue.
+// errDispatchNew is the reason before the dispatcher has been filled for a process that has just started.
 var errDispatchNew = errors.New("it has not been filled yet")
 
 func newDispatchQueue(e *Engine, d Dispatcher) *dispatchQueue {
@@ -59,7 +57,7 @@ func newDispatchQueue(e *Engine, d Dispatcher) *dispatchQueue {
 		if e.coordinator != nil {
 			return calls, e.coordinator.coordinate(context.Background())
 		}
-		return calls, g.persistLeases(context.Background()) // an error leaves it to MaintainDispatch
+		return calls, g.persistLeases(context.Background()) // on an error, MaintainDispatch tries again
 	})
 	g.reachable.Store(true)
 	if r, ok := e.store.(RowCacher); ok {
@@ -71,11 +69,11 @@ func newDispatchQueue(e *Engine, d Dispatcher) *dispatchQueue {
 // on reports whether steps are claimed from the dispatcher.
 func (g *dispatchQueue) on() bool { return g != nil && g.state.Load() == dispatchOn }
 
-// mustPersist reports whether steps are claimed from nowhere for a moment.
+// mustPersist reports whether no steps are claimed for a moment, until leases are stored.
 func (g *dispatchQueue) mustPersist() bool { return g.state.Load() == dispatchPersisting }
 
-// remember keeps leases in mind until they end here, or are long over: those that
-// another process renews or ends are not heard of any more.
+// remember keeps leases until they end here, or are long over: this process does not learn when another renews or ends
+// them.
 func (g *dispatchQueue) remember(holds []Hold, now task.Instant) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -92,10 +90,9 @@ func (g *dispatchQueue) remember(holds []Hold, now task.Instant) {
 }
 
 const (
-	// forgottenAfter is after how long a lease that has run out is taken for one that another
-	// process has looked after.
+	// forgottenAfter is the time after its end at which a lease counts as handled by another process.
 	forgottenAfter = time.Minute
-	// minRemembered is how many leases are kept without a look at whether they are over.
+	// minRemembered is the number of leases kept without checking whether they are over.
 	minRemembered = 1000
 )
 
@@ -118,14 +115,14 @@ func (g *dispatchQueue) leaseOf(id task.ID) (Hold, bool) {
 	return h, ok
 }
 
-// remembered are all leases that are not long over.
+// remembered returns all leases that are not long over.
 func (g *dispatchQueue) remembered(now task.Instant) []Hold {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	holds := make([]Hold, 0, len(g.leases))
 	for id, h := range g.leases {
 		if h.Until.Add(time.Hour) < now {
-			delete(g.leases, id) // somebody else has looked after it
+			delete(g.leases, id) // another process has handled it
 			continue
 		}
 		holds = append(holds, h)
@@ -133,11 +130,10 @@ func (g *dispatchQueue) remembered(now task.Instant) []Hold {
 	return holds
 }
 
-// maxMissed bounds what is remembered of what the dispatcher was not told of. Past it
-// the dispatcher is filled anew.
+// maxMissed bounds the remembered removals that the dispatcher was not sent. Beyond it the dispatcher is filled anew.
 const maxMissed = 100_000
 
-// addMissed remembers what the dispatcher was not told of: it would hand it out again.
+// addMissed remembers removals that the dispatcher was not sent: without them it would hand the steps out again.
 func (g *dispatchQueue) addMissed(gone []Removal) {
 	if len(gone) == 0 {
 		return
@@ -151,8 +147,7 @@ func (g *dispatchQueue) addMissed(gone []Removal) {
 	g.missed = append(g.missed, gone...)
 }
 
-// catchUp tells the dispatcher what it missed. It reports false when it has missed
-// too much.
+// catchUp sends the dispatcher the removals that it missed. It returns false when it has missed too many.
 func (g *dispatchQueue) catchUp(ctx context.Context) (bool, error) {
 	g.mu.Lock()
 	gone, overran := g.missed, g.missedTooMany
@@ -168,15 +163,14 @@ func (g *dispatchQueue) catchUp(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// startOver forgets what the dispatcher missed: it is filled from the store.
+// startOver forgets the missed removals: the dispatcher is filled from the store.
 func (g *dispatchQueue) startOver() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.missed, g.missedTooMany = nil, false
 }
 
-// failed notes that the dispatcher did not do what it was asked for: the engine
-// goes on without it.
+// failed notes that the dispatcher did not carry out a request: the engine continues without it.
 func (g *dispatchQueue) failed(err error) {
 	g.reachable.Store(errors.Is(err, ErrDispatchLost))
 	g.mu.Lock()
@@ -190,10 +184,10 @@ func (g *dispatchQueue) suspendFrom(state, to int32) {
 	if g.state.CompareAndSwap(state, to) && g.e.coordinator != nil {
 		g.e.coordinator.gate.shut()
 	}
-	g.submitted.clear() // others may claim what is on it before this process comes back
+	g.submitted.clear() // others may claim the steps in it before this process returns
 }
 
-// suspend claims from nowhere. See coordinator.
+// suspend stops claiming from either place. See coordinator.
 func (g *dispatchQueue) suspend() {
 	g.suspendFrom(dispatchOn, dispatchPersisting)
 	g.suspendFrom(dispatchOff, dispatchSuspended)
@@ -210,24 +204,24 @@ func (g *dispatchQueue) resume(there bool) {
 	g.state.Store(dispatchOff)
 }
 
-// setReason notes why the engine goes on without the dispatcher.
+// setReason notes why the engine continues without the dispatcher.
 func (g *dispatchQueue) setReason(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.reason = err
 }
 
-// DispatchState says how steps reach workers.
+// DispatchState describes how steps reach workers.
 type DispatchState struct {
-	// Configured is false where the store is the queue, and nothing else was asked for.
+	// Configured is false where the store is the queue, and no dispatcher is configured.
 	Configured bool
 	// Active is true while steps are claimed from the dispatcher.
 	Active bool
-	// Why it is not; nil when it is.
+	// Why is the reason when it is not active, else nil.
 	Why error
 }
 
-// Dispatch says how steps reach workers just now.
+// Dispatch returns how steps reach workers at this moment.
 func (e *Engine) Dispatch() DispatchState {
 	g := e.dispatch
 	if g == nil {
@@ -242,9 +236,8 @@ func (e *Engine) Dispatch() DispatchState {
 	return s
 }
 
-// ask asks the dispatcher while that is the queue. ok is false where it is
-// not, or has just failed: the store knows then. An error is that of a caller who has
-// gone.
+// ask sends a question to the dispatcher while it is the queue. ok is false when it is not, or has just failed: then
+// the store has the answer. An error means that the caller's ctx has ended.
 func ask[T any](ctx context.Context, g *dispatchQueue,
 	question func(Dispatcher) (T, error),
 ) (answer T, ok bool, err error) {
@@ -258,16 +251,14 @@ func ask[T any](ctx context.Context, g *dispatchQueue,
 	return got, true, nil
 }
 
-// findHolds returns who holds steps, as far as the dispatcher knows; nil if it cannot be
-// asked.
+// findHolds returns the holds on steps that the dispatcher knows; nil if it cannot be asked.
 func (g *dispatchQueue) findHolds(ctx context.Context, ids []task.ID) []Hold {
 	holds, _, _ := ask(ctx, g, func(d Dispatcher) ([]Hold, error) { return d.Find(ctx, ids) })
 	return holds
 }
 
-// fallBack is what becomes of an error of the dispatcher: nothing but that the
-// engine goes on without it. Who has gone meanwhile gets the error, and the dispatcher
-// is not blamed for it.
+// fallBack handles an error of the dispatcher: the engine continues without it, and no error is returned. A caller
+// whose ctx has ended gets the error, and the dispatcher is not blamed for it.
 func (g *dispatchQueue) fallBack(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -276,7 +267,7 @@ func (g *dispatchQueue) fallBack(ctx context.Context, err error) error {
 	return nil
 }
 
-// failOver goes on without the dispatcher.
+// failOver continues without the dispatcher.
 func (g *dispatchQueue) failOver(err error) {
 	g.failed(err)
 	if g.mustPersist() {
@@ -284,8 +275,8 @@ func (g *dispatchQueue) failOver(err error) {
 	}
 }
 
-// persistLeases stores the leases that this process remembers, so that the store can be
-// the queue without handing out a second time what somebody works on.
+// persistLeases stores the leases that this process remembers, so that the store can be the queue without handing out a
+// step that a worker is processing.
 func (g *dispatchQueue) persistLeases(ctx context.Context) error {
 	if !g.mustPersist() {
 		return nil
@@ -314,11 +305,11 @@ func (g *dispatchQueue) persistLeases(ctx context.Context) error {
 	return nil
 }
 
-// maxPersisted bounds how many leases of other processes one stores.
+// maxPersisted bounds the leases of other processes that one process stores.
 const maxPersisted = 100_000
 
-// addLeasesOfOthers adds the leases that only the dispatcher remembers: those that a process
-// granted which has gone since. Where it is out of reach, there are none to be had.
+// addLeasesOfOthers adds the leases that only the dispatcher remembers: their processes have ended. Where the
+// dispatcher is out of reach, it adds none.
 func (g *dispatchQueue) addLeasesOfOthers(ctx context.Context, holds []Hold) ([]Hold, error) {
 	if !g.reachable.Load() {
 		return holds, nil
@@ -339,9 +330,8 @@ func (g *dispatchQueue) addLeasesOfOthers(ctx context.Context, holds []Hold) ([]
 	return holds, nil
 }
 
-// storeHolds writes leases into the rows of their steps. Another process may have
-// renewed them, or stored what it knows of them: each is as good as new, and what is
-// known best holds.
+// storeHolds writes leases into the rows of their steps. Another process may have renewed them, or stored its own
+// version of them: each counts as freshly renewed, and the most advanced version is kept.
 func (g *dispatchQueue) storeHolds(ctx context.Context, holds []Hold) error {
 	ids := make([]task.ID, len(holds))
 	of := make(map[task.ID]Hold, len(holds))

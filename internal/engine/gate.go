@@ -7,14 +7,14 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// gate lets steps be handed out while this process may do that, and waits for those
-// that are being handed out when it may not any more. See terms.
+// gate lets steps be handed out while this process may do so, and waits for those being handed out when it no longer
+// may. See terms.go.
 type gate struct {
 	mu      sync.Mutex
 	at      handOutFrom
 	epoch   int64        // grows whenever it opens or shuts
 	until   task.Instant // nothing is handed out from then on
-	permits int          // passes that are out
+	permits int          // permits given out and not returned
 	idle    chan struct{}
 	opened  chan struct{} // closed when it opens
 }
@@ -31,14 +31,14 @@ const (
 
 func newGate() *gate { return &gate{opened: make(chan struct{})} }
 
-// permit is the right to hand out steps in one place, until it is left.
+// permit is the right to hand out steps from one place, until leave.
 type permit struct {
 	g     *gate
 	at    handOutFrom
 	epoch int64
 }
 
-// enter returns a pass; ok is false while nothing may be handed out.
+// enter returns a permit; ok is false while nothing may be handed out.
 func (g *gate) enter(now task.Instant) (p permit, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -49,8 +49,8 @@ func (g *gate) enter(now task.Instant) (p permit, ok bool) {
 	return permit{g, g.at, g.epoch}, true
 }
 
-// enterDispatch returns a pass for leases that the dispatcher keeps, which go on while this
-// process may hand out nothing new.
+// enterDispatch returns a permit for leases that the dispatcher keeps. It remains possible while this process may hand
+// out nothing new.
 func (g *gate) enterDispatch() (p permit, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -61,7 +61,7 @@ func (g *gate) enterDispatch() (p permit, ok bool) {
 	return permit{g, g.at, g.epoch}, true
 }
 
-// leave gives the pass back.
+// leave returns the permit.
 func (p permit) leave() {
 	g := p.g
 	if g == nil {
@@ -75,7 +75,7 @@ func (p permit) leave() {
 	}
 }
 
-// isValid reports whether the pass would be given out again.
+// isValid reports whether the same permit would be given out again.
 func (p permit) isValid(now task.Instant) bool {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
@@ -89,7 +89,7 @@ func (g *gate) isOpen(now task.Instant) bool {
 	return g.at != fromNowhere && now < g.until
 }
 
-// open lets steps be handed out in a place. It reports whether they were not before.
+// open lets steps be handed out from a place. It reports whether they were not before.
 func (g *gate) open(to handOutFrom, until task.Instant) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -103,14 +103,14 @@ func (g *gate) open(to handOutFrom, until task.Instant) bool {
 	return true
 }
 
-// extend lets them be handed out for longer, if it is open.
+// extend lets steps be handed out for longer, if the gate is open.
 func (g *gate) extend(until task.Instant) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.until = until
 }
 
-// shut lets nothing more be handed out. Passes that are out stay.
+// shut stops handing out. Permits that were given out stay.
 func (g *gate) shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -120,7 +120,7 @@ func (g *gate) shut() {
 	}
 }
 
-// drained waits until no pass is out.
+// drained waits until all permits are returned.
 func (g *gate) drained(ctx context.Context) error {
 	g.mu.Lock()
 	if g.permits == 0 {
@@ -140,14 +140,14 @@ func (g *gate) drained(ctx context.Context) error {
 	}
 }
 
-// opening is closed when the gate opens.
+// opening returns a channel that is closed when the gate opens.
 func (g *gate) opening() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.opened
 }
 
-// openEpoch tells the times apart in which steps are handed out; 0 while none are.
+// openEpoch identifies the period in which steps are handed out; 0 while none are.
 func (g *gate) openEpoch(now task.Instant) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

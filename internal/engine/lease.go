@@ -11,7 +11,7 @@ import (
 // LeaseRef names a lease.
 type LeaseRef struct {
 	Step   task.ID
-	Token  int64        // number of the worker that claims to hold it; 0: not known
+	Token  int64        // its number; 0: of no lease that ever existed
 	Worker int64        // number of the worker that claims to hold it; 0: not known
 	At     task.Instant // when it was handed out; 0: not known
 }
@@ -22,8 +22,8 @@ type LeaseStatus string
 // The states of a lease.
 const (
 	Held      LeaseStatus = "held"
-	Cancelled LeaseStatus = "cancelled" // settled, or leased to another worker: stop, do not report
-	Lost      LeaseStatus = "lost"      // settled, or in other hands: stop, do not report
+	Cancelled LeaseStatus = "cancelled" // the task was cancelled: stop
+	Lost      LeaseStatus = "lost"      // settled, or leased to another worker: stop, do not report
 )
 
 // LeaseAnswer is the state of one lease after a verb.
