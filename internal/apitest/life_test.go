@@ -106,7 +106,7 @@ func testDiamond(t *testing.T, s *server) {
 		t.Errorf("the attempts are %+v", history.Attempts)
 	}
 	if x, err := s.ExplainTask(s.ctx, receipt.TaskUUID); err != nil ||
-		!strings.HasPrefix(x.Summary, "The task is complete") || len(x.Steps) != 0 {
+		!strings.HasPrefix(x.Summary, "The task completed at ") || len(x.Steps) != 0 {
 		t.Errorf("the explanation is %+v, %v", x, err)
 	}
 	step := s.step(t, receipt, "sum")

@@ -17,9 +17,9 @@ type Cancellation struct {
 // Cancel cancels tasks in one transaction and answers each in order: steps that
 // are not settled become cancelled, and the leases on them end. A task that is
 // cancelled already stays as it is, by whom and why included; one that is terminal in
-// another way is answered with WrongState, and one that is not as expected with
-// Conflict. Without an actor it is the holder of the request's key, or Anonymous;
-// without a reason, NoReason is stored.
+// another way is answered with WrongState, one that is not as expected with Conflict,
+// and one that the request's key does not reach with NotFound. Without an actor it is the holder of the request's key,
+// or Anonymous; without a reason, NoReason is stored.
 func (e *Engine) Cancel(ctx context.Context, ids []task.ID, c Cancellation) ([]Receipt, error) {
 	if err := e.checkBatch("/task_uuids", len(ids)); err != nil {
 		return nil, err
@@ -49,15 +49,14 @@ func (e *Engine) Cancel(ctx context.Context, ids []task.ID, c Cancellation) ([]R
 }
 
 func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
-	t, err := u.rows.task(id)
-	if err != nil {
-		return Receipt{}, err
-	}
 	r := Receipt{ID: id}
+	t, err := u.reachedTask(id)
 	switch {
-	case t == nil:
-		r.Err = noTask(id)
+	case task.CodeOf(err) == task.NotFound:
+		r.Err = err
 		return r, nil
+	case err != nil:
+		return Receipt{}, err
 	case c.Expect.Check(t.Seen()) != nil:
 		r.State, r.Err = t.State, c.Expect.Check(t.Seen())
 	case t.State == task.Cancelled: // asked again, maybe because the answer was lost

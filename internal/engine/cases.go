@@ -25,12 +25,10 @@ func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*ta
 	}
 	var opened *task.Case
 	err := e.write(ctx, "open_case", func(u *unit) error {
-		t, err := u.rows.task(id)
+		t, err := u.reachedTask(id)
 		switch {
 		case err != nil:
 			return err
-		case t == nil:
-			return noTask(id)
 		case t.Meta.Case == task.HasPending:
 			return &task.Error{Code: task.Conflict, Message: fmt.Sprintf("the task %s has a case that is pending", id),
 				Hint: "add to that one, or resolve it first"}
@@ -110,7 +108,7 @@ func (e *Engine) UpdateCase(ctx context.Context, id task.ID, ch task.CaseChange)
 	}
 	var after *task.Case
 	err := e.write(ctx, "update_case", func(u *unit) error {
-		t, c, err := u.cases.load(id)
+		t, c, err := u.reachedCase(id)
 		if err != nil {
 			return err
 		}
@@ -169,22 +167,40 @@ func noCase(id task.ID) error { return task.Errorf(task.NotFound, "there is no c
 // Case returns a case with its snapshot, or NotFound.
 func (e *Engine) Case(ctx context.Context, id task.ID) (*task.Case, error) {
 	c, err := e.caseStore.FindCase(ctx, id)
-	if err == nil && c == nil {
-		err = noCase(id)
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	if c == nil {
+		return nil, noCase(id)
+	}
+	switch reached, err := e.reaches(ctx, c.DefID); {
+	case err != nil:
+		return nil, err
+	case !reached:
+		return nil, noCase(id)
+	}
+	return c, nil
 }
 
 // CaseOfTask returns the case of a task that was opened last, or NotFound.
 func (e *Engine) CaseOfTask(ctx context.Context, id task.ID) (*task.Case, error) {
 	c, err := e.caseStore.LastCase(ctx, id)
-	if err != nil || c != nil {
-		return c, err
-	}
-	if _, err := e.findTask(ctx, id); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return nil, task.Errorf(task.NotFound, "the task %s has no case", id)
+	if c == nil {
+		if _, err := e.findTask(ctx, id); err != nil {
+			return nil, err
+		}
+		return nil, task.Errorf(task.NotFound, "the task %s has no case", id)
+	}
+	switch reached, err := e.reaches(ctx, c.DefID); {
+	case err != nil:
+		return nil, err
+	case !reached:
+		return nil, noTask(id)
+	}
+	return c, nil
 }
 
 // Cases returns a page, newest first.

@@ -163,12 +163,10 @@ func editable(t *task.Task, edit *ContextEdit) error {
 
 // editContext does it to a task that is still as it was seen.
 func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*EditedContext, error) {
-	t, err := u.rows.task(seen.ID)
+	t, err := u.reachedTask(seen.ID)
 	switch {
 	case err != nil:
 		return nil, err
-	case t == nil:
-		return nil, noTask(seen.ID)
 	case t.Meta.ContextEdits != seen.Meta.ContextEdits && edit.Version == nil:
 		return nil, errEdited
 	}

@@ -39,7 +39,7 @@ func (e *Engine) Operate(ctx context.Context, taskID, stepID task.ID, act StepAc
 	}
 	var after task.Step
 	err := e.write(ctx, "operate", func(u *unit) error {
-		w, err := u.rows.stepOf(taskID, stepID)
+		w, err := u.reachedStep(taskID, stepID)
 		if err != nil {
 			return err
 		}

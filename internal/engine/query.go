@@ -56,12 +56,19 @@ func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*tas
 	}
 }
 
+// findTask returns a task that the request may see, or NotFound.
 func (e *Engine) findTask(ctx context.Context, id task.ID) (*task.Task, error) {
 	t, err := e.store.FindTask(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if t == nil {
+		return nil, noTask(id)
+	}
+	switch reached, err := e.reaches(ctx, t.DefID); {
+	case err != nil:
+		return nil, err
+	case !reached:
 		return nil, noTask(id)
 	}
 	return t, nil

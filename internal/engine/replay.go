@@ -49,12 +49,9 @@ func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, e
 	}
 	var out *Replayed
 	err := e.write(ctx, "replay", func(u *unit) error {
-		t, err := u.rows.task(id)
-		switch {
-		case err != nil:
+		t, err := u.reachedTask(id)
+		if err != nil {
 			return err
-		case t == nil:
-			return noTask(id)
 		}
 		if err := r.Expect.Check(t.Seen()); err != nil {
 			return err
@@ -77,8 +74,8 @@ func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, e
 // before another one changed it, and its steps afterwards: then what it found fits
 // neither, and that the task has moved is the better answer.
 func (e *Engine) unexpected(ctx context.Context, id task.ID, x task.Expectation, refusal error) error {
-	t, err := e.store.FindTask(ctx, id)
-	if err != nil || t == nil {
+	t, err := e.findTask(ctx, id) // not one that the request's key does not reach
+	if err != nil {
 		return refusal
 	}
 	if moved := x.Check(t.Seen()); moved != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/access"
 )
 
 // CancelParams say who cancels, why, and what he saw. They are exported for the reason
@@ -56,33 +55,7 @@ func (s *server) cancelTasks(ctx context.Context, _ *none,
 	return ok(results[tasker.TaskReceipt]{list(receipts)}), err
 }
 
-// cancel cancels those tasks that the request's key reaches. The others are
-// answered as if they did not exist, and do not hold back the rest.
 func (s *server) cancel(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
 	req.CancelledBy = cmp.Or(req.CancelledBy, callerOf(ctx))
-	if !access.From(ctx).Limited() {
-		return s.backend.CancelTasks(ctx, req)
-	}
-	var refused refusals
-	for i, id := range req.TaskUUIDs {
-		err := s.reachTask(ctx, id)
-		if err != nil && tasker.ErrorCode(err) != tasker.CodeNotFound {
-			return nil, err // the store does not answer: nothing is known about the task
-		}
-		if err != nil {
-			refused.add(i, "task_uuids", err)
-		}
-	}
-	all := req.TaskUUIDs
-	var places []int
-	var receipts []tasker.TaskReceipt
-	if req.TaskUUIDs, places = sift(all, refused); len(req.TaskUUIDs) > 0 {
-		var err error
-		if receipts, err = s.backend.CancelTasks(ctx, req); err != nil {
-			return nil, err
-		}
-	}
-	return merge(len(all), places, receipts, refused, func(i int, e *tasker.Error) tasker.TaskReceipt {
-		return tasker.TaskReceipt{TaskUUID: all[i], Error: e}
-	}), nil
+	return s.backend.CancelTasks(ctx, req)
 }

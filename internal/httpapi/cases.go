@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/operate"
 )
 
@@ -105,9 +104,6 @@ func (s *server) investigationQueue(ctx context.Context, params *queueFilter,
 }
 
 func (s *server) getCase(ctx context.Context, params *caseTaskPath, _ *none) (answer[*operate.Case], error) {
-	if err := s.reachTask(ctx, params.UUID); err != nil {
-		return answer[*operate.Case]{}, err
-	}
 	found, err := s.backend.CaseOfTask(ctx, params.UUID)
 	return ok(found), err
 }
@@ -115,10 +111,6 @@ func (s *server) getCase(ctx context.Context, params *caseTaskPath, _ *none) (an
 func (s *server) openCase(ctx context.Context, params *caseTaskPath,
 	body *operate.OpenCaseRequest,
 ) (answer[*operate.Case], error) {
-	var no answer[*operate.Case]
-	if err := s.reachTask(ctx, params.UUID); err != nil {
-		return no, err
-	}
 	body.OpenedBy, body.Metadata = cmp.Or(body.OpenedBy, callerOf(ctx)), absent(body.Metadata)
 	opened, err := s.backend.OpenCase(ctx, params.UUID, *body)
 	return stored(true, "/v1/dlq/task/"+params.UUID.String(), opened), err
@@ -134,9 +126,6 @@ func (s *server) updateCase(ctx context.Context, params *caseUpdatePath,
 	body *operate.CaseUpdate,
 ) (answer[*operate.CaseUpdated], error) {
 	var no answer[*operate.CaseUpdated]
-	if err := s.reachCase(ctx, params.UUID); err != nil {
-		return no, err
-	}
 	var err error
 	if body.IfMatch, err = params.with(body.IfMatch); err != nil {
 		return no, err
@@ -152,24 +141,4 @@ func absent(raw json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return raw
-}
-
-// reachCase refuses a case outside the key's limits as if it did not exist.
-func (s *server) reachCase(ctx context.Context, id uuid.UUID) error {
-	p := access.From(ctx)
-	if !p.Limited() {
-		return nil
-	}
-	found, err := s.backend.Case(ctx, id)
-	if err == nil && p.Reaches(found.Namespace) {
-		return nil
-	}
-	if err == nil || tasker.ErrorCode(err) == tasker.CodeNotFound {
-		return unknownCase(id) // in the same words, whether it exists or not
-	}
-	return err
-}
-
-func unknownCase(id uuid.UUID) *tasker.Error {
-	return tasker.Errorf(tasker.CodeNotFound, "there is no case %s", id)
 }

@@ -125,13 +125,13 @@ func (blind) Case(context.Context, uuid.UUID) (*operate.Case, error) {
 }
 
 // TestCaseNotFoundCloses: without a way to tell whose a case is, a limited key
-// does not reach it.
+// does not reach its trail.
 func TestCaseNotFoundCloses(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "admin", "default")
 	f := &fake{}
-	got := newAPI(t, blind{f}, httpapi.Options{Front: web.New(web.Options{Keys: ring})}).do(t, "PATCH",
-		"/v1/dlq/entry/"+caseID.String(), `{"reopen":true}`, key)
+	got := newAPI(t, blind{f}, httpapi.Options{Front: web.New(web.Options{Keys: ring})}).do(t, "GET",
+		"/v1/dlq/entry/"+caseID.String()+"/audit", "", key)
 	if got.status != 503 || f.called() != 0 {
 		t.Errorf("answer is %d %s", got.status, got.body)
 	}

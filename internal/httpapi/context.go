@@ -11,9 +11,6 @@ func (s *server) editContext(ctx context.Context, params *TaskPath,
 	body *tasker.EditContextRequest,
 ) (answer[*tasker.EditedContext], error) {
 	var no answer[*tasker.EditedContext]
-	if err := s.reachTask(ctx, params.UUID); err != nil {
-		return no, err
-	}
 	body.Context, body.Merge = absent(body.Context), absent(body.Merge)
 	body.EditedBy = cmp.Or(body.EditedBy, callerOf(ctx))
 	edited, err := s.backend.EditContext(ctx, params.UUID, *body)

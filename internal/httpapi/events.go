@@ -104,7 +104,7 @@ func (s *server) streamEvents(ctx context.Context, params *eventQuery) (events, 
 			filter.Namespaces = p.Namespaces()
 		}
 		for _, id := range filter.Tasks {
-			if err := s.reachTask(ctx, id); err != nil {
+			if _, err := s.backend.Task(ctx, id, 0); err != nil { // one that the key does not reach
 				return nil, err
 			}
 		}

@@ -50,16 +50,16 @@ func withSnapshot(c *operate.Case) *operate.Case {
 }
 
 // Case makes the fake a Backend that finds cases by their own IDs.
-func (f *fake) Case(_ context.Context, id uuid.UUID) (*operate.Case, error) {
+func (f *fake) Case(ctx context.Context, id uuid.UUID) (*operate.Case, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.err != nil:
 		return nil, f.err
 	case id == caseID:
-		return withSnapshot(cannedCase(caseID, taskID, "default")), nil
+		return withSnapshot(cannedCase(caseID, taskID, "default")), outside(ctx, id)
 	case id == otherCaseID:
-		return withSnapshot(cannedCase(otherCaseID, otherID, "secret")), nil
+		return withSnapshot(cannedCase(otherCaseID, otherID, "secret")), outside(ctx, id)
 	}
 	return nil, tasker.Errorf(tasker.CodeNotFound, "case %s is unknown", id)
 }
@@ -109,8 +109,8 @@ func (f *fake) ActOnCases(_ context.Context, req operate.BulkStepAction) (*opera
 		{CaseUUID: caseID, TaskUUID: &taskID, StepUUID: &stepID, StepName: "load", Before: "error", After: "pending"}}}, nil
 }
 
-func (f *fake) ReplayTask(_ context.Context, id uuid.UUID, req operate.ReplayRequest) (*operate.Replay, error) {
-	if err := f.note(req); err != nil {
+func (f *fake) ReplayTask(ctx context.Context, id uuid.UUID, req operate.ReplayRequest) (*operate.Replay, error) {
+	if err := f.noteOf(ctx, id, req); err != nil {
 		return nil, err
 	}
 	return &operate.Replay{TaskID: id, CaseID: &caseID, State: tasker.TaskEnqueuingSteps, Priority: tasker.High,
@@ -118,18 +118,18 @@ func (f *fake) ReplayTask(_ context.Context, id uuid.UUID, req operate.ReplayReq
 		ReplayedAt: noon, ReplayedBy: req.ReplayedBy}, nil
 }
 
-func (f *fake) CaseOfTask(_ context.Context, task uuid.UUID) (*operate.Case, error) {
-	return withSnapshot(cannedCase(caseID, task, "default")), f.note(task)
+func (f *fake) CaseOfTask(ctx context.Context, task uuid.UUID) (*operate.Case, error) {
+	return withSnapshot(cannedCase(caseID, task, "default")), f.noteOf(ctx, task, task)
 }
 
-func (f *fake) OpenCase(_ context.Context, task uuid.UUID, req operate.OpenCaseRequest) (*operate.Case, error) {
+func (f *fake) OpenCase(ctx context.Context, task uuid.UUID, req operate.OpenCaseRequest) (*operate.Case, error) {
 	opened := cannedCase(caseID, task, "default")
 	opened.Reason, opened.ResolutionStatus = tasker.ReasonManual, tasker.CasePending
-	return opened, f.note(req)
+	return opened, f.noteOf(ctx, task, req)
 }
 
-func (f *fake) UpdateCase(_ context.Context, id uuid.UUID, update operate.CaseUpdate) (*operate.CaseUpdated, error) {
-	return &operate.CaseUpdated{Success: true, Message: "The case is resolved.", CaseUUID: id}, f.note(update)
+func (f *fake) UpdateCase(ctx context.Context, id uuid.UUID, update operate.CaseUpdate) (*operate.CaseUpdated, error) {
+	return &operate.CaseUpdated{Success: true, Message: "The case is resolved.", CaseUUID: id}, f.noteOf(ctx, id, update)
 }
 
 func (f *fake) CaseStats(_ context.Context, filter operate.CaseFilter) ([]operate.CaseStats, error) {
@@ -160,8 +160,14 @@ func (f *fake) DetectStaleness(_ context.Context, req operate.DetectRequest) ([]
 		TimeInStateMinutes: 65, ThresholdMinutes: 60, ActionTaken: operate.WouldTransition}}, f.note(req)
 }
 
-// Audit answers with nothing for steps, and below the one act there is.
-func (f *fake) Audit(_ context.Context, filter operate.AuditFilter) ([]operate.AuditRecord, error) {
+// Audit answers with nothing for steps, and below the one act there is. An act that the key
+// does not reach is not noted.
+func (f *fake) Audit(ctx context.Context, filter operate.AuditFilter) ([]operate.AuditRecord, error) {
+	for _, id := range []uuid.UUID{filter.TaskUUID, filter.CaseUUID} {
+		if id != uuid.Nil && outside(ctx, id) != nil {
+			return nil, nil
+		}
+	}
 	err := f.note(filter)
 	known := filter.TaskUUID == uuid.Nil || filter.TaskUUID == taskID
 	knownCase := filter.CaseUUID == uuid.Nil || filter.CaseUUID == caseID

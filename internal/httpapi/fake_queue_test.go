@@ -29,8 +29,8 @@ func (f *fake) EnqueueTasks(_ context.Context, req queueapi.EnqueueRequest) ([]q
 	return out, nil
 }
 
-func (f *fake) QueueTask(_ context.Context, id uuid.UUID, history bool) (*queueapi.QueueTask, error) {
-	if err := f.note(history); err != nil {
+func (f *fake) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*queueapi.QueueTask, error) {
+	if err := f.noteOf(ctx, id, history); err != nil {
 		return nil, err
 	}
 	namespace := "default"
@@ -65,11 +65,11 @@ func (f *fake) QueueTasks(_ context.Context, filter queueapi.QueueTaskFilter) (*
 			MaxRetries: 3, UserID: "ann"}}, NextCursor: "more"}, nil
 }
 
-func (f *fake) CancelQueueTask(_ context.Context, id uuid.UUID,
+func (f *fake) CancelQueueTask(ctx context.Context, id uuid.UUID,
 	req queueapi.QueueCancel,
 ) (*queueapi.QueueCancelled, error) {
 	return &queueapi.QueueCancelled{TaskID: id, Status: queueapi.QueueStopped, CancellationTime: noon, WasExecuting: true,
-		WorkerNotified: true, NotifiedBy: &noon}, f.note(req)
+		WorkerNotified: true, NotifiedBy: &noon}, f.noteOf(ctx, id, req)
 }
 
 func (f *fake) QueueStats(_ context.Context, filter queueapi.QueueFilter) (*queueapi.QueueStats, error) {

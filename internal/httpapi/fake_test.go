@@ -153,12 +153,12 @@ func (f *fake) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*tas
 		return nil, err
 	case wait > 0 && waiter != nil:
 		return waiter(ctx, wait)
-	case id == taskID:
-		return cannedTask(id, "default"), nil
-	case id == otherID:
-		return cannedTask(id, "secret"), nil
 	}
-	return nil, tasker.Errorf(tasker.CodeNotFound, "task %s is unknown", id)
+	namespace, known := namespaceOf(id)
+	if !known {
+		return nil, tasker.Errorf(tasker.CodeNotFound, "task %s is unknown", id)
+	}
+	return cannedTask(id, namespace), outside(ctx, id)
 }
 
 func (f *fake) Tasks(_ context.Context, filter tasker.TaskFilter) (*tasker.TaskPage, error) {
@@ -171,8 +171,8 @@ func (f *fake) Tasks(_ context.Context, filter tasker.TaskFilter) (*tasker.TaskP
 	return &tasker.TaskPage{Tasks: []tasker.Task{*cannedTask(taskID, "default")}, NextCursor: "end"}, nil
 }
 
-func (f *fake) TaskHistory(_ context.Context, id uuid.UUID) (*tasker.TaskHistory, error) {
-	if err := f.note(id); err != nil {
+func (f *fake) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHistory, error) {
+	if err := f.noteOf(ctx, id, id); err != nil {
 		return nil, err
 	}
 	return &tasker.TaskHistory{TaskUUID: id,
@@ -185,7 +185,7 @@ func (f *fake) TaskHistory(_ context.Context, id uuid.UUID) (*tasker.TaskHistory
 }
 
 // HeldTasks is no verb of a client's, and not noted.
-func (f *fake) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
+func (f *fake) HeldTasks(_ context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	f.mu.Lock()
 	err := f.err
 	f.mu.Unlock()
@@ -194,11 +194,11 @@ func (f *fake) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUI
 	}
 	out := make([]*queueapi.HeldTask, len(tasks))
 	for i, id := range tasks {
-		found, err := f.Task(ctx, id, 0)
-		if err != nil {
+		namespace, known := namespaceOf(id)
+		if !known {
 			continue // there is none
 		}
-		out[i] = &queueapi.HeldTask{Namespace: found.Namespace, State: found.State}
+		out[i] = &queueapi.HeldTask{Namespace: namespace, State: tasker.TaskError}
 		if worker == workerID {
 			out[i].Leases = []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}
 		}
@@ -206,21 +206,29 @@ func (f *fake) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUI
 	return out, nil
 }
 
-func (f *fake) CancelTasks(_ context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
-	if err := f.note(req); err != nil {
-		return nil, err
-	}
+// CancelTasks notes the tasks that the key reaches.
+func (f *fake) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
 	out := make([]tasker.TaskReceipt, len(req.TaskUUIDs))
+	var reached []uuid.UUID
 	for i, id := range req.TaskUUIDs {
+		if err := outside(ctx, id); err != nil {
+			out[i] = tasker.TaskReceipt{TaskUUID: id, Error: tasker.Errorf(tasker.CodeNotFound, "task %s is unknown", id)}
+			continue
+		}
 		out[i] = tasker.TaskReceipt{TaskUUID: id, State: tasker.TaskCancelled, Error: f.item}
+		reached = append(reached, id)
 	}
-	return out, nil
+	if len(reached) == 0 && len(out) > 0 {
+		return out, nil
+	}
+	req.TaskUUIDs = reached
+	return out, f.note(req)
 }
 
-func (f *fake) EditContext(_ context.Context, id uuid.UUID,
+func (f *fake) EditContext(ctx context.Context, id uuid.UUID,
 	req tasker.EditContextRequest,
 ) (*tasker.EditedContext, error) {
-	if err := f.note(req); err != nil {
+	if err := f.noteOf(ctx, id, req); err != nil {
 		return nil, err
 	}
 	return &tasker.EditedContext{TaskUUID: id, State: tasker.TaskEnqueuingSteps, ContextVersion: 1, Changed: true,
@@ -228,8 +236,8 @@ func (f *fake) EditContext(_ context.Context, id uuid.UUID,
 		OldContext: json.RawMessage(`{"a":1}`), EndedSteps: []string{"first"}, ReplayedSteps: 1}, nil
 }
 
-func (f *fake) ExplainTask(_ context.Context, id uuid.UUID) (*tasker.Explanation, error) {
-	if err := f.note(id); err != nil {
+func (f *fake) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explanation, error) {
+	if err := f.noteOf(ctx, id, id); err != nil {
 		return nil, err
 	}
 	return &tasker.Explanation{TaskUUID: id, State: tasker.TaskError, Summary: "One step failed.",
@@ -237,19 +245,19 @@ func (f *fake) ExplainTask(_ context.Context, id uuid.UUID) (*tasker.Explanation
 			Why: "3 of 3 attempts failed."}}}, nil
 }
 
-func (f *fake) Steps(_ context.Context, task uuid.UUID) ([]tasker.Step, error) {
-	if err := f.note(task); err != nil {
+func (f *fake) Steps(ctx context.Context, task uuid.UUID) ([]tasker.Step, error) {
+	if err := f.noteOf(ctx, task, task); err != nil {
 		return nil, err
 	}
 	return []tasker.Step{*cannedStep()}, nil
 }
 
-func (f *fake) Step(_ context.Context, _, step uuid.UUID) (*tasker.Step, error) {
-	return cannedStep(), f.note(step)
+func (f *fake) Step(ctx context.Context, task, step uuid.UUID) (*tasker.Step, error) {
+	return cannedStep(), f.noteOf(ctx, task, step)
 }
 
-func (f *fake) ActOnStep(_ context.Context, _, _ uuid.UUID, act tasker.StepAction) (*tasker.Step, error) {
-	return cannedStep(), f.note(act)
+func (f *fake) ActOnStep(ctx context.Context, task, _ uuid.UUID, act tasker.StepAction) (*tasker.Step, error) {
+	return cannedStep(), f.noteOf(ctx, task, act)
 }
 
 func (f *fake) RegisterTemplate(_ context.Context, src tasker.TemplateSource) (*tasker.Template, error) {

@@ -83,9 +83,6 @@ func callerOf(ctx context.Context) string {
 }
 
 func (s *server) queueTask(ctx context.Context, params *queueTaskQuery, _ *none) (answer[*queueapi.QueueTask], error) {
-	if err := s.reachTask(ctx, params.ID); err != nil {
-		return answer[*queueapi.QueueTask]{}, err
-	}
 	task, err := s.backend.QueueTask(ctx, params.ID, params.IncludeHistory)
 	return ok(task), err
 }
@@ -93,9 +90,6 @@ func (s *server) queueTask(ctx context.Context, params *queueTaskQuery, _ *none)
 func (s *server) cancelQueueTask(ctx context.Context, params *queueCancelQuery,
 	_ *none,
 ) (answer[*queueapi.QueueCancelled], error) {
-	if err := s.reachTask(ctx, params.ID); err != nil {
-		return answer[*queueapi.QueueCancelled]{}, err
-	}
 	match, err := params.with(params.GivenMatch)
 	if err != nil {
 		return answer[*queueapi.QueueCancelled]{}, err

@@ -61,9 +61,6 @@ type replayPath struct {
 func (s *server) replayTask(ctx context.Context, params *replayPath,
 	body *operate.ReplayRequest,
 ) (answer[*operate.Replay], error) {
-	if err := s.reachTask(ctx, params.ID); err != nil {
-		return answer[*operate.Replay]{}, err
-	}
 	var err error
 	if body.IfMatch, err = params.with(body.IfMatch); err != nil {
 		return answer[*operate.Replay]{}, err

@@ -139,7 +139,7 @@ func (s *server) held(ctx context.Context, worker uuid.UUID,
 		return ref, "", err
 	}
 	if held[0] == nil {
-		return ref, "", unknownTask(r.TaskID)
+		return ref, "", tasker.Errorf(tasker.CodeNotFound, "there is no task %s", r.TaskID)
 	}
 	return leaseOf(held[0], r)
 }

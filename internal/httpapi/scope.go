@@ -18,8 +18,10 @@ import (
 )
 
 // A key may be limited to namespaces. A request that names another namespace is
-// forbidden; one that names a thing by id is told that there is no such thing,
-// so that ids cannot be probed. None of this costs anything without such keys.
+// forbidden here. One that names a task, a step or a case by its ID is passed on: the
+// context carries the key, and the Backend's verb answers that there is no such thing, so
+// that IDs cannot be probed. Workers serve namespaces that never change: those are checked
+// here too. None of this costs anything without such keys.
 
 // defaultNamespace is where a task goes that names none.
 const defaultNamespace = template.DefaultNamespace
@@ -91,26 +93,6 @@ func unreadable(err error) error {
 		out.Details = append(out.Details, tasker.Detail{Location: p.Location, Message: p.Message})
 	}
 	return out
-}
-
-// reachTask refuses a task outside the limits as if it did not exist.
-func (s *server) reachTask(ctx context.Context, id uuid.UUID) error {
-	p := access.From(ctx)
-	if !p.Limited() {
-		return nil
-	}
-	found, err := s.backend.Task(ctx, id, 0)
-	if err == nil && p.Reaches(found.Namespace) {
-		return nil
-	}
-	if err == nil || tasker.ErrorCode(err) == tasker.CodeNotFound {
-		return unknownTask(id) // in the same words, whether it exists or not
-	}
-	return err
-}
-
-func unknownTask(id uuid.UUID) *tasker.Error {
-	return tasker.Errorf(tasker.CodeNotFound, "there is no task %s", id)
 }
 
 // narrowWorker makes the namespaces of a registration those that the key

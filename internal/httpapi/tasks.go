@@ -40,9 +40,6 @@ func (s *server) listTasks(ctx context.Context, params *taskFilter, _ *none) (an
 }
 
 func (s *server) getTask(ctx context.Context, params *taskQuery, _ *none) (answer[*tasker.Task], error) {
-	if err := s.reachTask(ctx, params.UUID); err != nil {
-		return answer[*tasker.Task]{}, err
-	}
 	wait := time.Duration(min(params.WaitMS, int(web.MaxWait.Milliseconds()))) * time.Millisecond
 	waiting, cut, cancel := web.Patient(ctx)
 	defer cancel()
@@ -55,9 +52,6 @@ func (s *server) getTask(ctx context.Context, params *taskQuery, _ *none) (answe
 
 func (s *server) getHistory(ctx context.Context, params *TaskPath, _ *none) (answer[*tasker.TaskHistory], error) {
 	var no answer[*tasker.TaskHistory]
-	if err := s.reachTask(ctx, params.UUID); err != nil {
-		return no, err
-	}
 	history, err := s.backend.TaskHistory(ctx, params.UUID)
 	if err != nil {
 		return no, err
@@ -67,9 +61,6 @@ func (s *server) getHistory(ctx context.Context, params *TaskPath, _ *none) (ans
 }
 
 func (s *server) explainTask(ctx context.Context, params *TaskPath, _ *none) (answer[*tasker.Explanation], error) {
-	if err := s.reachTask(ctx, params.UUID); err != nil {
-		return answer[*tasker.Explanation]{}, err
-	}
 	explanation, err := s.backend.ExplainTask(ctx, params.UUID)
 	return ok(explanation), err
 }

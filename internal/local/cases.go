@@ -109,7 +109,7 @@ func (b *Backend) CaseOfTask(ctx context.Context, id uuid.UUID) (*operate.Case, 
 }
 
 // Case returns a case by its own ID, with its snapshot. It is not in
-// operate.CaseBackend: the HTTP API asks for it to tell whose a case is.
+// operate.CaseBackend: the HTTP API asks for it to tell whether a key reaches a case.
 func (b *Backend) Case(ctx context.Context, id uuid.UUID) (*operate.Case, error) {
 	c, err := b.engine.Case(ctx, toID(id))
 	if err != nil {

@@ -1,0 +1,135 @@
+package apitest_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/operate"
+)
+
+// verb is a request about one task, step or case. The words TASK, STEP and CASE of its path
+// and body stand for their IDs.
+type verb struct{ method, path, body string }
+
+// scopedVerbs are the requests that a key limited to other namespaces is answered 404.
+var scopedVerbs = []verb{
+	{"GET", "/v1/tasks/TASK", ""},
+	{"GET", "/v1/tasks/TASK?wait_ms=50", ""},
+	{"GET", "/v1/tasks/TASK/history", ""},
+	{"GET", "/v1/tasks/TASK/explain", ""},
+	{"GET", "/v1/tasks/TASK/audit", ""},
+	{"GET", "/v1/tasks/TASK/workflow_steps", ""},
+	{"GET", "/v1/tasks/TASK/workflow_steps?include=results", ""},
+	{"GET", "/v1/tasks/TASK/workflow_steps/STEP", ""},
+	{"PATCH", "/v1/tasks/TASK/workflow_steps/STEP", `{"action_type":"resolve_manually","reason":"x"}`},
+	{"PATCH", "/v1/tasks/TASK/workflow_steps/STEP",
+		`{"action_type":"resolve_manually","reason":"x","expected_state":"complete"}`},
+	{"PATCH", "/v1/tasks/TASK/workflow_steps/TASK", `{"action_type":"resolve_manually","reason":"x"}`},
+	{"PATCH", "/v1/tasks/TASK/context", `{"context":{"a":1},"reason":"x"}`},
+	{"DELETE", "/v1/tasks/TASK", ""},
+	{"DELETE", "/v1/tasks/TASK?expected_state=complete", ""},
+	{"GET", "/v1/dlq/task/TASK", ""},
+	{"POST", "/v1/dlq/task/TASK", `{"reason":"x"}`},
+	{"PATCH", "/v1/dlq/entry/CASE", `{"resolution_status":"cancelled"}`},
+	{"PATCH", "/v1/dlq/entry/CASE", `{"resolution_notes":"x","expected_state":"cancelled"}`},
+	{"GET", "/v1/dlq/entry/CASE/audit", ""},
+	{"GET", "/api/v1/tasks/TASK", ""},
+	{"DELETE", "/api/v1/tasks/TASK", ""},
+	{"POST", "/api/v1/dlq/TASK/replay", ""},
+	{"POST", "/api/v1/dlq/TASK/replay", `{"expected_state":"complete"}`},
+	{"GET", "/v1/events?task_uuid=TASK", ""},
+}
+
+// TestVerbsOfAnotherNamespace: a key neither sees nor changes what is in a namespace that it
+// does not reach, whatever the verb, and cannot tell it from what does not exist.
+func TestVerbsOfAnotherNamespace(t *testing.T) { onEveryStore(t, testVerbsOfAnotherNamespace) }
+
+func testVerbsOfAnotherNamespace(t *testing.T, s *server) {
+	receipt := s.submit(t, tasker.TaskRequest{TaskType: "nobody", Namespace: "audio"})
+	step := s.step(t, receipt, "nobody")
+	opened, err := s.OpenCase(s.ctx, receipt.TaskUUID, operate.OpenCaseRequest{Reason: "odd", OpenedBy: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.Task(s.ctx, receipt.TaskUUID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := s.senderOf(t, "video")
+	there := strings.NewReplacer("TASK", receipt.TaskUUID.String(), "STEP", step.StepUUID.String(),
+		"CASE", opened.CaseUUID.String())
+	nowhere := strings.NewReplacer("TASK", uuid.NewString(), "STEP", uuid.NewString(), "CASE", uuid.NewString())
+	ids := func(r *strings.Replacer) *strings.Replacer {
+		return strings.NewReplacer(r.Replace("TASK"), "", r.Replace("STEP"), "", r.Replace("CASE"), "")
+	}
+	for _, v := range scopedVerbs {
+		status, body := send(v, there)
+		_, missing := send(v, nowhere)
+		if status != http.StatusNotFound {
+			t.Errorf("%s %s %s is answered %d %s", v.method, v.path, v.body, status, body)
+		}
+		if got, want := ids(there).Replace(body), ids(nowhere).Replace(missing); got != want {
+			t.Errorf("%s %s %s is answered %s, and one that does not exist %s", v.method, v.path, v.body, got, want)
+		}
+	}
+	s.unchanged(t, before, opened)
+}
+
+// senderOf returns a function that sends requests with a key of one namespace.
+func (s *server) senderOf(t *testing.T, namespace string) func(v verb, ids *strings.Replacer) (int, string) {
+	t.Helper()
+	secret, hash := access.Generate()
+	ring, err := access.New([]access.Key{{Name: "k", SHA256: hash, Permissions: []string{"admin"},
+		Namespaces: []string{namespace}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	door := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Front: web.New(web.Options{Keys: ring})}))
+	t.Cleanup(door.Close)
+	return func(v verb, ids *strings.Replacer) (int, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(s.ctx, v.method, door.URL+ids.Replace(v.path),
+			strings.NewReader(ids.Replace(v.body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-API-Key", secret)
+		if v.body != "" {
+			req.Header.Set("Content-Type", "application/json")
+		}
+		resp, err := door.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(body)
+	}
+}
+
+// unchanged fails the test when a task or its case has changed, or an act on them was stored.
+func (s *server) unchanged(t *testing.T, task *tasker.Task, c *operate.Case) {
+	t.Helper()
+	if now, err := s.Task(s.ctx, task.TaskUUID, 0); err != nil || now.ETag != task.ETag || now.State != task.State {
+		t.Errorf("the task is %+v, %v", now, err)
+	}
+	if now, err := s.CaseOfTask(s.ctx, task.TaskUUID); err != nil || now.ETag != c.ETag || now.CaseUUID != c.CaseUUID {
+		t.Errorf("its case is %+v, %v", now, err)
+	}
+	acts, err := s.Audit(s.ctx, operate.AuditFilter{TaskUUID: task.TaskUUID})
+	if err != nil || len(acts) != 1 || acts[0].Kind != "open_case" {
+		t.Errorf("its trail is %+v, %v", acts, err)
+	}
+}

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// A request's API key may be limited to namespaces. The request's context carries the
+// limits, and each verb checks them on the row that it loads anyway, in the transaction in
+// which it acts. What the key does not reach is answered as if it did not exist, in the
+// same words, so that IDs cannot be probed. A context without a key has no limits.
+
+// reaches reports whether the limits of the request allow what is made from a template.
+func (e *Engine) reaches(ctx context.Context, def int64) (bool, error) {
+	key := access.From(ctx)
+	if !key.Limited() {
+		return true, nil
+	}
+	t, err := e.TemplateOf(ctx, def)
+	return err == nil && key.Reaches(t.Namespace), err
+}
+
+// reaches is Engine.reaches in the transaction.
+func (u *unit) reaches(def int64) (bool, error) {
+	key := access.From(u.ctx)
+	if !key.Limited() {
+		return true, nil
+	}
+	t, err := u.rows.template(def)
+	return err == nil && key.Reaches(t.Namespace), err
+}
+
+// reachedTask returns a task that the request may act on. NotFound when there is none.
+func (u *unit) reachedTask(id task.ID) (*task.Task, error) {
+	t, err := u.rows.task(id)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		return nil, noTask(id)
+	}
+	switch reached, err := u.reaches(t.DefID); {
+	case err != nil:
+		return nil, err
+	case !reached:
+		return nil, noTask(id)
+	}
+	return t, nil
+}
+
+// reachedStep returns a step of a task that the request may act on. NotFound when there is
+// none: with limits, the answer names the step only where the task is within them.
+func (u *unit) reachedStep(taskID, stepID task.ID) (Work, error) {
+	w, err := u.rows.stepOf(taskID, stepID)
+	if !access.From(u.ctx).Limited() || err != nil && task.CodeOf(err) != task.NotFound {
+		return w, err
+	}
+	if _, refused := u.reachedTask(taskID); refused != nil { // the step's own task is loaded already
+		return Work{}, refused
+	}
+	return w, err
+}
+
+// reachedCase returns a case that the request may change, and its task. NotFound when there
+// is none.
+func (u *unit) reachedCase(id task.ID) (*task.Task, *task.Case, error) {
+	t, c, err := u.cases.load(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch reached, err := u.reaches(t.DefID); {
+	case err != nil:
+		return nil, nil, err
+	case !reached:
+		return nil, nil, noCase(id)
+	}
+	return t, c, nil
+}
