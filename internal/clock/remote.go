@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// drift is how far the clocks of two machines go apart, at most, as a share of the time that passes.
+	// drift is how far the clocks of two machines diverge, at most, as a share of the elapsed time.
 	drift = 500e-6
-	// maxAge is how long a measurement is good for.
+	// maxAge is how long a measurement is valid.
 	maxAge = time.Minute
 )
 
-// Remote is the clock of another machine, as it was measured last, plus the monotonic time since. Neither a
-// step of this machine's wall clock nor a slow answer changes it.
+// Remote is the clock of another machine, as last measured, plus the monotonic time since. Neither a step of this
+// machine's wall clock nor a slow answer changes it.
 //
 // It is safe for concurrent use.
 type Remote struct {
@@ -23,7 +23,7 @@ type Remote struct {
 	known  bool          // measured at least once
 	base   Reading       // this machine's clocks when theirs showed at
 	at     time.Time     // theirs
-	slack  time.Duration // how wrong at may be
+	slack  time.Duration // maximum error of at
 	agreed Reading       // this machine's clocks at the last measurement, whether it corrected the clock or not
 	told   time.Time
 }
@@ -34,7 +34,7 @@ func NewRemote(read func() Reading) *Remote {
 	return &Remote{read: read, base: r, at: r.Wall, agreed: r}
 }
 
-// Now is the other machine's time. It never goes back, except by a correction of more than a second.
+// Now returns the other machine's time. It never goes back, except by a correction of more than a second.
 func (c *Remote) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,10 +45,10 @@ func (c *Remote) Now() time.Time {
 	return c.told
 }
 
-// Measure reads the other clock once: ask returns what it shows. The answer lies between the question and its
-// arrival, so half of the round trip is how wrong it may be. It corrects the clock if it is better than what is
-// known, or contradicts it: then a clock was stepped, or this machine slept. It returns by how much the clock
-// was put right.
+// Measure reads the other clock once: ask returns its time. That time lies between the question and the arrival of the
+// answer, so the error is at most half of the round trip. Measure corrects the clock if the new measurement is more
+// exact than the known one, or contradicts it: then a clock was stepped, or this machine slept. It returns the size of
+// the correction.
 func (c *Remote) Measure(ask func() (time.Time, error)) (corrected time.Duration, err error) {
 	begun := c.read()
 	theirs, err := ask()
@@ -67,7 +67,7 @@ func (c *Remote) Measure(ask func() (time.Time, error)) (corrected time.Duration
 	off := theirs.Sub(expected)
 	c.agreed = ended
 	if c.known && slack > allowed && off.Abs() <= slack+allowed {
-		return 0, nil // it agrees, and what is known is better
+		return 0, nil // it agrees, and the known measurement is more exact
 	}
 	first := !c.known
 	c.known, c.base, c.at, c.slack = true, ended, theirs, slack
@@ -80,8 +80,8 @@ func (c *Remote) Measure(ask func() (time.Time, error)) (corrected time.Duration
 	return off, nil
 }
 
-// Sure reports whether the time can be relied upon: the other clock was measured within the last minute, and
-// this machine's wall clock has not been stepped since.
+// Sure reports whether the time is reliable: the other clock was measured within the last minute, and this machine's
+// wall clock has not been stepped since.
 func (c *Remote) Sure() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +90,7 @@ func (c *Remote) Sure() bool {
 	return c.known && passed <= maxAge && (r.Wall.Sub(c.agreed.Wall)-passed).Abs() <= tolerance
 }
 
-// Offset is how far this machine's wall clock is ahead of the other one.
+// Offset returns how far this machine's wall clock is ahead of the other one.
 func (c *Remote) Offset() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

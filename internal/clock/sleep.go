@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Sleep blocks for d. When ctx ends before, it returns the error of ctx at once.
+// Sleep blocks for d. When ctx ends earlier, it returns the error of ctx at once.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

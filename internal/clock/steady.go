@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// tolerance is how far two clocks may be apart until that is a step. Slewing stays far below it.
+	// tolerance is how far two clocks may differ before the difference counts as a step. Slewing stays far below it.
 	tolerance = time.Second
-	// settle is how long a step of the wall clock has to last until it is believed.
+	// settle is how long a step of the wall clock has to last before it is believed.
 	settle = time.Minute
-	// maxSteps bounds how many steps are remembered one by one.
+	// maxSteps bounds the steps that are remembered singly.
 	maxSteps = 64
 )
 
-// Reading is what a machine's two clocks show at one moment.
+// Reading is the time of a machine's two clocks at one moment.
 type Reading struct {
 	Wall time.Time     // the time of day; it may jump
 	Mono time.Duration // the time since some moment; it never jumps
@@ -29,9 +29,9 @@ func Machine() func() Reading {
 	}
 }
 
-// Steady is the wall clock of a machine without its glitches. A step of more than a second is believed after
-// it has lasted for a minute; until then time goes on as if there had been none. Smaller differences are
-// adopted at once, but the time never goes back because of one.
+// Steady is the wall clock of a machine without its glitches. A step of more than a second is believed after it has
+// lasted for a minute; until then time continues as if there had been none. Smaller differences are adopted at once,
+// but the time never goes back because of one.
 //
 // It is safe for concurrent use.
 type Steady struct {
@@ -40,7 +40,7 @@ type Steady struct {
 	mu    sync.Mutex
 	base  Reading // Wall is what the clock showed at Mono
 	told  time.Time
-	apart time.Duration // of the step that is under suspicion; 0: none is
+	apart time.Duration // size of the suspected step; 0: none
 	since time.Duration // the monotonic time at which it was noticed
 	steps []step
 }
@@ -57,7 +57,7 @@ func NewSteady(read func() Reading) *Steady {
 	return &Steady{read: read, base: first, told: first.Wall}
 }
 
-// Now is the time of day.
+// Now returns the time of day.
 func (c *Steady) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,8 @@ func (c *Steady) Now() time.Time {
 	return c.told
 }
 
-// Stepped is how far the clock was put forward since a time that it showed: so much less has really passed.
+// Stepped returns how far the clock was put forward since a time that it showed: really elapsed time is shorter by that
+// much.
 func (c *Steady) Stepped(since time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

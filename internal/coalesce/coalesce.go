@@ -1,9 +1,9 @@
-// Package coalesce gathers concurrent callers of one operation into batches, as
-// group commit does: the first caller runs alone and at once, and those that
-// arrive while it runs go together in the next batch. Nothing waits for company.
+// Package coalesce gathers concurrent callers of one operation into batches, as group commit does: the first caller
+// runs alone and at once, and the callers that arrive meanwhile share the next batch. No call is delayed to fill a
+// batch.
 //
-// The SDK gathers requests with code of its own: its gatherer weighs and splits requests and
-// makes other promises to its callers. gather.go of the root package compares the two.
+// The SDK gathers requests with code of its own: its gatherer weighs and splits requests and makes other promises to
+// its callers. gather.go of the root package compares the two.
 package coalesce
 
 import (
@@ -33,9 +33,8 @@ type call[In, Out any] struct {
 	done chan struct{}
 }
 
-// New returns a Group. run gets a batch of at most limit requests and returns
-// one answer each, in order; its error is every caller's. At most lanes batches
-// run at once.
+// New returns a Group. run gets a batch of at most limit requests and returns one answer each, in order; its error goes
+// to every caller of the batch. At most lanes batches run at once.
 func New[In, Out any](limit, lanes int, run func([]In) ([]Out, error)) *Group[In, Out] {
 	return &Group[In, Out]{run: run, limit: limit, lanes: lanes}
 }
@@ -80,8 +79,8 @@ func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	return c.out, c.err
 }
 
-// Post runs in as part of some batch, after what was posted before, and does not
-// wait for it: nobody gets its answer. It does not block.
+// Post runs in as part of some batch, after everything posted before, and does not wait for it: its answer is dropped.
+// It does not block.
 func (g *Group[In, Out]) Post(in In) {
 	g.mu.Lock()
 	g.waiting = append(g.waiting, &call[In, Out]{in: in, done: make(chan struct{})})
@@ -119,7 +118,7 @@ func (g *Group[In, Out]) take() []*call[In, Out] {
 	return batch
 }
 
-// serve runs a batch and passes the lane on to those who come after.
+// serve runs a batch and passes the lane on to later callers.
 func (g *Group[In, Out]) serve(batch []*call[In, Out]) {
 	g.answer(batch)
 	g.mu.Lock()
@@ -133,7 +132,7 @@ func (g *Group[In, Out]) serve(batch []*call[In, Out]) {
 	}
 }
 
-// goOn runs batches until nobody waits.
+// goOn runs batches until no call waits.
 func (g *Group[In, Out]) goOn(answered int) {
 	for {
 		g.regroup(answered)
@@ -150,14 +149,12 @@ func (g *Group[In, Out]) goOn(answered int) {
 	}
 }
 
-// yields bounds how long a lane stays open for callers to come back: some
-// microseconds.
+// yields bounds how long a lane stays open for returning callers: some microseconds.
 const yields = 64
 
-// regroup gives the callers who were just answered the moment that they need to
-// come back with their next request. Without it callers in a loop fall into two
-// groups, one under way while the other waits, and each batch is half as large.
-// It yields instead of sleeping: the shortest sleep takes far longer.
+// regroup gives the callers that were just answered the moment that they need to return with their next request.
+// Without it callers in a loop fall into two groups, one running while the other waits, and each batch is half as
+// large. It yields instead of sleeping: the shortest sleep takes far longer.
 func (g *Group[In, Out]) regroup(answered int) {
 	g.mu.Lock()
 	want := min(len(g.waiting)+answered, g.limit)
@@ -187,8 +184,8 @@ func (g *Group[In, Out]) answer(batch []*call[In, Out]) {
 	}
 }
 
-// guarded turns a panic into every caller's error, so that a bug in one batch
-// does not leave its callers, and all who come after them, waiting for ever.
+// guarded turns a panic into every caller's error, so that a bug in one batch does not leave its callers, and all later
+// ones, waiting for ever.
 func (g *Group[In, Out]) guarded(ins []In) (outs []Out, err error) {
 	defer func() {
 		if p := recover(); p != nil {

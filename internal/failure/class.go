@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Class is what kind of trouble a failure is: it decides whether a retry may help,
-// and how many there are.
+// Class is the kind of a failure: it decides whether a retry may help, and how many retries there are.
 type Class string
 
 // The classes of failures.
@@ -18,31 +17,29 @@ const (
 	Resource Class = "resource"
 	// Logic: the same input fails the same way.
 	Logic Class = "logic"
-	// Worker: the worker is to blame, not the step.
+	// Worker: the fault lies with the worker, not the step.
 	Worker Class = "worker"
 )
 
 // Classes lists the classes.
 var Classes = []Class{Transient, Resource, Logic, Worker}
 
-// Known reports whether there is such a class.
+// Known reports whether the class exists.
 func (c Class) Known() bool { return slices.Contains(Classes, c) }
 
-// Report is what is known of a failure and decides what kind it is. Every field may
-// be empty.
+// Report is the known facts about a failure, from which its class follows. Every field may be empty.
 type Report struct {
 	Type    string // of the error, as a language names it
 	Code    string // that a program chose for it
 	Message string
-	// Class is the one that the reporter named; one that is not Known counts as none.
+	// Class is the class that the reporter named; a class that is not Known counts as none.
 	Class Class
 	// Retryable: the reporter does not rule a retry out.
 	Retryable bool
 }
 
-// words are the codes and types that tell a class without further knowledge. All
-// others are transient: that is what a worker most likely means that knows nothing
-// of classes.
+// words maps codes and types to the class that they imply. All others are transient: a worker that knows no classes
+// most likely means that.
 var words = map[string]Class{
 	"TIMEOUT":            Resource,
 	"TIMED_OUT":          Resource,
@@ -60,8 +57,8 @@ var words = map[string]Class{
 	"UNKNOWN_HANDLER":    Worker,
 }
 
-// ClassOf returns the class of a failure: the one that it names; Logic where it rules
-// a retry out; what its code, else its type, is known for; else Transient.
+// ClassOf returns the class of a failure: the class that it names; Logic where it rules a retry out; the class of its
+// code, else of its type; else Transient.
 func ClassOf(r Report) Class {
 	if r.Class.Known() {
 		return r.Class
@@ -72,13 +69,13 @@ func ClassOf(r Report) Class {
 	return cmp.Or(ClassByWord(r), Transient)
 }
 
-// ClassByWord returns the class that the code, else the type, of a failure is known
-// for, "" for none. Case does not matter, and a hyphen or a space is an underscore.
+// ClassByWord returns the class of a failure's code, else of its type, "" for none. Case does not matter, and a hyphen
+// or a space counts as an underscore.
 func ClassByWord(r Report) Class {
 	return cmp.Or(words[canonical(r.Code)], words[canonical(r.Type)])
 }
 
-// overloaded are the codes of servers and workers that ask for fewer requests.
+// overloaded holds the codes of servers and workers that ask for fewer requests.
 var overloaded = map[string]bool{
 	"RATE_LIMIT":              true,
 	"RATE_LIMITED":            true,
@@ -86,11 +83,10 @@ var overloaded = map[string]bool{
 	"TEMPORARILY_UNAVAILABLE": true,
 }
 
-// Overloaded reports whether the code of a failure says that there were too many
-// requests already.
+// Overloaded reports whether the code of a failure means that there were already too many requests.
 func Overloaded(r Report) bool { return overloaded[canonical(r.Code)] }
 
-// canonical is a word as the tables have it.
+// canonical returns a word in the spelling of the tables.
 func canonical(s string) string {
 	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToUpper(s))
 }

@@ -9,10 +9,9 @@ import (
 // maxFingerprint bounds a fingerprint, in bytes.
 const maxFingerprint = 120
 
-// Fingerprint returns the code of a failure if it has one, else its type, else the
-// first line of its message without what differs from one failure of a kind to the
-// next (numbers, IDs). A panic has its message too: its type is the same for all.
-// It is valid UTF-8 of at most 120 bytes, in one line, and "" where nothing is known.
+// Fingerprint returns the code of a failure if it has one, else its type, else the first line of its message without
+// the parts (numbers, IDs) that differ between failures of one kind. A panic includes its message: its type is the same
+// for all. A fingerprint is valid UTF-8 of at most 120 bytes, in one line, and "" where nothing is known.
 func Fingerprint(r Report) string {
 	switch {
 	case r.Code != "":
@@ -37,8 +36,8 @@ func oneLine(s string) string {
 	}, s))
 }
 
-// generalize replaces each word that holds a digit by a mark: two messages of one
-// kind differ in numbers, hashes and IDs.
+// generalize replaces each word that contains a digit by a mark: two messages of one kind differ in numbers, hashes and
+// IDs.
 func generalize(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {
@@ -62,6 +61,5 @@ func generalize(s string) string {
 	return b.String()
 }
 
-// isWord reports whether a rune belongs to a word. A hyphen does, so that a UUID
-// is one.
+// isWord reports whether a rune belongs to a word. A hyphen does, so that a UUID is one word.
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' }

@@ -7,9 +7,8 @@ import (
 
 const cutMark = "…[truncated]"
 
-// Cut returns a text of at most limit bytes, which must be more than the mark has:
-// what is too long is cut and marked, what is not valid UTF-8 is replaced. The text of
-// a failure is evidence, so it is never refused.
+// Cut returns a text of at most limit bytes, which must exceed the length of the mark: it cuts and marks a longer text,
+// and replaces invalid UTF-8. The text of a failure is evidence, so it is never refused.
 func Cut(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= limit {

@@ -1,6 +1,8 @@
-// Package feed is the feed of changes: what transactions do to tasks and cases, in order, for those who listen.
+// Package feed is the feed of changes: it delivers the effects of transactions on tasks and cases, in order, to
+// listeners.
 //
-// Feed keeps the last changes in a ring and records nothing while nobody listens. A transaction passes it as InFlight,
-// so that changes are told in an order in which they can have happened. Listener reads from it, about everything or
-// about some tasks. Publisher and Batch carry changes to other processes. Begin with feed.go, then listen.go.
+// Feed keeps the last changes in a ring and records nothing while there are no listeners. A transaction passes it as
+// InFlight, so that changes are published in an order in which they can have happened. Listener reads from it, all
+// changes or those of some tasks. Publisher and Batch carry changes to other processes. Begin with feed.go, then
+// listen.go.
 package feed

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// feedSize is how many changes are kept for those who come back.
+	// feedSize is the number of changes kept for returning listeners.
 	feedSize = 10_000
-	// feedLinger is how long changes are recorded when nobody listens any more, so
-	// that who comes back has missed nothing.
+	// feedLinger is how long changes are recorded after the last listener has left, so that a listener that returns has
+	// missed nothing.
 	feedLinger = time.Minute
 )
 
-// ChangeKind says what a Change tells of.
+// ChangeKind is the kind of a Change.
 type ChangeKind string
 
-// The kinds. The last four are about the stream and not about tasks.
+// The kinds. The last four concern the stream, not tasks.
 const (
 	TaskSubmitted ChangeKind = "task.submitted"
 	TaskMoved     ChangeKind = "task.state"
@@ -32,8 +32,8 @@ const (
 	StreamAlive   ChangeKind = "stream.alive"
 )
 
-// Change is what a transaction did to a task, as far as listeners are told. One of
-// kind StreamGap stands where some are missing; its Cause says why.
+// Change is the effect of a transaction on a task, as listeners see it. A change of kind StreamGap stands for missing
+// changes; its Cause is the reason.
 type Change struct {
 	Kind          ChangeKind
 	At            task.Instant
@@ -43,43 +43,43 @@ type Change struct {
 	CorrelationID string
 	Tags          []string
 	From, To      task.State // From is "" where it is not known
-	Cause         string     // what did it: the verb, or what a verb says itself
+	Cause         string     // the verb, or a cause that the verb names
 
 	// of a case
 	Case           task.ID
 	Reason, Status string
 
-	Foreign bool // another process told it; only the feed sets it
+	Foreign bool // from another process; only the feed sets it
 }
 
-// ErrPanicked stands for whatever kept a transaction from its end.
+// ErrPanicked stands for any reason that kept a transaction from ending.
 var ErrPanicked = errors.New("the transaction did not end")
 
-// Feed is what happened lately, in order, for those who listen. Nothing is
-// recorded while nobody does: then a transaction only counts itself.
+// Feed holds the latest changes, in order, for listeners. Without listeners it records nothing: then a transaction is
+// only counted.
 //
-// The order is one in which things can have happened: a transaction takes its
-// place in line when it is about to commit, so before any that sees what it did,
-// and what it did is told when all before it are over.
+// The order is one in which the changes can have happened: a transaction takes its place in line when it is about to
+// commit, so before any transaction that sees its effects, and its changes are published when all transactions before
+// it are over.
 type Feed struct {
 	run string // names this run of the process in positions
 	now func() task.Instant
 
 	mu         sync.Mutex
 	recording  bool
-	until      task.Instant  // it stays on until then, though nobody listens here
-	unrecorded int           // transactions under way that are not recorded
-	drained    chan struct{} // closed when there are none left; nil: nobody waits for it
+	until      task.Instant  // recording continues until then without listeners here
+	unrecorded int           // running transactions that are not recorded
+	drained    chan struct{} // closed when there are none left; nil: no waiter
 	line       []*InFlight
 
 	ring        []Change // change n is at n modulo its length
-	first, next uint64   // first <= n < next are there
-	whole       uint64   // from there on it has what other processes told, too
+	first, next uint64   // changes first <= n < next are kept
+	whole       uint64   // from there on it includes the changes of other processes
 
 	listeners     map[*Listener]struct{}
 	about         map[task.ID]map[*Listener]struct{}
-	taskListeners int           // listeners about particular tasks
-	more          chan struct{} // closed when the ring grows; nil: nobody waits for it
+	taskListeners int           // listeners on particular tasks
+	more          chan struct{} // closed when the ring grows; nil: no waiter
 
 	peers peerFeeds // by other processes
 }
@@ -90,7 +90,7 @@ func New(run string, now func() task.Instant) *Feed {
 		about: map[task.ID]map[*Listener]struct{}{}}
 }
 
-// InFlight is one transaction on its way past the feed.
+// InFlight is one transaction passing the feed.
 type InFlight struct {
 	feed     *Feed
 	Recorded bool // its changes are wanted
@@ -99,8 +99,7 @@ type InFlight struct {
 	changes  []Change
 }
 
-// Begin is called before a transaction reads anything, and End must be called
-// after it.
+// Begin must precede every read of a transaction, and End must follow the transaction.
 func (f *Feed) Begin() *InFlight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,7 +109,7 @@ func (f *Feed) Begin() *InFlight {
 	return &InFlight{feed: f, Recorded: f.recording}
 }
 
-// Restart is called when the transaction is run again.
+// Restart must be called when the transaction runs again.
 func (p *InFlight) Restart() {
 	if !p.inLine {
 		return
@@ -122,7 +121,7 @@ func (p *InFlight) Restart() {
 	p.feed.advance()
 }
 
-// Enter takes a place in line; the transaction has done all but commit.
+// Enter takes a place in line; the transaction has only to commit.
 func (p *InFlight) Enter(changes []Change) {
 	if !p.Recorded || len(changes) == 0 {
 		return
@@ -133,8 +132,8 @@ func (p *InFlight) Enter(changes []Change) {
 	p.feed.line = append(p.feed.line, p)
 }
 
-// End is called when the transaction is over; a second call does nothing. One that
-// failed as it was about to commit may be committed all the same.
+// End must be called when the transaction is over; a second call does nothing. A transaction that failed while
+// committing may be committed all the same.
 func (p *InFlight) End(verb string, err error) {
 	f := p.feed
 	f.mu.Lock()
@@ -167,7 +166,7 @@ func (p *InFlight) End(verb string, err error) {
 	f.advance()
 }
 
-// advance tells what the first in line did that are over. The caller holds mu.
+// advance publishes the changes of the transactions at the head of the line that are over. The caller holds mu.
 func (f *Feed) advance() {
 	n := 0
 	for n < len(f.line) && f.line[n].ended {
@@ -180,7 +179,7 @@ func (f *Feed) advance() {
 	}
 }
 
-// publish tells of changes. The caller holds mu.
+// publish delivers changes to listeners. The caller holds mu.
 func (f *Feed) publish(changes []Change) {
 	if !f.recording || len(changes) == 0 {
 		return
@@ -203,7 +202,7 @@ func (f *Feed) wake() {
 	}
 }
 
-// stopRecording ends the recording. Whatever comes next, it does not follow on what was there.
+// stopRecording ends the recording. Later changes do not continue the former ones.
 func (f *Feed) stopRecording() {
 	f.recording, f.ring = false, nil
 	f.next++
@@ -211,8 +210,8 @@ func (f *Feed) stopRecording() {
 	f.peers = peerFeeds{connected: f.peers.connected}
 }
 
-// startRecording begins to record, and returns a channel that is closed when all
-// transactions are recorded that are not over yet; nil when they are. The caller holds mu.
+// startRecording begins to record, and returns a channel that is closed when all running transactions are recorded; nil
+// when they already are. The caller holds mu.
 func (f *Feed) startRecording() <-chan struct{} {
 	if !f.recording {
 		f.recording, f.ring = true, make([]Change, feedSize)
@@ -223,7 +222,7 @@ func (f *Feed) startRecording() <-chan struct{} {
 	return f.drained
 }
 
-// keepRecording keeps the feed on for a while. The caller holds mu.
+// keepRecording extends the recording for a while. The caller holds mu.
 func (f *Feed) keepRecording(d time.Duration) { f.until = max(f.until, f.now().Add(d)) }
 
 // Fail ends all listening.
@@ -241,5 +240,5 @@ func (f *Feed) Fail(err error) {
 	f.wake()
 }
 
-// Run names this run of the process.
+// Run returns the name of this run of the process.
 func (f *Feed) Run() string { return f.run }

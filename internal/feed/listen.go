@@ -13,21 +13,19 @@ import (
 const (
 	// MaxTasks bounds the tasks that one listener names.
 	MaxTasks = 100
-	// listenBatch bounds the changes looked at, and so those returned, at once.
+	// listenBatch bounds the changes read, and so those returned, at once.
 	listenBatch = 1000
-	// maxPending bounds what waits for a listener about particular tasks.
+	// maxPending bounds the waiting changes of a listener on particular tasks.
 	maxPending = 1000
-	// batchInterval is the least time between two batches: what comes meanwhile comes
-	// together.
+	// batchInterval is the least time between two batches: changes within it form one batch.
 	batchInterval = 10 * time.Millisecond
-	// listenHeartbeat is how often a listener hears that nothing has happened.
+	// listenHeartbeat is the interval of the notices that nothing has happened.
 	listenHeartbeat = 15 * time.Second
 )
 
-// Filter selects what a listener hears. Zero fields do not restrict.
+// Filter selects the changes for a listener. Zero fields do not restrict.
 type Filter struct {
-	// Tasks makes it a listener about these tasks only, which begins with the state
-	// that they are in. At most MaxTasks.
+	// Tasks restricts the listener to these tasks, and begins with their present states. At most MaxTasks.
 	Tasks []task.ID
 	// UntilSettled ends it once all of the Tasks are settled.
 	UntilSettled bool
@@ -35,69 +33,69 @@ type Filter struct {
 	Kinds         []ChangeKind
 	Namespaces    []string
 	Name          string
-	States        []task.State // that a task comes to; other kinds than TaskSubmitted and TaskMoved are not touched
+	States        []task.State // new states of tasks; kinds other than TaskSubmitted and TaskMoved are not restricted
 	Tag           string
 	CorrelationID string
-	// Queue adds what is in the queue, when it changes, once a second at the most.
+	// Queue adds the number of ready steps, when it changes, at most once a second.
 	Queue bool
-	// After is the position behind which to go on; "" begins now.
+	// After is the position after which to continue; "" begins now.
 	After string
 }
 
-// Source answers what a feed does not know itself. The engine is one.
+// Source provides data that a feed does not have itself. The engine is one.
 type Source interface {
-	// TaskStatuses returns how tasks are, in any order; what does not exist is left out.
+	// TaskStatuses returns the statuses of tasks, in any order; tasks that do not exist are left out.
 	TaskStatuses(ctx context.Context, ids []task.ID) ([]TaskStatus, error)
 	// TemplateOf returns the template of a change.
 	TemplateOf(ctx context.Context, def int64) (*task.Template, error)
-	// CountQueue counts the ready steps of some namespaces; none named is all.
+	// CountQueue counts the ready steps of some namespaces; none named means all.
 	CountQueue(ctx context.Context, namespaces []string) (*QueueCount, error)
-	// Subscribe has other processes publish what they commit.
+	// Subscribe asks other processes to publish their commits.
 	Subscribe(ctx context.Context) error
 }
 
-// QueueCount is how many steps are ready, by priority level.
+// QueueCount is the number of ready steps, by priority level.
 type QueueCount struct {
 	Ready   int
-	ByLevel map[int]int // named levels, and others that are there
-	// Capped says that there are more than were counted.
+	ByLevel map[int]int // named levels, and others that occur
+	// Capped means that there are more than were counted.
 	Capped bool
 }
 
-// Notice is what a listener hears.
+// Notice is one message to a listener.
 type Notice struct {
 	Change
-	Position string // where to go on behind it
+	Position string // where to continue after it
 	Queue    *QueueCount
 }
 
-// Listener hears what happens. It belongs to one goroutine.
+// Listener receives changes. It belongs to one goroutine.
 type Listener struct {
 	feed   *Feed
 	src    Source
 	filter Filter
 
-	first   []Notice    // to say first
+	first   []Notice    // to return first
 	resting *time.Timer // until the next batch
-	count   *time.Timer // until the queue is counted; nil: it is not asked for
+	count   *time.Timer // until the queue is counted; nil: no counts wanted
 	last    *QueueCount
 	done    bool
 	begun   bool
 
 	// guarded by the feed's mutex
-	pos     uint64 // the next change to hear
+	pos     uint64 // the next change to read
 	failed  error
-	tasks   map[task.ID]*knownState // nil: it hears of all
+	tasks   map[task.ID]*knownState // nil: it receives all changes
 	pending []pendingChange
 	lost    bool // pending was full
 	ready   chan struct{}
 }
 
-// knownState is what a listener was told of a task.
+// knownState is the last state of a task that a listener received.
 type knownState struct {
 	state   task.State
 	at      task.Instant
-	version int // grows with each change that came by
+	version int // grows with each change that passes
 }
 
 type pendingChange struct {
@@ -105,8 +103,8 @@ type pendingChange struct {
 	Change
 }
 
-// Listen begins to listen. What is committed after it has returned is heard. Close
-// has to be called. shared says that other processes commit too. NotFound for a task that there is not.
+// Listen begins to listen. The listener receives everything committed after Listen has returned. The caller must call
+// Close. shared means that other processes commit too. NotFound for a task that does not exist.
 func (f *Feed) Listen(ctx context.Context, src Source, filter Filter, shared bool) (*Listener, error) {
 	slices.SortFunc(filter.Tasks, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
 	filter.Tasks = slices.Compact(filter.Tasks)
@@ -151,10 +149,10 @@ func (l *Listener) begin(ctx context.Context, drained <-chan struct{}) error {
 	return nil
 }
 
-// addListener adds a listener to all. The caller holds mu.
+// addListener adds a listener to all changes. The caller holds mu.
 func (f *Feed) addListener(l *Listener, shared bool) {
 	if shared && !f.hasSubscribers() {
-		f.whole = f.next // nobody has told of other processes' changes before
+		f.whole = f.next // changes of other processes have not arrived before
 	}
 	f.listeners[l] = struct{}{}
 	l.pos = f.next
@@ -169,7 +167,7 @@ func (f *Feed) addListener(l *Listener, shared bool) {
 	}
 }
 
-// addTaskListener adds a listener about its tasks. The caller holds mu.
+// addTaskListener adds a listener on its tasks. The caller holds mu.
 func (f *Feed) addTaskListener(l *Listener) {
 	f.taskListeners++
 	l.tasks = make(map[task.ID]*knownState, len(l.filter.Tasks))
@@ -197,15 +195,15 @@ func (f *Feed) addTaskListener(l *Listener) {
 	}
 }
 
-// gap is told where a listener has missed something. The caller holds mu.
+// gap returns the notice that a listener has missed changes. The caller holds mu.
 func (f *Feed) gap(why string) Notice {
 	return Notice{Change: Change{Kind: StreamGap, At: f.now(), Cause: why}, Position: f.position(f.next)}
 }
 
-// position is where to go on before a change.
+// position returns the position just before a change.
 func (f *Feed) position(before uint64) string { return f.run + "-" + strconv.FormatUint(before-1, 10) }
 
-// seqOf returns the change that a position is behind, if it is one of this run.
+// seqOf returns the change that precedes a position, if it is one of this run.
 func (f *Feed) seqOf(position string) (uint64, bool) {
 	run, seq, _ := strings.Cut(position, "-")
 	n, err := strconv.ParseUint(seq, 10, 64)
@@ -246,8 +244,8 @@ func (l *Listener) wake() {
 	}
 }
 
-// deliver hands over a change of one of its tasks. One that its present state was
-// seen to be the result of, or that came before that, is no news. The caller holds mu.
+// deliver passes on a change of one of its tasks, unless the state that the listener knows is already the change's
+// result or later. The caller holds mu.
 func (l *Listener) deliver(seq uint64, c Change) {
 	if k := l.tasks[c.Task]; c.Kind == TaskSubmitted || c.Kind == TaskMoved {
 		k.version++

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// TaskStatus is a task, as far as listeners are told.
+// TaskStatus is the part of a task that listeners see.
 type TaskStatus struct {
 	ID            task.ID
 	DefID         int64
@@ -22,9 +22,8 @@ type TaskStatus struct {
 	Tags          []string
 }
 
-// readStates reads the states of tasks and hands those that are news to the listeners
-// about them, or only to one. The change that made it so may still be to come, or was made
-// by another process.
+// readStates reads the states of tasks and passes new ones to the listeners on them, or only to one listener. The
+// change that led to a state may still be to come, or was made by another process.
 func (f *Feed) readStates(ctx context.Context, src Source, ids []task.ID, only *Listener) error {
 	asked := f.versions(ids, only)
 	if len(asked) == 0 {
@@ -46,7 +45,7 @@ func (f *Feed) readStates(ctx context.Context, src Source, ids []task.ID, only *
 	return nil
 }
 
-// versions returns what the listeners about tasks know, or only one of them, and how new it is.
+// versions returns the known states of the listeners on tasks, or of only one listener, and their versions.
 func (f *Feed) versions(ids []task.ID, only *Listener) map[*knownState]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,8 +60,7 @@ func (f *Feed) versions(ids []task.ID, only *Listener) map[*knownState]int {
 	return all
 }
 
-// apply hands over the state that a task was read in when its version was the one
-// given. The caller holds mu.
+// apply passes on the state of a task that was read when its version was the one given. The caller holds mu.
 func (l *Listener) apply(s TaskStatus, version int) {
 	k := l.tasks[s.ID]
 	fresh := k.version == 0
@@ -81,7 +79,7 @@ func (l *Listener) apply(s TaskStatus, version int) {
 	l.put(pendingChange{0, c})
 }
 
-// put adds what is to be heard. The caller holds mu.
+// put adds a change to be delivered. The caller holds mu.
 func (l *Listener) put(h pendingChange) {
 	if len(l.pending) >= maxPending {
 		l.lost = true
@@ -92,9 +90,8 @@ func (l *Listener) put(h pendingChange) {
 	l.wake()
 }
 
-// Next returns what happened since the last call, in order. It blocks until
-// something has, ctx or the stream ends (io.EOF), or for 15 seconds: then it returns
-// one notice of the kind StreamAlive. The first call returns at once.
+// Next returns the changes since the last call, in order. It blocks until there are some, ctx or the stream ends
+// (io.EOF), or for 15 seconds: then it returns one notice of the kind StreamAlive. The first call returns at once.
 func (l *Listener) Next(ctx context.Context) ([]Notice, error) {
 	beat := time.NewTimer(listenHeartbeat)
 	defer beat.Stop()
@@ -144,7 +141,7 @@ func (l *Listener) rest(ctx context.Context) bool {
 	}
 }
 
-// counting receives when the queue is to be counted.
+// counting receives when the queue must be counted.
 func (l *Listener) counting() <-chan time.Time {
 	if l.count == nil {
 		return nil
@@ -152,7 +149,7 @@ func (l *Listener) counting() <-chan time.Time {
 	return l.count.C
 }
 
-// here is a notice about the stream, at the listener's place in it.
+// here returns a notice on the stream itself, at the listener's position.
 func (l *Listener) here(kind ChangeKind, why string) Notice {
 	f := l.feed
 	f.mu.Lock()
@@ -160,7 +157,7 @@ func (l *Listener) here(kind ChangeKind, why string) Notice {
 	return Notice{Change: Change{Kind: kind, At: f.now(), Cause: why}, Position: f.position(l.pos)}
 }
 
-// take returns what is there, and a channel that is closed when there is more.
+// take returns the waiting notices, and a channel that is closed when there are more.
 func (l *Listener) take(ctx context.Context) ([]Notice, <-chan struct{}, error) {
 	batch := l.first
 	l.first = nil
@@ -189,7 +186,7 @@ func (l *Listener) take(ctx context.Context) ([]Notice, <-chan struct{}, error) 
 	return batch, more, nil
 }
 
-// collect takes what waits for the listener; lost says why some of it does not.
+// collect takes the waiting changes; lost is the reason if some are missing.
 func (l *Listener) collect() (list []pendingChange, more <-chan struct{}, lost string, err error) {
 	f := l.feed
 	f.mu.Lock()
@@ -218,7 +215,7 @@ func (l *Listener) collect() (list []pendingChange, more <-chan struct{}, lost s
 	return list, f.more, lost, nil
 }
 
-// collectPending is collect for a listener about tasks. The caller holds mu.
+// collectPending is collect for a listener on tasks. The caller holds mu.
 func (l *Listener) collectPending() (list []pendingChange, lost string) {
 	if l.lost {
 		for _, k := range l.tasks {
@@ -264,8 +261,7 @@ func (l *Listener) wants(ctx context.Context, c *Change) (bool, error) {
 		nil
 }
 
-// countQueue returns what is in the queue as far as the filter lets it through, if it has
-// changed.
+// countQueue returns the number of ready steps that pass the filter, if it has changed.
 func (l *Listener) countQueue(ctx context.Context) ([]Notice, error) {
 	q, err := l.src.CountQueue(ctx, l.filter.Namespaces)
 	if err != nil {

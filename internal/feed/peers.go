@@ -7,27 +7,27 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Listeners to all that happens hear of other processes, which publish only while one of them listens. A process
-// with a listener says so in a row of the database, for a while at a time, and all processes read these rows in an
-// interval. Batches are numbered; where one may be missing, the listener's process puts a gap.
+// Listeners to all changes also receive those of other processes, which publish only while one of them listens. A
+// process with a listener announces it in a row of the database, for a while at a time, and all processes read these
+// rows at an interval. Batches are numbered; where one may be missing, the listener's process puts a gap.
 
-// peerSilence is how long it takes until silence of another process is a gap.
+// peerSilence is how long another process may be silent before that counts as a gap.
 const peerSilence = 4 * Heartbeat
 
-// Batch is what one process tells the others of what was committed there.
+// Batch carries changes that were committed in one process to the others.
 type Batch struct {
 	From    string // the process; set by the store
-	Number  uint64 // one more than that of those before; 0: they go on with those
-	Lost    bool   // there were changes before these that are not told
+	Number  uint64 // one more than the batch before; 0: it continues the batch before
+	Lost    bool   // changes before these are missing
 	Changes []Change
 }
 
-// peerFeeds is what a process knows of the telling of others. It is guarded by the feed's mutex.
+// peerFeeds is the state of the feeds of other processes. It is guarded by the feed's mutex.
 type peerFeeds struct {
-	until     task.Instant // this process listens until then, though nobody does here
-	connected bool         // news come in
+	until     task.Instant // this process subscribes until then, even without listeners here
+	connected bool         // batches arrive
 	of        map[string]peerFeed
-	missing   string // why there has to be a gap; "": there has not
+	missing   string // reason for a gap that is due; "": none is due
 	deafSince task.Instant
 }
 
@@ -36,8 +36,8 @@ type peerFeed struct {
 	at     task.Instant
 }
 
-// Interests returns the tasks that listeners here are about, and whether others listen to
-// all that happens, or did a moment ago.
+// Interests returns the tasks that listeners here name, and whether there are listeners to all changes, or were a
+// moment ago.
 func (f *Feed) Interests() (ids []task.ID, all bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -47,13 +47,12 @@ func (f *Feed) Interests() (ids []task.ID, all bool) {
 	return ids, f.hasSubscribers()
 }
 
-// hasSubscribers reports whether somebody listens here to all that happens, or did a moment
-// ago. The caller holds mu.
+// hasSubscribers reports whether there are listeners to all changes here, or were a moment ago. The caller holds mu.
 func (f *Feed) hasSubscribers() bool {
 	return f.recording && (len(f.listeners) > 0 || f.now() <= f.peers.until)
 }
 
-// Receive takes what another process told.
+// Receive takes a batch of another process.
 func (f *Feed) Receive(t *Batch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,7 +76,7 @@ func (f *Feed) Receive(t *Batch) {
 	f.publish(t.Changes)
 }
 
-// SetConnected notes whether news come in from now on.
+// SetConnected notes whether batches arrive from now on.
 func (f *Feed) SetConnected(on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,7 +86,7 @@ func (f *Feed) SetConnected(on bool) {
 	f.peers.connected = on
 }
 
-// PublishGaps puts a gap where something of others is missing.
+// PublishGaps puts a gap where changes of other processes are missing.
 func (f *Feed) PublishGaps() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,13 +114,13 @@ func (f *Feed) PublishGaps() {
 	f.peers.missing = ""
 }
 
-// ReadStates reads the states of tasks and hands those that are news to the listeners about them.
+// ReadStates reads the states of tasks and passes new ones to the listeners on them.
 func (f *Feed) ReadStates(ctx context.Context, src Source, ids []task.ID) error {
 	return f.readStates(ctx, src, ids, nil)
 }
 
-// Record records for a while though nobody listens here, and returns a channel that is closed when all transactions are
-// recorded that are not over yet; nil when they are.
+// Record records for a while even without listeners here, and returns a channel that is closed when all running
+// transactions are recorded; nil when they already are.
 func (f *Feed) Record(d time.Duration) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

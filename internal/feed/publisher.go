@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// Heartbeat is how often a process that has nothing to publish says that.
+	// Heartbeat is the interval at which a process without changes to publish says so.
 	Heartbeat = 5 * time.Second
 	// maxPublished bounds the changes published at once.
 	maxPublished = 2000
 )
 
-// Publisher is what this process publishes for others. Wanted may be called at any time, Publish by one goroutine at a
-// time.
+// Publisher publishes the changes of this process for others. Wanted may be called at any time, Publish by one
+// goroutine at a time.
 type Publisher struct {
 	until atomic.Int64 // another process listens until then
 
@@ -29,8 +29,8 @@ type Publisher struct {
 // Wanted notes that another process listens until a time.
 func (t *Publisher) Wanted(until task.Instant) { t.until.Store(int64(until)) }
 
-// Publish sends what was committed here since the last call, if another process listens. Where send fails, the others
-// hear that something is missing.
+// Publish sends the changes committed here since the last call, if another process listens. Where send fails, the
+// others are told that changes are missing.
 func (t *Publisher) Publish(f *Feed, send func(Batch) error) error {
 	now := f.now()
 	if now > task.Instant(t.until.Load()) {
@@ -50,7 +50,7 @@ func (t *Publisher) Publish(f *Feed, send func(Batch) error) error {
 	return nil
 }
 
-// next takes what is to be told next.
+// next takes the next batch to publish.
 func (t *Publisher) next(f *Feed) Batch {
 	f.mu.Lock()
 	defer f.mu.Unlock()

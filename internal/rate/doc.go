@@ -1,4 +1,4 @@
-// Package rate counts over time: what happened in the last minute or hour (Window), how
-// quickly something is served (Service), and what each user may still submit (Limits). It
-// reads no clock: every call says what time it is.
+// Package rate counts over time: events of the last minute or hour (Window), the speed at which something is served
+// (Service), and the remaining submissions of each user (Limits). It reads no clock: the time is an argument of every
+// call. Begin with window.go.
 package rate

@@ -7,9 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Limits bound what each user submits: so many tasks within any minute, so
-// many within any hour. The slots of a window are whole ones, so that a limit is
-// never exceeded and room may come a sixtieth of the window late. It is safe for concurrent use.
+// Limits bound the submissions of each user: a number of tasks within any minute, and within any hour. The slots of a
+// window are whole ones, so that a limit is never exceeded, and room may come a sixtieth of the window late. It is safe
+// for concurrent use.
 type Limits struct {
 	burst, sustained int // 0: no bound
 
@@ -18,14 +18,12 @@ type Limits struct {
 	swept task.Instant
 }
 
-// User is who submits, in the name of an API key. One key cannot use up what
-// another one's users may do.
+// User is a submitter under an API key. One key cannot use up the limits of another one's users.
 type User struct{ Key, ID string }
 
 type userWindows struct{ minute, hour Window }
 
-// knownUsers bounds how many users are told apart. Beyond that the others share
-// the limits of one.
+// knownUsers bounds the users that are counted separately. Beyond it the others share the limits of one.
 const knownUsers = 10_000
 
 var otherUsers = User{ID: "\x00others"}
@@ -58,7 +56,7 @@ func (l *Limits) of(u User, now task.Instant) *userWindows {
 	return w
 }
 
-// sweep forgets users who did nothing for an hour, once a minute at the most.
+// sweep forgets users without submissions in the last hour, at most once a minute.
 func (l *Limits) sweep(now task.Instant) {
 	if now.Sub(l.swept) < time.Minute {
 		return
@@ -71,11 +69,11 @@ func (l *Limits) sweep(now task.Instant) {
 	}
 }
 
-// Hit is why a user may not submit now. Room is after what time there is room.
+// Hit is the reason why a user may not submit now. Room is the time until there is room.
 type Hit struct {
 	Sustained bool // the limit of an hour, not of a minute
 	Limit     int
-	Never     bool // so many at once are over the limit without any others
+	Never     bool // the tasks of this call alone exceed the limit
 	Room      time.Duration
 }
 

@@ -2,13 +2,12 @@ package rate
 
 import "time"
 
-// Window counts what happened in the last slots of a time, in slots of equal
-// length. The zero value is not ready; see NewWindow. Times are
-// microseconds since 1970. It is not safe for concurrent use.
+// Window counts events in the last slots of a period, in slots of equal length. The zero value is not ready; see
+// NewWindow. Times are microseconds since 1970. It is not safe for concurrent use.
 type Window struct {
 	slot   time.Duration
 	counts []int64
-	newest int64 // the number of the slot that was counted in last
+	newest int64 // number of the slot counted in last
 }
 
 // NewWindow returns a Window of n slots, that in progress among them.
@@ -34,7 +33,7 @@ func (w *Window) Add(now int64, n int) {
 	w.counts[s%int64(len(w.counts))] += int64(n)
 }
 
-// Remove takes back n that were counted at a time, unless that is over.
+// Remove takes back n that were counted at a time, unless its slot is over.
 func (w *Window) Remove(at int64, n int) {
 	s, size := at/w.slot.Microseconds(), int64(len(w.counts))
 	if s <= w.newest && s > w.newest-size {
@@ -42,7 +41,7 @@ func (w *Window) Remove(at int64, n int) {
 	}
 }
 
-// Sum is what was counted in all slots.
+// Sum returns the count of all slots.
 func (w *Window) Sum(now int64) int {
 	w.turn(now)
 	total := 0
@@ -52,8 +51,8 @@ func (w *Window) Sum(now int64) int {
 	return total
 }
 
-// RoomIn returns after what time n more fit under a limit, if nothing else is
-// counted meanwhile: 0 when they do now. n must not be over the limit.
+// RoomIn returns the time until n more fit under a limit, if nothing else is counted meanwhile: 0 when they fit now. n
+// must not be over the limit.
 func (w *Window) RoomIn(now int64, n, limit int) time.Duration {
 	left := w.Sum(now)
 	if left+n <= limit {
