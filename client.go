@@ -52,6 +52,7 @@ const waitPatience = time.Minute
 // Wait blocks until the task is settled and returns it. A task in error comes without a Go error: check its
 // State. Wait follows a stream of events, and polls only where the server offers no stream. When the server
 // becomes unavailable, Wait retries for a minute; when it is unavailable at the first call, Wait returns the
+// error at once.
 func (c *Client) Wait(ctx context.Context, id uuid.UUID) (*Task, error) {
 	early := 0 // consecutive answers before the end of the long poll
 	var pause backoff

@@ -1,6 +1,6 @@
-// Package embedded runs the engine in the caller's process: no server, no
-// network, one SQLite file. The Client is the same as that of a server, so what
-// begins embedded can move to a server by changing one line.
+// Package embedded runs the engine in the caller's process: no server, no network, one SQLite file. Open
+// returns the same Client as tasker.Dial, so that a program moves from the embedded engine to a server by
+// changing one line. SubmitTx submits tasks inside the caller's own PostgreSQL transaction.
 package embedded
 
 import (
@@ -13,22 +13,20 @@ import (
 	"github.com/taskerhq/tasker/internal/node"
 )
 
-// Options is what Open can be told. The zero value is good.
+// Options configures Open. A zero field selects the default.
 type Options struct {
-	// Logger gets what the background loops did. Defaults to discarding it.
+	// Logger receives the messages of the background loops. Defaults to discarding them.
 	Logger *slog.Logger
-	// Dispatch is the URL of a Redis, redis://HOST:PORT, through which ready steps
-	// reach workers. The truth stays in the database; without Redis, and while it is
-	// away, the database does it. Defaults to "", which means not to use one. Workers on
-	// this engine need what the other nodes of the database have: while one that has
-	// workers does not use their Redis, none does.
+	// Dispatch is the URL of a Redis, redis://HOST:PORT, through which ready steps reach workers. The
+	// database remains the source of truth, and dispatches the steps while Redis is unavailable. Defaults to
+	// "", which means no Redis. Every node of one database that has workers must use the same Redis: while
+	// one does not, none uses it.
 	Dispatch string
 }
 
-// Open opens the engine on a DSN ("sqlite:path", a plain path, or "memory:" for
-// one that is gone with the process) and keeps it up until the Client is closed.
-// The file is created and migrated as needed; another process that has it open
-// is an error with CodeUnavailable. Stop workers before closing.
+// Open opens the engine on a DSN ("sqlite:path", a plain path, or "memory:" for a store that ends with the
+// process) and runs it until the Client is closed. It creates and migrates the file as needed.
+// CodeUnavailable: another process has the file open. Stop workers before closing the Client.
 func Open(ctx context.Context, dsn string, opts *Options) (*tasker.Client, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -40,7 +38,7 @@ func Open(ctx context.Context, dsn string, opts *Options) (*tasker.Client, error
 	return tasker.NewClient(start(b)), nil
 }
 
-// running is a Backend whose background loops run.
+// running is a Backend with its background loops.
 type running struct {
 	*node.Node
 	stop func() error
@@ -56,5 +54,5 @@ func start(b *node.Node) *running {
 	})}
 }
 
-// Close stops the loops and closes the store. Closing again does nothing.
+// Close stops the loops and closes the store. A second Close does nothing.
 func (r *running) Close() error { return r.stop() }

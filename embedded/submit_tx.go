@@ -8,19 +8,16 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// SubmitTx submits tasks inside the caller's own transaction: they exist if and
-// only if what else the transaction writes does. Nobody has to wonder whether the
-// order was stored and its task was not.
+// SubmitTx submits tasks inside the caller's own transaction: the tasks exist if and only if the
+// transaction's other writes do, so that an order is never stored without its task.
 //
-// The client has to come from Open, and tx has to be on the same PostgreSQL
-// database; its search_path does not matter. Submitting costs two round trips on
-// tx's connection, which must not be reading rows meanwhile. No worker sees the
-// tasks before tx is committed; then they start within moments.
+// The client must come from Open, and tx must be on the same PostgreSQL database; its search_path does not
+// matter. SubmitTx costs two round trips on tx's connection, which must not be reading rows meanwhile. No
+// worker sees the tasks before tx commits; then they start within moments.
 //
-// Errors: CodeInvalid for tasks, a client or a transaction that do not fit, as
-// Client.SubmitTasks otherwise. After an error tx is as it was, and can go on. A
-// template that the tasks name must be registered before; the stand-in for a
-// handler is stored even if tx is rolled back.
+// Errors: CodeInvalid for invalid tasks and for an unsuitable client or transaction, otherwise those of
+// Client.SubmitTasks. After an error tx is unchanged and can continue. A template that the tasks name must
+// already be registered; the implicit template of a handler is stored even if tx rolls back.
 func SubmitTx(ctx context.Context, tx pgx.Tx, client *tasker.Client,
 	tasks ...tasker.TaskRequest,
 ) ([]tasker.TaskReceipt, error) {

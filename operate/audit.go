@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// AuditFilter selects acts. Zero fields do not restrict.
+// AuditFilter selects acts. A zero field does not restrict.
 type AuditFilter struct {
 	TaskUUID  uuid.UUID
 	CaseUUID  uuid.UUID
@@ -23,8 +23,8 @@ type AuditFilter struct {
 	Below     int64 // continue below this AuditRecord.No
 }
 
-// AuditRecord is one act: what somebody did to a task, a step, a case, a worker or a
-// template. Records are only ever added, and stay when what they are about has gone.
+// AuditRecord is one act on a task, a step, a case, a worker or a template. The audit trail only grows: a
+// record stays after its object is deleted.
 type AuditRecord struct {
 	No            int64           `json:"no"` // grows with every act
 	At            time.Time       `json:"at"`
@@ -43,14 +43,14 @@ type AuditRecord struct {
 	After         string          `json:"after"`
 	Data          json.RawMessage `json:"data,omitempty"` // what the operator supplied
 	DataOmitted   bool            `json:"data_omitted,omitempty" doc:"The data was omitted because the page would be too long; request a page with only this record."`
-	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
-// Authentication says how the actor of an act was known.
+// Authentication is how the actor of an act was identified.
 type Authentication string
 
-// The ways.
+// The ways to identify an actor.
 const (
 	AuthenticatedByKey Authentication = "key"
 	NotAuthenticated   Authentication = "none"   // no key was needed

@@ -8,19 +8,17 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Backend is what operators can do: on a server, or on an engine in this process.
-// Methods may be called concurrently. They return *tasker.Error for everything that
-// the caller can act on.
+// Backend offers the verbs of operators, on a server or on an engine in this process. Its methods are safe
+// for concurrent use. They return *tasker.Error for everything that the caller can act on.
 type Backend interface {
 	CaseBackend
 	FailureBackend
-	// Audit returns what operators did, newest first.
+	// Audit returns the acts of operators, newest first.
 	Audit(ctx context.Context, filter AuditFilter) ([]AuditRecord, error)
 }
 
-// Of returns the operator's side of a client: that of the server to which the client
-// is connected, or that of the client's Backend, when it has one. A Backend in this
-// process has one.
+// Of returns the Backend of a client: that of the server to which the client is connected, or that of the
+// client's own Backend if it has one. An engine in this process has one.
 func Of(c *tasker.Client) Backend {
 	if b, inProcess := c.Backend.(Backend); inProcess {
 		return b
@@ -28,46 +26,43 @@ func Of(c *tasker.Client) Backend {
 	return server{c}
 }
 
-// CaseBackend is the part of a Backend about cases. A case is the investigation
-// of a task that is stuck: why, since when, who looked and what came of it. It
-// changes neither the task nor its steps: those are repaired by Client.ActOnStep, and
-// then go on by themselves.
+// CaseBackend is the part of a Backend about cases. A case is the investigation of a stuck task: reason,
+// time, investigator and outcome. It changes neither the task nor its steps: Client.ActOnStep repairs those,
+// and they then continue automatically.
 type CaseBackend interface {
-	// Cases returns one page, newest first.
+	// Cases returns one page of cases, newest first.
 	Cases(ctx context.Context, filter CaseFilter) ([]Case, error)
-	// CaseOfTask returns the case of a task that was opened last. CodeNotFound when it never had one.
+	// CaseOfTask returns the latest case of a task. CodeNotFound: the task never had one.
 	CaseOfTask(ctx context.Context, task uuid.UUID) (*Case, error)
-	// OpenCase opens a case by hand. CodeConflict when the task has one that is pending.
+	// OpenCase opens a case manually. CodeConflict: the task has a pending case.
 	OpenCase(ctx context.Context, task uuid.UUID, req OpenCaseRequest) (*Case, error)
-	// UpdateCase stores what an investigation found. A resolved case is final:
-	// CodeWrongState unless the update re-opens it.
+	// UpdateCase stores the findings of an investigation. CodeWrongState: the case is resolved, which is
+	// final unless the update re-opens it.
 	UpdateCase(ctx context.Context, id uuid.UUID, update CaseUpdate) (*CaseUpdated, error)
-	// UpdateCases makes the same update to many cases, and answers each.
+	// UpdateCases applies the same update to many cases, with a result for each.
 	UpdateCases(ctx context.Context, req BulkCaseUpdate) (*BulkResult, error)
-	// ActOnCases performs the same act on the failed steps of the tasks of many cases,
-	// and answers each.
+	// ActOnCases performs the same act on the failed steps of the tasks of many cases, with a result for
+	// each.
 	ActOnCases(ctx context.Context, req BulkStepAction) (*BulkResult, error)
 	// CaseStats counts cases by reason, the most urgent reason first.
 	CaseStats(ctx context.Context, filter CaseFilter) ([]CaseStats, error)
-	// InvestigationQueue returns pending cases, the most urgent first.
+	// InvestigationQueue returns pending cases, most urgent first.
 	InvestigationQueue(ctx context.Context, filter CaseFilter) ([]QueuedCase, error)
 }
 
-// FailureBackend is the part of a Backend about tasks that have failed for good, or may
-// soon.
+// FailureBackend is the part of a Backend about tasks that have failed for good, or may soon.
 type FailureBackend interface {
-	// FailedTasks returns one page of tasks that have failed for good, with their cases,
-	// newest first.
+	// FailedTasks returns one page of the tasks that have failed for good, with their cases, newest first.
 	FailedTasks(ctx context.Context, filter FailedTaskFilter) (*FailedTaskPage, error)
-	// ReplayTask runs the failed steps of a task in error again. It is the same task, with
-	// all its history; its case stays, and counts. CodeWrongState when the task is not in
-	// error, or no step of it has failed.
+	// ReplayTask runs the failed steps of a task in error again. The task keeps its ID and its history; its
+	// case stays and counts the replay. CodeWrongState: the task is not in error, or none of its steps has
+	// failed.
 	ReplayTask(ctx context.Context, task uuid.UUID, req ReplayRequest) (*Replay, error)
-	// FailureReport returns the last analysis of what has failed for good lately, of one
-	// namespace or of all (""). CodeNotFound before the first.
+	// FailureReport returns the latest analysis of recent final failures, of one namespace or of all ("").
+	// CodeNotFound: there is no analysis yet.
 	FailureReport(ctx context.Context, namespace string) (*FailureReport, error)
-	// Staleness returns live tasks by how long they have been in their state:
-	// stale ones first, then those that soon will be, then the others.
+	// Staleness returns live tasks by their time in state: stale tasks first, then those that soon will be,
+	// then the others.
 	Staleness(ctx context.Context, filter StalenessFilter) ([]StaleTask, error)
 	// DetectStaleness runs one cycle of the staleness detector now.
 	DetectStaleness(ctx context.Context, req DetectRequest) ([]Detection, error)

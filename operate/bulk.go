@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// BulkCaseUpdate makes the same update to many cases. An item that is refused does not
-// keep the others back; some items at a time share a transaction.
+// BulkCaseUpdate applies the same update to many cases. A refused item does not stop the others; several
+// items share a transaction.
 type BulkCaseUpdate struct {
 	Filter CaseFilter `json:"filter" doc:"Selects the cases, by default pending ones. Must not be empty."`
 	Update CaseUpdate `json:"update"`
@@ -17,32 +17,32 @@ type BulkCaseUpdate struct {
 // BulkStepAction performs the same act on the failed steps of the tasks of many cases.
 type BulkStepAction struct {
 	Filter CaseFilter `json:"filter" doc:"Selects the cases, by default pending ones. Must not be empty."`
-	// Step names the step to act on, in whatever state it is. "": all that have failed.
+	// Step names the step to act on, in any state. Defaults to all failed steps.
 	Step   string            `json:"act_on_step,omitempty" doc:"Name of the step to act on, in any state. Defaults to all failed steps." maxLength:"255"`
 	Action tasker.StepAction `json:"action"`
 	BulkPage
 }
 
-// BulkPage is how much of a bulk request is done at once.
+// BulkPage bounds the part of a bulk request that one call performs.
 type BulkPage struct {
 	DryRun bool   `json:"dry_run,omitempty" doc:"Show what would be done without changing anything."`
 	Limit  int    `json:"limit,omitempty" doc:"Maximum number of cases. Defaults to 100, or to all cases that the filter names." minimum:"1" maximum:"1000"`
 	Cursor string `json:"cursor,omitempty" doc:"next_cursor of the previous request." maxLength:"64"`
 }
 
-// BulkResult answers a bulk request.
+// BulkResult is the response to a bulk request.
 type BulkResult struct {
 	DryRun    bool       `json:"dry_run,omitempty"`
 	Succeeded int        `json:"succeeded"`
 	Failed    int        `json:"failed"`
 	Results   []BulkItem `json:"results"`
-	// NextCursor is where to go on; "" is the end.
+	// NextCursor is the start of the next page; "" marks the end.
 	NextCursor string `json:"next_cursor,omitempty"`
-	// Error is why it stopped early. What Results tell is done.
+	// Error is the reason of an early stop. The acts in Results are done.
 	Error *tasker.Error `json:"error,omitempty" doc:"Reason for an early stop; the acts in results are done."`
 }
 
-// BulkItem is what became of one case, or of one step of its task.
+// BulkItem is the outcome for one case, or for one step of its task.
 type BulkItem struct {
 	CaseUUID uuid.UUID     `json:"dlq_entry_uuid"`
 	TaskUUID *uuid.UUID    `json:"task_uuid,omitempty"`

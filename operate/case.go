@@ -9,26 +9,25 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// CaseCause details the reason of a case: what stopped the task.
+// CaseCause is the detail of a case's reason: the cause that stopped the task.
 type CaseCause string
 
-// The causes.
+// The causes of cases.
 const (
-	CauseRetriesExhausted CaseCause = "retries_exhausted" // a step failed with the last attempt that it had
-	CauseNoRetries        CaseCause = "no_retries"        // a step failed that has one attempt
+	CauseRetriesExhausted CaseCause = "retries_exhausted" // the last attempt of a step failed
+	CauseNoRetries        CaseCause = "no_retries"        // a step with a single attempt failed
 	CauseNotRetryable     CaseCause = "not_retryable"     // the failure was final
-	CauseClassLimit       CaseCause = "class_limit"       // attempts are left, but not for failures of this class
+	CauseClassLimit       CaseCause = "class_limit"       // attempts are left, but none for failures of this class
 	CauseLostWorkers      CaseCause = "lost_workers"      // a step lost its worker too often
 	CauseStale            CaseCause = "stale"             // too long in one state
 	CauseDeadline         CaseCause = "deadline"          // longer than max_duration_minutes
 	CauseCycle            CaseCause = "cycle"             // steps wait for each other
-	CauseNoWorker         CaseCause = "no_worker"         // ready, and no live worker serves the route
-	CauseManual           CaseCause = "manual"            // opened by hand
+	CauseNoWorker         CaseCause = "no_worker"         // a step is ready, and no live worker serves its route
+	CauseManual           CaseCause = "manual"            // opened manually
 )
 
-// Case is one investigation. Reason, cause, original state, error and snapshot are those of
-// the latest occurrence: a task that is repaired and fails again while its case is pending
-// is told in the same case.
+// Case is one investigation. Reason, cause, original state, error and snapshot are those of the latest
+// occurrence: when a task is repaired and fails again while its case is pending, the same case records it.
 type Case struct {
 	CaseUUID        uuid.UUID           `json:"dlq_entry_uuid"`
 	TaskUUID        uuid.UUID           `json:"task_uuid"`
@@ -47,7 +46,7 @@ type Case struct {
 	ErrorMessage    string              `json:"error_message,omitempty" doc:"The first 1 KiB of the error message."`
 	Class           tasker.FailureClass `json:"class,omitempty" doc:"Class of the failure: transient, resource, logic or worker."`
 	Retryable       bool                `json:"retryable" doc:"Whether a retry may help: the failure was retryable, or the time ran out without a failure."`
-	// a CaseSnapshot
+	// A CaseSnapshot.
 	Snapshot         json.RawMessage       `json:"task_snapshot,omitempty" doc:"A CaseSnapshot of the task at the latest occurrence, up to 512 KiB. Not in lists."`
 	Recovery         *CaseRecovery         `json:"recovery,omitempty" doc:"How the task recovered. Absent while it is stuck or when it was cancelled."`
 	ResolutionStatus tasker.CaseResolution `json:"resolution_status"`
@@ -65,7 +64,7 @@ type Case struct {
 	CreatedAt         time.Time `json:"created_at"`
 	UpdatedAt         time.Time `json:"updated_at"`
 	ETag              string    `json:"etag,omitempty" doc:"Changes with every change of the case. An update with If-Match is refused if it has changed."`
-	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 
 	Occurrences []CaseOccurrence `json:"occurrences,omitempty" doc:"The first, the latest and up to 8 occurrences in between, oldest first. Not in lists."`
@@ -73,7 +72,7 @@ type Case struct {
 	Notes       []CaseNote       `json:"notes,omitempty" doc:"All notes, oldest first. Not in lists."`
 }
 
-// CaseOccurrence is one time that the task of a case was found stuck.
+// CaseOccurrence is one time at which the task of a case was found stuck.
 type CaseOccurrence struct {
 	No            int                 `json:"no" doc:"1 opened the case. Numbers between the first and the latest may be missing, because only some are kept."`
 	OccurredAt    time.Time           `json:"occurred_at"`
@@ -89,7 +88,7 @@ type CaseOccurrence struct {
 	Snapshot      json.RawMessage     `json:"task_snapshot,omitempty" doc:"A CaseSnapshot. Absent for the latest occurrence, whose snapshot is that of the case."`
 }
 
-// CaseRecovery says how the task of a case came out of its trouble.
+// CaseRecovery describes how the task of a case recovered.
 type CaseRecovery struct {
 	At         time.Time        `json:"at"`
 	State      tasker.TaskState `json:"state" doc:"The new state of the task; the last one when it has ended."`
@@ -99,7 +98,7 @@ type CaseRecovery struct {
 	FinishedAt *time.Time       `json:"finished_at,omitempty" doc:"Time at which the task ended."`
 }
 
-// CaseNote is one entry in the thread of a case. Notes are only ever added.
+// CaseNote is one entry in the thread of a case. The thread only grows.
 type CaseNote struct {
 	No     int       `json:"no"`
 	At     time.Time `json:"at"`
@@ -108,9 +107,8 @@ type CaseNote struct {
 	Text   string    `json:"text"`
 }
 
-// CaseSnapshot is the task as it was when it was found stuck: all that somebody needs at
-// 3 a.m. without another query. In one that would be larger than 512 KiB the template is
-// left out, and then steps that had not failed.
+// CaseSnapshot is the task at the time when it was found stuck: everything an operator needs without another
+// query. A snapshot larger than 512 KiB leaves out the template, and then steps that had not failed.
 type CaseSnapshot struct {
 	TaskUUID           uuid.UUID         `json:"task_uuid"`
 	Namespace          string            `json:"namespace"`
@@ -122,11 +120,11 @@ type CaseSnapshot struct {
 	TaskAgeMinutes     float64           `json:"task_age_minutes"`
 	Priority           tasker.Priority   `json:"priority"`
 	CorrelationID      string            `json:"correlation_id,omitempty"`
-	Context            json.RawMessage   `json:"context,omitempty"` // cut at 16 KiB: then a text
+	Context            json.RawMessage   `json:"context,omitempty"` // a text when cut at 16 KiB
 	CreatedAt          time.Time         `json:"created_at"`
 	DetectedAt         time.Time         `json:"detection_time"`
 	Reason             tasker.CaseReason `json:"dlq_reason"`
-	Detail             string            `json:"detail,omitempty"` // one sentence: what was seen
+	Detail             string            `json:"detail,omitempty"` // the observation, in one sentence
 	Template           json.RawMessage   `json:"template,omitempty"`
 	Steps              []SnapshotStep    `json:"steps"`
 	StepsOmitted       int               `json:"steps_omitted,omitempty"`
@@ -148,7 +146,7 @@ type SnapshotStep struct {
 	LastError     *tasker.Failure  `json:"last_error,omitempty"`
 }
 
-// CaseFilter selects cases. Zero fields do not restrict.
+// CaseFilter selects cases. A zero field does not restrict.
 type CaseFilter struct {
 	// CaseUUIDs name the cases.
 	CaseUUIDs        []uuid.UUID           `json:"dlq_entry_uuids,omitempty" maxItems:"1000"`
@@ -164,9 +162,9 @@ type CaseFilter struct {
 	Offset int       `json:"-"`
 }
 
-// CaseFailureFilter selects cases by the failure that stops the task. Step, handler and
-// message are looked for among the newest, or most urgent, 20,000 cases that pass the
-// rest of the filter. CaseStats does not take it.
+// CaseFailureFilter selects cases by the failure that stops the task. Step, handler and message are searched
+// among the newest, or most urgent, 20,000 cases that pass the rest of the filter. CaseStats does not accept
+// it.
 type CaseFailureFilter struct {
 	FailedStep   string `json:"failed_step,omitempty" maxLength:"255" doc:"Name of the step."`
 	Handler      string `json:"handler,omitempty" maxLength:"255" doc:"Handler of that step."`
@@ -174,30 +172,30 @@ type CaseFailureFilter struct {
 	ErrorMessage string `json:"error_message,omitempty" maxLength:"255" doc:"A literal part of the error message."`
 }
 
-// OpenCaseRequest opens a case by hand.
+// OpenCaseRequest opens a case manually.
 type OpenCaseRequest struct {
 	Reason   string          `json:"reason" doc:"The reason in words." minLength:"1" maxLength:"4096"`
 	OpenedBy string          `json:"opened_by,omitempty" doc:"Actor. Required, but defaults to the name of the API key." maxLength:"255"`
 	Metadata json.RawMessage `json:"metadata,omitempty" doc:"An object."`
 }
 
-// CaseUpdate is what an investigation found. Absent fields stay as they are; members of
-// Metadata are merged into what is there, null removes one. Notes are added to the thread of
-// the case; one without anything else can be added to a resolved case too.
+// CaseUpdate is the finding of an investigation. Absent fields stay unchanged; members of Metadata are merged
+// into the stored ones, and null removes a member. Notes are added to the thread of the case; an update with
+// notes only is allowed on a resolved case too.
 type CaseUpdate struct {
 	ResolutionStatus tasker.CaseResolution `json:"resolution_status,omitempty"`
 	ResolutionNotes  *string               `json:"resolution_notes,omitempty" maxLength:"16384" doc:"A note to add, with resolved_by as its author. A case has up to 200 notes of 256 KiB in all."`
 	ResolvedBy       string                `json:"resolved_by,omitempty" doc:"Actor of the update and author of the note; required to resolve or reopen. Defaults to the name of the API key." maxLength:"255"`
 	Metadata         json.RawMessage       `json:"metadata,omitempty" doc:"Object to merge; null removes a member."`
-	// Reopen makes a resolved case pending again; ResolutionNotes say why.
+	// Reopen makes a resolved case pending again; ResolutionNotes give the reason.
 	Reopen bool `json:"reopen,omitempty" doc:"Make a resolved case pending again."`
-	// ExpectedState refuses the act with CodeConflict unless the case is in that state; IfMatch
-	// unless it has an etag of that list.
+	// ExpectedState refuses the act with CodeConflict unless the case is in that state; IfMatch refuses it
+	// unless the case's etag is in the list.
 	ExpectedState string `json:"expected_state,omitempty" doc:"Expected resolution_status. With any other the update is refused with conflict." enum:"pending,manually_resolved,permanently_failed,cancelled"`
 	IfMatch       string `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
 }
 
-// CaseUpdated answers an update.
+// CaseUpdated is the response to an update.
 type CaseUpdated struct {
 	Success  bool      `json:"success"`
 	Message  string    `json:"message"`
@@ -214,7 +212,7 @@ type CaseStats struct {
 	Cancelled         int               `json:"cancelled"`
 	OldestEntry       *time.Time        `json:"oldest_entry,omitempty"`
 	NewestEntry       *time.Time        `json:"newest_entry,omitempty"`
-	// of resolved ones; null when there are none
+	// Of resolved cases; null when there are none.
 	AvgResolutionTimeMinutes *float64 `json:"avg_resolution_time_minutes"`
 }
 
@@ -243,21 +241,21 @@ type QueuedCase struct {
 	Class           tasker.FailureClass `json:"class,omitempty"`
 	Retryable       bool                `json:"retryable"`
 
-	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
-// Health says how near a task is to being stale.
+// Health is how close a task is to being stale.
 type Health string
 
-// The healths, by the time in state: under 80 % of the threshold, under 100 %, beyond.
+// The healths, by the time in state: below 80 % of the threshold, below 100 %, above.
 const (
 	Healthy Health = "healthy"
 	Warning Health = "warning"
 	Stale   Health = "stale"
 )
 
-// StalenessFilter selects live tasks. Zero fields do not restrict.
+// StalenessFilter selects live tasks. A zero field does not restrict.
 type StalenessFilter struct {
 	Health    Health
 	Namespace string
@@ -265,29 +263,29 @@ type StalenessFilter struct {
 	Limit     int // defaults to 100
 }
 
-// ThresholdSource says where the time comes from after which a task is stale.
+// ThresholdSource is the origin of the time after which a task is stale.
 type ThresholdSource string
 
 // The sources of a threshold.
 const (
-	ThresholdOfTemplate ThresholdSource = "template"     // its template states it; it wins over any promise
-	ThresholdOfAll      ThresholdSource = "global"       // the configuration's, for all tasks
-	ThresholdOfPromise  ThresholdSource = "promise"      // that, from the end of a promise to a step on
+	ThresholdOfTemplate ThresholdSource = "template"     // its template sets it; it overrides any promise
+	ThresholdOfAll      ThresholdSource = "global"       // the configuration sets it, for all tasks
+	ThresholdOfPromise  ThresholdSource = "promise"      // the same, counted from the end of a promise to a step
 	ThresholdOfDuration ThresholdSource = "max_duration" // its template's max_duration_minutes
 )
 
-// Promise is what a step was told that a threshold for all tasks does not override.
+// Promise is a promise to a step that a threshold for all tasks does not override.
 type Promise string
 
 // The promises.
 const (
-	PromisedAttempt Promise = "attempt" // a live worker has it, until its time-out
-	PromisedQueue   Promise = "queue"   // it waits for a worker, within the bound of the queue
-	PromisedTime    Promise = "time"    // it waits for a time: a retry, a snooze, run_at
+	PromisedAttempt Promise = "attempt" // a live worker holds the step, until its timeout
+	PromisedQueue   Promise = "queue"   // the step waits for a worker, within the bound of the queue
+	PromisedTime    Promise = "time"    // the step waits for a time: a retry, a snooze, run_at
 )
 
-// StaleTask is a live task in a state that has a threshold, or one that may only take
-// so long as a whole. The threshold is the one that Health goes by.
+// StaleTask is a live task in a state with a threshold, or a task with a bounded total duration. Its
+// threshold is the one that decides Health.
 type StaleTask struct {
 	TaskUUID                  uuid.UUID        `json:"task_uuid"`
 	Namespace                 string           `json:"namespace_name"`
@@ -303,25 +301,25 @@ type StaleTask struct {
 	StaleAt                   *time.Time       `json:"stale_at,omitempty" doc:"Time at which the task becomes stale if nothing changes."`
 	Health                    Health           `json:"health_status"`
 	Priority                  tasker.Priority  `json:"priority"`
-	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // DetectRequest runs the staleness detector.
 type DetectRequest struct {
-	DryRun    bool `json:"dry_run,omitempty"`                                // tell what would be done, and do nothing
+	DryRun    bool `json:"dry_run,omitempty"`                                // report what would be done, without doing it
 	BatchSize int  `json:"batch_size,omitempty" minimum:"1" maximum:"10000"` // defaults to the configuration's
 }
 
-// DetectionAction is what the detector did about a stale task.
+// DetectionAction is the act of the detector on a stale task.
 type DetectionAction string
 
-// What the detector may have done.
+// The acts of the detector.
 const (
 	WouldTransition    DetectionAction = "would_transition_to_dlq_and_error" // dry run
 	MovedAndErrored    DetectionAction = "transitioned_to_dlq_and_error"
 	MovedToDLQOnly     DetectionAction = "moved_to_dlq_only"
-	ErroredOnly        DetectionAction = "transitioned_to_error_only" // it had a pending case already
+	ErroredOnly        DetectionAction = "transitioned_to_error_only" // it already had a pending case
 	DetectionTransFail DetectionAction = "transition_failed"
 )
 

@@ -45,7 +45,7 @@ func (s server) ActOnCases(ctx context.Context, req BulkStepAction) (*BulkResult
 }
 
 func (s server) CaseStats(ctx context.Context, f CaseFilter) ([]CaseStats, error) {
-	f.Limit, f.Offset = 0, 0 // there are no pages of counts
+	f.Limit, f.Offset = 0, 0 // counts have no pages
 	return fetchList[CaseStats](ctx, s.client, "count cases", "/v1/dlq/stats", f.query())
 }
 
@@ -90,7 +90,7 @@ func (s server) Audit(ctx context.Context, f AuditFilter) ([]AuditRecord, error)
 	return fetchList[AuditRecord](ctx, s.client, "get audit trail", "/v1/audit", q)
 }
 
-// query is the filter as parameters.
+// query returns the filter as query parameters.
 func (f CaseFilter) query() query.Values {
 	q := query.Values{}
 	q.Set("resolution_status", string(f.ResolutionStatus))
@@ -109,7 +109,7 @@ func (f CaseFilter) query() query.Values {
 	return q
 }
 
-// fetch sends a request and returns the answer as a T.
+// fetch sends a request and returns the response as a T.
 func fetch[T any](ctx context.Context, c *tasker.Client, r tasker.Request) (*T, error) {
 	out := new(T)
 	if err := c.Call(ctx, r, out); err != nil {
