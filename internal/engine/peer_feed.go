@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// subscriptionTime is how long a process that listens says so for.
+	// subscriptionTime is how long one subscription of a listening process lasts.
 	subscriptionTime = 15 * time.Second
-	// drainPatience is how long following others waits for transactions that have to be
-	// over before this process can publish what it does.
+	// drainPatience is how long following others waits for transactions that must be over before this process can
+	// publish its changes.
 	drainPatience = 50 * time.Millisecond
 )
 
-// ListenTo begins to listen. What is committed after it has returned is heard. Close
-// has to be called. NotFound for a task that there is not.
+// ListenTo begins to listen. The listener receives everything committed after ListenTo has returned. The caller must
+// call Close. NotFound for a task that does not exist.
 func (e *Engine) ListenTo(ctx context.Context, f feed.Filter) (*feed.Listener, error) {
 	if len(f.Tasks) > feed.MaxTasks {
 		return nil, &task.Error{Code: task.TooLarge,
@@ -30,7 +30,7 @@ func (e *Engine) ListenTo(ctx context.Context, f feed.Filter) (*feed.Listener, e
 	return e.feed.Listen(ctx, feedSource{e}, f, e.cluster != nil)
 }
 
-// feedSource is the engine as its feed sees it.
+// feedSource is the engine as a feed.Source.
 type feedSource struct{ e *Engine }
 
 // TaskStatuses implements feed.Source.
@@ -43,7 +43,7 @@ func (s feedSource) TemplateOf(ctx context.Context, def int64) (*task.Template, 
 	return s.e.TemplateOf(ctx, def)
 }
 
-// CountQueue implements feed.Source. What counting costs is shared by all who ask.
+// CountQueue implements feed.Source. All callers share the cost of counting.
 func (s feedSource) CountQueue(ctx context.Context, namespaces []string) (*feed.QueueCount, error) {
 	g, err := s.e.queueSample(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s feedSource) Subscribe(ctx context.Context) error {
 	return nil
 }
 
-// followPeerFeeds keeps what listeners hear of other processes complete, or says where it is not.
+// followPeerFeeds completes the changes of other processes for listeners here, or reports gaps.
 func (e *Engine) followPeerFeeds(ctx context.Context) error {
 	src := feedSource{e}
 	ids, listening := e.feed.Interests()
@@ -83,13 +83,13 @@ func (e *Engine) followPeerFeeds(ctx context.Context) error {
 	if !wanted {
 		return nil
 	}
-	if drained := e.feed.Record(subscriptionTime); drained != nil { // else the first batch would hide what is under way
+	if drained := e.feed.Record(subscriptionTime); drained != nil { // else the first batch would hide running transactions
 		patience := time.NewTimer(drainPatience)
 		defer patience.Stop()
 		select {
 		case <-drained:
 		case <-patience.C:
-			return nil // the next look may find it over; until then others wait for this one
+			return nil // the next poll may find it over; until then others wait for this one
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -98,8 +98,8 @@ func (e *Engine) followPeerFeeds(ctx context.Context) error {
 	return nil
 }
 
-// PublishFeed tells other processes what was committed here since the last call, if one
-// of them listens. What an error keeps it from telling, they hear is missing.
+// PublishFeed sends other processes the changes committed here since the last call, if one of them listens. They learn
+// that changes are missing when an error prevents sending.
 func (e *Engine) PublishFeed(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil

@@ -14,17 +14,16 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Processes that share a store tell each other what they measured, by a note each that
-// they write and read every few seconds: rates and counts are those of the cluster, up
-// to that much late.
+// Processes that share a store exchange their measurements, by a note each that they write and read every few seconds:
+// rates and counts are those of the cluster, late by at most that time.
 
-// peerReports is what the other processes measured.
+// peerReports holds the measurements of the other processes.
 type peerReports struct {
 	mu      sync.Mutex
 	reports []report
 }
 
-// report is what one process measured.
+// report is the measurements of one process.
 type report struct {
 	At         task.Instant              `json:"at"`
 	Since      task.Instant              `json:"since"`
@@ -33,7 +32,7 @@ type report struct {
 	Probes     int                       `json:"probes,omitempty"` // failed in the last hour
 }
 
-// measuredCounts are those of a namespace: of the last minute, and of the last hour.
+// measuredCounts are the counts of a namespace: of the last minute, and of the last hour.
 type measuredCounts struct {
 	Completed  int `json:"c,omitempty"`
 	Failed     int `json:"f,omitempty"`
@@ -45,10 +44,9 @@ type measuredCounts struct {
 }
 
 const (
-	// ReportInterval is how often a process tells the others what it measured.
+	// ReportInterval is how often a process sends its measurements to the others.
 	ReportInterval = 10 * time.Second
-	// reportKept is for how long a report counts, reportForgotten when its note is
-	// deleted: its process has gone.
+	// reportKept is how long a report counts, reportForgotten when its note is deleted: its process has ended.
 	reportKept      = 4 * ReportInterval
 	reportForgotten = time.Hour
 	reportPrefix    = "measured/"
@@ -56,8 +54,8 @@ const (
 	reportedKinds = 200
 )
 
-// ShareMeasurements tells the other processes what this one measured and reads what they
-// did. It does nothing on a store that belongs to one process.
+// ShareMeasurements stores the measurements of this process for the others and reads theirs. It does nothing on a store
+// that belongs to one process.
 func (e *Engine) ShareMeasurements(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
@@ -88,10 +86,10 @@ func (e *Engine) ShareMeasurements(ctx context.Context) error {
 	})
 }
 
-// quiet reports whether there is nothing to tell.
+// quiet reports whether there is nothing to report.
 func (r *report) quiet() bool { return len(r.Kinds)+len(r.Namespaces)+r.Probes == 0 }
 
-// update takes what others have noted and returns the keys of those that have gone.
+// update adopts the notes of other processes and returns the keys of those that have ended.
 func (o *peerReports) update(notes map[string]string, own string, now task.Instant) (gone []string) {
 	var reports []report
 	for key, text := range notes {
@@ -99,7 +97,7 @@ func (o *peerReports) update(notes map[string]string, own string, now task.Insta
 			continue
 		}
 		var r report
-		err := json.Unmarshal([]byte(text), &r) // one of another version may have another form
+		err := json.Unmarshal([]byte(text), &r) // a note of another version may have another form
 		switch age := now.Sub(r.At); {
 		case err != nil || age > reportForgotten:
 			gone = append(gone, key)
@@ -125,14 +123,13 @@ func (o *peerReports) each(now task.Instant, fn func(r *report)) {
 	}
 }
 
-// rateOf is how many steps a second workers of a kind take from other processes while
-// some wait for them.
+// rateOf returns how many steps per second workers of a kind take from other processes while steps wait for them.
 func (o *peerReports) rateOf(kind string, now task.Instant) (rate float64) {
 	o.each(now, func(r *report) { rate += r.Kinds[kind] })
 	return rate
 }
 
-// add adds what others measured in the namespaces that a filter lets pass.
+// add adds the measurements of others in the namespaces that a filter lets pass.
 func (o *peerReports) add(out *tally, now task.Instant, pass func(namespace string) bool) {
 	o.each(now, func(r *report) {
 		out.since = min(out.since, r.Since)
@@ -145,7 +142,7 @@ func (o *peerReports) add(out *tally, now task.Instant, pass func(namespace stri
 	})
 }
 
-// tally is a sum of what processes measured.
+// tally is a sum of measurements of processes.
 type tally struct {
 	measuredCounts
 	since  task.Instant
@@ -162,7 +159,7 @@ func (t *tally) add(c measuredCounts) {
 	t.Lapsed += c.Lapsed
 }
 
-// measured is the tally as it is shown.
+// measured returns the tally in its public form.
 func (t *tally) measured() Measured {
 	out := Measured{Since: t.since, CompletedLastMinute: t.Completed, FailedLastMinute: t.Failed,
 		HandedLastMinute: t.Handed,
@@ -173,14 +170,14 @@ func (t *tally) measured() Measured {
 	return out
 }
 
-// counts is what happened in a namespace. The caller holds the meter's mu.
+// count returns the counts of a namespace. The caller holds the meter's mu.
 func (a *activity) count(at int64) measuredCounts {
 	return measuredCounts{Completed: a.completed.Sum(at), Failed: a.failed.Sum(at), Handed: a.handed.Sum(at),
 		Runs:      a.runs.Sum(at),
 		RunMillis: a.runMillis.Sum(at), NotStarted: a.notStarted.Sum(at), Lapsed: a.lapsed.Sum(at)}
 }
 
-// report is what this process measured.
+// report returns the measurements of this process.
 func (m *meter) report(now task.Instant) report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -205,14 +202,14 @@ func (m *meter) report(now task.Instant) report {
 	return r
 }
 
-// measured adds up what all processes measured in the namespaces that a filter lets pass.
+// measured adds up the measurements of all processes in the namespaces that a filter lets pass.
 func (e *Engine) measured(now task.Instant, pass func(namespace string) bool) Measured {
 	t := e.meter.tally(now, pass)
 	e.peerReports.add(&t, now, pass)
 	return t.measured()
 }
 
-// drainRate is how many steps a second were given to workers in the last minute.
+// drainRate returns how many steps per second were handed to workers in the last minute.
 func (e *Engine) drainRate(now task.Instant) float64 {
 	return float64(e.measured(now, passing(nil)).HandedLastMinute) / 60
 }

@@ -13,17 +13,14 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// What other processes do on the same store reaches this one in two ways: as
-// news, which are quick and may be lost, and by looking, which package upkeep
-// does in a rhythm. PeerEvents only ever say where to look.
+// Changes by other processes on the same store reach this one in two ways: as events, which are quick and may be lost,
+// and by polling, which package upkeep does at an interval. PeerEvents only name the rows to read.
 
-// Shared reports whether other processes may work on the store too. If not, the
-// verbs in this file do nothing.
+// Shared reports whether other processes may work on the store too. If not, the verbs in this file do nothing.
 func (e *Engine) Shared() bool { return e.cluster != nil }
 
-// Turn reports whether it is this process's turn at a loop, for as long as hold
-// unless it asks again; with hold 0 it gives its turn up. It always is where the
-// store belongs to one process.
+// Turn reports whether this process has the turn at a loop, for as long as hold unless it asks again; with hold 0 it
+// gives its turn up. A process that owns the store alone always has it.
 func (e *Engine) Turn(ctx context.Context, loop string, hold time.Duration) (bool, error) {
 	if e.cluster == nil {
 		return true, nil
@@ -31,9 +28,8 @@ func (e *Engine) Turn(ctx context.Context, loop string, hold time.Duration) (boo
 	return e.cluster.Turn(ctx, loop, hold)
 }
 
-// Resume is called when the store was out of reach for so long that heartbeats
-// may have been lost: for the length of a lease nobody loses one. Processes that are
-// opened within that time learn of it from the store.
+// Resume must be called when the store was out of reach for so long that heartbeats may have been lost: for the length
+// of a lease no lease is lost. Processes that are opened within that time learn of it from the store.
 func (e *Engine) Resume(ctx context.Context) error {
 	until := e.instant().Add(e.cfg.Leases.Lease())
 	e.graceUntil.Store(int64(until))
@@ -45,11 +41,10 @@ func (e *Engine) Resume(ctx context.Context) error {
 	})
 }
 
-// graceNote is the key of the note that says until when nobody loses a lease.
+// graceNote is the key of the note with the time until which no lease is lost.
 const graceNote = "grace"
 
-// learnGrace takes over the grace that other processes have begun. A note that cannot be
-// read as a time is none.
+// learnGrace adopts the grace that other processes have begun. A note that is not a time counts as none.
 func (e *Engine) learnGrace(ctx context.Context) error {
 	text, err := e.noteStore.FindNote(ctx, graceNote)
 	if err != nil {
@@ -60,19 +55,18 @@ func (e *Engine) learnGrace(ctx context.Context) error {
 	return nil
 }
 
-// grace is when those must have given a sign of life who could not for a while.
+// grace returns the time by which delayed heartbeats must have arrived.
 func (e *Engine) grace() task.Instant { return task.Instant(e.graceUntil.Load()) }
 
-// Arriving reports whether this engine was not there, or not the store, a moment ago,
-// so that nothing must be held against tasks and workers that is due to that.
+// Arriving reports whether this engine or its store was absent a moment ago, so that the consequences must not count
+// against tasks and workers.
 func (e *Engine) Arriving() bool { return e.instant() < e.grace() }
 
-// absence is how long no process may have had a turn until it counts as nobody
-// having been there to take heartbeats.
+// absence is the time without a turn of any process after which heartbeats count as not received by any.
 func (e *Engine) absence() time.Duration { return max(10*time.Second, 3*e.cfg.UpkeepInterval) }
 
-// arrive decides whether an engine that was just opened begins with a grace.
-// It does, unless other processes have taken heartbeats all the time.
+// arrive decides whether an engine that was just opened begins with a grace. It does, unless other processes have
+// received heartbeats all the time.
 func (e *Engine) arrive(ctx context.Context) error {
 	if e.cluster != nil {
 		last, err := e.cluster.LastTurn(ctx)
@@ -86,22 +80,22 @@ func (e *Engine) arrive(ctx context.Context) error {
 	return e.Resume(ctx)
 }
 
-// publish tells other processes where to look.
+// publish sends an event to other processes.
 func (e *Engine) publish(n PeerEvents) {
 	if e.cluster != nil {
 		e.cluster.Publish(n)
 	}
 }
 
-// publishReady tells them on which routes a transaction left ready steps.
+// publishReady sends other processes the routes on which a transaction left ready steps.
 func (e *Engine) publishReady(u *unit) {
 	if e.cluster != nil && len(u.wake.queued) > 0 {
 		e.cluster.Publish(PeerEvents{Routes: slices.Sorted(maps.Keys(u.wake.queued))})
 	}
 }
 
-// SubscribePeers gathers the events of other processes until ctx ends or the connection is
-// lost, and returns why. It blocks. What is gathered waits for Hear.
+// SubscribePeers gathers the events of other processes until ctx ends or the connection is lost, and returns the
+// reason. It blocks. Gathered events wait for HandlePeerEvents.
 func (e *Engine) SubscribePeers(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
@@ -116,11 +110,10 @@ func (e *Engine) SubscribePeers(ctx context.Context) error {
 	})
 }
 
-// PeerEvents receives when there is something for Hear.
+// PeerEvents receives when there are events for HandlePeerEvents.
 func (e *Engine) PeerEvents() <-chan struct{} { return e.peerEvents.notify }
 
-// HandlePeerEvents looks at what the news gathered so far are about. What an error keeps it
-// from, Look finds.
+// HandlePeerEvents reads the rows that the gathered events name. PollPeers finds what it misses because of an error.
 func (e *Engine) HandlePeerEvents(ctx context.Context) error {
 	routes, workers, registry := e.peerEvents.take()
 	if e.cluster == nil {
@@ -140,7 +133,7 @@ func (e *Engine) HandlePeerEvents(ctx context.Context) error {
 	if err := e.catalog.ensureRoutes(ctx, maps.Keys(routes)); err != nil {
 		return fmt.Errorf("look for routes: %w", err)
 	}
-	// a poll that has just looked and does not wait yet looks again
+	// a poll that has just checked and does not wait yet checks again
 	e.waiters.version.Add(1)
 	waiting := slices.DeleteFunc(e.waiters.awaitedRoutes(), func(r int64) bool {
 		_, named := routes[r]
@@ -154,7 +147,7 @@ func (e *Engine) handleWorkerEvents(ctx context.Context, workers map[int64]struc
 		return nil
 	}
 	e.workers.drop(workers)
-	e.waiters.version.Add(1) // a poll that has just looked looks again
+	e.waiters.version.Add(1) // a poll that has just checked checks again
 	for _, no := range e.waiters.polling(workers) {
 		w, err := e.store.FindWorkerByNo(ctx, no)
 		if err != nil {
@@ -169,10 +162,9 @@ func (e *Engine) handleWorkerEvents(ctx context.Context, workers map[int64]struc
 	return nil
 }
 
-// PollPeers finds what other processes did that somebody waits for here, as if no
-// news of it had come: another order in force, new routes, ready steps, settled tasks. When the store
-// turns out to be out of reach, all who wait here are told so: an answer that
-// nothing has come would be a guess, and another process may do better.
+// PollPeers finds changes by other processes that waiters here need, as if no event had arrived: another order in
+// force, new routes, ready steps, settled tasks. When the store turns out to be out of reach, all waiters here get an
+// error: an answer that nothing has come would be a guess, and another process may do better.
 func (e *Engine) PollPeers(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
@@ -196,13 +188,13 @@ func (e *Engine) pollRoutes(ctx context.Context) error {
 }
 
 const (
-	// maxOccupied bounds how many ready steps are counted on a route.
+	// maxOccupied bounds the ready steps that are counted on a route.
 	maxOccupied = 1000
-	// maxAsked bounds how many tasks are asked about at once.
+	// maxAsked bounds the tasks of one query.
 	maxAsked = 5000
 )
 
-// pollReady wakes as many polls as there are steps for on the routes.
+// pollReady wakes as many polls as there are ready steps on the routes.
 func (e *Engine) pollReady(ctx context.Context, routes []int64) error {
 	if len(routes) == 0 {
 		return nil
@@ -217,7 +209,7 @@ func (e *Engine) pollReady(ctx context.Context, routes []int64) error {
 	return nil
 }
 
-// pollSettled wakes those who wait for tasks that are settled.
+// pollSettled wakes the callers that wait for settled tasks.
 func (e *Engine) pollSettled(ctx context.Context, ids []task.ID) error {
 	for some := range slices.Chunk(ids, maxAsked) {
 		settled, err := e.cluster.Settled(ctx, some)
@@ -229,7 +221,7 @@ func (e *Engine) pollSettled(ctx context.Context, ids []task.ID) error {
 	return nil
 }
 
-// peerMailbox gathers news until somebody takes them.
+// peerMailbox gathers events until they are taken.
 type peerMailbox struct {
 	notify chan struct{} // holds one token while there are any
 

@@ -11,66 +11,65 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Who hands out ready steps is the same for all processes that share a store, in terms:
-// in each it is the store, or a dispatcher with one certain content. A term is a note in
-// the store, and so is what each process says of itself. Nobody hands out anything in a
-// term before all others have said that they have left the terms before it, with the
-// leases stored that only they knew; a process that says nothing for a while counts as
-// gone, and stops before that.
+// All processes that share a store agree on where ready steps are handed out, in terms: in each term it is the store,
+// or a dispatcher with one certain content. A term is a note in the store, and so is the announcement of each process.
+// No process hands out anything in a term before all others have announced that they have left the terms before it, and
+// have stored the leases that only they knew. A process without an announcement for a while counts as ended, and stops
+// handing out before that.
 
 const (
 	termPrefix   = "dispatch/term/"
 	memberPrefix = "dispatch/node/"
-	// dispatchPrefix is that of both.
+	// dispatchPrefix is the common prefix of both.
 	dispatchPrefix = "dispatch/"
-	// memberForgotten is when the note of a process that has gone is deleted.
+	// memberForgotten is when the note of an ended process is deleted.
 	memberForgotten = time.Minute
 )
 
-// term is who hands out steps.
+// term is the agreement on where steps are handed out.
 type term struct {
 	No int64 `json:"-"` // from 1; 0: there was none yet
-	// There says that the dispatcher hands out, with the Content.
+	// There means that the dispatcher hands out, with the Content.
 	There bool `json:"there,omitempty"`
-	// Content names what a dispatcher has, by its own account, that it may hand out in
-	// this term or a later one; "" if it has to be filled for that.
+	// Content is the dispatcher's own name for the content that it may hand out in this term or a later one; "" if it
+	// has to be filled first.
 	Content string `json:"content,omitempty"`
-	// Tainted is the term as of which a process without a dispatcher works on the store:
-	// contents that were filled before are out of date.
+	// Tainted is the term since which a process without a dispatcher works on the store: contents that were filled
+	// before are out of date.
 	Tainted int64 `json:"tainted,omitempty"`
-	// Ever says that a dispatcher has handed out steps at some time.
+	// Ever means that a dispatcher has handed out steps before.
 	Ever bool `json:"ever,omitempty"`
 }
 
-// member is what a process says of itself.
+// member is the announcement of a process.
 type member struct {
-	// Term is the one that it hands out steps in, or waits to.
+	// Term is the term in which it hands out steps, or waits to.
 	Term  int64        `json:"term"`
 	At    task.Instant `json:"at"`
-	Until task.Instant `json:"until"` // it counts as gone from then on
-	// Native says that it has no dispatcher.
+	Until task.Instant `json:"until"` // it counts as ended from then on
+	// Native means that it has no dispatcher.
 	Native bool `json:"native,omitempty"`
-	// Sees is the content that it could have handed out; "" for none.
+	// Sees is the content that it could hand out; "" for none.
 	Sees string `json:"sees,omitempty"`
-	// Filled is a content that it has filled, and FilledIn the term then.
+	// Filled is a content that it has filled, and FilledIn the term at that time.
 	Filled   string `json:"filled,omitempty"`
 	FilledIn int64  `json:"filled_in,omitempty"`
 }
 
-// sameAs reports whether a member says the same as another but for times.
+// sameAs reports whether two announcements are equal apart from times.
 func (m member) sameAs(o member) bool {
 	m.At, m.Until, o.At, o.Until = 0, 0, 0, 0
 	return m == o
 }
 
-// membership is the present term and what other processes say.
+// membership is the present term and the announcements of other processes.
 type membership struct {
 	term    term
-	members []member // those that have not gone
-	gone    []string // keys of notes that nobody needs any more
+	members []member // those that have not ended
+	gone    []string // keys of notes that are no longer needed
 }
 
-// readMembership reads it.
+// readMembership reads the membership from the notes.
 func readMembership(ctx context.Context, store NoteStore, own string, now task.Instant) (a membership, err error) {
 	notes, err := store.Notes(ctx, dispatchPrefix)
 	if err != nil {
@@ -110,8 +109,8 @@ func readMembership(ctx context.Context, store NoteStore, own string, now task.I
 // termKey is the key of the note of a term.
 func termKey(no int64) string { return fmt.Sprintf("%s%019d", termPrefix, no) }
 
-// nextTerm is what the members, all there are, have to go over to: the present term if that
-// will do. joins says that me did not count until now.
+// nextTerm returns the term that all members have to enter: the present term if it still fits. joins means that me was
+// not a member until now.
 func (a membership) nextTerm(me member, joins bool, hold time.Duration) term {
 	want := a.term
 	native, there := me.Native, me.Sees
@@ -122,7 +121,7 @@ func (a membership) nextTerm(me member, joins bool, hold time.Duration) term {
 			there = ""
 		}
 		if !a.term.There && me.At.Sub(m.At) > hold*2/3 {
-			there = "" // it may have gone, and all would have to wait until that is sure
+			there = "" // that process may have ended, and all would have to wait until that is certain
 		}
 	}
 	if native {
@@ -140,7 +139,7 @@ func (a membership) nextTerm(me member, joins bool, hold time.Duration) term {
 	return want
 }
 
-// valid reports whether a content that is complete is also up to date.
+// valid reports whether a complete content is also up to date.
 func (a membership) valid(content string, me member) bool {
 	if content == "" {
 		return false
@@ -154,7 +153,7 @@ func (a membership) valid(content string, me member) bool {
 	return content == a.term.Content || filled(me)
 }
 
-// natives reports whether processes without a dispatcher are there.
+// natives reports whether there are processes without a dispatcher.
 func (a membership) natives() bool {
 	for _, m := range a.members {
 		if m.Native {
@@ -164,7 +163,7 @@ func (a membership) natives() bool {
 	return false
 }
 
-// left reports whether all other processes have come to the present term.
+// left reports whether all other processes have entered the present term.
 func (a membership) left() bool {
 	for _, m := range a.members {
 		if m.Term != a.term.No {

@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// contact is when any loop reached the store last. A store that was out of reach
-// for long could not store heartbeats either, so nobody is to be blamed for them.
+// contact is the last time at which any loop reached the store. A store that was out of reach for long could not store
+// heartbeats either, so no worker is blamed for missing ones.
 type contact struct {
 	limit time.Duration // longer than that is an outage
 
@@ -23,16 +23,14 @@ func (c *contact) begin(now task.Instant) {
 	c.last = now
 }
 
-// lost reports whether the last contact is so long ago that this is an outage,
-// or the end of one.
+// lost reports whether the last contact is so long ago that this is an outage, or the end of one.
 func (c *contact) lost(now task.Instant) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return now.Sub(c.last) > c.limit
 }
 
-// made notes a contact, and returns how long the outage was that it ended; 0:
-// there was none.
+// made notes a contact, and returns the length of the outage that it ended; 0: there was none.
 func (c *contact) made(now task.Instant) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,9 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// dispatch goes back to the dispatcher when it can be used, and fills it when it
-// has to be. Every process sees to itself; those that share a store agree on who hands
-// out, also those without a dispatcher.
+// dispatch returns to the dispatcher when it can be used, and fills it when necessary. Every process does this for
+// itself; processes that share a store agree on which of them hand out steps, including those without a dispatcher.
 func (u *Upkeep) dispatch() Loop {
 	was := engine.DispatchState{Active: true}
 	every := u.engine.Config().UpkeepInterval
@@ -28,8 +27,8 @@ func (u *Upkeep) dispatch() Loop {
 		}}
 }
 
-// active reports whether the dispatcher is used here. A process that is cut off from it
-// leaves to others what has to be done there.
+// active reports whether the dispatcher is used here. A process that is cut off from it leaves the work on it to
+// others.
 func (u *Upkeep) active() bool { return u.engine.Dispatch().Active }
 
 // held ends leases that ran out in the dispatcher.
@@ -41,7 +40,7 @@ func (u *Upkeep) held() Loop {
 		}}
 }
 
-// sweep finds what the dispatcher was never told of.
+// sweep finds ready steps that the dispatcher never received.
 func (u *Upkeep) sweep() Loop {
 	return Loop{Name: "dispatch_sweep", Every: u.engine.Config().UpkeepInterval, Able: u.active,
 		Once: func(ctx context.Context) (int, bool, error) {

@@ -7,11 +7,11 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// analysisLook is how often it is asked whether an analysis is due. When is stored,
-// so that a node that starts does not analyse again what another has.
+// analysisLook is the interval at which the loop checks whether an analysis is due. The time of the last one is stored,
+// so that a node that starts does not repeat the analysis of another.
 const analysisLook = time.Minute
 
-// failures analyses what has failed for good, and tells of what is new.
+// failures analyses tasks that failed for good, and logs new findings.
 func (u *Upkeep) failures() Loop {
 	return Loop{Name: "patterns", Every: analysisLook, Polite: true, Once: func(ctx context.Context) (int, bool, error) {
 		found, err := u.engine.AnalyzeFailures(ctx)

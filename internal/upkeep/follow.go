@@ -9,17 +9,14 @@ import (
 )
 
 const (
-	// A connection for news that was lost is opened again after a pause, which
-	// doubles from the first to the last while that fails.
+	// A lost subscription is opened again after a pause, which doubles from the first to the last while opening fails.
 	firstPause = 100 * time.Millisecond
 	lastPause  = 5 * time.Second
-	// maxLook bounds one look at what others did, so that a store that hangs does
-	// not stop the looking for ever.
+	// maxLook bounds one poll of other processes' changes, so that a store that hangs does not stop polling for ever.
 	maxLook = 10 * time.Second
 )
 
-// listen gathers the events of other processes. While the connection is lost,
-// following is a matter of looking.
+// listen gathers the events of other processes. While the connection is lost, polling finds their changes.
 func (u *Upkeep) listen(ctx context.Context) error {
 	next := firstPause
 	for {
@@ -39,8 +36,8 @@ func (u *Upkeep) listen(ctx context.Context) error {
 	}
 }
 
-// followDispatch wakes polls for what other nodes offer to the dispatcher. While
-// the connection is lost, following is a matter of looking.
+// followDispatch wakes polls for steps that other nodes offer to the dispatcher. While the connection is lost, polling
+// finds them.
 func (u *Upkeep) followDispatch(ctx context.Context) error {
 	for {
 		err := u.engine.FollowDispatch(ctx)
@@ -52,7 +49,7 @@ func (u *Upkeep) followDispatch(ctx context.Context) error {
 	}
 }
 
-// follow acts on news, and looks in a rhythm for what no news have told.
+// follow handles events, and polls at an interval for changes without an event.
 func (u *Upkeep) follow(ctx context.Context) error {
 	tick := time.NewTicker(u.engine.Config().PollInterval)
 	defer tick.Stop()

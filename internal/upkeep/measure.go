@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// measure tells the other processes what this one measured, and hears what they did.
+// measure sends the measurements of this process to the others, and reads theirs.
 func (u *Upkeep) measure() Loop {
 	return Loop{Name: "measure", Every: engine.ReportInterval, Everywhere: true,
 		Once: func(ctx context.Context) (int, bool, error) {

@@ -11,15 +11,14 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// probeBatch bounds the workers that are asked before what they answered is stored.
+// probeBatch bounds the workers that are probed before their answers are stored.
 const probeBatch = 256
 
-// probes asks workers that said where they can be asked how they are, all of them
-// once in each tick. A round in which nobody answers takes longer than the
-// interval when there are very many; then the next one begins late.
+// probes sends a health probe to every worker that registered a health URL, once in each tick. A round in which no
+// worker answers takes longer than the interval when there are very many; then the next one begins late.
 func (u *Upkeep) probes() Loop {
 	cfg := u.engine.Config().WorkerProbes
-	var left []*task.Worker // of the round under way
+	var left []*task.Worker // of the current round
 	var client *probe.Client
 	return Loop{Name: "probes", Every: cfg.Interval, Once: func(ctx context.Context) (n int, more bool, err error) {
 		if !cfg.Enabled {
@@ -45,7 +44,7 @@ func (u *Upkeep) probes() Loop {
 	}}
 }
 
-// ask asks some workers and books what they answered.
+// ask probes some workers and stores the results.
 func (u *Upkeep) ask(ctx context.Context, client *probe.Client, workers []*task.Worker) error {
 	probes := make([]engine.Probe, len(workers))
 	var g errgroup.Group
@@ -60,7 +59,7 @@ func (u *Upkeep) ask(ctx context.Context, client *probe.Client, workers []*task.
 		return err
 	}
 	if ctx.Err() != nil {
-		return ctx.Err() // it is we who went
+		return ctx.Err() // this process is stopping; the workers are not to blame
 	}
 	turned, err := u.engine.Probed(ctx, probes)
 	if err != nil {

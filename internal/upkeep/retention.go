@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// retentionInterval is the rhythm of deletion. It works in bounded batches, so
-// that it never holds up the hot path for long.
+// retentionInterval is the interval of deletion. It works in bounded batches, so that it never holds up the hot path
+// for long.
 const retentionInterval = time.Minute
 
-// retention deletes what is older than the configuration keeps.
+// retention deletes rows that are older than the configuration keeps.
 func (u *Upkeep) retention() Loop {
 	return Loop{Name: "retention", Every: retentionInterval, Polite: true,
 		Once: func(ctx context.Context) (int, bool, error) {

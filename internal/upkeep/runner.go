@@ -9,34 +9,31 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Loop is work that comes back at an interval. Name, Every and Once are enough; the
-// other fields say how it shares a process, and a store, with other work.
+// Loop is work that is repeated at an interval. Name, Every and Once are enough; the other fields set how it shares a
+// process, and a store, with other work.
 type Loop struct {
-	// Name tells the loop from the others, in the log and among processes that take turns.
+	// Name identifies the loop in the log and among processes that take turns.
 	Name string
 	// Every is the interval.
 	Every time.Duration
-	// Once handles one batch and reports how much it did, and whether more may be due.
-	// An error is logged, and Once called again at the next interval: a store that is
-	// away for a while must not end the upkeep.
+	// Once handles one batch and returns its size, and whether more may be due. An error is logged, and Once called
+	// again at the next interval: a store that is out of reach for a while must not end the upkeep.
 	Once func(context.Context) (n int, more bool, err error)
 
 	// Everywhere lets the loop run in several processes at once: it needs no turn.
 	Everywhere bool
-	// ReadsOnly: Once may succeed while the store takes no writes, so that its success
-	// does not show that heartbeats can be stored.
+	// ReadsOnly: Once may succeed while the store accepts no writes, so that its success does not show that heartbeats
+	// can be stored.
 	ReadsOnly bool
-	// Able says whether this process can do the work now; if not, it leaves its turn to
-	// others. nil: always.
+	// Able reports whether this process can do the work now; if not, it leaves its turn to others. nil: always.
 	Able func() bool
-	// Keep is how long a turn is kept that is not renewed; 0 derives it from Every.
+	// Keep is how long a turn lasts without renewal; 0 derives it from Every.
 	Keep time.Duration
 	// Polite lets other work pass between two batches of one interval.
 	Polite bool
 }
 
-// hold is how long a turn is kept that is not renewed. It bounds how long a loop
-// stands still when its process has died.
+// hold is how long a turn lasts without renewal. It bounds how long a loop stands still when its process has died.
 func (l *Loop) hold() time.Duration {
 	if l.Keep > 0 {
 		return l.Keep
@@ -44,12 +41,12 @@ func (l *Loop) hold() time.Duration {
 	return patience(l.Every)
 }
 
-// patience is how long something that happens at an interval may fail to.
+// patience is how long work at an interval may fail before that counts as an outage.
 func patience(every time.Duration) time.Duration { return max(3*every, 5*time.Second) }
 
 // Host is what a Runner needs of the process that it runs in.
 type Host interface {
-	// Now is the time.
+	// Now returns the time.
 	Now() task.Instant
 	// Turn asks for the turn of a loop, for as long as hold; 0 gives it up.
 	Turn(ctx context.Context, loop string, hold time.Duration) (bool, error)
@@ -57,16 +54,15 @@ type Host interface {
 	Resume(ctx context.Context) error
 }
 
-// Runner runs loops: one at a time of all processes that share a store, unless the
-// loop says otherwise. It is safe for concurrent use.
+// Runner runs loops: each in one process at a time of all that share a store, unless the loop runs Everywhere. It is
+// safe for concurrent use.
 type Runner struct {
 	host    Host
 	log     *slog.Logger
 	contact contact
 }
 
-// NewRunner returns a Runner. The store was out of reach, for it, when no loop has
-// reached it for longer than outage.
+// NewRunner returns a Runner. It takes the store to be out of reach when no loop has reached it for longer than outage.
 func NewRunner(host Host, log *slog.Logger, outage time.Duration) *Runner {
 	r := &Runner{host: host, log: log, contact: contact{limit: outage}}
 	r.contact.begin(host.Now())
@@ -77,10 +73,10 @@ func NewRunner(host Host, log *slog.Logger, outage time.Duration) *Runner {
 type running struct {
 	Loop
 
-	ours bool // it was our turn when we asked last, or may have been
+	ours bool // this process had the turn at its last request, or may have had it
 }
 
-// Run runs a loop until ctx ends, and returns why it did. It blocks.
+// Run runs a loop until ctx ends, and returns the reason. It blocks.
 func (r *Runner) Run(ctx context.Context, loop Loop) error {
 	l := &running{Loop: loop}
 	defer r.giveUp(ctx, l)
@@ -96,8 +92,7 @@ func (r *Runner) Run(ctx context.Context, loop Loop) error {
 	}
 }
 
-// drain runs batches until nothing is due, or it is another process's turn, and
-// says so when something was.
+// drain runs batches until nothing is due, or another process has the turn, and logs the number of items, if any.
 func (r *Runner) drain(ctx context.Context, l *running) {
 	total := 0
 	for more := true; more && ctx.Err() == nil; {
@@ -120,8 +115,8 @@ func (r *Runner) drain(ctx context.Context, l *running) {
 	}
 }
 
-// batch handles one batch, if it is our turn. The turn is asked for again with
-// each, so that a long drain does not lose it.
+// batch handles one batch, if this process has the turn. It requests the turn again for each batch, so that a long
+// drain does not lose it.
 func (r *Runner) batch(ctx context.Context, l *running) (n int, more bool, err error) {
 	if l.Able != nil && !l.Able() {
 		r.giveUp(ctx, l)
@@ -129,14 +124,14 @@ func (r *Runner) batch(ctx context.Context, l *running) (n int, more bool, err e
 		return 0, false, nil
 	}
 	if r.contact.lost(r.host.Now()) {
-		// before anything is decided, and before another process can see that somebody is there again
+		// before anything is decided, and before another process can see that this one is back
 		if err := r.resume(ctx); err != nil {
 			return 0, false, err
 		}
 	}
 	if !l.Everywhere {
 		if l.ours, err = r.askTurn(ctx, l); err != nil {
-			l.ours = true // for all that is known: it may be the answer that got lost
+			l.ours = true // it may be: perhaps only the answer was lost
 			return 0, false, err
 		}
 	}
@@ -161,11 +156,10 @@ func (r *Runner) resume(ctx context.Context) error {
 	return r.host.Resume(ctx)
 }
 
-// longestAsk bounds how long asking for a turn takes.
+// longestAsk bounds a request for a turn.
 const longestAsk = 5 * time.Second
 
-// askTurn goes on when ctx ends: a question that is abandoned may be granted after
-// the turn was given up.
+// askTurn continues when ctx ends: an abandoned request may be granted after the turn was given up.
 func (r *Runner) askTurn(ctx context.Context, l *running) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return l.ours, err
@@ -175,11 +169,10 @@ func (r *Runner) askTurn(ctx context.Context, l *running) (bool, error) {
 	return r.host.Turn(ctx, l.Name, l.hold())
 }
 
-// goodbye bounds how long a process that stops takes to give up a turn.
+// goodbye bounds how long a stopping process takes to give up a turn.
 const goodbye = 3 * time.Second
 
-// giveUp lets another process have the turn at once. If that fails, it gets it
-// a little later.
+// giveUp lets another process have the turn at once. If it fails, that process gets the turn a little later.
 func (r *Runner) giveUp(ctx context.Context, l *running) {
 	if !l.ours {
 		return

@@ -7,10 +7,10 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// promotion moves steps up that have waited for too long.
+// promotion promotes steps that have waited too long.
 func (u *Upkeep) promotion() Loop {
 	every := u.engine.Config().Scheduling.PromotionInterval
-	var found []engine.PromotionRange // what is left to do of the last look
+	var found []engine.PromotionRange // left to do of the last search
 	return Loop{Name: "promotion", Every: every, Keep: every + 5*time.Second, Polite: true,
 		Once: func(ctx context.Context) (n int, more bool, err error) {
 			if len(found) == 0 {
@@ -28,8 +28,7 @@ func (u *Upkeep) promotion() Loop {
 		}}
 }
 
-// rekeying gives steps that wait the keys of the order in force, when that is another
-// one than it was.
+// rekeying gives waiting steps the keys of the order in force, when that has changed.
 func (u *Upkeep) rekeying() Loop {
 	total := 0
 	return Loop{Name: "rekeying", Every: u.engine.Config().UpkeepInterval, Polite: true,
@@ -42,8 +41,8 @@ func (u *Upkeep) rekeying() Loop {
 		}}
 }
 
-// rekey runs that loop while there is something to do; most of the time there is
-// not, and neither the store nor anybody's turn is asked for.
+// rekey runs that loop while there is work; most of the time there is none, and it requests neither the store nor a
+// turn.
 func (u *Upkeep) rekey(ctx context.Context, r *Runner) error {
 	l := &running{Loop: u.rekeying()}
 	defer r.giveUp(ctx, l)
@@ -61,8 +60,7 @@ func (u *Upkeep) rekey(ctx context.Context, r *Runner) error {
 	}
 }
 
-// noticeOrder tells of another order in force, and warns where it is not the
-// configured one.
+// noticeOrder logs a change of the order in force, and warns where it is not the configured one.
 func (u *Upkeep) noticeOrder() {
 	order := u.engine.Order()
 	was := u.noticed.Swap(&order)

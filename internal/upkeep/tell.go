@@ -8,7 +8,7 @@ import (
 // tellInterval is the least time between two notifications about what was committed here.
 const tellInterval = 200 * time.Millisecond
 
-// tell tells other processes what is committed here, while somebody listens there.
+// tell publishes to other processes what is committed here, while one of them listens.
 func (u *Upkeep) tell(ctx context.Context) error {
 	tick := time.NewTicker(tellInterval)
 	defer tick.Stop()

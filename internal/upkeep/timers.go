@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// fire makes steps ready whose time has come.
+// fire makes steps ready that are due.
 func (u *Upkeep) fire(ctx context.Context) (int, bool, error) {
 	n, err := u.engine.FireTimers(ctx, batch)
 	return n, n == batch, err
@@ -17,21 +17,19 @@ func (u *Upkeep) regular() Loop {
 	return Loop{Name: "timers", Every: u.engine.Config().UpkeepInterval, Once: u.fire}
 }
 
-// soonest bounds how often steps are fired that are due one after the other:
-// those within the same moment go together.
+// soonest bounds how often steps that are due one after the other are fired: those within the same moment form one
+// batch.
 const soonest = time.Millisecond
 
-// alarm is the earliest due time that this process was told of; 0: none.
+// alarm is the earliest due time known to this process; 0: none.
 type alarm struct {
 	at   task.Instant
-	wake <-chan time.Time // when it is
+	wake <-chan time.Time // receives at that time
 }
 
-// timers fires what is due with every tick, when it is our turn, and in between
-// at the very moment that a step is due: a retry after 50 ms takes 50 ms. That
-// needs no turn: two processes that fire at once pass over each other's steps.
-// A due time later than the one waited for need not be kept, because firing
-// tells the next.
+// timers fires due steps with every tick, when this process has the turn, and in between at the very moment that a step
+// is due: a retry after 50 ms takes 50 ms. That needs no turn: two processes that fire at once skip each other's steps.
+// A due time later than the one waited for need not be kept, because firing returns the next.
 func (u *Upkeep) timers(ctx context.Context, r *Runner) error {
 	regular := &running{Loop: u.regular()}
 	exact := &running{Loop: Loop{Name: "timers", Once: u.fire, Everywhere: true}}
@@ -51,9 +49,8 @@ func (u *Upkeep) timers(ctx context.Context, r *Runner) error {
 	return ctx.Err()
 }
 
-// untilDue blocks until the tick, the earliest due time that it is told of, or
-// the end of ctx, and reports whether it is that time. What is due is not looked
-// at in between: firing tells of what comes next, and would wake itself.
+// untilDue blocks until the tick, the earliest due time that it receives, or the end of ctx, and reports whether that
+// time has come. It reads no due times in between: firing sends the next one, and would wake itself.
 func (u *Upkeep) untilDue(ctx context.Context, tick <-chan time.Time, next *alarm) bool {
 	for {
 		select {

@@ -22,16 +22,16 @@ type Upkeep struct {
 	log    *slog.Logger
 	also   []Loop
 
-	noticed atomic.Pointer[task.Scheduling] // the order in force that was told of last
+	noticed atomic.Pointer[task.Scheduling] // the order in force that was last logged
 }
 
-// New returns the loops of an engine, and those that others want to run beside them.
+// New returns the loops of an engine, and additional loops to run with them.
 func New(e *engine.Engine, log *slog.Logger, also ...Loop) *Upkeep {
 	return &Upkeep{engine: e, log: log, also: also}
 }
 
-// Run runs every loop until ctx ends. It blocks. Of several processes that share
-// a store, one runs each loop at a time; all follow what the others do.
+// Run runs every loop until ctx ends. It blocks. Of several processes that share a store, one runs each loop at a time;
+// all follow the changes of the others.
 func (u *Upkeep) Run(ctx context.Context) error {
 	r := NewRunner(u.engine, u.log, patience(u.engine.Config().UpkeepInterval))
 	u.noticeOrder()
@@ -65,7 +65,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	return nil
 }
 
-// retire has other nodes not wait for this one. If it fails, they do for a moment.
+// retire tells other nodes not to wait for this one. If it fails, they wait for a moment.
 func (u *Upkeep) retire() {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
@@ -74,8 +74,8 @@ func (u *Upkeep) retire() {
 	}
 }
 
-// RunOnce runs every loop's work until nothing is due, in a fixed order and
-// whoever's turn it is: for tests and simulations with a clock of their own.
+// RunOnce runs every loop's work until nothing is due, in a fixed order and without turns: for tests and simulations
+// with a clock of their own.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
 	for _, l := range slices.Concat([]Loop{u.regular(), u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(),
 		u.leases(),

@@ -2,7 +2,7 @@ package upkeep
 
 import "context"
 
-// workers buries workers that have missed their heartbeats.
+// workers marks workers dead that have missed their heartbeats.
 func (u *Upkeep) workers() Loop {
 	every := max(u.engine.Config().Leases.HeartbeatInterval/3, u.engine.Config().UpkeepInterval)
 	return Loop{Name: "workers", Every: every, Once: func(ctx context.Context) (int, bool, error) {
