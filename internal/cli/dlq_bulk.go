@@ -151,7 +151,7 @@ state instead. A refused act does not stop the others.`,
 	f.StringVar(&action.Reason, "reason", "", "reason for the act (required)")
 	actorFlag(cmd, &by, "by")
 	f.StringVar(&result, "result", "", "result of the steps: JSON, @FILE, or - for standard input")
-	f.StringVar(&metadata, "metadata", "", "details of the work done by hand, in JSON")
+	f.StringVar(&metadata, "metadata", "", "details of the manual work, in JSON")
 	return cmd
 }
 

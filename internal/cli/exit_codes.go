@@ -18,7 +18,7 @@ func newExitCodes() *cobra.Command {
     5  unavailable: the server or its database does not answer or is overloaded; retry later
     6  not allowed: the API key is missing, unknown, or lacks the permission
     7  refused: the input is invalid or too large; nothing was stored
-    8  the timeout was over first
+    8  the timeout expired first
     9  doctor: there are warnings, and no check fails
   130  interrupted`,
 	}

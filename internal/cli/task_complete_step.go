@@ -33,6 +33,6 @@ func newTaskCompleteStep(s *session) *cobra.Command {
 		return nil
 	})
 	cmd.Flags().StringVar(&result, "result", "", "result of the step, in JSON (required)")
-	cmd.Flags().StringVar(&metadata, "metadata", "", "details of the work done by hand, in JSON")
+	cmd.Flags().StringVar(&metadata, "metadata", "", "details of the manual work, in JSON")
 	return cmd
 }
