@@ -2,8 +2,8 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/task"
 
-// recovered notes that a task with a pending case goes on, or is over. An empty
-// how is told from the acts of the transaction.
+// recovered notes that a task with a pending case continues, or is over. An empty how is derived from the acts of the
+// transaction.
 func (cc *caseChanges) recovered(t *task.Task, how string) {
 	if t.Meta.Case != task.HasPending {
 		return
@@ -14,13 +14,13 @@ func (cc *caseChanges) recovered(t *task.Task, how string) {
 	cc.recoveries[t] = how
 }
 
-// recovers reports whether a task that left a state is out of its trouble.
+// recovers reports whether a task has recovered by leaving a state.
 func recovers(t *task.Task, was task.State) bool {
 	return was == task.Errored && t.State != task.Errored || t.State.Terminal()
 }
 
-// noteRecoveries notes in the pending cases of tasks how they recovered, and resolves
-// those of tasks that are over where that is configured.
+// noteRecoveries notes in the pending cases of tasks how they recovered, and resolves the cases of finished tasks where
+// that is configured.
 func (cc *caseChanges) noteRecoveries() error {
 	var ids []task.ID
 	of := map[task.ID]*task.Task{}
@@ -64,8 +64,8 @@ func (cc *caseChanges) noteRecovery(t *task.Task, c *task.Case) error {
 	return nil
 }
 
-// recoveryOf says how a task came out of the trouble that its case shows; nil for one that
-// was cancelled, which is no recovery.
+// recoveryOf returns how a task recovered from the trouble in its case; nil for a cancelled one, which has not
+// recovered.
 func (cc *caseChanges) recoveryOf(t *task.Task, c *task.Case, how string) *task.Recovery {
 	if t.State == task.Cancelled {
 		return nil

@@ -17,8 +17,7 @@ type CaseRequest struct {
 	Metadata []byte // JSON object; may be nil
 }
 
-// OpenCase opens a case of a task by hand. Conflict when it has one that is
-// pending. The task itself goes on, or stays, as it is.
+// OpenCase opens a case of a task by hand. Conflict when it has a pending one. The task itself is unchanged.
 func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*task.Case, error) {
 	if problems := e.checkOpening(&req); len(problems) > 0 {
 		return nil, refusal("the case was not opened", problems)

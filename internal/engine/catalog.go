@@ -12,10 +12,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// catalog caches what hardly ever changes: templates by key and by name, their
-// compiled schemas, and routes. A version of a template is immutable, so an
-// entry never goes stale; only "the newest version" is asked of the store. The cache is
-// bounded: what is missing is read again when it is needed. Routes are in catalog_routes.go.
+// catalog caches rows that hardly ever change: templates by key and by name, their compiled schemas, and routes. A
+// version of a template is immutable, so an entry never becomes stale; only "the newest version" is read from the store
+// each time. The cache is bounded: missing entries are read again when needed. Routes are in catalog_routes.go.
 type catalog struct {
 	store registry
 	acts  ActStore
@@ -26,17 +25,17 @@ type catalog struct {
 	schemas map[int64]compiledSchema
 	routes  map[routeName]*knownRoute
 	byRoute map[int64]*knownRoute
-	// what workers serve, by what they say of themselves, and by number
+	// the routes that workers serve, by the workers' kind, and by their number
 	kinds    map[workerKind]*servedRoutes
 	byWorker map[int64]*servedRoutes
 
-	widened func([]*task.Route) // is called with routes that are new here
+	widened func([]*task.Route) // called with routes that are new here
 
-	forgotten atomic.Bool // the routes have to be read before anybody relies on them
+	forgotten atomic.Bool // the routes must be read before anything relies on them
 	eviction  eviction
 }
 
-// registry is what the catalog needs of a store.
+// registry is the part of a store that the catalog needs.
 type registry interface {
 	Writer
 	ReadTemplates
@@ -55,7 +54,7 @@ func newCatalog(s registry, acts ActStore, widened func([]*task.Route)) *catalog
 		kinds: map[workerKind]*servedRoutes{}, byWorker: map[int64]*servedRoutes{}, eviction: newEviction()}
 }
 
-// maxCached bounds the templates kept; past it the cache starts afresh.
+// maxCached bounds the cached templates; beyond it the cache is emptied.
 const maxCached = 10_000
 
 func (c *catalog) addTemplate(t *task.Template) {
@@ -72,9 +71,8 @@ func (c *catalog) addTemplate(t *task.Template) {
 
 type findTemplate func(ctx context.Context, def int64) (*task.Template, error)
 
-// template returns the template of a task, read with find when it is not cached. One
-// that is gone is stood in for, like one that cannot be read: its Unread says why, and
-// it has no steps.
+// template returns the template of a task, read with find when it is not cached. A template that was deleted or cannot
+// be read has a stand-in: its Unread is the reason, and it has no steps.
 func (c *catalog) template(ctx context.Context, def int64, find findTemplate) (*task.Template, error) {
 	c.mu.RLock()
 	t := c.byDef[def]
@@ -89,7 +87,7 @@ func (c *catalog) template(ctx context.Context, def int64, find findTemplate) (*
 	if t == nil {
 		t = task.UnreadTemplate(def, "is gone")
 	}
-	if t.Unread != "" { // not kept: it may come back, from a backup
+	if t.Unread != "" { // not cached: it may return from a backup
 		return t, nil
 	}
 	c.addTemplate(t)
@@ -121,8 +119,8 @@ func (c *catalog) cached(n templateName) *task.Template {
 	return c.byName[n]
 }
 
-// adhoc returns the stand-in template of a handler, stored if it is new. A namespace
-// that has limit of them gets no new one: the error is a *typesLimit.
+// adhoc returns the stand-in template of a handler, stored if it is new. A namespace with limit of them gets no new
+// one: the error is a *typesLimit.
 func (c *catalog) adhoc(ctx context.Context, namespace, handler string, limit int) (*task.Template, error) {
 	if t := c.cached(templateName{true, namespace, handler, ""}); t != nil {
 		return t, nil
@@ -182,8 +180,7 @@ func (c *catalog) insert(ctx context.Context, t *task.Template, acts ...task.Act
 	return stored, nil
 }
 
-// workerKind is what decides which routes a worker can serve. It never changes
-// for a worker.
+// workerKind decides which routes a worker can serve. It never changes for a worker.
 type workerKind struct{ namespaces, handlers, capabilities string }
 
 func kindOf(w *task.Worker) workerKind {
@@ -191,14 +188,14 @@ func kindOf(w *task.Worker) workerKind {
 	return workerKind{join(w.Namespaces), join(w.Handlers), join(w.Capabilities)}
 }
 
-// name is a short name of the kind.
+// name returns a short name of the kind.
 func (k workerKind) name() string {
 	sum := sha256.Sum256([]byte(k.namespaces + "\x00" + k.handlers + "\x00" + k.capabilities))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// servedRoutes is which routes workers of one kind can serve. It follows the catalog by
-// itself, so a poll reads a list and computes nothing.
+// servedRoutes holds the routes that workers of one kind can serve. It follows the catalog automatically, so a poll
+// reads a list and computes nothing.
 type servedRoutes struct {
 	kind        *task.Worker // one of them
 	name        string       // of the kind, the same in all processes
@@ -206,8 +203,7 @@ type servedRoutes struct {
 	meanPayload atomic.Int64 // about how many bytes the payload of a step has; 0: not known
 }
 
-// routes returns the list, sorted. It is shared by all who ask until a route is
-// new that is on it, and not to be changed.
+// routes returns the list, sorted. All callers share it until a served route is added; it must not be changed.
 func (s *servedRoutes) routes() []int64 { return *s.list.Load() }
 
 // any reports whether one of the routes is served.
@@ -215,7 +211,7 @@ func (s *servedRoutes) any(routes []*task.Route) bool {
 	return slices.ContainsFunc(routes, func(r *task.Route) bool { return s.kind.Serves(*r) })
 }
 
-// add adds those of the routes that are served.
+// add adds the served ones of the routes.
 func (s *servedRoutes) add(routes []*task.Route) {
 	if !s.any(routes) {
 		return
@@ -230,7 +226,7 @@ func (s *servedRoutes) add(routes []*task.Route) {
 	s.list.Store(&list)
 }
 
-// served returns what a worker can serve, the same for workers that are alike.
+// served returns the routes that a worker can serve, shared by workers of the same kind.
 func (c *catalog) served(w *task.Worker) *servedRoutes {
 	c.mu.RLock()
 	s := c.byWorker[w.No]
@@ -245,7 +241,7 @@ func (c *catalog) served(w *task.Worker) *servedRoutes {
 		s = &servedRoutes{kind: w, name: kind.name()}
 		s.list.Store(&[]int64{})
 		s.add(c.allRoutes())
-		if len(c.kinds) >= maxCached { // only those that are listed follow the catalog
+		if len(c.kinds) >= maxCached { // only listed kinds follow the catalog
 			clear(c.kinds)
 			clear(c.byWorker)
 		}
@@ -256,7 +252,7 @@ func (c *catalog) served(w *task.Worker) *servedRoutes {
 	return s
 }
 
-// kindName is the name of a worker's kind; "" when the worker is not known here.
+// kindName returns the name of a worker's kind; "" when the worker is not known here.
 func (c *catalog) kindName(worker int64) string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -273,8 +269,8 @@ func makeRoom[K comparable, V any](cache map[K]V, limit int) {
 	}
 }
 
-// compiledSchema is the input schema of a template, or why it cannot be used: that is
-// found out once, because finding it out takes time.
+// compiledSchema is the input schema of a template, or the reason why it cannot be used: compiling takes time, so it is
+// tried once.
 type compiledSchema struct {
 	checker SchemaChecker
 	err     error

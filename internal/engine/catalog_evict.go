@@ -12,29 +12,29 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// eviction keeps the number of routes in a catalog bounded. Beyond the limit those leave
-// that were not used for the longest time and have no ready step. Where a step becomes ready
-// on a route that has left, the route comes back, and wakes the polls that serve it.
+// eviction bounds the number of routes in a catalog. Beyond the limit it removes the routes that were not used for the
+// longest time and have no ready step. When a step becomes ready on a removed route, the route returns, and wakes the
+// polls that serve it.
 type eviction struct {
-	limit    int // how many routes are kept that have no ready step
+	limit    int // number of routes kept without a ready step
 	occupied func(ctx context.Context, routes []*task.Route) ([]*task.Route, error)
 	dropped  func(routes []int64)
 
-	creating chan struct{} // holds one token while somebody stores a new route or template
+	creating chan struct{} // holds one token while a caller stores a new route or template
 	evicting sync.Mutex
 
-	age    atomic.Int64 // how many routes were ever added
-	next   atomic.Int64 // the age until which there is no other look
-	newest atomic.Int64 // the highest number of a route that was ever known
-	cursor atomic.Int64 // of lookOn
+	age    atomic.Int64 // number of routes ever added
+	next   atomic.Int64 // the age before which there is no further eviction
+	newest atomic.Int64 // the highest route number ever known
+	cursor atomic.Int64 // of loadNextPage
 }
 
 func newEviction() eviction {
 	return eviction{limit: maxCached, creating: make(chan struct{}, 1), dropped: func([]int64) {}}
 }
 
-// create waits for its turn to store a new route or template, so that two do not count at
-// the same time. The caller has to call leave.
+// create waits for its turn to store a new route or template, so that two callers do not count at the same time. The
+// caller has to call leave.
 func (v *eviction) create(ctx context.Context) (leave func(), err error) {
 	select {
 	case v.creating <- struct{}{}:
@@ -44,8 +44,7 @@ func (v *eviction) create(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// use notes that a route is used. It is called for each step that becomes ready, so it writes
-// only what has changed.
+// use notes that a route is used. It runs for each step that becomes ready, so it writes only changes.
 func (v *eviction) use(r *knownRoute) {
 	if now := v.age.Load(); r.used.Load() != now {
 		r.used.Store(now)
@@ -59,8 +58,8 @@ func (v *eviction) forget() {
 	v.cursor.Store(0)
 }
 
-// evict takes routes out once there are too many. They go first and are looked at then: a
-// step that becomes ready meanwhile finds its route missing and brings it back (recall).
+// evict removes routes once there are too many. It removes them first and checks them then: a step that becomes ready
+// meanwhile finds its route missing and restores it (ensureRoutes).
 func (c *catalog) evict(ctx context.Context) error {
 	v := &c.eviction
 	c.mu.RLock()
@@ -78,7 +77,7 @@ func (c *catalog) evict(ctx context.Context) error {
 	}
 	c.addRoutes(occupied...)
 	v.dropped(numbers(gone))
-	// those that stay because they have ready steps are not looked at again at once
+	// routes that stay because they have ready steps are not checked again at once
 	v.next.Store(v.age.Load() + int64(v.limit/4))
 	return nil
 }
@@ -101,7 +100,7 @@ func (c *catalog) removeOldest(n int) []*task.Route {
 	return gone
 }
 
-// remove takes routes off the list.
+// remove removes routes from the list.
 func (s *servedRoutes) remove(routes []*task.Route) {
 	if !s.any(routes) {
 		return
@@ -122,7 +121,7 @@ func numbers(routes []*task.Route) []int64 {
 	return ids
 }
 
-// occupied returns those of the routes that have a ready step.
+// occupied returns the routes that have a ready step.
 func (e *Engine) occupied(ctx context.Context, routes []*task.Route) ([]*task.Route, error) {
 	if e.cluster != nil {
 		counts, err := e.cluster.Occupied(ctx, numbers(routes), 1)
@@ -144,8 +143,8 @@ func (e *Engine) occupied(ctx context.Context, routes []*task.Route) ([]*task.Ro
 	return some, nil
 }
 
-// restoreRoutes brings back the routes of steps that became ready. When the store does not answer,
-// polls read the routes before they look again.
+// restoreRoutes restores the routes of steps that became ready. When the store does not answer, polls read the routes
+// before they try again.
 func (e *Engine) restoreRoutes(steps map[int64]int) {
 	if len(steps) == 0 {
 		return

@@ -17,16 +17,16 @@ func nameOfRoute(r task.Route) routeName {
 	return routeName{r.Namespace, r.Handler, r.CapabilityKey()}
 }
 
-// knownRoute is a route in the catalog, and when it was used last; see eviction.
+// knownRoute is a route in the catalog, and the time of its last use; see eviction.
 type knownRoute struct {
 	*task.Route
 	used atomic.Int64
 }
 
-// routePage is how many routes are read at once.
+// routePage is the number of routes of one read.
 const routePage = 5000
 
-// typesLimit says that a namespace has as many of something as it may have.
+// typesLimit is the error for a namespace that has as many routes or handlers as it may have.
 type typesLimit struct {
 	what, namespace string
 	limit           int
@@ -39,7 +39,7 @@ func (l *typesLimit) Error() string {
 		l.namespace, l.limit, l.what)
 }
 
-// overLimit returns the problem that an error is about if it is a *typesLimit, else nil.
+// overLimit returns the problem for an error that is a *typesLimit, else nil.
 func overLimit(err error, at string) *task.Problem {
 	var l *typesLimit
 	if !errors.As(err, &l) {
@@ -48,10 +48,10 @@ func overLimit(err error, at string) *task.Problem {
 	return &task.Problem{Location: at, Message: l.Error()}
 }
 
-// loadRoutes reads the routes that the store knows: all of them, or where that is more than
-// the catalog holds, those with ready steps. The others are read when they are needed.
+// loadRoutes reads the routes of the store: all of them, or those with ready steps if the catalog cannot hold all. The
+// others are read when needed.
 func (c *catalog) loadRoutes(ctx context.Context) error {
-	c.forgotten.Store(false) // what is forgotten from here on is read again
+	c.forgotten.Store(false) // routes forgotten from here on are read again
 	for last := int64(0); ; {
 		routes, err := c.store.RoutesAfter(ctx, last, routePage)
 		if err == nil {
@@ -68,7 +68,7 @@ func (c *catalog) loadRoutes(ctx context.Context) error {
 	}
 }
 
-// loadNew reads the routes that were stored since the newest one that is known.
+// loadNew reads the routes that were stored since the newest known one.
 func (c *catalog) loadNew(ctx context.Context) error {
 	if c.forgotten.Load() {
 		return c.loadRoutes(ctx)
@@ -80,8 +80,8 @@ func (c *catalog) loadNew(ctx context.Context) error {
 	return c.admitRoutes(ctx, routes)
 }
 
-// loadNextPage reads the next page of routes and adds what is missing, as loadRoutes does. Called
-// again and again, it goes through all of them.
+// loadNextPage reads the next page of routes and adds missing ones, as loadRoutes does. Repeated calls read all of
+// them.
 func (c *catalog) loadNextPage(ctx context.Context) error {
 	if c.forgotten.Load() {
 		return c.loadRoutes(ctx)
@@ -112,7 +112,7 @@ func (c *catalog) admitRoutes(ctx context.Context, routes []*task.Route) error {
 	return nil
 }
 
-// missing returns those of the routes that are not in the catalog, and for how many there is room.
+// missing returns the routes that are not in the catalog, and the number of routes for which there is room.
 func (c *catalog) missing(routes []*task.Route) ([]*task.Route, int) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -125,7 +125,7 @@ func (c *catalog) missing(routes []*task.Route) ([]*task.Route, int) {
 	return missing, c.eviction.limit - len(c.byRoute)
 }
 
-// addRoutes reports whether one of the routes is new here.
+// addRoutes adds routes and reports whether one of them is new here.
 func (c *catalog) addRoutes(routes ...*task.Route) bool {
 	var fresh []*task.Route
 	c.mu.Lock()
@@ -139,7 +139,7 @@ func (c *catalog) addRoutes(routes ...*task.Route) bool {
 		}
 	}
 	if len(fresh) > 0 {
-		for _, k := range c.kinds { // those that serve none of them keep their list
+		for _, k := range c.kinds { // kinds that serve none of them keep their list
 			k.add(fresh)
 		}
 	}
@@ -150,9 +150,8 @@ func (c *catalog) addRoutes(routes ...*task.Route) bool {
 	return len(fresh) > 0
 }
 
-// route returns the stored route for a namespace, handler and capability set,
-// and whether it was stored now. A namespace that has limit of them gets no new one: the error
-// is a *typesLimit.
+// route returns the stored route for a namespace, handler and capability set, and whether it was stored now. A
+// namespace with limit of them gets no new one: the error is a *typesLimit.
 func (c *catalog) route(ctx context.Context, want task.Route, limit int) (r *task.Route, fresh bool, err error) {
 	if r := c.routeNamed(nameOfRoute(want)); r != nil {
 		return r, false, nil
@@ -202,7 +201,7 @@ func (c *catalog) storedRoute(ctx context.Context, want task.Route, limit int) (
 	return r, true, err
 }
 
-// routeByID returns a route that the catalog has, or nil.
+// routeByID returns a route of the catalog, or nil.
 func (c *catalog) routeByID(id int64) *task.Route {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -212,7 +211,7 @@ func (c *catalog) routeByID(id int64) *task.Route {
 	return nil
 }
 
-// allRoutes returns the routes that the catalog has. The caller holds mu.
+// allRoutes returns the routes of the catalog. The caller holds mu.
 func (c *catalog) allRoutes() []*task.Route {
 	routes := make([]*task.Route, 0, len(c.byRoute))
 	for _, known := range c.byRoute {
@@ -236,8 +235,7 @@ func (c *catalog) findRoute(ctx context.Context, id int64) (*task.Route, error) 
 	return found[0], nil
 }
 
-// ensureRoutes makes sure that the catalog has routes on which steps became ready, so that polls
-// look there.
+// ensureRoutes adds missing routes on which steps became ready, so that polls check them.
 func (c *catalog) ensureRoutes(ctx context.Context, ids iter.Seq[int64]) error {
 	var missing []int64
 	c.mu.RLock()
