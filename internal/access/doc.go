@@ -1,9 +1,8 @@
-// Package access decides who may do what: API keys, what each permits, and the
-// principal that a request acts for.
+// Package access authorizes requests. Its types are the Key of a configuration, the Keyring that
+// authenticates a secret, the Permission that a key grants, and the Principal for whom a request acts.
 //
-// A key is 256 random bits, so it is stored as its plain SHA-256. The slow,
-// salted hashes that passwords need would buy nothing: there is no dictionary
-// to try, and every request would pay for them.
+// A key is 256 random bits, so its plain SHA-256 is stored. The slow, salted hashes that passwords need would
+// gain nothing: there is no dictionary to try, and every request would pay for them.
 //
 // A Keyring never changes after New and is safe for concurrent use.
 package access

@@ -12,22 +12,21 @@ import (
 	"strings"
 )
 
-// Prefix starts every key, so that a leaked one is recognised by scanners.
+// Prefix starts every key, so that scanners recognise a leaked one.
 const Prefix = "tsk_"
 
-// System is the name that acts of Tasker itself have. No key may have it.
+// System is the actor of Tasker's own acts. No key may have this name.
 const System = "system"
 
-// Key is one API key as it is configured.
+// Key is one configured API key.
 type Key struct {
 	Name        string   // shown in logs, stored with acts; unique
 	SHA256      string   // hash of the whole key, 64 hexadecimal digits
 	Permissions []string // at least one of Permissions
-	Namespaces  []string // limits the key to these; none means all
+	Namespaces  []string // the key's limit; none means all
 }
 
-// Generate makes a key. The secret is shown to its holder once; only the hash
-// is kept.
+// Generate returns a new key and its hash. The secret is shown once; only the hash is stored.
 func Generate() (secret, hash string) {
 	var raw [32]byte
 	_, _ = rand.Read(raw[:]) // never fails: it crashes the program instead
@@ -35,13 +34,13 @@ func Generate() (secret, hash string) {
 	return secret, Hash(secret)
 }
 
-// Hash returns what the configuration keeps of a key: its SHA-256 in hexadecimal.
+// Hash returns the configured form of a key: its SHA-256 in hexadecimal.
 func Hash(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// Keyring knows the keys of a server.
+// Keyring holds the keys of a server.
 type Keyring struct {
 	entries []entry
 }
@@ -51,8 +50,7 @@ type entry struct {
 	principal *Principal
 }
 
-// New makes a Keyring. It returns every problem with the keys in one error.
-// With no keys the ring is open.
+// New returns a Keyring. Its error lists every problem with the keys. Without keys the Keyring is open.
 func New(keys []Key) (*Keyring, error) {
 	ring := &Keyring{}
 	var problems []error
@@ -78,7 +76,7 @@ func New(keys []Key) (*Keyring, error) {
 	return ring, nil
 }
 
-// newEntry checks one key, apart from the others.
+// newEntry checks one key by its own fields.
 func newEntry(key Key) (entry, error) {
 	var problems []error
 	e := entry{principal: &Principal{Name: key.Name, namespaces: slices.Clone(key.Namespaces)}}
@@ -102,20 +100,19 @@ func newEntry(key Key) (entry, error) {
 		}
 		e.principal.permissions = append(e.principal.permissions, Permission(p))
 	}
-	// An empty name would be a limit that nothing satisfies, or worse, one
-	// that a request without a namespace does.
+	// An empty name would be a limit that no request satisfies, or worse, one that a request without a
+	// namespace satisfies.
 	if slices.Contains(key.Namespaces, "") {
 		problems = append(problems, errors.New("a namespace must not be empty"))
 	}
 	return e, errors.Join(problems...)
 }
 
-// Open reports whether there are no keys, so that everybody may do everything.
-// A nil ring is open.
+// Open reports whether there are no keys, so that every caller may do everything. A nil Keyring is open.
 func (r *Keyring) Open() bool { return r == nil || len(r.entries) == 0 }
 
-// Authenticate returns the principal of a key, nil for an unknown one. It looks
-// at every entry in full, so that its duration tells nothing about the keys.
+// Authenticate returns the principal of a key, or nil for an unknown one. It compares every entry in full, so
+// that its duration reveals nothing about the keys.
 func (r *Keyring) Authenticate(secret string) *Principal {
 	if r == nil {
 		return nil

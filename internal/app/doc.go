@@ -1,4 +1,3 @@
-// Package app turns a configuration into a running process. It is the one
-// package that knows all the parts, and the one that starts goroutines for
-// them.
+// Package app turns a configuration into a running process. Run is its main function; it connects all parts
+// and starts their goroutines. Schema opens the configured database for migrations only.
 package app

@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/config"
 )
 
-// listen opens the address, and says what to do when it is taken.
+// listen opens the address. Its error for a used address includes the remedy.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", addr)
@@ -30,8 +30,8 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	return nil, e
 }
 
-// reachable is an address that a client on this machine can use: a server that
-// listens everywhere is reached on the loopback.
+// reachable is an address for clients on this machine: the loopback for a server that listens on all
+// addresses.
 func reachable(addr net.Addr) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok {
@@ -43,7 +43,7 @@ func reachable(addr net.Addr) string {
 	return tcp.String()
 }
 
-// keyring makes the keys of the configuration into those of the API.
+// keyring converts the configured keys to those of the API.
 func keyring(cfg *config.Config) (*access.Keyring, error) {
 	keys, err := access.New(cfg.Keys)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/telemetry"
 )
 
-// newLogger returns the log that the configuration asks for. The configuration
-// has been checked, so an unknown level cannot occur; it would mean info.
+// newLogger returns the log that the configuration selects. The configuration is validated, so an unknown
+// level cannot occur; it would mean info.
 func newLogger(cfg config.Log, w io.Writer) *slog.Logger {
 	if w == nil {
 		return slog.New(slog.DiscardHandler)

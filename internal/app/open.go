@@ -20,7 +20,7 @@ type backend interface {
 	web.KeyUse
 	// Run runs the background loops until ctx ends. It blocks.
 	Run(ctx context.Context) error
-	// Ready reports why the store does not answer or takes no writes, nil when it does both.
+	// Ready returns the reason why the store does not answer or refuses writes, or nil.
 	Ready(ctx context.Context) error
 }
 
@@ -32,7 +32,7 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, log *slog.Log
 		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Dispatch: cfg.Dispatch, Observer: tel,
 		Transitions: cfg.Log.Transitions && log.Enabled(ctx, slog.LevelInfo)})
 	if err != nil {
-		return nil, err // not b: a nil *Backend would be a backend that is not nil
+		return nil, err // not b: an interface that holds a nil pointer is not nil
 	}
 	tel.Watch(b.Census)
 	return b, nil

@@ -8,26 +8,25 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// readyTimeout bounds the time until a probe of the server has its answer.
+// readyTimeout bounds the response to a probe of the server.
 const readyTimeout = 2 * time.Second
 
-// readiness asks whether the store does its work, for probes that want to know
-// within a bound even while the database hangs. A question that hangs is asked
-// once, however many wait for it.
+// readiness asks whether the store works, for probes that need an answer within a bound even while the
+// database hangs. All waiting probes share one pending question.
 type readiness struct {
 	ask func(context.Context) error
 
 	mu      sync.Mutex
-	running *readyCheck // nil: none is under way
+	running *readyCheck // nil: no check is pending
 }
 
-// readyCheck is one question to the store. It may outlast those who wait for it.
+// readyCheck is one question to the store. It may outlast its waiters.
 type readyCheck struct {
 	done chan struct{} // closed when err is set
 	err  error
 }
 
-// within returns the store's answer, or says after readyTimeout that there is none.
+// within returns the store's answer, or an error after readyTimeout.
 func (r *readiness) within(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout,
 		tasker.Errorf(tasker.CodeUnavailable, "the database does not answer within %v", readyTimeout))
@@ -41,7 +40,7 @@ func (r *readiness) within(ctx context.Context) error {
 	}
 }
 
-// join returns the check that is under way, or begins one.
+// join returns the pending check, or starts one.
 func (r *readiness) join(ctx context.Context) *readyCheck {
 	r.mu.Lock()
 	defer r.mu.Unlock()

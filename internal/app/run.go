@@ -17,20 +17,19 @@ import (
 	"github.com/taskerhq/tasker/internal/web"
 )
 
-// upkeepTimeout bounds how long the background loops may take to end their
-// round when the process stops.
+// upkeepTimeout bounds how long the background loops may take to finish when the process stops.
 const upkeepTimeout = 10 * time.Second
 
-// telemetryTimeout bounds how long the last spans may take to be sent.
+// telemetryTimeout bounds the sending of the last spans.
 const telemetryTimeout = 5 * time.Second
 
-// Options are what Run can do without.
+// Options are the optional arguments of Run.
 type Options struct {
 	// Log receives the log. Defaults to none.
 	Log io.Writer
-	// Version is what the server answers when asked.
+	// Version is the version that the server reports.
 	Version string
-	// Ready is called once, when the server answers requests. An error ends Run.
+	// Ready is called once, when the server accepts requests. An error ends Run.
 	Ready func(Node) error
 }
 
@@ -42,13 +41,11 @@ type Node struct {
 	Client *tasker.Client
 }
 
-// Run opens the store, starts the background loops and serves the API until ctx
-// ends. It blocks.
+// Run opens the store, starts the background loops and serves the API until ctx ends. It blocks.
 //
-// It stops in an order that burns no attempt: no more connections are taken,
-// long polls return with what they have, requests under way are answered, the
-// loops end, and the store is closed last. Workers keep their leases meanwhile
-// and go on when a server is back.
+// It stops in an order that charges no attempt: it accepts no more connections, long polls return their
+// results so far, open requests get their responses, the loops end, and the store closes last. Workers keep
+// their leases meanwhile and continue when a server is back.
 func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 	if err := cfg.CheckOpen(); err != nil {
 		return err
@@ -58,7 +55,7 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 		return tasker.Errorf(tasker.CodeInvalid, "db.dsn: %v", err)
 	}
 	log := newLogger(cfg.Log, opts.Log)
-	// Listen first: that a port is taken is found without touching the store.
+	// Listen first, to detect a used port without touching the store.
 	ln, err := listen(ctx, cfg.Server.Listen)
 	if err != nil {
 		return err
@@ -74,7 +71,7 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 		return err
 	}
 	defer func() {
-		// spans that nobody takes are not worth an error at the end
+		// Lost spans are not worth an error at the end.
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetryTimeout)
 		defer cancel()
 		if cerr := tel.Close(ending); cerr != nil {
@@ -116,8 +113,8 @@ type looper interface {
 	Run(ctx context.Context) error
 }
 
-// serve runs the API and the loops. Whichever ends first ends the other; the
-// loops outlive the API, since a request under way may need them.
+// serve runs the API and the loops. When one ends, serve ends the other; the loops outlive the API, because
+// an open request may need them.
 func serve(ctx context.Context, cfg *config.Config, store looper, ln net.Listener, h http.Handler,
 	ready func() error,
 ) error {
@@ -135,8 +132,8 @@ func serve(ctx context.Context, cfg *config.Config, store looper, ln net.Listene
 	limited := web.LimitConnections(ln, cfg.Server.MaxConnections)
 	go func() { api <- web.Serve(serving, limited, h, cfg.Server.DrainTimeout) }()
 
-	// The listener queues connections from the start, so requests that come
-	// before Serve accepts are answered too.
+	// The listener queues connections from the start, so requests that come before Serve accepts are answered
+	// too.
 	readyErr := ready()
 	if readyErr != nil {
 		stopServing()
@@ -154,7 +151,7 @@ func serve(ctx context.Context, cfg *config.Config, store looper, ln net.Listene
 	}
 }
 
-// ignoreCanceled drops the error of a loop that ended because it was told to.
+// ignoreCanceled drops the error of a loop that ended on request.
 func ignoreCanceled(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return nil

@@ -17,8 +17,8 @@ type Schema struct {
 	DSN string
 }
 
-// OpenSchema returns the schema of the database that the configuration names. Only
-// with write may it be migrated.
+// OpenSchema returns the schema of the database that the configuration names. Only with write may it be
+// migrated.
 func OpenSchema(cfg *config.Config, write bool) (*Schema, error) {
 	dsn, err := config.ParseDSN(cfg.DB.DSN)
 	if err != nil {
@@ -31,8 +31,7 @@ func OpenSchema(cfg *config.Config, write bool) (*Schema, error) {
 	return &Schema{s, dsn.String()}, nil
 }
 
-// Pending returns what would be applied next. It fails on a database that this
-// binary must not touch.
+// Pending returns the migrations to apply next. It fails on a database that this binary must not change.
 func (s *Schema) Pending(ctx context.Context) ([]migration.File, error) {
 	list, err := s.Status(ctx)
 	if err == nil {

@@ -8,20 +8,18 @@ import (
 	"github.com/taskerhq/tasker/internal/settings"
 )
 
-// Config is everything that can be set about a Tasker process. Load makes one
-// that has its defaults and is valid.
+// Config is the configuration of a Tasker process. A Config from Load is valid and has its defaults.
 type Config struct {
 	DB DB
-	// Dispatch says how ready steps reach workers: native, through the database, or
-	// redis://[USER:PASSWORD@]HOST:PORT[/NUMBER], through a Redis that is filled from
-	// it. Defaults to native.
+	// Dispatch selects the way of ready steps to workers: native, through the database, or
+	// redis://[USER:PASSWORD@]HOST:PORT[/NUMBER], through a Redis filled from the database. Defaults to
+	// native.
 	Dispatch string
 	Server   Server
 	Engine   settings.Config
-	// Keys are the API keys: name, sha256 (the hash of the key), permissions
-	// (submit, read, operate, work, admin; at least one) and namespaces (defaults
-	// to all). `tasker key generate` makes a key and its entry. Defaults to none:
-	// the API is open to whoever reaches it.
+	// Keys are the API keys: name, sha256 (the hash of the key), permissions (submit, read, operate, work,
+	// admin; at least one) and namespaces (defaults to all). `tasker key generate` makes a key and its entry.
+	// Defaults to none: the API is open to every caller that reaches it.
 	Keys      []access.Key
 	Log       Log
 	Telemetry Telemetry
@@ -29,72 +27,68 @@ type Config struct {
 	origins map[string]Origin
 }
 
-// DB says where the truth is kept. In a file, `db: DSN` is short for
-// `db: {dsn: DSN}`; in the environment, TASKER_DB for TASKER_DB_DSN.
+// DB locates the database. In a file, `db: DSN` is short for `db: {dsn: DSN}`; in the environment, TASKER_DB
+// for TASKER_DB_DSN.
 type DB struct {
-	// DSN is sqlite:PATH, a plain path, postgres://USER:PASSWORD@HOST:PORT/DATABASE,
-	// or memory: for a store that is gone with the process. Defaults to
-	// sqlite:tasker.db in the working directory.
+	// DSN is sqlite:PATH, a plain path, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or memory: for a store
+	// that ends with the process. Defaults to sqlite:tasker.db in the working directory.
 	DSN string
-	// Migrate says what is done when the schema of the database is older than this
-	// binary: auto migrates it, never refuses to start. Defaults to auto.
+	// Migrate selects the handling of a schema older than this binary: auto migrates it, never refuses to
+	// start. Defaults to auto.
 	Migrate string
-	// PoolSize bounds the connections that this process opens to PostgreSQL.
-	// pool_max_conns in the DSN goes before it. Defaults to 0, which means 10.
+	// PoolSize bounds the connections of this process to PostgreSQL. pool_max_conns in the DSN overrides it.
+	// Defaults to 0, which means 10.
 	PoolSize int
 }
 
-// Server bounds the HTTP side. Limits on payloads, batches and pages are the
-// engine's, because they hold without HTTP too.
+// Server bounds HTTP requests and connections. Limits on payloads, batches and pages are the engine's,
+// because they hold without HTTP too.
 type Server struct {
 	// Listen is HOST:PORT; port 0 takes a free one. Defaults to 127.0.0.1:8080.
 	Listen string
-	// AllowOpen lets the server listen on an address that other machines reach
-	// though there are no API keys. Defaults to false.
+	// AllowOpen lets the server listen without API keys on an address that other machines reach. Defaults to
+	// false.
 	AllowOpen bool
-	// BodyBytes bounds the body of a request about one thing, in bytes.
-	// Defaults to 4 MiB.
+	// BodyBytes bounds the body of a request for one object, in bytes. Defaults to 4 MiB.
 	BodyBytes int
-	// BatchBodyBytes bounds the body of a request about many things, in bytes;
-	// less than BodyBytes counts as that. Defaults to 16 MiB.
+	// BatchBodyBytes bounds the body of a request for many objects, in bytes; a value below BodyBytes counts
+	// as BodyBytes. Defaults to 16 MiB.
 	BatchBodyBytes int
-	// BodiesBytes bounds the bodies that are being received at one time, together, in
-	// bytes; less than BatchBodyBytes counts as that. Defaults to 256 MiB.
+	// BodiesBytes bounds the sum of the bodies being received at one time, in bytes; a value below
+	// BatchBodyBytes counts as BatchBodyBytes. Defaults to 256 MiB.
 	BodiesBytes int
-	// MaxConnections bounds the connections that are open at once. Defaults to 10,000.
+	// MaxConnections bounds the open connections. Defaults to 10,000.
 	MaxConnections int
-	// MaxStreams bounds the streams of events that are open at once. Defaults to 1,000.
+	// MaxStreams bounds the open streams of events. Defaults to 1,000.
 	MaxStreams int
-	// MaxStreamsPerKey bounds those that one API key has open. Defaults to 250.
+	// MaxStreamsPerKey bounds the open streams of one API key. Defaults to 250.
 	MaxStreamsPerKey int
-	// DrainTimeout bounds how long a stopping server waits for the requests that
-	// are under way. Defaults to 15 s.
+	// DrainTimeout bounds how long a stopping server waits for open requests. Defaults to 15 s.
 	DrainTimeout time.Duration
 }
 
-// Log says what is logged, to standard error.
+// Log configures the log, which is written to standard error.
 type Log struct {
 	// Level is debug, info, warn or error. Defaults to info.
 	Level string
 	// Format is text or json. Defaults to text.
 	Format string
-	// Transitions logs each transition of a task or a step, at level info, in the
-	// process that made it. Defaults to false.
+	// Transitions logs each transition of a task or a step, at level info, in the process that made it.
+	// Defaults to false.
 	Transitions bool
 }
 
-// Telemetry says where traces go. Metrics are always at /metrics.
+// Telemetry configures traces. Metrics are always at /metrics.
 type Telemetry struct {
-	// OTLPEndpoint is the URL to which spans are sent by OTLP over HTTP, such as
-	// http://localhost:4318. Defaults to none: there are no spans.
+	// OTLPEndpoint is the URL to which spans are sent by OTLP over HTTP, such as http://localhost:4318.
+	// Defaults to none: there are no spans.
 	OTLPEndpoint string
-	// SampleRatio is the share, from 0 to 1, of requests that begin a trace, of
-	// those that change something and come without one. Defaults to 0: only what
-	// belongs to a caller's trace is traced.
+	// SampleRatio is the share, from 0 to 1, of changing requests without a trace context that begin a trace.
+	// Defaults to 0: only the traces of callers are continued.
 	SampleRatio float64
 }
 
-// Default is the Config in force when nothing is set.
+// Default returns the Config without any setting.
 func Default() Config {
 	return Config{
 		DB: DB{DSN: "sqlite:tasker.db", Migrate: "auto"}, Dispatch: DispatchNative,
@@ -105,8 +99,7 @@ func Default() Config {
 	}
 }
 
-// withDefaults gives zero fields their default, so that a key set to 0 or to
-// empty text means what a missing key means.
+// withDefaults gives zero fields their default, so that 0 or empty text means the same as a missing key.
 func (c Config) withDefaults() Config {
 	d := Default()
 	c.DB.DSN = cmp.Or(c.DB.DSN, d.DB.DSN)

@@ -12,11 +12,10 @@ import (
 	"github.com/taskerhq/tasker/internal/document"
 )
 
-// decoder moves nodes into fields, strictly: a number is never taken for text
-// nor the other way round, and every mismatch is reported with the path of the
-// very item.
+// decoder stores nodes in fields, strictly: it never converts a number to text or text to a number, and
+// reports every mismatch with the path of the item.
 type decoder struct {
-	// report is told the path of a value and what it should have been.
+	// report receives the path of a value and the expected form.
 	report func(path, format string, args ...any)
 }
 
@@ -65,8 +64,8 @@ func (d decoder) decode(path string, n *document.Node, dst reflect.Value) {
 func (d decoder) duration(path string, n *document.Node, dst reflect.Value) {
 	switch {
 	case n.Kind == document.Integer && (n.Text == "0" || n.Text == "-1"):
-		// Another bare number would be nanoseconds, which nobody means. 0 and -1
-		// have a meaning of their own.
+		// Another bare number would be nanoseconds, which no user means. 0 and -1 have a meaning of their
+		// own.
 		v, _ := whole(n)
 		dst.SetInt(v)
 		return
@@ -184,7 +183,7 @@ func number(n *document.Node) (float64, bool) {
 	return float64(v), ok
 }
 
-// show names a value that was refused, briefly: it may be anything.
+// show formats a refused value, briefly: it may be anything.
 func show(n *document.Node) string {
 	switch n.Kind {
 	case document.Null:

@@ -5,11 +5,11 @@ import (
 	"net/url"
 )
 
-// DispatchNative is the way of ready steps to workers through the database alone.
+// DispatchNative dispatches ready steps through the database alone.
 const DispatchNative = "native"
 
-// CheckDispatch says what is wrong with how steps are to be dispatched. What the
-// URL of a Redis says beyond its host is read by who opens it.
+// CheckDispatch reports the problem with a Dispatch setting. The opener of a Redis URL checks everything
+// beyond the host.
 func CheckDispatch(text string) error {
 	if text == DispatchNative {
 		return nil

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// DSN is a data source name taken apart.
+// DSN is a parsed data source name.
 type DSN struct {
 	Engine string // sqlite, postgres or memory
 	Path   string // of the SQLite file; for PostgreSQL the DSN as it was given
 }
 
-// Source is the DSN to open. It may hold a password.
+// Source returns the DSN to open. It may hold a password.
 func (d DSN) Source() string {
 	if d.Engine == "postgres" {
 		return d.Path
@@ -21,7 +21,7 @@ func (d DSN) Source() string {
 	return d.Engine + ":" + d.Path
 }
 
-// String is the DSN to show.
+// String returns the DSN without its password.
 func (d DSN) String() string { return RedactDSN(d.Source()) }
 
 var (
@@ -31,9 +31,8 @@ var (
 	keywordValue = regexp.MustCompile(`(?i)(^|\s)(host|hostaddr|dbname|user|password|service|sslmode)\s*=`)
 )
 
-// ParseDSN reads sqlite:PATH, postgres://..., memory: or a plain path. A single
-// letter before a colon is a drive, not a scheme. What follows postgres: is read
-// by the store.
+// ParseDSN parses sqlite:PATH, postgres://..., memory: or a plain path. A single letter before a colon is a
+// drive, not a scheme. The store parses the rest after postgres:.
 func ParseDSN(dsn string) (DSN, error) {
 	m := scheme.FindStringSubmatch(dsn)
 	switch {
@@ -69,19 +68,19 @@ func ParseDSN(dsn string) (DSN, error) {
 const mask = "xxxxx"
 
 var (
-	// secretName is what a parameter with a secret is called.
+	// secretName matches the name of a parameter with a secret.
 	secretName = regexp.MustCompile(`(?i)pass|pwd|secret|token|key`)
 	// secretParam is one of them, bare or in the quotes of the keyword/value form,
 	// where a backslash keeps the next character.
 	secretParam = regexp.MustCompile(
 		`(?i)((?:pass|pwd|secret|token|key)[a-z0-9_]*\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:[^&#\s\\]|\\.)*)`)
-	// userPart is what stands before the host, wherever the host begins.
+	// userPart matches the part before the host, wherever the host begins.
 	userPart = regexp.MustCompile(`(?is)^(postgres(?:ql)?:(?://)?|[a-z][a-z0-9+.-]*://).*@`)
 )
 
-// RedactDSN hides passwords: before the host, in the query, and in the
-// keyword/value form. It works on text that is no valid URL too, because a DSN
-// with a typing error is shown; there it rather hides too much.
+// RedactDSN hides passwords: before the host, in the query, and in the keyword/value form. It also works on
+// text that is no valid URL, because error messages show a DSN with a typing error; there it rather hides too
+// much.
 func RedactDSN(dsn string) string {
 	if parsed, err := ParseDSN(dsn); err == nil && parsed.Engine != "postgres" {
 		return secretParam.ReplaceAllString(dsn, "${1}"+mask) // a path may hold an @

@@ -13,17 +13,15 @@ import (
 
 const envPrefix = "TASKER_"
 
-// reserved names the variables that start like a setting and are none: the
-// command line reads them for itself, or they tell our own tests, which start
-// whole servers, where a database is.
+// reserved names the variables that have the prefix of a setting and are none: the command line reads them,
+// or they locate a database for our own tests, which start whole servers.
 func reserved(name string) bool {
 	return name == "TASKER_SERVER" || name == "TASKER_API_KEY" || name == "TASKER_CONFIG" ||
 		strings.HasPrefix(name, "TASKER_TEST_")
 }
 
-// serviceLink matches what Kubernetes puts into the environment of every pod
-// beside a service named tasker or tasker-something. It is not a typing error
-// of the user's, so it is passed over.
+// serviceLink matches the variables that Kubernetes adds to every pod beside a service named tasker or
+// tasker-something. They are no typing error of the user, so they are ignored.
 var serviceLink = regexp.MustCompile(`^TASKER_(.*_)?(SERVICE_(HOST|PORT(_.*)?)|PORT(_\d+_(TCP|UDP|SCTP)(_.*)?)?)$`)
 
 // loadEnv reads the TASKER_ variables.
@@ -61,9 +59,8 @@ func (l *loader) unknownVariable(name string) {
 	l.problem(name, "no setting has this variable")
 }
 
-// setText sets a value given as text, by a variable or a flag. Text stays text
-// where the setting is text; elsewhere it is read as YAML, so that a list can
-// be given as [{name: a}].
+// setText sets a value given as text, by a variable or a flag. Text stays text where the setting is text;
+// elsewhere it is parsed as YAML, so that a list can be given as [{name: a}].
 func (l *loader) setText(s leaf, text string, from Origin) {
 	value := document.NewText(text)
 	switch kind := s.field.Kind(); {

@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/document"
 )
 
-// limits bound a file and a value of the environment. Whoever writes them runs the process,
-// so they are wide.
+// limits bounds a file and a value of the environment. Their author runs the process, so the limits are wide.
 var limits = document.Limits{Marks: 1_000_000, Entries: 50_000, Depth: 64, Nodes: 1_000_000, Merged: 100_000,
 	Digits: 1000}
 
@@ -64,7 +63,7 @@ func (l *loader) walk(file, prefix string, section *document.Node) {
 	}
 }
 
-// mark remembers the line of everything inside a list.
+// mark records the line of everything inside a list.
 func (l *loader) mark(file, path string, n *document.Node) {
 	l.lines[path] = in(file, n.At)
 	for i, item := range n.Items {

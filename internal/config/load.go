@@ -16,7 +16,7 @@ type Sources struct {
 	File string
 	// Environ holds NAME=VALUE pairs, as os.Environ returns them.
 	Environ []string
-	// Flags are the flags that were given.
+	// Flags are the flags of the command line.
 	Flags []Flag
 }
 
@@ -27,7 +27,7 @@ type Flag struct {
 	Text string
 }
 
-// Origin says where a setting comes from.
+// Origin is the source of a setting.
 type Origin struct {
 	Layer string // default, file, env, flag
 	Place string // file:line:column, variable, flag; "" for a default
@@ -54,7 +54,7 @@ func Load(src Sources) (*Config, error) {
 	cfg = cfg.withDefaults()
 	cfg.origins = l.origins
 	if len(l.problems) == 0 {
-		// A value that could not be read would be judged by its default.
+		// A value that could not be read would be checked by its default.
 		l.validate()
 	}
 	if len(l.problems) == 0 {
@@ -90,7 +90,7 @@ func (l *loader) known(path string) (leaf, bool) {
 	return l.settings[i], true
 }
 
-// set puts one layer's value in the place of what the layers before it said.
+// set replaces the value of the earlier layers.
 func (l *loader) set(path string, value *document.Node, from Origin) {
 	l.values[path], l.origins[path] = value, from
 }
@@ -106,8 +106,8 @@ func (l *loader) loadFlags(flags []Flag) {
 	}
 }
 
-// place says where the value at path was given: for an item of a list in a
-// file that is the item's own line. A default has no place.
+// place returns where the value at path was set: an item of a list in a file has a line of its own. A default
+// has no place.
 func (l *loader) place(path string) string {
 	setting, _, _ := strings.Cut(path, "[")
 	from := l.origins[setting]

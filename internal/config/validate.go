@@ -17,7 +17,7 @@ import (
 // maxPool is more connections than any PostgreSQL serves well.
 const maxPool = 10000
 
-// validate checks what types cannot say.
+// validate checks the rules that types cannot express.
 func (l *loader) validate() {
 	c := l.cfg
 	check := func(path string, err error) {
@@ -52,7 +52,7 @@ func (l *loader) validate() {
 	}
 }
 
-// validateKeys checks what access.New will check again, to say in which line.
+// validateKeys checks the same rules as access.New, to report the line.
 func (l *loader) validateKeys() {
 	var words []string
 	for _, p := range access.Permissions() {
@@ -118,8 +118,8 @@ func checkEndpoint(endpoint string) error {
 	return nil
 }
 
-// Open reports whether anybody on the network could use the API: it listens
-// beyond this machine and asks for no key.
+// Open reports whether any caller on the network could use the API: the server listens beyond this machine
+// and requires no key.
 func (c *Config) Open() bool {
 	host, _, err := net.SplitHostPort(c.Server.Listen)
 	if err != nil || len(c.Keys) > 0 {
@@ -129,7 +129,7 @@ func (c *Config) Open() bool {
 	return host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-// CheckOpen refuses an open server that was not asked for.
+// CheckOpen refuses an open server without AllowOpen.
 func (c *Config) CheckOpen() error {
 	if !c.Open() || c.Server.AllowOpen {
 		return nil
@@ -167,7 +167,7 @@ func oneOf(got string, words ...string) error {
 	return fmt.Errorf("must be one of %s, not %q", strings.Join(words, ", "), got)
 }
 
-// unjoin returns the errors that errors.Join put together.
+// unjoin returns the errors that errors.Join combined.
 func unjoin(err error) []error {
 	if err == nil {
 		return nil

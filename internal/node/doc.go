@@ -1,5 +1,4 @@
-// Package node puts an engine together: it picks the store and the dispatcher that
-// a DSN and the options name, gives the engine its clock, and runs its background
-// loops. It is the only place that does. The server (package app) and the embedded
-// engine differ in what they add: one a listener, the other nothing.
+// Package node assembles an engine: it opens the store and the dispatcher that a DSN and the options name,
+// gives the engine its clock, and runs its background loops. No other package does. The server (package app)
+// adds a listener to a Node; the embedded engine adds nothing. Read node.go first.
 package node

@@ -18,31 +18,30 @@ import (
 	"github.com/taskerhq/tasker/internal/upkeep"
 )
 
-// Options tune Open and New. The zero value is good.
+// Options configures Open and New. A zero field selects the default.
 type Options struct {
-	// Logger gets what the background loops did. Defaults to discarding.
+	// Logger receives the messages of the background loops. Defaults to discarding them.
 	Logger *slog.Logger
-	// Engine's zero fields take their defaults.
+	// Engine is the engine's configuration. Its zero fields take their defaults.
 	Engine settings.Config
-	// Observer is told what transactions did. Defaults to none.
+	// Observer observes transactions. Defaults to none.
 	Observer engine.Observer
-	// Transitions has the observer told of each transition of a task or step by itself.
+	// Transitions makes the observer receive each transition of a task or step.
 	Transitions bool
 	// Now is the clock. Defaults to that of the database where it has one, else to the machine's
 	// without its glitches (see package clock).
 	Now func() time.Time
-	// Migrate says what is done about a schema that is behind. Defaults to
-	// migrating it.
+	// Migrate selects the handling of an outdated schema. Defaults to migrating it.
 	Migrate migration.Mode
-	// PoolSize bounds the connections to PostgreSQL; pool_max_conns in the DSN goes
-	// before it. 0 leaves it to the store.
+	// PoolSize bounds the connections to PostgreSQL; pool_max_conns in the DSN overrides it. 0 selects the
+	// store's default.
 	PoolSize int
-	// Dispatch is the URL of a Redis through which ready steps reach workers; "" or
-	// "native" is the way through the store.
+	// Dispatch is the URL of a Redis through which ready steps reach workers; "" or "native" dispatches
+	// through the store.
 	Dispatch string
 }
 
-// Node is an engine with its store and its loops, and a tasker.Backend on them.
+// Node is an engine with its store and its loops. It is a tasker.Backend.
 type Node struct {
 	*local.Backend
 
@@ -54,9 +53,9 @@ type Node struct {
 
 var _ tasker.Backend = (*Node)(nil)
 
-// Open opens the store that a DSN names: "sqlite:path" or a plain path,
-// "postgres://..." (see postgres.ParseDSN), or "memory:" for one that is gone with
-// the process. Run has to be called for anything that depends on time.
+// Open opens the store that a DSN names: "sqlite:path" or a plain path, "postgres://..." (see
+// postgres.ParseDSN), or "memory:" for a store that ends with the process. Everything that depends on time
+// needs Run.
 func Open(ctx context.Context, dsn string, opts Options) (*Node, error) {
 	s, err := openStore(ctx, dsn, opts)
 	if err != nil {
@@ -64,13 +63,13 @@ func Open(ctx context.Context, dsn string, opts Options) (*Node, error) {
 	}
 	b, err := New(ctx, s, opts)
 	if err != nil {
-		_ = s.Close() // why it cannot be used is the news
+		_ = s.Close() // the reason of the failure is already in the error
 		return nil, err
 	}
 	return b, nil
 }
 
-// New returns a Node on a store, which it owns from now on if there is no error.
+// New returns a Node on a store, and owns the store unless it returns an error.
 func New(ctx context.Context, s engine.Database, opts Options) (*Node, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -100,8 +99,7 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	return &Node{Backend: local.New(e, s), engine: e, store: s, dispatcher: d, upkeep: upkeep.New(e, opts.Logger)}, nil
 }
 
-// openDispatcher opens what the options name; nil for none. A server that cannot be
-// reached now is no error.
+// openDispatcher opens the dispatcher that the options name; nil for none. An unreachable server is no error.
 func openDispatcher(ctx context.Context, s engine.Database, opts Options) (engine.Dispatcher, error) {
 	if opts.Dispatch == "" || opts.Dispatch == "native" {
 		return nil, nil
@@ -117,8 +115,7 @@ func openDispatcher(ctx context.Context, s engine.Database, opts Options) (engin
 	return d, nil
 }
 
-// installation is the name of a database, by which others tell it from theirs: in a
-// Redis, where the steps of two must not come to stand in one queue.
+// installation is the name of a database. It separates the queues of two databases that share one Redis.
 func installation(ctx context.Context, s engine.Writer, notes engine.NoteStore) (string, error) {
 	const key = "installation"
 	name, err := notes.FindNote(ctx, key)
@@ -126,7 +123,7 @@ func installation(ctx context.Context, s engine.Writer, notes engine.NoteStore) 
 		return name, err
 	}
 	name = uuid.NewString()
-	// only PostgreSQL is shared, and there the schema comes with a name
+	// Only PostgreSQL is shared, and its schema has a name of its own.
 	return name, s.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return notes.Note(ctx, tx, key, name) })
 }
 
@@ -134,24 +131,24 @@ func compileSchema(schema []byte) (engine.SchemaChecker, error) {
 	return template.CompileSchema(schema)
 }
 
-// Run keeps up what depends on time (retries, leases, deadlines, retention)
-// until ctx ends. It blocks.
+// Run performs the work that depends on time (retries, leases, deadlines, retention) until ctx ends. It
+// blocks.
 func (n *Node) Run(ctx context.Context) error { return n.upkeep.Run(ctx) }
 
-// RunOnce does what is due now, and returns: for tests and simulations with a
-// clock of their own, in place of Run.
+// RunOnce performs the work that is due now and returns. Tests and simulations with their own clock call it
+// in place of Run.
 func (n *Node) RunOnce(ctx context.Context) error { return local.ToError(n.upkeep.RunOnce(ctx)) }
 
-// Ready reports whether the store answers and takes writes.
+// Ready reports whether the store answers and accepts writes.
 func (n *Node) Ready(ctx context.Context) error { return local.ToError(n.engine.Ready(ctx)) }
 
-// Census counts what there is, for metrics.
+// Census counts the stored objects, for metrics.
 func (n *Node) Census(ctx context.Context) (*engine.Census, error) {
 	c, err := n.engine.Census(ctx)
 	return c, local.ToError(err)
 }
 
-// Dispatch says how steps reach workers just now.
+// Dispatch returns the present way of steps to workers.
 func (n *Node) Dispatch() engine.DispatchState { return n.engine.Dispatch() }
 
 // Close closes the store, and the dispatcher if there is one. Run must have returned.

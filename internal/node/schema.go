@@ -10,14 +10,14 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Schema is the schema of a database that is not opened as a store.
+// Schema is the schema of a database that is not open as a store.
 type Schema struct {
 	m    *migration.Migrator
 	done func() error
 }
 
-// OpenSchema returns the schema of the database that a DSN names. Only with write
-// may it be migrated: then a SQLite file is taken from other processes until Close.
+// OpenSchema returns the schema of the database that a DSN names. Only with write may it be migrated: a
+// SQLite file is then locked against other processes until Close.
 func OpenSchema(dsn string, write bool) (*Schema, error) {
 	m, done, err := openMigrator(dsn, write)
 	if err != nil {
@@ -51,11 +51,10 @@ func (s *Schema) Status(ctx context.Context) ([]migration.Status, error) {
 	return list, local.ToError(err)
 }
 
-// Check refuses a database whose schema this binary must not touch.
+// Check refuses a database whose schema this binary must not change.
 func (s *Schema) Check(list []migration.Status) error { return local.ToError(migration.Check(list)) }
 
-// Up applies what is pending and returns it. It blocks while another process
-// does.
+// Up applies the pending migrations and returns them. It blocks while another process migrates.
 func (s *Schema) Up(ctx context.Context) ([]migration.File, error) {
 	files, err := s.m.Up(ctx)
 	return files, local.ToError(err)

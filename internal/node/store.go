@@ -18,8 +18,7 @@ const (
 	onServer = "postgres"
 )
 
-// locate says which database engine a DSN is for, and what that one opens: a
-// path, or the DSN itself.
+// locate returns the database engine of a DSN and its argument: a path, or the DSN itself.
 func locate(dsn string) (kind, what string, err error) {
 	kind, what = onSQLite, dsn
 	scheme, rest, _ := strings.Cut(dsn, ":")

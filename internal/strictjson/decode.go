@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// largeBody is the size, in bytes, from which a body is checked before memory
-// is spent on decoding it.
+// largeBody is the size, in bytes, from which a body is checked before it is decoded.
 const largeBody = 256 << 10
 
 // Decode reads a JSON document into v, a pointer to a value of shape s. It refuses everything

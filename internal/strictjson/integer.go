@@ -1,14 +1,13 @@
 package strictjson
 
-// written is an integer that stands between two places of a document in another form
-// than plain digits.
+// written is an integer in another form than plain digits, with its place in the document.
 type written struct {
 	begin, end int
 	digits     string
 }
 
-// rewrite returns a document with integers in plain digits; the document itself when
-// all are.
+// rewrite returns the document with all integers in plain digits, or the document itself when they already
+// are.
 func rewrite(data []byte, integers []written) []byte {
 	if len(integers) == 0 {
 		return data

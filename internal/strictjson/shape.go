@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// kind is the JSON type that a shape asks for.
+// kind is the JSON type of a shape.
 type kind uint8
 
 const (
@@ -22,8 +22,8 @@ const (
 	oneOf
 )
 
-// A Shape is a JSON schema made ready for checking: references resolved, names
-// indexed. It covers the part of JSON Schema that the API's types produce.
+// A Shape is a JSON schema prepared for checking: references resolved, names indexed. It covers the part of
+// JSON Schema that the API's types produce.
 type Shape struct {
 	kind kind
 
@@ -50,7 +50,7 @@ type field struct {
 // in the bits of one word.
 const maxFields = 64
 
-// A Compiler makes shapes of the schemas of one registry, each component once.
+// A Compiler makes shapes from the schemas of one registry, each component once.
 type Compiler struct {
 	registry huma.Registry
 	known    map[string]*Shape
@@ -61,8 +61,8 @@ func NewCompiler(r huma.Registry) *Compiler {
 	return &Compiler{registry: r, known: map[string]*Shape{}}
 }
 
-// Compile makes the shape of a schema. It panics on a schema that it does not understand:
-// the schemas come from Go types, so that can happen at start-up only.
+// Compile makes the shape of a schema. It panics on a schema that it does not support: the schemas come from
+// Go types, so a panic can happen at start-up only.
 func (c *Compiler) Compile(s *huma.Schema) *Shape {
 	if s.Ref != "" {
 		if known, ok := c.known[s.Ref]; ok {

@@ -18,30 +18,28 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// maxDetails bounds the problems listed in one answer, so that a hostile body
-// is not answered with a bigger one.
+// maxDetails bounds the problems in one response, so that a hostile body does not get a larger response.
 const maxDetails = 50
 
-// checker walks over the bytes of a JSON document and notes where it departs
-// from a shape. It builds no values: a document without problems costs one pass
-// and no allocation. The document must be valid JSON; decode sees to that.
+// checker walks over the bytes of a JSON document and records its departures from a shape. It builds no
+// values: a document without problems costs one pass and no allocation. The document must be valid JSON;
+// decode ensures that.
 type checker struct {
 	data  []byte
 	path  []byte // JSON pointer to the value under examination
 	found []tasker.Detail
 	long  bool // an array is over maxItems
-	// whole are integers written with a point or an exponent, which encoding/json
-	// does not take for integers.
+	// whole are integers written with a point or an exponent, which encoding/json does not accept as
+	// integers.
 	whole []written
 }
 
-// maxItems bounds an array for which the schema has no bound. The engine's own
-// bound on a batch is lower; this one is about memory: two bytes of JSON can
-// become a struct of 300.
+// maxItems bounds an array for which the schema has no bound. The engine's own bound on a batch is lower;
+// this one bounds memory: two bytes of JSON can become a struct of 300.
 const maxItems = 10_000
 
-// check refuses a document that departs from a shape. It returns the document as
-// encoding/json is to read it: every integer in plain digits.
+// check refuses a document that departs from a shape. It returns the document for encoding/json, with every
+// integer in plain digits.
 func check(data []byte, s *Shape) ([]byte, error) {
 	c := checker{data: data}
 	c.value(0, s)
@@ -65,7 +63,7 @@ func (c *checker) report(format string, args ...any) {
 	}
 }
 
-// reportAt notes a problem of the property name of the value under examination.
+// reportAt records a problem of the property called name of the current value.
 func (c *checker) reportAt(name, message string) {
 	length := len(c.path)
 	c.push(name)
@@ -308,8 +306,8 @@ func (c *checker) space(i int) int {
 	return i
 }
 
-// skip returns the place after the value at i. It does not recurse: the depth
-// of a value that nobody looks into must not cost stack.
+// skip returns the place after the value at i. It does not recurse: the depth of an unchecked value must not
+// cost stack.
 func (c *checker) skip(i int) int {
 	for depth := 0; i < len(c.data); {
 		switch c.data[i] {

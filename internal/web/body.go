@@ -20,8 +20,7 @@ const (
 	bodySilence = 10 * time.Second
 )
 
-// timedBody reads a body within its deadlines, and counts it among all that are
-// being received.
+// timedBody reads a body within its deadlines, and counts it in the budget of all bodies being received.
 type timedBody struct {
 	io.Reader
 	w     http.ResponseWriter
@@ -49,22 +48,22 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// done takes the deadline off again, because a deadline that passes during a long
-// poll looks to net/http like a client that went away.
+// done removes the deadline, because to net/http a deadline that passes during a long poll looks like a
+// disconnected client.
 func (b *timedBody) done() {
 	_ = http.NewResponseController(b.w).SetReadDeadline(time.Time{})
 	b.held.give(b.taken)
 }
 
-// bodyBudget bounds the memory of the bodies that are being received: many slow
-// clients with large bodies could fill it. It is safe for concurrent use.
+// bodyBudget bounds the memory of the bodies being received: many slow clients with large bodies could fill
+// it. It is safe for concurrent use.
 type bodyBudget struct {
 	limit int64 // bytes
 	used  atomic.Int64
 }
 
-// take counts n bytes in, and reports whether all are within the limit. They have to
-// be given back either way.
+// take adds n bytes and reports whether the sum is within the limit. The caller must return them in either
+// case.
 func (b *bodyBudget) take(n int64) bool { return b.used.Add(n) <= b.limit }
 
 func (b *bodyBudget) give(n int64) { b.used.Add(-n) }
@@ -73,9 +72,9 @@ var errBodiesFull = &tasker.Error{Code: tasker.CodeUnavailable,
 	Message: "the server receives too many large bodies at this time",
 	Hint:    "try again, or raise server.bodies_bytes"}
 
-// ReadBody reads the whole body of a request into buf: within limit, in bytes, within
-// time, and within the budget of all bodies that are being received. Errors:
-// CodeTooLarge, CodeUnavailable, CodeInvalid for a body that ends early.
+// ReadBody reads the whole body of a request into buf, within limit bytes, within the time bound, and within
+// the budget of all bodies being received. Errors: CodeTooLarge, CodeUnavailable, CodeInvalid for a truncated
+// body.
 func (f *Front) ReadBody(buf *bytes.Buffer, w http.ResponseWriter, r *http.Request, limit int64) error {
 	if r.ContentLength > limit {
 		return bodyTooLarge(limit)
@@ -91,7 +90,7 @@ func (f *Front) timed(w http.ResponseWriter, r *http.Request, limit int64) *time
 	return &timedBody{Reader: http.MaxBytesReader(Underneath(w), r.Body, limit), w: w, held: &f.bodies}
 }
 
-// bodyFault says what was wrong with a body that could not be read; nil for nil.
+// bodyFault converts a read error of a body to the error of the API; nil for nil.
 func bodyFault(err error, limit int64) error {
 	var tooLarge *http.MaxBytesError
 	var netError net.Error
@@ -116,8 +115,8 @@ func bodyTooLarge(limit int64) error {
 		Hint:    "send fewer or smaller items at once"}
 }
 
-// limitBody hands the handler a body that is within limit, in bytes: one that is
-// announced as longer is refused, any other ends with an error past the limit.
+// limitBody passes on a body of at most limit bytes: it refuses a larger announced length, and any other body
+// ends with an error at the limit.
 func (f *Front) limitBody(limit int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > limit {

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// farewells bounds how many refused connections are told why at once.
+// farewells bounds how many refused connections get an explanation at the same time.
 const farewells = 64
 
-// farewellTimeout bounds how long that takes.
+// farewellTimeout bounds the time for one explanation.
 const farewellTimeout = 500 * time.Millisecond
 
-// LimitConnections returns a listener that keeps at most n connections open. One
-// more is answered with 503 and closed: were it left waiting, its client would
-// not learn why.
+// LimitConnections returns a listener that keeps at most n connections open. It answers a further one with
+// 503 and closes it: a waiting client would not learn the reason.
 func LimitConnections(ln net.Listener, n int) net.Listener {
 	return &limitedListener{Listener: ln, slots: make(chan struct{}, n), farewells: make(chan struct{}, farewells)}
 }
@@ -23,7 +22,7 @@ func LimitConnections(ln net.Listener, n int) net.Listener {
 type limitedListener struct {
 	net.Listener
 	slots     chan struct{} // one entry for each open connection
-	farewells chan struct{} // one entry for each refused connection that is being told
+	farewells chan struct{} // one entry for each refused connection that is getting its explanation
 }
 
 // Accept implements net.Listener.
@@ -42,7 +41,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// refuse closes a connection, and tells its client why if few others are being told.
+// refuse closes a connection, and explains the reason if few others are being answered.
 func (l *limitedListener) refuse(conn net.Conn) {
 	select {
 	case l.farewells <- struct{}{}:
@@ -60,7 +59,7 @@ func (l *limitedListener) refuse(conn net.Conn) {
 		if half, can := conn.(interface{ CloseWrite() error }); can {
 			_ = half.CloseWrite()
 		}
-		// closing with a request unread would cut the answer off
+		// Closing with an unread request would cut the response off.
 		var request [1024]byte
 		for {
 			if _, err := conn.Read(request[:]); err != nil {
@@ -70,7 +69,7 @@ func (l *limitedListener) refuse(conn net.Conn) {
 	}()
 }
 
-// fullAnswer is what a client hears whose connection is one too many.
+// fullAnswer is the response to a connection over the limit.
 func fullAnswer(limit int) []byte {
 	body := fmt.Sprintf(`{"type":"/docs#unavailable","title":"Unavailable","status":503,"code":"unavailable",`+
 		`"detail":"%d connections are open; there may be no more","hint":"try again later, or raise server.max_connections"}`+
@@ -80,7 +79,7 @@ func fullAnswer(limit int) []byte {
 		ProblemType, len(body), body)
 }
 
-// limitedConn gives its place back when it is closed.
+// limitedConn frees its slot when it is closed.
 type limitedConn struct {
 	net.Conn
 	once    sync.Once
@@ -94,8 +93,7 @@ func (c *limitedConn) Close() error {
 	return err
 }
 
-// CloseWrite lets net/http close its side first, so that the client reads the
-// whole answer.
+// CloseWrite lets net/http close its side first, so that the client reads the whole response.
 func (c *limitedConn) CloseWrite() error {
 	if half, can := c.Conn.(interface{ CloseWrite() error }); can {
 		return half.CloseWrite()

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/access"
 )
 
-// authenticate lets in whom the policy admits.
+// authenticate refuses requests that the policy does not admit.
 func (f *Front) authenticate(p Policy, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		principal, err := f.Admit(w, r, p.Needs)
@@ -30,9 +30,8 @@ func (f *Front) authenticate(p Policy, next http.Handler) http.Handler {
 	})
 }
 
-// Admit returns the principal of a request, nil when anybody may enter: nothing
-// is needed, or there are no keys. It notes the key for the log line. Errors:
-// CodeUnauthenticated, CodeForbidden.
+// Admit returns the principal of a request, or nil when no permission is needed or there are no keys. It
+// records the key for the log line. Errors: CodeUnauthenticated, CodeForbidden.
 func (f *Front) Admit(w http.ResponseWriter, r *http.Request, needs []access.Permission) (*access.Principal, error) {
 	if len(needs) == 0 || f.keys.Open() {
 		return nil, nil
@@ -64,8 +63,8 @@ func orList(needs []access.Permission) string {
 	return strings.Join(words, " or ")
 }
 
-// secretOf finds the key in the headers. X-API-Key wins over Authorization,
-// which a proxy may have used for itself.
+// secretOf returns the key in the headers. X-API-Key takes precedence over Authorization, which a proxy may
+// use for itself.
 func secretOf(h http.Header) string {
 	if key := h.Get("X-API-Key"); key != "" {
 		return key

@@ -9,25 +9,23 @@ import (
 	"github.com/taskerhq/tasker/internal/access"
 )
 
-// KeyUse stores which API keys are in use.
+// KeyUse records the use of API keys.
 type KeyUse interface {
-	// NoteKeyUse stores that the key of ctx is in use on this node.
+	// NoteKeyUse records that the key of ctx is in use on this node.
 	NoteKeyUse(ctx context.Context) error
 }
 
-// noteTimeout bounds how long a request waits for the note that its key is in use.
+// noteTimeout bounds how long a request waits for the record of its key's use.
 const noteTimeout = 5 * time.Second
 
-// keyDays remembers on which day the use of a key was stored last: one row per key, node
-// and day, however many requests there are. It is safe for concurrent use, and bounded
-// by the number of keys.
+// keyDays holds the day of each key's last recorded use: one row per key, node and day, for any number of
+// requests. It is safe for concurrent use, and bounded by the number of keys.
 type keyDays struct {
 	mu   sync.Mutex
 	days map[string]int64 // since 1970, by the name of the key
 }
 
-// first reports whether the use of a key on a day has still to be stored. It says so to
-// one caller only.
+// first reports whether the use of a key on a day is not yet recorded. It returns true to one caller only.
 func (u *keyDays) first(key string, day int64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -48,8 +46,8 @@ func (u *keyDays) forget(key string) {
 	delete(u.days, key)
 }
 
-// noteKeyUse stores the first use of a key on a day, in UTC. The request goes on when
-// that fails: the next one of the key tries again.
+// noteKeyUse records the first use of a key on a day, in UTC. On failure the request continues, and the next
+// request of the key tries again.
 func (f *Front) noteKeyUse(ctx context.Context, p *access.Principal, now time.Time) {
 	if f.keyUse == nil || !f.used.first(p.Name, now.Unix()/int64(24*time.Hour/time.Second)) {
 		return

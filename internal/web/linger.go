@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What bounds the rest of a body that nobody needs any more.
+// Bounds of the rest of a body that no handler reads.
 const (
 	// lingerSilence is how long such a body may stay silent.
 	lingerSilence = time.Second
@@ -17,7 +17,7 @@ const (
 	lingerBytes = 64 << 20
 )
 
-// requestBody is the body of a request; it remembers whether it was read to its end.
+// requestBody is the body of a request; it records whether it was read to its end.
 type requestBody struct {
 	io.ReadCloser
 	ended bool
@@ -32,8 +32,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// follow returns a copy of the request whose body is watched: net/http wants its own
-// request as it was.
+// follow returns a copy of the request with a watched body: net/http needs its own request unchanged.
 func (w *recorder) follow(r *http.Request) *http.Request {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r
@@ -44,9 +43,8 @@ func (w *recorder) follow(r *http.Request) *http.Request {
 	return &followed
 }
 
-// leaveBody lets an answer go out before the body has arrived. net/http would
-// read up to 256 KiB of it first, for as long as the client likes. The
-// connection cannot be used again then.
+// leaveBody lets a response go out before the body has arrived. net/http would first read up to 256 KiB of
+// it, for as long as the client takes. The connection cannot be reused afterwards.
 func (w *recorder) leaveBody() {
 	if w.body.ReadCloser == nil || w.body.ended {
 		return
@@ -56,9 +54,9 @@ func (w *recorder) leaveBody() {
 	_ = http.NewResponseController(w.ResponseWriter).EnableFullDuplex() // a test recorder has no connection
 }
 
-// linger reads on what a client sends of a body that was answered early, and
-// drops it. Many clients read no answer before they have sent everything: if the
-// connection were closed at once, they would see a broken pipe instead of their 413.
+// linger reads and drops the rest of a body that was answered early. Many clients read no response before
+// they have sent everything: if the connection closed at once, they would see a broken pipe instead of their
+// 413.
 func (w *recorder) linger() {
 	if !w.left {
 		return
@@ -78,6 +76,6 @@ func (w *recorder) linger() {
 			break
 		}
 	}
-	// net/http closes the body next, and may read for its end
+	// net/http closes the body next, and may read to its end.
 	_ = control.SetReadDeadline(time.Now())
 }

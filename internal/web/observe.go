@@ -11,7 +11,7 @@ import (
 
 const requestIDHeader = "X-Request-Id"
 
-// recorder remembers what was answered, for the log line.
+// recorder records the response for the log line.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -21,7 +21,7 @@ type recorder struct {
 	left   bool // the answer began before the body had arrived
 }
 
-// WriteHeader remembers the status.
+// WriteHeader records the status.
 func (w *recorder) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
@@ -30,7 +30,7 @@ func (w *recorder) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write counts what is sent.
+// Write counts the bytes sent.
 func (w *recorder) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
@@ -40,7 +40,7 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets deadlines be set on the connection.
+// Unwrap gives access to the deadlines of the connection.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // noteKey puts the name of the request's key into its log line.
@@ -50,8 +50,8 @@ func noteKey(w http.ResponseWriter, name string) {
 	}
 }
 
-// Underneath returns the server's own ResponseWriter, which net/http must see to
-// close a connection whose body was too large.
+// Underneath returns the server's own ResponseWriter, which net/http needs to close a connection whose body
+// was too large.
 func Underneath(w http.ResponseWriter) http.ResponseWriter {
 	if rec, ok := w.(*recorder); ok {
 		return rec.ResponseWriter
@@ -85,7 +85,7 @@ func (f *Front) observe(quiet func(pattern string) bool, next http.Handler) http
 	})
 }
 
-// answerPanic turns a panic into an answer, when it is not too late for one.
+// answerPanic converts a panic to a response, if none has begun.
 func (f *Front) answerPanic(w *recorder, r *http.Request, v any) {
 	if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this too
 		panic(v)
@@ -100,8 +100,8 @@ func (f *Front) answerPanic(w *recorder, r *http.Request, v any) {
 	panic(http.ErrAbortHandler) // cuts the connection, so that the client sees the answer is torn
 }
 
-// logRequest writes one line. Quiet requests, those that come for every task, are
-// logged at level debug, so that a busy server's log stays readable.
+// logRequest writes one line. Quiet requests, which come for every task, are logged at level debug to keep
+// the log of a busy server readable.
 func (f *Front) logRequest(w *recorder, r *http.Request, id string, took time.Duration, quiet bool) {
 	level := slog.LevelInfo
 	switch {
@@ -125,8 +125,8 @@ func (f *Front) logRequest(w *recorder, r *http.Request, id string, took time.Du
 	f.log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// requestID keeps the id that a proxy gave the request, if it is a harmless
-// one, or makes one: the process's random prefix and a number.
+// requestID keeps the ID that a proxy gave the request if it is harmless, or makes one: the process's random
+// prefix and a number.
 func (f *Front) requestID(r *http.Request) string {
 	if given := r.Header.Get(requestIDHeader); harmless(given) {
 		return given
@@ -134,7 +134,7 @@ func (f *Front) requestID(r *http.Request) string {
 	return f.idPrefix + strconv.FormatUint(f.lastID.Add(1), 36)
 }
 
-// harmless reports whether an id can stand in a log and a header.
+// harmless reports whether an ID is safe in a log and a header.
 func harmless(id string) bool {
 	if id == "" || len(id) > 64 {
 		return false

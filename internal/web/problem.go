@@ -17,8 +17,7 @@ import (
 // ProblemType is the media type of a Problem.
 const ProblemType = "application/problem+json"
 
-// ProblemKind is one row of the table of errors: a code of the API, and how it
-// looks over HTTP.
+// ProblemKind is one row of the table of errors: a code of the API and its form in HTTP.
 type ProblemKind struct {
 	Code    tasker.Code `json:"code"`
 	Status  int         `json:"status"`
@@ -26,10 +25,9 @@ type ProblemKind struct {
 	Meaning string      `json:"meaning"`
 }
 
-// ProblemKinds returns the whole table, one row per code. It is the one place
-// where codes and statuses meet. Three answers of the HTTP layer itself keep
-// the status that HTTP clients know, though their code has another: 405 and 415
-// are invalid, 408 is unavailable.
+// ProblemKinds returns the whole table, one row per code. No other place maps codes to statuses. Three
+// answers of the HTTP layer keep the status that HTTP clients know, though their code has another: 405 and
+// 415 are invalid, 408 is unavailable.
 func ProblemKinds() []ProblemKind {
 	return []ProblemKind{
 		{tasker.CodeInvalid, http.StatusBadRequest, "Invalid request", "The request is invalid; nothing was stored."},
@@ -80,11 +78,11 @@ type Problem struct {
 	retryAfter time.Duration
 }
 
-// retryAfter is the advice given when whoever refused gave none.
+// retryAfter is the advice for a refusal without its own.
 const retryAfter = time.Second
 
-// newProblem describes an error to the caller. Only a *tasker.Error speaks for
-// itself; the text of any other stays here, for it may hold internal detail.
+// newProblem describes an error to the caller. Only a *tasker.Error is shown; the text of any other may hold
+// internal detail.
 func newProblem(err error) *Problem {
 	var e *tasker.Error
 	switch {
@@ -106,7 +104,7 @@ func newProblem(err error) *Problem {
 	return p
 }
 
-// StatusError is a refusal that HTTP has a status for and the API no code.
+// StatusError is a refusal with an HTTP status and no code of the API.
 type StatusError struct {
 	Status int
 	Err    *tasker.Error
@@ -125,8 +123,8 @@ func ProblemOf(err error) *Problem {
 	return p
 }
 
-// Refuse answers with the problem that err is. What the caller must not see goes to
-// the log, under the name of the operation and the request ID that the caller does see.
+// Refuse responds with the problem of err. Internal detail is logged, with the name of the operation and the
+// request ID that the caller receives.
 func (f *Front) Refuse(w http.ResponseWriter, r *http.Request, operation string, err error) {
 	p := ProblemOf(err)
 	if p.Code == tasker.CodeInternal {
@@ -147,5 +145,5 @@ func (f *Front) Refuse(w http.ResponseWriter, r *http.Request, operation string,
 	header.Set("Content-Type", ProblemType)
 	header.Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(body.Bytes()) // the client may be gone
+	_, _ = w.Write(body.Bytes()) // the client may have disconnected
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What bounds a connection.
+// Bounds of a connection.
 const (
 	// headerTimeout bounds the time to send the head of a request.
 	headerTimeout = 10 * time.Second
@@ -17,21 +17,19 @@ const (
 	idleTimeout = 120 * time.Second
 	// headerBytes bounds the head of a request.
 	headerBytes = 64 << 10
-	// MaxWait bounds a long poll; longer wishes are cut to it.
+	// MaxWait bounds a long poll; a longer wait is cut to it.
 	MaxWait = time.Minute
-	// answerTimeout bounds a request from its head to the end of its answer. It
-	// must outlast the body and a long poll, and leave time for sending.
+	// answerTimeout bounds a request from its head to the end of its response. It must outlast the body and a
+	// long poll, and leave time for sending.
 	answerTimeout = bodyTimeout + MaxWait + time.Minute
-	// DrainTimeout is how long Serve waits for requests under way when its
-	// caller does not say.
+	// DrainTimeout is how long Serve waits for open requests when its caller sets no time.
 	DrainTimeout = 15 * time.Second
 )
 
-// Serve answers requests that arrive at the listener until ctx ends, and closes
-// the listener. Then it takes no more, long polls return at once with what they
-// have, and it waits for the requests under way for at most drain (0:
-// DrainTimeout). It returns nil after an orderly end; when drain runs out it
-// cuts what is left and says so.
+// Serve answers requests that arrive at the listener until ctx ends, and closes the listener. Then it accepts
+// no more, long polls return their results so far at once, and it waits for open requests for at most drain
+// (0: DrainTimeout). It returns nil after an orderly end; after drain it cuts the remaining requests and
+// returns an error.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, drain time.Duration) error {
 	if drain <= 0 {
 		drain = DrainTimeout
@@ -44,7 +42,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, drain time.Dura
 		WriteTimeout:      answerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    headerBytes,
-		// Not ctx: its end must not cut the requests under way.
+		// Not ctx: its end must not cut open requests.
 		BaseContext: func(net.Listener) context.Context {
 			return context.WithValue(context.Background(), stoppingKey{}, stopping)
 		},
@@ -61,7 +59,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, drain time.Dura
 	defer cancel()
 	err := srv.Shutdown(limit)
 	if err != nil {
-		_ = srv.Close() // the time-out is the news
+		_ = srv.Close() // the timeout is the error that matters
 	}
 	<-served //nolint:errcheck // Shutdown was asked for, so that is all it says
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -75,15 +73,15 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, drain time.Dura
 
 type stoppingKey struct{}
 
-// Stopping returns a context that ends when the server begins to stop, nil
-// when the request does not come through Serve.
+// Stopping returns a context that ends when the server begins to stop, or nil when the request does not come
+// through Serve.
 func Stopping(ctx context.Context) context.Context {
 	stopping, _ := ctx.Value(stoppingKey{}).(context.Context)
 	return stopping
 }
 
-// Patient returns a context for a long poll: it ends with the request, and when
-// the server begins to stop. cut reports whether that second thing ended it.
+// Patient returns a context for a long poll: it ends with the request, and when the server begins to stop.
+// cut reports whether the stop ended it.
 func Patient(ctx context.Context) (_ context.Context, cut func() bool, cancel func()) {
 	stopping := Stopping(ctx)
 	if stopping == nil {

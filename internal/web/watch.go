@@ -5,16 +5,15 @@ import (
 	"net/http"
 )
 
-// Watcher is told of requests, for metrics and traces.
+// Watcher observes requests, for metrics and traces.
 type Watcher interface {
-	// WatchRequest is called when a request comes in. It is served under the
-	// context returned. traceparent is what tasks are submitted under that name no
-	// trace context of their own, "" for nothing. done is called once, at the end,
-	// with the pattern of the route that took the request, and the status.
+	// WatchRequest is called when a request arrives; the request runs under the returned context. traceparent
+	// is the trace context of submitted tasks without their own, "" for none. done is called once, at the
+	// end, with the pattern of the matched route, and the status.
 	WatchRequest(r *http.Request) (ctx context.Context, traceparent string, done func(pattern string, status int))
 }
 
-// watch tells the watcher of a request, and returns the request to serve.
+// watch reports a request to the watcher, and returns the request to serve.
 func (f *Front) watch(r *http.Request) (*http.Request, func(pattern string, status int)) {
 	if f.watcher == nil {
 		return r, func(string, int) {}
@@ -28,8 +27,7 @@ func (f *Front) watch(r *http.Request) (*http.Request, func(pattern string, stat
 
 type traceparentKey struct{}
 
-// TraceParent is the trace context of a request that its tasks are submitted in, ""
-// for none.
+// TraceParent returns the trace context for tasks that the request submits, "" for none.
 func TraceParent(ctx context.Context) string {
 	traceparent, _ := ctx.Value(traceparentKey{}).(string)
 	return traceparent
