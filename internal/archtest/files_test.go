@@ -3,8 +3,11 @@ package archtest_test
 import (
 	"bytes"
 	"go/ast"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // maxLines of a Go file, tests included. Past it a file has two subjects; split
@@ -61,4 +64,29 @@ func TestPackageNames(t *testing.T) {
 			}
 		}
 	}
+}
+
+// aligned is what gofmt puts in to align columns.
+var aligned = regexp.MustCompile(` {2,}`)
+
+// TestGoLines keeps lines short where Go lets them be broken: not in struct tags and raw strings.
+func TestGoLines(t *testing.T) {
+	t.Parallel()
+	const limit = 120
+	files(t, ".go", func(file string, content []byte) {
+		raw, number := false, 0
+		for line := range strings.Lines(string(content)) {
+			number++
+			quotes := strings.Count(line, "`")
+			inside := raw || quotes > 0
+			raw = raw != (quotes%2 == 1)
+			unbreakable := func(word string) bool { return len(word) > limit/2 } // an address
+			if inside || strings.Contains(line, "//nolint:") || slices.ContainsFunc(strings.Fields(line), unbreakable) {
+				continue
+			}
+			if n := utf8.RuneCountInString(aligned.ReplaceAllString(strings.TrimRight(line, "\n"), " ")); n > limit {
+				t.Errorf("%s:%d has %d characters; the limit is %d", file, number, n, limit)
+			}
+		}
+	})
 }

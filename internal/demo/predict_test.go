@@ -146,7 +146,8 @@ func TestRealRows(t *testing.T) {
 				"unknown bird: no damage",
 		}, {
 			name: "StateCorrected", record: 5601,
-			headline: "1998-05-23, Washington Dulles International, VA: LEARJET-24 (Business), climb at 150 kt, medium unknown " +
+			headline: "1998-05-23, Washington Dulles International, VA: " +
+				"LEARJET-24 (Business), climb at 150 kt, medium unknown " +
 				"bird: no damage",
 		}, {
 			name: "CostMissing", record: 4,

@@ -131,7 +131,8 @@ func (s *server) slots(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		case t.xids > manyTransactions:
 			checks = append(checks, Check{Status: Warn,
 				Seen: fmt.Sprintf("slot %s holds back vacuum by %d transactions", t.name, t.xids),
-				Do:   "A long query on that standby, with hot_standby_feedback, does this: end the query, or turn the feedback off."})
+				Do: "A long query on that standby, with hot_standby_feedback, does this: " +
+					"end the query, or turn the feedback off."})
 		}
 	}
 	if len(checks) == 0 {

@@ -159,7 +159,8 @@ func (f *file) log(context.Context, *sql.Tx) ([]Check, error) {
 	}
 	return []Check{{Status: Warn, Seen: "the write-ahead log has grown to " + size(info.Size()) +
 		" and is not moved into the file",
-		Do: "Some process reads the file without an end (a backup, an open sqlite3): end it. If none does, restart the server."}}, nil
+		Do: "Some process reads the file without an end (a backup, an open sqlite3): end it. " +
+			"If none does, restart the server."}}, nil
 }
 
 func (f *file) free(ctx context.Context, tx *sql.Tx) ([]Check, error) {

@@ -78,7 +78,8 @@ func (p *patient) orphans(ctx context.Context, tx *sql.Tx) ([]Check, error) {
  (SELECT 1 FROM tasker_templates d WHERE d.def_id = t.def_id) LIMIT 10000) AS o`
 		steps = `SELECT count(*) FROM (SELECT 1 FROM tasker_workflow_steps s WHERE s.queue > 0 AND NOT EXISTS
  (SELECT 1 FROM tasker_routes r WHERE r.route_id = s.queue) LIMIT 10000) AS o`
-		why = ": the database went back in time (a standby that was behind took over, or a backup was restored) while nodes ran"
+		why = ": the database went back in time " +
+			"(a standby that was behind took over, or a backup was restored) while nodes ran"
 	)
 	var checks []Check
 	for query, seen := range map[string]string{tasks: "%s tasks are of templates that do not exist",

@@ -91,7 +91,8 @@ func TestExplainLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 		limits(bounded)
-		const want = "It was given up with its task at 2026-03-01 12:31:00Z, after attempt 1 of 4: stale: waiting_for_retry " +
+		const want = "It was given up with its task at 2026-03-01 12:31:00Z, " +
+			"after attempt 1 of 4: stale: waiting_for_retry " +
 			"for 31m0s; the threshold is 30m0s. " +
 			"It would have become ready at 2026-03-01 14:00:00Z. Its last error, at 2026-03-01 12:00:00Z: no quota"
 		if got := r.explained(t, bounded); !strings.Contains(got, want) {
@@ -280,7 +281,8 @@ c pending: It waits for go (in_progress), a (pending). | It cannot become ready 
 		t.Run(name, func(t *testing.T) {
 			onEveryStore(t, func(t *testing.T, r *rig) {
 				for _, yaml := range []string{pair, diamond,
-					"name: chain\nversion: \"1\"\nsteps:\n  - {name: a, handler: h}\n  - {name: b, handler: h, dependencies: [a]}\n  " +
+					"name: chain\nversion: \"1\"\nsteps:\n  - {name: a, handler: h}\n" +
+						"  - {name: b, handler: h, dependencies: [a]}\n  " +
 						"- {name: c, handler: h, dependencies: [b]}\n",
 					"name: bounded\nversion: \"1\"\nlifecycle: {max_duration_minutes: 1}\nsteps:\n  - {name: a, handler: h}\n"} {
 					r.template(t, yaml)

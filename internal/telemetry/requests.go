@@ -62,7 +62,9 @@ var known = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.Meth
 // carries its place in a trace; traceparent is that place, to be stored with what
 // the request submits, "" outside of a trace. done is called at its end with the
 // pattern of its route, "" for none.
-func (t *Telemetry) WatchRequest(r *http.Request) (ctx context.Context, traceparent string, done func(pattern string, status int)) {
+func (t *Telemetry) WatchRequest(r *http.Request) (
+	ctx context.Context, traceparent string, done func(pattern string, status int),
+) {
 	began := time.Now()
 	t.requests.active.Add(context.Background(), 1)
 	ctx = propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))

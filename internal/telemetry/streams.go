@@ -18,7 +18,8 @@ type streamMetrics struct {
 func newStreamMetrics(m metric.Meter) (*streamMetrics, error) {
 	b := &builder{meter: m}
 	s := &streamMetrics{ended: b.counter("tasker.event.streams.ended", "{stream}", "Streams of events that are over, by "+
-		"why: nothing more was to come (done), the client went (gone) or did not read (slow), the server stopped, or failed.")}
+		"why: nothing more was to come (done), the client went (gone) or did not read (slow), "+
+		"the server stopped, or failed.")}
 	open, err := m.Int64UpDownCounter("tasker.event.streams", metric.WithUnit("{stream}"),
 		metric.WithDescription("Streams of events that are open."))
 	b.note(err)
