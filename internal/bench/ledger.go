@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// LedgerReport is what the ledger of a run over several nodes says. A run in
-// which something is not as it must be ends with an error instead.
+// LedgerReport is the result of the ledger of a run over several nodes. A run that breaks a promise ends with
+// an error instead.
 type LedgerReport struct {
 	Submitted int `json:"submitted"` // tasks, acknowledged
 	Leases    int `json:"leases"`    // handed out, each of them once
@@ -26,7 +26,7 @@ type ledger struct {
 	owner  map[uuid.UUID]uuid.UUID // task of a step
 	done   map[uuid.UUID]int       // how often a task was settled as complete
 	twice  []lease
-	orphan int // settled steps that nobody was handed
+	orphan int // settled steps that no worker was assigned
 }
 
 type lease struct {

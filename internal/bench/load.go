@@ -128,7 +128,7 @@ func (l *Load) until(ctx context.Context, goal int64) error {
 	return nil
 }
 
-// Measure runs fn, which does something n times, and says what it cost.
+// Measure runs fn, which does something n times, and returns its cost.
 func (l *Load) Measure(n int, fn func() error) (*Phase, error) {
 	before, err := l.Meter.CPU()
 	if err != nil {

@@ -99,7 +99,7 @@ func tree(parent int) (time.Duration, error) {
 	return total, nil
 }
 
-// stat is what /proc says of a process.
+// stat is the name, parent and CPU times of a process, from /proc.
 type stat struct {
 	name   string
 	parent int

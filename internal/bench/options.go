@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Options says what to measure.
+// Options configures a measurement.
 type Options struct {
 	// DB is the DSN of a database; the run leaves its tasks in it. On PostgreSQL a
 	// DSN without schema=NAME gets a schema for the run, which is dropped after it.

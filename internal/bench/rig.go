@@ -50,7 +50,7 @@ func Mount(ctx context.Context, opts Options) (*Rig, error) {
 	return r, nil
 }
 
-// Check holds the promises against what was seen, and says what the run took.
+// Check compares the observations with the promises, and returns the figures of the run.
 func (r *Rig) Check() (o Outcome, err error) {
 	if o.Ledger, err = r.Tasker.check(); err != nil {
 		return o, err
@@ -62,9 +62,8 @@ func (r *Rig) Check() (o Outcome, err error) {
 // Close stops the Tasker, and drops the schema that was made for it.
 func (r *Rig) Close() error { return errors.Join(r.Tasker.Close(), r.drop()) }
 
-// TempDatabase returns the DSN of a new SQLite database below the working directory, and what
-// removes it. The system's directory for temporary files is often kept in memory: what is
-// durable there says nothing.
+// TempDatabase returns the DSN of a new SQLite database below the working directory, and its cleanup
+// function. The system's directory for temporary files is often in memory, where durability costs nothing.
 func TempDatabase() (dsn string, remove func(), err error) {
 	dir, err := os.MkdirTemp(".", ".tasker-bench-")
 	if err != nil {

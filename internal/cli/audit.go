@@ -165,7 +165,7 @@ func taskOf(r *operate.AuditRecord) string {
 	return r.TaskUUID.String()
 }
 
-// keyOf says how the actor was known.
+// keyOf describes how the actor was identified.
 func keyOf(r *operate.AuditRecord) string {
 	switch r.Authenticated {
 	case operate.AuthenticatedByKey:

@@ -8,10 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// What a task, a worker or a server says may have been written by anybody. On
-// a terminal a control character is a command, and a bidirectional override
-// makes text read as what it is not. So everything that is shown passes
-// through here, and such characters are shown as escapes.
+// The text of a task, a worker or a server may have any author. On a terminal a control character is a
+// command, and a bidirectional override makes text read differently. So all output passes through here, and
+// such characters are shown as escapes.
 
 // hostile reports whether r must not reach a terminal as it is.
 func hostile(r rune) bool {

@@ -33,8 +33,8 @@ override earlier ones. Passwords and key hashes are not printed.`,
 	return cmd
 }
 
-// printSettings writes YAML with the source of each setting as a comment. The
-// comments are aligned, as nobody would read them otherwise.
+// printSettings writes YAML with the source of each setting as a comment. It aligns the comments for
+// readability.
 func (s *session) printSettings(settings []config.Setting) error {
 	var (
 		lines, sources []string

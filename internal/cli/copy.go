@@ -82,8 +82,8 @@ func databaseFlag(flag, dsn string) (config.DSN, error) {
 	return at, nil
 }
 
-// databaseError gives an error of those who open databases themselves the codes
-// of the API, which say how the process ends.
+// databaseError converts errors of commands that open a database directly to the API's codes, which decide
+// the exit code.
 func databaseError(err error) error {
 	var e *task.Error
 	if !errors.As(err, &e) {
@@ -99,7 +99,7 @@ func databaseError(err error) error {
 	return out
 }
 
-// progress shows how far a copy is, to somebody who watches.
+// progress shows the progress of a copy on a terminal.
 func (c *copying) progress(table string, rows int64) {
 	if c.s.ErrTerminal && !c.s.json {
 		fmt.Fprintf(c.s.Err, "\r\x1b[K%s: %d rows", clean(table), rows)

@@ -10,14 +10,14 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// bulkFlags say which cases a command is about that acts on many.
+// bulkFlags select the cases of a bulk command.
 type bulkFlags struct {
 	caseFlags
 	all, dryRun bool
 	limit       int
 }
 
-// bulkPage is how many cases one request of a bulk command looks at.
+// bulkPage is the number of cases that one request of a bulk command examines.
 const bulkPage = 500
 
 func (b *bulkFlags) add(cmd *cobra.Command, verb string) {
@@ -155,7 +155,7 @@ state instead. A refused act does not stop the others.`,
 	return cmd
 }
 
-// bulkAction completes an act from what the flags say.
+// bulkAction completes an act from the flags.
 func (s *session) bulkAction(a *tasker.StepAction, verb, by, result, metadata string) error {
 	switch verb {
 	case "reset":

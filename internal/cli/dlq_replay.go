@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// bulkReplay is what a replay of many tasks is told.
+// bulkReplay holds the arguments of a replay of many tasks.
 type bulkReplay struct {
 	failedTaskFlags
 	all, again, dryRun bool
@@ -104,7 +104,7 @@ func (s *session) replayOne(ctx context.Context, c *tasker.Client, arg string, r
 	return s.write([]byte("✓ Task replayed!\n" + f.b.String()))
 }
 
-// replays says how often a task was replayed, "" for never.
+// replays returns the number of a task's replays as text, "" for none.
 func (s *session) replays(n int, at *time.Time, by, key string) string {
 	if n == 0 {
 		return ""
@@ -211,7 +211,7 @@ func (r *replayed) replay(
 		switch _, err := operate.Of(c).ReplayTask(ctx, id, req); tasker.ErrorCode(err) {
 		case "":
 			r.Replayed++
-		case tasker.CodeWrongState, tasker.CodeConflict, tasker.CodeNotFound: // somebody has seen to it
+		case tasker.CodeWrongState, tasker.CodeConflict, tasker.CodeNotFound: // another operator has handled it
 			r.Skipped++
 		default:
 			return fmt.Errorf("replay task %s: %w", id, err)

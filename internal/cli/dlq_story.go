@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// recovery says how the task of a case came out of its trouble, "" for nothing.
+// recovery describes how the task of a case recovered, "" for no recovery.
 func (s *session) recovery(r *operate.CaseRecovery) string {
 	if r == nil {
 		return ""

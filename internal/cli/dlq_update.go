@@ -93,7 +93,7 @@ func newDLQReopen(s *session) *cobra.Command {
 	return cmd
 }
 
-// updateCase changes a case and says what was changed.
+// updateCase changes a case and prints the changes.
 func (s *session) updateCase(
 	ctx context.Context,
 	c *tasker.Client,

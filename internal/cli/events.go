@@ -96,7 +96,7 @@ func (c *eventsCommand) print(e *tasker.Event) error {
 	return c.s.printf("%s\n", strings.TrimRight(line, " "))
 }
 
-// describeEvent says what happened in a line.
+// describeEvent describes an event in one line.
 func describeEvent(e *tasker.Event) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }

@@ -38,8 +38,8 @@ func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// exitError ends a command with a code and nothing more to say: its output has
-// said it.
+// exitError ends a command with an exit code and no further message: its output has already reported the
+// problem.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
@@ -127,8 +127,7 @@ func (s *session) printProblem(err error, exit int) {
 	fmt.Fprintf(s.Err, "%s\n", cleanJSON(line))
 }
 
-// usedCommand is the path of the command that the arguments name, as far as
-// they name one.
+// usedCommand is the path of the command that the arguments name, up to the first unknown word.
 func (s *session) usedCommand() string {
 	cmd, _, err := newRoot(s).Find(s.Args[min(1, len(s.Args)):])
 	if err != nil || cmd == nil {

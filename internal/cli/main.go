@@ -41,7 +41,7 @@ type Process struct {
 	Out, Err io.Writer
 	Now      func() time.Time
 
-	Terminal    bool // Out is a terminal, so that somebody watches
+	Terminal    bool // Out is a terminal, so that a user is watching
 	ErrTerminal bool // Err is one
 }
 

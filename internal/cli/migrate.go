@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/migration"
 )
 
-// newMigrate groups the commands about the schema of a database. By itself it
-// shows what would run.
+// newMigrate groups the commands about the schema of a database. Without a subcommand it shows the pending
+// migrations.
 func newMigrate(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",

@@ -57,7 +57,7 @@ func (s *session) printMigrations(dsn string, list []migration.Status) error {
 	}
 	switch n := len(migration.PendingFiles(list)); {
 	case migration.Check(list) != nil:
-		return nil // the error says it
+		return nil // the error reports it
 	case n > 0:
 		return s.printf("\n%s is not up to date; pending migrations: %d. Apply them with: tasker migrate up\n", dsn, n)
 	}

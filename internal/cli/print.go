@@ -72,7 +72,7 @@ func (t *table) row(cells ...string) {
 	_, _ = io.WriteString(t.w, strings.Join(cells, "\t")+"\n")
 }
 
-// damaged tells of a row that cannot be shown whole; nothing when damage is "".
+// damaged reports a row that cannot be shown whole; it prints nothing when damage is "".
 func (t *table) damaged(id, damage string) {
 	if damage != "" {
 		fmt.Fprintf(&t.notes, "Damaged: %s: %s\n", clean(id), clean(damage))

@@ -84,7 +84,7 @@ func writeWhole(path, text string) error {
 		err = os.Rename(tmp.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(tmp.Name()) // the first error is the news
+		_ = os.Remove(tmp.Name()) // the first error is the one that matters
 	}
 	return err
 }

@@ -51,7 +51,7 @@ func stepArgs(ctx context.Context, c *tasker.Client, args []string) (task, step 
 	return task, step, e
 }
 
-// describeFailure says why an attempt failed in one line.
+// describeFailure describes a failed attempt in one line.
 func describeFailure(f *tasker.Failure) string {
 	if f == nil {
 		return ""

@@ -71,7 +71,7 @@ func (s *session) printTask(t *tasker.Task) error {
 	return s.write([]byte("✓ Task Details:\n\n" + f.b.String()))
 }
 
-// stepCounts says how many steps are where, leaving out the noughts.
+// stepCounts lists the number of steps per state, without zeros.
 func stepCounts(t *tasker.Task) string {
 	text := fmt.Sprintf("%d of %d done (%.0f%%)", t.CompletedSteps, t.TotalSteps, t.CompletionPercentage)
 	for _, part := range []struct {

@@ -69,7 +69,7 @@ func (c *taskList) prepare() error {
 	return err
 }
 
-// created holds the flags that say when tasks were created.
+// created holds the flags for the time of creation.
 type created struct{ after, before string }
 
 func (c *created) register(cmd *cobra.Command) {

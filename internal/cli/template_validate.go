@@ -99,8 +99,8 @@ func (s *session) printValidated(good []validated) error {
 	return nil
 }
 
-// publicError says what the parser says in the words of the API. A problem that
-// concerns the whole file is given its name.
+// publicError converts the parser's problems to the API's error. A problem of the whole file gets the file's
+// name.
 func publicError(file string, e *task.Error) *tasker.Error {
 	out := &tasker.Error{Code: tasker.Code(e.Code), Message: e.Message, Hint: e.Hint}
 	for _, p := range e.Problems {

@@ -14,14 +14,14 @@ type Flight struct {
 	Estimated bool   `json:"speed_estimated,omitempty"` // not reported: the usual speed of the phase
 }
 
-// speedRule says what is believed about the speed in one phase, in knots.
+// speedRule is the plausible range of the speed in one phase, in knots.
 type speedRule struct {
 	Min, Max int
 	Usual    int // the median of what the data set reports; stands in for a missing speed
 }
 
-// speedRules is generous: only what no aeroplane of this fleet does is refused.
-// The heaviest have left the runway by 180 kt, and nobody taxis at 60.
+// speedRules is generous: it refuses only speeds that no aeroplane of this fleet reaches. The heaviest have
+// left the runway by 180 kt, and none taxis at 60.
 var speedRules = map[string]speedRule{
 	parked:   {0, 0, 0},
 	taxi:     {1, 60, 15},
@@ -60,8 +60,7 @@ func checkFlight(s Strike) (Flight, error) {
 	}
 	switch {
 	case kt == 0 && least > 0:
-		// Whoever did not know the speed wrote 0: taken as a number, it
-		// would say that the strike had no energy.
+		// A reporter who did not know the speed wrote 0: as a number, it would mean a strike without energy.
 		return Flight{}, found(missingValue, "speed_zero", s.Record, "speed", text,
 			"stands for a speed that is not known: the phase is "+strings.ToLower(s.Phase))
 	case kt < least || kt > rule.Max:

@@ -61,7 +61,7 @@ func check[Out any](ask func(Strike) (Out, error)) func(context.Context, Row) (O
 	}
 }
 
-// handleSeverity joins what the checks have found, as far as they have.
+// handleSeverity joins the available findings of the checks.
 func handleSeverity(ctx context.Context, row Row) (Assessment, error) {
 	f, err := parent[Flight](ctx, stepFlight)
 	if err != nil {
@@ -99,7 +99,7 @@ func parent[T any](ctx context.Context, step string) (*T, error) {
 	case tasker.ErrorCode(err) == tasker.CodeNotFound:
 		return nil, nil
 	case err != nil:
-		// An operator typed it, so no retry mends it.
+		// An operator typed it, so no retry fixes it.
 		return nil, tasker.NonRetryable(fmt.Errorf("read result of %s: %w", step, err))
 	}
 	return result, nil

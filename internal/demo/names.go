@@ -52,11 +52,11 @@ var airportWords = map[string]string{
 // shortWords are initials, which keep their capitals.
 var shortWords = map[string]bool{"US": true, "UPS": true, "ABX": true, "PSA": true}
 
-// unknownOperator is how the form says that nobody was named.
+// unknownOperator is the form's value for an unnamed operator.
 const unknownOperator = "UNKNOWN"
 
-// normaliseNames refuses a report that nobody answers for (no operator) or
-// that is about an unknown aircraft; everything else it puts right.
+// normaliseNames refuses a report without an operator or about an unknown aircraft; it corrects everything
+// else.
 func normaliseNames(s Strike) (Names, error) {
 	if s.Operator == unknownOperator {
 		return Names{}, found(missingValue, "operator_unknown", s.Record, "operator", s.Operator,

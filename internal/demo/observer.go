@@ -9,10 +9,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// observer is a Backend that watches what its workers are told when they
-// settle steps. It changes nothing. It exists so that the demo does not have to
-// believe the engine about "never settled twice": it counts the
-// acknowledgements itself.
+// observer is a Backend that watches the answers to its workers' results. It changes nothing. It counts the
+// acknowledgements, so that the demo checks "never settled twice" without trusting the engine.
 type observer struct {
 	tasker.Backend
 
@@ -96,21 +94,21 @@ func (o *observer) settled(step uuid.UUID, failed bool) {
 	o.ended[h.task] = o.ended[h.task] || failed
 }
 
-// counts is how far a run is, as far as the observer can tell.
+// counts is the progress of a run, from the observer's view.
 type counts struct {
 	steps  int // settled
 	ended  int // tasks; one that failed may still have steps running on other branches
 	failed int // of ended
 }
 
-// counts says how far the run is. It is cheap.
+// counts returns the progress of the run. It is cheap.
 func (o *observer) counts() counts {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return counts{steps: len(o.final), ended: len(o.ended), failed: o.failed}
 }
 
-// totals says how many steps were settled, and how many of them more than once.
+// totals returns the number of settled steps, and of those settled more than once.
 func (o *observer) totals() (steps, twice int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

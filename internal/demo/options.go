@@ -22,7 +22,7 @@ type Options struct {
 
 	// Progress receives the progress of the run; nil shows none.
 	Progress io.Writer
-	// IsTerminal says that Progress can redraw a line.
+	// IsTerminal reports whether Progress can redraw a line.
 	IsTerminal bool
 
 	// Logger is the worker's; nil means slog.Default().

@@ -86,8 +86,8 @@ func parseRecord(r Row) (Strike, error) {
 	return s, nil
 }
 
-// parseNumbers fills the costs and the speed. The total is not stored, only
-// compared: it is the sum of the other two or somebody has miscounted.
+// parseNumbers fills the costs and the speed. The total is not stored, only compared: it must be the sum of
+// the other two.
 func parseNumbers(r Row, s *Strike) error {
 	var total int
 	for _, f := range []struct {

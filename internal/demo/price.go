@@ -6,7 +6,7 @@ import "fmt"
 type Price struct {
 	Damage  string `json:"damage"` // none, minor, medium, substantial
 	CostUSD int    `json:"cost_usd"`
-	Known   bool   `json:"cost_known"` // false for minor damage that nobody has billed
+	Known   bool   `json:"cost_known"` // false for minor damage without a bill
 }
 
 // Grades of damage, from nothing to the worst.

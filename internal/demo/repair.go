@@ -12,9 +12,8 @@ type repair struct {
 	Reason string
 }
 
-// proposeRepair makes up what somebody who has found out the truth would type.
-// It returns false for a step that has no result worth typing: then the step is
-// only to be reset.
+// proposeRepair returns the repair that an operator would type. It returns false for a step without a result
+// worth typing: such a step is only reset.
 func proposeRepair(step string, row Row) (repair, bool) {
 	s, err := parseRecord(row)
 	if err != nil {

@@ -12,8 +12,8 @@ type Report struct {
 	Headline string   `json:"headline"`
 }
 
-// publishReport says the assessment in one line. Where a check was resolved
-// by hand and left nothing, the words of the filed report stand in.
+// publishReport writes the assessment in one line. Where a check was resolved manually without a result, it
+// uses the words of the filed report.
 func publishReport(r Row, a Assessment) Report {
 	n := Names{Airport: r.Airport, State: r.State, Aircraft: r.Aircraft, Operator: r.Operator}
 	if a.Names != nil {
@@ -43,7 +43,7 @@ func animal(species string) string {
 	return strings.ToLower(species)
 }
 
-// consequence says what the strike did and cost.
+// consequence describes the effect and cost of the strike.
 func consequence(p *Price) string {
 	switch {
 	case p == nil:

@@ -38,9 +38,8 @@ func Run(ctx context.Context, client *tasker.Client, opts Options) (Summary, err
 	return r.work(ctx)
 }
 
-// Work carries out the demo's steps until ctx is done, and then drains. The
-// command keeps it running while it stays up, so that a report which somebody
-// repairs moves on.
+// Work runs the demo's steps until ctx ends, and then drains. The command keeps it running while it stays up,
+// so that repaired reports continue.
 func Work(ctx context.Context, client *tasker.Client, opts Options) error {
 	return newWorker(client, opts.withDefaults()).Run(ctx)
 }

@@ -28,8 +28,8 @@ var massKG = map[string]float64{"Small": 0.1, "Medium": 0.7, "Large": 4}
 // knot is one knot in metres per second.
 const knot = 1852.0 / 3600.0
 
-// assessSeverity joins the three checks. The damage rules; where there is none
-// or it is not known, the energy says how bad it could have been.
+// assessSeverity joins the three checks. The damage decides; where there is none or it is unknown, the energy
+// shows how bad the strike could have been.
 func assessSeverity(size string, f *Flight, n *Names, p *Price) Assessment {
 	a := Assessment{Severity: low, Flight: f, Names: n, Price: p}
 	if f != nil {

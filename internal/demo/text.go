@@ -89,8 +89,8 @@ func (s Summary) writeFailures(b *strings.Builder) {
 	}
 }
 
-// writeNext writes the commands that look at one failure and repair it, with
-// the identifiers of the most frequent cause.
+// writeNext writes the commands that show one failure and repair it, with the identifiers of the most
+// frequent cause.
 func (s Summary) writeNext(b *strings.Builder) {
 	if len(s.Failures) == 0 {
 		return

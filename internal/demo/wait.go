@@ -12,16 +12,15 @@ import (
 // How the wait for the last task goes on.
 const (
 	tickEvery    = 20 * time.Millisecond
-	recheckEvery = 250 * time.Millisecond // between two looks at the store when all seem done
+	recheckEvery = 250 * time.Millisecond // between two reads of the store when all seem done
 	lookEvery    = 5 * time.Second        // when not: another process may be working too
 	clockSkew    = time.Hour              // the server's clock may be behind ours
 )
 
-// wait blocks until every accepted task has settled, or nothing has for
-// Options.Patience. It returns the states that the store gave last.
+// wait blocks until every accepted task has settled, or none has for Options.Patience. It returns the latest
+// states from the store.
 //
-// The observer says cheaply when it is worth to ask; the answer that counts is
-// the store's.
+// The observer cheaply decides when a query is worthwhile; only the store's answer counts.
 func (r *run) wait(ctx context.Context, bar *progress) (map[uuid.UUID]tasker.TaskState, error) {
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
@@ -51,8 +50,7 @@ func (r *run) wait(ctx context.Context, bar *progress) (map[uuid.UUID]tasker.Tas
 	}
 }
 
-// looks decides when to look at the store, and remembers when something last
-// moved.
+// looks decides when to read the store, and records the time of the last change.
 type looks struct {
 	every              time.Duration // while tasks are on their way
 	lastLook, lastMove time.Time

@@ -1,8 +1,7 @@
-// Package doctor examines a database that Tasker keeps its work in and says, in
-// plain words, what is wrong and what to do about it.
+// Package doctor examines Tasker's database and reports, in plain words, problems and their remedies. Examine
+// is its main function.
 //
-// It only ever reads: each check is a read-only transaction of its own, bounded
-// by a time-out, so it can be run beside servers, through PgBouncer, and by a role
-// that may do nothing else. What a check cannot look at is a warning, and the
-// other checks are made all the same.
+// It only reads: each check is a read-only transaction of its own, bounded by a timeout, so it can run beside
+// servers, through PgBouncer, and under a role without any other permission. A check that cannot run is a
+// warning, and the other checks still run.
 package doctor

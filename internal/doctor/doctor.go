@@ -48,8 +48,8 @@ type Options struct {
 	Now func() time.Time
 	// Timeout bounds one check. Defaults to 30 s.
 	Timeout time.Duration
-	// PoolSize is what servers are configured to open to PostgreSQL, where the DSN
-	// does not say. 0 leaves it to the store.
+	// PoolSize is the servers' configured bound on connections to PostgreSQL, where the DSN has none. 0
+	// selects the store's default.
 	PoolSize int
 	// Limits are where warnings begin. Zero fields take their defaults.
 	Limits Limits
@@ -87,9 +87,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Examine looks at a database. It blocks for as long as the checks take. An error
-// means that there is nothing to look at: *task.Error with NotFound (no such
-// file), Invalid (the DSN) or Unavailable (no connection).
+// Examine examines a database. It blocks for as long as the checks take. An error means that nothing could be
+// examined: *task.Error with NotFound (no such file), Invalid (the DSN) or Unavailable (no connection).
 func Examine(ctx context.Context, at config.DSN, opts Options) (*Report, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -120,7 +119,7 @@ type patient struct {
 	Options
 
 	db *sql.DB
-	// begin starts a read-only transaction that ends by itself after a time.
+	// begin starts a read-only transaction that ends automatically after a time.
 	begin func(ctx context.Context) (*sql.Tx, error)
 	// clock is the time that decides when something is due.
 	clock func(ctx context.Context, tx *sql.Tx) (task.Instant, error)

@@ -53,8 +53,8 @@ func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, er
 	return report(at.String(), append(checks, more...)), err
 }
 
-// begin starts a transaction. What it needs of the session it sets for itself,
-// since through PgBouncer the session is somebody else's afterwards.
+// begin starts a transaction. It configures the session inside the transaction, because through PgBouncer
+// another client uses the session afterwards.
 func (s *server) begin(ctx context.Context) (*sql.Tx, error) {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *server) begin(ctx context.Context) (*sql.Tx, error) {
 	const settings = `SELECT set_config('statement_timeout', $1::text, true), set_config('lock_timeout', $1::text, true),
  set_config('search_path', coalesce(nullif($2::text, ''), current_setting('search_path')), true)`
 	if _, err := tx.ExecContext(ctx, settings, strconv.FormatInt(s.Timeout.Milliseconds(), 10), schema); err != nil {
-		_ = tx.Rollback() // why it failed is the news
+		_ = tx.Rollback() // the reason of the failure matters, not this error
 		return nil, err
 	}
 	return tx, nil
@@ -102,8 +102,8 @@ func (s *server) reach(ctx context.Context) error {
 	return nil
 }
 
-// unreachable says why there is nothing to look at. pgx's text holds user,
-// database and host, and no password.
+// unreachable reports why the database cannot be examined. pgx's text holds user, database and host, and no
+// password.
 func unreachable(err error) error {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {

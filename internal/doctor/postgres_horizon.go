@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// The checks in this file look for what keeps vacuum from removing dead rows: as
-// long as somebody might still see a row, it stays, and every claim walks over it.
+// The checks in this file find what keeps vacuum from removing dead rows: a row stays as long as a
+// transaction might still see it, and every claim walks over it.
 
-// old says how bad the age of something is that holds vacuum back.
+// old rates the age of an obstacle to vacuum.
 func (s *server) old(age time.Duration) Status {
 	switch {
 	case age < s.Limits.Transaction:
@@ -101,8 +101,8 @@ func (s *server) prepared(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return checks, nil
 }
 
-// slots looks for replication slots that nobody reads from: they keep the
-// write-ahead log, and perhaps dead rows, for ever.
+// slots finds replication slots without a reader: they keep the write-ahead log, and perhaps dead rows,
+// forever.
 func (s *server) slots(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT slot_name::text, active, coalesce(age(xmin), 0),
  coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, restart_lsn), 0)::bigint

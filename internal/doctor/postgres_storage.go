@@ -53,7 +53,7 @@ type relation struct {
 	known           bool // there are statistics to estimate from
 }
 
-// bloat says of which relations too much holds nothing.
+// bloat reports the relations with too much unused space.
 func (s *server) bloat(kind string, all []relation, do func(name string) string) []Check {
 	var checks []Check
 	var bytes, waste int64
@@ -81,10 +81,9 @@ func (s *server) bloat(kind string, all []relation, do func(name string) string)
 	return checks
 }
 
-// The estimates take what every row costs besides its columns: for a table a
-// header of 24 bytes and a pointer of 4, for an index 8 and 4; rows begin at
-// multiples of 8. A page has a header of 24 bytes and is filled as far as the
-// fill factor says.
+// The estimates include the overhead of every row: for a table a header of 24 bytes and a pointer of 4, for
+// an index 8 and 4; rows begin at multiples of 8. A page has a header of 24 bytes and is filled up to the
+// fill factor.
 const (
 	tableSizes = `SELECT c.relname::text, pg_relation_size(c.oid),
  coalesce(c.reltuples * (28 + ceil(w.width / 8) * 8) / ((b.size - 24) * f.fill / 100) * b.size, 0)::bigint, c.reltuples >= 0 AND w.width IS NOT NULL
@@ -129,7 +128,7 @@ func scanRelation(rows *sql.Rows) (r relation, err error) {
 	return r, rows.Scan(&r.name, &r.bytes, &r.expected, &r.known)
 }
 
-// deadRows looks at what vacuum has not removed yet.
+// deadRows counts the rows that vacuum has not removed yet.
 func (s *server) deadRows(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT relname::text, n_live_tup, n_dead_tup, extract(epoch FROM clock_timestamp() - greatest(last_autovacuum, last_vacuum))::float8
  FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname LIKE 'tasker\_%' ORDER BY n_dead_tup DESC, relname`

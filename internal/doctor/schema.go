@@ -44,8 +44,7 @@ type index struct {
 	valid                   bool
 }
 
-// compareIndexes says what is missing, different or too much. repair says what to
-// do about one that is not as it should be.
+// compareIndexes reports missing, different and superfluous indexes. repair is the remedy for a wrong one.
 func compareIndexes(want, have []index, repair func(index) string) []Check {
 	var checks []Check
 	found := map[string]index{}

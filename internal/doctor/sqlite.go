@@ -75,9 +75,8 @@ func examineFile(ctx context.Context, path string, calm bool, opts Options) (*Re
 	return report("sqlite:"+path, append(checks, more...)), err
 }
 
-// openFile opens a file that may not be written to. Beside a file that is calm
-// SQLite would make a log, which belongs to whoever runs this and may keep a server
-// from writing; it is read as one that never changes instead.
+// openFile opens a file read-only. Beside a file without a log SQLite would create one, which belongs to the
+// user of this command and may keep a server from writing; so such a file is read as immutable.
 func openFile(ctx context.Context, path string, calm bool) (*sql.DB, error) {
 	q := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(1)", "temp_store(memory)"}}
 	if calm {
@@ -89,7 +88,7 @@ func openFile(ctx context.Context, path string, calm bool) (*sql.DB, error) {
 	}
 	var n int
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&n); err != nil {
-		_ = db.Close() // why it cannot be read is the news
+		_ = db.Close() // the reason of the failure matters, not this error
 		return nil, err
 	}
 	return db, nil
@@ -144,8 +143,7 @@ func (f *file) journal(context.Context, *sql.Tx) ([]Check, error) {
 			"a local disk."}}, nil
 }
 
-// log looks at the write-ahead log, which is moved into the file a few times a
-// second under load.
+// log checks the write-ahead log, which is moved into the file a few times a second under load.
 func (f *file) log(context.Context, *sql.Tx) ([]Check, error) {
 	info, err := os.Stat(f.path + "-wal")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -22,7 +22,7 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.1f %s", n, units[i])
 }
 
-// long is a duration for people, in its two largest units at the most.
+// long formats a duration for people, in at most its two largest units.
 func long(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:

@@ -71,7 +71,7 @@ func (p *patient) overdue(o overdue) func(context.Context, *sql.Tx) ([]Check, er
 	}
 }
 
-// orphans looks for tasks whose template is gone, and for steps that wait on a route that is gone.
+// orphans finds tasks without their template, and steps that wait on a deleted route.
 func (p *patient) orphans(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const (
 		tasks = `SELECT count(*) FROM (SELECT 1 FROM tasker_tasks t WHERE NOT EXISTS
@@ -141,7 +141,7 @@ func (p *patient) routes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return p.unserved(ctx, tx, now, alone)
 }
 
-// unserved says which routes nobody serves, and how much waits there.
+// unserved reports the routes without a live worker, and how many steps wait there.
 func (p *patient) unserved(ctx context.Context, tx *sql.Tx, now task.Instant, alone []waiting) ([]Check, error) {
 	const most = 20
 	var checks []Check

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// defaultBulk is how many cases a bulk request looks at where none is said.
+// defaultBulk is the default number of cases that a bulk request examines.
 const defaultBulk = 100
 
 // UpdateCases implements operate.CaseBackend.
@@ -53,8 +53,8 @@ func (b *Backend) ActOnCases(ctx context.Context, req operate.BulkStepAction) (*
 	return fromBulk(out, req.DryRun), nil
 }
 
-// toBulk checks what a bulk request is about. One that does not say which cases it
-// means is refused, and so is one to open cases again that does not say how they ended.
+// toBulk checks the selection of a bulk request. It refuses a request that selects no cases, and one that
+// re-opens cases without naming the cases or their resolution.
 func (b *Backend) toBulk(f operate.CaseFilter, page operate.BulkPage, reopen bool) (engine.Bulk, error) {
 	switch {
 	case reflect.ValueOf(f).IsZero():

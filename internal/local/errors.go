@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// ToError turns the engine's error into the API's. An unclassified error stays
-// as it is: it is internal, and whoever answers a caller has to log and hide it.
+// ToError converts the engine's error to the API's. An unclassified error stays unchanged: it is internal,
+// and the caller that responds must log and hide it.
 func ToError(err error) error {
 	var e *task.Error
 	if err == nil || !errors.As(err, &e) {

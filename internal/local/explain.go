@@ -141,7 +141,7 @@ func byWhom(actor, key, reason string) string {
 	return s
 }
 
-// step says why a step is where it is, and what will move it.
+// step explains why a step is in its state, and what would change it.
 func (x *explainer) step(ctx context.Context, s *task.Step) (why, next string, err error) {
 	switch s.State {
 	case task.StepPending:
@@ -237,8 +237,7 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 	return why, "The next free worker takes the first step in the queue; add workers if the queue grows.", nil
 }
 
-// serving counts the workers that take steps of a route, and says which would, but
-// do not.
+// serving counts the workers that take steps of a route, and names those that would but do not.
 func (x *explainer) serving(workers []*task.Worker, route *task.Route) (serving int, idle string) {
 	var draining, unhealthy, broken int
 	for _, w := range workers {

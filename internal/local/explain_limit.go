@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// limits says how long the task may be where it is, and why so long; one sentence for
-// its state, one for the task as a whole.
+// limits explains how long the task may stay in its state, and why so long: one sentence for its state, one
+// for the task as a whole.
 func (x *explainer) limits() []string {
 	t := x.task
 	if t.State.Settled() {

@@ -48,8 +48,7 @@ func (h *history) tell(ctx context.Context) error {
 	return nil
 }
 
-// begun is when an attempt came into somebody's hands. One that never did has
-// only an end.
+// begun is when a worker received an attempt. An attempt that no worker received has only an end.
 func begun(a tasker.Attempt) time.Time {
 	for _, at := range []*time.Time{a.AssignedAt, a.StartedAt, a.FinishedAt} {
 		if at != nil {
@@ -237,7 +236,7 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 	return state, nil
 }
 
-// why says why a lease ended; what follows from the states needs no reason.
+// why returns the reason why a lease ended; an end that follows from the states needs no reason.
 func why(a *task.Attempt) string {
 	switch {
 	case a.Failure != nil:

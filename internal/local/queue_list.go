@@ -33,8 +33,8 @@ const (
 	searched = 500
 )
 
-// QueueTasks implements queueapi.Backend. The store finds what has a state; what a
-// status says beyond that is told by the steps, of a bounded number of tasks a page.
+// QueueTasks implements queueapi.Backend. The store selects by state; the steps decide the rest of a status,
+// for a bounded number of tasks per page.
 func (b *Backend) QueueTasks(ctx context.Context, f queueapi.QueueTaskFilter) (*queueapi.QueueTaskPage, error) {
 	wanted, err := b.toFilter(tasker.TaskFilter{Namespace: f.Namespace, Name: f.TaskType, Initiator: f.UserID,
 		Priority:     f.Priority,
@@ -93,7 +93,7 @@ func (b *Backend) QueueTasks(ctx context.Context, f queueapi.QueueTaskFilter) (*
 	}
 }
 
-// toListed is a task as lists show it, nil when it is gone meanwhile.
+// toListed converts a task to its form in lists, nil when it was deleted meanwhile.
 func (b *Backend) toListed(ctx context.Context, t *task.Task, steps []*task.Step) (*queueapi.QueueListed, error) {
 	if len(steps) < t.Counts.Total() {
 		return nil, nil

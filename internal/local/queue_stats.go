@@ -122,5 +122,5 @@ func pressureOf(p engine.Pressure) queueapi.QueueBackpressure {
 	return out
 }
 
-// Pressure says what back-pressure does, for metrics.
+// Pressure returns the state of back-pressure, for metrics.
 func (b *Backend) Pressure() engine.Pressure { return b.engine.Pressure() }

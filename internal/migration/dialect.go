@@ -73,7 +73,7 @@ func (d Dialect) table(name string) string { return d.prefix + name }
 
 const (
 	lockInterval = 100 * time.Millisecond
-	lockPatience = 10 * time.Minute // the longest that somebody else may migrate
+	lockPatience = 10 * time.Minute // the longest migration of another process
 )
 
 // postgresLocked holds an advisory lock in a transaction of its own: a lock of

@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Mode says what is done about a schema that is behind.
+// Mode selects the handling of an outdated schema.
 type Mode string
 
 // The modes.
@@ -56,7 +56,7 @@ func (m *Migrator) Ensure(ctx context.Context, mode Mode) error {
 	return Refuse(list)
 }
 
-// Refuse is what Never says of a database, nil when its schema is this binary's.
+// Refuse returns the error of mode Never for a database, nil when its schema is this binary's.
 func Refuse(list []Status) error {
 	if err := Check(list); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (m *Migrator) Up(ctx context.Context) ([]File, error) {
 		return nil, err
 	}
 	if len(PendingFiles(list)) == 0 && !unsigned(list) {
-		return nil, nil // as at nearly every start: nobody has to wait
+		return nil, nil // the usual start: no process has to wait
 	}
 	var done []File
 	err = m.dialect.locked(ctx, m.db, func() error {
@@ -110,7 +110,7 @@ func unsigned(list []Status) bool {
 	return false
 }
 
-// up does it. Nobody else does meanwhile, but somebody may have before.
+// up applies the migrations. No other process does so meanwhile, but one may have done so before.
 func (m *Migrator) up(ctx context.Context) ([]File, error) {
 	list, err := m.Status(ctx)
 	if err != nil {

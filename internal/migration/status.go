@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// State says how a migration stands between this binary and a database.
+// State is the state of a migration between this binary and a database.
 type State string
 
 // The states. Only the first two let a database be used or migrated.
@@ -27,7 +27,7 @@ const (
 type Status struct {
 	File
 	State     State
-	AppliedAt time.Time // zero when it is not, or when nobody wrote it down
+	AppliedAt time.Time // zero when it is not applied, or when no time was recorded
 
 	signed bool // the database has its checksum
 }
@@ -68,8 +68,8 @@ func compare(files []File, have map[int64]record) []Status {
 	return out
 }
 
-// Check refuses a database that this binary must not touch. The error is a
-// *task.Error of code Conflict that names the file and says what to do.
+// Check refuses a database that this binary must not change. The error is a *task.Error of code Conflict that
+// names the file and the remedy.
 func Check(list []Status) error {
 	for _, s := range list {
 		e := &task.Error{Code: task.Conflict}

@@ -235,9 +235,8 @@ func (SQL) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[tas
 	return found, nil
 }
 
-// LastFailures returns the last failed attempt of each task; see engine.Evidences. It
-// reads where they are first: what a failure says may be long, and one of each task is
-// wanted.
+// LastFailures returns the last failed attempt of each task; see engine.Evidences. It first finds where they
+// are, because a failure may be long and only one per task is needed.
 func (s SQL) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt, error) {
 	type place struct {
 		no int64
@@ -377,7 +376,7 @@ func (s SQL) FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, error)
 	return inOrder(ids, rows), err
 }
 
-// Survey looks at tasks in the order of their IDs; see engine.ReadTasks.
+// Survey reads tasks in the order of their IDs; see engine.ReadTasks.
 func (s SQL) Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error) {
 	// an offset says how far it goes without carrying anything over
 	const edge = `SELECT t.id FROM tasker_tasks t WHERE t.id > $1 AND t.id < $2 ORDER BY t.id LIMIT 1 OFFSET $3`
@@ -396,7 +395,7 @@ func (s SQL) Survey(ctx context.Context, after, before task.ID, limit int) ([]*t
 	return live, stop, err
 }
 
-// settledStates lists the states in which nothing more happens by itself.
+// settledStates lists the states that no longer change automatically.
 var settledStates = func() string {
 	var list []string
 	for _, st := range task.States {

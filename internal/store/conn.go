@@ -13,7 +13,7 @@ import (
 type Conn interface {
 	// Exec runs a statement and returns how many rows it touched.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
-	// Send runs a statement of which nobody asks what it did. Inside a transaction it may wait until the next
+	// Send runs a statement whose outcome is not needed. Inside a transaction it may wait until the next
 	// question, or the commit, which then fails instead of Send.
 	Send(ctx context.Context, query string, args ...any) error
 	// Query calls each with every row in turn. The Row is valid during the call.

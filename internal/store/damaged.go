@@ -8,9 +8,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// scan reads a row whose first column is its ID. A column that cannot be read is left
-// as it is and noted, unless it is the ID: nobody can look at a row of which not even
-// the ID is known, but one bad column must not hide the others, nor other rows.
+// scan reads a row whose first column is its ID. It leaves a column that cannot be read unchanged and records
+// it, unless it is the ID: a row without a known ID cannot be shown, but one bad column must not hide the
+// others, nor other rows.
 func scan(row Row, dest []any, id *task.ID, note *string) error {
 	err := row.Scan(dest...)
 	if err == nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// A row of a list comes with its document when that is small. The larger ones are
-// read one by one afterwards, as far as they fit the page: a page of 1,000 rows
-// would else cost hundreds of megabytes before it is cut.
+// A row of a list comes with its document when that is small. Larger ones are read one by one afterwards, as
+// long as they fit the page: otherwise a page of 1,000 rows would cost hundreds of megabytes before it is
+// cut.
 
 // small is a column where its text is short, NULL where it is not.
 func small(column string) string {

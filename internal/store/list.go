@@ -12,11 +12,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// A page of tasks is put together from one or more sources, each an index that
-// yields IDs newest first: the tags, the correlation IDs, the initiators,
-// (template, state), or the tasks themselves. What an index does not decide is filtered over a bounded
-// window of it, so that a page costs the same however few tasks match: then the
-// page is short, and its cursor says where to look on.
+// A page of tasks is assembled from one or more sources, each an index that yields IDs newest first: the
+// tags, the correlation IDs, the initiators, (template, state), or the tasks themselves. Conditions outside
+// the index filter a bounded window of it, so that a page costs the same however few tasks match: the page
+// may then be short, and its cursor is where the search continues.
 const (
 	window     = 20_000
 	maxSources = 256

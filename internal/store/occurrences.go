@@ -94,7 +94,7 @@ func readRecovery(document JSON, note *string) *task.Recovery {
 	return &r
 }
 
-// encodeRecovery returns the two JSON columns that say what became of the task of a case.
+// encodeRecovery returns the two JSON columns that describe how the task of a case recovered.
 func encodeRecovery(c *task.Case) (recovery, replays []byte, err error) {
 	if c.Recovery != nil {
 		if recovery, err = json.Marshal(c.Recovery); err != nil {

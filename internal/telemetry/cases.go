@@ -12,9 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// caseMetrics are those of investigations and of the staleness detection. The
-// counters on which the alert rules stand carry no labels: a rule compares each
-// series by itself, and parts of a rate would never reach its threshold.
+// caseMetrics are the metrics of cases and of staleness detection. The counters of the alert rules carry no
+// labels: a rule compares each series separately, and parts of a rate would never reach its threshold.
 type caseMetrics struct {
 	opened       metric.Int64Counter
 	occurred     metric.Int64Counter

@@ -16,9 +16,8 @@ import (
 const (
 	// censusTimeout bounds a count: a scrape must not hang on the store.
 	censusTimeout = 5 * time.Second
-	// censusRest is how long a count is shown again, and censusShare how many times
-	// its own duration: counting takes no more than a part of the time, however
-	// often somebody asks.
+	// censusRest is how long a count is reused, and censusShare how many times its own duration: counting
+	// takes only a part of the time, however often it is requested.
 	censusRest  = 5 * time.Second
 	censusShare = 20
 )

@@ -1,6 +1,6 @@
 package telemetry
 
-// name is what things are told apart by: a namespace, and a template or handler in it.
+// name identifies a series: a namespace, and a template or handler in it.
 type name struct{ namespace, name string }
 
 // Where there is no better name.

@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// What is told apart by priority, and not by the name of a task or handler: all of it
-// together would be too many series.
+// Metrics by priority, without the name of a task or handler: both together would be too many series.
 
 // Keys of the labels.
 const (

@@ -52,8 +52,7 @@ func cut(r slog.Record, key string) (slog.Record, string) {
 	return rest, value
 }
 
-// logCases says which investigations began and ended, in the traces of their
-// tasks.
+// logCases logs opened and resolved cases, in the traces of their tasks.
 func (t *Telemetry) logCases(c *engine.Commit) {
 	opened := func(message string, list []engine.CaseOpened) {
 		for i := range list {

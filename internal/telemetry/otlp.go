@@ -121,7 +121,7 @@ func (s *sender) send(ctx context.Context, body []byte) (again bool, after time.
 		return ctx.Err() == nil, 0, fmt.Errorf("send spans: %w", redacted(err))
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, answerBytes)) // the status has the news
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, answerBytes)) // only the status matters
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
 		return false, 0, nil

@@ -22,8 +22,8 @@ type requestMetrics struct {
 	labels   sync.Map // answered to []metric.RecordOption
 }
 
-// answered is what requests are told apart by. Routes, methods and statuses are
-// few: a path that no route takes has the route "unknown".
+// answered is the set of labels of a request. Routes, methods and statuses are few: a path without a route
+// has the route "unknown".
 type answered struct {
 	method, route string
 	status        int
@@ -53,8 +53,7 @@ func (r *requestMetrics) record(a answered, took time.Duration) {
 	}
 }
 
-// known are the methods that are told apart; the others are one, or a caller
-// could make up labels.
+// known are the methods with a label of their own; the others share one, or a caller could invent labels.
 var known = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 	http.MethodDelete, http.MethodOptions}
 
@@ -107,7 +106,7 @@ func (t *Telemetry) startServer(ctx context.Context, r *http.Request) (context.C
 	}
 	within, span := t.traces.tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
 	if !span.IsRecording() && !trace.SpanContextFromContext(ctx).IsValid() {
-		return ctx, nil // not sampled: the trace that it would begin is nobody's
+		return ctx, nil // not sampled: no trace begins
 	}
 	return within, span
 }

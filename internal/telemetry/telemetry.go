@@ -30,7 +30,7 @@ const scope = "github.com/taskerhq/tasker"
 type Options struct {
 	// Version is that of the binary. Defaults to "devel".
 	Version string
-	// Logger is told of cases, and when spans cannot be sent. Defaults to no log.
+	// Logger receives cases, and failures to send spans. Defaults to no log.
 	Logger *slog.Logger
 	// OTLPEndpoint is where spans are sent, over HTTP: a URL, whose path defaults
 	// to /v1/traces. With none there are no spans, but trace contexts are passed
@@ -87,8 +87,8 @@ func New(ctx context.Context, opts Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// describe says which process the numbers and spans are of. OTEL_SERVICE_NAME
-// and OTEL_RESOURCE_ATTRIBUTES may say more.
+// describe identifies the process of the metrics and spans. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES
+// can add to it.
 func describe(ctx context.Context, version string) (*resource.Resource, error) {
 	res, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", "tasker"), attribute.String("service.version", version)),

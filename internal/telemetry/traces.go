@@ -185,7 +185,7 @@ func attemptSpan(step task.ID, token int64) trace.SpanID {
 
 type spanIDKey struct{}
 
-// withSpanID says which id the next span gets.
+// withSpanID sets the ID of the next span.
 func withSpanID(ctx context.Context, id trace.SpanID) context.Context {
 	return context.WithValue(ctx, spanIDKey{}, id)
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// logTransitions logs what the engine tells of transitions one by one, if it was
-// asked to, each in the trace of its task.
+// logTransitions logs the engine's transitions one by one if configured, each in the trace of its task.
 func (t *Telemetry) logTransitions(c *engine.Commit) {
 	for i := range c.Transitions {
 		m := &c.Transitions[i]

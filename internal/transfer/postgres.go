@@ -47,9 +47,8 @@ func (p *pg) begin(ctx context.Context) (*sql.Tx, error) {
 	return p.transaction(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 }
 
-// transaction begins one that no time-out ends: a copy takes as long as it
-// takes. Reading in the order of the keys means along the index, whatever the
-// statistics of a table that was empty a minute ago say.
+// transaction begins a transaction without a timeout: a copy takes as long as it takes. Reading in the order
+// of the keys uses the index, whatever the statistics of a table that was just empty suggest.
 func (p *pg) transaction(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error) {
 	tx, err := p.db.BeginTx(ctx, opts)
 	if err != nil {
@@ -59,7 +58,7 @@ func (p *pg) transaction(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, err
  set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
  set_config('search_path', coalesce(nullif($1::text, ''), current_setting('search_path')), true)`
 	if _, err := tx.ExecContext(ctx, settings, p.schema); err != nil {
-		_ = tx.Rollback() // why it failed is the news
+		_ = tx.Rollback() // the reason of the failure matters, not this error
 		return nil, err
 	}
 	return tx, nil
@@ -72,7 +71,7 @@ func (p *pg) write(ctx context.Context, fn func(tx *sql.Tx) error) error {
 		return err
 	}
 	if err := fn(tx); err != nil {
-		_ = tx.Rollback() // why it failed is the news
+		_ = tx.Rollback() // the reason of the failure matters, not this error
 		return err
 	}
 	return tx.Commit()
@@ -194,8 +193,7 @@ func (p *pg) settled(ctx context.Context, tables []table) error {
 	})
 }
 
-// aliveNodes returns how many processes have a turn at something, which is to
-// say that servers are at work on the database.
+// aliveNodes returns the number of processes that hold a turn: running servers of the database.
 func aliveNodes(ctx context.Context, tx *sql.Tx) (int64, error) {
 	const query = `SELECT count(DISTINCT node) FROM tasker_turns WHERE held_until > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 	n, err := number(ctx, tx, query)

@@ -60,9 +60,8 @@ var own = []string{prefix + "migrations", prefix + "migration_checksums", prefix
 // notes is the table in which a server keeps how far it has come at what.
 const notes = prefix + "meta"
 
-// filters leave out rows that belong to the database: the seed from which a
-// SQLite file rebuilds its IDs, and the name by which a PostgreSQL schema is told
-// from others.
+// filters exclude rows that belong to the database: the seed from which a SQLite file rebuilds its IDs, and
+// the name that identifies a PostgreSQL schema.
 var filters = map[string]string{notes: "key NOT IN ('" + seedKey + "', 'installation')"}
 
 // late are copied last, in this order. Should a server be started on a target
@@ -157,8 +156,8 @@ func common(a, b kind) (kind, bool) {
 	return a, false
 }
 
-// arrange sorts the columns of a table that was read from a catalog; positions
-// says where each stands in the primary key, from 0, and -1 if nowhere.
+// arrange sorts the columns of a table from the catalog; positions holds the place of each in the primary
+// key, from 0, and -1 for a column outside the key.
 func arrange(t *table, positions []int) {
 	place := make(map[string]int, len(positions))
 	for i, c := range t.columns {

@@ -82,7 +82,7 @@ func (l *lite) insert(ctx context.Context, t *table, rows []row) (added int64, e
 	}
 	defer func() {
 		if err != nil {
-			_ = tx.Rollback() // why it failed is the news
+			_ = tx.Rollback() // the reason of the failure matters, not this error
 		}
 	}()
 	stmt, err := tx.PrepareContext(ctx, "INSERT INTO "+t.name+" ("+strings.Join(names, ", ")+") VALUES ("+
@@ -111,7 +111,7 @@ func (l *lite) insert(ctx context.Context, t *table, rows []row) (added int64, e
 	return added, tx.Commit()
 }
 
-// counter implements dialect. Only tables that say AUTOINCREMENT have one.
+// counter implements dialect. Only AUTOINCREMENT tables have one.
 func (l *lite) counter(ctx context.Context, tx *sql.Tx, t *table) (int64, error) {
 	return number(ctx, tx, `SELECT seq FROM sqlite_sequence WHERE name = ?1`, t.name)
 }

@@ -19,11 +19,11 @@ const (
 
 // Options is what a copy can be given. Its zero value will do.
 type Options struct {
-	// Progress is told of a table's rows, as they are read from the source.
+	// Progress is called with a table's rows as they are read from the source.
 	Progress func(table string, rows int64)
 }
 
-// Report says what was copied and how the two databases compare now.
+// Report is the result of a copy and of the comparison of both databases.
 type Report struct {
 	From   string  `json:"from"`
 	To     string  `json:"to"`
@@ -42,17 +42,14 @@ type Table struct {
 	Same         bool   `json:"same"`
 }
 
-// Copy copies everything from one database to another and compares both when it
-// is done. It blocks, for as long as that takes.
+// Copy copies everything from one database to another and then compares both. It blocks until it is done.
 //
-// The target is created, or migrated, as needed. Rows that it holds already must
-// be the same in the source: a copy that was interrupted is completed by running
-// it again, and running it once more changes nothing. Errors: Invalid (a DSN),
-// NotFound (no such source), Unavailable (a server has one of them open),
-// Conflict (the target holds something else, or cannot hold what is to be
-// copied; nothing was written).
+// Copy creates or migrates the target as needed. Rows already in the target must be the same in the source: a
+// second run completes an interrupted copy, and a further one changes nothing. Errors: Invalid (a DSN),
+// NotFound (no such source), Unavailable (a server has one of them open), Conflict (the target holds
+// something else, or cannot hold the rows to copy; nothing was written).
 //
-// A Report comes without an error also when the databases differ: look at Same.
+// A Report comes without an error also when the databases differ: check Same.
 func Copy(ctx context.Context, from, to config.DSN, opts Options) (*Report, error) {
 	if opts.Progress == nil {
 		opts.Progress = func(string, int64) {}

@@ -31,7 +31,7 @@ func (s *state) pendingCase(of task.ID) *task.Case {
 	return nil
 }
 
-// setCase stores a row that nobody else has a pointer to.
+// setCase stores a row without other pointers to it.
 func (t *tx) setCase(c *task.Case) {
 	put(t, casesTable, c.ID, c)
 	t.touched[c.TaskID] = true

@@ -31,7 +31,7 @@ func checkTaskMove(old, now *task.Task) error {
 	return nil
 }
 
-// check looks at every task that the transaction touched.
+// check checks every task that the transaction touched.
 func (t *tx) check() error {
 	for id := range t.touched {
 		row := t.s.tasks[id]
@@ -106,8 +106,7 @@ func (t *tx) checkCases(row *task.Task) error {
 	return nil
 }
 
-// checkStep makes sure that a step is in the queue that its state belongs in,
-// so that somebody will look at it.
+// checkStep checks that a step is in the queue of its state, so that the engine will process it.
 func checkStep(s *task.Step) error {
 	queue, key := task.NoQueue, s.Key
 	switch {

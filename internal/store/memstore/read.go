@@ -18,8 +18,7 @@ func (s *Store) FindTask(ctx context.Context, id task.ID) (*task.Task, error) {
 	return cloneTask(st.tasks[id]), nil
 }
 
-// examined bounds the rows that one page looks at, as in every store, so that
-// short pages are met in tests too.
+// examined bounds the rows that one page examines, as in every store, so that tests meet short pages too.
 const examined = 10_000
 
 // ListTasks implements engine.ReadTasks.

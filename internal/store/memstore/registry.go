@@ -24,7 +24,7 @@ func (t *tx) Template(ctx context.Context, def int64) (*task.Template, error) {
 	return cloneTemplate(t.s.templates[def]), nil
 }
 
-// ExpectKnown implements engine.TxRegistry: nobody else can have changed anything.
+// ExpectKnown implements engine.TxRegistry: no other writer can have changed anything.
 func (t *tx) ExpectKnown(context.Context, map[int64]*task.Template, map[int64]*task.Route) error {
 	return nil
 }

@@ -31,7 +31,7 @@ type state struct {
 	queues    map[int64]*queue
 }
 
-// binding says what an idempotency key stands for, and until when.
+// binding is the target of an idempotency key, and its expiry.
 type binding struct {
 	engine.Binding
 	expires task.Instant

@@ -24,7 +24,7 @@ type Store struct {
 	ids      *task.Source
 	rehearse bool
 
-	writer chan struct{} // holds a token while nobody writes
+	writer chan struct{} // holds a token while there is no writer
 	work   *state        // of the writer alone
 
 	mu        sync.RWMutex // guards what follows
@@ -63,7 +63,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close implements engine.Store. What the Store holds is gone with it.
+// Close implements engine.Store. The contents of the Store are lost.
 func (s *Store) Close() error {
 	<-s.writer
 	defer func() { s.writer <- struct{}{} }()

@@ -22,9 +22,8 @@ type request struct {
 // statements is what this process knows of its statements. Their number is that
 // of the constants in the code, so nothing is ever forgotten.
 type statements struct {
-	// unnamed: prepared statements cannot be kept (a pooler hands the connection
-	// to somebody else between transactions), so each is parsed anew, with the
-	// parameter types learned the first time.
+	// unnamed: prepared statements cannot be kept (a pooler gives the connection to another client between
+	// transactions), so each is parsed anew, with the parameter types learned the first time.
 	unnamed bool
 	// settings make a transaction see our schema where the session does not; nil
 	// when it does.

@@ -126,7 +126,7 @@ func (w *watchedConn) Close() error {
 	return w.Conn.Close()
 }
 
-// watch looks after all servers until ctx ends. A server that has hung is told to dropped.
+// watch monitors all servers until ctx ends. It reports a hung server to dropped.
 func (d *dialer) watch(ctx context.Context, dropped func()) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -200,7 +200,7 @@ func (d *dialer) drop(p *peer) bool {
 	}
 	p.avoided = maxAvoided
 	for w := range p.conns {
-		_ = w.Conn.Close() // whoever waits for an answer learns that it is closed
+		_ = w.Conn.Close() // callers that wait for an answer learn that it is closed
 	}
 	clear(p.conns)
 	return true

@@ -17,41 +17,37 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// DSN says how to reach a database. It prints without its password, however it
-// is printed.
+// DSN is the address of a database. It never prints its password.
 type DSN struct {
 	// Schema holds all that is ours; "" is the first of the role's search_path.
 	Schema string
-	// PgBouncer says that a pooler hands connections to others between
-	// transactions: no LISTEN, no prepared statements, no session settings.
+	// PgBouncer is set when a pooler gives connections to other clients between transactions: no LISTEN, no
+	// prepared statements, no session settings.
 	PgBouncer bool
 	// Pool is what pgx needs to connect. It is not shared.
 	Pool *pgxpool.Config
 }
 
-// connectTimeout bounds how long a server may take to accept a connection, unless
-// the DSN says connect_timeout. pgx alone would wait as long as the network does. Of several
-// hosts each has this long.
+// connectTimeout bounds how long a server may take to accept a connection, unless the DSN has
+// connect_timeout. pgx alone would wait as long as the network does. Each of several hosts has this long.
 const connectTimeout = 3 * time.Second
 
-// poolSize is the parameter of pgxpool that bounds its connections, defaultPool
-// its value when the DSN does not say: enough for every verb to have a transaction
-// under way, and for readers.
+// poolSize is the parameter of pgxpool that bounds its connections, defaultPool its value when the DSN has
+// none: enough for every verb to have a transaction open, and for readers.
 const (
 	poolSize    = "pool_max_conns="
 	defaultPool = 10
 )
 
-// schemaName is what a schema may be called: less than PostgreSQL allows, so
-// that a name means the same wherever somebody has to write it.
+// schemaName matches the permitted names of a schema: fewer than PostgreSQL allows, so that a name means the
+// same everywhere it is written.
 var schemaName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
 
-// ParseDSN reads postgres://USER:PASSWORD@HOST:PORT/DATABASE?..., or the
-// keyword/value form, as pgx understands it with its environment variables, and
-// two parameters of our own: schema=NAME and pgbouncer=true. Of several hosts the one that
-// takes writes is meant, unless target_session_attrs says otherwise. An error is a
-// *task.Error of code Invalid; it does not repeat what it was given, which may be
-// a password with a typing error around it.
+// ParseDSN parses postgres://USER:PASSWORD@HOST:PORT/DATABASE?..., or the keyword/value form, as pgx
+// understands it with its environment variables, and two parameters of our own: schema=NAME and
+// pgbouncer=true. Of several hosts it selects the one that accepts writes, unless target_session_attrs is
+// set. An error is a *task.Error of code Invalid; it does not repeat its input, which may be a password with
+// a typing error around it.
 func ParseDSN(dsn string) (DSN, error) {
 	pool, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -79,8 +75,8 @@ func ParseDSN(dsn string) (DSN, error) {
 		cc.RuntimeParams["search_path"] = pgx.Identifier{d.Schema}.Sanitize()
 	}
 	if d.PgBouncer {
-		// Descriptions are kept on this side: no statement is left behind on a
-		// connection that somebody else gets next.
+		// Descriptions are kept on the client: no statement stays on a connection that another client gets
+		// next.
 		cc.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	if cc.RuntimeParams["application_name"] == "" {
@@ -121,9 +117,8 @@ func WithPoolSize(dsn string, n int) string {
 	return dsn + "?" + poolSize + strconv.Itoa(n)
 }
 
-// unreadable says why pgx could not read a DSN. pgx repeats the DSN with what it
-// takes for the password left out; where it did not even find the parts, that is
-// a guess, and nothing of it is shown.
+// unreadable reports why pgx could not parse a DSN. pgx repeats the DSN without the part it takes for the
+// password; where it did not even find the parts, that is a guess, and nothing of it is shown.
 func unreadable(err error) error {
 	e := &task.Error{Code: task.Invalid, Message: "the DSN cannot be read",
 		Hint: "write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters of the password percent-encoded"}

@@ -39,8 +39,8 @@ func (i *identity) before() (position, bool) {
 	return i.last, i.known
 }
 
-// see compares what the database says of itself with what was known before it was asked. The log of a database
-// that goes on only ever grows.
+// see compares the database's identity with the one known before the query. The log of a database that
+// continues only grows.
 func (i *identity) see(now, before position, known bool) {
 	if now.timeline == "" {
 		return

@@ -110,8 +110,8 @@ func (k *seenTask) task() *task.Task {
 	return &c
 }
 
-// scanWork reads workColumns. A row that is in hand already stays as it is there:
-// nobody else can have changed it, or the transaction fails in the end.
+// scanWork reads workColumns. A row that is loaded already stays unchanged: no other transaction can have
+// changed it, or this one fails in the end.
 func (t *tx) scanWork(r store.Row) (engine.Work, error) {
 	var versions [2]uint32
 	s, k, err := t.sql.ScanWork(versioned{r, &versions, true})

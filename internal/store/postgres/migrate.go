@@ -60,8 +60,8 @@ func checkServer(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// connectError says what a failure to connect means to somebody who starts a
-// process. pgx's text holds user, database and host, and no password.
+// connectError explains a failure to connect to the operator who starts a process. pgx's text holds user,
+// database and host, and no password.
 func connectError(ctx context.Context, err error) error {
 	var refused *pgconn.PgError
 	var failed *pgconn.ConnectError

@@ -28,7 +28,7 @@ type Options struct {
 	// Timeout bounds one transaction or question, the wait for a connection
 	// included. Defaults to 15 s.
 	Timeout time.Duration
-	// Migrate says what is done about a schema that is behind. Defaults to Auto.
+	// Migrate selects the handling of an outdated schema. Defaults to Auto.
 	Migrate migration.Mode
 }
 
@@ -39,7 +39,7 @@ type Store struct {
 
 	pool     *pgxpool.Pool
 	dialer   *dialer
-	listens  *pgx.ConnConfig // for the connection that news come in on; nil behind a pooler
+	listens  *pgx.ConnConfig // for the connection that receives peer events; nil behind a pooler
 	known    *statements
 	settings *request // what a transaction sets for itself; nil when the session has it
 	rowCache *rowCache

@@ -71,7 +71,7 @@ func (r *outbox) add(n engine.PeerEvents) {
 	}
 }
 
-// take removes the next peer message; more says that there is another.
+// take removes the next peer message; more reports whether there is another.
 func (r *outbox) take(node string) (b peerMessage, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,8 +89,8 @@ func pick(set map[int64]struct{}) []int64 {
 	return ids
 }
 
-// sendEvents tells the other processes: at once when it has been quiet, and a few
-// times a second at the most.
+// sendEvents sends peer events to the other processes: at once after a quiet time, and at most a few times a
+// second.
 func (s *Store) sendEvents(ctx context.Context) {
 	for {
 		select {
@@ -101,7 +101,7 @@ func (s *Store) sendEvents(ctx context.Context) {
 		for more := true; more; {
 			var b peerMessage
 			b, more = s.news.take(s.node)
-			// news that get lost make the others look a second later
+			// after a lost event the other processes read a second later
 			_ = s.notify(ctx, b)
 		}
 		select {
@@ -146,7 +146,7 @@ func (s *Store) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) err
 	}
 }
 
-// listener opens the connection that news come in on.
+// listener opens the connection that receives peer events.
 func (s *Store) listener(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()

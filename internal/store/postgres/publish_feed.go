@@ -73,8 +73,8 @@ func (s *Store) PublishFeed(ctx context.Context, t feed.Batch) error {
 		func(store.Row) error { return nil })
 }
 
-// split puts feed messages into as many notifications as they need. A change that fits into
-// none is lost, and it says so.
+// split distributes feed messages over as many notifications as they need. A change that fits into none is
+// lost, and split reports it.
 func (s *Store) split(t feed.Batch) ([]string, error) {
 	parts := []feedMessage{{Number: t.Number, Lost: t.Lost}}
 	room := maxPayload

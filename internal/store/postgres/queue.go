@@ -11,9 +11,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Ready implements engine.TxQueues. Routes that are known to be empty are not asked
-// about: what another process queues there comes as news, or is found by the look
-// at all routes that are waited for, as it is for those who wait already.
+// Ready implements engine.TxQueues. It does not query routes that are known to be empty: steps that another
+// process queues there arrive as a peer event, or are found by the regular read of all routes that have
+// waiters.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	routes = t.store.routes.occupiedOf(routes, t.begin, t.queued)
 	if len(routes) == 0 || limit <= 0 {
@@ -34,8 +34,8 @@ func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Wor
 	return works, nil
 }
 
-// ready reads the lowest keys of the routes, up to limit. When there are fewer, read are the routes
-// that have no other step to give: those of which every step that nobody has locked is in works.
+// ready reads the lowest keys of the routes, up to limit. When there are fewer, read are the routes that have
+// no other step to give: those whose unlocked steps are all in works.
 func (t *tx) ready(ctx context.Context, routes []int64, spans []span,
 	limit int,
 ) (works []engine.Work, read []int64, err error) {
@@ -203,7 +203,7 @@ func (t *tx) Between(ctx context.Context, route int64, after engine.Position, up
 	return steps, err
 }
 
-// lateness is how long before now a time may lie that somebody sets.
+// lateness is how long before now a time set by a caller may lie.
 const lateness = 5 * time.Second
 
 // FirstDue implements engine.TxQueues.

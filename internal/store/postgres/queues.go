@@ -40,8 +40,8 @@ const (
 	// settling is how long a key that was passed may still turn up: two
 	// transactions at once commit in any order.
 	settling = 250 * time.Millisecond
-	// sweepPause is how often a queue is read from its very start, at the most;
-	// and it may take no more than a part in sweepShare of the time.
+	// sweepPause is the minimal time between two reads of a queue from its very start; and a read may take at
+	// most a part in sweepShare of the time.
 	sweepPause = time.Second
 	sweepShare = 20
 	// vacantFor is how long a queue that was seen to be empty is taken for empty,
@@ -199,7 +199,7 @@ func (q *queues) noteEmpty(ids []int64, now time.Time) {
 	}
 }
 
-// isVacant reports whether the queue is empty, as far as this process knows.
+// isVacant reports whether this process knows the queue to be empty.
 func (q *queues) isVacant(id int64, now time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -224,7 +224,7 @@ func (q *queues) vacant(id int64, now time.Time) bool {
 	return k != nil && k.vacant.After(k.filled) && now.Sub(k.vacant) < vacantFor
 }
 
-// occupied notes that steps became ready: whoever looked before has not seen them.
+// occupied records that steps became ready: earlier reads have not seen them.
 func (q *queues) occupied(ids map[int64]struct{}, now time.Time) {
 	if len(ids) == 0 {
 		return

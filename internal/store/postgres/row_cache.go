@@ -46,7 +46,7 @@ type stepRow struct {
 	version uint32
 }
 
-// What is remembered at the most; past it everything is forgotten and read again.
+// Bounds of the cache; when one is exceeded, everything is dropped and read again.
 const (
 	maxSteps = 50_000
 	maxBytes = 64 << 20
@@ -107,8 +107,7 @@ func (m *rowCache) siblings(id task.ID, ordinals []int) ([]stepRow, bool) {
 	return some, true
 }
 
-// context returns the context of a task as it is after so many edits, or false when
-// that is not remembered.
+// context returns the context of a task after the given number of edits, or false when it is not cached.
 func (m *rowCache) context(id task.ID, edits int) ([]byte, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,8 +154,8 @@ func (m *rowCache) clear() {
 	m.steps, m.bytes = 0, 0
 }
 
-// keep remembers what a transaction wrote and read, once it is committed. Rows
-// of tasks that are settled are dropped: nothing will happen to them by itself.
+// keep caches the rows that a transaction wrote and read, after its commit. It drops the rows of settled
+// tasks, which no longer change automatically.
 func (m *rowCache) keep(tasks []taskRow, contexts map[task.ID][]byte, steps []stepRow) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -199,7 +198,7 @@ func (m *rowCache) keepTask(t *taskRow, contexts map[task.ID][]byte) {
 func (m *rowCache) keepStep(s *stepRow) {
 	f := m.tasks[s.TaskID]
 	if f == nil {
-		return // settled, or never in hand
+		return // settled, or never loaded
 	}
 	if total := f.task.Counts.Total(); f.steps == nil {
 		f.steps = make([]stepRow, total)
@@ -223,7 +222,7 @@ func (m *rowCache) keepStep(s *stepRow) {
 		return
 	}
 	if s.State.Leased() && f.known && len(f.steps) == 1 {
-		m.bytes -= len(f.context) // nobody else will ask for it
+		m.bytes -= len(f.context) // no other caller will ask for it
 		f.context, f.known = nil, false
 	}
 }

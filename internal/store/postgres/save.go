@@ -154,7 +154,7 @@ func (t *tx) saveOthers(steps []*task.Step) {
 		l.tokens, l.workers, l.ready, l.assigned, l.started, finished, l.leases, progress, notes, results, l.priorities)
 }
 
-// outcome is what can change of a task, besides its meta.
+// outcome is the part of a task that can change, except its meta.
 type outcome struct {
 	state                  task.State
 	counts                 task.Counts

@@ -15,15 +15,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// maxRuns is how often a unit of work is run before its caller is told that the
-// database is too busy.
+// maxRuns is how often a unit of work runs before its caller gets the error that the database is too busy.
 const maxRuns = 10
 
-// Write implements engine.Store. It is the one place where a transaction that
-// lost a race (a row changed, a deadlock, a serialization failure), or whose
-// connection turned out to be dead before anything was sent, is run again. So is
-// one that was refused on rows that were only remembered: somebody else may have
-// changed them meanwhile.
+// Write implements engine.Store. It is the only place that runs a transaction again after a lost race (a
+// changed row, a deadlock, a serialization failure), after a connection that was dead before anything was
+// sent, or after a refusal on cached rows, which another transaction may have changed meanwhile.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
@@ -131,8 +128,8 @@ func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(ctx, s.timeout)
 }
 
-// The errors that somebody else's transaction causes, by SQLSTATE: serialization
-// failure, deadlock, and our own for a row that was changed meanwhile.
+// The errors that another transaction causes, by SQLSTATE: serialization failure, deadlock, and our own for a
+// row that was changed meanwhile.
 func isRace(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01" || e.Code == codeChanged)
@@ -199,7 +196,7 @@ func classifyState(pg *pgconn.PgError, err error) error {
 	}
 }
 
-// isConnection reports whether the network, or a pool that is used up, is to blame.
+// isConnection reports whether the cause is the network or an exhausted pool.
 func isConnection(err error) bool {
 	var connect *pgconn.ConnectError
 	var net interface{ Timeout() bool }

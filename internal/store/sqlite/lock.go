@@ -32,8 +32,7 @@ func takeFile(path string, create bool) (*fileLock, error) {
 	return lock, nil
 }
 
-// private is the mode of a new file: what tasks carry is nobody else's business on
-// this machine.
+// private is the mode of a new file: other users of this machine must not read the payloads of tasks.
 const private = 0o600
 
 // makePrivate makes the file if there is none, before SQLite would with the mode
@@ -42,7 +41,7 @@ const private = 0o600
 func makePrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, private)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil // it is there and read-only: SQLite says what that means
+		return nil // it exists and is read-only: SQLite reports what that means
 	}
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func migrator(path string, write bool) (*migration.Migrator, func() error, error
 	switch _, err := os.Stat(path); {
 	case write:
 	case errors.Is(err, fs.ErrNotExist):
-		name = ":memory:" // to open the file would make it; an empty database says the same
+		name = ":memory:" // opening the file would create it; an empty database has the same schema
 	default:
 		name = dsn(path, readerPragmas)
 	}

@@ -26,8 +26,7 @@ type Options struct {
 	Readers int
 	// Seed of a new file's IDs; 0 draws one at random.
 	Seed uint64
-	// Migrate says what is done about a schema that is behind, or a file that is
-	// not there. Defaults to Auto.
+	// Migrate selects the handling of an outdated schema or a missing file. Defaults to Auto.
 	Migrate migration.Mode
 }
 
@@ -68,7 +67,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 	}
 	s := &Store{path: path, lock: lock}
 	if err := s.open(ctx, opts); err != nil {
-		_ = s.Close() // why it did not open is the news
+		_ = s.Close() // the reason of the failure matters, not this error
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	return s, nil

@@ -4,11 +4,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// rows remembers rows as they are in the transaction in progress. It may do so
-// across transactions, because nobody else writes: a step that was submitted a
-// moment ago is claimed, and one that was claimed is settled, without reading.
-// What it hands out are copies, so a caller that changes one and does not save it
-// changes nothing here.
+// rows caches rows in the state of the transaction in progress. It may keep them across transactions, because
+// there is no other writer: a step just submitted is claimed, and a step just claimed is settled, without a
+// read. It returns copies, so a caller that changes one and does not save it changes nothing here.
 type rows struct {
 	steps    map[int64]task.Step
 	tasks    map[int64]task.Task // without their contexts
@@ -16,7 +14,7 @@ type rows struct {
 	bytes    int // of contexts
 }
 
-// What is remembered at the most; past it everything is forgotten and read again.
+// Bounds of the cache; when one is exceeded, everything is dropped and read again.
 const (
 	maxRows         = 50_000
 	maxContextBytes = 16 << 20
@@ -58,7 +56,7 @@ func (r *rows) putStep(s *task.Step) {
 	}
 	r.steps[s.ID.Seq()] = *s
 	if k, ok := r.tasks[s.TaskID.Seq()]; ok && s.State.Leased() && k.Counts.Total() == 1 {
-		r.dropContext(s.TaskID) // nobody else will ask for it
+		r.dropContext(s.TaskID) // no other caller will ask for it
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // that one worker claimed, or settled without results) are saved by one
 // statement for up to fused rows, and only what has changed is written.
 
-// fused is how many rows one statement changes at the most.
+// fused is the maximum number of rows that one statement changes.
 const fused = 64
 
 var fusedMarks = strings.TrimSuffix(strings.Repeat("?,", fused), ",")
@@ -27,7 +27,7 @@ type handed struct {
 	assignedAt, startedAt, leaseUntil task.Instant
 }
 
-// settled is what completing or giving up a step changes, besides its result.
+// settled is the part of a step that changes when it is completed or given up, except its result.
 type settled struct {
 	state      task.StepState
 	finishedAt task.Instant
@@ -117,7 +117,7 @@ func (t *tx) saveStep(ctx context.Context, s *task.Step) error {
 	return err
 }
 
-// outcome is what can change of a task, besides its meta.
+// outcome is the part of a task that can change, except its meta.
 type outcome struct {
 	state                  task.State
 	counts                 task.Counts

@@ -29,8 +29,7 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	return tasks, nil
 }
 
-// Steps implements engine.TxSteps. There is nobody to wait for between two
-// queries, so one for each step is quickest.
+// Steps implements engine.TxSteps. No round trip separates two queries, so one query per step is fastest.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	families := make([][]*task.Step, len(of))
 	for i, f := range of {

@@ -79,7 +79,7 @@ func guarded(tx *tx, w write) (err error) {
 
 func (s *Store) rollback(cause error) error {
 	s.tx.undo()
-	// after some errors SQLite has rolled back by itself; then this one fails
+	// After some errors SQLite has rolled back automatically; then this one fails.
 	_, _ = s.conn.Exec(context.Background(), "ROLLBACK")
 	return cause
 }

@@ -20,9 +20,8 @@ type Node interface {
 	engine.Cluster
 }
 
-// RunCluster runs the suite of engine.Cluster. open returns two processes' stores
-// on one new, empty database, and sees to it that they are closed when t ends.
-// With deaf, news do not come through, and that is as it should be.
+// RunCluster runs the suite of engine.Cluster. open returns the stores of two processes on one new, empty
+// database, and closes them when t ends. With deaf, peer events do not arrive, and the suite expects that.
 func RunCluster(t *testing.T, deaf bool, open func(t *testing.T) (a, b Node)) {
 	t.Helper()
 	cases := []clusterCase{
@@ -156,7 +155,7 @@ func lastTurn(p *pair) {
 	if first < began.Add(-slack) || first > task.At(p.b.Now()).Add(slack) {
 		p.Errorf("a turn taken at %d was the last at %d", began, first)
 	}
-	p.turn(p.b, "x", time.Hour) // refused: nobody had it then
+	p.turn(p.b, "x", time.Hour) // refused: no process held it then
 	p.equal("after a refusal", last(p.a), first)
 	p.eventually("a renewal counts", func() bool {
 		p.turn(p.a, "x", time.Hour)
@@ -247,7 +246,7 @@ func announceToNobody(p *pair) {
 	p.a.Publish(engine.PeerEvents{})
 }
 
-// heard is what came in as news.
+// heard is the received peer events.
 type heard struct {
 	mu              sync.Mutex
 	routes, workers map[int64]bool
@@ -272,7 +271,7 @@ func (h *heard) copy() (routes, workers []int64, registry bool) {
 	return slices.Sorted(maps.Keys(h.routes)), slices.Sorted(maps.Keys(h.workers)), h.registry
 }
 
-// listen gathers the news of a process until the test ends.
+// listen collects the peer events of a process until the test ends.
 func (p *pair) listen(at Node) *heard {
 	h := &heard{routes: map[int64]bool{}, workers: map[int64]bool{}}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -239,7 +239,7 @@ func readersSeeWholeTransactions(f *fixture) {
 	readers.Wait()
 }
 
-// Close lets a Write in flight end: it is committed or it says that it is not.
+// Close lets a Write in flight end: it is committed, or it returns an error.
 func closeWhileWriting(f *fixture) {
 	inside, release := make(chan struct{}), make(chan struct{})
 	result := make(chan error, 1)

@@ -147,8 +147,8 @@ func listBelow(f *fixture) {
 	f.equal("below one that does not exist", f.list(engine.TaskFilter{Below: above, Limit: 10}), newest(jobs...))
 }
 
-// Whoever pages through a list gets every task that was there when he began
-// exactly once, whatever is inserted meanwhile.
+// A reader that pages through a list gets every task that existed at the start exactly once, whatever is
+// inserted meanwhile.
 func listPagesWhileInserting(f *fixture) {
 	jobs := f.many(1000)
 	var got []task.ID
@@ -189,9 +189,9 @@ func listSparse(f *fixture) {
 		newest(jobs[1]))
 }
 
-// A page may be short, because a store looks at a bounded number of rows; the
-// pages together still hold everything that matches, once and in order. Here
-// what matches is spread over states, of which a store may keep an index each.
+// A page may be short, because a store examines a bounded number of rows; the pages together still hold every
+// match, once and in order. Here the matches are spread over states, each of which may have an index in a
+// store.
 func listShortPages(f *fixture) {
 	if testing.Short() {
 		f.Skip("stores 25,000 tasks")

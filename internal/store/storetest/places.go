@@ -60,8 +60,8 @@ func between(f *fixture) {
 	}
 }
 
-// A batch of submissions has one key. Whoever goes through the queue in steps must
-// not go round in circles there, nor leave anything out.
+// A batch of submissions has one key. A reader that pages through the queue must not loop there, nor miss a
+// step.
 func betweenTies(f *fixture) {
 	var jobs []job
 	for range 7 {

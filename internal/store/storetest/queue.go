@@ -175,8 +175,8 @@ func readySeesOwnSave(f *fixture) {
 	f.equal("left", f.ready(10, routes...), []task.ID(nil))
 }
 
-// A store may say of a route without ready steps that it is not sure; of one that
-// has some it must not say that it is vacant.
+// A store may be unsure about a route without ready steps; it must not report a route with ready steps as
+// vacant.
 func vacantNeverLies(f *fixture) {
 	a := f.routes[0].ID
 	occupied := func(when string) {
@@ -328,7 +328,7 @@ func saveAnyChange(f *fixture) {
 	for m := range moves {
 		for _, tweak := range tweaks {
 			j := f.one()
-			if m >= 2 { // what follows needs a step in somebody's hands
+			if m >= 2 { // the rest needs a step held by a worker
 				f.move(j, func(s *task.Step) error {
 					s.Result = []byte("0")
 					return s.Claim(1, f.now, until)

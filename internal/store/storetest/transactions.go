@@ -329,8 +329,7 @@ func cancelledBefore(f *fixture) {
 	}
 }
 
-// A caller that gives up while another one writes is gone at once, and so are
-// its changes.
+// A caller that gives up while another one writes returns at once, and its changes are discarded.
 func cancelledWhileWaiting(f *fixture) {
 	var (
 		inside, release = make(chan struct{}), make(chan struct{})
