@@ -84,8 +84,7 @@ func (e *Engine) checkMetadata(m []byte) []task.Problem {
 	return []task.Problem{{Location: "/metadata", Message: fault}}
 }
 
-// openedBy is the metadata of a case that was opened by hand. What was supplied
-// goes before what we add.
+// openedBy returns the metadata of a case that was opened by hand. The caller's values take precedence over ours.
 func openedBy(r CaseRequest, key string) ([]byte, error) {
 	words := map[string]string{"opened_by": r.Actor, "opened_because": r.Reason}
 	if key != "" {
@@ -98,9 +97,8 @@ func openedBy(r CaseRequest, key string) ([]byte, error) {
 	return task.MergeObject(own, r.Metadata)
 }
 
-// UpdateCase stores what an investigation found. A resolved case is final:
-// WrongState, unless the change opens it again. Conflict when the case is not as
-// expected.
+// UpdateCase stores the findings of an investigation. A resolved case is final: WrongState, unless the change reopens
+// it. Conflict when the case is not as expected.
 func (e *Engine) UpdateCase(ctx context.Context, id task.ID, ch task.CaseChange) (*task.Case, error) {
 	if err := e.admitChange(ctx, &ch); err != nil {
 		return nil, err
@@ -117,7 +115,7 @@ func (e *Engine) UpdateCase(ctx context.Context, id task.ID, ch task.CaseChange)
 	return after, err
 }
 
-// admitChange completes a change by who asks for it, and refuses one that breaks a rule.
+// admitChange adds the actor to a change, and refuses a change that breaks a rule.
 func (e *Engine) admitChange(ctx context.Context, ch *task.CaseChange) error {
 	ch.Key = keyOf(ctx)
 	ch.Actor = cmp.Or(ch.Actor, ch.Key)
@@ -181,7 +179,7 @@ func (e *Engine) Case(ctx context.Context, id task.ID) (*task.Case, error) {
 	return c, nil
 }
 
-// CaseOfTask returns the case of a task that was opened last, or NotFound.
+// CaseOfTask returns the latest case of a task, or NotFound.
 func (e *Engine) CaseOfTask(ctx context.Context, id task.ID) (*task.Case, error) {
 	c, err := e.caseStore.LastCase(ctx, id)
 	if err != nil {
@@ -211,7 +209,7 @@ func (e *Engine) Cases(ctx context.Context, f CaseFilter) ([]*task.Case, error) 
 	return e.caseStore.ListCases(ctx, f)
 }
 
-// maxOffset bounds how far a page may be from the first.
+// maxOffset bounds the offset of a page.
 const maxOffset = 1_000_000
 
 func (e *Engine) checkPage(limit, offset int) error {
@@ -229,7 +227,7 @@ func (e *Engine) CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, err
 	return e.caseStore.CountCases(ctx, f)
 }
 
-// Audit returns what operators did, newest first.
+// Audit returns the acts of operators, newest first.
 func (e *Engine) Audit(ctx context.Context, f ActFilter) ([]task.Act, error) {
 	if err := e.checkPage(f.Limit, 0); err != nil {
 		return nil, err

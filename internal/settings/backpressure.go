@@ -2,38 +2,35 @@ package settings
 
 import "slices"
 
-// BackpressureScope says which submissions back-pressure is about.
+// BackpressureScope is the set of submissions to which back-pressure applies.
 type BackpressureScope string
 
 // The scopes.
 const (
-	// QueueScope: those through the queue API, /api/v1.
+	// QueueScope: submissions through the queue API, /api/v1.
 	QueueScope BackpressureScope = "queue"
 	// AllScope: every submission.
 	AllScope BackpressureScope = "all"
 )
 
-// Backpressure says when submissions are refused because there is too much to do
-// already. What comes back by itself (a retry, a dependant) is never refused. Each
-// process goes by what it counts itself.
+// Backpressure sets when submissions are refused because of too much load. Steps that return automatically (a retry, a
+// dependant) are never refused. Each process relies on its own counts.
 type Backpressure struct {
 	// Scope defaults to queue.
 	Scope BackpressureScope
-	// Soft is the number of ready steps from which only priorities above the one that
-	// is assumed where none is given (medium) are accepted, HighOnly that from which
-	// only high and above are, AllowListOnly that from which only AllowList is.
+	// Soft is the number of ready steps from which only priorities above the default one (medium) are accepted,
+	// HighOnly the number from which only high and above are, AllowListOnly the number from which only AllowList is.
 	// Default to 10,000, 50,000 and 100,000; -1 is never.
 	Soft, HighOnly, AllowListOnly int
-	// AllowList names task types and templates that no number of ready steps keeps
-	// out, as NAME or NAMESPACE/NAME. Defaults to none.
+	// AllowList names task types and templates that are accepted at any number of ready steps, as NAME or
+	// NAMESPACE/NAME. Defaults to none.
 	AllowList []string
-	// UserBurst and UserSustained bound the tasks that a user submits within any
-	// minute and any hour. The user is who the task says (user_id), else the API key.
-	// Default to 0, which is no bound.
+	// UserBurst and UserSustained bound the tasks that a user submits within any minute and any hour. The user is the
+	// task's user_id, else the API key. Default to 0, which is no bound.
 	UserBurst, UserSustained int
-	// NormalLoad is how many tasks this process may have in hand that are not stored
-	// yet; at twice that it is overloaded. Defaults to 0: as many as it stores in a
-	// second, as measured, and at least 5,000. -1 is never overloaded.
+	// NormalLoad is the number of tasks that this process may hold before they are stored; at twice that it is
+	// overloaded. Defaults to 0: the measured number that it stores in a second, and at least 5,000. -1 is never
+	// overloaded.
 	NormalLoad int
 }
 

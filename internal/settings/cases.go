@@ -17,13 +17,12 @@ const (
 
 func (s Switch) valid() bool { return s == On || s == Off }
 
-// Cases says when cases are opened and resolved by themselves.
+// Cases sets when cases are opened and resolved automatically.
 type Cases struct {
-	// Enabled opens cases without being asked. Those opened by hand are always
-	// possible. Defaults to true.
+	// Enabled opens cases automatically. Cases can always be opened by hand. Defaults to true.
 	Enabled Switch
-	// AutoResolve resolves the case of a task that recovers, in the name of
-	// "system". Defaults to false: it is only noted in the case.
+	// AutoResolve resolves the case of a task that recovers, in the name of "system". Defaults to false: the recovery
+	// is only noted in the case.
 	AutoResolve bool
 	// WorkerUnavailableAfter is how long a step may be ready while no live worker
 	// serves its route. Defaults to 5 min; -1 means for ever.
@@ -58,23 +57,23 @@ func (b PriorityBases) Of(r task.CaseReason) int {
 	}
 }
 
-// Headstart is how much earlier a case of a reason counts as opened.
+// Headstart returns how much earlier a case of a reason counts as opened.
 func (b PriorityBases) Headstart(r task.CaseReason) time.Duration {
 	return time.Duration(b.Of(r)) * time.Minute
 }
 
-// Urgency is when a case counts as opened: the earliest is the most urgent.
+// Urgency returns the time at which a case counts as opened: the earliest is the most urgent.
 func (b PriorityBases) Urgency(c *task.Case) task.Instant {
 	return c.OpenedAt.Add(-b.Headstart(c.Reason))
 }
 
-// StalenessDetection is about the staleness detector.
+// StalenessDetection sets up the staleness detector.
 type StalenessDetection struct {
 	// Enabled runs it. Defaults to true.
 	Enabled Switch
 	// BatchSize bounds how many tasks one transaction handles. Defaults to 100.
 	BatchSize int
-	// DetectionInterval is its rhythm. Defaults to 5 min.
+	// DetectionInterval is the interval between its runs. Defaults to 5 min.
 	DetectionInterval time.Duration
 	// DryRun only reports what it would do. Defaults to false.
 	DryRun bool

@@ -8,49 +8,45 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// RetryPriority says with what priority a failed step comes back.
+// RetryPriority is the priority with which a failed step returns to the queue.
 type RetryPriority string
 
 // The priorities of retries.
 const (
 	RetryOriginal RetryPriority = "original" // its own
 	RetryBoosted  RetryPriority = "boosted"  // the one that it was raised to, if it was
-	// RetryRecalculated: its own, and all the time since its task was submitted (or,
-	// with run_at, was to begin) counts as its wait. It goes before what came later.
+	// RetryRecalculated: its own, and all the time since its task was submitted (or, with run_at, was to begin) counts
+	// as its wait. It precedes steps that came later.
 	RetryRecalculated RetryPriority = "recalculated"
 )
 
-// RetryPriorities are all of them.
+// RetryPriorities lists all of them.
 var RetryPriorities = []RetryPriority{RetryOriginal, RetryBoosted, RetryRecalculated}
 
-// Recovery says what becomes of steps whose attempts fail, and of those whose
-// workers are lost.
+// Recovery sets how steps continue whose attempts fail, or whose workers are lost.
 type Recovery struct {
-	// BaseDelay and Jitter are those of steps whose template says nothing about them,
-	// and of task types without a template: the first delay before a retry, and the
-	// fraction by which each varies, both ways. Default to 1 s and 0.1; -1 is none: no
+	// BaseDelay and Jitter apply to steps whose template sets neither, and to task types without a template: the first
+	// delay before a retry, and the fraction by which each varies, both ways. Default to 1 s and 0.1; -1 is none: no
 	// delay, no variation.
 	BaseDelay time.Duration
 	Jitter    float64
-	// Limits bound the retries of each class of failure, below what the step may
-	// have in all. See task.Budget.
+	// Limits bound the retries of each class of failure, within the limit of the step. See task.Budget.
 	Limits RecoveryLimits
-	// TimeoutGrowth says after which failures the next attempt gets more time, by
-	// TimeoutFactor and not beyond TimeoutCap. Default to resource, 1.5 and 1 h.
+	// TimeoutGrowth names the failures after which the next attempt gets more time, by TimeoutFactor and not beyond
+	// TimeoutCap. Default to resource, 1.5 and 1 h.
 	TimeoutGrowth task.GrowthRule
 	TimeoutFactor float64
 	TimeoutCap    time.Duration
-	// BoostLevels is how many named levels above its own a step may be raised: one
-	// with each worker that it loses. Defaults to 0.
+	// BoostLevels is the number of named levels by which a step may be raised above its own: one with each worker that
+	// it loses. Defaults to 0.
 	BoostLevels int
-	// RetryPriority says whether a step that was raised stays so when an attempt
-	// fails, and how long it has waited. Defaults to original.
+	// RetryPriority sets whether a raised step stays raised when an attempt fails, and which wait counts for it.
+	// Defaults to original.
 	RetryPriority RetryPriority
-	// Stagger is the distance in time at which the steps of a lost worker come back,
-	// and MaxStagger bounds how long all of them take. Default to 100 ms and 5 s;
-	// a Stagger of -1 lets them come at once.
+	// Stagger is the interval at which the steps of a lost worker return to the queue, and MaxStagger bounds the time
+	// for all of them. Default to 100 ms and 5 s; a Stagger of -1 returns them at once.
 	Stagger, MaxStagger time.Duration
-	// RequeueDelay is how long steps of a lost worker wait besides. Defaults to 0.
+	// RequeueDelay is an additional wait for steps of a lost worker. Defaults to 0.
 	RequeueDelay time.Duration
 }
 

@@ -7,17 +7,14 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Scheduling says how the wait of a ready step counts against its priority. What
-// orders steps (all but the rhythm, the batches and FairnessWindow) is in force
-// for all processes that share a store: of those that differ, the one that
-// started last decides.
+// Scheduling sets how the wait of a ready step counts against its priority. The fields that order steps (all but
+// PromotionInterval, the batches and FairnessWindow) are in force for all processes that share a store: if they differ,
+// the process that started last decides.
 type Scheduling struct {
-	// Mode is strict (a higher level always goes first), promote (who has waited for
-	// a while goes up to the next named level) or aging (the wait counts all the
-	// time). Defaults to strict.
+	// Mode is strict (a higher level always precedes), promote (a step that has waited for a while moves up to the next
+	// named level) or aging (the wait counts all the time). Defaults to strict.
 	Mode task.SchedulingMode
-	// PromotionInterval is how often steps are looked for that have waited too long.
-	// Defaults to 60 s.
+	// PromotionInterval is the interval of the search for steps that have waited too long. Defaults to 60 s.
 	PromotionInterval time.Duration
 	// LowToMedium and MediumToHigh are the waits, each counted from the moment at
 	// which the step became ready, after which steps are promoted: to the second of
@@ -27,21 +24,20 @@ type Scheduling struct {
 	// PromotionBatch bounds how many steps one transaction promotes,
 	// HighPromotionBatch how many to the highest level. Default to 100 and 50.
 	PromotionBatch, HighPromotionBatch int
-	// AgingWeight is how much wait makes up for one level. Defaults to 24 s: from
-	// low to medium 10 min, from low to high 20. Mode aging only.
+	// AgingWeight is the wait that makes up for one level. Defaults to 24 s: from low to medium 10 min, from low to
+	// high 20. Mode aging only.
 	AgingWeight time.Duration
-	// MaxWait is the wait after which nothing that becomes ready later goes first,
-	// whatever its level, in every mode. Defaults to 1 h; -1 is none.
+	// MaxWait is the wait after which a step precedes everything that becomes ready later, at any level, in every mode.
+	// Defaults to 1 h; -1 is none.
 	MaxWait time.Duration
-	// FairnessWindow is how far apart the levels of the steps may be that one poll
-	// gets. Defaults to 0, which is no bound.
+	// FairnessWindow bounds how far apart the levels of the steps of one poll may be. Defaults to 0, which is no bound.
 	FairnessWindow int
 }
 
 const (
 	maxAgingWeight = 7 * 24 * time.Hour
 	maxMaxWait     = 365 * 24 * time.Hour
-	// maxPromotions bounds how many steps one transaction gives another place.
+	// maxPromotions bounds the steps that one transaction moves.
 	maxPromotions = 10_000
 )
 
@@ -74,7 +70,7 @@ func (s Scheduling) validate(bad func(ok bool, format string, args ...any)) {
 		task.MaxPriority)
 }
 
-// Order is how a Config that has its defaults orders ready steps.
+// Order returns how a Config that has its defaults orders ready steps.
 func (c Config) Order() task.Scheduling {
 	s := task.Scheduling{Mode: c.Scheduling.Mode, MaxWait: max(c.Scheduling.MaxWait, 0)}
 	switch s.Mode {
@@ -86,7 +82,7 @@ func (c Config) Order() task.Scheduling {
 	return s
 }
 
-// promotions lead to each named level but the lowest.
+// promotions returns a promotion to each named level but the lowest.
 func (c Config) promotions() []task.Promotion {
 	var list []task.Promotion
 	first, last := c.Scheduling.LowToMedium, c.Scheduling.MediumToHigh

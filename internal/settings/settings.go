@@ -11,27 +11,25 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Config is what can be set about the engine. The zero value of each field
-// takes its default; see WithDefaults.
+// Config holds the settings of the engine. The zero value of each field takes its default; see WithDefaults.
 type Config struct {
 	Limits     Limits
 	Leases     Leases
 	Retention  Retention
 	Priorities []PriorityLevel
 	Scheduling Scheduling
-	// Backpressure says when submissions are refused because there is too much to do.
+	// Backpressure sets when submissions are refused because of too much load.
 	Backpressure Backpressure
 	Cases        Cases
 	Recovery     Recovery
-	// StalenessDetection is about the search for tasks that stay too long in one
-	// state, StalenessThresholds says what that is where their template does not:
-	// -1 is no bound. Defaults to 60, 30 and 30 minutes.
+	// StalenessDetection sets up the search for tasks that stay too long in one state, StalenessThresholds how long
+	// that is where their template sets none: -1 is no bound. Defaults to 60, 30 and 30 minutes.
 	StalenessDetection  StalenessDetection
 	StalenessThresholds task.Thresholds
 	WorkerProbes        WorkerProbes
 	WorkerBreaker       WorkerBreaker
 
-	// DLQPatterns is about the analysis of what has failed for good lately.
+	// DLQPatterns sets up the analysis of recent failures for good.
 	DLQPatterns FailureAnalysis
 
 	// IdempotencyWindow is how long an idempotency key is remembered.
@@ -40,19 +38,18 @@ type Config struct {
 	// ResubmitAfterTerminal lets a key whose task is terminal name a new task
 	// instead of returning the old one. Defaults to false.
 	ResubmitAfterTerminal bool
-	// IdempotencyMismatch says what a submission is answered whose key names a task
-	// that was submitted with another body. Defaults to conflict.
+	// IdempotencyMismatch is the answer to a submission whose key names a task that was submitted with another body.
+	// Defaults to conflict.
 	IdempotencyMismatch KeyMismatch
-	// UpkeepInterval is the rhythm of the background loops that fire what is
-	// due. It bounds how late a retry starts, not how early. Defaults to 1 s.
+	// UpkeepInterval is the interval of the background loops that fire due steps. It bounds how late a retry starts,
+	// not how early. Defaults to 1 s.
 	UpkeepInterval time.Duration
-	// PollInterval is the rhythm in which a process that shares its store looks
-	// for what others did, in case their news were lost. It bounds how late a
-	// waiting poll or caller here learns of it. Defaults to 1 s.
+	// PollInterval is the interval at which a process that shares its store reads the changes of others, in case their
+	// events were lost. It bounds how late a waiting poll or caller here learns of them. Defaults to 1 s.
 	PollInterval time.Duration
 }
 
-// Limits bounds what one call may bring. A call over a limit is refused whole.
+// Limits bounds the size of one call. A call over a limit is refused whole.
 type Limits struct {
 	// PayloadBytes bounds a task's context and a step's result. Defaults to 256 KiB.
 	PayloadBytes int
@@ -60,24 +57,22 @@ type Limits struct {
 	BatchItems int
 	// PageItems bounds a page of a list. Defaults to 1,000.
 	PageItems int
-	// PageBytes bounds the payloads (contexts, results, errors of failed tasks) on a page
-	// of a list, together: a page ends early that would hold more, or, of cases and
-	// acts, leaves the rest of metadata and data out. Defaults to 4 MiB.
+	// PageBytes bounds the payloads (contexts, results, errors of failed tasks) on a page of a list, together: a page
+	// that would exceed it ends early, or, for cases and acts, leaves out the remaining metadata and data. Defaults to
+	// 4 MiB.
 	PageBytes int
-	// Workers bounds the workers that are registered, the dead ones that are not forgotten
-	// yet included. One whose name and host are known may register beyond it, up to
-	// twice as many in all. Defaults to 20,000.
+	// Workers bounds the registered workers, including dead ones that are not forgotten yet. A worker whose name and
+	// host are known may register beyond it, up to twice as many in all. Defaults to 20,000.
 	Workers int
-	// Routes bounds the routes of a namespace (a handler with the capabilities that it needs
-	// is one), and the handlers that tasks of the namespace were submitted to by task_type.
-	// Each process counts alone: several that create some at the same moment may exceed it
-	// by one each. Defaults to 10,000.
+	// Routes bounds the routes of a namespace (a handler with its required capabilities is one), and the handlers to
+	// which tasks of the namespace were submitted by task_type. Each process counts alone: several that create some at
+	// the same moment may exceed it by one each. Defaults to 10,000.
 	Routes int
 	// TemplateBytes bounds a template's source. Defaults to 1 MiB.
 	TemplateBytes int
 }
 
-// ClaimMode says how a step passes from the queue into a worker's hands.
+// ClaimMode is how a worker receives a step from the queue.
 type ClaimMode string
 
 // The claim modes.
@@ -89,16 +84,16 @@ const (
 	SinglePhase ClaimMode = "single_phase"
 )
 
-// Leases bounds how long a worker may hold a step without a sign of life.
+// Leases bounds how long a worker may hold a step without a heartbeat.
 type Leases struct {
 	// ClaimMode defaults to TwoPhase.
 	ClaimMode ClaimMode
-	// EnforceCapacity gives a poll no more steps than its worker has places for: the
-	// capacity that it registered, less what it holds. Defaults to true.
+	// EnforceCapacity gives a poll no more steps than its worker has free capacity: the registered capacity, less the
+	// steps that it holds. Defaults to true.
 	EnforceCapacity Switch
 	// StartTimeout is how long an assigned step waits for its start. Defaults to 30 s.
 	StartTimeout time.Duration
-	// HeartbeatInterval is the rhythm asked of workers. Defaults to 30 s.
+	// HeartbeatInterval is the interval of heartbeats asked of workers. Defaults to 30 s.
 	HeartbeatInterval time.Duration
 	// MissedHeartbeats makes a worker dead and its leases lost. Defaults to 3.
 	MissedHeartbeats int
@@ -113,20 +108,18 @@ type Leases struct {
 	PollInterval time.Duration
 }
 
-// Lease is how long a started step is held without a heartbeat.
+// Lease returns how long a started step is held without a heartbeat.
 func (l Leases) Lease() time.Duration {
 	return l.HeartbeatInterval * time.Duration(l.MissedHeartbeats)
 }
 
-// Retention says when settled tasks are deleted. A task in error waits for an
-// operator and is never deleted.
+// Retention sets when settled tasks are deleted. A task in error waits for an operator and is never deleted.
 type Retention struct {
 	// Finished is the age, since they finished, at which complete, cancelled and
 	// manually resolved tasks are deleted. Defaults to 7 days; -1 keeps them for ever.
 	Finished time.Duration
-	// Cases is the age, since they were resolved, at which cases are deleted. A task
-	// stays for as long as it has one, and a pending one is never deleted. Defaults to
-	// 30 days; -1 keeps them for ever.
+	// Cases is the age, since they were resolved, at which cases are deleted. A task stays as long as it has a case,
+	// and a pending one is never deleted. Defaults to 30 days; -1 keeps them for ever.
 	Cases time.Duration
 	// Workers is the age at which dead workers are forgotten. Defaults to 30 days.
 	Workers time.Duration
@@ -134,9 +127,8 @@ type Retention struct {
 	BatchItems int
 }
 
-// PriorityLevel names a level and says what tasks at it get when their request
-// or template does not say. A level without a name of its own takes the
-// settings of the nearest named level below it, else of the lowest.
+// PriorityLevel names a level and sets the defaults of tasks at it, for requests and templates without their own. A
+// level without a name takes the settings of the nearest named level below it, else of the lowest.
 type PriorityLevel struct {
 	// Name is the word used in requests.
 	Name string

@@ -5,45 +5,44 @@ import (
 	"time"
 )
 
-// WorkerProbes says how workers that registered a health URL are asked how they are.
+// WorkerProbes sets up health probes of workers that registered a health URL.
 type WorkerProbes struct {
 	// Enabled defaults to false.
 	Enabled bool
-	// Interval is how often each is asked. Defaults to 60 s.
+	// Interval is the interval of the probes of each worker. Defaults to 60 s.
 	Interval time.Duration
 	// Timeout bounds one answer. Defaults to 5 s.
 	Timeout time.Duration
-	// UnhealthyAfter failures in a row a worker gets nothing until a probe succeeds.
+	// UnhealthyAfter is the number of failures in a row after which a worker gets no steps until a probe succeeds.
 	// Defaults to 2.
 	UnhealthyAfter int
-	// Concurrency bounds the probes under way. Defaults to 32.
+	// Concurrency bounds the probes in flight. Defaults to 32.
 	Concurrency int
-	// Allow lists the networks (CIDR) in which workers are asked. Defaults to
-	// loopback and private networks; link-local addresses are not among them.
+	// Allow lists the networks (CIDR) in which workers are probed. Defaults to loopback and private networks;
+	// link-local addresses are not among them.
 	Allow []string
 }
 
-// BreakerCount says which failed attempts count against a worker.
+// BreakerCount selects the failed attempts that count against a worker.
 type BreakerCount string
 
-// What may count against a worker.
+// The values of BreakerCount.
 const (
-	// CountWorker: those that say more about the worker than about the step. See
-	// task.WorkersFault.
+	// CountWorker: failures that point to the worker rather than the step. See task.WorkersFault.
 	CountWorker BreakerCount = "worker"
-	// CountAny: all, but one that is not to be retried only while no other worker
-	// fails on the same route.
+	// CountAny: all failures; but one that must not be retried counts only while no other worker fails on the same
+	// route.
 	CountAny BreakerCount = "any"
 )
 
-// WorkerBreaker says when a worker gets no more work because it fails all the time.
+// WorkerBreaker sets when a worker that keeps failing gets no more work.
 type WorkerBreaker struct {
 	// Failures in a row open the breaker. Defaults to 5; -1 means never.
 	Failures int
-	// OpenFor is how long the worker then gets nothing. Defaults to 60 s.
+	// OpenFor is how long the worker then gets no steps. Defaults to 60 s.
 	OpenFor time.Duration
-	// HalfOpen attempts are then tried, in each further OpenFor. The first success
-	// closes the breaker; when so many have failed it opens again. Defaults to 3.
+	// HalfOpen is the number of attempts that are then tried, in each further OpenFor. The first success closes the
+	// breaker; when all of them have failed it opens again. Defaults to 3.
 	HalfOpen int
 	// Count defaults to CountWorker.
 	Count BreakerCount

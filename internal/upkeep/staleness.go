@@ -8,9 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/settings"
 )
 
-// staleness puts tasks in error that stay too long in one state. Where the
-// detection is switched off it only keeps up which tasks may be stale, so that
-// lists of them stay quick.
+// staleness puts tasks in error that stay too long in one state. With the detection switched off it only maintains the
+// set of tasks that may be stale, so that lists of them stay quick.
 func (u *Upkeep) staleness() Loop {
 	cfg := u.engine.Config().StalenessDetection
 	return Loop{Name: "staleness", Every: cfg.DetectionInterval, Keep: cfg.DetectionInterval + time.Minute, Polite: true,
@@ -19,7 +18,7 @@ func (u *Upkeep) staleness() Loop {
 				return 0, err == nil && !done, err
 			}
 			if u.engine.Arriving() {
-				return 0, false, nil // after an outage: what waited shall have its chance
+				return 0, false, nil // after an outage: waiting tasks get their chance first
 			}
 			found, err := u.engine.DetectStaleness(ctx, cfg.BatchSize, cfg.DryRun)
 			moved := u.report(found)
@@ -51,10 +50,10 @@ func (u *Upkeep) report(found []engine.Detected) int {
 	return moved
 }
 
-// unservedInterval is the rhythm of the search for steps that no worker serves.
+// unservedInterval is the interval of the search for steps that no worker serves.
 const unservedInterval = 30 * time.Second
 
-// unserved opens cases of tasks that wait for a worker in vain.
+// unserved opens cases for tasks that wait in vain for a worker.
 func (u *Upkeep) unserved() Loop {
 	return Loop{Name: "unserved", Every: unservedInterval, Polite: true,
 		Once: func(ctx context.Context) (int, bool, error) {
