@@ -109,7 +109,7 @@ func (e *Engine) Rekey(ctx context.Context, limit int) (n int, more bool, err er
 	return n, err == nil, err
 }
 
-// propagationDelay is how long it takes at the most until all processes have heard of
+// propagationDelay is how long it takes at most until all processes have heard of
 // another order, and what they had begun before is committed.
 func (e *Engine) propagationDelay() time.Duration {
 	if !e.Shared() {

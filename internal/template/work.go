@@ -207,7 +207,7 @@ const (
 // called when the check is over.
 func (g *graph) enter(document any, bytes int) (leave func(), refused *task.Problem) {
 	// A document has fewer values than half its bytes and one; each meets every subschema
-	// once at the most, when references are followed.
+	// once at most, when references are followed.
 	if g.size > 0 && g.size*(bytes/2+1) <= free && g.size*g.instructions*(bytes+1) <= freeMatching {
 		return func() {}, nil
 	}
