@@ -29,14 +29,14 @@ var (
 type Job struct {
 	Assignment
 
-	shift     *shift
+	session   *session
 	base      stepContext
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	maxResult int // bytes; 0 means unlimited
-	wave      int // number of the batch that brought it
+	batch     int // number of the batch that brought it
 
-	// The fields below are guarded by shift.mu.
+	// The fields below are guarded by session.mu.
 
 	deadline time.Time // on the worker's clock; zero: none, or it has passed
 	leaseEnd time.Time // on the worker's clock; zero: leases do not end
@@ -81,15 +81,15 @@ func (j *Job) ParentResult(name string, out any) error {
 // report from time to time, not in every turn of a tight loop. After ErrCancelled or ErrLeaseLost the
 // handler's context has ended too; any other error is no reason to stop.
 func (j *Job) Progress(percent int, message string) error {
-	if j.shift == nil {
+	if j.session == nil {
 		return nil
 	}
-	return j.shift.progress(j, percent, message)
+	return j.session.progress(j, percent, message)
 }
 
 // stepContext is the parent of a handler's context: it adds the Job and the deadline to the values of the
 // worker's context. It has no Done channel, so that a step costs no registration with a parent and no timer;
-// the shift ends the handler's context directly.
+// the session ends the handler's context directly.
 type stepContext struct {
 	context.Context
 	job *Job

@@ -51,7 +51,7 @@ type Worker struct {
 	backend Backend
 	opts    WorkerOptions
 	vitals  *vitals.Monitor
-	current atomic.Pointer[shift] // of the latest Run; nil: none runs
+	current atomic.Pointer[session] // of the latest Run; nil: none runs
 
 	mu       sync.Mutex
 	handlers map[string]Handler
@@ -132,7 +132,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	s := newShift(ctx, w, handlers)
+	s := newSession(ctx, w, handlers)
 	s.registration.HealthURL = url
 	w.current.Store(s)
 	defer w.current.CompareAndSwap(s, nil)

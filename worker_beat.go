@@ -9,7 +9,7 @@ import (
 const defaultBeat = 30 * time.Second
 
 // beatLoop sends heartbeats until ctx ends.
-func (s *shift) beatLoop(ctx context.Context) {
+func (s *session) beatLoop(ctx context.Context) {
 	var pause backoff
 	for sleepOr(ctx, s.beatInterval(), s.beatWake) {
 		for {
@@ -35,7 +35,7 @@ func (s *shift) beatLoop(ctx context.Context) {
 }
 
 // beatInterval lets two beats fail within one lease.
-func (s *shift) beatInterval() time.Duration {
+func (s *session) beatInterval() time.Duration {
 	me := s.me()
 	d := time.Duration(me.HeartbeatIntervalMS) * time.Millisecond
 	if s.opts.HeartbeatInterval > 0 {
@@ -52,7 +52,7 @@ func (s *shift) beatInterval() time.Duration {
 
 // beat sends one heartbeat. It names every lease that the worker holds, and sends an empty list when there is
 // none: a worker must not renew the lease of a step whose assignment never reached it.
-func (s *shift) beat(ctx context.Context) error {
+func (s *session) beat(ctx context.Context) error {
 	beat, jobs := s.pulse()
 	ctx, cancel := context.WithTimeout(ctx, s.beatInterval())
 	defer cancel()
@@ -66,7 +66,7 @@ func (s *shift) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.hear()
+	s.noteAnswer()
 	s.renew(jobs, resp.Leases, sent)
 	if resp.ShouldDrain {
 		s.stopFetch()
@@ -74,7 +74,7 @@ func (s *shift) beat(ctx context.Context) error {
 	return nil
 }
 
-func (s *shift) pulse() (Heartbeat, []*Job) {
+func (s *session) pulse() (Heartbeat, []*Job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	beat := Heartbeat{

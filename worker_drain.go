@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// drain ends the shift: it waits for the handlers, ends their contexts, and then abandons them. life keeps
+// drain ends the session: it waits for the handlers, ends their contexts, and then abandons them. life keeps
 // settling and heartbeats running meanwhile. Results that no server accepts are given up after DrainTimeout.
-func (s *shift) drain(life context.Context) error {
+func (s *session) drain(life context.Context) error {
 	end := time.Now().Add(s.opts.DrainTimeout)
 	s.mu.Lock()
 	s.draining = true
@@ -45,7 +45,7 @@ func (s *shift) drain(life context.Context) error {
 }
 
 // await waits up to d for done, which it calls with mu held, and reports whether done became true.
-func (s *shift) await(d time.Duration, done func() bool) bool {
+func (s *session) await(d time.Duration, done func() bool) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
@@ -63,12 +63,12 @@ func (s *shift) await(d time.Duration, done func() bool) bool {
 	}
 }
 
-func (s *shift) noneRunning() bool { return s.running == 0 }
+func (s *session) noneRunning() bool { return s.running == 0 }
 
-func (s *shift) noneUnreported() bool { return len(s.done.list)+s.settling == 0 }
+func (s *session) noneUnreported() bool { return len(s.done.list)+s.settling == 0 }
 
 // stopAll ends the contexts of the running handlers.
-func (s *shift) stopAll() {
+func (s *session) stopAll() {
 	s.mu.Lock()
 	var running []*Job
 	for _, job := range s.held {
@@ -83,7 +83,7 @@ func (s *shift) stopAll() {
 }
 
 // leave abandons the handlers that do not return, and counts them.
-func (s *shift) leave() int {
+func (s *session) leave() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, job := range s.held {

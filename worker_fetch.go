@@ -13,10 +13,10 @@ import (
 const polls = 2
 
 // loops is the number of polling loops, at most one per slot.
-func (s *shift) loops() int { return min(polls, s.opts.Concurrency) }
+func (s *session) loops() int { return min(polls, s.opts.Concurrency) }
 
 // fetch runs the polling loops until ctx ends or the server asks the worker to drain.
-func (s *shift) fetch(ctx context.Context) {
+func (s *session) fetch(ctx context.Context) {
 	var loops sync.WaitGroup
 	for range s.loops() {
 		loops.Go(func() { s.fetchLoop(ctx) })
@@ -25,7 +25,7 @@ func (s *shift) fetch(ctx context.Context) {
 }
 
 // fetchLoop keeps one poll outstanding while there is room for steps.
-func (s *shift) fetchLoop(ctx context.Context) {
+func (s *session) fetchLoop(ctx context.Context) {
 	var mine *outage // the outage that this loop handles
 	early := 0       // consecutive polls that returned empty before their time
 	for {
@@ -77,7 +77,7 @@ func (s *shift) fetchLoop(ctx context.Context) {
 // maxFetch bounds the steps of one poll, and so the size of the response.
 const maxFetch = 1000
 
-func (s *shift) pollWait(me *RegisteredWorker) time.Duration {
+func (s *session) pollWait(me *RegisteredWorker) time.Duration {
 	if bound := time.Duration(me.MaxLongPollSeconds) * time.Second; bound > 0 {
 		return min(s.opts.PollWait, bound)
 	}
@@ -96,11 +96,11 @@ func earlyPause(early, intervalMS int) time.Duration {
 
 // awaitRoom blocks until a poll is worthwhile and returns its number of steps, which count as asked for until
 // the poll is answered. During an outage only the loop that handles it polls.
-func (s *shift) awaitRoom(ctx context.Context, mine *outage) (int, bool) {
+func (s *session) awaitRoom(ctx context.Context, mine *outage) (int, bool) {
 	loops := s.loops()
 	share := (s.opts.Concurrency + loops - 1) / loops // leave some for the other loops
 	for ctx.Err() == nil {
-		s.awaitWave(ctx, s.fetchWake)
+		s.awaitBatch(ctx, s.fetchWake)
 		s.mu.Lock()
 		if o := s.outage; o != nil && o != mine {
 			s.fetchWake.send() // pass the signal on to the loop that handles the outage
@@ -127,7 +127,7 @@ func (s *shift) awaitRoom(ctx context.Context, mine *outage) (int, bool) {
 }
 
 // answered ends a poll for n steps.
-func (s *shift) answered(n int) {
+func (s *session) answered(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked -= n
@@ -138,7 +138,7 @@ func (s *shift) answered(n int) {
 // about to become free, and a poll per slot would cost a transaction per step; so room waits for a quarter of
 // the slots. Results that pile up because the server does not accept them stop the intake. The caller holds
 // mu.
-func (s *shift) room() int {
+func (s *session) room() int {
 	free := s.opts.Concurrency - s.running - s.asked
 	unreported := len(s.done.list) + s.settling
 	switch {
@@ -151,7 +151,7 @@ func (s *shift) room() int {
 }
 
 // wakeFetch wakes a loop that waits for room, if there is room. The caller holds mu.
-func (s *shift) wakeFetch() {
+func (s *session) wakeFetch() {
 	if s.room() > 0 {
 		s.fetchWake.send()
 	}

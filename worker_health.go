@@ -134,7 +134,7 @@ func (w *Worker) health(now time.Time) healthReport {
 
 // vitals completes a report, and returns the check of the server. s may be nil, for a worker that does not
 // run.
-func (s *shift) vitals(now time.Time, report *healthReport) vitals.Check {
+func (s *session) vitals(now time.Time, report *healthReport) vitals.Check {
 	check := vitals.Check{Name: heartbeatCheck}
 	if s == nil {
 		return check
@@ -155,8 +155,8 @@ func (s *shift) vitals(now time.Time, report *healthReport) vitals.Check {
 	return check
 }
 
-// hear records an answer of the server. The caller does not hold mu.
-func (s *shift) hear() {
+// noteAnswer records an answer of the server. The caller does not hold mu.
+func (s *session) noteAnswer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heard = time.Now()

@@ -9,7 +9,7 @@ import (
 // watch ensures that expire runs when the job's deadline or lease ends. One timer serves all steps: it moves
 // only for a step that is due before all others, and a timer that fires too early costs one check. The caller
 // holds mu.
-func (s *shift) watch(job *Job) {
+func (s *session) watch(job *Job) {
 	at := s.dueAt(job)
 	if at.IsZero() || (!s.nextDue.IsZero() && !at.Before(s.nextDue)) {
 		return
@@ -23,7 +23,7 @@ func (s *shift) watch(job *Job) {
 }
 
 // dueAt is when the deadline or lease of the running job ends; zero: never. The caller holds mu.
-func (s *shift) dueAt(job *Job) time.Time {
+func (s *session) dueAt(job *Job) time.Time {
 	lost := s.lostAt(job, time.Now())
 	if job.deadline.IsZero() || (!lost.IsZero() && lost.Before(job.deadline)) {
 		return lost
@@ -34,7 +34,7 @@ func (s *shift) dueAt(job *Job) time.Time {
 // expire ends the contexts of the handlers whose time is over. A lease that a server did not renew before its
 // end is lost: another worker may now run the step, so this worker must stop. While no server answers, it
 // continues.
-func (s *shift) expire() {
+func (s *session) expire() {
 	now := time.Now()
 	var late, lost []*Job
 	outlives := false
@@ -71,9 +71,9 @@ func (s *shift) expire() {
 	}
 }
 
-// drop makes the shift forget job: it reports nothing more about it. The handler keeps its slot until it
+// drop makes the session forget job: it reports nothing more about it. The handler keeps its slot until it
 // returns. The caller holds mu.
-func (s *shift) drop(job *Job) {
+func (s *session) drop(job *Job) {
 	job.dropped = true
 	if s.held[job.StepUUID] == job {
 		delete(s.held, job.StepUUID)
@@ -83,7 +83,7 @@ func (s *shift) drop(job *Job) {
 // renew applies the server's answers to a call about jobs. A lease that no answer reports lost or cancelled
 // is renewed from the time the call was sent. A lease that is not held, of a job that has ended meanwhile, is
 // no loss: the server has its result, or is about to refuse it, and settling finds out which.
-func (s *shift) renew(jobs []*Job, answers []LeaseAnswer, sent time.Time) {
+func (s *session) renew(jobs []*Job, answers []LeaseAnswer, sent time.Time) {
 	var gone map[uuid.UUID]string
 	for i := range answers {
 		if a := &answers[i]; a.Status == LeaseLost || a.Status == LeaseCancelled {

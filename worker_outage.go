@@ -18,7 +18,7 @@ type outage struct {
 // pollFailed handles a failed poll for room steps by the worker called me, and reports whether to continue.
 // mine is the outage that the loop handles, or nil. After the pause it returns the outage that the loop
 // handles from now on, or nil when another loop handles it.
-func (s *shift) pollFailed(ctx context.Context, err error, room int, me uuid.UUID, mine *outage) (*outage, bool) {
+func (s *session) pollFailed(ctx context.Context, err error, room int, me uuid.UUID, mine *outage) (*outage, bool) {
 	s.mu.Lock()
 	if errors.Is(err, errAnswerTooLong) {
 		s.limit = max(min(s.limit, room/4), 1)
@@ -31,12 +31,12 @@ func (s *shift) pollFailed(ctx context.Context, err error, room int, me uuid.UUI
 	if mine == nil {
 		return nil, true
 	}
-	return mine, s.sitOut(ctx, err, me, &mine.pause)
+	return mine, s.waitOut(ctx, err, me, &mine.pause)
 }
 
-// sitOut pauses and reports whether to continue. A running worker outlives even a refusal: an operator may
+// waitOut pauses and reports whether to continue. A running worker outlives even a refusal: an operator may
 // fix the key on the server.
-func (s *shift) sitOut(ctx context.Context, err error, me uuid.UUID, pause *backoff) bool {
+func (s *session) waitOut(ctx context.Context, err error, me uuid.UUID, pause *backoff) bool {
 	if ErrorCode(err) == CodeNotFound {
 		s.registerAgain(ctx, me)
 		if pause.failures == 0 {
@@ -50,7 +50,7 @@ func (s *shift) sitOut(ctx context.Context, err error, me uuid.UUID, pause *back
 }
 
 // recovered ends an outage for all loops.
-func (s *shift) recovered(o *outage) {
+func (s *session) recovered(o *outage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.outage = nil

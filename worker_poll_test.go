@@ -34,7 +34,7 @@ func TestWorkerPolls(t *testing.T) {
 			t.Errorf("%d polls and %d running, want 2 and 3: all slots are taken", n, running.Load())
 		}
 		release <- struct{}{}
-		time.Sleep(2 * time.Millisecond) // for a moment the worker waits for the others of the wave
+		time.Sleep(2 * time.Millisecond) // for a moment the worker waits for the others of the batch
 		synctest.Wait()
 		if n := f.pollCount(); n != 3 || f.polls[2].Capacity != 1 || running.Load() != 3 {
 			t.Errorf("polls %+v and %d running, want a third poll for the free slot", f.polls, running.Load())
@@ -79,7 +79,7 @@ func TestWorkerPollsTwice(t *testing.T) {
 					t.Errorf("polls for %v wait, want %v", got, want.idle)
 				}
 				f.put(step("hold"))
-				time.Sleep(2 * time.Millisecond) // of few slots, one is a wave
+				time.Sleep(2 * time.Millisecond) // of few slots, one is a batch
 				synctest.Wait()
 				// of three slots, the step may have come with the poll for one
 				if got := f.waiting(); !slices.Equal(got, want.oneRuns) && (concurrency != 3 || !slices.Equal(got, []int{2})) {
@@ -253,5 +253,5 @@ func TestWorkerWaves(t *testing.T) {
 	}
 }
 
-// shortStep is by how much each short step of a wave takes longer than the one before.
+// shortStep is by how much each short step of a batch takes longer than the one before.
 const shortStep = 50 * time.Microsecond

@@ -8,9 +8,9 @@ import (
 )
 
 // settleLoop reports results until ctx ends. Results that arrive during one report share the next.
-func (s *shift) settleLoop(ctx context.Context) {
+func (s *session) settleLoop(ctx context.Context) {
 	for {
-		s.awaitWave(ctx, s.settleWake)
+		s.awaitBatch(ctx, s.settleWake)
 		batch := s.takeResults()
 		if len(batch.list) > 0 {
 			s.settle(ctx, batch)
@@ -27,7 +27,7 @@ func (s *shift) settleLoop(ctx context.Context) {
 }
 
 // takeResults removes the next batch of results to report.
-func (s *shift) takeResults() results {
+func (s *session) takeResults() results {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var batch results
@@ -53,7 +53,7 @@ func (s *shift) takeResults() results {
 }
 
 // settled releases the steps of a finished batch.
-func (s *shift) settled(batch results) {
+func (s *session) settled(batch results) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settling = 0
@@ -69,7 +69,7 @@ func (s *shift) settled(batch results) {
 }
 
 // settle reports batch and returns when every result is accepted, refused for good, or beyond its lease.
-func (s *shift) settle(ctx context.Context, batch results) {
+func (s *session) settle(ctx context.Context, batch results) {
 	var pause backoff
 	for {
 		batch = s.reportable(batch)
@@ -86,7 +86,7 @@ func (s *shift) settle(ctx context.Context, batch results) {
 		}
 		switch {
 		case err == nil:
-			batch, err = s.sift(batch, answers)
+			batch, err = s.evaluate(batch, answers)
 			if err == nil {
 				continue // the remaining results were changed and can be sent at once
 			}
@@ -117,7 +117,7 @@ const lastTries = 3
 
 // waitToReport pauses before the next report, until a server answers again or the worker begins to stop, and
 // reports whether ctx is still alive.
-func (s *shift) waitToReport(ctx context.Context, pause *backoff, err error) bool {
+func (s *session) waitToReport(ctx context.Context, pause *backoff, err error) bool {
 	s.mu.Lock()
 	if s.draining {
 		pause.failures = min(pause.failures, lastTries)
@@ -130,7 +130,7 @@ func (s *shift) waitToReport(ctx context.Context, pause *backoff, err error) boo
 // lease, because the server may take the step away late, and refuses the result if it has; one lease later it
 // certainly has. While no server answers, a result is kept as long as its attempt may last. The number of
 // kept results is bounded, because they stop the intake; see room.
-func (s *shift) reportable(batch results) results {
+func (s *session) reportable(batch results) results {
 	now := time.Now()
 	var kept, late results
 	s.mu.Lock()
@@ -157,9 +157,9 @@ func (s *shift) reportable(batch results) results {
 	return kept
 }
 
-// sift evaluates the answers to batch. It returns the results to send again, and the error to wait out first,
+// evaluate evaluates the answers to batch. It returns the results to send again, and the error to wait out first,
 // if any.
-func (s *shift) sift(batch results, answers []SettleAnswer) (again results, wait error) {
+func (s *session) evaluate(batch results, answers []SettleAnswer) (again results, wait error) {
 	for i := range answers {
 		err := answers[i].Error
 		switch {
@@ -180,7 +180,7 @@ func (s *shift) sift(batch results, answers []SettleAnswer) (again results, wait
 
 // refused replaces the i-th result of batch, which the server will never accept, by a failure with that
 // reason, and appends it to again. The step must not run repeatedly to the same end.
-func (s *shift) refused(batch results, i int, err error, again results) results {
+func (s *session) refused(batch results, i int, err error, again results) results {
 	job := batch.jobs[i]
 	s.mu.Lock()
 	twice := job.refused
@@ -197,7 +197,7 @@ func (s *shift) refused(batch results, i int, err error, again results) results 
 }
 
 // giveUp logs the results that no server will get. Their steps run again when their leases end.
-func (s *shift) giveUp(batch results, err error) {
+func (s *session) giveUp(batch results, err error) {
 	for i, job := range batch.jobs {
 		s.log.Error("result could not be reported", "step", job.StepName, "step_uuid", job.StepUUID,
 			"status", batch.list[i].Status, "error", err)

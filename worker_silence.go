@@ -18,7 +18,7 @@ func unreachable(err error) bool {
 // The first answer after a long silence begins a new lease for every step that the worker holds, because the
 // server does the same for workers that could not reach it. If only this worker was cut off, its next
 // heartbeat, sent at once, learns which leases are lost.
-func (s *shift) note(err error) {
+func (s *session) note(err error) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *shift) note(err error) {
 // silent reports whether no server has answered for so long that no lease could be renewed. A beat is sent
 // each third of a lease, so one has failed when a lease ends in such a silence. A process that was suspended
 // for as long has sent none, and cannot know. The caller holds mu.
-func (s *shift) silent(now time.Time) bool {
+func (s *session) silent(now time.Time) bool {
 	return s.unanswered && now.Sub(s.spoken) >= s.self.lease()/2
 }
 
@@ -55,7 +55,7 @@ func (s *shift) silent(now time.Time) bool {
 // perhaps no server takes the step away, so the end of the lease is no reason to stop. The end of the attempt
 // is one, because no server accepts a result after it; a further lease is added for the result of the
 // timeout. The caller holds mu.
-func (s *shift) lostAt(job *Job, now time.Time) time.Time {
+func (s *session) lostAt(job *Job, now time.Time) time.Time {
 	end := job.leaseEnd
 	switch {
 	case end.IsZero() || now.Before(end) || !s.silent(now):
@@ -70,7 +70,7 @@ func (s *shift) lostAt(job *Job, now time.Time) time.Time {
 }
 
 // hold records end as the end of job's lease. The caller holds mu.
-func (s *shift) hold(job *Job, end time.Time) {
+func (s *session) hold(job *Job, end time.Time) {
 	job.leaseEnd = end
 	if !job.ended {
 		s.watch(job)

@@ -11,7 +11,7 @@ import (
 
 // accept takes over assigned steps and starts their handlers, or gives the steps back when fetching ended
 // while they were being assigned.
-func (s *shift) accept(steps []Assignment, open bool) {
+func (s *session) accept(steps []Assignment, open bool) {
 	if len(steps) == 0 {
 		return
 	}
@@ -22,7 +22,7 @@ func (s *shift) accept(steps []Assignment, open bool) {
 	var lost []*Job
 	s.mu.Lock()
 	s.draining = s.draining || !open
-	s.beginWave(len(steps), now)
+	s.beginBatch(len(steps), now)
 	for i := range steps {
 		job := s.newJob(&steps[i], now)
 		jobs[i] = job
@@ -55,8 +55,8 @@ func (s *shift) accept(steps []Assignment, open bool) {
 
 // newJob returns the Job of a. Its times are on the worker's clock, because the server's may differ. The
 // caller holds mu.
-func (s *shift) newJob(a *Assignment, now time.Time) *Job {
-	job := &Job{Assignment: *a, shift: s, maxResult: s.self.MaxResultPayloadBytes, wave: s.wave.no}
+func (s *session) newJob(a *Assignment, now time.Time) *Job {
+	job := &Job{Assignment: *a, session: s, maxResult: s.self.MaxResultPayloadBytes, batch: s.lastBatch.no}
 	if a.TimeoutSeconds > 0 {
 		job.deadline = now.Add(time.Duration(a.TimeoutSeconds) * time.Second)
 	}
@@ -69,7 +69,7 @@ func (s *shift) newJob(a *Assignment, now time.Time) *Job {
 }
 
 // run executes one step. Whatever the handler does, run calls finish once.
-func (s *shift) run(job *Job) {
+func (s *session) run(job *Job) {
 	var result json.RawMessage
 	var err error
 	returned := false
@@ -96,7 +96,7 @@ func (s *shift) run(job *Job) {
 }
 
 // finish hands the handler's result to settling.
-func (s *shift) finish(job *Job, raw json.RawMessage, err error) {
+func (s *session) finish(job *Job, raw json.RawMessage, err error) {
 	var result StepResult
 	if err == nil {
 		result = completed(job, raw)
@@ -109,12 +109,12 @@ func (s *shift) finish(job *Job, raw json.RawMessage, err error) {
 	defer s.mu.Unlock()
 	s.running--
 	s.end(job, &result)
-	s.leaveWave(job)
+	s.leaveBatch(job)
 	s.wakeFetch()
 }
 
 // end records result as the end of job. The caller holds mu.
-func (s *shift) end(job *Job, result *StepResult) {
+func (s *session) end(job *Job, result *StepResult) {
 	job.ended = true
 	if !job.dropped {
 		result.StepUUID, result.Token = job.StepUUID, job.Token
@@ -166,7 +166,7 @@ func failed(job *Job, err error) StepResult {
 }
 
 // progress sends a handler's progress report.
-func (s *shift) progress(job *Job, percent int, message string) error {
+func (s *session) progress(job *Job, percent int, message string) error {
 	if cause := context.Cause(job.ctx); cause != nil {
 		return cause
 	}

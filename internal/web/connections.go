@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// farewells bounds how many refused connections get an explanation at the same time.
-const farewells = 64
+// maxExplained bounds how many refused connections get an explanation at the same time.
+const maxExplained = 64
 
 // farewellTimeout bounds the time for one explanation.
 const farewellTimeout = 500 * time.Millisecond
@@ -16,7 +16,7 @@ const farewellTimeout = 500 * time.Millisecond
 // LimitConnections returns a listener that keeps at most n connections open. It answers a further one with
 // 503 and closes it: a waiting client would not learn the reason.
 func LimitConnections(ln net.Listener, n int) net.Listener {
-	return &limitedListener{Listener: ln, slots: make(chan struct{}, n), farewells: make(chan struct{}, farewells)}
+	return &limitedListener{Listener: ln, slots: make(chan struct{}, n), farewells: make(chan struct{}, maxExplained)}
 }
 
 type limitedListener struct {

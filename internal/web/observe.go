@@ -66,7 +66,7 @@ func (f *Front) observe(quiet func(pattern string) bool, next http.Handler) http
 		rec := &recorder{ResponseWriter: w}
 		r, watched := f.watch(r)
 		r = rec.follow(r)
-		defer rec.linger() // last of all: the rest of a body is nobody's waiting time
+		defer rec.drainBody() // last of all: the rest of a body is nobody's waiting time
 		header := w.Header()
 		id := f.requestID(r)
 		header.Set(requestIDHeader, id)

@@ -20,7 +20,7 @@ import (
 // Several nodes on one PostgreSQL and one Redis. How they agree on who hands out is
 // tested in package upkeep; here is that nothing is in two hands when they are under load.
 
-// shift counts what workers were given.
+// session counts what workers were given.
 type shift struct {
 	t  *testing.T
 	mu sync.Mutex

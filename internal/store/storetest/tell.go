@@ -31,8 +31,8 @@ func attended(p *pair) {
 	p.equal("a turn at a loop is something else", p.turn(p.a, "x", time.Hour) && !is(p.b), true)
 }
 
-// tellings gathers what a process is told.
-func (p *pair) tellings(of Node) func() []feed.Batch {
+// feedBatches gathers what a process is told.
+func (p *pair) feedBatches(of Node) func() []feed.Batch {
 	var mu sync.Mutex
 	var all []feed.Batch
 	ctx, cancel := context.WithCancel(p.Context())
@@ -60,7 +60,7 @@ func (p *pair) tellings(of Node) func() []feed.Batch {
 
 // Everything that is told comes through as it was, in order, however much it is.
 func tidings(p *pair) {
-	atB := p.tellings(p.b)
+	atB := p.feedBatches(p.b)
 	rich := feed.Change{Kind: feed.CaseEnded, At: 1_700_000_000_000_001, Task: p.a.IDs().Take(p.now.Time(), 1), DefID: 3,
 		Priority:      50,
 		CorrelationID: `c"<'`, Tags: []string{"a", "ü"}, From: task.Pending, To: task.Complete, Cause: "settle",
@@ -94,7 +94,7 @@ func tidings(p *pair) {
 
 // A change that is too long to be told is lost, and said to be.
 func tidingsTooLong(p *pair) {
-	atB := p.tellings(p.b)
+	atB := p.feedBatches(p.b)
 	long := feed.Change{Kind: feed.TaskMoved, Task: p.a.IDs().Take(p.now.Time(), 1),
 		Tags: []string{strings.Repeat("x", 9000)}}
 	p.must(p.a.PublishFeed(p.Context(), feed.Batch{Number: 1, Changes: []feed.Change{long}}))

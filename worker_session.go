@@ -17,10 +17,10 @@ const (
 	drainGrace  = 5 * time.Second  // for the final drain
 )
 
-// shift is one Run of a Worker. Four parts share it: fetching (one goroutine per poll), the handlers,
+// session is one Run of a Worker. Four parts share it: fetching (one goroutine per poll), the handlers,
 // settling and heartbeats (one goroutine each). mu guards their shared state, and they wake each other with
 // signals.
-type shift struct {
+type session struct {
 	backend      Backend
 	opts         WorkerOptions
 	log          *slog.Logger
@@ -47,7 +47,7 @@ type shift struct {
 	limit      int                // of one poll
 	outage     *outage            // while polls fail, else nil
 	draining   bool
-	wave       wave        // the latest accepted steps
+	lastBatch  stepBatch   // the latest accepted steps
 	unreported int         // results given up since draining
 	due        *time.Timer // fires expire
 	nextDue    time.Time   // when due fires; zero: never
@@ -88,8 +88,8 @@ func (s signal) clear() {
 	}
 }
 
-func newShift(ctx context.Context, w *Worker, handlers map[string]Handler) *shift {
-	return &shift{
+func newSession(ctx context.Context, w *Worker, handlers map[string]Handler) *session {
+	return &session{
 		backend: w.backend, opts: w.opts, log: w.opts.Logger.With("worker", w.opts.Name),
 		handlers: handlers, registration: w.registration(handlers),
 		values:    context.WithoutCancel(ctx),
@@ -99,8 +99,8 @@ func newShift(ctx context.Context, w *Worker, handlers map[string]Handler) *shif
 	}
 }
 
-// work runs the parts of the shift until the end that Run documents.
-func (s *shift) work(ctx context.Context) error {
+// work runs the parts of the session until the end that Run documents.
+func (s *session) work(ctx context.Context) error {
 	// Settling and heartbeats outlive ctx: they end with the drain.
 	life, end := context.WithCancel(s.values)
 	var parts sync.WaitGroup
@@ -124,7 +124,7 @@ func (s *shift) work(ctx context.Context) error {
 
 // register registers the worker and learns its ID and intervals. It retries while the server is unavailable,
 // and returns when the server refuses or ctx ends.
-func (s *shift) register(ctx context.Context) error {
+func (s *session) register(ctx context.Context) error {
 	var pause backoff
 	for {
 		self, err := s.backend.RegisterWorker(ctx, s.registration)
@@ -145,9 +145,9 @@ func (s *shift) register(ctx context.Context) error {
 	}
 }
 
-// registerAgain handles a CodeNotFound for the worker called old. The part of the shift that notices first
+// registerAgain handles a CodeNotFound for the worker called old. The part of the session that notices first
 // does it for all.
-func (s *shift) registerAgain(ctx context.Context, old uuid.UUID) {
+func (s *session) registerAgain(ctx context.Context, old uuid.UUID) {
 	s.enrol.Lock()
 	defer s.enrol.Unlock()
 	if s.me().WorkerID != old {
@@ -161,7 +161,7 @@ func (s *shift) registerAgain(ctx context.Context, old uuid.UUID) {
 }
 
 // me returns the registration of this worker.
-func (s *shift) me() RegisteredWorker {
+func (s *session) me() RegisteredWorker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.self

@@ -54,10 +54,10 @@ func (w *recorder) leaveBody() {
 	_ = http.NewResponseController(w.ResponseWriter).EnableFullDuplex() // a test recorder has no connection
 }
 
-// linger reads and drops the rest of a body that was answered early. Many clients read no response before
+// drainBody reads and drops the rest of a body that was answered early. Many clients read no response before
 // they have sent everything: if the connection closed at once, they would see a broken pipe instead of their
 // 413.
-func (w *recorder) linger() {
+func (w *recorder) drainBody() {
 	if !w.left {
 		return
 	}
