@@ -100,11 +100,20 @@ func openedBy(r CaseRequest, key string) ([]byte, error) {
 // UpdateCase stores the findings of an investigation. A resolved case is final: WrongState, unless the change reopens
 // it. Conflict when the case is not as expected.
 func (e *Engine) UpdateCase(ctx context.Context, id task.ID, ch task.CaseChange) (*task.Case, error) {
+	return e.updateCase(ctx, e.write, id, ch)
+}
+
+// UpdateCaseIn is UpdateCase in a transaction that the caller has begun.
+func (e *Engine) UpdateCaseIn(ctx context.Context, tx Tx, id task.ID, ch task.CaseChange) (*task.Case, error) {
+	return e.updateCase(ctx, e.in(tx), id, ch)
+}
+
+func (e *Engine) updateCase(ctx context.Context, run transaction, id task.ID, ch task.CaseChange) (*task.Case, error) {
 	if err := e.admitChange(ctx, &ch); err != nil {
 		return nil, err
 	}
 	var after *task.Case
-	err := e.write(ctx, "update_case", func(u *unit) error {
+	err := run(ctx, "update_case", func(u *unit) error {
 		t, c, err := u.reachedCase(id)
 		if err != nil {
 			return err

@@ -235,13 +235,7 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 		e.observeFailure(verb, began, err)
 		return err
 	}
-	e.afterCommit(last)
-	e.freed(last.wake.endedLeases)
-	e.publishBreakers(last)
-	if last.observed.commit != nil {
-		last.observed.commit.Repeats = runs - 1
-	}
-	e.observeCommit(verb, began, last)
+	e.committed(verb, began, last, runs-1)
 	return nil
 }
 

@@ -34,11 +34,22 @@ type StepAct struct {
 // of error too. Actor and reason are stored with the act. WrongState when the
 // step is settled, or its task is terminal; Conflict when the step is not as expected.
 func (e *Engine) Operate(ctx context.Context, taskID, stepID task.ID, act StepAct) (*task.Step, error) {
+	return e.operateStep(ctx, e.write, taskID, stepID, act)
+}
+
+// OperateIn is Operate in a transaction that the caller has begun.
+func (e *Engine) OperateIn(ctx context.Context, tx Tx, taskID, stepID task.ID, act StepAct) (*task.Step, error) {
+	return e.operateStep(ctx, e.in(tx), taskID, stepID, act)
+}
+
+func (e *Engine) operateStep(ctx context.Context, run transaction, taskID, stepID task.ID,
+	act StepAct,
+) (*task.Step, error) {
 	if problems := e.checkAct(&act); len(problems) > 0 {
 		return nil, refusal("the step was not changed", problems)
 	}
 	var after task.Step
-	err := e.write(ctx, "operate", func(u *unit) error {
+	err := run(ctx, "operate", func(u *unit) error {
 		w, err := u.reachedStep(taskID, stepID)
 		if err != nil {
 			return err

@@ -35,6 +35,20 @@ type Replayed struct {
 // case stays pending, and counts its replays. WrongState when the task is not in
 // error, or none of its steps has failed; Conflict when it is not as expected.
 func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, error) {
+	return e.replayTask(ctx, func(ctx context.Context, verb string, fn func(*unit) error) error {
+		if err := e.write(ctx, verb, fn); err != nil {
+			return e.unexpected(ctx, id, r.Expect, err)
+		}
+		return nil
+	}, id, r)
+}
+
+// ReplayIn is Replay in a transaction that the caller has begun.
+func (e *Engine) ReplayIn(ctx context.Context, tx Tx, id task.ID, r Replay) (*Replayed, error) {
+	return e.replayTask(ctx, e.in(tx), id, r)
+}
+
+func (e *Engine) replayTask(ctx context.Context, run transaction, id task.ID, r Replay) (*Replayed, error) {
 	r.Actor, r.Reason = actorOf(ctx, r.Actor), cmp.Or(r.Reason, NoReason)
 	problems := renamed(checkActor(r.Actor, r.Reason), "/actor", "/replayed_by")
 	problems = append(problems, expectFault(r.Expect, task.States)...)
@@ -48,7 +62,7 @@ func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, e
 		return nil, refusal("the task was not replayed", problems)
 	}
 	var out *Replayed
-	err := e.write(ctx, "replay", func(u *unit) error {
+	err := run(ctx, "replay", func(u *unit) error {
 		t, err := u.reachedTask(id)
 		if err != nil {
 			return err
@@ -65,7 +79,7 @@ func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, e
 		return err
 	})
 	if err != nil {
-		return nil, e.unexpected(ctx, id, r.Expect, err)
+		return nil, err
 	}
 	return out, nil
 }

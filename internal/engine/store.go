@@ -68,6 +68,11 @@ type Handle interface {
 	// back, and not for a run that is repeated. fn must not block, nor begin a transaction. It reports false, and forgets
 	// fn, where nobody learns of the commit: the transaction is one that its owner ends elsewhere.
 	AfterCommit(fn func()) bool
+
+	// AfterRollback has fn called once a run of the transaction has come to nothing, before another run of it begins.
+	// sure is false where the commit failed in a way that leaves open whether it took place. The rest is as with
+	// AfterCommit: of the two, exactly one is called for each run, and neither where AfterCommit reports false.
+	AfterRollback(fn func(sure bool))
 }
 
 // TxQueues is the hot path: steps in their queues.

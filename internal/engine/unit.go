@@ -23,6 +23,8 @@ type unit struct {
 	now   task.Instant
 	key   string          // name of the API key of the transaction, "" without one
 	order task.Scheduling // in force when the transaction began
+	// external: the transaction ends elsewhere, and nobody here learns when.
+	external bool
 
 	rows     loadedRows       // unit_rows.go: steps and tasks, and which of them changed
 	records  newRecords       // unit_records.go: attempts, events and acts

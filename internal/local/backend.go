@@ -34,7 +34,7 @@ func (b *Backend) SubmitIn(ctx context.Context, requests []tasker.TaskRequest,
 	for i := range requests {
 		toSubmission(&requests[i], &subs[i])
 	}
-	receipts, err := b.engine.SubmitIn(ctx, subs, within)
+	receipts, err := b.engine.SubmitWithin(ctx, subs, within)
 	if err != nil {
 		return nil, ToError(err)
 	}

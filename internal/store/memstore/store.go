@@ -122,6 +122,9 @@ func (s *Store) run(ctx context.Context, fn func(ctx context.Context, tx engine.
 	defer func() {
 		if !kept {
 			t.rollback()
+			for _, fn := range t.failed {
+				fn(true)
+			}
 		}
 	}()
 	if err := fn(ctx, t); err != nil {

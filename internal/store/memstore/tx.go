@@ -13,6 +13,7 @@ type tx struct {
 	journal []change
 	touched map[task.ID]bool // tasks to check at the commit
 	after   []func()         // to be done once it is committed
+	failed  []func(bool)     // to be done once it is rolled back
 }
 
 var _ engine.Tx = (*tx)(nil)
@@ -25,6 +26,9 @@ func (t *tx) AfterCommit(fn func()) bool {
 	t.after = append(t.after, fn)
 	return true
 }
+
+// AfterRollback implements engine.Handle.
+func (t *tx) AfterRollback(fn func(sure bool)) { t.failed = append(t.failed, fn) }
 
 // in is the transaction that a Tx is, or wraps. It panics for one of another kind of store.
 func in(of engine.Tx) *tx { return of.Handle().(*tx) }

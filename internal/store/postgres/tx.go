@@ -32,7 +32,8 @@ type tx struct {
 	// queued are the routes on which steps became ready, before ahead of when
 	queued map[int64]struct{}
 	begin  time.Time
-	after  []func() // to be done once it is committed
+	after  []func()     // to be done once it is committed
+	undone []func(bool) // to be done once it is rolled back
 }
 
 var (
@@ -68,6 +69,9 @@ func (t *tx) AfterCommit(fn func()) bool {
 	t.after = append(t.after, fn)
 	return true
 }
+
+// AfterRollback implements engine.Handle.
+func (t *tx) AfterRollback(fn func(sure bool)) { t.undone = append(t.undone, fn) }
 
 // in is the transaction that a Tx is, or wraps.
 func in(of engine.Tx) *tx { return of.Handle().(*tx) }

@@ -64,12 +64,16 @@ func (s *Store) attempt(ctx context.Context, careful bool,
 	t := s.newTx(connOf(c.Conn().PgConn(), s.known), careful)
 	err = guarded(ctx, t, fn)
 	var version uint32
-	if err == nil {
+	committing := err == nil
+	if committing {
 		version, err = t.commit(ctx)
 	}
 	if err != nil {
 		t.failed()
 		s.rollback(ctx, t)
+		for _, fn := range t.undone {
+			fn(!committing || isRace(err) || isStale(err))
+		}
 		return t.relied(), err
 	}
 	t.committed(version)

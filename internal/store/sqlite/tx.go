@@ -24,7 +24,8 @@ type tx struct {
 	// leaving counts the ready steps of routes where all were handed to the caller,
 	// who has not taken them yet.
 	leaving map[int64]int
-	after   []func() // to be done once it is committed
+	after   []func()     // to be done once it is committed
+	failed  []func(bool) // to be done once it is rolled back
 }
 
 var (
@@ -49,6 +50,9 @@ func (t *tx) AfterCommit(fn func()) bool {
 	return true
 }
 
+// AfterRollback implements engine.Handle.
+func (t *tx) AfterRollback(fn func(sure bool)) { t.failed = append(t.failed, fn) }
+
 // in is the transaction that a Tx is, or wraps.
 func in(of engine.Tx) *tx { return of.Handle().(*tx) }
 
@@ -63,7 +67,7 @@ func (t *tx) begin() {
 	t.rows.trim()
 	t.emptied = t.emptied[:0]
 	clear(t.leaving)
-	t.after = nil
+	t.after, t.failed = nil, nil
 }
 
 // undo forgets what a transaction did that was rolled back.

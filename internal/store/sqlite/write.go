@@ -55,11 +55,11 @@ func (s *Store) transact(writes ...write) error {
 	s.tx.begin()
 	for _, w := range writes {
 		if err := guarded(s.tx, w); err != nil {
-			return s.rollback(err)
+			return s.rollback(err, true)
 		}
 	}
 	if _, err := s.conn.Exec(ctx, "COMMIT"); err != nil {
-		return s.rollback(fmt.Errorf("commit: %w", err))
+		return s.rollback(fmt.Errorf("commit: %w", err), false)
 	}
 	for _, fn := range s.tx.after {
 		fn()
@@ -77,9 +77,13 @@ func guarded(tx *tx, w write) (err error) {
 	return w.fn(w.ctx, tx)
 }
 
-func (s *Store) rollback(cause error) error {
+// rollback ends a transaction that came to nothing; sure is false after a commit that failed.
+func (s *Store) rollback(cause error, sure bool) error {
 	s.tx.undo()
 	// After some errors SQLite has rolled back automatically; then this one fails.
 	_, _ = s.conn.Exec(context.Background(), "ROLLBACK")
+	for _, fn := range s.tx.failed {
+		fn(sure)
+	}
 	return cause
 }

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// This file is how verbs run in a transaction that the caller has begun with Write, together with rows of the
+// caller's own domain.
+//
+// When such a verb returns an error the caller has to return one from Write too: what the verb wrote until then is
+// part of the transaction.
+
+// transaction runs fn on a unit of work: in a transaction of its own (Engine.write), or in the caller's (Engine.in).
+type transaction func(ctx context.Context, verb string, fn func(u *unit) error) error
+
+// in returns the transaction that the caller has begun. Polls are not served inside it, because nobody knows how long
+// it stays open: those that wait are woken after the commit. Listeners, the observer, other processes and the
+// dispatcher hear of it then, too. In a transaction that ends elsewhere (see Handle) nobody hears of anything.
+func (e *Engine) in(tx Tx) transaction {
+	return func(ctx context.Context, verb string, fn func(u *unit) error) error {
+		u := newUnit(ctx, e, tx)
+		u.key = keyOf(ctx)
+		enter := e.follow(u, verb)
+		u.external = enter == nil
+		if err := fn(u); err != nil {
+			return err
+		}
+		u.ready.leaveQueued()
+		if err := u.save(); err != nil {
+			return err
+		}
+		if err := u.breakers.save(); err != nil {
+			return err
+		}
+		if enter != nil {
+			enter()
+		}
+		return nil
+	}
+}
+
+// follow has everybody told of the unit once its transaction is committed, if it calls enter when the unit is saved.
+// enter is nil where nobody learns of the commit.
+func (e *Engine) follow(u *unit, verb string) (enter func()) {
+	began, pass, saved := e.startObserving(), e.feed.Begin(), false
+	told := u.tx.Handle().AfterCommit(func() {
+		pass.End(verb, nil)
+		if saved {
+			e.committed(verb, began, u, 0)
+		}
+	})
+	if !told {
+		pass.End(verb, nil)
+		return nil
+	}
+	u.tx.Handle().AfterRollback(func(sure bool) {
+		if sure {
+			pass.Restart() // out of line it tells nothing; in line it tells that something may be missing
+		}
+		pass.End(verb, errRolledBack)
+	})
+	u.observed.recording = pass.Recorded
+	return func() {
+		saved = true
+		pass.Enter(u.observed.changes)
+	}
+}
+
+var errRolledBack = errors.New("the caller's transaction was rolled back")
+
+// leaveQueued leaves the steps that became ready in the queue, where polls find them after the commit.
+func (rs *readySteps) leaveQueued() {
+	for _, w := range rs.steps {
+		if w.Step.State != task.StepEnqueued {
+			continue
+		}
+		rs.u.e.queue.becameReady(rs.u, w)
+		rs.u.wake.queued[w.Step.RouteID]++
+	}
+	rs.steps = nil
+}

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// PreparedSubmit is a call of Submit that has been checked and admitted, for a transaction that the caller begins.
+type PreparedSubmit struct {
+	entry    *reservation
+	receipts []Receipt // of the last run of the transaction
+}
+
+// PrepareSubmit checks submissions, stores the templates and routes that they need, and counts them as under way until
+// Release is called. It must not be called inside Write: it may begin a transaction itself. One submission that breaks
+// a rule refuses all.
+func (e *Engine) PrepareSubmit(ctx context.Context, subs []Submission) (*PreparedSubmit, error) {
+	_, drafts, err := e.drafts(ctx, subs, false)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := e.pressure.reserve(ctx, drafts, false)
+	if err != nil {
+		return nil, err
+	}
+	return &PreparedSubmit{entry: entry}, nil
+}
+
+// Release ends what PrepareSubmit began, once; err is what became of the transaction.
+func (p *PreparedSubmit) Release(err error) {
+	if err != nil {
+		p.receipts = nil
+	}
+	p.entry.release(p.receipts)
+}
+
+// SubmitIn stores prepared submissions in a transaction that the caller has begun, and answers each in order. The
+// tasks exist if that transaction is committed. It may be called once in each run of the transaction. ErrReplaced
+// says that the templates are gone, because the database was replaced: prepare again.
+func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Receipt, error) {
+	drafts := p.entry.admitted
+	receipts := make([]Receipt, len(drafts))
+	err := e.in(tx)(ctx, "submit", func(u *unit) error {
+		b := &builder{u: u}
+		if err := u.expectKnown(drafts); err != nil {
+			return err
+		}
+		if err := b.takeKeys(drafts, true); err != nil {
+			return err
+		}
+		for i, d := range drafts {
+			var err error
+			if receipts[i], err = b.add(d); err != nil {
+				return err
+			}
+		}
+		if len(b.tasks) == 0 {
+			return nil
+		}
+		if u.external { // it may be committed when the survey has passed
+			for _, t := range b.tasks {
+				u.cases.mustWatch(t, task.Errored)
+			}
+		}
+		u.ready.leaveQueued() // before the store goes on with the steps
+		return u.tx.InsertTasks(u.ctx, b.tasks, b.steps)
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.receipts = receipts
+	return slices.Clone(receipts), nil
+}
+
+// SubmitWithin is Submit in a transaction that write begins, or that somebody else has begun: write has its argument
+// run there, and returns what became of it. It is run a second time when the database was replaced meanwhile.
+func (e *Engine) SubmitWithin(ctx context.Context, subs []Submission,
+	write func(submit func(context.Context, Tx) error) error,
+) ([]Receipt, error) {
+	receipts, err := e.submitWithin(ctx, subs, write)
+	if errors.Is(err, ErrReplaced) {
+		e.forget()
+		receipts, err = e.submitWithin(ctx, subs, write)
+	}
+	return receipts, err
+}
+
+func (e *Engine) submitWithin(ctx context.Context, subs []Submission,
+	write func(submit func(context.Context, Tx) error) error,
+) (receipts []Receipt, err error) {
+	prepared, err := e.PrepareSubmit(ctx, subs)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { prepared.Release(err) }()
+	err = write(func(ctx context.Context, tx Tx) error {
+		receipts, err = e.SubmitIn(ctx, tx, prepared)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return receipts, nil
+}
