@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/feed"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -29,7 +30,7 @@ func inDomain(t *testing.T, fn func(d *domain)) {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			s, reopen := k.open(t)
-			w, err := newWorld(t, s, reopen, engine.Config{})
+			w, err := newWorld(t, s, reopen, settings.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}
