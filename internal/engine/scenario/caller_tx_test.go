@@ -198,7 +198,7 @@ func TestVerbsInADomainsTransaction(t *testing.T) {
 			_, err := d.engine.OperateIn(ctx, tx, id, steps[0].ID, act)
 			return err
 		}))
-		d.wantTask(id, task.Complete)
+		d.wantTask(id, task.ResolvedManually)
 	})
 }
 
