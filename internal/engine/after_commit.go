@@ -2,8 +2,8 @@ package engine
 
 import "time"
 
-// committed wakes those who wait for what a committed transaction did, and tells the observer of it. The
-// transaction had to be repeated so many times.
+// committed wakes the waiters for the effects of a committed transaction, and tells the observer. repeats counts the
+// runs that came to nothing before.
 func (e *Engine) committed(verb string, began time.Time, u *unit, repeats int) {
 	e.restoreRoutes(u.wake.queued)
 	e.queue.committed(u)

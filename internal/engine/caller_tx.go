@@ -16,9 +16,9 @@ import (
 // transaction runs fn on a unit of work: in a transaction of its own (Engine.write), or in the caller's (Engine.in).
 type transaction func(ctx context.Context, verb string, fn func(u *unit) error) error
 
-// in returns the transaction that the caller has begun. Polls are not served inside it, because nobody knows how long
-// it stays open: those that wait are woken after the commit. Listeners, the observer, other processes and the
-// dispatcher hear of it then, too. In a transaction that ends elsewhere (see Handle) nobody hears of anything.
+// in returns the transaction that the caller has begun. Polls are not served inside it, because it may stay open for
+// long: they are woken after the commit. Listeners, the observer, other processes and the dispatcher are told then,
+// too. In a transaction that ends elsewhere (see Handle) nothing is told.
 func (e *Engine) in(tx Tx) transaction {
 	return func(ctx context.Context, verb string, fn func(u *unit) error) error {
 		u := newUnit(ctx, e, tx)
@@ -42,8 +42,8 @@ func (e *Engine) in(tx Tx) transaction {
 	}
 }
 
-// follow has everybody told of the unit once its transaction is committed, if it calls enter when the unit is saved.
-// enter is nil where nobody learns of the commit.
+// follow has waiters and listeners told of the unit after its commit, provided that enter is called when the unit is
+// saved. enter is nil where the store does not learn of the commit.
 func (e *Engine) follow(u *unit, verb string) (enter func()) {
 	began, pass, saved := e.startObserving(), e.feed.Begin(), false
 	told := u.tx.Handle().AfterCommit(func() {
