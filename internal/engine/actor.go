@@ -12,11 +12,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// System is who acts where no operator does. Nobody else may claim the name.
+// System is the actor where no operator acts. No other actor may use the name.
 const System = access.System
 
-// What is stored where a request says nothing: who acts without a name and without
-// an API key, and why.
+// Stored where a request is silent: the actor without a name and without an API key, and the reason.
 const (
 	Anonymous = "anonymous"
 	NoReason  = "no reason given"
@@ -32,14 +31,14 @@ func keyOf(ctx context.Context) string {
 	return ""
 }
 
-// actorOf is who acts where naming him is optional: the one who is claimed, else the
-// holder of the request's key, else Anonymous.
+// actorOf is the actor where naming one is optional: the claimed one, else the holder of the request's key, else
+// Anonymous.
 func actorOf(ctx context.Context, claimed string) string {
 	return cmp.Or(claimed, keyOf(ctx), Anonymous)
 }
 
-// checkActor says what is wrong with an actor and a reason. Both may be empty: it is
-// the caller's business which of them is required.
+// checkActor returns the problems of an actor and a reason. Both may be empty: the caller decides which of them is
+// required.
 func checkActor(actor, reason string) []task.Problem {
 	var problems []task.Problem
 	if fault := actorFault(actor); fault != "" {
@@ -51,7 +50,7 @@ func checkActor(actor, reason string) []task.Problem {
 	return problems
 }
 
-// actorFault says what is wrong with the name of an actor, or "".
+// actorFault describes the error in the name of an actor, or returns "".
 func actorFault(actor string) string {
 	switch fault := task.TextFault(actor, maxName); {
 	case fault != "":
@@ -64,7 +63,7 @@ func actorFault(actor string) string {
 	return ""
 }
 
-// reasonFault says what is wrong with a reason, or "".
+// reasonFault describes the error in a reason, or returns "".
 func reasonFault(reason string, limit int) string {
 	switch fault := task.TextFault(reason, limit); {
 	case fault != "":
@@ -75,10 +74,10 @@ func reasonFault(reason string, limit int) string {
 	return ""
 }
 
-// blank reports whether nothing of a text can be seen.
+// blank reports whether a text has no visible character.
 func blank(s string) bool { return strings.TrimFunc(s, invisible) == "" }
 
-// visible drops a rune that cannot be seen, for strings.Map.
+// visible drops invisible runes, for strings.Map.
 func visible(r rune) rune {
 	if invisible(r) {
 		return -1
@@ -86,13 +85,13 @@ func visible(r rune) rune {
 	return r
 }
 
-// invisible reports whether a rune leaves no mark on a page: spaces, control
-// characters, and those that only direct their neighbours.
+// invisible reports whether a rune is invisible: spaces, control characters, and those that only affect their
+// neighbours.
 func invisible(r rune) bool {
 	return unicode.IsSpace(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r)
 }
 
-// expectFault says what is wrong with an expectation of a thing that has states.
+// expectFault returns the problems of an expectation of a thing that has states.
 func expectFault[S ~string](x task.Expectation, states []S) []task.Problem {
 	if x.State == "" || slices.Contains(states, S(x.State)) {
 		return nil

@@ -7,24 +7,22 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// admission is what a worker may take just now. Every poll begins with one, and
-// gets another whenever it is woken, before anything is claimed for it, wherever
-// that is claimed from.
+// admission is what a worker may take now. Every poll begins with one, and gets another whenever it is woken, before
+// any claim for it from any place.
 type admission struct {
-	leaving bool // the worker is to finish what it has and poll no more
-	room    int  // how many steps it may take; 0: none, for now
+	leaving bool // the worker must finish its steps and stop polling
+	room    int  // steps it may take; 0: none for now
 	until   task.Instant
 	worker  int64
 	// attempts reserved in a half-open period of the worker's breaker
 	period   int64
 	reserved int
-	// places of the worker that were promised; with bounded and none, it waits for one
+	// slots of the worker that were promised; with bounded and none, it waits for one
 	bounded  bool
 	promised int
 }
 
-// admit says how many of the steps wanted a worker may take. rounds is how often the poll
-// has asked before.
+// admit returns how many of the wanted steps a worker may take. rounds is how often the poll has asked before.
 func (e *Engine) admit(ctx context.Context, w *task.Worker, want, rounds int) admission {
 	if w.State.Leaving() {
 		return admission{leaving: true}
@@ -50,8 +48,8 @@ func (e *Engine) admit(ctx context.Context, w *task.Worker, want, rounds int) ad
 	return adm
 }
 
-// askAgain is when a poll that waits for a place of its worker looks again, in case it was
-// not told of one: where others settle too soon, and then less and less often.
+// askAgain is the time at which a poll that waits for a slot of its worker checks again, in case no event reaches it:
+// soon where other processes settle, then less and less often.
 func (e *Engine) askAgain(until task.Instant, rounds int) task.Instant {
 	pause := countShortAlone
 	if e.Shared() {
@@ -64,7 +62,7 @@ func (e *Engine) askAgain(until task.Instant, rounds int) task.Instant {
 	return again
 }
 
-// dismissed ends an admission of which so many steps were taken.
+// dismissed ends an admission with the number of steps taken.
 func (e *Engine) dismissed(a admission, taken int) {
 	if unused := a.reserved - taken; unused > 0 {
 		e.breakers.giveBack(a.worker, a.period, unused)
@@ -74,8 +72,7 @@ func (e *Engine) dismissed(a admission, taken int) {
 	}
 }
 
-// until returns a channel that receives when the admission may have another end
-// by itself; nil when it has none.
+// until returns a channel that receives when the admission may change without an event; nil when it cannot.
 func (e *Engine) until(a admission) <-chan time.Time {
 	if a.until == 0 {
 		return nil

@@ -14,10 +14,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Refusal is why back-pressure refused a submission.
+// Refusal is the reason for which back-pressure refuses a submission.
 type Refusal string
 
-// The reasons, in the order in which they are looked for.
+// The reasons, in the order in which they are checked.
 const (
 	Overloaded    Refusal = "overloaded"
 	OverAllowList Refusal = "allow_list_only"
@@ -27,37 +27,37 @@ const (
 	OverSustained Refusal = "user_sustained"
 )
 
-// Refusals are all of them.
+// Refusals lists every reason.
 var Refusals = []Refusal{Overloaded, OverAllowList, OverHigh, OverSoft, OverBurst, OverSustained}
 
-// backpressure decides which submissions are accepted. It never counts the queue
-// for a submission: it goes by a count that is made in the background while
-// somebody submits, and by what this process has put in and handed out since.
+// backpressure decides which submissions are accepted. It never counts the queue for a submission. It estimates the
+// depth from a count that runs in the background while submissions arrive, and from the steps that this process has
+// added and handed out since.
 type backpressure struct {
 	e     *Engine
 	cfg   settings.Backpressure
 	users *rate.Limits
 
-	active  atomic.Int64 // tasks that are being stored, whatever their scope
+	active  atomic.Int64 // tasks that are being stored, in any scope
 	pending atomic.Int64 // of these, accepted here
 	refused [6]atomic.Int64
 
 	mu      sync.Mutex
 	depth   int  // ready steps
-	capped  bool // there were more when they were counted
+	capped  bool // the count reached its limit: there were more
 	at      task.Instant
-	cost    time.Duration // of the last count
+	cost    time.Duration // duration of the last count
 	counted bool
 
 	counts *coalesce.Group[struct{}, struct{}]
 }
 
 const (
-	// recount is how long a count is good for, recountShare how many times its own
-	// duration: counting takes a small part of the time, however long the queue.
+	// recount is how long a count is valid, and recountShare the same as a multiple of the count's own duration.
+	// Counting thus takes a small part of the time, however long the queue is.
 	recount      = time.Second
 	recountShare = 20
-	// staleCount is the age at which a count is not gone by any more, in rhythms.
+	// staleCount is the age, in such periods, at which a count is no longer used.
 	staleCount = 10
 )
 
@@ -70,21 +70,20 @@ func newBackpressure(e *Engine) *backpressure {
 	return b
 }
 
-// tiers reports whether the depth of the queue matters at all.
+// tiers reports whether any tier depends on the depth of the queue.
 func (b *backpressure) tiers() bool {
 	return b.cfg.Soft > 0 || b.cfg.HighOnly > 0 || b.cfg.AllowListOnly > 0
 }
 
-// appliesTo reports whether a submission is one that may be refused.
+// appliesTo reports whether back-pressure may refuse a submission.
 func (b *backpressure) appliesTo(d *draft) bool {
 	return b.cfg.Scope == settings.AllScope || d.in.Queued
 }
 
-// minNormalLoad is what a process can always have in hand.
+// minNormalLoad is the smallest computed normal load of a process.
 const minNormalLoad = 5000
 
-// normalLoad is how much may be in hand before that is more than normal; 0: there
-// is no bound.
+// normalLoad is the number of tasks that may be stored at once before the load is above normal; 0: no bound.
 func (b *backpressure) normalLoad(now task.Instant) int {
 	switch {
 	case b.cfg.NormalLoad < 0:
@@ -95,8 +94,8 @@ func (b *backpressure) normalLoad(now task.Instant) int {
 	return max(minNormalLoad, int(b.e.meter.storeRate(now)))
 }
 
-// tier returns the highest tier that a depth reaches, "" for none; the lowest level
-// that it accepts, and in words who that is.
+// tier returns the highest tier that a depth reaches, "" for none; the lowest level that this tier accepts; and a text
+// that names what it accepts.
 func (b *backpressure) tier(depth int) (tier Refusal, least int, who string) {
 	reached := func(at int) bool { return at > 0 && depth >= at }
 	switch {
@@ -112,7 +111,7 @@ func (b *backpressure) tier(depth int) (tier Refusal, least int, who string) {
 	return "", 0, ""
 }
 
-// highLevel is the level named high, else the highest that has a name.
+// highLevel is the level named high, or the highest named level if there is none.
 func (e *Engine) highLevel() int {
 	for _, p := range e.cfg.Priorities {
 		if p.Name == "high" {
@@ -132,7 +131,7 @@ const (
 	longestWait  = time.Minute
 )
 
-// drained is after how long the queue is likely to be below the lowest tier.
+// drained estimates the time until the queue is below the lowest tier.
 func (b *backpressure) drained(now task.Instant, depth int) time.Duration {
 	lowest := settings.MaxDepth
 	for _, at := range []int{b.cfg.Soft, b.cfg.HighOnly, b.cfg.AllowListOnly} {
@@ -155,8 +154,7 @@ func (b *backpressure) refuse(why Refusal, n int) {
 	}
 }
 
-// estimate is the number of ready steps, as far as it is known. It blocks only when
-// there is no count that is recent enough.
+// estimate returns the estimated number of ready steps. It blocks only when there is no recent count.
 func (b *backpressure) estimate(ctx context.Context, now task.Instant) (int, error) {
 	b.mu.Lock()
 	rhythm := max(recount, recountShare*b.cost)
@@ -176,11 +174,11 @@ func (b *backpressure) estimate(ctx context.Context, now task.Instant) (int, err
 	return b.depth + int(b.pending.Load()), nil
 }
 
-// exactDepth is how far the queue is counted though no tier needs it, so that those
-// who are refused are told how many there are.
+// exactDepth is the depth up to which the queue is counted even if no tier needs it, so that a refusal can report the
+// number.
 const exactDepth = 100_000
 
-// count counts the queue, as far as the highest tier and some way beyond.
+// count counts the queue up to a limit above the highest tier.
 func (b *backpressure) count(ctx context.Context) error {
 	limit := max(b.cfg.Soft, b.cfg.HighOnly, b.cfg.AllowListOnly, exactDepth) + 1
 	began := b.e.instant()
@@ -199,31 +197,31 @@ func (b *backpressure) count(ctx context.Context) error {
 	return nil
 }
 
-// moved notes that n steps more are ready, or, with a negative n, fewer.
+// moved records that n more steps are ready or, with a negative n, fewer.
 func (b *backpressure) moved(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.depth = max(b.depth+n, 0)
 }
 
-// Pressure says how much there is to do, and what is refused for it.
+// Pressure is the load of a process and the submissions refused because of it.
 type Pressure struct {
 	Scope settings.BackpressureScope
 	// Tier is the tier that the queue has reached, "" for none.
 	Tier Refusal
-	// Depth is the number of ready steps, as far as this process knows; only while
-	// Counted, which is not so before the first submission that depends on it.
+	// Depth is the estimated number of ready steps. It is valid only while Counted is set, which the first submission
+	// that depends on the depth does.
 	Depth   int
 	Counted bool
-	// Active counts tasks that are being stored, NormalLoad is how many are normal;
-	// 0 is any number. Overloaded is twice that.
+	// Active counts tasks that are being stored. NormalLoad is the normal number of them; 0: no bound. Overloaded is
+	// twice that number.
 	Active, NormalLoad int
 	Overloaded         bool
 	// Refused counts the tasks refused since the process began.
 	Refused map[Refusal]int64
 }
 
-// Pressure says how much there is to do just now, without asking the store.
+// Pressure returns the current load without a read from the store.
 func (e *Engine) Pressure() Pressure {
 	b, now := e.pressure, e.instant()
 	p := Pressure{Scope: b.cfg.Scope, Active: int(b.active.Load()), NormalLoad: b.normalLoad(now),

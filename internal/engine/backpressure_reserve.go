@@ -10,17 +10,16 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// reservation is what back-pressure decided about the submissions of one call.
+// reservation is the decision of back-pressure about the submissions of one call.
 type reservation struct {
 	b *backpressure
-	// admitted are those to be stored, in the order of the call; refused says of the
-	// others why.
+	// admitted are the submissions to store, in the order of the call; refused holds the reason for each of the others.
 	admitted []*draft
 	refused  map[*draft]error
 
 	at      task.Instant
-	normal  int             // of the admitted, those that back-pressure is about
-	counted map[*draft]bool // of these, those counted for their users
+	normal  int             // of the admitted, those that back-pressure applies to
+	counted map[*draft]bool // of these, those counted against the limits of their users
 }
 
 // group is a group of submissions that is accepted or refused as one.
@@ -30,13 +29,13 @@ type group struct {
 	err    *task.Error // nil: accepted
 }
 
-// reserve takes tasks in hand; the entry has to be left once they are stored, or are
-// not. When too much is in hand, or in the queue, or a user has submitted too much,
-// all are refused with an error, and nothing of them is counted. With each, every
-// task is judged by itself, in the order of the call and as if it had come alone.
+// reserve counts tasks as being stored. The caller must release the reservation once they are stored or have failed.
+// When the load, the depth of the queue or a user's rate is above its limit, reserve refuses all of them with an error
+// and counts none. With each, it decides about every task separately, in the order of the call, as if each had come
+// alone.
 //
-// A submission whose idempotency key is known makes nothing new: it is accepted
-// whatever the length of the queue, and counts for nobody.
+// A submission whose idempotency key is known creates no task: it is accepted at any depth of the queue, and does not
+// count against a user's limits.
 func (b *backpressure) reserve(ctx context.Context, drafts []*draft, each bool) (*reservation, error) {
 	t := &reservation{b: b, at: b.e.instant(), refused: map[*draft]error{}, counted: map[*draft]bool{}}
 	groups, err := b.decideAll(ctx, t, b.groups(drafts, each))
@@ -68,8 +67,8 @@ func (b *backpressure) reserve(ctx context.Context, drafts []*draft, each bool) 
 	return t, nil
 }
 
-// release ends an entry. What the receipts of the admitted say was not made is not
-// counted for its user; nil receipts say that nothing was.
+// release ends a reservation. Admitted tasks that the receipts report as not created do not count against their users'
+// limits; with nil receipts, none was created.
 func (t *reservation) release(receipts []Receipt) {
 	t.b.active.Add(-int64(len(t.admitted)))
 	t.b.pending.Add(-int64(t.normal))
@@ -80,7 +79,7 @@ func (t *reservation) release(receipts []Receipt) {
 	}
 }
 
-// groups are the submissions that back-pressure is about.
+// groups returns the submissions that back-pressure applies to.
 func (b *backpressure) groups(drafts []*draft, each bool) []*group {
 	var groups []*group
 	for _, d := range drafts {
@@ -95,8 +94,8 @@ func (b *backpressure) groups(drafts []*draft, each bool) []*group {
 	return groups
 }
 
-// decideAll judges groups one after another. Only when some are refused is it looked up
-// which idempotency keys are known, and those groups are judged again without them.
+// decideAll decides about groups one after another. Only when some are refused does it look up which idempotency keys
+// are known; it then decides about those groups again without the known submissions.
 func (b *backpressure) decideAll(ctx context.Context, t *reservation, groups []*group) ([]*group, error) {
 	if len(groups) == 0 {
 		return nil, nil
@@ -139,8 +138,8 @@ func (b *backpressure) decideAll(ctx context.Context, t *reservation, groups []*
 	return groups, nil
 }
 
-// decide decides about a group at a depth of the queue, and counts it for its users if
-// it is accepted.
+// decide decides about a group at a depth of the queue. If it accepts the group, it counts it against the limits of its
+// users.
 func (b *backpressure) decide(t *reservation, depth int, drafts []*draft) (Refusal, *task.Error) {
 	if err := b.checkLoad(t.at); err != nil {
 		return Overloaded, err
@@ -160,7 +159,7 @@ func (b *backpressure) checkLoad(now task.Instant) *task.Error {
 		Message: fmt.Sprintf("the server is overloaded: it holds twice its normal number of %d unstored tasks", normal)}
 }
 
-// checkDepth refuses what is not urgent enough for the length of the queue.
+// checkDepth refuses submissions whose priority is too low for the depth of the queue.
 func (b *backpressure) checkDepth(now task.Instant, depth int, drafts []*draft) (Refusal, *task.Error) {
 	tier, least, who := b.tier(depth)
 	if tier == "" {
@@ -180,8 +179,7 @@ func (b *backpressure) checkDepth(now task.Instant, depth int, drafts []*draft) 
 	return tier, e
 }
 
-// depthText says how many steps are ready. Counting ends somewhere, and then it says
-// that there are more.
+// depthText describes the number of ready steps. When the count reached its limit, the text says that there are more.
 func (b *backpressure) depthText(depth int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -221,5 +219,5 @@ func (b *backpressure) checkUsers(t *reservation, drafts []*draft) (Refusal, *ta
 		Message: fmt.Sprintf("the user has submitted the %d tasks that are allowed within %s", hit.Limit, within)}
 }
 
-// userOf is on whose behalf a task is submitted.
+// userOf is the user on whose behalf a task is submitted.
 func userOf(d *draft) rate.User { return rate.User{Key: d.in.Caller, ID: d.in.Meta.Initiator} }

@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// blockingFailure is the last failure of those steps of a task that keep it from going on; nil
-// for a task that stood still without one: then it was not its work that failed.
+// blockingFailure is the last failure of the steps that block a task; nil for a task that is stuck without a failure.
 type blockingFailure struct {
 	step   *task.Step
 	failed *task.Attempt
@@ -33,7 +32,7 @@ func (c *snapshotter) blockingFailure(of task.ID) *blockingFailure {
 	return last
 }
 
-// occurrence is what a case tells of a task that is stuck.
+// occurrence is the record in a case that a task is stuck.
 func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	out := task.Occurrence{At: c.u.now, Reason: o.reason, OriginalState: o.state}
 	def, err := c.u.rows.template(o.task.DefID)
@@ -42,7 +41,7 @@ func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	}
 	if last := c.blockingFailure(o.task.ID); last != nil {
 		f := last.failed.Failure
-		// PostgreSQL keeps no NUL
+		// PostgreSQL stores no NUL
 		out.Fingerprint, out.Class, out.Message = f.Fingerprint(), task.ClassOf(f),
 			strings.ReplaceAll(failure.Cut(f.Message, task.MaxCaseMessage), "\x00", " ")
 		out.Retryable = f.Retryable && out.Class != failure.Logic
@@ -59,8 +58,7 @@ func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	return out, err
 }
 
-// stalledClass is the class of the trouble of a task of which nothing failed: a step takes too
-// long, or nobody takes one.
+// stalledClass is the class of the problem of a task without a failure: a step takes too long, or no worker takes one.
 func (c *snapshotter) stalledClass(of task.ID) failure.Class {
 	class := failure.Class("")
 	for _, s := range c.u.rows.families[of] {
@@ -74,7 +72,7 @@ func (c *snapshotter) stalledClass(of task.ID) failure.Class {
 	return class
 }
 
-// message says why a step failed for good.
+// message describes why a step failed for good.
 func (l *blockingFailure) message(step string, cause task.CaseCause, class failure.Class) string {
 	s := l.step
 	switch cause {

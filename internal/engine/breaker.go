@@ -11,28 +11,25 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// A worker whose last attempts all failed gets nothing for a while, and then a few
-// attempts, to see whether they succeed. Since when its breaker is open is in the
-// worker's row, so that all processes and a later start go by it; it is written in
-// the transaction that ends the attempt. How many failures in a row led there is
-// counted in each process, of the attempts whose end it heard of, and so are the
-// attempts of a half-open period.
+// A worker whose last attempts all failed gets no steps for a period, and then a few attempts as a test (half-open).
+// The worker's row stores the time at which its breaker opened, so that it holds for all processes and across restarts;
+// the transaction that ends the attempt writes it. Each process counts in memory the failures in a row, of the attempts
+// whose end it has seen, and the attempts of a half-open period.
 
-// breakerOutcomes are the attempts that ended in a unit, and what they did to circuit breakers.
+// breakerOutcomes are the attempts that ended in a unit, and their effect on circuit breakers.
 type breakerOutcomes struct {
 	u *unit
 
 	outcomes []breakerOutcome
-	changed  []*task.Worker // whose breakers opened or closed
+	changed  []*task.Worker // workers whose breakers opened or closed
 	version  int64          // of the workers' rows; see workerCache
 }
 
-// breakers is what a process has counted. A worker that does not fail is not in it.
+// breakers holds the counts of this process. It has no entry for a worker that does not fail.
 type breakers struct {
 	cfg settings.WorkerBreaker
 
-	// failing is how many entries there are. While there are none, a success is
-	// not even looked at.
+	// failing is the number of entries. While it is zero, successes are not evaluated.
 	failing atomic.Int64
 
 	mu      sync.Mutex
@@ -40,22 +37,21 @@ type breakers struct {
 	routes  map[int64]*routeFailure // with CountAny only
 }
 
-// breaker is what is known of one worker.
+// breaker is the state of one worker's breaker in this process.
 type breaker struct {
-	failures int          // in a row; since it opened, those of a half-open period
+	failures int          // in a row; once open, those of a half-open period
 	brokenAt task.Instant // as in the worker's row
 	period   int64        // the half-open period to which taken belongs
 	taken    int          // attempts handed out in it, or reserved
 }
 
-// routeFailure is a route on which an attempt failed for good, and none has
-// succeeded since.
+// routeFailure is a route on which an attempt failed for good, with no success since.
 type routeFailure struct {
-	worker int64 // who failed first
-	shared bool  // others did too
+	worker int64 // the first one that failed
+	shared bool  // others failed too
 }
 
-// maxFailing bounds the entries; past it, counting starts afresh.
+// maxFailing bounds the entries; above it, counting starts again from zero.
 const maxFailing = 50_000
 
 func newBreakers(cfg settings.WorkerBreaker) *breakers {
@@ -64,10 +60,10 @@ func newBreakers(cfg settings.WorkerBreaker) *breakers {
 
 func (b *breakers) on() bool { return b.cfg.Failures > 0 }
 
-// updateFailing updates troubled; the caller holds mu.
+// updateFailing updates failing. The caller holds mu.
 func (b *breakers) updateFailing() { b.failing.Store(int64(len(b.workers) + len(b.routes))) }
 
-// note brings what is counted in line with a worker's row that was read at a time.
+// note updates the counts to match a worker's row that was read at the time read.
 func (b *breakers) note(w *task.Worker, read task.Instant) {
 	if !b.on() || w.BrokenAt == 0 && b.failing.Load() == 0 {
 		return
@@ -85,20 +81,20 @@ func (b *breakers) note(w *task.Worker, read task.Instant) {
 	b.updateFailing()
 }
 
-// put stores an entry; the caller holds mu.
+// put stores an entry. The caller holds mu.
 func (b *breakers) put(worker int64, entry breaker) {
 	makeRoom(b.workers, maxFailing)
 	b.workers[worker] = &entry
 }
 
-// reserve returns how many of the attempts wanted a worker may have in a half-open
-// period, and counts them as handed out.
+// reserve returns how many of the wanted attempts a worker may have in a half-open period, and counts them as handed
+// out.
 func (b *breakers) reserve(worker, period int64, want int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	have := b.workers[worker]
 	if have == nil {
-		return want // it was closed this moment
+		return want // it has just been closed
 	}
 	if have.period != period {
 		have.period, have.taken = period, 0
@@ -108,7 +104,7 @@ func (b *breakers) reserve(worker, period int64, want int) int {
 	return n
 }
 
-// giveBack takes attempts back that were reserved and not handed out.
+// giveBack returns attempts that were reserved and not handed out.
 func (b *breakers) giveBack(worker, period int64, n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,22 +113,22 @@ func (b *breakers) giveBack(worker, period int64, n int) {
 	}
 }
 
-// breakerOutcome is the end of an attempt, as far as it speaks for or against a worker.
+// breakerOutcome is the end of an attempt that counts for or against a worker.
 type breakerOutcome struct {
 	worker, route int64
 	good          bool
-	final         bool // a failure that says as much about the step; see routeTrouble
-	lost          bool // nobody heard of the lease in time
+	final         bool // a failure that may be the step's fault as well; see isRouteFault
+	lost          bool // the lease ran out without a sign from the worker
 }
 
-// breakerChange is a breaker that has to be opened or closed.
+// breakerChange is a breaker to open or close.
 type breakerChange struct {
 	worker   int64
 	brokenAt task.Instant // 0: close it
 }
 
-// evaluate returns which breakers the ends of attempts turn, by number of the worker,
-// and changes nothing. heed makes it count them.
+// evaluate returns the breakers that the ends of attempts open or close, by number of the worker. With heed it also
+// stores the new counts; without, it changes nothing.
 func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, heed bool) []breakerChange {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -163,14 +159,14 @@ func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, heed bool) 
 	return list
 }
 
-// after returns the entry as the end of an attempt leaves it.
+// after returns the entry after the end of an attempt.
 func (of breaker) after(good bool, cfg settings.WorkerBreaker, now task.Instant) breaker {
 	w := task.Worker{BrokenAt: of.brokenAt}
 	state, _, _ := w.Breaker(now, cfg.OpenFor)
 	switch {
 	case good:
 		return breaker{}
-	case state == task.BreakerOpen: // the end of what was handed out before
+	case state == task.BreakerOpen: // the end of an attempt handed out before it opened
 		return of
 	}
 	of.failures++
@@ -181,8 +177,8 @@ func (of breaker) after(good bool, cfg settings.WorkerBreaker, now task.Instant)
 	return of
 }
 
-// isRouteFault reports whether a failure is the route's rather than the worker's, and
-// notes in routes what the end of the attempt says about that.
+// isRouteFault reports whether a failure is the route's fault rather than the worker's, and records the outcome of the
+// attempt in routes.
 func (b *breakers) isRouteFault(v breakerOutcome, routes map[int64]*routeFailure) bool {
 	if b.cfg.Count != settings.CountAny || !v.good && !v.final {
 		return false
@@ -204,7 +200,7 @@ func (b *breakers) isRouteFault(v breakerOutcome, routes map[int64]*routeFailure
 	return have.shared
 }
 
-// apply stores what judge found; the caller holds mu.
+// apply stores the counts that evaluate computed. The caller holds mu.
 func (b *breakers) apply(workers map[int64]breaker, routes map[int64]*routeFailure) {
 	for no, of := range workers {
 		if of == (breaker{}) {
@@ -219,14 +215,14 @@ func (b *breakers) apply(workers map[int64]breaker, routes map[int64]*routeFailu
 	b.updateFailing()
 }
 
-// noteSuccess notes the success of an attempt, if anybody is in trouble at all.
+// noteSuccess records the success of an attempt, if there are any entries.
 func (bo *breakerOutcomes) noteSuccess(s *task.Step) {
 	if b := bo.u.e.breakers; b.on() && b.failing.Load() > 0 && s.WorkerNo != 0 {
 		bo.outcomes = append(bo.outcomes, breakerOutcome{worker: s.WorkerNo, route: s.RouteID, good: true})
 	}
 }
 
-// noteFailure notes the failure of an attempt if it counts against its worker.
+// noteFailure records the failure of an attempt if it counts against its worker.
 func (bo *breakerOutcomes) noteFailure(route int64, a task.Attempt) {
 	b := bo.u.e.breakers
 	if !b.on() || a.WorkerNo == 0 {
@@ -234,7 +230,7 @@ func (bo *breakerOutcomes) noteFailure(route int64, a task.Attempt) {
 	}
 	lost := a.Outcome == task.LeaseExpired || a.Outcome == task.NotStarted
 	if lost && slices.ContainsFunc(bo.outcomes, func(v breakerOutcome) bool { return v.lost && v.worker == a.WorkerNo }) {
-		return // what is lost together has one cause
+		return // leases that are lost together have one cause
 	}
 	fault := task.WorkersFault(a.Outcome, a.Failure)
 	if fault || b.cfg.Count == settings.CountAny && a.Outcome == task.Failed {
@@ -243,7 +239,7 @@ func (bo *breakerOutcomes) noteFailure(route int64, a task.Attempt) {
 	}
 }
 
-// save stores which breakers the attempts that have ended turn.
+// save stores the breakers that the ended attempts open or close.
 func (bo *breakerOutcomes) save() error {
 	if len(bo.outcomes) == 0 {
 		return nil
@@ -256,7 +252,7 @@ func (bo *breakerOutcomes) save() error {
 	for i, t := range turns {
 		nos[i], to[t.worker] = t.worker, t.brokenAt
 	}
-	workers, err := bo.u.tx.Workers(bo.u.ctx, nos) // without those that are forgotten
+	workers, err := bo.u.tx.Workers(bo.u.ctx, nos) // without those that were removed
 	if err != nil {
 		return err
 	}
@@ -281,8 +277,8 @@ func (e *Engine) BreakerOf(w *task.Worker) task.BreakerState {
 	return state
 }
 
-// BreakerUntil returns the state of a worker's circuit breaker, and until when it is in
-// that if nothing happens; 0 is for ever.
+// BreakerUntil returns the state of a worker's circuit breaker, and the time at which that state ends if nothing else
+// changes it; 0: never.
 func (e *Engine) BreakerUntil(w *task.Worker) (state task.BreakerState, until task.Instant) {
 	if !e.breakers.on() {
 		return task.BreakerClosed, 0
@@ -291,7 +287,7 @@ func (e *Engine) BreakerUntil(w *task.Worker) (state task.BreakerState, until ta
 	return state, until
 }
 
-// publishBreakers counts what has been stored, and lets those know who wait.
+// publishBreakers counts the stored outcomes, and wakes the waiting polls that they concern.
 func (e *Engine) publishBreakers(u *unit) {
 	if len(u.breakers.outcomes) == 0 {
 		return

@@ -8,41 +8,39 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// A bulk verb does to many cases, or to the failed steps of their tasks, what a verb of
-// one does: to those that a filter lets pass, newest first, some in each transaction. An
-// item that is refused does not keep the others back.
+// A bulk verb applies a verb to many cases, or to the failed steps of their tasks: to all cases that match a filter,
+// newest first, a portion in each transaction. A refused item does not stop the others.
 
 const (
-	// bulkCases and bulkSteps bound what one transaction of a bulk verb has in hand, so
-	// that others need not wait for long.
+	// bulkCases and bulkSteps bound one transaction of a bulk verb, so that others do not wait for it long.
 	bulkCases = 100
 	bulkSteps = 2000
-	// bulkItems bounds what one request does; its cursor says where to go on.
+	// bulkItems bounds one request; its cursor continues where it stopped.
 	bulkItems = 10_000
 )
 
-// Bulk says what a bulk verb is about.
+// Bulk is the selection and the options of a bulk verb.
 type Bulk struct {
-	// Filter selects cases. Limit is for the request; Below is where to go on.
+	// Filter selects cases. Its Limit applies to the whole request; its Below continues an earlier one.
 	Filter CaseFilter
-	DryRun bool // tell what would be done, and do nothing
+	DryRun bool // report the effects, and change nothing
 }
 
-// BulkItem is what became of a case, or of a step of its task.
+// BulkItem is the effect on a case, or on a step of its task.
 type BulkItem struct {
 	Case, Task task.ID
 	Step       task.ID // zero for a verb on cases, and where no step was found
 	StepName   string
-	From, To   string // states; To is what it would be in a dry run
-	Err        error  // *task.Error: it was refused, and nothing was done to it
+	From, To   string // states; in a dry run, To is the state that would result
+	Err        error  // *task.Error: the item was refused and is unchanged
 }
 
-// BulkResult is what a bulk verb did.
+// BulkResult is the effect of a bulk verb.
 type BulkResult struct {
 	Items []BulkItem
-	// Next is where to go on (CaseFilter.Below); zero at the end.
+	// Next is the position to continue from (CaseFilter.Below); zero at the end.
 	Next task.ID
-	// Err is why it stopped before its limit: the items after Next were not looked at.
+	// Err is why the verb stopped before its limit: the items after Next were not processed.
 	Err error
 }
 
@@ -56,8 +54,8 @@ func (e *Engine) UpdateCases(ctx context.Context, b Bulk, ch task.CaseChange) (*
 	})
 }
 
-// OperateOnCases performs the same act on the failed steps of the tasks of many cases;
-// with a name only on the step of that name, whatever its state is.
+// OperateOnCases performs the same act on the failed steps of the tasks of many cases. With a name it acts only on the
+// step of that name, whatever its state is.
 func (e *Engine) OperateOnCases(ctx context.Context, b Bulk, step string, act StepAct) (*BulkResult, error) {
 	if problems := e.checkAct(&act); len(problems) > 0 {
 		return nil, refusal("no step was changed", problems)
@@ -67,10 +65,10 @@ func (e *Engine) OperateOnCases(ctx context.Context, b Bulk, step string, act St
 	})
 }
 
-// some does a bulk verb to some cases.
+// some applies a bulk verb to a portion of the cases.
 type some func(u *unit, cases []*task.Case) ([]BulkItem, error)
 
-// bulk selects cases and hands them to fn, some in each transaction.
+// bulk selects cases and passes them to fn, a portion in each transaction.
 func (e *Engine) bulk(ctx context.Context, verb string, b Bulk, fn some) (*BulkResult, error) {
 	if n := len(b.Filter.IDs); n > 0 {
 		b.Filter.Limit = n
@@ -78,7 +76,7 @@ func (e *Engine) bulk(ctx context.Context, verb string, b Bulk, fn some) (*BulkR
 	if err := e.checkPage(b.Filter.Limit, b.Filter.Offset); err != nil {
 		return nil, err
 	}
-	b.Filter.Bytes = -1 // metadata is of no interest here
+	b.Filter.Bytes = -1 // metadata is not needed here
 	cases, err := e.caseStore.ListCases(ctx, b.Filter)
 	if err != nil {
 		return nil, err
@@ -108,7 +106,7 @@ func (e *Engine) bulk(ctx context.Context, verb string, b Bulk, fn some) (*BulkR
 	return out, nil
 }
 
-// notAmong are the refusals of cases that were named and not found.
+// notAmong returns refusals for the cases that were named and not found.
 func notAmong(ids []task.ID, cases []*task.Case) []BulkItem {
 	found := make(map[task.ID]bool, len(cases))
 	for _, c := range cases {
@@ -124,7 +122,7 @@ func notAmong(ids []task.ID, cases []*task.Case) []BulkItem {
 	return items
 }
 
-// sizesOf are the numbers of steps of the tasks of cases.
+// sizesOf returns the number of steps of each case's task.
 func (e *Engine) sizesOf(ctx context.Context, cases []*task.Case) (map[task.ID]int, error) {
 	ids := make([]task.ID, len(cases))
 	for i, c := range cases {
@@ -141,7 +139,7 @@ func (e *Engine) sizesOf(ctx context.Context, cases []*task.Case) (map[task.ID]i
 	return sizes, nil
 }
 
-// portion is how many of the cases go into one transaction: one at least.
+// portion is how many of the cases go into one transaction: at least one.
 func portion(cases []*task.Case, sizes map[task.ID]int) int {
 	steps, n := 0, 0
 	for _, c := range cases[:min(len(cases), bulkCases)] {
@@ -153,7 +151,7 @@ func portion(cases []*task.Case, sizes map[task.ID]int) int {
 	return n
 }
 
-// bulkOnce is one transaction. A dry run does the same and stores nothing of it.
+// bulkOnce runs one transaction. A dry run does the same work and stores nothing.
 func (e *Engine) bulkOnce(ctx context.Context, verb string, dry bool, cases []*task.Case, fn some,
 ) (items []BulkItem, err error) {
 	if dry {
@@ -178,7 +176,7 @@ func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, e
 	if err := u.rows.takeTasks(ids); err != nil {
 		return nil, err
 	}
-	found, err := u.e.caseStore.CasesOf(u.ctx, u.tx, ids) // read behind the tasks; see caseInHand
+	found, err := u.e.caseStore.CasesOf(u.ctx, u.tx, ids) // read once the tasks are loaded; see CaseRows
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +214,7 @@ func (u *unit) operateOnCases(list []*task.Case, step string, act StepAct) ([]Bu
 	var items []BulkItem
 	seen := make(map[task.ID]bool, len(list))
 	for _, c := range list {
-		if seen[c.TaskID] { // another case of the task was looked at before
+		if seen[c.TaskID] { // an earlier case of the same task was processed
 			continue
 		}
 		seen[c.TaskID] = true
@@ -229,7 +227,7 @@ func (u *unit) operateOnCases(list []*task.Case, step string, act StepAct) ([]Bu
 	return items, nil
 }
 
-// operateOnTask performs an act on the steps of the task of a case.
+// operateOnTask performs an act on the steps of a case's task.
 func (u *unit) operateOnTask(c *task.Case, step string, act StepAct) ([]BulkItem, error) {
 	about := BulkItem{Case: c.ID, Task: c.TaskID}
 	t := u.rows.tasks[c.TaskID]
@@ -272,8 +270,7 @@ func noSteps(t *task.Task, step string) error {
 	return task.Errorf(task.WrongState, "the task %s is %s, and no step of it has failed", t.ID, t.State)
 }
 
-// refused keeps with its item why it was refused. The error that it returns is the
-// store's, which is about all of them.
+// refused stores an item's refusal in the item. It returns an error of the store, which concerns all items.
 func refused(err error, item *BulkItem) error {
 	var e *task.Error
 	if !errors.As(err, &e) {

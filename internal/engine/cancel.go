@@ -7,19 +7,17 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Cancellation says who cancels, why, and what he saw.
+// Cancellation is the actor and the reason of a cancellation, and the state that the caller expects.
 type Cancellation struct {
 	Actor  string
 	Reason string
-	Expect task.Expectation // of every one of the tasks
+	Expect task.Expectation // of each of the tasks
 }
 
-// Cancel cancels tasks in one transaction and answers each in order: steps that
-// are not settled become cancelled, and the leases on them end. A task that is
-// cancelled already stays as it is, by whom and why included; one that is terminal in
-// another way is answered with WrongState, one that is not as expected with Conflict,
-// and one that the request's key does not reach with NotFound. Without an actor it is the holder of the request's key,
-// or Anonymous; without a reason, NoReason is stored.
+// Cancel cancels tasks in one transaction and answers each in order. Steps that are not settled become cancelled, and
+// their leases end. A task that is cancelled already keeps its actor and reason. One that is terminal in another way is
+// answered with WrongState, one that is not as expected with Conflict, and one that is out of the key's reach with
+// NotFound. Without an actor, the holder of the request's key or Anonymous is stored; without a reason, NoReason.
 func (e *Engine) Cancel(ctx context.Context, ids []task.ID, c Cancellation) ([]Receipt, error) {
 	if err := e.checkBatch("/task_uuids", len(ids)); err != nil {
 		return nil, err
@@ -59,7 +57,7 @@ func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
 		return Receipt{}, err
 	case c.Expect.Check(t.Seen()) != nil:
 		r.State, r.Err = t.State, c.Expect.Check(t.Seen())
-	case t.State == task.Cancelled: // asked again, maybe because the answer was lost
+	case t.State == task.Cancelled: // repeated, perhaps because the answer was lost
 		r.State = t.State
 		return r, nil
 	case t.State.Terminal():
@@ -89,7 +87,7 @@ func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
 	return r, nil
 }
 
-// interrupt cancels a step, and ends the lease on it if there is one.
+// interrupt cancels a step, and ends its lease if there is one.
 func (u *unit) interrupt(w Work) error {
 	from := w.Step.State
 	u.endLease(w.Step, task.StepCancelled)
@@ -100,7 +98,7 @@ func (u *unit) interrupt(w Work) error {
 	return nil
 }
 
-// endLease books the attempt that is cut off by what is about to happen.
+// endLease records the attempt that is about to be cut off.
 func (u *unit) endLease(s *task.Step, after task.StepState) {
 	if !s.State.Leased() {
 		return

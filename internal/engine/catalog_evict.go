@@ -44,7 +44,7 @@ func (v *eviction) create(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// use notes that a route is used. It runs for each step that becomes ready, so it writes only changes.
+// use records that a route is used. It runs for each step that becomes ready, so it writes only changes.
 func (v *eviction) use(r *knownRoute) {
 	if now := v.age.Load(); r.used.Load() != now {
 		r.used.Store(now)

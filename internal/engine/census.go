@@ -8,50 +8,47 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Census is what there is, counted at one time.
+// Census is the state of the engine, counted at one time.
 type Census struct {
 	At task.Instant
-	// Ready lists the routes and what is ready on them; not more than MaxRoutes,
-	// those that were there first.
+	// Ready lists the routes and the steps ready on them: at most MaxRoutes, the oldest routes.
 	Ready []ReadyCount
-	// Leased counts the steps in the hands of workers, Waiting those that wait for
-	// a time: a retry, a snooze, run_at. Each up to CensusLimit.
+	// Leased counts the steps held by workers, Waiting those that wait for a time: a retry, a snooze, run_at. Each is
+	// counted up to CensusLimit.
 	Leased, Waiting int
-	// NextDue is the earliest time that a step waits for; 0 when none does. One in
-	// the past is overdue: the loop that fires timers is behind.
+	// NextDue is the earliest time that a step waits for; 0 when none waits. A time in the past is overdue: the loop
+	// that fires timers is behind.
 	NextDue task.Instant
-	// Workers counts workers by state; the dead of the last hour only. Capacity and
-	// Load, the steps that they hold, are of those that are not dead.
+	// Workers counts workers by state; dead ones only if they died in the last hour. Capacity and Load, the steps that
+	// they hold, exclude dead workers.
 	Workers        map[task.WorkerState]int
 	Capacity, Load int
 	// Breakers counts the circuit breakers of workers that are not dead, by state.
 	Breakers       map[task.BreakerState]int
-	Queue          *QueueCensus // nil: it was too long to be counted in time
+	Queue          *QueueCensus // nil: too long to count in time
 	Investigations Investigations
-	// Dispatch says how steps reach workers in this process.
+	// Dispatch describes how steps reach workers in this process.
 	Dispatch DispatchState
-	// ClockOffset is how far this machine's wall clock is ahead of the database's; 0 where
-	// the database has no clock of its own.
+	// ClockOffset is how far this machine's wall clock is ahead of the database's; 0 where the database has no clock of
+	// its own.
 	ClockOffset time.Duration
 }
 
-// ReadyCount is how many steps are ready on a route, up to CensusLimit.
+// ReadyCount is the number of steps ready on a route, up to CensusLimit.
 type ReadyCount struct {
 	Route  task.Route
 	Steps  int
-	Oldest task.Instant // when the one that has waited longest became ready; 0: none is
+	Oldest task.Instant // when the longest-waiting step became ready; 0: none is
 }
 
-// Investigations counts open cases, and tasks by the health of their staleness:
-// healthy, warning, stale. A task that is too young to be anything but healthy is
-// not counted.
+// Investigations counts open cases, and tasks by the health of their staleness: healthy, warning, stale. A task that is
+// too young to be anything but healthy is not counted.
 type Investigations struct {
 	Pending int
 	Health  map[string]int
 }
 
-// Bounds of a Census. The work is the same for a queue of a million as for one
-// of CensusLimit.
+// Bounds of a Census. A queue of a million steps costs no more than one of CensusLimit.
 const (
 	CensusLimit = 100_000
 	MaxRoutes   = 500
@@ -60,8 +57,8 @@ const (
 	deadWorkers  = time.Hour
 )
 
-// Census counts what there is. It reads; what it costs grows with the number of
-// routes and, up to the bounds, of ready steps.
+// Census counts tasks, steps and workers. It only reads. Its cost grows with the number of routes and, up to the
+// bounds, with the number of ready steps.
 func (e *Engine) Census(ctx context.Context) (*Census, error) {
 	c := &Census{At: e.instant(), Dispatch: e.Dispatch(), Workers: map[task.WorkerState]int{},
 		Breakers: map[task.BreakerState]int{}}
@@ -95,8 +92,8 @@ func (e *Engine) Census(ctx context.Context) (*Census, error) {
 	return c, err
 }
 
-// countReady counts the routes that have ready steps. The routes are read
-// afresh: another process may have added some.
+// countReady counts the routes that have ready steps. It reads the routes from the store, because another process may
+// have added some.
 func (e *Engine) countReady(ctx context.Context, c *Census) error {
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
@@ -120,10 +117,9 @@ func (e *Engine) countReady(ctx context.Context, c *Census) error {
 	return nil
 }
 
-// oldest returns when the step became ready that has waited longest on a route,
-// 0 when none is there. Steps are in order of time within a band of the queue, so
-// it is the first of one of the bands. Where they age all are in one band, not
-// quite in order of time: then it is the one that waits longest of the first few.
+// oldest returns the time at which the longest-waiting step on a route became ready; 0 when none is ready. Steps are
+// ordered by time within a band of the queue, so that step is the first of one of the bands. Where priorities age, all
+// steps are in one band and only roughly in order of time: then it is the longest-waiting of the first few.
 func (e *Engine) oldest(ctx context.Context, route int64) (task.Instant, error) {
 	var oldest task.Instant
 	for from := int64(0); ; {
@@ -144,7 +140,7 @@ func (e *Engine) oldest(ctx context.Context, route int64) (task.Instant, error) 
 	}
 }
 
-// looksAt is how many of the first steps in a band are worth a look for the oldest.
+// looksAt is how many of the first steps in a band are read to find the oldest.
 func (e *Engine) looksAt() int {
 	if e.Order().Mode == task.Aging {
 		return 100

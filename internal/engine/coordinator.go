@@ -59,7 +59,7 @@ func (c *coordinator) hold() time.Duration { return max(8*time.Second, 5*c.e.cfg
 // guard is how long before the end of its hold a process stops handing out steps.
 func (c *coordinator) guard() time.Duration { return c.hold() / 10 }
 
-// noteServed notes that a worker is served here.
+// noteServed records that a worker is served here.
 func (c *coordinator) noteServed() {
 	if c != nil && c.own.Native {
 		c.served.Store(int64(c.e.instant()))

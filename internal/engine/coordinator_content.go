@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// The part of a process with a dispatcher in the agreement: check its content, bring it up to date, fill it, and note
+// The part of a process with a dispatcher in the agreement: check its content, bring it up to date, fill it, and record
 // why it is not used.
 
 // content returns the name of the dispatcher's content, "" unless it is complete.
@@ -58,7 +58,7 @@ func (c *coordinator) catchUp(ctx context.Context, content string, there bool) (
 	return content, nil
 }
 
-// explain notes why this process, which has a dispatcher, does not use it.
+// explain records why this process, which has a dispatcher, does not use it.
 func (c *coordinator) explain(a membership) {
 	g := c.e.dispatch
 	if g == nil || c.own.Sees == "" && !a.natives() {

@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// faultOf says why no worker can do anything with a step, or "".
+// faultOf describes why no worker can process a step, or returns "".
 func faultOf(w Work, t *task.Template) string {
 	switch {
 	case w.Step.Unread != "":
@@ -25,9 +25,8 @@ func faultOf(w Work, t *task.Template) string {
 	return ""
 }
 
-// failDamaged puts a step in error that no worker can do anything with, so that the poll
-// which met it delivers the others, and somebody gets to know of it: from the failure,
-// and from the case of the task.
+// failDamaged puts a step in error that no worker can process. The poll that found it then delivers the other steps,
+// and operators learn of the damage from the failure and from the case of the task.
 func (u *unit) failDamaged(w Work, fault string) error {
 	f := &task.Failure{Type: "damaged_row", Code: "DAMAGED", Message: "the step cannot be handed out: " + fault}
 	f.Class = task.ClassOf(f)

@@ -6,12 +6,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// ErrReplaced says that a template or a route that this process knows is not in the database, or another one has
-// its number: the database went back in time, and what was remembered of it is wrong.
+// ErrReplaced reports that a template or a route known to this process is missing in the database, or that another one
+// has its number: the database went back in time, and cached rows are wrong.
 var ErrReplaced = errors.New("the database is not the one that this process knew")
 
-// forget drops everything that this process remembers of the database. What is needed is read again. It asks
-// the store for nothing.
+// forget drops everything that this process remembers of the database. It is read again when needed. forget sends no
+// query to the store.
 func (e *Engine) forget() {
 	e.keys.doubted.Store(true)
 	e.catalog.forget()
@@ -22,11 +22,11 @@ func (e *Engine) forget() {
 	e.coordinator.databaseReplaced()
 	e.readiness.trusted.Store(0)
 	e.peerEvents.put(PeerEvents{Registry: true}) // to read the routes
-	e.waiters.version.Add(1)                     // a poll that has just looked looks again
+	e.waiters.version.Add(1)                     // a poll that has just checked checks again
 }
 
-// forget empties the catalog. The lists of what workers serve stay in the hands of polls that wait, empty until
-// the routes are known again.
+// forget empties the catalog. Waiting polls keep the lists of what their workers serve; the lists are empty until the
+// routes are known again.
 func (c *catalog) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,8 +56,8 @@ func (l *lifecycles) forget() {
 	l.seen, l.least, l.most = 0, 0, 0
 }
 
-// expectKnown makes sure, in the transaction that stores them, that the database has the templates and the routes
-// of drafts under the numbers that this process knows.
+// expectKnown checks, in the transaction that stores drafts, that the database has their templates and routes under the
+// numbers that this process knows.
 func (u *unit) expectKnown(drafts []*draft) error {
 	templates, routes := map[int64]*task.Template{}, map[int64]*task.Route{}
 	for _, d := range drafts {

@@ -2,12 +2,10 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/task"
 
-// A template whose steps wait for each other is refused when it is registered. A
-// task that meets one all the same (it came into the store by another way) runs
-// what can run. Then it is in error, with a case that names the cycle.
+// Registration refuses a template whose steps wait for each other. A task of such a template (stored by another way)
+// runs the steps that can run. Then it is in error, with a case that names the cycle.
 
-// inCycle reports whether nothing of a task can move any more, because its steps
-// wait for each other.
+// inCycle reports whether no step of a task can ever move, because its steps wait for each other.
 func (u *unit) inCycle(t *task.Task) (bool, error) {
 	if t.State != task.WaitingForDependencies && t.State != task.EnqueuingSteps {
 		return false, nil
@@ -25,7 +23,7 @@ func (u *unit) inCycle(t *task.Task) (bool, error) {
 	return true, err
 }
 
-// endCycle puts a task in error of which nothing can move any more.
+// endCycle puts a task in error if none of its steps can move any more.
 func (u *unit) endCycle(t *task.Task, before task.Task) error {
 	def, err := u.rows.template(t.DefID)
 	if err != nil {
@@ -48,8 +46,7 @@ func (cc *caseChanges) cycled(t *task.Task, before task.Task, def *task.Template
 	}
 }
 
-// endCycle is the same for a task that is being submitted, with the number of its
-// steps, the last of all so far.
+// endCycle does the same for a task that is being submitted, the last one so far, with the number of its steps.
 func (b *builder) endCycle(t *task.Task, before task.Task, n int) {
 	steps := b.steps[len(b.steps)-n:]
 	for _, s := range steps {
@@ -59,7 +56,7 @@ func (b *builder) endCycle(t *task.Task, before task.Task, n int) {
 	}
 	u := b.u
 	t.TimeOut(u.now)
-	// nobody will find the rows yet
+	// the rows are not in the database yet
 	u.rows.tasks[t.ID], u.rows.families[t.ID] = t, steps
 	def, err := u.rows.template(t.DefID)
 	if err != nil { // it was named by the submission

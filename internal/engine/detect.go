@@ -10,20 +10,20 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// DetectionAction is what the staleness detector did about a stale task.
+// DetectionAction is the staleness detector's action on a stale task.
 type DetectionAction string
 
-// What it may have done.
+// The possible actions.
 const (
 	WouldTransition DetectionAction = "would_transition_to_dlq_and_error" // dry run
 	MovedAndErrored DetectionAction = "transitioned_to_dlq_and_error"
 	MovedOnly       DetectionAction = "moved_to_dlq_only"
-	// it has a pending case already, or cases are switched off
+	// it already has a pending case, or cases are switched off
 	ErroredOnly      DetectionAction = "transitioned_to_error_only"
 	TransitionFailed DetectionAction = "transition_failed"
 )
 
-// Detected is a stale task, and what was done about it.
+// Detected is a stale task and the action taken on it.
 type Detected struct {
 	Task      task.ID
 	Template  *task.Template
@@ -34,22 +34,19 @@ type Detected struct {
 	Action    DetectionAction
 	Case      bool  // it got a case
 	Errored   bool  // it was put in error
-	Err       error // why it was not; for the log
-	// TraceParent is the W3C trace context that the task was submitted under; "" for
-	// none. For the log.
+	Err       error // why it was not put in error; for the log
+	// TraceParent is the W3C trace context that the task was submitted under; "" for none. For the log.
 	TraceParent string
 
-	watch   Watch    // that said to look at it
-	opening *opening // what its case is told; nil for nothing
+	watch   Watch    // the watch that led to the check
+	opening *opening // the opening of its case; nil for none
 }
 
-// DetectStaleness looks for tasks that stay longer in their state than they may,
-// up to batch of them (0: as configured), the one that is stale for longest
-// first. Each gets a case and is put in error, with a snapshot from before that.
-// A task that this fails for does not keep it from the others.
+// DetectStaleness finds tasks that stay too long in their state: up to batch of them (0: as configured), the longest
+// stale first. Each gets a case and is put in error, with a snapshot of its state before that. A failure on one task
+// does not stop the others.
 //
-// What it costs follows the number of tasks that are overdue, or have lived for
-// long since it looked last; see survey.
+// The cost grows with the number of tasks that are overdue or have become old since the last run; see survey.
 func (e *Engine) DetectStaleness(ctx context.Context, batch int, dryRun bool) ([]Detected, error) {
 	if batch == 0 {
 		batch = e.cfg.StalenessDetection.BatchSize
@@ -87,11 +84,10 @@ func (e *Engine) detect(ctx context.Context, batch int, dryRun bool) ([]Detected
 	return e.transition(ctx, found)
 }
 
-// watchPage is how many watches are looked at together.
+// watchPage is how many watches are read together.
 const watchPage = 1000
 
-// findStale returns up to batch stale tasks, and moves the watches of those that
-// are not.
+// findStale returns up to batch stale tasks, and reschedules the watches of the others.
 func (e *Engine) findStale(ctx context.Context, batch int) ([]Detected, error) {
 	now := e.instant()
 	var found []Detected
@@ -117,8 +113,7 @@ func (e *Engine) findStale(ctx context.Context, batch int) ([]Detected, error) {
 	return found[:min(batch, len(found))], nil
 }
 
-// checkStale returns the stale ones of tasks that are due to be looked at, and says
-// when to look at the others again.
+// checkStale returns the stale ones of the tasks due for a check, and schedules the next check of the others.
 func (e *Engine) checkStale(ctx context.Context, watches []Watch, now task.Instant) ([]Detected, error) {
 	tasks, err := e.watched(ctx, watches)
 	if err != nil {
@@ -174,9 +169,9 @@ func (e *Engine) watched(ctx context.Context, watches []Watch) (map[task.ID]*tas
 	return of, nil
 }
 
-// nextCheck is when to look next at a task that is not stale; 0: never. What is
-// promised may end before its time, or be followed by something that is promised for
-// less long: so the threshold itself is the longest that nobody looks.
+// nextCheck returns the time of the next check of a task that is not stale; 0: never. A promise of progress may end
+// early, or be followed by a shorter one. The interval between two checks is therefore never longer than the threshold
+// itself.
 func (e *Engine) nextCheck(t *task.Task, def *task.Template, l task.Limit, now task.Instant) task.Instant {
 	thresholds := e.cfg.StalenessThresholds
 	if l.Source == task.LimitOfPromise {
@@ -193,8 +188,8 @@ func (e *Engine) nextCheck(t *task.Task, def *task.Template, l task.Limit, now t
 	return at
 }
 
-// transition gives stale tasks their cases and puts them in error: all in one
-// transaction, or one by one when that fails.
+// transition gives stale tasks their cases and puts them in error: all in one transaction, or one by one when that
+// fails.
 func (e *Engine) transition(ctx context.Context, found []Detected) ([]Detected, error) {
 	done, err := e.transitionAll(ctx, found, true)
 	if err == nil {
@@ -214,8 +209,8 @@ func (e *Engine) transition(ctx context.Context, found []Detected) ([]Detected, 
 	return done, e.postponeChecks(ctx, done)
 }
 
-// postponeChecks lets tasks wait that could not be put in error, so that they do not keep
-// the next batch from others.
+// postponeChecks postpones the checks of tasks that could not be put in error, so that they do not block the next
+// batch.
 func (e *Engine) postponeChecks(ctx context.Context, done []Detected) error {
 	next := e.instant().Add(e.cfg.StalenessDetection.DetectionInterval)
 	var moves []WatchMove
@@ -234,8 +229,7 @@ func (e *Engine) postponeChecks(ctx context.Context, done []Detected) error {
 	return err
 }
 
-// transitionOne does it for one task. If it cannot be put in error it gets its
-// case all the same. The error is the store's.
+// transitionOne handles one stale task. If it cannot be put in error, it still gets its case. The error is the store's.
 func (e *Engine) transitionOne(ctx context.Context, d Detected) ([]Detected, error) {
 	done, err := e.transitionAll(ctx, []Detected{d}, true)
 	if err == nil {
@@ -252,8 +246,8 @@ func (e *Engine) transitionOne(ctx context.Context, d Detected) ([]Detected, err
 	return []Detected{d}, nil
 }
 
-// transitionAll handles stale tasks in one transaction; those that are not stale
-// any more are left out. Without intoError they only get their cases.
+// transitionAll handles stale tasks in one transaction; it leaves out those that are no longer stale. Without intoError
+// they only get their cases.
 func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError bool) ([]Detected, error) {
 	var done []Detected
 	err := e.write(ctx, "staleness", func(u *unit) error {
@@ -305,7 +299,7 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 	return done, err
 }
 
-// stalenessOf is the case of a stale task, before anything is done about it.
+// stalenessOf describes the case of a stale task, before anything changes.
 func (u *unit) stalenessOf(t *task.Task, d Detected) *opening {
 	o := &opening{task: t, state: t.State, since: t.Since(u.now), reason: task.ReasonStaleness, cause: task.CauseStale,
 		threshold: d.Threshold, detail: d.message()}
@@ -324,7 +318,7 @@ func (d Detected) message() string {
 	return fmt.Sprintf("%s for %s; the threshold is %s%s", d.State, d.InState.Round(time.Second), threshold, why)
 }
 
-// transition puts a stale task in error, and says what was done.
+// transition puts a stale task in error, and records the action in d.
 func (u *unit) transition(d *Detected, intoError bool) error {
 	d.Case = d.opening != nil && d.opening.opened != nil
 	d.Action = MovedOnly

@@ -170,7 +170,7 @@ func (g *dispatchQueue) startOver() {
 	g.missed, g.missedTooMany = nil, false
 }
 
-// failed notes that the dispatcher did not carry out a request: the engine continues without it.
+// failed records that the dispatcher did not carry out a request: the engine continues without it.
 func (g *dispatchQueue) failed(err error) {
 	g.reachable.Store(errors.Is(err, ErrDispatchLost))
 	g.mu.Lock()

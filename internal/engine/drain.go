@@ -7,14 +7,14 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// WorkerAct says who changes a worker, and why. Without an actor it is the holder of
-// the request's key, or Anonymous; without a reason, NoReason is stored.
+// WorkerAct is the actor and the reason of a change of a worker. Without an actor, the holder of the request's key or
+// Anonymous is stored; without a reason, NoReason.
 type WorkerAct struct {
 	Actor  string
 	Reason string
 }
 
-// complete checks a WorkerAct, and fills in what it leaves open.
+// complete checks a WorkerAct, and fills in its defaults.
 func (a *WorkerAct) complete(ctx context.Context, field string) error {
 	problems := renamed(checkActor(a.Actor, a.Reason), "/actor", field)
 	if len(problems) > 0 {
@@ -24,10 +24,9 @@ func (a *WorkerAct) complete(ctx context.Context, field string) error {
 	return nil
 }
 
-// Drain ends a worker's intake, and stores the act. With final the worker has gone: what
-// it still holds is given back, no attempt charged. It returns how many steps that were.
-// What drains or has gone already is left as it is, without an act; so is a final drain
-// without an actor, which is the worker's own good-bye.
+// Drain stops handing steps to a worker, and stores the act. With final the worker has left: its remaining steps are
+// given back, with no attempt charged. It returns their number. A worker that drains or has left already stays as it
+// is, without an act; so does one with a final drain without an actor, which is the worker's own departure.
 func (e *Engine) Drain(ctx context.Context, id task.ID, final bool, by WorkerAct) (int, error) {
 	goodbye := final && by.Actor == ""
 	if err := by.complete(ctx, "/drained_by"); err != nil {
@@ -41,7 +40,7 @@ func (e *Engine) Drain(ctx context.Context, id task.ID, final bool, by WorkerAct
 		switch {
 		case final:
 			w.State, w.Load = task.WorkerDead, 0
-		case w.State != task.WorkerDead: // what has gone takes nothing anyway
+		case w.State != task.WorkerDead: // a worker that has left takes nothing anyway
 			w.State = task.WorkerDraining
 		}
 		return nil
@@ -57,10 +56,9 @@ func (e *Engine) Drain(ctx context.Context, id task.ID, final bool, by WorkerAct
 	return e.release(ctx, w.No)
 }
 
-// ResumeWorker takes a drain back, for a worker that has not said good-bye yet, and
-// returns the worker. One that drains by its own will says so again with its next
-// heartbeat. WrongState for a dead worker: it is active again with its next sign of
-// life, or never.
+// ResumeWorker reverts a drain, for a worker that has not left yet, and returns the worker. One that drains on its own
+// initiative requests it again with its next heartbeat. WrongState for a dead worker: only its own next sign of life
+// makes it active again.
 func (e *Engine) ResumeWorker(ctx context.Context, id task.ID, by WorkerAct) (*task.Worker, error) {
 	if err := by.complete(ctx, "/resumed_by"); err != nil {
 		return nil, err

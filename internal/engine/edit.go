@@ -10,34 +10,33 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// ContextEdit changes the context of a task in error. Exactly one of Context and
-// Merge is given.
+// ContextEdit changes the context of a task in error. Exactly one of Context and Merge is given.
 type ContextEdit struct {
 	Context []byte // JSON: the whole context
-	Merge   []byte // JSON merge patch for the one that the task has
+	Merge   []byte // JSON merge patch for the current context
 	Actor   string
 	Reason  string
-	// Version is that of the context which the caller has seen; nil: any.
+	// Version is the version of the context that the caller has read; nil: any.
 	Version *int
 	// Replay runs the failed steps again; ResetAttempts is as in Replay.
 	Replay        bool
 	ResetAttempts bool
 }
 
-// EditedContext is what an edit did.
+// EditedContext is the effect of an edit.
 type EditedContext struct {
-	Task *task.Task // afterwards, with its context
-	Old  []byte     // the context before, nil when there was none
-	// Changed is false when the task had that context already: then nothing was
-	// stored, but a replay was done all the same.
+	Task *task.Task // after the edit, with its context
+	Old  []byte     // the context before; nil when there was none
+	// Changed is false when the task had that context already: then nothing was stored, but a requested replay was
+	// done.
 	Changed bool
-	// Ended are the names of steps that had come to their end before: they do not run
-	// again, whatever they made of the old context.
+	// Ended are the names of steps that had ended before. They do not run again, whatever use they made of the old
+	// context.
 	Ended    []string
-	Replayed *Replayed // nil when none was asked for
+	Replayed *Replayed // nil when none was requested
 }
 
-// ContextNote is what an act of kind ActEditContext keeps.
+// ContextNote is the data stored with an act of kind ActEditContext.
 type ContextNote struct {
 	Version  int             `json:"version"` // of the new context
 	Old      json.RawMessage `json:"old_context"`
@@ -47,20 +46,19 @@ type ContextNote struct {
 }
 
 const (
-	// editRuns is how often an edit is tried that others come before.
+	// editRuns is how often an edit is tried when other edits come first.
 	editRuns = 5
-	// maxEdits bounds what is kept of one task.
+	// maxEdits bounds the edits stored for one task.
 	maxEdits = 100
 )
 
-// errEdited says that somebody else has edited the context meanwhile.
+// errEdited reports that the context has been edited in the meantime.
 var errEdited = errors.New("the context has been edited meanwhile")
 
-// EditContext changes the context of a task in error, and runs its failed steps
-// again when that is asked for: in one transaction, so that no worker gets the old
-// one from then on. The new context has to pass the template's input schema. The
-// old one is kept with the act. WrongState when the task is not in error; Conflict
-// when the context is not of the version that the caller has seen.
+// EditContext changes the context of a task in error and, on request, runs its failed steps again, in one transaction:
+// no worker gets the old context afterwards. The new context must match the template's input schema. The old one is
+// stored with the act. WrongState when the task is not in error; Conflict when the version of the context is not the
+// one that the caller has read.
 func (e *Engine) EditContext(ctx context.Context, id task.ID, edit ContextEdit) (*EditedContext, error) {
 	if problems := e.checkEdit(&edit); len(problems) > 0 {
 		return nil, refusal("the context was not edited", problems)
@@ -113,8 +111,7 @@ func (e *Engine) checkEdit(edit *ContextEdit) []task.Problem {
 	return problems
 }
 
-// newContext returns the context that a task would have, checked as one that is
-// submitted.
+// newContext returns the new context of a task, checked like a submitted one.
 func (e *Engine) newContext(ctx context.Context, t *task.Task, edit *ContextEdit) ([]byte, error) {
 	if err := editable(t, edit); err != nil {
 		return nil, err
@@ -142,7 +139,7 @@ func (e *Engine) newContext(ctx context.Context, t *task.Task, edit *ContextEdit
 	return next, err
 }
 
-// editable refuses what a task does not allow as it is.
+// editable refuses an edit that the task's current state does not allow.
 func editable(t *task.Task, edit *ContextEdit) error {
 	switch edits := t.Meta.ContextEdits; {
 	case t.State != task.Errored:
@@ -161,7 +158,7 @@ func editable(t *task.Task, edit *ContextEdit) error {
 	return nil
 }
 
-// editContext does it to a task that is still as it was seen.
+// editContext edits a task that has not changed since it was read.
 func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*EditedContext, error) {
 	t, err := u.reachedTask(seen.ID)
 	switch {
@@ -190,11 +187,11 @@ func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*Ed
 	if edit.Replay {
 		out.Replayed, err = u.replay(t, 0, Replay{Actor: edit.Actor, Reason: edit.Reason, ResetAttempts: edit.ResetAttempts})
 	}
-	t.Context = next // which the row of a task in a transaction need not have
+	t.Context = next // a task's row read in a transaction may lack it
 	return out, err
 }
 
-// endedSteps are the names of the steps that will not run again by themselves.
+// endedSteps are the names of the steps that will not run again automatically.
 func (u *unit) endedSteps(t *task.Task) ([]string, error) {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
@@ -230,8 +227,8 @@ func (u *unit) actOfEdit(t *task.Task, out *EditedContext, edit *ContextEdit) er
 	return nil
 }
 
-// sameJSON reports whether two documents are the same but for white space between
-// their values. That of other form is taken for different.
+// sameJSON reports whether two documents are the same except for white space between their values. Any other difference
+// in form counts as a difference.
 func sameJSON(a, b []byte) bool {
 	return bytes.Equal(compacted(a), compacted(b))
 }

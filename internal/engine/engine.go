@@ -25,7 +25,7 @@ type Engine struct {
 	roll    func() float64
 	schemas SchemaCompiler
 
-	observer     Observer     // the meter, and behind it the one that Options names
+	observer     Observer     // the meter, followed by the observer of Options
 	transitions  *transitions // nil: the observer does not want single transitions
 	meter        *meter
 	pressure     *backpressure
@@ -39,7 +39,7 @@ type Engine struct {
 
 	ordering atomic.Pointer[ordering] // in force
 	rekeying atomic.Bool              // there may be steps with keys of another order
-	follows  bool                     // whatever is in force
+	follows  bool                     // adopts the order in force
 
 	cluster    Cluster // nil: the store belongs to this process
 	peerEvents *peerMailbox
@@ -89,8 +89,7 @@ func domainsOf(db Database) domains {
 
 // Options configures an Engine, apart from its store.
 type Options struct {
-	// Config's zero fields take their defaults. A Config without Scheduling follows the order in force, if there is
-	// one.
+	// Config's zero fields take their defaults. A Config without Scheduling adopts the order in force, if there is one.
 	Config settings.Config
 	// Now is the clock. Defaults to the clock of a store that is a Cluster, else to time.Now.
 	Now func() time.Time
@@ -100,9 +99,9 @@ type Options struct {
 	// Roll returns a random number in [0,1) for the jitter of retries.
 	// Defaults to math/rand.
 	Roll func() float64
-	// Schemas compiles input schemas. Without it templates with an input schema are refused.
+	// Schemas compiles input schemas. Without it, templates with an input schema are refused.
 	Schemas SchemaCompiler
-	// Observer receives what transactions did. Defaults to none.
+	// Observer receives the effects of transactions. Defaults to none.
 	Observer Observer
 	// Transitions reports each single transition of a task or step to the Observer.
 	Transitions bool
@@ -203,7 +202,7 @@ func (e *Engine) instant() task.Instant { return task.At(e.now()) }
 func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error) error {
 	began, pass := e.startObserving(), e.feed.Begin()
 	defer pass.End(verb, feed.ErrPanicked)
-	var last *unit // of the run that counts: a transaction may run again
+	var last *unit // of the last run: a transaction may run again
 	runs := 0
 	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
 		runs++
@@ -239,7 +238,7 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 	return nil
 }
 
-// nextToken returns a time that is higher than any that this process asked for before.
+// nextToken returns a time that is later than all that it has returned before.
 func (e *Engine) nextToken(now task.Instant) int64 {
 	for {
 		last := e.leased.Load()

@@ -10,8 +10,8 @@ import (
 // FailedTask is a task that is in error, with its case.
 type FailedTask struct {
 	Case *task.Case // without its snapshot
-	Task *task.Task // as it is now
-	// Failed is its last failed attempt, nil when there was none.
+	Task *task.Task // in its current state
+	// Failed is its last failed attempt; nil when there was none.
 	Failed *task.Attempt
 }
 
@@ -23,11 +23,11 @@ type FailedTaskPage struct {
 	Next   task.ID // to continue below; zero at the end
 }
 
-// countedFailedTasks bounds how far failed tasks are counted.
+// countedFailedTasks bounds the count of failed tasks.
 const countedFailedTasks = 10_000
 
-// FailedTasks returns a page of failed tasks, the newest first. While f.Status is pending,
-// these are tasks that are in error now, whatever f.InError.
+// FailedTasks returns a page of failed tasks, the newest first. With f.Status pending, these are the tasks that are in
+// error now, whatever f.InError is.
 func (e *Engine) FailedTasks(ctx context.Context, f CaseFilter) (*FailedTaskPage, error) {
 	if err := e.checkPage(f.Limit, f.Offset); err != nil {
 		return nil, err
@@ -65,11 +65,10 @@ func (e *Engine) FailedTasks(ctx context.Context, f CaseFilter) (*FailedTaskPage
 	return page, nil
 }
 
-// failedTasksAtOnce bounds how many failed tasks are read at a time: what is read beyond the
-// bytes of a page is thrown away.
+// failedTasksAtOnce bounds how many failed tasks are read at a time: rows beyond the bytes of a page are discarded.
 const failedTasksAtOnce = 64
 
-// size is about how many bytes what is said of the failure has.
+// size is the approximate number of bytes that describe the failure.
 func (l *FailedTask) size() int {
 	if l.Failed == nil || l.Failed.Failure == nil {
 		return 0
@@ -78,8 +77,7 @@ func (l *FailedTask) size() int {
 	return len(f.Message) + len(f.Stack) + len(f.ResponseBody) + len(f.Details)
 }
 
-// failedTasks adds tasks and last failures to cases; a case whose task was deleted
-// meanwhile is left out.
+// failedTasks adds tasks and last failures to cases; a case whose task was deleted meanwhile is left out.
 func (e *Engine) failedTasks(ctx context.Context, cases []*task.Case) ([]FailedTask, error) {
 	ids, stops := make([]task.ID, len(cases)), make([]Stop, len(cases))
 	for i, c := range cases {
@@ -114,7 +112,7 @@ func (e *Engine) failedTasks(ctx context.Context, cases []*task.Case) ([]FailedT
 	return out, nil
 }
 
-// stopper returns the step whose failure the case of a task tells; zero for none.
+// stopper returns the step whose failure the case of a task reports; zero for none.
 func (e *Engine) stopper(ctx context.Context, c *task.Case) (task.ID, error) {
 	if c.Step == "" {
 		return task.ID{}, nil

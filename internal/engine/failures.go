@@ -20,10 +20,10 @@ type FailureCount struct {
 	Reason      task.CaseReason `json:"reason"`
 	Fingerprint string          `json:"error,omitempty"`
 	Cases       int             `json:"cases"`
-	Replayable  int             `json:"replayable,omitempty"` // pending, in error now, and trying again may help
+	Replayable  int             `json:"replayable,omitempty"` // pending, in error now, and a retry may help
 	First       task.Instant    `json:"first"`
 	Last        task.Instant    `json:"last"`
-	// New: no analysis of the last 30 days has seen it before.
+	// New: no analysis of the last 30 days has found it.
 	New bool `json:"new,omitempty"`
 }
 
@@ -40,20 +40,20 @@ type FailureReport struct {
 	Alarms       []FailureAlarm
 }
 
-// AlarmKind says what an alarm is about.
+// AlarmKind is the kind of an alarm.
 type AlarmKind string
 
 // The kinds of alarms.
 const (
 	NewFingerprint AlarmKind = "new_pattern"
 	FrequentReason AlarmKind = "frequent_reason"
-	ManyReplayable AlarmKind = "replayable" // a hint: consider to replay them
+	ManyReplayable AlarmKind = "replayable" // a hint: consider a replay
 )
 
 // AlarmKinds lists the kinds.
 var AlarmKinds = []AlarmKind{NewFingerprint, FrequentReason, ManyReplayable}
 
-// FailureAlarm is one thing that somebody should look at.
+// FailureAlarm is one finding that needs an operator's attention.
 type FailureAlarm struct {
 	Kind        AlarmKind
 	Namespace   string          // of a new fingerprint
@@ -80,20 +80,20 @@ const (
 	analysisNote = "dlq_patterns"
 	// shownFingerprints bounds those of a report, knownFingerprints those remembered.
 	shownFingerprints, knownFingerprints = 200, 2000
-	// fingerprintMemory is for how long a fingerprint is remembered that is not seen again.
+	// fingerprintMemory is how long a fingerprint is remembered after it was last found.
 	fingerprintMemory = 30 * 24 * time.Hour
 )
 
-// analysis is what is stored of one.
+// analysis is the stored form of an analysis.
 type analysis struct {
 	At           task.Instant            `json:"at"`
 	Since        task.Instant            `json:"since"`
 	Reasons      []FailureCount          `json:"reasons"` // by namespace
 	Fingerprints []FailureCount          `json:"patterns"`
-	Known        map[string]task.Instant `json:"known"` // when each was seen last
+	Known        map[string]task.Instant `json:"known"` // when each was last found
 }
 
-// report is an analysis as one namespace sees it, or all of them ("").
+// report is the part of an analysis about one namespace, or the whole ("").
 func (a *analysis) report(namespace string, cfg settings.FailureAnalysis) *FailureReport {
 	r := &FailureReport{At: a.At, Since: a.Since}
 	for _, p := range a.Fingerprints {
@@ -135,17 +135,17 @@ func (a *analysis) report(namespace string, cfg settings.FailureAnalysis) *Failu
 	return r
 }
 
-// Analysis is what came of a call of AnalyzeFailures.
+// Analysis is the result of AnalyzeFailures.
 type Analysis struct {
 	Report *FailureReport
-	// Raised are the alarms that the analysis before did not have.
+	// Raised are the alarms that the previous analysis did not have.
 	Raised   []FailureAlarm
 	Interval time.Duration // until the next one is due
 }
 
-// AnalyzeFailures counts what has failed for good within the window by reason and by
-// error, and stores it, if an analysis is due in the cluster; else it returns nil.
-// The first one of all has nothing to compare with, and calls no fingerprint new.
+// AnalyzeFailures counts by reason and by error what failed for good within the window, and stores the counts, if an
+// analysis is due in the cluster; else it returns nil. The very first analysis has no predecessor, and reports no
+// fingerprint as new.
 func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 	cfg := e.cfg.DLQPatterns
 	if cfg.Interval < 0 {
@@ -187,7 +187,7 @@ func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 	return out, nil
 }
 
-// compare says which fingerprints are new, and what is to be remembered.
+// compare marks the new fingerprints, and sets those to remember.
 func (a *analysis) compare(before *analysis) {
 	if before != nil {
 		for key, at := range before.Known {
@@ -212,7 +212,7 @@ func (a *analysis) compare(before *analysis) {
 	}
 }
 
-// lastAnalysis returns the one that is stored, nil when there is none.
+// lastAnalysis returns the stored analysis; nil when there is none.
 func (e *Engine) lastAnalysis(ctx context.Context) (*analysis, error) {
 	text, err := e.noteStore.FindNote(ctx, analysisNote)
 	if err != nil {
@@ -225,8 +225,7 @@ func (e *Engine) lastAnalysis(ctx context.Context) (*analysis, error) {
 	return &a, nil
 }
 
-// FailureReport returns the last analysis as a namespace sees it, or all of them
-// (""). NotFound before the first.
+// FailureReport returns the last analysis of a namespace, or of all (""). NotFound before the first.
 func (e *Engine) FailureReport(ctx context.Context, namespace string) (*FailureReport, error) {
 	a, err := e.lastAnalysis(ctx)
 	if err != nil {

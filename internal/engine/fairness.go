@@ -1,9 +1,8 @@
 package engine
 
-// With a fairness window a poll gets nothing but steps whose levels are close to
-// each other: a worker that has capacity for ten does not take nine of low
-// priority along with one of high, to be busy with them when more of high comes. A batch
-// ends where the next step in order does not fit, so that nothing is overtaken.
+// With a fairness window, a poll gets only steps whose levels are close to each other: a worker with capacity for ten
+// does not take nine steps of low priority with one of high, and is then not busy with them when more of high priority
+// come. A batch ends where the next step in order does not fit, so that no step is overtaken.
 
 // fits reports whether a step of a level may go into a batch.
 func (e *Engine) fits(batch []Lease, level int) bool {
@@ -19,7 +18,7 @@ func (e *Engine) fits(batch []Lease, level int) bool {
 	return true
 }
 
-// promises reports whether a waiting poll has room for one step more, of a level.
+// promises reports whether a waiting poll has room for one more step of a level.
 func (p *poller) promises(level, window int) bool {
 	if p.promised == 0 || window == 0 {
 		return p.promised < p.capacity
@@ -27,7 +26,7 @@ func (p *poller) promises(level, window int) bool {
 	return p.promised < p.capacity && max(p.highest, level)-min(p.lowest, level) <= window
 }
 
-// promise notes that a poll will get a step of a level.
+// promise records that a poll will get a step of a level.
 func (p *poller) promise(level int) {
 	if p.promised == 0 {
 		p.lowest, p.highest = level, level

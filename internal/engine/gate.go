@@ -24,7 +24,7 @@ type handOutFrom int
 
 const (
 	fromNowhere  handOutFrom = iota
-	fromAnywhere             // where no other process works on the store: no gate says it
+	fromAnywhere             // where no other process works on the store: there is no gate
 	fromStore
 	fromDispatch
 )

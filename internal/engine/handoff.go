@@ -13,19 +13,18 @@ type readySteps struct {
 
 	steps   []Work
 	pollers []*poller      // waiting polls that the unit serves
-	vacant  map[int64]bool // routes looked at: nothing was ready there before
+	vacant  map[int64]bool // routes already checked: no step was ready there before
 
-	// whether the unit may hand out steps of the store, once it was asked
+	// permit is the permission to hand out steps of the store, once requested.
 	permit    permit
 	permitted bool
 	asked     bool
 }
 
-// handOff puts steps that have just become ready straight into the hands of
-// waiting pollers, in the transaction that made them ready: one commit less
-// until the handler starts, and no way through the queue. Only where nothing
-// was ready before, or a claim under way is about to take all that was, so that
-// nobody is overtaken by more than a moment; the steps at hand go lowest key first.
+// handOff gives steps that have just become ready directly to waiting pollers, in the transaction that made them ready.
+// This saves one commit before the handler starts, and the way through the queue. It does so only where no step was
+// ready before, or where a claim under way is about to take all that were, so that no step is overtaken by more than a
+// moment. The unit's steps are handed out lowest key first.
 func (rs *readySteps) handOff() error {
 	if len(rs.steps) > 1 {
 		slices.SortStableFunc(rs.steps, func(a, b Work) int { return cmp.Compare(a.Step.Key, b.Step.Key) })
@@ -69,7 +68,7 @@ func (rs *readySteps) handsOut() bool {
 	return rs.permitted
 }
 
-// handOff is a step and the poller whose it is now.
+// handOff is a step and the poller that receives it.
 type handOff struct {
 	Work
 	to *poller
@@ -105,7 +104,7 @@ func (rs *readySteps) waitingPoller(route int64, level int) (*poller, error) {
 	return p, nil
 }
 
-// deliver tells the pollers of their steps.
+// deliver sends the pollers their steps.
 func (rs *readySteps) deliver(handOffs []handOff) error {
 	steps := make([]*task.Step, len(handOffs))
 	for i, g := range handOffs {
@@ -116,7 +115,7 @@ func (rs *readySteps) deliver(handOffs []handOff) error {
 	}
 	var bare []*task.Task
 	for _, g := range handOffs {
-		// a task that is not in hand is being submitted now, context and all
+		// a task that is not loaded is being submitted now, with its context
 		if _, stored := rs.u.rows.tasks[g.Task.ID]; stored && g.Task.Context == nil {
 			bare = append(bare, g.Task)
 		}
@@ -136,8 +135,7 @@ func (rs *readySteps) deliver(handOffs []handOff) error {
 	return nil
 }
 
-// releasePollers lets the pollers go that a transaction had in hand which came to
-// nothing: they look for work themselves.
+// releasePollers releases the pollers of a transaction that was not committed: they look for work again.
 func (rs *readySteps) releasePollers() {
 	for _, p := range rs.pollers {
 		p.handed = nil

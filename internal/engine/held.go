@@ -7,21 +7,21 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// HeldTask is what a worker holds of a task.
+// HeldTask is a task and the leases of a worker on its steps.
 type HeldTask struct {
 	Task     feed.TaskStatus
 	Template *task.Template // nil: there is no such task
 	Leases   []PresentedLease
 }
 
-// PresentedLease is a lease as its holder shows it.
+// PresentedLease is a lease in the form that its holder presents.
 type PresentedLease struct {
 	Step  task.ID
 	Token string
 }
 
-// HeldOf says of each of the tasks, in order, how it is and which leases on its steps a
-// worker holds. It asks the store twice, and the dispatcher once, for however many.
+// HeldOf returns the state of each of the tasks, in order, and the leases of a worker on its steps. It takes two
+// queries to the store and one to the dispatcher, whatever the number of tasks.
 func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]HeldTask, error) {
 	w, err := e.Worker(ctx, worker)
 	if err != nil || len(ids) == 0 {
@@ -35,7 +35,7 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 	var sized []Sized
 	for _, s := range found {
 		if of[s.ID] != nil {
-			continue // asked about twice
+			continue // listed twice
 		}
 		t, err := e.TemplateOf(ctx, s.DefID)
 		if err != nil {
@@ -62,11 +62,10 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 	return out, nil
 }
 
-// Loads counts the steps that workers hold, by their numbers, in the store and in the
-// dispatcher; those that hold none are left out. What the dispatcher cannot be asked is
-// not counted.
+// Loads counts the steps that workers hold, by their numbers, in the store and in the dispatcher; workers that hold
+// none are left out. When the dispatcher cannot be reached, its leases are not counted.
 func (e *Engine) Loads(ctx context.Context) (map[int64]int, error) {
-	e.queue.flush() // what has ended is not to be counted
+	e.queue.flush() // leases that have ended must not be counted
 	there, err := e.queue.held(ctx)
 	if err != nil {
 		return nil, err
@@ -81,9 +80,9 @@ func (e *Engine) Loads(ctx context.Context) (map[int64]int, error) {
 	return loads, nil
 }
 
-// FailuresOf returns how many attempts of a worker have failed in a row, of those
-// that its circuit breaker counts and this process saw end. An open breaker begins
-// to count anew. 0 is also said of a worker that this process knows nothing of.
+// FailuresOf returns how many attempts of a worker have failed in a row, of those that its circuit breaker counts and
+// that ended in this process. When the breaker opens, the count starts again. 0 also for a worker that this process
+// does not know.
 func (e *Engine) FailuresOf(w *task.Worker) int {
 	b := e.breakers
 	if !b.on() {

@@ -18,38 +18,38 @@ import (
 // KeyName names an idempotency key.
 type KeyName struct{ Namespace, Key string }
 
-// Binding is what an idempotency key stands for.
+// Binding is the task that an idempotency key is bound to.
 type Binding struct {
 	Task task.ID
-	// Hash is that of what was submitted with the key; "" where none was stored.
+	// Hash is the hash of the submission made with the key; "" where none was stored.
 	Hash string
 }
 
-// KeyAsk asks for an idempotency key.
+// KeyAsk requests an idempotency key.
 type KeyAsk struct {
 	Name KeyName
 	To   Binding
 }
 
-// KeyAnswer answers one. Taken: the key is bound already, to Bound.
+// KeyAnswer is the answer to a KeyAsk. Taken: the key is already bound, to Bound.
 type KeyAnswer struct {
 	Bound Binding
 	Taken bool
 }
 
-// ErrKeyLocked says that a transaction that is still open binds the idempotency key.
+// ErrKeyLocked reports that an open transaction is binding the idempotency key.
 var ErrKeyLocked = errors.New("the idempotency key is being bound by another transaction")
 
 // keyName is the name of a draft's idempotency key.
 func (d *draft) keyName() KeyName { return KeyName{d.template.Namespace, d.in.IdempotencyKey} }
 
-// heldKey is an idempotency key that a transaction has asked for.
+// heldKey is an idempotency key that a transaction has requested.
 type heldKey struct {
 	bound Binding
 	owner *draft // the first submission with the key, while the key is bound to it; else nil
 }
 
-// takeKeys binds the idempotency keys of drafts, or of none of them. Of several drafts with one key the first gets it.
+// takeKeys binds the idempotency keys of all drafts, or of none. Of several drafts with one key, the first gets it.
 func (b *builder) takeKeys(drafts []*draft, patient bool) error {
 	var asks []KeyAsk
 	var owners []*draft
@@ -85,11 +85,12 @@ func (b *builder) takeKeys(drafts []*draft, patient bool) error {
 
 func (b *builder) expires() task.Instant { return b.u.now.Add(b.u.e.cfg.IdempotencyWindow) }
 
-// maxLocked is how many calls of one batch may find their keys locked until the others are put off untried.
+// maxLocked is the number of calls of one batch that may find their keys locked before the remaining calls are put off
+// untried.
 const maxLocked = 16
 
-// takeKeysOf binds the keys of many calls, and reports which calls have to come again: a transaction that is open
-// elsewhere, for who knows how long, binds one of their keys. The other calls are not kept by it.
+// takeKeysOf binds the keys of many calls, and reports which calls must come again, because an open transaction
+// elsewhere is binding one of their keys and may stay open for any time. The other calls do not wait for it.
 func (b *builder) takeKeysOf(calls [][]*draft) (locked []bool, err error) {
 	locked = make([]bool, len(calls))
 	if err := b.takeKeys(slices.Concat(calls...), false); !errors.Is(err, ErrKeyLocked) {
@@ -115,7 +116,7 @@ func (b *builder) takeKeysOf(calls [][]*draft) (locked []bool, err error) {
 	return locked, nil
 }
 
-// existing finds the task that an idempotency key is bound to, or else says which ID is bound to it.
+// existing finds the task that an idempotency key is bound to; otherwise it returns the ID bound to the key.
 func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err error) {
 	u, held := b.u, b.keys[d.keyName()]
 	if held.owner == d {
@@ -131,7 +132,7 @@ func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err err
 		return r, id, false, err
 	}
 	if t == nil || u.e.keyIsFree(t.State) {
-		// the task is gone, or its key may be used again: bind the key anew
+		// the task was deleted, or its key may be reused: bind the key anew
 		id = u.e.store.IDs().Take(u.now.Time(), len(d.steps)+1)
 		*held = heldKey{bound: Binding{Task: id, Hash: d.hash}, owner: d}
 		return r, id, false, u.e.keyStore.BindKey(u.ctx, u.tx, d.keyName(), held.bound, b.expires())
@@ -139,7 +140,7 @@ func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err err
 	return u.e.known(d, t, held.bound), id, true, nil
 }
 
-// keyIsFree reports whether the idempotency key of a task in a state may name another.
+// keyIsFree reports whether the idempotency key of a task in a state may be bound to another task.
 func (e *Engine) keyIsFree(s task.State) bool { return s.Terminal() && e.cfg.ResubmitAfterTerminal }
 
 // known answers a submission whose key is bound to a task.
@@ -155,8 +156,8 @@ func (e *Engine) known(d *draft, t *task.Task, bound Binding) Receipt {
 	return r
 }
 
-// knownKeys returns those of the drafts whose idempotency keys name tasks that a
-// submission would be answered with.
+// knownKeys returns the drafts whose idempotency keys are bound to existing tasks, which would be the answer to a
+// submission.
 func (e *Engine) knownKeys(ctx context.Context, drafts []*draft) (map[*draft]bool, error) {
 	var names []KeyName
 	for _, d := range drafts {
@@ -192,13 +193,12 @@ func (e *Engine) knownKeys(ctx context.Context, drafts []*draft) (map[*draft]boo
 	return out, nil
 }
 
-// hashOf is a hash of what a submission asks for, by which one that is sent again is
-// told from another under the same key. How its JSON is written does not matter, nor
-// the order of capabilities; neither do the trace that it belongs to and the API
-// that it came through.
+// hashOf hashes the content of a submission, to tell a repeated submission from a different one under the same key. The
+// formatting of its JSON and the order of capabilities do not matter; neither do its trace and the API that it came
+// through.
 func (e *Engine) hashOf(in *Submission) (string, error) {
 	body := struct {
-		Form         int // of this hash: another form must not equal it by chance
+		Form         int // version of the hashed form: hashes of different forms must not be equal by chance
 		Name         string
 		TaskType     string
 		Version      string
@@ -208,7 +208,7 @@ func (e *Engine) hashOf(in *Submission) (string, error) {
 		Timeout      time.Duration
 		MaxRetries   *int
 		RunAt        task.Instant
-		Labels       []string // texts that are only kept
+		Labels       []string // texts that are only stored
 		Tags         []string
 		Estimate     int
 	}{
@@ -232,8 +232,7 @@ func (e *Engine) hashOf(in *Submission) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum[:16]), nil
 }
 
-// canonicalJSON writes a document with sorted keys and without white space. Numbers
-// stay as they are written: 1.0 is not 1.
+// canonicalJSON writes a document with sorted keys and without white space. Numbers keep their spelling: 1.0 is not 1.
 func canonicalJSON(document []byte) ([]byte, error) {
 	if document == nil {
 		return nil, nil

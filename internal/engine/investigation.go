@@ -12,10 +12,10 @@ import (
 // QueuedCase is a pending case in the order of urgency.
 type QueuedCase struct {
 	Case  *task.Case // without its snapshot
-	Task  *task.Task // as it is now
+	Task  *task.Task // in its current state
 	Open  time.Duration
-	Score float64 // the base of the reason, and the minutes it is open
-	// Recovered: its task goes on, or is complete; what is left is to resolve the case.
+	Score float64 // the base of the reason, plus the minutes since it was opened
+	// Recovered: its task continues or is complete; only the case remains to be resolved.
 	Recovered bool
 }
 
@@ -25,7 +25,7 @@ func (e *Engine) InvestigationQueue(ctx context.Context, f CaseFilter) ([]Queued
 		return nil, err
 	}
 	if f.Status != "" && f.Status != task.CasePending {
-		return nil, nil // what is resolved is in no queue
+		return nil, nil // resolved cases are in no queue
 	}
 	f.Bytes = -1 // metadata is not shown
 	bases := e.cfg.Cases.PriorityBases
@@ -67,7 +67,7 @@ func (e *Engine) withTasks(ctx context.Context, queue []QueuedCase) ([]QueuedCas
 	return out, nil
 }
 
-// ReasonsByUrgency returns the reasons, that of the highest base first.
+// ReasonsByUrgency returns the reasons, the highest base first.
 func (e *Engine) ReasonsByUrgency() []task.CaseReason {
 	bases := e.cfg.Cases.PriorityBases
 	reasons := slices.Clone(task.CaseReasons)

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// NoteKeyUse stores that the key which the request carries is in use on a node. Who
-// calls decides how often that is worth a row; without a key nothing is stored.
+// NoteKeyUse records that the request's key is in use on a node. The caller decides how often that is stored; without a
+// key nothing is stored.
 func (e *Engine) NoteKeyUse(ctx context.Context, node string) error {
 	key := keyOf(ctx)
 	if key == "" {

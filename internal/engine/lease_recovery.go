@@ -12,18 +12,18 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// What becomes of steps whose leases ran out, and of the priority, the time-out and
-// the number of attempts of those that fail. See docs/design/0013-recovery.md.
+// Recovery of steps whose leases ran out, and the priority, the time-out and the number of attempts of steps that fail.
+// See docs/design/0013-recovery.md.
 
-// leaseOutcome is what a lease that has to be looked after comes to.
+// leaseOutcome is the result of checking a lease that is due.
 type leaseOutcome int
 
 const (
-	spared     leaseOutcome = iota // held on: there was nobody to send heartbeats to
-	stepped                        // held on: it is only the clock that says it took so long
-	notStarted                     // assigned, and not begun in time
-	timedOut                       // begun, and longer than its time-out
-	lostEarly                      // no heartbeat; nothing charged
+	spared     leaseOutcome = iota // kept: no process could receive heartbeats
+	stepped                        // kept: only a clock step made it look expired
+	notStarted                     // assigned, and not started in time
+	timedOut                       // started, and longer than its time-out
+	lostEarly                      // no heartbeat; not charged
 	lostLate                       // no heartbeat; charged
 )
 
@@ -45,7 +45,7 @@ func (u *unit) leaseOutcome(s *task.Step) leaseOutcome {
 	}
 }
 
-// realEnds is when the lease and the attempt (0: none runs) really end, on a clock that may have been put forward
+// realEnds returns the real ends of the lease and the attempt (0: none runs), on a clock that may have been put forward
 // since they began.
 func (u *unit) realEnds(s *task.Step) (lease, deadline task.Instant) {
 	lease = s.LeaseUntil.Add(u.e.stepped(u.lastSign(s).Time()))
@@ -55,7 +55,7 @@ func (u *unit) realEnds(s *task.Step) (lease, deadline task.Instant) {
 	return lease, deadline
 }
 
-// lastSign is when the worker gave its last sign of life about the step.
+// lastSign is the time of the worker's last sign of life for the step.
 func (u *unit) lastSign(s *task.Step) task.Instant {
 	if s.State == task.StepAssigned {
 		return s.AssignedAt
@@ -63,14 +63,14 @@ func (u *unit) lastSign(s *task.Step) task.Instant {
 	return s.LeaseUntil.Add(-u.e.cfg.Leases.Lease())
 }
 
-// lostEarly reports whether the worker's last sign of life came so early in the
-// attempt that the step can hardly be to blame.
+// lostEarly reports whether the worker's last sign of life came so early in the attempt that the step is hardly to
+// blame.
 func (u *unit) lostEarly(s *task.Step) bool {
 	early := float64(s.Timeout) * u.e.cfg.Leases.FreeRequeueFraction
 	return s.Progress == 0 && early > 0 && float64(u.lastSign(s).Sub(s.StartedAt)) < early
 }
 
-// reapAll looks after leases whose time has come.
+// reapAll checks the leases that are due.
 func (u *unit) reapAll(works []Work) error {
 	waits := u.stagger(works)
 	for _, w := range works {
@@ -81,7 +81,7 @@ func (u *unit) reapAll(works []Work) error {
 	return nil
 }
 
-// reap looks after one lease. A step that comes back waits for a while first.
+// reap checks one lease. A step that comes back may wait first.
 func (u *unit) reap(w Work, wait time.Duration) error {
 	s := w.Step
 	back := task.Instant(0)
@@ -117,23 +117,22 @@ func (u *unit) reap(w Work, wait time.Duration) error {
 	}
 }
 
-// chargeUnstarted counts an attempt for a step that its worker never began, where
-// nothing is free.
+// chargeUnstarted charges an attempt for a step that its worker never started, where free requeues are switched off.
 func (u *unit) chargeUnstarted(w Work, wait time.Duration) error {
 	w.Step.Charge()
 	return u.failAfter(w, task.NotStarted, &task.Failure{Type: "not_started", Code: "WORKER_LOST", Retryable: true,
 		Message: fmt.Sprintf("the worker did not start the step within %s", u.e.cfg.Leases.StartTimeout)}, wait)
 }
 
-// recalculate gives a step that has come back the place that its whole wait is worth,
-// where that is configured: since its task was submitted, or was to begin.
+// recalculate gives a step that has come back the position that its total wait earns, if so configured. The wait counts
+// from the submission of its task, or from the task's run_at.
 func (u *unit) recalculate(w Work) {
 	if u.e.cfg.Recovery.RetryPriority == settings.RetryRecalculated {
 		w.Step.Age(u.now, max(w.Task.CreatedAt, w.Task.RunAt), u.order)
 	}
 }
 
-// lose gives back a step whose worker is lost, with nothing charged.
+// lose gives back a step whose worker is lost, without a charge.
 func (u *unit) lose(w Work, outcome task.Outcome, back task.Instant) error {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
@@ -143,10 +142,9 @@ func (u *unit) lose(w Work, outcome task.Outcome, back task.Instant) error {
 	return u.uncharged(w, outcome, back)
 }
 
-// stagger says how long each step of lost workers waits before it comes back. Those of
-// one worker come one after another, in the order in which they would be claimed:
-// what was spread over the time that it took to hand it out is not to hit the
-// others, and all that these depend on, in one moment.
+// stagger returns the delay of each step of lost workers. Steps of one worker come back one after another, in the order
+// in which they would be claimed: work that was handed out over a period must not return to the other workers and their
+// dependencies in one moment.
 func (u *unit) stagger(works []Work) map[*task.Step]time.Duration {
 	cfg := u.e.cfg.Recovery
 	batches := map[int64][]*task.Step{}
@@ -172,23 +170,22 @@ func (u *unit) stagger(works []Work) map[*task.Step]time.Duration {
 	return waits
 }
 
-// RetryOf is the policy by which a step is repeated, without what its priority gives.
+// RetryOf is the retry policy of a step, without the values that its priority gives.
 func (e *Engine) RetryOf(spec task.StepSpec) task.Retry {
 	return spec.Retry.Over(max(e.cfg.Recovery.BaseDelay, 0), max(e.cfg.Recovery.Jitter, 0))
 }
 
-// allowed is how many attempts there may be in all of a step that has failed with a
-// class.
+// allowed is the total number of attempts of a step that has failed with a class.
 func (e *Engine) allowed(w Work, t *task.Template, c failure.Class) int {
 	policy := t.Spec(w.Step).Retry
-	// The number of a task without a template is not stored with its origin. One that
-	// is what its priority gives anyway says nothing.
+	// The stored number of a task without a template has no origin. A number equal to the one that its priority gives
+	// is treated as that one.
 	chosen := policy.MaxAttempts > 0 || w.Step.MaxAttempts != e.level(ownLevel(w, t)).MaxRetries+1
 	b := task.Budget{Attempts: w.Step.MaxAttempts, Chosen: chosen, Own: policy.Limits, Common: e.cfg.Recovery.Common()}
 	return b.After(c)
 }
 
-// ownLevel is the level that a step had before anything raised it.
+// ownLevel is the level of a step before anything raised it.
 func ownLevel(w Work, t *task.Template) int {
 	if own := t.Spec(w.Step).Priority; own != nil {
 		return *own
@@ -196,8 +193,7 @@ func ownLevel(w Work, t *task.Template) int {
 	return w.Task.Priority
 }
 
-// reenter gives a step whose attempt has failed the priority with which it comes
-// back, if it does.
+// reenter sets the priority with which a step comes back after a failed attempt, if it does.
 func (e *Engine) reenter(w Work, t *task.Template, c failure.Class) {
 	switch {
 	case e.cfg.Recovery.BoostLevels == 0:
@@ -208,8 +204,8 @@ func (e *Engine) reenter(w Work, t *task.Template, c failure.Class) {
 	}
 }
 
-// raised is the level of a step that has lost its worker once more: that of the next
-// named level above, but no more named levels above its own than are allowed.
+// raised is the level of a step that has lost its worker once more: that of the next named level above, limited to the
+// configured number of named levels above its own.
 func (e *Engine) raised(w Work, t *task.Template) int {
 	own, left := ownLevel(w, t), e.cfg.Recovery.BoostLevels
 	for _, p := range slices.Backward(e.cfg.Priorities) { // lowest first
@@ -226,7 +222,7 @@ func (e *Engine) raised(w Work, t *task.Template) int {
 	return w.Step.Priority
 }
 
-// classFault says what is wrong with the class that a worker gave, or "".
+// classFault describes the error in a class that a worker reported, or returns "".
 func classFault(c failure.Class) string {
 	if c == "" || c.Known() {
 		return ""

@@ -9,29 +9,27 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// meter measures what passes through this process: how quickly workers take what waits,
-// what ended in the last minute and hour. It stands before the observer. What
-// other processes do on the same store it does not see.
+// meter measures the work of this process: how quickly workers take waiting steps, and what ended in the last minute
+// and hour. It receives commits before the observer. It does not see the other processes on the same store.
 type meter struct {
 	next  Observer // nil: none
 	since task.Instant
 	clock func() task.Instant
-	// kindOf names the kind of a worker, "" for one that is not known.
+	// kindOf names the kind of a worker, "" if the worker is not known.
 	kindOf func(worker int64) string
-	// moved is told how many steps more are ready; a negative number is fewer.
+	// moved receives how many more steps are ready; a negative number means fewer.
 	moved func(n int)
 
 	mu         sync.Mutex
 	kinds      map[string]*rate.Service // by kind of worker
 	namespaces map[string]*activity
-	stored     rate.Service // tasks written, by the time that writing took
-	probes     rate.Window  // of workers that failed, by minute
+	stored     rate.Service // tasks stored, by the time that storing took
+	probes     rate.Window  // of failed workers, by minute
 }
 
 var _ Observer = (*meter)(nil)
 
-// Bounds of what is remembered. Beyond them what is new is not measured, or as
-// one namespace.
+// Bounds of the measurements. Above them, new kinds are not measured, and new namespaces count as one.
 const (
 	meteredKinds      = 10_000
 	meteredNamespaces = 200
@@ -43,12 +41,12 @@ func newMeter(next Observer, moved func(n int)) *meter {
 		probes: rate.NewWindow(time.Minute, 60)}
 }
 
-// activity is what ended in a namespace.
+// activity counts the work that ended in a namespace.
 type activity struct {
 	completed, failed  rate.Window // tasks, by second
-	runs, runMillis    rate.Window // attempts and how long they took, by second
+	runs, runMillis    rate.Window // attempts and their durations, by second
 	handed             rate.Window // steps given to workers, by second
-	notStarted, lapsed rate.Window // assignments and leases that ran out, by minute
+	notStarted, lapsed rate.Window // expired assignments and leases, by minute
 }
 
 func newActivity() *activity {
@@ -83,7 +81,7 @@ func (m *meter) Committed(c *Commit) {
 	}
 }
 
-// readied is how many steps more are ready after a transaction than before.
+// readied is how many more steps are ready after a transaction than before.
 func (c *Commit) readied() int {
 	n := -len(c.Handed)
 	for _, s := range c.StepMoves {
@@ -145,8 +143,8 @@ func (m *meter) measure(c *Commit) {
 	}
 }
 
-// ofRoute returns the activity of the namespace of a route. Neighbours in a
-// transaction mostly share one, so the last is remembered. The caller holds mu.
+// ofRoute returns the activity of the namespace of a route. It remembers the last one, because neighbours in a
+// transaction mostly share it. The caller holds mu.
 func (m *meter) ofRoute(names Names) func(int64) *activity {
 	var last int64
 	var found *activity
@@ -162,7 +160,7 @@ func (m *meter) ofRoute(names Names) func(int64) *activity {
 	}
 }
 
-// measureHanded notes how quickly workers of each kind take what waits for them.
+// measureHanded measures how quickly workers of each kind take waiting steps.
 func (m *meter) measureHanded(c *Commit) {
 	for i := 0; i < len(c.Handed); {
 		worker, oldest, n := c.Handed[i].Worker, c.Handed[i].ReadyAt, 0
@@ -176,7 +174,7 @@ func (m *meter) measureHanded(c *Commit) {
 	}
 }
 
-// noteTaken notes that workers of a kind took steps. The caller holds mu.
+// noteTaken records that workers of a kind took steps. The caller holds mu.
 func (m *meter) noteTaken(kind string, n int, oldest, now task.Instant) {
 	s := m.kinds[kind]
 	if s == nil {
@@ -189,34 +187,32 @@ func (m *meter) noteTaken(kind string, n int, oldest, now task.Instant) {
 	s.Left(n, oldest, now)
 }
 
-// rateOf is how many steps a second workers of a kind take while some wait for them; 0
-// when that is not known.
+// rateOf is how many steps per second workers of a kind take while some wait; 0 when not known.
 func (m *meter) rateOf(kind string, now task.Instant) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.kinds[kind].PerSecond(now)
 }
 
-// storeRate is how many tasks a second are stored while some wait for it; 0 when
-// that is not known.
+// storeRate is how many tasks per second are stored while some wait; 0 when not known.
 func (m *meter) storeRate(now task.Instant) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.stored.PerSecond(now)
 }
 
-// Measured is what the processes that share the store saw happen.
+// Measured is the activity seen by the processes that share the store.
 type Measured struct {
-	Since                                 task.Instant  // when the first of them began to look
+	Since                                 task.Instant  // when the first of them began to measure
 	CompletedLastMinute, FailedLastMinute int           // tasks
 	HandedLastMinute                      int           // steps given to workers
 	RunsLastMinute                        int           // attempts that ended
 	MeanRun                               time.Duration // of these; 0 when there are none
-	NotStartedLastHour, LapsedLastHour    int           // assignments and leases that ran out
+	NotStartedLastHour, LapsedLastHour    int           // expired assignments and leases
 	ProbesFailedLastHour                  int           // of workers of all namespaces
 }
 
-// tally adds up the namespaces that a filter lets pass.
+// tally adds up the namespaces that pass a filter.
 func (m *meter) tally(now task.Instant, pass func(namespace string) bool) tally {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,48 +7,45 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Observer is told what write transactions did, for metrics and traces. The
-// engine knows no library for either.
+// Observer receives the effects of write transactions, for metrics and traces. The engine depends on no library for
+// either.
 //
-// Its methods are called in the goroutine that carried the transaction, while
-// callers wait for their answers: they must be quick, safe for concurrent use,
-// and must not call the engine.
+// Its methods run in the goroutine of the transaction, while callers wait for their answers: they must be quick, safe
+// for concurrent use, and must not call the engine.
 type Observer interface {
-	// Committed is called once per committed transaction. The Commit is the
-	// engine's and will be used again: nothing of it may be kept.
+	// Committed is called once per committed transaction. The engine reuses the Commit: an observer must not keep any
+	// part of it.
 	Committed(c *Commit)
-	// Failed is called for a transaction that came to nothing.
+	// Failed is called for a transaction that was not committed.
 	Failed(verb string, took time.Duration, err error)
-	// Detected is called after each cycle of the staleness detection, also one
-	// that found nothing or failed.
+	// Detected is called after each cycle of the staleness detection, including one that found nothing or failed.
 	Detected(d Detection)
-	// Probed is called after a round of health probes, with how many workers
-	// answered well and how many did not.
+	// Probed is called after a round of health probes, with the numbers of healthy and of failed workers.
 	Probed(good, failed int)
-	// WorkerFailed is called for each worker that is given up: dead because it has
-	// fallen silent (FailedHeartbeat), unhealthy by its probes (FailedProbe).
+	// WorkerFailed is called for each worker that becomes dead because its heartbeats stopped (FailedHeartbeat), or
+	// unhealthy by its probes (FailedProbe).
 	WorkerFailed(reason string)
-	// Refused is called when back-pressure refuses a submission of so many tasks.
+	// Refused is called when back-pressure refuses a submission, with its number of tasks.
 	Refused(why Refusal, tasks int)
-	// Analyzed is called after each analysis of what has failed for good.
+	// Analyzed is called after each analysis of the failed tasks.
 	Analyzed(a *Analysis)
-	// AttemptTrace returns the trace context (W3C traceparent) to give a worker
-	// with a step, for a task that was submitted under parent.
+	// AttemptTrace returns the trace context (W3C traceparent) that a worker receives with a step, for a task that was
+	// submitted under parent.
 	AttemptTrace(parent string, step task.ID, token int64) string
 }
 
-// Why a worker is given up.
+// The reasons for which a worker has failed.
 const (
 	FailedHeartbeat = "heartbeat"
 	FailedProbe     = "health_probe"
 )
 
-// Commit is what one transaction did.
+// Commit is the effect of one transaction.
 type Commit struct {
 	Verb    string // submit, claim, start, settle, ...
 	At      task.Instant
 	Took    time.Duration
-	Repeats int // how often it was run again before it could be committed
+	Repeats int // how often it was retried before it was committed
 
 	// PriorityName names a level.
 	PriorityName func(level int) string
@@ -59,14 +56,14 @@ type Commit struct {
 	Submitted []int64   // new tasks, by the key of their template
 	Handed    []Handed  // steps given to workers
 	Started   []Started // attempts begun
-	Ended     []Ended   // attempts that are over
+	Ended     []Ended   // attempts that ended
 	Settled   []Settled // tasks that are terminal now, or in error
 	Reopened  []int64   // tasks taken out of error, by the key of their template
 	Expired   int       // of Settled: tasks that took longer than their max_duration
-	Known     int       // submissions that were answered with a task of the same idempotency key
+	Known     int       // submissions answered with an existing task of the same idempotency key
 	Promoted  []Promoted
 	TaskMoves []TaskMove
-	StepMoves []StepMove // but those that Handed, Started and Ended tell
+	StepMoves []StepMove // except those in Handed, Started and Ended
 	Refused   int        // results and leases under a token that was not in force
 	Acts      []string   // operators' acts, by kind
 	Turned    []BreakerTurned
@@ -77,8 +74,8 @@ type Commit struct {
 	Transitions []Transition // one by one, with Options.Transitions
 }
 
-// Names resolves keys of routes and templates, which hardly ever change. They
-// return nil for a key that is unknown, or cannot be looked up now.
+// Names resolves keys of routes and templates, which hardly ever change. Its methods return nil for a key that is
+// unknown or cannot be read now.
 type Names interface {
 	NamesOfRoute(id int64) *task.Route
 	NamesOfTemplate(def int64) *task.Template
@@ -95,55 +92,54 @@ type Handed struct {
 // Started is an attempt that began.
 type Started struct {
 	RouteID    int64
-	AssignedAt task.Instant // 0: that is not known
+	AssignedAt task.Instant // 0: not known
 }
 
-// TaskMove is a task that came from one state to another; from "" when it was submitted.
+// TaskMove is a task's change of state; From is "" when it was submitted.
 type TaskMove struct{ From, To task.State }
 
-// StepMove is a step that came from one state to another; from "" when its task was
-// submitted.
+// StepMove is a step's change of state; From is "" when its task was submitted.
 type StepMove struct{ From, To task.StepState }
 
-// Transition is a task or a step that came from one state to another.
+// Transition is a change of state of a task or a step.
 type Transition struct {
-	Task      task.ID // zero: that is not known here; see Engine.sawStartedThere
+	Task      task.ID // zero: not known in this process; see observed.holdStarted
 	Step      task.ID // zero: the task itself
 	DefID     int64
 	Ordinal   int    // of the step in its template
-	From, To  string // From is "" for what is new
-	Worker    string // the name of who got the step, or had it; "" for none
+	From, To  string // From is "" for a new task or step.
+	Worker    string // name of the worker that got or had the step; "" for none
 	Priority  int
 	CreatedAt task.Instant // when the task was submitted; 0: not known
-	Attempts  int          // begun since the last reset, of a step
+	Attempts  int          // of a step: attempts started since the last reset
 	Initiator string       // who submitted the task
-	Parent    string       // the W3C traceparent that it was submitted under; "" for none
+	Parent    string       // the W3C traceparent of the submission; "" for none
 }
 
-// Promoted is a step that was given the place of another level.
+// Promoted is a step that was moved to the position of another level.
 type Promoted struct{ From, To int }
 
-// Ended is an attempt that is over, or a lease that ended before one began.
+// Ended is an attempt that ended, or a lease that ended before an attempt began.
 type Ended struct {
 	RouteID   int64
 	Priority  int
 	Outcome   task.Outcome
 	After     task.StepState // the state the step was left in
-	StartedAt task.Instant   // 0: it never began
+	StartedAt task.Instant   // 0: it never started
 	Class     failure.Class  // of a failure; else ""
-	Number    int            // of attempts begun since the last reset
+	Number    int            // of attempts started since the last reset
 	Traced    *TracedAttempt // nil unless the task was submitted under a trace
 }
 
-// TracedAttempt is what a span of an attempt is made from.
+// TracedAttempt is the data for the span of an attempt.
 type TracedAttempt struct {
 	task.Attempt
-	Parent  string // the W3C traceparent that the task was submitted under
+	Parent  string // the W3C traceparent of the submission
 	DefID   int64
 	Ordinal int
 }
 
-// Settled is a task that is terminal now, or in error.
+// Settled is a task that has become terminal or is in error.
 type Settled struct {
 	DefID     int64
 	Priority  int
@@ -151,7 +147,7 @@ type Settled struct {
 	CreatedAt task.Instant
 }
 
-// BreakerTurned is a worker's circuit breaker that opened, or closed.
+// BreakerTurned is a worker's circuit breaker that opened or closed.
 type BreakerTurned struct {
 	Worker task.ID
 	Name   string
@@ -168,8 +164,8 @@ type CaseOpened struct {
 	Reason         string
 	Cause          task.CaseCause
 	Class          failure.Class // of the failure, "" for none
-	OriginalState  task.State    // of the task, before what opened the case
-	Parent         string        // the W3C traceparent that the task was submitted under; "" for none
+	OriginalState  task.State    // of the task, before the event that opened the case
+	Parent         string        // the W3C traceparent of the submission; "" for none
 }
 
 // CaseResolved is an investigation that ended.

@@ -9,33 +9,31 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// occupancy is what workers hold, so that a poll gets no more steps than its worker has
-// places for. It is kept by adding what polls of this process took and taking away what
-// ended here, which costs nothing. What happens in other processes is not seen: there
-// it is counted anew at the interval at which a process looks what others did, and
-// sooner when a poll would come away with less than it asked for.
+// occupancy is the number of steps that workers hold, so that a poll gets no more steps than its worker has free slots.
+// This process adds what its polls took and subtracts what ended here, at no cost. It does not see other processes.
+// Where there are others, it counts again at the interval at which it reads their changes, and sooner when a poll would
+// get less than it requested.
 //
-// An error is always to the safe side, that less is given than there is room for, and
-// lasts until the next count.
+// An error is always on the safe side, fewer steps than there are slots, and lasts until the next count.
 type occupancy struct {
-	counting sync.Mutex // held by who counts; not together with mu
+	counting sync.Mutex // held during a count; never together with mu
 
 	mu      sync.Mutex
 	counted task.Instant // 0: never
 	took    time.Duration
-	workers map[int64]*workerSlots // by number; none: as much as nothing
+	workers map[int64]*workerSlots // by number; no entry: holds nothing
 }
 
-// workerSlots are those of one worker.
+// workerSlots are the slots of one worker.
 type workerSlots struct {
 	held    int // steps
-	leaving int // of held: a result has come, and is being stored
+	leaving int // of held: the result has arrived and is being stored
 	asked   int // promised to polls under way
 	recent  int // of held: taken since the count under way began
-	blocked int // polls that wait for a place
+	blocked int // polls that wait for a free slot
 }
 
-// slotsOf returns those of a worker. The caller holds mu.
+// slotsOf returns the slots of a worker. The caller holds mu.
 func (o *occupancy) slotsOf(worker int64) *workerSlots {
 	p := o.workers[worker]
 	if p == nil {
@@ -48,8 +46,8 @@ func (o *occupancy) slotsOf(worker int64) *workerSlots {
 	return p
 }
 
-// ask promises a poll up to want of the places that a worker has free. With block, a poll
-// that gets none is noted as one that waits.
+// ask promises a poll up to want of the free slots of a worker. With block, a poll that gets none is counted as
+// waiting.
 func (o *occupancy) ask(w *task.Worker, want int, block bool) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -62,7 +60,7 @@ func (o *occupancy) ask(w *task.Worker, want int, block bool) int {
 	return n
 }
 
-// take notes steps that a worker got.
+// take records steps that a worker got.
 func (o *occupancy) take(worker int64, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,7 +69,7 @@ func (o *occupancy) take(worker int64, n int) {
 	p.recent += n
 }
 
-// answer ends a poll that was promised so many places, or waited for one, and took some.
+// answer ends a poll that was promised slots, or waited for one, and took some steps.
 func (o *occupancy) answer(worker int64, promised, taken int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -84,15 +82,14 @@ func (o *occupancy) answer(worker int64, promised, taken int) {
 	}
 }
 
-// free notes steps that workers do not hold any more, and returns those of the workers
-// who have polls that wait for that.
+// free records steps that workers no longer hold, and returns the workers whose polls wait for a free slot.
 func (o *occupancy) free(ended map[int64]int) (blocked []int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for worker, n := range ended {
 		p := o.workers[worker]
 		if p == nil {
-			continue // it polls elsewhere
+			continue // it polls another process
 		}
 		p.held, p.leaving = max(p.held-n, 0), max(p.leaving-n, 0)
 		if p.blocked > 0 {
@@ -102,8 +99,8 @@ func (o *occupancy) free(ended map[int64]int) (blocked []int64) {
 	return blocked
 }
 
-// leave notes steps whose results have come: nobody works on them any more, so the next ones
-// are handed out while the results are stored. It reports whether polls wait for that.
+// leave records steps whose results have arrived. No worker processes them any more, so the next steps are handed out
+// while the results are stored. It reports whether polls wait for that.
 func (o *occupancy) leave(worker int64, n int) (blocked bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -112,8 +109,8 @@ func (o *occupancy) leave(worker int64, n int) (blocked bool) {
 	return p.blocked > 0
 }
 
-// stay takes back leave for steps whose results were not stored. Those of steps that are not
-// held any more were taken back when their leases ended.
+// stay reverts leave for steps whose results were not stored. Steps that are no longer held were reverted when their
+// leases ended.
 func (o *occupancy) stay(worker int64, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,22 +118,21 @@ func (o *occupancy) stay(worker int64, n int) {
 	p.leaving = max(p.leaving-n, 0)
 }
 
-// due reports whether the last count is older than that, and so long ago that another one
-// costs little.
+// due reports whether the last count is older than age, and so old that another one costs little.
 func (o *occupancy) due(now task.Instant, age time.Duration) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.counted == 0 || now.Sub(o.counted) >= max(age, countShare*o.took)
 }
 
-// doubt has all counted anew before the next poll gets anything.
+// doubt requires a new count before the next poll gets anything.
 func (o *occupancy) doubt() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.counted = 0
 }
 
-// begin is before a count, done after it.
+// begin is called before a count, done after it.
 func (o *occupancy) begin() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -152,7 +148,7 @@ func (o *occupancy) done(counts map[int64]int, now task.Instant, took time.Durat
 		o.slotsOf(worker)
 	}
 	for worker, p := range o.workers {
-		// what was taken meanwhile may be among what was counted, or not
+		// the count may or may not include what was taken in the meantime
 		p.held = counts[worker] + p.recent
 		if *p == (workerSlots{}) {
 			delete(o.workers, worker)
@@ -162,19 +158,19 @@ func (o *occupancy) done(counts map[int64]int, now task.Instant, took time.Durat
 }
 
 const (
-	// countShare bounds what counting costs: one part of so many of the time.
+	// countShare bounds the cost of counting, to one part in countShare of the time.
 	countShare = 10
-	// countShort is how old a count has to be for a poll that comes away with too little:
-	// where others hand out and settle too, and where only this process does.
+	// countShort is the minimum age of a count for a poll that gets too little: where other processes hand out and
+	// settle too, and where this process is the only one.
 	countShort, countShortAlone = 10 * time.Millisecond, time.Second
 )
 
-// bounds reports whether a worker is given no more than it has places for.
+// bounds reports whether a worker gets no more steps than it has free slots.
 func (e *Engine) bounds(w *task.Worker) bool {
 	return e.cfg.Leases.EnforceCapacity != settings.Off && w.Capacity > 0
 }
 
-// occupy promises a poll as many of the places that it wants as its worker has free.
+// occupy promises a poll the free slots of its worker, up to the number wanted.
 func (e *Engine) occupy(ctx context.Context, w *task.Worker, want int, block bool) int {
 	o, now := &e.occupancy, e.instant()
 	short := countShortAlone
@@ -195,8 +191,8 @@ func (e *Engine) occupy(ctx context.Context, w *task.Worker, want int, block boo
 	return o.ask(w, want, block)
 }
 
-// recount counts what all workers hold, unless somebody has done so since. What cannot be
-// counted stays as it is known.
+// recount counts the steps held by all workers, unless another call has done so since. When counting fails, the old
+// numbers stay.
 func (e *Engine) recount(ctx context.Context, since task.Instant) {
 	o := &e.occupancy
 	o.counting.Lock()
@@ -215,8 +211,8 @@ func (e *Engine) recount(ctx context.Context, since task.Instant) {
 	}
 }
 
-// leaving hands out places of a worker whose results have come. The caller calls what it
-// returns with the answers, nil when there are none.
+// leaving frees slots of a worker whose results have arrived. The caller calls the returned function with the answers,
+// or with nil when there are none.
 func (e *Engine) leaving(results []Result) func([]Answer) {
 	if e.cfg.Leases.EnforceCapacity == settings.Off {
 		return func([]Answer) {}
@@ -244,7 +240,7 @@ func (e *Engine) leaving(results []Result) func([]Answer) {
 	}
 }
 
-// freed tells of leases that have ended.
+// freed records leases that have ended.
 func (e *Engine) freed(ended map[int64]int) {
 	if len(ended) == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// ActKind is what an operator does to a step.
+// ActKind is the kind of an operator's act on a step.
 type ActKind string
 
 // The acts on a step.
@@ -30,9 +30,9 @@ type StepAct struct {
 	Metadata []byte
 }
 
-// Operate performs an operator's act on a step; the task goes on by itself, out
-// of error too. Actor and reason are stored with the act. WrongState when the
-// step is settled, or its task is terminal; Conflict when the step is not as expected.
+// Operate performs an operator's act on a step. The task continues automatically, also out of error. Actor and reason
+// are stored with the act. WrongState when the step is settled or its task is terminal; Conflict when the step is not
+// as expected.
 func (e *Engine) Operate(ctx context.Context, taskID, stepID task.ID, act StepAct) (*task.Step, error) {
 	return e.operateStep(ctx, e.write, taskID, stepID, act)
 }
@@ -108,7 +108,7 @@ func actorField(k ActKind) string {
 	}
 }
 
-// operateOpen is operate for a step that is as expected, of a task that is not over.
+// operateOpen is Operate for a step that is as expected, of a task that is not terminal.
 func (u *unit) operateOpen(w Work, a StepAct) error {
 	if err := a.Expect.Check(w.Step.Seen()); err != nil {
 		return err
@@ -163,9 +163,8 @@ func (u *unit) change(w Work, a StepAct) error {
 	}
 }
 
-// renewDeadline gives a task that is taken out of error its full duration again,
-// whether or not the former deadline has passed: what was left of it ran while the
-// task could not.
+// renewDeadline gives a task that leaves error its full duration again, whether or not the former deadline has passed:
+// the remaining time ran while the task could not.
 func (u *unit) renewDeadline(w Work, was task.State) error {
 	if was != task.Errored {
 		return nil
@@ -189,7 +188,7 @@ func hinted(err error, hint string) error {
 	return err
 }
 
-// actData is what the operator supplied, for the record.
+// actData is the operator's input, for the record.
 func actData(a StepAct) ([]byte, error) {
 	if a.Kind != CompleteManually {
 		return nil, nil

@@ -1,10 +1,9 @@
 package engine
 
-// A poll answers with the contexts of tasks and the results of parents, and has a bound
-// for them as a page of a list has. How large they are is known once they are read; so the
-// size of those that came before says how many are asked for.
+// A poll answers with the contexts of tasks and the results of parents, and bounds their bytes like a page of a list.
+// Their size is known only once they are read, so the mean size of earlier ones decides how many are read.
 
-// payload is how many bytes a worker is sent with a step.
+// payload is the number of bytes that a worker receives with a step.
 func (l *Lease) payload() int {
 	n := len(l.Task.Context)
 	for _, result := range l.ParentResults {
@@ -13,7 +12,7 @@ func (l *Lease) payload() int {
 	return n
 }
 
-// fit is how many steps of these routes are likely to fit so many bytes: one at least.
+// fit is how many steps of these routes are likely to fit a number of bytes: at least one.
 func (s *servedRoutes) fit(bytes int) int {
 	mean := int(s.meanPayload.Load())
 	if mean == 0 {
@@ -25,8 +24,8 @@ func (s *servedRoutes) fit(bytes int) int {
 // maxFit is fit without a bound.
 const maxFit = 1 << 30
 
-// within cuts leases into those whose payloads fit so many bytes, the first one in any case,
-// and the rest. It notes how large they are.
+// within splits leases into those whose payloads fit a number of bytes, at least the first one, and the rest. It
+// records their sizes.
 func (s *servedRoutes) within(leases []Lease, bytes int) (kept, rest []Lease) {
 	size := 0
 	kept = leases

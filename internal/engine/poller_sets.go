@@ -6,14 +6,13 @@ import (
 	"slices"
 )
 
-// pollerSets is where pollers wait, by route. A poller with few routes is in the set of each of
-// them. One with many is in one set together with those that serve the same: what it takes
-// to wait, in time and memory, must not grow with the number of routes. It is not safe for
-// concurrent use.
+// pollerSets holds the waiting pollers by route. A poller with few routes is in the set of each of them. One with many
+// is in one set, shared with the others that serve the same routes: the time and memory for waiting must not grow with
+// the number of routes. It is not safe for concurrent use.
 type pollerSets struct {
 	narrow  map[int64]map[*poller]struct{} // by route
-	sweepAt int                            // how many sets narrow may have before the empty ones go
-	wide    map[*int64]*sharedSet          // by the first place of their list, which they share
+	sweepAt int                            // number of sets in narrow at which the empty ones are removed
+	wide    map[*int64]*sharedSet          // by the first element of the list of routes, which they share
 }
 
 // sharedSet are pollers that share a list of many routes.
@@ -23,10 +22,10 @@ type sharedSet struct {
 }
 
 const (
-	// maxNarrow is how many routes a poller may have to be in the set of each.
+	// maxNarrow is the number of routes up to which a poller is in the set of each.
 	maxNarrow = 256
-	// maxNarrowSets is how many sets of single routes are kept, empty ones included: a
-	// poller comes back in a moment.
+	// maxNarrowSets is how many sets of single routes are kept, including empty ones, because a poller usually comes
+	// back in a moment.
 	maxNarrowSets = 4096
 )
 
@@ -34,8 +33,8 @@ func newPollerSets() pollerSets {
 	return pollerSets{narrow: map[int64]map[*poller]struct{}{}, sweepAt: maxNarrowSets, wide: map[*int64]*sharedSet{}}
 }
 
-// noRoute is where a poller waits that can serve no route yet, so that wakeAll
-// finds it when the first one comes. Keys of routes begin at 1.
+// noRoute is the route of a waiting poller that can serve no route yet, so that wakeAll finds it when the first one is
+// added. Keys of routes begin at 1.
 const noRoute = 0
 
 func (p *poller) keys() []int64 {
@@ -68,7 +67,7 @@ func (s *pollerSets) add(p *poller) {
 	}
 }
 
-// sweep drops empty sets once there are many.
+// sweep removes empty sets once there are many.
 func (s *pollerSets) sweep() {
 	if len(s.narrow) < s.sweepAt {
 		return
@@ -92,8 +91,8 @@ func (s *pollerSets) remove(p *poller) {
 	}
 }
 
-// on returns the pollers that wait on a route, those with few routes first. They may be
-// removed on the way.
+// on returns the pollers that wait on a route, those with few routes first. The caller may remove them during the
+// iteration.
 func (s *pollerSets) on(route int64) iter.Seq[*poller] {
 	return func(yield func(*poller) bool) {
 		for p := range s.narrow[route] {
@@ -122,7 +121,7 @@ func (s *pollerSets) first(route int64) *poller {
 	return nil
 }
 
-// routes returns those that somebody waits on, sorted.
+// routes returns the routes that pollers wait on, sorted.
 func (s *pollerSets) routes() []int64 {
 	var routes []int64
 	for r, set := range s.narrow {

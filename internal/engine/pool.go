@@ -10,17 +10,17 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// pool is what shares the workers of a route: whatever they take goes out in one
-// order, so that steps of other routes may stand before those of this one.
+// pool is a route with the routes that share workers with it. These workers take the steps of all its routes in one
+// order, so steps of other routes may be ahead of those of this one.
 type pool struct {
 	routes []int64         // sorted; the route itself is one of them
 	kinds  []*servedRoutes // of live workers that serve the route
 }
 
-// pools keeps the pools of routes for a moment: who serves what changes seldom, and is
-// asked with each submission through the queue API.
+// pools caches the pools of routes for a short time: the routes of workers seldom change, and each submission through
+// the queue API reads them.
 type pools struct {
-	stale atomic.Bool // a worker is new
+	stale atomic.Bool // a worker has registered
 
 	mu    sync.Mutex
 	until task.Instant
@@ -29,10 +29,10 @@ type pools struct {
 	of    map[int64]*pool
 }
 
-// poolsKept is how long a pool is kept.
+// poolsKept is how long a pool is cached.
 const poolsKept = time.Second
 
-// maxPooled bounds the routes of a pool. Beyond that a place is a minimum.
+// maxPooled bounds the routes of a pool. Above it, a position is a minimum.
 const maxPooled = 500
 
 // pool returns the pool of a route.
@@ -63,7 +63,7 @@ func (e *Engine) pool(ctx context.Context, route int64) (*pool, error) {
 	return made, nil
 }
 
-// readPools reads which kinds of workers live. The caller holds mu.
+// readPools reads the kinds of the active workers. The caller holds mu.
 func (e *Engine) readPools(ctx context.Context, now task.Instant) error {
 	workers, err := e.store.Workers(ctx, now)
 	if err != nil {
@@ -82,8 +82,7 @@ func (e *Engine) readPools(ctx context.Context, now task.Instant) error {
 	return nil
 }
 
-// ahead counts the steps of a pool that stand before a place, up to manyAhead; least
-// says that there may be more.
+// ahead counts the steps of a pool ahead of a step, up to manyAhead; least reports that there may be more.
 func (e *Engine) ahead(ctx context.Context, p *pool, s *task.Step) (n int, least bool, err error) {
 	routes := p.routes
 	if len(routes) > maxPooled {
@@ -95,8 +94,7 @@ func (e *Engine) ahead(ctx context.Context, p *pool, s *task.Step) (n int, least
 	return n, least || n >= manyAhead, err
 }
 
-// rate is how many steps a second the workers of a pool take while some wait; 0 when
-// that is not known.
+// rate is how many steps per second the workers of a pool take while some wait; 0 when not known.
 func (e *Engine) rate(p *pool) float64 {
 	now, total := e.instant(), 0.0
 	for _, k := range p.kinds {

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Level returns the level of a priority given by name, in any case, or number; that of
-// "medium" (or of the middle of the table, when there is no such name) for "".
+// Level returns the level of a priority given by name, in any case, or number. For "" it returns that of "medium", or
+// of the middle of the table when there is no such name.
 func (e *Engine) Level(priority string) (int, bool) {
 	if priority == "" {
 		priority = "medium"
@@ -36,8 +36,8 @@ func (e *Engine) PriorityName(level int) string {
 	return strconv.Itoa(level)
 }
 
-// PriorityText returns the priority of a task as it was submitted, as far as it has that
-// still; else its name.
+// PriorityText returns the priority of a task as it was submitted, if it still has that level; else the name of its
+// level.
 func (e *Engine) PriorityText(t *task.Task) string {
 	if text := t.Meta.Priority; text != "" {
 		if level, ok := e.Level(text); ok && level == t.Priority {

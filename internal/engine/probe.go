@@ -7,8 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// ToProbe returns the workers that are to be asked how they are: those that said
-// where, and that get work or would if they were well.
+// ToProbe returns the workers to probe: those with a health check that get steps, or would if they were healthy.
 func (e *Engine) ToProbe(ctx context.Context) ([]*task.Worker, error) {
 	if !e.cfg.WorkerProbes.Enabled {
 		return nil, nil
@@ -27,18 +26,18 @@ func (e *Engine) ToProbe(ctx context.Context) ([]*task.Worker, error) {
 	return list, nil
 }
 
-// Probe is how a look at a worker's health ended.
+// Probe is the result of a check of a worker's health.
 type Probe struct {
 	Worker *task.Worker
-	Fault  string // "" is well; else what is wrong, for operators to read
+	Fault  string // "": healthy; else the problem, as a text for operators
 }
 
-// maxFault bounds what is kept of it.
+// maxFault bounds the stored part of the text.
 const maxFault = 500
 
-// Probed books a round of probes, and returns the workers whose state it changed,
-// as they are now. Failures in a row make a worker unhealthy: it gets nothing more
-// and keeps what it has. The first success makes it active again.
+// Probed records a round of probes, and returns the workers whose state it changed, in their new state. Failures in a
+// row make a worker unhealthy: it gets no more steps and keeps those that it holds. The first success makes it active
+// again.
 func (e *Engine) Probed(ctx context.Context, probes []Probe) ([]*task.Worker, error) {
 	var changes []workerChange
 	failed := 0
@@ -48,7 +47,7 @@ func (e *Engine) Probed(ctx context.Context, probes []Probe) ([]*task.Worker, er
 			failed++
 		}
 		if like := *p.Worker; !like.Probed(fault, e.cfg.WorkerProbes.UnhealthyAfter) {
-			continue // a worker that is well and stays so costs nothing
+			continue // a worker that stays healthy costs nothing
 		}
 		changes = append(changes, workerChange{worker: p.Worker, apply: func(w *task.Worker, _ task.Instant) error {
 			w.Probed(fault, e.cfg.WorkerProbes.UnhealthyAfter)

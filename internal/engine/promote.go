@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// PromotionRange is a part of a route's queue in which every step has waited so long that it
-// has to have another key.
+// PromotionRange is a part of a route's queue in which every step has waited long enough to need another key.
 type PromotionRange struct {
 	route int64
 	after Position
@@ -17,10 +16,9 @@ type PromotionRange struct {
 	batch int
 }
 
-// Overdue returns the stretches in which steps have to be promoted now. Within a
-// band of the queue steps stand in the order of their waits, so it takes one look
-// at the first of each band of each route: what that costs does not depend on how
-// many wait.
+// Overdue returns the ranges in which steps must be promoted now. Within a band of the queue, steps are in the order of
+// their waits, so it reads only the first step of each band of each route: the cost does not depend on the number of
+// waiting steps.
 func (e *Engine) Overdue(ctx context.Context) ([]PromotionRange, error) {
 	routes, err := e.occupiedRoutes(ctx)
 	if err != nil {
@@ -68,8 +66,8 @@ func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduli
 	now task.Instant,
 ) ([]PromotionRange, error) {
 	if order.Mode == task.Aging {
-		// The cap is in the keys. What has a key of another order (a process that had
-		// not heard of this one put it there) would stay behind for ever.
+		// The cap is part of the keys. A step with a key of another order, written by a process that had not adopted
+		// this one yet, would stay behind for ever.
 		foreign := task.StrictKey(task.MaxPriority-1, 0)
 		head, err := e.queueStore.First(ctx, route, foreign)
 		if err != nil || head == nil {
@@ -95,8 +93,7 @@ func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduli
 	return found, nil
 }
 
-// promotionBatch bounds a transaction that gives a step and those behind it
-// another place.
+// promotionBatch bounds a transaction that moves a step and those after it to other positions.
 func (e *Engine) promotionBatch(order task.Scheduling, head *task.Step, now task.Instant) int {
 	to := task.KeyLevel(order.KeyAt(head.Priority, head.ReadyAt, now))
 	if to >= e.cfg.Priorities[0].Level {
@@ -105,9 +102,8 @@ func (e *Engine) promotionBatch(order task.Scheduling, head *task.Step, now task
 	return e.cfg.Scheduling.PromotionBatch
 }
 
-// Promote gives steps of a stretch the places that they have to have now, as many as
-// the configuration allows for at once, and reports how many those were and whether there
-// may be more. One process at a time should call it.
+// Promote gives steps of a range their current positions, up to the configured batch, and returns how many it moved and
+// whether there may be more. One process at a time should call it.
 func (e *Engine) Promote(ctx context.Context, s PromotionRange) (n int, more bool, err error) {
 	err = e.write(ctx, "promote", func(u *unit) error {
 		steps, err := u.tx.Between(u.ctx, s.route, s.after, s.upTo, s.batch)

@@ -9,14 +9,13 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// TemplateOf returns the template that a task or step was made from. One that is gone
-// or cannot be read is stood in for: its Unread says why, and it has no steps.
+// TemplateOf returns the template of a task or step. A template that was deleted or cannot be read has a stand-in: its
+// Unread is the reason, and it has no steps.
 func (e *Engine) TemplateOf(ctx context.Context, def int64) (*task.Template, error) {
 	return e.catalog.template(ctx, def, e.store.FindTemplateByDef)
 }
 
-// RouteOf returns the route of a step. One that is gone is stood in for: its Unread says
-// that it is.
+// RouteOf returns the route of a step. A deleted route has a stand-in: its Unread is the reason.
 func (e *Engine) RouteOf(ctx context.Context, id int64) (*task.Route, error) {
 	if r, err := e.catalog.findRoute(ctx, id); err != nil || r != nil {
 		return r, err
@@ -24,9 +23,9 @@ func (e *Engine) RouteOf(ctx context.Context, id int64) (*task.Route, error) {
 	return &task.Route{ID: id, Unread: fmt.Sprintf("its route, with key %d, is gone", id)}, nil
 }
 
-// Task returns a task, or NotFound. With wait > 0 it blocks until the task is
-// settled, wait is over or ctx ends, and returns it as it then is. When the store
-// is lost meanwhile it ends with Unavailable as soon as that is noticed.
+// Task returns a task, or NotFound. With wait > 0 it blocks until the task is settled, wait is over or ctx ends, and
+// returns its state at that time. When the store is lost meanwhile, it ends with Unavailable as soon as the loss is
+// noticed.
 func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*task.Task, error) {
 	if wait <= 0 {
 		return e.findTask(ctx, id)
@@ -34,7 +33,7 @@ func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*tas
 	timer := time.NewTimer(min(wait, e.cfg.Leases.MaxLongPoll))
 	defer timer.Stop()
 	for {
-		// registered before the look, so that nothing is missed in between
+		// registered before the read, so that no change is missed in between
 		settled, stop := e.waiters.awaitTask(id)
 		t, err := e.findTask(ctx, id)
 		if err != nil || t.State.Settled() {
@@ -98,8 +97,7 @@ func (e *Engine) Steps(ctx context.Context, id task.ID) (*task.Task, []*task.Ste
 	return t, steps, err
 }
 
-// BareSteps returns the steps of each task by ordinal, without their results; none of
-// a task that is gone.
+// BareSteps returns the steps of each task by ordinal, without their results; none for a deleted task.
 func (e *Engine) BareSteps(ctx context.Context, tasks []*task.Task) ([][]*task.Step, error) {
 	of, place := make([]Sized, len(tasks)), make(map[task.ID]int, len(tasks))
 	for i, t := range tasks {
@@ -121,9 +119,8 @@ func (e *Engine) BareSteps(ctx context.Context, tasks []*task.Task) ([][]*task.S
 	return out, nil
 }
 
-// ListSteps returns all steps of a task by ordinal, or NotFound, with as many results
-// as fit a page; without any unless they are asked for. omitted holds those whose
-// result, if they have one, was left out.
+// ListSteps returns all steps of a task by ordinal, or NotFound, with as many results as fit a page; without results
+// unless they are requested. omitted are the steps whose result, if any, was left out.
 func (e *Engine) ListSteps(ctx context.Context, id task.ID,
 	results bool,
 ) (t *task.Task, steps []*task.Step, omitted map[task.ID]bool, err error) {
@@ -157,7 +154,7 @@ func (e *Engine) ListSteps(ctx context.Context, id task.ID,
 	return t, steps, omitted, nil
 }
 
-// Records is everything that is written down about a task.
+// Records are the attempts, events and acts of a task.
 type Records struct {
 	Attempts []task.Attempt
 	Events   []task.Event

@@ -7,39 +7,36 @@ import (
 	"time"
 )
 
-// QueueCensus is what is ready, by priority. Numbers of steps come from a sample when
-// there are many.
+// QueueCensus counts ready steps by priority. The numbers come from a sample when there are many.
 type QueueCensus struct {
-	Levels []LevelCensus // of steps that are there, and of all named levels; highest first
-	// Scores are percentiles of the ordering keys of all that is ready, in seconds;
-	// meaningless when nothing is.
+	Levels []LevelCensus // levels that have steps, and all named levels; highest first
+	// Scores are percentiles of the ordering keys of all ready steps, in seconds; meaningless when none is ready.
 	Scores Percentiles
-	// MaxWait is the longest wait that the order in force bears; 0: there is none.
-	// AtRisk counts the steps that have waited for more than 80 % of it, Overdue those
-	// that have for all of it.
+	// MaxWait is the longest wait that the order in force allows; 0: no bound. AtRisk counts the steps that have waited
+	// for more than 80 % of it, Overdue those that have waited for all of it.
 	MaxWait         time.Duration
 	AtRisk, Overdue int
 }
 
-// LevelCensus is what is ready at one level.
+// LevelCensus counts the ready steps of one level.
 type LevelCensus struct {
 	Level int
 	Name  string
 	Ready int
-	Ages  Percentiles // seconds since the steps became ready; 0 without any
+	Ages  Percentiles // seconds since the steps became ready; 0 when none is
 }
 
 // Percentiles are the values that 50, 95 and 99 % do not exceed.
 type Percentiles struct{ P50, P95, P99 float64 }
 
-// riskOf is the part of the longest wait from which on a step is at risk.
+// riskOf is the part of MaxWait after which a step is at risk.
 const riskOf = 0.8
 
-// countPatience bounds how long a census waits for a look at the queue.
+// countPatience bounds how long a census waits for a sample of the queue.
 const countPatience = 2 * time.Second
 
-// countInTime is countByLevel for a census, which does without when it takes too
-// long: a queue that is too long for that must not look like a store that is down.
+// countInTime is countByLevel for a census, which omits the queue when counting takes too long: a queue that is too
+// long to count must not look like a store that is down.
 func (e *Engine) countInTime(ctx context.Context) (*QueueCensus, error) {
 	limited, cancel := context.WithTimeout(ctx, countPatience)
 	defer cancel()
@@ -50,7 +47,7 @@ func (e *Engine) countInTime(ctx context.Context) (*QueueCensus, error) {
 	return c, err
 }
 
-// countByLevel counts what is ready by level.
+// countByLevel counts ready steps by level.
 func (e *Engine) countByLevel(ctx context.Context) (*QueueCensus, error) {
 	g, err := e.queueSample(ctx)
 	if err != nil {
@@ -92,7 +89,7 @@ func (e *Engine) countByLevel(ctx context.Context) (*QueueCensus, error) {
 	return out, nil
 }
 
-// percentiles sorts values; without any all are 0.
+// percentiles sorts values; without any, all percentiles are 0.
 func percentiles(values []float64) Percentiles {
 	if len(values) == 0 {
 		return Percentiles{}

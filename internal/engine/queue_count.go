@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/feed"
 )
 
-// countOf is what a sample shows of some namespaces. It is made once, and shared.
+// countOf counts the steps of some namespaces in a sample. The count is made once, and shared.
 func (e *Engine) countOf(g *queueSample, namespaces []string) *feed.QueueCount {
 	key := strings.Join(namespaces, "\n")
 	g.mu.Lock()

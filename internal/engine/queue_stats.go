@@ -11,45 +11,44 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// QueueStats is what is known of the queue at one time.
+// QueueStats is the state of the queue at one time.
 type QueueStats struct {
 	At     task.Instant
-	Levels []LevelStats // of steps that are there, and of all named levels; highest first
+	Levels []LevelStats // levels that have steps, and all named levels; highest first
 	Depth  int          // ready steps
-	// Ages of the ready steps: the longest, and percentiles. 0 without any.
+	// Ages of the ready steps: the longest, and percentiles. 0 when none is ready.
 	Oldest, P50, P95 time.Duration
-	// Sampled says that all but depth and workers is extrapolated from a sample,
-	// Capped that there is more than was counted.
+	// Sampled reports that everything except depth and workers is extrapolated from a sample; Capped, that there is
+	// more than was counted.
 	Sampled, Capped bool
-	// Overdue counts the ready steps that wait for longer than Patience, after which
-	// they are promoted or go first; Patience is 0 where nothing of that kind happens.
+	// Overdue counts the ready steps that have waited longer than Patience, after which they are promoted or go first.
+	// Patience is 0 where neither happens.
 	Overdue  int
 	Patience time.Duration
 
-	Loads    map[int64]int  // what workers hold, by their numbers
-	Workers  []*task.Worker // those that are not dead, and the dead of the last hour
+	Loads    map[int64]int  // steps held by workers, by their numbers
+	Workers  []*task.Worker // those that are not dead, and those that died in the last hour
 	Measured Measured
 	Pressure Pressure
 	Dispatch DispatchState
 }
 
-// LevelStats is what there is of one priority level.
+// LevelStats are the counts of one priority level.
 type LevelStats struct {
 	Level               int
 	Ready               int
 	Assigned, Executing int
-	Oldest              time.Duration // age of the ready step that waits longest; 0 without any
+	Oldest              time.Duration // age of the longest-waiting ready step; 0 when none is ready
 }
 
-// Bounds of a look at the queue. What it costs grows with the number of steps up to
-// statsLimit; what it reads is a sample.
+// Bounds of a queue sample. Its cost grows with the number of steps up to statsLimit; it reads only a sample of them.
 const (
 	statsLimit  = 1_000_000
 	statsSample = 10_000
 	statsLeases = 10_000
 )
 
-// queueSample is a look at the queue as a whole, kept for a while.
+// queueSample is a sample of the whole queue, kept for a short time.
 type queueSample struct {
 	at     task.Instant
 	counts map[int64]int
@@ -63,16 +62,15 @@ type queueSample struct {
 	counted map[string]*feed.QueueCount // by namespaces; see countOf
 }
 
-// queueSamples keeps the last sample, so that however many ask, the store is asked by a
-// small part of the time.
+// queueSamples keeps the last sample, so that readers cost the store a small part of its time, however many there are.
 type queueSamples struct {
-	turn  chan struct{} // holds a token while somebody looks; what follows is his
+	turn  chan struct{} // holds a token while a sample is taken; its holder owns the fields below
 	last  *queueSample
 	until task.Instant
 }
 
-// queueSample returns a look at the queue that is not older than a second, or twenty
-// times what it costs.
+// queueSample returns a sample of the queue that is not older than a second, or twenty times the time that taking it
+// costs.
 func (e *Engine) queueSample(ctx context.Context) (*queueSample, error) {
 	k := &e.queueSamples
 	select {
@@ -114,14 +112,14 @@ func (e *Engine) takeSample(ctx context.Context, now task.Instant) (*queueSample
 	if g.leased, err = e.queueStore.LeasedCounts(ctx, statsLeases); err != nil {
 		return nil, err
 	}
-	if g.routes, err = e.store.Routes(ctx); err != nil { // last, so that none is unknown
+	if g.routes, err = e.store.Routes(ctx); err != nil { // last, so that no route in the sample is unknown
 		return nil, err
 	}
 	return g, e.correctSample(ctx, g)
 }
 
-// correctSample corrects a sample by what the dispatcher knows: what it has handed out
-// is still ready in the store.
+// correctSample corrects a sample with the dispatcher's leases: steps that it has handed out are still ready in the
+// store.
 func (e *Engine) correctSample(ctx context.Context, g *queueSample) error {
 	holds, err := e.queue.holds(ctx, statsLeases)
 	if err != nil || len(holds) == 0 {
@@ -143,8 +141,8 @@ func (e *Engine) correctSample(ctx context.Context, g *queueSample) error {
 	return nil
 }
 
-// QueueStats returns what is known of the queue, of some namespaces or, with none
-// named, of all. The numbers of steps may be some seconds old.
+// QueueStats returns the state of the queue, for some namespaces or, with none named, for all. The numbers of steps may
+// be some seconds old.
 func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueStats, error) {
 	g, err := e.queueSample(ctx)
 	if err != nil {
@@ -177,7 +175,7 @@ func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueSta
 	return out, nil
 }
 
-// passing is a filter of namespaces; none named is all.
+// passing is a filter of namespaces; an empty list passes all.
 func passing(namespaces []string) func(namespace string) bool {
 	return func(namespace string) bool { return len(namespaces) == 0 || slices.Contains(namespaces, namespace) }
 }
@@ -191,8 +189,8 @@ func (g *queueSample) routesOf(pass func(namespace string) bool) map[int64]bool 
 	return out
 }
 
-// patience is the wait after which a step of the lowest named level is promoted or
-// goes before whatever becomes ready later; 0: there is no such.
+// patience is the wait after which a step of the lowest named level is promoted, or goes before all steps that become
+// ready later; 0: there is none.
 func (e *Engine) patience() time.Duration {
 	order := e.Order()
 	lowest := e.cfg.Priorities[len(e.cfg.Priorities)-1].Level
@@ -202,7 +200,7 @@ func (e *Engine) patience() time.Duration {
 	return order.MaxWait
 }
 
-// describe fills in what a sample shows of the routes of some namespaces.
+// describe adds the counts of a sample for the routes of some namespaces.
 func (e *Engine) describe(out *QueueStats, g *queueSample, pass func(namespace string) bool) {
 	routes := g.routesOf(pass)
 	levels := map[int]*LevelStats{}
@@ -254,7 +252,7 @@ func (e *Engine) describe(out *QueueStats, g *queueSample, pass func(namespace s
 	slices.SortFunc(out.Levels, func(a, b LevelStats) int { return b.Level - a.Level })
 }
 
-// scale turns the numbers of a sample into those of the whole, which is known.
+// scale extrapolates the numbers of a sample to the whole, whose size is known.
 func scale(out *QueueStats, levels map[int]*LevelStats, sampled int) {
 	if sampled == 0 || sampled == out.Depth {
 		return
@@ -266,7 +264,7 @@ func scale(out *QueueStats, levels map[int]*LevelStats, sampled int) {
 	}
 }
 
-// quantile returns the smallest of sorted ages that so large a part does not exceed.
+// quantile returns the smallest of sorted ages that the given part of them does not exceed.
 func quantile(sorted []time.Duration, part float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -274,20 +272,20 @@ func quantile(sorted []time.Duration, part float64) time.Duration {
 	return sorted[max(int(math.Ceil(part*float64(len(sorted))))-1, 0)]
 }
 
-// QueuePlace is where a ready step stands.
+// QueuePlace is the position of a ready step.
 type QueuePlace struct {
-	Ahead int  // steps that go out before it
-	Least bool // there are at least as many
-	// Wait is how long it is likely to wait from now on; negative when that is not known.
+	Ahead int  // steps that are handed out before it
+	Least bool // Ahead is a minimum
+	// Wait is the estimated remaining wait; negative when not known.
 	Wait time.Duration
 }
 
-// manyAhead is where counting what is ahead of a step stops.
+// manyAhead bounds the count of steps ahead of a step.
 const manyAhead = 10_000
 
-// QueuePlace returns where a ready step stands among all that the workers of its route take,
-// and how long it is likely to wait: as long as these workers take for what is ahead,
-// at the rate at which they take steps while some wait, as measured in the cluster.
+// QueuePlace returns the position of a ready step among all steps that the workers of its route take, and its estimated
+// wait: the time that these workers need for the steps ahead, at the rate at which they take steps while some wait, as
+// measured in the cluster.
 func (e *Engine) QueuePlace(ctx context.Context, s *task.Step) (QueuePlace, error) {
 	shared, err := e.pool(ctx, s.RouteID)
 	if err != nil {
@@ -311,9 +309,9 @@ func (e *Engine) queuePlace(shared *pool, ahead int, least bool) QueuePlace {
 // placedRoutes bounds how many queues are counted for the receipts of one call.
 const placedRoutes = 32
 
-// QueuePlaces is Place for the first steps of the tasks of one call, which stand behind
-// each other where they have the same key. The answers are in the order asked: nil for
-// what is not ready, and for steps of more queues than are counted for one call.
+// QueuePlaces is QueuePlace for the first steps of the tasks of one call; steps with the same key follow each other.
+// The answers are in the order of the steps: nil for a step that is not ready, and for steps of more queues than are
+// counted for one call.
 func (e *Engine) QueuePlaces(ctx context.Context, steps []*task.Step) ([]*QueuePlace, error) {
 	type spot struct{ route, key int64 }
 	type count struct {
@@ -331,8 +329,8 @@ func (e *Engine) QueuePlaces(ctx context.Context, steps []*task.Step) ([]*QueueP
 			return nil, err
 		}
 		at := spot{s.RouteID, s.Key}
-		// of a call with several routes that share workers each step is counted alone:
-		// those of the others stand between
+		// In a call with several routes that share workers, each step is counted separately, because steps of the other
+		// routes are between them.
 		c, known := ahead[at]
 		mixed := len(shared.routes) > 1 && i > 0 && steps[i-1] != nil && steps[i-1].RouteID != s.RouteID
 		if !known || mixed {

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// writeTrust is how long a write that went well speaks for those after it.
+	// writeTrust is how long a successful write proves that the store takes writes.
 	writeTrust = 10 * time.Second
-	// writeProbe is the note that is written to see that writes work.
+	// writeProbe is the note that is written to check that writes work.
 	writeProbe = "write_probe"
 )
 
-// readiness remembers until when the store counts as one that takes writes.
+// readiness is the time until which the store counts as taking writes.
 type readiness struct{ trusted atomic.Int64 } // a task.Instant
 
-// Ready reports whether the store answers and takes writes: one whose disk is full
-// still answers questions. It writes at most once in 10 s, unless that fails.
+// Ready reports whether the store answers and takes writes: one whose disk is full still answers reads. It writes at
+// most once in 10 s, unless that fails.
 func (e *Engine) Ready(ctx context.Context) error {
 	if err := e.store.Ping(ctx); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Registration says who registers a template, and why. Without an actor it is the
-// holder of the request's key, or Anonymous; without a reason, NoReason is stored.
+// Registration is the actor and the reason of the registration of a template. Without an actor, the holder of the
+// request's key or Anonymous is stored; without a reason, NoReason.
 type Registration struct {
 	Actor  string
 	Reason string
@@ -45,7 +45,7 @@ func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template,
 		if have, err = e.catalog.insert(ctx, &fresh, act); err != nil {
 			return nil, false, fmt.Errorf("store template %s: %w", t.Name, err)
 		}
-		// somebody else may have been first
+		// another process may have been first
 		created = have.CreatedAt.Equal(fresh.CreatedAt) && have.Fingerprint == fresh.Fingerprint
 	}
 	if have.Fingerprint != t.Fingerprint {

@@ -11,21 +11,17 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// When another order comes into force, the steps that wait have keys of the old
-// one. They are rekeyed while claims go on, route by route along the queue, and
-// how far that has come is stored with each batch: after a crash another process
-// goes on from there.
+// When another order comes into force, the waiting steps have keys of the old one. They are rekeyed while claims
+// continue, route by route along the queue. Each batch stores the progress, so that another process continues after a
+// crash.
 //
-// A process that has not heard of the new order yet may put steps behind that
-// place with old keys. So there is a second round, which begins when all have
-// heard of it.
+// A process that has not adopted the new order yet may add steps with old keys before the position reached. So there is
+// a second round, which begins when all processes have adopted it.
 
-// rekeyNote is the key of the note that says how far the steps have been rekeyed;
-// it is empty when all have been.
+// rekeyNote is the key of the note with the progress of rekeying; it is empty when all steps have been rekeyed.
 const rekeyNote = "rekeying"
 
-// rekeyPlace is how far the steps have been rekeyed: all on routes before Route, and
-// those there up to Place.
+// rekeyPlace is the progress of rekeying: all routes before Route are done, and Route itself up to Place.
 type rekeyPlace struct {
 	Of    orderingID `json:"of"`
 	Again bool       `json:"again,omitempty"` // the second round
@@ -53,8 +49,8 @@ func noteRekeyPlace(ctx context.Context, notes NoteStore, tx Tx, p *rekeyPlace) 
 	return notes.Note(ctx, tx, rekeyNote, string(text))
 }
 
-// Rekeying reports whether steps may wait that have keys of an order that is not
-// in force any more. It asks the store only while that may be so.
+// Rekeying reports whether waiting steps may have keys of an order that is no longer in force. It queries the store
+// only while that is possible.
 func (e *Engine) Rekeying(ctx context.Context) (bool, error) {
 	if !e.rekeying.Load() {
 		return false, nil
@@ -66,7 +62,7 @@ func (e *Engine) Rekeying(ctx context.Context) (bool, error) {
 	return at != nil, err
 }
 
-// rekeyPlace returns how far the steps have been rekeyed; nil when all have been.
+// rekeyPlace returns the progress of rekeying; nil when all steps have been rekeyed.
 func (e *Engine) rekeyPlace(ctx context.Context) (*rekeyPlace, error) {
 	text, err := e.noteStore.FindNote(ctx, rekeyNote)
 	if err != nil || text == "" {
@@ -79,9 +75,8 @@ func (e *Engine) rekeyPlace(ctx context.Context) (*rekeyPlace, error) {
 	return at, nil
 }
 
-// Rekey gives waiting steps the keys of the order in force, up to limit at a time, and
-// returns how many it looked at and whether there are more to look at now. One
-// process at a time may call it.
+// Rekey gives waiting steps the keys of the order in force, up to limit at a time, and returns how many it read and
+// whether there are more to read now. One process at a time may call it.
 func (e *Engine) Rekey(ctx context.Context, limit int) (n int, more bool, err error) {
 	if err := e.followOrdering(ctx); err != nil {
 		return 0, false, err
@@ -91,7 +86,7 @@ func (e *Engine) Rekey(ctx context.Context, limit int) (n int, more bool, err er
 		return 0, false, err
 	}
 	at, force := *stored, e.ordering.Load()
-	if at.Of != force.id() { // that was for an order before
+	if at.Of != force.id() { // that was for an earlier order
 		at = rekeyPlace{Of: force.id()}
 	}
 	heard := force.since.Add(e.propagationDelay())
@@ -109,8 +104,8 @@ func (e *Engine) Rekey(ctx context.Context, limit int) (n int, more bool, err er
 	return n, err == nil, err
 }
 
-// propagationDelay is how long it takes at most until all processes have heard of
-// another order, and what they had begun before is committed.
+// propagationDelay is the longest time until all processes have adopted another order and have committed what they had
+// begun before.
 func (e *Engine) propagationDelay() time.Duration {
 	if !e.Shared() {
 		return 0
@@ -118,7 +113,7 @@ func (e *Engine) propagationDelay() time.Duration {
 	return max(5*time.Second, 5*e.cfg.PollInterval)
 }
 
-// routeFrom returns the lowest route that is not below a number, 0 for none.
+// routeFrom returns the lowest route number that is not below from; 0 for none.
 func (e *Engine) routeFrom(ctx context.Context, from int64) (int64, error) {
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
@@ -133,7 +128,7 @@ func (e *Engine) routeFrom(ctx context.Context, from int64) (int64, error) {
 	return next, nil
 }
 
-// endRound notes that all routes have been gone through.
+// endRound records the end of a round over all routes.
 func (e *Engine) endRound(ctx context.Context, at rekeyPlace) error {
 	next := &rekeyPlace{Of: at.Of, Again: true}
 	if at.Again {
@@ -169,8 +164,7 @@ func (e *Engine) rekeyBatch(ctx context.Context, at rekeyPlace, route int64, lim
 	return n, err
 }
 
-// rekey gives ready steps the keys that they have to have now, and returns how
-// many got another one.
+// rekey gives ready steps their current keys, and returns how many keys changed.
 func (u *unit) rekey(steps []*task.Step) (int, error) {
 	moved := slices.DeleteFunc(steps, func(s *task.Step) bool {
 		was := s.Key

@@ -9,31 +9,29 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Replay asks for a task in error to run again.
+// Replay is a request to run a task in error again.
 type Replay struct {
-	Actor  string // "" is the holder of the request's key, or Anonymous
-	Reason string // "" is NoReason
+	Actor  string // "" means the holder of the request's key, or Anonymous
+	Reason string // "" means NoReason
 	Expect task.Expectation
-	// ResetAttempts gives the failed steps all their attempts again; else they have
-	// those that are left, and one where none is.
+	// ResetAttempts gives the failed steps all their attempts again. Without it they have the remaining ones, or one if
+	// none remains.
 	ResetAttempts bool
-	// Priority is the name or number of the level that the task and its open steps get;
-	// "" leaves it.
+	// Priority is the name or number of the new level of the task and its open steps; "" keeps the level.
 	Priority string
 }
 
-// Replayed is what a replay did.
+// Replayed is the effect of a replay.
 type Replayed struct {
 	Task     *task.Task
-	Case     task.ID // the pending case, zero when there is none
+	Case     task.ID // the pending case; zero when there is none
 	Steps    int     // that run again
-	Attempts int     // that the steps had used
+	Attempts int     // attempts that the steps had used
 }
 
-// Replay runs every failed step of a task in error again, which takes the task out
-// of error. It is the same task, with all its history: an act says who did it. The
-// case stays pending, and counts its replays. WrongState when the task is not in
-// error, or none of its steps has failed; Conflict when it is not as expected.
+// Replay runs every failed step of a task in error again, which takes the task out of error. The task keeps its ID and
+// its history; an act records who replayed it. The case stays pending, and counts its replays. WrongState when the task
+// is not in error, or none of its steps has failed; Conflict when it is not as expected.
 func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, error) {
 	return e.replayTask(ctx, func(ctx context.Context, verb string, fn func(*unit) error) error {
 		if err := e.write(ctx, verb, fn); err != nil {
@@ -84,11 +82,11 @@ func (e *Engine) replayTask(ctx context.Context, run transaction, id task.ID, r 
 	return out, nil
 }
 
-// unexpected tells why an act on a task was refused. A transaction may have read the task
-// before another one changed it, and its steps afterwards: then what it found fits
-// neither, and that the task has moved is the better answer.
+// unexpected returns the reason for which an act on a task was refused. A transaction may have read the task before
+// another one changed it, and its steps afterwards, so that the refusal fits neither state. Then the better answer is
+// that the task has changed.
 func (e *Engine) unexpected(ctx context.Context, id task.ID, x task.Expectation, refusal error) error {
-	t, err := e.findTask(ctx, id) // not one that the request's key does not reach
+	t, err := e.findTask(ctx, id) // not one that is out of the key's reach
 	if err != nil {
 		return refusal
 	}
@@ -98,7 +96,7 @@ func (e *Engine) unexpected(ctx context.Context, id task.ID, x task.Expectation,
 	return refusal
 }
 
-// replay does it; the level only counts where r names one.
+// replay replays a task; level only counts where r names one.
 func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
@@ -141,7 +139,7 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 		u.cases.replayed = map[*task.Task]struct{}{}
 	}
 	u.cases.replayed[t] = struct{}{}
-	if err := u.reevaluate(t); err != nil { // the act says what it led to
+	if err := u.reevaluate(t); err != nil { // the act records the resulting state
 		return nil, err
 	}
 	return out, u.actOfReplay(&before, t, out, r)

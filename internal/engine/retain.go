@@ -7,8 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// retainCases deletes cases that were resolved longer ago than the retention keeps
-// them, up to a batch, and returns how many.
+// retainCases deletes cases whose retention since their resolution is over, up to a batch, and returns how many.
 func (e *Engine) retainCases(ctx context.Context) (int, error) {
 	r := e.cfg.Retention
 	if r.Cases < 0 {
@@ -37,8 +36,8 @@ func (e *Engine) retainCases(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// dropCases deletes those cases of tasks that were resolved before a time, as they
-// are once the tasks are in hand: somebody may have opened one again.
+// dropCases deletes the cases of tasks that were resolved before a time, as they are once the tasks are loaded: a case
+// may have been reopened meanwhile.
 func (u *unit) dropCases(of []task.ID, before task.Instant) (int, error) {
 	if err := u.rows.takeTasks(of); err != nil {
 		return 0, err

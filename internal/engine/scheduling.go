@@ -9,12 +9,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// The order of ready steps is in force for all processes that share a store, and
-// kept there. A process that starts with another configuration puts its own in
-// force; the others follow, and tell whoever asks. One that is not configured at
-// all (an engine that a program embeds beside the servers) follows whatever there
-// is. Steps that become ready get their keys from the order in force at once;
-// those that wait are rekeyed (see rekey.go).
+// One order of ready steps is in force for all processes that share a store; the store keeps it. A process that starts
+// with another configuration puts its own order in force; the others adopt it, and report the difference. A process
+// without a configured order (an engine that a program embeds beside the servers) adopts the stored one. Steps that
+// become ready get their keys from the order in force at once; waiting steps are rekeyed (see rekey.go).
 
 // schedulingNote is the key of the note that holds the order in force.
 const schedulingNote = "scheduling"
@@ -26,7 +24,7 @@ type ordering struct {
 	since   task.Instant
 }
 
-// orderingText is an ordering as it is stored. Times are microseconds.
+// orderingText is the stored form of an ordering. Times are microseconds.
 type orderingText struct {
 	Version     int                 `json:"version"`
 	Since       task.Instant        `json:"since"`
@@ -71,16 +69,15 @@ func parseOrdering(text string) (*ordering, error) {
 // Order is the order of ready steps that is in force.
 func (e *Engine) Order() task.Scheduling { return e.ordering.Load().order }
 
-// OwnOrder reports whether the order in force is the configured one, or none is
-// configured. It is not when another process put its own in force later.
+// OwnOrder reports whether the order in force is the configured one, or none is configured. It is false when another
+// process has put its own order in force later.
 func (e *Engine) OwnOrder() bool { return e.follows || e.Order().Equal(e.cfg.Order()) }
 
-// EffectivePriority is the level as which a step goes out if it waits for a worker,
-// else its own.
+// EffectivePriority is the level at which a waiting step is handed out; for any other step, its own level.
 func (e *Engine) EffectivePriority(s *task.Step) int { return e.Order().Effective(s, e.instant()) }
 
-// EffectivePriorityOf is the highest level as which one of a task's waiting steps goes
-// out; the task's own where none waits.
+// EffectivePriorityOf is the highest level at which one of a task's waiting steps is handed out; the task's own where
+// none waits.
 func (e *Engine) EffectivePriorityOf(ctx context.Context, t *task.Task) (int, error) {
 	if t.Counts.Active == 0 {
 		return t.Priority, nil
@@ -101,7 +98,7 @@ func (e *Engine) EffectivePriorityOf(ctx context.Context, t *task.Task) (int, er
 	return level, nil
 }
 
-// storedOrdering returns the order in force as it is stored; nil before the first.
+// storedOrdering returns the stored order in force; nil before the first.
 func (e *Engine) storedOrdering(ctx context.Context) (*ordering, error) {
 	text, err := e.noteStore.FindNote(ctx, schedulingNote)
 	if err != nil {
@@ -113,7 +110,7 @@ func (e *Engine) storedOrdering(ctx context.Context) (*ordering, error) {
 	return parseOrdering(text)
 }
 
-// followOrdering takes over the order in force.
+// followOrdering adopts the order in force.
 func (e *Engine) followOrdering(ctx context.Context) error {
 	o, err := e.storedOrdering(ctx)
 	if err == nil && o != nil && o.id() != e.ordering.Load().id() {
@@ -123,7 +120,7 @@ func (e *Engine) followOrdering(ctx context.Context) error {
 	return err
 }
 
-// id tells orders in force apart, also two that were put in force at once.
+// id distinguishes orders in force, including two that were put in force at once.
 func (o *ordering) id() orderingID { return orderingID{o.version, o.since} }
 
 type orderingID struct {
@@ -131,13 +128,13 @@ type orderingID struct {
 	Since   task.Instant `json:"since"`
 }
 
-// declareOrdering puts the configured order in force, if it is not.
+// declareOrdering puts the configured order in force, unless it already is.
 func (e *Engine) declareOrdering(ctx context.Context) error {
 	was, err := e.storedOrdering(ctx)
 	if err != nil {
 		return err
 	}
-	e.rekeying.Store(true) // until it turns out that all is done
+	e.rekeying.Store(true) // until a check shows that all steps are rekeyed
 	now := &ordering{order: e.cfg.Order(), version: 1, since: e.instant()}
 	if was != nil {
 		if e.follows || was.order.Equal(now.order) {
@@ -152,7 +149,7 @@ func (e *Engine) declareOrdering(ctx context.Context) error {
 	}
 	begin := &rekeyPlace{Of: now.id()}
 	if was == nil && now.order.Mode != task.Aging {
-		begin = nil // what is there was put there in strict order, and nobody was promoted
+		begin = nil // existing steps have keys of the strict order, and none was promoted
 	}
 	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
 		if err := e.noteStore.Note(ctx, tx, schedulingNote, text); err != nil {

@@ -7,12 +7,11 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// A request's API key may be limited to namespaces. The request's context carries the
-// limits, and each verb checks them on the row that it loads anyway, in the transaction in
-// which it acts. What the key does not reach is answered as if it did not exist, in the
-// same words, so that IDs cannot be probed. A context without a key has no limits.
+// A request's API key may be limited to namespaces. The request's context carries the limits, and each verb checks them
+// on the row that it loads anyway, in the same transaction. Rows out of the key's reach are answered as if they did not
+// exist, with the same text, so that IDs cannot be probed. A context without a key has no limits.
 
-// reaches reports whether the limits of the request allow what is made from a template.
+// reaches reports whether the limits of the request allow access to tasks of a template.
 func (e *Engine) reaches(ctx context.Context, def int64) (bool, error) {
 	key := access.From(ctx)
 	if !key.Limited() {

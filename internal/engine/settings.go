@@ -4,15 +4,14 @@ import (
 	"context"
 )
 
-// SettingsKeeper is a store whose database answers questions by itself, with
-// views and functions, for which it has to know some of the configuration.
+// SettingsKeeper is a store whose database has its own views and functions, which need part of the configuration.
 type SettingsKeeper interface {
-	// KeepSettings replaces the numbers that the database goes by.
+	// KeepSettings replaces the numbers that the views and functions use.
 	KeepSettings(ctx context.Context, settings map[string]int64) error
 }
 
-// KeepSettings tells the database the numbers that its views and functions go by,
-// if it has any. Where several processes share it, those of the last are in force.
+// KeepSettings stores the numbers that the database's views and functions use, if it has any. Where several processes
+// share the database, those stored last are in force.
 func (e *Engine) KeepSettings(ctx context.Context) error {
 	if k, ok := e.store.(SettingsKeeper); ok {
 		settings := e.cfg.Settings()

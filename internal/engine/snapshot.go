@@ -10,23 +10,21 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// A snapshot is the task as it was when it was found stuck, as JSON: all that
-// somebody needs at 3 a.m. without another query. It is evidence, so it is
-// written once and never changed; what is large in it is cut.
+// A snapshot is the state of a task when it was found stuck, as JSON: all that an operator on call needs, without
+// another query. It is evidence, so it is written once and never changed. Large parts are cut.
 
-// Limits of what a snapshot keeps, in bytes.
+// Limits of the parts of a snapshot, in bytes.
 const (
 	snapshotContext = 16 << 10
 	snapshotText    = 4 << 10
-	// snapshotErrors bounds all failures together; past it only the beginning of
-	// each message is kept.
+	// snapshotErrors bounds all failures together; above it, only the beginning of each message is kept.
 	snapshotErrors = 256 << 10
 	// snapshotBytes bounds a snapshot; see snapshot.bounded.
 	snapshotBytes = 512 << 10
 )
 
-// snapshot is what operate.CaseSnapshot reads. The engine does not know the public types, so it
-// has its own; TestSnapshotIsWhatClientsRead holds them to each other.
+// snapshot is the document that operate.CaseSnapshot reads. The engine does not depend on the public types, so it has
+// its own; TestSnapshotIsWhatClientsRead keeps the two equal.
 type snapshot struct {
 	TaskUUID           string          `json:"task_uuid"`
 	Namespace          string          `json:"namespace"`
@@ -76,7 +74,7 @@ type snapshotFailure struct {
 	Details           json.RawMessage `json:"details,omitempty"`
 }
 
-// snapshotter takes snapshots of tasks of one transaction.
+// snapshotter takes snapshots of the tasks of one transaction.
 type snapshotter struct {
 	u         *unit
 	evidence  map[task.ID]Evidence
@@ -84,7 +82,7 @@ type snapshotter struct {
 	templates map[int64]json.RawMessage
 }
 
-// newSnapshotter asks for all that the snapshots need.
+// newSnapshotter reads all data that the snapshots need.
 func (u *unit) newSnapshotter(list []*opening) (*snapshotter, error) {
 	families := make([]Family, len(list))
 	ids := make([]task.ID, len(list))
@@ -160,7 +158,7 @@ func (c *snapshotter) step(s *task.Step, spec task.StepSpec, failed *task.Attemp
 	return out
 }
 
-// shownFailure is a failure as snapshots show it, within what is left of the budget.
+// shownFailure is a failure as snapshots show it, within the remaining budget.
 func shownFailure(f *task.Failure, budget *int) *snapshotFailure {
 	out := &snapshotFailure{Type: f.Type, Code: f.Code, HTTPStatus: f.HTTPStatus, Retryable: f.Retryable, Class: f.Class,
 		RetryAfterSeconds: float64(f.RetryAfterMS) / 1000}
@@ -175,7 +173,7 @@ func shownFailure(f *task.Failure, budget *int) *snapshotFailure {
 	return out
 }
 
-// cutJSON returns a document; one that is too long or no JSON as a text, or the beginning of it.
+// cutJSON returns a document. If it is too long or not JSON, it returns the document, or its beginning, as a text.
 func cutJSON(document []byte, limit int) json.RawMessage {
 	if len(document) <= limit && task.JSONFault(document, limit) == "" {
 		return document
@@ -187,7 +185,7 @@ func cutJSON(document []byte, limit int) json.RawMessage {
 	return b
 }
 
-// minutes is a time as people read it: rounded to the second.
+// minutes is a duration in minutes, rounded to the second.
 func minutes(d time.Duration) float64 {
 	m, err := strconv.ParseFloat(strconv.FormatFloat(d.Round(time.Second).Minutes(), 'f', 2, 64), 64)
 	if err != nil {

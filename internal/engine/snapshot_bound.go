@@ -7,9 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// bounded encodes a snapshot in at most snapshotBytes. What can be read elsewhere goes
-// first: the template, and then steps, of which those that have failed or were running
-// are kept before those that wait or are done.
+// bounded encodes a snapshot in at most snapshotBytes. It drops first the data that can be read elsewhere: the
+// template, then steps. Failed and running steps are kept before waiting and finished ones.
 func (s *snapshot) bounded() ([]byte, error) {
 	b, err := json.Marshal(s)
 	if err != nil || len(b) <= snapshotBytes {
@@ -31,7 +30,7 @@ func (s *snapshot) bounded() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// fitting returns the steps that matter most within a size in bytes, in their order.
+// fitting returns the most important steps that fit a size in bytes, in their order.
 func fitting(all []snapshotStep, left int) ([]snapshotStep, error) {
 	matters := func(s snapshotStep) bool {
 		return s.LastError != nil || s.CurrentState != task.StepPending && !s.CurrentState.Terminal()

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// shownTemplate is a template as snapshots show it, in the words of the API.
+// shownTemplate is a template as snapshots show it, with the names of the API.
 type shownTemplate struct {
 	Namespace   string          `json:"namespace_name"`
 	Name        string          `json:"name"`
@@ -47,8 +47,8 @@ type shownRetry struct {
 	Limits task.ClassLimits `json:"limits,omitzero"`
 }
 
-// template is the configuration of a template, nothing for the stand-in of a
-// handler. It is encoded once per transaction.
+// template is the configuration of a template; nothing for a template that stands in for a handler. It is encoded once
+// per transaction.
 func (c *snapshotter) template(t *task.Template) (json.RawMessage, error) {
 	if t.Adhoc {
 		return nil, nil

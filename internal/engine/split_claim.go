@@ -2,15 +2,13 @@ package engine
 
 import "context"
 
-// splitClaim claims for half of a poll's capacity while the other half, aside,
-// waits: what becomes ready meanwhile is handed to it. Without that a poll that is
-// always busy claiming what the last moment brought never waits, everything goes
-// through the queue, and each step costs a claim.
+// splitClaim claims steps for half of a poll's capacity while the other half waits aside: steps that become ready in
+// the meantime are handed to it. Without the split, a poll that is always busy with a claim never waits; then every
+// step goes through the queue and costs a claim.
 //
-// Nothing waits beside a claim for a single step, for a poll that was woken for
-// more than half, for one that serves so many routes that noting them costs more than
-// it saves, and on routes that are too deep for a claim to empty them: there
-// what is new must not overtake what has waited.
+// The poll is not split if it claims a single step, was woken for more than half of its capacity, or serves so many
+// routes that tracking them costs more than the split saves; nor on routes that are too deep for a claim to empty them,
+// where new steps must not overtake waiting ones.
 func (e *Engine) splitClaim(ctx context.Context, p *poller) ([]Lease, error) {
 	half, aside := *p, *p
 	aside.capacity = min(p.capacity/2, p.capacity-p.owed)
@@ -22,21 +20,20 @@ func (e *Engine) splitClaim(ctx context.Context, p *poller) ([]Lease, error) {
 	if e.waiters.leaveDuringClaim(&aside) {
 		return leases, err
 	}
-	<-aside.wake // a transaction has it in hand; it is over in a moment
+	<-aside.wake // a transaction holds it; that ends in a moment
 	switch {
 	case len(aside.handed) > 0:
-		return append(leases, aside.handed...), nil // the next poll meets the error too
+		return append(leases, aside.handed...), nil // the next poll receives the error too
 	case err != nil || len(leases) > 0:
 		e.waiters.forwardWake(&aside)
-	default: // the poll looks again
+	default: // the poll tries again
 		p.owedRoute, p.owed = aside.owedRoute, aside.owed
 	}
 	return leases, err
 }
 
-// waitDuringClaim lets a poller wait while a claim for the same poll is under way, and
-// notes that the claim is about to empty its routes. It reports false when that is
-// not to be expected of one of them.
+// waitDuringClaim lets a poller wait while a claim for the same poll is under way, and records that the claim is about
+// to empty its routes. It reports false if the claim is not expected to empty one of them.
 func (h *waiters) waitDuringClaim(p *poller) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,8 +51,8 @@ func (h *waiters) waitDuringClaim(p *poller) bool {
 	return true
 }
 
-// leaveDuringClaim ends that. It reports false when the poller was not waiting any
-// more: it has been woken, or a transaction has it in hand.
+// leaveDuringClaim ends that wait. It reports false when the poller was no longer waiting: it was woken, or a
+// transaction holds it.
 func (h *waiters) leaveDuringClaim(p *poller) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,21 +64,21 @@ func (h *waiters) leaveDuringClaim(p *poller) bool {
 	return h.remove(p)
 }
 
-// isEmptying reports whether a claim is about to take all that is ready on a route.
+// isEmptying reports whether a claim is about to take all ready steps of a route.
 func (h *waiters) isEmptying(route int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.emptying[route] > 0
 }
 
-// noteDepths notes on which routes a claim may have left something behind, because
-// it was filled to the brim, and which it has emptied.
+// noteDepths records the routes on which a claim may have left steps, because its capacity was filled, and those that
+// it has emptied.
 func (h *waiters) noteDepths(groups [][]slot, out [][]Lease) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, g := range groups {
 		if g[0].wide() {
-			continue // nothing waits beside its claims
+			continue // no poll waits beside its claims
 		}
 		room := 0
 		for _, s := range g {
@@ -97,7 +94,7 @@ func (h *waiters) noteDepths(groups [][]slot, out [][]Lease) {
 	}
 }
 
-// dropRoutes forgets how deep routes are that the catalog no longer has.
+// dropRoutes removes the recorded depths of routes that the catalog no longer has.
 func (h *waiters) dropRoutes(routes []int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,18 +12,17 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// stalenessWindow bounds how many live tasks a list of them looks at.
+// stalenessWindow bounds the live tasks that one list reads.
 const stalenessWindow = 20_000
 
-// Staleness returns live tasks in states that have a threshold: stale ones first,
-// then those that soon will be, then the others; within each the one that has
-// been in its state for longest first. It looks at a bounded number of tasks,
-// those nearest to being stale before others.
+// Staleness returns live tasks in states that have a threshold: first the stale ones, then those that soon will be,
+// then the others; within each group, the longest in its state first. It reads a bounded number of tasks, beginning
+// with those nearest to being stale.
 func (e *Engine) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness, error) {
 	if err := e.checkPage(f.Limit, 0); err != nil {
 		return nil, err
 	}
-	if _, err := e.smallestThreshold(ctx); err != nil { // knows the thresholds of all templates from then on
+	if _, err := e.smallestThreshold(ctx); err != nil { // loads the thresholds of all templates
 		return nil, err
 	}
 	l := &stalenessList{e: e, f: f, now: e.instant(), near: f.Health == task.Warning ||
@@ -40,7 +39,7 @@ func (e *Engine) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness,
 	return l.complete(ctx, l.found[:min(f.Limit, len(l.found))])
 }
 
-// complete adds the promises to what is healthy without them.
+// complete applies promises of progress to tasks that are healthy without them.
 func (l *stalenessList) complete(ctx context.Context, page []Staleness) ([]Staleness, error) {
 	tasks := make([]*task.Task, len(page))
 	for i, s := range page {
@@ -53,19 +52,19 @@ func urgency(h task.Health) int {
 	return slices.Index([]task.Health{task.Stale, task.Warning, task.Healthy}, h)
 }
 
-// stalenessList gathers what Staleness returns.
+// stalenessList collects the result of Staleness.
 type stalenessList struct {
 	e      *Engine
 	f      StalenessFilter
 	now    task.Instant
-	near   bool // healthy ones are not wanted
+	near   bool // healthy ones are not requested
 	seen   map[task.ID]struct{}
 	looked int
 	found  []Staleness
 }
 
-// fromWatches looks at tasks in the order in which they may be stale, until there
-// are enough and what follows is healthy.
+// fromWatches reads tasks in the order in which they may become stale, until there are enough and the following ones
+// are healthy.
 func (l *stalenessList) fromWatches(ctx context.Context) error {
 	healthyFrom := l.now.Add(l.e.longestThreshold() / 100 * (100 - task.WarningPercent))
 	var behind Watch
@@ -96,7 +95,7 @@ func (l *stalenessList) fromWatches(ctx context.Context) error {
 	return nil
 }
 
-// fromSurvey looks at tasks that have no watch yet, the oldest first.
+// fromSurvey reads tasks that have no watch yet, the oldest first.
 func (l *stalenessList) fromSurvey(ctx context.Context) error {
 	from, err := l.e.surveyed(ctx)
 	if err != nil {
@@ -111,7 +110,7 @@ func (l *stalenessList) fromSurvey(ctx context.Context) error {
 		if smallest == 0 {
 			return nil // nothing is ever stale
 		}
-		end = l.e.surveyEdge(smallest) // behind it all are healthy
+		end = l.e.surveyEdge(smallest) // all tasks after it are healthy
 	}
 	for windows := 0; windows < surveyWindows && l.looked < stalenessWindow && (windows == 0 || !l.enough()); windows++ {
 		live, stop, err := l.e.store.Survey(ctx, from, end, surveyWindow)
@@ -130,8 +129,7 @@ func (l *stalenessList) fromSurvey(ctx context.Context) error {
 
 func (l *stalenessList) enough() bool { return len(l.found) >= l.f.Limit }
 
-// fromDeadlines looks at tasks that may soon have taken too long as a whole, in the
-// order of their deadlines.
+// fromDeadlines reads tasks that may soon exceed their max_duration, in the order of their deadlines.
 func (l *stalenessList) fromDeadlines(ctx context.Context) error {
 	longest := l.e.lifecycles.longestDuration()
 	if longest == 0 {
@@ -145,7 +143,7 @@ func (l *stalenessList) fromDeadlines(ctx context.Context) error {
 	return l.add(ctx, tasks)
 }
 
-// add takes those of tasks in that were asked for; nil stands for one that is gone.
+// add adds the tasks that were requested; nil stands for a deleted one.
 func (l *stalenessList) add(ctx context.Context, tasks []*task.Task) error {
 	l.looked += len(tasks)
 	live := make([]*task.Task, 0, len(tasks))
@@ -178,9 +176,8 @@ func (e *Engine) longestThreshold() time.Duration {
 	return max(t.WaitingForDependencies, t.WaitingForRetry, t.StepsInProcess, e.lifecycles.longest())
 }
 
-// countInvestigations counts for metrics. Of tasks near to being stale it looks at
-// a bounded number, as Staleness does; the others that are watched and live are
-// healthy.
+// countInvestigations counts for metrics. It reads a bounded number of the tasks near to being stale, as Staleness
+// does; the other live tasks with a watch count as healthy.
 func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error) {
 	out := Investigations{Health: map[string]int{string(task.Healthy): 0, string(task.Warning): 0, string(task.Stale): 0}}
 	counts, err := e.caseStore.CountCases(ctx, CaseFilter{Status: task.CasePending})
@@ -203,8 +200,8 @@ func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error
 	}
 	l := &stalenessList{e: e, f: StalenessFilter{Limit: CensusLimit}, now: e.instant(), near: true,
 		seen: map[task.ID]struct{}{}}
-	// by their watches; those that the detector has not met yet, whose next cycle may be
-	// minutes away; and those that take long as a whole
+	// From their watches; from the survey, for tasks that the detector has not reached yet, whose next cycle may be
+	// minutes away; and from their deadlines, for tasks that take long as a whole.
 	for _, from := range []func(context.Context) error{l.fromWatches, l.fromSurvey, l.fromDeadlines} {
 		if err := from(ctx); err != nil {
 			return out, err

@@ -22,29 +22,26 @@ type Staleness struct {
 	Template *task.Template
 	InState  time.Duration
 	Health   task.Health
-	// Limit is what Health goes by: how long the task may be in its state, or how long
-	// it may take as a whole. Its Source is empty when there is neither.
+	// Limit is the limit that Health is computed from: how long the task may be in its state, or how long it may take
+	// as a whole. Its Source is empty when there is neither.
 	task.Limit
 }
 
-// longestTurn is how long a step may wait for a worker until that counts against its
-// task; 0 without end.
+// longestTurn is how long a step may wait for a worker before that counts against its task; 0: without limit.
 func (e *Engine) longestTurn() time.Duration {
 	return e.Order().LongestTurn(e.cfg.Scheduling.PromotionInterval)
 }
 
-// stateLimit is how long a task may be in its state, given its steps that stand in a
-// queue. Only that may put it in error here: a task that has taken too long as a
-// whole is for ExpireTasks.
+// stateLimit is how long a task may be in its state, given its queued steps. Only this limit puts it in error here:
+// ExpireTasks handles a task that has taken too long as a whole.
 func (e *Engine) stateLimit(t *task.Task, def *task.Template, steps []*task.Step, now task.Instant) task.Limit {
 	l := e.cfg.StalenessThresholds.Limit(t, def.Lifecycle, steps, e.longestTurn(), now)
-	l.Used -= min(e.stepped(t.Since(now).Time()), l.Used) // that much of it never passed
+	l.Used -= min(e.stepped(t.Since(now).Time()), l.Used) // the clock was stepped: this much time never passed
 	return l
 }
 
-// stateLimits returns the limits of the states of tasks, in their order, and their
-// templates. The steps of a task are asked for only where they decide: what is
-// healthy without promises is healthy with them. With whole they are asked for
+// stateLimits returns the limits of the states of tasks, in their order, and their templates. It reads the steps of a
+// task only where they decide: a task that is healthy without promises is healthy with them. With whole it reads them
 // wherever a promise may prolong a limit.
 func (e *Engine) stateLimits(ctx context.Context, tasks []*task.Task, whole bool,
 	now task.Instant,
@@ -81,8 +78,7 @@ func (e *Engine) stateLimits(ctx context.Context, tasks []*task.Task, whole bool
 	return limits, defs, nil
 }
 
-// staleness says of tasks, in their order, how near they are to being stale; whole as
-// in stateLimits.
+// staleness returns how near tasks are to being stale, in their order; whole is as in stateLimits.
 func (e *Engine) staleness(ctx context.Context, tasks []*task.Task, whole bool, now task.Instant) ([]Staleness, error) {
 	limits, defs, err := e.stateLimits(ctx, tasks, whole, now)
 	if err != nil {
@@ -98,8 +94,7 @@ func (e *Engine) staleness(ctx context.Context, tasks []*task.Task, whole bool, 
 	return out, nil
 }
 
-// LimitsOf returns how long a live task may be in its state, and how long it may take
-// as a whole, given all its steps.
+// LimitsOf returns how long a live task may be in its state, and how long it may take as a whole, given all its steps.
 func (e *Engine) LimitsOf(t *task.Task, def *task.Template, steps []*task.Step) (state, whole task.Limit) {
 	now := e.instant()
 	return e.stateLimit(t, def, steps, now), task.DurationLimit(t, def.Lifecycle, now)

@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Database is all that New takes of a database: the engine's own rows, and the rows of each other domain behind a
-// role of its own. Nothing but New takes it whole.
+// Database is the database of an Engine: the engine's own rows, and the rows of each other domain behind a role of its
+// own. Only New takes all of it.
 type Database interface {
 	Store
 	CaseStore() CaseStore
@@ -36,17 +36,15 @@ type Store interface {
 
 // Writer begins transactions.
 type Writer interface {
-	// Write runs fn in one transaction and commits it; fn's changes are durable
-	// when Write returns nil, and gone when it returns an error. fn may run more
-	// than once (a serialization failure, or a neighbour in the same group commit
-	// that failed), so it starts from scratch each time and touches nothing but
-	// tx and its own variables. What it does in the transaction, it does with the
-	// context that it gets.
+	// Write runs fn in one transaction and commits it; fn's changes are durable when Write returns nil, and rolled back
+	// when it returns an error. fn may run more than once (a serialization failure, or a neighbour in the same group
+	// commit that failed), so it starts from scratch each time and changes nothing but tx and its own variables. It
+	// uses the ctx that it receives for everything in the transaction.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 }
 
-// Tx is a transaction, and the engine's own rows in it. What it hands out belongs to the transaction: the
-// caller changes it and saves what it changed. Rows are locked until the end.
+// Tx is a transaction, and the engine's own rows in it. The rows that it returns belong to the transaction: the caller
+// changes them and saves the changes. Rows are locked until the end.
 //
 // The rows of other domains are not methods of it: a domain's role takes the Tx as an argument.
 type Tx interface {
@@ -57,16 +55,16 @@ type Tx interface {
 	TxRegistry
 	TxWorkers
 
-	// Handle is the transaction as its store knows it. A Tx that wraps another passes on that one's.
+	// Handle is the transaction as its store knows it. A Tx that wraps another returns that one's.
 	Handle() Handle
 }
 
-// Handle is an open transaction of a store. It is how the role of a domain reaches the domain's tables in a
-// transaction that somebody else has begun: see store.In, and memstore.
+// Handle is an open transaction of a store. With it the role of a domain reaches the domain's tables in a transaction
+// that another function has begun: see store.In, and memstore.
 type Handle interface {
-	// AfterCommit has fn called once the transaction is committed, before Write returns; never when it is rolled
-	// back, and not for a run that is repeated. fn must not block, nor begin a transaction. It reports false, and forgets
-	// fn, where nobody learns of the commit: the transaction is one that its owner ends elsewhere.
+	// AfterCommit calls fn once the transaction is committed, before Write returns; never when it is rolled back, and
+	// not for a run that is repeated. fn must not block, nor begin a transaction. AfterCommit reports false, and drops
+	// fn, where the commit cannot be observed: the owner of the transaction ends it elsewhere.
 	AfterCommit(fn func()) bool
 
 	// AfterRollback has fn called once a run of the transaction has come to nothing, before another run of it begins.
@@ -77,118 +75,115 @@ type Handle interface {
 
 // TxQueues is the hot path: steps in their queues.
 type TxQueues interface {
-	// Ready returns up to limit steps of the routes, lowest key first, locked;
-	// rows that another transaction holds are passed over. The caller claims and
-	// saves those that it takes before it asks again, and leaves the others as they
-	// are: they stay in their place.
+	// Ready returns up to limit steps of the routes, lowest key first, locked; it skips rows locked by another
+	// transaction. The caller claims and saves the steps that it takes before it asks again, and leaves the others
+	// unchanged: they keep their positions.
 	Ready(ctx context.Context, routes []int64, limit int) ([]Work, error)
-	// Between returns up to limit steps of a route behind a place in its queue and up
-	// to a key, in the order of their places, locked; rows held elsewhere are passed over.
+	// Between returns up to limit steps of a route after a position in its queue and up to a key, in the order of their
+	// positions, locked; it skips rows locked elsewhere.
 	Between(ctx context.Context, route int64, after Position, upTo int64, limit int) ([]*task.Step, error)
-	// Vacant reports whether no step is ready on the route. False may mean "not
-	// sure": then nothing is handed off and the queue decides.
+	// Vacant reports whether no step is ready on the route. False may mean "not sure": then nothing is handed off, and
+	// steps go through the queue.
 	Vacant(ctx context.Context, route int64) (bool, error)
-	// Due returns up to limit steps of Timers or Leases whose key is at most
-	// until, lowest first, locked; rows held elsewhere are passed over.
+	// Due returns up to limit steps of Timers or Leases whose key is at most until, lowest first, locked; it skips rows
+	// locked elsewhere.
 	Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]Work, error)
 	// FirstDue returns the lowest key of Timers or Leases above after, without
 	// locking anything; 0 when there is none.
 	FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error)
 }
 
-// TxSteps is about steps, wherever they stand.
+// TxSteps is the part of Tx about steps in any state.
 type TxSteps interface {
 	// Held returns up to limit steps that the worker holds.
 	Held(ctx context.Context, worker int64, limit int) ([]Work, error)
-	// Work returns the steps with their tasks, locked, in the order asked; the
-	// zero Work for an ID that does not exist.
+	// Work returns the steps with their tasks, locked, in the order of the IDs; the zero Work for an ID that does not
+	// exist.
 	Work(ctx context.Context, steps []task.ID) ([]Work, error)
-	// Steps returns the steps of each family, locked, in the order asked; those of
-	// one family by ordinal. What does not exist is left out of its family.
+	// Steps returns the steps of each family, locked, in the order of the families; those of one family by ordinal.
+	// Steps that do not exist are left out.
 	Steps(ctx context.Context, of []Family) ([][]*task.Step, error)
-	// SaveSteps stores what can change of the steps.
+	// SaveSteps stores the changeable fields of the steps.
 	SaveSteps(ctx context.Context, steps []*task.Step) error
 	AddAttempts(ctx context.Context, attempts []task.Attempt) error
 }
 
-// TxTasks is about whole tasks.
+// TxTasks is the part of Tx about whole tasks.
 type TxTasks interface {
 	// InsertTasks stores new tasks with their steps.
 	InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error
-	// Contexts returns the contexts of tasks, in the order asked.
+	// Contexts returns the contexts of tasks, in the order of the IDs.
 	Contexts(ctx context.Context, ids []task.ID) ([][]byte, error)
 	// Task returns a task, locked, or nil.
 	Task(ctx context.Context, id task.ID) (*task.Task, error)
-	// Tasks returns tasks, locked, in the order asked; nil for one that does not exist.
+	// Tasks returns tasks, locked, in the order of the IDs; nil for one that does not exist.
 	Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error)
-	// SaveTasks stores what can change of the tasks. Their priority is only stored
-	// with a Meta that may have changed.
+	// SaveTasks stores the changeable fields of the tasks. It stores the priority only with a Meta that may have
+	// changed.
 	SaveTasks(ctx context.Context, tasks []*task.Task) error
-	// SaveContext stores the context of a task that SaveTasks has stored in the same
-	// transaction with another Meta.ContextEdits: what remembers contexts tells them
-	// apart by that.
+	// SaveContext stores the context of a task that SaveTasks has stored in the same transaction with another
+	// Meta.ContextEdits: caches of contexts tell versions apart by that number.
 	SaveContext(ctx context.Context, t *task.Task) error
 }
 
-// TxAging is about tasks that time has come for, and their history.
+// TxAging is the part of Tx about tasks past their deadline or their retention.
 type TxAging interface {
 	// Overdue returns up to limit tasks whose deadline is at most until, locked.
 	Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error)
-	// DeleteFinished deletes up to limit terminal tasks that finished before a
-	// time, with all that belongs to them but for acts, and returns how many. A task
-	// that has a case stays.
+	// DeleteFinished deletes up to limit terminal tasks that finished before a time, with everything that belongs to
+	// them except acts, and returns how many. It keeps a task that has a case.
 	DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error)
 	AddEvents(ctx context.Context, events []task.Event) error
 }
 
-// TxRegistry is about templates and routes.
+// TxRegistry is the part of Tx about templates and routes.
 type TxRegistry interface {
 	// InsertTemplate stores a version and sets its DefID. It returns the stored
 	// one instead when namespace, name and version exist.
 	InsertTemplate(ctx context.Context, t *task.Template) (existing *task.Template, err error)
 	// Template returns a template by its key, or nil.
 	Template(ctx context.Context, def int64) (*task.Template, error)
-	// ExpectKnown fails the transaction with ErrReplaced unless the templates and the routes, by their numbers,
-	// are stored under the same names. It may fail as late as with the commit. A store that belongs to one
-	// process need not look.
+	// ExpectKnown fails the transaction with ErrReplaced unless the templates and the routes, by their numbers, are
+	// stored under the same names. The failure may come only at the commit. A store that belongs to one process need
+	// not check.
 	ExpectKnown(ctx context.Context, templates map[int64]*task.Template, routes map[int64]*task.Route) error
-	// InsertRoute stores a route and sets its ID, or finds the one that exists.
+	// InsertRoute stores a route and sets its ID, or finds the existing one.
 	InsertRoute(ctx context.Context, r *task.Route) error
 }
 
-// TxWorkers is about workers.
+// TxWorkers is the part of Tx about workers.
 type TxWorkers interface {
 	// SaveWorker inserts a worker whose No is 0, and sets it; else updates it.
 	SaveWorker(ctx context.Context, w *task.Worker) error
-	// Workers returns workers by their numbers, which are ascending, locked and in that
-	// order. Those that do not exist are left out.
+	// Workers returns workers by their numbers, which must be ascending, locked and in that order. Those that do not
+	// exist are left out.
 	Workers(ctx context.Context, nos []int64) ([]*task.Worker, error)
 	// ForgetWorkers deletes up to limit dead workers last seen before a time.
 	ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error)
 }
 
-// Work is a step together with its task. Steps of one task share the Task. The
-// task's Context is only there when the step came from Ready.
+// Work is a step together with its task. Steps of one task share the Task. The task's Context is set only when the step
+// came from Ready.
 type Work struct {
 	Step *task.Step
 	Task *task.Task
 }
 
-// Position is the place of a step in a queue: behind all of a lower key, and behind those of
-// its key with a lower ID.
+// Position is the position of a step in a queue: after all steps with a lower key, and after those with the same key
+// and a lower ID.
 type Position struct {
 	Key int64
 	ID  task.ID
 }
 
-// Family names steps of one task: those with the ordinals, in any order and
-// known or not; all when Ordinals is nil.
+// Family names steps of one task: those with the ordinals, in any order, which may not exist; all steps when Ordinals
+// is nil.
 type Family struct {
 	Task     task.ID
 	Ordinals []int
 }
 
-// Sized is a task and how many steps it has.
+// Sized is a task and its number of steps.
 type Sized struct {
 	Task  task.ID
 	Steps int
@@ -208,10 +203,9 @@ type TaskFilter struct {
 	CreatedBefore task.Instant // exclusive
 	Below         task.ID      // exclusive; zero starts at the newest
 	Limit         int
-	// Contexts asks for the contexts of the tasks too, which are left out else.
+	// Contexts includes the contexts of the tasks, which are otherwise left out.
 	Contexts bool
-	// Bytes ends a page early once the contexts on it come to so many bytes together.
-	// 0: no bound.
+	// Bytes ends a page early once the contexts on it reach this size in total. 0: no bound.
 	Bytes int
 }
 

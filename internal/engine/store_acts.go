@@ -6,14 +6,13 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// ActStore keeps what operators did.
+// ActStore stores the acts of operators.
 type ActStore interface {
-	// AddActs stores acts. Nothing changes or deletes them, not even the deletion of
-	// the task that they are about.
+	// AddActs stores acts. Nothing changes or deletes them, not even the deletion of their task.
 	AddActs(ctx context.Context, tx Tx, acts []task.Act) error
-	// FindActs returns the acts about a task, oldest first.
+	// FindActs returns the acts on a task, oldest first.
 	FindActs(ctx context.Context, id task.ID) ([]task.Act, error)
-	// ListActs returns a page of what operators did, newest first.
+	// ListActs returns a page of acts, newest first.
 	ListActs(ctx context.Context, f ActFilter) ([]task.Act, error)
 }
 
@@ -31,5 +30,5 @@ type ActFilter struct {
 	Before    task.Instant // exclusive
 	Below     int64        // No, exclusive
 	Limit     int
-	Bytes     int // of the data of a page, as in CaseFilter
+	Bytes     int // bound on the data of a page, as in CaseFilter
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// CaseStore keeps cases. A method that takes a Tx is part of that transaction.
+// CaseStore stores cases. A method that takes a Tx is part of that transaction.
 type CaseStore interface {
 	CaseRows
 	CaseReader
@@ -16,27 +16,26 @@ type CaseStore interface {
 	Evidences
 }
 
-// CaseRows are the cases of tasks in a transaction. Whoever changes a case has loaded its task before the case,
-// and saves the task too: so cases need no locks of their own.
+// CaseRows are the cases of tasks in a transaction. A change of a case loads its task before the case, and saves the
+// task too; so cases need no locks of their own.
 type CaseRows interface {
 	// AddCases stores new cases. One whose task has a pending case is left out.
 	AddCases(ctx context.Context, tx Tx, cases []*task.Case) error
-	// Case returns a case without its snapshot and what is about the failure, or nil.
+	// Case returns a case without its snapshot and the details of the failure, or nil.
 	Case(ctx context.Context, tx Tx, id task.ID) (*task.Case, error)
 	// PendingCases returns the pending cases of tasks as Case does, in any order.
 	PendingCases(ctx context.Context, tx Tx, tasks []task.ID) ([]*task.Case, error)
 	// CasesOf returns all cases of tasks as Case does, in any order.
 	CasesOf(ctx context.Context, tx Tx, tasks []task.ID) ([]*task.Case, error)
-	// SaveCases stores what an investigation can change of cases, and the notes of their
-	// threads that are not stored yet.
+	// SaveCases stores the fields of cases that an investigation can change, and the notes of their threads that are
+	// not stored yet.
 	SaveCases(ctx context.Context, tx Tx, cases []*task.Case) error
-	// RecurCases stores the latest occurrences of pending cases, whole. What was the
-	// latest of each becomes a former one, and those past the bounds are dropped (see
-	// task.KeptOccurrences).
+	// RecurCases stores the latest occurrences of pending cases, whole. The previous latest occurrence of each becomes
+	// a former one, and those beyond the bounds are dropped (see task.KeptOccurrences).
 	RecurCases(ctx context.Context, tx Tx, cases []*task.Case) error
 }
 
-// CaseReader answers questions about cases from a committed state.
+// CaseReader answers queries about cases from a committed state.
 type CaseReader interface {
 	// FindCase returns a whole case: with its snapshot, former occurrences and thread; or nil.
 	FindCase(ctx context.Context, id task.ID) (*task.Case, error)
@@ -44,9 +43,9 @@ type CaseReader interface {
 	LastCase(ctx context.Context, of task.ID) (*task.Case, error)
 	// ListCases returns a page without snapshots, former occurrences and threads, newest first.
 	ListCases(ctx context.Context, f CaseFilter) ([]*task.Case, error)
-	// UrgentCases returns a page of pending cases without snapshots, the most urgent
-	// first: the one opened first, where the base of its reason counts as so many
-	// minutes; then by ID. f.Status is ignored.
+	// UrgentCases returns a page of pending cases without snapshots, the most urgent first: ordered by the time of
+	// opening, where the base of a case's reason counts as minutes that it has been open longer; then by ID. f.Status
+	// is ignored.
 	UrgentCases(ctx context.Context, f CaseFilter, bases settings.PriorityBases) ([]*task.Case, error)
 }
 
@@ -54,36 +53,34 @@ type CaseReader interface {
 type CaseCounter interface {
 	// CountCases counts cases by reason and resolution.
 	CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, error)
-	// SizeOf counts the cases that a filter lets pass, up to a limit.
+	// SizeOf counts the cases that match a filter, up to a limit.
 	SizeOf(ctx context.Context, f CaseFilter, limit int) (int, error)
-	// CountFailures counts cases opened at or after a time by namespace, reason and, when
-	// asked for, fingerprint; up to limit groups, the most frequent first, then in the
-	// order of their names.
+	// CountFailures counts cases opened at or after a time by namespace, reason and, on request, fingerprint; up to
+	// limit groups, the most frequent first, then in the order of their names.
 	CountFailures(ctx context.Context, since task.Instant, byFingerprint bool, limit int) ([]FailureCount, error)
 }
 
-// CaseRetention ends the life of cases.
+// CaseRetention deletes old cases.
 type CaseRetention interface {
-	// ResolvedCases returns up to limit cases that were resolved before a time, the one
-	// resolved first first, as Case does.
+	// ResolvedCases returns up to limit cases that were resolved before a time, the earliest first, as Case does.
 	ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error)
-	// DeleteCases deletes cases. Their tasks have to be told.
+	// DeleteCases deletes cases. The caller must update their tasks too.
 	DeleteCases(ctx context.Context, tx Tx, ids []task.ID) error
 }
 
-// Evidences is what cases tell of tasks and is kept with those.
+// Evidences reads the data for cases that is stored with tasks.
 type Evidences interface {
-	// Evidence returns what a snapshot needs of tasks besides their rows.
+	// Evidence returns the data that a snapshot needs of tasks in addition to their rows.
 	Evidence(ctx context.Context, tx Tx, tasks []task.ID) (map[task.ID]Evidence, error)
-	// LastFailures returns the last failed attempt of each task, in any order; where it
-	// names a step that has failed, that of the step.
+	// LastFailures returns the last failed attempt of each task, in any order; where a Stop names a step that has
+	// failed, that of the step.
 	LastFailures(ctx context.Context, of []Stop) ([]task.Attempt, error)
 }
 
 // Evidence is what is stored about a task apart from its row and its steps.
 type Evidence struct {
 	Context []byte // JSON, nil when there is none
-	// Failures are the last failed attempts of its steps, one each at the most.
+	// Failures are the last failed attempts of its steps, at most one each.
 	Failures []task.Attempt
 }
 
@@ -100,32 +97,32 @@ type CaseFilter struct {
 	TaskName  string
 	After     task.Instant // opened at or after
 	Before    task.Instant // opened before
-	// Step is the name of the step whose failure stops the task, Handler what runs it, and
-	// Message a part of what the failure says. They are looked for among the newest, or
-	// most urgent, CaseWindow cases that pass the rest of the filter.
+	// Step is the name of the step whose failure stops the task, Handler its handler, and Message a part of the
+	// failure's message. They are searched among the newest, or most urgent, CaseWindow cases that match the rest of
+	// the filter.
 	Step    string
 	Handler string
 	Message string
-	// State is that of the task now.
+	// State is the current state of the task.
 	State task.State
-	// InError leaves only cases whose tasks are in error now.
+	// InError selects only cases whose tasks are in error now.
 	InError bool
-	// Fingerprint is that of the failure, Retryable whether trying again may help.
+	// Fingerprint is that of the failure; Retryable is whether a retry may help.
 	Fingerprint string
 	Retryable   *bool
 	Below       task.ID // of the case, exclusive; zero starts at the newest
 	Limit       int
 	Offset      int
-	// Bytes bounds the metadata of a page, together: what would go beyond it is left out,
-	// and marked. Small metadata (SmallDocument) is always there, and that of a page of
-	// one case too. 0 is no bound; below 0 all is left out that is not small.
+	// Bytes bounds the total metadata of a page: metadata beyond it is left out, and marked. Small metadata
+	// (SmallDocument) is always included, as is that of a page of one case. 0: no bound; below 0 all metadata that is
+	// not small is left out.
 	Bytes int
 }
 
-// SmallDocument is how many characters of JSON a row of any list may have.
+// SmallDocument is the number of characters of JSON that a row of any list may have.
 const SmallDocument = 2048
 
-// CaseWindow bounds how many cases are searched for what no index has.
+// CaseWindow bounds the cases searched by fields without an index.
 const CaseWindow = 20_000
 
 // CaseCount counts the cases of one reason and one resolution.
@@ -134,6 +131,6 @@ type CaseCount struct {
 	Status         task.Resolution
 	Cases          int
 	Oldest, Newest task.Instant // when they were opened
-	// OpenFor is how long resolved ones were open, together, in microseconds.
+	// OpenFor is the total time that resolved cases were open, in microseconds.
 	OpenFor int64
 }

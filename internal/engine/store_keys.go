@@ -6,13 +6,14 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// KeyStore keeps what idempotency keys stand for.
+// KeyStore stores idempotency keys.
 type KeyStore interface {
-	// TakeKeys binds idempotency keys, each named once, until expires, and answers each in order. One that is
-	// bound already (and not expired at now) stays as it is.
+	// TakeKeys binds idempotency keys, each named once, until expires, and answers each in order. A key that is already
+	// bound (and not expired at now) stays as it is.
 	//
-	// Another transaction may be about to bind one of them. Then a caller that is patient waits for the end of that
-	// transaction; for others nothing is bound and the error is ErrKeyLocked, after which this transaction can go on.
+	// Another transaction may be about to bind one of them. Then a patient caller waits for the end of that
+	// transaction; for others nothing is bound and the error is ErrKeyLocked, after which this transaction can
+	// continue.
 	TakeKeys(ctx context.Context, tx Tx, asks []KeyAsk, now, expires task.Instant, patient bool) ([]KeyAnswer, error)
 	// BindKey binds an idempotency key until expires, whatever it is bound to.
 	BindKey(ctx context.Context, tx Tx, name KeyName, to Binding, expires task.Instant) error

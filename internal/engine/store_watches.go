@@ -6,12 +6,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// WatchStore is what the staleness detector remembers: when it looks at which task again.
+// WatchStore stores the schedule of the staleness detector: when it checks which task again.
 type WatchStore interface {
-	// Watch stores when tasks have to be looked at, whatever was stored before.
+	// Watch stores the times of the next checks of tasks, in place of earlier ones.
 	Watch(ctx context.Context, tx Tx, watches []Watch) error
-	// Rewatch moves watches to their Next, or deletes them when that is 0; those
-	// that are not as they were seen are left alone.
+	// Rewatch moves watches to their Next, or deletes them when that is 0; it skips those that have changed since they
+	// were read.
 	Rewatch(ctx context.Context, tx Tx, moves []WatchMove) error
 	// Watches returns up to limit watches behind one, in the order of their time and
 	// up to a time.
@@ -20,13 +20,13 @@ type WatchStore interface {
 	CountWatches(ctx context.Context, limit int) (int, error)
 }
 
-// Watch says when a task has to be looked at.
+// Watch is the time of a task's next check.
 type Watch struct {
 	Task task.ID
 	At   task.Instant
 }
 
-// WatchMove is what becomes of a watch.
+// WatchMove is a change of a watch.
 type WatchMove struct {
 	Watch
 	Next task.Instant

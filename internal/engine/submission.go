@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Submission asks for one task: a run of the template Name, or of the single handler TaskType.
+// Submission is a request for one task: a run of the template Name, or of the single handler TaskType.
 type Submission struct {
 	Name      string
 	TaskType  string
@@ -46,7 +46,7 @@ type draft struct {
 	template *task.Template
 	priority int
 	steps    []draftStep
-	hash     string // of what was submitted; "" without an idempotency key
+	hash     string // of the submission; "" without an idempotency key
 	place    int    // position among the submissions of its call
 }
 
@@ -185,7 +185,7 @@ func (e *Engine) levelOf(in *Submission, t *task.Template, at string) (int, *tas
 func (e *Engine) checkSchema(t *task.Template, document []byte, at string) ([]task.Problem, error) {
 	schema, err := e.catalog.schema(t, e.schemas)
 	if task.CodeOf(err) == task.Invalid {
-		// the template was registered when more was allowed, or its row is damaged
+		// the template was registered under higher limits, or its row is damaged
 		return []task.Problem{{Location: at + "/name", Message: fmt.Sprintf("the input schema of the template %q, version "+
 			"%q, cannot be used (%v); register a new version", t.Name, t.Version, err)}}, nil
 	}
@@ -208,7 +208,7 @@ const (
 	maxList = 32
 )
 
-// checkFields returns the problems of a submission that show without reading the store.
+// checkFields returns the problems of a submission that can be found without reading the store.
 func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	var problems []task.Problem
 	bad := func(field, format string, args ...any) {
@@ -274,7 +274,7 @@ func checkList(at string, list []string) []task.Problem {
 	return problems
 }
 
-// payloadFault returns what is wrong with a JSON payload, or "".
+// payloadFault describes the error in a JSON payload, or returns "".
 func (e *Engine) payloadFault(p []byte) string { return task.JSONFault(p, e.cfg.Limits.PayloadBytes) }
 
 func one(p *task.Problem) []task.Problem {

@@ -16,21 +16,18 @@ import (
 type Receipt struct {
 	ID      task.ID
 	State   task.State
-	Created bool  // false: the idempotency key named a task that exists
+	Created bool  // false: the idempotency key named an existing task
 	Err     error // *task.Error
-	// Step is a copy of the first step as the transaction left it, of a task that was
-	// created by a submission that is Queued; else nil.
+	// Step is a copy of the first step as the transaction left it, for a task that a Queued submission created; else
+	// nil.
 	Step *task.Step
 }
 
-// Submit stores tasks in one transaction and answers each in order. Blocks
-// until they are durable.
+// Submit stores tasks in one transaction and answers each in order. It blocks until they are durable.
 //
-// A submission that breaks a rule refuses the whole call with an Invalid error
-// that lists every problem, and nothing is stored. With itemErrors it is
-// answered by itself and the others are stored, and back-pressure judges each by
-// itself. A submission whose idempotency key was used for another one is always
-// answered by itself.
+// A submission that breaks a rule refuses the whole call with an Invalid error that lists every problem, and nothing is
+// stored. With itemErrors it gets its own answer and the others are stored, and back-pressure decides about each
+// separately. A submission whose idempotency key was used for a different one always gets its own answer.
 func (e *Engine) Submit(ctx context.Context, subs []Submission, itemErrors bool) ([]Receipt, error) {
 	receipts, err := e.submit(ctx, subs, itemErrors)
 	if errors.Is(err, ErrReplaced) {
@@ -67,15 +64,15 @@ func (e *Engine) submit(ctx context.Context, subs []Submission, itemErrors bool)
 }
 
 const (
-	// keyPause is how long a submission waits until it asks again for a key that is locked; each time twice as
-	// long, up to longestKeyPause, and keyPatience in all.
+	// keyPause is the wait before a submission asks again for a locked key. It doubles each time, up to
+	// longestKeyPause; keyPatience bounds the total wait.
 	keyPause        = 10 * time.Millisecond
 	longestKeyPause = 500 * time.Millisecond
 	keyPatience     = 15 * time.Second
 )
 
 // storeDrafts stores the drafts of one call together with those of others. When an open transaction binds one of its
-// keys it waits here, where it keeps nobody.
+// keys, the call waits here, where it does not delay other calls.
 func (e *Engine) storeDrafts(ctx context.Context, drafts []*draft) ([]Receipt, error) {
 	pause := keyPause
 	for waited := time.Duration(0); ; waited += pause {
@@ -148,10 +145,10 @@ func (e *Engine) checkBatch(at string, n int) error {
 	return nil
 }
 
-// submitted is what came of one call.
+// submitted is the result of one call.
 type submitted struct {
 	receipts []Receipt
-	locked   bool // nothing was stored: one of its keys is bound by a transaction that is still open
+	locked   bool // nothing was stored: an open transaction is binding one of its keys
 }
 
 // runSubmits stores the drafts of many callers in one transaction.
@@ -203,7 +200,7 @@ type builder struct {
 	keys  map[KeyName]*heldKey
 }
 
-// add makes the rows of a draft, unless its key, which takeKeys has asked for, names a task that exists.
+// add creates the rows of a draft, unless its key, which takeKeys has requested, names an existing task.
 func (b *builder) add(d *draft) (r Receipt, err error) {
 	u, ids := b.u, b.u.e.store.IDs()
 	var id task.ID
@@ -245,8 +242,8 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 	return Receipt{ID: id, State: t.State, Created: true}, nil
 }
 
-// show puts the first steps into the receipts of those who want to see them. They
-// are copied, because the store may go on with the originals.
+// show adds the first steps to the receipts of Queued submissions. The steps are copied, because the store may continue
+// to use the originals.
 func (b *builder) show(calls [][]*draft, out []submitted) {
 	next := 0 // of b.steps: those of a task follow each other, in the order of the receipts
 	for i, c := range calls {

@@ -8,12 +8,11 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// submittedCache keeps what this process submitted a moment ago, so that a claim of it from
-// the dispatcher asks the store for nothing. What is on it has not been touched
-// since: whoever makes a step ready again gives it another key.
+// submittedCache holds the most recent submissions of this process, so that a claim of their steps from the dispatcher
+// reads nothing from the store. The cached rows are unchanged since: a step that becomes ready again gets another key.
 type submittedCache struct {
-	// epoch grows whenever it is cleared: others may have been given since what was
-	// submitted before.
+	// epoch grows whenever the cache is cleared: steps submitted before that may have been given to other processes
+	// since.
 	epoch atomic.Int64
 
 	mu    sync.Mutex
@@ -22,8 +21,7 @@ type submittedCache struct {
 	bytes int // of contexts
 }
 
-// What the cache of submitted steps holds at the most. The first to come are the first to be claimed,
-// so when it is full it takes nothing more.
+// Bounds of the cache. The first steps submitted are the first to be claimed, so a full cache takes no more.
 const (
 	maxSubmittedSteps = 20_000
 	maxSubmittedBytes = 32 << 20
@@ -32,19 +30,19 @@ const (
 // submittedStep is a new step.
 type submittedStep struct {
 	Work
-	// first says that it was this process that offered it, before any other could.
+	// first reports that this process offered the step before any other could.
 	first bool
 }
 
-// submittedAge is how long after a step became ready nobody else can have offered it.
+// submittedAge is how long after a step became ready no other process can have offered it.
 const submittedAge = sweepAge * 3 / 4
 
 func newSubmittedCache() *submittedCache {
 	return &submittedCache{works: map[task.ID]submittedStep{}, steps: map[task.ID][]task.ID{}}
 }
 
-// put shelves a copy of a new step, unless the cache of submitted steps was cleared since the epoch. Its task
-// is shared with its other steps.
+// put caches a copy of a new step, unless the cache was cleared since the epoch stint. Its task is shared with its
+// other steps.
 func (s *submittedCache) put(w Work, stint int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,8 +55,8 @@ func (s *submittedCache) put(w Work, stint int64) {
 	s.bytes += len(w.Task.Context)
 }
 
-// offered notes that steps were offered by now. Those that others may have offered before
-// are dropped: somebody may have done them already.
+// offered records that steps were offered by now. Steps that other processes may have offered before are dropped: they
+// may have been processed already.
 func (s *submittedCache) offered(steps []Offered, now task.Instant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +76,7 @@ func (s *submittedCache) offered(steps []Offered, now task.Instant) {
 	}
 }
 
-// take returns a step with its task if they are in the cache of submitted steps as they were offered.
+// take returns a step with its task if the cache holds them as they were offered.
 func (s *submittedCache) take(as Offered, now task.Instant) (Work, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +88,7 @@ func (s *submittedCache) take(as Offered, now task.Instant) (Work, bool) {
 	return w.Work, w.Step.Key == as.Key && (w.first || w.Step.ReadyAt.Add(submittedAge) >= now)
 }
 
-// forget drops tasks that something has happened to.
+// forget drops tasks that have changed.
 func (s *submittedCache) forget(tasks map[*task.Task]struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,8 +118,8 @@ func (s *submittedCache) drop(id task.ID) {
 	delete(s.steps, id)
 }
 
-// leaseSubmitted makes a lease of a hold without asking the store. It reports false
-// when that takes more than what is in the cache of submitted steps.
+// leaseSubmitted makes a lease of a hold without reading the store. It reports false when the cache lacks data for the
+// lease.
 func (g *dispatchQueue) leaseSubmitted(u *unit, h Hold, start bool) (Lease, bool) {
 	w, ok := g.submitted.take(h.Offered, u.now)
 	if !ok || w.Step.Adopt(h.lease()) != nil {

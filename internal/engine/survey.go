@@ -11,24 +11,23 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// How the staleness detector comes to know of tasks without looking at all of
-// them, and without a row for one that is over in time: it looks at each task
-// once, in the order of IDs and hence of creation, when the task is as old as the
-// smallest threshold lets a warning begin. Those that live on get a watch, which
-// says when to look at them again. So most tasks are looked at when they are over.
+// The survey lets the staleness detector find tasks without reading all of them repeatedly, and without a row for a
+// task that ends in time. It reads each task once, in the order of IDs and hence of creation, at the age at which the
+// smallest threshold allows the first warning. A task that is still live gets a watch, which schedules its next check.
+// Most tasks have ended by the time the survey reads them.
 
-// surveyNote is the key of the note that says how far the survey has come.
+// surveyNote is the key of the note that holds the survey's progress.
 const surveyNote = "staleness_survey"
 
 const (
-	// surveyWindow is how many tasks one look goes through.
+	// surveyWindow is how many tasks one window reads.
 	surveyWindow = 2000
-	// surveyWindows bounds the looks of one call.
+	// surveyWindows bounds the windows of one call.
 	surveyWindows = 10
 )
 
-// Survey looks at tasks that have lived for long and were not looked at before,
-// up to a bound. It reports whether it has come to the end of them.
+// Survey reads the tasks that have become old since the last call, up to a bound. It reports whether it has reached the
+// last of them.
 func (e *Engine) Survey(ctx context.Context) (bool, error) {
 	smallest, err := e.smallestThreshold(ctx)
 	if err != nil || smallest == 0 {
@@ -56,19 +55,18 @@ func (e *Engine) Survey(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// surveyEdge is the ID at which tasks begin that are too young to be looked at: no
-// warning of them is due in the millisecond that has begun.
+// surveyEdge is the first ID of the tasks that are too young for the survey: none of them can have a warning due in the
+// current millisecond.
 func (e *Engine) surveyEdge(smallest time.Duration) task.ID {
 	warned := e.instant().Add(-smallest / 100 * task.WarningPercent)
 	return task.MakeID(task.SeqFloor(warned.Add(time.Millisecond).Time()), 0)
 }
 
-// justBelow is the last ID before an edge, for a store too that keeps nothing of an
-// ID but its sequence: to it the edge itself is a task.
+// justBelow is the last ID before an edge. It also holds for a store that keeps only the sequence of an ID: for that
+// store, the edge itself is a task's ID.
 func justBelow(edge task.ID) task.ID { return task.MakeID(edge.Seq()-1, math.MaxUint64) }
 
-// surveyed returns the ID up to which tasks were looked at under the thresholds
-// in force.
+// surveyed returns the ID up to which tasks were read under the thresholds in force.
 func (e *Engine) surveyed(ctx context.Context) (task.ID, error) {
 	text, err := e.noteStore.FindNote(ctx, surveyNote)
 	if err != nil {
@@ -85,14 +83,13 @@ func (e *Engine) surveyed(ctx context.Context) (task.ID, error) {
 	return id, nil
 }
 
-// thresholdsKey names the thresholds: watches are only right under those they
-// were set under.
+// thresholdsKey identifies the thresholds: watches are only valid under the thresholds that they were set under.
 func (e *Engine) thresholdsKey() string {
 	t := e.cfg.StalenessThresholds
 	return fmt.Sprintf("%s/%s/%s", t.WaitingForDependencies, t.WaitingForRetry, t.StepsInProcess)
 }
 
-// saveWatches stores when to look at tasks again, and how far the survey has come.
+// saveWatches stores the next checks of tasks, and the survey's progress.
 func (e *Engine) saveWatches(ctx context.Context, live []*task.Task, upTo task.ID) error {
 	var watches []Watch
 	for _, t := range live {
@@ -118,7 +115,7 @@ func (e *Engine) saveWatches(ctx context.Context, live []*task.Task, upTo task.I
 	return nil
 }
 
-// mustWatch notes that a live task has changed its state.
+// mustWatch records that a live task has changed its state.
 func (cc *caseChanges) mustWatch(t *task.Task, was task.State) {
 	if t.State.Settled() {
 		return
@@ -129,9 +126,8 @@ func (cc *caseChanges) mustWatch(t *task.Task, was task.State) {
 	cc.unwatched[t] = was
 }
 
-// flushWatches sees to it that tasks get a watch that the survey has passed
-// without one, because they were in error, or whose watch is too late for the
-// state that they have come to.
+// flushWatches gives a watch to tasks that the survey has passed without one, because they were in error, and to those
+// whose watch is too late for their new state.
 func (cc *caseChanges) flushWatches() error {
 	var watches []Watch
 	for t, was := range cc.unwatched {
@@ -144,7 +140,7 @@ func (cc *caseChanges) flushWatches() error {
 		}
 		thresholds := cc.u.e.cfg.StalenessThresholds
 		before, now := thresholds.Of(was, def.Lifecycle), thresholds.Of(t.State, def.Lifecycle)
-		old := cc.u.now.Sub(t.CreatedAt) >= cc.u.e.lifecycles.youngest() // else the survey will meet it
+		old := cc.u.now.Sub(t.CreatedAt) >= cc.u.e.lifecycles.youngest() // otherwise the survey will reach it
 		if at := thresholds.LookAt(t, def.Lifecycle); at != 0 && (was == task.Errored || old && now > 0 && now < before) {
 			watches = append(watches, Watch{t.ID, at})
 		}
@@ -165,8 +161,8 @@ func (e *Engine) smallestThreshold(ctx context.Context) (time.Duration, error) {
 	return least, nil
 }
 
-// lifecycles remembers the smallest threshold of the templates seen. A version of
-// a template never changes, so each is read once.
+// lifecycles caches the smallest threshold of the templates seen. A version of a template never changes, so each is
+// read once.
 type lifecycles struct {
 	mu          sync.Mutex
 	seen        int64
@@ -174,8 +170,7 @@ type lifecycles struct {
 	duration    time.Duration // the longest max_duration
 }
 
-// youngest is the least age at which the survey may have met a task; 0 when it
-// was never asked.
+// youngest is the lowest age at which the survey may have read a task; 0 before the thresholds are loaded.
 func (l *lifecycles) youngest() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

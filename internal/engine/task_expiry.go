@@ -8,10 +8,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// giveUp puts a task in error that has taken too long: what runs is cut off, and
-// what waits to run or for a time does so no longer. An operator repairs it step by
-// step. An act of the system says of each step what was given up, and why; what the
-// steps failed with before stays their last error.
+// giveUp puts a task in error that has taken too long: running steps are cut off, and steps that wait in a queue or for
+// a time stop waiting. An operator repairs it step by step. An act of the system records for each step what was given
+// up, and why; earlier failures of the steps stay their last errors.
 func (u *unit) giveUp(t *task.Task, f *task.Failure, cause string) error {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
@@ -32,8 +31,7 @@ func (u *unit) giveUp(t *task.Task, f *task.Failure, cause string) error {
 	return nil
 }
 
-// GivenUp is what the act upon a step (task.ActGiveUp) keeps of what the step waited
-// for.
+// GivenUp is the data of the act on a step (task.ActGiveUp): what the step waited for.
 type GivenUp struct {
 	ReadyAt ActTime `json:"ready_at,omitzero"` // since when it was ready
 	DueAt   ActTime `json:"due_at,omitzero"`   // when it would have become ready
@@ -91,9 +89,8 @@ func (u *unit) abandon(w Work, f *task.Failure, cause string) error {
 	return nil
 }
 
-// cutOff is the record of a lease that ends because the task of its step has taken
-// too long. That is a failure only where nothing else has gone wrong with the step:
-// the last error stays the one that an operator has to look at.
+// cutOff is the record of a lease that ends because the task of its step has taken too long. It counts as a failure
+// only where the step had no other failure: the last error stays the one that an operator must look at.
 func cutOff(s *task.Step, now task.Instant, f *task.Failure) task.Attempt {
 	switch {
 	case s.State == task.StepAssigned:

@@ -11,12 +11,11 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// The verbs in this file are what the background loops of package upkeep call.
-// Each one handles a bounded batch and returns how many it handled; fewer than
-// the limit means that nothing more is due.
+// The background loops of package upkeep call the verbs in this file. Each one handles a bounded batch and returns how
+// many it handled; fewer than the limit means that nothing more is due.
 
-// FireTimers makes steps ready whose time has come: retries, snoozes, run_at.
-// NextDue then tells the time of the first that is due before the next tick.
+// FireTimers makes steps ready whose time has come: retries, snoozes, run_at. NextDue then receives the time of the
+// first one that is due before the next tick.
 func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 	var n int
 	err := e.write(ctx, "timers", func(u *unit) error {
@@ -24,7 +23,7 @@ func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 		if err != nil {
 			return err
 		}
-		if n = len(works); n < limit { // what comes next need not wait for the tick
+		if n = len(works); n < limit { // the next one need not wait for the tick
 			next, err := u.tx.FirstDue(u.ctx, task.Timers, u.now)
 			if err != nil {
 				return err
@@ -48,22 +47,21 @@ func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 	return n, err
 }
 
-// NextDue receives the earliest due time that was set in this process, or found
-// by FireTimers, since it was received last, so that a loop need not wait for
-// its tick.
+// NextDue receives the earliest due time set in this process or found by FireTimers since the last receive, so that a
+// loop need not wait for its tick.
 func (e *Engine) NextDue() <-chan task.Instant { return e.waiters.nextDue }
 
-// ReapLeases ends leases that ran out:
+// ReapLeases ends expired leases:
 //
-//   - assigned, not started in time: back to its route, nothing charged;
-//   - in progress beyond its time-out: failed, and repeated if attempts are left;
-//   - run out while there was nobody to send heartbeats to: held for the
-//     length of a lease more, so that an outage of ours costs no attempt;
-//   - no heartbeat for the length of the lease: back to its route with nothing
-//     charged when it was lost early and without progress, else failed.
+//   - assigned, not started in time: back to its route, not charged;
+//   - in progress beyond its time-out: failed, and retried if attempts remain;
+//   - expired while no process could receive heartbeats: kept for one more lease
+//     period, so that an outage of the servers costs no attempt;
+//   - no heartbeat for the length of the lease: back to its route without a
+//     charge when it was lost early and without progress, else failed.
 //
-// Steps that one worker has lost come back one after another; see Recovery. Leases that
-// the dispatcher granted are for ReapDispatched.
+// Steps lost by one worker come back one after another; see Recovery. ReapDispatched handles leases that the dispatcher
+// granted.
 func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
 	var n int
 	err := e.write(ctx, "reap", func(u *unit) error {
@@ -77,8 +75,8 @@ func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
 	return n, err
 }
 
-// ExpireTasks puts tasks in error whose deadline has passed: what runs is cut
-// off and in error, what waits stays where it is for an operator to repair.
+// ExpireTasks puts tasks in error whose deadline has passed: running steps are cut off and in error, waiting ones stay
+// as they are for an operator to repair.
 func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 	var n int
 	err := e.write(ctx, "expire", func(u *unit) error {
@@ -99,7 +97,7 @@ func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 		for i, t := range tasks {
 			tasks[i] = u.rows.internTask(t)
 		}
-		slices.SortFunc(tasks, func(a, b *task.Task) int { // those of one deadline come in any order
+		slices.SortFunc(tasks, func(a, b *task.Task) int { // tasks with the same deadline come in any order
 			return cmp.Or(cmp.Compare(a.DeadlineAt, b.DeadlineAt), bytes.Compare(a.ID[:], b.ID[:]))
 		})
 		if err := u.cases.openExpired(tasks); err != nil {
@@ -115,7 +113,7 @@ func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 	return n, err
 }
 
-// openExpired opens cases of tasks whose deadline has passed, as they are now.
+// openExpired opens cases for tasks whose deadline has passed, in their current state.
 func (cc *caseChanges) openExpired(tasks []*task.Task) error {
 	var list []*opening
 	for _, t := range tasks {
@@ -148,9 +146,8 @@ func (u *unit) expire(t *task.Task) error {
 	return u.giveUp(t, f, "max_duration_minutes exceeded")
 }
 
-// MarkDeadWorkers marks workers dead that have missed their heartbeats. Their leases
-// run out by themselves. None is buried until an engine that was just opened has
-// been there for long enough to hear from them.
+// MarkDeadWorkers marks workers dead that have missed their heartbeats. Their leases expire in the usual way. It marks
+// none until a newly opened engine has run long enough to receive their heartbeats.
 func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
 	now := e.instant()
 	if now < e.grace() {
@@ -186,12 +183,12 @@ func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// Retain deletes what is older than the retention allows.
+// Retain deletes rows that are older than the retention.
 func (e *Engine) Retain(ctx context.Context) (int, error) {
 	r := e.cfg.Retention
 	now := e.instant()
 	var n int
-	cases, err := e.retainCases(ctx) // first: a task stays for as long as it has one
+	cases, err := e.retainCases(ctx) // first: a task is kept as long as it has a case
 	if err != nil {
 		return 0, err
 	}

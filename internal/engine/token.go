@@ -18,41 +18,39 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// A worker shows a token for each lease that it was given. Inside, a lease is known by
-// its number, which orders the leases of a step and says nothing of who may use it; the
-// token is the number, the time of the hand-out, and a code over both and over step and
-// worker, under a key that only the processes on one database know. So a token can be
-// neither guessed nor used by another worker, it is good after a restart of whatever
-// remembered the lease, and nothing has to be stored for it.
+// A worker presents a token for each lease that it received. Internally, a lease is identified by its number, which
+// orders the leases of a step and does not show who may use it. The token is the number, the time of the hand-out, and
+// a code over both and over step and worker, with a key that only the processes on one database know. A token can thus
+// be neither guessed nor used by another worker. It stays valid when the process that granted the lease restarts, and
+// nothing is stored for it.
 
 const (
-	// tokenKeyNote is where the key is kept. It moves along with the database.
+	// tokenKeyNote is the note that holds the key. It moves with the database.
 	tokenKeyNote = "token_key"
 	tokenKeySize = 32
-	// tokenCode is how many bytes of the code a token carries.
+	// tokenCode is the number of bytes of the code in a token.
 	tokenCode = 12
-	// maxToken bounds what is worth a look.
+	// maxToken bounds the tokens that are decoded.
 	maxToken = 64
 )
 
-// keyring has the tokens of the database that this process knows. A database that took its
-// place may have another key.
+// keyring holds the tokens of the database that this process uses. A database that takes its place may have another
+// key.
 type keyring struct {
 	tokens  atomic.Pointer[tokens]
-	doubted atomic.Bool // the key has to be read before it is used
+	doubted atomic.Bool // the key must be read again before it is used
 }
 
-// current returns the tokens in force. While a key that is in doubt cannot be read, they are the ones
-// from before.
+// current returns the tokens in force. While a doubted key cannot be read, it returns the previous ones.
 func (k *keyring) current(w Writer, notes NoteStore) *tokens {
 	if k.doubted.Load() {
-		_ = k.load(context.Background(), w, notes) // else the next call reads it
+		_ = k.load(context.Background(), w, notes) // on an error the next call reads it
 	}
 	return k.tokens.Load()
 }
 
 func (k *keyring) load(ctx context.Context, w Writer, notes NoteStore) error {
-	k.doubted.Store(false) // what is doubted from here on is read again
+	k.doubted.Store(false) // a doubt from here on leads to another read
 	key, err := tokenKey(ctx, w, notes)
 	if err != nil {
 		k.doubted.Store(true)
@@ -62,7 +60,7 @@ func (k *keyring) load(ctx context.Context, w Writer, notes NoteStore) error {
 	return nil
 }
 
-// tokens makes the tokens of leases, and reads them. It is safe for concurrent use.
+// tokens makes and reads the tokens of leases. It is safe for concurrent use.
 type tokens struct {
 	coders sync.Pool // of *coder
 }
@@ -79,7 +77,7 @@ func newTokens(key []byte) *tokens {
 	return &tokens{coders: sync.Pool{New: func() any { return &coder{keyed: hmac.New(sha256.New, key)} }}}
 }
 
-// make returns the token of a lease, until the next one is made.
+// make returns the token of a lease. It is valid until the next call.
 func (c *coder) make(r LeaseRef) []byte {
 	facts := append(c.facts[:0], r.Step[:]...)
 	for _, n := range [...]int64{r.Worker, r.Token, int64(r.At)} {
@@ -93,7 +91,7 @@ func (c *coder) make(r LeaseRef) []byte {
 	return base64.RawURLEncoding.AppendEncode(text, code)
 }
 
-// tokenKey returns the key of the store, and makes one where there is none yet.
+// tokenKey returns the store's key, and creates it if there is none.
 func tokenKey(ctx context.Context, w Writer, notes NoteStore) ([]byte, error) {
 	text, err := notes.FindNote(ctx, tokenKeyNote)
 	if err == nil && text == "" {
@@ -117,8 +115,7 @@ func tokenKey(ctx context.Context, w Writer, notes NoteStore) ([]byte, error) {
 	return key, nil
 }
 
-// given is when a lease was handed out, as far as its token tells: 0 where its number
-// is a time itself.
+// given is the hand-out time of a lease according to its token: 0 where its number is itself a time.
 func given(number int64, at task.Instant) task.Instant {
 	if task.CountedToken(number) {
 		return at
@@ -140,8 +137,8 @@ func (t *tokens) isOf(r LeaseRef, token string) bool {
 	return subtle.ConstantTimeCompare(c.make(r), []byte(token)) == 1
 }
 
-// read returns the lease of a token that was given to a worker. The Token of one that was
-// not, whatever else it is, is 0, which is never in force.
+// read returns the lease of a worker's token. For a token that was not given to this worker for this step, Token is 0,
+// which is never in force.
 func (t *tokens) read(step task.ID, worker int64, token string) LeaseRef {
 	r := LeaseRef{Step: step, Worker: worker}
 	if len(token) > maxToken {
@@ -160,14 +157,14 @@ func (t *tokens) read(step task.ID, worker int64, token string) LeaseRef {
 	return r
 }
 
-// Token is what the worker who holds a step shows for its lease.
+// Token is the token of the lease on a step, for the worker that holds it.
 func (e *Engine) Token(s *task.Step) string {
 	return e.keys.current(e.store, e.noteStore).of(
 		LeaseRef{Step: s.ID, Worker: s.WorkerNo, Token: s.Token, At: given(s.Token, s.AssignedAt)})
 }
 
-// LeaseOf is the lease that a worker means by a token. One that was not given to this
-// worker for this step, in this database, is as if there were no such lease.
+// LeaseOf is the lease of a worker's token. A token that was not given to this worker for this step, in this database,
+// is treated like that of an unknown lease.
 func (e *Engine) LeaseOf(step task.ID, worker int64, token string) LeaseRef {
 	return e.keys.current(e.store, e.noteStore).read(step, worker, token)
 }

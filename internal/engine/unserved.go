@@ -10,15 +10,14 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// unservedNote is the key of the note that says up to which places steps have been
-// looked at that no worker serves: by route and band of the queue.
+// unservedNote is the key of the note that holds the positions up to which unserved steps have been checked, by route
+// and band of the queue.
 const unservedNote = "unserved_places"
 
-// unservedMark is a place in a queue. Steps of one submission share their key, so
-// that a place is key and ID.
+// unservedMark is a position in a queue. Steps of one submission share their key, so a position is key and ID.
 type unservedMark struct {
 	Key int64  `json:"key,string"`
-	ID  string `json:"id,omitempty"` // "": before all of the key
+	ID  string `json:"id,omitempty"` // "": before all steps of the key
 }
 
 func (m unservedMark) place() (Position, error) {
@@ -31,9 +30,8 @@ func (m unservedMark) place() (Position, error) {
 
 type unservedMarks map[int64]map[int]unservedMark
 
-// FindUnserved opens cases of tasks that have a step ready on a route that no
-// live worker has served for a while, up to limit, and returns how many steps it
-// found. Each step is found once. The tasks are left as they are: they go on when a
+// FindUnserved opens cases for tasks that have a step ready on a route that no live worker has served for some time, up
+// to limit, and returns how many steps it found. It finds each step once. The tasks are unchanged: they continue when a
 // worker comes.
 func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	after := e.cfg.Cases.WorkerUnavailableAfter
@@ -42,7 +40,7 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	}
 	now := e.instant()
 	if now < e.grace() {
-		return 0, nil // they could not be heard
+		return 0, nil // heartbeats could not arrive
 	}
 	routes, err := e.unservedRoutes(ctx, now.Add(-after))
 	if err != nil {
@@ -69,8 +67,7 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	return len(l.found), e.openUnserved(ctx, l.found, marks)
 }
 
-// unservedRoutes returns the routes that no worker serves who gave a sign of life
-// since a time.
+// unservedRoutes returns the routes without a worker that gave a sign of life since a time.
 func (e *Engine) unservedRoutes(ctx context.Context, since task.Instant) ([]*task.Route, error) {
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
@@ -107,17 +104,17 @@ func (e *Engine) unservedMarks(ctx context.Context) (unservedMarks, error) {
 	return marks, nil
 }
 
-// unservedScan gathers steps that no worker serves and that nobody has looked at.
+// unservedScan collects the unserved steps that have not been checked yet.
 type unservedScan struct {
 	e      *Engine
 	now    task.Instant
-	before task.Instant // when they became ready at the latest
+	before task.Instant // latest time at which they became ready
 	limit  int
 	found  []*task.Step
 }
 
-// route looks at what is ready on a route, from the places given on, and returns up
-// to where it has looked now, by band of the queue.
+// route checks the ready steps of a route from the given positions on, and returns the positions reached, by band of
+// the queue.
 func (l *unservedScan) route(ctx context.Context, route int64, was map[int]unservedMark) (map[int]unservedMark, error) {
 	at := map[int]unservedMark{}
 	for from := int64(0); ; {
@@ -137,15 +134,13 @@ func (l *unservedScan) route(ctx context.Context, route int64, was map[int]unser
 	}
 }
 
-// unservedPages bounds the pages of a band that are gone through behind the place
-// that can be remembered.
+// unservedPages bounds the pages of a band that are read after the position that can be stored.
 const unservedPages = 20
 
-// band looks at a band of a route, and returns the place up to which nothing will
-// ever have to be looked at again. Keys are in the order of time within a band, but
-// where steps age: there a more urgent one that becomes ready later may come to
-// stand before this one. So only places that lie behind the present are remembered;
-// beyond them it is the case that tells that somebody has looked.
+// band checks a band of a route, and returns the position up to which no step will need another check. Within a band,
+// keys are in the order of time, except under aging: there a more urgent step that becomes ready later may be placed
+// before this one. So only positions in the past are stored; beyond them, the case of a task shows that its step was
+// checked.
 func (l *unservedScan) band(ctx context.Context, route int64, level int, at unservedMark) (unservedMark, error) {
 	at.Key = max(at.Key, task.StrictKey(level, 0))
 	behind, err := at.place()
@@ -154,7 +149,7 @@ func (l *unservedScan) band(ctx context.Context, route int64, level int, at unse
 	}
 	order := l.e.Order()
 	last, aging := order.LastKey(level, l.before), order.Mode == task.Aging
-	lasting := true // what comes to stand before the step is looked at already
+	lasting := true // steps that will be placed before this one need no check
 	for range unservedPages {
 		n := l.limit - len(l.found)
 		if n <= 0 {
@@ -188,8 +183,8 @@ func (l *unservedScan) band(ctx context.Context, route int64, level int, at unse
 	return at, nil
 }
 
-// known returns the steps whose tasks got a case since they became ready; it asks
-// only where a place does not tell.
+// known returns the steps whose tasks got a case since they became ready. It queries only where positions do not answer
+// that.
 func (l *unservedScan) known(ctx context.Context, steps []*task.Step, ask bool) (map[task.ID]bool, error) {
 	if !ask || len(steps) == 0 {
 		return nil, nil
@@ -211,7 +206,7 @@ func (l *unservedScan) known(ctx context.Context, steps []*task.Step, ask bool) 
 		switch marks[s.TaskID] {
 		case task.HasPending:
 			known[s.ID] = true
-		case task.HasClosed: // this one, or one of a former trouble
+		case task.HasClosed: // of this problem, or of an earlier one
 			last, err := l.e.caseStore.LastCase(ctx, s.TaskID)
 			if err != nil {
 				return nil, err
@@ -222,7 +217,7 @@ func (l *unservedScan) known(ctx context.Context, steps []*task.Step, ask bool) 
 	return known, nil
 }
 
-// openUnserved opens the cases and notes how far the steps have been looked at.
+// openUnserved opens the cases, and stores the positions up to which steps have been checked.
 func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks unservedMarks) error {
 	text, err := json.Marshal(marks)
 	if err != nil {
@@ -233,7 +228,7 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 		ids[i] = s.ID
 		routes[s.RouteID]++
 	}
-	e.restoreRoutes(routes) // their names are told
+	e.restoreRoutes(routes) // the cases contain their names
 	return e.write(ctx, "unserved", func(u *unit) error {
 		works, err := u.rows.load(ids)
 		if err != nil {
@@ -242,7 +237,7 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 		var list []*opening
 		for _, w := range works {
 			if w.Step == nil || w.Step.State != task.StepEnqueued {
-				continue // somebody took it
+				continue // a worker took it
 			}
 			detail, err := u.unserved(ctx, w)
 			if err != nil {
@@ -259,7 +254,7 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 	})
 }
 
-// unserved says which step waits for whom.
+// unserved describes the step and the workers that it waits for.
 func (u *unit) unserved(ctx context.Context, w Work) (string, error) {
 	def, err := u.rows.template(w.Step.DefID)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Register introduces a worker and returns it with its ID.
+// Register registers a worker and returns it with its ID.
 func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, error) {
 	var problems []task.Problem
 	for at, list := range map[string][]string{"/namespaces": w.Namespaces, "/handlers": w.Handlers,
@@ -66,8 +66,8 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 	return stored, nil
 }
 
-// healthURLFault says what is wrong with the address of a worker's health check.
-// Whether its host may be asked is decided when it is, by its address.
+// healthURLFault describes the error in the URL of a worker's health check, or returns "". The address of its host is
+// checked when the request is made.
 func healthURLFault(text string) string {
 	if text == "" {
 		return ""
@@ -88,12 +88,11 @@ func healthURLFault(text string) string {
 
 const maxHealthURL = 1024
 
-// Worker returns a worker, or the error that says to register. What it returns
-// is shared and must not be changed.
+// Worker returns a worker, or the error that asks it to register. The result is shared and must not be changed.
 func (e *Engine) Worker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	trust := workerTrust
 	if e.cluster == nil {
-		trust = forEver // nobody else changes it
+		trust = forEver // no other process changes it
 	}
 	if w := e.workers.get(id, e.instant(), trust); w != nil {
 		return w, nil
@@ -117,8 +116,8 @@ func noWorker(id task.ID) error {
 		Hint: "register the worker again and go on under its new id"}
 }
 
-// noteSeen notes that a poll came from the worker, if its last sign of life is
-// old: a worker that only polls is alive too.
+// noteSeen records a sign of life when a poll comes from a worker whose last one is old: a worker that only polls is
+// alive too.
 func (e *Engine) noteSeen(ctx context.Context, w *task.Worker) (*task.Worker, error) {
 	if w.State != task.WorkerDead && e.instant().Sub(w.LastHeartbeat) < e.cfg.Leases.HeartbeatInterval {
 		return w, nil
@@ -129,12 +128,12 @@ func (e *Engine) noteSeen(ctx context.Context, w *task.Worker) (*task.Worker, er
 	})
 }
 
-// Workers returns those that are not dead, and the dead seen within a time.
+// Workers returns those that are not dead, and the dead ones seen within a time.
 func (e *Engine) Workers(ctx context.Context, within time.Duration) ([]*task.Worker, error) {
 	return e.store.Workers(ctx, e.instant().Add(-within))
 }
 
-// Beat is a worker's sign of life.
+// Beat is a worker's heartbeat.
 type Beat struct {
 	Worker   task.ID
 	Load     int
@@ -143,9 +142,8 @@ type Beat struct {
 	Leases []LeaseRef
 }
 
-// Heartbeat notes that a worker lives, renews its leases and answers each. It
-// also says whether the worker has to drain. A worker that was taken for dead is
-// active again; what it lost stays lost.
+// Heartbeat records that a worker is alive, renews its leases and answers each. It also reports whether the worker must
+// drain. A worker that was marked dead is active again; its lost leases stay lost.
 func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, error) {
 	if n := len(b.Leases); n > maxHeld {
 		return nil, false, task.Errorf(task.TooLarge, "%d leases in one heartbeat; the limit is %d", n, maxHeld)
@@ -166,13 +164,11 @@ func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, er
 	return answers, w.State == task.WorkerDraining, err
 }
 
-// workerCache keeps the workers seen lately, so that a poll need not ask the
-// store who is polling. An entry is trusted for some seconds: another process may
-// have changed the worker meanwhile, and the news of it may be lost.
+// workerCache caches recently seen workers, so that a poll need not read its worker from the store. An entry is valid
+// for some seconds: another process may have changed the worker meanwhile, and the report of the change may be lost.
 //
-// Those who have changed a row do not come in the order in which they changed it. Each
-// takes a number while it has the row locked, and the highest one holds. Who has only
-// read a row knows less than anybody who has changed it meanwhile.
+// Changes of a row do not arrive in the order in which they were made. Each change takes a number while it has the row
+// locked, and the highest number wins. A row that was only read is older than any change made since.
 type workerCache struct {
 	versions atomic.Int64
 
@@ -187,10 +183,10 @@ type cachedWorker struct {
 	version int64
 }
 
-// nextVersion returns the number of a look at a row that is locked.
+// nextVersion returns the number of a change. The caller has the row locked.
 func (c *workerCache) nextVersion() int64 { return c.versions.Add(1) }
 
-// version returns the number of the look from which a worker is known; 0 for none.
+// version returns the number of the change that a cached worker comes from; 0 for none.
 func (c *workerCache) version(id task.ID) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,7 +198,7 @@ const (
 	forEver     = time.Duration(math.MaxInt64)
 )
 
-// maxCachedWorkers bounds the cache; past it, it starts afresh.
+// maxCachedWorkers bounds the cache; above it, it is emptied.
 const maxCachedWorkers = 50_000
 
 func (c *workerCache) get(id task.ID, now task.Instant, trust time.Duration) *task.Worker {
@@ -215,8 +211,8 @@ func (c *workerCache) get(id task.ID, now task.Instant, trust time.Duration) *ta
 	return e.worker
 }
 
-// read keeps a worker in mind that was read, unless what was known of it has been
-// replaced since: before is the lastLook of that time. It reports whether it does.
+// read caches a worker that was read from the store, unless its entry has been replaced since: before is the version
+// from before the read. It reports whether the worker was cached.
 func (c *workerCache) read(w *task.Worker, now task.Instant, before int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -227,9 +223,8 @@ func (c *workerCache) read(w *task.Worker, now task.Instant, before int64) bool 
 	return true
 }
 
-// put keeps a worker in mind as it was left in a look at it, and returns what was known
-// of it before, nil for nothing. It reports false, and keeps nothing, when there was a
-// newer look.
+// put caches a worker as a change left it, and returns the previous entry, nil for none. look is the number of the
+// change. It reports false, and caches nothing, when a newer change is cached.
 func (c *workerCache) put(w *task.Worker, now task.Instant, look int64) (before *task.Worker, newest bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -253,7 +248,7 @@ func (c *workerCache) keep(w *task.Worker, now task.Instant, look int64) {
 	c.names[w.No] = w.Name
 }
 
-// nameOf returns the name of a worker, as far as it is known here; "" for none.
+// nameOf returns the name of a worker, or its number as a text if this process does not know the name; "" for none.
 func (c *workerCache) nameOf(no int64) string {
 	if no == 0 {
 		return ""
@@ -266,7 +261,7 @@ func (c *workerCache) nameOf(no int64) string {
 	return "number " + strconv.FormatInt(no, 10)
 }
 
-// drop forgets workers that another process has changed.
+// drop removes workers that another process has changed.
 func (c *workerCache) drop(workers map[int64]struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -277,7 +272,7 @@ func (c *workerCache) drop(workers map[int64]struct{}) {
 	}
 }
 
-// release gives back all that a worker holds, and returns how much that was.
+// release gives back all steps that a worker holds, and returns their number.
 func (e *Engine) release(ctx context.Context, worker int64) (int, error) {
 	there, err := e.queue.heldBy(ctx, worker)
 	if err != nil {

@@ -7,23 +7,22 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// workerChange is one change of a worker's row. apply gets the row as it is now,
-// and may be called more than once; its error leaves the row and is the caller's.
+// workerChange is one change of a worker's row. apply receives the current row, and may be called more than once; when
+// it returns an error, the row stays as it is and the caller gets the error.
 type workerChange struct {
 	worker *task.Worker
 	apply  func(w *task.Worker, now task.Instant) error
-	act    *task.Act // to store if the state changes; may be nil
+	act    *task.Act // stored if the state changes; may be nil
 }
 
-// changedWorker is how a row was left.
+// changedWorker is a row after a change.
 type changedWorker struct {
 	worker, before *task.Worker
 	version        int64 // see workerCache
 	err            error
 }
 
-// change changes a worker's row together with those of other callers, in one
-// transaction, and returns the row as it then is.
+// change changes a worker's row together with those of other callers, in one transaction, and returns the changed row.
 func (e *Engine) change(ctx context.Context, w *task.Worker,
 	apply func(*task.Worker, task.Instant) error,
 ) (*task.Worker, error) {
@@ -38,8 +37,7 @@ func (e *Engine) changeRow(ctx context.Context, c workerChange) (*task.Worker, e
 	return done.worker, done.err
 }
 
-// runChanges changes the rows of many workers in one transaction, and lets those
-// know who wait for them.
+// runChanges changes the rows of many workers in one transaction, and wakes the polls that wait for them.
 func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	now := e.instant()
 	out := make([]changedWorker, len(calls))
@@ -47,7 +45,7 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	for i, c := range calls {
 		nos[i] = c.worker.No
 	}
-	slices.Sort(nos) // so that two transactions never lock crosswise
+	slices.Sort(nos) // so that two transactions never deadlock
 	nos = slices.Compact(nos)
 	err := e.store.Write(context.Background(), func(ctx context.Context, tx Tx) error {
 		return e.changeRows(ctx, tx, nos, calls, out, now)
@@ -73,8 +71,8 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	return out, nil
 }
 
-// changeRows changes the rows with the given numbers, one after another where several
-// changes are of one, and notes in out how each change left its row.
+// changeRows changes the rows with the given numbers, several changes of one row in sequence, and stores the result of
+// each change in out.
 func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []workerChange, out []changedWorker,
 	now task.Instant,
 ) error {
@@ -90,7 +88,7 @@ func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []wor
 	var acts []task.Act
 	for i, c := range calls {
 		before := rows[c.worker.No]
-		if before == nil { // it was forgotten meanwhile
+		if before == nil { // it was removed meanwhile
 			out[i] = changedWorker{err: noWorker(c.worker.ID)}
 			continue
 		}
@@ -121,9 +119,8 @@ func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []wor
 	return nil
 }
 
-// changed takes a worker's row into the cache, ends the polls of one that is to
-// leave, and lets those of one that gets nothing for a while, or something again,
-// see to it. A row that somebody has changed again since is left to him.
+// changed caches a worker's changed row. It ends the polls of a worker that is leaving, and makes those of a worker
+// whose steps were stopped or resumed check again. A row that was changed again since is left to that change.
 func (e *Engine) changed(w *task.Worker, now task.Instant, look int64) {
 	before, newest := e.workers.put(w, now, look)
 	if !newest {

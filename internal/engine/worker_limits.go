@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	// maxServed bounds what a worker says that it serves, in bytes: all workers are in
-	// memory at times.
+	// maxServed bounds the lists of what a worker serves, in bytes: all workers may be in memory at once.
 	maxServed = 64 << 10
-	// forgottenAtOnce is how many dead workers make room for new ones.
+	// forgottenAtOnce is how many dead workers are removed at once to make room for new ones.
 	forgottenAtOnce = 100
 	// workersAtOnce is how many workers one statement of a page reads.
 	workersAtOnce = 64
 )
 
-// servedBytes is how long the lists of a worker are together.
+// servedBytes is the total length of a worker's lists.
 func servedBytes(w *task.Worker) int {
 	n := 0
 	for _, list := range [][]string{w.Namespaces, w.Handlers, w.Capabilities} {
@@ -29,9 +28,9 @@ func servedBytes(w *task.Worker) int {
 	return n
 }
 
-// admitWorker refuses a worker when there are too many. Dead ones make room first. One
-// that is known by name and host comes back after a restart, while its registration
-// from before still counts, so it is let in: up to twice the limit in all.
+// admitWorker refuses a worker when there are too many. Dead ones are removed first. A worker that is known by name and
+// host returns after a restart while its earlier registration still counts, so it is admitted, up to twice the limit in
+// total.
 func (e *Engine) admitWorker(ctx context.Context, w *task.Worker) error {
 	limit := e.cfg.Limits.Workers
 	n, err := e.store.CountWorkers(ctx, 2*limit)
@@ -59,9 +58,9 @@ func (e *Engine) admitWorker(ctx context.Context, w *task.Worker) error {
 		RetryAfter: e.cfg.Leases.HeartbeatInterval}
 }
 
-// ListWorkers returns a page of the workers seen within a time, and of all that are not
-// dead, behind the one with the number; and the number behind which to go on, 0 at the
-// end. The page ends early when it holds too many bytes.
+// ListWorkers returns a page of the workers seen within a time, and of all that are not dead, after the worker with the
+// given number; and the number after which to continue, 0 at the end. The page ends early when it exceeds a number of
+// bytes.
 func (e *Engine) ListWorkers(ctx context.Context, within time.Duration, behind int64,
 	limit int,
 ) ([]*task.Worker, int64, error) {
