@@ -1,34 +1,33 @@
 package task
 
-// Act is one thing that an operator did: to a task, a step, a case, a worker or a
-// template. Acts are only ever added, and outlive what they are about.
+// Act is one action of an operator on a task, a step, a case, a worker or a template. Acts are append-only and outlive
+// their subject.
 type Act struct {
-	No     int64 // grows with every act; set by the store
+	No     int64 // increases with every act; set by the store
 	At     Instant
-	TaskID ID // zero for an act that is about no task
+	TaskID ID // zero for an act on no task
 	StepID ID // zero unless the act is on a step
 	CaseID ID // zero unless the act is on a case
 	// WorkerID is zero unless the act is on a worker.
 	WorkerID ID
-	// Namespace and Template are those of the task, or the template that was
-	// registered; "" where there is neither.
+	// Namespace and Template are those of the task or of the registered template, "" without either.
 	Namespace string
 	Template  string
 	Kind      string
-	Actor     string // the name that was claimed
-	Auth      Auth   // how the actor was known
+	Actor     string // the name as claimed
+	Auth      Auth   // how the actor was authenticated
 	Key       string // name of the API key; "" unless Auth is AuthKey
 	Reason    string
 	From      string
 	To        string
-	Data      []byte // JSON: what the operator supplied
-	// DataOmitted: a list has left out Data, which would have made the page too long.
+	Data      []byte // JSON: the operator's input
+	// DataOmitted reports that a list omits Data, to keep the page short.
 	DataOmitted bool
-	// Unread says why a part of the row could not be read, "" for nearly all.
+	// Unread explains which part of the row is unreadable, "" for a whole row.
 	Unread string
 }
 
-// The kinds of acts that are about no task.
+// The kinds of acts without a task.
 const (
 	ActRegisterTemplate = "register_template"
 	ActDrainWorker      = "drain_worker"
@@ -36,12 +35,12 @@ const (
 	ActUseKey           = "use_key"
 )
 
-// Auth says how the actor of an act was known.
+// Auth is how the actor of an act was authenticated.
 type Auth string
 
-// The ways. An act that was stored before this was has "".
+// The ways of authentication. An act stored by an older version has "".
 const (
 	AuthKey    Auth = "key"    // by an API key
-	AuthNone   Auth = "none"   // not at all: the server has no keys, or runs inside its caller
-	AuthSystem Auth = "system" // Tasker did it
+	AuthNone   Auth = "none"   // without authentication: the server has no keys, or runs inside its caller
+	AuthSystem Auth = "system" // Tasker is the actor
 )

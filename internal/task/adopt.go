@@ -5,21 +5,20 @@ import (
 	"time"
 )
 
-// Holding is a lease that was granted outside of the store.
+// Holding is a lease granted outside the store.
 type Holding struct {
 	Worker     int64
 	Token      int64
 	AssignedAt Instant
-	StartedAt  Instant // 0: the attempt has not begun
+	StartedAt  Instant // 0: not yet
 	Until      Instant
 	Progress   int
 	Note       string
 }
 
-// Adopt makes a ready step what it is under a lease that was granted outside of
-// the store: assigned, or in progress with an attempt more. The token must be
-// newer than that of any lease before: an older one is over. It does not begin before
-// the step was ready, whatever the clock said of the process that granted it.
+// Adopt brings a ready step under a lease granted outside the store: assigned, or in progress with one attempt more.
+// The token must be newer than every earlier one: an older lease is over. The lease never begins before the step was
+// ready, whatever the clock of the granting process.
 func (s *Step) Adopt(h Holding) error {
 	if s.State != StepEnqueued || h.Token <= s.Token {
 		return Errorf(StaleToken, "the lease with token %d on step %s is not in force: the step is %s", h.Token, s.ID,
@@ -45,9 +44,8 @@ func (s *Step) Adopt(h Holding) error {
 	return nil
 }
 
-// Learn brings the lease on a step that has been adopted in line with what somebody
-// else knows of the same lease, where that is newer: the attempt has begun, the lease is
-// longer. It reports whether anything has changed.
+// Learn updates the lease of an adopted step from another record of the same lease, where that is newer: the attempt
+// has begun, or the lease is longer. It reports whether anything changed.
 func (s *Step) Learn(h Holding) bool {
 	switch {
 	case !s.HeldUnder(h.Token):
@@ -61,26 +59,24 @@ func (s *Step) Learn(h Holding) bool {
 	case s.State == StepInProgress:
 		s.Renew(h.Until)
 	default:
-		return false // it has to begin when it had to
+		return false // the start deadline stays
 	}
 	s.Progress, s.Note = max(s.Progress, h.Progress), cmp.Or(h.Note, s.Note)
 	return true
 }
 
-// Tokens of leases that are granted outside of the store are times in
-// microseconds, so that they grow even when what granted them has lost its
-// memory. Those of the store are counted from 1 within a step.
+// Tokens of leases granted outside the store are times in microseconds, so that they increase even after the dispatcher
+// has lost its memory. Tokens of the store count from 1 within a step.
 const (
 	firstTimeToken = int64(1) << 50 // in 2005
-	// maxTokenAge bounds how old a lease can be that is still worth a word.
+	// maxTokenAge bounds the age of a lease that is still considered.
 	maxTokenAge = 30 * 24 * time.Hour
 )
 
-// CountedToken reports whether a token is one of the store.
+// CountedToken reports whether the store granted a token.
 func CountedToken(token int64) bool { return token < firstTimeToken }
 
-// TimeToken reports whether a token may be one of a lease that was granted
-// outside of the store and is not too old at now.
+// TimeToken reports whether a token can be that of a lease granted outside the store and is not too old at now.
 func TimeToken(token int64, now Instant) bool {
 	return token >= firstTimeToken && token <= int64(now.Add(time.Minute)) && token >= int64(now.Add(-maxTokenAge))
 }

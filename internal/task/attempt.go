@@ -11,29 +11,28 @@ const (
 	Completed    Outcome = "completed"
 	Failed       Outcome = "failed"
 	TimedOut     Outcome = "timed_out"     // longer than the step's time-out
-	LeaseExpired Outcome = "lease_expired" // the worker died or fell silent
+	LeaseExpired Outcome = "lease_expired" // the worker died or stopped renewing
 	NotStarted   Outcome = "not_started"   // assigned, but never begun
-	Released     Outcome = "released"      // given back unharmed
-	Snoozed      Outcome = "snoozed"       // asked to run later
+	Released     Outcome = "released"      // given back, without a charge
+	Snoozed      Outcome = "snoozed"       // the worker asked to run it later
 	Interrupted  Outcome = "cancelled"     // ended by a cancellation or an operator
 )
 
-// Attempt is the record of one lease that has ended in anything but success; a
-// success is told by the step itself.
+// Attempt is the record of one ended lease without success. The step itself records a success.
 type Attempt struct {
 	StepID     ID
 	TaskID     ID
 	Token      int64
-	Number     int // attempts begun, this one included if it was
+	Number     int // attempts begun, including this one if it began
 	WorkerNo   int64
 	Outcome    Outcome
 	ReadyAt    Instant
 	AssignedAt Instant
 	StartedAt  Instant
 	FinishedAt Instant
-	After      StepState // the state the step was left in
+	After      StepState // the state of the step afterwards
 	Failure    *Failure
-	// Unread says why a part of the row could not be read, "" for nearly all.
+	// Unread explains which part of the row is unreadable, "" for a whole row.
 	Unread string
 }
 
@@ -46,30 +45,28 @@ type Failure struct {
 	HTTPStatus   int    `json:"http_status,omitempty"`
 	ResponseBody string `json:"response_body,omitempty"`
 	Retryable    bool   `json:"retryable"`
-	// Class is "" as a worker may leave it; see ClassOf.
+	// Class is "" if the worker reports none; see ClassOf.
 	Class        failure.Class `json:"class,omitempty"`
 	RetryAfterMS int64         `json:"retry_after_ms,omitempty"`
 	Details      []byte        `json:"details,omitempty"`
 }
 
-// EndAttempt returns the record of the lease in force, before the step is moved
-// on.
+// EndAttempt returns the record of the lease in force. Call it before the step changes its state.
 func (s *Step) EndAttempt(now Instant, outcome Outcome, f *Failure) Attempt {
 	return Attempt{StepID: s.ID, TaskID: s.TaskID, Token: s.Token, Number: s.Attempts, WorkerNo: s.WorkerNo,
 		Outcome: outcome,
 		ReadyAt: s.ReadyAt, AssignedAt: s.AssignedAt, StartedAt: s.StartedAt, FinishedAt: now, Failure: f}
 }
 
-// Limits of what is kept of a failure, in bytes.
+// Limits of a stored failure, in bytes.
 const (
 	maxFailureName  = 255
 	maxFailureText  = 8 << 10
 	maxFailureStack = 32 << 10
 )
 
-// Trim cuts the texts of a failure to what is kept, marking each cut, and
-// replaces what is not valid UTF-8: a failure is evidence, so it is never
-// refused for its looks.
+// Trim cuts the texts of a failure to the stored limits, marks each cut, and replaces invalid UTF-8. A failure is
+// evidence, so its form is never a reason to refuse it.
 func (f *Failure) Trim() {
 	f.Type = failure.Cut(f.Type, maxFailureName)
 	f.Code = failure.Cut(f.Code, maxFailureName)
@@ -82,7 +79,7 @@ func (f *Failure) Trim() {
 // ClassOf returns the class of a failure.
 func ClassOf(f *Failure) failure.Class { return failure.ClassOf(f.report()) }
 
-// Fingerprint returns what kind of failure it is, "" for nil.
+// Fingerprint returns the fingerprint of the failure, "" for nil.
 func (f *Failure) Fingerprint() string {
 	if f == nil {
 		return ""

@@ -2,8 +2,7 @@ package task
 
 import "github.com/taskerhq/tasker/internal/failure"
 
-// ClassLimits say how many retries failures of each class allow; nil says nothing
-// about a class.
+// ClassLimits are the retries that each class of failure allows; nil means no limit of the class.
 type ClassLimits struct {
 	Transient *int `json:"transient,omitempty"`
 	Resource  *int `json:"resource,omitempty"`
@@ -25,26 +24,23 @@ func (l ClassLimits) Of(c failure.Class) *int {
 	}
 }
 
-// Budget is how many attempts a step may have.
+// Budget is the number of attempts of a step.
 type Budget struct {
 	// Attempts is the step's own number, first attempt included.
 	Attempts int
-	// Chosen says that somebody chose that number for this step; else it is what
-	// everything of its priority gets.
+	// Chosen reports that the number was set for this step. Otherwise it is the default of its priority.
 	Chosen bool
-	// Own are the limits of the step's template, Common those for all.
+	// Own are the limits of the step's template, Common those of all templates.
 	Own, Common ClassLimits
 }
 
-// After returns how many attempts there may be in all once one has failed with a
-// class. A limit only ever lowers the step's own number. It counts all retries, of
-// whatever class: a step that fails in a new way each time is not healthier than
-// one that fails in one.
+// After returns the total number of attempts after a failure of a class. A limit only lowers the step's own number. It
+// counts the retries of all classes: a step with a new failure each time is not healthier than one with a single
+// failure.
 //
-//   - what its template says of the class holds;
-//   - else a number that was chosen for the step holds, except against logic: what
-//     cannot succeed is not repeated because it may be repeated often;
-//   - else the common limit of the class holds.
+//   - the template's limit of the class applies;
+//   - else a number set for the step applies, except to logic: a failure that cannot succeed is not repeated because many attempts are allowed;
+//   - else the common limit of the class applies.
 func (b Budget) After(c failure.Class) int {
 	limit := b.Own.Of(c)
 	if limit == nil && (!b.Chosen || c == failure.Logic) {

@@ -9,12 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/failure"
 )
 
-// CaseReason says why a case was opened.
+// CaseReason is why a case was opened.
 type CaseReason string
 
 // The reasons.
 const (
-	ReasonStaleness         CaseReason = "staleness_timeout"         // too long in one state, or in all
+	ReasonStaleness         CaseReason = "staleness_timeout"         // too long in one state, or in total
 	ReasonMaxRetries        CaseReason = "max_retries_exceeded"      // in error: a step failed for good
 	ReasonCycle             CaseReason = "dependency_cycle_detected" // steps wait for each other
 	ReasonWorkerUnavailable CaseReason = "worker_unavailable"        // ready, and no live worker serves the route
@@ -24,7 +24,7 @@ const (
 // CaseReasons lists the reasons.
 var CaseReasons = []CaseReason{ReasonCycle, ReasonMaxRetries, ReasonStaleness, ReasonWorkerUnavailable, ReasonManual}
 
-// Resolution is what has become of a case.
+// Resolution is the outcome of a case.
 type Resolution string
 
 // The resolutions.
@@ -35,11 +35,10 @@ const (
 	CaseCancelled Resolution = "cancelled" // a duplicate, or nothing was wrong
 )
 
-// Resolutions lists the resolutions in the order of a life.
+// Resolutions lists the resolutions in the order of a case's life.
 var Resolutions = []Resolution{CasePending, CaseResolved, CaseFailed, CaseCancelled}
 
-// resolutions is the one table of a case's moves. The way back to pending is
-// only for Reopen.
+// resolutions is the only table of a case's transitions. Only Reopen returns to pending.
 var resolutions = map[Resolution][]Resolution{
 	CasePending:   {CaseResolved, CaseFailed, CaseCancelled},
 	CaseResolved:  {CasePending},
@@ -47,20 +46,19 @@ var resolutions = map[Resolution][]Resolution{
 	CaseCancelled: {CasePending},
 }
 
-// Next lists the resolutions a case may move to from r.
+// Next lists the resolutions that may follow r.
 func (r Resolution) Next() []Resolution { return resolutions[r] }
 
-// Case is the investigation of a task that is stuck. It changes nothing about
-// the task: that is repaired by its steps.
+// Case is the investigation of a stuck task. It does not change the task; only its steps repair it.
 type Case struct {
 	ID       ID
 	TaskID   ID
 	DefID    int64 // of the task's template
 	OpenedAt Instant
 
-	// What is shown of the latest occurrence; see Occurrence. Fingerprint, Retryable, Step,
-	// Class and Message are only there where a list or a whole case was asked for.
-	Occurrences   int // how often the task was found stuck; 1 for the first time
+	// The fields of the latest occurrence; see Occurrence. Fingerprint, Retryable, Step, Class and Message are set in
+	// lists and in whole cases only.
+	Occurrences   int // times the task was found stuck; 1 for the first
 	OccurredAt    Instant
 	Reason        CaseReason
 	Cause         CaseCause
@@ -70,16 +68,14 @@ type Case struct {
 	Step          string
 	Class         failure.Class
 	Message       string
-	Snapshot      []byte // JSON; nil where it was not asked for
+	Snapshot      []byte // JSON; nil unless requested
 	Recovery      *Recovery
-	// Former are the occurrences before the latest that are kept, the first one first;
-	// only where a whole case was asked for.
+	// Former are the kept occurrences before the latest, oldest first; set in whole cases only.
 	Former []Occurrence
 
 	Status Resolution
-	// Notes is the note that the case shows: the one that it was resolved with, or the
-	// last one. Thread holds all, the oldest first, where a whole case was asked for; else
-	// those that are not stored yet.
+	// Notes is the note of the resolution, or the last one. Thread holds all notes, oldest first, in a whole case;
+	// otherwise only those not stored yet.
 	Notes      string
 	Thread     []CaseNote
 	NoteCount  int
@@ -87,25 +83,25 @@ type Case struct {
 	Replays    Replays
 	ResolvedAt Instant
 	ResolvedBy string
-	// ResolvedKey is the name of the API key that resolved it, "" without one.
+	// ResolvedKey is the name of the API key of the resolution, "" without one.
 	ResolvedKey string
-	Metadata    []byte // JSON object, nil when there is none
-	// MetadataOmitted: a list has left out Metadata, which would have made the page too long.
+	Metadata    []byte // JSON object, nil without any
+	// MetadataOmitted reports that a list omits Metadata, to keep the page short.
 	MetadataOmitted bool
 	CreatedAt       Instant
 	UpdatedAt       Instant
-	// Unread says why a part of the row could not be read, "" for nearly all.
+	// Unread explains which part of the row is unreadable, "" for a whole row.
 	Unread string
 }
 
-// NewCase opens a case of a task that is, or was until now, in a state.
+// NewCase opens a case of a task with the given current or previous state.
 func NewCase(id ID, t *Task, state State, reason CaseReason, now Instant) *Case {
 	return &Case{ID: id, TaskID: t.ID, DefID: t.DefID, Occurrences: 1, OccurredAt: now, OriginalState: state,
 		Reason: reason, OpenedAt: now,
 		Status: CasePending, CreatedAt: now, UpdatedAt: now}
 }
 
-// The kinds of acts of a replay: on the task, and on each step that it runs again.
+// The kinds of acts of a replay: on the task, and on each repeated step.
 const (
 	ActReplay     = "replay"
 	ActReplayStep = "replay_step"
@@ -114,8 +110,7 @@ const (
 // ActEditContext is the kind of act that changes the context of a task.
 const ActEditContext = "edit_context"
 
-// ActGiveUp is what the system does to each open step of a task that has taken too
-// long: it is in error.
+// ActGiveUp is the system's act on each open step of a task past its maximum duration: the step is in error.
 const ActGiveUp = "give_up_step"
 
 // The kinds of acts on a case.
@@ -125,20 +120,19 @@ const (
 	ActReopenCase = "reopen_case"
 )
 
-// CaseChange is what an investigation found.
+// CaseChange is the result of an investigation.
 type CaseChange struct {
-	Status   Resolution // "" leaves it
+	Status   Resolution // "" keeps it
 	Notes    *string    // a note to add to the thread; nil or "" is none
 	Actor    string
 	Key      string // name of the actor's API key, "" without one
-	Metadata []byte // JSON object: members to set, null removes one; nil leaves all
+	Metadata []byte // JSON object: members to set, null removes one; nil keeps all
 	Reopen   bool
-	Expect   Expectation // what the operator saw of the case
+	Expect   Expectation // the operator's view of the case
 }
 
-// Change carries out a change and returns the act to store. A resolved case is final:
-// WrongState, unless the change opens it again, or only adds a note. TooLarge when the
-// thread of notes is full.
+// Change applies a change and returns the act to store. A resolved case is final: Change returns WrongState, unless the
+// change reopens the case or only adds a note. It returns TooLarge if the thread of notes is full.
 func (c *Case) Change(ch CaseChange, now Instant) (Act, error) {
 	act := Act{At: now, TaskID: c.TaskID, CaseID: c.ID, Kind: ActUpdateCase, Actor: ch.Actor, From: string(c.Status)}
 	if ch.Reopen {
@@ -156,7 +150,7 @@ func (c *Case) Change(ch CaseChange, now Instant) (Act, error) {
 			return Act{}, err
 		}
 		act.Reason = text
-		if c.Status == CasePending || ch.Status != "" { // a late one does not replace what it was resolved with
+		if c.Status == CasePending || ch.Status != "" { // a later note does not replace that of the resolution
 			c.Notes = text
 		}
 	}
@@ -179,12 +173,12 @@ func (ch CaseChange) note() string {
 	return *ch.Notes
 }
 
-// onlyNotes reports whether a change adds a note and nothing else.
+// onlyNotes reports whether a change only adds a note.
 func (ch CaseChange) onlyNotes() bool {
 	return ch.note() != "" && ch.Status == "" && ch.Metadata == nil
 }
 
-// guard refuses what a case does not allow in its state.
+// guard refuses a change that the case's state does not allow.
 func (c *Case) guard(ch CaseChange) error {
 	switch final := c.Status != CasePending; {
 	case ch.Reopen && !final:
@@ -199,8 +193,8 @@ func (c *Case) guard(ch CaseChange) error {
 	return nil
 }
 
-// MergeObject sets the members of a JSON object; null removes one. Nil stands for
-// an object without members, and comes back where none are left.
+// MergeObject sets members of a JSON object; null removes one. Nil stands for an object without members, as an argument
+// and as a result.
 func MergeObject(object, changes []byte) ([]byte, error) {
 	if changes == nil {
 		return object, nil

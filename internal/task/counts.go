@@ -1,8 +1,7 @@
 package task
 
-// Counts says how many steps of a task are in which class of state. It is kept
-// with the task and moved with every step, so that the task's state follows
-// without looking at its other steps.
+// Counts are the steps of a task by class of state. They are stored with the task and updated with every step, so that
+// the task's state follows without a read of its other steps.
 type Counts struct {
 	Pending   int // waits for parents, or for run_at
 	Active    int // enqueued, assigned, in progress
@@ -10,8 +9,8 @@ type Counts struct {
 	Done      int // complete or resolved manually
 	Failed    int // error
 	Cancelled int
-	// ManualEnds counts the steps without dependants that an operator resolved:
-	// then the task's own outcome is the operator's.
+	// ManualEnds counts the steps without dependants that an operator resolved: they make the task's own outcome the
+	// operator's.
 	ManualEnds int
 }
 
@@ -41,33 +40,29 @@ func (c *Counts) slot(s StepState) *int {
 // Add counts a new step.
 func (c *Counts) Add(s StepState) { *c.slot(s)++ }
 
-// Move counts a step that changed its state.
+// Move counts a step's change of state.
 func (c *Counts) Move(from, to StepState) {
 	*c.slot(from)--
 	*c.slot(to)++
 }
 
-// Undecided reports whether the state of a task depends on something that is not
-// counted: whether one of its pending steps is due; see Evaluate.
+// Undecided reports whether the state of a task depends on a fact outside the counts: whether one of its pending steps
+// is due; see Evaluate.
 func (c Counts) Undecided() bool {
 	return c.Active+c.Waiting == 0 && c.Failed > 0 && c.Pending > 0
 }
 
-// Evaluate returns the state that a task in state now has to be in, given the
-// counts of its steps. Terminal states stay. Where the counts leave it Undecided,
-// due says whether a pending step is due, which means that nothing but the timers
-// is between it and its route; else it has no effect.
+// Evaluate returns the state that follows from the counts for a task in state now. Terminal states stay. Where the
+// counts leave it Undecided, due reports whether a pending step is due, that is, separated from its route by the timers
+// only; otherwise due has no effect.
 //
-//   - something runs or may run: steps_in_process, also beside a failed branch,
-//     which is drained before the task gives up;
+//   - a step runs or may run: steps_in_process, even with a failed branch, which is drained before the task gives up;
 //   - nothing has begun yet, because run_at has not come: pending;
-//   - nothing runs but something waits for a time: waiting_for_retry;
-//   - an operator has just made a step pending again, and it is about to be
-//     enqueued: enqueuing_steps, also beside a failed branch;
-//   - a step failed for good and nothing else can move: error;
-//   - every step satisfied: complete, or resolved_manually when an operator
-//     supplied the outcome;
-//   - what is left waits for parents that never finish: waiting_for_dependencies.
+//   - nothing runs but a step waits for a time: waiting_for_retry;
+//   - an operator has just made a step pending again, and it is about to be enqueued: enqueuing_steps, even with a failed branch;
+//   - a step failed for good and no other can move: error;
+//   - every step satisfied: complete, or resolved_manually if an operator supplied the outcome;
+//   - the rest waits for parents that never finish: waiting_for_dependencies.
 func (c Counts) Evaluate(now State, due bool) State {
 	switch {
 	case now.Terminal():

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// A row can come to hold what nobody can show: somebody wrote into the database, a
-// version of this program before this one took what it should not have, a disk failed.
-// Such a row is shown without it and with what is wrong, and nothing else suffers.
+// A row can hold a value that cannot be shown: after a manual change of the database, a version of this program with
+// weaker checks, or a disk failure. The row is shown without that value, with an explanation, and nothing else is
+// affected.
 
-// damage is what is wrong with a row.
+// damage lists the faults of a row.
 type damage []string
 
 func (d *damage) add(fault string) {
@@ -20,7 +20,7 @@ func (d *damage) add(fault string) {
 	}
 }
 
-// times clears those that have no form in JSON.
+// times clears the times without a form in JSON.
 func (d *damage) times(list ...*Instant) {
 	for _, i := range list {
 		if !i.shows() {
@@ -30,12 +30,12 @@ func (d *damage) times(list ...*Instant) {
 	}
 }
 
-// document clears JSON that cannot be part of another document.
+// document clears JSON that cannot be embedded in another document.
 func (d *damage) document(name string, p *[]byte) {
 	switch {
 	case *p == nil:
 		return
-	case tooDeep(*p): // checked first: the parser has a bound of its own
+	case tooDeep(*p): // checked first: the parser has its own bound
 		d.add(fmt.Sprintf("%s nests deeper than %d levels", name, MaxDepth))
 	case !json.Valid(*p):
 		d.add(name + " is not valid JSON")
@@ -47,8 +47,8 @@ func (d *damage) document(name string, p *[]byte) {
 
 func (d damage) String() string { return strings.Join(d, "; ") }
 
-// Shown returns the task without what cannot be shown of it, and why that cannot: ""
-// for nearly all. A context counts where it was read.
+// Shown returns the task without its unreadable parts, and an explanation of them, "" for nearly all. It checks the
+// context if it was read.
 func (t Task) Shown() (*Task, string) {
 	var d damage
 	d.add(t.Unread)
@@ -60,7 +60,7 @@ func (t Task) Shown() (*Task, string) {
 	return &t, d.String()
 }
 
-// Shown is Task.Shown for a step of a task of a template, but for what is wrong with that.
+// Shown is Task.Shown for a step of a task of a template; faults of the template itself do not count.
 func (s Step) Shown(of *Template) (*Step, string) {
 	var d damage
 	d.add(s.Unread)
@@ -128,8 +128,7 @@ func (a Attempt) Shown() (*Attempt, string) {
 	return &a, d.String()
 }
 
-// UnreadTemplate stands in for a template that is gone or cannot be read, where its
-// tasks are only shown.
+// UnreadTemplate stands in for a deleted or unreadable template in displays of its tasks.
 func UnreadTemplate(def int64, why string) *Template {
 	return &Template{DefID: def, Unread: fmt.Sprintf("its template, with key %d, %s", def, why)}
 }
@@ -137,8 +136,7 @@ func UnreadTemplate(def int64, why string) *Template {
 // Has reports whether the template has the step.
 func (t *Template) Has(s *Step) bool { return 1 <= s.Ordinal && s.Ordinal <= len(t.Steps) }
 
-// Spec returns what the template says of a step; next to nothing of one that it does
-// not have.
+// Spec returns the template's specification of a step, a nearly empty one for an unknown step.
 func (t *Template) Spec(s *Step) StepSpec {
 	if !t.Has(s) {
 		return StepSpec{Name: fmt.Sprintf("step %d", s.Ordinal)}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Code classifies an error; the words are those of the public API.
+// Code classifies an error, in the words of the public API.
 type Code string
 
 // The codes that the domain, the engine and the stores return.
@@ -23,19 +23,19 @@ const (
 	Internal    Code = "internal"
 )
 
-// Problem locates one thing that is wrong: a JSON pointer, or file:line:column.
+// Problem is one fault and its place: a JSON pointer, or file:line:column.
 type Problem struct {
 	Location string
 	Message  string
 }
 
-// Error is an error that the caller can act on. Its text is safe to show.
+// Error is an error for the caller to act on. Its text is safe to show.
 type Error struct {
 	Code     Code
 	Message  string
 	Hint     string
 	Problems []Problem
-	// RetryAfter is the advice not to come back before this long; 0 is none.
+	// RetryAfter is the suggested delay before the next try; 0 is none.
 	RetryAfter time.Duration
 	Err        error // the cause, for the log only
 }

@@ -9,23 +9,22 @@ import (
 	"time"
 )
 
-// Expectation is what an operator saw of a thing before the act on it. The zero
-// Expectation lets every act pass.
+// Expectation is an operator's view of an object before an act on it. The zero Expectation allows every act.
 type Expectation struct {
-	State    string   // that it was in; "" for any
-	Versions []string // any of which it had; none for any
+	State    string   // the expected state; "" for any
+	Versions []string // any of the expected versions; none for any
 }
 
-// Seen is how a thing is when an act on it begins.
+// Seen is an object's condition when an act on it begins.
 type Seen struct {
 	What    string // task, step or case
 	ID      ID
 	State   string
 	Version string
-	Since   Instant // its last move
+	Since   Instant // its last transition
 }
 
-// Check returns Conflict when the thing has moved since it was seen.
+// Check returns Conflict if the object has changed since the operator saw it.
 func (x Expectation) Check(now Seen) error {
 	var was string
 	switch {
@@ -49,8 +48,8 @@ const (
 	anyMatch = "*"
 )
 
-// Match reads the value of If-Match: versions with or without quotes, separated by
-// commas, or * for any. It returns what is wrong with it, or "".
+// Match reads the value of If-Match: versions with or without quotes, separated by commas, or * for any. It returns the
+// fault of the value, or "".
 func (x *Expectation) Match(list string) (fault string) {
 	if len(list) > maxMatch {
 		return "is " + strconv.Itoa(len(list)) + " bytes long; the limit is " + strconv.Itoa(maxMatch)
@@ -59,7 +58,7 @@ func (x *Expectation) Match(list string) (fault string) {
 		return ""
 	}
 	for v := range strings.SplitSeq(list, ",") {
-		v = strings.TrimPrefix(strings.TrimSpace(v), "W/") // a proxy may have weakened it
+		v = strings.TrimPrefix(strings.TrimSpace(v), "W/") // a proxy may have made it weak
 		if len(v) >= 2 && v[0] == '"' && v[len(v)-1] == '"' {
 			v = v[1 : len(v)-1]
 		}
@@ -71,11 +70,10 @@ func (x *Expectation) Match(list string) (fault string) {
 	return ""
 }
 
-// versionLetters are what versions consist of.
+// versionLetters are the characters of versions.
 const versionLetters = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 
-// versionOf names the state of a thing and, in a few letters, the numbers that change
-// with every move of it.
+// versionOf combines the state of an object with a short hash of the numbers that change with every transition.
 func versionOf(state string, numbers ...int64) string {
 	h := fnv.New64a()
 	var b [8]byte
@@ -86,8 +84,8 @@ func versionOf(state string, numbers ...int64) string {
 	return state + "-" + strconv.FormatUint(h.Sum64(), 36)
 }
 
-// Seen is the task as an act finds it. Its version changes with its state, its
-// progress, its priority, its replays and its context, not with every move of its steps.
+// Seen returns the task as an act finds it. Its version changes with its state, its progress, its priority, its replays
+// and its context, not with every transition of its steps.
 func (t *Task) Seen() Seen {
 	return Seen{What: "task", ID: t.ID, State: string(t.State), Since: t.StateAt,
 		Version: versionOf(string(t.State), int64(t.StateAt),
@@ -95,8 +93,8 @@ func (t *Task) Seen() Seen {
 			int64(t.Meta.ContextEdits), int64(t.DeadlineAt))}
 }
 
-// Seen is the step as an act finds it. Its version changes with its state, its
-// attempts and its leases; it tells nothing of a lease's token.
+// Seen returns the step as an act finds it. Its version changes with its state, its attempts and its leases; it does
+// not reveal a lease's token.
 func (s *Step) Seen() Seen {
 	moves := []Instant{s.ReadyAt, s.AssignedAt, s.StartedAt, s.FinishedAt}
 	return Seen{What: "step", ID: s.ID, State: string(s.State), Since: slices.Max(moves),
@@ -106,7 +104,7 @@ func (s *Step) Seen() Seen {
 			int64(s.Priority))}
 }
 
-// Seen is the case as an act finds it. Its version changes with every change of it.
+// Seen returns the case as an act finds it. Its version changes with every change of the case.
 func (c *Case) Seen() Seen {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(c.Notes)) // never fails

@@ -6,30 +6,29 @@ import (
 	"github.com/taskerhq/tasker/internal/failure"
 )
 
-// GrowthRule says after which failures the next attempt gets more time.
+// GrowthRule names the failures after which the next attempt gets a longer time-out.
 type GrowthRule string
 
-// The rules of growth.
+// The growth rules.
 const (
 	GrowNever    GrowthRule = "never"
-	GrowResource GrowthRule = "resource" // after failures of that class
+	GrowResource GrowthRule = "resource" // after failures of class resource
 	GrowAlways   GrowthRule = "always"
 )
 
 // GrowthRules lists the rules.
 var GrowthRules = []GrowthRule{GrowNever, GrowResource, GrowAlways}
 
-// Growth is how the time-out of a step grows from attempt to attempt.
+// Growth is the growth of a step's time-out from attempt to attempt.
 type Growth struct {
 	Rule   GrowthRule
 	Factor float64 // at least 1
-	// Cap is what a time-out does not grow beyond. One that is longer already stays.
+	// Cap bounds the growth of a time-out. A longer one stays.
 	Cap time.Duration
 }
 
-// Next returns the time-out of the attempt that follows one of a time-out that
-// failed with a class: in whole seconds, which is what workers are told. 0, which
-// is none, stays.
+// Next returns the time-out of the attempt after a failure of a class, in whole seconds, the unit of the worker
+// protocol. 0, which is none, stays.
 func (g Growth) Next(timeout time.Duration, c failure.Class) time.Duration {
 	grows := g.Rule == GrowAlways || g.Rule == GrowResource && c == failure.Resource
 	if !grows {

@@ -8,14 +8,12 @@ import (
 	"time"
 )
 
-// ID is a UUID of version 7 (RFC 9562) whose first 60 free bits, its sequence,
-// are 48 bits of milliseconds and a 12-bit counter. Sequences of one Source
-// strictly grow, so an ID orders by creation, and a store whose writes come from
-// one Source may use the sequence alone as its key.
+// ID is a UUID of version 7 (RFC 9562) whose first 60 free bits, its sequence, are 48 bits of milliseconds and a 12-bit
+// counter. Sequences of one Source strictly increase, so an ID orders by creation, and a store with one Source of
+// writes may use the sequence alone as its key.
 //
-// A task with n steps owns n+1 consecutive sequences: its own and one for each
-// step. The steps of a task are therefore a range of keys, found without an
-// index of their own.
+// A task with n steps owns n+1 consecutive sequences: its own and one for each step. The steps of a task are therefore
+// a range of keys and need no index of their own.
 type ID [16]byte
 
 const (
@@ -74,15 +72,13 @@ func ParseID(s string) (ID, error) {
 	return id, nil
 }
 
-// SeqFloor is the lowest sequence that a Source gives out at t. Comparing
-// sequences with it selects by time of creation.
+// SeqFloor is the lowest sequence that a Source issues at t. Comparing sequences with it selects by time of creation.
 func SeqFloor(t time.Time) int64 { return t.UnixMilli() << 12 }
 
-// Source gives out IDs. It is safe for concurrent use.
+// Source issues IDs. It is safe for concurrent use.
 //
-// The low bits are a keyed mix of the sequence, so a store that knows the seed
-// can rebuild an ID from its sequence, while IDs of two sources differ although
-// their clocks agree.
+// The low bits are a keyed mix of the sequence, so a store that knows the seed can rebuild an ID from its sequence,
+// while IDs of two sources differ even if their clocks agree.
 type Source struct {
 	seed uint64
 
@@ -93,8 +89,8 @@ type Source struct {
 // NewSource returns a Source that continues after the sequence last.
 func NewSource(seed uint64, last int64) *Source { return &Source{seed: seed, last: last} }
 
-// Take reserves n consecutive sequences and returns the ID of the first. When
-// the clock stands still or goes back, sequences run ahead of it.
+// Take reserves n consecutive sequences and returns the ID of the first. If the clock stands still or goes back,
+// sequences run ahead of it.
 func (s *Source) Take(now time.Time, n int) ID {
 	s.mu.Lock()
 	seq := max(s.last+1, SeqFloor(now))
@@ -103,10 +99,10 @@ func (s *Source) Take(now time.Time, n int) ID {
 	return s.ID(seq)
 }
 
-// Step is the ID of the n-th step, counted from 1, of a task of this Source.
+// Step returns the ID of the n-th step, counted from 1, of a task of this Source.
 func (s *Source) Step(task ID, n int) ID { return s.ID(task.Seq() + int64(n)) }
 
-// ID rebuilds the ID that belongs to a sequence of this Source.
+// ID rebuilds the ID of a sequence of this Source.
 func (s *Source) ID(seq int64) ID { return MakeID(seq, mix(s.seed^uint64(seq))) }
 
 // mix is the finaliser of SplitMix64: every input bit moves every output bit.

@@ -9,29 +9,27 @@ import (
 	"unicode/utf8"
 )
 
-// The rules below hold for every value that comes from outside, whichever way it
-// comes: HTTP, SDK, command line, YAML.
+// These rules apply to every external value, from HTTP, SDK, command line and YAML alike.
 const (
 	// MaxName bounds a name, a key or a label, in bytes.
 	MaxName = 255
-	// MaxDepth bounds how deep arrays and objects of stored JSON nest. Readers put it
-	// into documents of their own, and parsers of other languages give up early.
+	// MaxDepth bounds the nesting of arrays and objects in stored JSON. Readers embed it in documents of their own, and
+	// parsers of other languages have low limits.
 	MaxDepth = 200
 )
 
-// Times that can be stored: from the first on, before the second. The zero Instant
-// means never, and times past the year 9999 have no form in JSON; what is computed from
-// a time may be later than it is.
+// The range of storable times: from minInstant, before maxInstant. The zero Instant means never, and times past the
+// year 9999 have no form in JSON; a time computed from a stored one may be later than that one.
 const (
 	minInstant Instant = 1
 	maxInstant Instant = 221_845_392_000_000_000 // 9000-01-01T00:00:00Z
 )
 
-// outOfRange is what FromTime makes of a time that cannot be stored.
+// outOfRange is the result of FromTime for a time outside the range.
 const outOfRange Instant = -1
 
-// FromTime converts a time that comes from outside. Unlike At, it takes the zero time
-// for a time and not for never. InstantFault tells whether the result can be stored.
+// FromTime converts an external time. Unlike At, it treats the zero time as a time and not as never. InstantFault
+// reports whether the result can be stored.
 func FromTime(t time.Time) Instant {
 	if TimeFault(t) != "" {
 		return outOfRange
@@ -39,7 +37,7 @@ func FromTime(t time.Time) Instant {
 	return Instant(t.UnixMicro())
 }
 
-// FromOptional is FromTime for a time that may be missing: nil is the zero Instant.
+// FromOptional is FromTime for an optional time: nil becomes the zero Instant.
 func FromOptional(t *time.Time) Instant {
 	if t == nil {
 		return 0
@@ -47,7 +45,7 @@ func FromOptional(t *time.Time) Instant {
 	return FromTime(*t)
 }
 
-// FromFilter is FromTime where the zero time means that there is no bound.
+// FromFilter is FromTime for a filter, where the zero time means no bound.
 func FromFilter(t time.Time) Instant {
 	if t.IsZero() {
 		return 0
@@ -55,16 +53,16 @@ func FromFilter(t time.Time) Instant {
 	return FromTime(t)
 }
 
-// TimeFault says why a time cannot be stored, or "".
+// TimeFault explains why a time cannot be stored, or returns "".
 func TimeFault(t time.Time) string {
-	// compared as times: the microseconds of a far one overflow
+	// compared as times: the microseconds of a distant one overflow
 	if t.Before(time.UnixMicro(int64(minInstant))) || !t.Before(maxInstant.Time()) {
 		return "must be after 1970-01-01T00:00:00Z and before 9000-01-01T00:00:00Z"
 	}
 	return ""
 }
 
-// InstantFault is TimeFault for an Instant that may be zero: that is never.
+// InstantFault is TimeFault for an Instant that may be zero, which means never.
 func InstantFault(i Instant) string {
 	if i == 0 || minInstant <= i && i < maxInstant {
 		return ""
@@ -72,9 +70,8 @@ func InstantFault(i Instant) string {
 	return TimeFault(time.Time{})
 }
 
-// TextFault says what is wrong with a text of at most limit bytes that people read
-// in logs, terminals and pages, or "". A text that may be no longer than a name is a
-// name, and has no line breaks: stores keep lists of them one a line. Others are prose.
+// TextFault returns the fault of a text of at most limit bytes for logs, terminals and pages, or "". A text with the
+// limit of a name is a name and has no line breaks: stores keep lists of names one a line. Other texts are prose.
 func TextFault(s string, limit int) string {
 	if len(s) > limit {
 		return fmt.Sprintf("is %d bytes long; the limit is %d", len(s), limit)
@@ -82,8 +79,8 @@ func TextFault(s string, limit int) string {
 	return CharacterFault(s, limit > MaxName)
 }
 
-// CharacterFault says which character must not be in a text, or "": none that controls
-// a terminal or ends a string in some language, except line feeds and tabs in prose.
+// CharacterFault names a forbidden character in a text, or returns "". Forbidden are the characters that control a
+// terminal or end a string in some language, except line feeds and tabs in prose.
 func CharacterFault(s string, prose bool) string {
 	if !utf8.ValidString(s) {
 		return "is not valid UTF-8"
@@ -96,8 +93,8 @@ func CharacterFault(s string, prose bool) string {
 	return ""
 }
 
-// JSONFault says what is wrong with a JSON document of at most limit bytes that is to
-// be stored, or "". No document at all (nil) is right.
+// JSONFault returns the fault of a JSON document of at most limit bytes to be stored, or "". Nil, no document, is
+// valid.
 func JSONFault(p []byte, limit int) string {
 	switch {
 	case len(p) > limit:
@@ -117,7 +114,7 @@ func JSONFault(p []byte, limit int) string {
 
 // tooDeep reports whether a JSON document nests deeper than MaxDepth.
 func tooDeep(p []byte) bool {
-	// Most documents have fewer brackets than that, and counting them costs next to nothing.
+	// Most documents have fewer brackets than that, and counting them is cheap.
 	if bytes.Count(p, []byte{'['})+bytes.Count(p, []byte{'{'}) <= MaxDepth {
 		return false
 	}
@@ -125,7 +122,7 @@ func tooDeep(p []byte) bool {
 	for i := 0; i < len(p); i++ {
 		switch c := p[i]; {
 		case quoted && c == '\\':
-			i++ // whatever is escaped
+			i++ // skip the escaped character
 		case c == '"':
 			quoted = !quoted
 		case quoted:

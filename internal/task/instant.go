@@ -2,8 +2,8 @@ package task
 
 import "time"
 
-// Instant is a point in time as microseconds since 1970, the resolution that
-// every store keeps. The zero Instant is "not yet" or "never".
+// Instant is a point in time in microseconds since 1970, the resolution of every store. The zero Instant is "not yet"
+// or "never".
 type Instant int64
 
 // At converts a time; the zero time becomes the zero Instant.
@@ -14,12 +14,11 @@ func At(t time.Time) Instant {
 	return Instant(t.UnixMicro())
 }
 
-// shows reports whether the Instant has a form in JSON: RFC 3339 has years of four
-// digits.
+// shows reports whether the Instant has a form in JSON: years in RFC 3339 have four digits.
 func (i Instant) shows() bool { return -62_135_596_800_000_000 < i && i < 253_402_300_800_000_000 }
 
-// Time converts back, in UTC. An Instant that has no form in JSON becomes the zero time:
-// only a damaged row holds one, and it must not break the list that the row is in.
+// Time converts back, in UTC. An Instant without a form in JSON becomes the zero time: only a damaged row holds one,
+// and it must not break the list that contains the row.
 func (i Instant) Time() time.Time {
 	if i == 0 || !i.shows() {
 		return time.Time{}
@@ -27,7 +26,7 @@ func (i Instant) Time() time.Time {
 	return time.UnixMicro(int64(i)).UTC()
 }
 
-// Ptr returns nil for the zero Instant, and for one that has no form in JSON.
+// Ptr returns nil for the zero Instant and for one without a form in JSON.
 func (i Instant) Ptr() *time.Time {
 	if i == 0 || !i.shows() {
 		return nil

@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// maxExponent bounds the exponent of an integer as written: there are no more digits
-// in 64 bits, and nobody writes more zeros in front of it or behind.
+// maxExponent bounds the exponent of an integer as written: 64 bits have fewer digits, and nobody writes more zeros
+// before or after them.
 const maxExponent = 100
 
-// PlainInteger writes a number of JSON or YAML in plain digits; "" when it is none that
-// is whole. Both have one kind of number, 59, 59.0 and 5.9e1 are the same, and many
-// clients write integers as their language does.
+// PlainInteger writes a number of JSON or YAML in plain digits, "" unless it is whole. Both formats have one kind of
+// number: 59, 59.0 and 5.9e1 are the same, and many clients write integers in the form of their language.
 func PlainInteger(raw string) string {
 	if !strings.ContainsAny(raw, ".eE") {
 		return raw

@@ -1,9 +1,8 @@
 package task
 
-// The ordering key of ready steps is one number; the lowest goes first. It is
-// what the claim's index is sorted by. A key of strict order is the band of a
-// level, then the time at which the step became ready: higher levels always go
-// first, and within a level the first to become ready is the first out.
+// The ordering key of a ready step is one number; the lowest comes first. The index of the claim is sorted by it. A key
+// of strict order is the band of a level, then the time at which the step became ready: higher levels always come
+// first, and within a level the order is first in, first out.
 const (
 	// MaxPriority is the highest priority level.
 	MaxPriority = 100
@@ -11,17 +10,15 @@ const (
 	timeBits = 52
 )
 
-// StrictKey returns the ordering key of a step of the given priority level that
-// became ready at t.
+// StrictKey returns the ordering key of a step of the given priority level that became ready at t.
 func StrictKey(level int, t Instant) int64 {
 	return int64(MaxPriority-level)<<timeBits | int64(t)
 }
 
-// keyTime returns the time in a key: in strict order since when its step counts as
-// ready.
+// keyTime returns the time in a key: in strict order the time since which its step counts as ready.
 func keyTime(key int64) Instant { return Instant(key & (1<<timeBits - 1)) }
 
-// KeyLevel returns the level in whose band a key is.
+// KeyLevel returns the level of the band that contains a key.
 func KeyLevel(key int64) int {
 	return MaxPriority - int(min(max(key>>timeBits, 0), MaxPriority))
 }

@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 )
 
-// MergePatch applies a JSON merge patch (RFC 7396) to a document: members of an
-// object in the patch replace those of the document, null removes one, and what is
-// no object replaces the whole. A nil document stands for null. Values that the
-// patch does not name stay byte for byte; both must be valid JSON.
+// MergePatch applies a JSON merge patch (RFC 7396) to a document: members of an object in the patch replace those of
+// the document, null removes one, and a patch that is not an object replaces the whole document. A nil document stands
+// for null. Values that the patch does not name stay byte for byte; both must be valid JSON.
 func MergePatch(document, patch []byte) ([]byte, error) {
 	changes, ok := objectOf(patch)
 	if !ok {
@@ -32,7 +31,7 @@ func MergePatch(document, patch []byte) ([]byte, error) {
 	return encodeObject(merged)
 }
 
-// objectOf returns the members of a document, or false when it is no object.
+// objectOf returns the members of a document, or false if it is not an object.
 func objectOf(document []byte) (map[string]json.RawMessage, bool) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(document, &members); err != nil {
@@ -41,7 +40,7 @@ func objectOf(document []byte) (map[string]json.RawMessage, bool) {
 	return members, members != nil
 }
 
-// encodeObject does not escape what HTML would need escaped: values stay as they are.
+// encodeObject does not escape characters for HTML: values stay as they are.
 func encodeObject(members map[string]json.RawMessage) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -1,8 +1,8 @@
 package task
 
-// CaseNote is one entry in the thread of notes of a case. Notes are only ever added.
+// CaseNote is one entry in the thread of notes of a case. Notes are append-only.
 type CaseNote struct {
-	No     int // 1 is the first
+	No     int // starts at 1
 	At     Instant
 	Author string
 	Key    string // name of the author's API key, "" without one
@@ -15,7 +15,7 @@ const (
 	MaxNoteBytes = 256 << 10
 )
 
-// note adds to the thread. TooLarge when it is full.
+// note adds a note to the thread. It returns TooLarge if the thread is full.
 func (c *Case) note(author, key, text string, now Instant) error {
 	if c.NoteCount >= MaxNotes || c.NoteBytes+len(text) > MaxNoteBytes {
 		e := Errorf(TooLarge, "the case %s has %d notes of %d bytes; the limit is %d notes and %d bytes", c.ID, c.NoteCount,

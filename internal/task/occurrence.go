@@ -11,10 +11,10 @@ type CaseCause string
 
 // The causes.
 const (
-	CauseRetriesExhausted CaseCause = "retries_exhausted" // a step failed with the last attempt that it had
-	CauseNoRetries        CaseCause = "no_retries"        // a step failed that has one attempt
+	CauseRetriesExhausted CaseCause = "retries_exhausted" // a step failed with its last attempt
+	CauseNoRetries        CaseCause = "no_retries"        // a step with a single attempt failed
 	CauseNotRetryable     CaseCause = "not_retryable"     // the failure was final
-	CauseClassLimit       CaseCause = "class_limit"       // attempts are left, but not for failures of this class
+	CauseClassLimit       CaseCause = "class_limit"       // attempts remain, but not for failures of this class
 	CauseLostWorkers      CaseCause = "lost_workers"      // a step lost its worker too often
 	CauseStale            CaseCause = "stale"             // too long in one state
 	CauseDeadline         CaseCause = "deadline"          // longer than max_duration_minutes
@@ -28,13 +28,13 @@ var CaseCauses = []CaseCause{CauseRetriesExhausted, CauseNoRetries, CauseNotRetr
 	CauseLostWorkers, CauseStale, CauseDeadline,
 	CauseCycle, CauseNoWorker, CauseManual}
 
-// Codes of failures that the engine reports of steps whose task was given up.
+// Codes of the failures that the engine reports for steps of a task it gave up.
 const (
 	CodeStale    = "TASK_STALE"
 	CodeDeadline = "TASK_TIMEOUT"
 )
 
-// CauseOf returns why a step is in error, by its last failed attempt.
+// CauseOf returns the cause of a step's error, from its last failed attempt.
 func CauseOf(s *Step, a *Attempt) CaseCause {
 	f := a.Failure
 	switch {
@@ -57,38 +57,38 @@ func CauseOf(s *Step, a *Attempt) CaseCause {
 
 // Occurrence is one time that the task of a case was found stuck.
 type Occurrence struct {
-	No            int // 1 is what opened the case
+	No            int // 1 opened the case
 	At            Instant
 	Reason        CaseReason
-	Cause         CaseCause // "" for one that was stored before there were causes
-	OriginalState State     // of the task, before what happened
-	// Fingerprint is that of the failure (see Failure.Fingerprint), "" when there was none;
-	// Retryable: trying again may help.
+	Cause         CaseCause // "" for one stored before there were causes
+	OriginalState State     // of the task, before the occurrence
+	// Fingerprint is that of the failure (see Failure.Fingerprint), "" without one. Retryable reports that a retry may
+	// help.
 	Fingerprint string
 	Retryable   bool
-	// Step, Class and Message are about the failure: the step that failed last, the class
-	// of its failure and the beginning of its message. "" where nothing failed.
+	// Step, Class and Message describe the failure: the step that failed last, the class of its failure and the
+	// beginning of its message. "" without a failure.
 	Step     string
 	Class    failure.Class
 	Message  string
-	Snapshot []byte    // JSON; nil where it was not asked for
-	Recovery *Recovery // nil: the task was not repaired before it failed again
-	// Unread says why a part of the row could not be read, "" for nearly all.
+	Snapshot []byte    // JSON; nil unless requested
+	Recovery *Recovery // nil: the task failed again before it was repaired
+	// Unread explains which part of the row is unreadable, "" for a whole row.
 	Unread string
 }
 
-// Recovery says how the task of a case came out of its trouble.
+// Recovery is how the task of a case recovered.
 type Recovery struct {
 	At    time.Time `json:"at"`
-	State State     `json:"state"`            // that the task came to
+	State State     `json:"state"`            // the state of the task afterwards
 	By    string    `json:"by"`               // the operator, or "system"
 	Key   string    `json:"by_key,omitempty"` // name of the operator's API key
-	How   string    `json:"how,omitempty"`    // what made it recover
-	// FinishedAt is when it was over; then State is its last.
+	How   string    `json:"how,omitempty"`    // the action that made it recover
+	// FinishedAt is the end of the task; State is then its final one.
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 }
 
-// Replays count how often the task of a case was replayed while the case was pending.
+// Replays count the replays of the task of a case while the case was pending.
 type Replays struct {
 	Count int        `json:"count"`
 	At    *time.Time `json:"at"` // of the last one
@@ -96,29 +96,28 @@ type Replays struct {
 	Key   string     `json:"by_key,omitempty"` // name of the API key
 }
 
-// Bounds of what a case keeps. The first occurrence and the latest are always kept; of
-// those between, the newest are, up to a number and to a size of their snapshots.
+// Bounds of a case. The first occurrence and the latest are always kept; of those between, the newest are kept, up to a
+// number and to a size of their snapshots.
 const (
 	KeptOccurrences = 10 // the first and the latest included
 	OccurrenceBytes = 1 << 20
 	MaxCaseMessage  = 1 << 10 // bytes
 )
 
-// KeptFrom is the number of the oldest occurrence, besides the first, that is kept when
-// the latest has a number.
+// KeptFrom returns the number of the oldest occurrence kept in addition to the first, from the number of the latest.
 func KeptFrom(latest int) int { return latest - (KeptOccurrences - 2) }
 
-// Dropped returns how many of its former occurrences a case does not keep any more.
+// Dropped returns the number of former occurrences that a case no longer keeps.
 func (c *Case) Dropped() int { return c.Occurrences - 1 - len(c.Former) }
 
-// Latest is the occurrence that a case shows.
+// Latest returns the latest occurrence of a case.
 func (c *Case) Latest() Occurrence {
 	return Occurrence{No: c.Occurrences, At: c.OccurredAt, Reason: c.Reason, Cause: c.Cause,
 		OriginalState: c.OriginalState, Fingerprint: c.Fingerprint,
 		Retryable: c.Retryable, Step: c.Step, Class: c.Class, Message: c.Message, Snapshot: c.Snapshot, Recovery: c.Recovery}
 }
 
-// Recur shows another occurrence of the trouble. Its number is the next one.
+// Recur records another occurrence of the problem, with the next number.
 func (c *Case) Recur(o Occurrence) {
 	c.Occurrences++
 	c.OccurredAt, c.UpdatedAt = o.At, o.At

@@ -5,24 +5,23 @@ import (
 	"time"
 )
 
-// Promise is what a step was told that a threshold for all must not override. While
-// one holds, its task is not stale: the time of the threshold begins at its end.
+// Promise is an assurance to a step that a global threshold must not override. While a promise holds, the task is not
+// stale: the time of the threshold begins at its end.
 type Promise string
 
 // The promises.
 const (
 	NoPromise       Promise = ""
-	PromisedAttempt Promise = "attempt" // a live worker has it, until the attempt times out
-	PromisedTurn    Promise = "queue"   // it waits for a worker, within the bound of its queue
-	PromisedTime    Promise = "time"    // it waits for a time it was given: a retry, a snooze, run_at
+	PromisedAttempt Promise = "attempt" // a live worker holds the step, until the attempt times out
+	PromisedTurn    Promise = "queue"   // the step waits for a worker, within the bound of its queue
+	PromisedTime    Promise = "time"    // the step waits for a given time: a retry, a snooze, run_at
 )
 
-// Endless is the end of a promise that has none.
+// Endless is the end of a promise without end.
 const Endless Instant = math.MaxInt64
 
-// Promised returns what is promised to a step, and until when; bound is how long one
-// may wait for a worker, 0 without end. NoPromise when nobody has to do anything
-// about it.
+// Promised returns the promise to a step and its end; bound is the longest wait for a worker, 0 without end. A step
+// that waits for neither a worker nor a time has NoPromise.
 func (s *Step) Promised(now Instant, bound time.Duration) (Promise, Instant) {
 	switch {
 	case s.Queue == Timers:
@@ -35,40 +34,40 @@ func (s *Step) Promised(now Instant, bound time.Duration) (Promise, Instant) {
 		return NoPromise, 0
 	case s.LeaseUntil > now && s.Deadline() != 0:
 		return PromisedAttempt, s.Deadline()
-	default: // not begun, or by a worker that has fallen silent
+	default: // not begun, or the worker is silent
 		return PromisedAttempt, s.LeaseUntil
 	}
 }
 
-// LimitSource says where the time comes from after which a task is stale.
+// LimitSource is the origin of the time after which a task is stale.
 type LimitSource string
 
 // The sources of a limit.
 const (
 	NoLimit         LimitSource = ""
-	LimitOfTemplate LimitSource = "template"     // what its template says of the state
-	LimitOfAll      LimitSource = "global"       // what is configured for all
-	LimitOfPromise  LimitSource = "promise"      // that, from the end of a promise on
-	LimitOfDuration LimitSource = "max_duration" // what its template says of the task as a whole
+	LimitOfTemplate LimitSource = "template"     // the template's threshold of the state
+	LimitOfAll      LimitSource = "global"       // the global threshold of the state
+	LimitOfPromise  LimitSource = "promise"      // the global threshold, counted from the end of a promise
+	LimitOfDuration LimitSource = "max_duration" // the template's maximum duration of the whole task
 )
 
-// Limit is how long a task may be where it is until it is stale, and why.
+// Limit is the time until a task is stale in its place, and the reason.
 type Limit struct {
-	// Threshold is the whole time, Used what is gone of it. A Threshold of 0 is none.
+	// Threshold is the whole time, Used the elapsed part. A Threshold of 0 is none.
 	Threshold, Used time.Duration
 	Source          LimitSource
-	// Of a promise: which, to which step, and until when. Also where it has no end.
+	// The promise, its step and its end. Set even for a promise without end.
 	Promise       Promise
 	PromisedStep  *Step
 	PromisedUntil Instant
-	// Prolonged is the part of Threshold that is there because of it.
+	// Prolonged is the part of Threshold that the promise added.
 	Prolonged time.Duration
 }
 
-// Health says how near to its end the time is.
+// Health returns how near the limit is.
 func (l Limit) Health() Health { return HealthOf(l.Used, l.Threshold) }
 
-// StaleAt is when the time ends; 0 when it does not.
+// StaleAt returns the end of the limit; 0 without one.
 func (l Limit) StaleAt(now Instant) Instant {
 	if l.Threshold <= 0 {
 		return 0
@@ -76,9 +75,8 @@ func (l Limit) StaleAt(now Instant) Instant {
 	return now.Add(l.Threshold - l.Used)
 }
 
-// Limit returns how long a task may stay in its state. A threshold of its template
-// holds whatever happens; one for all begins when the last promise to one of its
-// steps ends. Steps are those that stand in a queue.
+// Limit returns how long a task may stay in its state. A threshold of its template always applies; a global one begins
+// when the last promise to one of its steps ends. Steps are those that stand in a queue.
 func (t Thresholds) Limit(k *Task, l Lifecycle, steps []*Step, bound time.Duration, now Instant) Limit {
 	threshold, own := t.of(k.State, l)
 	since := k.Since(now)
@@ -109,8 +107,7 @@ func (t Thresholds) Limit(k *Task, l Lifecycle, steps []*Step, bound time.Durati
 	return out
 }
 
-// DurationLimit returns how long a task may take as a whole; a Threshold of 0 for as
-// long as it likes.
+// DurationLimit returns the limit of the task's whole duration; a Threshold of 0 is no limit.
 func DurationLimit(k *Task, l Lifecycle, now Instant) Limit {
 	if l.MaxDuration <= 0 || k.DeadlineAt == 0 {
 		return Limit{}
@@ -118,8 +115,7 @@ func DurationLimit(k *Task, l Lifecycle, now Instant) Limit {
 	return Limit{Threshold: l.MaxDuration, Used: max(l.MaxDuration-k.DeadlineAt.Sub(now), 0), Source: LimitOfDuration}
 }
 
-// Nearer returns that of two limits which tells more of how a task is: the one of the
-// worse health, then the one that ends first.
+// Nearer returns the more urgent of two limits: the one of the worse health, then the one that ends first.
 func (l Limit) Nearer(o Limit) Limit {
 	switch a, b := l.Health(), o.Health(); {
 	case l.Threshold <= 0:

@@ -21,44 +21,42 @@ const (
 // Backoffs lists the strategies.
 var Backoffs = []Backoff{BackoffNone, BackoffFixed, BackoffLinear, BackoffExponential}
 
-// Retry says whether, how often and after what delay a failed attempt is repeated.
+// Retry decides whether, how often and after what delay a failed attempt is repeated.
 type Retry struct {
-	// Retryable false means one attempt only.
+	// Retryable false means a single attempt.
 	Retryable bool
-	// MaxAttempts includes the first. 0 takes the priority level's.
+	// MaxAttempts includes the first. 0 means the priority level's.
 	MaxAttempts int
 	Backoff     Backoff
 	Base        time.Duration
-	// Max caps the delay before jitter. 0 takes the priority level's.
+	// Max caps the delay before jitter. 0 means the priority level's.
 	Max time.Duration
-	// Jitter is the fraction of the delay by which it varies, both ways: 0.1 is ±10 %.
+	// Jitter is the fraction of the delay by which it varies, in both directions: 0.1 is ±10 %.
 	Jitter float64
 	// Limits bound the retries after failures of a class.
 	Limits ClassLimits `json:",omitzero"`
-	// BaseSaid and JitterSaid tell a value that somebody chose from the same one that
-	// is there because nobody did. Templates that were stored without them have only
-	// chosen what is not the default.
+	// BaseSaid and JitterSaid distinguish an explicit value from an equal default. In templates stored without them,
+	// only values other than the default are explicit.
 	BaseSaid   bool `json:",omitempty"`
 	JitterSaid bool `json:",omitempty"`
 }
 
-// Defaults of a retry block; a step without one has them all.
+// Defaults of a retry block; a step without one has all of them.
 const (
 	DefaultBackoff = BackoffExponential
 	DefaultBase    = time.Second
 	DefaultJitter  = 0.1
-	// MaxDelay caps every delay, a Retry-After included, so that a worker's typing
-	// error cannot park a step for years.
+	// MaxDelay caps every delay, including a Retry-After, so that a worker's typing error cannot delay a step for
+	// years.
 	MaxDelay = 30 * 24 * time.Hour
 )
 
-// DefaultRetry is the policy of a step that has none of its own.
+// DefaultRetry is the policy of a step without its own.
 func DefaultRetry() Retry {
 	return Retry{Retryable: true, Backoff: DefaultBackoff, Base: DefaultBase, Jitter: DefaultJitter}
 }
 
-// Over returns the policy with these in place of the base and the jitter that nobody
-// chose.
+// Over returns the policy with the given base and jitter in place of defaults.
 func (r Retry) Over(base time.Duration, jitter float64) Retry {
 	if !r.BaseSaid && r.Base == DefaultBase {
 		r.Base = base
@@ -69,9 +67,8 @@ func (r Retry) Over(base time.Duration, jitter float64) Retry {
 	return r
 }
 
-// DelayAfter returns how long to wait after the given number of attempts begun, the
-// last of which failed: twice the Delay where the failure's code says that there
-// were too many already, and at least as long as it asks for.
+// DelayAfter returns the wait after the given number of attempts begun, the last of which failed: twice the Delay if
+// the failure's code means overload, and at least the time that the failure asks for.
 func (r Retry) DelayAfter(f *Failure, attempts int, roll float64) time.Duration {
 	d := r.Delay(attempts, 0, roll)
 	if failure.Overloaded(f.report()) {
@@ -81,8 +78,8 @@ func (r Retry) DelayAfter(f *Failure, attempts int, roll float64) time.Duration 
 	return min(max(d, least), MaxDelay)
 }
 
-// Delay returns how long to wait after the given number of attempts begun, at
-// least retryAfter. roll is a random number in [0,1) that places the jitter.
+// Delay returns the wait after the given number of attempts begun, at least retryAfter. roll is a random number in
+// [0,1) that places the jitter.
 func (r Retry) Delay(attempts int, retryAfter time.Duration, roll float64) time.Duration {
 	base, n := float64(r.Base), float64(max(attempts, 1))
 	var d float64
@@ -92,7 +89,7 @@ func (r Retry) Delay(attempts int, retryAfter time.Duration, roll float64) time.
 	case BackoffLinear:
 		d = base * n
 	case BackoffExponential:
-		// Beyond 2^62 it is at its cap anyway, and infinity times 0 is no number.
+		// Beyond 2^62 the cap applies anyway, and infinity times 0 is not a number.
 		d = base * math.Pow(2, math.Min(n-1, 62))
 	}
 	if r.Max > 0 {

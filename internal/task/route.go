@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// Route is where a ready step queues: namespace, handler and the capabilities
-// that its worker needs. A worker polls only routes that it can serve, so a
-// claim never reads work that the worker cannot do.
+// Route is the queue of a ready step: namespace, handler and the capabilities that its worker needs. A worker polls
+// only the routes that it can serve, so a claim never reads work for other workers.
 type Route struct {
 	ID           int64 // the store's short key, 0 before it is stored
 	Namespace    string
 	Handler      string
 	Capabilities []string // sorted, no duplicates
-	// Unread says that the row cannot be had, "" for nearly all.
+	// Unread explains why the row is unreadable, "" for nearly all.
 	Unread string
 }
 

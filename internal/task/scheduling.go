@@ -2,47 +2,43 @@ package task
 
 import "time"
 
-// SchedulingMode says how the wait of a step counts against its priority.
+// SchedulingMode is how a step's wait counts against its priority.
 type SchedulingMode string
 
-// The modes of scheduling.
+// The scheduling modes.
 const (
-	// Strict: it does not count until MaxWait is over.
+	// Strict: the wait does not count until MaxWait is over.
 	Strict SchedulingMode = "strict"
-	// Promote: it counts in leaps, to the next named level.
+	// Promote: the wait counts in leaps, to the next named level.
 	Promote SchedulingMode = "promote"
-	// Aging: it counts all the time.
+	// Aging: the wait counts continuously.
 	Aging SchedulingMode = "aging"
 )
 
-// Scheduling is the order in which ready steps go out, and the one place where
-// ordering keys come from. A key is computed when a step becomes ready and stays:
-// in Aging everything that waits ages at the same rate, so that the order of two
-// steps never changes; in the other modes the few that cross a threshold get
-// another key. The zero Scheduling is strict order without a bound.
+// Scheduling is the order in which ready steps are leased, and the only source of ordering keys. A key is computed when
+// a step becomes ready and then stays: in Aging all waiting steps age at the same rate, so that the order of two steps
+// never changes; in the other modes the few that cross a threshold get a new key. The zero Scheduling is strict order
+// without a bound.
 type Scheduling struct {
 	Mode SchedulingMode
-	// AgingWeight is how much wait makes up for one level. Aging only.
+	// AgingWeight is the wait that makes up for one level. Aging only.
 	AgingWeight time.Duration
-	// MaxWait is after what time nothing that becomes ready later goes first,
-	// whatever its level; 0 is never.
+	// MaxWait is the wait after which no step that becomes ready later comes first, whatever its level; 0 is never.
 	MaxWait time.Duration
 	// Promotions are the leaps of Promote, in any order.
 	Promotions []Promotion
 }
 
-// Promotion lets a step that has waited for After count as one of Level, unless
-// its own is higher.
+// Promotion makes a step that has waited for After count as one of Level, unless its own is higher.
 type Promotion struct {
 	Level int
 	After time.Duration
 }
 
-// Key returns the ordering key of a step of a level that becomes ready at a time.
+// Key returns the ordering key of a step of the given level that becomes ready at the given time.
 func (s Scheduling) Key(level int, ready Instant) int64 { return s.KeyAt(level, ready, ready) }
 
-// KeyAt returns the ordering key that a step has to have at a time, of its own
-// level, that has been ready since another.
+// KeyAt returns the ordering key at now of a step of the given own level that became ready at ready.
 func (s Scheduling) KeyAt(level int, ready, now Instant) int64 {
 	if s.Mode == Aging {
 		return int64(ready.Add(s.handicap(level)))
@@ -50,8 +46,8 @@ func (s Scheduling) KeyAt(level int, ready, now Instant) int64 {
 	return StrictKey(s.banded(level, now.Sub(ready)), ready)
 }
 
-// LastKey returns the highest key that a step can have that became ready at a
-// time and stands in the band of a level; see KeyLevel.
+// LastKey returns the highest possible key of a step in the band of a level that became ready at the given time; see
+// KeyLevel.
 func (s Scheduling) LastKey(level int, ready Instant) int64 {
 	if s.Mode == Aging {
 		return int64(ready.Add(s.handicap(0)))
@@ -59,8 +55,7 @@ func (s Scheduling) LastKey(level int, ready Instant) int64 {
 	return StrictKey(level, ready)
 }
 
-// handicap is how much later than one of the highest level a step of a level
-// goes, if both become ready at once.
+// handicap returns the delay of a step of a level behind one of the highest level that became ready at the same time.
 func (s Scheduling) handicap(level int) time.Duration {
 	d := s.AgingWeight * time.Duration(MaxPriority-level)
 	if s.MaxWait > 0 {
@@ -69,7 +64,7 @@ func (s Scheduling) handicap(level int) time.Duration {
 	return d
 }
 
-// banded is the level in whose band a step belongs that has waited for a while.
+// banded returns the level of the band for a step that has waited for the given time.
 func (s Scheduling) banded(level int, waited time.Duration) int {
 	if s.MaxWait > 0 && waited >= s.MaxWait {
 		return MaxPriority
@@ -84,8 +79,7 @@ func (s Scheduling) banded(level int, waited time.Duration) int {
 	return level
 }
 
-// Threshold returns the wait after which steps leave the band of a level for a
-// higher one; 0 when they never do.
+// Threshold returns the wait after which steps leave the band of a level for a higher one; 0 if they never do.
 func (s Scheduling) Threshold(level int) time.Duration {
 	if s.Mode == Aging || level >= MaxPriority {
 		return 0
@@ -101,9 +95,9 @@ func (s Scheduling) Threshold(level int) time.Duration {
 	return first
 }
 
-// Overtaken returns for how long after a step of a level became ready one of another
-// level may become ready and still go first; false when that has no end. In bands
-// a threshold takes effect when somebody looks for those who have crossed it.
+// Overtaken returns the time after a step of a level became ready in which one of another level may become ready and
+// still come first; false without an end. In bands a threshold takes effect with the next check for steps that have
+// crossed it.
 func (s Scheduling) Overtaken(level, by int) (time.Duration, bool) {
 	if by <= level {
 		return 0, true
@@ -122,9 +116,8 @@ func (s Scheduling) Overtaken(level, by int) (time.Duration, bool) {
 	return first, first > 0
 }
 
-// LongestTurn returns for how long a step is promised that it is overtaken by ever
-// fewer, where those that have waited too long are looked for at an interval; 0 when
-// that has no end.
+// LongestTurn returns the time for which a step is promised that ever fewer steps overtake it, with checks for long
+// waits at the given interval; 0 without an end.
 func (s Scheduling) LongestTurn(interval time.Duration) time.Duration {
 	most, bounded := s.Overtaken(0, MaxPriority)
 	switch {
@@ -137,9 +130,8 @@ func (s Scheduling) LongestTurn(interval time.Duration) time.Duration {
 	}
 }
 
-// Effective returns the level as which a step goes out that is ready now: of what
-// level one would have to be that became ready this moment and goes at the same
-// time. It is never lower than the step's own.
+// Effective returns the level at which a ready step is leased now: the level of a step that becomes ready this moment
+// and has the same place in the order. It is never lower than the step's own.
 func (s Scheduling) Effective(st *Step, now Instant) int {
 	if st.State != StepEnqueued {
 		return st.Priority

@@ -2,16 +2,15 @@ package task
 
 import "time"
 
-// Thresholds say how long a task may stay in one state until it is stale, where
-// its template does not.
+// Thresholds bound a task's time in one state, as defaults of its template.
 type Thresholds struct {
 	WaitingForDependencies time.Duration
 	WaitingForRetry        time.Duration
 	StepsInProcess         time.Duration
 }
 
-// thresholds is the one table of the states in which a task can be stale: what
-// its template says, and what is said for all.
+// thresholds is the only table of the states in which a task can be stale, with the template's and the global
+// threshold.
 var thresholds = map[State]func(Thresholds, Lifecycle) (own, global time.Duration){
 	WaitingForDependencies: func(t Thresholds, l Lifecycle) (time.Duration, time.Duration) {
 		return l.MaxWaitingForDependencies, t.WaitingForDependencies
@@ -24,14 +23,13 @@ var thresholds = map[State]func(Thresholds, Lifecycle) (own, global time.Duratio
 	},
 }
 
-// Of returns the threshold of a state for tasks of a template: the template's
-// own, else that for all. 0: a task may stay in the state as long as it likes.
+// Of returns the threshold of a state for tasks of a template: the template's own, else the global one. 0: no limit.
 func (t Thresholds) Of(s State, l Lifecycle) time.Duration {
 	d, _ := t.of(s, l)
 	return d
 }
 
-// of returns the threshold of a state, and whether it is the template's own.
+// of returns the threshold of a state and reports whether it is the template's own.
 func (t Thresholds) of(s State, l Lifecycle) (d time.Duration, its bool) {
 	of, ok := thresholds[s]
 	if !ok {
@@ -44,13 +42,11 @@ func (t Thresholds) of(s State, l Lifecycle) (d time.Duration, its bool) {
 	return max(global, 0), false
 }
 
-// Since returns when the time in its state begins that is held against a task: not
-// before its run_at. An operator may have made a beginning with a task that is
-// scheduled; the rest of it waits as it was told to.
+// Since returns the beginning of the time that counts towards the threshold of a task's state: not before its run_at.
+// An operator may have started a part of a scheduled task; the rest still waits for run_at.
 func (t *Task) Since(now Instant) Instant { return max(t.StateAt, min(t.RunAt, now)) }
 
-// Smallest returns the smallest threshold of any state for tasks of a template;
-// 0 when there is none.
+// Smallest returns the smallest threshold of any state for tasks of a template; 0 without any.
 func (t Thresholds) Smallest(l Lifecycle) time.Duration {
 	var least time.Duration
 	for s := range thresholds {
@@ -61,9 +57,8 @@ func (t Thresholds) Smallest(l Lifecycle) time.Duration {
 	return least
 }
 
-// LookAt returns when somebody has to look whether a live task is stale: not
-// later than it can be, if it stays in its state or passes into one of a
-// threshold that is no smaller. 0: never.
+// LookAt returns the time of the next staleness check of a live task: no later than the earliest time at which it can
+// be stale, if it stays in its state or enters one whose threshold is no smaller. 0: never.
 func (t Thresholds) LookAt(k *Task, l Lifecycle) Instant {
 	if k.State.Settled() {
 		return 0
@@ -71,29 +66,29 @@ func (t Thresholds) LookAt(k *Task, l Lifecycle) Instant {
 	if wait := t.Of(k.State, l); wait > 0 {
 		return max(k.StateAt, k.RunAt).Add(wait)
 	}
-	// in no hurry where it is, but it may go on at any time
+	// no limit in this state, but the next one may have one
 	if wait := t.Smallest(l); wait > 0 {
 		return max(k.StateAt, k.RunAt).Add(wait)
 	}
 	return 0
 }
 
-// Health says how near a task is to being stale.
+// Health is how near a task is to being stale.
 type Health string
 
-// The healths.
+// The values of Health.
 const (
 	Healthy Health = "healthy"
-	Warning Health = "warning" // from WarningPercent of the threshold
-	Stale   Health = "stale"   // from the whole of it
+	Warning Health = "warning" // from WarningPercent of the threshold on
+	Stale   Health = "stale"   // from the whole threshold on
 )
 
 func (h Health) worse(o Health) bool { return h != o && (h == Stale || o == Healthy) }
 
-// WarningPercent of a threshold is where the warning begins.
+// WarningPercent is the part of a threshold after which the warning begins.
 const WarningPercent = 80
 
-// HealthOf returns the health of a task that has been in its state for a time.
+// HealthOf returns the health of a task after a time in its state.
 func HealthOf(inState, threshold time.Duration) Health {
 	switch {
 	case threshold <= 0 || inState < threshold/100*WarningPercent:

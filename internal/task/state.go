@@ -5,8 +5,7 @@ import "slices"
 // State is the state of a task.
 type State string
 
-// Task states. A transaction may pass through several; those that could be
-// observed are the ones that a transaction leaves behind.
+// Task states. A transaction may pass through several; only the last one in a transaction is observable.
 const (
 	Pending                State = "pending"
 	Initializing           State = "initializing"
@@ -22,11 +21,11 @@ const (
 	ResolvedManually       State = "resolved_manually"
 )
 
-// States lists the task states in the order of a life.
+// States lists the task states in the order of a task's life.
 var States = []State{Pending, Initializing, EnqueuingSteps, StepsInProcess, EvaluatingResults,
 	WaitingForDependencies, WaitingForRetry, BlockedByFailures, Complete, Errored, Cancelled, ResolvedManually}
 
-// transitions is the one table of a task's moves. A repair re-opens error.
+// transitions is the only table of a task's transitions. A repair re-opens error.
 var transitions = map[State][]State{
 	Pending:        {Initializing, Cancelled, ResolvedManually, Errored},
 	Initializing:   {EnqueuingSteps, Complete, WaitingForDependencies, Cancelled, ResolvedManually},
@@ -43,17 +42,16 @@ var transitions = map[State][]State{
 	ResolvedManually:       {},
 }
 
-// Next lists the states a task may move to from s in one step.
+// Next lists the states that may follow s directly.
 func (s State) Next() []State { return transitions[s] }
 
-// Terminal reports whether the state can never be left.
+// Terminal reports whether the state is final.
 func (s State) Terminal() bool { return s == Complete || s == Cancelled || s == ResolvedManually }
 
-// Settled reports whether nothing more happens by itself: terminal, or error.
+// Settled reports whether the state changes only on request: terminal, or error.
 func (s State) Settled() bool { return s.Terminal() || s == Errored }
 
-// Reaches reports whether a transaction may leave a task of state s in state
-// t: directly, or through states that it passes without being observed.
+// Reaches reports whether a transaction may leave a task of state s in state t: directly, or through unobserved states.
 func (s State) Reaches(t State) bool {
 	seen := map[State]bool{s: true}
 	todo := []State{s}
@@ -64,7 +62,7 @@ func (s State) Reaches(t State) bool {
 			if n == t {
 				return true
 			}
-			// only transient states may be passed through
+			// only transient states stay unobserved
 			if !seen[n] && n.transient() {
 				seen[n] = true
 				todo = append(todo, n)
@@ -96,15 +94,14 @@ const (
 	StepResolvedManually         StepState = "resolved_manually"
 )
 
-// StepStates lists the step states in the order of a life.
+// StepStates lists the step states in the order of a step's life.
 var StepStates = []StepState{StepPending, StepEnqueued, StepAssigned, StepInProgress, StepEnqueuedForOrchestration,
 	StepWaitingForRetry, StepComplete, StepErrored, StepCancelled, StepResolvedManually}
 
-// stepTransitions is the one table of a step's moves.
+// stepTransitions is the only table of a step's transitions.
 //
-//   - a snoozed or released step goes back without having failed;
-//   - an operator may resolve or complete a step from any state that is not
-//     terminal, and reset it where a retry makes sense.
+//   - a snoozed or released step goes back without a failure;
+//   - an operator may resolve or complete a step from any state that is not terminal, and reset it where a retry makes sense.
 var stepTransitions = map[StepState][]StepState{
 	StepPending: {StepEnqueued, StepWaitingForRetry, StepComplete, StepCancelled, StepResolvedManually},
 	StepEnqueued: {StepAssigned, StepInProgress, StepErrored, StepComplete, StepCancelled,
@@ -122,13 +119,13 @@ var stepTransitions = map[StepState][]StepState{
 	StepResolvedManually: {},
 }
 
-// Next lists the states a step may move to from s.
+// Next lists the states that may follow s.
 func (s StepState) Next() []StepState { return stepTransitions[s] }
 
 // Can reports whether a step may move from s to t.
 func (s StepState) Can(t StepState) bool { return slices.Contains(stepTransitions[s], t) }
 
-// Terminal reports whether the state can never be left.
+// Terminal reports whether the state is final.
 func (s StepState) Terminal() bool {
 	return s == StepComplete || s == StepCancelled || s == StepResolvedManually
 }

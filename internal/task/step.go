@@ -2,18 +2,17 @@ package task
 
 import "time"
 
-// Queues that are not routes. A step that somebody will have to look at is in
-// exactly one queue, sorted by Key: ready steps on their route by ordering key,
-// waiting and scheduled ones by the time they are due, leased ones by the time to
-// look after them. One index serves all three.
+// Queues that are not routes. A step that needs attention is in exactly one queue, sorted by Key: ready steps on their
+// route by ordering key, waiting and scheduled ones by their due time, leased ones by the time of the next check. One
+// index serves all three.
 const (
 	NoQueue int64 = 0
 	Timers  int64 = -1 // Key is the Instant at which the step becomes ready
-	Leases  int64 = -2 // Key is the Instant at which the lease has to be looked at
+	Leases  int64 = -2 // Key is the Instant of the lease's next check
 )
 
-// Step is the unit handed to a worker. Its methods are the only way its state
-// changes; each one checks the transition table.
+// Step is the unit of work of a worker. Its state changes through its methods only; each method checks the transition
+// table.
 type Step struct {
 	ID          ID
 	TaskID      ID
@@ -22,7 +21,7 @@ type Step struct {
 	RouteID     int64
 	Priority    int
 	State       StepState
-	OpenParents int // parents that are not satisfied yet
+	OpenParents int // parents not yet satisfied
 
 	Queue int64
 	Key   int64
@@ -31,26 +30,25 @@ type Step struct {
 	MaxAttempts int
 	Timeout     time.Duration
 
-	// Token is the number of the last lease. It grows with every hand-out and is
-	// never reused within a step.
+	// Token is the number of the last lease. It increases with every lease and is never reused within a step.
 	Token    int64
 	WorkerNo int64
 
 	ReadyAt    Instant // last time it was enqueued
 	AssignedAt Instant
 	StartedAt  Instant
-	FinishedAt Instant // last attempt ended, or the step was settled
-	LeaseUntil Instant // 0 when nobody holds it
+	FinishedAt Instant // end of the last attempt, or of the step
+	LeaseUntil Instant // 0 without a lease
 
 	Progress int    // percent
 	Note     string // the worker's status message
 	Result   []byte // JSON
-	// Unread says why a part of the row could not be read, "" for nearly all.
+	// Unread explains which part of the row is unreadable, "" for a whole row.
 	Unread string
 }
 
-// move changes the state. A transition outside the table is a bug; the methods
-// move first, so that a refused one leaves the step as it was.
+// move changes the state. A transition outside the table is a bug; the methods call move first, so that a refused
+// transition leaves the step unchanged.
 func (s *Step) move(to StepState) error {
 	if !s.State.Can(to) {
 		return Errorf(WrongState, "a step that is %s cannot become %s", s.State, to)
@@ -59,8 +57,7 @@ func (s *Step) move(to StepState) error {
 	return nil
 }
 
-// Enqueue makes the step ready on its route, at the end of those that the order
-// puts before it.
+// Enqueue makes the step ready on its route, at the place that the order gives it.
 func (s *Step) Enqueue(now Instant, by Scheduling) error {
 	if err := s.move(StepEnqueued); err != nil {
 		return err
@@ -70,17 +67,15 @@ func (s *Step) Enqueue(now Instant, by Scheduling) error {
 	return nil
 }
 
-// Age gives a ready step the place that it would have if it had been ready since a
-// time.
+// Age moves a ready step to the place it would have if it had become ready at since.
 func (s *Step) Age(now, since Instant, by Scheduling) {
 	if s.State == StepEnqueued {
 		s.Key = by.KeyAt(s.Priority, min(since, s.ReadyAt), now)
 	}
 }
 
-// Rekey gives a ready step the place that the order gives it at a time. It
-// reports whether that is another one. The wait that Age gave a step counts on; of a
-// step that comes from the order Aging it does so only in part.
+// Rekey moves a ready step to its place in the order at a time. It reports whether the place changed. The wait added by
+// Age still counts; for a step from the order Aging it counts only in part.
 func (s *Step) Rekey(now Instant, by Scheduling) bool {
 	key := by.KeyAt(s.Priority, min(keyTime(s.Key), s.ReadyAt), now)
 	if s.State != StepEnqueued || key == s.Key {
@@ -90,14 +85,14 @@ func (s *Step) Rekey(now Instant, by Scheduling) bool {
 	return true
 }
 
-// Schedule lets a pending step without open parents wait for its task's run_at.
+// Schedule makes a pending step without open parents wait for its task's run_at.
 func (s *Step) Schedule(at Instant) { s.Queue, s.Key = Timers, int64(at) }
 
-// Scheduled reports whether the step has not begun and needs nothing but a time to
-// come: it was reset, or its task's run_at is still to come.
+// Scheduled reports whether the step has not begun and waits for a time only: it was reset, or its task's run_at is
+// still to come.
 func (s *Step) Scheduled() bool { return s.State == StepPending && s.Queue == Timers }
 
-// Wait parks the step until a time, after which it is enqueued.
+// Wait parks the step until a time; the timers then enqueue it.
 func (s *Step) Wait(until Instant) error {
 	if err := s.move(StepWaitingForRetry); err != nil {
 		return err
@@ -107,7 +102,7 @@ func (s *Step) Wait(until Instant) error {
 	return nil
 }
 
-// Assign hands the step to a worker, which has to start it before startBy.
+// Assign leases the step to a worker, which has to start it before startBy.
 func (s *Step) Assign(worker int64, now, startBy Instant) error {
 	if err := s.move(StepAssigned); err != nil {
 		return err
@@ -118,10 +113,9 @@ func (s *Step) Assign(worker int64, now, startBy Instant) error {
 	return nil
 }
 
-// Claim hands a ready step to a worker and begins the attempt in one move.
+// Claim leases a ready step to a worker and begins the attempt in one transition.
 func (s *Step) Claim(worker int64, now, leaseUntil Instant) error {
-	// Only a step that nobody holds: the table lets an assigned one begin, but
-	// that is the business of the worker it is assigned to.
+	// Only an enqueued step: the table lets an assigned one begin, but only its own worker may do that.
 	if s.State != StepEnqueued {
 		return Errorf(WrongState, "a step that is %s cannot be claimed", s.State)
 	}
@@ -137,7 +131,7 @@ func (s *Step) hold(worker int64, now Instant) {
 	s.Progress, s.Note = 0, ""
 }
 
-// Begin starts the attempt of a step that was assigned.
+// Begin starts the attempt of an assigned step.
 func (s *Step) Begin(now, leaseUntil Instant) error {
 	if s.State != StepAssigned {
 		return Errorf(WrongState, "a step that is %s cannot be started", s.State)
@@ -155,8 +149,8 @@ func (s *Step) begin(now, leaseUntil Instant) error {
 	return nil
 }
 
-// Renew extends the lease. It is looked after at the end of the lease or of the
-// attempt's time-out, whichever is first.
+// Renew extends the lease. The next check is at the end of the lease or at the attempt's time-out, whichever comes
+// first.
 func (s *Step) Renew(leaseUntil Instant) {
 	s.LeaseUntil = leaseUntil
 	key := leaseUntil
@@ -166,10 +160,10 @@ func (s *Step) Renew(leaseUntil Instant) {
 	s.Queue, s.Key = Leases, int64(key)
 }
 
-// LookAt has the lease looked at again at a time, whatever its deadline says.
+// LookAt sets the next check of the lease to a time, whatever its deadline.
 func (s *Step) LookAt(at Instant) { s.Queue, s.Key = Leases, int64(at) }
 
-// Deadline is when the attempt in progress times out, 0 when none runs.
+// Deadline returns the time-out of the running attempt, 0 without one.
 func (s *Step) Deadline() Instant {
 	if s.State != StepInProgress || s.Timeout <= 0 {
 		return 0
@@ -194,7 +188,7 @@ func (s *Step) Exhaust(now Instant) error { return s.settle(StepErrored, now, ni
 // Cancel makes the step cancelled.
 func (s *Step) Cancel(now Instant) error { return s.settle(StepCancelled, now, nil) }
 
-// Resolve lets dependants go on without a result.
+// Resolve lets dependants run without a result of the step.
 func (s *Step) Resolve(now Instant) error { return s.settle(StepResolvedManually, now, nil) }
 
 func (s *Step) settle(to StepState, now Instant, result []byte) error {
@@ -207,8 +201,7 @@ func (s *Step) settle(to StepState, now Instant, result []byte) error {
 	return nil
 }
 
-// Postpone ends the attempt without settling the step: it waits until a time
-// (0: goes back to its route at once).
+// Postpone ends the attempt without settling the step: the step waits until a time (0: returns to its route at once).
 func (s *Step) Postpone(now, until Instant, by Scheduling) error {
 	back := func() error { return s.Enqueue(now, by) }
 	if until > now {
@@ -221,19 +214,18 @@ func (s *Step) Postpone(now, until Instant, by Scheduling) error {
 	return nil
 }
 
-// Charge counts an attempt that was never begun.
+// Charge counts an attempt that never began.
 func (s *Step) Charge() { s.Attempts++ }
 
-// Uncharge takes back the attempt that Begin counted: it ended through no fault
-// of the step.
+// Uncharge reverts the attempt counted by Begin: it ended through no fault of the step.
 func (s *Step) Uncharge() {
 	if s.State == StepInProgress && s.Attempts > 0 {
 		s.Attempts--
 	}
 }
 
-// Reset zeroes the attempts of a failed or waiting step and makes it pending
-// again; it is due at once, and enqueued by the timers like any other.
+// Reset zeroes the attempts of a failed or waiting step and makes it pending again. It is due at once, and the timers
+// enqueue it.
 func (s *Step) Reset(now Instant) error {
 	if err := s.Repeat(now); err != nil {
 		return err
@@ -242,8 +234,7 @@ func (s *Step) Reset(now Instant) error {
 	return nil
 }
 
-// Repeat is Reset with the attempts left as they are: the step runs those that it
-// has left, and one if it has none.
+// Repeat is Reset with the attempts kept: the step runs those that remain, and at least one.
 func (s *Step) Repeat(now Instant) error {
 	if s.State != StepErrored && s.State != StepWaitingForRetry {
 		return Errorf(WrongState, "a step that is %s cannot be reset for retry", s.State)

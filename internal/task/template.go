@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Template is one immutable version of a workflow; or, with Adhoc, the single
-// step that stands in for a task submitted by handler alone.
+// Template is one immutable version of a workflow; with Adhoc, it is the single step of a task submitted by handler
+// alone.
 type Template struct {
 	// DefID is the store's short key of the version, 0 before it is stored.
 	DefID       int64
@@ -17,27 +17,24 @@ type Template struct {
 	Version     string // empty when Adhoc
 	Adhoc       bool
 	Description string
-	// Priority of its tasks when the request names none; nil takes the default.
+	// Priority is that of tasks whose request names none; nil means the default.
 	Priority    *int
-	InputSchema []byte // JSON, nil when there is none
+	InputSchema []byte // JSON, nil without a schema
 	Lifecycle   Lifecycle
 	Steps       []StepSpec
-	// Source is the document as registered, Fingerprint the SHA-256 (hex) of
-	// its canonical content.
+	// Source is the registered document, Fingerprint the SHA-256 (hex) of its canonical content.
 	Source      string
 	Fingerprint string
 	CreatedAt   time.Time
 
-	// Cycle says which steps wait for each other, "" when none do; Link fills it in.
-	// A template that has one is refused when it is registered, but may have come
-	// into the store by another way.
+	// Cycle names the steps that wait for each other, "" without any; Link sets it. Registration refuses a template
+	// with a cycle, but the store may contain one from another source.
 	Cycle string
-	// Unread says why a part of the row could not be read, "" for nearly all.
+	// Unread explains which part of the row is unreadable, "" for a whole row.
 	Unread string
 }
 
-// Lifecycle bounds how long a task may stay in one state. 0 takes the server's
-// default; for MaxDuration it means no bound.
+// Lifecycle bounds a task's time in one state. 0 means the server's default, and no bound for MaxDuration.
 type Lifecycle struct {
 	MaxWaitingForDependencies time.Duration
 	MaxWaitingForRetry        time.Duration
@@ -50,36 +47,34 @@ type StepSpec struct {
 	Name           string
 	Description    string
 	Handler        string
-	Initialization []byte // JSON object, nil when there is none
+	Initialization []byte // JSON object, nil without one
 	Dependencies   []string
 	Retry          Retry
-	Timeout        time.Duration // 0 takes the priority level's
+	Timeout        time.Duration // 0 means the priority level's
 	Capabilities   []string      // sorted, no duplicates
-	Priority       *int          // nil takes the task's
+	Priority       *int          // nil means the task's
 
-	// Parents and Children are the dependencies as indexes into Steps, both
-	// ways; Link fills them in.
+	// Parents and Children are the dependencies as indexes into Steps, in both directions; Link sets them.
 	Parents  []int
 	Children []int
 }
 
-// Sink reports whether nothing depends on the step.
+// Sink reports whether no step depends on the step.
 func (s StepSpec) Sink() bool { return len(s.Children) == 0 }
 
-// MaxSteps bounds a template.
+// MaxSteps bounds the steps of a template.
 const MaxSteps = 1000
 
-// GraphError is one fault of a template's graph. Step is the index of the step
-// at fault; Dependency the index into its dependencies, or -1.
+// GraphError is one fault of a template's graph. Step is the index of the faulty step; Dependency the index into its
+// dependencies, or -1.
 type GraphError struct {
 	Step       int
 	Dependency int
 	Message    string
 }
 
-// Link resolves the dependencies of every step and returns every fault found:
-// duplicate names, unknown and repeated dependencies, a step that depends on
-// itself, cycles with their path. With faults the template must not be used.
+// Link resolves the dependencies of every step and returns every fault: duplicate names, unknown and repeated
+// dependencies, a step that depends on itself, cycles with their path. A template with faults must not be used.
 func (t *Template) Link() []GraphError {
 	var faults []GraphError
 	index := make(map[string]int, len(t.Steps))
@@ -122,8 +117,7 @@ func (t *Template) Link() []GraphError {
 	return append(faults, circles...)
 }
 
-// cycles reports every cycle once, with its path, by a depth-first walk along
-// the dependencies.
+// cycles reports every cycle once, with its path. It walks the dependencies depth first.
 func (t *Template) cycles() []GraphError {
 	const (
 		unseen = iota
@@ -158,8 +152,8 @@ func (t *Template) cycles() []GraphError {
 	return faults
 }
 
-// cycleFault words the cycle that closes when the last step of path depends on
-// the step at index back, which is on the path too.
+// cycleFault describes the cycle that closes when the last step of path depends on the step at index back, which is on
+// the path too.
 func (t *Template) cycleFault(path []int, back int) GraphError {
 	start := 0
 	for path[start] != back {
@@ -175,7 +169,7 @@ func (t *Template) cycleFault(path []int, back int) GraphError {
 	return GraphError{last, dep, "the dependencies form a cycle: " + strings.Join(names, " -> ")}
 }
 
-// Adhoc returns the template that stands in for a handler submitted by name.
+// Adhoc returns the template of a task submitted by handler alone.
 func Adhoc(namespace, handler string) *Template {
 	t := &Template{Namespace: namespace, Name: handler, Adhoc: true,
 		Steps: []StepSpec{{Name: handler, Handler: handler, Retry: DefaultRetry()}}}

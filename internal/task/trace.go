@@ -1,8 +1,7 @@
 package task
 
-// ValidTraceParent reports whether a text is a trace context as the W3C defines
-// it: version, trace, span and flags in lower-case hexadecimal, none of them all
-// zero but the flags.
+// ValidTraceParent reports whether a text is a W3C trace context: version, trace, span and flags in lower-case
+// hexadecimal, none of them all zero except the flags.
 func ValidTraceParent(s string) bool {
 	if len(s) != 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' || s[:2] == "ff" {
 		return false

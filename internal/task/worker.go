@@ -13,8 +13,8 @@ type Worker struct {
 	ID            ID
 	Name          string
 	State         WorkerState
-	Namespaces    []string // none means all
-	Handlers      []string // none means all
+	Namespaces    []string // empty means all
+	Handlers      []string // empty means all
 	Capabilities  []string // sorted
 	Capacity      int
 	Load          int
@@ -22,15 +22,14 @@ type Worker struct {
 	Version       string
 	StartedAt     Instant
 	LastHeartbeat Instant
-	// HealthURL is where it says how it is, "" for nowhere.
+	// HealthURL is the address of its health check, "" without one.
 	HealthURL string
-	// ProbeFailures counts the probes that have failed since the last good one, and
-	// ProbeError says why the last of them did.
+	// ProbeFailures counts the failed probes since the last successful one, and ProbeError explains the last failure.
 	ProbeFailures int
 	ProbeError    string
 	// BrokenAt is when its circuit breaker opened; 0 while it is closed.
 	BrokenAt Instant
-	// Unread says why a part of the row could not be read, "" for nearly all.
+	// Unread explains which part of the row is unreadable, "" for a whole row.
 	Unread string
 }
 
@@ -40,19 +39,18 @@ type WorkerState string
 // Worker states.
 const (
 	WorkerActive    WorkerState = "active"
-	WorkerDraining  WorkerState = "draining"  // takes nothing more
-	WorkerUnhealthy WorkerState = "unhealthy" // gets nothing until a probe succeeds; keeps what it has
-	WorkerDead      WorkerState = "dead"      // said good-bye, or missed its heartbeats
+	WorkerDraining  WorkerState = "draining"  // takes no more steps
+	WorkerUnhealthy WorkerState = "unhealthy" // gets no steps until a probe succeeds; keeps those it holds
+	WorkerDead      WorkerState = "dead"      // has signed off, or missed its heartbeats
 )
 
-// WorkerStates are all of them.
+// WorkerStates lists the states.
 var WorkerStates = []WorkerState{WorkerActive, WorkerDraining, WorkerUnhealthy, WorkerDead}
 
-// Leaving reports whether a worker in the state is to finish what it has and poll
-// no more.
+// Leaving reports whether a worker in the state should finish its steps and stop polling.
 func (s WorkerState) Leaving() bool { return s == WorkerDraining || s == WorkerDead }
 
-// Serves reports whether the worker can carry out steps of the route.
+// Serves reports whether the worker can run steps of the route.
 func (w *Worker) Serves(r Route) bool {
 	if len(w.Namespaces) > 0 && !slices.Contains(w.Namespaces, r.Namespace) {
 		return false
@@ -68,8 +66,7 @@ func (w *Worker) Serves(r Route) bool {
 	return true
 }
 
-// Heard books a sign of life: a worker that was taken for dead is active again,
-// and one that says that it drains is draining.
+// Heard records a sign of life: a dead worker is active again, and one that reports draining is draining.
 func (w *Worker) Heard(now Instant, draining bool) {
 	w.LastHeartbeat = max(w.LastHeartbeat, now)
 	if w.State == WorkerDead {
@@ -80,9 +77,8 @@ func (w *Worker) Heard(now Instant, draining bool) {
 	}
 }
 
-// Probed books how a look at the worker's health ended: fault is "" for well. So
-// many failures in a row make an active worker unhealthy; the first success ends it.
-// It reports whether there is anything to store.
+// Probed records the result of a health probe: fault is "" for success. After unhealthyAfter failures in a row an
+// active worker is unhealthy; the first success ends that. It reports whether there is a change to store.
 func (w *Worker) Probed(fault string, unhealthyAfter int) bool {
 	before := *w
 	if fault == "" {
@@ -105,14 +101,13 @@ type BreakerState string
 // The states of a circuit breaker.
 const (
 	BreakerClosed   BreakerState = "closed"
-	BreakerOpen     BreakerState = "open"      // the worker gets nothing
-	BreakerHalfOpen BreakerState = "half_open" // it gets a few attempts, to see whether they succeed
+	BreakerOpen     BreakerState = "open"      // the worker gets no steps
+	BreakerHalfOpen BreakerState = "half_open" // the worker gets a few attempts as a test
 )
 
-// Breaker returns the state of the worker's circuit breaker, when that changes or
-// begins anew by itself (0: never), and which half-open period it is in: they
-// follow each other, each as long as the breaker was open, until an attempt has
-// ended in one way or the other.
+// Breaker returns the state of the worker's circuit breaker, the time of its next automatic change or period (0:
+// never), and the number of the half-open period. Half-open periods follow each other, each as long as the breaker was
+// open, until an attempt has ended with any outcome.
 func (w *Worker) Breaker(now Instant, openFor time.Duration) (s BreakerState, until Instant, period int64) {
 	if w.BrokenAt == 0 || openFor <= 0 {
 		return BreakerClosed, 0, 0
@@ -125,8 +120,8 @@ func (w *Worker) Breaker(now Instant, openFor time.Duration) (s BreakerState, un
 	return BreakerHalfOpen, until, period
 }
 
-// WorkersFault reports whether an attempt that ended so says more about the
-// worker than about the step: nobody heard of it in time, or it lacked a resource.
+// WorkersFault reports whether an attempt's end indicates a fault of the worker rather than of the step: the worker was
+// not heard from in time, or lacked a resource.
 func WorkersFault(o Outcome, f *Failure) bool {
 	switch o {
 	case NotStarted, LeaseExpired, TimedOut:
@@ -138,8 +133,7 @@ func WorkersFault(o Outcome, f *Failure) bool {
 	}
 }
 
-// workers reports whether the failure is of a class for which the worker is to blame.
-// One that is not to be repeated is logic, and goes by its words.
+// workers reports whether the failure's class blames the worker. A failure that is not retryable counts as logic.
 func (f *Failure) workers() bool {
 	c := f.Class
 	if c == "" || c == failure.Logic {
