@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// actColumns are those of an act, in the order of scanAct.
+// actColumns are the columns of an act, in the order of scanAct.
 const actColumns = `id, task_id, step_id, case_id, worker_id, namespace, template, at, kind, actor, auth, key_name,
  reason, from_state, to_state, data`
 
@@ -27,7 +27,7 @@ func (s SQL) scanActAnd(row Row, more ...any) (a task.Act, err error) {
 	return a, err
 }
 
-// AddActs stores what operators did.
+// AddActs stores acts of operators.
 func (SQL) AddActs(ctx context.Context, tx engine.Tx, acts []task.Act) error {
 	s := In(tx)
 	const query = `INSERT INTO tasker_acts (task_id, step_id, case_id, worker_id, namespace, template, at, kind, actor, auth,
@@ -50,12 +50,12 @@ func (s SQL) nullableID(id task.ID) any {
 	return s.id(id)
 }
 
-// FindActs returns what operators did to a task and its steps, oldest first.
+// FindActs returns the acts on a task and its steps, oldest first.
 func (s SQL) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
 	return collect(ctx, s, s.scanAct, `SELECT `+actColumns+` FROM tasker_acts WHERE task_id = $1 ORDER BY id`, s.id(id))
 }
 
-// listedAct is actColumns with small data only, and whether there is more.
+// listedAct is actColumns with small data only, and a flag for omitted data.
 var listedAct = strings.TrimSuffix(actColumns, `data`) + small(`data`) + `, ` + large(`data`)
 
 func (s SQL) scanListedAct(row Row) (task.Act, error) {
@@ -65,7 +65,7 @@ func (s SQL) scanListedAct(row Row) (task.Act, error) {
 	return a, err
 }
 
-// ListActs returns a page of what operators did, newest first.
+// ListActs returns a page of acts, newest first.
 func (s SQL) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, error) {
 	w := where{}
 	w.addIf(!f.Task.IsZero(), "task_id = ?", s.id(f.Task))
@@ -84,7 +84,7 @@ func (s SQL) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, erro
 	if err != nil {
 		return nil, err
 	}
-	// an ID may only look like one of ours: an engine may keep a part of it
+	// an ID may only resemble a stored one: an engine may keep a part of it
 	acts = slices.DeleteFunc(acts, func(a task.Act) bool {
 		return !f.Task.IsZero() && a.TaskID != f.Task || !f.Case.IsZero() && a.CaseID != f.Case ||
 			!f.Worker.IsZero() && a.WorkerID != f.Worker

@@ -6,9 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// WasHanded reports whether a step differs from what it was in nothing but what
-// claiming or starting it changes, and is in a worker's hands now: state, key,
-// attempts, token, worker, times and the lease.
+// WasHanded reports whether a leased step differs from its former row only in the fields that claiming or starting it
+// changes: state, key, attempts, token, worker, times and the lease.
 func WasHanded(was task.Step, s *task.Step) bool {
 	if !s.State.Leased() {
 		return false
@@ -20,9 +19,8 @@ func WasHanded(was task.Step, s *task.Step) bool {
 	return same(was, s)
 }
 
-// WasSettled reports whether a step differs from what it was in nothing but what
-// completing it, or giving it up, changes: state, time and result. It is in no
-// queue now.
+// WasSettled reports whether a step outside every queue differs from its former row only in the fields that completing
+// it, or giving it up, changes: state, time and result.
 func WasSettled(was task.Step, s *task.Step) bool {
 	if s.Queue != task.NoQueue {
 		return false

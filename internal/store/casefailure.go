@@ -8,31 +8,28 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// No index holds what a filter may ask about the failure of a case: its step, handler
-// and message. So these are asked about a bounded window of those cases that pass
-// the rest of the filter.
+// No index contains the step, handler and message of a case's failure. So these are checked in a bounded window of the
+// cases that pass the rest of the filter.
 
-// maxFailedSteps bounds how many steps of templates a handler may stand for in a filter.
+// maxFailedSteps bounds the steps of templates for one handler in a filter.
 const maxFailedSteps = 1000
 
-// asksForFailure reports whether a filter asks about the failure itself.
+// asksForFailure reports whether a filter has conditions on the failure itself.
 func asksForFailure(f engine.CaseFilter) bool {
 	return f.Step != "" || f.Handler != "" || f.Message != ""
 }
 
-// failureWindow are the newest of the cases that the terms let pass, on the alias c, for
-// failureTerms.
+// failureWindow returns the newest of the cases that pass the terms, on the alias c, for failureTerms.
 func failureWindow(w *where) string {
 	return `(SELECT c.dlq_entry_uuid AS id FROM tasker_tasks_dlq c` + w.text() + ` ORDER BY c.dlq_entry_uuid DESC LIMIT ` +
 		w.arg(engine.CaseWindow) +
 		`) q JOIN tasker_tasks_dlq c ON c.dlq_entry_uuid = q.id`
 }
 
-// failureTerms adds what a filter asks about the failure, on the alias c. It reports
-// false when nothing can match.
+// failureTerms adds a filter's conditions on the failure, on the alias c. It reports false if nothing can match.
 func (s SQL) failureTerms(ctx context.Context, w *where, f engine.CaseFilter) (bool, error) {
 	w.addIf(f.Step != "", "c.failed_step = ?", f.Step)
-	// both databases have it, and neither folds letters or knows wildcards here
+	// both databases have replace, without case folding and wildcards
 	w.addIf(f.Message != "", "replace(c.error_message, ?, '') <> c.error_message", f.Message)
 	if f.Handler == "" {
 		return true, nil
@@ -46,13 +43,12 @@ func (s SQL) failureTerms(ctx context.Context, w *where, f engine.CaseFilter) (b
 	return true, nil
 }
 
-// stepsOfHandler returns the steps that a handler runs: the keys of their templates and
-// their names, in turn.
+// stepsOfHandler returns the steps of a handler: pairs of the key of a template and the name of a step.
 func (s SQL) stepsOfHandler(ctx context.Context, f engine.CaseFilter) ([]any, error) {
 	w := where{}
 	w.addIf(f.Namespace != "", "namespace = ?", f.Namespace)
 	w.addIf(f.TaskName != "", "name = ?", f.TaskName)
-	// most templates do not have its name anywhere in them
+	// most templates do not contain its name
 	name, err := jsonText(f.Handler)
 	if err != nil {
 		return nil, err

@@ -11,21 +11,18 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Which rows are on a page of cases is decided by indexes that hold all that a
-// filter may ask about; only the rows of the page itself are read.
+// Indexes with all columns of the filter decide the rows of a page of cases; only these rows are read.
 
-// Two ways to ask for cases of some templates. Their number may be large.
+// Two conditions for cases of some templates. There may be many templates.
 func soughtDefs(n int) string { return "c.def_id IN (" + marks(n) + ")" }
 
-// filteredDefs is for a walk along an index in the order of something else:
-// PostgreSQL looks each row up in a table that it makes once, and does not try
-// one template after the other.
+// filteredDefs is for a walk along an index in another order: PostgreSQL looks each row up in a table that it builds
+// once, and does not try one template after the other.
 func filteredDefs(n int) string {
 	return "(c.def_id IN (VALUES " + strings.TrimSuffix(strings.Repeat("(CAST(? AS bigint)), ", n), ", ") + ")) IS TRUE"
 }
 
-// caseTerms adds what a filter asks for, on the alias c. It reports false when
-// nothing can match.
+// caseTerms adds a filter's conditions, on the alias c. It reports false if nothing can match.
 func (s SQL) caseTerms(ctx context.Context, w *where, f engine.CaseFilter, ofDefs func(n int) string) (bool, error) {
 	defs, restricted, err := s.definitions(ctx, engine.TaskFilter{Namespace: f.Namespace, Name: f.TaskName})
 	if err != nil || restricted && len(defs) == 0 {
@@ -53,7 +50,7 @@ func (s SQL) caseTerms(ctx context.Context, w *where, f engine.CaseFilter, ofDef
 	if f.InError {
 		f.State = task.Errored
 	}
-	if f.State != "" { // a question about each case that passed so far, whatever else it could be
+	if f.State != "" { // checked for each case that passed, never turned into a join
 		w.add("(SELECT t.state FROM tasker_tasks t WHERE t.id = c.task_uuid) = ?", string(f.State))
 	}
 	return true, nil
@@ -67,10 +64,10 @@ func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, 
 	if ok, err := s.caseTerms(ctx, &w, f, filteredDefs); err != nil || !ok {
 		return nil, err
 	}
-	// Written so that no index on the reason is tempting: one would have to be
-	// sorted, while those of pages are in order and hold the reason too.
+	// The form keeps the planner from an index on the reason, which would need a sort, while the indexes of pages are
+	// in order and contain the reason too.
 	w.addIf(reason != "", "coalesce(c.dlq_reason, '') = ?", string(reason))
-	// an ID does not tell the time of its case, but is not far from it
+	// the time in an ID is not exactly that of its case, but near it
 	w.addIf(f.After != 0, "c.dlq_entry_uuid >= ?", s.id(task.MakeID(task.SeqFloor(f.After.Time().Add(-clockSlack)), 0)))
 	w.addIf(f.Before != 0, "c.dlq_entry_uuid < ?", s.id(task.MakeID(task.SeqFloor(f.Before.Time().Add(clockSlack)), 0)))
 	from := `tasker_tasks_dlq c`
@@ -87,14 +84,13 @@ func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, 
 	if err != nil {
 		return nil, err
 	}
-	if len(f.IDs) > 0 { // an ID that only looks like one of ours does not exist
+	if len(f.IDs) > 0 { // an ID that only resembles a stored one does not exist
 		ids = slices.DeleteFunc(ids, func(id task.ID) bool { return !slices.Contains(f.IDs, id) })
 	}
 	return s.fetchCases(ctx, ids, f.Bytes)
 }
 
-// fetchCases returns cases in the order of their IDs in the list, with as much metadata
-// as fits.
+// fetchCases returns cases in the order of their IDs in the list, with as much metadata as fits.
 func (s SQL) fetchCases(ctx context.Context, ids []task.ID, bytes int) ([]*task.Case, error) {
 	place := make(map[task.ID]int, len(ids))
 	for i, id := range ids {
@@ -113,8 +109,7 @@ func (s SQL) fetchCases(ctx context.Context, ids []task.ID, bytes int) ([]*task.
 	return cases, s.addLarge(ctx, `SELECT c.metadata FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, page, bytes)
 }
 
-// UrgentCases returns a page of pending cases, the most urgent first; see
-// engine.CaseReader.
+// UrgentCases returns a page of pending cases, most urgent first; see engine.CaseReader.
 func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases settings.PriorityBases) ([]*task.Case, error) {
 	f.Status = ""
 	base := where{}
@@ -137,8 +132,8 @@ func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases setting
 		if f.Reason != "" && f.Reason != r {
 			continue
 		}
-		// each reason is one walk along the index of what is urgent, where its cases
-		// are in order: as many of each as if all of the page were of one reason
+		// each reason is one walk along the index of urgency, where its cases are in order: a full page of each, as if
+		// the page had only that reason
 		of := strings.Join(append(terms, "c.dlq_reason = '"+string(r)+"'"), " AND ")
 		parts = append(parts, `SELECT q.dlq_entry_uuid, q.urgency FROM (SELECT c.dlq_entry_uuid, c.dlq_timestamp - `+
 			w.arg(bases.Headstart(r).Microseconds())+` AS urgency
@@ -183,7 +178,7 @@ func (s SQL) CountFailures(ctx context.Context, since task.Instant, byFingerprin
 	if byFingerprint {
 		pattern = `coalesce(c.error_pattern, '')`
 	}
-	// whether a task is in error is only asked of those that may be worth it
+	// only candidates are checked for a task in error
 	query := `SELECT d.namespace, c.dlq_reason, ` + pattern + ` AS pattern, count(*) AS cases,
  CAST(sum(CASE WHEN c.retryable = 0 OR c.resolution_status <> 'pending' THEN 0
   WHEN (SELECT t.state FROM tasker_tasks t WHERE t.id = c.task_uuid) = 'error' THEN 1 ELSE 0 END) AS bigint), CAST(min(c.dlq_timestamp) AS bigint), CAST(max(c.dlq_timestamp) AS bigint)
@@ -207,8 +202,8 @@ func (s SQL) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.Case
 	if ok, err := s.caseTerms(ctx, &w, f, soughtDefs); err != nil || !ok {
 		return nil, err
 	}
-	// A case has some reason and some resolution: to name them all lets the index of
-	// counts answer, which begins with both.
+	// Every case has a reason and a resolution: naming all of them lets the index of counts answer, which begins with
+	// both.
 	if w.terms != nil && f.Reason == "" {
 		w.add("c.dlq_reason IN ("+marks(len(task.CaseReasons))+")", anys(texts(task.CaseReasons))...)
 	}

@@ -19,7 +19,7 @@ const (
 	bareCase       = caseColumns + `, NULL, 0, NULL, NULL, NULL, NULL`
 )
 
-// listedCase has a case without its snapshot, and whether its metadata was left out.
+// listedCase is a case without its snapshot, and a flag for omitted metadata.
 var listedCase = strings.Replace(caseColumns, `c.metadata`, small(`c.metadata`), 1) + failureColumns + `, NULL, ` +
 	large(`c.metadata`)
 
@@ -109,7 +109,7 @@ func document(b []byte) any {
 	return string(b)
 }
 
-// Case returns a case as a transaction needs it, or nil; see engine.CaseRows.
+// Case returns a case with the fields for a transaction, or nil; see engine.CaseRows.
 func (SQL) Case(ctx context.Context, tx engine.Tx, id task.ID) (*task.Case, error) {
 	s := In(tx)
 	return s.caseByID(ctx, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, id)
@@ -132,7 +132,7 @@ func (s SQL) caseByID(ctx context.Context, query string, id task.ID) (*task.Case
 	return c, nil
 }
 
-// LastCase returns the case of a task that was opened last, or nil.
+// LastCase returns the most recently opened case of a task, or nil.
 func (s SQL) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
 	const query = `SELECT ` + wholeCase +
 		` FROM tasker_tasks_dlq c WHERE c.task_uuid = $1 ORDER BY c.dlq_entry_uuid DESC LIMIT 1`
@@ -171,7 +171,7 @@ func (SQL) DeleteCases(ctx context.Context, tx engine.Tx, ids []task.ID) error {
 	return nil
 }
 
-// ResolvedCases returns cases that were resolved before a time; see engine.CaseReader.
+// ResolvedCases returns cases resolved before a time; see engine.CaseReader.
 func (s SQL) ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error) {
 	const query = `SELECT ` + bareCase +
 		` FROM tasker_tasks_dlq c WHERE c.resolution_status <> 'pending' AND c.resolved_at < $1
@@ -179,7 +179,7 @@ func (s SQL) ResolvedCases(ctx context.Context, before task.Instant, limit int) 
 	return collect(ctx, s, s.scanCase, query, int64(before), limit)
 }
 
-// SaveCases stores what an investigation can change of cases; see engine.CaseRows.
+// SaveCases stores the fields of cases that an investigation can change; see engine.CaseRows.
 func (SQL) SaveCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
 	s := In(tx)
 	const query = `UPDATE tasker_tasks_dlq SET resolution_status = $2, resolution_notes = $3, resolved_at = $4, resolved_by = $5, metadata = $6,
@@ -202,7 +202,7 @@ func (SQL) SaveCases(ctx context.Context, tx engine.Tx, cases []*task.Case) erro
 	return nil
 }
 
-// Evidence returns what a snapshot needs of tasks; see engine.Evidences.
+// Evidence returns the rows of tasks for a snapshot; see engine.Evidences.
 func (SQL) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 	s := In(tx)
 	found := make(map[task.ID]engine.Evidence, len(tasks))
@@ -220,7 +220,7 @@ func (SQL) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[tas
 	for _, in := range inputs {
 		found[in.id] = engine.Evidence{Context: in.document}
 	}
-	// the last of each step; the list of tasks stands for the inner query
+	// the last attempt of each step; the list of tasks replaces the inner query
 	const last = `SELECT ` + attemptColumns +
 		` FROM tasker_attempts WHERE id IN (SELECT max(id) FROM tasker_attempts WHERE failure IS NOT NULL AND task_id IN `
 	failures, err := collectByIDs(ctx, s, tasks, s.scanAttempt, last, ` GROUP BY task_id, step_id)`)
@@ -235,8 +235,8 @@ func (SQL) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[tas
 	return found, nil
 }
 
-// LastFailures returns the last failed attempt of each task; see engine.Evidences. It first finds where they
-// are, because a failure may be long and only one per task is needed.
+// LastFailures returns the last failed attempt of each task; see engine.Evidences. It first finds their places, because
+// a failure may be long and only one per task is needed.
 func (s SQL) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt, error) {
 	type place struct {
 		no int64
@@ -277,7 +277,7 @@ func (s SQL) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt
 	return attempts, nil
 }
 
-// collectByIDs runs a query with a list of IDs in the middle, as often as it takes.
+// collectByIDs runs a query with a list of IDs in the middle, once for each part of the list.
 func collectByIDs[T any](ctx context.Context, s SQL, ids []task.ID, scan func(Row) (T, error), before,
 	behind string,
 ) ([]T, error) {
@@ -293,7 +293,7 @@ func collectByIDs[T any](ctx context.Context, s SQL, ids []task.ID, scan func(Ro
 	return all, nil
 }
 
-// FindNote returns the text kept under a key, "" when there is none.
+// FindNote returns the text stored under a key, "" without one.
 func (s SQL) FindNote(ctx context.Context, key string) (string, error) {
 	text, err := first(ctx, s, func(row Row) (t Text, err error) {
 		err = row.Scan(&t)
@@ -302,7 +302,7 @@ func (s SQL) FindNote(ctx context.Context, key string) (string, error) {
 	return string(text), err
 }
 
-// Notes returns the texts whose keys begin with a prefix. There are few in all.
+// Notes returns the texts whose keys have a prefix. There are few in all.
 func (s SQL) Notes(ctx context.Context, prefix string) (map[string]string, error) {
 	out := map[string]string{}
 	err := s.Query(ctx, `SELECT key, value FROM tasker_meta WHERE substr(key, 1, length($1)) = $1`, []any{prefix},
@@ -315,7 +315,7 @@ func (s SQL) Notes(ctx context.Context, prefix string) (map[string]string, error
 	return out, err
 }
 
-// DropNotes deletes what is kept under keys.
+// DropNotes deletes the texts of keys.
 func (SQL) DropNotes(ctx context.Context, tx engine.Tx, keys []string) error {
 	s := In(tx)
 	for _, key := range keys {
@@ -326,7 +326,7 @@ func (SQL) DropNotes(ctx context.Context, tx engine.Tx, keys []string) error {
 	return nil
 }
 
-// Note keeps a small text under a key.
+// Note stores a small text under a key.
 func (SQL) Note(ctx context.Context, tx engine.Tx, key, text string) error {
 	s := In(tx)
 	const query = `INSERT INTO tasker_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
@@ -334,7 +334,7 @@ func (SQL) Note(ctx context.Context, tx engine.Tx, key, text string) error {
 	return err
 }
 
-// FirstNote keeps a small text under a key that has none.
+// FirstNote stores a small text under a key without one.
 func (SQL) FirstNote(ctx context.Context, tx engine.Tx, key, text string) error {
 	s := In(tx)
 	const query = `INSERT INTO tasker_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`
@@ -352,9 +352,8 @@ func (s SQL) Watches(ctx context.Context, behind engine.Watch, until task.Instan
 	}, query, int64(behind.At), s.id(behind.Task), int64(until), limit)
 }
 
-// CountWatches counts watches of live tasks; see engine.WatchStore. What is over has
-// its watch until it is looked at. Each task is looked up by its key: no plan that
-// begins with all tasks is any good.
+// CountWatches counts watches of live tasks; see engine.WatchStore. A finished task keeps its watch until the next
+// check of it. Each task is looked up by its key: a plan that begins with all tasks is always slow.
 func (s SQL) CountWatches(ctx context.Context, limit int) (int, error) {
 	query := `SELECT count(*) FROM (SELECT task_id FROM tasker_task_watches LIMIT $1) AS w
  WHERE (SELECT t.state FROM tasker_tasks t WHERE t.id = w.task_id) NOT IN (` + settledStates + `)`
@@ -378,13 +377,13 @@ func (s SQL) FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, error)
 
 // Survey reads tasks in the order of their IDs; see engine.ReadTasks.
 func (s SQL) Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error) {
-	// an offset says how far it goes without carrying anything over
+	// an offset finds the edge without transferring rows
 	const edge = `SELECT t.id FROM tasker_tasks t WHERE t.id > $1 AND t.id < $2 ORDER BY t.id LIMIT 1 OFFSET $3`
 	stop, err := first(ctx, s, s.scanID, edge, s.id(after), s.id(before), limit-1)
 	if err != nil {
 		return nil, task.ID{}, err
 	}
-	// one upper bound: of two, SQLite would stop at the first only, which may be far
+	// one upper bound: of two, SQLite would use only the first, which may be far away
 	end, upTo := `t.id <= $2`, stop
 	if stop.IsZero() {
 		end, upTo = `t.id < $2`, before

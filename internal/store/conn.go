@@ -11,39 +11,38 @@ import (
 
 // Conn runs portable SQL: on a pool, or inside a transaction.
 type Conn interface {
-	// Exec runs a statement and returns how many rows it touched.
+	// Exec runs a statement and returns the number of affected rows.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
-	// Send runs a statement whose outcome is not needed. Inside a transaction it may wait until the next
-	// question, or the commit, which then fails instead of Send.
+	// Send runs a statement whose outcome is not needed. Inside a transaction it may wait until the next query, or the
+	// commit, which then fails instead of Send.
 	Send(ctx context.Context, query string, args ...any) error
-	// Query calls each with every row in turn. The Row is valid during the call.
+	// Query calls each with every row in order. The Row is valid during the call.
 	Query(ctx context.Context, query string, args []any, each func(Row) error) error
 }
 
-// Row is one row of an answer.
+// Row is one row of a result.
 type Row interface {
 	Scan(dest ...any) error
 }
 
-// Dialect is what portable SQL has to know of an engine.
+// Dialect is the engine-specific part of portable SQL.
 type Dialect struct {
-	// ID converts an ID to the value that the engine keeps.
+	// ID converts an ID to the engine's value.
 	ID func(task.ID) any
 	// ScanID returns a destination for Scan that sets the ID.
 	ScanID func(*task.ID) sql.Scanner
-	// StateColumn names the column of tasks that, behind def_id, finds those in a
-	// state; "" when no index does. Defaults to state.
+	// StateColumn names the column of tasks that, after def_id, finds those in a state; "" without an index. Defaults
+	// to state.
 	StateColumn func(task.State) string
 }
 
-// SQL is portable SQL on one connection. Its methods are safe for concurrent
-// use when the Conn is.
+// SQL is portable SQL on one connection. Its methods are safe for concurrent use if the Conn is.
 type SQL struct {
 	Conn
 	Dialect
 }
 
-// id is the value of an ID.
+// id returns the engine's value of an ID.
 func (s SQL) id(id task.ID) any { return s.Dialect.ID(id) }
 
 // jsonText encodes a value for a JSON column; nil stays NULL.
@@ -55,7 +54,7 @@ func jsonText(v any) (any, error) {
 	return string(b), nil
 }
 
-// Text is a nullable text column that is "" when NULL.
+// Text is a nullable text column; NULL is "".
 type Text string
 
 // Scan implements sql.Scanner.
@@ -73,10 +72,10 @@ func (t *Text) Scan(v any) error {
 	return nil
 }
 
-// JSON is a nullable JSON column that is nil when NULL.
+// JSON is a nullable JSON column; NULL is nil.
 type JSON []byte
 
-// Scan implements sql.Scanner. What it keeps is its own copy.
+// Scan implements sql.Scanner. It keeps its own copy.
 func (j *JSON) Scan(v any) error {
 	switch v := v.(type) {
 	case nil:

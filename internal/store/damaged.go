@@ -8,9 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// scan reads a row whose first column is its ID. It leaves a column that cannot be read unchanged and records
-// it, unless it is the ID: a row without a known ID cannot be shown, but one bad column must not hide the
-// others, nor other rows.
+// scan reads a row whose first column is its ID. It leaves an unreadable column unchanged and records it, unless it is
+// the ID: a row without a known ID cannot be shown, but one bad column must not hide the others, nor other rows.
 func scan(row Row, dest []any, id *task.ID, note *string) error {
 	err := row.Scan(dest...)
 	if err == nil {
@@ -26,12 +25,12 @@ func scan(row Row, dest []any, id *task.ID, note *string) error {
 	return nil
 }
 
-// unread notes why a part of a row could not be read.
+// unread records the reason why a part of a row is unreadable.
 func unread(note *string, part string, err error) {
 	*note = strings.TrimPrefix(*note+"; "+part+" cannot be read: "+err.Error(), "; ")
 }
 
-// looseColumn is a destination that takes whatever a column holds.
+// looseColumn is a destination that accepts any value of a column.
 type looseColumn struct {
 	dest any
 	note *string

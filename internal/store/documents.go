@@ -7,17 +7,16 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// A row of a list comes with its document when that is small. Larger ones are read one by one afterwards, as
-// long as they fit the page: otherwise a page of 1,000 rows would cost hundreds of megabytes before it is
-// cut.
+// A row of a list is read with its document if that is small. Larger ones are read one by one afterwards, while they
+// fit the page: otherwise a page of 1,000 rows would cost hundreds of megabytes before it is cut.
 
-// small is a column where its text is short, NULL where it is not.
+// small is a column if its text is short, else NULL.
 func small(column string) string {
 	return `CASE WHEN length(CAST(` + column + ` AS text)) <= ` + strconv.Itoa(engine.SmallDocument) + ` THEN ` + column +
 		` END`
 }
 
-// large is 1 where small leaves out what is there.
+// large is 1 if small omits a value.
 func large(column string) string {
 	return `CASE WHEN length(CAST(` + column + ` AS text)) > ` + strconv.Itoa(engine.SmallDocument) + ` THEN 1 ELSE 0 END`
 }
@@ -26,11 +25,11 @@ func large(column string) string {
 type documentOf struct {
 	id      any // of the row
 	text    *[]byte
-	omitted *bool // it is large, and not read yet
+	omitted *bool // large, and not read yet
 }
 
-// addLarge reads the large documents of a page with a query for one row, in the order
-// of the page, until there are more bytes than limit: see engine.CaseFilter.
+// addLarge reads the large documents of a page with a query for one row, in the order of the page, up to limit bytes:
+// see engine.CaseFilter.
 func (s SQL) addLarge(ctx context.Context, query string, page []documentOf, limit int) error {
 	size := 0
 	for _, d := range page {

@@ -6,16 +6,16 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// Handle is an open transaction of an SQL database. Its engine.Tx gives the engine's rows, and SQL the tables of
-// everybody: both are parts of the one transaction.
+// Handle is an open transaction of an SQL database. Its engine.Tx covers the engine's rows, and SQL the tables of every
+// domain: both are parts of the one transaction.
 type Handle interface {
 	engine.Handle
 	// SQL runs portable statements in the transaction.
 	SQL() SQL
 }
 
-// In returns portable SQL in a transaction of an SQL database. It panics for one of memstore: who keeps a domain's
-// rows in a database has mixed up two, and the store that runs the transaction turns the panic into an error.
+// In returns portable SQL in a transaction of an SQL database. It panics for one of memstore: a domain with rows in a
+// database has confused two stores, and the store that runs the transaction turns the panic into an error.
 func In(tx engine.Tx) SQL {
 	h, ok := tx.Handle().(Handle)
 	if !ok {
@@ -24,7 +24,7 @@ func In(tx engine.Tx) SQL {
 	return h.SQL()
 }
 
-// The domains that need nothing but portable SQL.
+// The domains that need portable SQL only.
 
 // CaseStore implements engine.Database.
 func (s SQL) CaseStore() engine.CaseStore { return s }

@@ -9,10 +9,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// spans is of how many tasks one statement reads the steps.
+// spans is the number of tasks whose steps one statement reads.
 const spans = 64
 
-// InQueues returns those steps of tasks that stand in a queue.
+// InQueues returns the steps of tasks that stand in a queue.
 func (s SQL) InQueues(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
 	return s.stepsOf(ctx, of, StepColumns, ` AND s.queue IS NOT NULL`)
 }
@@ -54,9 +54,8 @@ func (s SQL) Results(ctx context.Context, steps []task.ID, bytes int) (map[task.
 	return out, nil
 }
 
-// stepsOf returns steps of tasks that fulfil a condition. The steps of a task are
-// a range of keys behind its own; each range is a statement of its own in a union, so
-// that no planner takes many of them for the whole table.
+// stepsOf returns steps of tasks that meet a condition. The steps of a task are a range of keys after its own; each
+// range is a separate statement in a union, so that no planner mistakes many ranges for the whole table.
 func (s SQL) stepsOf(ctx context.Context, of []engine.Sized, columns, condition string) ([]*task.Step, error) {
 	var all []*task.Step
 	for part := range slices.Chunk(of, spans) {
@@ -69,7 +68,7 @@ func (s SQL) stepsOf(ctx context.Context, of []engine.Sized, columns, condition 
 			t := part[min(n, len(part)-1)]
 			first, last := t.Task, task.MakeID(t.Task.Seq()+int64(t.Steps), 1<<62-1)
 			if n >= len(part) {
-				first = last // nothing
+				first = last // an empty range
 			}
 			at := w.arg(s.id(first))
 			query.WriteString(`SELECT ` + columns + ` FROM tasker_workflow_steps s

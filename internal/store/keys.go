@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// TakeKeys binds idempotency keys, for an engine that has one writer; see engine.KeyStore.
+// TakeKeys binds idempotency keys, for an engine with a single writer; see engine.KeyStore.
 func (SQL) TakeKeys(ctx context.Context, tx engine.Tx, asks []engine.KeyAsk, now, expires task.Instant,
 	_ bool,
 ) ([]engine.KeyAnswer, error) {
@@ -54,10 +54,10 @@ func (SQL) BindKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to en
 	return err
 }
 
-// keysAtOnce is how many keys one statement asks for.
+// keysAtOnce is the number of keys in one statement.
 const keysAtOnce = 500
 
-// BoundTasks returns what idempotency keys are bound to; see engine.KeyStore.
+// BoundTasks returns the tasks bound to idempotency keys; see engine.KeyStore.
 func (s SQL) BoundTasks(ctx context.Context, names []engine.KeyName,
 	now task.Instant,
 ) (map[engine.KeyName]task.ID, error) {

@@ -19,11 +19,11 @@ import (
 const (
 	window     = 20_000
 	maxSources = 256
-	// clockSlack is how far an ID may run ahead of the time its task was created.
+	// clockSlack is the most that an ID may run ahead of its task's creation.
 	clockSlack = time.Hour
 )
 
-// initiator is who asked for a task, as its index has it.
+// initiator is the initiator of a task, in the form of its index.
 const initiator = `meta ->> 'initiator'`
 
 // source yields task IDs from one index.
@@ -41,7 +41,7 @@ func (s SQL) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, 
 		return nil, task.ID{}, err
 	}
 	var ids []task.ID
-	var horizon task.ID // below it, some source has not been looked at
+	var horizon task.ID // some source has not been read below it
 	for _, src := range sources {
 		got, stop, err := s.draw(ctx, src, f)
 		if err != nil {
@@ -65,8 +65,8 @@ func (s SQL) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, 
 	return s.page(ctx, ids, next, f)
 }
 
-// page returns the tasks in the order of the IDs, and next; or fewer, and where they
-// end, when their contexts come to too many bytes. At least one task is on it.
+// page returns the tasks in the order of the IDs, and next; or fewer, and where they end, if their contexts exceed the
+// bytes of a page. It returns at least one task.
 func (s SQL) page(ctx context.Context, ids []task.ID, next task.ID,
 	f engine.TaskFilter,
 ) ([]*task.Task, task.ID, error) {
@@ -91,26 +91,25 @@ func (s SQL) page(ctx context.Context, ids []task.ID, next task.ID,
 	return tasks, next, nil
 }
 
-// heavy bounds how many rows are read at a time that carry payloads: what is read
-// beyond the bytes of a page is thrown away.
+// heavy bounds the number of rows with payloads in one read: rows beyond the bytes of a page are discarded.
 const heavy = 16
 
 func compareIDs(a, b task.ID) int { return slices.Compare(a[:], b[:]) }
 
-// fetched bounds how many rows one statement finds by their IDs.
+// fetched bounds the number of rows that one statement finds by ID.
 const fetched = 256
 
-// chunks cuts a list of IDs into those of one statement each.
+// chunks divides a list of IDs into parts for one statement each.
 func chunks(ids []task.ID) iter.Seq[[]task.ID] { return slices.Chunk(ids, fetched) }
 
-// fetch returns the tasks in the order of the IDs. Some statements for a whole
-// page, because each may be a round trip.
+// fetch returns the tasks in the order of the IDs. It uses a few statements for a whole page, because each may be a
+// round trip.
 func (s SQL) fetch(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	rows, err := collectByIDs(ctx, s, ids, s.ScanTask, `SELECT `+TaskColumns+` FROM tasker_tasks t WHERE t.id IN `, ``)
 	return inOrder(ids, rows), err
 }
 
-// inOrder sorts tasks as their IDs are; one that was deleted meanwhile is left out.
+// inOrder sorts tasks in the order of the IDs; one deleted in the meantime is omitted.
 func inOrder(ids []task.ID, rows []*task.Task) []*task.Task {
 	found := make(map[task.ID]*task.Task, len(rows))
 	for _, t := range rows {
@@ -128,8 +127,8 @@ func inOrder(ids []task.ID, rows []*task.Task) []*task.Task {
 // idList is a list of IDs for IN.
 func (s SQL) idList(w *where, ids []task.ID) string { return list(w, ids, s.id) }
 
-// list is a list of values for IN. It names the last one several times over, so
-// that there are few different statements, which may be prepared.
+// list is a list of values for IN. It repeats the last value, so that there are few different statements, which may be
+// prepared.
 func list[T any](w *where, values []T, arg func(T) any) string {
 	var list strings.Builder
 	list.WriteString("(")
@@ -143,8 +142,7 @@ func list[T any](w *where, values []T, arg func(T) any) string {
 	return list.String()
 }
 
-// draw returns up to limit+1 matching IDs of a source, and the ID at which it
-// stopped looking: zero when it looked at all there is.
+// draw returns up to limit+1 matching IDs of a source, and the ID at which it stopped: zero after the whole source.
 func (s SQL) draw(ctx context.Context, src source, f engine.TaskFilter) ([]task.ID, task.ID, error) {
 	w := src.cond
 	w.addIf(!f.Below.IsZero(), "i."+src.id+" < ?", s.id(f.Below))
@@ -160,7 +158,7 @@ func (s SQL) draw(ctx context.Context, src source, f engine.TaskFilter) ([]task.
 	if err != nil {
 		return nil, task.ID{}, err
 	}
-	// the filter's terms follow the index's, so their placeholders do too
+	// the filter's terms follow the index's, and so do their placeholders
 	outer := where{args: w.args}
 	for i, term := range src.filter.terms {
 		outer.add(term, src.filter.args[i].([]any)...)
@@ -174,7 +172,7 @@ func (s SQL) draw(ctx context.Context, src source, f engine.TaskFilter) ([]task.
 	return ids, edge, err
 }
 
-// stopAt is where a source stopped that had more than a page.
+// stopAt returns the place where a source with more than a page stopped.
 func stopAt(ids []task.ID, limit int) task.ID {
 	if len(ids) <= limit {
 		return task.ID{}
@@ -182,7 +180,7 @@ func stopAt(ids []task.ID, limit int) task.ID {
 	return ids[limit]
 }
 
-// filterBy keeps a term with its values for later numbering.
+// filterBy adds a term with its values for later numbering.
 func (src *source) filterBy(cond bool, term string, values ...any) {
 	if cond {
 		src.filter.terms = append(src.filter.terms, term)
@@ -234,7 +232,7 @@ func keepIf(cond bool, states []task.State) []task.State {
 	return nil
 }
 
-// residual adds what the index of the source does not decide.
+// residual adds the conditions that the index of the source does not decide.
 func (src *source) residual(f engine.TaskFilter, defs []int64, restricted bool) {
 	if restricted {
 		src.filterBy(true, "t.def_id IN ("+marks(len(defs))+")", anys(defs)...)
@@ -250,8 +248,7 @@ func (src *source) residual(f engine.TaskFilter, defs []int64, restricted bool) 
 	src.filterBy(f.CreatedBefore != 0, "t.created_at < ?", int64(f.CreatedBefore))
 }
 
-// byState returns one source per template and state, none when they are too many
-// or no index finds some of the states.
+// byState returns one source per template and state, none if there are too many or no index finds some of the states.
 func (s SQL) byState(ctx context.Context, f engine.TaskFilter, defs []int64, restricted bool) ([]source, error) {
 	if !restricted {
 		var err error
@@ -291,8 +288,7 @@ func (s SQL) stateColumn(st task.State) string {
 	return s.Dialect.StateColumn(st)
 }
 
-// definitions returns the keys of the templates that a filter names, and
-// whether it names any.
+// definitions returns the keys of the templates that a filter names, and whether it names any.
 func (s SQL) definitions(ctx context.Context, f engine.TaskFilter) ([]int64, bool, error) {
 	if f.Namespace == "" && f.Name == "" && f.Version == "" {
 		return nil, false, nil

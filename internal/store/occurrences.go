@@ -9,9 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// A case holds its latest occurrence in its own row, so that lists need nothing else and
-// a task that fails once costs one row. What was the latest before moves to a table of
-// its own, without leaving the database.
+// A case has its latest occurrence in its own row, so that lists need no other table and a task that fails once costs
+// one row. The previous one moves to a separate table, without leaving the database.
 
 // RecurCases stores the latest occurrences of cases; see engine.CaseRows.
 func (SQL) RecurCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
@@ -70,7 +69,7 @@ func (s SQL) addStory(ctx context.Context, c *task.Case) (err error) {
 }
 
 func (s SQL) scanOccurrence(row Row) (o task.Occurrence, err error) {
-	var id task.ID // with it a row counts as found, whatever else it holds
+	var id task.ID // the row then counts as found, whatever its other columns
 	var retryable int
 	var recovery JSON
 	err = scan(row, []any{s.ScanID(&id), &o.No, &o.At, (*Text)(&o.OriginalState), (*Text)(&o.Reason), (*Text)(&o.Cause),
@@ -81,7 +80,7 @@ func (s SQL) scanOccurrence(row Row) (o task.Occurrence, err error) {
 	return o, err
 }
 
-// readRecovery decodes a column, and notes where it cannot.
+// readRecovery decodes a column, and records it if it is unreadable.
 func readRecovery(document JSON, note *string) *task.Recovery {
 	if document == nil {
 		return nil
@@ -109,7 +108,7 @@ func encodeRecovery(c *task.Case) (recovery, replays []byte, err error) {
 	return recovery, replays, nil
 }
 
-// addNotes stores the notes of a thread that are not stored yet.
+// addNotes stores the new notes of a thread.
 func (s SQL) addNotes(ctx context.Context, c *task.Case) error {
 	const query = `INSERT INTO tasker_case_notes (dlq_entry_uuid, no, at, author, author_key, body) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
 	for _, n := range c.Thread {

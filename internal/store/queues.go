@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// ReadyCounts counts the ready steps of each route, of the first limit of all routes
-// together. The queue's index answers it alone.
+// ReadyCounts counts the ready steps of each route, among the first limit of all routes together. It reads the queue's
+// index only.
 func (s SQL) ReadyCounts(ctx context.Context, limit int) (map[int64]int, error) {
 	const query = `SELECT queue, count(*) FROM (SELECT queue FROM tasker_workflow_steps WHERE queue > 0 ORDER BY queue, key LIMIT $1) AS q GROUP BY queue`
 	type count struct {
@@ -28,8 +28,8 @@ func (s SQL) ReadyCounts(ctx context.Context, limit int) (map[int64]int, error) 
 	return out, nil
 }
 
-// ReadySample returns one of every stride ready steps. Only the rows of those are
-// read; the others are passed over in the queue's index.
+// ReadySample returns one of every stride ready steps. It reads only their rows and skips the others in the queue's
+// index.
 func (s SQL) ReadySample(ctx context.Context, stride, limit int) ([]engine.ReadyStep, error) {
 	const query = `SELECT s.id, s.route_id, s.priority, s.key, s.ready_at
 		FROM (SELECT id, row_number() OVER (ORDER BY queue, key, id) AS place FROM tasker_workflow_steps WHERE queue > 0 ORDER BY queue, key, id LIMIT $2) AS q

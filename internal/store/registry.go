@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// templateBody is the part of a template that is kept as one JSON document.
+// templateBody is the part of a template stored as one JSON document.
 type templateBody struct {
 	Description string          `json:"description,omitempty"`
 	Priority    *int            `json:"priority,omitempty"`
@@ -53,7 +53,7 @@ func decodeTemplate(t *task.Template, body JSON) error {
 			Dependencies:   s.Dependencies, Retry: s.Retry, Timeout: s.Timeout, Capabilities: s.Capabilities,
 			Priority: s.Priority})
 	}
-	// steps in a cycle never run, and their tasks get a case; nothing else is excused
+	// steps in a cycle never run, and their tasks get a case; no other fault is accepted
 	if faults := t.Link(); len(faults) > 0 && faults[0].Message != t.Cycle {
 		return fmt.Errorf("stored template %s/%s %s: %s", t.Namespace, t.Name, t.Version, faults[0].Message)
 	}
@@ -74,12 +74,12 @@ func scanTemplate(row Row) (*task.Template, error) {
 	t.Adhoc, t.CreatedAt = adhoc == 1, created.Time()
 	if err := decodeTemplate(&t, body); err != nil {
 		unread(&t.Unread, "body", err)
-		t.Steps = nil // not linked, perhaps
+		t.Steps = nil // possibly not linked
 	}
 	return &t, nil
 }
 
-// InsertTemplate stores a version and sets its DefID, or returns the one that exists.
+// InsertTemplate stores a version and sets its DefID, or returns the existing one.
 func (s SQL) InsertTemplate(ctx context.Context, t *task.Template) (*task.Template, error) {
 	body, err := encodeTemplate(t)
 	if err != nil {
@@ -114,14 +114,14 @@ func (s SQL) FindTemplateByDef(ctx context.Context, def int64) (*task.Template, 
 	return first(ctx, s, scanTemplate, `SELECT `+templateColumns+` FROM tasker_templates WHERE def_id = $1`, def)
 }
 
-// FindTemplate returns a version; the one registered last when version is "".
+// FindTemplate returns a version, or the most recently registered one if version is "".
 func (s SQL) FindTemplate(ctx context.Context, namespace, name, version string) (*task.Template, error) {
 	const query = `SELECT ` + templateColumns + ` FROM tasker_templates
  WHERE namespace = $1 AND name = $2 AND adhoc = 0 AND ($3 = '' OR version = $3) ORDER BY def_id DESC LIMIT 1`
 	return first(ctx, s, scanTemplate, query, namespace, name, version)
 }
 
-// FindAdhoc returns the template that stands in for a handler, or nil.
+// FindAdhoc returns the template of a handler's tasks, or nil.
 func (s SQL) FindAdhoc(ctx context.Context, namespace, handler string) (*task.Template, error) {
 	const query = `SELECT ` + templateColumns + ` FROM tasker_templates WHERE namespace = $1 AND name = $2 AND adhoc = 1`
 	return first(ctx, s, scanTemplate, query, namespace, handler)
@@ -138,7 +138,7 @@ func (s SQL) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*tas
 		` ORDER BY def_id DESC LIMIT `+w.arg(f.Limit), w.args...)
 }
 
-// InsertRoute stores a route and sets its ID, or finds the one that exists.
+// InsertRoute stores a route and sets its ID, or finds the existing one.
 func (s SQL) InsertRoute(ctx context.Context, r *task.Route) error {
 	const insert = `INSERT INTO tasker_routes (namespace, handler, capabilities) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
 	if err := s.Send(ctx, insert, r.Namespace, r.Handler, r.CapabilityKey()); err != nil {
@@ -165,7 +165,7 @@ func (s SQL) Routes(ctx context.Context) ([]*task.Route, error) {
 	return collect(ctx, s, scanRoute, `SELECT `+routeColumns+` FROM tasker_routes ORDER BY route_id`)
 }
 
-// RoutesAfter returns up to limit routes by number, behind one.
+// RoutesAfter returns up to limit routes in the order of their numbers, after one.
 func (s SQL) RoutesAfter(ctx context.Context, behind int64, limit int) ([]*task.Route, error) {
 	const query = `SELECT ` + routeColumns + ` FROM tasker_routes WHERE route_id > $1 ORDER BY route_id LIMIT $2`
 	return collect(ctx, s, scanRoute, query, behind, limit)
@@ -185,14 +185,14 @@ func (s SQL) CountRoutes(ctx context.Context, namespace string, limit int) (int,
 	return int(n), err
 }
 
-// CountAdhoc counts the templates of a namespace that stand in for handlers, up to limit.
+// CountAdhoc counts the templates of a namespace for handlers alone, up to limit.
 func (s SQL) CountAdhoc(ctx context.Context, namespace string, limit int) (int, error) {
 	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_templates WHERE namespace = $1 AND adhoc = 1 LIMIT $2) AS t`
 	n, err := first(ctx, s, scanInt, query, namespace, limit)
 	return int(n), err
 }
 
-// WorkerColumns are what ScanWorker reads.
+// WorkerColumns are the columns that ScanWorker reads.
 const WorkerColumns = `worker_no, id, name, state, namespaces, handlers, capabilities, capacity, load, host, version, started_at, last_heartbeat,
  health_url, probe_failures, probe_error, broken_at`
 
@@ -211,7 +211,7 @@ func (s SQL) ScanWorker(row Row) (*task.Worker, error) {
 func split(t Text) []string       { return task.SplitCapabilities(string(t)) }
 func joined(list []string) string { return strings.Join(list, "\n") }
 
-// SaveWorker inserts a worker whose No is 0, and sets it; else updates it.
+// SaveWorker inserts a worker whose No is 0, and sets it; otherwise it updates the worker.
 func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
 	if w.No != 0 {
 		const update = `UPDATE tasker_workers SET state = $2, load = $3, last_heartbeat = $4, probe_failures = $5, probe_error = $6, broken_at = $7 WHERE worker_no = $1`
@@ -230,14 +230,14 @@ func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
 	return err
 }
 
-// Workers returns those seen at or after a time, and all that are not dead.
+// Workers returns the workers seen at or after a time, and all that are not dead.
 func (s SQL) Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error) {
 	const query = `SELECT ` + WorkerColumns +
 		` FROM tasker_workers WHERE state <> 'dead' OR last_heartbeat >= $1 ORDER BY worker_no`
 	return collect(ctx, s, s.ScanWorker, query, int64(since))
 }
 
-// ListWorkers returns up to limit of them by number, behind one.
+// ListWorkers returns up to limit of these workers in the order of their numbers, after one.
 func (s SQL) ListWorkers(ctx context.Context, since task.Instant, behind int64, limit int) ([]*task.Worker, error) {
 	const query = `SELECT ` + WorkerColumns + ` FROM tasker_workers
  WHERE (state <> 'dead' OR last_heartbeat >= $1) AND worker_no > $2 ORDER BY worker_no LIMIT $3`

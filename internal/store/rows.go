@@ -13,7 +13,7 @@ const TaskColumns = `t.id, t.def_id, t.state, t.priority, t.steps_pending, t.ste
  t.steps_failed, t.steps_cancelled, t.manual_ends, t.created_at, t.state_at, t.run_at, t.finished_at, t.deadline_at,
  t.correlation_id, t.idempotency_key, t.meta, t.context`
 
-// bareTask are the columns that ScanTask reads, but for the context.
+// bareTask are the columns that ScanTask reads, without the context.
 var bareTask = strings.Replace(TaskColumns, "t.context", "NULL", 1)
 
 // StepColumns are the columns that ScanStep reads, in its order.
@@ -21,10 +21,10 @@ const StepColumns = `s.id, s.task_id, s.ordinal, s.def_id, s.route_id, s.priorit
  s.attempts, s.max_attempts, s.timeout_ms, s.token, s.worker_no, s.ready_at, s.assigned_at, s.started_at, s.finished_at,
  s.lease_until, s.progress, s.note, s.result`
 
-// bareStep are the columns that ScanStep reads, but for the result.
+// bareStep are the columns that ScanStep reads, without the result.
 var bareStep = strings.Replace(StepColumns, "s.result", "NULL", 1)
 
-// taskRow is where the columns of one task are scanned to.
+// taskRow is the destination of the columns of one task.
 type taskRow struct {
 	t             *task.Task
 	state         Text
@@ -58,7 +58,7 @@ func (d Dialect) ScanTask(row Row) (*task.Task, error) {
 	return r.t, nil
 }
 
-// stepRow is where the columns of one step are scanned to.
+// stepRow is the destination of the columns of one step.
 type stepRow struct {
 	s          *task.Step
 	state      Text
@@ -109,7 +109,7 @@ func collect[T any](ctx context.Context, c Conn, scan func(Row) (T, error), quer
 	return list, err
 }
 
-// first runs a query and scans its first row; the zero value when there is none.
+// first runs a query and scans its first row; it returns the zero value without one.
 func first[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query string, args ...any) (T, error) {
 	list, err := collect(ctx, c, scan, query, args...)
 	if err != nil || len(list) == 0 {

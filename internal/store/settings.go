@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// KeepSettings replaces the numbers that views and functions go by; see
-// engine.SettingsKeeper. What is there already is not written again, so that it
-// costs one question each time that a process starts.
+// KeepSettings replaces the numbers that views and functions use; see engine.SettingsKeeper. It does not write a number
+// again that is already stored, so that the start of a process costs one query.
 func (s SQL) KeepSettings(ctx context.Context, settings map[string]int64) error {
 	kept := map[string]int64{}
 	err := s.Query(ctx, `SELECT key, value FROM tasker_settings`, nil, func(row Row) error {

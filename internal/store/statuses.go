@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// TaskStatuses returns how tasks are, in any order; what does not exist is left out.
+// TaskStatuses returns the statuses of tasks, in any order; unknown tasks are omitted.
 func (s SQL) TaskStatuses(ctx context.Context, ids []task.ID) ([]feed.TaskStatus, error) {
 	const query = `SELECT id, def_id, state, state_at, priority, correlation_id, meta FROM tasker_tasks WHERE id IN `
 	asked := make(map[task.ID]struct{}, len(ids))
@@ -18,7 +18,7 @@ func (s SQL) TaskStatuses(ctx context.Context, ids []task.ID) ([]feed.TaskStatus
 	found, err := collectByIDs(ctx, s, ids, func(row Row) (t feed.TaskStatus, err error) {
 		var meta JSON
 		var m task.Meta
-		var damage string // a task of which a part cannot be read has a status all the same
+		var damage string // a partly unreadable task still has a status
 		dest := []any{s.ScanID(&t.ID), &t.DefID, (*Text)(&t.State), &t.StateAt, &t.Priority, (*Text)(&t.CorrelationID), &meta}
 		if err = scan(row, dest, &t.ID, &damage); err == nil {
 			_ = meta.into(&m)
@@ -26,6 +26,6 @@ func (s SQL) TaskStatuses(ctx context.Context, ids []task.ID) ([]feed.TaskStatus
 		t.Tags = m.Tags
 		return t, err
 	}, query, ``)
-	// an engine may keep a part of an ID only
+	// an engine may keep only a part of an ID
 	return slices.DeleteFunc(found, func(t feed.TaskStatus) bool { _, ok := asked[t.ID]; return !ok }), err
 }

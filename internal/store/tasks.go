@@ -12,8 +12,8 @@ func (s SQL) FindTask(ctx context.Context, id task.ID) (*task.Task, error) {
 	return firstWithID(ctx, s, id, query)
 }
 
-// firstWithID returns the task of a query by id. An ID that only looks like one
-// of ours (an engine may keep a part of it) does not exist.
+// firstWithID returns the task of a query by id. An ID that only resembles a stored one (an engine may keep a part of
+// it) does not exist.
 func firstWithID(ctx context.Context, s SQL, id task.ID, query string) (*task.Task, error) {
 	t, err := first(ctx, s, s.ScanTask, query, s.id(id))
 	if err != nil || t == nil || t.ID != id {
@@ -28,23 +28,22 @@ func (s SQL) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error) {
 	if err != nil || t == nil {
 		return nil, err
 	}
-	// the steps of a task are a range of keys behind its own
+	// the steps of a task are a range of keys after its own
 	const query = `SELECT ` + StepColumns + ` FROM tasker_workflow_steps s
  WHERE s.id > $1 AND s.id <= $2 AND s.task_id = $1 ORDER BY s.ordinal`
 	last := task.MakeID(id.Seq()+int64(t.Counts.Total()), 1<<62-1)
 	return collect(ctx, s, s.ScanStep, query, s.id(id), s.id(last))
 }
 
-// Depth counts the steps in a queue that stand before a place in the order of (key,
-// ID), up to limit.
+// Depth counts the steps in a queue before a place in the order of (key, ID), up to limit.
 func (s SQL) Depth(ctx context.Context, queue, key int64, id task.ID, limit int) (int, error) {
 	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_workflow_steps WHERE queue = $1 AND (key, id) < ($2, $3) LIMIT $4) AS q`
 	n, err := first(ctx, s, scanInt, query, queue, key, s.id(id), limit)
 	return int(n), err
 }
 
-// Ahead is Depth of several routes together. The order of an index entry is used for
-// each of them, so that what is behind the place is not read.
+// Ahead is Depth for several routes together. It uses the order of the index for each of them, so that it does not read
+// beyond the place.
 func (s SQL) Ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error) {
 	w := where{}
 	w.add("queue IN " + list(&w, routes, func(r int64) any { return r }))
@@ -54,15 +53,14 @@ func (s SQL) Ahead(ctx context.Context, routes []int64, key int64, id task.ID, l
 	return int(n), err
 }
 
-// FirstDue returns the lowest key of a queue above a time; 0 when there is none.
+// FirstDue returns the lowest key of a queue above a time; 0 without one.
 func (s SQL) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
 	const query = `SELECT key FROM tasker_workflow_steps WHERE queue = $1 AND key > $2 ORDER BY key LIMIT 1`
 	key, err := first(ctx, s, scanInt, query, queue, int64(after))
 	return task.Instant(key), err
 }
 
-// ReadyAfter returns up to limit steps of a route in the order of (key, ID), from
-// behind the place given.
+// ReadyAfter returns up to limit steps of a route in the order of (key, ID), after the given place.
 func (s SQL) ReadyAfter(ctx context.Context, route, key int64, id task.ID, limit int) ([]*task.Step, error) {
 	const query = `SELECT ` + StepColumns +
 		` FROM tasker_workflow_steps s WHERE s.queue = $1 AND (s.key, s.id) > ($2, $3) ORDER BY s.key, s.id LIMIT $4`
@@ -76,7 +74,7 @@ func (s SQL) First(ctx context.Context, queue, from int64) (*task.Step, error) {
 	return first(ctx, s, s.ScanStep, query, queue, from)
 }
 
-// FindAttempts returns the attempts of a task's steps that did not succeed, oldest first.
+// FindAttempts returns the attempts of a task's steps without success, oldest first.
 func (s SQL) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error) {
 	const query = `SELECT ` + attemptColumns + ` FROM tasker_attempts WHERE task_id = $1 ORDER BY id`
 	return collect(ctx, s, s.scanAttempt, query, s.id(id))

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// where builds a condition and its arguments. It is the only place where SQL is
-// put together from parts; values only ever travel as arguments.
+// where builds a condition and its arguments. Only here is SQL assembled from parts; values are always arguments.
 type where struct {
 	terms []string
 	args  []any
@@ -18,7 +17,7 @@ func (w *where) arg(v any) string {
 	return "$" + strconv.Itoa(len(w.args))
 }
 
-// add adds a term; each ? in it stands for the next of the values.
+// add adds a term; each ? in it stands for the next value.
 func (w *where) add(term string, values ...any) {
 	for _, v := range values {
 		term = strings.Replace(term, "?", w.arg(v), 1)
@@ -32,7 +31,7 @@ func (w *where) addIf(cond bool, term string, values ...any) {
 	}
 }
 
-// text is the whole clause, "" when there is no term.
+// text returns the whole clause, "" without a term.
 func (w *where) text() string {
 	if len(w.terms) == 0 {
 		return ""

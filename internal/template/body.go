@@ -7,9 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// body is what a template means, as its fingerprint sees it. Every field but the
-// required ones is left out when empty: a field added later must not change the
-// fingerprints of old templates.
+// body is the meaning of a template, as covered by its fingerprint. Every optional field is omitted when empty: a field
+// added later must not change the fingerprints of old templates.
 type body struct {
 	Namespace   string          `json:"namespace_name"`
 	Name        string          `json:"name"`
@@ -22,7 +21,7 @@ type body struct {
 	Steps       []step          `json:"steps"`
 }
 
-// lifecycle is task.Lifecycle in JSON; durations are nanoseconds.
+// lifecycle is task.Lifecycle in JSON; durations are in nanoseconds.
 type lifecycle struct {
 	MaxWaitingForDependencies time.Duration `json:"max_waiting_for_dependencies,omitempty"`
 	MaxWaitingForRetry        time.Duration `json:"max_waiting_for_retry,omitempty"`
@@ -30,8 +29,7 @@ type lifecycle struct {
 	MaxDuration               time.Duration `json:"max_duration,omitempty"`
 }
 
-// step is task.StepSpec in JSON, without the links, which follow from the
-// dependencies.
+// step is task.StepSpec in JSON, without the links, which follow from the dependencies.
 type step struct {
 	Name           string          `json:"name"`
 	Description    string          `json:"description,omitempty"`
@@ -54,12 +52,12 @@ type retry struct {
 	Jitter      float64       `json:"jitter,omitempty"`
 
 	Limits task.ClassLimits `json:"limits,omitzero"`
-	// Whether a default was written out makes no other document of it.
+	// Writing a default explicitly does not change the document's meaning.
 	BaseSaid   bool `json:"-"`
 	JitterSaid bool `json:"-"`
 }
 
-// bodyOf converts what a template means.
+// bodyOf converts a template to its meaning.
 func bodyOf(t *task.Template) body {
 	b := body{
 		Namespace: t.Namespace, Name: t.Name, Version: t.Version, Adhoc: t.Adhoc, Description: t.Description,

@@ -12,12 +12,11 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// content is what a document means, and what its fingerprint covers: everything
-// but comments, formatting, the order of keys and of dependencies, and defaults
-// written out.
+// content is the meaning of a document, as covered by its fingerprint: everything except comments, formatting, the
+// order of keys and of dependencies, and explicit defaults.
 //
-// Priorities are as written. Resolved, the fingerprint of an unchanged document
-// would change with the server's table.
+// Priorities stay as written. If they were resolved, the fingerprint of an unchanged document would change with the
+// server's table.
 type content struct {
 	body
 	Priorities []string        `json:"priorities,omitempty"`
@@ -40,8 +39,7 @@ func (r *reader) fingerprint(t *task.Template) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// encode is json.Marshal without escapes for HTML, which would rewrite the JSON
-// that is embedded.
+// encode is json.Marshal without escapes for HTML, which would change the embedded JSON.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -1,15 +1,13 @@
-// Package template reads workflow templates: a YAML document (JSON is YAML)
-// becomes a linked task.Template, and a task's context is checked against the
-// template's JSON Schema.
+// Package template reads workflow templates: a YAML document (JSON is YAML) becomes a linked task.Template, and a
+// task's context is checked against the template's JSON Schema.
 //
 // A document goes through four stages, one file each or two:
 //
 //	source --(yaml.go, json.go)--> tree of nodes with positions
 //	       --(fields.go, read.go, steps.go)--> task.Template
-//	       --(content.go)--> fingerprint of what it means
-//	       --(body.go)--> canonical JSON that a store keeps, and back
+//	       --(content.go)--> fingerprint of its meaning
+//	       --(body.go)--> canonical JSON for the store, and back
 //
-// Every stage reports into one list of problems, so an author sees all that is
-// wrong at once, each with file:line:column. The package does no input or
-// output: a schema is never loaded from the network or from disk.
+// Every stage reports into one list of problems, so an author sees all of them at once, each with file:line:column. The
+// package does no input or output: a schema is never loaded from the network or from disk.
 package template

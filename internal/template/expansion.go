@@ -12,26 +12,22 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// A validator of JSON Schema follows every reference and tries every alternative, so a
-// schema of two kilobytes can ask for millions of evaluations of one value. It cannot
-// be interrupted. So what it would do is counted before: here what the schema alone
-// decides, in work.go what a context makes of it.
+// A validator of JSON Schema follows every reference and tries every alternative, so a schema of two kilobytes can
+// require millions of evaluations of one value. The validator cannot be interrupted. Therefore its work is counted
+// first: here the part that depends on the schema alone, in work.go the part that depends on a context.
 
-// graph is a compiled schema with all that it refers to.
+// graph is a compiled schema with everything that it refers to.
 type graph struct {
 	root *jsonschema.Schema
-	// dynamic are the schemas that a dynamic reference may lead to, by anchor; "" are
-	// those of $recursiveRef.
+	// dynamic are the possible targets of a dynamic reference, by anchor; "" are those of $recursiveRef.
 	dynamic map[string][]*jsonschema.Schema
-	// size is how many subschemas there are with all references followed, 0 when they
-	// are without end.
+	// size is the number of subschemas with all references followed, 0 if there is no end.
 	size int
 	// instructions is the size of the largest regular expression.
 	instructions int
 }
 
-// newGraph follows a schema and refuses one that no context could be checked against
-// within bounds.
+// newGraph follows a schema and refuses one against which no context could be checked within bounds.
 func newGraph(root *jsonschema.Schema) (*graph, *task.Problem) {
 	g := &graph{root: root, dynamic: map[string][]*jsonschema.Schema{}}
 	all := g.reachable()
@@ -66,10 +62,10 @@ func newGraph(root *jsonschema.Schema) (*graph, *task.Problem) {
 	return g, nil
 }
 
-// extent is what a schema leads to for one value.
+// extent is the number and the depth of a schema's subschemas for one value.
 type extent struct {
-	schemas int // evaluated, each as often as it is
-	depth   int // the longest way from one to the next
+	schemas int // evaluated, with repeats
+	depth   int // the longest chain of them
 	endless bool
 }
 
@@ -83,7 +79,7 @@ func (e *expander) expand(s *jsonschema.Schema) extent {
 	if x, known := e.known[s]; known {
 		return x
 	}
-	e.known[s] = extent{endless: true} // until it is known: who meets it on the way is in a circle
+	e.known[s] = extent{endless: true} // until it is known: a schema that reaches itself on the way is in a cycle
 	out := extent{schemas: 1, depth: 1}
 	for _, sub := range inPlace(s) {
 		if sub != nil {
@@ -103,11 +99,10 @@ func (x *extent) add(sub extent) {
 	x.endless = x.endless || sub.endless
 }
 
-// maxUnfolded is where counting a schema with all references followed ends.
+// maxUnfolded bounds the count of a schema with all references followed.
 const maxUnfolded = 1 << 20
 
-// unfolded counts the subschemas below s with all references followed; 0 when there
-// are too many, or no end of them.
+// unfolded counts the subschemas below s with all references followed; 0 if there are too many, or no end of them.
 func (g *graph) unfolded(s *jsonschema.Schema, known map[*jsonschema.Schema]int) int {
 	if n, ok := known[s]; ok {
 		return n
@@ -132,7 +127,7 @@ func (g *graph) unfolded(s *jsonschema.Schema, known map[*jsonschema.Schema]int)
 	return total
 }
 
-// pointerIn is where a subschema stands in the document.
+// pointerIn returns the place of a subschema in the document.
 func pointerIn(s *jsonschema.Schema) string {
 	_, at, _ := strings.Cut(s.Location, "#")
 	return at
@@ -153,7 +148,7 @@ func (g *graph) reachable() []*jsonschema.Schema {
 	return list
 }
 
-// subschemas yields what a schema applies to a value itself and to its parts.
+// subschemas yields the subschemas that a schema applies to a value itself and to its parts.
 func subschemas(s *jsonschema.Schema) iter.Seq[*jsonschema.Schema] {
 	return func(yield func(*jsonschema.Schema) bool) {
 		for _, list := range [][]*jsonschema.Schema{inPlace(s), ofParts(s)} {
@@ -166,7 +161,7 @@ func subschemas(s *jsonschema.Schema) iter.Seq[*jsonschema.Schema] {
 	}
 }
 
-// inPlace are the subschemas that apply to the value itself. Some may be nil.
+// inPlace returns the subschemas that apply to the value itself. Some may be nil.
 func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else}
 	if s.DynamicRef != nil {
@@ -177,7 +172,7 @@ func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.AppendSeq(list, schemasOf(maps.Values(s.Dependencies)))
 }
 
-// ofParts are the subschemas that apply to members, names and items. Some may be nil.
+// ofParts returns the subschemas that apply to members, names and items. Some may be nil.
 func ofParts(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems}
 	list = slices.AppendSeq(list, maps.Values(s.Properties))
@@ -187,7 +182,7 @@ func ofParts(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.AppendSeq(list, schemasOf(slices.Values([]any{s.AdditionalProperties, s.Items, s.AdditionalItems})))
 }
 
-// itemSchemas is the list form that items had in older drafts.
+// itemSchemas returns the list form of items in older drafts.
 func itemSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	list, _ := s.Items.([]*jsonschema.Schema)
 	return list
@@ -204,7 +199,7 @@ func schemasOf(values iter.Seq[any]) iter.Seq[*jsonschema.Schema] {
 	}
 }
 
-// targets are the schemas of which one is meant by a dynamic reference of s.
+// targets returns the possible targets of a dynamic reference of s.
 func (g *graph) targets(s *jsonschema.Schema) []*jsonschema.Schema {
 	var list []*jsonschema.Schema
 	if s.DynamicRef != nil && s.DynamicRef.Anchor != "" {

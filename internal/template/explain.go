@@ -17,19 +17,18 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// explain words a validation error: one problem for every leaf of its tree,
-// without repeats, sorted by pointer. Alternatives (anyOf, oneOf) come with the
-// faults of each that was possibly meant.
+// explain describes a validation error: one problem for every leaf of its tree, without repeats, sorted by pointer.
+// Alternatives (anyOf, oneOf) come with the faults of each that was possibly meant.
 func explain(e *jsonschema.ValidationError) []task.Problem {
 	var found []task.Problem
 	var walk func(e *jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
-		// More leaves than anybody reads: a hostile context has one for every byte or so.
+		// More leaves than a reader needs: a hostile context has one for about every byte.
 		if len(found) >= maxProblems*10 {
 			return
 		}
 		causes := alternatives(e)
-		// One alternative that was possibly meant says more than "none of these".
+		// One alternative that was possibly meant is more helpful than "none of these".
 		if msg := messageOf(e.ErrorKind); msg != "" && (len(causes) != 1 || len(e.Causes) == 1) {
 			found = append(found, task.Problem{Location: pointerOf(e.InstanceLocation), Message: msg})
 		}
@@ -43,9 +42,8 @@ func explain(e *jsonschema.ValidationError) []task.Problem {
 	return found[:min(len(found), maxProblems)]
 }
 
-// alternatives returns the causes of an error; of an anyOf or oneOf only those
-// alternatives that allow the type of the value, if there are any: the others
-// were not meant.
+// alternatives returns the causes of an error. Of an anyOf or oneOf it returns only the alternatives that allow the
+// type of the value, if there are any: the others were not meant.
 func alternatives(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	switch e.ErrorKind.(type) {
 	case *fault.AnyOf, *fault.OneOf:
@@ -81,7 +79,7 @@ func pointerOf(parts []string) string {
 	return b.String()
 }
 
-// messageOf is the message of one fault, "" for a fault that only groups others.
+// messageOf returns the message of one fault, "" for a fault that only groups others.
 func messageOf(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *fault.Schema, *fault.Group, *fault.Reference, *fault.AllOf:
@@ -144,7 +142,7 @@ func properties(names []string) string {
 	return word + strings.Join(shown, ", ")
 }
 
-// decimal shows a number exactly as far as it is short.
+// decimal returns a short number exactly, a long one rounded.
 func decimal(r *big.Rat) string {
 	if r.IsInt() {
 		return shortened(r.Num().String())
@@ -153,7 +151,7 @@ func decimal(r *big.Rat) string {
 	return shortened(strings.TrimRight(s, "0"))
 }
 
-// shortened makes a message that quotes the context safe to print, and short.
+// shortened makes a message that quotes the context short and safe to print.
 func shortened(s string) string {
 	const most = 200
 	s = strings.Map(printable, s)

@@ -11,17 +11,15 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// fields reads the entries of one mapping of the document. Every getter reports
-// a value of the wrong type or range at the value, and returns its zero: the
-// caller reads on. A null counts as absent.
+// fields reads the entries of one mapping of the document. Every getter reports a value of the wrong type or range at
+// the position of the value and returns the zero value, so that the caller can continue. A null counts as absent.
 type fields struct {
 	*problems
 	n    *document.Node
 	what string // "step", for the messages
 }
 
-// open starts to read a mapping with the known keys. It reports other keys, and
-// returns false when n is not a mapping at all.
+// open starts to read a mapping with the known keys. It reports other keys, and returns false if n is not a mapping.
 func (p *problems) open(n *document.Node, what string, known ...string) (fields, bool) {
 	f := fields{p, n, what}
 	if n.Kind != document.Mapping {
@@ -46,7 +44,7 @@ next:
 	return f, true
 }
 
-// get returns the value of a key, nil when it is absent or null.
+// get returns the value of a key, nil if it is absent or null.
 func (f fields) get(key string) *document.Node {
 	if v := f.n.Get(key); v != nil && v.Kind != document.Null {
 		return v
@@ -54,7 +52,7 @@ func (f fields) get(key string) *document.Node {
 	return nil
 }
 
-// need is get for a key that must be there.
+// need is get for a required key.
 func (f fields) need(key string) *document.Node {
 	v := f.get(key)
 	if was := f.n.Get(key); v == nil && (was == nil || !was.Broken) {
@@ -63,7 +61,7 @@ func (f fields) need(key string) *document.Node {
 	return v
 }
 
-// text reads a string, "" when v is nil.
+// text reads a string, "" if v is nil.
 func (f fields) text(key string, v *document.Node) string {
 	switch {
 	case v == nil || v.Broken:
@@ -78,7 +76,7 @@ func (f fields) text(key string, v *document.Node) string {
 	return ""
 }
 
-// name reads a string that names something, of at most most characters.
+// name reads a name of at most most characters.
 func (f fields) name(key string, v *document.Node, most int) string {
 	s := f.text(key, v)
 	if v == nil || v.Kind != document.Text {
@@ -91,8 +89,8 @@ func (f fields) name(key string, v *document.Node, most int) string {
 	return s
 }
 
-// nameFault says what is wrong with a name. Names are put into keys, paths,
-// logs and terminals, so nothing invisible may hide in one.
+// nameFault returns the fault of a name. Names are put into keys, paths, logs and terminals, so they must not contain
+// invisible characters.
 func nameFault(s string, most int) string {
 	switch {
 	case s == "":
@@ -107,8 +105,8 @@ func nameFault(s string, most int) string {
 	return ""
 }
 
-// invisible is a control character, a line separator, or one that turns the
-// direction of the text after it.
+// invisible reports a control character, a line separator, or a character that turns the direction of the text after
+// it.
 func invisible(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
@@ -124,7 +122,7 @@ func (f fields) prose(key string) string {
 	return s
 }
 
-// whole reads a whole number of a range, 0 when the key is absent.
+// whole reads a whole number of a range, 0 if the key is absent.
 func (f fields) whole(key string, low, high int) int {
 	v := f.get(key)
 	if v == nil {
@@ -177,7 +175,7 @@ func (f fields) truth(key string, absent bool) bool {
 	return v.Text == "true"
 }
 
-// list returns the items of a list, none when the key is absent.
+// list returns the items of a list, none if the key is absent.
 func (f fields) list(key string) []*document.Node {
 	v := f.get(key)
 	if v == nil {
@@ -190,7 +188,7 @@ func (f fields) list(key string) []*document.Node {
 	return v.Items
 }
 
-// shown is a value in a message: scalars as written, others by their kind.
+// shown returns a value for a message: scalars as written, others by their kind.
 func shown(v *document.Node) string {
 	switch v.Kind {
 	case document.Text:

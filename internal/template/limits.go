@@ -5,8 +5,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// What a document may bring. A document comes from outside, so each of these
-// keeps some small source from costing much time or memory.
+// Limits of a document. A document comes from outside, so each limit keeps a small source from costing much time or
+// memory.
 const (
 	// MaxSource bounds a document, in bytes.
 	MaxSource = 1 << 20
@@ -15,41 +15,39 @@ const (
 	MaxName = 255
 	// MaxVersion bounds a version, in characters.
 	MaxVersion = 64
-	// MaxCapabilities bounds the capabilities that one step may require.
+	// MaxCapabilities bounds the required capabilities of one step.
 	MaxCapabilities = 100
 	// MaxAttempts bounds max_attempts.
 	MaxAttempts = 1000
 
 	// largeSource is the size, in bytes, from which documents are parsed one at a time.
 	largeSource = 64 << 10
-	// maxDigits bounds a number as written.
+	// maxDigits bounds the written digits of a number.
 	maxDigits = 1000
-	// maxContextDepth bounds how deep a context with a schema nests.
+	// maxContextDepth bounds the depth of a context with a schema.
 	maxContextDepth = 200
-	// maxExponent bounds the exponent of a number in a context, both ways.
+	// maxExponent bounds the exponent of a number in a context, in both directions.
 	maxExponent = 400
 	// maxSchemaValues bounds an input schema, in values with aliases expanded.
 	maxSchemaValues = 10_000
-	// maxInstructions bounds a regular expression as it is compiled.
+	// maxInstructions bounds a compiled regular expression.
 	maxInstructions = 1000
-	// maxSchemaDepth bounds how many subschemas one value goes through, one inside the
-	// other: the validator recurses.
+	// maxSchemaDepth bounds the chain of subschemas for one value: the validator is recursive.
 	maxSchemaDepth = 64
-	// maxExpansion bounds the subschemas that one value is checked against, with all
-	// references and alternatives followed: alternatives inside alternatives multiply.
+	// maxExpansion bounds the subschemas for one value, with all references and alternatives followed: alternatives
+	// inside alternatives multiply.
 	maxExpansion = 10_000
 
-	// What checking one context may cost, in evaluations of a subschema for a value,
-	// about a microsecond and half a kilobyte each: so many, and so many more for every
-	// value of the context.
+	// Limits of the work of checking one context, in evaluations of a subschema for a value, about a microsecond and
+	// half a kilobyte each: a base, plus a number for every value of the context.
 	freeEvaluations     = 20_000
 	evaluationsPerValue = 4
-	// The same for regular expressions, in steps of about ten nanoseconds: so many, and
-	// so many more for every byte of the context.
+	// The same for regular expressions, in steps of about ten nanoseconds: a base, plus a number for every byte of the
+	// context.
 	freeSteps    = 20_000_000
 	stepsPerByte = 200
 
-	// maxProblems bounds a report; nobody reads further.
+	// maxProblems bounds a report: more are of no use to a reader.
 	maxProblems = 100
 
 	// Minutes of the lifecycle thresholds, as in the documentation of templates.

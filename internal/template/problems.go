@@ -10,13 +10,13 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// problem is one thing that is wrong, at a place.
+// problem is one fault and its place.
 type problem struct {
 	at      document.Position
 	message string
 }
 
-// problems collects what is wrong with one document.
+// problems collects the faults of one document.
 type problems struct {
 	filename string
 	found    []problem
@@ -30,7 +30,7 @@ func newProblems(filename string) *problems {
 	return &problems{filename: strings.Map(printable, filename)}
 }
 
-// printable replaces what a terminal or a log would act on.
+// printable replaces the characters that a terminal or a log acts on.
 func printable(r rune) rune {
 	if !unicode.IsPrint(r) {
 		return unicode.ReplacementChar
@@ -38,8 +38,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// report adds a problem. A shared (aliased) node is read many times, but each
-// of its problems is reported once.
+// report adds a problem. A shared (aliased) node is read many times, but each of its problems is reported once.
 func (p *problems) report(at document.Position, format string, args ...any) {
 	one := problem{at, fmt.Sprintf(format, args...)}
 	if len(p.found) < maxProblems*10 && !slices.Contains(p.found, one) {
@@ -47,7 +46,7 @@ func (p *problems) report(at document.Position, format string, args ...any) {
 	}
 }
 
-// err returns everything found as one error, in the order of the source, or nil.
+// err returns all problems as one error, in the order of the source, or nil.
 func (p *problems) err() error {
 	n := len(p.found)
 	if n == 0 {

@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// Levels resolves the name of a priority level. It is the caller's table: this
-// package knows no names of its own.
+// Levels resolves the name of a priority level. The caller has the table: this package knows no names.
 type Levels func(name string) (int, bool)
 
 // DefaultNamespace is the namespace of a template that names none.
@@ -18,10 +17,9 @@ const DefaultNamespace = "default"
 
 // Parse reads a template document. A nil levels knows no names, only numbers.
 //
-// The error is a *task.Error: task.TooLarge for a source over MaxSource, else
-// task.Invalid with every problem found, each at filename:line:column, in the
-// order of the source. A template without error is linked, has its fingerprint
-// and keeps src as its Source.
+// The error is a *task.Error: task.TooLarge for a source over MaxSource, else task.Invalid with every problem, each at
+// filename:line:column, in the order of the source. A template without error is linked, has its fingerprint and keeps
+// src as its Source.
 func Parse(filename string, src []byte, levels Levels) (*task.Template, error) {
 	if len(src) > MaxSource {
 		return nil, task.Errorf(task.TooLarge, "the template has %d bytes; at most %d are allowed", len(src), MaxSource)
@@ -52,12 +50,12 @@ type reader struct {
 	*problems
 	levels Levels
 
-	// What the fingerprint covers and task.Template does not hold.
+	// The parts that the fingerprint covers and task.Template does not contain.
 	metadata   json.RawMessage
 	priorities []string // as written: the template's, then each step's
 }
 
-// tree parses the source. It returns nil after it has reported why there is no tree.
+// tree parses the source. If that fails, it reports the reason and returns nil.
 func (r *reader) tree(src []byte) *document.Node {
 	root := document.Parse(src, document.Options{
 		What:   "a template",
@@ -70,8 +68,7 @@ func (r *reader) tree(src []byte) *document.Node {
 	return root
 }
 
-// template reads the whole document. The result is usable only when nothing
-// was reported.
+// template reads the whole document. The result is usable only without reported problems.
 func (r *reader) template(root *document.Node) *task.Template {
 	f, ok := r.open(root, "a template", "name", "namespace_name", "version", "description", "priority",
 		"input_schema", "metadata", "lifecycle", "steps")
@@ -102,7 +99,7 @@ func (r *reader) template(root *document.Node) *task.Template {
 	return t
 }
 
-// priority reads a level's name or number, and notes it as written.
+// priority reads a level's name or number, and keeps the spelling.
 func (r *reader) priority(f fields) *int {
 	v := f.get("priority")
 	if v == nil {
@@ -116,7 +113,7 @@ func (r *reader) priority(f fields) *int {
 		}
 	}
 	if v.Kind == document.Text {
-		// Requests carry a number as a string; so may a template.
+		// Requests may send a number as a string; so may a template.
 		if n, err := json.Number(v.Text).Int64(); err == nil && n >= 0 && n <= task.MaxPriority {
 			level := int(n)
 			return &level
@@ -150,13 +147,12 @@ func (r *reader) lifecycle(v *document.Node) task.Lifecycle {
 	}
 }
 
-// schema compiles the input schema, so that a broken one is refused here and
-// not with the first task.
+// schema compiles the input schema, so that a faulty one is refused here and not with the first task.
 func (r *reader) schema(v *document.Node) []byte {
 	if v == nil {
 		return nil
 	}
-	if v.Size() > maxSchemaValues { // with its aliases, which become values of their own
+	if v.Size() > maxSchemaValues { // aliases count as values of their own
 		r.report(v.At, "input_schema: the schema has more than %d values, with its aliases expanded", maxSchemaValues)
 		return nil
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// pattern is a regular expression of a schema. Matching takes at most as many steps as
-// it has instructions, for each byte of the text.
+// pattern is a regular expression of a schema. For each byte of the text, a match takes at most one step per
+// instruction.
 type pattern struct {
 	*regexp.Regexp
 	instructions int
 }
 
-// compilePattern is a jsonschema.RegexpEngine that refuses what compiles to too much:
-// a repetition is copied as often as it may occur, so x{1000} in itself has a million.
+// compilePattern is a jsonschema.RegexpEngine that refuses an expression with too many instructions: a repetition is
+// copied as often as it may occur, so x{1000} within itself has a million.
 func compilePattern(source string) (jsonschema.Regexp, error) {
 	parsed, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
@@ -34,8 +34,8 @@ func compilePattern(source string) (jsonschema.Regexp, error) {
 	return pattern{compiled, n}, nil
 }
 
-// instructions is how many instructions an expression compiles to, about; it stops
-// counting above maxInstructions.
+// instructions returns the approximate number of instructions of a compiled expression; it stops counting above
+// maxInstructions.
 func instructions(re *syntax.Regexp) int {
 	n := 1
 	switch re.Op {

@@ -23,11 +23,10 @@ type Schema struct {
 	graph    *graph
 }
 
-// CompileSchema compiles a JSON Schema: draft 2020-12 unless $schema names
-// another that is built in. "format" is checked, and what it does not know is
-// ignored. A $ref must stay inside the schema: nothing is ever loaded. A schema that
-// is too large, or that no context could be checked against within bounds, is refused.
-// The error is task.Invalid, its problems at JSON pointers into the schema.
+// CompileSchema compiles a JSON Schema: draft 2020-12 unless $schema names another built-in one. It checks "format" and
+// ignores unknown formats. A $ref must stay inside the schema: nothing is ever loaded. A schema is refused if it is too
+// large, or if no context could be checked against it within bounds. The error is task.Invalid, its problems at JSON
+// pointers into the schema.
 func CompileSchema(schema []byte) (*Schema, error) {
 	v, problems := decode(schema)
 	if len(problems) == 0 {
@@ -39,10 +38,9 @@ func CompileSchema(schema []byte) (*Schema, error) {
 	return nil, &task.Error{Code: task.Invalid, Message: "the input schema is not valid", Problems: problems}
 }
 
-// Check returns what is wrong with a task's context, each problem at a JSON
-// pointer ("/amount"; "" is the context itself), in the order of the pointers,
-// at most a hundred. Numbers of any size keep their digits. A context that would take
-// too much work to check is refused, and not checked.
+// Check returns the problems of a task's context, each at a JSON pointer ("/amount"; "" is the context itself), in the
+// order of the pointers, at most a hundred. Numbers of any size keep their digits. A context is refused without a check
+// if the check would take too much work.
 func (s *Schema) Check(context []byte) []task.Problem {
 	v, problems := decode(context)
 	if len(problems) > 0 {
@@ -64,8 +62,7 @@ func (s *Schema) Check(context []byte) []task.Problem {
 	return explain(invalid)
 }
 
-// schemaURL is the address of a schema without $id, schemaBase what a relative
-// reference in it is relative to. They lead nowhere.
+// schemaURL is the address of a schema without $id, schemaBase the base of its relative references. They lead nowhere.
 const (
 	schemaBase = "tasker:///"
 	schemaURL  = schemaBase + "input_schema"
@@ -111,8 +108,7 @@ func sizeOf(v any) int {
 	return n
 }
 
-// nowhere refuses to load. The drafts' own meta-schemas are built into the
-// compiler and never get here.
+// nowhere refuses to load. The drafts' own meta-schemas are built into the compiler and never loaded here.
 type nowhere struct{}
 
 var errRemote = errors.New("a reference must stay inside the schema; nothing is loaded from elsewhere")
@@ -120,7 +116,7 @@ var errRemote = errors.New("a reference must stay inside the schema; nothing is 
 // Load implements jsonschema.URLLoader.
 func (nowhere) Load(string) (any, error) { return nil, errRemote }
 
-// compileProblems words an error of the compiler and finds the place it is about.
+// compileProblems describes an error of the compiler and finds its place.
 func compileProblems(v any, err error) []task.Problem {
 	var (
 		meta    *jsonschema.SchemaValidationError
@@ -156,8 +152,8 @@ func compileProblems(v any, err error) []task.Problem {
 	}
 }
 
-// findRef returns the pointer of the first reference that leads to target, ""
-// when there is none: an $id in between may have moved the base.
+// findRef returns the pointer of the first reference that leads to target, "" without one: an $id in between may have
+// moved the base.
 func findRef(v any, target, at string) string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -181,8 +177,8 @@ func findRef(v any, target, at string) string {
 	return ""
 }
 
-// leadsTo compares a reference as written, or as resolved, with a target that
-// the compiler names without or with its fragment.
+// leadsTo compares a reference as written, or as resolved, with a target that the compiler names with or without its
+// fragment.
 func leadsTo(ref, target string) bool {
 	if ref == target {
 		return true
@@ -202,8 +198,7 @@ func leadsTo(ref, target string) bool {
 	return resolved.String() == target
 }
 
-// decode reads JSON whose numbers keep their digits, and refuses what the
-// validator would take minutes over.
+// decode reads JSON with the digits of its numbers, and refuses values on which the validator would spend minutes.
 func decode(src []byte) (any, []task.Problem) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(src))
 	if err != nil {
@@ -215,9 +210,8 @@ func decode(src []byte) (any, []task.Problem) {
 	return v, nil
 }
 
-// findUnfit finds the first value that nests too deep, or a number with an
-// exponent beyond that of a double: the validator computes exactly, so 1e999999
-// costs it a million digits.
+// findUnfit finds the first value that is nested too deeply, or a number with an exponent beyond that of a double: the
+// validator computes exactly, so 1e999999 costs it a million digits.
 func findUnfit(v any, at string, depth int) *task.Problem {
 	if depth > maxContextDepth {
 		return &task.Problem{Location: at, Message: fmt.Sprintf("it nests deeper than %d levels", maxContextDepth)}

@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// steps reads the steps into t and links them. Faults of the graph are reported
-// at the step's name or at the dependency they are about.
+// steps reads the steps into t and links them. Faults of the graph are reported at the step's name or at the faulty
+// dependency.
 func (r *reader) steps(t *task.Template, at *document.Node, items []*document.Node) {
 	switch {
 	case at.Kind != document.List: // reported
@@ -39,7 +39,7 @@ func (r *reader) steps(t *task.Template, at *document.Node, items []*document.No
 	}
 }
 
-// places are the positions that faults of the graph are reported at.
+// places are the positions of a step for faults of the graph.
 type places struct {
 	name         document.Position
 	dependencies []document.Position
@@ -75,7 +75,7 @@ func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 	return s, at
 }
 
-// handler reads the short form, a name, or the long one with initialization.
+// handler reads the short form, a name, or the long form with initialization.
 func (r *reader) handler(f fields) (string, []byte) {
 	v := f.need("handler")
 	if v == nil {
@@ -143,7 +143,7 @@ func (r *reader) retry(v *document.Node) task.Retry {
 	return policy
 }
 
-// limits reads how many retries failures of each class allow.
+// limits reads the limit of retries of each class of failure.
 func (r *reader) limits(v *document.Node) (l task.ClassLimits) {
 	if v == nil {
 		return l

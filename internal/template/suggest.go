@@ -6,8 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// synonyms are keys that other systems use for what we have under another name,
-// too far apart for the spelling to give it away.
+// synonyms are keys of other systems for concepts with another name here, too different for the spelling to match.
 var synonyms = map[string]string{
 	"depends_on":    "dependencies",
 	"requires":      "dependencies",

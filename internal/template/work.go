@@ -9,12 +9,11 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// value is a value of a context with its number, by which evaluations of it are told
-// from those of others.
+// value is a value of a context. Its number distinguishes its evaluations from those of others.
 type value struct {
 	v       any
 	number  int
-	size    int // values, this one included
+	size    int // values, including this one
 	bytes   int // of text
 	members map[string]*value
 	items   []*value
@@ -50,7 +49,7 @@ func numbered(v any, next int) (*value, int) {
 	return out, next
 }
 
-// work is what checking a context would cost at most; see limits.go.
+// work is the maximum cost of checking a context; see limits.go.
 type work struct{ evaluations, steps int }
 
 func (w *work) add(more work) {
@@ -58,8 +57,8 @@ func (w *work) add(more work) {
 	w.steps += more.steps
 }
 
-// counter counts the work for one context. It looks at each pair of a schema and a value
-// once, however often the validator comes to it, and gives up when there is too much.
+// counter counts the work for one context. It visits each pair of a schema and a value once, however often the
+// validator does, and stops above the limit.
 type counter struct {
 	*graph
 	allowed work
@@ -72,7 +71,7 @@ type visit struct {
 	value  int
 }
 
-// count returns what checking a document would cost, and whether that is allowed.
+// count returns the cost of checking a document, and whether it is allowed.
 func (g *graph) count(document any) (work, bool) {
 	root, _ := numbered(document, 0)
 	allowed := work{freeEvaluations + evaluationsPerValue*root.size, freeSteps + stepsPerByte*root.bytes}
@@ -85,8 +84,8 @@ func (c *counter) within(w work) bool {
 	return w.evaluations <= c.allowed.evaluations && w.steps <= c.allowed.steps && c.pairs <= c.allowed.evaluations
 }
 
-// of counts the work of checking a value against a schema. Beyond what is allowed it
-// stops, with too much on the account, so that nothing overflows.
+// of counts the work of checking a value against a schema. Above the limit it stops with an excessive count, so that
+// nothing overflows.
 func (c *counter) of(s *jsonschema.Schema, v *value) work {
 	if s == nil || v == nil {
 		return work{}
@@ -107,7 +106,7 @@ func (c *counter) of(s *jsonschema.Schema, v *value) work {
 	return w
 }
 
-// itself is the work of one evaluation, without its subschemas.
+// itself returns the work of one evaluation, without its subschemas.
 func itself(s *jsonschema.Schema, v *value) work {
 	// every evaluation of an object or array runs over its parts
 	w := work{evaluations: 1 + (len(v.members)+len(v.items)+len(s.Required))/8}
@@ -124,7 +123,7 @@ func itself(s *jsonschema.Schema, v *value) work {
 	return w
 }
 
-// stepsOf is how many steps matching may take.
+// stepsOf returns the maximum number of steps of a match.
 func stepsOf(r jsonschema.Regexp, text string) int {
 	if p, ok := r.(pattern); ok {
 		return p.instructions * (len(text) + 1)
@@ -145,7 +144,7 @@ func (c *counter) inPlace(s *jsonschema.Schema, v *value, w *work) {
 	}
 }
 
-// members counts what a schema asks of the members of an object, and of their names.
+// members counts the work of a schema on the members of an object and on their names.
 func (c *counter) members(s *jsonschema.Schema, v *value, w *work) {
 	more, _ := s.AdditionalProperties.(*jsonschema.Schema)
 	for name, member := range v.members {
@@ -168,14 +167,14 @@ func (c *counter) members(s *jsonschema.Schema, v *value, w *work) {
 		}
 		w.add(c.of(s.UnevaluatedProperties, member))
 		if s.PropertyNames != nil {
-			// a name has no number, and comes up once
+			// a name has no number, and occurs once
 			w.add((&counter{graph: c.graph, allowed: c.allowed, known: map[visit]work{}}).of(s.PropertyNames,
 				&value{v: name, size: 1}))
 		}
 	}
 }
 
-// items counts what a schema asks of the items of an array.
+// items counts the work of a schema on the items of an array.
 func (c *counter) items(s *jsonschema.Schema, v *value, w *work) {
 	list := append(itemSchemas(s), s.PrefixItems...)
 	each, _ := s.Items.(*jsonschema.Schema)
@@ -193,8 +192,7 @@ func (c *counter) items(s *jsonschema.Schema, v *value, w *work) {
 	}
 }
 
-// heavy lets one large document be parsed or checked at a time, so that many at once do
-// not need the memory of many.
+// heavy lets one large document be parsed or checked at a time, so that many at once do not need the memory of many.
 var heavy sync.Mutex
 
 // free is the work below which a check is neither counted nor waits for others.
@@ -203,11 +201,10 @@ const (
 	freeMatching = 2_000_000
 )
 
-// enter refuses a document that would cost too much to check. It returns what is to be
-// called when the check is over.
+// enter refuses a document whose check would cost too much. The caller calls leave after the check.
 func (g *graph) enter(document any, bytes int) (leave func(), refused *task.Problem) {
-	// A document has fewer values than half its bytes and one; each meets every subschema
-	// once at most, when references are followed.
+	// A document has at most half as many values as bytes, plus one; each meets every subschema at most once, with
+	// references followed.
 	if g.size > 0 && g.size*(bytes/2+1) <= free && g.size*g.instructions*(bytes+1) <= freeMatching {
 		return func() {}, nil
 	}

@@ -12,15 +12,13 @@ import (
 )
 
 const (
-	// batch is how many steps one run of a script is about. Redis does nothing else
-	// meanwhile, which is a few milliseconds.
+	// batch is the number of steps in one run of a script. Redis does nothing else meanwhile, for a few milliseconds.
 	batch = 1000
-	// window is how many runs are on their way at once; each window has the time
-	// of a call.
+	// window is the number of concurrent runs; each window has the time of a call.
 	window = 16
 )
 
-// call runs a script once. The epoch goes before the arguments.
+// call runs a script once. The epoch comes before the arguments.
 func (d *Dispatcher) call(ctx context.Context, verb string, script *rueidis.Lua,
 	args ...string,
 ) (rueidis.RedisMessage, error) {
@@ -31,7 +29,7 @@ func (d *Dispatcher) call(ctx context.Context, verb string, script *rueidis.Lua,
 	return answers[0], nil
 }
 
-// calls runs a script many times, in their order, and returns its answers.
+// calls runs a script many times, in order, and returns its answers.
 func (d *Dispatcher) calls(ctx context.Context, verb string, script *rueidis.Lua,
 	runs [][]string,
 ) ([]rueidis.RedisMessage, error) {
@@ -85,7 +83,7 @@ func (d *Dispatcher) ask(ctx context.Context, script *rueidis.Lua, epoch string,
 	return answers, nil
 }
 
-// lostOr recognises what scripts answer when the content is not complete.
+// lostOr recognises the scripts' answer for incomplete content.
 func lostOr(err error) error {
 	if answer, ok := rueidis.IsRedisErr(err); ok && strings.Contains(answer.Error(), "TASKERLOST") {
 		return engine.ErrDispatchLost
@@ -93,8 +91,7 @@ func lostOr(err error) error {
 	return err
 }
 
-// refused reports whether the server is there and does not let us in, or is not
-// fit for this: trying again would not help.
+// refused reports whether the server is reachable but refuses access, or is unsuitable: a retry would not help.
 func refused(err error) bool {
 	if errors.Is(err, errEvicts) {
 		return true

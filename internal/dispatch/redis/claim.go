@@ -9,10 +9,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// claimSize is that of a claim in the arguments of its script.
+// claimSize is the size of a claim in the arguments of its script.
 const claimSize = 35
 
-// Claim hands out the lowest keys.
+// Claim leases the lowest keys.
 func (d *Dispatcher) Claim(ctx context.Context, claims []engine.Claim, now task.Instant) ([][]engine.Hold, error) {
 	at := string(put64(nil, int64(now)))
 	var runs [][]string
@@ -45,8 +45,8 @@ func (d *Dispatcher) Claim(ctx context.Context, claims []engine.Claim, now task.
 	return out, nil
 }
 
-// together is how many of the claims one run of the script serves: as many as
-// do not want more steps than a batch, and at least one.
+// together returns the number of claims that one run of the script serves: as many as want no more steps than a batch,
+// and at least one.
 func together(claims []engine.Claim) int {
 	wanted := 0
 	for i, c := range claims[:min(len(claims), batch)] {
@@ -57,17 +57,16 @@ func together(claims []engine.Claim) int {
 	return min(len(claims), batch)
 }
 
-// routeSets numbers the sets of routes that claims ask for. Many workers serve
-// the same ones.
+// routeSets numbers the sets of routes in claims. Many workers serve the same ones.
 type routeSets struct {
 	same map[sliceOf]int
 	sets map[string]int
 
-	order []int64          // routes in the order in which they came up
-	in    map[int64][]byte // the sets of each, 2 bytes a set
+	order []int64          // routes in the order of appearance
+	in    map[int64][]byte // the sets of each, 2 bytes per set
 }
 
-// sliceOf tells that two slices are one.
+// sliceOf identifies a slice by its array and length.
 type sliceOf struct {
 	first *int64
 	n     int
@@ -112,7 +111,7 @@ func (s *routeSets) enter(routes []int64, set uint16) {
 	}
 }
 
-// claimRun is what the script is told of claims.
+// claimRun returns the script's arguments for claims.
 func claimRun(claims []engine.Claim, now string) []string {
 	s := routeSets{same: map[sliceOf]int{}, sets: map[string]int{}, in: map[int64][]byte{}}
 	b := make([]byte, 0, len(claims)*claimSize)
@@ -140,7 +139,7 @@ func claimRun(claims []engine.Claim, now string) []string {
 	return args
 }
 
-// granted reads holds that have no note yet, one behind the other.
+// granted reads holds without a note yet, one after the other.
 func granted(m *rueidis.RedisMessage) ([]engine.Hold, error) {
 	b, err := m.AsBytes()
 	if err != nil {

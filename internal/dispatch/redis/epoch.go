@@ -12,14 +12,14 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// belief is what this process takes for the content.
+// belief is this process's view of the content.
 type belief struct {
-	epoch     string // the one it works with; empty: none
-	condemned string // one that it found incomplete, and may replace
+	epoch     string // the epoch in use; empty: none
+	condemned string // an epoch found incomplete, which it may replace
 	turn      string // its turn to fill the content
 }
 
-// errEvicts says that the server is not fit to keep anything.
+// errEvicts reports that the server is unsuitable because it evicts keys.
 var errEvicts = errors.New(
 	"the server throws keys away when its memory is full: set its maxmemory-policy to noeviction")
 
@@ -29,7 +29,7 @@ func (d *Dispatcher) believed() string {
 	return d.belief.epoch
 }
 
-// disbelieve forgets an epoch, so that the next Check learns the one in force.
+// disbelieve drops an epoch, so that the next Check learns the one in force.
 func (d *Dispatcher) disbelieve(epoch string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -38,7 +38,7 @@ func (d *Dispatcher) disbelieve(epoch string) {
 	}
 }
 
-// content is what Check asks for.
+// content is what Check reads from the server.
 type content struct {
 	epoch string // empty: incomplete
 	run   string // of the server
@@ -47,7 +47,7 @@ type content struct {
 // ofThisRun reports whether the epoch was filled in the server's present run.
 func (c content) ofThisRun() bool { return c.epoch != "" && strings.HasSuffix(c.epoch, "."+c.run) }
 
-// look asks what there is, and whether the server is fit to keep it.
+// look reads the content's epoch and the server's run, and checks that the server evicts no keys.
 func (d *Dispatcher) look(ctx context.Context) (content, error) {
 	answers, err := d.ask(ctx, d.scripts.check, "", [][]string{nil})
 	if err != nil {
@@ -64,9 +64,8 @@ func (d *Dispatcher) look(ctx context.Context) (content, error) {
 	return c, nil
 }
 
-// verify sees to it that connections that were made since it looked last have
-// reached the run of the server that the content was filled in. Whatever came over
-// a connection is only believed after that.
+// verify makes sure that connections made since its last check have reached the run of the server in which the content
+// was filled. The answers of a connection are trusted only after that.
 func (d *Dispatcher) verify(ctx context.Context) error {
 	dials := d.dials.Load()
 	if dials == d.verified.Load() {
@@ -84,16 +83,15 @@ func (d *Dispatcher) verify(ctx context.Context) error {
 	return nil
 }
 
-// condemn notes that the content of an epoch cannot be trusted.
+// condemn records that the content of an epoch cannot be trusted.
 func (d *Dispatcher) condemn(epoch string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.belief.epoch, d.belief.condemned = "", epoch
 }
 
-// Check reports whether the server answers and its content is complete. A process
-// that believed in another epoch is told ErrDispatchLost once, so that it puts back
-// what it remembers.
+// Check reports whether the server answers and its content is complete. A process with another epoch gets
+// ErrDispatchLost once, so that it restores what it remembers.
 func (d *Dispatcher) Check(ctx context.Context) error {
 	dials := d.dials.Load()
 	c, err := d.look(ctx)
@@ -115,12 +113,11 @@ func (d *Dispatcher) Check(ctx context.Context) error {
 	return nil
 }
 
-// Content names the content by its epoch.
+// Content returns the epoch of the content.
 func (d *Dispatcher) Content() string { return d.believed() }
 
-// Reload begins to fill the content anew, or goes on with it for as long again. One
-// who is told false asks Check until the other is done; one whose turn ran out is
-// told false once.
+// Reload begins to fill the content anew, or prolongs its turn by hold. A process that gets false calls Check until the
+// other is done; a process whose turn has expired gets false once.
 func (d *Dispatcher) Reload(ctx context.Context, hold time.Duration) (bool, error) {
 	d.mu.Lock()
 	b := d.belief
@@ -148,7 +145,7 @@ func (d *Dispatcher) Reload(ctx context.Context, hold time.Duration) (bool, erro
 	return mine == 1, nil
 }
 
-// Loaded says that the content is complete.
+// Loaded declares the content complete.
 func (d *Dispatcher) Loaded(ctx context.Context) error {
 	d.mu.Lock()
 	turn := d.belief.turn
@@ -174,7 +171,7 @@ func (d *Dispatcher) Loaded(ctx context.Context) error {
 	return nil
 }
 
-// endTurn goes on with an epoch, or with none.
+// endTurn continues with an epoch, or with none.
 func (d *Dispatcher) endTurn(epoch string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

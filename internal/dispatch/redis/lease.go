@@ -40,13 +40,13 @@ func (d *Dispatcher) Renew(ctx context.Context, renewals []engine.Renewal, until
 	return d.holds(ctx, "renew leases", d.scripts.renew, each(packed, string(put64(nil, int64(until)))), len(renewals))
 }
 
-// Find returns who holds steps.
+// Find returns the holders of steps.
 func (d *Dispatcher) Find(ctx context.Context, steps []task.ID) ([]engine.Hold, error) {
 	packed := batches(steps, idSize, func(b []byte, id *task.ID) []byte { return append(b, id[:]...) })
 	return d.holds(ctx, "find leases", d.scripts.find, each(packed), len(steps))
 }
 
-// HeldBy returns what a worker holds.
+// HeldBy returns the steps that a worker holds.
 func (d *Dispatcher) HeldBy(ctx context.Context, worker int64, limit int) ([]engine.Hold, error) {
 	run := []string{string(put64(nil, worker)), strconv.Itoa(max(limit, 0))}
 	list, err := d.holds(ctx, "list leases", d.scripts.heldBy, [][]string{run}, -1)
@@ -56,7 +56,7 @@ func (d *Dispatcher) HeldBy(ctx context.Context, worker int64, limit int) ([]eng
 	return list, err
 }
 
-// Held counts what workers hold.
+// Held counts the steps that workers hold.
 func (d *Dispatcher) Held(ctx context.Context) (map[int64]int, error) {
 	answer, err := d.call(ctx, "count leases", d.scripts.held)
 	if err != nil {
@@ -84,13 +84,13 @@ func (d *Dispatcher) Held(ctx context.Context) (map[int64]int, error) {
 	return held, nil
 }
 
-// Expired returns what somebody has to look after.
+// Expired returns the leases due for a check.
 func (d *Dispatcher) Expired(ctx context.Context, now task.Instant, limit int) ([]engine.Hold, error) {
 	run := []string{strconv.FormatInt(int64(now), 10), strconv.Itoa(max(limit, 0))}
 	return d.holds(ctx, "list leases", d.scripts.expired, [][]string{run}, -1)
 }
 
-// holds asks for holds: one for each of what was asked about, or as many as there are.
+// holds reads holds: one for each requested item, or as many as there are.
 func (d *Dispatcher) holds(ctx context.Context, verb string, script *rueidis.Lua, runs [][]string,
 	asked int,
 ) ([]engine.Hold, error) {

@@ -24,8 +24,8 @@ func (d *Dispatcher) Listen(ctx context.Context, hear func(routes map[int64]int)
 	return fmt.Errorf("listen to Redis: %w", err)
 }
 
-// news reads a message of another process: who sends it, and for each route (8
-// bytes) how many steps (4). It ignores what it cannot read.
+// news reads a message of another process: its sender, and for each route (8 bytes) the number of steps (4). It ignores
+// what it cannot read.
 func (d *Dispatcher) news(b []byte) map[int64]int {
 	if len(b) < nodeSize || string(b[:nodeSize]) == d.node {
 		return nil

@@ -18,12 +18,11 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// Options are what a URL does not say.
+// Options are the settings outside the URL.
 type Options struct {
 	// Prefix names the installation, unless the URL does. Defaults to "tasker".
 	Prefix string
-	// Logger hears of a server that cannot be reached when it is opened. Defaults to
-	// silence.
+	// Logger receives a message if the server cannot be reached at opening. Defaults to silence.
 	Logger *slog.Logger
 }
 
@@ -33,12 +32,12 @@ type Dispatcher struct {
 	timeout time.Duration
 	keys    []string // KEYS of every script
 	channel string
-	node    string // how messages name this process
+	node    string // the name of this process in messages
 	log     *slog.Logger
 	scripts *scripts
 
 	dials    atomic.Int64 // connections made
-	verified atomic.Int64 // and how many of them are known to have reached the run that the epoch names
+	verified atomic.Int64 // connections known to have reached the run that the epoch names
 
 	mu     sync.Mutex
 	client rueidis.Client // nil: not connected yet
@@ -52,22 +51,22 @@ var _ engine.Dispatcher = (*Dispatcher)(nil)
 
 var errClosed = errors.New("the connection to Redis has been closed")
 
-// connectPause is how long a failure to connect stands before it is tried again.
+// connectPause is the time between two tries to connect.
 const connectPause = 200 * time.Millisecond
 
-// Open returns a dispatcher on the server that a URL names:
+// Open returns a dispatcher on the server of a URL:
 //
 //	redis://[USER:PASSWORD@]HOST:PORT[/DATABASE][?PARAMETERS]   rediss:// with TLS
 //
-//	prefix=NAME      what the keys of this installation begin with; before Options.Prefix
-//	timeout=1s       how long a call may take, connecting included; 1ms to 1m
+//	prefix=NAME      prefix of this installation's keys; overrides Options.Prefix
+//	timeout=1s       bound of a call, including connecting; 1ms to 1m
 //	addr=HOST:PORT   more nodes of a cluster, or more sentinels
 //	master_set=NAME  the addresses are Sentinels that know the server of this name
 //	client_name=NAME, skip_verify=true   as rueidis understands them
 //
-// A server that cannot be reached is no error, because the engine can do without
-// it: every verb tries to connect. One that refuses the password, or evicts keys,
-// is. Verbs answer ErrDispatchLost until Check or Loaded has learned the epoch.
+// An unreachable server is no error, because the engine can work without it: every verb tries to connect. A server that
+// refuses the password, or evicts keys, is an error. Verbs return ErrDispatchLost until Check or Loaded has learned the
+// epoch.
 func Open(ctx context.Context, url string, o *Options) (*Dispatcher, error) {
 	t, err := parseURL(url)
 	if err != nil {
@@ -89,7 +88,7 @@ func Open(ctx context.Context, url string, o *Options) (*Dispatcher, error) {
 	}
 	d := &Dispatcher{option: t.option, timeout: t.timeout, log: o.Logger, keys: []string{"{" + prefix + "}:"},
 		node: rand.Text()[:nodeSize]}
-	// Channels know no databases.
+	// Channels are not separated by database.
 	d.channel = d.keys[0] + "offered:" + strconv.Itoa(t.option.SelectDB)
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
@@ -108,17 +107,15 @@ func Open(ctx context.Context, url string, o *Options) (*Dispatcher, error) {
 	return d, nil
 }
 
-// configure makes calls end when their time is over: who waits for Redis can
-// better ask the database.
+// configure limits the time of calls: a caller that waits for Redis can better ask the database.
 func (d *Dispatcher) configure() {
 	o := &d.option
 	o.Dialer.Timeout = d.timeout
 	o.ConnWriteTimeout = 2 * d.timeout
 	o.DisableCache = true
-	// One connection: the server has one thread for scripts, and each connection
-	// that breaks costs a call.
+	// One connection: the server has one thread for scripts, and each broken connection costs a call.
 	o.PipelineMultiplex = -1
-	// What failed may have been done: the engine decides what to do about it.
+	// A failed call may have taken effect: the engine decides on a retry.
 	o.DisableRetry = true
 	o.DialCtxFn = func(ctx context.Context, address string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
 		d.dials.Add(1)
@@ -129,7 +126,7 @@ func (d *Dispatcher) configure() {
 	}
 }
 
-// connected returns the client, which it makes if there is none.
+// connected returns the client, and creates it if there is none.
 func (d *Dispatcher) connected() (rueidis.Client, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -150,7 +147,7 @@ func (d *Dispatcher) connected() (rueidis.Client, error) {
 	return client, nil
 }
 
-// Close ends the connections. Verbs then answer an error.
+// Close ends the connections. Verbs then return an error.
 func (d *Dispatcher) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

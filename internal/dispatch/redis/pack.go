@@ -9,18 +9,18 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// How things look in Redis; scripts/prelude.lua says the same.
+// The layout in Redis; the same as in scripts/prelude.lua.
 const (
 	idSize      = 16
 	offeredSize = 36
 	heldSize    = offeredSize + 44 // and the note
 	placeSize   = idSize + 16
 	nodeSize    = 8
-	// topBit makes the order of signed numbers that of bytes.
+	// topBit makes the order of bytes that of signed numbers.
 	topBit = 1 << 63
 )
 
-// errAnswer is a bug, or somebody else's data under our keys.
+// errAnswer is a bug, or foreign data under our keys.
 var errAnswer = errors.New("the answer is not one of ours")
 
 var big = binary.BigEndian

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// batches packs items into arguments of scripts, at most so many in each.
+// batches packs items into arguments of scripts, at most size in each.
 func batches[T any](items []T, size int, pack func([]byte, *T) []byte) []string {
 	var list []string
 	for part := range slices.Chunk(items, batch) {
@@ -24,7 +24,7 @@ func batches[T any](items []T, size int, pack func([]byte, *T) []byte) []string 
 	return list
 }
 
-// Offer lets steps be claimed.
+// Offer makes steps claimable.
 func (d *Dispatcher) Offer(ctx context.Context, steps []engine.Offered) error {
 	packed := batches(steps, idSize+offeredSize, func(b []byte, o *engine.Offered) []byte {
 		return putOffered(append(b, o.Step[:]...), o)
@@ -37,7 +37,7 @@ func (d *Dispatcher) Offer(ctx context.Context, steps []engine.Offered) error {
 	return err
 }
 
-// Remove takes steps out.
+// Remove removes steps.
 func (d *Dispatcher) Remove(ctx context.Context, steps []engine.Removal) error {
 	packed := batches(steps, placeSize+1, func(b []byte, r *engine.Removal) []byte {
 		b = putPlace(b, &r.Offered)
@@ -50,7 +50,7 @@ func (d *Dispatcher) Remove(ctx context.Context, steps []engine.Removal) error {
 	return err
 }
 
-// each makes a run of every argument.
+// each makes one run of every argument.
 func each(packed []string, before ...string) [][]string {
 	runs := make([][]string, len(packed))
 	for i, p := range packed {
@@ -59,7 +59,7 @@ func each(packed []string, before ...string) [][]string {
 	return runs
 }
 
-// Missing returns those of the steps that it does not know in their place.
+// Missing returns the steps that the content does not have in their place.
 func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]engine.Offered, error) {
 	packed := batches(steps, placeSize, putPlace)
 	answers, err := d.calls(ctx, "look for steps", d.scripts.missing, each(packed))
@@ -97,8 +97,7 @@ func (d *Dispatcher) Depth(ctx context.Context, route, key int64, id task.ID) (i
 	return int(n), err
 }
 
-// Waiting counts the waiting steps of routes. A route without any is not in the
-// answer.
+// Waiting counts the waiting steps of routes. The answer omits routes without any.
 func (d *Dispatcher) Waiting(ctx context.Context, routes []int64) (map[int64]int, error) {
 	packed := batches(routes, 8, func(b []byte, r *int64) []byte { return put64(b, *r) })
 	answers, err := d.calls(ctx, "count steps", d.scripts.waiting, each(packed))

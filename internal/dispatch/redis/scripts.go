@@ -10,8 +10,7 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// scripts are the verbs. Each is sent by its checksum, and as a whole only when
-// the server does not know it.
+// scripts are the verbs. Each is sent by its checksum, and in full only if the server does not know it.
 type scripts struct {
 	offer, claim, start, renew, find, heldBy, held, expired, remove, missing, depth, waiting, reload, loaded,
 	check *rueidis.Lua

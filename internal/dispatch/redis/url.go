@@ -16,22 +16,21 @@ const (
 	defaultTimeout = time.Second
 )
 
-// target is what a URL says.
+// target is the content of a URL.
 type target struct {
 	option  rueidis.ClientOption
-	prefix  string // empty: not said
+	prefix  string // empty: not given
 	timeout time.Duration
 }
 
-// errURL does not quote: a typing error puts any part of a URL anywhere, the
-// password too.
+// errURL does not quote the URL: a typing error can put any part of it anywhere, even the password.
 var errURL = errors.New("the URL of Redis must look like redis://[USER:PASSWORD@]HOST:PORT[/DATABASE][?prefix=NAME], " +
 	"with special characters of the password escaped")
 
-// parameters that a URL may have: ours, and some of rueidis.
+// parameters are the permitted ones of a URL: ours, and some of rueidis.
 var parameters = []string{"prefix", "timeout", "addr", "client_name", "master_set", "skip_verify"}
 
-// names are prefixes that cannot be mistaken for anything else in a key.
+// names are the permitted prefixes: none can be mistaken for another part of a key.
 var names = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
 func parseURL(text string) (target, error) {

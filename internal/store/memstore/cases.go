@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// casesOf returns the cases of a task, the one opened first first.
+// casesOf returns the cases of a task, oldest first.
 func (s *state) casesOf(id task.ID) []*task.Case {
 	var list []*task.Case
 	for _, c := range s.cases {
@@ -96,7 +96,7 @@ func (*Store) DeleteCases(ctx context.Context, within engine.Tx, ids []task.ID) 
 	return nil
 }
 
-// SaveCases implements engine.CaseRows. What is fixed when a case is opened stays.
+// SaveCases implements engine.CaseRows. Fields fixed when a case is opened stay.
 func (*Store) SaveCases(ctx context.Context, within engine.Tx, cases []*task.Case) error {
 	t := in(within)
 	for _, from := range cases {
@@ -141,8 +141,7 @@ func (*Store) RecurCases(ctx context.Context, within engine.Tx, cases []*task.Ca
 	return nil
 }
 
-// keptOccurrences leaves out those former occurrences that are past the bounds when the
-// latest has a number.
+// keptOccurrences removes the former occurrences outside the bounds for the number of the latest.
 func keptOccurrences(former []task.Occurrence, latest int) []task.Occurrence {
 	bytes := 0
 	for i := len(former) - 1; i > 0; i-- {

@@ -6,10 +6,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// What no transaction may break. An error from here is a bug of the engine, so
-// its code is always task.Internal.
+// The invariants of every transaction. An error from here is a bug of the engine, so its code is always task.Internal.
 
-// checkStepMove compares a step that is being saved with what is stored.
+// checkStepMove compares a step to be saved with the stored one.
 func checkStepMove(old, now *task.Step) error {
 	switch {
 	case old.State.Terminal() && now.State != old.State:
@@ -48,7 +47,7 @@ func (t *tx) check() error {
 	return nil
 }
 
-// checkGone makes sure that nothing but acts refers to a task that is not there.
+// checkGone makes sure that only acts refer to a deleted task.
 func (t *tx) checkGone(id task.ID) error {
 	left := len(t.s.stepsOf[id]) + len(t.s.attempts[id]) + len(t.s.events[id]) + len(t.s.casesOf(id))
 	if left > 0 {
@@ -62,7 +61,7 @@ func (t *tx) checkGone(id task.ID) error {
 	return nil
 }
 
-// checkTask holds a task against its steps.
+// checkTask compares a task with its steps.
 func (t *tx) checkTask(row *task.Task) error {
 	counts := task.Counts{ManualEnds: row.Counts.ManualEnds}
 	var steps []*task.Step
@@ -90,7 +89,7 @@ func (t *tx) checkTask(row *task.Task) error {
 	return t.checkParents(row, steps)
 }
 
-// checkCases makes sure that a task knows of its cases.
+// checkCases makes sure that a task's mark matches its cases.
 func (t *tx) checkCases(row *task.Task) error {
 	var want task.CaseMark
 	for _, c := range t.s.casesOf(row.ID) {
@@ -130,8 +129,8 @@ func checkStep(s *task.Step) error {
 	return nil
 }
 
-// checkParents makes sure that a step waits for exactly those parents that are
-// not satisfied, and that none runs before its parents are.
+// checkParents makes sure that a step waits for exactly its unsatisfied parents, and that none runs before its parents
+// are satisfied.
 func (t *tx) checkParents(row *task.Task, steps []*task.Step) error {
 	specs := t.s.template(row.DefID).Steps
 	if len(specs) != len(steps) {

@@ -6,8 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Rows are cloned on the way in and on the way out, so that no caller can
-// change what is stored without saving it.
+// Rows are cloned on the way in and on the way out, so that no caller can change stored rows without saving them.
 
 func cloneTask(t *task.Task) *task.Task {
 	if t == nil {
@@ -60,7 +59,7 @@ func listedCase(c *task.Case) *task.Case {
 	return &k
 }
 
-// bareCase is a listed one without what is about the failure.
+// bareCase is a listed case without the fields of the failure.
 func bareCase(c *task.Case) *task.Case {
 	if c == nil {
 		return nil

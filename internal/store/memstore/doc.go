@@ -1,14 +1,10 @@
-// Package memstore keeps everything in memory. It is the reference model of
-// engine.Store: what the other stores are compared with, and what tests and
-// simulations run on.
+// Package memstore keeps everything in memory. It is the reference model of engine.Store: the standard for the other
+// stores, and the store of tests and simulations.
 //
-// It is written to be obviously right rather than fast. Rows are immutable once
-// stored: a change replaces a row. There are two copies of the state, which
-// share those rows. A transaction works on the first and keeps a journal; a
-// commit replays the journal on the second, which is what readers see, and a
-// rollback undoes it on the first.
+// It is written to be obviously right rather than fast. Rows are immutable once stored: a change replaces a row. There
+// are two copies of the state, which share those rows. A transaction works on the first and keeps a journal; a commit
+// replays the journal on the second, which readers see, and a rollback undoes it on the first.
 //
-// A commit checks the invariants that the engine has to keep (see check.go)
-// and refuses a transaction that breaks one, so that every test of the engine
-// on a memstore looks for such bugs too.
+// A commit checks the invariants of the engine (see check.go) and refuses a transaction that breaks one, so that every
+// test of the engine on a memstore finds such bugs too.
 package memstore

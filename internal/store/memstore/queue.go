@@ -20,8 +20,8 @@ func compareEntries(a, b entry) int {
 
 func compareIDs(a, b task.ID) int { return bytes.Compare(a[:], b[:]) }
 
-// queue is a set of entries in order. Steps mostly arrive at the end and leave
-// at the front, where a sorted slice is quick.
+// queue is a set of entries in order. Steps mostly arrive at the end and leave at the front, where a sorted slice is
+// quick.
 type queue struct{ entries []entry }
 
 func (q *queue) add(e entry) {
@@ -41,8 +41,7 @@ func (q *queue) remove(e entry) {
 	}
 }
 
-// first returns up to limit entries, lowest first. The caller must not change
-// or keep them.
+// first returns up to limit entries, lowest first. The caller must not change or keep them.
 func (q *queue) first(limit int) []entry { return q.entries[:min(max(limit, 0), len(q.entries))] }
 
 // below counts the entries with a lower key.

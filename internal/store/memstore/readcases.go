@@ -35,7 +35,7 @@ func (s *Store) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
 	return nil, nil
 }
 
-// casesWhere returns the cases that match, the one opened first first.
+// casesWhere returns the matching cases, oldest first.
 func (s *state) casesWhere(f engine.CaseFilter) []*task.Case {
 	var list []*task.Case
 	for _, c := range s.cases {
@@ -54,7 +54,7 @@ func (s *state) casesWhere(f engine.CaseFilter) []*task.Case {
 	return list
 }
 
-// failedAs reports whether the failure of a case is what a filter asks for.
+// failedAs reports whether the failure of a case matches a filter.
 func (s *state) failedAs(c *task.Case, def *task.Template, f engine.CaseFilter) bool {
 	runs := func(spec task.StepSpec) bool { return spec.Name == c.Step && spec.Handler == f.Handler }
 	return (f.Step == "" || c.Step == f.Step) && (f.Message == "" || strings.Contains(c.Message, f.Message)) &&
@@ -144,7 +144,7 @@ func (s *Store) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Atte
 	defer done()
 	var out []task.Attempt
 	for _, o := range of {
-		failed := st.lastFailures(o.Task) // the last of all first
+		failed := st.lastFailures(o.Task) // the most recent of all first
 		i := slices.IndexFunc(failed, func(a task.Attempt) bool { return a.StepID == o.Step })
 		if len(failed) > 0 {
 			out = append(out, failed[max(i, 0)])
@@ -153,14 +153,14 @@ func (s *Store) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Atte
 	return out, nil
 }
 
-// casePage is the beginning of a list as a page.
+// casePage returns the beginning of a list as a page.
 func casePage(list []*task.Case, f engine.CaseFilter) []*task.Case {
 	page := clones(list[:min(f.Limit, len(list))], listedCase)
 	bound(page, f.Bytes, func(c **task.Case) (*[]byte, *bool) { return &(*c).Metadata, &(*c).MetadataOmitted })
 	return page
 }
 
-// bound leaves out the documents of a page that go beyond its bytes: see engine.CaseFilter.
+// bound omits the documents beyond the bytes of a page: see engine.CaseFilter.
 func bound[T any](page []T, limit int, of func(*T) (document *[]byte, omitted *bool)) {
 	large := func(document []byte) bool { return utf8.RuneCount(document) > engine.SmallDocument }
 	size := 0
@@ -248,7 +248,7 @@ func (s *Store) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, e
 	return acts, nil
 }
 
-// actMatches reports whether a filter lets an act pass.
+// actMatches reports whether an act matches a filter.
 func actMatches(f engine.ActFilter, a *task.Act) bool {
 	return (f.Task.IsZero() || a.TaskID == f.Task) && (f.Case.IsZero() || a.CaseID == f.Case) &&
 		(f.Worker.IsZero() || a.WorkerID == f.Worker) && (f.Namespace == "" || a.Namespace == f.Namespace) &&

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// AddAttempts implements engine.TxSteps. A lease ends once; a record without a
-// lease, of a step that was cut off while it waited, has the token 0.
+// AddAttempts implements engine.TxSteps. A lease ends once; a record without a lease, of a step that was ended while it
+// waited, has the token 0.
 func (t *tx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	for _, a := range attempts {
 		old := t.s.attempts[a.TaskID]
@@ -36,7 +36,7 @@ func (t *tx) AddEvents(ctx context.Context, events []task.Event) error {
 // AddActs implements engine.ActStore.
 func (*Store) AddActs(ctx context.Context, within engine.Tx, acts []task.Act) error {
 	t := in(within)
-	for _, a := range acts { // one about no task is kept under the zero ID
+	for _, a := range acts { // an act on no task is stored under the zero ID
 		a.No = t.s.lastAct[""] + 1
 		put(t, lastActTable, "", a.No)
 		put(t, actsTable, a.TaskID, append(slices.Clip(t.s.acts[a.TaskID]), cloneAct(a)))
@@ -47,8 +47,8 @@ func (*Store) AddActs(ctx context.Context, within engine.Tx, acts []task.Act) er
 	return nil
 }
 
-// TakeKeys implements engine.KeyStore. A key is bound while now is before expires. There is one transaction at a
-// time, so none is locked.
+// TakeKeys implements engine.KeyStore. A key is bound while now is before expires. There is one transaction at a time,
+// so no key is locked.
 func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyAsk, now, expires task.Instant,
 	_ bool,
 ) ([]engine.KeyAnswer, error) {

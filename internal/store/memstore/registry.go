@@ -24,7 +24,7 @@ func (t *tx) Template(ctx context.Context, def int64) (*task.Template, error) {
 	return cloneTemplate(t.s.templates[def]), nil
 }
 
-// ExpectKnown implements engine.TxRegistry: no other writer can have changed anything.
+// ExpectKnown implements engine.TxRegistry: there is no other writer.
 func (t *tx) ExpectKnown(context.Context, map[int64]*task.Template, map[int64]*task.Route) error {
 	return nil
 }
@@ -45,7 +45,7 @@ func (t *tx) InsertRoute(ctx context.Context, row *task.Route) error {
 // SaveWorker implements engine.TxWorkers.
 func (t *tx) SaveWorker(ctx context.Context, row *task.Worker) error {
 	if row.No == 0 {
-		// not the number of a forgotten worker: attempts still name that one
+		// never the number of a forgotten worker: attempts still refer to it
 		row.No = t.s.lastWorker["no"] + 1
 		put(t, lastWorkerTable, "no", row.No)
 	} else if t.s.workers[row.No] == nil {

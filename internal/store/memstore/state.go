@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// state is all that is stored. Values are never changed in place.
+// state is everything stored. Values are never changed in place.
 type state struct {
 	tasks     map[task.ID]*task.Task
 	steps     map[task.ID]*task.Step
@@ -21,8 +21,7 @@ type state struct {
 	cases     map[task.ID]*task.Case
 	watches   map[task.ID]task.Instant
 	notes     map[string]string
-	// lastWorker and lastAct hold one number each, as tables so that they are
-	// undone like one.
+	// lastWorker and lastAct hold one number each, as tables so that they are rolled back like one.
 	lastWorker, lastAct map[string]int64
 
 	// Derived from the rows by setTask and setStep.
@@ -58,7 +57,7 @@ func newState() *state {
 	}
 }
 
-// setTask stores a row, or deletes it when t is nil.
+// setTask stores a row, or deletes it if t is nil.
 func (s *state) setTask(id task.ID, t *task.Task) {
 	at, found := slices.BinarySearchFunc(s.taskOrder, id, compareIDs)
 	switch {
@@ -74,8 +73,7 @@ func (s *state) setTask(id task.ID, t *task.Task) {
 	s.tasks[id] = t
 }
 
-// setStep stores a row, or deletes it when st is nil, and keeps its queue and
-// its place among the steps of its task.
+// setStep stores a row, or deletes it if st is nil, and updates its queue and its place among the steps of its task.
 func (s *state) setStep(id task.ID, st *task.Step) {
 	if old := s.steps[id]; old != nil {
 		s.queue(old.Queue).remove(entry{old.Key, id})
@@ -103,7 +101,7 @@ func without(ids []task.ID, id task.ID) []task.ID {
 	return slices.DeleteFunc(ids, func(x task.ID) bool { return x == id })
 }
 
-// queue returns the queue of that number; NoQueue is one that keeps nothing.
+// queue returns the queue of that number; NoQueue returns one that stores nothing.
 func (s *state) queue(n int64) *queue {
 	if n == task.NoQueue {
 		return &queue{}

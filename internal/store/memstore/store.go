@@ -9,13 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Options are what can be chosen about a Store. Nil takes the zero value.
+// Options are the settings of a Store. Nil means the zero value.
 type Options struct {
 	// Seed makes the IDs of one Store differ from another's.
 	Seed uint64
-	// Rehearse runs every function given to Write once in vain, and rolls it
-	// back, before the run that counts. It finds functions that cannot be run
-	// again.
+	// Rehearse runs every function given to Write once in advance, and rolls it back, before the run that counts. It
+	// finds functions that cannot run twice.
 	Rehearse bool
 }
 
@@ -25,9 +24,9 @@ type Store struct {
 	rehearse bool
 
 	writer chan struct{} // holds a token while there is no writer
-	work   *state        // of the writer alone
+	work   *state        // used by the writer only
 
-	mu        sync.RWMutex // guards what follows
+	mu        sync.RWMutex // guards the fields below
 	committed *state
 	closed    bool
 }
@@ -73,8 +72,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Write implements engine.Store. One function runs at a time; a waiting caller
-// leaves when ctx is done. A panic of fn rolls back and goes on.
+// Write implements engine.Store. One function runs at a time; a waiting caller leaves when ctx is done. A panic of fn
+// rolls back and continues.
 func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("write: %w", err)
@@ -104,7 +103,7 @@ func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx engin
 	return nil
 }
 
-// publish makes what a transaction changed the committed state.
+// publish adds the changes of a transaction to the committed state.
 func (s *Store) publish(journal []change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,9 +112,8 @@ func (s *Store) publish(journal []change) {
 	}
 }
 
-// run carries out fn on the writer's state and checks what it leaves there.
-// Unless the changes are sound and are to be kept, they are undone before run
-// returns or panics.
+// run calls fn on the writer's state and checks the result. Unless the changes are valid and are to be kept, they are
+// undone before run returns or panics.
 func (s *Store) run(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error, keep bool) (*tx, error) {
 	t := &tx{s: s.work, touched: map[task.ID]bool{}}
 	kept := false

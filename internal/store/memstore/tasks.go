@@ -62,8 +62,7 @@ func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, err
 	return out, nil
 }
 
-// SaveTasks implements engine.TxTasks. What is fixed at insertion stays as it is
-// whatever the caller made of it.
+// SaveTasks implements engine.TxTasks. Fields fixed at insertion keep their values, whatever the caller changed.
 func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	for _, from := range tasks {
 		old := t.s.tasks[from.ID]
@@ -110,8 +109,7 @@ func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*tas
 	return out, nil
 }
 
-// DeleteFinished implements engine.TxAging. A task in error is not terminal: it
-// waits for an operator.
+// DeleteFinished implements engine.TxAging. A task in error is not terminal: it waits for an operator.
 func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {
 		return row.State.Terminal() && row.FinishedAt < before && len(t.s.casesOf(row.ID)) == 0
@@ -130,7 +128,7 @@ func (t *tx) deleteTask(id task.ID) {
 	}
 	row := t.s.tasks[id]
 	name := engine.KeyName{Namespace: t.s.template(row.DefID).Namespace, Key: row.IdempotencyKey}
-	// the key may have passed to a younger task
+	// the key may belong to a younger task now
 	if t.s.keys[name].Task == id {
 		drop(t, keysTable, name)
 	}
@@ -143,7 +141,7 @@ func (t *tx) deleteTask(id task.ID) {
 	t.setTask(id, nil)
 }
 
-// tasksWhere returns the rows that match, in the order of their IDs.
+// tasksWhere returns the matching rows, in the order of their IDs.
 func (t *tx) tasksWhere(match func(*task.Task) bool) []*task.Task {
 	var out []*task.Task
 	for _, id := range t.s.taskOrder {

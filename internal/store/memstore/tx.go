@@ -7,13 +7,13 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// tx is one transaction: it changes the writer's state at once and remembers how.
+// tx is one transaction: it changes the writer's state at once and keeps a journal.
 type tx struct {
 	s       *state
 	journal []change
 	touched map[task.ID]bool // tasks to check at the commit
-	after   []func()         // to be done once it is committed
-	failed  []func(bool)     // to be done once it is rolled back
+	after   []func()         // to be called after a commit
+	failed  []func(bool)     // to be called after a rollback
 }
 
 var _ engine.Tx = (*tx)(nil)
@@ -30,10 +30,10 @@ func (t *tx) AfterCommit(fn func()) bool {
 // AfterRollback implements engine.Handle.
 func (t *tx) AfterRollback(fn func(sure bool)) { t.failed = append(t.failed, fn) }
 
-// in is the transaction that a Tx is, or wraps. It panics for one of another kind of store.
+// in returns the transaction behind a Tx. It panics for one of another kind of store.
 func in(of engine.Tx) *tx { return of.Handle().(*tx) }
 
-// The domains whose rows are in the same tables.
+// The domains with rows in the same tables.
 
 // CaseStore implements engine.Database.
 func (s *Store) CaseStore() engine.CaseStore { return s }
@@ -68,7 +68,7 @@ func (t *tx) rollback() {
 	t.journal = nil
 }
 
-// setTask stores or, with nil, deletes a row that nobody else has a pointer to.
+// setTask stores or, with nil, deletes a row without other pointers to it.
 func (t *tx) setTask(id task.ID, row *task.Task) {
 	old := t.s.tasks[id]
 	t.touched[id] = true
@@ -106,7 +106,7 @@ func drop[K comparable, V any](t *tx, table func(*state) map[K]V, k K) {
 	})
 }
 
-// restore returns the undoing of a change to k that has not been made yet.
+// restore returns the undo function of a change to k that has not been made yet.
 func restore[K comparable, V any](t *tx, table func(*state) map[K]V, k K) func(*state) {
 	old, existed := table(t.s)[k]
 	return func(s *state) {

@@ -78,8 +78,8 @@ func (t *tx) Work(ctx context.Context, steps []task.ID) ([]engine.Work, error) {
 	return t.works(steps), nil
 }
 
-// works clones steps and their tasks, one clone of a task for all its steps and
-// without the context, which only Ready promises.
+// works clones steps and their tasks, one clone of a task for all its steps and without the context, which only Ready
+// promises.
 func (t *tx) works(steps []task.ID) []engine.Work {
 	out := make([]engine.Work, len(steps))
 	tasks := map[task.ID]*task.Task{}
@@ -107,8 +107,7 @@ func ids(entries []entry) []task.ID {
 	return out
 }
 
-// SaveSteps implements engine.TxSteps. What is fixed at insertion stays as it is
-// whatever the caller made of it.
+// SaveSteps implements engine.TxSteps. Fields fixed at insertion keep their values, whatever the caller changed.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	for _, from := range steps {
 		old := t.s.steps[from.ID]

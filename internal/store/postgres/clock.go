@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// clockInterval is how often the database's clock is read.
+// clockInterval is the interval between two readings of the database's clock.
 const clockInterval = 10 * time.Second
 
 // Now implements engine.Cluster.
@@ -17,7 +17,7 @@ func (s *Store) Now() time.Time { return s.clock.Now() }
 // ClockOffset implements engine.Cluster.
 func (s *Store) ClockOffset() time.Duration { return s.clock.Offset() }
 
-// readClock reads the database's clock a few times: the quickest answer is the best one.
+// readClock reads the database's clock a few times: the quickest answer is the most exact.
 func (s *Store) readClock(ctx context.Context) error {
 	for range 3 {
 		_, err := s.clock.Measure(func() (time.Time, error) {
@@ -32,14 +32,14 @@ func (s *Store) readClock(ctx context.Context) error {
 	return nil
 }
 
-// followClock reads the database's clock again and again.
+// followClock reads the database's clock at clockInterval.
 func (s *Store) followClock(ctx context.Context) {
 	tick := time.NewTicker(clockInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			// a database that is away is reported elsewhere; what is known holds
+			// an unreachable database is reported elsewhere; the last reading stays valid
 			if s.readClock(ctx) == nil {
 				_ = s.checkPool(ctx)
 			}
@@ -49,9 +49,8 @@ func (s *Store) followClock(ctx context.Context) {
 	}
 }
 
-// sureOfTheTime reads the database's clock when this process cannot rely on what it knows of it: its own wall
-// clock was stepped, the machine slept, or nothing was read for long. Without an answer nothing may be done
-// that depends on the time.
+// sureOfTheTime reads the database's clock if this process cannot trust its last reading: its own wall clock was
+// stepped, the machine slept, or the reading is old. Without an answer, no operation that depends on the time may run.
 func (s *Store) sureOfTheTime(ctx context.Context) error {
 	if s.clock.Sure() {
 		return nil

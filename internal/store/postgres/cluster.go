@@ -12,7 +12,7 @@ import (
 // now is the database's time in a statement.
 const now = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
-// Turn implements engine.Cluster. A process that is not sure of the time gets none, but can give one up.
+// Turn implements engine.Cluster. A process that is not sure of the time gets no turn, but can give one up.
 func (s *Store) Turn(ctx context.Context, loop string, hold time.Duration) (bool, error) {
 	if hold > 0 {
 		if err := s.sureOfTheTime(ctx); err != nil {

@@ -15,18 +15,17 @@ import (
 type request struct {
 	sql  string
 	args []any
-	each func(store.Row) error // nil: the answer does not matter
-	rows *int64                // how many rows it touched; may be nil
+	each func(store.Row) error // nil: the answer is not needed
+	rows *int64                // affected rows; may be nil
 }
 
-// statements is what this process knows of its statements. Their number is that
-// of the constants in the code, so nothing is ever forgotten.
+// statements is this process's knowledge of its statements. The constants in the code bound their number, so none is
+// ever dropped.
 type statements struct {
 	// unnamed: prepared statements cannot be kept (a pooler gives the connection to another client between
 	// transactions), so each is parsed anew, with the parameter types learned the first time.
 	unnamed bool
-	// settings make a transaction see our schema where the session does not; nil
-	// when it does.
+	// settings make our schema visible in a transaction if the session does not; nil if it does.
 	settings *request
 
 	mu    sync.Mutex
@@ -56,19 +55,18 @@ func (s *statements) of(sql string) *statement {
 	return st
 }
 
-// conn speaks the extended protocol on one connection. It is used by one
-// goroutine at a time.
+// conn speaks the extended protocol on one connection. One goroutine at a time uses it.
 type conn struct {
 	pg    *pgconn.PgConn
 	known *statements
-	// prepared are the statements that this connection has; nil when it keeps none.
+	// prepared are the prepared statements of this connection; nil if it keeps none.
 	prepared map[string]*pgconn.StatementDescription
 	encoder  encoder
 }
 
 const dataKey = "tasker"
 
-// connOf returns the conn of a connection, the same one each time.
+// connOf returns the conn of a connection, always the same one.
 func connOf(pg *pgconn.PgConn, known *statements) *conn {
 	if c, ok := pg.CustomData()[dataKey].(*conn); ok && c.known == known {
 		return c
@@ -84,9 +82,9 @@ func connOf(pg *pgconn.PgConn, known *statements) *conn {
 // binaryFormat is the format of all values.
 var binaryFormat = []int16{1}
 
-// run sends the requests as one pipeline and hands out their answers: one round
-// trip, and one transaction unless one is open already. The first error ends it
-// on the server; what each returns is reported once all has been read.
+// run sends the requests as one pipeline and distributes their answers: one round trip, and one transaction unless one
+// is open already. The first error ends it on the server; run reports the errors of the callbacks after it has read
+// everything.
 func (c *conn) run(ctx context.Context, reqs []request) error {
 	descriptions, err := c.prepare(ctx, reqs)
 	if err != nil {
@@ -148,7 +146,7 @@ func receive(p *pgconn.Pipeline, r *request) (failed, err error) {
 	return failed, err
 }
 
-// prepare makes sure that the connection knows the statements.
+// prepare makes the statements known to the connection.
 func (c *conn) prepare(ctx context.Context, reqs []request) ([]*pgconn.StatementDescription, error) {
 	out := make([]*pgconn.StatementDescription, len(reqs))
 	var missing []string
@@ -171,7 +169,7 @@ func (c *conn) prepare(ctx context.Context, reqs []request) ([]*pgconn.Statement
 	return out, nil
 }
 
-// description is what is known of a statement, nil when it has to be prepared.
+// description returns the known description of a statement, nil if it must be prepared.
 func (c *conn) description(sql string) *pgconn.StatementDescription {
 	if c.prepared != nil {
 		return c.prepared[sql]
@@ -203,7 +201,7 @@ func (c *conn) describe(ctx context.Context, sqls []string) error {
 			name = ""
 		}
 		if c.prepared != nil && c.prepared[sql] != nil {
-			continue // asked for twice in one pipeline
+			continue // twice in one pipeline
 		}
 		if c.prepared != nil {
 			c.prepared[sql] = &pgconn.StatementDescription{}

@@ -10,15 +10,13 @@ import (
 	"time"
 )
 
-// dialer opens the connections of a Store, and notices when a server hangs: it was asked
-// something, its connections stay open, and nothing comes back. A process that was stopped, a
-// machine that froze and a network that swallows packets all look like that, and without a
-// dialer each statement would wait until its time is over.
+// dialer opens the connections of a Store, and detects a hung server: a query is sent, the connections stay open, and
+// no answer comes. A stopped process, a frozen machine and a network that drops packets all look like that, and without
+// a dialer each statement would wait for its time-out.
 //
-// When a server has been silent for a while the dialer asks it for a sign of life on a
-// connection of its own. Without one it closes all connections to that server, and refuses new ones
-// until it answers again, so that another host of the DSN is tried at once. A statement that
-// waits for a lock is not affected: its server answers the question.
+// When a server has been silent for a while, the dialer probes it on a separate connection. If the probe fails, it
+// closes all connections to that server, and refuses new ones until the server answers again, so that another host of
+// the DSN is tried at once. A statement that waits for a lock is not affected: its server answers the probe.
 type dialer struct {
 	net.Dialer
 
@@ -27,31 +25,30 @@ type dialer struct {
 }
 
 const (
-	// watchInterval is how often the dialer looks.
+	// watchInterval is the interval between two checks of the dialer.
 	watchInterval = 500 * time.Millisecond
-	// maxSilent is after how many looks without a byte from a server it is asked for a sign
-	// of life.
+	// maxSilent is the number of checks without a byte from a server after which it is probed.
 	maxSilent = 3
-	// probeTimeout is how long it may take to give one.
+	// probeTimeout bounds a probe.
 	probeTimeout = 3 * time.Second
-	// maxAvoided is for how many looks a server that gave none is not connected to, unless
-	// it gives one meanwhile.
+	// maxAvoided is the number of checks for which a server with a failed probe gets no connections, unless a later
+	// probe succeeds.
 	maxAvoided = 60
-	// userTimeout is how long the kernel sends again what the other side does not
-	// acknowledge. It ends connections through a network that swallows packets.
+	// userTimeout bounds the kernel's retransmissions of unacknowledged data. It ends connections through a network
+	// that drops packets.
 	userTimeout = 10 * time.Second
 )
 
-// peer is a server as the dialer sees it.
+// peer is the dialer's view of a server.
 type peer struct {
 	network, address string
 	conns            map[*watchedConn]struct{} // open ones; guarded by the dialer's mutex
-	heard            atomic.Int64              // how often something came from it
+	heard            atomic.Int64              // counts the reads with data from it
 
-	// used by watch alone
+	// used by watch only
 	last   int64
 	silent int
-	// for how many looks it is still not connected to; guarded by the dialer's mutex
+	// remaining checks without connections; guarded by the dialer's mutex
 	avoided int
 }
 
@@ -94,7 +91,7 @@ func (d *dialer) register(network, address string, c net.Conn) *watchedConn {
 	return w
 }
 
-// watchedConn notes when the server owes an answer, and when something comes from it.
+// watchedConn records when the server owes an answer, and when data arrives.
 type watchedConn struct {
 	net.Conn
 	dialer *dialer
@@ -146,8 +143,7 @@ func (d *dialer) watch(ctx context.Context, dropped func()) {
 	}
 }
 
-// suspects returns the servers that have to give a sign of life, and forgets those that
-// nothing leads to.
+// suspects returns the servers to probe, and drops those without connections.
 func (d *dialer) suspects() []*peer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -191,7 +187,7 @@ func (d *dialer) trust(p *peer) {
 	p.avoided = 0
 }
 
-// drop closes all connections to a server and shuns it. It reports whether there were any.
+// drop closes all connections to a server and avoids it. It reports whether there were any.
 func (d *dialer) drop(p *peer) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -200,18 +196,18 @@ func (d *dialer) drop(p *peer) bool {
 	}
 	p.avoided = maxAvoided
 	for w := range p.conns {
-		_ = w.Conn.Close() // callers that wait for an answer learn that it is closed
+		_ = w.Conn.Close() // callers that wait for an answer get an error
 	}
 	clear(p.conns)
 	return true
 }
 
-// sslRequest asks a server of PostgreSQL whether it speaks TLS. It answers before it knows who
-// asks, with one byte; so does every pooler.
+// sslRequest asks a PostgreSQL server for TLS. The server answers with one byte before any authentication; so does
+// every pooler.
 const sslRequest = 80877103
 
-// probe asks for a sign of life. A server that refuses connections gives none either, but
-// its connections are closed already.
+// probe asks a server for a sign of life. A server that refuses connections fails too, but its connections are closed
+// already.
 func (d *dialer) probe(ctx context.Context, p *peer) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

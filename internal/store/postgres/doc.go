@@ -1,11 +1,11 @@
-// Package postgres is the engine's store for production: one PostgreSQL (15 or newer) that any number of
-// identical processes share. Its main type is Store; read open.go, then write.go.
+// Package postgres is the engine's store for production: one PostgreSQL (15 or newer) shared by any number of identical
+// processes. Its main type is Store; read open.go, then write.go.
 //
-// A unit of work is optimistic. It decides on rows from this process's cache, or reads them without locks,
-// and saves a row only if the row is unchanged: its system column xmin, the transaction that wrote it, shows
-// that for free. Cached rows that are not saved are checked too. When another transaction was first, this one
-// runs again on rows read afresh and locked. Steps are claimed with FOR UPDATE SKIP LOCKED.
+// A unit of work is optimistic. It decides on rows from this process's cache, or reads them without locks, and saves a
+// row only if the row is unchanged: its system column xmin, the transaction that wrote it, shows that at no cost.
+// Cached rows that are not saved are checked too. If another transaction was first, this one runs again on rows read
+// afresh and locked. Steps are claimed with FOR UPDATE SKIP LOCKED.
 //
-// A unit of work costs as few round trips as it has questions: its writes are sent with the next question, or
-// with the commit, as one pipeline. A worker's result is usually one round trip.
+// A unit of work costs as few round trips as it has queries: its writes are sent with the next query, or with the
+// commit, as one pipeline. A worker's result is usually one round trip.
 package postgres

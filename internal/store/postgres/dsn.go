@@ -19,21 +19,21 @@ import (
 
 // DSN is the address of a database. It never prints its password.
 type DSN struct {
-	// Schema holds all that is ours; "" is the first of the role's search_path.
+	// Schema contains all our objects; "" is the first of the role's search_path.
 	Schema string
-	// PgBouncer is set when a pooler gives connections to other clients between transactions: no LISTEN, no
-	// prepared statements, no session settings.
+	// PgBouncer is set if a pooler gives connections to other clients between transactions: no LISTEN, no prepared
+	// statements, no session settings.
 	PgBouncer bool
-	// Pool is what pgx needs to connect. It is not shared.
+	// Pool is the configuration for pgx. It is not shared.
 	Pool *pgxpool.Config
 }
 
-// connectTimeout bounds how long a server may take to accept a connection, unless the DSN has
-// connect_timeout. pgx alone would wait as long as the network does. Each of several hosts has this long.
+// connectTimeout bounds the connection to a server, unless the DSN has connect_timeout. pgx alone would wait as long as
+// the network does. Each of several hosts has its own time.
 const connectTimeout = 3 * time.Second
 
-// poolSize is the parameter of pgxpool that bounds its connections, defaultPool its value when the DSN has
-// none: enough for every verb to have a transaction open, and for readers.
+// poolSize is the parameter of pgxpool that bounds its connections, defaultPool its value if the DSN has none: enough
+// for every verb to have a transaction open, and for readers.
 const (
 	poolSize    = "pool_max_conns="
 	defaultPool = 10
@@ -75,12 +75,11 @@ func ParseDSN(dsn string) (DSN, error) {
 		cc.RuntimeParams["search_path"] = pgx.Identifier{d.Schema}.Sanitize()
 	}
 	if d.PgBouncer {
-		// Descriptions are kept on the client: no statement stays on a connection that another client gets
-		// next.
+		// Descriptions are kept on the client: no statement remains on a connection that passes to another client.
 		cc.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	if cc.RuntimeParams["application_name"] == "" {
-		cc.RuntimeParams["application_name"] = "tasker" // what pg_stat_activity shows
+		cc.RuntimeParams["application_name"] = "tasker" // the name in pg_stat_activity
 	}
 	if cc.ValidateConnect == nil && !strings.Contains(dsn, "target_session_attrs") &&
 		os.Getenv("PGTARGETSESSIONATTRS") == "" && severalHosts(cc) {
@@ -92,8 +91,7 @@ func ParseDSN(dsn string) (DSN, error) {
 	return d, nil
 }
 
-// severalHosts reports whether a DSN names more than one server. One that is tried with and
-// without TLS is one.
+// severalHosts reports whether a DSN names more than one server. One that is tried with and without TLS counts once.
 func severalHosts(cc *pgx.ConnConfig) bool {
 	for _, f := range cc.Fallbacks {
 		if f.Host != cc.Host || f.Port != cc.Port {
@@ -103,8 +101,7 @@ func severalHosts(cc *pgx.ConnConfig) bool {
 	return false
 }
 
-// WithPoolSize returns the DSN with a bound for the connections of the pool, unless
-// it has one or n is 0.
+// WithPoolSize returns the DSN with a bound for the connections of the pool, unless it has one or n is 0.
 func WithPoolSize(dsn string, n int) string {
 	switch {
 	case n <= 0 || strings.Contains(dsn, poolSize):
@@ -117,8 +114,8 @@ func WithPoolSize(dsn string, n int) string {
 	return dsn + "?" + poolSize + strconv.Itoa(n)
 }
 
-// unreadable reports why pgx could not parse a DSN. pgx repeats the DSN without the part it takes for the
-// password; where it did not even find the parts, that is a guess, and nothing of it is shown.
+// unreadable reports why pgx could not parse a DSN. pgx repeats the DSN without the part that it takes for the
+// password; if it could not find the parts, that is a guess, and no part of the DSN is shown.
 func unreadable(err error) error {
 	e := &task.Error{Code: task.Invalid, Message: "the DSN cannot be read",
 		Hint: "write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters of the password percent-encoded"}
@@ -159,7 +156,7 @@ func takeBool(params map[string]string, key string) (bool, error) {
 	return b, nil
 }
 
-// String is the DSN without its password, for people.
+// String returns the DSN without its password, for people.
 func (d DSN) String() string {
 	if d.Pool == nil {
 		return "postgres:"
@@ -185,5 +182,5 @@ func (d DSN) String() string {
 	return u.String()
 }
 
-// GoString keeps %#v from walking to the password.
+// GoString keeps %#v from printing the password.
 func (d DSN) GoString() string { return d.String() }

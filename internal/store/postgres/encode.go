@@ -9,12 +9,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Values travel in PostgreSQL's binary format. What is sent is encoded here, by
-// the type that the statement wants, into one buffer: a batch has thousands of
-// values, and a detour through interfaces would cost more than the statement.
+// Values are sent in PostgreSQL's binary format. Arguments are encoded here, by the type in the statement, into one
+// buffer: a batch has thousands of values, and a detour through interfaces would cost more than the statement.
 
-// encoder encodes the arguments of statements. What it returns is valid until
-// the next reset.
+// encoder encodes the arguments of statements. Its results are valid until the next reset.
 type encoder struct{ buf []byte }
 
 func (e *encoder) reset() { e.buf = e.buf[:0] }
@@ -84,7 +82,7 @@ func (e *encoder) integer(oid uint32, v int64) error {
 	return nil
 }
 
-// elements are the types of lists and of what is in them.
+// elements are the types of lists and of their elements.
 var elements = map[uint32]uint32{
 	pgtype.Int8ArrayOID: pgtype.Int8OID, pgtype.Int4ArrayOID: pgtype.Int4OID, pgtype.Int2ArrayOID: pgtype.Int2OID,
 	pgtype.UUIDArrayOID: pgtype.UUIDOID, pgtype.TextArrayOID: pgtype.TextOID, pgtype.XIDArrayOID: pgtype.XIDOID,
@@ -140,7 +138,7 @@ func each[T any](e *encoder, of uint32, list []T, one func(T) error) error {
 		return nil
 	}
 	e.buf = binary.BigEndian.AppendUint32(e.buf, uint32(len(list)))
-	e.buf = binary.BigEndian.AppendUint32(e.buf, 1) // counted from 1
+	e.buf = binary.BigEndian.AppendUint32(e.buf, 1) // indexes start at 1
 	for _, v := range list {
 		if err := one(v); err != nil {
 			return err
@@ -149,7 +147,7 @@ func each[T any](e *encoder, of uint32, list []T, one func(T) error) error {
 	return nil
 }
 
-// sized writes an integer as an element: its length, then itself.
+// sized writes an integer as an element: its length, then its value.
 func (e *encoder) sized(of uint32, n int64) error {
 	width := byte(8)
 	switch of {

@@ -13,12 +13,11 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// WriteExternal runs fn in a transaction that its caller has begun on a connection of
-// its own, and will commit or roll back: what fn writes is there if the rest of
-// that transaction is. When fn fails, the transaction is as it was before, and can
-// go on.
+// WriteExternal runs fn in a transaction that its caller has begun on its own connection, and will commit or roll back:
+// the writes of fn take effect with the rest of that transaction. If fn fails, the transaction is restored and can
+// continue.
 //
-// The other processes, and this one, hear of it with the commit.
+// This process and the others receive the events with the commit.
 func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn,
 	fn func(context.Context, engine.Tx) error,
 ) (err error) {
@@ -36,15 +35,15 @@ func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn,
 		err = s.leave(ctx, t, path)
 	}
 	if err != nil {
-		// when not even that works the transaction cannot be committed, which is as good
+		// if even that fails, the transaction cannot be committed, which has the same effect
 		_ = s.undo(ctx, c)
 		return classify(err)
 	}
 	return nil
 }
 
-// enter makes our tables visible in the transaction, and returns what was visible
-// before. It refuses a database that is not ours.
+// enter makes our tables visible in the transaction, and returns the previous search path. It refuses a database that
+// is not ours.
 func (s *Store) enter(ctx context.Context, c *conn) (path string, err error) {
 	var was store.Text
 	err = c.run(ctx, []request{
@@ -68,10 +67,10 @@ func (s *Store) enter(ctx context.Context, c *conn) (path string, err error) {
 
 const installationQuery = `SELECT value FROM tasker_meta WHERE key = 'installation'`
 
-// leave sends what is left to write, and restores what enter changed.
+// leave sends the remaining writes, and restores what enter changed.
 func (s *Store) leave(ctx context.Context, t *tx, path string) error {
 	for routes := range slices.Chunk(slices.Sorted(maps.Keys(t.queued)), maxIDs) {
-		b := peerMessage{Routes: routes} // from nobody: this process wants to hear it too
+		b := peerMessage{Routes: routes} // without a sender: this process must receive it too
 		payload, err := b.encode()
 		if err != nil {
 			return err
@@ -84,7 +83,7 @@ func (s *Store) leave(ctx context.Context, t *tx, path string) error {
 	return err
 }
 
-// undo makes the transaction what it was.
+// undo restores the transaction.
 func (s *Store) undo(ctx context.Context, c *conn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()

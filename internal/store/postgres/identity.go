@@ -10,37 +10,36 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// identity tells whether the database is still the one that this process knows. After a failover to a standby
-// that was behind, or once a backup was swapped in, rows that the process remembers may be gone, and
-// their numbers may be given out again.
+// identity detects whether the database has been replaced. After a failover to a standby that was behind, or after a
+// restored backup, cached rows may no longer exist, and their numbers may be issued again.
 type identity struct {
 	mu    sync.Mutex
 	known bool
 	last  position
-	// replaced is called when the database turns out to be another one, or to have gone back.
+	// replaced are called when the database is a different one, or an earlier state of it.
 	replaced []func()
 }
 
-// position is where a database is: the cluster and the timeline that it is on, and how far its log is.
+// position is the place of a database: its cluster and timeline, and the length of its log.
 type position struct {
 	system, timeline string
 	log              int64
 }
 
-// What was not flushed is lost in a crash, after which the database is the same all the same.
-// A standby has no timeline of its own; what it is asked fails soon enough.
+// Unflushed changes are lost in a crash, after which the database still counts as the same. A standby has no timeline
+// of its own; its queries fail soon enough.
 const identityQuery = `SELECT system_identifier::text, CASE WHEN r THEN '' ELSE substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8) END,
  CASE WHEN r THEN 0 ELSE pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint END FROM pg_control_system(), pg_is_in_recovery() AS r`
 
-// before returns what is known, for see.
+// before returns the known position, for see.
 func (i *identity) before() (position, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.last, i.known
 }
 
-// see compares the database's identity with the one known before the query. The log of a database that
-// continues only grows.
+// see compares the database's position with the one known before the query. The log of a database that continues only
+// grows.
 func (i *identity) see(now, before position, known bool) {
 	if now.timeline == "" {
 		return
@@ -67,14 +66,14 @@ func (s *Store) OnReplaced(forget func()) {
 	s.identity.replaced = append(s.identity.replaced, forget)
 }
 
-// forgetAll drops what this process remembers of rows and queues.
+// forgetAll drops this process's cached rows and queues.
 func (s *Store) forgetAll() {
 	s.rowCache.forgetAll()
 	s.routes.forgetAll()
 	s.sweep.set(task.ID{})
 }
 
-// checkIdentity asks a new connection which database it leads to, before anything else is asked on it.
+// checkIdentity identifies the database behind a new connection, before any other query on it.
 func (s *Store) checkIdentity(ctx context.Context, c *pgx.Conn) error {
 	before, known := s.identity.before()
 	var now position
@@ -86,8 +85,8 @@ func (s *Store) checkIdentity(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// checkPool asks which database the pool leads to: behind a pooler connections stay while the database
-// behind them changes.
+// checkPool identifies the database behind the pool: with a pooler, connections stay while the database behind them
+// changes.
 func (s *Store) checkPool(ctx context.Context) error {
 	before, known := s.identity.before()
 	var now position
@@ -100,10 +99,10 @@ func (s *Store) checkPool(ctx context.Context) error {
 	return err
 }
 
-// codeReplaced is what tasker_expect_known raises.
+// codeReplaced is the error code of tasker_expect_known.
 const codeReplaced = "TK002"
 
-// ExpectKnown implements engine.TxRegistry. It goes with the next statements.
+// ExpectKnown implements engine.TxRegistry. It is sent with the next statements.
 func (t *tx) ExpectKnown(ctx context.Context, templates map[int64]*task.Template, routes map[int64]*task.Route) error {
 	const query = `SELECT tasker_expect_known((SELECT count(*) FROM unnest($1::bigint[], $2::text[], $3::text[]) AS u(id, namespace, name)
  JOIN tasker_templates d ON d.def_id = u.id AND d.namespace = u.namespace AND d.name = u.name)

@@ -19,9 +19,8 @@ func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.
 	return nil
 }
 
-// remember keeps the tasks of which a step is in a worker's hands already: its
-// result is the next that will be heard of them. The others are read when they
-// are claimed.
+// remember caches the tasks with a leased step: their next event is its result. The others are read when they are
+// claimed.
 func (t *tx) remember(tasks []*task.Task, steps []*task.Step) {
 	handed := map[task.ID]struct{}{}
 	for _, s := range steps {
@@ -48,11 +47,11 @@ func (t *tx) remember(tasks []*task.Task, steps []*task.Step) {
 	}
 }
 
-// maxAlike is how many groups of rows that are alike are inserted group by group;
-// more go as lists of all their columns.
+// maxAlike is the maximum number of groups of equal rows that are inserted group by group; more are inserted as lists
+// of all their columns.
 const maxAlike = 4
 
-// plainTask is what many new tasks have in common: nothing special, and these.
+// plainTask holds the common values of many simple new tasks.
 type plainTask struct {
 	def       int64
 	priority  int
@@ -96,8 +95,7 @@ func (t *tx) insertPlain(v plainTask, tasks []*task.Task) {
 	t.exec(insertPlain, ids, contexts, v.def, v.priority, v.active, int64(v.createdAt))
 }
 
-// taskLists are the columns of new tasks. Their counts are all zero but those of
-// pending and active steps.
+// taskLists are the columns of new tasks. Their counts are all zero except those of pending and active steps.
 type taskLists struct {
 	ids, tagged                   []task.ID
 	defs, created, stateAt, runAt []int64
@@ -192,8 +190,7 @@ const (
  AS u(id, task, ordinal, def, route, priority, open, queue, key, max_attempts, timeout, ready, state, attempts, token, worker, assigned, started, lease)`
 )
 
-// stepShape is all of a new step but whose it is. One that was handed off at birth
-// has a lease.
+// stepShape is every column of a new step except its owner. A step leased on insertion has a lease.
 type stepShape struct {
 	ordinal, priority, open, attempts, maxAttempts int
 	def, route, queue, key, token, worker          int64
@@ -237,7 +234,7 @@ func (t *tx) insertAlike(v stepShape, steps []*task.Step) {
 		string(v.state), v.attempts, v.token, v.worker, int64(v.assigned), int64(v.started), int64(v.lease))
 }
 
-// enqueued notes that a step was put into a queue.
+// enqueued records that a step was put into a queue.
 func (t *tx) enqueued(s *task.Step) {
 	if s.Queue > 0 {
 		t.queued[s.Queue] = struct{}{}
@@ -247,7 +244,7 @@ func (t *tx) enqueued(s *task.Step) {
 	}
 }
 
-// text keeps "" as NULL.
+// text stores "" as NULL.
 func text(s string) []byte {
 	if s == "" {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// keyWait is how long an impatient transaction waits for keys that another one has locked. A neighbour that shares
-// the moment of its commit is done by then; a caller's own transaction may stay open for minutes.
+// keyWait bounds an impatient transaction's wait for locked keys. A transaction that is just committing is done by
+// then; a caller's own transaction may stay open for minutes.
 const keyWait = "5ms"
 
 // TakeKeys implements engine.KeyStore. All keys are taken by one statement and in one order, so two
@@ -47,7 +47,7 @@ func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyA
 	return answers, nil
 }
 
-// bindFreeAtOnce is bindFree without waiting. When a key is locked, the transaction is as it was before.
+// bindFreeAtOnce is bindFree without waiting. If a key is locked, the transaction is restored.
 func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now,
 	expires task.Instant,
 ) (map[engine.KeyName]bool, error) {
@@ -56,7 +56,7 @@ func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now,
 	free, err := t.bindFree(ctx, asks, now, expires)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == codeLocked {
-		// as text: a transaction that has failed takes nothing else
+		// as text: a failed transaction accepts no other statement
 		if err := t.conn.pg.Exec(ctx, `ROLLBACK TO SAVEPOINT tasker_keys`).Close(); err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now,
 // codeLocked is the SQLSTATE of a lock that was not granted in time.
 const codeLocked = "55P03"
 
-// bindFree binds those of the keys that are free, and returns them.
+// bindFree binds the free keys, and returns them.
 func (t *tx) bindFree(ctx context.Context, asks []engine.KeyAsk, now,
 	expires task.Instant,
 ) (map[engine.KeyName]bool, error) {
@@ -96,7 +96,7 @@ func (t *tx) bindFree(ctx context.Context, asks []engine.KeyAsk, now,
 	return free, err
 }
 
-// bindings returns what keys are bound to.
+// bindings returns the bindings of keys.
 func (t *tx) bindings(ctx context.Context, asks []engine.KeyAsk) (map[engine.KeyName]engine.Binding, error) {
 	const query = `SELECT k.namespace, k.key, k.task_id, k.hash FROM unnest($1::text[], $2::text[]) AS a(namespace, key)
  JOIN tasker_idempotency_keys k ON k.namespace = a.namespace AND k.key = a.key`

@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// How a transaction comes to know rows: it remembers them, or reads them with
-// their versions.
+// A transaction gets rows from the cache, or reads them with their versions.
 
 var (
 	stepColumns = store.StepColumns + `, s.xmin`
@@ -52,10 +51,10 @@ func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	return store.ShareTasks(works), err
 }
 
-// uncached: rows are read, and not remembered.
+// uncached reports that rows are read and not cached.
 func (t *tx) uncached() bool { return t.locking || t.guest }
 
-// lock is the end of a query that is careful.
+// lock returns the end of a careful query.
 func (t *tx) lock(clause string) string {
 	if t.locking {
 		return clause
@@ -63,7 +62,7 @@ func (t *tx) lock(clause string) string {
 	return ""
 }
 
-// remembered returns a step with its task as they were seen before.
+// remembered returns a step with its task from the cache.
 func (t *tx) remembered(id task.ID) (engine.Work, bool) {
 	if s, ok := t.steps[id]; ok {
 		if k, ok := t.tasks[s.row.TaskID]; ok {
@@ -99,7 +98,7 @@ func (t *tx) rememberTask(k taskRow) *seenTask {
 	return seen
 }
 
-// step and task are copies for the engine to change.
+// step and task return copies for the engine to change.
 func (s *seenStep) step() *task.Step {
 	c := s.row.Step
 	return &c
@@ -110,8 +109,8 @@ func (k *seenTask) task() *task.Task {
 	return &c
 }
 
-// scanWork reads workColumns. A row that is loaded already stays unchanged: no other transaction can have
-// changed it, or this one fails in the end.
+// scanWork reads workColumns. A row already loaded stays unchanged: no other transaction can have changed it, or this
+// one fails at its end.
 func (t *tx) scanWork(r store.Row) (engine.Work, error) {
 	var versions [2]uint32
 	s, k, err := t.sql.ScanWork(versioned{r, &versions, true})
@@ -144,15 +143,14 @@ func (t *tx) noteTask(k *task.Task, version uint32) *task.Task {
 	return k
 }
 
-// versioned scans rows that have a version behind the columns of a step, of a
-// task, or of each.
+// versioned scans rows with a version after the columns of a step, of a task, or of each.
 type versioned struct {
 	store.Row
 	versions *[2]uint32
 	both     bool
 }
 
-// stepWidth is how many columns a step has.
+// stepWidth is the number of a step's columns.
 var stepWidth = strings.Count(store.StepColumns, ",") + 1
 
 // Scan implements store.Row.
@@ -271,7 +269,7 @@ func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, err
 	if len(wanted.tasks) == 0 {
 		return found, nil
 	}
-	// the steps of a task are a range of keys behind its own
+	// the steps of a task are a range of keys after its own
 	const by = ` FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[]) AS q(task, low, high, n)
  JOIN tasker_workflow_steps s ON s.id >= q.low AND s.id <= q.high AND s.task_id = q.task ORDER BY q.n, s.ordinal`
 	args := []any{wanted.tasks, wanted.low, wanted.high, wanted.places}
@@ -287,7 +285,7 @@ func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, err
 	return found, err
 }
 
-// placed scans rows with a number behind all other columns.
+// placed scans rows with a number after all other columns.
 type placed struct {
 	versioned
 	place *int
@@ -298,7 +296,7 @@ func (p placed) Scan(dest ...any) error {
 	return p.Row.Scan(append(dest, &p.versions[0], p.place)...)
 }
 
-// ranges are the keys between which the steps asked for are.
+// ranges are the key ranges of the requested steps.
 type ranges struct {
 	tasks, low, high []task.ID
 	places           []int64
@@ -326,7 +324,7 @@ func (r *ranges) add(ctx context.Context, t *tx, place int, f engine.Family) err
 	return nil
 }
 
-// rememberedSteps returns the steps of a family, if all of them have been seen.
+// rememberedSteps returns the steps of a family, if all of them are cached.
 func (t *tx) rememberedSteps(f engine.Family) ([]*task.Step, bool) {
 	if t.uncached() {
 		return nil, false

@@ -23,11 +23,11 @@ var migrations embed.FS
 // Migrations is the list of this store's migrations.
 func Migrations() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
 
-// oldestServer is what the statements of this package need, as PostgreSQL counts.
+// oldestServer is the minimum version for the statements of this package, as PostgreSQL counts.
 const oldestServer = 150000
 
-// Migrator returns what migrates the database that a DSN names, and what closes
-// its connections. It does not connect yet.
+// Migrator returns a migrator for the database of a DSN and a function that closes its connections. It does not connect
+// yet.
 func Migrator(d DSN) (*migration.Migrator, func() error, error) {
 	dir, err := Migrations()
 	if err != nil {
@@ -35,7 +35,7 @@ func Migrator(d DSN) (*migration.Migrator, func() error, error) {
 	}
 	cc := d.Pool.ConnConfig.Copy()
 	for name := range plans {
-		delete(cc.RuntimeParams, name) // a migration may well want to read a whole table
+		delete(cc.RuntimeParams, name) // a migration may need to read a whole table
 	}
 	db := stdlib.OpenDB(*cc)
 	db.SetMaxOpenConns(2) // one holds the lock, one migrates
@@ -60,8 +60,8 @@ func checkServer(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// connectError explains a failure to connect to the operator who starts a process. pgx's text holds user,
-// database and host, and no password.
+// connectError explains a failed connection to the operator who starts a process. pgx's text contains user, database
+// and host, and no password.
 func connectError(ctx context.Context, err error) error {
 	var refused *pgconn.PgError
 	var failed *pgconn.ConnectError
@@ -78,8 +78,8 @@ func connectError(ctx context.Context, err error) error {
 	return err
 }
 
-// reasons puts why each address failed on one line. pgx tries an address once with
-// TLS and once without, mostly with one outcome.
+// reasons lists each address's failure on one line. pgx tries an address once with TLS and once without, mostly with
+// the same outcome.
 func reasons(failed *pgconn.ConnectError) string {
 	var lines []string
 	for line := range strings.Lines(failed.Unwrap().Error()) {
@@ -90,7 +90,7 @@ func reasons(failed *pgconn.ConnectError) string {
 	return strings.Join(lines, "; ")
 }
 
-// ensure makes sure that the schema is this binary's.
+// ensure makes the schema this binary's.
 func (s *Store) ensure(ctx context.Context, d DSN, mode migration.Mode) error {
 	m, done, err := Migrator(d)
 	if err != nil {

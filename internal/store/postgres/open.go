@@ -23,10 +23,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Options is what can be set about a Store.
+// Options are the settings of a Store.
 type Options struct {
-	// Timeout bounds one transaction or question, the wait for a connection
-	// included. Defaults to 15 s.
+	// Timeout bounds one transaction or query, including the wait for a connection. Defaults to 15 s.
 	Timeout time.Duration
 	// Migrate selects the handling of an outdated schema. Defaults to Auto.
 	Migrate migration.Mode
@@ -41,17 +40,16 @@ type Store struct {
 	dialer   *dialer
 	listens  *pgx.ConnConfig // for the connection that receives peer events; nil behind a pooler
 	known    *statements
-	settings *request // what a transaction sets for itself; nil when the session has it
+	settings *request // settings for each transaction; nil if the session has them
 	rowCache *rowCache
-	// cacheNew: the rows of new tasks are remembered until they are settled.
+	// cacheNew caches the rows of new tasks until they are settled.
 	cacheNew atomic.Bool
 	routes   *queues
 	ids      *task.Source
-	node     string // names this process among the others
+	node     string // the name of this process in the cluster
 	schema   string
 	channel  string // of notifications
-	// installation tells one database of ours from another; guests are the
-	// statements on connections that are not ours.
+	// installation identifies our database; guests are the statements on external connections.
 	installation string
 	guests       *statements
 	timeout      time.Duration
@@ -74,8 +72,7 @@ var (
 // CacheNewRows implements engine.Rememberer.
 func (s *Store) CacheNewRows() { s.cacheNew.Store(true) }
 
-// Open connects to the database that a DSN names (see ParseDSN), and migrates it
-// as needed.
+// Open connects to the database of a DSN (see ParseDSN), and migrates it if necessary.
 func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -135,8 +132,7 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// start learns the database's time and the name of the schema's channel, and
-// starts to follow both.
+// start reads the database's time and the name of the schema's channel, and starts to follow both.
 func (s *Store) start(ctx context.Context) error {
 	bounded, cancel := s.bounded(ctx)
 	defer cancel()
@@ -161,9 +157,8 @@ func (s *Store) start(ctx context.Context) error {
 	return nil
 }
 
-// plans pins what the planner may do: every statement of ours has one good plan,
-// along an index. Statistics that are out of date (a table that was empty a minute
-// ago) must not make it choose another.
+// plans restricts the planner: every statement of ours has one good plan, along an index. Outdated statistics (of a
+// table that was empty a minute ago) must not make it choose another.
 var plans = map[string]string{
 	"plan_cache_mode":   "force_generic_plan",
 	"enable_seqscan":    "off",
@@ -171,12 +166,12 @@ var plans = map[string]string{
 	"enable_hashjoin":   "off",
 	"enable_mergejoin":  "off",
 	"jit":               "off",
-	// workers take longer to start than most of our questions take
+	// workers take longer to start than most of our queries take
 	"max_parallel_workers_per_gather": "0",
 	"application_name":                "tasker",
 }
 
-// transactionSettings is the same for a transaction, where a session is not ours.
+// transactionSettings is the same for a transaction, if the session is shared.
 func transactionSettings(schema string) *request {
 	var calls []string
 	var args []any
@@ -195,7 +190,7 @@ func transactionSettings(schema string) *request {
 	return &request{sql: "SELECT " + strings.Join(calls, ", "), args: args}
 }
 
-// readers runs questions, each as a transaction of its own.
+// readers runs queries, each in its own transaction.
 type readers struct{ s *Store }
 
 // Exec implements store.Conn.
@@ -215,8 +210,7 @@ func (r readers) Query(ctx context.Context, query string, args []any, each func(
 	return r.s.do(ctx, request{sql: query, args: args, each: each})
 }
 
-// do runs one statement on a connection of the pool. A connection that turns out
-// to be dead is replaced.
+// do runs one statement on a connection of the pool. It replaces a dead connection.
 func (s *Store) do(ctx context.Context, r request) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()

@@ -15,13 +15,11 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// publishInterval is the least time between two notifications of one process. A
-// commit that notifies takes a lock that all such commits of the database share,
-// so there are few of them, and none in a transaction that does work.
+// publishInterval is the minimum time between two notifications of one process. A commit that notifies takes a lock
+// shared by all such commits of the database, so there are few of them, and none in a transaction that does work.
 const publishInterval = 200 * time.Millisecond
 
-// maxIDs is how many numbers of a kind fit into one notification, whose length is
-// limited to 8,000 bytes.
+// maxIDs is the maximum number of IDs of a kind in one notification, whose length is limited to 8,000 bytes.
 const maxIDs = 150
 
 // peerMessage is the payload of a notification.
@@ -42,7 +40,7 @@ func (b peerMessage) encode() (string, error) {
 	return string(text), nil
 }
 
-// outbox gathers what is to be told.
+// outbox collects the events to send.
 type outbox struct {
 	mu       sync.Mutex
 	routes   map[int64]struct{}
@@ -120,7 +118,7 @@ func (s *Store) notify(ctx context.Context, b peerMessage) error {
 	return s.Query(ctx, `SELECT pg_notify($1, $2)`, []any{s.channel, payload}, func(store.Row) error { return nil })
 }
 
-// Subscribe implements engine.Cluster. Behind a pooler it hears nothing, and blocks.
+// Subscribe implements engine.Cluster. Behind a pooler it receives nothing, and blocks.
 func (s *Store) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) error {
 	if s.listens == nil {
 		<-ctx.Done()
@@ -139,7 +137,7 @@ func (s *Store) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) err
 		}
 		var b peerMessage
 		if err := json.Unmarshal([]byte(n.Payload), &b); err != nil || b.Node == s.node {
-			continue // not ours to read, or our own
+			continue // not readable, or our own
 		}
 		s.forgetVacancies(b.Routes)
 		hear(engine.PeerEvents{Routes: b.Routes, Workers: b.Workers, Registry: b.Registry, Feed: b.feedBatch()})
@@ -164,10 +162,10 @@ func (s *Store) listener(ctx context.Context) (*pgx.Conn, error) {
 func hangUp(c *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
 	defer cancel()
-	_ = c.Close(ctx) // it is given up either way
+	_ = c.Close(ctx) // the connection is closed in any case
 }
 
-// quote makes an identifier.
+// quote returns a quoted identifier.
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
 
 func (s *Store) forgetVacancies(routes []int64) {

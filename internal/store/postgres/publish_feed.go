@@ -11,13 +11,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// What listeners at one node hear of others: see feed.Batch.
+// The feed of changes between nodes: see feed.Batch.
 
-// listens is what the turn of a process is called that listens; its name follows.
+// listens is the prefix of a subscribed process's turn; the process's name follows.
 const listens = "listen "
 
-// SubscribeFeed implements engine.Cluster. Rows of processes that are gone for long are
-// cleared away on the occasion.
+// SubscribeFeed implements engine.Cluster. It also deletes the rows of processes that ended long ago.
 func (s *Store) SubscribeFeed(ctx context.Context, hold time.Duration) error {
 	if _, err := s.Turn(ctx, listens+s.node, hold); err != nil {
 		return err
@@ -42,7 +41,7 @@ type feedMessage struct {
 	Changes []changeMessage `json:"c,omitempty"`
 }
 
-// changeMessage is one change; names are short, because a notification has to be.
+// changeMessage is one change; names are short, because a notification is small.
 type changeMessage struct {
 	Kind        feed.ChangeKind `json:"k"`
 	At          task.Instant    `json:"a"`
@@ -59,8 +58,8 @@ type changeMessage struct {
 	Status      string          `json:"x,omitempty"`
 }
 
-// maxPayload is how many bytes of changes go into one notification, whose length is
-// limited to 8,000 bytes; the rest is for what is around them.
+// maxPayload is the maximum bytes of changes in one notification, whose length is limited to 8,000 bytes; the rest is
+// for the envelope.
 const maxPayload = 7500
 
 // PublishFeed implements engine.Cluster.
@@ -115,8 +114,7 @@ func changeMessageOf(c *feed.Change) changeMessage {
 	return t
 }
 
-// feedBatch returns what another node told, nil when it told nothing. What cannot be
-// read is lost.
+// feedBatch returns another node's batch, nil if the message has none. Unreadable changes are lost.
 func (b *peerMessage) feedBatch() *feed.Batch {
 	if b.Tidings == nil {
 		return nil

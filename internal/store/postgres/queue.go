@@ -34,8 +34,8 @@ func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Wor
 	return works, nil
 }
 
-// ready reads the lowest keys of the routes, up to limit. When there are fewer, read are the routes that have
-// no other step to give: those whose unlocked steps are all in works.
+// ready reads the lowest keys of the routes, up to limit. If there are fewer, read are the exhausted routes: those
+// whose unlocked steps are all in works.
 func (t *tx) ready(ctx context.Context, routes []int64, spans []span,
 	limit int,
 ) (works []engine.Work, read []int64, err error) {
@@ -47,8 +47,8 @@ func (t *tx) ready(ctx context.Context, routes []int64, spans []span,
 	if err != nil || len(works) == limit || 0 < seen && seen < limit {
 		return works, routes, err
 	}
-	// The lowest keys of all routes are on a few of them, and locked by another claim. The other routes
-	// were not looked at, and are read one after the other.
+	// The lowest keys of all routes are on a few of them, and locked by another claim. The other routes are not read
+	// yet, and follow one after the other.
 	gave := map[int64]bool{}
 	for _, w := range works {
 		gave[w.Step.Queue] = true
@@ -69,8 +69,8 @@ const (
 	readyWork  = `SELECT ` + store.StepColumns + `, s.version, ` + store.TaskColumns + `, t.xmin`
 )
 
-// readyOfOne reads along the index, and no further than needed: the spans of one route follow one
-// another. Spans of several routes are read route after route.
+// readyOfOne reads along the index, and no further than needed: the spans of one route follow one another. Spans of
+// several routes are read route after route.
 func (t *tx) readyOfOne(ctx context.Context, spans []span, limit int) ([]engine.Work, error) {
 	const query = readyWork + ` FROM (SELECT s.* FROM ` + readySpans + `, LATERAL (` + readySteps +
 		`$4 FOR UPDATE SKIP LOCKED) s LIMIT $4) s
@@ -79,9 +79,9 @@ func (t *tx) readyOfOne(ctx context.Context, spans []span, limit int) ([]engine.
 	return t.readyBy(ctx, query, []any{ids, lows, highs, limit}, func(r store.Row) store.Row { return r })
 }
 
-// readyOfMany finds which spans have how many of the lowest keys, and takes as many from each: further on
-// where some are locked. Seen is how many steps it found, locked ones included, up to limit; 0 when
-// nothing was there to take.
+// readyOfMany finds the spans of the lowest keys and their number in each, and takes that number from each: further
+// along where some are locked. Seen is the number of steps it found, locked ones included, up to limit; 0 if there was
+// nothing to take.
 func (t *tx) readyOfMany(ctx context.Context, spans []span, limit int) (works []engine.Work, seen int, err error) {
 	const query = readyWork + `, share.seen FROM (SELECT h.n, count(*) AS take, sum(count(*)) OVER ()::bigint AS seen FROM
  (SELECT r.n FROM ` + readySpans + `, LATERAL (SELECT s.key, s.id FROM tasker_workflow_steps s WHERE ` + readyHead + `$4) s
@@ -109,7 +109,7 @@ func (t *tx) readyBy(ctx context.Context, query string, args []any,
 	return share(works), nil
 }
 
-// counted is a row with a number behind its last column.
+// counted is a row with a number after its last column.
 type counted struct {
 	store.Row
 	n *int
@@ -134,9 +134,8 @@ func heads(works []engine.Work) []head {
 	return list
 }
 
-// noteReady learns from what was taken of what was found. Unless it was as much as was asked for, it is
-// all there is on the routes that were read; what was left where it was ends what can be passed
-// on its route.
+// noteReady updates the queues after a read. Unless the read was full, it returned every step on its routes; a step
+// that was left in place bounds the keys that later reads of its route may skip.
 func (t *tx) noteReady(read []int64, found []head, full bool, asked time.Time) {
 	left := map[int64]bool{}
 	type stream struct{ queue, stream int64 }
@@ -157,8 +156,7 @@ func (t *tx) noteReady(read []int64, found []head, full bool, asked time.Time) {
 	}
 }
 
-// Vacant implements engine.TxQueues. Another process may have queued something
-// meanwhile that this one has not heard of yet.
+// Vacant implements engine.TxQueues. Another process may have queued a step in the meantime without this one knowing.
 func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	if _, ok := t.queued[route]; ok {
 		return false, nil
@@ -203,7 +201,7 @@ func (t *tx) Between(ctx context.Context, route int64, after engine.Position, up
 	return steps, err
 }
 
-// lateness is how long before now a time set by a caller may lie.
+// lateness bounds how long before now a caller's time may lie.
 const lateness = 5 * time.Second
 
 // FirstDue implements engine.TxQueues.
@@ -234,7 +232,7 @@ func (t *tx) works(ctx context.Context, from string, args []any, careful bool) (
 	return share(works), err
 }
 
-// lockTask locks the tasks of steps that are locked already.
+// lockTask locks the tasks of already locked steps.
 func lockTask(stepsLocked bool) string {
 	if stepsLocked {
 		return ` FOR UPDATE OF t`

@@ -11,14 +11,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// queues is what this process knows of where in the queue index there is
-// nothing. A claim starts to read behind the entries that were taken before:
-// those stay in the index until a vacuum, which an old snapshot anywhere in the
-// database can hold up for hours.
+// queues is this process's knowledge of the empty parts of the queue index. A claim starts to read after the entries
+// taken before: those stay in the index until a vacuum, which an old snapshot anywhere in the database can delay for
+// hours.
 //
-// What is known may be wrong: a step that was committed late, or given back by a
-// claim that failed elsewhere, has a key that was passed already. So a queue is
-// read from its very start once in a while; what was missed is late, not lost.
+// The knowledge may be wrong: a step that was committed late, or given back after a claim failed elsewhere, has a key
+// below the start. So each queue is read from its very start at intervals; a missed step is late, not lost.
 type queues struct {
 	mu sync.Mutex
 	of map[int64]*queue
@@ -26,42 +24,40 @@ type queues struct {
 
 // queue is one route, or one of the queues that are not routes.
 type queue struct {
-	// floors are the keys below which nothing is ready, one for each stream; next
-	// and after become floors when what they know is old enough.
+	// floors are the keys below which nothing is ready, one for each stream; next and after become floors when they are
+	// old enough.
 	floors, next, after map[int64]int64
 	turned              time.Time
-	swept               time.Time     // last read from its very start
-	pause               time.Duration // until it is again
-	vacant              time.Time     // when it was seen to be empty last
-	filled              time.Time     // when this process heard last that it is not
+	swept               time.Time     // the last read from its very start
+	pause               time.Duration // until the next one
+	vacant              time.Time     // last seen empty
+	filled              time.Time     // last event of a queued step
 }
 
 const (
-	// settling is how long a key that was passed may still turn up: two
-	// transactions at once commit in any order.
+	// settling is the time in which a key below the start may still appear: two transactions at once commit in any
+	// order.
 	settling = 250 * time.Millisecond
-	// sweepPause is the minimal time between two reads of a queue from its very start; and a read may take at
-	// most a part in sweepShare of the time.
+	// sweepPause is the minimum time between two reads of a queue from its very start; such reads may take at most one
+	// part in sweepShare of the time.
 	sweepPause = time.Second
 	sweepShare = 20
-	// vacantFor is how long a queue that was seen to be empty is taken for empty,
-	// unless this process hears otherwise.
+	// vacantFor is the time for which a queue seen empty counts as empty, unless an event reports otherwise.
 	vacantFor = 1500 * time.Millisecond
 	// bandBits are the bits of a key below its band; see task.StrictKey.
 	bandBits = 52
-	// maxStreams bounds what is known of one queue. There are as many streams as
-	// levels in use, and a few more after the order has changed.
+	// maxStreams bounds the known streams of one queue. There is a stream for each level in use, and a few more after a
+	// change of the order.
 	maxStreams = 512
-	// maxQueues bounds the queues about which something is known.
+	// maxQueues bounds the known queues.
 	maxQueues = 20_000
-	// ahead is how far ahead of this process's time another one's may be.
+	// ahead bounds how far another process's clock may be ahead of this one's.
 	ahead = 5 * time.Second
 )
 
-// A stream is what the keys of a queue have in common that are a time plus the
-// same number: of ready steps of one level. The key of a new one is its number and
-// the present, or later. In strict order each stream has a band of its own; in other orders
-// several go through one another in the same band.
+// A stream is a set of keys of a queue that are a time plus the same number: those of ready steps of one level. The key
+// of a new step is that number plus the present, or later. In strict order each stream has its own band; in other
+// orders several share a band.
 func streamOf(s *task.Step) int64 {
 	if s.Queue <= 0 {
 		return 0
@@ -83,7 +79,7 @@ func (q *queues) forgetAll() {
 func (q *queues) get(id int64) *queue {
 	k := q.of[id]
 	if k == nil {
-		if len(q.of) >= maxQueues { // what is not known is read from its very start
+		if len(q.of) >= maxQueues { // an unknown queue is read from its very start
 			clear(q.of)
 		}
 		k = &queue{floors: map[int64]int64{}, next: map[int64]int64{}, after: map[int64]int64{}, pause: sweepPause}
@@ -95,8 +91,8 @@ func (q *queues) get(id int64) *queue {
 // span is a part of a queue: keys from low to high.
 type span struct{ queue, low, high int64 }
 
-// spans returns the parts of queues that have to be read, in the order of keys
-// within each queue, and whether some of them are read whole.
+// spans returns the parts of queues to read, in the order of keys within each queue, and whether some of them are read
+// whole.
 func (q *queues) spans(ids []int64, now time.Time) (spans []span, whole bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -113,9 +109,8 @@ func (q *queues) spans(ids []int64, now time.Time) (spans []span, whole bool) {
 	return spans, whole
 }
 
-// spans adds the parts of one queue. Below the floors of a band's streams there is
-// nothing, nor is there anything between the present of one stream and the floor of the
-// next: that is where steps of others were taken from.
+// spans adds the parts of one queue. There is nothing below the floors of a band's streams, nor between the present of
+// one stream and the floor of the next: only taken entries of other streams are there.
 func (k *queue) spans(spans []span, id int64, now task.Instant) []span {
 	streams := slices.SortedFunc(maps.Keys(k.floors), func(a, b int64) int {
 		return cmp.Compare(k.floors[a], k.floors[b])
@@ -139,8 +134,7 @@ func (k *queue) spans(spans []span, id int64, now task.Instant) []span {
 	return append(spans, span{id, low, math.MaxInt64})
 }
 
-// addStream makes a stream known. Where others are known in its band, all of the band
-// is read until it is known how far this one has been taken.
+// addStream adds a stream. If its band has others, the whole band is read until the floor of this stream is known.
 func (k *queue) addStream(stream, key int64) {
 	if _, ok := k.floors[stream]; ok {
 		return
@@ -156,7 +150,7 @@ func (k *queue) addStream(stream, key int64) {
 	}
 }
 
-// noteSweep notes how long it took to read queues whole.
+// noteSweep records the duration of reading queues whole.
 func (q *queues) noteSweep(ids []int64, d time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -165,7 +159,7 @@ func (q *queues) noteSweep(ids []int64, d time.Duration) {
 	}
 }
 
-// noteTaken notes that everything in the queue up to a key of a stream has been taken.
+// noteTaken records that everything in the queue up to a key of a stream has been taken.
 func (q *queues) noteTaken(id, stream, key int64, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -179,7 +173,7 @@ func (q *queues) noteTaken(id, stream, key int64, now time.Time) {
 		k.after[stream] = key
 	}
 	for other, floor := range k.floors {
-		// what is new there has a key of now at the least
+		// a new step there has at least a key of now
 		if up := min(key, other+int64(task.At(now))); other != stream && bandOf(floor) == bandOf(key) &&
 			up > max(floor, k.after[other]) {
 			k.after[other] = up
@@ -187,7 +181,7 @@ func (q *queues) noteTaken(id, stream, key int64, now time.Time) {
 	}
 }
 
-// noteEmpty notes that nothing was found in the queues.
+// noteEmpty records that nothing was found in the queues.
 func (q *queues) noteEmpty(ids []int64, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -206,7 +200,7 @@ func (q *queues) isVacant(id int64, now time.Time) bool {
 	return q.vacant(id, now)
 }
 
-// occupiedOf returns those of the queues that may not be empty, or are in filled.
+// occupiedOf returns the queues that may not be empty, or are in filled.
 func (q *queues) occupiedOf(ids []int64, now time.Time, filled map[int64]struct{}) []int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -236,8 +230,7 @@ func (q *queues) occupied(ids map[int64]struct{}, now time.Time) {
 	}
 }
 
-// lowered notes that a step of a stream was queued, with a key that may be below
-// what was passed.
+// lowered records that a step of a stream was queued, possibly with a key below the start.
 func (q *queues) lowered(id, stream, key int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -261,8 +254,7 @@ func columns(spans []span) (ids, lows, highs []int64) {
 	return ids, lows, highs
 }
 
-// floor is the key from which a queue that has one band has to be read, and
-// whether that is its very start.
+// floor returns the key at which to start reading a queue with one band, and whether that is its very start.
 func (q *queues) floor(id int64, now time.Time) (low int64, whole bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// DropKeys implements engine.KeyStore. A key that another transaction has locked is left
-// for the next time: it may be about to be bound anew, and its owner may take long.
+// DropKeys implements engine.KeyStore. It skips a key locked by another transaction: it may be about to be bound again,
+// and the transaction may be long.
 func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instant, limit int) (int, error) {
 	t := in(within)
 	const query = `WITH old AS MATERIALIZED (SELECT namespace, key FROM tasker_idempotency_keys WHERE expires_at < $1
@@ -20,8 +20,7 @@ func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instan
 	return int(n), err
 }
 
-// ForgetWorkers implements engine.TxWorkers. A worker whose row is locked may be about to
-// come back to life.
+// ForgetWorkers implements engine.TxWorkers. It skips locked rows: such a worker may be about to come back.
 func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	const query = `WITH old AS MATERIALIZED (SELECT worker_no FROM tasker_workers WHERE state = 'dead' AND last_heartbeat < $1
  ORDER BY worker_no LIMIT $2 FOR UPDATE SKIP LOCKED)
@@ -30,7 +29,7 @@ func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) 
 	return int(n), err
 }
 
-// sweep is how far the search for old tasks has come.
+// sweep is the progress of the search for old tasks.
 type sweep struct {
 	mu   sync.Mutex
 	from task.ID
@@ -49,16 +48,15 @@ func (s *sweep) set(id task.ID) {
 }
 
 const (
-	// retentionBatch is how many tasks one look for old ones reads.
+	// retentionBatch is the number of tasks in one read of the search.
 	retentionBatch = 2000
-	// retentionBatches is how many such looks one transaction takes.
+	// retentionBatches is the number of such reads in one transaction.
 	retentionBatches = 5
 )
 
-// DeleteFinished implements engine.TxAging. No index is sorted by the time at
-// which tasks finish: keeping one would cost every task. The search goes through
-// the tasks in the order they were created, from where the last one ended, and
-// begins anew when it has come to those that are too young.
+// DeleteFinished implements engine.TxAging. No index is sorted by the time at which tasks finish, because it would be a
+// cost for every task. The search visits the tasks in the order of their creation, continues after the end of the last
+// search, and starts again after reaching the young ones.
 func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
 	edge := task.MakeID(task.SeqFloor(before.Time()), 0)
 	from := t.store.sweep.at()
@@ -73,7 +71,7 @@ func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int)
 			return 0, err
 		}
 		if from = last; n < retentionBatch {
-			from = task.ID{} // all of them have been looked at
+			from = task.ID{} // the search has reached the end
 			break
 		}
 		if len(old) == limit {
@@ -90,9 +88,8 @@ func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int)
 	return len(unchanged), nil
 }
 
-// lockUnchanged locks those of the tasks that are still as they were read, and returns them.
-// The look for old tasks locks nothing, so another transaction may have opened a case of one
-// since, or may be about to: such a task stays for the next sweep.
+// lockUnchanged locks the tasks that are unchanged since the read, and returns them. The search locks nothing, so
+// another transaction may have opened a case of one since, or may be about to: such a task stays for the next sweep.
 func (t *tx) lockUnchanged(ctx context.Context, rows []taskRow) ([]*task.Task, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -115,7 +112,7 @@ func (t *tx) lockUnchanged(ctx context.Context, rows []taskRow) ([]*task.Task, e
 	return locked, err
 }
 
-// retentionPage reads tasks behind an ID, and returns the last one's and how many there were.
+// retentionPage reads tasks after an ID, and returns the last ID and the number of tasks.
 func (t *tx) retentionPage(ctx context.Context, from, edge task.ID, each func(taskRow)) (task.ID, int, error) {
 	const query = ` FROM tasker_tasks t WHERE t.id > $1 AND t.id < $2 ORDER BY t.id LIMIT $3`
 	last, n := from, 0
@@ -133,7 +130,7 @@ func (t *tx) retentionPage(ctx context.Context, from, edge task.ID, each func(ta
 	return last, n, err
 }
 
-// delete removes tasks with all that belongs to them, but for acts: they are kept.
+// delete removes tasks with all their rows except acts, which are kept.
 func (t *tx) delete(tasks []*task.Task) {
 	var ids, ends, tagged, keyed []task.ID
 	var tags, keys []string

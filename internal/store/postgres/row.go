@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// row is one row of an answer, in binary format. It is valid until the next one
-// is read; what Scan stores are copies.
+// row is one row of a result, in binary format. It is valid until the next row is read; Scan stores copies.
 type row struct {
 	fields []pgconn.FieldDescription
 	values [][]byte
@@ -21,7 +20,7 @@ type row struct {
 
 var _ store.Row = row{}
 
-// Scan implements store.Row for the types that rows are made of.
+// Scan implements store.Row for the column types of rows.
 func (r row) Scan(dest ...any) error {
 	if len(dest) != len(r.values) {
 		return fmt.Errorf("a row of %d columns, %d destinations", len(r.values), len(dest))
@@ -112,12 +111,12 @@ func (s *scanID) Scan(v any) error {
 	return s.assign(b)
 }
 
-// dialect keeps an ID as a uuid.
+// dialect stores an ID as a uuid.
 func dialect() store.Dialect {
 	return store.Dialect{
 		ID:     func(id task.ID) any { return id },
 		ScanID: func(id *task.ID) sql.Scanner { return &scanID{id} },
-		// a state of the happy path is in no index: rows that pass through it are updated in place
+		// no index contains a state of the normal path: rows that pass through it are updated in place
 		StateColumn: func(st task.State) string {
 			if st == task.StepsInProcess || st == task.Complete {
 				return ""

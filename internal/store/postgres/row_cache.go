@@ -7,10 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// rowCache is what this process remembers of rows that something will happen to
-// soon: a step that it handed out is settled without reading it again. Another
-// process may have changed them since, so each is kept with its version, which is
-// checked when it is saved, or at the end of a transaction that only looked.
+// rowCache is this process's cache of rows with work to come: a step that it leased is settled without another read.
+// Another process may have changed them since, so each is cached with its version, which is checked when the row is
+// saved, or at the end of a transaction that only read it.
 type rowCache struct {
 	mu    sync.Mutex
 	tasks map[task.ID]*cachedTask
@@ -19,23 +18,22 @@ type rowCache struct {
 	bytes int // of contexts and results
 }
 
-// cachedTask is a task with those of its steps that are known.
+// cachedTask is a task with its known steps.
 type cachedTask struct {
 	task    taskRow
 	context []byte
 	known   bool // the context
-	edits   int  // how often it was edited before it became known
+	edits   int  // the number of edits before it became known
 	steps   []stepRow
 }
 
-// cachedPlace is where a step is kept.
+// cachedPlace is the place of a step in the cache.
 type cachedPlace struct {
 	*cachedTask
 	at int
 }
 
-// taskRow and stepRow are rows with their versions: the transaction that wrote
-// them. Version 0 is unknown.
+// taskRow and stepRow are rows with their versions: the transaction that wrote them. Version 0 is unknown.
 type taskRow struct {
 	task.Task // without its context
 	version   uint32
@@ -50,7 +48,7 @@ type stepRow struct {
 const (
 	maxSteps = 50_000
 	maxBytes = 64 << 20
-	// maxKept is the largest context or result that is kept.
+	// maxKept is the largest cached context or result.
 	maxKept = 16 << 10
 )
 
@@ -58,7 +56,7 @@ func newRowCache() *rowCache {
 	return &rowCache{tasks: map[task.ID]*cachedTask{}, place: map[task.ID]cachedPlace{}}
 }
 
-// work returns a step with its task, as they are remembered.
+// work returns a cached step with its task.
 func (m *rowCache) work(id task.ID) (stepRow, taskRow, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,7 +67,7 @@ func (m *rowCache) work(id task.ID) (stepRow, taskRow, bool) {
 	return p.steps[p.at], p.task, true
 }
 
-// task returns a task as it is remembered.
+// task returns a cached task.
 func (m *rowCache) task(id task.ID) (taskRow, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,8 +77,7 @@ func (m *rowCache) task(id task.ID) (taskRow, bool) {
 	return taskRow{}, false
 }
 
-// siblings returns steps of a task by ordinal (all when ordinals is nil), or
-// false when not all of them are remembered.
+// siblings returns steps of a task by ordinal (all if ordinals is nil), or false unless all of them are cached.
 func (m *rowCache) siblings(id task.ID, ordinals []int) ([]stepRow, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,13 +114,13 @@ func (m *rowCache) context(id task.ID, edits int) ([]byte, bool) {
 	return nil, false
 }
 
-// remembers reports whether a task is remembered.
+// remembers reports whether a task is cached.
 func (m *rowCache) remembers(id task.ID) bool {
 	_, ok := m.task(id)
 	return ok
 }
 
-// forget drops tasks with their steps: what is remembered of them was out of date.
+// forget drops outdated tasks with their steps.
 func (m *rowCache) forget(ids []task.ID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,7 +131,7 @@ func (m *rowCache) forget(ids []task.ID) {
 	}
 }
 
-// hasRoom reports whether it may remember what nothing has happened to yet.
+// hasRoom reports whether the cache accepts tasks without events so far.
 func (m *rowCache) hasRoom() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,9 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Rows are saved many at a time, and only if they are still as they were seen:
-// with another version an update finds nothing, and tasker_expect ends the
-// transaction. What many rows have in common is a value, not a list.
+// Rows are saved many at a time, and only if unchanged: with another version an update finds nothing, and tasker_expect
+// ends the transaction. A value shared by many rows is a value, not a list.
 const (
 	guardTasks = ` WHERE t.id = u.id AND (t.xmin = u.seen OR u.seen = '0') RETURNING 1) SELECT tasker_expect(count(*), $1) FROM saved`
 	guardSteps = ` WHERE s.id = u.id AND (s.xmin = u.seen OR u.seen = '0') RETURNING 1) SELECT tasker_expect(count(*), $1) FROM saved`
@@ -18,17 +17,17 @@ const (
 	saveSteps  = `WITH saved AS (UPDATE tasker_workflow_steps s SET `
 )
 
-// handed is what the steps of one claim have in common.
+// handed holds the common values of the steps of one claim.
 type handed struct {
 	state                             task.StepState
 	assignedAt, startedAt, leaseUntil task.Instant
 }
 
-// settled is what steps have in common that are completed or given up together.
+// settled holds the common values of steps that are completed or given up together.
 type settled struct {
 	state      task.StepState
 	finishedAt task.Instant
-	result     bool // there is one
+	result     bool // with a result
 }
 
 // SaveSteps implements engine.TxSteps.
@@ -38,7 +37,7 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	for _, s := range steps {
 		seen, ok := t.steps[s.ID]
 		switch {
-		case !ok: // saved whatever it was
+		case !ok: // saved unconditionally
 			t.steps[s.ID] = &seenStep{}
 			other = append(other, s)
 		case store.WasHanded(seen.row.Step, s):
@@ -57,8 +56,7 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	return nil
 }
 
-// savedStep notes what a step is from now on, and returns the version that it
-// must have for that.
+// savedStep records the new version of a step, and returns the version that its row must have.
 func (t *tx) savedStep(s *task.Step) (task.ID, uint32) {
 	seen := t.steps[s.ID]
 	version := seen.row.version
@@ -90,12 +88,12 @@ func (t *tx) saveHanded(v handed, steps []*task.Step) {
 		int64(v.startedAt), int64(v.leaseUntil))
 }
 
-// claimedAlike reports whether two steps of one claim differ in nothing that it writes.
+// claimedAlike reports whether two steps of one claim have the same values for it to write.
 func claimedAlike(a, b *task.Step) bool {
 	return a.Key == b.Key && a.Attempts == b.Attempts && a.Token == b.Token && a.WorkerNo == b.WorkerNo
 }
 
-// saveHandedAlike is for what one worker got that has not been tried before.
+// saveHandedAlike saves steps of one worker on their first attempt.
 func (t *tx) saveHandedAlike(v handed, steps []*task.Step) {
 	seen, s := t.savedSteps(steps), steps[0]
 	t.exec(saveSteps+
@@ -129,7 +127,7 @@ func (t *tx) savedSteps(steps []*task.Step) seenRows {
 	return seen
 }
 
-// saveOthers writes all of a step that can change.
+// saveOthers writes every changeable column of a step.
 func (t *tx) saveOthers(steps []*task.Step) {
 	var seen seenRows
 	var l stepLists
@@ -159,8 +157,7 @@ type outcome struct {
 	state                  task.State
 	counts                 task.Counts
 	finishedAt, deadlineAt task.Instant
-	// stateAt is only told where it has moved, so that tasks of different age are
-	// saved alike.
+	// stateAt is set only if it has changed, so that tasks of different age are saved alike.
 	moved   bool
 	stateAt task.Instant
 	meta    bool // may have changed too
@@ -180,7 +177,7 @@ func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	alike := group[outcome, *task.Task]{}
 	for _, k := range tasks {
 		alike.add(outcomeOf(t.tasks[k.ID], k), k)
-		if t.tasks[k.ID] == nil { // saved whatever it was
+		if t.tasks[k.ID] == nil { // saved unconditionally
 			t.tasks[k.ID] = &seenTask{}
 		}
 	}
@@ -192,8 +189,7 @@ func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	return nil
 }
 
-// SaveContext implements engine.TxTasks. The row is this transaction's since SaveTasks
-// has found it as it was seen.
+// SaveContext implements engine.TxTasks. The row belongs to this transaction since SaveTasks found it unchanged.
 func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 	t.exec(`UPDATE tasker_tasks SET context = $2::text::json WHERE id = $1`, k.ID, k.Context)
 	t.contexts[k.ID] = k.Context
@@ -242,7 +238,7 @@ func (t *tx) saveOutcome(v outcome, tasks []*task.Task) error {
 	return nil
 }
 
-// group gathers rows by what they have in common, in order of appearance.
+// group collects rows by their common values, in order of appearance.
 type group[V comparable, R any] struct {
 	values []V
 	rows   map[V][]R

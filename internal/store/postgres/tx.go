@@ -9,15 +9,14 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// tx is one run of a unit of work. What it writes waits until there is a question
-// to ask, or the commit: then all of it goes in one pipeline. A unit that asks
-// nothing is one pipeline in all, which PostgreSQL runs as one transaction.
+// tx is one run of a unit of work. Its writes wait for a query or the commit: then all are sent in one pipeline. A unit
+// without queries is a single pipeline, which PostgreSQL runs as one transaction.
 type tx struct {
 	store *Store
 	conn  *conn
 	// locking: an earlier run lost a race. Rows are read afresh, and locked.
 	locking bool
-	// guest: the transaction is somebody else's, who commits it.
+	// guest: the transaction belongs to an external caller, who commits it.
 	guest bool
 
 	sql     store.SQL // portable statements on this transaction
@@ -32,8 +31,8 @@ type tx struct {
 	// queued are the routes on which steps became ready, before ahead of when
 	queued map[int64]struct{}
 	begin  time.Time
-	after  []func()     // to be done once it is committed
-	undone []func(bool) // to be done once it is rolled back
+	after  []func()     // to be called after a commit
+	undone []func(bool) // to be called after a rollback
 }
 
 var (
@@ -41,10 +40,10 @@ var (
 	_ store.Handle = (*tx)(nil)
 )
 
-// seenStep is a step as the transaction saw it last, or wrote it.
+// seenStep is a step as the transaction last read or wrote it.
 type seenStep struct {
 	row        stepRow
-	remembered bool // not read in this transaction: to be checked at its end
+	remembered bool // not read in this transaction: checked at its end
 	saved      bool
 }
 
@@ -73,7 +72,7 @@ func (t *tx) AfterCommit(fn func()) bool {
 // AfterRollback implements engine.Handle.
 func (t *tx) AfterRollback(fn func(sure bool)) { t.undone = append(t.undone, fn) }
 
-// in is the transaction that a Tx is, or wraps.
+// in returns the transaction behind a Tx.
 func in(of engine.Tx) *tx { return of.Handle().(*tx) }
 
 // WatchStore implements engine.Database.
@@ -93,7 +92,7 @@ func (s *Store) newTx(c *conn, careful bool) *tx {
 	return t
 }
 
-// later sends a statement with the next question, or with the commit.
+// later sends a statement with the next query, or with the commit.
 func (t *tx) later(r request) { t.pending = append(t.pending, r) }
 
 // exec is later for a statement that writes.
@@ -102,7 +101,7 @@ func (t *tx) exec(sql string, args ...any) {
 	t.later(request{sql: sql, args: args})
 }
 
-// ask sends what waits and then a question, and returns when it is answered.
+// ask sends the waiting statements and a query, and returns after its answer.
 func (t *tx) ask(ctx context.Context, sql string, args []any, each func(store.Row) error) error {
 	return t.send(ctx, request{sql: sql, args: args, each: each})
 }
@@ -117,8 +116,8 @@ func (t *tx) send(ctx context.Context, r request) error {
 	return t.conn.run(ctx, reqs)
 }
 
-// commit makes sure that every row is still as it was seen, and ends the
-// transaction. It returns the version of the rows that it wrote.
+// commit verifies that every row is unchanged, and ends the transaction. It returns the version of the rows that it
+// wrote.
 func (t *tx) commit(ctx context.Context) (version uint32, err error) {
 	t.check()
 	if t.wrote && !t.guest {
@@ -137,8 +136,7 @@ func (t *tx) commit(ctx context.Context) (version uint32, err error) {
 	return version, err
 }
 
-// check lets the transaction fail if a row was only remembered, has been decided
-// upon without being saved, and is not up to date. A step whose state is final
+// check makes the transaction fail if it decided on an outdated cached row without saving it. A step in a final state
 // never changes again.
 func (t *tx) check() {
 	var tasks, steps seenRows
@@ -163,8 +161,8 @@ func (t *tx) check() {
 	}
 }
 
-// seenRows are the IDs of rows with the versions that they must still have; 0
-// for a row that this transaction has written itself.
+// seenRows are the IDs of rows with the versions that they must still have; 0 for a row that this transaction has
+// written.
 type seenRows struct {
 	ids      []task.ID
 	versions []uint32
@@ -174,7 +172,7 @@ func (s *seenRows) add(id task.ID, version uint32) {
 	s.ids, s.versions = append(s.ids, id), append(s.versions, version)
 }
 
-// committed remembers what the transaction did.
+// committed caches the results of the transaction.
 func (t *tx) committed(version uint32) {
 	kept := map[task.ID]struct{}{}
 	for _, s := range t.steps {
@@ -208,7 +206,7 @@ func (t *tx) committed(version uint32) {
 	}
 }
 
-// failed forgets the rows that the transaction took for granted.
+// failed drops the cached rows that the transaction relied on.
 func (t *tx) failed() {
 	ids := make([]task.ID, 0, len(t.tasks))
 	for id := range t.tasks {
@@ -223,7 +221,7 @@ func (t *tx) failed() {
 // portable runs portable SQL in the transaction.
 type portable struct{ t *tx }
 
-// Exec implements store.Conn. The count of rows is a question, so it is asked.
+// Exec implements store.Conn. The number of rows needs an answer, so the statement is sent as a query.
 func (p portable) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	var n int64
 	p.t.wrote = true
@@ -231,7 +229,7 @@ func (p portable) Exec(ctx context.Context, query string, args ...any) (int64, e
 	return n, err
 }
 
-// Send implements store.Conn: the statement goes with the next question, or with the commit.
+// Send implements store.Conn: the statement is sent with the next query, or with the commit.
 func (p portable) Send(_ context.Context, query string, args ...any) error {
 	p.t.exec(query, args...)
 	return nil
@@ -242,7 +240,7 @@ func (p portable) Query(ctx context.Context, query string, args []any, each func
 	return p.t.ask(ctx, query, args, each)
 }
 
-// What follows is portable SQL in this transaction.
+// The following methods are portable SQL in this transaction.
 
 func (t *tx) AddAttempts(ctx context.Context, a []task.Attempt) error {
 	return t.sql.AddAttempts(ctx, a)

@@ -15,12 +15,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// maxRuns is how often a unit of work runs before its caller gets the error that the database is too busy.
+// maxRuns bounds the runs of a unit of work; then its caller gets the error that the database is too busy.
 const maxRuns = 10
 
-// Write implements engine.Store. It is the only place that runs a transaction again after a lost race (a
-// changed row, a deadlock, a serialization failure), after a connection that was dead before anything was
-// sent, or after a refusal on cached rows, which another transaction may have changed meanwhile.
+// Write implements engine.Store. It is the only place that runs a transaction again after a lost race (a changed row, a
+// deadlock, a serialization failure), after a connection that was dead before anything was sent, or after a refusal
+// based on cached rows, which another transaction may have changed in the meantime.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
@@ -43,7 +43,7 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) e
 	}
 }
 
-// pause lets the others go on; the first time there is no need to.
+// pause waits before another run, except before the first repetition.
 func pause(ctx context.Context, run int) error {
 	if run == 1 {
 		return nil
@@ -51,8 +51,7 @@ func pause(ctx context.Context, run int) error {
 	return clock.Sleep(ctx, rand.N(time.Millisecond<<min(run, 6)))
 }
 
-// attempt runs fn once. It reports whether fn was told of rows that were only
-// remembered.
+// attempt runs fn once. It reports whether fn relied on cached rows.
 func (s *Store) attempt(ctx context.Context, careful bool,
 	fn func(context.Context, engine.Tx) error,
 ) (relied bool, err error) {
@@ -80,7 +79,7 @@ func (s *Store) attempt(ctx context.Context, careful bool,
 	return false, nil
 }
 
-// relied reports whether the transaction was told of rows that were only remembered.
+// relied reports whether the transaction returned cached rows.
 func (t *tx) relied() bool {
 	for _, k := range t.tasks {
 		if k.remembered {
@@ -95,8 +94,7 @@ func (t *tx) relied() bool {
 	return false
 }
 
-// isRefusal reports whether an error is the engine's decision, and not the
-// database's.
+// isRefusal reports whether an error is the engine's decision, and not the database's.
 func isRefusal(err error) bool {
 	var e *task.Error
 	return errors.As(err, &e) && e.Code != task.Unavailable
@@ -112,8 +110,8 @@ func guarded(ctx context.Context, t *tx, fn func(context.Context, engine.Tx) err
 	return fn(ctx, t)
 }
 
-// rollback ends a transaction that came to nothing. A connection that does not
-// take it is closed, which ends it too.
+// rollback ends an unsuccessful transaction. If the connection cannot roll back, it is closed, which ends the
+// transaction too.
 func (s *Store) rollback(ctx context.Context, t *tx) {
 	if !t.begun || t.conn.pg.IsClosed() || t.conn.pg.TxStatus() == 'I' {
 		return
@@ -127,24 +125,23 @@ func (s *Store) rollback(ctx context.Context, t *tx) {
 
 const rollbackTimeout = 5 * time.Second
 
-// bounded gives the work on the database a time by which it is over.
+// bounded limits the time of the work on the database.
 func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.timeout)
 }
 
-// The errors that another transaction causes, by SQLSTATE: serialization failure, deadlock, and our own for a
-// row that was changed meanwhile.
+// isRace reports the errors caused by another transaction, by SQLSTATE: serialization failure, deadlock, and our own
+// for a row changed in the meantime.
 func isRace(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01" || e.Code == codeChanged)
 }
 
-// codeChanged is what tasker_expect raises.
+// codeChanged is the error code of tasker_expect.
 const codeChanged = "TK001"
 
-// isStale reports whether a connection was of no use, and nothing can have been
-// done on it: it was dead before anything was sent, or what was prepared on it
-// does not fit the schema any more.
+// isStale reports whether a connection was unusable, and nothing can have been done on it: it was dead before anything
+// was sent, or its prepared statements do not match the schema any more.
 func isStale(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {

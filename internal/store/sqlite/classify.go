@@ -34,8 +34,7 @@ func classify(err error) error {
 	}
 }
 
-// classify is the same for an answer to a question, which may come too late: a
-// pool that is closed has no code for that.
+// classify is the same for a query, which may come too late: a closed pool has no code of its own.
 func (s *Store) classify(err error) error {
 	if err != nil && s.closed.Load() {
 		return &task.Error{Code: task.Unavailable, Message: "the store is closed", Err: err}

@@ -12,10 +12,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// conn is the writer's connection. It speaks to the driver below database/sql:
-// the pool's bookkeeping costs as much as a small statement. It is used by one
-// goroutine at a time, and keeps every statement prepared: their number is that
-// of the constants in the code.
+// conn is the writer's connection. It uses the driver below database/sql: the pool's bookkeeping costs as much as a
+// small statement. One goroutine at a time uses it. It keeps every statement prepared: the constants in the code bound
+// their number.
 type conn struct {
 	c     driver.Conn
 	stmts map[string]*stmt
@@ -72,8 +71,7 @@ func (c *conn) bind(args []any) ([]driver.NamedValue, error) {
 	return c.args, nil
 }
 
-// Exec implements store.Conn. A statement is not abandoned half-way, so ctx is
-// not looked at.
+// Exec implements store.Conn. It ignores ctx, because a statement is never abandoned half-way.
 func (c *conn) Exec(_ context.Context, query string, args ...any) (int64, error) {
 	s, err := c.prepare(query)
 	if err != nil {
@@ -96,7 +94,7 @@ func (c *conn) Send(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-// errEnough ends a Query early and well.
+// errEnough ends a Query early, without a failure.
 var errEnough = errors.New("enough rows")
 
 // Query implements store.Conn. each must not use the statement itself again.
@@ -136,7 +134,7 @@ func (c *conn) Query(_ context.Context, query string, args []any, each func(stor
 // row scans the driver's values.
 type row []driver.Value
 
-// Scan implements store.Row for the types that rows are made of.
+// Scan implements store.Row for the column types of rows.
 func (r row) Scan(dest ...any) error {
 	if len(dest) != len(r) {
 		return fmt.Errorf("a row of %d columns, %d destinations", len(r), len(dest))

@@ -33,8 +33,7 @@ func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.
 	return ready.flush(ctx, t.conn)
 }
 
-// What a row has in common with most others is written in the statement: a
-// parameter costs far more than a constant.
+// Values that most rows share are written in the statement: a parameter costs far more than a constant.
 const (
 	insertTask = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting, steps_done, steps_failed,
  steps_cancelled, manual_ends, created_at, state_at, run_at, finished_at, deadline_at, correlation_id, idempotency_key, meta, context) VALUES `
@@ -44,7 +43,7 @@ const (
 	insertStep = `INSERT INTO tasker_workflow_steps (id, task_id, ordinal, def_id, route_id, priority, state, open_parents, queue, key, attempts,
  max_attempts, timeout_ms, token, worker_no, ready_at, assigned_at, started_at, finished_at, lease_until, progress, note, result) VALUES `
 	readyStep  = `(?, ?, ?, ?, ?, ?, 'enqueued', 0, ?, ?, 0, ?, ?, 0, 0, ?, 0, 0, 0, 0, 0, NULL, NULL)`
-	leasedStep = `(?, ?, ?, ?, ?, ?, ?, 0, -2, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, NULL, NULL)` // handed off at birth
+	leasedStep = `(?, ?, ?, ?, ?, ?, ?, 0, -2, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, NULL, NULL)` // leased on insertion
 	otherStep  = `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 0, 0, ?, 0, 0, 0, 0, 0, NULL, NULL)`
 )
 
@@ -105,10 +104,10 @@ func encodeMeta(m task.Meta) (any, error) {
 	return string(b), nil
 }
 
-// together is how many rows one statement inserts.
+// together is the number of rows in one insert statement.
 const together = 16
 
-// shape is the statements that insert rows of one shape.
+// shape holds the statements that insert rows of one shape.
 type shape struct{ one, few, many string }
 
 func shapeOf(into, row string) shape {
@@ -121,7 +120,7 @@ var (
 	readySteps = shapeOf(insertStep, readyStep)
 )
 
-// rowsOf gathers rows of one shape, to insert several with one statement.
+// rowsOf collects rows of one shape, to insert several with one statement.
 type rowsOf struct {
 	shape
 	args []any
@@ -138,8 +137,8 @@ func (r *rowsOf) add(ctx context.Context, c *conn, args ...any) error {
 	return err
 }
 
-// flush inserts what is left, a quarter at a time and then one by one: every
-// number of rows is a statement of its own, and each is kept prepared.
+// flush inserts the rest, a quarter at a time and then one by one: every number of rows needs a separate statement, and
+// each is kept prepared.
 func (r *rowsOf) flush(ctx context.Context, c *conn) error {
 	for r.n > 0 {
 		n, query := 1, r.one

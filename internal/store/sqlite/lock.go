@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// takeFile keeps other processes off a file that there need not be yet. With
-// create it makes the directory that the file and its lock are in.
+// takeFile locks a file, which need not exist yet, against other processes. With create it makes the directory of the
+// file and its lock.
 func takeFile(path string, create bool) (*fileLock, error) {
 	dir := filepath.Dir(path)
 	if create {
@@ -35,13 +35,12 @@ func takeFile(path string, create bool) (*fileLock, error) {
 // private is the mode of a new file: other users of this machine must not read the payloads of tasks.
 const private = 0o600
 
-// makePrivate makes the file if there is none, before SQLite would with the mode
-// of the umask; its log and index get the mode of the file. A file that is there
-// keeps its own.
+// makePrivate creates a missing file, before SQLite would with the mode of the umask; its log and index get the mode of
+// the file. An existing file keeps its mode.
 func makePrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, private)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil // it exists and is read-only: SQLite reports what that means
+		return nil // it exists and is read-only: SQLite reports the consequence
 	}
 	if err != nil {
 		return err

@@ -2,8 +2,8 @@
 
 package sqlite
 
-// fileLock does nothing here: without flock two processes on one file are kept
-// apart by SQLite's own locks only, and wait for each other.
+// fileLock does nothing here: without flock, only SQLite's own locks separate two processes on one file, and the
+// processes wait for each other.
 type fileLock struct{}
 
 func lockFile(string) (*fileLock, error) { return &fileLock{}, nil }

@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// fileLock keeps a second process out. The kernel drops it when the process
-// dies, however it dies.
+// fileLock keeps a second process out. The kernel releases it when the process ends, for any reason.
 type fileLock struct{ f *os.File }
 
 func lockFile(path string) (*fileLock, error) {

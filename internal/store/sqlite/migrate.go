@@ -19,9 +19,9 @@ var migrations embed.FS
 // Migrations is the list of this store's migrations.
 func Migrations() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
 
-// Migrator returns what migrates a file, and what closes it. To look is allowed
-// beside a process that has the file open, and does not make a file; to write
-// makes it, with its directory, and takes it for itself until it is closed.
+// Migrator returns a migrator for a file and a function that closes it. Reading is allowed while another process has
+// the file open, and does not create a file; writing creates the file with its directory, and locks it until it is
+// closed.
 func Migrator(path string, write bool) (*migration.Migrator, func() error, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -71,8 +71,7 @@ func migrator(path string, write bool) (*migration.Migrator, func() error, error
 	return m, db.Close, nil
 }
 
-// migrate makes sure that the schema is this binary's. The caller has the file
-// for itself.
+// migrate makes the schema this binary's. The caller has locked the file.
 func migrate(ctx context.Context, path string, mode migration.Mode) error {
 	m, done, err := migrator(path, mode != migration.Never)
 	if err != nil {

@@ -20,9 +20,9 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// Options is what can be set about a Store.
+// Options are the settings of a Store.
 type Options struct {
-	// Readers bounds the connections that answer queries. Defaults to 4.
+	// Readers bounds the connections for queries. Defaults to 4.
 	Readers int
 	// Seed of a new file's IDs; 0 draws one at random.
 	Seed uint64
@@ -51,8 +51,8 @@ var _ engine.Database = (*Store)(nil)
 // maxFused bounds how many writes share one transaction.
 const maxFused = 256
 
-// Open opens a file, creating it (with its directory) and migrating it as needed
-// and allowed. It fails when another process has the file open.
+// Open opens a file. It creates it (with its directory) and migrates it if necessary and allowed. It fails if another
+// process has the file open.
 func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -100,8 +100,7 @@ func (s *Store) open(ctx context.Context, opts *Options) error {
 	return s.tx.loadQueues()
 }
 
-// The writer syncs every commit and moves the log into the file a few times a
-// second under load. Readers cannot write.
+// The writer syncs every commit and moves the log into the file a few times a second under load. Readers cannot write.
 var (
 	writerPragmas = []string{"journal_mode(wal)", "synchronous(full)", "busy_timeout(10000)", "foreign_keys(off)",
 		"cache_size(-65536)", "wal_autocheckpoint(" + strconv.Itoa(checkpointPages) + ")", "temp_store(memory)",
@@ -109,7 +108,7 @@ var (
 	readerPragmas = []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-8192)", "temp_store(memory)"}
 )
 
-// checkpointPages is the length of the log at which it is moved into the file.
+// checkpointPages is the length at which the log is moved into the file.
 const checkpointPages = 4000
 
 func dsn(path string, pragmas []string) string {
@@ -117,7 +116,7 @@ func dsn(path string, pragmas []string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// openIDs continues the file's IDs where they ended.
+// openIDs continues the IDs of the file after its last one.
 func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) {
 	if seed == 0 {
 		var b [8]byte
@@ -144,7 +143,7 @@ func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) 
 	return task.NewSource(seed, last), nil
 }
 
-// dialect keeps an ID as its sequence.
+// dialect stores an ID as its sequence.
 func dialect(ids *task.Source) store.Dialect {
 	return store.Dialect{
 		ID:     func(id task.ID) any { return id.Seq() },
@@ -186,7 +185,7 @@ func (s *Store) Close() error {
 func (s *Store) close() error {
 	var errs []error
 	if s.group != nil {
-		// the last write that is let through: what was before it is through too
+		// the last accepted write: every write before it is committed too
 		_, err := s.group.Do(context.Background(), write{context.Background(), func(context.Context, engine.Tx) error {
 			s.closed.Store(true)
 			return nil

@@ -40,7 +40,7 @@ func (t *tx) readyOn(ctx context.Context, route int64, limit int) ([]engine.Work
 	}
 	var works []engine.Work
 	if len(heads) > 0 && t.inHand(heads[0].id) {
-		// submitted lately: most of what follows is remembered too
+		// submitted recently: most of what follows is cached too
 		if heads, err = t.heads(ctx, route, limit); err == nil {
 			works, err = t.worksOf(ctx, heads)
 		}
@@ -53,7 +53,7 @@ func (t *tx) readyOn(ctx context.Context, route int64, limit int) ([]engine.Work
 	case len(works) == 0:
 		t.empty(route)
 	default:
-		t.leaving[route] = len(works) // it is empty if the caller takes them
+		t.leaving[route] = len(works) // empty if the caller takes them
 	}
 	return works, err
 }
@@ -61,9 +61,8 @@ func (t *tx) readyOn(ctx context.Context, route int64, limit int) ([]engine.Work
 // head is one entry of the queue index.
 type head struct{ key, id int64 }
 
-// heads returns the first entries of a route. It stops reading rather than
-// saying LIMIT: SQLite prepares a statement anew when the value bound to its
-// LIMIT changes.
+// heads returns the first entries of a route. It stops reading instead of using LIMIT: SQLite prepares a statement
+// again when the value bound to its LIMIT changes.
 func (t *tx) heads(ctx context.Context, route int64, limit int) ([]head, error) {
 	const query = `SELECT key, id FROM tasker_workflow_steps WHERE queue = ? ORDER BY key, id`
 	var heads []head
@@ -99,7 +98,7 @@ func (t *tx) readyAcross(ctx context.Context, routes []int64, limit int) ([]engi
 	return t.worksOf(ctx, heads[:min(len(heads), limit)])
 }
 
-// inHand reports whether a step is remembered with all that a worker needs.
+// inHand reports whether the cache has a step with all that a worker needs.
 func (t *tx) inHand(id int64) bool {
 	s, ok := t.rows.steps[id]
 	if ok {
@@ -160,7 +159,7 @@ func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, 
 	return t.works(ctx, workQuery+`WHERE s.queue = ? AND s.worker_no = ? ORDER BY s.key, s.id`, limit, task.Leases, worker)
 }
 
-// works reads up to limit steps with their tasks, and remembers both.
+// works reads up to limit steps with their tasks, and caches both.
 func (t *tx) works(ctx context.Context, query string, limit int, args ...any) ([]engine.Work, error) {
 	var works []engine.Work
 	err := t.conn.Query(ctx, query, args, func(row store.Row) error {
@@ -199,7 +198,7 @@ func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	return store.ShareTasks(works), nil
 }
 
-// queueOf is what the queue index holds of a step: nothing, when it is in none.
+// queueOf returns a step's entry in the queue index, nils without a queue.
 func queueOf(s *task.Step) (queue, key any) {
 	if s.Queue == task.NoQueue {
 		return nil, nil
@@ -207,7 +206,7 @@ func queueOf(s *task.Step) (queue, key any) {
 	return s.Queue, s.Key
 }
 
-// text keeps "" as NULL, which takes no room.
+// text stores "" as NULL, which takes no space.
 func text(s string) any {
 	if s == "" {
 		return nil

@@ -39,8 +39,8 @@ func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int)
 	return len(tasks), nil
 }
 
-// finished finds terminal tasks by template and state, in the order they were
-// created: a task cannot have finished before that.
+// finished finds terminal tasks by template and state, in the order of their creation: a task cannot have finished
+// before that.
 func (t *tx) finished(ctx context.Context, before task.Instant, limit int) ([]*task.Task, error) {
 	const query = `SELECT ` + store.TaskColumns +
 		` FROM tasker_templates d JOIN tasker_tasks t ON t.def_id = d.def_id AND t.state = $1
@@ -64,7 +64,7 @@ func (t *tx) finished(ctx context.Context, before task.Instant, limit int) ([]*t
 	return tasks, nil
 }
 
-// delete removes a task with all that belongs to it, but for acts: they are kept.
+// delete removes a task with all its rows except acts, which are kept.
 func (t *tx) delete(ctx context.Context, k *task.Task) error {
 	id := k.ID.Seq()
 	t.rows.dropTask(k.ID)

@@ -31,7 +31,7 @@ func (r *rows) forget() {
 	r.bytes = 0
 }
 
-// trim bounds what is remembered, between two transactions.
+// trim bounds the cache, between two transactions.
 func (r *rows) trim() {
 	if len(r.steps) > maxRows || len(r.tasks) > maxRows || r.bytes > maxContextBytes {
 		r.forget()
@@ -48,7 +48,7 @@ func (r *rows) task(id task.ID) (task.Task, bool) {
 	return k, ok && k.ID == id
 }
 
-// putStep remembers a step that will be asked for again.
+// putStep caches a step that will be needed again.
 func (r *rows) putStep(s *task.Step) {
 	if s.Queue == task.NoQueue {
 		delete(r.steps, s.ID.Seq())
@@ -60,14 +60,14 @@ func (r *rows) putStep(s *task.Step) {
 	}
 }
 
-// putTask remembers a task of which something will happen soon.
+// putTask caches a task with more work to come.
 func (r *rows) putTask(k *task.Task) {
 	if k.State.Settled() {
 		r.dropTask(k.ID)
 		return
 	}
 	row := *k
-	row.Context = nil // a payload is large; it is kept apart, or not at all
+	row.Context = nil // a payload is large; it is cached separately, or not at all
 	r.tasks[k.ID.Seq()] = row
 }
 

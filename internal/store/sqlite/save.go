@@ -8,17 +8,16 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Saving rows is half of what the writer does, and most of that is the way into
-// a statement, once per parameter and row. So rows that change alike (a batch
-// that one worker claimed, or settled without results) are saved by one
-// statement for up to fused rows, and only what has changed is written.
+// Saving rows is half of the writer's work, and most of that is the binding of parameters, once per parameter and row.
+// So rows with equal changes (a batch that one worker claimed, or settled without results) are saved by one statement
+// for up to fused rows, and only the changed columns are written.
 
 // fused is the maximum number of rows that one statement changes.
 const fused = 64
 
 var fusedMarks = strings.TrimSuffix(strings.Repeat("?,", fused), ",")
 
-// handed is what claiming or starting a step changes.
+// handed is the part of a step that claiming or starting it changes.
 type handed struct {
 	state                             task.StepState
 	key                               int64
@@ -104,7 +103,7 @@ func (t *tx) saveAlike(ctx context.Context, statement string, ids []int64, value
 	return nil
 }
 
-// saveStep writes all of a step that can change.
+// saveStep writes every changeable column of a step.
 func (t *tx) saveStep(ctx context.Context, s *task.Step) error {
 	const query = `UPDATE tasker_workflow_steps SET state = ?, open_parents = ?, queue = ?, key = ?, attempts = ?, max_attempts = ?,
  timeout_ms = ?, token = ?, worker_no = ?, ready_at = ?, assigned_at = ?, started_at = ?, finished_at = ?, lease_until = ?,
@@ -122,8 +121,7 @@ type outcome struct {
 	state                  task.State
 	counts                 task.Counts
 	finishedAt, deadlineAt task.Instant
-	// stateAt is only told where it has moved, so that tasks of different age are
-	// saved alike.
+	// stateAt is set only if it has changed, so that tasks of different age are saved alike.
 	moved   bool
 	stateAt task.Instant
 }
@@ -169,7 +167,7 @@ func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	})
 }
 
-// group gathers rows by what is to be written to them, in order of appearance.
+// group collects rows by the values to write, in order of appearance.
 type group[V comparable] struct {
 	values []V
 	ids    map[V][]int64

@@ -56,7 +56,7 @@ func (t *tx) stepsAt(ctx context.Context, f engine.Family) ([]*task.Step, error)
 	for _, n := range ordinals {
 		err := t.conn.Query(ctx, query, []any{f.Task.Seq() + int64(n)}, func(row store.Row) error {
 			s, err := t.sql.ScanStep(row)
-			if err == nil && s.TaskID == f.Task { // past the end are another task's
+			if err == nil && s.TaskID == f.Task { // rows past the end belong to another task
 				steps = append(steps, s)
 			}
 			return err

@@ -8,24 +8,23 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// tx is the transaction of the one writer. It outlives single transactions,
-// because it remembers between them what nobody else can have changed.
+// tx is the transaction of the one writer. It outlives single transactions, because it caches rows between them:
+// nothing else can change them.
 type tx struct {
 	sql  store.SQL
 	conn *conn
 	ids  *task.Source
 
-	// nonEmpty holds the routes that may have ready steps. A route that is not
-	// in it has none, so that a worker that serves many routes looks at few.
+	// nonEmpty holds the routes that may have ready steps. A route outside it has none, so that a worker of many routes
+	// reads few.
 	nonEmpty map[int64]struct{}
 
 	rows    *rows
-	emptied []int64 // routes taken out of nonEmpty by the transaction in progress
-	// leaving counts the ready steps of routes where all were handed to the caller,
-	// who has not taken them yet.
+	emptied []int64 // routes that the current transaction removed from nonEmpty
+	// leaving counts the ready steps of routes that were all returned to the caller, but are not taken yet.
 	leaving map[int64]int
-	after   []func()     // to be done once it is committed
-	failed  []func(bool) // to be done once it is rolled back
+	after   []func()     // to be called after a commit
+	failed  []func(bool) // to be called after a rollback
 }
 
 var (
@@ -53,7 +52,7 @@ func (t *tx) AfterCommit(fn func()) bool {
 // AfterRollback implements engine.Handle.
 func (t *tx) AfterRollback(fn func(sure bool)) { t.failed = append(t.failed, fn) }
 
-// in is the transaction that a Tx is, or wraps.
+// in returns the transaction behind a Tx.
 func in(of engine.Tx) *tx { return of.Handle().(*tx) }
 
 // WatchStore implements engine.Database.
@@ -70,7 +69,7 @@ func (t *tx) begin() {
 	t.after, t.failed = nil, nil
 }
 
-// undo forgets what a transaction did that was rolled back.
+// undo drops the effects of a rolled-back transaction.
 func (t *tx) undo() {
 	t.rows.forget()
 	for _, r := range t.emptied {
@@ -78,13 +77,13 @@ func (t *tx) undo() {
 	}
 }
 
-// empty notes that a route has no ready step left.
+// empty records that a route has no more ready steps.
 func (t *tx) empty(route int64) {
 	delete(t.nonEmpty, route)
 	t.emptied = append(t.emptied, route)
 }
 
-// loadQueues notes which routes may have ready steps when a file is opened.
+// loadQueues records the routes that may have ready steps, when a file is opened.
 func (t *tx) loadQueues() error {
 	const query = `SELECT route_id FROM tasker_routes r WHERE EXISTS (SELECT 1 FROM tasker_workflow_steps s WHERE s.queue = r.route_id)`
 	return t.conn.Query(context.Background(), query, nil, func(r store.Row) error {
@@ -95,7 +94,7 @@ func (t *tx) loadQueues() error {
 	})
 }
 
-// queued notes that a step was saved as ready on a route.
+// queued records that a step was saved as ready on a route.
 func (t *tx) queued(s *task.Step) {
 	if s.Queue > 0 {
 		t.nonEmpty[s.Queue] = struct{}{}
@@ -103,7 +102,7 @@ func (t *tx) queued(s *task.Step) {
 	}
 }
 
-// taken notes that a step was saved that may have been the last of its route.
+// taken records that a saved step may have been the last of its route.
 func (t *tx) taken(was task.Step, s *task.Step) {
 	left, ok := t.leaving[was.Queue]
 	if !ok || s.Queue == was.Queue {
@@ -115,7 +114,7 @@ func (t *tx) taken(was task.Step, s *task.Step) {
 	}
 }
 
-// What follows is portable SQL on the writer's connection.
+// The following methods are portable SQL on the writer's connection.
 
 func (t *tx) AddAttempts(ctx context.Context, a []task.Attempt) error {
 	return t.sql.AddAttempts(ctx, a)
@@ -134,7 +133,7 @@ func (t *tx) Template(ctx context.Context, def int64) (*task.Template, error) {
 	return t.sql.FindTemplateByDef(ctx, def)
 }
 
-// ExpectKnown implements engine.TxRegistry: nobody else can have changed anything.
+// ExpectKnown implements engine.TxRegistry: there is no other writer.
 func (t *tx) ExpectKnown(context.Context, map[int64]*task.Template, map[int64]*task.Route) error {
 	return nil
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Write implements engine.Store. Writes that come while one is being committed
-// share the next transaction.
+// Write implements engine.Store. Writes that arrive during a commit share the next transaction.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	failed, err := s.group.Do(ctx, write{context.WithoutCancel(ctx), fn})
 	if err != nil {
@@ -19,15 +18,15 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) e
 	return failed
 }
 
-// write is a function with the context of its caller, who may leave while it waits and not later: one that is gone
+// write is a function with its caller's context. The caller may leave while the write waits but not later: its absence
 // must not make the others of a batch run again.
 type write struct {
 	ctx context.Context
 	fn  func(context.Context, engine.Tx) error
 }
 
-// commit runs writes as one transaction. When one of them fails, all are rolled
-// back and each is run again on its own, so that only the guilty one fails.
+// commit runs writes as one transaction. If one of them fails, all are rolled back and each runs again alone, so that
+// only the faulty one fails.
 func (s *Store) commit(writes []write) ([]error, error) {
 	failed := make([]error, len(writes))
 	err := s.transact(writes...)
@@ -77,10 +76,10 @@ func guarded(tx *tx, w write) (err error) {
 	return w.fn(w.ctx, tx)
 }
 
-// rollback ends a transaction that came to nothing; sure is false after a commit that failed.
+// rollback ends an unsuccessful transaction; sure is false after a failed commit.
 func (s *Store) rollback(cause error, sure bool) error {
 	s.tx.undo()
-	// After some errors SQLite has rolled back automatically; then this one fails.
+	// After some errors SQLite has rolled back automatically; then this statement fails.
 	_, _ = s.conn.Exec(context.Background(), "ROLLBACK")
 	for _, fn := range s.tx.failed {
 		fn(sure)
