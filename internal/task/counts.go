@@ -59,7 +59,8 @@ func (c Counts) Undecided() bool {
 //   - a step runs or may run: steps_in_process, even with a failed branch, which is drained before the task gives up;
 //   - nothing has begun yet, because run_at has not come: pending;
 //   - nothing runs but a step waits for a time: waiting_for_retry;
-//   - an operator has just made a step pending again, and it is about to be enqueued: enqueuing_steps, even with a failed branch;
+//   - an operator has just made a step pending again, and it is about to be enqueued: enqueuing_steps, even with a
+//     failed branch;
 //   - a step failed for good and no other can move: error;
 //   - every step satisfied: complete, or resolved_manually if an operator supplied the outcome;
 //   - the rest waits for parents that never finish: waiting_for_dependencies.

@@ -101,7 +101,8 @@ var StepStates = []StepState{StepPending, StepEnqueued, StepAssigned, StepInProg
 // stepTransitions is the only table of a step's transitions.
 //
 //   - a snoozed or released step goes back without a failure;
-//   - an operator may resolve or complete a step from any state that is not terminal, and reset it where a retry makes sense.
+//   - an operator may resolve or complete a step from any state that is not terminal, and reset it where a retry makes
+//     sense.
 var stepTransitions = map[StepState][]StepState{
 	StepPending: {StepEnqueued, StepWaitingForRetry, StepComplete, StepCancelled, StepResolvedManually},
 	StepEnqueued: {StepAssigned, StepInProgress, StepErrored, StepComplete, StepCancelled,
