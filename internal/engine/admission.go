@@ -8,7 +8,7 @@ import (
 )
 
 // admission is what a worker may take now. Every poll begins with one, and gets another whenever it is woken, before
-// any claim for it from any place.
+// anything is claimed for it.
 type admission struct {
 	leaving bool // the worker must finish its steps and stop polling
 	room    int  // steps it may take; 0: none for now

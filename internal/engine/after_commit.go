@@ -2,8 +2,8 @@ package engine
 
 import "time"
 
-// committed wakes the waiters for the effects of a committed transaction, and tells the observer. repeats counts the
-// runs that came to nothing before.
+// committed wakes the waiters for the effects of a committed transaction, and reports to the observer. repeats counts
+// the earlier runs that were not committed.
 func (e *Engine) committed(verb string, began time.Time, u *unit, repeats int) {
 	e.restoreRoutes(u.wake.queued)
 	e.queue.committed(u)

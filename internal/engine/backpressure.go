@@ -53,8 +53,8 @@ type backpressure struct {
 }
 
 const (
-	// recount is how long a count is valid, and recountShare the same as a multiple of the count's own duration.
-	// Counting thus takes a small part of the time, however long the queue is.
+	// A count is valid for recount, or for recountShare times its own duration if that is longer. Counting thus takes a
+	// small part of the time, however long the queue is.
 	recount      = time.Second
 	recountShare = 20
 	// staleCount is the age, in such periods, at which a count is no longer used.

@@ -15,7 +15,7 @@ const (
 	// bulkCases and bulkSteps bound one transaction of a bulk verb, so that others do not wait for it long.
 	bulkCases = 100
 	bulkSteps = 2000
-	// bulkItems bounds one request; its cursor continues where it stopped.
+	// bulkItems bounds one request; the cursor in its answer is where the next one continues.
 	bulkItems = 10_000
 )
 

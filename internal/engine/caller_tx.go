@@ -7,18 +7,17 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// This file is how verbs run in a transaction that the caller has begun with Write, together with rows of the
-// caller's own domain.
+// Verbs can run in a transaction that the caller has begun with Write, together with rows of the caller's own domain.
 //
-// When such a verb returns an error the caller has to return one from Write too: what the verb wrote until then is
-// part of the transaction.
+// When such a verb returns an error, the caller must return one from Write too: the writes of the verb up to the error
+// are part of the transaction.
 
 // transaction runs fn on a unit of work: in a transaction of its own (Engine.write), or in the caller's (Engine.in).
 type transaction func(ctx context.Context, verb string, fn func(u *unit) error) error
 
-// in returns the transaction that the caller has begun. Polls are not served inside it, because it may stay open for
-// long: they are woken after the commit. Listeners, the observer, other processes and the dispatcher are told then,
-// too. In a transaction that ends elsewhere (see Handle) nothing is told.
+// in returns the transaction that the caller has begun. It serves no polls, because it may stay open for long: they are
+// woken after the commit. Listeners, the observer, other processes and the dispatcher receive its effects only then,
+// too. The commit of a transaction that ends elsewhere (see Handle) is not reported to any of them.
 func (e *Engine) in(tx Tx) transaction {
 	return func(ctx context.Context, verb string, fn func(u *unit) error) error {
 		u := newUnit(ctx, e, tx)
@@ -42,8 +41,8 @@ func (e *Engine) in(tx Tx) transaction {
 	}
 }
 
-// follow has waiters and listeners told of the unit after its commit, provided that enter is called when the unit is
-// saved. enter is nil where the store does not learn of the commit.
+// follow reports the unit to waiters and listeners after its commit, provided that enter is called when the unit is
+// saved. enter is nil where the store cannot observe the commit.
 func (e *Engine) follow(u *unit, verb string) (enter func()) {
 	began, pass, saved := e.startObserving(), e.feed.Begin(), false
 	told := u.tx.Handle().AfterCommit(func() {

@@ -2,8 +2,8 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/task"
 
-// recovered notes that a task with a pending case continues, or is over. An empty how is derived from the acts of the
-// transaction.
+// recovered records that a task with a pending case continues, or has ended. An empty how is derived from the acts of
+// the transaction.
 func (cc *caseChanges) recovered(t *task.Task, how string) {
 	if t.Meta.Case != task.HasPending {
 		return
@@ -19,8 +19,8 @@ func recovers(t *task.Task, was task.State) bool {
 	return was == task.Errored && t.State != task.Errored || t.State.Terminal()
 }
 
-// noteRecoveries notes in the pending cases of tasks how they recovered, and resolves the cases of finished tasks where
-// that is configured.
+// noteRecoveries records in the pending cases of tasks how they recovered, and resolves the cases of finished tasks
+// where that is configured.
 func (cc *caseChanges) noteRecoveries() error {
 	var ids []task.ID
 	of := map[task.ID]*task.Task{}
@@ -64,7 +64,7 @@ func (cc *caseChanges) noteRecovery(t *task.Task, c *task.Case) error {
 	return nil
 }
 
-// recoveryOf returns how a task recovered from the trouble in its case; nil for a cancelled one, which has not
+// recoveryOf returns how a task recovered from the problem in its case; nil for a cancelled one, which has not
 // recovered.
 func (cc *caseChanges) recoveryOf(t *task.Task, c *task.Case, how string) *task.Recovery {
 	if t.State == task.Cancelled {

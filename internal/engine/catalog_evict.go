@@ -34,7 +34,7 @@ func newEviction() eviction {
 }
 
 // create waits for its turn to store a new route or template, so that two callers do not count at the same time. The
-// caller has to call leave.
+// caller must call leave.
 func (v *eviction) create(ctx context.Context) (leave func(), err error) {
 	select {
 	case v.creating <- struct{}{}:

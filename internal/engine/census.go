@@ -11,7 +11,7 @@ import (
 // Census is the state of the engine, counted at one time.
 type Census struct {
 	At task.Instant
-	// Ready lists the routes and the steps ready on them: at most MaxRoutes, the oldest routes.
+	// Ready lists routes and the steps ready on them: at most MaxRoutes routes, those stored first.
 	Ready []ReadyCount
 	// Leased counts the steps held by workers, Waiting those that wait for a time: a retry, a snooze, run_at. Each is
 	// counted up to CensusLimit.

@@ -87,7 +87,7 @@ func (c *coordinator) read(ctx context.Context) (membership, error) {
 	return a, nil
 }
 
-// coordinate takes part until nothing is left to do, or other processes have to act first.
+// coordinate takes part until nothing is left to do, or other processes must act first.
 func (c *coordinator) coordinate(ctx context.Context) error {
 	began := c.e.instant()
 	if c.own.Native && task.Instant(c.served.Load()).Add(servesFor) < began {
@@ -151,7 +151,7 @@ type wants int
 const (
 	wantsNothing wants = iota
 	wantsAgain         // soon: others have work to do
-	wantsFilling       // the dispatcher has to be filled
+	wantsFilling       // the dispatcher must be filled
 )
 
 // round reads the notes, announces this process's state, and enters another term if necessary.
@@ -380,7 +380,7 @@ func (c *coordinator) claim(calls []*poller, from func(handOutFrom) ([][]Lease, 
 	return out, nil
 }
 
-// databaseReplaced stops handing out until the processes have agreed anew. The content of a dispatcher belongs to the
+// databaseReplaced stops handing out until the processes have agreed again. The content of a dispatcher belongs to the
 // future of a database that went back in time.
 func (c *coordinator) databaseReplaced() {
 	if c != nil {

@@ -17,7 +17,7 @@ import (
 // been carried out. Times are the engine's; the dispatcher has no clock of its own. All methods may be called
 // concurrently.
 type Dispatcher interface {
-	// Offer lets steps be claimed. A step that is already there stays unchanged, unless its entry is out of date: it
+	// Offer makes steps claimable. A step that is already there stays unchanged, unless its entry is out of date: it
 	// waits under an older token than the one offered, or is held under a token that is not newer.
 	Offer(ctx context.Context, steps []Offered) error
 
@@ -98,7 +98,7 @@ type Offered struct {
 	Step     task.ID
 	Route    int64
 	Key      int64         // lowest first; see task.Step
-	Timeout  time.Duration // of an attempt; 0 is none
+	Timeout  time.Duration // of an attempt; 0: none
 	Token    int64         // of the last lease; the next one's is higher
 	Priority int
 }
@@ -120,9 +120,9 @@ type Claim struct {
 	// Start begins the attempts at once: Until is then the end of the lease, else the time by which they must start.
 	Start bool
 	Until task.Instant
-	// Window bounds how far apart in priority the steps may be; 0 is no bound.
+	// Window bounds how far apart in priority the steps may be; 0: no bound.
 	Window int
-	// Token is the lowest that may be given out. See Offered.
+	// Token is the lowest token that may be given out. See Offered.
 	Token int64
 }
 

@@ -161,7 +161,7 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 	})
 }
 
-// prepareLeases reads what a lease contains in addition to the row of its step: the context of the task, and the
+// prepareLeases reads the parts of leases that are not in the rows of their steps: the contexts of the tasks, and the
 // results of the parents.
 func (u *unit) prepareLeases(works []Work) error {
 	var steps []*task.Step
@@ -241,7 +241,7 @@ func (g *dispatchQueue) renewThere(verb string, calls []leaseCall,
 	return out, nil
 }
 
-// renewHolds asks the dispatcher, and returns the leases of each call with the answers.
+// renewHolds queries the dispatcher, and returns the leases of each call with the answers.
 func (g *dispatchQueue) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, holds [][]Hold, err error) {
 	g.flush() // a lease that was ended before must not be renewed
 	ctx, now := context.Background(), g.e.instant()

@@ -119,7 +119,7 @@ func (g *dispatchQueue) fill(ctx context.Context) (bool, error) {
 			return false, fmt.Errorf("fill the dispatcher: %w", err)
 		}
 		if !mine {
-			return false, nil // the server is gone, or another process has taken over
+			return false, nil // the server is out of reach, or another process has taken over
 		}
 	}
 	if err := d.Loaded(ctx); err != nil {

@@ -10,7 +10,7 @@ import (
 // The outbox sends the effects of transactions to the dispatcher, in their order and many at once, while the callers of
 // those transactions continue. Updates that are lost when the process dies are found by the sweep.
 
-// dispatchUpdate is the change of the dispatcher after one transaction.
+// dispatchUpdate is the change of the dispatcher by one transaction.
 type dispatchUpdate struct {
 	gone   []Removal     // no longer ready, or no longer at that position
 	fresh  []Offered     // have become ready

@@ -42,7 +42,7 @@ type dispatchQueue struct {
 const (
 	dispatchOff        = iota // the store is the queue
 	dispatchPersisting        // leases that this process remembers must be stored first
-	dispatchSuspended         // they are stored; other processes have to store theirs. See coordinator
+	dispatchSuspended         // they are stored; other processes must store theirs. See coordinator
 	dispatchOn
 )
 
@@ -204,7 +204,7 @@ func (g *dispatchQueue) resume(there bool) {
 	g.state.Store(dispatchOff)
 }
 
-// setReason notes why the engine continues without the dispatcher.
+// setReason records why the engine continues without the dispatcher.
 func (g *dispatchQueue) setReason(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -236,8 +236,8 @@ func (e *Engine) Dispatch() DispatchState {
 	return s
 }
 
-// ask sends a question to the dispatcher while it is the queue. ok is false when it is not, or has just failed: then
-// the store has the answer. An error means that the caller's ctx has ended.
+// ask sends a query to the dispatcher while it is the queue. ok is false when it is not, or has just failed: then the
+// store has the answer. An error means that the caller's ctx has ended.
 func ask[T any](ctx context.Context, g *dispatchQueue,
 	question func(Dispatcher) (T, error),
 ) (answer T, ok bool, err error) {

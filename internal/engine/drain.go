@@ -25,8 +25,8 @@ func (a *WorkerAct) complete(ctx context.Context, field string) error {
 }
 
 // Drain stops handing steps to a worker, and stores the act. With final the worker has left: its remaining steps are
-// given back, with no attempt charged. It returns their number. A worker that drains or has left already stays as it
-// is, without an act; so does one with a final drain without an actor, which is the worker's own departure.
+// given back, with no attempt charged, and Drain returns their number. No act is stored for a worker that drains or has
+// left already, nor for a final drain without an actor, which is the worker's own departure.
 func (e *Engine) Drain(ctx context.Context, id task.ID, final bool, by WorkerAct) (int, error) {
 	goodbye := final && by.Actor == ""
 	if err := by.complete(ctx, "/drained_by"); err != nil {

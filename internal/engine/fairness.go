@@ -1,8 +1,8 @@
 package engine
 
 // With a fairness window, a poll gets only steps whose levels are close to each other: a worker with capacity for ten
-// does not take nine steps of low priority with one of high, and is then not busy with them when more of high priority
-// come. A batch ends where the next step in order does not fit, so that no step is overtaken.
+// does not take nine steps of low priority together with one of high, because they would keep it busy when more of high
+// priority arrive. A batch ends where the next step in order does not fit, so that no step is overtaken.
 
 // fits reports whether a step of a level may go into a batch.
 func (e *Engine) fits(batch []Lease, level int) bool {

@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// gate lets steps be handed out while this process may do so, and waits for those being handed out when it no longer
-// may. See terms.go.
+// gate permits the handing out of steps while this process may do so, and waits for the steps being handed out when it
+// no longer may. See terms.go.
 type gate struct {
 	mu      sync.Mutex
 	at      handOutFrom
@@ -89,7 +89,7 @@ func (g *gate) isOpen(now task.Instant) bool {
 	return g.at != fromNowhere && now < g.until
 }
 
-// open lets steps be handed out from a place. It reports whether they were not before.
+// open permits the handing out of steps from a place. It reports whether it was not permitted before.
 func (g *gate) open(to handOutFrom, until task.Instant) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -103,7 +103,7 @@ func (g *gate) open(to handOutFrom, until task.Instant) bool {
 	return true
 }
 
-// extend lets steps be handed out for longer, if the gate is open.
+// extend prolongs the permission to hand out steps, if the gate is open.
 func (g *gate) extend(until task.Instant) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

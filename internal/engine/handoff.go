@@ -15,7 +15,7 @@ type readySteps struct {
 	pollers []*poller      // waiting polls that the unit serves
 	vacant  map[int64]bool // routes already checked: no step was ready there before
 
-	// permit is the permission to hand out steps of the store, once requested.
+	// permit allows the unit to hand out steps of the store, if permitted; asked is set once it was requested.
 	permit    permit
 	permitted bool
 	asked     bool

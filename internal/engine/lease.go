@@ -114,7 +114,7 @@ func (e *Engine) renewStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 		if c.progress != nil {
 			s.Progress, s.Note = c.progress.Percent, c.progress.Note
 		}
-		if s.State == task.StepInProgress { // an assigned step still has to start in time
+		if s.State == task.StepInProgress { // an assigned step must still start in time
 			s.Renew(u.now.Add(e.cfg.Leases.Lease()))
 		}
 		return nil

@@ -125,7 +125,7 @@ func (u *unit) chargeUnstarted(w Work, wait time.Duration) error {
 }
 
 // recalculate gives a step that has come back the position that its total wait earns, if so configured. The wait counts
-// from the submission of its task, or from the task's run_at.
+// from the submission of its task, or from its run_at.
 func (u *unit) recalculate(w Work) {
 	if u.e.cfg.Recovery.RetryPriority == settings.RetryRecalculated {
 		w.Step.Age(u.now, max(w.Task.CreatedAt, w.Task.RunAt), u.order)

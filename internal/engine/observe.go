@@ -112,7 +112,7 @@ type Transition struct {
 	Priority  int
 	CreatedAt task.Instant // when the task was submitted; 0: not known
 	Attempts  int          // of a step: attempts started since the last reset
-	Initiator string       // who submitted the task
+	Initiator string       // submitter of the task
 	Parent    string       // the W3C traceparent of the submission; "" for none
 }
 

@@ -55,7 +55,7 @@ func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*tas
 	}
 }
 
-// findTask returns a task that the request may see, or NotFound.
+// findTask returns a task within the limits of the request, or NotFound.
 func (e *Engine) findTask(ctx context.Context, id task.ID) (*task.Task, error) {
 	t, err := e.store.FindTask(ctx, id)
 	if err != nil {

@@ -209,7 +209,7 @@ func (u *unit) fail(w Work, outcome task.Outcome, f *task.Failure) error {
 	return u.failAfter(w, outcome, f, 0)
 }
 
-// failAfter is fail for a step that waits for a while in addition to its back-off.
+// failAfter is fail with a wait in addition to the back-off.
 func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait time.Duration) error {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {

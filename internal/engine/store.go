@@ -67,8 +67,8 @@ type Handle interface {
 	// fn, where the commit cannot be observed: the owner of the transaction ends it elsewhere.
 	AfterCommit(fn func()) bool
 
-	// AfterRollback has fn called once a run of the transaction has come to nothing, before another run of it begins.
-	// sure is false where the commit failed in a way that leaves open whether it took place. The rest is as with
+	// AfterRollback calls fn once a run of the transaction has failed, before another run of it begins. sure is false
+	// where the commit failed in a way that leaves open whether it took place. In all other respects it is like
 	// AfterCommit: of the two, exactly one is called for each run, and neither where AfterCommit reports false.
 	AfterRollback(fn func(sure bool))
 }

@@ -92,8 +92,8 @@ func (e *Engine) storeDrafts(ctx context.Context, drafts []*draft) ([]Receipt, e
 	}
 }
 
-// drafts checks submissions and prepares their rows. With itemErrors those that
-// break a rule are answered in the receipts.
+// drafts checks submissions and prepares their rows. With itemErrors, those that break a rule are answered in the
+// receipts.
 func (e *Engine) drafts(ctx context.Context, subs []Submission,
 	itemErrors bool,
 ) (receipts []Receipt, drafts []*draft, err error) {

@@ -29,7 +29,7 @@ func (e *Engine) PrepareSubmit(ctx context.Context, subs []Submission) (*Prepare
 	return &PreparedSubmit{entry: entry}, nil
 }
 
-// Release ends what PrepareSubmit began, once; err is what became of the transaction.
+// Release ends a call of PrepareSubmit, once; err is the result of the transaction.
 func (p *PreparedSubmit) Release(err error) {
 	if err != nil {
 		p.receipts = nil
@@ -37,9 +37,9 @@ func (p *PreparedSubmit) Release(err error) {
 	p.entry.release(p.receipts)
 }
 
-// SubmitIn stores prepared submissions in a transaction that the caller has begun, and answers each in order. The
-// tasks exist if that transaction is committed. It may be called once in each run of the transaction. ErrReplaced
-// says that the templates are gone, because the database was replaced: prepare again.
+// SubmitIn stores prepared submissions in a transaction that the caller has begun, and answers each in order. The tasks
+// exist if that transaction is committed. It may be called once in each run of the transaction. ErrReplaced means that
+// the templates are missing because the database was replaced: prepare again.
 func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Receipt, error) {
 	drafts := p.entry.admitted
 	receipts := make([]Receipt, len(drafts))
@@ -60,12 +60,12 @@ func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Rece
 		if len(b.tasks) == 0 {
 			return nil
 		}
-		if u.external { // it may be committed when the survey has passed
+		if u.external { // the survey may have passed by the time of the commit
 			for _, t := range b.tasks {
 				u.cases.mustWatch(t, task.Errored)
 			}
 		}
-		u.ready.leaveQueued() // before the store goes on with the steps
+		u.ready.leaveQueued() // before the store continues to use the steps
 		return u.tx.InsertTasks(u.ctx, b.tasks, b.steps)
 	})
 	if err != nil {
@@ -75,8 +75,8 @@ func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Rece
 	return slices.Clone(receipts), nil
 }
 
-// SubmitWithin is Submit in a transaction that write begins, or that somebody else has begun: write has its argument
-// run there, and returns what became of it. It is run a second time when the database was replaced meanwhile.
+// SubmitWithin is Submit in a transaction that write begins or joins: write runs its argument there, and returns the
+// result of the transaction. It runs a second time when the database was replaced meanwhile.
 func (e *Engine) SubmitWithin(ctx context.Context, subs []Submission,
 	write func(submit func(context.Context, Tx) error) error,
 ) ([]Receipt, error) {

@@ -8,9 +8,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// giveUp puts a task in error that has taken too long: running steps are cut off, and steps that wait in a queue or for
-// a time stop waiting. An operator repairs it step by step. An act of the system records for each step what was given
-// up, and why; earlier failures of the steps stay their last errors.
+// giveUp puts a task in error that has taken too long, with its steps that run, wait for a worker or wait for a time.
+// An operator repairs it step by step. An act of the system records for each such step what was given up, and why;
+// earlier failures of the steps stay their last errors.
 func (u *unit) giveUp(t *task.Task, f *task.Failure, cause string) error {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {

@@ -32,7 +32,7 @@ type term struct {
 	// There means that the dispatcher hands out, with the Content.
 	There bool `json:"there,omitempty"`
 	// Content is the dispatcher's own name for the content that it may hand out in this term or a later one; "" if it
-	// has to be filled first.
+	// must be filled first.
 	Content string `json:"content,omitempty"`
 	// Tainted is the term since which a process without a dispatcher works on the store: contents that were filled
 	// before are out of date.
@@ -109,8 +109,8 @@ func readMembership(ctx context.Context, store NoteStore, own string, now task.I
 // termKey is the key of the note of a term.
 func termKey(no int64) string { return fmt.Sprintf("%s%019d", termPrefix, no) }
 
-// nextTerm returns the term that all members have to enter: the present term if it still fits. joins means that me was
-// not a member until now.
+// nextTerm returns the term that all members must enter: the present term if it still fits. joins means that me was not
+// a member until now.
 func (a membership) nextTerm(me member, joins bool, hold time.Duration) term {
 	want := a.term
 	native, there := me.Native, me.Sees

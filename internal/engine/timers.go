@@ -75,8 +75,8 @@ func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
 	return n, err
 }
 
-// ExpireTasks puts tasks in error whose deadline has passed: running steps are cut off and in error, waiting ones stay
-// as they are for an operator to repair.
+// ExpireTasks puts tasks in error whose deadline has passed, with their steps that run, wait for a worker or wait for a
+// time. Steps that wait for other steps stay as they are. An operator repairs the task step by step.
 func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 	var n int
 	err := e.write(ctx, "expire", func(u *unit) error {

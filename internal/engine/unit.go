@@ -32,8 +32,8 @@ type unit struct {
 	ready    readySteps       // handoff.go: steps that became ready, and the polls that receive them
 	leases   dispatchedLeases // unit_leases.go: leases and offers of the dispatcher
 	breakers breakerOutcomes  // breaker.go: attempts that count for or against their workers
-	wake     wakeups          // unit_wake.go: what to tell waiters after the commit
-	observed observed         // unit_observe.go: what to report to the observer and to listeners
+	wake     wakeups          // unit_wake.go: waiters to wake after the commit
+	observed observed         // unit_observe.go: reports to the observer and to listeners
 }
 
 func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {

@@ -29,7 +29,7 @@ type opening struct {
 	since     task.Instant // since when the task was in it
 	reason    task.CaseReason
 	cause     task.CaseCause // "" takes it from the step that failed last
-	detail    string         // one sentence on what was found; "" likewise
+	detail    string         // one sentence on the finding; "" likewise
 	threshold time.Duration  // for staleness_timeout
 	metadata  []byte         // of a new case
 
@@ -124,7 +124,7 @@ func (cc *caseChanges) opensFor(t *task.Task) bool {
 	return cc.u.e.cfg.Cases.Enabled == settings.On || t.Meta.Case == task.HasPending
 }
 
-// flush records the occurrences of this transaction, and notes recoveries in the cases of tasks that recovered.
+// flush records the occurrences of this transaction, and the recoveries in the cases of tasks that recovered.
 func (cc *caseChanges) flush() error {
 	if err := cc.open(cc.openings); err != nil {
 		return err

@@ -40,7 +40,7 @@ func (dl *dispatchedLeases) putHold(id task.ID, h Hold) {
 	dl.holds[id] = h
 }
 
-// noteOffer notes how a loaded step was offered, and adopts the lease on it if there is one.
+// noteOffer records how a loaded step was offered, and adopts the lease on it if there is one.
 func (dl *dispatchedLeases) noteOffer(s *task.Step) {
 	if s.State != task.StepEnqueued || !dl.u.e.queue.leasesElsewhere() {
 		return
@@ -92,7 +92,7 @@ func (dl *dispatchedLeases) inForce(s *task.Step, ref LeaseRef) bool {
 	return s.HeldUnder(ref.Token)
 }
 
-// dispatchUpdate returns what the transaction changes for the dispatcher.
+// dispatchUpdate returns the changes of the transaction for the dispatcher.
 func (dl *dispatchedLeases) dispatchUpdate() dispatchUpdate {
 	f := dispatchUpdate{queued: dl.u.wake.queued}
 	for s, as := range dl.offered {

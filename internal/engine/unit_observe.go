@@ -8,10 +8,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// This file records what a unit of work did, for the observer. Without an observer each of these methods is one
+// This file records the effects of a unit of work for the observer. Without an observer, each of these methods is one
 // comparison.
 
-// observed holds what a unit reports to the observer and to listeners.
+// observed holds the reports of a unit to the observer and to listeners.
 type observed struct {
 	u *unit
 
@@ -151,7 +151,7 @@ func (ob *observed) left(t *task.Task, was task.State) {
 	}
 }
 
-// moved records a step that came to another state, from "" for a new one. Hand-outs, starts and ends of attempts are
+// moved records a step that changed to another state, from "" for a new one. Hand-outs, starts and ends of attempts are
 // recorded separately.
 func (ob *observed) moved(w Work, from task.StepState) {
 	if ob.commit == nil {
@@ -255,7 +255,7 @@ func (c *catalog) NamesOfTemplate(def int64) *task.Template {
 	return t
 }
 
-// record notes a change of a task by the transaction.
+// record records a change of a task by the transaction.
 func (ob *observed) record(kind feed.ChangeKind, t *task.Task, from task.State, cause string) {
 	if !ob.recording {
 		return
@@ -264,7 +264,7 @@ func (ob *observed) record(kind feed.ChangeKind, t *task.Task, from task.State, 
 		CorrelationID: t.CorrelationID, Tags: t.Meta.Tags, From: from, To: t.State, Cause: cause})
 }
 
-// recordCase notes a change of a case by the transaction.
+// recordCase records a change of a case by the transaction.
 func (ob *observed) recordCase(kind feed.ChangeKind, t *task.Task, c *task.Case) {
 	if !ob.recording {
 		return

@@ -33,7 +33,7 @@ func (ob *observed) addTransition(t Transition) {
 	}
 }
 
-// taskMoved records a task that came from a state, "" for a new one.
+// taskMoved records a task that has left a state, "" for a new one.
 func (ob *observed) taskMoved(t *task.Task, from task.State) {
 	if ob.u.e.transitions == nil {
 		return
@@ -43,7 +43,7 @@ func (ob *observed) taskMoved(t *task.Task, from task.State) {
 		Initiator: t.Meta.Initiator, Parent: t.Meta.TraceParent})
 }
 
-// stepMoved records a step that came from a state, "" for a new one.
+// stepMoved records a step that has left a state, "" for a new one.
 func (ob *observed) stepMoved(w Work, from task.StepState) {
 	if ob.u.e.transitions != nil && w.Task != nil && from != w.Step.State {
 		ob.addTransition(ob.stepTransition(w, from))

@@ -2,7 +2,7 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/task"
 
-// wakeups holds what to tell waiters once a unit is committed.
+// wakeups holds the wake-ups to send once a unit is committed.
 type wakeups struct {
 	queued      map[int64]int // steps that became ready and wait on their route
 	settled     []task.ID     // tasks that were settled

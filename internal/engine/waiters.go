@@ -28,7 +28,7 @@ type waiters struct {
 // poller is one poll.
 type poller struct {
 	worker   int64
-	served   *servedRoutes // what its worker serves
+	served   *servedRoutes // the routes that its worker serves
 	routes   []int64       // the routes it waits on, sorted; shared with every poller that serves the same
 	capacity int
 	start    bool // begin the attempts at once
@@ -41,8 +41,7 @@ type poller struct {
 	dismissed bool  // its worker accepts no more steps
 	failed    error // why the poll must not wait any longer
 
-	// the steps, and their route, that the poller was woken for; if it does not take them, it has to wake others for
-	// them
+	// the steps, and their route, that the poller was woken for; if it does not take them, it must wake others for them
 	owed      int
 	owedRoute int64
 }
@@ -163,7 +162,7 @@ func (h *waiters) awaited(route int64) bool {
 	return h.pollers.first(route) != nil
 }
 
-// reserve removes and returns a poller that waits on the route, or nil. The caller has to close its wake.
+// reserve removes and returns a poller that waits on the route, or nil. The caller must close its wake.
 func (h *waiters) reserve(route int64) *poller {
 	h.mu.Lock()
 	defer h.mu.Unlock()

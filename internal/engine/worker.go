@@ -167,8 +167,8 @@ func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, er
 // workerCache caches recently seen workers, so that a poll need not read its worker from the store. An entry is valid
 // for some seconds: another process may have changed the worker meanwhile, and the report of the change may be lost.
 //
-// Changes of a row do not arrive in the order in which they were made. Each change takes a number while it has the row
-// locked, and the highest number wins. A row that was only read is older than any change made since.
+// Changes of a row need not arrive in the order in which they were made. Each change takes a number while it has the
+// row locked, and the highest number wins. A row that was only read is older than any change made since.
 type workerCache struct {
 	versions atomic.Int64
 
