@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// answer is what a handler returns: a body, and how it is sent.
+// answer is a handler's result: a body and the way to send it.
 type answer[R any] struct {
 	status   int
 	location string
@@ -24,7 +24,7 @@ type answer[R any] struct {
 
 func ok[R any](body R) answer[R] { return answer[R]{status: http.StatusOK, body: body} }
 
-// stored answers 201 for something new, 200 for something that was there.
+// stored answers 201 for a new object, 200 for an existing one.
 func stored[R any](isNew bool, location string, body R) answer[R] {
 	if isNew {
 		return answer[R]{http.StatusCreated, location, body}
@@ -32,7 +32,7 @@ func stored[R any](isNew bool, location string, body R) answer[R] {
 	return answer[R]{http.StatusOK, "", body}
 }
 
-// list makes a list that is [] in JSON when it is empty, never null.
+// list returns a list that is [] in JSON when empty, never null.
 func list[T any](items []T) []T {
 	if items == nil {
 		return []T{}
@@ -40,19 +40,18 @@ func list[T any](items []T) []T {
 	return items
 }
 
-// results is the body of answers that come one per item, in order.
+// results is the body of answers with one entry per item, in order.
 type results[T any] struct {
 	Results []T `json:"results"`
 }
 
-// What bounds the sending of a large answer: each piece has to be taken in time.
+// Bounds of sending a large answer: the client must take each piece in time.
 const (
 	answerPiece   = 64 << 10 // bytes
 	answerSilence = 20 * time.Second
 )
 
-// send encodes v and sends it. The status goes out only once the body is
-// known to be good.
+// send encodes v and sends it. It sends the status only after the body is encoded without error.
 func (s *server) send(hc huma.Context, status int, location string, v any) {
 	out := &answerWriter{hc: hc, status: status, location: location, etag: etagOf(v)}
 	encoder := json.NewEncoder(out)
@@ -62,8 +61,8 @@ func (s *server) send(hc huma.Context, status int, location string, v any) {
 	}
 }
 
-// answerWriter sends what an encoder writes. The encoder writes once, when it has
-// encoded all, so that there is one copy of an answer and its length is known.
+// answerWriter sends the output of an encoder. The encoder writes once, after encoding everything, so that there is one
+// copy of an answer and its length is known.
 type answerWriter struct {
 	hc       huma.Context
 	status   int
@@ -85,7 +84,7 @@ func (w *answerWriter) Write(body []byte) (int, error) {
 	return len(body), nil
 }
 
-// refuse answers with the problem that err is.
+// refuse answers with the problem of err.
 func (s *server) refuse(hc huma.Context, err error) {
 	r, w := humago.Unwrap(hc)
 	s.front.Refuse(w, r, hc.Operation().OperationID, err)
@@ -96,19 +95,19 @@ func write(hc huma.Context, status int, contentType string, body []byte) {
 	hc.SetHeader("Content-Length", strconv.Itoa(len(body)))
 	hc.SetStatus(status)
 	_, w := humago.Unwrap(hc)
-	for len(body) > answerPiece { // a client that does not read on must not hold it for long
-		// in a test there may be none to set
+	for len(body) > answerPiece { // a client that stops reading must not hold the connection for long
+		// a test may have none to set
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerSilence))
 		if _, err := hc.BodyWriter().Write(body[:answerPiece]); err != nil {
 			return
 		}
 		body = body[answerPiece:]
 	}
-	_, _ = hc.BodyWriter().Write(body) // the client may be gone
+	_, _ = hc.BodyWriter().Write(body) // the client may have left
 }
 
-// translate turns huma's own refusals, which are about parameters, into
-// problems of this API. The status that goes with it is set by request.SetStatus.
+// translate turns huma's own refusals, of parameters, into problems of this API. request.SetStatus sets the matching
+// status.
 func translate(_ huma.Context, _ string, v any) (any, error) {
 	model, ours := v.(*huma.ErrorModel)
 	if !ours {

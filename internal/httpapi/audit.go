@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// AuditQuery is what every audit trail may be narrowed by. It is exported for
-// the reason that TaskPath is.
+// AuditQuery holds the filters of every audit trail. It is exported for the same reason as TaskPath.
 type AuditQuery struct {
 	Actor   string    `query:"actor" maxLength:"255" doc:"Actor, as claimed."`
 	KeyName string    `query:"key_name" maxLength:"255" doc:"Name of the API key of the request."`
@@ -24,7 +23,7 @@ type AuditQuery struct {
 	Below   int64     `query:"below" minimum:"1" doc:"Continue below this number: the smallest no of the previous page."`
 }
 
-// auditFilter is a operate.AuditFilter as a query.
+// auditFilter is an operate.AuditFilter as a query.
 type auditFilter struct {
 	TaskUUID  uuid.UUID `query:"task_uuid" doc:"Task, including its steps and cases."`
 	CaseUUID  uuid.UUID `query:"dlq_entry_uuid" doc:"Case."`
@@ -52,9 +51,8 @@ func (q *AuditQuery) filter() operate.AuditFilter {
 	}
 }
 
-// listAudit answers from the whole trail. A key that is limited to namespaces sees the
-// acts on what is, or was, in one of them: on a worker and of a key there is nothing in
-// a namespace.
+// listAudit answers from the whole trail. A key limited to namespaces gets the acts on objects that are, or were, in
+// one of them; acts on workers and keys are in no namespace.
 func (s *server) listAudit(ctx context.Context, params *auditFilter, _ *none) (answer[[]operate.AuditRecord], error) {
 	var no answer[[]operate.AuditRecord]
 	filter := params.filter()
@@ -77,8 +75,8 @@ func (s *server) listAudit(ctx context.Context, params *auditFilter, _ *none) (a
 	return ok(list(records)), err
 }
 
-// auditOf is the trail of a task or a case. Acts outlive both, so what the key reaches
-// is told by the acts where the thing itself has gone.
+// auditOf returns the trail of a task or a case. Acts outlive both, so after a deletion the acts themselves show
+// whether the key reaches them.
 func (s *server) auditOf(ctx context.Context, filter operate.AuditFilter) ([]operate.AuditRecord, error) {
 	gone, err := s.unreached(ctx, filter)
 	if err != nil {
@@ -98,8 +96,8 @@ func (s *server) auditOf(ctx context.Context, filter operate.AuditFilter) ([]ope
 	return records, nil
 }
 
-// unreached returns as gone what the key is told of a task or case that it does not reach:
-// one that is not there, or one outside its limits, in the same words.
+// unreached returns in gone the error for a task or case out of the key's reach: in the same words, whether it does not
+// exist or is outside the key's limits.
 func (s *server) unreached(ctx context.Context, filter operate.AuditFilter) (gone, err error) {
 	if !access.From(ctx).Limited() {
 		return nil, nil
@@ -116,8 +114,7 @@ func (s *server) unreached(ctx context.Context, filter operate.AuditFilter) (gon
 	return nil, err
 }
 
-// listTaskAudit is the trail of one task. That there is no such task is no empty
-// trail.
+// listTaskAudit returns the trail of one task. An unknown task is an error, not an empty trail.
 func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter,
 	_ *none,
 ) (answer[[]operate.AuditRecord], error) {
@@ -134,7 +131,7 @@ func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter,
 	return ok(list(records)), err
 }
 
-// listCaseAudit is the trail of one case.
+// listCaseAudit returns the trail of one case.
 func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter,
 	_ *none,
 ) (answer[[]operate.AuditRecord], error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/taskerhq/tasker/internal/web"
 )
 
-// keptBuffer bounds the buffers that are kept for the next body, in bytes, so that one
-// huge batch does not stay in memory for ever.
+// keptBuffer bounds the buffers kept for later bodies, in bytes, so that one huge batch does not stay in memory for
+// ever.
 const keptBuffer = 1 << 20
 
 // textBody is a body that may also arrive as the bare text of a document.
@@ -28,8 +28,8 @@ type bodyReader struct {
 	limit    int64
 	schema   *huma.Schema
 	shape    *strictjson.Shape
-	optional bool                     // no body means {}
-	newBody  func() any               // a pointer to a zero body
+	optional bool                     // a missing body means {}
+	newBody  func() any               // returns a pointer to a zero body
 	salvage  func([]byte) (any, bool) // see salvager; nil for most bodies
 	buffers  *sync.Pool
 	front    *web.Front
@@ -37,7 +37,7 @@ type bodyReader struct {
 
 func newBodyReader[B any](s *server, e endpoint) *bodyReader {
 	schema := schemaOf[B](s.registry)
-	settle(s.registry) // before compiling, so that the shape is the document's
+	settle(s.registry) // before compiling, so that the shape matches the document
 	b := &bodyReader{
 		limit: s.limits.BodyBytes, schema: schema, shape: s.shapes.Compile(schema),
 		optional: e.is(bare), newBody: func() any { return new(B) }, buffers: &s.buffers, front: s.front,
@@ -82,7 +82,7 @@ func (b *bodyReader) read(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := b.front.ReadBody(buf, w, r, b.limit); err != nil {
 		return nil, err
 	}
-	// Decoding copies all that it keeps, so that the buffer can go back.
+	// Decoding copies everything that it keeps, so that the buffer can be reused.
 	return b.decode(buf.Bytes(), asText)
 }
 
@@ -90,7 +90,7 @@ func (b *bodyReader) decode(data []byte, asText bool) (any, error) {
 	v := b.newBody()
 	switch {
 	case asText:
-		v.(textBody).setText(string(data)) // its own parser judges it
+		v.(textBody).setText(string(data)) // its own parser checks it
 		return v, nil
 	case len(bytes.TrimSpace(data)) > 0:
 		err := strictjson.Decode(data, b.shape, v)
@@ -103,20 +103,20 @@ func (b *bodyReader) decode(data []byte, asText bool) (any, error) {
 			}
 		}
 		return nil, err
-	case b.optional && len(data) == 0: // white space alone is no JSON
+	case b.optional && len(data) == 0: // white space alone is not JSON
 		return v, nil
 	}
 	return nil, tasker.Errorf(tasker.CodeInvalid, "a body is required")
 }
 
-// contentType reports whether the body is bare text; otherwise it is JSON. The
-// header is required: without it a web page could post here without asking.
+// contentType reports whether the body is bare text; otherwise it is JSON. The header is required: without it a web
+// page could post here without a preflight request.
 func (b *bodyReader) contentType(h http.Header) (asText bool, err error) {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return false, unsupported("the body is encoded as %q; send it as it is", encoding)
 	}
 	header := h.Get("Content-Type")
-	if header == jsonType { // nearly always
+	if header == jsonType { // the usual case
 		return false, nil
 	}
 	name, parameters, err := mime.ParseMediaType(header)

@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// CancelParams say who cancels, why, and what he saw. They are exported for the reason
-// that TaskPath is.
+// CancelParams are the actor, the reason and the expectation of a cancellation. They are exported for the same reason
+// as TaskPath.
 type CancelParams struct {
 	CancelledBy   string `query:"cancelled_by" maxLength:"255" doc:"Actor. Defaults to the name of the API key, else to anonymous."`
 	Reason        string `query:"reason" maxLength:"1024" doc:"Reason for the act. Defaults to \"no reason given\"."`
@@ -19,7 +19,7 @@ type CancelParams struct {
 	Match
 }
 
-// cancelQuery is TaskPath with who cancels, and why.
+// cancelQuery is TaskPath with the parameters of a cancellation.
 type cancelQuery struct {
 	TaskPath
 	CancelParams

@@ -12,18 +12,17 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// caseTaskPath names a task whose case is meant.
+// caseTaskPath names the task of a case.
 type caseTaskPath struct {
 	UUID uuid.UUID `path:"task_uuid" doc:"The task."`
 }
 
-// CasePath names a case. It is exported for the reason that TaskPath is.
+// CasePath names a case. It is exported for the same reason as TaskPath.
 type CasePath struct {
 	UUID uuid.UUID `path:"dlq_entry_uuid" doc:"The case."`
 }
 
-// CaseQuery is what every list of cases may be narrowed by. It is exported for
-// the reason that TaskPath is.
+// CaseQuery holds the filters of every list of cases. It is exported for the same reason as TaskPath.
 type CaseQuery struct {
 	Status    string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled"`
 	Reason    string    `query:"dlq_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
@@ -34,8 +33,7 @@ type CaseQuery struct {
 	Before    time.Time `query:"before" doc:"Opened before this time."`
 }
 
-// FailureQuery narrows a list of cases by the failure. It is exported for the reason
-// that TaskPath is.
+// FailureQuery filters a list of cases by the failure. It is exported for the same reason as TaskPath.
 type FailureQuery struct {
 	FailedStep   string `query:"failed_step" maxLength:"255" doc:"Name of the failed step that stops the task."`
 	Handler      string `query:"handler" maxLength:"255" doc:"Handler of that step."`
@@ -43,7 +41,7 @@ type FailureQuery struct {
 	ErrorMessage string `query:"error_message" maxLength:"255" doc:"A literal part of the error message. Step, handler and message are searched in the first 20,000 cases that match the other filters."`
 }
 
-// caseFilter is a operate.CaseFilter as a query.
+// caseFilter is an operate.CaseFilter as a query.
 type caseFilter struct {
 	CaseQuery
 	FailureQuery
@@ -51,7 +49,7 @@ type caseFilter struct {
 	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"Number of cases to skip."`
 }
 
-// queueFilter is a operate.CaseFilter as a query of the investigation queue.
+// queueFilter is an operate.CaseFilter as a query of the investigation queue.
 type queueFilter struct {
 	CaseQuery
 	FailureQuery
@@ -59,7 +57,7 @@ type queueFilter struct {
 	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"Number of cases to skip."`
 }
 
-// filter makes the filter of a request, inside the namespaces of its key.
+// filter returns the filter of a request, limited to the namespaces of its key.
 func (q *CaseQuery) filter(ctx context.Context) (operate.CaseFilter, error) {
 	namespace, err := narrow(ctx, q.Namespace)
 	return operate.CaseFilter{
@@ -116,7 +114,7 @@ func (s *server) openCase(ctx context.Context, params *caseTaskPath,
 	return stored(true, "/v1/dlq/task/"+params.UUID.String(), opened), err
 }
 
-// caseUpdatePath names a case that is changed.
+// caseUpdatePath names a case to change.
 type caseUpdatePath struct {
 	CasePath
 	Match
@@ -135,7 +133,7 @@ func (s *server) updateCase(ctx context.Context, params *caseUpdatePath,
 	return ok(updated), err
 }
 
-// absent makes null what it means in a body: left out.
+// absent treats null in a body as a missing value.
 func absent(raw json.RawMessage) json.RawMessage {
 	if string(raw) == "null" {
 		return nil

@@ -11,10 +11,9 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// The worker protocol understands bodies in the words of the queue too: workers that
-// were written for a queue of tasks send them to /internal/workers. What they say
-// is told from the protocol's own bodies by a field that these do not have, and it is
-// answered in the same words.
+// The worker protocol also understands bodies in the words of the queue: workers written for a queue of tasks send them
+// to /internal/workers. A field that the protocol's own bodies do not have identifies them, and the answer uses the
+// same words.
 
 // taskBody is a body that names a task by task_id, or is the protocol's own.
 type taskBody[Own, Task any] struct {
@@ -31,17 +30,17 @@ func (b *taskBody[Own, Task]) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &b.own)
 }
 
-// Schema documents both forms. The protocol's own is the last: it is what a body that
-// is neither was most likely meant to be.
+// Schema documents both forms. The protocol's own is the last: it is the most likely intention of a body that matches
+// neither.
 func (taskBody[Own, Task]) Schema(r huma.Registry) *huma.Schema {
 	own := schemaOf[Own](r)
-	if len(own.OneOf) > 0 { // the checker does not look into alternatives of alternatives
+	if len(own.OneOf) > 0 { // the checker does not support nested alternatives
 		return &huma.Schema{OneOf: append([]*huma.Schema{schemaOf[Task](r)}, own.OneOf...)}
 	}
 	return &huma.Schema{OneOf: []*huma.Schema{schemaOf[Task](r), own}}
 }
 
-// namesTask reports whether a document has the property task_id. Few have even the word.
+// namesTask reports whether a document has the property task_id. Few documents contain the word at all.
 func namesTask(data []byte) bool {
 	if !bytes.Contains(data, []byte(`"task_id"`)) {
 		return false
@@ -60,13 +59,13 @@ func (eitherAnswer[Own, Task]) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{schemaOf[Own](r), schemaOf[Task](r)}}
 }
 
-// unwrap returns what is sent.
+// unwrap returns the body to send.
 func (a eitherAnswer[Own, Task]) unwrap() any { return a.body }
 
-// unwrapper is a body that stands for another one.
+// unwrapper is a body that stands for another.
 type unwrapper interface{ unwrap() any }
 
-// sent is the body that an answer is sent with.
+// sent returns the body to send for a body.
 func sent(body any) any {
 	if w, is := body.(unwrapper); is {
 		return w.unwrap()
@@ -79,7 +78,7 @@ func either[Own, Task, B any](a answer[B], err error) (answer[eitherAnswer[Own, 
 	return answer[eitherAnswer[Own, Task]]{a.status, a.location, eitherAnswer[Own, Task]{a.body}}, err
 }
 
-// The bodies of the verbs that both forms have.
+// The bodies of the verbs with both forms.
 type (
 	startForms    = taskBody[startBody, queueStart]
 	progressForms = taskBody[tasker.ProgressReport, queueProgress]
@@ -117,7 +116,7 @@ func (s *server) resultEither(
 	return either[results[tasker.SettleAnswer], queueSettled](s.result(ctx, params, &body.own))
 }
 
-// salvager lets the good results of a request through; see resultBody.
+// salvager accepts the valid results of a request; see resultBody.
 func (*resultForms) salvager() func([]byte) (any, bool) {
 	own := (*resultBody)(nil).salvager()
 	return func(data []byte) (any, bool) {
@@ -129,14 +128,14 @@ func (*resultForms) salvager() func([]byte) (any, bool) {
 	}
 }
 
-// pollOfOne asks for one task, in the words of a worker that takes one at a time.
+// pollOfOne requests one task, in the words of a worker that takes one at a time.
 type pollOfOne struct {
 	WorkerCapabilities []string `json:"worker_capabilities" doc:"The registered capabilities." maxItems:"100"`
 	Capacity           int      `json:"capacity,omitempty" doc:"Number of concurrent tasks of the worker; 0 returns none. Each poll returns one." minimum:"0" maximum:"10000" default:"1"`
 	WaitMS             int      `json:"wait_ms,omitempty" doc:"Maximum wait for a task (long poll)." minimum:"0"`
 }
 
-// pollOfMany asks for tasks, in the words of a worker that takes several.
+// pollOfMany requests tasks, in the words of a worker that takes several.
 type pollOfMany struct {
 	Capabilities      []string `json:"capabilities" doc:"The registered capabilities." maxItems:"100"`
 	AvailableCapacity *int     `json:"available_capacity,omitempty" doc:"Maximum number of tasks. Defaults to 1; 0 returns none." minimum:"0" maximum:"10000"`
@@ -157,7 +156,7 @@ func (pollForms) Schema(r huma.Registry) *huma.Schema {
 		schemaOf[tasker.PollRequest](r)}}
 }
 
-// UnmarshalJSON decides by the capabilities, which a poll of the protocol does not name.
+// UnmarshalJSON decides by the capabilities, which a poll of the protocol does not have.
 func (b *pollForms) UnmarshalJSON(data []byte) error {
 	if !bytes.Contains(data, []byte(`capabilities"`)) {
 		return json.Unmarshal(data, &b.own)
@@ -167,7 +166,7 @@ func (b *pollForms) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if b.one = b.task.WorkerCapabilities != nil; b.one {
-		// it has no word for the beginning of a task
+		// the queue has no separate start of a task
 		b.task.Start = true
 		if one := 1; b.task.Capacity == nil || *b.task.Capacity > one {
 			b.task.Capacity = &one
@@ -176,14 +175,13 @@ func (b *pollForms) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// pollPath names a worker, and how it wants its tasks.
+// pollPath names a worker and the form of its tasks.
 type pollPath struct {
 	ID    uuid.UUID `path:"id" doc:"worker_id of the registration."`
 	Shape string    `query:"shape" enum:"object,array" doc:"Shape of the response to a poll with capabilities: an object with tasks, or the bare array. Defaults to object."`
 }
 
-// taskPolled answers a poll in the words of the queue. The first task stands there once
-// more for a worker that takes one at a time.
+// taskPolled answers a poll in the words of the queue. It repeats the first task for a worker that takes one at a time.
 type taskPolled struct {
 	TaskID         *uuid.UUID        `json:"task_id,omitempty" doc:"For a poll with worker_capabilities: the task, which is also in tasks."`
 	TaskType       string            `json:"task_type,omitempty"`

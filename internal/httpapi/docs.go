@@ -16,8 +16,8 @@ var docsFiles embed.FS
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// serveDocument serves the OpenAPI document and the page that shows it. Both
-// are open: they say nothing that the public source does not.
+// serveDocument serves the OpenAPI document and the page that shows it. Both are open: they contain nothing beyond the
+// public source.
 func (s *server) serveDocument() {
 	asJSON, asYAML, err := s.document()
 	if err != nil {
@@ -46,6 +46,6 @@ func (s *server) serveBytes(path, contentType string, content []byte) {
 		header.Set("Content-Length", strconv.Itoa(len(content)))
 		header.Set("Content-Security-Policy", docsPolicy)
 		header.Set("Cache-Control", "no-cache")
-		_, _ = w.Write(content) // the client may be gone
+		_, _ = w.Write(content) // the client may have left
 	})
 }

@@ -11,12 +11,11 @@ import (
 	"github.com/taskerhq/tasker/internal/access"
 )
 
-// endpoint is one line of routes.go: everything about an operation that is not
-// its types.
+// endpoint is one line of routes.go: an operation without its types.
 type endpoint struct {
 	method, path string
 	id, summary  string
-	needs        []access.Permission // one of them suffices; none: open to everybody
+	needs        []access.Permission // one of them suffices; none: no key required
 	traits       trait
 }
 
@@ -26,19 +25,19 @@ type trait uint16
 const (
 	hot       trait = 1 << iota // called for every task: logged at level debug
 	batch                       // the body may have the size of a batch
-	creates                     // answers 201 when it stored something new
-	bare                        // the body may be left out
-	finds                       // looks for something that the path does not name: answers 404
-	conflicts                   // depends on the state of what it changes: answers 409
-	limited                     // held to a limit: answers 413 or 429
+	creates                     // answers 201 after storing a new object
+	bare                        // the body is optional
+	finds                       // searches for an object outside the path: answers 404
+	conflicts                   // depends on the state of the object: answers 409
+	limited                     // subject to a limit: answers 413 or 429
 )
 
 func (e endpoint) is(t trait) bool { return e.traits&t != 0 }
 
-// pattern is how http.ServeMux names the endpoint.
+// pattern returns the endpoint's pattern for http.ServeMux.
 func (e endpoint) pattern() string { return e.method + " " + e.path }
 
-// none is the type of parameters or of a body that an operation does not take.
+// none is the type of missing parameters or of a missing body.
 type none struct{}
 
 // handler is the Go side of an operation: P holds the parameters of path and
@@ -77,8 +76,7 @@ func add[P, B, R any](s *server, e endpoint, h handler[P, B, R]) {
 	})
 
 	documented := operationOf(s.api.OpenAPI().Paths[e.path], e.method)
-	// The body is documented after the fact: had huma known of it, it would
-	// read and validate it, a second time and by its own rules.
+	// The body is documented afterwards: otherwise huma would read and validate it a second time by its own rules.
 	if reader != nil {
 		documented.RequestBody = reader.document()
 		s.requests = append(s.requests, reader.schema)
@@ -86,8 +84,8 @@ func add[P, B, R any](s *server, e endpoint, h handler[P, B, R]) {
 	s.declare(e)
 }
 
-// reply hands the writing of the answer back to the server: huma would send the
-// status before it knows whether the body can be encoded.
+// reply gives the writing of the answer back to the server: huma would send the status before it knows whether the body
+// can be encoded.
 type reply struct {
 	Body func(huma.Context)
 }

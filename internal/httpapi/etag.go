@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// etagOf is the ETag of an answer, "" for one without. It names the state of the thing,
-// not the bytes of the answer: an act with If-Match is refused once the thing has moved.
+// etagOf returns the ETag of an answer, "" for one without. It identifies the state of the object, not the bytes of the
+// answer: an act with If-Match is refused once the object has changed.
 func etagOf(body any) string {
 	var etag string
 	switch v := body.(type) {
@@ -28,7 +28,7 @@ func etagOf(body any) string {
 	return `"` + etag + `"`
 }
 
-// hasETag reports whether answers of a type carry one.
+// hasETag reports whether answers of a type have one.
 func hasETag[R any]() bool {
 	var body R
 	switch any(body).(type) {
@@ -46,13 +46,13 @@ func etagHeader() *huma.Param {
 		Schema: &huma.Schema{Type: huma.TypeString}}
 }
 
-// Match is the precondition of an act. It is exported for the reason that TaskPath is.
+// Match is the precondition of an act. It is exported for the same reason as TaskPath.
 type Match struct {
 	IfMatch string `header:"If-Match" maxLength:"1024" doc:"Expected ETag, several separated by commas, or *. If the ETag has changed, the act is refused with conflict."`
 }
 
-// with is the precondition of a request that may give it in the header, in the body or
-// the query, or the same in both.
+// with returns the precondition of a request, which may be in the header, in the body or the query, or the same in
+// both.
 func (m Match) with(given string) (string, error) {
 	switch {
 	case given == "" || given == m.IfMatch:

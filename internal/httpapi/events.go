@@ -23,11 +23,11 @@ import (
 
 const eventType = "text/event-stream"
 
-// eventTimeout bounds how long a client may take to receive a batch of events. Then
-// it is cut off; if it comes back it finds a gap, or what it missed.
+// eventTimeout bounds a client's time to receive a batch of events. Then the connection is closed; a client that
+// reconnects gets the missed events, or a gap.
 const eventTimeout = 30 * time.Second
 
-// eventRetry is after how many milliseconds a browser opens a stream again that has ended.
+// eventRetry is the delay in milliseconds after which a browser reopens an ended stream.
 const eventRetry = 1000
 
 // eventQuery is a tasker.EventFilter as a query.
@@ -44,7 +44,7 @@ type eventQuery struct {
 	LastEventID   string   `header:"Last-Event-ID" doc:"ID of the event to resume after. If that is no longer possible, the stream begins with stream.gap."`
 }
 
-// maxListed bounds how often a parameter may repeat.
+// maxListed bounds the repetitions of a parameter.
 const maxListed = 100
 
 func (q *eventQuery) filter() (tasker.EventFilter, error) {
@@ -74,7 +74,7 @@ func (q *eventQuery) filter() (tasker.EventFilter, error) {
 	return f, nil
 }
 
-// splitAll takes lists apart that hold several words with commas between them.
+// splitAll splits list entries at commas.
 func splitAll(list []string) []string {
 	var out []string
 	for word := range strings.SplitSeq(strings.Join(list, ","), ",") {
@@ -85,10 +85,10 @@ func splitAll(list []string) []string {
 	return out
 }
 
-// events is what a stream is made of: see tasker.TaskBackend.
+// events is the content of a stream: see tasker.TaskBackend.
 type events = iter.Seq2[[]tasker.Event, error]
 
-// streamEvents serves what the key reaches.
+// streamEvents serves the events that the key reaches.
 func (s *server) streamEvents(ctx context.Context, params *eventQuery) (events, error) {
 	filter, err := params.filter()
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *server) streamEvents(ctx context.Context, params *eventQuery) (events, 
 			filter.Namespaces = p.Namespaces()
 		}
 		for _, id := range filter.Tasks {
-			if _, err := s.backend.Task(ctx, id, 0); err != nil { // one that the key does not reach
+			if _, err := s.backend.Task(ctx, id, 0); err != nil { // outside the key's reach
 				return nil, err
 			}
 		}
@@ -112,7 +112,7 @@ func (s *server) streamEvents(ctx context.Context, params *eventQuery) (events, 
 	return s.backend.StreamEvents(ctx, filter), nil
 }
 
-// addStream registers an operation that answers with a stream of events.
+// addStream registers an operation whose answer is a stream of events.
 func addStream[P any](s *server, e endpoint, h func(ctx context.Context, params *P) (events, error)) {
 	op := huma.Operation{
 		Method: e.method, Path: e.path, OperationID: e.id, Summary: e.summary,
@@ -169,13 +169,13 @@ func serveStream[P any](ctx context.Context, s *server, hc huma.Context, params 
 	switch {
 	case err != nil && !w.begun:
 		s.refuse(hc, err)
-	case why == "failed": // it just ends: the client comes back, and hears then what there is to hear
+	case why == "failed": // the stream just ends: the client reconnects and then gets the rest, or the error
 		s.front.Log().WarnContext(ctx, "a stream of events broke off", "error", err)
 	}
 	w.ended(why)
 }
 
-// errGone says that a client takes no more.
+// errGone reports that a client no longer reads.
 var errGone = errors.New("the client takes no more events")
 
 // eventWriter writes events to one client.
@@ -188,7 +188,7 @@ type eventWriter struct {
 	buf   bytes.Buffer
 }
 
-// sendAll sends what a stream is made of.
+// sendAll sends the content of a stream.
 func (w *eventWriter) sendAll(stream events) error {
 	for batch, err := range stream {
 		if err == nil {
@@ -201,7 +201,7 @@ func (w *eventWriter) sendAll(stream events) error {
 	return nil
 }
 
-// send writes a batch; it returns nil when the client's machine has taken it.
+// send writes a batch; it returns nil after the client's machine has received it.
 func (w *eventWriter) send(batch []tasker.Event) error {
 	w.buf.Reset()
 	_, rw := humago.Unwrap(w.hc)
@@ -211,7 +211,7 @@ func (w *eventWriter) send(batch []tasker.Event) error {
 			w.ended = w.s.watcher.WatchStream()
 		}
 		w.hc.SetHeader("Content-Type", eventType)
-		w.hc.SetHeader("X-Accel-Buffering", "no") // a proxy must not hold it back
+		w.hc.SetHeader("X-Accel-Buffering", "no") // keeps proxies from buffering
 		w.hc.SetStatus(http.StatusOK)
 		fmt.Fprintf(&w.buf, "retry: %d\n", eventRetry)
 	}
@@ -221,7 +221,7 @@ func (w *eventWriter) send(batch []tasker.Event) error {
 		}
 	}
 	control := http.NewResponseController(rw)
-	_ = control.SetWriteDeadline(time.Now().Add(eventTimeout)) // in a test there may be none to set
+	_ = control.SetWriteDeadline(time.Now().Add(eventTimeout)) // a test may have none to set
 	_, err := w.hc.BodyWriter().Write(w.buf.Bytes())
 	if err == nil {
 		err = control.Flush()

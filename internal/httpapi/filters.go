@@ -6,9 +6,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// A filter is called what the field that it filters is called. olderNames are the names
-// that some had before, by the path of their operation. They go on working, and are not
-// in the OpenAPI document.
+// A filter has the name of the filtered field. olderNames are former names of some filters, by the path of their
+// operation. They still work, but are not in the OpenAPI document.
 var olderNames = map[string]map[string]string{
 	"/v1/dlq":                     {"reason": "dlq_reason"},
 	"/v1/dlq/stats":               {"reason": "dlq_reason"},
@@ -20,7 +19,7 @@ var olderNames = map[string]map[string]string{
 	"/api/v1/dlq":                 {"reason": "failure_reason", "error": "error_pattern"},
 }
 
-// renameOlder makes older names of parameters the present ones. Both at once are refused.
+// renameOlder replaces older names of parameters with the present ones. It refuses both at once.
 func renameOlder(path string, u *url.URL) error {
 	older := olderNames[path]
 	if older == nil || u.RawQuery == "" {

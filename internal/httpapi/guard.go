@@ -17,20 +17,20 @@ import (
 
 type humaContext huma.Context
 
-// request is huma's view of one request, with the context that the guard made.
+// request is huma's view of one request, with the context from the guard.
 type request struct {
 	humaContext
 	ctx context.Context
 }
 
-// Context returns the context that carries principal and body.
+// Context returns the context with principal and body.
 func (r *request) Context() context.Context { return r.ctx }
 
 // Unwrap lets humago find the HTTP request.
 func (r *request) Unwrap() huma.Context { return r.humaContext }
 
-// SetStatus sends the status. huma answers 422 for parameters out of bounds; in
-// this API one code has one status, and that of invalid is 400.
+// SetStatus sends the status. huma answers 422 for parameters out of bounds; in this API each code has one status, and
+// that of invalid is 400.
 func (r *request) SetStatus(status int) {
 	if status == http.StatusUnprocessableEntity {
 		status = web.StatusOf(tasker.CodeInvalid)
@@ -38,8 +38,7 @@ func (r *request) SetStatus(status int) {
 	r.humaContext.SetStatus(status)
 }
 
-// guard decides, before anything is read or parsed, whether a request may enter
-// an operation; then it reads the body.
+// guard decides, before anything is read or parsed, whether a request may use an operation; then it reads the body.
 func (s *server) guard(e endpoint, body *bodyReader) func(huma.Context, func(huma.Context)) {
 	return func(hc huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(hc)
@@ -84,17 +83,15 @@ type bodyKey struct{}
 // bodyFrom returns the body that the guard decoded.
 func bodyFrom(ctx context.Context) any { return ctx.Value(bodyKey{}) }
 
-// readHeaders are the headers whose values operations look up or store. net/http itself
-// refuses control characters in headers, but for tabs, and lets bytes pass that are no
-// text.
+// readHeaders are the headers whose values operations search for or store. net/http itself refuses control characters
+// in headers, except tabs, but accepts invalid UTF-8.
 var readHeaders = []string{"Last-Event-Id", "If-Match"}
 
-// prose are parameters whose values may have line feeds and tabs: a reason, and a part of
-// the message of a failure.
+// prose are parameters whose values may contain line feeds and tabs: a reason, and a part of a failure's message.
 var prose = map[string]bool{"reason": true, "error_message": true}
 
-// wellFormed refuses a request that would put control characters, or bytes that are no
-// text, into names, or whose query says something else to us than to whoever wrote it.
+// wellFormed refuses a request with control characters or invalid UTF-8 in its path, headers or query, or with a
+// malformed query.
 func wellFormed(r *http.Request) error {
 	if fault := task.CharacterFault(r.URL.Path, false); fault != "" {
 		return tasker.Errorf(tasker.CodeInvalid, "the path %s", fault)
@@ -126,8 +123,7 @@ func wellFormed(r *http.Request) error {
 	return nil
 }
 
-// filled refuses a parameter without a value where text is not what is asked for:
-// ?before= names no time, and is not the same as no bound.
+// filled refuses an empty value of a parameter that is not text: ?before= is not a time, and not the same as no bound.
 func (s *server) filled(e endpoint, u *url.URL) error {
 	if u.RawQuery == "" {
 		return nil
@@ -141,7 +137,7 @@ func (s *server) filled(e endpoint, u *url.URL) error {
 	return nil
 }
 
-// plainIntegers writes integers of the query in plain digits: 59.0 is one, as in a body.
+// plainIntegers writes integers of the query in plain digits: 59.0 is an integer, as in a body.
 func (s *server) plainIntegers(e endpoint, u *url.URL) {
 	if !strings.ContainsAny(u.RawQuery, ".eE") {
 		return

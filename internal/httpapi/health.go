@@ -23,8 +23,8 @@ func (s *server) getLive(context.Context, *none, *none) (answer[healthBody], err
 	return ok(healthBody{"live"}), nil
 }
 
-// getReady answers 503 while the server stops, so that a balancer sends no new
-// work over connections that it has open, and while Options.Ready says so.
+// getReady answers 503 while the server stops, so that a balancer sends no new work over open connections, and while
+// Options.Ready reports an error.
 func (s *server) getReady(ctx context.Context, _, _ *none) (answer[healthBody], error) {
 	if stopping := web.Stopping(ctx); stopping != nil && stopping.Err() != nil {
 		return answer[healthBody]{}, tasker.Errorf(tasker.CodeUnavailable, "the server is stopping")

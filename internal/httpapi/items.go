@@ -10,14 +10,13 @@ import (
 	"github.com/taskerhq/tasker/internal/strictjson"
 )
 
-// Some requests carry items that are answered one by one. An item that is
-// refused here, before the Backend sees it, must not hold back the others:
-// the SDK gathers the items of callers who know nothing of each other.
+// Some requests have items with separate answers. An item refused here, before the Backend gets it, must not affect the
+// others: the SDK combines the items of independent callers.
 
-// refusals are the items of a request that were refused here, by place.
+// refusals are the refused items of a request, by place.
 type refusals map[int]*tasker.Error
 
-// add notes the refusal of an item; the locations in err are relative to it.
+// add records the refusal of an item; the locations in err are relative to it.
 func (r *refusals) add(i int, name string, err error) {
 	if *r == nil {
 		*r = refusals{}
@@ -29,10 +28,10 @@ func (r *refusals) add(i int, name string, err error) {
 	(*r)[i] = e
 }
 
-// place is the location of an item of a list.
+// place returns the location of an item of a list.
 func place(name string, i int) string { return fmt.Sprintf("/%s/%d", name, i) }
 
-// sift returns the items that were not refused, and where they stood.
+// sift returns the accepted items and their places.
 func sift[T any](items []T, refused refusals) (kept []T, places []int) {
 	if len(refused) == 0 {
 		return items, nil
@@ -45,7 +44,7 @@ func sift[T any](items []T, refused refusals) (kept []T, places []int) {
 	return kept, places
 }
 
-// merge puts the answers to sifted items and to refused ones in one list.
+// merge combines the answers to accepted and to refused items in one list.
 func merge[R any](n int, places []int, answers []R, refused refusals, refuse func(int, *tasker.Error) R) []R {
 	if len(refused) == 0 {
 		return list(answers)
@@ -62,8 +61,8 @@ func merge[R any](n int, places []int, answers []R, refused refusals, refuse fun
 	return out
 }
 
-// moved returns err with the locations under one place put under another:
-// "/tasks/0/context" becomes "/context" for a caller who sent no list.
+// moved returns err with its locations moved from one place to another: "/tasks/0/context" becomes "/context" for a
+// caller who sent a single item.
 func moved(err error, from, to string) error {
 	var e *tasker.Error
 	if from == to || !errors.As(err, &e) || len(e.Details) == 0 {
@@ -90,8 +89,7 @@ func movedItem(e *tasker.Error, from, to string) *tasker.Error {
 	return e
 }
 
-// first returns the one item of a list. A Backend that answers with none is
-// broken, and that must not become a panic here.
+// first returns the one item of a list. A Backend that returns none is broken, and that must not cause a panic here.
 func first[T any](items []T) (T, error) {
 	if len(items) == 0 {
 		var zero T
@@ -100,27 +98,26 @@ func first[T any](items []T) (T, error) {
 	return items[0], nil
 }
 
-// salvager is a body whose items are answered one by one. The function that
-// salvager returns is called with data that broke a rule. When only items did,
-// it returns a body that holds the good ones and the refusals of the bad.
+// salvager is a body whose items have separate answers. Its function is called with data that broke a rule. If only
+// items did, the function returns a body with the valid items and the refusals of the others.
 type salvager interface {
 	salvager() func(data []byte) (body any, can bool)
 }
 
-// shapeOf compiles a type that the OpenAPI document does not show.
+// shapeOf compiles a type that is not in the OpenAPI document.
 func shapeOf[T any]() *strictjson.Shape {
 	r := newRegistry()
 	return strictjson.NewCompiler(r).Compile(schemaOf[T](r))
 }
 
-// What bounds the answer to a request that is salvaged: a hostile one has many
-// items with many problems. Beyond maxSalvaged the request is refused whole.
+// Bounds of the answer to a salvaged request: a hostile one has many items with many problems. Beyond maxSalvaged the
+// whole request is refused.
 const (
 	maxSalvaged    = 1000
 	detailsPerItem = 5
 )
 
-// salvageItems decodes items one by one and notes which cannot be.
+// salvageItems decodes items one by one and records the invalid ones.
 func salvageItems[T any](s *strictjson.Shape, raw []json.RawMessage, name string) (items []T, refused refusals) {
 	items = make([]T, len(raw))
 	for i := range raw {

@@ -11,10 +11,10 @@ import (
 	"github.com/taskerhq/tasker/internal/web"
 )
 
-// routed are the methods that a route may be for.
+// routed are the methods of routes.
 var routed = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// declare notes an operation for those who look at routes and parameters.
+// declare records an operation for the checks of routes and parameters.
 func (s *server) declare(e endpoint) {
 	s.hot[e.pattern()] = e.is(hot)
 	s.methods[e.path] = append(s.methods[e.path], e.method)
@@ -31,8 +31,8 @@ func (s *server) declare(e endpoint) {
 	}
 }
 
-// guardLiterals keeps a path without parameters from being taken for the parameter
-// of another: GET /internal/workers/register asks for no worker named register.
+// guardLiterals keeps a path without parameters from matching the parameter of another: GET /internal/workers/register
+// does not request a worker named register.
 func (s *server) guardLiterals() {
 	for path, methods := range s.methods {
 		if strings.Contains(path, "{") {
@@ -46,8 +46,7 @@ func (s *server) guardLiterals() {
 	}
 }
 
-// methodsOf returns the methods that a path has a route for. Where GET is one, so
-// is HEAD.
+// methodsOf returns the methods of a path's routes. GET includes HEAD.
 func (s *server) methodsOf(r *http.Request) []string {
 	declared, literal := s.methods[r.URL.Path]
 	var allowed []string
@@ -68,8 +67,7 @@ func (s *server) methodsOf(r *http.Request) []string {
 	return allowed
 }
 
-// unknownRoute answers what no route takes: 405 when the path has routes for
-// other methods, else 404.
+// unknownRoute answers requests without a route: 405 if the path has routes for other methods, else 404.
 func (s *server) unknownRoute(w http.ResponseWriter, r *http.Request) {
 	allowed := strings.Join(s.methodsOf(r), ", ")
 	if allowed == "" {

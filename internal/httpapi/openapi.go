@@ -20,9 +20,8 @@ const (
 	bearerScheme = "bearer"
 )
 
-// apiConfig is huma's configuration: the document's head, and nothing that huma
-// would serve by itself. Its page of documentation loads from elsewhere, and it
-// builds the document during requests without a lock.
+// apiConfig is huma's configuration: the document's head, without any of huma's own routes. huma's page of
+// documentation loads from elsewhere, and huma builds the document during requests without a lock.
 func apiConfig(s *server) huma.Config {
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -61,8 +60,7 @@ func apiConfig(s *server) huma.Config {
 	}
 }
 
-// securityOf documents how an operation is entered: with either header, or, for
-// an open one, with none.
+// securityOf documents the authentication of an operation: either header, or none for an open one.
 func securityOf(needs []access.Permission) []map[string][]string {
 	if len(needs) == 0 {
 		return []map[string][]string{}
@@ -70,7 +68,7 @@ func securityOf(needs []access.Permission) []map[string][]string {
 	return []map[string][]string{{keyScheme: {}}, {bearerScheme: {}}}
 }
 
-// document finishes the OpenAPI document and returns it in both notations.
+// document completes the OpenAPI document and returns it in both notations.
 func (s *server) document() (asJSON, asYAML []byte, err error) {
 	settle(s.registry)
 	openUp(s.registry, s.requests)

@@ -13,18 +13,18 @@ import (
 	"github.com/taskerhq/tasker/internal/web"
 )
 
-// QueuePath names a task of the queue. It is exported for the reason that TaskPath is.
+// QueuePath names a task of the queue. It is exported for the same reason as TaskPath.
 type QueuePath struct {
 	ID uuid.UUID `path:"id" doc:"The task."`
 }
 
-// queueTaskQuery is QueuePath with a wish for more.
+// queueTaskQuery is QueuePath with a request for more fields.
 type queueTaskQuery struct {
 	QueuePath
 	IncludeHistory bool `query:"include_history" doc:"Include earlier statuses, oldest first."`
 }
 
-// queueCancelQuery is QueuePath with who cancels, and why.
+// queueCancelQuery is QueuePath with the parameters of a cancellation.
 type queueCancelQuery struct {
 	QueuePath
 	CancelParams
@@ -60,7 +60,7 @@ func (s *server) enqueueTasks(ctx context.Context, _ *none,
 	return ok(results[queueapi.QueueReceipt]{list(receipts)}), err
 }
 
-// enqueue stores tasks in the name of the request's key.
+// enqueue stores tasks with the name of the request's key.
 func (s *server) enqueue(ctx context.Context, tasks []queueapi.EnqueueTask) ([]queueapi.QueueReceipt, error) {
 	trace := web.TraceParent(ctx)
 	for i := range tasks {
@@ -74,7 +74,7 @@ func (s *server) enqueue(ctx context.Context, tasks []queueapi.EnqueueTask) ([]q
 	return s.backend.EnqueueTasks(ctx, queueapi.EnqueueRequest{Tasks: tasks, Caller: callerOf(ctx)})
 }
 
-// callerOf is the name of the request's key, "" without one.
+// callerOf returns the name of the request's key, "" without one.
 func callerOf(ctx context.Context) string {
 	if p := access.From(ctx); p != nil {
 		return p.Name

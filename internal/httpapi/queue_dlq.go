@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// failedTaskFilter is a operate.FailedTaskFilter as a query.
+// failedTaskFilter is an operate.FailedTaskFilter as a query.
 type failedTaskFilter struct {
 	Status      string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled" default:"pending" doc:"Status of the case. pending selects tasks in error with an unresolved case."`
 	Reason      string    `query:"failure_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
@@ -70,7 +70,7 @@ func (s *server) replayTask(ctx context.Context, params *replayPath,
 	return ok(replay), err
 }
 
-// failureReportQuery narrows a report.
+// failureReportQuery filters a report.
 type failureReportQuery struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace to count."`
 }

@@ -12,10 +12,9 @@ import (
 	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
-// What workers of the queue say and hear: the worker protocol in the words of the
-// queue, where a worker knows tasks and no steps. The SDK speaks the other one.
+// The worker protocol in the words of the queue, where workers know tasks but no steps. The SDK uses the other form.
 
-// queueWorker introduces a worker.
+// queueWorker registers a worker.
 type queueWorker struct {
 	Name         string   `json:"name,omitempty" doc:"Name for operators. Defaults to the host." maxLength:"255"`
 	Namespaces   []string `json:"namespaces,omitempty" doc:"Served namespaces. Defaults to all." maxItems:"100"`
@@ -38,7 +37,7 @@ type queueRegistered struct {
 	MaxPayloadBytes      int       `json:"max_payload_bytes" doc:"Maximum size of a result."`
 }
 
-// queuePoll asks for tasks. Two fields have two names each, of which one is enough.
+// queuePoll requests tasks. Two fields have two names each, one of which suffices.
 type queuePoll struct {
 	AvailableCapacity  *int     `json:"available_capacity,omitempty" doc:"Maximum number of tasks. Defaults to 1; 0 returns none." minimum:"0" maximum:"10000"`
 	Capacity           *int     `json:"capacity,omitempty" doc:"Another name of available_capacity, which takes precedence." minimum:"0" maximum:"10000"`
@@ -48,7 +47,7 @@ type queuePoll struct {
 	Start              bool     `json:"start,omitempty" doc:"Return tasks already started; they need no start call."`
 }
 
-// capacity is how many tasks are asked for.
+// capacity returns the number of requested tasks.
 func (p *queuePoll) capacity() int {
 	if n := cmp.Or(p.AvailableCapacity, p.Capacity); n != nil {
 		return *n
@@ -60,14 +59,14 @@ func (p *queuePoll) capabilities() []string {
 	return append(append([]string(nil), p.Capabilities...), p.WorkerCapabilities...)
 }
 
-// queuePolled carries tasks, the most urgent first.
+// queuePolled contains tasks, most urgent first.
 type queuePolled struct {
 	Tasks       []queueAssignment `json:"tasks"`
 	ShouldDrain bool              `json:"should_drain" doc:"Finish the current work; no more will be assigned."`
 	tasker.BreakerNote
 }
 
-// queueAssignment is a task in the hands of a worker.
+// queueAssignment is a task leased to a worker.
 type queueAssignment struct {
 	TaskID                 uuid.UUID                  `json:"task_id"`
 	StepUUID               uuid.UUID                  `json:"step_uuid" doc:"Name of the step; tasks of this API have only one."`
@@ -88,8 +87,8 @@ type queueAssignment struct {
 	CorrelationID          string                     `json:"correlation_id,omitempty"`
 }
 
-// QueueLeaseRef names a task that a worker holds. It is exported because
-// encoding/json and the schemas look into embedded structs only when they are.
+// QueueLeaseRef names a task that a worker holds. It is exported because encoding/json and the schemas ignore
+// unexported embedded structs.
 type QueueLeaseRef struct {
 	TaskID   uuid.UUID  `json:"task_id"`
 	StepUUID *uuid.UUID `json:"step_uuid,omitempty" doc:"Only required if the worker holds several steps of the task."`
@@ -101,7 +100,7 @@ type queueStart struct {
 	QueueLeaseRef
 }
 
-// queueProgress says how far a task is.
+// queueProgress reports the progress of a task.
 type queueProgress struct {
 	QueueLeaseRef
 	ProgressPercent int    `json:"progress_percent" minimum:"0" maximum:"100"`
@@ -117,7 +116,7 @@ type queueLease struct {
 	DeadlineAt             *time.Time `json:"deadline_at,omitempty"`
 }
 
-// queueResult ends a task, or one attempt of it.
+// queueResult ends a task, or one of its attempts.
 type queueResult struct {
 	QueueLeaseRef
 	Status                   string          `json:"status" enum:"completed,failed"`
@@ -126,12 +125,12 @@ type queueResult struct {
 	ExecutionDurationSeconds float64         `json:"execution_duration_seconds,omitempty" doc:"Accepted and not stored; the server measures the duration." minimum:"0"`
 }
 
-// queueFailure is why an attempt failed: an object, or only its message.
+// queueFailure is the failure of an attempt: an object, or only its message.
 type queueFailure struct {
 	FailureOfQueue
 }
 
-// FailureOfQueue is the object.
+// FailureOfQueue is the object form of a failure.
 type FailureOfQueue struct {
 	Message           string              `json:"message" doc:"Truncated to 8 KiB."`
 	Code              string              `json:"code,omitempty" doc:"The application's own code." maxLength:"255"`
@@ -173,7 +172,7 @@ type queueSettled struct {
 	NextRetryAt  *time.Time       `json:"next_retry_at,omitempty"`
 }
 
-// queueBeat says that a worker lives.
+// queueBeat is a worker's heartbeat.
 type queueBeat struct {
 	CurrentLoad  int                `json:"current_load,omitempty" minimum:"0" maximum:"100000"`
 	Status       string             `json:"status,omitempty" enum:"active,idle,busy,draining" doc:"draining requests no more tasks; the other values have no effect."`

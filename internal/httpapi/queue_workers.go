@@ -50,8 +50,7 @@ func (s *server) pollQueue(ctx context.Context, params *workerPath, body *queueP
 	return ok(out), nil
 }
 
-// pollForNothing answers a worker that has no room, at once. In the other protocol a
-// capacity of 0 is one that was left out.
+// pollForNothing answers a worker without capacity, at once. In the other protocol a capacity of 0 is a missing one.
 func (s *server) pollForNothing(ctx context.Context, id uuid.UUID) (answer[queuePolled], error) {
 	if err := s.reachWorker(ctx, id); err != nil {
 		return answer[queuePolled]{}, err
@@ -63,8 +62,8 @@ func (s *server) pollForNothing(ctx context.Context, id uuid.UUID) (answer[queue
 	return ok(queuePolled{Tasks: []queueAssignment{}, ShouldDrain: w.State == draining}), nil
 }
 
-// sameCapabilities refuses a poll that names other capabilities than the worker was
-// registered with: the tasks that it would bring are those of the registration.
+// sameCapabilities refuses a poll with capabilities other than the registered ones: the tasks would be those of the
+// registration.
 func (s *server) sameCapabilities(ctx context.Context, id uuid.UUID, named []string) error {
 	if len(named) == 0 {
 		return nil
@@ -104,8 +103,7 @@ func toQueueAssignment(a *tasker.Assignment) queueAssignment {
 	return out
 }
 
-// heldTasks is what a worker holds of tasks; nil for one that is outside the key's
-// limits, or does not exist.
+// heldTasks returns a worker's leases on tasks; nil for a task that is outside the key's limits, or does not exist.
 func (s *server) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	if len(tasks) == 0 {
 		return nil, nil
@@ -123,8 +121,8 @@ func (s *server) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.U
 	return held, nil
 }
 
-// held is the lease of a task that a worker within the key's limits holds. Where there
-// is none, status says why: cancelled, or lost.
+// held returns the lease on a task that a worker within the key's limits holds. Without one, status gives the reason:
+// cancelled, or lost.
 func (s *server) held(ctx context.Context, worker uuid.UUID,
 	r *QueueLeaseRef,
 ) (ref tasker.LeaseRef, status string, err error) {
@@ -144,7 +142,7 @@ func (s *server) held(ctx context.Context, worker uuid.UUID,
 	return leaseOf(held[0], r)
 }
 
-// leaseOf is the one lease that is meant of those that a worker holds of a task.
+// leaseOf returns the matching lease among a worker's leases on a task.
 func leaseOf(h *queueapi.HeldTask, r *QueueLeaseRef) (ref tasker.LeaseRef, status string, err error) {
 	found := 0
 	for _, l := range h.Leases {
@@ -293,10 +291,10 @@ func (s *server) heartbeatOfQueueWorker(ctx context.Context, params *workerPath,
 		BreakerNote: beaten.BreakerNote}), nil
 }
 
-// draining is the status of a worker that wants no more.
+// draining is the status of a worker that takes no more tasks.
 const draining = "draining"
 
-// dismissQueueWorker is the good-bye of a worker: a drain that is final.
+// dismissQueueWorker signs a worker off: a final drain.
 func (s *server) dismissQueueWorker(ctx context.Context, params *workerPath,
 	_ *none,
 ) (answer[*tasker.DrainResponse], error) {

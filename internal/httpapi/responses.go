@@ -16,14 +16,14 @@ type refusal struct {
 	status int
 	name   string // of the component
 	why    string
-	header string // that goes with it, "" for none
+	header string // header of the answer, "" for none
 	doc    string // of the header
 }
 
 const retryAfterDoc = "Seconds to wait before the next try."
 
-// refusalKinds is every status that an operation may refuse a request with. 405 is
-// the answer to a method that a path has no operation for, so none lists it.
+// refusalKinds returns every status with which an operation may refuse a request. 405 is the answer to a method without
+// an operation on the path, so no operation lists it.
 func refusalKinds() []refusal {
 	return []refusal{
 		{http.StatusBadRequest, "Invalid", "The request is invalid; nothing was stored.", "", ""},
@@ -87,7 +87,7 @@ func headerSchema(header string) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString}
 }
 
-// responsesOf documents the answers of an operation: all that can come, and no others.
+// responsesOf documents the answers of an operation: all possible ones, and no others.
 func responsesOf[R any](s *server, e endpoint, hasBody bool) map[string]*huma.Response {
 	schema := schemaOf[R](s.registry)
 	statuses := []int{http.StatusOK}
@@ -119,7 +119,7 @@ func responsesOf[R any](s *server, e endpoint, hasBody bool) map[string]*huma.Re
 	return out
 }
 
-// describeNeeds says which permissions open an operation.
+// describeNeeds names the permissions for an operation.
 func describeNeeds(needs []access.Permission) string {
 	switch len(needs) {
 	case 0:

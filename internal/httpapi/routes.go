@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// routes is the whole API: method, path, operation, who may call it, and how it
-// is treated. A list of permissions means that one of them suffices.
+// routes is the whole API: method, path, operation, permissions and traits. A list of permissions means that one of
+// them suffices.
 func (s *server) routes() {
 	const get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
 	may := func(p ...access.Permission) []access.Permission { return p }
@@ -41,7 +41,7 @@ func (s *server) routes() {
 	addStream(s, endpoint{get, "/v1/events", "stream-events", "Stream events of tasks, cases and the queue", read,
 		hot | finds | limited}, s.streamEvents)
 
-	// A snapshot travels as it was stored; the document shows its form all the same.
+	// A snapshot is sent as stored; the document shows its form too.
 	schemaOf[operate.CaseSnapshot](s.registry)
 	add(s, endpoint{get, "/v1/dlq", "list-cases", "List cases, newest first", read, 0}, s.listCases)
 	add(s, endpoint{get, "/v1/dlq/task/{task_uuid}", "get-case", "Get the latest case of a task with its snapshot", read,
@@ -108,8 +108,8 @@ func (s *server) routes() {
 	add(s, endpoint{get, "/version", "version", "Get the version of the server", nil, 0}, s.getVersion)
 }
 
-// queueRoutes are the other family: the same tasks as one priority queue, in the
-// words of systems that have nothing else.
+// queueRoutes are the compatibility family: the same tasks as one priority queue, in the words of systems with queues
+// only.
 func (s *server) queueRoutes() {
 	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
 	may := func(p ...access.Permission) []access.Permission { return p }

@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// The types of package tasker import no schema library, so the schemas that Go
-// types do not tell are given here, one stand-in type each.
+// The types of package tasker import no schema library, so schemas that do not follow from Go types are given here, one
+// stand-in type each.
 type (
 	uuidSchema      struct{}
 	prioritySchema  struct{}
@@ -74,14 +74,14 @@ func (caseReasonSchema) Schema(huma.Registry) *huma.Schema {
 	})}
 }
 
-// Schema lists what becomes of cases.
+// Schema lists the resolutions of cases.
 func (caseResolutionSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.CaseResolution{
 		tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled,
 	})}
 }
 
-// Schema lists the healths of tasks.
+// Schema lists the values of a task's health.
 func (healthSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString,
 		Enum: words([]operate.Health{operate.Healthy, operate.Warning, operate.Stale})}
@@ -104,7 +104,7 @@ func (promiseSchema) Schema(huma.Registry) *huma.Schema {
 		Enum: words([]operate.Promise{operate.PromisedAttempt, operate.PromisedQueue, operate.PromisedTime})}
 }
 
-// Schema lists what the detector may have done.
+// Schema lists the detector's possible actions.
 func (detectionSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: words([]operate.DetectionAction{
 		operate.WouldTransition, operate.MovedAndErrored, operate.MovedToDLQOnly, operate.ErroredOnly,
@@ -138,7 +138,7 @@ func words[T ~string](list []T) []any {
 
 func ptr[T any](v T) *T { return &v }
 
-// newRegistry returns a registry of schemas that knows the stand-ins.
+// newRegistry returns a registry of schemas with the stand-ins.
 func newRegistry() huma.Registry {
 	r := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	for real, standIn := range map[reflect.Type]reflect.Type{
@@ -171,8 +171,8 @@ func schemaOf[T any](r huma.Registry) *huma.Schema {
 	return s
 }
 
-// settle ends the registry: it takes out what huma adds for its own errors, and
-// the null that it allows in place of every array, which this API never sends.
+// settle completes the registry: it removes huma's additions for its own errors, and the null that huma allows in place
+// of every array, which this API never sends.
 func settle(r huma.Registry) {
 	delete(r.Map(), "ErrorModel")
 	delete(r.Map(), "ErrorDetail")
@@ -194,8 +194,8 @@ func notNull(s *huma.Schema) {
 	}
 }
 
-// openUp lets clients meet new fields: a schema that no request uses may carry
-// more properties than a client's version of the document lists.
+// openUp lets clients accept new fields: a schema that no request uses may have more properties than a client's version
+// of the document lists.
 func openUp(r huma.Registry, requests []*huma.Schema) {
 	used := map[string]bool{}
 	for _, s := range requests {
@@ -208,8 +208,7 @@ func openUp(r huma.Registry, requests []*huma.Schema) {
 	}
 }
 
-// narrowMetadata documents what the engine asks of the metadata of cases: raw JSON of
-// any kind is all that its Go type says.
+// narrowMetadata documents the engine's rule for the metadata of cases, whose Go type allows raw JSON of any kind.
 func narrowMetadata(r huma.Registry) {
 	for _, s := range r.Map() {
 		if metadata := s.Properties["metadata"]; metadata != nil && metadata.Type == "" && metadata.Ref == "" {
@@ -218,8 +217,8 @@ func narrowMetadata(r huma.Registry) {
 	}
 }
 
-// allowNull documents that null for an optional property of a request means the same
-// as leaving it out, as the checker has it. It comes after the shapes are compiled.
+// allowNull documents that null for an optional property of a request means the same as a missing property, as in the
+// checker. Call it after the shapes are compiled.
 func allowNull(r huma.Registry, requests []*huma.Schema) {
 	used := map[string]bool{}
 	for _, s := range requests {
@@ -249,7 +248,7 @@ func nullable(s *huma.Schema) {
 	}
 }
 
-// collect notes the components that a schema refers to.
+// collect records the components that a schema refers to.
 func collect(r huma.Registry, s *huma.Schema, used map[string]bool) {
 	if s == nil {
 		return

@@ -17,13 +17,12 @@ import (
 	"github.com/taskerhq/tasker/internal/template"
 )
 
-// A key may be limited to namespaces. A request that names another namespace is
-// forbidden here. One that names a task, a step or a case by its ID is passed on: the
-// context carries the key, and the Backend's verb answers that there is no such thing, so
-// that IDs cannot be probed. Workers serve namespaces that never change: those are checked
-// here too. None of this costs anything without such keys.
+// A key may be limited to namespaces. A request that names another namespace is forbidden here. One that names a task,
+// a step or a case by its ID is passed on: the context contains the key, and the Backend's verb answers that the object
+// does not exist, so that IDs cannot be probed. The namespaces of a worker never change, so they are checked here too.
+// None of this costs anything without such keys.
 
-// defaultNamespace is where a task goes that names none.
+// defaultNamespace is the namespace of a task that names none.
 const defaultNamespace = template.DefaultNamespace
 
 // reachNamespace refuses a namespace outside the key's limits.
@@ -48,8 +47,8 @@ func outside(p *access.Principal, details ...tasker.Detail) error {
 		Hint:    "it reaches " + strings.Join(p.Namespaces(), ", "), Details: details}
 }
 
-// narrow makes the namespace of a filter one that the key reaches. A filter
-// takes one namespace, so a key with several has to say which.
+// narrow limits the namespace of a filter to the key's reach. A filter takes one namespace, so a key with several must
+// name one.
 func narrow(ctx context.Context, namespace string) (string, error) {
 	p := access.From(ctx)
 	if !p.Limited() || namespace != "" && p.Reaches(namespace) {
@@ -66,9 +65,8 @@ func narrow(ctx context.Context, namespace string) (string, error) {
 	return "", outside(p, tasker.Detail{Location: "query.namespace", Message: message})
 }
 
-// reachDocument refuses a template of a namespace outside the limits. It asks
-// the parser that the engine asks: another one could see another namespace. The
-// names of priority levels are the engine's to judge.
+// reachDocument refuses a template of a namespace outside the limits. It uses the engine's own parser: another one
+// could see another namespace. The engine checks the names of priority levels.
 func reachDocument(ctx context.Context, src tasker.TemplateSource) error {
 	if !access.From(ctx).Limited() {
 		return nil
@@ -81,8 +79,7 @@ func reachDocument(ctx context.Context, src tasker.TemplateSource) error {
 	return reachNamespace(ctx, parsed.Namespace, "namespace_name")
 }
 
-// unreadable turns the parser's report into what the engine would have made of
-// it.
+// unreadable turns the parser's report into the engine's error.
 func unreadable(err error) error {
 	var e *task.Error
 	if !errors.As(err, &e) {
@@ -95,8 +92,8 @@ func unreadable(err error) error {
 	return out
 }
 
-// narrowWorker makes the namespaces of a registration those that the key
-// reaches: none means all, which for a limited key is all of its own.
+// narrowWorker limits the namespaces of a registration to the key's reach: none means all, which for a limited key is
+// all of its own.
 func narrowWorker(ctx context.Context, reg *tasker.WorkerRegistration) error {
 	p := access.From(ctx)
 	if !p.Limited() {
@@ -113,7 +110,7 @@ func narrowWorker(ctx context.Context, reg *tasker.WorkerRegistration) error {
 	return nil
 }
 
-// reachedWorkers leaves out the workers that serve nothing the key reaches.
+// reachedWorkers removes the workers that serve no namespace of the key.
 func reachedWorkers(ctx context.Context, workers []tasker.WorkerInfo) []tasker.WorkerInfo {
 	p := access.From(ctx)
 	if !p.Limited() {
@@ -124,8 +121,8 @@ func reachedWorkers(ctx context.Context, workers []tasker.WorkerInfo) []tasker.W
 	})
 }
 
-// reachWorker refuses a worker that serves more than the key reaches: with its
-// id, a key limited to one namespace could take the work of all.
+// reachWorker refuses a worker that serves more namespaces than the key reaches: with its id, a key limited to one
+// namespace could take the work of all.
 func (s *server) reachWorker(ctx context.Context, id uuid.UUID) error {
 	p := access.From(ctx)
 	if !p.Limited() {
@@ -139,7 +136,7 @@ func (s *server) reachWorker(ctx context.Context, id uuid.UUID) error {
 			namespaces = w.Namespaces
 			s.workers.note(id, namespaces)
 		case tasker.ErrorCode(err) != tasker.CodeNotFound:
-			return err // else in the same words, whether it exists or not
+			return err // else the same answer, whether it exists or not
 		}
 	}
 	if len(namespaces) == 0 || slices.ContainsFunc(namespaces, func(n string) bool { return !p.Reaches(n) }) {
@@ -148,14 +145,14 @@ func (s *server) reachWorker(ctx context.Context, id uuid.UUID) error {
 	return nil
 }
 
-// workerScopes remembers which namespaces a worker serves. That never changes,
-// so a poll need not ask the store. It is safe for concurrent use.
+// workerScopes caches the namespaces of workers. They never change, so a poll need not query the store. It is safe for
+// concurrent use.
 type workerScopes struct {
 	mu    sync.Mutex
 	known map[uuid.UUID][]string
 }
 
-// knownWorkers bounds the memory; beyond it, all is forgotten and asked again.
+// knownWorkers bounds the cache; beyond it, the whole cache is dropped.
 const knownWorkers = 10_000
 
 func (w *workerScopes) note(id uuid.UUID, namespaces []string) {

@@ -17,38 +17,35 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// Options are what New can do without. The zero value serves everybody.
+// Options are the optional settings of New. The zero value serves every client.
 type Options struct {
-	// Front is what the API shares with other handlers of the process: log, API keys,
-	// budget of bodies. Defaults to one of its own, which serves everybody.
+	// Front holds the parts that the API shares with other handlers of the process: log, API keys, budget of bodies.
+	// Defaults to a separate one that serves every client.
 	Front *web.Front
-	// LoopbackOnly refuses requests that are not addressed to localhost or a
-	// loopback address: a page whose name resolves to this machine (DNS
-	// rebinding) is of no other origin to a browser. For servers without keys.
+	// LoopbackOnly refuses requests that are not addressed to localhost or a loopback address: a browser does not treat
+	// a page whose name resolves to this machine (DNS rebinding) as another origin. For servers without keys.
 	LoopbackOnly bool
-	// Ready reports why the server cannot do its work now, nil when it can.
-	// The text of a *tasker.Error is shown to whoever asks. Defaults to always ready.
+	// Ready reports why the server cannot work now, or nil. The text of a *tasker.Error is shown to every client.
+	// Defaults to always ready.
 	Ready func(context.Context) error
 	// Limits bound requests.
 	Limits Limits
-	// Version is what GET /version answers. Defaults to "devel".
+	// Version is the answer of GET /version. Defaults to "devel".
 	Version string
 	// Metrics answers GET /metrics. Defaults to no such route.
 	Metrics http.Handler
-	// Streams is told of streams of events. Defaults to none.
+	// Streams is notified of streams of events. Defaults to none.
 	Streams StreamWatcher
 }
 
-// Limits bound requests. What holds without HTTP too (payloads, items of a
-// batch) is bounded by the engine.
+// Limits bound requests. The engine bounds what is independent of HTTP (payloads, items of a batch).
 type Limits struct {
-	// BodyBytes bounds the body of a request about one thing, in bytes.
-	// Defaults to 4 MiB.
+	// BodyBytes bounds the body of a request for one object, in bytes. Defaults to 4 MiB.
 	BodyBytes int64
-	// BatchBodyBytes bounds the body of a request about many things, in bytes.
-	// Defaults to 16 MiB, and is never less than BodyBytes.
+	// BatchBodyBytes bounds the body of a request for many objects, in bytes. Defaults to 16 MiB, and is never less
+	// than BodyBytes.
 	BatchBodyBytes int64
-	// Streams bounds the streams of events that are open at once. Defaults to 1,000.
+	// Streams bounds the number of open streams of events. Defaults to 1,000.
 	Streams int
 	// StreamsPerKey bounds those of one API key. Defaults to 250.
 	StreamsPerKey int
@@ -71,8 +68,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Backend is what the API serves: an engine, whichever way it is reached. Each family
-// of routes declares its part.
+// Backend is the engine behind the API, local or remote. Each family of routes declares its part.
 type Backend interface {
 	tasker.TaskBackend
 	tasker.TemplateBackend
@@ -81,24 +77,22 @@ type Backend interface {
 	queueapi.Backend
 }
 
-// CaseBackend is what the routes about cases need.
+// CaseBackend is the part for the routes of cases.
 type CaseBackend interface {
 	operate.Backend
-	// Case returns a case. CodeNotFound when there is none.
+	// Case returns a case, or CodeNotFound.
 	Case(ctx context.Context, id uuid.UUID) (*operate.Case, error)
 }
 
-// WorkerBackend is what the worker protocol needs, in its own words and in those of the
-// queue.
+// WorkerBackend is the part for the worker protocol, in its own words and in those of the queue.
 type WorkerBackend interface {
 	tasker.WorkerBackend
-	// WorkerPage returns a page of Workers, and the cursor to go on with, "" at the end.
+	// WorkerPage returns a page of Workers, and the cursor of the next one, "" at the end.
 	WorkerPage(ctx context.Context, cursor string, limit int) ([]tasker.WorkerInfo, string, error)
-	// Registered returns a worker as it was registered, and may leave out what it holds:
-	// that has to be counted, and polls are many.
+	// Registered returns a worker's registration, and may omit its load: that has to be counted, and polls are many.
 	Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error)
-	// HeldTasks says what a worker holds of tasks, in the order asked: nil for a task that
-	// does not exist.
+	// HeldTasks returns a worker's leases on each task, in the order of the request: nil for a task that does not
+	// exist.
 	HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error)
 }
 
@@ -111,7 +105,7 @@ type server struct {
 	version string
 	watcher StreamWatcher
 
-	// Filled while routes are added, read-only afterwards.
+	// Set while routes are added, read-only afterwards.
 	mux      *http.ServeMux
 	api      huma.API
 	registry huma.Registry
@@ -119,17 +113,16 @@ type server struct {
 	requests []*huma.Schema      // of all bodies
 	hot      map[string]bool     // by pattern
 	methods  map[string][]string // of the operations, by path
-	typed    map[string][]string // by operation: parameters that an empty text is no value of
-	integers map[string][]string // by operation: those of the query that are integers
+	typed    map[string][]string // by operation: parameters for which empty text is not a value
+	integers map[string][]string // by operation: integer parameters of the query
 
 	buffers sync.Pool
 	streams openStreams
 	workers workerScopes
 }
 
-// New returns the API over a Backend as one handler. The Backend stays the
-// caller's to close. New panics when the API cannot be built from its types,
-// which no input can cause.
+// New returns the API over a Backend as one handler. The caller still closes the Backend. New panics if the API cannot
+// be built from its types, which no input can cause.
 func New(backend Backend, opts Options) http.Handler {
 	s := &server{
 		backend: backend, front: opts.Front, ready: opts.Ready,
@@ -156,6 +149,6 @@ func New(backend Backend, opts Options) http.Handler {
 	s.mux.HandleFunc("/", s.unknownRoute)
 	return s.front.Mount(web.Policy{
 		Observe: true, Quiet: func(pattern string) bool { return s.hot[pattern] },
-		SameOrigin: true, LoopbackOnly: opts.LoopbackOnly, // keys and bodies are each operation's own: see guard
+		SameOrigin: true, LoopbackOnly: opts.LoopbackOnly, // each operation checks keys and bodies: see guard
 	}, s.mux)
 }

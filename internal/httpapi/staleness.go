@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// stalenessFilter is a operate.StalenessFilter as a query.
+// stalenessFilter is an operate.StalenessFilter as a query.
 type stalenessFilter struct {
 	Health    string `query:"health_status" enum:"healthy,warning,stale"`
 	Namespace string `query:"namespace_name" maxLength:"255"`
@@ -28,8 +28,8 @@ func (s *server) staleness(ctx context.Context, params *stalenessFilter, _ *none
 	return ok(list(tasks)), err
 }
 
-// detectStaleness runs a cycle of the detector. It looks at the tasks of all
-// namespaces, so a key that is limited to some may not run it, dry or not.
+// detectStaleness runs a cycle of the detector. It checks the tasks of all namespaces, so a key limited to some may not
+// run it, not even as a dry run.
 func (s *server) detectStaleness(ctx context.Context, _ *none,
 	body *operate.DetectRequest,
 ) (answer[[]operate.Detection], error) {

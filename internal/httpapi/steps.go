@@ -15,13 +15,13 @@ type stepPath struct {
 	StepUUID uuid.UUID `path:"step_uuid" doc:"The step."`
 }
 
-// stepsQuery is TaskPath with a wish for results.
+// stepsQuery is TaskPath with a request for results.
 type stepsQuery struct {
 	TaskPath
 	Include string `query:"include" enum:"results" doc:"results: include the results of the steps, up to the byte limit of a page."`
 }
 
-// bareLister is a Backend that lists steps without reading their results.
+// bareLister is a Backend that can list steps without their results.
 type bareLister interface {
 	BareSteps(ctx context.Context, task uuid.UUID) ([]tasker.Step, error)
 }
@@ -45,7 +45,7 @@ func (s *server) getStep(ctx context.Context, params *stepPath, _ *none) (answer
 	return ok(step), err
 }
 
-// stepActPath names a step that is acted on.
+// stepActPath names the step of an act.
 type stepActPath struct {
 	TaskPath
 	StepUUID uuid.UUID `path:"step_uuid" doc:"The step."`
@@ -66,7 +66,7 @@ func (s *server) actOnStep(ctx context.Context, params *stepActPath,
 	return ok(step), err
 }
 
-// actorOf returns the field that names who acts, which each act has its own of.
+// actorOf returns the field with the actor; each kind of act has its own.
 func actorOf(act *tasker.StepAction) *string {
 	switch act.ActionType {
 	case tasker.ResetForRetry:

@@ -8,20 +8,19 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// streamRetry is the advice to a client whose stream is one too many.
+// streamRetry is the retry delay for a client whose stream exceeds the limit.
 const streamRetry = 5 * time.Second
 
-// openStreams counts the streams of events that are open, in all and for each API
-// key. The zero value has none; it is safe for concurrent use.
+// openStreams counts the open streams of events, in total and for each API key. The zero value has none; it is safe for
+// concurrent use.
 type openStreams struct {
 	mu    sync.Mutex
 	all   int
 	byKey map[string]int
 }
 
-// enter counts a stream in, or says why there may be no more: those of one key must
-// not take the places of all. A server without keys knows no one from another, so
-// only the limit of all holds there. leave counts the stream out.
+// enter counts a new stream, or returns why it is refused: those of one key must not use up all places. A server
+// without keys cannot tell clients apart, so only the total limit applies there. leave ends the count of the stream.
 func (o *openStreams) enter(key string, limits Limits) (leave func(), err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -8,13 +8,13 @@ import (
 	"github.com/taskerhq/tasker/internal/strictjson"
 )
 
-// submitBody is a tasker.SubmitRequest, and which of its tasks are refused.
+// submitBody is a tasker.SubmitRequest with its refused tasks.
 type submitBody struct {
 	tasker.SubmitRequest
 	refused refusals
 }
 
-// salvager lets the good tasks of a request with item_errors through.
+// salvager accepts the valid tasks of a request with item_errors.
 func (*submitBody) salvager() func([]byte) (any, bool) {
 	type head struct {
 		Tasks      []json.RawMessage `json:"tasks" minItems:"1"`
@@ -82,7 +82,7 @@ func (s *server) submitTasks(ctx context.Context, _ *none,
 			return no, err
 		}
 	}
-	for k, i := range places { // the Backend saw the tasks in other places
+	for k, i := range places { // the Backend got the tasks in other places
 		if k < len(receipts) {
 			receipts[k].Error = movedItem(receipts[k].Error, place("tasks", k), place("tasks", i))
 		}

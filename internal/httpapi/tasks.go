@@ -11,13 +11,12 @@ import (
 	"github.com/taskerhq/tasker/internal/web"
 )
 
-// TaskPath names a task. It is exported because huma looks into embedded
-// structs only when they are.
+// TaskPath names a task. It is exported because huma ignores unexported embedded structs.
 type TaskPath struct {
 	UUID uuid.UUID `path:"uuid" doc:"The task."`
 }
 
-// taskQuery is TaskPath with a wish to wait.
+// taskQuery is TaskPath with a time to wait.
 type taskQuery struct {
 	TaskPath
 	WaitMS int `query:"wait_ms" minimum:"0" doc:"Maximum wait for the task to be settled, at most 60000."`
@@ -81,8 +80,7 @@ type taskFilter struct {
 	PageQuery
 }
 
-// PageQuery is the part of every list's query that turns pages. It is exported
-// for the reason that TaskPath is.
+// PageQuery is the paging part of every list's query. It is exported for the same reason as TaskPath.
 type PageQuery struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
 	Cursor string `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`

@@ -8,14 +8,14 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// templateBody is a tasker.TemplateSource that may also arrive as bare YAML.
+// templateBody is a tasker.TemplateSource that may also be sent as bare YAML.
 type templateBody struct {
 	tasker.TemplateSource
 }
 
 func (b *templateBody) setText(document string) { b.YAML = document }
 
-// TemplatePath names a template. It is exported for the reason that TaskPath is.
+// TemplatePath names a template. It is exported for the same reason as TaskPath.
 type TemplatePath struct {
 	Namespace string `path:"namespace" maxLength:"255"`
 	Name      string `path:"name" maxLength:"255"`

@@ -9,15 +9,15 @@ import (
 	"github.com/taskerhq/tasker/internal/web"
 )
 
-// StreamWatcher is told of streams of events, for metrics.
+// StreamWatcher is notified of streams of events, for metrics.
 type StreamWatcher interface {
-	// WatchStream is called when a stream of events opens. ended is called once, when it
-	// is over, with why: done (nothing more was to come), gone (the client went), slow
-	// (it did not read), stopped (the server does), failed.
+	// WatchStream is called when a stream of events opens. ended is called once, when it ends, with the reason: done
+	// (no more events), gone (the client disconnected), slow (the client did not read), stopped (the server stops),
+	// failed.
 	WatchStream() (ended func(why string))
 }
 
-// inTrace puts tasks that name no trace context into that of the request.
+// inTrace puts tasks without a trace context into that of the request.
 func inTrace(ctx context.Context, tasks []tasker.TaskRequest) {
 	traceparent := web.TraceParent(ctx)
 	for i := range tasks {
@@ -27,8 +27,8 @@ func inTrace(ctx context.Context, tasks []tasker.TaskRequest) {
 	}
 }
 
-// serveMetrics serves GET /metrics. The labels name handlers and templates of all
-// namespaces, so on a server with keys it takes one that reads them all.
+// serveMetrics serves GET /metrics. The labels name handlers and templates of all namespaces, so a server with keys
+// requires one that may read them all.
 func (s *server) serveMetrics(metrics http.Handler) {
 	if metrics == nil {
 		return

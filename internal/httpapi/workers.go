@@ -25,7 +25,7 @@ type workerList struct {
 	NextCursor string              `json:"next_cursor,omitempty" doc:"cursor of the next page. Even a short or empty page may have one."`
 }
 
-// workerFilter turns the pages of the list of workers.
+// workerFilter is the paging of the list of workers.
 type workerFilter struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"Page size."`
 	Cursor string `query:"cursor" maxLength:"64" doc:"next_cursor of the previous page."`
@@ -59,7 +59,7 @@ func (resultBody) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{schemaOf[tasker.SettleRequest](r), schemaOf[tasker.StepResult](r)}}
 }
 
-// salvager lets the good results of a request through.
+// salvager accepts the valid results of a request.
 func (*resultBody) salvager() func([]byte) (any, bool) {
 	type head struct {
 		Results []json.RawMessage `json:"results" minItems:"1"`
@@ -131,8 +131,7 @@ func (s *server) poll(ctx context.Context, params *workerPath,
 	defer cancel()
 	polled, err := s.backend.Poll(waiting, *body)
 	if err != nil && cut() {
-		// The server stops. An empty answer sends the worker to its next poll,
-		// which another server takes.
+		// The server is stopping. An empty answer sends the worker to its next poll, which another server takes.
 		return ok(tasker.PollResponse{Steps: []tasker.Assignment{}}), nil
 	}
 	if err != nil {
@@ -172,9 +171,8 @@ func (s *server) progress(ctx context.Context, params *workerPath,
 	return ok(lease), err
 }
 
-// result settles steps. A bare result that is refused is answered with the
-// status of its problem, so that a worker of one step at a time need not look
-// into the body.
+// result settles steps. A refused bare result is answered with the status of its problem, so that a worker of one step
+// at a time need not read the body.
 func (s *server) result(ctx context.Context, params *workerPath,
 	body *resultBody,
 ) (answer[results[tasker.SettleAnswer]], error) {
@@ -197,7 +195,7 @@ func (s *server) result(ctx context.Context, params *workerPath,
 	return ok(results[tasker.SettleAnswer]{list(settled)}), nil
 }
 
-// settle settles those results that keep the rules and answers the others.
+// settle settles the valid results and answers the others.
 func (s *server) settle(ctx context.Context, worker uuid.UUID, body *resultBody) ([]tasker.SettleAnswer, error) {
 	kept, places := sift(body.Results, body.refused)
 	var settled []tasker.SettleAnswer
@@ -207,7 +205,7 @@ func (s *server) settle(ctx context.Context, worker uuid.UUID, body *resultBody)
 			return nil, err
 		}
 	}
-	for k, i := range places { // the Backend saw the results in other places
+	for k, i := range places { // the Backend got the results in other places
 		if k < len(settled) {
 			settled[k].Error = movedItem(settled[k].Error, place("results", k), place("results", i))
 		}
@@ -235,7 +233,7 @@ func (s *server) drain(ctx context.Context, params *workerPath,
 		return answer[*tasker.DrainResponse]{}, err
 	}
 	body.WorkerID = params.ID
-	// A key that may not work is no worker's: what it ends did not say good-bye itself.
+	// A key without the work permission is not a worker's: the worker whose session it ends did not sign off itself.
 	if p := access.From(ctx); !body.Final || p != nil && !p.Can(access.Work) {
 		body.DrainedBy = cmp.Or(body.DrainedBy, callerOf(ctx))
 	}

@@ -53,8 +53,8 @@ func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.A
 	return out, nil
 }
 
-// NoteKeyUse stores that the request's key is in use on this machine. It is not in
-// tasker.Backend: the HTTP API calls it with the first request of a key on a day.
+// NoteKeyUse records the use of the request's key on this machine. It is not part of tasker.Backend: the HTTP API calls
+// it with the first request of a key on a day.
 func (b *Backend) NoteKeyUse(ctx context.Context) error {
 	node, err := os.Hostname()
 	if err != nil {
@@ -63,7 +63,7 @@ func (b *Backend) NoteKeyUse(ctx context.Context) error {
 	return ToError(b.engine.NoteKeyUse(ctx, node))
 }
 
-// optionalUUID is nil for the zero ID.
+// optionalUUID returns nil for the zero ID.
 func optionalUUID(id task.ID) *uuid.UUID {
 	if id.IsZero() {
 		return nil
@@ -72,7 +72,7 @@ func optionalUUID(id task.ID) *uuid.UUID {
 	return &u
 }
 
-// expectation reads what an operator saw.
+// expectation reads an operator's expectation.
 func expectation(state, match string) (task.Expectation, error) {
 	x := task.Expectation{State: state}
 	if fault := x.Match(match); fault != "" {
@@ -81,7 +81,7 @@ func expectation(state, match string) (task.Expectation, error) {
 	return x, nil
 }
 
-// ofOne refuses an expectation that can only be of one thing, where many are meant.
+// ofOne refuses an expectation, which can only be of one object, for a selection of many.
 func ofOne(x task.Expectation) error {
 	if len(x.Versions) > 0 {
 		return badExpectation("/if_match", "is about one thing; for several use expected_state")

@@ -8,15 +8,15 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Backend is a tasker.Backend on an engine, but for Close: who opened the engine closes it.
+// Backend is a tasker.Backend on an engine, without Close: the opener of the engine closes it.
 type Backend struct {
 	engine *engine.Engine
 	rows   Rows
 }
 
-// Rows is what is read past the engine, because no rule of it is about that.
+// Rows are the reads that bypass the engine, because none of its rules applies to them.
 type Rows interface {
-	// FindWorkerByNo returns a worker by its number; nil when there is none.
+	// FindWorkerByNo returns a worker by its number, or nil.
 	FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error)
 	// ListTemplates returns a page of templates.
 	ListTemplates(ctx context.Context, filter engine.TemplateFilter) ([]*task.Template, error)
@@ -25,8 +25,8 @@ type Rows interface {
 // New returns a Backend on an engine whose store has the rows.
 func New(e *engine.Engine, rows Rows) *Backend { return &Backend{engine: e, rows: rows} }
 
-// SubmitIn is SubmitTasks inside a transaction of the caller's: within calls its
-// argument with the store's side of that transaction.
+// SubmitIn is SubmitTasks inside a caller's transaction: within calls its argument with the store's side of that
+// transaction.
 func (b *Backend) SubmitIn(ctx context.Context, requests []tasker.TaskRequest,
 	within func(func(context.Context, engine.Tx) error) error,
 ) ([]tasker.TaskReceipt, error) {

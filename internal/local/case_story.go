@@ -30,7 +30,7 @@ func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*operate.Case, er
 		LastReplayedAt: c.Replays.At, LastReplayedBy: c.Replays.By, LastReplayedByKey: c.Replays.Key,
 		CreatedAt: c.CreatedAt.Time(), UpdatedAt: c.UpdatedAt.Time(), NoteCount: c.NoteCount, ETag: c.Seen().Version}
 	if !whole {
-		return out, nil // of a list
+		return out, nil // for a list
 	}
 	for _, n := range c.Thread {
 		out.Notes = append(out.Notes, operate.CaseNote{No: n.No, At: n.At.Time(), Author: n.Author, Key: n.Key, Text: n.Text})
@@ -39,12 +39,12 @@ func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*operate.Case, er
 		out.Occurrences = append(out.Occurrences, fromOccurrence(o))
 	}
 	latest := c.Latest()
-	latest.Snapshot = nil // it is the case's own
+	latest.Snapshot = nil // the case itself has it
 	out.Occurrences = append(out.Occurrences, fromOccurrence(latest))
 	return out, nil
 }
 
-// handlerOf is what runs the step of a name, "" where there is no such step.
+// handlerOf returns the handler of a step by name, "" for an unknown step.
 func handlerOf(tpl *task.Template, step string) string {
 	for _, spec := range tpl.Steps {
 		if spec.Name == step {

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// Pages of cases where none is asked for.
+// Default sizes of pages of cases.
 const (
 	defaultQueue     = 100
 	defaultStaleness = 100
@@ -40,7 +40,7 @@ func (b *Backend) Cases(ctx context.Context, f operate.CaseFilter) ([]operate.Ca
 	return out, b.addStates(ctx, out)
 }
 
-// addStates tells how the tasks of cases are now.
+// addStates adds the present states of the tasks of cases.
 func (b *Backend) addStates(ctx context.Context, cases []operate.Case) error {
 	if len(cases) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (b *Backend) addStates(ctx context.Context, cases []operate.Case) error {
 	return nil
 }
 
-// toCaseFilter checks the words of a filter.
+// toCaseFilter checks and converts a filter.
 func (b *Backend) toCaseFilter(f operate.CaseFilter, page int) (engine.CaseFilter, error) {
 	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason),
 		Namespace: f.Namespace, TaskName: f.TaskName,
@@ -108,8 +108,8 @@ func (b *Backend) CaseOfTask(ctx context.Context, id uuid.UUID) (*operate.Case, 
 	return &one[0], b.addStates(ctx, one)
 }
 
-// Case returns a case by its own ID, with its snapshot. It is not in
-// operate.CaseBackend: the HTTP API asks for it to tell whether a key reaches a case.
+// Case returns a case by its own ID, with its snapshot. It is not part of operate.CaseBackend: the HTTP API calls it to
+// decide whether a key reaches a case.
 func (b *Backend) Case(ctx context.Context, id uuid.UUID) (*operate.Case, error) {
 	c, err := b.engine.Case(ctx, toID(id))
 	if err != nil {
@@ -183,7 +183,7 @@ func (b *Backend) CaseStats(ctx context.Context, f operate.CaseFilter) ([]operat
 	return out, nil
 }
 
-// statsOf gathers the counts of a reason; nil when there are none.
+// statsOf combines the counts of a reason; nil without any.
 func statsOf(reason task.CaseReason, counts []engine.CaseCount) *operate.CaseStats {
 	s := operate.CaseStats{Reason: tasker.CaseReason(reason)}
 	var oldest, newest task.Instant

@@ -1,4 +1,3 @@
-// Package local translates: it is the tasker.Backend on an engine, and turns the
-// public types of package tasker into the engine's and back. It adds no rule of its
-// own, and opens nothing: package node puts an engine together.
+// Package local translates: it is the tasker.Backend on an engine, and converts the public types of package tasker to
+// the engine's and back. It adds no rules of its own, and opens nothing: package node assembles an engine.
 package local

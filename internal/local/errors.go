@@ -43,8 +43,7 @@ func itemError(err error) *tasker.Error {
 	}
 }
 
-// relocate renames the pointer of problems: the engine speaks of a batch, the
-// caller may have sent one item.
+// relocate changes the pointers of problems: the engine refers to a batch, the caller may have sent one item.
 func relocate(err error, from, to string) error {
 	var e *tasker.Error
 	if !errors.As(err, &e) {

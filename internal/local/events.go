@@ -65,7 +65,7 @@ func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*feed.Liste
 	return b.engine.ListenTo(ctx, l)
 }
 
-// knownEvent reports whether a filter may name the type.
+// knownEvent reports whether the type is valid in a filter.
 func knownEvent(t tasker.EventType) bool {
 	switch t {
 	case tasker.EventTaskSubmitted, tasker.EventTaskState, tasker.EventCaseOpened, tasker.EventCaseResolved,
@@ -102,7 +102,7 @@ func (b *Backend) fromNotices(ctx context.Context, notices []feed.Notice) ([]tas
 	return batch, nil
 }
 
-// optional is nil for the zero ID.
+// optional returns nil for the zero ID.
 func optional(id task.ID) *uuid.UUID {
 	if id.IsZero() {
 		return nil

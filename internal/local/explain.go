@@ -46,7 +46,7 @@ func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explan
 	return out, nil
 }
 
-// explainer words what is known of a task.
+// explainer describes the condition of a task.
 type explainer struct {
 	*view
 	now task.Instant
@@ -117,7 +117,7 @@ func (x *explainer) erroredSummary() string {
 				e.Cause,
 			)
 		}
-		break // by its steps, whatever it was a former time
+		break // explained by its steps, not by an earlier event
 	}
 	failed, repaired := wording.Count(x.task.Counts.Failed, "step"), "that step is repaired"
 	if x.task.Counts.Failed != 1 {
@@ -141,7 +141,7 @@ func byWhom(actor, key, reason string) string {
 	return s
 }
 
-// step explains why a step is in its state, and what would change it.
+// step explains why a step is in its state, and what would change that.
 func (x *explainer) step(ctx context.Context, s *task.Step) (why, next string, err error) {
 	switch s.State {
 	case task.StepPending:
@@ -237,7 +237,7 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 	return why, "The next free worker takes the first step in the queue; add workers if the queue grows.", nil
 }
 
-// serving counts the workers that take steps of a route, and names those that would but do not.
+// serving counts the workers that take steps of a route, and names those that match it but take none.
 func (x *explainer) serving(workers []*task.Worker, route *task.Route) (serving int, idle string) {
 	var draining, unhealthy, broken int
 	for _, w := range workers {

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// limits explains how long the task may stay in its state, and why so long: one sentence for its state, one
-// for the task as a whole.
+// limits explains the limit of the task's time in its state and its origin: one sentence for the state, one for the
+// task as a whole.
 func (x *explainer) limits() []string {
 	t := x.task
 	if t.State.Settled() {
@@ -39,7 +39,7 @@ func (x *explainer) limitOfState(l task.Limit) string {
 			of = "of its template"
 		}
 		at := l.StaleAt(x.now)
-		if x.task.RunAt > x.now { // what comes before is not held against it
+		if x.task.RunAt > x.now { // the time before run_at does not count
 			at = x.task.RunAt.Add(l.Threshold)
 		}
 		return fmt.Sprintf("It is stale at %s, in %s: the threshold %s for %s is %s.", clock(at), x.until(at), of, state,
@@ -59,7 +59,7 @@ func (x *explainer) limitOfState(l task.Limit) string {
 		clock(at), x.until(at), name, clock(l.PromisedUntil), state, l.Threshold-l.Prolonged)
 }
 
-// lastFailure is the last attempt of a step that ended with a failure, nil for none.
+// lastFailure returns the last failed attempt of a step, or nil.
 func (v *view) lastFailure(s *task.Step) *task.Attempt {
 	for i := len(v.records.Attempts) - 1; i >= 0; i-- {
 		if a := &v.records.Attempts[i]; a.StepID == s.ID && a.Failure != nil {
@@ -69,8 +69,8 @@ func (v *view) lastFailure(s *task.Step) *task.Attempt {
 	return nil
 }
 
-// givenUp returns the act by which a step is in error because its task has taken too
-// long, with what the step waited for; nil when that is not why.
+// givenUp returns the act that put a step in error because its task took too long, with the step's wait before it; nil
+// if the error has another cause.
 func (v *view) givenUp(s *task.Step) (*task.Act, engine.GivenUp) {
 	if s.State != task.StepErrored {
 		return nil, engine.GivenUp{}
@@ -88,7 +88,7 @@ func (v *view) givenUp(s *task.Step) (*task.Act, engine.GivenUp) {
 	return nil, engine.GivenUp{}
 }
 
-// waitOf is what a step waited for that was given up; nothing of an act of another kind.
+// waitOf returns the wait of a step that was given up; the zero value for an act of another kind.
 func waitOf(a *task.Act) (out engine.GivenUp) {
 	if a.Kind == task.ActGiveUp {
 		if err := json.Unmarshal(a.Data, &out); err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// breakLoop is what helps a task whose steps wait for each other.
+// breakLoop is the advice for a task whose steps wait for each other.
 const breakLoop = "Resolve or complete one of them, or cancel the task; then correct the template."
 
-// loop words the first circle of steps that wait for each other, "" where there is none.
+// loop describes the first cycle of steps that wait for each other, "" without one.
 func (x *explainer) loop() string {
 	if x.tpl.Cycle == "" {
 		return ""
@@ -23,8 +23,7 @@ func (x *explainer) loop() string {
 	return ""
 }
 
-// loopBehind returns the steps of a circle that a step waits for, or is part of; nil
-// where there is none.
+// loopBehind returns the steps of a cycle that a step waits for, or is part of; nil without one.
 func (x *explainer) loopBehind(s *task.Step) []*task.Step {
 	if x.tpl.Cycle == "" {
 		return nil
@@ -32,7 +31,7 @@ func (x *explainer) loopBehind(s *task.Step) []*task.Step {
 	return x.walk(s, nil, map[*task.Step]bool{})
 }
 
-// walk follows the parents that a step waits for until it meets one on its path.
+// walk follows the parents that a step waits for until it reaches one on its path.
 func (x *explainer) walk(s *task.Step, path []*task.Step, done map[*task.Step]bool) []*task.Step {
 	if s.State != task.StepPending || done[s] {
 		return nil
@@ -50,7 +49,7 @@ func (x *explainer) walk(s *task.Step, path []*task.Step, done map[*task.Step]bo
 	return nil
 }
 
-// inLoop words a circle.
+// inLoop describes a cycle.
 func (x *explainer) inLoop(loop []*task.Step) string {
 	if len(loop) == 1 {
 		return "step " + x.spec(loop[0]).Name + " waits for itself"

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// filterFaults gathers what is wrong with a filter.
+// filterFaults collects the faults of a filter.
 type filterFaults []tasker.Detail
 
 func (f *filterFaults) add(at, message string) {
@@ -24,7 +24,7 @@ func (f *filterFaults) name(at, text string) {
 	}
 }
 
-// names checks several: a location, then the text there, and so on.
+// names checks several texts: pairs of a location and a text.
 func (f *filterFaults) names(pairs ...string) {
 	for i := 0; i < len(pairs); i += 2 {
 		f.name(pairs[i], pairs[i+1])
@@ -37,7 +37,7 @@ func (f *filterFaults) instant(at string, i task.Instant) {
 	}
 }
 
-// err refuses the filter when anything is wrong with it.
+// err refuses the filter if it has any faults.
 func (f filterFaults) err() error {
 	if len(f) == 0 {
 		return nil
@@ -49,13 +49,13 @@ func badFilter(problems ...tasker.Detail) *tasker.Error {
 	return &tasker.Error{Code: tasker.CodeInvalid, Message: "the filter is not valid", Details: problems}
 }
 
-// damages joins what is wrong with the rows that one answer is made of.
+// damages joins the damage of the rows in one answer.
 func damages(list ...string) string {
 	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), "; ")
 }
 
-// times converts a number of units to a duration. One that is too long for a duration
-// becomes the longest, so that the bound that it breaks is noticed.
+// times converts a number of units to a duration. A number too large for a duration becomes the longest one, so that it
+// exceeds its bound.
 func times(n int, unit time.Duration) time.Duration {
 	if most := math.MaxInt64 / int64(unit); int64(n) > most || int64(n) < -most {
 		return math.MaxInt64

@@ -13,9 +13,8 @@ import (
 
 // TaskHistory implements tasker.TaskBackend.
 //
-// A straight run is not stored as events: it follows from the times of the task
-// and its steps. What is stored is what departs from it: attempts that ended in
-// anything but success, other transitions of the task, acts of operators.
+// A simple run is not stored as events: it follows from the times of the task and its steps. Only the exceptions are
+// stored: attempts without success, other transitions of the task, acts of operators.
 func (b *Backend) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHistory, error) {
 	v, err := b.view(ctx, toID(id))
 	if err != nil {
@@ -30,8 +29,8 @@ func (b *Backend) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHi
 
 // tell fills in the history.
 func (h *history) tell(ctx context.Context) error {
-	// What one transaction did has one time. Causes are added before effects,
-	// and sorting keeps that order: a step before its dependants and its task.
+	// All changes of one transaction have the same time. Causes are added before effects, and sorting keeps that order:
+	// a step before its dependants and its task.
 	h.created()
 	for _, s := range h.parentsFirst() {
 		if err := h.ofStep(ctx, s); err != nil {
@@ -48,7 +47,7 @@ func (h *history) tell(ctx context.Context) error {
 	return nil
 }
 
-// begun is when a worker received an attempt. An attempt that no worker received has only an end.
+// begun returns the time at which a worker received an attempt. An attempt that no worker received has only an end.
 func begun(a tasker.Attempt) time.Time {
 	for _, at := range []*time.Time{a.AssignedAt, a.StartedAt, a.FinishedAt} {
 		if at != nil {
@@ -68,7 +67,7 @@ func (v *view) parentsFirst() []*task.Step {
 		}
 		seen[i] = true
 		for _, p := range v.spec(v.steps[i]).Parents {
-			if p < len(v.steps) { // a row may be gone
+			if p < len(v.steps) { // a row may be missing
 				visit(p)
 			}
 		}
@@ -85,7 +84,7 @@ type history struct {
 	out *tasker.TaskHistory
 }
 
-// created adds what submission made.
+// created adds the transitions of the submission.
 func (h *history) created() {
 	h.add(h.task.CreatedAt, "", string(task.Pending), nil)
 	for _, s := range h.steps {
@@ -96,7 +95,7 @@ func (h *history) created() {
 // ofTask adds the transitions of the task itself.
 func (h *history) ofTask() {
 	t, events := h.task, h.records.Events
-	// the state that submission left behind
+	// the state after the submission
 	first := t.State
 	switch {
 	case len(events) > 0:
@@ -111,7 +110,7 @@ func (h *history) ofTask() {
 	for _, e := range events {
 		tr := h.add(e.At, string(e.From), string(e.To), nil)
 		tr.Reason = e.Cause
-		for _, a := range h.records.Acts { // an operator's words say more than the cause
+		for _, a := range h.records.Acts { // an operator's act is more specific than the cause
 			if a.StepID.IsZero() && a.At == e.At && a.To == string(e.To) {
 				tr.Actor, tr.KeyName, tr.Reason = a.Actor, a.Key, a.Reason
 			}
@@ -134,8 +133,8 @@ func (h *history) add(at task.Instant, from, to string, s *task.Step) *tasker.Tr
 	return &h.out.Transitions[len(h.out.Transitions)-1]
 }
 
-// ofStep adds the transitions and attempts of a step: those recorded, then what
-// the step itself tells of the present.
+// ofStep adds the transitions and attempts of a step: the recorded ones, then those that follow from the step's present
+// row.
 func (h *history) ofStep(ctx context.Context, s *task.Step) error {
 	state := task.StepPending
 	for _, a := range merged(h.records, s) {
@@ -157,28 +156,27 @@ func (h *history) ofStep(ctx context.Context, s *task.Step) error {
 	case s.State == task.StepEnqueued || s.State == task.StepWaitingForRetry || s.State.Leased():
 		live.FinishedAt = 0
 	}
-	if s.State == task.StepEnqueued { // ready, and in nobody's hands
+	if s.State == task.StepEnqueued { // ready, and not leased
 		live.AssignedAt, live.StartedAt = 0, 0
 	}
 	_, err := h.attempt(ctx, s, state, &live, s.State == task.StepComplete || s.State.Leased())
 	return err
 }
 
-// overtaken reports whether the records, which were read after the step, tell
-// more than the step: then it has nothing to add.
+// overtaken reports whether the records, which were read after the step, are newer than the step: then the step has
+// nothing to add.
 func (h *history) overtaken(s *task.Step, told task.StepState) bool {
 	switch s.State {
 	case task.StepPending, task.StepWaitingForRetry, task.StepErrored, task.StepResolvedManually:
-		return true // only what is recorded leads there
+		return true // only a recorded event leads there
 	}
 	return told.Terminal() || slices.ContainsFunc(h.records.Attempts, func(a task.Attempt) bool {
 		return a.StepID == s.ID && (a.Token > s.Token || a.Token == s.Token && s.State.Leased())
 	})
 }
 
-// untold returns what the step tells of its last lease, without the times that
-// belong to an attempt on record: a step that is cancelled while it waits for a
-// retry still has those of the attempt that failed.
+// untold returns the step's last lease, without the times of a recorded attempt: a step cancelled while it waits for a
+// retry still has those of the failed attempt.
 func (h *history) untold(s *task.Step) task.Attempt {
 	a := s.EndAttempt(s.FinishedAt, task.Running, nil)
 	for i := range h.records.Attempts {
@@ -194,7 +192,7 @@ func (h *history) untold(s *task.Step) task.Attempt {
 	return a
 }
 
-// attempt adds what happened during one lease; listed ones are attempts too.
+// attempt adds the transitions of one lease; listed ones are attempts too.
 func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepState, a *task.Attempt,
 	listed bool,
 ) (task.StepState, error) {
@@ -205,7 +203,7 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 	number := a.Number
 	charged := a.Outcome == task.NotStarted && a.Failure != nil
 	if a.AssignedAt != 0 && a.StartedAt == 0 && !charged {
-		number++ // not begun, so not counted: the one that it would have been
+		number++ // not begun, so not counted: its number would have been the next
 	}
 	move := func(at task.Instant, to task.StepState) {
 		if at == 0 || state == to {
@@ -236,7 +234,7 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 	return state, nil
 }
 
-// why returns the reason why a lease ended; an end that follows from the states needs no reason.
+// why returns the reason for a lease's end; an end that follows from the states needs no reason.
 func why(a *task.Attempt) string {
 	switch {
 	case a.Failure != nil:
@@ -262,14 +260,13 @@ func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker st
 	return out
 }
 
-// act adds an operator's act on a step. When it ended a lease, the attempt that
-// it cut off has told of the transition already. When it took the step out of
-// its queue, nothing has told yet that the step was there; the act was the last
-// thing that happened to it, so that its row still knows.
+// act adds an operator's act on a step. If it ended a lease, the attempt has already recorded the transition. If it
+// took the step out of its queue, no record shows yet that the step was there; the act was the step's last event, so
+// its row still shows it.
 func (h *history) act(s *task.Step, state task.StepState, a *task.Act) task.StepState {
 	if a.From == string(task.StepEnqueued) && state != task.StepEnqueued {
 		ready := s.ReadyAt
-		if at := waitOf(a).ReadyAt; at != 0 { // it may have been repaired since
+		if at := waitOf(a).ReadyAt; at != 0 { // the step may have been repaired since
 			ready = task.Instant(at)
 		}
 		h.add(ready, string(state), a.From, s)

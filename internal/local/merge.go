@@ -11,8 +11,8 @@ type record struct {
 	act     *task.Act
 }
 
-// merged returns the records of one step in the order they were written. An
-// attempt that an act cut off was written just before it.
+// merged returns the records of one step in the order of writing. An attempt that an act ended was written just before
+// it.
 func merged(r engine.Records, s *task.Step) []record {
 	var out []record
 	acts := r.Acts

@@ -34,7 +34,7 @@ func (b *Backend) EnqueueTasks(ctx context.Context, req queueapi.EnqueueRequest)
 	}
 	places, err := b.engine.QueuePlaces(ctx, steps)
 	if err != nil {
-		places = make([]*engine.QueuePlace, len(steps)) // the tasks are stored; where they stand is not known
+		places = make([]*engine.QueuePlace, len(steps)) // the tasks are stored; their places are unknown
 	}
 	out := make([]queueapi.QueueReceipt, len(receipts))
 	for i, r := range receipts {
@@ -91,7 +91,7 @@ func toQueued(r *queueapi.EnqueueTask, caller string, s *engine.Submission) erro
 	return nil
 }
 
-// spanOf makes up the parent span of a trace of which only the id is known.
+// spanOf derives the parent span of a trace from its ID alone.
 func spanOf(traceID string) string {
 	if span := traceID[16:]; strings.Trim(span, "0") != "" {
 		return span
@@ -107,7 +107,7 @@ func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engin
 		out.QueuePlace = b.toPlace(r.Step, p)
 		return out
 	}
-	// the key named a task that exists; what is stored stays stored when it cannot be looked at
+	// the key named an existing task; it stays stored even if it cannot be read
 	t, steps, err := b.engine.Steps(ctx, r.ID)
 	if err != nil {
 		t = &task.Task{State: r.State}
@@ -139,7 +139,7 @@ func (b *Backend) toPlace(s *task.Step, p *engine.QueuePlace) queueapi.QueuePlac
 	return out
 }
 
-// milli is a duration in seconds, to the millisecond.
+// milli returns a duration in seconds, rounded to the millisecond.
 func milli(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
 
 // CancelQueueTask implements queueapi.Backend.
@@ -158,7 +158,7 @@ func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID,
 	if receipts[0].Err != nil {
 		return nil, ToError(receipts[0].Err)
 	}
-	// what the cancellation cut off, it has written down
+	// the attempts that the cancellation ended are recorded
 	v, err := b.view(ctx, toID(id))
 	if err != nil {
 		return nil, err

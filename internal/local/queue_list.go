@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// queueStates are the states of tasks that have a status. Of a status that is told by
-// more than the state they are those that it may have.
+// queueStates are the states of tasks with a status. For a status that depends on more than the state, they are the
+// possible states.
 var queueStates = map[queueapi.QueueStatus][]task.State{
 	queueapi.QueueQueued:     liveStates(),
 	queueapi.QueueAssigned:   liveStates(),
@@ -26,8 +26,7 @@ func liveStates() []task.State {
 	return slices.DeleteFunc(slices.Clone(task.States), task.State.Settled)
 }
 
-// One page looks at no more than searched tasks for those of a status, a stretch at a
-// time.
+// One page examines at most searched tasks for a status, a stretch at a time.
 const (
 	stretch  = 100
 	searched = 500
@@ -93,7 +92,7 @@ func (b *Backend) QueueTasks(ctx context.Context, f queueapi.QueueTaskFilter) (*
 	}
 }
 
-// toListed converts a task to its form in lists, nil when it was deleted meanwhile.
+// toListed converts a task to its form in lists, nil if it was deleted in the meantime.
 func (b *Backend) toListed(ctx context.Context, t *task.Task, steps []*task.Step) (*queueapi.QueueListed, error) {
 	if len(steps) < t.Counts.Total() {
 		return nil, nil
@@ -102,7 +101,7 @@ func (b *Backend) toListed(ctx context.Context, t *task.Task, steps []*task.Step
 	if err != nil {
 		return nil, ToError(err)
 	}
-	t, damage := t.Shown() // of the same moment as its steps, about
+	t, damage := t.Shown() // read at about the same time as its steps
 	steps, wrong := shownSteps(steps, tpl)
 	v := &view{b: b, task: t, steps: steps, tpl: tpl}
 	out := &queueapi.QueueListed{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(t.ID),

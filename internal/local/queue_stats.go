@@ -37,7 +37,7 @@ func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queu
 		out.Dispatch.Mode = "redis"
 	}
 	if s.Dispatch.Configured && !s.Dispatch.Active {
-		out.Dispatch.Why = "it is out of reach, or is being filled" // the error may name hosts
+		out.Dispatch.Why = "it is out of reach, or is being filled" // the error may contain host names
 	}
 	for _, l := range s.Levels {
 		name := b.engine.PriorityName(l.Level)
@@ -51,7 +51,7 @@ func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queu
 	return out, nil
 }
 
-// ageOf is an age in seconds, nil where there is nothing that has one.
+// ageOf returns an age in seconds, nil without any elements.
 func ageOf(d time.Duration, n int) *float64 {
 	if n == 0 {
 		return nil
@@ -60,7 +60,7 @@ func ageOf(d time.Duration, n int) *float64 {
 	return &seconds
 }
 
-// someSeconds is a duration in seconds, nil for none.
+// someSeconds returns a duration in seconds, nil for none.
 func someSeconds(d time.Duration) *float64 {
 	if d <= 0 {
 		return nil
@@ -85,7 +85,7 @@ func (b *Backend) countWorkers(workers []*task.Worker, loads map[int64]int) queu
 			}
 		case task.WorkerDraining:
 			out.Draining++
-		default: // lives, and is given nothing
+		default: // alive, but gets no steps
 			out.Unhealthy++
 		}
 		if string(b.engine.BreakerOf(w)) == tasker.BreakerOpen {

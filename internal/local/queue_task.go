@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// statusOf is the state of a task in the words of the queue.
+// statusOf returns the state of a task in the words of the queue.
 func statusOf(t *task.Task, steps []*task.Step) queueapi.QueueStatus {
 	switch t.State {
 	case task.Complete, task.ResolvedManually:
@@ -32,8 +32,7 @@ func statusOf(t *task.Task, steps []*task.Step) queueapi.QueueStatus {
 	return statusOfSteps(steps...)
 }
 
-// statusOfSteps is the status of a task that is not over, by its steps: by the one
-// that has come furthest.
+// statusOfSteps returns the status of an unfinished task from its most advanced step.
 func statusOfSteps(steps ...*task.Step) queueapi.QueueStatus {
 	status := queueapi.QueueQueued
 	for _, s := range steps {
@@ -78,7 +77,7 @@ func (b *Backend) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*q
 	return out, nil
 }
 
-// traceIDOf is the second part of a W3C traceparent.
+// traceIDOf returns the second part of a W3C traceparent.
 func traceIDOf(parent string) string {
 	if parts := strings.Split(parent, "-"); len(parts) >= 4 {
 		return parts[1]
@@ -86,8 +85,7 @@ func traceIDOf(parent string) string {
 	return ""
 }
 
-// ofSteps adds what the steps tell: of the one that has come furthest, and the
-// results of all.
+// ofSteps adds the fields of the steps: those of the most advanced one, and the results of all.
 func (v *view) ofSteps(ctx context.Context, out *queueapi.QueueTask, now task.Instant) error {
 	s := v.foremost()
 	if s == nil {
@@ -130,8 +128,8 @@ func (v *view) ofSteps(ctx context.Context, out *queueapi.QueueTask, now task.In
 	return nil
 }
 
-// retries is how often a step was, or is to be, repeated: the attempts behind it, and
-// while none is under way or the last one, the one that comes.
+// retries returns the number of a step's retries, including the next one: all attempts begun while another is to come,
+// else all but the first.
 func retries(s *task.Step) int {
 	switch s.State {
 	case task.StepPending, task.StepEnqueued, task.StepAssigned, task.StepWaitingForRetry:
@@ -140,8 +138,8 @@ func retries(s *task.Step) int {
 	return max(s.Attempts-1, 0)
 }
 
-// foremost is the step by which a task is shown: one that is held, else one that is
-// ready, else one that waits for a time, else one that is not over, else the last.
+// foremost returns the step that represents a task: a leased one, else a ready one, else one that waits for a time,
+// else an unfinished one, else the last.
 func (v *view) foremost() *task.Step {
 	rank := func(s *task.Step) int {
 		switch {
@@ -167,7 +165,7 @@ func (v *view) foremost() *task.Step {
 	return best
 }
 
-// results is the result of the only step, or an object of those that have one.
+// results returns the result of the only step, or an object with those of the steps that have one.
 func (v *view) results() (json.RawMessage, error) {
 	if len(v.steps) == 1 {
 		return v.steps[0].Result, nil
@@ -188,7 +186,7 @@ func (v *view) results() (json.RawMessage, error) {
 	return raw, nil
 }
 
-// lastError is why a step of the task failed last, nil when none ever did.
+// lastError returns the last failure of the task's steps, or nil.
 func (v *view) lastError() *queueapi.QueueError {
 	for _, a := range slices.Backward(v.records.Attempts) {
 		switch {
@@ -197,7 +195,7 @@ func (v *view) lastError() *queueapi.QueueError {
 				Class: tasker.FailureClass(task.ClassOf(a.Failure)), Retryable: a.Failure.Retryable,
 				FailureReason: string(a.Outcome), Details: a.Failure.Details}
 		case v.givenUpAt(a.FinishedAt):
-			continue // it was cut off: what failed is what failed before
+			continue // the attempt was ended from outside: the failure is an earlier one
 		case a.Outcome == task.TimedOut, a.Outcome == task.LeaseExpired:
 			class := tasker.ClassResource
 			if a.Outcome == task.LeaseExpired {
@@ -207,7 +205,7 @@ func (v *view) lastError() *queueapi.QueueError {
 				Retryable: true, FailureReason: string(a.Outcome)}
 		}
 	}
-	for _, a := range slices.Backward(v.records.Acts) { // nothing failed, but nobody came to it
+	for _, a := range slices.Backward(v.records.Acts) { // no attempt failed, but no worker took the step
 		if a.Kind == task.ActGiveUp {
 			return &queueapi.QueueError{Message: a.Reason, Retryable: true, FailureReason: string(task.TimedOut)}
 		}
@@ -220,17 +218,17 @@ func (v *view) givenUpAt(at task.Instant) bool {
 	return slices.ContainsFunc(v.records.Acts, func(a task.Act) bool { return a.Kind == task.ActGiveUp && a.At == at })
 }
 
-// statuses is the history of a task in the words of the queue: when it got which.
+// statuses returns the history of a task in the words of the queue: each status with its time.
 func (v *view) statuses(ctx context.Context) ([]queueapi.QueueStateAt, error) {
 	h := &history{view: v, out: &tasker.TaskHistory{}}
 	if err := h.tell(ctx); err != nil {
 		return nil, err
 	}
-	of := map[uuid.UUID]*task.Step{} // what is needed of each at a time: its state
+	of := map[uuid.UUID]*task.Step{} // steps reduced to their states at a time
 	steps := make([]*task.Step, 0, len(v.steps))
 	t := &task.Task{Meta: v.task.Meta}
 	var out []queueapi.QueueStateAt
-	var worker string // whom the skipped transitions of the same transaction name
+	var worker string // the worker named by skipped transitions of the same transaction
 	list := h.out.Transitions
 	for i, tr := range list {
 		if tr.StepUUID == nil {
@@ -252,8 +250,8 @@ func (v *view) statuses(ctx context.Context) ([]queueapi.QueueStateAt, error) {
 		if n := len(out); n > 0 && out[n-1].State == status {
 			continue
 		}
-		// the steps of a task move before it does, in the same transaction: that the last
-		// one is done, and the task not yet, is seen by nobody
+		// the steps of a task change before the task does, in the same transaction: the moment between the two is never
+		// observable
 		if status == queueapi.QueueQueued && i+1 < len(list) && list[i+1].At.Equal(tr.At) && i > 0 {
 			continue
 		}
@@ -264,7 +262,7 @@ func (v *view) statuses(ctx context.Context) ([]queueapi.QueueStateAt, error) {
 		out = append(out, at)
 	}
 	if now := statusOf(v.task, v.steps); len(out) > 0 && out[len(out)-1].State != now {
-		// the records and the rows were read one after the other; the rows are what is shown
+		// the records and the rows were read one after the other; the rows are shown
 		out = append(out, queueapi.QueueStateAt{State: now, Timestamp: v.task.StateAt.Time()})
 	}
 	return out, nil

@@ -13,17 +13,17 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// view is a task with all that is needed to show its steps.
+// view is a task with the data to show its steps.
 type view struct {
 	b       *Backend
 	task    *task.Task
 	steps   []*task.Step
 	tpl     *task.Template
 	records engine.Records
-	// damage is what is wrong with all of that; what cannot be shown is left out.
+	// damage describes unreadable data, which is omitted.
 	damage  string
 	workers map[int64]string
-	// workerIDs are the IDs of the workers that were named.
+	// workerIDs are the IDs of the named workers.
 	workerIDs map[string]uuid.UUID
 }
 
@@ -40,7 +40,7 @@ func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step) 
 	if v.tpl, err = b.engine.TemplateOf(ctx, t.DefID); err != nil {
 		return nil, ToError(err)
 	}
-	if v.tpl.Unread == "" && len(steps) != len(v.tpl.Steps) { // rows are gone: nothing can be told by their places
+	if v.tpl.Unread == "" && len(steps) != len(v.tpl.Steps) { // rows are missing: places are meaningless
 		bare := *v.tpl
 		bare.Steps, bare.Unread = nil, fmt.Sprintf("there are %d of its %d steps", len(steps), len(v.tpl.Steps))
 		v.tpl = &bare
@@ -63,7 +63,7 @@ func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step) 
 	return v, nil
 }
 
-// shownSteps returns the steps of a task without what cannot be shown, and why not.
+// shownSteps returns the steps of a task without their unreadable parts, and an explanation of these.
 func shownSteps(rows []*task.Step, tpl *task.Template) (steps []*task.Step, damage string) {
 	for _, s := range rows {
 		shown, wrong := s.Shown(tpl)
@@ -74,7 +74,7 @@ func shownSteps(rows []*task.Step, tpl *task.Template) (steps []*task.Step, dama
 	return steps, damage
 }
 
-// worker names a worker by its key.
+// worker returns the name of a worker by its key.
 func (v *view) worker(ctx context.Context, no int64) (string, error) {
 	if no == 0 {
 		return "", nil
@@ -102,7 +102,7 @@ func (b *Backend) Steps(ctx context.Context, id uuid.UUID) ([]tasker.Step, error
 	return b.listSteps(ctx, id, true)
 }
 
-// BareSteps is Steps without results, which are not read then.
+// BareSteps is Steps without results, which are not read.
 func (b *Backend) BareSteps(ctx context.Context, id uuid.UUID) ([]tasker.Step, error) {
 	return b.listSteps(ctx, id, false)
 }
@@ -177,20 +177,20 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	return out, nil
 }
 
-// retryEligible reports whether a step that has failed may run again now: it is retryable,
-// has attempts left, and its back-off is over.
+// retryEligible reports whether a failed step may run again now: it is retryable, has attempts left, and its back-off
+// is over.
 func (v *view) retryEligible(s *task.Step) bool {
 	return s.State == task.StepWaitingForRetry && task.Instant(s.Key) <= v.b.engine.Now()
 }
 
-// failureOf adds the last failure of a step, if it has one.
+// failureOf adds the last failure of a step, if any.
 func (v *view) failureOf(s *task.Step, out *tasker.Step) {
 	if a := v.lastFailure(s); a != nil {
 		out.LastError, out.LastFailureAt = fromFailure(a.Failure), a.FinishedAt.Ptr()
 	}
 }
 
-// actOn adds who changed the step last, if an operator did.
+// actOn adds the operator who changed the step last, if any.
 func (v *view) actOn(s *task.Step, out *tasker.Step) {
 	for _, a := range v.records.Acts {
 		if a.StepID == s.ID && a.Kind != task.ActGiveUp {
@@ -219,7 +219,7 @@ func toFailure(f *tasker.Failure) *task.Failure {
 		Details: f.Details}
 }
 
-// toStepAct converts an act, and returns the place of who does it.
+// toStepAct converts an act, and returns the pointer of its actor field.
 func toStepAct(act tasker.StepAction) (a engine.StepAct, field string, err error) {
 	a = engine.StepAct{Kind: engine.ActKind(act.ActionType), Reason: act.Reason}
 	field = "/resolved_by"
@@ -254,7 +254,7 @@ func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID,
 	if err != nil {
 		return nil, err
 	}
-	// the step as the act left it: it may have moved on by now
+	// the step after the act: it may have changed since
 	out, err := v.step(ctx, after)
 	return &out, err
 }

@@ -94,7 +94,7 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 	return page, nil
 }
 
-// fromTemplate shows a template; in a list without steps and source.
+// fromTemplate converts a template; in a list without steps and source.
 func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, error) {
 	out := &tasker.Template{Damage: t.Unread, Namespace: t.Namespace, Name: t.Name, Version: t.Version,
 		Description: t.Description,

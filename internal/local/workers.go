@@ -32,7 +32,7 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistrat
 		MaxResultPayloadBytes: cfg.Limits.PayloadBytes}, nil
 }
 
-// deadShown is for how long lists show dead workers.
+// deadShown is the time for which lists show dead workers.
 const deadShown = 24 * time.Hour
 
 // Workers implements tasker.WorkerBackend.
@@ -53,8 +53,7 @@ func (b *Backend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
 	return out, nil
 }
 
-// WorkerPage returns a page of what Workers returns, and the cursor to go on with, ""
-// at the end.
+// WorkerPage returns a page of Workers, and the cursor of the next one, "" at the end.
 func (b *Backend) WorkerPage(ctx context.Context, cursor string, limit int) ([]tasker.WorkerInfo, string, error) {
 	behind := int64(0)
 	if cursor != "" {
@@ -87,7 +86,7 @@ func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo,
 	return b.withLoad(ctx, w)
 }
 
-// withLoad is a worker and what it holds.
+// withLoad returns a worker with its load.
 func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*tasker.WorkerInfo, error) {
 	loads, err := b.engine.Loads(ctx)
 	if err != nil {
@@ -98,8 +97,7 @@ func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*tasker.WorkerI
 	return &info, nil
 }
 
-// Registered is Worker without what the worker holds, which has to be counted: for
-// those who ask with every poll.
+// Registered is Worker without the load, which has to be counted: for callers at every poll.
 func (b *Backend) Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
 	w, err := b.engine.Worker(ctx, toID(id))
 	if err != nil {
@@ -109,8 +107,8 @@ func (b *Backend) Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerI
 	return &info, nil
 }
 
-// HeldTasks says of each of the tasks, in order, how it is and which leases on its
-// steps a worker holds; nil for one that does not exist.
+// HeldTasks returns the namespace and state of each of the tasks, in order, and a worker's leases on its steps; nil for
+// a task that does not exist.
 func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	ids := make([]task.ID, len(tasks))
 	for i, id := range tasks {
@@ -173,11 +171,11 @@ func (b *Backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Pol
 	return out, nil
 }
 
-// breakerNote tells a worker of its circuit breaker, by what was known of it a moment ago.
+// breakerNote returns the recently cached state of a worker's circuit breaker.
 func (b *Backend) breakerNote(ctx context.Context, id uuid.UUID) tasker.BreakerNote {
 	w, err := b.engine.Worker(ctx, toID(id))
 	if err != nil {
-		return tasker.BreakerNote{} // the answer itself is good
+		return tasker.BreakerNote{} // the answer itself is valid
 	}
 	state, until := b.engine.BreakerUntil(w)
 	if state == task.BreakerClosed {
@@ -310,7 +308,7 @@ func (b *Backend) Drain(ctx context.Context, req tasker.DrainRequest) (*tasker.D
 	return &tasker.DrainResponse{Released: n}, nil
 }
 
-// known returns the number of a worker, which has to exist.
+// known returns the number of a worker, which must exist.
 func (b *Backend) known(ctx context.Context, id uuid.UUID) (int64, error) {
 	w, err := b.engine.Worker(ctx, toID(id))
 	if err != nil {

@@ -8,12 +8,11 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Client is a Backend with conveniences. It is safe for concurrent use.
+// Client is a Backend with convenience methods. It is safe for concurrent use.
 type Client struct{ Backend }
 
-// Of returns the queue of a client: that of the server to which the client is
-// connected, or that of the client's Backend, when it has one. A Backend in this
-// process has one.
+// Of returns the queue of a client: that of its server, or that of the client's own Backend if it implements one. A
+// Backend in this process does.
 func Of(c *tasker.Client) *Client {
 	if b, inProcess := c.Backend.(Backend); inProcess {
 		return &Client{b}
@@ -21,7 +20,7 @@ func Of(c *tasker.Client) *Client {
 	return &Client{server{c}}
 }
 
-// Enqueue stores one task and says where it stands.
+// Enqueue stores one task and returns its place.
 func (c *Client) Enqueue(ctx context.Context, t EnqueueTask) (QueueReceipt, error) {
 	receipts, err := c.EnqueueTasks(ctx, EnqueueRequest{Tasks: []EnqueueTask{t}})
 	if err != nil {
@@ -33,10 +32,9 @@ func (c *Client) Enqueue(ctx context.Context, t EnqueueTask) (QueueReceipt, erro
 	return receipts[0], nil
 }
 
-// EnqueueWait is Enqueue that waits while the queue is full or the server overloaded:
-// as long as the server says, again and again, until ctx ends. It comes back with any
-// other error, and with one that does not say when to try again. With an idempotency
-// key an answer that got lost on the way does no harm.
+// EnqueueWait is Enqueue that waits while the queue is full or the server overloaded: it repeats after the server's
+// retry time until ctx ends. It returns any other error, and one without a retry time. With an idempotency key a lost
+// answer does no harm.
 func (c *Client) EnqueueWait(ctx context.Context, t EnqueueTask) (QueueReceipt, error) {
 	for {
 		receipt, err := c.Enqueue(ctx, t)

@@ -10,39 +10,37 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Backend is the engine as one priority queue: tasks of one step, each with its place and
-// an estimate of its wait. It is a view of the same tasks, with fewer states; see
-// QueueStatus.
+// Backend is the engine as one priority queue: tasks of one step, each with its place and an estimate of its wait. It
+// is a view of the same tasks, with fewer states; see QueueStatus.
 type Backend interface {
-	// EnqueueTasks stores tasks in one transaction and answers each in order. A task
-	// that breaks a rule, or a queue that is full, refuses all: CodeExhausted and
-	// CodeUnavailable come with the time after which to try again.
+	// EnqueueTasks stores tasks in one transaction and answers each in order. An invalid task, or a full queue, refuses
+	// all: CodeExhausted and CodeUnavailable come with a retry time.
 	EnqueueTasks(ctx context.Context, req EnqueueRequest) ([]QueueReceipt, error)
-	// QueueTask returns any task as the queue shows it, with history its state history too.
+	// QueueTask returns any task as the queue shows it; history adds its state history.
 	QueueTask(ctx context.Context, id uuid.UUID, history bool) (*QueueTask, error)
 	// QueueTasks returns a page of tasks as the queue shows them, newest first.
 	QueueTasks(ctx context.Context, filter QueueTaskFilter) (*QueueTaskPage, error)
-	// CancelQueueTask cancels a task. CodeWrongState when it is over already.
+	// CancelQueueTask cancels a task, or returns CodeWrongState for a finished one.
 	CancelQueueTask(ctx context.Context, id uuid.UUID, req QueueCancel) (*QueueCancelled, error)
-	// QueueStats counts what is in the queue. The numbers may be some seconds old.
+	// QueueStats counts the tasks in the queue. The numbers may be some seconds old.
 	QueueStats(ctx context.Context, filter QueueFilter) (*QueueStats, error)
 }
 
 // QueueStatus is the state of a task in the words of the queue.
 type QueueStatus string
 
-// The statuses. A task of several steps is executing while one of them is.
+// The statuses. A task of several steps is executing while any of them is.
 const (
-	QueueQueued     QueueStatus = "queued"      // waits: for a worker, a retry, run_at, or for what it depends on
-	QueueAssigned   QueueStatus = "assigned"    // given to a worker that has not begun
-	QueueExecuting  QueueStatus = "executing"   // a worker is at it
-	QueueCompleted  QueueStatus = "completed"   // done, by a worker or by an operator
-	QueueFailed     QueueStatus = "failed"      // failed for good, and nobody investigates
-	QueueStopped    QueueStatus = "cancelled"   // somebody cancelled it
+	QueueQueued     QueueStatus = "queued"      // waits for a worker, a retry, run_at, or a dependency
+	QueueAssigned   QueueStatus = "assigned"    // leased to a worker that has not begun
+	QueueExecuting  QueueStatus = "executing"   // a worker runs it
+	QueueCompleted  QueueStatus = "completed"   // completed by a worker or by an operator
+	QueueFailed     QueueStatus = "failed"      // failed for good, without a pending case
+	QueueStopped    QueueStatus = "cancelled"   // cancelled on request
 	QueueDeadLetter QueueStatus = "dead_letter" // failed for good, with a pending case
 )
 
-// EnqueueTask asks for a task of one step.
+// EnqueueTask is a request for a task of one step.
 type EnqueueTask struct {
 	TaskType   string          `json:"task_type" doc:"Handler to run." minLength:"1" maxLength:"255"`
 	Namespace  string          `json:"namespace,omitempty" doc:"Namespace of the handler. Defaults to \"default\"." maxLength:"255"`
@@ -63,15 +61,15 @@ type EnqueueTask struct {
 	TraceParent    string   `json:"traceparent,omitempty" doc:"W3C trace context. Defaults to the traceparent header of the request." maxLength:"255"`
 }
 
-// EnqueueRequest submits many tasks in one transaction. A task that breaks a rule
-// refuses the whole request, and nothing is stored.
+// EnqueueRequest submits many tasks in one transaction. An invalid task refuses the whole request, and nothing is
+// stored.
 type EnqueueRequest struct {
 	Tasks []EnqueueTask `json:"tasks" doc:"At most 1,000 by default." minItems:"1"`
-	// Caller is the name of the API key that the request came under. The server sets it.
+	// Caller is the name of the request's API key. The server sets it.
 	Caller string `json:"-"`
 }
 
-// QueueReceipt answers one task. What is null is not known.
+// QueueReceipt answers one task. Null means unknown.
 type QueueReceipt struct {
 	TaskID  uuid.UUID     `json:"task_id"`
 	Status  QueueStatus   `json:"status"`
@@ -80,8 +78,7 @@ type QueueReceipt struct {
 	QueuePlace
 }
 
-// QueuePlace is where a task stands. All of it is null for one that does not wait for
-// a worker.
+// QueuePlace is a task's place in the queue. All fields are null for a task that does not wait for a worker.
 type QueuePlace struct {
 	PositionInQueue      *int       `json:"position_in_queue" doc:"Position among all tasks of the matching workers; 1 is next. Null if the task does not wait for a worker or was not counted (a batch counts 32 queues)."`
 	QueuePosition        *int       `json:"queue_position" doc:"Same as position_in_queue."`
@@ -132,7 +129,7 @@ type QueueTask struct {
 	UserID                   string   `json:"user_id,omitempty"`
 	CorrelationID            string   `json:"correlation_id,omitempty"`
 	TraceID                  string   `json:"trace_id,omitempty"`
-	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	// Damage is the reason why a part of the row is omitted; "" for nearly all.
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
@@ -140,23 +137,23 @@ type QueueTask struct {
 type QueueTaskFilter struct {
 	Statuses      []QueueStatus
 	Namespace     string
-	TaskType      string // the handler, or the name of the template
+	TaskType      string // handler, or name of the template
 	Priority      tasker.Priority
 	UserID        string
 	CreatedAfter  *time.Time // inclusive
 	CreatedBefore *time.Time // exclusive
 	Limit         int        // 1 to 1000; 0 is 50
-	Cursor        string     // NextCursor of the page before
+	Cursor        string     // NextCursor of the previous page
 }
 
-// QueueTaskPage is one page of the queue's tasks. A page may hold fewer tasks than the
-// limit, even none, and still have a next page; only an empty NextCursor is the end.
+// QueueTaskPage is one page of the queue's tasks. A page may have fewer tasks than the limit, even none, and still have
+// a next page; only an empty NextCursor is the end.
 type QueueTaskPage struct {
 	Tasks      []QueueListed `json:"tasks"`
 	NextCursor string        `json:"next_cursor,omitempty" doc:"cursor of the next page; absent on the last page."`
 }
 
-// QueueListed is a task as a list of the queue shows it: what a look at its rows tells.
+// QueueListed is a task as a list of the queue shows it: the fields of its rows alone.
 type QueueListed struct {
 	TaskID            uuid.UUID        `json:"task_id"`
 	Namespace         string           `json:"namespace"`
@@ -177,18 +174,18 @@ type QueueListed struct {
 	IdempotencyKey    string           `json:"idempotency_key,omitempty"`
 	UserID            string           `json:"user_id,omitempty"`
 	CorrelationID     string           `json:"correlation_id,omitempty"`
-	// Damage says why a part of the row cannot be shown, which is left out then; "" for nearly all.
+	// Damage is the reason why a part of the row is omitted; "" for nearly all.
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
-// QueueStateAt is when a task got a status.
+// QueueStateAt is the time at which a task got a status.
 type QueueStateAt struct {
 	State     QueueStatus `json:"state"`
 	Timestamp time.Time   `json:"timestamp"`
 	WorkerID  *uuid.UUID  `json:"worker_id,omitempty" doc:"Worker that has or had it."`
 }
 
-// QueueError is why a task failed.
+// QueueError is the error of a failed task.
 type QueueError struct {
 	Message       string              `json:"message"`
 	Code          string              `json:"code,omitempty"`
@@ -199,12 +196,12 @@ type QueueError struct {
 	Details       json.RawMessage     `json:"details,omitempty"`
 }
 
-// QueueCancel says who cancels, and why.
+// QueueCancel is the actor and reason of a cancellation.
 type QueueCancel struct {
 	CancelledBy string // defaults to the API key's name, else to anonymous
-	Reason      string // defaults to no reason given
-	// ExpectedState refuses the cancellation with CodeConflict unless the task is in that
-	// state; IfMatch unless it has an etag of that list.
+	Reason      string // defaults to none
+	// ExpectedState refuses the cancellation with CodeConflict unless the task is in that state; IfMatch, unless its
+	// etag is in the list.
 	ExpectedState tasker.TaskState
 	IfMatch       string
 }
@@ -219,12 +216,12 @@ type QueueCancelled struct {
 	NotifiedBy       *time.Time  `json:"worker_notified_by" doc:"Time at which its next heartbeat is due; null if no worker holds the task."`
 }
 
-// QueueFilter narrows QueueStats.
+// QueueFilter filters QueueStats.
 type QueueFilter struct {
 	Namespaces []string // none: all
 }
 
-// QueueStats is what is in the queue.
+// QueueStats is the content of the queue in numbers.
 type QueueStats struct {
 	At     time.Time                  `json:"at" doc:"Time of the count."`
 	Queue  QueueTotals                `json:"queue"`
@@ -238,7 +235,7 @@ type QueueStats struct {
 	Dispatch     QueueDispatch     `json:"dispatch"`
 }
 
-// QueueTotals is about all priorities.
+// QueueTotals are the numbers of all priorities.
 type QueueTotals struct {
 	TotalDepth int            `json:"total_depth" doc:"Ready steps that wait for a worker, without leased steps."`
 	ByPriority map[string]int `json:"by_priority" doc:"The same, by priority."`
@@ -253,7 +250,7 @@ type QueueTotals struct {
 	Capped           bool     `json:"capped" doc:"Whether the count is a lower bound (one million)."`
 }
 
-// QueueOfPriority is about one priority.
+// QueueOfPriority are the numbers of one priority.
 type QueueOfPriority struct {
 	Level            int      `json:"level" doc:"Level from 0 to 100, higher first."`
 	Depth            int      `json:"depth" doc:"Ready steps that wait for a worker."`
@@ -264,14 +261,14 @@ type QueueOfPriority struct {
 	OldestAgeSeconds *float64 `json:"oldest_age_seconds" doc:"Longest wait; null if no step waits."`
 }
 
-// QueueAging is about steps that wait for long.
+// QueueAging are the numbers of steps with long waits.
 type QueueAging struct {
 	OldestQueuedTaskAgeSeconds *float64 `json:"oldest_queued_task_age_seconds"`
 	TasksWaitingOverThreshold  int      `json:"tasks_waiting_over_threshold"`
 	ThresholdSeconds           *float64 `json:"threshold_seconds" doc:"Wait after which the lowest priority is promoted or goes first; null if never."`
 }
 
-// QueueWorkers is about workers.
+// QueueWorkers are the numbers of workers.
 type QueueWorkers struct {
 	Total         int `json:"total" doc:"Workers that are not dead."`
 	TotalWorkers  int `json:"total_workers" doc:"Same as total."`
@@ -287,7 +284,7 @@ type QueueWorkers struct {
 	UsedCapacity  int `json:"used_capacity" doc:"Steps that live workers hold, as counted by the server."`
 }
 
-// QueueThroughput is what all nodes have seen in the last minute.
+// QueueThroughput is the throughput of all nodes in the last minute.
 type QueueThroughput struct {
 	CompletedLastMinute    int      `json:"completed_last_minute" doc:"Completed tasks."`
 	FailedLastMinute       int      `json:"failed_last_minute" doc:"Permanently failed tasks."`
@@ -295,7 +292,7 @@ type QueueThroughput struct {
 	AvgTaskDurationSeconds *float64 `json:"avg_task_duration_seconds" doc:"Mean duration of ended attempts; null if there are none."`
 }
 
-// QueueRecovery is what all nodes have seen in the last hour.
+// QueueRecovery is the recovery on all nodes in the last hour.
 type QueueRecovery struct {
 	AssignmentTimeouts  int       `json:"assignment_timeouts_last_hour" doc:"Steps that were assigned and not started in time."`
 	VisibilityTimeouts  int       `json:"visibility_timeouts_last_hour" doc:"Expired leases of running steps."`
@@ -303,7 +300,7 @@ type QueueRecovery struct {
 	MeasuredSince       time.Time `json:"measured_since" doc:"Start of the count on the first node; may be less than an hour ago."`
 }
 
-// QueueBackpressure is what is refused at present, by the node that answers.
+// QueueBackpressure is the present back-pressure of the answering node.
 type QueueBackpressure struct {
 	Scope      string           `json:"scope" doc:"Which submissions can be refused: queue (those through /api/v1) or all."`
 	State      string           `json:"state" enum:"open,soft,high_only,allow_list_only,overloaded" doc:"open: all submissions are accepted. Else the current tier, or overloaded."`
@@ -312,7 +309,7 @@ type QueueBackpressure struct {
 	Refused    map[string]int64 `json:"refused" doc:"Tasks refused since the start of the node, by reason."`
 }
 
-// QueueDispatch says how steps reach workers.
+// QueueDispatch is the path of steps to workers.
 type QueueDispatch struct {
 	Mode       string `json:"mode" enum:"native,redis" doc:"The current dispatcher; native is the database."`
 	Configured bool   `json:"configured" doc:"Whether a dispatcher other than the database is configured."`
@@ -320,7 +317,7 @@ type QueueDispatch struct {
 	Why        string `json:"why,omitempty" doc:"Reason why it does not dispatch."`
 }
 
-// HeldTask is how a task is, and the leases on its steps that a worker holds.
+// HeldTask is a task's namespace and state, and a worker's leases on its steps.
 type HeldTask struct {
 	Namespace string
 	State     tasker.TaskState
