@@ -43,7 +43,7 @@ func (s SQL) failureTerms(ctx context.Context, w *where, f engine.CaseFilter) (b
 	return true, nil
 }
 
-// stepsOfHandler returns the steps of a handler: pairs of the key of a template and the name of a step.
+// stepsOfHandler returns the steps of a handler: keys of templates and names of steps, alternately.
 func (s SQL) stepsOfHandler(ctx context.Context, f engine.CaseFilter) ([]any, error) {
 	w := where{}
 	w.addIf(f.Namespace != "", "namespace = ?", f.Namespace)

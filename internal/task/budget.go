@@ -39,8 +39,7 @@ type Budget struct {
 // failure.
 //
 //   - the template's limit of the class applies;
-//   - else a number set for the step applies, except to logic: a failure that cannot succeed is not repeated because
-//     many attempts are allowed;
+//   - else a number set for the step applies, except to class logic, where more attempts do not help;
 //   - else the common limit of the class applies.
 func (b Budget) After(c failure.Class) int {
 	limit := b.Own.Of(c)

@@ -21,7 +21,7 @@ const (
 const Endless Instant = math.MaxInt64
 
 // Promised returns the promise to a step and its end; bound is the longest wait for a worker, 0 without end. A step
-// that waits for neither a worker nor a time has NoPromise.
+// that is neither queued nor leased has NoPromise.
 func (s *Step) Promised(now Instant, bound time.Duration) (Promise, Instant) {
 	switch {
 	case s.Queue == Timers:

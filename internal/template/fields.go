@@ -105,8 +105,8 @@ func nameFault(s string, most int) string {
 	return ""
 }
 
-// invisible reports a control character, a line separator, or a character that turns the direction of the text after
-// it.
+// invisible reports whether r is a control character, a line separator, or a character that turns the direction of the
+// text after it.
 func invisible(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }

@@ -16,7 +16,7 @@ import (
 // hours.
 //
 // The knowledge may be wrong: a step that was committed late, or given back after a claim failed elsewhere, has a key
-// below the start. So each queue is read from its very start at intervals; a missed step is late, not lost.
+// below the floor. So each queue is read from its very start at intervals; a missed step is late, not lost.
 type queues struct {
 	mu sync.Mutex
 	of map[int64]*queue
@@ -35,7 +35,7 @@ type queue struct {
 }
 
 const (
-	// settling is the time in which a key below the start may still appear: two transactions at once commit in any
+	// settling is the time in which a key below the floor may still appear: two transactions at once commit in any
 	// order.
 	settling = 250 * time.Millisecond
 	// sweepPause is the minimum time between two reads of a queue from its very start; such reads may take at most one
@@ -230,7 +230,7 @@ func (q *queues) occupied(ids map[int64]struct{}, now time.Time) {
 	}
 }
 
-// lowered records that a step of a stream was queued, possibly with a key below the start.
+// lowered records that a step of a stream was queued, possibly with a key below the floor.
 func (q *queues) lowered(id, stream, key int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -130,8 +130,8 @@ func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(ctx, s.timeout)
 }
 
-// isRace reports the errors caused by another transaction, by SQLSTATE: serialization failure, deadlock, and our own
-// for a row changed in the meantime.
+// isRace reports an error caused by another transaction, by SQLSTATE: serialization failure, deadlock, or our own for a
+// row changed in the meantime.
 func isRace(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01" || e.Code == codeChanged)
