@@ -157,16 +157,16 @@ func (b *backpressure) refuse(why Refusal, n int) {
 // estimate returns the estimated number of ready steps. It blocks only when there is no recent count.
 func (b *backpressure) estimate(ctx context.Context, now task.Instant) (int, error) {
 	b.mu.Lock()
-	rhythm := max(recount, recountShare*b.cost)
+	interval := max(recount, recountShare*b.cost)
 	age := now.Sub(b.at)
 	counted := b.counted && age >= 0
 	b.mu.Unlock()
 	switch {
-	case !counted || age > staleCount*rhythm:
+	case !counted || age > staleCount*interval:
 		if _, err := b.counts.Do(ctx, struct{}{}); err != nil {
 			return 0, fmt.Errorf("count the queue: %w", err)
 		}
-	case age > rhythm:
+	case age > interval:
 		b.counts.Post(struct{}{})
 	}
 	b.mu.Lock()

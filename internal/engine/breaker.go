@@ -127,13 +127,13 @@ type breakerChange struct {
 	brokenAt task.Instant // 0: close it
 }
 
-// evaluate returns the breakers that the ends of attempts open or close, by number of the worker. With heed it also
+// evaluate returns the breakers that the ends of attempts open or close, by number of the worker. With apply it also
 // stores the new counts; without, it changes nothing.
-func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, heed bool) []breakerChange {
+func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, apply bool) []breakerChange {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	workers, routes := map[int64]breaker{}, map[int64]*routeFailure{}
-	turns := map[int64]task.Instant{}
+	changes := map[int64]task.Instant{}
 	for _, v := range ends {
 		if b.isRouteFault(v, routes) {
 			continue
@@ -144,15 +144,15 @@ func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, heed bool) 
 		}
 		next := of.after(v.good, b.cfg, now)
 		if next.brokenAt != of.brokenAt {
-			turns[v.worker] = next.brokenAt
+			changes[v.worker] = next.brokenAt
 		}
 		workers[v.worker] = next
 	}
-	if heed {
+	if apply {
 		b.apply(workers, routes)
 	}
-	list := make([]breakerChange, 0, len(turns))
-	for no, at := range turns {
+	list := make([]breakerChange, 0, len(changes))
+	for no, at := range changes {
 		list = append(list, breakerChange{no, at})
 	}
 	slices.SortFunc(list, func(x, y breakerChange) int { return cmp.Compare(x.worker, y.worker) })
@@ -244,12 +244,12 @@ func (bo *breakerOutcomes) save() error {
 	if len(bo.outcomes) == 0 {
 		return nil
 	}
-	turns := bo.u.e.breakers.evaluate(bo.outcomes, bo.u.now, false)
-	if len(turns) == 0 {
+	changes := bo.u.e.breakers.evaluate(bo.outcomes, bo.u.now, false)
+	if len(changes) == 0 {
 		return nil
 	}
-	nos, to := make([]int64, len(turns)), make(map[int64]task.Instant, len(turns))
-	for i, t := range turns {
+	nos, to := make([]int64, len(changes)), make(map[int64]task.Instant, len(changes))
+	for i, t := range changes {
 		nos[i], to[t.worker] = t.worker, t.brokenAt
 	}
 	workers, err := bo.u.tx.Workers(bo.u.ctx, nos) // without those that were removed

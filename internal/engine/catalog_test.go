@@ -88,8 +88,8 @@ func TestManyTaskTypes(t *testing.T) {
 	for from := 0; from < count; from += 1000 {
 		submit(t, e, types(from, 1000)...)
 		served += drain(t, e, w.ID)
-		if templates, routes, seats := e.CatalogSize(); templates > 10_000 || routes > kept || seats > 5000 {
-			t.Fatalf("after %d types %d templates, %d routes and %d sets of polls are in memory", from, templates, routes, seats)
+		if templates, routes, sets := e.CatalogSize(); templates > 10_000 || routes > kept || sets > 5000 {
+			t.Fatalf("after %d types %d templates, %d routes and %d sets of polls are in memory", from, templates, routes, sets)
 		}
 	}
 	if served != count {

@@ -123,7 +123,7 @@ func (e *Engine) countReady(ctx context.Context, c *Census) error {
 func (e *Engine) oldest(ctx context.Context, route int64) (task.Instant, error) {
 	var oldest task.Instant
 	for from := int64(0); ; {
-		steps, err := e.queueStore.ReadyAfter(ctx, route, from, task.ID{}, e.looksAt())
+		steps, err := e.queueStore.ReadyAfter(ctx, route, from, task.ID{}, e.sampleSize())
 		if err != nil || len(steps) == 0 {
 			return oldest, err
 		}
@@ -140,8 +140,8 @@ func (e *Engine) oldest(ctx context.Context, route int64) (task.Instant, error) 
 	}
 }
 
-// looksAt is how many of the first steps in a band are read to find the oldest.
-func (e *Engine) looksAt() int {
+// sampleSize is how many of the first steps in a band are read to find the oldest.
+func (e *Engine) sampleSize() int {
 	if e.Order().Mode == task.Aging {
 		return 100
 	}

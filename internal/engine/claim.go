@@ -127,13 +127,13 @@ func (e *Engine) await(ctx context.Context, p *poller, timeout, again <-chan tim
 	return over
 }
 
-func (e *Engine) claim(ctx context.Context, p *poller, beside bool) ([]Lease, error) {
+func (e *Engine) claim(ctx context.Context, p *poller, split bool) ([]Lease, error) {
 	if len(p.routes) == 0 {
 		return nil, nil
 	}
 	// the claim itself is not abandoned half-way: its outcome must be known
 	whole := context.WithoutCancel(ctx)
-	leases, err := e.claimFromQueue(whole, p, beside)
+	leases, err := e.claimFromQueue(whole, p, split)
 	if err != nil {
 		return nil, err
 	}
@@ -145,13 +145,13 @@ func (e *Engine) claim(ctx context.Context, p *poller, beside bool) ([]Lease, er
 
 // claimFromQueue claims from the queue in use. When the dispatcher is lost on the way, it claims from the store: an
 // empty answer would be wrong.
-func (e *Engine) claimFromQueue(ctx context.Context, p *poller, beside bool) ([]Lease, error) {
+func (e *Engine) claimFromQueue(ctx context.Context, p *poller, split bool) ([]Lease, error) {
 	for range maxClaimRounds {
-		if err := e.queue.begin(ctx, !beside); err != nil {
+		if err := e.queue.begin(ctx, !split); err != nil {
 			return nil, err
 		}
 		phase, take := e.queue.phase(), e.claims.Do
-		if phase.inStore && beside && e.cfg.Scheduling.FairnessWindow == 0 { // the two halves cannot share a fairness window
+		if phase.inStore && split && e.cfg.Scheduling.FairnessWindow == 0 { // the two halves cannot share a fairness window
 			take = e.splitClaim
 		}
 		leases, err := take(ctx, p)
@@ -159,7 +159,7 @@ func (e *Engine) claimFromQueue(ctx context.Context, p *poller, beside bool) ([]
 			return leases, err
 		}
 	}
-	if e.coordinator != nil && !beside {
+	if e.coordinator != nil && !split {
 		return nil, errNoTerm // an empty answer would be wrong
 	}
 	return nil, nil

@@ -41,12 +41,12 @@ func newSubmittedCache() *submittedCache {
 	return &submittedCache{works: map[task.ID]submittedStep{}, steps: map[task.ID][]task.ID{}}
 }
 
-// put caches a copy of a new step, unless the cache was cleared since the epoch stint. Its task is shared with its
+// put caches a copy of a new step, unless the cache was cleared since the epoch. Its task is shared with its
 // other steps.
-func (s *submittedCache) put(w Work, stint int64) {
+func (s *submittedCache) put(w Work, epoch int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.works) >= maxSubmittedSteps || s.bytes >= maxSubmittedBytes || s.epoch.Load() != stint {
+	if len(s.works) >= maxSubmittedSteps || s.bytes >= maxSubmittedBytes || s.epoch.Load() != epoch {
 		return
 	}
 	step := *w.Step

@@ -37,9 +37,9 @@ type opening struct {
 	opened  *task.Case // nil: the task has a pending case already
 }
 
-// alreadyTold reports whether the pending case of a task already records this occurrence: the task is still stuck in
+// recordedIn reports whether the pending case of a task already records this occurrence: the task is still stuck in
 // the same way. A failing step is recorded each time.
-func (o *opening) alreadyTold() bool {
+func (o *opening) recordedIn() bool {
 	c := o.pending
 	if o.cause == "" || o.cause != c.Cause || c.Recovery != nil {
 		return false
@@ -108,7 +108,7 @@ func (cc *caseChanges) findPending(list []*opening) ([]*opening, error) {
 	for _, c := range cases {
 		of[c.TaskID].pending = c
 	}
-	return slices.DeleteFunc(list, func(o *opening) bool { return o.pending != nil && o.alreadyTold() }), nil
+	return slices.DeleteFunc(list, func(o *opening) bool { return o.pending != nil && o.recordedIn() }), nil
 }
 
 // exhausted records that a task is in error because some of its steps failed for good.
