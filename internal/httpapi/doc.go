@@ -5,7 +5,7 @@
 //
 //	package web    request ID, security headers, log line, panic to 500, origin
 //	guard.go       API key and permission of the operation, well-formed URL
-//	body.go        size, content type, strict decoding (decode.go, walk.go)
+//	body.go        size, content type, strict decoding (package strictjson)
 //	the handler    in the file of its resource; namespaces in scope.go
 //	answer.go      encoding, or a problem of package web
 //

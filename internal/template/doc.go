@@ -3,7 +3,7 @@
 //
 // A document goes through four stages, one file each or two:
 //
-//	source --(yaml.go, json.go)--> tree of nodes with positions
+//	source --(package document)--> tree of nodes with positions
 //	       --(fields.go, read.go, steps.go)--> task.Template
 //	       --(content.go)--> fingerprint of its meaning
 //	       --(body.go)--> canonical JSON for the store, and back
