@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,14 +21,15 @@ func newEngine(t *testing.T, opts engine.Options) (e *engine.Engine, tick func(t
 
 func newEngineOn(t *testing.T, s engine.Database, opts engine.Options) (e *engine.Engine, tick func(time.Duration)) {
 	t.Helper()
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	opts.Now = func() time.Time { return now }
+	var now atomic.Int64 // in nanoseconds; a dispatcher's outbox reads the clock beside the test
+	now.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixNano())
+	opts.Now = func() time.Time { return time.Unix(0, now.Load()).UTC() }
 	e, err := engine.New(t.Context(), s, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return e, func(d time.Duration) { now = now.Add(d) }
+	return e, func(d time.Duration) { now.Add(int64(d)) }
 }
 
 func submit(t *testing.T, e *engine.Engine, subs ...engine.Submission) []engine.Receipt {
