@@ -4,7 +4,7 @@ import "time"
 
 // FailureAnalysis is about the analysis of what has failed for good lately.
 type FailureAnalysis struct {
-	// Interval is its rhythm, in the whole cluster. Defaults to 1 h; -1 is never.
+	// Interval is the time between two analyses in the whole cluster. Defaults to 1 h; -1 is never.
 	Interval time.Duration
 	// Window is how far back it looks. Defaults to 24 h.
 	Window time.Duration

@@ -180,6 +180,6 @@ func (r *Runner) giveUp(ctx context.Context, l *running) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
 	defer cancel()
 	if _, err := r.host.Turn(ctx, l.Name, 0); err != nil {
-		r.log.Debug("a turn was not given up; it runs out by itself", "loop", l.Name, "error", err)
+		r.log.Debug("a turn was not given up; it expires", "loop", l.Name, "error", err)
 	}
 }

@@ -29,7 +29,7 @@ type peerMessage struct {
 	Workers  []int64 `json:"workers,omitempty"`
 	Registry bool    `json:"registry,omitempty"`
 
-	Tidings *feedMessage `json:"tidings,omitempty"`
+	Feed *feedMessage `json:"tidings,omitempty"` // the name that nodes of earlier versions know
 }
 
 func (b peerMessage) encode() (string, error) {

@@ -81,7 +81,7 @@ func (s *Store) split(t feed.Batch) ([]string, error) {
 		c := changeMessageOf(&t.Changes[i])
 		text, err := json.Marshal(c)
 		if err != nil {
-			return nil, fmt.Errorf("encode tidings: %w", err)
+			return nil, fmt.Errorf("encode changes for other nodes: %w", err)
 		}
 		if len(text) > maxPayload {
 			parts[0].Lost = true
@@ -97,7 +97,7 @@ func (s *Store) split(t feed.Batch) ([]string, error) {
 	payloads := make([]string, len(parts))
 	for i := range parts {
 		var err error
-		if payloads[i], err = (peerMessage{Node: s.node, Tidings: &parts[i]}).encode(); err != nil {
+		if payloads[i], err = (peerMessage{Node: s.node, Feed: &parts[i]}).encode(); err != nil {
 			return nil, err
 		}
 	}
@@ -116,11 +116,11 @@ func changeMessageOf(c *feed.Change) changeMessage {
 
 // feedBatch returns another node's batch, nil if the message has none. Unreadable changes are lost.
 func (b *peerMessage) feedBatch() *feed.Batch {
-	if b.Tidings == nil {
+	if b.Feed == nil {
 		return nil
 	}
-	t := &feed.Batch{From: b.Node, Number: b.Tidings.Number, Lost: b.Tidings.Lost}
-	for _, c := range b.Tidings.Changes {
+	t := &feed.Batch{From: b.Node, Number: b.Feed.Number, Lost: b.Feed.Lost}
+	for _, c := range b.Feed.Changes {
 		change := feed.Change{Kind: c.Kind, At: c.At, DefID: c.Def, Priority: c.Priority, CorrelationID: c.Correlation,
 			Tags: c.Tags,
 			From: c.From, To: c.To, Cause: c.Cause, Reason: c.Reason, Status: c.Status}

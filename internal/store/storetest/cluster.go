@@ -40,8 +40,8 @@ func RunCluster(t *testing.T, deaf bool, open func(t *testing.T) (a, b Node)) {
 		{"Attended", attended},
 	}
 	if !deaf {
-		cases = append(cases, clusterCase{"News", news}, clusterCase{"ManyNews", manyNews}, clusterCase{"Tidings", tidings},
-			clusterCase{"TidingsTooLong", tidingsTooLong})
+		cases = append(cases, clusterCase{"News", news}, clusterCase{"ManyNews", manyNews}, clusterCase{"Feed", feedMessages},
+			clusterCase{"FeedTooLong", feedMessagesTooLong})
 	}
 	runPairs(t, cases, open)
 }

@@ -59,7 +59,7 @@ func (p *pair) feedBatches(of Node) func() []feed.Batch {
 }
 
 // Everything that is told comes through as it was, in order, however much it is.
-func tidings(p *pair) {
+func feedMessages(p *pair) {
 	atB := p.feedBatches(p.b)
 	rich := feed.Change{Kind: feed.CaseEnded, At: 1_700_000_000_000_001, Task: p.a.IDs().Take(p.now.Time(), 1), DefID: 3,
 		Priority:      50,
@@ -93,7 +93,7 @@ func tidings(p *pair) {
 }
 
 // A change that is too long to be told is lost, and said to be.
-func tidingsTooLong(p *pair) {
+func feedMessagesTooLong(p *pair) {
 	atB := p.feedBatches(p.b)
 	long := feed.Change{Kind: feed.TaskMoved, Task: p.a.IDs().Take(p.now.Time(), 1),
 		Tags: []string{strings.Repeat("x", 9000)}}
