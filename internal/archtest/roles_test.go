@@ -2,16 +2,24 @@ package archtest_test
 
 import (
 	"go/ast"
+	"go/token"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestStoreRoles keeps what the engine asks of a database in roles that can be read at a glance, and its transaction
-// from growing with each new domain: a domain has a role of its own, which takes the transaction.
-func TestStoreRoles(t *testing.T) {
-	t.Parallel()
-	const most, role = 60, 6
-	own, parts := map[string]int{}, map[string][]string{}
+// storeRole is an interface that the engine declares for a database.
+type storeRole struct {
+	own    int      // methods of its own
+	widest int      // the most methods of its own under one heading
+	parts  []string // the roles that it is composed of
+}
+
+// storeRoles returns the interfaces of store*.go. A heading is a comment between methods that belongs to none.
+func storeRoles(t *testing.T) map[string]storeRole {
+	t.Helper()
+	roles := map[string]storeRole{}
 	eachFile(t, "internal/engine", func(file string, f *ast.File) {
 		if !strings.HasPrefix(file, "internal/engine/store") {
 			return
@@ -21,29 +29,59 @@ func TestStoreRoles(t *testing.T) {
 			if !ok {
 				return true
 			}
-			in, ok := spec.Type.(*ast.InterfaceType)
-			if !ok {
-				return true
-			}
-			for _, m := range in.Methods.List {
-				if id, ok := m.Type.(*ast.Ident); ok {
-					parts[spec.Name.Name] = append(parts[spec.Name.Name], id.Name)
-				} else {
-					own[spec.Name.Name] += len(m.Names)
-				}
+			if in, ok := spec.Type.(*ast.InterfaceType); ok {
+				roles[spec.Name.Name] = roleOf(in, headings(f, in))
 			}
 			return true
 		})
 	})
-	for name, n := range own {
-		if n > role {
-			t.Errorf("engine.%s has %d methods of its own; a role has at most %d", name, n, role)
+	return roles
+}
+
+func roleOf(in *ast.InterfaceType, headings []token.Pos) (r storeRole) {
+	under := map[int]int{} // methods by the number of headings before them
+	for _, m := range in.Methods.List {
+		if id, ok := m.Type.(*ast.Ident); ok {
+			r.parts = append(r.parts, id.Name)
+			continue
+		}
+		r.own += len(m.Names)
+		i, _ := slices.BinarySearch(headings, m.Pos())
+		under[i] += len(m.Names)
+		r.widest = max(r.widest, under[i])
+	}
+	return r
+}
+
+// headings returns the places of the comments in an interface that belong to no method.
+func headings(f *ast.File, in *ast.InterfaceType) (at []token.Pos) {
+	of := map[*ast.CommentGroup]bool{}
+	for _, m := range in.Methods.List {
+		of[m.Doc], of[m.Comment] = true, true
+	}
+	for _, c := range f.Comments {
+		if in.Pos() < c.Pos() && c.End() < in.End() && !of[c] {
+			at = append(at, c.Pos())
+		}
+	}
+	return at
+}
+
+// TestStoreRoles keeps what the engine asks of a database in roles that can be read at a glance, and its transaction
+// from growing with each new domain: a domain has a role of its own, which takes the transaction.
+func TestStoreRoles(t *testing.T) {
+	t.Parallel()
+	const most, role = 60, 6
+	roles := storeRoles(t)
+	for name, r := range roles {
+		if r.widest > role {
+			t.Errorf("engine.%s has %d methods under one heading; a role has at most %d", name, r.widest, role)
 		}
 	}
 	var all func(name string) int
 	all = func(name string) int {
-		n := own[name]
-		for _, part := range parts[name] {
+		n := roles[name].own
+		for _, part := range roles[name].parts {
 			n += all(part)
 		}
 		return n
@@ -57,4 +95,32 @@ func TestStoreRoles(t *testing.T) {
 			store, tx, most)
 	}
 	t.Logf("Store %d, Tx %d, Database %d", store, tx, all("Database"))
+}
+
+// TestStoreRolesAreTaken finds roles that only group the methods of a wider interface: each role is the type of
+// something in the engine that has no use for the whole.
+func TestStoreRolesAreTaken(t *testing.T) {
+	t.Parallel()
+	roles, taken := storeRoles(t), map[string]bool{}
+	eachFile(t, "internal/engine", func(file string, f *ast.File) {
+		if strings.HasPrefix(file, "internal/engine/store") || strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if field, ok := n.(*ast.Field); ok { // of a struct, of an interface, or among parameters and results
+				if id, ok := field.Type.(*ast.Ident); ok {
+					taken[id.Name] = true
+				}
+			}
+			return true
+		})
+	})
+	// results of Database and Tx: the engine takes the parts of the stores, and calls the handle at once
+	given := map[string]bool{"CaseStore": true, "QueueStore": true, "Handle": true}
+	for _, name := range slices.Sorted(maps.Keys(roles)) {
+		if !taken[name] && !given[name] {
+			t.Errorf("nothing takes engine.%s: take it instead of the whole, or give its methods to the wider interface "+
+				"under a heading", name)
+		}
+	}
 }

@@ -77,7 +77,7 @@ func (e *Engine) bulk(ctx context.Context, verb string, b Bulk, fn some) (*BulkR
 		return nil, err
 	}
 	b.Filter.Bytes = -1 // metadata is not needed here
-	cases, err := e.caseStore.ListCases(ctx, b.Filter)
+	cases, err := e.caseReader.ListCases(ctx, b.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, e
 	if err := u.rows.takeTasks(ids); err != nil {
 		return nil, err
 	}
-	found, err := u.e.caseStore.CasesOf(u.ctx, u.tx, ids) // read once the tasks are loaded; see CaseRows
+	found, err := u.e.caseRows.CasesOf(u.ctx, u.tx, ids) // read once the tasks are loaded; see CaseRows
 	if err != nil {
 		return nil, err
 	}

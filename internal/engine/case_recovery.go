@@ -34,7 +34,7 @@ func (cc *caseChanges) noteRecoveries() error {
 	if len(ids) == 0 {
 		return nil
 	}
-	cases, err := cc.u.e.caseStore.PendingCases(cc.u.ctx, cc.u.tx, ids)
+	cases, err := cc.u.e.caseRows.PendingCases(cc.u.ctx, cc.u.tx, ids)
 	if err != nil {
 		return err
 	}

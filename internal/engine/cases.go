@@ -172,7 +172,7 @@ func noCase(id task.ID) error { return task.Errorf(task.NotFound, "there is no c
 
 // Case returns a case with its snapshot, or NotFound.
 func (e *Engine) Case(ctx context.Context, id task.ID) (*task.Case, error) {
-	c, err := e.caseStore.FindCase(ctx, id)
+	c, err := e.caseReader.FindCase(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (e *Engine) Case(ctx context.Context, id task.ID) (*task.Case, error) {
 
 // CaseOfTask returns the latest case of a task, or NotFound.
 func (e *Engine) CaseOfTask(ctx context.Context, id task.ID) (*task.Case, error) {
-	c, err := e.caseStore.LastCase(ctx, id)
+	c, err := e.caseReader.LastCase(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (e *Engine) Cases(ctx context.Context, f CaseFilter) ([]*task.Case, error) 
 		return nil, err
 	}
 	f.Bytes = e.cfg.Limits.PageBytes
-	return e.caseStore.ListCases(ctx, f)
+	return e.caseReader.ListCases(ctx, f)
 }
 
 // maxOffset bounds the offset of a page.
@@ -233,7 +233,7 @@ func (e *Engine) checkPage(limit, offset int) error {
 
 // CountCases counts cases by reason and resolution.
 func (e *Engine) CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, error) {
-	return e.caseStore.CountCases(ctx, f)
+	return e.caseCounter.CountCases(ctx, f)
 }
 
 // Audit returns the acts of operators, newest first.

@@ -132,7 +132,7 @@ func (e *Engine) occupied(ctx context.Context, routes []*task.Route) ([]*task.Ro
 	}
 	var some []*task.Route
 	for _, r := range routes {
-		head, err := e.queueStore.First(ctx, r.ID, math.MinInt64)
+		head, err := e.queuePlaces.First(ctx, r.ID, math.MinInt64)
 		if err != nil {
 			return nil, err
 		}

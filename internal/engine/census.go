@@ -69,13 +69,13 @@ func (e *Engine) Census(ctx context.Context) (*Census, error) {
 		return nil, err
 	}
 	var err error
-	if c.Leased, err = e.queueStore.Depth(ctx, task.Leases, math.MaxInt64, task.ID{}, CensusLimit); err != nil {
+	if c.Leased, err = e.queuePlaces.Depth(ctx, task.Leases, math.MaxInt64, task.ID{}, CensusLimit); err != nil {
 		return nil, err
 	}
-	if c.Waiting, err = e.queueStore.Depth(ctx, task.Timers, math.MaxInt64, task.ID{}, CensusLimit); err != nil {
+	if c.Waiting, err = e.queuePlaces.Depth(ctx, task.Timers, math.MaxInt64, task.ID{}, CensusLimit); err != nil {
 		return nil, err
 	}
-	next, err := e.queueStore.First(ctx, task.Timers, 0)
+	next, err := e.queuePlaces.First(ctx, task.Timers, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (e *Engine) countReady(ctx context.Context, c *Census) error {
 func (e *Engine) oldest(ctx context.Context, route int64) (task.Instant, error) {
 	var oldest task.Instant
 	for from := int64(0); ; {
-		steps, err := e.queueStore.ReadyAfter(ctx, route, from, task.ID{}, e.sampleSize())
+		steps, err := e.queuePlaces.ReadyAfter(ctx, route, from, task.ID{}, e.sampleSize())
 		if err != nil || len(steps) == 0 {
 			return oldest, err
 		}

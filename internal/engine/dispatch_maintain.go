@@ -135,7 +135,7 @@ func (g *dispatchQueue) readySteps(ctx context.Context, route int64, batch int, 
 ) error {
 	key, id := int64(math.MinInt64), task.ID{}
 	for {
-		steps, err := g.e.queueStore.ReadyAfter(ctx, route, key, id, batch)
+		steps, err := g.e.queuePlaces.ReadyAfter(ctx, route, key, id, batch)
 		if err != nil || len(steps) == 0 {
 			return err
 		}

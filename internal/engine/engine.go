@@ -75,16 +75,31 @@ type Engine struct {
 
 // domains are the roles for the rows that an Engine keeps next to tasks and steps.
 type domains struct {
-	caseStore  CaseStore
+	caseRows      CaseRows
+	caseReader    CaseReader
+	caseCounter   CaseCounter
+	caseRetention CaseRetention
+	evidences     Evidences
+
+	queueCounts QueueCounts
+	queuePlaces QueuePlaces
+
 	watchStore WatchStore
 	noteStore  NoteStore
 	actStore   ActStore
 	keyStore   KeyStore
-	queueStore QueueStore
+
+	settingsKeeper SettingsKeeper
 }
 
 func domainsOf(db Database) domains {
-	return domains{db.CaseStore(), db.WatchStore(), db.NoteStore(), db.ActStore(), db.KeyStore(), db.QueueStore()}
+	cases, queues := db.CaseStore(), db.QueueStore()
+	return domains{
+		caseRows: cases, caseReader: cases, caseCounter: cases, caseRetention: cases, evidences: cases,
+		queueCounts: queues, queuePlaces: queues,
+		watchStore: db.WatchStore(), noteStore: db.NoteStore(), actStore: db.ActStore(), keyStore: db.KeyStore(),
+		settingsKeeper: db,
+	}
 }
 
 // Options configures an Engine, apart from its store.

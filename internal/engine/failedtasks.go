@@ -33,7 +33,7 @@ func (e *Engine) FailedTasks(ctx context.Context, f CaseFilter) (*FailedTaskPage
 		return nil, err
 	}
 	f.InError, f.Bytes = f.InError || f.Status == task.CasePending, -1 // metadata is not shown
-	cases, err := e.caseStore.ListCases(ctx, f)
+	cases, err := e.caseReader.ListCases(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (e *Engine) FailedTasks(ctx context.Context, f CaseFilter) (*FailedTaskPage
 		page.Next = cases[f.Limit-1].ID
 	}
 	f.Below, f.Offset = task.ID{}, 0
-	if page.Total, err = e.caseStore.SizeOf(ctx, f, countedFailedTasks+1); err != nil {
+	if page.Total, err = e.caseCounter.SizeOf(ctx, f, countedFailedTasks+1); err != nil {
 		return nil, err
 	}
 	if page.Total > countedFailedTasks {
@@ -91,7 +91,7 @@ func (e *Engine) failedTasks(ctx context.Context, cases []*task.Case) ([]FailedT
 	if err != nil {
 		return nil, err
 	}
-	attempts, err := e.caseStore.LastFailures(ctx, stops)
+	attempts, err := e.evidences.LastFailures(ctx, stops)
 	if err != nil {
 		return nil, err
 	}

@@ -157,10 +157,10 @@ func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 		return nil, err
 	}
 	after := &analysis{At: now, Since: now.Add(-cfg.Window), Known: map[string]task.Instant{}}
-	if after.Reasons, err = e.caseStore.CountFailures(ctx, after.Since, false, knownFingerprints); err != nil {
+	if after.Reasons, err = e.caseCounter.CountFailures(ctx, after.Since, false, knownFingerprints); err != nil {
 		return nil, fmt.Errorf("analyse failures: %w", err)
 	}
-	if after.Fingerprints, err = e.caseStore.CountFailures(ctx, after.Since, true, shownFingerprints); err != nil {
+	if after.Fingerprints, err = e.caseCounter.CountFailures(ctx, after.Since, true, shownFingerprints); err != nil {
 		return nil, fmt.Errorf("analyse failures: %w", err)
 	}
 	after.compare(before)

@@ -70,7 +70,7 @@ func (e *Engine) Loads(ctx context.Context) (map[int64]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	loads, err := e.queueStore.CountHeld(ctx)
+	loads, err := e.queueCounts.CountHeld(ctx)
 	if err != nil {
 		return nil, err
 	}

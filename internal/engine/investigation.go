@@ -29,7 +29,7 @@ func (e *Engine) InvestigationQueue(ctx context.Context, f CaseFilter) ([]Queued
 	}
 	f.Bytes = -1 // metadata is not shown
 	bases := e.cfg.Cases.PriorityBases
-	cases, err := e.caseStore.UrgentCases(ctx, f, bases)
+	cases, err := e.caseReader.UrgentCases(ctx, f, bases)
 	if err != nil {
 		return nil, err
 	}

@@ -27,15 +27,18 @@ func (e *Engine) ListenTo(ctx context.Context, f feed.Filter) (*feed.Listener, e
 	if f.UntilSettled && len(f.Tasks) == 0 {
 		return nil, refusal("the stream would never end", []task.Problem{{Location: "until", Message: "name the tasks"}})
 	}
-	return e.feed.Listen(ctx, feedSource{e}, f, e.cluster != nil)
+	return e.feed.Listen(ctx, feedSource{e, e.store}, f, e.cluster != nil)
 }
 
 // feedSource is the engine as a feed.Source.
-type feedSource struct{ e *Engine }
+type feedSource struct {
+	e     *Engine
+	tasks ReadTasks
+}
 
 // TaskStatuses implements feed.Source.
 func (s feedSource) TaskStatuses(ctx context.Context, ids []task.ID) ([]feed.TaskStatus, error) {
-	return s.e.store.TaskStatuses(ctx, ids)
+	return s.tasks.TaskStatuses(ctx, ids)
 }
 
 // TemplateOf implements feed.Source.
@@ -65,7 +68,7 @@ func (s feedSource) Subscribe(ctx context.Context) error {
 
 // followPeerFeeds completes the changes of other processes for listeners here, or reports gaps.
 func (e *Engine) followPeerFeeds(ctx context.Context) error {
-	src := feedSource{e}
+	src := feedSource{e, e.store}
 	ids, listening := e.feed.Interests()
 	if listening {
 		if err := src.Subscribe(ctx); err != nil {

@@ -69,7 +69,7 @@ func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduli
 		// The cap is part of the keys. A step with a key of another order, written by a process that had not adopted
 		// this one yet, would stay behind for ever.
 		foreign := task.StrictKey(task.MaxPriority-1, 0)
-		head, err := e.queueStore.First(ctx, route, foreign)
+		head, err := e.queuePlaces.First(ctx, route, foreign)
 		if err != nil || head == nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduli
 	var found []PromotionRange
 	for level := task.MaxPriority - 1; level >= 0; level-- {
 		band := task.StrictKey(level, 0)
-		head, err := e.queueStore.First(ctx, route, band)
+		head, err := e.queuePlaces.First(ctx, route, band)
 		if err != nil || head == nil {
 			return found, err
 		}

@@ -109,15 +109,15 @@ func (q storeQueue) leasesElsewhere() bool {
 }
 
 func (q storeQueue) depth(ctx context.Context, route, key int64, id task.ID, limit int) (int, error) {
-	return q.e.queueStore.Depth(ctx, route, key, id, limit)
+	return q.e.queuePlaces.Depth(ctx, route, key, id, limit)
 }
 
 func (q storeQueue) ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error) {
-	return q.e.queueStore.Ahead(ctx, routes, key, id, limit)
+	return q.e.queuePlaces.Ahead(ctx, routes, key, id, limit)
 }
 
 func (q storeQueue) readyCounts(ctx context.Context, limit int) (map[int64]int, error) {
-	return q.e.queueStore.ReadyCounts(ctx, limit)
+	return q.e.queueCounts.ReadyCounts(ctx, limit)
 }
 
 func (q storeQueue) readyOn(ctx context.Context, routes []int64) (map[int64]int, error) {

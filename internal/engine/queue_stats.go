@@ -105,11 +105,11 @@ func (e *Engine) takeSample(ctx context.Context, now task.Instant) (*queueSample
 	g.capped = total >= statsLimit
 	g.stride = (total + statsSample - 1) / statsSample
 	if g.stride = max(g.stride, 1); total > 0 {
-		if g.sample, err = e.queueStore.ReadySample(ctx, g.stride, statsLimit); err != nil {
+		if g.sample, err = e.queueCounts.ReadySample(ctx, g.stride, statsLimit); err != nil {
 			return nil, err
 		}
 	}
-	if g.leased, err = e.queueStore.LeasedCounts(ctx, statsLeases); err != nil {
+	if g.leased, err = e.queueCounts.LeasedCounts(ctx, statsLeases); err != nil {
 		return nil, err
 	}
 	if g.routes, err = e.store.Routes(ctx); err != nil { // last, so that no route in the sample is unknown

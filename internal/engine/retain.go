@@ -14,7 +14,7 @@ func (e *Engine) retainCases(ctx context.Context) (int, error) {
 		return 0, nil
 	}
 	before := e.instant().Add(-r.Cases)
-	old, err := e.caseStore.ResolvedCases(ctx, before, r.BatchItems)
+	old, err := e.caseRetention.ResolvedCases(ctx, before, r.BatchItems)
 	if err != nil {
 		return 0, fmt.Errorf("look for old cases: %w", err)
 	}
@@ -42,7 +42,7 @@ func (u *unit) dropCases(of []task.ID, before task.Instant) (int, error) {
 	if err := u.rows.takeTasks(of); err != nil {
 		return 0, err
 	}
-	cases, err := u.e.caseStore.CasesOf(u.ctx, u.tx, of)
+	cases, err := u.e.caseRows.CasesOf(u.ctx, u.tx, of)
 	if err != nil {
 		return 0, err
 	}
@@ -61,5 +61,5 @@ func (u *unit) dropCases(of []task.ID, before task.Instant) (int, error) {
 			u.rows.changedTask(t)
 		}
 	}
-	return len(dropped), u.e.caseStore.DeleteCases(u.ctx, u.tx, dropped)
+	return len(dropped), u.e.caseRetention.DeleteCases(u.ctx, u.tx, dropped)
 }

@@ -100,7 +100,7 @@ func (u *unit) newSnapshotter(list []*opening) (*snapshotter, error) {
 		}
 	}
 	var err error
-	c.evidence, err = u.e.caseStore.Evidence(u.ctx, u.tx, ids)
+	c.evidence, err = u.e.evidences.Evidence(u.ctx, u.tx, ids)
 	return c, err
 }
 

@@ -25,7 +25,7 @@ func (e *Engine) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness,
 	if _, err := e.smallestThreshold(ctx); err != nil { // loads the thresholds of all templates
 		return nil, err
 	}
-	l := &stalenessList{e: e, f: f, now: e.instant(), near: f.Health == task.Warning ||
+	l := &stalenessList{e: e, tasks: e.store, f: f, now: e.instant(), near: f.Health == task.Warning ||
 		f.Health == task.Stale, seen: map[task.ID]struct{}{}}
 	for _, from := range []func(context.Context) error{l.fromWatches, l.fromSurvey, l.fromDeadlines} {
 		if err := from(ctx); err != nil {
@@ -55,6 +55,7 @@ func urgency(h task.Health) int {
 // stalenessList collects the result of Staleness.
 type stalenessList struct {
 	e      *Engine
+	tasks  ReadTasks
 	f      StalenessFilter
 	now    task.Instant
 	near   bool // healthy ones are not requested
@@ -113,7 +114,7 @@ func (l *stalenessList) fromSurvey(ctx context.Context) error {
 		end = l.e.surveyEdge(smallest) // all tasks after it are healthy
 	}
 	for windows := 0; windows < surveyWindows && l.looked < stalenessWindow && (windows == 0 || !l.enough()); windows++ {
-		live, stop, err := l.e.store.Survey(ctx, from, end, surveyWindow)
+		live, stop, err := l.tasks.Survey(ctx, from, end, surveyWindow)
 		if err != nil {
 			return fmt.Errorf("survey tasks: %w", err)
 		}
@@ -136,7 +137,7 @@ func (l *stalenessList) fromDeadlines(ctx context.Context) error {
 		return nil
 	}
 	until := l.now.Add(longest / 100 * (100 - task.WarningPercent))
-	tasks, err := l.e.store.Deadlines(ctx, until, stalenessWindow)
+	tasks, err := l.tasks.Deadlines(ctx, until, stalenessWindow)
 	if err != nil {
 		return fmt.Errorf("look for tasks that take long: %w", err)
 	}
@@ -180,7 +181,7 @@ func (e *Engine) longestThreshold() time.Duration {
 // does; the other live tasks with a watch count as healthy.
 func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error) {
 	out := Investigations{Health: map[string]int{string(task.Healthy): 0, string(task.Warning): 0, string(task.Stale): 0}}
-	counts, err := e.caseStore.CountCases(ctx, CaseFilter{Status: task.CasePending})
+	counts, err := e.caseCounter.CountCases(ctx, CaseFilter{Status: task.CasePending})
 	if err != nil {
 		return out, err
 	}
@@ -198,7 +199,7 @@ func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error
 	if err != nil {
 		return out, err
 	}
-	l := &stalenessList{e: e, f: StalenessFilter{Limit: CensusLimit}, now: e.instant(), near: true,
+	l := &stalenessList{e: e, tasks: e.store, f: StalenessFilter{Limit: CensusLimit}, now: e.instant(), near: true,
 		seen: map[task.ID]struct{}{}}
 	// From their watches; from the survey, for tasks that the detector has not reached yet, whose next cycle may be
 	// minutes away; and from their deadlines, for tasks that take long as a whole.

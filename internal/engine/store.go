@@ -16,6 +16,7 @@ type Database interface {
 	ActStore() ActStore
 	KeyStore() KeyStore
 	QueueStore() QueueStore
+	SettingsKeeper
 }
 
 // Store keeps tasks, steps, templates, routes and workers. Every implementation passes
@@ -48,33 +49,11 @@ type Writer interface {
 //
 // The rows of other domains are not methods of it: a domain's role takes the Tx as an argument.
 type Tx interface {
-	TxQueues
-	TxSteps
-	TxTasks
-	TxAging
-	TxRegistry
-	TxWorkers
-
 	// Handle is the transaction as its store knows it. A Tx that wraps another returns that one's.
 	Handle() Handle
-}
 
-// Handle is an open transaction of a store. With it the role of a domain reaches the domain's tables in a transaction
-// that another function has begun: see store.In, and memstore.
-type Handle interface {
-	// AfterCommit calls fn once the transaction is committed, before Write returns; never when it is rolled back, and
-	// not for a run that is repeated. fn must not block, nor begin a transaction. AfterCommit reports false, and drops
-	// fn, where the commit cannot be observed: the owner of the transaction ends it elsewhere.
-	AfterCommit(fn func()) bool
+	// Steps in their queues: the hot path.
 
-	// AfterRollback calls fn once a run of the transaction has failed, before another run of it begins. sure is false
-	// where the commit failed in a way that leaves open whether it took place. In all other respects it is like
-	// AfterCommit: of the two, exactly one is called for each run, and neither where AfterCommit reports false.
-	AfterRollback(fn func(sure bool))
-}
-
-// TxQueues is the hot path: steps in their queues.
-type TxQueues interface {
 	// Ready returns up to limit steps of the routes, lowest key first, locked; it skips rows locked by another
 	// transaction. The caller claims and saves the steps that it takes before it asks again, and leaves the others
 	// unchanged: they keep their positions.
@@ -91,10 +70,9 @@ type TxQueues interface {
 	// FirstDue returns the lowest key of Timers or Leases above after, without
 	// locking anything; 0 when there is none.
 	FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error)
-}
 
-// TxSteps is the part of Tx about steps in any state.
-type TxSteps interface {
+	// Steps in any state.
+
 	// Held returns up to limit steps that the worker holds.
 	Held(ctx context.Context, worker int64, limit int) ([]Work, error)
 	// Work returns the steps with their tasks, locked, in the order of the IDs; the zero Work for an ID that does not
@@ -105,11 +83,9 @@ type TxSteps interface {
 	Steps(ctx context.Context, of []Family) ([][]*task.Step, error)
 	// SaveSteps stores the changeable fields of the steps.
 	SaveSteps(ctx context.Context, steps []*task.Step) error
-	AddAttempts(ctx context.Context, attempts []task.Attempt) error
-}
 
-// TxTasks is the part of Tx about whole tasks.
-type TxTasks interface {
+	// Whole tasks.
+
 	// InsertTasks stores new tasks with their steps.
 	InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error
 	// Contexts returns the contexts of tasks, in the order of the IDs.
@@ -124,20 +100,22 @@ type TxTasks interface {
 	// SaveContext stores the context of a task that SaveTasks has stored in the same transaction with another
 	// Meta.ContextEdits: caches of contexts tell versions apart by that number.
 	SaveContext(ctx context.Context, t *task.Task) error
-}
 
-// TxAging is the part of Tx about tasks past their deadline or their retention.
-type TxAging interface {
+	// Attempts and events.
+
+	AddAttempts(ctx context.Context, attempts []task.Attempt) error
+	AddEvents(ctx context.Context, events []task.Event) error
+
+	// Tasks past their deadline or their retention.
+
 	// Overdue returns up to limit tasks whose deadline is at most until, locked.
 	Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error)
 	// DeleteFinished deletes up to limit terminal tasks that finished before a time, with everything that belongs to
 	// them except acts, and returns how many. It keeps a task that has a case.
 	DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error)
-	AddEvents(ctx context.Context, events []task.Event) error
-}
 
-// TxRegistry is the part of Tx about templates and routes.
-type TxRegistry interface {
+	// Templates and routes.
+
 	// InsertTemplate stores a version and sets its DefID. It returns the stored
 	// one instead when namespace, name and version exist.
 	InsertTemplate(ctx context.Context, t *task.Template) (existing *task.Template, err error)
@@ -149,10 +127,9 @@ type TxRegistry interface {
 	ExpectKnown(ctx context.Context, templates map[int64]*task.Template, routes map[int64]*task.Route) error
 	// InsertRoute stores a route and sets its ID, or finds the existing one.
 	InsertRoute(ctx context.Context, r *task.Route) error
-}
 
-// TxWorkers is the part of Tx about workers.
-type TxWorkers interface {
+	// Workers.
+
 	// SaveWorker inserts a worker whose No is 0, and sets it; else updates it.
 	SaveWorker(ctx context.Context, w *task.Worker) error
 	// Workers returns workers by their numbers, which must be ascending, locked and in that order. Those that do not
@@ -160,6 +137,20 @@ type TxWorkers interface {
 	Workers(ctx context.Context, nos []int64) ([]*task.Worker, error)
 	// ForgetWorkers deletes up to limit dead workers last seen before a time.
 	ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error)
+}
+
+// Handle is an open transaction of a store. With it the role of a domain reaches the domain's tables in a transaction
+// that another function has begun: see store.In, and memstore.
+type Handle interface {
+	// AfterCommit calls fn once the transaction is committed, before Write returns; never when it is rolled back, and
+	// not for a run that is repeated. fn must not block, nor begin a transaction. AfterCommit reports false, and drops
+	// fn, where the commit cannot be observed: the owner of the transaction ends it elsewhere.
+	AfterCommit(fn func()) bool
+
+	// AfterRollback calls fn once a run of the transaction has failed, before another run of it begins. sure is false
+	// where the commit failed in a way that leaves open whether it took place. In all other respects it is like
+	// AfterCommit: of the two, exactly one is called for each run, and neither where AfterCommit reports false.
+	AfterRollback(fn func(sure bool))
 }
 
 // Work is a step together with its task. Steps of one task share the Task. The task's Context is set only when the step

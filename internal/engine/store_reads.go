@@ -11,10 +11,36 @@ import (
 // store's.
 type Reader interface {
 	ReadTasks
-	ReadSteps
 	ReadTemplates
 	ReadRoutes
-	ReadWorkers
+
+	// Steps of tasks, their attempts and events.
+
+	// FindSteps returns all steps of a task by ordinal.
+	FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error)
+	// BareSteps returns all steps of tasks without their results, in any order.
+	BareSteps(ctx context.Context, of []Sized) ([]*task.Step, error)
+	// Results returns the results of steps of one task, in the order of the IDs, up to a number of bytes in total; the
+	// following ones are left out.
+	Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error)
+	// InQueues returns the queued steps of tasks, in any order: ready, leased, or waiting for a time.
+	InQueues(ctx context.Context, of []Sized) ([]*task.Step, error)
+	// FindAttempts and FindEvents are oldest first.
+	FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error)
+	FindEvents(ctx context.Context, id task.ID) ([]task.Event, error)
+
+	// Workers.
+
+	// Workers returns those seen at or after a time, and all that are not dead.
+	Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error)
+	// ListWorkers returns up to limit of them by No, after one.
+	ListWorkers(ctx context.Context, since task.Instant, behind int64, limit int) ([]*task.Worker, error)
+	// CountWorkers counts all workers, including dead ones, up to limit.
+	CountWorkers(ctx context.Context, limit int) (int, error)
+	// KnowsWorker reports whether a worker of this name and host is stored.
+	KnowsWorker(ctx context.Context, name, host string) (bool, error)
+	FindWorker(ctx context.Context, id task.ID) (*task.Worker, error)
+	FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error)
 }
 
 // ReadTasks is the part of Reader about tasks.
@@ -33,22 +59,6 @@ type ReadTasks interface {
 	// Survey reads up to limit tasks between two IDs, both exclusive, in their order. It returns those that are not
 	// settled, without their contexts, and the ID at which it stopped: zero when it has read all of them.
 	Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error)
-}
-
-// ReadSteps is the part of Reader about the steps of tasks, their attempts and events.
-type ReadSteps interface {
-	// FindSteps returns all steps of a task by ordinal.
-	FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error)
-	// BareSteps returns all steps of tasks without their results, in any order.
-	BareSteps(ctx context.Context, of []Sized) ([]*task.Step, error)
-	// Results returns the results of steps of one task, in the order of the IDs, up to a number of bytes in total; the
-	// following ones are left out.
-	Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error)
-	// InQueues returns the queued steps of tasks, in any order: ready, leased, or waiting for a time.
-	InQueues(ctx context.Context, of []Sized) ([]*task.Step, error)
-	// FindAttempts and FindEvents are oldest first.
-	FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error)
-	FindEvents(ctx context.Context, id task.ID) ([]task.Event, error)
 }
 
 // ReadTemplates is the part of Reader about templates.
@@ -73,18 +83,4 @@ type ReadRoutes interface {
 	FindRoute(ctx context.Context, like task.Route) (*task.Route, error)
 	// CountRoutes counts the routes of a namespace, up to limit.
 	CountRoutes(ctx context.Context, namespace string, limit int) (int, error)
-}
-
-// ReadWorkers is the part of Reader about workers.
-type ReadWorkers interface {
-	// Workers returns those seen at or after a time, and all that are not dead.
-	Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error)
-	// ListWorkers returns up to limit of them by No, after one.
-	ListWorkers(ctx context.Context, since task.Instant, behind int64, limit int) ([]*task.Worker, error)
-	// CountWorkers counts all workers, including dead ones, up to limit.
-	CountWorkers(ctx context.Context, limit int) (int, error)
-	// KnowsWorker reports whether a worker of this name and host is stored.
-	KnowsWorker(ctx context.Context, name, host string) (bool, error)
-	FindWorker(ctx context.Context, id task.ID) (*task.Worker, error)
-	FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error)
 }

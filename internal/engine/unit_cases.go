@@ -101,7 +101,7 @@ func (cc *caseChanges) findPending(list []*opening) ([]*opening, error) {
 	if len(again) == 0 {
 		return list, nil
 	}
-	cases, err := cc.u.e.caseStore.PendingCases(cc.u.ctx, cc.u.tx, again)
+	cases, err := cc.u.e.caseRows.PendingCases(cc.u.ctx, cc.u.tx, again)
 	if err != nil {
 		return nil, err
 	}
@@ -134,17 +134,17 @@ func (cc *caseChanges) flush() error {
 
 func (cc *caseChanges) save() error {
 	if len(cc.opened) > 0 {
-		if err := cc.u.e.caseStore.AddCases(cc.u.ctx, cc.u.tx, cc.opened); err != nil {
+		if err := cc.u.e.caseRows.AddCases(cc.u.ctx, cc.u.tx, cc.opened); err != nil {
 			return err
 		}
 	}
 	if len(cc.recurred) > 0 {
-		if err := cc.u.e.caseStore.RecurCases(cc.u.ctx, cc.u.tx, cc.recurred); err != nil {
+		if err := cc.u.e.caseRows.RecurCases(cc.u.ctx, cc.u.tx, cc.recurred); err != nil {
 			return err
 		}
 	}
 	if len(cc.changed) > 0 {
-		return cc.u.e.caseStore.SaveCases(cc.u.ctx, cc.u.tx, cc.changed)
+		return cc.u.e.caseRows.SaveCases(cc.u.ctx, cc.u.tx, cc.changed)
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (cc *caseChanges) update(t *task.Task, c *task.Case, ch task.CaseChange) er
 // load returns a case with its task. It reads the case after locking the task: no transaction can change the case
 // without changing the task.
 func (cc *caseChanges) load(id task.ID) (*task.Task, *task.Case, error) {
-	c, err := cc.u.e.caseStore.Case(cc.u.ctx, cc.u.tx, id)
+	c, err := cc.u.e.caseRows.Case(cc.u.ctx, cc.u.tx, id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -183,7 +183,7 @@ func (cc *caseChanges) load(id task.ID) (*task.Task, *task.Case, error) {
 	if t == nil {
 		return nil, nil, noCase(id)
 	}
-	if c, err = cc.u.e.caseStore.Case(cc.u.ctx, cc.u.tx, id); err == nil && c == nil {
+	if c, err = cc.u.e.caseRows.Case(cc.u.ctx, cc.u.tx, id); err == nil && c == nil {
 		err = noCase(id)
 	}
 	return t, c, err
@@ -217,7 +217,7 @@ func (cc *caseChanges) pendingOf(t *task.Task) (task.ID, error) {
 	if t.Meta.Case != task.HasPending {
 		return task.ID{}, nil
 	}
-	cases, err := cc.u.e.caseStore.PendingCases(cc.u.ctx, cc.u.tx, []task.ID{t.ID})
+	cases, err := cc.u.e.caseRows.PendingCases(cc.u.ctx, cc.u.tx, []task.ID{t.ID})
 	if err != nil || len(cases) == 0 {
 		return task.ID{}, err
 	}

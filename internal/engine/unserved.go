@@ -118,7 +118,7 @@ type unservedScan struct {
 func (l *unservedScan) route(ctx context.Context, route int64, was map[int]unservedMark) (map[int]unservedMark, error) {
 	at := map[int]unservedMark{}
 	for from := int64(0); ; {
-		head, err := l.e.queueStore.First(ctx, route, from)
+		head, err := l.e.queuePlaces.First(ctx, route, from)
 		if err != nil || head == nil {
 			return at, err
 		}
@@ -155,7 +155,7 @@ func (l *unservedScan) band(ctx context.Context, route int64, level int, at unse
 		if n <= 0 {
 			break
 		}
-		steps, err := l.e.queueStore.ReadyAfter(ctx, route, behind.Key, behind.ID, n)
+		steps, err := l.e.queuePlaces.ReadyAfter(ctx, route, behind.Key, behind.ID, n)
 		if err != nil {
 			return at, err
 		}
@@ -207,7 +207,7 @@ func (l *unservedScan) known(ctx context.Context, steps []*task.Step, ask bool) 
 		case task.HasPending:
 			known[s.ID] = true
 		case task.HasClosed: // of this problem, or of an earlier one
-			last, err := l.e.caseStore.LastCase(ctx, s.TaskID)
+			last, err := l.e.caseReader.LastCase(ctx, s.TaskID)
 			if err != nil {
 				return nil, err
 			}

@@ -22,7 +22,7 @@ func (s SQL) BareSteps(ctx context.Context, of []engine.Sized) ([]*task.Step, er
 	return s.stepsOf(ctx, of, bareStep, "")
 }
 
-// Results returns the results of steps up to a number of bytes; see engine.ReadSteps.
+// Results returns the results of steps up to a number of bytes; see engine.Reader.
 func (s SQL) Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error) {
 	type row struct {
 		id     task.ID

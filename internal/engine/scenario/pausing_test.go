@@ -179,7 +179,7 @@ func (x *pausingTx) pause(at string) {
 	x.turn.pause(x.turn.actor, at)
 }
 
-// Ready implements engine.TxQueues. It looks at what the answer leaves out: nobody else does anything meanwhile.
+// Ready implements engine.Tx. It looks at what the answer leaves out: nobody else does anything meanwhile.
 func (x *pausingTx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	x.pause("Ready")
 	var known []int64 // the node looks at them

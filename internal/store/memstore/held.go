@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// InQueues implements engine.ReadSteps.
+// InQueues implements engine.Reader.
 func (s *Store) InQueues(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Store) InQueues(ctx context.Context, of []engine.Sized) ([]*task.Step, 
 	return out, nil
 }
 
-// BareSteps implements engine.ReadSteps.
+// BareSteps implements engine.Reader.
 func (s *Store) BareSteps(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Store) BareSteps(ctx context.Context, of []engine.Sized) ([]*task.Step,
 	return out, nil
 }
 
-// Results implements engine.ReadSteps.
+// Results implements engine.Reader.
 func (s *Store) Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

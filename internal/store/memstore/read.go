@@ -65,7 +65,7 @@ func (s *state) matches(t *task.Task, f engine.TaskFilter) bool {
 		(f.CreatedBefore == 0 || t.CreatedAt < f.CreatedBefore)
 }
 
-// FindSteps implements engine.ReadSteps.
+// FindSteps implements engine.Reader.
 func (s *Store) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Store) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error)
 	return out, nil
 }
 
-// FindAttempts implements engine.ReadSteps.
+// FindAttempts implements engine.Reader.
 func (s *Store) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Store) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, e
 	return clones(st.attempts[id], cloneAttempt), nil
 }
 
-// FindEvents implements engine.ReadSteps.
+// FindEvents implements engine.Reader.
 func (s *Store) FindEvents(ctx context.Context, id task.ID) ([]task.Event, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

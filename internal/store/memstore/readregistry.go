@@ -119,7 +119,7 @@ func (s *Store) CountAdhoc(ctx context.Context, namespace string, limit int) (in
 	return min(n, limit), nil
 }
 
-// Workers implements engine.ReadWorkers.
+// Workers implements engine.Reader.
 func (s *Store) Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Store) Workers(ctx context.Context, since task.Instant) ([]*task.Worker
 	return out, nil
 }
 
-// ListWorkers implements engine.ReadWorkers.
+// ListWorkers implements engine.Reader.
 func (s *Store) ListWorkers(ctx context.Context, since task.Instant, behind int64, limit int) ([]*task.Worker, error) {
 	all, err := s.Workers(ctx, since)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *Store) ListWorkers(ctx context.Context, since task.Instant, behind int6
 	return all[:min(limit, len(all))], nil
 }
 
-// CountWorkers implements engine.ReadWorkers.
+// CountWorkers implements engine.Reader.
 func (s *Store) CountWorkers(ctx context.Context, limit int) (int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *Store) CountWorkers(ctx context.Context, limit int) (int, error) {
 	return min(len(st.workers), limit), nil
 }
 
-// KnowsWorker implements engine.ReadWorkers.
+// KnowsWorker implements engine.Reader.
 func (s *Store) KnowsWorker(ctx context.Context, name, host string) (bool, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *Store) KnowsWorker(ctx context.Context, name, host string) (bool, error
 	return false, nil
 }
 
-// FindWorker implements engine.ReadWorkers.
+// FindWorker implements engine.Reader.
 func (s *Store) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Store) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error
 	return nil, nil
 }
 
-// FindWorkerByNo implements engine.ReadWorkers.
+// FindWorkerByNo implements engine.Reader.
 func (s *Store) FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// AddAttempts implements engine.TxSteps. A lease ends once; a record without a lease, of a step that was ended while it
+// AddAttempts implements engine.Tx. A lease ends once; a record without a lease, of a step that was ended while it
 // waited, has the token 0.
 func (t *tx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	for _, a := range attempts {
@@ -24,7 +24,7 @@ func (t *tx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	return nil
 }
 
-// AddEvents implements engine.TxAging.
+// AddEvents implements engine.Tx.
 func (t *tx) AddEvents(ctx context.Context, events []task.Event) error {
 	for _, e := range events {
 		put(t, eventsTable, e.TaskID, append(slices.Clip(t.s.events[e.TaskID]), e))

@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// InsertTemplate implements engine.TxRegistry.
+// InsertTemplate implements engine.Tx.
 func (t *tx) InsertTemplate(ctx context.Context, row *task.Template) (*task.Template, error) {
 	for _, old := range t.s.templates {
 		if old.Namespace == row.Namespace && old.Name == row.Name && old.Version == row.Version && old.Adhoc == row.Adhoc {
@@ -19,17 +19,17 @@ func (t *tx) InsertTemplate(ctx context.Context, row *task.Template) (*task.Temp
 	return nil, nil
 }
 
-// Template implements engine.TxRegistry.
+// Template implements engine.Tx.
 func (t *tx) Template(ctx context.Context, def int64) (*task.Template, error) {
 	return cloneTemplate(t.s.templates[def]), nil
 }
 
-// ExpectKnown implements engine.TxRegistry: there is no other writer.
+// ExpectKnown implements engine.Tx: there is no other writer.
 func (t *tx) ExpectKnown(context.Context, map[int64]*task.Template, map[int64]*task.Route) error {
 	return nil
 }
 
-// InsertRoute implements engine.TxRegistry.
+// InsertRoute implements engine.Tx.
 func (t *tx) InsertRoute(ctx context.Context, row *task.Route) error {
 	for _, old := range t.s.routes {
 		if old.Namespace == row.Namespace && old.Handler == row.Handler && slices.Equal(old.Capabilities, row.Capabilities) {
@@ -42,7 +42,7 @@ func (t *tx) InsertRoute(ctx context.Context, row *task.Route) error {
 	return nil
 }
 
-// SaveWorker implements engine.TxWorkers.
+// SaveWorker implements engine.Tx.
 func (t *tx) SaveWorker(ctx context.Context, row *task.Worker) error {
 	if row.No == 0 {
 		// never the number of a forgotten worker: attempts still refer to it
@@ -55,7 +55,7 @@ func (t *tx) SaveWorker(ctx context.Context, row *task.Worker) error {
 	return nil
 }
 
-// Workers implements engine.TxWorkers.
+// Workers implements engine.Tx.
 func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	var list []*task.Worker
 	for _, no := range nos {
@@ -66,7 +66,7 @@ func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	return list, nil
 }
 
-// ForgetWorkers implements engine.TxWorkers.
+// ForgetWorkers implements engine.Tx.
 func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	n := 0
 	for _, no := range sortedKeys(t.s.workers) {

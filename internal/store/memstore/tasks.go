@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// InsertTasks implements engine.TxTasks.
+// InsertTasks implements engine.Tx.
 func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
 	for _, row := range tasks {
 		switch {
@@ -34,12 +34,12 @@ func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.
 	return nil
 }
 
-// Task implements engine.TxTasks.
+// Task implements engine.Tx.
 func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	return cloneTask(t.s.tasks[id]), nil
 }
 
-// Tasks implements engine.TxTasks.
+// Tasks implements engine.Tx.
 func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	out := make([]*task.Task, len(ids))
 	for i, id := range ids {
@@ -48,7 +48,7 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	return out, nil
 }
 
-// Steps implements engine.TxSteps.
+// Steps implements engine.Tx.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	out := make([][]*task.Step, len(of))
 	for i, f := range of {
@@ -62,7 +62,7 @@ func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, err
 	return out, nil
 }
 
-// SaveTasks implements engine.TxTasks. Fields fixed at insertion keep their values, whatever the caller changed.
+// SaveTasks implements engine.Tx. Fields fixed at insertion keep their values, whatever the caller changed.
 func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	for _, from := range tasks {
 		old := t.s.tasks[from.ID]
@@ -84,7 +84,7 @@ func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	return nil
 }
 
-// SaveContext implements engine.TxTasks.
+// SaveContext implements engine.Tx.
 func (t *tx) SaveContext(ctx context.Context, from *task.Task) error {
 	old := t.s.tasks[from.ID]
 	if old == nil {
@@ -96,7 +96,7 @@ func (t *tx) SaveContext(ctx context.Context, from *task.Task) error {
 	return nil
 }
 
-// Overdue implements engine.TxAging.
+// Overdue implements engine.Tx.
 func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {
 		return row.DeadlineAt != 0 && row.DeadlineAt <= until
@@ -109,7 +109,7 @@ func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*tas
 	return out, nil
 }
 
-// DeleteFinished implements engine.TxAging. A task in error is not terminal: it waits for an operator.
+// DeleteFinished implements engine.Tx. A task in error is not terminal: it waits for an operator.
 func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {
 		return row.State.Terminal() && row.FinishedAt < before && len(t.s.casesOf(row.ID)) == 0
@@ -152,7 +152,7 @@ func (t *tx) tasksWhere(match func(*task.Task) bool) []*task.Task {
 	return out
 }
 
-// Contexts implements engine.TxTasks.
+// Contexts implements engine.Tx.
 func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	contexts := make([][]byte, len(ids))
 	for i, id := range ids {

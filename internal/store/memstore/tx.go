@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"context"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -52,6 +53,9 @@ func (s *Store) KeyStore() engine.KeyStore { return s }
 
 // QueueStore implements engine.Database.
 func (s *Store) QueueStore() engine.QueueStore { return s }
+
+// KeepSettings implements engine.SettingsKeeper: there are no views.
+func (s *Store) KeepSettings(context.Context, map[string]int64) error { return nil }
 
 // change is one entry of the journal.
 type change struct{ redo, undo func(*state) }

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Ready implements engine.TxQueues.
+// Ready implements engine.Tx.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	var ready []entry
 	for _, r := range slices.Compact(slices.Sorted(slices.Values(routes))) {
@@ -24,7 +24,7 @@ func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Wor
 	return works, nil
 }
 
-// Between implements engine.TxQueues.
+// Between implements engine.Tx.
 func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64,
 	limit int,
 ) ([]*task.Step, error) {
@@ -43,7 +43,7 @@ func (t *tx) Between(ctx context.Context, route int64, after engine.Position, up
 	return steps, nil
 }
 
-// Due implements engine.TxQueues.
+// Due implements engine.Tx.
 func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	due := t.s.queue(queue).first(limit)
 	if n := slices.IndexFunc(due, func(e entry) bool { return e.key > int64(until) }); n >= 0 {
@@ -52,7 +52,7 @@ func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int
 	return t.works(ids(due)), nil
 }
 
-// FirstDue implements engine.TxQueues.
+// FirstDue implements engine.Tx.
 func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
 	entries := t.s.queue(queue).entries
 	n := slices.IndexFunc(entries, func(e entry) bool { return e.key > int64(after) })
@@ -62,7 +62,7 @@ func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (tas
 	return task.Instant(entries[n].key), nil
 }
 
-// Held implements engine.TxSteps.
+// Held implements engine.Tx.
 func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	var held []task.ID
 	for _, e := range t.s.queue(task.Leases).entries {
@@ -73,7 +73,7 @@ func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, 
 	return t.works(held), nil
 }
 
-// Work implements engine.TxSteps.
+// Work implements engine.Tx.
 func (t *tx) Work(ctx context.Context, steps []task.ID) ([]engine.Work, error) {
 	return t.works(steps), nil
 }
@@ -107,7 +107,7 @@ func ids(entries []entry) []task.ID {
 	return out
 }
 
-// SaveSteps implements engine.TxSteps. Fields fixed at insertion keep their values, whatever the caller changed.
+// SaveSteps implements engine.Tx. Fields fixed at insertion keep their values, whatever the caller changed.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	for _, from := range steps {
 		old := t.s.steps[from.ID]
@@ -130,7 +130,7 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	return nil
 }
 
-// Vacant implements engine.TxQueues.
+// Vacant implements engine.Tx.
 func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	return len(t.s.queue(route).first(1)) == 0, nil
 }

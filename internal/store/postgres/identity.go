@@ -102,7 +102,7 @@ func (s *Store) checkPool(ctx context.Context) error {
 // codeReplaced is the error code of tasker_expect_known.
 const codeReplaced = "TK002"
 
-// ExpectKnown implements engine.TxRegistry. It is sent with the next statements.
+// ExpectKnown implements engine.Tx. It is sent with the next statements.
 func (t *tx) ExpectKnown(ctx context.Context, templates map[int64]*task.Template, routes map[int64]*task.Route) error {
 	const query = `SELECT tasker_expect_known((SELECT count(*) FROM unnest($1::bigint[], $2::text[], $3::text[]) AS u(id, namespace, name)
  JOIN tasker_templates d ON d.def_id = u.id AND d.namespace = u.namespace AND d.name = u.name)

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// InsertTasks implements engine.TxTasks.
+// InsertTasks implements engine.Tx.
 func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
 	t.remember(tasks, steps)
 	if err := t.insertTasks(tasks); err != nil {

@@ -18,7 +18,7 @@ var (
 	workColumns = stepColumns + `, ` + taskColumns
 )
 
-// Work implements engine.TxSteps.
+// Work implements engine.Tx.
 func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	works := make([]engine.Work, len(ids))
 	at := make(map[task.ID][]int)
@@ -163,7 +163,7 @@ func (v versioned) Scan(dest ...any) error {
 	return v.Row.Scan(append(dest, &v.versions[0])...)
 }
 
-// Task implements engine.TxTasks.
+// Task implements engine.Tx.
 func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	if seen, ok := t.tasks[id]; ok {
 		return seen.task(), nil
@@ -183,7 +183,7 @@ func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	return found, err
 }
 
-// Tasks implements engine.TxTasks.
+// Tasks implements engine.Tx.
 func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	var missing []task.ID
 	for _, id := range ids {
@@ -225,7 +225,7 @@ func (t *tx) scanTask(r store.Row) (*task.Task, error) {
 	return t.noteTask(k, versions[0]), nil
 }
 
-// Contexts implements engine.TxTasks.
+// Contexts implements engine.Tx.
 func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	contexts := make([][]byte, len(ids))
 	var missing []task.ID
@@ -253,7 +253,7 @@ func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	return contexts, err
 }
 
-// Steps implements engine.TxSteps.
+// Steps implements engine.Tx.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	found := make([][]*task.Step, len(of))
 	var wanted ranges

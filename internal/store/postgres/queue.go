@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Ready implements engine.TxQueues. It does not query routes that are known to be empty: steps that another
+// Ready implements engine.Tx. It does not query routes that are known to be empty: steps that another
 // process queues there arrive as a peer event, or are found by the regular read of all routes that have
 // waiters.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
@@ -156,7 +156,7 @@ func (t *tx) noteReady(read []int64, found []head, full bool, asked time.Time) {
 	}
 }
 
-// Vacant implements engine.TxQueues. Another process may have queued a step in the meantime without this one knowing.
+// Vacant implements engine.Tx. Another process may have queued a step in the meantime without this one knowing.
 func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	if _, ok := t.queued[route]; ok {
 		return false, nil
@@ -164,7 +164,7 @@ func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	return t.store.routes.isVacant(route, t.begin), nil
 }
 
-// Due implements engine.TxQueues.
+// Due implements engine.Tx.
 func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key >= $2 AND s.key <= $3
  ORDER BY s.key, s.id LIMIT $4 FOR UPDATE SKIP LOCKED) s JOIN tasker_tasks t ON t.id = s.task_id`
@@ -183,7 +183,7 @@ func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int
 	return works, nil
 }
 
-// Between implements engine.TxQueues.
+// Between implements engine.Tx.
 func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64,
 	limit int,
 ) ([]*task.Step, error) {
@@ -204,7 +204,7 @@ func (t *tx) Between(ctx context.Context, route int64, after engine.Position, up
 // lateness bounds how long before now a caller's time may lie.
 const lateness = 5 * time.Second
 
-// FirstDue implements engine.TxQueues.
+// FirstDue implements engine.Tx.
 func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
 	var at task.Instant
 	err := t.ask(ctx, `SELECT s.key FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key > $2 ORDER BY s.key LIMIT 1`,
@@ -213,7 +213,7 @@ func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (tas
 	return at, err
 }
 
-// Held implements engine.TxSteps.
+// Held implements engine.Tx.
 func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = -2 AND s.worker_no = $1
  ORDER BY s.key, s.id LIMIT $2) s JOIN tasker_tasks t ON t.id = s.task_id`

@@ -20,7 +20,7 @@ func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instan
 	return int(n), err
 }
 
-// ForgetWorkers implements engine.TxWorkers. It skips locked rows: such a worker may be about to come back.
+// ForgetWorkers implements engine.Tx. It skips locked rows: such a worker may be about to come back.
 func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	const query = `WITH old AS MATERIALIZED (SELECT worker_no FROM tasker_workers WHERE state = 'dead' AND last_heartbeat < $1
  ORDER BY worker_no LIMIT $2 FOR UPDATE SKIP LOCKED)
@@ -54,7 +54,7 @@ const (
 	retentionBatches = 5
 )
 
-// DeleteFinished implements engine.TxAging. No index is sorted by the time at which tasks finish, because it would be a
+// DeleteFinished implements engine.Tx. No index is sorted by the time at which tasks finish, because it would be a
 // cost for every task. The search visits the tasks in the order of their creation, continues after the end of the last
 // search, and starts again after reaching the young ones.
 func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {

@@ -30,7 +30,7 @@ type settled struct {
 	result     bool // with a result
 }
 
-// SaveSteps implements engine.TxSteps.
+// SaveSteps implements engine.Tx.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	hand, settle := group[handed, *task.Step]{}, group[settled, *task.Step]{}
 	var other []*task.Step
@@ -172,7 +172,7 @@ func outcomeOf(was *seenTask, k *task.Task) outcome {
 	return o
 }
 
-// SaveTasks implements engine.TxTasks.
+// SaveTasks implements engine.Tx.
 func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	alike := group[outcome, *task.Task]{}
 	for _, k := range tasks {
@@ -189,7 +189,7 @@ func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	return nil
 }
 
-// SaveContext implements engine.TxTasks. The row belongs to this transaction since SaveTasks found it unchanged.
+// SaveContext implements engine.Tx. The row belongs to this transaction since SaveTasks found it unchanged.
 func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 	t.exec(`UPDATE tasker_tasks SET context = $2::text::json WHERE id = $1`, k.ID, k.Context)
 	t.contexts[k.ID] = k.Context

@@ -7,8 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-var _ engine.SettingsKeeper = (*Store)(nil)
-
 // KeepSettings implements engine.SettingsKeeper.
 func (s *Store) KeepSettings(ctx context.Context, settings map[string]int64) error {
 	return s.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return store.In(tx).KeepSettings(ctx, settings) })

@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Overdue implements engine.TxAging.
+// Overdue implements engine.Tx.
 func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	query := `SELECT ` + taskColumns +
 		` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2 FOR UPDATE SKIP LOCKED`

@@ -256,12 +256,12 @@ func (t *tx) Template(ctx context.Context, def int64) (*task.Template, error) {
 }
 func (t *tx) InsertRoute(ctx context.Context, r *task.Route) error { return t.sql.InsertRoute(ctx, r) }
 
-// SaveWorker implements engine.TxWorkers.
+// SaveWorker implements engine.Tx.
 func (t *tx) SaveWorker(ctx context.Context, w *task.Worker) error {
 	return t.sql.SaveWorker(ctx, w)
 }
 
-// Workers implements engine.TxWorkers.
+// Workers implements engine.Tx.
 func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	const query = `SELECT ` + store.WorkerColumns +
 		` FROM tasker_workers WHERE worker_no = ANY($1) ORDER BY worker_no FOR UPDATE`

@@ -13,7 +13,7 @@ import (
 const workQuery = `SELECT ` + store.StepColumns + `, ` + store.TaskColumns + `
  FROM tasker_workflow_steps s JOIN tasker_tasks t ON t.id = s.task_id `
 
-// Ready implements engine.TxQueues.
+// Ready implements engine.Tx.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	live := make([]int64, 0, len(routes))
 	for _, r := range routes {
@@ -128,12 +128,12 @@ func (t *tx) worksOf(ctx context.Context, heads []head) ([]engine.Work, error) {
 	return store.ShareTasks(works), nil
 }
 
-// Due implements engine.TxQueues.
+// Due implements engine.Tx.
 func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	return t.works(ctx, workQuery+`WHERE s.queue = ? AND s.key <= ? ORDER BY s.key, s.id`, limit, queue, int64(until))
 }
 
-// Between implements engine.TxQueues.
+// Between implements engine.Tx.
 func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64,
 	limit int,
 ) ([]*task.Step, error) {
@@ -154,7 +154,7 @@ func (t *tx) Between(ctx context.Context, route int64, after engine.Position, up
 	return steps, err
 }
 
-// Held implements engine.TxSteps.
+// Held implements engine.Tx.
 func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	return t.works(ctx, workQuery+`WHERE s.queue = ? AND s.worker_no = ? ORDER BY s.key, s.id`, limit, task.Leases, worker)
 }
@@ -177,7 +177,7 @@ func (t *tx) works(ctx context.Context, query string, limit int, args ...any) ([
 	return store.ShareTasks(works), err
 }
 
-// Work implements engine.TxSteps.
+// Work implements engine.Tx.
 func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	works := make([]engine.Work, len(ids))
 	for i, id := range ids {
@@ -221,7 +221,7 @@ func jsonText(b []byte) any {
 	return string(b)
 }
 
-// Vacant implements engine.TxQueues.
+// Vacant implements engine.Tx.
 func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	_, may := t.nonEmpty[route]
 	return !may, nil

@@ -17,7 +17,7 @@ func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instan
 	return int(n), err
 }
 
-// ForgetWorkers implements engine.TxWorkers.
+// ForgetWorkers implements engine.Tx.
 func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	const query = `DELETE FROM tasker_workers WHERE worker_no IN
  (SELECT worker_no FROM tasker_workers WHERE state = 'dead' AND last_heartbeat < $1 ORDER BY worker_no LIMIT $2)`
@@ -25,7 +25,7 @@ func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) 
 	return int(n), err
 }
 
-// DeleteFinished implements engine.TxAging.
+// DeleteFinished implements engine.Tx.
 func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
 	tasks, err := t.finished(ctx, before, limit)
 	if err != nil {

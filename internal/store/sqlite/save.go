@@ -32,7 +32,7 @@ type settled struct {
 	finishedAt task.Instant
 }
 
-// SaveSteps implements engine.TxSteps.
+// SaveSteps implements engine.Tx.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	hand, settle := group[handed]{}, group[settled]{}
 	for _, s := range steps {
@@ -134,7 +134,7 @@ func outcomeOf(was task.Task, known bool, k *task.Task) outcome {
 	return o
 }
 
-// SaveTasks implements engine.TxTasks.
+// SaveTasks implements engine.Tx.
 func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	alike := group[outcome]{}
 	for _, k := range tasks {

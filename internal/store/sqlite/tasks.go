@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Task implements engine.TxTasks.
+// Task implements engine.Tx.
 func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	if k, ok := t.rows.task(id); ok {
 		return &k, nil
@@ -17,7 +17,7 @@ func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	return t.sql.FindTask(ctx, id)
 }
 
-// Tasks implements engine.TxTasks.
+// Tasks implements engine.Tx.
 func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	tasks := make([]*task.Task, len(ids))
 	for i, id := range ids {
@@ -29,7 +29,7 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	return tasks, nil
 }
 
-// Steps implements engine.TxSteps. No round trip separates two queries, so one query per step is fastest.
+// Steps implements engine.Tx. No round trip separates two queries, so one query per step is fastest.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	families := make([][]*task.Step, len(of))
 	for i, f := range of {
@@ -68,14 +68,14 @@ func (t *tx) stepsAt(ctx context.Context, f engine.Family) ([]*task.Step, error)
 	return steps, nil
 }
 
-// SaveContext implements engine.TxTasks.
+// SaveContext implements engine.Tx.
 func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 	t.rows.dropContext(k.ID)
 	_, err := t.conn.Exec(ctx, `UPDATE tasker_tasks SET context = ? WHERE id = ?`, jsonText(k.Context), k.ID.Seq())
 	return err
 }
 
-// Overdue implements engine.TxAging.
+// Overdue implements engine.Tx.
 func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	const query = `SELECT ` + store.TaskColumns +
 		` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2`
@@ -88,7 +88,7 @@ func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*tas
 	return tasks, err
 }
 
-// Contexts implements engine.TxTasks.
+// Contexts implements engine.Tx.
 func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	contexts := make([][]byte, len(ids))
 	for i, id := range ids {

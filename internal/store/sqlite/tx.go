@@ -133,7 +133,7 @@ func (t *tx) Template(ctx context.Context, def int64) (*task.Template, error) {
 	return t.sql.FindTemplateByDef(ctx, def)
 }
 
-// ExpectKnown implements engine.TxRegistry: there is no other writer.
+// ExpectKnown implements engine.Tx: there is no other writer.
 func (t *tx) ExpectKnown(context.Context, map[int64]*task.Template, map[int64]*task.Route) error {
 	return nil
 }
@@ -141,7 +141,7 @@ func (t *tx) ExpectKnown(context.Context, map[int64]*task.Template, map[int64]*t
 func (t *tx) InsertRoute(ctx context.Context, r *task.Route) error { return t.sql.InsertRoute(ctx, r) }
 func (t *tx) SaveWorker(ctx context.Context, w *task.Worker) error { return t.sql.SaveWorker(ctx, w) }
 
-// Workers implements engine.TxWorkers.
+// Workers implements engine.Tx.
 func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	var list []*task.Worker
 	for _, no := range nos {
